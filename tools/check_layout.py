@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Checks the rules of the folders: what may lie at the top, and who may include or link whom.
+
+Usage: tools/check_layout.py [ROOT]
+
+Prints one line per violation as file:line: message; exit status 1 if there is one.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+TOP_LEVEL = set(
+    "BUILD.bazel WORKSPACE README.md CHANGELOG.md LICENSE generator verifier optimizer pet runtime"
+    " kernels tests data graph rewrite cli docs tools third_party".split()
+)
+
+# Folder -> prefixes of our paths that it may include. A folder that is missing here is free.
+# An entry that ends in / is a folder; any other is a file's name less its extension, and
+# likewise the target of that name.
+MAY_USE = {
+    "graph": ["graph/"],
+    "rewrite": ["rewrite/", "graph/"],
+    "kernels": ["kernels/"],
+    "runtime": ["runtime/", "graph/", "kernels/"],
+    "generator": ["generator/", "rewrite/", "graph/"],
+    "verifier": ["verifier/", "rewrite/", "graph/"],
+    "pet": ["pet/", "verifier/prover", "rewrite/", "graph/"],
+    "optimizer": ["optimizer/", "rewrite/", "graph/", "runtime/measure"],
+}
+OUR_FOLDERS = set(MAY_USE) | {"cli", "tests"}
+
+# Files below the first are kept from those below the others.
+KEPT_APART = [
+    ("graph/expr/", ["graph/ops/", "graph/onnx/"]),
+]
+
+# Name -> headers, targets, the only folders that see them. Tests of a folder are like the folder.
+LIBRARIES = {
+    "Z3": (r"z3(\+\+|_\w+)?\.h$", ["//third_party:z3"], ["verifier/"]),
+    "oneDNN": (r"(oneapi/dnnl/)?dnnl\w*\.(h|hpp)$", ["//third_party:dnnl"], ["runtime/cpu/"]),
+    "ONNX": (r"onnx/", ["//third_party:onnx"], ["graph/onnx/"]),
+    "CUDA": (
+        r"(cuda|cublas|cudnn|nvrtc|nvJitLink|nccl|cooperative_groups|mma\.h|cub/|nv/)",
+        ["//third_party:cuda", "@local_cuda//"],
+        ["kernels/", "runtime/cuda/"],
+    ),
+}
+
+# The only places that may ask which operator a node is.
+OPERATOR_NAMES_ALLOWED = re.compile(
+    r"graph/ops/|graph/onnx/|kernels/|tests/|runtime/cpu/|runtime/(.*/)?kernels_[^/]*\.cc$"
+)
+OPERATOR_TABLE = "graph/ops/op_table.inc"
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+LABEL = re.compile(r'"((?:@\w+)?//[^":]*)(:[^"]*)?"')
+SOURCE_SUFFIXES = (".cc", ".h", ".inc", ".cu", ".cuh")
+LONG_FILE = 500
+
+
+def files_of(root):
+    """Returns paths below `root`: those git knows or would add, or all outside a checkout."""
+    if (root / ".git").exists():
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=root, check=True, capture_output=True, text=True,
+        ).stdout.split("\0")
+        paths = [path for path in listed if path and (root / path).is_file()]
+    else:
+        paths = [str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()]
+    return sorted(set(paths))
+
+
+def folder(path):
+    return path.split("/", 1)[0]
+
+
+def matches(path, entry):
+    """Is `path` (with or without extension) what an entry of MAY_USE allows?"""
+    if entry.endswith("/"):
+        return path.startswith(entry)
+    return re.sub(r"(\.pb)?\.\w+$", "", path) == entry
+
+
+def use_problem(path, used):
+    """Returns why the file `path` may not use our file or target `used`, or None."""
+    allowed = MAY_USE.get(folder(path))
+    if allowed is not None and not any(matches(used, entry) for entry in allowed):
+        return f"{folder(path)}/ may not use {used}; it may use {', '.join(allowed)}"
+    for below, others in KEPT_APART:
+        if path.startswith(below) and used.startswith(tuple(others)):
+            return f"{below} may not use {used}"
+    return None
+
+
+def library_problem(path, library):
+    """Returns why `path` may not use the library of that name, or None."""
+    places = LIBRARIES[library][2]
+    mirrored = path[len("tests/"):] if path.startswith("tests/") else path
+    if mirrored.startswith(tuple(places)):
+        return None
+    return f"{library} may only be used in {' and '.join(places)}"
+
+
+def include_problems(root, path, line):
+    found = INCLUDE.match(line)
+    if not found:
+        return
+    quote, header = found.groups()
+    if folder(header) in OUR_FOLDERS and "/" in header:
+        problem = use_problem(path, header)
+        if problem:
+            yield problem
+        if quote == "<":
+            yield f'write "{header}": <> is for the system\'s headers'
+        return
+    if "/" not in header and quote == '"' and (root / path).with_name(header).exists():
+        yield f'write "{pathlib.PurePosixPath(path).with_name(header)}": paths start at the root'
+    for library, (headers, _, _) in LIBRARIES.items():
+        problem = re.match(headers, header) and library_problem(path, library)
+        if problem:
+            yield f"<{header}>: {problem}"
+
+
+def label_problems(path, line):
+    """The same rules for the targets a BUILD.bazel depends on."""
+    for package, target in LABEL.findall(line.split("#")[0]):
+        if "__" in target:  # a visibility
+            continue
+        label = package + target
+        for library, (_, targets, _) in LIBRARIES.items():
+            if any(label == t or (t.endswith("//") and label.startswith(t)) for t in targets):
+                # `load` of constants links nothing.
+                if target.endswith(".bzl"):
+                    continue
+                problem = library_problem(path, library)
+                if problem:
+                    yield f"{label}: {problem}"
+        inside = package[len("//"):]
+        if package.startswith("//") and folder(inside) in OUR_FOLDERS:
+            used = inside + "/" + (target[1:] or inside.rsplit("/", 1)[-1])
+            problem = use_problem(path, used)
+            if problem:
+                yield f"{label}: {problem}"
+
+
+def operator_names(root):
+    """Returns the names in the operator table; empty where there is none yet."""
+    table = root / OPERATOR_TABLE
+    if not table.exists():
+        return []
+    return re.findall(r'^\s*LEMMA_OP\w*\(\s*"?(\w+)"?', table.read_text(), re.MULTILINE)
+
+
+def operator_name_pattern(names):
+    """Matches a comparison of an operator's name with a string, in either order."""
+    if not names:
+        return None
+    literal = '"(?:' + "|".join(map(re.escape, names)) + ')"'
+    # What is compared speaks of an operator or a name: "max" may well be something else.
+    asked = r"[\w.>()\[\]:*&-]*(?:\b[oO]p|_op|Op|[nN]ame|[kK]ind)[\w.>()\[\]:*&-]*"
+    return re.compile(
+        rf"{asked}\s*[!=]=\s*{literal}|{literal}\s*[!=]=\s*{asked}|\bIsOp\([^;]*{literal}"
+    )
+
+
+def file_problems(root, path, compared):
+    """Yields (line number, message) of one file."""
+    build_file = path.endswith("BUILD.bazel")
+    if not build_file and not path.endswith(SOURCE_SUFFIXES):
+        return
+    lines = (root / path).read_text(errors="replace").splitlines()
+    for number, line in enumerate(lines, 1):
+        problems = label_problems(path, line) if build_file else include_problems(root, path, line)
+        for problem in problems:
+            yield number, problem
+        if build_file or not compared or OPERATOR_NAMES_ALLOWED.match(path):
+            continue
+        if compared.search(line.split("//")[0]):
+            yield number, "asks for an operator by name: derive it from the operator's definition"
+    if len(lines) > LONG_FILE:
+        print(f"warning: {path} has {len(lines)} lines", file=sys.stderr)
+
+
+def check(root):
+    """Returns the violations below `root`, each one line of text."""
+    result = []
+    paths = files_of(root)
+    for name in sorted({folder(path) for path in paths}):
+        if name not in TOP_LEVEL and not name.startswith("."):
+            result.append(f"{name}: not in the list of top-level names")
+    compared = operator_name_pattern(operator_names(root))
+    for path in paths:
+        if folder(path) in OUR_FOLDERS:
+            result += [f"{path}:{n}: {message}" for n, message in file_problems(root, path, compared)]
+    return result
+
+
+def main(arguments):
+    if "--help" in arguments or "-h" in arguments:
+        print(__doc__.strip())
+        return 0
+    here = pathlib.Path(__file__).resolve().parent.parent
+    problems = check(pathlib.Path(arguments[0]) if arguments else here)
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
