@@ -70,6 +70,8 @@ def randomize(module):
 def calibrate_batch_norms(module, batch):
     """Sets running statistics near those of `batch`, so that activations keep a sane range."""
     norms = [m for m in module.modules() if isinstance(m, nn.BatchNorm2d)]
+    if not norms:
+        return
     momenta = [norm.momentum for norm in norms]
     for norm in norms:
         norm.train()
@@ -102,8 +104,9 @@ def build(name):
     module = make().eval()
     randomize(module)
     calibrate_batch_norms(module, sample(CALIBRATION_BATCH))
-    rescale_output(module, sample(CALIBRATION_BATCH))
-    return module, sample(1)
+    example = sample(1)
+    rescale_output(module, example)
+    return module, example
 
 
 def check_output(name, output):

@@ -1,0 +1,146 @@
+"""Each rule of tools/check_layout.py: a file that breaks it, and its neighbour that does not."""
+
+import contextlib
+import io
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, "tools")
+import check_layout
+
+
+def problems(**files):
+    """Checks a tree of the given files; a key is a path with __ for / and _dot_ for a dot."""
+    with tempfile.TemporaryDirectory() as directory:
+        root = pathlib.Path(directory)
+        for key, text in files.items():
+            path = root / key.replace("__", "/").replace("_dot_", ".")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        with contextlib.redirect_stderr(io.StringIO()):
+            return check_layout.check(root)
+
+
+TABLE = "// Comment.\nLEMMA_OP(relu)\nLEMMA_OP(concat)\n"
+
+
+class IncludeTest(unittest.TestCase):
+    def test_folder_rule(self):
+        found = problems(graph__a_dot_cc='\n#include "rewrite/pattern.h"\n')
+        self.assertEqual(
+            found,
+            ["graph/a.cc:2: graph/ may not use rewrite/pattern.h; it may use graph/"],
+        )
+
+    def test_allowed_includes(self):
+        self.assertEqual(
+            problems(
+                rewrite__a_dot_cc='#include "graph/graph.h"\n#include "rewrite/pattern.h"\n',
+                pet__a_dot_cc='#include "verifier/prover.h"\n',
+                optimizer__a_dot_cc='#include "runtime/measure.h"\n',
+                cli__a_dot_cc='#include "verifier/smt.h"\n#include "runtime/plan.h"\n',
+                tests__a_dot_cc='#include "pet/mutant.h"\n#include <vector>\n',
+            ),
+            [],
+        )
+
+    def test_only_the_interface(self):
+        self.assertEqual(len(problems(pet__a_dot_h='#include "verifier/smt.h"\n')), 1)
+        self.assertEqual(len(problems(pet__a_dot_h='#include "verifier/prover_impl.h"\n')), 1)
+        self.assertEqual(len(problems(optimizer__a_dot_h='#include "runtime/plan.h"\n')), 1)
+
+    def test_expressions_do_not_know_operators(self):
+        self.assertEqual(len(problems(graph__expr__a_dot_cc='#include "graph/ops/relu.h"\n')), 1)
+        self.assertEqual(problems(graph__ops__a_dot_cc='#include "graph/expr/index_expr.h"\n'), [])
+
+    def test_libraries_stay_in_their_folder(self):
+        for header, home in [
+            ("z3++.h", "verifier/a.cc"),
+            ("z3_api.h", "verifier/a.cc"),
+            ("dnnl.hpp", "runtime/cpu/a.cc"),
+            ("oneapi/dnnl/dnnl.h", "runtime/cpu/a.cc"),
+            ("onnx/onnx_pb.h", "graph/onnx/a.cc"),
+            ("cuda_runtime.h", "runtime/cuda/a.cc"),
+            ("nvrtc.h", "kernels/a.cc"),
+            ("cudnn.h", "tests/runtime/cuda/a_test.cc"),
+        ]:
+            line = f"#include <{header}>\n"
+            key = home.replace("/", "__").replace(".", "_dot_")
+            self.assertEqual(problems(**{key: line}), [], header)
+            self.assertEqual(len(problems(graph__a_dot_cc=line)), 1, header)
+            self.assertEqual(len(problems(cli__a_dot_cc=line)), 1, header)
+
+    def test_paths_start_at_the_root(self):
+        found = problems(graph__a_dot_cc='#include "a.h"\n', graph__a_dot_h="")
+        self.assertEqual(found, ['graph/a.cc:1: write "graph/a.h": paths start at the root'])
+
+
+class TargetTest(unittest.TestCase):
+    def test_folder_rule(self):
+        text = 'cc_library(\n    deps = ["//generator"],\n)\n'
+        self.assertEqual(len(problems(optimizer__BUILD_dot_bazel=text)), 1)
+        self.assertEqual(problems(cli__BUILD_dot_bazel=text), [])
+
+    def test_only_the_interface(self):
+        self.assertEqual(problems(optimizer__BUILD_dot_bazel='["//runtime:measure"]\n'), [])
+        self.assertEqual(len(problems(optimizer__BUILD_dot_bazel='["//runtime:plan"]\n')), 1)
+
+    def test_libraries(self):
+        text = '["//third_party:z3", "//third_party:absl"]\n'
+        self.assertEqual(len(problems(optimizer__BUILD_dot_bazel=text)), 1)
+        self.assertEqual(problems(verifier__BUILD_dot_bazel=text), [])
+        self.assertEqual(len(problems(graph__BUILD_dot_bazel='["@local_cuda//:nvrtc"]\n')), 1)
+
+    def test_visibility_is_no_dependency(self):
+        text = 'visibility = ["//visibility:public", "//cli:__subpackages__"]\n'
+        self.assertEqual(problems(graph__BUILD_dot_bazel=text), [])
+
+
+class OperatorNameTest(unittest.TestCase):
+    def test_comparisons_are_found(self):
+        for line in [
+            'if (node.op().name() == "relu") {',
+            'if (op->name != "concat") {',
+            'if ("relu" == node->op_name) {',
+            'if (IsOp(node, "relu")) {',
+        ]:
+            found = problems(graph__ops__op_table_dot_inc=TABLE, optimizer__a_dot_cc=line)
+            self.assertEqual(len(found), 1, line)
+
+    def test_other_strings_and_uses_are_fine(self):
+        for line in [
+            'if (flag == "relu") {',
+            'if (op->name == "no_such_operator") {',
+            'builder.Add("relu", {x});',
+            '// never op.name == "relu"',
+        ]:
+            found = problems(graph__ops__op_table_dot_inc=TABLE, optimizer__a_dot_cc=line)
+            self.assertEqual(found, [], line)
+
+    def test_places_that_may(self):
+        line = 'if (op->name == "relu") {\n'
+        for key in [
+            "graph__ops__relu_dot_cc",
+            "graph__onnx__import_dot_cc",
+            "runtime__cuda__kernels_conv_dot_cc",
+            "tests__graph__a_test_dot_cc",
+        ]:
+            found = problems(**{"graph__ops__op_table_dot_inc": TABLE, key: line})
+            self.assertEqual(found, [], key)
+        found = problems(graph__ops__op_table_dot_inc=TABLE, runtime__plan_dot_cc=line)
+        self.assertEqual(len(found), 1)
+
+    def test_without_a_table_nothing_is_compared(self):
+        self.assertEqual(problems(optimizer__a_dot_cc='if (op->name == "relu") {\n'), [])
+
+
+class TopLevelTest(unittest.TestCase):
+    def test_unknown_name(self):
+        found = problems(utils__a_dot_cc="", _dot_bazelrc="", LICENSE="")
+        self.assertEqual(found, ["utils: not in the list of top-level names"])
+
+
+if __name__ == "__main__":
+    unittest.main()
