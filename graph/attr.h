@@ -1,0 +1,37 @@
+// Attributes of an operator application.
+#ifndef LEMMA_GRAPH_ATTR_H_
+#define LEMMA_GRAPH_ATTR_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "graph/expr/scalar_expr.h"
+
+namespace lemma {
+
+enum class AttrKind { kInt, kFloat, kString, kInts, kFloats };
+
+// Alternatives in the order of AttrKind. Booleans are integers 0 and 1.
+using AttrValue =
+    std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
+inline AttrKind KindOf(const AttrValue& value) { return static_cast<AttrKind>(value.index()); }
+
+// Sorted by name, so that equal attributes print and hash alike.
+using Attrs = std::map<std::string, AttrValue>;
+
+uint64_t HashAttrs(const Attrs& attrs);
+// "3", "0.5", "\"same\"", "[1, 2]"; floats so that they read back exactly.
+std::string ToString(const AttrValue& value);
+
+// An attribute as a definition sees it: integers and reals may be symbols. Alternatives in the
+// order of AttrKind.
+using ExprAttr = std::variant<IndexExpr, ScalarExpr, std::string, Idx, std::vector<double>>;
+using ExprAttrs = std::map<std::string, ExprAttr>;
+ExprAttrs ToExprAttrs(const Attrs& attrs);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ATTR_H_

@@ -1,0 +1,51 @@
+// Builds graphs, checking every step.
+#ifndef LEMMA_GRAPH_BUILDER_H_
+#define LEMMA_GRAPH_BUILDER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/graph.h"
+
+namespace lemma {
+
+// Applies operator `op` to `inputs`: fills in attribute defaults, checks types, infers output
+// types. Returns one value per output. Errors are InvalidArgument and name operator, sizes and what
+// would be accepted.
+absl::StatusOr<std::vector<Value>> ApplyOp(absl::string_view op, std::vector<Value> inputs,
+                                           Attrs attrs = {});
+// The same for an operator known to have one output.
+absl::StatusOr<Value> Apply1(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
+
+// An operator without a definition: an uninterpreted function of its whole inputs, whose output
+// types are given. `attrs` are the opaque operator's (domain, op_type, payload).
+absl::StatusOr<std::vector<Value>> ApplyOpaque(std::vector<Value> inputs, Attrs attrs,
+                                               std::vector<TensorType> output_types);
+
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(std::string name) { graph_.name_ = std::move(name); }
+
+  Value Input(std::string name, TensorType type);
+  Value Weight(std::string name, TensorType type);  // values unknown
+  Value Weight(std::string name, Tensor payload);   // values known
+  Value Constant(Tensor payload);
+  absl::StatusOr<Value> Op(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
+  absl::StatusOr<std::vector<Value>> Ops(absl::string_view op, std::vector<Value> inputs,
+                                         Attrs attrs = {});
+  // A label for people; the first one given to a value stays.
+  void Label(const Value& value, std::string label);
+  void Output(std::string name, Value value);
+
+  // Fails on a duplicate input or output name, or a graph without outputs.
+  absl::StatusOr<Graph> Build() &&;
+
+ private:
+  Graph graph_;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_BUILDER_H_

@@ -1,0 +1,174 @@
+// Integer expressions over size symbols and index variables, and guards on them.
+//
+// IndexExpr is the language of tensor positions: what an operator's definition uses to say which
+// element it reads and how large an axis is. Sizes and integer attributes are either constants
+// (a concrete graph) or symbols (a rule); the same definition serves both. Values are immutable and
+// cheap to copy; constants need no allocation. Construction folds constants and neutral elements,
+// so a definition over concrete sizes yields no symbol at all.
+#ifndef LEMMA_GRAPH_EXPR_INDEX_EXPR_H_
+#define LEMMA_GRAPH_EXPR_INDEX_EXPR_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lemma {
+
+// Names an output index or a reduction axis inside one definition.
+using VarId = int32_t;
+
+struct ScalarNode;  // graph/expr/scalar_expr.h
+struct IndexNode;
+
+class IndexExpr {
+ public:
+  enum class Kind {
+    kConst,     // value()
+    kSymbol,    // name(): a size or an integer attribute, fixed but unknown
+    kVar,       // var(): an output index or a reduction axis
+    kAdd,       // lhs() + rhs()
+    kMul,       // lhs() * rhs()
+    kFloorDiv,  // floor(lhs() / rhs()), rhs() > 0
+    kMod,       // lhs() - rhs() * floor(lhs() / rhs()), rhs() > 0
+    kMin,       // min(lhs(), rhs())
+    kMax,       // max(lhs(), rhs())
+    kLoad,      // load(): an integer element of a tensor (gather)
+  };
+
+  IndexExpr(int64_t value = 0) : value_(value) {}  // NOLINT: a constant reads as itself
+  static IndexExpr Symbol(std::string name);
+  static IndexExpr Var(VarId var);
+  // The integer value of a scalar expression: a data-dependent index.
+  static IndexExpr Load(std::shared_ptr<const ScalarNode> scalar);
+
+  Kind kind() const;
+  bool is_const() const { return node_ == nullptr; }
+  // The constant's value; only for kConst.
+  int64_t value() const { return value_; }
+  std::optional<int64_t> AsConst() const {
+    if (is_const()) return value_;
+    return std::nullopt;
+  }
+  const std::string& name() const;
+  VarId var() const;
+  const IndexExpr& lhs() const;
+  const IndexExpr& rhs() const;
+  const std::shared_ptr<const ScalarNode>& load() const;
+
+  // Identity of the shared node, nullptr for constants. For memo tables only, never for ordering.
+  const IndexNode* node() const { return node_.get(); }
+
+  std::string ToString() const;
+
+ private:
+  friend IndexExpr MakeBinary(Kind kind, IndexExpr a, IndexExpr b);
+  explicit IndexExpr(std::shared_ptr<const IndexNode> node) : node_(std::move(node)) {}
+
+  int64_t value_ = 0;
+  std::shared_ptr<const IndexNode> node_;
+};
+
+struct IndexNode {
+  IndexExpr::Kind kind;
+  VarId var = -1;
+  std::string name;
+  IndexExpr lhs, rhs;
+  std::shared_ptr<const ScalarNode> load;
+};
+
+IndexExpr operator+(const IndexExpr& a, const IndexExpr& b);
+IndexExpr operator-(const IndexExpr& a, const IndexExpr& b);
+IndexExpr operator-(const IndexExpr& a);
+IndexExpr operator*(const IndexExpr& a, const IndexExpr& b);
+IndexExpr FloorDiv(const IndexExpr& a, const IndexExpr& b);
+IndexExpr CeilDiv(const IndexExpr& a, const IndexExpr& b);
+IndexExpr Mod(const IndexExpr& a, const IndexExpr& b);
+IndexExpr Min(const IndexExpr& a, const IndexExpr& b);
+IndexExpr Max(const IndexExpr& a, const IndexExpr& b);
+
+using Idx = std::vector<IndexExpr>;
+
+// Product of the dimensions dims[begin, end).
+IndexExpr Product(const Idx& dims, size_t begin, size_t end);
+inline IndexExpr Product(const Idx& dims) { return Product(dims, 0, dims.size()); }
+
+// Same tree, node for node. Says nothing about semantic equality.
+bool Identical(const IndexExpr& a, const IndexExpr& b);
+
+// What a leaf of an index expression stands for; nullopt where nothing is known.
+struct IndexEnv {
+  std::function<std::optional<int64_t>(VarId)> var;
+  std::function<std::optional<int64_t>(const std::string&)> symbol;
+};
+// The value of `e` under `env`; nullopt where a leaf is unknown, data-dependent, or a divisor is
+// not positive.
+std::optional<int64_t> EvaluateIndex(const IndexExpr& e, const IndexEnv& env);
+
+// A closed interval of integers.
+struct Interval {
+  int64_t lo = 0, hi = 0;
+};
+// Bounds of `e` given bounds of its variables (nullopt: unbounded, as is any data-dependent index).
+std::optional<Interval> BoundIndex(const IndexExpr& e,
+                                   const std::function<std::optional<Interval>(VarId)>& var);
+
+// A boolean combination of comparisons between index expressions.
+class Guard {
+ public:
+  enum class Kind { kTrue, kFalse, kLe, kEq, kAnd, kOr, kNot };
+
+  Guard() : Guard(true) {}
+  Guard(bool value);  // NOLINT: a constant reads as itself
+
+  Kind kind() const;
+  bool is_true() const { return kind() == Kind::kTrue; }
+  bool is_false() const { return kind() == Kind::kFalse; }
+  // Operands of kLe and kEq.
+  const IndexExpr& lhs() const;
+  const IndexExpr& rhs() const;
+  // Operands of kAnd, kOr (both) and kNot (left only).
+  const Guard& left() const;
+  const Guard& right() const;
+
+  std::string ToString() const;
+
+  struct Node;
+
+ private:
+  friend Guard MakeGuard(Kind kind, IndexExpr a, IndexExpr b);
+  friend Guard operator&&(const Guard& a, const Guard& b);
+  friend Guard operator||(const Guard& a, const Guard& b);
+  friend Guard operator!(const Guard& a);
+  explicit Guard(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+
+  bool constant_ = true;
+  std::shared_ptr<const Node> node_;  // nullptr: constant_
+};
+
+struct Guard::Node {
+  Kind kind;
+  IndexExpr lhs, rhs;
+  Guard left, right;
+};
+
+Guard Le(const IndexExpr& a, const IndexExpr& b);
+Guard Lt(const IndexExpr& a, const IndexExpr& b);
+Guard Ge(const IndexExpr& a, const IndexExpr& b);
+Guard Gt(const IndexExpr& a, const IndexExpr& b);
+Guard Eq(const IndexExpr& a, const IndexExpr& b);
+Guard Ne(const IndexExpr& a, const IndexExpr& b);
+Guard operator&&(const Guard& a, const Guard& b);
+Guard operator||(const Guard& a, const Guard& b);
+Guard operator!(const Guard& a);
+
+// 0 <= i < extent.
+Guard InRange(const IndexExpr& i, const IndexExpr& extent);
+
+std::optional<bool> EvaluateGuard(const Guard& g, const IndexEnv& env);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_EXPR_INDEX_EXPR_H_

@@ -1,0 +1,46 @@
+// Tensor expressions: whole tensors defined element by element.
+#ifndef LEMMA_GRAPH_EXPR_TENSOR_EXPR_H_
+#define LEMMA_GRAPH_EXPR_TENSOR_EXPR_H_
+
+#include <string>
+#include <vector>
+
+#include "graph/dtype.h"
+#include "graph/expr/scalar_expr.h"
+
+namespace lemma {
+
+// Element type and dimensions; the dimensions are constants or symbols.
+struct ExprType {
+  DType dtype = DType::kF32;
+  Idx dims;
+
+  int rank() const { return static_cast<int>(dims.size()); }
+};
+
+// One tensor: the value at every index axes[0].var, axes[1].var, …
+struct TensorExpr {
+  DType dtype = DType::kF32;
+  std::vector<Axis> axes;
+  ScalarExpr body;
+};
+
+// The meaning of one operator application (or of a composed graph).
+//
+// Tensor ids 0 … inputs.size()-1 are the inputs; tensor inputs.size() + i is tensors[i], whose body
+// reads only smaller ids. A tensor that is not an output is a local: a shared subterm, equal by
+// definition to substituting its body wherever it is read, and evaluated once.
+struct Definition {
+  std::vector<ExprType> inputs;
+  std::vector<TensorExpr> tensors;
+  std::vector<TensorId> outputs;
+  int num_vars = 0;  // all VarIds lie in [0, num_vars)
+
+  int num_inputs() const { return static_cast<int>(inputs.size()); }
+  ExprType TypeOf(TensorId id) const;
+  std::string ToString() const;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_EXPR_TENSOR_EXPR_H_

@@ -1,0 +1,170 @@
+// Immutable tensor programs.
+//
+// A Graph is a DAG of hash-consed nodes: structurally equal applications are one Node, whichever
+// graph they occur in, so equal values are equal pointers, graphs share what they have in common,
+// and common subexpressions are merged by construction. Graphs are made by GraphBuilder
+// (graph/builder.h), which checks shapes; an existing Graph is always well-formed.
+#ifndef LEMMA_GRAPH_GRAPH_H_
+#define LEMMA_GRAPH_GRAPH_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/attr.h"
+#include "graph/op_def.h"
+#include "graph/tensor.h"
+
+namespace lemma {
+
+class Node;
+using NodePtr = std::shared_ptr<const Node>;
+
+// One output of a node.
+class Value {
+ public:
+  Value() = default;
+  Value(NodePtr node, int output) : node_(std::move(node)), output_(output) {}
+
+  const Node& node() const { return *node_; }
+  const NodePtr& node_ptr() const { return node_; }
+  int output() const { return output_; }
+  const TensorType& type() const;
+  const Shape& shape() const { return type().shape; }
+  DType dtype() const { return type().dtype; }
+  explicit operator bool() const { return node_ != nullptr; }
+
+  // Stable structural hash of the value (no addresses, no names).
+  uint64_t hash() const;
+
+  // Hash-consing makes identity structural equality.
+  friend bool operator==(const Value& a, const Value& b) {
+    return a.node_ == b.node_ && a.output_ == b.output_;
+  }
+  friend bool operator!=(const Value& a, const Value& b) { return !(a == b); }
+  // For unordered containers within one process; never for an order that shows.
+  template <typename H>
+  friend H AbslHashValue(H h, const Value& v) {
+    return H::combine(std::move(h), v.node_.get(), v.output_);
+  }
+
+ private:
+  NodePtr node_;
+  int output_ = 0;
+};
+
+class Node {
+ public:
+  enum class Kind {
+    kInput,     // the graph's input number input_index()
+    kWeight,    // a parameter by name(); payload() if its values are known
+    kConstant,  // payload()
+    kOp,        // op() with attrs() applied to inputs()
+  };
+
+  Kind kind() const { return kind_; }
+  bool is_op() const { return kind_ == Kind::kOp; }
+  // A constant, or a weight whose values are known.
+  bool has_payload() const { return !payload_.empty_handle(); }
+  bool IsOp(absl::string_view name) const { return is_op() && op_->name == name; }
+
+  const OpDef& op() const { return *op_; }  // kOp only
+  const Attrs& attrs() const { return attrs_; }
+  const std::vector<Value>& inputs() const { return inputs_; }
+  int num_outputs() const { return static_cast<int>(types_.size()); }
+  const TensorType& type(int output) const { return types_[output]; }
+  const std::vector<TensorType>& types() const { return types_; }
+  std::vector<TensorType> input_types() const;
+
+  int input_index() const { return input_index_; }    // kInput
+  const std::string& name() const { return name_; }   // kWeight
+  const Tensor& payload() const { return payload_; }  // kConstant, kWeight
+
+  // Attributes that the operator declares (CHECK).
+  int64_t Int(absl::string_view attr) const;
+  double Float(absl::string_view attr) const;
+  const std::string& String(absl::string_view attr) const;
+  const std::vector<int64_t>& Ints(absl::string_view attr) const;
+  const std::vector<double>& Floats(absl::string_view attr) const;
+
+  // Stable, independent of names (except a payload-less weight's) and of where the node occurs.
+  uint64_t hash() const { return hash_; }
+
+  // The node that equals this description, made if there is none yet. The caller has checked types.
+  // Thread-safe. Weights are told apart by name, type and payload; inputs by index and type.
+  static NodePtr Input(int index, TensorType type);
+  static NodePtr Weight(std::string name, TensorType type, Tensor payload);
+  static NodePtr Constant(Tensor payload);
+  static NodePtr Apply(const OpDef* op, std::vector<Value> inputs, Attrs attrs,
+                       std::vector<TensorType> types);
+
+  Node() = default;  // use the factories
+  Node(const Node&) = delete;
+
+ private:
+  const AttrValue& Attr(absl::string_view name) const;
+  bool Same(const Node& other) const;
+  static NodePtr Intern(std::unique_ptr<Node> node);
+  uint64_t ComputeHash() const;
+
+  Kind kind_ = Kind::kOp;
+  const OpDef* op_ = nullptr;
+  Attrs attrs_;
+  std::vector<Value> inputs_;
+  std::vector<TensorType> types_;
+  int input_index_ = -1;
+  std::string name_;
+  Tensor payload_;
+  uint64_t hash_ = 0;
+};
+
+class Graph {
+ public:
+  Graph() = default;
+
+  const std::string& name() const { return name_; }
+  // In declared order, unused ones included. inputs()[i] is the node Input(i).
+  const std::vector<Value>& inputs() const { return inputs_; }
+  const std::vector<Value>& outputs() const { return outputs_; }
+  const std::vector<std::string>& input_names() const { return input_names_; }
+  const std::vector<std::string>& output_names() const { return output_names_; }
+  // Every node that an output depends on, and every input: operands before users; the order depends
+  // on structure alone (depth first from the outputs, operands in order).
+  const std::vector<NodePtr>& nodes() const { return nodes_; }
+  // Operator applications among nodes().
+  int num_ops() const { return num_ops_; }
+
+  // A label for people: input, output or weight name, or the name given when built; unique within
+  // the graph only where it is an input's or an output's. Empty if none was given.
+  absl::string_view LabelOf(const Value& value) const;
+  const std::map<std::pair<uint64_t, int>, std::string>& labels() const { return labels_; }
+
+  // Equal for graphs that compute the same expression; independent of names, labels and the order
+  // of construction.
+  uint64_t StructuralHash() const;
+
+  // The same graph under another name / with the outputs replaced (types must agree: CHECK).
+  Graph WithOutputs(std::vector<Value> outputs) const;
+
+ private:
+  friend class GraphBuilder;
+  void Index();
+
+  std::string name_;
+  std::vector<Value> inputs_, outputs_;
+  std::vector<std::string> input_names_, output_names_;
+  std::vector<NodePtr> nodes_;
+  int num_ops_ = 0;
+  std::map<std::pair<uint64_t, int>, std::string> labels_;  // by value hash
+};
+
+// The definition of an operator node, over its concrete types.
+absl::StatusOr<Definition> DefinitionOf(const Node& node);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_GRAPH_H_

@@ -1,0 +1,33 @@
+// Stable 64-bit hashing: the same value on every machine and in every run. Never fed an address.
+#ifndef LEMMA_GRAPH_HASH_H_
+#define LEMMA_GRAPH_HASH_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace lemma {
+
+// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): a bijection that avalanches.
+inline uint64_t Mix64(uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+// Order-dependent combination.
+inline uint64_t HashCombine(uint64_t seed, uint64_t value) {
+  return Mix64(seed ^ (Mix64(value) + 0x165667b19e3779f9u));
+}
+
+// Reads eight bytes at a time.
+uint64_t HashBytes(const void* data, size_t size, uint64_t seed = 0);
+inline uint64_t HashString(absl::string_view s, uint64_t seed = 0) {
+  return HashBytes(s.data(), s.size(), seed);
+}
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_HASH_H_

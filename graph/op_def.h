@@ -1,0 +1,174 @@
+// The operator table's entry type, and the context in which a definition is written.
+//
+// An operator is one OpDef: its attributes, and one function `define` that states requirements,
+// output shapes and output elements in terms of the inputs' shapes. Called with constant sizes it
+// checks and infers shapes and yields an executable definition; called with symbols it yields what
+// the prover reasons about. See docs/adding-an-operator.md.
+#ifndef LEMMA_GRAPH_OP_DEF_H_
+#define LEMMA_GRAPH_OP_DEF_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/attr.h"
+#include "graph/expr/tensor_expr.h"
+#include "graph/tensor.h"
+
+namespace lemma {
+
+class OnnxImport;  // graph/onnx_form.h
+class OnnxExport;
+class Value;
+
+struct AttrSpec {
+  std::string name;
+  AttrKind kind = AttrKind::kInt;
+  std::optional<AttrValue> default_value;  // absent: the attribute has to be given
+  // Whether a rule may leave it a symbol. An attribute that decides the form of the definition
+  // (an axis, a permutation, a flag) must be known.
+  bool symbolic = false;
+  std::string doc;
+};
+
+class OpContext;
+
+// How an ONNX operator becomes ours; returns its outputs in ONNX's order.
+struct OnnxImporter {
+  std::string op_type;  // in the default domain
+  std::function<absl::StatusOr<std::vector<Value>>(OnnxImport&)> import;
+};
+
+constexpr int kVariadic = -1;
+
+struct OpDef {
+  std::string name;
+  std::string group;     // heading in the operator reference: "element-wise", "convolution", …
+  std::string equation;  // the definition, for people
+  std::string doc;       // what the equation does not say; may be empty
+  std::vector<std::string> input_names;  // the last one repeats if variadic
+  int min_inputs = 1;
+  int max_inputs = 1;  // or kVariadic
+  std::vector<AttrSpec> attrs;
+  std::function<absl::Status(OpContext&)> define;
+  // f(a, b) = f(b, a) for its first two inputs. For matching and enumeration only; tested against
+  // the definition.
+  bool commutative = false;
+  // Applications for the conformance suite, borders included: "(f32[2,3], f32[3]) {axis = 1}".
+  std::vector<std::string> examples;
+  std::vector<OnnxImporter> onnx_import;
+  // Emits the ONNX nodes for one application; absent: not expressible in ONNX.
+  std::function<absl::Status(OnnxExport&)> onnx_export;
+
+  const AttrSpec* FindAttr(absl::string_view attr) const;
+};
+
+// Reads inputs and attributes, states requirements, and collects what a definition makes.
+class OpContext {
+ public:
+  enum class Mode {
+    kTypesOnly,  // output shapes and requirements; bodies are never built
+    kFull,
+  };
+  // `attrs` must be complete and of the right kinds (see InferTypes and Define below).
+  OpContext(const OpDef& op, std::vector<ExprType> inputs, const ExprAttrs& attrs, Mode mode);
+
+  int num_inputs() const { return definition_.num_inputs(); }
+  const ExprType& input(int i) const { return definition_.inputs[i]; }
+  DType dtype(int i) const { return input(i).dtype; }
+  int rank(int i) const { return input(i).rank(); }
+  const Idx& dims(int i) const { return input(i).dims; }
+  const IndexExpr& Dim(int i, int axis) const { return input(i).dims[axis]; }
+
+  // Attributes; `name` must be one of the operator's, of that kind (CHECK).
+  int64_t Int(absl::string_view name) const;                // not symbolic
+  std::vector<int64_t> Ints(absl::string_view name) const;  // not symbolic
+  const IndexExpr& Size(absl::string_view name) const;
+  const Idx& Sizes(absl::string_view name) const;
+  const ScalarExpr& Real(absl::string_view name) const;
+  const std::string& String(absl::string_view name) const;
+  const std::vector<double>& Reals(absl::string_view name) const;
+
+  // Attribute or argument `axis`, negative counting from the end, in [0, rank); an error names it.
+  absl::StatusOr<int> NormalizeAxis(int64_t axis, int rank) const;
+
+  // States that `guard` holds. False only if it is known to be false; a guard that depends on
+  // symbols is recorded as a requirement of the application. Use LEMMA_REQUIRE.
+  bool Holds(const Guard& guard);
+  // An InvalidArgument status: operator name, message, the input types.
+  absl::Status Fail(absl::string_view message) const;
+
+  using Body = std::function<ScalarExpr(const Idx&)>;
+  // Adds the next output, or a local tensor that later bodies may read. `body` gets the index of
+  // the element; it is called at most once, and not at all in kTypesOnly mode.
+  TensorId Output(DType dtype, Idx dims, const Body& body);
+  TensorId Local(DType dtype, Idx dims, const Body& body);
+
+  // Element `index` of a tensor; the caller sees to it that it lies inside.
+  ScalarExpr Read(TensorId tensor, Idx index) const;
+  // The same, and `outside` where the index is outside the tensor.
+  ScalarExpr ReadOr(TensorId tensor, Idx index, const ScalarExpr& outside) const;
+  // reduce over 0 <= r_i < extents[i] of body(r), optionally only where where(r) holds.
+  ScalarExpr Reduce(ReduceKind kind, const Idx& extents, const Body& body,
+                    const std::function<Guard(const Idx&)>& where = nullptr);
+  ScalarExpr Sum(const Idx& extents, const Body& body) {
+    return Reduce(ReduceKind::kSum, extents, body);
+  }
+
+  const std::vector<Guard>& requirements() const { return requirements_; }
+  const Definition& definition() const { return definition_; }
+  std::vector<ExprType> output_types() const;
+
+ private:
+  const ExprAttr& Find(absl::string_view name, AttrKind kind) const;
+  TensorId Add(DType dtype, Idx dims, const Body& body);
+  IndexExpr NewVar() { return IndexExpr::Var(definition_.num_vars++); }
+
+  const OpDef& op_;
+  const ExprAttrs& attrs_;
+  Mode mode_;
+  Definition definition_;
+  std::vector<Guard> requirements_;
+};
+
+// Returns from a `define` function with a message unless `guard` may hold.
+#define LEMMA_REQUIRE(context, guard, ...)              \
+  do {                                                  \
+    if (!(context).Holds(guard)) {                      \
+      return (context).Fail(absl::StrCat(__VA_ARGS__)); \
+    }                                                   \
+  } while (false)
+
+// `attrs` with defaults filled in. Fails on an unknown, missing or wrongly typed attribute. An
+// integer given for a float attribute is converted.
+absl::StatusOr<Attrs> CompleteAttrs(const OpDef& op, Attrs attrs);
+absl::StatusOr<ExprAttrs> CompleteExprAttrs(const OpDef& op, ExprAttrs attrs);
+
+// Output types of an application with concrete types; `attrs` complete. Fails with a message that
+// names the operator, the offending sizes and what is accepted.
+absl::StatusOr<std::vector<TensorType>> InferTypes(const OpDef& op,
+                                                   absl::Span<const TensorType> inputs,
+                                                   const Attrs& attrs);
+
+// The meaning of an application, over constants or symbols.
+struct OpMeaning {
+  Definition definition;
+  // What must hold of sizes and attributes for the application to be well-formed.
+  std::vector<Guard> requirements;
+};
+absl::StatusOr<OpMeaning> Define(const OpDef& op, std::vector<ExprType> inputs,
+                                 const ExprAttrs& attrs);
+absl::StatusOr<Definition> Define(const OpDef& op, absl::Span<const TensorType> inputs,
+                                  const Attrs& attrs);
+
+ExprType ToExprType(const TensorType& type);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_OP_DEF_H_

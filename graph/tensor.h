@@ -1,0 +1,103 @@
+// Concrete shapes and dense host tensors.
+#ifndef LEMMA_GRAPH_TENSOR_H_
+#define LEMMA_GRAPH_TENSOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/dtype.h"
+
+namespace lemma {
+
+// Dimensions, outermost first; rank 0 is a scalar.
+using Shape = std::vector<int64_t>;
+
+// Elements of `shape`, saturating at INT64_MAX.
+int64_t NumElements(const Shape& shape);
+// "[2,3]"
+std::string ToString(const Shape& shape);
+// Row-major strides in elements.
+std::vector<int64_t> RowMajorStrides(const Shape& shape);
+
+struct TensorType {
+  DType dtype = DType::kF32;
+  Shape shape;
+
+  int rank() const { return static_cast<int>(shape.size()); }
+  int64_t num_elements() const { return NumElements(shape); }
+  // Saturating.
+  int64_t num_bytes() const;
+  uint64_t Hash() const;
+  // "f32[2,3]"
+  std::string ToString() const;
+  friend bool operator==(const TensorType& a, const TensorType& b) {
+    return a.dtype == b.dtype && a.shape == b.shape;
+  }
+  friend bool operator!=(const TensorType& a, const TensorType& b) { return !(a == b); }
+};
+
+// Dense row-major values, shared and immutable once handed on. Copies share the buffer.
+class Tensor {
+ public:
+  Tensor() = default;
+  // Uninitialized values in a buffer aligned to 64 bytes. Fails if it cannot be allocated.
+  static absl::StatusOr<Tensor> Allocate(TensorType type);
+  // Every element is `value`, converted to the element type.
+  static absl::StatusOr<Tensor> Filled(TensorType type, double value);
+  // `values` in row-major order, converted to the element type; the count must fit the type.
+  static absl::StatusOr<Tensor> FromDoubles(TensorType type, absl::Span<const double> values);
+  static absl::StatusOr<Tensor> FromInts(TensorType type, absl::Span<const int64_t> values);
+  // A 1-d i64 tensor.
+  static Tensor Ints(absl::Span<const int64_t> values);
+  static Tensor ScalarF32(float value);
+
+  const TensorType& type() const { return type_; }
+  const Shape& shape() const { return type_.shape; }
+  DType dtype() const { return type_.dtype; }
+  int64_t size() const { return type_.num_elements(); }
+  bool empty_handle() const { return buffer_ == nullptr; }
+
+  const void* raw() const { return buffer_.get(); }
+  // Only before the tensor is shared.
+  void* mutable_raw() { return buffer_.get(); }
+  template <class T>
+  absl::Span<const T> data() const {
+    return {static_cast<const T*>(raw()), static_cast<size_t>(size())};
+  }
+  template <class T>
+  absl::Span<T> mutable_data() {
+    return {static_cast<T*>(mutable_raw()), static_cast<size_t>(size())};
+  }
+
+  // Element `i` in row-major order, widened. i64 values beyond 2^53 lose digits in AtDouble.
+  double AtDouble(int64_t i) const;
+  int64_t AtInt(int64_t i) const;  // floats truncate
+  std::vector<double> ToDoubles() const;
+  std::vector<int64_t> ToInts() const;
+
+  // The same buffer seen with another shape of as many elements.
+  Tensor Reshaped(Shape shape) const;
+  // Hash of type and bytes; computed once.
+  uint64_t ContentHash() const;
+  // Type and bytes agree (so NaN equals itself, and 0 differs from -0).
+  bool SameBytes(const Tensor& other) const;
+
+ private:
+  TensorType type_;
+  std::shared_ptr<char> buffer_;
+  std::shared_ptr<uint64_t> hash_;  // 0: not computed yet
+};
+
+// Conversions of the storage types (round to nearest even).
+float HalfToFloat(uint16_t bits);
+uint16_t FloatToHalf(float value);
+float BFloat16ToFloat(uint16_t bits);
+uint16_t FloatToBFloat16(float value);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_TENSOR_H_
