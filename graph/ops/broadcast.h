@@ -1,0 +1,34 @@
+// Numpy broadcasting over constant and symbolic sizes.
+#ifndef LEMMA_GRAPH_OPS_BROADCAST_H_
+#define LEMMA_GRAPH_OPS_BROADCAST_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/op_def.h"
+#include "graph/tensor.h"
+
+namespace lemma::ops {
+
+// Is `dim` the constant 1, so that its only element repeats along a larger axis? A symbol never
+// repeats: it has to equal what it meets, which makes a rule over symbols a rule about one form.
+bool Repeats(const IndexExpr& dim);
+
+// The shape that all of `shapes` broadcast to, aligned at the right. Sizes that are not known to
+// be equal become a requirement of the application; sizes known to differ are an error.
+absl::StatusOr<Idx> BroadcastDims(OpContext& c, absl::Span<const Idx> shapes);
+// Of all inputs.
+absl::StatusOr<Idx> BroadcastDims(OpContext& c);
+
+// Where a tensor of shape `dims` is read for element `out` of what it is broadcast to. `out` may
+// have more dimensions than `dims`; the last ones count.
+Idx BroadcastIndex(const Idx& dims, const Idx& out);
+
+// The same rule for shapes in an importer; nullopt if they do not broadcast.
+std::optional<Shape> BroadcastShapes(const Shape& a, const Shape& b);
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_OPS_BROADCAST_H_
