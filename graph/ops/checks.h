@@ -1,0 +1,38 @@
+// Requirements that many operators state.
+#ifndef LEMMA_GRAPH_OPS_CHECKS_H_
+#define LEMMA_GRAPH_OPS_CHECKS_H_
+
+#include "absl/status/status.h"
+#include "graph/op_def.h"
+
+namespace lemma::ops {
+
+// All inputs have one numeric element type.
+inline absl::Status RequireNumeric(OpContext& c) {
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    LEMMA_REQUIRE(c, c.dtype(i) != DType::kBool, "element type must be a number, not bool");
+    LEMMA_REQUIRE(c, c.dtype(i) == c.dtype(0), "inputs must have one element type, not both ",
+                  Name(c.dtype(0)), " and ", Name(c.dtype(i)));
+  }
+  return absl::OkStatus();
+}
+
+// All inputs have one floating-point element type.
+inline absl::Status RequireFloat(OpContext& c) {
+  LEMMA_REQUIRE(c, IsFloat(c.dtype(0)), "element type must be f32, f64, f16 or bf16, not ",
+                Name(c.dtype(0)));
+  return RequireNumeric(c);
+}
+
+// Input `i` is a vector of `size` elements; `what` is its name.
+inline absl::Status RequireVector(OpContext& c, int i, const char* what, const IndexExpr& size) {
+  LEMMA_REQUIRE(c, c.rank(i) == 1, what, " must be a vector of ", size.ToString(),
+                " elements, not of rank ", c.rank(i));
+  LEMMA_REQUIRE(c, Eq(c.Dim(i, 0), size), what, " must have ", size.ToString(), " elements, not ",
+                c.Dim(i, 0).ToString());
+  return absl::OkStatus();
+}
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_OPS_CHECKS_H_

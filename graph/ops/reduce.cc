@@ -1,0 +1,236 @@
+// Reductions over any set of axes.
+#include <algorithm>
+
+#include "graph/onnx_form.h"
+#include "graph/op_def.h"
+#include "graph/ops/checks.h"
+#include "graph/ops/onnx_axes.h"
+#include "graph/ops/status_macros.h"
+
+namespace lemma::ops {
+namespace {
+
+// Which axes of an input vanish, and how indices of the output and of the reduction make one of it.
+struct Axes {
+  std::vector<bool> reduced;
+  Idx extents;  // of the reduced axes, in order
+  Idx kept;     // dimensions of the result
+  bool keepdims;
+
+  Idx Join(const Idx& out, const Idx& r) const {
+    Idx index;
+    size_t next_out = 0, next_r = 0;
+    for (bool is_reduced : reduced) {
+      if (is_reduced && keepdims) ++next_out;
+      index.push_back(is_reduced ? r[next_r++] : out[next_out++]);
+    }
+    return index;
+  }
+};
+
+absl::StatusOr<Axes> ReadAxes(OpContext& c, bool may_be_empty) {
+  Axes axes;
+  const int rank = c.rank(0);
+  axes.keepdims = c.Int("keepdims") != 0;
+  axes.reduced.resize(rank);
+  LEMMA_REQUIRE(c, !c.Ints("axes").empty(), "axes must name at least one axis");
+  for (int64_t a : c.Ints("axes")) {
+    LEMMA_ASSIGN_OR_RETURN(int axis, c.NormalizeAxis(a, rank));
+    LEMMA_REQUIRE(c, !axes.reduced[axis], "axis ", axis, " is named twice");
+    axes.reduced[axis] = true;
+  }
+  for (int i = 0; i < rank; ++i) {
+    if (!axes.reduced[i]) {
+      axes.kept.push_back(c.Dim(0, i));
+      continue;
+    }
+    LEMMA_REQUIRE(c, may_be_empty || Ge(c.Dim(0, i), 1).kind() != Guard::Kind::kFalse, "axis ", i,
+                  " is empty");
+    if (!may_be_empty) c.Holds(Ge(c.Dim(0, i), 1));
+    axes.extents.push_back(c.Dim(0, i));
+    if (axes.keepdims) axes.kept.push_back(1);
+  }
+  return axes;
+}
+
+struct Spec {
+  std::string name, onnx, equation, doc;
+  bool only_float = false;
+  bool may_be_empty = false;
+  // The result at `out`, or what is computed before it.
+  std::function<void(OpContext& c, const Axes& axes)> define;
+};
+
+OpDef Reduction(Spec spec) {
+  OpDef op;
+  op.name = spec.name;
+  op.group = "reduction";
+  op.equation = spec.equation;
+  op.doc = spec.doc;
+  op.input_names = {"x"};
+  op.attrs = {{"axes", AttrKind::kInts, std::nullopt, false,
+               "axes to reduce over; negative ones count from the end"},
+              {"keepdims", AttrKind::kInt, int64_t{0}, false,
+               "1: reduced axes stay, with size 1; 0: they vanish"}};
+  op.define = [spec](OpContext& c) -> absl::Status {
+    LEMMA_RETURN_IF_ERROR(spec.only_float ? RequireFloat(c) : RequireNumeric(c));
+    LEMMA_ASSIGN_OR_RETURN(Axes axes, ReadAxes(c, spec.may_be_empty));
+    spec.define(c, axes);
+    return absl::OkStatus();
+  };
+  op.examples = {"(f32[2,3,5]) {axes = [1]}", "(f32[2,3,5]) {axes = [0,-1], keepdims = 1}",
+                 "(f32[7]) {axes = [0]}", "(f32[3,1,2,2]) {axes = [3,1,0,2]}"};
+  if (!spec.only_float) op.examples.push_back("(i64[2,3]) {axes = [1], keepdims = 1}");
+  op.onnx_import = {
+      {spec.onnx, [name = spec.name](OnnxImport& node) { return ImportReduction(node, name); }}};
+  op.onnx_export = [onnx = spec.onnx](OnnxExport& out) {
+    const Node& node = out.node();
+    std::vector<std::string> inputs = {out.Input(0)};
+    std::vector<std::pair<std::string, OnnxAttr>> attrs = {{"keepdims", node.Int("keepdims")}};
+    if (onnx == "ReduceSum") {  // the only one whose axes are an input in operator set 17
+      inputs.push_back(out.Constant(Tensor::Ints(node.Ints("axes"))));
+    } else {
+      attrs.emplace_back("axes", node.Ints("axes"));
+    }
+    out.Emit(onnx, inputs, {out.Output(0)}, attrs);
+    return absl::OkStatus();
+  };
+  return op;
+}
+
+// y[i…] = reduce(r… < R…) x[i…,r…].
+std::function<void(OpContext&, const Axes&)> Plain(ReduceKind kind) {
+  return [kind](OpContext& c, const Axes& axes) {
+    c.Output(c.dtype(0), axes.kept, [&](const Idx& out) {
+      return c.Reduce(kind, axes.extents,
+                      [&](const Idx& r) { return c.Read(0, axes.Join(out, r)); });
+    });
+  };
+}
+
+// An ONNX reduction of f(x): f is our unary operator, or "mul" for x*x.
+OnnxImporter ImportReductionOf(std::string onnx, std::string f, std::string after = "") {
+  return {onnx, [f, after](OnnxImport& node) -> absl::StatusOr<std::vector<Value>> {
+            LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
+            if (f == "mul") {
+              LEMMA_ASSIGN_OR_RETURN(x, node.Op("mul", {x, x}));
+            } else if (!f.empty()) {
+              LEMMA_ASSIGN_OR_RETURN(x, node.Op(f, {x}));
+            }
+            LEMMA_ASSIGN_OR_RETURN(Value y, ImportReductionOfValue(node, "reduce_sum", x));
+            if (!after.empty()) {
+              LEMMA_ASSIGN_OR_RETURN(y, node.Op(after, {y}));
+            }
+            return std::vector<Value>{y};
+          }};
+}
+
+}  // namespace
+
+OpDef Make_reduce_sum() {
+  Spec spec;
+  spec.name = "reduce_sum";
+  spec.onnx = "ReduceSum";
+  spec.equation = "y[i…] = sum(r… < R…) x[i…,r…]";
+  spec.may_be_empty = true;
+  spec.define = Plain(ReduceKind::kSum);
+  OpDef op = Reduction(spec);
+  op.onnx_import.push_back(ImportReductionOf("ReduceL1", "abs"));
+  op.onnx_import.push_back(ImportReductionOf("ReduceSumSquare", "mul"));
+  op.onnx_import.push_back(ImportReductionOf("ReduceLogSum", "", "log"));
+  return op;
+}
+
+OpDef Make_reduce_prod() {
+  Spec spec;
+  spec.name = "reduce_prod";
+  spec.onnx = "ReduceProd";
+  spec.equation = "y[i…] = prod(r… < R…) x[i…,r…]";
+  spec.may_be_empty = true;
+  spec.define = Plain(ReduceKind::kProd);
+  return Reduction(spec);
+}
+
+OpDef Make_reduce_max() {
+  Spec spec;
+  spec.name = "reduce_max";
+  spec.onnx = "ReduceMax";
+  spec.equation = "y[i…] = max(r… < R…) x[i…,r…]";
+  spec.define = Plain(ReduceKind::kMax);
+  OpDef op = Reduction(spec);
+  op.onnx_import.push_back(
+      {"GlobalMaxPool", [](OnnxImport& node) { return ImportGlobalPool(node, "reduce_max"); }});
+  return op;
+}
+
+OpDef Make_reduce_min() {
+  Spec spec;
+  spec.name = "reduce_min";
+  spec.onnx = "ReduceMin";
+  spec.equation = "y[i…] = min(r… < R…) x[i…,r…]";
+  spec.define = Plain(ReduceKind::kMin);
+  return Reduction(spec);
+}
+
+OpDef Make_reduce_mean() {
+  Spec spec;
+  spec.name = "reduce_mean";
+  spec.onnx = "ReduceMean";
+  spec.equation = "y[i…] = sum(r… < R…) x[i…,r…] / R…";
+  spec.only_float = true;
+  spec.define = [](OpContext& c, const Axes& axes) {
+    c.Output(c.dtype(0), axes.kept, [&](const Idx& out) {
+      ScalarExpr count = ScalarExpr::Index(Product(axes.extents));
+      return c.Sum(axes.extents, [&](const Idx& r) { return c.Read(0, axes.Join(out, r)); }) /
+             count;
+    });
+  };
+  OpDef op = Reduction(spec);
+  op.onnx_import.push_back({"GlobalAveragePool", [](OnnxImport& node) {
+                              return ImportGlobalPool(node, "reduce_mean");
+                            }});
+  return op;
+}
+
+OpDef Make_reduce_l2() {
+  Spec spec;
+  spec.name = "reduce_l2";
+  spec.onnx = "ReduceL2";
+  spec.equation = "y[i…] = sqrt(sum(r… < R…) x[i…,r…]^2)";
+  spec.only_float = true;
+  spec.may_be_empty = true;
+  spec.define = [](OpContext& c, const Axes& axes) {
+    c.Output(c.dtype(0), axes.kept, [&](const Idx& out) {
+      return Apply(ScalarFn::kSqrt, c.Sum(axes.extents, [&](const Idx& r) {
+        ScalarExpr x = c.Read(0, axes.Join(out, r));
+        return x * x;
+      }));
+    });
+  };
+  return Reduction(spec);
+}
+
+OpDef Make_reduce_logsumexp() {
+  Spec spec;
+  spec.name = "reduce_logsumexp";
+  spec.onnx = "ReduceLogSumExp";
+  spec.equation = "y[i…] = m + log(sum(r… < R…) exp(x[i…,r…] - m)), m = max(r… < R…) x[i…,r…]";
+  spec.doc = "The maximum is subtracted so that no exponential overflows.";
+  spec.only_float = true;
+  spec.define = [](OpContext& c, const Axes& axes) {
+    TensorId max = c.Local(c.dtype(0), axes.kept, [&](const Idx& out) {
+      return c.Reduce(ReduceKind::kMax, axes.extents,
+                      [&](const Idx& r) { return c.Read(0, axes.Join(out, r)); });
+    });
+    c.Output(c.dtype(0), axes.kept, [&](const Idx& out) {
+      ScalarExpr m = c.Read(max, out);
+      ScalarExpr sum = c.Sum(axes.extents, [&](const Idx& r) {
+        return Apply(ScalarFn::kExp, c.Read(0, axes.Join(out, r)) - m);
+      });
+      return m + Apply(ScalarFn::kLog, sum);
+    });
+  };
+  return Reduction(spec);
+}
+
+}  // namespace lemma::ops
