@@ -101,7 +101,8 @@ uint64_t Node::ComputeHash() const {
       h = HashCombine(h, static_cast<uint64_t>(input_index_));
       break;
     case Kind::kWeight:
-      h = HashCombine(h, has_payload() ? payload_.ContentHash() : HashString(name_));
+      h = HashCombine(h, HashString(name_));
+      if (has_payload()) h = HashCombine(h, payload_.ContentHash());
       break;
     case Kind::kConstant:
       h = HashCombine(h, payload_.ContentHash());
@@ -211,7 +212,7 @@ void Graph::Index() {
 }
 
 uint64_t Graph::StructuralHash() const {
-  // Payload-less weights are numbered by first use, so that renaming them changes nothing.
+  // Weights count by their values, those without by first use, so that renaming changes nothing.
   std::unordered_map<const Node*, uint64_t> hashes;
   uint64_t weights = 0;
   auto value_hash = [&](const Value& v) {
@@ -221,6 +222,8 @@ uint64_t Graph::StructuralHash() const {
     uint64_t h;
     if (node->kind() == Node::Kind::kWeight && !node->has_payload()) {
       h = HashCombine(HashCombine(Mix64(++weights), 77), node->type(0).Hash());
+    } else if (node->kind() == Node::Kind::kWeight) {
+      h = HashCombine(78, node->payload().ContentHash());
     } else if (!node->is_op()) {
       h = node->hash();
     } else {

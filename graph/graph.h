@@ -38,7 +38,7 @@ class Value {
   DType dtype() const { return type().dtype; }
   explicit operator bool() const { return node_ != nullptr; }
 
-  // Stable structural hash of the value (no addresses, no names).
+  // Stable hash of the expression (no addresses, no labels); see Node::hash.
   uint64_t hash() const;
 
   // Hash-consing makes identity structural equality.
@@ -91,7 +91,8 @@ class Node {
   const std::vector<int64_t>& Ints(absl::string_view attr) const;
   const std::vector<double>& Floats(absl::string_view attr) const;
 
-  // Stable, independent of names (except a payload-less weight's) and of where the node occurs.
+  // Stable: no addresses. Independent of labels and of where the node occurs; includes weights'
+  // names.
   uint64_t hash() const { return hash_; }
 
   // The node that equals this description, made if there is none yet. The caller has checked types.

@@ -40,6 +40,31 @@ TEST(GraphTest, WeightsWithEqualValuesStayApart) {
   EXPECT_EQ(b.Constant(ones), b.Constant(Tensor::Filled(F32({2}), 1).value()));
 }
 
+TEST(GraphTest, EqualWeightsKeepTheirLabels) {
+  GraphBuilder b("g");
+  Tensor ones = Tensor::Filled(F32({2}), 1).value();
+  Value u = b.Weight("u", ones), v = b.Weight("v", ones);
+  Value p = b.Op("relu", {u}).value(), q = b.Op("relu", {v}).value();
+  b.Label(p, "p");
+  b.Label(q, "q");
+  b.Output("p", p);
+  b.Output("q", q);
+  Graph g = std::move(b).Build().value();
+  EXPECT_EQ(g.LabelOf(u), "u");
+  EXPECT_EQ(g.LabelOf(v), "v");
+  EXPECT_EQ(g.LabelOf(q), "q");
+}
+
+TEST(GraphTest, StructuralHashIgnoresTheNamesOfWeightsWithValues) {
+  auto build = [](const char* name) {
+    GraphBuilder b("g");
+    Value w = b.Weight(name, Tensor::Filled(F32({2}), 1).value());
+    b.Output("y", b.Op("relu", {w}).value());
+    return std::move(b).Build().value();
+  };
+  EXPECT_EQ(build("u").StructuralHash(), build("v").StructuralHash());
+}
+
 TEST(GraphTest, ConstantsAreToldApartByTheirBits) {
   EXPECT_NE(Node::Constant(Tensor::ScalarF32(0.0f)), Node::Constant(Tensor::ScalarF32(-0.0f)));
 }
