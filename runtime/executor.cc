@@ -1,0 +1,36 @@
+#include "runtime/executor.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace lemma {
+
+absl::Status CheckInputs(const Graph& graph, absl::Span<const Tensor> inputs) {
+  if (inputs.size() != graph.inputs().size()) {
+    return absl::InvalidArgumentError(absl::StrCat(graph.name(), ": takes ", graph.inputs().size(),
+                                                   " inputs, got ", inputs.size()));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorType& wanted = graph.inputs()[i].type();
+    if (inputs[i].empty_handle() || inputs[i].type() != wanted) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          graph.name(), ": input ", graph.input_names()[i], " is ", wanted.ToString(), ", got ",
+          inputs[i].empty_handle() ? "nothing" : inputs[i].type().ToString()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckExecutable(const Graph& graph) {
+  for (const NodePtr& node : graph.nodes()) {
+    if (node->kind() == Node::Kind::kWeight && !node->has_payload()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(graph.name(), ": weight ", node->name(), " has no values"));
+    }
+    if (!node->is_op()) continue;
+    absl::StatusOr<Definition> definition = DefinitionOf(*node);
+    if (!definition.ok()) return definition.status();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lemma

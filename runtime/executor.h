@@ -1,0 +1,80 @@
+// Execution of graphs: one interface for every back end.
+#ifndef LEMMA_RUNTIME_EXECUTOR_H_
+#define LEMMA_RUNTIME_EXECUTOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "graph/tensor.h"
+
+namespace lemma {
+
+struct CompileOptions {
+  int threads = 1;
+};
+
+// One kernel of a run. A kernel may compute several fused operators.
+struct KernelTiming {
+  std::string kernel;  // "conv+relu", "element-wise", …: the back end's name for it
+  std::string label;   // the value it computes: the graph's label, or operator and number
+  double ms = 0;
+  std::string note;  // "reference fallback", the library's implementation, …; may be empty
+};
+
+// What the kernels of an executable need, known before it runs.
+struct MemoryUse {
+  int64_t weight_bytes = 0;   // constants and packed weights, kept between runs
+  int64_t planned_bytes = 0;  // the arena of all intermediate values: the peak of a run
+  int64_t live_bytes = 0;  // largest sum of simultaneously live values: a lower bound of the above
+};
+
+// A graph made ready to run again and again. Not thread-safe.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+
+  // `inputs` in the graph's order; a wrong count or type is InvalidArgument, named. The results, in
+  // the order of the graph's outputs, share no memory with the executable.
+  virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
+
+  // The same, and replaces `timings` by one row per kernel, in order.
+  virtual absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
+                                                       std::vector<KernelTiming>* timings) = 0;
+
+  virtual MemoryUse memory() const = 0;
+
+  // The plan for people: kernels, layouts, buffers.
+  virtual std::string Describe() const = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // "reference", "cpu", …
+  virtual std::string name() const = 0;
+  // Library versions and the device, one line.
+  virtual std::string version() const = 0;
+  // Whether it has a kernel of its own for the operator; others run by their definition.
+  virtual bool SupportsOp(const OpDef& op) const = 0;
+  // Unimplemented ("unsupported: OP (reason)") if the graph holds an opaque operator;
+  // FailedPrecondition if a weight has no values; ResourceExhausted if memory does not suffice.
+  virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
+                                                              const CompileOptions& options) = 0;
+};
+
+// InvalidArgument unless `inputs` are what `graph` takes; for implementers of Run.
+absl::Status CheckInputs(const Graph& graph, absl::Span<const Tensor> inputs);
+
+// FailedPrecondition if a weight has no values, Unimplemented if an operator is opaque; for
+// implementers of Compile.
+absl::Status CheckExecutable(const Graph& graph);
+
+}  // namespace lemma
+
+#endif  // LEMMA_RUNTIME_EXECUTOR_H_

@@ -1,0 +1,55 @@
+// The measuring interface: what would a graph's kernels cost on this device?
+//
+// A back end plans a graph cheaply, without packing weights or allocating values, into kernels with
+// stable signatures. Equal signatures take the same time on the same device, so a cost model
+// measures each once and keeps the result under (device(), signature). The cost of a graph is the
+// sum over its kernels.
+#ifndef LEMMA_RUNTIME_MEASURE_H_
+#define LEMMA_RUNTIME_MEASURE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+
+namespace lemma {
+
+// What a back end needs to build one kernel; opaque to others.
+struct KernelSpec {
+  virtual ~KernelSpec() = default;
+};
+
+struct PlannedKernel {
+  // Operators, shapes, layouts, attributes, fusion: one printable line, independent of names,
+  // weight values and the position in the graph.
+  std::string signature;
+  std::shared_ptr<const KernelSpec> spec;
+};
+
+struct KernelPlan {
+  std::vector<PlannedKernel> kernels;  // in execution order, repetitions included
+  int64_t peak_bytes = 0;              // of intermediate values
+};
+
+class KernelMeasurer {
+ public:
+  virtual ~KernelMeasurer() = default;
+
+  // The key of measurements: device, back end, library version, threads.
+  virtual std::string device() const = 0;
+
+  // The kernels that a compiled `graph` would run. A few microseconds per operator. Weights need no
+  // values. Unimplemented for graphs that cannot be run at all.
+  virtual absl::StatusOr<KernelPlan> Plan(const Graph& graph) = 0;
+
+  // Median milliseconds of one warm execution on its own, on random but sane values. Takes some
+  // milliseconds to some hundreds.
+  virtual absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) = 0;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_RUNTIME_MEASURE_H_

@@ -1,0 +1,36 @@
+// Static memory planning: buffers with known lifetimes share one arena.
+#ifndef LEMMA_RUNTIME_PLAN_MEMORY_PLAN_H_
+#define LEMMA_RUNTIME_PLAN_MEMORY_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+
+namespace lemma {
+
+// A buffer holds a value from the start of step `first` to the end of step `last`.
+struct BufferLife {
+  int64_t bytes = 0;
+  int first = 0;
+  int last = 0;
+};
+
+struct MemoryPlan {
+  std::vector<int64_t> offsets;  // one per buffer, multiples of the alignment
+  int64_t total_bytes = 0;       // size of the arena
+  int64_t live_bytes = 0;        // largest sum of simultaneously live (aligned) buffers
+};
+
+// Places large buffers first, each into the smallest gap that fits between the buffers whose
+// lifetimes overlap its own. Deterministic; O(n^2) for n buffers.
+MemoryPlan PlanMemory(absl::Span<const BufferLife> buffers, int64_t alignment = 64);
+
+// Internal, naming two buffers, if buffers that are live together overlap or one leaves the arena.
+absl::Status CheckMemoryPlan(absl::Span<const BufferLife> buffers, const MemoryPlan& plan);
+
+}  // namespace lemma
+
+#endif  // LEMMA_RUNTIME_PLAN_MEMORY_PLAN_H_

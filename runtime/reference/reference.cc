@@ -1,0 +1,216 @@
+#include "runtime/reference/reference.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "graph/expr/evaluate.h"
+
+namespace lemma {
+namespace {
+
+// Floating values between operators are kept in double.
+DType StorageOf(DType dtype) { return IsFloat(dtype) ? DType::kF64 : dtype; }
+
+// A node ready to run.
+struct Loops {
+  LoopProgram program;
+  bool integers = false;
+};
+
+absl::Status Annotate(const absl::Status& status, const Node& node) {
+  return absl::Status(status.code(), absl::StrCat(node.op().name, ": ", status.message()));
+}
+
+absl::StatusOr<Loops> CompileNode(const Node& node) {
+  absl::StatusOr<Definition> definition = DefinitionOf(node);
+  if (!definition.ok()) {
+    return absl::UnimplementedError(
+        absl::StrCat("unsupported: ", node.op().name, " (", definition.status().message(), ")"));
+  }
+  absl::StatusOr<LoopProgram> program = CompileLoops(*definition);
+  if (!program.ok()) return Annotate(program.status(), node);
+  return Loops{*std::move(program), ComputesInIntegers(*definition)};
+}
+
+absl::Status RunNode(const Node& node, const Loops& loops, absl::Span<const Tensor> inputs,
+                     std::vector<Tensor>* outputs, int threads) {
+  std::vector<TensorView> in;
+  for (const Tensor& t : inputs) in.push_back({t.raw(), t.dtype(), RowMajorStrides(t.shape())});
+  std::vector<MutableTensorView> out;
+  for (Tensor& t : *outputs) {
+    out.push_back({t.mutable_raw(), t.dtype(), RowMajorStrides(t.shape())});
+  }
+  RunOptions options;
+  options.threads = threads;
+  absl::Status status = absl::InvalidArgumentError("");
+  if (loops.integers) status = Run<int64_t>(loops.program, in, out, options);
+  // Integers may pass through functions of the reals (a rounded quotient, say).
+  if (absl::IsInvalidArgument(status)) status = Run<double>(loops.program, in, out, options);
+  return status.ok() ? status : Annotate(status, node);
+}
+
+class ReferenceExecutable : public Executable {
+ public:
+  ReferenceExecutable(Graph graph, std::vector<Loops> loops, int threads)
+      : graph_(std::move(graph)), loops_(std::move(loops)), threads_(threads) {
+    PlanLifetimes();
+  }
+
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override {
+    std::vector<KernelTiming> timings;
+    return RunTimed(inputs, &timings);
+  }
+
+  absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
+                                               std::vector<KernelTiming>* timings) override {
+    if (absl::Status s = CheckInputs(graph_, inputs); !s.ok()) return s;
+    timings->clear();
+    absl::flat_hash_map<Value, Tensor> values;
+    auto value_of = [&](const Value& v) -> Tensor {
+      if (v.node().is_op()) return values.at(v);
+      return v.node().has_payload() ? v.node().payload() : inputs[v.node().input_index()];
+    };
+    const std::vector<NodePtr>& nodes = graph_.nodes();
+    for (size_t i = 0, op = 0; i < nodes.size(); ++i) {
+      if (!nodes[i]->is_op()) continue;
+      const auto start = std::chrono::steady_clock::now();
+      std::vector<Tensor> operands, results;
+      for (const Value& v : nodes[i]->inputs()) operands.push_back(value_of(v));
+      for (const TensorType& type : nodes[i]->types()) {
+        absl::StatusOr<Tensor> t = Tensor::Allocate({StorageOf(type.dtype), type.shape});
+        if (!t.ok()) return t.status();
+        results.push_back(*std::move(t));
+      }
+      absl::Status s = RunNode(*nodes[i], loops_[op], operands, &results, threads_);
+      if (!s.ok()) return s;
+      for (int k = 0; k < nodes[i]->num_outputs(); ++k) {
+        values[Value(nodes[i], k)] = std::move(results[k]);
+      }
+      for (const Value& v : dead_after_[i]) values.erase(v);
+      const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
+      Value first(nodes[i], 0);
+      std::string label(graph_.LabelOf(first));
+      if (label.empty()) label = absl::StrCat("#", op);
+      timings->push_back({nodes[i]->op().name, std::move(label), ms.count(), ""});
+      ++op;
+    }
+    std::vector<Tensor> outputs;
+    for (const Value& v : graph_.outputs()) {
+      absl::StatusOr<Tensor> t = Rounded(value_of(v), v.dtype());
+      if (!t.ok()) return t.status();
+      outputs.push_back(*std::move(t));
+    }
+    return outputs;
+  }
+
+  MemoryUse memory() const override { return memory_; }
+
+  std::string Describe() const override {
+    return absl::StrCat(graph_.num_ops(), " operators by definition, in double\n");
+  }
+
+ private:
+  static absl::StatusOr<Tensor> Rounded(const Tensor& value, DType dtype) {
+    absl::StatusOr<Tensor> result = Tensor::Allocate({dtype, value.shape()});
+    if (!result.ok()) return result;
+    if (dtype == value.dtype()) {
+      const char* from = static_cast<const char*>(value.raw());
+      std::copy(from, from + value.type().num_bytes(), static_cast<char*>(result->mutable_raw()));
+      return result;
+    }
+    return Tensor::FromDoubles({dtype, value.shape()}, value.ToDoubles());
+  }
+
+  // Values that nobody reads after a node, and the memory that this bounds.
+  void PlanLifetimes() {
+    const std::vector<NodePtr>& nodes = graph_.nodes();
+    absl::flat_hash_map<Value, size_t> last_use;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      for (int k = 0; k < nodes[i]->num_outputs(); ++k) last_use[Value(nodes[i], k)] = i;
+      for (const Value& v : nodes[i]->inputs()) last_use[v] = i;
+    }
+    for (const Value& v : graph_.outputs()) last_use[v] = nodes.size();
+    dead_after_.resize(nodes.size() + 1);
+    for (const NodePtr& node : nodes) {
+      for (int k = 0; k < node->num_outputs(); ++k) {
+        Value v(node, k);
+        if (node->is_op()) dead_after_[last_use[v]].push_back(v);
+        if (node->has_payload()) memory_.weight_bytes += node->type(k).num_bytes();
+      }
+    }
+    auto bytes = [](const Value& v) {
+      return v.type().num_elements() * SizeOf(StorageOf(v.dtype()));
+    };
+    int64_t live = 0;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (!nodes[i]->is_op()) continue;
+      for (int k = 0; k < nodes[i]->num_outputs(); ++k) live += bytes(Value(nodes[i], k));
+      memory_.live_bytes = std::max(memory_.live_bytes, live);
+      for (const Value& v : dead_after_[i]) live -= bytes(v);
+    }
+    memory_.planned_bytes = memory_.live_bytes;
+  }
+
+  Graph graph_;
+  std::vector<Loops> loops_;
+  int threads_;
+  std::vector<std::vector<Value>> dead_after_;
+  MemoryUse memory_;
+};
+
+class ReferenceBackend : public Backend {
+ public:
+  std::string name() const override { return "reference"; }
+  std::string version() const override { return "definitions in double"; }
+  bool SupportsOp(const OpDef& op) const override { return op.define != nullptr; }
+
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
+                                                      const CompileOptions& options) override {
+    std::vector<Loops> loops;
+    for (const NodePtr& node : graph.nodes()) {
+      if (node->kind() == Node::Kind::kWeight && !node->has_payload()) {
+        return absl::FailedPreconditionError(
+            absl::StrCat(graph.name(), ": weight ", node->name(), " has no values"));
+      }
+      if (!node->is_op()) continue;
+      absl::StatusOr<Loops> compiled = CompileNode(*node);
+      if (!compiled.ok()) return compiled.status();
+      loops.push_back(*std::move(compiled));
+    }
+    return std::make_unique<ReferenceExecutable>(graph, std::move(loops), options.threads);
+  }
+};
+
+}  // namespace
+
+bool ComputesInIntegers(const Definition& definition) {
+  for (const ExprType& input : definition.inputs) {
+    if (IsFloat(input.dtype)) return false;
+  }
+  for (const TensorExpr& tensor : definition.tensors) {
+    if (IsFloat(tensor.dtype)) return false;
+  }
+  return true;
+}
+
+std::unique_ptr<Backend> MakeReferenceBackend() { return std::make_unique<ReferenceBackend>(); }
+
+absl::StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, absl::Span<const Tensor> inputs,
+                                                 int threads) {
+  absl::StatusOr<Loops> loops = CompileNode(node);
+  if (!loops.ok()) return loops.status();
+  std::vector<Tensor> outputs;
+  for (const TensorType& type : node.types()) {
+    absl::StatusOr<Tensor> t = Tensor::Allocate(type);
+    if (!t.ok()) return t.status();
+    outputs.push_back(*std::move(t));
+  }
+  if (absl::Status s = RunNode(node, *loops, inputs, &outputs, threads); !s.ok()) return s;
+  return outputs;
+}
+
+}  // namespace lemma
