@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "graph/op_def.h"
+#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 
