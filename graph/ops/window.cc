@@ -24,8 +24,8 @@ std::vector<AttrSpec> WindowAttrs() {
            "distance between a window's elements: height, width"}};
 }
 
-absl::StatusOr<std::array<WindowAxis, 2>> ReadWindows(OpContext& c, const IndexExpr& kernel_height,
-                                                      const IndexExpr& kernel_width) {
+absl::StatusOr<Windows> ReadWindows(OpContext& c, const IndexExpr& kernel_height,
+                                    const IndexExpr& kernel_width) {
   LEMMA_REQUIRE(c, c.rank(0) == 4, "input must be [N,C,H,W], not of rank ", c.rank(0));
   const Idx &strides = c.Sizes("strides"), &pads = c.Sizes("pads"), &dil = c.Sizes("dilations");
   LEMMA_REQUIRE(c, strides.size() == 2, "strides must be [height, width], not ", strides.size(),
@@ -34,9 +34,8 @@ absl::StatusOr<std::array<WindowAxis, 2>> ReadWindows(OpContext& c, const IndexE
                 " numbers");
   LEMMA_REQUIRE(c, dil.size() == 2, "dilations must be [height, width], not ", dil.size(),
                 " numbers");
-  std::array<WindowAxis, 2> windows = {
-      WindowAxis{c.Dim(0, 2), kernel_height, strides[0], dil[0], pads[0], pads[2]},
-      WindowAxis{c.Dim(0, 3), kernel_width, strides[1], dil[1], pads[1], pads[3]}};
+  Windows windows = {WindowAxis{c.Dim(0, 2), kernel_height, strides[0], dil[0], pads[0], pads[2]},
+                     WindowAxis{c.Dim(0, 3), kernel_width, strides[1], dil[1], pads[1], pads[3]}};
   for (const WindowAxis& w : windows) {
     const char* axis = &w == &windows[0] ? "height" : "width";
     LEMMA_REQUIRE(c, Ge(w.kernel, 1), axis, " of the kernel is ", w.kernel.ToString(),
@@ -50,6 +49,16 @@ absl::StatusOr<std::array<WindowAxis, 2>> ReadWindows(OpContext& c, const IndexE
                   ", it must not be negative");
   }
   return windows;
+}
+
+absl::Status RequireFit(OpContext& c, const Windows& windows) {
+  for (const WindowAxis& w : windows) {
+    IndexExpr padded = w.size + w.pad_begin + w.pad_end;
+    LEMMA_REQUIRE(c, Ge(padded, w.Reach()), "the window's ",
+                  &w == &windows[0] ? "height " : "width ", w.Reach().ToString(),
+                  " exceeds the padded input's ", padded.ToString());
+  }
+  return absl::OkStatus();
 }
 
 OnnxWindow OnnxWindow::Axes(int begin, int end) const {

@@ -28,13 +28,16 @@ struct WindowAxis {
   bool NeverPads(bool ceil_mode = false) const;
 };
 
+using Windows = std::array<WindowAxis, 2>;  // height, width
+
 // The specifications of the attributes `strides`, `pads`, `dilations`.
 std::vector<AttrSpec> WindowAttrs();
 
-// The height and the width window of an operator with WindowAttrs() whose input 0 is [N,C,H,W];
-// checks the attributes, and that a window fits.
-absl::StatusOr<std::array<WindowAxis, 2>> ReadWindows(OpContext& c, const IndexExpr& kernel_height,
-                                                      const IndexExpr& kernel_width);
+// The windows of an operator with WindowAttrs() whose input 0 is [N,C,H,W]; checks the attributes.
+absl::StatusOr<Windows> ReadWindows(OpContext& c, const IndexExpr& kernel_height,
+                                    const IndexExpr& kernel_width);
+// At least one window fits into the padded input.
+absl::Status RequireFit(OpContext& c, const Windows& windows);
 
 // An ONNX node's window attributes, auto_pad resolved; one entry per spatial axis, pads twice that.
 struct OnnxWindow {
