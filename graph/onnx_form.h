@@ -26,6 +26,8 @@ class OnnxImport {
   virtual int opset() const = 0;
   virtual int num_inputs() const = 0;   // positions, absent ones included
   virtual int num_outputs() const = 0;  // outputs that somebody may use
+  // Outputs that the node names, used or not: Split cuts into as many parts.
+  virtual int num_named_outputs() const { return num_outputs(); }
   virtual bool HasInput(int i) const = 0;
   // Fails if the input is absent.
   virtual absl::StatusOr<Value> Input(int i) = 0;
