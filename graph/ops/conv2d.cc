@@ -1,5 +1,9 @@
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
+#include "graph/ops/checks.h"
+#include "graph/ops/onnx_axes.h"
+#include "graph/ops/status_macros.h"
+#include "graph/ops/window.h"
 
 namespace lemma::ops {
 namespace {
@@ -8,50 +12,84 @@ namespace {
 //                                       * w[k,c,r,s]  (+ bias[k]),
 // g = k div (K div groups); a read outside x is 0.
 absl::Status DefineConv2d(OpContext& c) {
-  LEMMA_REQUIRE(c, c.rank(0) == 4, "x must be [N,C,H,W]");
-  LEMMA_REQUIRE(c, c.rank(1) == 4, "w must be [K,C/groups,R,S]");
-  const Idx &stride = c.Sizes("strides"), &pad = c.Sizes("pads"), &dilation = c.Sizes("dilations");
-  LEMMA_REQUIRE(c, stride.size() == 2 && dilation.size() == 2 && pad.size() == 4,
-                "strides and dilations take 2 sizes, pads takes 4: top, left, bottom, right");
+  LEMMA_RETURN_IF_ERROR(RequireNumeric(c));
+  LEMMA_REQUIRE(c, c.rank(0) == 4, "x must be [N,C,H,W], not of rank ", c.rank(0));
+  LEMMA_REQUIRE(c, c.rank(1) == 4, "w must be [K,C/groups,R,S], not of rank ", c.rank(1));
   const IndexExpr& groups = c.Size("groups");
   const IndexExpr &batch = c.Dim(0, 0), &channels = c.Dim(0, 1);
   const IndexExpr &outputs = c.Dim(1, 0), &per_group = c.Dim(1, 1);
-  LEMMA_REQUIRE(c, Ge(groups, 1), "groups must be positive");
-  for (int i = 0; i < 2; ++i) {
-    LEMMA_REQUIRE(c, Ge(stride[i], 1) && Ge(dilation[i], 1), "strides and dilations are positive");
-    LEMMA_REQUIRE(c, Ge(c.Dim(1, 2 + i), 1), "the kernel is empty");
-  }
+  LEMMA_REQUIRE(c, Ge(groups, 1), "groups is ", groups.ToString(), ", it must be positive");
+  LEMMA_ASSIGN_OR_RETURN(Windows windows, ReadWindows(c, c.Dim(1, 2), c.Dim(1, 3)));
+  LEMMA_RETURN_IF_ERROR(RequireFit(c, windows));
   LEMMA_REQUIRE(c, Eq(per_group * groups, channels), "x has ", channels.ToString(),
                 " channels, w takes ", per_group.ToString(), " in each of ", groups.ToString(),
                 " groups");
   LEMMA_REQUIRE(c, Eq(Mod(outputs, groups), 0), outputs.ToString(),
                 " output channels do not divide into ", groups.ToString(), " groups");
-  if (c.num_inputs() == 3) {
-    LEMMA_REQUIRE(c, c.rank(2) == 1 && Eq(c.Dim(2, 0), outputs).kind() != Guard::Kind::kFalse,
-                  "the bias must be [", outputs.ToString(), "]");
-    LEMMA_REQUIRE(c, Eq(c.Dim(2, 0), outputs), "the bias must be [", outputs.ToString(), "]");
-  }
+  if (c.num_inputs() == 3) LEMMA_RETURN_IF_ERROR(RequireVector(c, 2, "bias", outputs));
 
-  Idx dims = {batch, outputs};
-  for (int i = 0; i < 2; ++i) {
-    IndexExpr span =
-        c.Dim(0, 2 + i) + pad[i] + pad[2 + i] - (dilation[i] * (c.Dim(1, 2 + i) - 1) + 1);
-    LEMMA_REQUIRE(c, Ge(span, 0), "the kernel is larger than the padded input");
-    dims.push_back(FloorDiv(span, stride[i]) + 1);
-  }
+  Idx dims = {batch, outputs, windows[0].OutputSize(), windows[1].OutputSize()};
   c.Output(c.dtype(0), dims, [&](const Idx& out) {
     IndexExpr group = FloorDiv(out[1], FloorDiv(outputs, groups));
-    Idx window = {per_group, c.Dim(1, 2), c.Dim(1, 3)};
-    ScalarExpr sum = c.Sum(window, [&](const Idx& r) {
-      Idx at = {out[0], group * per_group + r[0]};
-      for (int i = 0; i < 2; ++i) {
-        at.push_back(out[2 + i] * stride[i] + r[1 + i] * dilation[i] - pad[i]);
-      }
-      return c.ReadOr(0, at, 0) * c.Read(1, {out[1], r[0], r[1], r[2]});
+    ScalarExpr sum = c.Sum({per_group, c.Dim(1, 2), c.Dim(1, 3)}, [&](const Idx& r) {
+      Idx at = {out[0], group * per_group + r[0], windows[0].Position(out[2], r[1]),
+                windows[1].Position(out[3], r[2])};
+      bool pads = !windows[0].NeverPads() || !windows[1].NeverPads();
+      ScalarExpr x = pads ? c.ReadOr(0, at, 0) : c.Read(0, at);
+      return x * c.Read(1, {out[1], r[0], r[1], r[2]});
     });
     return c.num_inputs() == 3 ? sum + c.Read(2, {out[1]}) : sum;
   });
   return absl::OkStatus();
+}
+
+// The conv2d of values that are [N,C,H,W] and [K,C/groups,R,S]; a 1-d convolution is one of
+// height 1.
+absl::StatusOr<Value> ApplyConv(OnnxImport& node, std::vector<Value> in, OnnxWindow window,
+                                int64_t groups) {
+  const bool one_d = window.rank() == 1;
+  if (one_d) {
+    for (int i = 0; i < 2; ++i) {
+      Shape shape = in[i].shape();
+      shape.insert(shape.begin() + 2, 1);
+      LEMMA_ASSIGN_OR_RETURN(in[i], Reshape(node, in[i], shape));
+    }
+    window = window.WithUnitAxis();
+  }
+  Attrs attrs = window.ToAttrs();
+  attrs["groups"] = groups;
+  LEMMA_ASSIGN_OR_RETURN(Value y, node.Op("conv2d", in, attrs));
+  if (!one_d) return y;
+  return Reshape(node, y, {y.shape()[0], y.shape()[1], y.shape()[3]});
+}
+
+absl::StatusOr<Value> ImportConvOf(OnnxImport& node, std::vector<Value> in) {
+  const Shape &x = in[0].shape(), &w = in[1].shape();
+  if (w.size() < 3 || w.size() != x.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input ", ToString(x), " and weight ", ToString(w), " must have the same rank, 3 or more"));
+  }
+  if (w.size() > 4) return node.Unsupported(absl::StrCat(w.size() - 2, " spatial axes"));
+  std::vector<int64_t> kernel(w.begin() + 2, w.end());
+  LEMMA_ASSIGN_OR_RETURN(std::vector<int64_t> declared, node.Ints("kernel_shape", kernel));
+  if (declared != kernel) {
+    return absl::InvalidArgumentError(absl::StrCat("kernel_shape ", ToString(declared),
+                                                   " does not fit the weight ", ToString(w)));
+  }
+  LEMMA_ASSIGN_OR_RETURN(OnnxWindow window, ReadOnnxWindow(node, x, kernel));
+  LEMMA_ASSIGN_OR_RETURN(int64_t groups, node.Int("group", 1));
+  return ApplyConv(node, std::move(in), window, groups);
+}
+
+absl::StatusOr<std::vector<Value>> ImportConv(OnnxImport& node) {
+  std::vector<Value> in;
+  for (int i = 0; i < 3 && node.HasInput(i); ++i) {
+    LEMMA_ASSIGN_OR_RETURN(Value v, node.Input(i));
+    in.push_back(v);
+  }
+  if (in.size() < 2) return absl::InvalidArgumentError("input and weight are required");
+  LEMMA_ASSIGN_OR_RETURN(Value y, ImportConvOf(node, in));
+  return std::vector<Value>{y};
 }
 
 }  // namespace
@@ -67,12 +105,9 @@ OpDef Make_conv2d() {
   op.input_names = {"x", "w", "bias"};
   op.min_inputs = 2;
   op.max_inputs = 3;
-  op.attrs = {
-      {"strides", AttrKind::kInts, std::vector<int64_t>{1, 1}, true, "sh, sw"},
-      {"pads", AttrKind::kInts, std::vector<int64_t>{0, 0, 0, 0}, true, "top, left, bottom, right"},
-      {"dilations", AttrKind::kInts, std::vector<int64_t>{1, 1}, true, "dh, dw"},
-      {"groups", AttrKind::kInt, int64_t{1}, true, "C and K are cut into as many parts"},
-  };
+  op.attrs = WindowAttrs();
+  op.attrs.push_back(
+      {"groups", AttrKind::kInt, int64_t{1}, true, "C and K are cut into as many parts"});
   op.define = DefineConv2d;
   op.examples = {
       "(f32[1,3,5,5], f32[4,3,3,3])",
@@ -81,7 +116,7 @@ OpDef Make_conv2d() {
       "(f32[1,2,9,9], f32[2,1,3,3]) {dilations = [2,3], pads = [2,3,2,3], groups = 2}",
       "(f32[1,4,5,5], f32[3,4,1,1])",
   };
-  op.onnx_import = {};  // see the importer of Conv
+  op.onnx_import = {{"Conv", ImportConv}};
   op.onnx_export = ExportAs(
       "Conv",
       {{"strides", "strides"}, {"pads", "pads"}, {"dilations", "dilations"}, {"groups", "group"}});

@@ -1,0 +1,145 @@
+// Batch normalization, for inference and for training.
+#include "graph/onnx_form.h"
+#include "graph/op_def.h"
+#include "graph/ops/checks.h"
+#include "graph/ops/moments.h"
+#include "graph/ops/status_macros.h"
+
+namespace lemma::ops {
+namespace {
+
+// x is [N,C,spatial…], all other inputs are vectors of C elements.
+absl::Status RequireChannelVectors(OpContext& c) {
+  static constexpr const char* kNames[] = {"x", "scale", "bias", "mean", "variance"};
+  LEMMA_RETURN_IF_ERROR(RequireFloat(c));
+  LEMMA_REQUIRE(c, c.rank(0) >= 2, "x must be [N,C,spatial...], not of rank ", c.rank(0));
+  for (int i = 1; i < c.num_inputs(); ++i) {
+    LEMMA_RETURN_IF_ERROR(RequireVector(c, i, kNames[i], c.Dim(0, 1)));
+  }
+  return absl::OkStatus();
+}
+
+// y[n,c,i…] = (x[n,c,i…] - mean[c]) * scale[c] / sqrt(variance[c] + epsilon) + bias[c].
+absl::Status DefineBatchNorm(OpContext& c) {
+  LEMMA_RETURN_IF_ERROR(RequireChannelVectors(c));
+  TensorId factor = c.Local(c.dtype(0), {c.Dim(0, 1)}, [&](const Idx& k) {
+    return c.Read(1, k) / Apply(ScalarFn::kSqrt, c.Read(4, k) + c.Real("epsilon"));
+  });
+  c.Output(c.dtype(0), c.dims(0), [&](const Idx& i) {
+    Idx channel = {i[1]};
+    return (c.Read(0, i) - c.Read(3, channel)) * c.Read(factor, channel) + c.Read(2, channel);
+  });
+  return absl::OkStatus();
+}
+
+// The same with the mean and the variance of x over all its axes but c; both are outputs too.
+absl::Status DefineBatchNormTraining(OpContext& c) {
+  LEMMA_RETURN_IF_ERROR(RequireChannelVectors(c));
+  std::vector<int> over = {0};
+  for (int i = 2; i < c.rank(0); ++i) over.push_back(i);
+  LEMMA_RETURN_IF_ERROR(RequireNotEmpty(c, over));
+  Moments m = LocalMoments(c, over);
+  TensorId factor = c.Local(c.dtype(0), {c.Dim(0, 1)}, [&](const Idx& k) {
+    return c.Read(1, k) / Apply(ScalarFn::kSqrt, c.Read(m.variance, k) + c.Real("epsilon"));
+  });
+  c.Output(c.dtype(0), c.dims(0), [&](const Idx& i) {
+    Idx channel = {i[1]};
+    return (c.Read(0, i) - c.Read(m.mean, channel)) * c.Read(factor, channel) + c.Read(2, channel);
+  });
+  c.Output(c.dtype(0), {c.Dim(0, 1)}, [&](const Idx& k) { return c.Read(m.mean, k); });
+  c.Output(c.dtype(0), {c.Dim(0, 1)}, [&](const Idx& k) { return c.Read(m.variance, k); });
+  return absl::OkStatus();
+}
+
+AttrSpec Epsilon() { return {"epsilon", AttrKind::kFloat, 1e-5, true, "added to the variance"}; }
+
+// momentum * old + (1 - momentum) * now.
+absl::StatusOr<Value> RunningAverage(OnnxImport& node, const Value& old, const Value& now,
+                                     double momentum) {
+  LEMMA_ASSIGN_OR_RETURN(Value keep, node.Scalar(old.dtype(), momentum));
+  LEMMA_ASSIGN_OR_RETURN(Value take, node.Scalar(old.dtype(), 1 - momentum));
+  LEMMA_ASSIGN_OR_RETURN(Value kept, node.Op("mul", {old, keep}));
+  LEMMA_ASSIGN_OR_RETURN(Value taken, node.Op("mul", {now, take}));
+  return node.Op("add", {kept, taken});
+}
+
+absl::StatusOr<std::vector<Value>> ImportBatchNorm(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(int64_t spatial, node.Int("spatial", 1));
+  if (spatial != 1) return node.Unsupported("spatial = 0");
+  LEMMA_ASSIGN_OR_RETURN(double epsilon, node.Float("epsilon", 1e-5));
+  LEMMA_ASSIGN_OR_RETURN(double momentum, node.Float("momentum", 0.9));
+  LEMMA_ASSIGN_OR_RETURN(int64_t training, node.Int("training_mode", 0));
+  std::vector<Value> in;
+  for (int i = 0; i < 5; ++i) {
+    LEMMA_ASSIGN_OR_RETURN(Value v, node.Input(i));
+    in.push_back(v);
+  }
+  // ONNX allows statistics in a wider type than x.
+  for (int i = 1; i < 5; ++i) {
+    if (in[i].dtype() != in[0].dtype()) {
+      return node.Unsupported("inputs of several element types");
+    }
+  }
+  if (training == 0) {
+    if (node.num_outputs() > 1) return node.Unsupported("training before operator set 14");
+    return node.Ops("batch_norm", in, {{"epsilon", epsilon}});
+  }
+  LEMMA_ASSIGN_OR_RETURN(
+      std::vector<Value> out,
+      node.Ops("batch_norm_training", {in[0], in[1], in[2]}, {{"epsilon", epsilon}}));
+  LEMMA_ASSIGN_OR_RETURN(out[1], RunningAverage(node, in[3], out[1], momentum));
+  LEMMA_ASSIGN_OR_RETURN(out[2], RunningAverage(node, in[4], out[2], momentum));
+  return out;
+}
+
+// With momentum 0 ONNX's running statistics are those of this batch.
+absl::Status ExportTraining(OnnxExport& out) {
+  const Node& node = out.node();
+  LEMMA_ASSIGN_OR_RETURN(Tensor zero, Tensor::Filled(node.type(1), 0));
+  std::string zeros = out.Constant(zero);
+  out.Emit("BatchNormalization", {out.Input(0), out.Input(1), out.Input(2), zeros, zeros},
+           {out.Output(0), out.Output(1), out.Output(2)},
+           {{"epsilon", node.Float("epsilon")}, {"momentum", 0.0}, {"training_mode", int64_t{1}}});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpDef Make_batch_norm() {
+  OpDef op;
+  op.name = "batch_norm";
+  op.group = "normalization";
+  op.equation =
+      "y[n,c,i…] = (x[n,c,i…] - mean[c]) * scale[c] / sqrt(variance[c] + epsilon) + bias[c]";
+  op.input_names = {"x", "scale", "bias", "mean", "variance"};
+  op.min_inputs = op.max_inputs = 5;
+  op.attrs = {Epsilon()};
+  op.define = DefineBatchNorm;
+  op.examples = {"(f32[2,3,4,5], f32[3], f32[3], f32[3], f32[3])",
+                 "(f32[4,2], f32[2], f32[2], f32[2], f32[2]) {epsilon = 0.1}",
+                 "(f32[1,3,5], f32[3], f32[3], f32[3], f32[3])"};
+  op.onnx_import = {{"BatchNormalization", ImportBatchNorm}};
+  op.onnx_export = ExportAs("BatchNormalization", {{"epsilon", "epsilon"}});
+  return op;
+}
+
+OpDef Make_batch_norm_training() {
+  OpDef op;
+  op.name = "batch_norm_training";
+  op.group = "normalization";
+  op.equation =
+      "y[n,c,i…] = (x[n,c,i…] - mean[c]) * scale[c] / sqrt(variance[c] + epsilon) + bias[c], "
+      "mean[c] = sum(n < N, i… < I…) x[n,c,i…] / (N*I…), "
+      "variance[c] = sum(n < N, i… < I…) (x[n,c,i…] - mean[c])^2 / (N*I…)";
+  op.doc = "Outputs y, mean, variance. The variance is that of the population: divided by N*I….";
+  op.input_names = {"x", "scale", "bias"};
+  op.min_inputs = op.max_inputs = 3;
+  op.attrs = {Epsilon()};
+  op.define = DefineBatchNormTraining;
+  op.examples = {"(f32[2,3,4,5], f32[3], f32[3])", "(f32[4,2], f32[2], f32[2]) {epsilon = 0.1}",
+                 "(f32[1,2,5], f32[2], f32[2])"};
+  op.onnx_export = ExportTraining;
+  return op;
+}
+
+}  // namespace lemma::ops

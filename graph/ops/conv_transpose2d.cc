@@ -1,0 +1,191 @@
+#include <algorithm>
+
+#include "graph/onnx_form.h"
+#include "graph/op_def.h"
+#include "graph/ops/checks.h"
+#include "graph/ops/onnx_axes.h"
+#include "graph/ops/status_macros.h"
+#include "graph/ops/window.h"
+
+namespace lemma::ops {
+namespace {
+
+// conv2d's windows with the roles of input and output exchanged: element i of x is spread over
+// output positions i*stride + r*dilation - pad_begin. So that position p gets x[i] * w[r] where
+// p + pad_begin - r*dilation = i*stride.
+struct Spread {
+  IndexExpr element;  // i
+  Guard exists;       // the division is exact and i is an element of x
+};
+
+Spread SpreadAt(const WindowAxis& w, const IndexExpr& p, const IndexExpr& r) {
+  IndexExpr scaled = p + w.pad_begin - r * w.dilation;
+  IndexExpr element = FloorDiv(scaled, w.stride);
+  return {element, Eq(Mod(scaled, w.stride), 0) && InRange(element, w.size)};
+}
+
+// y[n,k,p,q] = sum(c < C, r < R, s < S, where i and j are whole numbers and inside x)
+//                  x[n, g*C + c, i, j] * w[g*C + c, k - g*K, r, s]  (+ bias[k]),
+// i = (p + top - r*dh) / sh, j = (q + left - s*dw) / sw, g = k div K.
+absl::Status DefineConvTranspose2d(OpContext& c) {
+  LEMMA_RETURN_IF_ERROR(RequireNumeric(c));
+  LEMMA_REQUIRE(c, c.rank(0) == 4, "x must be [N,C,H,W], not of rank ", c.rank(0));
+  LEMMA_REQUIRE(c, c.rank(1) == 4, "w must be [C,K/groups,R,S], not of rank ", c.rank(1));
+  const IndexExpr& groups = c.Size("groups");
+  const IndexExpr &channels = c.Dim(0, 1), &per_group = c.Dim(1, 1);
+  LEMMA_REQUIRE(c, Ge(groups, 1), "groups is ", groups.ToString(), ", it must be positive");
+  LEMMA_ASSIGN_OR_RETURN(Windows windows, ReadWindows(c, c.Dim(1, 2), c.Dim(1, 3)));
+  LEMMA_REQUIRE(c, Eq(c.Dim(1, 0), channels), "x has ", channels.ToString(), " channels, w has ",
+                c.Dim(1, 0).ToString());
+  LEMMA_REQUIRE(c, Eq(Mod(channels, groups), 0), channels.ToString(),
+                " channels do not divide into ", groups.ToString(), " groups");
+  const IndexExpr outputs = per_group * groups;
+  if (c.num_inputs() == 3) LEMMA_RETURN_IF_ERROR(RequireVector(c, 2, "bias", outputs));
+  const Idx& more = c.Sizes("output_padding");
+  LEMMA_REQUIRE(c, more.size() == 2, "output_padding must be [height, width], not ", more.size(),
+                " numbers");
+
+  Idx dims = {c.Dim(0, 0), outputs};
+  for (int i = 0; i < 2; ++i) {
+    const WindowAxis& w = windows[i];
+    LEMMA_REQUIRE(c, Ge(more[i], 0), "output_padding must not be negative");
+    LEMMA_REQUIRE(c, Ge(w.size, 1), "x is empty");
+    IndexExpr size = (w.size - 1) * w.stride + w.Reach() - w.pad_begin - w.pad_end + more[i];
+    LEMMA_REQUIRE(c, Ge(size, 1), "the padding removes the whole output");
+    dims.push_back(size);
+  }
+  const IndexExpr group_channels = FloorDiv(channels, groups);
+  c.Output(c.dtype(0), dims, [&](const Idx& out) {
+    IndexExpr group = FloorDiv(out[1], per_group);
+    auto spread = [&](const Idx& r) {
+      return std::array<Spread, 2>{SpreadAt(windows[0], out[2], r[1]),
+                                   SpreadAt(windows[1], out[3], r[2])};
+    };
+    ScalarExpr sum = c.Reduce(
+        ReduceKind::kSum, {group_channels, c.Dim(1, 2), c.Dim(1, 3)},
+        [&](const Idx& r) {
+          auto [row, column] = spread(r);
+          IndexExpr channel = group * group_channels + r[0];
+          return c.Read(0, {out[0], channel, row.element, column.element}) *
+                 c.Read(1, {channel, Mod(out[1], per_group), r[1], r[2]});
+        },
+        [&](const Idx& r) {
+          auto [row, column] = spread(r);
+          return row.exists && column.exists;
+        });
+    return c.num_inputs() == 3 ? sum + c.Read(2, {out[1]}) : sum;
+  });
+  return absl::OkStatus();
+}
+
+// Padding and output padding from ONNX's attributes, one entry per spatial axis.
+struct OutputPlan {
+  std::vector<int64_t> pads, output_padding;
+};
+
+absl::StatusOr<OutputPlan> PlanOutput(const OnnxImport& node, const Shape& input,
+                                      const OnnxWindow& w) {
+  const size_t rank = w.kernel.size();
+  OutputPlan plan{w.pads, {}};
+  LEMMA_ASSIGN_OR_RETURN(plan.output_padding,
+                         node.Ints("output_padding", std::vector<int64_t>(rank, 0)));
+  LEMMA_ASSIGN_OR_RETURN(std::vector<int64_t> shape,
+                         node.Ints("output_shape", std::vector<int64_t>{}));
+  LEMMA_ASSIGN_OR_RETURN(std::string auto_pad, node.String("auto_pad", "NOTSET"));
+  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+  if (shape.size() == rank + 2) shape.erase(shape.begin(), shape.begin() + 2);
+  if (plan.output_padding.size() != rank || (!shape.empty() && shape.size() != rank)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("output_padding and output_shape must have ", rank, " entries"));
+  }
+  if (!same && shape.empty()) return plan;
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t wanted = shape.empty() ? input[i + 2] * w.strides[i] : shape[i];
+    int64_t total = (input[i + 2] - 1) * w.strides[i] + plan.output_padding[i] +
+                    (w.kernel[i] - 1) * w.dilations[i] + 1 - wanted;
+    // What is missing is appended.
+    if (total < 0) plan.output_padding[i] -= total;
+    total = std::max<int64_t>(total, 0);
+    int64_t less = total / 2, more = total - less;
+    bool upper = auto_pad == "SAME_UPPER";
+    plan.pads[i] = upper ? less : more;
+    plan.pads[rank + i] = upper ? more : less;
+  }
+  return plan;
+}
+
+absl::StatusOr<std::vector<Value>> ImportConvTranspose(OnnxImport& node) {
+  std::vector<Value> in;
+  for (int i = 0; i < 3 && node.HasInput(i); ++i) {
+    LEMMA_ASSIGN_OR_RETURN(Value v, node.Input(i));
+    in.push_back(v);
+  }
+  if (in.size() < 2) return absl::InvalidArgumentError("input and weight are required");
+  const Shape x = in[0].shape(), weight = in[1].shape();
+  if (weight.size() < 3 || weight.size() != x.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("input ", ToString(x), " and weight ",
+                                                   ToString(weight),
+                                                   " must have the same rank, 3 or more"));
+  }
+  if (weight.size() > 4) return node.Unsupported(absl::StrCat(weight.size() - 2, " spatial axes"));
+  LEMMA_ASSIGN_OR_RETURN(
+      OnnxWindow w,
+      ReadOnnxWindow(node, x, std::vector<int64_t>(weight.begin() + 2, weight.end())));
+  LEMMA_ASSIGN_OR_RETURN(OutputPlan plan, PlanOutput(node, x, w));
+  w.pads = plan.pads;
+  LEMMA_ASSIGN_OR_RETURN(int64_t groups, node.Int("group", 1));
+  const bool one_d = w.rank() == 1;
+  if (one_d) {
+    LEMMA_ASSIGN_OR_RETURN(in[0], Reshape(node, in[0], {x[0], x[1], 1, x[2]}));
+    LEMMA_ASSIGN_OR_RETURN(in[1], Reshape(node, in[1], {weight[0], weight[1], 1, weight[2]}));
+    w = w.WithUnitAxis();
+    plan.output_padding.insert(plan.output_padding.begin(), 0);
+  }
+  Attrs attrs = w.ToAttrs();
+  attrs["groups"] = groups;
+  attrs["output_padding"] = plan.output_padding;
+  LEMMA_ASSIGN_OR_RETURN(Value y, node.Op("conv_transpose2d", in, attrs));
+  if (one_d) {
+    LEMMA_ASSIGN_OR_RETURN(y, Reshape(node, y, {y.shape()[0], y.shape()[1], y.shape()[3]}));
+  }
+  return std::vector<Value>{y};
+}
+
+}  // namespace
+
+OpDef Make_conv_transpose2d() {
+  OpDef op;
+  op.name = "conv_transpose2d";
+  op.group = "convolution";
+  op.equation =
+      "y[n,k,p,q] = sum(c < C, r < R, s < S, i and j whole and inside x) x[n, g*C + c, i, j]"
+      " * w[g*C + c, k - g*K, r, s] + bias[k], "
+      "i = (p + top - r*dh) / sh, j = (q + left - s*dw) / sw, g = k div K";
+  op.doc =
+      "The transpose of conv2d as a linear map. Padding is cut off the output. C and K are counted "
+      "per group. The bias may be left out.";
+  op.input_names = {"x", "w", "bias"};
+  op.min_inputs = 2;
+  op.max_inputs = 3;
+  op.attrs = WindowAttrs();
+  op.attrs.push_back(
+      {"groups", AttrKind::kInt, int64_t{1}, true, "C and K are cut into as many parts"});
+  op.attrs.push_back({"output_padding", AttrKind::kInts, std::vector<int64_t>{0, 0}, true,
+                      "rows and columns added at the bottom and at the right"});
+  op.define = DefineConvTranspose2d;
+  op.examples = {
+      "(f32[1,2,3,4], f32[2,3,3,3])",
+      "(f32[2,3,4,3], f32[3,2,3,2], f32[2]) {strides = [2,3], pads = [1,0,0,1]}",
+      "(f32[1,4,3,3], f32[4,2,3,3], f32[4]) {groups = 2, dilations = [2,1], pads = [1,1,2,1]}",
+      "(f32[1,1,3,3], f32[1,2,3,3]) {strides = [2,2], output_padding = [1,1]}",
+  };
+  op.onnx_import = {{"ConvTranspose", ImportConvTranspose}};
+  op.onnx_export = ExportAs("ConvTranspose", {{"strides", "strides"},
+                                              {"pads", "pads"},
+                                              {"dilations", "dilations"},
+                                              {"groups", "group"},
+                                              {"output_padding", "output_padding"}});
+  return op;
+}
+
+}  // namespace lemma::ops
