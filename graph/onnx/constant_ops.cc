@@ -1,0 +1,183 @@
+#include "graph/onnx/constant_ops.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "graph/onnx_form.h"
+
+namespace lemma {
+namespace {
+
+using Values = absl::StatusOr<std::vector<Value>>;
+
+constexpr int64_t kMaxConstantBytes = int64_t{1} << 31;
+
+absl::Status CheckSize(const TensorType& type) {
+  for (int64_t d : type.shape) {
+    if (d < 0) return absl::InvalidArgumentError(absl::StrCat(type.ToString(), ": negative size"));
+  }
+  if (type.num_bytes() <= kMaxConstantBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(type.ToString(), " is larger than 2 GB"));
+}
+
+Values OneConstant(OnnxImport& node, absl::StatusOr<Tensor> tensor) {
+  if (!tensor.ok()) return tensor.status();
+  return std::vector<Value>{node.Constant(*std::move(tensor))};
+}
+
+Values ImportConstant(OnnxImport& node) {
+  auto one = [&](absl::StatusOr<Tensor> tensor) { return OneConstant(node, std::move(tensor)); };
+  if (const OnnxAttr* attr = node.FindAttr("value")) {
+    if (const Tensor* tensor = std::get_if<Tensor>(attr)) return one(*tensor);
+  }
+  if (const OnnxAttr* attr = node.FindAttr("value_int")) {
+    if (const auto* v = std::get_if<int64_t>(attr))
+      return one(Tensor::FromInts({DType::kI64, {}}, {*v}));
+  }
+  if (const OnnxAttr* attr = node.FindAttr("value_ints")) {
+    if (const auto* v = std::get_if<std::vector<int64_t>>(attr)) return one(Tensor::Ints(*v));
+  }
+  if (const OnnxAttr* attr = node.FindAttr("value_float")) {
+    if (const auto* v = std::get_if<double>(attr))
+      return one(Tensor::Filled({DType::kF32, {}}, *v));
+  }
+  if (const OnnxAttr* attr = node.FindAttr("value_floats")) {
+    if (const auto* v = std::get_if<std::vector<double>>(attr)) {
+      return one(Tensor::FromDoubles({DType::kF32, {static_cast<int64_t>(v->size())}}, *v));
+    }
+  }
+  return node.Unsupported("a value that is no dense tensor of numbers");
+}
+
+Values ImportConstantOfShape(OnnxImport& node) {
+  auto shape = node.ConstantInput(0);
+  if (!shape.ok()) return shape.status();
+  TensorType type{DType::kF32, shape->ToInts()};
+  const OnnxAttr* attr = node.FindAttr("value");
+  const Tensor* value = attr == nullptr ? nullptr : std::get_if<Tensor>(attr);
+  if (attr != nullptr && (value == nullptr || value->size() != 1)) {
+    return absl::InvalidArgumentError("attribute value must be a tensor of one element");
+  }
+  if (value != nullptr) type.dtype = value->dtype();
+  if (auto status = CheckSize(type); !status.ok()) return status;
+  auto tensor = Tensor::Allocate(type);
+  if (!tensor.ok()) return tensor.status();
+  char* bytes = static_cast<char*>(tensor->mutable_raw());
+  const size_t size = static_cast<size_t>(SizeOf(type.dtype));
+  const size_t total = static_cast<size_t>(type.num_bytes());
+  if (value == nullptr) {
+    std::memset(bytes, 0, total);
+  } else if (total > 0) {
+    std::memcpy(bytes, value->raw(), size);
+    for (size_t done = size; done < total; done *= 2) {
+      std::memcpy(bytes + done, bytes, std::min(done, total - done));
+    }
+  }
+  return OneConstant(node, *std::move(tensor));
+}
+
+Values ImportShape(OnnxImport& node) {
+  auto x = node.Input(0);
+  auto start = node.Int("start", 0);
+  auto end = node.Int("end", INT64_MAX);
+  for (const auto& status : {x.status(), start.status(), end.status()}) {
+    if (!status.ok()) return status;
+  }
+  const Shape& shape = x->shape();
+  const int64_t rank = static_cast<int64_t>(shape.size());
+  auto clamp = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
+  int64_t first = clamp(*start), last = std::max(first, clamp(*end));
+  return OneConstant(node, Tensor::Ints(Shape(shape.begin() + first, shape.begin() + last)));
+}
+
+Values ImportSize(OnnxImport& node) {
+  auto x = node.Input(0);
+  if (!x.ok()) return x.status();
+  return OneConstant(node, Tensor::FromInts({DType::kI64, {}}, {x->type().num_elements()}));
+}
+
+// start + i * delta for i < max(0, ceil((limit - start) / delta)).
+Values ImportRange(OnnxImport& node) {
+  Tensor scalars[3];
+  for (int i = 0; i < 3; ++i) {
+    auto tensor = node.ConstantInput(i);
+    if (!tensor.ok()) return tensor.status();
+    if (tensor->size() != 1) return absl::InvalidArgumentError("inputs must be scalars");
+    scalars[i] = *std::move(tensor);
+  }
+  const DType dtype = scalars[0].dtype();
+  const double start = scalars[0].AtDouble(0), delta = scalars[2].AtDouble(0);
+  if (delta == 0) return absl::InvalidArgumentError("the step must not be 0");
+  const double count = std::ceil((scalars[1].AtDouble(0) - start) / delta);
+  if (!(count < 1e9)) return absl::InvalidArgumentError("the range is too long");
+  std::vector<double> values;
+  for (int64_t i = 0; i < static_cast<int64_t>(count); ++i) {
+    values.push_back(start + static_cast<double>(i) * delta);
+  }
+  return OneConstant(node,
+                     Tensor::FromDoubles({dtype, {static_cast<int64_t>(values.size())}}, values));
+}
+
+// The element type that attribute `dtype` names, as ONNX numbers them.
+absl::StatusOr<DType> TypeAttr(OnnxImport& node, DType fallback) {
+  if (node.FindAttr("dtype") == nullptr) return fallback;
+  auto number = node.Int("dtype");
+  if (!number.ok()) return number.status();
+  // The numbers are the format's; ONNX's headers stay out of operators' importers.
+  switch (*number) {
+    case 1:
+      return DType::kF32;
+    case 2:
+      return DType::kU8;
+    case 3:
+      return DType::kI8;
+    case 6:
+      return DType::kI32;
+    case 7:
+      return DType::kI64;
+    case 9:
+      return DType::kBool;
+    case 10:
+      return DType::kF16;
+    case 11:
+      return DType::kF64;
+    case 16:
+      return DType::kBF16;
+    default:
+      return node.Unsupported(absl::StrCat("element type ", *number));
+  }
+}
+
+Values ImportEyeLike(OnnxImport& node) {
+  auto x = node.Input(0);
+  if (!x.ok()) return x.status();
+  auto dtype = TypeAttr(node, x->dtype());
+  auto diagonal = node.Int("k", 0);
+  for (const auto& status : {dtype.status(), diagonal.status()}) {
+    if (!status.ok()) return status;
+  }
+  if (x->type().rank() != 2) return absl::InvalidArgumentError("the input must have rank 2");
+  TensorType type{*dtype, x->shape()};
+  if (auto status = CheckSize(type); !status.ok()) return status;
+  std::vector<double> values(static_cast<size_t>(type.num_elements()), 0.0);
+  for (int64_t i = 0; i < type.shape[0]; ++i) {
+    int64_t j = i + *diagonal;
+    if (j >= 0 && j < type.shape[1]) values[i * type.shape[1] + j] = 1;
+  }
+  return OneConstant(node, Tensor::FromDoubles(type, values));
+}
+
+}  // namespace
+
+const std::vector<OnnxImporter>& ConstantOps() {
+  static const auto* importers = new std::vector<OnnxImporter>{
+      {"Constant", ImportConstant}, {"ConstantOfShape", ImportConstantOfShape},
+      {"Shape", ImportShape},       {"Size", ImportSize},
+      {"Range", ImportRange},       {"EyeLike", ImportEyeLike},
+  };
+  return *importers;
+}
+
+}  // namespace lemma

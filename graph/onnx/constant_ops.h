@@ -1,0 +1,15 @@
+// ONNX operators whose results are known once shapes are: they leave nothing in the graph.
+#ifndef LEMMA_GRAPH_ONNX_CONSTANT_OPS_H_
+#define LEMMA_GRAPH_ONNX_CONSTANT_OPS_H_
+
+#include <vector>
+
+#include "graph/op_def.h"
+
+namespace lemma {
+
+const std::vector<OnnxImporter>& ConstantOps();
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_CONSTANT_OPS_H_

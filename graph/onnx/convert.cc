@@ -1,0 +1,223 @@
+#include "graph/onnx/convert.h"
+
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <optional>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "graph/onnx/file.h"
+
+namespace lemma {
+namespace {
+
+using onnx::TensorProto;
+
+struct TypePair {
+  DType ours;
+  TensorProto::DataType onnx;
+};
+constexpr TypePair kTypes[] = {
+    {DType::kF32, TensorProto::FLOAT},   {DType::kF64, TensorProto::DOUBLE},
+    {DType::kF16, TensorProto::FLOAT16}, {DType::kBF16, TensorProto::BFLOAT16},
+    {DType::kI64, TensorProto::INT64},   {DType::kI32, TensorProto::INT32},
+    {DType::kI8, TensorProto::INT8},     {DType::kU8, TensorProto::UINT8},
+    {DType::kBool, TensorProto::BOOL},
+};
+
+// ONNX's numbering of the types we lack, those newer than the headers included.
+std::string UnsupportedTypeName(int32_t type) {
+  switch (type) {
+    case TensorProto::UNDEFINED:
+      return "undefined";
+    case TensorProto::UINT16:
+      return "u16";
+    case TensorProto::INT16:
+      return "i16";
+    case TensorProto::STRING:
+      return "string";
+    case TensorProto::UINT32:
+      return "u32";
+    case TensorProto::UINT64:
+      return "u64";
+    case TensorProto::COMPLEX64:
+      return "complex64";
+    case TensorProto::COMPLEX128:
+      return "complex128";
+    default:
+      return absl::StrCat("number ", type);
+  }
+}
+
+absl::Status WrongCount(const TensorType& type, int64_t count) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(type.ToString(), " needs ", type.num_elements(), " values, has ", count));
+}
+
+template <class To, class Field>
+absl::StatusOr<Tensor> FromField(const TensorType& type, const Field& field) {
+  if (field.size() != type.num_elements()) return WrongCount(type, field.size());
+  auto tensor = Tensor::Allocate(type);
+  if (!tensor.ok()) return tensor;
+  auto out = tensor->template mutable_data<To>();
+  for (int64_t i = 0; i < type.num_elements(); ++i) {
+    out[i] = static_cast<To>(field.Get(static_cast<int>(i)));
+  }
+  return tensor;
+}
+
+absl::StatusOr<Tensor> FromTypedField(const TensorType& type, const TensorProto& proto) {
+  switch (type.dtype) {
+    case DType::kF32:
+      return FromField<float>(type, proto.float_data());
+    case DType::kF64:
+      return FromField<double>(type, proto.double_data());
+    case DType::kI64:
+      return FromField<int64_t>(type, proto.int64_data());
+    case DType::kI32:
+      return FromField<int32_t>(type, proto.int32_data());
+    case DType::kI8:
+      return FromField<int8_t>(type, proto.int32_data());
+    case DType::kU8:
+      return FromField<uint8_t>(type, proto.int32_data());
+    case DType::kBool:
+      return FromField<uint8_t>(type, proto.int32_data());
+    case DType::kF16:
+    case DType::kBF16:
+      return FromField<uint16_t>(type, proto.int32_data());
+  }
+  return absl::InternalError("element type");
+}
+
+absl::Status WrongBytes(const TensorType& type, int64_t bytes) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(type.ToString(), " needs ", type.num_bytes(), " bytes, has ", bytes));
+}
+
+// Truth values other than 0 and 1 would be seen by kernels.
+void NormalizeBools(Tensor* tensor) {
+  if (tensor->dtype() != DType::kBool) return;
+  for (uint8_t& b : tensor->mutable_data<uint8_t>()) b = b != 0;
+}
+
+struct ExternalRange {
+  std::string path;
+  int64_t offset = 0;
+  std::optional<int64_t> length;
+};
+
+// Where external data lie, once it is certain that this is below `directory`.
+absl::StatusOr<ExternalRange> FindExternal(const TensorProto& proto, const std::string& directory) {
+  namespace fs = std::filesystem;
+  ExternalRange range;
+  std::string location;
+  for (const auto& entry : proto.external_data()) {
+    int64_t number = 0;
+    if (entry.key() == "location") {
+      location = entry.value();
+    } else if (entry.key() == "offset" || entry.key() == "length") {
+      if (!absl::SimpleAtoi(entry.value(), &number) || number < 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("external data: ", entry.key(), " \"", entry.value(), "\" is no size"));
+      }
+      if (entry.key() == "offset") {
+        range.offset = number;
+      } else {
+        range.length = number;
+      }
+    }
+  }
+  if (directory.empty()) {
+    return absl::InvalidArgumentError("external data need a model that is read from a file");
+  }
+  fs::path relative(location);
+  bool leaves = location.empty() || relative.is_absolute();
+  for (const fs::path& part : relative) leaves |= part == "..";
+  std::error_code error;
+  fs::path root = fs::weakly_canonical(directory, error);
+  fs::path file = fs::weakly_canonical(root / relative, error);
+  // A link may lead outside, too.
+  auto [root_end, file_end] = std::mismatch(root.begin(), root.end(), file.begin(), file.end());
+  if (leaves || error || root_end != root.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("external data: location \"", location, "\" is not below the model's folder"));
+  }
+  range.path = file.string();
+  return range;
+}
+
+absl::StatusOr<Tensor> FromExternal(const TensorType& type, const TensorProto& proto,
+                                    const std::string& directory) {
+  auto range = FindExternal(proto, directory);
+  if (!range.ok()) return range.status();
+  auto size = FileSize(range->path);
+  if (!size.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("external data: ", size.status().message()));
+  }
+  int64_t rest = range->offset <= *size ? *size - range->offset : 0;
+  int64_t length = range->length.value_or(rest);
+  if (length != type.num_bytes()) return WrongBytes(type, length);
+  if (length > rest) {
+    return absl::InvalidArgumentError(absl::StrCat("external data: ", range->path, " has ", *size,
+                                                   " bytes, ", length, " from byte ", range->offset,
+                                                   " on are needed"));
+  }
+  auto tensor = Tensor::Allocate(type);
+  if (!tensor.ok()) return tensor;
+  auto status = ReadFileRange(range->path, range->offset, length, tensor->mutable_raw());
+  if (!status.ok()) return status;
+  NormalizeBools(&*tensor);
+  return tensor;
+}
+
+}  // namespace
+
+int32_t ToOnnxType(DType dtype) {
+  for (const TypePair& pair : kTypes) {
+    if (pair.ours == dtype) return pair.onnx;
+  }
+  return TensorProto::UNDEFINED;
+}
+
+absl::StatusOr<DType> FromOnnxType(int32_t onnx_type) {
+  for (const TypePair& pair : kTypes) {
+    if (pair.onnx == onnx_type) return pair.ours;
+  }
+  return absl::UnimplementedError(
+      absl::StrCat("unsupported: element type ", UnsupportedTypeName(onnx_type)));
+}
+
+absl::StatusOr<Tensor> ToTensor(const TensorProto& proto, const std::string& directory) {
+  auto dtype = FromOnnxType(proto.data_type());
+  if (!dtype.ok()) return dtype.status();
+  TensorType type{*dtype, Shape(proto.dims().begin(), proto.dims().end())};
+  for (int64_t d : type.shape) {
+    if (d < 0) return absl::InvalidArgumentError(absl::StrCat(type.ToString(), ": negative size"));
+  }
+  if (proto.has_segment()) return absl::UnimplementedError("unsupported: tensor segments");
+  if (proto.data_location() == TensorProto::EXTERNAL) return FromExternal(type, proto, directory);
+  if (!proto.has_raw_data()) return FromTypedField(type, proto);
+
+  const std::string& raw = proto.raw_data();
+  if (static_cast<int64_t>(raw.size()) != type.num_bytes()) {
+    return WrongBytes(type, static_cast<int64_t>(raw.size()));
+  }
+  auto tensor = Tensor::Allocate(type);
+  if (!tensor.ok()) return tensor;
+  if (!raw.empty()) std::memcpy(tensor->mutable_raw(), raw.data(), raw.size());
+  NormalizeBools(&*tensor);
+  return tensor;
+}
+
+TensorProto ToProto(absl::string_view name, const Tensor& tensor) {
+  TensorProto proto;
+  proto.set_name(std::string(name));
+  proto.set_data_type(ToOnnxType(tensor.dtype()));
+  for (int64_t d : tensor.shape()) proto.add_dims(d);
+  proto.set_raw_data(tensor.raw(), static_cast<size_t>(tensor.type().num_bytes()));
+  return proto;
+}
+
+}  // namespace lemma

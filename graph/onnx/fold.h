@@ -1,0 +1,19 @@
+// Execution of single operators at import time, through their definitions.
+#ifndef LEMMA_GRAPH_ONNX_FOLD_H_
+#define LEMMA_GRAPH_ONNX_FOLD_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+
+namespace lemma {
+
+// The values of `node`'s outputs for these values of its inputs: exact integers if all its tensors
+// are of integer or truth type, doubles otherwise.
+absl::StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, absl::Span<const Tensor> inputs);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_FOLD_H_

@@ -1,0 +1,243 @@
+// Nodes, functions and subgraphs.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/onnx/constant_ops.h"
+#include "graph/onnx/importer.h"
+#include "graph/onnx/node_form.h"
+#include "graph/onnx/opaque.h"
+#include "graph/onnx/structural.h"
+#include "graph/op_table.h"
+
+namespace lemma {
+namespace {
+
+constexpr int kMaxDepth = 32;             // of nested functions and subgraphs
+constexpr int64_t kMaxNodes = 1'000'000;  // after inlining and unrolling
+
+// A float constant this large in a node is a trained value, not a parameter.
+constexpr int64_t kMaxConstantElements = 1024;
+
+const OnnxImporter* FindImporter(const std::string& op_type) {
+  static const auto* table = [] {
+    auto* by_type = new absl::flat_hash_map<std::string, const OnnxImporter*>;
+    for (const OnnxImporter& importer : ConstantOps())
+      by_type->emplace(importer.op_type, &importer);
+    for (const OpDef* op : AllOps()) {
+      for (const OnnxImporter& importer : op->onnx_import) {
+        by_type->emplace(importer.op_type, &importer);
+      }
+    }
+    return by_type;
+  }();
+  auto it = table->find(op_type);
+  return it == table->end() ? nullptr : it->second;
+}
+
+// Replaces attributes that refer to the function's by the call's; absent ones disappear.
+void BindAttributes(const onnx::NodeProto& call, NodeList* nodes) {
+  for (onnx::NodeProto& node : *nodes) {
+    auto* attributes = node.mutable_attribute();
+    for (int i = attributes->size() - 1; i >= 0; --i) {
+      onnx::AttributeProto& attribute = *attributes->Mutable(i);
+      if (attribute.has_g()) BindAttributes(call, attribute.mutable_g()->mutable_node());
+      if (attribute.ref_attr_name().empty()) continue;
+      const onnx::AttributeProto* actual = nullptr;
+      for (const auto& candidate : call.attribute()) {
+        if (candidate.name() == attribute.ref_attr_name()) actual = &candidate;
+      }
+      if (actual == nullptr) {
+        attributes->DeleteSubrange(i, 1);
+      } else {
+        std::string name = attribute.name();
+        attribute = *actual;
+        attribute.set_name(name);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int ModelImporter::UsedOutputs(const onnx::NodeProto& node) const {
+  int used = 1;
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (!node.output(i).empty() && used_.count(node.output(i)) != 0) used = i + 1;
+  }
+  return used;
+}
+
+absl::Status ModelImporter::ImportNodes(const NodeList& nodes,
+                                        const std::vector<std::string>& outputs, Scope* scope) {
+  if (scope->depth > kMaxDepth) {
+    return absl::InvalidArgumentError("functions or subgraphs are nested too deeply");
+  }
+  auto order = OrderNodes(
+      nodes, [&](const std::string& name) { return scope->Has(name); }, outputs);
+  if (!order.ok()) return order.status();
+  used_.insert(order->used.begin(), order->used.end());
+  for (int i : order->nodes) {
+    if (++nodes_imported_ > kMaxNodes) {
+      return absl::InvalidArgumentError("more than a million nodes after inlining");
+    }
+    if (auto status = ImportNode(nodes[i], scope); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope) {
+  auto results = Translate(node, *scope);
+  if (absl::IsUnimplemented(results.status())) {
+    auto opaque = MakeOpaque(node, *scope);
+    if (opaque.ok()) {
+      result_.opaque.push_back(absl::StrCat(Describe(node), ": ", results.status().message()));
+      results = std::vector<Result>(opaque->begin(), opaque->end());
+    }
+  }
+  if (!results.ok()) {
+    return absl::Status(results.status().code(),
+                        absl::StrCat(Describe(node), ": ", results.status().message()));
+  }
+  for (int i = 0; i < node.output_size(); ++i) {
+    const std::string& name = node.output(i);
+    if (name.empty()) continue;
+    bool made =
+        i < static_cast<int>(results->size()) && ((*results)[i].sequence || (*results)[i].value);
+    if (!made) {
+      if (used_.count(name) == 0) continue;
+      return absl::UnimplementedError(absl::StrCat(
+          Describe(node), ": unsupported: ", node.op_type(), " (output ", i, " '", name, "')"));
+    }
+    if ((*results)[i].sequence) {
+      scope->sequences[name] = *std::move((*results)[i].sequence);
+      continue;
+    }
+    Value value = PromoteToWeight(node, (*results)[i].value);
+    builder_.Label(value, name);
+    scope->values[name] = std::move(value);
+  }
+  return absl::OkStatus();
+}
+
+Value ModelImporter::PromoteToWeight(const onnx::NodeProto& node, const Value& value) {
+  if (value.node().kind() != Node::Kind::kConstant || !IsFloat(value.dtype())) return value;
+  const Tensor& tensor = value.node().payload();
+  // An initializer that is no more than a shape is how published models leave out their weights.
+  bool expanded = node.op_type() == "ConstantOfShape" && node.input_size() == 1 &&
+                  initializers_.count(node.input(0)) != 0 && tensor.size() > 1;
+  bool large = node.op_type() == "Constant" && tensor.size() > kMaxConstantElements;
+  return expanded || large ? builder_.Weight(node.output(0), tensor) : value;
+}
+
+absl::StatusOr<std::vector<Result>> ModelImporter::Translate(const onnx::NodeProto& node,
+                                                             const Scope& scope) {
+  std::string domain = NormalDomain(node.domain());
+  auto function = functions_.find(absl::StrCat(domain, ":", node.op_type()));
+  if (function != functions_.end()) return InlineFunction(*function->second, node, scope);
+  if (!domain.empty()) {
+    return absl::UnimplementedError(
+        absl::StrCat("unsupported: ", domain, ".", node.op_type(), " (no definition)"));
+  }
+  if (StructuralImporter importer = FindStructural(node, scope))
+    return importer(*this, node, scope);
+  auto values = CallImporter(node, scope);
+  if (!values.ok()) return values.status();
+  return std::vector<Result>(values->begin(), values->end());
+}
+
+absl::StatusOr<std::vector<Value>> ModelImporter::CallImporter(const onnx::NodeProto& node,
+                                                               const Scope& scope) {
+  const OnnxImporter* importer = FindImporter(node.op_type());
+  if (importer == nullptr) {
+    return absl::UnimplementedError(
+        absl::StrCat("unsupported: ", node.op_type(), " (no definition)"));
+  }
+  auto form = NodeForm::Make(this, node, scope, UsedOutputs(node));
+  if (!form.ok()) return form.status();
+  auto values = importer->import(**form);
+  if (!values.ok()) return values;
+  if (auto status = (*form)->CheckUnderstood(); !status.ok()) return status;
+  return values;
+}
+
+absl::StatusOr<std::vector<Result>> ModelImporter::InlineFunction(
+    const onnx::FunctionProto& function, const onnx::NodeProto& call, const Scope& scope) {
+  Scope body;
+  body.depth = scope.depth + 1;
+  body.opsets = scope.opsets;
+  for (const auto& entry : function.opset_import()) {
+    body.opsets[NormalDomain(entry.domain())] = static_cast<int>(entry.version());
+  }
+  for (int i = 0; i < function.input_size(); ++i) {
+    const Value* value = i < call.input_size() ? scope.Find(call.input(i)) : nullptr;
+    // An absent argument is an empty value: the body's nodes see it as absent, too.
+    body.values[function.input(i)] = value == nullptr ? Value() : *value;
+  }
+  NodeList nodes = function.node();
+  BindAttributes(call, &nodes);
+  std::vector<std::string> outputs(function.output().begin(), function.output().end());
+  if (auto status = ImportNodes(nodes, outputs, &body); !status.ok()) return status;
+  std::vector<Result> results;
+  for (const std::string& name : outputs) {
+    const std::vector<Value>* sequence = body.FindSequence(name);
+    if (sequence != nullptr) {
+      results.emplace_back(*sequence);
+    } else {
+      results.emplace_back(*body.Find(name));
+    }
+  }
+  return results;
+}
+
+absl::StatusOr<std::vector<Result>> ModelImporter::ImportSubgraph(const onnx::GraphProto& graph,
+                                                                  Scope* scope) {
+  if (auto status = ReadInitializers(graph, scope); !status.ok()) return status;
+  for (const auto* list : {&graph.value_info(), &graph.output()}) {
+    for (const auto& info : *list) scope->declared[info.name()] = &info.type();
+  }
+  std::vector<std::string> outputs;
+  for (const auto& output : graph.output()) outputs.push_back(output.name());
+  if (auto status = ImportNodes(graph.node(), outputs, scope); !status.ok()) return status;
+  std::vector<Result> results;
+  for (const std::string& name : outputs) {
+    const std::vector<Value>* sequence = scope->FindSequence(name);
+    if (sequence != nullptr) {
+      results.emplace_back(*sequence);
+    } else {
+      results.emplace_back(*scope->Find(name));
+    }
+  }
+  return results;
+}
+
+absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodeProto& node,
+                                                             const Scope& scope) {
+  OpaqueNode opaque = PackOpaque(node, scope.opsets);
+  std::vector<Value> inputs;
+  for (const std::string& name : opaque.inputs) {
+    const Value* value = scope.Find(name);
+    if (value == nullptr || !*value) return absl::UnimplementedError("an input is no tensor");
+    inputs.push_back(*value);
+  }
+  std::vector<TensorType> types;
+  for (const std::string& name : opaque.outputs) {
+    auto type = DeclaredType(scope, name);
+    if (!type) return absl::UnimplementedError("an output's type is not declared");
+    types.push_back(*std::move(type));
+  }
+  auto values = ApplyOpaque(std::move(inputs),
+                            {{"domain", NormalDomain(node.domain())},
+                             {"op_type", node.op_type()},
+                             {"payload", std::move(opaque.payload)}},
+                            std::move(types));
+  if (!values.ok()) return values;
+  // Back to ONNX's positions, where an output may be left out.
+  std::vector<Value> outputs;
+  size_t next = 0;
+  for (const std::string& name : node.output()) {
+    outputs.push_back(name.empty() ? Value() : (*values)[next++]);
+  }
+  return outputs;
+}
+
+}  // namespace lemma

@@ -1,0 +1,423 @@
+#include "graph/onnx/importer.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/onnx/convert.h"
+#include "graph/onnx/file.h"
+#include "graph/onnx/fold.h"
+
+namespace lemma {
+namespace {
+
+absl::Status Prefixed(absl::string_view prefix, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(prefix, ": ", status.message()));
+}
+
+// Inputs and outputs are tensors; ONNX has other kinds.
+absl::Status CheckIsTensor(const onnx::TypeProto& type) {
+  switch (type.value_case()) {
+    case onnx::TypeProto::kTensorType:
+      return absl::OkStatus();
+    case onnx::TypeProto::kSequenceType:
+      return absl::UnimplementedError("unsupported: a sequence");
+    case onnx::TypeProto::kMapType:
+      return absl::UnimplementedError("unsupported: a map");
+    case onnx::TypeProto::kOptionalType:
+      return absl::UnimplementedError("unsupported: an optional");
+    case onnx::TypeProto::kSparseTensorType:
+      return absl::UnimplementedError("unsupported: a sparse tensor");
+    default:
+      return absl::InvalidArgumentError("has no declared type");
+  }
+}
+
+std::string DimName(const onnx::TensorShapeProto::Dimension& dim) {
+  if (dim.has_dim_value() && dim.dim_value() >= 0) return absl::StrCat(dim.dim_value());
+  return dim.dim_param().empty() ? "?" : dim.dim_param();
+}
+
+OnnxPort ToPort(const onnx::ValueInfoProto& proto) {
+  OnnxPort port;
+  port.name = proto.name();
+  for (const auto& dim : proto.type().tensor_type().shape().dim())
+    port.dims.push_back(DimName(dim));
+  return port;
+}
+
+// Trained values are floats with axes, or large; all else parametrizes operators.
+bool IsTrained(const Tensor& tensor) {
+  return (IsFloat(tensor.dtype()) && tensor.type().rank() > 0) || tensor.size() > kMaxFoldElements;
+}
+
+bool IsFixed(const onnx::TensorShapeProto::Dimension& dim) {
+  return dim.has_dim_value() && dim.dim_value() >= 0;
+}
+
+}  // namespace
+
+std::string NormalDomain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
+
+const Value* Scope::Find(const std::string& name) const {
+  for (const Scope* scope = this; scope != nullptr; scope = scope->parent) {
+    auto it = scope->values.find(name);
+    if (it != scope->values.end()) return &it->second;
+    if (scope->sequences.count(name) != 0) return nullptr;
+  }
+  return nullptr;
+}
+
+const std::vector<Value>* Scope::FindSequence(const std::string& name) const {
+  for (const Scope* scope = this; scope != nullptr; scope = scope->parent) {
+    auto it = scope->sequences.find(name);
+    if (it != scope->sequences.end()) return &it->second;
+    if (scope->values.count(name) != 0) return nullptr;
+  }
+  return nullptr;
+}
+
+int Scope::opset() const {
+  auto it = opsets.find("");
+  return it == opsets.end() ? 17 : it->second;
+}
+
+ModelImporter::ModelImporter(onnx::ModelProto* model, const ImportOptions& options,
+                             std::string directory)
+    : model_(model),
+      options_(options),
+      directory_(std::move(directory)),
+      builder_(model->graph().name().empty() ? "main" : model->graph().name()) {}
+
+void ModelImporter::Note(std::string note) {
+  for (const std::string& known : result_.notes) {
+    if (known == note) return;
+  }
+  result_.notes.push_back(std::move(note));
+}
+
+absl::Status ModelImporter::ReadHeader() {
+  OnnxInfo& info = result_.info;
+  info.ir_version = model_->ir_version();
+  info.producer_name = model_->producer_name();
+  info.producer_version = model_->producer_version();
+  info.domain = model_->domain();
+  info.doc_string = model_->doc_string();
+  info.model_version = model_->model_version();
+  for (const auto& entry : model_->metadata_props()) info.metadata[entry.key()] = entry.value();
+  for (const auto& entry : model_->opset_import()) {
+    if (entry.version() < 1 || entry.version() > 1000) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("operator set ", entry.version(), " does not exist"));
+    }
+    main_.opsets[NormalDomain(entry.domain())] = static_cast<int>(entry.version());
+  }
+  if (main_.opsets.empty()) {
+    if (model_->ir_version() >= 3) {
+      return absl::InvalidArgumentError("the model names no operator set");
+    }
+    main_.opsets[""] = 1;
+  }
+  info.opset = main_.opset();
+  for (const auto& function : model_->functions()) {
+    functions_[absl::StrCat(NormalDomain(function.domain()), ":", function.name())] = &function;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ModelImporter::ReadInitializers(const onnx::GraphProto& graph, Scope* scope) {
+  if (graph.sparse_initializer_size() > 0) {
+    return absl::UnimplementedError("unsupported: sparse initializers");
+  }
+  for (const auto& proto : graph.initializer()) {
+    std::string what = absl::StrCat("initializer '", proto.name(), "'");
+    auto tensor = ToTensor(proto, directory_);
+    if (!tensor.ok()) return Prefixed(what, tensor.status());
+    if (proto.name().empty()) return absl::InvalidArgumentError("an initializer has no name");
+    Value value = IsTrained(*tensor) ? builder_.Weight(proto.name(), *tensor)
+                                     : builder_.Constant(*std::move(tensor));
+    builder_.Label(value, proto.name());
+    if (!scope->values.emplace(proto.name(), value).second) {
+      return absl::InvalidArgumentError(absl::StrCat(what, " is defined twice"));
+    }
+    initializers_.insert(proto.name());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Shape> ModelImporter::BindDims(const onnx::ValueInfoProto& input) {
+  Shape shape;
+  const auto& dims = input.type().tensor_type().shape().dim();
+  auto given = options_.input_values.find(input.name());
+  const Tensor* value = given == options_.input_values.end() ? nullptr : &given->second;
+  if (value != nullptr && value->type().rank() != dims.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rank ", dims.size(), " is declared, the value is ", value->type().ToString()));
+  }
+  for (int axis = 0; axis < dims.size(); ++axis) {
+    if (IsFixed(dims[axis])) {
+      shape.push_back(dims[axis].dim_value());
+      continue;
+    }
+    std::string name = dims[axis].dim_param();
+    if (name.empty()) name = absl::StrCat(input.name(), ".", axis);
+    auto option = options_.dims.find(name);
+    int64_t size = option != options_.dims.end() ? option->second
+                   : value != nullptr            ? value->shape()[axis]
+                                                 : options_.default_dim;
+    auto [bound, is_new] = bound_dims_.emplace(name, size);
+    if (is_new && option == options_.dims.end()) {
+      Note(
+          absl::StrCat("dimension ", name, " of input '", input.name(), "' is taken to be ", size));
+    }
+    if (bound->second < 0) {
+      return absl::InvalidArgumentError(absl::StrCat("dimension ", name, " is negative"));
+    }
+    shape.push_back(bound->second);
+  }
+  return shape;
+}
+
+absl::StatusOr<TensorType> ModelImporter::InputType(const onnx::ValueInfoProto& input) {
+  if (auto status = CheckIsTensor(input.type()); !status.ok()) return status;
+  auto dtype = FromOnnxType(input.type().tensor_type().elem_type());
+  if (!dtype.ok()) return dtype.status();
+  auto given = options_.input_values.find(input.name());
+  bool has_value = given != options_.input_values.end();
+  TensorType type{*dtype, {}};
+  if (input.type().tensor_type().has_shape()) {
+    auto shape = BindDims(input);
+    if (!shape.ok()) return shape.status();
+    type.shape = *std::move(shape);
+  } else if (has_value) {
+    type.shape = given->second.shape();
+  } else {
+    return absl::UnimplementedError("unsupported: no shape is declared");
+  }
+  if (has_value && given->second.type() != type) {
+    return absl::InvalidArgumentError(absl::StrCat(type.ToString(), " is declared, the value is ",
+                                                   given->second.type().ToString()));
+  }
+  if (type.num_bytes() == INT64_MAX) {
+    return absl::InvalidArgumentError(absl::StrCat(type.ToString(), " is too large"));
+  }
+  return type;
+}
+
+absl::Status ModelImporter::ReadInputs(Scope* scope) {
+  for (const auto& input : model_->graph().input()) {
+    if (initializers_.count(input.name()) != 0) {  // has a value: a weight, before IR version 4
+      const TensorType& type = scope->values[input.name()].type();
+      const auto& declared = input.type().tensor_type();
+      if (declared.elem_type() != ToOnnxType(type.dtype)) {
+        return absl::InvalidArgumentError(absl::StrCat("input '", input.name(),
+                                                       "': its initializer is ", type.ToString(),
+                                                       ", another type is declared"));
+      }
+      bool fits = !declared.has_shape() || declared.shape().dim_size() == type.rank();
+      for (int i = 0; fits && declared.has_shape() && i < type.rank(); ++i) {
+        const auto& dim = declared.shape().dim(i);
+        fits = !IsFixed(dim) || dim.dim_value() == type.shape[i];
+      }
+      if (!fits) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("input '", input.name(), "': [", absl::StrJoin(ToPort(input).dims, ","),
+                         "] is declared, its initializer is ", type.ToString()));
+      }
+      continue;
+    }
+    auto type = InputType(input);
+    if (!type.ok()) return Prefixed(absl::StrCat("input '", input.name(), "'"), type.status());
+    Value value = builder_.Input(input.name(), *std::move(type));
+    input_names_.push_back(input.name());
+    result_.info.inputs.push_back(ToPort(input));
+    if (input.name().empty() || !scope->values.emplace(input.name(), value).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input '", input.name(), "' is defined twice"));
+    }
+  }
+  return CheckDimsUsed();
+}
+
+absl::Status ModelImporter::CheckDimsUsed() const {
+  for (const auto& [name, size] : options_.dims) {
+    if (bound_dims_.count(name) != 0) continue;
+    std::string known = absl::StrJoin(bound_dims_, ", ", [](std::string* out, const auto& entry) {
+      absl::StrAppend(out, entry.first);
+    });
+    return absl::InvalidArgumentError(
+        absl::StrCat("no dimension is called ", name,
+                     known.empty() ? "; every dimension has a size" : "; there are: ", known));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ModelImporter::ReadOutputs(const Scope& scope) {
+  for (const auto& output : model_->graph().output()) {
+    std::string what = absl::StrCat("output '", output.name(), "'");
+    if (output.type().value_case() != onnx::TypeProto::VALUE_NOT_SET) {
+      auto status = CheckIsTensor(output.type());
+      if (!status.ok()) return Prefixed(what, status);
+    }
+    const Value* value = scope.Find(output.name());
+    if (value == nullptr)
+      return absl::UnimplementedError("unsupported: " + what + " is a sequence");
+    const auto& declared = output.type().tensor_type();
+    const TensorType& type = value->type();
+    bool fits = declared.elem_type() == 0 || declared.elem_type() == ToOnnxType(type.dtype);
+    if (declared.has_shape()) {
+      fits &= declared.shape().dim_size() == type.rank();
+      for (int i = 0; fits && i < type.rank(); ++i) {
+        const auto& dim = declared.shape().dim(i);
+        fits = !IsFixed(dim) || dim.dim_value() == type.shape[i];
+      }
+    }
+    OnnxPort port = ToPort(output);
+    if (!fits) {
+      auto dtype = FromOnnxType(declared.elem_type());
+      if (!dtype.ok()) return Prefixed(what, dtype.status());
+      return absl::InvalidArgumentError(absl::StrCat(what, " is ", type.ToString(),
+                                                     ", declared is ", Name(*dtype), "[",
+                                                     absl::StrJoin(port.dims, ","), "]"));
+    }
+    result_.info.outputs.push_back(std::move(port));
+    builder_.Output(output.name(), *value);
+  }
+  return absl::OkStatus();
+}
+
+std::optional<TensorType> ModelImporter::DeclaredType(const Scope& scope, const std::string& name) {
+  auto it = scope.declared.find(name);
+  if (it == scope.declared.end() || !it->second->has_tensor_type()) return std::nullopt;
+  const auto& declared = it->second->tensor_type();
+  auto dtype = FromOnnxType(declared.elem_type());
+  if (!dtype.ok() || !declared.has_shape()) return std::nullopt;
+  TensorType type{*dtype, {}};
+  for (const auto& dim : declared.shape().dim()) {
+    if (IsFixed(dim)) {
+      type.shape.push_back(dim.dim_value());
+      continue;
+    }
+    auto bound = bound_dims_.find(dim.dim_param());
+    if (bound == bound_dims_.end()) return std::nullopt;
+    type.shape.push_back(bound->second);
+  }
+  return type;
+}
+
+absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
+                                                        std::vector<Value> inputs, Attrs attrs) {
+  auto outputs = ApplyOp(op, std::move(inputs), std::move(attrs));
+  if (!outputs.ok()) return outputs;
+  std::vector<Tensor> values;
+  const Node& node = (*outputs)[0].node();
+  for (const TensorType& type : node.types()) {
+    if (type.num_elements() > kMaxFoldElements) return outputs;
+  }
+  for (const Value& input : node.inputs()) {
+    if (input.node().kind() != Node::Kind::kConstant) return outputs;
+    values.push_back(input.node().payload());
+  }
+  auto results = EvaluateNode(node, values);
+  if (!results.ok()) return outputs;  // stays an application, and fails when it runs
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    (*outputs)[i] = builder_.Constant(std::move((*results)[i]));
+  }
+  return outputs;
+}
+
+std::optional<Tensor> ModelImporter::Known(const Value& value) { return Compute(value, 0); }
+
+std::optional<Tensor> ModelImporter::Compute(const Value& value, int depth) {
+  constexpr int kMaxDepth = 500;  // far beyond what computes a shape
+  const Node& node = value.node();
+  if (node.has_payload()) return node.payload();
+  if (node.kind() == Node::Kind::kInput) {
+    const std::string& name = input_names_[node.input_index()];
+    auto given = options_.input_values.find(name);
+    if (given == options_.input_values.end()) return std::nullopt;
+    Note(absl::StrCat("input '", name, "' is fixed to the value given"));
+    return given->second;
+  }
+  if (!node.is_op() || depth > kMaxDepth) return std::nullopt;
+  auto memo = known_.find(value);
+  if (memo != known_.end()) return memo->second;
+  known_[value] = std::nullopt;
+  for (const TensorType& type : node.types()) {
+    if (type.num_elements() > kMaxFoldElements) return std::nullopt;
+  }
+  std::vector<Tensor> inputs;
+  for (const Value& input : node.inputs()) {
+    auto tensor = Compute(input, depth + 1);
+    if (!tensor) return std::nullopt;
+    inputs.push_back(*std::move(tensor));
+  }
+  auto outputs = EvaluateNode(node, inputs);
+  if (!outputs.ok()) return std::nullopt;
+  return known_[value] = (*outputs)[value.output()];
+}
+
+absl::StatusOr<ImportedModel> ModelImporter::Run() {
+  const onnx::GraphProto& graph = model_->graph();
+  if (auto s = ReadHeader(); !s.ok()) return s;
+  if (auto s = ReadInitializers(graph, &main_); !s.ok()) return s;
+  // The values are ours now; weights should not be held twice.
+  for (auto& tensor : *model_->mutable_graph()->mutable_initializer()) {
+    delete tensor.release_raw_data();
+  }
+  if (auto s = ReadInputs(&main_); !s.ok()) return s;
+  for (const auto* list : {&graph.value_info(), &graph.output()}) {
+    for (const auto& info : *list) main_.declared[info.name()] = &info.type();
+  }
+  std::vector<std::string> outputs;
+  for (const auto& output : graph.output()) outputs.push_back(output.name());
+  if (outputs.empty()) return absl::InvalidArgumentError("the graph has no outputs");
+  if (auto s = ImportNodes(graph.node(), outputs, &main_); !s.ok()) return s;
+  if (auto s = ReadOutputs(main_); !s.ok()) return s;
+  auto built = std::move(builder_).Build();
+  if (!built.ok()) return built.status();
+  result_.graph = *std::move(built);
+  return std::move(result_);
+}
+
+bool LooksLikeOnnx(absl::string_view bytes) {
+  // Field 1 of ModelProto, the IR version, is written first and is a small number.
+  return bytes.size() >= 2 && bytes[0] == 0x08 && bytes[1] >= 1 && bytes[1] < 64;
+}
+
+namespace {
+
+absl::StatusOr<ImportedModel> ImportBytes(absl::string_view bytes, const ImportOptions& options,
+                                          const std::string& directory) {
+  onnx::ModelProto model;
+  if (static_cast<int64_t>(bytes.size()) > kMaxProtoBytes) {
+    return absl::InvalidArgumentError(
+        "larger than 2 GB; such a model keeps weights in external data");
+  }
+  bool parsed = model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  if (!parsed || !model.has_graph()) {
+    return absl::InvalidArgumentError(
+        LooksLikeOnnx(bytes) ? "the ONNX model is truncated or damaged" : "not an ONNX model");
+  }
+  return ModelImporter(&model, options, directory).Run();
+}
+
+}  // namespace
+
+absl::StatusOr<ImportedModel> ImportOnnxBytes(absl::string_view bytes,
+                                              const ImportOptions& options) {
+  return ImportBytes(bytes, options, "");
+}
+
+absl::StatusOr<ImportedModel> ImportOnnx(const std::string& path, const ImportOptions& options) {
+  auto bytes = ReadFile(path, kMaxProtoBytes);
+  if (!bytes.ok()) return bytes.status();
+  std::string directory = std::filesystem::path(path).parent_path().string();
+  auto model = ImportBytes(*bytes, options, directory.empty() ? "." : directory);
+  if (!model.ok()) return Prefixed(path, model.status());
+  return model;
+}
+
+}  // namespace lemma

@@ -1,0 +1,119 @@
+// One import: the state that its parts share. Internal to graph/onnx.
+#ifndef LEMMA_GRAPH_ONNX_IMPORTER_H_
+#define LEMMA_GRAPH_ONNX_IMPORTER_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "graph/builder.h"
+#include "graph/onnx/import.h"
+#include "graph/onnx/node_order.h"
+
+namespace lemma {
+
+// Constant results up to this size are computed at import.
+constexpr int64_t kMaxFoldElements = int64_t{1} << 16;
+
+// Names and what they stand for, in a graph, a subgraph or a function's body.
+struct Scope {
+  const Scope* parent = nullptr;
+  absl::flat_hash_map<std::string, Value> values;
+  // Lists of tensors of known length.
+  absl::flat_hash_map<std::string, std::vector<Value>> sequences;
+  // Declared types of values, from the graph this scope belongs to.
+  absl::flat_hash_map<std::string, const onnx::TypeProto*> declared;
+  std::map<std::string, int> opsets;  // by domain
+  int depth = 0;                      // of subgraphs and functions
+
+  const Value* Find(const std::string& name) const;
+  const std::vector<Value>* FindSequence(const std::string& name) const;
+  bool Has(const std::string& name) const { return Find(name) || FindSequence(name); }
+  int opset() const;
+};
+
+// What a node makes: a value, or a list of values.
+struct Result {
+  Value value;
+  std::optional<std::vector<Value>> sequence;
+
+  Result() = default;
+  Result(Value v) : value(std::move(v)) {}                          // NOLINT
+  Result(std::vector<Value> items) : sequence(std::move(items)) {}  // NOLINT
+};
+
+class ModelImporter {
+ public:
+  // `directory` is where external data lie; empty: nowhere.
+  ModelImporter(onnx::ModelProto* model, const ImportOptions& options, std::string directory);
+  absl::StatusOr<ImportedModel> Run();
+
+  // The value's elements, if they are known: a payload, or a small computation from payloads and
+  // from values of inputs that the options give.
+  std::optional<Tensor> Known(const Value& value);
+  // `op` applied to `inputs`, and computed if all of them are constants and the result is small.
+  absl::StatusOr<std::vector<Value>> Apply(absl::string_view op, std::vector<Value> inputs,
+                                           Attrs attrs);
+  // The type declared for a value, if it is complete once symbolic dimensions are bound.
+  std::optional<TensorType> DeclaredType(const Scope& scope, const std::string& name);
+
+  // The results of the graph's outputs, its inputs and captured names being known in `scope`.
+  absl::StatusOr<std::vector<Result>> ImportSubgraph(const onnx::GraphProto& graph, Scope* scope);
+
+  // Reports, kept for the end of the import.
+  void Note(std::string note);
+
+ private:
+  friend class StructuralImport;
+
+  absl::Status ReadHeader();
+  absl::Status ReadInitializers(const onnx::GraphProto& graph, Scope* scope);
+  absl::Status ReadInputs(Scope* scope);
+  absl::Status ReadOutputs(const Scope& scope);
+  absl::StatusOr<std::vector<int64_t>> BindDims(const onnx::ValueInfoProto& input);
+  absl::StatusOr<TensorType> InputType(const onnx::ValueInfoProto& input);
+  absl::Status CheckDimsUsed() const;
+
+  absl::Status ImportNodes(const NodeList& nodes, const std::vector<std::string>& outputs,
+                           Scope* scope);
+  absl::Status ImportNode(const onnx::NodeProto& node, Scope* scope);
+  absl::StatusOr<std::vector<Result>> Translate(const onnx::NodeProto& node, const Scope& scope);
+  absl::StatusOr<std::vector<Value>> CallImporter(const onnx::NodeProto& node, const Scope& scope);
+  absl::StatusOr<std::vector<Result>> InlineFunction(const onnx::FunctionProto& function,
+                                                     const onnx::NodeProto& call,
+                                                     const Scope& scope);
+  absl::StatusOr<std::vector<Value>> MakeOpaque(const onnx::NodeProto& node, const Scope& scope);
+  // A constant that stands for trained values becomes a weight of that name.
+  Value PromoteToWeight(const onnx::NodeProto& node, const Value& value);
+
+  std::optional<Tensor> Compute(const Value& value, int depth);
+  int UsedOutputs(const onnx::NodeProto& node) const;
+
+  onnx::ModelProto* model_;
+  const ImportOptions& options_;
+  std::string directory_;
+  GraphBuilder builder_;
+  ImportedModel result_;
+  Scope main_;
+  std::vector<std::string> input_names_;
+  std::map<std::string, int64_t> bound_dims_;
+  int64_t nodes_imported_ = 0;
+  absl::flat_hash_set<std::string> used_;  // names somebody reads
+  absl::flat_hash_set<std::string> initializers_;
+  absl::flat_hash_map<std::string, const onnx::FunctionProto*> functions_;  // "domain:name"
+  absl::flat_hash_map<Value, std::optional<Tensor>> known_;
+};
+
+// "" for the default domain, under either of its names.
+std::string NormalDomain(const std::string& domain);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_IMPORTER_H_

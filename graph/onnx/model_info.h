@@ -1,0 +1,32 @@
+// What an ONNX model says beside its graph.
+#ifndef LEMMA_GRAPH_ONNX_MODEL_INFO_H_
+#define LEMMA_GRAPH_ONNX_MODEL_INFO_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/tensor.h"
+
+namespace lemma {
+
+// An input or output as the model declared it.
+struct OnnxPort {
+  std::string name;
+  // "3", the name of a symbolic dimension, or "?"; empty if no shape was declared.
+  std::vector<std::string> dims;
+};
+
+struct OnnxInfo {
+  int64_t ir_version = 0;
+  int opset = 17;  // of the default domain
+  std::string producer_name, producer_version, domain, doc_string;
+  int64_t model_version = 0;
+  std::map<std::string, std::string> metadata;
+  std::vector<OnnxPort> inputs, outputs;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_MODEL_INFO_H_

@@ -1,0 +1,159 @@
+#include "graph/onnx/node_form.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/onnx/convert.h"
+
+namespace lemma {
+namespace {
+
+using onnx::AttributeProto;
+
+// nullopt for kinds that importers have no use for: graphs, sparse tensors, types.
+absl::StatusOr<std::optional<OnnxAttr>> ToAttr(const AttributeProto& proto) {
+  auto some = [](OnnxAttr attr) { return std::optional<OnnxAttr>(std::move(attr)); };
+  AttributeProto::AttributeType type = proto.type();
+  if (type == AttributeProto::UNDEFINED) {  // models older than IR version 2
+    if (proto.has_f()) type = AttributeProto::FLOAT;
+    if (proto.has_i()) type = AttributeProto::INT;
+    if (proto.has_s()) type = AttributeProto::STRING;
+    if (proto.has_t()) type = AttributeProto::TENSOR;
+    if (proto.floats_size() > 0) type = AttributeProto::FLOATS;
+    if (proto.ints_size() > 0) type = AttributeProto::INTS;
+    if (proto.strings_size() > 0) type = AttributeProto::STRINGS;
+  }
+  switch (type) {
+    case AttributeProto::FLOAT:
+      return some(static_cast<double>(proto.f()));
+    case AttributeProto::INT:
+      return some(static_cast<int64_t>(proto.i()));
+    case AttributeProto::STRING:
+      return some(proto.s());
+    case AttributeProto::FLOATS:
+      return some(std::vector<double>(proto.floats().begin(), proto.floats().end()));
+    case AttributeProto::INTS:
+      return some(std::vector<int64_t>(proto.ints().begin(), proto.ints().end()));
+    case AttributeProto::STRINGS:
+      return some(std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
+    case AttributeProto::TENSOR: {
+      auto tensor = ToTensor(proto.t(), "");
+      if (!tensor.ok()) {
+        return absl::Status(tensor.status().code(), absl::StrCat("attribute ", proto.name(), ": ",
+                                                                 tensor.status().message()));
+      }
+      return some(*std::move(tensor));
+    }
+    default:
+      return std::optional<OnnxAttr>();
+  }
+}
+
+// Say nothing about the result.
+bool IsHint(absl::string_view attr) {
+  return attr == "consumed_inputs" || attr == "is_test" || attr == "doc_string";
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<NodeForm>> NodeForm::Make(ModelImporter* importer,
+                                                         const onnx::NodeProto& node,
+                                                         const Scope& scope, int used_outputs) {
+  std::unique_ptr<NodeForm> form(new NodeForm(importer, node, scope.opset(), used_outputs));
+  for (const std::string& name : node.input()) {
+    const Value* value = name.empty() ? nullptr : scope.Find(name);
+    if (value == nullptr && !name.empty() && scope.FindSequence(name) != nullptr) {
+      return form->Unsupported(absl::StrCat("input '", name, "' is a sequence"));
+    }
+    form->inputs_.push_back(value == nullptr ? Value() : *value);
+  }
+  while (!form->inputs_.empty() && !form->inputs_.back()) form->inputs_.pop_back();
+  for (const AttributeProto& proto : node.attribute()) {
+    auto attr = ToAttr(proto);
+    if (absl::IsUnimplemented(attr.status())) return form->Unsupported(attr.status().message());
+    if (!attr.ok()) return attr.status();
+    if (*attr) {
+      form->attrs_.emplace(proto.name(), **std::move(attr));
+    } else {
+      form->opaque_attrs_.insert(proto.name());
+    }
+  }
+  auto status = form->AlignLegacyBroadcast();
+  if (!status.ok()) return status;
+  return form;
+}
+
+// Before operator set 7 the second operand of an element-wise operator was broadcast only if asked
+// to, from dimension `axis` of the first on.
+absl::Status NodeForm::AlignLegacyBroadcast() {
+  auto broadcast = attrs_.find("broadcast");
+  if (opset_ >= 7 || broadcast == attrs_.end() || inputs_.size() < 2) return absl::OkStatus();
+  attrs_.erase(broadcast);
+  auto axis = attrs_.find("axis");
+  if (axis == attrs_.end()) return absl::OkStatus();
+  const int64_t* position = std::get_if<int64_t>(&axis->second);
+  Value& operand = inputs_[1];
+  int64_t rank = inputs_[0].type().rank();
+  if (position == nullptr || *position < -rank || *position > rank) {
+    return absl::InvalidArgumentError("attribute axis is out of range");
+  }
+  int64_t from = *position < 0 ? *position + rank : *position;
+  attrs_.erase(axis);
+  Shape shape = operand.shape();
+  if (from + static_cast<int64_t>(shape.size()) > rank) {
+    return absl::InvalidArgumentError("attribute axis: the second operand does not fit");
+  }
+  shape.resize(rank - from, 1);
+  auto aligned = importer_->Apply("reshape", {operand}, {{"shape", shape}});
+  if (!aligned.ok()) return aligned.status();
+  operand = (*aligned)[0];
+  return absl::OkStatus();
+}
+
+bool NodeForm::HasInput(int i) const { return i >= 0 && i < num_inputs() && inputs_[i]; }
+
+absl::StatusOr<Value> NodeForm::Input(int i) {
+  if (!HasInput(i)) return absl::InvalidArgumentError(absl::StrCat("input ", i, " is missing"));
+  inputs_read_.insert(i);
+  return inputs_[i];
+}
+
+absl::StatusOr<Tensor> NodeForm::ConstantInput(int i) {
+  auto value = Input(i);
+  if (!value.ok()) return value.status();
+  std::optional<Tensor> tensor = importer_->Known(*value);
+  if (tensor) return *std::move(tensor);
+  return Unsupported(absl::StrCat("input ", i, " '", node_.input(i), "' must be a constant"));
+}
+
+const OnnxAttr* NodeForm::FindAttr(absl::string_view name) const {
+  attrs_read_.insert(std::string(name));
+  auto it = attrs_.find(name);
+  return it == attrs_.end() ? nullptr : &it->second;
+}
+
+absl::Status NodeForm::CheckUnderstood() const {
+  for (int i = 0; i < num_inputs(); ++i) {
+    if (HasInput(i) && inputs_read_.count(i) == 0) {
+      return Unsupported(absl::StrCat("input ", i, " is not known in operator set ", opset_));
+    }
+  }
+  for (const auto& [name, attr] : attrs_) {
+    if (attrs_read_.count(name) == 0 && !IsHint(name)) {
+      return Unsupported(
+          absl::StrCat("attribute ", name, " is not known in operator set ", opset_));
+    }
+  }
+  if (!opaque_attrs_.empty()) {
+    return Unsupported(absl::StrCat("attribute ", *opaque_attrs_.begin(), " is not known"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Value>> NodeForm::Build(absl::string_view op, std::vector<Value> inputs,
+                                                   Attrs attrs) {
+  return importer_->Apply(op, std::move(inputs), std::move(attrs));
+}
+
+}  // namespace lemma

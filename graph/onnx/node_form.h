@@ -1,0 +1,58 @@
+// An ONNX node as operators' importers see it. Internal to graph/onnx.
+#ifndef LEMMA_GRAPH_ONNX_NODE_FORM_H_
+#define LEMMA_GRAPH_ONNX_NODE_FORM_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/onnx/importer.h"
+#include "graph/onnx_form.h"
+
+namespace lemma {
+
+class NodeForm : public OnnxImport {
+ public:
+  // `used_outputs`: positions up to the last output that somebody reads.
+  static absl::StatusOr<std::unique_ptr<NodeForm>> Make(ModelImporter* importer,
+                                                        const onnx::NodeProto& node,
+                                                        const Scope& scope, int used_outputs);
+
+  absl::string_view op_type() const override { return node_.op_type(); }
+  int opset() const override { return opset_; }
+  int num_inputs() const override { return static_cast<int>(inputs_.size()); }
+  int num_outputs() const override { return used_outputs_; }
+  int num_named_outputs() const override { return node_.output_size(); }
+  bool HasInput(int i) const override;
+  absl::StatusOr<Value> Input(int i) override;
+  absl::StatusOr<Tensor> ConstantInput(int i) override;
+  const OnnxAttr* FindAttr(absl::string_view name) const override;
+
+  // Fails if the importer never looked at something the node carries: then it does not know what
+  // the node means.
+  absl::Status CheckUnderstood() const;
+
+ protected:
+  absl::StatusOr<std::vector<Value>> Build(absl::string_view op, std::vector<Value> inputs,
+                                           Attrs attrs) override;
+
+ private:
+  NodeForm(ModelImporter* importer, const onnx::NodeProto& node, int opset, int used_outputs)
+      : importer_(importer), node_(node), opset_(opset), used_outputs_(used_outputs) {}
+  absl::Status AlignLegacyBroadcast();
+
+  ModelImporter* importer_;
+  const onnx::NodeProto& node_;
+  int opset_;
+  int used_outputs_;
+  std::vector<Value> inputs_;  // empty values stand for absent ones
+  std::map<std::string, OnnxAttr, std::less<>> attrs_;
+  std::set<std::string, std::less<>> opaque_attrs_;  // of kinds that importers cannot see
+  std::set<int> inputs_read_;
+  mutable std::set<std::string, std::less<>> attrs_read_;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_NODE_FORM_H_

@@ -1,0 +1,28 @@
+// Tensors as ONNX stores them: serialized TensorProto messages.
+#ifndef LEMMA_GRAPH_ONNX_TENSOR_PROTO_H_
+#define LEMMA_GRAPH_ONNX_TENSOR_PROTO_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/tensor.h"
+
+namespace lemma {
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+// InvalidArgument if `bytes` is no TensorProto or its data do not fit its shape; Unimplemented
+// ("unsupported: element type string") for a type that Lemma lacks.
+absl::StatusOr<NamedTensor> ParseTensorProto(absl::string_view bytes);
+// The same from a file; external data lie beside it. Messages begin with the path.
+absl::StatusOr<NamedTensor> ReadTensorProto(const std::string& path);
+
+std::string SerializeTensorProto(absl::string_view name, const Tensor& tensor);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_TENSOR_PROTO_H_
