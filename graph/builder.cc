@@ -86,6 +86,7 @@ void GraphBuilder::Label(const Value& value, std::string label) {
 }
 
 void GraphBuilder::Output(std::string name, Value value) {
+  Label(value, name);
   graph_.outputs_.push_back(std::move(value));
   graph_.output_names_.push_back(std::move(name));
 }
