@@ -1,46 +1,34 @@
-#include <algorithm>
-
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
+#include "graph/ops/broadcast.h"
+#include "graph/ops/checks.h"
+#include "graph/ops/onnx_axes.h"
+#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 namespace {
 
 // y[b…,i,j] = sum(k < K) x[b…,i,k] * w[b…,k,j], the batch dimensions broadcast.
 absl::Status DefineMatmul(OpContext& c) {
-  const int rank_a = c.rank(0), rank_b = c.rank(1);
-  LEMMA_REQUIRE(c, rank_a >= 2 && rank_b >= 2, "operands need rank 2 or more");
-  const IndexExpr& rows = c.Dim(0, rank_a - 2);
-  const IndexExpr& inner = c.Dim(0, rank_a - 1);
-  const IndexExpr& columns = c.Dim(1, rank_b - 1);
-  LEMMA_REQUIRE(c, Eq(inner, c.Dim(1, rank_b - 2)), "the inner sizes ", inner.ToString(), " and ",
-                c.Dim(1, rank_b - 2).ToString(), " must be equal");
-
-  const int batch_rank = std::max(rank_a, rank_b) - 2;
-  Idx dims(batch_rank);
-  // Whether operand i has batch dimension d of the output, and repeats along it.
-  auto batch_dim = [&](int operand, int d) -> const IndexExpr* {
-    int axis = d - batch_rank + c.rank(operand) - 2;
-    return axis < 0 ? nullptr : &c.Dim(operand, axis);
-  };
-  auto repeats = [](const IndexExpr& dim) { return dim.is_const() && dim.value() == 1; };
-  for (int d = 0; d < batch_rank; ++d) {
-    const IndexExpr *a = batch_dim(0, d), *b = batch_dim(1, d);
-    if (a != nullptr && b != nullptr && !repeats(*a) && !repeats(*b)) {
-      LEMMA_REQUIRE(c, Eq(*a, *b), "the batch sizes ", a->ToString(), " and ", b->ToString(),
-                    " must be equal, or one of them 1");
-    }
-    dims[d] = a == nullptr ? *b : b == nullptr ? *a : repeats(*a) ? *b : *a;
+  LEMMA_RETURN_IF_ERROR(RequireNumeric(c));
+  Idx batch[2];
+  for (int i = 0; i < 2; ++i) {
+    LEMMA_REQUIRE(c, c.rank(i) >= 2, "operands must have rank 2 or more, not ", c.rank(i));
+    batch[i] = Idx(c.dims(i).begin(), c.dims(i).end() - 2);
   }
+  const IndexExpr& rows = c.Dim(0, c.rank(0) - 2);
+  const IndexExpr& inner = c.Dim(0, c.rank(0) - 1);
+  const IndexExpr& other_inner = c.Dim(1, c.rank(1) - 2);
+  const IndexExpr& columns = c.Dim(1, c.rank(1) - 1);
+  LEMMA_REQUIRE(c, Eq(inner, other_inner), "the inner sizes ", inner.ToString(), " and ",
+                other_inner.ToString(), " must be equal");
+  LEMMA_ASSIGN_OR_RETURN(Idx dims, BroadcastDims(c, batch));
+  const size_t batch_rank = dims.size();
   dims.push_back(rows);
   dims.push_back(columns);
   c.Output(c.dtype(0), dims, [&](const Idx& out) {
     auto element = [&](int operand, const IndexExpr& row, const IndexExpr& column) {
-      Idx index;
-      for (int d = 0; d < batch_rank; ++d) {
-        const IndexExpr* dim = batch_dim(operand, d);
-        if (dim != nullptr) index.push_back(repeats(*dim) ? IndexExpr(0) : out[d]);
-      }
+      Idx index = BroadcastIndex(batch[operand], Idx(out.begin(), out.begin() + batch_rank));
       index.push_back(row);
       index.push_back(column);
       return c.Read(operand, index);
@@ -50,6 +38,64 @@ absl::Status DefineMatmul(OpContext& c) {
     });
   });
   return absl::OkStatus();
+}
+
+// A vector on the left is a row, one on the right a column; the axis added vanishes from the
+// result.
+absl::StatusOr<std::vector<Value>> ImportMatMul(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Value a, node.Input(0));
+  LEMMA_ASSIGN_OR_RETURN(Value b, node.Input(1));
+  const bool row = a.type().rank() == 1, column = b.type().rank() == 1;
+  if (row) {
+    LEMMA_ASSIGN_OR_RETURN(a, Reshape(node, a, {1, a.shape()[0]}));
+  }
+  if (column) {
+    LEMMA_ASSIGN_OR_RETURN(b, Reshape(node, b, {b.shape()[0], 1}));
+  }
+  LEMMA_ASSIGN_OR_RETURN(Value y, node.Op("matmul", {a, b}));
+  Shape shape = y.shape();
+  if (column) shape.pop_back();
+  if (row) shape.erase(shape.end() - (column ? 1 : 2));
+  LEMMA_ASSIGN_OR_RETURN(y, Reshape(node, y, shape));
+  return std::vector<Value>{y};
+}
+
+absl::StatusOr<Value> TransposeIf(OnnxImport& node, const Value& x, const char* attr) {
+  LEMMA_ASSIGN_OR_RETURN(int64_t transposed, node.Int(attr, 0));
+  if (x.type().rank() != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("operand ", ToString(x.shape()), " must be a matrix"));
+  }
+  if (transposed == 0) return x;
+  return node.Op("transpose", {x}, {{"perm", std::vector<int64_t>{1, 0}}});
+}
+
+absl::StatusOr<Value> ScaleBy(OnnxImport& node, const Value& x, const char* attr) {
+  LEMMA_ASSIGN_OR_RETURN(double factor, node.Float(attr, 1.0));
+  if (factor == 1) return x;
+  LEMMA_ASSIGN_OR_RETURN(Value scalar, node.Scalar(x.dtype(), factor));
+  return node.Op("mul", {x, scalar});
+}
+
+// alpha * A' * B' + beta * C, where A' is A or its transpose.
+absl::StatusOr<std::vector<Value>> ImportGemm(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Value a, node.Input(0));
+  LEMMA_ASSIGN_OR_RETURN(Value b, node.Input(1));
+  LEMMA_ASSIGN_OR_RETURN(a, TransposeIf(node, a, "transA"));
+  LEMMA_ASSIGN_OR_RETURN(b, TransposeIf(node, b, "transB"));
+  LEMMA_ASSIGN_OR_RETURN(Value y, node.Op("matmul", {a, b}));
+  LEMMA_ASSIGN_OR_RETURN(y, ScaleBy(node, y, "alpha"));
+  if (node.HasInput(2)) {
+    LEMMA_ASSIGN_OR_RETURN(Value c, node.Input(2));
+    LEMMA_ASSIGN_OR_RETURN(c, ScaleBy(node, c, "beta"));
+    const Shape shape = y.shape();
+    LEMMA_ASSIGN_OR_RETURN(y, node.Op("add", {y, c}));
+    if (y.shape() != shape) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("C ", ToString(c.shape()), " does not broadcast to ", ToString(shape)));
+    }
+  }
+  return std::vector<Value>{y};
 }
 
 }  // namespace
@@ -65,7 +111,7 @@ OpDef Make_matmul() {
   op.define = DefineMatmul;
   op.examples = {"(f32[3,4], f32[4,5])", "(f32[2,3,4], f32[4,5])", "(f32[1,4], f32[4,1])",
                  "(f32[2,1,3,4], f32[1,3,4,5])", "(f32[3,4], f32[2,4,3])"};
-  op.onnx_import = {ImportAs("MatMul", "matmul")};
+  op.onnx_import = {{"MatMul", ImportMatMul}, {"Gemm", ImportGemm}};
   op.onnx_export = ExportAs("MatMul");
   return op;
 }

@@ -1,0 +1,61 @@
+#include "graph/onnx_form.h"
+#include "graph/op_def.h"
+#include "graph/ops/checks.h"
+#include "graph/ops/status_macros.h"
+
+namespace lemma::ops {
+namespace {
+
+// y[n,c,i…] = x[n,c,i…] / (bias + alpha / size * square[n,c,i…])^beta,
+// square[n,c,i…] = sum(d < size, c + d - h inside C) x[n, c + d - h, i…]^2, h = (size - 1) div 2.
+absl::Status DefineLrn(OpContext& c) {
+  LEMMA_RETURN_IF_ERROR(RequireFloat(c));
+  LEMMA_REQUIRE(c, c.rank(0) >= 2, "x must be [N,C,spatial...], not of rank ", c.rank(0));
+  const IndexExpr& size = c.Size("size");
+  LEMMA_REQUIRE(c, Ge(size, 1), "size is ", size.ToString(), ", it must be positive");
+  const IndexExpr before = FloorDiv(size - 1, 2);
+  c.Output(c.dtype(0), c.dims(0), [&](const Idx& i) {
+    auto neighbour = [&](const Idx& d) {
+      Idx index = i;
+      index[1] = i[1] + d[0] - before;
+      return index;
+    };
+    ScalarExpr square = c.Reduce(
+        ReduceKind::kSum, {size},
+        [&](const Idx& d) {
+          ScalarExpr x = c.Read(0, neighbour(d));
+          return x * x;
+        },
+        [&](const Idx& d) { return InRange(neighbour(d)[1], c.Dim(0, 1)); });
+    ScalarExpr base = c.Real("bias") + c.Real("alpha") / ScalarExpr::Index(size) * square;
+    return c.Read(0, i) / Apply(ScalarFn::kPow, base, c.Real("beta"));
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpDef Make_lrn() {
+  OpDef op;
+  op.name = "lrn";
+  op.group = "normalization";
+  op.equation =
+      "y[n,c,i…] = x[n,c,i…] / (bias + alpha / size * "
+      "sum(d < size, c + d - h inside C) x[n, c + d - h, i…]^2)^beta, h = (size - 1) div 2";
+  op.doc = "Local response normalization across channels.";
+  op.input_names = {"x"};
+  op.attrs = {{"size", AttrKind::kInt, std::nullopt, true, "channels that are summed over"},
+              {"alpha", AttrKind::kFloat, 1e-4, true, "scale of the sum"},
+              {"beta", AttrKind::kFloat, 0.75, true, "exponent"},
+              {"bias", AttrKind::kFloat, 1.0, true, "added to the sum"}};
+  op.define = DefineLrn;
+  op.examples = {"(f32[1,5,3,4]) {size = 3}",
+                 "(f32[2,4,3]) {size = 4, alpha = 0.5, beta = 0.5, bias = 2.0}",
+                 "(f32[1,2,2,2]) {size = 5}"};
+  AttrNames names = {{"size", "size"}, {"alpha", "alpha"}, {"beta", "beta"}, {"bias", "bias"}};
+  op.onnx_import = {ImportAs("LRN", "lrn", names)};
+  op.onnx_export = ExportAs("LRN", names);
+  return op;
+}
+
+}  // namespace lemma::ops
