@@ -64,19 +64,8 @@ absl::StatusOr<Value> ApplyConv(OnnxImport& node, std::vector<Value> in, OnnxWin
 }
 
 absl::StatusOr<Value> ImportConvOf(OnnxImport& node, std::vector<Value> in) {
-  const Shape &x = in[0].shape(), &w = in[1].shape();
-  if (w.size() < 3 || w.size() != x.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input ", ToString(x), " and weight ", ToString(w), " must have the same rank, 3 or more"));
-  }
-  if (w.size() > 4) return node.Unsupported(absl::StrCat(w.size() - 2, " spatial axes"));
-  std::vector<int64_t> kernel(w.begin() + 2, w.end());
-  LEMMA_ASSIGN_OR_RETURN(std::vector<int64_t> declared, node.Ints("kernel_shape", kernel));
-  if (declared != kernel) {
-    return absl::InvalidArgumentError(absl::StrCat("kernel_shape ", ToString(declared),
-                                                   " does not fit the weight ", ToString(w)));
-  }
-  LEMMA_ASSIGN_OR_RETURN(OnnxWindow window, ReadOnnxWindow(node, x, kernel));
+  LEMMA_ASSIGN_OR_RETURN(auto kernel, KernelOfWeight(node, in[1].shape()));
+  LEMMA_ASSIGN_OR_RETURN(OnnxWindow window, ReadOnnxWindow(node, in[0].shape(), kernel));
   LEMMA_ASSIGN_OR_RETURN(int64_t groups, node.Int("group", 1));
   return ApplyConv(node, std::move(in), window, groups);
 }

@@ -122,15 +122,8 @@ absl::StatusOr<std::vector<Value>> ImportConvTranspose(OnnxImport& node) {
   }
   if (in.size() < 2) return absl::InvalidArgumentError("input and weight are required");
   const Shape x = in[0].shape(), weight = in[1].shape();
-  if (weight.size() < 3 || weight.size() != x.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("input ", ToString(x), " and weight ",
-                                                   ToString(weight),
-                                                   " must have the same rank, 3 or more"));
-  }
-  if (weight.size() > 4) return node.Unsupported(absl::StrCat(weight.size() - 2, " spatial axes"));
-  LEMMA_ASSIGN_OR_RETURN(
-      OnnxWindow w,
-      ReadOnnxWindow(node, x, std::vector<int64_t>(weight.begin() + 2, weight.end())));
+  LEMMA_ASSIGN_OR_RETURN(auto kernel, KernelOfWeight(node, weight));
+  LEMMA_ASSIGN_OR_RETURN(OnnxWindow w, ReadOnnxWindow(node, x, kernel));
   LEMMA_ASSIGN_OR_RETURN(OutputPlan plan, PlanOutput(node, x, w));
   w.pads = plan.pads;
   LEMMA_ASSIGN_OR_RETURN(int64_t groups, node.Int("group", 1));

@@ -132,6 +132,7 @@ absl::StatusOr<std::vector<Value>> ImportLayerNorm(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", -1));
   LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, x.type().rank()));
   LEMMA_ASSIGN_OR_RETURN(double epsilon, node.Float("epsilon", 1e-5));
+  node.FindAttr("stash_type");  // the precision of mean and variance
   std::vector<Value> inputs = {x};
   const Shape normalized(x.shape().begin() + axis, x.shape().end());
   for (int i = 1; i < 3 && node.HasInput(i); ++i) {

@@ -144,6 +144,7 @@ absl::StatusOr<Value> ApplyPool(OnnxImport& node, const std::string& op, const V
 
 absl::StatusOr<std::vector<Value>> ImportMaxPool(OnnxImport& node) {
   if (node.num_outputs() > 1) return node.Unsupported("the indices of the maxima");
+  node.FindAttr("storage_order");  // of the indices
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(std::vector<int64_t> kernel, node.Ints("kernel_shape"));
   LEMMA_ASSIGN_OR_RETURN(OnnxWindow w, ReadOnnxWindow(node, x.shape(), kernel));

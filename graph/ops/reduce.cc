@@ -5,6 +5,7 @@
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/onnx_axes.h"
+#include "graph/ops/onnx_composites.h"
 #include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
@@ -204,7 +205,9 @@ OpDef Make_reduce_l2() {
       }));
     });
   };
-  return Reduction(spec);
+  OpDef op = Reduction(spec);
+  for (const OnnxImporter& importer : NormComposites()) op.onnx_import.push_back(importer);
+  return op;
 }
 
 OpDef Make_reduce_logsumexp() {

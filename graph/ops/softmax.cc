@@ -3,6 +3,7 @@
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/onnx_axes.h"
+#include "graph/ops/onnx_composites.h"
 #include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
@@ -195,6 +196,7 @@ OpDef Make_log_softmax() {
                        "m[i] = max(l < K) x[i,l]");
   op.doc = "The maximum is subtracted so that no exponential overflows.";
   op.define = DefineLogSoftmax;
+  for (const OnnxImporter& importer : LossComposites()) op.onnx_import.push_back(importer);
   return op;
 }
 

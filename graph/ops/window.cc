@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
+#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 
@@ -86,6 +87,21 @@ Attrs OnnxWindow::ToAttrs() const {
   return {{"strides", strides}, {"pads", pads}, {"dilations", dilations}};
 }
 
+absl::StatusOr<std::vector<int64_t>> KernelOfWeight(const OnnxImport& node, const Shape& weight) {
+  if (weight.size() < 3) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("weight ", ToString(weight), " must have rank 3 or more"));
+  }
+  if (weight.size() > 4) return node.Unsupported(absl::StrCat(weight.size() - 2, " spatial axes"));
+  std::vector<int64_t> kernel(weight.begin() + 2, weight.end());
+  LEMMA_ASSIGN_OR_RETURN(std::vector<int64_t> declared, node.Ints("kernel_shape", kernel));
+  if (declared != kernel) {
+    return absl::InvalidArgumentError(absl::StrCat("kernel_shape ", ToString(declared),
+                                                   " does not fit the weight ", ToString(weight)));
+  }
+  return kernel;
+}
+
 absl::StatusOr<OnnxWindow> ReadOnnxWindow(const OnnxImport& node, const Shape& input,
                                           std::vector<int64_t> kernel) {
   size_t rank = kernel.size();
@@ -94,27 +110,23 @@ absl::StatusOr<OnnxWindow> ReadOnnxWindow(const OnnxImport& node, const Shape& i
                                                    rank + 2, " dimensions for a kernel of ", rank));
   }
   std::vector<int64_t> ones(rank, 1);
-  auto strides = node.Ints("strides", ones);
-  if (!strides.ok()) return strides.status();
-  auto dilations = node.Ints("dilations", ones);
-  if (!dilations.ok()) return dilations.status();
-  auto pads = node.Ints("pads", std::vector<int64_t>(2 * rank, 0));
-  if (!pads.ok()) return pads.status();
-  auto auto_pad = node.String("auto_pad", "NOTSET");
-  if (!auto_pad.ok()) return auto_pad.status();
-  OnnxWindow w{std::move(kernel), *strides, *dilations, *pads};
+  LEMMA_ASSIGN_OR_RETURN(auto strides, node.Ints("strides", ones));
+  LEMMA_ASSIGN_OR_RETURN(auto dilations, node.Ints("dilations", ones));
+  LEMMA_ASSIGN_OR_RETURN(auto pads, node.Ints("pads", std::vector<int64_t>(2 * rank, 0)));
+  LEMMA_ASSIGN_OR_RETURN(std::string auto_pad, node.String("auto_pad", "NOTSET"));
+  OnnxWindow w{std::move(kernel), strides, dilations, pads};
   if (w.strides.size() != rank || w.dilations.size() != rank || w.pads.size() != 2 * rank) {
     return absl::InvalidArgumentError(
         absl::StrCat("strides [", absl::StrJoin(w.strides, ","), "], dilations [",
                      absl::StrJoin(w.dilations, ","), "] and pads [", absl::StrJoin(w.pads, ","),
                      "] must have ", rank, ", ", rank, " and ", 2 * rank, " entries"));
   }
-  if (*auto_pad == "NOTSET" || auto_pad->empty()) return w;
+  if (auto_pad == "NOTSET" || auto_pad.empty()) return w;
   w.pads.assign(2 * rank, 0);
-  if (*auto_pad == "VALID") return w;
-  if (*auto_pad != "SAME_UPPER" && *auto_pad != "SAME_LOWER") {
+  if (auto_pad == "VALID") return w;
+  if (auto_pad != "SAME_UPPER" && auto_pad != "SAME_LOWER") {
     return absl::InvalidArgumentError(absl::StrCat(
-        "auto_pad is ", *auto_pad, ", it must be NOTSET, VALID, SAME_UPPER or SAME_LOWER"));
+        "auto_pad is ", auto_pad, ", it must be NOTSET, VALID, SAME_UPPER or SAME_LOWER"));
   }
   for (size_t i = 0; i < rank; ++i) {
     if (w.strides[i] < 1) return absl::InvalidArgumentError("strides must be positive");
@@ -122,7 +134,7 @@ absl::StatusOr<OnnxWindow> ReadOnnxWindow(const OnnxImport& node, const Shape& i
     int64_t out = (size + w.strides[i] - 1) / w.strides[i];
     int64_t total = std::max<int64_t>(0, (out - 1) * w.strides[i] + reach - size);
     int64_t less = total / 2, more = total - less;
-    bool upper = *auto_pad == "SAME_UPPER";
+    bool upper = auto_pad == "SAME_UPPER";
     w.pads[i] = upper ? less : more;
     w.pads[rank + i] = upper ? more : less;
   }

@@ -1,0 +1,18 @@
+// ONNX operators that are compositions of ours. Each list belongs to the operator it leans on most.
+#ifndef LEMMA_GRAPH_OPS_ONNX_COMPOSITES_H_
+#define LEMMA_GRAPH_OPS_ONNX_COMPOSITES_H_
+
+#include <vector>
+
+#include "graph/op_def.h"
+
+namespace lemma::ops {
+
+// MeanVarianceNormalization, LpNormalization, GlobalLpPool.
+std::vector<OnnxImporter> NormComposites();
+// NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss.
+std::vector<OnnxImporter> LossComposites();
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_OPS_ONNX_COMPOSITES_H_
