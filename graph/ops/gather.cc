@@ -1,0 +1,159 @@
+// Reads at positions that other tensors hold.
+#include "graph/onnx_form.h"
+#include "graph/op_def.h"
+#include "graph/ops/checks.h"
+#include "graph/ops/elementwise.h"
+#include "graph/ops/onnx_axes.h"
+#include "graph/ops/positions.h"
+
+namespace lemma::ops {
+namespace {
+
+// y[b…,j…,a…] = x[b…, indices[j…], a…].
+absl::Status DefineGather(OpContext& c) {
+  LEMMA_RETURN_IF_ERROR(RequirePositions(c, 1));
+  LEMMA_ASSIGN_OR_RETURN(const int axis, c.NormalizeAxis(c.Int("axis"), c.rank(0)));
+  const int chosen = c.rank(1);
+  Idx dims(c.dims(0).begin(), c.dims(0).begin() + axis);
+  dims.insert(dims.end(), c.dims(1).begin(), c.dims(1).end());
+  dims.insert(dims.end(), c.dims(0).begin() + axis + 1, c.dims(0).end());
+  c.Output(c.dtype(0), dims, [&](const Idx& out) {
+    Idx at(out.begin(), out.begin() + axis);
+    Idx which(out.begin() + axis, out.begin() + axis + chosen);
+    at.push_back(Position(c.Read(1, std::move(which)), c.Dim(0, axis)));
+    at.insert(at.end(), out.begin() + axis + chosen, out.end());
+    return c.Read(0, std::move(at));
+  });
+  return absl::OkStatus();
+}
+
+// y[…,i,…] = x[…, indices[…,i,…], …].
+absl::Status DefineGatherElements(OpContext& c) {
+  LEMMA_RETURN_IF_ERROR(RequirePositions(c, 1));
+  LEMMA_ASSIGN_OR_RETURN(const int axis, c.NormalizeAxis(c.Int("axis"), c.rank(0)));
+  LEMMA_REQUIRE(c, c.rank(1) == c.rank(0), "indices must have rank ", c.rank(0), ", as x");
+  for (int d = 0; d < c.rank(0); ++d) {
+    if (d == axis) continue;
+    LEMMA_REQUIRE(c, Le(c.Dim(1, d), c.Dim(0, d)), "indices are larger than x in dimension ", d);
+  }
+  c.Output(c.dtype(0), c.dims(1), [&](const Idx& out) {
+    Idx at = out;
+    at[axis] = Position(c.Read(1, out), c.Dim(0, axis));
+    return c.Read(0, std::move(at));
+  });
+  return absl::OkStatus();
+}
+
+// y[b…,j…,a…] = x[b…, indices[b…,j…,0], indices[b…,j…,1], …, a…].
+absl::Status DefineGatherNd(OpContext& c) {
+  LEMMA_RETURN_IF_ERROR(RequirePositions(c, 1));
+  const int64_t batch = c.Int("batch_dims");
+  LEMMA_REQUIRE(c, c.rank(1) >= 1 && batch >= 0 && batch < c.rank(1) && batch < c.rank(0),
+                "batch_dims must be at least 0 and below both ranks");
+  const IndexExpr& width = c.Dim(1, c.rank(1) - 1);
+  LEMMA_REQUIRE(c, width.is_const() && width.value() >= 1 && width.value() <= c.rank(0) - batch,
+                "the last dimension of indices must be a number of dimensions of x, from 1 to ",
+                c.rank(0) - batch);
+  for (int d = 0; d < batch; ++d) {
+    LEMMA_REQUIRE(c, Eq(c.Dim(0, d), c.Dim(1, d)), "batch dimension ", d, " differs");
+  }
+  const int chosen = c.rank(1) - 1;
+  const int after = static_cast<int>(batch + width.value());
+  Idx dims(c.dims(1).begin(), c.dims(1).begin() + chosen);
+  dims.insert(dims.end(), c.dims(0).begin() + after, c.dims(0).end());
+  c.Output(c.dtype(0), dims, [&](const Idx& out) {
+    Idx at(out.begin(), out.begin() + batch);
+    for (int64_t k = 0; k < width.value(); ++k) {
+      Idx which(out.begin(), out.begin() + chosen);
+      which.push_back(k);
+      at.push_back(Position(c.Read(1, std::move(which)), c.Dim(0, static_cast<int>(batch + k))));
+    }
+    at.insert(at.end(), out.begin() + chosen, out.end());
+    return c.Read(0, std::move(at));
+  });
+  return absl::OkStatus();
+}
+
+std::function<absl::StatusOr<std::vector<Value>>(OnnxImport&)> ImportAlongAxis(std::string our_op) {
+  return [our_op](OnnxImport& node) -> absl::StatusOr<std::vector<Value>> {
+    LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
+    LEMMA_ASSIGN_OR_RETURN(Value indices, node.Input(1));
+    LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", 0));
+    LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, x.type().rank()));
+    return node.Ops(our_op, {x, indices}, {{"axis", axis}});
+  };
+}
+
+const char kNegative[] = "A negative index counts from the end.";
+
+AttrSpec Axis() { return {"axis", AttrKind::kInt, int64_t{0}, false, "of x that is indexed"}; }
+
+}  // namespace
+
+absl::Status RequirePositions(OpContext& c, int input) {
+  LEMMA_REQUIRE(c, IsInteger(c.dtype(input)), "indices must be integers, not ",
+                Name(c.dtype(input)));
+  return absl::OkStatus();
+}
+
+ScalarExpr Wrapped(const ScalarExpr& position, const IndexExpr& size) {
+  return Apply(ScalarFn::kWhere, Apply(ScalarFn::kLess, position, 0),
+               position + ScalarExpr::Index(size), position);
+}
+
+IndexExpr Position(const ScalarExpr& position, const IndexExpr& size) {
+  return IndexExpr::Load(Wrapped(position, size).node());
+}
+
+OpDef Make_gather() {
+  OpDef op;
+  op.name = "gather";
+  op.group = "data-dependent";
+  op.equation = "y[b…,j…,a…] = x[b…, indices[j…], a…]";
+  op.doc = kNegative;
+  op.input_names = {"x", "indices"};
+  op.min_inputs = op.max_inputs = 2;
+  op.attrs = {Axis()};
+  op.define = DefineGather;
+  op.examples = {"(f32[3,2], i64[4])", "(f32[2,3,2], i64[2,2]) {axis = 1}",
+                 "(f32[2,3], i32[]) {axis = -1}", "(i64[4], i64[0])"};
+  op.onnx_import = {{"Gather", ImportAlongAxis("gather")}};
+  op.onnx_export = ExportAs("Gather", {{"axis", "axis"}});
+  return op;
+}
+
+OpDef Make_gather_elements() {
+  OpDef op;
+  op.name = "gather_elements";
+  op.group = "data-dependent";
+  op.equation = "y[…,i,…] = x[…, indices[…,i,…], …]";
+  op.doc = kNegative;
+  op.input_names = {"x", "indices"};
+  op.min_inputs = op.max_inputs = 2;
+  op.attrs = {Axis()};
+  op.define = DefineGatherElements;
+  op.examples = {"(f32[3,2], i64[2,2])", "(f32[3,4], i32[2,6]) {axis = 1}",
+                 "(f32[2,3,2], i64[2,3,1]) {axis = -1}"};
+  op.onnx_import = {{"GatherElements", ImportAlongAxis("gather_elements")}};
+  op.onnx_export = ExportAs("GatherElements", {{"axis", "axis"}});
+  return op;
+}
+
+OpDef Make_gather_nd() {
+  OpDef op;
+  op.name = "gather_nd";
+  op.group = "data-dependent";
+  op.equation = "y[b…,j…,a…] = x[b…, indices[b…,j…,0], indices[b…,j…,1], …, a…]";
+  op.doc = kNegative;
+  op.input_names = {"x", "indices"};
+  op.min_inputs = op.max_inputs = 2;
+  op.attrs = {{"batch_dims", AttrKind::kInt, int64_t{0}, false,
+               "leading dimensions that x and indices have in common"}};
+  op.define = DefineGatherNd;
+  op.examples = {"(f32[2,3], i64[4,2])", "(f32[2,3], i64[2,2,1])",
+                 "(f32[2,3,4], i64[2,1]) {batch_dims = 1}", "(f32[2,3], i32[2])"};
+  NameInOnnx(op, "GatherND", {{"batch_dims", "batch_dims"}});
+  return op;
+}
+
+}  // namespace lemma::ops
