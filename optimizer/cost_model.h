@@ -1,0 +1,29 @@
+// Cost models: graph -> Cost. The search sees this interface only.
+#ifndef LEMMA_OPTIMIZER_COST_MODEL_H_
+#define LEMMA_OPTIMIZER_COST_MODEL_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "optimizer/cost.h"
+
+namespace lemma {
+
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+
+  // The cost of one inference. What depends on known weights only is free: it is computed once,
+  // when optimization ends (optimizer/constant_folding.h). A graph that cannot be run is infinite;
+  // a status means that the model itself failed. Equal graphs get equal costs as long as the model
+  // lives.
+  virtual absl::StatusOr<Cost> CostOf(const Graph& graph) = 0;
+
+  // One line for reports: "measured on cpu (…), 2 threads".
+  virtual std::string Describe() const = 0;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_OPTIMIZER_COST_MODEL_H_

@@ -1,0 +1,28 @@
+// Cost as measured on a back end, kernel by kernel.
+#ifndef LEMMA_OPTIMIZER_MEASURED_COST_H_
+#define LEMMA_OPTIMIZER_MEASURED_COST_H_
+
+#include <functional>
+#include <memory>
+
+#include "absl/strings/string_view.h"
+#include "optimizer/cost_db.h"
+#include "optimizer/cost_model.h"
+#include "runtime/measure.h"
+
+namespace lemma {
+
+struct MeasureOptions {
+  int repetitions = 3;  // measurements per new kernel; the median counts
+  // Called before each kernel that is measured.
+  std::function<void(absl::string_view signature)> on_measure;
+};
+
+// The sum of the graph's kernels as `measurer` plans them. A kernel that `db` does not know is
+// measured and kept there. `measurer` and `db` must outlive the model.
+std::unique_ptr<CostModel> MakeMeasuredCostModel(KernelMeasurer* measurer, CostDb* db,
+                                                 MeasureOptions options = {});
+
+}  // namespace lemma
+
+#endif  // LEMMA_OPTIMIZER_MEASURED_COST_H_
