@@ -12,7 +12,7 @@ namespace lemma {
 
 // The values of `node`'s outputs for these values of its inputs: exact integers if all its tensors
 // are of integer or truth type, doubles otherwise.
-absl::StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, absl::Span<const Tensor> inputs);
+absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node, absl::Span<const Tensor> inputs);
 
 }  // namespace lemma
 

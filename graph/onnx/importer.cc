@@ -320,7 +320,7 @@ absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
     if (input.node().kind() != Node::Kind::kConstant) return outputs;
     values.push_back(input.node().payload());
   }
-  auto results = EvaluateNode(node, values);
+  auto results = FoldNode(node, values);
   if (!results.ok()) return outputs;  // stays an application, and fails when it runs
   for (size_t i = 0; i < outputs->size(); ++i) {
     (*outputs)[i] = builder_.Constant(std::move((*results)[i]));
@@ -354,7 +354,7 @@ std::optional<Tensor> ModelImporter::Compute(const Value& value, int depth) {
     if (!tensor) return std::nullopt;
     inputs.push_back(*std::move(tensor));
   }
-  auto outputs = EvaluateNode(node, inputs);
+  auto outputs = FoldNode(node, inputs);
   if (!outputs.ok()) return std::nullopt;
   return known_[value] = (*outputs)[value.output()];
 }

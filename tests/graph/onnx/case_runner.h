@@ -1,0 +1,20 @@
+// Runs ONNX's own operator cases: a model, inputs, expected outputs.
+#ifndef LEMMA_TESTS_GRAPH_ONNX_CASE_RUNNER_H_
+#define LEMMA_TESTS_GRAPH_ONNX_CASE_RUNNER_H_
+
+#include <string>
+
+namespace lemma {
+
+// `directory` holds model.onnx and test_data_set_I/{input,output}_J.pb. One line:
+//   "pass"
+//   "pass, not exported: REASON"
+//   "unsupported: OP (reason)"
+//   "FAIL: what differs"
+// A model that passes is exported too: the result has to satisfy ONNX's checker, and to be the same
+// graph when it is imported again.
+std::string RunCase(const std::string& directory);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_GRAPH_ONNX_CASE_RUNNER_H_

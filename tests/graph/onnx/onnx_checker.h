@@ -1,0 +1,15 @@
+// ONNX's own checker.
+#ifndef LEMMA_TESTS_GRAPH_ONNX_ONNX_CHECKER_H_
+#define LEMMA_TESTS_GRAPH_ONNX_ONNX_CHECKER_H_
+
+#include <string>
+
+namespace lemma {
+
+// Empty if the serialized model passes onnx.checker and ONNX's shape inference finds no
+// contradiction; otherwise their complaint.
+std::string CheckWithOnnx(const std::string& model);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_GRAPH_ONNX_ONNX_CHECKER_H_
