@@ -1,0 +1,55 @@
+// Applies one operator in a test.
+#ifndef LEMMA_TESTS_GRAPH_OPS_OP_TESTUTIL_H_
+#define LEMMA_TESTS_GRAPH_OPS_OP_TESTUTIL_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/op_def.h"
+#include "graph/tensor.h"
+
+namespace lemma {
+
+using Ints = std::vector<int64_t>;
+
+// An argument: values in row-major order.
+struct Arg {
+  Arg(Shape shape, std::vector<double> values, DType dtype = DType::kF32)
+      : type{dtype, std::move(shape)}, values(std::move(values)) {}
+  TensorType type;
+  std::vector<double> values;
+
+  double At(const std::vector<int64_t>& index) const;
+  // 0 outside.
+  double AtOr0(const std::vector<int64_t>& index) const;
+};
+
+// Small whole numbers without pattern, the same in every run.
+Arg SomeNumbers(Shape shape, int seed = 1);
+
+struct Outputs {
+  std::vector<TensorType> types;
+  std::vector<std::vector<double>> values;
+};
+// The outputs of `op`, by its definition.
+absl::StatusOr<Outputs> Eval(absl::string_view op, const std::vector<Arg>& args, Attrs attrs = {});
+// The values of its first output; NaN-free nonsense and a test failure on error.
+std::vector<double> Eval1(absl::string_view op, const std::vector<Arg>& args, Attrs attrs = {});
+
+// "f32[1,2]" of output `i`, or the error message.
+std::string TypeOf(absl::string_view op, const std::vector<TensorType>& inputs, Attrs attrs = {},
+                   int i = 0);
+
+// The requirements that `op` states over symbolic sizes, as text; a test failure on error.
+// dims are sizes or names: {"N", "C", "3"}; attributes given as text are symbols too.
+std::vector<std::string> Requirements(absl::string_view op,
+                                      const std::vector<std::vector<std::string>>& dims,
+                                      ExprAttrs attrs = {});
+// Sizes and names as index expressions.
+Idx Symbols(const std::vector<std::string>& names);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_GRAPH_OPS_OP_TESTUTIL_H_
