@@ -1,0 +1,35 @@
+// The applications that the operator table gives as examples.
+#ifndef LEMMA_TESTS_GRAPH_OP_EXAMPLES_H_
+#define LEMMA_TESTS_GRAPH_OP_EXAMPLES_H_
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/op_def.h"
+
+namespace lemma {
+
+struct OpExample {
+  const OpDef* op = nullptr;
+  std::string text;
+  std::vector<TensorType> inputs;
+  Attrs attrs;  // complete
+};
+std::ostream& operator<<(std::ostream& out, const OpExample& example);
+
+// "(f32[2,3], i64[4]) {axis = 1}".
+absl::StatusOr<OpExample> ParseExample(const OpDef& op, absl::string_view text);
+
+// Of all operators; those that do not parse are left out (a test of their own finds them).
+std::vector<OpExample> AllExamples();
+
+// Values for the inputs of an example, the same in every run: floats in [0.1, 0.9), integers 1 and
+// 2, or beside floats -1 and 0, which are positions in any axis.
+std::vector<std::vector<double>> ExampleValues(const OpExample& example);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_GRAPH_OP_EXAMPLES_H_
