@@ -1,0 +1,35 @@
+// Concrete graphs from patterns: the target of a match, and instances of a rule for testing.
+#ifndef LEMMA_REWRITE_INSTANTIATE_H_
+#define LEMMA_REWRITE_INSTANTIATE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "rewrite/substitution.h"
+
+namespace lemma {
+
+// Values for a rule's symbols, and its common element type.
+struct Assignment {
+  SymbolValues symbols;
+  DType dtype = DType::kF32;
+};
+
+// The concrete type of a variable; InvalidArgument if a size has no value or is negative.
+absl::StatusOr<TensorType> TypeOf(const PatternVar& var, const Assignment& assignment);
+
+// The pattern's outputs over the given values of the variables. InvalidArgument if it is not
+// well-formed there.
+absl::StatusOr<std::vector<Value>> BuildPattern(const Substitution& rule, const Pattern& pattern,
+                                                absl::Span<const Value> vars,
+                                                const SymbolValues& symbols, DType dtype);
+
+// The pattern (one of the rule's) as a graph whose inputs are the rule's variables.
+absl::StatusOr<Graph> Instantiate(const Substitution& rule, const Pattern& pattern,
+                                  const Assignment& assignment);
+
+}  // namespace lemma
+
+#endif  // LEMMA_REWRITE_INSTANTIATE_H_

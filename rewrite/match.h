@@ -1,0 +1,73 @@
+// Finding a rule's source in a graph.
+#ifndef LEMMA_REWRITE_MATCH_H_
+#define LEMMA_REWRITE_MATCH_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "rewrite/match_index.h"
+#include "rewrite/substitution.h"
+
+namespace lemma {
+
+// A binding of a rule's variables, symbols and source nodes to a graph's.
+struct Match {
+  int anchor = 0;              // position of the node that the first output's node is bound to
+  std::vector<Value> vars;     // by variable
+  std::vector<NodePtr> nodes;  // by source node
+  SymbolValues symbols;        // constants
+  DType dtype = DType::kF32;   // the rule's common type
+};
+
+// A rule prepared for matching. Refers to the rule, which must outlive it.
+class Matcher {
+ public:
+  // Fails if the source's outputs are not connected through shared values.
+  static absl::StatusOr<Matcher> Create(const Substitution& rule);
+
+  const Substitution& rule() const { return *rule_; }
+  // The operator of the first output's node: only its applications can be anchors.
+  const OpDef& anchor_op() const { return *rule_->source.nodes[steps_[0].node].op; }
+
+  // Calls `found` for every match whose anchor stands at `anchor`, in an order that depends on the
+  // graph's structure alone, until it returns false. Returns false if `found` did.
+  //
+  // A commutative operator's first two operands are tried both ways. Values inside the source may
+  // be used elsewhere too: their nodes then stay. Two orders of alike siblings count as one match.
+  // Not reported: matches in which a variable depends on an output of the match, since replacing
+  // that output would leave it in use.
+  bool ForEach(const MatchIndex& index, int anchor,
+               absl::FunctionRef<bool(const Match&)> found) const;
+  // The same for all anchors in ascending order.
+  bool ForEach(const MatchIndex& index, absl::FunctionRef<bool(const Match&)> found) const;
+
+ private:
+  struct Step {
+    int node = 0;  // of the source
+    // The node is looked for among the users of this value, at this operand; otherwise it is known
+    // from an operand of an earlier step (or is the anchor).
+    std::optional<PatternValue> via;
+    int slot = 0;
+    bool after_anchor = false;  // like the anchor, so only later nodes are taken
+  };
+  struct State;
+  class Run;
+
+  explicit Matcher(const Substitution& rule) : rule_(&rule) {}
+  void PlanDown(int node, std::vector<bool>* planned);
+  // A text that alike siblings share.
+  std::string Signature(const PatternValue& value) const;
+
+  const Substitution* rule_;
+  std::vector<Step> steps_;
+  // By node and attribute: the value of an attribute without symbols.
+  std::vector<std::vector<std::optional<AttrValue>>> literals_;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_REWRITE_MATCH_H_

@@ -1,0 +1,94 @@
+#include "rewrite/rewrite_source.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "graph/ops/status_macros.h"
+#include "graph/text_lexer.h"
+#include "rewrite/apply.h"
+#include "rewrite/rule_text.h"
+
+namespace lemma {
+namespace {
+
+class RuleRewrite : public Rewrite {
+ public:
+  RuleRewrite(const Substitution& rule, const Match& match, const MatchIndex& index)
+      : rule_(rule), match_(match), index_(index) {}
+
+  const std::string& name() const override { return rule_.name; }
+  FloatContract contract() const override { return rule_.contract; }
+  const ProofRecord& proof() const override { return rule_.proof; }
+  int anchor() const override { return match_.anchor; }
+  absl::StatusOr<Graph> Apply() const override { return lemma::Apply(rule_, match_, index_); }
+
+  // "merge(x = input, a = node 3.0; n = 4)".
+  std::string Describe() const override {
+    std::string text = absl::StrCat(rule_.name, "(");
+    for (size_t i = 0; i < match_.vars.size(); ++i) {
+      const Value& v = match_.vars[i];
+      absl::StrAppend(&text, i ? ", " : "", rule_.vars[i].name, " = ");
+      absl::string_view label = index_.graph().LabelOf(v);
+      if (label.empty()) {
+        absl::StrAppend(&text, "%", index_.PositionOf(v.node()), ".", v.output());
+      } else {
+        absl::StrAppend(&text, text::QuoteName(label));
+      }
+    }
+    for (size_t i = 0; i < match_.symbols.size(); ++i) {
+      if (!match_.symbols[i]) continue;
+      auto value = ToAttrValue(*match_.symbols[i]);
+      if (!value) continue;
+      absl::StrAppend(&text, i ? ", " : "; ", rule_.symbols[i].name, " = ", ToString(*value));
+    }
+    return text + ")";
+  }
+
+ private:
+  const Substitution& rule_;
+  const Match& match_;
+  const MatchIndex& index_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RuleSet>> RuleSet::Create(std::vector<Substitution> rules) {
+  std::unique_ptr<RuleSet> set(new RuleSet);
+  set->rules_ = std::move(rules);
+  for (const Substitution& rule : set->rules_) {
+    LEMMA_ASSIGN_OR_RETURN(Matcher matcher, Matcher::Create(rule));
+    set->matchers_.push_back(std::move(matcher));
+  }
+  for (const Matcher& matcher : set->matchers_) {
+    set->by_op_[&matcher.anchor_op()].push_back(&matcher);
+  }
+  return set;
+}
+
+absl::StatusOr<std::unique_ptr<RuleSet>> RuleSet::Load(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+  std::ostringstream text;
+  text << file.rdbuf();
+  LEMMA_ASSIGN_OR_RETURN(std::vector<Substitution> rules, ParseRules(text.str(), path));
+  return Create(std::move(rules));
+}
+
+void RuleSet::ForEach(const MatchIndex& index,
+                      absl::FunctionRef<bool(const Rewrite&)> visit) const {
+  for (int position = 0; position < index.num_nodes(); ++position) {
+    const NodePtr& node = index.node(position);
+    if (!node->is_op()) continue;
+    auto it = by_op_.find(&node->op());
+    if (it == by_op_.end()) continue;
+    for (const Matcher* matcher : it->second) {
+      bool go_on = matcher->ForEach(index, position, [&](const Match& match) {
+        return visit(RuleRewrite(matcher->rule(), match, index));
+      });
+      if (!go_on) return;
+    }
+  }
+}
+
+}  // namespace lemma
