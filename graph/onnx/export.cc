@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/file.h"
+#include "graph/onnx/importer.h"
 #include "graph/onnx/opaque.h"
 #include "graph/onnx_form.h"
 
@@ -87,7 +88,7 @@ class Exporter {
 
   std::string Fresh(absl::string_view wish);
   const std::string& NameOf(const Value& value);
-  void AddTensor(const std::string& name, const Tensor& tensor);
+  void AddTensor(const std::string& name, const Tensor& tensor, bool is_weight);
 
   const Graph& graph_;
   const ExportOptions& options_;
@@ -127,7 +128,7 @@ std::string NodeExport::Constant(Tensor tensor) {
     if (known.SameBytes(tensor)) return name;
   }
   std::string name = exporter_->Fresh("constant");
-  exporter_->AddTensor(name, tensor);
+  exporter_->AddTensor(name, tensor, false);
   same_hash.emplace_back(std::move(tensor), name);
   return name;
 }
@@ -165,9 +166,11 @@ const std::string& Exporter::NameOf(const Value& value) {
   return names_.emplace(value, Fresh(label.empty() ? "v" : label)).first->second;
 }
 
-void Exporter::AddTensor(const std::string& name, const Tensor& tensor) {
+void Exporter::AddTensor(const std::string& name, const Tensor& tensor, bool is_weight) {
   onnx::TensorProto* proto = model_.mutable_graph()->add_initializer();
   proto->set_name(name);
+  if (is_weight != IsTrained(tensor))
+    proto->set_doc_string(is_weight ? kWeightMark : kConstantMark);
   proto->set_data_type(ToOnnxType(tensor.dtype()));
   for (int64_t d : tensor.shape()) proto->add_dims(d);
   tensors_.emplace_back(proto, tensor);
@@ -219,7 +222,7 @@ absl::Status Exporter::AddNode(const NodePtr& node) {
       Value value(node, 0);
       std::string name = NameOf(value);
       if (node->has_payload()) {
-        AddTensor(name, node->payload());
+        AddTensor(name, node->payload(), node->kind() == Node::Kind::kWeight);
       } else {
         SetType(name, value.type(), model_.mutable_graph()->add_input());
       }

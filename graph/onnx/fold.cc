@@ -4,8 +4,7 @@
 
 namespace lemma {
 
-absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node,
-                                                 absl::Span<const Tensor> inputs) {
+absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node, absl::Span<const Tensor> inputs) {
   auto definition = DefinitionOf(node);
   if (!definition.ok()) return definition.status();
   auto program = CompileLoops(*definition);

@@ -1,5 +1,7 @@
 #include "graph/onnx/importer.h"
 
+#include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "graph/onnx/convert.h"
 #include "graph/onnx/file.h"
 #include "graph/onnx/fold.h"
+#include "graph/op_table.h"
 
 namespace lemma {
 namespace {
@@ -48,9 +51,27 @@ OnnxPort ToPort(const onnx::ValueInfoProto& proto) {
   return port;
 }
 
-// Trained values are floats with axes, or large; all else parametrizes operators.
-bool IsTrained(const Tensor& tensor) {
-  return (IsFloat(tensor.dtype()) && tensor.type().rank() > 0) || tensor.size() > kMaxFoldElements;
+// ONNX keeps reals as f32. The shortest decimal that stands for the same f32 is what people wrote,
+// and is the same again after an export and another import, be it given or a default.
+double ShortestDecimal(double value) {
+  char text[32];
+  float single = static_cast<float>(value), back = 0;
+  if (!std::isfinite(single)) return value;
+  for (int digits = 1; digits <= 9; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(single));
+    if (absl::SimpleAtof(text, &back) && back == single) break;
+  }
+  double result = value;
+  return absl::SimpleAtod(text, &result) ? result : value;
+}
+
+void RoundToOnnx(Attrs* attrs) {
+  for (auto& [name, attr] : *attrs) {
+    if (double* value = std::get_if<double>(&attr)) *value = ShortestDecimal(*value);
+    if (auto* values = std::get_if<std::vector<double>>(&attr)) {
+      for (double& value : *values) value = ShortestDecimal(value);
+    }
+  }
 }
 
 bool IsFixed(const onnx::TensorShapeProto::Dimension& dim) {
@@ -58,6 +79,10 @@ bool IsFixed(const onnx::TensorShapeProto::Dimension& dim) {
 }
 
 }  // namespace
+
+bool IsTrained(const Tensor& tensor) {
+  return (IsFloat(tensor.dtype()) && tensor.type().rank() > 0) || tensor.size() > kMaxFoldElements;
+}
 
 std::string NormalDomain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
@@ -136,8 +161,11 @@ absl::Status ModelImporter::ReadInitializers(const onnx::GraphProto& graph, Scop
     auto tensor = ToTensor(proto, directory_);
     if (!tensor.ok()) return Prefixed(what, tensor.status());
     if (proto.name().empty()) return absl::InvalidArgumentError("an initializer has no name");
-    Value value = IsTrained(*tensor) ? builder_.Weight(proto.name(), *tensor)
-                                     : builder_.Constant(*std::move(tensor));
+    bool trained = IsTrained(*tensor);
+    if (proto.doc_string() == kConstantMark) trained = false;
+    if (proto.doc_string() == kWeightMark) trained = true;
+    Value value =
+        trained ? builder_.Weight(proto.name(), *tensor) : builder_.Constant(*std::move(tensor));
     builder_.Label(value, proto.name());
     if (!scope->values.emplace(proto.name(), value).second) {
       return absl::InvalidArgumentError(absl::StrCat(what, " is defined twice"));
@@ -309,6 +337,13 @@ std::optional<TensorType> ModelImporter::DeclaredType(const Scope& scope, const 
 
 absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
                                                         std::vector<Value> inputs, Attrs attrs) {
+  const OpDef* def = FindOp(op);
+  if (def != nullptr) {
+    auto complete = CompleteAttrs(*def, std::move(attrs));
+    if (!complete.ok()) return complete.status();
+    attrs = *std::move(complete);
+    RoundToOnnx(&attrs);
+  }
   auto outputs = ApplyOp(op, std::move(inputs), std::move(attrs));
   if (!outputs.ok()) return outputs;
   std::vector<Tensor> values;

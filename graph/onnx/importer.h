@@ -22,6 +22,14 @@ namespace lemma {
 // Constant results up to this size are computed at import.
 constexpr int64_t kMaxFoldElements = int64_t{1} << 16;
 
+// Whether an initializer is taken for trained values: floats with axes, or large; all else
+// parametrizes operators.
+bool IsTrained(const Tensor& tensor);
+// The doc_string of an initializer for which that is not so. Ours only: other models have no such
+// text.
+constexpr char kConstantMark[] = "lemma: constant";
+constexpr char kWeightMark[] = "lemma: weight";
+
 // Names and what they stand for, in a graph, a subgraph or a function's body.
 struct Scope {
   const Scope* parent = nullptr;

@@ -85,11 +85,12 @@ absl::StatusOr<std::unique_ptr<NodeForm>> NodeForm::Make(ModelImporter* importer
 }
 
 // Before operator set 7 the second operand of an element-wise operator was broadcast only if asked
-// to, from dimension `axis` of the first on.
+// to, from dimension `axis` of the first on; a vector of slopes belonged to the channels.
 absl::Status NodeForm::AlignLegacyBroadcast() {
-  auto broadcast = attrs_.find("broadcast");
-  if (opset_ >= 7 || broadcast == attrs_.end() || inputs_.size() < 2) return absl::OkStatus();
-  attrs_.erase(broadcast);
+  if (opset_ >= 7 || inputs_.size() < 2 || !inputs_[0] || !inputs_[1]) return absl::OkStatus();
+  const bool slopes = op_type() == "PRelu" && inputs_[1].type().num_elements() > 1;
+  if (slopes) attrs_["axis"] = int64_t{1};
+  if (attrs_.erase("broadcast") == 0 && !slopes) return absl::OkStatus();
   auto axis = attrs_.find("axis");
   if (axis == attrs_.end()) return absl::OkStatus();
   const int64_t* position = std::get_if<int64_t>(&axis->second);
@@ -105,6 +106,7 @@ absl::Status NodeForm::AlignLegacyBroadcast() {
     return absl::InvalidArgumentError("attribute axis: the second operand does not fit");
   }
   shape.resize(rank - from, 1);
+  if (shape == operand.shape()) return absl::OkStatus();
   auto aligned = importer_->Apply("reshape", {operand}, {{"shape", shape}});
   if (!aligned.ok()) return aligned.status();
   operand = (*aligned)[0];

@@ -10,9 +10,10 @@ namespace lemma {
 //   "pass"
 //   "pass, not exported: REASON"
 //   "unsupported: OP (reason)"
+//   "contradiction: …" if the case disagrees with itself
 //   "FAIL: what differs"
-// A model that passes is exported too: the result has to satisfy ONNX's checker, and to be the same
-// graph when it is imported again.
+// A model that passes is exported too: the result has to satisfy ONNX's checker, and to mean the
+// same when it is imported again.
 std::string RunCase(const std::string& directory);
 
 }  // namespace lemma
