@@ -1,0 +1,248 @@
+#include "runtime/cpu/cpu_backend.h"
+
+#include <chrono>
+#include <dnnl.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/cpu/kernel.h"
+#include "runtime/cpu/planner.h"
+#include "runtime/reference/reference.h"
+
+namespace lemma {
+namespace cpu {
+namespace {
+
+// A host buffer aligned to cache lines.
+absl::StatusOr<Tensor> AllocateBytes(int64_t bytes) {
+  return Tensor::Allocate({DType::kU8, {std::max<int64_t>(bytes, 1)}});
+}
+
+// Computes static values: what depends on weights alone, by definition, once.
+class StaticEvaluator {
+ public:
+  explicit StaticEvaluator(int threads) : threads_(threads) {}
+
+  absl::StatusOr<Tensor> Evaluate(const Value& v) {
+    const Node& node = v.node();
+    if (node.has_payload()) return node.payload();
+    if (!node.is_op()) {
+      return absl::FailedPreconditionError(absl::StrCat("weight ", node.name(), " has no values"));
+    }
+    auto it = done_.find(v);
+    if (it != done_.end()) return it->second;
+    std::vector<Tensor> inputs;
+    for (const Value& in : node.inputs()) {
+      absl::StatusOr<Tensor> value = Evaluate(in);
+      if (!value.ok()) return value;
+      inputs.push_back(*std::move(value));
+    }
+    absl::StatusOr<std::vector<Tensor>> outputs = EvaluateNode(node, inputs, threads_);
+    if (!outputs.ok()) return outputs.status();
+    for (int k = 0; k < node.num_outputs(); ++k) done_[Value(v.node_ptr(), k)] = (*outputs)[k];
+    return (*outputs)[v.output()];
+  }
+
+ private:
+  int threads_;
+  absl::flat_hash_map<Value, Tensor> done_;
+};
+
+std::string KernelName(const CpuKernelSpec& spec) {
+  if (spec.nodes.empty()) return spec.def->name;
+  std::string name;
+  for (const NodePtr& node : spec.nodes) {
+    absl::StrAppend(&name, name.empty() ? "" : "+", node->op().name);
+  }
+  return name;
+}
+
+class CpuExecutable : public Executable {
+ public:
+  CpuExecutable(Graph graph, CpuPlan plan, int threads)
+      : graph_(std::move(graph)), plan_(std::move(plan)), threads_(threads) {}
+
+  absl::Status Prepare() {
+    ThreadScope scope(threads_);
+    if (absl::Status s = PlaceBuffers(); !s.ok()) return s;
+    StaticEvaluator evaluator(threads_);
+    std::vector<Tensor> statics;
+    for (const Value& v : plan_.statics) {
+      absl::StatusOr<Tensor> value = evaluator.Evaluate(v);
+      if (!value.ok()) return value.status();
+      statics.push_back(*std::move(value));
+    }
+    statics_.resize(statics.size());
+    int64_t scratch = 0;
+    for (const PlanStep& step : plan_.steps) {
+      StaticValues values(step.spec->inputs.size());
+      for (size_t i = 0; i < values.size(); ++i) {
+        if (step.static_inputs[i] >= 0) values[i] = statics[step.static_inputs[i]];
+      }
+      absl::StatusOr<std::unique_ptr<Kernel>> kernel = step.spec->def->build(*step.spec, values);
+      if (!kernel.ok()) {
+        return absl::Status(kernel.status().code(),
+                            absl::StrCat(step.spec->Signature(), ": ", kernel.status().message()));
+      }
+      for (size_t i = 0; i < values.size(); ++i) {
+        const int id = step.static_inputs[i];
+        if (id >= 0 && (*kernel)->NeedsStatic(static_cast<int>(i))) statics_[id] = statics[id];
+      }
+      memory_.weight_bytes += (*kernel)->packed_bytes();
+      scratch = std::max<int64_t>(scratch, (*kernel)->scratch_bytes());
+      AddOperands(step);
+      kernels_.push_back(*std::move(kernel));
+    }
+    for (const Tensor& t : statics_) {
+      if (!t.empty_handle()) memory_.weight_bytes += t.type().num_bytes();
+    }
+    memory_.planned_bytes += scratch;
+    absl::StatusOr<Tensor> buffer = AllocateBytes(scratch);
+    if (!buffer.ok()) return buffer.status();
+    scratch_ = *std::move(buffer);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override {
+    return RunSteps(inputs, nullptr);
+  }
+
+  absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
+                                               std::vector<KernelTiming>* timings) override {
+    return RunSteps(inputs, timings);
+  }
+
+  MemoryUse memory() const override { return memory_; }
+  std::string Describe() const override { return plan_.Describe(); }
+
+ private:
+  // An operand's place: a buffer and bytes, or a static value.
+  struct Place {
+    int buffer = -1;
+    int64_t bytes = 0;
+    int static_id = -1;
+  };
+
+  absl::Status PlaceBuffers() {
+    std::vector<int> ids;
+    const std::vector<BufferLife> lives = plan_.ArenaLives(&ids);
+    const MemoryPlan memory = PlanMemory(lives);
+    if (absl::Status s = CheckMemoryPlan(lives, memory); !s.ok()) return s;
+    memory_.planned_bytes = memory.total_bytes;
+    memory_.live_bytes = memory.live_bytes;
+    absl::StatusOr<Tensor> arena = AllocateBytes(memory.total_bytes);
+    if (!arena.ok()) return arena.status();
+    arena_ = *std::move(arena);
+    base_.assign(plan_.buffers.size(), nullptr);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      base_[ids[i]] = static_cast<char*>(arena_.mutable_raw()) + memory.offsets[i];
+    }
+    return absl::OkStatus();
+  }
+
+  void AddOperands(const PlanStep& step) {
+    std::vector<Place> in, out;
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      in.push_back({step.inputs[i].buffer,
+                    step.inputs[i].offset * SizeOf(step.spec->inputs[i].type.dtype),
+                    step.static_inputs[i]});
+    }
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      out.push_back({step.outputs[i].buffer,
+                     step.outputs[i].offset * SizeOf(step.spec->outputs[i].type.dtype), -1});
+    }
+    inputs_.push_back(std::move(in));
+    outputs_.push_back(std::move(out));
+  }
+
+  void* Pointer(const Place& place) const {
+    if (place.static_id >= 0) return const_cast<void*>(statics_[place.static_id].raw());
+    return base_[place.buffer] + place.bytes;
+  }
+
+  absl::StatusOr<std::vector<Tensor>> RunSteps(absl::Span<const Tensor> inputs,
+                                               std::vector<KernelTiming>* timings) {
+    if (absl::Status s = CheckInputs(graph_, inputs); !s.ok()) return s;
+    ThreadScope scope(threads_);
+    std::vector<Tensor> results;
+    for (const Value& v : graph_.outputs()) {
+      absl::StatusOr<Tensor> result = Tensor::Allocate(v.type());
+      if (!result.ok()) return result.status();
+      results.push_back(*std::move(result));
+    }
+    for (size_t b = 0; b < base_.size(); ++b) {
+      const PlanBuffer& buffer = plan_.buffers[b];
+      if (buffer.kind == PlanBuffer::Kind::kInput) {
+        base_[b] = static_cast<char*>(const_cast<void*>(inputs[buffer.index].raw()));
+      } else if (buffer.kind == PlanBuffer::Kind::kOutput) {
+        base_[b] = static_cast<char*>(results[buffer.index].mutable_raw());
+      }
+    }
+    if (timings != nullptr) timings->clear();
+    std::vector<void*> in, out;
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      in.clear();
+      out.clear();
+      for (const Place& p : inputs_[i]) in.push_back(Pointer(p));
+      for (const Place& p : outputs_[i]) out.push_back(Pointer(p));
+      const auto start = std::chrono::steady_clock::now();
+      if (absl::Status s = kernels_[i]->Run(in, out, scratch_.mutable_raw()); !s.ok()) {
+        return absl::Status(s.code(),
+                            absl::StrCat(KernelName(*plan_.steps[i].spec), ": ", s.message()));
+      }
+      if (timings == nullptr) continue;
+      const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
+      timings->push_back(
+          {KernelName(*plan_.steps[i].spec), Label(i), ms.count(), kernels_[i]->note()});
+    }
+    return results;
+  }
+
+  std::string Label(size_t step) const {
+    const CpuKernelSpec& spec = *plan_.steps[step].spec;
+    const Value& v = spec.nodes.empty() ? spec.inputs[0].value : spec.outputs[0].value;
+    std::string label(graph_.LabelOf(v));
+    return label.empty() ? absl::StrCat("#", step) : label;
+  }
+
+  Graph graph_;
+  CpuPlan plan_;
+  int threads_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::vector<std::vector<Place>> inputs_, outputs_;  // by step
+  std::vector<Tensor> statics_;                       // those that kernels read when they run
+  std::vector<char*> base_;                           // by buffer
+  Tensor arena_, scratch_;
+  MemoryUse memory_;
+};
+
+class CpuBackend : public Backend {
+ public:
+  std::string name() const override { return "cpu"; }
+  std::string version() const override { return DeviceName(); }
+  bool SupportsOp(const OpDef& op) const override { return HasKernel(op); }
+
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
+                                                      const CompileOptions& options) override {
+    absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, options.threads);
+    if (!plan.ok()) return plan.status();
+    auto executable = std::make_unique<CpuExecutable>(graph, *std::move(plan), options.threads);
+    if (absl::Status s = executable->Prepare(); !s.ok()) {
+      return absl::Status(s.code(), absl::StrCat(graph.name(), ": ", s.message()));
+    }
+    return executable;
+  }
+
+ private:
+  NodeTraitsCache traits_;
+};
+
+}  // namespace
+}  // namespace cpu
+
+std::unique_ptr<Backend> MakeCpuBackend() { return std::make_unique<cpu::CpuBackend>(); }
+
+}  // namespace lemma

@@ -1,0 +1,25 @@
+// The processor, the library's version, and how many threads it uses.
+#ifndef LEMMA_RUNTIME_CPU_CPU_DEVICE_H_
+#define LEMMA_RUNTIME_CPU_CPU_DEVICE_H_
+
+#include <string>
+
+namespace lemma::cpu {
+
+// "AMD EPYC, AVX-512, oneDNN 2.6.3".
+std::string DeviceName();
+
+// While it lives, oneDNN uses `threads` threads when called from this thread.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads);
+  ~ThreadScope();
+  ThreadScope(const ThreadScope&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_CPU_DEVICE_H_

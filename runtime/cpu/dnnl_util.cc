@@ -1,0 +1,129 @@
+#include "runtime/cpu/dnnl_util.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lemma::cpu {
+
+const dnnl::engine& Engine() {
+  static const auto* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return *engine;
+}
+
+namespace {
+
+dnnl::stream& Stream() {
+  static thread_local dnnl::stream stream(Engine());
+  return stream;
+}
+
+}  // namespace
+
+dnnl::memory::desc Desc(const Shape& shape, const Strides& strides) {
+  Strides canonical = strides;
+  const std::vector<int> order = DimOrder(shape, strides);
+  // From the fastest dimension outwards; a dimension of size 1 steps over what it encloses.
+  int64_t enclosed = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const int d = order[i];
+    if (shape[d] == 1) {
+      canonical[d] = enclosed;
+    } else {
+      enclosed = std::max(enclosed, strides[d] * shape[d]);
+    }
+  }
+  return dnnl::memory::desc(shape, dnnl::memory::data_type::f32, canonical);
+}
+
+dnnl::memory::desc AnyDesc(const Shape& shape) {
+  return dnnl::memory::desc(shape, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+}
+
+void DnnlKernel::SetPrimitive(dnnl::primitive primitive, const dnnl::memory::desc& scratch,
+                              std::string note) {
+  primitive_ = std::move(primitive);
+  note_ = std::move(note);
+  scratch_bytes_ = scratch.get_size();
+  scratch_ = dnnl::memory(scratch, Engine(), nullptr);
+  args_[DNNL_ARG_SCRATCHPAD] = scratch_;
+}
+
+void DnnlKernel::BindInput(int arg, int index, const dnnl::memory::desc& desc) {
+  bindings_.push_back({index, false, dnnl::memory(desc, Engine(), nullptr)});
+  args_[arg] = bindings_.back().memory;
+}
+
+void DnnlKernel::BindOutput(int arg, int index, const dnnl::memory::desc& desc) {
+  bindings_.push_back({index, true, dnnl::memory(desc, Engine(), nullptr)});
+  args_[arg] = bindings_.back().memory;
+}
+
+void DnnlKernel::BindFixed(int arg, dnnl::memory memory) {
+  packed_bytes_ += memory.get_desc().get_size();
+  args_[arg] = std::move(memory);
+}
+
+void DnnlKernel::BindReordered(int arg, int index, const dnnl::memory::desc& from,
+                               const dnnl::memory::desc& to) {
+  if (from == to) {
+    BindInput(arg, index, from);
+    return;
+  }
+  dnnl::memory source(from, Engine(), nullptr), target(to, Engine());
+  packed_bytes_ += to.get_size();
+  reorders_.push_back({index, source, target, dnnl::reorder(source, target)});
+  args_[arg] = target;
+}
+
+bool DnnlKernel::NeedsStatic(int input) const {
+  auto reads = [input](const auto& b) { return b.index == input; };
+  return start_from_ == input || std::any_of(reorders_.begin(), reorders_.end(), reads) ||
+         std::any_of(bindings_.begin(), bindings_.end(),
+                     [&](const Binding& b) { return !b.is_output && reads(b); });
+}
+
+absl::Status DnnlKernel::Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
+                             void* scratch) {
+  return CatchDnnl([&]() -> absl::Status {
+    for (Binding& b : bindings_) {
+      void* at = b.is_output ? outputs[b.index] : inputs[b.index];
+      if (b.memory.get_data_handle() != at) b.memory.set_data_handle(at);
+    }
+    if (scratch_bytes_ > 0 && scratch_.get_data_handle() != scratch) {
+      scratch_.set_data_handle(scratch);
+    }
+    for (Reorder& r : reorders_) {
+      r.from.set_data_handle(inputs[r.index]);
+      r.primitive.execute(Stream(), r.from, r.to);
+    }
+    if (start_from_ >= 0 && inputs[start_from_] != outputs[0]) {
+      std::memcpy(outputs[0], inputs[start_from_], start_bytes_);
+    }
+    primitive_.execute(Stream(), args_);
+    return absl::OkStatus();
+  });
+}
+
+dnnl::memory Packed(const Tensor& value, const dnnl::memory::desc& from,
+                    const dnnl::memory::desc& to) {
+  dnnl::memory source(from, Engine(), const_cast<void*>(value.raw()));
+  dnnl::memory target(to, Engine());
+  dnnl::reorder(source, target).execute(Stream(), source, target);
+  return target;
+}
+
+dnnl::memory Vector(const std::vector<float>& values, const dnnl::memory::desc& desc) {
+  dnnl::memory memory(desc, Engine());
+  std::memcpy(memory.get_data_handle(), values.data(), values.size() * sizeof(float));
+  return memory;
+}
+
+bool IsStaticValue(const Value& v) {
+  if (v.node().kind() == Node::Kind::kInput) return false;
+  for (const Value& in : v.node().inputs()) {
+    if (!IsStaticValue(in)) return false;
+  }
+  return true;
+}
+
+}  // namespace lemma::cpu

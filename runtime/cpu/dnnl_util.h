@@ -1,0 +1,137 @@
+// What the oneDNN kernels share. Exceptions of the library end here.
+#ifndef LEMMA_RUNTIME_CPU_DNNL_UTIL_H_
+#define LEMMA_RUNTIME_CPU_DNNL_UTIL_H_
+
+#include <dnnl.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/cpu/kernel.h"
+
+namespace lemma::cpu {
+
+const dnnl::engine& Engine();
+
+// f32 by strides. Strides of dimensions of size 1 are set as in a dense layout of the same order,
+// since oneDNN compares them.
+dnnl::memory::desc Desc(const Shape& shape, const Strides& strides);
+dnnl::memory::desc AnyDesc(const Shape& shape);
+
+// Runs oneDNN code; what it throws becomes Internal.
+template <class F>
+auto CatchDnnl(F f) -> decltype(f()) {
+  try {
+    return f();
+  } catch (const dnnl::error& e) {
+    return absl::InternalError(std::string("oneDNN: ") + e.what());
+  }
+}
+
+// A primitive and the memory it runs on.
+class DnnlKernel : public Kernel {
+ public:
+  void SetPrimitive(dnnl::primitive primitive, const dnnl::memory::desc& scratch, std::string note);
+  // Argument `arg` is input or output `index` of the kernel.
+  void BindInput(int arg, int index, const dnnl::memory::desc& desc);
+  void BindOutput(int arg, int index, const dnnl::memory::desc& desc);
+  // Argument `arg` stays the same; this kernel keeps it.
+  void BindFixed(int arg, dnnl::memory memory);
+  // A dynamic input that is reordered before every run.
+  void BindReordered(int arg, int index, const dnnl::memory::desc& from,
+                     const dnnl::memory::desc& to);
+  // Output 0 is copied from that input before the run, unless it lies there already.
+  void StartFrom(int input, size_t bytes) {
+    start_from_ = input;
+    start_bytes_ = bytes;
+  }
+
+  absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
+                   void* scratch) override;
+  size_t scratch_bytes() const override { return scratch_bytes_; }
+  size_t packed_bytes() const override { return packed_bytes_; }
+  bool NeedsStatic(int input) const override;
+  std::string note() const override { return note_; }
+
+ private:
+  struct Binding {
+    int index;
+    bool is_output;
+    dnnl::memory memory;
+  };
+  struct Reorder {
+    int index;
+    dnnl::memory from, to;
+    dnnl::reorder primitive;
+  };
+  dnnl::primitive primitive_;
+  std::vector<Binding> bindings_;
+  std::vector<Reorder> reorders_;
+  std::unordered_map<int, dnnl::memory> args_;
+  dnnl::memory scratch_;
+  size_t scratch_bytes_ = 0, packed_bytes_ = 0;
+  int start_from_ = -1;
+  size_t start_bytes_ = 0;
+  std::string note_;
+};
+
+// A copy of `value` (row-major, seen as `from`) in the layout `to`.
+dnnl::memory Packed(const Tensor& value, const dnnl::memory::desc& from,
+                    const dnnl::memory::desc& to);
+// Floats kept by the memory object itself.
+dnnl::memory Vector(const std::vector<float>& values, const dnnl::memory::desc& desc);
+
+// What follows a convolution or matrix product in the same kernel.
+struct Epilogue {
+  struct Operand {
+    int arg;    // dnnl argument
+    int input;  // of the spec; -1: `fixed`
+    dnnl::memory::desc desc;
+    std::vector<float> fixed;
+  };
+  dnnl::post_ops ops;
+  std::vector<Operand> operands;
+  int bias = -1;  // input that is the bias
+  int sum = -1;   // input that is added in full
+};
+
+struct Eltwise {
+  dnnl::algorithm algorithm;
+  float alpha = 0, beta = 0;
+};
+// The activation that the application is, if oneDNN has it.
+std::optional<Eltwise> EltwiseOf(const Node& node);
+
+// How `user` of `v` follows a kernel: not at all; as a function of the element; times a known
+// number; plus a vector along the channels; plus a tensor of its own size; or times and plus known
+// vectors. `channel`: the channels' dimension of the kernel's output.
+enum class Follows { kNo, kEltwise, kScale, kBias, kSum, kChannelAffine };
+Follows HowFollows(const Node& user, const Value& v, int channel);
+// For KernelDef::fuses; `may_bias`: the head has no bias of its own.
+bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool may_bias);
+
+// The epilogue of nodes 1… of a spec. `channel`: the channels' dimension of the output's logical
+// shape; `channel_shape`: a per-channel operand over the primitive's output, "{1, C, 1, 1}".
+absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticValues& statics,
+                                      int channel, const Shape& channel_shape, bool has_bias);
+void BindEpilogue(const Epilogue& epilogue, DnnlKernel* kernel);
+void BindEpilogueSum(const CpuKernelSpec& spec, const Epilogue& epilogue, DnnlKernel* kernel);
+dnnl::primitive_attr EpilogueAttributes(const Epilogue& epilogue);
+// The input that a fused addition adds in full; -1: none.
+int FusedSum(const CpuKernelSpec& spec, int channel);
+
+// Packs a static weight, or has a dynamic one reordered in every run. `input` < 0: no bias.
+void BindWeights(const CpuKernelSpec& spec, const StaticValues& statics, int input,
+                 const dnnl::memory::desc& from, const dnnl::memory::desc& to, DnnlKernel* kernel);
+void BindBias(const CpuKernelSpec& spec, const StaticValues& statics, int input,
+              const dnnl::memory::desc& desc, DnnlKernel* kernel);
+
+// Depends on weights and constants alone.
+bool IsStaticValue(const Value& v);
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_DNNL_UTIL_H_

@@ -1,0 +1,234 @@
+// What oneDNN computes behind a convolution or matrix product, as post-operations.
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "graph/expr/evaluate.h"
+#include "runtime/cpu/dnnl_util.h"
+
+namespace lemma::cpu {
+namespace {
+
+using dnnl::algorithm;
+
+float Real(const Node& node, const char* attr) { return static_cast<float>(node.Float(attr)); }
+
+// The one known element of a scalar constant.
+std::optional<float> KnownScalar(const Value& v) {
+  if (!v.node().has_payload() || v.type().num_elements() != 1 || v.dtype() != DType::kF32) {
+    return std::nullopt;
+  }
+  return v.node().payload().data<float>()[0];
+}
+
+// The other operand of a binary application of which one operand is `v`.
+const Value& Other(const Node& node, const Value& v) {
+  return node.inputs()[0] == v ? node.inputs()[1] : node.inputs()[0];
+}
+
+// Whether `v` broadcasts along dimension `channel` of `shape` alone.
+bool IsPerChannel(const Value& v, const Shape& shape, int channel) {
+  const int shift = static_cast<int>(shape.size()) - v.type().rank();
+  if (v.type().num_elements() != shape[channel] || shift > channel) return false;
+  return v.shape()[channel - shift] == shape[channel];
+}
+
+// y = scale * x + shift per channel, from the definition: its values at 0 and 1, in double.
+absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> parameters,
+                                std::vector<float>* scale, std::vector<float>* shift) {
+  std::vector<TensorType> types = node.input_types();
+  const int64_t channels = types[0].shape[1];
+  types[0].shape = {1, channels, 1, 1};
+  absl::StatusOr<Definition> definition = Define(node.op(), types, node.attrs());
+  if (!definition.ok()) return definition.status();
+  absl::StatusOr<LoopProgram> program = CompileLoops(*definition);
+  if (!program.ok()) return program.status();
+  std::vector<double> at[2];
+  for (int point = 0; point < 2; ++point) {
+    std::vector<double> x(channels, point);
+    at[point].resize(channels);
+    const Strides row = RowMajorStrides(types[0].shape);
+    std::vector<TensorView> in = {{x.data(), DType::kF64, row}};
+    for (const Tensor& t : parameters)
+      in.push_back({t.raw(), t.dtype(), RowMajorStrides(t.shape())});
+    MutableTensorView out{at[point].data(), DType::kF64, row};
+    if (absl::Status s = Run<double>(*program, in, {out}); !s.ok()) return s;
+  }
+  for (int64_t c = 0; c < channels; ++c) {
+    scale->push_back(static_cast<float>(at[1][c] - at[0][c]));
+    shift->push_back(static_cast<float>(at[0][c]));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::optional<Eltwise> EltwiseOf(const Node& node) {
+  if (node.type(0).dtype != DType::kF32) return std::nullopt;
+  if (node.IsOp("relu")) return Eltwise{algorithm::eltwise_relu};
+  if (node.IsOp("leaky_relu")) return Eltwise{algorithm::eltwise_relu, Real(node, "alpha")};
+  if (node.IsOp("clip")) {
+    return Eltwise{algorithm::eltwise_clip, Real(node, "min"), Real(node, "max")};
+  }
+  if (node.IsOp("elu")) return Eltwise{algorithm::eltwise_elu, Real(node, "alpha")};
+  if (node.IsOp("sigmoid")) return Eltwise{algorithm::eltwise_logistic};
+  if (node.IsOp("tanh")) return Eltwise{algorithm::eltwise_tanh};
+  if (node.IsOp("gelu")) return Eltwise{algorithm::eltwise_gelu_erf};
+  if (node.IsOp("gelu_tanh")) return Eltwise{algorithm::eltwise_gelu_tanh};
+  if (node.IsOp("silu")) return Eltwise{algorithm::eltwise_swish, 1.0f};
+  if (node.IsOp("hard_swish")) return Eltwise{algorithm::eltwise_hardswish};
+  if (node.IsOp("scalar_mul")) return Eltwise{algorithm::eltwise_linear, Real(node, "alpha"), 0.0f};
+  return std::nullopt;
+}
+
+Follows HowFollows(const Node& user, const Value& v, int channel) {
+  if (EltwiseOf(user)) return Follows::kEltwise;
+  if (user.IsOp("batch_norm")) {
+    if (channel != 1 || user.inputs()[0] != v) return Follows::kNo;
+    for (size_t i = 1; i < user.inputs().size(); ++i) {
+      if (!IsStaticValue(user.inputs()[i])) return Follows::kNo;
+    }
+    return Follows::kChannelAffine;
+  }
+  if (user.inputs().size() != 2) return Follows::kNo;
+  const Value& other = Other(user, v);
+  if (user.IsOp("mul") || (user.IsOp("div") && user.inputs()[0] == v)) {
+    std::optional<float> factor = KnownScalar(other);
+    // Only of a power of two is 1/x exact, and so the product is the quotient.
+    int exponent = 0;
+    if (factor && user.IsOp("div") && std::fabs(std::frexp(*factor, &exponent)) != 0.5f) {
+      return Follows::kNo;
+    }
+    return factor ? Follows::kScale : Follows::kNo;
+  }
+  if (!user.IsOp("add")) return Follows::kNo;
+  if (other.type() == v.type() && !IsStaticValue(other)) return Follows::kSum;
+  return IsPerChannel(other, v.shape(), channel) ? Follows::kBias : Follows::kNo;
+}
+
+bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool may_bias) {
+  Value v(spec.nodes.back(), 0);
+  const Follows how = HowFollows(user, v, channel);
+  if (how == Follows::kBias) return may_bias && spec.nodes.size() == 1;
+  if (how == Follows::kSum) {
+    // One operand is read from the output's own memory.
+    Value before = v;
+    for (size_t n = 1; n < spec.nodes.size(); ++n) {
+      before = Value(spec.nodes[n - 1], 0);
+      if (HowFollows(*spec.nodes[n], before, channel) == Follows::kSum) return false;
+    }
+  }
+  return how != Follows::kNo;
+}
+
+absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticValues& statics,
+                                      int channel, const Shape& channel_shape, bool has_bias) {
+  Epilogue e;
+  const dnnl::memory::desc per_channel = Desc(channel_shape, RowMajorStrides(channel_shape));
+  auto append_fixed = [&](algorithm a, std::vector<float> values) {
+    e.operands.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(e.ops.len()) | DNNL_ARG_SRC_1, -1,
+                          per_channel, std::move(values)});
+    e.ops.append_binary(a, per_channel);
+  };
+  for (size_t n = 1; n < spec.nodes.size(); ++n) {
+    const Node& node = *spec.nodes[n];
+    const Value before(spec.nodes[n - 1], 0);
+    switch (HowFollows(node, before, channel)) {
+      case Follows::kEltwise: {
+        Eltwise f = *EltwiseOf(node);
+        e.ops.append_eltwise(1.0f, f.algorithm, f.alpha, f.beta);
+        break;
+      }
+      case Follows::kScale: {
+        float factor = *KnownScalar(Other(node, before));
+        if (node.IsOp("div")) factor = 1.0f / factor;
+        e.ops.append_eltwise(1.0f, algorithm::eltwise_linear, factor, 0.0f);
+        break;
+      }
+      case Follows::kBias: {
+        const int input = spec.InputIndex(Other(node, before));
+        if (n == 1 && !has_bias) {
+          e.bias = input;
+          break;
+        }
+        e.operands.push_back(
+            {DNNL_ARG_ATTR_MULTIPLE_POST_OP(e.ops.len()) | DNNL_ARG_SRC_1, input, per_channel, {}});
+        e.ops.append_binary(algorithm::binary_add, per_channel);
+        break;
+      }
+      case Follows::kSum:
+        e.sum = spec.InputIndex(Other(node, before));
+        e.ops.append_sum(1.0f);
+        break;
+      case Follows::kChannelAffine: {
+        std::vector<Tensor> parameters;
+        for (size_t i = 1; i < node.inputs().size(); ++i) {
+          parameters.push_back(statics[spec.InputIndex(node.inputs()[i])]);
+        }
+        std::vector<float> scale, shift;
+        if (absl::Status s = AffineCoefficients(node, parameters, &scale, &shift); !s.ok()) {
+          return s;
+        }
+        append_fixed(algorithm::binary_mul, std::move(scale));
+        append_fixed(algorithm::binary_add, std::move(shift));
+        break;
+      }
+      case Follows::kNo:
+        return absl::InternalError(absl::StrCat(node.op().name, " was fused, but does not follow"));
+    }
+  }
+  return e;
+}
+
+void BindEpilogue(const Epilogue& epilogue, DnnlKernel* kernel) {
+  for (const Epilogue::Operand& operand : epilogue.operands) {
+    if (operand.input < 0) {
+      kernel->BindFixed(operand.arg, Vector(operand.fixed, operand.desc));
+    } else {
+      kernel->BindInput(operand.arg, operand.input, operand.desc);
+    }
+  }
+}
+
+void BindEpilogueSum(const CpuKernelSpec& spec, const Epilogue& epilogue, DnnlKernel* kernel) {
+  if (epilogue.sum < 0) return;
+  const auto& in = spec.inputs[epilogue.sum];
+  kernel->StartFrom(epilogue.sum, SpanOf(in.type.shape, in.strides) * sizeof(float));
+}
+
+dnnl::primitive_attr EpilogueAttributes(const Epilogue& epilogue) {
+  dnnl::primitive_attr attr;
+  attr.set_post_ops(epilogue.ops);
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+void BindBias(const CpuKernelSpec& spec, const StaticValues& statics, int input,
+              const dnnl::memory::desc& desc, DnnlKernel* kernel) {
+  if (input < 0) return;
+  if (spec.inputs[input].is_static) {
+    kernel->BindFixed(DNNL_ARG_BIAS, Packed(statics[input], desc, desc));
+  } else {
+    kernel->BindInput(DNNL_ARG_BIAS, input, desc);
+  }
+}
+
+void BindWeights(const CpuKernelSpec& spec, const StaticValues& statics, int input,
+                 const dnnl::memory::desc& from, const dnnl::memory::desc& to, DnnlKernel* kernel) {
+  if (spec.inputs[input].is_static) {
+    kernel->BindFixed(DNNL_ARG_WEIGHTS, Packed(statics[input], from, to));
+  } else {
+    kernel->BindReordered(DNNL_ARG_WEIGHTS, input, from, to);
+  }
+}
+
+int FusedSum(const CpuKernelSpec& spec, int channel) {
+  for (size_t n = 1; n < spec.nodes.size(); ++n) {
+    Value before(spec.nodes[n - 1], 0);
+    if (HowFollows(*spec.nodes[n], before, channel) == Follows::kSum) {
+      return spec.InputIndex(Other(*spec.nodes[n], before));
+    }
+  }
+  return -1;
+}
+
+}  // namespace lemma::cpu

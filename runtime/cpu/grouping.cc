@@ -1,0 +1,137 @@
+#include "runtime/cpu/grouping.h"
+
+#include <algorithm>
+
+namespace lemma::cpu {
+
+UseTable::UseTable(const Graph& graph) : nodes(graph.nodes()) {
+  const int n = static_cast<int>(nodes.size());
+  position.reserve(n);
+  int values = 0;
+  for (int i = 0; i < n; ++i) {
+    position[nodes[i].get()] = i;
+    first_value.push_back(values);
+    values += nodes[i]->num_outputs();
+  }
+  users.resize(values);
+  is_output.assign(values, false);
+  is_static.assign(n, false);
+  for (int i = 0; i < n; ++i) {
+    const Node& node = *nodes[i];
+    bool all_static = node.kind() != Node::Kind::kInput;
+    for (const Value& v : node.inputs()) {
+      users[IdOf(v)].push_back(i);
+      all_static = all_static && is_static[NodeOf(v.node())];
+    }
+    is_static[i] = all_static;
+  }
+  for (const Value& v : graph.outputs()) is_output[IdOf(v)] = true;
+}
+
+bool IsReshape(const Node& node) {
+  static const char* const kNames[] = {"reshape", "flatten", "squeeze", "unsqueeze"};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](const char* name) { return node.IsOp(name); });
+}
+
+namespace {
+
+class Grouper {
+ public:
+  Grouper(const UseTable& uses, NodeTraitsCache& traits, int threads)
+      : uses_(uses), traits_(traits), threads_(threads) {
+    result_.role.assign(uses.nodes.size(), NodeRole::kNone);
+    result_.group_of.assign(uses.nodes.size(), -1);
+  }
+
+  Grouping Run() {
+    const int n = static_cast<int>(uses_.nodes.size());
+    for (int i = 0; i < n; ++i) {
+      const Node& node = *uses_.nodes[i];
+      if (!node.is_op() || uses_.is_static[i]) continue;
+      result_.role[i] = NodeRole::kKernel;
+      if (IsReshape(node) || !traits_.Of(node).views.empty()) result_.role[i] = NodeRole::kView;
+      if (node.IsOp("concat")) result_.role[i] = NodeRole::kConcat;
+    }
+    for (int i = 0; i < n; ++i) {
+      if (!Free(i)) continue;
+      if (const KernelDef* def = FindKernel(*uses_.nodes[i])) GrowHead(i, def);
+    }
+    for (int i = n; i-- > 0;) {
+      if (Free(i)) JoinOrOpen(i);
+    }
+    for (Group& group : result_.groups) std::sort(group.nodes.begin(), group.nodes.end());
+    return std::move(result_);
+  }
+
+ private:
+  bool Free(int i) const { return result_.role[i] == NodeRole::kKernel && result_.group_of[i] < 0; }
+  bool Pointwise(int i) const { return traits_.Of(*uses_.nodes[i]).pointwise; }
+
+  void Add(int group, int node) {
+    result_.groups[group].nodes.push_back(node);
+    result_.group_of[node] = group;
+  }
+  int Open(const KernelDef* def, int node) {
+    result_.groups.push_back({def, {}});
+    Add(static_cast<int>(result_.groups.size()) - 1, node);
+    return static_cast<int>(result_.groups.size()) - 1;
+  }
+
+  void GrowHead(int head, const KernelDef* def) {
+    const int group = Open(def, head);
+    if (def->fuses == nullptr || uses_.nodes[head]->num_outputs() != 1) return;
+    CpuKernelSpec spec;
+    spec.def = def;
+    spec.threads = threads_;
+    spec.nodes = {uses_.nodes[head]};
+    for (int at = head;;) {
+      Value v(uses_.nodes[at], 0);
+      const std::vector<int>& users = uses_.Users(v);
+      if (users.size() != 1 || uses_.IsOutput(v) || !Free(users[0]) || !Pointwise(users[0])) return;
+      const NodePtr& user = uses_.nodes[users[0]];
+      if (user->type(0) != v.type() || !def->fuses(spec, *user)) return;
+      at = users[0];
+      spec.nodes.push_back(user);
+      Add(group, at);
+    }
+  }
+
+  // Joins the element-wise group that is the only one to read node i, if there is one.
+  void JoinOrOpen(int i) {
+    if (!Pointwise(i)) {
+      Open(&DefinitionKernel(), i);
+      return;
+    }
+    Value v(uses_.nodes[i], 0);
+    int group = -1;
+    bool joins = !uses_.IsOutput(v) && !uses_.Users(v).empty();
+    for (int user : uses_.Users(v)) {
+      int g = result_.group_of[user];
+      joins = joins && g >= 0 && (group < 0 || g == group) && Pointwise(user) &&
+              result_.groups[g].def == &PointwiseKernel() &&
+              uses_.nodes[user]->type(0).shape == v.shape();
+      group = g;
+    }
+    // Long chains gain nothing more, and their temporaries leave the cache.
+    constexpr size_t kMaxNodes = 24;
+    if (joins && result_.groups[group].nodes.size() < kMaxNodes) {
+      Add(group, i);
+    } else {
+      Open(&PointwiseKernel(), i);
+    }
+  }
+
+  const UseTable& uses_;
+  NodeTraitsCache& traits_;
+  int threads_;
+  Grouping result_;
+};
+
+}  // namespace
+
+Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads) {
+  return Grouper(uses, traits, threads).Run();
+}
+
+}  // namespace lemma::cpu

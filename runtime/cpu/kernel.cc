@@ -1,0 +1,91 @@
+#include "runtime/cpu/kernel.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace lemma::cpu {
+
+#define LEMMA_CPU_KERNEL(name) KernelDef Make##name##Kernel();
+#include "runtime/cpu/kernels.inc"
+#undef LEMMA_CPU_KERNEL
+
+namespace {
+
+using KernelsByOp = absl::flat_hash_map<std::string, std::vector<const KernelDef*>>;
+
+const KernelsByOp& Registry() {
+  static const KernelsByOp* registry = [] {
+    const KernelDef* all[] = {
+#define LEMMA_CPU_KERNEL(name) new KernelDef(Make##name##Kernel()),
+#include "runtime/cpu/kernels.inc"
+#undef LEMMA_CPU_KERNEL
+    };
+    auto* by_op = new KernelsByOp;
+    for (const KernelDef* def : all) {
+      for (const std::string& op : def->ops) (*by_op)[op].push_back(def);
+    }
+    return by_op;
+  }();
+  return *registry;
+}
+
+}  // namespace
+
+const KernelDef* FindKernel(const Node& node) {
+  auto defs = Registry().find(node.op().name);
+  if (defs == Registry().end()) return nullptr;
+  for (const KernelDef* def : defs->second) {
+    if (def->accepts(node)) return def;
+  }
+  return nullptr;
+}
+
+bool HasKernel(const OpDef& op) { return Registry().contains(op.name); }
+
+int CpuKernelSpec::InputIndex(const Value& v) const {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].value == v) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+std::string CpuKernelSpec::Signature() const {
+  std::string text = def->name;
+  auto operand = [&](const Operand& o) {
+    absl::StrAppend(&text, o.type.ToString(), o.is_static ? " static" : "");
+    std::string layout = LayoutName(o.type.shape, o.strides);
+    if (layout != "row-major") absl::StrAppend(&text, " ", layout);
+  };
+  absl::StrAppend(&text, "(");
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (i > 0) absl::StrAppend(&text, ", ");
+    operand(inputs[i]);
+  }
+  absl::StrAppend(&text, ")");
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    absl::StrAppend(&text, n == 0 ? " {" : "; ", nodes[n]->op().name, "(");
+    for (const Value& v : nodes[n]->inputs()) {
+      int index = InputIndex(v);
+      if (index >= 0) {
+        absl::StrAppend(&text, "i", index, " ");
+        continue;
+      }
+      for (size_t from = 0; from < n; ++from) {
+        if (nodes[from] == v.node_ptr()) absl::StrAppend(&text, "n", from, " ");
+      }
+    }
+    if (text.back() == ' ') text.pop_back();
+    absl::StrAppend(&text, ")");
+    for (const auto& [name, value] : nodes[n]->attrs()) {
+      absl::StrAppend(&text, " ", name, "=", ToString(value));
+    }
+  }
+  absl::StrAppend(&text, nodes.empty() ? " -> " : "} -> ");
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    if (k > 0) absl::StrAppend(&text, ", ");
+    operand(outputs[k]);
+  }
+  return text;
+}
+
+}  // namespace lemma::cpu

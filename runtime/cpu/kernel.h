@@ -1,0 +1,99 @@
+// Kernels of the CPU back end, and their registration.
+//
+// A KernelDef says which operator it computes, in which layouts, and what it fuses behind it; it
+// builds a Kernel from a spec. To add one: a function that returns a KernelDef in a kernels_*.cc,
+// and its line in kernels.inc.
+#ifndef LEMMA_RUNTIME_CPU_KERNEL_H_
+#define LEMMA_RUNTIME_CPU_KERNEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "runtime/measure.h"
+#include "runtime/plan/layout.h"
+
+namespace lemma::cpu {
+
+struct KernelDef;
+
+// One kernel to be: fused applications, operands before users, and where their operands lie.
+struct CpuKernelSpec : KernelSpec {
+  struct Operand {
+    Value value;  // empty: the source or target of a bare copy of type `type`
+    TensorType type;
+    Strides strides;
+    bool is_static = false;  // known when the kernel is built, in row-major order
+  };
+  const KernelDef* def = nullptr;
+  std::vector<NodePtr> nodes;
+  std::vector<Operand> inputs;   // distinct values
+  std::vector<Operand> outputs;  // of the last node
+  // The input whose memory output 0 would best take over, layouts permitting; -1: none.
+  int in_place = -1;
+  int threads = 1;
+
+  const Node& head() const { return *nodes.front(); }
+  const Node& last() const { return *nodes.back(); }
+  // The input that `v` is; -1 if none.
+  int InputIndex(const Value& v) const;
+  std::string Signature() const;
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  // Pointers to the first elements, in the order of the spec. Those of static inputs are ignored by
+  // kernels that pack them.
+  virtual absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
+                           void* scratch) = 0;
+  virtual size_t scratch_bytes() const { return 0; }
+  // Memory kept between runs besides the static values themselves.
+  virtual size_t packed_bytes() const { return 0; }
+  // Whether it reads static input i at run time.
+  virtual bool NeedsStatic(int) const { return true; }
+  virtual std::string note() const { return ""; }
+};
+
+// Values of static inputs, by index into spec.inputs; empty handles for the others.
+using StaticValues = std::vector<Tensor>;
+
+struct KernelDef {
+  std::string name;
+  std::vector<std::string> ops;  // heads
+  // Whether this kernel takes the application as a head.
+  bool (*accepts)(const Node& node) = nullptr;
+  // Whether `user`, the only user of the last node's output, may be fused behind it.
+  bool (*fuses)(const CpuKernelSpec& spec, const Node& user) = nullptr;
+  // Completes a spec whose inputs have the strides of their values: replaces those it cannot take
+  // and sets strides of the outputs and in_place. `wanted`: strides that the users of output 0
+  // would like; empty if they do not care. Only a kernel that can write any strides honours strides
+  // that are not dense.
+  void (*layouts)(CpuKernelSpec& spec, const Strides& wanted) = nullptr;
+  // Whether output 0 may be written with gaps, and whether an operand of one of its nodes (the
+  // head, or one fused behind it) may be read so. Absent: never.
+  bool (*strided_output)(const CpuKernelSpec& spec) = nullptr;
+  bool (*strided_input)(const Node& node, bool is_head, int operand) = nullptr;
+  absl::StatusOr<std::unique_ptr<Kernel>> (*build)(const CpuKernelSpec& spec,
+                                                   const StaticValues& statics) = nullptr;
+};
+
+// The kernel of its own for an application; nullptr if its definition has to be run.
+const KernelDef* FindKernel(const Node& node);
+// Whether some application of the operator may have one.
+bool HasKernel(const OpDef& op);
+
+// Fused element-wise applications, and any single other, by their definitions.
+const KernelDef& PointwiseKernel();
+const KernelDef& DefinitionKernel();
+// Copies input 0 to output 0 in another layout; has no nodes.
+const KernelDef& CopyKernel();
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_KERNEL_H_

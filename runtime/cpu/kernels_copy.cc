@@ -1,0 +1,57 @@
+// Copies between layouts.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/cpu/dnnl_util.h"
+
+namespace lemma::cpu {
+
+// runtime/cpu/kernels_definition.cc: any element type and strides.
+absl::StatusOr<std::unique_ptr<Kernel>> GeneralCopy(const CpuKernelSpec& spec);
+
+namespace {
+
+class BlockCopy : public Kernel {
+ public:
+  explicit BlockCopy(size_t bytes) : bytes_(bytes) {}
+  absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
+                   void*) override {
+    if (bytes_ > 0) std::memcpy(outputs[0], inputs[0], bytes_);
+    return absl::OkStatus();
+  }
+
+ private:
+  size_t bytes_;
+};
+
+bool AllPositive(const Strides& strides) {
+  return std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s > 0; });
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Kernel>> BuildCopy(const CpuKernelSpec& spec, const StaticValues&) {
+  using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
+  const auto &in = spec.inputs[0], &out = spec.outputs[0];
+  const Shape& shape = in.type.shape;
+  if (SameLayout(shape, in.strides, out.strides) && IsDense(shape, in.strides)) {
+    return std::make_unique<BlockCopy>(in.type.num_bytes());
+  }
+  const bool plain = in.type.dtype == DType::kF32 && !shape.empty() && shape.size() <= 6 &&
+                     in.type.num_elements() > 0 && AllPositive(in.strides) &&
+                     AllPositive(out.strides);
+  if (!plain) return GeneralCopy(spec);
+  return CatchDnnl([&]() -> Built {
+    auto from = Desc(shape, in.strides), to = Desc(shape, out.strides);
+    dnnl::primitive_attr attr;
+    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    dnnl::reorder::primitive_desc pd(Engine(), from, Engine(), to, attr);
+    auto kernel = std::make_unique<DnnlKernel>();
+    kernel->SetPrimitive(dnnl::reorder(pd), pd.scratchpad_desc(), pd.impl_info_str());
+    kernel->BindInput(DNNL_ARG_FROM, 0, from);
+    kernel->BindOutput(DNNL_ARG_TO, 0, to);
+    return kernel;
+  });
+}
+
+}  // namespace lemma::cpu

@@ -1,0 +1,85 @@
+// Transposed convolutions through oneDNN, channels last.
+#include "runtime/cpu/dnnl_util.h"
+
+namespace lemma::cpu {
+namespace {
+
+constexpr int kChannel = 1;
+using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
+
+// Output padding is padding not cut off at the end.
+std::vector<int64_t> EndPadding(const Node& node) {
+  const auto &pads = node.Ints("pads"), &more = node.Ints("output_padding");
+  return {pads[2] - more[0], pads[3] - more[1]};
+}
+
+bool Accepts(const Node& node) {
+  for (const Value& v : node.inputs()) {
+    if (v.dtype() != DType::kF32 || v.type().num_elements() == 0) return false;
+  }
+  const std::vector<int64_t> end = EndPadding(node);
+  return node.inputs()[0] != node.inputs()[1] && end[0] >= 0 && end[1] >= 0;
+}
+
+bool Fuses(const CpuKernelSpec&, const Node& user) { return EltwiseOf(user).has_value(); }
+
+void Layouts(CpuKernelSpec& spec, const Strides&) {
+  spec.inputs[0].strides = ChannelsLast(spec.inputs[0].type.shape);
+  spec.outputs[0].strides = ChannelsLast(spec.outputs[0].type.shape);
+}
+
+Built BuildDeconvolution(const CpuKernelSpec& spec, const StaticValues& statics) {
+  const Node& node = spec.head();
+  const Shape &xs = spec.inputs[0].type.shape, &ys = spec.outputs[0].type.shape;
+  const Shape& w = node.inputs()[1].shape();  // [C, K / groups, R, S]
+  const int64_t groups = node.Int("groups"), area = w[2] * w[3];
+  Shape ws = {w[1], w[0], w[2], w[3]};
+  Strides strides = {area, w[1] * area, w[3], 1};
+  if (groups > 1) {
+    ws = {groups, w[1], w[0] / groups, w[2], w[3]};
+    strides = {w[0] / groups * w[1] * area, area, w[1] * area, w[3], 1};
+  }
+  absl::StatusOr<Epilogue> epilogue = MakeEpilogue(spec, statics, kChannel, {1, ys[1], 1, 1}, true);
+  if (!epilogue.ok()) return epilogue.status();
+  const int bias = node.inputs().size() == 3 ? spec.InputIndex(node.inputs()[2]) : -1;
+  auto x = Desc(xs, spec.inputs[0].strides), y = Desc(ys, spec.outputs[0].strides);
+  auto b = bias >= 0 ? Desc({ys[1]}, {1}) : dnnl::memory::desc();
+  const auto &s = node.Ints("strides"), &d = node.Ints("dilations"), &p = node.Ints("pads");
+  const dnnl::memory::dims dilations = {d[0] - 1, d[1] - 1}, begin = {p[0], p[1]};
+  const dnnl::memory::dims end = EndPadding(node);
+  using Deconvolution = dnnl::deconvolution_forward;
+  const auto kind = dnnl::prop_kind::forward_inference;
+  const auto direct = dnnl::algorithm::deconvolution_direct;
+  Deconvolution::desc desc =
+      bias >= 0 ? Deconvolution::desc(kind, direct, x, AnyDesc(ws), b, y, s, dilations, begin, end)
+                : Deconvolution::desc(kind, direct, x, AnyDesc(ws), y, s, dilations, begin, end);
+  Deconvolution::primitive_desc pd(desc, EpilogueAttributes(*epilogue), Engine());
+  auto kernel = std::make_unique<DnnlKernel>();
+  kernel->SetPrimitive(Deconvolution(pd), pd.scratchpad_desc(), pd.impl_info_str());
+  kernel->BindInput(DNNL_ARG_SRC, 0, x);
+  BindWeights(spec, statics, spec.InputIndex(node.inputs()[1]), Desc(ws, strides),
+              pd.weights_desc(), kernel.get());
+  BindBias(spec, statics, bias, b, kernel.get());
+  kernel->BindOutput(DNNL_ARG_DST, 0, y);
+  BindEpilogue(*epilogue, kernel.get());
+  return kernel;
+}
+
+Built Build(const CpuKernelSpec& spec, const StaticValues& statics) {
+  return CatchDnnl([&]() -> Built { return BuildDeconvolution(spec, statics); });
+}
+
+}  // namespace
+
+KernelDef MakeConvTranspose2dKernel() {
+  KernelDef def;
+  def.name = "transposed conv";
+  def.ops = {"conv_transpose2d"};
+  def.accepts = Accepts;
+  def.fuses = Fuses;
+  def.layouts = Layouts;
+  def.build = Build;
+  return def;
+}
+
+}  // namespace lemma::cpu

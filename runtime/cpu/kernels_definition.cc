@@ -1,0 +1,211 @@
+// Kernels that run definitions: fused element-wise chains, and operators without a kernel of their
+// own.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/expr/compose.h"
+#include "graph/expr/evaluate.h"
+#include "runtime/cpu/kernel.h"
+
+namespace lemma::cpu {
+namespace {
+
+enum class Arithmetic { kFloat, kDouble, kInteger };
+
+// Floats suffice unless a double takes part, or an integer that a float may not hold comes out.
+Arithmetic ArithmeticFor(const CpuKernelSpec& spec) {
+  bool any_float = false, any_double = false, integer_result = false;
+  auto note = [&](DType dtype, bool is_result) {
+    any_float = any_float || IsFloat(dtype);
+    any_double = any_double || dtype == DType::kF64;
+    integer_result = integer_result || (is_result && IsInteger(dtype));
+  };
+  for (const auto& in : spec.inputs) note(in.type.dtype, false);
+  for (const NodePtr& node : spec.nodes) {
+    for (const TensorType& type : node->types()) note(type.dtype, true);
+  }
+  if (!any_float) return Arithmetic::kInteger;
+  return any_double || integer_result ? Arithmetic::kDouble : Arithmetic::kFloat;
+}
+
+class DefinitionRunner : public Kernel {
+ public:
+  DefinitionRunner(LoopProgram program, Arithmetic arithmetic, const CpuKernelSpec& spec)
+      : program_(std::move(program)), arithmetic_(arithmetic) {
+    for (const auto& in : spec.inputs) in_.push_back({nullptr, in.type.dtype, in.strides});
+    for (const auto& out : spec.outputs) out_.push_back({nullptr, out.type.dtype, out.strides});
+    options_.threads = spec.threads;
+    if (spec.def == &DefinitionKernel()) note_ = "by its definition";
+  }
+
+  absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
+                   void*) override {
+    for (size_t i = 0; i < in_.size(); ++i) in_[i].data = inputs[i];
+    for (size_t i = 0; i < out_.size(); ++i) out_[i].data = outputs[i];
+    if (arithmetic_ == Arithmetic::kFloat) {
+      return lemma::Run<float>(program_, in_, out_, options_);
+    }
+    if (arithmetic_ == Arithmetic::kInteger) {
+      absl::Status status = lemma::Run<int64_t>(program_, in_, out_, options_);
+      if (!absl::IsInvalidArgument(status)) return status;
+      arithmetic_ = Arithmetic::kDouble;  // passes through functions of the reals
+    }
+    return lemma::Run<double>(program_, in_, out_, options_);
+  }
+
+  std::string note() const override { return note_; }
+
+ private:
+  LoopProgram program_;
+  Arithmetic arithmetic_;
+  std::vector<TensorView> in_;
+  std::vector<MutableTensorView> out_;
+  RunOptions options_;
+  std::string note_;
+};
+
+// The meaning of the spec's nodes as one definition over its inputs.
+absl::StatusOr<Definition> Compose(const CpuKernelSpec& spec) {
+  std::vector<Definition> definitions;
+  for (const NodePtr& node : spec.nodes) {
+    absl::StatusOr<Definition> definition = DefinitionOf(*node);
+    if (!definition.ok()) return definition.status();
+    definitions.push_back(*std::move(definition));
+  }
+  std::vector<ExprType> inputs;
+  for (const auto& in : spec.inputs) inputs.push_back(ToExprType(in.type));
+  std::vector<ComposeStep> steps;
+  for (size_t n = 0; n < spec.nodes.size(); ++n) {
+    ComposeStep step{&definitions[n], {}};
+    for (const Value& v : spec.nodes[n]->inputs()) {
+      Source source{-1, spec.InputIndex(v)};
+      for (size_t from = 0; from < n; ++from) {
+        if (spec.nodes[from] == v.node_ptr()) source = {static_cast<int>(from), v.output()};
+      }
+      step.inputs.push_back(source);
+    }
+    steps.push_back(std::move(step));
+  }
+  std::vector<Source> outputs;
+  for (int k = 0; k < spec.last().num_outputs(); ++k) {
+    outputs.push_back({static_cast<int>(spec.nodes.size()) - 1, k});
+  }
+  absl::StatusOr<Definition> chain = Chain(inputs, steps, outputs);
+  if (!chain.ok() || spec.nodes.size() == 1) return chain;
+  return Inline(*chain);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> BuildDefinition(const CpuKernelSpec& spec,
+                                                        const StaticValues&) {
+  absl::StatusOr<Definition> definition = Compose(spec);
+  if (!definition.ok()) return definition.status();
+  absl::StatusOr<LoopProgram> program = CompileLoops(*definition);
+  if (!program.ok()) return program.status();
+  return std::make_unique<DefinitionRunner>(*std::move(program), ArithmeticFor(spec), spec);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> BuildCopyByDefinition(const CpuKernelSpec& spec) {
+  const CpuKernelSpec::Operand& in = spec.inputs[0];
+  Definition copy;
+  copy.inputs = {ToExprType(in.type)};
+  TensorExpr tensor{in.type.dtype, {}, 0};
+  Idx index;
+  for (const IndexExpr& dim : copy.inputs[0].dims) {
+    tensor.axes.push_back({copy.num_vars, dim});
+    index.push_back(IndexExpr::Var(copy.num_vars++));
+  }
+  tensor.body = ScalarExpr::Read(0, index);
+  copy.tensors = {tensor};
+  copy.outputs = {1};
+  absl::StatusOr<LoopProgram> program = CompileLoops(copy);
+  if (!program.ok()) return program.status();
+  Arithmetic arithmetic = !IsFloat(in.type.dtype)        ? Arithmetic::kInteger
+                          : in.type.dtype == DType::kF64 ? Arithmetic::kDouble
+                                                         : Arithmetic::kFloat;
+  return std::make_unique<DefinitionRunner>(*std::move(program), arithmetic, spec);
+}
+
+bool IsFull(const CpuKernelSpec& spec, const CpuKernelSpec::Operand& in) {
+  return in.type.shape == spec.outputs[0].type.shape;
+}
+
+// The order of dimensions of the first full-sized operand that is not a weight.
+Strides OrderLike(const CpuKernelSpec& spec, const Shape& shape) {
+  for (const auto& in : spec.inputs) {
+    if (in.is_static || in.type.rank() != static_cast<int>(shape.size())) continue;
+    if (in.type.shape != shape && in.type.num_elements() < NumElements(shape) / 8) continue;
+    return DenseInOrder(shape, DimOrder(in.type.shape, in.strides));
+  }
+  return RowMajorStrides(shape);
+}
+
+void PointwiseLayouts(CpuKernelSpec& spec, const Strides& wanted) {
+  auto& out = spec.outputs[0];
+  out.strides = wanted.empty() ? OrderLike(spec, out.type.shape) : wanted;
+  for (size_t i = 0; i < spec.inputs.size() && spec.in_place < 0; ++i) {
+    const auto& in = spec.inputs[i];
+    if (in.is_static || !IsFull(spec, in) || in.type != out.type) continue;
+    spec.in_place = static_cast<int>(i);
+  }
+}
+
+void DefinitionLayouts(CpuKernelSpec& spec, const Strides& wanted) {
+  for (auto& out : spec.outputs) out.strides = OrderLike(spec, out.type.shape);
+  if (!wanted.empty()) spec.outputs[0].strides = wanted;
+}
+
+void CopyLayouts(CpuKernelSpec&, const Strides&) {}
+
+bool AnyOutput(const CpuKernelSpec&) { return true; }
+bool AnyInput(const Node&, bool, int) { return true; }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Kernel>> BuildCopy(const CpuKernelSpec& spec, const StaticValues&);
+
+// For runtime/cpu/kernels_copy.cc.
+absl::StatusOr<std::unique_ptr<Kernel>> GeneralCopy(const CpuKernelSpec& spec) {
+  return BuildCopyByDefinition(spec);
+}
+
+const KernelDef& PointwiseKernel() {
+  static const KernelDef* def = [] {
+    auto* d = new KernelDef;
+    d->name = "element-wise";
+    d->layouts = PointwiseLayouts;
+    d->strided_output = AnyOutput;
+    d->strided_input = AnyInput;
+    d->build = BuildDefinition;
+    return d;
+  }();
+  return *def;
+}
+
+const KernelDef& DefinitionKernel() {
+  static const KernelDef* def = [] {
+    auto* d = new KernelDef;
+    d->name = "definition";
+    d->layouts = DefinitionLayouts;
+    d->strided_output = AnyOutput;
+    d->strided_input = AnyInput;
+    d->build = BuildDefinition;
+    return d;
+  }();
+  return *def;
+}
+
+const KernelDef& CopyKernel() {
+  static const KernelDef* def = [] {
+    auto* d = new KernelDef;
+    d->name = "copy";
+    d->layouts = CopyLayouts;
+    d->strided_output = AnyOutput;
+    d->build = BuildCopy;
+    return d;
+  }();
+  return *def;
+}
+
+}  // namespace lemma::cpu

@@ -1,0 +1,168 @@
+// Matrix products through oneDNN. Transposed and otherwise strided operands are read in place.
+#include <algorithm>
+
+#include "runtime/cpu/dnnl_util.h"
+
+namespace lemma::cpu {
+namespace {
+
+int Channel(const CpuKernelSpec& spec) { return spec.head().type(0).rank() - 1; }
+
+bool Accepts(const Node& node) {
+  for (const Value& v : node.inputs()) {
+    if (v.dtype() != DType::kF32 || v.type().num_elements() == 0 || v.type().rank() > 6) {
+      return false;
+    }
+  }
+  return node.type(0).num_elements() > 0;
+}
+
+bool Fuses(const CpuKernelSpec& spec, const Node& user) {
+  return FusesBehind(spec, user, Channel(spec), true);
+}
+
+// One of the last two dimensions is contiguous, and the other one's steps do not overlap.
+bool IsMatrixLike(const Shape& shape, const Strides& strides) {
+  const size_t r = shape.size();
+  const int64_t rows = shape[r - 2], columns = shape[r - 1];
+  const int64_t row_step = strides[r - 2], column_step = strides[r - 1];
+  const bool by_rows = (column_step == 1 || columns == 1) && (row_step >= columns || rows == 1);
+  const bool by_columns = (row_step == 1 || rows == 1) && (column_step >= rows || columns == 1);
+  if (!by_rows && !by_columns) return false;
+  for (size_t d = 0; d + 2 < r; ++d) {
+    if (shape[d] > 1 && strides[d] == 0) return false;
+  }
+  return true;
+}
+
+void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
+  for (const Value& v : spec.head().inputs()) {
+    auto& in = spec.inputs[spec.InputIndex(v)];
+    if (!IsMatrixLike(in.type.shape, in.strides)) in.strides = RowMajorStrides(in.type.shape);
+  }
+  auto& y = spec.outputs[0];
+  const size_t r = y.type.shape.size();
+  const bool by_rows =
+      !wanted.empty() && wanted[r - 1] == 1 && wanted[r - 2] >= y.type.shape[r - 1];
+  y.strides = by_rows ? wanted : RowMajorStrides(y.type.shape);
+  if (int sum = FusedSum(spec, Channel(spec)); sum >= 0) {
+    spec.inputs[sum].strides = y.strides;
+    if (sum >= static_cast<int>(spec.head().inputs().size())) spec.in_place = sum;
+  }
+}
+
+bool StridedOutput(const CpuKernelSpec& spec) { return FusedSum(spec, Channel(spec)) < 0; }
+bool StridedInput(const Node& node, bool is_head, int operand) {
+  return is_head && !IsStaticValue(node.inputs()[operand]);
+}
+
+struct Matrix {
+  Shape shape;
+  Strides strides;
+};
+
+// With leading dimensions of size 1 up to `rank`.
+Matrix Widen(const CpuKernelSpec::Operand& o, size_t rank) {
+  Matrix m{o.type.shape, o.strides};
+  while (m.shape.size() < rank) {
+    m.shape.insert(m.shape.begin(), 1);
+    m.strides.insert(m.strides.begin(), 0);
+  }
+  return m;
+}
+
+// Drops the leading dimension where all have size 1.
+void DropUnits(Matrix* a, Matrix* b, Matrix* y) {
+  while (y->shape.size() > 2 && a->shape[0] == 1 && b->shape[0] == 1) {
+    for (Matrix* m : {a, b, y}) {
+      m->shape.erase(m->shape.begin());
+      m->strides.erase(m->strides.begin());
+    }
+  }
+}
+
+// Makes the rows of all batches one matrix's, if b is the same for all: one large product, and b is
+// packed once. False if the rows do not lie evenly.
+bool FlattenRows(Matrix* a, Matrix* b, Matrix* y) {
+  const size_t r = y->shape.size();
+  for (size_t d = 0; d + 2 < r; ++d) {
+    if (b->shape[d] != 1 || a->shape[d] != y->shape[d]) return false;
+  }
+  auto flatten = [r](const Matrix& m, Matrix* flat) {
+    const int64_t columns = m.shape[r - 1];
+    const Shape to = {NumElements(m.shape) / columns, columns};
+    auto strides = ReshapedView(m.shape, m.strides, to);
+    if (!strides || !IsMatrixLike(to, *strides)) return false;
+    *flat = {to, *strides};
+    return true;
+  };
+  Matrix flat_a, flat_y;
+  if (!flatten(*a, &flat_a) || !flatten(*y, &flat_y)) return false;
+  *a = flat_a;
+  *y = flat_y;
+  *b = {{b->shape[r - 2], b->shape[r - 1]}, {b->strides[r - 2], b->strides[r - 1]}};
+  return true;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> BuildMatmul(const CpuKernelSpec& spec,
+                                                    const StaticValues& statics) {
+  const Node& node = spec.head();
+  const int a_index = spec.InputIndex(node.inputs()[0]),
+            b_index = spec.InputIndex(node.inputs()[1]);
+  const size_t rank = spec.outputs[0].type.shape.size();
+  Matrix a = Widen(spec.inputs[a_index], rank), b = Widen(spec.inputs[b_index], rank);
+  Matrix y = Widen(spec.outputs[0], rank);
+  DropUnits(&a, &b, &y);
+  if (y.shape.size() > 2) FlattenRows(&a, &b, &y);
+
+  Shape channel_shape(y.shape.size(), 1);
+  channel_shape.back() = y.shape.back();
+  absl::StatusOr<Epilogue> epilogue =
+      MakeEpilogue(spec, statics, Channel(spec), channel_shape, false);
+  if (!epilogue.ok()) return epilogue.status();
+  auto bias = epilogue->bias < 0 ? dnnl::memory::desc()
+                                 : Desc(channel_shape, RowMajorStrides(channel_shape));
+  auto ad = Desc(a.shape, a.strides), bd = Desc(b.shape, b.strides), yd = Desc(y.shape, y.strides);
+  const bool pack = spec.inputs[b_index].is_static;
+  auto attr = EpilogueAttributes(*epilogue);
+  auto wanted = pack ? AnyDesc(b.shape) : bd;
+  dnnl::matmul::desc desc = epilogue->bias >= 0 ? dnnl::matmul::desc(ad, wanted, bias, yd)
+                                                : dnnl::matmul::desc(ad, wanted, yd);
+  dnnl::matmul::primitive_desc pd(desc, attr, Engine());
+  auto kernel = std::make_unique<DnnlKernel>();
+  kernel->SetPrimitive(dnnl::matmul(pd), pd.scratchpad_desc(), pd.impl_info_str());
+  kernel->BindInput(DNNL_ARG_SRC, a_index, ad);
+  if (pack) {
+    BindWeights(spec, statics, b_index, bd, pd.weights_desc(), kernel.get());
+  } else {
+    kernel->BindInput(DNNL_ARG_WEIGHTS, b_index, bd);
+  }
+  BindBias(spec, statics, epilogue->bias, bias, kernel.get());
+  kernel->BindOutput(DNNL_ARG_DST, 0, yd);
+  BindEpilogue(*epilogue, kernel.get());
+  BindEpilogueSum(spec, *epilogue, kernel.get());
+  return kernel;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
+                                              const StaticValues& statics) {
+  using Result = absl::StatusOr<std::unique_ptr<Kernel>>;
+  return CatchDnnl([&]() -> Result { return BuildMatmul(spec, statics); });
+}
+
+}  // namespace
+
+KernelDef MakeMatmulKernel() {
+  KernelDef def;
+  def.name = "matmul";
+  def.ops = {"matmul"};
+  def.accepts = Accepts;
+  def.fuses = Fuses;
+  def.layouts = Layouts;
+  def.strided_output = StridedOutput;
+  def.strided_input = StridedInput;
+  def.build = Build;
+  return def;
+}
+
+}  // namespace lemma::cpu

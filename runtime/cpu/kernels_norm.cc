@@ -1,0 +1,152 @@
+// Softmax and normalizations through oneDNN.
+#include "runtime/cpu/dnnl_util.h"
+
+namespace lemma::cpu {
+namespace {
+
+using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
+
+bool IsF32(const Node& node) {
+  for (const Value& v : node.inputs()) {
+    if (v.dtype() != DType::kF32 || v.type().num_elements() == 0) return false;
+  }
+  return true;
+}
+
+int AxisOf(const Node& node) {
+  const int rank = node.type(0).rank();
+  const int64_t axis = node.Int("axis");
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+dnnl::primitive_attr OwnScratch() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+bool AcceptsSoftmax(const Node& node) {
+  return IsF32(node) && node.type(0).rank() >= 1 && node.type(0).rank() <= 5;
+}
+
+// Dense, with the axis innermost.
+void SoftmaxLayouts(CpuKernelSpec& spec, const Strides&) {
+  auto& x = spec.inputs[0];
+  const int axis = AxisOf(spec.head());
+  if (!IsDense(x.type.shape, x.strides) || x.strides[axis] != 1) {
+    x.strides = RowMajorStrides(x.type.shape);
+  }
+  spec.outputs[0].strides = x.strides;
+  spec.in_place = 0;
+}
+
+Built BuildSoftmax(const CpuKernelSpec& spec, const StaticValues&) {
+  return CatchDnnl([&]() -> Built {
+    const Node& node = spec.head();
+    auto x = Desc(spec.inputs[0].type.shape, spec.inputs[0].strides);
+    using Softmax = dnnl::softmax_v2_forward;
+    const auto algorithm =
+        node.IsOp("softmax") ? dnnl::algorithm::softmax_accurate : dnnl::algorithm::softmax_log;
+    Softmax::desc desc(dnnl::prop_kind::forward_inference, algorithm, x, x, AxisOf(node));
+    Softmax::primitive_desc pd(desc, OwnScratch(), Engine());
+    auto kernel = std::make_unique<DnnlKernel>();
+    kernel->SetPrimitive(Softmax(pd), pd.scratchpad_desc(), pd.impl_info_str());
+    kernel->BindInput(DNNL_ARG_SRC, 0, x);
+    kernel->BindOutput(DNNL_ARG_DST, 0, x);
+    return kernel;
+  });
+}
+
+bool AcceptsLayerNorm(const Node& node) {
+  return IsF32(node) && node.inputs().size() == 3 && AxisOf(node) == node.type(0).rank() - 1 &&
+         node.type(0).rank() >= 2 && node.inputs()[0] != node.inputs()[1] &&
+         node.inputs()[1].type().rank() == 1;
+}
+
+void LayerNormLayouts(CpuKernelSpec& spec, const Strides&) {
+  for (auto& in : spec.inputs) in.strides = RowMajorStrides(in.type.shape);
+  spec.outputs[0].strides = RowMajorStrides(spec.outputs[0].type.shape);
+  spec.in_place = 0;
+}
+
+Built BuildLayerNorm(const CpuKernelSpec& spec, const StaticValues&) {
+  return CatchDnnl([&]() -> Built {
+    const Node& node = spec.head();
+    const Shape& shape = spec.inputs[0].type.shape;
+    const int64_t channels = shape.back();
+    const Shape rows = {NumElements(shape) / channels, channels};
+    auto x = Desc(rows, RowMajorStrides(rows)), vector = Desc({channels}, {1});
+    using Norm = dnnl::layer_normalization_forward;
+    const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
+    Norm::desc desc(dnnl::prop_kind::forward_inference, x,
+                    static_cast<float>(node.Float("epsilon")), flags);
+    Norm::primitive_desc pd(desc, OwnScratch(), Engine());
+    auto kernel = std::make_unique<DnnlKernel>();
+    kernel->SetPrimitive(Norm(pd), pd.scratchpad_desc(), pd.impl_info_str());
+    kernel->BindInput(DNNL_ARG_SRC, 0, x);
+    kernel->BindInput(DNNL_ARG_SCALE, spec.InputIndex(node.inputs()[1]), vector);
+    kernel->BindInput(DNNL_ARG_SHIFT, spec.InputIndex(node.inputs()[2]), vector);
+    kernel->BindOutput(DNNL_ARG_DST, 0, x);
+    return kernel;
+  });
+}
+
+bool AcceptsLrn(const Node& node) {
+  return IsF32(node) && node.type(0).rank() == 4 && node.Int("size") % 2 == 1;
+}
+
+void LrnLayouts(CpuKernelSpec& spec, const Strides&) {
+  spec.inputs[0].strides = ChannelsLast(spec.inputs[0].type.shape);
+  spec.outputs[0].strides = spec.inputs[0].strides;
+}
+
+Built BuildLrn(const CpuKernelSpec& spec, const StaticValues&) {
+  return CatchDnnl([&]() -> Built {
+    const Node& node = spec.head();
+    auto x = Desc(spec.inputs[0].type.shape, spec.inputs[0].strides);
+    auto real = [&](const char* name) { return static_cast<float>(node.Float(name)); };
+    using Lrn = dnnl::lrn_forward;
+    Lrn::desc desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::lrn_across_channels, x,
+                   node.Int("size"), real("alpha"), real("beta"), real("bias"));
+    Lrn::primitive_desc pd(desc, OwnScratch(), Engine());
+    auto kernel = std::make_unique<DnnlKernel>();
+    kernel->SetPrimitive(Lrn(pd), pd.scratchpad_desc(), pd.impl_info_str());
+    kernel->BindInput(DNNL_ARG_SRC, 0, x);
+    kernel->BindOutput(DNNL_ARG_DST, 0, x);
+    return kernel;
+  });
+}
+
+}  // namespace
+
+KernelDef MakeSoftmaxKernel() {
+  KernelDef def;
+  def.name = "softmax";
+  def.ops = {"softmax", "log_softmax"};
+  def.accepts = AcceptsSoftmax;
+  def.layouts = SoftmaxLayouts;
+  def.build = BuildSoftmax;
+  return def;
+}
+
+KernelDef MakeLayerNormKernel() {
+  KernelDef def;
+  def.name = "layer norm";
+  def.ops = {"layer_norm"};
+  def.accepts = AcceptsLayerNorm;
+  def.layouts = LayerNormLayouts;
+  def.build = BuildLayerNorm;
+  return def;
+}
+
+KernelDef MakeLrnKernel() {
+  KernelDef def;
+  def.name = "lrn";
+  def.ops = {"lrn"};
+  def.accepts = AcceptsLrn;
+  def.layouts = LrnLayouts;
+  def.build = BuildLrn;
+  return def;
+}
+
+}  // namespace lemma::cpu

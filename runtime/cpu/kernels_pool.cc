@@ -1,0 +1,120 @@
+// Pooling through oneDNN, channels last.
+#include "runtime/cpu/dnnl_util.h"
+
+namespace lemma::cpu {
+namespace {
+
+bool IsF32(const Node& node) {
+  return node.type(0).dtype == DType::kF32 && node.inputs()[0].type().num_elements() > 0 &&
+         node.type(0).num_elements() > 0;
+}
+
+struct Window {
+  dnnl::memory::dims kernel, strides, dilations, begin, end;
+};
+
+// The end padding is what the output size implies, so ceil_mode needs no case of its own.
+Window WindowOf(const Node& node) {
+  Window w;
+  const auto &pads = node.Ints("pads"), &dilations = node.Ints("dilations");
+  w.kernel = node.Ints("kernel");
+  w.strides = node.Ints("strides");
+  for (int i = 0; i < 2; ++i) {
+    w.dilations.push_back(dilations[i] - 1);
+    w.begin.push_back(pads[i]);
+    const int64_t reach = (w.kernel[i] - 1) * dilations[i] + 1;
+    const int64_t size = node.inputs()[0].shape()[2 + i], out = node.type(0).shape[2 + i];
+    w.end.push_back((out - 1) * w.strides[i] + reach - size - pads[i]);
+  }
+  return w;
+}
+
+bool AcceptsMax(const Node& node) { return IsF32(node); }
+
+bool AcceptsAvg(const Node& node) {
+  if (!IsF32(node)) return false;
+  if (node.Int("count_include_pad") == 0) return true;
+  // oneDNN counts the whole window, also where it sticks out of the padded input.
+  const Window w = WindowOf(node);
+  const auto& pads = node.Ints("pads");
+  return w.end[0] <= pads[2] && w.end[1] <= pads[3];
+}
+
+// reduce_mean over height and width.
+bool AcceptsMean(const Node& node) {
+  if (!IsF32(node) || node.inputs()[0].type().rank() != 4) return false;
+  std::vector<int64_t> axes = node.Ints("axes");
+  for (int64_t& axis : axes) axis = axis < 0 ? axis + 4 : axis;
+  return axes == std::vector<int64_t>{2, 3};
+}
+
+void Layouts(CpuKernelSpec& spec, const Strides&) {
+  spec.inputs[0].strides = ChannelsLast(spec.inputs[0].type.shape);
+  auto& y = spec.outputs[0];
+  y.strides = y.type.rank() == 4 ? ChannelsLast(y.type.shape) : RowMajorStrides(y.type.shape);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> BuildPool(const CpuKernelSpec& spec,
+                                                  dnnl::algorithm algorithm, const Window& w) {
+  const Shape& xs = spec.inputs[0].type.shape;
+  Shape ys = spec.outputs[0].type.shape;
+  ys.resize(4, 1);
+  auto x = Desc(xs, ChannelsLast(xs)), y = Desc(ys, ChannelsLast(ys));
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  using Pooling = dnnl::pooling_v2_forward;
+  Pooling::desc desc(dnnl::prop_kind::forward_inference, algorithm, x, y, w.strides, w.kernel,
+                     w.dilations, w.begin, w.end);
+  Pooling::primitive_desc pd(desc, attr, Engine());
+  auto kernel = std::make_unique<DnnlKernel>();
+  kernel->SetPrimitive(Pooling(pd), pd.scratchpad_desc(), pd.impl_info_str());
+  kernel->BindInput(DNNL_ARG_SRC, 0, x);
+  kernel->BindOutput(DNNL_ARG_DST, 0, y);
+  return kernel;
+}
+
+using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
+
+Built BuildMax(const CpuKernelSpec& spec, const StaticValues&) {
+  return CatchDnnl([&]() -> Built {
+    return BuildPool(spec, dnnl::algorithm::pooling_max, WindowOf(spec.head()));
+  });
+}
+
+Built BuildAvg(const CpuKernelSpec& spec, const StaticValues&) {
+  const bool include = spec.head().Int("count_include_pad") != 0;
+  return CatchDnnl([&]() -> Built {
+    return BuildPool(spec,
+                     include ? dnnl::algorithm::pooling_avg_include_padding
+                             : dnnl::algorithm::pooling_avg_exclude_padding,
+                     WindowOf(spec.head()));
+  });
+}
+
+Built BuildMean(const CpuKernelSpec& spec, const StaticValues&) {
+  const Shape& xs = spec.inputs[0].type.shape;
+  Window w{{xs[2], xs[3]}, {1, 1}, {0, 0}, {0, 0}, {0, 0}};
+  return CatchDnnl(
+      [&]() -> Built { return BuildPool(spec, dnnl::algorithm::pooling_avg_exclude_padding, w); });
+}
+
+KernelDef Make(std::string name, std::string op, bool (*accepts)(const Node&),
+               Built (*build)(const CpuKernelSpec&, const StaticValues&)) {
+  KernelDef def;
+  def.name = std::move(name);
+  def.ops = {std::move(op)};
+  def.accepts = accepts;
+  def.layouts = Layouts;
+  def.build = build;
+  return def;
+}
+
+}  // namespace
+
+KernelDef MakeMaxPoolKernel() { return Make("max pool", "max_pool2d", AcceptsMax, BuildMax); }
+KernelDef MakeAvgPoolKernel() { return Make("average pool", "avg_pool2d", AcceptsAvg, BuildAvg); }
+KernelDef MakeSpatialMeanKernel() {
+  return Make("spatial mean", "reduce_mean", AcceptsMean, BuildMean);
+}
+
+}  // namespace lemma::cpu

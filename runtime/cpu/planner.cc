@@ -1,0 +1,463 @@
+#include "runtime/cpu/planner.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/cpu/grouping.h"
+
+namespace lemma::cpu {
+namespace {
+
+class Planner {
+ public:
+  Planner(const Graph& graph, NodeTraitsCache& traits, int threads)
+      : graph_(graph), traits_(traits), threads_(threads), uses_(graph) {}
+
+  absl::StatusOr<CpuPlan> Run() {
+    if (absl::Status s = CheckDefined(); !s.ok()) return s;
+    grouping_ = GroupNodes(uses_, traits_, threads_);
+    location_.resize(uses_.users.size());
+    done_.assign(uses_.nodes.size(), false);
+    static_id_.assign(uses_.users.size(), -1);
+    for (size_t i = 0; i < graph_.inputs().size(); ++i) PlaceInput(static_cast<int>(i));
+    for (size_t i = 0; i < uses_.nodes.size(); ++i) {
+      const int n = static_cast<int>(i);
+      switch (grouping_.role[n]) {
+        case NodeRole::kNone:
+          break;
+        case NodeRole::kView:
+          EmitView(n);
+          done_[n] = true;
+          break;
+        case NodeRole::kConcat:
+          EmitConcat(n);
+          done_[n] = true;
+          break;
+        case NodeRole::kKernel:
+          if (grouping_.groups[grouping_.group_of[n]].nodes.back() == n) EmitGroup(n);
+          break;
+      }
+    }
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) EmitOutput(static_cast<int>(i));
+    return std::move(plan_);
+  }
+
+ private:
+  absl::Status CheckDefined() {
+    for (const NodePtr& node : uses_.nodes) {
+      if (!node->is_op() || traits_.Of(*node).defined) continue;
+      absl::Status why = DefinitionOf(*node).status();
+      return absl::UnimplementedError(
+          absl::StrCat("unsupported: ", node->op().name, " (", why.message(), ")"));
+    }
+    return absl::OkStatus();
+  }
+
+  bool IsStatic(const Value& v) const { return uses_.is_static[uses_.NodeOf(v.node())]; }
+  Location& LocationOf(const Value& v) { return location_[uses_.IdOf(v)]; }
+
+  int NewBuffer(PlanBuffer::Kind kind, int index, int64_t bytes) {
+    const int now = static_cast<int>(plan_.steps.size());
+    plan_.buffers.push_back({kind, index, bytes, now, now});
+    holders_.push_back(0);
+    return static_cast<int>(plan_.buffers.size()) - 1;
+  }
+  Location NewLocation(const TensorType& type, Strides strides) {
+    int64_t bytes = SpanOf(type.shape, strides) * SizeOf(type.dtype);
+    return {NewBuffer(PlanBuffer::Kind::kArena, 0, bytes), 0, std::move(strides)};
+  }
+  void Settle(const Value& v, Location location) {
+    ++holders_[location.buffer];
+    LocationOf(v) = std::move(location);
+  }
+
+  void PlaceInput(int i) {
+    const Value& v = graph_.inputs()[i];
+    int buffer = NewBuffer(PlanBuffer::Kind::kInput, i, v.type().num_bytes());
+    Settle(v, {buffer, 0, RowMajorStrides(v.shape())});
+  }
+
+  int StaticId(const Value& v) {
+    int& id = static_id_[uses_.IdOf(v)];
+    if (id < 0) {
+      id = static_cast<int>(plan_.statics.size());
+      plan_.statics.push_back(v);
+    }
+    return id;
+  }
+
+  void Push(PlanStep step) {
+    const int now = static_cast<int>(plan_.steps.size());
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      if (step.static_inputs[i] < 0) plan_.buffers[step.inputs[i].buffer].last_step = now;
+    }
+    for (const Location& out : step.outputs) {
+      PlanBuffer& buffer = plan_.buffers[out.buffer];
+      buffer.last_step = std::max(buffer.last_step, now);
+    }
+    plan_.steps.push_back(std::move(step));
+  }
+
+  // A step that copies a value (as it lies at `from`, or static) to `to`.
+  void EmitCopy(const Value& v, const TensorType& type, const Location* from, const Location& to) {
+    PlanStep step;
+    step.spec = std::make_shared<CpuKernelSpec>();
+    step.spec->def = &CopyKernel();
+    step.spec->threads = threads_;
+    const bool is_static = from == nullptr;
+    step.spec->inputs = {
+        {v, type, is_static ? RowMajorStrides(type.shape) : from->strides, is_static}};
+    step.spec->outputs = {{Value(), type, to.strides, false}};
+    step.static_inputs = {is_static ? StaticId(v) : -1};
+    step.inputs = {is_static ? Location() : *from};
+    step.outputs = {to};
+    Push(std::move(step));
+  }
+
+  // The value in another layout, copied once.
+  Location Reordered(const Value& v, const Strides& strides) {
+    auto [entry, fresh] = reordered_.try_emplace({uses_.IdOf(v), strides});
+    if (fresh) {
+      Location to = NewLocation(v.type(), strides);
+      Location from = LocationOf(v);
+      EmitCopy(v, v.type(), &from, to);
+      entry->second = std::move(to);
+    }
+    return entry->second;
+  }
+
+  void EmitView(int n) {
+    const NodePtr& node = uses_.nodes[n];
+    const NodeTraits& traits = traits_.Of(*node);
+    for (int k = 0; k < node->num_outputs(); ++k) {
+      Value out(node, k);
+      if (traits.views.empty()) {
+        EmitReshape(node->inputs()[0], out);
+        continue;
+      }
+      const AffineView& view = traits.views[k];
+      const Value& in = node->inputs()[view.input];
+      if (IsStatic(in)) {  // another operand is dynamic, but nobody reads it
+        Location from = NewLocation(in.type(), RowMajorStrides(in.shape()));
+        EmitCopy(in, in.type(), nullptr, from);
+        Settle(out, {from.buffer, view.OffsetOver(from.strides), view.StridesOver(from.strides)});
+        continue;
+      }
+      const Location from = LocationOf(in);
+      Settle(out, {from.buffer, from.offset + view.OffsetOver(from.strides),
+                   view.StridesOver(from.strides)});
+    }
+  }
+
+  void EmitReshape(const Value& in, const Value& out) {
+    const Location from = LocationOf(in);
+    if (auto strides = ReshapedView(in.shape(), from.strides, out.shape())) {
+      Settle(out, {from.buffer, from.offset, *strides});
+      return;
+    }
+    // Copied; at once into the layout that its users will want, where that is a view of the source.
+    Strides wanted = RowMajorStrides(out.shape());
+    if (out.type().rank() == 4 && !uses_.IsOutput(out) &&
+        ChannelsInnermost(in.shape(), from.strides)) {
+      wanted = ChannelsLast(out.shape());
+    }
+    auto as_input = ReshapedView(out.shape(), wanted, in.shape());
+    if (!as_input) {
+      wanted = RowMajorStrides(out.shape());
+      as_input = RowMajorStrides(in.shape());
+    }
+    Location to = NewLocation(out.type(), wanted);
+    Location target = to;
+    target.strides = *as_input;
+    EmitCopy(in, in.type(), &from, target);
+    Settle(out, std::move(to));
+  }
+
+  static bool ChannelsInnermost(const Shape& shape, const Strides& strides) {
+    if (shape.size() < 4) return false;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (strides[d] == 1 && shape[d] > 1) return d == 1 || d == 2;
+    }
+    return false;
+  }
+
+  // What the users of `v` would like its strides to be; empty: nothing in particular.
+  Strides Preferred(const Value& v) {
+    if (uses_.IsOutput(v)) return RowMajorStrides(v.shape());
+    const std::vector<int>& users = uses_.Users(v);
+    if (users.size() != 1 || grouping_.role[users[0]] != NodeRole::kView) return {};
+    const NodePtr& user = uses_.nodes[users[0]];
+    const NodeTraits& traits = traits_.Of(*user);
+    if (traits.views.size() != 1 || traits.views[0].permutation.empty()) return {};
+    Value out(user, 0);
+    Strides outer = Preferred(out);
+    if (outer.empty()) outer = RowMajorStrides(out.shape());
+    Strides result(outer.size());
+    const std::vector<int>& permutation = traits.views[0].permutation;
+    for (size_t d = 0; d < outer.size(); ++d) result[permutation[d]] = outer[d];
+    return result;
+  }
+
+  std::shared_ptr<CpuKernelSpec> SpecOf(const Group& group) {
+    auto spec = std::make_shared<CpuKernelSpec>();
+    spec->def = group.def;
+    spec->threads = threads_;
+    for (int n : group.nodes) spec->nodes.push_back(uses_.nodes[n]);
+    for (int n : group.nodes) {
+      for (const Value& v : uses_.nodes[n]->inputs()) {
+        const int from = uses_.NodeOf(v.node());
+        const bool inside =
+            grouping_.group_of[from] >= 0 && grouping_.group_of[from] == grouping_.group_of[n];
+        if (inside || spec->InputIndex(v) >= 0) continue;
+        const bool is_static = IsStatic(v);
+        spec->inputs.push_back({v, v.type(),
+                                is_static ? RowMajorStrides(v.shape()) : LocationOf(v).strides,
+                                is_static});
+      }
+    }
+    const NodePtr& last = spec->nodes.back();
+    for (int k = 0; k < last->num_outputs(); ++k) {
+      spec->outputs.push_back({Value(last, k), last->type(k), {}, false});
+    }
+    return spec;
+  }
+
+  void EmitGroup(int n) {
+    const Group& group = grouping_.groups[grouping_.group_of[n]];
+    PlanStep step;
+    step.spec = SpecOf(group);
+    CpuKernelSpec& spec = *step.spec;
+    spec.def->layouts(spec, Preferred(spec.outputs[0].value));
+    for (const CpuKernelSpec::Operand& in : spec.inputs) {
+      step.static_inputs.push_back(in.is_static ? StaticId(in.value) : -1);
+      if (in.is_static) {
+        step.inputs.push_back({});
+      } else if (SameLayout(in.type.shape, LocationOf(in.value).strides, in.strides)) {
+        step.inputs.push_back(LocationOf(in.value));
+      } else {
+        step.inputs.push_back(Reordered(in.value, in.strides));
+      }
+    }
+    for (size_t k = 0; k < spec.outputs.size(); ++k) {
+      Location to = PlaceOutput(step, k);
+      spec.outputs[k].strides = to.strides;
+      Settle(spec.outputs[k].value, to);
+      step.outputs.push_back(std::move(to));
+    }
+    Push(std::move(step));
+    for (int node : group.nodes) done_[node] = true;
+  }
+
+  Location PlaceOutput(const PlanStep& step, size_t k) {
+    const CpuKernelSpec& spec = *step.spec;
+    const CpuKernelSpec::Operand& out = spec.outputs[k];
+    const Shape& shape = out.type.shape;
+    if (auto region = RegionFor(out.value, out.strides)) {
+      const bool strided = spec.def->strided_output != nullptr && spec.def->strided_output(spec);
+      if (strided || SameLayout(shape, region->strides, out.strides)) return *region;
+    }
+    if (auto output = OutputFor(out.value, out.strides)) return *output;
+    if (k == 0 && spec.in_place >= 0 && !spec.inputs[spec.in_place].is_static) {
+      const Location& in = step.inputs[spec.in_place];
+      if (SameLayout(shape, in.strides, out.strides) && Reusable(step, spec.in_place)) return in;
+    }
+    return NewLocation(out.type, out.strides);
+  }
+
+  // The graph output's own memory, if the value is row-major there.
+  std::optional<Location> OutputFor(const Value& v, const Strides& strides) {
+    if (!uses_.IsOutput(v) || !SameLayout(v.shape(), strides, RowMajorStrides(v.shape()))) {
+      return std::nullopt;
+    }
+    const auto& outputs = graph_.outputs();
+    const int index =
+        static_cast<int>(std::find(outputs.begin(), outputs.end(), v) - outputs.begin());
+    int buffer = NewBuffer(PlanBuffer::Kind::kOutput, index, v.type().num_bytes());
+    return Location{buffer, 0, strides};
+  }
+
+  // Whether nobody will read input i of the step after it.
+  bool Reusable(const PlanStep& step, int i) {
+    const Value& v = step.spec->inputs[i].value;
+    const int buffer = LocationOf(v).buffer;
+    if (step.inputs[i].buffer != buffer || holders_[buffer] != 1 || uses_.IsOutput(v) ||
+        plan_.buffers[buffer].kind != PlanBuffer::Kind::kArena) {
+      return false;
+    }
+    const int group = grouping_.group_of[uses_.NodeOf(step.spec->last())];
+    for (int user : uses_.Users(v)) {
+      if (!done_[user] && grouping_.group_of[user] != group) return false;
+    }
+    return true;
+  }
+
+  // --- Concatenations: their inputs are written where they belong, if those can be. ---
+
+  // The concatenation whose leading inputs are all of concat n's, so that n is a part of it; -1.
+  int Extension(int n) const {
+    const Node& node = *uses_.nodes[n];
+    int best = -1;
+    for (int other : uses_.Users(node.inputs()[0])) {
+      const Node& longer = *uses_.nodes[other];
+      if (grouping_.role[other] != NodeRole::kConcat || other == n ||
+          longer.Int("axis") != node.Int("axis") ||
+          longer.inputs().size() <= node.inputs().size() ||
+          !std::equal(node.inputs().begin(), node.inputs().end(), longer.inputs().begin())) {
+        continue;
+      }
+      if (best < 0 || longer.inputs().size() < uses_.nodes[best]->inputs().size()) best = other;
+    }
+    return best;
+  }
+
+  static int AxisOf(const Node& concat) {
+    const int64_t axis = concat.Int("axis");
+    return static_cast<int>(axis < 0 ? axis + concat.type(0).rank() : axis);
+  }
+
+  // Gives concat n a location: dimensions in the order that `strides` over `shape` has.
+  void LocateConcat(int n, const Shape& shape, const Strides& strides) {
+    Value out(uses_.nodes[n], 0);
+    if (LocationOf(out).buffer >= 0) return;
+    if (int longer = Extension(n); longer >= 0) {
+      LocateConcat(longer, shape, strides);
+      Settle(out, LocationOf(Value(uses_.nodes[longer], 0)));
+      return;
+    }
+    Strides dense = DenseInOrder(out.shape(), DimOrder(shape, strides));
+    if (auto region = RegionFor(out, dense)) {
+      Settle(out, *region);
+    } else if (auto output = OutputFor(out, dense)) {
+      Settle(out, *output);
+    } else {
+      Settle(out, NewLocation(out.type(), dense));
+    }
+    // More values will lie there than its own.
+    holders_[LocationOf(out).buffer] += 2;
+  }
+
+  Location RegionOf(int concat, size_t operand) {
+    const Node& node = *uses_.nodes[concat];
+    Location region = LocationOf(Value(uses_.nodes[concat], 0));
+    for (size_t i = 0; i < operand; ++i) {
+      region.offset += node.inputs()[i].shape()[AxisOf(node)] * region.strides[AxisOf(node)];
+    }
+    return region;
+  }
+
+  // Whether node `user` can read `v` with gaps between its elements.
+  bool ReadsStrided(int user, const Value& v) const {
+    const NodePtr& node = uses_.nodes[user];
+    if (grouping_.role[user] == NodeRole::kConcat) return true;
+    if (grouping_.role[user] == NodeRole::kView) return !IsReshape(*node);
+    const Group& group = grouping_.groups[grouping_.group_of[user]];
+    if (group.def->strided_input == nullptr) return false;
+    const auto& inputs = node->inputs();
+    const int operand =
+        static_cast<int>(std::find(inputs.begin(), inputs.end(), v) - inputs.begin());
+    return group.def->strided_input(*node, group.nodes.front() == user, operand);
+  }
+
+  // Where `v`, about to be written with `strides`, should go to be part of a concatenation.
+  std::optional<Location> RegionFor(const Value& v, const Strides& strides) {
+    if (uses_.IsOutput(v)) return std::nullopt;
+    int concat = -1;
+    for (int user : uses_.Users(v)) {
+      if (grouping_.role[user] == NodeRole::kConcat && concat < 0) concat = user;
+      if (!ReadsStrided(user, v)) return std::nullopt;
+    }
+    if (concat < 0) return std::nullopt;
+    LocateConcat(concat, v.shape(), strides);
+    const auto& inputs = uses_.nodes[concat]->inputs();
+    const size_t operand = std::find(inputs.begin(), inputs.end(), v) - inputs.begin();
+    return RegionOf(concat, operand);
+  }
+
+  void EmitConcat(int n) {
+    const NodePtr& node = uses_.nodes[n];
+    const auto& inputs = node->inputs();
+    if (LocationOf(Value(node, 0)).buffer < 0) {
+      const Value* largest = nullptr;
+      for (const Value& v : inputs) {
+        if (IsStatic(v)) continue;
+        if (largest == nullptr || v.type().num_elements() > largest->type().num_elements()) {
+          largest = &v;
+        }
+      }
+      LocateConcat(n, largest->shape(), LocationOf(*largest).strides);
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Location region = RegionOf(n, i);
+      if (IsStatic(inputs[i])) {
+        EmitCopy(inputs[i], inputs[i].type(), nullptr, region);
+        continue;
+      }
+      const Location from = LocationOf(inputs[i]);
+      if (from.buffer == region.buffer && from.offset == region.offset &&
+          SameLayout(inputs[i].shape(), from.strides, region.strides)) {
+        continue;
+      }
+      if (!copied_.insert({{region.buffer, region.offset}, uses_.IdOf(inputs[i])}).second) continue;
+      EmitCopy(inputs[i], inputs[i].type(), &from, region);
+    }
+  }
+
+  void EmitOutput(int i) {
+    const Value& v = graph_.outputs()[i];
+    if (!IsStatic(v)) {
+      const Location& at = LocationOf(v);
+      const PlanBuffer& buffer = plan_.buffers[at.buffer];
+      if (buffer.kind == PlanBuffer::Kind::kOutput && buffer.index == i) return;
+    }
+    const int buffer = NewBuffer(PlanBuffer::Kind::kOutput, i, v.type().num_bytes());
+    const Location to{buffer, 0, RowMajorStrides(v.shape())};
+    const Location from = IsStatic(v) ? Location() : LocationOf(v);
+    EmitCopy(v, v.type(), IsStatic(v) ? nullptr : &from, to);
+  }
+
+  const Graph& graph_;
+  NodeTraitsCache& traits_;
+  int threads_;
+  UseTable uses_;
+  Grouping grouping_;
+  CpuPlan plan_;
+  std::vector<Location> location_;  // by value
+  std::vector<int> static_id_;      // by value
+  std::vector<bool> done_;          // by node: its users' reads of operands have been planned
+  std::vector<int> holders_;        // by buffer: values that lie in it
+  std::map<std::pair<int, Strides>, Location> reordered_;
+  std::set<std::pair<std::pair<int, int64_t>, int>> copied_;
+};
+
+}  // namespace
+
+std::vector<BufferLife> CpuPlan::ArenaLives(std::vector<int>* ids) const {
+  std::vector<BufferLife> lives;
+  for (size_t b = 0; b < buffers.size(); ++b) {
+    if (buffers[b].kind != PlanBuffer::Kind::kArena) continue;
+    lives.push_back({buffers[b].bytes, buffers[b].first_step, buffers[b].last_step});
+    ids->push_back(static_cast<int>(b));
+  }
+  return lives;
+}
+
+std::string CpuPlan::Describe() const {
+  std::string text;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    absl::StrAppend(&text, i, ": ", steps[i].spec->Signature(), "\n");
+    for (const Location& out : steps[i].outputs) {
+      absl::StrAppend(&text, "   -> buffer ", out.buffer, " + ", out.offset, "\n");
+    }
+  }
+  return text;
+}
+
+absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits, int threads) {
+  return Planner(graph, traits, threads).Run();
+}
+
+}  // namespace lemma::cpu

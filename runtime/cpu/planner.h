@@ -1,0 +1,57 @@
+// From a graph to steps: kernels in order, with the place of every operand.
+#ifndef LEMMA_RUNTIME_CPU_PLANNER_H_
+#define LEMMA_RUNTIME_CPU_PLANNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "runtime/cpu/kernel.h"
+#include "runtime/plan/layout.h"
+#include "runtime/plan/memory_plan.h"
+#include "runtime/plan/node_traits.h"
+
+namespace lemma::cpu {
+
+// Where a value lies: strides over a buffer, from an offset in elements.
+struct Location {
+  int buffer = -1;
+  int64_t offset = 0;
+  Strides strides;
+};
+
+struct PlanBuffer {
+  enum class Kind { kArena, kInput, kOutput };
+  Kind kind = Kind::kArena;
+  int index = 0;  // of the graph's input or output
+  int64_t bytes = 0;
+  int first_step = 0, last_step = 0;
+};
+
+struct PlanStep {
+  std::shared_ptr<CpuKernelSpec> spec;
+  std::vector<Location> inputs;    // unused for static ones
+  std::vector<int> static_inputs;  // index into CpuPlan::statics, or -1
+  std::vector<Location> outputs;
+};
+
+struct CpuPlan {
+  std::vector<PlanStep> steps;
+  std::vector<PlanBuffer> buffers;
+  std::vector<Value> statics;  // static values that some step reads
+
+  // Lifetimes of the arena's buffers; `ids` gets their indices in `buffers`.
+  std::vector<BufferLife> ArenaLives(std::vector<int>* ids) const;
+  std::string Describe() const;
+};
+
+// Unimplemented ("unsupported: OP (reason)") for an operator without a definition. Weights need no
+// values.
+absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits, int threads);
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_PLANNER_H_

@@ -1,0 +1,157 @@
+#include "runtime/plan/node_traits.h"
+
+#include <utility>
+
+#include "graph/hash.h"
+
+namespace lemma {
+namespace {
+
+// Adds scale * e to constant + sum of coefficient[var] * var; false if `e` is not affine in `vars`.
+bool AddAffine(const IndexExpr& e, int64_t scale, const absl::flat_hash_map<VarId, int>& vars,
+               int64_t* constant, std::vector<int64_t>* coefficient) {
+  switch (e.kind()) {
+    case IndexExpr::Kind::kConst:
+      *constant += scale * e.value();
+      return true;
+    case IndexExpr::Kind::kVar: {
+      auto it = vars.find(e.var());
+      if (it == vars.end()) return false;
+      (*coefficient)[it->second] += scale;
+      return true;
+    }
+    case IndexExpr::Kind::kAdd:
+      return AddAffine(e.lhs(), scale, vars, constant, coefficient) &&
+             AddAffine(e.rhs(), scale, vars, constant, coefficient);
+    case IndexExpr::Kind::kMul:
+      if (e.lhs().is_const()) {
+        return AddAffine(e.rhs(), scale * e.lhs().value(), vars, constant, coefficient);
+      }
+      return e.rhs().is_const() &&
+             AddAffine(e.lhs(), scale * e.rhs().value(), vars, constant, coefficient);
+    default:
+      return false;
+  }
+}
+
+absl::flat_hash_map<VarId, int> AxisOf(const TensorExpr& tensor) {
+  absl::flat_hash_map<VarId, int> vars;
+  for (size_t d = 0; d < tensor.axes.size(); ++d) vars[tensor.axes[d].var] = static_cast<int>(d);
+  return vars;
+}
+
+std::optional<AffineView> ViewOf(const Definition& definition, const TensorExpr& tensor) {
+  const ScalarExpr& body = tensor.body;
+  if (body.kind() != ScalarExpr::Kind::kRead || body.tensor() >= definition.num_inputs() ||
+      definition.inputs[body.tensor()].dtype != tensor.dtype) {
+    return std::nullopt;
+  }
+  const absl::flat_hash_map<VarId, int> vars = AxisOf(tensor);
+  const size_t rank = tensor.axes.size();
+  AffineView view;
+  view.input = body.tensor();
+  for (const IndexExpr& index : body.indices()) {
+    int64_t constant = 0;
+    std::vector<int64_t> coefficient(rank, 0);
+    if (!AddAffine(index, 1, vars, &constant, &coefficient)) return std::nullopt;
+    for (int64_t c : coefficient) {
+      if (c < 0) return std::nullopt;  // a reversed axis: layouts have no negative strides
+    }
+    view.offset.push_back(constant);
+    view.coefficient.push_back(std::move(coefficient));
+  }
+  if (view.offset.size() != rank) return view;
+  std::vector<int> permutation(rank, -1);
+  for (size_t in = 0; in < rank; ++in) {
+    int found = -1;
+    for (size_t out = 0; out < rank; ++out) {
+      if (view.coefficient[in][out] == 0) continue;
+      if (view.coefficient[in][out] != 1 || found >= 0) return view;
+      found = static_cast<int>(out);
+    }
+    if (found < 0 || permutation[found] >= 0 || view.offset[in] != 0) return view;
+    permutation[found] = static_cast<int>(in);
+  }
+  view.permutation = std::move(permutation);
+  return view;
+}
+
+bool IsPointwise(const ScalarExpr& e, const Definition& definition,
+                 const absl::flat_hash_map<VarId, int>& vars) {
+  switch (e.kind()) {
+    case ScalarExpr::Kind::kConst:
+      return true;
+    case ScalarExpr::Kind::kRead: {
+      if (e.tensor() >= definition.num_inputs()) return false;
+      const Idx& dims = definition.inputs[e.tensor()].dims;
+      for (size_t d = 0; d < e.indices().size(); ++d) {
+        const IndexExpr& index = e.indices()[d];
+        if (index.AsConst() == 0 && dims[d].AsConst() == 1) continue;
+        if (index.kind() != IndexExpr::Kind::kVar) return false;
+        auto axis = vars.find(index.var());
+        if (axis == vars.end()) return false;
+        // A permuted element is not the output's own.
+        if (dims.size() == vars.size() && axis->second != static_cast<int>(d)) return false;
+      }
+      return true;
+    }
+    case ScalarExpr::Kind::kApply:
+      for (const ScalarExpr& arg : e.args()) {
+        if (!IsPointwise(arg, definition, vars)) return false;
+      }
+      return true;
+    default:
+      return false;
+  }
+}
+
+NodeTraits Analyze(const Node& node) {
+  NodeTraits traits;
+  absl::StatusOr<Definition> definition = DefinitionOf(node);
+  if (!definition.ok()) return traits;
+  traits.defined = true;
+  auto output = [&](int i) -> const TensorExpr* {
+    int id = definition->outputs[i] - definition->num_inputs();
+    return id < 0 ? nullptr : &definition->tensors[id];
+  };
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    const TensorExpr* tensor = output(i);
+    std::optional<AffineView> view;
+    if (tensor != nullptr) view = ViewOf(*definition, *tensor);
+    if (!view) break;
+    traits.views.push_back(*std::move(view));
+  }
+  if (static_cast<int>(traits.views.size()) != node.num_outputs()) traits.views.clear();
+  const TensorExpr* tensor = output(0);
+  traits.pointwise = node.num_outputs() == 1 && definition->tensors.size() == 1 &&
+                     tensor != nullptr && IsPointwise(tensor->body, *definition, AxisOf(*tensor));
+  return traits;
+}
+
+}  // namespace
+
+Strides AffineView::StridesOver(const Strides& input_strides) const {
+  Strides result(coefficient.empty() ? 0 : coefficient[0].size(), 0);
+  for (size_t in = 0; in < coefficient.size(); ++in) {
+    for (size_t out = 0; out < result.size(); ++out) {
+      result[out] += coefficient[in][out] * input_strides[in];
+    }
+  }
+  return result;
+}
+
+int64_t AffineView::OffsetOver(const Strides& input_strides) const {
+  int64_t result = 0;
+  for (size_t in = 0; in < offset.size(); ++in) result += offset[in] * input_strides[in];
+  return result;
+}
+
+const NodeTraits& NodeTraitsCache::Of(const Node& node) {
+  uint64_t key = HashCombine(HashString(node.op().name), HashAttrs(node.attrs()));
+  for (const Value& v : node.inputs()) key = HashCombine(key, v.type().Hash());
+  std::unique_ptr<NodeTraits>& entry = traits_[key];
+  if (entry == nullptr) entry = std::make_unique<NodeTraits>(Analyze(node));
+  return *entry;
+}
+
+}  // namespace lemma
