@@ -84,8 +84,7 @@ OpDef Make_expand() {
   op.define = DefineExpand;
   op.examples = {"(f32[3]) {shape = [2,3]}", "(f32[2,1,3]) {shape = [2,4,3]}",
                  "(f32[]) {shape = [2,2]}", "(i64[1]) {shape = [0]}", "(f32[2]) {shape = [2]}"};
-  op.onnx_import = ConstantImporters();
-  op.onnx_import.push_back({"Expand", ImportExpand});
+  op.onnx_import = {{"Expand", ImportExpand}};
   op.onnx_export = [](OnnxExport& out) {
     out.Emit("Expand", {out.Input(0), out.Constant(Tensor::Ints(out.node().Ints("shape")))},
              {out.Output(0)});

@@ -2,8 +2,6 @@
 #ifndef LEMMA_GRAPH_OPS_EXPAND_H_
 #define LEMMA_GRAPH_OPS_EXPAND_H_
 
-#include <vector>
-
 #include "absl/status/statusor.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
@@ -12,10 +10,6 @@ namespace lemma::ops {
 
 // A tensor whose elements are all `value`: a scalar expanded, however large the type is.
 absl::StatusOr<Value> Filled(OnnxImport& node, const TensorType& type, double value);
-
-// Importers of the ONNX operators whose results are known without any input's values: Constant,
-// ConstantOfShape, Range, EyeLike, Shape, Size.
-std::vector<OnnxImporter> ConstantImporters();
 
 }  // namespace lemma::ops
 
