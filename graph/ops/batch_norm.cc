@@ -56,6 +56,7 @@ AttrSpec Epsilon() { return {"epsilon", AttrKind::kFloat, 1e-5, true, "added to 
 // momentum * old + (1 - momentum) * now.
 absl::StatusOr<Value> RunningAverage(OnnxImport& node, const Value& old, const Value& now,
                                      double momentum) {
+  if (momentum == 0) return now;
   LEMMA_ASSIGN_OR_RETURN(Value keep, node.Scalar(old.dtype(), momentum));
   LEMMA_ASSIGN_OR_RETURN(Value take, node.Scalar(old.dtype(), 1 - momentum));
   LEMMA_ASSIGN_OR_RETURN(Value kept, node.Op("mul", {old, keep}));
