@@ -1,0 +1,23 @@
+// Clean-up of loop nests. Internal to evaluation.
+#ifndef LEMMA_GRAPH_EXPR_LOOP_MERGE_H_
+#define LEMMA_GRAPH_EXPR_LOOP_MERGE_H_
+
+#include "graph/expr/loop_ir.h"
+
+namespace lemma {
+namespace loops {
+
+// Drops what the root does not need and recounts uses.
+void Compact(Nest* nest);
+
+// Makes one axis of two adjacent ones wherever the whole nest depends on them only through
+// outer * extent + inner.
+void MergeAxes(Nest* nest);
+
+// Sets Node::deps, Node::dep_list and Cond::deps from what the nodes mention.
+void RecomputeDeps(Nest* nest);
+
+}  // namespace loops
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_EXPR_LOOP_MERGE_H_

@@ -1,0 +1,21 @@
+// Which loop becomes the lanes. Internal to evaluation.
+#ifndef LEMMA_GRAPH_EXPR_LOOP_SCHEDULE_H_
+#define LEMMA_GRAPH_EXPR_LOOP_SCHEDULE_H_
+
+#include "graph/expr/loop_ir.h"
+
+namespace lemma {
+namespace loops {
+
+// Chooses the lane variables of `nest` by estimated time and fills in all that is said to be set
+// by scheduling. A nest has at most one lane among its axes; a reduction that does not depend on
+// it makes one of its own axes the lane of its body.
+void Schedule(Nest* nest);
+
+// The same with the lane given: one of nest->axes or -1.
+void ScheduleWithLane(Nest* nest, int lane);
+
+}  // namespace loops
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_EXPR_LOOP_SCHEDULE_H_
