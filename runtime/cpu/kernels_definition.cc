@@ -94,7 +94,13 @@ absl::StatusOr<Definition> Compose(const CpuKernelSpec& spec) {
   }
   absl::StatusOr<Definition> chain = Chain(inputs, steps, outputs);
   if (!chain.ok() || spec.nodes.size() == 1) return chain;
-  return Inline(*chain);
+  // A local that is smaller than the result (a factor for each channel) is worth keeping.
+  const int64_t size = spec.outputs[0].type.num_elements();
+  return Inline(*chain, [&](TensorId local) {
+    int64_t elements = 1;
+    for (const IndexExpr& dim : chain->TypeOf(local).dims) elements *= dim.value();
+    return elements >= size;
+  });
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> BuildDefinition(const CpuKernelSpec& spec,

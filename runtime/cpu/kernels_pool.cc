@@ -1,4 +1,5 @@
-// Pooling through oneDNN, channels last.
+// Pooling, channels last: through oneDNN, except for means over the whole image.
+#include "kernels/row_mean.h"
 #include "runtime/cpu/dnnl_util.h"
 
 namespace lemma::cpu {
@@ -48,17 +49,20 @@ bool AcceptsMean(const Node& node) {
   return axes == std::vector<int64_t>{2, 3};
 }
 
-void Layouts(CpuKernelSpec& spec, const Strides&) {
-  spec.inputs[0].strides = ChannelsLast(spec.inputs[0].type.shape);
+void LayOutResult(CpuKernelSpec& spec) {
   auto& y = spec.outputs[0];
   y.strides = y.type.rank() == 4 ? ChannelsLast(y.type.shape) : RowMajorStrides(y.type.shape);
+}
+
+void Layouts(CpuKernelSpec& spec, const Strides&) {
+  spec.inputs[0].strides = ChannelsLast(spec.inputs[0].type.shape);
+  LayOutResult(spec);
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> BuildPool(const CpuKernelSpec& spec,
                                                   dnnl::algorithm algorithm, const Window& w) {
   const Shape& xs = spec.inputs[0].type.shape;
-  Shape ys = spec.outputs[0].type.shape;
-  ys.resize(4, 1);
+  const Shape& ys = spec.outputs[0].type.shape;
   auto x = Desc(xs, ChannelsLast(xs)), y = Desc(ys, ChannelsLast(ys));
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -91,11 +95,43 @@ Built BuildAvg(const CpuKernelSpec& spec, const StaticValues&) {
   });
 }
 
+// Channels innermost, pixels any even distance apart; channels stand side by side in the result.
+class SpatialMean : public Kernel {
+ public:
+  SpatialMean(const Shape& shape, const Strides& strides)
+      : batch_(shape[0]),
+        channels_(shape[1]),
+        pixels_(shape[2] * shape[3]),
+        batch_step_(strides[0]),
+        pixel_step_(shape[3] > 1 ? strides[3] : strides[2]) {}
+
+  absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
+                   void*) override {
+    const float* x = static_cast<const float*>(inputs[0]);
+    float* y = static_cast<float*>(outputs[0]);
+    for (int64_t n = 0; n < batch_; ++n) {
+      kernels::RowMean(x + n * batch_step_, pixels_, channels_, pixel_step_, y + n * channels_);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  int64_t batch_, channels_, pixels_, batch_step_, pixel_step_;
+};
+
+void MeanLayouts(CpuKernelSpec& spec, const Strides&) {
+  auto& x = spec.inputs[0];
+  const Shape& s = x.type.shape;
+  const bool rows_follow = s[2] == 1 || s[3] == 1 || x.strides[2] == s[3] * x.strides[3];
+  const bool readable = (s[1] == 1 || x.strides[1] == 1) && rows_follow;
+  if (!readable) x.strides = ChannelsLast(s);
+  LayOutResult(spec);
+}
+
+bool StridedMeanInput(const Node&, bool is_head, int) { return is_head; }
+
 Built BuildMean(const CpuKernelSpec& spec, const StaticValues&) {
-  const Shape& xs = spec.inputs[0].type.shape;
-  Window w{{xs[2], xs[3]}, {1, 1}, {0, 0}, {0, 0}, {0, 0}};
-  return CatchDnnl(
-      [&]() -> Built { return BuildPool(spec, dnnl::algorithm::pooling_avg_exclude_padding, w); });
+  return std::make_unique<SpatialMean>(spec.inputs[0].type.shape, spec.inputs[0].strides);
 }
 
 KernelDef Make(std::string name, std::string op, bool (*accepts)(const Node&),
@@ -114,7 +150,10 @@ KernelDef Make(std::string name, std::string op, bool (*accepts)(const Node&),
 KernelDef MakeMaxPoolKernel() { return Make("max pool", "max_pool2d", AcceptsMax, BuildMax); }
 KernelDef MakeAvgPoolKernel() { return Make("average pool", "avg_pool2d", AcceptsAvg, BuildAvg); }
 KernelDef MakeSpatialMeanKernel() {
-  return Make("spatial mean", "reduce_mean", AcceptsMean, BuildMean);
+  KernelDef def = Make("spatial mean", "reduce_mean", AcceptsMean, BuildMean);
+  def.layouts = MeanLayouts;
+  def.strided_input = StridedMeanInput;
+  return def;
 }
 
 }  // namespace lemma::cpu

@@ -82,8 +82,7 @@ bool IsPointwise(const ScalarExpr& e, const Definition& definition,
     case ScalarExpr::Kind::kConst:
       return true;
     case ScalarExpr::Kind::kRead: {
-      if (e.tensor() >= definition.num_inputs()) return false;
-      const Idx& dims = definition.inputs[e.tensor()].dims;
+      const Idx dims = definition.TypeOf(e.tensor()).dims;
       for (size_t d = 0; d < e.indices().size(); ++d) {
         const IndexExpr& index = e.indices()[d];
         if (index.AsConst() == 0 && dims[d].AsConst() == 1) continue;
@@ -123,8 +122,10 @@ NodeTraits Analyze(const Node& node) {
   }
   if (static_cast<int>(traits.views.size()) != node.num_outputs()) traits.views.clear();
   const TensorExpr* tensor = output(0);
-  traits.pointwise = node.num_outputs() == 1 && definition->tensors.size() == 1 &&
-                     tensor != nullptr && IsPointwise(tensor->body, *definition, AxisOf(*tensor));
+  traits.pointwise = node.num_outputs() == 1 && tensor != nullptr;
+  for (const TensorExpr& t : definition->tensors) {
+    traits.pointwise = traits.pointwise && IsPointwise(t.body, *definition, AxisOf(t));
+  }
   return traits;
 }
 

@@ -1,0 +1,15 @@
+// Means of the columns of a matrix.
+#ifndef LEMMA_KERNELS_ROW_MEAN_H_
+#define LEMMA_KERNELS_ROW_MEAN_H_
+
+#include <cstdint>
+
+namespace lemma::kernels {
+
+// y[j] = sum(i < rows) x[i * step + j] / rows for j < columns. Sums of 64 rows are added up
+// separately, so that the error grows with 64 + rows / 64 rather than with rows.
+void RowMean(const float* x, int64_t rows, int64_t columns, int64_t step, float* y);
+
+}  // namespace lemma::kernels
+
+#endif  // LEMMA_KERNELS_ROW_MEAN_H_
