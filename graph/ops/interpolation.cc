@@ -81,8 +81,8 @@ absl::StatusOr<double> Position(const OnnxImport& node, const ResizeAxis& axis, 
   if (mode == "half_pixel") return (at + 0.5) / scale - 0.5;
   if (mode == "pytorch_half_pixel") return axis.output > 1 ? (at + 0.5) / scale - 0.5 : 0.0;
   if (mode == "align_corners") {
-    if (axis.output == 1) return 0.0;
-    return at * static_cast<double>(axis.input - 1) / static_cast<double>(axis.output - 1);
+    const double steps = scale * static_cast<double>(axis.input) - 1;
+    return steps > 0 ? at * static_cast<double>(axis.input - 1) / steps : 0.0;
   }
   return node.Unsupported(absl::StrCat("coordinate_transformation_mode ", mode));
 }

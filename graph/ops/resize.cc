@@ -79,7 +79,9 @@ absl::StatusOr<Linear> SourcePosition(const OnnxImport& node, const ResizeAxis& 
   if (mode == "pytorch_half_pixel") return Linear{0, 0, 1};
   if (mode == "tf_half_pixel_for_nn") return Linear{2 * den, den, 2 * num};
   if (mode == "align_corners") {
-    return axis.output > 1 ? Linear{axis.input - 1, 0, axis.output - 1} : Linear{0, 0, 1};
+    // i * (input - 1) / (scale*input - 1), where scale*input need not be whole.
+    const int64_t steps = num * axis.input - den;
+    return steps > 0 ? Linear{(axis.input - 1) * den, 0, steps} : Linear{0, 0, 1};
   }
   return node.Unsupported(absl::StrCat("coordinate_transformation_mode ", mode));
 }
