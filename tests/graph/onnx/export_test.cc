@@ -1,0 +1,167 @@
+#include "graph/onnx/export.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "graph/onnx/import.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "tests/graph/onnx/onnx_checker.h"
+#include "tests/graph/onnx/onnx_text.h"
+
+namespace lemma {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+Graph Parse(const std::string& text) {
+  auto graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return graph.ok() ? *graph : Graph();
+}
+
+onnx::ModelProto Export(const Graph& graph) {
+  auto bytes = ExportOnnx(graph);
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  EXPECT_EQ(CheckWithOnnx(*bytes), "");
+  onnx::ModelProto model;
+  model.ParseFromString(*bytes);
+  return model;
+}
+
+// The text of a graph after a trip through ONNX.
+std::string RoundTrip(const Graph& graph) {
+  auto model = ImportOnnxBytes(*ExportOnnx(graph));
+  return model.ok() ? PrintGraph(model->graph) : std::string(model.status().message());
+}
+
+// Names and order of what a model declares.
+template <class List>
+std::vector<std::string> Names(const List& list) {
+  std::vector<std::string> names;
+  for (const auto& item : list) names.push_back(item.name());
+  return names;
+}
+
+TEST(ExportTest, KeepsInputsAndOutputs) {
+  Graph graph = Parse(R"(graph net(b: f32[2,3], a: i64[4], w: weight f32[3,3] = fill 0.5) {
+    h = matmul(b, w)
+    return h, early = b, count = a, kernel = w
+  })");
+  onnx::ModelProto model = Export(graph);
+  EXPECT_THAT(Names(model.graph().input()), ElementsAre("b", "a"));
+  EXPECT_THAT(Names(model.graph().output()), ElementsAre("h", "early", "count", "kernel"));
+  EXPECT_THAT(Names(model.graph().initializer()), ElementsAre("w"));
+  EXPECT_EQ(model.opset_import(0).version(), 17);
+  EXPECT_EQ(RoundTrip(graph), PrintGraph(graph));
+}
+
+TEST(ExportTest, WritesOneValueUnderTwoNames) {
+  Graph graph = Parse("graph g(x: f32[2]) { y = relu(x) return y, z = y }");
+  EXPECT_THAT(Names(Export(graph).graph().output()), ElementsAre("y", "z"));
+}
+
+TEST(ExportTest, TellsConstantsFromWeights) {
+  Graph graph =
+      Parse(R"(graph g(x: f32[2], w: weight f32[] = [2.0], v: weight f32[2] = [1.0, 2.0]) {
+    c = constant f32[2] [3.0, 4.0]
+    a = add(x, c)
+    b = mul(a, w)
+    y = mul(b, v)
+    return y
+  })");
+  EXPECT_EQ(RoundTrip(graph), PrintGraph(graph));
+}
+
+TEST(ExportTest, WeightsWithoutValuesBecomeInputs) {
+  Graph graph = Parse("graph g(x: f32[2], w: weight f32[2]) { y = add(x, w) return y }");
+  EXPECT_THAT(Names(Export(graph).graph().input()), ElementsAre("x", "w"));
+}
+
+// A loop that captures a value, and an operator nobody knows.
+TEST(ExportTest, WritesOpaqueNodesBack) {
+  auto model = OnnxModel(R"(g (float[2] x, int64 n) => (float[2] y) {
+    t = Constant<value = bool {1}>()
+    h = Relu(x)
+    y = Loop (n, t, x) <body = b (int64 i, bool c, float[2] s) => (bool c_out, float[2] s_out)
+        { c_out = Identity(c)  s_out = Add(s, h) }> })");
+  auto imported = ImportOnnxBytes(model.SerializeAsString());
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  ASSERT_EQ(imported->opaque.size(), 1u);
+  onnx::ModelProto exported = Export(imported->graph);
+  const auto& loop = exported.graph().node(exported.graph().node_size() - 1);
+  EXPECT_EQ(loop.op_type(), "Loop");
+  EXPECT_EQ(loop.attribute(0).g().node(1).input(1), "h");
+  auto again = ImportOnnxBytes(exported.SerializeAsString());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->graph.StructuralHash(), imported->graph.StructuralHash());
+}
+
+TEST(ExportTest, SaysWhichOldOpaqueNodesHaveChanged) {
+  auto model = OnnxModel(R"(g (float[4] x) => (float[4] y) {
+    y = Scan <num_scan_inputs = 1, body = b (float s) => (float r) { r = Relu(s) }> (x) })",
+                         8);
+  auto imported = ImportOnnxBytes(model.SerializeAsString());
+  if (!imported.ok() || imported->opaque.empty()) return;  // Scan has got a definition
+  EXPECT_THAT(std::string(ExportOnnx(imported->graph).status().message()),
+              HasSubstr("kept from operator set 8"));
+}
+
+class WriteTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = fs::path(testing::TempDir()) /
+                 testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(directory_);
+    fs::create_directories(directory_);
+  }
+  std::vector<std::string> Files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(directory_)) {
+      names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  std::string Path(const char* name) const { return (directory_ / name).string(); }
+
+  fs::path directory_;
+  Graph graph_ =
+      Parse("graph g(x: f32[3], w: weight f32[3] = [1.0, 2.0, 3.0]) { y = mul(x, w) return y }");
+};
+
+TEST_F(WriteTest, WritesOneFile) {
+  ASSERT_TRUE(WriteOnnx(graph_, Path("m.onnx")).ok());
+  EXPECT_THAT(Files(), ElementsAre("m.onnx"));
+  EXPECT_EQ(PrintGraph(ImportOnnx(Path("m.onnx"))->graph), PrintGraph(graph_));
+}
+
+TEST_F(WriteTest, PutsLargeWeightsBeside) {
+  ExportOptions options;
+  options.max_inline_bytes = 8;
+  EXPECT_THAT(std::string(ExportOnnx(graph_, options).status().message()), HasSubstr("12 bytes"));
+  ASSERT_TRUE(WriteOnnx(graph_, Path("m.onnx"), options).ok());
+  EXPECT_THAT(Files(), ElementsAre("m.onnx", "m.onnx.data"));
+  EXPECT_EQ(PrintGraph(ImportOnnx(Path("m.onnx"))->graph), PrintGraph(graph_));
+}
+
+TEST_F(WriteTest, LeavesNothingBehind) {
+  fs::create_directory(Path("taken"));  // cannot be replaced by a file
+  ExportOptions beside;
+  beside.max_inline_bytes = 8;
+  for (const ExportOptions& options : {ExportOptions(), beside}) {
+    EXPECT_THAT(std::string(WriteOnnx(graph_, Path("taken"), options).message()),
+                HasSubstr("taken: cannot write"));
+    EXPECT_THAT(Files(), ElementsAre("taken"));
+  }
+  EXPECT_THAT(std::string(WriteOnnx(graph_, Path("none/m.onnx")).message()),
+              HasSubstr("none/m.onnx: cannot write (No such file or directory)"));
+}
+
+}  // namespace
+}  // namespace lemma

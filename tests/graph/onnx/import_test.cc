@@ -1,0 +1,290 @@
+#include "graph/onnx/import.h"
+
+#include <fstream>
+
+#include "absl/strings/match.h"
+#include "gmock/gmock.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "tests/graph/onnx/onnx_text.h"
+
+namespace lemma {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+absl::StatusOr<ImportedModel> Import(const onnx::ModelProto& model, ImportOptions options = {}) {
+  return ImportOnnxBytes(model.SerializeAsString(), options);
+}
+
+std::string Printed(const onnx::ModelProto& model, ImportOptions options = {}) {
+  auto imported = Import(model, options);
+  return imported.ok() ? PrintGraph(imported->graph, {}) : std::string(imported.status().message());
+}
+
+std::string ErrorOf(const onnx::ModelProto& model, ImportOptions options = {}) {
+  auto imported = Import(model, options);
+  EXPECT_FALSE(imported.ok());
+  EXPECT_FALSE(absl::StrContains(imported.status().message(), "\n"));
+  return std::string(imported.status().message());
+}
+
+TEST(ImportTest, KeepsNamesOfValues) {
+  auto model = OnnxModel("net (float[2,3] x) => (float[2,4] y) { h = MatMul(x, w)  y = Relu(h) }");
+  AddOnes(&model, "w", {3, 4});
+  EXPECT_EQ(Printed(model), R"(graph net(x: f32[2,3], w: weight f32[3,4] = fill 1.0) {
+  h = matmul(x, w)
+  y = relu(h)
+  return y
+}
+)");
+}
+
+TEST(ImportTest, SortsNodes) {
+  auto model = OnnxModel("g (float[2] x) => (float[2] y) { y = Relu(h)  h = Neg(x) }");
+  EXPECT_THAT(Printed(model), HasSubstr("h = neg(x)\n  y = relu(h)"));
+}
+
+TEST(ImportTest, FoldsShapeArithmetic) {
+  auto model = OnnxModel(R"(g (float[2,3,4] x) => (float[2,12] y) {
+    s = Shape(x)
+    i = Constant<value = int64 {0}>()
+    b = Gather<axis = 0>(s, i)
+    zero = Constant<value = int64[1] {0}>()
+    b1 = Unsqueeze(b, zero)
+    rest = Constant<value = int64[1] {-1}>()
+    t = Concat<axis = 0>(b1, rest)
+    y = Reshape(x, t) })");
+  EXPECT_THAT(Printed(model), HasSubstr("{\n  y = reshape(x) {shape = [2, 12]}\n"));
+}
+
+TEST(ImportTest, BindsSymbolicDimensions) {
+  auto model = OnnxModel("g (float[N,3] x) => (float[N,3] y) { y = Relu(x) }");
+  auto one = Import(model);
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_EQ(one->graph.inputs()[0].type().ToString(), "f32[1,3]");
+  EXPECT_THAT(one->notes, ElementsAre("dimension N of input 'x' is taken to be 1"));
+  EXPECT_THAT(one->info.inputs[0].dims, ElementsAre("N", "3"));
+  ImportOptions options;
+  options.dims["N"] = 8;
+  auto eight = Import(model, options);
+  ASSERT_TRUE(eight.ok()) << eight.status();
+  EXPECT_EQ(eight->graph.inputs()[0].type().ToString(), "f32[8,3]");
+  EXPECT_TRUE(eight->notes.empty());
+  options.dims["M"] = 2;
+  EXPECT_EQ(ErrorOf(model, options), "no dimension is called M; there are: N");
+}
+
+TEST(ImportTest, FixesInputsThatTellShapes) {
+  auto model = OnnxModel("g (float[6] x, int64[2] s) => (float[A,B] y) { y = Reshape(x, s) }");
+  EXPECT_THAT(ErrorOf(model), HasSubstr("unsupported: Reshape (input 1 's' must be a constant)"));
+  ImportOptions options;
+  options.input_values["s"] = Tensor::Ints({2, 3});
+  auto imported = Import(model, options);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->graph.outputs()[0].type().ToString(), "f32[2,3]");
+  EXPECT_THAT(imported->notes, ElementsAre("input 's' is fixed to the value given"));
+}
+
+TEST(ImportTest, KeepsUnknownOperatorsOpaque) {
+  auto model =
+      OnnxModel("g (float[2] x) => (float[2] y) { h = Frobnicate<k = 2>(x)  y = Relu(h) }");
+  EXPECT_EQ(ErrorOf(model), "node of 'h' (Frobnicate): unsupported: Frobnicate (no definition)");
+  auto* info = model.mutable_graph()->add_value_info();
+  *info = model.graph().output(0);
+  info->set_name("h");
+  auto imported = Import(model);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_TRUE(imported->graph.outputs()[0].node().inputs()[0].node().IsOp("opaque"));
+  EXPECT_THAT(imported->opaque, ElementsAre(HasSubstr("Frobnicate")));
+}
+
+TEST(ImportTest, TakesTheKnownBranch) {
+  auto model = OnnxModel(R"(g (float[2] x) => (float[2] y) {
+    c = Constant<value = bool {1}>()
+    y = If (c) <then_branch = t () => (float[2] a) { a = Relu(x) },
+                else_branch = e () => (float[2] b) { b = Neg(x) }> })");
+  EXPECT_THAT(Printed(model), HasSubstr("{\n  a = relu(x)\n  return y = a\n"));
+}
+
+TEST(ImportTest, InlinesFunctions) {
+  auto model = OnnxModel("g (float[2] x) => (float[2] y) { y = my.Twice<slope = 0.5>(x) }");
+  model.mutable_graph()->mutable_node(0)->set_domain("my");
+  model.mutable_graph()->mutable_node(0)->set_op_type("Twice");
+  auto* function = model.add_functions();
+  function->set_name("Twice");
+  function->set_domain("my");
+  function->add_input("a");
+  function->add_output("c");
+  function->add_attribute("slope");
+  for (const char* io : {"ab", "bc"}) {
+    auto* node = function->add_node();
+    node->set_op_type("LeakyRelu");
+    node->add_input(std::string(1, io[0]));
+    node->add_output(std::string(1, io[1]));
+    auto* attribute = node->add_attribute();
+    attribute->set_name("alpha");
+    attribute->set_ref_attr_name("slope");
+    attribute->set_type(onnx::AttributeProto::FLOAT);
+  }
+  EXPECT_THAT(Printed(model), HasSubstr("leaky_relu(b) {alpha = 0.5}"));
+}
+
+TEST(ImportTest, NamesANodeOnACycle) {
+  auto model =
+      OnnxModel("g (float[2] x) => (float[2] y) { a = Add(x, b)  b = Relu(a)  y = Neg(b) }");
+  EXPECT_EQ(ErrorOf(model), "node of 'a' (Add) lies on a cycle");
+}
+
+TEST(ImportTest, NamesWhatIsMissing) {
+  auto model = OnnxModel("g (float[2] x) => (float[2] y) { y = Add(x, w) }");
+  EXPECT_EQ(
+      ErrorOf(model),
+      "node of 'y' (Add): its input 'w' is no graph input, no initializer and no node's output");
+  model = OnnxModel("g (float[2] x) => (float[2] z) { y = Relu(x) }");
+  EXPECT_EQ(ErrorOf(model), "output 'z' is no graph input, no initializer and no node's output");
+}
+
+TEST(ImportTest, RefusesNamesDefinedTwice) {
+  auto model = OnnxModel("g (float[2] x) => (float[2] y) { y = Relu(x)  y = Neg(x) }");
+  EXPECT_EQ(ErrorOf(model), "node of 'y' (Neg): its output 'y' is defined twice");
+  model = OnnxModel("g (float[2] x) => (float[2] y) { y = Add(x, w) }");
+  AddOnes(&model, "w", {2});
+  AddOnes(&model, "w", {2});
+  EXPECT_EQ(ErrorOf(model), "initializer 'w' is defined twice");
+}
+
+TEST(ImportTest, RefusesShapesThatDoNotFit) {
+  auto model = OnnxModel("g (float[2,3] x, float[4,5] w) => (float[2,5] y) { y = MatMul(x, w) }");
+  EXPECT_THAT(ErrorOf(model), HasSubstr("node of 'y' (MatMul): matmul(f32[2,3], f32[4,5])"));
+  model = OnnxModel("g (float[2,3] x) => (float[3,2] y) { y = Relu(x) }");
+  EXPECT_EQ(ErrorOf(model), "output 'y' is f32[2,3], declared is f32[3,2]");
+}
+
+TEST(ImportTest, ComparesSizesBeforeAllocating) {
+  auto model = OnnxModel("g (float[2] x) => (float[2] y) { y = Add(x, w) }");
+  AddOnes(&model, "w", {});
+  model.mutable_graph()->mutable_initializer(0)->add_dims(100'000);
+  model.mutable_graph()->mutable_initializer(0)->add_dims(1'000'000);
+  EXPECT_EQ(ErrorOf(model),
+            "initializer 'w': f32[100000,1000000] needs 100000000000 values, has 1");
+}
+
+TEST(ImportTest, RefusesConstantsTooLargeToHold) {
+  auto model = OnnxModel(R"(g (float[1] x) => (float[N] y) {
+    s = Constant<value = int64[1] {9000000000}>()
+    w = ConstantOfShape(s)
+    y = Add(x, w) })");
+  EXPECT_EQ(ErrorOf(model), "node of 'w' (ConstantOfShape): f32[9000000000] is larger than 2 GB");
+}
+
+TEST(ImportTest, SaysWhichTypesItLacks) {
+  auto model = OnnxModel("g (uint16[2] x) => (uint16[2] y) { y = Identity(x) }");
+  auto imported = Import(model);
+  EXPECT_EQ(imported.status(),
+            absl::UnimplementedError("input 'x': unsupported: element type u16"));
+}
+
+TEST(ImportTest, SaysWhatItDoesNotUnderstandOfNewerModels) {
+  auto model = OnnxModel(
+      "g (float[2,4] x) => (float[2,2] y, float[2,2] z) "
+      "{ y, z = Split<axis = 1, num_outputs = 2>(x) }",
+      18);
+  auto imported = Import(model);
+  if (!imported.ok()) EXPECT_THAT(imported.status().message(), HasSubstr("num_outputs"));
+  model = OnnxModel("g (float[2] x) => (float[2] y) { y = Relu<novelty = 1>(x) }", 21);
+  EXPECT_FALSE(Import(model)->opaque.empty());
+}
+
+TEST(ImportTest, TellsDamagedFromForeign) {
+  std::string bytes =
+      OnnxModel("g (float[2] x) => (float[2] y) { y = Relu(x) }").SerializeAsString();
+  EXPECT_EQ(ImportOnnxBytes(bytes.substr(0, bytes.size() / 2)).status().message(),
+            "the ONNX model is truncated or damaged");
+  EXPECT_EQ(ImportOnnxBytes("%PDF-1.4 some other file").status().message(), "not an ONNX model");
+  EXPECT_EQ(ImportOnnxBytes("").status().message(), "not an ONNX model");
+}
+
+TEST(ImportTest, NamesTheFile) {
+  EXPECT_THAT(std::string(ImportOnnx("no/such.onnx").status().message()),
+              testing::StartsWith("no/such.onnx: cannot open"));
+}
+
+// No byte of a model is trusted.
+TEST(ImportTest, SurvivesDamage) {
+  auto model = OnnxModel(R"(g (float[N,4] x) => (float[N,2] y) {
+    s = Shape(x)
+    h = MatMul(x, w)
+    c = ConstantOfShape(s)
+    d = Add(h, b)
+    e = Softmax<axis = -1>(d)
+    y = If (t) <then_branch = p () => (float[N,2] m) { m = Relu(e) },
+                else_branch = q () => (float[N,2] n) { n = Neg(e) }> })");
+  AddOnes(&model, "w", {4, 2});
+  AddOnes(&model, "b", {2});
+  auto* condition = model.mutable_graph()->add_initializer();
+  condition->set_name("t");
+  condition->set_data_type(onnx::TensorProto::BOOL);
+  condition->add_int32_data(1);
+  const std::string bytes = model.SerializeAsString();
+  ASSERT_TRUE(ImportOnnxBytes(bytes).ok()) << ImportOnnxBytes(bytes).status();
+  for (size_t length = 0; length < bytes.size(); ++length) {
+    EXPECT_FALSE(ImportOnnxBytes(bytes.substr(0, length)).ok()) << length;
+  }
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    for (int flip : {0x01, 0x80, 0xff, 0x10}) {
+      std::string damaged = bytes;
+      damaged[at] = static_cast<char>(damaged[at] ^ flip);
+      ImportOnnxBytes(damaged).status().IgnoreError();
+    }
+  }
+}
+
+class ExternalDataTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::ofstream(directory_ + "/w.bin", std::ios::binary) << std::string(16, '\0');
+    model_ = OnnxModel("g (float[2] x) => (float[2] y) { y = Add(x, w) }");
+    AddOnes(&model_, "w", {2});
+    auto* tensor = model_.mutable_graph()->mutable_initializer(0);
+    tensor->clear_float_data();
+    tensor->set_data_location(onnx::TensorProto::EXTERNAL);
+  }
+  absl::Status Import(const std::string& location, const std::string& offset = "8",
+                      const std::string& length = "8") {
+    auto* tensor = model_.mutable_graph()->mutable_initializer(0);
+    tensor->clear_external_data();
+    for (const auto& [key, value] : std::map<std::string, std::string>{
+             {"location", location}, {"offset", offset}, {"length", length}}) {
+      auto* entry = tensor->add_external_data();
+      entry->set_key(key);
+      entry->set_value(value);
+    }
+    std::string path = directory_ + "/model.onnx";
+    std::ofstream(path, std::ios::binary) << model_.SerializeAsString();
+    return ImportOnnx(path).status();
+  }
+  std::string directory_ = testing::TempDir();
+  onnx::ModelProto model_;
+};
+
+TEST_F(ExternalDataTest, IsRead) { EXPECT_TRUE(Import("w.bin").ok()) << Import("w.bin"); }
+
+TEST_F(ExternalDataTest, StaysBelowTheModel) {
+  for (const char* location : {"../w.bin", "/etc/passwd", "a/../../w.bin", ""}) {
+    EXPECT_THAT(std::string(Import(location).message()), HasSubstr("not below the model's folder"));
+  }
+}
+
+TEST_F(ExternalDataTest, MustFit) {
+  EXPECT_THAT(std::string(Import("w.bin", "12").message()),
+              HasSubstr("has 16 bytes, 8 from byte 12"));
+  EXPECT_THAT(std::string(Import("w.bin", "0", "16").message()),
+              HasSubstr("needs 8 bytes, has 16"));
+  EXPECT_THAT(std::string(Import("none.bin").message()), HasSubstr("none.bin: cannot open"));
+  EXPECT_THAT(std::string(Import("w.bin", "-1").message()), HasSubstr("is no size"));
+}
+
+}  // namespace
+}  // namespace lemma

@@ -1,0 +1,22 @@
+// Small ONNX models, written in ONNX's text form.
+#ifndef LEMMA_TESTS_GRAPH_ONNX_ONNX_TEXT_H_
+#define LEMMA_TESTS_GRAPH_ONNX_ONNX_TEXT_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace lemma {
+
+// The model of operator set `opset` with this graph: "g (float[2] x) => (float[2] y) {y =
+// Relu(x)}". A graph that does not parse fails the running test.
+onnx::ModelProto OnnxModel(const std::string& graph, int opset = 17);
+
+// Adds an initializer of ones.
+void AddOnes(onnx::ModelProto* model, const std::string& name, std::initializer_list<int64_t> dims);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_GRAPH_ONNX_ONNX_TEXT_H_
