@@ -4,6 +4,7 @@
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/onnx_axes.h"
+#include "graph/ops/onnx_types.h"
 #include "graph/ops/status_macros.h"
 #include "graph/ops/window.h"
 
@@ -122,7 +123,7 @@ absl::StatusOr<std::vector<Value>> ImportConvTranspose(OnnxImport& node) {
   }
   if (in.size() < 2) return absl::InvalidArgumentError("input and weight are required");
   const Shape x = in[0].shape(), weight = in[1].shape();
-  LEMMA_ASSIGN_OR_RETURN(auto kernel, KernelOfWeight(node, weight));
+  LEMMA_ASSIGN_OR_RETURN(auto kernel, KernelOfWeight(node, weight, 2));
   LEMMA_ASSIGN_OR_RETURN(OnnxWindow w, ReadOnnxWindow(node, x, kernel));
   LEMMA_ASSIGN_OR_RETURN(OutputPlan plan, PlanOutput(node, x, w));
   w.pads = plan.pads;
@@ -173,11 +174,12 @@ OpDef Make_conv_transpose2d() {
       "(f32[1,1,3,3], f32[1,2,3,3]) {strides = [2,2], output_padding = [1,1]}",
   };
   op.onnx_import = {{"ConvTranspose", ImportConvTranspose}};
-  op.onnx_export = ExportAs("ConvTranspose", {{"strides", "strides"},
-                                              {"pads", "pads"},
-                                              {"dilations", "dilations"},
-                                              {"groups", "group"},
-                                              {"output_padding", "output_padding"}});
+  op.onnx_export =
+      ExportFor(OnnxFloats(), ExportAs("ConvTranspose", {{"strides", "strides"},
+                                                         {"pads", "pads"},
+                                                         {"dilations", "dilations"},
+                                                         {"groups", "group"},
+                                                         {"output_padding", "output_padding"}}));
   return op;
 }
 

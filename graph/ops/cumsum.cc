@@ -2,6 +2,7 @@
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/onnx_axes.h"
+#include "graph/ops/onnx_types.h"
 #include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
@@ -56,13 +57,13 @@ OpDef Make_cumsum() {
                  "(f32[3,4]) {axis = -1, reverse = 1}",
                  "(i64[4,2]) {axis = 0, exclusive = 1, reverse = 1}"};
   op.onnx_import = {{"CumSum", ImportCumSum}};
-  op.onnx_export = [](OnnxExport& out) -> absl::Status {
+  op.onnx_export = ExportFor(OnnxNumbers(), [](OnnxExport& out) -> absl::Status {
     const Node& node = out.node();
     LEMMA_ASSIGN_OR_RETURN(Tensor axis, Tensor::FromInts({DType::kI64, {}}, {node.Int("axis")}));
     out.Emit("CumSum", {out.Input(0), out.Constant(axis)}, {out.Output(0)},
              {{"exclusive", node.Int("exclusive")}, {"reverse", node.Int("reverse")}});
     return absl::OkStatus();
-  };
+  });
   return op;
 }
 

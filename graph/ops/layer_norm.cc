@@ -5,6 +5,7 @@
 #include "graph/ops/checks.h"
 #include "graph/ops/moments.h"
 #include "graph/ops/onnx_axes.h"
+#include "graph/ops/onnx_types.h"
 #include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
@@ -217,7 +218,8 @@ OpDef Make_instance_norm() {
   op.define = DefineInstanceNorm;
   op.examples = {"(f32[2,3,4,5], f32[3], f32[3])", "(f32[1,2,7], f32[2], f32[2]) {epsilon = 0.01}"};
   op.onnx_import = {ImportAs("InstanceNormalization", "instance_norm", {{"epsilon", "epsilon"}})};
-  op.onnx_export = ExportAs("InstanceNormalization", {{"epsilon", "epsilon"}});
+  op.onnx_export =
+      ExportFor(OnnxFloats(), ExportAs("InstanceNormalization", {{"epsilon", "epsilon"}}));
   return op;
 }
 
@@ -239,7 +241,7 @@ OpDef Make_group_norm() {
   op.examples = {"(f32[2,4,3,5], f32[4], f32[4]) {groups = 2}",
                  "(f32[1,6,4], f32[6], f32[6]) {groups = 1, epsilon = 0.01}",
                  "(f32[2,3,2,2], f32[3], f32[3]) {groups = 3}"};
-  op.onnx_export = ExportGroupNorm;
+  op.onnx_export = ExportFor(OnnxFloats(), ExportGroupNorm);
   return op;
 }
 

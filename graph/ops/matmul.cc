@@ -3,6 +3,8 @@
 #include "graph/ops/broadcast.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/onnx_axes.h"
+#include "graph/ops/onnx_dtype.h"
+#include "graph/ops/onnx_types.h"
 #include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
@@ -42,9 +44,7 @@ absl::Status DefineMatmul(OpContext& c) {
 
 // A vector on the left is a row, one on the right a column; the axis added vanishes from the
 // result.
-absl::StatusOr<std::vector<Value>> ImportMatMul(OnnxImport& node) {
-  LEMMA_ASSIGN_OR_RETURN(Value a, node.Input(0));
-  LEMMA_ASSIGN_OR_RETURN(Value b, node.Input(1));
+absl::StatusOr<Value> MultiplyAnyRank(OnnxImport& node, Value a, Value b) {
   const bool row = a.type().rank() == 1, column = b.type().rank() == 1;
   if (row) {
     LEMMA_ASSIGN_OR_RETURN(a, Reshape(node, a, {1, a.shape()[0]}));
@@ -56,7 +56,13 @@ absl::StatusOr<std::vector<Value>> ImportMatMul(OnnxImport& node) {
   Shape shape = y.shape();
   if (column) shape.pop_back();
   if (row) shape.erase(shape.end() - (column ? 1 : 2));
-  LEMMA_ASSIGN_OR_RETURN(y, Reshape(node, y, shape));
+  return Reshape(node, y, shape);
+}
+
+absl::StatusOr<std::vector<Value>> ImportMatMul(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Value a, node.Input(0));
+  LEMMA_ASSIGN_OR_RETURN(Value b, node.Input(1));
+  LEMMA_ASSIGN_OR_RETURN(Value y, MultiplyAnyRank(node, a, b));
   return std::vector<Value>{y};
 }
 
@@ -98,6 +104,26 @@ absl::StatusOr<std::vector<Value>> ImportGemm(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
+// x as i32 less its zero point, a scalar or one number per row (of a) or column (of b).
+absl::StatusOr<Value> Centered(OnnxImport& node, int i) {
+  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(i));
+  LEMMA_ASSIGN_OR_RETURN(x, Cast(node, x, DType::kI32));
+  if (!node.HasInput(i + 2)) return x;
+  LEMMA_ASSIGN_OR_RETURN(Value zero, node.Input(i + 2));
+  LEMMA_ASSIGN_OR_RETURN(zero, Cast(node, zero, DType::kI32));
+  if (i == 0 && zero.type().rank() == 1 && zero.shape()[0] != 1) {
+    LEMMA_ASSIGN_OR_RETURN(zero, Reshape(node, zero, {zero.shape()[0], 1}));
+  }
+  return node.Op("sub", {x, zero});
+}
+
+absl::StatusOr<std::vector<Value>> ImportMatMulInteger(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Value a, Centered(node, 0));
+  LEMMA_ASSIGN_OR_RETURN(Value b, Centered(node, 1));
+  LEMMA_ASSIGN_OR_RETURN(Value y, MultiplyAnyRank(node, a, b));
+  return std::vector<Value>{y};
+}
+
 }  // namespace
 
 OpDef Make_matmul() {
@@ -111,8 +137,9 @@ OpDef Make_matmul() {
   op.define = DefineMatmul;
   op.examples = {"(f32[3,4], f32[4,5])", "(f32[2,3,4], f32[4,5])", "(f32[1,4], f32[4,1])",
                  "(f32[2,1,3,4], f32[1,3,4,5])", "(f32[3,4], f32[2,4,3])"};
-  op.onnx_import = {{"MatMul", ImportMatMul}, {"Gemm", ImportGemm}};
-  op.onnx_export = ExportAs("MatMul");
+  op.onnx_import = {
+      {"MatMul", ImportMatMul}, {"Gemm", ImportGemm}, {"MatMulInteger", ImportMatMulInteger}};
+  op.onnx_export = ExportFor(OnnxNumbers(), ExportAs("MatMul"));
   return op;
 }
 

@@ -5,6 +5,7 @@
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/onnx_axes.h"
+#include "graph/ops/onnx_types.h"
 #include "graph/ops/status_macros.h"
 #include "graph/ops/window.h"
 
@@ -269,7 +270,9 @@ OpDef Make_max_pool2d() {
   op.examples = PoolExamples();
   op.examples.push_back("(u8[1,1,5,5]) {kernel = [3,3], pads = [1,1,1,1]}");
   op.onnx_import = {{"MaxPool", ImportMaxPool}};
-  op.onnx_export = [](OnnxExport& out) { return ExportPool(out, "MaxPool"); };
+  std::vector<DType> types = OnnxFloats();
+  types.insert(types.end(), {DType::kI8, DType::kU8});
+  op.onnx_export = ExportFor(types, [](OnnxExport& out) { return ExportPool(out, "MaxPool"); });
   return op;
 }
 
@@ -295,7 +298,8 @@ OpDef Make_avg_pool2d() {
       "(f32[1,1,6,6]) {kernel = [3,3], strides = [2,2], pads = [1,1,0,0], ceil_mode = 1, "
       "count_include_pad = 1}");
   op.onnx_import = {{"AveragePool", ImportAveragePool}, {"LpPool", ImportLpPool}};
-  op.onnx_export = [](OnnxExport& out) { return ExportPool(out, "AveragePool"); };
+  op.onnx_export =
+      ExportFor(OnnxFloats(), [](OnnxExport& out) { return ExportPool(out, "AveragePool"); });
   return op;
 }
 

@@ -6,6 +6,7 @@
 #include "graph/ops/checks.h"
 #include "graph/ops/onnx_axes.h"
 #include "graph/ops/onnx_composites.h"
+#include "graph/ops/onnx_types.h"
 #include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
@@ -81,7 +82,11 @@ OpDef Reduction(Spec spec) {
   if (!spec.only_float) op.examples.push_back("(i64[2,3]) {axes = [1], keepdims = 1}");
   op.onnx_import = {
       {spec.onnx, [name = spec.name](OnnxImport& node) { return ImportReduction(node, name); }}};
-  op.onnx_export = [onnx = spec.onnx](OnnxExport& out) {
+  std::vector<DType> types = OnnxNumbers();
+  if (spec.name == "reduce_max" || spec.name == "reduce_min") {
+    types.insert(types.end(), {DType::kI8, DType::kU8});
+  }
+  op.onnx_export = ExportFor(types, [onnx = spec.onnx](OnnxExport& out) {
     const Node& node = out.node();
     std::vector<std::string> inputs = {out.Input(0)};
     std::vector<std::pair<std::string, OnnxAttr>> attrs = {{"keepdims", node.Int("keepdims")}};
@@ -92,7 +97,7 @@ OpDef Reduction(Spec spec) {
     }
     out.Emit(onnx, inputs, {out.Output(0)}, attrs);
     return absl::OkStatus();
-  };
+  });
   return op;
 }
 

@@ -87,12 +87,14 @@ Attrs OnnxWindow::ToAttrs() const {
   return {{"strides", strides}, {"pads", pads}, {"dilations", dilations}};
 }
 
-absl::StatusOr<std::vector<int64_t>> KernelOfWeight(const OnnxImport& node, const Shape& weight) {
+absl::StatusOr<std::vector<int64_t>> KernelOfWeight(const OnnxImport& node, const Shape& weight,
+                                                    size_t most) {
   if (weight.size() < 3) {
     return absl::InvalidArgumentError(
         absl::StrCat("weight ", ToString(weight), " must have rank 3 or more"));
   }
-  if (weight.size() > 4) return node.Unsupported(absl::StrCat(weight.size() - 2, " spatial axes"));
+  if (weight.size() > most + 2)
+    return node.Unsupported(absl::StrCat(weight.size() - 2, " spatial axes"));
   std::vector<int64_t> kernel(weight.begin() + 2, weight.end());
   LEMMA_ASSIGN_OR_RETURN(std::vector<int64_t> declared, node.Ints("kernel_shape", kernel));
   if (declared != kernel) {

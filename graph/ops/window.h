@@ -51,8 +51,10 @@ struct OnnxWindow {
   // As the attributes strides, pads, dilations of a 2-d operator.
   Attrs ToAttrs() const;
 };
-// The spatial sizes of `weight`, [., ., spatial…], which kernel_shape must not contradict.
-absl::StatusOr<std::vector<int64_t>> KernelOfWeight(const OnnxImport& node, const Shape& weight);
+// The spatial sizes of `weight`, [., ., spatial…], which kernel_shape must not contradict. More of
+// them than `most` are unsupported.
+absl::StatusOr<std::vector<int64_t>> KernelOfWeight(const OnnxImport& node, const Shape& weight,
+                                                    size_t most);
 // `input` is [N, C, spatial…]; `kernel` comes from kernel_shape or from the weight.
 absl::StatusOr<OnnxWindow> ReadOnnxWindow(const OnnxImport& node, const Shape& input,
                                           std::vector<int64_t> kernel);
