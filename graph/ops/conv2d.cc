@@ -19,7 +19,7 @@ absl::Status DefineConv2d(OpContext& c) {
   const IndexExpr& groups = c.Size("groups");
   const IndexExpr &batch = c.Dim(0, 0), &channels = c.Dim(0, 1);
   const IndexExpr &outputs = c.Dim(1, 0), &per_group = c.Dim(1, 1);
-  LEMMA_REQUIRE(c, Ge(groups, 1), "groups is ", groups.ToString(), ", it must be positive");
+  LEMMA_REQUIRE(c, Ge(groups, 1), "groups must be positive, not ", groups.ToString());
   LEMMA_ASSIGN_OR_RETURN(Windows windows, ReadWindows(c, c.Dim(1, 2), c.Dim(1, 3)));
   LEMMA_RETURN_IF_ERROR(RequireFit(c, windows));
   LEMMA_REQUIRE(c, Eq(per_group * groups, channels), "x has ", channels.ToString(),

@@ -34,7 +34,7 @@ absl::Status DefineConvTranspose2d(OpContext& c) {
   LEMMA_REQUIRE(c, c.rank(1) == 4, "w must be [C,K/groups,R,S], not of rank ", c.rank(1));
   const IndexExpr& groups = c.Size("groups");
   const IndexExpr &channels = c.Dim(0, 1), &per_group = c.Dim(1, 1);
-  LEMMA_REQUIRE(c, Ge(groups, 1), "groups is ", groups.ToString(), ", it must be positive");
+  LEMMA_REQUIRE(c, Ge(groups, 1), "groups must be positive, not ", groups.ToString());
   LEMMA_ASSIGN_OR_RETURN(Windows windows, ReadWindows(c, c.Dim(1, 2), c.Dim(1, 3)));
   LEMMA_REQUIRE(c, Eq(c.Dim(1, 0), channels), "x has ", channels.ToString(), " channels, w has ",
                 c.Dim(1, 0).ToString());

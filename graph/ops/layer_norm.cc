@@ -76,7 +76,7 @@ absl::Status DefineInstanceNorm(OpContext& c) {
 absl::Status DefineGroupNorm(OpContext& c) {
   LEMMA_RETURN_IF_ERROR(RequireChannels(c, 2));
   const IndexExpr &groups = c.Size("groups"), &channels = c.Dim(0, 1);
-  LEMMA_REQUIRE(c, Ge(groups, 1), "groups is ", groups.ToString(), ", it must be positive");
+  LEMMA_REQUIRE(c, Ge(groups, 1), "groups must be positive, not ", groups.ToString());
   LEMMA_REQUIRE(c, Ge(channels, 1), "x has no channels");
   LEMMA_REQUIRE(c, Eq(Mod(channels, groups), 0), channels.ToString(),
                 " channels do not divide into ", groups.ToString(), " groups");

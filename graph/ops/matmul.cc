@@ -15,7 +15,7 @@ absl::Status DefineMatmul(OpContext& c) {
   LEMMA_RETURN_IF_ERROR(RequireNumeric(c));
   Idx batch[2];
   for (int i = 0; i < 2; ++i) {
-    LEMMA_REQUIRE(c, c.rank(i) >= 2, "operands must have rank 2 or more, not ", c.rank(i));
+    LEMMA_REQUIRE(c, c.rank(i) >= 2, "operands need rank 2 or more, not ", c.rank(i));
     batch[i] = Idx(c.dims(i).begin(), c.dims(i).end() - 2);
   }
   const IndexExpr& rows = c.Dim(0, c.rank(0) - 2);
