@@ -8,11 +8,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/expr/contraction_runner.h"
 #include "graph/expr/lane_ops.h"
 #include "graph/expr/loop_check.h"
 #include "graph/expr/loop_plan.h"
 #include "graph/expr/nest_runner.h"
 #include "graph/expr/parallel.h"
+#include "graph/expr/strided_copy.h"
 
 namespace lemma {
 
@@ -204,6 +206,27 @@ absl::Status RunNest(const loops::Nest& nest, absl::Span<const BoundSlot> slots,
   return status;
 }
 
+template <class T>
+absl::Status RunStep(const loops::Step& step, absl::Span<const BoundSlot> slots, const Plan& plan,
+                     bool aliased, int threads) {
+  if (step.contraction) {
+    absl::StatusOr<bool> done =
+        loops::RunContraction<T>(*step.contraction, slots, plan.num_inputs, threads);
+    if (!done.ok()) return done.status();
+    if (*done) return absl::OkStatus();
+    return RunNest<T>(loops::PlanNest(step.source, plan.slots), slots, plan, aliased, threads);
+  }
+  if (!step.copy.empty()) {
+    const BoundSlot &to = slots[step.source.slot], &from = slots[step.copied_slot];
+    if ((to.number && from.number) || to.storage == from.storage) {
+      StridedCopy(to.At(step.copy_to), from.At(step.copy_from), to.element_size, step.copy,
+                  threads);
+      return absl::OkStatus();
+    }
+  }
+  return RunNest<T>(step.nest, slots, plan, aliased, threads);
+}
+
 }  // namespace
 
 std::vector<int64_t> DenseStrides(absl::Span<const int64_t> dims) {
@@ -254,7 +277,7 @@ absl::Status Run(const LoopProgram& program, absl::Span<const TensorView> inputs
   }
   for (const loops::Step& step : plan->steps) {
     absl::Status status =
-        RunNest<Number>(step.nest, slots, *plan, aliased, std::max(1, options.threads));
+        RunStep<Number>(step, slots, *plan, aliased, std::max(1, options.threads));
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

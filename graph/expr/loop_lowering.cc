@@ -335,10 +335,11 @@ Nest Lowerer::Lower(const NestSource& source) {
 
 }  // namespace
 
-Nest Lower(const NestSource& source, absl::Span<const Slot> slots) {
+Nest Lower(const NestSource& source, absl::Span<const Slot> slots, const LowerOptions& options) {
   Nest nest = Lowerer(slots).Lower(source);
   Compact(&nest);
-  MergeAxes(&nest);
+  if (options.merge_axes) MergeAxes(&nest);
+  MergeReductionAxes(&nest);
   return nest;
 }
 

@@ -27,10 +27,16 @@ struct NestSource {
   ScalarExpr body;
 };
 
-// Lowers `source`. Indices are brought to a normal form in which reshapes of dense tensors cancel;
-// what the ranges of the variables decide (guards, bounds, quotients) is decided. Consecutive axes
-// that everything treats as one become one. The result is unscheduled.
-Nest Lower(const NestSource& source, absl::Span<const Slot> slots);
+struct LowerOptions {
+  bool merge_axes = true;  // of the output box; those of reductions always are
+};
+
+// Lowers `source`. Variable i of the nest is source.axes[i]. Indices are brought to a normal form
+// in which reshapes of dense tensors cancel; what the ranges of the variables decide (guards,
+// bounds, quotients) is decided. Consecutive axes that everything treats as one become one. The
+// result is unscheduled.
+Nest Lower(const NestSource& source, absl::Span<const Slot> slots,
+           const LowerOptions& options = {});
 
 }  // namespace loops
 }  // namespace lemma

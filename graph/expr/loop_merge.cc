@@ -183,6 +183,10 @@ void MergeAxes(Nest* nest) {
       ++i;
     }
   }
+  RecomputeDeps(nest);
+}
+
+void MergeReductionAxes(Nest* nest) {
   for (Node& node : nest->nodes) {
     for (size_t i = 0; i + 1 < node.axes.size();) {
       bool constant = node.axes[i].second.is_const() && node.axes[i + 1].second.is_const();

@@ -10,9 +10,10 @@ namespace loops {
 // Drops what the root does not need and recounts uses.
 void Compact(Nest* nest);
 
-// Makes one axis of two adjacent ones wherever the whole nest depends on them only through
-// outer * extent + inner.
+// Makes one axis of two adjacent ones, of the output box or of a reduction, wherever the whole nest
+// depends on them only through outer * extent + inner.
 void MergeAxes(Nest* nest);
+void MergeReductionAxes(Nest* nest);
 
 // Sets Node::deps, Node::dep_list and Cond::deps from what the nodes mention.
 void RecomputeDeps(Nest* nest);

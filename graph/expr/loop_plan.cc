@@ -1,32 +1,107 @@
 #include "graph/expr/loop_plan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "graph/expr/compose.h"
+#include "graph/expr/loop_passes.h"
+#include "graph/expr/loop_poly.h"
 #include "graph/expr/loop_schedule.h"
 
 namespace lemma {
 namespace loops {
+namespace {
 
-Plan MakePlan(const Definition& definition, std::vector<Slot> slots) {
-  Plan plan;
-  plan.slots = std::move(slots);
-  plan.num_inputs = definition.num_inputs();
-  int num_vars = definition.num_vars;
-  for (size_t i = 0; i < definition.tensors.size(); ++i) {
-    const TensorExpr& tensor = definition.tensors[i];
+bool IsEmpty(const NestSource& source) {
+  return std::any_of(source.axes.begin(), source.axes.end(),
+                     [](const Axis& axis) { return axis.extent.value() == 0; });
+}
+
+// Recognizes a nest that moves elements unchanged along affine paths.
+void FindCopy(Step* step) {
+  const Nest& nest = step->nest;
+  const Node& root = nest.nodes[nest.root];
+  if (root.kind != ScalarExpr::Kind::kRead || !root.checks.empty()) return;
+  for (const Poly* p : {&root.index, &nest.out}) {
+    for (const auto& term : p->terms) {
+      if (nest.terms[term.first].kind != Term::Kind::kVar) return;
+    }
+  }
+  step->copied_slot = root.slot;
+  step->copy_to = nest.out.base;
+  step->copy_from = root.index.base;
+  for (int var : nest.axes) {
+    step->copy.push_back(
+        {nest.vars[var].extent, CoefficientOf(nest.out, var), CoefficientOf(root.index, var)});
+  }
+  if (step->copy.empty()) step->copy.push_back({1, 0, 0});
+}
+
+class Planner {
+ public:
+  Planner(const Definition& definition, std::vector<Slot> slots) : fresh_(definition.num_vars) {
+    plan_.slots = std::move(slots);
+    plan_.num_inputs = definition.num_inputs();
+  }
+
+  void Add(const TensorExpr& tensor, int slot) {
     NestSource source;
-    source.slot = plan.num_inputs + static_cast<int>(i);
+    source.slot = slot;
     source.axes = tensor.axes;
     for (const Axis& axis : tensor.axes) source.out.push_back(IndexExpr::Var(axis.var));
     ExprSubstitution one_binder;
-    one_binder.fresh = &num_vars;
+    one_binder.fresh = &fresh_;
     source.body = Substitute(tensor.body, one_binder);
-    Nest nest = Lower(source, plan.slots);
-    Schedule(&nest);
-    plan.steps.push_back({std::move(nest)});
+    if (IsEmpty(source)) return;
+    for (const NestSource& piece : SplitAtGuards(source, &fresh_)) {
+      std::vector<NestSource> before;
+      NestSource rest = ExtractReductions(SplitMixedAxes(piece, &fresh_), &plan_.slots, &before);
+      for (const NestSource& nest : before) Emit(nest);
+      Emit(rest);
+    }
   }
-  return plan;
+
+  Plan Take() { return std::move(plan_); }
+
+ private:
+  void Emit(const NestSource& source) {
+    if (IsEmpty(source)) return;
+    Step step;
+    step.source = source;
+    if (auto contraction = MatchContraction(source.body, source.axes)) {
+      step.contraction = LowerContraction(source, *contraction, plan_.slots, &fresh_);
+    } else {
+      step.nest = PlanNest(source, plan_.slots);
+      FindCopy(&step);
+    }
+    plan_.steps.push_back(std::move(step));
+  }
+
+  Plan plan_;
+  int fresh_;
+};
+
+}  // namespace
+
+Nest PlanNest(const NestSource& source, absl::Span<const Slot> slots) {
+  Nest best = Lower(source, slots);
+  Schedule(&best);
+  // Nothing is left of this numbering in the nest.
+  int fresh = 1 << 30;
+  for (const NestSource& collapsed : CollapseShortAxes(source, &fresh)) {
+    Nest nest = Lower(collapsed, slots);
+    Schedule(&nest);
+    if (nest.cost_ns < best.cost_ns) best = std::move(nest);
+  }
+  return best;
+}
+
+Plan MakePlan(const Definition& definition, std::vector<Slot> slots) {
+  Planner planner(definition, std::move(slots));
+  for (size_t i = 0; i < definition.tensors.size(); ++i) {
+    planner.Add(definition.tensors[i], definition.num_inputs() + static_cast<int>(i));
+  }
+  return planner.Take();
 }
 
 }  // namespace loops

@@ -2,16 +2,28 @@
 #ifndef LEMMA_GRAPH_EXPR_LOOP_PLAN_H_
 #define LEMMA_GRAPH_EXPR_LOOP_PLAN_H_
 
+#include <optional>
 #include <vector>
 
+#include "graph/expr/contraction.h"
 #include "graph/expr/loop_ir.h"
 #include "graph/expr/loop_lowering.h"
+#include "graph/expr/strided_copy.h"
 #include "graph/expr/tensor_expr.h"
 
 namespace lemma {
 namespace loops {
 
+// One nest, and which way it is computed.
 struct Step {
+  NestSource source;
+  // If set, unless the values rule it out: see RunContraction.
+  std::optional<Contraction> contraction;
+  // If not empty, and both tensors are stored alike: a copy from `copied_slot`.
+  std::vector<CopyAxis> copy;
+  int copied_slot = -1;
+  int64_t copy_to = 0, copy_from = 0;  // offsets of the first element
+  // Always possible. Not lowered for a contraction.
   Nest nest;
 };
 
@@ -23,6 +35,9 @@ struct Plan {
 
 // `slots` has the strides of all of `definition`'s tensors, which has passed CheckEvaluable.
 Plan MakePlan(const Definition& definition, std::vector<Slot> slots);
+
+// The nest of `source` itself, scheduled.
+Nest PlanNest(const NestSource& source, absl::Span<const Slot> slots);
 
 }  // namespace loops
 }  // namespace lemma

@@ -328,28 +328,26 @@ int64_t ChooseBlock(const Nest& nest) {
 
 }  // namespace
 
-void ScheduleWithLane(Nest* nest, int lane) {
-  nest->cost_ns = NestCost(*nest, lane);
-  nest->lane = lane;
-  auto it = std::find(nest->axes.begin(), nest->axes.end(), lane);
+void ScheduleAmong(Nest* nest, const std::vector<int>& lanes) {
+  nest->cost_ns = std::numeric_limits<double>::infinity();
+  for (int lane : lanes) {
+    double cost = NestCost(*nest, lane);
+    if (cost >= nest->cost_ns) continue;
+    nest->cost_ns = cost;
+    nest->lane = lane;
+  }
+  auto it = std::find(nest->axes.begin(), nest->axes.end(), nest->lane);
   if (it != nest->axes.end()) std::rotate(it, it + 1, nest->axes.end());
   std::vector<bool> seen(nest->nodes.size(), false);
-  AssignLanes(nest, nest->root, lane, &seen);
-  if (lane >= 0) nest->out_mode = ModeOf(RunLength(*nest, nest->out, lane));
+  AssignLanes(nest, nest->root, nest->lane, &seen);
+  if (nest->lane >= 0) nest->out_mode = ModeOf(RunLength(*nest, nest->out, nest->lane));
   nest->block = ChooseBlock(*nest);
 }
 
 void Schedule(Nest* nest) {
-  int best = -1;
-  double best_cost = NestCost(*nest, -1);
-  for (auto axis = nest->axes.rbegin(); axis != nest->axes.rend(); ++axis) {
-    double cost = NestCost(*nest, *axis);
-    if (cost < best_cost) {
-      best = *axis;
-      best_cost = cost;
-    }
-  }
-  ScheduleWithLane(nest, best);
+  std::vector<int> lanes(nest->axes.rbegin(), nest->axes.rend());
+  lanes.push_back(-1);
+  ScheduleAmong(nest, lanes);
 }
 
 }  // namespace loops

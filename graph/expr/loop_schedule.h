@@ -2,6 +2,8 @@
 #ifndef LEMMA_GRAPH_EXPR_LOOP_SCHEDULE_H_
 #define LEMMA_GRAPH_EXPR_LOOP_SCHEDULE_H_
 
+#include <vector>
+
 #include "graph/expr/loop_ir.h"
 
 namespace lemma {
@@ -12,8 +14,8 @@ namespace loops {
 // it makes one of its own axes the lane of its body.
 void Schedule(Nest* nest);
 
-// The same with the lane given: one of nest->axes or -1.
-void ScheduleWithLane(Nest* nest, int lane);
+// The same, choosing among the given lanes: some of nest->axes, or -1.
+void ScheduleAmong(Nest* nest, const std::vector<int>& lanes);
 
 }  // namespace loops
 }  // namespace lemma

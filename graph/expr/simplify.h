@@ -1,0 +1,56 @@
+// Simplification of expressions by the ranges of their index variables.
+#ifndef LEMMA_GRAPH_EXPR_SIMPLIFY_H_
+#define LEMMA_GRAPH_EXPR_SIMPLIFY_H_
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/expr/index_expr.h"
+#include "graph/expr/scalar_expr.h"
+
+namespace lemma {
+
+// base + sum of coefficient * variable; variables ascending, coefficients not zero.
+struct LinearIndex {
+  int64_t base = 0;
+  std::vector<std::pair<VarId, int64_t>> terms;
+
+  int64_t CoefficientOf(VarId var) const;
+};
+// nullopt if `e` is not of this form.
+std::optional<LinearIndex> ToLinear(const IndexExpr& e);
+IndexExpr ToIndexExpr(const LinearIndex& linear);
+LinearIndex Add(const LinearIndex& a, const LinearIndex& b, int64_t scale = 1);  // a + scale * b
+
+// Rewrites expressions to equal ones, given that every variable v satisfies 0 <= v < its extent:
+// quotients and remainders that the ranges decide are replaced by what they are, guards they
+// decide by their value, and what these made unreachable is dropped. The axes of reductions count
+// as ranges, so no variable may have two binders. Subterms shared by pointer stay shared.
+class Simplifier {
+ public:
+  // Of constant extents; others are unknown.
+  void SetExtent(VarId var, const IndexExpr& extent);
+
+  IndexExpr Simplify(const IndexExpr& e);
+  Guard Simplify(const Guard& g);
+  ScalarExpr Simplify(const ScalarExpr& e);
+
+  // Bounds of `e`, nullopt if unknown.
+  std::optional<Interval> Bounds(const IndexExpr& e) const;
+
+ private:
+  IndexExpr SimplifyQuotient(const IndexExpr& a, int64_t m, bool quotient);
+  Guard SimplifyComparison(const Guard& g);
+  ScalarExpr Rebuild(const ScalarExpr& e);
+
+  absl::flat_hash_map<VarId, int64_t> extents_;
+  // The key's expression and what it became.
+  absl::flat_hash_map<const ScalarNode*, std::pair<ScalarExpr, ScalarExpr>> memo_;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_EXPR_SIMPLIFY_H_
