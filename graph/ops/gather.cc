@@ -1,4 +1,6 @@
 // Reads at positions that other tensors hold.
+#include <algorithm>
+
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
@@ -84,6 +86,42 @@ std::function<absl::StatusOr<std::vector<Value>>(OnnxImport&)> ImportAlongAxis(s
   };
 }
 
+// The elements along an axis, or of all of x, where a condition known now holds.
+absl::StatusOr<std::vector<Value>> ImportCompress(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
+  LEMMA_ASSIGN_OR_RETURN(Tensor condition, node.ConstantInput(1));
+  int64_t axis = 0;
+  if (node.FindAttr("axis") == nullptr) {
+    LEMMA_ASSIGN_OR_RETURN(x, Reshape(node, x, {x.type().num_elements()}));
+  } else {
+    LEMMA_ASSIGN_OR_RETURN(axis, node.Int("axis"));
+    LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, x.type().rank()));
+  }
+  std::vector<int64_t> kept;
+  for (int64_t i = 0; i < std::min(condition.size(), x.shape()[axis]); ++i) {
+    if (condition.AtInt(i) != 0) kept.push_back(i);
+  }
+  return node.Ops("gather", {x, node.Constant(Tensor::Ints(kept))}, {{"axis", axis}});
+}
+
+// y[t,b,a…] = x[lengths[b] - 1 - t, b, a…] if t < lengths[b], otherwise x[t,b,a…].
+absl::Status DefineReverseSequence(OpContext& c) {
+  LEMMA_RETURN_IF_ERROR(RequirePositions(c, 1));
+  const int64_t time = c.Int("time_axis"), batch = c.Int("batch_axis");
+  LEMMA_REQUIRE(c, c.rank(0) >= 2 && time + batch == 1 && (time == 0 || time == 1),
+                "time_axis and batch_axis must be 0 and 1, x of rank 2 or more");
+  LEMMA_RETURN_IF_ERROR(RequireVector(c, 1, "lengths", c.Dim(0, static_cast<int>(batch))));
+  c.Output(c.dtype(0), c.dims(0), [&](const Idx& out) {
+    ScalarExpr length = c.Read(1, {out[batch]}), t = ScalarExpr::Index(out[time]);
+    ScalarExpr from =
+        Apply(ScalarFn::kWhere, Apply(ScalarFn::kLess, t, length), length - ScalarExpr(1) - t, t);
+    Idx at = out;
+    at[time] = IndexExpr::Load(from.node());
+    return c.Read(0, std::move(at));
+  });
+  return absl::OkStatus();
+}
+
 const char kNegative[] = "A negative index counts from the end.";
 
 AttrSpec Axis() { return {"axis", AttrKind::kInt, int64_t{0}, false, "of x that is indexed"}; }
@@ -117,7 +155,7 @@ OpDef Make_gather() {
   op.define = DefineGather;
   op.examples = {"(f32[3,2], i64[4])", "(f32[2,3,2], i64[2,2]) {axis = 1}",
                  "(f32[2,3], i32[]) {axis = -1}", "(i64[4], i64[0])"};
-  op.onnx_import = {{"Gather", ImportAlongAxis("gather")}};
+  op.onnx_import = {{"Gather", ImportAlongAxis("gather")}, {"Compress", ImportCompress}};
   op.onnx_export = ExportAs("Gather", {{"axis", "axis"}});
   return op;
 }
@@ -153,6 +191,22 @@ OpDef Make_gather_nd() {
   op.examples = {"(f32[2,3], i64[4,2])", "(f32[2,3], i64[2,2,1])",
                  "(f32[2,3,4], i64[2,1]) {batch_dims = 1}", "(f32[2,3], i32[2])"};
   NameInOnnx(op, "GatherND", {{"batch_dims", "batch_dims"}});
+  return op;
+}
+
+OpDef Make_reverse_sequence() {
+  OpDef op;
+  op.name = "reverse_sequence";
+  op.group = "data-dependent";
+  op.equation = "y[t,b,a…] = x[lengths[b] - 1 - t, b, a…] if t < lengths[b], otherwise x[t,b,a…]";
+  op.doc = "t runs along time_axis and b along batch_axis.";
+  op.input_names = {"x", "lengths"};
+  op.min_inputs = op.max_inputs = 2;
+  op.attrs = {{"time_axis", AttrKind::kInt, int64_t{0}, false, "0 or 1"},
+              {"batch_axis", AttrKind::kInt, int64_t{1}, false, "the other of 0 and 1"}};
+  op.define = DefineReverseSequence;
+  op.examples = {"(f32[4,2], i64[2])", "(f32[2,3,2], i64[2]) {time_axis = 1, batch_axis = 0}"};
+  NameInOnnx(op, "ReverseSequence", {{"time_axis", "time_axis"}, {"batch_axis", "batch_axis"}});
   return op;
 }
 

@@ -1,0 +1,139 @@
+// How operators of older and newer ONNX operator sets become ours.
+#include "gmock/gmock.h"
+#include "graph/onnx/import.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "tests/graph/onnx/onnx_text.h"
+
+namespace lemma {
+namespace {
+
+using testing::HasSubstr;
+
+// The statement that makes y, or the error.
+std::string Made(const std::string& graph, int opset) {
+  auto model = ImportOnnxBytes(OnnxModel(graph, opset).SerializeAsString());
+  if (!model.ok()) return std::string(model.status().message());
+  const std::string text = PrintGraph(model->graph);
+  const size_t begin = text.find("{\n"), end = text.find("\n}");
+  return text.substr(begin + 2, end - begin - 2);
+}
+
+TEST(OperatorImport, Clip) {
+  EXPECT_THAT(Made("g (float[2] x) => (float[2] y) { y = Clip<min = 0.0, max = 6.0>(x) }", 7),
+              HasSubstr("y = clip(x) {max = 6.0, min = 0.0}"));
+  EXPECT_THAT(Made("g (float[2] x) => (float[2] y) { c = Constant<value_float = 6.0>() "
+                   "y = Clip(x, , c) }",
+                   13),
+              HasSubstr("y = clip(x) {max = 6.0}"));
+  EXPECT_THAT(Made("g (float[2] x, float c) => (float[2] y) { y = Clip(x, c) }", 13),
+              HasSubstr("y = max(x, c)"));
+}
+
+TEST(OperatorImport, Slice) {
+  EXPECT_THAT(Made("g (float[4,5] x) => (float[2,4] y) "
+                   "{ y = Slice<starts = [1,-9], ends = [-1,4], axes = [0,1]>(x) }",
+                   9),
+              HasSubstr("y = slice(x) {sizes = [2, 4], starts = [1, 0]}"));
+  EXPECT_THAT(Made("g (float[4,5] x) => (float[4,3] y) "
+                   "{ s = Constant<value_ints = [-1]>() e = Constant<value_ints = [-99]>() "
+                   "a = Constant<value_ints = [1]>() t = Constant<value_ints = [-2]>() "
+                   "y = Slice(x, s, e, a, t) }",
+                   13),
+              HasSubstr("y = slice(x) {sizes = [4, 3], starts = [0, 4], steps = [1, -2]}"));
+  EXPECT_THAT(Made("g (float[4] x) => (float[4] y) { y = Slice<starts = [0], ends = [99]>(x) }", 9),
+              HasSubstr("return y = x"));
+}
+
+TEST(OperatorImport, SplitOfOutputsThatNobodyReads) {
+  EXPECT_THAT(Made("g (float[6] x) => (float[2] y) { y, a, b = Split<axis = 0>(x) }", 11),
+              HasSubstr("sizes = [2, 2, 2]"));
+  EXPECT_THAT(Made("g (float[5] x) => (float[3] y) { y, a = Split<num_outputs = 2>(x) }", 18),
+              HasSubstr("sizes = [3, 2]"));
+  EXPECT_THAT(Made("g (float[5] x) => (float[3] y) { y, a = Split<split = [3,2]>(x) }", 11),
+              HasSubstr("sizes = [3, 2]"));
+}
+
+TEST(OperatorImport, Pad) {
+  EXPECT_THAT(Made("g (float[2,3] x) => (float[3,5] y) "
+                   "{ y = Pad<pads = [1,0,0,2], value = 0.5>(x) }",
+                   10),
+              HasSubstr("y = pad(x) {pads = [1, 0, 0, 2], value = 0.5}"));
+  EXPECT_THAT(Made("g (float[2,3] x) => (float[2,5] y) { p = Constant<value_ints = [1,1]>() "
+                   "a = Constant<value_ints = [-1]>() y = Pad<mode = \"edge\">(x, p, , a) }",
+                   18),
+              HasSubstr("y = pad(x) {mode = \"edge\", pads = [0, 1, 0, 1]}"));
+}
+
+TEST(OperatorImport, ChangesOfShapeAreReshapes) {
+  EXPECT_THAT(Made("g (float[2,1,3] x) => (float[2,3] y) { y = Squeeze<axes = [1]>(x) }", 11),
+              HasSubstr("y = reshape(x) {shape = [2, 3]}"));
+  EXPECT_THAT(
+      Made("g (float[2,3] x) => (float[1,2,3,1] y) { y = Unsqueeze<axes = [0,-1]>(x) }", 11),
+      HasSubstr("y = reshape(x) {shape = [1, 2, 3, 1]}"));
+  EXPECT_THAT(Made("g (float[2,3,4] x) => (float[6,4] y) { y = Flatten<axis = -1>(x) }", 13),
+              HasSubstr("y = reshape(x) {shape = [6, 4]}"));
+  EXPECT_THAT(Made("g (float[2,3] x) => (float[3] y) { y = Squeeze<axes = [0]>(x) }", 11),
+              HasSubstr("dimension 0 of f32[2,3] is not 1"));
+}
+
+TEST(OperatorImport, DropoutDoesNothing) {
+  EXPECT_THAT(Made("g (float[2] x) => (float[2] y) { y = Dropout<ratio = 0.3>(x) }", 7),
+              HasSubstr("return y = x"));
+  EXPECT_THAT(Made("g (float[2] x) => (float[2] y) { r = Constant<value_float = 0.3>() "
+                   "t = Constant<value = bool {1}>() y = Dropout(x, r, t) }",
+                   13),
+              HasSubstr("opaque(x, r, t)"));
+}
+
+TEST(OperatorImport, EveryWayToDoubleElementsIsOne) {
+  const char expected[] =
+      "y = resize_nearest(x) {add = [0, 0], by = [1, 2], mul = [1, 1], sizes = [2, 6]}";
+  EXPECT_THAT(Made("g (float[2,3] x) => (float[2,6] y) { y = Upsample<scales = [1.0,2.0]>(x) }", 7),
+              HasSubstr(expected));
+  EXPECT_THAT(Made("g (float[2,3] x) => (float[2,6] y) "
+                   "{ s = Constant<value_floats = [1.0,2.0]>() y = Resize(x, s) }",
+                   10),
+              HasSubstr(expected));
+  for (const char* mode : {"half_pixel", "asymmetric", "pytorch_half_pixel"}) {
+    EXPECT_THAT(Made(std::string("g (float[2,3] x) => (float[2,6] y) "
+                                 "{ s = Constant<value_ints = [2,6]>() "
+                                 "y = Resize<nearest_mode = \"") +
+                         (mode[0] == 'a' ? "floor" : "round_prefer_floor") +
+                         "\", coordinate_transformation_mode = \"" + mode + "\">(x, , , s) }",
+                     13),
+                HasSubstr(expected))
+        << mode;
+  }
+}
+
+TEST(OperatorImport, InterpolationIsAMatrixProduct) {
+  EXPECT_THAT(Made("g (float[2,3] x) => (float[2,6] y) { s = Constant<value_ints = [2,6]>() "
+                   "y = Resize<mode = \"linear\">(x, , , s) }",
+                   13),
+              HasSubstr("matmul("));
+}
+
+TEST(OperatorImport, VariadicOperatorsAreChains) {
+  const std::string sum = Made(
+      "g (float[2] a, float[2] b, float[2] c) => (float[2] y) "
+      "{ y = Sum(a, b, c) }",
+      8);
+  EXPECT_THAT(sum, HasSubstr("= add(a, b)"));
+  EXPECT_THAT(sum, HasSubstr("y = add("));
+  EXPECT_THAT(Made("g (float[2] a, float[2] b) => (float[2] y) { y = Mean(a, b) }", 8),
+              HasSubstr("scalar_mul("));
+  EXPECT_THAT(Made("g (float[2] a) => (float[2] y) { y = Max(a) }", 8), HasSubstr("return y = a"));
+}
+
+TEST(OperatorImport, PowersOfMixedTypes) {
+  EXPECT_THAT(Made("g (float[2] a, int64[2] b) => (float[2] y) { y = Pow(a, b) }", 12),
+              HasSubstr("cast(b) {dtype = \"f32\"}"));
+  const std::string whole =
+      Made("g (int64[2] a, float[2] b) => (int64[2] y) { y = Pow(a, b) }", 12);
+  EXPECT_THAT(whole, HasSubstr("cast(a) {dtype = \"f32\"}"));
+  EXPECT_THAT(whole, HasSubstr("{dtype = \"i64\"}"));
+}
+
+}  // namespace
+}  // namespace lemma
