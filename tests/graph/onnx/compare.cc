@@ -63,11 +63,19 @@ double ReductionLength(const Graph& graph) {
   return longest;
 }
 
-std::string Difference(const Tensor& actual, const Tensor& expected, double length) {
+double IntegerSlack(const Graph& graph) {
+  for (const NodePtr& node : graph.nodes()) {
+    if (node->IsOp("round")) return 1;
+  }
+  return 0;
+}
+
+std::string Difference(const Tensor& actual, const Tensor& expected, double length,
+                       double integer_slack) {
   if (actual.type() != expected.type()) {
     return absl::StrCat("is ", actual.type().ToString(), ", expected ", expected.type().ToString());
   }
-  double scale = 0, tolerance = 0;
+  double scale = 0, tolerance = expected.dtype() == DType::kBool ? 0 : integer_slack;
   if (IsFloat(expected.dtype())) {
     for (double v : expected.ToDoubles()) {
       if (std::isfinite(v)) scale = std::max(scale, std::abs(v));

@@ -13,9 +13,14 @@ namespace lemma {
 // error of an output grows with it.
 double ReductionLength(const Graph& graph);
 
-// Empty if `actual` is `expected`: types and integers exactly; floats within
+// How far an integer output may be off: 1 if the graph rounds reals, since what lies halfway
+// between two integers in f32 need not do so in double; otherwise 0.
+double IntegerSlack(const Graph& graph);
+
+// Empty if `actual` is `expected`: types exactly, integers within `integer_slack`; floats within
 // 4 eps (1 + length) max|expected|, eps being the element type's; otherwise what differs first.
-std::string Difference(const Tensor& actual, const Tensor& expected, double length);
+std::string Difference(const Tensor& actual, const Tensor& expected, double length,
+                       double integer_slack = 0);
 
 }  // namespace lemma
 
