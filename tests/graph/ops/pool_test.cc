@@ -94,6 +94,15 @@ TEST(Pool2d, CeilModeDropsAWindowThatCoversNothing) {
   EXPECT_EQ(TypeOf("max_pool2d", {{DType::kF32, t.x}}, t.attrs()), "f32[1,1,2,2]");
 }
 
+TEST(MaxPool2dIndex, CountsTheElementsOfX) {
+  Arg x({1, 2, 2, 3}, {1, 5, 5, 5, 0, 2, -1, -2, -3, -4, -5, 0});
+  Attrs attrs = {{"kernel", Ints{2, 2}}};
+  EXPECT_EQ(Eval1("max_pool2d_index", {x}, attrs), (std::vector<double>{1, 1, 6, 11}));
+  attrs["column_major"] = int64_t{1};
+  EXPECT_EQ(Eval1("max_pool2d_index", {x}, attrs), (std::vector<double>{1, 2, 6, 11}));
+  EXPECT_EQ(TypeOf("max_pool2d_index", {x.type}, attrs), "i64[1,2,1,2]");
+}
+
 TEST(Pool2d, SaysWhatDoesNotFit) {
   TensorType x{DType::kF32, {1, 4, 5, 5}};
   EXPECT_THAT(TypeOf("max_pool2d", {x}, {{"kernel", Ints{3}}}),
@@ -109,7 +118,7 @@ TEST(Pool2d, SaysWhatDoesNotFit) {
 }
 
 TEST(Pool2d, StatesRequirementsOverSymbols) {
-  for (const char* op : {"max_pool2d", "avg_pool2d"}) {
+  for (const char* op : {"max_pool2d", "avg_pool2d", "max_pool2d_index"}) {
     for (int64_t ceil_mode : {0, 1}) {
       auto requirements = Requirements(op, {{"N", "C", "H", "W"}},
                                        {{"kernel", Symbols({"R", "S"})},
