@@ -1,9 +1,15 @@
 // How operators of older and newer ONNX operator sets become ours.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graph/onnx/import.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "tests/graph/onnx/onnx_text.h"
+#include "tests/graph/ops/naive_eval.h"
 
 namespace lemma {
 namespace {
@@ -104,6 +110,60 @@ TEST(OperatorImport, EveryWayToDoubleElementsIsOne) {
                      13),
                 HasSubstr(expected))
         << mode;
+  }
+}
+
+// Where element `i` of `output` comes from, by ONNX's formulas in floating point; what lies within
+// 1e-9 of a boundary lies on it.
+int64_t NearestSource(const std::string& mode, const std::string& rounding, int64_t input,
+                      int64_t output, int64_t i) {
+  const double scale = static_cast<double>(output) / static_cast<double>(input);
+  double at = i / scale;
+  if (mode == "half_pixel" || (mode == "pytorch_half_pixel" && output > 1)) {
+    at = (i + 0.5) / scale - 0.5;
+  } else if (mode == "pytorch_half_pixel") {
+    at = 0;
+  } else if (mode == "align_corners") {
+    at = output > 1 ? static_cast<double>(i * (input - 1)) / static_cast<double>(output - 1) : 0;
+  }
+  constexpr double kTie = 1e-9;
+  double from = std::floor(at + kTie);
+  if (rounding == "ceil") from = std::ceil(at - kTie);
+  if (rounding == "round_prefer_floor") from = std::ceil(at - 0.5 - kTie);
+  if (rounding == "round_prefer_ceil") from = std::floor(at + 0.5 + kTie);
+  return std::min<int64_t>(std::max<int64_t>(static_cast<int64_t>(from), 0), input - 1);
+}
+
+TEST(OperatorImport, NearestElementsAreOnnxs) {
+  for (std::string mode : {"half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"}) {
+    for (std::string rounding : {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"}) {
+      for (int64_t input = 1; input <= 6; ++input) {
+        for (int64_t output = 1; output <= 9; ++output) {
+          if (input == output) continue;
+          auto model =
+              ImportOnnxBytes(OnnxModel(absl::StrCat("g (float[", input, "] x) => (float[", output,
+                                                     "] y) { s = Constant<value_ints = [", output,
+                                                     "]>() y = Resize<nearest_mode = \"", rounding,
+                                                     "\", coordinate_transformation_mode = \"",
+                                                     mode, "\">(x, , , s) }"),
+                                        13)
+                                  .SerializeAsString());
+          ASSERT_TRUE(model.ok()) << model.status();
+          std::vector<double> x(static_cast<size_t>(input)), expected;
+          std::iota(x.begin(), x.end(), 0);
+          for (int64_t i = 0; i < output; ++i) {
+            expected.push_back(
+                static_cast<double>(NearestSource(mode, rounding, input, output, i)));
+          }
+          auto definition = DefinitionOf(model->graph.outputs()[0].node());
+          ASSERT_TRUE(definition.ok()) << definition.status();
+          auto values = NaiveEvaluate(*definition, {x});
+          ASSERT_TRUE(values.ok()) << values.status();
+          EXPECT_EQ((*values)[0], expected)
+              << mode << " " << rounding << " " << input << " to " << output;
+        }
+      }
+    }
   }
 }
 

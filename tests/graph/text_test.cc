@@ -150,7 +150,7 @@ TEST(Text, ErrorsPointAtTheirCause) {
        "m.lemma:2:12: no value z above; there is x"},
       {"graph g(x: f32[2]) {\n  x = relu(x)\n  return x}", "m.lemma:2:3: x is defined twice"},
       {"graph g(x: f32[2]) {y = matmul(x, x) return y}",
-       "m.lemma:1:25: matmul(f32[2], f32[2]): operands must have rank 2 or more"},
+       "m.lemma:1:25: matmul(f32[2], f32[2]): operands need rank 2 or more"},
       {"graph g(x: f32[2]) {y = relu(x) {axis = 1} return y}", "no attribute axis"},
       {"graph g(x: f32[2]) {y, z = relu(x) return y}", "2 names for 1 outputs"},
       {"graph g(x: f32[2]) {y: f32[3] = relu(x) return y}", "this is f32[2], not f32[3]"},
