@@ -120,10 +120,10 @@ Values ImportRange(OnnxImport& node) {
                      Tensor::FromDoubles({dtype, {static_cast<int64_t>(values.size())}}, values));
 }
 
-// The element type that attribute `dtype` names, as ONNX numbers them.
-absl::StatusOr<DType> TypeAttr(OnnxImport& node, DType fallback) {
-  if (node.FindAttr("dtype") == nullptr) return fallback;
-  auto number = node.Int("dtype");
+// The element type that an attribute names, as ONNX numbers them.
+absl::StatusOr<DType> TypeAttr(OnnxImport& node, const char* name, DType fallback) {
+  if (node.FindAttr(name) == nullptr) return fallback;
+  auto number = node.Int(name);
   if (!number.ok()) return number.status();
   // The numbers are the format's; ONNX's headers stay out of operators' importers.
   switch (*number) {
@@ -153,7 +153,7 @@ absl::StatusOr<DType> TypeAttr(OnnxImport& node, DType fallback) {
 Values ImportEyeLike(OnnxImport& node) {
   auto x = node.Input(0);
   if (!x.ok()) return x.status();
-  auto dtype = TypeAttr(node, x->dtype());
+  auto dtype = TypeAttr(node, "dtype", x->dtype());
   auto diagonal = node.Int("k", 0);
   for (const auto& status : {dtype.status(), diagonal.status()}) {
     if (!status.ok()) return status;
@@ -169,13 +169,39 @@ Values ImportEyeLike(OnnxImport& node) {
   return OneConstant(node, Tensor::FromDoubles(type, values));
 }
 
+// a0 - a1 cos(t) + a2 cos(2t), t = 2 pi n / N, N one less if the window is symmetric.
+Values ImportWindow(OnnxImport& node, double a0, double a1, double a2) {
+  auto size = node.ConstantInput(0);
+  auto periodic = node.Int("periodic", 1);
+  auto dtype = TypeAttr(node, "output_datatype", DType::kF32);
+  for (const auto& status : {size.status(), periodic.status(), dtype.status()}) {
+    if (!status.ok()) return status;
+  }
+  const int64_t count = size->size() == 1 ? size->AtInt(0) : -1;
+  if (count < 0 || count > (1 << 24)) return absl::InvalidArgumentError("the size is out of range");
+  const double period = static_cast<double>(*periodic != 0 ? count : count - 1);
+  std::vector<double> values;
+  for (int64_t n = 0; n < count; ++n) {
+    const double t = 2 * M_PI * static_cast<double>(n) / period;
+    values.push_back(a0 - a1 * std::cos(t) + a2 * std::cos(2 * t));
+  }
+  return OneConstant(node, Tensor::FromDoubles({*dtype, {count}}, values));
+}
+
 }  // namespace
 
 const std::vector<OnnxImporter>& ConstantOps() {
   static const auto* importers = new std::vector<OnnxImporter>{
-      {"Constant", ImportConstant}, {"ConstantOfShape", ImportConstantOfShape},
-      {"Shape", ImportShape},       {"Size", ImportSize},
-      {"Range", ImportRange},       {"EyeLike", ImportEyeLike},
+      {"Constant", ImportConstant},
+      {"ConstantOfShape", ImportConstantOfShape},
+      {"Shape", ImportShape},
+      {"Size", ImportSize},
+      {"Range", ImportRange},
+      {"EyeLike", ImportEyeLike},
+      {"HannWindow", [](OnnxImport& node) { return ImportWindow(node, 0.5, 0.5, 0); }},
+      {"HammingWindow",
+       [](OnnxImport& node) { return ImportWindow(node, 25.0 / 46, 21.0 / 46, 0); }},
+      {"BlackmanWindow", [](OnnxImport& node) { return ImportWindow(node, 0.42, 0.5, 0.08); }},
   };
   return *importers;
 }

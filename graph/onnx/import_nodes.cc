@@ -8,6 +8,7 @@
 #include "graph/onnx/opaque.h"
 #include "graph/onnx/structural.h"
 #include "graph/op_table.h"
+#include "graph/ops/onnx_composites.h"
 
 namespace lemma {
 namespace {
@@ -21,13 +22,14 @@ constexpr int64_t kMaxConstantElements = 1024;
 const OnnxImporter* FindImporter(const std::string& op_type) {
   static const auto* table = [] {
     auto* by_type = new absl::flat_hash_map<std::string, const OnnxImporter*>;
-    for (const OnnxImporter& importer : ConstantOps())
-      by_type->emplace(importer.op_type, &importer);
-    for (const OpDef* op : AllOps()) {
-      for (const OnnxImporter& importer : op->onnx_import) {
-        by_type->emplace(importer.op_type, &importer);
-      }
-    }
+    auto add = [&](const std::vector<OnnxImporter>& importers) {
+      for (const OnnxImporter& importer : importers) by_type->emplace(importer.op_type, &importer);
+    };
+    add(ConstantOps());
+    add(*new auto(ops::RecurrentComposites()));
+    add(*new auto(ops::QuantizedComposites()));
+    add(*new auto(ops::OptimizerComposites()));
+    for (const OpDef* op : AllOps()) add(op->onnx_import);
     return by_type;
   }();
   auto it = table->find(op_type);
@@ -134,10 +136,6 @@ absl::StatusOr<std::vector<Result>> ModelImporter::Translate(const onnx::NodePro
   std::string domain = NormalDomain(node.domain());
   auto function = functions_.find(absl::StrCat(domain, ":", node.op_type()));
   if (function != functions_.end()) return InlineFunction(*function->second, node, scope);
-  if (!domain.empty()) {
-    return absl::UnimplementedError(
-        absl::StrCat("unsupported: ", domain, ".", node.op_type(), " (no definition)"));
-  }
   if (StructuralImporter importer = FindStructural(node, scope))
     return importer(*this, node, scope);
   auto values = CallImporter(node, scope);
@@ -147,10 +145,11 @@ absl::StatusOr<std::vector<Result>> ModelImporter::Translate(const onnx::NodePro
 
 absl::StatusOr<std::vector<Value>> ModelImporter::CallImporter(const onnx::NodeProto& node,
                                                                const Scope& scope) {
-  const OnnxImporter* importer = FindImporter(node.op_type());
+  std::string domain = NormalDomain(node.domain());
+  std::string name = domain.empty() ? node.op_type() : absl::StrCat(domain, ".", node.op_type());
+  const OnnxImporter* importer = FindImporter(name);
   if (importer == nullptr) {
-    return absl::UnimplementedError(
-        absl::StrCat("unsupported: ", node.op_type(), " (no definition)"));
+    return absl::UnimplementedError(absl::StrCat("unsupported: ", name, " (no definition)"));
   }
   auto form = NodeForm::Make(this, node, scope, UsedOutputs(node));
   if (!form.ok()) return form.status();

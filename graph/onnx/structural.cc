@@ -1,26 +1,106 @@
 #include "graph/onnx/structural.h"
 
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace lemma {
-namespace {
-
-using Results = absl::StatusOr<std::vector<Result>>;
+namespace structural {
 
 absl::Status Unsupported(const onnx::NodeProto& node, absl::string_view reason) {
   return absl::UnimplementedError(absl::StrCat("unsupported: ", node.op_type(), " (", reason, ")"));
 }
 
-const onnx::GraphProto* FindGraph(const onnx::NodeProto& node, absl::string_view name) {
+const onnx::AttributeProto* FindAttribute(const onnx::NodeProto& node, absl::string_view name) {
   for (const auto& attribute : node.attribute()) {
-    if (attribute.name() == name && attribute.has_g()) return &attribute.g();
+    if (attribute.name() == name) return &attribute;
   }
   return nullptr;
 }
 
-// A graph inside a node sees the names outside.
+const onnx::GraphProto* FindGraph(const onnx::NodeProto& node, absl::string_view name) {
+  const onnx::AttributeProto* attribute = FindAttribute(node, name);
+  return attribute != nullptr && attribute->has_g() ? &attribute->g() : nullptr;
+}
+
+int64_t IntAttribute(const onnx::NodeProto& node, absl::string_view name, int64_t fallback) {
+  const onnx::AttributeProto* attribute = FindAttribute(node, name);
+  return attribute == nullptr ? fallback : attribute->i();
+}
+
+bool HasInput(const onnx::NodeProto& node, int i) {
+  return i < node.input_size() && !node.input(i).empty();
+}
+
+absl::StatusOr<Value> TensorInput(const onnx::NodeProto& node, const Scope& scope, int i) {
+  const Value* value = HasInput(node, i) ? scope.Find(node.input(i)) : nullptr;
+  if (value == nullptr || !*value) {
+    return absl::InvalidArgumentError(absl::StrCat("input ", i, " must be a tensor"));
+  }
+  return *value;
+}
+
+absl::StatusOr<Tensor> KnownInput(ModelImporter& importer, const onnx::NodeProto& node,
+                                  const Scope& scope, int i) {
+  auto value = TensorInput(node, scope, i);
+  if (!value.ok()) return value.status();
+  std::optional<Tensor> known = importer.Known(*value);
+  if (known) return *std::move(known);
+  return Unsupported(node, absl::StrCat("input ", i, " '", node.input(i), "' must be a constant"));
+}
+
+absl::StatusOr<Value> Reshape(ModelImporter& importer, const Value& x, Shape shape) {
+  if (x.shape() == shape) return x;
+  auto y = importer.Apply("reshape", {x}, {{"shape", std::move(shape)}});
+  if (!y.ok()) return y.status();
+  return (*y)[0];
+}
+
+absl::StatusOr<Value> Stack(ModelImporter& importer, const std::vector<Value>& items,
+                            int64_t axis) {
+  std::vector<Value> rows;
+  for (const Value& item : items) {
+    Shape shape = item.shape();
+    const int64_t rank = static_cast<int64_t>(shape.size()) + 1;
+    if (axis < -rank || axis >= rank) return absl::InvalidArgumentError("axis is out of range");
+    if (axis < 0) axis += rank;
+    shape.insert(shape.begin() + axis, 1);
+    auto row = Reshape(importer, item, shape);
+    if (!row.ok()) return row;
+    rows.push_back(*std::move(row));
+  }
+  if (rows.empty()) return absl::InvalidArgumentError("there is nothing to stack");
+  if (rows.size() == 1) return rows[0];
+  auto y = importer.Apply("concat", std::move(rows), {{"axis", axis}});
+  if (!y.ok()) return y.status();
+  return (*y)[0];
+}
+
+absl::StatusOr<std::vector<Value>> Unstack(ModelImporter& importer, const Value& x, int64_t axis) {
+  Shape shape = x.shape();
+  const int64_t rank = static_cast<int64_t>(shape.size());
+  if (axis < -rank || axis >= rank) return absl::InvalidArgumentError("axis is out of range");
+  if (axis < 0) axis += rank;
+  const int64_t count = shape[axis];
+  std::vector<Value> parts = {x};
+  if (count == 0) return std::vector<Value>();
+  if (count > 1) {
+    auto split = importer.Apply("split", {x}, {{"axis", axis}, {"sizes", Shape(count, 1)}});
+    if (!split.ok()) return split;
+    parts = *std::move(split);
+  }
+  shape.erase(shape.begin() + axis);
+  for (Value& part : parts) {
+    auto item = Reshape(importer, part, shape);
+    if (!item.ok()) return item.status();
+    part = *std::move(item);
+  }
+  return parts;
+}
+
 Scope Inside(const Scope& scope) {
   Scope inner;
   inner.parent = &scope;
@@ -28,6 +108,23 @@ Scope Inside(const Scope& scope) {
   inner.depth = scope.depth + 1;
   return inner;
 }
+
+void Bind(const std::string& name, const Result& result, Scope* scope) {
+  if (result.sequence) {
+    scope->sequences[name] = *result.sequence;
+  } else {
+    scope->values[name] = result.value;
+  }
+}
+
+}  // namespace structural
+
+namespace {
+
+using namespace structural;  // NOLINT: this file's own helpers, shared with sequences.cc
+using Results = absl::StatusOr<std::vector<Result>>;
+
+constexpr int64_t kMaxIterations = 1024;
 
 // A branch whose condition is known is the only one.
 Results ImportIf(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
@@ -43,12 +140,152 @@ Results ImportIf(ModelImporter& importer, const onnx::NodeProto& node, const Sco
   return importer.ImportSubgraph(*branches[known->AtInt(0) != 0 ? 1 : 0], &inner);
 }
 
+// What a loop carries on: a tensor or a sequence, by name.
+absl::StatusOr<Result> Carried(const onnx::NodeProto& node, const Scope& scope, int i) {
+  if (HasInput(node, i)) {
+    if (const auto* sequence = scope.FindSequence(node.input(i))) return Result(*sequence);
+  }
+  auto value = TensorInput(node, scope, i);
+  if (!value.ok()) return value.status();
+  return Result(*std::move(value));
+}
+
+Value ConstantOf(TensorType type, int64_t value) {
+  auto tensor = Tensor::FromInts(std::move(type), {value});
+  return tensor.ok() ? Value(Node::Constant(*std::move(tensor)), 0) : Value();
+}
+
+// Appends the results of one iteration that are collected, and returns the first `count`.
+absl::Status Collect(std::vector<Result> results, size_t count, std::vector<Result>* carried,
+                     std::vector<std::vector<Value>>* collected) {
+  for (size_t i = count; i < results.size(); ++i) {
+    if (results[i].sequence) return absl::InvalidArgumentError("a scan output is a sequence");
+    (*collected)[i - count].push_back(results[i].value);
+  }
+  results.resize(count);
+  *carried = std::move(results);
+  return absl::OkStatus();
+}
+
+// Unrolled: the number of iterations has to be known.
+Results ImportLoop(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
+  const onnx::GraphProto* body = FindGraph(node, "body");
+  if (body == nullptr || body->input_size() != node.input_size() ||
+      body->output_size() < node.input_size() - 1) {
+    return absl::InvalidArgumentError("the body's inputs or outputs do not fit");
+  }
+  int64_t trips = INT64_MAX;
+  bool go = true;
+  if (HasInput(node, 0)) {
+    auto tensor = KnownInput(importer, node, scope, 0);
+    if (!tensor.ok()) return tensor.status();
+    if (tensor->size() == 1) trips = tensor->AtInt(0);
+  }
+  if (HasInput(node, 1)) {
+    auto tensor = KnownInput(importer, node, scope, 1);
+    if (!tensor.ok()) return tensor.status();
+    if (tensor->size() == 1) go = tensor->AtInt(0) != 0;
+  }
+  std::vector<Result> carried;
+  for (int i = 2; i < node.input_size(); ++i) {
+    auto value = Carried(node, scope, i);
+    if (!value.ok()) return value.status();
+    carried.push_back(*std::move(value));
+  }
+  std::vector<std::vector<Value>> collected(body->output_size() - 1 - carried.size());
+  for (int64_t trip = 0; go && trip < trips; ++trip) {
+    if (trip == kMaxIterations) return Unsupported(node, "more than 1024 iterations");
+    Scope inner = Inside(scope);
+    inner.values[body->input(0).name()] = ConstantOf({DType::kI64, {}}, trip);
+    inner.values[body->input(1).name()] = ConstantOf({DType::kBool, {}}, 1);
+    for (size_t i = 0; i < carried.size(); ++i) {
+      Bind(body->input(static_cast<int>(i) + 2).name(), carried[i], &inner);
+    }
+    auto results = importer.ImportSubgraph(*body, &inner);
+    if (!results.ok()) return results;
+    std::optional<Tensor> next = importer.Known((*results)[0].value);
+    if (!next || next->size() != 1) return Unsupported(node, "a condition that is no constant");
+    go = next->AtInt(0) != 0;
+    results->erase(results->begin());
+    auto status = Collect(*std::move(results), carried.size(), &carried, &collected);
+    if (!status.ok()) return status;
+  }
+  for (const std::vector<Value>& items : collected) {
+    if (items.empty()) return Unsupported(node, "a scan output of no iterations");
+    auto stacked = Stack(importer, items, 0);
+    if (!stacked.ok()) return stacked.status();
+    carried.emplace_back(*std::move(stacked));
+  }
+  return carried;
+}
+
+int64_t Nth(const onnx::NodeProto& node, absl::string_view name, size_t i) {
+  const onnx::AttributeProto* attribute = FindAttribute(node, name);
+  const bool given = attribute != nullptr && static_cast<int>(i) < attribute->ints_size();
+  return given ? attribute->ints(static_cast<int>(i)) : 0;
+}
+
+// Unrolled over the elements of the scanned inputs.
+Results ImportScan(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
+  const onnx::GraphProto* body = FindGraph(node, "body");
+  const int64_t scanned = IntAttribute(node, "num_scan_inputs", 0);
+  const int64_t states = node.input_size() - scanned;
+  if (body == nullptr || scanned < 1 || states < 0 || body->input_size() != node.input_size() ||
+      body->output_size() < states) {
+    return absl::InvalidArgumentError("the body's inputs or outputs do not fit");
+  }
+  std::vector<Result> carried;
+  std::vector<std::vector<Value>> elements;
+  for (int i = 0; i < node.input_size(); ++i) {
+    auto value = TensorInput(node, scope, i);
+    if (!value.ok()) return value.status();
+    if (i < states) {
+      carried.emplace_back(*value);
+      continue;
+    }
+    auto items = Unstack(importer, *value, Nth(node, "scan_input_axes", i - states));
+    if (!items.ok()) return items.status();
+    if (Nth(node, "scan_input_directions", i - states) != 0) {
+      std::reverse(items->begin(), items->end());
+    }
+    elements.push_back(*std::move(items));
+    if (elements.back().size() != elements[0].size()) {
+      return absl::InvalidArgumentError("the scanned inputs differ in length");
+    }
+  }
+  if (elements[0].size() > kMaxIterations) return Unsupported(node, "more than 1024 iterations");
+  std::vector<std::vector<Value>> collected(body->output_size() - states);
+  for (size_t step = 0; step < elements[0].size(); ++step) {
+    Scope inner = Inside(scope);
+    for (int i = 0; i < node.input_size(); ++i) {
+      Bind(body->input(i).name(), i < states ? carried[i] : Result(elements[i - states][step]),
+           &inner);
+    }
+    auto results = importer.ImportSubgraph(*body, &inner);
+    if (!results.ok()) return results;
+    auto status = Collect(*std::move(results), states, &carried, &collected);
+    if (!status.ok()) return status;
+  }
+  for (size_t i = 0; i < collected.size(); ++i) {
+    if (collected[i].empty()) return Unsupported(node, "a scan of nothing");
+    if (Nth(node, "scan_output_directions", i) != 0) {
+      std::reverse(collected[i].begin(), collected[i].end());
+    }
+    auto stacked = Stack(importer, collected[i], Nth(node, "scan_output_axes", i));
+    if (!stacked.ok()) return stacked.status();
+    carried.emplace_back(*std::move(stacked));
+  }
+  return carried;
+}
+
 }  // namespace
 
 StructuralImporter FindStructural(const onnx::NodeProto& node, const Scope& scope) {
-  (void)scope;
+  if (!NormalDomain(node.domain()).empty()) return nullptr;
   if (node.op_type() == "If") return ImportIf;
-  return nullptr;
+  if (node.op_type() == "Loop") return ImportLoop;
+  if (node.op_type() == "Scan" && scope.opset() >= 9) return ImportScan;
+  return FindSequenceImporter(node, scope);
 }
 
 }  // namespace lemma

@@ -5,6 +5,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -17,6 +18,34 @@ using StructuralImporter = absl::StatusOr<std::vector<Result>> (*)(ModelImporter
                                                                    const Scope&);
 // nullptr if `node` is not of that kind.
 StructuralImporter FindStructural(const onnx::NodeProto& node, const Scope& scope);
+
+// The part of it that is in sequences.cc.
+StructuralImporter FindSequenceImporter(const onnx::NodeProto& node, const Scope& scope);
+
+namespace structural {
+
+// "unsupported: OP (reason)".
+absl::Status Unsupported(const onnx::NodeProto& node, absl::string_view reason);
+// nullptr if there is none of that name (and kind).
+const onnx::AttributeProto* FindAttribute(const onnx::NodeProto& node, absl::string_view name);
+const onnx::GraphProto* FindGraph(const onnx::NodeProto& node, absl::string_view name);
+int64_t IntAttribute(const onnx::NodeProto& node, absl::string_view name, int64_t fallback);
+bool HasInput(const onnx::NodeProto& node, int i);
+absl::StatusOr<Value> TensorInput(const onnx::NodeProto& node, const Scope& scope, int i);
+// Its values; Unimplemented if they are not known.
+absl::StatusOr<Tensor> KnownInput(ModelImporter& importer, const onnx::NodeProto& node,
+                                  const Scope& scope, int i);
+
+absl::StatusOr<Value> Reshape(ModelImporter& importer, const Value& x, Shape shape);
+// Joins values along a new dimension `axis`, and takes one apart along it.
+absl::StatusOr<Value> Stack(ModelImporter& importer, const std::vector<Value>& items, int64_t axis);
+absl::StatusOr<std::vector<Value>> Unstack(ModelImporter& importer, const Value& x, int64_t axis);
+
+// A scope for a graph inside a node, which sees the names outside.
+Scope Inside(const Scope& scope);
+void Bind(const std::string& name, const Result& result, Scope* scope);
+
+}  // namespace structural
 
 }  // namespace lemma
 

@@ -13,6 +13,14 @@ std::vector<OnnxImporter> NormComposites();
 // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss.
 std::vector<OnnxImporter> LossComposites();
 
+// Those that lean on no single operator.
+// RNN, GRU, LSTM.
+std::vector<OnnxImporter> RecurrentComposites();
+// QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, QLinearMatMul.
+std::vector<OnnxImporter> QuantizedComposites();
+// Adagrad, Momentum, Adam; their names carry the domain, ai.onnx.preview.training.
+std::vector<OnnxImporter> OptimizerComposites();
+
 }  // namespace lemma::ops
 
 #endif  // LEMMA_GRAPH_OPS_ONNX_COMPOSITES_H_

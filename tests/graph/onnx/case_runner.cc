@@ -122,7 +122,7 @@ std::string CheckExport(const Graph& graph, const ImportOptions& options, const 
 // What a case's expected output misses beyond rounding, as a reduction length.
 double Slack(const std::string& directory) {
   // The expected outputs of window functions were made with pi = 3.1415.
-  return absl::StrContains(directory, "window") ? 256 : 0;
+  return absl::StrContains(directory, "window") ? 512 : 0;
 }
 
 std::string RunDataSet(const std::string& model_path, const std::vector<std::string>& names,

@@ -26,6 +26,12 @@ constexpr int kProcesses = 2;
 constexpr int kSecondsPerCase = 30;
 constexpr int kLeastNodePasses = 480;
 
+// Cases whose expected outputs are not what their own nodes say.
+const std::map<std::string, std::string> kWrongCases = {
+    {"node/test_adam_multiple",
+     "contradiction: made with epsilon = 0.01, the node leaves epsilon at its default"},
+};
+
 std::string update_path;
 
 using Results = std::map<std::string, std::string>;  // "node/test_add" -> "pass"
@@ -50,7 +56,11 @@ Results RunAll() {
   std::vector<std::string> lines =
       RunIsolated(static_cast<int>(cases.size()), run, kProcesses, kSecondsPerCase);
   Results results;
-  for (size_t i = 0; i < cases.size(); ++i) results[cases[i]] = lines[i];
+  for (size_t i = 0; i < cases.size(); ++i) {
+    auto wrong = kWrongCases.find(cases[i]);
+    const bool mismatch = lines[i].rfind("FAIL: output", 0) == 0;
+    results[cases[i]] = mismatch && wrong != kWrongCases.end() ? wrong->second : lines[i];
+  }
   return results;
 }
 
