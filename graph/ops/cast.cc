@@ -1,7 +1,6 @@
 #include "graph/ops/checks.h"
 #include "graph/ops/elementwise.h"
 #include "graph/ops/onnx_dtype.h"
-#include "graph/ops/quantize.h"
 
 namespace lemma::ops {
 namespace {
@@ -71,9 +70,7 @@ OpDef Make_cast() {
                  "(f32[]) {dtype = \"bool\"}",   "(bool[3]) {dtype = \"i64\"}",
                  "(f32[3]) {dtype = \"f16\"}",   "(f32[3]) {dtype = \"bf16\"}",
                  "(i64[2]) {dtype = \"u8\"}"};
-  op.onnx_import = QuantizationImporters();
-  op.onnx_import.push_back({"Cast", ImportCast});
-  op.onnx_import.push_back({"CastLike", ImportCastLike});
+  op.onnx_import = {{"Cast", ImportCast}, {"CastLike", ImportCastLike}};
   op.onnx_export = [](OnnxExport& out) {
     out.Emit("Cast", {out.Input(0)}, {out.Output(0)},
              {{"to", ToOnnxNumber(out.node().type(0).dtype)}});
