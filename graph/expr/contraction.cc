@@ -5,6 +5,7 @@
 
 #include "graph/expr/compose.h"
 #include "graph/expr/free_vars.h"
+#include "graph/expr/loop_merge.h"
 #include "graph/expr/loop_schedule.h"
 
 namespace lemma {
@@ -42,7 +43,8 @@ void CollectConjuncts(const Guard& g, std::vector<Guard>* conjuncts) {
   }
 }
 
-// Splits `axes` by which side mentions them. False if an axis is mentioned by neither.
+// Splits `axes` by which side mentions them; those of extent 1 may have been simplified away. False
+// if an axis is mentioned by neither.
 bool Classify(const std::vector<Axis>& axes, const VarSet& a, const VarSet& b,
               ContractionSource* c) {
   c->batch.clear();
@@ -50,8 +52,8 @@ bool Classify(const std::vector<Axis>& axes, const VarSet& a, const VarSet& b,
   c->n.clear();
   for (const Axis& axis : axes) {
     bool in_a = Contains(a, axis.var), in_b = Contains(b, axis.var);
-    if (!in_a && !in_b) return false;
-    (in_a ? in_b ? c->batch : c->m : c->n).push_back(axis);
+    if (!in_a && !in_b && axis.extent.value() != 1) return false;
+    (in_a == in_b ? c->batch : in_a ? c->m : c->n).push_back(axis);
   }
   return true;
 }
@@ -95,21 +97,31 @@ Axis Flatten(const std::vector<Axis>& axes, int* fresh, ExprSubstitution* substi
 }
 
 Factor LowerFactor(const ScalarExpr& e, const std::vector<Axis>& batch,
-                   const std::vector<Axis>& rows, const std::vector<Axis>& depth,
-                   absl::Span<const Slot> slots, int* fresh) {
-  ExprSubstitution flatten;
+                   const std::vector<Axis>& rows, const std::vector<Axis>& depths,
+                   absl::Span<const Slot> slots) {
   NestSource source;
   source.slot = 0;
-  source.axes = batch;
-  source.axes.push_back(Flatten(rows, fresh, &flatten));
-  source.axes.push_back(Flatten(depth, fresh, &flatten));
-  source.body = Substitute(e, flatten);
+  source.body = e;
   Factor factor;
+  auto add = [&source](const std::vector<Axis>& axes, bool keep_all, std::vector<int>* vars) {
+    for (const Axis& axis : axes) {
+      if (keep_all || axis.extent.value() > 1) {
+        vars->push_back(static_cast<int>(source.axes.size()));
+      }
+      source.axes.push_back(axis);
+    }
+  };
+  add(batch, true, &factor.batch);
+  add(rows, false, &factor.rows);
+  add(depths, false, &factor.depths);
   factor.nest = Lower(source, slots, LowerOptions{/*merge_axes=*/false});
-  for (size_t i = 0; i < batch.size(); ++i) factor.batch.push_back(static_cast<int>(i));
-  factor.row = static_cast<int>(batch.size());
-  factor.depth = factor.row + 1;
-  ScheduleAmong(&factor.nest, {factor.row, factor.depth});
+  MergeAxes(&factor.nest, &factor.rows);
+  MergeAxes(&factor.nest, &factor.depths);
+  factor.nest.axes = factor.batch;
+  for (const std::vector<int>* vars : {&factor.rows, &factor.depths}) {
+    factor.nest.axes.insert(factor.nest.axes.end(), vars->begin(), vars->end());
+  }
+  ScheduleAmong(&factor.nest, {factor.rows.back(), factor.depths.back()});
   return factor;
 }
 
@@ -173,8 +185,8 @@ Contraction LowerContraction(const NestSource& source, const ContractionSource& 
   c.n = Size(from.n);
   c.k = Size(from.k);
   c.guarded = from.guarded;
-  c.a = LowerFactor(from.a, from.batch, from.m, from.k, slots, fresh);
-  c.b = LowerFactor(from.b, from.batch, from.n, from.k, slots, fresh);
+  c.a = LowerFactor(from.a, from.batch, from.m, from.k, slots);
+  c.b = LowerFactor(from.b, from.batch, from.n, from.k, slots);
 
   ExprSubstitution flatten;
   NestSource out;

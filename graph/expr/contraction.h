@@ -29,11 +29,11 @@ struct ContractionSource {
 std::optional<ContractionSource> MatchContraction(const ScalarExpr& reduce,
                                                   const std::vector<Axis>& axes);
 
-// A factor as a function of a row (an m or n axis, flattened) and a depth (the k axes, flattened).
+// A factor as a function of its rows (the m or n axes) and depths (the k axes), the last ones
+// fastest.
 struct Factor {
-  Nest nest;  // its lane is `row` or `depth`
-  int row = -1, depth = -1;
-  std::vector<int> batch;
+  Nest nest;  // its lane is the last of `rows` or of `depths`
+  std::vector<int> batch, rows, depths;
 };
 
 // A contraction ready to run. It computes nest `out`, which gives the offset of an element as a

@@ -34,6 +34,17 @@ bool IsOrdinary(T value) {
   return value - value == T(0);
 }
 
+// Sets the first `count` of `vars` to the digits of `index`.
+template <class T>
+void SetDigits(NestRunner<T>* runner, const Nest& nest, const std::vector<int>& vars, int64_t index,
+               size_t count) {
+  for (size_t i = vars.size(); i-- > 0;) {
+    const int64_t extent = nest.vars[vars[i]].extent;
+    if (i < count) runner->Set(vars[i], index % extent);
+    index /= extent;
+  }
+}
+
 // A range of rows of a factor in panels of `width` rows: all of a panel's depth is contiguous,
 // element (row, depth) at depth * width + row. Rows beyond the range are zero.
 template <class T>
@@ -96,25 +107,28 @@ bool Panels<T>::Fill(NestRunner<T>* runner, const Factor& factor, int64_t first,
     T* last = Panel(end - 1);
     std::fill(last, last + width_ * depth_, T{});
   }
-  if (factor.nest.lane == factor.depth) {
-    for (int64_t row = begin; row < end; ++row) {
-      runner->Set(factor.row, first + row);
-      for (int64_t k = 0; k < depth_; k += block) {
-        int64_t n = std::min(block, depth_ - k);
-        const T* values = runner->Root(k, n);
-        inspect(values, n);
-        PutDepths(row, k, values, n);
-      }
-    }
-    return ordinary;
-  }
-  for (int64_t k = 0; k < depth_; ++k) {
-    runner->Set(factor.depth, k);
-    for (int64_t row = begin; row < end; row += block) {
-      int64_t n = std::min(block, end - row);
-      const T* values = runner->Root(first + row, n);
+  // Blocks of lanes run along the last axis of rows or of depths.
+  const bool along_rows = factor.nest.lane == factor.rows.back();
+  const std::vector<int>& lanes = along_rows ? factor.rows : factor.depths;
+  const std::vector<int>& others = along_rows ? factor.depths : factor.rows;
+  const int64_t lane_extent = factor.nest.vars[factor.nest.lane].extent;
+  const int64_t from = along_rows ? begin : 0, to = along_rows ? end : depth_;
+  const int64_t lane_first = along_rows ? first : 0, other_first = along_rows ? 0 : first;
+  const int64_t other_end = along_rows ? depth_ : end;
+  for (int64_t other = along_rows ? 0 : begin; other < other_end; ++other) {
+    SetDigits(runner, factor.nest, others, other_first + other, others.size());
+    for (int64_t at = from; at < to;) {
+      const int64_t lane = (lane_first + at) % lane_extent;
+      const int64_t n = std::min({block, lane_extent - lane, to - at});
+      SetDigits(runner, factor.nest, lanes, lane_first + at, lanes.size() - 1);
+      const T* values = runner->Root(lane, n);
       inspect(values, n);
-      PutRows(row, k, values, n);
+      if (along_rows) {
+        PutRows(at, other, values, n);
+      } else {
+        PutDepths(other, at, values, n);
+      }
+      at += n;
     }
   }
   return ordinary;
@@ -130,7 +144,6 @@ class Runner {
 
  private:
   void RunBatch(int64_t batch, int threads);
-  void SetBatch(NestRunner<T>* runner, const Factor& factor, int64_t batch);
   void Copy(const Factor& factor, int64_t batch, int64_t first, int64_t rows, Panels<T>* panels,
             int threads);
   void Multiply(int64_t batch, int64_t m0, int64_t m_end, int64_t n0, int64_t n_end, Panels<T>* a,
@@ -156,24 +169,16 @@ class Runner {
 };
 
 template <class T>
-void Runner<T>::SetBatch(NestRunner<T>* runner, const Factor& factor, int64_t batch) {
-  for (size_t i = c_.batch.size(); i-- > 0;) {
-    runner->Set(factor.batch[i], batch % c_.batch[i]);
-    batch /= c_.batch[i];
-  }
-}
-
-template <class T>
 void Runner<T>::Copy(const Factor& factor, int64_t batch, int64_t first, int64_t rows,
                      Panels<T>* panels, int threads) {
   // Field tiles are right for ordinary elements only.
   constexpr bool kField = std::is_same_v<T, Field>;
   const bool check = kField || (c_.guarded && std::is_floating_point_v<T>);
   // Whole panels, enough of them for a block of lanes.
-  const int64_t step = RoundUp(std::max<int64_t>(factor.nest.block, 1), panels->width());
+  const int64_t step = RoundUp(std::max<int64_t>(factor.nest.block, 64), panels->width());
   ParallelFor(threads, (rows + step - 1) / step, [&](int64_t begin, int64_t end) {
     NestRunner<T> runner(factor.nest, slots_, num_inputs_);
-    SetBatch(&runner, factor, batch);
+    SetDigits(&runner, factor.nest, factor.batch, batch, factor.batch.size());
     for (int64_t i = begin; i < end && !failed(); ++i) {
       int64_t last = std::min(rows, (i + 1) * step);
       if (!panels->Fill(&runner, factor, first, i * step, last, check)) extraordinary_ = true;
@@ -269,8 +274,9 @@ absl::StatusOr<bool> Runner<T>::Run(int threads) {
   ParallelFor(side_by_side ? threads : 1, batches, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end && !failed(); ++i) RunBatch(i, side_by_side ? 1 : threads);
   });
-  if (error_) return status_;
-  return !extraordinary_;
+  // A guard may protect a read of the factor that it was not put on.
+  if (error_ && !c_.guarded) return status_;
+  return !failed();
 }
 
 }  // namespace

@@ -107,7 +107,9 @@ LaneRun IndexEvaluator::Scan(const Poly& p, int lane, int64_t at) {
 LaneRun IndexEvaluator::ScanTerm(const Term& term, int lane, int64_t at) {
   if (lane < 0 || !term.deps.test(lane)) return {TermValue(term, lane, at), 0, kForever};
   if (term.kind == Term::Kind::kLoad) return {Integer(term.load, lane, at), 0, at + 1};
-  LaneRun a = Scan(term.a, lane, at), b = Scan(term.b, lane, at);
+  LaneRun a = Scan(term.a, lane, at);
+  LaneRun b = {term.b.base, 0, kForever};
+  if (!term.b.is_const()) b = Scan(term.b, lane, at);
   int64_t end = std::min(a.end, b.end);
   switch (term.kind) {
     case Term::Kind::kDiv: {

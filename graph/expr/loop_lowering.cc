@@ -43,6 +43,10 @@ class Lowerer {
   int AddCond(Cond cond);
 
   int LowerScalar(const ScalarExpr& e);
+  // The same where `cond` is known to have the value `holds`.
+  int LowerUnder(int cond, bool holds, const ScalarExpr& e);
+  void Assume(int cond, bool holds);
+  bool IsNotPositive(const Poly& p) const;
   int Build(const ScalarExpr& e);
   int LowerRead(const ScalarExpr& e);
   int LowerReduce(const ScalarExpr& e);
@@ -55,6 +59,10 @@ class Lowerer {
   absl::flat_hash_map<VarId, int> vars_;
   absl::flat_hash_map<const ScalarNode*, bool> declared_;
   absl::flat_hash_map<const ScalarNode*, int> memo_;
+  // Polynomials that are <= 0 where the current expression is evaluated, and what was lowered
+  // under them: it may rely on them and is of no use elsewhere.
+  std::vector<Poly> facts_;
+  std::vector<const ScalarNode*> lowered_under_facts_;
 };
 
 void Lowerer::Declare(VarId var, int64_t extent) {
@@ -219,6 +227,52 @@ int Lowerer::MakeConst(double value) {
   return AddNode(std::move(node));
 }
 
+void Lowerer::Assume(int cond, bool holds) {
+  const Cond& c = nest_.conds[cond];
+  switch (c.kind) {
+    case Cond::Kind::kLe:
+      // Otherwise poly >= 1.
+      facts_.push_back(holds ? c.poly : Add(Constant(1), c.poly, -1));
+      return;
+    case Cond::Kind::kEq:
+      if (!holds) return;
+      facts_.push_back(c.poly);
+      facts_.push_back(Scale(c.poly, -1));
+      return;
+    case Cond::Kind::kNot:
+      return Assume(c.left, !holds);
+    case Cond::Kind::kAnd:
+    case Cond::Kind::kOr:
+      if (holds != (c.kind == Cond::Kind::kAnd)) return;
+      Assume(c.left, holds);
+      return Assume(c.right, holds);
+    default:
+      return;
+  }
+}
+
+bool Lowerer::IsNotPositive(const Poly& p) const {
+  auto bounds = table_.BoundsOf(p);
+  if (bounds && bounds->hi <= 0) return true;
+  for (const Poly& fact : facts_) {
+    bounds = table_.BoundsOf(Add(p, fact, -1));
+    if (bounds && bounds->hi <= 0) return true;
+  }
+  return false;
+}
+
+int Lowerer::LowerUnder(int cond, bool holds, const ScalarExpr& e) {
+  const size_t facts = facts_.size(), lowered = lowered_under_facts_.size();
+  Assume(cond, holds);
+  int node = LowerScalar(e);
+  facts_.resize(facts);
+  for (size_t i = lowered; i < lowered_under_facts_.size(); ++i) {
+    memo_.erase(lowered_under_facts_[i]);
+  }
+  lowered_under_facts_.resize(lowered);
+  return node;
+}
+
 int Lowerer::LowerRead(const ScalarExpr& e) {
   const Slot& slot = slots_[e.tensor()];
   Node node;
@@ -228,6 +282,10 @@ int Lowerer::LowerRead(const ScalarExpr& e) {
     BoundedPoly index = LowerIndex(e.indices()[d]);
     node.index = Add(node.index, index.poly, slot.strides[d]);
     if (index.bounds && index.bounds->lo >= 0 && index.bounds->hi < slot.dims[d]) continue;
+    if (IsNotPositive(Scale(index.poly, -1)) &&
+        IsNotPositive(Add(index.poly, Constant(slot.dims[d] - 1), -1))) {
+      continue;
+    }
     bool data_dependent = table_.DataDependent(index.poly);
     node.checks.push_back(
         {static_cast<int>(d), std::move(index.poly), slot.dims[d], data_dependent});
@@ -259,7 +317,7 @@ int Lowerer::LowerReduce(const ScalarExpr& e) {
                                                       : kInf;
   if (empty) return MakeConst(identity);
   node.guard = LowerGuard(e.guard());
-  int body = LowerScalar(e.args()[0]);
+  int body = LowerUnder(node.guard, true, e.args()[0]);
   // sum(if g then x else 0) = sum where g of x, and the like.
   if (nest_.nodes[body].kind == ScalarExpr::Kind::kSelect) {
     const Node& select = nest_.nodes[body];
@@ -283,9 +341,17 @@ int Lowerer::LowerReduce(const ScalarExpr& e) {
 int Lowerer::LowerScalar(const ScalarExpr& e) {
   auto it = memo_.find(e.node().get());
   if (it != memo_.end()) return it->second;
+  if (e.kind() == ScalarExpr::Kind::kReduce) {
+    // Once for all places, since its variables exist once: without their facts.
+    std::vector<Poly> facts = std::move(facts_);
+    facts_.clear();
+    int node = Build(e);
+    facts_ = std::move(facts);
+    return memo_[e.node().get()] = node;
+  }
   int node = Build(e);
-  memo_[e.node().get()] = node;
-  return node;
+  if (!facts_.empty()) lowered_under_facts_.push_back(e.node().get());
+  return memo_[e.node().get()] = node;
 }
 
 int Lowerer::Build(const ScalarExpr& e) {
@@ -308,7 +374,8 @@ int Lowerer::Build(const ScalarExpr& e) {
       node.guard = LowerGuard(e.guard());
       if (node.guard == kCondTrue) return LowerScalar(e.args()[0]);
       if (node.guard == kCondFalse) return LowerScalar(e.args()[1]);
-      node.args = {LowerScalar(e.args()[0]), LowerScalar(e.args()[1])};
+      node.args = {LowerUnder(node.guard, true, e.args()[0]),
+                   LowerUnder(node.guard, false, e.args()[1])};
       return AddNode(std::move(node));
     case ScalarExpr::Kind::kReduce:
       return LowerReduce(e);
@@ -338,7 +405,7 @@ Nest Lowerer::Lower(const NestSource& source) {
 Nest Lower(const NestSource& source, absl::Span<const Slot> slots, const LowerOptions& options) {
   Nest nest = Lowerer(slots).Lower(source);
   Compact(&nest);
-  if (options.merge_axes) MergeAxes(&nest);
+  if (options.merge_axes) MergeAxes(&nest, &nest.axes);
   MergeReductionAxes(&nest);
   return nest;
 }

@@ -174,10 +174,10 @@ void RecomputeDeps(Nest* nest) {
   ++nest->nodes[nest->root].uses;
 }
 
-void MergeAxes(Nest* nest) {
-  for (size_t i = 0; i + 1 < nest->axes.size();) {
-    if (TryMerge(nest, nest->axes[i], nest->axes[i + 1])) {
-      nest->axes.erase(nest->axes.begin() + i);
+void MergeAxes(Nest* nest, std::vector<int>* axes) {
+  for (size_t i = 0; i + 1 < axes->size();) {
+    if (TryMerge(nest, (*axes)[i], (*axes)[i + 1])) {
+      axes->erase(axes->begin() + i);
       i = i == 0 ? 0 : i - 1;
     } else {
       ++i;

@@ -2,6 +2,8 @@
 #ifndef LEMMA_GRAPH_EXPR_LOOP_MERGE_H_
 #define LEMMA_GRAPH_EXPR_LOOP_MERGE_H_
 
+#include <vector>
+
 #include "graph/expr/loop_ir.h"
 
 namespace lemma {
@@ -10,9 +12,10 @@ namespace loops {
 // Drops what the root does not need and recounts uses.
 void Compact(Nest* nest);
 
-// Makes one axis of two adjacent ones, of the output box or of a reduction, wherever the whole nest
-// depends on them only through outer * extent + inner.
-void MergeAxes(Nest* nest);
+// Makes one axis of two adjacent ones wherever the whole nest depends on them only through
+// outer * extent + inner: of `axes`, in place, which are among nest->axes or these themselves; or
+// of each reduction.
+void MergeAxes(Nest* nest, std::vector<int>* axes);
 void MergeReductionAxes(Nest* nest);
 
 // Sets Node::deps, Node::dep_list and Cond::deps from what the nodes mention.

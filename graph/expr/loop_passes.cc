@@ -219,7 +219,7 @@ class Extractor {
  public:
   Extractor(const NestSource& source, std::vector<Slot>* slots, std::vector<NestSource>* before)
       : context_(source.axes), slots_(slots), before_(before) {
-    num_outer_ = context_.size();
+    for (const Axis& axis : context_) num_outer_ += axis.extent.value() > 1 ? 1 : 0;
     root_ = source.body.node().get();
   }
 
@@ -231,7 +231,7 @@ class Extractor {
   ScalarExpr Extract(const ScalarExpr& e, const std::vector<Axis>& axes);
 
   std::vector<Axis> context_;  // the loops around, outermost first
-  size_t num_outer_;           // of these, the axes of the output
+  size_t num_outer_ = 0;       // how many of these are axes of the output, not of extent 1
   const ScalarNode* root_;
   std::vector<Slot>* slots_;
   std::vector<NestSource>* before_;

@@ -71,8 +71,13 @@ class Planner {
     if (auto contraction = MatchContraction(source.body, source.axes)) {
       step.contraction = LowerContraction(source, *contraction, plan_.slots, &fresh_);
     } else {
-      step.nest = PlanNest(source, plan_.slots);
+      step.nest = Lower(source, plan_.slots);
       FindCopy(&step);
+      if (step.copy.empty()) {
+        step.nest = PlanNest(source, plan_.slots);
+      } else {
+        Schedule(&step.nest);
+      }
     }
     plan_.steps.push_back(std::move(step));
   }

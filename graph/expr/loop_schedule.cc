@@ -67,17 +67,51 @@ int64_t RunLength(const Nest& nest, const Node& node, int lane) {
   return length;
 }
 
+int64_t RunLength(const Nest& nest, int cond, int lane) {
+  const Cond& c = nest.conds[cond];
+  int64_t length = RunLength(nest, c.poly, lane);
+  if (c.left >= 0) length = std::min(length, RunLength(nest, c.left, lane));
+  if (c.right >= 0) length = std::min(length, RunLength(nest, c.right, lane));
+  return length;
+}
+
+// The time to evaluate an index or a condition once.
+double ScanNs(const Nest& nest, const Poly& p) {
+  double ns = 4;
+  for (const auto& [t, c] : p.terms) {
+    const Term& term = nest.terms[t];
+    ns += 1;
+    if (term.kind != Term::Kind::kVar) ns += 6 + ScanNs(nest, term.a) + ScanNs(nest, term.b);
+  }
+  return ns;
+}
+
+double ScanNs(const Nest& nest, int cond) {
+  const Cond& c = nest.conds[cond];
+  double ns = ScanNs(nest, c.poly);
+  if (c.left >= 0) ns += ScanNs(nest, c.left);
+  if (c.right >= 0) ns += ScanNs(nest, c.right);
+  return ns;
+}
+
+double ScanNs(const Nest& nest, const Node& node) {
+  double ns = ScanNs(nest, node.index);
+  for (const Check& check : node.checks) ns += 2 * ScanNs(nest, check.index);
+  return ns;
+}
+
 LaneMode ModeOf(int64_t run_length) {
   if (run_length == std::numeric_limits<int64_t>::max()) return LaneMode::kAffine;
   return run_length >= kWorthwhileRun ? LaneMode::kRuns : LaneMode::kPoints;
 }
 
-double AccessNs(int64_t run_length, int64_t slope) {
+// Of one lane of a read or a write whose index takes `scan_ns` to evaluate.
+double AccessNs(int64_t run_length, int64_t slope, double scan_ns) {
   switch (ModeOf(run_length)) {
     case LaneMode::kAffine:
       return slope == 0 || slope == 1 ? kContiguousNs : kStridedNs;
     case LaneMode::kRuns:
-      return kRunNs / static_cast<double>(run_length) + 0.2;
+      return (kRunNs + scan_ns) / static_cast<double>(run_length) + 2 * kContiguousNs;
     case LaneMode::kPoints:
       return kPointNs;
   }
@@ -141,16 +175,13 @@ Estimator::Count Estimator::CountOf(const Vars& deps, int lane) const {
 }
 
 double Estimator::GuardNs(int cond, const Count& count, int lane) const {
-  const Cond& c = nest_.conds[cond];
   if (cond == kCondTrue) return 0;
-  if (lane < 0 || !c.deps.test(lane)) return count.times * 3;
-  // Two or three runs per block; with quotients inside, one per few lanes.
-  int64_t run = RunLength(nest_, c.poly, lane);
-  for (int side : {c.left, c.right}) {
-    if (side >= 0) run = std::min(run, RunLength(nest_, nest_.conds[side].poly, lane));
-  }
-  if (run > nest_.vars[lane].extent) return count.times * 2 * kRunNs;
-  return count.lanes / static_cast<double>(run) * 3 * kRunNs;
+  const double scan = ScanNs(nest_, cond);
+  if (lane < 0 || !nest_.conds[cond].deps.test(lane)) return count.times * scan;
+  // Two or three runs per block; with quotients inside, as many per few lanes.
+  const int64_t run = std::min(RunLength(nest_, cond, lane), nest_.vars[lane].extent);
+  const double blocks = std::max(count.times, count.lanes / static_cast<double>(run));
+  return blocks * (2 * scan + kRunNs);
 }
 
 std::pair<int, double> Estimator::BestOwnLane(const Node& node) {
@@ -199,7 +230,7 @@ double Estimator::Cost(int n, int lane) {
   if (!vector) return cost;
   if (node.kind == Kind::kRead || node.kind == Kind::kIndex) {
     int64_t slope = CoefficientOf(node.index, lane);
-    cost += count.lanes * AccessNs(RunLength(nest_, node, lane), slope);
+    cost += count.lanes * AccessNs(RunLength(nest_, node, lane), slope, ScanNs(nest_, node));
   }
   if (node.kind == Kind::kApply) cost += count.lanes * FunctionNs(node.fn);
   if (node.kind == Kind::kSelect) cost += GuardNs(node.guard, count, lane);
@@ -216,7 +247,8 @@ double NestCost(const Nest& nest, int lane) {
   }
   cost += times * 2 * kNodeNs;
   if (lane >= 0) {
-    cost += lanes * AccessNs(RunLength(nest, nest.out, lane), CoefficientOf(nest.out, lane));
+    cost += lanes * AccessNs(RunLength(nest, nest.out, lane), CoefficientOf(nest.out, lane),
+                             ScanNs(nest, nest.out));
   }
   return cost;
 }

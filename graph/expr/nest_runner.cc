@@ -236,15 +236,16 @@ template <class Then, class Otherwise>
 void NestRunner<T>::ForRuns(int cond, int lane, int64_t from, int64_t to, const Then& then,
                             const Otherwise& otherwise) {
   if (cond == kCondTrue) return then(from, to);
+  CondRun run = index_.ScanCond(cond, lane, from, to);
   for (int64_t at = from; at < to;) {
-    CondRun first = index_.ScanCond(cond, lane, at, to);
-    int64_t end = first.end;
+    const bool holds = run.value;
+    int64_t end = run.end;
     while (end < to) {
-      CondRun next = index_.ScanCond(cond, lane, end, to);
-      if (next.value != first.value) break;
-      end = next.end;
+      run = index_.ScanCond(cond, lane, end, to);
+      if (run.value != holds) break;
+      end = run.end;
     }
-    if (first.value) {
+    if (holds) {
       then(at, end);
     } else {
       otherwise(at, end);

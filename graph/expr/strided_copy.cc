@@ -21,15 +21,23 @@ void CopyPlane(E* to, const E* from, const CopyAxis& outer, const CopyAxis& inne
     }
     return;
   }
+  // Through a buffer, so that source and destination are each touched along their own lines, at
+  // any stride.
+  E buffer[kTile * (kTile + 1)];
   for (int64_t i0 = 0; i0 < outer.extent; i0 += kTile) {
-    const int64_t i_end = std::min(outer.extent, i0 + kTile);
+    const int64_t rows = std::min(kTile, outer.extent - i0);
     for (int64_t j0 = 0; j0 < inner.extent; j0 += kTile) {
-      const int64_t j_end = std::min(inner.extent, j0 + kTile);
-      for (int64_t i = i0; i < i_end; ++i) {
-        E* row = to + i * outer.to_stride;
-        const E* column = from + i * outer.from_stride;
-        for (int64_t j = j0; j < j_end; ++j) {
-          row[j * inner.to_stride] = column[j * inner.from_stride];
+      const int64_t columns = std::min(kTile, inner.extent - j0);
+      const E* source = from + i0 * outer.from_stride + j0 * inner.from_stride;
+      for (int64_t j = 0; j < columns; ++j) {
+        const E* line = source + j * inner.from_stride;
+        E* buffered = buffer + j * (kTile + 1);
+        for (int64_t i = 0; i < rows; ++i) buffered[i] = line[i * outer.from_stride];
+      }
+      for (int64_t i = 0; i < rows; ++i) {
+        E* line = to + (i0 + i) * outer.to_stride + j0 * inner.to_stride;
+        for (int64_t j = 0; j < columns; ++j) {
+          line[j * inner.to_stride] = buffer[j * (kTile + 1) + i];
         }
       }
     }

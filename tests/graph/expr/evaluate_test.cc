@@ -66,6 +66,33 @@ Definition Softmax(int64_t rows, int64_t columns, bool last_axis) {
   return b.definition();
 }
 
+// sum(k where k <= m + 1) x[m,k] * y[k,n], where y has fewer rows than there are k.
+Definition GuardedProduct() {
+  DefinitionBuilder b;
+  TensorId x = b.Input({10, 20}), y = b.Input({11, 30});
+  b.Output({10, 30}, [&](const Idx& o) {
+    IndexExpr k = IndexExpr::Var(b.NewVar());
+    return ScalarExpr::Reduce(ReduceKind::kSum, {{k.var(), 20}}, Le(k, o[0] + 1),
+                              Read(x, {o[0], k}) * Read(y, {k, o[1]}));
+  });
+  return b.definition();
+}
+
+TEST(Evaluate, GuardProtectsBothFactorsOfAProduct) { ExpectEvaluatesAsNaively(GuardedProduct()); }
+
+TEST(Evaluate, TermsLeftOutByAGuardAreNotMultiplied) {
+  Definition d = Matmul(12, 16, 20);
+  const ScalarExpr& sum = d.tensors[0].body;
+  IndexExpr k = IndexExpr::Var(sum.axes()[0].var);
+  d.tensors[0].body = ScalarExpr::Reduce(
+      ReduceKind::kSum, sum.axes(), Le(k, IndexExpr::Var(d.tensors[0].axes[0].var)), sum.args()[0]);
+  std::vector<Dense<double>> inputs = RandomInputs<double>(d, 1);
+  inputs[1].data[15 * 20 + 3] = kInf;  // k = 15: outside for every row
+  auto result = RunDense<double>(d, inputs);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ((*result)[0].data, EvaluateNaively<double>(d, inputs)[2].data);
+}
+
 TEST(Evaluate, SoftmaxWithLocals) {
   ExpectEvaluatesAsNaively(Softmax(3, 70, true));
   ExpectEvaluatesAsNaively(Softmax(20, 33, false));
