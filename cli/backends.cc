@@ -1,0 +1,58 @@
+#include "cli/backends.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/version.h"
+#include "runtime/cpu/cpu_backend.h"
+#include "runtime/reference/reference.h"
+
+namespace lemma::cli {
+namespace {
+
+struct Entry {
+  const char* name;
+  std::unique_ptr<Backend> (*make)();
+  std::unique_ptr<KernelMeasurer> (*make_measurer)(int threads);  // nullptr: cannot be measured
+};
+
+constexpr Entry kBackends[] = {
+    {"cpu", MakeCpuBackend, MakeCpuMeasurer},
+    {"reference", MakeReferenceBackend, nullptr},
+};
+
+const Entry* Find(absl::string_view name) {
+  for (const Entry& entry : kBackends) {
+    if (name == entry.name) return &entry;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<std::string> BackendNames() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kBackends) names.push_back(entry.name);
+  return names;
+}
+
+absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name) {
+  if (const Entry* entry = Find(name)) return entry->make();
+  return absl::InvalidArgumentError(
+      absl::StrCat("no back end '", name, "'; there are ", absl::StrJoin(BackendNames(), ", ")));
+}
+
+std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int threads) {
+  const Entry* entry = Find(backend);
+  if (entry == nullptr || entry->make_measurer == nullptr) return nullptr;
+  return entry->make_measurer(threads);
+}
+
+std::string VersionText() {
+  std::string text = absl::StrCat("lemma ", kVersion);
+  for (const Entry& entry : kBackends) {
+    absl::StrAppend(&text, "\n", entry.name, ": ", entry.make()->version());
+  }
+  return text;
+}
+
+}  // namespace lemma::cli

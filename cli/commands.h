@@ -1,0 +1,40 @@
+// The subcommands, one file each.
+#ifndef LEMMA_CLI_COMMANDS_H_
+#define LEMMA_CLI_COMMANDS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace lemma::cli {
+
+// Exit statuses; an error's follows from its code (ExitOf).
+constexpr int kExitOk = 0;
+constexpr int kExitNo = 1;  // the answer is no: outputs differ, a check failed
+constexpr int kExitBadInput = 2;
+constexpr int kExitInternal = 3;
+
+int ExitOf(const absl::Status& status);
+
+// A command gets what follows its name, writes results to standard output, and returns kExitOk or
+// kExitNo, or a status whose message becomes the one line on standard error.
+using Arguments = absl::Span<const std::string>;
+struct Command {
+  const char* name;
+  const char* synopsis;  // what follows the name
+  const char* summary;   // one line
+  absl::StatusOr<int> (*run)(Arguments);
+};
+
+// In the order of the help page.
+std::vector<Command> AllCommands();
+
+absl::StatusOr<int> RunOptimize(Arguments arguments);
+absl::StatusOr<int> RunRun(Arguments arguments);
+absl::StatusOr<int> RunShow(Arguments arguments);
+
+}  // namespace lemma::cli
+
+#endif  // LEMMA_CLI_COMMANDS_H_

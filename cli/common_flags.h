@@ -1,0 +1,52 @@
+// Flags that several commands share.
+#ifndef LEMMA_CLI_COMMON_FLAGS_H_
+#define LEMMA_CLI_COMMON_FLAGS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/flags.h"
+#include "cli/model_file.h"
+#include "graph/tensor.h"
+#include "runtime/executor.h"
+
+namespace lemma::cli {
+
+// What to read, and how to run it.
+struct CommonFlags {
+  std::map<std::string, int64_t> dims;
+  int64_t reseed = -1;  // of weights; negative: as they are
+  bool json = false;
+  int64_t seed = 1;
+  int64_t threads = 1;
+  std::string backend;
+  std::vector<std::string> inputs;  // files; empty: random values
+  int64_t int_range = 2;
+
+  CommonFlags();
+  void AddModel(Flags* flags);      // --dim, --reseed-weights, --json
+  void AddExecution(Flags* flags);  // the others
+
+  // Values out of range: InvalidArgument.
+  absl::Status Check() const;
+  // The model, weights filled anew if asked for. Notes go to standard error unless --json.
+  absl::StatusOr<Model> Load(const std::string& path) const;
+  // What `graph` is to be run on.
+  absl::StatusOr<std::vector<Tensor>> Inputs(const Graph& graph) const;
+  absl::StatusOr<std::unique_ptr<Backend>> MakeBackend() const;
+};
+
+// The only positional argument; InvalidArgument if there is none or another one.
+absl::StatusOr<std::string> OneModel(const std::vector<std::string>& positional);
+
+// Tensors of .pb files; a folder stands for the files PREFIX0.pb, PREFIX1.pb, … in it.
+absl::StatusOr<std::vector<Tensor>> ReadTensors(const std::vector<std::string>& paths,
+                                                const std::string& prefix);
+
+}  // namespace lemma::cli
+
+#endif  // LEMMA_CLI_COMMON_FLAGS_H_

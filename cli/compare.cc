@@ -1,0 +1,27 @@
+#include "cli/compare.h"
+
+#include <vector>
+
+#include "runtime/tolerance.h"
+
+namespace lemma::cli {
+
+OutputDifference CompareOutputs(const Graph& graph, absl::Span<const Tensor> actual,
+                                absl::Span<const Tensor> expected) {
+  const std::vector<double> tolerances = RelativeTolerances(graph);
+  OutputDifference worst;
+  double worst_share = -1;
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    const Difference d = Compare(actual[i], expected[i], tolerances[i]);
+    const double allowed = tolerances[i] * d.scale;
+    // What is not within its tolerance outweighs what is, whatever the figures.
+    double share = d.largest == 0 ? 0 : d.largest / (allowed > 0 ? allowed : 1e-300);
+    if (!d.within) share += 1e300;
+    if (share <= worst_share) continue;
+    worst_share = share;
+    worst = {d.within, d.largest, allowed, graph.output_names()[i]};
+  }
+  return worst;
+}
+
+}  // namespace lemma::cli

@@ -1,0 +1,27 @@
+// Outputs of two executions, held against each other.
+#ifndef LEMMA_CLI_COMPARE_H_
+#define LEMMA_CLI_COMPARE_H_
+
+#include <string>
+
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "graph/tensor.h"
+
+namespace lemma::cli {
+
+// The output that differs most, measured against what it may differ (runtime/tolerance.h).
+struct OutputDifference {
+  bool ok = true;      // every output is within its tolerance
+  double largest = 0;  // absolute
+  double allowed = 0;  // absolute
+  std::string output;  // its name
+};
+
+// Of `graph`'s outputs, in its order.
+OutputDifference CompareOutputs(const Graph& graph, absl::Span<const Tensor> actual,
+                                absl::Span<const Tensor> expected);
+
+}  // namespace lemma::cli
+
+#endif  // LEMMA_CLI_COMPARE_H_

@@ -1,0 +1,44 @@
+// JSON on its way out.
+#ifndef LEMMA_CLI_JSON_H_
+#define LEMMA_CLI_JSON_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace lemma::cli {
+
+// A value; objects keep the order in which members were added.
+class Json {
+ public:
+  Json() = default;  // null
+  Json(bool value) : text_(value ? "true" : "false") {}
+  Json(int value) : Json(static_cast<int64_t>(value)) {}
+  Json(int64_t value) : text_(std::to_string(value)) {}
+  Json(double value);  // null if not finite, for which JSON has no word
+  Json(absl::string_view value);
+  Json(const std::string& value) : Json(absl::string_view(value)) {}
+  Json(const char* value) : Json(absl::string_view(value)) {}
+
+  static Json Array(const std::vector<double>& values = {});
+  static Json Object();
+
+  Json& Add(Json value) &;                         // to an array
+  Json& Set(absl::string_view key, Json value) &;  // to an object
+
+  // On one line.
+  std::string ToString() const;
+
+ private:
+  enum class Kind { kScalar, kArray, kObject };
+  Kind kind_ = Kind::kScalar;
+  std::string text_ = "null";
+  std::vector<std::pair<std::string, Json>> members_;  // keys empty in an array
+};
+
+}  // namespace lemma::cli
+
+#endif  // LEMMA_CLI_JSON_H_

@@ -1,0 +1,100 @@
+// The `lemma` command: finds the subcommand, and turns a status into a line and an exit status.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/version.h"
+
+namespace lemma::cli {
+namespace {
+
+std::string Help() {
+  std::string text =
+      "Lemma finds rewrites of tensor programs, proves them, and makes real models faster.\n\n"
+      "Usage: lemma COMMAND [FLAGS] ...\n\n";
+  for (const Command& command : AllCommands()) {
+    std::string left = absl::StrCat(command.name, " ", command.synopsis);
+    left.resize(std::max<size_t>(left.size() + 2, 24), ' ');
+    absl::StrAppend(&text, "  ", left, command.summary, "\n");
+  }
+  absl::StrAppend(
+      &text,
+      "\nlemma COMMAND --help explains a command; lemma --version prints versions.\n"
+      "MODEL is ONNX, the text form or our protobuf, told apart by content.\n"
+      "Exit status: 0 done; 1 the answer is no; 2 wrong use or bad input; 3 an internal "
+      "failure.\n");
+  return text;
+}
+
+int Report(const absl::Status& status) {
+  std::string line = absl::StrReplaceAll(status.message(), {{"\n", " "}});
+  std::fflush(stdout);
+  std::fprintf(stderr, "lemma: %s%s\n", ExitOf(status) == kExitInternal ? "internal failure: " : "",
+               line.c_str());
+  return ExitOf(status);
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) {
+    std::fputs(Help().c_str(), stderr);
+    return kExitBadInput;
+  }
+  const std::string& name = arguments[0];
+  if (name == "--help" || name == "-h" || name == "help") {
+    std::fputs(Help().c_str(), stdout);
+    return kExitOk;
+  }
+  if (name == "--version") {
+    std::puts(VersionText().c_str());
+    return kExitOk;
+  }
+  std::vector<std::string> names;
+  for (const Command& command : AllCommands()) {
+    names.push_back(command.name);
+    if (name != command.name) continue;
+    absl::StatusOr<int> status = command.run(absl::MakeSpan(arguments).subspan(1));
+    if (!status.ok()) return Report(status.status());
+    // A full disk or a closed pipe shows only when the buffer is written.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+      return Report(absl::InvalidArgumentError("standard output cannot be written"));
+    }
+    return *status;
+  }
+  std::string nearest = Nearest(name, names);
+  return Report(absl::InvalidArgumentError(
+      absl::StrCat("unknown command ", name,
+                   nearest.empty() ? "; see lemma --help" : "; did you mean " + nearest + "?")));
+}
+
+}  // namespace
+
+int ExitOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return kExitOk;
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kDataLoss:
+      return kExitInternal;
+    default:
+      return kExitBadInput;
+  }
+}
+
+std::vector<Command> AllCommands() {
+  return {
+      {"optimize", "MODEL -o OUT", "rewrite a model so that it runs faster", RunOptimize},
+      {"run", "MODEL", "execute a model and time it", RunRun},
+      {"show", "MODEL", "print a model as text, as DOT or as a table of operators", RunShow},
+  };
+}
+
+}  // namespace lemma::cli
+
+int main(int argc, char** argv) {
+  return lemma::cli::Main(std::vector<std::string>(argv + 1, argv + argc));
+}

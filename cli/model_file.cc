@@ -1,0 +1,131 @@
+#include "cli/model_file.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/onnx/export.h"
+#include "graph/onnx/file.h"
+#include "graph/onnx/import.h"
+#include "graph/text.h"
+
+namespace lemma::cli {
+namespace {
+
+constexpr int64_t kMaxTextBytes = int64_t{1} << 32;
+
+absl::Status Prefixed(const std::string& path, const absl::Status& status) {
+  if (absl::StartsWith(status.message(), path)) return status;
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
+// Nothing but printable characters and white space at the beginning.
+bool LooksLikeText(absl::string_view bytes) {
+  for (char c : bytes.substr(0, 512)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 && c != '\n' && c != '\t' && c != '\r') return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const char* Name(ModelFormat format) {
+  switch (format) {
+    case ModelFormat::kOnnx:
+      return "onnx";
+    case ModelFormat::kText:
+      return "text";
+    case ModelFormat::kProto:
+      return "proto";
+  }
+  return "";
+}
+
+absl::StatusOr<Model> LoadModel(const std::string& path,
+                                const std::map<std::string, int64_t>& dims) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is a folder, not a model"));
+  }
+  auto size = FileSize(path);
+  if (!size.ok()) return Prefixed(path, size.status());
+  if (*size == 0) return absl::InvalidArgumentError(absl::StrCat(path, ": the file is empty"));
+  std::string head(static_cast<size_t>(std::min<int64_t>(*size, 4096)), '\0');
+  if (absl::Status s = ReadFileRange(path, 0, static_cast<int64_t>(head.size()), head.data());
+      !s.ok()) {
+    return Prefixed(path, s);
+  }
+  Model model;
+  if (LooksLikeText(head)) {
+    auto text = ReadFile(path, kMaxTextBytes);
+    if (!text.ok()) return Prefixed(path, text.status());
+    ParseOptions options;
+    options.file = path;
+    auto graph = ParseGraph(*text, options);
+    if (!graph.ok()) return Prefixed(path, graph.status());
+    model.graph = *std::move(graph);
+    return model;
+  }
+  if (!LooksLikeOnnx(head)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": neither an ONNX model nor a graph of Lemma's"));
+  }
+  ImportOptions options;
+  options.dims = dims;
+  auto imported = ImportOnnx(path, options);
+  if (!imported.ok()) return Prefixed(path, imported.status());
+  model.format = ModelFormat::kOnnx;
+  model.graph = std::move(imported->graph);
+  model.info = std::move(imported->info);
+  model.notes = std::move(imported->notes);
+  for (std::string& line : imported->opaque) model.notes.push_back(std::move(line));
+  return model;
+}
+
+absl::StatusOr<ModelFormat> FormatOfPath(absl::string_view path) {
+  if (absl::EndsWith(path, ".onnx")) return ModelFormat::kOnnx;
+  if (absl::EndsWith(path, ".txt") || absl::EndsWith(path, ".lemma")) return ModelFormat::kText;
+  if (absl::EndsWith(path, ".pb")) return ModelFormat::kProto;
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": what format? a name ends in .onnx, .lemma or .txt (text) or .pb (our protobuf)"));
+}
+
+absl::Status SaveModel(const Model& model, const std::string& path, ModelFormat format) {
+  absl::Status status;
+  if (format == ModelFormat::kOnnx) {
+    ExportOptions options;
+    options.info = model.info;
+    status = WriteOnnx(model.graph, path, options);
+  } else if (format == ModelFormat::kText) {
+    status = WriteFileAtomically(path, {PrintGraph(model.graph)});
+  } else {
+    status = absl::UnimplementedError("unsupported: writing our protobuf");
+  }
+  return status.ok() ? status : Prefixed(path, status);
+}
+
+absl::Status CheckWritable(const std::string& path) {
+  const std::filesystem::path target(path);
+  std::filesystem::path folder = target.parent_path();
+  if (folder.empty()) folder = ".";
+  std::error_code error;
+  if (std::filesystem::is_directory(target, error)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be written: it is a folder"));
+  }
+  if (!std::filesystem::is_directory(folder, error)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": cannot be written: there is no folder ", folder.string()));
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, ": cannot be written: no permission in folder ", folder.string()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lemma::cli

@@ -1,0 +1,357 @@
+// lemma optimize: search, fold, compare, measure end to end, and write the better model.
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/backends.h"
+#include "cli/builtin_rules.h"
+#include "cli/commands.h"
+#include "cli/common_flags.h"
+#include "cli/compare.h"
+#include "cli/json.h"
+#include "cli/text_table.h"
+#include "cli/timing.h"
+#include "graph/onnx/file.h"
+#include "optimizer/analytic_cost.h"
+#include "optimizer/constant_folding.h"
+#include "optimizer/measured_cost.h"
+#include "optimizer/search.h"
+#include "rewrite/rule_text.h"
+
+namespace lemma::cli {
+namespace {
+
+struct OptimizeFlags {
+  CommonFlags common;
+  std::string output, rules, cost = "measured", cost_db = CostDb::DefaultPath();
+  std::string numerics = "reassociate";
+  std::vector<std::string> disable, only;
+  int64_t budget = 2000, runs = 15;
+  double alpha = 1.05, seconds = 0;
+};
+
+std::atomic<bool> interrupted{false};
+
+absl::StatusOr<FloatContract> LoosestContract(const std::string& numerics) {
+  static const std::map<std::string, FloatContract> kByName = {
+      {"exact", FloatContract::kBitExact},
+      {"reassociate", FloatContract::kReassociates},
+      {"real", FloatContract::kRealOnly}};
+  return kByName.at(numerics);
+}
+
+// The rules to use, in their file's order. A name in --only or --disable that no rule has is
+// InvalidArgument.
+absl::StatusOr<std::unique_ptr<RuleSet>> LoadRules(const OptimizeFlags& flags) {
+  std::string text(kBuiltinRules), file = "built-in rules";
+  if (!flags.rules.empty()) {
+    auto read = ReadFile(flags.rules, int64_t{1} << 28);
+    if (!read.ok()) return read.status();
+    text = *std::move(read);
+    file = flags.rules;
+  }
+  auto rules = ParseRules(text, file);
+  if (!rules.ok()) return rules.status();
+  std::vector<std::string> names;
+  for (const Substitution& rule : *rules) names.push_back(rule.name);
+  for (const auto* asked : {&flags.only, &flags.disable}) {
+    for (const std::string& name : *asked) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      const std::string nearest = Nearest(name, names);
+      return absl::InvalidArgumentError(
+          absl::StrCat("no rule named ", name, " in ", file,
+                       nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+    }
+  }
+  std::vector<Substitution> kept;
+  auto has = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
+  for (Substitution& rule : *rules) {
+    if (!flags.only.empty() && !has(flags.only, rule.name)) continue;
+    if (has(flags.disable, rule.name)) continue;
+    kept.push_back(std::move(rule));
+  }
+  return RuleSet::Create(std::move(kept));
+}
+
+// A line that is rewritten in place, on terminals only.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO)) {}
+  ~ProgressLine() {
+    if (shown_ && width_ > 0) std::fprintf(stderr, "\r%*s\r", width_, "");
+  }
+  void Show(const std::string& text) {
+    if (!shown_) return;
+    std::fprintf(stderr, "\r%-*s", width_, text.c_str());
+    width_ = std::max(width_, static_cast<int>(text.size()));
+  }
+
+ private:
+  const bool shown_;
+  int width_ = 0;
+};
+
+// The cost model and what it refers to.
+struct Costs {
+  std::unique_ptr<KernelMeasurer> measurer;
+  std::unique_ptr<CostDb> db;
+  std::unique_ptr<CostModel> model;
+};
+
+absl::StatusOr<Costs> MakeCosts(const OptimizeFlags& flags, ProgressLine* progress) {
+  Costs costs;
+  if (flags.cost == "measured") {
+    costs.measurer = MakeMeasurer(flags.common.backend, static_cast<int>(flags.common.threads));
+  }
+  if (costs.measurer == nullptr) {
+    costs.model = MakeAnalyticCostModel();
+    return costs;
+  }
+  auto db = CostDb::Open(flags.cost_db);
+  if (!db.ok()) return db.status();
+  costs.db = *std::move(db);
+  MeasureOptions options;
+  options.on_measure = [progress](absl::string_view signature) {
+    progress->Show(absl::StrCat("measuring ", signature.substr(0, 60)));
+  };
+  costs.model = MakeMeasuredCostModel(costs.measurer.get(), costs.db.get(), std::move(options));
+  return costs;
+}
+
+absl::StatusOr<SearchResult> RunSearch(const OptimizeFlags& flags, const Graph& graph) {
+  auto rules = LoadRules(flags);
+  if (!rules.ok()) return rules.status();
+  auto contract = LoosestContract(flags.numerics);
+  if (!contract.ok()) return contract.status();
+  ProgressLine progress(flags.common.json);
+  auto costs = MakeCosts(flags, &progress);
+  if (!costs.ok()) return costs.status();
+  SearchOptions options;
+  options.limits = {flags.budget, flags.seconds, flags.alpha};
+  options.loosest = *contract;
+  options.on_progress = [&progress](const SearchProgress& p) {
+    progress.Show(absl::StrFormat("%d graphs, cost %.3f -> %.3f ms, %.0f s", p.graphs_generated,
+                                  p.initial.ms(), p.best.ms(), p.seconds));
+    return !interrupted.load();
+  };
+  auto previous = std::signal(SIGINT, [](int) { interrupted = true; });
+  auto result = MakeBacktrackingSearch(std::move(options))->Run(graph, **rules, costs->model.get());
+  std::signal(SIGINT, previous);
+  return result;
+}
+
+// One graph, compiled, with its outputs on the inputs.
+struct Candidate {
+  std::unique_ptr<Executable> executable;
+  std::vector<Tensor> outputs;
+  double ms = 0;
+};
+
+absl::StatusOr<Candidate> Prepare(Backend* backend, const Graph& graph, int threads,
+                                  absl::Span<const Tensor> inputs) {
+  CompileOptions options;
+  options.threads = threads;
+  auto executable = backend->Compile(graph, options);
+  if (!executable.ok()) return executable.status();
+  Candidate candidate{*std::move(executable), {}, 0};
+  auto outputs = candidate.executable->Run(inputs);
+  if (!outputs.ok()) return outputs.status();
+  candidate.outputs = *std::move(outputs);
+  return candidate;
+}
+
+struct Outcome {
+  SearchResult search;
+  Graph optimized;
+  bool measured = false;    // false: the model cannot be run here
+  bool kept_input = false;  // nothing found, or what was found is not faster in reality
+  double ms_before = 0, ms_after = 0, ratio = 1;
+  MemoryUse memory_before, memory_after;
+  OutputDifference difference;
+};
+
+// Executes both graphs, compares them, times them in turn. A slower graph goes.
+absl::Status Measure(const OptimizeFlags& flags, const Graph& input, Outcome* outcome) {
+  auto inputs = flags.common.Inputs(input);
+  if (!inputs.ok()) return inputs.status();
+  auto backend = flags.common.MakeBackend();
+  if (!backend.ok()) return backend.status();
+  const int threads = static_cast<int>(flags.common.threads);
+  auto before = Prepare(backend->get(), input, threads, *inputs);
+  if (absl::IsUnimplemented(before.status())) return absl::OkStatus();  // opaque operators
+  if (!before.ok()) return before.status();
+  auto after = Prepare(backend->get(), outcome->optimized, threads, *inputs);
+  if (!after.ok()) return after.status();
+  outcome->measured = true;
+  outcome->difference = CompareOutputs(input, after->outputs, before->outputs);
+  if (!outcome->difference.ok) {
+    return absl::InternalError(absl::StrCat(
+        "the optimized model computes something else: output ", outcome->difference.output,
+        " differs by ", outcome->difference.largest, ", allowed ", outcome->difference.allowed));
+  }
+  auto ms = TimeAlternating({before->executable.get(), after->executable.get()}, *inputs,
+                            static_cast<int>(flags.runs), 60);
+  if (!ms.ok()) return ms.status();
+  outcome->ms_before = Median((*ms)[0]);
+  outcome->ms_after = Median((*ms)[1]);
+  outcome->ratio = PairedRatio((*ms)[0], (*ms)[1]);
+  outcome->memory_before = before->executable->memory();
+  outcome->memory_after = after->executable->memory();
+  if (outcome->ratio > 1 && outcome->search.steps.size() > 0) {
+    outcome->kept_input = true;
+    outcome->optimized = input;
+    outcome->ms_after = outcome->ms_before;
+    outcome->memory_after = outcome->memory_before;
+    outcome->difference = OutputDifference();
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::pair<std::string, int>> RuleCounts(const std::vector<AppliedStep>& steps) {
+  std::map<std::string, int> counts;
+  for (const AppliedStep& step : steps) ++counts[step.rule];
+  std::vector<std::pair<std::string, int>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return sorted;
+}
+
+void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
+  Json rules = Json::Object();
+  if (!outcome.kept_input) {
+    for (const auto& [name, count] : RuleCounts(outcome.search.steps)) rules.Set(name, count);
+  }
+  const SearchProgress& p = outcome.search.progress;
+  Json json = Json::Object();
+  json.Set("graph", input.name()).Set("output", flags.output).Set("kept_input", outcome.kept_input);
+  json.Set("operators_before", input.num_ops());
+  json.Set("operators_after", outcome.optimized.num_ops());
+  json.Set("predicted_ms_before", p.initial.ms()).Set("predicted_ms_after", p.best.ms());
+  if (outcome.measured) {
+    json.Set("ms_before", outcome.ms_before).Set("ms_after", outcome.ms_after);
+    json.Set("ratio", outcome.ratio);
+    json.Set("peak_bytes_before", outcome.memory_before.planned_bytes);
+    json.Set("peak_bytes_after", outcome.memory_after.planned_bytes);
+    json.Set("difference", outcome.difference.largest).Set("allowed", outcome.difference.allowed);
+  }
+  json.Set("rules", std::move(rules));
+  json.Set("graphs_generated", p.graphs_generated).Set("graphs_distinct", p.graphs_distinct);
+  json.Set("search_seconds", p.seconds).Set("stopped", Name(outcome.search.stop_reason));
+  std::puts(json.ToString().c_str());
+}
+
+void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
+  const SearchProgress& p = outcome.search.progress;
+  auto bytes = [](int64_t n) { return FormatBytes(static_cast<double>(n)); };
+  TextTable table({flags.common.backend, "before", "after", "after/before"});
+  if (outcome.measured) {
+    table.Row({"time, median", FormatMs(outcome.ms_before), FormatMs(outcome.ms_after),
+               absl::StrFormat("%.3f", outcome.kept_input ? 1.0 : outcome.ratio)});
+  }
+  table.Row({"time, predicted", FormatMs(p.initial.ms()), FormatMs(p.best.ms()),
+             absl::StrFormat("%.3f", p.best.ms() / std::max(1e-9, p.initial.ms()))});
+  table.Row(
+      {"operators", absl::StrCat(input.num_ops()), absl::StrCat(outcome.optimized.num_ops()), ""});
+  if (outcome.measured) {
+    table.Row({"peak memory", bytes(outcome.memory_before.planned_bytes),
+               bytes(outcome.memory_after.planned_bytes), ""});
+  }
+  std::fputs(table.ToString().c_str(), stdout);
+  if (!outcome.measured) {
+    std::puts("not executed: the model has operators that only its own runtime knows");
+  } else {
+    std::printf("largest output difference %s, allowed %s\n",
+                FormatError(outcome.difference.largest).c_str(),
+                FormatError(outcome.difference.allowed).c_str());
+  }
+  std::printf("%d graphs in %.1f s: %s\n", static_cast<int>(p.graphs_generated), p.seconds,
+              Name(outcome.search.stop_reason));
+  if (outcome.kept_input) {
+    std::printf("kept the input: what the search found ran %.3f times as long\n", outcome.ratio);
+  } else if (outcome.search.steps.empty()) {
+    std::puts("kept the input: no rule makes it faster");
+  } else {
+    for (const auto& [name, count] : RuleCounts(outcome.search.steps)) {
+      std::printf("%5d x %s\n", count, name.c_str());
+    }
+  }
+  std::printf("written to %s\n", flags.output.c_str());
+}
+
+absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path) {
+  auto format = FormatOfPath(flags.output);
+  if (!format.ok()) return format.status();
+  if (absl::Status s = CheckWritable(flags.output); !s.ok()) return s;
+  auto model = flags.common.Load(path);
+  if (!model.ok()) return model.status();
+
+  Outcome outcome;
+  auto found = RunSearch(flags, model->graph);
+  if (!found.ok()) return found.status();
+  outcome.search = *std::move(found);
+  auto folded = FoldConstants(outcome.search.graph, static_cast<int>(flags.common.threads));
+  if (!folded.ok()) return folded.status();
+  outcome.optimized = *std::move(folded);
+  if (absl::Status s = Measure(flags, model->graph, &outcome); !s.ok()) return s;
+
+  const Graph input = model->graph;
+  model->graph = outcome.optimized;
+  if (absl::Status s = SaveModel(*model, flags.output, *format); !s.ok()) return s;
+  if (flags.common.json) {
+    PrintJson(flags, input, outcome);
+  } else {
+    PrintTable(flags, input, outcome);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+absl::StatusOr<int> RunOptimize(Arguments arguments) {
+  OptimizeFlags optimize;
+  Flags flags("optimize", "MODEL -o OUT",
+              "Rewrites a model so that it runs faster, and writes it. Never slower: what does not "
+              "pay when both are measured is not kept.");
+  flags.String("output|o", &optimize.output, "OUT", "where to: .onnx, .lemma or .txt, .pb");
+  flags.String("rules", &optimize.rules, "FILE", "rules to use instead of the built-in ones");
+  flags.List("disable", &optimize.disable, "RULE,…", "rules not to use");
+  flags.List("only", &optimize.only, "RULE,…", "the only rules to use");
+  flags.Choice("numerics", &optimize.numerics, {"exact", "reassociate", "real"},
+               "what rules may change: no bit, roundings, or overflow and NaN too");
+  flags.Int("budget", &optimize.budget, "graphs to generate");
+  flags.Real("seconds", &optimize.seconds, "time limit of the search; 0: none");
+  flags.Real("alpha", &optimize.alpha, "explore graphs that cost less than this times the best");
+  flags.Choice("cost", &optimize.cost, {"measured", "analytic"},
+               "kernels measured on this machine, or an estimate");
+  flags.String("cost-db", &optimize.cost_db, "FILE", "where measured costs are kept");
+  flags.Int("runs", &optimize.runs, "alternating runs of both models at the end");
+  optimize.common.AddExecution(&flags);
+  optimize.common.AddModel(&flags);
+  auto positional = flags.Parse(arguments);
+  if (!positional.ok()) return positional.status();
+  if (flags.help()) {
+    std::fputs(flags.Help().c_str(), stdout);
+    return kExitOk;
+  }
+  auto path = OneModel(*positional);
+  if (!path.ok()) return path.status();
+  if (optimize.output.empty()) return absl::InvalidArgumentError("where to? give -o OUT");
+  if (optimize.runs < 3) return absl::InvalidArgumentError("--runs: must be at least 3");
+  if (optimize.budget < 1) return absl::InvalidArgumentError("--budget: must be at least 1");
+  if (!(optimize.alpha >= 1)) return absl::InvalidArgumentError("--alpha: must be at least 1");
+  return Optimize(optimize, *path);
+}
+
+}  // namespace lemma::cli

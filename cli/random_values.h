@@ -1,0 +1,38 @@
+// Repeatable random values for inputs and weights.
+#ifndef LEMMA_CLI_RANDOM_VALUES_H_
+#define LEMMA_CLI_RANDOM_VALUES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "graph/tensor.h"
+
+namespace lemma::cli {
+
+// The same numbers on every machine: SplitMix64.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t Next();
+  double Uniform(double low, double high);
+  double Normal();  // mean 0, variance 1
+
+ private:
+  uint64_t state_;
+};
+
+// One tensor per input of `graph`: floats are standard normal, integers uniform in
+// [0, integer_range), truth values fair.
+absl::StatusOr<std::vector<Tensor>> RandomInputs(const Graph& graph, uint64_t seed,
+                                                 int64_t integer_range);
+
+// `graph` with every floating weight filled anew, by its name and `seed`: matrices and kernels so
+// that values keep their size from layer to layer (He et al. 2015), variances and scales in
+// [0.5, 1.5], other vectors small. What an operator calls its operand tells which is which.
+absl::StatusOr<Graph> ReseedWeights(const Graph& graph, uint64_t seed);
+
+}  // namespace lemma::cli
+
+#endif  // LEMMA_CLI_RANDOM_VALUES_H_

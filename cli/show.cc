@@ -1,0 +1,173 @@
+// lemma show: a model as text, as DOT, or as a table of operators.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "cli/commands.h"
+#include "cli/common_flags.h"
+#include "cli/json.h"
+#include "cli/text_table.h"
+#include "graph/expr/cost.h"
+#include "graph/text.h"
+
+namespace lemma::cli {
+namespace {
+
+std::string DotQuoted(const std::string& text) {
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
+}
+
+// Operators and inputs as boxes; weights and constants stay out, or they would hide the rest.
+std::string ToDot(const Graph& graph) {
+  std::string text = absl::StrCat("digraph ", DotQuoted(graph.name()),
+                                  " {\n  node [shape=box, fontname=Helvetica];\n");
+  std::map<const Node*, int> number;
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_op() && node->kind() != Node::Kind::kInput) continue;
+    const int id = static_cast<int>(number.size());
+    number[node.get()] = id;
+    std::string label = node->is_op() ? node->op().name : graph.input_names()[node->input_index()];
+    absl::StrAppend(&text, "  n", id,
+                    " [label=", DotQuoted(label + "\n" + node->type(0).ToString()),
+                    node->is_op() ? "" : ", style=rounded", "];\n");
+    for (const Value& v : node->inputs()) {
+      auto operand = number.find(&v.node());
+      if (operand != number.end()) {
+        absl::StrAppend(&text, "  n", operand->second, " -> n", id, ";\n");
+      }
+    }
+  }
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    absl::StrAppend(&text, "  out", i, " [label=", DotQuoted(graph.output_names()[i]),
+                    ", style=rounded];\n");
+    auto source = number.find(&graph.outputs()[i].node());
+    if (source != number.end()) absl::StrAppend(&text, "  n", source->second, " -> out", i, ";\n");
+  }
+  return text + "}\n";
+}
+
+struct OpRow {
+  int64_t count = 0;
+  double flops = 0, bytes = 0;
+};
+
+std::map<std::string, OpRow> OpRows(const Graph& graph) {
+  std::map<std::string, OpRow> rows;
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_op()) continue;
+    OpRow& row = rows[node->op().name];
+    ++row.count;
+    auto definition = DefinitionOf(*node);
+    auto work = definition.ok() ? CountWork(*definition) : definition.status();
+    if (!work.ok()) continue;
+    row.flops += work->flops;
+    row.bytes += work->bytes_read + work->bytes_written;
+  }
+  return rows;
+}
+
+int64_t WeightBytes(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const NodePtr& node : graph.nodes()) {
+    const bool is_weight =
+        node->kind() == Node::Kind::kWeight || node->kind() == Node::Kind::kConstant;
+    if (is_weight) bytes += node->type(0).num_bytes();
+  }
+  return bytes;
+}
+
+Json Ports(const std::vector<std::string>& names, const std::vector<Value>& values) {
+  Json ports = Json::Array();
+  for (size_t i = 0; i < names.size(); ++i) {
+    Json port = Json::Object();
+    port.Set("name", names[i]).Set("type", values[i].type().ToString());
+    ports.Add(std::move(port));
+  }
+  return ports;
+}
+
+void PrintJson(const Model& model) {
+  const Graph& graph = model.graph;
+  Json ops = Json::Object();
+  for (const auto& [name, row] : OpRows(graph)) {
+    Json op = Json::Object();
+    op.Set("count", row.count).Set("flops", row.flops).Set("bytes", row.bytes);
+    ops.Set(name, std::move(op));
+  }
+  Json json = Json::Object();
+  json.Set("graph", graph.name()).Set("format", Name(model.format));
+  json.Set("inputs", Ports(graph.input_names(), graph.inputs()));
+  json.Set("outputs", Ports(graph.output_names(), graph.outputs()));
+  json.Set("operators", graph.num_ops()).Set("weight_bytes", WeightBytes(graph));
+  json.Set("hash", absl::StrCat(absl::Hex(graph.StructuralHash(), absl::kZeroPad16)));
+  json.Set("by_operator", std::move(ops));
+  std::puts(json.ToString().c_str());
+}
+
+void PrintTable(const Model& model) {
+  const Graph& graph = model.graph;
+  std::printf("%s (%s): %d operators, %s of weights\n", graph.name().c_str(), Name(model.format),
+              graph.num_ops(), FormatBytes(static_cast<double>(WeightBytes(graph))).c_str());
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    std::printf("  input  %s: %s\n", graph.input_names()[i].c_str(),
+                graph.inputs()[i].type().ToString().c_str());
+  }
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    std::printf("  output %s: %s\n", graph.output_names()[i].c_str(),
+                graph.outputs()[i].type().ToString().c_str());
+  }
+  TextTable table({"operator", "count", "Mflop", "bytes moved"});
+  std::vector<std::pair<std::string, OpRow>> rows;
+  for (const auto& row : OpRows(graph)) rows.push_back(row);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second.flops > b.second.flops; });
+  for (const auto& [name, row] : rows) {
+    char flops[32];
+    std::snprintf(flops, sizeof flops, "%.1f", row.flops * 1e-6);
+    table.Row({name, absl::StrCat(row.count), flops, FormatBytes(row.bytes)});
+  }
+  std::fputs(table.ToString().c_str(), stdout);
+}
+
+}  // namespace
+
+absl::StatusOr<int> RunShow(Arguments arguments) {
+  CommonFlags common;
+  std::string format = "text";
+  bool all_values = false, types = false;
+  Flags flags("show", "MODEL", "Prints a model.");
+  flags.Choice("format", &format, {"text", "dot", "ops"}, "what to print");
+  flags.Bool("values", &all_values, "text: weights in full, so that it reads back");
+  flags.Bool("types", &types, "text: the type of every value");
+  common.AddModel(&flags);
+  flags.Note("lemma show --format dot MODEL | dot -Tsvg > model.svg draws it.");
+  auto positional = flags.Parse(arguments);
+  if (!positional.ok()) return positional.status();
+  if (flags.help()) {
+    std::fputs(flags.Help().c_str(), stdout);
+    return kExitOk;
+  }
+  auto path = OneModel(*positional);
+  if (!path.ok()) return path.status();
+  auto model = common.Load(*path);
+  if (!model.ok()) return model.status();
+  if (common.json) {
+    PrintJson(*model);
+  } else if (format == "dot") {
+    std::fputs(ToDot(model->graph).c_str(), stdout);
+  } else if (format == "ops") {
+    PrintTable(*model);
+  } else {
+    PrintOptions options;
+    options.elide = !all_values;
+    options.types = types;
+    std::fputs(PrintGraph(model->graph, options).c_str(), stdout);
+  }
+  return kExitOk;
+}
+
+}  // namespace lemma::cli

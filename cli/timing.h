@@ -1,0 +1,37 @@
+// Wall-clock times of executables.
+#ifndef LEMMA_CLI_TIMING_H_
+#define LEMMA_CLI_TIMING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/tensor.h"
+#include "runtime/executor.h"
+
+namespace lemma::cli {
+
+double Median(std::vector<double> values);
+
+// Milliseconds of `runs` executions.
+absl::StatusOr<std::vector<double>> TimeRuns(Executable* executable,
+                                             absl::Span<const Tensor> inputs, int runs);
+
+// Executes the candidates in turn, a b a b …, so that a disturbance hits all alike: one warm-up
+// round, then rounds until each has `runs` times, or `max_seconds` have passed and each has at
+// least three. Returns milliseconds, [candidate][round].
+absl::StatusOr<std::vector<std::vector<double>>> TimeAlternating(
+    absl::Span<Executable* const> candidates, absl::Span<const Tensor> inputs, int runs,
+    double max_seconds);
+
+// How much slower `b` is than `a`, rounds paired: the median of b_i / a_i. Below 1: faster.
+double PairedRatio(const std::vector<double>& a, const std::vector<double>& b);
+
+// Half the width of the interval in which PairedRatio can be trusted: two standard errors of a
+// median, the deviation taken from the median absolute deviation.
+double RatioNoise(const std::vector<double>& a, const std::vector<double>& b);
+
+}  // namespace lemma::cli
+
+#endif  // LEMMA_CLI_TIMING_H_
