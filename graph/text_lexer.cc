@@ -10,9 +10,8 @@
 namespace lemma::text {
 namespace {
 
-constexpr absl::string_view kKeywords[] = {"graph", "rule", "return", "weight", "constant",
-                                           "where", "as",   "fill",   "base64", "div",
-                                           "mod",   "inf",  "nan",    "_"};
+// Words that mean something else where a value or an operator is named.
+constexpr absl::string_view kKeywords[] = {"return", "constant", "_"};
 
 bool IsNameStart(char c) { return absl::ascii_isalpha(c) || c == '_'; }
 bool IsNamePart(char c) { return absl::ascii_isalnum(c) || c == '_'; }

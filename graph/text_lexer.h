@@ -45,7 +45,8 @@ absl::StatusOr<std::vector<Token>> Tokenize(absl::string_view text, absl::string
 // How an error message calls the token: "')'", "the name 'x'", "the end of the file".
 std::string Describe(const Token& token);
 
-// A name as the text form writes it: quoted unless it is an identifier and no keyword.
+// A name as the text form writes it: quoted unless it is an identifier and
+// not return, constant or _.
 std::string QuoteName(absl::string_view name);
 std::string Quote(absl::string_view content);
 

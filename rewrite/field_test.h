@@ -41,6 +41,7 @@ class InstanceSampler {
 
   const Substitution& rule_;
   uint64_t state_;
+  int64_t rank_ = 2;
   SymbolValues values_;
 };
 
@@ -50,7 +51,8 @@ struct FieldTestOptions {
 };
 
 struct FieldTestResult {
-  int instances = 0;  // on which both sides were evaluated and agreed
+  int instances = 0;  // with elements to compare, on which both sides agreed
+  int empty = 0;      // without any
   // Instances whose source is well-formed, but whose target is not, or has other types: the rule is
   // not applied there.
   int not_applicable = 0;

@@ -21,6 +21,9 @@ int64_t InstanceSampler::Below(int64_t n) {
 
 std::optional<Assignment> InstanceSampler::Draw(int attempts) {
   for (int i = 0; i < attempts; ++i) {
+    // Kept for a while, since what is drawn again until it fits would otherwise be of low rank.
+    static constexpr int64_t kRanks[] = {0, 1, 1, 2, 2, 2, 3, 3};
+    if (i % 64 == 0) rank_ = kRanks[Below(std::size(kRanks))];
     if (auto assignment = TryOnce()) return assignment;
   }
   return std::nullopt;
@@ -63,7 +66,7 @@ std::vector<int64_t> InstanceSampler::ProposeList(const AttrSpec* spec, const Sh
         if (Below(3) == 0) list.insert(list.begin(), 1 + Below(3));
         return list;
       case 5:  // part of it
-        for (int64_t& i : list) i = std::max<int64_t>(0, i - Below(3));
+        for (int64_t& i : list) i = std::max<int64_t>(Below(8) > 0, i - Below(3));
         return list;
       case 6:
         return list;
@@ -85,8 +88,10 @@ std::vector<int64_t> InstanceSampler::ProposeList(const AttrSpec* spec, const Sh
     for (int64_t& i : list) i = Below(4) == 0 ? 1 : i;
     return list;
   }
-  list.resize(Below(4));
+  list.resize(Below(4) == 0 ? Below(4) : rank_);
   for (int64_t& i : list) i = 1 + Below(3);
+  // Equal sizes: a wrong axis or permutation then gives wrong values, not merely a wrong shape.
+  if (Below(3) == 0) std::fill(list.begin(), list.end(), 2);
   return list;
 }
 

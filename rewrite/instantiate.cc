@@ -93,12 +93,14 @@ absl::StatusOr<std::vector<Value>> BuildPattern(const Substitution& rule, const 
 }
 
 absl::StatusOr<Graph> Instantiate(const Substitution& rule, const Pattern& pattern,
-                                  const Assignment& assignment) {
+                                  const Assignment& assignment, VarsAs vars_as) {
   GraphBuilder builder(rule.name);
   std::vector<Value> vars;
   for (const PatternVar& var : rule.vars) {
     LEMMA_ASSIGN_OR_RETURN(TensorType type, TypeOf(var, assignment));
-    vars.push_back(builder.Input(var.name, std::move(type)));
+    bool is_input = vars_as == VarsAs::kInputs || var.role == VarRole::kAny;
+    vars.push_back(is_input ? builder.Input(var.name, std::move(type))
+                            : builder.Weight(var.name, std::move(type)));
   }
   LEMMA_ASSIGN_OR_RETURN(std::vector<Value> outputs,
                          BuildPattern(rule, pattern, vars, assignment.symbols, assignment.dtype));

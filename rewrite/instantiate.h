@@ -26,9 +26,12 @@ absl::StatusOr<std::vector<Value>> BuildPattern(const Substitution& rule, const 
                                                 absl::Span<const Value> vars,
                                                 const SymbolValues& symbols, DType dtype);
 
-// The pattern (one of the rule's) as a graph whose inputs are the rule's variables.
+// Whether a variable that has to be a weight becomes one, or an input like the others.
+enum class VarsAs { kInputs, kRoles };
+
+// The pattern (one of the rule's) as a graph over the rule's variables, in their order.
 absl::StatusOr<Graph> Instantiate(const Substitution& rule, const Pattern& pattern,
-                                  const Assignment& assignment);
+                                  const Assignment& assignment, VarsAs vars_as = VarsAs::kInputs);
 
 }  // namespace lemma
 

@@ -1,11 +1,12 @@
 // Every rule of data/rules/starter.txt on random instances, and beside it a false neighbour.
-#include <fstream>
-#include <map>
-#include <sstream>
+#include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
+#include "graph/text.h"
 #include "gtest/gtest.h"
+#include "rewrite/apply.h"
 #include "rewrite/field_test.h"
 #include "rewrite/rewrite_source.h"
 #include "rewrite/rule_text.h"
@@ -41,6 +42,77 @@ TEST_P(StarterRule, HoldsOnRandomInstances) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_FALSE(result->counterexample.has_value()) << *result->counterexample;
   EXPECT_GE(result->instances, 100) << "not applicable: " << result->not_applicable;
+}
+
+struct Mutation {
+  const char* rule;
+  const char* from;
+  const char* to;
+};
+constexpr Mutation kMutations[] = {
+#include "tests/rewrite/starter_mutants.inc"
+};
+
+// The rule with the edit applied, as text.
+std::string Mutate(const Substitution& rule, const Mutation& mutation) {
+  std::string text = PrintRule(rule);
+  size_t arrow = text.find(" => ");
+  std::string before = text.substr(0, arrow), after = text.substr(arrow);
+  std::string& edited = absl::StrContains(after, mutation.from) ? after : before;
+  EXPECT_TRUE(absl::StrContains(edited, mutation.from)) << mutation.from << "\n" << text;
+  edited = absl::StrReplaceAll(edited, {{mutation.from, mutation.to}});
+  return before + after;
+}
+
+TEST_P(StarterRule, HasAFalseNeighbour) {
+  int found = 0;
+  for (const Mutation& mutation : kMutations) {
+    if (mutation.rule != GetParam()) continue;
+    ++found;
+    std::string text = Mutate(rule(), mutation);
+    auto mutant = ParseRules(text);
+    ASSERT_TRUE(mutant.ok()) << mutant.status() << "\n" << text;
+    auto result = FieldTest(mutant->at(0));
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_TRUE(result->counterexample.has_value())
+        << "passed " << result->instances << " instances, not applicable " << result->not_applicable
+        << "\n"
+        << text;
+  }
+  EXPECT_GE(found, 1) << "add a line to starter_mutants.inc";
+}
+
+// The source of an instance contains the source, and applying the rule there gives the target.
+TEST_P(StarterRule, MatchesItsOwnInstances) {
+  auto matcher = Matcher::Create(rule());
+  ASSERT_TRUE(matcher.ok()) << matcher.status();
+  InstanceSampler sampler(rule(), 3);
+  int applied = 0;
+  for (int i = 0; i < 20; ++i) {
+    auto assignment = sampler.Draw();
+    ASSERT_TRUE(assignment.has_value());
+    auto source = Instantiate(rule(), rule().source, *assignment, VarsAs::kRoles);
+    auto target = Instantiate(rule(), rule().target, *assignment, VarsAs::kRoles);
+    ASSERT_TRUE(source.ok()) << source.status();
+    if (!target.ok()) continue;
+    MatchIndex index(*source);
+    bool found = false;
+    matcher->ForEach(index, [&](const Match& match) {
+      auto result = Apply(rule(), match, index);
+      found = result.ok() && result->outputs() == target->outputs();
+      return !found;
+    });
+    EXPECT_TRUE(found) << Describe(rule(), *assignment) << "\n" << PrintGraph(*source);
+    applied += found;
+  }
+  EXPECT_GE(applied, 10);
+}
+
+TEST_P(StarterRule, PrintsAndReadsBack) {
+  std::string text = PrintRule(rule());
+  auto again = ParseRules(text);
+  ASSERT_TRUE(again.ok()) << again.status() << "\n" << text;
+  EXPECT_EQ(PrintRule(again->at(0)), text);
 }
 
 std::vector<std::string> Names() {
