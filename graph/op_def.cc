@@ -246,6 +246,11 @@ absl::StatusOr<std::vector<TensorType>> InferTypes(const OpDef& op,
   ExprAttrs expr_attrs = ToExprAttrs(attrs);
   OpContext context(op, std::move(types), expr_attrs, OpContext::Mode::kTypesOnly);
   if (auto s = op.define(context); !s.ok()) return s;
+  // Over constants every requirement is decided, unless its arithmetic leaves 64 bits.
+  if (!context.requirements().empty()) {
+    return context.Fail(
+        absl::StrCat("the sizes are too large: ", context.requirements()[0].ToString()));
+  }
   std::vector<TensorType> result;
   for (const ExprType& type : context.output_types()) {
     TensorType concrete{type.dtype, {}};

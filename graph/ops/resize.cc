@@ -13,6 +13,8 @@
 namespace lemma::ops {
 namespace {
 
+constexpr int64_t kMaxPosition = int64_t{1} << 62;
+
 // y[i…] = x[min(max((i*mul + add) div by, 0), size - 1) …].
 absl::Status DefineResizeNearest(OpContext& c) {
   const Idx &sizes = c.Sizes("sizes"), &mul = c.Sizes("mul"), &add = c.Sizes("add"),
@@ -22,7 +24,9 @@ absl::Status DefineResizeNearest(OpContext& c) {
       c, sizes.size() == rank && mul.size() == rank && add.size() == rank && by.size() == rank,
       "sizes, mul, add and by take one entry for each of ", rank, " dimensions");
   for (size_t d = 0; d < rank; ++d) {
-    LEMMA_REQUIRE(c, Ge(sizes[d], 0) && Ge(by[d], 1), "sizes must not be negative, by positive");
+    LEMMA_REQUIRE(c, Ge(sizes[d], 0) && Ge(mul[d], 0) && Ge(by[d], 1),
+                  "sizes and mul must not be negative, by positive");
+    LEMMA_REQUIRE(c, Le(sizes[d] * mul[d] + add[d], kMaxPosition), "positions leave 64 bits");
     LEMMA_REQUIRE(c, Ge(c.Dim(0, static_cast<int>(d)), 1), "dimension ", d, " is empty");
   }
   c.Output(c.dtype(0), sizes, [&](const Idx& out) {
@@ -37,9 +41,8 @@ absl::Status DefineResizeNearest(OpContext& c) {
         return EvaluateIndex(from, env);
       };
       auto first = source(0), last = sizes[d].is_const() ? source(sizes[d].value() - 1) : first;
-      const bool rising = mul[d].is_const() && mul[d].value() >= 0;
-      const bool inside = rising && first && last && *first >= 0 && sizes[d].is_const() &&
-                          size.is_const() && *last < size.value();
+      const bool inside = first && last && *first >= 0 && sizes[d].is_const() && size.is_const() &&
+                          *last < size.value();
       at.push_back(inside ? from : Min(Max(from, 0), size - 1));
     }
     return c.Read(0, std::move(at));

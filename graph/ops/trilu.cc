@@ -10,6 +10,8 @@ absl::Status DefineTrilu(OpContext& c) {
   const int rank = c.rank(0);
   LEMMA_REQUIRE(c, rank >= 2, "x must be a matrix or a batch of them");
   const IndexExpr& k = c.Size("k");
+  constexpr int64_t kFarthest = int64_t{1} << 62;
+  LEMMA_REQUIRE(c, Ge(k, -kFarthest) && Le(k, kFarthest), "k leaves 64 bits");
   c.Output(c.dtype(0), c.dims(0), [&](const Idx& out) {
     const IndexExpr &row = out[rank - 2], &column = out[rank - 1];
     Guard kept = c.Int("upper") != 0 ? Ge(column, row + k) : Le(column, row + k);
