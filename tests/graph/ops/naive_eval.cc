@@ -148,6 +148,12 @@ class Walker {
     }
   }
 
+  bool Holds(const Guard& guard) {
+    auto holds = EvaluateGuard(guard, env_);
+    if (!holds) error_ = absl::StrCat("cannot decide ", guard.ToString());
+    return holds.value_or(false);
+  }
+
   double Read(const ScalarExpr& e) {
     ExprType type = definition_.TypeOf(e.tensor());
     int64_t offset = 0;
@@ -179,13 +185,13 @@ class Walker {
         return Call(e.fn(), args);
       }
       case ScalarExpr::Kind::kSelect:
-        return Eval(e.args()[EvaluateGuard(e.guard(), env_).value() ? 0 : 1]);
+        return Eval(e.args()[Holds(e.guard()) ? 0 : 1]);
       case ScalarExpr::Kind::kReduce: {
         static constexpr ScalarFn kSteps[] = {ScalarFn::kAdd, ScalarFn::kMul, ScalarFn::kMax,
                                               ScalarFn::kMin};
         double result = Neutral(e.reduce());
         ForAll(e.axes(), 0, [&] {
-          if (!EvaluateGuard(e.guard(), env_).value()) return;
+          if (!Holds(e.guard())) return;
           result = Call(kSteps[static_cast<int>(e.reduce())], {result, Eval(e.args()[0])});
         });
         return result;
