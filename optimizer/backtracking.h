@@ -1,0 +1,32 @@
+// Cost-based backtracking search (TASO, SOSP'19, section 5), preceded and interleaved by descent.
+#ifndef LEMMA_OPTIMIZER_BACKTRACKING_H_
+#define LEMMA_OPTIMIZER_BACKTRACKING_H_
+
+#include <memory>
+
+#include "optimizer/cost_model.h"
+#include "optimizer/search.h"
+#include "rewrite/rewrite_source.h"
+
+namespace lemma {
+
+struct BacktrackingOptions {
+  SearchLimits limits;
+  // A graph is followed up while its cost is below alpha times the best cost.
+  double alpha = 1.05;
+};
+
+// Three moves, one mechanism:
+//   * Descent takes any rewrite that lowers the cost (at equal cost: the number of operators) until
+//     there is none. Real models need hundreds of these, one per layer; a queue would drown.
+//   * A single rewrite, whatever it does to the cost. The cheapest waiting graph goes first; graphs
+//     that were seen (by structural hash) are dropped; those above the threshold too.
+//   * One rule everywhere it matches, then descent. A model's layers repeat: what pays only in two
+//     steps would else cost two steps of the budget per layer.
+// Ties are broken by operator count and then by age. `source` and `costs` must outlive the search.
+std::unique_ptr<Search> MakeBacktrackingSearch(const RewriteSource* source, CostModel* costs,
+                                               const BacktrackingOptions& options = {});
+
+}  // namespace lemma
+
+#endif  // LEMMA_OPTIMIZER_BACKTRACKING_H_

@@ -1,0 +1,69 @@
+// Searches: from a graph to a cheaper equal one.
+#ifndef LEMMA_OPTIMIZER_SEARCH_H_
+#define LEMMA_OPTIMIZER_SEARCH_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "optimizer/cost.h"
+
+namespace lemma {
+
+struct SearchLimits {
+  // Graphs whose cost is asked for. The first descent is finished whatever it takes.
+  int64_t max_steps = 1000;
+  // Wall clock; 0: no limit. A search that the clock stops need not come out the same again.
+  double max_seconds = 0;
+};
+
+// From the outside: what happened so far.
+struct SearchProgress {
+  int64_t steps = 0;
+  int64_t queued = 0;  // graphs that wait to be looked at
+  Cost initial, best;
+  int num_rewrites = 0;  // on the way to the best graph
+};
+
+enum class StopReason {
+  kExhausted,  // nothing left within the threshold
+  kSteps,
+  kSeconds,
+  kCancelled,  // by the progress callback
+};
+const char* Name(StopReason reason);
+
+// One application on the way to the best graph.
+struct RewriteStep {
+  std::string name;
+  std::string where;    // Rewrite::Describe()
+  uint64_t before = 0;  // structural hashes
+  uint64_t after = 0;
+};
+
+struct SearchResult {
+  Graph best;
+  Cost initial_cost, best_cost;
+  std::vector<RewriteStep> rewrites;  // from the input to `best`
+  // What the first descent reached: fewer, surely profitable rewrites.
+  Graph descended;
+  std::vector<RewriteStep> descended_rewrites;
+  StopReason stop = StopReason::kExhausted;
+  int64_t steps = 0;
+};
+
+// A strategy. The same graph, rewrites, costs and limits (but for seconds) give the same result.
+class Search {
+ public:
+  virtual ~Search() = default;
+  // Called now and then; returning false stops the search, which then returns what it has.
+  using OnProgress = std::function<bool(const SearchProgress&)>;
+  virtual absl::StatusOr<SearchResult> Run(const Graph& graph, const OnProgress& progress) = 0;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_OPTIMIZER_SEARCH_H_
