@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <map>
@@ -23,8 +24,10 @@
 #include "cli/timing.h"
 #include "graph/onnx/file.h"
 #include "optimizer/analytic_cost.h"
+#include "optimizer/backtracking.h"
 #include "optimizer/constant_folding.h"
 #include "optimizer/measured_cost.h"
+#include "optimizer/rewrite_filter.h"
 #include "optimizer/search.h"
 #include "rewrite/rule_text.h"
 
@@ -50,7 +53,7 @@ absl::StatusOr<FloatContract> LoosestContract(const std::string& numerics) {
   return kByName.at(numerics);
 }
 
-// The rules to use, in their file's order. A name in --only or --disable that no rule has is
+// All rules, in their file's order. A name in --only or --disable that no rule has is
 // InvalidArgument.
 absl::StatusOr<std::unique_ptr<RuleSet>> LoadRules(const OptimizeFlags& flags) {
   std::string text(kBuiltinRules), file = "built-in rules";
@@ -73,16 +76,7 @@ absl::StatusOr<std::unique_ptr<RuleSet>> LoadRules(const OptimizeFlags& flags) {
                        nearest.empty() ? "" : "; did you mean " + nearest + "?"));
     }
   }
-  std::vector<Substitution> kept;
-  auto has = [](const std::vector<std::string>& list, const std::string& name) {
-    return std::find(list.begin(), list.end(), name) != list.end();
-  };
-  for (Substitution& rule : *rules) {
-    if (!flags.only.empty() && !has(flags.only, rule.name)) continue;
-    if (has(flags.disable, rule.name)) continue;
-    kept.push_back(std::move(rule));
-  }
-  return RuleSet::Create(std::move(kept));
+  return RuleSet::Create(*std::move(rules));
 }
 
 // A line that is rewritten in place, on terminals only.
@@ -138,16 +132,24 @@ absl::StatusOr<SearchResult> RunSearch(const OptimizeFlags& flags, const Graph& 
   ProgressLine progress(flags.common.json);
   auto costs = MakeCosts(flags, &progress);
   if (!costs.ok()) return costs.status();
-  SearchOptions options;
-  options.limits = {flags.budget, flags.seconds, flags.alpha};
-  options.loosest = *contract;
-  options.on_progress = [&progress](const SearchProgress& p) {
-    progress.Show(absl::StrFormat("%d graphs, cost %.3f -> %.3f ms, %.0f s", p.graphs_generated,
-                                  p.initial.ms(), p.best.ms(), p.seconds));
+  const std::unique_ptr<RewriteSource> usable =
+      Filtered(rules->get(), {*contract,
+                              {flags.disable.begin(), flags.disable.end()},
+                              {flags.only.begin(), flags.only.end()}});
+  BacktrackingOptions options;
+  options.limits = {flags.budget, flags.seconds};
+  options.alpha = flags.alpha;
+  const auto start = std::chrono::steady_clock::now();
+  auto on_progress = [&](const SearchProgress& p) {
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    progress.Show(absl::StrFormat("%d graphs, cost %.3f -> %.3f ms, %.0f s", p.steps,
+                                  p.initial.ms(), p.best.ms(), seconds));
     return !interrupted.load();
   };
   auto previous = std::signal(SIGINT, [](int) { interrupted = true; });
-  auto result = MakeBacktrackingSearch(std::move(options))->Run(graph, **rules, costs->model.get());
+  auto result =
+      MakeBacktrackingSearch(usable.get(), costs->model.get(), options)->Run(graph, on_progress);
   std::signal(SIGINT, previous);
   return result;
 }
@@ -174,6 +176,7 @@ absl::StatusOr<Candidate> Prepare(Backend* backend, const Graph& graph, int thre
 
 struct Outcome {
   SearchResult search;
+  double search_seconds = 0;
   Graph optimized;
   bool measured = false;    // false: the model cannot be run here
   bool kept_input = false;  // nothing found, or what was found is not faster in reality
@@ -209,7 +212,7 @@ absl::Status Measure(const OptimizeFlags& flags, const Graph& input, Outcome* ou
   outcome->ratio = PairedRatio((*ms)[0], (*ms)[1]);
   outcome->memory_before = before->executable->memory();
   outcome->memory_after = after->executable->memory();
-  if (outcome->ratio > 1 && outcome->search.steps.size() > 0) {
+  if (outcome->ratio > 1 && !outcome->search.rewrites.empty()) {
     outcome->kept_input = true;
     outcome->optimized = input;
     outcome->ms_after = outcome->ms_before;
@@ -219,9 +222,9 @@ absl::Status Measure(const OptimizeFlags& flags, const Graph& input, Outcome* ou
   return absl::OkStatus();
 }
 
-std::vector<std::pair<std::string, int>> RuleCounts(const std::vector<AppliedStep>& steps) {
+std::vector<std::pair<std::string, int>> RuleCounts(const std::vector<RewriteStep>& steps) {
   std::map<std::string, int> counts;
-  for (const AppliedStep& step : steps) ++counts[step.rule];
+  for (const RewriteStep& step : steps) ++counts[step.name];
   std::vector<std::pair<std::string, int>> sorted(counts.begin(), counts.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
@@ -231,14 +234,15 @@ std::vector<std::pair<std::string, int>> RuleCounts(const std::vector<AppliedSte
 void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
   Json rules = Json::Object();
   if (!outcome.kept_input) {
-    for (const auto& [name, count] : RuleCounts(outcome.search.steps)) rules.Set(name, count);
+    for (const auto& [name, count] : RuleCounts(outcome.search.rewrites)) rules.Set(name, count);
   }
-  const SearchProgress& p = outcome.search.progress;
+  const SearchResult& p = outcome.search;
   Json json = Json::Object();
   json.Set("graph", input.name()).Set("output", flags.output).Set("kept_input", outcome.kept_input);
   json.Set("operators_before", input.num_ops());
   json.Set("operators_after", outcome.optimized.num_ops());
-  json.Set("predicted_ms_before", p.initial.ms()).Set("predicted_ms_after", p.best.ms());
+  json.Set("predicted_ms_before", p.initial_cost.ms());
+  json.Set("predicted_ms_after", p.best_cost.ms());
   if (outcome.measured) {
     json.Set("ms_before", outcome.ms_before).Set("ms_after", outcome.ms_after);
     json.Set("ratio", outcome.ratio);
@@ -247,21 +251,21 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
     json.Set("difference", outcome.difference.largest).Set("allowed", outcome.difference.allowed);
   }
   json.Set("rules", std::move(rules));
-  json.Set("graphs_generated", p.graphs_generated).Set("graphs_distinct", p.graphs_distinct);
-  json.Set("search_seconds", p.seconds).Set("stopped", Name(outcome.search.stop_reason));
+  json.Set("graphs", p.steps).Set("search_seconds", outcome.search_seconds);
+  json.Set("stopped", Name(p.stop));
   std::puts(json.ToString().c_str());
 }
 
 void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
-  const SearchProgress& p = outcome.search.progress;
+  const SearchResult& p = outcome.search;
   auto bytes = [](int64_t n) { return FormatBytes(static_cast<double>(n)); };
   TextTable table({flags.common.backend, "before", "after", "after/before"});
   if (outcome.measured) {
     table.Row({"time, median", FormatMs(outcome.ms_before), FormatMs(outcome.ms_after),
                absl::StrFormat("%.3f", outcome.kept_input ? 1.0 : outcome.ratio)});
   }
-  table.Row({"time, predicted", FormatMs(p.initial.ms()), FormatMs(p.best.ms()),
-             absl::StrFormat("%.3f", p.best.ms() / std::max(1e-9, p.initial.ms()))});
+  table.Row({"time, predicted", FormatMs(p.initial_cost.ms()), FormatMs(p.best_cost.ms()),
+             absl::StrFormat("%.3f", p.best_cost.ms() / std::max(1e-9, p.initial_cost.ms()))});
   table.Row(
       {"operators", absl::StrCat(input.num_ops()), absl::StrCat(outcome.optimized.num_ops()), ""});
   if (outcome.measured) {
@@ -276,14 +280,14 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
                 FormatError(outcome.difference.largest).c_str(),
                 FormatError(outcome.difference.allowed).c_str());
   }
-  std::printf("%d graphs in %.1f s: %s\n", static_cast<int>(p.graphs_generated), p.seconds,
-              Name(outcome.search.stop_reason));
+  std::printf("%d graphs in %.1f s: %s\n", static_cast<int>(p.steps), outcome.search_seconds,
+              Name(p.stop));
   if (outcome.kept_input) {
     std::printf("kept the input: what the search found ran %.3f times as long\n", outcome.ratio);
-  } else if (outcome.search.steps.empty()) {
+  } else if (outcome.search.rewrites.empty()) {
     std::puts("kept the input: no rule makes it faster");
   } else {
-    for (const auto& [name, count] : RuleCounts(outcome.search.steps)) {
+    for (const auto& [name, count] : RuleCounts(outcome.search.rewrites)) {
       std::printf("%5d x %s\n", count, name.c_str());
     }
   }
@@ -298,10 +302,13 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (!model.ok()) return model.status();
 
   Outcome outcome;
+  const auto start = std::chrono::steady_clock::now();
   auto found = RunSearch(flags, model->graph);
   if (!found.ok()) return found.status();
+  outcome.search_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   outcome.search = *std::move(found);
-  auto folded = FoldConstants(outcome.search.graph, static_cast<int>(flags.common.threads));
+  auto folded = FoldConstants(outcome.search.best, static_cast<int>(flags.common.threads));
   if (!folded.ok()) return folded.status();
   outcome.optimized = *std::move(folded);
   if (absl::Status s = Measure(flags, model->graph, &outcome); !s.ok()) return s;
