@@ -17,15 +17,14 @@ struct Work {
 // Counts `definition`, all of whose sizes must be constants (InvalidArgument otherwise).
 //
 //   * A scalar function is one operation, whatever it costs; so is one step of a reduction.
-//     Index arithmetic, reads and guards are none.
+//     Index arithmetic, reads, guards and Select are none.
 //   * A subterm is counted once per value of the variables it depends on, since loop invariants are
-//     hoisted; a subterm shared by pointer is counted once.
-//   * Guards: the fraction of iterations in which a guard holds is taken to be the product, over
-//   its
-//     conjuncts, of the exact fraction for a conjunct in at most two variables, else of 1. Of a
-//     Select both branches are counted, each with its fraction.
-//   * bytes_read: of each input the box spanned by its reads, at most the whole tensor; a
-//     data-dependent or broadcast read spans no more elements than it is evaluated for.
+//     hoisted; a shared subterm is counted once.
+//   * What is under a guard counts for the fraction of iterations in which the guard holds: exactly
+//     for conditions on at most two variables (and for 1 if those range over more than a million
+//     values), the product for conjunctions. An extent that varies counts as its mean.
+//   * bytes_read: a read touches as many elements as the variables of its index have values, an
+//     input's reads together at most the whole tensor.
 //   * Locals count for flops, not for bytes.
 absl::StatusOr<Work> CountWork(const Definition& definition);
 

@@ -173,13 +173,8 @@ std::shared_ptr<const Plan> PlanFor(const LoopProgram::Impl& impl,
   std::shared_ptr<const Plan>& plan = impl.plans[key];
   if (plan != nullptr) return plan;
   const Definition& d = impl.definition;
-  std::vector<Slot> slots;
-  for (size_t id = 0; id < d.inputs.size() + d.tensors.size(); ++id) {
-    Slot slot;
-    slot.dims = Concrete(d.TypeOf(static_cast<TensorId>(id))).dims;
-    slot.strides = id < inputs.size() ? inputs[id].strides : DenseStrides(slot.dims);
-    slots.push_back(std::move(slot));
-  }
+  std::vector<Slot> slots = loops::DenseSlots(d);
+  for (size_t i = 0; i < inputs.size(); ++i) slots[i].strides = inputs[i].strides;
   for (size_t i = 0; i < outputs.size(); ++i) slots[d.outputs[i]].strides = outputs[i].strides;
   plan = std::make_shared<Plan>(loops::MakePlan(d, std::move(slots)));
   return plan;

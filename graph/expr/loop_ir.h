@@ -8,6 +8,7 @@
 
 #include <bitset>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,6 +70,9 @@ struct Check {
   Poly index;
   int64_t size = 0;
   bool data_dependent = false;
+  // For messages: the index as written, and its range as far as it is known.
+  IndexExpr source;
+  std::optional<Interval> bounds;
 };
 
 // How an index moves along the lanes.

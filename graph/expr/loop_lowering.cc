@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "graph/expr/compose.h"
 #include "graph/expr/loop_merge.h"
 #include "graph/expr/loop_poly.h"
+#include "graph/expr/separate_scopes.h"
 
 namespace lemma {
 namespace loops {
@@ -264,7 +266,9 @@ bool Lowerer::IsNotPositive(const Poly& p) const {
 int Lowerer::LowerUnder(int cond, bool holds, const ScalarExpr& e) {
   const size_t facts = facts_.size(), lowered = lowered_under_facts_.size();
   Assume(cond, holds);
+  const bool new_facts = facts_.size() > facts;
   int node = LowerScalar(e);
+  if (!new_facts) return node;
   facts_.resize(facts);
   for (size_t i = lowered; i < lowered_under_facts_.size(); ++i) {
     memo_.erase(lowered_under_facts_[i]);
@@ -287,8 +291,8 @@ int Lowerer::LowerRead(const ScalarExpr& e) {
       continue;
     }
     bool data_dependent = table_.DataDependent(index.poly);
-    node.checks.push_back(
-        {static_cast<int>(d), std::move(index.poly), slot.dims[d], data_dependent});
+    node.checks.push_back({static_cast<int>(d), std::move(index.poly), slot.dims[d], data_dependent,
+                           e.indices()[d], index.bounds});
   }
   return AddNode(std::move(node));
 }
@@ -341,14 +345,6 @@ int Lowerer::LowerReduce(const ScalarExpr& e) {
 int Lowerer::LowerScalar(const ScalarExpr& e) {
   auto it = memo_.find(e.node().get());
   if (it != memo_.end()) return it->second;
-  if (e.kind() == ScalarExpr::Kind::kReduce) {
-    // Once for all places, since its variables exist once: without their facts.
-    std::vector<Poly> facts = std::move(facts_);
-    facts_.clear();
-    int node = Build(e);
-    facts_ = std::move(facts);
-    return memo_[e.node().get()] = node;
-  }
   int node = Build(e);
   if (!facts_.empty()) lowered_under_facts_.push_back(e.node().get());
   return memo_[e.node().get()] = node;
@@ -390,17 +386,50 @@ Nest Lowerer::Lower(const NestSource& source) {
     Declare(axis.var, axis.extent.value());
     if (axis.extent.value() != 1) nest_.axes.push_back(vars_.at(axis.var));
   }
-  DeclareVars(source.body);
+  ScalarExpr body = SeparateScopes(source.body);
+  DeclareVars(body);
   nest_.out_slot = source.slot;
   for (size_t d = 0; d < source.out.size(); ++d) {
     nest_.out = Add(nest_.out, LowerIndex(source.out[d]).poly, slots_[source.slot].strides[d]);
   }
-  nest_.root = LowerScalar(source.body);
+  nest_.root = LowerScalar(body);
   nest_.terms = table_.Take();
   return std::move(nest_);
 }
 
 }  // namespace
+
+bool IsEmpty(const NestSource& source) {
+  return std::any_of(source.axes.begin(), source.axes.end(),
+                     [](const Axis& axis) { return axis.extent.value() == 0; });
+}
+
+NestSource SourceOf(const TensorExpr& tensor, int slot, int* fresh) {
+  NestSource source;
+  source.slot = slot;
+  source.axes = tensor.axes;
+  for (const Axis& axis : tensor.axes) source.out.push_back(IndexExpr::Var(axis.var));
+  ExprSubstitution one_binder;
+  one_binder.fresh = fresh;
+  source.body = Substitute(tensor.body, one_binder);
+  return source;
+}
+
+std::vector<Slot> DenseSlots(const Definition& definition) {
+  std::vector<Slot> slots;
+  for (size_t id = 0; id < definition.inputs.size() + definition.tensors.size(); ++id) {
+    Slot slot;
+    for (const IndexExpr& dim : definition.TypeOf(static_cast<TensorId>(id)).dims) {
+      slot.dims.push_back(dim.value());
+    }
+    slot.strides.assign(slot.dims.size(), 1);
+    for (size_t i = slot.dims.size(); i-- > 1;) {
+      slot.strides[i - 1] = slot.strides[i] * slot.dims[i];
+    }
+    slots.push_back(std::move(slot));
+  }
+  return slots;
+}
 
 Nest Lower(const NestSource& source, absl::Span<const Slot> slots, const LowerOptions& options) {
   Nest nest = Lowerer(slots).Lower(source);

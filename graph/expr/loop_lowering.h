@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "graph/expr/loop_ir.h"
 #include "graph/expr/scalar_expr.h"
+#include "graph/expr/tensor_expr.h"
 
 namespace lemma {
 namespace loops {
@@ -19,13 +20,21 @@ struct Slot {
 };
 
 // A box of a tensor as written by a definition: body at every value of `axes`, stored at
-// `out` of tensor `slot`. Extents are constants and no variable has two binders.
+// `out` of tensor `slot`. Extents are constants and no variable of `axes` is bound again.
 struct NestSource {
   int slot = -1;
   std::vector<Axis> axes;
   Idx out;
   ScalarExpr body;
 };
+
+bool IsEmpty(const NestSource& source);
+
+// All of `tensor`, with every variable bound once; `fresh` numbers new variables.
+NestSource SourceOf(const TensorExpr& tensor, int slot, int* fresh);
+
+// The tensors of `definition`, row-major.
+std::vector<Slot> DenseSlots(const Definition& definition);
 
 struct LowerOptions {
   bool merge_axes = true;  // of the output box; those of reductions always are

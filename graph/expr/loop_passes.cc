@@ -10,7 +10,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "graph/expr/compose.h"
 #include "graph/expr/contraction.h"
-#include "graph/expr/evaluate.h"
 #include "graph/expr/free_vars.h"
 #include "graph/expr/simplify.h"
 
@@ -311,7 +310,10 @@ ScalarExpr Extractor::Extract(const ScalarExpr& e, const std::vector<Axis>& axes
     slot.dims.push_back(axis.extent.value());
     nest.out.push_back(IndexExpr::Var(axis.var));
   }
-  slot.strides = DenseStrides(slot.dims);
+  slot.strides.assign(slot.dims.size(), 1);
+  for (size_t i = slot.dims.size(); i-- > 1;) {
+    slot.strides[i - 1] = slot.strides[i] * slot.dims[i];
+  }
   slots_->push_back(std::move(slot));
   before_->push_back(nest);
   return ScalarExpr::Read(nest.slot, nest.out);

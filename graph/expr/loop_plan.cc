@@ -1,9 +1,7 @@
 #include "graph/expr/loop_plan.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "graph/expr/compose.h"
 #include "graph/expr/loop_passes.h"
 #include "graph/expr/loop_poly.h"
 #include "graph/expr/loop_schedule.h"
@@ -11,11 +9,6 @@
 namespace lemma {
 namespace loops {
 namespace {
-
-bool IsEmpty(const NestSource& source) {
-  return std::any_of(source.axes.begin(), source.axes.end(),
-                     [](const Axis& axis) { return axis.extent.value() == 0; });
-}
 
 // Recognizes a nest that moves elements unchanged along affine paths.
 void FindCopy(Step* step) {
@@ -45,13 +38,7 @@ class Planner {
   }
 
   void Add(const TensorExpr& tensor, int slot) {
-    NestSource source;
-    source.slot = slot;
-    source.axes = tensor.axes;
-    for (const Axis& axis : tensor.axes) source.out.push_back(IndexExpr::Var(axis.var));
-    ExprSubstitution one_binder;
-    one_binder.fresh = &fresh_;
-    source.body = Substitute(tensor.body, one_binder);
+    NestSource source = SourceOf(tensor, slot, &fresh_);
     if (IsEmpty(source)) return;
     for (const NestSource& piece : SplitAtGuards(source, &fresh_)) {
       std::vector<NestSource> before;
