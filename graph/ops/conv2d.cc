@@ -1,7 +1,10 @@
+#include <algorithm>
+
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/onnx_axes.h"
+#include "graph/ops/onnx_dtype.h"
 #include "graph/ops/onnx_types.h"
 #include "graph/ops/status_macros.h"
 #include "graph/ops/window.h"
@@ -127,6 +130,32 @@ absl::StatusOr<std::vector<Value>> ImportConv(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
+// The integers as f32 less their zero point: one number, or one for each output channel of a
+// weight.
+absl::StatusOr<Value> Centered(OnnxImport& node, int i) {
+  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(i));
+  LEMMA_ASSIGN_OR_RETURN(x, Cast(node, x, DType::kF32));
+  if (!node.HasInput(i + 2)) return x;
+  LEMMA_ASSIGN_OR_RETURN(Value zero, node.Input(i + 2));
+  LEMMA_ASSIGN_OR_RETURN(zero, Cast(node, zero, DType::kF32));
+  Shape shape(zero.type().num_elements() == 1 ? 0 : x.type().rank(), 1);
+  if (!shape.empty()) shape[0] = zero.type().num_elements();
+  LEMMA_ASSIGN_OR_RETURN(zero, Reshape(node, zero, shape));
+  return node.Op("sub", {x, zero});
+}
+
+// In f32, which ONNX can express and which holds every sum exactly up to 2^24.
+absl::StatusOr<std::vector<Value>> ImportConvInteger(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Value x, Centered(node, 0));
+  LEMMA_ASSIGN_OR_RETURN(Value w, Centered(node, 1));
+  const int64_t outputs = w.type().rank() == 0 ? 1 : std::max<int64_t>(1, w.shape()[0]);
+  const int64_t terms = w.type().num_elements() / outputs;
+  if (terms * 255 * 255 > (1 << 24)) return node.Unsupported("sums of more than 258 products");
+  LEMMA_ASSIGN_OR_RETURN(Value y, ImportConvOf(node, {x, w}));
+  LEMMA_ASSIGN_OR_RETURN(y, Cast(node, y, DType::kI32));
+  return std::vector<Value>{y};
+}
+
 }  // namespace
 
 OpDef Make_conv2d() {
@@ -151,7 +180,7 @@ OpDef Make_conv2d() {
       "(f32[1,2,9,9], f32[2,1,3,3]) {dilations = [2,3], pads = [2,3,2,3], groups = 2}",
       "(f32[1,4,5,5], f32[3,4,1,1])",
   };
-  op.onnx_import = {{"Conv", ImportConv}};
+  op.onnx_import = {{"Conv", ImportConv}, {"ConvInteger", ImportConvInteger}};
   op.onnx_export = ExportFor(OnnxFloats(), ExportAs("Conv", {{"strides", "strides"},
                                                              {"pads", "pads"},
                                                              {"dilations", "dilations"},

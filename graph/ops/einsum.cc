@@ -7,6 +7,7 @@
 #include "graph/op_def.h"
 #include "graph/ops/broadcast.h"
 #include "graph/ops/checks.h"
+#include "graph/ops/onnx_composites.h"
 #include "graph/ops/onnx_types.h"
 #include "graph/ops/status_macros.h"
 
@@ -164,7 +165,7 @@ OpDef Make_einsum() {
                  "(f32[3,4]) {equation = \"ij->ji\"}", "(f32[3,3]) {equation = \"ii->i\"}",
                  "(f32[2,3,4], f32[1,4,5]) {equation = \"...ij,...jk\"}",
                  "(f32[2,3], f32[3], f32[2]) {equation = \"ij,j,i->\"}"};
-  op.onnx_import = {ImportAs("Einsum", "einsum", {{"equation", "equation"}})};
+  op.onnx_import = {EinsumImporter()};
   // Any number but a bfloat.
   std::vector<DType> types = {DType::kF32, DType::kF64, DType::kF16, DType::kI32,
                               DType::kI64, DType::kI8,  DType::kU8};

@@ -10,6 +10,8 @@ namespace lemma::ops {
 
 // MeanVarianceNormalization, LpNormalization, GlobalLpPool.
 std::vector<OnnxImporter> NormComposites();
+// Einsum: a matmul where it is one.
+OnnxImporter EinsumImporter();
 // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss.
 std::vector<OnnxImporter> LossComposites();
 

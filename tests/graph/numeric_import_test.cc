@@ -137,6 +137,21 @@ TEST(ImportMatMul, VectorsAreRowsAndColumns) {
               HasSubstr("{shape = [5, 2]}"));
 }
 
+TEST(ImportEinsum, ProductOfTwoIsAMatmul) {
+  auto einsum = [](const std::string& equation, const std::string& out = "?,?") {
+    return Made(
+        "g (float[2,3,4] a, float[2,5,4] b) => (float[" + out + "] y) { y = Einsum<equation = \"" +
+        equation + "\">(a, b) }");
+  };
+  EXPECT_THAT(einsum("bij,bkj->bik", "?,?,?"),
+              AllOf(HasSubstr("transpose(b) {perm = [0, 2, 1]}"), HasSubstr("y = matmul(a, ")));
+  EXPECT_THAT(einsum("xij, xkj -> ki"),
+              AllOf(HasSubstr("{shape = [3, 8]}"), HasSubstr("{shape = [8, 5]}"),
+                    HasSubstr("{perm = [1, 0]}")));
+  EXPECT_THAT(einsum("bij,bkl->bi"), HasSubstr("y = einsum(a, b)"));
+  EXPECT_THAT(einsum("bij,bik->bk"), HasSubstr("the sizes 3 and 5 of subscript i"));
+}
+
 TEST(ImportBatchNorm, ForInferenceAndForTraining) {
   const std::string head =
       "g (float[2,3,4] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[2,3,4] y) ";
