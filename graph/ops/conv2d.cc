@@ -67,6 +67,9 @@ absl::StatusOr<Value> ApplyConv(OnnxImport& node, std::vector<Value> in, OnnxWin
   return Reshape(node, y, {y.shape()[0], y.shape()[1], y.shape()[3]});
 }
 
+// Of a 3-d window along its depth; each is a slice of the input.
+constexpr int64_t kMaxTaps = 1024;
+
 // x, [N,C,D,H,W], as [N*E, C*T, H, W], E being the positions that a window of T along D has: what a
 // window sees along D become channels, next to each other.
 absl::StatusOr<Value> DepthToChannels(OnnxImport& node, const Value& x, const OnnxWindow& depth) {
@@ -77,6 +80,7 @@ absl::StatusOr<Value> DepthToChannels(OnnxImport& node, const Value& x, const On
     return absl::InvalidArgumentError(
         absl::StrCat("no window of ", taps, " fits into ", ToString(s), " along its depth"));
   }
+  if (taps > kMaxTaps) return node.Unsupported(absl::StrCat("a window of ", taps, " in depth"));
   const int64_t positions = room / stride + 1;
   Value padded = x;
   if (depth.pads[0] != 0 || depth.pads[1] != 0) {
@@ -150,7 +154,7 @@ absl::StatusOr<std::vector<Value>> ImportConvInteger(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value w, Centered(node, 1));
   const int64_t outputs = w.type().rank() == 0 ? 1 : std::max<int64_t>(1, w.shape()[0]);
   const int64_t terms = w.type().num_elements() / outputs;
-  if (terms * 255 * 255 > (1 << 24)) return node.Unsupported("sums of more than 258 products");
+  if (terms > (1 << 24) / (255 * 255)) return node.Unsupported("sums of more than 258 products");
   LEMMA_ASSIGN_OR_RETURN(Value y, ImportConvOf(node, {x, w}));
   LEMMA_ASSIGN_OR_RETURN(y, Cast(node, y, DType::kI32));
   return std::vector<Value>{y};

@@ -9,8 +9,11 @@
 namespace lemma::ops {
 namespace {
 
+constexpr int64_t kMaxClasses = int64_t{1} << 24;
+
 // [1,C,1…]: the classes' numbers, except that no label equals the number of the ignored class.
 absl::StatusOr<Value> ClassNumbers(OnnxImport& node, DType dtype, const Shape& x) {
+  if (x[1] > kMaxClasses) return node.Unsupported(absl::StrCat(x[1], " classes"));
   std::vector<int64_t> numbers(x[1]);
   std::iota(numbers.begin(), numbers.end(), 0);
   if (node.FindAttr("ignore_index") != nullptr) {
