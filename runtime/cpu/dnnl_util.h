@@ -110,6 +110,10 @@ std::optional<Eltwise> EltwiseOf(const Node& node);
 // vectors. `channel`: the channels' dimension of the kernel's output.
 enum class Follows { kNo, kEltwise, kScale, kBias, kSum, kChannelAffine };
 Follows HowFollows(const Node& user, const Value& v, int channel);
+// y = scale * x + shift per channel, for a kChannelAffine `node` with those static parameters: from
+// its definition, whose values at 0 and 1 it takes in double.
+absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> parameters,
+                                std::vector<float>* scale, std::vector<float>* shift);
 // For KernelDef::fuses; `may_bias`: the head has no bias of its own.
 bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool may_bias);
 

@@ -32,7 +32,8 @@ bool IsPerChannel(const Value& v, const Shape& shape, int channel) {
   return v.shape()[channel - shift] == shape[channel];
 }
 
-// y = scale * x + shift per channel, from the definition: its values at 0 and 1, in double.
+}  // namespace
+
 absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> parameters,
                                 std::vector<float>* scale, std::vector<float>* shift) {
   std::vector<TensorType> types = node.input_types();
@@ -59,8 +60,6 @@ absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> param
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 std::optional<Eltwise> EltwiseOf(const Node& node) {
   if (node.type(0).dtype != DType::kF32) return std::nullopt;
@@ -132,6 +131,11 @@ absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticVal
   for (size_t n = 1; n < spec.nodes.size(); ++n) {
     const Node& node = *spec.nodes[n];
     const Value before(spec.nodes[n - 1], 0);
+    if (n + 1 < spec.nodes.size() && IsSwishPair(before, node, *spec.nodes[n + 1])) {
+      e.ops.append_eltwise(1.0f, algorithm::eltwise_swish, 1.0f, 0.0f);
+      ++n;
+      continue;
+    }
     switch (HowFollows(node, before, channel)) {
       case Follows::kEltwise: {
         Eltwise f = *EltwiseOf(node);

@@ -88,6 +88,10 @@ class Grouper {
     for (int at = head;;) {
       Value v(uses_.nodes[at], 0);
       const std::vector<int>& users = uses_.Users(v);
+      if (users.size() == 2 && TakeSwish(v, users, group, &spec)) {
+        at = users[1];
+        continue;
+      }
       if (users.size() != 1 || uses_.IsOutput(v) || !Free(users[0]) || !Pointwise(users[0])) return;
       const NodePtr& user = uses_.nodes[users[0]];
       if (user->type(0) != v.type() || !def->fuses(spec, *user)) return;
@@ -95,6 +99,21 @@ class Grouper {
       spec.nodes.push_back(user);
       Add(group, at);
     }
+  }
+
+  bool TakeSwish(const Value& v, const std::vector<int>& users, int group, CpuKernelSpec* spec) {
+    const NodePtr &sigmoid = uses_.nodes[users[0]], &product = uses_.nodes[users[1]];
+    if (uses_.IsOutput(v) || !Free(users[0]) || !Free(users[1]) ||
+        !IsSwishPair(v, *sigmoid, *product) || !spec->def->fuses(*spec, *sigmoid)) {
+      return false;
+    }
+    Value s(sigmoid, 0);
+    if (uses_.IsOutput(s) || uses_.Users(s).size() != 1) return false;
+    for (int i = 0; i < 2; ++i) {
+      Add(group, users[i]);
+      spec->nodes.push_back(uses_.nodes[users[i]]);
+    }
+    return true;
   }
 
   // Joins the element-wise group that is the only one to read node i, if there is one.

@@ -40,6 +40,13 @@ const KernelDef* FindKernel(const Node& node) {
   return nullptr;
 }
 
+bool IsSwishPair(const Value& v, const Node& sigmoid, const Node& product) {
+  if (!sigmoid.IsOp("sigmoid") || !product.IsOp("mul") || sigmoid.inputs()[0] != v) return false;
+  auto is_sigmoid = [&](const Value& x) { return &x.node() == &sigmoid; };
+  const auto& in = product.inputs();
+  return (in[0] == v && is_sigmoid(in[1])) || (in[1] == v && is_sigmoid(in[0]));
+}
+
 bool HasKernel(const OpDef& op) { return Registry().contains(op.name); }
 
 int CpuKernelSpec::InputIndex(const Value& v) const {

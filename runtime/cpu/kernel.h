@@ -75,10 +75,10 @@ struct KernelDef {
   // would like; empty if they do not care. Only a kernel that can write any strides honours strides
   // that are not dense.
   void (*layouts)(CpuKernelSpec& spec, const Strides& wanted) = nullptr;
-  // Whether output 0 may be written with gaps, and whether an operand of one of its nodes (the
-  // head, or one fused behind it) may be read so. Absent: never.
+  // Whether output 0 may be written with gaps, and whether operand `operand` of nodes[node] may be
+  // read so. Absent: never.
   bool (*strided_output)(const CpuKernelSpec& spec) = nullptr;
-  bool (*strided_input)(const Node& node, bool is_head, int operand) = nullptr;
+  bool (*strided_input)(const std::vector<NodePtr>& nodes, int node, int operand) = nullptr;
   absl::StatusOr<std::unique_ptr<Kernel>> (*build)(const CpuKernelSpec& spec,
                                                    const StaticValues& statics) = nullptr;
 };
@@ -87,6 +87,10 @@ struct KernelDef {
 const KernelDef* FindKernel(const Node& node);
 // Whether some application of the operator may have one.
 bool HasKernel(const OpDef& op);
+
+// Whether `sigmoid` and `product` are sigmoid(v) and v * sigmoid(v): a kernel that fuses
+// activations takes both behind v.
+bool IsSwishPair(const Value& v, const Node& sigmoid, const Node& product);
 
 // Fused element-wise applications, and any single other, by their definitions.
 const KernelDef& PointwiseKernel();

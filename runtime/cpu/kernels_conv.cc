@@ -23,6 +23,17 @@ bool IsPixelwise(const Node& node) {
          node.Ints("pads") == zeros;
 }
 
+// As a matrix product. With post-operations that read a vector the convolution is the faster one.
+bool RunsAsProduct(const std::vector<NodePtr>& nodes) {
+  if (!IsPixelwise(*nodes[0])) return false;
+  for (size_t n = 1; n < nodes.size(); ++n) {
+    if (HowFollows(*nodes[n], Value(nodes[n - 1], 0), kChannel) == Follows::kChannelAffine) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Pixels one after the other, each `step` elements after the one before.
 bool HasPixelStep(const Shape& shape, const Strides& strides, int64_t* step) {
   auto view = ReshapedView({shape[0], shape[2], shape[3]}, {strides[0], strides[2], strides[3]},
@@ -39,7 +50,7 @@ bool Fuses(const CpuKernelSpec& spec, const Node& user) {
 void Layouts(CpuKernelSpec& spec, const Strides&) {
   auto& x = spec.inputs[0];
   int64_t step = 0;
-  if (!IsPixelwise(spec.head()) || !HasPixelStep(x.type.shape, x.strides, &step)) {
+  if (!RunsAsProduct(spec.nodes) || !HasPixelStep(x.type.shape, x.strides, &step)) {
     x.strides = ChannelsLast(x.type.shape);
   }
   auto& y = spec.outputs[0];
@@ -52,11 +63,11 @@ void Layouts(CpuKernelSpec& spec, const Strides&) {
 }
 
 bool StridedOutput(const CpuKernelSpec& spec) {
-  return IsPixelwise(spec.head()) && FusedSum(spec, kChannel) < 0;
+  return RunsAsProduct(spec.nodes) && FusedSum(spec, kChannel) < 0;
 }
 
-bool StridedInput(const Node& node, bool is_head, int operand) {
-  return is_head && operand == 0 && IsPixelwise(node);
+bool StridedInput(const std::vector<NodePtr>& nodes, int node, int operand) {
+  return node == 0 && operand == 0 && RunsAsProduct(nodes);
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> BuildPixelwise(const CpuKernelSpec& spec,
@@ -142,8 +153,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
                                               const StaticValues& statics) {
   using Result = absl::StatusOr<std::unique_ptr<Kernel>>;
   return CatchDnnl([&]() -> Result {
-    return IsPixelwise(spec.head()) ? BuildPixelwise(spec, statics)
-                                    : BuildConvolution(spec, statics);
+    return RunsAsProduct(spec.nodes) ? BuildPixelwise(spec, statics)
+                                     : BuildConvolution(spec, statics);
   });
 }
 

@@ -165,7 +165,7 @@ void DefinitionLayouts(CpuKernelSpec& spec, const Strides& wanted) {
 void CopyLayouts(CpuKernelSpec&, const Strides&) {}
 
 bool AnyOutput(const CpuKernelSpec&) { return true; }
-bool AnyInput(const Node&, bool, int) { return true; }
+bool AnyInput(const std::vector<NodePtr>&, int, int) { return true; }
 
 }  // namespace
 

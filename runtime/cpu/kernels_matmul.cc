@@ -52,9 +52,7 @@ void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
 }
 
 bool StridedOutput(const CpuKernelSpec& spec) { return FusedSum(spec, Channel(spec)) < 0; }
-bool StridedInput(const Node& node, bool is_head, int operand) {
-  return is_head && !IsStaticValue(node.inputs()[operand]);
-}
+bool StridedInput(const std::vector<NodePtr>&, int node, int) { return node == 0; }
 
 struct Matrix {
   Shape shape;
@@ -71,9 +69,10 @@ Matrix Widen(const CpuKernelSpec::Operand& o, size_t rank) {
   return m;
 }
 
-// Drops the leading dimension where all have size 1.
+// Drops the leading dimensions where all have size 1, down to the rank whose batches oneDNN runs
+// best.
 void DropUnits(Matrix* a, Matrix* b, Matrix* y) {
-  while (y->shape.size() > 2 && a->shape[0] == 1 && b->shape[0] == 1) {
+  while (y->shape.size() > 4 && a->shape[0] == 1 && b->shape[0] == 1) {
     for (Matrix* m : {a, b, y}) {
       m->shape.erase(m->shape.begin());
       m->strides.erase(m->strides.begin());
@@ -109,7 +108,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildMatmul(const CpuKernelSpec& spec,
   const Node& node = spec.head();
   const int a_index = spec.InputIndex(node.inputs()[0]),
             b_index = spec.InputIndex(node.inputs()[1]);
-  const size_t rank = spec.outputs[0].type.shape.size();
+  size_t rank = spec.outputs[0].type.shape.size();
+  if (rank == 3) rank = 4;  // the better kernel
   Matrix a = Widen(spec.inputs[a_index], rank), b = Widen(spec.inputs[b_index], rank);
   Matrix y = Widen(spec.outputs[0], rank);
   DropUnits(&a, &b, &y);

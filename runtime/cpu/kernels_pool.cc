@@ -128,7 +128,7 @@ void MeanLayouts(CpuKernelSpec& spec, const Strides&) {
   LayOutResult(spec);
 }
 
-bool StridedMeanInput(const Node&, bool is_head, int) { return is_head; }
+bool StridedMeanInput(const std::vector<NodePtr>&, int node, int) { return node == 0; }
 
 Built BuildMean(const CpuKernelSpec& spec, const StaticValues&) {
   return std::make_unique<SpatialMean>(spec.inputs[0].type.shape, spec.inputs[0].strides);

@@ -257,8 +257,11 @@ class Planner {
     const CpuKernelSpec::Operand& out = spec.outputs[k];
     const Shape& shape = out.type.shape;
     if (auto region = RegionFor(out.value, out.strides)) {
-      const bool strided = spec.def->strided_output != nullptr && spec.def->strided_output(spec);
-      if (strided || SameLayout(shape, region->strides, out.strides)) return *region;
+      // Loops from definitions write in any order, the library's only with gaps in their own.
+      const bool any = spec.def == &PointwiseKernel() || spec.def == &DefinitionKernel();
+      const bool gaps = spec.def->strided_output != nullptr && spec.def->strided_output(spec) &&
+                        DimOrder(shape, region->strides) == DimOrder(shape, out.strides);
+      if (any || gaps || SameLayout(shape, region->strides, out.strides)) return *region;
     }
     if (auto output = OutputFor(out.value, out.strides)) return *output;
     if (k == 0 && spec.in_place >= 0 && !spec.inputs[spec.in_place].is_static) {
@@ -359,7 +362,11 @@ class Planner {
     const auto& inputs = node->inputs();
     const int operand =
         static_cast<int>(std::find(inputs.begin(), inputs.end(), v) - inputs.begin());
-    return group.def->strided_input(*node, group.nodes.front() == user, operand);
+    std::vector<NodePtr> nodes;
+    for (int n : group.nodes) nodes.push_back(uses_.nodes[n]);
+    const int at = static_cast<int>(std::find(group.nodes.begin(), group.nodes.end(), user) -
+                                    group.nodes.begin());
+    return group.def->strided_input(nodes, at, operand);
   }
 
   // Where `v`, about to be written with `strides`, should go to be part of a concatenation.

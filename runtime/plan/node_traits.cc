@@ -50,6 +50,7 @@ std::optional<AffineView> ViewOf(const Definition& definition, const TensorExpr&
   const size_t rank = tensor.axes.size();
   AffineView view;
   view.input = body.tensor();
+  view.output_rank = static_cast<int>(rank);
   for (const IndexExpr& index : body.indices()) {
     int64_t constant = 0;
     std::vector<int64_t> coefficient(rank, 0);
@@ -132,7 +133,7 @@ NodeTraits Analyze(const Node& node) {
 }  // namespace
 
 Strides AffineView::StridesOver(const Strides& input_strides) const {
-  Strides result(coefficient.empty() ? 0 : coefficient[0].size(), 0);
+  Strides result(output_rank, 0);
   for (size_t in = 0; in < coefficient.size(); ++in) {
     for (size_t out = 0; out < result.size(); ++out) {
       result[out] += coefficient[in][out] * input_strides[in];

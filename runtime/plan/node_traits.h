@@ -17,6 +17,7 @@ namespace lemma {
 // offset + coefficient * i of the input.
 struct AffineView {
   int input = 0;
+  int output_rank = 0;
   std::vector<int64_t> offset;                    // per input dimension
   std::vector<std::vector<int64_t>> coefficient;  // [input dimension][output dimension]
 

@@ -1,0 +1,16 @@
+// A linear function for each column of a matrix, and bounds.
+#ifndef LEMMA_KERNELS_CHANNEL_AFFINE_H_
+#define LEMMA_KERNELS_CHANNEL_AFFINE_H_
+
+#include <cstdint>
+
+namespace lemma::kernels {
+
+// y[i,j] = min(max(x[i,j] * scale[j] + shift[j], low), high); rows lie x_step and y_step floats
+// apart. NaN stays NaN. y may be x.
+void ChannelAffine(const float* x, int64_t x_step, const float* scale, const float* shift,
+                   float low, float high, int64_t rows, int64_t columns, float* y, int64_t y_step);
+
+}  // namespace lemma::kernels
+
+#endif  // LEMMA_KERNELS_CHANNEL_AFFINE_H_

@@ -1,0 +1,108 @@
+// Batch normalization that stands alone, with the bounds that follow it, channels last.
+#include <limits>
+
+#include "kernels/channel_affine.h"
+#include "runtime/cpu/dnnl_util.h"
+
+namespace lemma::cpu {
+namespace {
+
+constexpr int kChannel = 1;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+bool Accepts(const Node& node) {
+  return node.type(0).dtype == DType::kF32 && node.type(0).rank() == 4 &&
+         node.type(0).num_elements() > 0 &&
+         HowFollows(node, node.inputs()[0], kChannel) == Follows::kChannelAffine;
+}
+
+struct Bounds {
+  float low = -kInfinity, high = kInfinity;
+};
+std::optional<Bounds> BoundsOf(const Node& node) {
+  if (node.IsOp("relu")) return Bounds{0.0f, kInfinity};
+  if (node.IsOp("clip")) {
+    return Bounds{static_cast<float>(node.Float("min")), static_cast<float>(node.Float("max"))};
+  }
+  return std::nullopt;
+}
+
+bool Fuses(const CpuKernelSpec& spec, const Node& user) {
+  return spec.nodes.size() == 1 && BoundsOf(user).has_value();
+}
+
+// Channels innermost, and the pixels of all images evenly apart.
+bool IsMatrix(const Shape& s, const Strides& strides, int64_t* step) {
+  auto view =
+      ReshapedView({s[0], s[2], s[3]}, {strides[0], strides[2], strides[3]}, {s[0] * s[2] * s[3]});
+  if (!view || (s[1] > 1 && strides[1] != 1)) return false;
+  *step = (*view)[0];
+  return true;
+}
+
+void Layouts(CpuKernelSpec& spec, const Strides&) {
+  auto& x = spec.inputs[0];
+  int64_t step = 0;
+  if (!IsMatrix(x.type.shape, x.strides, &step)) x.strides = ChannelsLast(x.type.shape);
+  spec.outputs[0].strides = ChannelsLast(x.type.shape);
+  spec.in_place = 0;
+}
+
+bool StridedOutput(const CpuKernelSpec&) { return true; }
+bool StridedInput(const std::vector<NodePtr>&, int node, int operand) {
+  return node == 0 && operand == 0;
+}
+
+class BatchNorm : public Kernel {
+ public:
+  std::vector<float> scale, shift;
+  Bounds bounds;
+  int64_t rows = 0, x_step = 0, y_step = 0;
+
+  absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
+                   void*) override {
+    kernels::ChannelAffine(static_cast<const float*>(inputs[0]), x_step, scale.data(), shift.data(),
+                           bounds.low, bounds.high, rows, static_cast<int64_t>(scale.size()),
+                           static_cast<float*>(outputs[0]), y_step);
+    return absl::OkStatus();
+  }
+  size_t packed_bytes() const override { return scale.size() * 2 * sizeof(float); }
+  bool NeedsStatic(int) const override { return false; }
+};
+
+absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
+                                              const StaticValues& statics) {
+  const Node& node = spec.head();
+  const Shape& shape = spec.inputs[0].type.shape;
+  auto kernel = std::make_unique<BatchNorm>();
+  if (!IsMatrix(shape, spec.inputs[0].strides, &kernel->x_step) ||
+      !IsMatrix(shape, spec.outputs[0].strides, &kernel->y_step)) {
+    return absl::InternalError("a batch normalization got other strides");
+  }
+  std::vector<Tensor> parameters;
+  for (size_t i = 1; i < node.inputs().size(); ++i) {
+    parameters.push_back(statics[spec.InputIndex(node.inputs()[i])]);
+  }
+  absl::Status s = AffineCoefficients(node, parameters, &kernel->scale, &kernel->shift);
+  if (!s.ok()) return s;
+  kernel->rows = shape[0] * shape[2] * shape[3];
+  if (spec.nodes.size() > 1) kernel->bounds = *BoundsOf(*spec.nodes[1]);
+  return kernel;
+}
+
+}  // namespace
+
+KernelDef MakeBatchNormKernel() {
+  KernelDef def;
+  def.name = "batch norm";
+  def.ops = {"batch_norm"};
+  def.accepts = Accepts;
+  def.fuses = Fuses;
+  def.layouts = Layouts;
+  def.strided_output = StridedOutput;
+  def.strided_input = StridedInput;
+  def.build = Build;
+  return def;
+}
+
+}  // namespace lemma::cpu

@@ -1,0 +1,99 @@
+#include "runtime/tolerance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+
+namespace lemma {
+namespace {
+
+constexpr double kUnitRoundoff = 1.0 / (1 << 24);
+
+struct Found {
+  int64_t length = 0;
+  bool computes = false;  // a scalar function or a reduction occurs
+};
+
+void Search(const ScalarExpr& e, int64_t around, absl::flat_hash_set<const ScalarNode*>* seen,
+            Found* found) {
+  if (!seen->insert(e.node().get()).second && around == 1) return;
+  if (e.kind() == ScalarExpr::Kind::kApply) found->computes = true;
+  if (e.kind() == ScalarExpr::Kind::kReduce) {
+    found->computes = true;
+    for (const Axis& axis : e.axes()) {
+      around *= std::max<int64_t>(axis.extent.AsConst().value_or(1), 1);
+    }
+    found->length = std::max(found->length, around);
+  }
+  for (const ScalarExpr& arg : e.args()) Search(arg, around, seen, found);
+}
+
+Found Inspect(const Definition& definition) {
+  Found found;
+  absl::flat_hash_set<const ScalarNode*> seen;
+  for (const TensorExpr& t : definition.tensors) Search(t.body, 1, &seen, &found);
+  return found;
+}
+
+double AddedError(const Node& node) {
+  absl::StatusOr<Definition> definition = DefinitionOf(node);
+  if (!definition.ok()) return 0;
+  const Found found = Inspect(*definition);
+  if (!found.computes) return 0;
+  return kUnitRoundoff * (16 + 4 * std::sqrt(static_cast<double>(found.length)));
+}
+
+double UnitOf(DType dtype) {
+  if (dtype == DType::kF16) return 1.0 / (1 << 11);
+  if (dtype == DType::kBF16) return 1.0 / (1 << 8);
+  return 0;
+}
+
+}  // namespace
+
+int64_t ReductionLength(const Definition& definition) { return Inspect(definition).length; }
+
+std::vector<double> RelativeTolerances(const Graph& graph) {
+  absl::flat_hash_map<const Node*, double> error;
+  for (const NodePtr& node : graph.nodes()) {
+    double sum = 0;
+    for (const Value& v : node->inputs()) sum = std::max(sum, error[&v.node()]);
+    error[node.get()] = node->is_op() ? sum + AddedError(*node) : 0;
+  }
+  std::vector<double> result;
+  for (const Value& v : graph.outputs()) {
+    result.push_back(IsFloat(v.dtype()) ? error[&v.node()] + 2 * UnitOf(v.dtype()) : 0);
+  }
+  return result;
+}
+
+std::string Difference::ToString() const {
+  return absl::StrCat("largest difference ", largest, " of values up to ", scale);
+}
+
+Difference Compare(const Tensor& actual, const Tensor& expected, double relative_tolerance) {
+  Difference result;
+  if (actual.type() != expected.type()) {
+    result.within = false;
+    result.largest = std::numeric_limits<double>::infinity();
+    return result;
+  }
+  const bool exact = !IsFloat(actual.dtype());
+  for (int64_t i = 0; i < actual.size(); ++i) {
+    if (exact && actual.AtInt(i) != expected.AtInt(i)) result.within = false;
+    const double a = actual.AtDouble(i), e = expected.AtDouble(i);
+    if (std::isfinite(e)) result.scale = std::max(result.scale, std::fabs(e));
+    if (a == e || (std::isnan(a) && std::isnan(e))) continue;
+    const double difference = std::fabs(a - e);
+    result.largest = std::isnan(difference) ? std::numeric_limits<double>::infinity()
+                                            : std::max(result.largest, difference);
+  }
+  if (!exact) result.within = result.largest <= relative_tolerance * result.scale;
+  return result;
+}
+
+}  // namespace lemma

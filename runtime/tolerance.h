@@ -1,0 +1,41 @@
+// How far two executions of a graph in f32 may differ. The one place that says so.
+//
+// Model of rounding: with u = 2^-24, an operator whose elements are reductions of K terms adds a
+// relative error of at most u * (16 + 4 * sqrt(K)) to what it takes over from its operands:
+// rounding errors of a reduction behave like a random walk, of which four standard deviations are
+// allowed, and scalar functions are good to a few units in the last place. Operators that only move
+// elements add none. Errors add up along paths, so a graph's tolerance is the largest sum over a
+// path to an output. It is relative to the largest element of the output (at least 1), since the
+// elements of an output share their operands' errors. f16 and bf16 outputs have their own u.
+#ifndef LEMMA_RUNTIME_TOLERANCE_H_
+#define LEMMA_RUNTIME_TOLERANCE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "graph/tensor.h"
+
+namespace lemma {
+
+// Terms of the longest sum or product that an element of `definition` is made of; 0 if none.
+int64_t ReductionLength(const Definition& definition);
+
+// The relative tolerance of each output; 0 for integers and bools.
+std::vector<double> RelativeTolerances(const Graph& graph);
+
+struct Difference {
+  double largest = 0;  // absolute; infinite if one is NaN and the other is not
+  double scale = 1;    // max(1, largest finite expected element)
+  bool within = true;  // largest <= tolerance * scale, types equal, and integers the same
+
+  double relative() const { return largest / scale; }
+  std::string ToString() const;
+};
+Difference Compare(const Tensor& actual, const Tensor& expected, double relative_tolerance);
+
+}  // namespace lemma
+
+#endif  // LEMMA_RUNTIME_TOLERANCE_H_

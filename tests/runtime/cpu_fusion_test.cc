@@ -1,0 +1,179 @@
+// What the CPU back end fuses and where it puts values, and that the results stay right.
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/runtime/runtime_testutil.h"
+
+namespace lemma {
+namespace {
+
+// Compares with the reference and returns the kernels run.
+std::string Kernels(absl::string_view text) {
+  const Graph graph = GraphOf(text);
+  const std::vector<Tensor> inputs = RandomInputs(graph);
+  auto executable = ExpectCpuMatchesReference(graph, inputs);
+  return executable == nullptr ? "" : KernelsOf(*executable, inputs);
+}
+
+TEST(CpuFusion, ConvolutionTakesNormResidualAndActivation) {
+  EXPECT_EQ(Kernels(R"(graph g(x: f32[1,5,7,6], w: weight f32[5,5,3,3], s: weight f32[5],
+      b: weight f32[5], m: weight f32[5], v: weight f32[5] = [0.5, 1.0, 2.0, 0.25, 1.5]) {
+    a = relu(x)
+    c = conv2d(a, w) {pads = [1,1,1,1]}
+    n = batch_norm(c, s, b, m, v)
+    r = add(n, a)
+    y = relu(r)
+    return y
+  })"),
+            "relu copy conv2d+batch_norm+add+relu copy");
+}
+
+TEST(CpuFusion, PixelwiseConvolutionAddsItsOwnInput) {
+  EXPECT_EQ(Kernels(R"(graph g(x: f32[2,7,5,3], w: weight f32[7,7,1,1], b: weight f32[7]) {
+    a = tanh(x)
+    c = conv2d(a, w, b)
+    y = add(a, c)
+    return y
+  })"),
+            "tanh copy conv2d+add copy");
+}
+
+// f(0) is not 0, so that channels padded to a multiple of 16 would show.
+TEST(CpuFusion, OddChannelsWithShiftedActivations) {
+  for (const char* f : {"sigmoid", "gelu", "silu", "hard_swish", "elu", "tanh"}) {
+    EXPECT_EQ(Kernels(absl::StrCat(R"(graph g(x: f32[1,3,9,9], w: weight f32[17,3,3,3],
+        u: weight f32[5,17,3,3]) {
+      a = conv2d(x, w) {strides = [2,2]}
+      b = )",
+                                   f, R"((a)
+      c = conv2d(b, u)
+      return c
+    })")),
+              absl::StrCat("copy conv2d+", f, " conv2d copy"))
+        << f;
+  }
+}
+
+TEST(CpuFusion, SwishInTwoOperators) {
+  EXPECT_EQ(Kernels(R"(graph g(x: f32[4,6], w: weight f32[6,9]) {
+    a = matmul(x, w)
+    s = sigmoid(a)
+    y = mul(a, s)
+    return y
+  })"),
+            "matmul+sigmoid+mul");
+}
+
+TEST(CpuFusion, ElementwiseChainsAreOneKernel) {
+  EXPECT_EQ(Kernels(R"(graph g(x: f32[3,40], b: f32[40], c: f32[3,1]) {
+    p = mul(x, b)
+    q = exp(p)
+    r = add(q, x)
+    y = div(r, c)
+    return y
+  })"),
+            "mul+exp+add+div");
+}
+
+TEST(CpuFusion, AnInnerOutputIsKept) {
+  EXPECT_EQ(Kernels(R"(graph g(x: f32[3,4], w: weight f32[4,4]) {
+    a = matmul(x, w)
+    b = relu(a)
+    return a, b
+  })"),
+            "matmul relu");
+}
+
+TEST(CpuFusion, ConcatenationIsWrittenInPlace) {
+  EXPECT_EQ(Kernels(R"(graph g(x: f32[1,6,5,5], w: weight f32[4,6,1,1], u: weight f32[3,6,1,1],
+      v: weight f32[2,7,3,3]) {
+    a = conv2d(x, w)
+    b = conv2d(x, u)
+    c = concat(a, b) {axis = 1}
+    y = conv2d(c, v)
+    return y
+  })"),
+            "copy conv2d conv2d conv2d copy");
+}
+
+TEST(CpuFusion, DenseBlocksShareOneBuffer) {
+  const std::string kernels = Kernels(R"(graph g(x: f32[1,4,5,5], w: weight f32[3,4,3,3],
+      u: weight f32[2,7,3,3]) {
+    a = relu(x)
+    b = conv2d(a, w) {pads = [1,1,1,1]}
+    c = concat(a, b) {axis = 1}
+    d = sigmoid(c)
+    e = conv2d(d, u) {pads = [1,1,1,1]}
+    f = concat(a, b, e) {axis = 1}
+    y = exp(f)
+    return c, y
+  })");
+  EXPECT_NE(kernels, "");
+}
+
+TEST(CpuFusion, ConcatenationOfARepeatedValueAndAConstant) {
+  EXPECT_NE(Kernels(R"(graph g(x: f32[2,3], c: weight f32[2,1]) {
+    a = exp(x)
+    b = concat(a, c, a) {axis = 1}
+    d = concat(b, b) {axis = 0}
+    return d, b
+  })"),
+            "");
+}
+
+TEST(CpuFusion, AttentionReadsTransposedOperands) {
+  EXPECT_EQ(Kernels(R"(graph g(x: f32[1,6,8], q: weight f32[8,8], k: weight f32[8,8],
+      v: weight f32[8,8], o: weight f32[8,8]) {
+    a = matmul(x, q)
+    b = matmul(x, k)
+    c = matmul(x, v)
+    a4 = reshape(a) {shape = [1,6,2,4]}
+    b4 = reshape(b) {shape = [1,6,2,4]}
+    c4 = reshape(c) {shape = [1,6,2,4]}
+    at = transpose(a4) {perm = [0,2,1,3]}
+    bt = transpose(b4) {perm = [0,2,3,1]}
+    ct = transpose(c4) {perm = [0,2,1,3]}
+    s = matmul(at, bt)
+    p = softmax(s)
+    z = matmul(p, ct)
+    zt = transpose(z) {perm = [0,2,1,3]}
+    z3 = reshape(zt) {shape = [1,6,8]}
+    y = matmul(z3, o)
+    return y
+  })"),
+            "matmul matmul matmul softmax matmul matmul matmul");
+}
+
+TEST(CpuFusion, ChannelShuffleCopiesOnce) {
+  EXPECT_EQ(Kernels(R"(graph g(x: f32[1,6,5,5], w: weight f32[6,6,3,3], u: weight f32[6,6,3,3]) {
+    a = conv2d(x, w)
+    g5 = reshape(a) {shape = [1,2,3,3,3]}
+    t = transpose(g5) {perm = [0,2,1,3,4]}
+    s = reshape(t) {shape = [1,6,3,3]}
+    y = conv2d(s, u)
+    return y
+  })"),
+            "copy conv2d copy conv2d");
+}
+
+TEST(CpuFusion, SplitsAndSlicesAreViews) {
+  EXPECT_EQ(Kernels(R"(graph g(x: f32[4,12], w: weight f32[4,3]) {
+    e = exp(x)
+    a, b = split(e) {axis = 1, sizes = [4, 8]}
+    c = slice(b) {starts = [0,1], sizes = [4,3], steps = [1,2]}
+    p = matmul(a, w)
+    y = add(p, c)
+    return y
+  })"),
+            "exp copy matmul+add");
+}
+
+TEST(CpuFusion, InputsAndWeightsAsOutputs) {
+  EXPECT_EQ(Kernels(R"(graph g(x: f32[2,3], w: weight f32[3]) {
+    y = relu(x)
+    return x, w, y
+  })"),
+            "relu copy copy");
+}
+
+}  // namespace
+}  // namespace lemma

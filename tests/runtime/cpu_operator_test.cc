@@ -1,0 +1,49 @@
+// Every example of the operator table: the CPU back end against the reference.
+#include "absl/strings/str_cat.h"
+#include "graph/builder.h"
+#include "gtest/gtest.h"
+#include "tests/graph/op_examples.h"
+#include "tests/runtime/runtime_testutil.h"
+
+namespace lemma {
+namespace {
+
+class CpuOperator : public testing::TestWithParam<OpExample> {};
+
+// `first_input`: number of operands that are inputs; the others are weights.
+Graph GraphOfExample(const OpExample& example, size_t first_weight) {
+  const auto values = ExampleValues(example);
+  GraphBuilder builder("example");
+  std::vector<Value> operands;
+  for (size_t i = 0; i < example.inputs.size(); ++i) {
+    const std::string name = absl::StrCat("x", i);
+    operands.push_back(i < first_weight ? builder.Input(name, example.inputs[i])
+                                        : builder.Weight(name, *Tensor::FromDoubles(
+                                                                   example.inputs[i], values[i])));
+  }
+  auto outputs = builder.Ops(example.op->name, operands, example.attrs);
+  EXPECT_TRUE(outputs.ok()) << outputs.status();
+  for (size_t k = 0; k < outputs->size(); ++k) builder.Output(absl::StrCat("y", k), (*outputs)[k]);
+  return *std::move(builder).Build();
+}
+
+void ExpectMatches(const OpExample& example, size_t first_weight) {
+  const Graph graph = GraphOfExample(example, first_weight);
+  const auto values = ExampleValues(example);
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    inputs.push_back(*Tensor::FromDoubles(example.inputs[i], values[i]));
+  }
+  ExpectCpuMatchesReference(graph, inputs);
+}
+
+TEST_P(CpuOperator, MatchesReference) { ExpectMatches(GetParam(), GetParam().inputs.size()); }
+TEST_P(CpuOperator, MatchesReferenceWithWeights) { ExpectMatches(GetParam(), 1); }
+
+std::string NameOf(const testing::TestParamInfo<OpExample>& info) {
+  return absl::StrCat(info.param.op->name, "_", info.index);
+}
+INSTANTIATE_TEST_SUITE_P(Examples, CpuOperator, testing::ValuesIn(AllExamples()), NameOf);
+
+}  // namespace
+}  // namespace lemma

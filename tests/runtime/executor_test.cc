@@ -1,0 +1,178 @@
+// The interface of back ends, errors, measuring, and random graphs.
+#include <cmath>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "graph/builder.h"
+#include "gtest/gtest.h"
+#include "runtime/cpu/cpu_backend.h"
+#include "runtime/reference/reference.h"
+#include "runtime/tolerance.h"
+#include "tests/runtime/runtime_testutil.h"
+
+namespace lemma {
+namespace {
+
+constexpr char kTwoLayers[] = R"(graph net(x: f32[2,8], w: weight f32[8,16], u: weight f32[16,4]) {
+  h = matmul(x, w)
+  a = relu(h)
+  y = matmul(a, u)
+  return y
+})";
+
+TEST(Executor, WrongInputsAreNamed) {
+  const Graph graph = GraphOf(kTwoLayers);
+  for (auto* make : {&MakeCpuBackend, &MakeReferenceBackend}) {
+    auto executable = (*make)()->Compile(graph, {});
+    ASSERT_TRUE(executable.ok());
+    EXPECT_EQ((*executable)->Run({}).status().message(), "net: takes 1 inputs, got 0");
+    EXPECT_EQ((*executable)->Run({Tensor::ScalarF32(1)}).status().message(),
+              "net: input x is f32[2,8], got f32[]");
+  }
+}
+
+TEST(Executor, OpaqueOperatorsAndMissingValuesAreRefused) {
+  GraphBuilder builder("net");
+  Value x = builder.Input("x", {DType::kF32, {2}});
+  Attrs attrs = {
+      {"domain", std::string()}, {"op_type", std::string("TopK")}, {"payload", std::string()}};
+  builder.Output("y", (*ApplyOpaque({x}, attrs, {{DType::kF32, {2}}}))[0]);
+  const Graph opaque = *std::move(builder).Build();
+  GraphBuilder other("net");
+  Value w = other.Weight("w", TensorType{DType::kF32, {2}});
+  other.Output("y", *other.Op("relu", {w}));
+  const Graph unknown = *std::move(other).Build();
+  for (auto* make : {&MakeCpuBackend, &MakeReferenceBackend}) {
+    EXPECT_TRUE(absl::IsUnimplemented((*make)()->Compile(opaque, {}).status()));
+    EXPECT_TRUE(absl::IsFailedPrecondition((*make)()->Compile(unknown, {}).status()));
+  }
+}
+
+TEST(Executor, MemoryIsReported) {
+  const Graph graph = GraphOf(kTwoLayers);
+  auto executable = ExpectCpuMatchesReference(graph, RandomInputs(graph));
+  ASSERT_NE(executable, nullptr);
+  EXPECT_GE(executable->memory().planned_bytes, 2 * 16 * 4);
+  EXPECT_GE(executable->memory().weight_bytes, (8 * 16 + 16 * 4) * 4);
+}
+
+TEST(Measure, SignaturesDoNotDependOnNamesOrValues) {
+  auto measurer = MakeCpuMeasurer();
+  auto a = measurer->Plan(GraphOf(kTwoLayers, 1)), b = measurer->Plan(GraphOf(kTwoLayers, 2));
+  ASSERT_TRUE(a.ok() && b.ok());
+  ASSERT_EQ(a->kernels.size(), 2u);
+  EXPECT_EQ(a->kernels[0].signature,
+            "matmul(f32[2,8], f32[8,16] static) {matmul(i0 i1); relu(n0)} -> f32[2,16]");
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(a->kernels[i].signature, b->kernels[i].signature);
+}
+
+TEST(Measure, EveryKernelOfAGraphCanBeMeasured) {
+  auto measurer = MakeCpuMeasurer();
+  auto plan = measurer->Plan(GraphOf(R"(graph g(x: f32[1,6,8,8], w: weight f32[6,6,3,3],
+      i: i64[3], t: weight f32[9,4]) {
+    a = conv2d(x, w) {pads = [1,1,1,1]}
+    b = add(a, x)
+    c = max_pool2d(b) {kernel = [2,2], strides = [2,2]}
+    d = reduce_sum(c) {axes = [1]}
+    e = gather(t, i) {axis = 0}
+    return d, e
+  })"));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  for (const PlannedKernel& kernel : plan->kernels) {
+    auto ms = measurer->MeasureMs(kernel);
+    ASSERT_TRUE(ms.ok()) << kernel.signature << ": " << ms.status();
+    EXPECT_GT(*ms, 0) << kernel.signature;
+    EXPECT_LT(*ms, 100) << kernel.signature;
+  }
+}
+
+TEST(Tolerance, GrowsWithReductions) {
+  const double shallow = RelativeTolerances(GraphOf(kTwoLayers))[0];
+  EXPECT_GT(shallow, 1e-7);
+  EXPECT_LT(shallow, 1e-4);
+  const Graph moves = GraphOf("graph g(x: f32[2,3]) { y = transpose(x) {perm = [1,0]} return y }");
+  EXPECT_EQ(RelativeTolerances(moves)[0], 0);
+}
+
+TEST(Tolerance, AWrongElementIsFound) {
+  Tensor a = *Tensor::FromDoubles({DType::kF32, {2}}, {1.0, 2.0});
+  Tensor b = *Tensor::FromDoubles({DType::kF32, {2}}, {1.0, 2.001});
+  EXPECT_FALSE(Compare(a, b, 1e-4).within);
+  EXPECT_TRUE(Compare(a, b, 1e-3).within);
+  EXPECT_FALSE(Compare(a, *Tensor::FromDoubles({DType::kF32, {2}}, {1.0, NAN}), 1).within);
+}
+
+// A random graph of images: convolutions of all kinds, poolings, concatenations, element-wise
+// chains, reshapes, so that layouts meet in many ways.
+Graph RandomGraph(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  auto pick = [&](int n) { return static_cast<int>(random() % n); };
+  GraphBuilder builder(absl::StrCat("random", seed));
+  std::vector<Value> values = {builder.Input("x", {DType::kF32, {1 + pick(2), 3, 6, 6}})};
+  auto weight = [&](Shape shape) {
+    std::uniform_real_distribution<double> real(-0.5, 0.5);
+    std::vector<double> v(NumElements(shape));
+    for (double& x : v) x = real(random);
+    return builder.Weight(absl::StrCat("w", values.size()),
+                          *Tensor::FromDoubles({DType::kF32, std::move(shape)}, v));
+  };
+  using Ints = std::vector<int64_t>;
+  for (int step = 0; step < 12; ++step) {
+    const Value x = values[pick(static_cast<int>(values.size()))];
+    const int64_t c = x.shape()[1], k = 1 + pick(6);
+    absl::StatusOr<Value> y = absl::InternalError("");
+    switch (pick(9)) {
+      case 0:
+        y = builder.Op("conv2d", {x, weight({k, c, 1, 1})});
+        break;
+      case 1:
+        y = builder.Op("conv2d", {x, weight({k, c, 3, 3})}, {{"pads", Ints{1, 1, 1, 1}}});
+        break;
+      case 2:
+        y = builder.Op("conv2d", {x, weight({c, 1, 3, 3})},
+                       {{"pads", Ints{1, 1, 1, 1}}, {"groups", c}});
+        break;
+      case 3:
+        y = builder.Op("max_pool2d", {x}, {{"kernel", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}});
+        break;
+      case 4:
+        y = builder.Op(pick(2) ? "relu" : "sigmoid", {x});
+        break;
+      case 5:
+        y = builder.Op("add", {x, pick(2) ? x : weight({c, 1, 1})});
+        break;
+      case 6: {
+        std::vector<Value> parts;
+        for (int i = 2 + pick(2); i > 0; --i)
+          parts.push_back(values[pick(static_cast<int>(values.size()))]);
+        y = builder.Op("concat", parts, {{"axis", int64_t{1}}});
+        break;
+      }
+      case 7: {
+        const Value other = values[pick(static_cast<int>(values.size()))];
+        y = builder.Op("mul", {x, other.shape() == x.shape() ? other : x});
+        break;
+      }
+      case 8:
+        y = builder.Op("transpose", {x}, {{"perm", Ints{0, 1, 3, 2}}});
+        break;
+    }
+    EXPECT_TRUE(y.ok()) << y.status();
+    if (y.ok() && y->shape()[1] <= 40) values.push_back(*y);
+  }
+  builder.Output("last", values.back());
+  builder.Output("other", values[pick(static_cast<int>(values.size()))]);
+  return *std::move(builder).Build();
+}
+
+TEST(RandomGraphs, CpuMatchesReference) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    const Graph graph = RandomGraph(seed);
+    ExpectCpuMatchesReference(graph, RandomInputs(graph, seed));
+    if (testing::Test::HasFailure()) break;
+  }
+}
+
+}  // namespace
+}  // namespace lemma

@@ -1,0 +1,33 @@
+// Graphs with random values, and comparison of the CPU back end with the reference.
+#ifndef LEMMA_TESTS_RUNTIME_RUNTIME_TESTUTIL_H_
+#define LEMMA_TESTS_RUNTIME_RUNTIME_TESTUTIL_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "graph/graph.h"
+#include "runtime/executor.h"
+
+namespace lemma {
+
+// The graph of `text`; weights without values get random ones.
+Graph GraphOf(absl::string_view text, uint64_t seed = 1);
+
+// Floats in [-1, 1), integers 0 and 1.
+std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed = 1);
+
+// Runs `graph` on both back ends, twice on the CPU (a second run must not depend on the first), and
+// expects equal outputs within the tolerance. Returns the CPU's executable for further questions.
+std::unique_ptr<Executable> ExpectCpuMatchesReference(const Graph& graph,
+                                                      const std::vector<Tensor>& inputs,
+                                                      int threads = 1);
+std::unique_ptr<Executable> ExpectCpuMatchesReference(absl::string_view text);
+
+// The names of the kernels that `executable` runs, joined by spaces.
+std::string KernelsOf(Executable& executable, const std::vector<Tensor>& inputs);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_RUNTIME_RUNTIME_TESTUTIL_H_
