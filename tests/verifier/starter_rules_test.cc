@@ -1,0 +1,36 @@
+// Every rule of the starter database is proved, within its float contract.
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "gtest/gtest.h"
+#include "rewrite/rule_text.h"
+#include "verifier/prover.h"
+
+namespace lemma {
+namespace {
+
+TEST(StarterRules, AreProved) {
+  std::ifstream file("data/rules/starter.txt");
+  ASSERT_TRUE(file.good());
+  std::stringstream text;
+  text << file.rdbuf();
+  auto rules = ParseRules(text.str(), "starter.txt");
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  for (const Substitution& rule : *rules) {
+    const auto start = std::chrono::steady_clock::now();
+    Verdict verdict = ProveRule(rule);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    EXPECT_TRUE(IsProved(verdict)) << rule.name << ": " << ToString(verdict);
+    if (auto* proved = std::get_if<Proved>(&verdict)) {
+      EXPECT_LE(proved->contract, rule.contract) << rule.name;
+    }
+    printf("%-36s %6.2f s  %s\n", rule.name.c_str(), took.count(),
+           ToString(verdict).substr(0, 150).c_str());
+    fflush(stdout);
+  }
+}
+
+}  // namespace
+}  // namespace lemma

@@ -1,0 +1,311 @@
+#include "verifier/build_form.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace lemma::verify {
+namespace {
+
+constexpr size_t kMaxTerms = 3000;
+constexpr int64_t kMaxNumber = int64_t{1} << 24;
+
+NormalForm Guarded(NormalForm form, const Facts& guards) {
+  for (Term& term : form.terms) {
+    term.guards.insert(term.guards.end(), guards.begin(), guards.end());
+  }
+  return form;
+}
+
+}  // namespace
+
+void FormBuilder::TooLarge(const NormalForm& form) {
+  if (form.terms.size() > kMaxTerms && error_.empty()) error_ = "the expression has too many terms";
+}
+
+Poly FormBuilder::Index(const IndexExpr& e, const Env& env) {
+  switch (e.kind()) {
+    case IndexExpr::Kind::kConst:
+      return e.value();
+    case IndexExpr::Kind::kSymbol: {
+      const Leaf leaf = leaves_.Symbol(e.name());
+      auto it = symbols_.find(leaf);
+      return it == symbols_.end() ? Poly::Of(leaf) : it->second;
+    }
+    case IndexExpr::Kind::kVar: {
+      auto it = env.find(e.var());
+      if (it != env.end()) return it->second;
+      error_ = "an index variable is not bound";
+      return 0;
+    }
+    case IndexExpr::Kind::kAdd:
+      return Index(e.lhs(), env) + Index(e.rhs(), env);
+    case IndexExpr::Kind::kMul:
+      return Index(e.lhs(), env) * Index(e.rhs(), env);
+    case IndexExpr::Kind::kFloorDiv:
+      return leaves_.Div(Index(e.lhs(), env), Index(e.rhs(), env));
+    case IndexExpr::Kind::kMod:
+      return leaves_.Mod(Index(e.lhs(), env), Index(e.rhs(), env));
+    case IndexExpr::Kind::kMin:
+      return leaves_.Min(Index(e.lhs(), env), Index(e.rhs(), env));
+    case IndexExpr::Kind::kMax:
+      return leaves_.Max(Index(e.lhs(), env), Index(e.rhs(), env));
+    case IndexExpr::Kind::kLoad: {
+      // Uninterpreted: which integer it is does not matter.
+      FormBuilder plain(&forms_, definition_, Laws::kNone, symbols_);
+      NormalForm form = plain.Scalar(ScalarExpr(e.load()), env);
+      if (!plain.error_.empty()) error_ = plain.error_;
+      std::vector<Leaf> deps;
+      forms_.CollectDeps(form, &deps);
+      std::string text = forms_.Key(form);
+      return leaves_.Load(Share(std::move(form)), std::move(text), std::move(deps));
+    }
+  }
+  return 0;
+}
+
+std::vector<Facts> FormBuilder::Cases(const Guard& guard, bool positive, const Env& env) {
+  switch (guard.kind()) {
+    case Guard::Kind::kTrue:
+    case Guard::Kind::kFalse:
+      if (guard.is_true() == positive) return {{}};
+      return {};
+    case Guard::Kind::kLe: {
+      Fact fact = Fact::Ge(Index(guard.rhs(), env) - Index(guard.lhs(), env));
+      return {{positive ? fact : Negation(fact)}};
+    }
+    case Guard::Kind::kEq: {
+      Fact fact = Fact::Eq(Index(guard.lhs(), env) - Index(guard.rhs(), env));
+      return {{positive ? fact : Negation(fact)}};
+    }
+    case Guard::Kind::kNot:
+      return Cases(guard.left(), !positive, env);
+    case Guard::Kind::kAnd:
+    case Guard::Kind::kOr: {
+      const bool both = (guard.kind() == Guard::Kind::kAnd) == positive;
+      std::vector<Facts> left = Cases(guard.left(), positive, env),
+                         right = Cases(guard.right(), positive, env), result;
+      auto conjoin = [&](const std::vector<Facts>& xs, const std::vector<Facts>& ys) {
+        for (const Facts& x : xs) {
+          for (const Facts& y : ys) {
+            result.push_back(x);
+            result.back().insert(result.back().end(), y.begin(), y.end());
+          }
+        }
+      };
+      if (both) {
+        conjoin(left, right);
+      } else {
+        result = left;
+        conjoin(Cases(guard.left(), !positive, env), right);
+      }
+      if (result.size() > 64 && error_.empty()) error_ = "a guard has too many cases";
+      return result;
+    }
+  }
+  return {};
+}
+
+NormalForm FormBuilder::Constant(double value) {
+  if (laws_ != Laws::kNone && std::isfinite(value)) {
+    for (int64_t denominator = 1; denominator <= 4096; denominator *= 2) {
+      const double scaled = value * static_cast<double>(denominator);
+      if (std::abs(scaled) > static_cast<double>(kMaxNumber)) break;
+      if (scaled == std::floor(scaled)) return Number(static_cast<int64_t>(scaled), denominator);
+    }
+  }
+  if (laws_ == Laws::kNone && value == 0 && !std::signbit(value)) return {};
+  if (laws_ != Laws::kNone && !std::isfinite(value)) {
+    if (error_.empty()) error_ = "a constant that is not a real number";
+    return {};
+  }
+  Atom atom;
+  atom.kind = Atom::Kind::kConstant;
+  const bool negative = laws_ != Laws::kNone && std::signbit(value);
+  atom.name = absl::StrFormat("c:%.17g", negative ? -value : value);
+  return Scaled(OfAtom(std::move(atom)), negative ? -1 : 1);
+}
+
+NormalForm FormBuilder::Max(std::vector<NormalForm> values) {
+  Atom atom;
+  atom.kind = Atom::Kind::kMax;
+  for (NormalForm& value : values) atom.alternatives.push_back({{}, {}, Share(std::move(value))});
+  return OfAtom(std::move(atom));
+}
+
+NormalForm FormBuilder::Inverse(NormalForm form) {
+  Atom atom;
+  atom.kind = Atom::Kind::kInverse;
+  atom.args = {Share(std::move(form))};
+  return OfAtom(std::move(atom));
+}
+
+NormalForm FormBuilder::Apply(const ScalarExpr& e, const Env& env) {
+  if (laws_ != Laws::kNone && (e.fn() == ScalarFn::kMax || e.fn() == ScalarFn::kMin)) {
+    // max(x, -inf) = x, min(x, inf) = x.
+    const double neutral = e.fn() == ScalarFn::kMax ? -INFINITY : INFINITY;
+    for (int i = 0; i < 2; ++i) {
+      const ScalarExpr& arg = e.args()[i];
+      if (arg.kind() == ScalarExpr::Kind::kConst && arg.value() == neutral) {
+        return Scalar(e.args()[1 - i], env);
+      }
+    }
+  }
+  std::vector<NormalForm> args;
+  for (const ScalarExpr& arg : e.args()) args.push_back(Scalar(arg, env));
+  if (laws_ != Laws::kNone) {
+    switch (e.fn()) {
+      case ScalarFn::kAdd:
+        return Sum(args[0], args[1]);
+      case ScalarFn::kSub:
+        return Sum(args[0], Scaled(args[1], -1));
+      case ScalarFn::kNeg:
+        return Scaled(args[0], -1);
+      case ScalarFn::kMul: {
+        if (args[0].terms.size() * args[1].terms.size() > kMaxTerms) {
+          error_ = "a product has too many terms";
+          return {};
+        }
+        return forms_.Product(args[0], args[1]);
+      }
+      case ScalarFn::kDiv:
+        return forms_.Product(args[0], Inverse(std::move(args[1])));
+      case ScalarFn::kMax:
+        return Max(std::move(args));
+      case ScalarFn::kMin:
+        return Scaled(Max({Scaled(args[0], -1), Scaled(args[1], -1)}), -1);
+      case ScalarFn::kAbs:
+        return Max({args[0], Scaled(args[0], -1)});
+      case ScalarFn::kPow: {
+        if (args[1].terms.size() != 1) break;
+        const Term& exponent = args[1].terms[0];
+        auto numerator = exponent.coefficient.AsConst();
+        if (!numerator || !exponent.atoms.empty() || !exponent.axes.empty() ||
+            !exponent.guards.empty()) {
+          break;
+        }
+        const double n = static_cast<double>(*numerator) / static_cast<double>(exponent.denominator);
+        if (n == 0.5) return OfAtom(FnAtom("sqrt", {args[0]}));
+        if (n == 1 || n == 2 || n == 3 || n == 4) {
+          NormalForm power = args[0];
+          for (int i = 1; i < n; ++i) power = forms_.Product(power, args[0]);
+          TooLarge(power);
+          return power;
+        }
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return OfAtom(FnAtom(lemma::Info(e.fn()).name, std::move(args)));
+}
+
+NormalForm FormBuilder::Reduce(const ScalarExpr& e, const Env& env) {
+  Env inner = env;
+  std::vector<Leaf> axes;
+  Facts ranges;
+  for (const Axis& axis : e.axes()) {
+    const Poly extent = Index(axis.extent, inner);
+    const Leaf leaf = leaves_.NewVar("k");
+    axes.push_back(leaf);
+    inner[axis.var] = Poly::Of(leaf);
+    ranges.push_back(Fact::Ge(Poly::Of(leaf)));
+    ranges.push_back(Fact::Ge(extent - 1 - Poly::Of(leaf)));
+  }
+  NormalForm body = Scalar(e.args()[0], inner);
+  const std::vector<Facts> cases = Cases(e.guard(), true, inner);
+  const ReduceKind kind = e.reduce();
+  const bool ordered = laws_ == Laws::kNone;
+  if (kind == ReduceKind::kSum && !ordered) {
+    NormalForm sum;
+    for (const Facts& guards : cases) {
+      for (const Term& term : body.terms) {
+        Term t = term;
+        t.axes.insert(t.axes.begin(), axes.begin(), axes.end());
+        t.guards.insert(t.guards.end(), ranges.begin(), ranges.end());
+        t.guards.insert(t.guards.end(), guards.begin(), guards.end());
+        sum.terms.push_back(forms_.Renamed(t));
+      }
+    }
+    TooLarge(sum);
+    return sum;
+  }
+  if ((kind == ReduceKind::kMax || kind == ReduceKind::kMin) && !ordered) {
+    const int sign = kind == ReduceKind::kMax ? 1 : -1;
+    Atom atom;
+    atom.kind = Atom::Kind::kMax;
+    for (const Facts& guards : cases) {
+      Facts all = ranges;
+      all.insert(all.end(), guards.begin(), guards.end());
+      atom.alternatives.push_back({axes, std::move(all), Share(Scaled(body, sign))});
+    }
+    return Scaled(OfAtom(forms_.Substitute(atom, {})), sign);
+  }
+  // In its order, so that cases cannot be told apart.
+  if (cases.size() != 1) {
+    if (cases.empty()) return OfAtom(FnAtom(absl::StrCat(Name(kind), "_empty"), {}));
+    if (error_.empty()) error_ = "a reduction has a disjunction as its condition";
+    return {};
+  }
+  Atom atom;
+  atom.kind = Atom::Kind::kReduce;
+  atom.name = Name(kind);
+  Facts all = ranges;
+  all.insert(all.end(), cases[0].begin(), cases[0].end());
+  atom.alternatives = {{axes, std::move(all), Share(std::move(body))}};
+  return OfAtom(std::move(atom));
+}
+
+NormalForm FormBuilder::Scalar(const ScalarExpr& e, const Env& env) {
+  if (!error_.empty()) return {};
+  switch (e.kind()) {
+    case ScalarExpr::Kind::kConst:
+      return Constant(e.value());
+    case ScalarExpr::Kind::kParam: {
+      Atom atom;
+      atom.kind = Atom::Kind::kConstant;
+      atom.name = absl::StrCat("p:", e.name());
+      return OfAtom(std::move(atom));
+    }
+    case ScalarExpr::Kind::kIndex:
+      return Number(Index(e.index(), env));
+    case ScalarExpr::Kind::kRead: {
+      std::vector<Poly> at;
+      for (const IndexExpr& i : e.indices()) at.push_back(Index(i, env));
+      return Element(e.tensor(), at);
+    }
+    case ScalarExpr::Kind::kApply:
+      return Apply(e, env);
+    case ScalarExpr::Kind::kSelect: {
+      NormalForm then = Scalar(e.args()[0], env), otherwise = Scalar(e.args()[1], env), result;
+      for (bool positive : {true, false}) {
+        for (const Facts& guards : Cases(e.guard(), positive, env)) {
+          result = Sum(result, Guarded(forms_.Substitute(positive ? then : otherwise, {}), guards));
+        }
+      }
+      TooLarge(result);
+      return result;
+    }
+    case ScalarExpr::Kind::kReduce:
+      return Reduce(e, env);
+  }
+  return {};
+}
+
+NormalForm FormBuilder::Element(TensorId tensor, const std::vector<Poly>& at) {
+  if (tensor < definition_.num_inputs()) {
+    Atom atom;
+    atom.kind = Atom::Kind::kRead;
+    atom.tensor = tensor;
+    atom.index = at;
+    return OfAtom(std::move(atom));
+  }
+  const TensorExpr& body = definition_.tensors[tensor - definition_.num_inputs()];
+  Env env;
+  for (size_t i = 0; i < body.axes.size(); ++i) env[body.axes[i].var] = at[i];
+  return Scalar(body.body, env);
+}
+
+}  // namespace lemma::verify

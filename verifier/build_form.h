@@ -1,0 +1,50 @@
+// From definitions to normal forms. Internal to the prover.
+#ifndef LEMMA_VERIFIER_BUILD_FORM_H_
+#define LEMMA_VERIFIER_BUILD_FORM_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/expr/tensor_expr.h"
+#include "verifier/normal_form.h"
+
+namespace lemma::verify {
+
+class FormBuilder {
+ public:
+  FormBuilder(Forms* forms, const Definition& definition, Laws laws, const LeafMap& symbols)
+      : forms_(*forms), leaves_(forms->leaves()), definition_(definition), laws_(laws),
+        symbols_(symbols) {}
+
+  // The element of `tensor` at `at`, locals written out. Unsimplified; `error` says what could not
+  // be expressed.
+  NormalForm Element(TensorId tensor, const std::vector<Poly>& at);
+  Poly Index(const IndexExpr& e, const std::map<VarId, Poly>& env);
+  // Conjunctions that exclude each other and together are equivalent to `guard` (or its opposite).
+  std::vector<Facts> Cases(const Guard& guard, bool positive, const std::map<VarId, Poly>& env);
+
+  const std::string& error() const { return error_; }
+
+ private:
+  using Env = std::map<VarId, Poly>;
+  NormalForm Scalar(const ScalarExpr& e, const Env& env);
+  NormalForm Apply(const ScalarExpr& e, const Env& env);
+  NormalForm Reduce(const ScalarExpr& e, const Env& env);
+  NormalForm Constant(double value);
+  NormalForm Max(std::vector<NormalForm> values);
+  NormalForm Inverse(NormalForm form);
+  void TooLarge(const NormalForm& form);
+
+  Forms& forms_;
+  Leaves& leaves_;
+  const Definition& definition_;
+  Laws laws_;
+  const LeafMap& symbols_;
+  std::string error_;
+};
+
+}  // namespace lemma::verify
+
+#endif  // LEMMA_VERIFIER_BUILD_FORM_H_

@@ -1,0 +1,83 @@
+// Are two normal forms equal? Internal to the prover.
+#ifndef LEMMA_VERIFIER_EQUALITY_H_
+#define LEMMA_VERIFIER_EQUALITY_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verifier/normalize.h"
+
+namespace lemma::verify {
+
+// Terms cancel in pairs: a bijection of their axes, inferred from their reads, makes their atoms
+// equal; where their guards differ a part of each remains. Every inferred thing is checked.
+class Equality {
+ public:
+  Equality(Forms* forms, Arith* arith, Laws laws)
+      : forms_(*forms), leaves_(forms->leaves()), arith_(*arith), laws_(laws),
+        normalizer_(forms, arith, laws) {}
+
+  // `difference` is 0 wherever `context` holds.
+  bool IsZero(const NormalForm& difference, const Facts& context);
+  bool AreEqual(const NormalForm& a, const NormalForm& b, const Facts& context);
+
+  Normalizer& normalizer() { return normalizer_; }
+  // What was left when IsZero last failed at the outermost level.
+  const std::string& remainder() const { return remainder_; }
+  std::vector<std::string>* steps = nullptr;
+
+ private:
+  struct Equation {
+    Poly mine, other;
+  };
+  // A map of the other term's axes to mine, and the guards that one side has and the other lacks.
+  struct Pairing {
+    LeafMap map;
+    Term image;             // the other term over my axes
+    Facts only_mine, only_image;
+  };
+
+  bool CancelOnce(std::vector<Term>* terms, const Facts& context);
+  // Bijections first that leave no residual; nullopt if there is none.
+  std::optional<Pairing> Pair(const Term& mine, const Term& other, const Facts& context);
+  std::optional<Pairing> TryMap(const Term& mine, const Term& other, const LeafMap& map,
+                                const Facts& context);
+  void Combine(const Term& mine, const Pairing& pairing, const Facts& context,
+               std::vector<Term>* out);
+
+  bool AtomsEqual(const Atom& a, const Atom& b, const Facts& context);
+  // Matches each atom of `a` with one of `b`.
+  bool ProductsEqual(const std::vector<Atom>& a, const std::vector<Atom>& b, const Facts& context);
+  bool ReductionsEqual(const Atom& a, const Atom& b, const Facts& context);
+  // Every value of `a` is one of `b`.
+  bool Covers(const Atom& b, const Alternative& a, const Facts& context, int depth);
+
+  // Equations that hold if the factors are paired in order. Axes bound inside are unknowns too.
+  void Equations(const Atom& mine, const Atom& other, std::vector<Equation>* equations,
+                 std::vector<Leaf>* unknowns, int depth);
+  void Equations(const NormalForm& mine, const NormalForm& other, std::vector<Equation>* equations,
+                 std::vector<Leaf>* unknowns, int depth);
+  // Solves for unknowns with unit coefficients.
+  LeafMap Solve(std::vector<Equation> equations, const std::vector<Leaf>& unknowns,
+                const Facts& context);
+  bool Invertible(const std::vector<Leaf>& mine, const std::vector<Leaf>& others,
+                  const LeafMap& map);
+  std::vector<std::vector<int>> Assignments(const std::vector<Atom>& mine,
+                                            const std::vector<Atom>& others);
+  std::string Signature(const Atom& atom) const;
+  std::string Signature(const std::vector<Atom>& atoms) const;
+
+  Forms& forms_;
+  Leaves& leaves_;
+  Arith& arith_;
+  Laws laws_;
+  Normalizer normalizer_;
+  int depth_ = 0;
+  int budget_ = 4000;
+  std::string remainder_;
+};
+
+}  // namespace lemma::verify
+
+#endif  // LEMMA_VERIFIER_EQUALITY_H_

@@ -1,0 +1,299 @@
+// Laws of functions: what the normal form does with exp, log, reciprocals and maxima.
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "verifier/normalize.h"
+
+namespace lemma::verify {
+namespace {
+
+bool IsPlain(const Term& term) { return term.axes.empty() && term.guards.empty(); }
+
+Atom InverseAtom(NormalForm form) {
+  Atom atom;
+  atom.kind = Atom::Kind::kInverse;
+  atom.args = {Share(std::move(form))};
+  return atom;
+}
+
+}  // namespace
+
+std::optional<NormalForm> Normalizer::Law(const Atom& atom, const Facts& context) {
+  if (laws_ == Laws::kNone) return std::nullopt;
+  switch (atom.kind) {
+    case Atom::Kind::kInverse:
+      return InverseLaw(*atom.args[0], context);
+    case Atom::Kind::kMax:
+      return MaxLaw(atom, context);
+    case Atom::Kind::kFn:
+      if (laws_ != Laws::kRealOnly) return std::nullopt;
+      if (atom.name == "exp") return ExpLaw(*atom.args[0]);
+      if (atom.name == "log") return LogLaw(*atom.args[0]);
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+// exp(0) = 1, exp(a + b) = exp(a) * exp(b), exp(-a) = 1 / exp(a).
+std::optional<NormalForm> Normalizer::ExpLaw(const NormalForm& arg) {
+  if (arg.terms.empty()) return Number(1);
+  auto negative = [](const Term& t) {
+    return !t.coefficient.overflowed() && t.coefficient.terms().back().second < 0;
+  };
+  if (arg.terms.size() == 1 && !negative(arg.terms[0])) return std::nullopt;
+  NormalForm product = Number(1);
+  for (const Term& t : arg.terms) {
+    NormalForm one{{t}};
+    NormalForm factor;
+    if (negative(t)) {
+      factor = OfAtom(InverseAtom(OfAtom(FnAtom("exp", {Scaled(one, -1)}))));
+    } else {
+      factor = OfAtom(FnAtom("exp", {one}));
+    }
+    product = forms_.Product(product, factor);
+  }
+  return product;
+}
+
+std::optional<std::pair<Atom, NormalForm>> Normalizer::CommonFactor(const NormalForm& form) {
+  if (form.terms.empty()) return std::nullopt;
+  const Term& first = form.terms[0];
+  for (const Atom& atom : first.atoms) {
+    const bool own = std::any_of(first.axes.begin(), first.axes.end(),
+                                 [&](Leaf axis) { return forms_.Mentions(atom, axis); });
+    if (own) continue;
+    const std::string key = forms_.Key(atom);
+    NormalForm rest;
+    for (const Term& term : form.terms) {
+      Term t = term;
+      auto at = std::find_if(t.atoms.begin(), t.atoms.end(),
+                             [&](const Atom& a) { return forms_.Key(a) == key; });
+      if (at == t.atoms.end()) break;
+      t.atoms.erase(at);
+      rest.terms.push_back(std::move(t));
+    }
+    if (rest.terms.size() == form.terms.size()) return std::make_pair(atom, std::move(rest));
+  }
+  return std::nullopt;
+}
+
+// log(exp(a)) = a, log(exp(a) * s) = a + log(s), log(1/s) = -log(s). A factor is taken out only if
+// it is positive, so that the logarithm of the rest exists where that of the whole does.
+std::optional<NormalForm> Normalizer::LogLaw(const NormalForm& arg) {
+  if (auto common = CommonFactor(arg)) {
+    const auto& [atom, rest] = *common;
+    auto log_of_rest = [&]() -> NormalForm {
+      const bool is_one = rest.terms.size() == 1 && IsPlain(rest.terms[0]) &&
+                          rest.terms[0].atoms.empty() && rest.terms[0].coefficient == Poly(1) &&
+                          rest.terms[0].denominator == 1;
+      return is_one ? NormalForm() : OfAtom(FnAtom("log", {rest}));
+    };
+    if (NonZero(atom)) return Sum(*atom.args[0], log_of_rest());
+    if (atom.kind == Atom::Kind::kInverse) {
+      const bool alone = log_of_rest().terms.empty();
+      const NormalForm& inner = *atom.args[0];
+      const bool positive = inner.terms.size() == 1 && IsPlain(inner.terms[0]) &&
+                            inner.terms[0].atoms.size() == 1 && NonZero(inner.terms[0].atoms[0]) &&
+                            inner.terms[0].coefficient == Poly(1);
+      if (alone || positive) {
+        return Sum(Scaled(OfAtom(FnAtom("log", {inner})), -1), log_of_rest());
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// 1/(x*y) = 1/x * 1/y; 1/(1/x) = x for x known not to be 0; 1/n for a size n.
+std::optional<NormalForm> Normalizer::InverseLaw(const NormalForm& arg, const Facts& context) {
+  if (arg.terms.size() == 1 && IsPlain(arg.terms[0]) && !arg.terms[0].coefficient.IsZero()) {
+    const Term& t = arg.terms[0];
+    const bool trivial = t.coefficient == Poly(1) && t.denominator == 1;
+    if (!t.atoms.empty() && laws_ != Laws::kRealOnly) return std::nullopt;
+    if (t.atoms.size() == 1 && trivial) {
+      // Reciprocals cancel where they are defined; 1/(1/x) = x needs x != 0.
+      if (t.atoms[0].kind == Atom::Kind::kSizeInverse &&
+          arith_.Positive(context, t.atoms[0].index[0])) {
+        return Number(t.atoms[0].index[0]);
+      }
+      if (t.atoms[0].kind == Atom::Kind::kInverse) {
+        const NormalForm& inner = *t.atoms[0].args[0];
+        if (inner.terms.size() == 1 && IsPlain(inner.terms[0]) &&
+            inner.terms[0].atoms.size() == 1 && NonZero(inner.terms[0].atoms[0])) {
+          return inner;
+        }
+      }
+      return std::nullopt;
+    }
+    if (t.atoms.empty() || !trivial || t.atoms.size() > 1) {
+      Term result;
+      result.coefficient = t.denominator;
+      if (t.coefficient != Poly(1)) {
+        Atom size;
+        size.kind = Atom::Kind::kSizeInverse;
+        size.index = {t.coefficient};
+        result.atoms.push_back(std::move(size));
+      }
+      for (const Atom& atom : t.atoms) {
+        Atom inverse = InverseAtom(OfAtom(atom));
+        result.atoms.push_back(std::move(inverse));
+      }
+      return NormalForm{{std::move(result)}};
+    }
+  }
+  if (laws_ != Laws::kRealOnly || arg.terms.empty()) return std::nullopt;
+  if (arg.terms.size() == 1 && IsPlain(arg.terms[0])) return std::nullopt;
+  if (auto common = CommonFactor(arg)) {
+    return forms_.Product(OfAtom(InverseAtom(OfAtom(common->first))),
+                          OfAtom(InverseAtom(common->second)));
+  }
+  return std::nullopt;
+}
+
+void Normalizer::SimplifyAlternatives(Atom* atom, const Facts& context) {
+  const bool is_max = atom->kind == Atom::Kind::kMax;
+  std::vector<Alternative> work(atom->alternatives.rbegin(), atom->alternatives.rend()), done;
+  while (!work.empty() && ++steps_ <= kMaxSteps) {
+    Alternative next = std::move(work.back());
+    work.pop_back();
+    // Guards are simplified as those of a term whose only atom is the value.
+    Term shell;
+    shell.axes = next.axes;
+    shell.guards = next.guards;
+    shell.atoms = {FnAtom("value", {*next.value})};
+    bool gone = false;
+    for (int round = 0; round < 20; ++round) {
+      Step step = Guards(&shell, context);
+      if (step == Step::kNothing && is_max) step = OnePoint(&shell);
+      if (step == Step::kNothing) step = DropGuards(&shell, context);
+      if (step == Step::kGone) gone = true;
+      if (step != Step::kChanged) break;
+    }
+    if (gone && is_max) continue;
+    NormalForm value = Simplify(*shell.atoms[0].args[0], With(context, shell.guards));
+    next.axes = shell.axes;
+    next.guards = shell.guards;
+    if (is_max) {
+      if (auto guard = OuterGuard(value)) {
+        Alternative yes = next, no = next;
+        yes.value = no.value = Share(std::move(value));
+        yes.guards.push_back(*guard);
+        no.guards.push_back(Negation(*guard));
+        // Both have the same binders, in scopes of their own.
+        work.push_back(std::move(no));
+        work.push_back(std::move(yes));
+        continue;
+      }
+      const bool nested = value.terms.size() == 1 && IsPlain(value.terms[0]) &&
+                          value.terms[0].atoms.size() == 1 &&
+                          value.terms[0].atoms[0].kind == Atom::Kind::kMax &&
+                          value.terms[0].coefficient.AsConst().value_or(0) > 0;
+      if (nested) {  // max(max(a, b), c) = max(a, b, c), c * max(a) = max(c * a) for c > 0
+        const Term outer = forms_.Substitute(value.terms[0], {});
+        for (Alternative inner : outer.atoms[0].alternatives) {
+          NormalForm scaled = *inner.value;
+          for (Term& t : scaled.terms) {
+            t.coefficient = t.coefficient * outer.coefficient;
+            if (__builtin_mul_overflow(t.denominator, outer.denominator, &t.denominator)) {
+              t.coefficient = Poly::Of(Monomial{}, INT64_MAX) * INT64_MAX;
+            }
+          }
+          inner.axes.insert(inner.axes.end(), next.axes.begin(), next.axes.end());
+          inner.guards.insert(inner.guards.end(), next.guards.begin(), next.guards.end());
+          inner.value = Share(std::move(scaled));
+          work.push_back(std::move(inner));
+        }
+        continue;
+      }
+    }
+    next.value = Share(std::move(value));
+    done.push_back(std::move(next));
+  }
+  if (!work.empty()) done.insert(done.end(), work.begin(), work.end());
+  if (is_max) {
+    std::set<std::string> seen;
+    std::vector<Alternative> distinct;
+    for (Alternative& alternative : done) {
+      Atom alone;
+      alone.kind = Atom::Kind::kMax;
+      alone.alternatives = {alternative};
+      if (seen.insert(forms_.Key(alone)).second) distinct.push_back(std::move(alternative));
+    }
+    done = std::move(distinct);
+  }
+  atom->alternatives = std::move(done);
+}
+
+// max(x) = x; max(k < K) (a + b[k]) = a + max(k < K) b[k] where K > 0;
+// max(c*x, c*y) = c * max(x, y) for a number c > 0.
+std::optional<NormalForm> Normalizer::MaxLaw(const Atom& atom, const Facts& context) {
+  if (atom.alternatives.empty()) return std::nullopt;
+  const Alternative& first = atom.alternatives[0];
+  if (atom.alternatives.size() == 1 && first.axes.empty() && first.guards.empty()) {
+    return *first.value;
+  }
+  if (atom.alternatives.size() == 1 && !first.axes.empty()) {
+    // Some point exists: every guard is one of the bounds of an axis, whose extent is positive.
+    Facts rest = first.guards;
+    bool exists = true;
+    for (Leaf axis : first.axes) {
+      Facts mine, others;
+      for (const Fact& fact : rest) (leaves_.Mentions(fact.p, axis) ? mine : others).push_back(fact);
+      Poly span;
+      bool low = false, high = false;
+      for (const Fact& fact : mine) {
+        const int64_t c = fact.p.CoefficientOf({axis});
+        low = low || c == 1;
+        high = high || c == -1;
+        span = span + fact.p;
+      }
+      exists = exists && mine.size() == 2 && low && high && !leaves_.Mentions(span, axis);
+      for (Leaf other : first.axes) exists = exists && !leaves_.Mentions(span, other);
+      for (const Fact& fact : mine) exists = exists && fact.kind == Fact::Kind::kGe;
+      exists = exists && arith_.NonNegative(context, span);
+      rest = others;
+    }
+    if (exists && rest.empty()) {
+      NormalForm inside, outside;
+      for (const Term& t : first.value->terms) {
+        const bool depends = std::any_of(first.axes.begin(), first.axes.end(), [&](Leaf axis) {
+          return forms_.Mentions(NormalForm{{t}}, axis);
+        });
+        (depends ? inside : outside).terms.push_back(t);
+      }
+      if (inside.terms.empty()) return outside;
+      if (!outside.terms.empty()) {
+        Atom smaller = atom;
+        smaller.alternatives[0].value = Share(std::move(inside));
+        return Sum(outside, OfAtom(std::move(smaller)));
+      }
+    }
+  }
+  // The content of all coefficients, if they are numbers.
+  int64_t content = 0, denominator = 0;
+  for (const Alternative& alternative : atom.alternatives) {
+    for (const Term& t : alternative.value->terms) {
+      if (t.coefficient.overflowed() || t.coefficient.IsZero()) return std::nullopt;
+      content = std::gcd(content, ContentOf(t.coefficient));
+      if (denominator != 0 && denominator != t.denominator) return std::nullopt;
+      denominator = t.denominator;
+    }
+  }
+  if (content == 0 || (content == 1 && denominator == 1)) return std::nullopt;
+  Atom smaller = atom;
+  for (Alternative& alternative : smaller.alternatives) {
+    NormalForm value = *alternative.value;
+    for (Term& t : value.terms) {
+      t.coefficient = *ExactQuotient(t.coefficient, content);
+      t.denominator = 1;
+    }
+    alternative.value = Share(std::move(value));
+  }
+  NormalForm result = OfAtom(std::move(smaller));
+  result.terms[0].coefficient = content;
+  result.terms[0].denominator = denominator;
+  return result;
+}
+
+}  // namespace lemma::verify

@@ -1,0 +1,476 @@
+#include "verifier/normalize.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace lemma::verify {
+
+Facts With(const Facts& facts, const Facts& more) {
+  Facts all = facts;
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+namespace {
+
+Facts Others(const Facts& facts, size_t i) {
+  Facts rest = facts;
+  rest.erase(rest.begin() + i);
+  return rest;
+}
+
+// p as c*leaf + rest where leaf occurs nowhere in rest, c = 1 or -1.
+std::optional<std::pair<int, Poly>> UnitIn(const Leaves& leaves, const Poly& p, Leaf leaf) {
+  const int64_t c = p.CoefficientOf({leaf});
+  if (c != 1 && c != -1) return std::nullopt;
+  Poly rest = p - Poly::Of(Monomial{leaf}, c);
+  if (leaves.Mentions(rest, leaf)) return std::nullopt;
+  return std::make_pair(static_cast<int>(c), rest);
+}
+
+}  // namespace
+
+NormalForm Normalizer::Simplify(const NormalForm& form, const Facts& context) {
+  NormalForm result;
+  for (const Term& term : form.terms) SimplifyTerm(term, context, &result.terms);
+  return Combine(std::move(result));
+}
+
+NormalForm Normalizer::Combine(NormalForm form) {
+  NormalForm result;
+  std::map<std::string, size_t> seen;
+  for (Term& term : form.terms) {
+    auto [it, added] = seen.emplace(forms_.Key(term, false), result.terms.size());
+    if (added) {
+      result.terms.push_back(std::move(term));
+      continue;
+    }
+    Term& other = result.terms[it->second];
+    // Coefficients that mention axes speak of axes with different numbers.
+    bool own = false;
+    for (Leaf axis : term.axes) own = own || leaves_.Mentions(term.coefficient, axis);
+    for (Leaf axis : other.axes) own = own || leaves_.Mentions(other.coefficient, axis);
+    int64_t common = 0;
+    if (own || __builtin_mul_overflow(term.denominator,
+                                      other.denominator / std::gcd(term.denominator,
+                                                                   other.denominator),
+                                      &common)) {
+      result.terms.push_back(std::move(term));
+      continue;
+    }
+    other.coefficient = other.coefficient * (common / other.denominator) +
+                        term.coefficient * (common / term.denominator);
+    other.denominator = common;
+  }
+  NormalForm nonzero;
+  for (Term& term : result.terms) {
+    if (term.coefficient.IsZero()) continue;
+    if (!term.coefficient.overflowed()) {
+      const int64_t g = std::gcd(ContentOf(term.coefficient), term.denominator);
+      term.coefficient = *ExactQuotient(term.coefficient, g);
+      term.denominator /= g;
+    }
+    nonzero.terms.push_back(std::move(term));
+  }
+  return nonzero;
+}
+
+Normalizer::Step Normalizer::Guards(Term* term, const Facts& context) {
+  Facts kept;
+  for (const Fact& given : term->guards) {
+    Fact fact = Normalized(given);
+    if (auto c = fact.p.AsConst()) {
+      const bool holds = fact.kind == Fact::Kind::kGe   ? *c >= 0
+                         : fact.kind == Fact::Kind::kEq ? *c == 0
+                                                        : *c != 0;
+      if (!holds) return Step::kGone;
+      continue;
+    }
+    kept.push_back(std::move(fact));
+  }
+  std::sort(kept.begin(), kept.end());
+  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i].kind != Fact::Kind::kGe) continue;
+    for (size_t j = i + 1; j < kept.size(); ++j) {
+      if (kept[j].kind == Fact::Kind::kGe && kept[j].p == -kept[i].p) {
+        kept[i] = Normalized(Fact::Eq(kept[i].p));
+        kept.erase(kept.begin() + j);
+        break;
+      }
+    }
+  }
+  term->guards = std::move(kept);
+  bool changed = false;
+  for (size_t i = 0; i < term->guards.size(); ++i) {
+    Fact simpler =
+        arith_.SimplifyFact(With(context, Others(term->guards, i)), term->guards[i]);
+    if (simpler == term->guards[i]) continue;
+    term->guards[i] = std::move(simpler);
+    changed = true;
+  }
+  if (changed) return Step::kChanged;
+  const Facts all = With(context, term->guards);
+  for (const Fact& fact : term->guards) {
+    if (arith_.Implied(all, Negation(fact), Effort::kSyntax)) return Step::kGone;
+  }
+  return Step::kNothing;
+}
+
+// sum over v with v = e of f(v) = f(e).
+Normalizer::Step Normalizer::OnePoint(Term* term) {
+  for (size_t i = 0; i < term->guards.size(); ++i) {
+    if (term->guards[i].kind != Fact::Kind::kEq) continue;
+    for (size_t a = 0; a < term->axes.size(); ++a) {
+      const Leaf axis = term->axes[a];
+      auto unit = UnitIn(leaves_, term->guards[i].p, axis);
+      if (!unit) continue;
+      const Poly value = unit->first > 0 ? -unit->second : unit->second;
+      term->axes.erase(term->axes.begin() + a);
+      term->guards.erase(term->guards.begin() + i);
+      *term = forms_.Substitute(*term, {{axis, value}});
+      return Step::kChanged;
+    }
+  }
+  return Step::kNothing;
+}
+
+Normalizer::Step Normalizer::Indices(Term* term, const Facts& context) {
+  const Facts all = With(context, term->guards);
+  bool changed = false;
+  auto simplify = [&](Poly* p) {
+    Poly simpler = arith_.SimplifyDivs(all, *p);
+    if (simpler == *p || simpler.overflowed()) return;
+    *p = std::move(simpler);
+    changed = true;
+  };
+  simplify(&term->coefficient);
+  for (Atom& atom : term->atoms) {
+    for (Poly& p : atom.index) simplify(&p);
+  }
+  return changed ? Step::kChanged : Step::kNothing;
+}
+
+// k = b*q + r where k div b is used.
+Normalizer::Step Normalizer::SplitAxis(Term* term, const Facts& context) {
+  std::set<Leaf> divs;
+  auto collect = [&](const Poly& p) {
+    for (const auto& [m, c] : p.terms()) {
+      for (Leaf leaf : m) {
+        if (leaves_.Info(leaf).kind == LeafInfo::Kind::kDiv) divs.insert(leaf);
+      }
+    }
+  };
+  collect(term->coefficient);
+  for (const Fact& fact : term->guards) collect(fact.p);
+  for (const Atom& atom : term->atoms) {
+    for (const Poly& p : atom.index) collect(p);
+  }
+  const Facts all = With(context, term->guards);
+  for (Leaf leaf : divs) {
+    const LeafInfo info = leaves_.Info(leaf);
+    bool free_divisor = true;
+    for (Leaf axis : term->axes) free_divisor = free_divisor && !leaves_.Mentions(info.b, axis);
+    if (!free_divisor) continue;
+    for (Leaf axis : term->axes) {
+      auto unit = UnitIn(leaves_, info.a, axis);
+      if (!unit || !ExactQuotient(unit->second, info.b)) continue;
+      if (!arith_.Positive(context, info.b) ||
+          !arith_.NonNegative(all, Poly::Of(axis), Effort::kLinear)) {
+        continue;
+      }
+      const Leaf q = leaves_.NewVar("q"), r = leaves_.NewVar("r");
+      std::replace(term->axes.begin(), term->axes.end(), axis, q);
+      term->axes.push_back(r);
+      *term = forms_.Substitute(*term, {{axis, info.b * Poly::Of(q) + Poly::Of(r)}});
+      term->guards.push_back(Fact::Ge(Poly::Of(r)));
+      term->guards.push_back(Fact::Ge(info.b - 1 - Poly::Of(r)));
+      term->guards.push_back(Fact::Ge(Poly::Of(q)));
+      return Step::kChanged;
+    }
+  }
+  return Step::kNothing;
+}
+
+Normalizer::Step Normalizer::DropGuards(Term* term, const Facts& context) {
+  // A bound of an axis that has just one of its kind is not implied by anything else.
+  auto is_range = [&](size_t i) {
+    const Fact& fact = term->guards[i];
+    if (fact.kind != Fact::Kind::kGe) return false;
+    for (Leaf axis : term->axes) {
+      const int64_t c = fact.p.CoefficientOf({axis});
+      if (c == 0) continue;
+      int alike = 0;
+      for (const Fact& other : term->guards) {
+        if (leaves_.Mentions(other.p, axis)) {
+          const int64_t oc = other.p.CoefficientOf({axis});
+          if (other.kind != Fact::Kind::kGe || oc == 0 || (oc > 0) == (c > 0)) ++alike;
+        }
+      }
+      if (alike == 1) return true;
+    }
+    return false;
+  };
+  bool asked = false;
+  for (size_t i = 0; i < term->guards.size();) {
+    if (is_range(i)) {
+      ++i;
+      continue;
+    }
+    asked = true;
+    if (arith_.Implied(With(context, Others(term->guards, i)), term->guards[i])) {
+      term->guards.erase(term->guards.begin() + i);
+    } else {
+      ++i;
+    }
+  }
+  if (asked && arith_.Unsatisfiable(With(context, term->guards))) return Step::kGone;
+  return Step::kNothing;
+}
+
+// 1/(x*y) = 1/x * 1/y, x/x = 1 for sizes that are not 0.
+Normalizer::Step Normalizer::Sizes(Term* term, const Facts& context) {
+  for (size_t i = 0; i < term->atoms.size(); ++i) {
+    if (term->atoms[i].kind != Atom::Kind::kSizeInverse) continue;
+    const Poly p = term->atoms[i].index[0];
+    if (p.overflowed() || p.IsZero()) continue;
+    auto erase = [&] { term->atoms.erase(term->atoms.begin() + i); };
+    if (auto c = p.AsConst()) {
+      int64_t d = 0;
+      if (*c == INT64_MIN ||
+          __builtin_mul_overflow(term->denominator, *c < 0 ? -*c : *c, &d)) {
+        continue;
+      }
+      term->denominator = d;
+      if (*c < 0) term->coefficient = -term->coefficient;
+      erase();
+      return Step::kChanged;
+    }
+    const int64_t content = ContentOf(p);
+    const Monomial common = CommonMonomial(p);
+    if (content > 1 || p.terms().back().second < 0 ||
+        (!common.empty() && (p.terms().size() > 1 || common.size() > 1))) {
+      const int64_t sign = p.terms().back().second < 0 ? -1 : 1;
+      std::vector<Poly> factors = {content * sign};
+      for (Leaf leaf : common) factors.push_back(Poly::Of(leaf));
+      factors.push_back(*ExactQuotient(p, Poly::Of(common, content * sign)));
+      erase();
+      for (const Poly& factor : factors) {
+        if (factor == Poly(1)) continue;
+        Atom atom;
+        atom.kind = Atom::Kind::kSizeInverse;
+        atom.index = {factor};
+        term->atoms.push_back(std::move(atom));
+      }
+      return Step::kChanged;
+    }
+    auto quotient = ExactQuotient(term->coefficient, p);
+    if (quotient && !term->coefficient.IsZero() &&
+        (arith_.Positive(context, p) || arith_.Positive(context, -p))) {
+      term->coefficient = *quotient;
+      erase();
+      return Step::kChanged;
+    }
+  }
+  return Step::kNothing;
+}
+
+std::optional<Fact> Normalizer::OuterGuard(const NormalForm& form) {
+  for (const Term& term : form.terms) {
+    for (const Fact& fact : term.guards) {
+      const bool own = std::any_of(term.axes.begin(), term.axes.end(), [&](Leaf axis) {
+        return leaves_.Mentions(fact.p, axis);
+      });
+      if (!own) return fact;
+    }
+  }
+  return std::nullopt;
+}
+
+void Normalizer::Expand(const Term& term, size_t i, const NormalForm& factor, const Facts& context,
+                        std::vector<Term>* out) {
+  Term rest = term;
+  rest.atoms.erase(rest.atoms.begin() + i);
+  // The factor may mention the term's axes, so only its own binders are renamed.
+  for (const Term& t : factor.terms) {
+    Term other = forms_.Renamed(t), product = rest;
+    product.coefficient = product.coefficient * other.coefficient;
+    if (__builtin_mul_overflow(product.denominator, other.denominator, &product.denominator)) {
+      product.coefficient = Poly::Of(Monomial{}, INT64_MAX) * INT64_MAX;
+      product.denominator = 1;
+    }
+    product.axes.insert(product.axes.end(), other.axes.begin(), other.axes.end());
+    product.guards.insert(product.guards.end(), other.guards.begin(), other.guards.end());
+    product.atoms.insert(product.atoms.end(), other.atoms.begin(), other.atoms.end());
+    SimplifyTerm(std::move(product), context, out);
+  }
+}
+
+Normalizer::Step Normalizer::OneAtom(Term* term, size_t i, const Facts& inner,
+                                     const Facts& context, std::vector<Term>* out) {
+  Atom& atom = term->atoms[i];
+  for (NormalFormPtr& arg : atom.args) {
+    NormalForm simpler = Simplify(*arg, inner);
+    if (auto guard = OuterGuard(simpler)) {
+      // f(if g then x else y) = if g then f(x) else f(y).
+      Term yes = *term, no = *term;
+      yes.guards.push_back(*guard);
+      no.guards.push_back(Negation(*guard));
+      SimplifyTerm(std::move(yes), context, out);
+      SimplifyTerm(std::move(no), context, out);
+      return Step::kReplaced;
+    }
+    arg = Share(std::move(simpler));
+  }
+  if (!atom.alternatives.empty()) SimplifyAlternatives(&atom, inner);
+  if (auto equal = Law(atom, inner)) {
+    Expand(*term, i, *equal, context, out);
+    return Step::kReplaced;
+  }
+  return Step::kNothing;
+}
+
+Normalizer::Step Normalizer::Atoms(Term* term, const Facts& context, std::vector<Term>* out) {
+  const Facts inner = With(context, term->guards);
+  for (size_t i = 0; i < term->atoms.size(); ++i) {
+    const Atom::Kind kind = term->atoms[i].kind;
+    if (kind == Atom::Kind::kRead || kind == Atom::Kind::kConstant ||
+        kind == Atom::Kind::kSizeInverse) {
+      continue;
+    }
+    Step step = OneAtom(term, i, inner, context, out);
+    if (step != Step::kNothing) return step;
+  }
+  return Cancel(term);
+}
+
+// sum(0 <= k < K) f = K*f for f free of k.
+Normalizer::Step Normalizer::UnusedAxis(Term* term, const Facts& context) {
+  for (size_t a = 0; a < term->axes.size(); ++a) {
+    const Leaf axis = term->axes[a];
+    if (leaves_.Mentions(term->coefficient, axis)) continue;
+    bool used = false;
+    for (const Atom& atom : term->atoms) used = used || forms_.Mentions(atom, axis);
+    if (used) continue;
+    std::optional<Poly> low, high;
+    int bounds = 0;
+    Facts rest;
+    for (const Fact& fact : term->guards) {
+      if (!leaves_.Mentions(fact.p, axis)) {
+        rest.push_back(fact);
+        continue;
+      }
+      ++bounds;
+      auto unit = UnitIn(leaves_, fact.p, axis);
+      if (!unit || fact.kind != Fact::Kind::kGe) continue;
+      if (unit->first > 0) low = -unit->second;
+      if (unit->first < 0) high = unit->second;
+    }
+    if (bounds != 2 || !low || !high) continue;
+    const Poly count = *high - *low + 1;
+    if (!arith_.NonNegative(With(context, rest), count)) continue;
+    term->axes.erase(term->axes.begin() + a);
+    term->guards = std::move(rest);
+    term->coefficient = term->coefficient * count;
+    return Step::kChanged;
+  }
+  return Step::kNothing;
+}
+
+// Two axes that are used as b*q + r only, r a digit of b, are one.
+Normalizer::Step Normalizer::MergeAxes(Term* term, const Facts& context) {
+  auto range = [&](const Term& t, Leaf axis) -> std::optional<Poly> {  // extent of 0 <= axis
+    bool low = false;
+    std::optional<Poly> extent;
+    for (const Fact& fact : t.guards) {
+      auto unit = UnitIn(leaves_, fact.p, axis);
+      if (!unit || fact.kind != Fact::Kind::kGe) continue;
+      if (unit->first > 0 && unit->second.IsZero()) low = true;
+      if (unit->first < 0 && !extent) extent = unit->second + 1;
+    }
+    return low ? extent : std::nullopt;
+  };
+  auto of_axes = [&](const Poly& p) {
+    return std::any_of(term->axes.begin(), term->axes.end(),
+                       [&](Leaf axis) { return leaves_.Mentions(p, axis); });
+  };
+  for (Leaf r : term->axes) {
+    auto b = range(*term, r);
+    if (!b || of_axes(*b)) continue;
+    for (Leaf q : term->axes) {
+      if (q == r) continue;
+      auto extent = range(*term, q);
+      if (!extent || of_axes(*extent)) continue;
+      const Leaf k = leaves_.NewVar("k");
+      Term rest = *term;
+      rest.guards.clear();
+      for (const Fact& fact : term->guards) {
+        const bool bound =
+            fact.p == Poly::Of(q) || fact.p == Poly::Of(r) ||
+            fact.p == *extent - 1 - Poly::Of(q) || fact.p == *b - 1 - Poly::Of(r);
+        if (!bound || fact.kind != Fact::Kind::kGe) rest.guards.push_back(fact);
+      }
+      rest = forms_.Substitute(rest, {{r, Poly::Of(k) - *b * Poly::Of(q)}});
+      rest.axes.clear();
+      if (forms_.Mentions(NormalForm{{rest}}, q)) continue;
+      if (!arith_.Positive(context, *b)) continue;
+      for (Leaf axis : term->axes) {
+        if (axis != q && axis != r) rest.axes.push_back(axis);
+      }
+      rest.axes.push_back(k);
+      rest.guards.push_back(Fact::Ge(Poly::Of(k)));
+      rest.guards.push_back(Fact::Ge(*b * *extent - 1 - Poly::Of(k)));
+      *term = std::move(rest);
+      return Step::kChanged;
+    }
+  }
+  return Step::kNothing;
+}
+
+bool Normalizer::NonZero(const Atom& atom) const {
+  return atom.kind == Atom::Kind::kFn && atom.name == "exp";
+}
+
+// x * 1/x = 1.
+Normalizer::Step Normalizer::Cancel(Term* term) {
+  if (laws_ != Laws::kRealOnly) return Step::kNothing;
+  for (size_t i = 0; i < term->atoms.size(); ++i) {
+    if (!NonZero(term->atoms[i])) continue;
+    for (size_t j = 0; j < term->atoms.size(); ++j) {
+      const Atom& inverse = term->atoms[j];
+      if (inverse.kind != Atom::Kind::kInverse || inverse.args[0]->terms.size() != 1) continue;
+      const Term& t = inverse.args[0]->terms[0];
+      if (t.coefficient != Poly(1) || t.denominator != 1 || !t.axes.empty() ||
+          !t.guards.empty() || t.atoms.size() != 1) {
+        continue;
+      }
+      if (forms_.Key(t.atoms[0]) != forms_.Key(term->atoms[i])) continue;
+      term->atoms.erase(term->atoms.begin() + std::max(i, j));
+      term->atoms.erase(term->atoms.begin() + std::min(i, j));
+      return Step::kChanged;
+    }
+  }
+  return Step::kNothing;
+}
+
+void Normalizer::SimplifyTerm(Term term, const Facts& context, std::vector<Term>* out) {
+  for (int round = 0; round < 60; ++round) {
+    if (++steps_ > kMaxSteps) break;
+    if (term.coefficient.IsZero()) return;
+    Step step = Guards(&term, context);
+    if (step == Step::kNothing) step = OnePoint(&term);
+    if (step == Step::kNothing) step = Indices(&term, context);
+    if (step == Step::kNothing) step = SplitAxis(&term, context);
+    if (step == Step::kNothing) step = DropGuards(&term, context);
+    if (step == Step::kNothing) step = Sizes(&term, context);
+    if (step == Step::kNothing) step = Atoms(&term, context, out);
+    if (step == Step::kNothing) step = UnusedAxis(&term, context);
+    if (step == Step::kNothing) step = MergeAxes(&term, context);
+    if (step == Step::kGone || step == Step::kReplaced) return;
+    if (step == Step::kNothing) break;
+  }
+  out->push_back(std::move(term));
+}
+
+}  // namespace lemma::verify

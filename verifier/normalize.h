@@ -1,0 +1,76 @@
+// Simplification of normal forms under facts. Internal to the prover.
+#ifndef LEMMA_VERIFIER_NORMALIZE_H_
+#define LEMMA_VERIFIER_NORMALIZE_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "verifier/normal_form.h"
+
+namespace lemma::verify {
+
+// Every step rewrites a form into one that is equal wherever the facts hold.
+class Normalizer {
+ public:
+  Normalizer(Forms* forms, Arith* arith, Laws laws)
+      : forms_(*forms), leaves_(forms->leaves()), arith_(*arith), laws_(laws) {}
+
+  NormalForm Simplify(const NormalForm& form, const Facts& context);
+  // One term becomes any number of terms.
+  void SimplifyTerm(Term term, const Facts& context, std::vector<Term>* out);
+  // Adds up terms that have one key.
+  NormalForm Combine(NormalForm form);
+
+  // Something grew beyond its limit: the forms are still right, but not simple.
+  bool exhausted() const { return steps_ > kMaxSteps; }
+
+ private:
+  enum class Step { kNothing, kChanged, kGone, kReplaced };
+  static constexpr int kMaxSteps = 20000;
+
+  // Each may change `term` (kChanged), find it to be zero (kGone) or put others in its place into
+  // *out (kReplaced).
+  Step Guards(Term* term, const Facts& context);
+  Step OnePoint(Term* term);
+  Step Indices(Term* term, const Facts& context);
+  Step SplitAxis(Term* term, const Facts& context);
+  Step DropGuards(Term* term, const Facts& context);
+  Step Sizes(Term* term, const Facts& context);
+  Step Atoms(Term* term, const Facts& context, std::vector<Term>* out);
+  Step OneAtom(Term* term, size_t i, const Facts& inner, const Facts& context,
+               std::vector<Term>* out);
+  Step UnusedAxis(Term* term, const Facts& context);
+  Step MergeAxes(Term* term, const Facts& context);
+  Step Cancel(Term* term);
+
+  // A guard in `form` that depends on none of the axes of the term it guards.
+  std::optional<Fact> OuterGuard(const NormalForm& form);
+  // `term` without atom i, times `factor`.
+  void Expand(const Term& term, size_t i, const NormalForm& factor, const Facts& context,
+              std::vector<Term>* out);
+  // Replaces atom i by an equal form, if a law gives one.
+  std::optional<NormalForm> Law(const Atom& atom, const Facts& context);
+  std::optional<NormalForm> ExpLaw(const NormalForm& arg);
+  std::optional<NormalForm> LogLaw(const NormalForm& arg);
+  std::optional<NormalForm> InverseLaw(const NormalForm& arg, const Facts& context);
+  std::optional<NormalForm> MaxLaw(const Atom& atom, const Facts& context);
+  void SimplifyAlternatives(Atom* atom, const Facts& context);
+  // A factor of every term of `form`, the same for all, and what remains.
+  std::optional<std::pair<Atom, NormalForm>> CommonFactor(const NormalForm& form);
+  bool NonZero(const Atom& atom) const;
+
+  Forms& forms_;
+  Leaves& leaves_;
+  Arith& arith_;
+  Laws laws_;
+  int steps_ = 0;
+};
+
+// `facts` and `more` together.
+Facts With(const Facts& facts, const Facts& more);
+
+}  // namespace lemma::verify
+
+#endif  // LEMMA_VERIFIER_NORMALIZE_H_

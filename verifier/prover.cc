@@ -1,0 +1,301 @@
+#include "verifier/prover.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "graph/hash.h"
+#include "verifier/bounds_check.h"
+#include "verifier/build_form.h"
+#include "verifier/equality.h"
+#include "verifier/hypotheses.h"
+#include "verifier/refuter.h"
+
+namespace lemma {
+namespace {
+
+using verify::Arith;
+using verify::Effort;
+using verify::Equality;
+using verify::Fact;
+using verify::Facts;
+using verify::FormBuilder;
+using verify::Forms;
+using verify::Hypotheses;
+using verify::Laws;
+using verify::Leaf;
+using verify::LeafMap;
+using verify::Leaves;
+using verify::NormalForm;
+using verify::Poly;
+
+std::vector<IndexExpr> InputSizes(const Statement& statement) {
+  std::vector<IndexExpr> sizes;
+  for (const ExprType& input : statement.source.inputs) {
+    sizes.insert(sizes.end(), input.dims.begin(), input.dims.end());
+  }
+  return sizes;
+}
+
+FloatContract ContractOf(Laws laws) {
+  return laws == Laws::kNone   ? FloatContract::kBitExact
+         : laws == Laws::kRing ? FloatContract::kReassociates
+                               : FloatContract::kRealOnly;
+}
+
+// One type of float all through: nothing is rounded to another type on the way.
+bool OneFloatType(const Statement& statement) {
+  std::set<DType> floats;
+  for (const Definition* d : {&statement.source, &statement.target}) {
+    for (const ExprType& input : d->inputs) {
+      if (IsFloat(input.dtype)) floats.insert(input.dtype);
+    }
+    for (const TensorExpr& tensor : d->tensors) {
+      if (IsFloat(tensor.dtype)) floats.insert(tensor.dtype);
+    }
+  }
+  return floats.size() <= 1;
+}
+
+class Attempt {
+ public:
+  Attempt(const Statement& statement, const ProverOptions& options)
+      : statement_(statement), options_(options), forms_(&leaves_), arith_(&leaves_),
+        hypotheses_(&forms_, &arith_, statement.requirements, InputSizes(statement)) {
+    arith_.rlimit = options.rlimit;
+  }
+
+  Verdict Run() {
+    if (std::string problem = Interfaces(); !problem.empty()) return Unknown{problem};
+    verify::Refuter refuter(statement_, hypotheses_, &leaves_, options_.seed);
+    if (auto refuted = refuter.Search(options_.samples)) return *std::move(refuted);
+    if (!refuter.found_model()) {
+      return Unknown{"no small sizes were found for which the precondition holds"};
+    }
+    if (refuter.compared() == 0) {
+      return Unknown{"the sides could not be run at any small sizes"};
+    }
+    arith_.log = &obligations_;
+    if (std::string problem = WellFormed(); !problem.empty()) return Unknown{problem};
+    const size_t shared = obligations_.size();
+    std::string reason;
+    for (Laws laws : {Laws::kNone, Laws::kRing, Laws::kRealOnly}) {
+      if (laws == Laws::kNone && !OneFloatType(statement_)) continue;
+      obligations_.resize(shared);
+      steps_.clear();
+      reason = Outputs(laws);
+      if (reason.empty()) return Success(laws);
+    }
+    return Unknown{reason};
+  }
+
+ private:
+  std::string Interfaces() const {
+    const Definition &a = statement_.source, &b = statement_.target;
+    if (a.inputs.size() != b.inputs.size()) return "the sides have different inputs";
+    if (a.outputs.size() != b.outputs.size()) return "the sides have different numbers of outputs";
+    for (size_t i = 0; i < a.inputs.size(); ++i) {
+      if (a.inputs[i].rank() != b.inputs[i].rank() || a.inputs[i].dtype != b.inputs[i].dtype) {
+        return absl::StrCat("input ", i, " has different types");
+      }
+    }
+    for (size_t o = 0; o < a.outputs.size(); ++o) {
+      const ExprType x = a.TypeOf(a.outputs[o]), y = b.TypeOf(b.outputs[o]);
+      if (x.dtype != y.dtype) return absl::StrCat("output ", o, " has different element types");
+      if (x.rank() != y.rank()) return absl::StrCat("output ", o, " has different ranks");
+    }
+    return "";
+  }
+
+  std::string WellFormed() {
+    if (arith_.Unsatisfiable(hypotheses_.facts())) return "the requirements contradict each other";
+    const char* names[] = {"source", "target"};
+    const Definition* sides[] = {&statement_.source, &statement_.target};
+    for (int side = 0; side < 2; ++side) {
+      std::string problem = verify::UnprovedRead(&forms_, &arith_, *sides[side],
+                                                 hypotheses_.solved(), hypotheses_.facts());
+      if (!problem.empty()) return absl::StrCat("in the ", names[side], ": ", problem);
+    }
+    return "";
+  }
+
+  std::string Outputs(Laws laws) {
+    for (size_t o = 0; o < statement_.source.outputs.size(); ++o) {
+      std::string reason = Output(o, laws);
+      if (!reason.empty()) return absl::StrCat("output ", o, ": ", reason);
+    }
+    return "";
+  }
+
+  // Fresh constants for the indices; one that is divided by a size becomes two digits.
+  std::string Output(size_t o, Laws laws) {
+    const Definition* sides[] = {&statement_.source, &statement_.target};
+    FormBuilder builders[] = {{&forms_, *sides[0], laws, hypotheses_.solved()},
+                              {&forms_, *sides[1], laws, hypotheses_.solved()}};
+    Facts facts = hypotheses_.facts();
+    std::vector<Poly> at;
+    const ExprType types[] = {sides[0]->TypeOf(sides[0]->outputs[o]),
+                              sides[1]->TypeOf(sides[1]->outputs[o])};
+    for (int d = 0; d < types[0].rank(); ++d) {
+      const Poly sizes[] = {arith_.SimplifyDivs(facts, builders[0].Index(types[0].dims[d], {})),
+                            arith_.SimplifyDivs(facts, builders[1].Index(types[1].dims[d], {}))};
+      if (!arith_.Equal(hypotheses_.facts(), sizes[0], sizes[1], Effort::kFull)) {
+        return absl::StrCat("could not prove that its sizes ", leaves_.ToString(sizes[0]), " and ",
+                            leaves_.ToString(sizes[1]), " in dimension ", d, " are equal");
+      }
+      const Poly i = Poly::Of(leaves_.NewVar("o"));
+      facts.push_back(Fact::Ge(i));
+      facts.push_back(Fact::Ge(sizes[0] - 1 - i));
+      at.push_back(i);
+    }
+    Equality equality(&forms_, &arith_, laws);
+    equality.steps = options_.keep_obligations ? &steps_ : nullptr;
+    NormalForm forms[2];
+    for (int side = 0; side < 2; ++side) {
+      forms[side] = builders[side].Element(sides[side]->outputs[o], at);
+      if (!builders[side].error().empty()) return builders[side].error();
+      forms[side] = equality.normalizer().Simplify(forms[side], facts);
+    }
+    for (int round = 0; round < 8; ++round) {
+      if (!SplitIndex(forms, &facts)) break;
+      for (NormalForm& form : forms) form = equality.normalizer().Simplify(form, facts);
+    }
+    if (options_.keep_obligations) {
+      steps_.push_back(absl::StrCat("source ", o, " = ", forms_.Key(forms[0])));
+      steps_.push_back(absl::StrCat("target ", o, " = ", forms_.Key(forms[1])));
+    }
+    if (equality.AreEqual(forms[0], forms[1], facts)) return "";
+    std::string left = equality.remainder();
+    if (left.size() > 600) left = left.substr(0, 600) + "…";
+    return absl::StrCat("a difference remains: ", left);
+  }
+
+  bool SplitIndex(NormalForm* forms, Facts* facts) {
+    std::set<Leaf> divs;
+    for (int side = 0; side < 2; ++side) CollectDivs(forms[side], &divs);
+    for (Leaf div : divs) {
+      const verify::LeafInfo info = leaves_.Info(div);
+      std::vector<Leaf> in_divisor = leaves_.DepsOf(info.b);
+      bool constant_divisor = true;
+      for (Leaf leaf : in_divisor) {
+        constant_divisor &= leaves_.Info(leaf).kind == verify::LeafInfo::Kind::kSymbol;
+      }
+      if (!constant_divisor || !arith_.Positive(*facts, info.b)) continue;
+      for (Leaf index : leaves_.DepsOf(info.a)) {
+        if (leaves_.Info(index).kind != verify::LeafInfo::Kind::kVar) continue;
+        const int64_t c = info.a.CoefficientOf({index});
+        const Poly rest = info.a - Poly::Of(verify::Monomial{index}, c);
+        if ((c != 1 && c != -1) || leaves_.Mentions(rest, index)) continue;
+        // The rest has to vanish from the quotient, else the digits do not help.
+        if (!verify::ExactQuotient(rest, info.b) && !rest.IsZero()) continue;
+        if (!arith_.NonNegative(*facts, Poly::Of(index))) continue;
+        const Leaf q = leaves_.NewVar("q"), r = leaves_.NewVar("r");
+        const LeafMap map = {{index, info.b * Poly::Of(q) + Poly::Of(r)}};
+        Facts next = {Fact::Ge(Poly::Of(q)), Fact::Ge(Poly::Of(r)),
+                      Fact::Ge(info.b - 1 - Poly::Of(r))};
+        for (const Fact& fact : *facts) {
+          Fact substituted{fact.kind, leaves_.Substitute(fact.p, map)};
+          next.push_back(substituted);
+          if (!(substituted == fact)) next.back() = arith_.SimplifyFact(Front(next), substituted);
+        }
+        *facts = std::move(next);
+        for (int side = 0; side < 2; ++side) forms[side] = forms_.Substitute(forms[side], map);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // All but the last: what the last may be simplified by.
+  static Facts Front(const Facts& facts) { return Facts(facts.begin(), facts.end() - 1); }
+
+  void CollectDivs(const NormalForm& form, std::set<Leaf>* divs) {
+    auto add = [&](const Poly& p) {
+      for (const auto& [m, c] : p.terms()) {
+        for (Leaf leaf : m) {
+          if (leaves_.Info(leaf).kind == verify::LeafInfo::Kind::kDiv) divs->insert(leaf);
+        }
+      }
+    };
+    for (const verify::Term& term : form.terms) {
+      add(term.coefficient);
+      for (const Fact& fact : term.guards) add(fact.p);
+      for (const verify::Atom& atom : term.atoms) {
+        for (const Poly& p : atom.index) add(p);
+        for (const auto& arg : atom.args) CollectDivs(*arg, divs);
+        for (const auto& alternative : atom.alternatives) {
+          for (const Fact& fact : alternative.guards) add(fact.p);
+          CollectDivs(*alternative.value, divs);
+        }
+      }
+    }
+  }
+
+  Verdict Success(Laws laws) {
+    Proved proved;
+    proved.contract = ContractOf(laws);
+    proved.id = ProofId(statement_);
+    proved.queries = arith_.solver().queries();
+    std::vector<std::string> names;
+    for (const Guard& guard : statement_.requirements) names.push_back(guard.ToString());
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    proved.coverage = absl::StrCat("all sizes >= 1",
+                                   names.empty() ? "" : absl::StrCat(" with ",
+                                                                     absl::StrJoin(names, ", ")));
+    if (options_.keep_obligations) {
+      std::set<std::string> seen;
+      for (const verify::Obligation& o : obligations_) {
+        if (seen.insert(o.script).second) proved.log.queries.push_back({o.what, o.script});
+      }
+      proved.log.steps = steps_;
+    }
+    return proved;
+  }
+
+  const Statement& statement_;
+  const ProverOptions& options_;
+  Leaves leaves_;
+  Forms forms_;
+  Arith arith_;
+  Hypotheses hypotheses_;
+  std::vector<verify::Obligation> obligations_;
+  std::vector<std::string> steps_;
+};
+
+}  // namespace
+
+std::string ProofId(const Statement& statement) {
+  std::string text = absl::StrCat("lemma proof 1\n", statement.source.ToString(), "=>\n",
+                                  statement.target.ToString());
+  for (const ExprType& input : statement.source.inputs) {
+    absl::StrAppend(&text, "in ", Name(input.dtype));
+    for (const IndexExpr& dim : input.dims) absl::StrAppend(&text, ",", dim.ToString());
+    text += "\n";
+  }
+  for (const Guard& guard : statement.requirements) absl::StrAppend(&text, guard.ToString(), "\n");
+  return absl::StrFormat("%016x%016x", HashString(text, 1), HashString(text, 2));
+}
+
+Verdict Prove(const Statement& statement, const ProverOptions& options) {
+  return Attempt(statement, options).Run();
+}
+
+std::string Refuted::ToString() const {
+  std::vector<std::string> bindings;
+  for (const auto& [name, value] : values) bindings.push_back(absl::StrCat(name, " = ", value));
+  return absl::StrCat("refuted at ", absl::StrJoin(bindings, ", "), ": output ", output, "[",
+                      absl::StrJoin(index, ","), "] is ", source, " and ", target);
+}
+
+std::string ToString(const Verdict& verdict) {
+  if (auto* proved = std::get_if<Proved>(&verdict)) {
+    return absl::StrCat("proved (", Name(proved->contract), ") for ", proved->coverage);
+  }
+  if (auto* refuted = std::get_if<Refuted>(&verdict)) return refuted->ToString();
+  return absl::StrCat("unknown: ", std::get<Unknown>(verdict).reason);
+}
+
+}  // namespace lemma

@@ -1,0 +1,93 @@
+// The prover: are two tensor programs equal, for all sizes and attributes? (docs/proofs.md)
+//
+// A proof is about real numbers. An answer "proved" rests on the normal form (verifier/
+// normal_form.h) and on Z3; an answer "refuted" comes with sizes at which the two sides, run in
+// the field and in double on the same random inputs, differ.
+#ifndef LEMMA_VERIFIER_PROVER_H_
+#define LEMMA_VERIFIER_PROVER_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/expr/tensor_expr.h"
+#include "graph/graph.h"
+#include "rewrite/substitution.h"
+
+namespace lemma {
+
+// One claim: wherever `requirements` hold and every dimension of every input is at least 1, the
+// outputs of `target` have the shapes and the elements that those of `source` have.
+struct Statement {
+  std::string name;
+  Definition source, target;  // the same inputs in both
+  std::vector<Guard> requirements;
+};
+
+struct ProverOptions {
+  uint64_t seed = 1;         // of the samples
+  uint32_t rlimit = 300000;  // Z3's, per query: a count of steps, the same on every machine
+  int samples = 10;          // concrete comparisons before a proof is tried
+  int max_rank = 2;          // dimensions tried for a list of unknown length, as in [b.., m, k]
+  int max_instances = 80;    // of one rule: combinations of ranks, axes and permutations
+  bool keep_obligations = false;
+};
+
+// What Z3 answered "unsat" to, and what was inferred, for others to repeat.
+struct ProofLog {
+  struct Query {
+    std::string about;
+    std::string smt2;  // SMT-LIB 2 without check-sat; unsatisfiable
+  };
+  std::vector<Query> queries;
+  std::vector<std::string> steps;  // terms paired and the bijections of their axes
+};
+
+struct Proved {
+  FloatContract contract = FloatContract::kRealOnly;
+  // For which sizes, attributes and ranks: text for people.
+  std::string coverage;
+  // Hash of the statement and of the meanings of its operators.
+  std::string id;
+  int64_t queries = 0;
+  ProofLog log;
+};
+
+struct Refuted {
+  std::map<std::string, std::string> values;  // of symbols and attributes; small
+  uint64_t seed = 0;
+  int output = 0;
+  std::vector<int64_t> index;
+  double source = 0, target = 0;  // the elements there, in double
+  std::string ToString() const;
+};
+
+struct Unknown {
+  std::string reason;
+};
+
+using Verdict = std::variant<Proved, Refuted, Unknown>;
+std::string ToString(const Verdict& verdict);
+inline bool IsProved(const Verdict& v) { return std::holds_alternative<Proved>(v); }
+inline bool IsRefuted(const Verdict& v) { return std::holds_alternative<Refuted>(v); }
+
+// Deterministic: depends on the arguments only.
+Verdict Prove(const Statement& statement, const ProverOptions& options = {});
+
+// A rule, for all values of its symbols. Lists of unknown length and attributes that an operator
+// needs to know are tried one by one, up to the options' limits; Proved::coverage names them.
+Verdict ProveRule(const Substitution& rule, const ProverOptions& options = {});
+
+// Two graphs at their shapes. Inputs correspond by position, weights by name; constants are values.
+Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options = {});
+
+// The statement's proof id, whatever the verdict.
+std::string ProofId(const Statement& statement);
+
+}  // namespace lemma
+
+#endif  // LEMMA_VERIFIER_PROVER_H_
