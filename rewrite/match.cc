@@ -267,6 +267,22 @@ class Matcher::Run {
   absl::FunctionRef<bool(const Match&)> found_;
 };
 
+// Whether each operand comes from the operator that the pattern has there: most anchors fail that,
+// and nothing has to be allocated to see it.
+bool Matcher::OperandsMayMatch(const PatternNode& pattern, const Node& node) const {
+  bool commutes = IsCommuting(pattern);
+  for (size_t i = 0; i < pattern.inputs.size(); ++i) {
+    if (pattern.inputs[i].is_var()) continue;
+    const PatternNode& operand = rule_->source.nodes[pattern.inputs[i].node];
+    auto fits = [&](size_t slot) {
+      const Node& n = node.inputs()[slot].node();
+      return operand.op == nullptr ? n.has_payload() : n.is_op() && &n.op() == operand.op;
+    };
+    if (!fits(i) && !(commutes && i < 2 && fits(1 - i))) return false;
+  }
+  return true;
+}
+
 bool Matcher::ForEach(const MatchIndex& index, int anchor,
                       absl::FunctionRef<bool(const Match&)> found) const {
   const NodePtr& node = index.node(anchor);
@@ -275,6 +291,7 @@ bool Matcher::ForEach(const MatchIndex& index, int anchor,
       node->inputs().size() != pattern.inputs.size()) {
     return true;
   }
+  if (!OperandsMayMatch(pattern, *node)) return true;
   State state(*rule_);
   state.nodes[steps_[0].node] = node;
   return Run(*this, index, anchor, found).From(0, std::move(state));

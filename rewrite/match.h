@@ -59,6 +59,7 @@ class Matcher {
 
   explicit Matcher(const Substitution& rule) : rule_(&rule) {}
   void PlanDown(int node, std::vector<bool>* planned);
+  bool OperandsMayMatch(const PatternNode& pattern, const Node& node) const;
   // A text that alike siblings share.
   std::string Signature(const PatternValue& value) const;
 
