@@ -101,10 +101,34 @@ double ApplyReal(ScalarFn fn, double a, double b, double c) {
 
 double Apply(ScalarFn fn, double a, double b, double c) { return ApplyReal(fn, a, b, c); }
 Field Apply(ScalarFn fn, Field a, Field b, Field c) { return ApplyField(fn, a, b, c); }
-// Small numbers only.
+// Arithmetic wraps; what else there is takes small numbers only.
 int64_t Apply(ScalarFn fn, int64_t a, int64_t b, int64_t c) {
-  if ((fn == ScalarFn::kDiv || fn == ScalarFn::kMod || fn == ScalarFn::kFmod) && b == 0) return 0;
-  return static_cast<int64_t>(ApplyReal(fn, a, b, c));
+  const uint64_t x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+  switch (fn) {
+    case ScalarFn::kAdd:
+      return static_cast<int64_t>(x + y);
+    case ScalarFn::kSub:
+      return static_cast<int64_t>(x - y);
+    case ScalarFn::kMul:
+      return static_cast<int64_t>(x * y);
+    case ScalarFn::kMin:
+      return a < b ? a : b;
+    case ScalarFn::kMax:
+      return a > b ? a : b;
+    case ScalarFn::kLess:
+      return a < b;
+    case ScalarFn::kEqual:
+      return a == b;
+    case ScalarFn::kWhere:
+      return a != 0 ? b : c;
+    case ScalarFn::kDiv:
+    case ScalarFn::kMod:
+    case ScalarFn::kFmod:
+      if (b == 0) return 0;
+      [[fallthrough]];
+    default:
+      return static_cast<int64_t>(ApplyReal(fn, a, b, c));
+  }
 }
 
 double FromDouble(double value, double*) { return value; }
