@@ -17,13 +17,14 @@ absl::Status DefineCumsum(OpContext& c) {
   const bool reverse = c.Int("reverse") != 0;
   c.Output(c.dtype(0), c.dims(0), [&](const Idx& out) {
     const IndexExpr& i = out[axis];
-    IndexExpr count = (reverse ? size - i : i + 1) - exclusive;
-    IndexExpr first = reverse ? i + exclusive : 0;
-    return c.Sum({count}, [&](const Idx& k) {
-      Idx index = out;
-      index[axis] = first + k[0];
-      return c.Read(0, index);
-    });
+    return c.Reduce(
+        ReduceKind::kSum, {size},
+        [&](const Idx& k) {
+          Idx index = out;
+          index[axis] = k[0];
+          return c.Read(0, index);
+        },
+        [&](const Idx& k) { return reverse ? Ge(k[0], i + exclusive) : Le(k[0] + exclusive, i); });
   });
   return absl::OkStatus();
 }
