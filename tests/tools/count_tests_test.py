@@ -44,6 +44,19 @@ class CountTest(unittest.TestCase):
         events = [self.result("//a", GOOGLE_TEST), summary("//a", "FAILED")]
         self.assertEqual(self.count(events, 3), "1 passed, 1 failed, 2 skipped")
 
+    def count_log(self, text):
+        path = pathlib.Path(self.folder.name) / "log"
+        path.write_text(text)
+        return str(count_tests.count_log(path))
+
+    def test_a_log_counts_by_its_last_line(self):
+        self.assertEqual(self.count_log("3 passed, 4 failed\nok a\n5 passed, 1 failed\n"),
+                         "5 passed, 1 failed")
+
+    def test_a_log_that_does_not_end_is_a_failure(self):
+        self.assertEqual(self.count_log("ok a\n"), "0 passed, 1 failed")
+        self.assertEqual(self.count_log(""), "0 passed, 1 failed")
+
     def test_a_crash_is_a_failure(self):
         events = [self.result("//a", "<testsuites><testsuite>"), summary("//a", "FAILED")]
         self.assertEqual(self.count(events, 3), "0 passed, 1 failed")

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import sys
 import urllib.parse
 import urllib.request
@@ -133,16 +134,33 @@ def read_events(path):
     return events
 
 
+def count_log(path):
+    """Counts what a log's last line says; a log that ends otherwise is one failure."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        lines = file.read().strip().splitlines()
+    count = Count()
+    match = re.fullmatch(r"(\d+) passed, (\d+) failed", lines[-1]) if lines else None
+    if match:
+        count.passed, count.failed = int(match[1]), int(match[2])
+    else:
+        print("failed: tools/check_models did not end")
+        count.failed = 1
+    return count
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(prog="count_tests.py", description=__doc__)
     parser.add_argument("events", help="what bazel wrote to --build_event_json_file")
     parser.add_argument("--bazel-status", type=int, required=True)
     parser.add_argument("--presubmit-status", type=int, required=True)
+    parser.add_argument("--log", help="what tools/check_models printed; its last line counts too")
     flags = parser.parse_args(arguments)
     total = count_build(read_events(flags.events), flags.bazel_status)
     ran = total.passed + total.failed > 0
     if not ran:
         print("no test ran")
+    if flags.log:
+        total.add(count_log(flags.log))
     if flags.presubmit_status:
         print("failed: tools/presubmit")
         total.failed += 1
