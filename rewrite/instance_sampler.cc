@@ -121,9 +121,17 @@ bool InstanceSampler::ChooseInTerm(const Term& term, const AttrSpec* spec, const
   bool any = false;
   for (int symbol : symbols) {
     if (values_[symbol]) continue;
-    // An attribute that is a list of terms says nothing about one of its symbols.
     bool whole = term.kind() == Term::Kind::kSymbol;
     values_[symbol] = Propose(symbol, whole ? spec : nullptr, whole ? operand : nullptr);
+    // In a list of terms, what is spliced in stands for what the others leave over.
+    bool spliced = term.kind() == Term::Kind::kList && spec != nullptr &&
+                   rule_.symbols[symbol].kind == SymbolKind::kList;
+    if (spliced) {
+      std::vector<int64_t> list = ProposeList(spec, operand);
+      size_t others = term.args().size() - 1;
+      list.resize(list.size() > others ? list.size() - others : 0);
+      values_[symbol] = ToExprAttr(list);
+    }
     any = true;
   }
   return any;
