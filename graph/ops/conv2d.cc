@@ -4,6 +4,7 @@
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/onnx_axes.h"
+#include "graph/ops/onnx_depth.h"
 #include "graph/ops/onnx_dtype.h"
 #include "graph/ops/onnx_types.h"
 #include "graph/ops/status_macros.h"
@@ -67,52 +68,14 @@ absl::StatusOr<Value> ApplyConv(OnnxImport& node, std::vector<Value> in, OnnxWin
   return Reshape(node, y, {y.shape()[0], y.shape()[1], y.shape()[3]});
 }
 
-// Of a 3-d window along its depth; each is a slice of the input.
-constexpr int64_t kMaxTaps = 1024;
-
-// x, [N,C,D,H,W], as [N*E, C*T, H, W], E being the positions that a window of T along D has: what a
-// window sees along D become channels, next to each other.
-absl::StatusOr<Value> DepthToChannels(OnnxImport& node, const Value& x, const OnnxWindow& depth) {
-  const Shape s = x.shape();
-  const int64_t taps = depth.kernel[0], stride = depth.strides[0], dilation = depth.dilations[0];
-  const int64_t room = s[2] + depth.pads[0] + depth.pads[1] - (taps - 1) * dilation - 1;
-  if (stride < 1 || dilation < 1 || taps < 1 || room < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no window of ", taps, " fits into ", ToString(s), " along its depth"));
-  }
-  if (taps > kMaxTaps) return node.Unsupported(absl::StrCat("a window of ", taps, " in depth"));
-  const int64_t positions = room / stride + 1;
-  Value padded = x;
-  if (depth.pads[0] != 0 || depth.pads[1] != 0) {
-    std::vector<int64_t> pads = {0, 0, depth.pads[0], 0, 0, 0, 0, depth.pads[1], 0, 0};
-    LEMMA_ASSIGN_OR_RETURN(padded, node.Op("pad", {x}, {{"pads", pads}}));
-  }
-  std::vector<Value> seen;
-  for (int64_t t = 0; t < taps; ++t) {
-    Attrs cut = {{"starts", Shape{0, 0, t * dilation, 0, 0}},
-                 {"sizes", Shape{s[0], s[1], positions, s[3], s[4]}},
-                 {"steps", Shape{1, 1, stride, 1, 1}}};
-    LEMMA_ASSIGN_OR_RETURN(Value tap, node.Op("slice", {padded}, cut));
-    LEMMA_ASSIGN_OR_RETURN(tap, Reshape(node, tap, {s[0], s[1], 1, positions, s[3], s[4]}));
-    seen.push_back(tap);
-  }
-  LEMMA_ASSIGN_OR_RETURN(Value all, node.Op("concat", seen, {{"axis", int64_t{2}}}));
-  LEMMA_ASSIGN_OR_RETURN(all, node.Op("transpose", {all}, {{"perm", Shape{0, 3, 1, 2, 4, 5}}}));
-  return Reshape(node, all, {s[0] * positions, s[1] * taps, s[3], s[4]});
-}
-
 absl::StatusOr<Value> ApplyConv3d(OnnxImport& node, std::vector<Value> in, const OnnxWindow& window,
                                   int64_t groups) {
   const int64_t batch = in[0].shape()[0];
-  if (batch == 0) return node.Unsupported("a 3-d convolution of an empty batch");
   const Shape w = in[1].shape();
   LEMMA_ASSIGN_OR_RETURN(in[0], DepthToChannels(node, in[0], window.Axes(0, 1)));
   LEMMA_ASSIGN_OR_RETURN(in[1], Reshape(node, in[1], {w[0], w[1] * w[2], w[3], w[4]}));
   LEMMA_ASSIGN_OR_RETURN(Value y, ApplyConv(node, in, window.Axes(1, 3), groups));
-  const Shape planes = y.shape();
-  const int64_t positions = planes[0] / batch;
-  LEMMA_ASSIGN_OR_RETURN(y, Reshape(node, y, {batch, positions, planes[1], planes[2], planes[3]}));
-  return node.Op("transpose", {y}, {{"perm", Shape{0, 2, 1, 3, 4}}});
+  return PositionsToDepth(node, y, batch);
 }
 
 absl::StatusOr<Value> ImportConvOf(OnnxImport& node, std::vector<Value> in) {

@@ -4,6 +4,7 @@
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/onnx_axes.h"
+#include "graph/ops/onnx_depth.h"
 #include "graph/ops/onnx_types.h"
 #include "graph/ops/status_macros.h"
 #include "graph/ops/window.h"
@@ -115,6 +116,68 @@ absl::StatusOr<OutputPlan> PlanOutput(const OnnxImport& node, const Shape& input
   return plan;
 }
 
+struct Transposed {
+  OnnxWindow window;
+  std::vector<int64_t> output_padding;
+  int64_t groups = 1;
+
+  Transposed Axes(int begin, int end) const {
+    return {window.Axes(begin, end),
+            {output_padding.begin() + begin, output_padding.begin() + end},
+            groups};
+  }
+};
+
+absl::StatusOr<Value> ApplyTransposed2d(OnnxImport& node, const std::vector<Value>& in,
+                                        const Transposed& t) {
+  Attrs attrs = t.window.ToAttrs();
+  attrs["groups"] = t.groups;
+  attrs["output_padding"] = t.output_padding;
+  return node.Op("conv_transpose2d", in, attrs);
+}
+
+absl::StatusOr<Value> ApplyTransposed1d(OnnxImport& node, std::vector<Value> in, Transposed t) {
+  for (int i = 0; i < 2; ++i) {
+    Shape shape = in[i].shape();
+    shape.insert(shape.begin() + 2, 1);
+    LEMMA_ASSIGN_OR_RETURN(in[i], Reshape(node, in[i], shape));
+  }
+  t.window = t.window.WithUnitAxis();
+  t.output_padding.insert(t.output_padding.begin(), 0);
+  LEMMA_ASSIGN_OR_RETURN(Value y, ApplyTransposed2d(node, in, t));
+  return Reshape(node, y, {y.shape()[0], y.shape()[1], y.shape()[3]});
+}
+
+// Along the depth: zeros between the elements of x, then an ordinary window with its taps reversed.
+absl::StatusOr<Value> ApplyTransposed3d(OnnxImport& node, std::vector<Value> in,
+                                        const Transposed& t) {
+  const Shape x = in[0].shape(), w = in[1].shape();
+  const OnnxWindow depth = t.window.Axes(0, 1);
+  const int64_t stride = depth.strides[0], taps = depth.kernel[0];
+  if (stride < 1 || x[2] < 1) return absl::InvalidArgumentError("strides and sizes are positive");
+  Value& stuffed = in[0];
+  if (stride > 1) {
+    LEMMA_ASSIGN_OR_RETURN(stuffed, Reshape(node, stuffed, {x[0], x[1], x[2], 1, x[3], x[4]}));
+    std::vector<int64_t> pads = {0, 0, 0, 0, 0, 0, 0, 0, 0, stride - 1, 0, 0};
+    LEMMA_ASSIGN_OR_RETURN(stuffed, node.Op("pad", {stuffed}, {{"pads", pads}}));
+    LEMMA_ASSIGN_OR_RETURN(stuffed,
+                           Reshape(node, stuffed, {x[0], x[1], x[2] * stride, x[3], x[4]}));
+  }
+  // The zeros after the last element are padding already.
+  const int64_t reach = (taps - 1) * depth.dilations[0];
+  const int64_t after = reach - depth.pads[1] + t.output_padding[0] - (stride - 1);
+  OnnxWindow ordinary{{taps}, {1}, depth.dilations, {reach - depth.pads[0], after}};
+  LEMMA_ASSIGN_OR_RETURN(in[0], DepthToChannels(node, stuffed, ordinary));
+
+  Attrs reversed = {
+      {"starts", Shape{0, 0, taps - 1, 0, 0}}, {"sizes", w}, {"steps", Shape{1, 1, -1, 1, 1}}};
+  LEMMA_ASSIGN_OR_RETURN(in[1], node.Op("slice", {in[1]}, reversed));
+  LEMMA_ASSIGN_OR_RETURN(in[1], node.Op("transpose", {in[1]}, {{"perm", Shape{0, 2, 1, 3, 4}}}));
+  LEMMA_ASSIGN_OR_RETURN(in[1], Reshape(node, in[1], {w[0] * taps, w[1], w[3], w[4]}));
+  LEMMA_ASSIGN_OR_RETURN(Value y, ApplyTransposed2d(node, in, t.Axes(1, 3)));
+  return PositionsToDepth(node, y, x[0]);
+}
+
 absl::StatusOr<std::vector<Value>> ImportConvTranspose(OnnxImport& node) {
   std::vector<Value> in;
   for (int i = 0; i < 3 && node.HasInput(i); ++i) {
@@ -122,27 +185,18 @@ absl::StatusOr<std::vector<Value>> ImportConvTranspose(OnnxImport& node) {
     in.push_back(v);
   }
   if (in.size() < 2) return absl::InvalidArgumentError("input and weight are required");
-  const Shape x = in[0].shape(), weight = in[1].shape();
-  LEMMA_ASSIGN_OR_RETURN(auto kernel, KernelOfWeight(node, weight, 2));
-  LEMMA_ASSIGN_OR_RETURN(OnnxWindow w, ReadOnnxWindow(node, x, kernel));
-  LEMMA_ASSIGN_OR_RETURN(OutputPlan plan, PlanOutput(node, x, w));
-  w.pads = plan.pads;
-  LEMMA_ASSIGN_OR_RETURN(int64_t groups, node.Int("group", 1));
-  const bool one_d = w.rank() == 1;
-  if (one_d) {
-    LEMMA_ASSIGN_OR_RETURN(in[0], Reshape(node, in[0], {x[0], x[1], 1, x[2]}));
-    LEMMA_ASSIGN_OR_RETURN(in[1], Reshape(node, in[1], {weight[0], weight[1], 1, weight[2]}));
-    w = w.WithUnitAxis();
-    plan.output_padding.insert(plan.output_padding.begin(), 0);
-  }
-  Attrs attrs = w.ToAttrs();
-  attrs["groups"] = groups;
-  attrs["output_padding"] = plan.output_padding;
-  LEMMA_ASSIGN_OR_RETURN(Value y, node.Op("conv_transpose2d", in, attrs));
-  if (one_d) {
-    LEMMA_ASSIGN_OR_RETURN(y, Reshape(node, y, {y.shape()[0], y.shape()[1], y.shape()[3]}));
-  }
-  return std::vector<Value>{y};
+  LEMMA_ASSIGN_OR_RETURN(auto kernel, KernelOfWeight(node, in[1].shape(), 3));
+  Transposed t;
+  LEMMA_ASSIGN_OR_RETURN(t.window, ReadOnnxWindow(node, in[0].shape(), kernel));
+  LEMMA_ASSIGN_OR_RETURN(OutputPlan plan, PlanOutput(node, in[0].shape(), t.window));
+  t.window.pads = plan.pads;
+  t.output_padding = plan.output_padding;
+  LEMMA_ASSIGN_OR_RETURN(t.groups, node.Int("group", 1));
+  absl::StatusOr<Value> y = t.window.rank() == 1   ? ApplyTransposed1d(node, in, t)
+                            : t.window.rank() == 2 ? ApplyTransposed2d(node, in, t)
+                                                   : ApplyTransposed3d(node, in, t);
+  if (!y.ok()) return y.status();
+  return std::vector<Value>{*y};
 }
 
 }  // namespace
