@@ -1,4 +1,6 @@
 // Matching and applying rules: graph text in, graph text out.
+#include <random>
+
 #include "gmock/gmock.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
@@ -217,6 +219,52 @@ TEST(RuleText, ErrorsPointAtTheirCause) {
   constexpr char kApart[] = R"(rule r(x: [n], y: [n]) bit_exact {
     a = relu(x) b = relu(y) return a, b } => { return x, y })";
   EXPECT_THAT(RuleSet::Create(*ParseRules(kApart)).status().message(), HasSubstr("share no value"));
+}
+
+// Bytes flipped, removed and repeated: an error or a rule, never a crash.
+TEST(RuleText, SurvivesDamage) {
+  constexpr absl::string_view kTexts[] = {kMerge, R"(# doc
+rule r(x: weight [o..,2*m,i..], y: constant i64[n div 2]) real_only where n mod 2 = 0, m >= 1 {
+  c = constant [t..] fill e * 2.0
+  p, _ = split(x) {axis = len(o), sizes = [m, min(m, n)]}
+  q = transpose(p) {perm = compose(a, inverse(b))}
+  z = gather(q, y)
+  w = mul(z, c)
+  return w
+} => {
+  z = slice(x) {starts = repeat(0, len(o)), sizes = [o.., permute(i, a)..]}
+  return z
+})"};
+  std::mt19937_64 random(20261120);
+  int parsed = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string text(kTexts[random() % 2]);
+    for (int damage = random() % 4; damage > 0; --damage) {
+      size_t at = random() % text.size();
+      switch (random() % 3) {
+        case 0:
+          text[at] = static_cast<char>(random());
+          break;
+        case 1:
+          text.erase(at, 1 + random() % 8);
+          break;
+        case 2:
+          text.insert(at, text.substr(random() % text.size(), random() % 16));
+          break;
+      }
+    }
+    auto rules = ParseRules(text);
+    if (!rules.ok()) continue;
+    for (const Substitution& rule : *rules) {
+      ++parsed;
+      std::string printed = PrintRule(rule);
+      auto again = ParseRules(printed);
+      ASSERT_TRUE(again.ok()) << again.status() << "\n" << printed;
+      EXPECT_EQ(PrintRule(again->at(0)), printed);
+      Matcher::Create(rule).status().IgnoreError();
+    }
+  }
+  EXPECT_GT(parsed, 1000);
 }
 
 }  // namespace
