@@ -93,14 +93,24 @@ absl::StatusOr<std::vector<Value>> ImportBatchNorm(OnnxImport& node) {
   return out;
 }
 
-// With momentum 0 ONNX's running statistics are those of this batch.
+// Statistics by reductions, then the inference form. ONNX has a training form, but ONNX Runtime
+// lets its statistics overwrite each other where they are not the model's own outputs.
 absl::Status ExportTraining(OnnxExport& out) {
   const Node& node = out.node();
-  LEMMA_ASSIGN_OR_RETURN(Tensor zero, Tensor::Filled(node.type(1), 0));
-  std::string zeros = out.Constant(zero);
-  out.Emit("BatchNormalization", {out.Input(0), out.Input(1), out.Input(2), zeros, zeros},
-           {out.Output(0), out.Output(1), out.Output(2)},
-           {{"epsilon", node.Float("epsilon")}, {"momentum", 0.0}, {"training_mode", int64_t{1}}});
+  std::vector<int64_t> axes = {0};
+  for (int i = 2; i < node.type(0).rank(); ++i) axes.push_back(i);
+  auto average = [&](const std::string& x, const std::string& y, int64_t keepdims) {
+    out.Emit("ReduceMean", {x}, {y}, {{"axes", axes}, {"keepdims", keepdims}});
+  };
+  std::string mean = out.Output(1), variance = out.Output(2);
+  std::string center = out.Temporary(), difference = out.Temporary(), square = out.Temporary();
+  average(out.Input(0), mean, 0);
+  average(out.Input(0), center, 1);
+  out.Emit("Sub", {out.Input(0), center}, {difference});
+  out.Emit("Mul", {difference, difference}, {square});
+  average(square, variance, 0);
+  out.Emit("BatchNormalization", {out.Input(0), out.Input(1), out.Input(2), mean, variance},
+           {out.Output(0)}, {{"epsilon", node.Float("epsilon")}});
   return absl::OkStatus();
 }
 
