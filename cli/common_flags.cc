@@ -1,18 +1,64 @@
 #include "cli/common_flags.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "cli/backends.h"
 #include "cli/random_values.h"
 #include "graph/onnx/tensor_proto.h"
 
 namespace lemma::cli {
 
-CommonFlags::CommonFlags() : backend(BackendNames().front()) {}
+namespace {
+
+double PhysicalGb() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<double>(sysconf(_SC_PAGE_SIZE)) * 1e-9;
+}
+
+// A lower bound of the bytes that a run needs: what comes in, and the operands and results of the
+// largest operator. Names the largest value on the way.
+absl::Status CheckMemory(const Graph& graph, double max_gb) {
+  auto gb = [](const TensorType& type) { return static_cast<double>(type.num_bytes()) * 1e-9; };
+  double kept = 0, most = 0, largest = 0;
+  std::string name;
+  for (const NodePtr& node : graph.nodes()) {
+    double here = 0;
+    for (int i = 0; i < node->num_outputs(); ++i) {
+      here += gb(node->type(i));
+      if (gb(node->type(i)) <= largest) continue;
+      largest = gb(node->type(i));
+      const absl::string_view label = graph.LabelOf(Value(node, i));
+      const std::string shown = label.empty() ? std::string() : absl::StrCat("'", label, "' ");
+      name = absl::StrCat(node->is_op() ? node->op().name + " " : "", shown, "of type ",
+                          node->type(i).ToString());
+    }
+    if (node->is_op()) {
+      for (const Value& v : node->inputs()) here += v.node().is_op() ? gb(v.type()) : 0;
+      most = std::max(most, here);
+    } else {
+      kept += here;
+    }
+  }
+  if (kept + most <= max_gb) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrFormat("needs %.4g GB of memory or more, above --max-memory-gb %.4g; the largest "
+                      "value is %s",
+                      kept + most, max_gb, name));
+}
+
+}  // namespace
+
+CommonFlags::CommonFlags()
+    : backend(BackendNames().front()), max_memory_gb(std::floor(PhysicalGb() / 2)) {}
 
 void CommonFlags::AddModel(Flags* flags) {
   flags->Sizes("dim", &dims, "size of a symbolic dimension of an ONNX model");
@@ -23,6 +69,7 @@ void CommonFlags::AddModel(Flags* flags) {
 void CommonFlags::AddExecution(Flags* flags) {
   flags->List("inputs", &inputs, "FILE.pb,…", "tensors, or a folder with input_0.pb, …");
   flags->Int("int-range", &int_range, "random integer inputs are below this");
+  flags->Real("max-memory-gb", &max_memory_gb, "refuse models that need more");
   flags->Int("seed", &seed, "of random inputs and of the search");
   flags->Int("threads", &threads, "threads inside a kernel");
   flags->Choice("backend", &backend, BackendNames(), "what executes the model");
@@ -52,6 +99,7 @@ absl::StatusOr<Model> CommonFlags::Load(const std::string& path) const {
 }
 
 absl::StatusOr<std::vector<Tensor>> CommonFlags::Inputs(const Graph& graph) const {
+  if (absl::Status s = CheckMemory(graph, max_memory_gb); !s.ok()) return s;
   if (inputs.empty()) return RandomInputs(graph, static_cast<uint64_t>(seed), int_range);
   auto tensors = ReadTensors(inputs, "input_");
   if (!tensors.ok()) return tensors.status();

@@ -26,6 +26,7 @@ struct CommonFlags {
   std::string backend;
   std::vector<std::string> inputs;  // files; empty: random values
   int64_t int_range = 2;
+  double max_memory_gb;  // half of what the machine has
 
   CommonFlags();
   void AddModel(Flags* flags);      // --dim, --reseed-weights, --json
@@ -35,7 +36,8 @@ struct CommonFlags {
   absl::Status Check() const;
   // The model, weights filled anew if asked for. Notes go to standard error unless --json.
   absl::StatusOr<Model> Load(const std::string& path) const;
-  // What `graph` is to be run on.
+  // What `graph` is to be run on. ResourceExhausted, before anything is allocated, if the graph
+  // needs more than max_memory_gb.
   absl::StatusOr<std::vector<Tensor>> Inputs(const Graph& graph) const;
   absl::StatusOr<std::unique_ptr<Backend>> MakeBackend() const;
 };

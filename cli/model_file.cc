@@ -11,17 +11,13 @@
 #include "graph/onnx/export.h"
 #include "graph/onnx/file.h"
 #include "graph/onnx/import.h"
+#include "graph/proto_form.h"
 #include "graph/text.h"
 
 namespace lemma::cli {
 namespace {
 
-constexpr int64_t kMaxTextBytes = int64_t{1} << 32;
-
-absl::Status Prefixed(const std::string& path, const absl::Status& status) {
-  if (absl::StartsWith(status.message(), path)) return status;
-  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
-}
+constexpr int64_t kMaxFileBytes = int64_t{1} << 32;
 
 // Nothing but printable characters and white space at the beginning.
 bool LooksLikeText(absl::string_view bytes) {
@@ -33,6 +29,11 @@ bool LooksLikeText(absl::string_view bytes) {
 }
 
 }  // namespace
+
+absl::Status Prefixed(const std::string& path, const absl::Status& status) {
+  if (absl::StartsWith(status.message(), path)) return status;
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
 
 const char* Name(ModelFormat format) {
   switch (format) {
@@ -61,8 +62,17 @@ absl::StatusOr<Model> LoadModel(const std::string& path,
     return Prefixed(path, s);
   }
   Model model;
+  if (IsGraphProto(head)) {
+    auto bytes = ReadFile(path, kMaxFileBytes);
+    if (!bytes.ok()) return Prefixed(path, bytes.status());
+    auto graph = DeserializeGraph(*bytes, path);
+    if (!graph.ok()) return Prefixed(path, graph.status());
+    model.graph = *std::move(graph);
+    model.format = ModelFormat::kProto;
+    return model;
+  }
   if (LooksLikeText(head)) {
-    auto text = ReadFile(path, kMaxTextBytes);
+    auto text = ReadFile(path, kMaxFileBytes);
     if (!text.ok()) return Prefixed(path, text.status());
     ParseOptions options;
     options.file = path;
@@ -104,7 +114,8 @@ absl::Status SaveModel(const Model& model, const std::string& path, ModelFormat 
   } else if (format == ModelFormat::kText) {
     status = WriteFileAtomically(path, {PrintGraph(model.graph)});
   } else {
-    status = absl::UnimplementedError("unsupported: writing our protobuf");
+    auto bytes = SerializeGraph(model.graph);
+    status = bytes.ok() ? WriteFileAtomically(path, {*bytes}) : bytes.status();
   }
   return status.ok() ? status : Prefixed(path, status);
 }

@@ -33,6 +33,9 @@ absl::StatusOr<Model> LoadModel(const std::string& path,
 // The format that a path's ending asks for: .onnx, .txt or .lemma (text), .pb or .graphpb (ours).
 absl::StatusOr<ModelFormat> FormatOfPath(absl::string_view path);
 
+// The status with `path` in front of its message, unless it begins with it.
+absl::Status Prefixed(const std::string& path, const absl::Status& status);
+
 // Complete, or nothing is written.
 absl::Status SaveModel(const Model& model, const std::string& path, ModelFormat format);
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -178,47 +179,94 @@ struct Outcome {
   SearchResult search;
   double search_seconds = 0;
   Graph optimized;
-  bool measured = false;    // false: the model cannot be run here
-  bool kept_input = false;  // nothing found, or what was found is not faster in reality
+  std::vector<RewriteStep> rewrites;  // from the input to `optimized`; empty: the input is kept
+  bool measured = false;              // false: the model cannot be run here
+  double found_ratio = 1;             // time of what the search found, kept or not, to the input's
   double ms_before = 0, ms_after = 0, ratio = 1;
   MemoryUse memory_before, memory_after;
   OutputDifference difference;
+
+  bool kept_input() const { return rewrites.empty(); }
 };
 
-// Executes both graphs, compares them, times them in turn. A slower graph goes.
-absl::Status Measure(const OptimizeFlags& flags, const Graph& input, Outcome* outcome) {
-  auto inputs = flags.common.Inputs(input);
-  if (!inputs.ok()) return inputs.status();
-  auto backend = flags.common.MakeBackend();
-  if (!backend.ok()) return backend.status();
-  const int threads = static_cast<int>(flags.common.threads);
-  auto before = Prepare(backend->get(), input, threads, *inputs);
-  if (absl::IsUnimplemented(before.status())) return absl::OkStatus();  // opaque operators
-  if (!before.ok()) return before.status();
-  auto after = Prepare(backend->get(), outcome->optimized, threads, *inputs);
+// A graph that might be the result, constants folded.
+struct Contender {
+  Graph graph;
+  std::vector<RewriteStep> rewrites;
+};
+
+// What the search found, and what its first descent reached if that is something else.
+absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, const Graph& input,
+                                                  const SearchResult& search) {
+  std::vector<Contender> contenders;
+  std::set<uint64_t> seen = {input.StructuralHash()};
+  auto add = [&](const Graph& graph, const std::vector<RewriteStep>& rewrites) -> absl::Status {
+    if (!seen.insert(graph.StructuralHash()).second) return absl::OkStatus();
+    auto folded = FoldConstants(graph, static_cast<int>(flags.common.threads));
+    if (!folded.ok()) return folded.status();
+    contenders.push_back({*std::move(folded), rewrites});
+    return absl::OkStatus();
+  };
+  if (absl::Status s = add(search.best, search.rewrites); !s.ok()) return s;
+  if (absl::Status s = add(search.descended, search.descended_rewrites); !s.ok()) return s;
+  return contenders;
+}
+
+// Executes input and contender in turn and compares them. Takes the contender unless it is slower.
+absl::Status Try(const OptimizeFlags& flags, Backend* backend, const Graph& input,
+                 const Contender& contender, absl::Span<const Tensor> inputs, Candidate* before,
+                 Outcome* outcome) {
+  auto after = Prepare(backend, contender.graph, static_cast<int>(flags.common.threads), inputs);
   if (!after.ok()) return after.status();
-  outcome->measured = true;
-  outcome->difference = CompareOutputs(input, after->outputs, before->outputs);
-  if (!outcome->difference.ok) {
+  const OutputDifference difference = CompareOutputs(input, after->outputs, before->outputs);
+  if (!difference.ok) {
     return absl::InternalError(absl::StrCat(
-        "the optimized model computes something else: output ", outcome->difference.output,
-        " differs by ", outcome->difference.largest, ", allowed ", outcome->difference.allowed));
+        "the optimized model computes something else: output ", difference.output, " differs by ",
+        difference.largest, ", allowed ", difference.allowed, "; nothing was written"));
   }
-  auto ms = TimeAlternating({before->executable.get(), after->executable.get()}, *inputs,
+  auto ms = TimeAlternating({before->executable.get(), after->executable.get()}, inputs,
                             static_cast<int>(flags.runs), 60);
   if (!ms.ok()) return ms.status();
-  outcome->ms_before = Median((*ms)[0]);
+  const double ratio = PairedRatio((*ms)[0], (*ms)[1]);
+  outcome->found_ratio = ratio;
+  outcome->ms_before = outcome->ms_after = Median((*ms)[0]);
+  if (ratio > 1) return absl::OkStatus();
   outcome->ms_after = Median((*ms)[1]);
-  outcome->ratio = PairedRatio((*ms)[0], (*ms)[1]);
-  outcome->memory_before = before->executable->memory();
+  outcome->ratio = ratio;
   outcome->memory_after = after->executable->memory();
-  if (outcome->ratio > 1 && !outcome->search.rewrites.empty()) {
-    outcome->kept_input = true;
-    outcome->optimized = input;
-    outcome->ms_after = outcome->ms_before;
-    outcome->memory_after = outcome->memory_before;
-    outcome->difference = OutputDifference();
+  outcome->difference = difference;
+  outcome->optimized = contender.graph;
+  outcome->rewrites = contender.rewrites;
+  return absl::OkStatus();
+}
+
+// The first contender that is no slower than the input when both are executed, else the input.
+absl::Status Choose(const OptimizeFlags& flags, const Graph& input, absl::Span<const Tensor> inputs,
+                    Outcome* outcome) {
+  auto contenders = Contenders(flags, input, outcome->search);
+  if (!contenders.ok()) return contenders.status();
+  outcome->optimized = input;
+  auto backend = flags.common.MakeBackend();
+  if (!backend.ok()) return backend.status();
+  auto before = Prepare(backend->get(), input, static_cast<int>(flags.common.threads), inputs);
+  if (absl::IsUnimplemented(before.status())) {  // opaque operators: the prediction has to do
+    if (contenders->empty()) return absl::OkStatus();
+    outcome->optimized = contenders->front().graph;
+    outcome->rewrites = contenders->front().rewrites;
+    return absl::OkStatus();
   }
+  if (!before.ok()) return before.status();
+  outcome->measured = true;
+  outcome->memory_before = outcome->memory_after = before->executable->memory();
+  for (const Contender& contender : *contenders) {
+    absl::Status s = Try(flags, backend->get(), input, contender, inputs, &*before, outcome);
+    if (!s.ok()) return s;
+    if (!outcome->kept_input()) return absl::OkStatus();
+  }
+  if (!contenders->empty()) return absl::OkStatus();
+  auto ms = TimeRuns(before->executable.get(), inputs, static_cast<int>(flags.runs));
+  if (!ms.ok()) return ms.status();
+  outcome->ms_before = outcome->ms_after = Median(*ms);
   return absl::OkStatus();
 }
 
@@ -233,12 +281,12 @@ std::vector<std::pair<std::string, int>> RuleCounts(const std::vector<RewriteSte
 
 void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
   Json rules = Json::Object();
-  if (!outcome.kept_input) {
-    for (const auto& [name, count] : RuleCounts(outcome.search.rewrites)) rules.Set(name, count);
-  }
+  for (const auto& [name, count] : RuleCounts(outcome.rewrites)) rules.Set(name, count);
   const SearchResult& p = outcome.search;
   Json json = Json::Object();
-  json.Set("graph", input.name()).Set("output", flags.output).Set("kept_input", outcome.kept_input);
+  json.Set("graph", input.name())
+      .Set("output", flags.output)
+      .Set("kept_input", outcome.kept_input());
   json.Set("operators_before", input.num_ops());
   json.Set("operators_after", outcome.optimized.num_ops());
   json.Set("predicted_ms_before", p.initial_cost.ms());
@@ -262,7 +310,7 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   TextTable table({flags.common.backend, "before", "after", "after/before"});
   if (outcome.measured) {
     table.Row({"time, median", FormatMs(outcome.ms_before), FormatMs(outcome.ms_after),
-               absl::StrFormat("%.3f", outcome.kept_input ? 1.0 : outcome.ratio)});
+               absl::StrFormat("%.3f", outcome.kept_input() ? 1.0 : outcome.ratio)});
   }
   table.Row({"time, predicted", FormatMs(p.initial_cost.ms()), FormatMs(p.best_cost.ms()),
              absl::StrFormat("%.3f", p.best_cost.ms() / std::max(1e-9, p.initial_cost.ms()))});
@@ -282,12 +330,13 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   }
   std::printf("%d graphs in %.1f s: %s\n", static_cast<int>(p.steps), outcome.search_seconds,
               Name(p.stop));
-  if (outcome.kept_input) {
-    std::printf("kept the input: what the search found ran %.3f times as long\n", outcome.ratio);
-  } else if (outcome.search.rewrites.empty()) {
+  if (p.rewrites.empty()) {
     std::puts("kept the input: no rule makes it faster");
+  } else if (outcome.kept_input()) {
+    std::printf("kept the input: what the search found took %.3f times as long\n",
+                outcome.found_ratio);
   } else {
-    for (const auto& [name, count] : RuleCounts(outcome.search.rewrites)) {
+    for (const auto& [name, count] : RuleCounts(outcome.rewrites)) {
       std::printf("%5d x %s\n", count, name.c_str());
     }
   }
@@ -301,6 +350,10 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
 
+  // What cannot be run should be said before the search.
+  auto inputs = flags.common.Inputs(model->graph);
+  if (!inputs.ok()) return Prefixed(path, inputs.status());
+
   Outcome outcome;
   const auto start = std::chrono::steady_clock::now();
   auto found = RunSearch(flags, model->graph);
@@ -308,10 +361,7 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   outcome.search_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   outcome.search = *std::move(found);
-  auto folded = FoldConstants(outcome.search.best, static_cast<int>(flags.common.threads));
-  if (!folded.ok()) return folded.status();
-  outcome.optimized = *std::move(folded);
-  if (absl::Status s = Measure(flags, model->graph, &outcome); !s.ok()) return s;
+  if (absl::Status s = Choose(flags, model->graph, *inputs, &outcome); !s.ok()) return s;
 
   const Graph input = model->graph;
   model->graph = outcome.optimized;

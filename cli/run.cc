@@ -175,16 +175,13 @@ absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
   auto inputs = flags.common.Inputs(model->graph);
-  if (!inputs.ok()) return inputs.status();
+  if (!inputs.ok()) return Prefixed(path, inputs.status());
   auto backend = flags.common.MakeBackend();
   if (!backend.ok()) return backend.status();
   CompileOptions options;
   options.threads = static_cast<int>(flags.common.threads);
   auto executable = (*backend)->Compile(model->graph, options);
-  if (!executable.ok()) {
-    return absl::Status(executable.status().code(),
-                        absl::StrCat(path, ": ", executable.status().message()));
-  }
+  if (!executable.ok()) return Prefixed(path, executable.status());
   if (flags.serve) {
     absl::Status served = Serve(model->graph, executable->get(), *inputs);
     if (!served.ok()) return served;

@@ -16,9 +16,9 @@ struct sqlite3;
 namespace lemma {
 
 struct MeasuredCost {
-  double median_ms = 0;
-  double variance_ms2 = 0;  // of the repetitions
-  int runs = 0;             // repetitions behind the median
+  double median_ms = 0;     // of the runs in one repetition, the quietest
+  double variance_ms2 = 0;  // between repetitions
+  int runs = 0;             // repetitions
 };
 
 // One table, keyed by device (KernelMeasurer::device(): device, back end, library version and

@@ -13,7 +13,7 @@
 namespace lemma {
 
 struct MeasureOptions {
-  int repetitions = 3;  // measurements per new kernel; the median counts
+  int repetitions = 3;  // measurements per new kernel; the least median counts
   // Called before each kernel that is measured.
   std::function<void(absl::string_view signature)> on_measure;
 };

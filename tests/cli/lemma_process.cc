@@ -1,0 +1,76 @@
+#include "tests/cli/lemma_process.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "gtest/gtest.h"
+
+namespace lemma {
+
+std::string NewFolder() {
+  static int count = 0;
+  const char* base = std::getenv("TEST_TMPDIR");
+  std::string folder = std::string(base == nullptr ? "/tmp" : base) + "/lemma_" +
+                       std::to_string(getpid()) + "_" + std::to_string(count++);
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  return folder;
+}
+
+std::string WriteTemp(const std::string& name, const std::string& bytes) {
+  std::string path = NewFolder() + "/" + name;
+  std::ofstream(path, std::ios::binary) << bytes;
+  return path;
+}
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> FilesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+LemmaResult RunLemma(const std::vector<std::string>& arguments, const std::string& input) {
+  // Files rather than pipes: neither side can block the other.
+  static const std::string home = NewFolder();
+  const std::string folder = NewFolder();
+  std::ofstream(folder + "/in", std::ios::binary) << input;
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("HOME", home.c_str(), 1);
+    dup2(open((folder + "/in").c_str(), O_RDONLY), 0);
+    dup2(open((folder + "/out").c_str(), O_WRONLY | O_CREAT, 0600), 1);
+    dup2(open((folder + "/err").c_str(), O_WRONLY | O_CREAT, 0600), 2);
+    std::vector<char*> argv = {const_cast<char*>("lemma")};
+    for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+    argv.push_back(nullptr);
+    execv("cli/lemma", argv.data());
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  LemmaResult result;
+  result.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.out = ReadAll(folder + "/out");
+  result.err = ReadAll(folder + "/err");
+  EXPECT_NE(result.exit_status, 127) << "cli/lemma cannot be started";
+  return result;
+}
+
+}  // namespace lemma

@@ -1,0 +1,28 @@
+// The `lemma` command as a user sees it.
+#ifndef LEMMA_TESTS_CLI_LEMMA_PROCESS_H_
+#define LEMMA_TESTS_CLI_LEMMA_PROCESS_H_
+
+#include <string>
+#include <vector>
+
+namespace lemma {
+
+struct LemmaResult {
+  int exit_status = -1;  // 128 + signal if one ended it
+  std::string out, err;
+};
+
+// Runs the command with these arguments, in a home folder of its own, `input` on standard input.
+LemmaResult RunLemma(const std::vector<std::string>& arguments, const std::string& input = "");
+
+// A new, empty folder.
+std::string NewFolder();
+// Writes `bytes` to a file of that name in a new folder; returns its path.
+std::string WriteTemp(const std::string& name, const std::string& bytes);
+std::string ReadAll(const std::string& path);
+// Names of the files in a folder, sorted.
+std::vector<std::string> FilesIn(const std::string& folder);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_CLI_LEMMA_PROCESS_H_

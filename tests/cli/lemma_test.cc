@@ -1,0 +1,110 @@
+// The command at work on a small model.
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/lemma_process.h"
+#include "tests/graph/onnx/onnx_text.h"
+
+namespace lemma {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// A convolution, a batch normalization, an activation.
+std::string ConvModel() {
+  onnx::ModelProto model = OnnxModel(
+      "g (float[1,3,8,8] x) => (float[1,4,8,8] y) {"
+      "  c = Conv <pads = [1,1,1,1]> (x, w)"
+      "  b = BatchNormalization (c, scale, shift, mean, variance)"
+      "  y = Relu(b) }");
+  AddOnes(&model, "w", {4, 3, 3, 3});
+  for (const char* name : {"scale", "shift", "mean", "variance"}) AddOnes(&model, name, {4});
+  return WriteTemp("conv.onnx", model.SerializeAsString());
+}
+
+TEST(LemmaTest, OptimizesAndTheResultComputesTheSame) {
+  const std::string model = ConvModel(), folder = NewFolder();
+  LemmaResult before = RunLemma({"run", model, "--reseed-weights=1", "--outputs=" + folder});
+  ASSERT_EQ(before.exit_status, 0) << before.err;
+  const std::string out = folder + "/out.onnx";
+  LemmaResult optimized =
+      RunLemma({"optimize", model, "-o", out, "--reseed-weights=1", "--cost=analytic", "--json"});
+  ASSERT_EQ(optimized.exit_status, 0) << optimized.err;
+  EXPECT_THAT(optimized.out, HasSubstr("\"operators_before\":3"));
+  EXPECT_THAT(FilesIn(folder), ElementsAre("out.onnx", "output_0.pb"));
+  LemmaResult after = RunLemma({"run", out, "--expect=" + folder});
+  EXPECT_EQ(after.exit_status, 0) << after.out << after.err;
+  EXPECT_THAT(after.out, HasSubstr("as expected"));
+}
+
+TEST(LemmaTest, SaysWhenOutputsDiffer) {
+  const std::string model = ConvModel(), folder = NewFolder();
+  ASSERT_EQ(RunLemma({"run", model, "--reseed-weights=1", "--outputs=" + folder}).exit_status, 0);
+  LemmaResult other = RunLemma({"run", model, "--reseed-weights=2", "--expect=" + folder});
+  EXPECT_EQ(other.exit_status, 1);
+  EXPECT_THAT(other.out, HasSubstr("DIFFER"));
+}
+
+TEST(LemmaTest, BackendsAgree) {
+  const std::string model = ConvModel(), folder = NewFolder();
+  ASSERT_EQ(
+      RunLemma({"run", model, "--reseed-weights=3", "--backend=reference", "--outputs=" + folder})
+          .exit_status,
+      0);
+  EXPECT_EQ(RunLemma({"run", model, "--reseed-weights=3", "--expect=" + folder}).exit_status, 0);
+}
+
+TEST(LemmaTest, TextAndProtobufReadBack) {
+  const std::string model = ConvModel(), folder = NewFolder();
+  LemmaResult text = RunLemma({"show", model, "--values"});
+  ASSERT_EQ(text.exit_status, 0) << text.err;
+  const std::string copy = WriteTemp("copy.lemma", text.out);
+  EXPECT_EQ(RunLemma({"show", copy, "--values"}).out, text.out);
+  const std::string proto = folder + "/copy.pb";
+  LemmaResult saved = RunLemma({"optimize", copy, "-o", proto, "--cost=analytic"});
+  ASSERT_EQ(saved.exit_status, 0) << saved.err;
+  LemmaResult shown = RunLemma({"show", proto, "--json"});
+  EXPECT_EQ(shown.exit_status, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("\"format\":\"proto\""));
+}
+
+TEST(LemmaTest, Shows) {
+  const std::string model = ConvModel();
+  EXPECT_THAT(RunLemma({"show", model}).out, HasSubstr("conv2d"));
+  EXPECT_THAT(RunLemma({"show", model, "--format=dot"}).out, StartsWith("digraph"));
+  EXPECT_THAT(RunLemma({"show", model, "--format=ops"}).out, HasSubstr("batch_norm"));
+  EXPECT_THAT(RunLemma({"show", model, "--json"}).out, HasSubstr("\"operators\":3"));
+}
+
+TEST(LemmaTest, Profiles) {
+  LemmaResult result = RunLemma({"run", ConvModel(), "--profile", "--runs=3"});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("kernel"));
+}
+
+TEST(LemmaTest, Serves) {
+  const std::string folder = NewFolder();
+  LemmaResult result =
+      RunLemma({"run", ConvModel(), "--serve"}, "run 3\nsave " + folder + "\nquit\n");
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.out, StartsWith("{\"ready\":true}\n{\"ms\":["));
+  EXPECT_THAT(result.out, HasSubstr("{\"saved\":1}"));
+  EXPECT_THAT(FilesIn(folder), ElementsAre("output_0.pb"));
+}
+
+TEST(LemmaTest, HelpAndVersion) {
+  EXPECT_THAT(RunLemma({"--version"}).out, StartsWith("lemma "));
+  EXPECT_EQ(RunLemma({"--help"}).exit_status, 0);
+  EXPECT_EQ(RunLemma({}).exit_status, 2);
+  for (const char* command : {"optimize", "run", "show"}) {
+    LemmaResult help = RunLemma({command, "--help"});
+    EXPECT_EQ(help.exit_status, 0);
+    EXPECT_THAT(help.out, StartsWith(std::string("Usage: lemma ") + command));
+  }
+}
+
+}  // namespace
+}  // namespace lemma

@@ -1,0 +1,60 @@
+#include "cli/timing.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace lemma::cli {
+namespace {
+
+TEST(TimingTest, Median) {
+  EXPECT_EQ(Median({3, 1, 2}), 2);
+  EXPECT_EQ(Median({4, 1, 2, 3}), 2.5);
+  EXPECT_EQ(Median({}), 0);
+}
+
+TEST(TimingTest, PairsRounds) {
+  // A disturbance in one round hits both and leaves the ratio alone.
+  EXPECT_EQ(PairedRatio({10, 80, 12}, {5, 40, 6}), 0.5);
+}
+
+// Notes its name at each run.
+class Fake : public Executable {
+ public:
+  Fake(char name, std::string* log) : name_(name), log_(log) {}
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor>) override {
+    *log_ += name_;
+    return std::vector<Tensor>();
+  }
+  absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
+                                               std::vector<KernelTiming>*) override {
+    return Run(inputs);
+  }
+  MemoryUse memory() const override { return {}; }
+  std::string Describe() const override { return ""; }
+
+ private:
+  const char name_;
+  std::string* const log_;
+};
+
+TEST(TimingTest, AlternatesAfterAWarmUp) {
+  std::string log;
+  Fake a('a', &log), b('b', &log);
+  auto ms = TimeAlternating({&a, &b}, {}, 4, 60);
+  ASSERT_TRUE(ms.ok());
+  EXPECT_EQ(log, "ababababab");
+  EXPECT_EQ((*ms)[0].size(), 4u);
+  EXPECT_EQ((*ms)[1].size(), 4u);
+}
+
+TEST(TimingTest, StopsWhenTimeIsUpButNotBeforeThreeRounds) {
+  std::string log;
+  Fake a('a', &log);
+  auto ms = TimeAlternating({&a}, {}, 100, 0);
+  ASSERT_TRUE(ms.ok());
+  EXPECT_EQ((*ms)[0].size(), 3u);
+}
+
+}  // namespace
+}  // namespace lemma::cli

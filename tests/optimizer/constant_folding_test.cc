@@ -1,0 +1,75 @@
+#include "optimizer/constant_folding.h"
+
+#include <cmath>
+#include <string>
+
+#include "graph/text.h"
+#include "gtest/gtest.h"
+
+namespace lemma {
+namespace {
+
+Graph Parse(const std::string& text) {
+  auto graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+TEST(ConstantFoldingTest, ReplacesWhatWeightsDetermine) {
+  Graph g = Parse(
+      "graph g(x: f32[2], w: weight f32[2] = [1.0, 2.0]) {\n"
+      "  v = add(w, w)\n y = mul(x, v)\n return y }");
+  auto folded = FoldConstants(g);
+  ASSERT_TRUE(folded.ok()) << folded.status();
+  EXPECT_EQ(folded->num_ops(), 1);
+  const Value& v = folded->outputs()[0].node().inputs()[1];
+  ASSERT_TRUE(v.node().has_payload());
+  EXPECT_EQ(v.node().payload().ToDoubles(), (std::vector<double>{2, 4}));
+}
+
+TEST(ConstantFoldingTest, RoundsOnce) {
+  // In f32, 1e-8 + 1 - 1 is 0; folded, it is 1e-8.
+  Graph g = Parse(
+      "graph g(x: f32[], a: weight f32[] = fill 1e-8, b: weight f32[] = fill 1.0) {\n"
+      "  s = add(a, b)\n t = sub(s, b)\n y = mul(x, t)\n return y }");
+  auto folded = FoldConstants(g);
+  ASSERT_TRUE(folded.ok()) << folded.status();
+  const Tensor& t = folded->outputs()[0].node().inputs()[1].node().payload();
+  EXPECT_NEAR(t.AtDouble(0), 1e-8, 1e-14);
+}
+
+TEST(ConstantFoldingTest, LeavesUnknownWeightsAndInputs) {
+  Graph g =
+      Parse("graph g(x: f32[2], w: weight f32[2]) { v = add(w, w)\n y = mul(x, v)\n return y }");
+  EXPECT_TRUE(FoldableNodes(g).empty());
+  EXPECT_EQ(FoldConstants(g)->StructuralHash(), g.StructuralHash());
+}
+
+TEST(ConstantFoldingTest, FoldsOutputsToo) {
+  Graph g = Parse(
+      "graph g(x: f32[2], w: weight f32[2] = [1.0, 4.0]) {\n"
+      "  v = sqrt(w)\n return v }");
+  auto folded = FoldConstants(g);
+  ASSERT_TRUE(folded.ok()) << folded.status();
+  EXPECT_EQ(folded->num_ops(), 0);
+  EXPECT_EQ(folded->inputs().size(), 1u);
+}
+
+TEST(ConstantFoldingTest, KeepsLargeExpansionsAsComputation) {
+  Graph g = Parse(
+      "graph g(x: f32[1024,1024], w: weight f32[1] = [1.0]) {\n"
+      "  v = expand(w) {shape = [1024, 1024]}\n y = mul(x, v)\n return y }");
+  EXPECT_TRUE(FoldableNodes(g).empty());
+}
+
+TEST(AssumeFoldedTest, HasTheShapeOfTheFoldedGraph) {
+  Graph g = Parse(
+      "graph g(x: f32[2], w: weight f32[2] = [1.0, 2.0]) {\n"
+      "  v = add(w, w)\n u = exp(v)\n y = mul(x, u)\n z = add(y, v)\n return z }");
+  Graph assumed = AssumeFolded(g);
+  EXPECT_EQ(assumed.num_ops(), 2);
+  EXPECT_EQ(assumed.nodes().size(), FoldConstants(g)->nodes().size());
+}
+
+}  // namespace
+}  // namespace lemma

@@ -1,0 +1,118 @@
+#include "optimizer/cost.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "optimizer/analytic_cost.h"
+#include "optimizer/measured_cost.h"
+
+namespace lemma {
+namespace {
+
+TEST(CostTest, SumsSaturate) {
+  Cost huge = Cost::Nanoseconds(9e18);
+  EXPECT_TRUE((huge + huge).is_infinite());
+  EXPECT_TRUE((Cost::Infinite() + Cost::Nanoseconds(1)).is_infinite());
+  EXPECT_TRUE(Cost::Infinite().Scaled(0.5).is_infinite());
+  EXPECT_TRUE(Cost::Nanoseconds(1e30).is_infinite());
+  EXPECT_TRUE(Cost::Milliseconds(std::numeric_limits<double>::quiet_NaN()).is_infinite());
+  EXPECT_TRUE(huge < Cost::Infinite());
+}
+
+TEST(CostTest, TimesAddAndPeaksDoNot) {
+  Cost sum = Cost::Milliseconds(1).WithPeak(10) + Cost::Milliseconds(2).WithPeak(7);
+  EXPECT_EQ(sum.ns(), 3000000);
+  EXPECT_EQ(sum.peak_bytes(), 10);
+}
+
+TEST(CostTest, TimeDecidesBeforeMemory) {
+  EXPECT_TRUE(Cost::Nanoseconds(1).WithPeak(100) < Cost::Nanoseconds(2).WithPeak(1));
+  EXPECT_TRUE(Cost::Nanoseconds(1).WithPeak(1) < Cost::Nanoseconds(1).WithPeak(2));
+}
+
+Graph Parse(const std::string& text) {
+  auto graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+TEST(PeakLiveBytesTest, FreesWhatIsUsedUp) {
+  // a: 400 bytes; every relu's operand dies with it, so two values are alive at once.
+  Graph g = Parse("graph g(a: f32[100]) { b = relu(a)\n c = exp(b)\n d = relu(c)\n return d }");
+  EXPECT_EQ(PeakLiveBytes(g), 800);
+}
+
+TEST(AnalyticCostTest, WhatDependsOnWeightsOnlyIsFree) {
+  auto model = MakeAnalyticCostModel();
+  Graph direct = Parse(
+      "graph g(x: f32[64,64], w: weight f32[64,64] = fill 1.0) {\n"
+      "  y = matmul(x, w)\n return y }");
+  Graph through = Parse(
+      "graph g(x: f32[64,64], w: weight f32[64,64] = fill 1.0) {\n"
+      "  v = exp(w)\n y = matmul(x, v)\n return y }");
+  EXPECT_EQ(model->CostOf(direct)->ns(), model->CostOf(through)->ns());
+}
+
+TEST(AnalyticCostTest, MoreWorkCostsMore) {
+  auto model = MakeAnalyticCostModel();
+  auto cost = [&](int n) {
+    std::string size = std::to_string(n);
+    return model
+        ->CostOf(Parse("graph g(x: f32[" + size + "," + size + "]) {\n" +
+                       "  y = matmul(x, x)\n return y }"))
+        ->ns();
+  };
+  EXPECT_LT(2 * cost(256), cost(512));
+}
+
+// Kernels are operators; a kernel takes as many milliseconds as its name is long.
+class FakeMeasurer : public KernelMeasurer {
+ public:
+  std::string device() const override { return "fake"; }
+  absl::StatusOr<KernelPlan> Plan(const Graph& graph) override {
+    KernelPlan plan;
+    for (const NodePtr& node : graph.nodes()) {
+      if (node->is_op()) plan.kernels.push_back({node->op().name, nullptr});
+    }
+    plan.peak_bytes = 5;
+    return plan;
+  }
+  absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) override {
+    ++measured[kernel.signature];
+    if (kernel.signature == "log") return absl::UnimplementedError("no logarithms here");
+    return static_cast<double>(kernel.signature.size());
+  }
+  std::map<std::string, int> measured;
+};
+
+TEST(MeasuredCostTest, MeasuresEachKernelOnceAndKeepsIt) {
+  FakeMeasurer measurer;
+  auto db = *CostDb::Open("");
+  Graph g = Parse("graph g(a: f32[4]) { b = relu(a)\n c = exp(b)\n d = relu(c)\n return d }");
+  for (int i = 0; i < 2; ++i) {
+    auto model = MakeMeasuredCostModel(&measurer, db.get(), {1, nullptr});
+    auto cost = model->CostOf(g);
+    ASSERT_TRUE(cost.ok()) << cost.status();
+    EXPECT_DOUBLE_EQ(cost->ms(), 4 + 3 + 4);
+    EXPECT_EQ(cost->peak_bytes(), 5);
+  }
+  EXPECT_EQ(measurer.measured["relu"], 1);
+  EXPECT_EQ(*db->Count(), 2);
+}
+
+TEST(MeasuredCostTest, WhatCannotRunIsInfinite) {
+  FakeMeasurer measurer;
+  auto db = *CostDb::Open("");
+  auto model = MakeMeasuredCostModel(&measurer, db.get());
+  auto cost = model->CostOf(Parse("graph g(a: f32[4]) { b = log(a)\n return b }"));
+  ASSERT_TRUE(cost.ok()) << cost.status();
+  EXPECT_TRUE(cost->is_infinite());
+}
+
+}  // namespace
+}  // namespace lemma
