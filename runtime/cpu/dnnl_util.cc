@@ -35,6 +35,10 @@ dnnl::memory::desc Desc(const Shape& shape, const Strides& strides) {
   return dnnl::memory::desc(shape, dnnl::memory::data_type::f32, canonical);
 }
 
+dnnl::memory::desc ChannelsLastDesc(const Shape& shape) {
+  return dnnl::memory::desc(shape, dnnl::memory::data_type::f32, ChannelsLast(shape));
+}
+
 dnnl::memory::desc AnyDesc(const Shape& shape) {
   return dnnl::memory::desc(shape, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
 }

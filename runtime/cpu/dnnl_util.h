@@ -19,6 +19,9 @@ const dnnl::engine& Engine();
 // f32 by strides. Strides of dimensions of size 1 are set as in a dense layout of the same order,
 // since oneDNN compares them.
 dnnl::memory::desc Desc(const Shape& shape, const Strides& strides);
+// f32 and channels last, spelled as oneDNN's own such layouts: where C, H or W is 1 the strides
+// alone do not tell it from a row-major one.
+dnnl::memory::desc ChannelsLastDesc(const Shape& shape);
 dnnl::memory::desc AnyDesc(const Shape& shape);
 
 // Runs oneDNN code; what it throws becomes Internal.

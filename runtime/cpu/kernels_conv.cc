@@ -124,7 +124,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildConvolution(const CpuKernelSpec& sp
       MakeEpilogue(spec, statics, kChannel, {1, ys[1], 1, 1}, own_bias);
   if (!epilogue.ok()) return epilogue.status();
   const int bias = own_bias ? spec.InputIndex(node.inputs()[2]) : epilogue->bias;
-  auto x = Desc(xs, spec.inputs[0].strides), y = Desc(ys, spec.outputs[0].strides);
+  auto x = ChannelsLastDesc(xs), y = ChannelsLastDesc(ys);
   auto b = bias >= 0 ? Desc({ys[1]}, {1}) : dnnl::memory::desc();
   const Window window = WindowOf(node);
   auto attr = EpilogueAttributes(*epilogue);

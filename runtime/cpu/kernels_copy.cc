@@ -1,5 +1,4 @@
 // Copies between layouts.
-#include <algorithm>
 #include <cstring>
 
 #include "runtime/cpu/dnnl_util.h"
@@ -24,8 +23,11 @@ class BlockCopy : public Kernel {
   size_t bytes_;
 };
 
-bool AllPositive(const Strides& strides) {
-  return std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s > 0; });
+bool AllPositive(const Shape& shape, const Strides& strides) {
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] > 1 && strides[d] <= 0) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -38,8 +40,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildCopy(const CpuKernelSpec& spec, con
     return std::make_unique<BlockCopy>(in.type.num_bytes());
   }
   const bool plain = in.type.dtype == DType::kF32 && !shape.empty() && shape.size() <= 6 &&
-                     in.type.num_elements() > 0 && AllPositive(in.strides) &&
-                     AllPositive(out.strides);
+                     in.type.num_elements() > 0 && AllPositive(shape, in.strides) &&
+                     AllPositive(shape, out.strides);
   if (!plain) return GeneralCopy(spec);
   return CatchDnnl([&]() -> Built {
     auto from = Desc(shape, in.strides), to = Desc(shape, out.strides);

@@ -42,7 +42,7 @@ Built BuildDeconvolution(const CpuKernelSpec& spec, const StaticValues& statics)
   absl::StatusOr<Epilogue> epilogue = MakeEpilogue(spec, statics, kChannel, {1, ys[1], 1, 1}, true);
   if (!epilogue.ok()) return epilogue.status();
   const int bias = node.inputs().size() == 3 ? spec.InputIndex(node.inputs()[2]) : -1;
-  auto x = Desc(xs, spec.inputs[0].strides), y = Desc(ys, spec.outputs[0].strides);
+  auto x = ChannelsLastDesc(xs), y = ChannelsLastDesc(ys);
   auto b = bias >= 0 ? Desc({ys[1]}, {1}) : dnnl::memory::desc();
   const auto &s = node.Ints("strides"), &d = node.Ints("dilations"), &p = node.Ints("pads");
   const dnnl::memory::dims dilations = {d[0] - 1, d[1] - 1}, begin = {p[0], p[1]};

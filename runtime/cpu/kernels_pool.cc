@@ -63,7 +63,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildPool(const CpuKernelSpec& spec,
                                                   dnnl::algorithm algorithm, const Window& w) {
   const Shape& xs = spec.inputs[0].type.shape;
   const Shape& ys = spec.outputs[0].type.shape;
-  auto x = Desc(xs, ChannelsLast(xs)), y = Desc(ys, ChannelsLast(ys));
+  auto x = ChannelsLastDesc(xs), y = ChannelsLastDesc(ys);
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   using Pooling = dnnl::pooling_v2_forward;

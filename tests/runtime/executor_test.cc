@@ -169,7 +169,14 @@ TEST(RandomGraphs, CpuMatchesReference) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     const Graph graph = RandomGraph(seed);
-    ExpectCpuMatchesReference(graph, RandomInputs(graph, seed));
+    const std::vector<Tensor> inputs = RandomInputs(graph, seed);
+    auto executable = ExpectCpuMatchesReference(graph, inputs);
+    ASSERT_NE(executable, nullptr);
+    std::vector<KernelTiming> timings;
+    ASSERT_TRUE(executable->RunTimed(inputs, &timings).ok());
+    for (const KernelTiming& t : timings) {
+      EXPECT_NE(t.note, "ref:any") << t.kernel << "\n" << executable->Describe();
+    }
     if (testing::Test::HasFailure()) break;
   }
 }
