@@ -229,7 +229,7 @@ class Backtracking : public Search {
     if (!s.ok()) return s;
     for (const auto& [name, count] : matches) {
       if (count < 2 || Stopped()) continue;
-      if (absl::Status e = Everywhere(state, name, count); !e.ok()) return e;
+      if (absl::Status e = Everywhere(state, name); !e.ok()) return e;
     }
     for (State& next : singles) {
       if (Stopped()) break;
@@ -240,25 +240,27 @@ class Backtracking : public Search {
     return absl::OkStatus();
   }
 
-  // Applies the rule `name` at most `count` times, then descends.
-  absl::Status Everywhere(const State& from, const std::string& name, int count) {
+  // Applies the rule `name` wherever it matches in `from`, then descends. From the outputs back:
+  // what is computed before an anchor stays as it was, so the remaining matches keep their keys,
+  // and what the rule itself makes is not matched again.
+  absl::Status Everywhere(const State& from, const std::string& name) {
     State state = from;
-    absl::flat_hash_set<uint64_t> done;
-    for (bool applied = true; applied && count > 0; --count) {
-      applied = false;
-      auto fresh = [&](const Rewrite& rewrite, uint64_t key) {
-        return rewrite.name() == name && done.insert(key).second;
-      };
+    std::vector<uint64_t> keys;
+    auto collect = [&](const Rewrite& rewrite, uint64_t key) {
+      if (rewrite.name() == name) keys.push_back(key);
+      return false;
+    };
+    absl::Status s = ForEachAfter(from, collect, [](State) { return true; });
+    if (!s.ok()) return s;
+    for (auto key = keys.rbegin(); key != keys.rend() && !Stopped(); ++key) {
+      auto wanted = [&](const Rewrite&, uint64_t k) { return k == *key; };
       std::optional<State> after;
-      absl::Status s = ForEachAfter(state, fresh, [&](State next) -> absl::StatusOr<bool> {
+      s = ForEachAfter(state, wanted, [&](State next) {
         after = std::move(next);
         return false;
       });
       if (!s.ok()) return s;
-      if (after) {
-        state = *std::move(after);
-        applied = true;
-      }
+      if (after) state = *std::move(after);
     }
     if (!seen_.insert(state.hash).second) return absl::OkStatus();
     if (absl::Status s = Price(&state); !s.ok()) return s;
