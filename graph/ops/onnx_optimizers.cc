@@ -15,6 +15,7 @@ using Values = absl::StatusOr<std::vector<Value>>;
 // outputs are X' and the new states likewise. `update` sees X, G and the states of one tensor.
 using Update = std::function<std::vector<Value>(OnnxBuild&, const std::vector<Value>&)>;
 Values ForEachTensor(OnnxImport& node, int kinds, const Update& update) {
+  if (node.num_inputs() < 2) return absl::InvalidArgumentError("the number of inputs does not fit");
   const int count = (node.num_inputs() - 2) / kinds;
   if (count < 1 || 2 + count * kinds != node.num_inputs()) {
     return absl::InvalidArgumentError("the number of inputs does not fit");
@@ -66,7 +67,7 @@ Values ImportMomentum(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value step, node.Input(1));
   return ForEachTensor(node, 3, [&](OnnxBuild& b, const std::vector<Value>& in) {
     Value g = b.Add(in[1], b.Mul(in[0], norm));
-    Value weight = AfterFirst(b, step, b.Scalar(g.dtype(), beta), b.Scalar(g.dtype(), 1));
+    Value weight = AfterFirst(b, step, b.Scalar(rate.dtype(), beta), b.Scalar(rate.dtype(), 1));
     Value v = b.Add(b.Mul(in[2], alpha), b.Mul(weight, g));
     Value direction = mode == "standard" ? v : b.Add(g, b.Mul(v, alpha));
     return std::vector<Value>{b.Sub(in[0], b.Mul(rate, direction)), v};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <random>
 #include <set>
 #include <vector>
 
@@ -162,6 +163,22 @@ std::string RunCase(const std::string& directory) {
     }
     if (result.rfind("pass", 0) != 0) return result;
   }
+}
+
+std::string DamageCase(const std::string& directory, int count, uint64_t seed) {
+  auto bytes = ReadFile((fs::path(directory) / "model.onnx").string(), INT32_MAX);
+  if (!bytes.ok() || bytes->empty()) return FromStatus(bytes.status());
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < count; ++i) {
+    std::string damaged = *bytes;
+    for (uint64_t flips = 1 + random() % 3; flips > 0; --flips) {
+      damaged[random() % damaged.size()] = static_cast<char>(random());
+    }
+    if (random() % 4 == 0) damaged.erase(random() % damaged.size(), 1 + random() % 8);
+    auto model = ImportOnnxBytes(damaged);
+    if (model.ok()) ExportOnnx(model->graph).status().IgnoreError();
+  }
+  return "pass";
 }
 
 }  // namespace lemma

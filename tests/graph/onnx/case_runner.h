@@ -2,6 +2,7 @@
 #ifndef LEMMA_TESTS_GRAPH_ONNX_CASE_RUNNER_H_
 #define LEMMA_TESTS_GRAPH_ONNX_CASE_RUNNER_H_
 
+#include <cstdint>
 #include <string>
 
 namespace lemma {
@@ -15,6 +16,10 @@ namespace lemma {
 // A model that passes is exported too: the result has to satisfy ONNX's checker, and to mean the
 // same when it is imported again.
 std::string RunCase(const std::string& directory);
+
+// Imports `count` damaged copies of the case's model, chosen by `seed`, and exports what can be
+// imported. "pass", unless it crashes.
+std::string DamageCase(const std::string& directory, int count, uint64_t seed);
 
 }  // namespace lemma
 

@@ -120,6 +120,20 @@ TEST(OnnxCasesTest, NoCaseIsLost) {
   EXPECT_GE(CountPasses(results, ""), CountPasses(golden, "")) << "the count may only rise";
 }
 
+TEST(OnnxCasesTest, DamagedModelsDoNotCrash) {
+  constexpr uint64_t kSeed = 20;
+  constexpr int kCopies = 50;
+  std::vector<std::string> cases = ListCases();
+  auto run = [&](int i) {
+    return DamageCase((fs::path(kData) / cases[i]).string(), kCopies, kSeed + i);
+  };
+  std::vector<std::string> lines =
+      RunIsolated(static_cast<int>(cases.size()), run, kProcesses, kSecondsPerCase);
+  for (size_t i = 0; i < cases.size(); ++i) {
+    EXPECT_EQ(lines[i], "pass") << cases[i] << ", seed " << kSeed + i;
+  }
+}
+
 }  // namespace
 }  // namespace lemma
 
