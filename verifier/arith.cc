@@ -190,7 +190,8 @@ std::string Arith::Script(const Facts& facts, bool nonlinear) {
     if (fact.kind == Fact::Kind::kNe) absl::StrAppend(&body, "(assert (not (= ", p, " 0)))\n");
   }
   std::string script = nonlinear ? "(set-logic QF_NIA)\n" : "(set-logic QF_LIA)\n";
-  for (size_t i = 0; i < names.size(); ++i) absl::StrAppend(&script, "(declare-const x", i, " Int)\n");
+  for (size_t i = 0; i < names.size(); ++i)
+    absl::StrAppend(&script, "(declare-const x", i, " Int)\n");
   for (size_t i = 0; i < monomials.size(); ++i) {
     absl::StrAppend(&script, "(declare-const m", i, " Int)\n");
   }
@@ -198,6 +199,8 @@ std::string Arith::Script(const Facts& facts, bool nonlinear) {
 }
 
 namespace {
+
+constexpr size_t kMaxFacts = 400;
 
 // Products of facts with non-negative leaves, where they speak of monomials that occur.
 void AddProducts(Facts* facts, const std::function<bool(Leaf)>& nonnegative,
@@ -208,20 +211,24 @@ void AddProducts(Facts* facts, const std::function<bool(Leaf)>& nonnegative,
       if (m.size() >= 2) wanted.insert(m);
     }
   }
-  std::set<std::pair<size_t, Leaf>> done;
+  // A fact times what is missing from one of its monomials to one that is wanted.
+  std::set<std::pair<size_t, Monomial>> done;
   const size_t original = facts->size();
   const std::set<Monomial> first = wanted;
   for (const Monomial& m : first) {
-    std::set<Leaf> factors(m.begin(), m.end());
-    for (Leaf factor : factors) {
-      const Monomial rest = *Without(m, factor);
-      for (size_t i = 0; i < original && facts->size() < 400; ++i) {
-        const Fact fact = (*facts)[i];
-        if (fact.kind == Fact::Kind::kNe) continue;
-        if (fact.kind == Fact::Kind::kGe && !nonnegative(factor)) continue;
-        if (fact.p.CoefficientOf(rest) == 0 || fact.p.Degree() > 4) continue;
-        if (!done.insert({i, factor}).second) continue;
-        Fact product{fact.kind, fact.p * Poly::Of(factor)};
+    for (size_t i = 0; i < original && facts->size() < kMaxFacts; ++i) {
+      const Fact fact = (*facts)[i];
+      if (fact.kind == Fact::Kind::kNe || fact.p.Degree() > 4) continue;
+      for (const auto& [part, c] : fact.p.terms()) {
+        if (part.empty() || part.size() >= m.size()) continue;
+        auto factor = Quotient(m, part);
+        if (!factor || factor->size() > 3) continue;
+        if (fact.kind == Fact::Kind::kGe &&
+            !std::all_of(factor->begin(), factor->end(), nonnegative)) {
+          continue;
+        }
+        if (!done.insert({i, *factor}).second) continue;
+        Fact product{fact.kind, fact.p * Poly::Of(*factor, 1)};
         for (const auto& [pm, pc] : product.p.terms()) {
           if (pm.size() >= 2) wanted.insert(pm);
         }

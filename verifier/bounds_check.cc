@@ -11,7 +11,9 @@ using Env = std::map<VarId, Poly>;
 class Checker {
  public:
   Checker(Forms* forms, Arith* arith, const Definition& definition, const LeafMap& symbols)
-      : leaves_(forms->leaves()), arith_(*arith), definition_(definition),
+      : leaves_(forms->leaves()),
+        arith_(*arith),
+        definition_(definition),
         builder_(forms, definition, Laws::kNone, symbols) {}
 
   std::string Run(const Facts& facts) {
@@ -74,6 +76,12 @@ class Checker {
     }
   }
 
+  bool Holds(const Fact& fact, const Facts& facts) {
+    return arith_.Implied(facts, fact) ||
+           arith_.Implied(facts, arith_.SimplifyFact(facts, fact), Effort::kFull) ||
+           arith_.Unsatisfiable(facts);
+  }
+
   Poly Simple(const Poly& p, const Facts& facts) { return arith_.SimplifyDivs(facts, p); }
 
   void Check(const ScalarExpr& e, const Env& env, const Facts& facts) {
@@ -92,10 +100,9 @@ class Checker {
           if (e.indices()[d].kind() == IndexExpr::Kind::kLoad) continue;
           const Poly i = Simple(builder_.Index(e.indices()[d], env), facts);
           const Poly size = Simple(builder_.Index(type.dims[d], {}), facts);
-          if (!arith_.NonNegative(facts, i, Effort::kFull) ||
-              !arith_.NonNegative(facts, size - 1 - i, Effort::kFull)) {
-            Problem(absl::StrCat("the read ", e.ToString(), " is inside dimension ", d,
-                                 " of size ", type.dims[d].ToString()));
+          if (!Holds(Fact::Ge(i), facts) || !Holds(Fact::Ge(size - 1 - i), facts)) {
+            Problem(absl::StrCat("the read ", e.ToString(), " is inside dimension ", d, " of size ",
+                                 type.dims[d].ToString()));
           }
         }
         return;

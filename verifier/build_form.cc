@@ -115,7 +115,6 @@ NormalForm FormBuilder::Constant(double value) {
       if (scaled == std::floor(scaled)) return Number(static_cast<int64_t>(scaled), denominator);
     }
   }
-  if (laws_ == Laws::kNone && value == 0 && !std::signbit(value)) return {};
   if (laws_ != Laws::kNone && !std::isfinite(value)) {
     if (error_.empty()) error_ = "a constant that is not a real number";
     return {};
@@ -130,6 +129,7 @@ NormalForm FormBuilder::Constant(double value) {
 NormalForm FormBuilder::Max(std::vector<NormalForm> values) {
   Atom atom;
   atom.kind = Atom::Kind::kMax;
+  atom.name = "max";
   for (NormalForm& value : values) atom.alternatives.push_back({{}, {}, Share(std::move(value))});
   return OfAtom(std::move(atom));
 }
@@ -139,6 +139,71 @@ NormalForm FormBuilder::Inverse(NormalForm form) {
   atom.kind = Atom::Kind::kInverse;
   atom.args = {Share(std::move(form))};
   return OfAtom(std::move(atom));
+}
+
+namespace {
+
+// The atom that a form is, if it is just that.
+const Atom* OnlyAtom(const NormalForm& form) {
+  if (form.terms.size() != 1) return nullptr;
+  const Term& term = form.terms[0];
+  const bool alone = term.atoms.size() == 1 && term.axes.empty() && term.guards.empty() &&
+                     term.coefficient == Poly(1) && term.denominator == 1;
+  return alone ? &term.atoms[0] : nullptr;
+}
+
+bool IsConstant(const NormalForm& form, const char* text) {
+  const Atom* atom = OnlyAtom(form);
+  return atom != nullptr && atom->kind == Atom::Kind::kConstant && atom->name == text;
+}
+
+NormalForm ExactNegation(const NormalForm& form) {
+  const Atom* atom = OnlyAtom(form);
+  if (atom != nullptr && atom->kind == Atom::Kind::kFn && atom->name == "neg") {
+    return *atom->args[0];
+  }
+  if (atom != nullptr && atom->kind == Atom::Kind::kConstant && atom->name.rfind("c:", 0) == 0) {
+    Atom opposite = *atom;
+    opposite.name =
+        atom->name[2] == '-' ? "c:" + atom->name.substr(3) : "c:-" + atom->name.substr(2);
+    return OfAtom(std::move(opposite));
+  }
+  return OfAtom(FnAtom("neg", {form}));
+}
+
+}  // namespace
+
+// What holds bit by bit in floating-point arithmetic: a - b = a + (-b), -(-a) = a, 1*a = a/1 = a,
+// a + (-0) = a, and maxima and minima are those of sets.
+std::optional<NormalForm> FormBuilder::ApplyExactly(ScalarFn fn,
+                                                    const std::vector<NormalForm>& args) {
+  switch (fn) {
+    case ScalarFn::kNeg:
+      return ExactNegation(args[0]);
+    case ScalarFn::kAdd:
+    case ScalarFn::kSub: {
+      NormalForm second = fn == ScalarFn::kSub ? ExactNegation(args[1]) : args[1];
+      if (IsConstant(second, "c:-0")) return args[0];
+      if (IsConstant(args[0], "c:-0")) return second;
+      return OfAtom(FnAtom("add", {args[0], std::move(second)}));
+    }
+    case ScalarFn::kMul:
+      if (IsConstant(args[0], "c:1")) return args[1];
+      if (IsConstant(args[1], "c:1")) return args[0];
+      return std::nullopt;
+    case ScalarFn::kDiv:
+      if (IsConstant(args[1], "c:1")) return args[0];
+      return std::nullopt;
+    case ScalarFn::kMax:
+      return Max(args);
+    case ScalarFn::kMin: {
+      NormalForm form = Max(args);
+      form.terms[0].atoms[0].name = "min";
+      return form;
+    }
+    default:
+      return std::nullopt;
+  }
 }
 
 NormalForm FormBuilder::Apply(const ScalarExpr& e, const Env& env) {
@@ -154,7 +219,9 @@ NormalForm FormBuilder::Apply(const ScalarExpr& e, const Env& env) {
   }
   std::vector<NormalForm> args;
   for (const ScalarExpr& arg : e.args()) args.push_back(Scalar(arg, env));
-  if (laws_ != Laws::kNone) {
+  if (laws_ == Laws::kNone) {
+    if (auto exact = ApplyExactly(e.fn(), args)) return *std::move(exact);
+  } else {
     switch (e.fn()) {
       case ScalarFn::kAdd:
         return Sum(args[0], args[1]);
@@ -185,7 +252,8 @@ NormalForm FormBuilder::Apply(const ScalarExpr& e, const Env& env) {
             !exponent.guards.empty()) {
           break;
         }
-        const double n = static_cast<double>(*numerator) / static_cast<double>(exponent.denominator);
+        const double n =
+            static_cast<double>(*numerator) / static_cast<double>(exponent.denominator);
         if (n == 0.5) return OfAtom(FnAtom("sqrt", {args[0]}));
         if (n == 1 || n == 2 || n == 3 || n == 4) {
           NormalForm power = args[0];
@@ -232,10 +300,11 @@ NormalForm FormBuilder::Reduce(const ScalarExpr& e, const Env& env) {
     TooLarge(sum);
     return sum;
   }
-  if ((kind == ReduceKind::kMax || kind == ReduceKind::kMin) && !ordered) {
-    const int sign = kind == ReduceKind::kMax ? 1 : -1;
+  if (kind == ReduceKind::kMax || kind == ReduceKind::kMin) {
+    const int sign = kind == ReduceKind::kMax || ordered ? 1 : -1;
     Atom atom;
     atom.kind = Atom::Kind::kMax;
+    atom.name = kind == ReduceKind::kMin && ordered ? "min" : "max";
     for (const Facts& guards : cases) {
       Facts all = ranges;
       all.insert(all.end(), guards.begin(), guards.end());

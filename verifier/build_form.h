@@ -3,6 +3,7 @@
 #define LEMMA_VERIFIER_BUILD_FORM_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,10 @@ namespace lemma::verify {
 class FormBuilder {
  public:
   FormBuilder(Forms* forms, const Definition& definition, Laws laws, const LeafMap& symbols)
-      : forms_(*forms), leaves_(forms->leaves()), definition_(definition), laws_(laws),
+      : forms_(*forms),
+        leaves_(forms->leaves()),
+        definition_(definition),
+        laws_(laws),
         symbols_(symbols) {}
 
   // The element of `tensor` at `at`, locals written out. Unsimplified; `error` says what could not
@@ -31,6 +35,7 @@ class FormBuilder {
   using Env = std::map<VarId, Poly>;
   NormalForm Scalar(const ScalarExpr& e, const Env& env);
   NormalForm Apply(const ScalarExpr& e, const Env& env);
+  std::optional<NormalForm> ApplyExactly(ScalarFn fn, const std::vector<NormalForm>& args);
   NormalForm Reduce(const ScalarExpr& e, const Env& env);
   NormalForm Constant(double value);
   NormalForm Max(std::vector<NormalForm> values);

@@ -111,8 +111,12 @@ class Interpreter {
  public:
   Interpreter(const Definition& definition, std::vector<Values<Number>> tensors,
               const std::map<std::string, Number>& params, int64_t max_steps)
-      : definition_(definition), tensors_(std::move(tensors)), params_(params),
-        vars_(definition.num_vars, 0), bound_(definition.num_vars, false), steps_(max_steps) {}
+      : definition_(definition),
+        tensors_(std::move(tensors)),
+        params_(params),
+        vars_(definition.num_vars, 0),
+        bound_(definition.num_vars, false),
+        steps_(max_steps) {}
 
   std::optional<std::vector<Values<Number>>> Run() {
     for (const TensorExpr& tensor : definition_.tensors) {
@@ -290,9 +294,10 @@ class Interpreter {
 }  // namespace
 
 template <class Number>
-std::optional<std::vector<Values<Number>>> EvaluateAll(
-    const Definition& definition, const std::vector<Values<Number>>& inputs,
-    const std::map<std::string, Number>& params, int64_t max_steps) {
+std::optional<std::vector<Values<Number>>> EvaluateAll(const Definition& definition,
+                                                       const std::vector<Values<Number>>& inputs,
+                                                       const std::map<std::string, Number>& params,
+                                                       int64_t max_steps) {
   return Interpreter<Number>(definition, inputs, params, max_steps).Run();
 }
 

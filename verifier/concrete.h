@@ -25,9 +25,10 @@ struct Values {
 // Evaluates all outputs of a definition whose sizes are constants (Bind them). nullopt if a symbol
 // remains, an index lies outside its tensor, or the work exceeds `max_steps`.
 template <class Number>
-std::optional<std::vector<Values<Number>>> EvaluateAll(
-    const Definition& definition, const std::vector<Values<Number>>& inputs,
-    const std::map<std::string, Number>& params, int64_t max_steps);
+std::optional<std::vector<Values<Number>>> EvaluateAll(const Definition& definition,
+                                                       const std::vector<Values<Number>>& inputs,
+                                                       const std::map<std::string, Number>& params,
+                                                       int64_t max_steps);
 
 extern template std::optional<std::vector<Values<double>>> EvaluateAll<double>(
     const Definition&, const std::vector<Values<double>>&, const std::map<std::string, double>&,

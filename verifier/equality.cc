@@ -67,11 +67,11 @@ bool Equality::CancelOnce(std::vector<Term>* terms, const Facts& context) {
         std::vector<Term> rest;
         Combine((*terms)[i], *pairing, context, &rest);
         if (steps != nullptr && depth_ == 1) {
-          steps->push_back(absl::StrCat("pair ", forms_.Key((*terms)[i]), "  WITH  ",
-                                        forms_.Key((*terms)[j])));
+          steps->push_back(
+              absl::StrCat("pair ", forms_.Key((*terms)[i]), "  WITH  ", forms_.Key((*terms)[j])));
           for (const auto& [axis, value] : pairing->map) {
-            steps->push_back(absl::StrCat("  ", leaves_.ToString(axis), " := ",
-                                          leaves_.ToString(value)));
+            steps->push_back(
+                absl::StrCat("  ", leaves_.ToString(axis), " := ", leaves_.ToString(value)));
           }
           for (const Term& t : rest) steps->push_back(absl::StrCat("  leaves ", forms_.Key(t)));
         }
@@ -130,7 +130,7 @@ std::string Equality::Signature(const Atom& atom) const {
     case Atom::Kind::kSizeInverse:
       return "size inverse";
     case Atom::Kind::kMax:
-      return "max";
+      return absl::StrCat("extreme ", atom.name);
     case Atom::Kind::kReduce:
       return absl::StrCat("reduce ", atom.name);
   }
@@ -170,8 +170,7 @@ std::vector<std::vector<int>> Equality::Assignments(const std::vector<Atom>& min
 }
 
 void Equality::Equations(const NormalForm& mine, const NormalForm& other,
-                         std::vector<Equation>* equations, std::vector<Leaf>* unknowns,
-                         int depth) {
+                         std::vector<Equation>* equations, std::vector<Leaf>* unknowns, int depth) {
   // Terms that only one on either side resembles.
   std::map<std::string, std::pair<std::vector<const Term*>, std::vector<const Term*>>> by_signature;
   for (const Term& t : mine.terms) by_signature[Signature(t.atoms)].first.push_back(&t);

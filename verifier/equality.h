@@ -15,7 +15,10 @@ namespace lemma::verify {
 class Equality {
  public:
   Equality(Forms* forms, Arith* arith, Laws laws)
-      : forms_(*forms), leaves_(forms->leaves()), arith_(*arith), laws_(laws),
+      : forms_(*forms),
+        leaves_(forms->leaves()),
+        arith_(*arith),
+        laws_(laws),
         normalizer_(forms, arith, laws) {}
 
   // `difference` is 0 wherever `context` holds.
@@ -34,7 +37,7 @@ class Equality {
   // A map of the other term's axes to mine, and the guards that one side has and the other lacks.
   struct Pairing {
     LeafMap map;
-    Term image;             // the other term over my axes
+    Term image;  // the other term over my axes
     Facts only_mine, only_image;
   };
 

@@ -89,8 +89,8 @@ void CollectSymbols(const Definition& d, std::vector<std::string>* symbols,
 }
 
 Hypotheses::Hypotheses(Forms* forms, Arith* arith, const std::vector<Guard>& requirements,
-                       const std::vector<IndexExpr>& positive)
-    : forms_(*forms), leaves_(forms->leaves()), arith_(*arith) {
+                       const std::vector<IndexExpr>& positive, const Facts& more)
+    : leaves_(&forms->leaves()), arith_(arith) {
   const Definition none;
   const LeafMap no_symbols;
   FormBuilder builder(forms, none, Laws::kNone, no_symbols);
@@ -98,19 +98,20 @@ Hypotheses::Hypotheses(Forms* forms, Arith* arith, const std::vector<Guard>& req
     std::vector<std::string> names;
     CollectSymbols(e, &names);
     for (const std::string& name : names) {
-      const Leaf leaf = leaves_.Symbol(name);
+      const Leaf leaf = leaves_->Symbol(name);
       if (std::find(symbols_.begin(), symbols_.end(), leaf) == symbols_.end()) {
         symbols_.push_back(leaf);
       }
     }
     facts_.push_back(Fact::Ge(builder.Index(e, {}) - 1));
   }
+  facts_.insert(facts_.end(), more.begin(), more.end());
   std::vector<std::vector<Facts>> disjunctions;
   for (const Guard& guard : requirements) {
     std::vector<std::string> names;
     CollectSymbols(guard, &names);
     for (const std::string& name : names) {
-      const Leaf leaf = leaves_.Symbol(name);
+      const Leaf leaf = leaves_->Symbol(name);
       if (std::find(symbols_.begin(), symbols_.end(), leaf) == symbols_.end()) {
         symbols_.push_back(leaf);
       }
@@ -126,12 +127,19 @@ Hypotheses::Hypotheses(Forms* forms, Arith* arith, const std::vector<Guard>& req
   }
   // Of a disjunction the one case that is possible, if it is only one; else it is not used.
   for (const std::vector<Facts>& cases : disjunctions) {
-    std::vector<Facts> possible;
-    for (Facts facts : cases) {
-      for (Fact& fact : facts) fact.p = leaves_.Substitute(fact.p, solved_);
-      if (!arith_.Unsatisfiable(With(facts_, facts))) possible.push_back(std::move(facts));
+    std::vector<Facts> possible, original;
+    for (const Facts& given : cases) {
+      Facts facts = given;
+      for (Fact& fact : facts) fact.p = leaves_->Substitute(fact.p, solved_);
+      if (arith_->Unsatisfiable(With(facts_, facts))) continue;
+      possible.push_back(std::move(facts));
+      original.push_back(given);
     }
-    if (possible.size() == 1) facts_.insert(facts_.end(), possible[0].begin(), possible[0].end());
+    if (possible.size() == 1) {
+      facts_.insert(facts_.end(), possible[0].begin(), possible[0].end());
+    } else {
+      undecided_.push_back(std::move(original));
+    }
   }
   for (int round = 0; round < 100 && SolveOne(); ++round) {
   }
@@ -140,8 +148,8 @@ Hypotheses::Hypotheses(Forms* forms, Arith* arith, const std::vector<Guard>& req
 
 void Hypotheses::SubstituteAll(Leaf symbol, const Poly& value) {
   const LeafMap map = {{symbol, value}};
-  for (Fact& fact : facts_) fact.p = leaves_.Substitute(fact.p, map);
-  for (auto& [leaf, poly] : solved_) poly = leaves_.Substitute(poly, map);
+  for (Fact& fact : facts_) fact.p = leaves_->Substitute(fact.p, map);
+  for (auto& [leaf, poly] : solved_) poly = leaves_->Substitute(poly, map);
   solved_[symbol] = value;
 }
 
@@ -165,13 +173,13 @@ bool Hypotheses::SolveOne() {
   for (size_t i = 0; i < facts_.size(); ++i) {
     Facts others = facts_;
     others.erase(others.begin() + i);
-    facts_[i] = Normalized({facts_[i].kind, arith_.SimplifyDivs(others, facts_[i].p)});
+    facts_[i] = Normalized({facts_[i].kind, arith_->SimplifyDivs(others, facts_[i].p)});
     if (facts_[i].kind != Fact::Kind::kEq || facts_[i].p.IsZero() || facts_[i].p.overflowed()) {
       continue;
     }
     Poly p = facts_[i].p;
     for (Leaf factor : CommonMonomial(p)) {
-      if (arith_.Positive(others, Poly::Of(factor))) p = *ExactQuotient(p, Poly::Of(factor));
+      if (arith_->Positive(others, Poly::Of(factor))) p = *ExactQuotient(p, Poly::Of(factor));
     }
     if (p.AsConst()) continue;
     facts_[i].p = p;
@@ -180,9 +188,9 @@ bool Hypotheses::SolveOne() {
       const auto& [m, c] = *it;
       if (m.size() != 1 || (c != 1 && c != -1)) continue;
       const Leaf leaf = m[0];
-      if (leaves_.Info(leaf).kind != LeafInfo::Kind::kSymbol) continue;
+      if (leaves_->Info(leaf).kind != LeafInfo::Kind::kSymbol) continue;
       const Poly rest = p - Poly::Of(Monomial{leaf}, c);
-      if (leaves_.Mentions(rest, leaf)) continue;
+      if (leaves_->Mentions(rest, leaf)) continue;
       facts_.erase(facts_.begin() + i);
       SubstituteAll(leaf, c > 0 ? -rest : rest);
       return true;
@@ -190,21 +198,21 @@ bool Hypotheses::SolveOne() {
     // a - b * (a div b) = 0, a symbol: it is b times a new symbol.
     for (const auto& [m, c] : p.terms()) {
       for (Leaf leaf : m) {
-        const LeafInfo info = leaves_.Info(leaf);
+        const LeafInfo info = leaves_->Info(leaf);
         if (info.kind != LeafInfo::Kind::kDiv) continue;
         const Poly remainder = info.a - info.b * Poly::Of(leaf);
         if (remainder != p && remainder != -p) continue;
-        if (!arith_.Positive(others, info.b)) continue;
+        if (!arith_->Positive(others, info.b)) continue;
         for (const auto& [am, ac] : info.a.terms()) {
           if (am.size() != 1 || (ac != 1 && ac != -1)) continue;
           const Leaf symbol = am[0];
-          if (leaves_.Info(symbol).kind != LeafInfo::Kind::kSymbol) continue;
+          if (leaves_->Info(symbol).kind != LeafInfo::Kind::kSymbol) continue;
           const Poly rest = info.a - Poly::Of(Monomial{symbol}, ac);
-          if (leaves_.Mentions(rest, symbol) || leaves_.Mentions(info.b, symbol)) continue;
-          const Leaf quotient = leaves_.NewSymbol("q");
+          if (leaves_->Mentions(rest, symbol) || leaves_->Mentions(info.b, symbol)) continue;
+          const Leaf quotient = leaves_->NewSymbol("q");
           symbols_.push_back(quotient);
-          if (arith_.NonNegative(others, info.a)) facts_.push_back(Fact::Ge(Poly::Of(quotient)));
-          if (arith_.Positive(others, info.a)) facts_.push_back(Fact::Ge(Poly::Of(quotient) - 1));
+          if (arith_->NonNegative(others, info.a)) facts_.push_back(Fact::Ge(Poly::Of(quotient)));
+          if (arith_->Positive(others, info.a)) facts_.push_back(Fact::Ge(Poly::Of(quotient) - 1));
           const Poly value = info.b * Poly::Of(quotient) - rest;
           facts_.erase(facts_.begin() + i);
           SubstituteAll(symbol, ac > 0 ? value : -value);
@@ -231,9 +239,9 @@ std::optional<int64_t> Hypotheses::Value(const Poly& p,
   for (const auto& [m, c] : p.terms()) {
     int64_t product = c;
     for (Leaf leaf : m) {
-      const LeafInfo& info = leaves_.Info(leaf);
+      const LeafInfo& info = leaves_->Info(leaf);
       std::optional<int64_t> value;
-      if (leaves_.IsBase(leaf)) {
+      if (leaves_->IsBase(leaf)) {
         auto it = values.find(leaf);
         if (it != values.end()) value = it->second;
       } else if (info.kind != LeafInfo::Kind::kLoad) {

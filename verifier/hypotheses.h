@@ -19,12 +19,15 @@ using SymbolMap = std::map<std::string, int64_t>;
 // a divisibility a | b gives b a new symbol for the quotient.
 class Hypotheses {
  public:
-  // `positive`: expressions that are at least 1.
+  // `positive`: expressions that are at least 1; `more`: further facts about symbols.
   Hypotheses(Forms* forms, Arith* arith, const std::vector<Guard>& requirements,
-             const std::vector<IndexExpr>& positive);
+             const std::vector<IndexExpr>& positive, const Facts& more = {});
 
   const LeafMap& solved() const { return solved_; }  // symbols by others
   const Facts& facts() const { return facts_; }
+  // Disjunctions that were not used, each a list of cases that exclude each other, in terms of the
+  // symbols before solving.
+  const std::vector<std::vector<Facts>>& undecided() const { return undecided_; }
   // Symbols that are free, in the order in which they occur.
   std::vector<Leaf> FreeSymbols() const;
   // The value of `p` with free symbols as given; nullopt where it has none.
@@ -36,12 +39,12 @@ class Hypotheses {
   void ReplaceLeaf(Leaf leaf, const Poly& value);
   void Clean();
 
-  Forms& forms_;
-  Leaves& leaves_;
-  Arith& arith_;
+  Leaves* leaves_;
+  Arith* arith_;
   LeafMap solved_;
   Facts facts_;
   std::vector<Leaf> symbols_;
+  std::vector<std::vector<Facts>> undecided_;
 };
 
 // Names of the symbols in `e`, in order of occurrence.

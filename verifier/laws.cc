@@ -20,7 +20,7 @@ Atom InverseAtom(NormalForm form) {
 }  // namespace
 
 std::optional<NormalForm> Normalizer::Law(const Atom& atom, const Facts& context) {
-  if (laws_ == Laws::kNone) return std::nullopt;
+  if (laws_ == Laws::kNone && atom.kind != Atom::Kind::kMax) return std::nullopt;
   switch (atom.kind) {
     case Atom::Kind::kInverse:
       return InverseLaw(*atom.args[0], context);
@@ -188,6 +188,7 @@ void Normalizer::SimplifyAlternatives(Atom* atom, const Facts& context) {
       const bool nested = value.terms.size() == 1 && IsPlain(value.terms[0]) &&
                           value.terms[0].atoms.size() == 1 &&
                           value.terms[0].atoms[0].kind == Atom::Kind::kMax &&
+                          value.terms[0].atoms[0].name == atom->name &&
                           value.terms[0].coefficient.AsConst().value_or(0) > 0;
       if (nested) {  // max(max(a, b), c) = max(a, b, c), c * max(a) = max(c * a) for c > 0
         const Term outer = forms_.Substitute(value.terms[0], {});
@@ -217,6 +218,7 @@ void Normalizer::SimplifyAlternatives(Atom* atom, const Facts& context) {
     for (Alternative& alternative : done) {
       Atom alone;
       alone.kind = Atom::Kind::kMax;
+      alone.name = atom->name;
       alone.alternatives = {alternative};
       if (seen.insert(forms_.Key(alone)).second) distinct.push_back(std::move(alternative));
     }
@@ -233,13 +235,15 @@ std::optional<NormalForm> Normalizer::MaxLaw(const Atom& atom, const Facts& cont
   if (atom.alternatives.size() == 1 && first.axes.empty() && first.guards.empty()) {
     return *first.value;
   }
+  if (laws_ == Laws::kNone) return std::nullopt;
   if (atom.alternatives.size() == 1 && !first.axes.empty()) {
     // Some point exists: every guard is one of the bounds of an axis, whose extent is positive.
     Facts rest = first.guards;
     bool exists = true;
     for (Leaf axis : first.axes) {
       Facts mine, others;
-      for (const Fact& fact : rest) (leaves_.Mentions(fact.p, axis) ? mine : others).push_back(fact);
+      for (const Fact& fact : rest)
+        (leaves_.Mentions(fact.p, axis) ? mine : others).push_back(fact);
       Poly span;
       bool low = false, high = false;
       for (const Fact& fact : mine) {

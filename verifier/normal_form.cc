@@ -237,8 +237,8 @@ std::string Forms::KeyOf(const Alternative& alternative) {
   for (size_t i = 0; i < alternative.axes.size(); ++i) {
     bound_[alternative.axes[i]] = absl::StrCat("?", bound_.size(), ".", i);
   }
-  std::string text = absl::StrCat("{", alternative.axes.size(), "|", KeyOf(alternative.guards),
-                                  "|", Key(*alternative.value), "}");
+  std::string text = absl::StrCat("{", alternative.axes.size(), "|", KeyOf(alternative.guards), "|",
+                                  Key(*alternative.value), "}");
   bound_ = std::move(saved);
   return text;
 }
@@ -263,7 +263,7 @@ std::string Forms::Key(const Atom& atom) {
       for (const Alternative& alternative : atom.alternatives) parts.push_back(KeyOf(alternative));
       std::sort(parts.begin(), parts.end());
       parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
-      return absl::StrCat("max", absl::StrJoin(parts, ""));
+      return absl::StrCat(atom.name, absl::StrJoin(parts, ""));
     case Atom::Kind::kReduce:
       return absl::StrCat(atom.name, KeyOf(atom.alternatives[0]));
   }

@@ -41,7 +41,7 @@ struct Atom {
     kFn,           // name(args)
     kInverse,      // 1 / args[0]
     kSizeInverse,  // 1 / index[0]
-    kMax,          // the greatest of all values of alternatives; -inf if there are none
+    kMax,          // the greatest (name: max) or least (min) of all values of alternatives
     kReduce,       // name over the one alternative: a product, or a reduction in its order
   };
   Kind kind = Kind::kRead;

@@ -52,10 +52,9 @@ NormalForm Normalizer::Combine(NormalForm form) {
     for (Leaf axis : term.axes) own = own || leaves_.Mentions(term.coefficient, axis);
     for (Leaf axis : other.axes) own = own || leaves_.Mentions(other.coefficient, axis);
     int64_t common = 0;
-    if (own || __builtin_mul_overflow(term.denominator,
-                                      other.denominator / std::gcd(term.denominator,
-                                                                   other.denominator),
-                                      &common)) {
+    if (own || __builtin_mul_overflow(
+                   term.denominator,
+                   other.denominator / std::gcd(term.denominator, other.denominator), &common)) {
       result.terms.push_back(std::move(term));
       continue;
     }
@@ -104,8 +103,7 @@ Normalizer::Step Normalizer::Guards(Term* term, const Facts& context) {
   term->guards = std::move(kept);
   bool changed = false;
   for (size_t i = 0; i < term->guards.size(); ++i) {
-    Fact simpler =
-        arith_.SimplifyFact(With(context, Others(term->guards, i)), term->guards[i]);
+    Fact simpler = arith_.SimplifyFact(With(context, Others(term->guards, i)), term->guards[i]);
     if (simpler == term->guards[i]) continue;
     term->guards[i] = std::move(simpler);
     changed = true;
@@ -238,8 +236,7 @@ Normalizer::Step Normalizer::Sizes(Term* term, const Facts& context) {
     auto erase = [&] { term->atoms.erase(term->atoms.begin() + i); };
     if (auto c = p.AsConst()) {
       int64_t d = 0;
-      if (*c == INT64_MIN ||
-          __builtin_mul_overflow(term->denominator, *c < 0 ? -*c : *c, &d)) {
+      if (*c == INT64_MIN || __builtin_mul_overflow(term->denominator, *c < 0 ? -*c : *c, &d)) {
         continue;
       }
       term->denominator = d;
@@ -279,9 +276,8 @@ Normalizer::Step Normalizer::Sizes(Term* term, const Facts& context) {
 std::optional<Fact> Normalizer::OuterGuard(const NormalForm& form) {
   for (const Term& term : form.terms) {
     for (const Fact& fact : term.guards) {
-      const bool own = std::any_of(term.axes.begin(), term.axes.end(), [&](Leaf axis) {
-        return leaves_.Mentions(fact.p, axis);
-      });
+      const bool own = std::any_of(term.axes.begin(), term.axes.end(),
+                                   [&](Leaf axis) { return leaves_.Mentions(fact.p, axis); });
       if (!own) return fact;
     }
   }
@@ -307,8 +303,8 @@ void Normalizer::Expand(const Term& term, size_t i, const NormalForm& factor, co
   }
 }
 
-Normalizer::Step Normalizer::OneAtom(Term* term, size_t i, const Facts& inner,
-                                     const Facts& context, std::vector<Term>* out) {
+Normalizer::Step Normalizer::OneAtom(Term* term, size_t i, const Facts& inner, const Facts& context,
+                                     std::vector<Term>* out) {
   Atom& atom = term->atoms[i];
   for (NormalFormPtr& arg : atom.args) {
     NormalForm simpler = Simplify(*arg, inner);
@@ -406,9 +402,8 @@ Normalizer::Step Normalizer::MergeAxes(Term* term, const Facts& context) {
       Term rest = *term;
       rest.guards.clear();
       for (const Fact& fact : term->guards) {
-        const bool bound =
-            fact.p == Poly::Of(q) || fact.p == Poly::Of(r) ||
-            fact.p == *extent - 1 - Poly::Of(q) || fact.p == *b - 1 - Poly::Of(r);
+        const bool bound = fact.p == Poly::Of(q) || fact.p == Poly::Of(r) ||
+                           fact.p == *extent - 1 - Poly::Of(q) || fact.p == *b - 1 - Poly::Of(r);
         if (!bound || fact.kind != Fact::Kind::kGe) rest.guards.push_back(fact);
       }
       rest = forms_.Substitute(rest, {{r, Poly::Of(k) - *b * Poly::Of(q)}});
@@ -441,8 +436,8 @@ Normalizer::Step Normalizer::Cancel(Term* term) {
       const Atom& inverse = term->atoms[j];
       if (inverse.kind != Atom::Kind::kInverse || inverse.args[0]->terms.size() != 1) continue;
       const Term& t = inverse.args[0]->terms[0];
-      if (t.coefficient != Poly(1) || t.denominator != 1 || !t.axes.empty() ||
-          !t.guards.empty() || t.atoms.size() != 1) {
+      if (t.coefficient != Poly(1) || t.denominator != 1 || !t.axes.empty() || !t.guards.empty() ||
+          t.atoms.size() != 1) {
         continue;
       }
       if (forms_.Key(t.atoms[0]) != forms_.Key(term->atoms[i])) continue;

@@ -54,9 +54,9 @@ int Poly::Degree() const {
 }
 
 void Poly::Add(const Monomial& monomial, int64_t coefficient) {
-  auto at = std::lower_bound(
-      terms_.begin(), terms_.end(), monomial,
-      [](const auto& term, const Monomial& m) { return Before(term.first, m); });
+  auto at =
+      std::lower_bound(terms_.begin(), terms_.end(), monomial,
+                       [](const auto& term, const Monomial& m) { return Before(term.first, m); });
   if (at == terms_.end() || at->first != monomial) {
     if (coefficient != 0) terms_.insert(at, {monomial, coefficient});
     return;
@@ -232,7 +232,8 @@ Poly Leaves::Extreme(LeafInfo::Kind kind, const Poly& x, const Poly& y) {
   if (auto difference = (x - y).AsConst()) return (*difference <= 0) == is_min ? x : y;
   Poly a = x, b = y;
   if (b < a) std::swap(a, b);
-  auto [it, added] = pairs_.emplace(std::make_pair(static_cast<int>(kind), std::make_pair(a, b)), 0);
+  auto [it, added] =
+      pairs_.emplace(std::make_pair(static_cast<int>(kind), std::make_pair(a, b)), 0);
   if (added) {
     LeafInfo info{kind, "", a, b, nullptr, {}};
     std::vector<Leaf> da = DepsOf(a), db = DepsOf(b);
@@ -291,8 +292,8 @@ Poly Leaves::Substitute(const Poly& p, const LeafMap& map) {
     Poly product = c;
     for (Leaf leaf : m) {
       const LeafInfo info = Info(leaf);
-      const bool touched = std::any_of(info.deps.begin(), info.deps.end(),
-                                       [&](Leaf d) { return map.count(d) > 0; });
+      const bool touched =
+          std::any_of(info.deps.begin(), info.deps.end(), [&](Leaf d) { return map.count(d) > 0; });
       if (!touched) {
         product = product * Poly::Of(leaf);
         continue;
@@ -307,8 +308,7 @@ Poly Leaves::Substitute(const Poly& p, const LeafMap& map) {
           break;
         case LeafInfo::Kind::kMin:
         case LeafInfo::Kind::kMax:
-          product =
-              product * Extreme(info.kind, Substitute(info.a, map), Substitute(info.b, map));
+          product = product * Extreme(info.kind, Substitute(info.a, map), Substitute(info.b, map));
           break;
         case LeafInfo::Kind::kLoad:
           product = product * substitute_load(info, map);
@@ -343,8 +343,10 @@ std::string Leaves::ToString(const Poly& p) const {
   std::string out;
   for (auto it = p.terms().rbegin(); it != p.terms().rend(); ++it) {
     const auto& [m, c] = *it;
-    if (!out.empty()) out += c < 0 ? " - " : " + ";
-    else if (c < 0) out += "-";
+    if (!out.empty())
+      out += c < 0 ? " - " : " + ";
+    else if (c < 0)
+      out += "-";
     const uint64_t magnitude = c < 0 ? uint64_t{0} - static_cast<uint64_t>(c) : c;
     std::string factors;
     if (magnitude != 1 || m.empty()) factors = absl::StrCat(magnitude);

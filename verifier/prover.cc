@@ -1,6 +1,7 @@
 #include "verifier/prover.h"
 
 #include <algorithm>
+#include <random>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -62,32 +63,26 @@ bool OneFloatType(const Statement& statement) {
 class Attempt {
  public:
   Attempt(const Statement& statement, const ProverOptions& options)
-      : statement_(statement), options_(options), forms_(&leaves_), arith_(&leaves_),
+      : statement_(statement),
+        options_(options),
+        forms_(&leaves_),
+        arith_(&leaves_),
         hypotheses_(&forms_, &arith_, statement.requirements, InputSizes(statement)) {
     arith_.rlimit = options.rlimit;
+    arith_.log = &obligations_;
   }
 
   Verdict Run() {
     if (std::string problem = Interfaces(); !problem.empty()) return Unknown{problem};
     verify::Refuter refuter(statement_, hypotheses_, &leaves_, options_.seed);
-    if (auto refuted = refuter.Search(options_.samples)) return *std::move(refuted);
-    if (!refuter.found_model()) {
+    std::mt19937_64 random(options_.seed);
+    if (!refuter.Sample(&random)) {
       return Unknown{"no small sizes were found for which the precondition holds"};
     }
-    if (refuter.compared() == 0) {
-      return Unknown{"the sides could not be run at any small sizes"};
-    }
-    arith_.log = &obligations_;
-    if (std::string problem = WellFormed(); !problem.empty()) return Unknown{problem};
-    const size_t shared = obligations_.size();
-    std::string reason;
-    for (Laws laws : {Laws::kNone, Laws::kRing, Laws::kRealOnly}) {
-      if (laws == Laws::kNone && !OneFloatType(statement_)) continue;
-      obligations_.resize(shared);
-      steps_.clear();
-      reason = Outputs(laws);
-      if (reason.empty()) return Success(laws);
-    }
+    if (auto refuted = refuter.Search(options_.samples)) return *std::move(refuted);
+    FloatContract contract = FloatContract::kBitExact;
+    std::string reason = Cases({}, &contract, 0);
+    if (reason.empty()) return Success(contract);
     return Unknown{reason};
   }
 
@@ -109,6 +104,33 @@ class Attempt {
     return "";
   }
 
+  // Empty if proved under `more` as well; *contract is the weakest that was needed. A disjunction
+  // among the requirements is left out first, and makes cases if the proof fails.
+  std::string Cases(const Facts& more, FloatContract* contract, int depth) {
+    hypotheses_ =
+        Hypotheses(&forms_, &arith_, statement_.requirements, InputSizes(statement_), more);
+    const std::vector<std::vector<Facts>> undecided = hypotheses_.undecided();
+    if (depth > 0 && arith_.Unsatisfiable(hypotheses_.facts())) return "";
+    const size_t queries = obligations_.size(), steps = steps_.size();
+    std::string reason = WellFormed();
+    for (Laws laws : {Laws::kNone, Laws::kRing, Laws::kRealOnly}) {
+      if (!reason.empty() && laws == Laws::kNone) break;
+      if (laws == Laws::kNone && !OneFloatType(statement_)) continue;
+      reason = Outputs(laws);
+      if (!reason.empty()) continue;
+      *contract = std::max(*contract, ContractOf(laws));
+      return "";
+    }
+    if (undecided.empty() || depth >= 4) return reason;
+    obligations_.resize(queries);
+    steps_.resize(steps);
+    for (const Facts& facts : undecided[0]) {
+      reason = Cases(verify::With(more, facts), contract, depth + 1);
+      if (!reason.empty()) return reason;
+    }
+    return "";
+  }
+
   std::string WellFormed() {
     if (arith_.Unsatisfiable(hypotheses_.facts())) return "the requirements contradict each other";
     const char* names[] = {"source", "target"};
@@ -122,6 +144,16 @@ class Attempt {
   }
 
   std::string Outputs(Laws laws) {
+    const size_t queries = obligations_.size(), steps = steps_.size();
+    std::string reason = AllOutputs(laws);
+    if (!reason.empty()) {
+      obligations_.resize(queries);
+      steps_.resize(steps);
+    }
+    return reason;
+  }
+
+  std::string AllOutputs(Laws laws) {
     for (size_t o = 0; o < statement_.source.outputs.size(); ++o) {
       std::string reason = Output(o, laws);
       if (!reason.empty()) return absl::StrCat("output ", o, ": ", reason);
@@ -150,6 +182,8 @@ class Attempt {
       facts.push_back(Fact::Ge(sizes[0] - 1 - i));
       at.push_back(i);
     }
+    // Nothing has to be shown of an output without elements.
+    if (arith_.Unsatisfiable(facts)) return "";
     Equality equality(&forms_, &arith_, laws);
     equality.steps = options_.keep_obligations ? &steps_ : nullptr;
     NormalForm forms[2];
@@ -233,18 +267,17 @@ class Attempt {
     }
   }
 
-  Verdict Success(Laws laws) {
+  Verdict Success(FloatContract contract) {
     Proved proved;
-    proved.contract = ContractOf(laws);
+    proved.contract = contract;
     proved.id = ProofId(statement_);
     proved.queries = arith_.solver().queries();
     std::vector<std::string> names;
     for (const Guard& guard : statement_.requirements) names.push_back(guard.ToString());
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
-    proved.coverage = absl::StrCat("all sizes >= 1",
-                                   names.empty() ? "" : absl::StrCat(" with ",
-                                                                     absl::StrJoin(names, ", ")));
+    proved.coverage = absl::StrCat(
+        "all sizes >= 1", names.empty() ? "" : absl::StrCat(" with ", absl::StrJoin(names, ", ")));
     if (options_.keep_obligations) {
       std::set<std::string> seen;
       for (const verify::Obligation& o : obligations_) {

@@ -11,8 +11,8 @@
 namespace lemma::verify {
 namespace {
 
-constexpr int64_t kMaxSteps = 400000;
-constexpr int64_t kMaxElements = 20000;
+constexpr int64_t kMaxSteps = 60000;
+constexpr int64_t kMaxElements = 4000;
 
 // Small integers for integer tensors, so that they can be positions; 0 and 1 for truth values.
 double RandomReal(DType dtype, int style, std::mt19937_64* random) {
@@ -63,8 +63,8 @@ std::optional<SymbolMap> Refuter::Complete(const std::map<Leaf, int64_t>& free) 
   for (const std::string& name : symbols_) {
     const Leaf leaf = leaves_.Symbol(name);
     auto it = hypotheses_.solved().find(leaf);
-    auto value = hypotheses_.Value(
-        it == hypotheses_.solved().end() ? Poly::Of(leaf) : it->second, free);
+    auto value =
+        hypotheses_.Value(it == hypotheses_.solved().end() ? Poly::Of(leaf) : it->second, free);
     if (!value || *value > 64 || *value < -64) return std::nullopt;
     symbols[name] = *value;
   }
@@ -131,7 +131,6 @@ std::optional<Refuted> Refuter::Compare(const SymbolMap& symbols, uint64_t seed)
       s.real[side] = EvaluateAll<double>(sides[side], real, real_params, kMaxSteps);
       if (!s.real[side]) return std::nullopt;
     }
-    ++compared_;
     for (size_t o = 0; o < s.real[0]->size() && o < s.real[1]->size(); ++o) {
       const Values<double>&a = (*s.real[0])[o], &b = (*s.real[1])[o];
       Refuted found;
@@ -206,7 +205,6 @@ std::optional<Refuted> Refuter::Search(int samples) {
   for (int i = 0; i < samples; ++i) {
     auto symbols = Sample(&random);
     if (!symbols) return std::nullopt;
-    found_model_ = true;
     const uint64_t seed = HashCombine(seed_, i);
     if (auto found = Compare(*symbols, seed)) return Shrink(*symbols, *found);
   }

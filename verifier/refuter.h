@@ -20,9 +20,6 @@ class Refuter {
   std::optional<SymbolMap> Sample(std::mt19937_64* random);
   // Sizes at which the sides differ, in the field and in double; shrunk.
   std::optional<Refuted> Search(int samples);
-  // How many of the samples were compared without being found to differ.
-  int compared() const { return compared_; }
-  bool found_model() const { return found_model_; }
 
  private:
   bool Satisfies(const SymbolMap& symbols) const;
@@ -36,8 +33,6 @@ class Refuter {
   uint64_t seed_;
   std::vector<std::string> symbols_, params_;
   std::vector<IndexExpr> positive_;
-  int compared_ = 0;
-  bool found_model_ = false;
 };
 
 }  // namespace lemma::verify

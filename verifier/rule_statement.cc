@@ -106,8 +106,8 @@ class RuleStatements {
             std::vector<int64_t> list(n);
             std::iota(list.begin(), list.end(), 0);
             do {
-              choices.push_back({ToExprAttr(list),
-                                 absl::StrCat("[", absl::StrJoin(list, ","), "]")});
+              choices.push_back(
+                  {ToExprAttr(list), absl::StrCat("[", absl::StrJoin(list, ","), "]")});
             } while (std::next_permutation(list.begin(), list.end()));
             continue;
           }
@@ -316,7 +316,9 @@ class RuleStatements {
     std::vector<Definition> definitions;
     definitions.reserve(pattern.nodes.size());
     std::vector<ComposeStep> steps;
-    auto source = [](const PatternValue& v) { return lemma::Source{v.is_var() ? -1 : v.node, v.index}; };
+    auto source = [](const PatternValue& v) {
+      return lemma::Source{v.is_var() ? -1 : v.node, v.index};
+    };
     auto type_of = [&](const PatternValue& v) {
       if (v.is_var()) return inputs[v.index];
       const Definition& d = definitions[v.node];
@@ -382,8 +384,8 @@ Verdict ProveRule(const Substitution& rule, const ProverOptions& options) {
   if (!statements.unsupported().empty()) return Unknown{statements.unsupported()};
   std::vector<std::pair<Instance, Statement>> all = statements.All();
   if (all.empty()) {
-    return Unknown{absl::StrCat("the source is well-formed for no values tried: ",
-                                statements.problem())};
+    return Unknown{
+        absl::StrCat("the source is well-formed for no values tried: ", statements.problem())};
   }
   Proved total;
   total.contract = FloatContract::kBitExact;
@@ -397,7 +399,8 @@ Verdict ProveRule(const Substitution& rule, const ProverOptions& options) {
     }
     if (auto* unknown = std::get_if<Unknown>(&verdict)) {
       std::vector<std::string> where;
-      for (const auto& [name, value] : instance.chosen) where.push_back(absl::StrCat(name, " = ", value));
+      for (const auto& [name, value] : instance.chosen)
+        where.push_back(absl::StrCat(name, " = ", value));
       if (where.empty()) return verdict;
       return Unknown{absl::StrCat("where ", absl::StrJoin(where, ", "), ": ", unknown->reason)};
     }
@@ -411,13 +414,12 @@ Verdict ProveRule(const Substitution& rule, const ProverOptions& options) {
     for (const auto& [name, value] : instance.chosen) covered[name].insert(value);
   }
   if (all.size() > 1 || !covered.empty()) {
-    total.coverage = absl::StrCat(total.coverage.empty() ? "all sizes >= 1" : total.coverage, ", ",
-                                  all.size(), statements.truncated() ? " (limited)" : "",
-                                  " forms: ", Describe(covered));
+    total.coverage =
+        absl::StrCat(total.coverage.empty() ? "all sizes >= 1" : total.coverage, ", ", all.size(),
+                     statements.truncated() ? " (limited)" : "", " forms: ", Describe(covered));
   }
-  total.id = all.size() == 1
-                 ? ids
-                 : absl::StrFormat("%016x%016x", HashString(ids, 1), HashString(ids, 2));
+  total.id =
+      all.size() == 1 ? ids : absl::StrFormat("%016x%016x", HashString(ids, 1), HashString(ids, 2));
   return total;
 }
 

@@ -1,0 +1,91 @@
+// True claims are proved, false ones refuted in both directions with a counterexample.
+#include <chrono>
+#include <fstream>
+#include <sstream>
+
+#include "gtest/gtest.h"
+#include "rewrite/rule_text.h"
+#include "tests/verifier/prover_testutil.h"
+
+namespace lemma {
+namespace {
+
+std::vector<Substitution> RulesOf(const std::string& path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file.good()) << path;
+  std::stringstream text;
+  text << file.rdbuf();
+  return Rules(text.str());
+}
+
+TEST(Prover, ProvesClassicalIdentities) {
+  double total = 0;
+  for (const Substitution& rule : RulesOf("tests/verifier/identities.txt")) {
+    const auto start = std::chrono::steady_clock::now();
+    Verdict verdict = ProveRule(rule);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    total += took.count();
+    EXPECT_TRUE(IsProved(verdict)) << rule.name << ": " << ToString(verdict);
+    if (auto* proved = std::get_if<Proved>(&verdict)) {
+      EXPECT_LE(proved->contract, rule.contract) << rule.name;
+    }
+    printf("%-32s %6.2f s  %s\n", rule.name.c_str(), took.count(),
+           ToString(verdict).substr(0, 100).c_str());
+  }
+  printf("total %.1f s\n", total);
+}
+
+TEST(Prover, RefutesFalseClaimsInBothDirections) {
+  int refuted = 0;
+  for (const Substitution& rule : RulesOf("tests/verifier/traps.txt")) {
+    for (const Substitution& claim : {rule, Reversed(rule)}) {
+      Verdict verdict = ProveRule(claim);
+      EXPECT_FALSE(IsProved(verdict)) << rule.name;
+      EXPECT_TRUE(IsRefuted(verdict)) << rule.name << ": " << ToString(verdict);
+      if (auto* r = std::get_if<Refuted>(&verdict)) {
+        ++refuted;
+        EXPECT_NE(r->source, r->target) << rule.name;
+      }
+    }
+  }
+  printf("%d refuted\n", refuted);
+}
+
+// With refutation switched off, the prover alone must not believe them either.
+TEST(Prover, DoesNotProveFalseClaims) {
+  ProverOptions options;
+  options.samples = 0;
+  for (const Substitution& rule : RulesOf("tests/verifier/traps.txt")) {
+    for (const Substitution& claim : {rule, Reversed(rule)}) {
+      Verdict verdict = ProveRule(claim, options);
+      EXPECT_FALSE(IsProved(verdict)) << rule.name << ": " << ToString(verdict);
+    }
+  }
+}
+
+TEST(Prover, SaysTheSameTwice) {
+  std::vector<Substitution> rules = RulesOf("tests/verifier/identities.txt");
+  for (size_t i = 0; i < rules.size(); i += 7) {
+    Verdict a = ProveRule(rules[i]), b = ProveRule(rules[i]);
+    EXPECT_EQ(ToString(a), ToString(b));
+    if (IsProved(a) && IsProved(b)) {
+      EXPECT_EQ(std::get<Proved>(a).id, std::get<Proved>(b).id);
+      EXPECT_EQ(std::get<Proved>(a).queries, std::get<Proved>(b).queries);
+    }
+  }
+}
+
+// A precondition that never holds proves nothing.
+TEST(Prover, AnEmptyPreconditionIsUnknown) {
+  Verdict verdict = ProveText(R"(
+    rule nothing(x: [n]) bit_exact where n >= 2, n <= 1 {
+      y = relu(x)
+      return y
+    } => {
+      return x
+    })");
+  EXPECT_TRUE(std::holds_alternative<Unknown>(verdict)) << ToString(verdict);
+}
+
+}  // namespace
+}  // namespace lemma

@@ -1,0 +1,28 @@
+#include "tests/verifier/prover_testutil.h"
+
+#include <utility>
+
+#include "gtest/gtest.h"
+#include "rewrite/rule_text.h"
+
+namespace lemma {
+
+std::vector<Substitution> Rules(const std::string& text) {
+  auto rules = ParseRules(text);
+  EXPECT_TRUE(rules.ok()) << rules.status();
+  return rules.ok() ? *std::move(rules) : std::vector<Substitution>();
+}
+
+Verdict ProveText(const std::string& rule, const ProverOptions& options) {
+  std::vector<Substitution> rules = Rules(rule);
+  if (rules.size() != 1) return Unknown{"the text is not one rule"};
+  return ProveRule(rules[0], options);
+}
+
+Substitution Reversed(const Substitution& rule) {
+  Substitution reversed = rule;
+  std::swap(reversed.source, reversed.target);
+  return reversed;
+}
+
+}  // namespace lemma
