@@ -1,0 +1,99 @@
+// Values that are computed at import.
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "graph/onnx/fold.h"
+#include "graph/onnx/importer.h"
+#include "graph/op_table.h"
+
+namespace lemma {
+namespace {
+
+// ONNX keeps reals as f32. The shortest decimal that stands for the same f32 is what people wrote,
+// and is the same again after an export and another import, be it given or a default.
+double ShortestDecimal(double value) {
+  char text[32];
+  float single = static_cast<float>(value), back = 0;
+  if (!std::isfinite(single)) return value;
+  for (int digits = 1; digits <= 9; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(single));
+    if (absl::SimpleAtof(text, &back) && back == single) break;
+  }
+  double result = value;
+  return absl::SimpleAtod(text, &result) ? result : value;
+}
+
+void RoundToOnnx(Attrs* attrs) {
+  for (auto& [name, attr] : *attrs) {
+    if (double* value = std::get_if<double>(&attr)) *value = ShortestDecimal(*value);
+    if (auto* values = std::get_if<std::vector<double>>(&attr)) {
+      for (double& value : *values) value = ShortestDecimal(value);
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
+                                                        std::vector<Value> inputs, Attrs attrs) {
+  const OpDef* def = FindOp(op);
+  if (def != nullptr) {
+    auto complete = CompleteAttrs(*def, std::move(attrs));
+    if (!complete.ok()) return complete.status();
+    attrs = *std::move(complete);
+    RoundToOnnx(&attrs);
+  }
+  auto outputs = ApplyOp(op, std::move(inputs), std::move(attrs));
+  if (!outputs.ok()) return outputs;
+  std::vector<Tensor> values;
+  const Node& node = (*outputs)[0].node();
+  for (const TensorType& type : node.types()) {
+    if (type.num_elements() > kMaxFoldElements) return outputs;
+  }
+  for (const Value& input : node.inputs()) {
+    if (input.node().kind() != Node::Kind::kConstant) return outputs;
+    values.push_back(input.node().payload());
+  }
+  auto results = FoldNode(node, values);
+  if (!results.ok()) return outputs;  // stays an application, and fails when it runs
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    (*outputs)[i] = builder_.Constant(std::move((*results)[i]));
+  }
+  return outputs;
+}
+
+std::optional<Tensor> ModelImporter::Known(const Value& value) { return Compute(value, 0); }
+
+std::optional<Tensor> ModelImporter::Compute(const Value& value, int depth) {
+  constexpr int kMaxDepth = 500;  // far beyond what computes a shape
+  const Node& node = value.node();
+  if (node.has_payload()) return node.payload();
+  if (node.kind() == Node::Kind::kInput) {
+    const std::string& name = input_names_[node.input_index()];
+    auto given = options_.input_values.find(name);
+    if (given == options_.input_values.end()) return std::nullopt;
+    Note(absl::StrCat("input '", name, "' is fixed to the value given"));
+    return given->second;
+  }
+  if (!node.is_op() || depth > kMaxDepth) return std::nullopt;
+  auto memo = known_.find(value);
+  if (memo != known_.end()) return memo->second;
+  known_[value] = std::nullopt;
+  for (const TensorType& type : node.types()) {
+    if (type.num_elements() > kMaxFoldElements) return std::nullopt;
+  }
+  std::vector<Tensor> inputs;
+  for (const Value& input : node.inputs()) {
+    auto tensor = Compute(input, depth + 1);
+    if (!tensor) return std::nullopt;
+    inputs.push_back(*std::move(tensor));
+  }
+  auto outputs = FoldNode(node, inputs);
+  if (!outputs.ok()) return std::nullopt;
+  return known_[value] = (*outputs)[value.output()];
+}
+
+}  // namespace lemma
