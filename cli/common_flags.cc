@@ -67,10 +67,10 @@ void CommonFlags::AddModel(Flags* flags) {
 }
 
 void CommonFlags::AddExecution(Flags* flags) {
-  flags->List("inputs", &inputs, "FILE.pb,…", "tensors, or a folder with input_0.pb, …");
+  flags->List("inputs", &inputs, "FILE.pb,...", "tensors, or a folder with input_0.pb, …");
   flags->Int("int-range", &int_range, "random integer inputs are below this");
   flags->Real("max-memory-gb", &max_memory_gb, "refuse models that need more");
-  flags->Int("seed", &seed, "of random inputs and of the search");
+  flags->Int("seed", &seed, "of random inputs");
   flags->Int("threads", &threads, "threads inside a kernel");
   flags->Choice("backend", &backend, BackendNames(), "what executes the model");
 }

@@ -383,8 +383,8 @@ absl::StatusOr<int> RunOptimize(Arguments arguments) {
               "pay when both are measured is not kept.");
   flags.String("output|o", &optimize.output, "OUT", "where to: .onnx, .lemma or .txt, .pb");
   flags.String("rules", &optimize.rules, "FILE", "rules to use instead of the built-in ones");
-  flags.List("disable", &optimize.disable, "RULE,…", "rules not to use");
-  flags.List("only", &optimize.only, "RULE,…", "the only rules to use");
+  flags.List("disable", &optimize.disable, "RULE,...", "rules not to use");
+  flags.List("only", &optimize.only, "RULE,...", "the only rules to use");
   flags.Choice("numerics", &optimize.numerics, {"exact", "reassociate", "real"},
                "what rules may change: no bit, roundings, or overflow and NaN too");
   flags.Int("budget", &optimize.budget, "graphs to generate");

@@ -222,7 +222,7 @@ absl::StatusOr<int> RunRun(Arguments arguments) {
   flags.Bool("profile", &run.profile, "time of every kernel");
   flags.String("outputs", &run.outputs, "DIR", "write the outputs to DIR/output_0.pb, …");
   flags.List(
-      "expect", &run.expect, "FILE.pb,…",
+      "expect", &run.expect, "FILE.pb,...",
       "compare the outputs with these, or with output_0.pb, … of a folder; 1 if they differ");
   flags.Bool("serve", &run.serve, "obey 'run N', 'save DIR' and 'quit' on standard input");
   run.common.AddExecution(&flags);

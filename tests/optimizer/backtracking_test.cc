@@ -57,8 +57,8 @@ Graph Parse(const std::string& text) {
 }
 
 SearchResult Optimize(const Graph& graph, const RewriteSource& rules, CostModel* costs,
-                 const BacktrackingOptions& options = {},
-                 const Search::OnProgress& progress = nullptr) {
+                      const BacktrackingOptions& options = {},
+                      const Search::OnProgress& progress = nullptr) {
   auto result = MakeBacktrackingSearch(&rules, costs, options)->Run(graph, progress);
   EXPECT_TRUE(result.ok()) << result.status();
   return *std::move(result);
