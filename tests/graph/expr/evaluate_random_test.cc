@@ -169,7 +169,7 @@ class Generator {
 };
 
 TEST(EvaluateRandom, AgreesWithNaive) {
-  for (uint32_t seed = 1; seed <= 400 && !testing::Test::HasFatalFailure(); ++seed) {
+  for (uint32_t seed = 1; seed <= 250 && !testing::Test::HasFatalFailure(); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Definition d = Generator(seed).Draw();
     ExpectEvaluatesAsNaively(d, seed);
