@@ -26,6 +26,7 @@ const OnnxImporter* FindImporter(const std::string& op_type) {
       for (const OnnxImporter& importer : importers) by_type->emplace(importer.op_type, &importer);
     };
     add(ConstantOps());
+    add(*new auto(ops::FourierComposites()));
     add(*new auto(ops::RecurrentComposites()));
     add(*new auto(ops::QuantizedComposites()));
     add(*new auto(ops::OptimizerComposites()));

@@ -16,6 +16,8 @@ OnnxImporter EinsumImporter();
 std::vector<OnnxImporter> LossComposites();
 
 // Those that lean on no single operator.
+// DFT, STFT.
+std::vector<OnnxImporter> FourierComposites();
 // RNN, GRU, LSTM.
 std::vector<OnnxImporter> RecurrentComposites();
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, QLinearMatMul.
