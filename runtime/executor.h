@@ -15,6 +15,8 @@
 namespace lemma {
 
 struct CompileOptions {
+  // Threads within a kernel. More than one pay only on a machine that has nothing else to do: the
+  // library's threads wait for each other, and one that lost its processor holds up all.
   int threads = 1;
 };
 

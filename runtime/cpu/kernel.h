@@ -97,6 +97,8 @@ const KernelDef& PointwiseKernel();
 const KernelDef& DefinitionKernel();
 // Copies input 0 to output 0 in another layout; has no nodes.
 const KernelDef& CopyKernel();
+// The copy for any element type and any strides.
+absl::StatusOr<std::unique_ptr<Kernel>> CopyByDefinition(const CpuKernelSpec& spec);
 
 }  // namespace lemma::cpu
 

@@ -5,9 +5,6 @@
 
 namespace lemma::cpu {
 
-// runtime/cpu/kernels_definition.cc: any element type and strides.
-absl::StatusOr<std::unique_ptr<Kernel>> GeneralCopy(const CpuKernelSpec& spec);
-
 namespace {
 
 class BlockCopy : public Kernel {
@@ -30,8 +27,6 @@ bool AllPositive(const Shape& shape, const Strides& strides) {
   return true;
 }
 
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<Kernel>> BuildCopy(const CpuKernelSpec& spec, const StaticValues&) {
   using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
   const auto &in = spec.inputs[0], &out = spec.outputs[0];
@@ -42,7 +37,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildCopy(const CpuKernelSpec& spec, con
   const bool plain = in.type.dtype == DType::kF32 && !shape.empty() && shape.size() <= 6 &&
                      in.type.num_elements() > 0 && AllPositive(shape, in.strides) &&
                      AllPositive(shape, out.strides);
-  if (!plain) return GeneralCopy(spec);
+  if (!plain) return CopyByDefinition(spec);
   return CatchDnnl([&]() -> Built {
     auto from = Desc(shape, in.strides), to = Desc(shape, out.strides);
     dnnl::primitive_attr attr;
@@ -54,6 +49,21 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildCopy(const CpuKernelSpec& spec, con
     kernel->BindOutput(DNNL_ARG_TO, 0, to);
     return kernel;
   });
+}
+
+void Layouts(CpuKernelSpec&, const Strides&) {}  // the planner sets them
+
+}  // namespace
+
+const KernelDef& CopyKernel() {
+  static const KernelDef* def = [] {
+    auto* d = new KernelDef;
+    d->name = "copy";
+    d->layouts = Layouts;
+    d->build = BuildCopy;
+    return d;
+  }();
+  return *def;
 }
 
 }  // namespace lemma::cpu

@@ -112,27 +112,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildDefinition(const CpuKernelSpec& spe
   return std::make_unique<DefinitionRunner>(*std::move(program), ArithmeticFor(spec), spec);
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> BuildCopyByDefinition(const CpuKernelSpec& spec) {
-  const CpuKernelSpec::Operand& in = spec.inputs[0];
-  Definition copy;
-  copy.inputs = {ToExprType(in.type)};
-  TensorExpr tensor{in.type.dtype, {}, 0};
-  Idx index;
-  for (const IndexExpr& dim : copy.inputs[0].dims) {
-    tensor.axes.push_back({copy.num_vars, dim});
-    index.push_back(IndexExpr::Var(copy.num_vars++));
-  }
-  tensor.body = ScalarExpr::Read(0, index);
-  copy.tensors = {tensor};
-  copy.outputs = {1};
-  absl::StatusOr<LoopProgram> program = CompileLoops(copy);
-  if (!program.ok()) return program.status();
-  Arithmetic arithmetic = !IsFloat(in.type.dtype)        ? Arithmetic::kInteger
-                          : in.type.dtype == DType::kF64 ? Arithmetic::kDouble
-                                                         : Arithmetic::kFloat;
-  return std::make_unique<DefinitionRunner>(*std::move(program), arithmetic, spec);
-}
-
 bool IsFull(const CpuKernelSpec& spec, const CpuKernelSpec::Operand& in) {
   return in.type.shape == spec.outputs[0].type.shape;
 }
@@ -162,18 +141,30 @@ void DefinitionLayouts(CpuKernelSpec& spec, const Strides& wanted) {
   if (!wanted.empty()) spec.outputs[0].strides = wanted;
 }
 
-void CopyLayouts(CpuKernelSpec&, const Strides&) {}
-
 bool AnyOutput(const CpuKernelSpec&) { return true; }
 bool AnyInput(const std::vector<NodePtr>&, int, int) { return true; }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Kernel>> BuildCopy(const CpuKernelSpec& spec, const StaticValues&);
-
-// For runtime/cpu/kernels_copy.cc.
-absl::StatusOr<std::unique_ptr<Kernel>> GeneralCopy(const CpuKernelSpec& spec) {
-  return BuildCopyByDefinition(spec);
+absl::StatusOr<std::unique_ptr<Kernel>> CopyByDefinition(const CpuKernelSpec& spec) {
+  const CpuKernelSpec::Operand& in = spec.inputs[0];
+  Definition copy;
+  copy.inputs = {ToExprType(in.type)};
+  TensorExpr tensor{in.type.dtype, {}, 0};
+  Idx index;
+  for (const IndexExpr& dim : copy.inputs[0].dims) {
+    tensor.axes.push_back({copy.num_vars, dim});
+    index.push_back(IndexExpr::Var(copy.num_vars++));
+  }
+  tensor.body = ScalarExpr::Read(0, index);
+  copy.tensors = {tensor};
+  copy.outputs = {1};
+  absl::StatusOr<LoopProgram> program = CompileLoops(copy);
+  if (!program.ok()) return program.status();
+  Arithmetic arithmetic = !IsFloat(in.type.dtype)        ? Arithmetic::kInteger
+                          : in.type.dtype == DType::kF64 ? Arithmetic::kDouble
+                                                         : Arithmetic::kFloat;
+  return std::make_unique<DefinitionRunner>(*std::move(program), arithmetic, spec);
 }
 
 const KernelDef& PointwiseKernel() {
@@ -197,18 +188,6 @@ const KernelDef& DefinitionKernel() {
     d->strided_output = AnyOutput;
     d->strided_input = AnyInput;
     d->build = BuildDefinition;
-    return d;
-  }();
-  return *def;
-}
-
-const KernelDef& CopyKernel() {
-  static const KernelDef* def = [] {
-    auto* d = new KernelDef;
-    d->name = "copy";
-    d->layouts = CopyLayouts;
-    d->strided_output = AnyOutput;
-    d->build = BuildCopy;
     return d;
   }();
   return *def;

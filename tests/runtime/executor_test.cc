@@ -48,6 +48,11 @@ TEST(Executor, OpaqueOperatorsAndMissingValuesAreRefused) {
   }
 }
 
+TEST(Executor, TwoThreads) {
+  const Graph graph = GraphOf(kTwoLayers);
+  ExpectCpuMatchesReference(graph, RandomInputs(graph), 2);
+}
+
 TEST(Executor, MemoryIsReported) {
   const Graph graph = GraphOf(kTwoLayers);
   auto executable = ExpectCpuMatchesReference(graph, RandomInputs(graph));
