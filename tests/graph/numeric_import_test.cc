@@ -139,9 +139,8 @@ TEST(ImportMatMul, VectorsAreRowsAndColumns) {
 
 TEST(ImportEinsum, ProductOfTwoIsAMatmul) {
   auto einsum = [](const std::string& equation, const std::string& out = "?,?") {
-    return Made(
-        "g (float[2,3,4] a, float[2,5,4] b) => (float[" + out + "] y) { y = Einsum<equation = \"" +
-        equation + "\">(a, b) }");
+    return Made("g (float[2,3,4] a, float[2,5,4] b) => (float[" + out +
+                "] y) { y = Einsum<equation = \"" + equation + "\">(a, b) }");
   };
   EXPECT_THAT(einsum("bij,bkj->bik", "?,?,?"),
               AllOf(HasSubstr("transpose(b) {perm = [0, 2, 1]}"), HasSubstr("y = matmul(a, ")));
