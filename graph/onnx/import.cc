@@ -14,38 +14,37 @@ bool LooksLikeOnnx(absl::string_view bytes) {
   return bytes.size() >= 2 && bytes[0] == 0x08 && bytes[1] >= 1 && bytes[1] < 64;
 }
 
-namespace {
-
-absl::StatusOr<ImportedModel> ImportBytes(absl::string_view bytes, const ImportOptions& options,
-                                          const std::string& directory) {
-  onnx::ModelProto model;
+static absl::Status ParseModel(absl::string_view bytes, onnx::ModelProto* model) {
   if (static_cast<int64_t>(bytes.size()) > kMaxProtoBytes) {
     return absl::InvalidArgumentError(
         "larger than 2 GB; such a model keeps weights in external data");
   }
-  bool parsed = model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-  if (!parsed || !model.has_graph()) {
-    return absl::InvalidArgumentError(
-        LooksLikeOnnx(bytes) ? "the ONNX model is truncated or damaged" : "not an ONNX model");
-  }
-  return ModelImporter(&model, options, directory).Run();
+  bool parsed = model->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  if (parsed && model->has_graph()) return absl::OkStatus();
+  return absl::InvalidArgumentError(LooksLikeOnnx(bytes) ? "the ONNX model is truncated or damaged"
+                                                         : "not an ONNX model");
 }
-
-}  // namespace
 
 absl::StatusOr<ImportedModel> ImportOnnxBytes(absl::string_view bytes,
                                               const ImportOptions& options) {
-  return ImportBytes(bytes, options, "");
+  onnx::ModelProto model;
+  if (auto status = ParseModel(bytes, &model); !status.ok()) return status;
+  return ModelImporter(&model, options, "").Run();
 }
 
 absl::StatusOr<ImportedModel> ImportOnnx(const std::string& path, const ImportOptions& options) {
   auto bytes = ReadFile(path, kMaxProtoBytes);
   if (!bytes.ok()) return bytes.status();
-  std::string directory = std::filesystem::path(path).parent_path().string();
-  auto model = ImportBytes(*bytes, options, directory.empty() ? "." : directory);
-  if (!model.ok())
-    return absl::Status(model.status().code(), absl::StrCat(path, ": ", model.status().message()));
-  return model;
+  onnx::ModelProto model;
+  absl::Status status = ParseModel(*bytes, &model);
+  *bytes = std::string();  // large models are not held twice
+  if (status.ok()) {
+    std::string directory = std::filesystem::path(path).parent_path().string();
+    auto imported = ModelImporter(&model, options, directory.empty() ? "." : directory).Run();
+    if (imported.ok()) return imported;
+    status = imported.status();
+  }
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
 }
 
 }  // namespace lemma
