@@ -69,9 +69,15 @@ class CpuMeasurer : public KernelMeasurer {
       out.push_back(t->mutable_raw());
       memory.push_back(*std::move(t));
     }
-    // In a plan the sum is usually added in place.
+    // In a plan the sum is usually added in place. Not where the operand is a part of something
+    // larger: its elements would lie beyond the output's.
     if (spec->in_place >= 0 && !spec->nodes.empty() && spec->def != &PointwiseKernel()) {
-      in[spec->in_place] = out[0];
+      const auto& operand = spec->inputs[spec->in_place];
+      const auto& result = spec->outputs[0];
+      if (operand.type == result.type &&
+          SameLayout(operand.type.shape, operand.strides, result.strides)) {
+        in[spec->in_place] = out[0];
+      }
     }
     absl::StatusOr<std::unique_ptr<Kernel>> built = spec->def->build(*spec, statics);
     if (!built.ok()) return built.status();
