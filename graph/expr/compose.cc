@@ -4,167 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/expr/free_vars.h"
 
 namespace lemma {
 namespace {
-
-class Substituter {
- public:
-  explicit Substituter(const ExprSubstitution& substitution)
-      : substitution_(substitution), vars_(substitution.vars) {}
-
-  IndexExpr Apply(const IndexExpr& e);
-  Guard Apply(const Guard& g);
-  ScalarExpr Apply(const ScalarExpr& e);
-
- private:
-  // A node and, for each of its free variables that a freshly bound Reduce renamed, the new name:
-  // two Reduces may bind the same variable and share a subterm.
-  using Key = std::pair<const ScalarNode*, std::vector<std::pair<VarId, VarId>>>;
-
-  Key KeyOf(const ScalarExpr& e);
-  ScalarExpr Rebuild(const ScalarExpr& e);
-  ScalarExpr RebuildReduce(const ScalarExpr& e);
-  Idx Apply(const Idx& indices);
-
-  const ExprSubstitution& substitution_;
-  absl::flat_hash_map<VarId, IndexExpr> vars_;
-  absl::flat_hash_map<VarId, VarId> renamed_;
-  absl::flat_hash_map<Key, ScalarExpr> memo_;
-  FreeVars free_;
-};
-
-IndexExpr Substituter::Apply(const IndexExpr& e) {
-  switch (e.kind()) {
-    case IndexExpr::Kind::kConst:
-      return e;
-    case IndexExpr::Kind::kSymbol: {
-      auto it = substitution_.symbols.find(e.name());
-      return it == substitution_.symbols.end() ? e : it->second;
-    }
-    case IndexExpr::Kind::kVar: {
-      auto it = vars_.find(e.var());
-      return it == vars_.end() ? e : it->second;
-    }
-    case IndexExpr::Kind::kLoad: {
-      ScalarExpr loaded = Apply(ScalarExpr(e.load()));
-      if (loaded.kind() == ScalarExpr::Kind::kIndex) return loaded.index();
-      return loaded.node() == e.load() ? e : IndexExpr::Load(loaded.node());
-    }
-    case IndexExpr::Kind::kAdd:
-      return Apply(e.lhs()) + Apply(e.rhs());
-    case IndexExpr::Kind::kMul:
-      return Apply(e.lhs()) * Apply(e.rhs());
-    case IndexExpr::Kind::kFloorDiv:
-      return FloorDiv(Apply(e.lhs()), Apply(e.rhs()));
-    case IndexExpr::Kind::kMod:
-      return Mod(Apply(e.lhs()), Apply(e.rhs()));
-    case IndexExpr::Kind::kMin:
-      return Min(Apply(e.lhs()), Apply(e.rhs()));
-    case IndexExpr::Kind::kMax:
-      return Max(Apply(e.lhs()), Apply(e.rhs()));
-  }
-  return e;
-}
-
-Guard Substituter::Apply(const Guard& g) {
-  switch (g.kind()) {
-    case Guard::Kind::kTrue:
-    case Guard::Kind::kFalse:
-      return g;
-    case Guard::Kind::kLe:
-      return Le(Apply(g.lhs()), Apply(g.rhs()));
-    case Guard::Kind::kEq:
-      return Eq(Apply(g.lhs()), Apply(g.rhs()));
-    case Guard::Kind::kAnd:
-      return Apply(g.left()) && Apply(g.right());
-    case Guard::Kind::kOr:
-      return Apply(g.left()) || Apply(g.right());
-    case Guard::Kind::kNot:
-      return !Apply(g.left());
-  }
-  return g;
-}
-
-Idx Substituter::Apply(const Idx& indices) {
-  Idx result;
-  for (const IndexExpr& index : indices) result.push_back(Apply(index));
-  return result;
-}
-
-Substituter::Key Substituter::KeyOf(const ScalarExpr& e) {
-  Key key{e.node().get(), {}};
-  if (renamed_.empty()) return key;
-  for (VarId var : free_.Of(e)) {
-    auto it = renamed_.find(var);
-    if (it != renamed_.end()) key.second.push_back(*it);
-  }
-  return key;
-}
-
-ScalarExpr Substituter::Apply(const ScalarExpr& e) {
-  if (e.kind() == ScalarExpr::Kind::kConst) return e;
-  Key key = KeyOf(e);
-  auto it = memo_.find(key);
-  if (it != memo_.end()) return it->second;
-  ScalarExpr result = Rebuild(e);
-  memo_.emplace(std::move(key), result);
-  return result;
-}
-
-ScalarExpr Substituter::Rebuild(const ScalarExpr& e) {
-  switch (e.kind()) {
-    case ScalarExpr::Kind::kConst:
-      return e;
-    case ScalarExpr::Kind::kParam: {
-      auto it = substitution_.params.find(e.name());
-      return it == substitution_.params.end() ? e : it->second;
-    }
-    case ScalarExpr::Kind::kIndex:
-      return ScalarExpr::Index(Apply(e.index()));
-    case ScalarExpr::Kind::kRead: {
-      Idx indices = Apply(e.indices());
-      if (substitution_.read) return substitution_.read(e.tensor(), std::move(indices));
-      return ScalarExpr::Read(e.tensor(), std::move(indices));
-    }
-    case ScalarExpr::Kind::kApply: {
-      std::vector<ScalarExpr> args;
-      for (const ScalarExpr& arg : e.args()) args.push_back(Apply(arg));
-      return ScalarExpr::Apply(e.fn(), std::move(args));
-    }
-    case ScalarExpr::Kind::kSelect: {
-      Guard guard = Apply(e.guard());
-      if (guard.is_true()) return Apply(e.args()[0]);
-      if (guard.is_false()) return Apply(e.args()[1]);
-      return ScalarExpr::Select(std::move(guard), Apply(e.args()[0]), Apply(e.args()[1]));
-    }
-    case ScalarExpr::Kind::kReduce:
-      return RebuildReduce(e);
-  }
-  return e;
-}
-
-ScalarExpr Substituter::RebuildReduce(const ScalarExpr& e) {
-  auto saved_vars = vars_;
-  auto saved_renamed = renamed_;
-  std::vector<Axis> axes;
-  for (const Axis& axis : e.axes()) {
-    IndexExpr extent = Apply(axis.extent);
-    if (substitution_.fresh != nullptr) {
-      VarId fresh = (*substitution_.fresh)++;
-      vars_[axis.var] = IndexExpr::Var(fresh);
-      renamed_[axis.var] = fresh;
-    }
-    auto it = vars_.find(axis.var);
-    axes.push_back({it == vars_.end() ? axis.var : it->second.var(), std::move(extent)});
-  }
-  Guard guard = Apply(e.guard());
-  ScalarExpr body = Apply(e.args()[0]);
-  vars_ = std::move(saved_vars);
-  renamed_ = std::move(saved_renamed);
-  return ScalarExpr::Reduce(e.reduce(), std::move(axes), std::move(guard), std::move(body));
-}
 
 // Marks the tensors `e` reads.
 class ReadMarker {
@@ -243,79 +85,105 @@ TensorExpr CopyOf(Definition* d, TensorId id) {
   return copy;
 }
 
-}  // namespace
+// Builds the composition of steps, one after the other.
+class Chainer {
+ public:
+  explicit Chainer(absl::Span<const ExprType> inputs) {
+    result_.inputs.assign(inputs.begin(), inputs.end());
+  }
 
-IndexExpr Substitute(const IndexExpr& e, const ExprSubstitution& substitution) {
-  return Substituter(substitution).Apply(e);
+  absl::Status Add(const ComposeStep& step);
+  absl::Status AddOutput(const Source& source);
+  Definition Take() { return DropUnread(result_); }
+
+ private:
+  absl::StatusOr<TensorId> Resolve(const Source& source) const;
+  std::string NextStep() const { return absl::StrCat("step ", produced_.size()); }
+  void Append(const Definition& d, std::vector<TensorId> moved);
+
+  Definition result_;
+  std::vector<std::vector<TensorId>> produced_;  // the outputs of each step
+};
+
+absl::StatusOr<TensorId> Chainer::Resolve(const Source& source) const {
+  const int steps = static_cast<int>(produced_.size());
+  const int count = source.step < 0       ? result_.num_inputs()
+                    : source.step < steps ? static_cast<int>(produced_[source.step].size())
+                                          : 0;
+  if (source.index < 0 || source.index >= count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no output ", source.index, " of step ", source.step, " to read from"));
+  }
+  return source.step < 0 ? source.index : produced_[source.step][source.index];
 }
-Guard Substitute(const Guard& g, const ExprSubstitution& substitution) {
-  return Substituter(substitution).Apply(g);
+
+absl::Status Chainer::Add(const ComposeStep& step) {
+  const Definition& d = *step.definition;
+  if (step.inputs.size() != d.inputs.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(NextStep(), " has ", d.inputs.size(), " inputs, not ", step.inputs.size()));
+  }
+  std::vector<TensorId> moved;
+  for (size_t i = 0; i < d.inputs.size(); ++i) {
+    absl::StatusOr<TensorId> id = Resolve(step.inputs[i]);
+    if (!id.ok()) return id.status();
+    if (result_.TypeOf(*id).rank() != d.inputs[i].rank()) {
+      return absl::InvalidArgumentError(absl::StrCat("input ", i, " of ", NextStep(), " has rank ",
+                                                     d.inputs[i].rank(), ", not ",
+                                                     result_.TypeOf(*id).rank()));
+    }
+    moved.push_back(*id);
+  }
+  Append(d, std::move(moved));
+  return absl::OkStatus();
 }
-ScalarExpr Substitute(const ScalarExpr& e, const ExprSubstitution& substitution) {
-  return Substituter(substitution).Apply(e);
+
+// Appends the tensors of `d`, whose inputs are the tensors `moved`.
+void Chainer::Append(const Definition& d, std::vector<TensorId> moved) {
+  ExprSubstitution shift;
+  for (VarId v = 0; v < d.num_vars; ++v) shift.vars[v] = IndexExpr::Var(result_.num_vars + v);
+  shift.read = [&moved](TensorId tensor, Idx indices) {
+    return ScalarExpr::Read(moved[tensor], std::move(indices));
+  };
+  for (const TensorExpr& tensor : d.tensors) {
+    moved.push_back(result_.num_inputs() + static_cast<TensorId>(result_.tensors.size()));
+    TensorExpr copy{tensor.dtype, {}, Substitute(tensor.body, shift)};
+    for (const Axis& axis : tensor.axes) {
+      copy.axes.push_back({result_.num_vars + axis.var, Substitute(axis.extent, shift)});
+    }
+    result_.tensors.push_back(std::move(copy));
+  }
+  result_.num_vars += d.num_vars;
+  produced_.emplace_back();
+  for (TensorId id : d.outputs) produced_.back().push_back(moved[id]);
 }
+
+absl::Status Chainer::AddOutput(const Source& source) {
+  absl::StatusOr<TensorId> id = Resolve(source);
+  if (!id.ok()) return id.status();
+  const bool repeated = std::count(result_.outputs.begin(), result_.outputs.end(), *id) > 0;
+  if (repeated || *id < result_.num_inputs()) {
+    TensorExpr copy = CopyOf(&result_, *id);
+    *id = result_.num_inputs() + static_cast<TensorId>(result_.tensors.size());
+    result_.tensors.push_back(std::move(copy));
+  }
+  result_.outputs.push_back(*id);
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<Definition> Chain(absl::Span<const ExprType> inputs,
                                  absl::Span<const ComposeStep> steps,
                                  absl::Span<const Source> outputs) {
-  Definition result;
-  result.inputs.assign(inputs.begin(), inputs.end());
-  std::vector<std::vector<TensorId>> produced(steps.size());
-  auto resolve = [&](const Source& source, size_t before) -> absl::StatusOr<TensorId> {
-    int count = source.step < 0                             ? result.num_inputs()
-                : static_cast<size_t>(source.step) < before ? produced[source.step].size()
-                                                            : 0;
-    if (source.index < 0 || source.index >= count) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("no output ", source.index, " of step ", source.step, " to read from"));
-    }
-    return source.step < 0 ? source.index : produced[source.step][source.index];
-  };
-  for (size_t s = 0; s < steps.size(); ++s) {
-    const Definition& d = *steps[s].definition;
-    if (steps[s].inputs.size() != d.inputs.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("step ", s, " has ", d.inputs.size(),
-                                                     " inputs, not ", steps[s].inputs.size()));
-    }
-    std::vector<TensorId> moved;
-    for (size_t i = 0; i < d.inputs.size(); ++i) {
-      absl::StatusOr<TensorId> id = resolve(steps[s].inputs[i], s);
-      if (!id.ok()) return id.status();
-      if (result.TypeOf(*id).rank() != d.inputs[i].rank()) {
-        return absl::InvalidArgumentError(absl::StrCat("input ", i, " of step ", s, " has rank ",
-                                                       d.inputs[i].rank(), ", not ",
-                                                       result.TypeOf(*id).rank()));
-      }
-      moved.push_back(*id);
-    }
-    ExprSubstitution shift;
-    for (VarId v = 0; v < d.num_vars; ++v) shift.vars[v] = IndexExpr::Var(result.num_vars + v);
-    shift.read = [&moved](TensorId tensor, Idx indices) {
-      return ScalarExpr::Read(moved[tensor], std::move(indices));
-    };
-    for (const TensorExpr& tensor : d.tensors) {
-      moved.push_back(result.num_inputs() + static_cast<TensorId>(result.tensors.size()));
-      TensorExpr copy{tensor.dtype, {}, Substitute(tensor.body, shift)};
-      for (const Axis& axis : tensor.axes) {
-        copy.axes.push_back({result.num_vars + axis.var, Substitute(axis.extent, shift)});
-      }
-      result.tensors.push_back(std::move(copy));
-    }
-    result.num_vars += d.num_vars;
-    for (TensorId id : d.outputs) produced[s].push_back(moved[id]);
+  Chainer chainer(inputs);
+  for (const ComposeStep& step : steps) {
+    if (absl::Status status = chainer.Add(step); !status.ok()) return status;
   }
   for (const Source& source : outputs) {
-    absl::StatusOr<TensorId> id = resolve(source, steps.size());
-    if (!id.ok()) return id.status();
-    bool repeated = std::count(result.outputs.begin(), result.outputs.end(), *id) > 0;
-    if (repeated || *id < result.num_inputs()) {
-      TensorExpr copy = CopyOf(&result, *id);
-      *id = result.num_inputs() + static_cast<TensorId>(result.tensors.size());
-      result.tensors.push_back(std::move(copy));
-    }
-    result.outputs.push_back(*id);
+    if (absl::Status status = chainer.AddOutput(source); !status.ok()) return status;
   }
-  return DropUnread(result);
+  return chainer.Take();
 }
 
 Definition Inline(const Definition& definition, const std::function<bool(TensorId)>& which) {

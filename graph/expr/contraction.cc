@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "graph/expr/compose.h"
 #include "graph/expr/free_vars.h"
+#include "graph/expr/loop_lowering.h"
 #include "graph/expr/loop_merge.h"
 #include "graph/expr/loop_schedule.h"
+#include "graph/expr/substitute.h"
 
 namespace lemma {
 namespace loops {

@@ -8,7 +8,7 @@
 
 #include "absl/types/span.h"
 #include "graph/expr/loop_ir.h"
-#include "graph/expr/loop_lowering.h"
+#include "graph/expr/loop_source.h"
 #include "graph/expr/scalar_expr.h"
 
 namespace lemma {

@@ -40,7 +40,8 @@ struct TensorView {
 };
 
 // An output. Its elements must not overlap each other, nor any input's, except that an output may
-// be exactly an input (same data, storage and strides) that is read only at the element written.
+// be exactly an input (same data, storage and strides) that only this output's body reads, and only
+// at the element written.
 //
 // Storing rounds f16 and bf16 to nearest even; from a real number to an integer it truncates and
 // saturates (NaN gives 0), from int64_t to a narrower integer it wraps; to bool it is x != 0.

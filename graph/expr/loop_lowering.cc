@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "graph/expr/compose.h"
 #include "graph/expr/loop_merge.h"
 #include "graph/expr/loop_poly.h"
 #include "graph/expr/separate_scopes.h"
@@ -398,38 +397,6 @@ Nest Lowerer::Lower(const NestSource& source) {
 }
 
 }  // namespace
-
-bool IsEmpty(const NestSource& source) {
-  return std::any_of(source.axes.begin(), source.axes.end(),
-                     [](const Axis& axis) { return axis.extent.value() == 0; });
-}
-
-NestSource SourceOf(const TensorExpr& tensor, int slot, int* fresh) {
-  NestSource source;
-  source.slot = slot;
-  source.axes = tensor.axes;
-  for (const Axis& axis : tensor.axes) source.out.push_back(IndexExpr::Var(axis.var));
-  ExprSubstitution one_binder;
-  one_binder.fresh = fresh;
-  source.body = Substitute(tensor.body, one_binder);
-  return source;
-}
-
-std::vector<Slot> DenseSlots(const Definition& definition) {
-  std::vector<Slot> slots;
-  for (size_t id = 0; id < definition.inputs.size() + definition.tensors.size(); ++id) {
-    Slot slot;
-    for (const IndexExpr& dim : definition.TypeOf(static_cast<TensorId>(id)).dims) {
-      slot.dims.push_back(dim.value());
-    }
-    slot.strides.assign(slot.dims.size(), 1);
-    for (size_t i = slot.dims.size(); i-- > 1;) {
-      slot.strides[i - 1] = slot.strides[i] * slot.dims[i];
-    }
-    slots.push_back(std::move(slot));
-  }
-  return slots;
-}
 
 Nest Lower(const NestSource& source, absl::Span<const Slot> slots, const LowerOptions& options) {
   Nest nest = Lowerer(slots).Lower(source);

@@ -8,10 +8,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "graph/expr/compose.h"
 #include "graph/expr/contraction.h"
 #include "graph/expr/free_vars.h"
 #include "graph/expr/simplify.h"
+#include "graph/expr/substitute.h"
 
 namespace lemma {
 namespace loops {
@@ -102,6 +102,25 @@ class DivisorFinder : public Walker {
   }
 };
 
+// Variables of which a guard admits every m-th value, and m: the stride of a transposed
+// convolution.
+class PhaseFinder : public Walker {
+ public:
+  std::map<VarId, std::set<int64_t>> phases;
+
+ protected:
+  void Visit(const Guard& g) override {
+    constexpr int64_t kMaxPhases = 8;
+    if (g.kind() != Guard::Kind::kEq || g.lhs().kind() != IndexExpr::Kind::kMod) return;
+    const IndexExpr& m = g.lhs().rhs();
+    auto linear = ToLinear(g.lhs().lhs());
+    if (!linear || !m.is_const() || m.value() < 2 || m.value() > kMaxPhases) return;
+    for (const auto& [var, c] : linear->terms) {
+      if (c == 1 || c == -1) phases[var].insert(m.value());
+    }
+  }
+};
+
 NestSource Simplified(NestSource source) {
   Simplifier simplifier;
   for (const Axis& axis : source.axes) simplifier.SetExtent(axis.var, axis.extent);
@@ -154,13 +173,36 @@ std::vector<NestSource> SplitAtGuards(const NestSource& unsimplified, int* fresh
   return result;
 }
 
+namespace {
+
+// Into how many phases to split `axis`, if it is worth it.
+std::optional<int64_t> PhasesOf(const Axis& axis, const std::set<int64_t>& phases) {
+  constexpr int64_t kWorthwhile = 4;
+  const int64_t extent = axis.extent.value();
+  if (phases.size() != 1 || extent % *phases.begin() != 0) return std::nullopt;
+  if (extent / *phases.begin() < kWorthwhile) return std::nullopt;
+  return *phases.begin();
+}
+
+}  // namespace
+
 NestSource SplitMixedAxes(const NestSource& source, int* fresh) {
   DivisorFinder finder;
   finder.Walk(source.body);
+  PhaseFinder phase_finder;
+  phase_finder.Walk(source.body);
   NestSource result = source;
   result.axes.clear();
+  std::vector<Axis> phases;
   ExprSubstitution split;
   for (const Axis& axis : source.axes) {
+    if (auto by = PhasesOf(axis, phase_finder.phases[axis.var])) {
+      phases.push_back({(*fresh)++, *by});
+      result.axes.push_back({(*fresh)++, axis.extent.value() / *by});
+      split.vars[axis.var] =
+          IndexExpr::Var(result.axes.back().var) * *by + IndexExpr::Var(phases.back().var);
+      continue;
+    }
     const std::set<int64_t>& divisors = finder.divisors[axis.var];
     // Each divisor a multiple of the one before, the extent of the last.
     bool chain = !divisors.empty() && *divisors.begin() > 1;
@@ -185,6 +227,8 @@ NestSource SplitMixedAxes(const NestSource& source, int* fresh) {
     split.vars[axis.var] = whole + IndexExpr::Var(result.axes.back().var);
   }
   if (split.vars.empty()) return source;
+  // Outermost, so that lanes run through the values of one phase.
+  result.axes.insert(result.axes.begin(), phases.begin(), phases.end());
   return Simplified(Substituted(result, std::move(split), fresh));
 }
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "graph/expr/loop_lowering.h"
+#include "graph/expr/loop_source.h"
 
 namespace lemma {
 namespace loops {
@@ -15,7 +15,8 @@ namespace loops {
 std::vector<NestSource> SplitAtGuards(const NestSource& source, int* fresh);
 
 // Replaces an axis that is divided by constants, each a multiple of the next, by one axis for each
-// digit: a convolution's groups, a merged dimension.
+// digit: a convolution's groups, a merged dimension. An axis of which a guard admits every m-th
+// value is split into m phases, within each of which the guard is constant.
 NestSource SplitMixedAxes(const NestSource& source, int* fresh);
 
 // Takes reductions out of the body that are better computed on their own, into new tensors:

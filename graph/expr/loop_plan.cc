@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "graph/expr/loop_lowering.h"
 #include "graph/expr/loop_passes.h"
 #include "graph/expr/loop_poly.h"
 #include "graph/expr/loop_schedule.h"

@@ -7,7 +7,7 @@
 
 #include "graph/expr/contraction.h"
 #include "graph/expr/loop_ir.h"
-#include "graph/expr/loop_lowering.h"
+#include "graph/expr/loop_source.h"
 #include "graph/expr/strided_copy.h"
 #include "graph/expr/tensor_expr.h"
 
