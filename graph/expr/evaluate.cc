@@ -170,14 +170,15 @@ std::shared_ptr<const Plan> PlanFor(const LoopProgram::Impl& impl,
     key.insert(key.end(), view.strides.begin(), view.strides.end());
   }
   std::lock_guard<std::mutex> lock(impl.mutex);
-  std::shared_ptr<const Plan>& plan = impl.plans[key];
-  if (plan != nullptr) return plan;
+  if (auto it = impl.plans.find(key); it != impl.plans.end()) return it->second;
+  // Strides that keep changing are no reason to keep growing.
+  constexpr size_t kMaxPlans = 32;
+  if (impl.plans.size() >= kMaxPlans) impl.plans.clear();
   const Definition& d = impl.definition;
   std::vector<Slot> slots = loops::DenseSlots(d);
   for (size_t i = 0; i < inputs.size(); ++i) slots[i].strides = inputs[i].strides;
   for (size_t i = 0; i < outputs.size(); ++i) slots[d.outputs[i]].strides = outputs[i].strides;
-  plan = std::make_shared<Plan>(loops::MakePlan(d, std::move(slots)));
-  return plan;
+  return impl.plans[key] = std::make_shared<Plan>(loops::MakePlan(d, std::move(slots)));
 }
 
 // Threads are worth starting for this many nanoseconds of work each.
