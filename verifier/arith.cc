@@ -200,7 +200,7 @@ std::string Arith::Script(const Facts& facts, bool nonlinear) {
 
 namespace {
 
-constexpr size_t kMaxFacts = 400;
+constexpr size_t kMaxFacts = 250;
 
 // Products of facts with non-negative leaves, where they speak of monomials that occur.
 void AddProducts(Facts* facts, const std::function<bool(Leaf)>& nonnegative,
@@ -255,6 +255,13 @@ bool Arith::Ask(const Facts& given, const std::string& what, Effort effort) {
   for (const Fact& fact : facts) {
     if (fact.p.overflowed()) return false;
   }
+  auto [memo, added] = answers_.emplace(std::make_pair(given, static_cast<int>(effort)), Answer());
+  if (!added) {
+    if (memo->second.holds && log != nullptr) log->push_back({what, memo->second.script});
+    return memo->second.holds;
+  }
+  // Nested questions may add answers; those of a map stay where they are.
+  Answer* remembered = &memo->second;
   ++depth_;
   Facts rest(given.begin(), given.end() - 1);  // without the goal
   Define(&facts, &rest, depth_);
@@ -281,8 +288,11 @@ bool Arith::Ask(const Facts& given, const std::string& what, Effort effort) {
     script = Script(nonlinear, true);
     answer = solver_.Check(script, rlimit);
   }
-  if (answer == Satisfiable::kNo && log != nullptr) log->push_back({what, script});
-  return answer == Satisfiable::kNo;
+  if (answer != Satisfiable::kNo) return false;
+  if (log != nullptr) log->push_back({what, script});
+  remembered->holds = true;
+  remembered->script = std::move(script);
+  return true;
 }
 
 bool Arith::Implied(const Facts& context, const Fact& given, Effort effort) {
@@ -335,6 +345,22 @@ bool Arith::Unsatisfiable(const Facts& context, Effort effort) {
   Facts facts = context;
   facts.push_back(Fact::Ge(0));
   return Ask(facts, "empty", effort);
+}
+
+bool Arith::Contradicts(const Facts& context, const Facts& facts, Effort effort) {
+  Poly seeds;
+  for (const Fact& fact : facts) {
+    for (Leaf leaf : leaves_.DepsOf(fact.p)) {
+      if (seeds.CoefficientOf({leaf}) == 0) seeds = seeds + Poly::Of(leaf);
+    }
+  }
+  Facts all = context;
+  all.insert(all.end(), facts.begin(), facts.end());
+  Facts relevant = Relevant(all, seeds);
+  for (const Fact& fact : facts) {
+    if (fact.p.AsConst()) relevant.push_back(fact);
+  }
+  return Unsatisfiable(relevant, effort);
 }
 
 bool Arith::Equal(const Facts& context, const Poly& a, const Poly& b, Effort effort) {

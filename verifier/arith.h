@@ -50,6 +50,8 @@ class Arith {
 
   bool Implied(const Facts& context, const Fact& goal, Effort effort = Effort::kLinear);
   bool Unsatisfiable(const Facts& context, Effort effort = Effort::kLinear);
+  // The same of `context` and `facts`; looks at those of `context` only that bear on `facts`.
+  bool Contradicts(const Facts& context, const Facts& facts, Effort effort = Effort::kLinear);
   // Equal under `context`.
   bool Equal(const Facts& context, const Poly& a, const Poly& b, Effort effort = Effort::kLinear);
   bool NonNegative(const Facts& context, const Poly& p, Effort effort = Effort::kLinear) {
@@ -86,6 +88,12 @@ class Arith {
   Leaves& leaves_;
   Solver solver_;
   int depth_ = 0;
+  // Answers by facts and effort; with the script if it was unsatisfiable.
+  struct Answer {
+    bool holds = false;
+    std::string script;
+  };
+  std::map<std::pair<Facts, int>, Answer> answers_;
 };
 
 }  // namespace lemma::verify

@@ -159,7 +159,7 @@ bool IsConstant(const NormalForm& form, const char* text) {
 
 NormalForm ExactNegation(const NormalForm& form) {
   const Atom* atom = OnlyAtom(form);
-  if (atom != nullptr && atom->kind == Atom::Kind::kFn && atom->name == "neg") {
+  if (atom != nullptr && atom->Is(ScalarFn::kNeg)) {
     return *atom->args[0];
   }
   if (atom != nullptr && atom->kind == Atom::Kind::kConstant && atom->name.rfind("c:", 0) == 0) {

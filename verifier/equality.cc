@@ -36,7 +36,7 @@ bool Equality::IsZero(const NormalForm& difference, const Facts& context) {
   NormalForm left;
   for (Term& term : form.terms) {
     const Facts all = With(context, term.guards);
-    if (!term.guards.empty() && arith_.Unsatisfiable(all, Effort::kFull)) continue;
+    if (!term.guards.empty() && arith_.Contradicts(context, term.guards, Effort::kFull)) continue;
     if (arith_.Equal(all, term.coefficient, 0, Effort::kFull)) continue;
     left.terms.push_back(std::move(term));
     zero = false;
@@ -301,7 +301,9 @@ std::optional<Equality::Pairing> Equality::TryMap(const Term& mine, const Term& 
   }
   const bool exact = pairing.only_image.empty() && pairing.only_mine.empty();
   // Without a common point nothing would cancel.
-  if (!exact && arith_.Unsatisfiable(both)) return std::nullopt;
+  if (!exact && arith_.Contradicts(context, With(mine.guards, pairing.image.guards))) {
+    return std::nullopt;
+  }
   return pairing;
 }
 
@@ -414,9 +416,9 @@ bool Equality::AtomsEqual(const Atom& a, const Atom& b, const Facts& context) {
   bool in_order = true;
   for (size_t i = 0; i < a.args.size() && in_order; ++i) in_order = equal(i, i);
   if (in_order) return true;
-  const bool commutative = a.args.size() == 2 && a.kind == Atom::Kind::kFn &&
-                           (a.name == "add" || a.name == "mul" || a.name == "equal" ||
-                            a.name == "and" || a.name == "or");
+  // Not min and max, which choose between 0 and -0 by the order of their arguments.
+  const bool commutative = a.Is(ScalarFn::kAdd) || a.Is(ScalarFn::kMul) || a.Is(ScalarFn::kEqual) ||
+                           a.Is(ScalarFn::kAnd) || a.Is(ScalarFn::kOr);
   return commutative && equal(0, 1) && equal(1, 0);
 }
 
@@ -451,7 +453,7 @@ bool Equality::Covers(const Atom& b, const Alternative& given, const Facts& cont
   shell.alternatives = {given};
   const Alternative a = depth == 0 ? forms_.Substitute(shell, {}).alternatives[0] : given;
   const Facts here = With(context, a.guards);
-  if (arith_.Unsatisfiable(here)) return true;
+  if (!a.guards.empty() && arith_.Contradicts(context, a.guards)) return true;
   const Atom candidates = forms_.Substitute(b, {});
   for (const Alternative& other : candidates.alternatives) {
     std::vector<Equation> equations;
@@ -502,7 +504,7 @@ bool Equality::Covers(const Atom& b, const Alternative& given, const Facts& cont
         if (!arith_.Implied(here, fact)) missing.push_back(fact);
       }
       const Facts both = With(here, missing);
-      if (!missing.empty() && arith_.Unsatisfiable(both)) continue;
+      if (!missing.empty() && arith_.Contradicts(here, missing)) continue;
       if (!AreEqual(*a.value, forms_.Substitute(*other.value, map), both)) continue;
       // What is left of a where a guard does not hold has to be covered too.
       bool covered = true;

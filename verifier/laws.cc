@@ -28,8 +28,8 @@ std::optional<NormalForm> Normalizer::Law(const Atom& atom, const Facts& context
       return MaxLaw(atom, context);
     case Atom::Kind::kFn:
       if (laws_ != Laws::kRealOnly) return std::nullopt;
-      if (atom.name == "exp") return ExpLaw(*atom.args[0]);
-      if (atom.name == "log") return LogLaw(*atom.args[0]);
+      if (atom.Is(ScalarFn::kExp)) return ExpLaw(*atom.args[0]);
+      if (atom.Is(ScalarFn::kLog)) return LogLaw(*atom.args[0]);
       return std::nullopt;
     default:
       return std::nullopt;

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/expr/scalar_expr.h"
 #include "verifier/arith.h"
 #include "verifier/poly.h"
 
@@ -50,6 +51,8 @@ struct Atom {
   std::vector<Poly> index;
   std::vector<NormalFormPtr> args;
   std::vector<Alternative> alternatives;
+
+  bool Is(ScalarFn fn) const { return kind == Kind::kFn && name == Info(fn).name; }
 };
 
 struct Term {

@@ -223,7 +223,7 @@ Normalizer::Step Normalizer::DropGuards(Term* term, const Facts& context) {
       ++i;
     }
   }
-  if (asked && arith_.Unsatisfiable(With(context, term->guards))) return Step::kGone;
+  if (asked && arith_.Contradicts(context, term->guards)) return Step::kGone;
   return Step::kNothing;
 }
 
@@ -423,9 +423,7 @@ Normalizer::Step Normalizer::MergeAxes(Term* term, const Facts& context) {
   return Step::kNothing;
 }
 
-bool Normalizer::NonZero(const Atom& atom) const {
-  return atom.kind == Atom::Kind::kFn && atom.name == "exp";
-}
+bool Normalizer::NonZero(const Atom& atom) const { return atom.Is(ScalarFn::kExp); }
 
 // x * 1/x = 1.
 Normalizer::Step Normalizer::Cancel(Term* term) {

@@ -121,7 +121,7 @@ class Attempt {
       *contract = std::max(*contract, ContractOf(laws));
       return "";
     }
-    if (undecided.empty() || depth >= 4) return reason;
+    if (undecided.empty() || depth >= 7) return reason;
     obligations_.resize(queries);
     steps_.resize(steps);
     for (const Facts& facts : undecided[0]) {
