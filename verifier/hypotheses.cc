@@ -195,6 +195,19 @@ bool Hypotheses::SolveOne() {
       SubstituteAll(leaf, c > 0 ? -rest : rest);
       return true;
     }
+    // A product of sizes that is 1: each is 1.
+    if (p.terms().size() == 2 && p.ConstantTerm() == -p.terms()[1].second &&
+        (p.ConstantTerm() == 1 || p.ConstantTerm() == -1)) {
+      const Monomial product = p.terms()[1].first;
+      const bool sizes = std::all_of(product.begin(), product.end(), [&](Leaf leaf) {
+        return leaves_->Info(leaf).kind == LeafInfo::Kind::kSymbol &&
+               arith_->NonNegative(others, Poly::Of(leaf));
+      });
+      if (sizes) {
+        SubstituteAll(product[0], 1);
+        return true;
+      }
+    }
     // a - b * (a div b) = 0, a symbol: it is b times a new symbol.
     for (const auto& [m, c] : p.terms()) {
       for (Leaf leaf : m) {

@@ -1,0 +1,108 @@
+// The prover's answers for graphs, contracts and logs.
+#include "verifier/prover.h"
+
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "tests/verifier/prover_testutil.h"
+#include "verifier/solver.h"
+
+namespace lemma {
+namespace {
+
+Verdict ProveGraphTexts(const std::string& a, const std::string& b) {
+  auto x = ParseGraph(a), y = ParseGraph(b);
+  EXPECT_TRUE(x.ok() && y.ok()) << x.status() << y.status();
+  return ProveGraphs(*x, *y);
+}
+
+TEST(ProveGraphs, AtTheirShapes) {
+  const char* source = R"(graph g(x: f32[4,6]) {
+    s = softmax(x) {axis = 1}
+    y = log(s)
+    return y
+  })";
+  const char* target = R"(graph h(x: f32[4,6]) {
+    y = log_softmax(x) {axis = 1}
+    return y
+  })";
+  Verdict verdict = ProveGraphTexts(source, target);
+  ASSERT_TRUE(IsProved(verdict)) << ToString(verdict);
+  EXPECT_EQ(std::get<Proved>(verdict).contract, FloatContract::kRealOnly);
+  Verdict wrong = ProveGraphTexts(source, R"(graph h(x: f32[4,6]) {
+    y = log_softmax(x) {axis = 0}
+    return y
+  })");
+  EXPECT_TRUE(IsRefuted(wrong)) << ToString(wrong);
+}
+
+TEST(ProveGraphs, ConstantsAreValues) {
+  EXPECT_TRUE(IsProved(ProveGraphTexts(R"(graph g(x: f32[3]) {
+    c = constant f32[3] fill 2.0
+    y = mul(x, c)
+    return y
+  })",
+                                       R"(graph h(x: f32[3]) {
+    y = add(x, x)
+    return y
+  })")));
+}
+
+TEST(Prover, CounterexamplesAreSmall) {
+  Verdict verdict = ProveText(R"(
+    rule wrong(x: [m,n]) reassociates {
+      y = reduce_sum(x) {axes = [1]}
+      return y
+    } => {
+      y = reduce_max(x) {axes = [1]}
+      return y
+    })");
+  ASSERT_TRUE(IsRefuted(verdict)) << ToString(verdict);
+  EXPECT_EQ(std::get<Refuted>(verdict).values.at("m"), "1");
+  EXPECT_EQ(std::get<Refuted>(verdict).values.at("n"), "2");
+}
+
+// What the log holds can be asked again, of any solver.
+TEST(Prover, LogsWhatCanBeRepeated) {
+  ProverOptions options;
+  options.keep_obligations = true;
+  Verdict verdict = ProveText(R"(
+    rule halves(x: [m+n]) reassociates {
+      p, q = split(x) {axis = 0, sizes = [m, n]}
+      a = reduce_sum(p) {axes = [0]}
+      b = reduce_sum(q) {axes = [0]}
+      z = add(a, b)
+      return z
+    } => {
+      z = reduce_sum(x) {axes = [0]}
+      return z
+    })",
+                              options);
+  ASSERT_TRUE(IsProved(verdict)) << ToString(verdict);
+  const ProofLog& log = std::get<Proved>(verdict).log;
+  EXPECT_FALSE(log.queries.empty());
+  EXPECT_FALSE(log.steps.empty());
+  verify::Solver solver;
+  for (const ProofLog::Query& query : log.queries) {
+    EXPECT_EQ(solver.Check(query.smt2, 1000000), verify::Satisfiable::kNo) << query.smt2;
+  }
+}
+
+TEST(Prover, TheIdChangesWithTheStatement) {
+  const std::string rule = R"(rule r(x: [n]) bit_exact {
+      y = relu(x)
+      z = relu(y)
+      return z
+    } => {
+      z = relu(x)
+      return z
+    })";
+  Verdict a = ProveText(rule);
+  std::string other = rule;
+  other.replace(other.find("[n]"), 3, "[n,n]");
+  Verdict b = ProveText(other);
+  ASSERT_TRUE(IsProved(a) && IsProved(b)) << ToString(a) << ToString(b);
+  EXPECT_NE(std::get<Proved>(a).id, std::get<Proved>(b).id);
+}
+
+}  // namespace
+}  // namespace lemma
