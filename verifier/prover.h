@@ -33,7 +33,7 @@ struct ProverOptions {
   uint32_t rlimit = 300000;  // Z3's, per query: a count of steps, the same on every machine
   int samples = 10;          // concrete comparisons before a proof is tried; 0: none
   int max_rank = 2;          // dimensions tried for a list of unknown length, as in [b.., m, k]
-  int max_instances = 80;    // of one rule: combinations of ranks, axes and permutations
+  int max_instances = 160;   // of one rule: combinations of ranks, axes and permutations
   bool keep_obligations = false;
 };
 

@@ -34,7 +34,14 @@ class RuleStatements {
   std::vector<std::pair<Instance, Statement>> All() {
     Instance instance;
     instance.symbols.resize(rule_.symbols.size());
-    Choose(0, &instance);
+    int longest = 0;
+    for (const std::vector<Choice>& choices : values_) {
+      int most = 0;
+      for (const Choice& choice : choices) most = std::max(most, choice.length);
+      longest += most;
+    }
+    // Short lists first, so that a limit cuts off long ones.
+    for (int total = 0; total <= longest; ++total) Choose(0, total, &instance);
     return std::move(result_);
   }
   bool truncated() const { return truncated_; }
@@ -45,6 +52,7 @@ class RuleStatements {
   struct Choice {
     ExprAttr value;
     std::string text;  // "" if left open
+    int length = 0;    // of a list
   };
 
   // Whether the symbol stands in an attribute that its operator needs to know.
@@ -107,13 +115,13 @@ class RuleStatements {
             std::iota(list.begin(), list.end(), 0);
             do {
               choices.push_back(
-                  {ToExprAttr(list), absl::StrCat("[", absl::StrJoin(list, ","), "]")});
+                  {ToExprAttr(list), absl::StrCat("[", absl::StrJoin(list, ","), "]"), n});
             } while (std::next_permutation(list.begin(), list.end()));
             continue;
           }
           Idx list;
           for (int i = 0; i < n; ++i) list.push_back(IndexExpr::Symbol(Element(s.name, i)));
-          choices.push_back({list, absl::StrCat(n, " elements")});
+          choices.push_back({list, absl::StrCat(n, " elements"), n});
         }
         break;
       }
@@ -130,16 +138,19 @@ class RuleStatements {
     return choices;
   }
 
-  void Choose(size_t i, Instance* instance) {
+  // Lists of `length` elements in all.
+  void Choose(size_t i, int length, Instance* instance) {
     if (truncated_) return;
     if (i < values_.size()) {
       for (const Choice& choice : values_[i]) {
+        if (choice.length > length) continue;
         instance->symbols[i] = choice.value;
         if (!choice.text.empty()) instance->chosen[rule_.symbols[i].name] = choice.text;
-        Choose(i + 1, instance);
+        Choose(i + 1, length - choice.length, instance);
       }
       return;
     }
+    if (length != 0) return;
     // Symbols that stand for sizes of one dimension may be 1, where it broadcasts.
     std::vector<std::pair<Instance, Statement>> work;
     if (auto statement = State(*instance)) work.push_back({*instance, *std::move(statement)});

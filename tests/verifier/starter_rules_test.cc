@@ -1,6 +1,5 @@
 // Every rule of the starter database is proved, within its float contract.
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
