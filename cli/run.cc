@@ -189,7 +189,10 @@ absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
   }
   Report report;
   auto outputs = (*executable)->Run(*inputs);  // also the warm-up
-  if (!outputs.ok()) return outputs.status();
+  if (!outputs.ok()) {
+    return absl::Status(outputs.status().code(),
+                        absl::StrCat(path, ": ", outputs.status().message()));
+  }
   if (!flags.outputs.empty()) {
     absl::Status saved = SaveOutputs(model->graph, *outputs, flags.outputs);
     if (!saved.ok()) return saved;

@@ -141,5 +141,17 @@ TEST(BadInputTest, UnknownRule) {
                 {"no_such_rule_at_all"});
 }
 
+TEST(BadInputTest, NoRules) {
+  const std::string graph = WriteTemp("g.lemma", "graph g(x: f32[2]) { return x }");
+  ExpectOneLine(RunLemma({"optimize", graph, "-o", NewFolder() + "/o.lemma", "--rules", graph}),
+                {"g.lemma", "has no rules"});
+}
+
+TEST(BadInputTest, IndexOutsideWhenRun) {
+  const std::string graph =
+      WriteTemp("g.lemma", "graph g(x: f32[5,3], i: i64[2]) { y = gather(x, i) return y }");
+  ExpectOneLine(RunLemma({"run", graph, "--int-range=1000000"}), {"g.lemma", "gather"});
+}
+
 }  // namespace
 }  // namespace lemma

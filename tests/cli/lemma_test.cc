@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // A convolution, a batch normalization, an activation.
@@ -69,6 +70,47 @@ TEST(LemmaTest, TextAndProtobufReadBack) {
   LemmaResult shown = RunLemma({"show", proto, "--json"});
   EXPECT_EQ(shown.exit_status, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("\"format\":\"proto\""));
+}
+
+// Optimizes a graph in the text form, without measuring; what was written.
+std::string Optimized(const std::string& graph, const std::string& numerics) {
+  const std::string out = NewFolder() + "/out.lemma";
+  LemmaResult result = RunLemma({"optimize", WriteTemp("g.lemma", graph), "-o", out,
+                                 "--cost=analytic", "--runs=3", "--numerics=" + numerics});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  return ReadAll(out);
+}
+
+TEST(LemmaTest, ConstantsThatOverflowAreNotMerged) {
+  const std::string graph =
+      "graph g(x: f32[4], c: weight f32[4] = fill 3e38, d: weight f32[4] = fill 3e38) {"
+      " p = add(x, c) z = add(p, d) return z }";
+  EXPECT_THAT(Optimized(graph, "reassociate"), Not(HasSubstr("inf")));
+}
+
+TEST(LemmaTest, ExactKeepsTheSignOfZero) {
+  const std::string graph =
+      "graph g(x: f32[4]) { z = constant f32[] fill -0.0 y = sub(x, z) w = relu(y) return w }";
+  EXPECT_THAT(Optimized(graph, "exact"), HasSubstr("sub("));
+}
+
+TEST(LemmaTest, ExactIsBitForBit) {
+  const std::string graph =
+      "graph g(y: f32[1,3,9,9], k: f32[5,3,3,3]) {"
+      " p = pad(y) {pads = [0,0,1,1,0,0,1,1]}"
+      " c = conv2d(p, k) {pads = [1,0,0,1], strides = [2,1]} return c }";
+  const std::string model = WriteTemp("g.lemma", graph);
+  const std::string out = WriteTemp("out.lemma", Optimized(graph, "exact"));
+  const std::string before = NewFolder(), after = NewFolder();
+  ASSERT_EQ(RunLemma({"run", model, "--outputs=" + before}).exit_status, 0);
+  ASSERT_EQ(RunLemma({"run", out, "--outputs=" + after}).exit_status, 0);
+  EXPECT_EQ(ReadAll(before + "/output_0.pb"), ReadAll(after + "/output_0.pb"));
+}
+
+TEST(LemmaTest, LargeIntegersStayExact) {
+  const std::string graph =
+      "graph g(x: i64[4]) { c = constant i64[] fill 9007199254740993 y = mul(x, c) return y }";
+  EXPECT_THAT(Optimized(graph, "reassociate"), HasSubstr("9007199254740993"));
 }
 
 TEST(LemmaTest, Shows) {
