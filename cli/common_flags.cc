@@ -58,7 +58,7 @@ absl::Status CheckMemory(const Graph& graph, double max_gb) {
 }  // namespace
 
 CommonFlags::CommonFlags()
-    : backend(BackendNames().front()), max_memory_gb(std::floor(PhysicalGb() / 2)) {}
+    : backend(BackendNames().front()), max_memory_gb(std::max(1.0, std::floor(PhysicalGb() / 2))) {}
 
 void CommonFlags::AddModel(Flags* flags) {
   flags->Sizes("dim", &dims, "size of a symbolic dimension of an ONNX model");

@@ -14,7 +14,7 @@ namespace {
 
 std::string Help() {
   std::string text =
-      "Lemma finds rewrites of tensor programs, proves them, and makes real models faster.\n\n"
+      "Lemma rewrites tensor programs by proved rules, so that real models run faster.\n\n"
       "Usage: lemma COMMAND [FLAGS] ...\n\n";
   for (const Command& command : AllCommands()) {
     std::string left = absl::StrCat(command.name, " ", command.synopsis);

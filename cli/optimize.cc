@@ -413,8 +413,8 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
 absl::StatusOr<int> RunOptimize(Arguments arguments) {
   OptimizeFlags optimize;
   Flags flags("optimize", "MODEL -o OUT",
-              "Rewrites a model so that it runs faster, and writes it. Never slower: what does not "
-              "pay when both are measured is not kept.");
+              "Rewrites a model so that it runs faster, and writes it. What does not pay when both "
+              "are executed is not kept; a model with unknown operators is not executed.");
   flags.String("output|o", &optimize.output, "OUT", "where to: .onnx, .lemma or .txt, .pb");
   flags.String("rules", &optimize.rules, "FILE", "rules to use instead of the built-in ones");
   flags.List("disable", &optimize.disable, "RULE,...", "rules not to use");

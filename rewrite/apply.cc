@@ -17,6 +17,13 @@ absl::StatusOr<std::vector<Value>> BuildTarget(const Substitution& rule, const M
 }
 
 absl::StatusOr<Graph> Apply(const Substitution& rule, const Match& match, const MatchIndex& index) {
+  for (const Value& v : match.vars) {
+    // Proofs speak of positive sizes (docs/proofs.md).
+    if (v.type().num_elements() == 0) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("rule ", rule.name, ": not proved for an empty operand"));
+    }
+  }
   LEMMA_ASSIGN_OR_RETURN(std::vector<Value> targets, BuildTarget(rule, match));
   std::vector<std::pair<Value, Value>> replacements;
   for (size_t i = 0; i < targets.size(); ++i) {

@@ -12,7 +12,7 @@ namespace lemma {
 // The graph with every output of the match replaced by the target's. What does not depend on them
 // is shared with the old graph; names of inputs and outputs stay, and labels where a value has a
 // successor. FailedPrecondition if the target is not well-formed at these sizes, or would change a
-// value's type.
+// value's type, or if an operand is empty, which no proof covers.
 absl::StatusOr<Graph> Apply(const Substitution& rule, const Match& match, const MatchIndex& index);
 
 // The values that the target gives for the match, by output.

@@ -20,17 +20,4 @@ absl::Status CheckInputs(const Graph& graph, absl::Span<const Tensor> inputs) {
   return absl::OkStatus();
 }
 
-absl::Status CheckExecutable(const Graph& graph) {
-  for (const NodePtr& node : graph.nodes()) {
-    if (node->kind() == Node::Kind::kWeight && !node->has_payload()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(graph.name(), ": weight ", node->name(), " has no values"));
-    }
-    if (!node->is_op()) continue;
-    absl::StatusOr<Definition> definition = DefinitionOf(*node);
-    if (!definition.ok()) return definition.status();
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace lemma

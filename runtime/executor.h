@@ -25,7 +25,7 @@ struct KernelTiming {
   std::string kernel;  // "conv+relu", "element-wise", …: the back end's name for it
   std::string label;   // the value it computes: the graph's label, or operator and number
   double ms = 0;
-  std::string note;  // "reference fallback", the library's implementation, …; may be empty
+  std::string note;  // "by its definition", the library's implementation, …; may be empty
 };
 
 // What the kernels of an executable need, known before it runs.
@@ -72,10 +72,6 @@ class Backend {
 
 // InvalidArgument unless `inputs` are what `graph` takes; for implementers of Run.
 absl::Status CheckInputs(const Graph& graph, absl::Span<const Tensor> inputs);
-
-// FailedPrecondition if a weight has no values, Unimplemented if an operator is opaque; for
-// implementers of Compile.
-absl::Status CheckExecutable(const Graph& graph);
 
 }  // namespace lemma
 

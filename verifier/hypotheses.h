@@ -36,7 +36,6 @@ class Hypotheses {
  private:
   bool SolveOne();
   void SubstituteAll(Leaf symbol, const Poly& value);
-  void ReplaceLeaf(Leaf leaf, const Poly& value);
   void Clean();
 
   Leaves* leaves_;

@@ -175,6 +175,15 @@ TEST(Rewrite, RefusesATargetOfAnotherType) {
               ElementsAre("rule r: a value of type f32[3,2] would become f32[2,3]"));
 }
 
+TEST(Rewrite, LeavesEmptyOperandsAlone) {
+  EXPECT_THAT(Results(kMerge, R"(graph g(x: f32[8,64], wq: f32[64,32], wk: f32[64,0]) {
+  q = matmul(x, wq)
+  k = matmul(x, wk)
+  return q, k
+})"),
+              ElementsAre(HasSubstr("not proved for an empty operand")));
+}
+
 TEST(Rewrite, FindsTheSameInTheSameOrder) {
   constexpr char kText[] = R"(graph g(x: f32[4,4], a: f32[4,4], b: f32[4,4], c: f32[4,4]) {
   p = matmul(x, a)
