@@ -300,18 +300,6 @@ class Attempt {
 
 }  // namespace
 
-std::string ProofId(const Statement& statement) {
-  std::string text = absl::StrCat("lemma proof 1\n", statement.source.ToString(), "=>\n",
-                                  statement.target.ToString());
-  for (const ExprType& input : statement.source.inputs) {
-    absl::StrAppend(&text, "in ", Name(input.dtype));
-    for (const IndexExpr& dim : input.dims) absl::StrAppend(&text, ",", dim.ToString());
-    text += "\n";
-  }
-  for (const Guard& guard : statement.requirements) absl::StrAppend(&text, guard.ToString(), "\n");
-  return absl::StrFormat("%016x%016x", HashString(text, 1), HashString(text, 2));
-}
-
 Verdict Prove(const Statement& statement, const ProverOptions& options) {
   return Attempt(statement, options).Run();
 }

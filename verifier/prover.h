@@ -14,26 +14,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/expr/tensor_expr.h"
 #include "graph/graph.h"
-#include "rewrite/substitution.h"
+#include "rewrite/statement.h"
 
 namespace lemma {
-
-// One claim: wherever `requirements` hold and every dimension of every input is at least 1, the
-// outputs of `target` have the shapes and the elements that those of `source` have.
-struct Statement {
-  std::string name;
-  Definition source, target;  // the same inputs in both
-  std::vector<Guard> requirements;
-};
 
 struct ProverOptions {
   uint64_t seed = 1;         // of the samples
   uint32_t rlimit = 300000;  // Z3's, per query: a count of steps, the same on every machine
   int samples = 10;          // concrete comparisons before a proof is tried; 0: none
-  int max_rank = 2;          // dimensions tried for a list of unknown length, as in [b.., m, k]
-  int max_instances = 160;   // of one rule: combinations of ranks, axes and permutations
+  FormLimits forms;          // of a rule
   bool keep_obligations = false;
 };
 
@@ -84,9 +74,6 @@ Verdict ProveRule(const Substitution& rule, const ProverOptions& options = {});
 
 // Two graphs at their shapes. Inputs correspond by position, weights by name; constants are values.
 Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options = {});
-
-// The statement's proof id, whatever the verdict.
-std::string ProofId(const Statement& statement);
 
 }  // namespace lemma
 

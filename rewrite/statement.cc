@@ -1,5 +1,7 @@
 // Rules as statements. A list whose length is unknown, or an attribute that an operator needs to
 // know, makes one statement for each value tried.
+#include "rewrite/statement.h"
+
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -10,30 +12,23 @@
 #include "graph/expr/compose.h"
 #include "graph/hash.h"
 #include "graph/ops/status_macros.h"
-#include "verifier/prover.h"
 
 namespace lemma {
 namespace {
 
-// A value for every symbol of a rule, and what was chosen for those that are not left open.
-struct Instance {
-  SymbolValues symbols;
-  std::map<std::string, std::string> chosen;
-};
-
 std::string Element(const std::string& list, size_t i) { return absl::StrCat(list, "[", i, "]"); }
 
-class RuleStatements {
+class FormLister {
  public:
-  RuleStatements(const Substitution& rule, const ProverOptions& options)
-      : rule_(rule), options_(options), values_(rule.symbols.size()) {
+  FormLister(const Substitution& rule, const FormLimits& limits)
+      : rule_(rule), limits_(limits), values_(rule.symbols.size()) {
     for (size_t i = 0; i < rule.symbols.size(); ++i) values_[i] = Candidates(static_cast<int>(i));
   }
 
-  // Statements for which the source is well-formed; stops beyond the limit.
-  std::vector<std::pair<Instance, Statement>> All() {
-    Instance instance;
-    instance.symbols.resize(rule_.symbols.size());
+  RuleForms List() {
+    if (!unsupported_.empty()) return {{}, false, unsupported_};
+    RuleForm form;
+    form.symbols.resize(rule_.symbols.size());
     int longest = 0;
     for (const std::vector<Choice>& choices : values_) {
       int most = 0;
@@ -41,12 +36,12 @@ class RuleStatements {
       longest += most;
     }
     // Short lists first, so that a limit cuts off long ones.
-    for (int total = 0; total <= longest; ++total) Choose(0, total, &instance);
+    for (int total = 0; total <= longest; ++total) Choose(0, total, &form);
+    if (result_.forms.empty()) {
+      result_.problem = absl::StrCat("the source is well-formed for no values tried: ", problem_);
+    }
     return std::move(result_);
   }
-  bool truncated() const { return truncated_; }
-  const std::string& unsupported() const { return unsupported_; }
-  const std::string& problem() const { return problem_; }
 
  private:
   struct Choice {
@@ -107,7 +102,7 @@ class RuleStatements {
         break;
       case SymbolKind::kList: {
         const int place = PlaceInDims(symbol);
-        const int longest = place == 2 ? options_.max_rank : place == 1 ? 3 : 4;
+        const int longest = place == 2 ? limits_.max_rank : place == 1 ? 3 : 4;
         for (int n = 0; n <= longest; ++n) {
           if (known) {
             if (n > 3) break;
@@ -139,38 +134,37 @@ class RuleStatements {
   }
 
   // Lists of `length` elements in all.
-  void Choose(size_t i, int length, Instance* instance) {
-    if (truncated_) return;
+  void Choose(size_t i, int length, RuleForm* form) {
+    if (result_.truncated) return;
     if (i < values_.size()) {
       for (const Choice& choice : values_[i]) {
         if (choice.length > length) continue;
-        instance->symbols[i] = choice.value;
-        if (!choice.text.empty()) instance->chosen[rule_.symbols[i].name] = choice.text;
-        Choose(i + 1, length - choice.length, instance);
+        form->symbols[i] = choice.value;
+        if (!choice.text.empty()) form->chosen[rule_.symbols[i].name] = choice.text;
+        Choose(i + 1, length - choice.length, form);
       }
       return;
     }
     if (length != 0) return;
     // Symbols that stand for sizes of one dimension may be 1, where it broadcasts.
-    std::vector<std::pair<Instance, Statement>> work;
-    if (auto statement = State(*instance)) work.push_back({*instance, *std::move(statement)});
+    std::vector<RuleForm> work;
+    if (State(form)) work.push_back(*form);
     std::set<std::string> done;
     while (!work.empty()) {
-      if (static_cast<int>(result_.size()) >= options_.max_instances) {
-        truncated_ = true;
+      if (static_cast<int>(result_.forms.size()) >= limits_.max_forms) {
+        result_.truncated = true;
         return;
       }
-      auto [next, statement] = std::move(work.back());
+      RuleForm next = std::move(work.back());
       work.pop_back();
       std::string key;
       for (const auto& [name, value] : next.chosen) absl::StrAppend(&key, name, "=", value, ";");
       if (!done.insert(key).second) continue;
-      for (const std::string& name : Broadcast(statement)) {
-        Instance fixed = next;
-        if (!Fix(name, &fixed)) continue;
-        if (auto variant = State(fixed)) work.push_back({std::move(fixed), *std::move(variant)});
+      for (const std::string& name : Broadcast(next.statement)) {
+        RuleForm fixed = next;
+        if (Fix(name, &fixed) && State(&fixed)) work.push_back(std::move(fixed));
       }
-      result_.push_back({std::move(next), std::move(statement)});
+      result_.forms.push_back(std::move(next));
     }
   }
 
@@ -189,9 +183,9 @@ class RuleStatements {
     return names;
   }
 
-  bool Fix(const std::string& name, Instance* instance) const {
+  bool Fix(const std::string& name, RuleForm* form) const {
     for (size_t i = 0; i < rule_.symbols.size(); ++i) {
-      ExprAttr& value = *instance->symbols[i];
+      ExprAttr& value = *form->symbols[i];
       if (auto* index = std::get_if<IndexExpr>(&value)) {
         if (index->kind() != IndexExpr::Kind::kSymbol || index->name() != name) continue;
         *index = 1;
@@ -204,42 +198,44 @@ class RuleStatements {
       } else {
         continue;
       }
-      instance->chosen[name] = "1";
+      form->chosen[name] = "1";
       return true;
     }
     return false;
   }
 
-  std::optional<Statement> State(const Instance& instance) {
+  // Sets the statement; false if the source is well-formed for no sizes.
+  bool State(RuleForm* form) {
     Statement statement;
     statement.name = rule_.name;
     std::vector<ExprType> inputs;
     for (const PatternVar& var : rule_.vars) {
-      auto dims = Evaluate(var.dims, instance.symbols);
-      if (!dims || !std::holds_alternative<Idx>(*dims)) return std::nullopt;
+      auto dims = Evaluate(var.dims, form->symbols);
+      if (!dims || !std::holds_alternative<Idx>(*dims)) return false;
       inputs.push_back({var.dtype.value_or(DType::kF32), std::get<Idx>(*dims)});
     }
     for (const Comparison& comparison : rule_.where) {
-      if (!AddComparison(comparison, instance.symbols, &statement.requirements)) {
-        return std::nullopt;
+      if (!AddComparison(comparison, form->symbols, &statement.requirements)) {
+        return false;
       }
     }
-    auto source = Side(rule_.source, inputs, instance.symbols, &statement.requirements);
+    auto source = Side(rule_.source, inputs, form->symbols, &statement.requirements);
     if (!source.ok()) {
       if (problem_.empty()) problem_ = std::string(source.status().message());
-      return std::nullopt;
+      return false;
     }
-    auto target = Side(rule_.target, inputs, instance.symbols, &statement.requirements);
+    auto target = Side(rule_.target, inputs, form->symbols, &statement.requirements);
     if (!target.ok()) {
       problem_ = std::string(target.status().message());
-      return std::nullopt;
+      return false;
     }
     for (const Guard& guard : statement.requirements) {
-      if (guard.is_false()) return std::nullopt;
+      if (guard.is_false()) return false;
     }
     statement.source = *std::move(source);
     statement.target = *std::move(target);
-    return statement;
+    form->statement = std::move(statement);
+    return true;
   }
 
   // False if it cannot hold. One that speaks of reals is not used.
@@ -373,65 +369,35 @@ class RuleStatements {
   }
 
   const Substitution& rule_;
-  const ProverOptions& options_;
+  const FormLimits& limits_;
   std::vector<std::vector<Choice>> values_;
-  std::vector<std::pair<Instance, Statement>> result_;
+  RuleForms result_;
   std::string unsupported_, problem_;
-  bool truncated_ = false;
 };
-
-std::string Describe(const std::map<std::string, std::set<std::string>>& covered) {
-  std::vector<std::string> parts;
-  for (const auto& [name, values] : covered) {
-    parts.push_back(absl::StrCat(name, " in {", absl::StrJoin(values, "; "), "}"));
-  }
-  return absl::StrJoin(parts, ", ");
-}
 
 }  // namespace
 
-Verdict ProveRule(const Substitution& rule, const ProverOptions& options) {
-  RuleStatements statements(rule, options);
-  if (!statements.unsupported().empty()) return Unknown{statements.unsupported()};
-  std::vector<std::pair<Instance, Statement>> all = statements.All();
-  if (all.empty()) {
-    return Unknown{
-        absl::StrCat("the source is well-formed for no values tried: ", statements.problem())};
+std::string ProofId(const Statement& statement) {
+  std::string text = absl::StrCat("lemma proof 1\n", statement.source.ToString(), "=>\n",
+                                  statement.target.ToString());
+  for (const ExprType& input : statement.source.inputs) {
+    absl::StrAppend(&text, "in ", Name(input.dtype));
+    for (const IndexExpr& dim : input.dims) absl::StrAppend(&text, ",", dim.ToString());
+    text += "\n";
   }
-  Proved total;
-  total.contract = FloatContract::kBitExact;
-  std::map<std::string, std::set<std::string>> covered;
+  for (const Guard& guard : statement.requirements) absl::StrAppend(&text, guard.ToString(), "\n");
+  return absl::StrFormat("%016x%016x", HashString(text, 1), HashString(text, 2));
+}
+
+std::string ProofId(const RuleForms& forms) {
   std::string ids;
-  for (const auto& [instance, statement] : all) {
-    Verdict verdict = Prove(statement, options);
-    if (auto* refuted = std::get_if<Refuted>(&verdict)) {
-      refuted->values.insert(instance.chosen.begin(), instance.chosen.end());
-      return verdict;
-    }
-    if (auto* unknown = std::get_if<Unknown>(&verdict)) {
-      std::vector<std::string> where;
-      for (const auto& [name, value] : instance.chosen)
-        where.push_back(absl::StrCat(name, " = ", value));
-      if (where.empty()) return verdict;
-      return Unknown{absl::StrCat("where ", absl::StrJoin(where, ", "), ": ", unknown->reason)};
-    }
-    Proved& proved = std::get<Proved>(verdict);
-    total.contract = std::max(total.contract, proved.contract);
-    total.queries += proved.queries;
-    ids += proved.id;
-    if (all.size() == 1) total.coverage = proved.coverage;
-    for (auto& query : proved.log.queries) total.log.queries.push_back(std::move(query));
-    for (auto& step : proved.log.steps) total.log.steps.push_back(std::move(step));
-    for (const auto& [name, value] : instance.chosen) covered[name].insert(value);
-  }
-  if (all.size() > 1 || !covered.empty()) {
-    total.coverage =
-        absl::StrCat(total.coverage.empty() ? "all sizes >= 1" : total.coverage, ", ", all.size(),
-                     statements.truncated() ? " (limited)" : "", " forms: ", Describe(covered));
-  }
-  total.id =
-      all.size() == 1 ? ids : absl::StrFormat("%016x%016x", HashString(ids, 1), HashString(ids, 2));
-  return total;
+  for (const RuleForm& form : forms.forms) ids += ProofId(form.statement);
+  if (forms.forms.size() <= 1) return ids;
+  return absl::StrFormat("%016x%016x", HashString(ids, 1), HashString(ids, 2));
+}
+
+RuleForms FormsOf(const Substitution& rule, const FormLimits& limits) {
+  return FormLister(rule, limits).List();
 }
 
 }  // namespace lemma

@@ -1,0 +1,56 @@
+// What a rule claims, as statements about tensor expressions: what the prover proves, what a proof
+// id names, and what an application must fall under.
+#ifndef LEMMA_REWRITE_STATEMENT_H_
+#define LEMMA_REWRITE_STATEMENT_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/expr/tensor_expr.h"
+#include "rewrite/substitution.h"
+
+namespace lemma {
+
+// One claim: wherever `requirements` hold and every dimension of every input is at least 1, the
+// outputs of `target` have the shapes and the elements that those of `source` have.
+struct Statement {
+  std::string name;
+  Definition source, target;  // the same inputs in both
+  std::vector<Guard> requirements;
+};
+
+// The statement's proof id: a hash of its composed definitions, types of inputs and requirements.
+// It changes if an operator's definition does.
+std::string ProofId(const Statement& statement);
+
+// A rule's symbols are left open where statements can be: sizes and most attributes. A list of
+// unknown length (as in [b.., m, k]) and an attribute that an operator must know (an axis, a
+// permutation) are tried value by value; each combination is a form with a statement of its own.
+struct FormLimits {
+  int max_rank = 2;     // dimensions tried for a list that is part of a variable's dimensions
+  int max_forms = 160;  // of one rule
+};
+
+struct RuleForm {
+  // The rule's symbols; open ones are IndexExpr::Symbol or ScalarExpr::Param of the symbol's name,
+  // elements of an open list `b` are the symbols b[0], b[1], ...
+  SymbolValues symbols;
+  std::map<std::string, std::string> chosen;  // what is not left open: text for people
+  Statement statement;
+};
+
+struct RuleForms {
+  std::vector<RuleForm> forms;  // those for which the source is well-formed
+  bool truncated = false;       // there are more than max_forms
+  std::string problem;          // why there are none, or none can be listed
+};
+// Deterministic.
+RuleForms FormsOf(const Substitution& rule, const FormLimits& limits = {});
+
+// Of the rule as a whole: of all its forms. "" if it has none.
+std::string ProofId(const RuleForms& forms);
+
+}  // namespace lemma
+
+#endif  // LEMMA_REWRITE_STATEMENT_H_
