@@ -4,28 +4,24 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
-#include <limits>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/acceptance.h"
 #include "cli/backends.h"
 #include "cli/builtin_rules.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/compare.h"
 #include "cli/json.h"
 #include "cli/text_table.h"
-#include "cli/timing.h"
 #include "graph/onnx/file.h"
 #include "optimizer/analytic_cost.h"
 #include "optimizer/backtracking.h"
@@ -159,60 +155,11 @@ absl::StatusOr<SearchResult> RunSearch(const OptimizeFlags& flags, const Graph& 
   return result;
 }
 
-// One graph, compiled, with its outputs on the inputs.
-struct Candidate {
-  std::unique_ptr<Executable> executable;
-  std::vector<Tensor> outputs;
-  double ms = 0;
-};
-
-absl::StatusOr<Candidate> Prepare(Backend* backend, const Graph& graph, int threads,
-                                  absl::Span<const Tensor> inputs) {
-  CompileOptions options;
-  options.threads = threads;
-  auto executable = backend->Compile(graph, options);
-  if (!executable.ok()) return executable.status();
-  Candidate candidate{*std::move(executable), {}, 0};
-  auto outputs = candidate.executable->Run(inputs);
-  if (!outputs.ok()) return outputs.status();
-  candidate.outputs = *std::move(outputs);
-  return candidate;
-}
-
 struct Outcome {
   SearchResult search;
   double search_seconds = 0;
-  Graph optimized;
-  std::vector<RewriteStep> rewrites;  // from the input to `optimized`; empty: the input is kept
-  bool measured = false;              // false: the model cannot be run here
-  double found_ratio = 0;  // time of what the search found, kept or not, to the input's; 0: none
-  double ms_before = 0, ms_after = 0, ratio = 1;
-  MemoryUse memory_before, memory_after;
-  OutputDifference difference;
-
-  bool kept_input() const { return rewrites.empty(); }
+  Acceptance accepted;
 };
-
-// A graph that might be the result, constants folded.
-struct Contender {
-  Graph graph;
-  std::vector<RewriteStep> rewrites;
-};
-
-// Whether a constant, a weight or an attribute is infinite or not a number, or too large for f32.
-bool HasInfinities(const Graph& graph) {
-  auto bad = [](double v) { return !(std::abs(v) <= std::numeric_limits<float>::max()); };
-  for (const NodePtr& node : graph.nodes()) {
-    for (const auto& [name, value] : node->attrs()) {
-      if (auto* real = std::get_if<double>(&value); real != nullptr && bad(*real)) return true;
-    }
-    if (!node->has_payload() || node->payload().dtype() != DType::kF32) continue;
-    for (float v : node->payload().data<float>()) {
-      if (bad(v)) return true;
-    }
-  }
-  return false;
-}
 
 // What the search found, and what its first descent reached if that is something else.
 absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, const Graph& input,
@@ -223,83 +170,12 @@ absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, co
     if (!seen.insert(graph.StructuralHash()).second) return absl::OkStatus();
     auto folded = FoldConstants(graph, static_cast<int>(flags.common.threads));
     if (!folded.ok()) return folded.status();
-    // Constants that overflowed where the input's did not: right for real numbers only.
-    if (flags.numerics != "real" && HasInfinities(*folded) && !HasInfinities(input)) {
-      return absl::OkStatus();
-    }
     contenders.push_back({*std::move(folded), rewrites});
     return absl::OkStatus();
   };
   if (absl::Status s = add(search.best, search.rewrites); !s.ok()) return s;
   if (absl::Status s = add(search.descended, search.descended_rewrites); !s.ok()) return s;
   return contenders;
-}
-
-bool SameBytes(absl::Span<const Tensor> a, absl::Span<const Tensor> b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Tensor& x, const Tensor& y) { return x.SameBytes(y); });
-}
-
-// Executes input and contender in turn and compares them. Takes the contender unless it is slower.
-absl::Status Try(const OptimizeFlags& flags, Backend* backend, const Graph& input,
-                 const Contender& contender, absl::Span<const Tensor> inputs, Candidate* before,
-                 Outcome* outcome) {
-  auto after = Prepare(backend, contender.graph, static_cast<int>(flags.common.threads), inputs);
-  if (!after.ok()) return after.status();
-  const OutputDifference difference = CompareOutputs(input, after->outputs, before->outputs);
-  if (!difference.ok) {
-    return absl::InternalError(absl::StrCat(
-        "the optimized model computes something else: output ", difference.output, " differs by ",
-        difference.largest, ", allowed ", difference.allowed, "; nothing was written"));
-  }
-  if (flags.numerics == "exact" && !SameBytes(after->outputs, before->outputs)) {
-    // The rules keep every bit of the definitions; a kernel may still sum in another order.
-    return absl::OkStatus();
-  }
-  auto ms = TimeAlternating({before->executable.get(), after->executable.get()}, inputs,
-                            static_cast<int>(flags.runs), 60);
-  if (!ms.ok()) return ms.status();
-  const double ratio = PairedRatio((*ms)[0], (*ms)[1]);
-  outcome->found_ratio = ratio;
-  outcome->ms_before = outcome->ms_after = Median((*ms)[0]);
-  if (ratio > 1) return absl::OkStatus();
-  outcome->ms_after = Median((*ms)[1]);
-  outcome->ratio = ratio;
-  outcome->memory_after = after->executable->memory();
-  outcome->difference = difference;
-  outcome->optimized = contender.graph;
-  outcome->rewrites = contender.rewrites;
-  return absl::OkStatus();
-}
-
-// The first contender that is no slower than the input when both are executed, else the input.
-absl::Status Choose(const OptimizeFlags& flags, const Graph& input, absl::Span<const Tensor> inputs,
-                    Outcome* outcome) {
-  auto contenders = Contenders(flags, input, outcome->search);
-  if (!contenders.ok()) return contenders.status();
-  outcome->optimized = input;
-  auto backend = flags.common.MakeBackend();
-  if (!backend.ok()) return backend.status();
-  auto before = Prepare(backend->get(), input, static_cast<int>(flags.common.threads), inputs);
-  if (absl::IsUnimplemented(before.status())) {  // opaque operators: the prediction has to do
-    if (contenders->empty()) return absl::OkStatus();
-    outcome->optimized = contenders->front().graph;
-    outcome->rewrites = contenders->front().rewrites;
-    return absl::OkStatus();
-  }
-  if (!before.ok()) return before.status();
-  outcome->measured = true;
-  outcome->memory_before = outcome->memory_after = before->executable->memory();
-  for (const Contender& contender : *contenders) {
-    absl::Status s = Try(flags, backend->get(), input, contender, inputs, &*before, outcome);
-    if (!s.ok()) return s;
-    if (!outcome->kept_input()) return absl::OkStatus();
-  }
-  if (outcome->ms_before > 0) return absl::OkStatus();
-  auto ms = TimeRuns(before->executable.get(), inputs, static_cast<int>(flags.runs));
-  if (!ms.ok()) return ms.status();
-  outcome->ms_before = outcome->ms_after = Median(*ms);
-  return absl::OkStatus();
 }
 
 std::vector<std::pair<std::string, int>> RuleCounts(const std::vector<RewriteStep>& steps) {
@@ -312,23 +188,28 @@ std::vector<std::pair<std::string, int>> RuleCounts(const std::vector<RewriteSte
 }
 
 void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
-  Json rules = Json::Object();
-  for (const auto& [name, count] : RuleCounts(outcome.rewrites)) rules.Set(name, count);
   const SearchResult& p = outcome.search;
+  const Acceptance& result = outcome.accepted;
+  Json rules = Json::Object();
+  for (const auto& [name, count] : RuleCounts(result.rewrites)) rules.Set(name, count);
   Json json = Json::Object();
   json.Set("graph", input.name())
       .Set("output", flags.output)
-      .Set("kept_input", outcome.kept_input());
+      .Set("kept_input", result.kept_input());
   json.Set("operators_before", input.num_ops());
-  json.Set("operators_after", outcome.optimized.num_ops());
+  json.Set("operators_after", result.graph.num_ops());
   json.Set("predicted_ms_before", p.initial_cost.ms());
   json.Set("predicted_ms_after", p.best_cost.ms());
-  if (outcome.measured) {
-    json.Set("ms_before", outcome.ms_before).Set("ms_after", outcome.ms_after);
-    json.Set("ratio", outcome.ratio);
-    json.Set("peak_bytes_before", outcome.memory_before.planned_bytes);
-    json.Set("peak_bytes_after", outcome.memory_after.planned_bytes);
-    json.Set("difference", outcome.difference.largest).Set("allowed", outcome.difference.allowed);
+  if (result.measured) {
+    json.Set("ms_before", result.ms_before).Set("ms_after", result.ms_after);
+    json.Set("ratio", result.ratio);
+    json.Set("peak_bytes_before", result.memory_before.planned_bytes);
+    json.Set("peak_bytes_after", result.memory_after.planned_bytes);
+    json.Set("difference", result.difference.largest).Set("allowed", result.difference.allowed);
+  }
+  if (result.found) {
+    json.Set("found_ratio", result.found->median).Set("found_ratio_low", result.found->low);
+    json.Set("found_ratio_high", result.found->high).Set("runs", result.runs);
   }
   json.Set("rules", std::move(rules));
   json.Set("graphs", p.steps).Set("search_seconds", outcome.search_seconds);
@@ -338,39 +219,40 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
 
 void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
   const SearchResult& p = outcome.search;
+  const Acceptance& result = outcome.accepted;
   auto bytes = [](int64_t n) { return FormatBytes(static_cast<double>(n)); };
   TextTable table({flags.common.backend, "before", "after", "after/before"});
-  if (outcome.measured) {
-    table.Row({"time, median", FormatMs(outcome.ms_before), FormatMs(outcome.ms_after),
-               absl::StrFormat("%.3f", outcome.kept_input() ? 1.0 : outcome.ratio)});
+  if (result.measured) {
+    table.Row({"time, median", FormatMs(result.ms_before), FormatMs(result.ms_after),
+               absl::StrFormat("%.3f", result.kept_input() ? 1.0 : result.ratio)});
   }
   table.Row({"time, predicted", FormatMs(p.initial_cost.ms()), FormatMs(p.best_cost.ms()),
              absl::StrFormat("%.3f", p.best_cost.ms() / std::max(1e-9, p.initial_cost.ms()))});
-  table.Row(
-      {"operators", absl::StrCat(input.num_ops()), absl::StrCat(outcome.optimized.num_ops()), ""});
-  if (outcome.measured) {
-    table.Row({"peak memory", bytes(outcome.memory_before.planned_bytes),
-               bytes(outcome.memory_after.planned_bytes), ""});
+  table.Row({"operators", absl::StrCat(input.num_ops()), absl::StrCat(result.graph.num_ops()), ""});
+  if (result.measured) {
+    table.Row({"peak memory", bytes(result.memory_before.planned_bytes),
+               bytes(result.memory_after.planned_bytes), ""});
   }
   std::fputs(table.ToString().c_str(), stdout);
-  if (!outcome.measured) {
+  if (!result.measured) {
     std::puts("not executed: the model has operators that only its own runtime knows");
   } else {
     std::printf("largest output difference %s, allowed %s\n",
-                FormatError(outcome.difference.largest).c_str(),
-                FormatError(outcome.difference.allowed).c_str());
+                FormatError(result.difference.largest).c_str(),
+                FormatError(result.difference.allowed).c_str());
   }
   std::printf("%d graphs in %.1f s: %s\n", static_cast<int>(p.steps), outcome.search_seconds,
               Name(p.stop));
   if (p.rewrites.empty()) {
     std::puts("kept the input: no rule makes it faster");
-  } else if (outcome.kept_input() && outcome.found_ratio == 0) {
+  } else if (result.kept_input() && !result.found) {
     std::puts("kept the input: what the search found changes more than --numerics allows");
-  } else if (outcome.kept_input()) {
-    std::printf("kept the input: what the search found took %.3f times as long\n",
-                outcome.found_ratio);
+  } else if (result.kept_input()) {
+    std::printf(
+        "kept the input: what the search found took %.3f times as long (%.3f to %.3f, %d runs)\n",
+        result.found->median, result.found->low, result.found->high, result.runs);
   } else {
-    for (const auto& [name, count] : RuleCounts(outcome.rewrites)) {
+    for (const auto& [name, count] : RuleCounts(result.rewrites)) {
       std::printf("%5d x %s\n", count, name.c_str());
     }
   }
@@ -395,10 +277,19 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   outcome.search_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   outcome.search = *std::move(found);
-  if (absl::Status s = Choose(flags, model->graph, *inputs, &outcome); !s.ok()) return s;
-
   const Graph input = model->graph;
-  model->graph = outcome.optimized;
+  auto contenders = Contenders(flags, input, outcome.search);
+  if (!contenders.ok()) return contenders.status();
+  auto backend = flags.common.MakeBackend();
+  if (!backend.ok()) return backend.status();
+  AcceptanceOptions acceptance;
+  acceptance.numerics = flags.numerics;
+  acceptance.threads = static_cast<int>(flags.common.threads);
+  acceptance.runs = static_cast<int>(flags.runs);
+  auto accepted = Accept(backend->get(), input, *contenders, *inputs, acceptance);
+  if (!accepted.ok()) return accepted.status();
+  outcome.accepted = *std::move(accepted);
+  model->graph = outcome.accepted.graph;
   if (absl::Status s = SaveModel(*model, flags.output, *format); !s.ok()) return s;
   if (flags.common.json) {
     PrintJson(flags, input, outcome);
@@ -427,7 +318,9 @@ absl::StatusOr<int> RunOptimize(Arguments arguments) {
   flags.Choice("cost", &optimize.cost, {"measured", "analytic"},
                "kernels measured on this machine, or an estimate");
   flags.String("cost-db", &optimize.cost_db, "FILE", "where measured costs are kept");
-  flags.Int("runs", &optimize.runs, "alternating runs of both models at the end");
+  flags.Int("runs", &optimize.runs,
+            "alternating runs of both models at the end; up to four times as many if they "
+            "leave it open which is faster");
   optimize.common.AddExecution(&flags);
   optimize.common.AddModel(&flags);
   auto positional = flags.Parse(arguments);

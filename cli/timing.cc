@@ -59,17 +59,21 @@ absl::StatusOr<std::vector<std::vector<double>>> TimeAlternating(
   return ms;
 }
 
-double PairedRatio(const std::vector<double>& a, const std::vector<double>& b) {
-  return Median(Ratios(a, b));
-}
-
-double RatioNoise(const std::vector<double>& a, const std::vector<double>& b) {
-  std::vector<double> deviations = Ratios(a, b);
-  if (deviations.empty()) return 0;
-  const double middle = Median(deviations);
-  for (double& x : deviations) x = std::abs(x - middle);
-  const double spread = 1.4826 * Median(deviations);  // the standard deviation, if normal
-  return 2 * 1.2533 * spread / std::sqrt(static_cast<double>(deviations.size()));
+RatioInterval PairedRatio(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> ratios = Ratios(a, b);
+  std::sort(ratios.begin(), ratios.end());
+  // How many ratios lie below the true median is binomial(n, 1/2): leave out as many at either end
+  // as are outside with probability below 2.5 %.
+  const size_t n = ratios.size();
+  size_t outside = 0;
+  double term = std::pow(0.5, static_cast<double>(n)), tail = term;
+  while (outside + 1 < (n + 1) / 2) {
+    term *= static_cast<double>(n - outside) / static_cast<double>(outside + 1);
+    if (tail > 0.025 || tail + term > 0.025) break;
+    tail += term;
+    ++outside;
+  }
+  return {ratios[outside], Median(ratios), ratios[n - 1 - outside]};
 }
 
 }  // namespace lemma::cli

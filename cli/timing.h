@@ -25,12 +25,15 @@ absl::StatusOr<std::vector<std::vector<double>>> TimeAlternating(
     absl::Span<Executable* const> candidates, absl::Span<const Tensor> inputs, int runs,
     double max_seconds);
 
-// How much slower `b` is than `a`, rounds paired: the median of b_i / a_i. Below 1: faster.
-double PairedRatio(const std::vector<double>& a, const std::vector<double>& b);
+// How many times as long as `a` `b` takes: below 1 is faster.
+struct RatioInterval {
+  double low = 0, median = 0, high = 0;
+};
 
-// Half the width of the interval in which PairedRatio can be trusted: two standard errors of a
-// median, the deviation taken from the median absolute deviation.
-double RatioNoise(const std::vector<double>& a, const std::vector<double>& b);
+// The median of b_i / a_i, rounds paired, and the interval that holds the true median with 95 %
+// confidence, whatever the distribution: two of the sorted ratios. With fewer than six rounds there
+// is no such interval, and the smallest and the largest ratio stand in. Needs a round.
+RatioInterval PairedRatio(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace lemma::cli
 

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kSchemaVersion = 1;
 constexpr int kBusyTimeoutMs = 30000;
+constexpr int kRetryMs = 10;
 
 // A prepared statement that is finalized on every path.
 class Statement {
@@ -74,8 +75,20 @@ absl::Status CostDb::Execute(const char* sql) {
 }
 
 absl::Status CostDb::Prepare() {
-  // A write-ahead log survives a crash of the process, and readers do not wait for writers. Where a
-  // file system lacks what it needs, SQLite stays with its rollback journal.
+  // SQLite's own waiting leaves out the change of a new file's journal, for fear of a deadlock: of
+  // several processes that open it at once, all but one are told at once that it is busy.
+  for (int waited = 0;; waited += kRetryMs) {
+    absl::Status status = TryPrepare();
+    const bool busy = (sqlite3_errcode(db_) & 0xff) == SQLITE_BUSY;
+    if (status.ok() || !busy || waited >= kBusyTimeoutMs) return status;
+    if (!sqlite3_get_autocommit(db_)) sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+    sqlite3_sleep(kRetryMs);
+  }
+}
+
+absl::Status CostDb::TryPrepare() {
+  // With a write-ahead log readers do not wait for writers. Where a file system lacks what it
+  // needs, SQLite stays with its rollback journal.
   if (absl::Status s = Execute("PRAGMA journal_mode = WAL"); !s.ok()) return s;
   if (absl::Status s = Execute("PRAGMA synchronous = NORMAL"); !s.ok()) return s;
   int64_t version = 0;

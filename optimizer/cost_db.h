@@ -48,6 +48,7 @@ class CostDb {
  private:
   explicit CostDb(std::string path) : path_(std::move(path)) {}
   absl::Status Prepare();
+  absl::Status TryPrepare();
   absl::Status Execute(const char* sql);
   absl::Status Failure(absl::string_view doing) const;
 

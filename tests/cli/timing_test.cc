@@ -1,5 +1,6 @@
 #include "cli/timing.h"
 
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -15,7 +16,21 @@ TEST(TimingTest, Median) {
 
 TEST(TimingTest, PairsRounds) {
   // A disturbance in one round hits both and leaves the ratio alone.
-  EXPECT_EQ(PairedRatio({10, 80, 12}, {5, 40, 6}), 0.5);
+  const RatioInterval ratio = PairedRatio({10, 80, 12}, {5, 40, 6});
+  EXPECT_EQ(ratio.low, 0.5);
+  EXPECT_EQ(ratio.median, 0.5);
+  EXPECT_EQ(ratio.high, 0.5);
+}
+
+// Sorted positions from tables of the sign test's interval for a median.
+TEST(TimingTest, IntervalOfAMedian) {
+  for (auto [n, position] : {std::pair{5, 1}, {6, 1}, {9, 2}, {15, 4}, {30, 10}, {60, 22}}) {
+    std::vector<double> ones(n, 1), ratios(n);
+    for (int i = 0; i < n; ++i) ratios[i] = n - i;
+    const RatioInterval ratio = PairedRatio(ones, ratios);
+    EXPECT_EQ(ratio.low, position) << n;
+    EXPECT_EQ(ratio.high, n + 1 - position) << n;
+  }
 }
 
 // Notes its name at each run.

@@ -37,7 +37,9 @@ TEST_P(Facts, WorkIsCounted) {
   EXPECT_GE(work->bytes_read, 0);
   EXPECT_LE(work->bytes_read, readable);
   // Whatever makes something reads something.
-  if (written > 0) EXPECT_GT(work->bytes_read, 0);
+  if (written > 0) {
+    EXPECT_GT(work->bytes_read, 0);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Examples, Facts, testing::ValuesIn(AllExamples()),

@@ -36,6 +36,21 @@ TEST(CostDbTest, SurvivesReopening) {
   EXPECT_EQ(*(*CostDb::Open(path))->Count(), 1);
 }
 
+// The first to come creates the file while the others open it.
+TEST(CostDbTest, ProcessesCreateItAtTheSameTime) {
+  for (int round = 0; round < 30; ++round) {
+    const std::string path = TempPath(std::to_string(round) + ".sqlite");
+    for (int child = 0; child < 4; ++child) {
+      if (fork() == 0) _exit(CostDb::Open(path).ok() ? 0 : 1);
+    }
+    for (int child = 0; child < 4; ++child) {
+      int status = 0;
+      wait(&status);
+      EXPECT_EQ(WEXITSTATUS(status), 0) << "round " << round;
+    }
+  }
+}
+
 TEST(CostDbTest, ProcessesWriteAtTheSameTime) {
   const std::string path = TempPath("parallel.sqlite");
   for (int child = 0; child < 4; ++child) {

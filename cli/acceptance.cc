@@ -1,0 +1,141 @@
+#include "cli/acceptance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+
+namespace lemma::cli {
+namespace {
+
+constexpr double kLeastGain = 0.01;
+constexpr double kMaxSeconds = 60;  // of one batch of runs
+constexpr int kBatches = 4;
+
+// One graph, compiled, with its outputs on the inputs.
+struct Candidate {
+  std::unique_ptr<Executable> executable;
+  std::vector<Tensor> outputs;
+};
+
+absl::StatusOr<Candidate> Prepare(Backend* backend, const Graph& graph, int threads,
+                                  absl::Span<const Tensor> inputs) {
+  CompileOptions options;
+  options.threads = threads;
+  auto executable = backend->Compile(graph, options);
+  if (!executable.ok()) return executable.status();
+  Candidate candidate{*std::move(executable), {}};
+  auto outputs = candidate.executable->Run(inputs);
+  if (!outputs.ok()) return outputs.status();
+  candidate.outputs = *std::move(outputs);
+  return candidate;
+}
+
+// Whether a constant, a weight or an attribute is infinite or not a number, or too large for f32.
+bool HasInfinities(const Graph& graph) {
+  auto bad = [](double v) { return !(std::abs(v) <= std::numeric_limits<float>::max()); };
+  for (const NodePtr& node : graph.nodes()) {
+    for (const auto& [name, value] : node->attrs()) {
+      if (auto* real = std::get_if<double>(&value); real != nullptr && bad(*real)) return true;
+    }
+    if (!node->has_payload() || node->payload().dtype() != DType::kF32) continue;
+    for (float v : node->payload().data<float>()) {
+      if (bad(v)) return true;
+    }
+  }
+  return false;
+}
+
+bool SameBytes(absl::Span<const Tensor> a, absl::Span<const Tensor> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Tensor& x, const Tensor& y) { return x.SameBytes(y); });
+}
+
+// Times both in turn until it is settled which is faster, or the batches are used up.
+absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor> inputs, int runs,
+                  Acceptance* result) {
+  std::vector<double> a, b;
+  for (int batch = 0; batch < kBatches; ++batch) {
+    auto ms = TimeAlternating({before, after}, inputs, runs, kMaxSeconds);
+    if (!ms.ok()) return ms.status();
+    a.insert(a.end(), (*ms)[0].begin(), (*ms)[0].end());
+    b.insert(b.end(), (*ms)[1].begin(), (*ms)[1].end());
+    result->found = PairedRatio(a, b);
+    if (result->found->high <= 1 - kLeastGain || result->found->low >= 1 - kLeastGain) break;
+  }
+  result->runs = static_cast<int>(a.size());
+  result->ms_before = Median(a);
+  result->ms_after = Median(b);
+  return absl::OkStatus();
+}
+
+// Executes both and compares them; takes the contender if it pays.
+absl::Status Try(Backend* backend, const Graph& input, const Contender& contender,
+                 absl::Span<const Tensor> inputs, const AcceptanceOptions& options,
+                 const Candidate& before, Acceptance* result) {
+  // Constants that overflowed where the input's did not: right for real numbers only.
+  if (options.numerics != "real" && HasInfinities(contender.graph) && !HasInfinities(input)) {
+    return absl::OkStatus();
+  }
+  auto after = Prepare(backend, contender.graph, options.threads, inputs);
+  if (!after.ok()) return after.status();
+  const OutputDifference difference = CompareOutputs(input, after->outputs, before.outputs);
+  if (!difference.ok) {
+    return absl::InternalError(absl::StrCat(
+        "the optimized model computes something else: output ", difference.output, " differs by ",
+        difference.largest, ", allowed ", difference.allowed, "; nothing was written"));
+  }
+  if (options.numerics == "exact" && !SameBytes(after->outputs, before.outputs)) {
+    // The rules keep every bit of the definitions; a kernel may still sum in another order.
+    return absl::OkStatus();
+  }
+  absl::Status timed =
+      Time(before.executable.get(), after->executable.get(), inputs, options.runs, result);
+  if (!timed.ok()) return timed;
+  if (result->found->high > 1 - kLeastGain) {
+    result->ms_after = result->ms_before;
+    return absl::OkStatus();
+  }
+  result->ratio = result->found->median;
+  result->memory_after = after->executable->memory();
+  result->difference = difference;
+  result->graph = contender.graph;
+  result->rewrites = contender.rewrites;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
+                                  const std::vector<Contender>& contenders,
+                                  absl::Span<const Tensor> inputs,
+                                  const AcceptanceOptions& options) {
+  Acceptance result;
+  result.graph = input;
+  auto before = Prepare(backend, input, options.threads, inputs);
+  if (absl::IsUnimplemented(before.status())) {  // opaque operators: the prediction has to do
+    if (contenders.empty()) return result;
+    result.graph = contenders.front().graph;
+    result.rewrites = contenders.front().rewrites;
+    return result;
+  }
+  if (!before.ok()) return before.status();
+  result.measured = true;
+  result.memory_before = result.memory_after = before->executable->memory();
+  for (const Contender& contender : contenders) {
+    absl::Status s = Try(backend, input, contender, inputs, options, *before, &result);
+    if (!s.ok()) return s;
+    if (!result.kept_input()) return result;
+  }
+  if (result.ms_before > 0) return result;
+  auto ms = TimeRuns(before->executable.get(), inputs, options.runs);
+  if (!ms.ok()) return ms.status();
+  result.ms_before = result.ms_after = Median(*ms);
+  return result;
+}
+
+}  // namespace lemma::cli

@@ -1,0 +1,55 @@
+// Whether what a search found is better than its input when both are executed.
+#ifndef LEMMA_CLI_ACCEPTANCE_H_
+#define LEMMA_CLI_ACCEPTANCE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "cli/compare.h"
+#include "cli/timing.h"
+#include "graph/graph.h"
+#include "optimizer/search.h"
+#include "runtime/executor.h"
+
+namespace lemma::cli {
+
+// A graph that might be the result, constants folded.
+struct Contender {
+  Graph graph;
+  std::vector<RewriteStep> rewrites;  // from the input
+};
+
+struct AcceptanceOptions {
+  std::string numerics = "reassociate";  // "exact": not a bit of the outputs may differ
+  int threads = 1;
+  int runs = 15;  // alternating, of both graphs; up to four times as many where they leave it open
+};
+
+struct Acceptance {
+  Graph graph;
+  std::vector<RewriteStep> rewrites;  // from the input to `graph`; empty: the input is kept
+  bool measured = false;              // false: the input cannot be run here
+  // Time of what was found last, kept or not, to the input's; absent: nothing was timed.
+  std::optional<RatioInterval> found;
+  int runs = 0;                                   // behind `found`
+  double ms_before = 0, ms_after = 0, ratio = 1;  // medians; of one graph if the input is kept
+  MemoryUse memory_before, memory_after;
+  OutputDifference difference;
+
+  bool kept_input() const { return rewrites.empty(); }
+};
+
+// The first contender that is faster than the input by at least one per cent with 95 % confidence,
+// else the input. Less than that is within what the same graph varies by from process to process,
+// so that it could not be told from slower. Internal if a contender computes something else.
+absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
+                                  const std::vector<Contender>& contenders,
+                                  absl::Span<const Tensor> inputs,
+                                  const AcceptanceOptions& options);
+
+}  // namespace lemma::cli
+
+#endif  // LEMMA_CLI_ACCEPTANCE_H_
