@@ -1,0 +1,18 @@
+// Proofs as text files, for others to repeat: a second solver (the obligations) and the small
+// checker (the steps). The format is in docs/proofs.md.
+#ifndef LEMMA_VERIFIER_PROOF_FILE_H_
+#define LEMMA_VERIFIER_PROOF_FILE_H_
+
+#include <string>
+
+#include "rewrite/substitution.h"
+#include "verifier/prover.h"
+
+namespace lemma {
+
+// `proved` must come from ProveRule(rule) with ProverOptions::keep_obligations.
+std::string WriteProofFile(const Substitution& rule, const Proved& proved);
+
+}  // namespace lemma
+
+#endif  // LEMMA_VERIFIER_PROOF_FILE_H_
