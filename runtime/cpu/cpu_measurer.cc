@@ -30,7 +30,7 @@ class CpuMeasurer : public KernelMeasurer {
   explicit CpuMeasurer(int threads) : threads_(threads) {}
 
   std::string device() const override {
-    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 1");
+    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 2");
   }
 
   absl::StatusOr<KernelPlan> Plan(const Graph& graph) override {

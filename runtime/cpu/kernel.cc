@@ -1,5 +1,7 @@
 #include "runtime/cpu/kernel.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -93,6 +95,11 @@ std::string CpuKernelSpec::Signature() const {
     operand(outputs[k]);
   }
   return text;
+}
+
+int ThreadsFor(int64_t floats, int threads) {
+  constexpr int64_t kFloatsPerThread = 65536;  // some ten microseconds, what a second thread costs
+  return static_cast<int>(std::min<int64_t>(threads, 1 + floats / kFloatsPerThread));
 }
 
 }  // namespace lemma::cpu

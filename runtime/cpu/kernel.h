@@ -92,6 +92,9 @@ bool HasKernel(const OpDef& op);
 // activations takes both behind v.
 bool IsSwishPair(const Value& v, const Node& sigmoid, const Node& product);
 
+// How many of `threads` threads pay for a kernel that passes over so many floats once.
+int ThreadsFor(int64_t floats, int threads);
+
 // Fused element-wise applications, and any single other, by their definitions.
 const KernelDef& PointwiseKernel();
 const KernelDef& DefinitionKernel();

@@ -1,6 +1,7 @@
 // Batch normalization that stands alone, with the bounds that follow it, channels last.
 #include <limits>
 
+#include "graph/expr/parallel.h"
 #include "kernels/channel_affine.h"
 #include "runtime/cpu/dnnl_util.h"
 
@@ -58,12 +59,17 @@ class BatchNorm : public Kernel {
   std::vector<float> scale, shift;
   Bounds bounds;
   int64_t rows = 0, x_step = 0, y_step = 0;
+  int threads = 1;
 
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
                    void*) override {
-    kernels::ChannelAffine(static_cast<const float*>(inputs[0]), x_step, scale.data(), shift.data(),
-                           bounds.low, bounds.high, rows, static_cast<int64_t>(scale.size()),
-                           static_cast<float*>(outputs[0]), y_step);
+    const float* x = static_cast<const float*>(inputs[0]);
+    float* y = static_cast<float*>(outputs[0]);
+    const int64_t columns = static_cast<int64_t>(scale.size());
+    ParallelFor(ThreadsFor(rows * columns, threads), rows, [&](int64_t begin, int64_t end) {
+      kernels::ChannelAffine(x + begin * x_step, x_step, scale.data(), shift.data(), bounds.low,
+                             bounds.high, end - begin, columns, y + begin * y_step, y_step);
+    });
     return absl::OkStatus();
   }
   size_t packed_bytes() const override { return scale.size() * 2 * sizeof(float); }
@@ -75,6 +81,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
   const Node& node = spec.head();
   const Shape& shape = spec.inputs[0].type.shape;
   auto kernel = std::make_unique<BatchNorm>();
+  kernel->threads = spec.threads;
   if (!IsMatrix(shape, spec.inputs[0].strides, &kernel->x_step) ||
       !IsMatrix(shape, spec.outputs[0].strides, &kernel->y_step)) {
     return absl::InternalError("a batch normalization got other strides");

@@ -1,4 +1,7 @@
 // Pooling, channels last: through oneDNN, except for means over the whole image.
+#include <algorithm>
+
+#include "graph/expr/parallel.h"
 #include "kernels/row_mean.h"
 #include "runtime/cpu/dnnl_util.h"
 
@@ -98,8 +101,9 @@ Built BuildAvg(const CpuKernelSpec& spec, const StaticValues&) {
 // Channels innermost, pixels any even distance apart; channels stand side by side in the result.
 class SpatialMean : public Kernel {
  public:
-  SpatialMean(const Shape& shape, const Strides& strides)
-      : batch_(shape[0]),
+  SpatialMean(const Shape& shape, const Strides& strides, int threads)
+      : threads_(ThreadsFor(NumElements(shape), threads)),
+        batch_(shape[0]),
         channels_(shape[1]),
         pixels_(shape[2] * shape[3]),
         batch_step_(strides[0]),
@@ -109,13 +113,21 @@ class SpatialMean : public Kernel {
                    void*) override {
     const float* x = static_cast<const float*>(inputs[0]);
     float* y = static_cast<float*>(outputs[0]);
-    for (int64_t n = 0; n < batch_; ++n) {
-      kernels::RowMean(x + n * batch_step_, pixels_, channels_, pixel_step_, y + n * channels_);
-    }
+    const int64_t parts = (channels_ + kChannelsPerPart - 1) / kChannelsPerPart;
+    ParallelFor(threads_, batch_ * parts, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t n = i / parts, c = i % parts * kChannelsPerPart;
+        kernels::RowMean(x + n * batch_step_ + c, pixels_,
+                         std::min(kChannelsPerPart, channels_ - c), pixel_step_,
+                         y + n * channels_ + c);
+      }
+    });
     return absl::OkStatus();
   }
 
  private:
+  static constexpr int64_t kChannelsPerPart = 64;
+  int threads_;
   int64_t batch_, channels_, pixels_, batch_step_, pixel_step_;
 };
 
@@ -131,7 +143,8 @@ void MeanLayouts(CpuKernelSpec& spec, const Strides&) {
 bool StridedMeanInput(const std::vector<NodePtr>&, int node, int) { return node == 0; }
 
 Built BuildMean(const CpuKernelSpec& spec, const StaticValues&) {
-  return std::make_unique<SpatialMean>(spec.inputs[0].type.shape, spec.inputs[0].strides);
+  return std::make_unique<SpatialMean>(spec.inputs[0].type.shape, spec.inputs[0].strides,
+                                       spec.threads);
 }
 
 KernelDef Make(std::string name, std::string op, bool (*accepts)(const Node&),
