@@ -58,10 +58,9 @@ absl::StatusOr<std::unique_ptr<RuleSet>> RuleSet::Create(std::vector<Substitutio
   set->rules_ = std::move(rules);
   for (const Substitution& rule : set->rules_) {
     LEMMA_ASSIGN_OR_RETURN(Matcher matcher, Matcher::Create(rule));
-    set->matchers_.push_back(std::move(matcher));
-  }
-  for (const Matcher& matcher : set->matchers_) {
-    set->by_op_[&matcher.anchor_op()].push_back(&matcher);
+    auto prepared = std::make_unique<const Prepared>(std::move(matcher));
+    set->by_op_[&prepared->matcher.anchor_op()].push_back(prepared.get());
+    set->prepared_.push_back(std::move(prepared));
   }
   return set;
 }
@@ -82,9 +81,11 @@ void RuleSet::ForEach(const MatchIndex& index,
     if (!node->is_op()) continue;
     auto it = by_op_.find(&node->op());
     if (it == by_op_.end()) continue;
-    for (const Matcher* matcher : it->second) {
-      bool go_on = matcher->ForEach(index, position, [&](const Match& match) {
-        return visit(RuleRewrite(matcher->rule(), match, index));
+    for (const Prepared* prepared : it->second) {
+      const Matcher& matcher = prepared->matcher;
+      bool go_on = matcher.ForEach(index, position, [&](const Match& match) {
+        return !prepared->coverage.Covers(match.symbols, match.dtype) ||
+               visit(RuleRewrite(matcher.rule(), match, index));
       });
       if (!go_on) return;
     }

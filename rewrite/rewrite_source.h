@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "rewrite/coverage.h"
 #include "rewrite/match.h"
 #include "rewrite/substitution.h"
 
@@ -40,6 +41,7 @@ class RewriteSource {
 };
 
 // Rules in a given order. Steps come by position of their anchor, then in the order of the rules.
+// A match that no form of its rule covers (rewrite/coverage.h) is none.
 class RuleSet : public RewriteSource {
  public:
   // Fails if a rule cannot be matched (see Matcher::Create).
@@ -54,9 +56,14 @@ class RuleSet : public RewriteSource {
  private:
   RuleSet() = default;
   std::vector<Substitution> rules_;
-  std::vector<Matcher> matchers_;
-  // Matchers by the operator they are anchored at, in the order of the rules.
-  absl::flat_hash_map<const OpDef*, std::vector<const Matcher*>> by_op_;
+  struct Prepared {
+    explicit Prepared(Matcher m) : matcher(std::move(m)), coverage(matcher.rule()) {}
+    Matcher matcher;
+    mutable Coverage coverage;
+  };
+  std::vector<std::unique_ptr<const Prepared>> prepared_;
+  // By the operator they are anchored at, in the order of the rules.
+  absl::flat_hash_map<const OpDef*, std::vector<const Prepared*>> by_op_;
 };
 
 }  // namespace lemma

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "graph/expr/tensor_expr.h"
 #include "rewrite/substitution.h"
 
@@ -39,6 +40,18 @@ struct RuleForm {
   std::map<std::string, std::string> chosen;  // what is not left open: text for people
   Statement statement;
 };
+
+// Sets form->statement for the symbols' values; InvalidArgument if an application of either side is
+// not well-formed for them, or if what is required is known to be false. Sizes that broadcast() in
+// a term needs equal are required to be. `common` is the type of variables without one.
+absl::Status MakeStatement(const Substitution& rule, RuleForm* form, DType common = DType::kF32);
+// Gives the symbol, or the element of a list symbol, that has this name the value 1, and tells
+// form->chosen so; false if there is none. The statement stays.
+bool FixToOne(const std::string& name, RuleForm* form);
+// Whether the symbol stands in an attribute that its operator needs to know.
+bool MustBeKnown(const Substitution& rule, int symbol);
+// The name of an element of an open list.
+std::string ElementName(const std::string& list, size_t i);
 
 struct RuleForms {
   std::vector<RuleForm> forms;  // those for which the source is well-formed
