@@ -28,10 +28,11 @@ class Lexer {
       comment_.clear();
       absl::Status status = Next(&token);
       if (!status.ok()) return status;
+      token.end = position_;
       tokens_.push_back(std::move(token));
     }
     Token end;
-    end.position = position_;
+    end.position = end.end = position_;
     tokens_.push_back(std::move(end));
     return std::move(tokens_);
   }

@@ -31,7 +31,7 @@ struct Token {
   bool quoted = false;  // kName in quotes: never a keyword, and may also be a string
   uint64_t integer = 0;
   double real = 0;
-  Position position;
+  Position position, end;  // of its first character, and just past its last
   // The lines of comment that end on the line before, without their marks. Empty after a gap.
   std::string comment;
 };

@@ -112,7 +112,27 @@ class Parser {
     }
     RETURN_IF_ERROR(ParseBody(&block->body));
     RETURN_IF_ERROR(ExpectPunct("=>", " and what the rule turns this into"));
-    return ParseBody(&block->target);
+    RETURN_IF_ERROR(ParseBody(&block->target));
+    block->end = tokens_[at_ - 1].end;
+    if (!AtWord("proved") && !AtWord("refuted") && !AtWord("unknown")) return absl::OkStatus();
+    return ParseRecord(&block->record.emplace());
+  }
+
+  absl::Status ParseRecord(Record* record) {
+    RETURN_IF_ERROR(ParseName(&record->verdict, "a verdict"));
+    if (record->verdict.text == "proved") {
+      RETURN_IF_ERROR(ParseName(&record->contract, "the float contract that was proved"));
+    }
+    RETURN_IF_ERROR(ParseString(&record->id, "the proof id, in quotes"));
+    RETURN_IF_ERROR(ParseString(&record->detail, "an explanation, in quotes"));
+    record->end = tokens_[at_ - 1].end;
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseString(std::string* string, absl::string_view what) {
+    if (Peek().kind != Token::Kind::kName || !Peek().quoted) return Expected(what);
+    *string = Take().text;
+    return absl::OkStatus();
   }
 
   absl::Status ParseParam(Param* param) {
@@ -155,10 +175,8 @@ class Parser {
       return ParseSum(&payload->values.back());
     }
     if (TryWord("base64")) {
-      if (Peek().kind != Token::Kind::kName || !Peek().quoted) return Expected("quoted base64");
       payload->kind = Payload::Kind::kBase64;
-      payload->base64 = Take().text;
-      return absl::OkStatus();
+      return ParseString(&payload->base64, "quoted base64");
     }
     if (TryPunct("...")) {
       payload->kind = Payload::Kind::kElided;

@@ -4,7 +4,9 @@
 //   file       = { block }
 //   block      = "graph" [ name ] "(" params ")" body
 //              | "rule" name "(" params ")" contract [ "where" comparison { "," comparison } ]
-//                body "=>" body
+//                body "=>" body [ record ]
+//   record     = ( "proved" contract | "refuted" | "unknown" ) string string
+//                                                          proof id, explanation
 //   params     = [ param { "," param } ]
 //   param      = label ":" [ "weight" | "constant" ] type [ "=" payload ]
 //   body       = "{" { statement } "return" result { "," result } "}"
@@ -109,6 +111,14 @@ struct Comparison {
   Expr rhs;
 };
 
+// What is known about a rule's truth (ProofRecord in rewrite/substitution.h).
+struct Record {
+  Name verdict;
+  Name contract;  // of "proved"
+  std::string id, detail;
+  Position end;  // just past it
+};
+
 struct Block {
   bool is_rule = false;
   Name name;
@@ -119,6 +129,8 @@ struct Block {
   Name contract;
   std::vector<Comparison> where;
   std::string doc;
+  Position end;  // just past its last '}', where a record may be written
+  std::optional<Record> record;
 };
 
 // All blocks of a file. Errors read "file:line:column: expected this or that, found …".

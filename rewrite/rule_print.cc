@@ -85,7 +85,8 @@ std::string PrintRule(const Substitution& rule) {
                     c.rhs.ToString());
   }
   return absl::StrCat(out, " ", PrintPattern(rule, rule.source), " => ",
-                      PrintPattern(rule, rule.target), "\n");
+                      PrintPattern(rule, rule.target), "\n", PrintRecord(rule.proof),
+                      rule.proof.verdict == ProofRecord::Verdict::kNone ? "" : "\n");
 }
 
 }  // namespace lemma

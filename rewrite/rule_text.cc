@@ -23,14 +23,7 @@ class RuleReader {
   absl::StatusOr<Substitution> Run() {
     rule_.name = block_.name.text;
     rule_.doc = block_.doc;
-    auto contract = ParseFloatContract(block_.contract.text);
-    if (!contract) {
-      return ErrorAt(file_, block_.contract.position,
-                     absl::StrCat("the float contract must be bit_exact, reassociates or "
-                                  "real_only, not ",
-                                  QuoteName(block_.contract.text)));
-    }
-    rule_.contract = *contract;
+    LEMMA_ASSIGN_OR_RETURN(rule_.contract, ReadFloatContract(block_.contract, file_));
     std::map<std::string, PatternValue> vars;
     for (const text::Param& param : block_.params) {
       LEMMA_RETURN_IF_ERROR(ReadVar(param, &vars));
@@ -48,6 +41,9 @@ class RuleReader {
                                   " occurs in the target only, so nothing gives it a value"));
     }
     LEMMA_RETURN_IF_ERROR(CheckOutputs());
+    if (block_.record) {
+      LEMMA_ASSIGN_OR_RETURN(rule_.proof, BuildRecord(*block_.record, file_));
+    }
     return std::move(rule_);
   }
 

@@ -3,6 +3,7 @@
 #ifndef LEMMA_REWRITE_RULE_TEXT_H_
 #define LEMMA_REWRITE_RULE_TEXT_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,19 @@ namespace lemma {
 absl::StatusOr<std::vector<Substitution>> ParseRules(absl::string_view text,
                                                      absl::string_view file = "text");
 absl::StatusOr<Substitution> BuildRule(const text::Block& block, absl::string_view file);
+absl::StatusOr<ProofRecord> BuildRecord(const text::Record& record, absl::string_view file);
+absl::StatusOr<FloatContract> ReadFloatContract(const text::Name& name, absl::string_view file);
 
 // Reads back as the same rule.
 std::string PrintRule(const Substitution& rule);
+
+// What follows a rule's last '}': "proved reassociates "ID" "COVERAGE"", or "" for kNone.
+std::string PrintRecord(const ProofRecord& record);
+// `text` with the records of the rules that `records` names set to what it says (kNone removes
+// one). Nothing else changes: comments and layout stay as they are. A text that does not parse, or
+// a name that no rule has, is InvalidArgument.
+absl::StatusOr<std::string> WithRecords(absl::string_view text, absl::string_view file,
+                                        const std::map<std::string, ProofRecord>& records);
 
 }  // namespace lemma
 

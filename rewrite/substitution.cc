@@ -26,6 +26,11 @@ std::optional<FloatContract> ParseFloatContract(absl::string_view name) {
   return std::nullopt;
 }
 
+const char* Name(ProofRecord::Verdict verdict) {
+  static constexpr const char* kNames[] = {"none", "proved", "refuted", "unknown"};
+  return kNames[static_cast<int>(verdict)];
+}
+
 const char* Name(Relation relation) {
   static constexpr const char* kNames[] = {"=", "!=", "<", "<=", ">", ">="};
   return kNames[static_cast<int>(relation)];

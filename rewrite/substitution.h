@@ -17,6 +17,7 @@
 //     p, q = split(y) {axis = 1, sizes = [n1, n2]}
 //     return p, q
 //   }
+//   proved reassociates "1f…" "all sizes >= 1 …"
 //
 // Element types: a variable without one has the rule's common type, which is any float type; in a
 // bit-exact rule it is any type for which the source is well-formed.
@@ -45,13 +46,21 @@ enum class FloatContract {
 const char* Name(FloatContract contract);
 std::optional<FloatContract> ParseFloatContract(absl::string_view name);
 
-// What is known about a rule's truth. Empty until the prover has been asked.
+// What is known about a rule's truth: what `lemma verify` found, kept with the rule. Whether it
+// still speaks of the rule is for rewrite/proof_check.h to say.
 struct ProofRecord {
   enum class Verdict { kNone, kProved, kRefuted, kUnknown };
   Verdict verdict = Verdict::kNone;
+  FloatContract contract = FloatContract::kRealOnly;  // the strictest that was proved
   std::string id;      // hash of the statement and of the operators' definitions
   std::string detail;  // sizes, attributes and ranks covered; a counterexample; a reason
+  friend bool operator==(const ProofRecord& a, const ProofRecord& b) {
+    return a.verdict == b.verdict && a.contract == b.contract && a.id == b.id &&
+           a.detail == b.detail;
+  }
 };
+// "none", "proved", "refuted", "unknown".
+const char* Name(ProofRecord::Verdict verdict);
 
 // What a variable may be bound to. The restriction is about profit, never about truth.
 enum class VarRole {
