@@ -1,0 +1,69 @@
+// What TASO's operators are in ours (docs/taso.md).
+#ifndef LEMMA_REWRITE_TASO_OPERATORS_H_
+#define LEMMA_REWRITE_TASO_OPERATORS_H_
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "rewrite/taso/rule_builder.h"
+#include "rewrite/taso/rules.pb.h"
+
+namespace lemma::taso {
+
+// An operator of a rule file, its type and parameters checked.
+class TasoOp {
+ public:
+  // InvalidArgument if its type or one of its parameters is missing, unknown or out of range, or
+  // if it has another number of operands than its type takes.
+  static absl::StatusOr<TasoOp> Read(const Operator& op);
+
+  const char* name() const;  // of its type
+  int num_outputs() const { return num_outputs_; }
+
+  // Ranks, as far as the operator alone tells: `fixed` of all its operands and results, or only
+  // that they have one rank, which is at least `least`.
+  struct Ranks {
+    std::optional<int> fixed;
+    int least = 0;
+    bool scalar_operand = false;  // the second operand is a number
+    bool from_front = false;      // it counts dimensions from the first, so none come before
+  };
+  Ranks ranks() const;
+
+  // Its results. `batch` and `rank` are those of its result, for an operator without operands.
+  absl::StatusOr<std::vector<TypedValue>> Lower(RuleBuilder& builder,
+                                                const std::vector<TypedValue>& inputs,
+                                                const std::string& batch, int rank) const;
+  // Whether it takes operand `i` as the weight of a convolution.
+  bool TakesWeight(int i) const;
+
+ private:
+  absl::Status ReadParameters(const Operator& op);
+  absl::Status Require(int key, int lo, int hi);
+  int At(int key) const { return parameters_.at(key); }
+  absl::Status CheckConcat(size_t inputs) const;
+  absl::Status CheckTranspose();
+
+  using Result = absl::StatusOr<std::vector<TypedValue>>;
+  Result Conv(RuleBuilder& b, const std::vector<TypedValue>& in) const;
+  Result Pool(RuleBuilder& b, const std::vector<TypedValue>& in) const;
+  Result Split(RuleBuilder& b, const std::vector<TypedValue>& in) const;
+  Result Enlarge(RuleBuilder& b, const std::vector<TypedValue>& in) const;
+  Result MergeGroups(RuleBuilder& b, const std::vector<TypedValue>& in) const;
+  Result Constant(RuleBuilder& b, const std::string& batch, int rank) const;
+  absl::StatusOr<TypedValue> Activated(RuleBuilder& b, TypedValue value) const;
+  absl::Status SetParts(const SizeSolver& sizes, const std::vector<TypedValue>& in,
+                        TypedValue* result) const;
+
+  int type_ = 0;
+  int num_outputs_ = 1;
+  std::map<int, int> parameters_;
+  std::vector<int64_t> permutation_;
+};
+
+}  // namespace lemma::taso
+
+#endif  // LEMMA_REWRITE_TASO_OPERATORS_H_

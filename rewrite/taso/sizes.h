@@ -1,0 +1,117 @@
+// Equations among sizes: how the most general types of a rule are found.
+#ifndef LEMMA_REWRITE_TASO_SIZES_H_
+#define LEMMA_REWRITE_TASO_SIZES_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/expr/index_expr.h"
+
+namespace lemma::taso {
+
+// An integer polynomial over atoms: a symbol, or the quotient of two polynomials. Atoms are numbers
+// of a SizeSolver.
+class Size {
+ public:
+  Size(int64_t constant = 0);  // NOLINT: a constant reads as itself
+  static Size Of(int atom);
+
+  using Monomial = std::vector<int>;  // sorted, with repetition; empty for 1
+  const std::map<Monomial, int64_t>& terms() const { return terms_; }
+  std::optional<int64_t> AsConst() const;
+  // A coefficient left 64 bits; sticks, and equals nothing.
+  bool overflowed() const { return overflowed_; }
+  bool IsZero() const { return terms_.empty() && !overflowed_; }
+
+  friend Size operator+(const Size& a, const Size& b) { return Sum(a, b, 1); }
+  friend Size operator-(const Size& a, const Size& b) { return Sum(a, b, -1); }
+  friend Size operator*(const Size& a, const Size& b);
+  friend bool operator==(const Size& a, const Size& b) {
+    return !a.overflowed_ && !b.overflowed_ && a.terms_ == b.terms_;
+  }
+
+ private:
+  friend class SizeSolver;
+  static Size Sum(const Size& a, const Size& b, int64_t scale);
+  void Add(const Monomial& monomial, int64_t coefficient);
+
+  std::map<Monomial, int64_t> terms_;
+  bool overflowed_ = false;
+};
+
+// Collects equations and solves them for symbols, as far as that is possible in polynomials
+// without negative coefficients.
+class SizeSolver {
+ public:
+  enum class Kind {
+    kSize,       // a dimension: at least 1
+    kAttribute,  // an attribute that the source binds
+    kDependent,  // to be expressed by the others: an attribute of the target
+  };
+
+  // A new symbol. `hint` is what people would call it.
+  IndexExpr New(absl::string_view hint, Kind kind);
+
+  // InvalidArgument if the equations contradict each other. An equation that cannot be solved is
+  // kept; `stated`: it will not be said by an operator, so Unsolved has to list it.
+  absl::Status Equate(const IndexExpr& a, const IndexExpr& b, bool stated = false);
+  // All equations among conjunctions of `guard`.
+  absl::Status Assume(const Guard& guard);
+  // What a dependent symbol is if no equation tells.
+  void SetFallback(const IndexExpr& symbol, const IndexExpr& value);
+  // To be called when all is said: gives dependent symbols without a value their fallback.
+  void Close();
+
+  // With what is known put in; nullopt where it is no polynomial.
+  std::optional<Size> Value(const IndexExpr& e) const;
+  bool Same(const IndexExpr& a, const IndexExpr& b) const;
+  // The same value with what is known put in, written out as a sum of products; InvalidArgument if
+  // a coefficient leaves 64 bits.
+  absl::StatusOr<IndexExpr> Normalized(const IndexExpr& e) const;
+  // Stated equations that are still open: polynomials that are 0.
+  std::vector<Size> Unsolved() const;
+  // As the text form of rules writes it; names symbols on first use.
+  std::string Text(const Size& size);
+  std::string Text(const IndexExpr& e);
+
+ private:
+  struct Atom {
+    Kind kind = Kind::kSize;
+    std::string hint;  // of a symbol
+    bool is_div = false;
+    Size numerator, denominator;  // of a quotient
+    std::optional<Size> value;    // of a symbol that is solved
+    std::optional<IndexExpr> fallback;
+    std::string name;  // given on first use
+  };
+  struct Equation {
+    Size zero;
+    bool stated = false;
+  };
+
+  Size Substitute(const Size& size) const;
+  Size Div(const Size& a, const Size& b) const;
+  int Intern(const Size& numerator, const Size& denominator) const;
+  // `size` less factors that are known to be positive.
+  Size Reduced(Size size) const;
+  bool Mentions(const Size& size, int symbol) const;
+  IndexExpr ToIndex(const Size& size) const;
+  absl::Status SolveAll();
+  bool SolveOne(const Size& zero);
+  int Rank(int symbol) const;
+  std::string TextOfMonomial(const Size::Monomial& monomial, int64_t coefficient);
+
+  mutable std::vector<Atom> atoms_;
+  std::vector<Equation> open_;
+  std::map<std::string, int> names_;
+};
+
+}  // namespace lemma::taso
+
+#endif  // LEMMA_REWRITE_TASO_SIZES_H_

@@ -1,0 +1,200 @@
+#include "rewrite/taso/import.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "rewrite/rule_text.h"
+#include "rewrite/taso/rules.pb.h"
+
+namespace lemma {
+namespace {
+
+using Params = std::vector<std::pair<int, int>>;
+
+taso::Operator Op(int type, std::vector<std::pair<int, int>> inputs, Params params = {}) {
+  taso::Operator op;
+  op.set_type(type);
+  for (auto [id, ts] : inputs) {
+    taso::Tensor* tensor = op.add_input();
+    tensor->set_op_id(id);
+    tensor->set_ts_id(ts);
+  }
+  for (auto [key, value] : params) {
+    taso::Parameter* p = op.add_para();
+    p->set_key(key);
+    p->set_value(value);
+  }
+  return op;
+}
+
+// The last operator's first output of one side is that of the other.
+std::string File(const std::vector<taso::Operator>& source,
+                 const std::vector<taso::Operator>& target) {
+  taso::RuleCollection file;
+  taso::Rule* rule = file.add_rule();
+  for (const taso::Operator& op : source) *rule->add_src_op() = op;
+  for (const taso::Operator& op : target) *rule->add_dst_op() = op;
+  taso::MapOutput* map = rule->add_mapped_output();
+  map->set_src_op_id(static_cast<int>(source.size()) - 1);
+  map->set_dst_op_id(static_cast<int>(target.size()) - 1);
+  map->set_src_ts_id(0);
+  map->set_dst_ts_id(0);
+  return file.SerializeAsString();
+}
+
+std::string Imported(const std::vector<taso::Operator>& source,
+                     const std::vector<taso::Operator>& target) {
+  auto rules = ImportTaso(File(source, target));
+  if (!rules.ok()) return std::string(rules.status().message());
+  return PrintRule((*rules)[0]);
+}
+
+const Params kSame = {{4, 3}, {5, 3}, {6, 1}, {7, 1}, {8, 0}, {9, 0}};
+const Params kValid = {{4, 3}, {5, 3}, {6, 2}, {7, 1}, {8, 1}, {9, 2}};
+
+TEST(ImportTasoTest, ReadsTheSampleAndItsTextReadsBack) {
+  std::ifstream in("tests/rewrite/taso/sample_rules.pb", std::ios::binary);
+  std::stringstream bytes;
+  bytes << in.rdbuf();
+  auto rules = ImportTaso(bytes.str());
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  ASSERT_EQ(rules->size(), 25u);
+  for (size_t i = 0; i < rules->size(); ++i) {
+    const std::string text = PrintRule((*rules)[i]);
+    EXPECT_EQ((*rules)[i].name, absl::StrCat("taso_", i));
+    auto again = ParseRules(text);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(PrintRule((*again)[0]), text);
+  }
+  // Two grouped convolutions, whose groups may differ; what the target's are has to be said.
+  EXPECT_EQ(PrintRule((*rules)[20]), R"(# TASO's rule 20
+rule taso_20(x7: [n,c * g,h,w], x10: [k,c,2 * p + 1,2 * q + 1], x8: [n,c2 * g2,h,w], x11: [k,c2,2 * p + 1,2 * q + 1]) reassociates {
+  t1 = conv2d(x7, x10) {pads = [p, q, p, q], groups = g}
+  t2 = conv2d(x8, x11) {pads = [p, q, p, q], groups = g2}
+  t3 = add(t1, t2)
+  return t3
+} => {
+  t4 = concat(x10, x11) {axis = 1}
+  t5 = concat(x7, x8) {axis = 1}
+  t6 = conv2d(t5, t4) {pads = [p, q, p, q], groups = (c * g + c2 * g2) div (c + c2)}
+  return t6
+}
+)");
+}
+
+TEST(ImportTasoTest, SplitsIntoWhatConcatPutTogether) {
+  EXPECT_TRUE(absl::StrContains(
+      Imported({Op(8, {{-1, 0}})}, {Op(12, {{-1, 0}, {-1, 0}}, {{10, 2}, {11, 1}}), Op(8, {{0, 0}}),
+                                    Op(13, {{1, 0}}, {{2, 2}, {11, 1}})}),
+      "split(t3) {axis = 1, sizes = [n, n]}"));
+  // Or into halves.
+  EXPECT_TRUE(
+      absl::StrContains(Imported({Op(13, {{-1, 0}}, {{2, 2}, {11, 0}}), Op(16, {{0, 0}, {0, 1}})},
+                                 {Op(13, {{-1, 0}}, {{2, 2}, {11, 0}}), Op(16, {{0, 1}, {0, 0}})}),
+                        "rule taso_0(x1: [2 * l])"));
+}
+
+TEST(ImportTasoTest, RanksComeFromOperators) {
+  EXPECT_TRUE(
+      absl::StrContains(Imported({Op(16, {{-1, 0}, {-2, 0}})}, {Op(16, {{-2, 0}, {-1, 0}})}),
+                        "(x1: [b..], x2: [b..])"));
+  EXPECT_TRUE(
+      absl::StrContains(Imported({Op(18, {{-1, 0}, {-2, 0}}, {{9, 0}}), Op(19, {{0, 0}, {-3, 0}})},
+                                 {Op(19, {{-1, 0}, {-3, 0}}), Op(18, {{0, 0}, {-2, 0}}, {{9, 0}})}),
+                        "(x1: [b..,m,n], x2: [b..,n,n2], x3: [])"));
+  EXPECT_TRUE(absl::StrContains(Imported({Op(15, {{-1, 0}}, {{10, 2}, {12, 2}, {13, 1}}),
+                                          Op(15, {{0, 0}}, {{10, 2}, {12, 2}, {13, 1}})},
+                                         {Op(15, {{-1, 0}}, {{10, 2}, {12, 1}, {13, 1}})}),
+                                "(x1: [m,n])"));
+}
+
+TEST(ImportTasoTest, ActivationIsAnOperatorOfItsOwn) {
+  EXPECT_TRUE(absl::StrContains(
+      Imported({Op(3, {{-1, 0}, {-2, 0}}, kValid)}, {Op(3, {{-1, 0}, {-2, 0}}, kValid)}),
+      "(x1: [n,c * g,h,w], x2: [k,c,r,s]) reassociates {\n"
+      "  t1 = conv2d(x1, x2) {strides = [2, 1], groups = g}\n  t2 = relu(t1)\n"));
+}
+
+TEST(ImportTasoTest, AKernelIsEnlargedToWhatIsLarger) {
+  Params one_by_three = kSame;
+  EXPECT_EQ(Imported({Op(3, {{-1, 0}, {-2, 0}}, kSame)},
+                     {Op(20, {{-2, 0}}, {{4, 3}, {5, 3}}), Op(3, {{-1, 0}, {0, 0}}, kSame)}),
+            R"(# TASO's rule 0
+rule taso_0(x1: [n,c * g,h,w], x2: [k,c,2 * p + 1,2 * q + 1]) reassociates where 2 * p + 1 <= 3, 2 * q + 1 <= 3 {
+  t1 = conv2d(x1, x2) {pads = [p, q, p, q], groups = g}
+  return t1
+} => {
+  t2 = pad(x2) {pads = [0, 0, 1 - p, 1 - q, 0, 0, 1 - p, 1 - q]}
+  t3 = conv2d(x1, t2) {pads = [1, 1, 1, 1], groups = g}
+  return t3
+}
+)");
+}
+
+struct BadCase {
+  std::vector<taso::Operator> source, target;
+  std::string message;
+};
+
+TEST(ImportTasoTest, SaysWhichRuleAndOperatorIsWrong) {
+  const taso::Operator relu = Op(8, {{-1, 0}});
+  const BadCase cases[] = {
+      {{Op(8, {{-1, 0}, {-2, 0}})}, {relu}, "rule 0, source operator 0: relu has 2 operands"},
+      {{relu}, {Op(99, {})}, "rule 0, target operator 0: there is no operator type 99"},
+      {{Op(14, {{-1, 0}})}, {relu}, "rule 0, source operator 0: reshape (operator type 14) is not"},
+      {{relu},
+       {Op(8, {{-2, 0}})},
+       "rule 0, target operator 0 (relu): the source has no variable -2"},
+      {{relu}, {Op(8, {{3, 0}})}, "rule 0, target operator 0 (relu): it reads operator 3"},
+      {{relu, Op(8, {{0, 1}})}, {relu}, "rule 0, source operator 1 (relu): it reads output 1"},
+      {{Op(3, {{-1, 0}, {-2, 0}}, {{8, 0}})},
+       {relu},
+       "conv2d: parameter 9 (activation) is missing"},
+      {{Op(3, {{-1, 0}, {-2, 0}}, {{6, 0}, {7, 1}, {8, 0}, {9, 0}})},
+       {relu},
+       "conv2d: parameter 6 (stride height) is 0, not in [1, 1024]"},
+      {{Op(15, {{-1, 0}}, {{10, 2}, {12, 3}})}, {relu}, "is 3, no permutation of 2 dimensions"},
+      {{Op(12, {{-1, 0}, {-2, 0}}, {{10, 2}, {11, 2}})}, {relu}, "(axis) is 2, not in [0, 1]"},
+      {{Op(8, {{-1, 0}}, {{77, 0}})}, {relu}, "relu: there is no parameter 77"},
+      {{Op(8, {{-1, 0}}, {{2, 0}, {2, 1}})}, {relu}, "number of outputs) is given twice"},
+      {{Op(7, {{-1, 0}}, {{4, 2}, {5, 2}, {6, 2}, {7, 2}, {8, 0}})},
+       {relu},
+       "rule 0, source operator 0 (pool2d_avg): padding \"same\" of a kernel of size 2"},
+      {{Op(12, {{-1, 0}, {-1, 0}}, {{10, 2}, {11, 0}}), Op(3, {{0, 0}, {-2, 0}}, kSame)},
+       {relu},
+       "rule 0, source operator 1 (conv2d): its operands cannot have the ranks it takes"},
+      {{relu, Op(8, {{-1, 0}})}, {relu}, "rule 0: rule 0:3:3: nothing uses this value"},
+      {{relu},
+       {Op(24, {}), Op(18, {{-1, 0}, {0, 0}}, {{9, 0}}), Op(24, {}),
+        Op(18, {{1, 0}, {2, 0}}, {{9, 0}})},
+       "the symbol d occurs in the target only"},
+  };
+  for (const BadCase& c : cases) {
+    auto rules = ImportTaso(File(c.source, c.target));
+    ASSERT_FALSE(rules.ok()) << c.message;
+    EXPECT_TRUE(absl::StrContains(rules.status().message(), c.message)) << rules.status();
+  }
+}
+
+TEST(ImportTasoTest, AFileThatIsNone) {
+  EXPECT_TRUE(absl::StrContains(ImportTaso("hello there").status().message(), "no TASO rule file"));
+  EXPECT_TRUE(absl::StrContains(ImportTaso("").status().message(), "no TASO rule file"));
+  std::string cut = File({Op(8, {{-1, 0}})}, {Op(8, {{-1, 0}})});
+  cut.resize(cut.size() - 3);
+  EXPECT_FALSE(ImportTaso(cut).ok());
+}
+
+TEST(ImportTasoTest, SizesThatGrowWithoutEndAreAnError) {
+  std::vector<taso::Operator> ops;
+  for (int i = 0; i < 30; ++i) {
+    std::vector<std::pair<int, int>> inputs(16, {i - 1, 0});
+    ops.push_back(Op(12, inputs, {{10, 1}, {11, 0}}));
+  }
+  EXPECT_FALSE(ImportTaso(File(ops, ops)).ok());
+}
+
+}  // namespace
+}  // namespace lemma
