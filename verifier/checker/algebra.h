@@ -1,0 +1,142 @@
+// Exact values over all inputs at once: polynomials with rational coefficients in atoms.
+//
+// An atom is an element of an input, a real parameter, or a nonlinear function of polynomials.
+// Everything is kept in a canonical form, so equal polynomials are equal values; what the laws of a
+// level cannot bring to one form stays unlike, and ApproximatelyEqual tells whether it differs.
+#ifndef LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
+#define LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/dtype.h"
+#include "graph/expr/scalar_expr.h"
+
+namespace lemma::checker {
+
+// num / den in lowest terms, den > 0. Arithmetic that leaves 64 bits reports to the Algebra.
+struct Rational {
+  int64_t num = 0, den = 1;
+  friend bool operator==(Rational a, Rational b) { return a.num == b.num && a.den == b.den; }
+  friend bool operator!=(Rational a, Rational b) { return !(a == b); }
+};
+
+using AtomId = int32_t;
+using Monomial = std::vector<std::pair<AtomId, int>>;  // powers, by atom; empty: 1
+using Polynomial = std::map<Monomial, Rational>;       // no zeros
+using Value = std::shared_ptr<const Polynomial>;
+
+// The laws of a float contract: docs/proofs.md.
+enum class Level {
+  kBits,  // arithmetic is uninterpreted
+  kRing,  // sums, products and maxima in any order
+  kReal,  // also those of exp, log and reciprocals
+};
+
+struct Atom {
+  enum class Kind { kInfinity, kInput, kParam, kConstant, kFn, kReciprocal, kMax, kMin, kFold };
+  Kind kind = Kind::kInput;
+  std::string name;              // kParam, kConstant, kFold
+  int tensor = 0;                // kInput
+  int64_t offset = 0;            // kInput
+  ScalarFn fn = ScalarFn::kAdd;  // kFn
+  std::vector<Polynomial> args;
+  friend bool operator<(const Atom& a, const Atom& b);
+};
+
+// What is known of an atom.
+struct AtomFacts {
+  bool truth = false;  // 0 or 1
+  bool integer = false;
+};
+
+class Algebra {
+ public:
+  // *work grows by one for each term touched.
+  Algebra(Level level, int64_t* work);
+
+  // Made once for each name.
+  Value Input(int tensor, int64_t offset, DType dtype);
+  Value Param(const std::string& name);
+  Value Constant(double value);
+  Value Integer(int64_t value) { return Number({value, 1}); }
+
+  Value Apply(ScalarFn fn, const std::vector<Value>& args);
+  // All values of a reduction, in its order.
+  Value Reduce(ReduceKind kind, const std::vector<Value>& values);
+  Value Reciprocal(const Value& x);
+  // Sums and products as polynomials, whatever the level.
+  Value Sum(const Value& a, const Value& b, Rational factor = {1, 1});  // a + factor * b
+  Value Product(const Value& a, const Value& b);
+
+  // The number that x is; false if it is none.
+  static bool IsNumber(const Value& x, Rational* number);
+  static bool Same(const Value& a, const Value& b) { return *a == *b; }
+  // No point was found at which a and b differ, by more than rounding in double. Never the reason
+  // to call them equal.
+  bool ApproximatelyEqual(const Value& a, const Value& b);
+  std::string ToString(const Value& x) const;
+
+  // Why the values are worthless: an overflow, an infinity in arithmetic; "" if they are fine.
+  const std::string& problem() const { return problem_; }
+  void Fail(const std::string& why) {
+    if (problem_.empty()) problem_ = why;
+  }
+
+ private:
+  Value Number(Rational r) const;
+  Value OfAtom(Atom atom, AtomFacts facts = {});
+  Value Fn(ScalarFn fn, std::vector<Value> args, AtomFacts facts = {});
+
+  Rational Add(Rational a, Rational b);
+  Rational Mul(Rational a, Rational b);
+  Rational Div(Rational a, Rational b);
+  Rational Make(__int128 num, __int128 den);
+  static bool Less(Rational a, Rational b);
+
+  void AddTo(Polynomial* sum, const Polynomial& x, Rational factor);
+  Monomial Times(const Monomial& a, const Monomial& b);
+  Value Max(std::vector<Value> values);
+  bool Flatten(std::vector<Polynomial>* set);
+  Value Compare(ScalarFn fn, const Value& a, const Value& b);
+  Value Round(ScalarFn fn, const Value& a);
+  Value Power(const Value& base, const Value& exponent);
+  Value Exp(const Value& x);
+  Value Log(const Value& x);
+  Value ApplyBits(ScalarFn fn, std::vector<Value> args);
+  Value NegatedBits(const Value& x);
+  Value Extreme(Atom::Kind kind, const std::vector<Value>& values);
+
+  // The polynomial t such that exp(t) can be taken out of every term of x, chosen so that x times
+  // any exponential gives t plus its argument.
+  Polynomial CommonExponent(const Polynomial& x);
+  const Polynomial* ExponentOf(const Monomial& m, size_t* at) const;
+  static bool IsInfinite(const Polynomial& x);
+  bool IsTruth(const Polynomial& x) const;
+  bool IsInteger(const Polynomial& x) const;
+  static std::vector<std::pair<Monomial, Rational>> LeastCoefficients(
+      const std::vector<Polynomial>& set);
+  // The positive rational by which all coefficients become coprime integers.
+  Rational Content(const std::vector<Polynomial>& set);
+
+  // The value of x where atoms have the values of `point`, which is filled in on demand.
+  double At(const Polynomial& x, int style, std::map<AtomId, double>* point);
+  double AtomAt(AtomId id, int style, std::map<AtomId, double>* point);
+  std::string ToString(const Polynomial& x) const;
+  std::string ToString(AtomId atom) const;
+
+  Level level_;
+  int64_t& work_;
+  std::map<Atom, AtomId> ids_;
+  std::vector<Atom> atoms_;
+  std::vector<AtomFacts> facts_;
+  std::string problem_;
+};
+
+}  // namespace lemma::checker
+
+#endif  // LEMMA_VERIFIER_CHECKER_ALGEBRA_H_

@@ -1,0 +1,49 @@
+// A pattern of a rule at concrete sizes, node by node, over exact values.
+#ifndef LEMMA_VERIFIER_CHECKER_EVALUATOR_H_
+#define LEMMA_VERIFIER_CHECKER_EVALUATOR_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/expr/tensor_expr.h"
+#include "verifier/checker/algebra.h"
+
+namespace lemma::checker {
+
+struct TensorValue {
+  std::vector<int64_t> dims;
+  std::vector<Value> elements;  // row-major
+};
+
+// Reports an index outside its tensor, a symbol left over and the like to the algebra.
+class Evaluator {
+ public:
+  Evaluator(Algebra* algebra, const Definition& definition, std::vector<const TensorValue*> inputs);
+  // The definition's outputs.
+  std::vector<TensorValue> Run();
+
+  // An index is an element of an input that is no number: give it numbers.
+  bool needs_positions() const { return needs_positions_; }
+
+ private:
+  int64_t Index(const IndexExpr& e);
+  bool Holds(const Guard& g);
+  Value Scalar(const ScalarExpr& e);
+  Value Read(const ScalarExpr& e);
+  void Collect(const ScalarExpr& reduce, size_t axis, std::vector<Value>* values);
+
+  Algebra& algebra_;
+  const Definition& definition_;
+  std::vector<const TensorValue*> tensors_;
+  std::vector<TensorValue> made_;
+  std::vector<int64_t> vars_;
+  bool needs_positions_ = false;
+};
+
+// Row-major position, or -1 if `index` is outside.
+int64_t OffsetOf(const std::vector<int64_t>& dims, const std::vector<int64_t>& index);
+
+}  // namespace lemma::checker
+
+#endif  // LEMMA_VERIFIER_CHECKER_EVALUATOR_H_

@@ -1,0 +1,39 @@
+// Both sides of a rule, evaluated on one instance.
+#ifndef LEMMA_VERIFIER_CHECKER_SIDES_H_
+#define LEMMA_VERIFIER_CHECKER_SIDES_H_
+
+#include <vector>
+
+#include "rewrite/substitution.h"
+#include "verifier/checker/evaluator.h"
+#include "verifier/checker/instances.h"
+
+namespace lemma::checker {
+
+class Sides {
+ public:
+  // fill = 0: all inputs are indeterminates. Otherwise integer inputs hold small numbers, others
+  // for each fill. Problems are reported to the algebra.
+  Sides(const Substitution& rule, const Instance& instance, Algebra* algebra, int fill);
+
+  const TensorValue& input(int var) const { return inputs_[var]; }
+  const TensorValue& source(size_t output) const { return outputs_[0][output]; }
+  const TensorValue& target(size_t output) const { return outputs_[1][output]; }
+  const TensorValue& side(int which, size_t output) const { return outputs_[which][output]; }
+  bool needs_positions() const { return needs_positions_; }
+
+ private:
+  void Run(const Pattern& pattern, const std::vector<Definition>& nodes, Algebra* algebra,
+           std::vector<TensorValue>* outputs);
+
+  std::vector<TensorValue> inputs_;
+  std::vector<TensorValue> outputs_[2];
+  bool needs_positions_ = false;
+};
+
+// Whether an index is read from an integer input.
+bool NeedsPositions(const Substitution& rule, const Instance& instance, int64_t* work);
+
+}  // namespace lemma::checker
+
+#endif  // LEMMA_VERIFIER_CHECKER_SIDES_H_
