@@ -1,126 +1,346 @@
 // Two graphs as a statement at their shapes.
+#include <cmath>
 #include <map>
+#include <set>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "graph/expr/compose.h"
+#include "graph/hash.h"
 #include "graph/ops/status_macros.h"
-#include "verifier/prover.h"
+#include "verifier/graph_claim.h"
+#include "verifier/resolve_integers.h"
 
 namespace lemma {
+namespace verify {
 namespace {
 
-// What both graphs read: inputs by position, weights by name, constants by content.
-class Inputs {
- public:
-  std::vector<ExprType> types;
+constexpr int64_t kMaxChosen = 16;
 
-  int Find(const Node& node) {
-    std::string key;
-    if (node.kind() == Node::Kind::kInput) key = absl::StrCat("input ", node.input_index());
-    if (node.kind() == Node::Kind::kWeight) key = absl::StrCat("weight ", node.name());
-    if (node.kind() == Node::Kind::kConstant) {
-      for (const auto& [index, payload] : constants_) {
-        if (payload.SameBytes(node.payload())) return index;
-      }
-      constants_.emplace_back(static_cast<int>(types.size()), node.payload());
-      key = absl::StrCat("constant ", constants_.size());
+bool IsExactInteger(double x) { return x == std::floor(x) && std::abs(x) < 9007199254740992.0; }
+
+// The constant as a function of its index: one value, an integer that is affine in the index, or,
+// of a few values, which of them. Others are known by their content only.
+std::optional<ScalarExpr> ClosedForm(const Tensor& t, const Idx& index) {
+  if (t.size() == 0) return std::nullopt;
+  const std::vector<int64_t> strides = RowMajorStrides(t.shape());
+  bool same = true, integers = true, finite = true;
+  for (int64_t i = 0; i < t.size(); ++i) {
+    const double x = t.AtDouble(i);
+    same &= x == t.AtDouble(0);
+    integers &= IsExactInteger(x);
+    finite &= std::isfinite(x) && std::abs(x) < 9007199254740992.0;
+  }
+  if (!finite) return std::nullopt;
+  if (same) return ScalarExpr(t.AtDouble(0));
+  if (integers) {
+    const int64_t first = t.AtInt(0);
+    std::vector<int64_t> slopes;
+    IndexExpr affine = first;
+    for (size_t d = 0; d < strides.size(); ++d) {
+      slopes.push_back(t.shape()[d] > 1 ? t.AtInt(strides[d]) - first : 0);
+      affine = affine + IndexExpr(slopes[d]) * index[d];
     }
-    absl::StrAppend(&key, " ", node.type(0).ToString());
-    auto [it, added] = index_.emplace(key, static_cast<int>(types.size()));
-    if (added) types.push_back(ToExprType(node.type(0)));
-    return it->second;
+    bool is_affine = true;
+    for (int64_t i = 0; i < t.size() && is_affine; ++i) {
+      int64_t value = first;
+      for (size_t d = 0; d < strides.size(); ++d) {
+        value += slopes[d] * (i / strides[d] % t.shape()[d]);
+      }
+      is_affine = value == t.AtInt(i);
+    }
+    if (is_affine) return ScalarExpr::Index(affine);
   }
-
- private:
-  std::map<std::string, int> index_;
-  std::vector<std::pair<int, Tensor>> constants_;
-};
-
-// A constant all of whose elements are one value that a double holds exactly.
-std::optional<Definition> Uniform(const Node& node) {
-  const Tensor& payload = node.payload();
-  if (payload.size() == 0) return std::nullopt;
-  const double first = payload.AtDouble(0);
-  if (!(first > -9007199254740992.0 && first < 9007199254740992.0)) return std::nullopt;
-  for (int64_t i = 1; i < payload.size(); ++i) {
-    if (payload.AtDouble(i) != first) return std::nullopt;
+  if (t.size() > kMaxChosen) return std::nullopt;
+  ScalarExpr chosen(t.AtDouble(t.size() - 1));
+  for (int64_t i = t.size() - 1; i-- > 0;) {
+    Guard here;
+    for (size_t d = 0; d < strides.size(); ++d) {
+      if (t.shape()[d] > 1) here = here && Eq(index[d], i / strides[d] % t.shape()[d]);
+    }
+    chosen = ScalarExpr::Select(here, ScalarExpr(t.AtDouble(i)), chosen);
   }
+  return chosen;
+}
+
+std::optional<Definition> ConstantDefinition(const Tensor& t) {
   Definition definition;
   TensorExpr tensor;
-  tensor.dtype = payload.dtype();
-  for (int64_t dim : payload.shape()) tensor.axes.push_back({definition.num_vars++, dim});
-  tensor.body = ScalarExpr(first);
+  tensor.dtype = t.dtype();
+  Idx index;
+  for (int64_t dim : t.shape()) {
+    index.push_back(IndexExpr::Var(definition.num_vars));
+    tensor.axes.push_back({definition.num_vars++, dim});
+  }
+  auto body = ClosedForm(t, index);
+  if (!body) return std::nullopt;
+  tensor.body = *body;
   definition.tensors.push_back(std::move(tensor));
   definition.outputs = {0};
   return definition;
 }
 
-absl::StatusOr<Definition> DefinitionOfGraph(const Graph& graph, Inputs* inputs,
-                                             const std::vector<ExprType>& types) {
-  std::vector<Definition> definitions;
-  definitions.reserve(graph.nodes().size());
+// Floats that are not multiples of 1/4096 have probably been rounded.
+bool LooksRounded(const Tensor& t) {
+  if (!IsFloat(t.dtype())) return false;
+  for (int64_t i = 0; i < t.size(); ++i) {
+    if (!IsExactInteger(t.AtDouble(i) * 4096)) return true;
+  }
+  return false;
+}
+
+// The definition with real attributes of the precision that the operator computes in, as its
+// constant operands are.
+absl::StatusOr<Definition> DefinitionInPrecision(const Node& node) {
+  if (node.attrs().empty() || node.type(0).dtype == DType::kF64) return DefinitionOf(node);
+  Attrs attrs = node.attrs();
+  for (auto& [name, attr] : attrs) {
+    if (auto* x = std::get_if<double>(&attr)) *x = static_cast<double>(static_cast<float>(*x));
+  }
+  return Define(node.op(), node.input_types(), attrs);
+}
+
+// What both sides read: inputs by position, weights by name, other things by content.
+class Builder {
+ public:
+  Builder(const Graph& a, const Graph& b, bool cut) : graphs_{&a, &b}, cut_(cut) {}
+
+  absl::StatusOr<GraphClaim> Build();
+
+ private:
+  struct Side {
+    std::vector<Definition> definitions;
+    std::vector<std::vector<Source>> inputs;
+    absl::flat_hash_map<Value, Source> where;
+  };
+  void MatchWeights();
+  absl::Status Visit(const Value& value, Side* side);
+  bool IsCut(const Value& value) const;
+  bool IsShared(const Node& node) const { return shared_.count(&node) > 0; }
+  int InputFor(const Value& value);
+  absl::StatusOr<Definition> Compose(const Graph& graph, Side* side);
+
+  const Graph* graphs_[2];
+  const bool cut_;
+  absl::flat_hash_set<const Node*> shared_;
+  std::set<std::string> free_weights_;  // alike in both graphs: any values will do
+  std::map<std::string, int> index_;
+  std::vector<ExprType> types_;
+  GraphClaim claim_;
+};
+
+void Builder::MatchWeights() {
+  std::map<std::string, std::vector<const Node*>> by_name;
+  for (const Graph* graph : graphs_) {
+    for (const NodePtr& node : graph->nodes()) {
+      if (node->kind() == Node::Kind::kWeight) by_name[node->name()].push_back(node.get());
+    }
+  }
+  for (const auto& [name, nodes] : by_name) {
+    const bool alike = nodes.size() == 2 && nodes[0]->type(0) == nodes[1]->type(0) &&
+                       (!nodes[0]->has_payload() || !nodes[1]->has_payload() ||
+                        nodes[0]->payload().SameBytes(nodes[1]->payload()));
+    if (alike) free_weights_.insert(name);
+  }
+}
+
+int Builder::InputFor(const Value& value) {
+  const Node& node = value.node();
+  std::optional<Tensor> known;
+  std::string key;
+  if (node.kind() == Node::Kind::kInput) {
+    key = absl::StrCat("input ", node.input_index());
+  } else if (node.kind() == Node::Kind::kWeight && free_weights_.count(node.name()) > 0) {
+    key = absl::StrCat("weight ", node.name());
+  } else if (node.is_op()) {
+    key = absl::StrFormat("value %016x.%d", node.hash(), value.output());
+  } else if (node.has_payload()) {
+    known = node.payload();
+    key = absl::StrFormat("content %016x", known->ContentHash());
+  } else {
+    key = absl::StrCat("weight ", node.name(), " ", node.type(0).ToString());
+  }
+  auto [it, added] = index_.emplace(key, static_cast<int>(types_.size()));
+  if (added) {
+    types_.push_back(ToExprType(node.type(value.output())));
+    claim_.known.push_back(std::move(known));
+  }
+  return it->second;
+}
+
+bool Builder::IsCut(const Value& value) const {
+  const Node& node = value.node();
+  if (!IsShared(node)) return false;
+  return cut_ && IsFloat(value.dtype()) && (node.is_op() || node.payload().size() > 1);
+}
+
+absl::Status Builder::Visit(const Value& value, Side* side) {
+  if (side->where.count(value) > 0) return absl::OkStatus();
+  const Node& node = value.node();
+  auto add = [&](Definition definition, std::vector<Source> inputs) {
+    const int step = static_cast<int>(side->definitions.size());
+    for (int o = 0; o < node.num_outputs(); ++o) {
+      side->where[Value(value.node_ptr(), o)] = {step, o};
+    }
+    side->definitions.push_back(std::move(definition));
+    side->inputs.push_back(std::move(inputs));
+  };
+  if (node.kind() == Node::Kind::kConstant && !IsCut(value)) {
+    if (auto definition = ConstantDefinition(node.payload())) {
+      add(*std::move(definition), {});
+      return absl::OkStatus();
+    }
+  }
+  if (!node.is_op() || IsCut(value)) {
+    side->where[value] = {-1, InputFor(value)};
+    return absl::OkStatus();
+  }
+  auto definition = DefinitionInPrecision(node);
+  if (!definition.ok() && IsShared(node)) {  // the same function of the same values
+    side->where[value] = {-1, InputFor(value)};
+    return absl::OkStatus();
+  }
+  if (!definition.ok()) return definition.status();
+  std::vector<Source> inputs;
+  for (const Value& operand : node.inputs()) inputs.push_back(side->where.at(operand));
+  add(*std::move(definition), std::move(inputs));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Definition> Builder::Compose(const Graph& graph, Side* side) {
   std::vector<ComposeStep> steps;
-  absl::flat_hash_map<const Node*, Source> where;
-  for (const NodePtr& node : graph.nodes()) {
-    ComposeStep step;
-    if (!node->is_op()) {
-      if (node->kind() == Node::Kind::kConstant) {
-        if (auto uniform = Uniform(*node)) {
-          definitions.push_back(*std::move(uniform));
-          where[node.get()] = {static_cast<int>(steps.size()), 0};
-          step.definition = &definitions.back();
-          steps.push_back(std::move(step));
-          continue;
-        }
-      }
-      where[node.get()] = {-1, inputs->Find(*node)};
-      continue;
-    }
-    LEMMA_ASSIGN_OR_RETURN(Definition definition, DefinitionOf(*node));
-    definitions.push_back(std::move(definition));
-    for (const Value& value : node->inputs()) {
-      Source source = where.at(&value.node());
-      if (source.step >= 0) source.index = value.output();
-      step.inputs.push_back(source);
-    }
-    step.definition = &definitions.back();
-    where[node.get()] = {static_cast<int>(steps.size()), 0};
-    steps.push_back(std::move(step));
+  for (size_t i = 0; i < side->definitions.size(); ++i) {
+    steps.push_back({&side->definitions[i], side->inputs[i]});
   }
   std::vector<Source> outputs;
-  for (const Value& value : graph.outputs()) {
-    Source source = where.at(&value.node());
-    if (source.step >= 0) source.index = value.output();
-    outputs.push_back(source);
+  for (const Value& value : graph.outputs()) outputs.push_back(side->where.at(value));
+  return Chain(types_, steps, outputs);
+}
+
+absl::StatusOr<GraphClaim> Builder::Build() {
+  for (const NodePtr& node : graphs_[0]->nodes()) shared_.insert(node.get());
+  absl::flat_hash_set<const Node*> second;
+  for (const NodePtr& node : graphs_[1]->nodes()) {
+    if (IsShared(*node)) second.insert(node.get());
   }
-  return Chain(types, steps, outputs);
+  shared_ = std::move(second);
+  MatchWeights();
+  Side sides[2];
+  for (int i = 0; i < 2; ++i) {
+    for (const Value& input : graphs_[i]->inputs()) {
+      LEMMA_RETURN_IF_ERROR(Visit(input, &sides[i]));
+    }
+    // Operands before users; what is only needed above a cut is not visited.
+    absl::flat_hash_set<Value> needed(graphs_[i]->outputs().begin(), graphs_[i]->outputs().end());
+    const std::vector<NodePtr>& nodes = graphs_[i]->nodes();
+    for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+      for (int o = 0; o < (*it)->num_outputs(); ++o) {
+        const Value value(*it, o);
+        if (needed.count(value) == 0 || IsCut(value)) continue;
+        needed.insert((*it)->inputs().begin(), (*it)->inputs().end());
+      }
+    }
+    for (const NodePtr& node : nodes) {
+      for (int o = 0; o < node->num_outputs(); ++o) {
+        const Value value(node, o);
+        if (needed.count(value) == 0) continue;
+        LEMMA_RETURN_IF_ERROR(Visit(value, &sides[i]));
+        claim_.rounded |= node->has_payload() && LooksRounded(node->payload());
+      }
+    }
+  }
+  LEMMA_ASSIGN_OR_RETURN(claim_.statement.source, Compose(*graphs_[0], &sides[0]));
+  LEMMA_ASSIGN_OR_RETURN(claim_.statement.target, Compose(*graphs_[1], &sides[1]));
+  claim_.statement.name = absl::StrCat(graphs_[0]->name(), " = ", graphs_[1]->name());
+  return std::move(claim_);
+}
+
+// Why the graphs cannot be compared at all; empty if they can.
+std::string Mismatch(const Graph& a, const Graph& b) {
+  if (a.inputs().size() != b.inputs().size()) {
+    return absl::StrCat("the graphs have ", a.inputs().size(), " and ", b.inputs().size(),
+                        " inputs");
+  }
+  for (size_t i = 0; i < a.inputs().size(); ++i) {
+    const TensorType &x = a.inputs()[i].type(), &y = b.inputs()[i].type();
+    if (x == y) continue;
+    return absl::StrCat("input ", i, " is ", a.input_names()[i], ": ", x.ToString(),
+                        " in one graph and ", b.input_names()[i], ": ", y.ToString(),
+                        " in the other");
+  }
+  if (a.outputs().size() != b.outputs().size()) {
+    return absl::StrCat("the graphs have ", a.outputs().size(), " and ", b.outputs().size(),
+                        " outputs");
+  }
+  for (size_t o = 0; o < a.outputs().size(); ++o) {
+    const TensorType &x = a.outputs()[o].type(), &y = b.outputs()[o].type();
+    if (x == y) continue;
+    return absl::StrCat("output ", o, " is ", a.output_names()[o], ": ", x.ToString(),
+                        " in one graph and ", b.output_names()[o], ": ", y.ToString(),
+                        " in the other");
+  }
+  return "";
+}
+
+std::string Coverage(const Graph& a) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < a.inputs().size(); ++i) {
+    parts.push_back(absl::StrCat(a.input_names()[i], ": ", a.inputs()[i].type().ToString()));
+  }
+  return absl::StrCat("the shapes ", absl::StrJoin(parts, ", "));
+}
+
+Verdict ProveClaim(const GraphClaim& claim, const ProverOptions& options) {
+  Statement statement = claim.statement;
+  bool reads_at_data = false;
+  statement.source = ResolveIntegers(statement.source, &reads_at_data);
+  statement.target = ResolveIntegers(statement.target, &reads_at_data);
+  ProverOptions only_proof = options;
+  only_proof.samples = 0;
+  Verdict verdict = Prove(statement, only_proof);
+  if (auto* proved = std::get_if<Proved>(&verdict)) {
+    proved->coverage = reads_at_data ? ", wherever both read inside their tensors" : "";
+  }
+  return verdict;
 }
 
 }  // namespace
 
+absl::StatusOr<GraphClaim> MakeClaim(const Graph& a, const Graph& b, bool cut) {
+  return Builder(a, b, cut).Build();
+}
+
+}  // namespace verify
+
 Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options) {
-  if (a.inputs().size() != b.inputs().size()) {
-    return Unknown{"the graphs have different numbers of inputs"};
+  if (std::string problem = verify::Mismatch(a, b); !problem.empty()) return Unknown{problem};
+  const std::string id =
+      absl::StrFormat("%016x%016x", a.StructuralHash(), HashCombine(b.StructuralHash(), 1));
+  if (a.outputs() == b.outputs()) {
+    Proved proved;
+    proved.contract = FloatContract::kBitExact;
+    proved.coverage = absl::StrCat(verify::Coverage(a), ", being one graph");
+    proved.id = id;
+    return proved;
   }
-  Inputs inputs;
-  for (const Graph* graph : {&a, &b}) {
-    for (const NodePtr& node : graph->nodes()) {
-      if (node->is_op()) continue;
-      if (node->kind() == Node::Kind::kConstant && Uniform(*node)) continue;
-      inputs.Find(*node);
-    }
+  auto whole = verify::MakeClaim(a, b, false);
+  if (!whole.ok()) return Unknown{std::string(whole.status().message())};
+  if (auto refuted = verify::RefuteGraphs(*whole, options)) return *std::move(refuted);
+  Verdict verdict = Unknown{""};
+  // With what both graphs compute as inputs first: that says less, but more simply.
+  auto cut = verify::MakeClaim(a, b, true);
+  if (cut.ok() && ProofId(cut->statement) != ProofId(whole->statement)) {
+    verdict = verify::ProveClaim(*cut, options);
   }
-  Statement statement;
-  statement.name = absl::StrCat(a.name(), " = ", b.name());
-  const std::vector<ExprType> types = inputs.types;
-  auto source = DefinitionOfGraph(a, &inputs, types), target = DefinitionOfGraph(b, &inputs, types);
-  for (const auto* side : {&source, &target}) {
-    if (!side->ok()) return Unknown{std::string(side->status().message())};
+  if (!IsProved(verdict)) verdict = verify::ProveClaim(*whole, options);
+  if (auto* proved = std::get_if<Proved>(&verdict)) {
+    proved->coverage = absl::StrCat(verify::Coverage(a), proved->coverage);
+    proved->id = id;
   }
-  statement.source = *std::move(source);
-  statement.target = *std::move(target);
-  return Prove(statement, options);
+  return verdict;
 }
 
 }  // namespace lemma

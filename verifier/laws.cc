@@ -27,6 +27,7 @@ std::optional<NormalForm> Normalizer::Law(const Atom& atom, const Facts& context
     case Atom::Kind::kMax:
       return MaxLaw(atom, context);
     case Atom::Kind::kFn:
+      if (auto rounding = RoundingOf(atom)) return RoundingLaw(*rounding, *atom.args[0]);
       if (laws_ != Laws::kRealOnly) return std::nullopt;
       if (atom.Is(ScalarFn::kExp)) return ExpLaw(*atom.args[0]);
       if (atom.Is(ScalarFn::kLog)) return LogLaw(*atom.args[0]);

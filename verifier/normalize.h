@@ -68,6 +68,11 @@ class Normalizer {
   int steps_ = 0;
 };
 
+// Whether `atom` is floor, ceil, round or trunc, and which.
+std::optional<ScalarFn> RoundingOf(const Atom& atom);
+// fn(arg) by a law of rounding functions.
+std::optional<NormalForm> RoundingLaw(ScalarFn fn, const NormalForm& arg);
+
 // `facts` and `more` together.
 Facts With(const Facts& facts, const Facts& more);
 
