@@ -1,0 +1,188 @@
+#include "verifier/recheck.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+extern char** environ;
+
+namespace lemma {
+namespace {
+
+// So many queries share a start of the solver.
+constexpr size_t kBatch = 64;
+
+// A file that goes when this does.
+class ScriptFile {
+ public:
+  static absl::StatusOr<std::unique_ptr<ScriptFile>> Write(const std::string& text) {
+    const char* folder = std::getenv("TMPDIR");
+    std::string path = absl::StrCat(folder == nullptr ? "/tmp" : folder, "/lemma_XXXXXX");
+    const int file = mkstemp(path.data());
+    if (file < 0) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(path, ": no temporary file can be made: ", std::strerror(errno)));
+    }
+    auto result = std::make_unique<ScriptFile>(path);
+    size_t done = 0;
+    while (done < text.size()) {
+      const ssize_t n = write(file, text.data() + done, text.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) break;
+      done += static_cast<size_t>(n);
+    }
+    close(file);
+    if (done < text.size()) {
+      return absl::FailedPreconditionError(absl::StrCat(path, ": cannot be written"));
+    }
+    return result;
+  }
+  explicit ScriptFile(std::string path) : path_(std::move(path)) {}
+  ~ScriptFile() { unlink(path_.c_str()); }
+  ScriptFile(const ScriptFile&) = delete;
+  ScriptFile& operator=(const ScriptFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+};
+
+// Runs a program, nothing on its standard input; what it printed on standard output.
+absl::StatusOr<std::string> Output(const std::vector<std::string>& command) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return absl::FailedPreconditionError(std::strerror(errno));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  if (error != 0) {
+    close(ends[0]);
+    return absl::FailedPreconditionError(
+        absl::StrCat(command[0], ": cannot be started: ", std::strerror(error)));
+  }
+  std::string output;
+  char buffer[1 << 14];
+  while (true) {
+    const ssize_t n = read(ends[0], buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    output.append(buffer, static_cast<size_t>(n));
+  }
+  close(ends[0]);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  // Some systems report a program that is missing only here.
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && output.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(command[0], ": cannot be started"));
+  }
+  return output;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Rechecker>> Rechecker::Create(const RecheckOptions& options) {
+  auto version = Output({options.solver, "--version"});
+  if (!version.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(version.status().message(), "; Debian's package cvc5 has it"));
+  }
+  std::unique_ptr<Rechecker> rechecker(new Rechecker(options));
+  rechecker->version_ = std::string(absl::StrSplit(*version, '\n').begin()->substr(0, 80));
+  if (rechecker->version_.find("cvc5") == std::string::npos) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(options.solver, ": is not cvc5: --version does not say so"));
+  }
+  return rechecker;
+}
+
+absl::StatusOr<std::vector<std::string>> Rechecker::Ask(
+    const std::vector<const std::string*>& scripts) const {
+  std::string text;
+  for (size_t i = 0; i < scripts.size(); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : "(reset)\n", "(echo \"query ", i, "\")\n", *scripts[i],
+                    "\n(check-sat)\n");
+  }
+  auto file = ScriptFile::Write(text);
+  if (!file.ok()) return file.status();
+  auto output =
+      Output({options_.solver, "--lang=smt2", absl::StrCat("--rlimit-per=", options_.rlimit),
+              absl::StrCat("--tlimit-per=", options_.milliseconds), (*file)->path()});
+  if (!output.ok()) return output.status();
+  // "query 3" and then its answer; anything else ends the batch.
+  std::vector<std::string> answers;
+  size_t begun = 0;
+  for (absl::string_view line : absl::StrSplit(*output, '\n')) {
+    if (absl::ConsumePrefix(&line, "\"query ") || absl::ConsumePrefix(&line, "query ")) {
+      if (answers.size() < begun) break;
+      ++begun;
+    } else if (answers.size() >= begun) {
+      break;
+    } else if (line == "unsat" || line == "sat" || line == "unknown") {
+      answers.emplace_back(line);
+    } else {
+      if (absl::StartsWith(line, "(error")) answers.emplace_back(line.substr(0, 400));
+      break;
+    }
+  }
+  if (answers.size() < scripts.size() &&
+      (answers.empty() || !absl::StartsWith(answers.back(), "(error"))) {
+    answers.emplace_back("unknown");
+  }
+  return answers;
+}
+
+absl::StatusOr<RecheckResult> Rechecker::Check(const std::vector<ProofLog::Query>& queries) {
+  std::map<std::string, const ProofLog::Query*> distinct;
+  for (const ProofLog::Query& query : queries) distinct.emplace(query.smt2, &query);
+  std::vector<const std::string*> open;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [script, query] : distinct) {
+      if (answers_.count(script) == 0) open.push_back(&script);
+    }
+  }
+  RecheckResult result;
+  for (size_t at = 0; at < open.size();) {
+    if (options_.interrupted != nullptr && options_.interrupted->load()) break;
+    const size_t end = std::min(open.size(), at + kBatch);
+    auto answers = Ask({open.begin() + at, open.begin() + end});
+    if (!answers.ok()) return answers.status();
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (std::string& answer : *answers) answers_.emplace(*open[at++], std::move(answer));
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [script, query] : distinct) {
+    auto answer = answers_.find(script);
+    if (answer == answers_.end() || answer->second == "unknown") {
+      ++result.unknown;
+    } else if (answer->second == "unsat") {
+      ++result.agreed;
+    } else {
+      result.disagreed.push_back({*query, answer->second});
+    }
+  }
+  return result;
+}
+
+}  // namespace lemma
