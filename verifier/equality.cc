@@ -26,18 +26,24 @@ bool Equality::AreEqual(const NormalForm& a, const NormalForm& b, const Facts& c
 bool Equality::IsZero(const NormalForm& difference, const Facts& context) {
   if (depth_ > 8 || budget_ <= 0) return false;
   NormalForm form = normalizer_.Simplify(difference, context);
+  StepLog* outermost = depth_ == 0 ? log : nullptr;
+  if (outermost != nullptr) outermost->Difference(form.terms);
   ++depth_;
   bool zero = true;
   for (int round = 0; round < kMaxRounds && !form.terms.empty(); ++round) {
     if (!CancelOnce(&form.terms, context)) break;
     form = normalizer_.Combine(std::move(form));
+    if (outermost != nullptr) outermost->Are(form.terms);
   }
   --depth_;
   NormalForm left;
   for (Term& term : form.terms) {
     const Facts all = With(context, term.guards);
-    if (!term.guards.empty() && arith_.Contradicts(context, term.guards, Effort::kFull)) continue;
-    if (arith_.Equal(all, term.coefficient, 0, Effort::kFull)) continue;
+    if ((!term.guards.empty() && arith_.Contradicts(context, term.guards, Effort::kFull)) ||
+        arith_.Equal(all, term.coefficient, 0, Effort::kFull)) {
+      if (outermost != nullptr) outermost->Zero(term);
+      continue;
+    }
     left.terms.push_back(std::move(term));
     zero = false;
     if (depth_ > 0) break;
@@ -66,14 +72,8 @@ bool Equality::CancelOnce(std::vector<Term>* terms, const Facts& context) {
         if (pass != 1 && !exact) continue;
         std::vector<Term> rest;
         Combine((*terms)[i], *pairing, context, &rest);
-        if (steps != nullptr && depth_ == 1) {
-          steps->push_back(
-              absl::StrCat("pair ", forms_.Key((*terms)[i]), "  WITH  ", forms_.Key((*terms)[j])));
-          for (const auto& [axis, value] : pairing->map) {
-            steps->push_back(
-                absl::StrCat("  ", leaves_.ToString(axis), " := ", leaves_.ToString(value)));
-          }
-          for (const Term& t : rest) steps->push_back(absl::StrCat("  leaves ", forms_.Key(t)));
+        if (log != nullptr && depth_ == 1) {
+          log->Paired((*terms)[i], (*terms)[j], pairing->other, pairing->map, rest);
         }
         terms->erase(terms->begin() + j);
         terms->erase(terms->begin() + i);
@@ -287,6 +287,7 @@ std::optional<Equality::Pairing> Equality::TryMap(const Term& mine, const Term& 
   if (!Invertible(mine.axes, other.axes, map)) return std::nullopt;
   Pairing pairing;
   pairing.map = map;
+  pairing.other = other;
   pairing.image = forms_.Substitute(other, map);
   pairing.image.axes = mine.axes;
   const Facts mine_facts = With(context, mine.guards);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "verifier/form_text.h"
 #include "verifier/normalize.h"
 
 namespace lemma::verify {
@@ -28,7 +29,7 @@ class Equality {
   Normalizer& normalizer() { return normalizer_; }
   // What was left when IsZero last failed at the outermost level.
   const std::string& remainder() const { return remainder_; }
-  std::vector<std::string>* steps = nullptr;
+  StepLog* log = nullptr;  // of the outermost difference
 
  private:
   struct Equation {
@@ -37,7 +38,8 @@ class Equality {
   // A map of the other term's axes to mine, and the guards that one side has and the other lacks.
   struct Pairing {
     LeafMap map;
-    Term image;  // the other term over my axes
+    Term other;  // the other term, with axes of its own
+    Term image;  // the same over my axes
     Facts only_mine, only_image;
   };
 

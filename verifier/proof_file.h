@@ -4,11 +4,16 @@
 #define LEMMA_VERIFIER_PROOF_FILE_H_
 
 #include <string>
+#include <vector>
 
+#include "rewrite/statement.h"
 #include "rewrite/substitution.h"
 #include "verifier/prover.h"
 
 namespace lemma {
+
+// Lines of a log that say which values of the rule's symbols the lines after them are about.
+std::vector<std::string> FormLines(const Substitution& rule, const RuleForm& form);
 
 // `proved` must come from ProveRule(rule) with ProverOptions::keep_obligations.
 std::string WriteProofFile(const Substitution& rule, const Proved& proved);

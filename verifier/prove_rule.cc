@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "verifier/proof_file.h"
 #include "verifier/prover.h"
 
 namespace lemma {
@@ -42,6 +43,9 @@ Verdict ProveRule(const Substitution& rule, const ProverOptions& options) {
     total.queries += proved.queries;
     if (forms.forms.size() == 1) total.coverage = proved.coverage;
     for (auto& query : proved.log.queries) total.log.queries.push_back(std::move(query));
+    if (options.keep_obligations) {
+      for (auto& line : FormLines(rule, form)) total.log.steps.push_back(std::move(line));
+    }
     for (auto& step : proved.log.steps) total.log.steps.push_back(std::move(step));
     for (const auto& [name, value] : form.chosen) covered[name].insert(value);
   }

@@ -11,6 +11,7 @@
 #include "verifier/bounds_check.h"
 #include "verifier/build_form.h"
 #include "verifier/equality.h"
+#include "verifier/form_text.h"
 #include "verifier/hypotheses.h"
 #include "verifier/refuter.h"
 
@@ -110,13 +111,16 @@ class Attempt {
     hypotheses_ =
         Hypotheses(&forms_, &arith_, statement_.requirements, InputSizes(statement_), more);
     const std::vector<std::vector<Facts>> undecided = hypotheses_.undecided();
-    if (depth > 0 && arith_.Unsatisfiable(hypotheses_.facts())) return "";
+    if (depth > 0 && arith_.Unsatisfiable(hypotheses_.facts())) {
+      LogCase(more, "impossible");
+      return "";
+    }
     const size_t queries = obligations_.size(), steps = steps_.size();
     std::string reason = WellFormed();
     for (Laws laws : {Laws::kNone, Laws::kRing, Laws::kRealOnly}) {
       if (!reason.empty() && laws == Laws::kNone) break;
       if (laws == Laws::kNone && !OneFloatType(statement_)) continue;
-      reason = Outputs(laws);
+      reason = Outputs(more, laws);
       if (!reason.empty()) continue;
       *contract = std::max(*contract, ContractOf(laws));
       return "";
@@ -143,8 +147,19 @@ class Attempt {
     return "";
   }
 
-  std::string Outputs(Laws laws) {
+  void LogCase(const Facts& more, const std::string& laws) {
+    if (!options_.keep_obligations) return;
+    steps_.push_back(absl::StrCat("case ", laws));
+    for (const Fact& fact : more) steps_.push_back("fact " + verify::TextOf(leaves_, fact));
+    for (const auto& [symbol, value] : hypotheses_.solved()) {
+      steps_.push_back(
+          absl::StrCat("set ", leaves_.Info(symbol).name, " ", verify::TextOf(leaves_, value)));
+    }
+  }
+
+  std::string Outputs(const Facts& more, Laws laws) {
     const size_t queries = obligations_.size(), steps = steps_.size();
+    LogCase(more, laws == Laws::kNone ? "none" : laws == Laws::kRing ? "ring" : "real");
     std::string reason = AllOutputs(laws);
     if (!reason.empty()) {
       obligations_.resize(queries);
@@ -182,10 +197,19 @@ class Attempt {
       facts.push_back(Fact::Ge(sizes[0] - 1 - i));
       at.push_back(i);
     }
+    verify::StepLog log(&leaves_, &steps_);
     // Nothing has to be shown of an output without elements.
-    if (arith_.Unsatisfiable(facts)) return "";
+    if (arith_.Unsatisfiable(facts)) {
+      if (options_.keep_obligations) log.Line(absl::StrCat("output ", o, " empty"));
+      return "";
+    }
     Equality equality(&forms_, &arith_, laws);
-    equality.steps = options_.keep_obligations ? &steps_ : nullptr;
+    if (options_.keep_obligations) {
+      equality.log = &log;
+      std::string names;
+      for (const Poly& i : at) absl::StrAppend(&names, " ", verify::TextOf(leaves_, i));
+      log.Line(absl::StrCat("output ", o, names));
+    }
     NormalForm forms[2];
     for (int side = 0; side < 2; ++side) {
       forms[side] = builders[side].Element(sides[side]->outputs[o], at);
@@ -197,8 +221,8 @@ class Attempt {
       for (NormalForm& form : forms) form = equality.normalizer().Simplify(form, facts);
     }
     if (options_.keep_obligations) {
-      steps_.push_back(absl::StrCat("source ", o, " = ", forms_.Key(forms[0])));
-      steps_.push_back(absl::StrCat("target ", o, " = ", forms_.Key(forms[1])));
+      log.Line("source " + verify::TextOf(leaves_, forms[0]));
+      log.Line("target " + verify::TextOf(leaves_, forms[1]));
     }
     if (equality.AreEqual(forms[0], forms[1], facts)) return "";
     std::string left = equality.remainder();
@@ -227,6 +251,11 @@ class Attempt {
         if (!arith_.NonNegative(*facts, Poly::Of(index))) continue;
         const Leaf q = leaves_.NewVar("q"), r = leaves_.NewVar("r");
         const LeafMap map = {{index, info.b * Poly::Of(q) + Poly::Of(r)}};
+        if (options_.keep_obligations) {
+          steps_.push_back(absl::StrCat("digits ", leaves_.Info(index).name, " ",
+                                        verify::TextOf(leaves_, info.b), " ", leaves_.Info(q).name,
+                                        " ", leaves_.Info(r).name));
+        }
         Facts next = {Fact::Ge(Poly::Of(q)), Fact::Ge(Poly::Of(r)),
                       Fact::Ge(info.b - 1 - Poly::Of(r))};
         for (const Fact& fact : *facts) {

@@ -34,7 +34,7 @@ struct ProofLog {
     std::string smt2;  // SMT-LIB 2 without check-sat; unsatisfiable
   };
   std::vector<Query> queries;
-  std::vector<std::string> steps;  // terms paired and the bijections of their axes
+  std::vector<std::string> steps;  // lines of a proof file (docs/proofs.md)
 };
 
 struct Proved {
