@@ -12,9 +12,11 @@ namespace lemma::cli {
 
 // Exit statuses; an error's follows from its code (ExitOf).
 constexpr int kExitOk = 0;
-constexpr int kExitNo = 1;  // the answer is no: outputs differ, a check failed
+constexpr int kExitNo =
+    1;  // the answer is no: outputs differ, a check failed, a proof was not found
 constexpr int kExitBadInput = 2;
 constexpr int kExitInternal = 3;
+constexpr int kExitInterrupted = 130;  // Ctrl-C, as shells count signals
 
 int ExitOf(const absl::Status& status);
 
@@ -32,8 +34,10 @@ struct Command {
 std::vector<Command> AllCommands();
 
 absl::StatusOr<int> RunOptimize(Arguments arguments);
+absl::StatusOr<int> RunProve(Arguments arguments);
 absl::StatusOr<int> RunRun(Arguments arguments);
 absl::StatusOr<int> RunShow(Arguments arguments);
+absl::StatusOr<int> RunVerify(Arguments arguments);
 
 }  // namespace lemma::cli
 

@@ -76,6 +76,8 @@ int ExitOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kOk:
       return kExitOk;
+    case absl::StatusCode::kCancelled:
+      return kExitInterrupted;
     case absl::StatusCode::kInternal:
     case absl::StatusCode::kUnknown:
     case absl::StatusCode::kDataLoss:
@@ -88,8 +90,10 @@ int ExitOf(const absl::Status& status) {
 std::vector<Command> AllCommands() {
   return {
       {"optimize", "MODEL -o OUT", "rewrite a model so that it runs faster", RunOptimize},
+      {"prove", "A B", "prove that two graphs are equal, or find where they differ", RunProve},
       {"run", "MODEL", "execute a model and time it", RunRun},
       {"show", "MODEL", "print a model as text, as DOT or as a table of operators", RunShow},
+      {"verify", "RULES", "prove every rule of a file, for all sizes", RunVerify},
   };
 }
 

@@ -28,7 +28,30 @@ bool LooksLikeText(absl::string_view bytes) {
   return true;
 }
 
+// The first bytes of a file that is neither missing nor empty.
+absl::StatusOr<std::string> ReadHead(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is a folder, not a model"));
+  }
+  auto size = FileSize(path);
+  if (!size.ok()) return Prefixed(path, size.status());
+  if (*size == 0) return absl::InvalidArgumentError(absl::StrCat(path, ": the file is empty"));
+  std::string head(static_cast<size_t>(std::min<int64_t>(*size, 4096)), '\0');
+  if (absl::Status s = ReadFileRange(path, 0, static_cast<int64_t>(head.size()), head.data());
+      !s.ok()) {
+    return Prefixed(path, s);
+  }
+  return head;
+}
+
 }  // namespace
+
+absl::StatusOr<bool> IsTextFile(const std::string& path) {
+  auto head = ReadHead(path);
+  if (!head.ok()) return head.status();
+  return !IsGraphProto(*head) && LooksLikeText(*head);
+}
 
 absl::Status Prefixed(const std::string& path, const absl::Status& status) {
   if (absl::StartsWith(status.message(), path)) return status;
@@ -49,18 +72,9 @@ const char* Name(ModelFormat format) {
 
 absl::StatusOr<Model> LoadModel(const std::string& path,
                                 const std::map<std::string, int64_t>& dims) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": is a folder, not a model"));
-  }
-  auto size = FileSize(path);
-  if (!size.ok()) return Prefixed(path, size.status());
-  if (*size == 0) return absl::InvalidArgumentError(absl::StrCat(path, ": the file is empty"));
-  std::string head(static_cast<size_t>(std::min<int64_t>(*size, 4096)), '\0');
-  if (absl::Status s = ReadFileRange(path, 0, static_cast<int64_t>(head.size()), head.data());
-      !s.ok()) {
-    return Prefixed(path, s);
-  }
+  auto read = ReadHead(path);
+  if (!read.ok()) return read.status();
+  const std::string head = *std::move(read);
   Model model;
   if (IsGraphProto(head)) {
     auto bytes = ReadFile(path, kMaxFileBytes);

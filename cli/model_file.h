@@ -30,6 +30,9 @@ struct Model {
 absl::StatusOr<Model> LoadModel(const std::string& path,
                                 const std::map<std::string, int64_t>& dims = {});
 
+// Whether a file, which must exist and not be empty, is text. Messages begin with the path.
+absl::StatusOr<bool> IsTextFile(const std::string& path);
+
 // The format that a path's ending asks for: .onnx, .txt or .lemma (text), .pb or .graphpb (ours).
 absl::StatusOr<ModelFormat> FormatOfPath(absl::string_view path);
 

@@ -108,11 +108,14 @@ absl::StatusOr<std::unique_ptr<Rechecker>> Rechecker::Create(const RecheckOption
         absl::StrCat(version.status().message(), "; Debian's package cvc5 has it"));
   }
   std::unique_ptr<Rechecker> rechecker(new Rechecker(options));
-  rechecker->version_ = std::string(absl::StrSplit(*version, '\n').begin()->substr(0, 80));
-  if (rechecker->version_.find("cvc5") == std::string::npos) {
+  // "This is cvc5 version 1.0.3".
+  const size_t at = version->find("cvc5 version ");
+  if (at == std::string::npos) {
     return absl::FailedPreconditionError(
         absl::StrCat(options.solver, ": is not cvc5: --version does not say so"));
   }
+  const size_t end = version->find_first_of(" \n[", at + 13);
+  rechecker->version_ = absl::StrCat("cvc5 ", version->substr(at + 13, end - at - 13));
   return rechecker;
 }
 

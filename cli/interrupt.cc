@@ -1,0 +1,25 @@
+#include "cli/interrupt.h"
+
+namespace lemma::cli {
+namespace {
+
+std::atomic<bool> interrupted{false};
+
+}  // namespace
+
+InterruptScope::InterruptScope() {
+  interrupted = false;
+  struct sigaction action = {};
+  action.sa_handler = [](int) { interrupted = true; };
+  action.sa_flags = SA_RESETHAND | SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, &previous_);
+}
+
+InterruptScope::~InterruptScope() { sigaction(SIGINT, &previous_, nullptr); }
+
+const std::atomic<bool>& InterruptScope::flag() const { return interrupted; }
+
+absl::Status InterruptedError() { return absl::CancelledError("interrupted: nothing was written"); }
+
+}  // namespace lemma::cli

@@ -1,0 +1,53 @@
+#include "cli/rules_file.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cli/builtin_rules.h"
+#include "cli/flags.h"
+#include "cli/model_file.h"
+#include "graph/onnx/file.h"
+#include "rewrite/rule_text.h"
+
+namespace lemma::cli {
+
+absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path) {
+  RulesFile file;
+  if (path.empty()) {
+    file.name = "built-in rules";
+    file.text = kBuiltinRules;
+  } else {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": is a folder, not a file of rules"));
+    }
+    auto text = ReadFile(path, int64_t{1} << 28);
+    if (!text.ok()) return Prefixed(path, text.status());
+    if (text->empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": the file is empty"));
+    file.name = path;
+    file.text = *std::move(text);
+  }
+  auto rules = ParseRules(file.text, file.name);
+  if (!rules.ok()) return rules.status();
+  if (rules->empty()) return absl::InvalidArgumentError(absl::StrCat(file.name, ": has no rules"));
+  file.rules = *std::move(rules);
+  return file;
+}
+
+absl::Status CheckRuleNames(const std::vector<std::string>& names, const RulesFile& file) {
+  std::vector<std::string> known;
+  for (const Substitution& rule : file.rules) known.push_back(rule.name);
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string nearest = Nearest(name, known);
+    return absl::InvalidArgumentError(
+        absl::StrCat("no rule named ", name, " in ", file.name,
+                     nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lemma::cli

@@ -1,0 +1,28 @@
+// Files of rules.
+#ifndef LEMMA_CLI_RULES_FILE_H_
+#define LEMMA_CLI_RULES_FILE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "rewrite/substitution.h"
+
+namespace lemma::cli {
+
+struct RulesFile {
+  std::string name;  // its path, or "built-in rules"
+  std::string text;
+  std::vector<Substitution> rules;  // at least one
+};
+
+// "" stands for the built-in rules. Messages begin with the file's name.
+absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path);
+
+// InvalidArgument, with the nearest name there is, if a name is no rule's.
+absl::Status CheckRuleNames(const std::vector<std::string>& names, const RulesFile& file);
+
+}  // namespace lemma::cli
+
+#endif  // LEMMA_CLI_RULES_FILE_H_

@@ -1,0 +1,219 @@
+// lemma verify: proves every rule of a file, lets others repeat the proofs, keeps the records.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/interrupt.h"
+#include "cli/jobs.h"
+#include "cli/json.h"
+#include "cli/model_file.h"
+#include "cli/progress_line.h"
+#include "cli/proof_outcome.h"
+#include "cli/rules_file.h"
+#include "cli/text_table.h"
+#include "cli/verdict_text.h"
+#include "graph/onnx/file.h"
+#include "rewrite/proof_check.h"
+#include "rewrite/rule_text.h"
+
+namespace lemma::cli {
+namespace {
+
+struct VerifyFlags {
+  ProofFlags proof;
+  std::string output;
+  std::vector<std::string> only;
+  int64_t jobs = 1;
+  bool json = false;
+};
+
+struct Row {
+  const Substitution* rule = nullptr;
+  ProofOutcome outcome;
+  std::string record_problem;  // of the record in the file
+};
+
+// "reassociates", or what the rule promises in vain too.
+std::string ContractCell(const Row& row) {
+  auto* proved = std::get_if<Proved>(&row.outcome.verdict);
+  if (proved == nullptr) return "";
+  if (row.outcome.contract_holds()) return Name(proved->contract);
+  return absl::StrCat(Name(proved->contract), ", not ", Name(row.rule->contract));
+}
+
+void PrintTable(const VerifyFlags& flags, const std::vector<Row>& rows) {
+  std::vector<std::string> header = {"rule", "<verdict", "<contract", "<sizes", "time", "queries"};
+  if (flags.proof.recheck()) header.push_back("<cvc5");
+  if (flags.proof.check) header.push_back("<checker");
+  TextTable table(header);
+  for (const Row& row : rows) {
+    const ProofOutcome& outcome = row.outcome;
+    auto* proved = std::get_if<Proved>(&outcome.verdict);
+    std::vector<std::string> cells = {row.rule->name,
+                                      Word(outcome.verdict),
+                                      ContractCell(row),
+                                      proved ? Shortened(proved->coverage, 44) : "",
+                                      FormatMs(outcome.seconds * 1e3),
+                                      proved ? absl::StrCat(proved->queries) : ""};
+    if (flags.proof.recheck()) cells.push_back(outcome.RecheckCell());
+    if (flags.proof.check) cells.push_back(outcome.CheckCell());
+    table.Row(std::move(cells));
+  }
+  std::fputs(table.ToString().c_str(), stdout);
+  for (const Row& row : rows) {
+    for (const std::string& problem : row.outcome.Problems()) {
+      std::printf("%s: %s\n", row.rule->name.c_str(), problem.c_str());
+    }
+  }
+}
+
+Json RowJson(const Row& row) {
+  Json json = Json::Object();
+  json.Set("rule", row.rule->name).Set("promised", Name(row.rule->contract));
+  row.outcome.AddTo(&json);
+  json.Set("record", row.record_problem.empty() ? "current" : row.record_problem);
+  return json;
+}
+
+void Print(const VerifyFlags& flags, const RulesFile& file, const std::vector<Row>& rows,
+           double seconds, const std::string& solver) {
+  std::map<std::string, int> verdicts;
+  int64_t queries = 0, failed = 0, outdated = 0;
+  RecheckResult recheck;
+  for (const Row& row : rows) {
+    ++verdicts[Word(row.outcome.verdict)];
+    if (auto* proved = std::get_if<Proved>(&row.outcome.verdict)) queries += proved->queries;
+    failed += row.outcome.ok() ? 0 : 1;
+    outdated += row.record_problem.empty() ? 0 : 1;
+    if (!row.outcome.recheck) continue;
+    recheck.agreed += row.outcome.recheck->agreed;
+    recheck.unknown += row.outcome.recheck->unknown;
+    for (const auto& item : row.outcome.recheck->disagreed) recheck.disagreed.push_back(item);
+  }
+  if (flags.json) {
+    Json list = Json::Array();
+    for (const Row& row : rows) list.Add(RowJson(row));
+    Json json = Json::Object();
+    json.Set("file", file.name).Set("rules", std::move(list));
+    for (const char* word : {"proved", "refuted", "unknown"}) json.Set(word, verdicts[word]);
+    json.Set("failed", failed).Set("queries", queries).Set("seconds", seconds);
+    if (!solver.empty()) {
+      json.Set("solver", solver).Set("agreed", recheck.agreed).Set("unanswered", recheck.unknown);
+      json.Set("disagreed", static_cast<int64_t>(recheck.disagreed.size()));
+    }
+    std::puts(json.ToString().c_str());
+    return;
+  }
+  PrintTable(flags, rows);
+  std::printf("%zu rules: %d proved, %d refuted, %d unknown; %.1f s, %d queries\n", rows.size(),
+              verdicts["proved"], verdicts["refuted"], verdicts["unknown"], seconds,
+              static_cast<int>(queries));
+  if (!solver.empty()) {
+    std::printf("%s: agrees with %d obligations, disagrees with %d, no answer to %d\n",
+                solver.c_str(), static_cast<int>(recheck.agreed),
+                static_cast<int>(recheck.disagreed.size()), static_cast<int>(recheck.unknown));
+  }
+  if (!flags.output.empty()) {
+    std::printf("records written to %s\n", flags.output.c_str());
+  } else if (outdated > 0) {
+    std::printf("%d records are missing or out of date; -o FILE writes them\n",
+                static_cast<int>(outdated));
+  }
+}
+
+absl::Status WriteRecords(const VerifyFlags& flags, const RulesFile& file,
+                          const std::vector<Row>& rows) {
+  std::map<std::string, ProofRecord> records;
+  for (const Row& row : rows) records[row.rule->name] = RecordOf(*row.rule, row.outcome.verdict);
+  auto text = WithRecords(file.text, file.name, records);
+  if (!text.ok()) return text.status();
+  return WriteFileAtomically(flags.output, {*text});
+}
+
+absl::StatusOr<int> Verify(const VerifyFlags& flags, const std::string& path) {
+  auto file = LoadRulesFile(path);
+  if (!file.ok()) return file.status();
+  if (absl::Status s = CheckRuleNames(flags.only, *file); !s.ok()) return s;
+  if (!flags.output.empty()) {
+    if (absl::Status s = CheckWritable(flags.output); !s.ok()) return s;
+  }
+  InterruptScope interrupt;
+  auto prover = ProofWorker::Create(flags.proof, &interrupt.flag());
+  if (!prover.ok()) return prover.status();
+  std::vector<Row> rows;
+  for (const Substitution& rule : file->rules) {
+    const bool asked = flags.only.empty() || std::find(flags.only.begin(), flags.only.end(),
+                                                       rule.name) != flags.only.end();
+    if (asked) rows.push_back({&rule, {}, ProofProblem(rule)});
+  }
+  const auto start = std::chrono::steady_clock::now();
+  auto elapsed = [start] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  const int n = static_cast<int>(rows.size());
+  {
+    ProgressLine progress(flags.json);
+    const bool finished = RunJobs(
+        n, static_cast<int>(flags.jobs), interrupt.flag(),
+        [&](int i) { rows[i].outcome = (*prover)->Prove(*rows[i].rule); },
+        [&](int done) {
+          progress.Show(absl::StrFormat("%d of %d rules, %.0f s", done, n, elapsed()));
+        });
+    if (!finished || interrupt.flag()) return InterruptedError();
+  }
+  for (const Row& row : rows) {
+    if (!row.outcome.status.ok()) return row.outcome.status;
+  }
+  if (!flags.output.empty()) {
+    if (absl::Status s = WriteRecords(flags, *file, rows); !s.ok()) return s;
+  }
+  Print(flags, *file, rows, elapsed(), (*prover)->solver());
+  const bool all =
+      std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.outcome.ok(); });
+  return all ? kExitOk : kExitNo;
+}
+
+}  // namespace
+
+absl::StatusOr<int> RunVerify(Arguments arguments) {
+  VerifyFlags verify;
+  Flags flags("verify", "RULES",
+              "Proves every rule of a file for all sizes. Exit status 1 if one is not proved, or "
+              "promises a stricter float contract than is proved.");
+  flags.String("output|o", &verify.output, "FILE",
+               "write RULES with each rule's proof record; FILE may be RULES");
+  flags.List("only", &verify.only, "RULE,...", "the only rules to prove");
+  flags.Int("jobs", &verify.jobs, "rules proved at the same time; verdicts do not depend on it");
+  verify.proof.Add(&flags);
+  flags.Bool("json", &verify.json, "print one JSON object instead of text");
+  flags.Note("Ctrl-C ends it when the rules at work are done; no records are written then.");
+  auto positional = flags.Parse(arguments);
+  if (!positional.ok()) return positional.status();
+  if (flags.help()) {
+    std::fputs(flags.Help().c_str(), stdout);
+    return kExitOk;
+  }
+  if (positional->size() != 1) {
+    return absl::InvalidArgumentError(
+        positional->empty()
+            ? "which RULES? see --help"
+            : absl::StrCat("one file of RULES, please: '", (*positional)[1], "' is one too many"));
+  }
+  if (verify.jobs < 1 || verify.jobs > 256) {
+    return absl::InvalidArgumentError("--jobs: must be in 1…256");
+  }
+  return Verify(verify, (*positional)[0]);
+}
+
+}  // namespace lemma::cli
