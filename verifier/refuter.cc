@@ -72,7 +72,7 @@ std::optional<SymbolMap> Refuter::Complete(const std::map<Leaf, int64_t>& free) 
   return symbols;
 }
 
-std::optional<SymbolMap> Refuter::Sample(std::mt19937_64* random) {
+std::optional<SymbolMap> Refuter::Sample(std::mt19937_64* random, Style style, int attempts) {
   std::vector<Leaf> free = hypotheses_.FreeSymbols();
   for (const std::string& name : symbols_) {
     const Leaf leaf = leaves_.Symbol(name);
@@ -81,10 +81,19 @@ std::optional<SymbolMap> Refuter::Sample(std::mt19937_64* random) {
       free.push_back(leaf);
     }
   }
-  for (int attempt = 0; attempt < 3000; ++attempt) {
+  for (int attempt = 0; attempt < attempts; ++attempt) {
     std::map<Leaf, int64_t> values;
     const int reach = 2 + static_cast<int>((*random)() % 4);
     for (Leaf leaf : free) {
+      const uint64_t draw = style == Style::kSpecial ? (*random)() % 8 : 7;
+      if (draw < 4) {
+        values[leaf] = draw == 0 ? 0 : 1;
+        continue;
+      }
+      if (draw < 6 && !values.empty()) {
+        values[leaf] = std::next(values.begin(), (*random)() % values.size())->second;
+        continue;
+      }
       values[leaf] = static_cast<int64_t>((*random)() % (reach + 1));
       // Sizes are rarely 0; pads are often.
       if (values[leaf] == 0 && (*random)() % 2 == 0) values[leaf] = 1;

@@ -16,15 +16,22 @@ class Refuter {
  public:
   Refuter(const Statement& statement, const Hypotheses& hypotheses, Leaves* leaves, uint64_t seed);
 
+  enum class Style {
+    kVaried,
+    kSpecial,  // many are 0, 1, or equal to each other: what preconditions speak of
+  };
   // Values of all symbols for which the requirements hold; nullopt if none was found.
-  std::optional<SymbolMap> Sample(std::mt19937_64* random);
+  std::optional<SymbolMap> Sample(std::mt19937_64* random, Style style = Style::kVaried,
+                                  int attempts = 3000);
+  // An element in which the sides differ there, in the field and in double; nullopt if there is
+  // none, or if it would take too long to tell.
+  std::optional<Refuted> Compare(const SymbolMap& symbols, uint64_t seed);
   // Sizes at which the sides differ, in the field and in double; shrunk.
   std::optional<Refuted> Search(int samples);
 
  private:
   bool Satisfies(const SymbolMap& symbols) const;
   std::optional<SymbolMap> Complete(const std::map<Leaf, int64_t>& free) const;
-  std::optional<Refuted> Compare(const SymbolMap& symbols, uint64_t seed);
   Refuted Shrink(SymbolMap symbols, Refuted found);
 
   const Statement& statement_;
