@@ -3,98 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "absl/strings/str_cat.h"
-
 namespace lemma::verify {
-namespace {
-
-int64_t FloorDivide(int64_t a, int64_t b) {
-  int64_t q = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
-}
-
-}  // namespace
-
-Fact Negation(const Fact& fact) {
-  switch (fact.kind) {
-    case Fact::Kind::kGe:
-      return Fact::Ge(Poly(-1) - fact.p);
-    case Fact::Kind::kEq:
-      return {Fact::Kind::kNe, fact.p};
-    case Fact::Kind::kNe:
-      return Fact::Eq(fact.p);
-  }
-  return fact;
-}
-
-Fact Normalized(const Fact& fact) {
-  if (fact.p.overflowed() || fact.p.AsConst()) return fact;
-  const int64_t constant = fact.p.ConstantTerm();
-  const Poly rest = fact.p - constant;
-  const int64_t content = ContentOf(rest);
-  Fact result = fact;
-  if (fact.kind == Fact::Kind::kGe) {
-    if (content > 1) result.p = *ExactQuotient(rest, content) + FloorDivide(constant, content);
-    return result;
-  }
-  if (content > 1) {
-    if (constant % content != 0) {
-      result.p = fact.kind == Fact::Kind::kEq ? Poly(1) : Poly(1);  // never 0
-      return result;
-    }
-    result.p = *ExactQuotient(fact.p, content);
-  }
-  if (result.p.terms().back().second < 0) result.p = -result.p;
-  return result;
-}
-
-// Lower bounds of leaves, from facts that are bounds of one leaf.
-struct Arith::Bounds {
-  std::map<Leaf, int64_t> low;
-  explicit Bounds(const Facts& facts) {
-    for (const Fact& fact : facts) {
-      const Poly rest = fact.p - fact.p.ConstantTerm();
-      if (rest.terms().size() != 1 || rest.terms()[0].first.size() != 1) continue;
-      const auto& [m, c] = rest.terms()[0];
-      int64_t bound = -fact.p.ConstantTerm();
-      if (fact.kind == Fact::Kind::kNe || (fact.kind == Fact::Kind::kGe && c != 1)) continue;
-      if (fact.kind == Fact::Kind::kEq) {
-        if (bound % c != 0) continue;
-        bound /= c;
-      }
-      auto [it, added] = low.emplace(m[0], bound);
-      if (!added) it->second = std::max(it->second, bound);
-    }
-  }
-  bool NonNegative(Leaf leaf) const {
-    auto it = low.find(leaf);
-    return it != low.end() && it->second >= 0;
-  }
-};
-
-// p >= 0 since all coefficients are, once each leaf is written as its lower bound plus something.
-bool Arith::SyntacticallyNonNegative(const Bounds& bounds, const Poly& p) {
-  if (p.overflowed()) return false;
-  Poly shifted;
-  for (const auto& [m, c] : p.terms()) {
-    Poly product = c;
-    for (Leaf leaf : m) {
-      auto it = bounds.low.find(leaf);
-      product = product * (it == bounds.low.end() ? Poly::Of(leaf) : Poly::Of(leaf) + it->second);
-    }
-    shifted = shifted + product;
-  }
-  if (shifted.overflowed()) return false;
-  for (const auto& [m, c] : shifted.terms()) {
-    if (c < 0) return false;
-    for (Leaf leaf : m) {
-      // A square of something unbounded is not looked for.
-      if (bounds.low.find(leaf) == bounds.low.end()) return false;
-    }
-  }
-  return true;
-}
-
 Facts Arith::Relevant(const Facts& context, const Poly& goal) {
   std::vector<Leaf> reached = leaves_.DepsOf(goal);
   std::set<Leaf> seen(reached.begin(), reached.end());
@@ -117,182 +26,6 @@ Facts Arith::Relevant(const Facts& context, const Poly& goal) {
     if (taken[i]) result.push_back(context[i]);
   }
   return result;
-}
-
-void Arith::Define(Facts* facts, Facts* rest, int depth) {
-  std::set<Leaf> done;
-  for (size_t next = 0; next < facts->size(); ++next) {
-    std::vector<Leaf> found;
-    for (const auto& [m, c] : (*facts)[next].p.terms()) {
-      for (Leaf leaf : m) {
-        if (!leaves_.IsBase(leaf) && done.insert(leaf).second) found.push_back(leaf);
-      }
-    }
-    for (Leaf leaf : found) {
-      const LeafInfo info = leaves_.Info(leaf);
-      const Poly x = Poly::Of(leaf);
-      if (info.kind == LeafInfo::Kind::kDiv) {
-        // Without a positive divisor the two inequalities would contradict each other.
-        if (depth > 3 || !Positive(*rest, info.b, Effort::kLinear)) continue;
-        const Poly remainder = info.a - info.b * x;
-        facts->push_back(Fact::Ge(remainder));
-        facts->push_back(Fact::Ge(info.b - 1 - remainder));
-        if (NonNegative(*rest, info.a, Effort::kSyntax)) facts->push_back(Fact::Ge(x));
-      } else if (info.kind == LeafInfo::Kind::kMin) {
-        facts->push_back(Fact::Ge(info.a - x));
-        facts->push_back(Fact::Ge(info.b - x));
-        facts->push_back(Fact::Eq((info.a - x) * (info.b - x)));
-      } else if (info.kind == LeafInfo::Kind::kMax) {
-        facts->push_back(Fact::Ge(x - info.a));
-        facts->push_back(Fact::Ge(x - info.b));
-        facts->push_back(Fact::Eq((x - info.a) * (x - info.b)));
-      }
-    }
-  }
-}
-
-std::string Arith::Script(const Facts& facts, bool nonlinear) {
-  std::vector<std::string> lines;
-  std::map<Leaf, int> names;
-  std::map<Monomial, int> monomials;
-  auto leaf_name = [&](Leaf leaf) {
-    return absl::StrCat("x", names.emplace(leaf, names.size()).first->second);
-  };
-  auto monomial_text = [&](const Monomial& m) -> std::string {
-    if (m.size() == 1) return leaf_name(m[0]);
-    if (!nonlinear) return absl::StrCat("m", monomials.emplace(m, monomials.size()).first->second);
-    std::string product = "(*";
-    for (Leaf leaf : m) absl::StrAppend(&product, " ", leaf_name(leaf));
-    return product + ")";
-  };
-  auto number = [](int64_t c) {
-    if (c >= 0) return absl::StrCat(c);
-    return absl::StrCat("(- ", absl::StrCat(c).substr(1), ")");
-  };
-  auto text = [&](const Poly& p) {
-    std::string sum = "(+ 0";
-    for (const auto& [m, c] : p.terms()) {
-      if (m.empty()) {
-        absl::StrAppend(&sum, " ", number(c));
-      } else if (c == 1) {
-        absl::StrAppend(&sum, " ", monomial_text(m));
-      } else {
-        absl::StrAppend(&sum, " (* ", number(c), " ", monomial_text(m), ")");
-      }
-    }
-    return sum + ")";
-  };
-  std::string body;
-  for (const Fact& fact : facts) {
-    const std::string p = text(fact.p);
-    if (fact.kind == Fact::Kind::kGe) absl::StrAppend(&body, "(assert (>= ", p, " 0))\n");
-    if (fact.kind == Fact::Kind::kEq) absl::StrAppend(&body, "(assert (= ", p, " 0))\n");
-    if (fact.kind == Fact::Kind::kNe) absl::StrAppend(&body, "(assert (not (= ", p, " 0)))\n");
-  }
-  std::string script = nonlinear ? "(set-logic QF_NIA)\n" : "(set-logic QF_LIA)\n";
-  for (size_t i = 0; i < names.size(); ++i)
-    absl::StrAppend(&script, "(declare-const x", i, " Int)\n");
-  for (size_t i = 0; i < monomials.size(); ++i) {
-    absl::StrAppend(&script, "(declare-const m", i, " Int)\n");
-  }
-  return script + body;
-}
-
-namespace {
-
-constexpr size_t kMaxFacts = 250;
-
-// Products of facts with non-negative leaves, where they speak of monomials that occur.
-void AddProducts(Facts* facts, const std::function<bool(Leaf)>& nonnegative,
-                 const std::function<bool(Leaf)>& positive) {
-  std::set<Monomial> wanted;
-  for (const Fact& fact : *facts) {
-    for (const auto& [m, c] : fact.p.terms()) {
-      if (m.size() >= 2) wanted.insert(m);
-    }
-  }
-  // A fact times what is missing from one of its monomials to one that is wanted.
-  std::set<std::pair<size_t, Monomial>> done;
-  const size_t original = facts->size();
-  const std::set<Monomial> first = wanted;
-  for (const Monomial& m : first) {
-    for (size_t i = 0; i < original && facts->size() < kMaxFacts; ++i) {
-      const Fact fact = (*facts)[i];
-      if (fact.kind == Fact::Kind::kNe || fact.p.Degree() > 4) continue;
-      for (const auto& [part, c] : fact.p.terms()) {
-        if (part.empty() || part.size() >= m.size()) continue;
-        auto factor = Quotient(m, part);
-        if (!factor || factor->size() > 3) continue;
-        if (fact.kind == Fact::Kind::kGe &&
-            !std::all_of(factor->begin(), factor->end(), nonnegative)) {
-          continue;
-        }
-        if (!done.insert({i, *factor}).second) continue;
-        Fact product{fact.kind, fact.p * Poly::Of(*factor, 1)};
-        for (const auto& [pm, pc] : product.p.terms()) {
-          if (pm.size() >= 2) wanted.insert(pm);
-        }
-        facts->push_back(std::move(product));
-      }
-    }
-  }
-  for (const Monomial& m : wanted) {
-    if (!std::all_of(m.begin(), m.end(), nonnegative)) continue;
-    facts->push_back(Fact::Ge(Poly::Of(m, 1)));
-    std::set<Leaf> factors(m.begin(), m.end());
-    for (Leaf factor : factors) {
-      if (positive(factor)) {
-        facts->push_back(Fact::Ge(Poly::Of(m, 1) - Poly::Of(*Without(m, factor), 1)));
-      }
-    }
-  }
-}
-
-}  // namespace
-
-bool Arith::Ask(const Facts& given, const std::string& what, Effort effort) {
-  Facts facts = given;
-  for (const Fact& fact : facts) {
-    if (fact.p.overflowed()) return false;
-  }
-  auto [memo, added] = answers_.emplace(std::make_pair(given, static_cast<int>(effort)), Answer());
-  if (!added) {
-    if (memo->second.holds && log != nullptr) log->push_back({what, memo->second.script});
-    return memo->second.holds;
-  }
-  // Nested questions may add answers; those of a map stay where they are.
-  Answer* remembered = &memo->second;
-  ++depth_;
-  Facts rest(given.begin(), given.end() - 1);  // without the goal
-  Define(&facts, &rest, depth_);
-  --depth_;
-  Facts nonlinear = facts;
-  const Bounds bounds(facts);
-  AddProducts(
-      &facts, [&](Leaf leaf) { return bounds.NonNegative(leaf); },
-      [&](Leaf leaf) {
-        auto it = bounds.low.find(leaf);
-        return it != bounds.low.end() && it->second >= 1;
-      });
-  for (const Fact& fact : facts) {
-    if (fact.p.overflowed()) return false;
-  }
-  std::sort(facts.begin(), facts.end());
-  facts.erase(std::unique(facts.begin(), facts.end()), facts.end());
-  std::string script = Script(facts, false);
-  Satisfiable answer = solver_.Check(script, rlimit);
-  const bool products = script.find("(declare-const m") != std::string::npos;
-  if (answer != Satisfiable::kNo && products && effort == Effort::kFull) {
-    std::sort(nonlinear.begin(), nonlinear.end());
-    nonlinear.erase(std::unique(nonlinear.begin(), nonlinear.end()), nonlinear.end());
-    script = Script(nonlinear, true);
-    answer = solver_.Check(script, rlimit);
-  }
-  if (answer != Satisfiable::kNo) return false;
-  if (log != nullptr) log->push_back({what, script});
-  remembered->holds = true;
-  remembered->script = std::move(script);
-  return true;
 }
 
 bool Arith::Implied(const Facts& context, const Fact& given, Effort effort) {
@@ -320,7 +53,7 @@ bool Arith::Implied(const Facts& context, const Fact& given, Effort effort) {
       if (slack && *slack >= 0) return true;
     }
   }
-  if (goal.kind == Fact::Kind::kGe && SyntacticallyNonNegative(Bounds(context), goal.p)) {
+  if (goal.kind == Fact::Kind::kGe && LowerBounds(context).ShowNonNegative(goal.p)) {
     return true;
   }
   if (effort == Effort::kSyntax) return false;
@@ -329,8 +62,10 @@ bool Arith::Implied(const Facts& context, const Fact& given, Effort effort) {
            Implied(context, Fact::Ge(-goal.p), effort);
   }
   Facts facts = Relevant(context, goal.p);
+  const bool is_sum = goal.kind == Fact::Kind::kGe && LowerBounds(facts).ShowSum(facts, goal.p);
+  if (is_sum && log == nullptr) return true;
   facts.push_back(Negation(goal));
-  return Ask(facts, leaves_.ToString(goal.p), effort);
+  return Ask(facts, leaves_.ToString(goal.p), effort) || is_sum;
 }
 
 bool Arith::Unsatisfiable(const Facts& context, Effort effort) {

@@ -1,4 +1,4 @@
-// Facts about sizes and indices, and what follows from them. Internal to the prover.
+// What follows from facts about sizes and indices. Internal to the prover.
 #ifndef LEMMA_VERIFIER_ARITH_H_
 #define LEMMA_VERIFIER_ARITH_H_
 
@@ -7,29 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "graph/expr/index_expr.h"
+#include "verifier/fact.h"
+#include "verifier/model_search.h"
 #include "verifier/poly.h"
 #include "verifier/solver.h"
 
 namespace lemma::verify {
-
-struct Fact {
-  enum class Kind { kGe, kEq, kNe };  // p >= 0, p = 0, p != 0
-  Kind kind = Kind::kGe;
-  Poly p;
-
-  static Fact Ge(Poly p) { return {Kind::kGe, std::move(p)}; }
-  static Fact Eq(Poly p) { return {Kind::kEq, std::move(p)}; }
-  friend bool operator==(const Fact& a, const Fact& b) { return a.kind == b.kind && a.p == b.p; }
-  friend bool operator<(const Fact& a, const Fact& b) {
-    return a.kind != b.kind ? a.kind < b.kind : a.p < b.p;
-  }
-};
-using Facts = std::vector<Fact>;
-
-Fact Negation(const Fact& fact);
-// Divides by the content (rounding bounds), gives equalities a sign.
-Fact Normalized(const Fact& fact);
 
 enum class Effort {
   kSyntax,  // no solver
@@ -46,7 +29,7 @@ struct Obligation {
 // Decides implications. Incomplete: false means that no proof was found.
 class Arith {
  public:
-  explicit Arith(Leaves* leaves) : leaves_(*leaves) {}
+  explicit Arith(Leaves* leaves) : leaves_(*leaves), models_(*leaves) {}
 
   bool Implied(const Facts& context, const Fact& goal, Effort effort = Effort::kLinear);
   bool Unsatisfiable(const Facts& context, Effort effort = Effort::kLinear);
@@ -76,9 +59,7 @@ class Arith {
   std::vector<Obligation>* log = nullptr;
 
  private:
-  struct Bounds;
   bool Ask(const Facts& facts, const std::string& what, Effort effort);
-  bool SyntacticallyNonNegative(const Bounds& bounds, const Poly& p);
   Facts Relevant(const Facts& context, const Poly& goal);
   // Adds what defines the quotients, minima and maxima in `facts`.
   void Define(Facts* facts, Facts* rest, int depth);
@@ -87,6 +68,7 @@ class Arith {
 
   Leaves& leaves_;
   Solver solver_;
+  ModelSearch models_;
   int depth_ = 0;
   // Answers by facts and effort; with the script if it was unsatisfiable.
   struct Answer {

@@ -70,7 +70,7 @@ class Attempt {
         arith_(&leaves_),
         hypotheses_(&forms_, &arith_, statement.requirements, InputSizes(statement)) {
     arith_.rlimit = options.rlimit;
-    arith_.log = &obligations_;
+    if (options.keep_obligations) arith_.log = &obligations_;
   }
 
   Verdict Run() {
@@ -336,8 +336,9 @@ Verdict Prove(const Statement& statement, const ProverOptions& options) {
 std::string Refuted::ToString() const {
   std::vector<std::string> bindings;
   for (const auto& [name, value] : values) bindings.push_back(absl::StrCat(name, " = ", value));
-  return absl::StrCat("refuted at ", absl::StrJoin(bindings, ", "), ": output ", output, "[",
-                      absl::StrJoin(index, ","), "] is ", source, " and ", target);
+  return absl::StrCat(bindings.empty() ? "refuted" : "refuted at ", absl::StrJoin(bindings, ", "),
+                      ": output ", output, "[", absl::StrJoin(index, ","), "] is ", source, " and ",
+                      target);
 }
 
 std::string ToString(const Verdict& verdict) {

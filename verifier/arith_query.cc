@@ -1,0 +1,185 @@
+// Questions to the solver: definitions of quotients, lemmas on products, SMT-LIB text.
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "verifier/arith.h"
+
+namespace lemma::verify {
+
+void Arith::Define(Facts* facts, Facts* rest, int depth) {
+  std::set<Leaf> done;
+  for (size_t next = 0; next < facts->size(); ++next) {
+    std::vector<Leaf> found;
+    for (const auto& [m, c] : (*facts)[next].p.terms()) {
+      for (Leaf leaf : m) {
+        if (!leaves_.IsBase(leaf) && done.insert(leaf).second) found.push_back(leaf);
+      }
+    }
+    for (Leaf leaf : found) {
+      const LeafInfo info = leaves_.Info(leaf);
+      const Poly x = Poly::Of(leaf);
+      if (info.kind == LeafInfo::Kind::kDiv) {
+        // Without a positive divisor the two inequalities would contradict each other.
+        if (depth > 3 || !Positive(*rest, info.b, Effort::kLinear)) continue;
+        const Poly remainder = info.a - info.b * x;
+        facts->push_back(Fact::Ge(remainder));
+        facts->push_back(Fact::Ge(info.b - 1 - remainder));
+        if (NonNegative(*rest, info.a, Effort::kSyntax)) facts->push_back(Fact::Ge(x));
+      } else if (info.kind == LeafInfo::Kind::kMin) {
+        facts->push_back(Fact::Ge(info.a - x));
+        facts->push_back(Fact::Ge(info.b - x));
+        facts->push_back(Fact::Eq((info.a - x) * (info.b - x)));
+      } else if (info.kind == LeafInfo::Kind::kMax) {
+        facts->push_back(Fact::Ge(x - info.a));
+        facts->push_back(Fact::Ge(x - info.b));
+        facts->push_back(Fact::Eq((x - info.a) * (x - info.b)));
+      }
+    }
+  }
+}
+
+std::string Arith::Script(const Facts& facts, bool nonlinear) {
+  std::vector<std::string> lines;
+  std::map<Leaf, int> names;
+  std::map<Monomial, int> monomials;
+  auto leaf_name = [&](Leaf leaf) {
+    return absl::StrCat("x", names.emplace(leaf, names.size()).first->second);
+  };
+  auto monomial_text = [&](const Monomial& m) -> std::string {
+    if (m.size() == 1) return leaf_name(m[0]);
+    if (!nonlinear) return absl::StrCat("m", monomials.emplace(m, monomials.size()).first->second);
+    std::string product = "(*";
+    for (Leaf leaf : m) absl::StrAppend(&product, " ", leaf_name(leaf));
+    return product + ")";
+  };
+  auto number = [](int64_t c) {
+    if (c >= 0) return absl::StrCat(c);
+    return absl::StrCat("(- ", absl::StrCat(c).substr(1), ")");
+  };
+  auto text = [&](const Poly& p) {
+    std::string sum = "(+ 0 0";
+    for (const auto& [m, c] : p.terms()) {
+      if (m.empty()) {
+        absl::StrAppend(&sum, " ", number(c));
+      } else if (c == 1) {
+        absl::StrAppend(&sum, " ", monomial_text(m));
+      } else {
+        absl::StrAppend(&sum, " (* ", number(c), " ", monomial_text(m), ")");
+      }
+    }
+    return sum + ")";
+  };
+  std::string body;
+  for (const Fact& fact : facts) {
+    const std::string p = text(fact.p);
+    if (fact.kind == Fact::Kind::kGe) absl::StrAppend(&body, "(assert (>= ", p, " 0))\n");
+    if (fact.kind == Fact::Kind::kEq) absl::StrAppend(&body, "(assert (= ", p, " 0))\n");
+    if (fact.kind == Fact::Kind::kNe) absl::StrAppend(&body, "(assert (not (= ", p, " 0)))\n");
+  }
+  std::string script = nonlinear ? "(set-logic QF_NIA)\n" : "(set-logic QF_LIA)\n";
+  for (size_t i = 0; i < names.size(); ++i)
+    absl::StrAppend(&script, "(declare-const x", i, " Int)\n");
+  for (size_t i = 0; i < monomials.size(); ++i) {
+    absl::StrAppend(&script, "(declare-const m", i, " Int)\n");
+  }
+  return script + body;
+}
+
+namespace {
+
+constexpr size_t kMaxFacts = 250;
+
+// Products of facts with non-negative leaves, where they speak of monomials that occur.
+void AddProducts(Facts* facts, const std::function<bool(Leaf)>& nonnegative,
+                 const std::function<bool(Leaf)>& positive) {
+  std::set<Monomial> wanted;
+  for (const Fact& fact : *facts) {
+    for (const auto& [m, c] : fact.p.terms()) {
+      if (m.size() >= 2) wanted.insert(m);
+    }
+  }
+  // A fact times what is missing from one of its monomials to one that is wanted.
+  std::set<std::pair<size_t, Monomial>> done;
+  const size_t original = facts->size();
+  const std::set<Monomial> first = wanted;
+  for (const Monomial& m : first) {
+    for (size_t i = 0; i < original && facts->size() < kMaxFacts; ++i) {
+      const Fact fact = (*facts)[i];
+      if (fact.kind == Fact::Kind::kNe || fact.p.Degree() > 4) continue;
+      for (const auto& [part, c] : fact.p.terms()) {
+        if (part.empty() || part.size() >= m.size()) continue;
+        auto factor = Quotient(m, part);
+        if (!factor || factor->size() > 3) continue;
+        if (fact.kind == Fact::Kind::kGe &&
+            !std::all_of(factor->begin(), factor->end(), nonnegative)) {
+          continue;
+        }
+        if (!done.insert({i, *factor}).second) continue;
+        Fact product{fact.kind, fact.p * Poly::Of(*factor, 1)};
+        for (const auto& [pm, pc] : product.p.terms()) {
+          if (pm.size() >= 2) wanted.insert(pm);
+        }
+        facts->push_back(std::move(product));
+      }
+    }
+  }
+  for (const Monomial& m : wanted) {
+    if (!std::all_of(m.begin(), m.end(), nonnegative)) continue;
+    facts->push_back(Fact::Ge(Poly::Of(m, 1)));
+    std::set<Leaf> factors(m.begin(), m.end());
+    for (Leaf factor : factors) {
+      if (positive(factor)) {
+        facts->push_back(Fact::Ge(Poly::Of(m, 1) - Poly::Of(*Without(m, factor), 1)));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool Arith::Ask(const Facts& given, const std::string& what, Effort effort) {
+  Facts facts = given;
+  for (const Fact& fact : facts) {
+    if (fact.p.overflowed()) return false;
+  }
+  auto [memo, added] = answers_.emplace(std::make_pair(given, static_cast<int>(effort)), Answer());
+  if (!added) {
+    if (memo->second.holds && log != nullptr) log->push_back({what, memo->second.script});
+    return memo->second.holds;
+  }
+  // Most questions are answered "no", and then by small numbers.
+  if (models_.Find(given)) return false;
+  // Nested questions may add answers; those of a map stay where they are.
+  Answer* remembered = &memo->second;
+  ++depth_;
+  Facts rest(given.begin(), given.end() - 1);  // without the goal
+  Define(&facts, &rest, depth_);
+  --depth_;
+  Facts nonlinear = facts;
+  const LowerBounds bounds(facts);
+  AddProducts(
+      &facts, [&](Leaf leaf) { return bounds.AtLeast(leaf, 0); },
+      [&](Leaf leaf) { return bounds.AtLeast(leaf, 1); });
+  for (const Fact& fact : facts) {
+    if (fact.p.overflowed()) return false;
+  }
+  std::sort(facts.begin(), facts.end());
+  facts.erase(std::unique(facts.begin(), facts.end()), facts.end());
+  std::string script = Script(facts, false);
+  Satisfiable answer = solver_.Check(script, rlimit);
+  const bool products = script.find("(declare-const m") != std::string::npos;
+  if (answer != Satisfiable::kNo && products && effort == Effort::kFull) {
+    std::sort(nonlinear.begin(), nonlinear.end());
+    nonlinear.erase(std::unique(nonlinear.begin(), nonlinear.end()), nonlinear.end());
+    script = Script(nonlinear, true);
+    answer = solver_.Check(script, rlimit);
+  }
+  if (answer != Satisfiable::kNo) return false;
+  if (log != nullptr) log->push_back({what, script});
+  remembered->holds = true;
+  remembered->script = std::move(script);
+  return true;
+}
+
+}  // namespace lemma::verify

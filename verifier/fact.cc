@@ -1,0 +1,121 @@
+#include "verifier/fact.h"
+
+#include <algorithm>
+
+namespace lemma::verify {
+namespace {
+
+int64_t FloorDivide(int64_t a, int64_t b) {
+  int64_t q = a / b;
+  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+}
+
+}  // namespace
+
+Fact Negation(const Fact& fact) {
+  switch (fact.kind) {
+    case Fact::Kind::kGe:
+      return Fact::Ge(Poly(-1) - fact.p);
+    case Fact::Kind::kEq:
+      return {Fact::Kind::kNe, fact.p};
+    case Fact::Kind::kNe:
+      return Fact::Eq(fact.p);
+  }
+  return fact;
+}
+
+Fact Normalized(const Fact& fact) {
+  if (fact.p.overflowed() || fact.p.AsConst()) return fact;
+  const int64_t constant = fact.p.ConstantTerm();
+  const Poly rest = fact.p - constant;
+  const int64_t content = ContentOf(rest);
+  Fact result = fact;
+  if (fact.kind == Fact::Kind::kGe) {
+    if (content > 1) result.p = *ExactQuotient(rest, content) + FloorDivide(constant, content);
+    return result;
+  }
+  if (content > 1) {
+    if (constant % content != 0) {
+      result.p = fact.kind == Fact::Kind::kEq ? Poly(1) : Poly(1);  // never 0
+      return result;
+    }
+    result.p = *ExactQuotient(fact.p, content);
+  }
+  if (result.p.terms().back().second < 0) result.p = -result.p;
+  return result;
+}
+
+LowerBounds::LowerBounds(const Facts& facts) {
+  for (const Fact& fact : facts) {
+    const Poly rest = fact.p - fact.p.ConstantTerm();
+    if (rest.terms().size() != 1 || rest.terms()[0].first.size() != 1) continue;
+    const auto& [m, c] = rest.terms()[0];
+    int64_t bound = -fact.p.ConstantTerm();
+    if (fact.kind == Fact::Kind::kNe || (fact.kind == Fact::Kind::kGe && c != 1)) continue;
+    if (fact.kind == Fact::Kind::kEq) {
+      if (bound % c != 0) continue;
+      bound /= c;
+    }
+    auto [it, added] = low_.emplace(m[0], bound);
+    if (!added) it->second = std::max(it->second, bound);
+  }
+}
+
+bool LowerBounds::ShowNonNegative(const Poly& p) const {
+  if (p.overflowed()) return false;
+  Poly shifted;
+  for (const auto& [m, c] : p.terms()) {
+    Poly product = c;
+    for (Leaf leaf : m) {
+      auto it = low_.find(leaf);
+      product = product * (it == low_.end() ? Poly::Of(leaf) : Poly::Of(leaf) + it->second);
+    }
+    shifted = shifted + product;
+  }
+  if (shifted.overflowed()) return false;
+  for (const auto& [m, c] : shifted.terms()) {
+    if (c < 0) return false;
+    for (Leaf leaf : m) {
+      // A square of something unbounded is not looked for.
+      if (low_.find(leaf) == low_.end()) return false;
+    }
+  }
+  return true;
+}
+
+bool LowerBounds::ShowSum(const Facts& facts, const Poly& p) const {
+  int budget = 60;
+  return ShowSum(facts, p, 4, &budget);
+}
+
+bool LowerBounds::ShowSum(const Facts& facts, const Poly& p, int depth, int* budget) const {
+  if (p.overflowed() || --*budget < 0) return false;
+  if (ShowNonNegative(p)) return true;
+  if (depth == 0) return false;
+  // The last negative term has to be cancelled; so has one whose sign is not known.
+  for (auto term = p.terms().rbegin(); term != p.terms().rend(); ++term) {
+    const auto& [m, c] = *term;
+    const bool bounded =
+        std::all_of(m.begin(), m.end(), [&](Leaf leaf) { return low_.count(leaf) > 0; });
+    if (m.empty() || (c > 0 && bounded)) continue;
+    for (const Fact& fact : facts) {
+      if (fact.kind == Fact::Kind::kNe || fact.p.overflowed()) continue;
+      for (const auto& [part, d] : fact.p.terms()) {
+        if (part.empty() || c % d != 0) continue;
+        if (fact.kind == Fact::Kind::kGe && c / d < 0) continue;
+        auto factor = Quotient(m, part);
+        if (!factor) continue;
+        if (fact.kind == Fact::Kind::kGe &&
+            !std::all_of(factor->begin(), factor->end(),
+                         [&](Leaf leaf) { return AtLeast(leaf, 0); })) {
+          continue;
+        }
+        if (ShowSum(facts, p - fact.p * Poly::Of(*factor, c / d), depth - 1, budget)) return true;
+      }
+    }
+    return false;
+  }
+  return false;
+}
+
+}  // namespace lemma::verify
