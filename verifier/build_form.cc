@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "verifier/storage.h"
 
 namespace lemma::verify {
 namespace {
@@ -327,6 +328,29 @@ NormalForm FormBuilder::Reduce(const ScalarExpr& e, const Env& env) {
   return OfAtom(std::move(atom));
 }
 
+NormalForm FormBuilder::Select(const ScalarExpr& e, const NormalForm& then,
+                               const NormalForm& otherwise, const Env& env) {
+  NormalForm result;
+  for (bool positive : {true, false}) {
+    for (const Facts& guards : Cases(e.guard(), positive, env)) {
+      result = Sum(result, Guarded(forms_.Substitute(positive ? then : otherwise, {}), guards));
+    }
+  }
+  TooLarge(result);
+  return result;
+}
+
+// Bit by bit, a constant that is stored is rounded, while one that is computed with is not.
+NormalForm FormBuilder::Moved(const ScalarExpr& e, DType dtype, const Env& env) {
+  if (e.kind() == ScalarExpr::Kind::kSelect) {
+    return Select(e, Moved(e.args()[0], dtype, env), Moved(e.args()[1], dtype, env), env);
+  }
+  const bool unknown = e.kind() == ScalarExpr::Kind::kParam;
+  const bool inexact = e.kind() == ScalarExpr::Kind::kConst && !Holds(dtype, e.value());
+  if (!IsFloat(dtype) || (!unknown && !inexact)) return Scalar(e, env);
+  return OfAtom(FnAtom(absl::StrCat("round_", Name(dtype)), {Scalar(e, env)}));
+}
+
 NormalForm FormBuilder::Scalar(const ScalarExpr& e, const Env& env) {
   if (!error_.empty()) return {};
   switch (e.kind()) {
@@ -347,16 +371,8 @@ NormalForm FormBuilder::Scalar(const ScalarExpr& e, const Env& env) {
     }
     case ScalarExpr::Kind::kApply:
       return Apply(e, env);
-    case ScalarExpr::Kind::kSelect: {
-      NormalForm then = Scalar(e.args()[0], env), otherwise = Scalar(e.args()[1], env), result;
-      for (bool positive : {true, false}) {
-        for (const Facts& guards : Cases(e.guard(), positive, env)) {
-          result = Sum(result, Guarded(forms_.Substitute(positive ? then : otherwise, {}), guards));
-        }
-      }
-      TooLarge(result);
-      return result;
-    }
+    case ScalarExpr::Kind::kSelect:
+      return Select(e, Scalar(e.args()[0], env), Scalar(e.args()[1], env), env);
     case ScalarExpr::Kind::kReduce:
       return Reduce(e, env);
   }
@@ -374,7 +390,11 @@ NormalForm FormBuilder::Element(TensorId tensor, const std::vector<Poly>& at) {
   const TensorExpr& body = definition_.tensors[tensor - definition_.num_inputs()];
   Env env;
   for (size_t i = 0; i < body.axes.size(); ++i) env[body.axes[i].var] = at[i];
-  return Scalar(body.body, env);
+  NormalForm value =
+      laws_ == Laws::kNone ? Moved(body.body, body.dtype, env) : Scalar(body.body, env);
+  std::string storage = IntegerStorage(definition_, body);
+  if (storage.empty() && laws_ == Laws::kNone) storage = FloatStorage(definition_, body);
+  return storage.empty() ? value : OfAtom(FnAtom(std::move(storage), {std::move(value)}));
 }
 
 }  // namespace lemma::verify

@@ -34,6 +34,9 @@ class FormBuilder {
  private:
   using Env = std::map<VarId, Poly>;
   NormalForm Scalar(const ScalarExpr& e, const Env& env);
+  NormalForm Select(const ScalarExpr& e, const NormalForm& then, const NormalForm& otherwise,
+                    const Env& env);
+  NormalForm Moved(const ScalarExpr& e, DType dtype, const Env& env);
   NormalForm Apply(const ScalarExpr& e, const Env& env);
   std::optional<NormalForm> ApplyExactly(ScalarFn fn, const std::vector<NormalForm>& args);
   NormalForm Reduce(const ScalarExpr& e, const Env& env);

@@ -1,0 +1,26 @@
+// What storing a value in an element type may do to it. Internal to the prover.
+#ifndef LEMMA_VERIFIER_STORAGE_H_
+#define LEMMA_VERIFIER_STORAGE_H_
+
+#include <string>
+
+#include "graph/expr/tensor_expr.h"
+
+namespace lemma::verify {
+
+// The value, a number, is a value of `dtype`: nothing happens to it.
+bool Holds(DType dtype, double value);
+// Every value of `from` is one of `to`.
+bool Holds(DType to, DType from);
+
+// The name of the unknown function that storing an element of `tensor` is; "" if it keeps it. A
+// proof takes floats for real numbers and 64 bits for enough, but an integer type cuts off
+// fractions, and a narrow one wraps or saturates.
+std::string IntegerStorage(const Definition& definition, const TensorExpr& tensor);
+
+// The same where a proof is about bits: reading an element of another type may round it.
+std::string FloatStorage(const Definition& definition, const TensorExpr& tensor);
+
+}  // namespace lemma::verify
+
+#endif  // LEMMA_VERIFIER_STORAGE_H_
