@@ -122,7 +122,9 @@ class Attempt {
       if (laws == Laws::kNone && !OneFloatType(statement_)) continue;
       reason = Outputs(more, laws);
       if (!reason.empty()) continue;
-      *contract = std::max(*contract, ContractOf(laws));
+      // A narrower type on the way may overflow.
+      *contract = std::max(*contract,
+                           OneFloatType(statement_) ? ContractOf(laws) : FloatContract::kRealOnly);
       return "";
     }
     if (undecided.empty() || depth >= 7) return reason;
