@@ -1,6 +1,4 @@
 // lemma optimize: search, fold, compare, measure end to end, and write the better model.
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -15,21 +13,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "cli/acceptance.h"
 #include "cli/backends.h"
-#include "cli/builtin_rules.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/json.h"
+#include "cli/model_file.h"
+#include "cli/progress_line.h"
+#include "cli/rules_file.h"
 #include "cli/text_table.h"
-#include "graph/onnx/file.h"
 #include "optimizer/analytic_cost.h"
 #include "optimizer/backtracking.h"
 #include "optimizer/constant_folding.h"
 #include "optimizer/measured_cost.h"
 #include "optimizer/rewrite_filter.h"
 #include "optimizer/search.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rewrite_source.h"
 
 namespace lemma::cli {
 namespace {
@@ -41,6 +41,7 @@ struct OptimizeFlags {
   std::vector<std::string> disable, only;
   int64_t budget = 2000, runs = 15;
   double alpha = 1.05, seconds = 0;
+  bool allow_unproved = false;
 };
 
 std::atomic<bool> interrupted{false};
@@ -53,50 +54,36 @@ absl::StatusOr<FloatContract> LoosestContract(const std::string& numerics) {
   return kByName.at(numerics);
 }
 
-// All rules, in their file's order. A name in --only or --disable that no rule has is
-// InvalidArgument.
-absl::StatusOr<std::unique_ptr<RuleSet>> LoadRules(const OptimizeFlags& flags) {
-  std::string text(kBuiltinRules), file = "built-in rules";
-  if (!flags.rules.empty()) {
-    auto read = ReadFile(flags.rules, int64_t{1} << 28);
-    if (!read.ok()) return read.status();
-    text = *std::move(read);
-    file = flags.rules;
-  }
-  auto rules = ParseRules(text, file);
-  if (!rules.ok()) return rules.status();
-  if (rules->empty()) return absl::InvalidArgumentError(absl::StrCat(file, ": has no rules"));
-  std::vector<std::string> names;
-  for (const Substitution& rule : *rules) names.push_back(rule.name);
-  for (const auto* asked : {&flags.only, &flags.disable}) {
-    for (const std::string& name : *asked) {
-      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-      const std::string nearest = Nearest(name, names);
-      return absl::InvalidArgumentError(
-          absl::StrCat("no rule named ", name, " in ", file,
-                       nearest.empty() ? "" : "; did you mean " + nearest + "?"));
-    }
-  }
-  return RuleSet::Create(*std::move(rules));
+RewriteFilter FilterOf(const OptimizeFlags& flags, FloatContract contract) {
+  RewriteFilter filter;
+  filter.numerics = contract;
+  filter.disabled = {flags.disable.begin(), flags.disable.end()};
+  filter.only = {flags.only.begin(), flags.only.end()};
+  filter.allow_unproved = flags.allow_unproved;
+  return filter;
 }
 
-// A line that is rewritten in place, on terminals only.
-class ProgressLine {
- public:
-  explicit ProgressLine(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO)) {}
-  ~ProgressLine() {
-    if (shown_ && width_ > 0) std::fprintf(stderr, "\r%*s\r", width_, "");
-  }
-  void Show(const std::string& text) {
-    if (!shown_) return;
-    std::fprintf(stderr, "\r%-*s", width_, text.c_str());
-    width_ = std::max(width_, static_cast<int>(text.size()));
-  }
+std::string Names(const std::vector<UnprovedRule>& rules) {
+  return absl::StrJoin(
+      rules, ", ", [](std::string* text, const UnprovedRule& rule) { text->append(rule.name); });
+}
 
- private:
-  const bool shown_;
-  int width_ = 0;
-};
+// What stands in the way of using rules that are not proved; says so if they are used nevertheless.
+absl::Status CheckProofs(const OptimizeFlags& flags, const RulesFile& file,
+                         const std::vector<UnprovedRule>& unproved) {
+  if (unproved.empty()) return absl::OkStatus();
+  if (flags.allow_unproved) {
+    std::fprintf(stderr, "lemma: WARNING: --allow-unproved: using %d rules without a proof: %s\n",
+                 static_cast<int>(unproved.size()), Names(unproved).c_str());
+    return absl::OkStatus();
+  }
+  const std::string path = flags.rules.empty() ? "data/rules/starter.txt" : flags.rules;
+  const size_t more = unproved.size() - 1;
+  return absl::FailedPreconditionError(absl::StrCat(
+      file.name, ": rule ", unproved[0].name, " may not be used: ", unproved[0].problem,
+      more == 0 ? "" : absl::StrCat(" (and ", more, " more rules)"), "; lemma verify ", path,
+      " -o ", path, " proves the rules and records it; --allow-unproved does without"));
+}
 
 // The cost model and what it refers to.
 struct Costs {
@@ -125,18 +112,25 @@ absl::StatusOr<Costs> MakeCosts(const OptimizeFlags& flags, ProgressLine* progre
   return costs;
 }
 
-absl::StatusOr<SearchResult> RunSearch(const OptimizeFlags& flags, const Graph& graph) {
-  auto rules = LoadRules(flags);
-  if (!rules.ok()) return rules.status();
+// *unproved: what the search was allowed to use without a proof.
+absl::StatusOr<SearchResult> RunSearch(const OptimizeFlags& flags, const Graph& graph,
+                                       std::vector<UnprovedRule>* unproved) {
+  auto file = LoadRulesFile(flags.rules);
+  if (!file.ok()) return file.status();
+  for (const auto* names : {&flags.only, &flags.disable}) {
+    if (absl::Status s = CheckRuleNames(*names, *file); !s.ok()) return s;
+  }
   auto contract = LoosestContract(flags.numerics);
   if (!contract.ok()) return contract.status();
+  const RewriteFilter filter = FilterOf(flags, *contract);
+  *unproved = UnprovedRules(file->rules, filter);
+  if (absl::Status s = CheckProofs(flags, *file, *unproved); !s.ok()) return s;
+  auto rules = RuleSet::Create(std::move(file->rules));
+  if (!rules.ok()) return Prefixed(file->name, rules.status());
   ProgressLine progress(flags.common.json);
   auto costs = MakeCosts(flags, &progress);
   if (!costs.ok()) return costs.status();
-  const std::unique_ptr<RewriteSource> usable =
-      Filtered(rules->get(), {*contract,
-                              {flags.disable.begin(), flags.disable.end()},
-                              {flags.only.begin(), flags.only.end()}});
+  const std::unique_ptr<RewriteSource> usable = Filtered(rules->get(), filter);
   BacktrackingOptions options;
   options.limits = {flags.budget, flags.seconds};
   options.alpha = flags.alpha;
@@ -156,6 +150,7 @@ absl::StatusOr<SearchResult> RunSearch(const OptimizeFlags& flags, const Graph& 
 }
 
 struct Outcome {
+  std::vector<UnprovedRule> unproved;  // allowed, used or not
   SearchResult search;
   double search_seconds = 0;
   Acceptance accepted;
@@ -212,6 +207,11 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
     json.Set("found_ratio_high", result.found->high).Set("runs", result.runs);
   }
   json.Set("rules", std::move(rules));
+  if (flags.allow_unproved) {
+    Json unproved = Json::Object();
+    for (const UnprovedRule& rule : outcome.unproved) unproved.Set(rule.name, rule.problem);
+    json.Set("unproved_rules_allowed", std::move(unproved));
+  }
   json.Set("graphs", p.steps).Set("search_seconds", outcome.search_seconds);
   json.Set("stopped", Name(p.stop));
   std::puts(json.ToString().c_str());
@@ -253,8 +253,14 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
         result.found->median, result.found->low, result.found->high, result.runs);
   } else {
     for (const auto& [name, count] : RuleCounts(result.rewrites)) {
-      std::printf("%5d x %s\n", count, name.c_str());
+      const bool unproved =
+          std::any_of(outcome.unproved.begin(), outcome.unproved.end(),
+                      [&](const UnprovedRule& rule) { return rule.name == name; });
+      std::printf("%5d x %s%s\n", count, name.c_str(), unproved ? " (UNPROVED)" : "");
     }
+  }
+  if (!outcome.unproved.empty()) {
+    std::printf("UNPROVED rules were allowed: %s\n", Names(outcome.unproved).c_str());
   }
   std::printf("written to %s\n", flags.output.c_str());
 }
@@ -272,7 +278,7 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
 
   Outcome outcome;
   const auto start = std::chrono::steady_clock::now();
-  auto found = RunSearch(flags, model->graph);
+  auto found = RunSearch(flags, model->graph, &outcome.unproved);
   if (!found.ok()) return found.status();
   outcome.search_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -308,6 +314,8 @@ absl::StatusOr<int> RunOptimize(Arguments arguments) {
               "are executed is not kept; a model with unknown operators is not executed.");
   flags.String("output|o", &optimize.output, "OUT", "where to: .onnx, .lemma or .txt, .pb");
   flags.String("rules", &optimize.rules, "FILE", "rules to use instead of the built-in ones");
+  flags.Bool("allow-unproved", &optimize.allow_unproved,
+             "use rules whose proof is missing or out of date too");
   flags.List("disable", &optimize.disable, "RULE,...", "rules not to use");
   flags.List("only", &optimize.only, "RULE,...", "the only rules to use");
   flags.Choice("numerics", &optimize.numerics, {"exact", "reassociate", "real"},

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "rewrite/proof_check.h"
+
 namespace lemma {
 namespace {
 
@@ -12,9 +14,8 @@ class FilteredSource : public RewriteSource {
 
   void ForEach(const MatchIndex& index,
                absl::FunctionRef<bool(const Rewrite&)> visit) const override {
-    source_->ForEach(index, [&](const Rewrite& rewrite) {
-      return !filter_.Accepts(rewrite.name(), rewrite.contract()) || visit(rewrite);
-    });
+    source_->ForEach(
+        index, [&](const Rewrite& rewrite) { return !filter_.Accepts(rewrite) || visit(rewrite); });
   }
 
  private:
@@ -24,9 +25,25 @@ class FilteredSource : public RewriteSource {
 
 }  // namespace
 
-bool RewriteFilter::Accepts(const std::string& name, FloatContract contract) const {
+bool RewriteFilter::Asks(const std::string& name, FloatContract contract) const {
   return contract <= numerics && disabled.count(name) == 0 &&
          (only.empty() || only.count(name) > 0);
+}
+
+bool RewriteFilter::Accepts(const Rewrite& rewrite) const {
+  return Asks(rewrite.name(), rewrite.contract()) &&
+         (allow_unproved || rewrite.proof().verdict == ProofRecord::Verdict::kProved);
+}
+
+std::vector<UnprovedRule> UnprovedRules(absl::Span<const Substitution> rules,
+                                        const RewriteFilter& filter) {
+  std::vector<UnprovedRule> unproved;
+  for (const Substitution& rule : rules) {
+    if (!filter.Asks(rule.name, rule.contract)) continue;
+    std::string problem = ProofProblem(rule);
+    if (!problem.empty()) unproved.push_back({rule.name, std::move(problem)});
+  }
+  return unproved;
 }
 
 std::unique_ptr<RewriteSource> Filtered(const RewriteSource* source, RewriteFilter filter) {

@@ -8,6 +8,7 @@
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "optimizer/rewrite_filter.h"
+#include "rewrite/proof_check.h"
 #include "rewrite/rule_text.h"
 
 namespace lemma {
@@ -144,13 +145,46 @@ TEST(RewriteFilterTest, HonoursContractAndNames) {
   auto rules = Rules(absl::StrCat(kRelu, kDetour));
   PriceList costs({{"abs", 3}, {"neg", 50}});
   Graph g = Parse("graph g(x: f32[4]) { a = relu(x)\n b = relu(a)\n c = exp(b)\n return c }");
-  auto cost = [&](const RewriteFilter& filter) {
+  auto cost = [&](RewriteFilter filter) {
+    filter.allow_unproved = true;
     return Optimize(g, *Filtered(rules.get(), filter), &costs).best_cost.ns();
   };
   EXPECT_EQ(cost({FloatContract::kBitExact, {}, {}}), 200);
   EXPECT_EQ(cost({FloatContract::kRealOnly, {}, {}}), 150);
   EXPECT_EQ(cost({FloatContract::kRealOnly, {"relu_twice"}, {}}), 250);
   EXPECT_EQ(cost({FloatContract::kRealOnly, {}, {"relu_twice"}}), 200);
+}
+
+TEST(RewriteFilterTest, RefusesWhatIsNotProved) {
+  auto parsed = ParseRules(absl::StrCat(kRelu, kDetour));
+  ASSERT_TRUE(parsed.ok());
+  std::vector<Substitution> rules = *std::move(parsed);
+  RewriteFilter filter;
+  filter.numerics = FloatContract::kRealOnly;
+  auto names = [&] {
+    std::string text;
+    for (const UnprovedRule& rule : UnprovedRules(rules, filter)) text += rule.name + " ";
+    return text;
+  };
+  EXPECT_EQ(names(), "relu_twice up down ");
+  rules[0].proof = {ProofRecord::Verdict::kProved, FloatContract::kBitExact,
+                    CurrentProofId(rules[0]), ""};
+  EXPECT_EQ(names(), "up down ");
+  filter.disabled = {"up"};
+  EXPECT_EQ(names(), "down ");
+  filter.numerics = FloatContract::kReassociates;
+  EXPECT_EQ(names(), "");
+
+  // Without a record nothing is used, whatever the caller has checked.
+  PriceList costs({{"abs", 3}, {"neg", 50}});
+  Graph g = Parse("graph g(x: f32[4]) { a = relu(x)\n b = relu(a)\n c = exp(b)\n return c }");
+  auto set = RuleSet::Create(rules);
+  ASSERT_TRUE(set.ok());
+  filter.numerics = FloatContract::kRealOnly;
+  filter.disabled.clear();
+  EXPECT_EQ(Optimize(g, *Filtered(set->get(), filter), &costs).best_cost.ns(), 200);
+  filter.allow_unproved = true;
+  EXPECT_EQ(Optimize(g, *Filtered(set->get(), filter), &costs).best_cost.ns(), 150);
 }
 
 }  // namespace
