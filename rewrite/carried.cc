@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "graph/expr/substitute.h"
 
 namespace lemma {
 namespace {
@@ -383,6 +384,23 @@ StatementText TextOf(const Statement& statement, DType common) {
 StatementText TextWithoutCarried(const Statement& statement, DType common) {
   Finder finder(statement);
   return Printer(statement, common, &finder).Print();
+}
+
+bool OnlyCarriesMore(const Statement& statement, const Statement& proved) {
+  const StatementText mine = TextWithoutCarried(statement, DType::kF32);
+  const StatementText other = TextWithoutCarried(proved, DType::kF32);
+  if (mine.text != other.text) return false;
+  ExprSubstitution names;
+  for (size_t i = 0; i < other.symbols.size(); ++i) {
+    names.symbols[other.symbols[i]] = IndexExpr::Symbol(mine.symbols[i]);
+  }
+  for (const std::string& name : other.erased) names.symbols[name] = IndexExpr(1);
+  std::set<std::string> given;
+  for (const Guard& guard : statement.requirements) given.insert(guard.ToString());
+  return std::all_of(proved.requirements.begin(), proved.requirements.end(), [&](const Guard& g) {
+    const Guard needed = Substitute(g, names);
+    return needed.is_true() || given.count(needed.ToString()) > 0;
+  });
 }
 
 }  // namespace lemma

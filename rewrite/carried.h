@@ -29,6 +29,10 @@ StatementText TextOf(const Statement& statement, DType common);
 // statement requires them to be.
 StatementText TextWithoutCarried(const Statement& statement, DType common);
 
+// Whether `statement` follows from `proved` since it only carries more along: the texts without
+// what is carried are equal, and the second's requirements are among the first's or known to hold.
+bool OnlyCarriesMore(const Statement& statement, const Statement& proved);
+
 }  // namespace lemma
 
 #endif  // LEMMA_REWRITE_CARRIED_H_

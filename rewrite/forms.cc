@@ -81,7 +81,9 @@ class FormLister {
         break;
       case SymbolKind::kList: {
         const int place = PlaceInDims(symbol);
-        const int longest = place == 2 ? limits_.max_rank : place == 1 ? 3 : 4;
+        const auto is_list = [](const Symbol& other) { return other.kind == SymbolKind::kList; };
+        const bool only = std::count_if(rule_.symbols.begin(), rule_.symbols.end(), is_list) == 1;
+        const int longest = place == 2 ? limits_.max_rank : place == 1 && !only ? 3 : 4;
         for (int n = 0; n <= longest; ++n) {
           if (known) {
             if (n > 3) break;

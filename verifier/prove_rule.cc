@@ -1,18 +1,33 @@
 // A rule is proved form by form (rewrite/statement.h).
+#include <algorithm>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "rewrite/carried.h"
 #include "verifier/proof_file.h"
 #include "verifier/prover.h"
 
 namespace lemma {
 namespace {
 
-std::string Describe(const std::map<std::string, std::set<std::string>>& covered) {
+// Values of what is not left open, by name.
+using Values = std::map<std::string, std::set<std::string>>;
+
+void AddChosen(const RuleForm& form, Values* values) {
+  for (const auto& [name, value] : form.chosen) (*values)[name].insert(value);
+}
+
+// `more`: of forms that follow from others, since they only carry more dimensions along.
+std::string Describe(const Values& proved, const Values& more) {
   std::vector<std::string> parts;
-  for (const auto& [name, values] : covered) {
-    parts.push_back(absl::StrCat(name, " in {", absl::StrJoin(values, "; "), "}"));
+  for (const auto& [name, values] : proved) {
+    bool others = false;
+    if (auto it = more.find(name); it != more.end()) {
+      for (const std::string& value : it->second) others = others || values.count(value) == 0;
+    }
+    parts.push_back(absl::StrCat(name, " in {", absl::StrJoin(values, "; "), "}",
+                                 others ? " or any that carries more dimensions along" : ""));
   }
   return absl::StrJoin(parts, ", ");
 }
@@ -24,9 +39,17 @@ Verdict ProveRule(const Substitution& rule, const ProverOptions& options) {
   if (forms.forms.empty()) return Unknown{forms.problem};
   Proved total;
   total.contract = FloatContract::kBitExact;
-  std::map<std::string, std::set<std::string>> covered;
+  Values values, more;
+  std::vector<const RuleForm*> bases;  // those that do not follow from one before
   for (const RuleForm& form : forms.forms) {
+    const bool follows = std::any_of(bases.begin(), bases.end(), [&](const RuleForm* base) {
+      return OnlyCarriesMore(form.statement, base->statement);
+    });
+    if (follows) AddChosen(form, &more);
+    // For a file others can repeat a proof of its own is better.
+    if (follows && !options.keep_obligations) continue;
     Verdict verdict = Prove(form.statement, options);
+    if (follows && std::holds_alternative<Unknown>(verdict)) continue;
     if (auto* refuted = std::get_if<Refuted>(&verdict)) {
       refuted->values.insert(form.chosen.begin(), form.chosen.end());
       return verdict;
@@ -47,12 +70,14 @@ Verdict ProveRule(const Substitution& rule, const ProverOptions& options) {
       for (auto& line : FormLines(rule, form)) total.log.steps.push_back(std::move(line));
     }
     for (auto& step : proved.log.steps) total.log.steps.push_back(std::move(step));
-    for (const auto& [name, value] : form.chosen) covered[name].insert(value);
+    if (follows) continue;
+    bases.push_back(&form);
+    AddChosen(form, &values);
   }
-  if (forms.forms.size() > 1 || !covered.empty()) {
+  if (forms.forms.size() > 1 || !values.empty()) {
     total.coverage = absl::StrCat(total.coverage.empty() ? "all sizes >= 1" : total.coverage, ", ",
                                   forms.forms.size(), forms.truncated ? " (limited)" : "",
-                                  " forms: ", Describe(covered));
+                                  " forms: ", Describe(values, more));
   }
   total.id = ProofId(forms);
   return total;
