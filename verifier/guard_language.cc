@@ -80,13 +80,13 @@ void GuardLanguage::AddSumsAndProducts() {
       for (auto [scale, constant] : {std::pair<int, int>{1, 1}, {1, 2}, {2, 0}, {2, 1}}) {
         atom.scale = scale;
         atom.constant = constant;
-        atom.size = 5;
+        atom.size = 7;
         atoms_.push_back(atom);
       }
       atom.scale = 1;
       atom.constant = 0;
       atom.kind = GuardAtom::Kind::kDivides;
-      atom.size = 6;
+      atom.size = 7;
       atoms_.push_back(atom);
     }
   }
@@ -99,16 +99,16 @@ void GuardLanguage::AddSumsAndProducts() {
         atom.x = x;
         atom.u = u;
         atom.w = w;  // x = u + w
-        atom.size = 6;
+        atom.size = 8;
         atoms_.push_back(atom);
         atom.w = GuardAtom::kNone;
         atom.v = w;  // x = u * w
-        atom.size = 7;
+        atom.size = 9;
         atoms_.push_back(atom);
         for (int y = x + 1; y < n && x < u; ++y) {
           if (y == u || y == w) continue;
           atom.y = y;  // x * y = u * w
-          atom.size = 8;
+          atom.size = 10;
           atoms_.push_back(atom);
         }
       }

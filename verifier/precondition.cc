@@ -151,8 +151,8 @@ class GuardSearch {
     Conjunction guard;
     bool operator<(const Ranked& other) const {
       if (covered != other.covered) return covered > other.covered;
-      if (conjuncts != other.conjuncts) return conjuncts < other.conjuncts;
       if (size != other.size) return size < other.size;
+      if (conjuncts != other.conjuncts) return conjuncts < other.conjuncts;
       return guard < other.guard;
     }
   };

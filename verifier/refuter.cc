@@ -87,7 +87,11 @@ std::optional<SymbolMap> Refuter::Sample(std::mt19937_64* random, Style style, i
     for (Leaf leaf : free) {
       const uint64_t draw = style == Style::kSpecial ? (*random)() % 8 : 7;
       if (draw < 4) {
-        values[leaf] = draw == 0 ? 0 : 1;
+        values[leaf] = draw > 0 ? 1 : 0;
+        continue;
+      }
+      if (style == Style::kNegative && (*random)() % 6 == 0) {
+        values[leaf] = -1 - static_cast<int64_t>((*random)() % 2);
         continue;
       }
       if (draw < 6 && !values.empty()) {

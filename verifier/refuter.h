@@ -18,7 +18,8 @@ class Refuter {
 
   enum class Style {
     kVaried,
-    kSpecial,  // many are 0, 1, or equal to each other: what preconditions speak of
+    kSpecial,   // many are 0, 1 or equal to each other: what preconditions speak of
+    kNegative,  // some attributes are negative
   };
   // Values of all symbols for which the requirements hold; nullopt if none was found.
   std::optional<SymbolMap> Sample(std::mt19937_64* random, Style style = Style::kVaried,

@@ -12,23 +12,20 @@
 namespace lemma::verify {
 namespace {
 
-constexpr int64_t kMaxSteps = 40000;
-constexpr int64_t kMaxElements = 1500;
+constexpr int64_t kMaxSteps = 8000;
+constexpr int64_t kMaxElements = 600;
 
-// What a body reads, and whether its reductions have several terms.
+// What a body reads, and its reductions that are in no other.
 struct BodyFacts {
   std::set<TensorId> reads;
-  bool reduces = false;
-  bool several = false;
+  std::vector<ScalarExpr> reductions;
 };
 
-void Collect(const ScalarExpr& e, BodyFacts* facts) {
+void Collect(const ScalarExpr& e, bool inside, BodyFacts* facts) {
   if (e.kind() == ScalarExpr::Kind::kRead) facts->reads.insert(e.tensor());
-  if (e.kind() == ScalarExpr::Kind::kReduce) {
-    facts->reduces = true;
-    for (const Axis& axis : e.axes()) facts->several |= axis.extent.AsConst().value_or(2) >= 2;
-  }
-  for (const ScalarExpr& arg : e.args()) Collect(arg, facts);
+  const bool reduces = e.kind() == ScalarExpr::Kind::kReduce;
+  if (reduces && !inside) facts->reductions.push_back(e);
+  for (const ScalarExpr& arg : e.args()) Collect(arg, inside || reduces, facts);
 }
 
 // Random inputs in the field at constant sizes; nullopt if there are too many elements.
@@ -63,7 +60,17 @@ class Side {
   const Definition& definition() const { return definition_; }
 
   bool Run(const std::vector<Values<Field>>& inputs, const std::map<std::string, Field>& params) {
-    tensors_ = inputs;
+    // Behind the tensors, for each reduction the numbers of its terms.
+    const size_t tensors = definition_.tensors.size();
+    for (size_t i = 0; i < tensors; ++i) {
+      facts_.emplace_back();
+      Collect(definition_.tensors[i].body, false, &facts_.back());
+      for (const ScalarExpr& e : facts_.back().reductions) {
+        TensorExpr count = definition_.tensors[i];
+        count.body = ScalarExpr::Reduce(ReduceKind::kSum, e.axes(), e.guard(), 1);
+        definition_.tensors.push_back(std::move(count));
+      }
+    }
     const int first = definition_.num_inputs();
     definition_.outputs.clear();
     for (size_t i = 0; i < definition_.tensors.size(); ++i) {
@@ -71,6 +78,7 @@ class Side {
     }
     auto all = EvaluateAll<Field>(definition_, inputs, params, kMaxSteps);
     if (!all) return false;
+    tensors_ = inputs;
     for (Values<Field>& values : *all) tensors_.push_back(std::move(values));
     return true;
   }
@@ -84,13 +92,16 @@ class Side {
   }
 
   void AppendWhatIsDone(std::vector<bool>* does) const {
-    for (size_t i = 0; i < definition_.tensors.size(); ++i) {
-      BodyFacts facts;
-      Collect(definition_.tensors[i].body, &facts);
-      does->push_back(!facts.reduces || facts.several);
+    size_t counts = definition_.num_inputs() + facts_.size();
+    for (size_t i = 0; i < facts_.size(); ++i) {
+      for (size_t k = 0; k < facts_[i].reductions.size(); ++k) {
+        const std::vector<Field>& terms = tensors_[counts++].data;
+        does->push_back(std::any_of(terms.begin(), terms.end(),
+                                    [](Field n) { return n != Field(0) && n != Field(1); }));
+      }
       const Values<Field>& result = tensors_[definition_.num_inputs() + i];
       bool copies = false;
-      for (TensorId id : facts.reads) {
+      for (TensorId id : facts_[i].reads) {
         copies |= tensors_[id].dims == result.dims && tensors_[id].data == result.data;
       }
       does->push_back(!copies);
@@ -100,6 +111,7 @@ class Side {
  private:
   Definition definition_;
   std::vector<TensorId> results_;
+  std::vector<BodyFacts> facts_;  // of each tensor
   std::vector<Values<Field>> tensors_;
 };
 
@@ -180,8 +192,9 @@ void RuleInstances::DrawFrom(const RuleForm& form, int count) {
   const int number = NumberOf(form);
   std::mt19937_64 random(HashCombine(options_.seed, ++draws_));
   for (int i = 0; i < count; ++i) {
-    const auto style = i % 2 == 0 ? Refuter::Style::kVaried : Refuter::Style::kSpecial;
-    auto sample = refuter.Sample(&random, style, 400);
+    constexpr Refuter::Style kStyles[] = {Refuter::Style::kVaried, Refuter::Style::kSpecial,
+                                          Refuter::Style::kNegative};
+    auto sample = refuter.Sample(&random, kStyles[i % 3], 400);
     if (!sample) continue;
     RuleInstance instance;
     instance.form = number;
