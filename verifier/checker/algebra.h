@@ -73,6 +73,7 @@ class Algebra {
   Value Sum(const Value& a, const Value& b, Rational factor = {1, 1});  // a + factor * b
   Value Product(const Value& a, const Value& b);
 
+  Rational Ratio(int64_t num, int64_t den) { return Make(num, den); }  // den != 0
   // The number that x is; false if it is none.
   static bool IsNumber(const Value& x, Rational* number);
   static bool Same(const Value& a, const Value& b) { return *a == *b; }

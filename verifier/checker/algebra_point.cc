@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "graph/hash.h"
@@ -139,6 +141,9 @@ double Algebra::AtomAt(AtomId id, int style, std::map<AtomId, double>* point) {
       value = *std::min_element(args.begin(), args.end());
       break;
     case Atom::Kind::kFold:
+      value = atom.name == Name(ReduceKind::kProd)
+                  ? std::accumulate(args.begin(), args.end(), 1.0, std::multiplies<double>())
+                  : std::accumulate(args.begin(), args.end(), 0.0);
       break;
   }
   return (*point)[id] = value;

@@ -47,6 +47,7 @@ struct Replayed {
   int64_t steps = 0;      // steps in the file
   int64_t checks = 0;     // how often one was evaluated at concrete sizes
   int64_t undecided = 0;  // how often the result was neither the same nor clearly another
+  int64_t unreached = 0;  // forms of the rule for which no instance was found
 };
 
 // Repeats a proof file (verifier/proof_file.h writes them, docs/proofs.md has the format): is it a

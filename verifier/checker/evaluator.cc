@@ -52,6 +52,7 @@ int64_t Evaluator::Index(const IndexExpr& e) {
     case IndexExpr::Kind::kVar:
       return vars_[e.var()];
     case IndexExpr::Kind::kSymbol:
+      if (symbols_ != nullptr && symbols_->count(e.name()) > 0) return symbols_->at(e.name());
       algebra_.Fail("the size " + e.name() + " has no value");
       return 0;
     case IndexExpr::Kind::kLoad: {

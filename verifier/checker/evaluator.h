@@ -3,6 +3,7 @@
 #define LEMMA_VERIFIER_CHECKER_EVALUATOR_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,15 @@ class Evaluator {
   // The definition's outputs.
   std::vector<TensorValue> Run();
 
+  // Sizes that are no constants.
+  void SetSymbols(const std::map<std::string, int64_t>* symbols) { symbols_ = symbols; }
+  bool Holds(const Guard& g);
+
   // An index is an element of an input that is no number: give it numbers.
   bool needs_positions() const { return needs_positions_; }
 
  private:
   int64_t Index(const IndexExpr& e);
-  bool Holds(const Guard& g);
   Value Scalar(const ScalarExpr& e);
   Value Read(const ScalarExpr& e);
   void Collect(const ScalarExpr& reduce, size_t axis, std::vector<Value>* values);
@@ -38,6 +42,7 @@ class Evaluator {
   std::vector<const TensorValue*> tensors_;
   std::vector<TensorValue> made_;
   std::vector<int64_t> vars_;
+  const std::map<std::string, int64_t>* symbols_ = nullptr;
   bool needs_positions_ = false;
 };
 

@@ -38,8 +38,9 @@ std::string Describe(const Substitution& rule, const Instance& instance) {
   return absl::StrJoin(parts, ", ");
 }
 
-Instances::Instances(const Substitution& rule, const Bounds& bounds, int64_t* work)
-    : rule_(rule), bounds_(bounds), work_(*work) {
+Instances::Instances(const Substitution& rule, const Bounds& bounds, int64_t* work,
+                     std::vector<Fixed> fixed)
+    : rule_(rule), bounds_(bounds), work_(*work), fixed_(std::move(fixed)) {
   now_.symbols.resize(rule.symbols.size());
   Step size;
   size.is_size = true;
@@ -204,14 +205,14 @@ bool Instances::Types() {
   return true;
 }
 
-std::optional<Definition> Instances::NodeAt(const PatternNode& node,
-                                            const std::vector<Definition>& before) {
-  work_ += kDefineWork;
+std::optional<OpMeaning> MeaningAt(const PatternNode& node, const std::vector<ExprType>& inputs,
+                                   const std::vector<Definition>& before,
+                                   const SymbolValues& symbols) {
+  OpMeaning meaning;
   if (node.op == nullptr) {
-    auto dims = Evaluate(node.dims, now_.symbols), fill = Evaluate(node.fill, now_.symbols);
+    auto dims = Evaluate(node.dims, symbols), fill = Evaluate(node.fill, symbols);
     if (!dims || !std::holds_alternative<Idx>(*dims) || !fill) return std::nullopt;
-    if (CountOf(std::get<Idx>(*dims)) < 0) return std::nullopt;
-    Definition constant;
+    Definition& constant = meaning.definition;
     TensorExpr tensor;
     tensor.dtype = node.dtype.value_or(DType::kF32);
     for (const IndexExpr& dim : std::get<Idx>(*dims)) {
@@ -221,27 +222,36 @@ std::optional<Definition> Instances::NodeAt(const PatternNode& node,
     if (auto* real = std::get_if<ScalarExpr>(&*fill)) tensor.body = *real;
     constant.tensors = {std::move(tensor)};
     constant.outputs = {0};
-    return constant;
+    return meaning;
   }
   std::vector<ExprType> types;
   for (const PatternValue& v : node.inputs) {
-    types.push_back(v.is_var() ? now_.inputs[v.index]
+    types.push_back(v.is_var() ? inputs[v.index]
                                : before[v.node].TypeOf(before[v.node].outputs[v.index]));
   }
   ExprAttrs attrs;
   for (const auto& [name, term] : node.attrs) {
-    auto value = Evaluate(term, now_.symbols);
+    auto value = Evaluate(term, symbols);
     if (!value) return std::nullopt;
     attrs[name] = *std::move(value);
   }
   auto complete = CompleteExprAttrs(*node.op, std::move(attrs));
   if (!complete.ok()) return std::nullopt;
-  auto meaning = Define(*node.op, std::move(types), *complete);
-  // Over constants every requirement is decided.
-  if (!meaning.ok() || !meaning->requirements.empty()) return std::nullopt;
-  if (static_cast<int>(meaning->definition.outputs.size()) != node.num_outputs()) {
+  auto defined = Define(*node.op, std::move(types), *complete);
+  if (!defined.ok()) return std::nullopt;
+  meaning = *std::move(defined);
+  if (static_cast<int>(meaning.definition.outputs.size()) != node.num_outputs()) {
     return std::nullopt;
   }
+  return meaning;
+}
+
+std::optional<Definition> Instances::NodeAt(const PatternNode& node,
+                                            const std::vector<Definition>& before) {
+  work_ += kDefineWork;
+  auto meaning = MeaningAt(node, now_.inputs, before, now_.symbols);
+  // Over constants every requirement is decided.
+  if (!meaning || !meaning->requirements.empty()) return std::nullopt;
   for (TensorId id : meaning->definition.outputs) {
     if (CountOf(meaning->definition.TypeOf(id).dims) < 0) return std::nullopt;
   }
@@ -301,6 +311,9 @@ void Instances::Lists(const Step& step, int weight, std::vector<Choice>* out) {
     for (int n = 0; n <= bounds_.max_list; ++n) lengths.insert(n);
     if (!step.is_size) lengths.insert({static_cast<int>(rank), static_cast<int>(2 * rank)});
   }
+  const auto* fixed =
+      fixed_.empty() || !fixed_[step.symbol].list ? nullptr : &*fixed_[step.symbol].list;
+  if (fixed != nullptr) lengths = {static_cast<int>(fixed->size())};
   const auto numbers = Numbers(step, true);
   auto weight_of = [&](size_t i, const std::pair<int64_t, int>& number) {
     return i < usual.size() ? static_cast<int>(std::abs(number.first - usual[i])) : number.second;
@@ -316,16 +329,26 @@ void Instances::Lists(const Step& step, int weight, std::vector<Choice>* out) {
         for (size_t i = 0; i < list.size(); ++i) list[i] = static_cast<int64_t>(i);
         std::shuffle(list.begin(), list.end(), random_);
       }
+      for (size_t i = 0; fixed != nullptr && i < list.size(); ++i) {
+        list[i] = (*fixed)[i].value_or(list[i]);
+      }
       out->push_back({ToExprAttr(list), 0});
     }
     return;
   }
   for (int length : lengths) {
-    const int own = step.is_size ? length : 0;
+    const int own = step.is_size && fixed == nullptr ? length : 0;
     std::vector<int64_t> list;
     std::function<void(int)> extend = [&](int left) {
       if (static_cast<int>(list.size()) == length) {
         out->push_back({ToExprAttr(list), weight - left});
+        return;
+      }
+      const size_t at = list.size();
+      if (fixed != nullptr && (*fixed)[at]) {
+        list.push_back(*(*fixed)[at]);
+        extend(left);
+        list.pop_back();
         return;
       }
       for (const auto& number : numbers) {
@@ -365,6 +388,9 @@ std::vector<Instances::Choice> Instances::Choices(const Step& step, int weight) 
     case SymbolKind::kInt:
     case SymbolKind::kUnknown:
       break;
+  }
+  if (!fixed_.empty() && fixed_[step.symbol].number) {
+    return {{IndexExpr(*fixed_[step.symbol].number), 0}};
   }
   const auto numbers = Numbers(step, false);
   if (drawing_) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/op_def.h"
 #include "rewrite/substitution.h"
 #include "verifier/checker/checker.h"
 
@@ -23,12 +24,26 @@ struct Instance {
   bool target_exists = false;              // whether the target is well-formed too
 };
 
+// What a pattern's node means over operands of those types, of which the definitions of nodes
+// before it are part; nullopt if it is not well-formed, or has no value.
+std::optional<OpMeaning> MeaningAt(const PatternNode& node, const std::vector<ExprType>& inputs,
+                                   const std::vector<Definition>& before,
+                                   const SymbolValues& symbols);
+
+// A symbol's value, as far as it is fixed.
+struct Fixed {
+  std::optional<int64_t> number;
+  std::optional<std::vector<std::optional<int64_t>>> list;
+};
+
 // "n = 3, s = [1, 2]"
 std::string Describe(const Substitution& rule, const Instance& instance);
 
 class Instances {
  public:
-  Instances(const Substitution& rule, const Bounds& bounds, int64_t* work);
+  // `fixed`: for each symbol; empty if none is.
+  Instances(const Substitution& rule, const Bounds& bounds, int64_t* work,
+            std::vector<Fixed> fixed = {});
 
   // Calls `visit` until it returns false or the work is used up: first with all instances in the
   // order of their weight (how far values are above the least ones), and once half of the work is
@@ -70,6 +85,7 @@ class Instances {
   const Substitution& rule_;
   const Bounds bounds_;
   int64_t& work_;
+  const std::vector<Fixed> fixed_;
   int64_t limit_ = 0;
   std::vector<Step> steps_;
   std::set<int> planned_;

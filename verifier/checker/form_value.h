@@ -1,0 +1,70 @@
+// Recorded normal forms, evaluated where all names have values.
+#ifndef LEMMA_VERIFIER_CHECKER_FORM_VALUE_H_
+#define LEMMA_VERIFIER_CHECKER_FORM_VALUE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verifier/checker/evaluator.h"
+#include "verifier/checker/proof_text.h"
+
+namespace lemma::checker {
+
+class FormValue {
+ public:
+  // `names`: how many there are; `inputs`: what reads find.
+  FormValue(Algebra* algebra, size_t names, std::vector<const TensorValue*> inputs)
+      : algebra_(*algebra), inputs_(std::move(inputs)), values_(names) {}
+
+  void Set(int name, std::optional<int64_t> value) { values_[name] = value; }
+  std::optional<int64_t> Get(int name) const { return values_[name]; }
+  // A real parameter; one without a value is an indeterminate.
+  void SetParam(const std::string& name, double value) { params_[name] = value; }
+
+  int64_t Integer(const Node& poly);
+  bool Holds(const Node& fact);
+  Value Form(const Node& form);
+  Value Term(const Node& term);
+  // The product of a term's atoms where its axes have the values set.
+  Value Atoms(const Node& term);
+  // The integer points of a term's axes at which its guards hold, in lexicographic order.
+  using Points = std::vector<std::vector<int64_t>>;
+  Points PointsOf(const Node& axes, const Node& where);
+  void SetAxes(const Node& axes, const std::vector<int64_t>& point);
+  void ClearAxes(const Node& axes);
+
+  // What is wrong with the text: a name without a value, an axis without bounds and the like.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  struct Affine {
+    int64_t constant = 0;
+    std::vector<int64_t> factors;  // of the open axes
+  };
+  struct Range {
+    std::optional<int64_t> low, high;
+  };
+
+  void Fail(const std::string& why) {
+    if (problem_.empty()) problem_ = why;
+  }
+  Value AtomOf(const Node& atom);
+  std::vector<Value> Alternatives(const Node& atom, size_t first);
+  void Enumerate(const Node& where, std::vector<int>* open, const Node& axes, Points* points);
+  std::vector<Range> Bounds(const Node& where, const std::vector<int>& open);
+  // nullopt where the polynomial is not affine in the open axes.
+  std::optional<Affine> AffineOf(const Node& poly, const std::vector<int>& open);
+
+  Algebra& algebra_;
+  std::vector<const TensorValue*> inputs_;
+  std::vector<std::optional<int64_t>> values_;
+  std::map<std::string, double> params_;
+  std::string problem_;
+};
+
+}  // namespace lemma::checker
+
+#endif  // LEMMA_VERIFIER_CHECKER_FORM_VALUE_H_

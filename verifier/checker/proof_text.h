@@ -1,0 +1,79 @@
+// Proof files, read. The grammar is in docs/proofs.md.
+#ifndef LEMMA_VERIFIER_CHECKER_PROOF_TEXT_H_
+#define LEMMA_VERIFIER_CHECKER_PROOF_TEXT_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace lemma::checker {
+
+// A name, a number or a list (head a b ...).
+struct Node {
+  std::string text;  // of a name; a list's is that of its head
+  int name = -1;     // names are numbered
+  bool is_list = false, is_number = false;
+  int64_t number = 0;
+  std::vector<Node> items;  // of a list, after its head
+
+  bool Is(absl::string_view head, size_t least = 0) const {
+    return is_list && text == head && items.size() >= least;
+  }
+};
+
+// What happened to the terms of a difference.
+struct Event {
+  enum class Kind { kDifference, kPair, kCollect, kZero } kind = Kind::kDifference;
+  int line = 0;
+  std::vector<int> used, made;  // numbers of terms
+  Node renamed, map;            // kPair
+};
+
+struct Output {
+  int line = 0;
+  int number = 0;
+  bool empty = false;
+  std::vector<int> names;  // of its indices
+  struct Digits {
+    int name, high, low;  // name = high * base + low
+    Node base;
+  };
+  std::vector<Digits> digits;
+  Node sides[2];
+  std::map<int, Node> terms;
+  std::vector<Event> events;
+};
+
+struct Case {
+  int line = 0;
+  std::string laws;  // none, ring, real; impossible
+  std::vector<Node> facts;
+  std::vector<std::pair<int, Node>> solved;
+  std::vector<Output> outputs;
+};
+
+struct Form {
+  int line = 0;
+  std::map<std::string, Node> symbols;
+  std::vector<Case> cases;
+};
+
+struct ProofText {
+  std::string rule;  // its text
+  std::string id, contract;
+  std::vector<Form> forms;
+  std::vector<std::string> names;  // by number
+  int64_t steps = 0;
+};
+
+// InvalidArgument, naming the line, where the text is no proof file or a step is missing: every
+// term has to be used up by a later step, and every part that is announced has to be there.
+absl::StatusOr<ProofText> ParseProof(absl::string_view text);
+
+}  // namespace lemma::checker
+
+#endif  // LEMMA_VERIFIER_CHECKER_PROOF_TEXT_H_
