@@ -35,6 +35,7 @@ std::vector<Command> AllCommands();
 
 absl::StatusOr<int> RunOptimize(Arguments arguments);
 absl::StatusOr<int> RunProve(Arguments arguments);
+absl::StatusOr<int> RunRules(Arguments arguments);
 absl::StatusOr<int> RunRun(Arguments arguments);
 absl::StatusOr<int> RunShow(Arguments arguments);
 absl::StatusOr<int> RunVerify(Arguments arguments);

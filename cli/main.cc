@@ -91,6 +91,7 @@ std::vector<Command> AllCommands() {
   return {
       {"optimize", "MODEL -o OUT", "rewrite a model so that it runs faster", RunOptimize},
       {"prove", "A B", "prove that two graphs are equal, or find where they differ", RunProve},
+      {"rules", "[RULES]", "list and show rules and their records; import TASO's", RunRules},
       {"run", "MODEL", "execute a model and time it", RunRun},
       {"show", "MODEL", "print a model as text, as DOT or as a table of operators", RunShow},
       {"verify", "RULES", "prove every rule of a file, for all sizes", RunVerify},

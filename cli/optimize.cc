@@ -73,8 +73,8 @@ absl::Status CheckProofs(const OptimizeFlags& flags, const RulesFile& file,
                          const std::vector<UnprovedRule>& unproved) {
   if (unproved.empty()) return absl::OkStatus();
   if (flags.allow_unproved) {
-    std::fprintf(stderr, "lemma: WARNING: --allow-unproved: using %d rules without a proof: %s\n",
-                 static_cast<int>(unproved.size()), Names(unproved).c_str());
+    std::fprintf(stderr, "lemma: WARNING: --allow-unproved: rules without a proof are used: %s\n",
+                 Names(unproved).c_str());
     return absl::OkStatus();
   }
   const std::string path = flags.rules.empty() ? "data/rules/starter.txt" : flags.rules;

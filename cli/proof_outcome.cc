@@ -6,12 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "cli/verdict_text.h"
 #include "graph/onnx/file.h"
+#include "verifier/proof_file.h"
 
 namespace lemma::cli {
 
 void ProofFlags::Add(Flags* flags) {
   flags->String("proofs", &proofs, "DIR",
-                "write each proof's obligations in SMT-LIB 2, NAME.smt2");
+                "write each proof: NAME.proof, its steps, and NAME.smt2, its obligations");
   flags->String("recheck", &recheck_with, "cvc5",
                 "put every obligation to a second solver too; a path to cvc5 will do");
   flags->Bool("check", &check, "repeat every proof with the small checker, at small sizes");
@@ -143,8 +144,11 @@ ProofOutcome ProofWorker::Prove(const Substitution& rule) {
 
 absl::Status ProofWorker::WriteFiles(const std::string& name, const Substitution* rule,
                                      const Proved& proved) {
-  (void)rule;
   const std::string base = absl::StrCat(flags_.proofs, "/", FileNameOf(name));
+  if (rule != nullptr) {
+    absl::Status s = WriteFileAtomically(base + ".proof", {WriteProofFile(*rule, proved)});
+    if (!s.ok()) return s;
+  }
   return WriteFileAtomically(base + ".smt2", {ObligationScript(name, proved.log)});
 }
 
