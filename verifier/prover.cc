@@ -81,6 +81,7 @@ class Attempt {
       return Unknown{"no small sizes were found for which the precondition holds"};
     }
     if (auto refuted = refuter.Search(options_.samples)) return *std::move(refuted);
+    rounding_differs_ = refuter.rounding_differs();
     FloatContract contract = FloatContract::kBitExact;
     std::string reason = Cases({}, &contract, 0);
     if (reason.empty()) return Success(contract);
@@ -119,7 +120,7 @@ class Attempt {
     std::string reason = WellFormed();
     for (Laws laws : {Laws::kNone, Laws::kRing, Laws::kRealOnly}) {
       if (!reason.empty() && laws == Laws::kNone) break;
-      if (laws == Laws::kNone && !OneFloatType(statement_)) continue;
+      if (laws == Laws::kNone && (rounding_differs_ || !OneFloatType(statement_))) continue;
       reason = Outputs(more, laws);
       if (!reason.empty()) continue;
       // A narrower type on the way may overflow.
@@ -325,6 +326,7 @@ class Attempt {
   Forms forms_;
   Arith arith_;
   Hypotheses hypotheses_;
+  bool rounding_differs_ = false;  // so that no proof without laws can succeed
   std::vector<verify::Obligation> obligations_;
   std::vector<std::string> steps_;
 };

@@ -160,6 +160,7 @@ std::optional<Refuted> Refuter::Compare(const SymbolMap& symbols, uint64_t seed)
       for (size_t i = 0; i < a.data.size(); ++i) {
         const double x = a.data[i], y = b.data[i];
         if (!std::isfinite(x) || !std::isfinite(y)) continue;
+        rounding_differs_ |= x != y;
         if (std::abs(x - y) <= 1e-6 * (1 + std::abs(x) + std::abs(y))) continue;
         // Rounding does not make field elements differ.
         for (int side = 0; side < 2 && !s.field[0]; ++side) {

@@ -29,6 +29,8 @@ class Refuter {
   std::optional<Refuted> Compare(const SymbolMap& symbols, uint64_t seed);
   // Sizes at which the sides differ, in the field and in double; shrunk.
   std::optional<Refuted> Search(int samples);
+  // Whether two elements compared so far were unequal in double, if only by rounding.
+  bool rounding_differs() const { return rounding_differs_; }
 
  private:
   bool Satisfies(const SymbolMap& symbols) const;
@@ -41,6 +43,7 @@ class Refuter {
   uint64_t seed_;
   std::vector<std::string> symbols_, params_;
   std::vector<IndexExpr> positive_;
+  bool rounding_differs_ = false;
 };
 
 }  // namespace lemma::verify
