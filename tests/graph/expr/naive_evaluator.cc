@@ -147,17 +147,25 @@ class Evaluator {
   Evaluator(const Definition& definition, std::vector<Dense<T>> inputs)
       : definition_(definition), tensors_(std::move(inputs)) {}
 
-  std::vector<Dense<T>> Run() {
+  absl::StatusOr<std::vector<Dense<T>>> Run() {
     for (const TensorExpr& tensor : definition_.tensors) {
       Dense<T> result;
-      for (const Axis& axis : tensor.axes) result.dims.push_back(axis.extent.value());
+      for (const Axis& axis : tensor.axes) result.dims.push_back(Index(axis.extent));
       Fill(tensor, 0, &result);
       tensors_.push_back(std::move(result));
     }
+    if (!error_.empty()) return absl::InternalError(error_);
     return std::move(tensors_);
   }
 
  private:
+  // The first thing that is wrong; what follows from it does not matter.
+  template <class Value>
+  Value Fail(const std::string& what) {
+    if (error_.empty()) error_ = what;
+    return Value();
+  }
+
   void Fill(const TensorExpr& tensor, size_t axis, Dense<T>* result) {
     if (axis == tensor.axes.size()) return result->data.push_back(Value(tensor.body));
     for (int64_t i = 0; i < result->dims[axis]; ++i) {
@@ -170,8 +178,11 @@ class Evaluator {
     if (e.is_const()) return e.value();
     if (e.kind() == IndexExpr::Kind::kVar) return vars_.at(e.var());
     if (e.kind() == IndexExpr::Kind::kLoad) return ToIndex(Value(ScalarExpr(e.load())));
-    if (e.kind() == IndexExpr::Kind::kSymbol) Die("symbol " + e.name());
+    if (e.kind() == IndexExpr::Kind::kSymbol) return Fail<int64_t>("symbol " + e.name());
     int64_t a = Index(e.lhs()), b = Index(e.rhs());
+    const bool divides =
+        e.kind() == IndexExpr::Kind::kFloorDiv || e.kind() == IndexExpr::Kind::kMod;
+    if (divides && b <= 0) return Fail<int64_t>("divisor of " + e.ToString());
     switch (e.kind()) {
       case IndexExpr::Kind::kAdd:
         return a + b;
@@ -219,7 +230,8 @@ class Evaluator {
         int64_t offset = 0;
         for (size_t d = 0; d < tensor.dims.size(); ++d) {
           int64_t index = Index(e.indices()[d]);
-          if (index < 0 || index >= tensor.dims[d]) Die("out of bounds: " + e.ToString());
+          if (index < 0 || index >= tensor.dims[d])
+            return Fail<T>("out of bounds: " + e.ToString());
           offset = offset * tensor.dims[d] + index;
         }
         return tensor.data[offset];
@@ -241,7 +253,7 @@ class Evaluator {
       case ScalarExpr::Kind::kParam:
         break;
     }
-    Die("parameter " + e.name());
+    return Fail<T>("parameter " + e.name());
   }
 
   void Reduce(const ScalarExpr& e, size_t axis, T* acc) {
@@ -267,13 +279,32 @@ class Evaluator {
   const Definition& definition_;
   std::vector<Dense<T>> tensors_;
   std::map<VarId, int64_t> vars_;
+  std::string error_;
 };
 
 }  // namespace
 
 template <class T>
 std::vector<Dense<T>> EvaluateNaively(const Definition& definition, std::vector<Dense<T>> inputs) {
-  return Evaluator<T>(definition, std::move(inputs)).Run();
+  auto tensors = Evaluator<T>(definition, std::move(inputs)).Run();
+  if (!tensors.ok()) Die(std::string(tensors.status().message()));
+  return *std::move(tensors);
+}
+
+absl::StatusOr<std::vector<std::vector<double>>> NaiveEvaluate(
+    const Definition& definition, const std::vector<std::vector<double>>& inputs) {
+  std::vector<Dense<double>> tensors;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    tensors.push_back({{}, inputs[i]});
+    for (const IndexExpr& dim : definition.inputs[i].dims) {
+      tensors.back().dims.push_back(dim.value());
+    }
+  }
+  auto all = Evaluator<double>(definition, std::move(tensors)).Run();
+  if (!all.ok()) return all.status();
+  std::vector<std::vector<double>> outputs;
+  for (TensorId id : definition.outputs) outputs.push_back((*all)[id].data);
+  return outputs;
 }
 
 template std::vector<Dense<double>> EvaluateNaively(const Definition&, std::vector<Dense<double>>);

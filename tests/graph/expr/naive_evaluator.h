@@ -1,4 +1,5 @@
-// The meaning of definitions, spelled out: a slow recursive evaluator to test fast ones against.
+// The meaning of definitions, spelled out: a slow recursive evaluator to test fast ones against. It
+// shares no code with graph/expr/evaluate.h.
 #ifndef LEMMA_TESTS_GRAPH_EXPR_NAIVE_EVALUATOR_H_
 #define LEMMA_TESTS_GRAPH_EXPR_NAIVE_EVALUATOR_H_
 
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "graph/expr/field.h"
 #include "graph/expr/tensor_expr.h"
 
@@ -22,6 +24,11 @@ struct Dense {
 // ends the program, saying which.
 template <class T>
 std::vector<Dense<T>> EvaluateNaively(const Definition& definition, std::vector<Dense<T>> inputs);
+
+// All outputs in row-major order, computed in double and not rounded to their element types. All
+// sizes must be constants. A read outside its tensor is an error.
+absl::StatusOr<std::vector<std::vector<double>>> NaiveEvaluate(
+    const Definition& definition, const std::vector<std::vector<double>>& inputs);
 
 extern template std::vector<Dense<double>> EvaluateNaively(const Definition&,
                                                            std::vector<Dense<double>>);
