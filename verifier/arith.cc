@@ -104,6 +104,13 @@ bool Arith::Equal(const Facts& context, const Poly& a, const Poly& b, Effort eff
 
 std::optional<Poly> Arith::SimplifyDiv(const Facts& context, const Poly& a, const Poly& b) {
   if (!Positive(context, b)) return std::nullopt;
+  // (x div y) div b = x div (y*b).
+  if (a.terms().size() == 1 && a.terms()[0].first.size() == 1 && a.terms()[0].second == 1) {
+    const LeafInfo info = leaves_.Info(a.terms()[0].first[0]);
+    if (info.kind == LeafInfo::Kind::kDiv && Positive(context, info.b)) {
+      return leaves_.Div(info.a, info.b * b);
+    }
+  }
   // a = q*b + r with r a digit: the quotient is q.
   auto split_by = [&](const Poly& divisor) -> std::optional<std::pair<Poly, Poly>> {
     if (divisor.terms().size() != 1) return std::nullopt;
@@ -123,6 +130,22 @@ std::optional<Poly> Arith::SimplifyDiv(const Facts& context, const Poly& a, cons
     if (IsDigit(context, whole->second, b)) return whole->first;
   } else if (IsDigit(context, a, b)) {
     return Poly(0);
+  } else {
+    // Division by one of b's terms; (f*x + r) div (f*k) = x div k for a digit r of f = b/k.
+    const int64_t content = ContentOf(b);
+    for (int64_t k = 1; k <= std::min<int64_t>(content, 64); ++k) {
+      if (content % k != 0) continue;
+      const Poly f = *ExactQuotient(b, k);
+      for (const auto& [lead, coefficient] : f.terms()) {
+        if (lead.empty()) continue;
+        Poly x;
+        for (const auto& [m, c] : a.terms()) {
+          auto rest = Quotient(m, lead);
+          if (rest && c % coefficient == 0) x = x + Poly::Of(*rest, c / coefficient);
+        }
+        if (!x.IsZero() && IsDigit(context, a - x * f, f)) return k == 1 ? x : leaves_.Div(x, k);
+      }
+    }
   }
   // (f*x + r) div (f*y) = x div y for a digit r of f.
   if (b.terms().size() >= 1) {

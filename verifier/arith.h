@@ -63,6 +63,7 @@ class Arith {
   Facts Relevant(const Facts& context, const Poly& goal);
   // Adds what defines the quotients, minima and maxima in `facts`.
   void Define(Facts* facts, Facts* rest, int depth);
+  void RelateQuotients(const std::vector<Leaf>& divs, const Facts& rest, Facts* facts);
   std::string Script(const Facts& facts, bool nonlinear);
   std::optional<Poly> SimplifyDiv(const Facts& context, const Poly& a, const Poly& b);
 

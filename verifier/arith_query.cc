@@ -7,8 +7,24 @@
 
 namespace lemma::verify {
 
+// Of quotients of one number by y and by y*f, the second is the first one's by f.
+void Arith::RelateQuotients(const std::vector<Leaf>& divs, const Facts& rest, Facts* facts) {
+  for (Leaf fine : divs) {
+    for (Leaf coarse : divs) {
+      const LeafInfo x = leaves_.Info(fine), y = leaves_.Info(coarse);
+      if (fine == coarse || x.a != y.a) continue;
+      auto factor = ExactQuotient(y.b, x.b);
+      if (!factor || !Positive(rest, *factor, Effort::kSyntax)) continue;
+      const Poly digit = Poly::Of(fine) - *factor * Poly::Of(coarse);
+      facts->push_back(Fact::Ge(digit));
+      facts->push_back(Fact::Ge(*factor - 1 - digit));
+    }
+  }
+}
+
 void Arith::Define(Facts* facts, Facts* rest, int depth) {
   std::set<Leaf> done;
+  std::vector<Leaf> divs;  // by positive divisors
   for (size_t next = 0; next < facts->size(); ++next) {
     std::vector<Leaf> found;
     for (const auto& [m, c] : (*facts)[next].p.terms()) {
@@ -23,6 +39,7 @@ void Arith::Define(Facts* facts, Facts* rest, int depth) {
         // Without a positive divisor the two inequalities would contradict each other.
         if (depth > 3 || !Positive(*rest, info.b, Effort::kLinear)) continue;
         const Poly remainder = info.a - info.b * x;
+        divs.push_back(leaf);
         facts->push_back(Fact::Ge(remainder));
         facts->push_back(Fact::Ge(info.b - 1 - remainder));
         if (NonNegative(*rest, info.a, Effort::kSyntax)) facts->push_back(Fact::Ge(x));
@@ -37,6 +54,7 @@ void Arith::Define(Facts* facts, Facts* rest, int depth) {
       }
     }
   }
+  RelateQuotients(divs, *rest, facts);
 }
 
 std::string Arith::Script(const Facts& facts, bool nonlinear) {

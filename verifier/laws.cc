@@ -37,18 +37,44 @@ std::optional<NormalForm> Normalizer::Law(const Atom& atom, const Facts& context
   }
 }
 
-// exp(0) = 1, exp(a + b) = exp(a) * exp(b), exp(-a) = 1 / exp(a).
+// A sum of products of exponentials and of their reciprocals.
+bool Normalizer::IsPositive(const NormalForm& form) const {
+  auto positive = [&](const Atom& atom) {
+    if (NonZero(atom)) return true;
+    return atom.kind == Atom::Kind::kInverse && atom.args[0]->terms.size() == 1 &&
+           IsPositive(*atom.args[0]);
+  };
+  return !form.terms.empty() &&
+         std::all_of(form.terms.begin(), form.terms.end(), [&](const Term& t) {
+           return t.coefficient.AsConst().value_or(0) > 0 && !t.atoms.empty() &&
+                  std::all_of(t.atoms.begin(), t.atoms.end(), positive);
+         });
+}
+
+// exp(0) = 1, exp(a + b) = exp(a) * exp(b), exp(-a) = 1 / exp(a), exp(log(s)) = s for positive s.
 std::optional<NormalForm> Normalizer::ExpLaw(const NormalForm& arg) {
   if (arg.terms.empty()) return Number(1);
   auto negative = [](const Term& t) {
     return !t.coefficient.overflowed() && t.coefficient.terms().back().second < 0;
   };
-  if (arg.terms.size() == 1 && !negative(arg.terms[0])) return std::nullopt;
+  // s where the term is log(s) or -log(s).
+  auto inside = [&](const Term& t) -> const NormalForm* {
+    const bool alone = IsPlain(t) && t.denominator == 1 && t.atoms.size() == 1 &&
+                       (t.coefficient == Poly(1) || t.coefficient == Poly(-1));
+    if (!alone || !t.atoms[0].Is(ScalarFn::kLog) || !IsPositive(*t.atoms[0].args[0]))
+      return nullptr;
+    return t.atoms[0].args[0].get();
+  };
+  if (arg.terms.size() == 1 && !negative(arg.terms[0]) && inside(arg.terms[0]) == nullptr) {
+    return std::nullopt;
+  }
   NormalForm product = Number(1);
   for (const Term& t : arg.terms) {
     NormalForm one{{t}};
     NormalForm factor;
-    if (negative(t)) {
+    if (const NormalForm* s = inside(t)) {
+      factor = negative(t) ? OfAtom(InverseAtom(*s)) : *s;
+    } else if (negative(t)) {
       factor = OfAtom(InverseAtom(OfAtom(FnAtom("exp", {Scaled(one, -1)}))));
     } else {
       factor = OfAtom(FnAtom("exp", {one}));

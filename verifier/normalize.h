@@ -60,6 +60,7 @@ class Normalizer {
   // A factor of every term of `form`, the same for all, and what remains.
   std::optional<std::pair<Atom, NormalForm>> CommonFactor(const NormalForm& form);
   bool NonZero(const Atom& atom) const;
+  bool IsPositive(const NormalForm& form) const;
 
   Forms& forms_;
   Leaves& leaves_;

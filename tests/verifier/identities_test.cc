@@ -20,6 +20,8 @@ std::vector<Substitution> RulesOf(const std::string& path) {
 
 TEST(Prover, ProvesClassicalIdentities) {
   double total = 0;
+  int count = 0;
+  int64_t queries = 0;
   for (const Substitution& rule : RulesOf("tests/verifier/identities.txt")) {
     const auto start = std::chrono::steady_clock::now();
     Verdict verdict = ProveRule(rule);
@@ -28,11 +30,17 @@ TEST(Prover, ProvesClassicalIdentities) {
     EXPECT_TRUE(IsProved(verdict)) << rule.name << ": " << ToString(verdict);
     if (auto* proved = std::get_if<Proved>(&verdict)) {
       EXPECT_LE(proved->contract, rule.contract) << rule.name;
+      queries += proved->queries;
     }
+    ++count;
     printf("%-32s %6.2f s  %s\n", rule.name.c_str(), took.count(),
            ToString(verdict).substr(0, 100).c_str());
   }
-  printf("total %.1f s\n", total);
+  printf("%d identities, %lld questions to the solver, total %.1f s\n", count,
+         static_cast<long long>(queries), total);
+  EXPECT_GE(count, 60);
+  // What takes the time, counted: a few seconds on one core.
+  EXPECT_LE(queries, 2000);
 }
 
 TEST(Prover, RefutesFalseClaimsInBothDirections) {
