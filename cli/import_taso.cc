@@ -184,11 +184,14 @@ absl::StatusOr<int> Import(const ImportFlags& flags, const std::string& path) {
   std::map<std::string, int> words;
   bool all = true;
   int written = 0;
+  std::vector<const ProofOutcome*> outcomes;
+  const std::string solver = (*worker)->solver();
   for (const Imported& rule : rules) {
     if (!rule.outcome.status.ok()) return rule.outcome.status;
     ++words[rule.word()];
     all = all && rule.outcome.ok();
     written += rule.written ? 1 : 0;
+    outcomes.push_back(&rule.outcome);
   }
   if (!flags.output.empty()) {
     if (absl::Status s = Write(flags.output, path, rules); !s.ok()) return s;
@@ -200,6 +203,7 @@ absl::StatusOr<int> Import(const ImportFlags& flags, const std::string& path) {
   PrintTable(rules);
   std::printf("%d rules: %d proved, %d proved under a guard, %d refuted, %d unknown; %.1f s\n", n,
               words["proved"], words["guarded"], words["refuted"], words["unknown"], elapsed());
+  if (!solver.empty()) std::puts(RecheckSummary(solver, outcomes).c_str());
   if (!flags.output.empty()) {
     std::printf("%d rules written to %s\n", written, flags.output.c_str());
   }

@@ -54,6 +54,19 @@ std::string ProofOutcome::CheckCell() const {
   return cell;
 }
 
+std::string RecheckSummary(const std::string& solver,
+                           const std::vector<const ProofOutcome*>& outcomes) {
+  int64_t agreed = 0, unknown = 0, disagreed = 0;
+  for (const ProofOutcome* outcome : outcomes) {
+    if (!outcome->recheck) continue;
+    agreed += outcome->recheck->agreed;
+    unknown += outcome->recheck->unknown;
+    disagreed += static_cast<int64_t>(outcome->recheck->disagreed.size());
+  }
+  return absl::StrCat(solver, ": agrees with ", agreed, " obligations, disagrees with ", disagreed,
+                      ", no answer to ", unknown);
+}
+
 std::vector<std::string> ProofOutcome::Problems() const {
   std::vector<std::string> problems;
   if (!IsProved(verdict)) {
@@ -159,6 +172,7 @@ void ProofWorker::Repeat(const std::string& name, const Substitution* rule, Proo
   if (!flags_.proofs.empty()) outcome->status = WriteFiles(name, rule, *proved);
   if (flags_.check && rule != nullptr) {
     outcome->checked = checker::CheckRule(*rule);
+    outcome->replayed = checker::ReplayProof(WriteProofFile(*rule, *proved), *rule);
   }
   if (rechecker_) {
     auto result = rechecker_->Check(proved->log.queries);

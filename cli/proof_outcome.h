@@ -51,6 +51,10 @@ struct ProofOutcome {
   void AddTo(Json* json) const;
 };
 
+// "cvc5 1.0.3: agrees with 12 obligations, disagrees with 0, no answer to 0".
+std::string RecheckSummary(const std::string& solver,
+                           const std::vector<const ProofOutcome*>& outcomes);
+
 // May be used by several threads at once.
 class ProofWorker {
  public:

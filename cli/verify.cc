@@ -20,6 +20,7 @@
 #include "cli/model_file.h"
 #include "cli/progress_line.h"
 #include "cli/proof_outcome.h"
+#include "cli/replay.h"
 #include "cli/rules_file.h"
 #include "cli/text_table.h"
 #include "cli/verdict_text.h"
@@ -32,7 +33,7 @@ namespace {
 
 struct VerifyFlags {
   ProofFlags proof;
-  std::string output;
+  std::string output, replay;
   std::vector<std::string> only;
   int64_t jobs = 1;
   bool json = false;
@@ -90,16 +91,13 @@ void Print(const VerifyFlags& flags, const RulesFile& file, const std::vector<Ro
            double seconds, const std::string& solver) {
   std::map<std::string, int> verdicts;
   int64_t queries = 0, failed = 0, outdated = 0;
-  RecheckResult recheck;
+  std::vector<const ProofOutcome*> outcomes;
   for (const Row& row : rows) {
     ++verdicts[Word(row.outcome.verdict)];
     if (auto* proved = std::get_if<Proved>(&row.outcome.verdict)) queries += proved->queries;
     failed += row.outcome.ok() ? 0 : 1;
     outdated += row.record_problem.empty() ? 0 : 1;
-    if (!row.outcome.recheck) continue;
-    recheck.agreed += row.outcome.recheck->agreed;
-    recheck.unknown += row.outcome.recheck->unknown;
-    for (const auto& item : row.outcome.recheck->disagreed) recheck.disagreed.push_back(item);
+    outcomes.push_back(&row.outcome);
   }
   if (flags.json) {
     Json list = Json::Array();
@@ -108,10 +106,7 @@ void Print(const VerifyFlags& flags, const RulesFile& file, const std::vector<Ro
     json.Set("file", file.name).Set("rules", std::move(list));
     for (const char* word : {"proved", "refuted", "unknown"}) json.Set(word, verdicts[word]);
     json.Set("failed", failed).Set("queries", queries).Set("seconds", seconds);
-    if (!solver.empty()) {
-      json.Set("solver", solver).Set("agreed", recheck.agreed).Set("unanswered", recheck.unknown);
-      json.Set("disagreed", static_cast<int64_t>(recheck.disagreed.size()));
-    }
+    if (!solver.empty()) json.Set("solver", solver);
     std::puts(json.ToString().c_str());
     return;
   }
@@ -119,11 +114,7 @@ void Print(const VerifyFlags& flags, const RulesFile& file, const std::vector<Ro
   std::printf("%zu rules: %d proved, %d refuted, %d unknown; %.1f s, %d queries\n", rows.size(),
               verdicts["proved"], verdicts["refuted"], verdicts["unknown"], seconds,
               static_cast<int>(queries));
-  if (!solver.empty()) {
-    std::printf("%s: agrees with %d obligations, disagrees with %d, no answer to %d\n",
-                solver.c_str(), static_cast<int>(recheck.agreed),
-                static_cast<int>(recheck.disagreed.size()), static_cast<int>(recheck.unknown));
-  }
+  if (!solver.empty()) std::puts(RecheckSummary(solver, outcomes).c_str());
   if (!flags.output.empty()) {
     std::printf("records written to %s\n", flags.output.c_str());
   } else if (outdated > 0) {
@@ -196,6 +187,8 @@ absl::StatusOr<int> RunVerify(Arguments arguments) {
   flags.List("only", &verify.only, "RULE,...", "the only rules to prove");
   flags.Int("jobs", &verify.jobs, "rules proved at the same time; verdicts do not depend on it");
   verify.proof.Add(&flags);
+  flags.String("replay", &verify.replay, "DIR",
+               "prove nothing; let the small checker repeat the proofs that --proofs wrote there");
   flags.Bool("json", &verify.json, "print one JSON object instead of text");
   flags.Note("Ctrl-C ends it when the rules at work are done; no records are written then.");
   auto positional = flags.Parse(arguments);
@@ -213,7 +206,14 @@ absl::StatusOr<int> RunVerify(Arguments arguments) {
   if (verify.jobs < 1 || verify.jobs > 256) {
     return absl::InvalidArgumentError("--jobs: must be in 1…256");
   }
-  return Verify(verify, (*positional)[0]);
+  if (verify.replay.empty()) return Verify(verify, (*positional)[0]);
+  if (!verify.output.empty() || !verify.proof.proofs.empty() || verify.proof.recheck()) {
+    return absl::InvalidArgumentError("--replay proves nothing: leave out -o, --proofs, --recheck");
+  }
+  auto file = LoadRulesFile((*positional)[0]);
+  if (!file.ok()) return file.status();
+  if (absl::Status s = CheckRuleNames(verify.only, *file); !s.ok()) return s;
+  return ReplayProofs(*file, verify.only, verify.replay, verify.json);
 }
 
 }  // namespace lemma::cli
