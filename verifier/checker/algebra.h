@@ -76,6 +76,7 @@ class Algebra {
   Rational Ratio(int64_t num, int64_t den) { return Make(num, den); }  // den != 0
   // The number that x is; false if it is none.
   static bool IsNumber(const Value& x, Rational* number);
+  static bool IsInfinite(const Polynomial& x);
   static bool Same(const Value& a, const Value& b) { return *a == *b; }
   // No point was found at which a and b differ, by more than rounding in double. Never the reason
   // to call them equal.
@@ -116,7 +117,6 @@ class Algebra {
   // any exponential gives t plus its argument.
   Polynomial CommonExponent(const Polynomial& x);
   const Polynomial* ExponentOf(const Monomial& m, size_t* at) const;
-  static bool IsInfinite(const Polynomial& x);
   bool IsTruth(const Polynomial& x) const;
   bool IsInteger(const Polynomial& x) const;
   static std::vector<std::pair<Monomial, Rational>> LeastCoefficients(

@@ -24,7 +24,8 @@ struct Checked {
   enum class Answer {
     kEqual,      // on every instance looked at, of which there was at least one
     kDiffers,    // on the instance that `detail` names
-    kUndecided,  // equal or unlike in form only: `detail` names the first such instance
+    kUndecided,  // neither: unlike in form only, an overflow, or an infinity in a sum; `detail`
+                 // names the first such instance
   };
   Answer answer = Answer::kUndecided;
   int64_t equal = 0;        // instances with identical polynomials in all elements of all outputs
@@ -46,7 +47,7 @@ struct Replayed {
   std::string problem;    // the line and step that failed; "" if accepted
   int64_t steps = 0;      // steps in the file
   int64_t checks = 0;     // how often one was evaluated at concrete sizes
-  int64_t undecided = 0;  // how often the result was neither the same nor clearly another
+  int64_t undecided = 0;  // instances and elements that have no value to compare: see Checked
   int64_t unreached = 0;  // forms of the rule for which no instance was found
 };
 

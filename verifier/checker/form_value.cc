@@ -10,7 +10,7 @@ namespace lemma::checker {
 namespace {
 
 constexpr size_t kMostPoints = 4096;
-constexpr int64_t kFarthest = int64_t{1} << 31;  // numbers stay below, so that products fit
+constexpr int64_t kFarthest = int64_t{1} << 24;  // numbers stay below, so that products fit
 constexpr int64_t kUnbounded = 12;  // how far an axis goes where only nonlinear guards bound it
 
 int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
@@ -33,7 +33,10 @@ std::optional<ReduceKind> ReductionNamed(absl::string_view name) {
 }  // namespace
 
 int64_t FormValue::Integer(const Node& poly) {
-  if (poly.is_number) return poly.number;
+  if (poly.is_number) {
+    if (poly.number < -kFarthest || poly.number > kFarthest) Fail("a number is too large");
+    return problem_.empty() ? poly.number : 0;
+  }
   if (!poly.is_list) {
     if (poly.name >= 0 && values_[poly.name]) return *values_[poly.name];
     Fail(absl::StrCat(poly.text, " has no value"));
@@ -48,9 +51,12 @@ int64_t FormValue::Integer(const Node& poly) {
   for (const Node& item : poly.items) args.push_back(Integer(item));
   int64_t result = poly.text == "*" ? 1 : 0;
   if (poly.text == "+" || poly.text == "*") {
-    for (int64_t arg : args) result = poly.text == "+" ? result + arg : result * arg;
-    if (std::abs(result) > kFarthest) Fail("a number is too large");
-    return std::abs(result) > kFarthest ? 0 : result;
+    for (int64_t arg : args) {
+      result = poly.text == "+" ? result + arg : result * arg;
+      if (std::abs(result) > kFarthest) Fail("a number is too large");
+      if (!problem_.empty()) return 0;
+    }
+    return result;
   }
   if (args.size() == 2 && poly.text == "min") return std::min(args[0], args[1]);
   if (args.size() == 2 && poly.text == "max") return std::max(args[0], args[1]);
@@ -78,7 +84,7 @@ std::optional<FormValue::Affine> FormValue::AffineOf(const Node& poly,
   Affine result;
   result.factors.resize(open.size());
   if (poly.is_number) {
-    result.constant = poly.number;
+    result.constant = Integer(poly);
     return result;
   }
   if (!poly.is_list) {
@@ -118,6 +124,10 @@ std::optional<FormValue::Affine> FormValue::AffineOf(const Node& poly,
     if (!is_constant(*part)) return std::nullopt;
     result.constant *= part->constant;
     for (int64_t& factor : result.factors) factor *= part->constant;
+    for (int64_t factor : result.factors) {
+      if (std::abs(factor) > kFarthest) return std::nullopt;
+    }
+    if (std::abs(result.constant) > kFarthest) return std::nullopt;
   }
   return result;
 }
