@@ -19,15 +19,6 @@ std::string GoodModel() {
   return model.SerializeAsString();
 }
 
-void ExpectOneLine(const LemmaResult& result, const std::vector<std::string>& parts) {
-  EXPECT_EQ(result.exit_status, 2) << result.err;
-  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-  EXPECT_EQ(result.err.find("lemma: "), 0u) << result.err;
-  for (const std::string& part : parts) {
-    EXPECT_NE(result.err.find(part), std::string::npos) << part << " not in: " << result.err;
-  }
-}
-
 // Reading fails in every command alike; optimize leaves no file behind.
 void ExpectRefused(const std::string& path, const std::vector<std::string>& parts) {
   ExpectOneLine(RunLemma({"run", path}), parts);

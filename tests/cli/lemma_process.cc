@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -46,7 +47,11 @@ std::vector<std::string> FilesIn(const std::string& folder) {
   return names;
 }
 
-LemmaResult RunLemma(const std::vector<std::string>& arguments, const std::string& input) {
+namespace {
+
+// Interrupted after `interrupt_ms` milliseconds unless that is negative.
+LemmaResult Run(const std::vector<std::string>& arguments, const std::string& input,
+                int interrupt_ms) {
   // Files rather than pipes: neither side can block the other.
   static const std::string home = NewFolder();
   const std::string folder = NewFolder();
@@ -63,6 +68,10 @@ LemmaResult RunLemma(const std::vector<std::string>& arguments, const std::strin
     execv("cli/lemma", argv.data());
     _exit(127);
   }
+  if (interrupt_ms >= 0) {
+    usleep(static_cast<useconds_t>(interrupt_ms) * 1000);
+    kill(child, SIGINT);
+  }
   int status = 0;
   waitpid(child, &status, 0);
   LemmaResult result;
@@ -71,6 +80,25 @@ LemmaResult RunLemma(const std::vector<std::string>& arguments, const std::strin
   result.err = ReadAll(folder + "/err");
   EXPECT_NE(result.exit_status, 127) << "cli/lemma cannot be started";
   return result;
+}
+
+}  // namespace
+
+LemmaResult RunLemma(const std::vector<std::string>& arguments, const std::string& input) {
+  return Run(arguments, input, -1);
+}
+
+LemmaResult InterruptLemma(const std::vector<std::string>& arguments, int ms) {
+  return Run(arguments, "", ms);
+}
+
+void ExpectOneLine(const LemmaResult& result, const std::vector<std::string>& parts) {
+  EXPECT_EQ(result.exit_status, 2) << result.err;
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_EQ(result.err.find("lemma: "), 0u) << result.err;
+  for (const std::string& part : parts) {
+    EXPECT_NE(result.err.find(part), std::string::npos) << part << " not in: " << result.err;
+  }
 }
 
 }  // namespace lemma

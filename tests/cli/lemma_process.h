@@ -15,6 +15,12 @@ struct LemmaResult {
 // Runs the command with these arguments, in a home folder of its own, `input` on standard input.
 LemmaResult RunLemma(const std::vector<std::string>& arguments, const std::string& input = "");
 
+// The same, but presses Ctrl-C (SIGINT) after `ms` milliseconds.
+LemmaResult InterruptLemma(const std::vector<std::string>& arguments, int ms);
+
+// Exit status 2 and one line on standard error, which holds all `parts`.
+void ExpectOneLine(const LemmaResult& result, const std::vector<std::string>& parts);
+
 // A new, empty folder.
 std::string NewFolder();
 // Writes `bytes` to a file of that name in a new folder; returns its path.

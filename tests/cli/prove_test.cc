@@ -1,0 +1,137 @@
+// lemma prove: two graphs, fixed or symbolic.
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/lemma_process.h"
+#include "tests/graph/onnx/onnx_text.h"
+
+namespace lemma {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// Two products side by side, as they are and as one; `y` and `z` give the widths.
+constexpr char kTwo[] =
+    "graph two(x: f32[m,k], a: weight f32[k,p], b: weight f32[k,q]) {\n"
+    "  u = matmul(x, a)\n  v = matmul(x, b)\n  y = concat(u, v) {axis = 1}\n  return y\n}\n";
+// Weights in another order, other names, one of them that of an input over there.
+constexpr char kOne[] =
+    "graph one(input: f32[m,k], b: weight f32[k,q], a: weight f32[k,p]) {\n"
+    "  x = concat(a, b) {axis = 1}\n  y = matmul(input, x)\n  return y\n}\n";
+
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+// With sizes in place of symbols.
+std::string Fixed(const std::string& text) {
+  return Replaced(Replaced(Replaced(text, "m,k]", "2,3]"), "k,p]", "3,4]"), "k,q]", "3,4]");
+}
+
+LemmaResult Prove(const std::string& a, const std::string& b,
+                  const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"prove", WriteTemp("a.lemma", a), WriteTemp("b.lemma", b)};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return RunLemma(arguments);
+}
+
+TEST(ProveTest, ForAllSizes) {
+  for (const auto& result : {Prove(kTwo, kOne), Prove(kOne, kTwo)}) {
+    EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+    EXPECT_THAT(result.out, StartsWith("proved: "));
+    EXPECT_THAT(result.out, HasSubstr("contract  bit_exact\nsizes     all sizes >= 1"));
+    EXPECT_THAT(result.out, HasSubstr("proof id  "));
+  }
+}
+
+TEST(ProveTest, AtItsShapes) {
+  LemmaResult result = Prove(Fixed(kTwo), Fixed(kOne));
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, StartsWith("proved: "));
+}
+
+TEST(ProveTest, FindsACounterexample) {
+  const std::string swapped = Replaced(kOne, "concat(a, b)", "concat(b, a)");
+  LemmaResult result = Prove(kTwo, swapped);
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_THAT(result.out, StartsWith("refuted at k = "));
+  result = Prove(Fixed(kTwo), Fixed(swapped), {"--json"});
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_THAT(result.out, HasSubstr("\"symbolic\":false,\"verdict\":\"refuted\""));
+}
+
+TEST(ProveTest, DoesNotClaimWhatItDoesNotKnow) {
+  // Equal as functions, by a law that the prover does not have.
+  const std::string a = "graph a(x: f32[n]) { y = sin(x) z = mul(y, y) return z }";
+  const std::string b =
+      "graph b(x: f32[n]) { o = constant f32[] fill 1.0 y = cos(x) z = mul(y, y) w = sub(o, z) "
+      "return w }";
+  LemmaResult result = Prove(a, b);
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_THAT(result.out, Not(HasSubstr("proved")));
+}
+
+TEST(ProveTest, EitherGraphMayBeTheSimplerOne) {
+  const std::string twice = "graph a(x: f32[n]) { y = neg(x) z = neg(y) return z }";
+  const std::string nothing = "graph b(x: f32[n]) { return x }";
+  for (const auto& result : {Prove(twice, nothing), Prove(nothing, twice)}) {
+    EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+  }
+}
+
+TEST(ProveTest, ReadsEveryFormat) {
+  onnx::ModelProto model =
+      OnnxModel("g (float[2,3] x) => (float[2,4] y) { a = MatMul(x, w) b = Relu(a) y = Relu(b) }");
+  AddOnes(&model, "w", {3, 4});
+  const std::string onnx = WriteTemp("a.onnx", model.SerializeAsString());
+  const std::string text = WriteTemp("b.lemma",
+                                     "graph g(x: f32[2,3], w: weight f32[3,4] = fill 1.0) { a = "
+                                     "matmul(x, w) y = relu(a) return y }");
+  const std::string proto = NewFolder() + "/b.pb";
+  ASSERT_EQ(RunLemma({"optimize", text, "-o", proto, "--cost=analytic"}).exit_status, 0);
+  EXPECT_EQ(RunLemma({"prove", onnx, text}).exit_status, 0);
+  LemmaResult result = RunLemma({"prove", onnx, proto});
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+}
+
+TEST(ProveTest, OthersRepeatIt) {
+  const std::string folder = NewFolder();
+  LemmaResult result =
+      Prove(kTwo, kOne, {"--check", "--recheck=cvc5", "--json", "--proofs", folder});
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\"symbolic\":true,\"verdict\":\"proved\""));
+  EXPECT_THAT(result.out, HasSubstr("\"disagreed\":[]"));
+  EXPECT_THAT(result.out, HasSubstr("\"steps_accepted\":true"));
+  EXPECT_THAT(FilesIn(folder),
+              ::testing::ElementsAre("two_equals_one.proof", "two_equals_one.smt2"));
+}
+
+TEST(ProveTest, BadInput) {
+  const std::string two = WriteTemp("two.lemma", kTwo);
+  ExpectOneLine(RunLemma({"prove", two}), {"two graphs, please"});
+  ExpectOneLine(RunLemma({"prove", two, "/nowhere.onnx"}), {"/nowhere.onnx"});
+  ExpectOneLine(RunLemma({"prove", two, WriteTemp("e.onnx", "")}), {"e.onnx", "empty"});
+  ExpectOneLine(RunLemma({"prove", two, NewFolder()}), {"is a folder"});
+  ExpectOneLine(
+      RunLemma({"prove", two, WriteTemp("x.onnx", std::string("\x89PNG\r\n\x1a\n\0", 9))}),
+      {"text form"});
+  ExpectOneLine(Prove(kTwo, Replaced(kOne, "b: weight", "c: weight")),
+                {"b.lemma:1:", "counterpart", "weights by name"});
+  ExpectOneLine(Prove(kTwo, Replaced(kOne, "input: f32[m,k]", "input: f32[k,m]")),
+                {"b.lemma:1:", "another type", "x"});
+  ExpectOneLine(Prove(kTwo, Fixed(kOne)), {"another type"});
+  ExpectOneLine(Prove(kTwo, std::string(kTwo) + kOne), {"one graph and nothing else"});
+  ExpectOneLine(Prove(kTwo, "graph g(x: constant f32[2] = fill 1.0) { return x }"),
+                {"constant is written in the body"});
+  ExpectOneLine(Prove(Fixed(kTwo), Fixed(kOne), {"--check"}), {"--check"});
+}
+
+}  // namespace
+}  // namespace lemma

@@ -1,0 +1,22 @@
+// Everything that is proved of the starter rules, repeated by others.
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/lemma_process.h"
+
+namespace lemma {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(RecheckTest, OthersAgreeWithEveryStarterRule) {
+  LemmaResult result =
+      RunLemma({"verify", "data/rules/starter.txt", "--recheck=cvc5", "--check", "--jobs=2"});
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("disagrees with 0"));
+  printf("%s", result.out.substr(result.out.rfind("\n", result.out.rfind(" rules: ")) + 1).c_str());
+}
+
+}  // namespace
+}  // namespace lemma
