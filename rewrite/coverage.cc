@@ -1,5 +1,6 @@
 #include "rewrite/coverage.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -43,6 +44,59 @@ std::string UnitSize(const Guard& guard, const std::map<std::string, int64_t>& s
   return "";
 }
 
+// Forms are proved for floats, which they take for real numbers. For another type they hold if
+// nothing is stored that the type does not hold: data are moved and compared and, of 64 bits,
+// added and multiplied.
+bool FitsIntegers(const ScalarExpr& e, DType type) {
+  const bool wide = type == DType::kI64;
+  switch (e.kind()) {
+    case ScalarExpr::Kind::kConst:
+      return e.value() == 0 || e.value() == 1 ||
+             (wide && e.value() == std::floor(e.value()) && std::abs(e.value()) < 0x1p31);
+    case ScalarExpr::Kind::kIndex:
+      return wide;
+    case ScalarExpr::Kind::kParam:  // checked where its value is known
+    case ScalarExpr::Kind::kRead:
+      return true;
+    case ScalarExpr::Kind::kReduce:
+      if (e.reduce() != ReduceKind::kMax && e.reduce() != ReduceKind::kMin && !wide) return false;
+      break;
+    case ScalarExpr::Kind::kSelect:
+      break;
+    case ScalarExpr::Kind::kApply:
+      switch (e.fn()) {
+        case ScalarFn::kMin:
+        case ScalarFn::kMax:
+        case ScalarFn::kWhere:
+        case ScalarFn::kLess:
+        case ScalarFn::kEqual:
+        case ScalarFn::kAnd:
+        case ScalarFn::kOr:
+        case ScalarFn::kNot:
+          break;
+        case ScalarFn::kAdd:
+        case ScalarFn::kSub:
+        case ScalarFn::kMul:
+        case ScalarFn::kNeg:
+          if (!wide) return false;
+          break;
+        default:
+          return false;
+      }
+  }
+  return std::all_of(e.args().begin(), e.args().end(),
+                     [&](const ScalarExpr& arg) { return FitsIntegers(arg, type); });
+}
+
+bool FitsIntegers(const Statement& statement, DType type) {
+  for (const Definition* side : {&statement.source, &statement.target}) {
+    for (const TensorExpr& tensor : side->tensors) {
+      if (!FitsIntegers(tensor.body, type)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 Coverage::Coverage(const Substitution& rule, const FormLimits& limits)
@@ -79,7 +133,7 @@ void Coverage::ListForms() {
   }
 }
 
-std::optional<RuleForm> Coverage::Open(const SymbolValues& symbols, Sizes* sizes,
+std::optional<RuleForm> Coverage::Open(const SymbolValues& symbols, DType common, Sizes* sizes,
                                        std::string* key) const {
   RuleForm form;
   form.symbols.resize(rule_.symbols.size());
@@ -88,6 +142,9 @@ std::optional<RuleForm> Coverage::Open(const SymbolValues& symbols, Sizes* sizes
     if (!symbols[i]) return std::nullopt;
     const ExprAttr& value = *symbols[i];
     if (rule_.contract != FloatContract::kBitExact && !IsFinite(value)) return std::nullopt;
+    if (auto* real = std::get_if<ScalarExpr>(&value); real != nullptr && !IsFloat(common)) {
+      if (!FitsIntegers(*real, common)) return std::nullopt;
+    }
     if (known_[i]) {
       form.symbols[i] = value;
       auto constant = ToAttrValue(value);
@@ -121,7 +178,8 @@ Coverage::Instance& Coverage::Find(const std::string& key, const RuleForm& form,
   Instance& instance = it->second;
   if (!added) return instance;
   instance.form = form;
-  instance.well_formed = MakeStatement(rule_, &instance.form, common).ok();
+  instance.well_formed = MakeStatement(rule_, &instance.form, common).ok() &&
+                         (IsFloat(common) || FitsIntegers(instance.form.statement, common));
   if (!instance.well_formed) return instance;
   for (const StatementText& text : {TextOf(instance.form.statement, common),
                                     TextWithoutCarried(instance.form.statement, common)}) {
@@ -149,7 +207,7 @@ bool Coverage::Holds(const Form& form, const Instance::Text& text, const Sizes& 
 bool Coverage::Covers(const SymbolValues& symbols, DType common) {
   Sizes sizes;
   std::string key = absl::StrCat(Name(common), ":");
-  std::optional<RuleForm> form = Open(symbols, &sizes, &key);
+  std::optional<RuleForm> form = Open(symbols, common, &sizes, &key);
   if (!form) return false;
   std::lock_guard<std::mutex> lock(mutex_);
   if (!listed_) ListForms();

@@ -30,7 +30,8 @@ class Coverage {
   // True if the statement at the match's lists and known attributes, its sizes left open (or fixed
   // to 1, where they are 1 and an equality of sizes would fail), has requirements that hold for
   // these sizes, and is a proved form or becomes one without what it carries along
-  // (rewrite/carried.h), whose requirements hold too.
+  // (rewrite/carried.h), whose requirements hold too. Forms speak of floats; a match of another
+  // type is covered if nothing is computed that the type does not hold.
   bool Covers(const SymbolValues& symbols, DType common);
 
  private:
@@ -53,7 +54,8 @@ class Coverage {
   void ListForms();
   void AddForm(const Statement& statement, const StatementText& text);
   // The form that leaves sizes open; nullopt if a value does not suit its symbol.
-  std::optional<RuleForm> Open(const SymbolValues& symbols, Sizes* sizes, std::string* key) const;
+  std::optional<RuleForm> Open(const SymbolValues& symbols, DType common, Sizes* sizes,
+                               std::string* key) const;
   Instance& Find(const std::string& key, const RuleForm& form, DType common);
   static bool Holds(const Form& form, const Instance::Text& text, const Sizes& sizes);
 

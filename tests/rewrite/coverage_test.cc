@@ -151,6 +151,30 @@ TEST(Coverage, FiniteNumbers) {
   EXPECT_FALSE(covers(std::numeric_limits<double>::quiet_NaN(), 1));
 }
 
+// Floats are proved as real numbers; integers cut off fractions.
+TEST(Coverage, IntegersThatAreMovedOrAdded) {
+  auto covers = [](absl::string_view rule, DType type) {
+    std::vector<Substitution> rules = Rules(rule);
+    Coverage coverage(rules[0]);
+    return coverage.Covers(SymbolValues(rules[0].symbols.size(), ExprAttr(IndexExpr(3))), type);
+  };
+  constexpr char kSum[] = R"(rule r(x: [n], y: [n]) bit_exact { z = add(x, y) return z } =>
+                             { z = add(y, x) return z })";
+  EXPECT_TRUE(covers(kSum, DType::kF16));
+  EXPECT_TRUE(covers(kSum, DType::kI64));
+  EXPECT_FALSE(covers(kSum, DType::kI8));
+  constexpr char kMean[] = R"(rule r(x: [n,m]) bit_exact {
+      y = transpose(x) {perm = [1,0]} z = reduce_mean(y) {axes = [0]} return z } =>
+      { z = reduce_mean(x) {axes = [1]} return z })";
+  EXPECT_TRUE(covers(kMean, DType::kF64));
+  EXPECT_FALSE(covers(kMean, DType::kI64));
+  constexpr char kMove[] = R"(rule r(x: [n,m]) bit_exact {
+      y = transpose(x) {perm = [1,0]} z = transpose(y) {perm = [1,0]} return z } => { return x })";
+  for (DType type : {DType::kBool, DType::kU8, DType::kI32, DType::kBF16}) {
+    EXPECT_TRUE(covers(kMove, type));
+  }
+}
+
 Statement FormOf(absl::string_view text) {
   std::vector<Substitution> rules = Rules(text);
   RuleForms forms = FormsOf(rules[0]);
