@@ -117,6 +117,7 @@ class Algebra {
   // any exponential gives t plus its argument.
   Polynomial CommonExponent(const Polynomial& x);
   const Polynomial* ExponentOf(const Monomial& m, size_t* at) const;
+  bool IsPositive(const Polynomial& x) const;
   bool IsTruth(const Polynomial& x) const;
   bool IsInteger(const Polynomial& x) const;
   static std::vector<std::pair<Monomial, Rational>> LeastCoefficients(

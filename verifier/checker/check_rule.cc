@@ -21,6 +21,7 @@ Outcome Compare(const Substitution& rule, const Instance& instance, Level level,
                 int64_t* work, std::string* detail) {
   Algebra algebra(level, work);
   Sides sides(rule, instance, &algebra, fill);
+  if (sides.invalid()) return Outcome::kEmpty;
   if (!algebra.problem().empty()) {
     *detail = algebra.problem();
     return Outcome::kUndecided;

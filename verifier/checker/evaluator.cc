@@ -115,6 +115,7 @@ Value Evaluator::Read(const ScalarExpr& e) {
   if (offset >= 0 && offset < static_cast<int64_t>(tensor.elements.size())) {
     return tensor.elements[offset];
   }
+  read_outside_ = true;
   algebra_.Fail("a read outside its tensor");
   return algebra_.Integer(0);
 }

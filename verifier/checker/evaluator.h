@@ -30,6 +30,7 @@ class Evaluator {
 
   // An index is an element of an input that is no number: give it numbers.
   bool needs_positions() const { return needs_positions_; }
+  bool read_outside() const { return read_outside_; }
 
  private:
   int64_t Index(const IndexExpr& e);
@@ -43,7 +44,7 @@ class Evaluator {
   std::vector<TensorValue> made_;
   std::vector<int64_t> vars_;
   const std::map<std::string, int64_t>* symbols_ = nullptr;
-  bool needs_positions_ = false;
+  bool needs_positions_ = false, read_outside_ = false;
 };
 
 // Row-major position, or -1 if `index` is outside.

@@ -207,6 +207,7 @@ class Replayer {
       if (!holds) continue;
       covered = true;
       if (c.laws == "impossible") Reject(c.line, "a case that is said to be impossible is not");
+      if (sides.invalid()) continue;
       if (!algebra.problem().empty()) {
         ++result_.undecided;
         continue;

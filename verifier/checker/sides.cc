@@ -25,24 +25,27 @@ Sides::Sides(const Substitution& rule, const Instance& instance, Algebra* algebr
     }
     inputs_.push_back(std::move(tensor));
   }
-  Run(rule.source, instance.source, algebra, &outputs_[0]);
+  invalid_ = !Run(rule.source, instance.source, algebra, &outputs_[0]) && fill > 0;
   Run(rule.target, instance.target, algebra, &outputs_[1]);
 }
 
-void Sides::Run(const Pattern& pattern, const std::vector<Definition>& nodes, Algebra* algebra,
+bool Sides::Run(const Pattern& pattern, const std::vector<Definition>& nodes, Algebra* algebra,
                 std::vector<TensorValue>* outputs) {
   std::vector<std::vector<TensorValue>> made(nodes.size());
   auto value_of = [&](const PatternValue& v) {
     return v.is_var() ? &inputs_[v.index] : &made[v.node][v.index];
   };
+  bool inside = true;
   for (size_t n = 0; n < nodes.size(); ++n) {
     std::vector<const TensorValue*> inputs;
     for (const PatternValue& v : pattern.nodes[n].inputs) inputs.push_back(value_of(v));
     Evaluator evaluator(algebra, nodes[n], std::move(inputs));
     made[n] = evaluator.Run();
     needs_positions_ |= evaluator.needs_positions();
+    inside &= !evaluator.read_outside();
   }
   for (const PatternValue& v : pattern.outputs) outputs->push_back(*value_of(v));
+  return inside;
 }
 
 bool NeedsPositions(const Substitution& rule, const Instance& instance, int64_t* work) {

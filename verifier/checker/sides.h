@@ -21,14 +21,17 @@ class Sides {
   const TensorValue& target(size_t output) const { return outputs_[1][output]; }
   const TensorValue& side(int which, size_t output) const { return outputs_[which][output]; }
   bool needs_positions() const { return needs_positions_; }
+  // The inputs hold positions at which the source itself reads outside a tensor.
+  bool invalid() const { return invalid_; }
 
  private:
-  void Run(const Pattern& pattern, const std::vector<Definition>& nodes, Algebra* algebra,
+  // Whether nothing was read outside its tensor.
+  bool Run(const Pattern& pattern, const std::vector<Definition>& nodes, Algebra* algebra,
            std::vector<TensorValue>* outputs);
 
   std::vector<TensorValue> inputs_;
   std::vector<TensorValue> outputs_[2];
-  bool needs_positions_ = false;
+  bool needs_positions_ = false, invalid_ = false;
 };
 
 // Whether an index is read from an integer input.

@@ -46,6 +46,17 @@ TEST(Checker, FindsNoStarterRuleFalse) {
   EXPECT_EQ(undecided, 0);
 }
 
+TEST(Checker, FindsNoIdentityFalse) {
+  int undecided = 0;
+  for (const Substitution& rule : RulesOf("tests/verifier/identities.txt")) {
+    const Checked checked = Check(rule);
+    EXPECT_NE(checked.answer, Answer::kDiffers) << rule.name << ": " << checked.detail;
+    EXPECT_GT(checked.equal, 0) << rule.name;
+    undecided += checked.answer == Answer::kUndecided;
+  }
+  EXPECT_EQ(undecided, 0);
+}
+
 TEST(Checker, FindsEveryTrapFalse) {
   int total = 0, found = 0;
   for (const Substitution& rule : RulesOf("tests/verifier/traps.txt")) {
