@@ -65,7 +65,7 @@ class GuardSearch {
 
   // A guard that is proved; fills *verdict.
   std::optional<Conjunction> Run(Verdict* verdict) {
-    while (attempts_ < options_.max_attempts) {
+    while (attempts_ < options_.max_attempts && proofs_ < options_.max_proofs) {
       std::optional<Conjunction> candidate = Best();
       if (!candidate) candidate = Greedy();
       if (!candidate) break;
@@ -88,6 +88,7 @@ class GuardSearch {
     return where;
   }
   int attempts() const { return attempts_; }
+  int proofs() const { return proofs_; }
 
  private:
   // Enters instances that are new.
@@ -238,6 +239,7 @@ class GuardSearch {
     Substitution guarded = rule_;
     const std::vector<Comparison> where = ToWhere(guard);
     guarded.where.insert(guarded.where.end(), where.begin(), where.end());
+    ++proofs_;
     *verdict = ProveRule(guarded, prover_);
     if (IsRefuted(*verdict)) Survives(guard, kInstancesOnFailure);
     return IsProved(*verdict);
@@ -296,7 +298,7 @@ class GuardSearch {
   std::vector<bool> strict_;  // an equality, or an inequality that was seen to hold as none
   std::vector<int> distinct_;
   std::set<Conjunction> tried_;
-  int attempts_ = 0;
+  int attempts_ = 0, proofs_ = 0;
 };
 
 }  // namespace
@@ -324,8 +326,9 @@ Precondition SynthesizePrecondition(const Substitution& rule, const ProverOption
   Verdict verdict = Unknown{};
   auto guard = search.Run(&verdict);
   if (!guard) {
-    result.reason = absl::StrCat("no guard was found that leaves something to say; ",
-                                 search.attempts(), " were tried");
+    result.reason =
+        absl::StrCat("no guard was found that leaves something to say; ", search.attempts(),
+                     " were tried, ", search.proofs(), " given to the prover");
     return result;
   }
   result.found = search.ToWhere(*guard);

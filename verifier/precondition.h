@@ -18,7 +18,8 @@ namespace lemma {
 
 struct PreconditionOptions {
   int samples = 240;      // instances drawn, over all forms of the rule
-  int max_attempts = 48;  // guards given to the prover
+  int max_attempts = 48;  // guards tried on instances
+  int max_proofs = 6;     // guards given to the prover
   int max_conjuncts = 6;
 };
 

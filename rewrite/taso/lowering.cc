@@ -20,6 +20,14 @@ absl::StatusOr<TypedValue> Identity(RuleBuilder& b, const IndexExpr& n) {
   return b.ApplyOne("trilu", {upper}, {{"k", IndexExpr(0)}, {"upper", IndexExpr(0)}});
 }
 
+// One of `count` equal parts of a dimension.
+absl::StatusOr<IndexExpr> EqualPart(RuleBuilder& b, const IndexExpr& dim, int count) {
+  const IndexExpr part = b.sizes().New("l", SizeSolver::Kind::kSize);
+  b.sizes().SetFallback(part, FloorDiv(dim, count));
+  LEMMA_RETURN_IF_ERROR(b.sizes().Equate(dim, count * part));
+  return part;
+}
+
 int CountParts(const Parts& parts) {
   int count = 1;
   for (const Parts& child : parts.children) count += CountParts(child);
@@ -153,10 +161,7 @@ TasoOp::Result TasoOp::Split(RuleBuilder& b, const std::vector<TypedValue>& in) 
   }
   std::vector<Parts> children = in[0].parts[axis].children;
   if (static_cast<int>(children.size()) != num_outputs_) {
-    const bool target = b.side() == RuleBuilder::Side::kTarget;
-    const IndexExpr size =
-        b.sizes().New("l", target ? SizeSolver::Kind::kDependent : SizeSolver::Kind::kSize);
-    if (target) b.sizes().SetFallback(size, FloorDiv(in[0].dims[axis], num_outputs_));
+    LEMMA_ASSIGN_OR_RETURN(const IndexExpr size, EqualPart(b, in[0].dims[axis], num_outputs_));
     children.assign(num_outputs_, Parts{size, {}});
   }
   Idx lengths;
@@ -186,20 +191,21 @@ TasoOp::Result TasoOp::Enlarge(RuleBuilder& b, const std::vector<TypedValue>& in
 }
 
 // w of as many groups as are merged into one: y[j*q + i, l*c + d, …] = w[j*q + i, d, …] if j = l,
-// otherwise 0.
+// otherwise 0. Each group's kernels get zeros for the inputs of the others.
 TasoOp::Result TasoOp::MergeGroups(RuleBuilder& b, const std::vector<TypedValue>& in) const {
-  const Idx& w = in[0].dims;
-  const IndexExpr count = At(kMergeCount), per_group = FloorDiv(w[0], count);
+  const int count = At(kMergeCount);
+  const IndexExpr& c = in[0].dims[1];
+  LEMMA_ASSIGN_OR_RETURN(const IndexExpr size, EqualPart(b, in[0].dims[0], count));
   LEMMA_ASSIGN_OR_RETURN(
-      TypedValue blocks,
-      b.ApplyOne("reshape", {in[0]}, {{"shape", Idx{count, per_group, 1, w[1], w[2], w[3]}}}));
-  LEMMA_ASSIGN_OR_RETURN(TypedValue eye, Identity(b, count));
-  LEMMA_ASSIGN_OR_RETURN(eye,
-                         b.ApplyOne("reshape", {eye}, {{"shape", Idx{count, 1, count, 1, 1, 1}}}));
-  LEMMA_ASSIGN_OR_RETURN(TypedValue spread, b.ApplyOne("mul", {blocks, eye}));
-  LEMMA_ASSIGN_OR_RETURN(
-      TypedValue y,
-      b.ApplyOne("reshape", {spread}, {{"shape", Idx{w[0], count * w[1], w[2], w[3]}}}));
+      std::vector<TypedValue> groups,
+      b.Apply("split", in, {{"axis", IndexExpr(0)}, {"sizes", Idx(count, size)}}));
+  for (int j = 0; j < count; ++j) {
+    Idx pads(8, 0);
+    pads[1] = j * c;
+    pads[5] = (count - 1 - j) * c;
+    LEMMA_ASSIGN_OR_RETURN(groups[j], b.ApplyOne("pad", {groups[j]}, {{"pads", pads}}));
+  }
+  LEMMA_ASSIGN_OR_RETURN(TypedValue y, b.ApplyOne("concat", groups, {{"axis", IndexExpr(0)}}));
   return std::vector<TypedValue>{y};
 }
 

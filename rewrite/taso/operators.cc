@@ -138,7 +138,7 @@ absl::Status TasoOp::ReadParameters(const Operator& op) {
     if (!parameters_.count(kMergeCount) && parameters_.count(kGroups)) {
       parameters_[kMergeCount] = At(kGroups);
     }
-    LEMMA_RETURN_IF_ERROR(Require(kMergeCount, 1, kLargest));
+    LEMMA_RETURN_IF_ERROR(Require(kMergeCount, 1, kMostParts));
   }
   return absl::OkStatus();
 }

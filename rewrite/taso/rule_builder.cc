@@ -140,7 +140,8 @@ std::string RuleBuilder::TextOfSide(Side side) {
 absl::StatusOr<std::string> RuleBuilder::TextOfConditions() {
   std::vector<std::string> conditions;
   for (const Size& zero : sizes_.Unsolved()) {
-    conditions.push_back(absl::StrCat(sizes_.Text(zero), " = 0"));
+    const auto [left, right] = sizes_.Sides(zero);
+    conditions.push_back(absl::StrCat(sizes_.Text(left), " = ", sizes_.Text(right)));
   }
   for (const auto& [a, b] : at_most_) {
     auto x = sizes_.Value(a), y = sizes_.Value(b);
@@ -150,7 +151,8 @@ absl::StatusOr<std::string> RuleBuilder::TextOfConditions() {
       return absl::InvalidArgumentError(
           absl::StrCat(sizes_.Text(*x), " is more than ", sizes_.Text(*y)));
     }
-    conditions.push_back(absl::StrCat(sizes_.Text(*x), " <= ", sizes_.Text(*y)));
+    const auto [less, more] = sizes_.Sides(*y - *x);
+    conditions.push_back(absl::StrCat(sizes_.Text(less), " <= ", sizes_.Text(more)));
   }
   return absl::StrJoin(conditions, ", ");
 }

@@ -286,8 +286,9 @@ absl::Status SizeSolver::SolveAll() {
                       !atoms_[monomial[0]].is_div;
       }
       if (impossible) {
+        const auto [left, right] = Sides(zero);
         return absl::InvalidArgumentError(
-            absl::StrCat("no sizes fit: ", Text(zero), " would have to be 0"));
+            absl::StrCat("no sizes fit: ", Text(left), " would have to be ", Text(right)));
       }
       if (SolveOne(zero)) {
         changed = true;
@@ -332,6 +333,16 @@ std::vector<Size> SizeSolver::Unsolved() const {
     if (equation.stated) zeros.push_back(equation.zero);
   }
   return zeros;
+}
+
+std::pair<Size, Size> SizeSolver::Sides(const Size& given) const {
+  const Size size = Reduced(Substitute(given));
+  std::pair<Size, Size> sides;
+  for (const auto& [monomial, coefficient] : size.terms()) {
+    (coefficient < 0 ? sides.first : sides.second)
+        .Add(monomial, coefficient < 0 ? -coefficient : coefficient);
+  }
+  return sides;
 }
 
 std::string SizeSolver::TextOfMonomial(const Size::Monomial& monomial, int64_t coefficient) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -63,9 +64,9 @@ class SizeSolver {
   absl::Status Equate(const IndexExpr& a, const IndexExpr& b, bool stated = false);
   // All equations among conjunctions of `guard`.
   absl::Status Assume(const Guard& guard);
-  // What a dependent symbol is if no equation tells.
+  // What the symbol is if no equation tells.
   void SetFallback(const IndexExpr& symbol, const IndexExpr& value);
-  // To be called when all is said: gives dependent symbols without a value their fallback.
+  // To be called when all is said: gives symbols without a value their fallback.
   void Close();
 
   // With what is known put in; nullopt where it is no polynomial.
@@ -76,6 +77,9 @@ class SizeSolver {
   absl::StatusOr<IndexExpr> Normalized(const IndexExpr& e) const;
   // Stated equations that are still open: polynomials that are 0.
   std::vector<Size> Unsolved() const;
+  // l and r without negative coefficients, r - l a positive part of `size` that is as small as can
+  // be: what l <= r and l = r say is what 0 <= size and 0 = size say.
+  std::pair<Size, Size> Sides(const Size& size) const;
   // As the text form of rules writes it; names symbols on first use.
   std::string Text(const Size& size);
   std::string Text(const IndexExpr& e);

@@ -7,43 +7,15 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "rewrite/rule_text.h"
-#include "rewrite/taso/rules.pb.h"
+#include "tests/rewrite/taso/taso_testutil.h"
 
 namespace lemma {
 namespace {
 
-using Params = std::vector<std::pair<int, int>>;
-
-taso::Operator Op(int type, std::vector<std::pair<int, int>> inputs, Params params = {}) {
-  taso::Operator op;
-  op.set_type(type);
-  for (auto [id, ts] : inputs) {
-    taso::Tensor* tensor = op.add_input();
-    tensor->set_op_id(id);
-    tensor->set_ts_id(ts);
-  }
-  for (auto [key, value] : params) {
-    taso::Parameter* p = op.add_para();
-    p->set_key(key);
-    p->set_value(value);
-  }
-  return op;
-}
-
-// The last operator's first output of one side is that of the other.
-std::string File(const std::vector<taso::Operator>& source,
-                 const std::vector<taso::Operator>& target) {
-  taso::RuleCollection file;
-  taso::Rule* rule = file.add_rule();
-  for (const taso::Operator& op : source) *rule->add_src_op() = op;
-  for (const taso::Operator& op : target) *rule->add_dst_op() = op;
-  taso::MapOutput* map = rule->add_mapped_output();
-  map->set_src_op_id(static_cast<int>(source.size()) - 1);
-  map->set_dst_op_id(static_cast<int>(target.size()) - 1);
-  map->set_src_ts_id(0);
-  map->set_dst_ts_id(0);
-  return file.SerializeAsString();
-}
+using taso::File;
+using taso::kSame;
+using taso::kValid;
+using taso::Op;
 
 std::string Imported(const std::vector<taso::Operator>& source,
                      const std::vector<taso::Operator>& target) {
@@ -51,9 +23,6 @@ std::string Imported(const std::vector<taso::Operator>& source,
   if (!rules.ok()) return std::string(rules.status().message());
   return PrintRule((*rules)[0]);
 }
-
-const Params kSame = {{4, 3}, {5, 3}, {6, 1}, {7, 1}, {8, 0}, {9, 0}};
-const Params kValid = {{4, 3}, {5, 3}, {6, 2}, {7, 1}, {8, 1}, {9, 2}};
 
 TEST(ImportTasoTest, ReadsTheSampleAndItsTextReadsBack) {
   std::ifstream in("tests/rewrite/taso/sample_rules.pb", std::ios::binary);
@@ -119,11 +88,10 @@ TEST(ImportTasoTest, ActivationIsAnOperatorOfItsOwn) {
 }
 
 TEST(ImportTasoTest, AKernelIsEnlargedToWhatIsLarger) {
-  Params one_by_three = kSame;
   EXPECT_EQ(Imported({Op(3, {{-1, 0}, {-2, 0}}, kSame)},
                      {Op(20, {{-2, 0}}, {{4, 3}, {5, 3}}), Op(3, {{-1, 0}, {0, 0}}, kSame)}),
             R"(# TASO's rule 0
-rule taso_0(x1: [n,c * g,h,w], x2: [k,c,2 * p + 1,2 * q + 1]) reassociates where 2 * p + 1 <= 3, 2 * q + 1 <= 3 {
+rule taso_0(x1: [n,c * g,h,w], x2: [k,c,2 * p + 1,2 * q + 1]) reassociates where p <= 1, q <= 1 {
   t1 = conv2d(x1, x2) {pads = [p, q, p, q], groups = g}
   return t1
 } => {
@@ -166,6 +134,10 @@ TEST(ImportTasoTest, SaysWhichRuleAndOperatorIsWrong) {
       {{Op(12, {{-1, 0}, {-1, 0}}, {{10, 2}, {11, 0}}), Op(3, {{0, 0}, {-2, 0}}, kSame)},
        {relu},
        "rule 0, source operator 1 (conv2d): its operands cannot have the ranks it takes"},
+      {{Op(15, {{-1, 0}}, {{10, 2}, {12, 2}}), Op(16, {{0, 0}, {-1, 0}}),
+        Op(12, {{1, 0}, {1, 0}}, {{10, 2}, {11, 0}}), Op(16, {{1, 0}, {2, 0}})},
+       {relu},
+       "rule 0, source operator 3 (ewadd): no sizes fit: 1 would have to be 0"},
       {{relu, Op(8, {{-1, 0}})}, {relu}, "rule 0: rule 0:3:3: nothing uses this value"},
       {{relu},
        {Op(24, {}), Op(18, {{-1, 0}, {0, 0}}, {{9, 0}}), Op(24, {}),
