@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "graph/dtype.h"
 
 namespace lemma::checker {
 namespace {
@@ -333,6 +334,13 @@ Value FormValue::AtomOf(const Node& atom) {
       std::vector<Value> args;
       for (size_t i = 1; i < items.size(); ++i) args.push_back(Form(items[i]));
       return algebra_.Apply(*fn, args);
+    }
+    // What storing in a type does to a value is unknown to a proof; here it keeps the value.
+    for (absl::string_view storage : {"round_", "wrap_", "saturate_"}) {
+      absl::string_view type = name;
+      if (absl::ConsumePrefix(&type, storage) && ParseDType(type) && items.size() == 2) {
+        return Form(items[1]);
+      }
     }
     if (absl::ConsumeSuffix(&name, "_empty") && items.size() == 1) {
       if (auto kind = ReductionNamed(name)) return algebra_.Reduce(*kind, {});
