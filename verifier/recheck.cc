@@ -24,18 +24,19 @@ namespace {
 // So many queries share a start of the solver.
 constexpr size_t kBatch = 64;
 
-// A file that goes when this does.
-class ScriptFile {
+// A file without a name, so that nothing is left of it whatever happens, read from its beginning.
+class TemporaryFile {
  public:
-  static absl::StatusOr<std::unique_ptr<ScriptFile>> Write(const std::string& text) {
+  static absl::StatusOr<std::unique_ptr<TemporaryFile>> Holding(const std::string& text) {
     const char* folder = std::getenv("TMPDIR");
     std::string path = absl::StrCat(folder == nullptr ? "/tmp" : folder, "/lemma_XXXXXX");
-    const int file = mkstemp(path.data());
+    const int file = mkostemp(path.data(), O_CLOEXEC);
     if (file < 0) {
       return absl::FailedPreconditionError(
           absl::StrCat(path, ": no temporary file can be made: ", std::strerror(errno)));
     }
-    auto result = std::make_unique<ScriptFile>(path);
+    unlink(path.c_str());
+    auto result = std::make_unique<TemporaryFile>(file);
     size_t done = 0;
     while (done < text.size()) {
       const ssize_t n = write(file, text.data() + done, text.size() - done);
@@ -43,29 +44,31 @@ class ScriptFile {
       if (n <= 0) break;
       done += static_cast<size_t>(n);
     }
-    close(file);
-    if (done < text.size()) {
+    if (done < text.size() || lseek(file, 0, SEEK_SET) != 0) {
       return absl::FailedPreconditionError(absl::StrCat(path, ": cannot be written"));
     }
     return result;
   }
-  explicit ScriptFile(std::string path) : path_(std::move(path)) {}
-  ~ScriptFile() { unlink(path_.c_str()); }
-  ScriptFile(const ScriptFile&) = delete;
-  ScriptFile& operator=(const ScriptFile&) = delete;
-  const std::string& path() const { return path_; }
+  explicit TemporaryFile(int file) : file_(file) {}
+  ~TemporaryFile() { close(file_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  int file() const { return file_; }
 
  private:
-  const std::string path_;
+  const int file_;
 };
 
-// Runs a program, nothing on its standard input; what it printed on standard output.
-absl::StatusOr<std::string> Output(const std::vector<std::string>& command) {
+// Runs a program on `input`; what it printed on standard output.
+absl::StatusOr<std::string> Output(const std::vector<std::string>& command,
+                                   const std::string& input) {
+  auto stdin_file = TemporaryFile::Holding(input);
+  if (!stdin_file.ok()) return stdin_file.status();
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return absl::FailedPreconditionError(std::strerror(errno));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, (*stdin_file)->file(), 0);
   posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
   std::vector<char*> argv;
@@ -102,7 +105,7 @@ absl::StatusOr<std::string> Output(const std::vector<std::string>& command) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Rechecker>> Rechecker::Create(const RecheckOptions& options) {
-  auto version = Output({options.solver, "--version"});
+  auto version = Output({options.solver, "--version"}, "");
   if (!version.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat(version.status().message(), "; Debian's package cvc5 has it"));
@@ -126,11 +129,10 @@ absl::StatusOr<std::vector<std::string>> Rechecker::Ask(
     absl::StrAppend(&text, i == 0 ? "" : "(reset)\n", "(echo \"query ", i, "\")\n", *scripts[i],
                     "\n(check-sat)\n");
   }
-  auto file = ScriptFile::Write(text);
-  if (!file.ok()) return file.status();
   auto output =
       Output({options_.solver, "--lang=smt2", absl::StrCat("--rlimit-per=", options_.rlimit),
-              absl::StrCat("--tlimit-per=", options_.milliseconds), (*file)->path()});
+              absl::StrCat("--tlimit-per=", options_.milliseconds)},
+             text);
   if (!output.ok()) return output.status();
   // "query 3" and then its answer; anything else ends the batch.
   std::vector<std::string> answers;

@@ -120,6 +120,10 @@ TEST(RulesTest, ImportsTaso) {
   EXPECT_THAT(result.out, HasSubstr("25 rules: 23 proved, 2 proved under a guard, 0 refuted, "
                                     "0 unknown"));
   EXPECT_THAT(result.out, HasSubstr("without its guard refuted at "));
+  // Whatever order the work is done in.
+  const std::string again = NewFolder() + "/t.txt";
+  EXPECT_EQ(RunLemma({"rules", "import-taso", kSample, "-o", again, "--jobs=4"}).exit_status, 0);
+  EXPECT_EQ(ReadAll(again), ReadAll(out));
   // What was written is proved, is usable, and is what verify finds too.
   EXPECT_THAT(RunLemma({"rules", out}).out, HasSubstr("21 rules, 21 of them usable"));
   const std::string text = ReadAll(out);
