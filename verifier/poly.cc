@@ -21,6 +21,7 @@ int64_t FloorDivide(int64_t a, int64_t b) {
 
 Poly::Poly(int64_t constant) {
   if (constant != 0) terms_.push_back({{}, constant});
+  Settle(constant == INT64_MIN);
 }
 
 Poly Poly::Of(Leaf leaf) { return Of(Monomial{leaf}, 1); }
@@ -28,6 +29,7 @@ Poly Poly::Of(Leaf leaf) { return Of(Monomial{leaf}, 1); }
 Poly Poly::Of(Monomial monomial, int64_t coefficient) {
   Poly p;
   if (coefficient != 0) p.terms_.push_back({std::move(monomial), coefficient});
+  p.Settle(coefficient == INT64_MIN);
   return p;
 }
 
@@ -62,7 +64,14 @@ void Poly::Add(const Monomial& monomial, int64_t coefficient) {
     return;
   }
   if (__builtin_add_overflow(at->second, coefficient, &at->second)) overflowed_ = true;
+  // Has no opposite, and cannot be divided by -1.
+  if (at->second == INT64_MIN) overflowed_ = true;
   if (at->second == 0) terms_.erase(at);
+}
+
+void Poly::Settle(bool overflowed) {
+  overflowed_ = overflowed_ || overflowed;
+  if (overflowed_) terms_.clear();
 }
 
 Poly Poly::Sum(const Poly& a, const Poly& b, int64_t scale) {
@@ -73,6 +82,7 @@ Poly Poly::Sum(const Poly& a, const Poly& b, int64_t scale) {
     if (__builtin_mul_overflow(c, scale, &scaled)) result.overflowed_ = true;
     result.Add(m, scaled);
   }
+  result.Settle(false);
   return result;
 }
 
@@ -82,10 +92,11 @@ Poly operator*(const Poly& a, const Poly& b) {
   for (const auto& [ma, ca] : a.terms_) {
     for (const auto& [mb, cb] : b.terms_) {
       int64_t c = 0;
-      if (__builtin_mul_overflow(ca, cb, &c)) result.overflowed_ = true;
+      if (__builtin_mul_overflow(ca, cb, &c) || c == INT64_MIN) result.overflowed_ = true;
       result.Add(Times(ma, mb), c);
     }
   }
+  result.Settle(false);
   return result;
 }
 

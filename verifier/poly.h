@@ -19,8 +19,8 @@ namespace lemma::verify {
 using Leaf = int32_t;
 using Monomial = std::vector<Leaf>;  // sorted, with repetition; empty for 1
 
-// Coefficients are 64-bit; an overflow sticks, and a polynomial that overflowed equals none, not
-// even itself.
+// Coefficients are 64-bit, INT64_MIN excepted; an overflow sticks, and a polynomial that overflowed
+// equals none, not even itself.
 class Poly {
  public:
   Poly(int64_t constant = 0);  // NOLINT: a constant reads as itself
@@ -52,6 +52,7 @@ class Poly {
  private:
   static Poly Sum(const Poly& a, const Poly& b, int64_t scale);
   void Add(const Monomial& monomial, int64_t coefficient);
+  void Settle(bool overflowed);
 
   Terms terms_;
   bool overflowed_ = false;
