@@ -1,31 +1,26 @@
 #include "verifier/refuter.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "graph/expr/compose.h"
 #include "graph/hash.h"
-#include "verifier/concrete.h"
+#include "verifier/comparison.h"
 
 namespace lemma::verify {
 namespace {
 
-constexpr int64_t kMaxSteps = 60000;
-constexpr int64_t kMaxElements = 4000;
+constexpr double kMaxWork = 200000;  // operations and elements of a side
 
-// Small integers for integer tensors, so that they can be positions; 0 and 1 for truth values.
-double RandomReal(DType dtype, int style, std::mt19937_64* random) {
-  if (dtype == DType::kBool) return static_cast<double>((*random)() % 2);
-  if (IsInteger(dtype)) return static_cast<double>((*random)() % 3);
-  const double unit = static_cast<double>((*random)() >> 11) * 0x1p-53;
-  return style == 0 ? 0.25 + unit * 1.5 : unit * 4 - 2;
+// Whether the evaluator may choose an order in `e`.
+bool AddsUp(const ScalarExpr& e) {
+  if (e.kind() == ScalarExpr::Kind::kReduce &&
+      (e.reduce() == ReduceKind::kSum || e.reduce() == ReduceKind::kProd)) {
+    return true;
+  }
+  return std::any_of(e.args().begin(), e.args().end(), AddsUp);
 }
-
-struct Sides {
-  std::optional<std::vector<Values<double>>> real[2];
-  std::optional<std::vector<Values<Field>>> field[2];
-};
 
 }  // namespace
 
@@ -38,6 +33,14 @@ Refuter::Refuter(const Statement& statement, const Hypotheses& hypotheses, Leave
   for (const ExprType& input : statement.source.inputs) {
     positive_.insert(positive_.end(), input.dims.begin(), input.dims.end());
   }
+  for (const Definition* side : {&statement.source, &statement.target}) {
+    for (const TensorExpr& tensor : side->tensors) adds_up_ = adds_up_ || AddsUp(tensor.body);
+  }
+  std::vector<std::string> sizes;
+  for (const IndexExpr& size : positive_) {
+    if (size.kind() == IndexExpr::Kind::kSymbol) CollectSymbols(size, &sizes);
+  }
+  for (const std::string& name : sizes) sizes_.insert(leaves->Symbol(name));
 }
 
 bool Refuter::Satisfies(const SymbolMap& symbols) const {
@@ -90,12 +93,12 @@ std::optional<SymbolMap> Refuter::Sample(std::mt19937_64* random, Style style, i
         values[leaf] = draw > 0 ? 1 : 0;
         continue;
       }
-      if (style == Style::kNegative && (*random)() % 6 == 0) {
-        values[leaf] = -1 - static_cast<int64_t>((*random)() % 2);
-        continue;
-      }
       if (draw < 6 && !values.empty()) {
         values[leaf] = std::next(values.begin(), (*random)() % values.size())->second;
+        continue;
+      }
+      if (style == Style::kNegative && sizes_.count(leaf) == 0) {
+        values[leaf] = static_cast<int64_t>((*random)() % 5) - 2;
         continue;
       }
       values[leaf] = static_cast<int64_t>((*random)() % (reach + 1));
@@ -108,84 +111,35 @@ std::optional<SymbolMap> Refuter::Sample(std::mt19937_64* random, Style style, i
 }
 
 std::optional<Refuted> Refuter::Compare(const SymbolMap& symbols, uint64_t seed) {
-  absl::flat_hash_map<std::string, int64_t> binding(symbols.begin(), symbols.end());
-  const Definition sides[2] = {Bind(statement_.source, binding), Bind(statement_.target, binding)};
-  for (int style = 0; style < 2; ++style) {
-    std::mt19937_64 random(HashCombine(seed, style));
-    std::vector<Values<double>> real;
-    std::vector<Values<Field>> field;
-    for (const ExprType& input : sides[0].inputs) {
-      Values<double> r;
-      Values<Field> f;
-      int64_t size = 1;
-      for (const IndexExpr& dim : input.dims) {
-        if (!dim.is_const() || dim.value() < 0 || size > kMaxElements) return std::nullopt;
-        r.dims.push_back(dim.value());
-        size *= dim.value();
-      }
-      if (size > kMaxElements) return std::nullopt;
-      f.dims = r.dims;
-      for (int64_t i = 0; i < size; ++i) {
-        r.data.push_back(RandomReal(input.dtype, style, &random));
-        f.data.push_back(IsFloat(input.dtype) ? Field::FromRaw(random() % Field::kPrime)
-                                              : Field::FromDouble(r.data.back()));
-      }
-      real.push_back(std::move(r));
-      field.push_back(std::move(f));
-    }
-    std::map<std::string, double> real_params;
-    std::map<std::string, Field> field_params;
-    for (const std::string& name : params_) {
-      real_params[name] = RandomReal(DType::kF64, style, &random);
-      field_params[name] = Field::FromRaw(random() % Field::kPrime);
-    }
-    Sides s;
-    for (int side = 0; side < 2; ++side) {
-      s.real[side] = EvaluateAll<double>(sides[side], real, real_params, kMaxSteps);
-      if (!s.real[side]) return std::nullopt;
-    }
-    for (size_t o = 0; o < s.real[0]->size() && o < s.real[1]->size(); ++o) {
-      const Values<double>&a = (*s.real[0])[o], &b = (*s.real[1])[o];
-      Refuted found;
-      for (const auto& [name, value] : symbols) found.values[name] = absl::StrCat(value);
-      for (const auto& [name, value] : real_params) found.values[name] = absl::StrCat(value);
-      found.seed = seed;
-      found.output = static_cast<int>(o);
-      if (a.dims != b.dims) {
-        found.source = static_cast<double>(a.data.size());
-        found.target = static_cast<double>(b.data.size());
-        found.values["shapes"] = "differ";
-        return found;
-      }
-      for (size_t i = 0; i < a.data.size(); ++i) {
-        const double x = a.data[i], y = b.data[i];
-        if (!std::isfinite(x) || !std::isfinite(y)) continue;
-        rounding_differs_ |= x != y;
-        if (std::abs(x - y) <= 1e-6 * (1 + std::abs(x) + std::abs(y))) continue;
-        // Rounding does not make field elements differ.
-        for (int side = 0; side < 2 && !s.field[0]; ++side) {
-          s.field[side] = EvaluateAll<Field>(sides[side], field, field_params, kMaxSteps);
-          if (!s.field[side]) return std::nullopt;
-          if (side == 0) s.field[1] = EvaluateAll<Field>(sides[1], field, field_params, kMaxSteps);
-          if (!s.field[1]) return std::nullopt;
-        }
-        const bool field_differs = [&] {
-          for (size_t p = 0; p < s.field[0]->size(); ++p) {
-            if ((*s.field[0])[p].data != (*s.field[1])[p].data) return true;
-          }
-          return false;
-        }();
-        if (!field_differs) continue;
-        int64_t rest = static_cast<int64_t>(i);
-        found.index.assign(a.dims.size(), 0);
-        for (size_t d = a.dims.size(); d-- > 0;) {
-          found.index[d] = rest % a.dims[d];
-          rest /= a.dims[d];
-        }
-        found.source = x;
-        found.target = y;
-        return found;
-      }
+  const absl::flat_hash_map<std::string, int64_t> binding(symbols.begin(), symbols.end());
+  const Definition bound = Bind(statement_.source, binding);
+  auto source = Concrete::Of(bound, kMaxWork);
+  auto target = Concrete::Of(Bind(statement_.target, binding), kMaxWork);
+  if (!source || !target) return std::nullopt;
+  std::map<std::string, std::string> values;
+  for (const auto& [name, value] : symbols) values[name] = absl::StrCat(value);
+  for (size_t o = 0; o < source->num_outputs(); ++o) {
+    if (source->output_dims(o) == target->output_dims(o)) continue;
+    Refuted found;
+    found.values = values;
+    found.values["shapes"] = "differ";
+    found.seed = seed;
+    found.output = static_cast<int>(o);
+    found.source = static_cast<double>(NumElements(source->output_dims(o)));
+    found.target = static_cast<double>(NumElements(target->output_dims(o)));
+    return found;
+  }
+  const InputStyle styles[] = {{InputStyle::Reals::kPositive, 0, 2},
+                               {InputStyle::Reals::kSigned, -2, 2},
+                               {InputStyle::Reals::kSmallIntegers, 0, 4}};
+  ComparedSides sides = {*source, *target, bound.inputs, params_, {}};
+  for (const InputStyle& style : styles) {
+    const uint64_t of_style = HashCombine(seed, static_cast<uint64_t>(style.reals));
+    if (auto found =
+            FindDifference(sides, style, of_style, adds_up_ ? nullptr : &rounding_differs_)) {
+      found->seed = seed;
+      found->values.insert(values.begin(), values.end());
+      return found;
     }
   }
   return std::nullopt;
@@ -198,8 +152,8 @@ Refuted Refuter::Shrink(SymbolMap symbols, Refuted found) {
     smaller = false;
     for (auto& [name, value] : symbols) {
       const int64_t original = value;
-      for (int64_t candidate = 0; candidate < original; ++candidate) {
-        value = candidate;
+      for (int64_t magnitude = 0; magnitude < std::abs(original); ++magnitude) {
+        value = original < 0 ? -magnitude : magnitude;
         if (Satisfies(symbols)) {
           if (auto again = Compare(symbols, found.seed)) {
             found = *again;
@@ -217,7 +171,8 @@ Refuted Refuter::Shrink(SymbolMap symbols, Refuted found) {
 std::optional<Refuted> Refuter::Search(int samples) {
   std::mt19937_64 random(seed_);
   for (int i = 0; i < samples; ++i) {
-    auto symbols = Sample(&random);
+    // Every second time what is not a size may be negative.
+    auto symbols = Sample(&random, i % 2 == 1 ? Style::kNegative : Style::kVaried);
     if (!symbols) return std::nullopt;
     const uint64_t seed = HashCombine(seed_, i);
     if (auto found = Compare(*symbols, seed)) return Shrink(*symbols, *found);

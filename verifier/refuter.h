@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ class Refuter {
   enum class Style {
     kVaried,
     kSpecial,   // many are 0, 1 or equal to each other: what preconditions speak of
-    kNegative,  // some attributes are negative
+    kNegative,  // attributes, unlike sizes, may be negative
   };
   // Values of all symbols for which the requirements hold; nullopt if none was found.
   std::optional<SymbolMap> Sample(std::mt19937_64* random, Style style = Style::kVaried,
@@ -29,7 +30,8 @@ class Refuter {
   std::optional<Refuted> Compare(const SymbolMap& symbols, uint64_t seed);
   // Sizes at which the sides differ, in the field and in double; shrunk.
   std::optional<Refuted> Search(int samples);
-  // Whether two elements compared so far were unequal in double, if only by rounding.
+  // Whether two elements compared so far were unequal in double, if only by rounding, which the
+  // order of a sum does not explain.
   bool rounding_differs() const { return rounding_differs_; }
 
  private:
@@ -43,7 +45,8 @@ class Refuter {
   uint64_t seed_;
   std::vector<std::string> symbols_, params_;
   std::vector<IndexExpr> positive_;
-  bool rounding_differs_ = false;
+  std::set<Leaf> sizes_;
+  bool adds_up_ = false, rounding_differs_ = false;
 };
 
 }  // namespace lemma::verify

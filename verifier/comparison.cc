@@ -1,0 +1,148 @@
+#include "verifier/comparison.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace lemma::verify {
+namespace {
+
+template <class Number>
+using Columns = std::vector<std::vector<Number>>;
+
+class Comparer {
+ public:
+  Comparer(const ComparedSides& sides, InputStyle style, uint64_t seed)
+      : sides_(sides), style_(style), random_(seed) {}
+
+  std::optional<Refuted> Find() {
+    DrawInputs();
+    auto a = sides_.source.Run<double>(inputs_, params_);
+    auto b = a ? sides_.target.Run<double>(inputs_, params_) : std::nullopt;
+    if (!b) return std::nullopt;
+    std::optional<Refuted> found = LargestDifference(*a, *b);
+    if (!found || !IsStable(*found) || !DifferInField()) return std::nullopt;
+    for (const auto& [name, x] : params_) found->values[name] = absl::StrCat(x);
+    return found;
+  }
+
+  bool unequal() const { return unequal_; }
+
+ private:
+  double Unit() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
+
+  double Real() {
+    switch (style_.reals) {
+      case InputStyle::Reals::kPositive:
+        return 0.25 + Unit() * 1.5;
+      case InputStyle::Reals::kSigned:
+        return Unit() * 4 - 2;
+      case InputStyle::Reals::kSmallIntegers:
+        return static_cast<double>(random_() % 7) - 3;
+    }
+    return 0;
+  }
+
+  bool Known(size_t i) const { return i < sides_.known.size() && sides_.known[i].has_value(); }
+  bool IsReal(size_t i) const { return !Known(i) && IsFloat(sides_.inputs[i].dtype); }
+
+  void DrawInputs() {
+    const uint64_t range = static_cast<uint64_t>(style_.high - style_.low + 1);
+    for (size_t i = 0; i < sides_.inputs.size(); ++i) {
+      std::vector<double> data(NumElements(sides_.source.input_dims(i)));
+      for (double& x : data) {
+        x = sides_.inputs[i].dtype == DType::kBool ? static_cast<double>(random_() % 2)
+            : IsReal(i)                            ? Real()
+                        : static_cast<double>(style_.low + static_cast<int64_t>(random_() % range));
+      }
+      if (Known(i)) data = sides_.known[i]->ToDoubles();
+      inputs_.push_back(std::move(data));
+    }
+    for (const std::string& name : sides_.params) {
+      const double eighths = std::round(Real() * 8) / 8;
+      params_[name] = eighths == 0 ? 1 : eighths;
+    }
+  }
+
+  std::optional<Refuted> LargestDifference(const Columns<double>& a, const Columns<double>& b) {
+    std::optional<Refuted> found;
+    double largest = 1;
+    for (size_t o = 0; o < a.size(); ++o) {
+      for (size_t i = 0; i < a[o].size(); ++i) {
+        const double x = a[o][i], y = b[o][i];
+        if (!std::isfinite(x) || !std::isfinite(y)) continue;
+        unequal_ = unequal_ || x != y;
+        const double excess =
+            std::abs(x - y) / (sides_.tolerance * (1 + std::abs(x) + std::abs(y)));
+        if (excess <= largest) continue;
+        largest = excess;
+        found = Refuted();
+        found->output = static_cast<int>(o);
+        found->source = x;
+        found->target = y;
+        position_ = i;
+        int64_t rest = static_cast<int64_t>(i);
+        const std::vector<int64_t>& dims = sides_.source.output_dims(o);
+        found->index.assign(dims.size(), 0);
+        for (size_t d = dims.size(); d-- > 0;) {
+          found->index[d] = rest % dims[d];
+          rest /= dims[d];
+        }
+      }
+    }
+    return found;
+  }
+
+  // Rounding alone makes the sides differ by much only next to a jump of a function.
+  bool IsStable(const Refuted& found) {
+    Columns<double> moved = inputs_;
+    for (size_t i = 0; i < moved.size(); ++i) {
+      for (double& x : moved[i]) x += IsReal(i) ? 1e-9 * (Unit() - 0.5) : 0;
+    }
+    auto a = sides_.source.Run<double>(moved, params_);
+    auto b = sides_.target.Run<double>(moved, params_);
+    if (!a || !b) return false;
+    const double difference = found.source - found.target;
+    const double again = (*a)[found.output][position_] - (*b)[found.output][position_];
+    return std::abs(again - difference) <= 0.5 * std::abs(difference);
+  }
+
+  // Small integers are what they are in the field too; other reals are drawn anew.
+  bool DifferInField() {
+    const bool draw = style_.reals != InputStyle::Reals::kSmallIntegers;
+    auto in_field = [&](double x, bool real) {
+      return draw && real ? Field::FromRaw(random_() % Field::kPrime) : Field::FromDouble(x);
+    };
+    Columns<Field> inputs;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      inputs.emplace_back();
+      for (double x : inputs_[i]) inputs.back().push_back(in_field(x, IsReal(i)));
+    }
+    std::map<std::string, Field> params;
+    for (const auto& [name, x] : params_) params[name] = in_field(x, true);
+    auto a = sides_.source.Run<Field>(inputs, params);
+    auto b = sides_.target.Run<Field>(inputs, params);
+    return a && b && *a != *b;
+  }
+
+  const ComparedSides& sides_;
+  const InputStyle style_;
+  std::mt19937_64 random_;
+  Columns<double> inputs_;
+  std::map<std::string, double> params_;
+  bool unequal_ = false;
+  size_t position_ = 0;  // of the element that differs, in its tensor
+};
+
+}  // namespace
+
+std::optional<Refuted> FindDifference(const ComparedSides& sides, InputStyle style, uint64_t seed,
+                                      bool* unequal) {
+  Comparer comparer(sides, style, seed);
+  std::optional<Refuted> found = comparer.Find();
+  if (found) found->seed = seed;
+  if (unequal != nullptr) *unequal = *unequal || comparer.unequal();
+  return found;
+}
+
+}  // namespace lemma::verify

@@ -1,0 +1,44 @@
+// Both sides of a claim on one random input. Internal to the verifier.
+#ifndef LEMMA_VERIFIER_COMPARISON_H_
+#define LEMMA_VERIFIER_COMPARISON_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "graph/tensor.h"
+#include "verifier/concrete.h"
+#include "verifier/prover.h"
+
+namespace lemma::verify {
+
+// What is drawn for elements.
+struct InputStyle {
+  enum class Reals { kPositive, kSigned, kSmallIntegers };
+  Reals reals = Reals::kPositive;
+  int64_t low = 0, high = 2;  // integers, which may be positions
+};
+
+struct ComparedSides {
+  const Concrete& source;
+  const Concrete& target;
+  const std::vector<ExprType>& inputs;
+  std::vector<std::string> params;
+  // Values of inputs that are known; all others are drawn. Empty: of none.
+  std::vector<std::optional<Tensor>> known;
+  double tolerance = 1e-6;
+};
+
+// An element in which the sides, of equal shapes, differ in double by more than rounding explains,
+// also if the inputs are changed a little, while some elements differ in the field as well.
+// Its values are those of the parameters. Depends on the arguments only. Sets *unequal if two
+// elements were unequal in double, if only by rounding.
+std::optional<Refuted> FindDifference(const ComparedSides& sides, InputStyle style, uint64_t seed,
+                                      bool* unequal = nullptr);
+
+}  // namespace lemma::verify
+
+#endif  // LEMMA_VERIFIER_COMPARISON_H_
