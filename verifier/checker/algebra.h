@@ -81,6 +81,8 @@ class Algebra {
   // No point was found at which a and b differ, by more than rounding in double. Never the reason
   // to call them equal.
   bool ApproximatelyEqual(const Value& a, const Value& b);
+  // x in double, at one of the points that ApproximatelyEqual looks at.
+  double Sample(const Value& x, int point);
   std::string ToString(const Value& x) const;
 
   // Why the values are worthless: an overflow, an infinity in arithmetic; "" if they are fine.

@@ -159,6 +159,11 @@ double Algebra::At(const Polynomial& x, int style, std::map<AtomId, double>* poi
   return sum;
 }
 
+double Algebra::Sample(const Value& x, int point) {
+  std::map<AtomId, double> values;
+  return At(*x, point, &values);
+}
+
 bool Algebra::ApproximatelyEqual(const Value& a, const Value& b) {
   if (Same(a, b)) return true;
   for (int style = 0; style < kPoints; ++style) {

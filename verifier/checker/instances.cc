@@ -97,6 +97,17 @@ bool Instances::MustBeNumber(int symbol) const {
   return false;
 }
 
+// Whether the symbol is a dimension of a variable, and not only part of one.
+bool Instances::IsDimension(int symbol) const {
+  return std::any_of(rule_.vars.begin(), rule_.vars.end(), [&](const PatternVar& var) {
+    const auto& items = var.dims.args();
+    return var.dims.kind() == Term::Kind::kList &&
+           std::any_of(items.begin(), items.end(), [&](const Term& item) {
+             return item.kind() == Term::Kind::kSymbol && item.symbol() == symbol;
+           });
+  });
+}
+
 void Instances::ForEach(const std::function<bool(const Instance&)>& visit) {
   visit_ = &visit;
   const int64_t start = work_;
@@ -262,7 +273,7 @@ std::optional<Definition> Instances::NodeAt(const PatternNode& node,
 
 std::vector<std::pair<int64_t, int>> Instances::Numbers(const Step& step, bool in_list) const {
   int64_t usual = 1, least = -1, most = bounds_.max_size;
-  if (step.is_size) least = in_list ? 1 : 0;
+  if (step.is_size && (in_list || IsDimension(step.symbol))) least = 1;
   if (step.spec != nullptr && step.spec->default_value) {
     if (auto* value = std::get_if<int64_t>(&*step.spec->default_value)) usual = *value;
     if (!in_list) least = -2, most = std::max<int64_t>(most, 3);

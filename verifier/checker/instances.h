@@ -71,6 +71,7 @@ class Instances {
 
   void AddSymbols(const Term& term, Step step);
   bool MustBeNumber(int symbol) const;
+  bool IsDimension(int symbol) const;
   // False: stop altogether.
   bool Search(size_t step, int weight);
   bool Leaf();
