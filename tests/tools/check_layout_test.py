@@ -55,6 +55,19 @@ class IncludeTest(unittest.TestCase):
         self.assertEqual(len(problems(graph__expr__a_dot_cc='#include "graph/ops/relu.h"\n')), 1)
         self.assertEqual(problems(graph__ops__a_dot_cc='#include "graph/expr/index_expr.h"\n'), [])
 
+    def test_the_small_checker_shares_nothing_with_the_prover(self):
+        for used in [
+            "verifier/poly.h", "verifier/prover.h", "rewrite/statement.h", "graph/expr/evaluate.h",
+            "graph/expr/compose.h",
+        ]:
+            line = f'#include "{used}"\n'
+            self.assertEqual(len(problems(verifier__checker__a_dot_cc=line)), 1, used)
+            self.assertEqual(problems(verifier__a_dot_cc=line), [], used)
+        fine = '#include "rewrite/rule_text.h"\n#include "verifier/checker/algebra.h"\n'
+        self.assertEqual(problems(verifier__checker__a_dot_cc=fine), [])
+        label = 'deps = ["//verifier:prover"]\n'
+        self.assertEqual(len(problems(verifier__checker__BUILD_dot_bazel=label)), 1)
+
     def test_libraries_stay_in_their_folder(self):
         for header, home in [
             ("z3++.h", "verifier/a.cc"),
