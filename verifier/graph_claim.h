@@ -25,9 +25,9 @@ struct GraphClaim {
 // `cut`: values of floats that both graphs compute are inputs, whatever they are.
 absl::StatusOr<GraphClaim> MakeClaim(const Graph& a, const Graph& b, bool cut);
 
-// Inputs at which both sides, run in double, differ by more than rounding explains, also if the
-// inputs are changed a little, and at which the sides differ in the field. Runs nothing that takes
-// more than some billion operations.
+// Inputs at which both sides, run in double, differ by more than rounding explains, also in f32 and
+// if the inputs are changed a little, and at which the sides differ in the field. Runs nothing that
+// takes more than some billion operations.
 std::optional<Refuted> RefuteGraphs(const GraphClaim& claim, const ProverOptions& options);
 
 }  // namespace lemma::verify

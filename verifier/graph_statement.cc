@@ -13,6 +13,7 @@
 #include "graph/ops/status_macros.h"
 #include "verifier/graph_claim.h"
 #include "verifier/resolve_integers.h"
+#include "verifier/stored_bytes.h"
 
 namespace lemma {
 namespace verify {
@@ -95,12 +96,14 @@ bool LooksRounded(const Tensor& t) {
 // The definition with real attributes of the precision that the operator computes in, as its
 // constant operands are.
 absl::StatusOr<Definition> DefinitionInPrecision(const Node& node) {
-  if (node.attrs().empty() || node.type(0).dtype == DType::kF64) return DefinitionOf(node);
   Attrs attrs = node.attrs();
   for (auto& [name, attr] : attrs) {
-    if (auto* x = std::get_if<double>(&attr)) *x = static_cast<double>(static_cast<float>(*x));
+    auto* x = std::get_if<double>(&attr);
+    if (x == nullptr || node.type(0).dtype == DType::kF64) continue;
+    *x = static_cast<double>(static_cast<float>(*x));
   }
-  return Define(node.op(), node.input_types(), attrs);
+  LEMMA_ASSIGN_OR_RETURN(Definition definition, Define(node.op(), node.input_types(), attrs));
+  return StoredBytes(std::move(definition));
 }
 
 // What both sides read: inputs by position, weights by name, other things by content.
@@ -266,7 +269,11 @@ std::string Mismatch(const Graph& a, const Graph& b) {
   }
   for (size_t i = 0; i < a.inputs().size(); ++i) {
     const TensorType &x = a.inputs()[i].type(), &y = b.inputs()[i].type();
-    if (x == y) continue;
+    if (x == y && x.num_elements() > 0) continue;
+    if (x == y) {
+      return absl::StrCat("input ", a.input_names()[i], ": ", x.ToString(),
+                          " has no elements, which no proof covers");
+    }
     return absl::StrCat("input ", i, " is ", a.input_names()[i], ": ", x.ToString(),
                         " in one graph and ", b.input_names()[i], ": ", y.ToString(),
                         " in the other");

@@ -1,108 +1,18 @@
 #include "verifier/resolve_integers.h"
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <optional>
-#include <set>
-#include <string>
 #include <unordered_map>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "graph/expr/substitute.h"
+#include "verifier/decisions.h"
 
 namespace lemma::verify {
 namespace {
 
 constexpr int kMaxSteps = 50000;
-constexpr int64_t kFar = int64_t{1} << 60;
-
-// c + v, v a sum of multiples of things that are not integers known here. The text of v has a
-// leading coefficient that is positive; `sign` is what it was.
-struct Linear {
-  std::string v;
-  int64_t sign = 1, c = 0;
-};
-
-using Parts = std::map<std::string, int64_t>;  // "" is the constant
-
-// False if a number gets too large.
-bool AddTo(const IndexExpr& e, int64_t factor, Parts* parts) {
-  const bool product = e.kind() == IndexExpr::Kind::kMul;
-  if (product && (e.lhs().is_const() || e.rhs().is_const())) {
-    const bool left = e.lhs().is_const();
-    return !__builtin_mul_overflow(factor, (left ? e.lhs() : e.rhs()).value(), &factor) &&
-           AddTo(left ? e.rhs() : e.lhs(), factor, parts);
-  }
-  if (e.kind() == IndexExpr::Kind::kAdd) {
-    return AddTo(e.lhs(), factor, parts) && AddTo(e.rhs(), factor, parts);
-  }
-  if (e.is_const() && __builtin_mul_overflow(factor, e.value(), &factor)) return false;
-  int64_t& sum = (*parts)[e.is_const() ? "" : e.ToString()];
-  return !__builtin_add_overflow(sum, factor, &sum) && std::abs(sum) < kFar;
-}
-
-std::optional<Linear> LinearOf(const IndexExpr& e) {
-  Parts parts;
-  if (!AddTo(e, 1, &parts)) return std::nullopt;
-  Linear linear;
-  linear.c = parts[""];
-  parts.erase("");
-  for (const auto& [text, factor] : parts) {
-    if (factor == 0) continue;
-    if (linear.v.empty()) linear.sign = factor > 0 ? 1 : -1;
-    absl::StrAppend(&linear.v, " + ", linear.sign * factor, " * ", text);
-  }
-  return linear;
-}
-
-// What has been decided on the way to a part of the result.
-class Path {
- public:
-  // Whether e >= 0 (or e = 0) is known to hold or not to hold.
-  std::optional<bool> Decide(const IndexExpr& e, bool equal) const {
-    const std::optional<Linear> linear = LinearOf(e);
-    if (!linear) return std::nullopt;
-    const Linear& l = *linear;
-    if (l.v.empty()) return equal ? l.c == 0 : l.c >= 0;
-    auto it = ranges_.find(l.v);
-    if (it == ranges_.end()) return std::nullopt;
-    const Range& r = it->second;
-    const int64_t b = -l.sign * l.c;  // v = b; v >= b, or v <= b if the sign is negative
-    if (equal) {
-      if (b < r.low || b > r.high || r.holes.count(b) > 0) return false;
-      if (r.low == r.high) return true;
-    } else if (l.sign > 0 ? r.low >= b : r.high <= b) {
-      return true;
-    } else if (l.sign > 0 ? r.high < b : r.low > b) {
-      return false;
-    }
-    return std::nullopt;
-  }
-  Path With(const IndexExpr& e, bool equal, bool holds) const {
-    Path path = *this;
-    const std::optional<Linear> linear = LinearOf(e);
-    if (!linear) return path;
-    const Linear& l = *linear;
-    Range& r = path.ranges_[l.v];
-    const int64_t b = -l.sign * l.c;
-    if (equal && holds) r.low = r.high = b;
-    if (equal && !holds) r.holes.insert(b);
-    if (!equal && (l.sign > 0) == holds) r.low = std::max(r.low, holds ? b : b + 1);
-    if (!equal && (l.sign > 0) != holds) r.high = std::min(r.high, holds ? b : b - 1);
-    return path;
-  }
-  bool empty() const { return ranges_.empty(); }
-
- private:
-  struct Range {
-    int64_t low = -kFar, high = kFar;
-    std::set<int64_t> holes;
-  };
-  std::map<std::string, Range> ranges_;
-};
 
 bool HoldsLoad(const IndexExpr& e) {
   switch (e.kind()) {
@@ -148,7 +58,7 @@ class Resolver {
   Definition Run(bool* reads_at_data) {
     for (size_t i = 0; i < result_.tensors.size(); ++i) {
       memo_.clear();
-      result_.tensors[i].body = Scalar(original_.tensors[i].body, Path());
+      result_.tensors[i].body = Scalar(original_.tensors[i].body, Decisions());
     }
     if (steps_ > kMaxSteps) return original_;
     *reads_at_data |= reads_at_data_;
@@ -157,21 +67,22 @@ class Resolver {
 
  private:
   using Result = std::optional<ScalarExpr>;  // nullopt: not known to be an integer
-  using ThenInteger = std::function<ScalarExpr(const Path&, const IndexExpr&)>;
-  using ThenTruth = std::function<ScalarExpr(const Path&, bool)>;
+  using ThenInteger = std::function<ScalarExpr(const Decisions&, const IndexExpr&)>;
+  using ThenTruth = std::function<ScalarExpr(const Decisions&, bool)>;
 
-  Result Integer(const ScalarExpr& e, const Path& path, const ThenInteger& then);
-  Result IntegerFn(const ScalarExpr& e, const Path& path, const ThenInteger& then);
-  Result Quotient(const ScalarExpr& e, const Path& path, const ThenInteger& then);
+  Result Integer(const ScalarExpr& e, const Decisions& path, const ThenInteger& then);
+  Result IntegerFn(const ScalarExpr& e, const Decisions& path, const ThenInteger& then);
+  Result Quotient(const ScalarExpr& e, const Decisions& path, const ThenInteger& then);
   // Of what is not 0.
-  Result Truth(const ScalarExpr& e, const Path& path, const ThenTruth& then);
-  Result Comparison(const ScalarExpr& e, const Path& path, const ThenTruth& then);
-  ScalarExpr Index(const IndexExpr& e, const Path& path, const ThenInteger& then);
-  ScalarExpr Branch(const IndexExpr& e, bool equal, const Path& path, const ThenTruth& then);
+  Result Truth(const ScalarExpr& e, const Decisions& path, const ThenTruth& then);
+  Result Comparison(const ScalarExpr& e, const Decisions& path, const ThenTruth& then);
+  ScalarExpr Index(const IndexExpr& e, const Decisions& path, const ThenInteger& then);
+  ScalarExpr Branch(const IndexExpr& e, bool equal, const Decisions& path, const ThenTruth& then);
+  ScalarExpr Branch(const Guard& guard, const Decisions& path, const ThenTruth& then);
 
-  ScalarExpr Scalar(const ScalarExpr& e, const Path& path);
-  ScalarExpr Rebuilt(const ScalarExpr& e, const Path& path);
-  ScalarExpr Read(const ScalarExpr& e, Idx done, const Path& path);
+  ScalarExpr Scalar(const ScalarExpr& e, const Decisions& path);
+  ScalarExpr Rebuilt(const ScalarExpr& e, const Decisions& path);
+  ScalarExpr Read(const ScalarExpr& e, Idx done, const Decisions& path);
 
   ScalarExpr BodyAt(const ScalarExpr& read);
   bool IsInput(TensorId id) const { return id < original_.num_inputs(); }
@@ -194,7 +105,7 @@ ScalarExpr Resolver::BodyAt(const ScalarExpr& read) {
 }
 
 // e = 0, or e >= 0.
-ScalarExpr Resolver::Branch(const IndexExpr& e, bool equal, const Path& path,
+ScalarExpr Resolver::Branch(const IndexExpr& e, bool equal, const Decisions& path,
                             const ThenTruth& then) {
   if (++steps_ > kMaxSteps) return 0;
   if (auto known = path.Decide(e, equal)) return then(path, *known);
@@ -203,8 +114,30 @@ ScalarExpr Resolver::Branch(const IndexExpr& e, bool equal, const Path& path,
   return ScalarExpr::Select(equal ? Eq(e, 0) : Ge(e, 0), std::move(yes), std::move(no));
 }
 
+ScalarExpr Resolver::Branch(const Guard& guard, const Decisions& path, const ThenTruth& then) {
+  switch (guard.kind()) {
+    case Guard::Kind::kTrue:
+    case Guard::Kind::kFalse:
+      return then(path, guard.is_true());
+    case Guard::Kind::kLe:
+      return Branch(guard.rhs() - guard.lhs(), false, path, then);
+    case Guard::Kind::kEq:
+      return Branch(guard.lhs() - guard.rhs(), true, path, then);
+    case Guard::Kind::kNot:
+      return Branch(guard.left(), path,
+                    [&](const Decisions& p, bool holds) { return then(p, !holds); });
+    case Guard::Kind::kAnd:
+    case Guard::Kind::kOr:
+      break;
+  }
+  const bool any = guard.kind() == Guard::Kind::kOr;
+  return Branch(guard.left(), path, [&](const Decisions& p, bool holds) {
+    return holds == any ? then(p, holds) : Branch(guard.right(), p, then);
+  });
+}
+
 // trunc(a / b) for a constant b > 0.
-Resolver::Result Resolver::Quotient(const ScalarExpr& e, const Path& path,
+Resolver::Result Resolver::Quotient(const ScalarExpr& e, const Decisions& path,
                                     const ThenInteger& then) {
   if (e.kind() != ScalarExpr::Kind::kApply || e.fn() != ScalarFn::kDiv) return std::nullopt;
   const ScalarExpr& b = e.args()[1];
@@ -213,24 +146,25 @@ Resolver::Result Resolver::Quotient(const ScalarExpr& e, const Path& path,
     return std::nullopt;
   }
   const IndexExpr divisor = static_cast<int64_t>(b.value());
-  return Integer(e.args()[0], path, [&](const Path& p, const IndexExpr& a) {
-    return Branch(a, false, p, [&](const Path& q, bool positive) {
+  return Integer(e.args()[0], path, [&](const Decisions& p, const IndexExpr& a) {
+    return Branch(a, false, p, [&](const Decisions& q, bool positive) {
       return then(q, positive ? FloorDiv(a, divisor) : -FloorDiv(-a, divisor));
     });
   });
 }
 
-Resolver::Result Resolver::IntegerFn(const ScalarExpr& e, const Path& path,
+Resolver::Result Resolver::IntegerFn(const ScalarExpr& e, const Decisions& path,
                                      const ThenInteger& then) {
   const std::vector<ScalarExpr>& args = e.args();
   auto two = [&](const std::function<IndexExpr(const IndexExpr&, const IndexExpr&)>& f) -> Result {
     bool failed = false;
-    Result result = Integer(args[0], path, [&](const Path& p, const IndexExpr& a) -> ScalarExpr {
-      Result inner =
-          Integer(args[1], p, [&](const Path& q, const IndexExpr& b) { return then(q, f(a, b)); });
-      failed |= !inner;
-      return inner ? *inner : ScalarExpr(0);
-    });
+    Result result =
+        Integer(args[0], path, [&](const Decisions& p, const IndexExpr& a) -> ScalarExpr {
+          Result inner = Integer(
+              args[1], p, [&](const Decisions& q, const IndexExpr& b) { return then(q, f(a, b)); });
+          failed |= !inner;
+          return inner ? *inner : ScalarExpr(0);
+        });
     return failed ? std::nullopt : result;
   };
   using I = const IndexExpr&;
@@ -245,8 +179,11 @@ Resolver::Result Resolver::IntegerFn(const ScalarExpr& e, const Path& path,
       return two([](I a, I b) { return Min(a, b); });
     case ScalarFn::kMax:
       return two([](I a, I b) { return Max(a, b); });
+    case ScalarFn::kMod:
+      if (args[1].kind() != ScalarExpr::Kind::kConst || args[1].value() < 1) return std::nullopt;
+      return two([](I a, I b) { return Mod(a, b); });
     case ScalarFn::kNeg:
-      return Integer(args[0], path, [&](const Path& p, I a) { return then(p, -a); });
+      return Integer(args[0], path, [&](const Decisions& p, I a) { return then(p, -a); });
     case ScalarFn::kTrunc:
       if (Result quotient = Quotient(args[0], path, then)) return quotient;
       return Integer(args[0], path, then);
@@ -256,7 +193,7 @@ Resolver::Result Resolver::IntegerFn(const ScalarExpr& e, const Path& path,
       return Integer(args[0], path, then);
     case ScalarFn::kWhere: {
       bool failed = false;
-      Result result = Truth(args[0], path, [&](const Path& p, bool holds) -> ScalarExpr {
+      Result result = Truth(args[0], path, [&](const Decisions& p, bool holds) -> ScalarExpr {
         Result inner = Integer(args[holds ? 1 : 2], p, then);
         failed |= !inner;
         return inner ? *inner : ScalarExpr(0);
@@ -264,11 +201,13 @@ Resolver::Result Resolver::IntegerFn(const ScalarExpr& e, const Path& path,
       return failed ? std::nullopt : result;
     }
     default:
-      return Comparison(e, path, [&](const Path& p, bool holds) { return then(p, holds ? 1 : 0); });
+      return Comparison(e, path,
+                        [&](const Decisions& p, bool holds) { return then(p, holds ? 1 : 0); });
   }
 }
 
-Resolver::Result Resolver::Integer(const ScalarExpr& e, const Path& path, const ThenInteger& then) {
+Resolver::Result Resolver::Integer(const ScalarExpr& e, const Decisions& path,
+                                   const ThenInteger& then) {
   if (++steps_ > kMaxSteps) return std::nullopt;
   switch (e.kind()) {
     case ScalarExpr::Kind::kConst:
@@ -282,13 +221,23 @@ Resolver::Result Resolver::Integer(const ScalarExpr& e, const Path& path, const 
       return then(path, IndexExpr::Load(e.node()));
     case ScalarExpr::Kind::kApply:
       return IntegerFn(e, path, then);
+    case ScalarExpr::Kind::kSelect: {
+      bool failed = false;
+      ScalarExpr result =
+          Branch(e.guard(), path, [&](const Decisions& p, bool holds) -> ScalarExpr {
+            Result inner = Integer(e.args()[holds ? 0 : 1], p, then);
+            failed |= !inner;
+            return inner ? *inner : ScalarExpr(0);
+          });
+      return failed ? std::nullopt : Result(result);
+    }
     default:
       return std::nullopt;
   }
 }
 
 // Of a function whose value is 0 or 1.
-Resolver::Result Resolver::Comparison(const ScalarExpr& e, const Path& path,
+Resolver::Result Resolver::Comparison(const ScalarExpr& e, const Decisions& path,
                                       const ThenTruth& then) {
   const std::vector<ScalarExpr>& args = e.args();
   bool failed = false;
@@ -299,18 +248,18 @@ Resolver::Result Resolver::Comparison(const ScalarExpr& e, const Path& path,
   Result result;
   switch (e.fn()) {
     case ScalarFn::kNot:
-      return Truth(args[0], path, [&](const Path& p, bool holds) { return then(p, !holds); });
+      return Truth(args[0], path, [&](const Decisions& p, bool holds) { return then(p, !holds); });
     case ScalarFn::kAnd:
     case ScalarFn::kOr:
-      result = Truth(args[0], path, [&](const Path& p, bool holds) {
+      result = Truth(args[0], path, [&](const Decisions& p, bool holds) {
         if (holds == (e.fn() == ScalarFn::kOr)) return then(p, holds);
         return or_fail(Truth(args[1], p, then));
       });
       break;
     case ScalarFn::kLess:
     case ScalarFn::kEqual:
-      result = Integer(args[0], path, [&](const Path& p, const IndexExpr& a) {
-        return or_fail(Integer(args[1], p, [&](const Path& q, const IndexExpr& b) {
+      result = Integer(args[0], path, [&](const Decisions& p, const IndexExpr& a) {
+        return or_fail(Integer(args[1], p, [&](const Decisions& q, const IndexExpr& b) {
           const bool equal = e.fn() == ScalarFn::kEqual;
           return Branch(equal ? a - b : b - a - 1, equal, q, then);
         }));
@@ -322,7 +271,8 @@ Resolver::Result Resolver::Comparison(const ScalarExpr& e, const Path& path,
   return failed ? std::nullopt : result;
 }
 
-Resolver::Result Resolver::Truth(const ScalarExpr& e, const Path& path, const ThenTruth& then) {
+Resolver::Result Resolver::Truth(const ScalarExpr& e, const Decisions& path,
+                                 const ThenTruth& then) {
   if (++steps_ > kMaxSteps) return std::nullopt;
   if (e.kind() == ScalarExpr::Kind::kRead && !IsInput(e.tensor())) {
     return Truth(BodyAt(e), path, then);
@@ -330,67 +280,68 @@ Resolver::Result Resolver::Truth(const ScalarExpr& e, const Path& path, const Th
   if (e.kind() == ScalarExpr::Kind::kApply && IsComparison(e.fn())) {
     return Comparison(e, path, then);
   }
-  return Integer(e, path, [&](const Path& p, const IndexExpr& value) {
-    return Branch(value, true, p, [&](const Path& q, bool zero) { return then(q, !zero); });
+  return Integer(e, path, [&](const Decisions& p, const IndexExpr& value) {
+    return Branch(value, true, p, [&](const Decisions& q, bool zero) { return then(q, !zero); });
   });
 }
 
-ScalarExpr Resolver::Index(const IndexExpr& e, const Path& path, const ThenInteger& then) {
+ScalarExpr Resolver::Index(const IndexExpr& e, const Decisions& path, const ThenInteger& then) {
   if (!HoldsLoad(e)) return then(path, e);
   if (e.kind() == IndexExpr::Kind::kLoad) {
     Result result = Integer(ScalarExpr(e.load()), path, then);
     return result ? *result : then(path, e);
   }
-  return Index(e.lhs(), path, [&](const Path& p, const IndexExpr& a) {
-    return Index(e.rhs(), p, [&](const Path& q, const IndexExpr& b) {
+  return Index(e.lhs(), path, [&](const Decisions& p, const IndexExpr& a) {
+    return Index(e.rhs(), p, [&](const Decisions& q, const IndexExpr& b) {
       return then(q, Combined(e.kind(), a, b));
     });
   });
 }
 
 // The read at each position that there may be, 0 where that is outside.
-ScalarExpr Resolver::Read(const ScalarExpr& e, Idx done, const Path& path) {
+ScalarExpr Resolver::Read(const ScalarExpr& e, Idx done, const Decisions& path) {
   if (done.size() == e.indices().size()) return ScalarExpr::Read(e.tensor(), std::move(done));
   const IndexExpr size = original_.TypeOf(e.tensor()).dims[done.size()];
-  return Index(e.indices()[done.size()], path, [&](const Path& p, const IndexExpr& i) {
-    auto next = [&](const Path& q) {
+  return Index(e.indices()[done.size()], path, [&](const Decisions& p, const IndexExpr& i) {
+    auto next = [&](const Decisions& q) {
       Idx more = done;
       more.push_back(i);
       return Read(e, std::move(more), q);
     };
     if (!HoldsLoad(e.indices()[done.size()])) return next(p);
     reads_at_data_ = true;
-    return Branch(i, false, p, [&](const Path& q, bool low) {
+    return Branch(i, false, p, [&](const Decisions& q, bool low) {
       if (!low) return ScalarExpr(0);
       return Branch(size - 1 - i, false, q,
-                    [&](const Path& r, bool high) { return high ? next(r) : ScalarExpr(0); });
+                    [&](const Decisions& r, bool high) { return high ? next(r) : ScalarExpr(0); });
     });
   });
 }
 
-ScalarExpr Resolver::Rebuilt(const ScalarExpr& e, const Path& path) {
+ScalarExpr Resolver::Rebuilt(const ScalarExpr& e, const Decisions& path) {
   switch (e.kind()) {
     case ScalarExpr::Kind::kConst:
     case ScalarExpr::Kind::kParam:
       return e;
     case ScalarExpr::Kind::kIndex:
       return Index(e.index(), path,
-                   [](const Path&, const IndexExpr& i) { return ScalarExpr::Index(i); });
+                   [](const Decisions&, const IndexExpr& i) { return ScalarExpr::Index(i); });
     case ScalarExpr::Kind::kRead:
       return Read(e, {}, path);
     case ScalarExpr::Kind::kSelect:
       return ScalarExpr::Select(e.guard(), Scalar(e.args()[0], path), Scalar(e.args()[1], path));
     case ScalarExpr::Kind::kReduce:
-      return ScalarExpr::Reduce(e.reduce(), e.axes(), e.guard(), Scalar(e.args()[0], Path()));
+      return ScalarExpr::Reduce(e.reduce(), e.axes(), e.guard(), Scalar(e.args()[0], Decisions()));
     case ScalarExpr::Kind::kApply:
       break;
   }
   Result decided;
   if (e.fn() == ScalarFn::kWhere) {
-    decided = Truth(e.args()[0], path,
-                    [&](const Path& p, bool holds) { return Scalar(e.args()[holds ? 1 : 2], p); });
+    decided = Truth(e.args()[0], path, [&](const Decisions& p, bool holds) {
+      return Scalar(e.args()[holds ? 1 : 2], p);
+    });
   } else {
-    decided = Comparison(e, path, [](const Path&, bool holds) { return ScalarExpr(holds); });
+    decided = Comparison(e, path, [](const Decisions&, bool holds) { return ScalarExpr(holds); });
   }
   if (decided) return *decided;
   std::vector<ScalarExpr> args;
@@ -398,7 +349,7 @@ ScalarExpr Resolver::Rebuilt(const ScalarExpr& e, const Path& path) {
   return ScalarExpr::Apply(e.fn(), std::move(args));
 }
 
-ScalarExpr Resolver::Scalar(const ScalarExpr& e, const Path& path) {
+ScalarExpr Resolver::Scalar(const ScalarExpr& e, const Decisions& path) {
   if (++steps_ > kMaxSteps) return e;
   if (!path.empty()) return Rebuilt(e, path);
   auto it = memo_.find(e.node().get());

@@ -49,7 +49,8 @@ std::optional<NormalForm> RoundingLaw(ScalarFn fn, const NormalForm& arg) {
   const bool plus = t.coefficient == Poly(1), minus = t.coefficient == Poly(-1);
   if (t.atoms.size() > 1 || t.denominator != 1 || (!plus && !minus)) return std::nullopt;
   if (RoundingOf(t.atoms[0])) return arg;
-  if (t.atoms[0].kind != Atom::Kind::kMax || t.atoms[0].name != "max") return std::nullopt;
+  if (t.atoms[0].kind != Atom::Kind::kMax || t.atoms[0].name != Name(ReduceKind::kMax))
+    return std::nullopt;
   const ScalarFn inner = minus ? Mirrored(fn) : fn;
   Atom max = t.atoms[0];
   for (Alternative& alternative : max.alternatives) {
