@@ -1,5 +1,7 @@
 #include "tests/verifier/prover_testutil.h"
 
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "gtest/gtest.h"
@@ -11,6 +13,14 @@ std::vector<Substitution> Rules(const std::string& text) {
   auto rules = ParseRules(text);
   EXPECT_TRUE(rules.ok()) << rules.status();
   return rules.ok() ? *std::move(rules) : std::vector<Substitution>();
+}
+
+std::vector<Substitution> RulesIn(const std::string& path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file.good()) << path;
+  std::stringstream text;
+  text << file.rdbuf();
+  return Rules(text.str());
 }
 
 Verdict ProveText(const std::string& rule, const ProverOptions& options) {

@@ -12,8 +12,10 @@ namespace lemma {
 
 // Parses text that is known to be right; fails the test otherwise.
 std::vector<Substitution> Rules(const std::string& text);
+// The rules of a file, by its path from the root of the project.
+std::vector<Substitution> RulesIn(const std::string& path);
 Verdict ProveText(const std::string& rule, const ProverOptions& options = {});
-// The claim read from right to left; nullopt where the target does not bind all symbols.
+// The claim read from right to left.
 Substitution Reversed(const Substitution& rule);
 
 }  // namespace lemma
