@@ -298,10 +298,13 @@ Normalizer::Step Normalizer::Cancel(Term* term) {
 }
 
 void Normalizer::SimplifyTerm(Term term, const Facts& context, std::vector<Term>* out) {
+  Facts settled;  // guards that nothing could be done about
   for (int round = 0; round < 60; ++round) {
     if (++steps_ > kMaxSteps) break;
     if (term.coefficient.IsZero()) return;
-    Step step = Guards(&term, context);
+    const bool known = round > 0 && term.guards == settled;
+    Step step = known ? Step::kNothing : Guards(&term, context);
+    if (step == Step::kNothing) settled = term.guards;
     if (step == Step::kNothing) step = OnePoint(&term);
     if (step == Step::kNothing) step = Indices(&term, context);
     if (step == Step::kNothing) step = SplitAxis(&term, context);
