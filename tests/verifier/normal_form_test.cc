@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/graph/expr/naive_evaluator.h"
 #include "verifier/build_form.h"
+#include "verifier/equality.h"
 #include "verifier/normalize.h"
 
 namespace lemma::verify {
@@ -81,25 +82,55 @@ class FormEvaluator {
         }
         return tensor.data.at(offset);
       }
+      case Atom::Kind::kConstant:
+        EXPECT_EQ(atom.name.substr(0, 2), "c:");
+        return std::stod(atom.name.substr(2));
       case Atom::Kind::kFn:
-        EXPECT_EQ(atom.name, "exp");
-        return std::exp(Form(*atom.args[0], at));
+        return Call(atom, at);
       case Atom::Kind::kInverse:
         return 1 / Form(*atom.args[0], at);
       case Atom::Kind::kSizeInverse:
         return 1 / static_cast<double>(Index(atom.index[0], at));
       case Atom::Kind::kMax: {
+        const double sign = atom.name == "max" ? 1 : -1;
         double best = -INFINITY;
         for (const Alternative& alternative : atom.alternatives) {
-          ForEach(alternative.axes, alternative.guards, at,
-                  [&](const Point& p) { best = std::max(best, Form(*alternative.value, p)); });
+          ForEach(alternative.axes, alternative.guards, at, [&](const Point& p) {
+            best = std::max(best, sign * Form(*alternative.value, p));
+          });
         }
-        return best;
+        return sign * best;
+      }
+      case Atom::Kind::kReduce: {
+        double result = atom.name == "sum" ? 0 : 1;
+        ForEach(atom.alternatives[0].axes, atom.alternatives[0].guards, at, [&](const Point& p) {
+          const double value = Form(*atom.alternatives[0].value, p);
+          result = atom.name == "sum" ? result + value : result * value;
+        });
+        return result;
       }
       default:
         ADD_FAILURE() << "unexpected atom";
         return 0;
     }
+  }
+
+  // By the oracle, as a definition of one element.
+  double Call(const Atom& atom, const Point& at) {
+    std::vector<ScalarExpr> args;
+    for (const NormalFormPtr& arg : atom.args) args.push_back(ScalarExpr(Form(*arg, at)));
+    for (int i = 0; i < kNumScalarFns; ++i) {
+      const ScalarFn fn = static_cast<ScalarFn>(i);
+      if (atom.name != lemma::Info(fn).name) continue;
+      Definition call;
+      call.tensors = {{DType::kF64, {}, ScalarExpr::Apply(fn, args)}};
+      call.outputs = {0};
+      return EvaluateNaively<double>(call, {})[0].data[0];
+    }
+    if (atom.name == "sum_empty") return 0;
+    if (atom.name == "prod_empty") return 1;
+    ADD_FAILURE() << "unexpected function " << atom.name;
+    return 0;
   }
 
   const Leaves& leaves_;
@@ -109,33 +140,48 @@ class FormEvaluator {
 // Random scalar expressions over x: [n] and y: [n,m] whose reads are inside.
 class Generator {
  public:
-  Generator(uint64_t seed, int num_vars) : random_(seed), num_vars_(num_vars) {}
+  // The choice number `flip` is another one than it would be; -1: none is.
+  Generator(uint64_t seed, int num_vars, int flip = -1)
+      : random_(seed), num_vars_(num_vars), flip_(flip) {}
   int num_vars() const { return num_vars_; }
 
   ScalarExpr Scalar(std::vector<VarId> vars, int depth) {
-    switch (depth <= 0 ? 0 : Pick(9)) {
+    auto child = [&](int cost = 1) { return Scalar(vars, depth - cost); };
+    // At least 1/2.
+    auto positive = [&] {
+      const ScalarExpr x = child(2);
+      return x * x + ScalarExpr(0.5);
+    };
+    switch (depth <= 0 ? 0 : Pick(12)) {
       case 0:
       case 1:
         if (Pick(4) == 0) return ScalarExpr(static_cast<double>(Pick(5)) - 2);
         if (Pick(2) == 0) return ScalarExpr::Read(0, {Mod(Index(vars), n_)});
         return ScalarExpr::Read(1, {Mod(Index(vars), n_), Mod(Index(vars), m_)});
       case 2:
-        return Scalar(vars, depth - 1) + Scalar(vars, depth - 1);
+        return Pick(3) == 0 ? child() - child() : child() + child();
       case 3:
-        return Scalar(vars, depth - 1) * Scalar(vars, depth - 1);
+        return child() * child();
       case 4:
-        return Apply(ScalarFn::kMax, Scalar(vars, depth - 1), Scalar(vars, depth - 1));
+        return Apply(Pick(3) == 0 ? ScalarFn::kMin : ScalarFn::kMax, child(), child());
       case 5:
-        return Apply(ScalarFn::kExp, Scalar(vars, depth - 2) * ScalarExpr(0.25));
+        return Apply(ScalarFn::kExp, child(2) * ScalarExpr(0.25));
       case 6:
-        return ScalarExpr::Select(Condition(vars), Scalar(vars, depth - 1),
-                                  Scalar(vars, depth - 1));
+        return ScalarExpr::Select(Condition(vars), child(), child());
+      case 7:
+        return child() / positive();
+      case 8: {
+        const ScalarFn fns[] = {ScalarFn::kSqrt, ScalarFn::kLog, ScalarFn::kAbs, ScalarFn::kTanh};
+        return Apply(fns[Pick(4)], positive());
+      }
       default: {
         const VarId k = num_vars_++;
         const IndexExpr extent = Pick(3) == 0 ? m_ : Pick(3) == 0 ? n_ * m_ : n_;
         std::vector<VarId> inner = vars;
         inner.push_back(k);
-        const ReduceKind kind = Pick(3) == 0 ? ReduceKind::kMax : ReduceKind::kSum;
+        const ReduceKind kinds[] = {ReduceKind::kSum, ReduceKind::kSum,  ReduceKind::kSum,
+                                    ReduceKind::kMax, ReduceKind::kProd, ReduceKind::kMin};
+        const ReduceKind kind = kinds[Pick(6)];
         // A maximum over nothing would be infinite.
         const Guard where = kind == ReduceKind::kSum && Pick(2) == 0 ? Condition(inner) : Guard();
         return ScalarExpr::Reduce(kind, {{k, extent}}, where, Scalar(inner, depth - 2));
@@ -144,7 +190,10 @@ class Generator {
   }
 
  private:
-  int Pick(int n) { return static_cast<int>(random_() % n); }
+  int Pick(int n) {
+    const int choice = static_cast<int>(random_() % n);
+    return flip_-- == 0 ? (choice + 1) % n : choice;
+  }
   IndexExpr Index(const std::vector<VarId>& vars) {
     const IndexExpr v = IndexExpr::Var(vars[Pick(static_cast<int>(vars.size()))]);
     switch (Pick(6)) {
@@ -175,64 +224,128 @@ class Generator {
   }
 
   std::mt19937_64 random_;
-  int num_vars_;
+  int num_vars_, flip_;
   IndexExpr n_ = IndexExpr::Symbol("n"), m_ = IndexExpr::Symbol("m");
 };
 
-TEST(NormalForm, SimplificationKeepsValues) {
+// A random expression over x: [n] and y: [n,m], as the tensor z: [n].
+Definition RandomDefinition(uint64_t seed, int depth, int flip = -1) {
+  const IndexExpr n = IndexExpr::Symbol("n"), m = IndexExpr::Symbol("m");
+  Generator generator(seed, 1, flip);
+  Definition definition;
+  definition.inputs = {{DType::kF64, {n}}, {DType::kF64, {n, m}}};
+  definition.tensors = {{DType::kF64, {{0, n}}, generator.Scalar({0}, depth)}};
+  definition.outputs = {2};
+  definition.num_vars = generator.num_vars();
+  return definition;
+}
+
+std::vector<Dense<double>> RandomInputs(uint64_t seed, int64_t n, int64_t m) {
+  std::mt19937_64 random(seed);
+  auto fill = [&](std::vector<int64_t> dims, int64_t count) {
+    Dense<double> values{std::move(dims), {}};
+    for (int64_t j = 0; j < count; ++j) {
+      values.data.push_back(static_cast<double>(random() % 1000) / 500 - 1);
+    }
+    return values;
+  };
+  std::vector<Dense<double>> inputs = {fill({n}, n)};
+  inputs.push_back(fill({n, m}, n * m));
+  return inputs;
+}
+
+std::vector<double> Evaluate(const Definition& definition, uint64_t seed, int64_t n, int64_t m) {
+  return EvaluateNaively<double>(Bind(definition, {{"n", n}, {"m", m}}),
+                                 RandomInputs(seed, n, m))[2]
+      .data;
+}
+
+// What a proof of an element at an index i works with.
+struct Setting {
+  Leaves leaves;
+  Forms forms{&leaves};
+  Arith arith{&leaves};
+  Leaf n = leaves.Symbol("n"), m = leaves.Symbol("m"), i = leaves.NewVar("i");
+  Facts facts = {Fact::Ge(Poly::Of(n) - 1), Fact::Ge(Poly::Of(m) - 1), Fact::Ge(Poly::Of(i)),
+                 Fact::Ge(Poly::Of(n) - 1 - Poly::Of(i))};
+  LeafMap nothing_solved;
+
+  std::optional<NormalForm> Build(const Definition& definition, Laws laws) {
+    FormBuilder builder(&forms, definition, laws, nothing_solved);
+    NormalForm form = builder.Element(2, {Poly::Of(i)});
+    if (!builder.error().empty() || form.terms.size() > 12) return std::nullopt;
+    return form;
+  }
+};
+
+class NormalFormTest : public testing::TestWithParam<Laws> {};
+
+TEST_P(NormalFormTest, SimplificationKeepsValues) {
   int checked = 0;
   for (uint64_t seed = 1; seed <= 250; ++seed) {
-    const IndexExpr n = IndexExpr::Symbol("n"), m = IndexExpr::Symbol("m");
-    Generator generator(seed, 1);
-    Definition definition;
-    definition.inputs = {{DType::kF64, {n}}, {DType::kF64, {n, m}}};
-    definition.tensors = {{DType::kF64, {{0, n}}, generator.Scalar({0}, 4)}};
-    definition.outputs = {2};
-    definition.num_vars = generator.num_vars();
-
-    Leaves leaves;
-    Forms forms(&leaves);
-    Arith arith(&leaves);
-    const Leaf nl = leaves.Symbol("n"), ml = leaves.Symbol("m"), il = leaves.NewVar("i");
-    const Facts facts = {Fact::Ge(Poly::Of(nl) - 1), Fact::Ge(Poly::Of(ml) - 1),
-                         Fact::Ge(Poly::Of(il)), Fact::Ge(Poly::Of(nl) - 1 - Poly::Of(il))};
-    const LeafMap nothing_solved;
-    FormBuilder builder(&forms, definition, Laws::kRealOnly, nothing_solved);
-    NormalForm raw = builder.Element(2, {Poly::Of(il)});
-    ASSERT_EQ(builder.error(), "");
-    if (raw.terms.size() > 12) continue;
-    NormalForm form = Normalizer(&forms, &arith, Laws::kRealOnly).Simplify(raw, facts);
-
-    for (int64_t size_n = 1; size_n <= 2; ++size_n) {
-      for (int64_t size_m = 1; size_m <= 2; ++size_m) {
-        std::mt19937_64 random(seed);
-        auto fill = [&](std::vector<int64_t> dims, int64_t count) {
-          Dense<double> values{std::move(dims), {}};
-          for (int64_t j = 0; j < count; ++j) {
-            values.data.push_back(static_cast<double>(random() % 1000) / 500 - 1);
-          }
-          return values;
-        };
-        std::vector<Dense<double>> inputs = {fill({size_n}, size_n),
-                                              fill({size_n, size_m}, size_n * size_m)};
-        const std::vector<double> expected =
-            EvaluateNaively<double>(Bind(definition, {{"n", size_n}, {"m", size_m}}), inputs)[2]
-                .data;
-        FormEvaluator evaluator(leaves, inputs);
-        for (int64_t i = 0; i < size_n; ++i) {
+    const Definition definition = RandomDefinition(seed, 4);
+    Setting s;
+    auto raw = s.Build(definition, GetParam());
+    if (!raw) continue;
+    const NormalForm form = Normalizer(&s.forms, &s.arith, GetParam()).Simplify(*raw, s.facts);
+    for (int64_t n = 1; n <= 2; ++n) {
+      for (int64_t m = 1; m <= 2; ++m) {
+        const std::vector<double> expected = Evaluate(definition, seed, n, m);
+        FormEvaluator evaluator(s.leaves, RandomInputs(seed, n, m));
+        for (int64_t i = 0; i < n; ++i) {
           const double want = expected[i];
-          const double got = evaluator.Form(form, {{nl, size_n}, {ml, size_m}, {il, i}});
           if (!std::isfinite(want)) continue;
+          const double got = evaluator.Form(form, {{s.n, n}, {s.m, m}, {s.i, i}});
           ++checked;
           ASSERT_NEAR(want, got, 1e-7 * (1 + std::abs(want)))
-              << "seed " << seed << " n=" << size_n << " m=" << size_m << " i=" << i << "\n"
-              << definition.ToString() << forms.Key(form);
+              << "seed " << seed << " n=" << n << " m=" << m << " i=" << i << "\n"
+              << definition.ToString() << s.forms.Key(form);
         }
       }
     }
   }
   EXPECT_GT(checked, 500);
 }
+
+// Whatever is found equal has equal values: an expression and itself with one index, operator,
+// condition or extent changed.
+TEST_P(NormalFormTest, EqualFormsHaveEqualValues) {
+  int equal = 0, different = 0;
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    const Definition a = RandomDefinition(seed, 3);
+    const Definition b = RandomDefinition(seed, 3, static_cast<int>(seed % 23) - 1);
+    Setting s;
+    auto x = s.Build(a, GetParam()), y = s.Build(b, GetParam());
+    if (!x || !y) continue;
+    Equality equality(&s.forms, &s.arith, GetParam());
+    if (!equality.AreEqual(*x, *y, s.facts)) {
+      ++different;
+      continue;
+    }
+    ++equal;
+    for (int64_t n = 1; n <= 3; ++n) {
+      for (int64_t m = 1; m <= 3; ++m) {
+        const std::vector<double> u = Evaluate(a, seed, n, m), v = Evaluate(b, seed, n, m);
+        for (int64_t i = 0; i < n; ++i) {
+          if (!std::isfinite(u[i]) || !std::isfinite(v[i])) continue;
+          ASSERT_NEAR(u[i], v[i], 1e-7 * (1 + std::abs(u[i])))
+              << "seed " << seed << " n=" << n << " m=" << m << "\n"
+              << a.ToString() << b.ToString();
+        }
+      }
+    }
+  }
+  EXPECT_GT(equal, 50);
+  EXPECT_GT(different, 50);
+}
+
+INSTANTIATE_TEST_SUITE_P(, NormalFormTest,
+                         testing::Values(Laws::kNone, Laws::kRing, Laws::kRealOnly),
+                         [](const auto& info) {
+                           return info.param == Laws::kNone   ? "None"
+                                  : info.param == Laws::kRing ? "Ring"
+                                                              : "RealOnly";
+                         });
 
 }  // namespace
 }  // namespace lemma::verify
