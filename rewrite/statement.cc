@@ -8,6 +8,7 @@
 #include "graph/expr/compose.h"
 #include "graph/hash.h"
 #include "graph/ops/status_macros.h"
+#include "rewrite/carried.h"
 
 namespace lemma {
 namespace {
@@ -205,14 +206,12 @@ absl::Status MakeStatement(const Substitution& rule, RuleForm* form, DType commo
 }
 
 std::string ProofId(const Statement& statement) {
-  std::string text = absl::StrCat("lemma proof 1\n", statement.source.ToString(), "=>\n",
-                                  statement.target.ToString());
-  for (const ExprType& input : statement.source.inputs) {
-    absl::StrAppend(&text, "in ", Name(input.dtype));
-    for (const IndexExpr& dim : input.dims) absl::StrAppend(&text, ",", dim.ToString());
-    text += "\n";
+  const StatementText definitions = TextOf(statement, DType::kF32);
+  std::string text = absl::StrCat("lemma proof 2\n", definitions.text, "\n");
+  for (const std::string& symbol : definitions.symbols) absl::StrAppend(&text, symbol, "\n");
+  for (const Guard& guard : statement.requirements) {
+    absl::StrAppend(&text, "where ", guard.ToString(), "\n");
   }
-  for (const Guard& guard : statement.requirements) absl::StrAppend(&text, guard.ToString(), "\n");
   return absl::StrFormat("%016x%016x", HashString(text, 1), HashString(text, 2));
 }
 

@@ -21,8 +21,10 @@ struct Statement {
   std::vector<Guard> requirements;
 };
 
-// The statement's proof id: a hash of its composed definitions, types of inputs and requirements.
-// It changes if an operator's definition does.
+// The statement's proof id: a hash of its composed definitions with all their types, the order of
+// their outputs, and the requirements. It changes if an operator's definition does. The version
+// number in it has to change when the prover is found to have proved something false, so that no
+// record outlives that.
 std::string ProofId(const Statement& statement);
 
 // A rule's symbols are left open where statements can be: sizes and most attributes. A list of
