@@ -1,22 +1,20 @@
-// Two graphs as a statement at their shapes.
+#include "verifier/graph_claim.h"
+
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "graph/expr/compose.h"
-#include "graph/hash.h"
 #include "graph/ops/status_macros.h"
-#include "verifier/graph_claim.h"
 #include "verifier/resolve_integers.h"
 #include "verifier/stored_bytes.h"
 
-namespace lemma {
-namespace verify {
+namespace lemma::verify {
 namespace {
 
 constexpr int64_t kMaxChosen = 16;
@@ -257,47 +255,15 @@ absl::StatusOr<GraphClaim> Builder::Build() {
   }
   LEMMA_ASSIGN_OR_RETURN(claim_.statement.source, Compose(*graphs_[0], &sides[0]));
   LEMMA_ASSIGN_OR_RETURN(claim_.statement.target, Compose(*graphs_[1], &sides[1]));
+  claim_.operators = static_cast<int>(sides[0].definitions.size() + sides[1].definitions.size());
   claim_.statement.name = absl::StrCat(graphs_[0]->name(), " = ", graphs_[1]->name());
   return std::move(claim_);
 }
 
-// Why the graphs cannot be compared at all; empty if they can.
-std::string Mismatch(const Graph& a, const Graph& b) {
-  if (a.inputs().size() != b.inputs().size()) {
-    return absl::StrCat("the graphs have ", a.inputs().size(), " and ", b.inputs().size(),
-                        " inputs");
-  }
-  for (size_t i = 0; i < a.inputs().size(); ++i) {
-    const TensorType &x = a.inputs()[i].type(), &y = b.inputs()[i].type();
-    if (x == y && x.num_elements() > 0) continue;
-    if (x == y) {
-      return absl::StrCat("input ", a.input_names()[i], ": ", x.ToString(),
-                          " has no elements, which no proof covers");
-    }
-    return absl::StrCat("input ", i, " is ", a.input_names()[i], ": ", x.ToString(),
-                        " in one graph and ", b.input_names()[i], ": ", y.ToString(),
-                        " in the other");
-  }
-  if (a.outputs().size() != b.outputs().size()) {
-    return absl::StrCat("the graphs have ", a.outputs().size(), " and ", b.outputs().size(),
-                        " outputs");
-  }
-  for (size_t o = 0; o < a.outputs().size(); ++o) {
-    const TensorType &x = a.outputs()[o].type(), &y = b.outputs()[o].type();
-    if (x == y) continue;
-    return absl::StrCat("output ", o, " is ", a.output_names()[o], ": ", x.ToString(),
-                        " in one graph and ", b.output_names()[o], ": ", y.ToString(),
-                        " in the other");
-  }
-  return "";
-}
+}  // namespace
 
-std::string Coverage(const Graph& a) {
-  std::vector<std::string> parts;
-  for (size_t i = 0; i < a.inputs().size(); ++i) {
-    parts.push_back(absl::StrCat(a.input_names()[i], ": ", a.inputs()[i].type().ToString()));
-  }
-  return absl::StrCat("the shapes ", absl::StrJoin(parts, ", "));
+absl::StatusOr<GraphClaim> MakeClaim(const Graph& a, const Graph& b, bool cut) {
+  return Builder(a, b, cut).Build();
 }
 
 Verdict ProveClaim(const GraphClaim& claim, const ProverOptions& options) {
@@ -314,40 +280,4 @@ Verdict ProveClaim(const GraphClaim& claim, const ProverOptions& options) {
   return verdict;
 }
 
-}  // namespace
-
-absl::StatusOr<GraphClaim> MakeClaim(const Graph& a, const Graph& b, bool cut) {
-  return Builder(a, b, cut).Build();
-}
-
-}  // namespace verify
-
-Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options) {
-  if (std::string problem = verify::Mismatch(a, b); !problem.empty()) return Unknown{problem};
-  const std::string id =
-      absl::StrFormat("%016x%016x", a.StructuralHash(), HashCombine(b.StructuralHash(), 1));
-  if (a.outputs() == b.outputs()) {
-    Proved proved;
-    proved.contract = FloatContract::kBitExact;
-    proved.coverage = absl::StrCat(verify::Coverage(a), ", being one graph");
-    proved.id = id;
-    return proved;
-  }
-  auto whole = verify::MakeClaim(a, b, false);
-  if (!whole.ok()) return Unknown{std::string(whole.status().message())};
-  if (auto refuted = verify::RefuteGraphs(*whole, options)) return *std::move(refuted);
-  Verdict verdict = Unknown{""};
-  // With what both graphs compute as inputs first: that says less, but more simply.
-  auto cut = verify::MakeClaim(a, b, true);
-  if (cut.ok() && ProofId(cut->statement) != ProofId(whole->statement)) {
-    verdict = verify::ProveClaim(*cut, options);
-  }
-  if (!IsProved(verdict)) verdict = verify::ProveClaim(*whole, options);
-  if (auto* proved = std::get_if<Proved>(&verdict)) {
-    proved->coverage = absl::StrCat(verify::Coverage(a), proved->coverage);
-    proved->id = id;
-  }
-  return verdict;
-}
-
-}  // namespace lemma
+}  // namespace lemma::verify
