@@ -48,7 +48,8 @@ struct Replayed {
   int64_t steps = 0;      // steps in the file
   int64_t checks = 0;     // how often one was evaluated at concrete sizes
   int64_t undecided = 0;  // instances and elements that have no value to compare: see Checked
-  int64_t unreached = 0;  // forms of the rule for which no instance was found
+  int64_t unreached = 0;  // forms, and outputs of cases, for which no instance was found
+  int64_t uncovered = 0;  // instances within the bounds that no form is about
 };
 
 // Repeats a proof file (verifier/proof_file.h writes them, docs/proofs.md has the format): is it a

@@ -297,7 +297,9 @@ std::vector<std::pair<int64_t, int>> Instances::Numbers(const Step& step, bool i
   }
   std::vector<std::pair<int64_t, int>> result;
   for (int64_t v : values) {
-    const int distance = static_cast<int>(std::abs(v - usual));
+    // In a list without a usual value 0 and 1 are as good: it may be of offsets or of sizes.
+    const bool either = in_list && !step.is_size && v == 0;
+    const int distance = either ? 0 : static_cast<int>(std::abs(v - usual));
     result.emplace_back(v, v < 0 ? 3 : std::min(distance, 3));
   }
   return result;

@@ -35,6 +35,7 @@ class Replayer {
     for (const Form& form : proof_.forms) {
       if (result_.problem.empty()) ReplayForm(form);
     }
+    if (result_.problem.empty()) CountUncovered();
     result_.accepted = result_.problem.empty();
     return result_;
   }
@@ -75,7 +76,12 @@ class Replayer {
 
   // ---- Which instances a form is about ----
 
-  // The rule's symbols as the form has them, and what of them is fixed.
+  struct Claim {
+    SymbolValues symbols;       // as the form has them
+    std::vector<Fixed> fixed;   // what of them is
+    std::vector<Guard> guards;  // what the operators of both sides require
+  };
+
   bool SymbolsOf(const Form& form, SymbolValues* values, std::vector<Fixed>* fixed) {
     values->resize(rule_.symbols.size());
     fixed->resize(rule_.symbols.size());
@@ -111,7 +117,6 @@ class Replayer {
     return true;
   }
 
-  // What the operators of both sides require where the symbols are open.
   bool RequirementsOf(const Form& form, const SymbolValues& symbols, std::vector<Guard>* guards) {
     std::vector<ExprType> inputs;
     for (const PatternVar& var : rule_.vars) {
@@ -153,25 +158,64 @@ class Replayer {
     return values;
   }
 
+  static bool Fits(const Fixed& fixed, const ExprAttr& value) {
+    auto fits = [](const std::optional<int64_t>& number, const IndexExpr& index) {
+      return !number || *number == index.value();
+    };
+    if (auto* index = std::get_if<IndexExpr>(&value)) return fits(fixed.number, *index);
+    auto* list = std::get_if<Idx>(&value);
+    if (list == nullptr || !fixed.list) return list == nullptr;
+    if (list->size() != fixed.list->size()) return false;
+    for (size_t i = 0; i < list->size(); ++i) {
+      if (!fits((*fixed.list)[i], (*list)[i])) return false;
+    }
+    return true;
+  }
+
+  static bool IsAbout(const Claim& claim, const Instance& instance, int64_t* work) {
+    for (size_t i = 0; i < claim.symbols.size(); ++i) {
+      if (!Fits(claim.fixed[i], *instance.symbols[i])) return false;
+    }
+    const auto open = OpenSymbols(claim.symbols, instance.symbols);
+    Algebra algebra(Level::kRing, work);
+    const Definition none;
+    Evaluator evaluator(&algebra, none, {});
+    evaluator.SetSymbols(&open);
+    return std::all_of(claim.guards.begin(), claim.guards.end(),
+                       [&](const Guard& guard) { return evaluator.Holds(guard); }) &&
+           algebra.problem().empty();
+  }
+
+  void CountUncovered() {
+    Bounds bounds = bounds_;
+    bounds.work = std::max(kLeastWork, bounds.work / 8);
+    int64_t work = 0;
+    Instances instances(rule_, bounds, &work);
+    instances.ForEach([&](const Instance& instance) {
+      const bool covered = !instance.target_exists ||
+                           std::any_of(claims_.begin(), claims_.end(), [&](const Claim& claim) {
+                             return IsAbout(claim, instance, &work);
+                           });
+      if (!covered) ++result_.uncovered;
+      return true;
+    });
+  }
+
   void ReplayForm(const Form& form) {
-    SymbolValues symbols;
-    std::vector<Fixed> fixed;
-    std::vector<Guard> requirements;
-    if (!SymbolsOf(form, &symbols, &fixed) || !RequirementsOf(form, symbols, &requirements)) return;
+    Claim claim;
+    if (!SymbolsOf(form, &claim.symbols, &claim.fixed) ||
+        !RequirementsOf(form, claim.symbols, &claim.guards)) {
+      return;
+    }
+    claims_.push_back(claim);
     Bounds bounds = bounds_;
     bounds.work = std::max(kLeastWork, bounds.work / static_cast<int64_t>(proof_.forms.size()));
     int64_t reached = 0, work = 0;
-    Instances instances(rule_, bounds, &work, fixed);
+    Instances instances(rule_, bounds, &work, claim.fixed);
     instances.ForEach([&](const Instance& instance) {
-      if (!instance.target_exists) return true;
-      const auto open = OpenSymbols(symbols, instance.symbols);
-      Algebra algebra(Level::kRing, &work);
-      const Definition none;
-      Evaluator evaluator(&algebra, none, {});
-      evaluator.SetSymbols(&open);
-      for (const Guard& guard : requirements) {
-        if (!evaluator.Holds(guard)) return true;  // another form's
-      }
+      // Else it is another form's.
+      if (!instance.target_exists || !IsAbout(claim, instance, &work)) return true;
+      const auto open = OpenSymbols(claim.symbols, instance.symbols);
       ++reached;
       where_ = absl::StrCat(" (where ", Describe(rule_, instance), ")");
       const int fills = NeedsPositions(rule_, instance, &work) ? 2 : 1;
@@ -182,6 +226,11 @@ class Replayer {
       return result_.problem.empty();
     });
     if (reached == 0) ++result_.unreached;
+    for (const Case& c : form.cases) {
+      for (const Output& output : c.outputs) {
+        if (reached > 0 && !output.empty && evaluated_.count(&output) == 0) ++result_.unreached;
+      }
+    }
   }
 
   // ---- One instance ----
@@ -292,6 +341,7 @@ class Replayer {
         at.Set(digits.high, *at.Get(digits.name) / base);
         at.Set(digits.low, *at.Get(digits.name) % base);
       }
+      evaluated_.insert(&output);
       ReplayElement(output, sides, element, &at, algebra);
     }
   }
@@ -404,6 +454,8 @@ class Replayer {
   const Bounds& bounds_;
   std::map<std::string, int> names_;
   std::string where_;
+  std::vector<Claim> claims_;
+  std::set<const Output*> evaluated_;
   Replayed result_;
 };
 

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -66,6 +67,7 @@ TEST(Replay, AcceptsWhatTheProverWrites) {
       EXPECT_GT(replayed.checks, 20) << name;
       EXPECT_EQ(replayed.undecided, 0) << name;
       EXPECT_EQ(replayed.unreached, 0) << name;
+      EXPECT_EQ(replayed.uncovered, 0) << name;
     }
   }
 }
@@ -206,6 +208,49 @@ TEST(Replay, RejectsEveryStepLeftOut) {
       EXPECT_FALSE(ReplayProof(without, rule).accepted) << rule.name << " without " << line;
     }
   }
+}
+
+// Each number of a step changed by one. (One in a fact, or a form's symbol, changes only which
+// sizes the steps are about; a size that a case does not use is free.)
+TEST(Replay, RejectsEveryOtherNumber) {
+  int changed = 0;
+  for (const char* name : {kHalves, kSwapped, kSlices, kProduct, kTop}) {
+    const std::string proof = StoredProof(name);
+    const Substitution rule = RuleOf(proof);
+    for (size_t at = proof.find("\nform\n"); at < proof.find("\nend ");) {
+      const size_t next = proof.find_first_of(" (\n", at + 1);
+      const size_t line = proof.rfind('\n', at) + 1;
+      const std::string head = proof.substr(line, proof.find(' ', line) - line);
+      const std::set<std::string> steps = {"source", "target", "term", "pair", "output"};
+      const std::string word = proof.substr(at + 1, proof.find_first_of(" ()\n", at + 1) - at - 1);
+      int number = 0;
+      for (int change : {-1, 1}) {
+        if (steps.count(head) == 0 || !absl::SimpleAtoi(word, &number)) break;
+        std::string bad = proof;
+        bad.replace(at + 1, word.size(), std::to_string(number + change));
+        EXPECT_FALSE(ReplayProof(bad, rule).accepted)
+            << name << ", " << number << " changed by " << change << " in "
+            << proof.substr(line, next - line);
+        ++changed;
+      }
+      at = next;
+    }
+  }
+  EXPECT_GT(changed, 200);
+}
+
+// A form fewer is a claim of fewer instances.
+TEST(Replay, CountsInstancesThatNoFormIsAbout) {
+  const std::string proof = StoredProof(kSwapped);
+  const Substitution rule = RuleOf(proof);
+  EXPECT_EQ(ReplayProof(proof, rule).uncovered, 0);
+  const size_t form = proof.find("\nform\n", proof.find("symbol n 1") - 10);
+  std::string without = proof;
+  without.erase(form, proof.find("\nform\n", form + 1) - form);
+  without = Tampered(without, "forms 3", "forms 2");
+  const Replayed replayed = ReplayProof(without, rule);
+  EXPECT_TRUE(replayed.accepted) << replayed.problem;
+  EXPECT_GT(replayed.uncovered, 0);
 }
 
 TEST(Replay, RejectsTheProofOfAnotherRecordAndBrokenFiles) {
