@@ -171,8 +171,11 @@ void ProofWorker::Repeat(const std::string& name, const Substitution* rule, Proo
   if (rule != nullptr) outcome->promised = rule->contract;
   if (!flags_.proofs.empty()) outcome->status = WriteFiles(name, rule, *proved);
   if (flags_.check && rule != nullptr) {
-    outcome->checked = checker::CheckRule(*rule);
-    outcome->replayed = checker::ReplayProof(WriteProofFile(*rule, *proved), *rule);
+    // With the record that this proof gives it, not the one that it came with.
+    Substitution claim = *rule;
+    claim.proof = RecordOf(*rule, outcome->verdict);
+    outcome->checked = checker::CheckRule(claim);
+    outcome->replayed = checker::ReplayProof(WriteProofFile(claim, *proved), claim);
   }
   if (rechecker_) {
     auto result = rechecker_->Check(proved->log.queries);

@@ -141,7 +141,7 @@ TEST(LemmaTest, HelpAndVersion) {
   EXPECT_THAT(RunLemma({"--version"}).out, StartsWith("lemma "));
   EXPECT_EQ(RunLemma({"--help"}).exit_status, 0);
   EXPECT_EQ(RunLemma({}).exit_status, 2);
-  for (const char* command : {"optimize", "run", "show"}) {
+  for (const char* command : {"optimize", "prove", "rules", "run", "show", "verify"}) {
     LemmaResult help = RunLemma({command, "--help"});
     EXPECT_EQ(help.exit_status, 0);
     EXPECT_THAT(help.out, StartsWith(std::string("Usage: lemma ") + command));

@@ -118,6 +118,14 @@ TEST(VerifyTest, WritesProofsThatOthersRepeat) {
   EXPECT_THAT(result.out, HasSubstr("relu_twice: there is no proof"));
 }
 
+TEST(VerifyTest, AnOldRecordDoesNotMatter) {
+  const std::string old = "proved bit_exact \"0\" \"all\"\n";
+  std::string text = kRules;
+  text.insert(text.find("\nrule no_pad"), old);
+  LemmaResult result = RunLemma({"verify", WriteTemp("r.txt", text), "--check"});
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+}
+
 TEST(VerifyTest, RefusesTheProofOfAnotherRule) {
   const std::string proofs = NewFolder();
   const std::string rules = WriteTemp("r.txt", kRules);
@@ -181,7 +189,7 @@ TEST(VerifyTest, MissingSolver) {
 
 TEST(VerifyTest, CtrlCLeavesNothing) {
   const std::string folder = NewFolder(), out = folder + "/out.txt";
-  LemmaResult result = InterruptLemma({"verify", "data/rules/starter.txt", "-o", out}, 300);
+  LemmaResult result = InterruptLemma({"verify", "data/rules/starter.txt", "-o", out}, 1500);
   EXPECT_EQ(result.exit_status, 130) << result.out;
   EXPECT_EQ(result.err, "lemma: interrupted: nothing was written\n");
   EXPECT_TRUE(FilesIn(folder).empty());
