@@ -65,21 +65,10 @@ class GuardSearch {
 
   // A guard that is proved; fills *verdict.
   std::optional<Conjunction> Run(Verdict* verdict) {
-    while (attempts_ < options_.max_attempts && proofs_ < options_.max_proofs) {
-      std::optional<Conjunction> candidate = Best();
-      if (!candidate) candidate = Greedy();
-      if (!candidate) break;
-      tried_.insert(*candidate);
-      if (!Survives(*candidate, kInstancesPerTry)) {
-        ++attempts_;
-        continue;
-      }
-      for (const Conjunction& guard : {Tightened(*candidate), *candidate}) {
-        tried_.insert(guard);
-        if (Check(guard, verdict)) return Minimized(guard, verdict);
-      }
-    }
-    return std::nullopt;
+    std::optional<Conjunction> guard = Find();
+    if (!guard) return std::nullopt;
+    *verdict = ProveRule(Guarded(*guard), prover_);
+    return IsProved(*verdict) ? guard : std::nullopt;
   }
 
   std::vector<Comparison> ToWhere(const Conjunction& guard) const {
@@ -91,6 +80,31 @@ class GuardSearch {
   int proofs() const { return proofs_; }
 
  private:
+  Substitution Guarded(const Conjunction& guard) const {
+    Substitution guarded = rule_;
+    const std::vector<Comparison> where = ToWhere(guard);
+    guarded.where.insert(guarded.where.end(), where.begin(), where.end());
+    return guarded;
+  }
+
+  std::optional<Conjunction> Find() {
+    while (attempts_ < options_.max_attempts && proofs_ < options_.max_proofs) {
+      std::optional<Conjunction> candidate = Best();
+      if (!candidate) candidate = Greedy();
+      if (!candidate) break;
+      tried_.insert(*candidate);
+      if (!Survives(*candidate, kInstancesPerTry)) {
+        ++attempts_;
+        continue;
+      }
+      for (const Conjunction& guard : {Tightened(*candidate), *candidate}) {
+        tried_.insert(guard);
+        if (Check(guard)) return Minimized(guard);
+      }
+    }
+    return std::nullopt;
+  }
+
   // Enters instances that are new.
   void Update() {
     const auto& all = instances_.all();
@@ -232,17 +246,17 @@ class GuardSearch {
     return Disjoint(Satisfying(guard, differ_), differ_) && ShowsEverything(guard);
   }
 
-  // Proved, after a test on instances.
-  bool Check(const Conjunction& guard, Verdict* verdict) {
+  // Proved, after a test on instances, under whatever laws.
+  bool Check(const Conjunction& guard) {
     ++attempts_;
     if (!Survives(guard, kInstancesPerTry)) return false;
-    Substitution guarded = rule_;
-    const std::vector<Comparison> where = ToWhere(guard);
-    guarded.where.insert(guarded.where.end(), where.begin(), where.end());
+    ProverOptions lenient = prover_;
+    lenient.strictest = std::max(prover_.strictest, FloatContract::kReassociates);
+    lenient.keep_obligations = false;
     ++proofs_;
-    *verdict = ProveRule(guarded, prover_);
-    if (IsRefuted(*verdict)) Survives(guard, kInstancesOnFailure);
-    return IsProved(*verdict);
+    const Verdict verdict = ProveRule(Guarded(guard), lenient);
+    if (IsRefuted(verdict)) Survives(guard, kInstancesOnFailure);
+    return IsProved(verdict);
   }
 
   // x <= 2 where the other conditions leave x nothing but 1 says x = 1.
@@ -272,14 +286,12 @@ class GuardSearch {
   }
 
   // Without conjuncts that are not needed.
-  Conjunction Minimized(Conjunction guard, Verdict* verdict) {
+  Conjunction Minimized(Conjunction guard) {
     for (size_t i = 0; i < guard.size() && guard.size() > 1;) {
       Conjunction fewer = guard;
       fewer.erase(fewer.begin() + static_cast<int>(i));
-      Verdict attempt = Unknown{};
-      if (Disjoint(Satisfying(fewer, differ_), differ_) && Check(fewer, &attempt)) {
+      if (Disjoint(Satisfying(fewer, differ_), differ_) && Check(fewer)) {
         guard = std::move(fewer);
-        *verdict = std::move(attempt);
       } else {
         ++i;
       }

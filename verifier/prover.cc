@@ -118,8 +118,10 @@ class Attempt {
     }
     const size_t queries = obligations_.size(), steps = steps_.size();
     std::string reason = WellFormed();
+    const bool well_formed = reason.empty();
     for (Laws laws : {Laws::kNone, Laws::kRing, Laws::kRealOnly}) {
-      if (!reason.empty() && laws == Laws::kNone) break;
+      if (!well_formed) break;
+      if (ContractOf(laws) < options_.strictest) continue;
       if (laws == Laws::kNone && (rounding_differs_ || !OneFloatType(statement_))) continue;
       reason = Outputs(more, laws);
       if (!reason.empty()) continue;

@@ -24,6 +24,8 @@ struct ProverOptions {
   uint32_t rlimit = 300000;  // Z3's, per query: a count of steps, the same on every machine
   int samples = 10;          // concrete comparisons before a proof is tried; 0: none
   FormLimits forms;          // of a rule
+  // The first contract that is tried; one that is stricter is not asked about.
+  FloatContract strictest = FloatContract::kBitExact;
   bool keep_obligations = false;
 };
 
