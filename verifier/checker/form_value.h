@@ -62,6 +62,7 @@ class FormValue {
   std::vector<const TensorValue*> inputs_;
   std::vector<std::optional<int64_t>> values_;
   std::map<std::string, double> params_;
+  int64_t tries_ = 0;
   std::string problem_;
 };
 

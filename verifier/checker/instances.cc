@@ -397,6 +397,7 @@ std::vector<Instances::Choice> Instances::Choices(const Step& step, int weight) 
       return choices;
     case SymbolKind::kList:
       Lists(step, weight, &choices);
+      work_ += static_cast<int64_t>(choices.size());
       return choices;
     case SymbolKind::kInt:
     case SymbolKind::kUnknown:

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "rewrite/rule_text.h"
 #include "verifier/checker/checker.h"
+#include "verifier/checker/claim.h"
 #include "verifier/checker/form_value.h"
 #include "verifier/checker/instances.h"
 #include "verifier/checker/proof_text.h"
@@ -62,7 +63,8 @@ class Replayer {
         for (const Output& output : c.outputs) numbers.insert(output.number);
         const size_t outputs = c.laws == "impossible" ? 0 : rule_.source.outputs.size();
         const bool all = numbers.size() == outputs && c.outputs.size() == outputs &&
-                         (outputs == 0 || *numbers.rbegin() + 1 == static_cast<int>(outputs));
+                         (outputs == 0 || (*numbers.begin() == 0 &&
+                                           *numbers.rbegin() + 1 == static_cast<int>(outputs)));
         if (!all) Reject(c.line, "the case does not treat each output once");
       }
     }
@@ -74,117 +76,7 @@ class Replayer {
     }
   }
 
-  // ---- Which instances a form is about ----
-
-  struct Claim {
-    SymbolValues symbols;       // as the form has them
-    std::vector<Fixed> fixed;   // what of them is
-    std::vector<Guard> guards;  // what the operators of both sides require
-  };
-
-  bool SymbolsOf(const Form& form, SymbolValues* values, std::vector<Fixed>* fixed) {
-    values->resize(rule_.symbols.size());
-    fixed->resize(rule_.symbols.size());
-    auto index_of = [](const Node& node) {
-      return node.is_number ? IndexExpr(node.number) : IndexExpr::Symbol(node.text);
-    };
-    auto number_of = [](const Node& node) {
-      return node.is_number ? std::optional<int64_t>(node.number) : std::nullopt;
-    };
-    for (size_t i = 0; i < rule_.symbols.size(); ++i) {
-      auto it = form.symbols.find(rule_.symbols[i].name);
-      if (it == form.symbols.end()) {
-        return Reject(form.line, absl::StrCat("the form lacks symbol ", rule_.symbols[i].name));
-      }
-      const Node& node = it->second;
-      if (node.Is("list")) {
-        Idx list;
-        (*fixed)[i].list.emplace();
-        for (const Node& item : node.items) {
-          list.push_back(index_of(item));
-          (*fixed)[i].list->push_back(number_of(item));
-        }
-        (*values)[i] = list;
-      } else if (node.Is("real", 1)) {
-        (*values)[i] = ScalarExpr::Param(node.items[0].text);
-      } else if (!node.is_list) {
-        (*values)[i] = index_of(node);
-        (*fixed)[i].number = number_of(node);
-      } else {
-        return Reject(form.line, absl::StrCat("unknown value of ", rule_.symbols[i].name));
-      }
-    }
-    return true;
-  }
-
-  bool RequirementsOf(const Form& form, const SymbolValues& symbols, std::vector<Guard>* guards) {
-    std::vector<ExprType> inputs;
-    for (const PatternVar& var : rule_.vars) {
-      auto dims = Evaluate(var.dims, symbols);
-      if (!dims || !std::holds_alternative<Idx>(*dims)) {
-        return Reject(form.line, absl::StrCat("variable ", var.name, " has no dimensions"));
-      }
-      inputs.push_back({var.dtype.value_or(DType::kF32), std::get<Idx>(*dims)});
-    }
-    for (const Pattern* pattern : {&rule_.source, &rule_.target}) {
-      std::vector<Definition> before;
-      for (const PatternNode& node : pattern->nodes) {
-        auto meaning = MeaningAt(node, inputs, before, symbols);
-        if (!meaning) return Reject(form.line, "the rule is not well-formed for this form");
-        guards->insert(guards->end(), meaning->requirements.begin(), meaning->requirements.end());
-        before.push_back(std::move(meaning->definition));
-      }
-    }
-    return true;
-  }
-
-  // Values of the form's open symbols on an instance.
-  static std::map<std::string, int64_t> OpenSymbols(const SymbolValues& form,
-                                                    const SymbolValues& instance) {
-    std::map<std::string, int64_t> values;
-    auto add = [&](const IndexExpr& open, const IndexExpr& value) {
-      if (open.kind() == IndexExpr::Kind::kSymbol) values[open.name()] = value.value();
-    };
-    for (size_t i = 0; i < form.size(); ++i) {
-      if (auto* index = std::get_if<IndexExpr>(&*form[i])) {
-        add(*index, std::get<IndexExpr>(*instance[i]));
-      }
-      if (auto* list = std::get_if<Idx>(&*form[i])) {
-        for (size_t k = 0; k < list->size(); ++k) {
-          add((*list)[k], std::get<Idx>(*instance[i])[k]);
-        }
-      }
-    }
-    return values;
-  }
-
-  static bool Fits(const Fixed& fixed, const ExprAttr& value) {
-    auto fits = [](const std::optional<int64_t>& number, const IndexExpr& index) {
-      return !number || *number == index.value();
-    };
-    if (auto* index = std::get_if<IndexExpr>(&value)) return fits(fixed.number, *index);
-    auto* list = std::get_if<Idx>(&value);
-    if (list == nullptr || !fixed.list) return list == nullptr;
-    if (list->size() != fixed.list->size()) return false;
-    for (size_t i = 0; i < list->size(); ++i) {
-      if (!fits((*fixed.list)[i], (*list)[i])) return false;
-    }
-    return true;
-  }
-
-  static bool IsAbout(const Claim& claim, const Instance& instance, int64_t* work) {
-    for (size_t i = 0; i < claim.symbols.size(); ++i) {
-      if (!Fits(claim.fixed[i], *instance.symbols[i])) return false;
-    }
-    const auto open = OpenSymbols(claim.symbols, instance.symbols);
-    Algebra algebra(Level::kRing, work);
-    const Definition none;
-    Evaluator evaluator(&algebra, none, {});
-    evaluator.SetSymbols(&open);
-    return std::all_of(claim.guards.begin(), claim.guards.end(),
-                       [&](const Guard& guard) { return evaluator.Holds(guard); }) &&
-           algebra.problem().empty();
-  }
+  // ---- Instances ----
 
   void CountUncovered() {
     Bounds bounds = bounds_;
@@ -202,11 +94,12 @@ class Replayer {
   }
 
   void ReplayForm(const Form& form) {
-    Claim claim;
-    if (!SymbolsOf(form, &claim.symbols, &claim.fixed) ||
-        !RequirementsOf(form, claim.symbols, &claim.guards)) {
+    auto made = ClaimOf(rule_, form);
+    if (!made.ok()) {
+      Reject(form.line, std::string(made.status().message()));
       return;
     }
+    const Claim& claim = *made;
     claims_.push_back(claim);
     Bounds bounds = bounds_;
     bounds.work = std::max(kLeastWork, bounds.work / static_cast<int64_t>(proof_.forms.size()));
@@ -215,7 +108,7 @@ class Replayer {
     instances.ForEach([&](const Instance& instance) {
       // Else it is another form's.
       if (!instance.target_exists || !IsAbout(claim, instance, &work)) return true;
-      const auto open = OpenSymbols(claim.symbols, instance.symbols);
+      const auto open = OpenSymbols(claim, instance);
       ++reached;
       where_ = absl::StrCat(" (where ", Describe(rule_, instance), ")");
       const int fills = NeedsPositions(rule_, instance, &work) ? 2 : 1;
