@@ -95,6 +95,10 @@ int SizeSolver::Intern(const Size& numerator, const Size& denominator) const {
 // floor(a / b). What is a multiple of b comes out: (b*q + r) div b = q + r div b.
 Size SizeSolver::Div(const Size& a, const Size& b) const {
   Size quotient, rest = a;
+  if (b.terms().empty()) {
+    quotient.overflowed_ = true;
+    return quotient;
+  }
   if (b.terms().size() == 1) {
     const auto& [monomial, coefficient] = *b.terms().begin();
     rest = Size();
@@ -196,7 +200,8 @@ IndexExpr SizeSolver::ToIndex(const Size& size) const {
 absl::StatusOr<IndexExpr> SizeSolver::Normalized(const IndexExpr& e) const {
   auto value = Value(e);
   if (!value) return e;
-  if (value->overflowed()) return absl::InvalidArgumentError("the sizes leave 64 bits");
+  if (value->overflowed())
+    return absl::InvalidArgumentError("its sizes leave 64 bits, or are divided by 0");
   return ToIndex(*value);
 }
 
@@ -276,7 +281,8 @@ absl::Status SizeSolver::SolveAll() {
     open_.clear();
     for (Equation& equation : equations) {
       const Size zero = Reduced(Substitute(equation.zero));
-      if (zero.overflowed()) return absl::InvalidArgumentError("the sizes leave 64 bits");
+      if (zero.overflowed())
+        return absl::InvalidArgumentError("its sizes leave 64 bits, or are divided by 0");
       if (zero.IsZero()) continue;
       // Linear in one unknown, which would not be an integer, or constant and not 0.
       bool impossible = zero.AsConst().has_value();

@@ -26,7 +26,7 @@ class Size {
   using Monomial = std::vector<int>;  // sorted, with repetition; empty for 1
   const std::map<Monomial, int64_t>& terms() const { return terms_; }
   std::optional<int64_t> AsConst() const;
-  // A coefficient left 64 bits; sticks, and equals nothing.
+  // A coefficient left 64 bits, or a divisor was 0; sticks, and equals nothing.
   bool overflowed() const { return overflowed_; }
   bool IsZero() const { return terms_.empty() && !overflowed_; }
 
@@ -73,7 +73,7 @@ class SizeSolver {
   std::optional<Size> Value(const IndexExpr& e) const;
   bool Same(const IndexExpr& a, const IndexExpr& b) const;
   // The same value with what is known put in, written out as a sum of products; InvalidArgument if
-  // a coefficient leaves 64 bits.
+  // it overflowed.
   absl::StatusOr<IndexExpr> Normalized(const IndexExpr& e) const;
   // Stated equations that are still open: polynomials that are 0.
   std::vector<Size> Unsolved() const;

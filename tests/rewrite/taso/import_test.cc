@@ -1,6 +1,7 @@
 #include "rewrite/taso/import.h"
 
 #include <fstream>
+#include <random>
 #include <sstream>
 
 #include "absl/strings/match.h"
@@ -24,11 +25,15 @@ std::string Imported(const std::vector<taso::Operator>& source,
   return PrintRule((*rules)[0]);
 }
 
-TEST(ImportTasoTest, ReadsTheSampleAndItsTextReadsBack) {
+std::string Sample() {
   std::ifstream in("tests/rewrite/taso/sample_rules.pb", std::ios::binary);
   std::stringstream bytes;
   bytes << in.rdbuf();
-  auto rules = ImportTaso(bytes.str());
+  return bytes.str();
+}
+
+TEST(ImportTasoTest, ReadsTheSampleAndItsTextReadsBack) {
+  auto rules = ImportTaso(Sample());
   ASSERT_TRUE(rules.ok()) << rules.status();
   ASSERT_EQ(rules->size(), 25u);
   for (size_t i = 0; i < rules->size(); ++i) {
@@ -166,6 +171,52 @@ TEST(ImportTasoTest, SizesThatGrowWithoutEndAreAnError) {
     ops.push_back(Op(12, inputs, {{10, 1}, {11, 0}}));
   }
   EXPECT_FALSE(ImportTaso(File(ops, ops)).ok());
+}
+
+// Whatever the operators, operands and parameters: an error, or rules whose text reads back.
+TEST(ImportTasoTest, AnyRuleIsReadOrRefused) {
+  std::mt19937 random(1);
+  auto below = [&](int n) { return static_cast<int>(random() % n); };
+  int read = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::vector<taso::Operator> sides[2];
+    for (auto& side : sides) {
+      const int length = 1 + below(4);
+      for (int i = 0; i < length; ++i) {
+        const int types[] = {3, 6, 7, 8, 12, 13, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25};
+        const int type = types[below(17)];
+        const int operands = type >= 22 ? 0 : type == 12 || type == 3 || type >= 16 ? 2 : 1;
+        std::vector<std::pair<int, int>> inputs;
+        for (int k = 0; k < (type == 21 ? 1 : operands); ++k) {
+          inputs.push_back({below(2) == 0 && i > 0 ? below(i) : -1 - below(3), below(8) == 0});
+        }
+        taso::Params params = below(2) == 0 ? kSame : kValid;
+        params.insert(params.end(), {{2, 2}, {10, below(2) == 0 ? 2 : 4}, {11, below(3)}});
+        params.push_back({12, below(3) == 0 ? below(256) : 2});
+        params.push_back({14, 1 + below(3)});
+        side.push_back(Op(type, inputs, params));
+      }
+    }
+    auto rules = ImportTaso(File(sides[0], sides[1], below(4) == 0 ? -1 : 0));
+    if (!rules.ok()) continue;
+    ++read;
+    const std::string text = PrintRule((*rules)[0]);
+    auto again = ParseRules(text);
+    ASSERT_TRUE(again.ok()) << again.status() << text;
+    EXPECT_EQ(PrintRule((*again)[0]), text);
+  }
+  EXPECT_GT(read, 100);
+}
+
+TEST(ImportTasoTest, DamagedBytesDoNoHarm) {
+  std::mt19937 random(1);
+  const std::string sample = Sample();
+  for (int round = 0; round < 1000; ++round) {
+    std::string bytes = sample;
+    for (int k = 0; k < 4; ++k) bytes[random() % bytes.size()] = static_cast<char>(random());
+    auto rules = ImportTaso(bytes);
+    EXPECT_TRUE(rules.ok() || !rules.status().message().empty());
+  }
 }
 
 }  // namespace
