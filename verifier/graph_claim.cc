@@ -8,8 +8,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "graph/expr/compose.h"
+#include "graph/expr/evaluate.h"
 #include "graph/ops/status_macros.h"
 #include "verifier/resolve_integers.h"
 #include "verifier/stored_bytes.h"
@@ -17,9 +17,12 @@
 namespace lemma::verify {
 namespace {
 
-constexpr int64_t kMaxChosen = 16;
+constexpr int64_t kMaxChosen = 16, kMaxFolded = 4096;
 
-bool IsExactInteger(double x) { return x == std::floor(x) && std::abs(x) < 9007199254740992.0; }
+// -0 is none: it is told from 0 where bits count.
+bool IsExactInteger(double x) {
+  return x == std::floor(x) && std::abs(x) < 9007199254740992.0 && !(x == 0 && std::signbit(x));
+}
 
 // The constant as a function of its index: one value, an integer that is affine in the index, or,
 // of a few values, which of them. Others are known by their content only.
@@ -29,7 +32,7 @@ std::optional<ScalarExpr> ClosedForm(const Tensor& t, const Idx& index) {
   bool same = true, integers = true, finite = true;
   for (int64_t i = 0; i < t.size(); ++i) {
     const double x = t.AtDouble(i);
-    same &= x == t.AtDouble(0);
+    same &= x == t.AtDouble(0) && std::signbit(x) == std::signbit(t.AtDouble(0));
     integers &= IsExactInteger(x);
     finite &= std::isfinite(x) && std::abs(x) < 9007199254740992.0;
   }
@@ -83,22 +86,50 @@ std::optional<Definition> ConstantDefinition(const Tensor& t) {
 }
 
 // Floats that are not multiples of 1/4096 have probably been rounded.
-bool LooksRounded(const Tensor& t) {
-  if (!IsFloat(t.dtype())) return false;
-  for (int64_t i = 0; i < t.size(); ++i) {
-    if (!IsExactInteger(t.AtDouble(i) * 4096)) return true;
+bool LooksRounded(const Node& node) {
+  for (const auto& [name, attr] : node.attrs()) {
+    auto* x = std::get_if<double>(&attr);
+    if (x != nullptr && std::isfinite(*x) && !IsExactInteger(*x * 4096)) return true;
+  }
+  if (!node.has_payload() || !IsFloat(node.type(0).dtype)) return false;
+  for (int64_t i = 0; i < node.payload().size(); ++i) {
+    if (!IsExactInteger(node.payload().AtDouble(i) * 4096)) return true;
   }
   return false;
+}
+
+// The integers or truth values that `node` makes of constants, where it does so exactly.
+std::optional<std::vector<Tensor>> Folded(const Node& node, const std::vector<Tensor>& operands) {
+  auto definition = DefinitionOf(node);
+  auto program = definition.ok() ? CompileLoops(*definition) : definition.status();
+  if (!program.ok()) return std::nullopt;
+  std::vector<TensorView> views;
+  for (const Tensor& t : operands) {
+    if (IsFloat(t.dtype())) return std::nullopt;
+    views.push_back({t.raw(), t.dtype(), DenseStrides(t.shape())});
+  }
+  std::vector<Tensor> results;
+  std::vector<MutableTensorView> targets;
+  for (const TensorType& type : node.types()) {
+    if (IsFloat(type.dtype) || type.num_elements() > kMaxFolded) return std::nullopt;
+    auto tensor = Tensor::Allocate(type);
+    if (!tensor.ok()) return std::nullopt;
+    targets.push_back({tensor->mutable_raw(), type.dtype, DenseStrides(type.shape)});
+    results.push_back(*std::move(tensor));
+  }
+  if (!Run<int64_t>(*program, views, targets).ok()) return std::nullopt;
+  return results;
 }
 
 // The definition with real attributes of the precision that the operator computes in, as its
 // constant operands are.
 absl::StatusOr<Definition> DefinitionInPrecision(const Node& node) {
   Attrs attrs = node.attrs();
+  bool doubles = node.type(0).dtype == DType::kF64;
+  for (const Value& input : node.inputs()) doubles |= input.dtype() == DType::kF64;
   for (auto& [name, attr] : attrs) {
     auto* x = std::get_if<double>(&attr);
-    if (x == nullptr || node.type(0).dtype == DType::kF64) continue;
-    *x = static_cast<double>(static_cast<float>(*x));
+    if (x != nullptr && !doubles) *x = static_cast<double>(static_cast<float>(*x));
   }
   LEMMA_ASSIGN_OR_RETURN(Definition definition, Define(node.op(), node.input_types(), attrs));
   return StoredBytes(std::move(definition));
@@ -118,6 +149,7 @@ class Builder {
     absl::flat_hash_map<Value, Source> where;
   };
   void MatchWeights();
+  const Tensor* ConstantOf(const Value& value);
   absl::Status Visit(const Value& value, Side* side);
   bool IsCut(const Value& value) const;
   bool IsShared(const Node& node) const { return shared_.count(&node) > 0; }
@@ -127,8 +159,10 @@ class Builder {
   const Graph* graphs_[2];
   const bool cut_;
   absl::flat_hash_set<const Node*> shared_;
-  std::set<std::string> free_weights_;  // alike in both graphs: any values will do
-  std::map<std::string, int> index_;
+  std::set<std::string> free_weights_;     // alike in both graphs: any values will do
+  absl::flat_hash_map<Value, int> index_;  // of the statement's inputs
+  std::map<std::string, int> weights_;
+  absl::flat_hash_map<Value, Tensor> constants_;
   std::vector<ExprType> types_;
   GraphClaim claim_;
 };
@@ -150,24 +184,20 @@ void Builder::MatchWeights() {
 
 int Builder::InputFor(const Value& value) {
   const Node& node = value.node();
-  std::optional<Tensor> known;
-  std::string key;
-  if (node.kind() == Node::Kind::kInput) {
-    key = absl::StrCat("input ", node.input_index());
-  } else if (node.kind() == Node::Kind::kWeight && free_weights_.count(node.name()) > 0) {
-    key = absl::StrCat("weight ", node.name());
-  } else if (node.is_op()) {
-    key = absl::StrFormat("value %016x.%d", node.hash(), value.output());
-  } else if (node.has_payload()) {
-    known = node.payload();
-    key = absl::StrFormat("content %016x", known->ContentHash());
-  } else {
-    key = absl::StrCat("weight ", node.name(), " ", node.type(0).ToString());
+  const bool free = node.kind() == Node::Kind::kWeight && free_weights_.count(node.name()) > 0;
+  // Nodes are values: the same input or constant is the same node in both graphs.
+  auto [it, added] = index_.emplace(value, static_cast<int>(types_.size()));
+  if (free) {
+    auto [named, first] = weights_.emplace(node.name(), it->second);
+    if (added && !first) {
+      it->second = named->second;
+      added = false;
+    }
   }
-  auto [it, added] = index_.emplace(key, static_cast<int>(types_.size()));
   if (added) {
     types_.push_back(ToExprType(node.type(value.output())));
-    claim_.known.push_back(std::move(known));
+    claim_.known.emplace_back();
+    if (!free && !node.is_op() && node.has_payload()) claim_.known.back() = node.payload();
   }
   return it->second;
 }
@@ -176,6 +206,26 @@ bool Builder::IsCut(const Value& value) const {
   const Node& node = value.node();
   if (!IsShared(node)) return false;
   return cut_ && IsFloat(value.dtype()) && (node.is_op() || node.payload().size() > 1);
+}
+
+// nullptr unless `value` is a constant or exact arithmetic on constants.
+const Tensor* Builder::ConstantOf(const Value& value) {
+  if (auto it = constants_.find(value); it != constants_.end()) return &it->second;
+  const Node& node = value.node();
+  if (node.kind() == Node::Kind::kConstant) return &(constants_[value] = node.payload());
+  if (!node.is_op()) return nullptr;
+  std::vector<Tensor> operands;
+  for (const Value& operand : node.inputs()) {
+    auto it = constants_.find(operand);
+    if (it == constants_.end()) return nullptr;
+    operands.push_back(it->second);
+  }
+  auto results = Folded(node, operands);
+  if (!results) return nullptr;
+  for (int o = 0; o < node.num_outputs(); ++o) {
+    constants_[Value(value.node_ptr(), o)] = (*results)[o];
+  }
+  return &constants_[value];
 }
 
 absl::Status Builder::Visit(const Value& value, Side* side) {
@@ -189,8 +239,9 @@ absl::Status Builder::Visit(const Value& value, Side* side) {
     side->definitions.push_back(std::move(definition));
     side->inputs.push_back(std::move(inputs));
   };
-  if (node.kind() == Node::Kind::kConstant && !IsCut(value)) {
-    if (auto definition = ConstantDefinition(node.payload())) {
+  if (const Tensor* constant = ConstantOf(value); constant != nullptr && !IsCut(value)) {
+    auto definition = ConstantDefinition(*constant);
+    if (definition && node.num_outputs() == 1) {
       add(*std::move(definition), {});
       return absl::OkStatus();
     }
@@ -249,7 +300,7 @@ absl::StatusOr<GraphClaim> Builder::Build() {
         const Value value(node, o);
         if (needed.count(value) == 0) continue;
         LEMMA_RETURN_IF_ERROR(Visit(value, &sides[i]));
-        claim_.rounded |= node->has_payload() && LooksRounded(node->payload());
+        claim_.rounded |= LooksRounded(*node);
       }
     }
   }

@@ -18,11 +18,11 @@
 namespace lemma::verify {
 namespace {
 
-constexpr double kMaxWork = 4e9;  // operations of one run of both graphs
-constexpr int kMaxTogether = 24;  // operators in one proof
-constexpr int kCandidates = 3;    // values tried for one
-constexpr int kMaxFailures = 60;  // proofs that fail
-constexpr size_t kSketch = 16;    // elements of a value that are compared
+constexpr double kMaxWork = 2e10;  // operations of one run of both graphs
+constexpr int kMaxTogether = 24;   // operators in one proof
+constexpr int kCandidates = 3;     // values tried for one
+constexpr int kMaxFailures = 20;   // proofs that fail
+constexpr size_t kSketch = 16;     // elements of a value that are compared
 
 using Column = std::vector<double>;
 using Sketches = absl::flat_hash_map<Value, Column>;

@@ -16,7 +16,7 @@ struct Swept {
 
 // Goes through `b`, operands first. A value that has the numbers of one of `a` on random inputs,
 // and is proved to be that one with what both compute as inputs, is replaced by it; so each proof
-// speaks of a few operators. nullopt if running the graphs takes more than some billion operations.
+// speaks of a few operators. nullopt if running both takes more than 2e10 operations.
 std::optional<Swept> Sweep(const Graph& a, const Graph& b, const ProverOptions& options);
 
 // Adds to `total` what rests on `part` too.
