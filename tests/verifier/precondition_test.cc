@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
+#include "rewrite/field_test.h"
 #include "rewrite/rule_text.h"
 #include "tests/verifier/prover_testutil.h"
 
@@ -55,6 +56,12 @@ TEST_P(UnguardedTest, FindsTheGuard) {
   auto again = ParseRules(PrintRule(found.rule));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(PrintRule((*again)[0]), PrintRule(found.rule));
+  // Run by other code, on other instances.
+  Substitution checked = found.rule;
+  checked.contract = std::get<Proved>(*found.with).contract;
+  auto tested = FieldTest(checked, {40, 7});
+  ASSERT_TRUE(tested.ok()) << tested.status();
+  EXPECT_FALSE(tested->counterexample) << *tested->counterexample;
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, UnguardedTest,
