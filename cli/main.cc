@@ -26,7 +26,7 @@ std::string Help() {
       "\nlemma COMMAND --help explains a command; lemma --version prints versions.\n"
       "MODEL is ONNX, the text form or our protobuf, told apart by content.\n"
       "Exit status: 0 done; 1 the answer is no; 2 wrong use or bad input; 3 an internal "
-      "failure.\n");
+      "failure; 130 interrupted.\n");
   return text;
 }
 

@@ -51,6 +51,7 @@ std::string TextTable::ToString() const {
 std::string FormatMs(double ms) {
   if (!std::isfinite(ms)) return "-";
   if (ms < 0.1) return absl::StrFormat("%.1f us", ms * 1e3);
+  if (ms >= 1e4) return absl::StrFormat("%.1f s", ms * 1e-3);
   return absl::StrFormat(ms < 10 ? "%.3f ms" : ms < 100 ? "%.2f ms" : "%.1f ms", ms);
 }
 

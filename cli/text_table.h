@@ -20,7 +20,7 @@ class TextTable {
   std::vector<bool> left_;
 };
 
-// "12.3 ms", "850 us"; "4.2 MB"; "3.4e-06".
+// "12.3 ms", "85 us", "15.0 s"; "4.2 MB"; "3.4e-06".
 std::string FormatMs(double ms);
 std::string FormatBytes(double bytes);
 std::string FormatError(double value);

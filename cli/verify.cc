@@ -1,5 +1,7 @@
 // lemma verify: proves every rule of a file, lets others repeat the proofs, keeps the records.
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
@@ -51,6 +54,27 @@ std::string ContractCell(const Row& row) {
   if (proved == nullptr) return "";
   if (row.outcome.contract_holds()) return Name(proved->contract);
   return absl::StrCat(Name(proved->contract), ", not ", Name(row.rule->contract));
+}
+
+constexpr size_t kSlowest = 5;
+
+// "slowest: a 1.2 s, b 0.9 s, …; peak memory 80 MB".
+std::string Slowest(const std::vector<Row>& rows) {
+  std::vector<const Row*> order;
+  for (const Row& row : rows) order.push_back(&row);
+  std::stable_sort(order.begin(), order.end(), [](const Row* a, const Row* b) {
+    return a->outcome.seconds > b->outcome.seconds;
+  });
+  order.resize(std::min(order.size(), kSlowest));
+  rusage use = {};
+  getrusage(RUSAGE_SELF, &use);
+  return absl::StrCat("slowest: ",
+                      absl::StrJoin(order, ", ",
+                                    [](std::string* text, const Row* row) {
+                                      absl::StrAppend(text, row->rule->name, " ",
+                                                      FormatMs(row->outcome.seconds * 1e3));
+                                    }),
+                      "; peak memory ", FormatBytes(static_cast<double>(use.ru_maxrss) * 1024));
 }
 
 void PrintTable(const VerifyFlags& flags, const std::vector<Row>& rows) {
@@ -114,6 +138,7 @@ void Print(const VerifyFlags& flags, const RulesFile& file, const std::vector<Ro
   std::printf("%zu rules: %d proved, %d refuted, %d unknown; %.1f s, %d queries\n", rows.size(),
               verdicts["proved"], verdicts["refuted"], verdicts["unknown"], seconds,
               static_cast<int>(queries));
+  if (rows.size() > kSlowest) std::puts(Slowest(rows).c_str());
   if (!solver.empty()) std::puts(RecheckSummary(solver, outcomes).c_str());
   if (!flags.output.empty()) {
     std::printf("records written to %s\n", flags.output.c_str());
