@@ -8,12 +8,15 @@ Facts Arith::Relevant(const Facts& context, const Poly& goal) {
   std::vector<Leaf> reached = leaves_.DepsOf(goal);
   std::set<Leaf> seen(reached.begin(), reached.end());
   std::vector<bool> taken(context.size(), false);
+  std::vector<std::vector<Leaf>> all_deps;
+  all_deps.reserve(context.size());
+  for (const Fact& fact : context) all_deps.push_back(leaves_.DepsOf(fact.p));
   Facts result;
   for (bool more = true; more;) {
     more = false;
     for (size_t i = 0; i < context.size(); ++i) {
       if (taken[i]) continue;
-      const std::vector<Leaf> deps = leaves_.DepsOf(context[i].p);
+      const std::vector<Leaf>& deps = all_deps[i];
       const bool touches =
           std::any_of(deps.begin(), deps.end(), [&](Leaf d) { return seen.count(d) > 0; });
       if (!touches) continue;

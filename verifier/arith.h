@@ -4,7 +4,10 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "verifier/fact.h"
@@ -71,12 +74,26 @@ class Arith {
   Solver solver_;
   ModelSearch models_;
   int depth_ = 0;
-  // Answers by facts and effort; with the script if it was unsatisfiable.
+  // Answers; with the script if facts were unsatisfiable.
   struct Answer {
     bool holds = false;
     std::string script;
   };
-  std::map<std::pair<Facts, int>, Answer> answers_;
+  // A table from facts and effort; references stay valid.
+  class Memo {
+   public:
+    // The answer to the question, and whether it is new.
+    std::pair<Answer*, bool> Find(const Facts& facts, Effort effort);
+
+   private:
+    struct Entry {
+      Facts facts;
+      Effort effort;
+      std::unique_ptr<Answer> answer;
+    };
+    std::unordered_map<uint64_t, std::vector<Entry>> entries_;
+  };
+  Memo answers_;
 };
 
 }  // namespace lemma::verify

@@ -156,20 +156,27 @@ void AddProducts(Facts* facts, const std::function<bool(Leaf)>& nonnegative,
 
 }  // namespace
 
+std::pair<Arith::Answer*, bool> Arith::Memo::Find(const Facts& facts, Effort effort) {
+  std::vector<Entry>& entries = entries_[HashOf(facts)];
+  for (Entry& entry : entries) {
+    if (entry.effort == effort && entry.facts == facts) return {entry.answer.get(), false};
+  }
+  entries.push_back({facts, effort, std::make_unique<Answer>()});
+  return {entries.back().answer.get(), true};
+}
+
 bool Arith::Ask(const Facts& given, const std::string& what, Effort effort) {
-  Facts facts = given;
-  for (const Fact& fact : facts) {
+  for (const Fact& fact : given) {
     if (fact.p.overflowed()) return false;
   }
-  auto [memo, added] = answers_.emplace(std::make_pair(given, static_cast<int>(effort)), Answer());
+  const auto [remembered, added] = answers_.Find(given, effort);
   if (!added) {
-    if (memo->second.holds && log != nullptr) log->push_back({what, memo->second.script});
-    return memo->second.holds;
+    if (remembered->holds && log != nullptr) log->push_back({what, remembered->script});
+    return remembered->holds;
   }
   // Most questions are answered "no", and then by small numbers.
   if (models_.Find(given)) return false;
-  // Nested questions may add answers; those of a map stay where they are.
-  Answer* remembered = &memo->second;
+  Facts facts = given;
   ++depth_;
   Facts rest(given.begin(), given.end() - 1);  // without the goal
   Define(&facts, &rest, depth_);

@@ -45,6 +45,22 @@ Fact Normalized(const Fact& fact) {
   return result;
 }
 
+uint64_t HashOf(const Facts& facts) {
+  uint64_t hash = facts.size();
+  auto mix = [&](uint64_t value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  };
+  for (const Fact& fact : facts) {
+    mix(static_cast<uint64_t>(fact.kind));
+    for (const auto& [m, c] : fact.p.terms()) {
+      for (Leaf leaf : m) mix(static_cast<uint64_t>(leaf) + 7);
+      mix(static_cast<uint64_t>(c));
+    }
+  }
+  return hash;
+}
+
 LowerBounds::LowerBounds(const Facts& facts) {
   for (const Fact& fact : facts) {
     const Poly rest = fact.p - fact.p.ConstantTerm();

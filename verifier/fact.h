@@ -28,6 +28,9 @@ Fact Negation(const Fact& fact);
 // Divides by the content (rounding bounds), gives equalities a sign.
 Fact Normalized(const Fact& fact);
 
+// Equal for equal facts in one order; for tables only.
+uint64_t HashOf(const Facts& facts);
+
 // Lower bounds of leaves, from facts that are bounds of one leaf.
 class LowerBounds {
  public:
