@@ -8,6 +8,7 @@
 
 #include "graph/expr/substitute.h"
 #include "verifier/decisions.h"
+#include "verifier/storage.h"
 
 namespace lemma::verify {
 namespace {
@@ -86,6 +87,9 @@ class Resolver {
 
   ScalarExpr BodyAt(const ScalarExpr& read);
   bool IsInput(TensorId id) const { return id < original_.num_inputs(); }
+  const TensorExpr& Local(const ScalarExpr& read) const {
+    return original_.tensors[read.tensor() - original_.num_inputs()];
+  }
 
   const Definition& original_;
   Definition result_;
@@ -97,7 +101,7 @@ class Resolver {
 };
 
 ScalarExpr Resolver::BodyAt(const ScalarExpr& read) {
-  const TensorExpr& local = original_.tensors[read.tensor() - original_.num_inputs()];
+  const TensorExpr& local = Local(read);
   ExprSubstitution at;
   at.fresh = &result_.num_vars;
   for (size_t d = 0; d < local.axes.size(); ++d) at.vars[local.axes[d].var] = read.indices()[d];
@@ -216,7 +220,13 @@ Resolver::Result Resolver::Integer(const ScalarExpr& e, const Decisions& path,
     case ScalarExpr::Kind::kIndex:
       return Index(e.index(), path, then);
     case ScalarExpr::Kind::kRead:
-      if (!IsInput(e.tensor())) return Integer(BodyAt(e), path, then);
+      if (!IsInput(e.tensor())) {
+        // What storing may change is not looked into.
+        if (!IntegerStorage(original_, Local(e)).empty()) {
+          return then(path, IndexExpr::Load(e.node()));
+        }
+        return Integer(BodyAt(e), path, then);
+      }
       if (IsFloat(original_.TypeOf(e.tensor()).dtype)) return std::nullopt;
       return then(path, IndexExpr::Load(e.node()));
     case ScalarExpr::Kind::kApply:
@@ -274,7 +284,8 @@ Resolver::Result Resolver::Comparison(const ScalarExpr& e, const Decisions& path
 Resolver::Result Resolver::Truth(const ScalarExpr& e, const Decisions& path,
                                  const ThenTruth& then) {
   if (++steps_ > kMaxSteps) return std::nullopt;
-  if (e.kind() == ScalarExpr::Kind::kRead && !IsInput(e.tensor())) {
+  if (e.kind() == ScalarExpr::Kind::kRead && !IsInput(e.tensor()) &&
+      IntegerStorage(original_, Local(e)).empty()) {
     return Truth(BodyAt(e), path, then);
   }
   if (e.kind() == ScalarExpr::Kind::kApply && IsComparison(e.fn())) {

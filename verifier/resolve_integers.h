@@ -4,8 +4,8 @@
 //   where(t[i] = 3, a, b)       if t[i] = 3 then a else b
 //   x[where(t[i] < 0, n, 0)]    if t[i] < 0 then x[n] else x[0]
 //
-// t[i], an integer that an input holds, is an index like others (IndexExpr::Load). Integers are
-// those of mathematics: neither stored by wrapping nor bounded.
+// t[i], an integer that an input holds, is an index like others (IndexExpr::Load). Where storing an
+// integer may change it (verifier/storage.h), it is not looked into.
 #ifndef LEMMA_VERIFIER_RESOLVE_INTEGERS_H_
 #define LEMMA_VERIFIER_RESOLVE_INTEGERS_H_
 

@@ -152,6 +152,18 @@ TEST(ProveGraphs, BytesWrapAndSaturate) {
       "(x: u8[2,3]) { w = relu(x)\n return w }");
 }
 
+TEST(ProveGraphs, NarrowSumsMayWrap) {
+  const std::string text =
+      "(l: # [4]) { k = constant #[] fill 1\n s = add(l, k)\n b = greater(s, l)\n return b }";
+  const std::string always = "(l: # [4]) { b = equal(l, l)\n return b }";
+  auto of = [](const std::string& t, const char* type) {
+    return absl::StrReplaceAll(t, {{"# ", type}, {"#", type}});
+  };
+  EXPECT_TRUE(IsProved(ProveTexts(of(text, "i64"), of(always, "i64"))));
+  EXPECT_FALSE(IsProved(ProveTexts(of(text, "i32"), of(always, "i32"))));
+  EXPECT_FALSE(IsProved(ProveTexts(of(text, "u8"), of(always, "u8"))));
+}
+
 TEST(ProveGraphs, RoundingKeepsOrder) {
   const char* clip_first =
       "(x: f32[6]) { a = clip(x) {min = 0.0, max = 255.0}\n y = round(a)\n return y }";
