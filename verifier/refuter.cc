@@ -7,11 +7,13 @@
 #include "graph/expr/compose.h"
 #include "graph/hash.h"
 #include "verifier/comparison.h"
+#include "verifier/unroll.h"
 
 namespace lemma::verify {
 namespace {
 
 constexpr double kMaxWork = 200000;  // operations and elements of a side
+constexpr int kMaxTerms = 400;       // of sums that are written out
 
 // Whether the evaluator may choose an order in `e`.
 bool AddsUp(const ScalarExpr& e) {
@@ -135,14 +137,26 @@ std::optional<Refuted> Refuter::Compare(const SymbolMap& symbols, uint64_t seed)
   ComparedSides sides = {*source, *target, bound.inputs, params_, {}};
   for (const InputStyle& style : styles) {
     const uint64_t of_style = HashCombine(seed, static_cast<uint64_t>(style.reals));
-    if (auto found =
-            FindDifference(sides, style, of_style, adds_up_ ? nullptr : &rounding_differs_)) {
+    bool* unequal = adds_up_ ? nullptr : &rounding_differs_;
+    if (auto found = FindDifference(sides, style, of_style, unequal)) {
       found->seed = seed;
       found->values.insert(values.begin(), values.end());
       return found;
     }
   }
+  if (adds_up_ && !rounding_differs_) CompareInOrder(binding, seed);
   return std::nullopt;
+}
+
+void Refuter::CompareInOrder(const absl::flat_hash_map<std::string, int64_t>& binding,
+                             uint64_t seed) {
+  const Definition bound = Bind(statement_.source, binding);
+  auto source = Unrolled(bound, kMaxTerms);
+  auto target = source ? Unrolled(Bind(statement_.target, binding), kMaxTerms) : std::nullopt;
+  if (!target) return;
+  auto a = Concrete::Of(*source, kMaxWork), b = Concrete::Of(*target, kMaxWork);
+  if (!a || !b) return;
+  FindDifference({*a, *b, bound.inputs, params_, {}}, InputStyle(), seed, &rounding_differs_);
 }
 
 // Each symbol as small as it can be with the sides still differing.

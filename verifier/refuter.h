@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "verifier/hypotheses.h"
 #include "verifier/prover.h"
 
@@ -30,13 +31,15 @@ class Refuter {
   std::optional<Refuted> Compare(const SymbolMap& symbols, uint64_t seed);
   // Sizes at which the sides differ, in the field and in double; shrunk.
   std::optional<Refuted> Search(int samples);
-  // Whether two elements compared so far were unequal in double, if only by rounding, which the
-  // order of a sum does not explain.
+  // Whether two elements compared so far were unequal in double, if only by rounding, sums being
+  // taken in their order.
   bool rounding_differs() const { return rounding_differs_; }
 
  private:
   bool Satisfies(const SymbolMap& symbols) const;
   std::optional<SymbolMap> Complete(const std::map<Leaf, int64_t>& free) const;
+  // Sets rounding_differs_ by sums in their order.
+  void CompareInOrder(const absl::flat_hash_map<std::string, int64_t>& binding, uint64_t seed);
   Refuted Shrink(SymbolMap symbols, Refuted found);
 
   const Statement& statement_;
