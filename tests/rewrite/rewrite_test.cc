@@ -243,7 +243,7 @@ rule r(x: weight [o..,2*m,i..], y: constant i64[n div 2]) real_only where n mod 
 } => {
   z = slice(x) {starts = repeat(0, len(o)), sizes = [o.., permute(i, a)..]}
   return z
-})"};
+} proved reassociates "a1\\x00" "all \\"sizes\\"" # the end)"};
   std::mt19937_64 random(20261120);
   int parsed = 0;
   for (int round = 0; round < 20000; ++round) {
@@ -270,6 +270,19 @@ rule r(x: weight [o..,2*m,i..], y: constant i64[n div 2]) real_only where n mod 
       auto again = ParseRules(printed);
       ASSERT_TRUE(again.ok()) << again.status() << "\n" << printed;
       EXPECT_EQ(PrintRule(again->at(0)), printed);
+      ProofRecord record = rule.proof;
+      record.verdict = ProofRecord::Verdict::kUnknown;
+      record.detail += "\n#}";
+      record.contract = FloatContract::kRealOnly;
+      auto recorded = WithRecords(text, "text", {{rule.name, record}});
+      ASSERT_TRUE(recorded.ok()) << recorded.status() << "\n" << text;
+      auto reread = ParseRules(*recorded);
+      ASSERT_TRUE(reread.ok()) << reread.status() << "\n" << *recorded;
+      ASSERT_EQ(reread->size(), rules->size());
+      for (size_t i = 0; i < rules->size(); ++i) {
+        const Substitution& old = (*rules)[i];
+        EXPECT_EQ((*reread)[i].proof, old.name == rule.name ? record : old.proof) << *recorded;
+      }
       Matcher::Create(rule).status().IgnoreError();
     }
   }
