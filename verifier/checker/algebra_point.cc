@@ -12,7 +12,7 @@
 namespace lemma::checker {
 namespace {
 
-constexpr int kPoints = 6;
+constexpr int kPoints = 12;
 
 double Call(ScalarFn fn, double a, double b, double c) {
   switch (fn) {
@@ -118,7 +118,7 @@ double Algebra::AtomAt(AtomId id, int style, std::map<AtomId, double>* point) {
                                               HashCombine(atom.offset, HashString(atom.name))));
       const double unit = static_cast<double>(hash >> 11) * 0x1p-53;
       value = facts_[id].truth     ? static_cast<double>(hash % 2)
-              : facts_[id].integer ? static_cast<double>(hash % 4)
+              : facts_[id].integer ? static_cast<double>(hash % 5 + style % 2)
               : style % 3 == 0     ? 0.3 + 1.5 * unit
               : style % 3 == 1     ? 4 * unit - 2
                                    : -0.3 - 1.5 * unit;

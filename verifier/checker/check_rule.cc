@@ -111,7 +111,7 @@ Checked CheckRule(const Substitution& rule, const Bounds& bounds) {
     }
     return true;
   });
-  result.exhaustive = instances.exhaustive();
+  result.exhaustive = instances.complete_size() > 0;
   if (differs) {
     result.answer = Checked::Answer::kDiffers;
   } else if (result.undecided == 0 && result.equal > 0) {
@@ -119,13 +119,13 @@ Checked CheckRule(const Substitution& rule, const Bounds& bounds) {
   } else if (result.detail.empty()) {
     result.detail = instances.problem().empty() ? "no instance has elements" : instances.problem();
   }
-  const std::string bound =
-      absl::StrCat("sizes up to ", bounds.max_size, ", lists up to ", bounds.max_list);
+  const std::string lists = absl::StrCat(", lists up to ", bounds.max_list);
   result.coverage = absl::StrCat(
       result.equal + result.undecided, " instances: ",
-      result.exhaustive ? absl::StrCat("all with ", bound)
+      result.exhaustive ? absl::StrCat("all with sizes up to ", instances.complete_size(), lists)
                         : absl::StrCat("all of weight up to ", instances.complete_weight(), " and ",
-                                       instances.drawn(), " drawn, with ", bound),
+                                       instances.drawn(), " drawn, with sizes up to ",
+                                       instances.max_size(), lists),
       elsewhere > 0 ? absl::StrCat("; without a target on ", elsewhere, " more") : "");
   return result;
 }

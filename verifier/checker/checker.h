@@ -15,7 +15,8 @@ namespace lemma::checker {
 
 // Which instances are looked at: the smallest first, until the work is used up.
 struct Bounds {
-  int64_t max_size = 3;    // sizes are 1 … max_size, other integers small ones around 0
+  // Sizes are 1 … max_size, other integers small ones around 0. More where that is little work.
+  int64_t max_size = 3;
   int max_list = 3;        // elements of a list whose length the rule leaves open
   int64_t work = 400'000;  // of one rule: terms touched, a count that is the same everywhere
 };

@@ -13,6 +13,8 @@ namespace {
 constexpr int64_t kMostElements = 256;  // of one tensor
 constexpr int64_t kDefineWork = 20;     // in terms touched
 constexpr int kMostWeight = 40;
+constexpr int64_t kLargestSize = 5;  // beyond the bounds, if there is little to look at
+constexpr int kUnusualLength = 2;    // weight of a list that fits no operand
 constexpr int kDraws = 4;  // values drawn for a symbol before what comes before it is drawn again
 constexpr int64_t kDrawWork = 4000;
 
@@ -64,6 +66,12 @@ Instances::Instances(const Substitution& rule, const Bounds& bounds, int64_t* wo
   for (const Comparison& c : rule.where) {
     AddSymbols(c.lhs, {});
     AddSymbols(c.rhs, {});
+  }
+  // Of a claim that is no rule: what only its target has.
+  for (const PatternNode& node : rule.target.nodes) {
+    if (node.op == nullptr) AddSymbols(node.dims, size);
+    if (node.op == nullptr) AddSymbols(node.fill, {});
+    for (const auto& [name, term] : node.attrs) AddSymbols(term, {});
   }
 }
 
@@ -117,8 +125,12 @@ void Instances::ForEach(const std::function<bool(const Instance&)>& visit) {
     Search(0, weight);
     if (stopped_ || work_ > limit_) break;
     complete_weight_ = weight;
-    exhaustive_ = !cut_;
-    if (exhaustive_) return;
+    if (cut_) continue;
+    complete_size_ = bounds_.max_size;
+    // Larger sizes, while that is little work.
+    if (work_ - start > bounds_.work / 8 || bounds_.max_size >= kLargestSize) return;
+    ++bounds_.max_size;
+    weight = -1;
   }
   drawing_ = true;
   const int64_t end = start + bounds_.work;
@@ -350,7 +362,9 @@ void Instances::Lists(const Step& step, int weight, std::vector<Choice>* out) {
     return;
   }
   for (int length : lengths) {
-    const int own = step.is_size && fixed == nullptr ? length : 0;
+    const bool fits =
+        !usual.empty() || length == static_cast<int>(rank) || length == static_cast<int>(2 * rank);
+    const int own = fixed != nullptr ? 0 : step.is_size ? length : fits ? 0 : kUnusualLength;
     std::vector<int64_t> list;
     std::function<void(int)> extend = [&](int left) {
       if (static_cast<int>(list.size()) == length) {

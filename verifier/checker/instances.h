@@ -50,7 +50,10 @@ class Instances {
   // used, with instances drawn from all those within the bounds.
   void ForEach(const std::function<bool(const Instance&)>& visit);
 
-  bool exhaustive() const { return exhaustive_; }
+  // The size up to which all instances were visited: that of the bounds, or more if there was
+  // little to look at; 0 if that was too much.
+  int64_t complete_size() const { return complete_size_; }
+  int64_t max_size() const { return bounds_.max_size; }
   int complete_weight() const { return complete_weight_; }  // -1: none
   int64_t drawn() const { return drawn_; }
   // Why there can be none.
@@ -84,7 +87,7 @@ class Instances {
   std::optional<Definition> NodeAt(const PatternNode& node, const std::vector<Definition>& before);
 
   const Substitution& rule_;
-  const Bounds bounds_;
+  Bounds bounds_;
   int64_t& work_;
   const std::vector<Fixed> fixed_;
   int64_t limit_ = 0;
@@ -95,7 +98,7 @@ class Instances {
   std::mt19937_64 random_{1};
   bool drawing_ = false, cut_ = false, found_ = false, stopped_ = false;
   std::set<std::string> seen_;
-  bool exhaustive_ = false;
+  int64_t complete_size_ = 0;
   int complete_weight_ = -1;
   int64_t drawn_ = 0;
   std::string problem_;

@@ -1,11 +1,14 @@
 // The checker on every rule of the starter database, and on claims that are false.
 #include <chrono>
 #include <fstream>
-#include <map>
 #include <sstream>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "rewrite/rule_text.h"
+#include "tests/verifier/prover_testutil.h"
 #include "verifier/checker/checker.h"
 
 namespace lemma::checker {
@@ -57,16 +60,58 @@ TEST(Checker, FindsNoIdentityFalse) {
   EXPECT_EQ(undecided, 0);
 }
 
-// Claims that are false, and claims that lost the condition under which they are true.
+// Each in both directions.
 TEST(Checker, FindsEveryTrapFalse) {
-  for (const char* path : {"tests/verifier/traps.txt", "tests/verifier/unguarded.txt"}) {
-    int total = 0;
-    for (const Substitution& rule : RulesOf(path)) {
-      ++total;
-      const Checked checked = Check(rule);
-      EXPECT_EQ(checked.answer, Answer::kDiffers) << rule.name << ": " << checked.coverage;
+  int total = 0;
+  for (const char* family :
+       {"traps", "traps/broadcast", "traps/conv", "traps/data", "traps/elementwise", "traps/layout",
+        "traps/matmul", "traps/norms", "traps/pooling", "traps/reductions"}) {
+    for (const Substitution& rule : RulesOf(absl::StrCat("tests/verifier/", family, ".txt"))) {
+      for (const Substitution& claim : {rule, Reversed(rule)}) {
+        const Checked checked = Check(claim);
+        EXPECT_EQ(checked.answer, Answer::kDiffers)
+            << rule.name << ": " << checked.coverage << " " << checked.detail;
+        ++total;
+      }
     }
-    EXPECT_GT(total, 20) << path;
+  }
+  EXPECT_GT(total, 600);
+}
+
+// Claims that lost the condition under which they are true.
+TEST(Checker, FindsUnguardedRulesFalse) {
+  for (const Substitution& rule : RulesOf("tests/verifier/unguarded.txt")) {
+    const Checked checked = Check(rule);
+    EXPECT_EQ(checked.answer, Answer::kDiffers) << rule.name << ": " << checked.coverage;
+  }
+}
+
+struct Mutation {
+  const char* rule;
+  const char* from;
+  const char* to;
+};
+constexpr Mutation kMutations[] = {
+#include "tests/rewrite/starter_mutants.inc"
+};
+
+TEST(Checker, FindsFalseNeighboursOfStarterRulesFalse) {
+  for (const Substitution& rule : RulesOf("data/rules/starter.txt")) {
+    Substitution claim = rule;
+    claim.proof = {};
+    const std::string text = PrintRule(claim);
+    for (const Mutation& mutation : kMutations) {
+      if (mutation.rule != rule.name) continue;
+      const size_t arrow = text.find(" => ");
+      std::string before = text.substr(0, arrow), after = text.substr(arrow);
+      std::string& edited = absl::StrContains(after, mutation.from) ? after : before;
+      edited = absl::StrReplaceAll(edited, {{mutation.from, mutation.to}});
+      auto mutant = ParseRules(before + after);
+      ASSERT_TRUE(mutant.ok()) << mutant.status();
+      const Checked checked = Check(mutant->front());
+      EXPECT_EQ(checked.answer, Answer::kDiffers)
+          << rule.name << ": " << checked.coverage << " " << checked.detail;
+    }
   }
 }
 
