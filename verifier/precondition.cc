@@ -259,30 +259,44 @@ class GuardSearch {
     return IsProved(verdict);
   }
 
-  // x <= 2 where the other conditions leave x nothing but 1 says x = 1.
+  // A condition that leaves each of its variables one value says these values: x <= 2 where there
+  // is no other than 1, x = 2 * y where both are 0.
   Conjunction Tightened(const Conjunction& guard) const {
     Bits all = agree_;
     for (size_t i = 0; i < all.size(); ++i) all[i] |= differ_[i];
     const Bits satisfying = Satisfying(guard, all);
     if (Count(satisfying) < kEnoughInstances) return guard;
-    Conjunction tight = guard;
-    for (int& a : tight) {
+    Conjunction tight;
+    for (int a : guard) {
       const GuardAtom& atom = language_.atoms()[a];
-      if (atom.relation == Relation::kEq || atom.u != GuardAtom::kNone) continue;
-      for (size_t b = 0; b < bits_.size(); ++b) {
-        const GuardAtom& equal = language_.atoms()[b];
-        const bool fixes = equal.relation == Relation::kEq && equal.x == atom.x &&
-                           equal.kind == atom.kind && equal.y == GuardAtom::kNone &&
-                           equal.u == GuardAtom::kNone;
-        if (fixes && Satisfying({static_cast<int>(b)}, satisfying) == satisfying) {
-          a = static_cast<int>(b);
-          break;
-        }
+      std::vector<int> values;
+      bool fixed = atom.kind == GuardAtom::Kind::kCompare;
+      for (int variable : {atom.x, atom.y, atom.u, atom.v, atom.w}) {
+        if (variable == GuardAtom::kNone || !fixed) continue;
+        const int value = ValueAmong(variable, satisfying);
+        fixed = value >= 0;
+        values.push_back(value);
       }
+      if (!fixed) values = {a};
+      tight.insert(tight.end(), values.begin(), values.end());
     }
     std::sort(tight.begin(), tight.end());
     tight.erase(std::unique(tight.begin(), tight.end()), tight.end());
     return tight;
+  }
+
+  // The atom that says which value the variable has in all these instances; -1 if there is none.
+  int ValueAmong(int variable, const Bits& instances) const {
+    for (size_t a = 0; a < bits_.size(); ++a) {
+      const GuardAtom& atom = language_.atoms()[a];
+      const bool says = atom.kind == GuardAtom::Kind::kCompare && atom.x == variable &&
+                        atom.relation == Relation::kEq && atom.y == GuardAtom::kNone &&
+                        atom.u == GuardAtom::kNone;
+      if (says && Satisfying({static_cast<int>(a)}, instances) == instances) {
+        return static_cast<int>(a);
+      }
+    }
+    return -1;
   }
 
   // Without conjuncts that are not needed.

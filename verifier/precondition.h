@@ -44,8 +44,9 @@ struct Precondition {
 // from the prover's counterexamples, and has it confirmed: proved with all conjuncts, and refuted
 // without any one of them.
 //
-// A guard is no answer if it leaves nothing worth saying: instances in which every reduction that
-// could have several terms has one, or an operator that did something only copies its operand.
+// A guard is no answer if it leaves nothing worth saying: only instances in which a reduction of
+// the target that could have several terms has one, or one of its operators that could do something
+// copies its operand.
 //
 // Deterministic; limited by counts, not by a clock.
 Precondition SynthesizePrecondition(const Substitution& rule, const ProverOptions& prover = {},

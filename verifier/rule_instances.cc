@@ -209,7 +209,6 @@ void RuleInstances::DrawFrom(const RuleForm& form, int count) {
       param_values[name] = Field::FromRaw(random() % Field::kPrime);
     }
     if (!source.Run(*inputs, param_values) || !target.Run(*inputs, param_values)) continue;
-    source.AppendWhatIsDone(&instance.does);
     target.AppendWhatIsDone(&instance.does);
     instance.agree = true;
     if (!source.SameResults(target)) {
@@ -222,23 +221,23 @@ void RuleInstances::DrawFrom(const RuleForm& form, int count) {
         }
       }
     }
-    std::vector<bool>& seen = seen_[number];
-    seen.resize(std::max(seen.size(), instance.does.size()));
+    std::vector<bool>& seen = seen_[instance.does.size()];
+    seen.resize(instance.does.size());
     for (size_t k = 0; k < instance.does.size(); ++k) seen[k] = seen[k] || instance.does[k];
     all_.push_back(std::move(instance));
   }
 }
 
 bool RuleInstances::ShowEverything(const std::vector<int>& instances) const {
-  std::map<int, std::vector<bool>> shown;
+  std::map<size_t, std::vector<bool>> shown;
   for (int i : instances) {
-    std::vector<bool>& done = shown[all_[i].form];
     const std::vector<bool>& does = all_[i].does;
-    done.resize(std::max(done.size(), does.size()));
+    std::vector<bool>& done = shown[does.size()];
+    done.resize(does.size());
     for (size_t k = 0; k < does.size(); ++k) done[k] = done[k] || does[k];
   }
-  for (const auto& [form, done] : shown) {
-    if (done == seen_.at(form)) return true;
+  for (const auto& [size, done] : shown) {
+    if (done == seen_.at(size)) return true;
   }
   return false;
 }

@@ -19,8 +19,9 @@ struct RuleInstance {
   int form = 0;         // of the rule, by number
   SymbolValues values;  // of the rule's symbols; absent: a real
   bool agree = false;
-  // Operator by operator, what it does here: whether a reduction has several terms, whether the
-  // result is other than an operand.
+  // Of each of the target's operators, what it does here: whether a reduction has several terms,
+  // whether the result is other than an operand. (An operator of the source alone may do nothing:
+  // that it can then be left out is worth saying.)
   std::vector<bool> does;
 };
 
@@ -36,7 +37,7 @@ class RuleInstances {
   // Of the first instance on which the sides were seen to differ.
   const std::optional<Refuted>& counterexample() const { return counterexample_; }
   // Whether these instances, by number, show each operator do all that it was seen to do in any
-  // instance of one of their forms.
+  // instance of forms that have as many operators.
   bool ShowEverything(const std::vector<int>& instances) const;
 
  private:
@@ -47,7 +48,7 @@ class RuleInstances {
   const ProverOptions& options_;
   uint64_t draws_ = 0;
   std::map<std::string, int> forms_;
-  std::map<int, std::vector<bool>> seen_;  // of a form: what its operators were seen to do
+  std::map<size_t, std::vector<bool>> seen_;  // what operators were seen to do, by their number
   std::set<std::string> known_;
   std::vector<RuleInstance> all_;
   std::optional<Refuted> counterexample_;
