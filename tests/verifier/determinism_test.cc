@@ -16,11 +16,18 @@ namespace {
 
 bool all_rules = false;
 
-std::vector<Substitution> SomeRules() {
-  std::vector<Substitution> rules;
+struct Named {
+  std::string name;  // names of one file are distinct
+  Substitution rule;
+};
+
+std::vector<Named> SomeRules() {
+  std::vector<Named> rules;
   auto add = [&](const std::string& path, size_t step) {
     const std::vector<Substitution> file = RulesIn(path);
-    for (size_t i = 0; i < file.size(); i += all_rules ? 1 : step) rules.push_back(file[i]);
+    for (size_t i = 0; i < file.size(); i += all_rules ? 1 : step) {
+      rules.push_back({absl::StrCat(path, " ", file[i].name), file[i]});
+    }
   };
   add("tests/verifier/identities.txt", 8);
   add("tests/verifier/traps.txt", 8);
@@ -40,11 +47,11 @@ std::string TextOf(const Substitution& rule) {
 
 // Each rule's verdict, by name; proved in an order drawn with the seed.
 int PrintVerdicts(uint64_t seed) {
-  std::vector<Substitution> rules = SomeRules();
+  std::vector<Named> rules = SomeRules();
   std::mt19937_64 random(seed);
   std::shuffle(rules.begin(), rules.end(), random);
   std::map<std::string, std::string> verdicts;
-  for (const Substitution& rule : rules) verdicts[rule.name] = TextOf(rule);
+  for (const Named& named : rules) verdicts[named.name] = TextOf(named.rule);
   for (const auto& [name, text] : verdicts) printf("%s: %s\n", name.c_str(), text.c_str());
   return 0;
 }
