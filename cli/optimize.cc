@@ -1,8 +1,6 @@
 // lemma optimize: search, fold, compare, measure end to end, and write the better model.
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -18,6 +16,7 @@
 #include "cli/backends.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
+#include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/model_file.h"
 #include "cli/progress_line.h"
@@ -43,8 +42,6 @@ struct OptimizeFlags {
   double alpha = 1.05, seconds = 0;
   bool allow_unproved = false;
 };
-
-std::atomic<bool> interrupted{false};
 
 absl::StatusOr<FloatContract> LoosestContract(const std::string& numerics) {
   static const std::map<std::string, FloatContract> kByName = {
@@ -135,18 +132,15 @@ absl::StatusOr<SearchResult> RunSearch(const OptimizeFlags& flags, const Graph& 
   options.limits = {flags.budget, flags.seconds};
   options.alpha = flags.alpha;
   const auto start = std::chrono::steady_clock::now();
+  InterruptScope interrupt;
   auto on_progress = [&](const SearchProgress& p) {
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     progress.Show(absl::StrFormat("%d graphs, cost %.3f -> %.3f ms, %.0f s", p.steps,
                                   p.initial.ms(), p.best.ms(), seconds));
-    return !interrupted.load();
+    return !interrupt.flag().load();
   };
-  auto previous = std::signal(SIGINT, [](int) { interrupted = true; });
-  auto result =
-      MakeBacktrackingSearch(usable.get(), costs->model.get(), options)->Run(graph, on_progress);
-  std::signal(SIGINT, previous);
-  return result;
+  return MakeBacktrackingSearch(usable.get(), costs->model.get(), options)->Run(graph, on_progress);
 }
 
 struct Outcome {
