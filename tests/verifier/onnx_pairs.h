@@ -1,0 +1,25 @@
+// ONNX's operator cases that come twice, as an operator and as its function body.
+#ifndef LEMMA_TESTS_VERIFIER_ONNX_PAIRS_H_
+#define LEMMA_TESTS_VERIFIER_ONNX_PAIRS_H_
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace lemma {
+
+// "softmax_axis_0", …, sorted; empty if the test data are not installed.
+std::vector<std::string> ListOnnxPairs();
+
+struct OnnxPair {
+  std::string problem;     // empty: both were imported
+  Graph a, b;              // the operator and its function body
+  bool at_values = false;  // shapes depend on the inputs' values, which are those of the case
+};
+// An import that needs values of inputs to tell its shapes gets those of the case.
+OnnxPair ImportOnnxPair(const std::string& name);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_VERIFIER_ONNX_PAIRS_H_
