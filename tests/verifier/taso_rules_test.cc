@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
+#include "rewrite/field_test.h"
 #include "rewrite/rule_text.h"
 #include "rewrite/taso/import.h"
 #include "tests/rewrite/taso/taso_testutil.h"
@@ -44,6 +45,11 @@ TEST_P(SampleTest, IsDecided) {
   static const std::map<int, std::string> guards = {{20, "g = 1, g2 = 1"}, {24, "g = 1"}};
   const Precondition found = SynthesizePrecondition(Rules()[GetParam()]);
   auto guard = guards.find(GetParam());
+  // Run by other code, on other instances.
+  auto tested = FieldTest(found.rule, {20, 3});
+  ASSERT_TRUE(tested.ok()) << tested.status();
+  EXPECT_FALSE(tested->counterexample) << *tested->counterexample;
+  EXPECT_GE(tested->instances, 10);
   if (guard == guards.end()) {
     EXPECT_TRUE(IsProved(found.without)) << ToString(found.without);
     EXPECT_FALSE(found.with);
