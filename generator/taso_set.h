@@ -1,0 +1,23 @@
+// TASO's operator instances and inputs (SOSP'19, its generator's defaults).
+//
+// The instances mean what rewrite/taso says of the operators of TASO's rule files, so that a pair
+// of graphs is lifted as a rule read from such a file is.
+#ifndef LEMMA_GENERATOR_TASO_SET_H_
+#define LEMMA_GENERATOR_TASO_SET_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "generator/operator_set.h"
+
+namespace lemma::generator {
+
+// The whole set, or the instances of these names (in the set's order) and all inputs.
+// InvalidArgument names an instance that does not exist.
+absl::StatusOr<std::unique_ptr<OperatorSet>> TasoSet(const std::vector<std::string>& only = {});
+
+}  // namespace lemma::generator
+
+#endif  // LEMMA_GENERATOR_TASO_SET_H_
