@@ -85,6 +85,8 @@ class Algebra {
   double Sample(const Value& x, int point);
   std::string ToString(const Value& x) const;
 
+  // Counts other work with that on terms.
+  void Touch() { ++work_; }
   // Why the values are worthless: an overflow, an infinity in arithmetic; "" if they are fine.
   const std::string& problem() const { return problem_; }
   void Fail(const std::string& why) {

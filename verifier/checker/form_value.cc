@@ -11,7 +11,8 @@ namespace lemma::checker {
 namespace {
 
 constexpr size_t kMostPoints = 4096;
-constexpr int64_t kMostTries = 400'000;          // of points, for one element
+constexpr int64_t kMostTries = 400'000;  // of points, for one element
+constexpr int64_t kTriesPerWork = 4;
 constexpr int64_t kFarthest = int64_t{1} << 24;  // numbers stay below, so that products fit
 constexpr int64_t kUnbounded = 12;  // how far an axis goes where only nonlinear guards bound it
 
@@ -179,6 +180,7 @@ std::vector<FormValue::Range> FormValue::Bounds(const Node& where, const std::ve
 void FormValue::Enumerate(const Node& where, std::vector<int>* open, const Node& axes,
                           Points* points) {
   if (++tries_ > kMostTries) Fail("a sum has too many points to try");
+  if (tries_ % kTriesPerWork == 0) algebra_.Touch();
   if (!problem_.empty()) return;
   if (open->empty()) {
     for (const Node& fact : where.items) {
