@@ -230,8 +230,8 @@ bool Equality::Covers(const Atom& b, const Alternative& given, const Facts& cont
   const Atom candidates = forms_.Substitute(b, {});
   for (const Alternative& other : candidates.alternatives) {
     std::vector<Equation> equations;
-    std::vector<Leaf> unknowns = other.axes;
-    Equations(*a.value, *other.value, &equations, &unknowns, 0);
+    std::vector<Leaf> unknowns = other.axes, bound;
+    Equations(*a.value, *other.value, &equations, &unknowns, &bound, 0);
     LeafMap solution = Solve(std::move(equations), unknowns, here);
     // Axes that no read determines: any point will do, so try the ends of their ranges.
     std::vector<LeafMap> maps = {LeafMap()};
@@ -268,7 +268,9 @@ bool Equality::Covers(const Atom& b, const Alternative& given, const Facts& cont
         for (auto& [axis, value] : map) value = leaves_.Substitute(value, map);
       }
       for (const auto& [axis, value] : map) {
-        for (Leaf dep : leaves_.DepsOf(value)) closed = closed && !Contains(unknowns, dep);
+        for (Leaf dep : leaves_.DepsOf(value)) {
+          closed = closed && !Contains(unknowns, dep) && !Contains(bound, dep);
+        }
       }
       if (!closed) continue;
       const Facts guards = forms_.Substitute(other.guards, map);

@@ -58,11 +58,12 @@ class Equality {
   // Every value of `a` is one of `b`.
   bool Covers(const Atom& b, const Alternative& a, const Facts& context, int depth);
 
-  // Equations that hold if the factors are paired in order. Axes bound inside are unknowns too.
+  // Equations that hold if the factors are paired in order. Axes bound inside are unknowns too,
+  // those of the other side; my own are listed in *bound, since no solution may speak of them.
   void Equations(const Atom& mine, const Atom& other, std::vector<Equation>* equations,
-                 std::vector<Leaf>* unknowns, int depth);
+                 std::vector<Leaf>* unknowns, std::vector<Leaf>* bound, int depth);
   void Equations(const NormalForm& mine, const NormalForm& other, std::vector<Equation>* equations,
-                 std::vector<Leaf>* unknowns, int depth);
+                 std::vector<Leaf>* unknowns, std::vector<Leaf>* bound, int depth);
   // Solves for unknowns with unit coefficients.
   LeafMap Solve(std::vector<Equation> equations, const std::vector<Leaf>& unknowns,
                 const Facts& context);

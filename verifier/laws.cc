@@ -278,6 +278,7 @@ std::optional<NormalForm> Normalizer::MaxLaw(const Atom& atom, const Facts& cont
         low = low || c == 1;
         high = high || c == -1;
         span = span + fact.p;
+        exists = exists && !leaves_.Mentions(fact.p - Poly::Of(Monomial{axis}, c), axis);
       }
       exists = exists && mine.size() == 2 && low && high && !leaves_.Mentions(span, axis);
       for (Leaf other : first.axes) exists = exists && !leaves_.Mentions(span, other);

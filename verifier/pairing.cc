@@ -43,7 +43,8 @@ std::vector<std::vector<int>> Equality::Assignments(const std::vector<Atom>& min
 }
 
 void Equality::Equations(const NormalForm& mine, const NormalForm& other,
-                         std::vector<Equation>* equations, std::vector<Leaf>* unknowns, int depth) {
+                         std::vector<Equation>* equations, std::vector<Leaf>* unknowns,
+                         std::vector<Leaf>* bound, int depth) {
   // Terms that only one on either side resembles.
   std::map<std::string, std::pair<std::vector<const Term*>, std::vector<const Term*>>> by_signature;
   for (const Term& t : mine.terms) by_signature[Signature(t.atoms)].first.push_back(&t);
@@ -52,16 +53,17 @@ void Equality::Equations(const NormalForm& mine, const NormalForm& other,
     if (pair.first.size() != 1 || pair.second.size() != 1) continue;
     const Term &a = *pair.first[0], &b = *pair.second[0];
     unknowns->insert(unknowns->end(), b.axes.begin(), b.axes.end());
+    bound->insert(bound->end(), a.axes.begin(), a.axes.end());
     auto assignments = Assignments(a.atoms, b.atoms);
     if (assignments.empty()) continue;
     for (size_t i = 0; i < a.atoms.size(); ++i) {
-      Equations(a.atoms[i], b.atoms[assignments[0][i]], equations, unknowns, depth + 1);
+      Equations(a.atoms[i], b.atoms[assignments[0][i]], equations, unknowns, bound, depth + 1);
     }
   }
 }
 
 void Equality::Equations(const Atom& mine, const Atom& other, std::vector<Equation>* equations,
-                         std::vector<Leaf>* unknowns, int depth) {
+                         std::vector<Leaf>* unknowns, std::vector<Leaf>* bound, int depth) {
   if (depth > 6 || mine.kind != other.kind) return;
   if (mine.kind == Atom::Kind::kRead && mine.index.size() == other.index.size()) {
     for (size_t d = 0; d < mine.index.size(); ++d) {
@@ -69,13 +71,14 @@ void Equality::Equations(const Atom& mine, const Atom& other, std::vector<Equati
     }
   }
   for (size_t i = 0; i < mine.args.size() && i < other.args.size(); ++i) {
-    Equations(*mine.args[i], *other.args[i], equations, unknowns, depth + 1);
+    Equations(*mine.args[i], *other.args[i], equations, unknowns, bound, depth + 1);
   }
   if (mine.alternatives.size() == other.alternatives.size()) {
     for (size_t i = 0; i < mine.alternatives.size(); ++i) {
       const Alternative &a = mine.alternatives[i], &b = other.alternatives[i];
       unknowns->insert(unknowns->end(), b.axes.begin(), b.axes.end());
-      Equations(*a.value, *b.value, equations, unknowns, depth + 1);
+      bound->insert(bound->end(), a.axes.begin(), a.axes.end());
+      Equations(*a.value, *b.value, equations, unknowns, bound, depth + 1);
     }
   }
 }
@@ -191,9 +194,9 @@ std::optional<Equality::Pairing> Equality::Pair(const Term& mine, const Term& gi
   std::set<std::string> tried;
   for (const std::vector<int>& assignment : Assignments(mine.atoms, other.atoms)) {
     std::vector<Equation> equations;
-    std::vector<Leaf> unknowns = other.axes;
+    std::vector<Leaf> unknowns = other.axes, bound;
     for (size_t i = 0; i < mine.atoms.size(); ++i) {
-      Equations(mine.atoms[i], other.atoms[assignment[i]], &equations, &unknowns, 0);
+      Equations(mine.atoms[i], other.atoms[assignment[i]], &equations, &unknowns, &bound, 0);
     }
     LeafMap solution = Solve(std::move(equations), unknowns, all);
     LeafMap map;
@@ -227,7 +230,7 @@ std::optional<Equality::Pairing> Equality::Pair(const Term& mine, const Term& gi
         absl::StrAppend(&text, leaf, "=", leaves_.ToString(poly), ";");
         // Axes bound inside, of either side, mean nothing here.
         for (Leaf dep : leaves_.DepsOf(poly)) {
-          if (Contains(unknowns, dep)) return false;
+          if (Contains(unknowns, dep) || Contains(bound, dep)) return false;
         }
       }
       if (!tried.insert(text).second) return false;
