@@ -14,12 +14,15 @@ InterruptScope::InterruptScope() {
   action.sa_flags = SA_RESETHAND | SA_RESTART;
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, &previous_);
+  if (previous_.sa_handler == SIG_IGN) sigaction(SIGINT, &previous_, nullptr);
 }
 
 InterruptScope::~InterruptScope() { sigaction(SIGINT, &previous_, nullptr); }
 
 const std::atomic<bool>& InterruptScope::flag() const { return interrupted; }
 
-absl::Status InterruptedError() { return absl::CancelledError("interrupted: nothing was written"); }
+absl::Status InterruptedError() {
+  return absl::CancelledError("interrupted: no result was written");
+}
 
 }  // namespace lemma::cli

@@ -10,7 +10,8 @@
 namespace lemma::cli {
 
 // While one lives, the first Ctrl-C sets a flag that the work looks at; the second ends the program
-// at once. One at a time.
+// at once. Where Ctrl-C was ignored before, as in a job in the background, it stays so. One at a
+// time.
 class InterruptScope {
  public:
   InterruptScope();

@@ -49,9 +49,9 @@ std::vector<std::string> FilesIn(const std::string& folder) {
 
 namespace {
 
-// Interrupted after `interrupt_ms` milliseconds unless that is negative.
+// Interrupted once `at_work` is true, if it is given.
 LemmaResult Run(const std::vector<std::string>& arguments, const std::string& input,
-                int interrupt_ms) {
+                const std::function<bool()>& at_work) {
   // Files rather than pipes: neither side can block the other.
   static const std::string home = NewFolder();
   const std::string folder = NewFolder();
@@ -59,6 +59,7 @@ LemmaResult Run(const std::vector<std::string>& arguments, const std::string& in
   const pid_t child = fork();
   if (child == 0) {
     setenv("HOME", home.c_str(), 1);
+    signal(SIGINT, SIG_DFL);
     dup2(open((folder + "/in").c_str(), O_RDONLY), 0);
     dup2(open((folder + "/out").c_str(), O_WRONLY | O_CREAT, 0600), 1);
     dup2(open((folder + "/err").c_str(), O_WRONLY | O_CREAT, 0600), 2);
@@ -68,12 +69,14 @@ LemmaResult Run(const std::vector<std::string>& arguments, const std::string& in
     execv("cli/lemma", argv.data());
     _exit(127);
   }
-  if (interrupt_ms >= 0) {
-    usleep(static_cast<useconds_t>(interrupt_ms) * 1000);
-    kill(child, SIGINT);
-  }
   int status = 0;
-  waitpid(child, &status, 0);
+  bool ended = false;
+  while (at_work && !at_work() && !ended) {
+    usleep(2000);
+    ended = waitpid(child, &status, WNOHANG) == child;
+  }
+  if (at_work && !ended) kill(child, SIGINT);
+  if (!ended) waitpid(child, &status, 0);
   LemmaResult result;
   result.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.out = ReadAll(folder + "/out");
@@ -85,11 +88,12 @@ LemmaResult Run(const std::vector<std::string>& arguments, const std::string& in
 }  // namespace
 
 LemmaResult RunLemma(const std::vector<std::string>& arguments, const std::string& input) {
-  return Run(arguments, input, -1);
+  return Run(arguments, input, nullptr);
 }
 
-LemmaResult InterruptLemma(const std::vector<std::string>& arguments, int ms) {
-  return Run(arguments, "", ms);
+LemmaResult InterruptLemma(const std::vector<std::string>& arguments,
+                           const std::function<bool()>& at_work) {
+  return Run(arguments, "", at_work);
 }
 
 void ExpectOneLine(const LemmaResult& result, const std::vector<std::string>& parts) {

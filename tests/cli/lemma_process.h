@@ -2,6 +2,7 @@
 #ifndef LEMMA_TESTS_CLI_LEMMA_PROCESS_H_
 #define LEMMA_TESTS_CLI_LEMMA_PROCESS_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ struct LemmaResult {
 // Runs the command with these arguments, in a home folder of its own, `input` on standard input.
 LemmaResult RunLemma(const std::vector<std::string>& arguments, const std::string& input = "");
 
-// The same, but presses Ctrl-C (SIGINT) after `ms` milliseconds.
-LemmaResult InterruptLemma(const std::vector<std::string>& arguments, int ms);
+// The same, but presses Ctrl-C (SIGINT) once `at_work` is true; it is asked again and again.
+LemmaResult InterruptLemma(const std::vector<std::string>& arguments,
+                           const std::function<bool()>& at_work);
 
 // Exit status 2 and one line on standard error, which holds all `parts`.
 void ExpectOneLine(const LemmaResult& result, const std::vector<std::string>& parts);

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 
 // Two true rules; the second one's proof takes a solver.
@@ -188,11 +189,15 @@ TEST(VerifyTest, MissingSolver) {
 }
 
 TEST(VerifyTest, CtrlCLeavesNothing) {
-  const std::string folder = NewFolder(), out = folder + "/out.txt";
-  LemmaResult result = InterruptLemma({"verify", "data/rules/starter.txt", "-o", out}, 1500);
+  const std::string folder = NewFolder(), proofs = NewFolder();
+  LemmaResult result = InterruptLemma(
+      {"verify", "data/rules/starter.txt", "-o", folder + "/out.txt", "--proofs", proofs},
+      [&] { return !FilesIn(proofs).empty(); });
   EXPECT_EQ(result.exit_status, 130) << result.out;
-  EXPECT_EQ(result.err, "lemma: interrupted: nothing was written\n");
+  EXPECT_EQ(result.err, "lemma: interrupted: no result was written\n");
   EXPECT_TRUE(FilesIn(folder).empty());
+  for (const std::string& file : FilesIn(proofs))
+    EXPECT_THAT(file, MatchesRegex("\\w+.(proof|smt2)"));
 }
 
 TEST(VerifyTest, BadInput) {
