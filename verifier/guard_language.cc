@@ -20,6 +20,11 @@ GuardLanguage::GuardLanguage(const Substitution& rule) : rule_(rule) {
     }
     if (kind == SymbolKind::kInt) num_integers_ = variables_.size();
   }
+  for (const PatternNode& node : rule.source.nodes) {
+    std::vector<int> used;
+    for (const auto& [name, term] : node.attrs) term.CollectSymbols(&used);
+    in_attributes_.insert(used.begin(), used.end());
+  }
   AddSimple();
   AddSumsAndProducts();
   std::stable_sort(atoms_.begin(), atoms_.end(),
@@ -152,6 +157,13 @@ bool GuardLanguage::Holds(const GuardAtom& atom, const GuardValues& values,
   return atom.relation == Relation::kLe   ? left <= right
          : atom.relation == Relation::kGe ? left >= right
                                           : left == right;
+}
+
+bool GuardLanguage::BoundsSize(const GuardAtom& atom) const {
+  const bool by_constant = atom.kind == GuardAtom::Kind::kCompare && atom.u == GuardAtom::kNone &&
+                           atom.relation != Relation::kGe &&
+                           static_cast<size_t>(atom.x) < num_integers_;
+  return by_constant && in_attributes_.count(variables_[atom.x]) == 0;
 }
 
 Term GuardLanguage::TermOf(int variable) const {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <set>
 #include <vector>
 
 #include "rewrite/substitution.h"
@@ -39,6 +39,8 @@ class GuardLanguage {
   // False where a value is missing.
   bool Holds(const GuardAtom& atom, const GuardValues& values, const SymbolValues& symbols) const;
   Comparison ToComparison(const GuardAtom& atom) const;
+  // Whether it bounds, by a constant, a symbol that is only a size of variables, in no attribute.
+  bool BoundsSize(const GuardAtom& atom) const;
 
  private:
   void AddSimple();
@@ -49,6 +51,7 @@ class GuardLanguage {
   const Substitution& rule_;
   std::vector<int> variables_;  // symbols; the rest are lists, of which the length is meant
   size_t num_integers_ = 0;
+  std::set<int> in_attributes_;  // symbols
   std::vector<GuardAtom> atoms_;
 };
 

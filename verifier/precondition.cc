@@ -40,6 +40,8 @@ bool Disjoint(const Bits& a, const Bits& b) {
 constexpr int kInstancesPerTry = 24;
 constexpr int kInstancesOnFailure = 48;
 constexpr int kEnoughInstances = 8;
+// A kernel of 1 x 1 has two; a guard that bounds more sizes speaks of next to nothing.
+constexpr int kMostBoundedSizes = 2;
 // Conditions larger than this stand alone.
 constexpr int kLargestInPair = 4;
 
@@ -99,6 +101,7 @@ class GuardSearch {
       }
       for (const Conjunction& guard : {Tightened(*candidate), *candidate}) {
         tried_.insert(guard);
+        if (BoundedSizes(guard) > kMostBoundedSizes) break;
         if (Check(guard)) return Minimized(guard);
       }
     }
@@ -237,6 +240,12 @@ class GuardSearch {
     std::sort(guard.begin(), guard.end());
     if (tried_.count(guard) || !ShowsEverything(guard)) return std::nullopt;
     return guard;
+  }
+
+  int BoundedSizes(const Conjunction& guard) const {
+    int count = 0;
+    for (int a : guard) count += language_.BoundsSize(language_.atoms()[a]) ? 1 : 0;
+    return count;
   }
 
   // Whether further instances, drawn for the guard, have not shown it wrong.

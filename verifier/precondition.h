@@ -46,7 +46,8 @@ struct Precondition {
 //
 // A guard is no answer if it leaves nothing worth saying: only instances in which a reduction of
 // the target that could have several terms has one, or one of its operators that could do something
-// copies its operand.
+// copies its operand; or only instances in which more than two sizes, of those that are no
+// attributes, are at most some constant.
 //
 // Deterministic; limited by counts, not by a clock.
 Precondition SynthesizePrecondition(const Substitution& rule, const ProverOptions& prover = {},

@@ -273,6 +273,21 @@ bool SizeSolver::SolveOne(const Size& zero) {
   return true;
 }
 
+bool SizeSolver::AlwaysPositive(const Size& size) const {
+  // A size is at least 1, an attribute at least 0.
+  int64_t least = 0;
+  for (const auto& [monomial, coefficient] : size.terms()) {
+    if (coefficient < 0 && !monomial.empty()) return false;
+    bool counts = true;
+    for (int a : monomial) {
+      if (atoms_[a].is_div) return false;
+      counts &= atoms_[a].kind == Kind::kSize;
+    }
+    if (counts && __builtin_add_overflow(least, coefficient, &least)) return false;
+  }
+  return least > 0;
+}
+
 absl::Status SizeSolver::SolveAll() {
   bool changed = true;
   while (changed) {
@@ -291,7 +306,7 @@ absl::Status SizeSolver::SolveAll() {
                       monomial.size() == 1 && coefficient != 1 && coefficient != -1 &&
                       !atoms_[monomial[0]].is_div;
       }
-      if (impossible) {
+      if (impossible || AlwaysPositive(zero) || AlwaysPositive(Size() - zero)) {
         const auto [left, right] = Sides(zero);
         return absl::InvalidArgumentError(
             absl::StrCat("no sizes fit: ", Text(left), " would have to be ", Text(right)));

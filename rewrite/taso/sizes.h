@@ -104,6 +104,8 @@ class SizeSolver {
   int Intern(const Size& numerator, const Size& denominator) const;
   // `size` less factors that are known to be positive.
   Size Reduced(Size size) const;
+  // For whatever values of the symbols; not only then.
+  bool AlwaysPositive(const Size& size) const;
   bool Mentions(const Size& size, int symbol) const;
   IndexExpr ToIndex(const Size& size) const;
   absl::Status SolveAll();
