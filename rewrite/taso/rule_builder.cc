@@ -1,5 +1,6 @@
 #include "rewrite/taso/rule_builder.h"
 
+#include <algorithm>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -139,9 +140,14 @@ std::string RuleBuilder::TextOfSide(Side side) {
 
 absl::StatusOr<std::string> RuleBuilder::TextOfConditions() {
   std::vector<std::string> conditions;
+  auto add = [&](std::string condition) {
+    if (std::find(conditions.begin(), conditions.end(), condition) == conditions.end()) {
+      conditions.push_back(std::move(condition));
+    }
+  };
   for (const Size& zero : sizes_.Unsolved()) {
     const auto [left, right] = sizes_.Sides(zero);
-    conditions.push_back(absl::StrCat(sizes_.Text(left), " = ", sizes_.Text(right)));
+    add(absl::StrCat(sizes_.Text(left), " = ", sizes_.Text(right)));
   }
   for (const auto& [a, b] : at_most_) {
     auto x = sizes_.Value(a), y = sizes_.Value(b);
@@ -152,7 +158,7 @@ absl::StatusOr<std::string> RuleBuilder::TextOfConditions() {
           absl::StrCat(sizes_.Text(*x), " is more than ", sizes_.Text(*y)));
     }
     const auto [less, more] = sizes_.Sides(*y - *x);
-    conditions.push_back(absl::StrCat(sizes_.Text(less), " <= ", sizes_.Text(more)));
+    add(absl::StrCat(sizes_.Text(less), " <= ", sizes_.Text(more)));
   }
   return absl::StrJoin(conditions, ", ");
 }
