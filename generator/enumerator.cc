@@ -126,7 +126,7 @@ absl::StatusOr<const std::vector<Enumerator::Application>*> Enumerator::Applicat
   for (size_t i = 0; i < set_->instances().size(); ++i) {
     if (set_->instances()[i].num_operands != static_cast<int>(types.size())) continue;
     auto applied = set_->Apply(static_cast<int>(i), types);
-    if (absl::IsInvalidArgument(applied.status())) continue;
+    if (absl::IsNotFound(applied.status())) continue;
     LEMMA_RETURN_IF_ERROR(applied.status());
     for (int type : applied->types) SampleOf(type);
     Application application;

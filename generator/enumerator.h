@@ -34,6 +34,9 @@ struct EnumeratorOptions {
   int max_ops = 2;  // in 1…kMostOps
   uint64_t seed = 1;
   const std::atomic<bool>* interrupted = nullptr;
+  // Graphs whose keys are kept at a time. If there are more, they are enumerated again for each
+  // share of the keys.
+  int64_t max_records = int64_t{1} << 25;
 };
 constexpr int kMostOps = 4;
 
@@ -69,6 +72,7 @@ class Enumerator {
   struct Class {
     std::vector<TermGraph> members;
   };
+  // ResourceExhausted if there are more of them than max_records.
   absl::StatusOr<std::vector<Class>> Classes();
   // Every graph that is enumerated; for tests. After Run.
   absl::Status ForEachGraph(const std::function<void(const TermGraph&)>& visit);
@@ -147,6 +151,9 @@ class Enumerator {
   absl::Status EvaluateLastLevel();
   void MarkHot();
   absl::Status FindRecords();
+  // Of the keys with this remainder.
+  absl::Status FindShare(uint64_t share, uint64_t shares);
+  void AddClasses(std::vector<GraphRecord> records);
 
   // A graph: the nodes of a set, and one more.
   struct Visited {

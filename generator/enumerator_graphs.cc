@@ -161,32 +161,62 @@ void Enumerator::MarkHot() {
   }
 }
 
+absl::Status Enumerator::FindShare(uint64_t share, uint64_t shares) {
+  std::vector<GraphRecord> records;
+  for (int size = 1; size <= options_.max_ops; ++size) {
+    LEMMA_RETURN_IF_ERROR(VisitGraphs(size, [&](const Visited& visited) {
+      if (visited.hot && (visited.key >> 1) % shares == share) {
+        records.push_back({visited.key, visited.place});
+      }
+    }));
+  }
+  AddClasses(std::move(records));
+  return absl::OkStatus();
+}
+
+void Enumerator::AddClasses(std::vector<GraphRecord> records) {
+  std::sort(records.begin(), records.end(), [](const GraphRecord& a, const GraphRecord& b) {
+    return std::tie(a.key, a.place) < std::tie(b.key, b.place);
+  });
+  for (size_t i = 0; i < records.size();) {
+    size_t j = i;
+    while (j < records.size() && records[j].key == records[i].key) ++j;
+    if (j - i > 1) {
+      ++stats_.classes;
+      stats_.members += static_cast<int64_t>(j - i);
+      if (stats_.members <= options_.max_records) {
+        records_.insert(records_.end(), records.begin() + i, records.begin() + j);
+      }
+    }
+    i = j;
+  }
+}
+
 absl::Status Enumerator::FindRecords() {
+  std::vector<GraphRecord> records;
   for (int size = 1; size <= options_.max_ops; ++size) {
     int64_t& count = stats_.graphs_of_size[size];
     LEMMA_RETURN_IF_ERROR(VisitGraphs(size, [&](const Visited& visited) {
       ++count;
-      if (visited.hot) records_.push_back({visited.key, visited.place});
+      if (!visited.hot) return;
+      if (++stats_.hot_graphs <= options_.max_records) {
+        records.push_back({visited.key, visited.place});
+      } else {
+        records.clear();
+      }
     }));
     stats_.graphs += count;
   }
-  stats_.hot_graphs = static_cast<int64_t>(records_.size());
-  std::sort(records_.begin(), records_.end(), [](const GraphRecord& a, const GraphRecord& b) {
-    return std::tie(a.key, a.place) < std::tie(b.key, b.place);
-  });
-  // Those that are alone are done with.
-  size_t kept = 0;
-  for (size_t i = 0; i < records_.size();) {
-    size_t j = i;
-    while (j < records_.size() && records_[j].key == records_[i].key) ++j;
-    if (j - i > 1) {
-      ++stats_.classes;
-      while (i < j) records_[kept++] = records_[i++];
-    }
-    i = j;
+  if (stats_.hot_graphs <= options_.max_records) {
+    AddClasses(std::move(records));
+    return absl::OkStatus();
   }
-  records_.resize(kept);
-  stats_.members = static_cast<int64_t>(kept);
+  records = {};
+  const uint64_t shares = (stats_.hot_graphs + options_.max_records - 1) / options_.max_records;
+  for (uint64_t share = 0; share < shares; ++share) {
+    LEMMA_RETURN_IF_ERROR(FindShare(share, shares));
+  }
+  if (stats_.members > options_.max_records) records_ = {};
   return absl::OkStatus();
 }
 
@@ -260,6 +290,11 @@ absl::Status Enumerator::ForEachGraph(const std::function<void(const TermGraph&)
 }
 
 absl::StatusOr<std::vector<Enumerator::Class>> Enumerator::Classes() {
+  if (stats_.members > options_.max_records) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(stats_.members, " graphs share their values with others; ",
+                     options_.max_records, " can be compared. Try fewer operators"));
+  }
   std::vector<std::pair<uint64_t, int>> wanted;  // places and their classes
   int count = 0;
   for (size_t i = 0; i < records_.size(); ++i) {

@@ -69,7 +69,7 @@ class OperatorSet {
     std::vector<int> types;  // of the outputs
     Graph graph;             // over the operands, in the operators of the table
   };
-  // InvalidArgument if the instance does not take operands of these types.
+  // NotFound if the instance does not take operands of these types.
   virtual absl::StatusOr<Application> Apply(int instance, const std::vector<int>& types) = 0;
 
   // The rule with the most general types under which both sides are well-formed. Nothing is proved.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "graph/ops/status_macros.h"
 #include "rewrite/instantiate.h"
 #include "rewrite/rule_text.h"
@@ -125,11 +126,12 @@ class Set : public OperatorSet {
     std::vector<TypedValue> sides[2];
     for (auto side : {RuleBuilder::Side::kSource, RuleBuilder::Side::kTarget}) {
       builder.Begin(side);
-      auto& outputs = sides[static_cast<int>(side)];
-      LEMMA_ASSIGN_OR_RETURN(outputs, op.Lower(builder, inputs, "", chosen.dims.size()));
+      auto lowered = op.Lower(builder, inputs, "", static_cast<int>(chosen.dims.size()));
+      if (!lowered.ok()) return absl::NotFoundError(lowered.status().message());
       for (size_t d = 0; d < chosen.dims.size(); ++d) {
-        LEMMA_RETURN_IF_ERROR(builder.sizes().Equate(outputs[0].dims[d], chosen.dims[d], true));
+        LEMMA_RETURN_IF_ERROR(builder.sizes().Equate((*lowered)[0].dims[d], chosen.dims[d], true));
       }
+      sides[static_cast<int>(side)] = *std::move(lowered);
     }
     Application result;
     for (size_t i = 0; i < sides[0].size(); ++i) {
@@ -138,6 +140,8 @@ class Set : public OperatorSet {
       result.types.push_back(type);
     }
     LEMMA_ASSIGN_OR_RETURN(std::string text, builder.Text("instance", chosen.instance.name));
+    // Where there are no operands, nothing says of which type a constant's elements are.
+    if (types.empty()) text = absl::StrReplaceAll(text, {{"= constant [", "= constant f32["}});
     LEMMA_ASSIGN_OR_RETURN(std::vector<Substitution> rules, ParseRules(text, "an instance"));
     LEMMA_ASSIGN_OR_RETURN(result.graph, Instantiate(rules[0], rules[0].source, {}));
     return result;
@@ -172,7 +176,7 @@ class Set : public OperatorSet {
 
   absl::Status CheckTypes(const TasoInstance& chosen, const std::vector<int>& types) const {
     const absl::Status mismatch =
-        absl::InvalidArgumentError("the instance does not take operands of these types");
+        absl::NotFoundError("the instance does not take operands of these types");
     if (types.empty()) return absl::OkStatus();
     const Type& first = types_[types[0]];
     if (chosen.rank > 0 && static_cast<int>(first.dims.size()) != chosen.rank) return mismatch;

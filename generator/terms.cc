@@ -27,13 +27,17 @@ class Normalizer {
   enum State { kNew, kOpen, kDone };
 
   int Visit(int value) {
-    if (value < 0) return value;
+    if (value < 0 || cyclic_) return value;
     const int op = value / kMostOutputs;
-    if (state_[op] == kOpen) cyclic_ = true;
+    if (state_[op] == kOpen) {
+      cyclic_ = true;
+      return value;
+    }
     if (state_[op] == kNew) {
       state_[op] = kOpen;
       Term term = graph_.ops[op];
       for (int& v : term.operands) v = Visit(v);
+      if (cyclic_) return value;
       if (set_.instances()[term.instance].commutative) Order(&term.operands);
       auto [it, added] = made_.emplace(term, static_cast<int>(result_.ops.size()));
       if (added) result_.ops.push_back(term);

@@ -1,0 +1,271 @@
+#include "generator/enumerator.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "generator/taso_set.h"
+#include "generator/terms.h"
+#include "gtest/gtest.h"
+
+namespace lemma::generator {
+namespace {
+
+std::unique_ptr<OperatorSet> SetOf(const std::vector<std::string>& names) {
+  auto set = TasoSet(names);
+  EXPECT_TRUE(set.ok()) << set.status();
+  return *std::move(set);
+}
+
+EnumeratorOptions Ops(int max_ops) {
+  EnumeratorOptions options;
+  options.max_ops = max_ops;
+  return options;
+}
+
+// Graphs without reference to the order of their operators: the terms of all their values, sorted.
+std::string TermsOf(const OperatorSet& set, const TermGraph& graph) {
+  std::set<std::string> terms;
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    TermGraph one = graph;
+    one.outputs = {OutputValue(static_cast<int>(i), 0)};
+    terms.insert(KeyOf(set, one));
+  }
+  std::string text;
+  for (const std::string& term : terms) text += term + "|";
+  return text;
+}
+
+// Inputs of a group are used from the first on.
+bool UsesFirstNames(const OperatorSet& set, const TermGraph& graph) {
+  std::set<int> used;
+  for (const Term& term : graph.ops) {
+    for (int v : term.operands) {
+      if (v < 0) used.insert(-1 - v);
+    }
+  }
+  return std::all_of(used.begin(), used.end(), [&](int i) {
+    return i == 0 || set.inputs()[i].group != set.inputs()[i - 1].group || used.count(i - 1) > 0;
+  });
+}
+
+// Every graph by brute force: operators applied in every order to everything there is. Terms equal
+// to a value that they rest on are dropped, as the enumerator drops them, if `drop` says so.
+class BruteForce {
+ public:
+  BruteForce(OperatorSet* set, int max_ops, std::set<std::string> drop)
+      : set_(set), max_ops_(max_ops), drop_(std::move(drop)) {}
+
+  std::set<std::string> Run() {
+    Extend({}, {});
+    return found_;
+  }
+
+ private:
+  void Extend(const TermGraph& graph, const std::vector<int>& types) {
+    if (!graph.ops.empty()) {
+      if (!seen_.insert(TermsOf(*set_, graph)).second) return;
+      if (UsesFirstNames(*set_, graph)) found_.insert(TermsOf(*set_, graph));
+    }
+    if (static_cast<int>(graph.ops.size()) == max_ops_) return;
+    std::vector<int> values;
+    for (int i = 0; i < static_cast<int>(set_->inputs().size()); ++i) values.push_back(-1 - i);
+    for (int i = 0; i < static_cast<int>(graph.ops.size()); ++i) {
+      const int outputs = set_->instances()[graph.ops[i].instance].num_outputs;
+      for (int o = 0; o < outputs; ++o) values.push_back(OutputValue(i, o));
+    }
+    for (int instance = 0; instance < static_cast<int>(set_->instances().size()); ++instance) {
+      switch (set_->instances()[instance].num_operands) {
+        case 0:
+          Add(graph, types, {instance, {}});
+          break;
+        case 1:
+          for (int a : values) Add(graph, types, {instance, {a}});
+          break;
+        default:
+          for (int a : values) {
+            for (int b : values) Add(graph, types, {instance, {a, b}});
+          }
+      }
+    }
+  }
+
+  void Add(TermGraph graph, std::vector<int> types, const Term& term) {
+    std::vector<int> operands;
+    for (int v : term.operands) operands.push_back(v < 0 ? set_->inputs()[-1 - v].type : types[v]);
+    auto key = std::make_pair(term.instance, operands);
+    auto it = applied_.find(key);
+    if (it == applied_.end()) {
+      auto applied = set_->Apply(term.instance, operands);
+      it = applied_.emplace(key, applied.ok() ? applied->types : std::vector<int>()).first;
+    }
+    if (it->second.empty()) return;
+    graph.ops.push_back(term);
+    TermGraph alone = graph;
+    const int op = static_cast<int>(graph.ops.size()) - 1;
+    alone.outputs = {OutputValue(op, 0)};
+    if (drop_.count(KeyOf(*set_, alone)) > 0) return;
+    // The same term twice is one.
+    for (int i = 0; i < op; ++i) {
+      TermGraph other = graph;
+      other.outputs = {OutputValue(i, 0)};
+      if (KeyOf(*set_, other) == KeyOf(*set_, alone)) return;
+    }
+    types.resize(graph.ops.size() * kMostOutputs, -1);
+    for (size_t o = 0; o < it->second.size(); ++o) {
+      types[OutputValue(op, static_cast<int>(o))] = it->second[o];
+    }
+    Extend(graph, types);
+  }
+
+  OperatorSet* set_;
+  const int max_ops_;
+  const std::set<std::string> drop_;
+  std::map<std::pair<int, std::vector<int>>, std::vector<int>> applied_;
+  std::set<std::string> seen_, found_;
+};
+
+// Terms that were pruned, under all names.
+std::set<std::string> Pruned(const OperatorSet& set, const Enumerator& enumerator) {
+  std::set<std::string> keys;
+  const int n = static_cast<int>(set.inputs().size());
+  for (const Pair& pair : enumerator.identities()) {
+    // All maps of inputs to inputs of their groups.
+    std::vector<TermGraph> named = {pair.source};
+    for (int input = 0; input < n; ++input) {
+      std::vector<TermGraph> more;
+      for (const TermGraph& graph : named) {
+        for (int other = 0; other < n; ++other) {
+          if (set.inputs()[other].group != set.inputs()[input].group) continue;
+          TermGraph renamed = graph;
+          bool used = false;
+          for (size_t i = 0; i < renamed.ops.size(); ++i) {
+            for (size_t k = 0; k < renamed.ops[i].operands.size(); ++k) {
+              if (pair.source.ops[i].operands[k] != InputValue(input)) continue;
+              renamed.ops[i].operands[k] = InputValue(other);
+              used = true;
+            }
+          }
+          if (used || other == input) more.push_back(renamed);
+        }
+      }
+      named = std::move(more);
+    }
+    for (TermGraph& graph : named) {
+      graph.outputs = {OutputValue(static_cast<int>(graph.ops.size()) - 1, 0)};
+      keys.insert(KeyOf(set, graph));
+    }
+  }
+  return keys;
+}
+
+void ExpectSameAsBruteForce(const std::vector<std::string>& names, int max_ops) {
+  auto set = SetOf(names);
+  Enumerator enumerator(set.get(), Ops(max_ops));
+  ASSERT_TRUE(enumerator.Run().ok());
+  std::set<std::string> found;
+  int64_t count = 0;
+  ASSERT_TRUE(enumerator
+                  .ForEachGraph([&](const TermGraph& graph) {
+                    found.insert(TermsOf(*set, graph));
+                    ++count;
+                  })
+                  .ok());
+  EXPECT_EQ(count, enumerator.stats().graphs);
+  EXPECT_EQ(found.size(), static_cast<size_t>(count)) << "a graph was enumerated twice";
+  std::set<std::string> drop;
+  for (const std::string& key : Pruned(*set, enumerator)) {
+    drop.insert(key);
+  }
+  const std::set<std::string> expected = BruteForce(set.get(), max_ops, drop).Run();
+  EXPECT_EQ(found.size(), expected.size());
+  EXPECT_EQ(found, expected);
+}
+
+TEST(EnumeratorTest, EveryGraphOnce) {
+  ExpectSameAsBruteForce({"matmul", "transpose"}, 2);
+  ExpectSameAsBruteForce({"concat0_2d", "split0"}, 2);
+  ExpectSameAsBruteForce({"add", "one"}, 2);
+  ExpectSameAsBruteForce({"transpose", "identity_matrix"}, 3);
+  ExpectSameAsBruteForce({"relu", "enlarge3x3"}, 3);
+}
+
+TEST(EnumeratorTest, SeveralOutputsAreOneGraph) {
+  auto set = SetOf({"matmul"});
+  Enumerator enumerator(set.get(), Ops(2));
+  ASSERT_TRUE(enumerator.Run().ok());
+  int siblings = 0;
+  ASSERT_TRUE(enumerator
+                  .ForEachGraph([&](const TermGraph& graph) {
+                    siblings += ToString(*set, graph) == "matmul(x1, m1), matmul(x1, m2)" ||
+                                        ToString(*set, graph) == "matmul(x1, m2), matmul(x1, m1)"
+                                    ? 1
+                                    : 0;
+                  })
+                  .ok());
+  EXPECT_EQ(siblings, 1);
+}
+
+TEST(EnumeratorTest, IdentitiesAreSaidBeforeTheyArePruned) {
+  auto set = SetOf({"relu", "transpose", "matmul", "identity_matrix", "split1", "concat1_2d",
+                    "conv3x3", "identity_kernel"});
+  Enumerator enumerator(set.get(), Ops(2));
+  ASSERT_TRUE(enumerator.Run().ok());
+  std::set<std::string> said;
+  for (const Pair& pair : enumerator.identities()) said.insert(ToString(*set, pair));
+  for (const char* identity :
+       {"relu(relu(x1)) => relu(x1)", "transpose(transpose(m1)) => m1",
+        "matmul(x1, identity_matrix) => x1", "matmul(identity_matrix, m1) => m1",
+        "conv3x3(y1, identity_kernel) => y1",
+        "split1(concat1_2d(x1, x2)).0, split1(concat1_2d(x1, x2)).1 => x1, x2"}) {
+    EXPECT_EQ(said.count(identity), 1u) << identity;
+  }
+  // relu(s) = s for one sign of the scalar only.
+  EXPECT_EQ(said.count("relu(s) => s"), 0u);
+}
+
+TEST(EnumeratorTest, SharesOfKeysFindTheSame) {
+  auto set = SetOf({"matmul", "add", "concat1_2d"});
+  Enumerator whole(set.get(), Ops(3));
+  ASSERT_TRUE(whole.Run().ok());
+  EnumeratorOptions options = Ops(3);
+  options.max_records = whole.stats().members;
+  ASSERT_LT(options.max_records, whole.stats().hot_graphs);
+  Enumerator shared(set.get(), options);
+  ASSERT_TRUE(shared.Run().ok());
+  EXPECT_EQ(shared.stats().classes, whole.stats().classes);
+  EXPECT_EQ(shared.stats().members, whole.stats().members);
+  auto a = whole.Classes(), b = shared.Classes();
+  ASSERT_TRUE(a.ok() && b.ok());
+  auto text = [&](const std::vector<Enumerator::Class>& classes) {
+    std::multiset<std::string> all;
+    for (const Enumerator::Class& c : classes) {
+      std::string one;
+      for (const TermGraph& graph : c.members) one += ToString(*set, graph) + " = ";
+      all.insert(one);
+    }
+    return all;
+  };
+  EXPECT_EQ(text(*a), text(*b));
+}
+
+TEST(EnumeratorTest, TooMuchIsAnError) {
+  auto set = SetOf({"matmul", "add"});
+  EnumeratorOptions options = Ops(2);
+  options.max_records = 3;
+  Enumerator enumerator(set.get(), options);
+  ASSERT_TRUE(enumerator.Run().ok());
+  EXPECT_EQ(enumerator.Classes().status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Enumerator(set.get(), Ops(5)).Run().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(TasoSetTest, InstancesAndInputs) {
+  auto set = SetOf({});
+  EXPECT_EQ(set->instances().size(), 25u);
+  EXPECT_EQ(set->inputs().size(), 20u);
+  EXPECT_EQ(TasoSet({"matmul", "nosuch"}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace lemma::generator
