@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "generator/terms.h"
 #include "graph/hash.h"
 #include "graph/ops/status_macros.h"
@@ -144,6 +145,12 @@ absl::StatusOr<const std::vector<Enumerator::Application>*> Enumerator::Applicat
 }
 
 void Enumerator::AddInputs() {
+  for (int round = 0; round < kExactRounds; ++round) {
+    exact_inputs_.push_back(RandomInputs(options_.seed ^ (kExactSeed + round)));
+  }
+  for (int round = 0; round < kConfirmingRounds; ++round) {
+    confirming_inputs_.push_back(RandomInputs(options_.seed ^ (kConfirmingSeed + round)));
+  }
   std::vector<std::vector<Field>> values = RandomInputs(options_.seed);
   for (int i = 0; i < num_inputs(); ++i) {
     const int type = set_->inputs()[i].type;
@@ -169,24 +176,17 @@ std::vector<std::vector<Field>> Enumerator::RandomInputs(uint64_t seed) const {
 absl::Status Enumerator::ForEachNewTerm(const NodeSet& set,
                                         const std::function<absl::Status(const NewTerm&)>& visit) {
   // Values that have to be read by the new term: those of nodes that no other node reads.
-  std::vector<int> top, all;
-  for (int i = 0; i < num_inputs(); ++i) all.push_back(i);
+  absl::InlinedVector<int, 4> top;
   for (int i = 0; i < set.size; ++i) {
     bool read = false;
     for (int j = i + 1; j < set.size; ++j) {
       for (int v : nodes_[set.nodes[j]].operands) read |= v != kNone && NodeOf(v) == set.nodes[i];
     }
     if (!read) top.push_back(set.nodes[i]);
-    for (int o = 0; o < OutputsOf(set.nodes[i]); ++o) all.push_back(ValueOf(set.nodes[i], o));
+    if (top.size() > kMostOperands) return absl::OkStatus();
   }
-  if (top.size() > kMostOperands) return absl::OkStatus();
   NewTerm term;
   auto apply = [&](int a, int b) -> absl::Status {
-    for (int node : top) {
-      if ((a == kNone || NodeOf(a) != node) && (b == kNone || NodeOf(b) != node)) {
-        return absl::OkStatus();
-      }
-    }
     term.mask = set.mask;
     for (int v : {a, b}) {
       if (v != kNone && v < num_inputs()) term.mask |= uint64_t{1} << v;
@@ -203,12 +203,38 @@ absl::Status Enumerator::ForEachNewTerm(const NodeSet& set,
     }
     return absl::OkStatus();
   };
-  LEMMA_RETURN_IF_ERROR(apply(kNone, kNone));
-  for (int a : all) LEMMA_RETURN_IF_ERROR(apply(a, kNone));
-  for (int a : all) {
-    for (int b : all) LEMMA_RETURN_IF_ERROR(apply(a, b));
+  using Values = absl::InlinedVector<int, 64>;
+  auto outputs = [&](int node) {
+    Values values;
+    for (int o = 0; o < OutputsOf(node); ++o) values.push_back(ValueOf(node, o));
+    return values;
+  };
+  auto apply_all = [&](const Values& first, const Values& second) -> absl::Status {
+    for (int a : first) {
+      for (int b : second) LEMMA_RETURN_IF_ERROR(apply(a, b));
+    }
+    return absl::OkStatus();
+  };
+  if (top.size() == 2) {
+    LEMMA_RETURN_IF_ERROR(apply_all(outputs(top[0]), outputs(top[1])));
+    return apply_all(outputs(top[1]), outputs(top[0]));
   }
-  return absl::OkStatus();
+  Values others;  // than those of the top
+  for (int i = 0; i < num_inputs(); ++i) others.push_back(i);
+  for (int i = 0; i < set.size; ++i) {
+    if (!top.empty() && set.nodes[i] == top[0]) continue;
+    for (int v : outputs(set.nodes[i])) others.push_back(v);
+  }
+  if (top.empty()) {
+    LEMMA_RETURN_IF_ERROR(apply(kNone, kNone));
+    LEMMA_RETURN_IF_ERROR(apply_all(others, {kNone}));
+    return apply_all(others, others);
+  }
+  const Values read = outputs(top[0]);
+  LEMMA_RETURN_IF_ERROR(apply_all(read, {kNone}));
+  LEMMA_RETURN_IF_ERROR(apply_all(read, read));
+  LEMMA_RETURN_IF_ERROR(apply_all(read, others));
+  return apply_all(others, read);
 }
 
 const Field* Enumerator::Elements(int value) {
@@ -397,11 +423,6 @@ absl::StatusOr<std::vector<std::vector<Field>>> Enumerator::EvaluateGraph(
 }
 
 absl::StatusOr<uint64_t> Enumerator::ExactKey(const TermGraph& graph) {
-  if (exact_inputs_.empty()) {
-    for (int round = 0; round < kExactRounds; ++round) {
-      exact_inputs_.push_back(RandomInputs(options_.seed ^ (kExactSeed + round)));
-    }
-  }
   uint64_t key = 0;
   for (const auto& inputs : exact_inputs_) {
     LEMMA_ASSIGN_OR_RETURN(const auto outputs, EvaluateGraph(graph, inputs));
@@ -414,7 +435,7 @@ absl::StatusOr<uint64_t> Enumerator::ExactKey(const TermGraph& graph) {
 
 absl::StatusOr<bool> Enumerator::Confirm(const Pair& pair) {
   for (int round = 0; round < kConfirmingRounds; ++round) {
-    const auto inputs = RandomInputs(options_.seed ^ (kConfirmingSeed + round));
+    const auto& inputs = confirming_inputs_[round];
     LEMMA_ASSIGN_OR_RETURN(const auto source, EvaluateGraph(pair.source, inputs));
     LEMMA_ASSIGN_OR_RETURN(const auto target, EvaluateGraph(pair.target, inputs));
     if (source != target) return false;

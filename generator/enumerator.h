@@ -203,7 +203,7 @@ class Enumerator {
   std::vector<uint64_t> last_keys_;
   std::vector<GraphRecord> records_;
 
-  std::vector<std::vector<std::vector<Field>>> exact_inputs_;
+  std::vector<std::vector<std::vector<Field>>> exact_inputs_, confirming_inputs_;
   int prepared_node_ = kNone;
   std::array<std::vector<Field>, kMostOutputs> prepared_;
   std::vector<Field> scratch_, output_;
