@@ -113,9 +113,10 @@ std::vector<Figure> FiguresOf(const generator::EnumeratorStats& s) {
           {"class_members", s.members}};
 }
 std::vector<Figure> FiguresOf(const generator::GenerateStats& s) {
-  return {{"pairs", s.pairs},        {"candidates", s.candidates}, {"derived", s.derived},
-          {"no_form", s.unliftable}, {"proved", s.proved},         {"guarded", s.guarded},
-          {"refuted", s.refuted},    {"unknown", s.unknown},       {"pruned", s.pruned}};
+  return {{"pairs", s.pairs},       {"candidates", s.candidates}, {"derived", s.derived},
+          {"not_tried", s.waiting}, {"no_form", s.unliftable},    {"proved", s.proved},
+          {"guarded", s.guarded},   {"refuted", s.refuted},       {"unknown", s.unknown},
+          {"pruned", s.pruned}};
 }
 
 void Report(const GenerateFlags& flags, const std::vector<Figure>& figures,

@@ -163,11 +163,12 @@ void Enumerator::AddInputs() {
   }
 }
 
-std::vector<std::vector<Field>> Enumerator::RandomInputs(uint64_t seed) const {
+std::vector<std::vector<Field>> Enumerator::RandomInputs(
+    uint64_t seed, const std::vector<int>& more_inputs) const {
   std::vector<std::vector<Field>> values;
   uint64_t state = Mix64(seed);
-  for (const Input& input : set_->inputs()) {
-    values.emplace_back(NumElements(set_->DimsOf(input.type)));
+  for (int i = 0; i < num_inputs() + static_cast<int>(more_inputs.size()); ++i) {
+    values.emplace_back(NumElements(set_->DimsOf(TypeOfInput(i, more_inputs))));
     for (Field& v : values.back()) v = Field::FromRaw((state = Mix64(state + 1)) % Field::kPrime);
   }
   return values;
@@ -381,10 +382,11 @@ absl::Status Enumerator::EvaluateLastLevel() {
 }
 
 absl::StatusOr<std::vector<std::vector<Field>>> Enumerator::EvaluateGraph(
-    const TermGraph& graph, const std::vector<std::vector<Field>>& inputs) {
+    const TermGraph& graph, const std::vector<std::vector<Field>>& inputs,
+    const std::vector<int>& more_inputs) {
   std::vector<std::vector<Field>> values(graph.ops.size() * kMostOutputs);
   std::vector<int> types(values.size(), kNone);
-  auto type_of = [&](int v) { return v < 0 ? set_->inputs()[-1 - v].type : types[v]; };
+  auto type_of = [&](int v) { return v < 0 ? TypeOfInput(-1 - v, more_inputs) : types[v]; };
   auto value_of = [&](int v) -> const std::vector<Field>& {
     return v < 0 ? inputs[-1 - v] : values[v];
   };
@@ -433,11 +435,19 @@ absl::StatusOr<uint64_t> Enumerator::ExactKey(const TermGraph& graph) {
   return key;
 }
 
-absl::StatusOr<bool> Enumerator::Confirm(const Pair& pair) {
+int Enumerator::TypeOfInput(int input, const std::vector<int>& more_inputs) const {
+  return set_->inputs()[input < num_inputs() ? input : more_inputs[input - num_inputs()]].type;
+}
+
+absl::StatusOr<bool> Enumerator::Confirm(const Pair& pair, const std::vector<int>& more_inputs) {
   for (int round = 0; round < kConfirmingRounds; ++round) {
-    const auto& inputs = confirming_inputs_[round];
-    LEMMA_ASSIGN_OR_RETURN(const auto source, EvaluateGraph(pair.source, inputs));
-    LEMMA_ASSIGN_OR_RETURN(const auto target, EvaluateGraph(pair.target, inputs));
+    std::vector<std::vector<Field>> made;
+    if (!more_inputs.empty()) {
+      made = RandomInputs(options_.seed ^ (kConfirmingSeed + round), more_inputs);
+    }
+    const auto& inputs = more_inputs.empty() ? confirming_inputs_[round] : made;
+    LEMMA_ASSIGN_OR_RETURN(const auto source, EvaluateGraph(pair.source, inputs, more_inputs));
+    LEMMA_ASSIGN_OR_RETURN(const auto target, EvaluateGraph(pair.target, inputs, more_inputs));
     if (source != target) return false;
   }
   return true;

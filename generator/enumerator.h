@@ -64,6 +64,7 @@ class Enumerator {
   // Cancelled if interrupted; ResourceExhausted if there are more nodes than can be numbered.
   absl::Status Run();
 
+  int num_inputs() const { return num_inputs_; }
   const EnumeratorStats& stats() const { return stats_; }
   // Terms that are equal to one of their inputs or parts, found when they were pruned.
   const std::vector<Pair>& identities() const { return identities_; }
@@ -80,7 +81,8 @@ class Enumerator {
   // A hash of all elements of the outputs, on further random inputs.
   absl::StatusOr<uint64_t> ExactKey(const TermGraph& graph);
   // Whether both graphs have the same values on further random inputs, all elements compared.
-  absl::StatusOr<bool> Confirm(const Pair& pair);
+  // Inputs beyond those of the set are of the given types, which are inputs of the set.
+  absl::StatusOr<bool> Confirm(const Pair& pair, const std::vector<int>& more_inputs = {});
 
  private:
   static constexpr int kNone = -1;
@@ -110,7 +112,6 @@ class Enumerator {
   };
 
   // Value numbers: the inputs, then kMostOutputs for each node.
-  int num_inputs() const { return num_inputs_; }
   int ValueOf(int node, int output) const { return num_inputs() + kMostOutputs * node + output; }
   int NodeOf(int value) const {
     return value < num_inputs() ? kNone : (value - num_inputs()) / kMostOutputs;
@@ -177,8 +178,11 @@ class Enumerator {
                     absl::Span<const uint64_t> keys) const;
 
   absl::StatusOr<std::vector<std::vector<Field>>> EvaluateGraph(
-      const TermGraph& graph, const std::vector<std::vector<Field>>& inputs);
-  std::vector<std::vector<Field>> RandomInputs(uint64_t seed) const;
+      const TermGraph& graph, const std::vector<std::vector<Field>>& inputs,
+      const std::vector<int>& more_inputs = {});
+  std::vector<std::vector<Field>> RandomInputs(uint64_t seed,
+                                               const std::vector<int>& more_inputs = {}) const;
+  int TypeOfInput(int input, const std::vector<int>& more_inputs) const;
   absl::Status CheckInterrupted() const;
 
   OperatorSet* const set_;

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "generator/derivation.h"
+#include "generator/generalize.h"
 #include "generator/terms.h"
 #include "graph/expr/parallel.h"
 #include "graph/ops/status_macros.h"
@@ -128,9 +129,10 @@ class Generation {
         LEMMA_ASSIGN_OR_RETURN(const bool equal, enumerator_.Confirm(pair));
         if (!equal) continue;
         ++result_.stats.pairs;
-        NamedPair named = WithoutNames(set_, pair);
+        LEMMA_ASSIGN_OR_RETURN(const Pair general, Generalized(&enumerator_, pair));
+        NamedPair named = WithoutNames(set_, general);
         if (!named.covers) {
-          NamedPair turned = WithoutNames(set_, {pair.target, pair.source});
+          NamedPair turned = WithoutNames(set_, {general.target, general.source});
           if (turned.covers) named = std::move(turned);
         }
         if (!seen_.insert(named.key).second) continue;
@@ -155,12 +157,19 @@ class Generation {
         ++result_.stats.derived;
         continue;
       }
+      if (const std::vector<int> by = undecided_.Derive(pair, -1); !by.empty()) {
+        ++result_.stats.waiting;
+        result_.rejected.push_back(
+            {ToString(set_, pair, Names::kVariables), "not tried",
+             absl::StrCat("follows from what is unknown: ", undecided_texts_[by.front()])});
+        continue;
+      }
       auto rule = set_.Lift(pair, absl::StrCat("candidate_", ++number_));
       if (!rule.ok()) {
         if (!absl::IsInvalidArgument(rule.status())) return rule.status();
         ++result_.stats.unliftable;
-        result_.rejected.push_back(
-            {ToString(set_, pair), "no general form", std::string(rule.status().message())});
+        result_.rejected.push_back({ToString(set_, pair, Names::kVariables), "no general form",
+                                    std::string(rule.status().message())});
         continue;
       }
       pairs.push_back(pair);
@@ -187,11 +196,15 @@ class Generation {
       }
       case Decision::Answer::kRefuted:
         ++stats.refuted;
-        result_.rejected.push_back({ToString(set_, pair), "refuted", decision.reason});
+        result_.rejected.push_back(
+            {ToString(set_, pair, Names::kVariables), "refuted", decision.reason});
         return;
       case Decision::Answer::kUnknown:
         ++stats.unknown;
-        result_.rejected.push_back({ToString(set_, pair), "unknown", decision.reason});
+        undecided_.Add(pair, true);
+        undecided_texts_.push_back(ToString(set_, pair, Names::kVariables));
+        result_.rejected.push_back(
+            {ToString(set_, pair, Names::kVariables), "unknown", decision.reason});
     }
   }
 
@@ -218,6 +231,8 @@ class Generation {
   Enumerator enumerator_;
   std::vector<ValueClass> classes_;
   Derivation rules_{set_};
+  Derivation undecided_{set_};
+  std::vector<std::string> undecided_texts_;
   std::set<std::string> seen_;
   int64_t number_ = 0;
   Generated result_;

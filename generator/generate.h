@@ -50,6 +50,7 @@ struct GenerateStats {
   int64_t pairs = 0;       // representative and member, of components that rules do not connect
   int64_t candidates = 0;  // of them that differ in more than names
   int64_t derived = 0;     // of them that followed from rules proved before, not proved
+  int64_t waiting = 0;     // of them that follow from an unknown one, not tried
   int64_t unliftable = 0, proved = 0, guarded = 0, refuted = 0, unknown = 0;
   int64_t pruned = 0;  // proved, but following from the others
 };

@@ -6,17 +6,20 @@
 namespace lemma::generator {
 namespace {
 
-std::string ValueText(const OperatorSet& set, const TermGraph& graph, int value) {
-  if (value < 0) return set.inputs()[-1 - value].name;
+std::string ValueText(const OperatorSet& set, const TermGraph& graph, Names names, int value) {
+  if (value < 0) {
+    return names == Names::kVariables ? absl::StrCat("x", -value) : set.inputs()[-1 - value].name;
+  }
   const Term& term = graph.ops[value / kMostOutputs];
   const Instance& instance = set.instances()[term.instance];
   std::string text = instance.name;
   if (!term.operands.empty()) {
-    absl::StrAppend(
-        &text, "(",
-        absl::StrJoin(term.operands, ", ",
-                      [&](std::string* out, int v) { out->append(ValueText(set, graph, v)); }),
-        ")");
+    absl::StrAppend(&text, "(",
+                    absl::StrJoin(term.operands, ", ",
+                                  [&](std::string* out, int v) {
+                                    out->append(ValueText(set, graph, names, v));
+                                  }),
+                    ")");
   }
   if (instance.num_outputs > 1) absl::StrAppend(&text, ".", value % kMostOutputs);
   return text;
@@ -24,13 +27,14 @@ std::string ValueText(const OperatorSet& set, const TermGraph& graph, int value)
 
 }  // namespace
 
-std::string ToString(const OperatorSet& set, const TermGraph& graph) {
-  return absl::StrJoin(graph.outputs, ", ",
-                       [&](std::string* out, int v) { out->append(ValueText(set, graph, v)); });
+std::string ToString(const OperatorSet& set, const TermGraph& graph, Names names) {
+  return absl::StrJoin(graph.outputs, ", ", [&](std::string* out, int v) {
+    out->append(ValueText(set, graph, names, v));
+  });
 }
 
-std::string ToString(const OperatorSet& set, const Pair& pair) {
-  return absl::StrCat(ToString(set, pair.source), " => ", ToString(set, pair.target));
+std::string ToString(const OperatorSet& set, const Pair& pair, Names names) {
+  return absl::StrCat(ToString(set, pair.source, names), " => ", ToString(set, pair.target, names));
 }
 
 }  // namespace lemma::generator

@@ -76,9 +76,11 @@ class OperatorSet {
   virtual absl::StatusOr<Substitution> Lift(const Pair& pair, absl::string_view name) const = 0;
 };
 
-// "add(x1, matmul(x2, w1))"; outputs of one instance are told apart by .0 and .1.
-std::string ToString(const OperatorSet& set, const TermGraph& graph);
-std::string ToString(const OperatorSet& set, const Pair& pair);
+// "add(x1, matmul(x2, w1))"; outputs of one instance are told apart by .0 and .1. Inputs have their
+// names, or as variables are x1, x2, …
+enum class Names { kInputs, kVariables };
+std::string ToString(const OperatorSet& set, const TermGraph& graph, Names names = Names::kInputs);
+std::string ToString(const OperatorSet& set, const Pair& pair, Names names = Names::kInputs);
 
 }  // namespace lemma::generator
 

@@ -164,7 +164,7 @@ class Set : public OperatorSet {
     LEMMA_ASSIGN_OR_RETURN(std::vector<Substitution> rules,
                            ImportTaso(collection.SerializeAsString()));
     rules[0].name = std::string(name);
-    rules[0].doc = ToString(*this, pair);
+    rules[0].doc = ToString(*this, pair, Names::kVariables);
     return std::move(rules[0]);
   }
 

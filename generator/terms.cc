@@ -10,6 +10,7 @@ namespace lemma::generator {
 namespace {
 
 constexpr int kUnbound = 1 << 30;
+constexpr int kNamingRounds = 3;
 
 // Rebuilds what its outputs need.
 class Normalizer {
@@ -53,7 +54,8 @@ class Normalizer {
     TermGraph a = result_, b = result_;
     a.outputs = {(*operands)[0]};
     b.outputs = {(*operands)[1]};
-    if (ToString(set_, b) < ToString(set_, a)) std::swap((*operands)[0], (*operands)[1]);
+    if (ToString(set_, b, Names::kVariables) < ToString(set_, a, Names::kVariables))
+      std::swap((*operands)[0], (*operands)[1]);
   }
 
   const OperatorSet& set_;
@@ -240,21 +242,25 @@ NamedPair WithoutNames(const OperatorSet& set, const Pair& pair) {
   // Both exist: they are subgraphs of graphs.
   result.pair.source = *Normalized(set, sorted.source);
   result.pair.target = *Normalized(set, sorted.target);
-  std::map<int, int> names;
-  auto rename = [&](int* v) {
-    if (*v < 0) *v = -1 - names.emplace(*v, static_cast<int>(names.size())).first->second;
-  };
-  auto rename_all = [&](TermGraph* graph) {
-    for (Term& term : graph->ops) {
-      for (int& v : term.operands) rename(&v);
-    }
-    for (int& v : graph->outputs) rename(&v);
-  };
-  rename_all(&result.pair.source);
-  const size_t of_source = names.size();
-  rename_all(&result.pair.target);
-  result.num_variables = static_cast<int>(names.size());
-  result.covers = names.size() == of_source;
+  // The order of operands depends on names, and names on that order: a few rounds settle both.
+  for (int round = 0; round < kNamingRounds; ++round) {
+    std::map<int, int> names;
+    auto rename_all = [&](TermGraph* graph) {
+      auto rename = [&](int* v) {
+        if (*v < 0) *v = -1 - names.emplace(*v, static_cast<int>(names.size())).first->second;
+      };
+      for (Term& term : graph->ops) {
+        for (int& v : term.operands) rename(&v);
+      }
+      for (int& v : graph->outputs) rename(&v);
+      *graph = *Normalized(set, *graph);
+    };
+    rename_all(&result.pair.source);
+    const size_t of_source = names.size();
+    rename_all(&result.pair.target);
+    result.num_variables = static_cast<int>(names.size());
+    result.covers = names.size() == of_source;
+  }
   for (const TermGraph* side : {&result.pair.source, &result.pair.target}) {
     for (int v : side->outputs) absl::StrAppend(&result.key, AppendText(*side, v, true), ";");
     result.key += "=>";

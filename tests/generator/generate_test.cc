@@ -71,6 +71,8 @@ TEST(GenerateTest, FindsKnownRulesOfThreeOperators) {
   for (const char* rule :
        {"add(matmul(x1, x2), matmul(x1, x3)) => matmul(x1, add(x2, x3))",
         "add(matmul(x1, x2), matmul(x3, x2)) => matmul(add(x1, x3), x2)",
+        // Four variables, out of three inputs of a kind.
+        "add(concat1_2d(x1, x2), concat1_2d(x3, x4)) => concat1_2d(add(x1, x3), add(x2, x4))",
         "concat1_2d(matmul(x1, x2), matmul(x1, x3)) => matmul(x1, concat1_2d(x2, x3))"}) {
     EXPECT_EQ(found.count(rule), 1u) << rule;
   }

@@ -1,0 +1,18 @@
+// Pairs with as many variables as they are true for.
+#ifndef LEMMA_GENERATOR_GENERALIZE_H_
+#define LEMMA_GENERATOR_GENERALIZE_H_
+
+#include "absl/status/statusor.h"
+#include "generator/enumerator.h"
+
+namespace lemma::generator {
+
+// The pair with some occurrences of an input made a new one, where source and target stay equal on
+// random values: add(concat(a, b), concat(c, c)) becomes add(concat(a, b), concat(c, d)), although
+// there are three inputs of a kind only. What the pair says follows from the result. Greedy: of
+// several ways, the first.
+absl::StatusOr<Pair> Generalized(Enumerator* enumerator, const Pair& pair);
+
+}  // namespace lemma::generator
+
+#endif  // LEMMA_GENERATOR_GENERALIZE_H_
