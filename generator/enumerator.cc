@@ -52,12 +52,6 @@ Enumerator::Enumerator(OperatorSet* set, const EnumeratorOptions& options)
   }
 }
 
-int Enumerator::Missing(uint64_t mask) const {
-  uint64_t before = 0;
-  for (size_t k = 0; k < same_group_.size(); ++k) before |= (mask >> (k + 1)) & same_group_[k];
-  return __builtin_popcountll(before & ~mask);
-}
-
 absl::Status Enumerator::CheckInterrupted() const {
   if (options_.interrupted != nullptr && *options_.interrupted) {
     return absl::CancelledError("interrupted");

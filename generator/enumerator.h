@@ -119,9 +119,16 @@ class Enumerator {
   int OutputsOf(int node) const { return set_->instances()[nodes_[node].instance].num_outputs; }
 
   // Inputs that come before one in `mask` that could be exchanged with them, and are not in it.
-  int Missing(uint64_t mask) const;
+  int Missing(uint64_t mask) const { return __builtin_popcountll(Before(mask) & ~mask); }
+  bool IsPrefix(uint64_t mask) const { return (Before(mask) & ~mask) == 0; }
+  uint64_t Before(uint64_t mask) const {
+    uint64_t before = 0;
+    for (size_t k = 0; k < same_group_.size(); ++k) before |= (mask >> (k + 1)) & same_group_[k];
+    return before;
+  }
   bool Completable(uint64_t mask, int size) const {
-    return Missing(mask) <= kMostOperands * (options_.max_ops - size);
+    const int missing = kMostOperands * (options_.max_ops - size);
+    return missing == 0 ? IsPrefix(mask) : Missing(mask) <= missing;
   }
 
   absl::StatusOr<const std::vector<Application>*> Applications(int type0, int type1);
@@ -165,12 +172,13 @@ class Enumerator {
     const NewTerm* term = nullptr;  // one of max_ops operators,
     const uint64_t* term_keys = nullptr;
   };
-  // Visits the graphs of a size in the order of their places. `last` runs through last_keys_.
+  // Visits the graphs of a size in the order of their places; with `hot_only`, it may leave out
+  // others. `last` runs through last_keys_.
   template <class Visit>
-  absl::Status VisitGraphs(int size, const Visit& visit);
+  absl::Status VisitGraphs(int size, bool hot_only, const Visit& visit);
   template <class Visit>
-  absl::Status VisitExtensions(const NodeSet& set, int size, uint64_t place, size_t* last,
-                               const Visit& visit);
+  absl::Status VisitExtensions(const NodeSet& set, int size, uint64_t place, bool hot_only,
+                               size_t* last, const Visit& visit);
   // Outputs in the order of their keys.
   TermGraph GraphOf(const Visited& visited) const;
   TermGraph GraphOf(const NodeSet& set, int instance,

@@ -9,6 +9,7 @@
 namespace lemma::generator {
 namespace {
 
+// A place: size, number of the set, and number of the node or, above all of those, of the new term.
 constexpr int kLocalBits = 22, kSizeShift = 60;
 constexpr int64_t kSetsBetweenChecks = 4096;
 
@@ -24,16 +25,25 @@ uint64_t Enumerator::PackedKey(const NodeSet& set, unsigned subset) {
 
 template <class Visit>
 void Enumerator::ForEachRun(const NodeSet& set, bool proper, const Visit& visit) const {
+  struct Run {
+    int begin, end;
+    unsigned subset;
+  };
+  std::array<Run, 1 << kMostOps> runs;
+  int count = 0;
   const unsigned all = (1u << set.size) - 1;
   const int last = set.size == 0 ? kNone : set.nodes[set.size - 1];
   for (unsigned subset = 0; subset <= all; ++subset) {
     if (proper && subset == all) break;
     auto it = runs_.find(PackedKey(set, subset));
     if (it == runs_.end()) continue;
-    const auto [first, count] = it->second;
-    const int begin = std::max(first, last + 1);
-    if (begin < first + count) visit(subset, begin, first + count);
+    const int begin = std::max(it->second.first, last + 1);
+    const int end = it->second.first + it->second.second;
+    if (begin < end) runs[count++] = {begin, end, subset};
   }
+  std::sort(runs.begin(), runs.begin() + count,
+            [](const Run& a, const Run& b) { return a.begin < b.begin; });
+  for (int i = 0; i < count; ++i) visit(runs[i].subset, runs[i].begin, runs[i].end);
 }
 
 absl::Status Enumerator::ExtendSet(NodeSet* set, int size,
@@ -65,8 +75,8 @@ absl::Status Enumerator::ForEachSet(int size,
 }
 
 template <class Visit>
-absl::Status Enumerator::VisitExtensions(const NodeSet& set, int size, uint64_t place, size_t* last,
-                                         const Visit& visit) {
+absl::Status Enumerator::VisitExtensions(const NodeSet& set, int size, uint64_t place,
+                                         bool hot_only, size_t* last, const Visit& visit) {
   // The set's outputs.
   std::array<int, kMostOps * kMostOutputs> outputs;
   int num_outputs = 0, cold = 0;
@@ -86,7 +96,6 @@ absl::Status Enumerator::VisitExtensions(const NodeSet& set, int size, uint64_t 
   }
   Visited visited;
   visited.set = &set;
-  visited.place = place;
   auto add = [&](const std::array<int, kMostOperands>& operands, bool reads_set,
                  const uint64_t* keys, int num_keys) {
     uint64_t key = sum;
@@ -107,23 +116,27 @@ absl::Status Enumerator::VisitExtensions(const NodeSet& set, int size, uint64_t 
     visited.key = key;
     visited.hot = still_cold == 0;
     visit(visited);
-    ++visited.place;
   };
   const bool last_level = size == options_.max_ops;
   ForEachRun(set, last_level, [&](unsigned subset, int begin, int end) {
+    if (hot_only && subset == 0 && cold > 0) return;  // they read nothing of the set
     for (int node = begin; node < end; ++node) {
-      if (Missing(set.mask | nodes_[node].mask) != 0) continue;
+      if (hot_only && (keys_[ValueOf(node, 0)] & 1) == 0) continue;
+      if (!IsPrefix(set.mask | nodes_[node].mask)) continue;
       visited.node = node;
+      visited.place = place | static_cast<uint64_t>(node);
       add(nodes_[node].operands, subset != 0, &keys_[ValueOf(node, 0)], OutputsOf(node));
     }
   });
   if (!last_level) return absl::OkStatus();
   visited.node = kNone;
+  int number = 0;
   return ForEachNewTerm(set, [&](const NewTerm& term) -> absl::Status {
     const uint64_t* keys = &last_keys_[*last];
     const int num_keys = static_cast<int>(term.application->types.size());
     *last += num_keys;
-    if (keys[0] == 0) return absl::OkStatus();
+    visited.place = place + (uint64_t{1} << (kLocalBits - 1)) + static_cast<uint64_t>(number++);
+    if (keys[0] == 0 || (hot_only && (keys[0] & 1) == 0)) return absl::OkStatus();
     visited.term = &term;
     visited.term_keys = keys;
     add(term.operands, true, keys, num_keys);
@@ -132,12 +145,12 @@ absl::Status Enumerator::VisitExtensions(const NodeSet& set, int size, uint64_t 
 }
 
 template <class Visit>
-absl::Status Enumerator::VisitGraphs(int size, const Visit& visit) {
+absl::Status Enumerator::VisitGraphs(int size, bool hot_only, const Visit& visit) {
   uint64_t ordinal = 0;
   size_t last = 0;
   return ForEachSet(size - 1, [&](const NodeSet& set) {
     const uint64_t place = static_cast<uint64_t>(size) << kSizeShift | ordinal++ << kLocalBits;
-    return VisitExtensions(set, size, place, &last, visit);
+    return VisitExtensions(set, size, place, hot_only, &last, visit);
   });
 }
 
@@ -164,7 +177,7 @@ void Enumerator::MarkHot() {
 absl::Status Enumerator::FindShare(uint64_t share, uint64_t shares) {
   std::vector<GraphRecord> records;
   for (int size = 1; size <= options_.max_ops; ++size) {
-    LEMMA_RETURN_IF_ERROR(VisitGraphs(size, [&](const Visited& visited) {
+    LEMMA_RETURN_IF_ERROR(VisitGraphs(size, true, [&](const Visited& visited) {
       if (visited.hot && (visited.key >> 1) % shares == share) {
         records.push_back({visited.key, visited.place});
       }
@@ -196,7 +209,7 @@ absl::Status Enumerator::FindRecords() {
   std::vector<GraphRecord> records;
   for (int size = 1; size <= options_.max_ops; ++size) {
     int64_t& count = stats_.graphs_of_size[size];
-    LEMMA_RETURN_IF_ERROR(VisitGraphs(size, [&](const Visited& visited) {
+    LEMMA_RETURN_IF_ERROR(VisitGraphs(size, false, [&](const Visited& visited) {
       ++count;
       if (!visited.hot) return;
       if (++stats_.hot_graphs <= options_.max_records) {
@@ -284,7 +297,7 @@ TermGraph Enumerator::GraphOf(const Visited& visited) const {
 absl::Status Enumerator::ForEachGraph(const std::function<void(const TermGraph&)>& visit) {
   for (int size = 1; size <= options_.max_ops; ++size) {
     LEMMA_RETURN_IF_ERROR(
-        VisitGraphs(size, [&](const Visited& visited) { visit(GraphOf(visited)); }));
+        VisitGraphs(size, false, [&](const Visited& visited) { visit(GraphOf(visited)); }));
   }
   return absl::OkStatus();
 }
@@ -305,7 +318,7 @@ absl::StatusOr<std::vector<Enumerator::Class>> Enumerator::Classes() {
   std::vector<Class> classes(records_.empty() ? 0 : count + 1);
   size_t next = 0;
   for (int size = 1; size <= options_.max_ops; ++size) {
-    LEMMA_RETURN_IF_ERROR(VisitGraphs(size, [&](const Visited& visited) {
+    LEMMA_RETURN_IF_ERROR(VisitGraphs(size, true, [&](const Visited& visited) {
       if (next == wanted.size() || wanted[next].first != visited.place) return;
       classes[wanted[next++].second].members.push_back(GraphOf(visited));
     }));
