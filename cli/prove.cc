@@ -113,6 +113,7 @@ absl::StatusOr<int> Prove(const ProveFlags& flags, const std::string& a, const s
   if (!outcome.status.ok()) return outcome.status;
   if (auto* refuted = std::get_if<Refuted>(&outcome.verdict); refuted != nullptr && swapped) {
     std::swap(refuted->source, refuted->target);
+    std::swap(refuted->source_shape, refuted->target_shape);
   }
   if (flags.common.json) {
     Json json = Json::Object();

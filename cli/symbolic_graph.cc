@@ -36,6 +36,36 @@ bool Same(const text::Type& a, const text::Type& b) {
                     [](const Expr& x, const Expr& y) { return Same(x, y); });
 }
 
+// A claim joins two graphs, so what is wrong with the names of one has to be found before.
+absl::Status CheckNames(const text::Block& graph, const std::string& file) {
+  std::set<std::string> names;
+  auto define = [&](const text::Name& name) {
+    if (name.text.empty() || names.insert(name.text).second) return absl::OkStatus();
+    return ErrorAt(file, name.position,
+                   absl::StrCat(text::QuoteName(name.text), " is defined twice"));
+  };
+  auto use = [&](const text::Name& name) {
+    if (names.count(name.text) > 0) return absl::OkStatus();
+    return ErrorAt(file, name.position,
+                   absl::StrCat("no value ", text::QuoteName(name.text), " above"));
+  };
+  for (const Param& param : graph.params) {
+    if (absl::Status s = define(param.name); !s.ok()) return s;
+  }
+  for (const text::Statement& statement : graph.body.statements) {
+    for (const text::Name& arg : statement.args) {
+      if (absl::Status s = use(arg); !s.ok()) return s;
+    }
+    for (const text::Target& target : statement.targets) {
+      if (absl::Status s = define(target.name); !s.ok()) return s;
+    }
+  }
+  for (const text::Result& result : graph.body.results) {
+    if (absl::Status s = use(result.value); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckParams(const text::Block& graph, const std::string& file) {
   for (const Param& param : graph.params) {
     if (param.role == Param::Role::kConstant) {
@@ -96,6 +126,23 @@ absl::StatusOr<std::map<std::string, std::string>> MatchParams(const text::Block
   return names;
 }
 
+// A rule's source uses every variable.
+absl::Status CheckUses(const text::Block& graph, const std::string& file) {
+  std::set<std::string> used;
+  for (const text::Statement& statement : graph.body.statements) {
+    for (const text::Name& arg : statement.args) used.insert(arg.text);
+  }
+  for (const Param& param : graph.params) {
+    if (used.count(param.name.text) > 0) continue;
+    return ErrorAt(
+        file, param.name.position,
+        absl::StrCat("where sizes are symbols, one of the two graphs has to compute with "
+                     "every input; neither does, and this one not with ",
+                     text::QuoteName(param.name.text)));
+  }
+  return absl::OkStatus();
+}
+
 // Values that are called like a parameter of the other graph get another name.
 void Rename(text::Body* body, std::map<std::string, std::string> names) {
   std::set<std::string> taken;
@@ -138,6 +185,9 @@ absl::StatusOr<Substitution> EqualityClaim(const text::Block& a, const std::stri
   if (absl::Status s = CheckParams(b, file_b); !s.ok()) return s;
   auto names = MatchParams(a, file_a, b, file_b);
   if (!names.ok()) return names.status();
+  if (absl::Status s = CheckNames(a, file_a); !s.ok()) return s;
+  if (absl::Status s = CheckNames(b, file_b); !s.ok()) return s;
+  if (absl::Status s = CheckUses(a, file_a); !s.ok()) return s;
   text::Block claim = a;
   claim.is_rule = true;
   claim.name.text =

@@ -44,9 +44,17 @@ void AddVerdict(const Verdict& verdict, Json* json) {
   } else if (auto* refuted = std::get_if<Refuted>(&verdict)) {
     Json values = Json::Object(), index = Json::Array();
     for (const auto& [name, value] : refuted->values) values.Set(name, value);
-    for (int64_t i : refuted->index) index.Add(i);
     json->Set("values", std::move(values)).Set("seed", static_cast<int64_t>(refuted->seed));
-    json->Set("output", refuted->output).Set("index", std::move(index));
+    json->Set("output", refuted->output);
+    if (refuted->shapes_differ()) {
+      Json source = Json::Array(), target = Json::Array();
+      for (int64_t size : refuted->source_shape) source.Add(size);
+      for (int64_t size : refuted->target_shape) target.Add(size);
+      json->Set("source_shape", std::move(source)).Set("target_shape", std::move(target));
+      return;
+    }
+    for (int64_t i : refuted->index) index.Add(i);
+    json->Set("index", std::move(index));
     json->Set("source", refuted->source).Set("target", refuted->target);
   } else {
     json->Set("reason", std::get<Unknown>(verdict).reason);

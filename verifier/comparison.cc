@@ -54,6 +54,7 @@ class Comparer {
         x = sides_.inputs[i].dtype == DType::kBool ? static_cast<double>(random_() % 2)
             : IsReal(i)                            ? Real()
                         : static_cast<double>(style_.low + static_cast<int64_t>(random_() % range));
+        if (sides_.inputs[i].dtype == DType::kU8) x = std::abs(x);
       }
       if (Known(i)) data = sides_.known[i]->ToDoubles();
       inputs_.push_back(std::move(data));

@@ -11,17 +11,27 @@
 namespace lemma {
 namespace {
 
-// Values of what is not left open, by name.
+// Values of what is not left open in each form, by name.
 using Values = std::map<std::string, std::set<std::string>>;
+constexpr char kOpen[] = "any";
 
 void AddChosen(const RuleForm& form, Values* values) {
   for (const auto& [name, value] : form.chosen) (*values)[name].insert(value);
 }
 
 // `more`: of forms that follow from others, since they only carry more dimensions along.
-std::string Describe(const Values& proved, const Values& more) {
+std::string Describe(const std::vector<const RuleForm*>& bases, const Values& more) {
+  Values proved;
+  for (const RuleForm* form : bases) AddChosen(*form, &proved);
+  for (const auto& [name, unused] : more) proved[name];
+  for (auto& [name, values] : proved) {
+    for (const RuleForm* form : bases) {
+      if (form->chosen.count(name) == 0) values.insert(kOpen);
+    }
+  }
   std::vector<std::string> parts;
   for (const auto& [name, values] : proved) {
+    if (values.size() == 1 && values.count(kOpen) > 0) continue;  // the rest is carried along
     bool others = false;
     if (auto it = more.find(name); it != more.end()) {
       for (const std::string& value : it->second) others = others || values.count(value) == 0;
@@ -29,7 +39,23 @@ std::string Describe(const Values& proved, const Values& more) {
     parts.push_back(absl::StrCat(name, " in {", absl::StrJoin(values, "; "), "}",
                                  others ? " or any that carries more dimensions along" : ""));
   }
-  return absl::StrJoin(parts, ", ");
+  return absl::StrCat(parts.empty() ? "" : ": ", absl::StrJoin(parts, ", "));
+}
+
+// What is required of sizes in each form; that some forms require more is said in words.
+std::string Requirements(const std::vector<RuleForm>& all) {
+  std::map<std::string, size_t> forms_with;
+  for (const RuleForm& form : all) {
+    std::set<std::string> names;
+    for (const Guard& guard : form.statement.requirements) names.insert(guard.ToString());
+    for (const std::string& name : names) ++forms_with[name];
+  }
+  std::vector<std::string> parts;
+  for (const auto& [name, forms] : forms_with) {
+    if (forms == all.size()) parts.push_back(name);
+  }
+  if (parts.size() < forms_with.size()) parts.push_back("what both sides require in each form");
+  return parts.empty() ? "" : absl::StrCat(" with ", absl::StrJoin(parts, ", "));
 }
 
 }  // namespace
@@ -39,7 +65,7 @@ Verdict ProveRule(const Substitution& rule, const ProverOptions& options) {
   if (forms.forms.empty()) return Unknown{forms.problem};
   Proved total;
   total.contract = FloatContract::kBitExact;
-  Values values, more;
+  Values more;
   std::vector<const RuleForm*> bases;  // those that do not follow from one before
   for (const RuleForm& form : forms.forms) {
     const bool follows = std::any_of(bases.begin(), bases.end(), [&](const RuleForm* base) {
@@ -64,7 +90,6 @@ Verdict ProveRule(const Substitution& rule, const ProverOptions& options) {
     Proved& proved = std::get<Proved>(verdict);
     total.contract = std::max(total.contract, proved.contract);
     total.queries += proved.queries;
-    if (forms.forms.size() == 1) total.coverage = proved.coverage;
     for (auto& query : proved.log.queries) total.log.queries.push_back(std::move(query));
     if (options.keep_obligations) {
       for (auto& line : FormLines(rule, form)) total.log.steps.push_back(std::move(line));
@@ -72,12 +97,11 @@ Verdict ProveRule(const Substitution& rule, const ProverOptions& options) {
     for (auto& step : proved.log.steps) total.log.steps.push_back(std::move(step));
     if (follows) continue;
     bases.push_back(&form);
-    AddChosen(form, &values);
   }
-  if (forms.forms.size() > 1 || !values.empty()) {
-    total.coverage = absl::StrCat(total.coverage.empty() ? "all sizes >= 1" : total.coverage, ", ",
-                                  forms.forms.size(), forms.truncated ? " (limited)" : "",
-                                  " forms: ", Describe(values, more));
+  total.coverage = absl::StrCat("all sizes >= 1", Requirements(forms.forms));
+  if (forms.forms.size() > 1 || !forms.forms[0].chosen.empty()) {
+    absl::StrAppend(&total.coverage, ", ", forms.forms.size(), forms.truncated ? " (limited)" : "",
+                    " forms", Describe(bases, more));
   }
   total.id = ProofId(forms);
   return total;

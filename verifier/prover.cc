@@ -342,9 +342,13 @@ Verdict Prove(const Statement& statement, const ProverOptions& options) {
 std::string Refuted::ToString() const {
   std::vector<std::string> bindings;
   for (const auto& [name, value] : values) bindings.push_back(absl::StrCat(name, " = ", value));
-  return absl::StrCat(bindings.empty() ? "refuted" : "refuted at ", absl::StrJoin(bindings, ", "),
-                      ": output ", output, "[", absl::StrJoin(index, ","), "] is ", source, " and ",
-                      target);
+  const std::string where = absl::StrCat(bindings.empty() ? "refuted" : "refuted at ",
+                                         absl::StrJoin(bindings, ", "), ": output ", output);
+  if (shapes_differ()) {
+    return absl::StrCat(where, " is of shape [", absl::StrJoin(source_shape, ","), "] and [",
+                        absl::StrJoin(target_shape, ","), "]");
+  }
+  return absl::StrCat(where, "[", absl::StrJoin(index, ","), "] is ", source, " and ", target);
 }
 
 std::string ToString(const Verdict& verdict) {

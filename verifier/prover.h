@@ -55,6 +55,9 @@ struct Refuted {
   int output = 0;
   std::vector<int64_t> index;
   double source = 0, target = 0;  // the elements there, in double
+  // Of the output, where they differ; then no element is named.
+  std::vector<int64_t> source_shape, target_shape;
+  bool shapes_differ() const { return source_shape != target_shape; }
   std::string ToString() const;
 };
 

@@ -7,6 +7,7 @@
 #include "graph/expr/compose.h"
 #include "graph/hash.h"
 #include "verifier/comparison.h"
+#include "verifier/storage.h"
 #include "verifier/unroll.h"
 
 namespace lemma::verify {
@@ -36,7 +37,11 @@ Refuter::Refuter(const Statement& statement, const Hypotheses& hypotheses, Leave
     positive_.insert(positive_.end(), input.dims.begin(), input.dims.end());
   }
   for (const Definition* side : {&statement.source, &statement.target}) {
-    for (const TensorExpr& tensor : side->tensors) adds_up_ = adds_up_ || AddsUp(tensor.body);
+    for (const TensorExpr& tensor : side->tensors) {
+      adds_up_ = adds_up_ || AddsUp(tensor.body);
+      const bool byte = tensor.dtype == DType::kI8 || tensor.dtype == DType::kU8;
+      wraps_bytes_ = wraps_bytes_ || (byte && !IntegerStorage(*side, tensor).empty());
+    }
   }
   std::vector<std::string> sizes;
   for (const IndexExpr& size : positive_) {
@@ -124,13 +129,13 @@ std::optional<Refuted> Refuter::Compare(const SymbolMap& symbols, uint64_t seed)
     if (source->output_dims(o) == target->output_dims(o)) continue;
     Refuted found;
     found.values = values;
-    found.values["shapes"] = "differ";
     found.seed = seed;
     found.output = static_cast<int>(o);
-    found.source = static_cast<double>(NumElements(source->output_dims(o)));
-    found.target = static_cast<double>(NumElements(target->output_dims(o)));
+    found.source_shape = source->output_dims(o);
+    found.target_shape = target->output_dims(o);
     return found;
   }
+  if (wraps_bytes_) return std::nullopt;
   const InputStyle styles[] = {{InputStyle::Reals::kPositive, 0, 2},
                                {InputStyle::Reals::kSigned, -2, 2},
                                {InputStyle::Reals::kSmallIntegers, 0, 4}};

@@ -26,8 +26,9 @@ class Refuter {
   // Values of all symbols for which the requirements hold; nullopt if none was found.
   std::optional<SymbolMap> Sample(std::mt19937_64* random, Style style = Style::kVaried,
                                   int attempts = 3000);
-  // An element in which the sides differ there, in the field and in double; nullopt if there is
-  // none, or if it would take too long to tell.
+  // An element in which the sides differ there, in the field and in double, or that their shapes
+  // do; nullopt if neither, if it would take too long to tell, or if numbers are not what a tensor
+  // of bytes would keep of them.
   std::optional<Refuted> Compare(const SymbolMap& symbols, uint64_t seed);
   // Sizes at which the sides differ, in the field and in double; shrunk.
   std::optional<Refuted> Search(int samples);
@@ -50,6 +51,7 @@ class Refuter {
   std::vector<IndexExpr> positive_;
   std::set<Leaf> sizes_;
   bool adds_up_ = false, rounding_differs_ = false;
+  bool wraps_bytes_ = false;  // a value is computed in 8 bits, which hold little of it
 };
 
 }  // namespace lemma::verify

@@ -86,6 +86,41 @@ TEST(ProveTest, EitherGraphMayBeTheSimplerOne) {
   }
 }
 
+// Names are looked at graph by graph: the inputs of the other one are no values here.
+TEST(ProveTest, GraphsThatAreNone) {
+  const std::string a = "graph a(z: f32[n], w: f32[n]) { y = sub(z, w) return y }";
+  auto body = [](const std::string& text) { return "graph b(x: f32[n], v: f32[n]) " + text; };
+  ExpectOneLine(Prove(a, body("{ y = sub(z, v) return y }")), {"b.lemma:1:", "no value z above"});
+  ExpectOneLine(Prove(a, body("{ x = sub(x, v) return x }")), {"b.lemma:1:", "x is defined twice"});
+  ExpectOneLine(Prove(a, "graph b(x: f32[n], x: f32[n]) { y = sub(x, x) return y }"),
+                {"b.lemma:1:", "x is defined twice"});
+  ExpectOneLine(Prove(body("{ y = neg(x) return y }"), body("{ y = neg(v) return y }")),
+                {"a.lemma:1:", "one of the two graphs has to compute with every input"});
+}
+
+// What only the other graph requires is said, also where a broadcast makes several forms.
+TEST(ProveTest, SaysForWhichSizes) {
+  const std::string a =
+      "graph a(x: f32[a], u: f32[p], v: f32[q]) { y = neg(x) z = neg(y) s = add(u, v) "
+      "return z, s }";
+  const std::string b =
+      "graph b(x: f32[a], u: f32[p], v: f32[q]) { y = reshape(x) {shape = [1]} z = reshape(y) "
+      "{shape = [a]} s = add(v, u) return z, s }";
+  LemmaResult result = Prove(a, b);
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+  EXPECT_THAT(result.out,
+              HasSubstr("1 == a, a == 1, what both sides require in each form, 3 forms\n"));
+}
+
+TEST(ProveTest, NamesShapesThatDiffer) {
+  const std::string a = "graph a(shapes: f32[m,n]) { y = neg(shapes) return y }";
+  const std::string b =
+      "graph b(x: f32[m,n]) { y = neg(x) z = transpose(y) {perm = [1, 0]} return z }";
+  EXPECT_THAT(Prove(a, b).out, HasSubstr("m = 1, n = 2: output 0 is of shape [1,2] and [2,1]"));
+  EXPECT_THAT(Prove(a, b, {"--json"}).out,
+              HasSubstr("\"source_shape\":[1,2],\"target_shape\":[2,1]"));
+}
+
 TEST(ProveTest, ReadsEveryFormat) {
   onnx::ModelProto model =
       OnnxModel("g (float[2,3] x) => (float[2,4] y) { a = MatMul(x, w) b = Relu(a) y = Relu(b) }");

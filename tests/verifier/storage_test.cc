@@ -1,6 +1,7 @@
 // What storing in an element type does to a value is no law of the real numbers.
 #include "verifier/storage.h"
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/verifier/prover_testutil.h"
 
@@ -42,6 +43,21 @@ TEST(Storage, NarrowIntegersWrap) {
     z = transpose(c) {perm = [1, 0]}
     return z)")),
             FloatContract::kBitExact);
+}
+
+// All of them true: 256 is 0, -(-x) is x, and no byte without a sign is negative.
+TEST(Storage, NumbersThatBytesDoNotHoldRefuteNothing) {
+  EXPECT_FALSE(IsRefuted(Claim("x: u8[n]", "y = relu(x) return y", "return x")));
+  EXPECT_FALSE(
+      IsRefuted(Claim("x: u8[n]", "y = neg(x) z = neg(y) w = relu(z) return w", "return x")));
+  for (const char* type : {"u8", "i8"}) {
+    const std::string c = absl::StrCat("c = constant ", type, "[1] fill 16\n");
+    EXPECT_FALSE(
+        IsRefuted(Claim(absl::StrCat("x: ", type, "[n]"),
+                        c + "y = mul(x, c) z = mul(y, c) return z", "y = sub(x, x) return y")));
+  }
+  EXPECT_TRUE(IsRefuted(Claim("x: u8[m,n]", "y = transpose(x) {perm = [1, 0]} return y",
+                              "y = reshape(x) {shape = [n, m]} return y")));
 }
 
 TEST(Storage, IntegersHoldNoFractions) {
