@@ -218,8 +218,9 @@ absl::StatusOr<int> RunImportTaso(Arguments arguments) {
               "Reads a file of rules in TASO's format, proves each, and writes those that are "
               "proved. Exit status 1 if one is not.");
   flags.String("output|o", &import.output, "RULES", "where to write the proved rules");
-  flags.Bool("synthesize", &import.synthesize,
-             "where a rule is false, look for the weakest guard under which it is true");
+  flags.Bool(
+      "synthesize", &import.synthesize,
+      "where a rule is false, look for the weakest guard under which it is true (default true)");
   flags.Int("jobs", &import.jobs, "rules proved at the same time; verdicts do not depend on it");
   import.proof.Add(&flags);
   flags.Bool("json", &import.json, "print one JSON object instead of text");
