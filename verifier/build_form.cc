@@ -253,13 +253,12 @@ NormalForm FormBuilder::Apply(const ScalarExpr& e, const Env& env) {
             !exponent.guards.empty()) {
           break;
         }
-        const double n =
-            static_cast<double>(*numerator) / static_cast<double>(exponent.denominator);
+        const double n = 1.0 * *numerator / exponent.denominator;
         if (n == 0.5) return OfAtom(FnAtom("sqrt", {args[0]}));
         if (n == 1 || n == 2 || n == 3 || n == 4) {
+          if (std::pow(args[0].terms.size(), n) > kMaxTerms) break;
           NormalForm power = args[0];
           for (int i = 1; i < n; ++i) power = forms_.Product(power, args[0]);
-          TooLarge(power);
           return power;
         }
         break;
@@ -352,6 +351,7 @@ NormalForm FormBuilder::Moved(const ScalarExpr& e, DType dtype, const Env& env) 
 }
 
 NormalForm FormBuilder::Scalar(const ScalarExpr& e, const Env& env) {
+  if (++scalars_ > kMaxScalars && error_.empty()) error_ = "the expression is too large";
   if (!error_.empty()) return {};
   switch (e.kind()) {
     case ScalarExpr::Kind::kConst:

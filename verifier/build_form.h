@@ -51,6 +51,9 @@ class FormBuilder {
   Laws laws_;
   const LeafMap& symbols_;
   std::string error_;
+  // What was looked at so far, and the most: a value that is used twice is written out twice.
+  static constexpr int64_t kMaxScalars = 30000;
+  int64_t scalars_ = 0;
 };
 
 }  // namespace lemma::verify

@@ -1,6 +1,7 @@
 // The prover's answers for graphs, contracts and logs.
 #include "verifier/prover.h"
 
+#include "absl/strings/str_cat.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "tests/verifier/prover_testutil.h"
@@ -102,6 +103,20 @@ TEST(Prover, TheIdChangesWithTheStatement) {
   Verdict b = ProveText(other);
   ASSERT_TRUE(IsProved(a) && IsProved(b)) << ToString(a) << ToString(b);
   EXPECT_NE(std::get<Proved>(a).id, std::get<Proved>(b).id);
+}
+
+// x to the power of 2^40, each factor written out: an answer, not the end of memory.
+TEST(Prover, LargeExpressionsAreUnknown) {
+  std::string body = "a0 = neg(x)\n";
+  for (int i = 0; i < 40; ++i) {
+    const std::string a = absl::StrCat("a", i);
+    absl::StrAppend(&body, "a", i + 1, " = mul(", a, ", ", a, ")\n");
+  }
+  Verdict verdict =
+      ProveText(absl::StrCat("rule r(x: [n]) real_only {\n", body, "return a40\n} => {\n", body,
+                             "y = neg(a40)\nz = neg(y)\nreturn z\n}"));
+  ASSERT_TRUE(std::holds_alternative<Unknown>(verdict)) << ToString(verdict);
+  EXPECT_EQ(std::get<Unknown>(verdict).reason, "output 0: the expression is too large");
 }
 
 }  // namespace
