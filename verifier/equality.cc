@@ -69,10 +69,13 @@ bool Equality::CancelOnce(std::vector<Term>* terms, const Facts& context) {
         if (!pairing) continue;
         const bool exact = pairing->only_mine.empty() && pairing->only_image.empty();
         if (pass != 1 && !exact) continue;
-        std::vector<Term> rest;
-        Combine((*terms)[i], *pairing, context, &rest);
+        std::vector<Term> rest, vanished;
+        Combine((*terms)[i], *pairing, context, &rest, &vanished);
         if (log != nullptr && depth_ == 1) {
-          log->Paired((*terms)[i], (*terms)[j], pairing->other, pairing->map, rest);
+          std::vector<Term> logged = rest;
+          logged.insert(logged.end(), vanished.begin(), vanished.end());
+          log->Paired((*terms)[i], (*terms)[j], pairing->other, pairing->map, logged);
+          for (const Term& term : vanished) log->Zero(term);
         }
         terms->erase(terms->begin() + j);
         terms->erase(terms->begin() + i);
@@ -85,7 +88,7 @@ bool Equality::CancelOnce(std::vector<Term>* terms, const Facts& context) {
 }
 
 void Equality::Combine(const Term& mine, const Pairing& pairing, const Facts& context,
-                       std::vector<Term>* out) {
+                       std::vector<Term>* out, std::vector<Term>* vanished) {
   const Term& image = pairing.image;
   // Where both are: the coefficients add up.
   Term both = mine;
@@ -108,7 +111,12 @@ void Equality::Combine(const Term& mine, const Pairing& pairing, const Facts& co
     for (const Fact& fact : lacking) {
       Term part = term;
       part.guards.push_back(Negation(fact));
-      normalizer_.SimplifyTerm(std::move(part), context, out);
+      const size_t before = out->size();
+      normalizer_.SimplifyTerm(part, context, out);
+      if (log != nullptr && out->size() == before &&
+          !arith_.Contradicts(context, part.guards, Effort::kFull)) {
+        vanished->push_back(std::move(part));
+      }
       term.guards.push_back(fact);
     }
   };

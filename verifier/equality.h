@@ -48,8 +48,10 @@ class Equality {
   std::optional<Pairing> Pair(const Term& mine, const Term& other, const Facts& context);
   std::optional<Pairing> TryMap(const Term& mine, const Term& other, const LeafMap& map,
                                 const Facts& context);
+  // Appends what is left of two terms that were paired, simplified, to `out`; `vanished`: what is
+  // left but is 0 for other reasons than that it is nowhere.
   void Combine(const Term& mine, const Pairing& pairing, const Facts& context,
-               std::vector<Term>* out);
+               std::vector<Term>* out, std::vector<Term>* vanished);
 
   bool AtomsEqual(const Atom& a, const Atom& b, const Facts& context);
   // Matches each atom of `a` with one of `b`.
