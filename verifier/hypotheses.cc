@@ -143,7 +143,26 @@ Hypotheses::Hypotheses(Forms* forms, Arith* arith, const std::vector<Guard>& req
   }
   for (int round = 0; round < 100 && SolveOne(); ++round) {
   }
+  BoundFactors();
   Clean();
+}
+
+// Of a product that is at least 1 and whose other factors are, a factor is.
+void Hypotheses::BoundFactors() {
+  for (bool more = true; more;) {
+    more = false;
+    const LowerBounds bounds(facts_);
+    for (size_t i = 0; i < facts_.size() && !more; ++i) {
+      const Poly product = facts_[i].p - facts_[i].p.ConstantTerm();
+      if (facts_[i].kind != Fact::Kind::kGe || facts_[i].p.ConstantTerm() > -1) continue;
+      if (product.terms().size() != 1 || product.terms()[0].second < 1) continue;
+      const Monomial m = product.terms()[0].first;
+      const auto open = [&](Leaf leaf) { return !bounds.AtLeast(leaf, 1); };
+      if (std::count_if(m.begin(), m.end(), open) != 1) continue;
+      facts_.push_back(Fact::Ge(Poly::Of(*std::find_if(m.begin(), m.end(), open)) - 1));
+      more = true;
+    }
+  }
 }
 
 void Hypotheses::SubstituteAll(Leaf symbol, const Poly& value) {

@@ -35,6 +35,7 @@ class Hypotheses {
 
  private:
   bool SolveOne();
+  void BoundFactors();
   void SubstituteAll(Leaf symbol, const Poly& value);
   void Clean();
 
