@@ -57,15 +57,17 @@ def check(command, accepted=(0,)):
 
 
 def alternate(servers, rounds):
-    """Returns name -> medians of each round, the rounds taken in turn."""
+    """Returns name -> medians of each round, in turn there and back: what runs before counts."""
     counts = {}
     for name, server in servers.items():
         server.run(2)
         counts[name] = max(1, math.ceil(ROUND_MS / statistics.median(server.run(3))))
     medians = {name: [] for name in servers}
+    order = list(servers.items())
     for _ in range(rounds):
-        for name, server in servers.items():
+        for name, server in order:
             medians[name].append(statistics.median(server.run(counts[name])))
+        order.reverse()
     return medians
 
 
