@@ -33,6 +33,7 @@ namespace lemma::cli {
 namespace {
 
 using generator::Decision;
+using generator::Enumerated;
 using generator::Generated;
 
 struct GenerateFlags {
@@ -150,29 +151,36 @@ absl::StatusOr<int> Generate(const GenerateFlags& flags) {
     return absl::InvalidArgumentError(absl::StrCat("--ops: ", set.status().message()));
   }
   InterruptScope interrupt;
-  generator::GenerateOptions options;
-  options.threads = static_cast<int>(flags.threads);
-  options.enumerator.max_ops = static_cast<int>(flags.max_ops);
-  options.enumerator.seed = static_cast<uint64_t>(flags.seed);
-  options.enumerator.interrupted = &interrupt.flag();
+  generator::EnumeratorOptions enumerator_options;
+  enumerator_options.max_ops = static_cast<int>(flags.max_ops);
+  enumerator_options.seed = static_cast<uint64_t>(flags.seed);
+  enumerator_options.interrupted = &interrupt.flag();
   if (flags.count) {
-    generator::Enumerator enumerator(set->get(), options.enumerator);
+    generator::Enumerator enumerator(set->get(), enumerator_options);
     absl::Status status = enumerator.Run();
     if (absl::IsCancelled(status)) return InterruptedError();
     if (!status.ok()) return status;
     Report(flags, FiguresOf(enumerator.stats()), Usage::Now());
     return kExitOk;
   }
+  generator::GenerateOptions options;
+  options.seed = enumerator_options.seed;
+  options.threads = static_cast<int>(flags.threads);
+  options.interrupted = &interrupt.flag();
+  absl::StatusOr<Enumerated> enumerated;
   absl::StatusOr<Generated> generated;
   Usage enumeration;
   {
     ProgressLine progress(flags.json);
     options.progress = [&](const std::string& what, int64_t done, int64_t all) {
-      if (enumeration.seconds == 0 && what != "enumerating graphs") enumeration = Usage::Now();
       progress.Show(all == 0 ? what : absl::StrFormat("%s: %d of %d", what, done, all));
     };
+    enumerated = generator::Enumerate(set->get(), enumerator_options, options.progress);
+    if (absl::IsCancelled(enumerated.status())) return InterruptedError();
+    if (!enumerated.ok()) return enumerated.status();
+    enumeration = Usage::Now();
     generated = generator::Generate(
-        set->get(), options,
+        set->get(), *enumerated, options,
         [&](const std::vector<Substitution>& rules) -> absl::StatusOr<std::vector<Decision>> {
           std::vector<Decision> decisions(rules.size());
           const bool finished = RunJobs(
@@ -192,7 +200,7 @@ absl::StatusOr<int> Generate(const GenerateFlags& flags) {
   if (absl::Status s = WriteFileAtomically(flags.output, {RulesText(flags, *generated)}); !s.ok()) {
     return s;
   }
-  std::vector<Figure> figures = FiguresOf(generated->stats.enumerator);
+  std::vector<Figure> figures = FiguresOf(enumerated->stats);
   for (const Figure& figure : FiguresOf(generated->stats)) figures.push_back(figure);
   const int64_t written =
       std::count_if(generated->rules.begin(), generated->rules.end(),

@@ -16,8 +16,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -25,7 +23,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "generator/kernel.h"
+#include "generator/evaluator.h"
 #include "generator/operator_set.h"
 
 namespace lemma::generator {
@@ -65,6 +63,7 @@ class Enumerator {
   absl::Status Run();
 
   int num_inputs() const { return num_inputs_; }
+  Evaluator& evaluator() { return evaluator_; }
   const EnumeratorStats& stats() const { return stats_; }
   // Terms that are equal to one of their inputs or parts, found when they were pruned.
   const std::vector<Pair>& identities() const { return identities_; }
@@ -78,27 +77,15 @@ class Enumerator {
   // Every graph that is enumerated; for tests. After Run.
   absl::Status ForEachGraph(const std::function<void(const TermGraph&)>& visit);
 
-  // A hash of all elements of the outputs, on further random inputs.
-  absl::StatusOr<uint64_t> ExactKey(const TermGraph& graph);
-  // Whether both graphs have the same values on further random inputs, all elements compared.
-  // Inputs beyond those of the set are of the given types, which are inputs of the set.
-  absl::StatusOr<bool> Confirm(const Pair& pair, const std::vector<int>& more_inputs = {});
-
  private:
-  static constexpr int kNone = -1;
+  static constexpr int kNone = Evaluator::kNone;
+  using Application = Evaluator::Application;
   struct Node {
     int instance = 0;
     std::array<int, kMostOperands> operands = {kNone, kNone};  // value numbers
     uint64_t mask = 0;                                         // of inputs that it rests on
     int size = 0;                                              // of its closure
     std::array<int, kMostOps> closure = {};                    // in order; itself last
-  };
-  struct Application {
-    int instance = 0;
-    std::vector<int> types;
-    Graph graph;
-    const Kernel* sampled = nullptr;
-    bool commutative = false;
   };
   struct NodeSet {
     int size = 0;
@@ -131,11 +118,6 @@ class Enumerator {
     return missing == 0 ? IsPrefix(mask) : Missing(mask) <= missing;
   }
 
-  absl::StatusOr<const std::vector<Application>*> Applications(int type0, int type1);
-  absl::StatusOr<const Kernel*> KernelOf(const Graph& graph, bool sampled);
-  const std::vector<int>& SampleOf(int type);
-  uint64_t KeyOf(int type, const Field* sampled);
-
   void AddInputs();
   absl::Status AddNodes(int size);
   absl::Status ForEachNewTerm(const NodeSet& set,
@@ -150,8 +132,6 @@ class Enumerator {
 
   // Elements of a stored value, or of one computed for the set at hand.
   const Field* Elements(int value);
-  // Runs the application in full; the elements are in output_.
-  absl::Status RunFull(const Application& application, const Field* const* operands);
   absl::Status PrepareElements(const NodeSet& set);
   // Keys of the outputs; `pruned` if all are values that the term rests on.
   absl::Status Evaluate(const NodeSet& set, const NewTerm& term,
@@ -185,18 +165,12 @@ class Enumerator {
                     const std::array<int, kMostOperands>& operands,
                     absl::Span<const uint64_t> keys) const;
 
-  absl::StatusOr<std::vector<std::vector<Field>>> EvaluateGraph(
-      const TermGraph& graph, const std::vector<std::vector<Field>>& inputs,
-      const std::vector<int>& more_inputs = {});
-  std::vector<std::vector<Field>> RandomInputs(uint64_t seed,
-                                               const std::vector<int>& more_inputs = {}) const;
-  int TypeOfInput(int input, const std::vector<int>& more_inputs) const;
   absl::Status CheckInterrupted() const;
 
   OperatorSet* const set_;
   const int num_inputs_;
   const EnumeratorOptions options_;
-  KernelCompiler compiler_;
+  Evaluator evaluator_;
   EnumeratorStats stats_;
   std::vector<Pair> identities_;
 
@@ -207,15 +181,10 @@ class Enumerator {
   std::vector<int64_t> offsets_;  // of values in elements_, or -1
   std::vector<Field> elements_;
   absl::flat_hash_map<uint64_t, std::pair<int, int>> runs_;
-  absl::flat_hash_map<uint64_t, std::unique_ptr<std::vector<Application>>> applications_;
-  absl::flat_hash_map<uint64_t, std::unique_ptr<Kernel>> kernels_;
-  std::map<std::vector<int64_t>, std::vector<int>> samples_;
-  absl::flat_hash_map<int, const std::vector<int>*> samples_of_type_;
   // Of the outputs of terms of max_ops operators, in the order of enumeration; 0: pruned.
   std::vector<uint64_t> last_keys_;
   std::vector<GraphRecord> records_;
 
-  std::vector<std::vector<std::vector<Field>>> exact_inputs_, confirming_inputs_;
   int prepared_node_ = kNone;
   std::array<std::vector<Field>, kMostOutputs> prepared_;
   std::vector<Field> scratch_, output_;

@@ -40,7 +40,7 @@ Pair Split(Pair pair, int value, unsigned in_source, unsigned in_target, int oth
 
 }  // namespace
 
-absl::StatusOr<Pair> Generalized(Enumerator* enumerator, const Pair& pair) {
+absl::StatusOr<Pair> Generalized(Evaluator* evaluator, const Pair& pair) {
   Pair general = pair;
   std::set<int> values;
   for (const Term& term : pair.source.ops) {
@@ -57,12 +57,12 @@ absl::StatusOr<Pair> Generalized(Enumerator* enumerator, const Pair& pair) {
       if (sources < 2 || sources > kMostOccurrences || targets > kMostOccurrences) break;
       std::vector<int> more = more_inputs;
       more.push_back(-1 - value);
-      const int other = InputValue(enumerator->num_inputs() + static_cast<int>(more_inputs.size()));
+      const int other = InputValue(evaluator->num_inputs() + static_cast<int>(more_inputs.size()));
       // The first occurrence keeps its name.
       for (unsigned s = 2; s < 1u << sources && !again; s += 2) {
         for (unsigned t = 0; t < 1u << targets && !again; ++t) {
           Pair split = Split(general, value, s, t, other);
-          LEMMA_ASSIGN_OR_RETURN(again, enumerator->Confirm(split, more));
+          LEMMA_ASSIGN_OR_RETURN(again, evaluator->Confirm(split, more));
           if (again) general = std::move(split);
         }
       }

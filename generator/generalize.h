@@ -3,7 +3,7 @@
 #define LEMMA_GENERATOR_GENERALIZE_H_
 
 #include "absl/status/statusor.h"
-#include "generator/enumerator.h"
+#include "generator/evaluator.h"
 
 namespace lemma::generator {
 
@@ -11,7 +11,7 @@ namespace lemma::generator {
 // random values: add(concat(a, b), concat(c, c)) becomes add(concat(a, b), concat(c, d)), although
 // there are three inputs of a kind only. What the pair says follows from the result. Greedy: of
 // several ways, the first.
-absl::StatusOr<Pair> Generalized(Enumerator* enumerator, const Pair& pair);
+absl::StatusOr<Pair> Generalized(Evaluator* evaluator, const Pair& pair);
 
 }  // namespace lemma::generator
 

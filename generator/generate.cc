@@ -17,25 +17,18 @@
 namespace lemma::generator {
 namespace {
 
-// Graphs of one value; the source and target of an identity are a class as well.
-struct ValueClass {
-  std::vector<TermGraph> members;
-  size_t size = 0;  // operators of the largest one
-};
-
 class Generation {
  public:
-  Generation(OperatorSet* set, const GenerateOptions& options, const Prover& prove)
-      : set_(*set), options_(options), prove_(prove), enumerator_(set, options.enumerator) {}
+  Generation(OperatorSet* set, const Enumerated& enumerated, const GenerateOptions& options,
+             const Prover& prove)
+      : set_(*set),
+        enumerated_(enumerated),
+        options_(options),
+        prove_(prove),
+        evaluator_(set, options.seed) {}
 
   absl::StatusOr<Generated> Run() {
-    Progress("enumerating graphs", 0, 0);
-    LEMMA_RETURN_IF_ERROR(enumerator_.Run());
-    result_.stats.enumerator = enumerator_.stats();
-    LEMMA_RETURN_IF_ERROR(CollectClasses());
-    for (int size = 1; size <= options_.enumerator.max_ops; ++size) {
-      LEMMA_RETURN_IF_ERROR(DoSize(size));
-    }
+    for (int size = 1; size <= enumerated_.max_ops; ++size) LEMMA_RETURN_IF_ERROR(DoSize(size));
     Finish();
     return std::move(result_);
   }
@@ -45,35 +38,8 @@ class Generation {
     if (options_.progress) options_.progress(what, done, all);
   }
 
-  absl::Status CollectClasses() {
-    for (const Pair& pair : enumerator_.identities()) {
-      classes_.push_back({{pair.target, pair.source}, pair.source.ops.size()});
-    }
-    LEMMA_ASSIGN_OR_RETURN(std::vector<Enumerator::Class> found, enumerator_.Classes());
-    int64_t done = 0;
-    for (Enumerator::Class& one : found) {
-      // The key that found them looks at some elements, of one run.
-      std::map<uint64_t, ValueClass> exact;
-      for (TermGraph& member : one.members) {
-        LEMMA_ASSIGN_OR_RETURN(const uint64_t key, enumerator_.ExactKey(member));
-        exact[key].members.push_back(std::move(member));
-      }
-      for (auto& [key, members] : exact) {
-        if (members.members.size() < 2) continue;
-        members.size = members.members.back().ops.size();
-        classes_.push_back(std::move(members));
-      }
-      if (++done % 1000 == 0) {
-        Progress("evaluating candidates", done, static_cast<int64_t>(found.size()));
-        LEMMA_RETURN_IF_ERROR(CheckInterrupted());
-      }
-    }
-    return absl::OkStatus();
-  }
-
   absl::Status CheckInterrupted() const {
-    const std::atomic<bool>* flag = options_.enumerator.interrupted;
-    return flag != nullptr && *flag ? absl::CancelledError("interrupted") : absl::OkStatus();
+    return options_.interrupted != nullptr && *options_.interrupted ? absl::CancelledError("interrupted") : absl::OkStatus();
   }
 
   // Pairs of the members of at most `size` operators that the rules so far do not connect.
@@ -106,11 +72,8 @@ class Generation {
 
   absl::Status DoSize(int size) {
     std::vector<const ValueClass*> classes;
-    for (const ValueClass& one : classes_) {
-      if (one.members[0].ops.size() <= static_cast<size_t>(size) &&
-          one.members[1].ops.size() <= static_cast<size_t>(size)) {
-        classes.push_back(&one);
-      }
+    for (const ValueClass& one : enumerated_.classes) {
+      if (one.members[1].ops.size() <= static_cast<size_t>(size)) classes.push_back(&one);
     }
     std::vector<std::vector<Pair>> pairs(classes.size());
     Progress("comparing graphs", 0, static_cast<int64_t>(classes.size()));
@@ -126,10 +89,10 @@ class Generation {
     std::map<int, std::map<std::pair<size_t, std::string>, Pair>> by_variables;
     for (const std::vector<Pair>& some : pairs) {
       for (const Pair& pair : some) {
-        LEMMA_ASSIGN_OR_RETURN(const bool equal, enumerator_.Confirm(pair));
+        LEMMA_ASSIGN_OR_RETURN(const bool equal, evaluator_.Confirm(pair));
         if (!equal) continue;
         ++result_.stats.pairs;
-        LEMMA_ASSIGN_OR_RETURN(const Pair general, Generalized(&enumerator_, pair));
+        LEMMA_ASSIGN_OR_RETURN(const Pair general, Generalized(&evaluator_, pair));
         NamedPair named = WithoutNames(set_, general);
         if (!named.covers) {
           NamedPair turned = WithoutNames(set_, {general.target, general.source});
@@ -226,10 +189,10 @@ class Generation {
   }
 
   OperatorSet& set_;
+  const Enumerated& enumerated_;
   const GenerateOptions& options_;
   const Prover& prove_;
-  Enumerator enumerator_;
-  std::vector<ValueClass> classes_;
+  Evaluator evaluator_;
   Derivation rules_{set_};
   Derivation undecided_{set_};
   std::vector<std::string> undecided_texts_;
@@ -240,9 +203,45 @@ class Generation {
 
 }  // namespace
 
-absl::StatusOr<Generated> Generate(OperatorSet* set, const GenerateOptions& options,
-                                   const Prover& prove) {
-  return Generation(set, options, prove).Run();
+absl::StatusOr<Enumerated> Enumerate(
+    OperatorSet* set, const EnumeratorOptions& options,
+    const std::function<void(const std::string&, int64_t, int64_t)>& progress) {
+  auto report = [&](const std::string& what, int64_t done, int64_t all) {
+    if (progress) progress(what, done, all);
+  };
+  report("enumerating graphs", 0, 0);
+  Enumerator enumerator(set, options);
+  LEMMA_RETURN_IF_ERROR(enumerator.Run());
+  Enumerated result;
+  result.max_ops = options.max_ops;
+  result.stats = enumerator.stats();
+  // The source and target of an identity are a class as well.
+  for (const Pair& pair : enumerator.identities()) result.classes.push_back({{pair.target, pair.source}});
+  LEMMA_ASSIGN_OR_RETURN(std::vector<Enumerator::Class> found, enumerator.Classes());
+  int64_t done = 0;
+  for (Enumerator::Class& one : found) {
+    // The key that found them looks at some elements, of one run.
+    std::map<uint64_t, ValueClass> exact;
+    for (TermGraph& member : one.members) {
+      LEMMA_ASSIGN_OR_RETURN(const uint64_t key, enumerator.evaluator().ExactKey(member));
+      exact[key].members.push_back(std::move(member));
+    }
+    for (auto& [key, members] : exact) {
+      if (members.members.size() > 1) result.classes.push_back(std::move(members));
+    }
+    if (++done % 1000 == 0) {
+      report("evaluating candidates", done, static_cast<int64_t>(found.size()));
+      if (options.interrupted != nullptr && *options.interrupted) {
+        return absl::CancelledError("interrupted");
+      }
+    }
+  }
+  return result;
+}
+
+absl::StatusOr<Generated> Generate(OperatorSet* set, const Enumerated& enumerated,
+                                   const GenerateOptions& options, const Prover& prove) {
+  return Generation(set, enumerated, options, prove).Run();
 }
 
 }  // namespace lemma::generator

@@ -3,6 +3,7 @@
 #define LEMMA_GENERATOR_GENERATE_H_
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -26,8 +27,9 @@ using Prover =
     std::function<absl::StatusOr<std::vector<Decision>>(const std::vector<Substitution>&)>;
 
 struct GenerateOptions {
-  EnumeratorOptions enumerator;
+  uint64_t seed = 1;
   int threads = 1;  // for comparing; the result does not depend on it
+  const std::atomic<bool>* interrupted = nullptr;
   // What goes on, for people: "comparing graphs", how much is done and of how much.
   std::function<void(const std::string&, int64_t, int64_t)> progress;
 };
@@ -45,8 +47,18 @@ struct Rejected {
   std::string reason;
 };
 
+// Graphs of one value, smallest first.
+struct ValueClass {
+  std::vector<TermGraph> members;
+};
+// What an enumeration leaves for the rest.
+struct Enumerated {
+  int max_ops = 0;
+  std::vector<ValueClass> classes;
+  EnumeratorStats stats;
+};
+
 struct GenerateStats {
-  EnumeratorStats enumerator;
   int64_t pairs = 0;       // representative and member, of components that rules do not connect
   int64_t candidates = 0;  // of them that differ in more than names
   int64_t derived = 0;     // of them that followed from rules proved before, not proved
@@ -61,9 +73,15 @@ struct Generated {
   GenerateStats stats;
 };
 
-// Deterministic in the set, max_ops and the seed, if the prover is.
-absl::StatusOr<Generated> Generate(OperatorSet* set, const GenerateOptions& options,
-                                   const Prover& prove);
+// Enumerates, and compares graphs of one key in all their elements on further random inputs.
+// `progress` as in GenerateOptions. Deterministic in the set and the options.
+absl::StatusOr<Enumerated> Enumerate(
+    OperatorSet* set, const EnumeratorOptions& options,
+    const std::function<void(const std::string&, int64_t, int64_t)>& progress = {});
+
+// Deterministic in the set, what was enumerated and the seed, if the prover is.
+absl::StatusOr<Generated> Generate(OperatorSet* set, const Enumerated& enumerated,
+                                   const GenerateOptions& options, const Prover& prove);
 
 }  // namespace lemma::generator
 

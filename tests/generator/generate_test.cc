@@ -32,10 +32,14 @@ absl::StatusOr<std::vector<Decision>> ByTesting(const std::vector<Substitution>&
 Generated GenerateFrom(const std::vector<std::string>& names, int max_ops, int threads = 1) {
   auto set = TasoSet(names);
   EXPECT_TRUE(set.ok());
+  EnumeratorOptions enumerator;
+  enumerator.max_ops = max_ops;
+  auto enumerated = Enumerate(set->get(), enumerator);
+  EXPECT_TRUE(enumerated.ok()) << enumerated.status();
+  if (!enumerated.ok()) return {};
   GenerateOptions options;
-  options.enumerator.max_ops = max_ops;
   options.threads = threads;
-  auto generated = Generate(set->get(), options, ByTesting);
+  auto generated = Generate(set->get(), *enumerated, options, ByTesting);
   EXPECT_TRUE(generated.ok()) << generated.status();
   return generated.ok() ? *std::move(generated) : Generated{};
 }

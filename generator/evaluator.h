@@ -1,0 +1,76 @@
+// Values of graphs of an operator set, in the field of graph/expr/field.h on random inputs.
+#ifndef LEMMA_GENERATOR_EVALUATOR_H_
+#define LEMMA_GENERATOR_EVALUATOR_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "generator/kernel.h"
+#include "generator/operator_set.h"
+
+namespace lemma::generator {
+
+// Thread-compatible: it compiles kernels when they are first needed.
+class Evaluator {
+ public:
+  // `set` must outlive this.
+  Evaluator(OperatorSet* set, uint64_t seed);
+
+  static constexpr int kNone = -1;  // no operand, or its type
+
+  // An instance applied to operands of certain types.
+  struct Application {
+    int instance = 0;
+    std::vector<int> types;  // of the outputs
+    Graph graph;
+    const Kernel* sampled = nullptr;  // computes the elements of SampleOf(types[…])
+    bool commutative = false;
+  };
+  // All that can be applied to operands of these types.
+  absl::StatusOr<const std::vector<Application>*> Applications(int type0, int type1);
+  // All elements of the outputs, one output after the other.
+  absl::Status RunFull(const Application& application, const Field* const* operands,
+                       std::vector<Field>* out);
+
+  // The elements of a value that its key looks at.
+  const std::vector<int>& SampleOf(int type);
+  // A hash of dimensions and sampled elements, even and not zero.
+  uint64_t KeyOf(int type, const Field* sampled);
+
+  int num_inputs() const { return num_inputs_; }
+  int64_t NumElements(int type) const;
+  std::vector<std::vector<Field>> RandomInputs(uint64_t seed,
+                                               const std::vector<int>& more_inputs = {}) const;
+
+  // A hash of all elements of the outputs, on three further random inputs.
+  absl::StatusOr<uint64_t> ExactKey(const TermGraph& graph);
+  // Whether both graphs have the same values on eight further random inputs, all elements compared.
+  // Inputs beyond those of the set are of the given types, which are inputs of the set.
+  absl::StatusOr<bool> Confirm(const Pair& pair, const std::vector<int>& more_inputs = {});
+
+ private:
+  absl::StatusOr<const Kernel*> KernelOf(const Graph& graph, bool sampled);
+  absl::StatusOr<std::vector<std::vector<Field>>> EvaluateGraph(
+      const TermGraph& graph, const std::vector<std::vector<Field>>& inputs,
+      const std::vector<int>& more_inputs = {});
+  int TypeOfInput(int input, const std::vector<int>& more_inputs) const;
+
+  OperatorSet* const set_;
+  const int num_inputs_;
+  const uint64_t seed_;
+  KernelCompiler compiler_;
+  absl::flat_hash_map<uint64_t, std::unique_ptr<std::vector<Application>>> applications_;
+  absl::flat_hash_map<uint64_t, std::unique_ptr<Kernel>> kernels_;
+  std::map<std::vector<int64_t>, std::vector<int>> samples_;
+  absl::flat_hash_map<int, const std::vector<int>*> samples_of_type_;
+  std::vector<std::vector<std::vector<Field>>> exact_inputs_, confirming_inputs_;
+  std::vector<Field> scratch_;
+};
+
+}  // namespace lemma::generator
+
+#endif  // LEMMA_GENERATOR_EVALUATOR_H_
