@@ -44,9 +44,11 @@ struct Acceptance {
 
 // The first contender that is faster than the input by at least one per cent with 95 % confidence,
 // else the input. Less than that is within what the same graph varies by from process to process,
-// so that it could not be told from slower. Internal if a contender computes something else.
+// so that it could not be told from slower. An input that cannot be run here yields to the first
+// contender untimed. Contenders whose constants overflowed are none, unless numerics is "real".
+// Internal if a contender computes something else.
 absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
-                                  const std::vector<Contender>& contenders,
+                                  std::vector<Contender> contenders,
                                   absl::Span<const Tensor> inputs,
                                   const AcceptanceOptions& options);
 
