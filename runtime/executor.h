@@ -62,8 +62,6 @@ class Backend {
   virtual std::string name() const = 0;
   // Library versions and the device, one line.
   virtual std::string version() const = 0;
-  // Whether it has a kernel of its own for the operator; others run by their definition.
-  virtual bool SupportsOp(const OpDef& op) const = 0;
   // Unimplemented ("unsupported: OP (reason)") if the graph holds an opaque operator;
   // FailedPrecondition if a weight has no values; ResourceExhausted if memory does not suffice.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,

@@ -223,7 +223,6 @@ class CpuBackend : public Backend {
  public:
   std::string name() const override { return "cpu"; }
   std::string version() const override { return DeviceName(); }
-  bool SupportsOp(const OpDef& op) const override { return HasKernel(op); }
 
   absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
                                                       const CompileOptions& options) override {

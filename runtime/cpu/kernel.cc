@@ -49,8 +49,6 @@ bool IsSwishPair(const Value& v, const Node& sigmoid, const Node& product) {
   return (in[0] == v && is_sigmoid(in[1])) || (in[1] == v && is_sigmoid(in[0]));
 }
 
-bool HasKernel(const OpDef& op) { return Registry().contains(op.name); }
-
 int CpuKernelSpec::InputIndex(const Value& v) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].value == v) return static_cast<int>(i);

@@ -85,8 +85,6 @@ struct KernelDef {
 
 // The kernel of its own for an application; nullptr if its definition has to be run.
 const KernelDef* FindKernel(const Node& node);
-// Whether some application of the operator may have one.
-bool HasKernel(const OpDef& op);
 
 // Whether `sigmoid` and `product` are sigmoid(v) and v * sigmoid(v): a kernel that fuses
 // activations takes both behind v.

@@ -166,7 +166,6 @@ class ReferenceBackend : public Backend {
  public:
   std::string name() const override { return "reference"; }
   std::string version() const override { return "definitions in double"; }
-  bool SupportsOp(const OpDef& op) const override { return op.define != nullptr; }
 
   absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
                                                       const CompileOptions& options) override {
