@@ -2,11 +2,11 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <set>
 #include <utility>
@@ -24,19 +24,16 @@ namespace {
 // So many queries share a start of the solver.
 constexpr size_t kBatch = 64;
 
-// A file without a name, so that nothing is left of it whatever happens, read from its beginning.
-class TemporaryFile {
+// A file in memory, so that nothing is left of it whatever happens, read from its beginning.
+class MemoryFile {
  public:
-  static absl::StatusOr<std::unique_ptr<TemporaryFile>> Holding(const std::string& text) {
-    const char* folder = std::getenv("TMPDIR");
-    std::string path = absl::StrCat(folder == nullptr ? "/tmp" : folder, "/lemma_XXXXXX");
-    const int file = mkostemp(path.data(), O_CLOEXEC);
+  static absl::StatusOr<std::unique_ptr<MemoryFile>> Holding(const std::string& text) {
+    const int file = memfd_create("queries", MFD_CLOEXEC);
     if (file < 0) {
       return absl::FailedPreconditionError(
-          absl::StrCat(path, ": no temporary file can be made: ", std::strerror(errno)));
+          absl::StrCat("no file in memory can be made: ", std::strerror(errno)));
     }
-    unlink(path.c_str());
-    auto result = std::make_unique<TemporaryFile>(file);
+    auto result = std::make_unique<MemoryFile>(file);
     size_t done = 0;
     while (done < text.size()) {
       const ssize_t n = write(file, text.data() + done, text.size() - done);
@@ -45,14 +42,14 @@ class TemporaryFile {
       done += static_cast<size_t>(n);
     }
     if (done < text.size() || lseek(file, 0, SEEK_SET) != 0) {
-      return absl::FailedPreconditionError(absl::StrCat(path, ": cannot be written"));
+      return absl::ResourceExhaustedError("a file in memory cannot be written");
     }
     return result;
   }
-  explicit TemporaryFile(int file) : file_(file) {}
-  ~TemporaryFile() { close(file_); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  explicit MemoryFile(int file) : file_(file) {}
+  ~MemoryFile() { close(file_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
   int file() const { return file_; }
 
  private:
@@ -62,7 +59,7 @@ class TemporaryFile {
 // Runs a program on `input`; what it printed on standard output.
 absl::StatusOr<std::string> Output(const std::vector<std::string>& command,
                                    const std::string& input) {
-  auto stdin_file = TemporaryFile::Holding(input);
+  auto stdin_file = MemoryFile::Holding(input);
   if (!stdin_file.ok()) return stdin_file.status();
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return absl::FailedPreconditionError(std::strerror(errno));
