@@ -20,15 +20,23 @@ class Comparer {
     auto a = sides_.source.Run<double>(inputs_, params_);
     auto b = a ? sides_.target.Run<double>(inputs_, params_) : std::nullopt;
     if (!b) return std::nullopt;
-    std::optional<Refuted> found = LargestDifference(*a, *b);
+    std::vector<std::vector<int64_t>> dims;
+    for (size_t o = 0; o < a->size(); ++o) {
+      dims.push_back(sides_.source.output_dims(o));
+      for (size_t i = 0; i < (*a)[o].size(); ++i)
+        unequal_ = unequal_ || Unequal((*a)[o][i], (*b)[o][i]);
+    }
+    auto found = LargestDifference(*a, *b, dims, sides_.tolerance);
     if (!found || !IsStable(*found) || !DifferInField()) return std::nullopt;
-    for (const auto& [name, x] : params_) found->values[name] = absl::StrCat(x);
-    return found;
+    for (const auto& [name, x] : params_) found->refuted.values[name] = absl::StrCat(x);
+    return found->refuted;
   }
 
   bool unequal() const { return unequal_; }
 
  private:
+  static bool Unequal(double x, double y) { return std::isfinite(x) && std::isfinite(y) && x != y; }
+
   double Unit() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
 
   double Real() {
@@ -65,37 +73,8 @@ class Comparer {
     }
   }
 
-  std::optional<Refuted> LargestDifference(const Columns<double>& a, const Columns<double>& b) {
-    std::optional<Refuted> found;
-    double largest = 1;
-    for (size_t o = 0; o < a.size(); ++o) {
-      for (size_t i = 0; i < a[o].size(); ++i) {
-        const double x = a[o][i], y = b[o][i];
-        if (!std::isfinite(x) || !std::isfinite(y)) continue;
-        unequal_ = unequal_ || x != y;
-        const double excess =
-            std::abs(x - y) / (sides_.tolerance * (1 + std::abs(x) + std::abs(y)));
-        if (excess <= largest) continue;
-        largest = excess;
-        found = Refuted();
-        found->output = static_cast<int>(o);
-        found->source = x;
-        found->target = y;
-        position_ = i;
-        int64_t rest = static_cast<int64_t>(i);
-        const std::vector<int64_t>& dims = sides_.source.output_dims(o);
-        found->index.assign(dims.size(), 0);
-        for (size_t d = dims.size(); d-- > 0;) {
-          found->index[d] = rest % dims[d];
-          rest /= dims[d];
-        }
-      }
-    }
-    return found;
-  }
-
   // Rounding alone makes the sides differ by much only next to a jump of a function.
-  bool IsStable(const Refuted& found) {
+  bool IsStable(const DifferentElement& found) {
     Columns<double> moved = inputs_;
     for (size_t i = 0; i < moved.size(); ++i) {
       for (double& x : moved[i]) x += IsReal(i) ? 1e-9 * (Unit() - 0.5) : 0;
@@ -103,8 +82,9 @@ class Comparer {
     auto a = sides_.source.Run<double>(moved, params_);
     auto b = sides_.target.Run<double>(moved, params_);
     if (!a || !b) return false;
-    const double difference = found.source - found.target;
-    const double again = (*a)[found.output][position_] - (*b)[found.output][position_];
+    const int o = found.refuted.output;
+    const double difference = found.refuted.source - found.refuted.target;
+    const double again = (*a)[o][found.position] - (*b)[o][found.position];
     return std::abs(again - difference) <= 0.5 * std::abs(difference);
   }
 
@@ -132,10 +112,39 @@ class Comparer {
   Columns<double> inputs_;
   std::map<std::string, double> params_;
   bool unequal_ = false;
-  size_t position_ = 0;  // of the element that differs, in its tensor
 };
 
 }  // namespace
+
+std::optional<DifferentElement> LargestDifference(const Columns<double>& source,
+                                                  const Columns<double>& target,
+                                                  const std::vector<std::vector<int64_t>>& dims,
+                                                  double tolerance) {
+  std::optional<DifferentElement> found;
+  double largest = 1;
+  for (size_t o = 0; o < source.size(); ++o) {
+    for (size_t i = 0; i < source[o].size(); ++i) {
+      const double x = source[o][i], y = target[o][i];
+      if (!std::isfinite(x) || !std::isfinite(y)) continue;
+      const double excess = std::abs(x - y) / (tolerance * (1 + std::abs(x) + std::abs(y)));
+      if (excess <= largest) continue;
+      largest = excess;
+      found = DifferentElement();
+      found->position = i;
+      Refuted& refuted = found->refuted;
+      refuted.output = static_cast<int>(o);
+      refuted.source = x;
+      refuted.target = y;
+      int64_t rest = static_cast<int64_t>(i);
+      refuted.index.assign(dims[o].size(), 0);
+      for (size_t d = dims[o].size(); d-- > 0;) {
+        refuted.index[d] = rest % dims[o][d];
+        rest /= dims[o][d];
+      }
+    }
+  }
+  return found;
+}
 
 std::optional<Refuted> FindDifference(const ComparedSides& sides, InputStyle style, uint64_t seed,
                                       bool* unequal) {

@@ -32,6 +32,20 @@ struct ComparedSides {
   double tolerance = 1e-6;
 };
 
+// An element of an output, and its number in it.
+struct DifferentElement {
+  Refuted refuted;
+  size_t position = 0;
+};
+
+// The element in which outputs of shapes `dims`, computed by both sides, differ the most; none if
+// none differs by more than `tolerance`, relative to 1 and both elements. What is infinite or not a
+// number does not count.
+std::optional<DifferentElement> LargestDifference(const std::vector<std::vector<double>>& source,
+                                                  const std::vector<std::vector<double>>& target,
+                                                  const std::vector<std::vector<int64_t>>& dims,
+                                                  double tolerance);
+
 // An element in which the sides, of equal shapes, differ in double by more than rounding explains,
 // also if the inputs are changed a little, while some elements differ in the field as well.
 // Its values are those of the parameters. Depends on the arguments only. Sets *unequal if two

@@ -6,6 +6,7 @@
 #include "graph/expr/cost.h"
 #include "graph/expr/evaluate.h"
 #include "graph/hash.h"
+#include "verifier/comparison.h"
 #include "verifier/graph_claim.h"
 
 namespace lemma::verify {
@@ -48,11 +49,14 @@ class GraphRefuter {
       real[side] = RunSide(sides_[side], inputs);
       if (!real[side]) return std::nullopt;
     }
-    auto found = LargestDifference(*real[0], *real[1]);
+    std::vector<std::vector<int64_t>> dims;
+    for (const LoopProgram::Tensor& output : sides_[0].outputs()) dims.push_back(output.dims);
+    auto found = LargestDifference(*real[0], *real[1], dims,
+                                   claim_.rounded ? kRoundedTolerance : kTolerance);
     if (!found) return std::nullopt;
-    found->seed = seed;
+    found->refuted.seed = seed;
     if (!Stable(inputs, *found, &random) || !DifferInField(inputs, &random)) return std::nullopt;
-    return found;
+    return found->refuted;
   }
 
  private:
@@ -75,40 +79,9 @@ class GraphRefuter {
     return inputs;
   }
 
-  double Tolerance(double x, double y) const {
-    return (claim_.rounded ? kRoundedTolerance : kTolerance) * (1 + std::abs(x) + std::abs(y));
-  }
-
-  std::optional<Refuted> LargestDifference(const Columns<double>& a, const Columns<double>& b) {
-    std::optional<Refuted> found;
-    double largest = 1;
-    for (size_t o = 0; o < a.size(); ++o) {
-      for (size_t i = 0; i < a[o].size(); ++i) {
-        const double x = a[o][i], y = b[o][i];
-        if (!std::isfinite(x) || !std::isfinite(y)) continue;
-        const double excess = std::abs(x - y) / Tolerance(x, y);
-        if (excess <= largest) continue;
-        largest = excess;
-        found = Refuted();
-        found->output = static_cast<int>(o);
-        found->source = x;
-        found->target = y;
-        flat_ = i;
-        int64_t rest = static_cast<int64_t>(i);
-        const std::vector<int64_t>& dims = sides_[0].outputs()[o].dims;
-        found->index.assign(dims.size(), 0);
-        for (size_t d = dims.size(); d-- > 0;) {
-          found->index[d] = rest % dims[d];
-          rest /= dims[d];
-        }
-      }
-    }
-    return found;
-  }
-
   // Rounding alone makes the sides differ by much only next to a jump of a function: then they do
   // not for inputs nearby, or not in f32.
-  bool Stable(Columns<double> inputs, const Refuted& found, std::mt19937_64* random) {
+  bool Stable(Columns<double> inputs, const DifferentElement& found, std::mt19937_64* random) {
     Columns<float> singles;
     for (const std::vector<double>& input : inputs)
       singles.emplace_back(input.begin(), input.end());
@@ -123,14 +96,14 @@ class GraphRefuter {
   }
 
   template <class Number>
-  bool Persists(const Columns<Number>& inputs, const Refuted& found) {
+  bool Persists(const Columns<Number>& inputs, const DifferentElement& found) {
     double again[2];
     for (int side = 0; side < 2; ++side) {
       auto outputs = RunSide(sides_[side], inputs);
       if (!outputs) return false;
-      again[side] = static_cast<double>((*outputs)[found.output][flat_]);
+      again[side] = static_cast<double>((*outputs)[found.refuted.output][found.position]);
     }
-    const double difference = found.source - found.target;
+    const double difference = found.refuted.source - found.refuted.target;
     return std::abs(again[0] - again[1] - difference) <= 0.5 * std::abs(difference);
   }
 
@@ -150,7 +123,6 @@ class GraphRefuter {
 
   const GraphClaim& claim_;
   const LoopProgram sides_[2];
-  size_t flat_ = 0;
 };
 
 }  // namespace

@@ -57,15 +57,8 @@ bool StaysIn(DType dtype, const Definition& definition, const ScalarExpr& e) {
     case ScalarExpr::Kind::kApply:
       break;
   }
+  if (IsTruthValue(e.fn())) return true;
   switch (e.fn()) {
-    case ScalarFn::kLess:
-    case ScalarFn::kEqual:
-    case ScalarFn::kAnd:
-    case ScalarFn::kOr:
-    case ScalarFn::kNot:
-    case ScalarFn::kIsNan:
-    case ScalarFn::kIsInf:
-      return true;
     case ScalarFn::kWhere:
       return arguments_stay(1);
     case ScalarFn::kMin:
@@ -91,6 +84,21 @@ bool StaysIn(DType dtype, const Definition& definition, const ScalarExpr& e) {
 }
 
 }  // namespace
+
+bool IsTruthValue(ScalarFn fn) {
+  switch (fn) {
+    case ScalarFn::kLess:
+    case ScalarFn::kEqual:
+    case ScalarFn::kAnd:
+    case ScalarFn::kOr:
+    case ScalarFn::kNot:
+    case ScalarFn::kIsNan:
+    case ScalarFn::kIsInf:
+      return true;
+    default:
+      return false;
+  }
+}
 
 bool Holds(DType dtype, double value) {
   switch (dtype) {

@@ -8,6 +8,9 @@
 
 namespace lemma::verify {
 
+// The function's values are 0 and 1 only.
+bool IsTruthValue(ScalarFn fn);
+
 // The value, a number, is a value of `dtype`: nothing happens to it.
 bool Holds(DType dtype, double value);
 // Every value of `from` is one of `to`.

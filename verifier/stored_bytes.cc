@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "verifier/storage.h"
+
 namespace lemma::verify {
 namespace {
 
@@ -37,20 +39,13 @@ bool Fits(const ScalarExpr& e, DType dtype, const Definition& d) {
     case ScalarExpr::Kind::kIndex:
       return false;
   }
+  if (IsTruthValue(e.fn())) return true;
   switch (e.fn()) {
     case ScalarFn::kMin:
     case ScalarFn::kMax:
       return all_fit(0);
     case ScalarFn::kWhere:
       return all_fit(1);
-    case ScalarFn::kLess:
-    case ScalarFn::kEqual:
-    case ScalarFn::kAnd:
-    case ScalarFn::kOr:
-    case ScalarFn::kNot:
-    case ScalarFn::kIsNan:
-    case ScalarFn::kIsInf:
-      return true;
     default:
       return false;
   }
