@@ -13,6 +13,7 @@
 #include "verifier/equality.h"
 #include "verifier/form_text.h"
 #include "verifier/hypotheses.h"
+#include "verifier/inputs_read.h"
 #include "verifier/refuter.h"
 
 namespace lemma {
@@ -123,11 +124,17 @@ class Attempt {
       if (!well_formed) break;
       if (ContractOf(laws) < options_.strictest) continue;
       if (laws == Laws::kNone && (rounding_differs_ || !OneFloatType(statement_))) continue;
+      const size_t start = steps_.size();
+      reads_differ_ = false;
       reason = Outputs(more, laws);
       if (!reason.empty()) continue;
-      // A narrower type on the way may overflow.
-      *contract = std::max(*contract,
-                           OneFloatType(statement_) ? ContractOf(laws) : FloatContract::kRealOnly);
+      FloatContract needed = ContractOf(laws);
+      // A narrower type on the way may overflow; what one side does not read may be infinite.
+      if (laws == Laws::kRing && (reads_differ_ || !OneFloatType(statement_))) {
+        needed = FloatContract::kRealOnly;
+        if (options_.keep_obligations) steps_[start] = "case real";
+      }
+      *contract = std::max(*contract, needed);
       return "";
     }
     if (undecided.empty() || depth >= 7) return reason;
@@ -202,6 +209,7 @@ class Attempt {
       facts.push_back(Fact::Ge(sizes[0] - 1 - i));
       at.push_back(i);
     }
+    const Facts whole = facts;
     verify::StepLog log(&leaves_, &steps_);
     // Nothing has to be shown of an output without elements.
     if (arith_.Unsatisfiable(facts)) {
@@ -229,10 +237,34 @@ class Attempt {
       log.Line("source " + verify::TextOf(leaves_, forms[0]));
       log.Line("target " + verify::TextOf(leaves_, forms[1]));
     }
-    if (equality.AreEqual(forms[0], forms[1], facts)) return "";
+    const bool equal = equality.AreEqual(forms[0], forms[1], facts);
+    if (equal) {
+      reads_differ_ = reads_differ_ || (laws == Laws::kRing && ReadsDiffer(o, at, whole, forms));
+      return "";
+    }
     std::string left = equality.remainder();
     if (left.size() > 600) left = left.substr(0, 600) + "…";
     return absl::StrCat("a difference remains: ", left);
+  }
+
+  // Whether an input of floats is read by one side only. `forms` are those under the laws of rings,
+  // in which some may have cancelled: x - x = 0 holds for finite x.
+  bool ReadsDiffer(size_t o, const std::vector<Poly>& at, const Facts& facts,
+                   const NormalForm* forms) {
+    const Definition* sides[] = {&statement_.source, &statement_.target};
+    std::set<TensorId> read[2];
+    for (int side = 0; side < 2; ++side) {
+      const Definition& definition = *sides[side];
+      read[side] = verify::FloatsReachable(definition, definition.outputs[o]);
+      if (verify::FloatsRead(definition, forms[side]) == read[side]) continue;
+      // Some have cancelled, or guards exclude them: without laws only guards do.
+      FormBuilder builder(&forms_, definition, Laws::kNone, hypotheses_.solved());
+      const NormalForm plain = builder.Element(definition.outputs[o], at);
+      if (!builder.error().empty()) continue;
+      read[side] = verify::FloatsRead(
+          definition, verify::Normalizer(&forms_, &arith_, Laws::kNone).Simplify(plain, facts));
+    }
+    return read[0] != read[1];
   }
 
   bool SplitIndex(NormalForm* forms, Facts* facts) {
@@ -328,6 +360,7 @@ class Attempt {
   Forms forms_;
   Arith arith_;
   Hypotheses hypotheses_;
+  bool reads_differ_ = false;      // of the sides, in the last attempt
   bool rounding_differs_ = false;  // so that no proof without laws can succeed
   std::vector<verify::Obligation> obligations_;
   std::vector<std::string> steps_;

@@ -48,6 +48,57 @@ TEST(ProveGraphs, ConstantsAreValues) {
   })")));
 }
 
+FloatContract ContractOf(const std::string& rule) {
+  ProverOptions options;
+  options.keep_obligations = true;
+  Verdict verdict = ProveText(rule, options);
+  EXPECT_TRUE(IsProved(verdict)) << ToString(verdict);
+  return IsProved(verdict) ? std::get<Proved>(verdict).contract : FloatContract::kBitExact;
+}
+
+// (x + y) - y = x, unless y is infinite; the other output reads y on both sides.
+TEST(Contract, AnInputThatOneSideDoesNotReadMayBeInfinite) {
+  EXPECT_EQ(ContractOf(R"(rule r(x: [n], y: [n]) real_only {
+      s = add(x, y)
+      z = sub(s, y)
+      n = neg(y)
+      return z, n
+    } => {
+      n = neg(y)
+      return x, n
+    })"),
+            FloatContract::kRealOnly);
+  EXPECT_EQ(ContractOf(R"(rule r(x: [n], y: [n]) real_only {
+      s = add(x, y)
+      z = mul(x, s)
+      return z
+    } => {
+      a = mul(x, x)
+      b = mul(y, x)
+      z = add(a, b)
+      return z
+    })"),
+            FloatContract::kReassociates);
+}
+
+// Each half of the product reads one weight, although the product has both.
+TEST(Contract, WhatGuardsExcludeIsNotRead) {
+  EXPECT_EQ(ContractOf(R"(rule r(x: [m,k], a: [k,n1], b: [k,n2]) real_only {
+      p = matmul(x, a)
+      q = matmul(x, b)
+      s = add(p, p)
+      return s, q
+    } => {
+      w = concat(a, b) {axis = 1}
+      y = matmul(x, w)
+      p, q = split(y) {axis = 1, sizes = [n1, n2]}
+      two = constant [] fill 2.0
+      s = mul(p, two)
+      return s, q
+    })"),
+            FloatContract::kReassociates);
+}
+
 TEST(Prover, CounterexamplesAreSmall) {
   Verdict verdict = ProveText(R"(
     rule wrong(x: [m,n]) reassociates {
