@@ -23,6 +23,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "generator/compact_graph.h"
 #include "generator/evaluator.h"
 #include "generator/operator_set.h"
 
@@ -74,6 +75,10 @@ class Enumerator {
   };
   // ResourceExhausted if there are more of them than max_records.
   absl::StatusOr<std::vector<Class>> Classes();
+  // The same classes in the same order, one at a time, for when there are millions of members.
+  // Stops at the first error of `visit` and returns it.
+  absl::Status ForEachClass(
+      const std::function<absl::Status(absl::Span<const CompactGraph>)>& visit);
   // Every graph that is enumerated; for tests. After Run.
   absl::Status ForEachGraph(const std::function<void(const TermGraph&)>& visit);
 

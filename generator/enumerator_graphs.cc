@@ -326,4 +326,16 @@ absl::StatusOr<std::vector<Enumerator::Class>> Enumerator::Classes() {
   return classes;
 }
 
+absl::Status Enumerator::ForEachClass(
+    const std::function<absl::Status(absl::Span<const CompactGraph>)>& visit) {
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<Class> classes, Classes());
+  std::vector<CompactGraph> members;
+  for (const Class& one : classes) {
+    members.clear();
+    for (const TermGraph& member : one.members) members.push_back(Compacted(member));
+    LEMMA_RETURN_IF_ERROR(visit(members));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace lemma::generator
