@@ -1,0 +1,95 @@
+// Rules that people know are among the generated ones or follow from them.
+//
+// completeness_test RULES: the generated rules, as a file.
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "rewrite/derive.h"
+#include "rewrite/proof_check.h"
+#include "rewrite/rule_text.h"
+
+namespace lemma {
+namespace {
+
+constexpr char kKnownRules[] = "tests/generator/known_rules.txt";
+constexpr int kNumKnown = 105;
+std::string database;
+
+std::vector<Substitution> Read(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  auto rules = ParseRules(text.str(), path);
+  EXPECT_TRUE(rules.ok()) << rules.status();
+  return rules.ok() ? *rules : std::vector<Substitution>();
+}
+
+const std::vector<Substitution>& Known() {
+  static const auto* rules = new std::vector<Substitution>(Read(kKnownRules));
+  return *rules;
+}
+
+// Over the rules of the database that are proved.
+const Deriver& Database() {
+  static const Deriver* deriver = [] {
+    std::vector<Substitution> usable;
+    for (Substitution& rule : Read(database)) {
+      const std::string problem = ProofProblem(rule);
+      EXPECT_EQ(problem, "") << rule.name;
+      if (problem.empty()) usable.push_back(std::move(rule));
+    }
+    return new Deriver(std::move(usable));
+  }();
+  return *deriver;
+}
+
+TEST(KnownRulesTest, AreAllTried) {
+  EXPECT_EQ(Known().size(), kNumKnown);
+  EXPECT_GE(Known().size(), 60);
+}
+
+class KnownRuleTest : public testing::TestWithParam<int> {};
+
+TEST_P(KnownRuleTest, FollowsFromTheDatabase) {
+  ASSERT_LT(GetParam(), static_cast<int>(Known().size()));
+  const Substitution& rule = Known()[GetParam()];
+  EXPECT_EQ(ProofProblem(rule), "") << rule.name << ": a known rule has to be true";
+  const Deriver& deriver = Database();
+  auto derived = DeriveRule(deriver, rule);
+  ASSERT_TRUE(derived.ok()) << derived.status();
+  const RuleDerivation::AtTyping& last = derived->typings.back();
+  ASSERT_TRUE(derived->found()) << rule.name << ": " << NotFound(last.result);
+  for (const RuleDerivation::AtTyping& typing : derived->typings) {
+    EXPECT_EQ(deriver.Check(*typing.result.derivation), absl::OkStatus());
+  }
+  // Where the database has the rule itself, that is said; else the first typing's steps.
+  const Derivation& first = *derived->typings[0].result.derivation;
+  const bool is_there =
+      first.steps.size() == 1 && AreTheSame(rule, deriver.rules()[first.steps[0].rule]);
+  std::printf("%s: %s%s, at %zu typings\n", rule.name.c_str(),
+              is_there ? "in the database: " : "derived in ", Summary(deriver, first).c_str(),
+              derived->typings.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KnownRuleTest, testing::Range(0, kNumKnown),
+                         [](const testing::TestParamInfo<int>& info) {
+                           const size_t i = static_cast<size_t>(info.param);
+                           return i < Known().size() ? Known()[i].name : std::to_string(i);
+                         });
+
+}  // namespace
+}  // namespace lemma
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (argc != 2) {
+    std::fprintf(stderr, "completeness_test RULES: which file of generated rules?\n");
+    return 2;
+  }
+  lemma::database = argv[1];
+  return RUN_ALL_TESTS();
+}
