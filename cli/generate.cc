@@ -23,7 +23,7 @@
 #include "cli/progress_line.h"
 #include "cli/text_table.h"
 #include "cli/verdict_text.h"
-#include "generator/taso_set.h"
+#include "generator/named_sets.h"
 #include "graph/onnx/file.h"
 #include "rewrite/rewrite_source.h"
 #include "rewrite/rule_text.h"
@@ -145,8 +145,7 @@ absl::StatusOr<int> Generate(const GenerateFlags& flags) {
     if (path.empty()) continue;
     if (absl::Status s = CheckWritable(path); !s.ok()) return s;
   }
-  auto set = flags.ops == std::vector<std::string>{"taso"} ? generator::TasoSet()
-                                                           : generator::TasoSet(flags.ops);
+  auto set = generator::NamedSet(flags.ops);
   if (!set.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--ops: ", set.status().message()));
   }
@@ -218,8 +217,9 @@ absl::StatusOr<int> RunGenerate(Arguments arguments) {
               "Enumerates all graphs over a set of operators, proves those that are equal on "
               "random values equal for all sizes, and writes the rules that are proved.");
   std::vector<std::string> ops;
-  flags.List("ops", &ops, "taso|INSTANCE,...",
-             "taso (the default): the operator instances of TASO's generator; or some of them");
+  flags.List("ops", &ops, "SET|[SET,]INSTANCE,...",
+             absl::StrCat("an operator set, or some of its instances: ",
+                          absl::StrJoin(generator::SetNames(), ", "), "; by default taso"));
   flags.Int("max-ops", &generate.max_ops, "operators in a graph, 1…4");
   flags.String("output|o", &generate.output, "RULES", "where to write the rules");
   flags.String("rejected", &generate.rejected, "FILE",

@@ -33,7 +33,38 @@ struct TasoInstance {
   int rank = 0;                 // of the first operand; 0: any
 };
 
-std::vector<TasoInstance> AllInstances() {
+// What TASO's operators can do beyond its generator's defaults.
+void AddMore(std::vector<TasoInstance>* all) {
+  using namespace taso;
+  all->push_back({{"sigmoid", 1, 1, false}, kSigmoid, {}, {}, {}, 0});
+  all->push_back({{"tanh", 1, 1, false}, kTanh, {}, {}, {}, 0});
+  constexpr int kValid = 1;
+  struct Variant {
+    const char* suffix;
+    int stride, padding;
+  };
+  for (const Variant& v : {Variant{"_s2", 2, kSame}, Variant{"_valid", 1, kValid}}) {
+    const std::vector<std::pair<int, int>> window = {
+        {kStrideH, v.stride}, {kStrideW, v.stride}, {kPadding, v.padding}, {kActivation, 0}};
+    for (int size : {3, 1}) {
+      if (size == 1 && v.padding == kValid) continue;  // the same as with padding
+      all->push_back({{absl::StrCat("conv", size, "x", size, v.suffix), 2, 1, false},
+                      kConv,
+                      window,
+                      {size, size},
+                      {},
+                      4});
+    }
+    std::vector<std::pair<int, int>> pool = {{kKernelH, 3}, {kKernelW, 3}};
+    pool.insert(pool.end(), window.begin(), window.end());
+    all->push_back(
+        {{absl::StrCat("avg_pool3x3", v.suffix), 1, 1, false}, kAvgPool, pool, {}, {}, 4});
+    all->push_back(
+        {{absl::StrCat("max_pool3x3", v.suffix), 1, 1, false}, kMaxPool, pool, {}, {}, 4});
+  }
+}
+
+std::vector<TasoInstance> AllInstances(TasoInstances which) {
   using namespace taso;
   std::vector<TasoInstance> all = {
       {{"matmul", 2, 1, false}, kMatmul, {{kActivation, 0}}, {}, {}, 2},
@@ -83,12 +114,13 @@ std::vector<TasoInstance> AllInstances() {
   // (1, 0) in base 2.
   all.push_back(
       {{"transpose", 1, 1, false}, kTranspose, {{kNumDims, 2}, {kPermutation, 2}}, {}, {}, 2});
+  if (which == TasoInstances::kPlus) AddMore(&all);
   return all;
 }
 
 class Set : public OperatorSet {
  public:
-  explicit Set(std::vector<TasoInstance> chosen) : chosen_(std::move(chosen)) {
+  Set(std::vector<TasoInstance> chosen, TasoInstances which) : chosen_(std::move(chosen)) {
     for (const TasoInstance& c : chosen_) instances_.push_back(c.instance);
     int group = 0;
     auto add = [&](const char* name, int count, std::vector<int64_t> dims) {
@@ -104,6 +136,10 @@ class Set : public OperatorSet {
     add("u", 3, {4, 4, 1, 3});
     add("v", 3, {4, 4, 3, 1});
     add("k", 1, {4, 1, 3, 3});
+    if (which == TasoInstances::kPlus) {
+      add("g", 2, {4, 2, 3, 3});  // of two groups
+      add("q", 2, {4, 4, 1, 1});
+    }
     add("s", 1, {});
   }
 
@@ -285,8 +321,15 @@ class Set : public OperatorSet {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<OperatorSet>> TasoSet(const std::vector<std::string>& only) {
-  std::vector<TasoInstance> all = AllInstances(), chosen;
+std::vector<std::string> TasoInstanceNames(TasoInstances which) {
+  std::vector<std::string> names;
+  for (const TasoInstance& i : AllInstances(which)) names.push_back(i.instance.name);
+  return names;
+}
+
+absl::StatusOr<std::unique_ptr<OperatorSet>> TasoSet(const std::vector<std::string>& only,
+                                                     TasoInstances which) {
+  std::vector<TasoInstance> all = AllInstances(which), chosen;
   for (const std::string& name : only) {
     if (std::none_of(all.begin(), all.end(),
                      [&](const TasoInstance& i) { return i.instance.name == name; })) {
@@ -302,7 +345,7 @@ absl::StatusOr<std::unique_ptr<OperatorSet>> TasoSet(const std::vector<std::stri
       chosen.push_back(std::move(i));
     }
   }
-  return std::unique_ptr<OperatorSet>(new Set(std::move(chosen)));
+  return std::unique_ptr<OperatorSet>(new Set(std::move(chosen), which));
 }
 
 }  // namespace lemma::generator

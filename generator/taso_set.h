@@ -14,9 +14,18 @@
 
 namespace lemma::generator {
 
+enum class TasoInstances {
+  kTaso,
+  // And sigmoid, tanh, convolutions of stride 2, without padding and in two groups, pooling of
+  // stride 2, and the kernels that these take.
+  kPlus,
+};
+std::vector<std::string> TasoInstanceNames(TasoInstances which);
+
 // The whole set, or the instances of these names (in the set's order) and all inputs.
 // InvalidArgument names an instance that does not exist.
-absl::StatusOr<std::unique_ptr<OperatorSet>> TasoSet(const std::vector<std::string>& only = {});
+absl::StatusOr<std::unique_ptr<OperatorSet>> TasoSet(const std::vector<std::string>& only = {},
+                                                     TasoInstances which = TasoInstances::kTaso);
 
 }  // namespace lemma::generator
 

@@ -38,7 +38,7 @@ absl::StatusOr<std::vector<TypedValue>> RuleBuilder::Apply(absl::string_view op,
   std::string batch;
   for (const TypedValue& input : inputs) {
     node.inputs.push_back(input.name);
-    types.push_back({DType::kF32, input.dims});
+    types.push_back({input.dtype, input.dims});
     if (batch.empty()) batch = input.batch;
   }
   LEMMA_ASSIGN_OR_RETURN(attrs, CompleteExprAttrs(*node.op, std::move(attrs)));
@@ -46,11 +46,12 @@ absl::StatusOr<std::vector<TypedValue>> RuleBuilder::Apply(absl::string_view op,
   for (const Guard& guard : meaning.requirements) LEMMA_RETURN_IF_ERROR(sizes_.Assume(guard));
   std::vector<TypedValue> outputs;
   for (TensorId id : meaning.definition.outputs) {
-    Idx dims = meaning.definition.TypeOf(id).dims;
+    auto [dtype, dims] = meaning.definition.TypeOf(id);
     for (IndexExpr& dim : dims) {
       LEMMA_ASSIGN_OR_RETURN(dim, sizes_.Normalized(dim));
     }
     outputs.push_back(NewValue(batch, std::move(dims)));
+    outputs.back().dtype = dtype;
     node.outputs.push_back(outputs.back().name);
   }
   nodes_[static_cast<int>(side_)].push_back(std::move(node));
@@ -89,10 +90,10 @@ absl::Status RuleBuilder::AddOutput(const TypedValue& source, const TypedValue& 
 }
 
 std::string RuleBuilder::TextOf(const ExprAttr& attr) {
+  if (auto constant = ToAttrValue(attr)) return ToString(*constant);
   if (auto* index = std::get_if<IndexExpr>(&attr)) return sizes_.Text(*index);
   if (auto* list = std::get_if<Idx>(&attr)) return TextOf("", *list);
-  auto value = ToAttrValue(attr);
-  return value ? ToString(*value) : "?";
+  return "?";
 }
 
 std::string RuleBuilder::TextOf(const std::string& batch, const Idx& dims) {

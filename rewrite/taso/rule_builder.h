@@ -27,6 +27,7 @@ struct TypedValue {
   std::string batch;
   Idx dims;
   std::vector<Parts> parts;  // one for each of dims
+  DType dtype = DType::kF32;
 
   int rank() const { return static_cast<int>(dims.size()); }
 };

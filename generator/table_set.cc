@@ -1,0 +1,267 @@
+#include "generator/table_set.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/ops/status_macros.h"
+#include "rewrite/rule_text.h"
+#include "rewrite/taso/rule_builder.h"
+
+namespace lemma::generator {
+namespace {
+
+using taso::RuleBuilder;
+using taso::SizeSolver;
+using taso::TypedValue;
+
+// Ranks that are a number of dimensions after a row: a list of any length. Rows are found to be
+// equal, to be a number of dimensions after another row, or to have a length that is known.
+class Rows {
+ public:
+  struct Rank {
+    int row = kNone;
+    int dims = 0;
+  };
+  static constexpr int kNone = -1;
+
+  int New() {
+    known_.push_back(std::nullopt);
+    return static_cast<int>(known_.size()) - 1;
+  }
+  Rank Find(Rank rank) const {
+    while (rank.row != kNone && known_[rank.row]) {
+      rank = {known_[rank.row]->row, rank.dims + known_[rank.row]->dims};
+    }
+    return rank;
+  }
+  // False if no lengths fit.
+  bool Unify(const Rank& a, const Rank& b) {
+    Rank longer = Find(a), shorter = Find(b);
+    if (longer.dims < shorter.dims) std::swap(longer, shorter);
+    if (longer.row == shorter.row) return longer.dims == shorter.dims;
+    if (shorter.row == kNone) {
+      if (longer.dims != shorter.dims) return false;
+      std::swap(longer, shorter);
+    }
+    known_[shorter.row] = {longer.row, longer.dims - shorter.dims};
+    return true;
+  }
+
+ private:
+  std::vector<std::optional<Rank>> known_;
+};
+
+class Lifting {
+ public:
+  Lifting(const std::vector<TableInstance>& instances, const Pair& pair)
+      : instances_(instances), sides_{&pair.source, &pair.target} {}
+
+  absl::StatusOr<std::string> Run(absl::string_view name, absl::string_view doc) {
+    LEMMA_RETURN_IF_ERROR(FindRanks());
+    MakeVariables();
+    for (int side = 0; side < 2; ++side) LEMMA_RETURN_IF_ERROR(Lower(side));
+    for (size_t i = 0; i < sides_[0]->outputs.size(); ++i) {
+      LEMMA_RETURN_IF_ERROR(builder_.AddOutput(values_.at({0, sides_[0]->outputs[i]}),
+                                               values_.at(Key(1, sides_[1]->outputs[i]))));
+    }
+    return builder_.Text(name, doc);
+  }
+
+ private:
+  using ValueKey = std::pair<int, int>;  // a side, and a value of it; variables are of side 0
+  static ValueKey Key(int side, int value) { return {value < 0 ? 0 : side, value}; }
+
+  Rows::Rank RankOf(const ValueKey& key) {
+    auto it = ranks_.find(key);
+    if (it == ranks_.end()) it = ranks_.emplace(key, Rows::Rank{rows_.New(), 0}).first;
+    return it->second;
+  }
+
+  absl::Status FindRanks() {
+    for (int side = 0; side < 2; ++side) {
+      for (size_t i = 0; i < sides_[side]->ops.size(); ++i) {
+        const Term& term = sides_[side]->ops[i];
+        const TableInstance& instance = instances_[term.instance];
+        const int row = rows_.New();
+        auto rank_of = [&](const RankPattern& p) {
+          return Rows::Rank{p.row ? row : Rows::kNone, p.dims};
+        };
+        for (size_t k = 0; k < term.operands.size(); ++k) {
+          const int v = term.operands[k];
+          if (v < 0 && !uses_.count(v)) {
+            if (side == 1) {
+              return absl::InvalidArgumentError(
+                  absl::StrCat("x", -v, " occurs in the target only"));
+            }
+            order_.push_back(v);
+            uses_[v] = {&instance, static_cast<int>(k)};
+          }
+          if (!rows_.Unify(rank_of(instance.operands()[k]), RankOf(Key(side, v)))) {
+            return absl::InvalidArgumentError(absl::StrCat(
+                "operand ", k, " of ", instance.instance().name, " would have two ranks"));
+          }
+        }
+        for (size_t k = 0; k < instance.results().size(); ++k) {
+          ranks_[{side, OutputValue(static_cast<int>(i), static_cast<int>(k))}] =
+              rank_of(instance.results()[k]);
+        }
+      }
+    }
+    for (size_t i = 0; i < sides_[0]->outputs.size(); ++i) {
+      const int source = sides_[0]->outputs[i], target = sides_[1]->outputs[i];
+      if (source < 0) return absl::InvalidArgumentError("an output of the source is a variable");
+      if (target < 0 && !uses_.count(target)) {
+        return absl::InvalidArgumentError(absl::StrCat("x", -target, " occurs in the target only"));
+      }
+      if (!rows_.Unify(RankOf({0, source}), RankOf(Key(1, target)))) {
+        return absl::InvalidArgumentError("an output has another rank on each side");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void MakeVariables() {
+    for (int v : order_) {
+      const Rows::Rank rank = rows_.Find(RankOf({0, v}));
+      const auto& [instance, operand] = uses_.at(v);
+      Idx dims;
+      for (int d = rank.dims - 1; d >= 0; --d) {
+        const std::string name = instance->NameOfDim(operand, d);
+        // b is what rows are called.
+        dims.push_back(builder_.sizes().New(name.empty() || name[0] == 'b' ? "d" : name,
+                                            SizeSolver::Kind::kSize));
+      }
+      values_[{0, v}] =
+          builder_.AddVariable(absl::StrCat("x", -v), NameOfRow(rank.row), std::move(dims));
+    }
+  }
+
+  std::string NameOfRow(int row) {
+    if (row == Rows::kNone) return "";
+    auto [it, added] = row_names_.emplace(row, "b");
+    if (added && row_names_.size() > 1) absl::StrAppend(&it->second, row_names_.size());
+    return it->second;
+  }
+
+  absl::Status Lower(int side) {
+    builder_.Begin(side == 0 ? RuleBuilder::Side::kSource : RuleBuilder::Side::kTarget);
+    for (size_t i = 0; i < sides_[side]->ops.size(); ++i) {
+      const Term& term = sides_[side]->ops[i];
+      const TableInstance& instance = instances_[term.instance];
+      std::vector<TypedValue> in;
+      for (int v : term.operands) in.push_back(values_.at(Key(side, v)));
+      SymbolValues values(instance.symbols().size());
+      for (int a : instance.attributes()) values[a] = Attribute(side, instance, a);
+      SymbolValues& first = first_[term.instance];
+      const ValueKey result = {side, OutputValue(static_cast<int>(i), 0)};
+      const Rows::Rank rank = rows_.Find(ranks_.at(result));
+      LEMMA_ASSIGN_OR_RETURN(
+          std::vector<TypedValue> out,
+          instance.Lower(builder_, in,
+                         {NameOfRow(rank.row), rank.dims - instance.results()[0].dims}, first,
+                         &values));
+      if (first.empty()) first = values;
+      for (size_t k = 0; k < out.size(); ++k) {
+        values_[{side, OutputValue(static_cast<int>(i), static_cast<int>(k))}] = out[k];
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // A symbol if the source has it; what only the target has stays as it is.
+  ExprAttr Attribute(int side, const TableInstance& instance, int symbol) {
+    const std::string& name = instance.symbols()[symbol].name;
+    auto it = attributes_.find(name);
+    if (it != attributes_.end()) return it->second;
+    ExprAttr value = ToExprAttr(instance.values().at(name));
+    auto open = [&](IndexExpr* number) {
+      *number = builder_.sizes().New(name, SizeSolver::Kind::kAttribute);
+    };
+    if (side == 0) {
+      if (auto* number = std::get_if<IndexExpr>(&value)) open(number);
+      if (auto* list = std::get_if<Idx>(&value)) {
+        for (IndexExpr& number : *list) open(&number);
+      }
+      attributes_.emplace(name, value);
+    }
+    return value;
+  }
+
+  const std::vector<TableInstance>& instances_;
+  const TermGraph* const sides_[2];
+  Rows rows_;
+  std::map<ValueKey, Rows::Rank> ranks_;
+  std::vector<int> order_;                                    // variables as they occur
+  std::map<int, std::pair<const TableInstance*, int>> uses_;  // the first use of each
+  std::map<int, std::string> row_names_;
+  RuleBuilder builder_;
+  std::map<ValueKey, TypedValue> values_;
+  std::map<int, SymbolValues> first_;  // of an instance's symbols, where it first occurs
+  std::map<std::string, ExprAttr> attributes_;
+};
+
+class Set : public OperatorSet {
+ public:
+  Set(std::vector<TableInstance> table, const std::vector<InputGroup>& inputs)
+      : table_(std::move(table)) {
+    for (const TableInstance& t : table_) instances_.push_back(t.instance());
+    int group = 0;
+    for (const InputGroup& g : inputs) {
+      for (int i = 1; i <= g.count; ++i) {
+        inputs_.push_back({g.count == 1 ? g.name : absl::StrCat(g.name, i), TypeOf(g.dims), group});
+      }
+      ++group;
+    }
+  }
+
+  const std::vector<Input>& inputs() const override { return inputs_; }
+  const std::vector<Instance>& instances() const override { return instances_; }
+  const std::vector<int64_t>& DimsOf(int type) const override { return types_[type]; }
+
+  absl::StatusOr<Application> Apply(int instance, const std::vector<int>& types) override {
+    std::vector<Shape> operands;
+    for (int type : types) operands.push_back(types_[type]);
+    Application result;
+    LEMMA_ASSIGN_OR_RETURN(result.graph, table_[instance].Build(operands));
+    for (const Value& y : result.graph.outputs()) result.types.push_back(TypeOf(y.shape()));
+    return result;
+  }
+
+  absl::StatusOr<Substitution> Lift(const Pair& pair, absl::string_view name) const override {
+    LEMMA_ASSIGN_OR_RETURN(
+        const std::string text,
+        Lifting(table_, pair).Run(name, ToString(*this, pair, Names::kVariables)));
+    LEMMA_ASSIGN_OR_RETURN(std::vector<Substitution> rules, ParseRules(text, name));
+    return std::move(rules[0]);
+  }
+
+ private:
+  int TypeOf(const Shape& dims) {
+    auto [it, added] = interned_.emplace(dims, static_cast<int>(types_.size()));
+    if (added) types_.push_back(dims);
+    return it->second;
+  }
+
+  std::vector<TableInstance> table_;
+  std::vector<Instance> instances_;
+  std::vector<Input> inputs_;
+  std::vector<Shape> types_;
+  std::map<Shape, int> interned_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<OperatorSet>> TableSet(const std::vector<InstanceText>& instances,
+                                                      const std::vector<InputGroup>& inputs) {
+  std::vector<TableInstance> table;
+  for (const InstanceText& text : instances) {
+    LEMMA_ASSIGN_OR_RETURN(TableInstance instance, TableInstance::Read(text));
+    table.push_back(std::move(instance));
+  }
+  return std::unique_ptr<OperatorSet>(new Set(std::move(table), inputs));
+}
+
+}  // namespace lemma::generator
