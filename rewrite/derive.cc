@@ -157,7 +157,12 @@ absl::StatusOr<DeriveResult> Deriver::Derive(const Graph& source, const Graph& t
   if (int same = ends[1].Find(ends[0][0].graph); same >= 0) meeting = {0, same};
   auto graphs = [&] { return int64_t{ends[0].size()} + ends[1].size(); };
   while (!meeting && result.steps < limits.max_steps && graphs() < limits.max_graphs) {
-    const int side = ends[1].level_size() < ends[0].level_size() ? 1 : 0;
+    const int sizes[2] = {ends[0].level_size(), ends[1].level_size()};
+    if (sizes[0] == 0 && sizes[1] == 0) {
+      result.exhausted = true;
+      break;
+    }
+    const int side = sizes[0] == 0 || (sizes[1] != 0 && sizes[1] < sizes[0]) ? 1 : 0;
     Search &here = ends[side], &there = ends[1 - side];
     const int begin = here.level_begin(), end = here.size();
     here.BeginLevel();
@@ -175,11 +180,8 @@ absl::StatusOr<DeriveResult> Deriver::Derive(const Graph& source, const Graph& t
       });
     }
     if (cut && !meeting) break;
-    ++result.steps;
-    if (here.level_size() == 0) {
-      result.exhausted = true;
-      break;
-    }
+    // A level without graphs makes no chain longer.
+    if (here.level_size() > 0 || meeting) ++result.steps;
   }
   result.graphs = graphs();
   if (!meeting) return result;
@@ -265,8 +267,8 @@ std::string Summary(const Deriver& deriver, const Derivation& derivation) {
 
 std::string NotFound(const DeriveResult& result) {
   if (result.exhausted) {
-    return absl::StrCat("not derivable: no further graph can be reached from one side (",
-                        result.graphs, " seen from both)");
+    return absl::StrCat("not derivable: no further graph can be reached (", result.graphs,
+                        " seen from both sides)");
   }
   return absl::StrCat("not found within ", result.graphs, " graphs; chains of up to ", result.steps,
                       result.steps == 1 ? " step" : " steps", " were tried");
