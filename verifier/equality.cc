@@ -51,6 +51,52 @@ bool Equality::IsZero(const NormalForm& difference, const Facts& context) {
   return zero;
 }
 
+std::optional<NormalForm> Equality::Merged(const NormalForm& form, const Facts& context) {
+  NormalForm merged = form;
+  if (!AddUpUnder(&merged, context)) return std::nullopt;
+  return normalizer_.Simplify(merged, context);
+}
+
+bool Equality::AddUpUnder(NormalForm* form, const Facts& context) {
+  bool changed = false;
+  auto add_up = [&](NormalFormPtr* part, const Facts& here) {
+    NormalForm sum = **part;
+    if (!AddUp(&sum, here)) return;
+    *part = Share(std::move(sum));
+    changed = true;
+  };
+  for (Term& term : form->terms) {
+    const Facts here = With(context, term.guards);
+    for (Atom& atom : term.atoms) {
+      for (NormalFormPtr& arg : atom.args) add_up(&arg, here);
+      for (Alternative& a : atom.alternatives) add_up(&a.value, With(here, a.guards));
+    }
+  }
+  return changed;
+}
+
+bool Equality::AddUp(NormalForm* form, const Facts& context) {
+  bool changed = AddUpUnder(form, context);
+  std::vector<Term>& terms = form->terms;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    for (size_t j = i + 1; j < terms.size();) {
+      const bool alike = terms[i].denominator == terms[j].denominator &&
+                         terms[i].coefficient.AsConst() && terms[j].coefficient.AsConst() &&
+                         Signature(terms[i].atoms) == Signature(terms[j].atoms);
+      const auto pairing =
+          alike && --budget_ > 0 ? Pair(terms[i], terms[j], context) : std::optional<Pairing>();
+      if (!pairing || !pairing->only_mine.empty() || !pairing->only_image.empty()) {
+        ++j;
+        continue;
+      }
+      terms[i].coefficient = terms[i].coefficient + terms[j].coefficient;
+      terms.erase(terms.begin() + j);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
 bool Equality::CancelOnce(std::vector<Term>* terms, const Facts& context) {
   std::vector<std::string> signatures;
   for (const Term& term : *terms) signatures.push_back(Signature(term.atoms));

@@ -26,6 +26,10 @@ class Equality {
   bool IsZero(const NormalForm& difference, const Facts& context);
   bool AreEqual(const NormalForm& a, const NormalForm& b, const Facts& context);
 
+  // `form` with terms under functions and maxima added up where they are equal but for their axes,
+  // and simplified; nullopt if there are none.
+  std::optional<NormalForm> Merged(const NormalForm& form, const Facts& context);
+
   Normalizer& normalizer() { return normalizer_; }
   // What was left when IsZero last failed at the outermost level.
   const std::string& remainder() const { return remainder_; }
@@ -43,6 +47,9 @@ class Equality {
     Facts only_mine, only_image;
   };
 
+  // Adds up such terms of `form` itself, and under its functions; whether there were any.
+  bool AddUp(NormalForm* form, const Facts& context);
+  bool AddUpUnder(NormalForm* form, const Facts& context);
   bool CancelOnce(std::vector<Term>* terms, const Facts& context);
   // Bijections first that leave no residual; nullopt if there is none.
   std::optional<Pairing> Pair(const Term& mine, const Term& other, const Facts& context);

@@ -1,14 +1,43 @@
 // Laws of functions: what the normal form does with exp, log, reciprocals and maxima.
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
+#include "absl/strings/numbers.h"
 #include "verifier/normalize.h"
 
 namespace lemma::verify {
 namespace {
 
-bool IsPlain(const Term& term) { return term.axes.empty() && term.guards.empty(); }
+// Terms and alternatives.
+template <class T>
+bool IsPlain(const T& t) {
+  return t.axes.empty() && t.guards.empty();
+}
+
+// The value of a constant where arithmetic is uninterpreted.
+std::optional<double> ConstantOf(const NormalForm& form) {
+  if (form.terms.size() != 1 || !IsPlain(form.terms[0]) || form.terms[0].atoms.size() != 1) {
+    return std::nullopt;
+  }
+  const Term& term = form.terms[0];
+  const std::string& name = term.atoms[0].name;
+  double value = 0;
+  const bool constant = term.atoms[0].kind == Atom::Kind::kConstant && name.rfind("c:", 0) == 0 &&
+                        term.coefficient == Poly(1) && term.denominator == 1;
+  if (!constant || !absl::SimpleAtod(name.substr(2), &value)) return std::nullopt;
+  return value;
+}
+
+// A number, or a constant that has only a name.
+bool IsConstant(const NormalForm& form) {
+  return std::all_of(form.terms.begin(), form.terms.end(), [](const Term& t) {
+    return IsPlain(t) && std::all_of(t.atoms.begin(), t.atoms.end(), [](const Atom& atom) {
+             return atom.kind == Atom::Kind::kConstant;
+           });
+  });
+}
 
 Atom InverseAtom(NormalForm form) {
   Atom atom;
@@ -179,6 +208,7 @@ std::optional<NormalForm> Normalizer::InverseLaw(const NormalForm& arg, const Fa
 }
 
 void Normalizer::SimplifyAlternatives(Atom* atom, const Facts& context) {
+  constexpr size_t kMany = 16;
   const bool is_max = atom->kind == Atom::Kind::kMax;
   std::vector<Alternative> work(atom->alternatives.rbegin(), atom->alternatives.rend()), done;
   while (!work.empty() && ++steps_ <= kMaxSteps) {
@@ -212,13 +242,24 @@ void Normalizer::SimplifyAlternatives(Atom* atom, const Facts& context) {
         work.push_back(std::move(yes));
         continue;
       }
-      const bool nested = value.terms.size() == 1 && IsPlain(value.terms[0]) &&
-                          value.terms[0].atoms.size() == 1 &&
-                          value.terms[0].atoms[0].kind == Atom::Kind::kMax &&
-                          value.terms[0].atoms[0].name == atom->name &&
-                          value.terms[0].coefficient.AsConst().value_or(0) > 0;
-      if (nested) {  // max(max(a, b), c) = max(a, b, c), c * max(a) = max(c * a) for c > 0
-        const Term outer = forms_.Substitute(value.terms[0], {});
+      // The term of `value` that is a maximum itself, times a positive number. The terms beside it
+      // are copied only where nothing else could be done with them: MaxLaw takes them out.
+      const bool alone = work.empty() && done.empty();
+      const bool may_copy = IsPlain(next) && !alone && work.size() < kMany;
+      size_t nested = 0;
+      while (nested < value.terms.size()) {
+        const Term& t = value.terms[nested];
+        if (IsPlain(t) && t.atoms.size() == 1 && t.atoms[0].kind == Atom::Kind::kMax &&
+            t.atoms[0].name == atom->name && t.coefficient.AsConst().value_or(0) > 0 &&
+            (value.terms.size() == 1 || may_copy)) {
+          break;
+        }
+        ++nested;
+      }
+      // max(c * max(a, b) + s, d) = max(c * a + s, c * b + s, d) for c > 0
+      if (nested < value.terms.size()) {
+        const Term outer = forms_.Substitute(value.terms[nested], {});
+        value.terms.erase(value.terms.begin() + nested);
         for (Alternative inner : outer.atoms[0].alternatives) {
           NormalForm scaled = *inner.value;
           for (Term& t : scaled.terms) {
@@ -229,7 +270,7 @@ void Normalizer::SimplifyAlternatives(Atom* atom, const Facts& context) {
           }
           inner.axes.insert(inner.axes.end(), next.axes.begin(), next.axes.end());
           inner.guards.insert(inner.guards.end(), next.guards.begin(), next.guards.end());
-          inner.value = Share(std::move(scaled));
+          inner.value = Share(Sum(scaled, forms_.Substitute(value, {})));
           work.push_back(std::move(inner));
         }
         continue;
@@ -252,6 +293,106 @@ void Normalizer::SimplifyAlternatives(Atom* atom, const Facts& context) {
     done = std::move(distinct);
   }
   atom->alternatives = std::move(done);
+  if (is_max) DropDominated(atom, context);
+}
+
+// Whether c >= 0 follows from max(a, b) >= a: a number, or one once maxima are replaced so.
+bool Normalizer::IsNonNegative(const NormalForm& form, const Facts& context, int depth) {
+  constexpr int kMaxDepth = 2;
+  const NormalForm sum = Combine(form);
+  if (sum.terms.empty()) return true;
+  if (sum.terms.size() == 1 && IsPlain(sum.terms[0]) && sum.terms[0].atoms.empty()) {
+    return arith_.NonNegative(context, sum.terms[0].coefficient);
+  }
+  for (size_t i = 0; i < sum.terms.size() && depth < kMaxDepth; ++i) {
+    const Term& t = sum.terms[i];
+    if (!IsPlain(t) || t.atoms.size() != 1 || t.atoms[0].kind != Atom::Kind::kMax ||
+        t.coefficient.AsConst().value_or(0) <= 0) {
+      continue;
+    }
+    for (const Alternative& a : t.atoms[0].alternatives) {
+      if (!IsPlain(a)) continue;
+      Term factor = t;
+      factor.atoms.clear();
+      NormalForm less = sum;
+      less.terms.erase(less.terms.begin() + i);
+      less = Sum(less, forms_.Product(NormalForm{{factor}}, *a.value));
+      if (IsNonNegative(less, context, depth + 1)) return true;
+    }
+  }
+  return false;
+}
+
+// p = (1 - t) * a + t * b for a number 0 <= t <= 1, so that p <= max(a, b).
+bool Normalizer::IsBetween(const NormalForm& p, const NormalForm& a, const NormalForm& b) {
+  const NormalForm part = Combine(Sum(p, Scaled(a, -1))), whole = Combine(Sum(b, Scaled(a, -1)));
+  if (part.terms.size() != whole.terms.size()) return false;
+  std::map<std::string, const Term*> by_key;
+  for (const Term& t : whole.terms) by_key[forms_.Key(t, false)] = &t;
+  std::set<std::string> seen;
+  // t as a fraction, found in the first term.
+  int64_t num = 0, den = 0;
+  for (const Term& t : part.terms) {
+    const std::string key = forms_.Key(t, false);
+    auto it = by_key.find(key);
+    if (it == by_key.end() || !seen.insert(key).second) return false;
+    const auto x = t.coefficient.AsConst(), y = it->second->coefficient.AsConst();
+    int64_t n = 0, d = 0;
+    if (!x || !y || *y == 0 || __builtin_mul_overflow(*x, it->second->denominator, &n) ||
+        __builtin_mul_overflow(*y, t.denominator, &d)) {
+      return false;
+    }
+    const int64_t g = (d < 0 ? -1 : 1) * std::gcd(n, d);
+    if (den != 0 && (n / g != num || d / g != den)) return false;
+    num = n / g;
+    den = d / g;
+  }
+  return 0 <= num && num <= den;
+}
+
+void Normalizer::DropDominated(Atom* atom, const Facts& context) {
+  constexpr size_t kMost = 8;
+  const std::vector<Alternative>& all = atom->alternatives;
+  if (all.size() < 2 || all.size() > kMost) return;
+  auto dominated = [&](size_t p) {
+    if (!IsPlain(all[p])) return false;
+    for (size_t a = 0; a < all.size(); ++a) {
+      if (a == p || !IsPlain(all[a])) continue;
+      const NormalForm &less = *all[p].value, &more = *all[a].value;
+      if (laws_ == Laws::kNone) {
+        const auto x = ConstantOf(less), y = ConstantOf(more);
+        if (x && y && (atom->name == "max" ? *x < *y : *x > *y)) return true;
+        continue;
+      }
+      if (IsNonNegative(Sum(more, Scaled(less, -1)), context, 0)) return true;
+      for (size_t b = a + 1; b < all.size(); ++b) {
+        if (b != p && IsPlain(all[b]) && IsBetween(less, more, *all[b].value)) return true;
+      }
+    }
+    return false;
+  };
+  for (size_t p = all.size(); p-- > 0;) {
+    if (dominated(p)) atom->alternatives.erase(atom->alternatives.begin() + p);
+  }
+}
+
+std::optional<Fact> Normalizer::GuardOfConstant(const Atom& atom) const {
+  if (atom.kind != Atom::Kind::kMax || atom.alternatives.size() < 2) return std::nullopt;
+  for (const Alternative& a : atom.alternatives) {
+    if (a.axes.empty() && !a.guards.empty() && IsConstant(*a.value)) return a.guards[0];
+  }
+  return std::nullopt;
+}
+
+// m * m = (a + b) * m - a * b for m = max(a, b), since (m - a) * (m - b) = 0. Where a is infinite
+// and b is not, this differs: inf * 0 is no number.
+std::optional<NormalForm> Normalizer::SquareLaw(const Atom& m) {
+  if (laws_ != Laws::kRealOnly || m.kind != Atom::Kind::kMax || m.alternatives.size() != 2 ||
+      !IsPlain(m.alternatives[0]) || !IsPlain(m.alternatives[1])) {
+    return std::nullopt;
+  }
+  const NormalForm &a = *m.alternatives[0].value, &b = *m.alternatives[1].value;
+  return Sum(forms_.Product(Sum(a, b), OfAtom(m)), Scaled(forms_.Product(a, b), -1));
 }
 
 // max(x) = x; max(k < K) (a + b[k]) = a + max(k < K) b[k] where K > 0;

@@ -252,6 +252,17 @@ Normalizer::Step Normalizer::OneAtom(Term* term, size_t i, const Facts& inner, c
     arg = Share(std::move(simpler));
   }
   if (!atom.alternatives.empty()) SimplifyAlternatives(&atom, inner);
+  auto guard = GuardOfConstant(atom);
+  auto is_guard = [&](const Fact& fact) { return fact == *guard || fact == Negation(*guard); };
+  if (guard && std::none_of(term->guards.begin(), term->guards.end(), is_guard)) {
+    // max(if g then c, a) = if g then max(c, a) else a, so that constants meet.
+    Term yes = *term, no = *term;
+    yes.guards.push_back(*guard);
+    no.guards.push_back(Negation(*guard));
+    SimplifyTerm(std::move(yes), context, out);
+    SimplifyTerm(std::move(no), context, out);
+    return Step::kReplaced;
+  }
   if (auto equal = Law(atom, inner)) {
     Expand(*term, i, *equal, context, out);
     return Step::kReplaced;
@@ -270,7 +281,23 @@ Normalizer::Step Normalizer::Atoms(Term* term, const Facts& context, std::vector
     Step step = OneAtom(term, i, inner, context, out);
     if (step != Step::kNothing) return step;
   }
-  return Cancel(term);
+  const Step step = Squares(term, context, out);
+  return step == Step::kNothing ? Cancel(term) : step;
+}
+
+Normalizer::Step Normalizer::Squares(Term* term, const Facts& context, std::vector<Term>* out) {
+  for (size_t i = 0; i < term->atoms.size(); ++i) {
+    const std::optional<NormalForm> square = SquareLaw(term->atoms[i]);
+    if (!square) continue;
+    const std::string key = forms_.Key(term->atoms[i]);
+    for (size_t j = i + 1; j < term->atoms.size(); ++j) {
+      if (forms_.Key(term->atoms[j]) != key) continue;
+      term->atoms.erase(term->atoms.begin() + j);
+      Expand(*term, i, *square, context, out);
+      return Step::kReplaced;
+    }
+  }
+  return Step::kNothing;
 }
 
 bool Normalizer::NonZero(const Atom& atom) const { return atom.Is(ScalarFn::kExp); }

@@ -41,6 +41,8 @@ class Normalizer {
   Step Atoms(Term* term, const Facts& context, std::vector<Term>* out);
   Step OneAtom(Term* term, size_t i, const Facts& inner, const Facts& context,
                std::vector<Term>* out);
+  // Two equal atoms by a law of their product.
+  Step Squares(Term* term, const Facts& context, std::vector<Term>* out);
   Step UnusedAxis(Term* term, const Facts& context);
   Step MergeAxes(Term* term, const Facts& context);
   Step Cancel(Term* term);
@@ -56,7 +58,14 @@ class Normalizer {
   std::optional<NormalForm> LogLaw(const NormalForm& arg);
   std::optional<NormalForm> InverseLaw(const NormalForm& arg, const Facts& context);
   std::optional<NormalForm> MaxLaw(const Atom& atom, const Facts& context);
+  std::optional<NormalForm> SquareLaw(const Atom& m);
   void SimplifyAlternatives(Atom* atom, const Facts& context);
+  // Leaves out alternatives that are nowhere the only greatest (or, named min, the only least).
+  void DropDominated(Atom* atom, const Facts& context);
+  // A guard of an alternative that is a constant without axes, beside others.
+  std::optional<Fact> GuardOfConstant(const Atom& atom) const;
+  bool IsNonNegative(const NormalForm& form, const Facts& context, int depth);
+  bool IsBetween(const NormalForm& p, const NormalForm& a, const NormalForm& b);
   // A factor of every term of `form`, the same for all, and what remains.
   std::optional<std::pair<Atom, NormalForm>> CommonFactor(const NormalForm& form);
   bool NonZero(const Atom& atom) const;

@@ -237,7 +237,21 @@ class Attempt {
       log.Line("source " + verify::TextOf(leaves_, forms[0]));
       log.Line("target " + verify::TextOf(leaves_, forms[1]));
     }
-    const bool equal = equality.AreEqual(forms[0], forms[1], facts);
+    const size_t written = steps_.size();
+    bool equal = equality.AreEqual(forms[0], forms[1], facts);
+    if (!equal && laws != Laws::kNone) {
+      // Once more, with what differs in its axes only added up under maxima too.
+      bool merged = false;
+      NormalForm sums[2] = {forms[0], forms[1]};
+      for (NormalForm& form : sums) {
+        if (auto sum = equality.Merged(form, facts)) {
+          form = *std::move(sum);
+          merged = true;
+        }
+      }
+      steps_.resize(written);
+      equal = merged && equality.AreEqual(sums[0], sums[1], facts);
+    }
     if (equal) {
       reads_differ_ = reads_differ_ || (laws == Laws::kRing && ReadsDiffer(o, at, whole, forms));
       return "";

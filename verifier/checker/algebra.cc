@@ -198,6 +198,7 @@ Value Algebra::Product(const Value& a, const Value& b) {
       AddTo(&product, *Product(Exp(Sum(Share(*x), Share(*y))), rest), {1, 1});
     }
   }
+  if (level_ == Level::kReal) product = WithoutSquares(product);
   return Share(std::move(product));
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,7 +35,7 @@ using Value = std::shared_ptr<const Polynomial>;
 enum class Level {
   kBits,  // arithmetic is uninterpreted
   kRing,  // sums, products and maxima in any order
-  kReal,  // also those of exp, log and reciprocals
+  kReal,  // also those of exp, log and reciprocals, and of squares of maxima
 };
 
 struct Atom {
@@ -108,6 +109,8 @@ class Algebra {
   Monomial Times(const Monomial& a, const Monomial& b);
   Value Max(std::vector<Value> values);
   bool Flatten(std::vector<Polynomial>* set);
+  void DropBetween(std::vector<Polynomial>* set);
+  Polynomial WithoutSquares(const Polynomial& x);
   Value Compare(ScalarFn fn, const Value& a, const Value& b);
   Value Round(ScalarFn fn, const Value& a);
   Value Power(const Value& base, const Value& exponent);
@@ -115,6 +118,8 @@ class Algebra {
   Value Log(const Value& x);
   Value ApplyBits(ScalarFn fn, std::vector<Value> args);
   Value NegatedBits(const Value& x);
+  // The value of a constant, bit by bit.
+  std::optional<double> ConstantOf(const Polynomial& x) const;
   Value Extreme(Atom::Kind kind, const std::vector<Value>& values);
 
   // The polynomial t such that exp(t) can be taken out of every term of x, chosen so that x times

@@ -1,6 +1,7 @@
 // Functions of exact values. Laws that are not written here, or in algebra_laws.cc, are not used.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "verifier/checker/algebra.h"
 
@@ -89,6 +90,15 @@ Value Algebra::NegatedBits(const Value& x) {
   return Fn(ScalarFn::kNeg, {x});
 }
 
+std::optional<double> Algebra::ConstantOf(const Polynomial& x) const {
+  Rational r;
+  if (IsNumber(Share(x), &r)) return static_cast<double>(r.num) / static_cast<double>(r.den);
+  const Monomial& m = x.begin()->first;
+  const bool alone = x.size() == 1 && m.size() == 1 && m[0].second == 1;
+  if (!alone || atoms_[m[0].first].kind != Atom::Kind::kConstant) return std::nullopt;
+  return std::strtod(atoms_[m[0].first].name.c_str(), nullptr);
+}
+
 Value Algebra::Extreme(Atom::Kind kind, const std::vector<Value>& values) {
   Atom atom;
   atom.kind = kind;
@@ -105,9 +115,14 @@ Value Algebra::Extreme(Atom::Kind kind, const std::vector<Value>& values) {
       atom.args.push_back(*v);
     }
   }
-  // As a set, in the order of atoms of one argument each.
+  // As a set, in the order of atoms of one argument each; of constants only one counts.
   std::map<Atom, Polynomial> set;
   for (const Polynomial& arg : atom.args) {
+    auto beats = [&](const Polynomial& other) {
+      const auto x = ConstantOf(arg), y = ConstantOf(other);
+      return x && y && (kind == Atom::Kind::kMax ? *y > *x : *y < *x);
+    };
+    if (std::any_of(atom.args.begin(), atom.args.end(), beats)) continue;
     Atom key;
     key.args = {arg};
     set.emplace(std::move(key), arg);

@@ -80,6 +80,7 @@ Value Algebra::Max(std::vector<Value> values) {
     for (const auto& [m, c] : rest) p[m] = {c.first, c.second};
     set.push_back(std::move(p));
   }
+  DropBetween(&set);
   // Dropping elements may have left more in common.
   const auto least = LeastCoefficients(set);
   const Polynomial common(least.begin(), least.end());
@@ -95,6 +96,62 @@ Value Algebra::Max(std::vector<Value> values) {
     atom.args.push_back(std::move(scaled));
   }
   return Sum(Share(std::move(shift)), OfAtom(std::move(atom)), content);
+}
+
+// Leaves out each p = (1 - t) * a + t * b, where a and b are other elements and 0 <= t <= 1.
+void Algebra::DropBetween(std::vector<Polynomial>* set) {
+  auto minus = [&](const Polynomial& x, const Polynomial& y) {
+    Polynomial difference = x;
+    AddTo(&difference, y, {-1, 1});
+    return difference;
+  };
+  auto between = [&](const Polynomial& p, const Polynomial& a, const Polynomial& b) {
+    const Polynomial part = minus(p, a), whole = minus(b, a);
+    if (part.size() != whole.size() || part.empty()) return false;
+    const Rational t = Div(part.begin()->second, whole.begin()->second);
+    if (t.num < 0 || t.num > t.den) return false;
+    Polynomial rest = part;
+    AddTo(&rest, whole, {-t.num, t.den});
+    return rest.empty();
+  };
+  constexpr size_t kMany = 16;
+  for (size_t p = 0; p < set->size() && set->size() <= kMany;) {
+    bool drop = false;
+    for (size_t a = 0; a < set->size() && !drop; ++a) {
+      for (size_t b = a + 1; b < set->size() && !drop; ++b) {
+        drop = a != p && b != p && between((*set)[p], (*set)[a], (*set)[b]);
+      }
+    }
+    if (drop) {
+      set->erase(set->begin() + p);
+    } else {
+      ++p;
+    }
+  }
+}
+
+// (m - a) * (m - b) = 0 for m = max(a, b): no power of such an m is above 1.
+Polynomial Algebra::WithoutSquares(const Polynomial& x) {
+  Polynomial result;
+  for (const auto& [m, c] : x) {
+    size_t at = 0;
+    while (at < m.size() && (m[at].second < 2 || atoms_[m[at].first].kind != Atom::Kind::kMax ||
+                             atoms_[m[at].first].args.size() != 2)) {
+      ++at;
+    }
+    if (at == m.size()) {
+      AddTo(&result, {{m, c}}, {1, 1});
+      continue;
+    }
+    Monomial rest = m;
+    rest[at].second -= 2;
+    if (rest[at].second == 0) rest.erase(rest.begin() + at);
+    const Value a = Share(atoms_[m[at].first].args[0]), b = Share(atoms_[m[at].first].args[1]);
+    const Value once = Share({{{{m[at].first, 1}}, {1, 1}}});
+    const Value square = Sum(Product(Sum(a, b), once), Product(a, b), {-1, 1});
+    AddTo(&result, *Product(Share({{rest, c}}), square), {1, 1});
+  }
+  return result;
 }
 
 // ---- Exponentials, logarithms, reciprocals ----

@@ -59,6 +59,17 @@ TEST_F(Ring, MaximaAreSetsThatSumsMove) {
   EXPECT_TRUE(Same(Max(x, C(-INFINITY)), x));
 }
 
+TEST_F(Ring, OfThreeOnALineTheMiddleOneIsNoMaximum) {
+  const Value x = X(0), y = X(1), minus_x = Sub(C(0), x);
+  auto abs = [&](const Value& v) { return Call(ScalarFn::kAbs, v); };
+  EXPECT_TRUE(Same(Max(abs(x), C(0)), abs(x)));
+  EXPECT_TRUE(Same(abs(abs(x)), abs(x)));
+  EXPECT_TRUE(Same(Max(Max(x, y), Div(Add(x, y), C(2))), Max(x, y)));
+  EXPECT_FALSE(Same(Max(Max(x, minus_x), Mul(C(2), x)), Max(x, minus_x)));
+  EXPECT_FALSE(Same(Max(Max(x, y), Sub(Mul(C(2), x), y)), Max(x, y)));
+  EXPECT_FALSE(Same(Max(Max(x, y), C(0)), Max(x, y)));
+}
+
 TEST_F(Ring, TruthValuesAndConditions) {
   const Value x = X(0), y = X(1), less = Call(ScalarFn::kLess, x, y);
   EXPECT_TRUE(Same(Mul(less, less), less));
@@ -76,6 +87,8 @@ TEST_F(Ring, LawsOfStrongerLevelsAreNotUsed) {
   EXPECT_FALSE(Same(Mul(Exp(x), Exp(y)), Exp(Add(x, y))));
   EXPECT_TRUE(a_.ApproximatelyEqual(Mul(Exp(x), Exp(y)), Exp(Add(x, y))));
   EXPECT_FALSE(Same(Div(x, x), C(1)));
+  const Value r = Max(x, C(0));
+  EXPECT_FALSE(Same(Mul(r, r), Mul(x, r)));
   EXPECT_FALSE(a_.ApproximatelyEqual(Exp(Add(x, y)), Add(Exp(x), Exp(y))));
 }
 
@@ -112,6 +125,18 @@ TEST_F(Real, ExponentialsAndReciprocals) {
   EXPECT_FALSE(Same(Div(x, x), C(1)));
 }
 
+TEST_F(Real, SquaresOfMaxima) {
+  const Value x = X(0), y = X(1), r = Max(x, C(0)), m = Max(x, y);
+  auto abs = [&](const Value& v) { return Call(ScalarFn::kAbs, v); };
+  EXPECT_TRUE(Same(Mul(r, r), Mul(x, r)));
+  EXPECT_TRUE(Same(Mul(Mul(r, x), Mul(r, r)), Mul(Mul(x, x), Mul(x, r))));
+  EXPECT_TRUE(Same(Mul(abs(x), abs(x)), Mul(x, x)));
+  EXPECT_TRUE(Same(Mul(m, m), Sub(Mul(m, Add(x, y)), Mul(x, y))));
+  EXPECT_FALSE(Same(Mul(r, r), Mul(x, x)));
+  EXPECT_FALSE(Same(Mul(m, m), Mul(x, y)));
+  EXPECT_FALSE(Same(Mul(r, Max(y, C(0))), Mul(r, y)));
+}
+
 class Bits : public AlgebraTest {
  protected:
   Bits() : AlgebraTest(Level::kBits) {}
@@ -124,6 +149,8 @@ TEST_F(Bits, OnlyWhatHoldsBitByBit) {
   EXPECT_TRUE(Same(Mul(C(1), x), x));
   EXPECT_TRUE(Same(Add(x, C(-0.0)), x));
   EXPECT_TRUE(Same(Max(x, Max(y, x)), Max(y, x)));
+  EXPECT_TRUE(Same(Max(C(1), Max(x, C(-0.1))), Max(x, C(1))));
+  EXPECT_FALSE(Same(Max(C(0), C(-0.0)), C(0)));
   EXPECT_FALSE(Same(Add(x, C(0)), x));
   EXPECT_FALSE(Same(Add(Add(x, y), z), Add(x, Add(y, z))));
   EXPECT_FALSE(Same(Add(x, x), Mul(C(2), x)));
