@@ -78,7 +78,7 @@ absl::Status Enumerator::ForEachNewTerm(const NodeSet& set,
         evaluator_.Applications(a == kNone ? kNone : types_[a], b == kNone ? kNone : types_[b]));
     term.operands = {a, b};
     for (const Application& application : *applications) {
-      if (application.commutative && a > b) continue;
+      if ((application.commutative && a > b) || (application.distinct && a == b)) continue;
       term.application = &application;
       LEMMA_RETURN_IF_ERROR(visit(term));
     }

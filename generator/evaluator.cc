@@ -113,6 +113,7 @@ absl::StatusOr<const std::vector<Evaluator::Application>*> Evaluator::Applicatio
     application.instance = static_cast<int>(i);
     application.types = applied->types;
     application.commutative = set_->instances()[i].commutative;
+    application.distinct = set_->instances()[i].distinct;
     LEMMA_ASSIGN_OR_RETURN(application.sampled, KernelOf(applied->graph, true));
     application.graph = std::move(applied->graph);
     found->push_back(std::move(application));

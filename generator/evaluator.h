@@ -28,7 +28,7 @@ class Evaluator {
     std::vector<int> types;  // of the outputs
     Graph graph;
     const Kernel* sampled = nullptr;  // computes the elements of SampleOf(types[…])
-    bool commutative = false;
+    bool commutative = false, distinct = false;
   };
   // All that can be applied to operands of these types.
   absl::StatusOr<const std::vector<Application>*> Applications(int type0, int type1);

@@ -46,6 +46,7 @@ struct Instance {
   std::string name;
   int num_operands = 0, num_outputs = 1;
   bool commutative = false;
+  bool distinct = false;  // it is applied to two different values only
 };
 
 struct Input {

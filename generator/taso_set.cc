@@ -22,6 +22,7 @@ namespace {
 using taso::RuleBuilder;
 using taso::TypedValue;
 
+constexpr int64_t kMostElements = 512;  // of a tensor, in TASO's generator
 constexpr int kSame = taso::kSamePadding, kRelu = 2;
 
 struct TasoInstance {
@@ -67,9 +68,9 @@ void AddMore(std::vector<TasoInstance>* all) {
 std::vector<TasoInstance> AllInstances(TasoInstances which) {
   using namespace taso;
   std::vector<TasoInstance> all = {
-      {{"matmul", 2, 1, false}, kMatmul, {{kActivation, 0}}, {}, {}, 2},
-      {{"add", 2, 1, true}, kAdd, {}, {}, {}, 0},
-      {{"mul", 2, 1, true}, kMul, {}, {}, {}, 0},
+      {{"matmul", 2, 1, false, true}, kMatmul, {{kActivation, 0}}, {}, {}, 2},
+      {{"add", 2, 1, true, true}, kAdd, {}, {}, {}, 0},
+      {{"mul", 2, 1, true, true}, kMul, {}, {}, {}, 0},
       {{"scale", 2, 1, false}, kScale, {}, {}, {}, 0},
       {{"relu", 1, 1, false}, taso::kRelu, {}, {}, {}, 0},
   };
@@ -95,7 +96,7 @@ std::vector<TasoInstance> AllInstances(TasoInstances which) {
   all.push_back({{"enlarge3x3", 1, 1, false}, kEnlarge, kernel, {}, {}, 4});
   for (int rank : {2, 4}) {
     for (int axis : {0, 1}) {
-      all.push_back({{absl::StrCat("concat", axis, "_", rank, "d"), 2, 1, false},
+      all.push_back({{absl::StrCat("concat", axis, "_", rank, "d"), 2, 1, false, true},
                      kConcat,
                      {{kNumDims, rank}, {kAxis, axis}, {kNumInputs, 2}},
                      {},
@@ -123,22 +124,22 @@ class Set : public OperatorSet {
   Set(std::vector<TasoInstance> chosen, TasoInstances which) : chosen_(std::move(chosen)) {
     for (const TasoInstance& c : chosen_) instances_.push_back(c.instance);
     int group = 0;
-    auto add = [&](const char* name, int count, std::vector<int64_t> dims) {
+    auto add = [&](const char* name, int count, std::vector<int64_t> dims, bool kernel = false) {
       for (int i = 1; i <= count; ++i) {
-        inputs_.push_back({count == 1 ? name : absl::StrCat(name, i), TypeOf(dims), group});
+        inputs_.push_back({count == 1 ? name : absl::StrCat(name, i), TypeOf(dims, kernel), group});
       }
       ++group;
     };
     add("x", 3, {2, 4});
     add("m", 3, {4, 4});
     add("y", 3, {2, 4, 5, 5});
-    add("w", 3, {4, 4, 3, 3});
-    add("u", 3, {4, 4, 1, 3});
-    add("v", 3, {4, 4, 3, 1});
-    add("k", 1, {4, 1, 3, 3});
+    add("w", 3, {4, 4, 3, 3}, true);
+    add("u", 3, {4, 4, 1, 3}, true);
+    add("v", 3, {4, 4, 3, 1}, true);
+    add("k", 1, {4, 1, 3, 3}, true);
     if (which == TasoInstances::kPlus) {
-      add("g", 2, {4, 2, 3, 3});  // of two groups
-      add("q", 2, {4, 4, 1, 1});
+      add("g", 2, {4, 2, 3, 3}, true);  // of two groups
+      add("q", 2, {4, 4, 1, 1}, true);
     }
     add("s", 1, {});
   }
@@ -208,6 +209,7 @@ class Set : public OperatorSet {
   struct Type {
     std::vector<int64_t> dims;
     std::vector<taso::Parts> parts;
+    bool kernel = false;  // of an input that is a convolution's kernel
   };
 
   absl::Status CheckTypes(const TasoInstance& chosen, const std::vector<int>& types) const {
@@ -230,6 +232,9 @@ class Set : public OperatorSet {
         first.dims != types_[types[1]].dims) {
       return mismatch;  // TASO does not broadcast
     }
+    // TASO's generator convolves no kernel among the inputs, and enlarges no other values.
+    if (chosen.type == taso::kConv && first.kernel) return mismatch;
+    if (chosen.type == taso::kEnlarge && !first.kernel) return mismatch;
     if (chosen.type == taso::kEnlarge && first.dims[2] >= 3 && first.dims[3] >= 3) {
       return mismatch;  // it would do nothing
     }
@@ -263,8 +268,8 @@ class Set : public OperatorSet {
     return ToProto(Term{instance, std::vector<int>(operands, -1)});
   }
 
-  int TypeOf(const std::vector<int64_t>& dims) {
-    return Intern({dims, taso::NoParts(Idx(dims.begin(), dims.end()))});
+  int TypeOf(const std::vector<int64_t>& dims, bool kernel) {
+    return Intern({dims, taso::NoParts(Idx(dims.begin(), dims.end())), kernel});
   }
   absl::StatusOr<int> TypeOf(const RuleBuilder& builder, const TypedValue& value) {
     Type type;
@@ -275,6 +280,9 @@ class Set : public OperatorSet {
       }
       type.dims.push_back(*size->AsConst());
     }
+    int64_t elements = 1;
+    for (int64_t d : type.dims) elements *= d;
+    if (elements > kMostElements) return absl::NotFoundError("the result is too large");
     for (const taso::Parts& parts : value.parts) {
       LEMMA_ASSIGN_OR_RETURN(taso::Parts constant, Constant(builder, parts));
       type.parts.push_back(std::move(constant));
@@ -302,7 +310,7 @@ class Set : public OperatorSet {
     absl::StrAppend(text, ")");
   }
   int Intern(Type type) {
-    std::string text;
+    std::string text = type.kernel ? "kernel " : "";
     for (const taso::Parts& parts : type.parts) {
       AppendText(parts, &text);
       text += ",";

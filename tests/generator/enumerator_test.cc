@@ -92,6 +92,7 @@ class BruteForce {
   }
 
   void Add(TermGraph graph, std::vector<int> types, const Term& term) {
+    if (set_->instances()[term.instance].distinct && term.operands[0] == term.operands[1]) return;
     std::vector<int> operands;
     for (int v : term.operands) operands.push_back(v < 0 ? set_->inputs()[-1 - v].type : types[v]);
     auto key = std::make_pair(term.instance, operands);
@@ -264,6 +265,21 @@ TEST(TasoSetTest, InstancesAndInputs) {
   auto set = SetOf({});
   EXPECT_EQ(set->instances().size(), 25u);
   EXPECT_EQ(set->inputs().size(), 20u);
+  Enumerator enumerator(set.get(), Ops(2));
+  ASSERT_TRUE(enumerator.Run().ok());
+  std::set<std::string> graphs;
+  ASSERT_TRUE(
+      enumerator.ForEachGraph([&](const TermGraph& g) { graphs.insert(ToString(*set, g)); }).ok());
+  for (const char* there : {"conv3x3(y1, w1)", "conv1x3(relu(u1), u1)", "enlarge3x3(v1)",
+                            "concat0_4d(y2, y1)", "concat1_4d(w1, k)", "avg_pool3x3(k)"}) {
+    EXPECT_EQ(graphs.count(there), 1u) << there;
+  }
+  // As in TASO's generator: no kernel among the inputs is convolved, nothing else is enlarged, sums
+  // and the like are of different values, and nothing has more than 512 elements.
+  for (const char* not_there : {"conv1x3(u1, u2)", "enlarge3x3(relu(v1))", "add(y1, y1)",
+                                "concat0_4d(y1, y1)", "concat0_4d(concat0_4d(y1, y2), y3)"}) {
+    EXPECT_EQ(graphs.count(not_there), 0u) << not_there;
+  }
   EXPECT_EQ(TasoSet({"matmul", "nosuch"}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
