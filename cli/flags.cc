@@ -196,6 +196,7 @@ absl::StatusOr<std::vector<std::string>> Flags::Parse(absl::Span<const std::stri
     }
     const std::string shown = argument.substr(0, argument.find('='));
     if (flag == nullptr) return Unknown(shown);
+    given_.insert(flag->name);
     std::string value = "true";
     if (equals != absl::string_view::npos) {
       value = std::string(body.substr(equals + 1));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ class Flags {
   // Reads --name=value, --name value, -o value, --switch; "--" ends flags. Returns what is left.
   // InvalidArgument names an unknown flag (with the nearest one), a missing or a bad value.
   absl::StatusOr<std::vector<std::string>> Parse(absl::Span<const std::string> arguments);
+  // Whether the flag of that name was among the arguments.
+  bool Given(const std::string& name) const { return given_.count(name) > 0; }
   // Whether --help was among the arguments. Then nothing else was checked.
   bool help() const { return help_; }
   std::string Help() const;
@@ -56,6 +59,7 @@ class Flags {
   std::string command_, synopsis_, doc_;
   std::vector<Flag> flags_;
   std::vector<std::string> notes_;
+  std::set<std::string> given_;
   bool help_ = false;
 };
 

@@ -1,57 +1,63 @@
 // lemma generate: rules made by machine.
 #include "generator/generate.h"
 
-#include <sys/resource.h>
-
-#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/generate_report.h"
+#include "cli/generate_state.h"
 #include "cli/interrupt.h"
 #include "cli/jobs.h"
-#include "cli/json.h"
 #include "cli/model_file.h"
 #include "cli/progress_line.h"
-#include "cli/text_table.h"
 #include "cli/verdict_text.h"
-#include "generator/named_sets.h"
+#include "generator/class_file.h"
+#include "generator/taso_set.h"
 #include "graph/onnx/file.h"
 #include "rewrite/rewrite_source.h"
-#include "rewrite/rule_text.h"
 #include "verifier/precondition.h"
 
 namespace lemma::cli {
 namespace {
 
+using generator::ClassFile;
 using generator::Decision;
 using generator::Enumerated;
 using generator::Generated;
+using generator::OperatorSet;
+using generator::RunId;
+using generator::Shard;
 
 struct GenerateFlags {
   std::vector<std::string> ops = {"taso"};
-  std::string output, rejected;
+  std::string output, rejected, shard_text;
   int64_t max_ops = 2, threads = 1, seed = 1;
-  bool count = false, json = false;
+  bool count = false, json = false, resume = false, merge = false;
+  Shard shard;
+  std::vector<std::string> shards;  // to merge
 };
 
-// What the program has used so far.
-struct Usage {
-  double seconds = 0, megabytes = 0;
-  static Usage Now() {
-    rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return {usage.ru_utime.tv_sec + usage.ru_utime.tv_usec * 1e-6, usage.ru_maxrss / 1024.0};
+absl::StatusOr<std::unique_ptr<OperatorSet>> SetOf(const RunId& run) {
+  auto set =
+      run.ops == "taso" ? generator::TasoSet() : generator::TasoSet(absl::StrSplit(run.ops, ','));
+  if (!set.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--ops: ", set.status().message()));
   }
-};
+  return set;
+}
 
 Decision Decide(const Substitution& candidate, uint64_t seed) {
   ProverOptions options;
@@ -74,139 +80,236 @@ Decision Decide(const Substitution& candidate, uint64_t seed) {
   }
   if (auto usable = RuleSet::Create({decision.rule}); !usable.ok()) {
     decision.reason =
-        absl::StrCat("proved, but nothing could look for it: ", usable.status().message());
+        absl::StrCat("proved, but nothing could look for it: ",
+                     absl::StripPrefix(usable.status().message(),
+                                       absl::StrCat("rule ", decision.rule.name, ": ")));
     return decision;
   }
   decision.answer = guarded ? Decision::Answer::kGuarded : Decision::Answer::kProved;
   return decision;
 }
 
-std::string RulesText(const GenerateFlags& flags, const Generated& generated) {
-  std::string text = absl::StrCat("# Made by: lemma generate --ops=", absl::StrJoin(flags.ops, ","),
-                                  " --max-ops=", flags.max_ops, " --seed=", flags.seed, "\n");
-  for (const generator::GeneratedRule& rule : generated.rules) {
-    if (rule.follows_from.empty()) absl::StrAppend(&text, "\n", PrintRule(rule.rule));
-  }
-  return text;
-}
+// One command at work: its progress, and Ctrl-C.
+class GenerateRun {
+ public:
+  // `merged`: what shards enumerated.
+  GenerateRun(const GenerateFlags& flags, RunId run, std::unique_ptr<OperatorSet> set,
+              std::optional<Enumerated> merged)
+      : flags_(flags), run_(std::move(run)), set_(std::move(set)), merged_(std::move(merged)) {}
 
-std::string RejectedText(const Generated& generated) {
-  std::string text;
-  for (const generator::Rejected& one : generated.rejected) {
-    absl::StrAppend(&text, one.word, ": ", one.text, ": ",
-                    absl::StrReplaceAll(one.reason, {{"\n", " "}}), "\n");
+  absl::Status Count() {
+    generator::Enumerator enumerator(set_.get(), Options());
+    if (absl::Status s = enumerator.Run(); !s.ok()) return Explained(s);
+    PrintFigures(FiguresOf(enumerator.stats()), Usage::Now(), flags_.json);
+    return absl::OkStatus();
   }
-  for (const generator::GeneratedRule& rule : generated.rules) {
-    if (rule.follows_from.empty()) continue;
-    absl::StrAppend(&text, "pruned: ", rule.rule.name, ": ", rule.rule.doc, ": follows from ",
-                    absl::StrJoin(rule.follows_from, ", "), "\n");
-  }
-  return text;
-}
 
-struct Figure {
-  const char* name;
-  int64_t value;
+  absl::Status WriteShard() {
+    auto enumerated = Enumerate();
+    if (!enumerated.ok()) return Explained(enumerated.status());
+    if (absl::Status s = WriteClassFile(flags_.output, run_, flags_.shard, *enumerated); !s.ok()) {
+      return s;
+    }
+    PrintFigures(FiguresOf(enumerated->stats), Usage::Now(), flags_.json);
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteRules() {
+    auto state = GenerateState::Open(flags_.output, *set_, run_, flags_.resume);
+    if (!state.ok()) return state.status();
+    if (flags_.resume && (*state)->empty() && !flags_.json) {
+      std::fprintf(stderr, "lemma: note: nothing to resume in %s: the run begins\n",
+                   (*state)->folder().c_str());
+    }
+    const absl::Status status = WriteRules(state->get());
+    if (!absl::IsCancelled(status) || (*state)->empty()) return Explained(status);
+    return absl::CancelledError(absl::StrCat(InterruptedError().message(), "; ", (*state)->folder(),
+                                             " keeps what was done, for --resume"));
+  }
+
+ private:
+  // As a user should read it.
+  static absl::Status Explained(const absl::Status& status) {
+    return absl::IsCancelled(status) ? InterruptedError() : status;
+  }
+
+  generator::EnumeratorOptions Options() const {
+    generator::EnumeratorOptions options;
+    options.max_ops = static_cast<int>(run_.max_ops);
+    options.seed = static_cast<uint64_t>(run_.seed);
+    options.interrupted = &interrupt_.flag();
+    return options;
+  }
+
+  absl::StatusOr<Enumerated> Enumerate() {
+    ProgressLine line(flags_.json);
+    auto enumerated = generator::Enumerate(set_.get(), Options(), ProgressOn(&line));
+    if (enumerated.ok()) generator::SortClasses(&*enumerated);
+    return enumerated;
+  }
+
+  // Enumerated before, by other processes, or now.
+  absl::StatusOr<Enumerated> Classes(GenerateState* state) {
+    if (auto kept = state->TakeClasses()) return *std::move(kept);
+    absl::StatusOr<Enumerated> enumerated = merged_ ? *std::move(merged_) : Enumerate();
+    if (!enumerated.ok()) return enumerated;
+    if (absl::Status s = state->SaveClasses(*enumerated); !s.ok()) return s;
+    return enumerated;
+  }
+
+  absl::StatusOr<std::vector<Decision>> Prove(const std::vector<Substitution>& rules,
+                                              generator::Journal* journal) {
+    std::vector<Decision> decisions(rules.size());
+    std::mutex mutex;
+    absl::Status status;
+    const bool finished = RunJobs(
+        static_cast<int>(rules.size()), static_cast<int>(flags_.threads), interrupt_.flag(),
+        [&](int i) {
+          if (auto known = journal->Find(rules[i])) {
+            decisions[i] = *std::move(known);
+            return;
+          }
+          decisions[i] = Decide(rules[i], static_cast<uint64_t>(run_.seed));
+          absl::Status added = journal->Add(rules[i], decisions[i]);
+          std::lock_guard<std::mutex> lock(mutex);
+          status.Update(added);
+        },
+        [](int) {});
+    if (!status.ok()) return status;
+    if (!finished || interrupt_.flag()) return InterruptedError();
+    return decisions;
+  }
+
+  absl::Status WriteRules(GenerateState* state) {
+    auto enumerated = Classes(state);
+    if (!enumerated.ok()) return enumerated.status();
+    const Usage enumeration = Usage::Now();
+    absl::StatusOr<Generated> generated;
+    {
+      ProgressLine line(flags_.json);
+      generator::GenerateOptions options;
+      options.seed = static_cast<uint64_t>(run_.seed);
+      options.threads = static_cast<int>(flags_.threads);
+      options.interrupted = &interrupt_.flag();
+      options.progress = ProgressOn(&line);
+      generated = generator::Generate(
+          set_.get(), *enumerated, options,
+          [&](const std::vector<Substitution>& rules) { return Prove(rules, &state->journal()); });
+    }
+    if (!generated.ok()) return generated.status();
+    if (!flags_.rejected.empty()) {
+      absl::Status s = WriteFileAtomically(flags_.rejected, {RejectedText(*generated)});
+      if (!s.ok()) return s;
+    }
+    absl::Status s = WriteFileAtomically(flags_.output, {RulesText(run_, *generated)});
+    if (!s.ok()) return s;
+    if (s = state->Remove(); !s.ok()) return s;
+    std::vector<Figure> figures = FiguresOf(enumerated->stats);
+    for (const Figure& figure : FiguresOf(*generated)) figures.push_back(figure);
+    PrintFigures(figures, enumeration, flags_.json);
+    return absl::OkStatus();
+  }
+
+  static std::function<void(const std::string&, int64_t, int64_t)> ProgressOn(ProgressLine* line) {
+    return [line](const std::string& what, int64_t done, int64_t all) {
+      line->Show(all == 0 ? what : absl::StrFormat("%s: %d of %d", what, done, all));
+    };
+  }
+
+  const GenerateFlags& flags_;
+  const RunId run_;
+  const std::unique_ptr<OperatorSet> set_;
+  std::optional<Enumerated> merged_;
+  InterruptScope interrupt_;
 };
-std::vector<Figure> FiguresOf(const generator::EnumeratorStats& s) {
-  return {{"graphs", s.graphs},        {"terms", s.terms},     {"pruned_terms", s.pruned_terms},
-          {"distinct", s.distinct},    {"hits", s.hot_graphs}, {"classes", s.classes},
-          {"class_members", s.members}};
-}
-std::vector<Figure> FiguresOf(const generator::GenerateStats& s) {
-  return {{"pairs", s.pairs},       {"candidates", s.candidates}, {"derived", s.derived},
-          {"not_tried", s.waiting}, {"no_form", s.unliftable},    {"proved", s.proved},
-          {"guarded", s.guarded},   {"refuted", s.refuted},       {"unknown", s.unknown},
-          {"pruned", s.pruned}};
-}
-
-void Report(const GenerateFlags& flags, const std::vector<Figure>& figures,
-            const Usage& enumeration) {
-  const Usage all = Usage::Now();
-  if (flags.json) {
-    Json json = Json::Object();
-    for (const Figure& figure : figures) json.Set(figure.name, figure.value);
-    json.Set("enumeration_cpu_s", enumeration.seconds);
-    json.Set("cpu_s", all.seconds).Set("peak_mb", all.megabytes);
-    std::puts(json.ToString().c_str());
-    return;
-  }
-  for (const Figure& figure : figures) {
-    std::printf("%-14s %12d\n", absl::StrReplaceAll(figure.name, {{"_", " "}}).c_str(),
-                static_cast<int>(figure.value));
-  }
-  std::printf("enumeration: %.1f s of processor time, %.0f MB at most\n", enumeration.seconds,
-              enumeration.megabytes);
-  std::printf("in all: %.1f s of processor time, %.0f MB at most\n", all.seconds, all.megabytes);
-}
 
 absl::StatusOr<int> Generate(const GenerateFlags& flags) {
   for (const std::string& path : {flags.output, flags.rejected}) {
     if (path.empty()) continue;
     if (absl::Status s = CheckWritable(path); !s.ok()) return s;
   }
-  auto set = generator::NamedSet(flags.ops);
-  if (!set.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("--ops: ", set.status().message()));
-  }
-  InterruptScope interrupt;
-  generator::EnumeratorOptions enumerator_options;
-  enumerator_options.max_ops = static_cast<int>(flags.max_ops);
-  enumerator_options.seed = static_cast<uint64_t>(flags.seed);
-  enumerator_options.interrupted = &interrupt.flag();
-  if (flags.count) {
-    generator::Enumerator enumerator(set->get(), enumerator_options);
-    absl::Status status = enumerator.Run();
-    if (absl::IsCancelled(status)) return InterruptedError();
-    if (!status.ok()) return status;
-    Report(flags, FiguresOf(enumerator.stats()), Usage::Now());
-    return kExitOk;
-  }
-  generator::GenerateOptions options;
-  options.seed = enumerator_options.seed;
-  options.threads = static_cast<int>(flags.threads);
-  options.interrupted = &interrupt.flag();
-  absl::StatusOr<Enumerated> enumerated;
-  absl::StatusOr<Generated> generated;
-  Usage enumeration;
-  {
-    ProgressLine progress(flags.json);
-    options.progress = [&](const std::string& what, int64_t done, int64_t all) {
-      progress.Show(all == 0 ? what : absl::StrFormat("%s: %d of %d", what, done, all));
-    };
-    enumerated = generator::Enumerate(set->get(), enumerator_options, options.progress);
-    if (absl::IsCancelled(enumerated.status())) return InterruptedError();
-    if (!enumerated.ok()) return enumerated.status();
-    enumeration = Usage::Now();
-    generated = generator::Generate(
-        set->get(), *enumerated, options,
-        [&](const std::vector<Substitution>& rules) -> absl::StatusOr<std::vector<Decision>> {
-          std::vector<Decision> decisions(rules.size());
-          const bool finished = RunJobs(
-              static_cast<int>(rules.size()), options.threads, interrupt.flag(),
-              [&](int i) { decisions[i] = Decide(rules[i], flags.seed); }, [](int) {});
-          if (!finished || interrupt.flag()) return InterruptedError();
-          return decisions;
-        });
-  }
-  if (absl::IsCancelled(generated.status())) return InterruptedError();
-  if (!generated.ok()) return generated.status();
-  if (!flags.rejected.empty()) {
-    if (absl::Status s = WriteFileAtomically(flags.rejected, {RejectedText(*generated)}); !s.ok()) {
-      return s;
+  auto program = ProgramHash();
+  if (!program.ok()) return program.status();
+  RunId run{absl::StrJoin(flags.ops, ","), flags.max_ops, flags.seed, *program};
+  std::optional<Enumerated> merged;
+  if (flags.merge) {
+    // Shards say themselves of which run they are.
+    std::vector<ClassFile> files;
+    for (const std::string& path : flags.shards) {
+      auto file = generator::ReadClassFile(path);
+      if (!file.ok()) return file.status();
+      if (file->run.program != run.program) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(path, ": was made by another build of lemma"));
+      }
+      files.push_back(*std::move(file));
     }
+    run = files[0].run;
+    auto all = generator::Merged(std::move(files));
+    if (!all.ok()) return all.status();
+    merged = *std::move(all);
   }
-  if (absl::Status s = WriteFileAtomically(flags.output, {RulesText(flags, *generated)}); !s.ok()) {
-    return s;
+  auto set = SetOf(run);
+  if (!set.ok()) return set.status();
+  if (merged) {
+    absl::Status s = CheckTerms(*merged, **set);
+    if (!s.ok()) return Prefixed(flags.shards[0], s);
   }
-  std::vector<Figure> figures = FiguresOf(enumerated->stats);
-  for (const Figure& figure : FiguresOf(generated->stats)) figures.push_back(figure);
-  const int64_t written =
-      std::count_if(generated->rules.begin(), generated->rules.end(),
-                    [](const generator::GeneratedRule& rule) { return rule.follows_from.empty(); });
-  figures.push_back({"written", written});
-  Report(flags, figures, enumeration);
+  GenerateRun generate(flags, run, *std::move(set), std::move(merged));
+  const absl::Status status = flags.count                ? generate.Count()
+                              : flags.shard_text.empty() ? generate.WriteRules()
+                                                         : generate.WriteShard();
+  if (!status.ok()) return status;
   return kExitOk;
+}
+
+absl::StatusOr<Shard> ParseShard(const std::string& text) {
+  const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('/', 1));
+  Shard shard;
+  if (!absl::SimpleAtoi(parts.first, &shard.index) ||
+      !absl::SimpleAtoi(parts.second, &shard.count) || shard.index < 0 ||
+      shard.index >= shard.count || shard.count > generator::kMostShards) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--shard: '", text, "' is not I/N with I in 0…N-1 and N in 1…", generator::kMostShards));
+  }
+  return shard;
+}
+
+absl::Status Check(const Flags& flags, GenerateFlags* generate) {
+  auto wrong = [](const auto&... words) {
+    return absl::InvalidArgumentError(absl::StrCat(words...));
+  };
+  if (generate->merge) {
+    if (generate->shards.empty()) return wrong("which shards? --merge SHARD... -o RULES");
+    if (generate->count || !generate->shard_text.empty()) {
+      return wrong("--merge goes with neither --count nor --shard");
+    }
+    for (const char* flag : {"ops", "max-ops", "seed"}) {
+      if (flags.Given(flag)) return wrong("--", flag, ": with --merge the shards say that");
+    }
+  } else if (!generate->shards.empty()) {
+    return wrong("nothing is read: what is '", generate->shards[0],
+                 "'? Rules go to -o RULES; shards are read with --merge");
+  }
+  if (generate->output.empty() && !generate->count) {
+    return wrong("where to? -o RULES; or --count to enumerate only");
+  }
+  if (generate->count && generate->resume) return wrong("--count keeps nothing to --resume");
+  if (!generate->shard_text.empty()) {
+    if (!generate->rejected.empty()) {
+      return wrong("--rejected: a shard decides nothing; give it with --merge");
+    }
+    auto shard = ParseShard(generate->shard_text);
+    if (!shard.ok()) return shard.status();
+    generate->shard = *shard;
+  }
+  if (generate->max_ops < 1 || generate->max_ops > generator::kMostOps) {
+    return wrong("--max-ops: must be in 1…", generator::kMostOps);
+  }
+  if (generate->threads < 1 || generate->threads > 256) {
+    return wrong("--threads: must be in 1…256");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -217,39 +320,34 @@ absl::StatusOr<int> RunGenerate(Arguments arguments) {
               "Enumerates all graphs over a set of operators, proves those that are equal on "
               "random values equal for all sizes, and writes the rules that are proved.");
   std::vector<std::string> ops;
-  flags.List("ops", &ops, "SET|[SET,]INSTANCE,...",
-             absl::StrCat("an operator set, or some of its instances: ",
-                          absl::StrJoin(generator::SetNames(), ", "), "; by default taso"));
+  flags.List("ops", &ops, "taso|INSTANCE,...",
+             "taso (the default): the operator instances of TASO's generator; or some of them");
   flags.Int("max-ops", &generate.max_ops, "operators in a graph, 1…4");
   flags.String("output|o", &generate.output, "RULES", "where to write the rules");
   flags.String("rejected", &generate.rejected, "FILE",
                "list what is refuted, undecided or follows from other rules, with the reasons");
   flags.Bool("count", &generate.count, "enumerate and compare only; nothing is proved or written");
+  flags.Bool("resume", &generate.resume,
+             "go on with a run that did not end; RULES.run keeps what it had done");
+  flags.String("shard", &generate.shard_text, "I/N",
+               "enumerate part I of N, counted from 0, and write it to -o SHARD for --merge");
+  flags.Bool("merge", &generate.merge,
+             "take what --shard wrote, all N files of it: --merge SHARD... -o RULES");
   flags.Int("threads", &generate.threads, "to prove with; the rules do not depend on it");
   flags.Int("seed", &generate.seed, "of the random values");
   flags.Bool("json", &generate.json, "print one JSON object instead of text");
-  flags.Note("Ctrl-C ends it; nothing is written then.");
+  flags.Note(
+      "Ctrl-C or a kill loses only what is at work: until RULES is written, RULES.run keeps what "
+      "was\nenumerated and decided, and the same command with --resume goes on.");
   auto positional = flags.Parse(arguments);
   if (!positional.ok()) return positional.status();
   if (flags.help()) {
     std::fputs(flags.Help().c_str(), stdout);
     return kExitOk;
   }
-  if (!positional->empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("nothing is read: what is '", (*positional)[0], "'? Rules go to -o RULES"));
-  }
+  generate.shards = *std::move(positional);
   if (!ops.empty()) generate.ops = ops;
-  if (generate.output.empty() && !generate.count) {
-    return absl::InvalidArgumentError("where to? -o RULES; or --count to enumerate only");
-  }
-  if (generate.max_ops < 1 || generate.max_ops > generator::kMostOps) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--max-ops: must be in 1…", generator::kMostOps));
-  }
-  if (generate.threads < 1 || generate.threads > 256) {
-    return absl::InvalidArgumentError("--threads: must be in 1…256");
-  }
+  if (absl::Status s = Check(flags, &generate); !s.ok()) return s;
   return Generate(generate);
 }
 
