@@ -51,6 +51,7 @@ class Refuter {
   std::vector<IndexExpr> positive_;
   std::set<Leaf> sizes_;
   bool adds_up_ = false, rounding_differs_ = false;
+  int in_order_ = 0;          // comparisons of sums in their order so far
   bool wraps_bytes_ = false;  // a value is computed in 8 bits, which hold little of it
 };
 

@@ -3,29 +3,25 @@
 #define LEMMA_VERIFIER_SOLVER_H_
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <string>
 
 namespace lemma::verify {
 
 enum class Satisfiable { kNo, kYes, kUnknown };
 
-// Answers are remembered by text. They depend on the text and the limit alone: each query is asked
-// in a context of its own, and a resource limit rather than a clock ends it.
+// Answers depend on the text and the limit alone: each query is asked in a context of its own, and
+// a resource limit rather than a clock ends it. So they are remembered for all solvers of the
+// process, in any thread; forms of a rule, and rules that resemble each other, ask the same.
 class Solver {
  public:
-  Solver();
-  ~Solver();
   // `script`: declarations and assertions, no check-sat.
   Satisfiable Check(const std::string& script, uint32_t rlimit);
 
+  // Calls of Check, remembered or not.
   int64_t queries() const { return queries_; }
-  int64_t hits() const { return hits_; }
 
  private:
-  std::map<std::string, Satisfiable> cache_;
-  int64_t queries_ = 0, hits_ = 0;
+  int64_t queries_ = 0;
 };
 
 }  // namespace lemma::verify
