@@ -2,27 +2,30 @@
 #include "generator/generate.h"
 
 #include <cstdio>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/generate_progress.h"
 #include "cli/generate_report.h"
 #include "cli/generate_state.h"
 #include "cli/interrupt.h"
 #include "cli/jobs.h"
 #include "cli/model_file.h"
-#include "cli/progress_line.h"
+#include "cli/rules_file.h"
 #include "cli/verdict_text.h"
 #include "generator/class_file.h"
 #include "generator/taso_set.h"
@@ -142,8 +145,8 @@ class GenerateRun {
   }
 
   absl::StatusOr<Enumerated> Enumerate() {
-    ProgressLine line(flags_.json);
-    auto enumerated = generator::Enumerate(set_.get(), Options(), ProgressOn(&line));
+    GenerateProgress progress(flags_.json);
+    auto enumerated = generator::Enumerate(set_.get(), Options(), CallsTo(&progress));
     if (enumerated.ok()) generator::SortClasses(&*enumerated);
     return enumerated;
   }
@@ -158,21 +161,21 @@ class GenerateRun {
   }
 
   absl::StatusOr<std::vector<Decision>> Prove(const std::vector<Substitution>& rules,
-                                              generator::Journal* journal) {
+                                              generator::Journal* journal,
+                                              GenerateProgress* progress) {
     std::vector<Decision> decisions(rules.size());
     std::mutex mutex;
     absl::Status status;
     const bool finished = RunJobs(
         static_cast<int>(rules.size()), static_cast<int>(flags_.threads), interrupt_.flag(),
         [&](int i) {
-          if (auto known = journal->Find(rules[i])) {
-            decisions[i] = *std::move(known);
-            return;
-          }
-          decisions[i] = Decide(rules[i], static_cast<uint64_t>(run_.seed));
-          absl::Status added = journal->Add(rules[i], decisions[i]);
+          auto known = journal->Find(rules[i]);
+          decisions[i] = known ? *known : Decide(rules[i], static_cast<uint64_t>(run_.seed));
+          absl::Status added;
+          if (!known) added = journal->Add(rules[i], decisions[i]);
           std::lock_guard<std::mutex> lock(mutex);
           status.Update(added);
+          progress->Decided(decisions[i].answer <= Decision::Answer::kGuarded, known.has_value());
         },
         [](int) {});
     if (!status.ok()) return status;
@@ -184,35 +187,50 @@ class GenerateRun {
     auto enumerated = Classes(state);
     if (!enumerated.ok()) return enumerated.status();
     const Usage enumeration = Usage::Now();
+    const int64_t resumed = state->journal().size();
     absl::StatusOr<Generated> generated;
     {
-      ProgressLine line(flags_.json);
+      GenerateProgress progress(flags_.json);
       generator::GenerateOptions options;
       options.seed = static_cast<uint64_t>(run_.seed);
       options.threads = static_cast<int>(flags_.threads);
       options.interrupted = &interrupt_.flag();
-      options.progress = ProgressOn(&line);
-      generated = generator::Generate(
-          set_.get(), *enumerated, options,
-          [&](const std::vector<Substitution>& rules) { return Prove(rules, &state->journal()); });
+      options.progress = CallsTo(&progress);
+      generated = generator::Generate(set_.get(), *enumerated, options,
+                                      [&](const std::vector<Substitution>& rules) {
+                                        return Prove(rules, &state->journal(), &progress);
+                                      });
     }
     if (!generated.ok()) return generated.status();
-    if (!flags_.rejected.empty()) {
-      absl::Status s = WriteFileAtomically(flags_.rejected, {RejectedText(*generated)});
-      if (!s.ok()) return s;
-    }
-    absl::Status s = WriteFileAtomically(flags_.output, {RulesText(run_, *generated)});
-    if (!s.ok()) return s;
-    if (s = state->Remove(); !s.ok()) return s;
+    if (absl::Status s = WriteResults(*generated); !s.ok()) return s;
+    if (absl::Status s = state->Remove(); !s.ok()) return s;
     std::vector<Figure> figures = FiguresOf(enumerated->stats);
     for (const Figure& figure : FiguresOf(*generated)) figures.push_back(figure);
+    figures.push_back({"resumed", resumed});
     PrintFigures(figures, enumeration, flags_.json);
     return absl::OkStatus();
   }
 
-  static std::function<void(const std::string&, int64_t, int64_t)> ProgressOn(ProgressLine* line) {
-    return [line](const std::string& what, int64_t done, int64_t all) {
-      line->Show(all == 0 ? what : absl::StrFormat("%s: %d of %d", what, done, all));
+  absl::Status WriteResults(const Generated& generated) {
+    if (!flags_.rejected.empty()) {
+      absl::Status s = WriteFileAtomically(flags_.rejected, {RejectedText(generated)});
+      if (!s.ok()) return s;
+    }
+    const std::string pruned = PrunedText(run_, generated);
+    const std::string path = PrunedRulesPath(flags_.output);
+    std::error_code error;
+    if (pruned.empty()) {
+      std::filesystem::remove(path, error);
+    } else if (absl::Status s = WriteFileAtomically(path, {pruned}); !s.ok()) {
+      return s;
+    }
+    return WriteFileAtomically(flags_.output, {RulesText(run_, generated)});
+  }
+
+  static std::function<void(const std::string&, int64_t, int64_t)> CallsTo(
+      GenerateProgress* progress) {
+    return [progress](const std::string& what, int64_t done, int64_t all) {
+      progress->Stage(what, done, all);
     };
   }
 
@@ -224,7 +242,8 @@ class GenerateRun {
 };
 
 absl::StatusOr<int> Generate(const GenerateFlags& flags) {
-  for (const std::string& path : {flags.output, flags.rejected}) {
+  const std::string pruned = flags.output.empty() ? "" : PrunedRulesPath(flags.output);
+  for (const std::string& path : {flags.output, flags.rejected, pruned}) {
     if (path.empty()) continue;
     if (absl::Status s = CheckWritable(path); !s.ok()) return s;
   }
@@ -325,7 +344,7 @@ absl::StatusOr<int> RunGenerate(Arguments arguments) {
   flags.Int("max-ops", &generate.max_ops, "operators in a graph, 1…4");
   flags.String("output|o", &generate.output, "RULES", "where to write the rules");
   flags.String("rejected", &generate.rejected, "FILE",
-               "list what is refuted, undecided or follows from other rules, with the reasons");
+               "list what is refuted or undecided, with the reasons");
   flags.Bool("count", &generate.count, "enumerate and compare only; nothing is proved or written");
   flags.Bool("resume", &generate.resume,
              "go on with a run that did not end; RULES.run keeps what it had done");
@@ -336,6 +355,8 @@ absl::StatusOr<int> RunGenerate(Arguments arguments) {
   flags.Int("threads", &generate.threads, "to prove with; the rules do not depend on it");
   flags.Int("seed", &generate.seed, "of the random values");
   flags.Bool("json", &generate.json, "print one JSON object instead of text");
+  flags.Note(
+      "Rules that follow from those of RULES go to a file beside it: X.pruned.txt for X.txt.");
   flags.Note(
       "Ctrl-C or a kill loses only what is at work: until RULES is written, RULES.run keeps what "
       "was\nenumerated and decided, and the same command with --resume goes on.");

@@ -16,13 +16,33 @@ namespace lemma::cli {
 using generator::Generated;
 using generator::GeneratedRule;
 
+namespace {
+
+std::string MadeBy(const generator::RunId& run) {
+  return absl::StrCat("# Made by: lemma generate --ops=", run.ops, " --max-ops=", run.max_ops,
+                      " --seed=", run.seed, "\n");
+}
+
+}  // namespace
+
 std::string RulesText(const generator::RunId& run, const Generated& generated) {
-  std::string text = absl::StrCat("# Made by: lemma generate --ops=", run.ops,
-                                  " --max-ops=", run.max_ops, " --seed=", run.seed, "\n");
+  std::string text = MadeBy(run);
   for (const GeneratedRule& rule : generated.rules) {
     if (rule.follows_from.empty()) absl::StrAppend(&text, "\n", PrintRule(rule.rule));
   }
   return text;
+}
+
+std::string PrunedText(const generator::RunId& run, const Generated& generated) {
+  std::string text;
+  for (const GeneratedRule& rule : generated.rules) {
+    if (rule.follows_from.empty()) continue;
+    Substitution pruned = rule.rule;
+    absl::StrAppend(&pruned.doc, "\nfollows from: ", absl::StrJoin(rule.follows_from, ", "));
+    absl::StrAppend(&text, "\n", PrintRule(pruned));
+  }
+  if (text.empty()) return text;
+  return absl::StrCat(MadeBy(run), "# Its rules that follow from others.\n", text);
 }
 
 std::string RejectedText(const Generated& generated) {
@@ -30,11 +50,6 @@ std::string RejectedText(const Generated& generated) {
   for (const generator::Rejected& one : generated.rejected) {
     absl::StrAppend(&text, one.word, ": ", one.text, ": ",
                     absl::StrReplaceAll(one.reason, {{"\n", " "}}), "\n");
-  }
-  for (const GeneratedRule& rule : generated.rules) {
-    if (rule.follows_from.empty()) continue;
-    absl::StrAppend(&text, "pruned: ", rule.rule.name, ": ", rule.rule.doc, ": follows from ",
-                    absl::StrJoin(rule.follows_from, ", "), "\n");
   }
   return text;
 }

@@ -13,8 +13,10 @@ namespace lemma::cli {
 
 // A file of the rules that are needed. Its first line names the command that makes it.
 std::string RulesText(const generator::RunId& run, const generator::Generated& generated);
-// A line for each pair that is refuted or undecided, with the reason, and for each rule that was
-// dropped.
+// A file of those that follow from them; the last line above each says from which. "" if there are
+// none.
+std::string PrunedText(const generator::RunId& run, const generator::Generated& generated);
+// A line for each pair that is refuted or undecided, with the reason.
 std::string RejectedText(const generator::Generated& generated);
 
 struct Figure {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "cli/builtin_rules.h"
 #include "cli/flags.h"
 #include "cli/model_file.h"
@@ -35,6 +36,10 @@ absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path) {
   if (rules->empty()) return absl::InvalidArgumentError(absl::StrCat(file.name, ": has no rules"));
   file.rules = *std::move(rules);
   return file;
+}
+
+std::string PrunedRulesPath(const std::string& path) {
+  return absl::StrCat(absl::StripSuffix(path, ".txt"), ".pruned.txt");
 }
 
 absl::Status CheckRuleNames(const std::vector<std::string>& names, const RulesFile& file) {

@@ -20,6 +20,10 @@ struct RulesFile {
 // "" stands for the built-in rules. Messages begin with the file's name.
 absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path);
 
+// Where the rules are that were left out of such a file because they follow from it:
+// "rules.pruned.txt" for "rules.txt".
+std::string PrunedRulesPath(const std::string& path);
+
 // InvalidArgument, with the nearest name there is, if a name is no rule's.
 absl::Status CheckRuleNames(const std::vector<std::string>& names, const RulesFile& file);
 

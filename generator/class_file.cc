@@ -70,13 +70,14 @@ bool IsOf(const OperatorSet& set, const TermGraph& graph) {
                      [&](int output) { return is_value(output, graph.ops.size()); });
 }
 
-bool Before(const CompactGraph& a, const CompactGraph& b) {
-  return std::memcmp(&a, &b, sizeof(a)) < 0;
+bool Before(const TermGraph& a, const TermGraph& b) {
+  if (a.ops.size() != b.ops.size()) return a.ops.size() < b.ops.size();
+  return std::tie(a.ops, a.outputs) < std::tie(b.ops, b.outputs);
 }
 bool Before(const ValueClass& a, const ValueClass& b) {
   return std::lexicographical_compare(
       a.members.begin(), a.members.end(), b.members.begin(), b.members.end(),
-      [](const CompactGraph& x, const CompactGraph& y) { return Before(x, y); });
+      [](const TermGraph& x, const TermGraph& y) { return Before(x, y); });
 }
 
 }  // namespace
@@ -97,7 +98,7 @@ absl::Status WriteClassFile(const std::string& path, const RunId& run, const Sha
   out.Number(enumerated.classes.size());
   for (const ValueClass& one : enumerated.classes) {
     out.Number(one.members.size());
-    for (const CompactGraph& member : one.members) Write(Expanded(member), &out);
+    for (const TermGraph& member : one.members) Write(member, &out);
   }
   ByteWriter checksum;
   checksum.Fixed(HashString(out.bytes()));
@@ -128,7 +129,7 @@ absl::StatusOr<ClassFile> ReadClassFile(const std::string& path) {
   file.enumerated.classes.resize(in.Count());
   for (ValueClass& one : file.enumerated.classes) {
     one.members.resize(in.Count());
-    for (CompactGraph& member : one.members) member = Compacted(ReadGraph(&in));
+    for (TermGraph& member : one.members) member = ReadGraph(&in);
   }
   const Shard& shard = file.shard;
   if (!in.ok() || !in.rest().empty() || shard.index < 0 || shard.index >= shard.count ||
@@ -142,7 +143,7 @@ absl::Status CheckTerms(const Enumerated& enumerated, const OperatorSet& set) {
   for (const ValueClass& one : enumerated.classes) {
     if (one.members.size() < 2 ||
         !std::all_of(one.members.begin(), one.members.end(),
-                     [&](const CompactGraph& member) { return IsOf(set, Expanded(member)); })) {
+                     [&](const TermGraph& member) { return IsOf(set, member); })) {
       return absl::InvalidArgumentError("its graphs are none of its operator set's");
     }
   }
