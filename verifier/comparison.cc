@@ -35,7 +35,9 @@ class Comparer {
   bool unequal() const { return unequal_; }
 
  private:
-  static bool Unequal(double x, double y) { return std::isfinite(x) && std::isfinite(y) && x != y; }
+  static bool Unequal(double x, double y) {
+    return std::isnan(x) || std::isnan(y) ? std::isnan(x) != std::isnan(y) : x != y;
+  }
 
   double Unit() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
 
@@ -47,6 +49,8 @@ class Comparer {
         return Unit() * 4 - 2;
       case InputStyle::Reals::kSmallIntegers:
         return static_cast<double>(random_() % 7) - 3;
+      case InputStyle::Reals::kSomeInfinite:
+        return random_() % 4 == 0 ? INFINITY : Unit() * 4 - 2;
     }
     return 0;
   }

@@ -17,7 +17,7 @@ namespace lemma::verify {
 
 // What is drawn for elements.
 struct InputStyle {
-  enum class Reals { kPositive, kSigned, kSmallIntegers };
+  enum class Reals { kPositive, kSigned, kSmallIntegers, kSomeInfinite };
   Reals reals = Reals::kPositive;
   int64_t low = 0, high = 2;  // integers, which may be positions
 };
@@ -49,7 +49,7 @@ std::optional<DifferentElement> LargestDifference(const std::vector<std::vector<
 // An element in which the sides, of equal shapes, differ in double by more than rounding explains,
 // also if the inputs are changed a little, while some elements differ in the field as well.
 // Its values are those of the parameters. Depends on the arguments only. Sets *unequal if two
-// elements were unequal in double, if only by rounding.
+// elements were unequal in double, if only by rounding or in being a number.
 std::optional<Refuted> FindDifference(const ComparedSides& sides, InputStyle style, uint64_t seed,
                                       bool* unequal = nullptr);
 

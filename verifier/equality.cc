@@ -265,7 +265,7 @@ bool Equality::ReductionsEqual(const Atom& a, const Atom& b, const Facts& contex
     if (mine.axes.size() != other.axes.size()) return false;
     LeafMap map;
     for (size_t i = 0; i < mine.axes.size(); ++i) map[other.axes[i]] = Poly::Of(mine.axes[i]);
-    pairing = TryMap(mine, other, map, context);
+    pairing = TryMap(mine, other, map, context, true);
   } else {
     pairing = Pair(mine, other, context);
   }

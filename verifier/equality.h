@@ -53,8 +53,9 @@ class Equality {
   bool CancelOnce(std::vector<Term>* terms, const Facts& context);
   // Bijections first that leave no residual; nullopt if there is none.
   std::optional<Pairing> Pair(const Term& mine, const Term& other, const Facts& context);
+  // `exact`: nothing may be left of either.
   std::optional<Pairing> TryMap(const Term& mine, const Term& other, const LeafMap& map,
-                                const Facts& context);
+                                const Facts& context, bool exact = false);
   // Appends what is left of two terms that were paired, simplified, to `out`; `vanished`: what is
   // left but is 0 for other reasons than that it is nowhere.
   void Combine(const Term& mine, const Pairing& pairing, const Facts& context,

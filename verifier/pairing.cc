@@ -159,7 +159,8 @@ bool Equality::Invertible(const std::vector<Leaf>& mine, const std::vector<Leaf>
 }
 
 std::optional<Equality::Pairing> Equality::TryMap(const Term& mine, const Term& other,
-                                                  const LeafMap& map, const Facts& context) {
+                                                  const LeafMap& map, const Facts& context,
+                                                  bool exact) {
   if (!Invertible(mine.axes, other.axes, map)) return std::nullopt;
   Pairing pairing;
   pairing.map = map;
@@ -169,16 +170,21 @@ std::optional<Equality::Pairing> Equality::TryMap(const Term& mine, const Term& 
   const Facts mine_facts = With(context, mine.guards);
   const Facts image_facts = With(context, pairing.image.guards);
   const Facts both = With(mine_facts, pairing.image.guards);
+  auto compare_guards = [&] {
+    for (const Fact& fact : pairing.image.guards) {
+      if (!arith_.Implied(mine_facts, fact, Effort::kLinear)) pairing.only_image.push_back(fact);
+    }
+    for (const Fact& fact : mine.guards) {
+      if (!arith_.Implied(image_facts, fact, Effort::kLinear)) pairing.only_mine.push_back(fact);
+    }
+    return pairing.only_image.empty() && pairing.only_mine.empty();
+  };
+  if (exact && !compare_guards()) return std::nullopt;
   if (!ProductsEqual(mine.atoms, pairing.image.atoms, both)) return std::nullopt;
-  for (const Fact& fact : pairing.image.guards) {
-    if (!arith_.Implied(mine_facts, fact, Effort::kLinear)) pairing.only_image.push_back(fact);
-  }
-  for (const Fact& fact : mine.guards) {
-    if (!arith_.Implied(image_facts, fact, Effort::kLinear)) pairing.only_mine.push_back(fact);
-  }
-  const bool exact = pairing.only_image.empty() && pairing.only_mine.empty();
+  if (exact) return pairing;
+  const bool same = compare_guards();
   // Without a common point nothing would cancel.
-  if (!exact && arith_.Contradicts(context, With(mine.guards, pairing.image.guards))) {
+  if (!same && arith_.Contradicts(context, With(mine.guards, pairing.image.guards))) {
     return std::nullopt;
   }
   return pairing;

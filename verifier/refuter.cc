@@ -163,7 +163,12 @@ void Refuter::CompareInOrder(const absl::flat_hash_map<std::string, int64_t>& bi
   if (!target) return;
   auto a = Concrete::Of(*source, kMaxWork), b = Concrete::Of(*target, kMaxWork);
   if (!a || !b) return;
-  FindDifference({*a, *b, bound.inputs, params_, {}}, InputStyle(), seed, &rounding_differs_);
+  // By infinite elements times 0, too: x + w * 0 is x else.
+  for (auto reals : {InputStyle::Reals::kPositive, InputStyle::Reals::kSomeInfinite}) {
+    InputStyle style;
+    style.reals = reals;
+    FindDifference({*a, *b, bound.inputs, params_, {}}, style, seed, &rounding_differs_);
+  }
 }
 
 // Each symbol as small as it can be with the sides still differing.

@@ -32,8 +32,8 @@ class Refuter {
   std::optional<Refuted> Compare(const SymbolMap& symbols, uint64_t seed);
   // Sizes at which the sides differ, in the field and in double; shrunk.
   std::optional<Refuted> Search(int samples);
-  // Whether two elements compared so far were unequal in double, if only by rounding, sums being
-  // taken in their order.
+  // Whether two elements compared so far were unequal in double, if only by rounding or in being a
+  // number, sums being taken in their order.
   bool rounding_differs() const { return rounding_differs_; }
 
  private:
