@@ -1,18 +1,18 @@
-// lemma rules: lists and shows rules, and brings TASO's.
+// lemma rules: lists and shows rules; its other subcommands are in files of their own.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/import_taso.h"
 #include "cli/json.h"
-#include "cli/proof_outcome.h"
+#include "cli/rule_report.h"
+#include "cli/rules_commands.h"
 #include "cli/rules_file.h"
 #include "cli/text_table.h"
 #include "rewrite/proof_check.h"
@@ -20,28 +20,6 @@
 
 namespace lemma::cli {
 namespace {
-
-// "concat + matmul + split".
-std::string Operators(const Pattern& pattern) {
-  std::vector<std::string> names;
-  for (const PatternNode& node : pattern.nodes) {
-    if (node.op != nullptr) names.push_back(node.op->name);
-  }
-  return names.empty() ? "nothing" : absl::StrJoin(names, " + ");
-}
-
-Json RuleJson(const Substitution& rule, const std::string& problem) {
-  Json json = Json::Object();
-  json.Set("rule", rule.name).Set("contract", Name(rule.contract)).Set("doc", rule.doc);
-  json.Set("source", Operators(rule.source)).Set("target", Operators(rule.target));
-  json.Set("record", Name(rule.proof.verdict)).Set("usable", problem.empty());
-  if (rule.proof.verdict == ProofRecord::Verdict::kProved) {
-    json.Set("proved_contract", Name(rule.proof.contract));
-  }
-  json.Set("id", rule.proof.id).Set("detail", rule.proof.detail).Set("problem", problem);
-  json.Set("text", PrintRule(rule));
-  return json;
-}
 
 int List(const RulesFile& file, bool json) {
   Json list = Json::Array();
@@ -67,10 +45,12 @@ int List(const RulesFile& file, bool json) {
   return kExitOk;
 }
 
-int Show(const RulesFile& file, const std::vector<std::string>& names, bool json) {
+// All rules if there are no names.
+absl::StatusOr<int> Show(const RulesFile& file, const std::vector<std::string>& names, bool json) {
+  if (absl::Status s = CheckRuleNames(names, file); !s.ok()) return s;
   Json list = Json::Array();
   for (const Substitution& rule : file.rules) {
-    if (std::find(names.begin(), names.end(), rule.name) == names.end()) continue;
+    if (!names.empty() && std::find(names.begin(), names.end(), rule.name) == names.end()) continue;
     const std::string problem = ProofProblem(rule);
     list.Add(RuleJson(rule, problem));
     if (json) continue;
@@ -90,8 +70,13 @@ int Show(const RulesFile& file, const std::vector<std::string>& names, bool json
 }  // namespace
 
 absl::StatusOr<int> RunRules(Arguments arguments) {
-  if (!arguments.empty() && arguments[0] == "import-taso") {
-    return RunImportTaso(arguments.subspan(1));
+  static const std::map<std::string, absl::StatusOr<int> (*)(Arguments)> subcommands = {
+      {"explain", RunRulesExplain}, {"export", RunRulesExport},     {"show", RunRulesShow},
+      {"stats", RunRulesStats},     {"import-taso", RunImportTaso},
+  };
+  if (!arguments.empty()) {
+    auto it = subcommands.find(arguments[0]);
+    if (it != subcommands.end()) return it->second(arguments.subspan(1));
   }
   std::vector<std::string> names;
   bool json = false;
@@ -100,7 +85,9 @@ absl::StatusOr<int> RunRules(Arguments arguments) {
               "proofs.");
   flags.List("show", &names, "RULE,...", "print these rules in full instead");
   flags.Bool("json", &json, "print one JSON object instead of text");
-  flags.Note("lemma rules import-taso FILE -o RULES reads rules in TASO's format; see its --help.");
+  flags.Note(
+      "lemma rules show|stats|explain|export|import-taso: each has a --help. A file of such a "
+      "name is ./show.");
   auto positional = flags.Parse(arguments);
   if (!positional.ok()) return positional.status();
   if (flags.help()) {
@@ -113,9 +100,26 @@ absl::StatusOr<int> RunRules(Arguments arguments) {
   }
   auto file = LoadRulesFile(positional->empty() ? "" : (*positional)[0]);
   if (!file.ok()) return file.status();
-  if (names.empty()) return List(*file, json);
-  if (absl::Status s = CheckRuleNames(names, *file); !s.ok()) return s;
-  return Show(*file, names, json);
+  return names.empty() ? List(*file, json) : Show(*file, names, json);
+}
+
+absl::StatusOr<int> RunRulesShow(Arguments arguments) {
+  bool json = false;
+  Flags flags("rules show", "RULES [NAME…]",
+              "Prints the rules of a file, or those named, and whether they may be used.");
+  flags.Bool("json", &json, "print one JSON object instead of text");
+  auto positional = flags.Parse(arguments);
+  if (!positional.ok()) return positional.status();
+  if (flags.help()) {
+    std::fputs(flags.Help().c_str(), stdout);
+    return kExitOk;
+  }
+  if (positional->empty()) {
+    return absl::InvalidArgumentError("which RULES? a file, please; see lemma rules show --help");
+  }
+  auto file = LoadRulesFile((*positional)[0]);
+  if (!file.ok()) return file.status();
+  return Show(*file, {positional->begin() + 1, positional->end()}, json);
 }
 
 }  // namespace lemma::cli

@@ -1,0 +1,17 @@
+// The subcommands of `lemma rules`, as Command::run: what follows their name.
+#ifndef LEMMA_CLI_RULES_COMMANDS_H_
+#define LEMMA_CLI_RULES_COMMANDS_H_
+
+#include "absl/status/statusor.h"
+#include "cli/commands.h"
+
+namespace lemma::cli {
+
+absl::StatusOr<int> RunRulesExplain(Arguments arguments);
+absl::StatusOr<int> RunRulesExport(Arguments arguments);
+absl::StatusOr<int> RunRulesShow(Arguments arguments);
+absl::StatusOr<int> RunRulesStats(Arguments arguments);
+
+}  // namespace lemma::cli
+
+#endif  // LEMMA_CLI_RULES_COMMANDS_H_

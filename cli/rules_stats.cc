@@ -1,0 +1,147 @@
+// lemma rules stats: how many rules of which kind a file has.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/flags.h"
+#include "cli/json.h"
+#include "cli/rule_report.h"
+#include "cli/rules_commands.h"
+#include "cli/rules_file.h"
+#include "cli/text_table.h"
+#include "rewrite/proof_check.h"
+
+namespace lemma::cli {
+namespace {
+
+std::map<std::string, int> OperatorCounts(const Pattern& pattern) {
+  std::map<std::string, int> counts;
+  for (const PatternNode& node : pattern.nodes) {
+    if (node.op != nullptr) ++counts[node.op->name];
+  }
+  return counts;
+}
+
+// What a rule does to the operators.
+const char* KindOf(const Substitution& rule) {
+  const auto source = OperatorCounts(rule.source), target = OperatorCounts(rule.target);
+  if (source == target) return source.size() == 1 ? "associates" : "commutes";
+  const int from = CountOperators(rule.source), to = CountOperators(rule.target);
+  return to < from ? "fewer operators" : to > from ? "more operators" : "other operators";
+}
+
+struct OperatorUse {
+  int source = 0, target = 0;  // rules that have it on that side
+};
+
+struct Stats {
+  int rules = 0, usable = 0, guarded = 0, several_outputs = 0;
+  std::map<std::string, int> records, contracts, kinds;
+  std::map<std::pair<int, int>, int> sizes;  // operators of source and target
+  std::map<std::string, OperatorUse> operators;
+};
+
+Stats StatsOf(const std::vector<Substitution>& rules) {
+  Stats stats;
+  for (const Substitution& rule : rules) {
+    ++stats.rules;
+    const bool usable = ProofProblem(rule).empty();
+    stats.usable += usable ? 1 : 0;
+    // A record that says "proved" of another statement, or of less than is promised.
+    const bool stale = !usable && rule.proof.verdict == ProofRecord::Verdict::kProved;
+    ++stats.records[stale ? "stale" : Name(rule.proof.verdict)];
+    ++stats.contracts[Name(rule.contract)];
+    ++stats.kinds[KindOf(rule)];
+    stats.guarded += rule.where.empty() ? 0 : 1;
+    stats.several_outputs += rule.source.outputs.size() > 1 ? 1 : 0;
+    ++stats.sizes[{CountOperators(rule.source), CountOperators(rule.target)}];
+    for (const auto& [name, count] : OperatorCounts(rule.source)) ++stats.operators[name].source;
+    for (const auto& [name, count] : OperatorCounts(rule.target)) ++stats.operators[name].target;
+  }
+  return stats;
+}
+
+Json Counts(const std::map<std::string, int>& counts) {
+  Json json = Json::Object();
+  for (const auto& [name, count] : counts) json.Set(name, count);
+  return json;
+}
+
+void PrintJson(const std::string& file, const Stats& stats) {
+  Json sizes = Json::Array(), operators = Json::Object();
+  for (const auto& [size, count] : stats.sizes) {
+    Json one = Json::Object();
+    one.Set("source", size.first).Set("target", size.second).Set("rules", count);
+    sizes.Add(std::move(one));
+  }
+  for (const auto& [name, use] : stats.operators) {
+    Json one = Json::Object();
+    one.Set("source", use.source).Set("target", use.target);
+    operators.Set(name, std::move(one));
+  }
+  Json json = Json::Object();
+  json.Set("file", file).Set("rules", stats.rules).Set("usable", stats.usable);
+  json.Set("guarded", stats.guarded).Set("several_outputs", stats.several_outputs);
+  json.Set("records", Counts(stats.records)).Set("contracts", Counts(stats.contracts));
+  json.Set("kinds", Counts(stats.kinds)).Set("sizes", std::move(sizes));
+  json.Set("operators", std::move(operators));
+  std::puts(json.ToString().c_str());
+}
+
+void PrintCounts(const char* what, const std::map<std::string, int>& counts) {
+  for (const auto& [name, count] : counts) {
+    std::printf("%-10s %-16s %6d\n", what, name.c_str(), count);
+    what = "";
+  }
+}
+
+void PrintText(const Stats& stats) {
+  std::printf("%d rules, %d of them usable, %d with a guard, %d with several outputs\n\n",
+              stats.rules, stats.usable, stats.guarded, stats.several_outputs);
+  PrintCounts("record", stats.records);
+  PrintCounts("contract", stats.contracts);
+  PrintCounts("kind", stats.kinds);
+  std::puts("");
+  TextTable sizes({"operators of the source", "of the target", "rules"});
+  for (const auto& [size, count] : stats.sizes) {
+    sizes.Row({absl::StrCat(size.first), absl::StrCat(size.second), absl::StrCat(count)});
+  }
+  std::puts(sizes.ToString().c_str());
+  TextTable operators({"operator", "rules with it in the source", "in the target"});
+  for (const auto& [name, use] : stats.operators) {
+    operators.Row({name, absl::StrCat(use.source), absl::StrCat(use.target)});
+  }
+  std::fputs(operators.ToString().c_str(), stdout);
+}
+
+}  // namespace
+
+absl::StatusOr<int> RunRulesStats(Arguments arguments) {
+  bool json = false;
+  Flags flags("rules stats", "[RULES]", "Counts the rules of a file, or the built-in ones.");
+  flags.Bool("json", &json, "print one JSON object instead of text");
+  flags.Note(
+      "A record is stale if the rule, or an operator's definition, is not what was proved. A rule "
+      "associates if both sides have the same operators, of one kind; commutes if of several.");
+  auto positional = flags.Parse(arguments);
+  if (!positional.ok()) return positional.status();
+  if (flags.help()) {
+    std::fputs(flags.Help().c_str(), stdout);
+    return kExitOk;
+  }
+  if (positional->size() > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("one file of RULES, please: '", (*positional)[1], "' is one too many"));
+  }
+  auto file = LoadRulesFile(positional->empty() ? "" : (*positional)[0]);
+  if (!file.ok()) return file.status();
+  const Stats stats = StatsOf(file->rules);
+  json ? PrintJson(file->name, stats) : PrintText(stats);
+  return kExitOk;
+}
+
+}  // namespace lemma::cli
