@@ -28,7 +28,7 @@
 #include "cli/rules_file.h"
 #include "cli/verdict_text.h"
 #include "generator/class_file.h"
-#include "generator/taso_set.h"
+#include "generator/named_sets.h"
 #include "graph/onnx/file.h"
 #include "rewrite/rewrite_source.h"
 #include "verifier/precondition.h"
@@ -54,8 +54,7 @@ struct GenerateFlags {
 };
 
 absl::StatusOr<std::unique_ptr<OperatorSet>> SetOf(const RunId& run) {
-  auto set =
-      run.ops == "taso" ? generator::TasoSet() : generator::TasoSet(absl::StrSplit(run.ops, ','));
+  auto set = generator::NamedSet(absl::StrSplit(run.ops, ','));
   if (!set.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--ops: ", set.status().message()));
   }
@@ -110,6 +109,7 @@ class GenerateRun {
   absl::Status WriteShard() {
     auto enumerated = Enumerate();
     if (!enumerated.ok()) return Explained(enumerated.status());
+    KeepShard(flags_.shard, &*enumerated);
     if (absl::Status s = WriteClassFile(flags_.output, run_, flags_.shard, *enumerated); !s.ok()) {
       return s;
     }
@@ -339,8 +339,9 @@ absl::StatusOr<int> RunGenerate(Arguments arguments) {
               "Enumerates all graphs over a set of operators, proves those that are equal on "
               "random values equal for all sizes, and writes the rules that are proved.");
   std::vector<std::string> ops;
-  flags.List("ops", &ops, "taso|INSTANCE,...",
-             "taso (the default): the operator instances of TASO's generator; or some of them");
+  flags.List("ops", &ops, "SET|[SET,]INSTANCE,...",
+             absl::StrCat("an operator set, or some of its instances: ",
+                          absl::StrJoin(generator::SetNames(), ", "), "; by default taso"));
   flags.Int("max-ops", &generate.max_ops, "operators in a graph, 1…4");
   flags.String("output|o", &generate.output, "RULES", "where to write the rules");
   flags.String("rejected", &generate.rejected, "FILE",

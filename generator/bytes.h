@@ -12,6 +12,7 @@ namespace lemma::generator {
 
 class ByteWriter {
  public:
+  void Byte(uint8_t value) { bytes_ += static_cast<char>(value); }
   // Seven bits a byte, the lowest first.
   void Number(uint64_t value) {
     for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
@@ -37,12 +38,16 @@ class ByteWriter {
 class ByteReader {
  public:
   explicit ByteReader(absl::string_view bytes) : rest_(bytes) {}
+  uint8_t Byte() {
+    if (rest_.empty()) return static_cast<uint8_t>(Fail());
+    const uint8_t byte = static_cast<uint8_t>(rest_[0]);
+    rest_.remove_prefix(1);
+    return byte;
+  }
   uint64_t Number() {
     uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (rest_.empty()) return Fail();
-      const uint64_t byte = static_cast<unsigned char>(rest_[0]);
-      rest_.remove_prefix(1);
+    for (int shift = 0; shift < 64 && ok_; shift += 7) {
+      const uint64_t byte = Byte();
       value |= (byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }

@@ -198,4 +198,12 @@ void SortClasses(Enumerated* enumerated) {
                 classes.end());
 }
 
+void KeepShard(const Shard& shard, Enumerated* enumerated) {
+  std::vector<ValueClass> kept;
+  for (size_t i = shard.index; i < enumerated->classes.size(); i += shard.count) {
+    kept.push_back(std::move(enumerated->classes[i]));
+  }
+  enumerated->classes = std::move(kept);
+}
+
 }  // namespace lemma::generator

@@ -45,6 +45,8 @@ absl::StatusOr<Enumerated> Merged(std::vector<ClassFile> shards);
 
 // The order of classes that does not depend on how the work was shared out; equal ones become one.
 void SortClasses(Enumerated* enumerated);
+// Leaves the shard's part of sorted classes.
+void KeepShard(const Shard& shard, Enumerated* enumerated);
 
 }  // namespace lemma::generator
 

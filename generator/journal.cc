@@ -85,7 +85,7 @@ absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& path, 
 }
 
 Journal::~Journal() {
-  fdatasync(file_);
+  if (is_dirty_) fdatasync(file_);
   close(file_);
 }
 
@@ -176,7 +176,8 @@ absl::Status Journal::AddRecord(const std::string& payload) {
   }
   end_ += static_cast<int64_t>(record.size());
   const auto now = std::chrono::steady_clock::now();
-  if (now - synced_ > std::chrono::seconds(1)) {
+  is_dirty_ = now - synced_ <= std::chrono::seconds(1);
+  if (!is_dirty_) {
     if (fdatasync(file_) != 0) return failure_ = SystemError(path_, "write");
     synced_ = now;
   }

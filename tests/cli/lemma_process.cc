@@ -49,9 +49,9 @@ std::vector<std::string> FilesIn(const std::string& folder) {
 
 namespace {
 
-// Interrupted once `at_work` is true, if it is given.
+// Sent the signal once `at_work` is true, if it is given.
 LemmaResult Run(const std::vector<std::string>& arguments, const std::string& input,
-                const std::function<bool()>& at_work) {
+                const std::function<bool()>& at_work, int signal_to_send = SIGINT) {
   // Files rather than pipes: neither side can block the other.
   static const std::string home = NewFolder();
   const std::string folder = NewFolder();
@@ -75,7 +75,7 @@ LemmaResult Run(const std::vector<std::string>& arguments, const std::string& in
     usleep(2000);
     ended = waitpid(child, &status, WNOHANG) == child;
   }
-  if (at_work && !ended) kill(child, SIGINT);
+  if (at_work && !ended) kill(child, signal_to_send);
   if (!ended) waitpid(child, &status, 0);
   LemmaResult result;
   result.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -94,6 +94,11 @@ LemmaResult RunLemma(const std::vector<std::string>& arguments, const std::strin
 LemmaResult InterruptLemma(const std::vector<std::string>& arguments,
                            const std::function<bool()>& at_work) {
   return Run(arguments, "", at_work);
+}
+
+LemmaResult KillLemma(const std::vector<std::string>& arguments,
+                      const std::function<bool()>& at_work) {
+  return Run(arguments, "", at_work, SIGKILL);
 }
 
 void ExpectOneLine(const LemmaResult& result, const std::vector<std::string>& parts) {

@@ -19,6 +19,9 @@ LemmaResult RunLemma(const std::vector<std::string>& arguments, const std::strin
 // The same, but presses Ctrl-C (SIGINT) once `at_work` is true; it is asked again and again.
 LemmaResult InterruptLemma(const std::vector<std::string>& arguments,
                            const std::function<bool()>& at_work);
+// The same, but it is killed (SIGKILL).
+LemmaResult KillLemma(const std::vector<std::string>& arguments,
+                      const std::function<bool()>& at_work);
 
 // Exit status 2 and one line on standard error, which holds all `parts`.
 void ExpectOneLine(const LemmaResult& result, const std::vector<std::string>& parts);
