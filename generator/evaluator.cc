@@ -11,6 +11,7 @@ namespace lemma::generator {
 namespace {
 
 constexpr int kMostSamples = 24;  // elements that a key looks at
+constexpr int64_t kSmall = int64_t{1} << 20;
 constexpr uint64_t kConfirmingSeed = 0x5bd1e995;
 constexpr uint64_t kExactSeed = 0x2545f491;
 constexpr int kExactRounds = 3;
@@ -26,10 +27,7 @@ uint64_t MixKey(uint64_t key, uint64_t x) {
 }  // namespace
 
 Evaluator::Evaluator(OperatorSet* set, uint64_t seed)
-    : set_(set),
-      num_inputs_(static_cast<int>(set->inputs().size())),
-      seed_(seed),
-      compiler_(seed) {
+    : set_(set), num_inputs_(static_cast<int>(set->inputs().size())), seed_(seed), compiler_(seed) {
   for (int round = 0; round < kExactRounds; ++round) {
     exact_inputs_.push_back(RandomInputs(seed_ ^ (kExactSeed + round)));
   }
@@ -94,7 +92,7 @@ absl::StatusOr<const Kernel*> Evaluator::KernelOf(const Graph& graph, bool sampl
 }
 
 absl::StatusOr<const std::vector<Evaluator::Application>*> Evaluator::Applications(int type0,
-                                                                                     int type1) {
+                                                                                   int type1) {
   const uint64_t id = static_cast<uint64_t>(type0 + 1) << 32 | static_cast<uint32_t>(type1 + 1);
   std::unique_ptr<std::vector<Application>>& known = applications_[id];
   if (known != nullptr) return known.get();
@@ -132,19 +130,24 @@ absl::Status Evaluator::RunFull(const Application& application, const Field* con
   return absl::OkStatus();
 }
 
-std::vector<std::vector<Field>> Evaluator::RandomInputs(
-    uint64_t seed, const std::vector<int>& more_inputs) const {
+std::vector<std::vector<Field>> Evaluator::RandomInputs(uint64_t seed,
+                                                        const std::vector<int>& more_inputs) const {
   std::vector<std::vector<Field>> values;
   uint64_t state = Mix64(seed);
   for (int i = 0; i < num_inputs() + static_cast<int>(more_inputs.size()); ++i) {
-    values.emplace_back(NumElements(TypeOfInput(i, more_inputs)));
-    for (Field& v : values.back()) v = Field::FromRaw((state = Mix64(state + 1)) % Field::kPrime);
+    values.emplace_back(NumElements(InputAt(i, more_inputs).type));
+    const bool small = InputAt(i, more_inputs).small;
+    for (Field& v : values.back()) {
+      state = Mix64(state + 1);
+      v = small ? Field(static_cast<int64_t>(state % (2 * kSmall)) - kSmall)
+                : Field::FromRaw(state % Field::kPrime);
+    }
   }
   return values;
 }
 
-int Evaluator::TypeOfInput(int input, const std::vector<int>& more_inputs) const {
-  return set_->inputs()[input < num_inputs() ? input : more_inputs[input - num_inputs()]].type;
+const Input& Evaluator::InputAt(int input, const std::vector<int>& more_inputs) const {
+  return set_->inputs()[input < num_inputs() ? input : more_inputs[input - num_inputs()]];
 }
 
 absl::StatusOr<std::vector<std::vector<Field>>> Evaluator::EvaluateGraph(
@@ -153,7 +156,7 @@ absl::StatusOr<std::vector<std::vector<Field>>> Evaluator::EvaluateGraph(
   std::vector<std::vector<Field>> values(graph.ops.size() * kMostOutputs);
   std::vector<int> types(values.size(), kNone);
   std::vector<Field> all;
-  auto type_of = [&](int v) { return v < 0 ? TypeOfInput(-1 - v, more_inputs) : types[v]; };
+  auto type_of = [&](int v) { return v < 0 ? InputAt(-1 - v, more_inputs).type : types[v]; };
   auto value_of = [&](int v) -> const std::vector<Field>& {
     return v < 0 ? inputs[-1 - v] : values[v];
   };

@@ -57,7 +57,7 @@ class Evaluator {
   absl::StatusOr<std::vector<std::vector<Field>>> EvaluateGraph(
       const TermGraph& graph, const std::vector<std::vector<Field>>& inputs,
       const std::vector<int>& more_inputs = {});
-  int TypeOfInput(int input, const std::vector<int>& more_inputs) const;
+  const Input& InputAt(int input, const std::vector<int>& more_inputs) const;
 
   OperatorSet* const set_;
   const int num_inputs_;

@@ -68,7 +68,14 @@ absl::StatusOr<bool> KernelCompiler::Agrees(const NodeForm& form) {
   // Of a function that looks at signs, one element alone passes every other time.
   const int trials = std::max(2, kLeastCompared / std::max(1, form.num_elements));
   for (int trial = 0; trial < trials; ++trial) {
-    const std::vector<Field> x = Random(form.operand_offset.back());
+    std::vector<Field> x = Random(form.operand_offset.back());
+    // Where a condition is looked at, both of its values are to be seen.
+    for (size_t k = 0; k < form.node->inputs().size(); ++k) {
+      if (form.node->inputs()[k].dtype() != DType::kBool) continue;
+      for (int i = form.operand_offset[k]; i < form.operand_offset[k + 1]; ++i) {
+        x[i] = Field(static_cast<int64_t>(x[i].raw() & 1));
+      }
+    }
     LEMMA_ASSIGN_OR_RETURN(const std::vector<Field> y, Evaluate(form, x));
     for (int i = 0; i < form.num_elements; ++i) {
       if (RowValue(form, i, x) != y[i]) return false;
@@ -160,6 +167,15 @@ absl::StatusOr<bool> KernelCompiler::ProbeElementwise(NodeForm* form) {
   }
   std::vector<Field> x = Random(n);
   LEMMA_ASSIGN_OR_RETURN(std::vector<Field> y, Evaluate(*form, x));
+  // Each element depends on its own alone: every other one changed, the others stay.
+  std::vector<Field> changed = x;
+  const std::vector<Field> other = Random(n);
+  for (int i = 0; i < n; i += 2) changed[i] = other[i];
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<Field> partly, Evaluate(*form, changed));
+  for (int i = 1; i < n; i += 2) {
+    if (partly[i] != y[i]) return false;
+  }
+  // By one function.
   std::reverse(x.begin(), x.end());
   LEMMA_ASSIGN_OR_RETURN(std::vector<Field> reversed, Evaluate(*form, x));
   std::reverse(y.begin(), y.end());

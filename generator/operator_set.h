@@ -55,6 +55,9 @@ struct Input {
   // Inputs of one type and one role, which could be exchanged, have the same group and follow each
   // other.
   int group = 0;
+  // Its random values are numbers below 2^20, not any elements of the field: of sums and products
+  // of a few of them, the order is that of numbers, so laws of the order hold.
+  bool small = false;
 };
 
 // An operator set numbers the types that occur: dimensions, and whatever else decides whether an

@@ -63,7 +63,8 @@ absl::StatusOr<TableInstance> TableInstance::Read(const InstanceText& text) {
   made.instance_ = {text.name, static_cast<int>(vars.size()),
                     static_cast<int>(made.results_.size()),
                     nodes.size() == 1 && nodes[0].op != nullptr && nodes[0].op->commutative &&
-                        vars.size() == 2 && vars[0].dims.ToString() == vars[1].dims.ToString()};
+                        vars.size() == 2 && vars[0].dims.ToString() == vars[1].dims.ToString(),
+                    text.distinct};
   if (made.instance_.num_operands > kMostOperands || made.instance_.num_outputs > kMostOutputs) {
     return absl::InvalidArgumentError(absl::StrCat(text.name, ": at most ", kMostOperands,
                                                    " operands and ", kMostOutputs,

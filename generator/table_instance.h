@@ -26,6 +26,7 @@ struct InstanceText {
   std::string body;
   // Of such symbols, in the enumeration.
   Attrs values;
+  bool distinct = false;  // as in Instance
 };
 
 // A tensor of `dims` dimensions; `row`: any number of further ones come before.

@@ -211,7 +211,8 @@ class Set : public OperatorSet {
     int group = 0;
     for (const InputGroup& g : inputs) {
       for (int i = 1; i <= g.count; ++i) {
-        inputs_.push_back({g.count == 1 ? g.name : absl::StrCat(g.name, i), TypeOf(g.dims), group});
+        inputs_.push_back(
+            {g.count == 1 ? g.name : absl::StrCat(g.name, i), TypeOf(g.dims), group, true});
       }
       ++group;
     }

@@ -7,10 +7,10 @@ const TableSetText& TransformerSet() {
   static const TableSetText* const set = new TableSetText{
       {
           // Products of one batch, and with weights that the batch shares.
-          {"matmul", "x: [b.., m, k], y: [b.., k, n]", "matmul(x, y)", {}},
+          {"matmul", "x: [b.., m, k], y: [b.., k, n]", "matmul(x, y)", {}, true},
           {"linear", "x: [b.., l, m, k], w: [k, n]", "matmul(x, w)", {}},
-          {"add", "x: [b..], y: [b..]", "add(x, y)", {}},
-          {"sub", "x: [b..], y: [b..]", "sub(x, y)", {}},
+          {"add", "x: [b..], y: [b..]", "add(x, y)", {}, true},
+          {"sub", "x: [b..], y: [b..]", "sub(x, y)", {}, true},
           {"mul", "x: [b..], y: [b..]", "mul(x, y)", {}},
           // A number for each feature, or for each row, or one.
           {"add_bias", "x: [b.., m, n], y: [n]", "add(x, y)", {}},
@@ -36,16 +36,12 @@ const TableSetText& TransformerSet() {
           {"transpose", "x: [m, n]", "transpose(x) {perm = [1, 0]}", {}},
           {"transpose_3d", "x: [l, m, n]", "transpose(x) {perm = [0, 2, 1]}", {}},
           {"transpose_4d", "x: [l, h, m, n]", "transpose(x) {perm = [0, 1, 3, 2]}", {}},
-          {"concat_last", "x: [b.., p], y: [b.., q]", "concat(x, y) {axis = -1}", {}},
-          {"concat_rows", "x: [b.., p, n], y: [b.., q, n]", "concat(x, y) {axis = -2}", {}},
+          {"concat_last", "x: [b.., p], y: [b.., q]", "concat(x, y) {axis = -1}", {}, true},
+          {"concat_rows", "x: [b.., p, n], y: [b.., q, n]", "concat(x, y) {axis = -2}", {}, true},
           {"split_last",
            "x: [b.., p+q]",
            "y, z = split(x) {axis = -1, sizes = [p, q]} return y, z",
            {{"p", int64_t{12}}, {"q", int64_t{12}}}},
-          {"zero",
-           "",
-           "z = constant f32[b.., n] fill 0 return z",
-           {{"b", std::vector<int64_t>{2, 5}}, {"n", int64_t{12}}}},
       },
       {
           {"x", 3, {2, 5, 12}},    // activations
