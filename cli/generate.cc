@@ -107,6 +107,14 @@ class GenerateRun {
   }
 
   absl::Status WriteShard() {
+    if (flags_.resume) {
+      auto file = generator::ReadClassFile(flags_.output);
+      if (file.ok() && Difference(file->run, run_).empty() && file->shard == flags_.shard) {
+        Note(absl::StrCat(flags_.output, " is there already"));
+        PrintFigures(FiguresOf(file->enumerated.stats), Usage::Now(), flags_.json);
+        return absl::OkStatus();
+      }
+    }
     auto enumerated = Enumerate();
     if (!enumerated.ok()) return Explained(enumerated.status());
     KeepShard(flags_.shard, &*enumerated);
@@ -120,9 +128,8 @@ class GenerateRun {
   absl::Status WriteRules() {
     auto state = GenerateState::Open(flags_.output, *set_, run_, flags_.resume);
     if (!state.ok()) return state.status();
-    if (flags_.resume && (*state)->empty() && !flags_.json) {
-      std::fprintf(stderr, "lemma: note: nothing to resume in %s: the run begins\n",
-                   (*state)->folder().c_str());
+    if (flags_.resume && (*state)->empty()) {
+      Note(absl::StrCat("nothing to resume in ", (*state)->folder(), ": the run begins"));
     }
     const absl::Status status = WriteRules(state->get());
     if (!absl::IsCancelled(status) || (*state)->empty()) return Explained(status);
@@ -134,6 +141,10 @@ class GenerateRun {
   // As a user should read it.
   static absl::Status Explained(const absl::Status& status) {
     return absl::IsCancelled(status) ? InterruptedError() : status;
+  }
+
+  void Note(const std::string& text) const {
+    if (!flags_.json) std::fprintf(stderr, "lemma: note: %s\n", text.c_str());
   }
 
   generator::EnumeratorOptions Options() const {

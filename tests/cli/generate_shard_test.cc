@@ -101,6 +101,7 @@ TEST(GenerateShardTest, WrongUse) {
   ExpectOneLine(RunLemma({"generate", "--merge", WriteTemp("text", "rules?"), "-o", out}),
                 {"text", "is not a file of classes"});
   const std::string bytes = ReadAll(one);
+  EXPECT_THAT(RunLemma(small({"--shard=0/3", "-o", one, "--resume"})).err, HasSubstr("is there"));
   ExpectOneLine(
       RunLemma({"generate", "--merge", WriteTemp("cut", bytes.substr(0, 200)), "-o", out}),
       {"cut", "damaged"});
