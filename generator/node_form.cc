@@ -175,15 +175,18 @@ absl::StatusOr<bool> KernelCompiler::ProbeElementwise(NodeForm* form) {
   for (int i = 1; i < n; i += 2) {
     if (partly[i] != y[i]) return false;
   }
-  // By one function.
+  // By one function, whatever the shape is.
+  const TensorType flat{form->node->type(0).dtype, {n}};
+  auto definition = Define(form->node->op(), {flat}, form->node->attrs());
+  if (!definition.ok() || definition->TypeOf(definition->outputs[0]).rank() != 1) return false;
+  LEMMA_ASSIGN_OR_RETURN(LoopProgram program, CompileLoops(*definition));
   std::reverse(x.begin(), x.end());
-  LEMMA_ASSIGN_OR_RETURN(std::vector<Field> reversed, Evaluate(*form, x));
+  std::vector<Field> reversed(n);
+  const TensorView in = {x.data(), std::nullopt, {1}};
+  const MutableTensorView out = {reversed.data(), std::nullopt, {1}};
+  LEMMA_RETURN_IF_ERROR(lemma::Run<Field>(program, {in}, {out}));
   std::reverse(y.begin(), y.end());
   if (y != reversed) return false;
-  // And on a flat tensor of another size.
-  auto types = InferTypes(form->node->op(), {TensorType{form->node->type(0).dtype, {n + 1}}},
-                          form->node->attrs());
-  if (!types.ok() || (*types)[0].shape != Shape{n + 1}) return false;
   form->kind = NodeForm::Kind::kElementwise;
   return true;
 }

@@ -10,7 +10,6 @@ const TableSetText& TransformerSet() {
           {"matmul", "x: [b.., m, k], y: [b.., k, n]", "matmul(x, y)", {}, true},
           {"linear", "x: [b.., l, m, k], w: [k, n]", "matmul(x, w)", {}},
           {"add", "x: [b..], y: [b..]", "add(x, y)", {}, true},
-          {"sub", "x: [b..], y: [b..]", "sub(x, y)", {}, true},
           {"mul", "x: [b..], y: [b..]", "mul(x, y)", {}},
           // A number for each feature, or for each row, or one.
           {"add_bias", "x: [b.., m, n], y: [n]", "add(x, y)", {}},

@@ -7,6 +7,7 @@
 
 #include "generator/taso_set.h"
 #include "graph/graph.h"
+#include "graph/text.h"
 #include "gtest/gtest.h"
 
 namespace lemma::generator {
@@ -51,6 +52,29 @@ TEST(KernelTest, FormsAreFoundByProbing) {
   EXPECT_EQ(LastKind(Apply("concat1_4d", {"y1", "y1"})), Kind::kLinear);
   EXPECT_EQ(LastKind(Apply("relu", {"x1"})), Kind::kElementwise);
   EXPECT_EQ(LastKind(Apply("max_pool3x3", {"y1"})), Kind::kProgram);
+}
+
+// The form of the last operator of a graph in the text form.
+Kind KindOf(const std::string& text) {
+  auto graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  if (!graph.ok()) return Kind::kProgram;
+  KernelCompiler compiler(1);
+  auto form = compiler.FormOf(graph->outputs()[0].node_ptr());
+  EXPECT_TRUE(form.ok()) << form.status();
+  return form.ok() ? (*form)->kind : Kind::kProgram;
+}
+
+TEST(KernelTest, WhatOnlyLooksLikeATableOrElementwise) {
+  // Reversing all of a row reverses its softmax; of rows of one element it is 1.
+  for (const char* shape : {"[1,1,5]", "[2,5,1]", "[2,5]"}) {
+    EXPECT_EQ(KindOf("graph (x: f32" + std::string(shape) + ") { y = softmax(x) return y }"),
+              Kind::kProgram)
+        << shape;
+  }
+  // A number that is not 0 chooses a, but conditions are 0 and 1.
+  EXPECT_EQ(KindOf("graph (c: bool[3], a: f32[3], b: f32[3]) { y = where(c, a, b) return y }"),
+            Kind::kProgram);
 }
 
 std::vector<Field> Ascending(int n, int64_t from) {
