@@ -1,9 +1,12 @@
 // lemma generate as a user meets it.
+#include <filesystem>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "rewrite/rule_text.h"
@@ -18,16 +21,17 @@ using ::testing::Not;
 const char kOps[] = "--ops=matmul,relu,transpose,split0,concat0_2d";
 
 struct Generated : LemmaResult {
-  std::string rules, rejected;
+  std::string rules, pruned, rejected;
 };
 Generated GenerateRules(const std::vector<std::string>& more) {
   const std::string folder = NewFolder();
   std::vector<std::string> arguments = {"generate", kOps, "-o", folder + "/rules.txt",
                                         "--rejected=" + folder + "/rejected.txt"};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  Generated run{RunLemma(arguments), "", ""};
+  Generated run{RunLemma(arguments), "", "", ""};
   if (run.exit_status == 0) {
     run.rules = ReadAll(folder + "/rules.txt");
+    run.pruned = ReadAll(folder + "/rules.pruned.txt");
     run.rejected = ReadAll(folder + "/rejected.txt");
   }
   return run;
@@ -53,10 +57,29 @@ TEST(GenerateTest, WritesProvedRulesWithRecords) {
   EXPECT_THAT(verified.out, Not(HasSubstr("out of date")));
 }
 
+TEST(GenerateTest, SaysWhichRulesFollowFromOthers) {
+  const Generated run = GenerateRules({"--max-ops=3"});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  auto rules = ParseRules(run.rules), pruned = ParseRules(run.pruned);
+  ASSERT_TRUE(rules.ok() && pruned.ok()) << rules.status() << pruned.status();
+  std::set<std::string> names;
+  for (const Substitution& rule : *rules) names.insert(rule.name);
+  ASSERT_FALSE(pruned->empty());
+  for (const Substitution& rule : *pruned) {
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(rule.doc, absl::MaxSplits("\nfollows from: ", 1));
+    for (absl::string_view by : absl::StrSplit(parts.second, ", ")) {
+      EXPECT_EQ(names.count(std::string(by)), 1u) << rule.name << " from " << by;
+    }
+    EXPECT_EQ(names.count(rule.name), 0u);
+  }
+}
+
 TEST(GenerateTest, SameBytesForAnyNumberOfThreads) {
   const Generated one = GenerateRules({"--threads=1"}), three = GenerateRules({"--threads=3"});
   ASSERT_EQ(one.exit_status, 0) << one.err;
   EXPECT_EQ(one.rules, three.rules);
+  EXPECT_EQ(one.pruned, three.pruned);
   EXPECT_EQ(one.rejected, three.rejected);
 }
 
@@ -68,14 +91,12 @@ TEST(GenerateTest, CountsOnly) {
 
 TEST(GenerateTest, InterruptedWritesNothing) {
   const std::string folder = NewFolder();
-  // It can be interrupted from its beginning; a tenth of a second later it is at work.
-  int asked = 0;
+  // Long before the enumeration is done: nothing is worth keeping.
   const LemmaResult result =
-      InterruptLemma({"generate", "--max-ops=3", "-o", folder + "/rules.txt"}, [&] {
-        absl::SleepFor(absl::Milliseconds(100));
-        return ++asked > 5;
-      });
+      InterruptLemma({"generate", "--max-ops=4", "-o", folder + "/rules.txt"},
+                     [&] { return !FilesIn(folder).empty(); });
   EXPECT_EQ(result.exit_status, 130) << result.out;
+  EXPECT_EQ(result.err, "lemma: interrupted: no result was written\n");
   EXPECT_TRUE(FilesIn(folder).empty());
 }
 
@@ -83,7 +104,21 @@ TEST(GenerateTest, WrongUse) {
   ExpectOneLine(RunLemma({"generate"}), {"-o RULES"});
   ExpectOneLine(RunLemma({"generate", "--count", "--ops=nosuch"}), {"--ops", "nosuch", "matmul"});
   ExpectOneLine(RunLemma({"generate", "--count", "--max-ops=9"}), {"--max-ops", "1…4"});
+  for (const char* threads : {"0", "257", "many"}) {
+    ExpectOneLine(RunLemma({"generate", "--count", absl::StrCat("--threads=", threads)}),
+                  {"--threads"});
+  }
+  ExpectOneLine(RunLemma({"generate", "--count", "--seed=x"}), {"--seed", "'x'"});
+  ExpectOneLine(RunLemma({"generate", "--count", "--resume"}), {"--resume"});
+  ExpectOneLine(RunLemma({"generate", "--cout"}), {"--count"});
+  const std::string folder = NewFolder();
   ExpectOneLine(RunLemma({"generate", "-o", "/nonexistent/rules.txt"}), {"/nonexistent"});
+  ExpectOneLine(RunLemma({"generate", "-o", folder}), {folder, "is a folder"});
+  ExpectOneLine(RunLemma({"generate", "-o", folder + "/a", "--rejected=/nonexistent/b"}),
+                {"/nonexistent/b"});
+  std::filesystem::create_directory(folder + "/rules.pruned.txt");
+  ExpectOneLine(RunLemma({"generate", "-o", folder + "/rules.txt"}), {"rules.pruned.txt"});
+  EXPECT_EQ(FilesIn(folder).size(), 1u);
   ExpectOneLine(RunLemma({"generate", "--count", "model.onnx"}), {"model.onnx"});
 }
 
