@@ -1,6 +1,7 @@
 #include "cli/flags.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -28,6 +29,9 @@ int EditDistance(absl::string_view a, absl::string_view b) {
 absl::Status Bad(absl::string_view text, absl::string_view wanted) {
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not ", wanted));
 }
+
+// Of sizes, by the power of 1024.
+constexpr absl::string_view kUnits = "KMGT";
 
 }  // namespace
 
@@ -82,6 +86,25 @@ void Flags::Real(absl::string_view name, double* target, std::string doc) {
   flag.default_text = absl::StrCat(*target);
   flag.set = [target](const std::string& text) {
     return absl::SimpleAtod(text, target) ? absl::OkStatus() : Bad(text, "a number");
+  };
+  Add(name, std::move(flag));
+}
+
+void Flags::Bytes(absl::string_view name, int64_t* target, std::string doc) {
+  Flag flag;
+  flag.doc = std::move(doc);
+  flag.value = "SIZE";
+  flag.set = [target](const std::string& text) {
+    const size_t letter = text.empty() ? absl::string_view::npos : kUnits.find(text.back());
+    double number = 0;
+    if (letter == absl::string_view::npos ||
+        !absl::SimpleAtod(text.substr(0, text.size() - 1), &number) || !(number > 0)) {
+      return Bad(text, "a size such as 500M or 2G");
+    }
+    const double bytes = std::ldexp(number, 10 * static_cast<int>(letter + 1));
+    if (bytes > 1e18) return Bad(text, "a size that a machine has");
+    *target = static_cast<int64_t>(bytes);
+    return absl::OkStatus();
   };
   Add(name, std::move(flag));
 }

@@ -26,6 +26,8 @@ class Flags {
   void Bool(absl::string_view name, bool* target, std::string doc);
   void Int(absl::string_view name, int64_t* target, std::string doc);
   void Real(absl::string_view name, double* target, std::string doc);
+  // 500M, 2G, 1.5G: a letter stands for a power of 1024.
+  void Bytes(absl::string_view name, int64_t* target, std::string doc);
   void String(absl::string_view name, std::string* target, std::string value, std::string doc);
   void Choice(absl::string_view name, std::string* target, std::vector<std::string> choices,
               std::string doc);

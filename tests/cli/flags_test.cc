@@ -11,7 +11,7 @@ namespace {
 
 struct Example {
   bool json = false;
-  int64_t threads = 1;
+  int64_t threads = 1, memory = 0;
   double alpha = 1.05;
   std::string output, format = "text";
   std::vector<std::string> inputs;
@@ -22,6 +22,7 @@ struct Example {
     flags.Bool("json", &json, "as JSON");
     flags.Int("threads", &threads, "threads");
     flags.Real("alpha", &alpha, "threshold");
+    flags.Bytes("memory", &memory, "how much");
     flags.String("output|o", &output, "OUT", "where to");
     flags.Choice("format", &format, {"text", "dot"}, "what");
     flags.List("inputs", &inputs, "FILE,…", "files");
@@ -36,12 +37,15 @@ TEST(FlagsTest, ReadsEveryKind) {
   Example e;
   auto rest = e.flags.Parse({"m.onnx", "--json", "--threads=2", "--alpha", "1.5", "-o", "x.onnx",
                              "--format=dot", "--inputs", "a,b", "--inputs=c", "--dim", "N=3",
-                             "--dim=x.0=4", "--", "--rest"});
+                             "--dim=x.0=4", "--memory=1.5K", "--", "--rest"});
   ASSERT_TRUE(rest.ok()) << rest.status();
   EXPECT_EQ(*rest, (std::vector<std::string>{"m.onnx", "--rest"}));
   EXPECT_TRUE(e.json);
   EXPECT_EQ(e.threads, 2);
   EXPECT_EQ(e.alpha, 1.5);
+  EXPECT_EQ(e.memory, 1536);
+  EXPECT_TRUE(e.flags.Given("output"));
+  EXPECT_FALSE(Example().flags.Given("output"));
   EXPECT_EQ(e.output, "x.onnx");
   EXPECT_EQ(e.format, "dot");
   EXPECT_EQ(e.inputs, (std::vector<std::string>{"a", "b", "c"}));
@@ -57,6 +61,12 @@ TEST(FlagsTest, SaysWhatIsAccepted) {
   EXPECT_EQ(Example().Error({"--threads=two"}), "--threads: 'two' is not a whole number");
   EXPECT_EQ(Example().Error({"--format=svg"}), "--format: 'svg' is not one of text, dot");
   EXPECT_EQ(Example().Error({"--dim=N"}), "--dim: 'N' is not NAME=N with a size N >= 0");
+  for (const char* size : {"", "G", "2", "2 Gb", "-1G", "0M", "nanG"}) {
+    EXPECT_EQ(Example().Error({std::string("--memory=") + size}),
+              std::string("--memory: '") + size + "' is not a size such as 500M or 2G");
+  }
+  EXPECT_EQ(Example().Error({"--memory=1e99G"}),
+            "--memory: '1e99G' is not a size that a machine has");
   EXPECT_EQ(Example().Error({"-o"}), "-o needs a value: OUT");
   EXPECT_EQ(Example().Error({"--json=perhaps"}), "--json: 'perhaps' is not true or false");
 }
