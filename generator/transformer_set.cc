@@ -46,6 +46,7 @@ const TableSetText& TransformerSet() {
           {"x", 3, {2, 5, 12}},    // activations
           {"w", 3, {12, 12}},      // weights
           {"z", 3, {2, 3, 5, 4}},  // of heads
+          {"y", 1, {2, 5, 3, 4}},  // before they are exchanged
           {"b", 3, {12}},
           {"r", 2, {2, 5, 1}},
           {"s", 1, {}},

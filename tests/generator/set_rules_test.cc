@@ -52,8 +52,8 @@ TEST(SetRulesTest, TransformerOfTwoOperators) {
                "merge_heads", "swap_heads", "transpose_4d"},
               2);
   for (const char* rule :
-       {"merge_heads(split_heads(x1)) => x1", "swap_heads(swap_heads(x1)) => x1",
-        "transpose_4d(transpose_4d(x1)) => x1",
+       {"merge_heads(split_heads(x1)) => x1", "split_heads(merge_heads(x1)) => x1",
+        "swap_heads(swap_heads(x1)) => x1", "transpose_4d(transpose_4d(x1)) => x1",
         "linear(x3, matmul(x1, x2)) => linear(linear(x3, x1), x2)",
         "linear(scale(x1, x2), x3) => scale(linear(x1, x3), x2)",
         "linear(x3, scale(x1, x2)) => scale(linear(x3, x1), x2)",

@@ -93,6 +93,8 @@ TEST_F(TableSetTest, FindsTheSizesOfHeads) {
             "} => {\n"
             "  return x1\n"
             "}\n");
+  EXPECT_THAT(TextOf(Lift({{"merge_heads", {-1}}, {"split_heads", {0}}}, {2}, {}, {-1})),
+              HasSubstr("  t2 = reshape(t1) {shape = [n, m, h, d]}\n"));
   // A target's heads are the source's.
   EXPECT_THAT(TextOf(Lift({{"split_heads", {-1}}, {"exp", {0}}}, {2},
                           {{"exp", {-1}}, {"split_heads", {0}}}, {2})),
@@ -172,7 +174,7 @@ TEST_F(TableSetTest, AppliesInstancesToTheirTypesOnly) {
     return text;
   };
   // x1 is [2,5,12], w1 [12,12], z1 [2,3,5,4], r1 [2,5,1].
-  const int x = 0, w = 3, z = 6, r = 12;
+  const int x = 0, w = 3, z = 6, r = 13;
   ASSERT_EQ(set_->inputs()[r].name, "r1");
   EXPECT_EQ(apply("linear", {x, w}), "[2,5,12]");
   EXPECT_EQ(apply("linear", {w, w}), "NOT_FOUND");  // that is matmul
