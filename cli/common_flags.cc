@@ -111,11 +111,14 @@ absl::StatusOr<std::unique_ptr<lemma::Backend>> CommonFlags::MakeBackend() const
   return cli::MakeBackend(backend);
 }
 
-absl::StatusOr<std::string> OneModel(const std::vector<std::string>& positional) {
-  if (positional.empty()) return absl::InvalidArgumentError("which MODEL? see --help");
+absl::StatusOr<std::string> OneArgument(const std::string& what,
+                                        const std::vector<std::string>& positional) {
+  if (positional.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("which ", what, "? see --help"));
+  }
   if (positional.size() > 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat("one MODEL, please: '", positional[1], "' is one too many"));
+        absl::StrCat("one ", what, ", please: '", positional[1], "' is one too many"));
   }
   return positional[0];
 }

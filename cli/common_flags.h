@@ -42,8 +42,9 @@ struct CommonFlags {
   absl::StatusOr<std::unique_ptr<Backend>> MakeBackend() const;
 };
 
-// The only positional argument; InvalidArgument if there is none or another one.
-absl::StatusOr<std::string> OneModel(const std::vector<std::string>& positional);
+// The command's only positional argument, called `what` in its help; else InvalidArgument.
+absl::StatusOr<std::string> OneArgument(const std::string& what,
+                                        const std::vector<std::string>& positional);
 
 // Tensors of .pb files; a folder stands for the files PREFIX0.pb, PREFIX1.pb, … in it.
 absl::StatusOr<std::vector<Tensor>> ReadTensors(const std::vector<std::string>& paths,

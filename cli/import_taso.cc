@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "cli/common_flags.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
 #include "cli/jobs.h"
@@ -230,14 +231,12 @@ absl::StatusOr<int> RunImportTaso(Arguments arguments) {
     std::fputs(flags.Help().c_str(), stdout);
     return kExitOk;
   }
-  if (positional->size() != 1) {
-    return absl::InvalidArgumentError(
-        "which FILE? one, please; see lemma rules import-taso --help");
-  }
+  auto path = OneArgument("FILE", *positional);
+  if (!path.ok()) return path.status();
   if (import.jobs < 1 || import.jobs > 256) {
     return absl::InvalidArgumentError("--jobs: must be in 1…256");
   }
-  return Import(import, (*positional)[0]);
+  return Import(import, *path);
 }
 
 }  // namespace lemma::cli

@@ -331,7 +331,7 @@ absl::StatusOr<int> RunOptimize(Arguments arguments) {
     std::fputs(flags.Help().c_str(), stdout);
     return kExitOk;
   }
-  auto path = OneModel(*positional);
+  auto path = OneArgument("MODEL", *positional);
   if (!path.ok()) return path.status();
   if (optimize.output.empty()) return absl::InvalidArgumentError("where to? give -o OUT");
   if (optimize.runs < 3) return absl::InvalidArgumentError("--runs: must be at least 3");

@@ -237,7 +237,7 @@ absl::StatusOr<int> RunRun(Arguments arguments) {
     return kExitOk;
   }
   if (run.runs < 1) return absl::InvalidArgumentError("--runs: must be at least 1");
-  auto path = OneModel(*positional);
+  auto path = OneArgument("MODEL", *positional);
   if (!path.ok()) return path.status();
   return Execute(run, *path);
 }

@@ -151,7 +151,7 @@ absl::StatusOr<int> RunShow(Arguments arguments) {
     std::fputs(flags.Help().c_str(), stdout);
     return kExitOk;
   }
-  auto path = OneModel(*positional);
+  auto path = OneArgument("MODEL", *positional);
   if (!path.ok()) return path.status();
   auto model = common.Load(*path);
   if (!model.ok()) return model.status();

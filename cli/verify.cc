@@ -16,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands.h"
+#include "cli/common_flags.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
 #include "cli/jobs.h"
@@ -222,20 +223,16 @@ absl::StatusOr<int> RunVerify(Arguments arguments) {
     std::fputs(flags.Help().c_str(), stdout);
     return kExitOk;
   }
-  if (positional->size() != 1) {
-    return absl::InvalidArgumentError(
-        positional->empty()
-            ? "which RULES? see --help"
-            : absl::StrCat("one file of RULES, please: '", (*positional)[1], "' is one too many"));
-  }
+  auto path = OneArgument("RULES", *positional);
+  if (!path.ok()) return path.status();
   if (verify.jobs < 1 || verify.jobs > 256) {
     return absl::InvalidArgumentError("--jobs: must be in 1…256");
   }
-  if (verify.replay.empty()) return Verify(verify, (*positional)[0]);
+  if (verify.replay.empty()) return Verify(verify, *path);
   if (!verify.output.empty() || !verify.proof.proofs.empty() || verify.proof.recheck()) {
     return absl::InvalidArgumentError("--replay proves nothing: leave out -o, --proofs, --recheck");
   }
-  auto file = LoadRulesFile((*positional)[0]);
+  auto file = LoadRulesFile(*path);
   if (!file.ok()) return file.status();
   if (absl::Status s = CheckRuleNames(verify.only, *file); !s.ok()) return s;
   return ReplayProofs(*file, verify.only, verify.replay, verify.json);

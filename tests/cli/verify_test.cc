@@ -202,6 +202,7 @@ TEST(VerifyTest, CtrlCLeavesNothing) {
 
 TEST(VerifyTest, BadInput) {
   ExpectOneLine(RunLemma({"verify"}), {"which RULES?"});
+  ExpectOneLine(RunLemma({"verify", "a", "b"}), {"'b' is one too many"});
   ExpectOneLine(RunLemma({"verify", "/nowhere.txt"}), {"/nowhere.txt"});
   ExpectOneLine(RunLemma({"verify", NewFolder()}), {"is a folder"});
   ExpectOneLine(RunLemma({"verify", WriteTemp("r.txt", "")}), {"r.txt", "empty"});
