@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "rewrite/carried.h"
+#include "verifier/conditions.h"
 #include "verifier/proof_file.h"
 #include "verifier/prover.h"
 
@@ -42,19 +43,22 @@ std::string Describe(const std::vector<const RuleForm*>& bases, const Values& mo
   return absl::StrCat(parts.empty() ? "" : ": ", absl::StrJoin(parts, ", "));
 }
 
-// What is required of sizes in each form; that some forms require more is said in words.
+// What is required of sizes in each form beyond being positive; that some forms require more is
+// said in words.
 std::string Requirements(const std::vector<RuleForm>& all) {
   std::map<std::string, size_t> forms_with;
+  std::set<std::string> needed;
   for (const RuleForm& form : all) {
-    std::set<std::string> names;
-    for (const Guard& guard : form.statement.requirements) names.insert(guard.ToString());
-    for (const std::string& name : names) ++forms_with[name];
+    for (const auto& [name, says] : verify::ConditionsOf(form.statement)) {
+      ++forms_with[name];
+      if (says) needed.insert(name);
+    }
   }
   std::vector<std::string> parts;
-  for (const auto& [name, forms] : forms_with) {
-    if (forms == all.size()) parts.push_back(name);
+  for (const std::string& name : needed) {
+    if (forms_with[name] == all.size()) parts.push_back(name);
   }
-  if (parts.size() < forms_with.size()) parts.push_back("what both sides require in each form");
+  if (parts.size() < needed.size()) parts.push_back("what both sides require in each form");
   return parts.empty() ? "" : absl::StrCat(" with ", absl::StrJoin(parts, ", "));
 }
 
@@ -101,7 +105,7 @@ Verdict ProveRule(const Substitution& rule, const ProverOptions& options) {
   total.coverage = absl::StrCat("all sizes >= 1", Requirements(forms.forms));
   if (forms.forms.size() > 1 || !forms.forms[0].chosen.empty()) {
     absl::StrAppend(&total.coverage, ", ", forms.forms.size(), forms.truncated ? " (limited)" : "",
-                    " forms", Describe(bases, more));
+                    forms.forms.size() == 1 ? " form" : " forms", Describe(bases, more));
   }
   total.id = ProofId(forms);
   return total;

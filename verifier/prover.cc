@@ -10,6 +10,7 @@
 #include "graph/hash.h"
 #include "verifier/bounds_check.h"
 #include "verifier/build_form.h"
+#include "verifier/conditions.h"
 #include "verifier/equality.h"
 #include "verifier/form_text.h"
 #include "verifier/hypotheses.h"
@@ -353,9 +354,9 @@ class Attempt {
     proved.id = ProofId(statement_);
     proved.queries = arith_.solver().queries();
     std::vector<std::string> names;
-    for (const Guard& guard : statement_.requirements) names.push_back(guard.ToString());
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
+    for (const auto& [name, says] : verify::ConditionsOf(statement_)) {
+      if (says) names.push_back(name);
+    }
     proved.coverage = absl::StrCat(
         "all sizes >= 1", names.empty() ? "" : absl::StrCat(" with ", absl::StrJoin(names, ", ")));
     if (options_.keep_obligations) {

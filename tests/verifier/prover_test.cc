@@ -156,6 +156,22 @@ TEST(Prover, TheIdChangesWithTheStatement) {
   EXPECT_NE(std::get<Proved>(a).id, std::get<Proved>(b).id);
 }
 
+TEST(Prover, TheCoverageSaysWhatIsRequiredOnceAndNotThatSizesArePositive) {
+  Verdict verdict = ProveText(R"(
+    rule parts(x: [m,n,2]) bit_exact where n >= 1, 2 <= m, m >= 2 {
+      y = slice(x) {starts = [0, a, 0], sizes = [m, b, 2]}
+      z = relu(y)
+      return z
+    } => {
+      y = relu(x)
+      z = slice(y) {starts = [0, a, 0], sizes = [m, b, 2]}
+      return z
+    })");
+  ASSERT_TRUE(IsProved(verdict)) << ToString(verdict);
+  EXPECT_EQ(std::get<Proved>(verdict).coverage,
+            "all sizes >= 1 with (b == 0 or (0 <= a and (a + b) <= n)), 0 <= b, 2 <= m");
+}
+
 // x to the power of 2^40, each factor written out: an answer, not the end of memory.
 TEST(Prover, LargeExpressionsAreUnknown) {
   std::string body = "a0 = neg(x)\n";
