@@ -71,8 +71,8 @@ absl::StatusOr<int> Show(const RulesFile& file, const std::vector<std::string>& 
 
 absl::StatusOr<int> RunRules(Arguments arguments) {
   static const std::map<std::string, absl::StatusOr<int> (*)(Arguments)> subcommands = {
-      {"explain", RunRulesExplain}, {"export", RunRulesExport},     {"show", RunRulesShow},
-      {"stats", RunRulesStats},     {"import-taso", RunImportTaso},
+      {"explain", RunRulesExplain}, {"export", RunRulesExport}, {"import-taso", RunImportTaso},
+      {"prune", RunRulesPrune},     {"show", RunRulesShow},     {"stats", RunRulesStats},
   };
   if (!arguments.empty()) {
     auto it = subcommands.find(arguments[0]);
@@ -86,7 +86,8 @@ absl::StatusOr<int> RunRules(Arguments arguments) {
   flags.List("show", &names, "RULE,...", "print these rules in full instead");
   flags.Bool("json", &json, "print one JSON object instead of text");
   flags.Note(
-      "lemma rules show|stats|explain|export|import-taso: each has a --help. A file of such a "
+      "lemma rules show|stats|explain|prune|export|import-taso: each has a --help. A file of such "
+      "a "
       "name is ./show.");
   auto positional = flags.Parse(arguments);
   if (!positional.ok()) return positional.status();

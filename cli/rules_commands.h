@@ -9,6 +9,7 @@ namespace lemma::cli {
 
 absl::StatusOr<int> RunRulesExplain(Arguments arguments);
 absl::StatusOr<int> RunRulesExport(Arguments arguments);
+absl::StatusOr<int> RunRulesPrune(Arguments arguments);
 absl::StatusOr<int> RunRulesShow(Arguments arguments);
 absl::StatusOr<int> RunRulesStats(Arguments arguments);
 

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cli/lemma_process.h"
@@ -175,6 +176,35 @@ TEST(ExplainTest, UnprovedRulesAreNotUsed) {
   EXPECT_THAT(result.out, HasSubstr("merge: not derivable"));
   EXPECT_THAT(result.err, HasSubstr("1 rules of " + rules + " are not used: parts: it has no "));
   EXPECT_THAT(Explain(rules, "parts").out, HasSubstr("\nproof   it has no proof\n"));
+}
+
+TEST(PruneTest, WritesBothFiles) {
+  const std::string rules =
+      Proved(absl::StrCat("# Made by hand.\n\n", kColumns, kParts, kMerge, kSame));
+  const std::string out = NewFolder() + "/out.txt", again = NewFolder() + "/out.txt";
+  LemmaResult result = RunLemma({"rules", "prune", rules, "-o", out});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  const std::string pruned = out.substr(0, out.size() - 4) + ".pruned.txt";
+  EXPECT_EQ(result.out, "4 rules: 2 kept, 2 follow from them and are in " + pruned + "\n");
+  EXPECT_THAT(ReadAll(out), StartsWith("# Made by hand.\n\n# x·(y | z)"));
+  EXPECT_THAT(RunLemma({"rules", out}).out, HasSubstr("2 rules, 2 of them usable"));
+  EXPECT_THAT(ReadAll(pruned), HasSubstr("# follows from: columns\nrule same("));
+  // What was left out is explained by what is kept; there is no more to leave out.
+  EXPECT_EQ(Explain(out, pruned, {"--brief"}).exit_status, 0);
+  result = RunLemma({"rules", "prune", out, "-o", again, "--json"});
+  EXPECT_THAT(result.out, HasSubstr("\"rules\":2,\"kept\":2,\"left_out\":0"));
+  EXPECT_EQ(ReadAll(again), ReadAll(out));
+  // What was left out before is not forgotten.
+  EXPECT_EQ(ReadAll(again.substr(0, again.size() - 4) + ".pruned.txt"), ReadAll(pruned));
+}
+
+TEST(PruneTest, EveryRuleHasToBeProved) {
+  const std::string rules = WriteTemp("r.txt", kColumns), folder = NewFolder();
+  ExpectOneLine(RunLemma({"rules", "prune", rules, "-o", folder + "/o.txt"}),
+                {"r.txt: rule columns gives nothing: it has no proof"});
+  ExpectOneLine(RunLemma({"rules", "prune", rules}), {"where to?"});
+  ExpectOneLine(RunLemma({"rules", "prune", "-o", folder + "/o.txt"}), {"which RULES?"});
+  EXPECT_TRUE(FilesIn(folder).empty());
 }
 
 TEST(StatsTest, Counts) {

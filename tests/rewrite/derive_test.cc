@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
+#include "rewrite/prune.h"
 #include "rewrite/rule_text.h"
 #include "rewrite/typings.h"
 
@@ -228,6 +229,48 @@ TEST(DeriveTest, RulesThatAreTheSameButForNames) {
       same(one, Rule("x: [n]", "a = add(x, x) b = relu(a) return b", "a = add(x, x) return a")));
   EXPECT_FALSE(same(one, Rule("x: [n], y: [n]", "a = add(x, y) b = relu(a) c = neg(b) return c",
                               "a = add(y, x) b = neg(a) return b")));
+}
+
+std::vector<std::string> Kept(absl::string_view text, const PruneOptions& options = {}) {
+  const std::vector<Substitution> rules = Rules(text);
+  std::vector<std::string> names;
+  const Pruned pruned = PruneRules(rules, options);
+  for (int i : pruned.kept) names.push_back(rules[i].name);
+  EXPECT_EQ(pruned.kept.size() + pruned.left_out.size(), rules.size());
+  return names;
+}
+
+TEST(PruneTest, WhatOthersGiveIsLeftOut) {
+  const std::string all = absl::StrCat(kMerge, kColumns);
+  EXPECT_THAT(Kept(all), ElementsAre("columns", "parts"));
+  const Pruned pruned = PruneRules(Rules(all));
+  ASSERT_EQ(pruned.left_out.size(), 1u);
+  EXPECT_EQ(pruned.left_out[0].rule, 0);
+  EXPECT_THAT(pruned.left_out[0].from, ElementsAre(2, 1));
+  PruneOptions options;
+  options.limits.max_steps = 1;
+  EXPECT_THAT(Kept(all, options), ElementsAre("merge", "columns", "parts"));
+  options = {};
+  options.go_on = [](int done) { return done < 0; };
+  EXPECT_THAT(Kept(all, options), ElementsAre("merge", "columns", "parts"));
+}
+
+// Of rules that give each other one stays.
+TEST(PruneTest, TwinsAreNotBothLeftOut) {
+  std::string twins = kColumns;
+  twins += std::string(kColumns).substr(0, std::string(kColumns).find("rule parts"));
+  const size_t second = twins.rfind("rule columns");
+  twins.replace(second, 12, "rule columns2");
+  EXPECT_THAT(Kept(twins), ElementsAre("columns", "parts"));
+}
+
+TEST(PruneTest, AStricterContractIsKept) {
+  const std::string loose =
+      "rule loose(x: [n]) reassociates { a = neg(x) b = neg(a) return b } => { return x }\n";
+  const std::string strict =
+      "rule strict(x: [n]) bit_exact { a = neg(x) b = neg(a) return b } => { return x }\n";
+  EXPECT_THAT(Kept(loose + strict), ElementsAre("strict"));
+  EXPECT_THAT(Kept(strict + loose), ElementsAre("strict"));
 }
 
 TEST(TypingsTest, SizesAreDistinctWhereTheyMay) {
