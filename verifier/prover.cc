@@ -1,6 +1,7 @@
 #include "verifier/prover.h"
 
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <set>
 
@@ -271,13 +272,15 @@ class Attempt {
     for (int side = 0; side < 2; ++side) {
       const Definition& definition = *sides[side];
       read[side] = verify::FloatsReachable(definition, definition.outputs[o]);
-      if (verify::FloatsRead(definition, forms[side]) == read[side]) continue;
-      // Some have cancelled, or guards exclude them: without laws only guards do.
+      const std::function<bool(const Facts&)> none = [](const Facts&) { return false; };
+      if (verify::FloatsRead(definition, forms[side], none) == read[side]) continue;
+      // Some have cancelled, or guards exclude them: as it is written, only guards do.
       FormBuilder builder(&forms_, definition, Laws::kNone, hypotheses_.solved());
-      const NormalForm plain = builder.Element(definition.outputs[o], at);
+      const NormalForm written = builder.Element(definition.outputs[o], at);
       if (!builder.error().empty()) continue;
-      read[side] = verify::FloatsRead(
-          definition, verify::Normalizer(&forms_, &arith_, Laws::kNone).Simplify(plain, facts));
+      read[side] = verify::FloatsRead(definition, written, [&](const Facts& guards) {
+        return arith_.Contradicts(facts, guards);
+      });
     }
     return read[0] != read[1];
   }
