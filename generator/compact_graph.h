@@ -19,7 +19,7 @@ struct CompactGraph {
   };
   uint8_t num_ops = 0, num_outputs = 0;
   std::array<Op, kMostOps> ops;
-  std::array<int8_t, kMostOps * kMostOutputs> outputs = {};  // values
+  std::array<int8_t, kMostOps* kMostOutputs> outputs = {};  // values
 };
 
 inline TermGraph Expanded(const CompactGraph& compact) {

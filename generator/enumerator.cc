@@ -2,19 +2,66 @@
 #include "generator/enumerator.h"
 
 #include <algorithm>
-#include <numeric>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "generator/enumerator_sets.h"
 #include "generator/terms.h"
-#include "graph/hash.h"
 #include "graph/ops/status_macros.h"
 
 namespace lemma::generator {
 namespace {
 
-// Three numbers of nodes are packed into 64 bits.
-constexpr size_t kMostNodes = (size_t{1} << 21) - 2;
+constexpr int kMostNodes = 1 << 27;
+constexpr int kTermsBetweenChecks = 4096;
+constexpr uint64_t kHot = 1;
+
+// Which of a list of random numbers are in it twice.
+class Repeated {
+ public:
+  // Sorts it. Zeros do not count.
+  explicit Repeated(std::vector<uint64_t> all) : keys_(std::move(all)) {
+    std::sort(keys_.begin(), keys_.end());
+    size_t kept = 0;
+    for (size_t i = 0; i < keys_.size();) {
+      const uint64_t key = keys_[i];
+      size_t end = i;
+      while (end < keys_.size() && keys_[end] == key) ++end;
+      if (key != 0) {
+        ++distinct_;
+        if (end - i > 1) keys_[kept++] = key;
+      }
+      i = end;
+    }
+    keys_.resize(kept);
+    keys_.shrink_to_fit();
+    while ((keys_.size() >> (kMostBits - shift_)) > 2 && shift_ > 0) --shift_;
+    starts_.resize((size_t{1} << (kMostBits - shift_)) + 1);
+    for (uint64_t key : keys_) ++starts_[BucketOf(key) + 1];
+    for (size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
+  }
+  int64_t distinct() const { return distinct_; }
+  bool Contains(uint64_t key) const {
+    const size_t bucket = BucketOf(key);
+    for (uint32_t i = starts_[bucket]; i < starts_[bucket + 1]; ++i) {
+      if (keys_[i] == key) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr int kMostBits = 30;
+  size_t BucketOf(uint64_t key) const { return key >> (64 - kMostBits + shift_); }
+
+  std::vector<uint64_t> keys_;
+  int shift_ = kMostBits - 1;  // buckets are numbered by kMostBits - shift_ leading bits
+  std::vector<uint32_t> starts_;
+  int64_t distinct_ = 0;
+};
+
+template <class T>
+int64_t BytesOf(const std::vector<T>& v) {
+  return static_cast<int64_t>(v.capacity() * sizeof(T));
+}
 
 }  // namespace
 
@@ -32,6 +79,30 @@ Enumerator::Enumerator(OperatorSet* set, const EnumeratorOptions& options)
     if (mask == 0) break;
     same_group_.push_back(mask);
   }
+  for (const Instance& instance : set_->instances()) outputs_of_.push_back(instance.num_outputs);
+  patterns_.resize(outputs_of_.size());
+  first_node_.fill(kMostNodes);
+}
+
+absl::Status Enumerator::Run() {
+  if (options_.max_ops < 1 || options_.max_ops > kMostOps) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("graphs of 1 to ", kMostOps, " operators can be enumerated"));
+  }
+  if (options_.num_shards < 1 || options_.num_shards > kMostKeyRanges || options_.shard < 0 ||
+      options_.shard >= options_.num_shards) {
+    return absl::InvalidArgumentError(absl::StrCat("there is no shard ", options_.shard, " of ",
+                                                   options_.num_shards, "; there can be ",
+                                                   kMostKeyRanges));
+  }
+  AddInputs();
+  for (int size = 1; size < options_.max_ops; ++size) LEMMA_RETURN_IF_ERROR(AddNodes(size));
+  first_node_[options_.max_ops] = static_cast<int>(nodes_.size());
+  LEMMA_RETURN_IF_ERROR(EvaluateLastLevel());
+  last_keys_.shrink_to_fit();
+  MarkHot();
+  stats_.terms_memory = TermsMemory();
+  return CountGraphs();
 }
 
 absl::Status Enumerator::CheckInterrupted() const {
@@ -39,6 +110,18 @@ absl::Status Enumerator::CheckInterrupted() const {
     return absl::CancelledError("interrupted");
   }
   return absl::OkStatus();
+}
+
+int64_t Enumerator::TermsMemory() const {
+  return BytesOf(nodes_) + BytesOf(masks_) + BytesOf(sums_) + BytesOf(hot_) + BytesOf(types_) +
+         BytesOf(keys_) + BytesOf(offsets_) + BytesOf(elements_) + BytesOf(last_keys_) +
+         static_cast<int64_t>(runs_.capacity() * (sizeof(uint64_t) + sizeof(NodeRun) + 1));
+}
+
+absl::Status Enumerator::CheckMemory() const {
+  if (TermsMemory() <= options_.max_memory) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the terms do not fit in the ", options_.max_memory, " bytes allowed"));
 }
 
 void Enumerator::AddInputs() {
@@ -54,80 +137,95 @@ void Enumerator::AddInputs() {
   }
 }
 
-absl::Status Enumerator::ForEachNewTerm(const NodeSet& set,
-                                        const std::function<absl::Status(const NewTerm&)>& visit) {
-  // Values that have to be read by the new term: those of nodes that no other node reads.
-  absl::InlinedVector<int, 4> top;
-  for (int i = 0; i < set.size; ++i) {
-    bool read = false;
-    for (int j = i + 1; j < set.size; ++j) {
-      for (int v : nodes_[set.nodes[j]].operands) read |= v != kNone && NodeOf(v) == set.nodes[i];
-    }
-    if (!read) top.push_back(set.nodes[i]);
-    if (top.size() > kMostOperands) return absl::OkStatus();
+absl::Status Enumerator::AddNodes(int size) {
+  first_node_[size] = static_cast<int>(nodes_.size());
+  return ForEachSet(
+      size - 1, 0, kMostNodes, [&](const NodeSet& set, absl::Span<const NodeRun>) -> absl::Status {
+        const int first = static_cast<int>(nodes_.size());
+        LEMMA_RETURN_IF_ERROR(ForEachNewTerm(set, true, [&](const NewTerm& term) -> absl::Status {
+          Keys keys = {};
+          bool pruned = false;
+          LEMMA_RETURN_IF_ERROR(Evaluate(set, term, &keys, &pruned));
+          return pruned ? absl::OkStatus() : AddNode(size, term, keys);
+        }));
+        const int end = static_cast<int>(nodes_.size());
+        if (first == end) return absl::OkStatus();
+        uint64_t packed = 0;
+        for (int i = 0; i < set.size; ++i) {
+          packed = packed << kNodeBits | static_cast<uint64_t>(set.nodes[i] + 1);
+        }
+        runs_[packed] = {first, end, set.size == 0};
+        if (set.size > 0) has_users_[set.nodes[set.size - 1]] = true;
+        return absl::OkStatus();
+      });
+}
+
+absl::Status Enumerator::AddNode(int size, const NewTerm& term, const Keys& keys) {
+  const bool keep = size <= options_.max_ops - 2;
+  if (nodes_.size() >= (keep ? (size_t{1} << kNodeBits) - 2 : kMostNodes)) {
+    return absl::ResourceExhaustedError("there are more terms than can be numbered");
   }
-  NewTerm term;
-  auto apply = [&](int a, int b) -> absl::Status {
-    term.mask = set.mask;
-    for (int v : {a, b}) {
-      if (v != kNone && v < num_inputs()) term.mask |= uint64_t{1} << v;
-    }
-    if (!Completable(term.mask, set.size + 1)) return absl::OkStatus();
-    LEMMA_ASSIGN_OR_RETURN(
-        const std::vector<Application>* applications,
-        evaluator_.Applications(a == kNone ? kNone : types_[a], b == kNone ? kNone : types_[b]));
-    term.operands = {a, b};
-    for (const Application& application : *applications) {
-      if ((application.commutative && a > b) || (application.distinct && a == b)) continue;
-      term.application = &application;
-      LEMMA_RETURN_IF_ERROR(visit(term));
-    }
-    return absl::OkStatus();
-  };
-  using Values = absl::InlinedVector<int, 64>;
-  auto outputs = [&](int node) {
-    Values values;
-    for (int o = 0; o < OutputsOf(node); ++o) values.push_back(ValueOf(node, o));
-    return values;
-  };
-  auto apply_all = [&](const Values& first, const Values& second) -> absl::Status {
-    for (int a : first) {
-      for (int b : second) LEMMA_RETURN_IF_ERROR(apply(a, b));
-    }
-    return absl::OkStatus();
-  };
-  if (top.size() == 2) {
-    LEMMA_RETURN_IF_ERROR(apply_all(outputs(top[0]), outputs(top[1])));
-    return apply_all(outputs(top[1]), outputs(top[0]));
+  if (nodes_.size() % kTermsBetweenChecks == 0) LEMMA_RETURN_IF_ERROR(CheckMemory());
+  const std::vector<int>& types = term.application->types;
+  if (keep) {
+    LEMMA_RETURN_IF_ERROR(
+        evaluator_.RunFull(*term.application,
+                           std::array<const Field*, kMostOperands>{Elements(term.operands[0]),
+                                                                   Elements(term.operands[1])}
+                               .data(),
+                           &output_));
   }
-  Values others;  // than those of the top
-  for (int i = 0; i < num_inputs(); ++i) others.push_back(i);
-  for (int i = 0; i < set.size; ++i) {
-    if (!top.empty() && set.nodes[i] == top[0]) continue;
-    for (int v : outputs(set.nodes[i])) others.push_back(v);
+  int64_t offset = static_cast<int64_t>(elements_.size());
+  uint64_t sum = 0;
+  for (int o = 0; o < kMostOutputs; ++o) {
+    const bool there = o < static_cast<int>(types.size());
+    types_.push_back(there ? types[o] : kNone);
+    keys_.push_back(keys[o]);
+    sum += keys[o];
+    if (keep) offsets_.push_back(offset);
+    if (there) offset += evaluator_.NumElements(types[o]);
   }
-  if (top.empty()) {
-    LEMMA_RETURN_IF_ERROR(apply(kNone, kNone));
-    LEMMA_RETURN_IF_ERROR(apply_all(others, {kNone}));
-    return apply_all(others, others);
-  }
-  const Values read = outputs(top[0]);
-  LEMMA_RETURN_IF_ERROR(apply_all(read, {kNone}));
-  LEMMA_RETURN_IF_ERROR(apply_all(read, read));
-  LEMMA_RETURN_IF_ERROR(apply_all(read, others));
-  return apply_all(others, read);
+  if (keep) elements_.insert(elements_.end(), output_.begin(), output_.end());
+  nodes_.push_back({term.application->instance, term.operands});
+  masks_.push_back(term.mask);
+  sums_.push_back(sum);
+  has_users_.push_back(false);
+  return absl::OkStatus();
+}
+
+absl::Status Enumerator::EvaluateLastLevel() {
+  uint64_t ordinal = 0;
+  return ForEachSet(options_.max_ops - 1, 0, kMostNodes,
+                    [&](const NodeSet& set, absl::Span<const NodeRun>) -> absl::Status {
+                      // Sets come in the order of their first nodes.
+                      if (set.size > 0) {
+                        cursors_.resize(std::max<size_t>(cursors_.size(), set.nodes[0] + 1),
+                                        {ordinal, last_keys_.size()});
+                      }
+                      ++ordinal;
+                      return ForEachNewTerm(set, true, [&](const NewTerm& term) -> absl::Status {
+                        Keys keys = {};
+                        bool pruned = false;
+                        LEMMA_RETURN_IF_ERROR(Evaluate(set, term, &keys, &pruned));
+                        if (stats_.terms % kTermsBetweenChecks == 0)
+                          LEMMA_RETURN_IF_ERROR(CheckMemory());
+                        for (size_t o = 0; o < term.application->types.size(); ++o) {
+                          last_keys_.push_back(pruned ? 0 : keys[o]);
+                        }
+                        return absl::OkStatus();
+                      });
+                    });
 }
 
 const Field* Enumerator::Elements(int value) {
-  if (offsets_[value] >= 0) return elements_.data() + offsets_[value];
-  return prepared_[(value - num_inputs()) % kMostOutputs].data();
+  if (value == kNone) return nullptr;
+  if (value < static_cast<int>(offsets_.size())) return elements_.data() + offsets_[value];
+  return prepared_[OutputOf(value)].data();
 }
 
-// Only the last node of a set can be one whose elements are not kept: it rests on all others.
-absl::Status Enumerator::PrepareElements(const NodeSet& set) {
-  if (set.size == 0) return absl::OkStatus();
-  const int number = set.nodes[set.size - 1];
-  if (offsets_[ValueOf(number, 0)] >= 0 || number == prepared_node_) return absl::OkStatus();
+// A set has at most one node whose elements are not kept, for it rests on all others.
+absl::Status Enumerator::PrepareElements(int number) {
+  if (number == prepared_node_) return absl::OkStatus();
   const Node& node = nodes_[number];
   const auto [a, b] = node.operands;
   LEMMA_ASSIGN_OR_RETURN(
@@ -135,8 +233,7 @@ absl::Status Enumerator::PrepareElements(const NodeSet& set) {
       evaluator_.Applications(a == kNone ? kNone : types_[a], b == kNone ? kNone : types_[b]));
   for (const Application& application : *applications) {
     if (application.instance != node.instance) continue;
-    const Field* operands[kMostOperands] = {a == kNone ? nullptr : Elements(a),
-                                            b == kNone ? nullptr : Elements(b)};
+    const Field* operands[kMostOperands] = {Elements(a), Elements(b)};
     LEMMA_RETURN_IF_ERROR(evaluator_.RunFull(application, operands, &output_));
     auto it = output_.begin();
     for (size_t o = 0; o < application.types.size(); ++o) {
@@ -149,109 +246,129 @@ absl::Status Enumerator::PrepareElements(const NodeSet& set) {
   return absl::OkStatus();
 }
 
-absl::Status Enumerator::Evaluate(const NodeSet& set, const NewTerm& term,
-                                  std::array<uint64_t, kMostOutputs>* keys, bool* pruned) {
+absl::Status Enumerator::Evaluate(const NodeSet& set, const NewTerm& term, Keys* keys,
+                                  bool* pruned) {
   ++stats_.terms;
-  const Field* operands[kMostOperands] = {
-      term.operands[0] == kNone ? nullptr : Elements(term.operands[0]),
-      term.operands[1] == kNone ? nullptr : Elements(term.operands[1])};
-  const Kernel& kernel = *term.application->sampled;
-  output_.resize(kernel.num_wanted());
-  kernel.Run(operands, output_.data(), &scratch_);
-  const std::vector<int>& types = term.application->types;
-  const Field* sampled = output_.data();
-  Pair identity;
-  for (size_t o = 0; o < types.size(); ++o) {
-    const uint64_t key = (*keys)[o] = evaluator_.KeyOf(types[o], sampled);
-    sampled += evaluator_.SampleOf(types[o]).size();
-    auto is_equal = [&](int value) { return (keys_[value] & ~uint64_t{1}) == key; };
-    for (int i = 0; i < num_inputs() && identity.target.outputs.size() == o; ++i) {
-      if ((term.mask >> i & 1) && is_equal(i)) identity.target.outputs.push_back(InputValue(i));
+  *pruned = false;
+  for (int v : term.operands) {
+    if (v >= static_cast<int>(offsets_.size())) {
+      LEMMA_RETURN_IF_ERROR(PrepareElements(NodeOf(v)));
     }
-    for (int i = 0; i < set.size && identity.target.outputs.size() == o; ++i) {
-      for (int p = 0; p < OutputsOf(set.nodes[i]); ++p) {
-        if (identity.target.outputs.size() == o && is_equal(ValueOf(set.nodes[i], p))) {
-          identity.target.outputs.push_back(OutputValue(i, p));
-        }
+  }
+  const Field* operands[kMostOperands] = {Elements(term.operands[0]), Elements(term.operands[1])};
+  const Application& application = *term.application;
+  output_.resize(application.sampled->num_wanted());
+  application.sampled->Run(operands, output_.data(), &scratch_);
+  const Field* sampled = output_.data();
+  std::vector<int> targets;  // value numbers
+  for (size_t o = 0; o < application.types.size(); ++o) {
+    const uint64_t key = (*keys)[o] = application.key_forms[o].KeyOf(sampled);
+    sampled += application.key_forms[o].num_sampled;
+    if (targets.size() < o) continue;
+    for (uint64_t inputs = term.mask; inputs != 0 && targets.size() == o; inputs &= inputs - 1) {
+      const int input = __builtin_ctzll(inputs);
+      if (keys_[input] == key) targets.push_back(input);
+    }
+    for (int i = 0; i < set.size; ++i) {
+      for (int p = 0; p < OutputsOf(set.nodes[i]) && targets.size() == o; ++p) {
+        if (keys_[ValueOf(set.nodes[i], p)] == key) targets.push_back(ValueOf(set.nodes[i], p));
       }
     }
   }
-  *pruned = false;
-  if (identity.target.outputs.size() < types.size()) return absl::OkStatus();
-  const std::vector<int> target_outputs = identity.target.outputs;
-  identity.source = GraphOf(set, term.application->instance, term.operands, {});
-  identity.target.ops = identity.source.ops;
-  identity.target.ops.pop_back();
-  identity.source.outputs.clear();
-  for (size_t o = 0; o < types.size(); ++o) {
-    identity.source.outputs.push_back(OutputValue(set.size, static_cast<int>(o)));
-  }
-  RemoveUnread(&identity.target);
-  LEMMA_ASSIGN_OR_RETURN(*pruned, evaluator_.Confirm(identity));
-  if (!*pruned) return absl::OkStatus();
-  ++stats_.pruned_terms;
-  if (Missing(term.mask) == 0) identities_.push_back(std::move(identity));
+  if (targets.size() < application.types.size()) return absl::OkStatus();
+  LEMMA_ASSIGN_OR_RETURN(*pruned, IsIdentity(set, term, targets));
+  if (*pruned) ++stats_.pruned_terms;
   return absl::OkStatus();
 }
 
-absl::Status Enumerator::AddNodes(int size) {
-  const bool keep = size <= options_.max_ops - 2;
-  return ForEachSet(size - 1, [&](const NodeSet& set) -> absl::Status {
-    const int first = static_cast<int>(nodes_.size());
-    LEMMA_RETURN_IF_ERROR(PrepareElements(set));
-    LEMMA_RETURN_IF_ERROR(ForEachNewTerm(set, [&](const NewTerm& term) -> absl::Status {
-      std::array<uint64_t, kMostOutputs> keys = {};
-      bool pruned = false;
-      LEMMA_RETURN_IF_ERROR(Evaluate(set, term, &keys, &pruned));
-      if (pruned) return absl::OkStatus();
-      Node node;
-      node.instance = term.application->instance;
-      node.operands = term.operands;
-      node.mask = term.mask;
-      node.size = size;
-      std::copy_n(set.nodes.begin(), set.size, node.closure.begin());
-      node.closure[set.size] = static_cast<int>(nodes_.size());
-      if (nodes_.size() >= kMostNodes) {
-        return absl::ResourceExhaustedError("there are more terms than can be numbered");
-      }
-      const std::vector<int>& types = term.application->types;
-      if (keep) {
-        const Field* operands[kMostOperands] = {
-            term.operands[0] == kNone ? nullptr : Elements(term.operands[0]),
-            term.operands[1] == kNone ? nullptr : Elements(term.operands[1])};
-        LEMMA_RETURN_IF_ERROR(evaluator_.RunFull(*term.application, operands, &output_));
-      }
-      int64_t offset = static_cast<int64_t>(elements_.size());
-      for (int o = 0; o < kMostOutputs; ++o) {
-        const bool there = o < static_cast<int>(types.size());
-        types_.push_back(there ? types[o] : kNone);
-        keys_.push_back(keys[o]);
-        offsets_.push_back(keep && there ? offset : -1);
-        if (there) offset += evaluator_.NumElements(types[o]);
-      }
-      if (keep) elements_.insert(elements_.end(), output_.begin(), output_.end());
-      nodes_.push_back(node);
-      return absl::OkStatus();
-    }));
-    const int count = static_cast<int>(nodes_.size()) - first;
-    if (count > 0) runs_[PackedKey(set, (1u << set.size) - 1)] = {first, count};
-    return absl::OkStatus();
-  });
+absl::StatusOr<bool> Enumerator::IsIdentity(const NodeSet& set, const NewTerm& term,
+                                            const std::vector<int>& targets) {
+  const int instance = term.application->instance;
+  Pair identity;
+  identity.source =
+      Expanded(GraphOf(set, instance, term.operands, std::array<uint64_t, kMostOutputs>{}.data()));
+  identity.target.ops = identity.source.ops;
+  identity.target.ops.pop_back();
+  identity.source.outputs.clear();
+  for (size_t o = 0; o < targets.size(); ++o) {
+    identity.source.outputs.push_back(OutputValue(set.size, static_cast<int>(o)));
+    identity.target.outputs.push_back(LocalValue(set, targets[o]));
+  }
+  // What follows from another identity needs no random inputs of its own.
+  bool follows = false;
+  for (const IdentityPattern& pattern : patterns_[instance]) {
+    const size_t last = pattern.source.ops.size() - 1;
+    const Term& top = pattern.source.ops[last];
+    std::vector<int> inputs(num_inputs(), kNone), ops(pattern.source.ops.size(), kNone);
+    follows = true;
+    for (size_t k = 0; k < top.operands.size() && follows; ++k) {
+      follows = Matches(pattern.source, top.operands[k], term.operands[k], &inputs, &ops);
+    }
+    for (size_t o = 0; o < targets.size() && follows; ++o) {
+      const int v = pattern.targets[o];
+      follows =
+          targets[o] == (v < 0 ? inputs[-1 - v] : ValueOf(ops[v / kMostOutputs], v % kMostOutputs));
+    }
+    if (follows) break;
+  }
+  if (!follows) {
+    LEMMA_ASSIGN_OR_RETURN(const bool confirmed, evaluator_.Confirm(identity));
+    if (!confirmed) return false;
+    patterns_[instance].push_back({identity.source, identity.target.outputs});
+  }
+  RemoveUnread(&identity.target);
+  if (Missing(term.mask) == 0 && num_identities_++ % options_.num_shards == options_.shard) {
+    identities_.push_back(std::move(identity));
+  }
+  return true;
 }
 
-absl::Status Enumerator::EvaluateLastLevel() {
-  return ForEachSet(options_.max_ops - 1, [&](const NodeSet& set) -> absl::Status {
-    LEMMA_RETURN_IF_ERROR(PrepareElements(set));
-    return ForEachNewTerm(set, [&](const NewTerm& term) -> absl::Status {
-      std::array<uint64_t, kMostOutputs> keys = {};
-      bool pruned = false;
-      LEMMA_RETURN_IF_ERROR(Evaluate(set, term, &keys, &pruned));
-      for (size_t o = 0; o < term.application->types.size(); ++o) {
-        last_keys_.push_back(pruned ? 0 : keys[o]);
-      }
-      return absl::OkStatus();
-    });
-  });
+// Whether a law of the one value can be one of the other: images may be more or larger, kernels
+// not.
+bool Enumerator::IsOfOneForm(int value, int other) const {
+  const std::vector<int64_t>& a = set_->DimsOf(types_[value]);
+  const std::vector<int64_t>& b = set_->DimsOf(types_[other]);
+  const size_t skipped = std::min<size_t>(a.size(), 2);
+  return a.size() == b.size() && std::equal(a.begin() + skipped, a.end(), b.begin() + skipped);
+}
+
+bool Enumerator::Matches(const TermGraph& pattern, int value, int of, std::vector<int>* inputs,
+                         std::vector<int>* ops) const {
+  if (value < 0) {
+    int& bound = (*inputs)[-1 - value];
+    if (bound == kNone && IsOfOneForm(-1 - value, of)) bound = of;
+    return bound == of;
+  }
+  const Term& term = pattern.ops[value / kMostOutputs];
+  const int node = NodeOf(of);
+  if (node == kNone || OutputOf(of) != value % kMostOutputs ||
+      nodes_[node].instance != term.instance) {
+    return false;
+  }
+  int& bound = (*ops)[value / kMostOutputs];
+  if (bound != kNone) return bound == node;
+  bound = node;
+  for (size_t k = 0; k < term.operands.size(); ++k) {
+    if (!Matches(pattern, term.operands[k], nodes_[node].operands[k], inputs, ops)) return false;
+  }
+  return true;
+}
+
+void Enumerator::MarkHot() {
+  std::vector<uint64_t> all;
+  all.reserve(last_keys_.size() + keys_.size());
+  all.insert(all.end(), last_keys_.begin(), last_keys_.end());
+  all.insert(all.end(), keys_.begin(), keys_.end());
+  const Repeated repeated(std::move(all));
+  stats_.distinct = repeated.distinct();
+  for (std::vector<uint64_t>* keys : {&keys_, &last_keys_}) {
+    for (uint64_t& key : *keys) key |= repeated.Contains(key) ? kHot : 0;
+  }
+  hot_.resize(nodes_.size());
+  for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
+    hot_[node] = 1;
+    for (int o = 0; o < OutputsOf(node); ++o) hot_[node] &= keys_[ValueOf(node, o)] & kHot;
+  }
 }
 
 }  // namespace lemma::generator

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "generator/compact_graph.h"
 #include "generator/evaluator.h"
@@ -32,22 +32,28 @@ namespace lemma::generator {
 struct EnumeratorOptions {
   int max_ops = 2;  // in 1…kMostOps
   uint64_t seed = 1;
+  int threads = 1;  // for graphs; terms are evaluated on one. No result depends on it
   const std::atomic<bool>* interrupted = nullptr;
-  // Graphs whose keys are kept at a time. If there are more, they are enumerated again for each
-  // share of the keys.
-  int64_t max_records = int64_t{1} << 25;
+  // Bytes for terms with their values, and for what is known of graphs. Graphs whose records do not
+  // fit are enumerated again for each share of their keys. No result depends on it.
+  int64_t max_memory = int64_t{8} << 30;
+  // Only classes with keys in this one of num_shards equal ranges, and one of as many parts of the
+  // identities: each is in exactly one shard. At most kMostKeyRanges.
+  int shard = 0, num_shards = 1;
 };
-constexpr int kMostOps = 4;
+constexpr int kMostOps = CompactGraph::kMostOps, kMostKeyRanges = 4096;
 
 struct EnumeratorStats {
   int64_t terms = 0;         // distinct applications, those pruned included
   int64_t pruned_terms = 0;  // equal to one of their inputs or parts
   int64_t graphs = 0;        // by size and in all
   std::array<int64_t, kMostOps + 1> graphs_of_size = {};
-  int64_t distinct = 0;    // values
-  int64_t hot_graphs = 0;  // all of whose outputs are values that another term has as well
-  int64_t classes = 0;     // of at least two such graphs with one key
-  int64_t members = 0;     // of these classes
+  int64_t distinct = 0;      // values
+  int64_t hot_graphs = 0;    // all of whose outputs are values that another term has as well
+  int64_t classes = 0;       // of at least two such graphs with one key; of this shard
+  int64_t members = 0;       // of these classes
+  int64_t shares = 0;        // that the keys were divided into for want of memory
+  int64_t terms_memory = 0;  // bytes that terms and their values take
 };
 
 // A key and a graph's place in the order of enumeration.
@@ -60,7 +66,9 @@ class Enumerator {
   // `set` must outlive this.
   Enumerator(OperatorSet* set, const EnumeratorOptions& options);
 
-  // Cancelled if interrupted; ResourceExhausted if there are more nodes than can be numbered.
+  // Cancelled if interrupted; ResourceExhausted if the terms do not fit in max_memory with room for
+  // a share of the graphs, or cannot be numbered; InvalidArgument for options that are out of
+  // range.
   absl::Status Run();
 
   int num_inputs() const { return num_inputs_; }
@@ -73,10 +81,9 @@ class Enumerator {
   struct Class {
     std::vector<TermGraph> members;
   };
-  // ResourceExhausted if there are more of them than max_records.
   absl::StatusOr<std::vector<Class>> Classes();
-  // The same classes in the same order, one at a time, for when there are millions of members.
-  // Stops at the first error of `visit` and returns it.
+  // The same classes in the same order (of keys), one at a time, for when there are millions of
+  // members. Stops at the first error of `visit` and returns it. After Run.
   absl::Status ForEachClass(
       const std::function<absl::Status(absl::Span<const CompactGraph>)>& visit);
   // Every graph that is enumerated; for tests. After Run.
@@ -85,90 +92,113 @@ class Enumerator {
  private:
   static constexpr int kNone = Evaluator::kNone;
   using Application = Evaluator::Application;
+  using Operands = std::array<int, kMostOperands>;  // value numbers, or kNone
   struct Node {
     int instance = 0;
-    std::array<int, kMostOperands> operands = {kNone, kNone};  // value numbers
-    uint64_t mask = 0;                                         // of inputs that it rests on
-    int size = 0;                                              // of its closure
-    std::array<int, kMostOps> closure = {};                    // in order; itself last
+    Operands operands = {kNone, kNone};
   };
   struct NodeSet {
     int size = 0;
     std::array<int, kMostOps> nodes = {};
-    uint64_t mask = 0;
+    uint64_t mask = 0;  // of inputs that they rest on
+    uint32_t read = 0;  // bit OutputValue(i, o): output o of nodes[i] is read by a later one
   };
+  // Nodes begin … end - 1, all of which rest on the same operators and others' absence.
+  struct NodeRun {
+    int begin = 0, end = 0;
+    bool on_nothing = false;  // they read inputs only
+  };
+  // An application that is no stored node; it reads each node of a set that no other node reads.
   struct NewTerm {
     const Application* application = nullptr;
-    std::array<int, kMostOperands> operands = {kNone, kNone};
+    Operands operands = {kNone, kNone};
     uint64_t mask = 0;
   };
+  using Keys = std::array<uint64_t, kMostOutputs>;
+  template <class Visit>
+  class SetWalk;
 
   // Value numbers: the inputs, then kMostOutputs for each node.
   int ValueOf(int node, int output) const { return num_inputs() + kMostOutputs * node + output; }
   int NodeOf(int value) const {
     return value < num_inputs() ? kNone : (value - num_inputs()) / kMostOutputs;
   }
-  int OutputsOf(int node) const { return set_->instances()[nodes_[node].instance].num_outputs; }
+  int OutputOf(int value) const { return (value - num_inputs()) % kMostOutputs; }
+  int OutputsOf(int node) const { return outputs_of_[nodes_[node].instance]; }
+  // As an operand in a graph of the set.
+  int LocalValue(const NodeSet& set, int value) const;
+  uint32_t ReadBits(const NodeSet& set, const Operands& operands) const;
 
   // Inputs that come before one in `mask` that could be exchanged with them, and are not in it.
-  int Missing(uint64_t mask) const { return __builtin_popcountll(Before(mask) & ~mask); }
-  bool IsPrefix(uint64_t mask) const { return (Before(mask) & ~mask) == 0; }
-  uint64_t Before(uint64_t mask) const {
+  uint64_t Missing(uint64_t mask) const {
     uint64_t before = 0;
     for (size_t k = 0; k < same_group_.size(); ++k) before |= (mask >> (k + 1)) & same_group_[k];
-    return before;
+    return before & ~mask;
   }
-  bool Completable(uint64_t mask, int size) const {
-    const int missing = kMostOperands * (options_.max_ops - size);
-    return missing == 0 ? IsPrefix(mask) : Missing(mask) <= missing;
+  // Whether `free` further operands can be the missing ones.
+  bool Completable(uint64_t mask, int free) const {
+    const uint64_t missing = Missing(mask);
+    return missing == 0 || (free > 0 && __builtin_popcountll(missing) <= free);
   }
+  int FreeOperands(int size) const { return kMostOperands * (options_.max_ops - size); }
 
+  // Terms.
   void AddInputs();
   absl::Status AddNodes(int size);
-  absl::Status ForEachNewTerm(const NodeSet& set,
-                              const std::function<absl::Status(const NewTerm&)>& visit);
-  absl::Status ForEachSet(int size, const std::function<absl::Status(const NodeSet&)>& visit);
-  absl::Status ExtendSet(NodeSet* set, int size,
-                         const std::function<absl::Status(const NodeSet&)>& visit);
-  // visit(first node, number of nodes) of each run of nodes whose operands' closure is in the set.
-  template <class Visit>
-  void ForEachRun(const NodeSet& set, bool proper, const Visit& visit) const;
-  static uint64_t PackedKey(const NodeSet& set, unsigned subset);
-
-  // Elements of a stored value, or of one computed for the set at hand.
-  const Field* Elements(int value);
-  absl::Status PrepareElements(const NodeSet& set);
-  // Keys of the outputs; `pruned` if all are values that the term rests on.
-  absl::Status Evaluate(const NodeSet& set, const NewTerm& term,
-                        std::array<uint64_t, kMostOutputs>* keys, bool* pruned);
+  absl::Status AddNode(int size, const NewTerm& term, const Keys& keys);
   absl::Status EvaluateLastLevel();
+  // Applications to values of the set and inputs that read all nodes of the set. Those to types
+  // that were not met before are left out unless `compile`.
+  template <class Visit>
+  absl::Status ForEachNewTerm(const NodeSet& set, bool compile, const Visit& visit);
+  absl::Status Evaluate(const NodeSet& set, const NewTerm& term, Keys* keys, bool* pruned);
+  absl::StatusOr<bool> IsIdentity(const NodeSet& set, const NewTerm& term,
+                                  const std::vector<int>& targets);
+  bool IsOfOneForm(int value, int other) const;
+  bool Matches(const TermGraph& pattern, int value, int of, std::vector<int>* inputs,
+               std::vector<int>* ops) const;
+  const Field* Elements(int value);
+  absl::Status PrepareElements(int node);
   void MarkHot();
-  absl::Status FindRecords();
-  // Of the keys with this remainder.
-  absl::Status FindShare(uint64_t share, uint64_t shares);
-  void AddClasses(std::vector<GraphRecord> records);
+  int64_t TermsMemory() const;
+  absl::Status CheckMemory() const;
 
+  // Graphs.
+  // visit(set, runs of nodes that may follow it, in no order) for all sets of a size; those whose
+  // first node is in [first_begin, first_end), if the size is not 0.
+  template <class Visit>
+  absl::Status ForEachSet(int size, int first_begin, int first_end, const Visit& visit) const;
   // A graph: the nodes of a set, and one more.
   struct Visited {
     uint64_t place = 0, key = 0;
-    bool hot = false;
     const NodeSet* set = nullptr;
-    int node = kNone;               // a stored node, or
-    const NewTerm* term = nullptr;  // one of max_ops operators,
-    const uint64_t* term_keys = nullptr;
+    int instance = 0;
+    const Operands* operands = nullptr;  // of the one more
+    const uint64_t* keys = nullptr;      // of its outputs
   };
-  // Visits the graphs of a size in the order of their places; with `hot_only`, it may leave out
-  // others. `last` runs through last_keys_.
+  // visit(place, key, hot, set, instance, operands, keys of outputs); the graphs of a size, or
+  // those of them with hot outputs only.
+  struct Cursor {
+    uint64_t set = 0;  // ordinal
+    size_t last = 0;   // in last_keys_
+  };
   template <class Visit>
-  absl::Status VisitGraphs(int size, bool hot_only, const Visit& visit);
+  absl::Status VisitGraphs(int size, bool hot_only, int first_begin, int first_end, Cursor cursor,
+                           const Visit& visit);
   template <class Visit>
-  absl::Status VisitExtensions(const NodeSet& set, int size, uint64_t place, bool hot_only,
-                               size_t* last, const Visit& visit);
-  // Outputs in the order of their keys.
-  TermGraph GraphOf(const Visited& visited) const;
-  TermGraph GraphOf(const NodeSet& set, int instance,
-                    const std::array<int, kMostOperands>& operands,
-                    absl::Span<const uint64_t> keys) const;
+  void VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> runs, int size, bool hot_only,
+                       Cursor* cursor, const Visit& visit);
+  // The same for all sizes, on all threads; visit is called from several at a time.
+  template <class Visit>
+  absl::Status VisitAllGraphs(bool hot_only, const Visit& visit);
+  absl::Status CountGraphs();
+  absl::Status FindRecords(uint64_t first_bin, uint64_t end_bin);
+  absl::Status ForEachShare(const std::function<absl::Status()>& visit);
+  // The graphs of records_[begin … end - 1].
+  absl::StatusOr<std::vector<CompactGraph>> GraphsOf(size_t begin, size_t end);
+  CompactGraph GraphOf(const Visited& visited) const;
+  CompactGraph GraphOf(const NodeSet& set, int instance, const Operands& operands,
+                       const uint64_t* keys) const;
 
   absl::Status CheckInterrupted() const;
 
@@ -178,17 +208,38 @@ class Enumerator {
   Evaluator evaluator_;
   EnumeratorStats stats_;
   std::vector<Pair> identities_;
+  int64_t num_identities_ = 0;  // of all shards
+  // Identities that do not follow from others in the list: for each instance, those whose last
+  // operator it is. Targets are values of the source.
+  struct IdentityPattern {
+    TermGraph source;
+    std::vector<int> targets;
+  };
+  std::vector<std::vector<IdentityPattern>> patterns_;
 
+  std::vector<int> outputs_of_;       // of instances
   std::vector<uint64_t> same_group_;  // [k]: inputs i such that i + k can be exchanged with i
+  // Of nodes; those of fewer than max_ops operators are stored.
   std::vector<Node> nodes_;
-  std::vector<int> types_;        // of values
+  std::vector<uint64_t> masks_;                    // of inputs that they rest on
+  std::vector<uint64_t> sums_;                     // of their outputs' keys
+  std::vector<uint8_t> hot_;                       // all of their outputs
+  std::vector<bool> has_users_;                    // it is the last one that some run rests on
+  std::array<int, kMostOps + 1> first_node_ = {};  // of each size
+  std::vector<int> types_;                         // of values
   std::vector<uint64_t> keys_;    // of values; the lowest bit says whether it is hot
-  std::vector<int64_t> offsets_;  // of values in elements_, or -1
+  std::vector<int64_t> offsets_;  // of values in elements_; of nodes of max_ops - 2 operators
   std::vector<Field> elements_;
-  absl::flat_hash_map<uint64_t, std::pair<int, int>> runs_;
+  absl::flat_hash_map<uint64_t, NodeRun> runs_;  // by the nodes they rest on
   // Of the outputs of terms of max_ops operators, in the order of enumeration; 0: pruned.
   std::vector<uint64_t> last_keys_;
+  // Where the sets begin that have a certain first node, of those of max_ops - 1.
+  std::vector<Cursor> cursors_;
+
+  std::vector<uint64_t> bins_;  // hot graphs by the leading bits of their keys
+  // Of the members of classes in share [first_bin, end_bin).
   std::vector<GraphRecord> records_;
+  uint64_t first_bin_ = 0, end_bin_ = 0;
 
   int prepared_node_ = kNone;
   std::array<std::vector<Field>, kMostOutputs> prepared_;

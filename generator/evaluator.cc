@@ -1,6 +1,7 @@
 #include "generator/evaluator.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "generator/terms.h"
@@ -12,11 +13,14 @@ namespace {
 
 constexpr int kMostSamples = 24;  // elements that a key looks at
 constexpr int64_t kSmall = int64_t{1} << 20;
+constexpr uint64_t kFactorSeed = 0x8f3a21c5;
 constexpr uint64_t kConfirmingSeed = 0x5bd1e995;
 constexpr uint64_t kExactSeed = 0x2545f491;
 constexpr int kExactRounds = 3;
-// Of an order: one alone says relu(s) = s of half of all numbers.
-constexpr int kConfirmingRounds = 8;
+// Of an order: one alone says relu(s) = s of half of all numbers. The later ones are signed.
+constexpr int kConfirmingRounds = 16, kRandomRounds = 4;
+// Averages over nine elements, and averages of them, are whole too.
+constexpr int kSignedUnit = 81, kSignedValues = 4096;
 
 uint64_t MixKey(uint64_t key, uint64_t x) {
   const unsigned __int128 product =
@@ -32,7 +36,7 @@ Evaluator::Evaluator(OperatorSet* set, uint64_t seed)
     exact_inputs_.push_back(RandomInputs(seed_ ^ (kExactSeed + round)));
   }
   for (int round = 0; round < kConfirmingRounds; ++round) {
-    confirming_inputs_.push_back(RandomInputs(seed_ ^ (kConfirmingSeed + round)));
+    confirming_inputs_.push_back(ConfirmingInputs(round, {}));
   }
 }
 
@@ -64,13 +68,25 @@ const std::vector<int>& Evaluator::SampleOf(int type) {
   return sample;
 }
 
-uint64_t Evaluator::KeyOf(int type, const Field* sampled) {
+Evaluator::KeyForm Evaluator::KeyFormOf(int type) {
   const std::vector<int64_t>& dims = set_->DimsOf(type);
-  uint64_t key = dims.size() + 1;
-  for (int64_t d : dims) key = MixKey(key, static_cast<uint64_t>(d));
-  const size_t n = SampleOf(type).size();
-  for (size_t i = 0; i < n; ++i) key = MixKey(key, sampled[i].raw());
-  key = Mix64(key) & ~uint64_t{1};
+  uint64_t seed = dims.size() + 1;
+  for (int64_t d : dims) seed = MixKey(seed, static_cast<uint64_t>(d));
+  return {seed, static_cast<int>(SampleOf(type).size())};
+}
+
+// A random linear function in the field, scrambled.
+uint64_t Evaluator::KeyForm::KeyOf(const Field* sampled) const {
+  static const std::array<uint64_t, kMostSamples> kFactors = [] {
+    std::array<uint64_t, kMostSamples> factors;
+    for (int i = 0; i < kMostSamples; ++i) factors[i] = Mix64(kFactorSeed + i) % Field::kPrime;
+    return factors;
+  }();
+  unsigned __int128 sum = 0;
+  for (int i = 0; i < num_sampled; ++i) {
+    sum += static_cast<unsigned __int128>(sampled[i].raw()) * kFactors[i];
+  }
+  const uint64_t key = Mix64(Field::Reduce(sum) ^ seed) & ~uint64_t{1};
   return key == 0 ? 2 : key;
 }
 
@@ -93,9 +109,7 @@ absl::StatusOr<const Kernel*> Evaluator::KernelOf(const Graph& graph, bool sampl
 
 absl::StatusOr<const std::vector<Evaluator::Application>*> Evaluator::Applications(int type0,
                                                                                    int type1) {
-  const uint64_t id = static_cast<uint64_t>(type0 + 1) << 32 | static_cast<uint32_t>(type1 + 1);
-  std::unique_ptr<std::vector<Application>>& known = applications_[id];
-  if (known != nullptr) return known.get();
+  if (const std::vector<Application>* known = Known(type0, type1)) return known;
   auto found = std::make_unique<std::vector<Application>>();
   std::vector<int> types;
   for (int type : {type0, type1}) {
@@ -106,8 +120,8 @@ absl::StatusOr<const std::vector<Evaluator::Application>*> Evaluator::Applicatio
     auto applied = set_->Apply(static_cast<int>(i), types);
     if (absl::IsNotFound(applied.status())) continue;
     LEMMA_RETURN_IF_ERROR(applied.status());
-    for (int type : applied->types) SampleOf(type);
     Application application;
+    for (int type : applied->types) application.key_forms.push_back(KeyFormOf(type));
     application.instance = static_cast<int>(i);
     application.types = applied->types;
     application.commutative = set_->instances()[i].commutative;
@@ -116,17 +130,20 @@ absl::StatusOr<const std::vector<Evaluator::Application>*> Evaluator::Applicatio
     application.graph = std::move(applied->graph);
     found->push_back(std::move(application));
   }
-  // `known` may have moved.
-  auto& place = applications_[id];
-  place = std::move(found);
-  return place.get();
+  const size_t row = static_cast<size_t>(type0 + 1), column = static_cast<size_t>(type1 + 1);
+  if (applications_.size() <= row) applications_.resize(row + 1);
+  if (applications_[row].size() <= column) applications_[row].resize(column + 1);
+  applications_[row][column] = std::move(found);
+  return applications_[row][column].get();
 }
 
 absl::Status Evaluator::RunFull(const Application& application, const Field* const* operands,
                                 std::vector<Field>* out) {
-  LEMMA_ASSIGN_OR_RETURN(const Kernel* kernel, KernelOf(application.graph, false));
-  out->resize(kernel->num_wanted());
-  kernel->Run({operands, kMostOperands}, out->data(), &scratch_);
+  if (application.whole == nullptr) {
+    LEMMA_ASSIGN_OR_RETURN(application.whole, KernelOf(application.graph, false));
+  }
+  out->resize(application.whole->num_wanted());
+  application.whole->Run({operands, kMostOperands}, out->data(), &scratch_);
   return absl::OkStatus();
 }
 
@@ -144,6 +161,25 @@ std::vector<std::vector<Field>> Evaluator::RandomInputs(uint64_t seed,
     }
   }
   return values;
+}
+
+std::vector<std::vector<Field>> Evaluator::SignedInputs(uint64_t seed,
+                                                        const std::vector<int>& more_inputs) const {
+  std::vector<std::vector<Field>> values = RandomInputs(seed, more_inputs);
+  uint64_t state = Mix64(~seed);
+  for (std::vector<Field>& input : values) {
+    const int64_t sign = (state = Mix64(state + 1)) & 1 ? 1 : -1;
+    for (Field& v : input) {
+      v = Field(sign * kSignedUnit * (1 + static_cast<int64_t>(v.raw() % kSignedValues)));
+    }
+  }
+  return values;
+}
+
+std::vector<std::vector<Field>> Evaluator::ConfirmingInputs(
+    int round, const std::vector<int>& more_inputs) const {
+  const uint64_t seed = seed_ ^ (kConfirmingSeed + round);
+  return round < kRandomRounds ? RandomInputs(seed, more_inputs) : SignedInputs(seed, more_inputs);
 }
 
 const Input& Evaluator::InputAt(int input, const std::vector<int>& more_inputs) const {
@@ -209,7 +245,7 @@ absl::StatusOr<bool> Evaluator::Confirm(const Pair& pair, const std::vector<int>
   for (int round = 0; round < kConfirmingRounds; ++round) {
     std::vector<std::vector<Field>> made;
     if (!more_inputs.empty()) {
-      made = RandomInputs(seed_ ^ (kConfirmingSeed + round), more_inputs);
+      made = ConfirmingInputs(round, more_inputs);
     }
     const auto& inputs = more_inputs.empty() ? confirming_inputs_[round] : made;
     LEMMA_ASSIGN_OR_RETURN(const auto source, EvaluateGraph(pair.source, inputs, more_inputs));

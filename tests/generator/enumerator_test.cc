@@ -226,39 +226,130 @@ TEST(EnumeratorTest, IdentitiesAreSaidBeforeTheyArePruned) {
   EXPECT_EQ(said.count("relu(s) => s"), 0u);
 }
 
-TEST(EnumeratorTest, SharesOfKeysFindTheSame) {
-  auto set = SetOf({"matmul", "add", "concat1_2d"});
-  Enumerator whole(set.get(), Ops(3));
-  ASSERT_TRUE(whole.Run().ok());
+// What an enumeration finds, in its order.
+struct Found {
+  EnumeratorStats stats;
+  std::vector<std::string> classes, identities;
+};
+Found FoundBy(const EnumeratorOptions& options) {
+  auto set = SetOf({"matmul", "add", "concat1_2d", "split1", "transpose"});
+  Enumerator enumerator(set.get(), options);
+  const absl::Status status = enumerator.Run();
+  EXPECT_TRUE(status.ok()) << status;
+  Found found;
+  found.stats = enumerator.stats();
+  for (const Pair& pair : enumerator.identities()) {
+    found.identities.push_back(ToString(*set, pair));
+  }
+  auto classes = enumerator.Classes();
+  EXPECT_TRUE(classes.ok()) << classes.status();
+  if (!classes.ok()) return found;
+  for (const Enumerator::Class& one : *classes) {
+    std::string& text = found.classes.emplace_back();
+    for (const TermGraph& graph : one.members) text += ToString(*set, graph) + " = ";
+  }
+  return found;
+}
+
+TEST(EnumeratorTest, ThreadsAndMemoryDoNotChangeTheClasses) {
+  const Found whole = FoundBy(Ops(3));
+  EXPECT_GT(whole.classes.size(), 100u);
+  EXPECT_EQ(whole.stats.classes, static_cast<int64_t>(whole.classes.size()));
+  EXPECT_EQ(whole.stats.shares, 1);
+  EnumeratorOptions threads = Ops(3), memory = Ops(3);
+  threads.threads = 3;
+  memory.max_memory = whole.stats.terms_memory + 6 * whole.stats.hot_graphs;
+  memory.threads = 2;
+  for (const EnumeratorOptions& options : {threads, memory}) {
+    const Found found = FoundBy(options);
+    EXPECT_EQ(found.classes, whole.classes);
+    EXPECT_EQ(found.stats.graphs, whole.stats.graphs);
+    EXPECT_EQ(found.stats.members, whole.stats.members);
+    EXPECT_EQ(found.stats.shares > 3, options.max_memory == memory.max_memory);
+  }
+}
+
+TEST(EnumeratorTest, ShardsTogetherAreTheWhole) {
+  const Found whole = FoundBy(Ops(3));
+  std::vector<std::string> classes;
+  std::multiset<std::string> identities;
   EnumeratorOptions options = Ops(3);
-  options.max_records = whole.stats().members;
-  ASSERT_LT(options.max_records, whole.stats().hot_graphs);
-  Enumerator shared(set.get(), options);
-  ASSERT_TRUE(shared.Run().ok());
-  EXPECT_EQ(shared.stats().classes, whole.stats().classes);
-  EXPECT_EQ(shared.stats().members, whole.stats().members);
-  auto a = whole.Classes(), b = shared.Classes();
-  ASSERT_TRUE(a.ok() && b.ok());
-  auto text = [&](const std::vector<Enumerator::Class>& classes) {
-    std::multiset<std::string> all;
-    for (const Enumerator::Class& c : classes) {
-      std::string one;
-      for (const TermGraph& graph : c.members) one += ToString(*set, graph) + " = ";
-      all.insert(one);
+  options.num_shards = 3;
+  for (options.shard = 0; options.shard < options.num_shards; ++options.shard) {
+    // The last one with little memory besides.
+    if (options.shard == 2) {
+      options.max_memory = whole.stats.terms_memory + 6 * whole.stats.hot_graphs;
     }
-    return all;
-  };
-  EXPECT_EQ(text(*a), text(*b));
+    const Found part = FoundBy(options);
+    EXPECT_LT(part.classes.size(), whole.classes.size() / 2);
+    classes.insert(classes.end(), part.classes.begin(), part.classes.end());
+    identities.insert(part.identities.begin(), part.identities.end());
+  }
+  EXPECT_EQ(classes, whole.classes);
+  EXPECT_EQ(identities,
+            std::multiset<std::string>(whole.identities.begin(), whole.identities.end()));
+}
+
+// Classes are no larger than what brute force finds: every two graphs with equal keys, and only
+// those with outputs that another term has.
+TEST(EnumeratorTest, ClassesHoldAllGraphsOfAKey) {
+  auto set = SetOf({"matmul", "add", "transpose"});
+  Enumerator enumerator(set.get(), Ops(3));
+  ASSERT_TRUE(enumerator.Run().ok());
+  std::map<uint64_t, std::set<std::string>> expected, found;
+  ASSERT_TRUE(enumerator
+                  .ForEachGraph([&](const TermGraph& graph) {
+                    auto key = enumerator.evaluator().ExactKey(graph);
+                    ASSERT_TRUE(key.ok());
+                    expected[*key].insert(ToString(*set, graph));
+                  })
+                  .ok());
+  ASSERT_TRUE(enumerator
+                  .ForEachClass([&](absl::Span<const CompactGraph> members) -> absl::Status {
+                    for (const CompactGraph& member : members) {
+                      const TermGraph graph = Expanded(member);
+                      auto key = enumerator.evaluator().ExactKey(graph);
+                      EXPECT_TRUE(key.ok());
+                      found[*key].insert(ToString(*set, graph));
+                    }
+                    return absl::OkStatus();
+                  })
+                  .ok());
+  for (const auto& [key, graphs] : found) EXPECT_EQ(graphs, expected[key]);
+  // Of graphs with one output none is missing: if two are equal, that value is hot.
+  int of_one_output = 0;
+  for (const auto& [key, graphs] : expected) {
+    if (graphs.size() < 2 || graphs.begin()->find("), ") != std::string::npos) continue;
+    ++of_one_output;
+    EXPECT_EQ(found.count(key), 1u) << *graphs.begin();
+  }
+  EXPECT_GT(of_one_output, 10);
+}
+
+TEST(EnumeratorTest, CompactFormIsExact) {
+  const TermGraph graph = {{{7, {}}, {200, {InputValue(19)}}, {3, {OutputValue(1, 1), 0}}},
+                           {OutputValue(2, 0), OutputValue(1, 0)}};
+  const TermGraph back = Expanded(Compacted(graph));
+  EXPECT_EQ(back.ops, graph.ops);
+  EXPECT_EQ(back.outputs, graph.outputs);
 }
 
 TEST(EnumeratorTest, TooMuchIsAnError) {
   auto set = SetOf({"matmul", "add"});
+  auto code = [&](const EnumeratorOptions& options) {
+    return Enumerator(set.get(), options).Run().code();
+  };
   EnumeratorOptions options = Ops(2);
-  options.max_records = 3;
-  Enumerator enumerator(set.get(), options);
-  ASSERT_TRUE(enumerator.Run().ok());
-  EXPECT_EQ(enumerator.Classes().status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(Enumerator(set.get(), Ops(5)).Run().code(), absl::StatusCode::kInvalidArgument);
+  options.max_memory = 1000;
+  EXPECT_EQ(code(options), absl::StatusCode::kResourceExhausted);
+  options = Ops(2);
+  options.shard = options.num_shards = 2;
+  EXPECT_EQ(code(options), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(Ops(kMostOps + 1)), absl::StatusCode::kInvalidArgument);
+  std::atomic<bool> interrupted = true;
+  options = Ops(4);
+  options.interrupted = &interrupted;
+  EXPECT_EQ(code(options), absl::StatusCode::kCancelled);
 }
 
 TEST(TasoSetTest, InstancesAndInputs) {
