@@ -231,9 +231,10 @@ absl::StatusOr<int> Run(const std::string& path, const std::string& what,
     }
   }
   if (!database->problems.empty() && !flags.json) {
-    std::fprintf(stderr, "note: %zu rules of %s are not used: %s: %s\n", database->problems.size(),
-                 path.c_str(), database->problems.begin()->first.c_str(),
-                 database->problems.begin()->second.c_str());
+    const auto& [name, problem] = *database->problems.begin();
+    std::fprintf(stderr, "note: %zu of %zu rules of %s are not used, among them %s: %s\n",
+                 database->problems.size(), database->file.rules.size(), path.c_str(), name.c_str(),
+                 problem.c_str());
   }
   Json list = Json::Array();
   bool yes = true;

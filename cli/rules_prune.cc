@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cli/common_flags.h"
 #include "cli/flags.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
@@ -139,10 +140,8 @@ absl::StatusOr<int> RunRulesPrune(Arguments arguments) {
     std::fputs(flags.Help().c_str(), stdout);
     return kExitOk;
   }
-  if (positional->size() != 1) {
-    return absl::InvalidArgumentError(
-        "which RULES? one file, please; see lemma rules prune --help");
-  }
+  auto path = OneArgument("RULES", *positional);
+  if (!path.ok()) return path.status();
   if (prune.output.empty()) return absl::InvalidArgumentError("where to? -o OUT");
   if (prune.max_steps < 1 || prune.max_steps > 64) {
     return absl::InvalidArgumentError("--max-steps: must be in 1…64");
@@ -151,7 +150,7 @@ absl::StatusOr<int> RunRulesPrune(Arguments arguments) {
     return absl::InvalidArgumentError(
         absl::StrCat("--max-graphs: must be in 1…", int64_t{1} << 30));
   }
-  return Prune((*positional)[0], prune);
+  return Prune(*path, prune);
 }
 
 }  // namespace lemma::cli
