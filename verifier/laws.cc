@@ -361,7 +361,7 @@ void Normalizer::DropDominated(Atom* atom, const Facts& context) {
       const NormalForm &less = *all[p].value, &more = *all[a].value;
       if (laws_ == Laws::kNone) {
         const auto x = ConstantOf(less), y = ConstantOf(more);
-        if (x && y && (atom->name == "max" ? *x < *y : *x > *y)) return true;
+        if (x && y && (atom->name == Name(ReduceKind::kMax) ? *x < *y : *x > *y)) return true;
         continue;
       }
       if (IsNonNegative(Sum(more, Scaled(less, -1)), context, 0)) return true;
