@@ -45,6 +45,7 @@ void FindParts(const SizeSolver& sizes, const std::vector<TypedValue>& in, Typed
 absl::StatusOr<TableInstance> TableInstance::Read(const InstanceText& text) {
   TableInstance made;
   made.text_ = text;
+  made.proper_ = text.proper;
   const bool statements = text.body.find("return") != std::string::npos;
   const std::string body =
       statements ? text.body : absl::StrCat("result = ", text.body, " return result");
@@ -81,7 +82,7 @@ absl::Status TableInstance::ReadOperands() {
       const lemma::Term& item = dims.args()[i];
       if (!dims.IsSplice(i)) {
         ++rank.dims;
-        has_one_ |= item.kind() == lemma::Term::Kind::kInt && item.integer() == 1;
+        proper_ |= item.kind() == lemma::Term::Kind::kInt && item.integer() == 1;
         std::vector<int> symbols;
         item.CollectSymbols(&symbols);
         for (int s : symbols) {
@@ -335,8 +336,7 @@ absl::StatusOr<Graph> TableInstance::Build(const std::vector<Shape>& operands) c
   for (int s : sizes_) {
     LEMMA_ASSIGN_OR_RETURN(const IndexExpr size,
                            sizes.sizes().Normalized(std::get<IndexExpr>(*values[s])));
-    // Where a 1 repeats, it is to repeat along something.
-    if (has_one_ && size.AsConst() == 1) return absl::NotFoundError("it would repeat along 1");
+    if (proper_ && size.AsConst() == 1) return absl::NotFoundError("a size is 1");
     values[s] = size;
   }
   auto outputs = BuildPattern(rule_, rule_.source, vars, values, DType::kF32);

@@ -27,6 +27,7 @@ struct InstanceText {
   // Of such symbols, in the enumeration.
   Attrs values;
   bool distinct = false;  // as in Instance
+  bool proper = false;    // it takes no operand with a size of 1 where the text has a symbol
 };
 
 // A tensor of `dims` dimensions; `row`: any number of further ones come before.
@@ -89,7 +90,7 @@ class TableInstance {
   int row_ = -1;                 // the list symbol in front
   std::vector<int> sizes_;       // symbols of operands, other than row_
   std::vector<int> attributes_;  // all others
-  bool has_one_ = false;         // an operand has a dimension of 1
+  bool proper_ = false;          // as the text says, or since a 1 is to repeat along something
 };
 
 }  // namespace lemma::generator

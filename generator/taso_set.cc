@@ -238,6 +238,11 @@ class Set : public OperatorSet {
     if (chosen.type == taso::kEnlarge && first.dims[2] >= 3 && first.dims[3] >= 3) {
       return mismatch;  // it would do nothing
     }
+    for (const auto& [key, value] : chosen.parameters) {
+      // Of one position every stride is the same.
+      const bool stride = key == taso::kStrideH || key == taso::kStrideW;
+      if (stride && value > 1 && (first.dims[2] == 1 || first.dims[3] == 1)) return mismatch;
+    }
     if (chosen.type == taso::kSplit) {
       // Only what a concat put together: equal parts of anything would be a rule about divisible
       // sizes.

@@ -25,7 +25,8 @@ const TableSetText& TransformerSet() {
           {"sum_last", "x: [b.., m, n]", "reduce_sum(x) {axes = [-1], keepdims = 1}", {}},
           {"max_last", "x: [b.., m, n]", "reduce_max(x) {axes = [-1], keepdims = 1}", {}},
           {"mean_last", "x: [b.., m, n]", "reduce_mean(x) {axes = [-1], keepdims = 1}", {}},
-          {"softmax", "x: [b.., m, n]", "softmax(x)", {}},
+          // Of a row of one element it is 1, whatever that is.
+          {"softmax", "x: [b.., m, n]", "softmax(x)", {}, false, true},
           {"split_heads",
            "x: [n, m, h*d]",
            "reshape(x) {shape = [n, m, h, d]}",

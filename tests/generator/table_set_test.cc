@@ -186,6 +186,8 @@ TEST_F(TableSetTest, AppliesInstancesToTheirTypesOnly) {
   EXPECT_EQ(apply("div_row", {x, r}), "[2,5,12]");
   EXPECT_EQ(apply("div_row", {r, r}), "NOT_FOUND");  // it would repeat along one element
   EXPECT_EQ(apply("split_last", {x}), "NOT_FOUND");
+  EXPECT_EQ(apply("softmax", {x}), "[2,5,12]");
+  EXPECT_EQ(apply("softmax", {r}), "NOT_FOUND");  // it would be 1
 }
 
 TEST(TableInstanceTest, SaysWhatIsWrongWithAText) {
