@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "rewrite/coverage.h"
 #include "rewrite/field_test.h"
 
 namespace lemma {
@@ -105,6 +106,7 @@ std::vector<Assignment> DistinctTypings(const Substitution& rule, int count, uin
   const std::vector<int> symbols = SizeSymbols(rule);
   const std::vector<int> reversed(symbols.rbegin(), symbols.rend());
   InstanceSampler sampler(rule, seed);
+  Coverage coverage(rule);
   std::set<std::vector<std::string>> seen;
   // By lengths of lists: with the number of sizes that are not distinct.
   std::map<std::vector<size_t>, std::vector<std::pair<int, Assignment>>> found;
@@ -115,6 +117,7 @@ std::vector<Assignment> DistinctTypings(const Substitution& rule, int count, uin
     // Sizes that grow, or fall, in the order of the symbols; other quotients and remainders.
     MakeDistinct(rule, i % 2 == 0 ? symbols : reversed, 2 + i % 3, &*drawn);
     if (!seen.insert(TextsOf(*drawn)).second) continue;
+    if (!coverage.Covers(drawn->symbols, drawn->dtype)) continue;
     auto& of_lengths = found[Lengths(symbols, *drawn)];
     of_lengths.emplace_back(CountRepeated(symbols, *drawn), *std::move(drawn));
   }

@@ -11,7 +11,8 @@
 namespace lemma {
 
 // Up to `count` assignments under which both sides are well-formed, have the same types and no
-// empty operand, and the precondition holds. Sizes are distinct and above 1 as far as the rule
+// empty operand, the precondition holds, and a proof of the rule would cover them
+// (rewrite/coverage.h). Sizes are distinct and above 1 as far as the rule
 // allows; lists have different lengths, if they can. Fewer, or none, if no more are found.
 std::vector<Assignment> DistinctTypings(const Substitution& rule, int count, uint64_t seed = 1);
 

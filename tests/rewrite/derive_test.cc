@@ -2,7 +2,9 @@
 #include "rewrite/derive.h"
 
 #include <algorithm>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,8 @@
 #include "gmock/gmock.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
+#include "rewrite/field_test.h"
+#include "rewrite/instantiate.h"
 #include "rewrite/prune.h"
 #include "rewrite/rule_text.h"
 #include "rewrite/typings.h"
@@ -271,6 +275,34 @@ TEST(PruneTest, AStricterContractIsKept) {
       "rule strict(x: [n]) bit_exact { a = neg(x) b = neg(a) return b } => { return x }\n";
   EXPECT_THAT(Kept(loose + strict), ElementsAre("strict"));
   EXPECT_THAT(Kept(strict + loose), ElementsAre("strict"));
+}
+
+// From either side.
+TEST(DeriveTest, EveryStarterRuleGivesItself) {
+  std::ifstream in("data/rules/starter.txt");
+  std::stringstream text;
+  text << in.rdbuf();
+  const std::vector<Substitution> rules = Rules(text.str());
+  ASSERT_GT(rules.size(), 100u);
+  DeriveLimits limits;
+  limits.max_steps = 1;
+  int backward = 0;
+  for (const Substitution& rule : rules) {
+    const Deriver deriver({rule});
+    backward += deriver.CanApply(0, true) ? 1 : 0;
+    auto derived = DeriveRule(deriver, rule, limits);
+    ASSERT_TRUE(derived.ok()) << derived.status();
+    EXPECT_TRUE(derived->found()) << rule.name << " at "
+                                  << Describe(rule, derived->typings.back().assignment);
+    // The same from its target.
+    auto source = Instantiate(rule, rule.source, derived->typings[0].assignment);
+    auto target = Instantiate(rule, rule.target, derived->typings[0].assignment);
+    ASSERT_TRUE(source.ok() && target.ok());
+    auto turned = deriver.Derive(*target, *source, limits);
+    ASSERT_TRUE(turned.ok() && turned->derivation) << rule.name;
+    EXPECT_EQ(deriver.Check(*turned->derivation), absl::OkStatus()) << rule.name;
+  }
+  EXPECT_GT(backward, 50);
 }
 
 TEST(TypingsTest, SizesAreDistinctWhereTheyMay) {
