@@ -95,9 +95,8 @@ TEST(GenerateTest, CoincidencesOfSizesAreListed) {
   const int y = input("y1"), u = input("u1");
   Enumerated enumerated;
   enumerated.max_ops = 2;
-  enumerated.classes = {
-      {{{{{0, {y, u}}}, {OutputValue(0, 0)}},
-        {{{1, {y, y}}, {0, {OutputValue(0, 0), u}}}, {OutputValue(1, 0)}}}}};
+  enumerated.classes = {{{{{{0, {y, u}}}, {OutputValue(0, 0)}},
+                          {{{1, {y, y}}, {0, {OutputValue(0, 0), u}}}, {OutputValue(1, 0)}}}}};
   auto generated = Generate(set->get(), enumerated, {}, ByTesting);
   ASSERT_TRUE(generated.ok()) << generated.status();
   EXPECT_EQ(generated->stats.pairs, 1);
@@ -120,13 +119,16 @@ TEST(GenerateTest, SameRulesForAnyNumberOfThreads) {
 }
 
 TEST(GenerateTest, DroppedRulesFollowFromKeptOnes) {
-  const Generated generated = GenerateFrom({"matmul", "add", "transpose", "concat1_2d"}, 2);
+  const Generated generated = GenerateFrom({"matmul", "scale", "relu", "concat1_2d"}, 3);
   std::set<std::string> kept;
   for (const GeneratedRule& rule : generated.rules) {
     if (rule.follows_from.empty()) kept.insert(rule.rule.name);
   }
   EXPECT_LT(kept.size(), generated.rules.size());
   EXPECT_EQ(generated.stats.pruned, static_cast<int64_t>(generated.rules.size() - kept.size()));
+  for (const GeneratedRule& rule : generated.rules) {
+    for (const std::string& name : rule.follows_from) EXPECT_EQ(kept.count(name), 1u) << name;
+  }
 }
 
 }  // namespace
