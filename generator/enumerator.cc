@@ -14,6 +14,7 @@ namespace {
 constexpr int kMostNodes = 1 << 27;
 constexpr int kTermsBetweenChecks = 4096;
 constexpr uint64_t kHot = 1;
+constexpr uint64_t kRefiningSeed = 0x3c6ef372;
 
 // Which of a list of random numbers are in it twice.
 class Repeated {
@@ -101,6 +102,8 @@ absl::Status Enumerator::Run() {
   LEMMA_RETURN_IF_ERROR(EvaluateLastLevel());
   last_keys_.shrink_to_fit();
   MarkHot();
+  LEMMA_RETURN_IF_ERROR(RefineKeys());
+  MarkHot();
   stats_.terms_memory = TermsMemory();
   return CountGraphs();
 }
@@ -176,19 +179,16 @@ absl::Status Enumerator::AddNode(int size, const NewTerm& term, const Keys& keys
                            &output_));
   }
   int64_t offset = static_cast<int64_t>(elements_.size());
-  uint64_t sum = 0;
   for (int o = 0; o < kMostOutputs; ++o) {
     const bool there = o < static_cast<int>(types.size());
     types_.push_back(there ? types[o] : kNone);
     keys_.push_back(keys[o]);
-    sum += keys[o];
     if (keep) offsets_.push_back(offset);
     if (there) offset += evaluator_.NumElements(types[o]);
   }
   if (keep) elements_.insert(elements_.end(), output_.begin(), output_.end());
   nodes_.push_back({term.application->instance, term.operands});
   masks_.push_back(term.mask);
-  sums_.push_back(sum);
   has_users_.push_back(false);
   return absl::OkStatus();
 }
@@ -226,35 +226,43 @@ const Field* Enumerator::Elements(int value) {
 // A set has at most one node whose elements are not kept, for it rests on all others.
 absl::Status Enumerator::PrepareElements(int number) {
   if (number == prepared_node_) return absl::OkStatus();
-  const Node& node = nodes_[number];
-  const auto [a, b] = node.operands;
-  LEMMA_ASSIGN_OR_RETURN(
-      const std::vector<Application>* applications,
-      evaluator_.Applications(a == kNone ? kNone : types_[a], b == kNone ? kNone : types_[b]));
-  for (const Application& application : *applications) {
-    if (application.instance != node.instance) continue;
-    const Field* operands[kMostOperands] = {Elements(a), Elements(b)};
-    LEMMA_RETURN_IF_ERROR(evaluator_.RunFull(application, operands, &output_));
-    auto it = output_.begin();
-    for (size_t o = 0; o < application.types.size(); ++o) {
-      const int64_t n = evaluator_.NumElements(application.types[o]);
-      prepared_[o].assign(it, it + n);
-      it += n;
-    }
+  const Application& application = ApplicationOf(number);
+  const Operands& read = nodes_[number].operands;
+  const Field* operands[kMostOperands] = {Elements(read[0]), Elements(read[1])};
+  LEMMA_RETURN_IF_ERROR(evaluator_.RunFull(application, operands, &output_));
+  auto it = output_.begin();
+  for (size_t o = 0; o < application.types.size(); ++o) {
+    const int64_t n = evaluator_.NumElements(application.types[o]);
+    prepared_[o].assign(it, it + n);
+    it += n;
   }
   prepared_node_ = number;
   return absl::OkStatus();
+}
+
+absl::Status Enumerator::PrepareOperands(const Operands& operands) {
+  for (int v : operands) {
+    if (v >= static_cast<int>(offsets_.size())) {
+      LEMMA_RETURN_IF_ERROR(PrepareElements(NodeOf(v)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+const Evaluator::Application& Enumerator::ApplicationOf(int node) const {
+  const auto [a, b] = nodes_[node].operands;
+  const std::vector<Application>& applications =
+      *evaluator_.Known(a == kNone ? kNone : types_[a], b == kNone ? kNone : types_[b]);
+  return *std::find_if(applications.begin(), applications.end(), [&](const Application& one) {
+    return one.instance == nodes_[node].instance;
+  });
 }
 
 absl::Status Enumerator::Evaluate(const NodeSet& set, const NewTerm& term, Keys* keys,
                                   bool* pruned) {
   ++stats_.terms;
   *pruned = false;
-  for (int v : term.operands) {
-    if (v >= static_cast<int>(offsets_.size())) {
-      LEMMA_RETURN_IF_ERROR(PrepareElements(NodeOf(v)));
-    }
-  }
+  LEMMA_RETURN_IF_ERROR(PrepareOperands(term.operands));
   const Field* operands[kMostOperands] = {Elements(term.operands[0]), Elements(term.operands[1])};
   const Application& application = *term.application;
   output_.resize(application.sampled->num_wanted());
@@ -354,20 +362,73 @@ bool Enumerator::Matches(const TermGraph& pattern, int value, int of, std::vecto
   return true;
 }
 
+absl::Status Enumerator::RefineKeys() {
+  const auto inputs = evaluator_.SignedInputs(options_.seed ^ kRefiningSeed);
+  for (int i = 0; i < num_inputs(); ++i) {
+    std::copy(inputs[i].begin(), inputs[i].end(), elements_.begin() + offsets_[i]);
+    if (keys_[i] & kHot) keys_[i] = Evaluator::Refined(keys_[i], inputs[i]);
+  }
+  prepared_node_ = kNone;
+  // Leaves the elements in output_.
+  auto refine = [&](const Application& application, const Operands& operands,
+                    uint64_t* keys) -> absl::Status {
+    const Field* elements[kMostOperands] = {Elements(operands[0]), Elements(operands[1])};
+    LEMMA_RETURN_IF_ERROR(evaluator_.RunFull(application, elements, &output_));
+    absl::Span<const Field> rest = output_;
+    for (size_t o = 0; o < application.types.size(); ++o) {
+      const size_t n = static_cast<size_t>(evaluator_.NumElements(application.types[o]));
+      if (keys[o] & kHot) keys[o] = Evaluator::Refined(keys[o], rest.subspan(0, n));
+      rest.remove_prefix(n);
+    }
+    return absl::OkStatus();
+  };
+  for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
+    const int value = ValueOf(node, 0);
+    const bool kept = value < static_cast<int>(offsets_.size());
+    if (!kept && ((keys_[value] | keys_[value + 1]) & kHot) == 0) continue;
+    LEMMA_RETURN_IF_ERROR(refine(ApplicationOf(node), nodes_[node].operands, &keys_[value]));
+    if (kept) std::copy(output_.begin(), output_.end(), elements_.begin() + offsets_[value]);
+    if (node % kTermsBetweenChecks == 0) LEMMA_RETURN_IF_ERROR(CheckInterrupted());
+  }
+  uint64_t* keys = last_keys_.data();
+  return ForEachSet(options_.max_ops - 1, 0, kMostNodes,
+                    [&](const NodeSet& set, absl::Span<const NodeRun>) -> absl::Status {
+                      return ForEachNewTerm(set, false, [&](const NewTerm& term) -> absl::Status {
+                        const size_t n = term.application->types.size();
+                        uint64_t* const here = keys;
+                        keys += n;
+                        uint64_t hot = 0;
+                        for (size_t o = 0; o < n; ++o) hot |= here[o] & kHot;
+                        if (hot == 0) return absl::OkStatus();
+                        LEMMA_RETURN_IF_ERROR(PrepareOperands(term.operands));
+                        return refine(*term.application, term.operands, here);
+                      });
+                    });
+}
+
 void Enumerator::MarkHot() {
   std::vector<uint64_t> all;
   all.reserve(last_keys_.size() + keys_.size());
   all.insert(all.end(), last_keys_.begin(), last_keys_.end());
   all.insert(all.end(), keys_.begin(), keys_.end());
+  for (uint64_t& key : all) key &= ~kHot;
   const Repeated repeated(std::move(all));
   stats_.distinct = repeated.distinct();
   for (std::vector<uint64_t>* keys : {&keys_, &last_keys_}) {
-    for (uint64_t& key : *keys) key |= repeated.Contains(key) ? kHot : 0;
+    for (uint64_t& key : *keys) {
+      key &= ~kHot;
+      key |= repeated.Contains(key) ? kHot : 0;
+    }
   }
   hot_.resize(nodes_.size());
+  sums_.assign(nodes_.size(), 0);
   for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
     hot_[node] = 1;
-    for (int o = 0; o < OutputsOf(node); ++o) hot_[node] &= keys_[ValueOf(node, o)] & kHot;
+    for (int o = 0; o < OutputsOf(node); ++o) {
+      const uint64_t key = keys_[ValueOf(node, o)];
+      hot_[node] &= key & kHot;
+      sums_[node] += key & ~kHot;
+    }
   }
 }
 

@@ -7,8 +7,9 @@
 // what graphs share is evaluated once. The outputs of a graph are the values that none of its nodes
 // reads. docs/generator.md says which graphs are left out and why that loses no rule.
 //
-// A value's key is a hash of its dimensions and of some of its elements, on random inputs; a
-// graph's key is the sum of its outputs' keys.
+// A value's key is a hash of its dimensions and of some of its elements, on random inputs; of
+// values that then look alike, also of all elements on further inputs, small integers of one sign
+// in each. A graph's key is the sum of its outputs' keys.
 #ifndef LEMMA_GENERATOR_ENUMERATOR_H_
 #define LEMMA_GENERATOR_ENUMERATOR_H_
 
@@ -159,7 +160,12 @@ class Enumerator {
                std::vector<int>* ops) const;
   const Field* Elements(int value);
   absl::Status PrepareElements(int node);
+  absl::Status PrepareOperands(const Operands& operands);
+  const Application& ApplicationOf(int node) const;
+  // Has the lowest bit of keys say whether another term has the key.
   void MarkHot();
+  // Makes the keys of hot values depend on all elements, on further inputs.
+  absl::Status RefineKeys();
   int64_t TermsMemory() const;
   absl::Status CheckMemory() const;
 

@@ -90,6 +90,12 @@ uint64_t Evaluator::KeyForm::KeyOf(const Field* sampled) const {
   return key == 0 ? 2 : key;
 }
 
+uint64_t Evaluator::Refined(uint64_t key, absl::Span<const Field> elements) {
+  for (Field v : elements) key = MixKey(key, v.raw());
+  key = Mix64(key) & ~uint64_t{1};
+  return key == 0 ? 2 : key;
+}
+
 absl::StatusOr<const Kernel*> Evaluator::KernelOf(const Graph& graph, bool sampled) {
   uint64_t id = sampled ? 1 : 2;
   for (const Value& v : graph.outputs()) id = Mix64(id ^ Mix64(v.hash()));

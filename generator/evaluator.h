@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "generator/kernel.h"
 #include "generator/operator_set.h"
 
@@ -57,6 +58,9 @@ class Evaluator {
   const std::vector<int>& SampleOf(int type);
   // A hash of dimensions and sampled elements.
   uint64_t KeyOf(int type, const Field* sampled) { return KeyFormOf(type).KeyOf(sampled); }
+
+  // A key of the key and the elements, even and not zero.
+  static uint64_t Refined(uint64_t key, absl::Span<const Field> elements);
 
   int num_inputs() const { return num_inputs_; }
   int64_t NumElements(int type) const;

@@ -326,6 +326,17 @@ TEST(EnumeratorTest, ClassesHoldAllGraphsOfAKey) {
   EXPECT_GT(of_one_output, 10);
 }
 
+// Pooling twice takes the maximum of 25 elements, one of which is almost always positive.
+TEST(EnumeratorTest, WhatHoldsOfMostInputsOnlyIsNoIdentity) {
+  auto set = SetOf({"relu", "max_pool3x3"});
+  Enumerator enumerator(set.get(), Ops(3));
+  ASSERT_TRUE(enumerator.Run().ok());
+  std::set<std::string> said;
+  for (const Pair& pair : enumerator.identities()) said.insert(ToString(*set, pair));
+  EXPECT_EQ(said.count("relu(max_pool3x3(relu(y1))) => max_pool3x3(relu(y1))"), 1u);
+  EXPECT_EQ(said.count("relu(max_pool3x3(max_pool3x3(y1))) => max_pool3x3(max_pool3x3(y1))"), 0u);
+}
+
 TEST(EnumeratorTest, CompactFormIsExact) {
   const TermGraph graph = {{{7, {}}, {200, {InputValue(19)}}, {3, {OutputValue(1, 1), 0}}},
                            {OutputValue(2, 0), OutputValue(1, 0)}};
