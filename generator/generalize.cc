@@ -40,7 +40,7 @@ Pair Split(Pair pair, int value, unsigned in_source, unsigned in_target, int oth
 
 }  // namespace
 
-absl::StatusOr<Pair> Generalized(Evaluator* evaluator, const Pair& pair) {
+absl::StatusOr<GeneralPair> Generalized(Evaluator* evaluator, const Pair& pair) {
   Pair general = pair;
   std::set<int> values;
   for (const Term& term : pair.source.ops) {
@@ -69,7 +69,7 @@ absl::StatusOr<Pair> Generalized(Evaluator* evaluator, const Pair& pair) {
       if (again) more_inputs = std::move(more);
     }
   }
-  return general;
+  return GeneralPair{std::move(general), std::move(more_inputs)};
 }
 
 }  // namespace lemma::generator

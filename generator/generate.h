@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "generator/compact_graph.h"
 #include "generator/enumerator.h"
 #include "generator/operator_set.h"
 #include "rewrite/substitution.h"
@@ -38,7 +39,8 @@ struct GeneratedRule {
   Pair pair;
   Substitution rule;
   bool guarded = false;
-  // Names of rules that give this one in one or two steps, so that it is not needed; empty: it is.
+  // Names of kept rules that give this one, in the order of their use, so that it is not needed;
+  // empty: it is.
   std::vector<std::string> follows_from;
 };
 struct Rejected {
@@ -47,9 +49,9 @@ struct Rejected {
   std::string reason;
 };
 
-// Graphs of one value, smallest first.
+// Graphs whose keys are equal, smallest first; outputs correspond.
 struct ValueClass {
-  std::vector<TermGraph> members;
+  std::vector<CompactGraph> members;
 };
 // What an enumeration leaves for the rest.
 struct Enumerated {
@@ -59,10 +61,11 @@ struct Enumerated {
 };
 
 struct GenerateStats {
-  int64_t pairs = 0;       // representative and member, of components that rules do not connect
+  int64_t pairs = 0;       // of graphs of a class with different normal forms; by parts
   int64_t candidates = 0;  // of them that differ in more than names
+  int64_t unequal = 0;     // of them that were not equal on further inputs
   int64_t derived = 0;     // of them that followed from rules proved before, not proved
-  int64_t waiting = 0;     // of them that follow from an unknown one, not tried
+  int64_t waiting = 0;     // of them that follow from one that is not proved, not tried
   int64_t unliftable = 0, proved = 0, guarded = 0, refuted = 0, unknown = 0;
   int64_t pruned = 0;  // proved, but following from the others
 };
@@ -73,7 +76,6 @@ struct Generated {
   GenerateStats stats;
 };
 
-// Enumerates, and compares graphs of one key in all their elements on further random inputs.
 // `progress` as in GenerateOptions. Deterministic in the set and the options.
 absl::StatusOr<Enumerated> Enumerate(
     OperatorSet* set, const EnumeratorOptions& options,

@@ -9,7 +9,6 @@
 namespace lemma::generator {
 namespace {
 
-constexpr int kUnbound = 1 << 30;
 constexpr int kNamingRounds = 3;
 
 // Rebuilds what its outputs need.
@@ -67,114 +66,6 @@ class Normalizer {
   bool cyclic_ = false;
 };
 
-// A rule's source found in a graph.
-class Rewriter {
- public:
-  Rewriter(const OperatorSet& set, const TermGraph& graph, const Pair& rule,
-           absl::FunctionRef<void(const TermGraph&)> visit)
-      : set_(set), graph_(graph), rule_(rule), visit_(visit) {
-    chosen_.assign(rule.source.ops.size(), -1);
-    int variables = 0;
-    for (const TermGraph* side : {&rule.source, &rule.target}) {
-      for (const Term& term : side->ops) {
-        for (int v : term.operands) variables = std::max(variables, -v);
-      }
-      for (int v : side->outputs) variables = std::max(variables, -v);
-    }
-    bound_.assign(variables, kUnbound);
-  }
-
-  void Run() {
-    if (!rule_.source.ops.empty()) MatchOp(static_cast<int>(rule_.source.ops.size()) - 1);
-  }
-
- private:
-  // Users before operands: what an operator's results have to be is known when it is reached.
-  void MatchOp(int op) {
-    if (op < 0) return Replace();
-    const Term& pattern = rule_.source.ops[op];
-    const int wanted = chosen_[op];
-    for (int i = 0; i < static_cast<int>(graph_.ops.size()); ++i) {
-      if (wanted >= 0 && i != wanted) continue;
-      const Term& term = graph_.ops[i];
-      if (term.instance != pattern.instance) continue;
-      MatchOperands(op, i, pattern.operands, term.operands);
-      if (set_.instances()[term.instance].commutative && term.operands[0] != term.operands[1]) {
-        MatchOperands(op, i, pattern.operands, {term.operands[1], term.operands[0]});
-      }
-    }
-  }
-
-  void MatchOperands(int op, int found, const std::vector<int>& pattern,
-                     const std::vector<int>& operands) {
-    const std::vector<int> chosen = chosen_, bound = bound_;
-    chosen_[op] = found;
-    bool fits = true;
-    for (size_t k = 0; k < pattern.size() && fits; ++k) {
-      const int p = pattern[k], v = operands[k];
-      if (p < 0) {
-        int& binding = bound_[-1 - p];
-        fits = binding == kUnbound || binding == v;
-        binding = v;
-      } else {
-        int& node = chosen_[p / kMostOutputs];
-        fits = v >= 0 && v % kMostOutputs == p % kMostOutputs &&
-               (node < 0 || node == v / kMostOutputs);
-        if (fits) node = v / kMostOutputs;
-      }
-    }
-    if (fits) MatchOp(op - 1);
-    chosen_ = chosen;
-    bound_ = bound;
-  }
-
-  void Replace() {
-    TermGraph result = graph_;
-    const int base = static_cast<int>(graph_.ops.size());
-    auto value_of = [&](int v) {
-      if (v < 0) return bound_[-1 - v];
-      return OutputValue(base + v / kMostOutputs, v % kMostOutputs);
-    };
-    for (const Term& term : rule_.target.ops) {
-      Term made = term;
-      for (int& v : made.operands) {
-        v = value_of(v);
-        if (v == kUnbound) return;
-      }
-      result.ops.push_back(std::move(made));
-    }
-    std::map<int, int> replaced;
-    for (size_t i = 0; i < rule_.source.outputs.size(); ++i) {
-      const int v = rule_.source.outputs[i];
-      if (v < 0) continue;
-      const int to = value_of(rule_.target.outputs[i]);
-      if (to == kUnbound) return;
-      replaced[OutputValue(chosen_[v / kMostOutputs], v % kMostOutputs)] = to;
-    }
-    auto moved = [&](int v) {
-      // A target's output may be a variable that is replaced itself.
-      for (size_t i = 0; i <= replaced.size(); ++i) {
-        auto it = replaced.find(v);
-        if (it == replaced.end()) break;
-        v = it->second;
-      }
-      return v;
-    };
-    for (Term& term : result.ops) {
-      for (int& v : term.operands) v = moved(v);
-    }
-    for (int& v : result.outputs) v = moved(v);
-    if (auto normalized = Normalized(set_, result)) visit_(*normalized);
-  }
-
-  const OperatorSet& set_;
-  const TermGraph& graph_;
-  const Pair& rule_;
-  absl::FunctionRef<void(const TermGraph&)> visit_;
-  std::vector<int> chosen_;  // the graph's operator of each of the source's
-  std::vector<int> bound_;   // of variables
-};
-
 std::string AppendText(const TermGraph& graph, int value, bool names) {
   if (value < 0) return names ? absl::StrCat(-value) : "_";
   const Term& term = graph.ops[value / kMostOutputs];
@@ -215,14 +106,6 @@ std::optional<TermGraph> Normalized(const OperatorSet& set, const TermGraph& gra
   return Normalizer(set, graph).Run();
 }
 
-std::string KeyOf(const OperatorSet& set, const TermGraph& graph) {
-  auto normalized = Normalized(set, graph);
-  if (!normalized) return "cyclic";
-  std::string key;
-  for (int v : normalized->outputs) absl::StrAppend(&key, AppendText(*normalized, v, true), ";");
-  return key;
-}
-
 NamedPair WithoutNames(const OperatorSet& set, const Pair& pair) {
   // Outputs by their structure.
   std::vector<std::pair<std::string, int>> order;
@@ -259,6 +142,11 @@ NamedPair WithoutNames(const OperatorSet& set, const Pair& pair) {
     const size_t of_source = names.size();
     rename_all(&result.pair.target);
     result.num_variables = static_cast<int>(names.size());
+    std::vector<int> inputs(names.size());
+    for (const auto& [old_name, name] : names) {
+      inputs[name] = round == 0 ? old_name : result.inputs[-1 - old_name];
+    }
+    result.inputs = std::move(inputs);
     result.covers = names.size() == of_source;
   }
   for (const TermGraph* side : {&result.pair.source, &result.pair.target}) {
@@ -266,11 +154,6 @@ NamedPair WithoutNames(const OperatorSet& set, const Pair& pair) {
     result.key += "=>";
   }
   return result;
-}
-
-void ForEachRewrite(const OperatorSet& set, const TermGraph& graph, const Pair& rule,
-                    absl::FunctionRef<void(const TermGraph&)> visit) {
-  Rewriter(set, graph, rule, visit).Run();
 }
 
 }  // namespace lemma::generator

@@ -1,4 +1,4 @@
-// Graphs of terms as such: normal forms, and rewriting them by pairs.
+// Graphs of terms as such, and names for pairs of them.
 #ifndef LEMMA_GENERATOR_TERMS_H_
 #define LEMMA_GENERATOR_TERMS_H_
 
@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "generator/operator_set.h"
 
 namespace lemma::generator {
@@ -18,23 +17,16 @@ void RemoveUnread(TermGraph* graph);
 // in the order in which the outputs need them. nullopt if an operator would read its own result.
 std::optional<TermGraph> Normalized(const OperatorSet& set, const TermGraph& graph);
 
-// Says which graph this is, up to what Normalized undoes.
-std::string KeyOf(const OperatorSet& set, const TermGraph& graph);
-
 // The pair with its outputs in an order that does not depend on inputs' names, and its inputs
 // numbered by first occurrence as variables: -1, -2, …
 struct NamedPair {
   Pair pair;
   std::string key;  // equal for pairs that differ in names only
   int num_variables = 0;
-  bool covers = false;  // the target has no variable that the source has not
+  std::vector<int> inputs;  // of the pair that was named, by number of variable
+  bool covers = false;      // the target has no variable that the source has not
 };
 NamedPair WithoutNames(const OperatorSet& set, const Pair& pair);
-
-// Calls visit with every graph that one application of the rule, from source to target, makes of
-// `graph`; normalized. The rule's inputs are variables: they stand for any value.
-void ForEachRewrite(const OperatorSet& set, const TermGraph& graph, const Pair& rule,
-                    absl::FunctionRef<void(const TermGraph&)> visit);
 
 }  // namespace lemma::generator
 
