@@ -58,8 +58,8 @@ TEST(GenerateTest, FindsKnownRulesOfTwoOperators) {
   for (const char* rule :
        {"matmul(matmul(x1, x2), x3) => matmul(x1, matmul(x2, x3))",
         "add(add(x1, x2), x3) => add(add(x1, x3), x2)",
-        "concat0_2d(concat0_2d(x1, x2), x3) => concat0_2d(x1, concat0_2d(x2, x3))",
-        "concat1_2d(concat1_2d(x1, x2), x3) => concat1_2d(x1, concat1_2d(x2, x3))",
+        "concat0_2d(x3, concat0_2d(x1, x2)) => concat0_2d(concat0_2d(x3, x1), x2)",
+        "concat1_2d(x3, concat1_2d(x1, x2)) => concat1_2d(concat1_2d(x3, x1), x2)",
         "split0(concat0_2d(x1, x2)).0, split0(concat0_2d(x1, x2)).1 => x1, x2",
         "matmul(scale(x1, x2), x3) => scale(matmul(x1, x3), x2)",
         "transpose(scale(x1, x2)) => scale(transpose(x1), x2)", "transpose(transpose(x1)) => x1",
@@ -95,8 +95,9 @@ TEST(GenerateTest, CoincidencesOfSizesAreListed) {
   const int y = input("y1"), u = input("u1");
   Enumerated enumerated;
   enumerated.max_ops = 2;
-  enumerated.classes = {{{{{{0, {y, u}}}, {OutputValue(0, 0)}},
-                          {{{1, {y, y}}, {0, {OutputValue(0, 0), u}}}, {OutputValue(1, 0)}}}}};
+  const TermGraph single = {{{0, {y, u}}}, {OutputValue(0, 0)}};
+  const TermGraph twice = {{{1, {y, y}}, {0, {OutputValue(0, 0), u}}}, {OutputValue(1, 0)}};
+  enumerated.classes.push_back({{Compacted(single), Compacted(twice)}});
   auto generated = Generate(set->get(), enumerated, {}, ByTesting);
   ASSERT_TRUE(generated.ok()) << generated.status();
   EXPECT_EQ(generated->stats.pairs, 1);
