@@ -44,10 +44,13 @@ using generator::OperatorSet;
 using generator::RunId;
 using generator::Shard;
 
+constexpr int64_t kLeastMemory = int64_t{16} << 20;
+
 struct GenerateFlags {
   std::vector<std::string> ops = {"taso"};
   std::string output, rejected, shard_text;
   int64_t max_ops = 2, threads = 1, seed = 1;
+  int64_t memory = generator::EnumeratorOptions().max_memory;
   bool count = false, json = false, resume = false, merge = false;
   Shard shard;
   std::vector<std::string> shards;  // to merge
@@ -117,7 +120,6 @@ class GenerateRun {
     }
     auto enumerated = Enumerate();
     if (!enumerated.ok()) return Explained(enumerated.status());
-    KeepShard(flags_.shard, &*enumerated);
     if (absl::Status s = WriteClassFile(flags_.output, run_, flags_.shard, *enumerated); !s.ok()) {
       return s;
     }
@@ -140,7 +142,9 @@ class GenerateRun {
  private:
   // As a user should read it.
   static absl::Status Explained(const absl::Status& status) {
-    return absl::IsCancelled(status) ? InterruptedError() : status;
+    if (absl::IsCancelled(status)) return InterruptedError();
+    if (!absl::IsResourceExhausted(status)) return status;
+    return absl::ResourceExhaustedError(absl::StrCat("--memory: ", status.message()));
   }
 
   void Note(const std::string& text) const {
@@ -151,6 +155,10 @@ class GenerateRun {
     generator::EnumeratorOptions options;
     options.max_ops = static_cast<int>(run_.max_ops);
     options.seed = static_cast<uint64_t>(run_.seed);
+    options.threads = static_cast<int>(flags_.threads);
+    options.max_memory = flags_.memory;
+    options.shard = static_cast<int>(flags_.shard.index);
+    options.num_shards = static_cast<int>(flags_.shard.count);
     options.interrupted = &interrupt_.flag();
     return options;
   }
@@ -336,6 +344,7 @@ absl::Status Check(const Flags& flags, GenerateFlags* generate) {
   if (generate->max_ops < 1 || generate->max_ops > generator::kMostOps) {
     return wrong("--max-ops: must be in 1…", generator::kMostOps);
   }
+  if (generate->memory < kLeastMemory) return wrong("--memory: at least 16M, please");
   if (generate->threads < 1 || generate->threads > 256) {
     return wrong("--threads: must be in 1…256");
   }
@@ -364,7 +373,9 @@ absl::StatusOr<int> RunGenerate(Arguments arguments) {
                "enumerate part I of N, counted from 0, and write it to -o SHARD for --merge");
   flags.Bool("merge", &generate.merge,
              "take what --shard wrote, all N files of it: --merge SHARD... -o RULES");
-  flags.Int("threads", &generate.threads, "to prove with; the rules do not depend on it");
+  flags.Int("threads", &generate.threads, "the rules do not depend on it");
+  flags.Bytes("memory", &generate.memory,
+              "for the enumeration, by default 8G; with less it takes longer and finds the same");
   flags.Int("seed", &generate.seed, "of the random values");
   flags.Bool("json", &generate.json, "print one JSON object instead of text");
   flags.Note(

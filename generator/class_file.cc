@@ -20,27 +20,28 @@ namespace {
 constexpr char kMagic[] = "lemma classes, format 1\n";
 constexpr int64_t kMostBytes = int64_t{1} << 36;
 
-void Write(const TermGraph& graph, ByteWriter* out) {
-  out->Number(graph.ops.size());
-  for (const Term& term : graph.ops) {
-    out->Number(term.instance);
-    out->Number(term.operands.size());
-    for (int operand : term.operands) out->Signed(operand);
+void Write(const CompactGraph& graph, ByteWriter* out) {
+  out->Byte(graph.num_ops);
+  out->Byte(graph.num_outputs);
+  for (int i = 0; i < graph.num_ops; ++i) {
+    out->Byte(graph.ops[i].instance);
+    for (int8_t operand : graph.ops[i].operands) out->Byte(static_cast<uint8_t>(operand));
   }
-  out->Number(graph.outputs.size());
-  for (int output : graph.outputs) out->Signed(output);
+  for (int i = 0; i < graph.num_outputs; ++i) out->Byte(static_cast<uint8_t>(graph.outputs[i]));
 }
 
-TermGraph ReadGraph(ByteReader* in) {
-  TermGraph graph;
-  graph.ops.resize(in->Count());
-  for (Term& term : graph.ops) {
-    term.instance = static_cast<int>(in->Number());
-    term.operands.resize(in->Count());
-    for (int& operand : term.operands) operand = static_cast<int>(in->Signed());
+// More operators or outputs than there can be are left to IsOf.
+CompactGraph ReadGraph(ByteReader* in) {
+  CompactGraph graph;
+  graph.num_ops = in->Byte();
+  graph.num_outputs = in->Byte();
+  for (size_t i = 0; i < std::min<size_t>(graph.num_ops, graph.ops.size()); ++i) {
+    graph.ops[i].instance = in->Byte();
+    for (int8_t& operand : graph.ops[i].operands) operand = static_cast<int8_t>(in->Byte());
   }
-  graph.outputs.resize(in->Count());
-  for (int& output : graph.outputs) output = static_cast<int>(in->Signed());
+  for (size_t i = 0; i < std::min<size_t>(graph.num_outputs, graph.outputs.size()); ++i) {
+    graph.outputs[i] = static_cast<int8_t>(in->Byte());
+  }
   return graph;
 }
 
@@ -49,35 +50,36 @@ absl::Status Damaged(const std::string& path) {
       absl::StrCat(path, ": is damaged; delete it, and make it anew"));
 }
 
-bool IsOf(const OperatorSet& set, const TermGraph& graph) {
+bool IsOf(const OperatorSet& set, const CompactGraph& graph) {
+  if (graph.num_ops > graph.ops.size() || graph.num_outputs > graph.outputs.size()) return false;
   // A value is an input, or an output of one of the first `ops` operators.
-  auto is_value = [&](int value, size_t ops) {
+  auto is_value = [&](int value, int ops) {
     if (value < 0) return static_cast<size_t>(-1 - value) < set.inputs().size();
-    const size_t op = value / kMostOutputs;
+    const int op = value / kMostOutputs;
     return op < ops && value % kMostOutputs < set.instances()[graph.ops[op].instance].num_outputs;
   };
-  for (size_t i = 0; i < graph.ops.size(); ++i) {
-    const Term& term = graph.ops[i];
-    if (term.instance < 0 || static_cast<size_t>(term.instance) >= set.instances().size() ||
-        static_cast<int>(term.operands.size()) != set.instances()[term.instance].num_operands) {
-      return false;
-    }
-    for (int operand : term.operands) {
-      if (!is_value(operand, i)) return false;
+  for (int i = 0; i < graph.num_ops; ++i) {
+    const CompactGraph::Op& op = graph.ops[i];
+    if (op.instance >= set.instances().size()) return false;
+    const int num_operands = set.instances()[op.instance].num_operands;
+    for (int k = 0; k < kMostOperands; ++k) {
+      const bool is_there = op.operands[k] != CompactGraph::kNoOperand;
+      if (is_there != (k < num_operands) || (is_there && !is_value(op.operands[k], i))) {
+        return false;
+      }
     }
   }
-  return std::all_of(graph.outputs.begin(), graph.outputs.end(),
-                     [&](int output) { return is_value(output, graph.ops.size()); });
+  return std::all_of(graph.outputs.begin(), graph.outputs.begin() + graph.num_outputs,
+                     [&](int value) { return is_value(value, graph.num_ops); });
 }
 
-bool Before(const TermGraph& a, const TermGraph& b) {
-  if (a.ops.size() != b.ops.size()) return a.ops.size() < b.ops.size();
-  return std::tie(a.ops, a.outputs) < std::tie(b.ops, b.outputs);
+bool Before(const CompactGraph& a, const CompactGraph& b) {
+  return std::memcmp(&a, &b, sizeof(a)) < 0;
 }
 bool Before(const ValueClass& a, const ValueClass& b) {
   return std::lexicographical_compare(
       a.members.begin(), a.members.end(), b.members.begin(), b.members.end(),
-      [](const TermGraph& x, const TermGraph& y) { return Before(x, y); });
+      [](const CompactGraph& x, const CompactGraph& y) { return Before(x, y); });
 }
 
 }  // namespace
@@ -98,7 +100,7 @@ absl::Status WriteClassFile(const std::string& path, const RunId& run, const Sha
   out.Number(enumerated.classes.size());
   for (const ValueClass& one : enumerated.classes) {
     out.Number(one.members.size());
-    for (const TermGraph& member : one.members) Write(member, &out);
+    for (const CompactGraph& member : one.members) Write(member, &out);
   }
   ByteWriter checksum;
   checksum.Fixed(HashString(out.bytes()));
@@ -129,7 +131,7 @@ absl::StatusOr<ClassFile> ReadClassFile(const std::string& path) {
   file.enumerated.classes.resize(in.Count());
   for (ValueClass& one : file.enumerated.classes) {
     one.members.resize(in.Count());
-    for (TermGraph& member : one.members) member = ReadGraph(&in);
+    for (CompactGraph& member : one.members) member = ReadGraph(&in);
   }
   const Shard& shard = file.shard;
   if (!in.ok() || !in.rest().empty() || shard.index < 0 || shard.index >= shard.count ||
@@ -143,7 +145,7 @@ absl::Status CheckTerms(const Enumerated& enumerated, const OperatorSet& set) {
   for (const ValueClass& one : enumerated.classes) {
     if (one.members.size() < 2 ||
         !std::all_of(one.members.begin(), one.members.end(),
-                     [&](const TermGraph& member) { return IsOf(set, member); })) {
+                     [&](const CompactGraph& member) { return IsOf(set, member); })) {
       return absl::InvalidArgumentError("its graphs are none of its operator set's");
     }
   }
@@ -179,7 +181,12 @@ absl::StatusOr<Enumerated> Merged(std::vector<ClassFile> shards) {
   }
   Enumerated merged;
   merged.max_ops = first.enumerated.max_ops;
+  // Each of them enumerated all graphs.
+  merged.stats = first.enumerated.stats;
+  merged.stats.classes = merged.stats.members = 0;
   for (ClassFile& shard : shards) {
+    merged.stats.classes += shard.enumerated.stats.classes;
+    merged.stats.members += shard.enumerated.stats.members;
     std::move(shard.enumerated.classes.begin(), shard.enumerated.classes.end(),
               std::back_inserter(merged.classes));
   }
@@ -196,14 +203,6 @@ void SortClasses(Enumerated* enumerated) {
                               return !Before(a, b) && !Before(b, a);
                             }),
                 classes.end());
-}
-
-void KeepShard(const Shard& shard, Enumerated* enumerated) {
-  std::vector<ValueClass> kept;
-  for (size_t i = shard.index; i < enumerated->classes.size(); i += shard.count) {
-    kept.push_back(std::move(enumerated->classes[i]));
-  }
-  enumerated->classes = std::move(kept);
 }
 
 }  // namespace lemma::generator

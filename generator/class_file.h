@@ -14,7 +14,7 @@
 namespace lemma::generator {
 
 // Part `index` of `count`, counted from 0.
-constexpr int64_t kMostShards = 10000;
+constexpr int64_t kMostShards = kMostKeyRanges;
 struct Shard {
   int64_t index = 0, count = 1;
   friend bool operator==(const Shard& a, const Shard& b) {
@@ -45,8 +45,6 @@ absl::StatusOr<Enumerated> Merged(std::vector<ClassFile> shards);
 
 // The order of classes that does not depend on how the work was shared out; equal ones become one.
 void SortClasses(Enumerated* enumerated);
-// Leaves the shard's part of sorted classes.
-void KeepShard(const Shard& shard, Enumerated* enumerated);
 
 }  // namespace lemma::generator
 

@@ -50,7 +50,7 @@ class Journal {
   int64_t end_ = 0;  // of the last whole record
   std::chrono::steady_clock::time_point synced_;
   bool is_dirty_ = false;  // a record was added since
-  absl::Status failure_;  // of a write; nothing is added after it
+  absl::Status failure_;   // of a write; nothing is added after it
   mutable std::mutex mutex_;
   // By the candidate's text: the rest of the record.
   absl::flat_hash_map<std::string, std::string> decided_;
