@@ -108,6 +108,10 @@ TEST(GenerateTest, WrongUse) {
     ExpectOneLine(RunLemma({"generate", "--count", absl::StrCat("--threads=", threads)}),
                   {"--threads"});
   }
+  for (const char* memory : {"much", "5", "1K"}) {
+    ExpectOneLine(RunLemma({"generate", "--count", absl::StrCat("--memory=", memory)}),
+                  {"--memory"});
+  }
   ExpectOneLine(RunLemma({"generate", "--count", "--seed=x"}), {"--seed", "'x'"});
   ExpectOneLine(RunLemma({"generate", "--count", "--resume"}), {"--resume"});
   ExpectOneLine(RunLemma({"generate", "--cout"}), {"--count"});
