@@ -24,6 +24,11 @@ EnumeratorOptions Ops(int max_ops) {
   return options;
 }
 
+// Says which graph this is, up to what Normalized undoes.
+std::string KeyOf(const OperatorSet& set, const TermGraph& graph) {
+  return ToString(set, Normalized(set, graph).value());
+}
+
 // Graphs without reference to the order of their operators: the terms of all their values, sorted.
 std::string TermsOf(const OperatorSet& set, const TermGraph& graph) {
   std::set<std::string> terms;
