@@ -41,12 +41,16 @@ NamedSetInfo Table(const char* name, const TableSetText& text) {
 }
 
 const std::vector<NamedSetInfo>& Sets() {
-  static const auto* const sets = new std::vector<NamedSetInfo>{
-      Taso("taso", TasoInstances::kTaso),
-      Taso("taso_plus", TasoInstances::kPlus),
-      Table("transformer", TransformerSet()),
-      Table("training", TrainingSet()),
-  };
+  static const auto* const sets = [] {
+    auto* all = new std::vector<NamedSetInfo>{
+        Taso("taso", TasoInstances::kTaso),
+        Taso("taso_plus", TasoInstances::kPlus),
+        Table("transformer", TransformerSet()),
+        Table("training", TrainingSet()),
+    };
+    for (const NamedTableSet& set : InferenceSets()) all->push_back(Table(set.name, set.text));
+    return all;
+  }();
   return *sets;
 }
 

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/builder.h"
 #include "graph/ops/status_macros.h"
 #include "rewrite/instantiate.h"
@@ -40,19 +43,86 @@ void FindParts(const SizeSolver& sizes, const std::vector<TypedValue>& in, Typed
   }
 }
 
+absl::StatusOr<ScalarExpr> FillOf(const ExprAttr& fill) {
+  if (auto* real = std::get_if<ScalarExpr>(&fill)) return *real;
+  if (auto* index = std::get_if<IndexExpr>(&fill)) {
+    if (index->is_const()) return ScalarExpr(static_cast<double>(index->value()));
+  }
+  return absl::InvalidArgumentError("a constant is filled with a number");
+}
+
+absl::Status NotTaken() {
+  return absl::NotFoundError("the instance takes another number of tensors");
+}
+
+// The parts of an operand that is one input of the graph.
+absl::StatusOr<std::vector<Value>> AddOperand(const std::string& name, const BundleShape& shapes,
+                                              GraphBuilder* builder) {
+  if (shapes.size() == 1) return std::vector<Value>{builder->Input(name, {DType::kF32, shapes[0]})};
+  std::vector<int64_t> sizes;
+  int64_t all = 0;
+  for (const Shape& shape : shapes) {
+    sizes.push_back(TensorType{DType::kF32, shape}.num_elements());
+    all += sizes.back();
+  }
+  const Value flat = builder->Input(name, {DType::kF32, {all}});
+  LEMMA_ASSIGN_OR_RETURN(std::vector<Value> parts,
+                         builder->Ops("split", {flat}, {{"axis", int64_t{0}}, {"sizes", sizes}}));
+  for (size_t k = 0; k < parts.size(); ++k) {
+    LEMMA_ASSIGN_OR_RETURN(parts[k], builder->Op("reshape", {parts[k]}, {{"shape", shapes[k]}}));
+  }
+  return parts;
+}
+
+// "x: [n, c], (a: [c], b: [c])": the items, and how many belong to each operand.
+struct Bundled {
+  std::vector<std::string> items;
+  std::vector<int> parts;
+};
+
+Bundled SplitBundles(absl::string_view text) {
+  Bundled found;
+  int brackets = 0;
+  bool inside = false;
+  std::string item;
+  auto end_item = [&] {
+    item = std::string(absl::StripAsciiWhitespace(item));
+    if (item.empty()) return;
+    found.items.push_back(std::move(item));
+    if (inside && found.parts.back() < 0) {
+      found.parts.back() = 1;
+    } else if (inside) {
+      ++found.parts.back();
+    } else {
+      found.parts.push_back(1);
+    }
+    item.clear();
+  };
+  for (const char c : text) {
+    brackets += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (brackets == 0 && c == '(') {
+      found.parts.push_back(-1);
+      inside = true;
+    } else if (brackets == 0 && (c == ',' || c == ')')) {
+      end_item();
+      if (c == ')') inside = false;
+    } else {
+      item += c;
+    }
+  }
+  end_item();
+  return found;
+}
+
 }  // namespace
 
 absl::StatusOr<TableInstance> TableInstance::Read(const InstanceText& text) {
   TableInstance made;
   made.text_ = text;
   made.proper_ = text.proper;
-  const bool statements = text.body.find("return") != std::string::npos;
-  const std::string body =
-      statements ? text.body : absl::StrCat("result = ", text.body, " return result");
-  const std::string rule = absl::StrCat("rule ", text.name, "(", text.operands, ") reassociates {",
-                                        body, "} => {", body, "}");
-  LEMMA_ASSIGN_OR_RETURN(std::vector<Substitution> rules, ParseRules(rule, text.name));
+  LEMMA_ASSIGN_OR_RETURN(std::vector<Substitution> rules, ParseRules(made.RuleText(), text.name));
   made.rule_ = std::move(rules[0]);
+  made.DropKept();
   for (absl::Status status : {made.ReadOperands(), made.CheckAttributes()}) {
     if (!status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(text.name, ": ", status.message()));
@@ -61,8 +131,8 @@ absl::StatusOr<TableInstance> TableInstance::Read(const InstanceText& text) {
   LEMMA_RETURN_IF_ERROR(made.FindResults());
   const std::vector<PatternNode>& nodes = made.rule_.source.nodes;
   const std::vector<PatternVar>& vars = made.rule_.vars;
-  made.instance_ = {text.name, static_cast<int>(vars.size()),
-                    static_cast<int>(made.results_.size()),
+  made.instance_ = {text.name, static_cast<int>(made.operand_parts_.size()),
+                    static_cast<int>(made.result_parts_.size()),
                     nodes.size() == 1 && nodes[0].op != nullptr && nodes[0].op->commutative &&
                         vars.size() == 2 && vars[0].dims.ToString() == vars[1].dims.ToString(),
                     text.distinct};
@@ -72,6 +142,48 @@ absl::StatusOr<TableInstance> TableInstance::Read(const InstanceText& text) {
                                                    " results, please"));
   }
   return made;
+}
+
+// A rule uses all its variables and returns no variable; so each operand gets a relu behind all
+// other operators, which is what is returned in its place.
+std::string TableInstance::RuleText() {
+  const size_t found = text_.body.rfind("return ");
+  std::string statements, results;
+  if (found == std::string::npos) {
+    statements = absl::StrCat("result = ", text_.body);
+    results = "result";
+  } else {
+    statements = text_.body.substr(0, found);
+    results = text_.body.substr(found + 7);
+  }
+  const Bundled operands = SplitBundles(text_.operands), returned = SplitBundles(results);
+  operand_parts_ = operands.parts;
+  result_parts_ = returned.parts;
+  std::set<std::string> names;
+  for (const std::string& operand : operands.items) {
+    names.insert(std::string(absl::StripAsciiWhitespace(operand.substr(0, operand.find(':')))));
+  }
+  std::vector<std::string> outputs;
+  for (const std::string& name : returned.items) {
+    outputs.push_back(names.count(name) ? absl::StrCat("kept_", name) : name);
+  }
+  for (const std::string& name : names) {
+    absl::StrAppend(&statements, " kept_", name, " = relu(", name, ")");
+    outputs.push_back(absl::StrCat("kept_", name));
+  }
+  const std::string body = absl::StrCat(statements, " return ", absl::StrJoin(outputs, ", "));
+  return absl::StrCat("rule ", text_.name, "(", absl::StrJoin(operands.items, ", "),
+                      ") reassociates {", body, "} => {", body, "}");
+}
+
+void TableInstance::DropKept() {
+  Pattern& source = rule_.source;
+  const int kept = static_cast<int>(source.nodes.size() - rule_.vars.size());
+  source.outputs.resize(source.outputs.size() - rule_.vars.size());
+  for (PatternValue& v : source.outputs) {
+    if (!v.is_var() && v.node >= kept) v = source.nodes[v.node].inputs[0];
+  }
+  source.nodes.resize(kept);
 }
 
 absl::Status TableInstance::ReadOperands() {
@@ -284,12 +396,7 @@ absl::StatusOr<std::vector<TypedValue>> TableInstance::LowerNodes(
     if (node.op == nullptr) {
       LEMMA_ASSIGN_OR_RETURN(const ExprAttr dims, ValueOf(node.dims, values));
       LEMMA_ASSIGN_OR_RETURN(const ExprAttr fill, ValueOf(node.fill, values));
-      auto number = ToAttrValue(fill);
-      if (!number || (number->index() != 0 && number->index() != 1)) {
-        return absl::InvalidArgumentError("a constant is filled with a number");
-      }
-      const double filled = number->index() == 0 ? static_cast<double>(std::get<int64_t>(*number))
-                                                 : std::get<double>(*number);
+      LEMMA_ASSIGN_OR_RETURN(const ScalarExpr filled, FillOf(fill));
       made.push_back(
           {builder.Constant(filled, MentionsRow(node.dims) ? batch : "", std::get<Idx>(dims))});
       continue;
@@ -315,15 +422,21 @@ absl::StatusOr<std::vector<TypedValue>> TableInstance::LowerNodes(
   return results;
 }
 
-absl::StatusOr<Graph> TableInstance::Build(const std::vector<Shape>& operands) const {
+absl::StatusOr<TableInstance::Built> TableInstance::Build(
+    const std::vector<BundleShape>& operands) const {
   RuleBuilder sizes;
   GraphBuilder builder(text_.name);
   std::vector<TypedValue> in;
   std::vector<Value> vars;
-  for (const Shape& shape : operands) {
-    const std::string name = absl::StrCat("x", in.size());
-    in.push_back(sizes.AddVariable(name, "", Idx(shape.begin(), shape.end())));
-    vars.push_back(builder.Input(name, {DType::kF32, shape}));
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (static_cast<int>(operands[i].size()) != operand_parts_[i]) return NotTaken();
+    LEMMA_ASSIGN_OR_RETURN(std::vector<Value> parts,
+                           AddOperand(absl::StrCat("x", i), operands[i], &builder));
+    for (size_t k = 0; k < parts.size(); ++k) {
+      in.push_back(sizes.AddVariable(absl::StrCat("x", in.size()), "",
+                                     Idx(operands[i][k].begin(), operands[i][k].end())));
+      vars.push_back(parts[k]);
+    }
   }
   SymbolValues values(rule_.symbols.size());
   for (size_t s = 0; s < values.size(); ++s) {
@@ -341,8 +454,28 @@ absl::StatusOr<Graph> TableInstance::Build(const std::vector<Shape>& operands) c
   }
   auto outputs = BuildPattern(rule_, rule_.source, vars, values, DType::kF32);
   if (!outputs.ok()) return absl::NotFoundError(outputs.status().message());
-  for (size_t i = 0; i < outputs->size(); ++i) builder.Output(absl::StrCat("y", i), (*outputs)[i]);
-  return std::move(builder).Build();
+  Built built;
+  auto part = outputs->begin();
+  for (const int parts : result_parts_) {
+    BundleShape& shapes = built.results.emplace_back();
+    std::vector<Value> flat;
+    for (int k = 0; k < parts; ++k, ++part) {
+      shapes.push_back(part->shape());
+      if (parts == 1) {
+        flat.push_back(*part);
+        continue;
+      }
+      LEMMA_ASSIGN_OR_RETURN(Value vector, Apply1("reshape", {*part},
+                                                  {{"shape", Shape{part->type().num_elements()}}}));
+      flat.push_back(std::move(vector));
+    }
+    if (parts > 1) {
+      LEMMA_ASSIGN_OR_RETURN(flat[0], Apply1("concat", flat, {{"axis", int64_t{0}}}));
+    }
+    builder.Output(absl::StrCat("y", built.results.size()), flat[0]);
+  }
+  LEMMA_ASSIGN_OR_RETURN(built.graph, std::move(builder).Build());
+  return built;
 }
 
 }  // namespace lemma::generator

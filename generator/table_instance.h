@@ -18,9 +18,12 @@ struct InstanceText {
   std::string name;
   // At most two, with the sizes that they must have: "x: [b.., m, k], w: [k, n]". One list symbol,
   // always in front, stands for any number of dimensions, which every operator of the instance only
-  // carries along: no attribute may name it.
+  // carries along: no attribute may name it. Tensors in parentheses are one operand, a bundle: in
+  // "x: [n, c, h, w], (f: [k, c, r, s], b: [k])" there are two. A rule has a variable for each
+  // part.
   std::string operands;
-  // An application, "matmul(x, w)", or statements with a "return" at the end. A symbol occurs in
+  // An application, "matmul(x, w)", or statements with a "return" at the end, in which parentheses
+  // bundle results; results may be operands. A symbol occurs in
   // the operands, where sizes tell its value or it is a size that the rule leaves open ("n = h*d"),
   // or in attributes only: then it is the same throughout a rule.
   std::string body;
@@ -29,6 +32,9 @@ struct InstanceText {
   bool distinct = false;  // as in Instance
   bool proper = false;    // it takes no operand with a size of 1 where the text has a symbol
 };
+
+// What an operand or a result is: a tensor, or the tensors of a bundle.
+using BundleShape = std::vector<Shape>;
 
 // A tensor of `dims` dimensions; `row`: any number of further ones come before.
 struct RankPattern {
@@ -42,8 +48,11 @@ class TableInstance {
   static absl::StatusOr<TableInstance> Read(const InstanceText& text);
 
   const Instance& instance() const { return instance_; }
+  // Tensors, those of bundles one after the other; and how many belong to each operand and result.
   const std::vector<RankPattern>& operands() const { return operands_; }
   const std::vector<RankPattern>& results() const { return results_; }
+  const std::vector<int>& operand_parts() const { return operand_parts_; }
+  const std::vector<int>& result_parts() const { return result_parts_; }
   // What the instance calls a dimension of an operand, counted from the last; "" for none.
   std::string NameOfDim(int operand, int from_end) const;
 
@@ -66,11 +75,17 @@ class TableInstance {
                                                       const SymbolValues& fallback,
                                                       SymbolValues* values) const;
 
-  // The application to tensors of these dimensions, with the values of the text. NotFound if it
+  struct Built {
+    Graph graph;  // a bundle is a vector: its parts' elements one after the other
+    std::vector<BundleShape> results;
+  };
+  // The application to operands of these dimensions, with the values of the text. NotFound if it
   // does not take them.
-  absl::StatusOr<Graph> Build(const std::vector<Shape>& operands) const;
+  absl::StatusOr<Built> Build(const std::vector<BundleShape>& operands) const;
 
  private:
+  std::string RuleText();
+  void DropKept();
   absl::Status ReadOperands();
   absl::Status CheckAttributes() const;
   absl::Status FindResults();
@@ -86,6 +101,7 @@ class TableInstance {
   InstanceText text_;
   Instance instance_;
   Substitution rule_;  // the source is the instance
+  std::vector<int> operand_parts_, result_parts_;
   std::vector<RankPattern> operands_, results_;
   int row_ = -1;                 // the list symbol in front
   std::vector<int> sizes_;       // symbols of operands, other than row_

@@ -64,8 +64,11 @@ class Lifting {
     MakeVariables();
     for (int side = 0; side < 2; ++side) LEMMA_RETURN_IF_ERROR(Lower(side));
     for (size_t i = 0; i < sides_[0]->outputs.size(); ++i) {
-      LEMMA_RETURN_IF_ERROR(builder_.AddOutput(values_.at({0, sides_[0]->outputs[i]}),
-                                               values_.at(Key(1, sides_[1]->outputs[i]))));
+      const auto& source = values_.at({0, sides_[0]->outputs[i]});
+      const auto& target = values_.at(Key(1, sides_[1]->outputs[i]));
+      for (size_t p = 0; p < source.size(); ++p) {
+        LEMMA_RETURN_IF_ERROR(builder_.AddOutput(source[p], target[p]));
+      }
     }
     return builder_.Text(name, doc);
   }
@@ -74,10 +77,22 @@ class Lifting {
   using ValueKey = std::pair<int, int>;  // a side, and a value of it; variables are of side 0
   static ValueKey Key(int side, int value) { return {value < 0 ? 0 : side, value}; }
 
-  Rows::Rank RankOf(const ValueKey& key) {
-    auto it = ranks_.find(key);
-    if (it == ranks_.end()) it = ranks_.emplace(key, Rows::Rank{rows_.New(), 0}).first;
-    return it->second;
+  // Of each part of a value.
+  using Ranks = std::vector<Rows::Rank>;
+
+  Ranks& RanksOf(const ValueKey& key, int parts) {
+    Ranks& ranks = ranks_[key];
+    while (static_cast<int>(ranks.size()) < parts) ranks.push_back({rows_.New(), 0});
+    return ranks;
+  }
+  bool Unify(const Ranks& a, const Ranks& b) {
+    bool fits = a.size() == b.size();
+    for (size_t p = 0; p < a.size() && fits; ++p) fits = rows_.Unify(a[p], b[p]);
+    return fits;
+  }
+  int PartsOf(int variable) const {
+    const auto& [instance, operand] = uses_.at(variable);
+    return instance->operand_parts()[operand];
   }
 
   absl::Status FindRanks() {
@@ -86,9 +101,14 @@ class Lifting {
         const Term& term = sides_[side]->ops[i];
         const TableInstance& instance = instances_[term.instance];
         const int row = rows_.New();
-        auto rank_of = [&](const RankPattern& p) {
-          return Rows::Rank{p.row ? row : Rows::kNone, p.dims};
+        auto take = [&](std::vector<RankPattern>::const_iterator* p, int parts) {
+          Ranks ranks;
+          for (; parts > 0; --parts, ++*p) {
+            ranks.push_back({(*p)->row ? row : Rows::kNone, (*p)->dims});
+          }
+          return ranks;
         };
+        auto operand = instance.operands().begin(), result = instance.results().begin();
         for (size_t k = 0; k < term.operands.size(); ++k) {
           const int v = term.operands[k];
           if (v < 0 && !uses_.count(v)) {
@@ -99,14 +119,15 @@ class Lifting {
             order_.push_back(v);
             uses_[v] = {&instance, static_cast<int>(k)};
           }
-          if (!rows_.Unify(rank_of(instance.operands()[k]), RankOf(Key(side, v)))) {
+          const int parts = instance.operand_parts()[k];
+          if (!Unify(take(&operand, parts), RanksOf(Key(side, v), parts))) {
             return absl::InvalidArgumentError(absl::StrCat(
                 "operand ", k, " of ", instance.instance().name, " would have two ranks"));
           }
         }
-        for (size_t k = 0; k < instance.results().size(); ++k) {
+        for (size_t k = 0; k < instance.result_parts().size(); ++k) {
           ranks_[{side, OutputValue(static_cast<int>(i), static_cast<int>(k))}] =
-              rank_of(instance.results()[k]);
+              take(&result, instance.result_parts()[k]);
         }
       }
     }
@@ -116,7 +137,8 @@ class Lifting {
       if (target < 0 && !uses_.count(target)) {
         return absl::InvalidArgumentError(absl::StrCat("x", -target, " occurs in the target only"));
       }
-      if (!rows_.Unify(RankOf({0, source}), RankOf(Key(1, target)))) {
+      const Ranks ranks = RanksOf({0, source}, 1);
+      if (!Unify(ranks, RanksOf(Key(1, target), static_cast<int>(ranks.size())))) {
         return absl::InvalidArgumentError("an output has another rank on each side");
       }
     }
@@ -125,17 +147,25 @@ class Lifting {
 
   void MakeVariables() {
     for (int v : order_) {
-      const Rows::Rank rank = rows_.Find(RankOf({0, v}));
       const auto& [instance, operand] = uses_.at(v);
-      Idx dims;
-      for (int d = rank.dims - 1; d >= 0; --d) {
-        const std::string name = instance->NameOfDim(operand, d);
-        // b is what rows are called.
-        dims.push_back(builder_.sizes().New(name.empty() || name[0] == 'b' ? "d" : name,
-                                            SizeSolver::Kind::kSize));
+      const int parts = PartsOf(v);
+      const Ranks ranks = RanksOf({0, v}, parts);
+      int number = 0;  // of the first part among the instance's tensors
+      for (int k = 0; k < operand; ++k) number += instance->operand_parts()[k];
+      for (int p = 0; p < parts; ++p) {
+        const Rows::Rank rank = rows_.Find(ranks[p]);
+        Idx dims;
+        for (int d = rank.dims - 1; d >= 0; --d) {
+          const std::string name = instance->NameOfDim(number + p, d);
+          // b is what rows are called.
+          dims.push_back(builder_.sizes().New(name.empty() || name[0] == 'b' ? "d" : name,
+                                              SizeSolver::Kind::kSize));
+        }
+        const std::string name = absl::StrCat("x", -v);
+        values_[{0, v}].push_back(
+            builder_.AddVariable(parts == 1 ? name : absl::StrCat(name, "_", p + 1),
+                                 NameOfRow(rank.row), std::move(dims)));
       }
-      values_[{0, v}] =
-          builder_.AddVariable(absl::StrCat("x", -v), NameOfRow(rank.row), std::move(dims));
     }
   }
 
@@ -152,20 +182,26 @@ class Lifting {
       const Term& term = sides_[side]->ops[i];
       const TableInstance& instance = instances_[term.instance];
       std::vector<TypedValue> in;
-      for (int v : term.operands) in.push_back(values_.at(Key(side, v)));
+      for (int v : term.operands) {
+        const std::vector<TypedValue>& parts = values_.at(Key(side, v));
+        in.insert(in.end(), parts.begin(), parts.end());
+      }
       SymbolValues values(instance.symbols().size());
       for (int a : instance.attributes()) values[a] = Attribute(side, instance, a);
       SymbolValues& first = first_[term.instance];
       const ValueKey result = {side, OutputValue(static_cast<int>(i), 0)};
-      const Rows::Rank rank = rows_.Find(ranks_.at(result));
+      const Rows::Rank rank = rows_.Find(ranks_.at(result)[0]);
       LEMMA_ASSIGN_OR_RETURN(
           std::vector<TypedValue> out,
           instance.Lower(builder_, in,
                          {NameOfRow(rank.row), rank.dims - instance.results()[0].dims}, first,
                          &values));
       if (first.empty()) first = values;
-      for (size_t k = 0; k < out.size(); ++k) {
-        values_[{side, OutputValue(static_cast<int>(i), static_cast<int>(k))}] = out[k];
+      auto part = out.begin();
+      for (size_t k = 0; k < instance.result_parts().size(); ++k) {
+        const auto end = part + instance.result_parts()[k];
+        values_[{side, OutputValue(static_cast<int>(i), static_cast<int>(k))}].assign(part, end);
+        part = end;
       }
     }
     return absl::OkStatus();
@@ -185,6 +221,7 @@ class Lifting {
       if (auto* list = std::get_if<Idx>(&value)) {
         for (IndexExpr& number : *list) open(&number);
       }
+      if (std::holds_alternative<ScalarExpr>(value)) value = ScalarExpr::Param(name);
       attributes_.emplace(name, value);
     }
     return value;
@@ -193,15 +230,17 @@ class Lifting {
   const std::vector<TableInstance>& instances_;
   const TermGraph* const sides_[2];
   Rows rows_;
-  std::map<ValueKey, Rows::Rank> ranks_;
+  std::map<ValueKey, Ranks> ranks_;
   std::vector<int> order_;                                    // variables as they occur
   std::map<int, std::pair<const TableInstance*, int>> uses_;  // the first use of each
   std::map<int, std::string> row_names_;
   RuleBuilder builder_;
-  std::map<ValueKey, TypedValue> values_;
+  std::map<ValueKey, std::vector<TypedValue>> values_;  // a bundle's parts
   std::map<int, SymbolValues> first_;  // of an instance's symbols, where it first occurs
   std::map<std::string, ExprAttr> attributes_;
 };
+
+constexpr int kBundleRank = 9;
 
 class Set : public OperatorSet {
  public:
@@ -212,7 +251,7 @@ class Set : public OperatorSet {
     for (const InputGroup& g : inputs) {
       for (int i = 1; i <= g.count; ++i) {
         inputs_.push_back(
-            {g.count == 1 ? g.name : absl::StrCat(g.name, i), TypeOf(g.dims), group, true});
+            {g.count == 1 ? g.name : absl::StrCat(g.name, i), TypeOf(g.bundle()), group, true});
       }
       ++group;
     }
@@ -220,14 +259,15 @@ class Set : public OperatorSet {
 
   const std::vector<Input>& inputs() const override { return inputs_; }
   const std::vector<Instance>& instances() const override { return instances_; }
-  const std::vector<int64_t>& DimsOf(int type) const override { return types_[type]; }
+  const std::vector<int64_t>& DimsOf(int type) const override { return dims_[type]; }
 
   absl::StatusOr<Application> Apply(int instance, const std::vector<int>& types) override {
-    std::vector<Shape> operands;
+    std::vector<BundleShape> operands;
     for (int type : types) operands.push_back(types_[type]);
+    LEMMA_ASSIGN_OR_RETURN(TableInstance::Built built, table_[instance].Build(operands));
     Application result;
-    LEMMA_ASSIGN_OR_RETURN(result.graph, table_[instance].Build(operands));
-    for (const Value& y : result.graph.outputs()) result.types.push_back(TypeOf(y.shape()));
+    for (const BundleShape& shapes : built.results) result.types.push_back(TypeOf(shapes));
+    result.graph = std::move(built.graph);
     return result;
   }
 
@@ -240,17 +280,28 @@ class Set : public OperatorSet {
   }
 
  private:
-  int TypeOf(const Shape& dims) {
-    auto [it, added] = interned_.emplace(dims, static_cast<int>(types_.size()));
-    if (added) types_.push_back(dims);
+  int TypeOf(const BundleShape& shapes) {
+    auto [it, added] = interned_.emplace(shapes, static_cast<int>(types_.size()));
+    if (!added) return it->second;
+    types_.push_back(shapes);
+    if (shapes.size() == 1) {
+      dims_.push_back(shapes[0]);
+      return it->second;
+    }
+    // As many ones as no tensor has: a bundle is equal to none.
+    Shape dims(kBundleRank - 1, 1);
+    dims.push_back(0);
+    for (const Shape& shape : shapes) dims.back() += TensorType{DType::kF32, shape}.num_elements();
+    dims_.push_back(std::move(dims));
     return it->second;
   }
 
   std::vector<TableInstance> table_;
   std::vector<Instance> instances_;
   std::vector<Input> inputs_;
-  std::vector<Shape> types_;
-  std::map<Shape, int> interned_;
+  std::vector<BundleShape> types_;
+  std::vector<Shape> dims_;
+  std::map<BundleShape, int> interned_;
 };
 
 }  // namespace

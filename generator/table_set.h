@@ -17,6 +17,13 @@ struct InputGroup {
   std::string name;  // of one input; of several, x1, x2, …
   int count = 1;
   Shape dims;
+  std::vector<Shape> more = {};  // further tensors: a bundle
+
+  BundleShape bundle() const {
+    BundleShape shapes = {dims};
+    shapes.insert(shapes.end(), more.begin(), more.end());
+    return shapes;
+  }
 };
 
 // The set of these instances and inputs. What an instance is and does, it says itself; a pair is

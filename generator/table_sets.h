@@ -17,6 +17,13 @@ struct TableSetText {
 const TableSetText& TransformerSet();  // transformer_set.cc
 const TableSetText& TrainingSet();     // training_set.cc
 
+struct NamedTableSet {
+  const char* name;
+  TableSetText text;
+};
+// Small sets, each of what one kind of rewrite of inference graphs is made of: inference_set.cc.
+const std::vector<NamedTableSet>& InferenceSets();
+
 }  // namespace lemma::generator
 
 #endif  // LEMMA_GENERATOR_TABLE_SETS_H_

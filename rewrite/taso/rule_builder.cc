@@ -65,10 +65,10 @@ absl::StatusOr<TypedValue> RuleBuilder::ApplyOne(absl::string_view op,
   return outputs[0];
 }
 
-TypedValue RuleBuilder::Constant(double fill, std::string batch, Idx dims) {
+TypedValue RuleBuilder::Constant(ScalarExpr fill, std::string batch, Idx dims) {
   TypedValue value = NewValue(std::move(batch), std::move(dims));
   Node node;
-  node.fill = fill;
+  node.fill = std::move(fill);
   node.batch = value.batch;
   node.dims = value.dims;
   node.outputs = {value.name};
@@ -93,6 +93,9 @@ std::string RuleBuilder::TextOf(const ExprAttr& attr) {
   if (auto constant = ToAttrValue(attr)) return ToString(*constant);
   if (auto* index = std::get_if<IndexExpr>(&attr)) return sizes_.Text(*index);
   if (auto* list = std::get_if<Idx>(&attr)) return TextOf("", *list);
+  if (auto* real = std::get_if<ScalarExpr>(&attr); real->kind() == ScalarExpr::Kind::kParam) {
+    return real->name();
+  }
   return "?";
 }
 
@@ -107,7 +110,7 @@ std::string RuleBuilder::TextOf(const Node& node) {
   std::string text = absl::StrCat("  ", absl::StrJoin(node.outputs, ", "), " = ");
   if (node.op == nullptr) {
     return absl::StrCat(text, "constant ", TextOf(node.batch, node.dims), " fill ",
-                        ToString(AttrValue(node.fill)), "\n");
+                        TextOf(ExprAttr(node.fill)), "\n");
   }
   absl::StrAppend(&text, node.op->name, "(", absl::StrJoin(node.inputs, ", "), ")");
   std::vector<std::string> attrs;

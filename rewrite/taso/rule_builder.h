@@ -49,7 +49,7 @@ class RuleBuilder {
                                                 ExprAttrs attrs = {});
   absl::StatusOr<TypedValue> ApplyOne(absl::string_view op, const std::vector<TypedValue>& inputs,
                                       ExprAttrs attrs = {});
-  TypedValue Constant(double fill, std::string batch, Idx dims);
+  TypedValue Constant(ScalarExpr fill, std::string batch, Idx dims);
   // A condition of the rule, unless it holds for all sizes.
   void RequireLe(const IndexExpr& a, const IndexExpr& b) { at_most_.emplace_back(a, b); }
 
@@ -66,7 +66,7 @@ class RuleBuilder {
     ExprAttrs attrs;
     std::string batch;
     Idx dims;
-    double fill = 0;
+    ScalarExpr fill;
   };
 
   TypedValue NewValue(std::string batch, Idx dims);

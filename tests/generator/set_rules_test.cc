@@ -99,5 +99,32 @@ TEST(SetRulesTest, TrainingOfTwoOperators) {
   }
 }
 
+// What the hand-written rules for inference say, over operands that are bundles.
+TEST(SetRulesTest, Inference) {
+  const struct {
+    const char* set;
+    int max_ops;
+    std::vector<const char*> rules;
+  } cases[] = {
+      {"fold",
+       3,
+       {"conv2d_bias(x3, scaled_filter(x2, norm_affine(x1))) => batch_norm(conv2d(x3, x2), x1)",
+        "conv2d_bias(x3, scaled_filter_bias(x2, norm_affine(x1))) => batch_norm(conv2d_bias(x3, "
+        "x2), x1)"}},
+      {"norm", 2, {"scale_shift(x2, norm_affine(x1)) => batch_norm(x2, x1)"}},
+      {"pointwise",
+       4,
+       {"image(matmul(matrix_of_filter(x1), flat_image(x2))) => pointwise_conv(x2, x1)"}},
+      {"scalars", 2, {"mul(x1, x1) => square(x1)", "mul(sigmoid(x1), x1) => silu(x1)"}},
+      {"layer_norm",
+       4,
+       {"scale_shift(div_rows(centre(x1), deviation(centre(x1))), x2) => layer_norm(x1, x2)"}},
+  };
+  for (const auto& one : cases) {
+    const std::set<std::string> found = RulesOf({one.set}, one.max_ops);
+    for (const char* rule : one.rules) EXPECT_EQ(found.count(rule), 1u) << rule;
+  }
+}
+
 }  // namespace
 }  // namespace lemma::generator
