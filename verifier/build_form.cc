@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "verifier/normalize.h"
 #include "verifier/storage.h"
 
 namespace lemma::verify {
@@ -262,6 +263,15 @@ NormalForm FormBuilder::Apply(const ScalarExpr& e, const Env& env) {
           return power;
         }
         break;
+      }
+      case ScalarFn::kWhere: {
+        // z * where(c, x, y) = where(c, z * x, z * y) differs where z is infinite: inf * 0 is no
+        // number.
+        if (laws_ != Laws::kRealOnly) break;
+        TooLarge(args[1]);
+        TooLarge(args[2]);
+        return Sum(forms_.Product(Truth(args[0]), Sum(args[1], Scaled(args[2], -1))),
+                   forms_.Substitute(args[2], {}));
       }
       default:
         break;

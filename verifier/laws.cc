@@ -57,7 +57,10 @@ std::optional<NormalForm> Normalizer::Law(const Atom& atom, const Facts& context
       return MaxLaw(atom, context);
     case Atom::Kind::kFn:
       if (auto rounding = RoundingOf(atom)) return RoundingLaw(*rounding, *atom.args[0]);
+      if (auto symmetric = SymmetryLaw(atom)) return symmetric;
       if (laws_ != Laws::kRealOnly) return std::nullopt;
+      if (auto known = CompareLaw(atom)) return known;
+      if (auto truth = TruthLaw(atom)) return truth;
       if (atom.Is(ScalarFn::kExp)) return ExpLaw(*atom.args[0]);
       if (atom.Is(ScalarFn::kLog)) return LogLaw(*atom.args[0]);
       return std::nullopt;

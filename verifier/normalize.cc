@@ -287,12 +287,14 @@ Normalizer::Step Normalizer::Atoms(Term* term, const Facts& context, std::vector
 
 Normalizer::Step Normalizer::Squares(Term* term, const Facts& context, std::vector<Term>* out) {
   for (size_t i = 0; i < term->atoms.size(); ++i) {
+    const bool truth = laws_ == Laws::kRealOnly && IsTruth(term->atoms[i]);
     const std::optional<NormalForm> square = SquareLaw(term->atoms[i]);
-    if (!square) continue;
+    if (!square && !truth) continue;
     const std::string key = forms_.Key(term->atoms[i]);
     for (size_t j = i + 1; j < term->atoms.size(); ++j) {
       if (forms_.Key(term->atoms[j]) != key) continue;
       term->atoms.erase(term->atoms.begin() + j);
+      if (truth) return Step::kChanged;  // its own square
       Expand(*term, i, *square, context, out);
       return Step::kReplaced;
     }

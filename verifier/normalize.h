@@ -59,6 +59,9 @@ class Normalizer {
   std::optional<NormalForm> InverseLaw(const NormalForm& arg, const Facts& context);
   std::optional<NormalForm> MaxLaw(const Atom& atom, const Facts& context);
   std::optional<NormalForm> SquareLaw(const Atom& m);
+  std::optional<NormalForm> SymmetryLaw(const Atom& atom);
+  std::optional<NormalForm> CompareLaw(const Atom& atom);
+  std::optional<NormalForm> TruthLaw(const Atom& atom);
   void SimplifyAlternatives(Atom* atom, const Facts& context);
   // Leaves out alternatives that are nowhere the only greatest (or, named min, the only least).
   void DropDominated(Atom* atom, const Facts& context);
@@ -77,6 +80,11 @@ class Normalizer {
   Laws laws_;
   int steps_ = 0;
 };
+
+// 1 where `condition` is not 0, else 0.
+NormalForm Truth(const NormalForm& condition);
+// Whether `atom` is 0 or 1, whatever it is applied to.
+bool IsTruth(const Atom& atom);
 
 // Whether `atom` is floor, ceil, round or trunc, and which.
 std::optional<ScalarFn> RoundingOf(const Atom& atom);

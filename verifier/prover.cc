@@ -273,7 +273,8 @@ class Attempt {
       const Definition& definition = *sides[side];
       read[side] = verify::FloatsReachable(definition, definition.outputs[o]);
       const std::function<bool(const Facts&)> none = [](const Facts&) { return false; };
-      if (verify::FloatsRead(definition, forms[side], none) == read[side]) continue;
+      const std::set<TensorId> left = verify::FloatsRead(definition, forms[side], none);
+      if (left == read[side]) continue;
       // Some have cancelled, or guards exclude them: as it is written, only guards do.
       FormBuilder builder(&forms_, definition, Laws::kNone, hypotheses_.solved());
       const NormalForm written = builder.Element(definition.outputs[o], at);
@@ -281,6 +282,11 @@ class Attempt {
       read[side] = verify::FloatsRead(definition, written, [&](const Facts& guards) {
         return arith_.Contradicts(facts, guards);
       });
+      if (left == read[side]) continue;
+      // Or guards exclude more than could be seen there: positions are not simplified yet.
+      read[side] = verify::FloatsRead(
+          definition, verify::Normalizer(&forms_, &arith_, Laws::kNone).Simplify(written, facts),
+          none);
     }
     return read[0] != read[1];
   }

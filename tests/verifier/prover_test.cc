@@ -99,6 +99,24 @@ TEST(Contract, WhatGuardsExcludeIsNotRead) {
             FloatContract::kReassociates);
 }
 
+// The rows of y are not read, which shows only where the reshape is simplified.
+TEST(Contract, WhatReshapedGuardsExcludeIsNotRead) {
+  EXPECT_EQ(ContractOf(R"(rule r(x: [m,k], y: [m,k], w: [k,n]) real_only {
+      c = concat(x, y) {axis = 0}
+      p = matmul(c, w)
+      r = reshape(p) {shape = [2, m, n]}
+      z = slice(r) {starts = [0, 0, 0], sizes = [1, m, n], steps = [1, 1, 1]}
+      return z
+    } => {
+      s = add(x, y)
+      d = sub(s, y)
+      p = matmul(d, w)
+      z = reshape(p) {shape = [1, m, n]}
+      return z
+    })"),
+            FloatContract::kRealOnly);
+}
+
 TEST(Prover, CounterexamplesAreSmall) {
   Verdict verdict = ProveText(R"(
     rule wrong(x: [m,n]) reassociates {

@@ -113,6 +113,8 @@ class Algebra {
   Polynomial WithoutSquares(const Polynomial& x);
   Value Compare(ScalarFn fn, const Value& a, const Value& b);
   Value Round(ScalarFn fn, const Value& a);
+  // f(x) for an odd or even f by f(0) or f(-x), where that is the form to keep.
+  std::optional<Value> Symmetric(ScalarFn fn, const Value& x);
   Value Power(const Value& base, const Value& exponent);
   Value Exp(const Value& x);
   Value Log(const Value& x);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 
 #include "verifier/checker/algebra.h"
 
@@ -70,6 +71,20 @@ Value Algebra::Round(ScalarFn fn, const Value& a) {
   const Rational part = Add(r, {-down, 1}), half{1, 2};
   if (part == half) return Integer(down % 2 == 0 ? down : down + 1);
   return Integer(Less(part, half) ? down : down + 1);
+}
+
+// ---- Odd and even functions ----
+
+std::optional<Value> Algebra::Symmetric(ScalarFn fn, const Value& x) {
+  static constexpr ScalarFn kOdd[] = {
+      ScalarFn::kSign, ScalarFn::kErf,  ScalarFn::kSin,  ScalarFn::kTan,   ScalarFn::kAsin,
+      ScalarFn::kAtan, ScalarFn::kSinh, ScalarFn::kTanh, ScalarFn::kAsinh, ScalarFn::kAtanh};
+  const bool odd = std::find(std::begin(kOdd), std::end(kOdd), fn) != std::end(kOdd);
+  if (!odd && fn != ScalarFn::kCos && fn != ScalarFn::kCosh) return std::nullopt;
+  if (x->empty()) return Integer(odd ? 0 : 1);
+  if (x->begin()->second.num > 0) return std::nullopt;
+  const Value opposite = Apply(fn, {Sum(Integer(0), x, {-1, 1})});
+  return odd ? Sum(Integer(0), opposite, {-1, 1}) : opposite;
 }
 
 // ---- Bit by bit ----
@@ -215,6 +230,7 @@ Value Algebra::Apply(ScalarFn fn, const std::vector<Value>& args) {
       break;
   }
   if (level_ == Level::kBits) return ApplyBits(fn, args);
+  if (auto symmetric = Symmetric(fn, args[0])) return *symmetric;
   switch (fn) {
     case ScalarFn::kAdd:
       return Sum(args[0], args[1]);

@@ -46,6 +46,19 @@ TEST_F(Ring, PolynomialsAreCanonical) {
   EXPECT_TRUE(Same(Add(C(-0.1), C(0.1)), C(0)));
 }
 
+TEST_F(Ring, OddAndEvenFunctions) {
+  const Value x = X(0), y = X(1);
+  for (ScalarFn fn : {ScalarFn::kSign, ScalarFn::kErf, ScalarFn::kTanh, ScalarFn::kAtan}) {
+    EXPECT_TRUE(Same(Call(fn, Sub(x, y)), Sub(C(0), Call(fn, Sub(y, x)))));
+    EXPECT_FALSE(Same(Call(fn, Sub(x, y)), Call(fn, Sub(y, x))));
+    EXPECT_TRUE(Same(Call(fn, C(0)), C(0)));
+  }
+  EXPECT_TRUE(Same(Call(ScalarFn::kCos, Sub(x, y)), Call(ScalarFn::kCos, Sub(y, x))));
+  EXPECT_TRUE(Same(Call(ScalarFn::kCosh, C(0)), C(1)));
+  EXPECT_FALSE(Same(Call(ScalarFn::kAcos, Sub(x, y)), Call(ScalarFn::kAcos, Sub(y, x))));
+  EXPECT_FALSE(Same(Exp(Sub(x, y)), Exp(Sub(y, x))));
+}
+
 TEST_F(Ring, MaximaAreSetsThatSumsMove) {
   const Value x = X(0), y = X(1), z = X(2);
   EXPECT_TRUE(Same(Max(Max(x, y), z), Max(y, Max(z, Max(x, y)))));
