@@ -362,7 +362,8 @@ absl::StatusOr<int> RunGenerate(Arguments arguments) {
   flags.List("ops", &ops, "SET|[SET,]INSTANCE,...",
              absl::StrCat("an operator set, or some of its instances: ",
                           absl::StrJoin(generator::SetNames(), ", "), "; by default taso"));
-  flags.Int("max-ops", &generate.max_ops, "operators in a graph, 1…4");
+  flags.Int("max-ops", &generate.max_ops,
+            absl::StrCat("operators in a graph, 1…", generator::kMostOps));
   flags.String("output|o", &generate.output, "RULES", "where to write the rules");
   flags.String("rejected", &generate.rejected, "FILE",
                "list what is refuted or undecided, with the reasons");
