@@ -121,7 +121,8 @@ std::vector<TasoInstance> AllInstances(TasoInstances which) {
 
 class Set : public OperatorSet {
  public:
-  Set(std::vector<TasoInstance> chosen, TasoInstances which) : chosen_(std::move(chosen)) {
+  Set(std::vector<TasoInstance> chosen, TasoInstances which)
+      : chosen_(std::move(chosen)), which_(which) {
     for (const TasoInstance& c : chosen_) instances_.push_back(c.instance);
     int group = 0;
     auto add = [&](const char* name, int count, std::vector<int64_t> dims, bool kernel = false) {
@@ -234,7 +235,8 @@ class Set : public OperatorSet {
     }
     // TASO's generator convolves no kernel among the inputs, and enlarges no other values.
     if (chosen.type == taso::kConv && first.kernel) return mismatch;
-    if (chosen.type == taso::kEnlarge && !first.kernel) return mismatch;
+    const bool enlarges_all = which_ == TasoInstances::kPlus;
+    if (chosen.type == taso::kEnlarge && !first.kernel && !enlarges_all) return mismatch;
     if (chosen.type == taso::kEnlarge && first.dims[2] >= 3 && first.dims[3] >= 3) {
       return mismatch;  // it would do nothing
     }
@@ -326,6 +328,7 @@ class Set : public OperatorSet {
   }
 
   std::vector<TasoInstance> chosen_;
+  const TasoInstances which_;
   std::vector<Instance> instances_;
   std::vector<Input> inputs_;
   std::vector<Type> types_;

@@ -17,7 +17,7 @@ namespace lemma::generator {
 enum class TasoInstances {
   kTaso,
   // And sigmoid, tanh, convolutions of stride 2, without padding and in two groups, pooling of
-  // stride 2, and the kernels that these take.
+  // stride 2, and the kernels that these take; and enlarges any kernel, not inputs only.
   kPlus,
 };
 std::vector<std::string> TasoInstanceNames(TasoInstances which);
