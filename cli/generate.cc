@@ -30,6 +30,7 @@
 #include "generator/class_file.h"
 #include "generator/named_sets.h"
 #include "graph/onnx/file.h"
+#include "rewrite/field_test.h"
 #include "rewrite/rewrite_source.h"
 #include "verifier/precondition.h"
 
@@ -64,6 +65,18 @@ absl::StatusOr<std::unique_ptr<OperatorSet>> SetOf(const RunId& run) {
   return set;
 }
 
+// `proved`, or a looser contract where an execution shows it: a proof is of definitions, and what
+// an operator computes at once is not rounded in between.
+FloatContract TestedContract(Substitution rule, FloatContract proved, uint64_t seed) {
+  if (proved != FloatContract::kBitExact) return proved;
+  FieldTestOptions options;
+  options.instances = 20;
+  options.seed = seed;
+  rule.contract = proved;
+  auto tested = FieldTest(rule, options);
+  return tested.ok() && !tested->counterexample ? proved : FloatContract::kReassociates;
+}
+
 Decision Decide(const Substitution& candidate, uint64_t seed) {
   ProverOptions options;
   options.seed = seed;
@@ -78,7 +91,8 @@ Decision Decide(const Substitution& candidate, uint64_t seed) {
   }
   const bool guarded = found.with.has_value();
   decision.rule = found.rule;
-  decision.rule.contract = std::get<Proved>(found.verdict()).contract;
+  decision.rule.contract =
+      TestedContract(found.rule, std::get<Proved>(found.verdict()).contract, seed);
   decision.rule.proof = RecordOf(decision.rule, found.verdict());
   if (guarded) {
     absl::StrAppend(&decision.rule.doc, "\nFalse without its guard.");

@@ -142,7 +142,7 @@ class Set : public OperatorSet {
       add("g", 2, {4, 2, 3, 3}, true);  // of two groups
       add("q", 2, {4, 4, 1, 1}, true);
     }
-    add("s", 1, {});
+    add("s", which == TasoInstances::kPlus ? 2 : 1, {});
   }
 
   const std::vector<Input>& inputs() const override { return inputs_; }

@@ -1,12 +1,13 @@
 // Rules that people know are among the generated ones or follow from them.
 //
-// completeness_test RULES: the generated rules, as a file.
+// completeness_test RULES...: the generated rules, as files.
 #include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "rewrite/derive.h"
 #include "rewrite/proof_check.h"
@@ -17,7 +18,7 @@ namespace {
 
 constexpr char kKnownRules[] = "tests/generator/known_rules.txt";
 constexpr int kNumKnown = 105;
-std::string database;
+std::vector<std::string> databases;
 
 std::vector<Substitution> Read(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -37,10 +38,13 @@ const std::vector<Substitution>& Known() {
 const Deriver& Database() {
   static const Deriver* deriver = [] {
     std::vector<Substitution> usable;
-    for (Substitution& rule : Read(database)) {
-      const std::string problem = ProofProblem(rule);
-      EXPECT_EQ(problem, "") << rule.name;
-      if (problem.empty()) usable.push_back(std::move(rule));
+    for (size_t i = 0; i < databases.size(); ++i) {
+      for (Substitution& rule : Read(databases[i])) {
+        const std::string problem = ProofProblem(rule);
+        EXPECT_EQ(problem, "") << databases[i] << ": " << rule.name;
+        rule.name = absl::StrCat(rule.name, "_of_", i);  // files count from 1 each
+        if (problem.empty()) usable.push_back(std::move(rule));
+      }
     }
     return new Deriver(std::move(usable));
   }();
@@ -91,10 +95,10 @@ INSTANTIATE_TEST_SUITE_P(All, KnownRuleTest, testing::Range(0, kNumKnown),
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  if (argc != 2) {
-    std::fprintf(stderr, "completeness_test RULES: which file of generated rules?\n");
+  if (argc < 2) {
+    std::fprintf(stderr, "completeness_test RULES...: which files of generated rules?\n");
     return 2;
   }
-  lemma::database = argv[1];
+  lemma::databases.assign(argv + 1, argv + argc);
   return RUN_ALL_TESTS();
 }

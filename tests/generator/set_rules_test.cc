@@ -89,7 +89,7 @@ TEST(SetRulesTest, TrainingOfTwoOperators) {
         "matmul(x2, transpose(x1)) => matmul_nt(x2, x1)",
         "transpose(matmul_tn(x1, x2)) => matmul_tn(x2, x1)",
         "scale(conv_data_grad(x1, x2), x3) => conv_data_grad(scale(x1, x3), x2)",
-        "conv_weight_grad(scale(x1, x2), x3) => conv_weight_grad(x1, scale(x3, x2))",
+        "scale(conv_weight_grad(x1, x2), x3) => conv_weight_grad(scale(x1, x3), x2)",
         "scale(conv2d(x1, x2), x3) => conv2d(x1, scale(x2, x3))"}) {
     EXPECT_EQ(found.count(rule), 1u) << rule;
   }

@@ -2,7 +2,10 @@
 // and holds on random instances in the field.
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "rewrite/field_test.h"
 #include "rewrite/proof_check.h"
@@ -12,26 +15,33 @@
 namespace lemma {
 namespace {
 
-constexpr char kPath[] = "data/rules/generated_inference.txt";
+struct Shipped {
+  const char* name;
+  size_t least;  // rules in it
+};
 
-std::vector<Substitution> Rules() {
-  std::ifstream in(kPath, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  auto rules = ParseRules(text.str(), kPath);
-  EXPECT_TRUE(rules.ok()) << rules.status();
-  return rules.ok() ? *std::move(rules) : std::vector<Substitution>();
-}
+class GeneratedRulesTest : public testing::TestWithParam<Shipped> {
+ protected:
+  static std::vector<Substitution> Rules() {
+    const std::string path = absl::StrCat("data/rules/", GetParam().name, ".txt");
+    std::ifstream in(path, std::ios::binary);
+    std::stringstream text;
+    text << in.rdbuf();
+    auto rules = ParseRules(text.str(), path);
+    EXPECT_TRUE(rules.ok()) << rules.status();
+    return rules.ok() ? *std::move(rules) : std::vector<Substitution>();
+  }
+};
 
-TEST(GeneratedRulesTest, AreProvedAndUsable) {
+TEST_P(GeneratedRulesTest, AreProvedAndUsable) {
   const std::vector<Substitution> rules = Rules();
-  EXPECT_GE(rules.size(), 100u);
+  EXPECT_GE(rules.size(), GetParam().least);
   for (const Substitution& rule : rules) EXPECT_EQ(ProofProblem(rule), "") << rule.name;
   const auto set = RuleSet::Create(rules);
   EXPECT_TRUE(set.ok()) << set.status();
 }
 
-TEST(GeneratedRulesTest, HoldInTheField) {
+TEST_P(GeneratedRulesTest, HoldInTheField) {
   for (const Substitution& rule : Rules()) {
     FieldTestOptions options;
     options.instances = 5;
@@ -41,6 +51,13 @@ TEST(GeneratedRulesTest, HoldInTheField) {
     EXPECT_GT(tested->instances, 0) << rule.name;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(All, GeneratedRulesTest,
+                         testing::Values(Shipped{"generated_inference", 100}, Shipped{"taso", 200},
+                                         Shipped{"taso_2d", 50}, Shipped{"taso_plus", 10},
+                                         Shipped{"training", 50}, Shipped{"training_2d", 100},
+                                         Shipped{"transformer", 200}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace lemma

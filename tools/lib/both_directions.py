@@ -87,7 +87,7 @@ def main():
         with open(path, encoding="utf-8") as file:
             rules += both(prefix, file.read())
     with open(flags.output, "w", encoding="utf-8") as file:
-        file.write("# Made by: tools/generate_inference_rules\n\n" + "\n".join(rules))
+        file.write("# Made by: tools/generate_rules generated_inference\n\n" + "\n".join(rules))
 
 
 if __name__ == "__main__":
