@@ -92,7 +92,7 @@ class Generation {
     }
     known_.Clear();
     std::deque<Candidate> candidates;
-    for (auto& [place, pair] : found) candidates.push_back({std::move(pair), {}, {}, {}, {}, {}});
+    for (auto& [place, pair] : found) candidates.emplace_back().pair = std::move(pair);
     found.clear();
     return DecideAll(std::move(candidates));
   }
