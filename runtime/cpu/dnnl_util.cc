@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/container/flat_hash_set.h"
+
 namespace lemma::cpu {
 
 const dnnl::engine& Engine() {
@@ -122,12 +124,24 @@ dnnl::memory Vector(const std::vector<float>& values, const dnnl::memory::desc& 
   return memory;
 }
 
-bool IsStaticValue(const Value& v) {
-  if (v.node().kind() == Node::Kind::kInput) return false;
-  for (const Value& in : v.node().inputs()) {
-    if (!IsStaticValue(in)) return false;
+namespace {
+
+// *seen: static applications that were looked at, since operands may share theirs.
+bool IsStaticNode(const Node& node, absl::flat_hash_set<const Node*>* seen) {
+  if (node.kind() == Node::Kind::kInput) return false;
+  if (node.inputs().empty() || seen->contains(&node)) return true;
+  for (const Value& in : node.inputs()) {
+    if (!IsStaticNode(in.node(), seen)) return false;
   }
+  seen->insert(&node);
   return true;
+}
+
+}  // namespace
+
+bool IsStaticValue(const Value& v) {
+  absl::flat_hash_set<const Node*> seen;
+  return IsStaticNode(v.node(), &seen);
 }
 
 }  // namespace lemma::cpu

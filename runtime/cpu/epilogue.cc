@@ -10,6 +10,9 @@ namespace {
 
 using dnnl::algorithm;
 
+// What oneDNN takes behind one primitive.
+constexpr int kMaxPostOps = 32;
+
 float Real(const Node& node, const char* attr) { return static_cast<float>(node.Float(attr)); }
 
 // The one known element of a scalar constant.
@@ -31,6 +34,9 @@ bool IsPerChannel(const Value& v, const Shape& shape, int channel) {
   if (v.type().num_elements() != shape[channel] || shift > channel) return false;
   return v.shape()[channel - shift] == shape[channel];
 }
+
+// How many post-operations at most an application becomes.
+int MostPostOps(Follows how) { return how == Follows::kChannelAffine ? 2 : 1; }
 
 }  // namespace
 
@@ -105,18 +111,17 @@ Follows HowFollows(const Node& user, const Value& v, int channel) {
 }
 
 bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool may_bias) {
-  Value v(spec.nodes.back(), 0);
-  const Follows how = HowFollows(user, v, channel);
+  const Follows how = HowFollows(user, Value(spec.nodes.back(), 0), channel);
+  if (how == Follows::kNo) return false;
   if (how == Follows::kBias) return may_bias && spec.nodes.size() == 1;
-  if (how == Follows::kSum) {
+  int post_ops = MostPostOps(how);
+  for (size_t n = 1; n < spec.nodes.size(); ++n) {
+    const Follows fused = HowFollows(*spec.nodes[n], Value(spec.nodes[n - 1], 0), channel);
     // One operand is read from the output's own memory.
-    Value before = v;
-    for (size_t n = 1; n < spec.nodes.size(); ++n) {
-      before = Value(spec.nodes[n - 1], 0);
-      if (HowFollows(*spec.nodes[n], before, channel) == Follows::kSum) return false;
-    }
+    if (how == Follows::kSum && fused == Follows::kSum) return false;
+    post_ops += MostPostOps(fused);
   }
-  return how != Follows::kNo;
+  return post_ops <= kMaxPostOps;
 }
 
 absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticValues& statics,

@@ -21,7 +21,9 @@ bool Accepts(const Node& node) {
   return node.inputs()[0] != node.inputs()[1] && end[0] >= 0 && end[1] >= 0;
 }
 
-bool Fuses(const CpuKernelSpec&, const Node& user) { return EltwiseOf(user).has_value(); }
+bool Fuses(const CpuKernelSpec& spec, const Node& user) {
+  return EltwiseOf(user).has_value() && FusesBehind(spec, user, kChannel, false);
+}
 
 void Layouts(CpuKernelSpec& spec, const Strides&) {
   spec.inputs[0].strides = ChannelsLast(spec.inputs[0].type.shape);

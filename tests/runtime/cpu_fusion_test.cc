@@ -1,5 +1,8 @@
 // What the CPU back end fuses and where it puts values, and that the results stay right.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
 #include "tests/runtime/runtime_testutil.h"
 
@@ -61,6 +64,103 @@ TEST(CpuFusion, SwishInTwoOperators) {
     return y
   })"),
             "matmul+sigmoid+mul");
+}
+
+// A graph of `head`, of which a0 is a result, `count` times `line`, of which $0 is the result and
+// $1 the result before, and `tail`, where $0 is the last result.
+std::string Chain(absl::string_view inputs, absl::string_view head, absl::string_view line,
+                  int count, absl::string_view tail = "return $0") {
+  std::string text = absl::StrCat("graph g(", inputs, ") {\n", head, "\n");
+  std::string before = "a0";
+  for (int i = 1; i <= count; ++i) {
+    const std::string now = absl::StrCat("a", i);
+    absl::StrAppend(&text, absl::Substitute(line, now, before), "\n");
+    before = now;
+  }
+  return absl::StrCat(text, absl::Substitute(tail, before), "\n}");
+}
+
+constexpr char kMove[] = "$0 = scalar_mul($1) {alpha = -1.03}";
+constexpr char kConvolved[] = "x: f32[1,5,4,4], w: weight f32[5,5,3,3]";
+constexpr char kConvolve[] = "a0 = conv2d(x, w) {pads = [1,1,1,1]}";
+
+// What a kernel of `head`, which may be "", and `count` times `op` is called.
+std::string Fused(absl::string_view head, absl::string_view op, int count) {
+  std::string name(head);
+  for (int i = 0; i < count; ++i) absl::StrAppend(&name, name.empty() ? "" : "+", op);
+  return name;
+}
+
+// oneDNN takes 32 operators behind one kernel.
+TEST(CpuFusion, LongChainsBehindAConvolution) {
+  for (int more : {0, 1, 3, 28}) {
+    std::string expected = absl::StrCat("copy ", Fused("conv2d", "scalar_mul", 32));
+    if (more > 24) absl::StrAppend(&expected, " ", Fused("", "scalar_mul", more - 24));
+    if (more > 0) absl::StrAppend(&expected, " ", Fused("", "scalar_mul", std::min(more, 24)));
+    if (more == 0) absl::StrAppend(&expected, " copy");
+    EXPECT_EQ(Kernels(Chain(kConvolved, kConvolve, kMove, 32 + more)), expected) << more;
+  }
+}
+
+TEST(CpuFusion, LongChainsBehindAMatrixProduct) {
+  EXPECT_EQ(Kernels(Chain("x: f32[4,6], w: weight f32[6,9]", "a0 = matmul(x, w)", kMove, 60)),
+            absl::StrCat(Fused("matmul", "scalar_mul", 32), " ", Fused("", "scalar_mul", 4), " ",
+                         Fused("", "scalar_mul", 24)));
+  EXPECT_EQ(Kernels(Chain("x: f32[4,6], w: weight f32[6,9], b: weight f32[9]",
+                          "p = matmul(x, w) a0 = add(p, b)", kMove, 32)),
+            absl::StrCat("matmul+add+", Fused("", "scalar_mul", 31), " scalar_mul"));
+}
+
+TEST(CpuFusion, LongChainsBehindOtherHeads) {
+  for (const char* head : {"a0 = conv2d(x, w)", "a0 = conv2d(x, w) {strides = [2,2]}",
+                           "a0 = conv_transpose2d(x, w) {strides = [2,2]}"}) {
+    EXPECT_NE(Kernels(Chain("x: f32[1,5,4,4], w: weight f32[5,5,1,1]", head, kMove, 60)), "")
+        << head;
+  }
+}
+
+// Each function's code is of another length.
+TEST(CpuFusion, LongChainsOfEveryActivation) {
+  for (const char* f : {"relu", "sigmoid", "tanh", "gelu", "gelu_tanh", "silu", "hard_swish"}) {
+    const std::string line = absl::StrCat("s$0 = scalar_mul($1) {alpha = 2.5}\n$0 = ", f, "(s$0)");
+    EXPECT_NE(Kernels(Chain(kConvolved, kConvolve, line, 30)), "") << f;
+    EXPECT_NE(Kernels(Chain("x: f32[4,6], w: weight f32[6,9]", "a0 = matmul(x, w)", line, 30)), "")
+        << f;
+  }
+}
+
+TEST(CpuFusion, LongChainsOfSwishInTwoOperators) {
+  EXPECT_NE(Kernels(Chain(kConvolved, kConvolve, "s$0 = sigmoid($1)\n$0 = mul($1, s$0)", 40)), "");
+}
+
+// Each takes two of the 32.
+TEST(CpuFusion, LongChainsOfNorms) {
+  const std::string inputs = absl::StrCat(kConvolved,
+                                          ", s: weight f32[5], b: weight f32[5], m: weight f32[5], "
+                                          "v: weight f32[5] = [0.5, 1.0, 2.0, 0.25, 1.5]");
+  const std::string kernels =
+      Kernels(Chain(inputs, kConvolve, "$0 = batch_norm($1, s, b, m, v)", 20));
+  EXPECT_EQ(kernels.find(Fused("conv2d", "batch_norm", 17)), std::string::npos) << kernels;
+  EXPECT_NE(kernels.find(Fused("conv2d", "batch_norm", 16)), std::string::npos) << kernels;
+}
+
+TEST(CpuFusion, LongChainsOfResidualsAndBiases) {
+  EXPECT_NE(Kernels(Chain(kConvolved, kConvolve, "$0 = add($1, x)", 60)), "");
+  EXPECT_NE(Kernels(Chain(kConvolved + std::string(", b: weight f32[5,1,1]"), kConvolve,
+                          "r$0 = relu($1)\n$0 = add(r$0, b)", 40)),
+            "");
+  EXPECT_NE(Kernels(Chain("x: f32[4,6], w: weight f32[6,6]", "a0 = matmul(x, w)",
+                          "h$0 = scalar_mul($1) {alpha = 0.5}\n$0 = add(h$0, x)", 30)),
+            "");
+}
+
+// Were each operand written out, these would be 2^60 terms.
+TEST(CpuFusion, ChainsOfSharedOperands) {
+  const char* line = "t$0 = mul($1, $1)\n$0 = sqrt(t$0)";
+  EXPECT_NE(Kernels(Chain("x: f32[4,6]", "a0 = sigmoid(x)", line, 60)), "");
+  EXPECT_EQ(Kernels(Chain("x: f32[4,6], w: weight f32[6,6], c: weight f32[4,6]", "a0 = sigmoid(c)",
+                          line, 60, "p = matmul(x, w)\ny = add(p, $0)\nreturn y")),
+            "matmul add");
 }
 
 TEST(CpuFusion, ElementwiseChainsAreOneKernel) {
