@@ -99,14 +99,16 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
     // The rules keep every bit of the definitions; a kernel may still sum in another order.
     return absl::OkStatus();
   }
-  absl::Status timed =
-      Time(before.executable.get(), after->executable.get(), inputs, options.runs, result);
-  if (!timed.ok()) return timed;
-  if (result->found->high > 1 - kLeastGain) {
-    result->ms_after = result->ms_before;
-    return absl::OkStatus();
+  if (options.runs > 0) {
+    absl::Status timed =
+        Time(before.executable.get(), after->executable.get(), inputs, options.runs, result);
+    if (!timed.ok()) return timed;
+    if (result->found->high > 1 - kLeastGain) {
+      result->ms_after = result->ms_before;
+      return absl::OkStatus();
+    }
+    result->ratio = result->found->median;
   }
-  result->ratio = result->found->median;
   result->memory_after = after->executable->memory();
   result->difference = difference;
   result->graph = contender.graph;
@@ -138,7 +140,7 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
     if (!s.ok()) return s;
     if (!result.kept_input()) return result;
   }
-  if (result.ms_before > 0) return result;
+  if (result.ms_before > 0 || options.runs == 0) return result;
   auto ms = TimeRuns(before->executable.get(), inputs, options.runs);
   if (!ms.ok()) return ms.status();
   result.ms_before = result.ms_after = Median(*ms);

@@ -25,7 +25,9 @@ struct Contender {
 struct AcceptanceOptions {
   std::string numerics = "reassociate";  // "exact": not a bit of the outputs may differ
   int threads = 1;
-  int runs = 15;  // alternating, of both graphs; up to four times as many where they leave it open
+  // Alternating, of both graphs; up to four times as many where they leave it open. 0: nothing is
+  // timed, and the first contender that computes the same is the result.
+  int runs = 15;
 };
 
 struct Acceptance {

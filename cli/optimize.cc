@@ -35,7 +35,7 @@ namespace {
 
 struct OptimizeFlags {
   CommonFlags common;
-  std::string output, rules, cost = "measured", cost_db = CostDb::DefaultPath();
+  std::string output, rules, cost = "measured", cost_db = CostDb::DefaultPath(), device;
   std::string numerics = "reassociate";
   std::vector<std::string> disable, only;
   int64_t budget = 2000, runs = 15;
@@ -101,6 +101,12 @@ absl::StatusOr<Costs> MakeCosts(const OptimizeFlags& flags, ProgressLine* progre
   auto db = CostDb::Open(flags.cost_db);
   if (!db.ok()) return db.status();
   costs.db = *std::move(db);
+  if (!flags.device.empty()) {
+    auto known = MakeKnownCostModel(costs.measurer.get(), costs.db.get(), flags.device);
+    if (!known.ok()) return known.status();
+    costs.model = *std::move(known);
+    return costs;
+  }
   MeasureOptions options;
   options.on_measure = [progress](absl::string_view signature) {
     progress->Show(absl::StrCat("measuring ", signature.substr(0, 60)));
@@ -189,9 +195,12 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
   json.Set("operators_after", result.graph.num_ops());
   json.Set("predicted_ms_before", p.initial_cost.ms());
   json.Set("predicted_ms_after", p.best_cost.ms());
-  if (result.measured) {
+  if (!flags.device.empty()) json.Set("device", flags.device);
+  if (result.measured && flags.device.empty()) {
     json.Set("ms_before", result.ms_before).Set("ms_after", result.ms_after);
     json.Set("ratio", result.ratio);
+  }
+  if (result.measured) {
     json.Set("peak_bytes_before", result.memory_before.planned_bytes);
     json.Set("peak_bytes_after", result.memory_after.planned_bytes);
     json.Set("difference", result.difference.largest).Set("allowed", result.difference.allowed);
@@ -216,7 +225,7 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   const Acceptance& result = outcome.accepted;
   auto bytes = [](int64_t n) { return FormatBytes(static_cast<double>(n)); };
   TextTable table({flags.common.backend, "before", "after", "after/before"});
-  if (result.measured) {
+  if (result.measured && flags.device.empty()) {
     table.Row({"time, median", FormatMs(result.ms_before), FormatMs(result.ms_after),
                absl::StrFormat("%.3f", result.kept_input() ? 1.0 : result.ratio)});
   }
@@ -231,6 +240,7 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   if (!result.measured) {
     std::puts("not executed: the model has operators that only its own runtime knows");
   } else {
+    if (!flags.device.empty()) std::printf("not timed: optimized for %s\n", flags.device.c_str());
     std::printf("largest output difference %s, allowed %s\n",
                 FormatError(result.difference.largest).c_str(),
                 FormatError(result.difference.allowed).c_str());
@@ -285,7 +295,7 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   AcceptanceOptions acceptance;
   acceptance.numerics = flags.numerics;
   acceptance.threads = static_cast<int>(flags.common.threads);
-  acceptance.runs = static_cast<int>(flags.runs);
+  acceptance.runs = flags.device.empty() ? static_cast<int>(flags.runs) : 0;
   auto accepted = Accept(backend->get(), input, *contenders, *inputs, acceptance);
   if (!accepted.ok()) return accepted.status();
   outcome.accepted = *std::move(accepted);
@@ -320,6 +330,9 @@ absl::StatusOr<int> RunOptimize(Arguments arguments) {
   flags.Choice("cost", &optimize.cost, {"measured", "analytic"},
                "kernels measured on this machine, or an estimate");
   flags.String("cost-db", &optimize.cost_db, "FILE", "where measured costs are kept");
+  flags.String(
+      "device", &optimize.device, "NAME",
+      "optimize for this device with what --cost-db knows of it; measure and time nothing");
   flags.Int("runs", &optimize.runs,
             "alternating runs of both models at the end; up to four times as many if they "
             "leave it open which is faster");
@@ -334,6 +347,9 @@ absl::StatusOr<int> RunOptimize(Arguments arguments) {
   auto path = OneArgument("MODEL", *positional);
   if (!path.ok()) return path.status();
   if (optimize.output.empty()) return absl::InvalidArgumentError("where to? give -o OUT");
+  if (!optimize.device.empty() && optimize.cost != "measured") {
+    return absl::InvalidArgumentError("--device: there are no measured costs with --cost analytic");
+  }
   if (optimize.runs < 3) return absl::InvalidArgumentError("--runs: must be at least 3");
   if (optimize.budget < 1) return absl::InvalidArgumentError("--budget: must be at least 1");
   if (!(optimize.seconds >= 0)) return absl::InvalidArgumentError("--seconds: must be at least 0");

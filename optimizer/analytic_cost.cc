@@ -50,9 +50,7 @@ class AnalyticCostModel : public CostModel {
       for (const Value& v : node.inputs()) work.bytes_read += v.type().num_bytes();
       for (const TensorType& type : node.types()) work.bytes_written += type.num_bytes();
     }
-    const double compute = work.flops / machine_.flops_per_second;
-    const double move = (work.bytes_read + work.bytes_written) / machine_.bytes_per_second;
-    return Cost::Nanoseconds(machine_.overhead_ns + 1e9 * std::max(compute, move));
+    return EstimateCost(machine_, work);
   }
 
   const Roofline machine_;

@@ -6,18 +6,12 @@
 
 #include "graph/graph.h"
 #include "optimizer/cost_model.h"
+#include "optimizer/roofline.h"
 
 namespace lemma {
 
-// A machine in three figures. The defaults are one core of a current server.
-struct Roofline {
-  double flops_per_second = 1e11;
-  double bytes_per_second = 1e10;
-  double overhead_ns = 1000;  // of starting one operator
-};
-
-// time(operator) = overhead + max(flops / flops_per_second, bytes / bytes_per_second), as the
-// operator's definition counts them (graph/expr/cost.h). Knows of no fusion. An opaque operator
+// The roofline's time of each operator (optimizer/roofline.h), its work counted as its definition
+// does (graph/expr/cost.h). Knows of no fusion. An opaque operator
 // costs its bytes, the same before and after.
 std::unique_ptr<CostModel> MakeAnalyticCostModel(const Roofline& machine = {});
 

@@ -11,9 +11,12 @@
 namespace lemma {
 namespace {
 
-constexpr int kSchemaVersion = 1;
+// 2: flops and bytes.
+constexpr int kSchemaVersion = 2;
 constexpr int kBusyTimeoutMs = 30000;
 constexpr int kRetryMs = 10;
+
+constexpr char kCostColumns[] = "median_ms, variance_ms2, runs, flops, bytes";
 
 // A prepared statement that is finalized on every path.
 class Statement {
@@ -32,6 +35,15 @@ class Statement {
   int Step() { return statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_); }
   double Double(int column) { return sqlite3_column_double(statement_, column); }
   int64_t Int(int column) { return sqlite3_column_int64(statement_, column); }
+  std::string Text(int column) {
+    const unsigned char* text = sqlite3_column_text(statement_, column);
+    return text == nullptr ? "" : reinterpret_cast<const char*>(text);
+  }
+  // kCostColumns, from `column` on.
+  MeasuredCost ReadCost(int column) {
+    return {Double(column), Double(column + 1), static_cast<int>(Int(column + 2)),
+            Double(column + 3), Double(column + 4)};
+  }
 
  private:
   sqlite3_stmt* statement_ = nullptr;
@@ -74,16 +86,27 @@ absl::Status CostDb::Execute(const char* sql) {
   return Failure("the database of costs cannot be used");
 }
 
+// Of a transaction that failed, if there is one.
+void CostDb::Rollback() {
+  if (!sqlite3_get_autocommit(db_)) sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
 absl::Status CostDb::Prepare() {
   // SQLite's own waiting leaves out the change of a new file's journal, for fear of a deadlock: of
   // several processes that open it at once, all but one are told at once that it is busy.
   for (int waited = 0;; waited += kRetryMs) {
     absl::Status status = TryPrepare();
     const bool busy = (sqlite3_errcode(db_) & 0xff) == SQLITE_BUSY;
+    Rollback();
     if (status.ok() || !busy || waited >= kBusyTimeoutMs) return status;
-    if (!sqlite3_get_autocommit(db_)) sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
     sqlite3_sleep(kRetryMs);
   }
+}
+
+absl::StatusOr<int64_t> CostDb::Version() {
+  Statement query(db_, "PRAGMA user_version");
+  if (query.Step() != SQLITE_ROW) return Failure("no version");
+  return query.Int(0);
 }
 
 absl::Status CostDb::TryPrepare() {
@@ -91,39 +114,48 @@ absl::Status CostDb::TryPrepare() {
   // needs, SQLite stays with its rollback journal.
   if (absl::Status s = Execute("PRAGMA journal_mode = WAL"); !s.ok()) return s;
   if (absl::Status s = Execute("PRAGMA synchronous = NORMAL"); !s.ok()) return s;
-  int64_t version = 0;
-  {
-    Statement query(db_, "PRAGMA user_version");
-    if (query.Step() != SQLITE_ROW) return Failure("no version");
-    version = query.Int(0);
+  auto version = Version();
+  if (!version.ok() || *version == kSchemaVersion) return version.status();
+  if (absl::Status s = Execute("BEGIN IMMEDIATE"); !s.ok()) return s;
+  if (absl::Status s = BringUpToDate(); !s.ok()) return s;
+  return Execute("COMMIT");
+}
+
+absl::Status CostDb::BringUpToDate() {
+  auto version = Version();  // again: another process may have been at it
+  if (!version.ok() || *version == kSchemaVersion) return version.status();
+  const std::string set_version = absl::StrCat("PRAGMA user_version = ", kSchemaVersion);
+  if (*version == 0) {
+    return Execute(
+        absl::StrCat("CREATE TABLE kernel_cost ("
+                     "  device TEXT NOT NULL, signature TEXT NOT NULL,"
+                     "  median_ms REAL NOT NULL, variance_ms2 REAL NOT NULL, runs INTEGER NOT NULL,"
+                     "  flops REAL NOT NULL, bytes REAL NOT NULL,"
+                     "  PRIMARY KEY (device, signature)) WITHOUT ROWID;",
+                     set_version)
+            .c_str());
   }
-  if (version != 0 && version != kSchemaVersion) {
-    return absl::InvalidArgumentError(absl::StrCat(path_, ": costs of version ", version,
-                                                   ", this program reads version ", kSchemaVersion,
-                                                   "; give another file with --cost-db"));
+  if (*version == 1) {
+    return Execute(absl::StrCat("ALTER TABLE kernel_cost ADD COLUMN flops REAL NOT NULL DEFAULT 0;"
+                                "ALTER TABLE kernel_cost ADD COLUMN bytes REAL NOT NULL DEFAULT 0;",
+                                set_version)
+                       .c_str());
   }
-  if (version == kSchemaVersion) return absl::OkStatus();
-  return Execute(
-      absl::StrCat("BEGIN IMMEDIATE;"
-                   "CREATE TABLE IF NOT EXISTS kernel_cost ("
-                   "  device TEXT NOT NULL, signature TEXT NOT NULL,"
-                   "  median_ms REAL NOT NULL, variance_ms2 REAL NOT NULL, runs INTEGER NOT NULL,"
-                   "  PRIMARY KEY (device, signature)) WITHOUT ROWID;"
-                   "PRAGMA user_version = ",
-                   kSchemaVersion, "; COMMIT")
-          .c_str());
+  return absl::InvalidArgumentError(
+      absl::StrCat(path_, ": costs of version ", *version, ", this program reads up to version ",
+                   kSchemaVersion, "; give another file with --cost-db"));
 }
 
 absl::StatusOr<std::optional<MeasuredCost>> CostDb::Find(absl::string_view device,
                                                          absl::string_view signature) {
-  Statement query(db_,
-                  "SELECT median_ms, variance_ms2, runs FROM kernel_cost"
-                  " WHERE device = ? AND signature = ?");
+  Statement query(db_, absl::StrCat("SELECT ", kCostColumns,
+                                    " FROM kernel_cost WHERE device = ? AND signature = ?")
+                           .c_str());
   query.Bind(1, device);
   query.Bind(2, signature);
   switch (query.Step()) {
     case SQLITE_ROW:
-      return MeasuredCost{query.Double(0), query.Double(1), static_cast<int>(query.Int(2))};
+      return query.ReadCost(0);
     case SQLITE_DONE:
       return std::optional<MeasuredCost>();
     default:
@@ -131,17 +163,25 @@ absl::StatusOr<std::optional<MeasuredCost>> CostDb::Find(absl::string_view devic
   }
 }
 
+absl::StatusOr<bool> CostDb::Insert(const char* verb, const CostEntry& entry) {
+  Statement insert(db_, absl::StrCat(verb, " INTO kernel_cost (device, signature, ", kCostColumns,
+                                     ") VALUES (?, ?, ?, ?, ?, ?, ?)")
+                            .c_str());
+  insert.Bind(1, entry.device);
+  insert.Bind(2, entry.signature);
+  insert.Bind(3, entry.cost.median_ms);
+  insert.Bind(4, entry.cost.variance_ms2);
+  insert.Bind(5, entry.cost.runs);
+  insert.Bind(6, entry.cost.flops);
+  insert.Bind(7, entry.cost.bytes);
+  if (insert.Step() != SQLITE_DONE) return Failure("a cost cannot be written");
+  return sqlite3_changes(db_) > 0;
+}
+
 absl::StatusOr<MeasuredCost> CostDb::Put(absl::string_view device, absl::string_view signature,
                                          const MeasuredCost& cost) {
-  {
-    Statement insert(db_, "INSERT OR IGNORE INTO kernel_cost VALUES (?, ?, ?, ?, ?)");
-    insert.Bind(1, device);
-    insert.Bind(2, signature);
-    insert.Bind(3, cost.median_ms);
-    insert.Bind(4, cost.variance_ms2);
-    insert.Bind(5, cost.runs);
-    if (insert.Step() != SQLITE_DONE) return Failure("a cost cannot be written");
-  }
+  auto inserted = Insert("INSERT OR IGNORE", {std::string(device), std::string(signature), cost});
+  if (!inserted.ok()) return inserted.status();
   auto kept = Find(device, signature);
   if (!kept.ok()) return kept.status();
   return kept->value_or(cost);
@@ -151,6 +191,47 @@ absl::StatusOr<int64_t> CostDb::Count() {
   Statement query(db_, "SELECT COUNT(*) FROM kernel_cost");
   if (query.Step() != SQLITE_ROW) return Failure("costs cannot be counted");
   return query.Int(0);
+}
+
+absl::StatusOr<std::vector<CostEntry>> CostDb::Entries(absl::string_view device) {
+  Statement query(db_, absl::StrCat("SELECT device, signature, ", kCostColumns,
+                                    " FROM kernel_cost WHERE ?1 = '' OR device = ?1"
+                                    " ORDER BY device, signature")
+                           .c_str());
+  query.Bind(1, device);
+  std::vector<CostEntry> entries;
+  int status;
+  while ((status = query.Step()) == SQLITE_ROW) {
+    entries.push_back({query.Text(0), query.Text(1), query.ReadCost(2)});
+  }
+  if (status != SQLITE_DONE) return Failure("costs cannot be read");
+  return entries;
+}
+
+absl::StatusOr<std::vector<std::string>> CostDb::Devices() {
+  Statement query(db_, "SELECT DISTINCT device FROM kernel_cost ORDER BY device");
+  std::vector<std::string> devices;
+  int status;
+  while ((status = query.Step()) == SQLITE_ROW) devices.push_back(query.Text(0));
+  if (status != SQLITE_DONE) return Failure("devices cannot be read");
+  return devices;
+}
+
+absl::StatusOr<int64_t> CostDb::PutAll(const std::vector<CostEntry>& entries, bool replace) {
+  if (absl::Status s = Execute("BEGIN IMMEDIATE"); !s.ok()) return s;
+  int64_t changed = 0;
+  for (const CostEntry& entry : entries) {
+    auto inserted = Insert(replace ? "INSERT OR REPLACE" : "INSERT OR IGNORE", entry);
+    if (!inserted.ok()) {
+      Rollback();
+      return inserted.status();
+    }
+    changed += *inserted ? 1 : 0;
+  }
+  absl::Status committed = Execute("COMMIT");
+  if (committed.ok()) return changed;
+  Rollback();
+  return committed;
 }
 
 }  // namespace lemma

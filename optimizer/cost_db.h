@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,6 +20,13 @@ struct MeasuredCost {
   double median_ms = 0;     // of the runs in one repetition, the quietest
   double variance_ms2 = 0;  // between repetitions
   int runs = 0;             // repetitions
+  // What the kernel does: scalar operations, and bytes of its operands and results. 0: not known.
+  double flops = 0, bytes = 0;
+};
+
+struct CostEntry {
+  std::string device, signature;
+  MeasuredCost cost;
 };
 
 // One table, keyed by device (KernelMeasurer::device(): device, back end, library version and
@@ -43,12 +51,24 @@ class CostDb {
   absl::StatusOr<MeasuredCost> Put(absl::string_view device, absl::string_view signature,
                                    const MeasuredCost& cost);
   absl::StatusOr<int64_t> Count();
+  // All of one device ("": of all), in the order of device and signature.
+  absl::StatusOr<std::vector<CostEntry>> Entries(absl::string_view device = "");
+  absl::StatusOr<std::vector<std::string>> Devices();  // sorted
+  // Each entry as Put would keep it, in one transaction: all or, with an error, none. `replace`: in
+  // place of an earlier measurement. Returns how many were new or replaced.
+  absl::StatusOr<int64_t> PutAll(const std::vector<CostEntry>& entries, bool replace);
   const std::string& path() const { return path_; }
 
  private:
   explicit CostDb(std::string path) : path_(std::move(path)) {}
   absl::Status Prepare();
   absl::Status TryPrepare();
+  absl::StatusOr<int64_t> Version();
+  // In a transaction.
+  absl::Status BringUpToDate();
+  void Rollback();
+  // False: there was one already.
+  absl::StatusOr<bool> Insert(const char* verb, const CostEntry& entry);
   absl::Status Execute(const char* sql);
   absl::Status Failure(absl::string_view doing) const;
 

@@ -7,7 +7,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "optimizer/constant_folding.h"
+#include "optimizer/roofline.h"
 
 namespace lemma {
 namespace {
@@ -28,10 +30,10 @@ MeasuredCost Summarize(const std::vector<double>& ms) {
   return result;
 }
 
-class MeasuredCostModel : public CostModel {
+// The sum over the kernels of a plan, each asked for once.
+class KernelCostModel : public CostModel {
  public:
-  MeasuredCostModel(KernelMeasurer* measurer, CostDb* db, MeasureOptions options)
-      : measurer_(measurer), db_(db), options_(std::move(options)), device_(measurer->device()) {}
+  explicit KernelCostModel(KernelMeasurer* measurer) : measurer_(measurer) {}
 
   absl::StatusOr<Cost> CostOf(const Graph& graph) override {
     auto plan = measurer_->Plan(AssumeFolded(graph));
@@ -39,49 +41,87 @@ class MeasuredCostModel : public CostModel {
     if (!plan.ok()) return plan.status();
     Cost total;
     for (const PlannedKernel& kernel : plan->kernels) {
-      auto cost = CostOf(kernel);
-      if (!cost.ok()) return cost.status();
-      total += *cost;
+      auto it = memo_.find(kernel.signature);
+      if (it == memo_.end()) {
+        auto cost = CostOfKernel(kernel);
+        if (!cost.ok()) return cost.status();
+        it = memo_.emplace(kernel.signature, *cost).first;
+      }
+      total += it->second;
     }
     return total.WithPeak(plan->peak_bytes);
   }
 
+ protected:
+  KernelMeasurer* measurer() { return measurer_; }
+  virtual absl::StatusOr<Cost> CostOfKernel(const PlannedKernel& kernel) = 0;
+
+ private:
+  KernelMeasurer* const measurer_;
+  absl::flat_hash_map<std::string, Cost> memo_;
+};
+
+class MeasuredCostModel : public KernelCostModel {
+ public:
+  MeasuredCostModel(KernelMeasurer* measurer, CostDb* db, MeasureOptions options)
+      : KernelCostModel(measurer),
+        db_(db),
+        options_(std::move(options)),
+        device_(measurer->device()) {}
+
   std::string Describe() const override { return absl::StrCat("measured on ", device_); }
 
  private:
-  absl::StatusOr<Cost> CostOf(const PlannedKernel& kernel) {
-    auto it = memo_.find(kernel.signature);
-    if (it != memo_.end()) return it->second;
+  absl::StatusOr<Cost> CostOfKernel(const PlannedKernel& kernel) override {
     auto known = db_->Find(device_, kernel.signature);
     if (!known.ok()) return known.status();
-    Cost cost = Cost::Infinite();
-    if (known->has_value()) {
-      cost = Cost::Milliseconds((*known)->median_ms);
-    } else {
-      auto measured = Measure(kernel);
-      if (!measured.ok() && !CannotRun(measured.status())) return measured.status();
-      if (measured.ok()) cost = Cost::Milliseconds(measured->median_ms);
-    }
-    memo_[kernel.signature] = cost;
-    return cost;
+    if (known->has_value()) return Cost::Milliseconds((*known)->median_ms);
+    auto measured = Measure(kernel);
+    if (CannotRun(measured.status())) return Cost::Infinite();
+    if (!measured.ok()) return measured.status();
+    return Cost::Milliseconds(measured->median_ms);
   }
 
   absl::StatusOr<MeasuredCost> Measure(const PlannedKernel& kernel) {
     if (options_.on_measure) options_.on_measure(kernel.signature);
     std::vector<double> ms;
     for (int i = 0; i < std::max(1, options_.repetitions); ++i) {
-      auto once = measurer_->MeasureMs(kernel);
+      auto once = measurer()->MeasureMs(kernel);
       if (!once.ok()) return once.status();
       ms.push_back(*once);
     }
-    return db_->Put(device_, kernel.signature, Summarize(ms));
+    MeasuredCost cost = Summarize(ms);
+    const Work work = measurer()->WorkOf(kernel);
+    cost.flops = work.flops;
+    cost.bytes = work.bytes_read + work.bytes_written;
+    return db_->Put(device_, kernel.signature, cost);
   }
 
-  KernelMeasurer* const measurer_;
   CostDb* const db_;
   const MeasureOptions options_;
   const std::string device_;
-  absl::flat_hash_map<std::string, Cost> memo_;
+};
+
+class KnownCostModel : public KernelCostModel {
+ public:
+  KnownCostModel(KernelMeasurer* measurer, std::string device,
+                 const std::vector<CostEntry>& entries)
+      : KernelCostModel(measurer), device_(std::move(device)), machine_(FitRoofline(entries)) {
+    for (const CostEntry& entry : entries) known_[entry.signature] = entry.cost.median_ms;
+  }
+
+  std::string Describe() const override { return absl::StrCat("known of ", device_); }
+
+ private:
+  absl::StatusOr<Cost> CostOfKernel(const PlannedKernel& kernel) override {
+    auto it = known_.find(kernel.signature);
+    if (it != known_.end()) return Cost::Milliseconds(it->second);
+    return EstimateCost(machine_, measurer()->WorkOf(kernel));
+  }
+
+  const std::string device_;
+  const Roofline machine_;
+  absl::flat_hash_map<std::string, double> known_;
 };
 
 }  // namespace
@@ -89,6 +129,20 @@ class MeasuredCostModel : public CostModel {
 std::unique_ptr<CostModel> MakeMeasuredCostModel(KernelMeasurer* measurer, CostDb* db,
                                                  MeasureOptions options) {
   return std::make_unique<MeasuredCostModel>(measurer, db, std::move(options));
+}
+
+absl::StatusOr<std::unique_ptr<CostModel>> MakeKnownCostModel(KernelMeasurer* measurer, CostDb* db,
+                                                              absl::string_view device) {
+  auto entries = db->Entries(device);
+  if (!entries.ok()) return entries.status();
+  if (!device.empty() && !entries->empty()) {
+    return std::make_unique<KnownCostModel>(measurer, std::string(device), *entries);
+  }
+  auto devices = db->Devices();
+  if (!devices.ok()) return devices.status();
+  return absl::NotFoundError(absl::StrCat(
+      db->path(), ": no costs of the device '", device, "'; there are ",
+      devices->empty() ? "none of any" : absl::StrCat("'", absl::StrJoin(*devices, "', '"), "'")));
 }
 
 }  // namespace lemma

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "optimizer/cost_db.h"
 #include "optimizer/cost_model.h"
@@ -22,6 +23,13 @@ struct MeasureOptions {
 // measured and kept there. `measurer` and `db` must outlive the model.
 std::unique_ptr<CostModel> MakeMeasuredCostModel(KernelMeasurer* measurer, CostDb* db,
                                                  MeasureOptions options = {});
+
+// The same without measuring, so for any device of which `db` has costs: a kernel that it does not
+// know costs what the roofline of those it knows says. Kernels are planned as `measurer` does. Two
+// models of databases with the same costs give the same. NotFound, with the devices there are, if
+// `db` has no costs of `device`.
+absl::StatusOr<std::unique_ptr<CostModel>> MakeKnownCostModel(KernelMeasurer* measurer, CostDb* db,
+                                                              absl::string_view device);
 
 }  // namespace lemma
 

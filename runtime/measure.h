@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/expr/cost.h"
 #include "graph/graph.h"
 
 namespace lemma {
@@ -44,6 +45,10 @@ class KernelMeasurer {
   // The kernels that a compiled `graph` would run. A few microseconds per operator. Weights need no
   // values. Unimplemented for graphs that cannot be run at all.
   virtual absl::StatusOr<KernelPlan> Plan(const Graph& graph) = 0;
+
+  // What the kernel's operators compute, and what it reads and writes: what is between fused
+  // operators counts for no bytes. 0 flops where a definition cannot be counted.
+  virtual Work WorkOf(const PlannedKernel& kernel) const = 0;
 
   // Median milliseconds of one warm execution on its own, on random but sane values. Takes some
   // milliseconds to some hundreds.

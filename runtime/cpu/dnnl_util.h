@@ -117,8 +117,8 @@ Follows HowFollows(const Node& user, const Value& v, int channel);
 // its definition, whose values at 0 and 1 it takes in double.
 absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> parameters,
                                 std::vector<float>* scale, std::vector<float>* shift);
-// For KernelDef::fuses: not more than oneDNN takes behind one primitive. `may_bias`: the head has no
-// bias of its own.
+// For KernelDef::fuses: not more than oneDNN takes behind one primitive. `may_bias`: the head has
+// no bias of its own.
 bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool may_bias);
 
 // The epilogue of nodes 1… of a spec. `channel`: the channels' dimension of the output's logical

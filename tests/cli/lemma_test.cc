@@ -41,6 +41,41 @@ TEST(LemmaTest, OptimizesAndTheResultComputesTheSame) {
   EXPECT_THAT(after.out, HasSubstr("as expected"));
 }
 
+// One database is filled by measuring; its costs go to another as text, under another name, and
+// give the same result there without anything being measured.
+TEST(LemmaTest, CostsTravelAsText) {
+  const std::string model = WriteTemp("g.lemma", R"(graph g(x: f32[64,64], y: f32[64,64]) {
+    a = relu(x) b = relu(y) c = add(a, b) return c })");
+  const std::string folder = NewFolder();
+  const std::string db = folder + "/a.sqlite", text = folder + "/costs.txt";
+  LemmaResult measured = RunLemma({"optimize", model, "-o", folder + "/a.lemma", "--cost-db", db});
+  ASSERT_EQ(measured.exit_status, 0) << measured.err;
+  LemmaResult exported = RunLemma({"costs", "export", "--cost-db", db, "-o", text});
+  ASSERT_EQ(exported.exit_status, 0) << exported.err;
+  std::string costs = ReadAll(text);
+  const size_t at = costs.find("device ") + 7;
+  costs.replace(at, costs.find('\n', at) - at, "far away");
+  const std::string other = WriteTemp("far.txt", costs), far_db = folder + "/b.sqlite";
+  LemmaResult imported = RunLemma({"costs", "import", other, "--cost-db", far_db, "--json"});
+  ASSERT_EQ(imported.exit_status, 0) << imported.err;
+  EXPECT_THAT(imported.out, HasSubstr("\"kept\":0"));
+  EXPECT_THAT(RunLemma({"costs", "--cost-db", far_db}).out, HasSubstr("far away"));
+  std::vector<std::string> results;
+  for (const char* name : {"/b.lemma", "/c.lemma"}) {
+    LemmaResult optimized = RunLemma(
+        {"optimize", model, "-o", folder + name, "--cost-db", far_db, "--device", "far away"});
+    ASSERT_EQ(optimized.exit_status, 0) << optimized.err;
+    EXPECT_THAT(optimized.out, HasSubstr("not timed"));
+    results.push_back(ReadAll(folder + name));
+  }
+  EXPECT_EQ(results[0], results[1]);
+  LemmaResult again = RunLemma({"costs", "export", "--cost-db", far_db});
+  EXPECT_EQ(again.out, costs);
+  ExpectOneLine(RunLemma({"optimize", model, "-o", folder + "/d.lemma", "--cost-db", far_db,
+                          "--device", "nowhere"}),
+                {"nowhere", "far away"});
+}
+
 TEST(LemmaTest, SaysWhenOutputsDiffer) {
   const std::string model = ConvModel(), folder = NewFolder();
   ASSERT_EQ(RunLemma({"run", model, "--reseed-weights=1", "--outputs=" + folder}).exit_status, 0);
@@ -141,7 +176,7 @@ TEST(LemmaTest, HelpAndVersion) {
   EXPECT_THAT(RunLemma({"--version"}).out, StartsWith("lemma "));
   EXPECT_EQ(RunLemma({"--help"}).exit_status, 0);
   EXPECT_EQ(RunLemma({}).exit_status, 2);
-  for (const char* command : {"optimize", "prove", "rules", "run", "show", "verify"}) {
+  for (const char* command : {"costs", "optimize", "prove", "rules", "run", "show", "verify"}) {
     LemmaResult help = RunLemma({command, "--help"});
     EXPECT_EQ(help.exit_status, 0);
     EXPECT_THAT(help.out, StartsWith(std::string("Usage: lemma ") + command));

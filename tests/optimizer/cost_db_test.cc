@@ -1,5 +1,6 @@
 #include "optimizer/cost_db.h"
 
+#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "optimizer/cost_text.h"
 
 namespace lemma {
 namespace {
@@ -69,6 +71,80 @@ TEST(CostDbTest, ProcessesWriteAtTheSameTime) {
     EXPECT_EQ(WEXITSTATUS(status), 0);
   }
   EXPECT_EQ(*(*CostDb::Open(path))->Count(), 201);
+}
+
+TEST(CostDbTest, KeepsWhatWasMeasuredBeforeWorkWasCounted) {
+  const std::string path = TempPath("version1.sqlite");
+  sqlite3* old = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &old), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(old,
+                         "CREATE TABLE kernel_cost (device TEXT NOT NULL, signature TEXT NOT NULL,"
+                         " median_ms REAL NOT NULL, variance_ms2 REAL NOT NULL,"
+                         " runs INTEGER NOT NULL, PRIMARY KEY (device, signature)) WITHOUT ROWID;"
+                         "INSERT INTO kernel_cost VALUES ('cpu', 'conv', 1.5, 0.25, 3);"
+                         "PRAGMA user_version = 1",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(old);
+  for (int child = 0; child < 4; ++child) {
+    if (fork() == 0) _exit(CostDb::Open(path).ok() ? 0 : 1);
+  }
+  for (int child = 0; child < 4; ++child) {
+    int status = 0;
+    wait(&status);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
+  auto db = *CostDb::Open(path);
+  auto found = db->Find("cpu", "conv");
+  ASSERT_TRUE(found.ok() && found->has_value());
+  EXPECT_EQ((*found)->median_ms, 1.5);
+  EXPECT_EQ((*found)->flops, 0);
+}
+
+TEST(CostDbTest, TextReadsBackAsTheSameCosts) {
+  auto db = *CostDb::Open("");
+  ASSERT_TRUE(db->Put("gpu, b", "conv(f32[1,2]) -> f32[1]", {1.0 / 3, 1e-12, 3, 1e9, 7}).ok());
+  ASSERT_TRUE(db->Put("cpu, a", "relu", {0.1, 0, 1, 0, 0}).ok());
+  ASSERT_TRUE(db->Put("cpu, a", "add", {5e-324, 0.3, 1, 0, 0}).ok());
+  const std::string text = PrintCosts(*db->Entries());
+  auto entries = ParseCosts(text);
+  ASSERT_TRUE(entries.ok()) << entries.status();
+  auto copy = *CostDb::Open("");
+  EXPECT_EQ(*copy->PutAll(*entries, false), 3);
+  EXPECT_EQ(PrintCosts(*copy->Entries()), text);
+  EXPECT_EQ((*copy->Find("gpu, b", "conv(f32[1,2]) -> f32[1]"))->median_ms, 1.0 / 3);
+  EXPECT_EQ(copy->Entries("cpu, a")->size(), 2u);
+}
+
+TEST(CostDbTest, ImportKeepsOrReplaces) {
+  auto db = *CostDb::Open("");
+  ASSERT_TRUE(db->Put("cpu", "relu", {1, 0, 1}).ok());
+  const std::vector<CostEntry> entries = {{"cpu", "relu", {2, 0, 1}}, {"cpu", "add", {3, 0, 1}}};
+  EXPECT_EQ(*db->PutAll(entries, false), 1);
+  EXPECT_EQ((*db->Find("cpu", "relu"))->median_ms, 1);
+  EXPECT_EQ(*db->PutAll(entries, true), 2);
+  EXPECT_EQ((*db->Find("cpu", "relu"))->median_ms, 2);
+}
+
+TEST(CostDbTest, BadTextNamesTheLine) {
+  const std::string head = "lemma costs 1\ndevice cpu\n";
+  const std::pair<std::string, std::string> bad[] = {
+      {"", "ends within"},
+      {"lemma costs 2\n", "line 1"},
+      {head + "1 0 3 0 0 relu", "ends within"},
+      {head + "1 0 3 0 0 relu\n1 0 3 0 0 relu\n", "line 4"},
+      {head + "nan 0 3 0 0 relu\n", "line 3"},
+      {head + "-1 0 3 0 0 relu\n", "line 3"},
+      {head + "1 0 0 0 0 relu\n", "line 3"},
+      {head + "1 0 3 0 relu\n", "line 3"},
+      {head + "\n", "line 3"},
+      {"lemma costs 1\n1 0 3 0 0 relu\n", "before the first device"},
+  };
+  for (const auto& [text, part] : bad) {
+    auto entries = ParseCosts(text);
+    ASSERT_FALSE(entries.ok()) << text;
+    EXPECT_NE(entries.status().message().find(part), std::string::npos) << entries.status();
+  }
 }
 
 TEST(CostDbTest, RefusesAnotherFile) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "optimizer/analytic_cost.h"
@@ -87,6 +88,11 @@ class FakeMeasurer : public KernelMeasurer {
     if (kernel.signature == "log") return absl::UnimplementedError("no logarithms here");
     return static_cast<double>(kernel.signature.size());
   }
+  // So many bytes as its name is long, and ten times as many operations.
+  Work WorkOf(const PlannedKernel& kernel) const override {
+    const double length = static_cast<double>(kernel.signature.size());
+    return {10 * length, length, 0};
+  }
   std::map<std::string, int> measured;
 };
 
@@ -103,6 +109,42 @@ TEST(MeasuredCostTest, MeasuresEachKernelOnceAndKeepsIt) {
   }
   EXPECT_EQ(measurer.measured["relu"], 1);
   EXPECT_EQ(*db->Count(), 2);
+}
+
+TEST(KnownCostTest, TakesWhatIsKnownOfAnotherDeviceAndMeasuresNothing) {
+  FakeMeasurer measurer;
+  auto db = *CostDb::Open("");
+  // 1e6 bytes in 2 ms, 0.01 ms to start: 1e6 bytes in 1.99 ms is what the device can.
+  ASSERT_TRUE(db->Put("gpu", "relu", {0.01, 0, 1, 0, 0}).ok());
+  ASSERT_TRUE(db->Put("gpu", "matmul", {2, 0, 1, 0, 1e6}).ok());
+  auto model = MakeKnownCostModel(&measurer, db.get(), "gpu");
+  ASSERT_TRUE(model.ok()) << model.status();
+  auto known = (*model)->CostOf(Parse("graph g(a: f32[4]) { b = relu(a)\n return b }"));
+  EXPECT_DOUBLE_EQ(known->ms(), 0.01);
+  auto estimated = (*model)->CostOf(Parse("graph g(a: f32[4]) { b = tanh(a)\n return b }"));
+  EXPECT_NEAR(estimated->ms(), 0.01 + 4 * 1.99 / 1e6, 1e-6);
+  EXPECT_TRUE(measurer.measured.empty());
+}
+
+TEST(KnownCostTest, NamesTheDevicesThereAre) {
+  FakeMeasurer measurer;
+  auto db = *CostDb::Open("");
+  ASSERT_TRUE(db->Put("gpu", "relu", {1, 0, 1}).ok());
+  auto model = MakeKnownCostModel(&measurer, db.get(), "npu");
+  ASSERT_FALSE(model.ok());
+  EXPECT_THAT(std::string(model.status().message()), testing::HasSubstr("'gpu'"));
+}
+
+TEST(RooflineTest, FitsWhatFastKernelsReach) {
+  std::vector<CostEntry> entries = {{"d", "tiny", {0.001, 0, 1, 1e3, 1e3}}};
+  for (int i = 0; i < 20; ++i) {  // 1e9 flops and 1e8 bytes in 10 ms, the odd ones twice as long
+    entries.push_back({"d", std::to_string(i), {i % 2 ? 20.001 : 10.001, 0, 1, 1e9, 1e8}});
+  }
+  const Roofline machine = FitRoofline(entries);
+  EXPECT_NEAR(machine.overhead_ns, 1000, 1e-6);
+  EXPECT_NEAR(machine.flops_per_second, 1e11, 1e5);
+  EXPECT_NEAR(machine.bytes_per_second, 1e10, 1e4);
+  EXPECT_EQ(FitRoofline({}).flops_per_second, Roofline().flops_per_second);
 }
 
 TEST(MeasuredCostTest, WhatCannotRunIsInfinite) {
