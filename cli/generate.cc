@@ -77,9 +77,11 @@ FloatContract TestedContract(Substitution rule, FloatContract proved, uint64_t s
   return tested.ok() && !tested->counterexample ? proved : FloatContract::kReassociates;
 }
 
-Decision Decide(const Substitution& candidate, uint64_t seed) {
+Decision Decide(const Substitution& candidate, uint64_t seed,
+                const std::atomic<bool>* interrupted) {
   ProverOptions options;
   options.seed = seed;
+  options.interrupted = interrupted;
   Precondition found = SynthesizePrecondition(candidate, options);
   Decision decision;
   decision.rule = candidate;
@@ -203,7 +205,10 @@ class GenerateRun {
         static_cast<int>(rules.size()), static_cast<int>(flags_.threads), interrupt_.flag(),
         [&](int i) {
           auto known = journal->Find(rules[i]);
-          decisions[i] = known ? *known : Decide(rules[i], static_cast<uint64_t>(run_.seed));
+          decisions[i] =
+              known ? *known
+                    : Decide(rules[i], static_cast<uint64_t>(run_.seed), &interrupt_.flag());
+          if (!known && interrupt_.flag()) return;  // what is undecided then is not kept
           absl::Status added;
           if (!known) added = journal->Add(rules[i], decisions[i]);
           std::lock_guard<std::mutex> lock(mutex);

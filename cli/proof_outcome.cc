@@ -17,6 +17,8 @@ void ProofFlags::Add(Flags* flags) {
                 "put every obligation to a second solver too; a path to cvc5 will do");
   flags->Bool("check", &check, "repeat every proof with the small checker, at small sizes");
   flags->Int("seed", &seed, "of the instances tried before a proof");
+  flags->Int("work", &work,
+             "steps after which a proof is given up; 30 million take about a second");
 }
 
 bool ProofOutcome::contract_holds() const {
@@ -121,7 +123,8 @@ void ProofOutcome::AddTo(Json* json) const {
 
 absl::StatusOr<std::unique_ptr<ProofWorker>> ProofWorker::Create(
     const ProofFlags& flags, const std::atomic<bool>* interrupted) {
-  std::unique_ptr<ProofWorker> worker(new ProofWorker(flags));
+  if (flags.work < 1) return absl::InvalidArgumentError("--work: must be at least 1");
+  std::unique_ptr<ProofWorker> worker(new ProofWorker(flags, interrupted));
   if (!flags.proofs.empty()) {
     if (absl::Status s = MakeFolder(flags.proofs); !s.ok()) return s;
   }
@@ -142,6 +145,8 @@ absl::StatusOr<std::unique_ptr<ProofWorker>> ProofWorker::Create(
 ProverOptions ProofWorker::options() const {
   ProverOptions options;
   options.seed = static_cast<uint64_t>(flags_.seed);
+  options.work = flags_.work;
+  options.interrupted = interrupted_;
   options.keep_obligations = flags_.check || flags_.recheck() || !flags_.proofs.empty();
   return options;
 }
@@ -167,7 +172,7 @@ absl::Status ProofWorker::WriteFiles(const std::string& name, const Substitution
 
 void ProofWorker::Repeat(const std::string& name, const Substitution* rule, ProofOutcome* outcome) {
   auto* proved = std::get_if<Proved>(&outcome->verdict);
-  if (proved == nullptr) return;
+  if (proved == nullptr || (interrupted_ != nullptr && *interrupted_)) return;
   if (rule != nullptr) outcome->promised = rule->contract;
   if (!flags_.proofs.empty()) outcome->status = WriteFiles(name, rule, *proved);
   if (flags_.check && rule != nullptr) {

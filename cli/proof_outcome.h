@@ -24,9 +24,9 @@ struct ProofFlags {
   std::string proofs;        // a folder
   std::string recheck_with;  // "": nobody
   bool check = false;        // by the small checker
-  int64_t seed = 1;
+  int64_t seed = 1, work = ProverOptions().work;
 
-  void Add(Flags* flags);  // --proofs, --recheck, --check, --seed
+  void Add(Flags* flags);  // --proofs, --recheck, --check, --seed, --work
   bool recheck() const { return !recheck_with.empty(); }
 };
 
@@ -58,7 +58,8 @@ std::string RecheckSummary(const std::string& solver,
 // May be used by several threads at once.
 class ProofWorker {
  public:
-  // Makes the folder and starts the solver once, so that what is missing is said first.
+  // Makes the folder and starts the solver once, so that what is missing is said first. Proofs end
+  // soon after *interrupted becomes true, and are not repeated then.
   static absl::StatusOr<std::unique_ptr<ProofWorker>> Create(const ProofFlags& flags,
                                                              const std::atomic<bool>* interrupted);
   // Its name and version; "" if none is asked.
@@ -72,10 +73,12 @@ class ProofWorker {
   ProverOptions options() const;
 
  private:
-  explicit ProofWorker(const ProofFlags& flags) : flags_(flags) {}
+  ProofWorker(const ProofFlags& flags, const std::atomic<bool>* interrupted)
+      : flags_(flags), interrupted_(interrupted) {}
   absl::Status WriteFiles(const std::string& name, const Substitution* rule, const Proved& proved);
 
   const ProofFlags flags_;
+  const std::atomic<bool>* const interrupted_;
   std::unique_ptr<Rechecker> rechecker_;
 };
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
+#include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/model_file.h"
 #include "cli/proof_outcome.h"
@@ -87,7 +88,8 @@ void Print(const std::string& a, const std::string& b, const ProofOutcome& outco
 }
 
 absl::StatusOr<int> Prove(const ProveFlags& flags, const std::string& a, const std::string& b) {
-  auto worker = ProofWorker::Create(flags.proof, nullptr);
+  InterruptScope interrupt;
+  auto worker = ProofWorker::Create(flags.proof, &interrupt.flag());
   if (!worker.ok()) return worker.status();
   bool swapped = false;
   auto claim = SymbolicClaim(a, b, &swapped);
@@ -110,6 +112,7 @@ absl::StatusOr<int> Prove(const ProveFlags& flags, const std::string& a, const s
     (*worker)->Repeat(absl::StrCat(model_a->graph.name(), "_equals_", model_b->graph.name()),
                       nullptr, &outcome);
   }
+  if (interrupt.flag()) return InterruptedError();
   if (!outcome.status.ok()) return outcome.status;
   if (auto* refuted = std::get_if<Refuted>(&outcome.verdict); refuted != nullptr && swapped) {
     std::swap(refuted->source, refuted->target);

@@ -40,7 +40,7 @@ void AddVerdict(const Verdict& verdict, Json* json) {
   json->Set("verdict", Word(verdict));
   if (auto* proved = std::get_if<Proved>(&verdict)) {
     json->Set("contract", Name(proved->contract)).Set("coverage", proved->coverage);
-    json->Set("id", proved->id).Set("queries", proved->queries);
+    json->Set("id", proved->id).Set("queries", proved->queries).Set("work", proved->work);
   } else if (auto* refuted = std::get_if<Refuted>(&verdict)) {
     Json values = Json::Object(), index = Json::Array();
     for (const auto& [name, value] : refuted->values) values.Set(name, value);

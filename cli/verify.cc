@@ -216,7 +216,7 @@ absl::StatusOr<int> RunVerify(Arguments arguments) {
   flags.String("replay", &verify.replay, "DIR",
                "prove nothing; let the small checker repeat the proofs that --proofs wrote there");
   flags.Bool("json", &verify.json, "print one JSON object instead of text");
-  flags.Note("Ctrl-C ends it when the rules at work are done; no records are written then.");
+  flags.Note("Ctrl-C ends it, within a second or so; no records are written then.");
   auto positional = flags.Parse(arguments);
   if (!positional.ok()) return positional.status();
   if (flags.help()) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "verifier/work.h"
+
 namespace lemma::verify {
 Facts Arith::Relevant(const Facts& context, const Poly& goal) {
   std::vector<Leaf> reached = leaves_.DepsOf(goal);
@@ -14,6 +16,7 @@ Facts Arith::Relevant(const Facts& context, const Poly& goal) {
   Facts result;
   for (bool more = true; more;) {
     more = false;
+    Work(static_cast<int64_t>(context.size()));
     for (size_t i = 0; i < context.size(); ++i) {
       if (taken[i]) continue;
       const std::vector<Leaf>& deps = all_deps[i];
@@ -49,6 +52,7 @@ bool Arith::Implied(const Facts& context, const Fact& given, Effort effort) {
     // Only a contradictory context implies it; that is not what is being asked.
     return false;
   }
+  Work(static_cast<int64_t>(context.size()));
   for (const Fact& fact : context) {
     if (fact == goal) return true;
     if (goal.kind == Fact::Kind::kGe && fact.kind == Fact::Kind::kGe) {

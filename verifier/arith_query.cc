@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "verifier/arith.h"
+#include "verifier/work.h"
 
 namespace lemma::verify {
 
@@ -101,6 +102,7 @@ std::string Arith::Script(const Facts& facts, bool nonlinear) {
   for (size_t i = 0; i < monomials.size(); ++i) {
     absl::StrAppend(&script, "(declare-const m", i, " Int)\n");
   }
+  Work(static_cast<int64_t>(body.size() / 16));
   return script + body;
 }
 
@@ -157,6 +159,7 @@ void AddProducts(Facts* facts, const std::function<bool(Leaf)>& nonnegative,
 }  // namespace
 
 std::pair<Arith::Answer*, bool> Arith::Memo::Find(const Facts& facts, Effort effort) {
+  Work(static_cast<int64_t>(1 + facts.size()));
   std::vector<Entry>& entries = entries_[HashOf(facts)];
   for (Entry& entry : entries) {
     if (entry.effort == effort && entry.facts == facts) return {entry.answer.get(), false};

@@ -5,9 +5,12 @@
 #include "graph/expr/cost.h"
 #include "graph/expr/substitute.h"
 #include "graph/tensor.h"
+#include "verifier/work.h"
 
 namespace lemma::verify {
 namespace {
+
+constexpr int64_t kWorkToCompile = 1000;
 
 void CollectParams(const ScalarExpr& e, std::vector<std::string>* names) {
   if (e.kind() == ScalarExpr::Kind::kParam) {
@@ -55,6 +58,7 @@ std::optional<double> Elements(const Definition& definition) {
 }  // namespace
 
 std::optional<Concrete> Concrete::Of(const Definition& definition, double max_work) {
+  Work(kWorkToCompile);
   const std::optional<double> elements = Elements(definition);
   if (!elements || *elements > max_work) return std::nullopt;
   std::vector<std::string> params;
@@ -71,6 +75,7 @@ template <class Number>
 std::optional<std::vector<std::vector<Number>>> Concrete::Run(
     const std::vector<std::vector<Number>>& inputs,
     const std::map<std::string, Number>& params) const {
+  Work(static_cast<int64_t>(work_ / 4));
   std::vector<TensorView> views;
   for (const std::vector<Number>& input : inputs) {
     views.push_back({input.data(), std::nullopt, DenseStrides(input_dims(views.size()))});

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "verifier/work.h"
 
 namespace lemma::verify {
 namespace {
@@ -106,6 +107,7 @@ bool Equality::CancelOnce(std::vector<Term>* terms, const Facts& context) {
   // Pairs of opposite sign that leave nothing; then any of opposite sign; then of equal sign.
   for (int pass = 0; pass < 3; ++pass) {
     for (size_t i = 0; i < terms->size(); ++i) {
+      Work(static_cast<int64_t>(terms->size() - i));
       for (size_t j = i + 1; j < terms->size(); ++j) {
         if (signatures[i] != signatures[j]) continue;
         const bool opposite = sign((*terms)[i]) != sign((*terms)[j]);
@@ -191,6 +193,7 @@ std::string Equality::Signature(const Atom& atom) const {
 }
 
 std::string Equality::Signature(const std::vector<Atom>& atoms) const {
+  Work(static_cast<int64_t>(1 + 2 * atoms.size()));
   std::vector<std::string> parts;
   for (const Atom& atom : atoms) parts.push_back(Signature(atom));
   std::sort(parts.begin(), parts.end());

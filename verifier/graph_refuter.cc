@@ -8,12 +8,14 @@
 #include "graph/hash.h"
 #include "verifier/comparison.h"
 #include "verifier/graph_claim.h"
+#include "verifier/work.h"
 
 namespace lemma::verify {
 namespace {
 
 constexpr double kMaxWork = 2e9;  // operations of one comparison
 constexpr double kTolerance = 1e-6, kRoundedTolerance = 1e-4;
+constexpr int64_t kWorkPerSample = 100000;
 
 template <class Number>
 using Columns = std::vector<std::vector<Number>>;
@@ -141,6 +143,7 @@ std::optional<Refuted> RefuteGraphs(const GraphClaim& claim, const ProverOptions
   GraphRefuter refuter(claim, *sides[0], *sides[1]);
   const double affordable = kMaxWork / (1 + work);
   for (int i = 0; i < options.samples && i < affordable; ++i) {
+    Work(kWorkPerSample);
     if (auto found = refuter.Compare(HashCombine(options.seed, i), i)) return found;
   }
   return std::nullopt;

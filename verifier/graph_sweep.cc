@@ -14,15 +14,17 @@
 #include "graph/expr/evaluate.h"
 #include "graph/hash.h"
 #include "verifier/graph_claim.h"
+#include "verifier/work.h"
 
 namespace lemma::verify {
 namespace {
 
-constexpr double kMaxWork = 2e10;  // operations of one run of both graphs
-constexpr int kMaxTogether = 24;   // operators in one proof
-constexpr int kCandidates = 3;     // values tried for one
-constexpr int kMaxFailures = 20;   // proofs that fail
-constexpr size_t kSketch = 16;     // elements of a value that are compared
+constexpr double kMaxWork = 2e10;         // operations of one run of both graphs
+constexpr int kMaxTogether = 24;          // operators in one proof
+constexpr int kCandidates = 3;            // values tried for one
+constexpr int kMaxFailures = 20;          // proofs that fail
+constexpr size_t kSketch = 16;            // elements of a value that are compared
+constexpr int64_t kWorkPerNode = 100000;  // so that it is asked whether to go on
 
 using Column = std::vector<double>;
 using Sketches = absl::flat_hash_map<Value, Column>;
@@ -42,6 +44,7 @@ class Sketcher {
     }
     absl::flat_hash_map<Value, Column> live;
     for (const NodePtr& node : graph.nodes()) {
+      Work(kWorkPerNode);
       std::vector<Column> columns = node->is_op() ? Compute(*node, live) : Leaf(*node);
       for (size_t o = 0; o < columns.size(); ++o) {
         const Value value(node, static_cast<int>(o));
@@ -187,6 +190,7 @@ class Sweeper {
           continue;
         }
         if (failures_ >= kMaxFailures || ++tried > kCandidates) return;
+        Work(kWorkPerNode);
         if (!Prove(candidate, now)) continue;
         moved_[value] = candidate;
         return;
@@ -224,6 +228,7 @@ void Join(const Proved& part, Proved* total) {
   total->contract = std::max(total->contract, part.contract);
   if (total->coverage.empty()) total->coverage = part.coverage;
   total->queries += part.queries;
+  total->work += part.work;
   auto append = [](const auto& from, auto* to) { to->insert(to->end(), from.begin(), from.end()); };
   append(part.log.queries, &total->log.queries);
   append(part.log.steps, &total->log.steps);

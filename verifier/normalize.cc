@@ -4,6 +4,8 @@
 #include <numeric>
 #include <set>
 
+#include "verifier/work.h"
+
 namespace lemma::verify {
 
 Facts With(const Facts& facts, const Facts& more) {
@@ -330,6 +332,7 @@ void Normalizer::SimplifyTerm(Term term, const Facts& context, std::vector<Term>
   Facts settled;  // guards that nothing could be done about
   for (int round = 0; round < 60; ++round) {
     if (++steps_ > kMaxSteps) break;
+    Work(static_cast<int64_t>(8 + context.size() + term.guards.size()));
     if (term.coefficient.IsZero()) return;
     const bool known = round > 0 && term.guards == settled;
     Step step = known ? Step::kNothing : Guards(&term, context);

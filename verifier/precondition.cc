@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "verifier/guard_language.h"
 #include "verifier/rule_instances.h"
+#include "verifier/work.h"
 
 namespace lemma {
 namespace {
@@ -18,6 +19,7 @@ using verify::GuardAtom;
 using verify::GuardLanguage;
 using verify::GuardValues;
 using verify::RuleInstances;
+using verify::Work;
 
 // Of instances, by number.
 using Bits = std::vector<uint64_t>;
@@ -116,6 +118,7 @@ class GuardSearch {
       const uint64_t bit = uint64_t{1} << (entered_ % 64);
       for (Bits* bits : {&agree_, &differ_}) bits->resize(word + 1);
       (all[entered_].agree ? agree_ : differ_)[word] |= bit;
+      Work(static_cast<int64_t>(bits_.size()));
       const GuardValues values = language_.ValuesOf(all[entered_].values);
       for (size_t a = 0; a < bits_.size(); ++a) {
         bits_[a].resize(word + 1);
@@ -195,6 +198,7 @@ class GuardSearch {
       }
     }
     for (size_t i = 0; i < partial.size(); ++i) {
+      Work(static_cast<int64_t>((partial.size() - i) * differ_.size()) / 4);
       const Bits wrong = Satisfying({partial[i]}, differ_);
       const Bits right = Satisfying({partial[i]}, agree_);
       for (size_t j = i + 1; j < partial.size(); ++j) {
@@ -336,39 +340,49 @@ class GuardSearch {
   int attempts_ = 0, proofs_ = 0;
 };
 
+void Synthesize(const Substitution& rule, const ProverOptions& prover,
+                const PreconditionOptions& options, Precondition* result) {
+  result->without = ProveRule(rule, prover);
+  if (IsProved(result->without)) return;
+  GuardSearch search(rule, prover, options);
+  search.DrawFirst();
+  if (!IsRefuted(result->without)) {
+    if (!search.instances().counterexample()) {
+      result->reason = std::get<Unknown>(result->without).reason;
+      return;
+    }
+    result->without = *search.instances().counterexample();
+  }
+  if (!search.SomeAgree()) {
+    result->reason =
+        absl::StrCat("its sides differ in each of ", search.instances().all().size(), " instances");
+    return;
+  }
+  Verdict verdict = Unknown{};
+  auto guard = search.Run(&verdict);
+  if (!guard) {
+    result->reason =
+        absl::StrCat("no guard was found that leaves something to say; ", search.attempts(),
+                     " were tried, ", search.proofs(), " given to the prover");
+    return;
+  }
+  result->found = search.ToWhere(*guard);
+  result->rule.where.insert(result->rule.where.end(), result->found.begin(), result->found.end());
+  result->with = std::move(verdict);
+}
+
 }  // namespace
 
 Precondition SynthesizePrecondition(const Substitution& rule, const ProverOptions& prover,
                                     const PreconditionOptions& options) {
   Precondition result;
   result.rule = rule;
-  result.without = ProveRule(rule, prover);
-  if (IsProved(result.without)) return result;
-  GuardSearch search(rule, prover, options);
-  search.DrawFirst();
-  if (!IsRefuted(result.without)) {
-    if (!search.instances().counterexample()) {
-      result.reason = std::get<Unknown>(result.without).reason;
-      return result;
-    }
-    result.without = *search.instances().counterexample();
+  verify::WorkScope work(options.work, prover.interrupted);
+  try {
+    Synthesize(rule, prover, options, &result);
+  } catch (const verify::WorkEnded& end) {
+    result.reason = end.Reason("the search for a guard");
   }
-  if (!search.SomeAgree()) {
-    result.reason =
-        absl::StrCat("its sides differ in each of ", search.instances().all().size(), " instances");
-    return result;
-  }
-  Verdict verdict = Unknown{};
-  auto guard = search.Run(&verdict);
-  if (!guard) {
-    result.reason =
-        absl::StrCat("no guard was found that leaves something to say; ", search.attempts(),
-                     " were tried, ", search.proofs(), " given to the prover");
-    return result;
-  }
-  result.found = search.ToWhere(*guard);
-  result.rule.where.insert(result.rule.where.end(), result.found.begin(), result.found.end());
-  result.with = std::move(verdict);
   return result;
 }
 

@@ -7,6 +7,7 @@
 #ifndef LEMMA_VERIFIER_PRECONDITION_H_
 #define LEMMA_VERIFIER_PRECONDITION_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ struct PreconditionOptions {
   int max_attempts = 48;  // guards tried on instances
   int max_proofs = 6;     // guards given to the prover
   int max_conjuncts = 6;
+  // Steps of all proofs and instances together; then nothing more is found out.
+  int64_t work = 2'000'000'000;
 };
 
 // What became of a rule. Three cases:
@@ -49,7 +52,8 @@ struct Precondition {
 // copies its operand; or only instances in which more than two sizes, of those that are no
 // attributes, are at most some constant.
 //
-// Deterministic; limited by counts, not by a clock.
+// Deterministic; limited by counts, not by a clock. Interrupted by prover.interrupted: `without` is
+// Unknown, or there is no guard, and nothing of it should be kept.
 Precondition SynthesizePrecondition(const Substitution& rule, const ProverOptions& prover = {},
                                     const PreconditionOptions& options = {});
 

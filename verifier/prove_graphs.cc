@@ -5,6 +5,7 @@
 #include "graph/hash.h"
 #include "verifier/graph_claim.h"
 #include "verifier/graph_sweep.h"
+#include "verifier/work.h"
 
 namespace lemma {
 namespace {
@@ -91,9 +92,7 @@ Verdict ProveDifferent(const Graph& a, const Graph& b, const GraphClaim& whole,
   return IsProved(verdict) || whole.operators <= kLargest ? verdict : pieces;
 }
 
-}  // namespace
-
-Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options) {
+Verdict CompareGraphs(const Graph& a, const Graph& b, const ProverOptions& options) {
   if (std::string problem = Mismatch(a, b); !problem.empty()) return Unknown{problem};
   Verdict verdict;
   if (a.outputs() == b.outputs()) {
@@ -113,6 +112,18 @@ Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options
         absl::StrFormat("%016x%016x", a.StructuralHash(), HashCombine(b.StructuralHash(), 1));
   }
   return verdict;
+}
+
+}  // namespace
+
+Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options) {
+  // Each of the proofs has a limit of its own; there are only so many.
+  verify::WorkScope work(verify::kUnlimitedWork, options.interrupted);
+  try {
+    return CompareGraphs(a, b, options);
+  } catch (const verify::WorkEnded& end) {
+    return Unknown{end.Reason("the comparison of graphs")};
+  }
 }
 
 }  // namespace lemma

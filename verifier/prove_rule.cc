@@ -8,6 +8,7 @@
 #include "verifier/conditions.h"
 #include "verifier/proof_file.h"
 #include "verifier/prover.h"
+#include "verifier/work.h"
 
 namespace lemma {
 namespace {
@@ -62,9 +63,7 @@ std::string Requirements(const std::vector<RuleForm>& all) {
   return parts.empty() ? "" : absl::StrCat(" with ", absl::StrJoin(parts, ", "));
 }
 
-}  // namespace
-
-Verdict ProveRule(const Substitution& rule, const ProverOptions& options) {
+Verdict ProveForms(const Substitution& rule, const ProverOptions& options) {
   const RuleForms forms = FormsOf(rule, options.forms);
   if (forms.forms.empty()) return Unknown{forms.problem};
   Proved total;
@@ -109,6 +108,19 @@ Verdict ProveRule(const Substitution& rule, const ProverOptions& options) {
   }
   total.id = ProofId(forms);
   return total;
+}
+
+}  // namespace
+
+Verdict ProveRule(const Substitution& rule, const ProverOptions& options) {
+  verify::WorkScope work(options.work, options.interrupted);
+  try {
+    Verdict verdict = ProveForms(rule, options);
+    if (auto* proved = std::get_if<Proved>(&verdict)) proved->work = work.spent();
+    return verdict;
+  } catch (const verify::WorkEnded& end) {
+    return Unknown{end.Reason("the forms of the rule")};
+  }
 }
 
 }  // namespace lemma

@@ -17,6 +17,7 @@
 #include "verifier/hypotheses.h"
 #include "verifier/inputs_read.h"
 #include "verifier/refuter.h"
+#include "verifier/work.h"
 
 namespace lemma {
 namespace {
@@ -66,9 +67,11 @@ bool OneFloatType(const Statement& statement) {
 
 class Attempt {
  public:
-  Attempt(const Statement& statement, const ProverOptions& options)
+  // Keeps in *doing what it does, for people.
+  Attempt(const Statement& statement, const ProverOptions& options, const char** doing)
       : statement_(statement),
         options_(options),
+        doing_(*doing),
         forms_(&leaves_),
         arith_(&leaves_),
         hypotheses_(&forms_, &arith_, statement.requirements, InputSizes(statement)) {
@@ -77,6 +80,7 @@ class Attempt {
   }
 
   Verdict Run() {
+    doing_ = "the instances tried first";
     if (std::string problem = Interfaces(); !problem.empty()) return Unknown{problem};
     verify::Refuter refuter(statement_, hypotheses_, &leaves_, options_.seed);
     std::mt19937_64 random(options_.seed);
@@ -150,6 +154,7 @@ class Attempt {
   }
 
   std::string WellFormed() {
+    doing_ = "what each side requires";
     if (arith_.Unsatisfiable(hypotheses_.facts())) return "the requirements contradict each other";
     const char* names[] = {"source", "target"};
     const Definition* sides[] = {&statement_.source, &statement_.target};
@@ -226,6 +231,7 @@ class Attempt {
       log.Line(absl::StrCat("output ", o, names));
     }
     NormalForm forms[2];
+    doing_ = "the normal forms";
     for (int side = 0; side < 2; ++side) {
       forms[side] = builders[side].Element(sides[side]->outputs[o], at);
       if (!builders[side].error().empty()) return builders[side].error();
@@ -240,6 +246,7 @@ class Attempt {
       log.Line("target " + verify::TextOf(leaves_, forms[1]));
     }
     const size_t written = steps_.size();
+    doing_ = "the comparison of normal forms";
     bool equal = equality.AreEqual(forms[0], forms[1], facts);
     if (!equal && laws != Laws::kNone) {
       // Once more, with what differs in its axes only added up under maxima too.
@@ -380,6 +387,7 @@ class Attempt {
 
   const Statement& statement_;
   const ProverOptions& options_;
+  const char*& doing_;
   Leaves leaves_;
   Forms forms_;
   Arith arith_;
@@ -393,7 +401,15 @@ class Attempt {
 }  // namespace
 
 Verdict Prove(const Statement& statement, const ProverOptions& options) {
-  return Attempt(statement, options).Run();
+  verify::WorkScope work(options.work, options.interrupted);
+  const char* doing = "the requirements";
+  try {
+    Verdict verdict = Attempt(statement, options, &doing).Run();
+    if (auto* proved = std::get_if<Proved>(&verdict)) proved->work = work.spent();
+    return verdict;
+  } catch (const verify::WorkEnded& end) {
+    return Unknown{end.Reason(doing)};
+  }
 }
 
 std::string Refuted::ToString() const {

@@ -6,6 +6,7 @@
 #ifndef LEMMA_VERIFIER_PROVER_H_
 #define LEMMA_VERIFIER_PROVER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -22,8 +23,14 @@ namespace lemma {
 struct ProverOptions {
   uint64_t seed = 1;         // of the samples
   uint32_t rlimit = 300000;  // Z3's, per query: a count of steps, the same on every machine
-  int samples = 10;          // concrete comparisons before a proof is tried; 0: none
-  FormLimits forms;          // of a rule
+  // Steps of one proof, with all its forms, cases and queries; then it is Unknown. A count as well:
+  // these take about 30 s, and no rule of data/rules takes more than a quarter.
+  int64_t work = 1'000'000'000;
+  // Looked at all the time: soon after it becomes true the answer is Unknown, which then says
+  // nothing of the claim.
+  const std::atomic<bool>* interrupted = nullptr;
+  int samples = 10;  // concrete comparisons before a proof is tried; 0: none
+  FormLimits forms;  // of a rule
   // The first contract that is tried; one that is stricter is not asked about.
   FloatContract strictest = FloatContract::kBitExact;
   bool keep_obligations = false;
@@ -45,7 +52,7 @@ struct Proved {
   std::string coverage;
   // Hash of the statement and of the meanings of its operators.
   std::string id;
-  int64_t queries = 0;
+  int64_t queries = 0, work = 0;  // that it took
   ProofLog log;
 };
 

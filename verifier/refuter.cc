@@ -9,6 +9,7 @@
 #include "verifier/comparison.h"
 #include "verifier/storage.h"
 #include "verifier/unroll.h"
+#include "verifier/work.h"
 
 namespace lemma::verify {
 namespace {
@@ -93,6 +94,7 @@ std::optional<SymbolMap> Refuter::Sample(std::mt19937_64* random, Style style, i
     }
   }
   for (int attempt = 0; attempt < attempts; ++attempt) {
+    Work(static_cast<int64_t>(4 * free.size() + 4 * symbols_.size()));
     std::map<Leaf, int64_t> values;
     const int reach = 2 + static_cast<int>((*random)() % 4);
     for (Leaf leaf : free) {

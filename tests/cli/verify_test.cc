@@ -200,6 +200,32 @@ TEST(VerifyTest, CtrlCLeavesNothing) {
     EXPECT_THAT(file, MatchesRegex("\\w+.(proof|smt2)"));
 }
 
+// Three poolings and a relu in another order: seconds, unless the work is bounded.
+constexpr char kLong[] = R"(rule poolings(x: [n,c,h,w]) bit_exact {
+  p = max_pool2d(x) {kernel = [3, 3], pads = [1, 1, 1, 1]}
+  q = max_pool2d(p) {kernel = [3, 3], pads = [1, 1, 1, 1]}
+  r = relu(q)
+  y = max_pool2d(r) {kernel = [3, 3], pads = [1, 1, 1, 1]}
+  return y
+} => {
+  p = max_pool2d(x) {kernel = [3, 3], pads = [1, 1, 1, 1]}
+  r = relu(p)
+  q = max_pool2d(r) {kernel = [3, 3], pads = [1, 1, 1, 1]}
+  y = max_pool2d(q) {kernel = [3, 3], pads = [1, 1, 1, 1]}
+  return y
+}
+)";
+
+TEST(VerifyTest, BoundsTheWork) {
+  const std::string rules = WriteTemp("r.txt", kLong);
+  LemmaResult result = RunLemma({"verify", rules, "--work=1000000", "-o", rules});
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_THAT(result.out,
+              HasSubstr("poolings: unknown: work limit of 1000000 steps reached in the "));
+  EXPECT_THAT(ReadAll(rules), HasSubstr("}\nunknown \"work limit of 1000000 steps"));
+  ExpectOneLine(RunLemma({"verify", rules, "--work=0"}), {"--work: must be at least 1"});
+}
+
 TEST(VerifyTest, BadInput) {
   ExpectOneLine(RunLemma({"verify"}), {"which RULES?"});
   ExpectOneLine(RunLemma({"verify", "a", "b"}), {"'b' is one too many"});
