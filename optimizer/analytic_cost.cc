@@ -31,6 +31,8 @@ class AnalyticCostModel : public CostModel {
     return total.WithPeak(PeakLiveBytes(folded));
   }
 
+  std::optional<Cost> CostOfOperator(const Node& node) override { return CostOf(node); }
+
   std::string Describe() const override { return "analytic (roofline)"; }
 
  private:

@@ -107,6 +107,11 @@ class Folder {
 
 }  // namespace
 
+bool IsFoldable(const Node& node) {
+  // An operator without a definition has no output types of its own.
+  return WorthKeeping(node) && InferTypes(node.op(), node.input_types(), node.attrs()).ok();
+}
+
 absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph) {
   absl::flat_hash_set<const Node*> result;
   for (const NodePtr& node : graph.nodes()) {
@@ -115,10 +120,7 @@ absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph) {
       return v.node().has_payload() || result.contains(&v.node());
     };
     if (!std::all_of(node->inputs().begin(), node->inputs().end(), known)) continue;
-    if (!WorthKeeping(*node)) continue;
-    // An operator without a definition has no output types of its own.
-    if (!InferTypes(node->op(), node->input_types(), node->attrs()).ok()) continue;
-    result.insert(node.get());
+    if (IsFoldable(*node)) result.insert(node.get());
   }
   return result;
 }

@@ -13,6 +13,9 @@ namespace lemma {
 // constant) that keeping them would cost more than computing them.
 absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph);
 
+// Whether the operator node folds if its operands do.
+bool IsFoldable(const Node& node);
+
 // `graph` with every foldable value that is still used replaced by a constant. Computed in double
 // (integers exactly), intermediate results unrounded, and rounded once to the value's type. A node
 // that cannot be computed stays. Unchanged if nothing folds.

@@ -2,6 +2,7 @@
 #ifndef LEMMA_OPTIMIZER_COST_MODEL_H_
 #define LEMMA_OPTIMIZER_COST_MODEL_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -19,6 +20,12 @@ class CostModel {
   // a status means that the model itself failed. Equal graphs get equal costs as long as the model
   // lives.
   virtual absl::StatusOr<Cost> CostOf(const Graph& graph) = 0;
+
+  // What one application adds to CostOf of any graph in which it is not folded: its operator,
+  // attributes and types decide, not what is around it. nullopt if the model is not such a sum;
+  // then it is for every application. Lets a search price what a rewrite changes instead of the
+  // graph.
+  virtual std::optional<Cost> CostOfOperator(const Node& /*node*/) { return std::nullopt; }
 
   // One line for reports: "measured on cpu (…), 2 threads".
   virtual std::string Describe() const = 0;

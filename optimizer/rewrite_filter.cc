@@ -12,6 +12,13 @@ class FilteredSource : public RewriteSource {
   FilteredSource(const RewriteSource* source, RewriteFilter filter)
       : source_(source), filter_(std::move(filter)) {}
 
+  std::vector<const PreparedRule*> Rules() const override {
+    std::vector<const PreparedRule*> rules;
+    for (const PreparedRule* rule : source_->Rules()) {
+      if (filter_.Accepts(rule->rule())) rules.push_back(rule);
+    }
+    return rules;
+  }
   void ForEach(const MatchIndex& index,
                absl::FunctionRef<bool(const Rewrite&)> visit) const override {
     source_->ForEach(
@@ -33,6 +40,11 @@ bool RewriteFilter::Asks(const std::string& name, FloatContract contract) const 
 bool RewriteFilter::Accepts(const Rewrite& rewrite) const {
   return Asks(rewrite.name(), rewrite.contract()) &&
          (allow_unproved || rewrite.proof().verdict == ProofRecord::Verdict::kProved);
+}
+
+bool RewriteFilter::Accepts(const Substitution& rule) const {
+  return Asks(rule.name, rule.contract) &&
+         (allow_unproved || rule.proof.verdict == ProofRecord::Verdict::kProved);
 }
 
 std::vector<UnprovedRule> UnprovedRules(absl::Span<const Substitution> rules,

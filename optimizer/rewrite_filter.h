@@ -23,6 +23,7 @@ struct RewriteFilter {
   bool Asks(const std::string& name, FloatContract contract) const;
   // What, besides, is recorded as proved.
   bool Accepts(const Rewrite& rewrite) const;
+  bool Accepts(const Substitution& rule) const;
 };
 
 struct UnprovedRule {

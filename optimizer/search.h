@@ -10,12 +10,14 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "optimizer/cost.h"
+#include "rewrite/match_view.h"
 
 namespace lemma {
 
 struct SearchLimits {
-  // Graphs whose cost is asked for. The first descent is finished whatever it takes.
-  int64_t max_steps = 1000;
+  // Graphs generated: rewrites applied, giving a graph whose hash and cost are known. The first
+  // descent is finished whatever it takes.
+  int64_t max_steps = 100000;
   // Wall clock; 0: no limit. A search that the clock stops need not come out the same again.
   double max_seconds = 0;
 };
@@ -42,6 +44,10 @@ struct RewriteStep {
   std::string where;    // Rewrite::Describe()
   uint64_t before = 0;  // structural hashes
   uint64_t after = 0;
+  // The match, by positions in the nodes() of the graph before: of the rule's variables, and of the
+  // nodes of its source.
+  std::vector<ValueRef> vars;
+  std::vector<int> nodes;
 };
 
 struct SearchResult {
@@ -53,6 +59,8 @@ struct SearchResult {
   std::vector<RewriteStep> descended_rewrites;
   StopReason stop = StopReason::kExhausted;
   int64_t steps = 0;
+  double search_seconds =
+      0;  // processor time of generating them; describing the result comes on top
 };
 
 // A strategy. The same graph, rewrites, costs and limits (but for seconds) give the same result.

@@ -61,7 +61,8 @@ absl::StatusOr<TensorType> TypeOf(const PatternVar& var, const Assignment& assig
 
 absl::StatusOr<std::vector<Value>> BuildPattern(const Substitution& rule, const Pattern& pattern,
                                                 absl::Span<const Value> vars,
-                                                const SymbolValues& symbols, DType dtype) {
+                                                const SymbolValues& symbols, DType dtype,
+                                                std::vector<NodePtr>* nodes) {
   std::vector<std::vector<Value>> built;
   auto value_of = [&](const PatternValue& v) {
     return v.is_var() ? vars[v.index] : built[v.node][v.index];
@@ -89,6 +90,9 @@ absl::StatusOr<std::vector<Value>> BuildPattern(const Substitution& rule, const 
   }
   std::vector<Value> outputs;
   for (const PatternValue& output : pattern.outputs) outputs.push_back(value_of(output));
+  if (nodes != nullptr) {
+    for (const std::vector<Value>& values : built) nodes->push_back(values[0].node_ptr());
+  }
   return outputs;
 }
 

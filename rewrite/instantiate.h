@@ -20,11 +20,12 @@ struct Assignment {
 // The concrete type of a variable; InvalidArgument if a size has no value or is negative.
 absl::StatusOr<TensorType> TypeOf(const PatternVar& var, const Assignment& assignment);
 
-// The pattern's outputs over the given values of the variables. InvalidArgument if it is not
-// well-formed there.
+// The pattern's outputs over the given values of the variables; *nodes: by the pattern's nodes,
+// what they became. InvalidArgument if it is not well-formed there.
 absl::StatusOr<std::vector<Value>> BuildPattern(const Substitution& rule, const Pattern& pattern,
                                                 absl::Span<const Value> vars,
-                                                const SymbolValues& symbols, DType dtype);
+                                                const SymbolValues& symbols, DType dtype,
+                                                std::vector<NodePtr>* nodes = nullptr);
 
 // Whether a variable that has to be a weight becomes one, or an input like the others.
 enum class VarsAs { kInputs, kRoles };

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "rewrite/unify.h"
 
@@ -36,50 +34,77 @@ absl::StatusOr<Matcher> Matcher::Create(const Substitution& rule) {
       literals.push_back(value ? ToAttrValue(*value) : std::nullopt);
     }
   }
+  matcher.reader_.resize(source.nodes.size());
+  for (const PatternNode& node : source.nodes) {
+    for (const PatternValue& input : node.inputs) {
+      if (!input.is_var()) matcher.reader_[input.node] = node.op;
+    }
+  }
+  for (const PatternValue& output : source.outputs) matcher.reader_[output.node] = nullptr;
+  const int anchor = source.outputs[0].node;
+  matcher.plans_.resize(source.nodes.size());
+  for (size_t n = 0; n < source.nodes.size(); ++n) {
+    if (source.nodes[n].op == nullptr) continue;
+    auto plan = matcher.MakePlan(static_cast<int>(n));
+    if (!plan.ok()) return plan.status();
+    matcher.plans_[n] = *std::move(plan);
+  }
+  matcher.after_anchor_.resize(source.nodes.size());
+  const std::string signature = matcher.Signature(source.outputs[0]);
+  for (const Step& step : matcher.plans_[anchor]) {
+    matcher.after_anchor_[step.node] =
+        step.via && rule.where.empty() && matcher.Signature({step.node, 0}) == signature;
+  }
+  return matcher;
+}
+
+absl::StatusOr<Matcher::Plan> Matcher::MakePlan(int start) const {
+  const Pattern& source = rule_->source;
   std::vector<bool> planned(source.nodes.size());
-  int anchor = source.outputs[0].node;
-  matcher.steps_.push_back({anchor, std::nullopt, 0, false});
-  matcher.PlanDown(anchor, &planned);
-  auto known = [&](const PatternValue& value) {
-    if (!value.is_var()) return planned[value.node] && source.nodes[value.node].op != nullptr;
+  Plan plan = {{start, std::nullopt, 0}};
+  PlanDown(start, &planned, &plan);
+  auto is_operand = [&](const PatternValue& value) {
     for (size_t n = 0; n < source.nodes.size(); ++n) {
       const auto& inputs = source.nodes[n].inputs;
       if (planned[n] && std::find(inputs.begin(), inputs.end(), value) != inputs.end()) return true;
     }
     return false;
   };
-  std::string anchor_signature = matcher.Signature(source.outputs[0]);
-  while (true) {
-    auto open = std::find(planned.begin(), planned.end(), false);
-    if (open == planned.end()) return matcher;
-    bool progress = false;
-    for (size_t n = 0; n < source.nodes.size() && !progress; ++n) {
+  // Users of what the rule computes are found before users of variables, which may be many.
+  auto next = [&](bool of_var) -> std::optional<Step> {
+    for (size_t n = 0; n < source.nodes.size(); ++n) {
       const PatternNode& node = source.nodes[n];
-      for (size_t slot = 0; !planned[n] && node.op != nullptr && slot < node.inputs.size();
-           ++slot) {
-        if (!known(node.inputs[slot])) continue;
-        int number = static_cast<int>(n);
-        bool alike = rule.where.empty() && matcher.Signature({number, 0}) == anchor_signature;
-        matcher.steps_.push_back({number, node.inputs[slot], static_cast<int>(slot), alike});
-        matcher.PlanDown(number, &planned);
-        progress = true;
-        break;
+      if (planned[n] || node.op == nullptr) continue;
+      for (size_t slot = 0; slot < node.inputs.size(); ++slot) {
+        const PatternValue& value = node.inputs[slot];
+        const bool known = of_var ? value.is_var() && is_operand(value)
+                                  : !value.is_var() && planned[value.node] &&
+                                        source.nodes[value.node].op != nullptr;
+        if (known) return Step{static_cast<int>(n), value, static_cast<int>(slot)};
       }
     }
-    if (!progress) {
+    return std::nullopt;
+  };
+  while (std::find(planned.begin(), planned.end(), false) != planned.end()) {
+    std::optional<Step> step = next(false);
+    if (!step) step = next(true);
+    if (!step) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "rule ", rule.name, ": the source's outputs share no value to find one from another"));
+          "rule ", rule_->name, ": the source's outputs share no value to find one from another"));
     }
+    plan.push_back(*step);
+    PlanDown(step->node, &planned, &plan);
   }
+  return plan;
 }
 
 // Plans `node`, whose step is there, and what it is computed from.
-void Matcher::PlanDown(int node, std::vector<bool>* planned) {
+void Matcher::PlanDown(int node, std::vector<bool>* planned, Plan* plan) const {
   (*planned)[node] = true;
   for (const PatternValue& input : rule_->source.nodes[node].inputs) {
     if (input.is_var() || (*planned)[input.node]) continue;
-    steps_.push_back({input.node, std::nullopt, 0, false});
-    PlanDown(input.node, planned);
+    plan->push_back({input.node, std::nullopt, 0});
+    PlanDown(input.node, planned, plan);
   }
 }
 
@@ -95,65 +120,72 @@ std::string Matcher::Signature(const PatternValue& value) const {
 
 struct Matcher::State {
   explicit State(const Substitution& rule)
-      : vars(rule.vars.size()), nodes(rule.source.nodes.size()), unifier(rule) {}
-  std::vector<Value> vars;
-  std::vector<NodePtr> nodes;
+      : vars(rule.vars.size()), nodes(rule.source.nodes.size(), -1), unifier(rule) {}
+  std::vector<ValueRef> vars;
+  std::vector<int> nodes;
   Unifier unifier;
   std::optional<DType> dtype;
 };
 
 class Matcher::Run {
  public:
-  Run(const Matcher& matcher, const MatchIndex& index, int anchor,
-      absl::FunctionRef<bool(const Match&)> found)
-      : matcher_(matcher), rule_(*matcher.rule_), index_(index), anchor_(anchor), found_(found) {}
+  Run(const Matcher& matcher, const Plan& plan, const MatchView& view,
+      absl::FunctionRef<bool(const Binding&)> found)
+      : matcher_(matcher),
+        rule_(*matcher.rule_),
+        plan_(plan),
+        view_(view),
+        anchor_(rule_.source.outputs[0].node),
+        found_(found) {}
 
   // False once `found` returned false.
   bool From(size_t step, State state) const {
-    if (step == matcher_.steps_.size()) return Finish(std::move(state));
-    const Step& s = matcher_.steps_[step];
+    if (step == plan_.size()) return Finish(std::move(state));
+    const Step& s = plan_[step];
     if (!s.via) return Visit(step, std::move(state));
     const PatternNode& pattern = rule_.source.nodes[s.node];
-    Value value = Bound(*s.via, state);
-    for (const MatchIndex::Use& use : index_.UsesOf(value)) {
+    const ValueRef value = Bound(*s.via, state);
+    const auto users = view_.Users(value);
+    for (const MatchView::Use& use : users) {
       bool swapped = IsCommuting(pattern) && s.slot < 2 && use.slot == 1 - s.slot;
       if (use.slot != s.slot && !swapped) continue;
-      if (s.after_anchor && use.position <= anchor_) continue;
-      const NodePtr& node = index_.node(use.position);
-      if (&node->op() != pattern.op || IsTaken(node, state)) continue;
+      if (matcher_.after_anchor_[s.node] && use.position <= state.nodes[anchor_]) continue;
+      if (&view_.Head(use.position).op() != pattern.op || IsTaken(use.position, state)) continue;
       State next = state;
-      next.nodes[s.node] = node;
+      next.nodes[s.node] = use.position;
       if (!Visit(step, std::move(next))) return false;
     }
     return true;
   }
 
  private:
-  Value Bound(const PatternValue& value, const State& state) const {
+  ValueRef Bound(const PatternValue& value, const State& state) const {
     if (value.is_var()) return state.vars[value.index];
-    return Value(state.nodes[value.node], value.index);
+    return {state.nodes[value.node], value.index};
   }
 
-  static bool IsTaken(const NodePtr& node, const State& state) {
+  static bool IsTaken(int node, const State& state) {
     return std::find(state.nodes.begin(), state.nodes.end(), node) != state.nodes.end();
   }
 
   // The step's node is bound: checks it and binds its operands.
   bool Visit(size_t step, State state) const {
-    int number = matcher_.steps_[step].node;
+    int number = plan_[step].node;
     const PatternNode& pattern = rule_.source.nodes[number];
-    const Node& node = *state.nodes[number];
+    const int id = state.nodes[number];
+    const Node& node = view_.Head(id);
     if (pattern.op == nullptr) {
       return !MatchConstant(pattern, node, &state) || From(step + 1, std::move(state));
     }
-    if (!MatchAttrs(number, node, &state)) return true;
-    const std::vector<Value>& inputs = node.inputs();
+    const auto inputs = view_.Operands(id);
+    if (!MatchAttrs(number, node, inputs.size(), &state)) return true;
     if (IsCommuting(pattern) && inputs[0] != inputs[1]) {
       State swapped = state;
-      if (MatchInputs(pattern, node, 0, &state) && !From(step + 1, std::move(state))) return false;
-      return !MatchInputs(pattern, node, 1, &swapped) || From(step + 1, std::move(swapped));
+      if (MatchInputs(pattern, inputs, 0, &state) && !From(step + 1, std::move(state)))
+        return false;
+      return !MatchInputs(pattern, inputs, 1, &swapped) || From(step + 1, std::move(swapped));
     }
-    return !MatchInputs(pattern, node, 0, &state) || From(step + 1, std::move(state));
+    return !MatchInputs(pattern, inputs, 0, &state) || From(step + 1, std::move(state));
   }
 
   bool MatchConstant(const PatternNode& pattern, const Node& node, State* state) const {
@@ -162,10 +194,10 @@ class Matcher::Run {
     return state->unifier.Equate(pattern.fill, ScalarExpr(node.payload().AtDouble(0)));
   }
 
-  bool MatchAttrs(int number, const Node& node, State* state) const {
+  bool MatchAttrs(int number, const Node& node, size_t num_inputs, State* state) const {
     const PatternNode& pattern = rule_.source.nodes[number];
     if (&node.op() != pattern.op || node.num_outputs() != pattern.num_outputs() ||
-        node.inputs().size() != pattern.inputs.size()) {
+        num_inputs != pattern.inputs.size()) {
       return false;
     }
     for (size_t i = 0; i < pattern.attrs.size(); ++i) {
@@ -180,37 +212,38 @@ class Matcher::Run {
     return true;
   }
 
-  bool MatchInputs(const PatternNode& pattern, const Node& node, int swap, State* state) const {
+  bool MatchInputs(const PatternNode& pattern, absl::Span<const ValueRef> inputs, int swap,
+                   State* state) const {
     for (size_t i = 0; i < pattern.inputs.size(); ++i) {
       size_t slot = swap && i < 2 ? 1 - i : i;
-      if (!MatchValue(pattern.inputs[i], node.inputs()[slot], state)) return false;
+      if (!MatchValue(pattern.inputs[i], inputs[slot], state)) return false;
     }
     return true;
   }
 
-  bool MatchValue(const PatternValue& pattern, const Value& value, State* state) const {
+  bool MatchValue(const PatternValue& pattern, ValueRef value, State* state) const {
+    const Node& head = view_.Head(value.node);
     if (!pattern.is_var()) {
       const PatternNode& node = rule_.source.nodes[pattern.node];
-      NodePtr& bound = state->nodes[pattern.node];
-      if (bound != nullptr) return Value(bound, pattern.index) == value;
-      if (value.output() != pattern.index || value.node().is_op() != (node.op != nullptr) ||
-          (node.op != nullptr && &value.node().op() != node.op)) {
+      int& bound = state->nodes[pattern.node];
+      if (bound >= 0) return bound == value.node && pattern.index == value.output;
+      if (value.output != pattern.index || head.is_op() != (node.op != nullptr) ||
+          (node.op != nullptr && &head.op() != node.op)) {
         return false;
       }
-      bound = value.node_ptr();
+      bound = value.node;
       return true;
     }
-    Value& bound = state->vars[pattern.index];
-    if (bound) return bound == value;
+    ValueRef& bound = state->vars[pattern.index];
+    if (bound.node >= 0) return bound == value;
     const PatternVar& var = rule_.vars[pattern.index];
     if (var.role != VarRole::kAny) {
-      int position = index_.PositionOf(value.node());
       bool fits =
-          var.role == VarRole::kWeight ? index_.IsStatic(position) : index_.IsKnown(position);
+          var.role == VarRole::kWeight ? view_.IsStatic(value.node) : view_.IsKnown(value.node);
       if (!fits) return false;
     }
     bound = value;
-    return MatchType(var.dtype, var.dims, value.type(), state);
+    return MatchType(var.dtype, var.dims, head.type(value.output), state);
   }
 
   bool MatchType(const std::optional<DType>& dtype, const Term& dims, const TensorType& type,
@@ -227,55 +260,38 @@ class Matcher::Run {
   }
 
   bool Finish(State state) const {
+    const int anchor = state.nodes[anchor_];
+    for (size_t n = 0; n < state.nodes.size(); ++n) {
+      if (matcher_.after_anchor_[n] && state.nodes[n] <= anchor) return true;
+    }
     if (!state.unifier.Settle()) return true;
-    Match match;
-    match.anchor = anchor_;
+    Binding match;
+    match.anchor = anchor;
     match.vars = std::move(state.vars);
     match.nodes = std::move(state.nodes);
     match.symbols = state.unifier.values();
     match.dtype = state.dtype.value_or(DType::kF32);
-    if (NeedsItsOutputs(match)) return true;
     return found_(match);
-  }
-
-  // Whether a variable depends on an output. Only outputs of several nodes can be so tangled.
-  bool NeedsItsOutputs(const Match& match) const {
-    std::vector<int> roots;
-    for (const PatternValue& output : rule_.source.outputs) {
-      roots.push_back(index_.PositionOf(*match.nodes[output.node]));
-    }
-    int first = *std::min_element(roots.begin(), roots.end());
-    if (first == *std::max_element(roots.begin(), roots.end())) return false;
-    std::vector<const Node*> pending;
-    absl::flat_hash_set<const Node*> seen;
-    for (const Value& v : match.vars) pending.push_back(&v.node());
-    while (!pending.empty()) {
-      const Node* node = pending.back();
-      pending.pop_back();
-      int position = index_.PositionOf(*node);
-      if (position < first || !seen.insert(node).second) continue;
-      if (std::find(roots.begin(), roots.end(), position) != roots.end()) return true;
-      for (const Value& input : node->inputs()) pending.push_back(&input.node());
-    }
-    return false;
   }
 
   const Matcher& matcher_;
   const Substitution& rule_;
-  const MatchIndex& index_;
-  int anchor_;
-  absl::FunctionRef<bool(const Match&)> found_;
+  const Plan& plan_;
+  const MatchView& view_;
+  const int anchor_;  // of the source
+  absl::FunctionRef<bool(const Binding&)> found_;
 };
 
-// Whether each operand comes from the operator that the pattern has there: most anchors fail that,
+// Whether each operand comes from the operator that the pattern has there: most nodes fail that,
 // and nothing has to be allocated to see it.
-bool Matcher::OperandsMayMatch(const PatternNode& pattern, const Node& node) const {
+bool Matcher::OperandsMayMatch(const PatternNode& pattern, const MatchView& view, int node) const {
   bool commutes = IsCommuting(pattern);
+  const auto operands = view.Operands(node);
   for (size_t i = 0; i < pattern.inputs.size(); ++i) {
     if (pattern.inputs[i].is_var()) continue;
     const PatternNode& operand = rule_->source.nodes[pattern.inputs[i].node];
     auto fits = [&](size_t slot) {
-      const Node& n = node.inputs()[slot].node();
+      const Node& n = view.Head(operands[slot].node);
       return operand.op == nullptr ? n.has_payload() : n.is_op() && &n.op() == operand.op;
     };
     if (!fits(i) && !(commutes && i < 2 && fits(1 - i))) return false;
@@ -283,18 +299,56 @@ bool Matcher::OperandsMayMatch(const PatternNode& pattern, const Node& node) con
   return true;
 }
 
-bool Matcher::ForEach(const MatchIndex& index, int anchor,
-                      absl::FunctionRef<bool(const Match&)> found) const {
-  const NodePtr& node = index.node(anchor);
-  const PatternNode& pattern = rule_->source.nodes[steps_[0].node];
-  if (!node->is_op() || &node->op() != pattern.op ||
-      node->inputs().size() != pattern.inputs.size()) {
+// The same of what has to read it.
+bool Matcher::UsersMayMatch(int number, const MatchView& view, int node) const {
+  if (reader_[number] == nullptr) return true;
+  for (int output = 0; output < view.Head(node).num_outputs(); ++output) {
+    for (const MatchView::Use& use : view.Users({node, output})) {
+      if (&view.Head(use.position).op() == reader_[number]) return true;
+    }
+  }
+  return false;
+}
+
+bool Matcher::ForEachAt(const MatchView& view, int number, int node,
+                        absl::FunctionRef<bool(const Binding&)> found) const {
+  const Node& head = view.Head(node);
+  const PatternNode& pattern = rule_->source.nodes[number];
+  if (!head.is_op() || &head.op() != pattern.op ||
+      view.Operands(node).size() != pattern.inputs.size() ||
+      !OperandsMayMatch(pattern, view, node) || !UsersMayMatch(number, view, node)) {
     return true;
   }
-  if (!OperandsMayMatch(pattern, *node)) return true;
   State state(*rule_);
-  state.nodes[steps_[0].node] = node;
-  return Run(*this, index, anchor, found).From(0, std::move(state));
+  state.nodes[number] = node;
+  return Run(*this, plans_[number], view, found).From(0, std::move(state));
+}
+
+// Only outputs of several nodes can be so tangled.
+bool Matcher::Tangled(const MatchView& view, const Binding& match) const {
+  std::vector<int> roots;
+  for (const PatternValue& output : rule_->source.outputs) {
+    roots.push_back(match.nodes[output.node]);
+  }
+  if (std::count(roots.begin(), roots.end(), roots[0]) == static_cast<int>(roots.size())) {
+    return false;
+  }
+  return view.Depends(match.vars, roots);
+}
+
+bool Matcher::ForEach(const MatchIndex& index, int anchor,
+                      absl::FunctionRef<bool(const Match&)> found) const {
+  const int number = rule_->source.outputs[0].node;
+  return ForEachAt(index, number, anchor, [&](const Binding& binding) {
+    if (Tangled(index, binding)) return true;
+    Match match;
+    match.anchor = binding.anchor;
+    for (const ValueRef& v : binding.vars) match.vars.emplace_back(index.node(v.node), v.output);
+    for (int node : binding.nodes) match.nodes.push_back(index.node(node));
+    match.symbols = binding.symbols;
+    match.dtype = binding.dtype;
+    return found(match);
+  });
 }
 
 bool Matcher::ForEach(const MatchIndex& index, absl::FunctionRef<bool(const Match&)> found) const {

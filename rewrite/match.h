@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "rewrite/match_index.h"
+#include "rewrite/match_view.h"
 #include "rewrite/substitution.h"
 
 namespace lemma {
@@ -23,6 +24,15 @@ struct Match {
   DType dtype = DType::kF32;   // the rule's common type
 };
 
+// The same by the numbers that a view gives to nodes.
+struct Binding {
+  int anchor = 0;
+  std::vector<ValueRef> vars;
+  std::vector<int> nodes;
+  SymbolValues symbols;
+  DType dtype = DType::kF32;
+};
+
 // A rule prepared for matching. Refers to the rule, which must outlive it.
 class Matcher {
  public:
@@ -31,7 +41,7 @@ class Matcher {
 
   const Substitution& rule() const { return *rule_; }
   // The operator of the first output's node: only its applications can be anchors.
-  const OpDef& anchor_op() const { return *rule_->source.nodes[steps_[0].node].op; }
+  const OpDef& anchor_op() const { return *rule_->source.nodes[rule_->source.outputs[0].node].op; }
 
   // Calls `found` for every match whose anchor stands at `anchor`, in an order that depends on the
   // graph's structure alone, until it returns false. Returns false if `found` did.
@@ -45,26 +55,41 @@ class Matcher {
   // The same for all anchors in ascending order.
   bool ForEach(const MatchIndex& index, absl::FunctionRef<bool(const Match&)> found) const;
 
+  // Calls `found` for every match of `view` in which `node` is bound to the source's node number
+  // `number`, an operator's, until it returns false; so a search for what a change made possible
+  // starts from what was changed. Returns false if `found` did. Includes matches that are Tangled.
+  bool ForEachAt(const MatchView& view, int number, int node,
+                 absl::FunctionRef<bool(const Binding&)> found) const;
+  // Whether a variable depends on an output of the match.
+  bool Tangled(const MatchView& view, const Binding& match) const;
+
  private:
   struct Step {
     int node = 0;  // of the source
     // The node is looked for among the users of this value, at this operand; otherwise it is known
-    // from an operand of an earlier step (or is the anchor).
+    // from an operand of an earlier step (or is where the plan starts).
     std::optional<PatternValue> via;
     int slot = 0;
-    bool after_anchor = false;  // like the anchor, so only later nodes are taken
   };
+  using Plan = std::vector<Step>;
   struct State;
   class Run;
 
   explicit Matcher(const Substitution& rule) : rule_(&rule) {}
-  void PlanDown(int node, std::vector<bool>* planned);
-  bool OperandsMayMatch(const PatternNode& pattern, const Node& node) const;
+  absl::StatusOr<Plan> MakePlan(int start) const;
+  void PlanDown(int node, std::vector<bool>* planned, Plan* plan) const;
+  bool OperandsMayMatch(const PatternNode& pattern, const MatchView& view, int node) const;
+  bool UsersMayMatch(int number, const MatchView& view, int node) const;
   // A text that alike siblings share.
   std::string Signature(const PatternValue& value) const;
 
   const Substitution* rule_;
-  std::vector<Step> steps_;
+  std::vector<Plan> plans_;  // by the source's node that they start from; of operators only
+  // By the source's node: one like the anchor that is no operand, so that either order would match.
+  // Only the one with the anchor first counts.
+  std::vector<bool> after_anchor_;
+  // By the source's node, outputs apart: an operator that has to read it.
+  std::vector<const OpDef*> reader_;
   // By node and attribute: the value of an attribute without symbols.
   std::vector<std::vector<std::optional<AttrValue>>> literals_;
 };

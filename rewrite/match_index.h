@@ -8,11 +8,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
+#include "rewrite/match_view.h"
 
 namespace lemma {
 
 // Built once for each graph, in time linear in its size. Keeps a reference to the graph.
-class MatchIndex {
+class MatchIndex : public MatchView {
  public:
   explicit MatchIndex(const Graph& graph);
 
@@ -23,28 +24,26 @@ class MatchIndex {
   // Where the node stands in graph().nodes(); -1 if it is not in the graph.
   int PositionOf(const Node& node) const;
 
-  // An operand of the node at `position`. Ordered by position, then slot.
-  struct Use {
-    int position = 0;
-    int slot = 0;
-  };
-  absl::Span<const Use> UsesOf(const Value& value) const;
+  // Nodes are numbered by position.
+  const Node& Head(int position) const override { return *node(position); }
+  absl::Span<const ValueRef> Operands(int position) const override;
+  absl::Span<const Use> Users(ValueRef value) const override;
+  bool IsStatic(int position) const override { return is_static_[position]; }
+  bool IsKnown(int position) const override { return is_known_[position]; }
+  bool Depends(absl::Span<const ValueRef> values, absl::Span<const int> roots) const override;
 
   // Positions of the applications of `op`, ascending.
   absl::Span<const int> ApplicationsOf(const OpDef& op) const;
 
-  // Depends on no input of the graph.
-  bool IsStatic(int position) const { return is_static_[position]; }
-  // The same, and depends on no weight whose values are unknown.
-  bool IsKnown(int position) const { return is_known_[position]; }
-
  private:
-  int ValueId(const Value& value) const;
+  int ValueId(ValueRef value) const { return first_value_[value.node] + value.output; }
 
   const Graph& graph_;
   absl::flat_hash_map<const Node*, int> positions_;
-  std::vector<int> first_value_;  // by position: number of the node's first output
-  std::vector<int> use_begin_;    // by value number, and one more
+  std::vector<int> first_value_;    // by position: number of the node's first output
+  std::vector<int> operand_begin_;  // by position, and one more
+  std::vector<ValueRef> operands_;
+  std::vector<int> use_begin_;  // by value number, and one more
   std::vector<Use> uses_;
   absl::flat_hash_map<const OpDef*, std::vector<int>> applications_;
   std::vector<bool> is_static_, is_known_;

@@ -23,27 +23,7 @@ class RuleRewrite : public Rewrite {
   int anchor() const override { return match_.anchor; }
   absl::StatusOr<Graph> Apply() const override { return lemma::Apply(rule_, match_, index_); }
 
-  // "merge(x = input, a = node 3.0; n = 4)".
-  std::string Describe() const override {
-    std::string text = absl::StrCat(rule_.name, "(");
-    for (size_t i = 0; i < match_.vars.size(); ++i) {
-      const Value& v = match_.vars[i];
-      absl::StrAppend(&text, i ? ", " : "", rule_.vars[i].name, " = ");
-      absl::string_view label = index_.graph().LabelOf(v);
-      if (label.empty()) {
-        absl::StrAppend(&text, "%", index_.PositionOf(v.node()), ".", v.output());
-      } else {
-        absl::StrAppend(&text, text::QuoteName(label));
-      }
-    }
-    for (size_t i = 0; i < match_.symbols.size(); ++i) {
-      if (!match_.symbols[i]) continue;
-      auto value = ToAttrValue(*match_.symbols[i]);
-      if (!value) continue;
-      absl::StrAppend(&text, i ? ", " : "; ", rule_.symbols[i].name, " = ", ToString(*value));
-    }
-    return text + ")";
-  }
+  std::string Describe() const override { return lemma::Describe(rule_, match_, index_); }
 
  private:
   const Substitution& rule_;
@@ -53,12 +33,33 @@ class RuleRewrite : public Rewrite {
 
 }  // namespace
 
+std::string Describe(const Substitution& rule, const Match& match, const MatchIndex& index) {
+  std::string text = absl::StrCat(rule.name, "(");
+  for (size_t i = 0; i < match.vars.size(); ++i) {
+    const Value& v = match.vars[i];
+    absl::StrAppend(&text, i ? ", " : "", rule.vars[i].name, " = ");
+    absl::string_view label = index.graph().LabelOf(v);
+    if (label.empty()) {
+      absl::StrAppend(&text, "%", index.PositionOf(v.node()), ".", v.output());
+    } else {
+      absl::StrAppend(&text, text::QuoteName(label));
+    }
+  }
+  for (size_t i = 0; i < match.symbols.size(); ++i) {
+    if (!match.symbols[i]) continue;
+    auto value = ToAttrValue(*match.symbols[i]);
+    if (!value) continue;
+    absl::StrAppend(&text, i ? ", " : "; ", rule.symbols[i].name, " = ", ToString(*value));
+  }
+  return text + ")";
+}
+
 absl::StatusOr<std::unique_ptr<RuleSet>> RuleSet::Create(std::vector<Substitution> rules) {
   std::unique_ptr<RuleSet> set(new RuleSet);
   set->rules_ = std::move(rules);
   for (const Substitution& rule : set->rules_) {
     LEMMA_ASSIGN_OR_RETURN(Matcher matcher, Matcher::Create(rule));
-    auto prepared = std::make_unique<const Prepared>(std::move(matcher));
+    auto prepared = std::make_unique<const PreparedRule>(std::move(matcher));
     set->by_op_[&prepared->matcher.anchor_op()].push_back(prepared.get());
     set->prepared_.push_back(std::move(prepared));
   }
@@ -74,6 +75,12 @@ absl::StatusOr<std::unique_ptr<RuleSet>> RuleSet::Load(const std::string& path) 
   return Create(std::move(rules));
 }
 
+std::vector<const PreparedRule*> RuleSet::Rules() const {
+  std::vector<const PreparedRule*> rules;
+  for (const auto& prepared : prepared_) rules.push_back(prepared.get());
+  return rules;
+}
+
 void RuleSet::ForEach(const MatchIndex& index,
                       absl::FunctionRef<bool(const Rewrite&)> visit) const {
   for (int position = 0; position < index.num_nodes(); ++position) {
@@ -81,7 +88,7 @@ void RuleSet::ForEach(const MatchIndex& index,
     if (!node->is_op()) continue;
     auto it = by_op_.find(&node->op());
     if (it == by_op_.end()) continue;
-    for (const Prepared* prepared : it->second) {
+    for (const PreparedRule* prepared : it->second) {
       const Matcher& matcher = prepared->matcher;
       bool go_on = matcher.ForEach(index, position, [&](const Match& match) {
         return !prepared->coverage.Covers(match.symbols, match.dtype) ||

@@ -15,6 +15,9 @@
 
 namespace lemma {
 
+// "merge(x = input, a = %3.0; n = 4)": values by label or, where there is none, by position.
+std::string Describe(const Substitution& rule, const Match& match, const MatchIndex& index);
+
 // One applicable step. Refers to its source and to the index it was found in.
 class Rewrite {
  public:
@@ -30,9 +33,20 @@ class Rewrite {
   virtual absl::StatusOr<Graph> Apply() const = 0;
 };
 
+// A rule, ready to be matched.
+struct PreparedRule {
+  explicit PreparedRule(Matcher m) : matcher(std::move(m)), coverage(matcher.rule()) {}
+  const Substitution& rule() const { return matcher.rule(); }
+  Matcher matcher;
+  mutable Coverage coverage;
+};
+
 class RewriteSource {
  public:
   virtual ~RewriteSource() = default;
+  // The rules whose rewrites these are, in their order, for searches that match on their own. They
+  // live as long as the source.
+  virtual std::vector<const PreparedRule*> Rules() const = 0;
   // Calls `visit` with each step that applies to the indexed graph until it returns false. The
   // order depends on the source and on the graph's structure alone. The step lives during the call
   // only.
@@ -50,20 +64,16 @@ class RuleSet : public RewriteSource {
   static absl::StatusOr<std::unique_ptr<RuleSet>> Load(const std::string& path);
 
   const std::vector<Substitution>& rules() const { return rules_; }
+  std::vector<const PreparedRule*> Rules() const override;
   void ForEach(const MatchIndex& index,
                absl::FunctionRef<bool(const Rewrite&)> visit) const override;
 
  private:
   RuleSet() = default;
   std::vector<Substitution> rules_;
-  struct Prepared {
-    explicit Prepared(Matcher m) : matcher(std::move(m)), coverage(matcher.rule()) {}
-    Matcher matcher;
-    mutable Coverage coverage;
-  };
-  std::vector<std::unique_ptr<const Prepared>> prepared_;
+  std::vector<std::unique_ptr<const PreparedRule>> prepared_;
   // By the operator they are anchored at, in the order of the rules.
-  absl::flat_hash_map<const OpDef*, std::vector<const Prepared*>> by_op_;
+  absl::flat_hash_map<const OpDef*, std::vector<const PreparedRule*>> by_op_;
 };
 
 }  // namespace lemma

@@ -1,0 +1,144 @@
+#include "optimizer/explorer.h"
+
+#include <string>
+
+namespace lemma {
+
+// ---- The budget ----
+
+SearchBudget::SearchBudget(const SearchLimits& limits, std::function<bool(int64_t)> report)
+    : limits_(limits), report_(std::move(report)) {}
+
+void SearchBudget::Count(int64_t queued) {
+  ++steps_;
+  constexpr int64_t kStepsPerReport = 64;
+  constexpr std::chrono::milliseconds kQuiet(50);
+  if (steps_ % kStepsPerReport != 0 && Clock::now() - reported_ < kQuiet) return;
+  reported_ = Clock::now();
+  if (!report_(queued)) stop_ = StopReason::kCancelled;
+}
+
+bool SearchBudget::Stopped(bool free) {
+  if (stop_) return true;
+  if (!free && steps_ >= limits_.max_steps) {
+    stop_ = StopReason::kSteps;
+  } else if (limits_.max_seconds > 0 &&
+             std::chrono::duration<double>(Clock::now() - start_).count() >= limits_.max_seconds) {
+    stop_ = StopReason::kSeconds;
+  }
+  return stop_.has_value();
+}
+
+// ---- The exploration ----
+
+bool Explorer::IsOver(bool free) {
+  return budget_.Stopped(free) || (!free && budget_.ShareIsUsedUp());
+}
+
+bool Explorer::Promising(const SearchState& state) const {
+  return static_cast<double>(state.rank.ns) <= alpha_ * static_cast<double>(best_->rank.ns);
+}
+
+void Explorer::Push(SearchState state) {
+  auto key = std::make_tuple(state.rank.ns, state.rank.ops, sequence_++);
+  queue_.emplace(key, std::move(state));
+}
+
+// Each pass tries each match once, those that arise on the way included; passes repeat until one
+// finds nothing, since a rewrite may pay only after a later one.
+absl::Status Explorer::Descend(SearchState* state, bool free) {
+  work_.GoTo(state->trail);
+  for (bool improved = true; improved && !IsOver(free);) {
+    improved = false;
+    for (int m = 0; m < work_.matches().size() && !IsOver(free); ++m) {
+      if (!work_.matches().IsAlive(m)) continue;
+      const SitePtr site = work_.matches().site(m);
+      auto next = work_.Try(*site);
+      if (!next.ok()) return next.status();
+      if (!next->has_value()) continue;
+      budget_.Count(static_cast<int64_t>(queue_.size()));
+      if (!((*next)->rank < state->rank) || !work_.Commit(site)) continue;
+      *state = {work_.trail(), (*next)->hash, (*next)->rank};
+      improved = true;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Explorer::Explore(const std::vector<SearchState>& states, SearchState* best) {
+  best_ = best;
+  for (const SearchState& state : states) {
+    if (seen_.insert(state.hash).second) Push(state);
+  }
+  absl::Status status;
+  while (status.ok() && !queue_.empty() && !IsOver()) {
+    SearchState state = std::move(queue_.begin()->second);
+    queue_.erase(queue_.begin());
+    if (!Promising(state)) break;  // and so is none of the rest
+    status = Expand(state);
+  }
+  best_ = nullptr;
+  return status;
+}
+
+// Takes note of a new graph.
+absl::Status Explorer::Consider(SearchState state, bool descend) {
+  if (descend || state.rank < best_->rank) {
+    absl::Status descended = Descend(&state, false);
+    if (state.rank < best_->rank) {
+      *best_ = state;
+      seen_.insert(state.hash);
+    } else if (state.hash != best_->hash && !seen_.insert(state.hash).second) {
+      return descended;
+    }
+    if (!descended.ok()) return descended;
+  }
+  if (Promising(state)) Push(std::move(state));
+  return absl::OkStatus();
+}
+
+absl::Status Explorer::Expand(const SearchState& state) {
+  work_.GoTo(state.trail);
+  std::map<std::string, std::vector<int>> by_rule;
+  std::vector<SearchState> singles;
+  for (int m = 0; m < work_.matches().size() && !IsOver(); ++m) {
+    if (!work_.matches().IsAlive(m)) continue;
+    const SitePtr& site = work_.matches().site(m);
+    by_rule[site->rule->rule().name].push_back(m);
+    auto next = work_.Try(*site);
+    if (!next.ok()) return next.status();
+    if (!next->has_value()) continue;
+    budget_.Count(static_cast<int64_t>(queue_.size()));
+    if (!seen_.insert((*next)->hash).second) continue;
+    SearchState reached{nullptr, (*next)->hash, (*next)->rank};
+    if (!Promising(reached)) continue;
+    reached.trail = std::make_shared<Trail>(Trail{site, state.trail, LengthOf(state.trail) + 1});
+    singles.push_back(std::move(reached));
+  }
+  for (const auto& [name, matches] : by_rule) {
+    if (matches.size() < 2 || IsOver()) continue;
+    if (absl::Status s = Everywhere(state, matches); !s.ok()) return s;
+  }
+  for (SearchState& next : singles) {
+    if (!Promising(next)) continue;
+    if (absl::Status s = Consider(std::move(next), false); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+// Applies one rule at all its matches of `from`, then descends. From the outputs back: what is
+// computed before a match stays as it was, and what the rule itself makes is not matched again.
+absl::Status Explorer::Everywhere(const SearchState& from, const std::vector<int>& matches) {
+  work_.GoTo(from.trail);
+  for (auto m = matches.rbegin(); m != matches.rend(); ++m) {
+    if (work_.matches().IsAlive(*m)) work_.Commit(work_.matches().site(*m));
+  }
+  if (!seen_.insert(work_.graph().hash()).second) return absl::OkStatus();
+  auto rank = work_.Price();
+  if (!rank.ok()) return rank.status();
+  budget_.Count(static_cast<int64_t>(queue_.size()));
+  if (rank->ns == Cost::kInfinite) return absl::OkStatus();
+  return Consider({work_.trail(), work_.graph().hash(), *rank}, true);
+}
+
+}  // namespace lemma

@@ -1,0 +1,90 @@
+// Backtracking from one graph: descent, single rewrites, one rule everywhere.
+#ifndef LEMMA_OPTIMIZER_EXPLORER_H_
+#define LEMMA_OPTIMIZER_EXPLORER_H_
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "optimizer/search.h"
+#include "optimizer/workspace.h"
+
+namespace lemma {
+
+// What the explorations of one search may use up together.
+class SearchBudget {
+ public:
+  // `report` is called now and then; it returns whether to go on.
+  SearchBudget(const SearchLimits& limits, std::function<bool(int64_t queued)> report);
+
+  // Counts one graph that was generated.
+  void Count(int64_t queued);
+  // `free`: the number of steps does not matter.
+  bool Stopped(bool free = false);
+  // Steps beyond this number, if it is less than the limit's, do not happen either; a stop for that
+  // reason is none of the search's. nullopt: the limit alone counts.
+  void ShareUntil(std::optional<int64_t> steps) { share_ = steps; }
+  bool ShareIsUsedUp() const { return share_ && steps_ >= *share_; }
+
+  int64_t steps() const { return steps_; }
+  const std::optional<StopReason>& stop() const { return stop_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const SearchLimits limits_;
+  const std::function<bool(int64_t)> report_;
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point reported_ = start_;
+  int64_t steps_ = 0;
+  std::optional<int64_t> share_;
+  std::optional<StopReason> stop_;
+};
+
+// A graph that was reached.
+struct SearchState {
+  TrailPtr trail;
+  uint64_t hash = 0;
+  Rank rank;
+};
+
+class Explorer {
+ public:
+  // Graphs are followed up while they cost less than `alpha` times the best.
+  Explorer(Workspace* work, SearchBudget* budget, double alpha)
+      : work_(*work), budget_(*budget), alpha_(alpha) {}
+
+  // Takes any rewrite that lowers the cost, until none does, from the graph in hand. `free`: the
+  // number of steps does not matter.
+  absl::Status Descend(SearchState* state, bool free);
+  // Goes on from `states` until nothing promising waits or the budget is used up. *best is the best
+  // so far, before and after; also if the status is not OK.
+  absl::Status Explore(const std::vector<SearchState>& states, SearchState* best);
+
+ private:
+  bool IsOver(bool free = false);
+  bool Promising(const SearchState& state) const;
+  void Push(SearchState state);
+  absl::Status Consider(SearchState state, bool descend);
+  absl::Status Expand(const SearchState& state);
+  absl::Status Everywhere(const SearchState& from, const std::vector<int>& matches);
+
+  Workspace& work_;
+  SearchBudget& budget_;
+  const double alpha_;
+
+  using Key = std::tuple<int64_t, int, int64_t>;  // cost, operators, age
+  std::map<Key, SearchState> queue_;
+  int64_t sequence_ = 0;
+  absl::flat_hash_set<uint64_t> seen_;
+  SearchState* best_ = nullptr;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_OPTIMIZER_EXPLORER_H_

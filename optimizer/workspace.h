@@ -1,0 +1,83 @@
+// One graph in hand, from which a search goes to others.
+#ifndef LEMMA_OPTIMIZER_WORKSPACE_H_
+#define LEMMA_OPTIMIZER_WORKSPACE_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "optimizer/cost_model.h"
+#include "rewrite/edit_graph.h"
+#include "rewrite/match_set.h"
+
+namespace lemma {
+
+// What led to a state, newest first; states share their beginnings. nullptr: the first state.
+struct Trail {
+  SitePtr site;
+  std::shared_ptr<const Trail> before;
+  int length = 1;
+};
+using TrailPtr = std::shared_ptr<const Trail>;
+inline int LengthOf(const TrailPtr& trail) { return trail == nullptr ? 0 : trail->length; }
+std::vector<SitePtr> SitesOf(const TrailPtr& trail);  // oldest first
+
+// Costs less, or the same with fewer operators.
+struct Rank {
+  int64_t ns = 0;
+  int ops = 0;
+  friend bool operator<(const Rank& a, const Rank& b) {
+    return a.ns != b.ns ? a.ns < b.ns : a.ops < b.ops;
+  }
+};
+
+// A graph, its matches, and the way to it. What a step costs depends on what it changes and, if the
+// cost model is no sum over operators, on its price.
+class Workspace {
+ public:
+  // `costs` must outlive it.
+  Workspace(const Graph& graph, std::vector<const PreparedRule*> rules, CostModel* costs);
+  Workspace(absl::Span<const EditNode> nodes, absl::Span<const ValueRef> outputs,
+            std::vector<const PreparedRule*> rules, CostModel* costs);
+
+  const EditGraph& graph() const { return graph_; }
+  const MatchSet& matches() const { return matches_; }
+  const TrailPtr& trail() const { return trail_; }
+
+  // Of the graph in hand.
+  absl::StatusOr<Rank> Price();
+
+  struct Outcome {
+    uint64_t hash = 0;
+    Rank rank;
+  };
+  // What the graph would be with `site`, one of its matches, applied; nullopt if that changes
+  // nothing, or cannot be done here.
+  absl::StatusOr<std::optional<Outcome>> Try(const Site& site);
+  // Applies it. False, and nothing was done, if that cannot be done here. *made: see EditGraph.
+  bool Commit(const SitePtr& site, std::vector<int>* made = nullptr);
+  // Back and forth to another state.
+  void GoTo(const TrailPtr& trail);
+
+  // Nodes changed and tried: a measure of the time spent that is the same in every run.
+  int64_t work() const { return graph_.work() + matches_.work(); }
+
+ private:
+  struct Place {  // before a step
+    TrailPtr trail;
+    size_t graph_mark = 0, matches_mark = 0;
+  };
+  void Apply(const Site& site, std::vector<int>* made);
+
+  CostModel* const costs_;
+  const bool is_sum_;
+  EditGraph graph_;
+  MatchSet matches_;
+  TrailPtr trail_;
+  std::vector<Place> path_;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_OPTIMIZER_WORKSPACE_H_

@@ -1,0 +1,209 @@
+// A graph edited in place against immutable ones, and its matches against those found anew.
+#include "rewrite/edit_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "graph/checker.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "rewrite/apply.h"
+#include "rewrite/match_set.h"
+#include "tests/optimizer/transformer_text.h"
+
+namespace lemma {
+namespace {
+
+const RuleSet& Starter() {
+  static const RuleSet* rules = RuleSet::Load("data/rules/starter.txt")->release();
+  return *rules;
+}
+
+Graph Parse(const std::string& text) {
+  auto graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+// Convolutions with batch norms, siblings, a residual sum, constants that are shared.
+constexpr char kConvolutions[] = R"(
+graph net(x: f32[1,8,6,6], f1: weight f32[8,8,3,3], f2: weight f32[8,8,3,3], f3: weight f32[8,8,1,1],
+    s: weight f32[8], b: weight f32[8], m: weight f32[8], v: weight f32[8]) {
+  c1 = conv2d(x, f1) {pads = [1, 1, 1, 1]}
+  n1 = batch_norm(c1, s, b, m, v) {epsilon = 1e-05}
+  r1 = relu(n1)
+  c2 = conv2d(x, f2) {pads = [1, 1, 1, 1]}
+  n2 = batch_norm(c2, s, b, m, v) {epsilon = 1e-05}
+  r2 = relu(n2)
+  c3 = conv2d(r1, f3)
+  a = add(c3, r2)
+  r3 = relu(a)
+  r4 = relu(r3)
+  j = concat(r1, r4) {axis = 1}
+  t = transpose(j) {perm = [0, 2, 3, 1]}
+  u = transpose(t) {perm = [0, 3, 1, 2]}
+  return u, r3
+})";
+
+Graph ApplyTo(const Graph& graph, const Site& site, const std::vector<NodePtr>& nodes) {
+  const MatchIndex index(graph);
+  Match match;
+  for (const ValueRef& v : site.match.vars) match.vars.emplace_back(nodes[v.node], v.output);
+  for (int node : site.match.nodes) match.nodes.push_back(nodes[node]);
+  match.symbols = site.match.symbols;
+  match.dtype = site.match.dtype;
+  auto result = Apply(site.rule->rule(), match, index);
+  EXPECT_TRUE(result.ok()) << result.status();
+  return *std::move(result);
+}
+
+// Matches by rule and by what they bind; in numbers that do not depend on the way to the graph.
+std::map<std::string, int> Described(const EditGraph& graph, const MatchSet& matches) {
+  std::vector<NodePtr> nodes;
+  const Graph now = graph.ToGraph(&nodes);
+  const MatchIndex index(now);
+  std::map<std::string, int> result;
+  for (int m = 0; m < matches.size(); ++m) {
+    if (!matches.IsAlive(m)) continue;
+    const Binding& match = matches.site(m)->match;
+    std::string text = absl::StrCat(matches.site(m)->rule->rule().name, " vars");
+    for (const ValueRef& v : match.vars) {
+      absl::StrAppend(&text, " ", index.PositionOf(*nodes[v.node]), ".", v.output);
+    }
+    // Alike siblings match in one order, which is that of numbers and so of no importance.
+    std::vector<int> bound;
+    for (int node : match.nodes) bound.push_back(index.PositionOf(*nodes[node]));
+    std::sort(bound.begin(), bound.end());
+    absl::StrAppend(&text, " nodes");
+    for (int position : bound) absl::StrAppend(&text, " ", position);
+    ++result[text];
+  }
+  return result;
+}
+
+// Rules whose matches do not depend on which of two siblings is called the first.
+std::vector<const PreparedRule*> OneAnchorRules() {
+  std::vector<const PreparedRule*> rules;
+  for (const PreparedRule* rule : Starter().Rules()) {
+    const auto& outputs = rule->rule().source.outputs;
+    if (std::all_of(outputs.begin(), outputs.end(),
+                    [&](const PatternValue& v) { return v.node == outputs[0].node; })) {
+      rules.push_back(rule);
+    }
+  }
+  return rules;
+}
+
+void Walk(const Graph& start, int seed, int steps) {
+  SCOPED_TRACE(absl::StrCat("seed ", seed));
+  std::mt19937 random(seed);
+  EditGraph graph(start, {});
+  MatchSet matches(Starter().Rules(), &graph);
+  MatchSet simple(OneAnchorRules(), &graph);
+  const uint64_t hash = graph.hash();
+  const auto at_first = Described(graph, matches);
+  Graph expected = start;
+  std::vector<NodePtr> nodes;
+  ASSERT_EQ(graph.ToGraph(&nodes).StructuralHash(), start.StructuralHash());
+  for (int step = 0; step < steps; ++step) {
+    std::vector<int> usable;
+    for (int m = 0; m < matches.size(); ++m) {
+      if (matches.IsAlive(m) && matches.IsApplicable(*matches.site(m))) usable.push_back(m);
+    }
+    if (usable.empty()) break;
+    const SitePtr site = matches.site(usable[random() % usable.size()]);
+    SCOPED_TRACE(absl::StrCat("step ", step, ": ", site->rule->rule().name));
+    expected = ApplyTo(expected, *site, nodes);
+    const size_t mark = graph.mark();
+    graph.Apply(site->edit);
+    matches.Update(mark);
+    simple.Update(mark);
+    const Graph now = graph.ToGraph(&nodes);
+    ASSERT_TRUE(CheckGraph(now).ok()) << CheckGraph(now);
+    ASSERT_TRUE(CheckSameInterface(start, now).ok());
+    ASSERT_EQ(now.StructuralHash(), expected.StructuralHash())
+        << PrintGraph(now) << PrintGraph(expected);
+    ASSERT_EQ(now.num_ops(), graph.num_ops());
+    EditGraph anew(now, {});
+    ASSERT_EQ(Described(graph, simple), Described(anew, MatchSet(OneAnchorRules(), &anew)));
+  }
+  graph.UndoTo(0);
+  matches.UndoTo(0);
+  EXPECT_EQ(graph.hash(), hash);
+  EXPECT_EQ(graph.num_nodes(), static_cast<int>(start.nodes().size()));
+  EXPECT_EQ(graph.ToGraph().StructuralHash(), start.StructuralHash());
+  EXPECT_EQ(Described(graph, matches), at_first);
+}
+
+TEST(EditGraphTest, DoesWhatApplyDoes) {
+  for (int seed = 0; seed < 20; ++seed) {
+    Walk(Parse(kConvolutions), seed, 15);
+    Walk(Parse(TransformerText({1})), seed, 15);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+// The same graph over different ways has the same hash; what is not the same has another.
+TEST(EditGraphTest, HashForgetsTheOrderOfEdits) {
+  EditGraph graph(Parse(TransformerText({2})), {});
+  MatchSet matches(Starter().Rules(), &graph);
+  std::map<uint64_t, uint64_t> structural;  // by hash
+  int pairs = 0;
+  auto note = [&] {
+    const uint64_t now = graph.ToGraph().StructuralHash();
+    EXPECT_EQ(structural.emplace(graph.hash(), now).first->second, now);
+  };
+  for (int a = 0; a < matches.size(); ++a) {
+    for (int b = a + 1; b < matches.size(); b += 7) {
+      const Site &first = *matches.site(a), &second = *matches.site(b);
+      uint64_t hashes[2];
+      bool both = true;
+      for (bool swapped : {false, true}) {
+        const size_t mark = graph.mark();
+        graph.Apply(swapped ? second.edit : first.edit);
+        note();
+        for (int node : (swapped ? first : second).match.nodes) {
+          const std::vector<int> touched = graph.TouchedSince(mark);
+          both &= !std::binary_search(touched.begin(), touched.end(), node);
+        }
+        if (both) graph.Apply(swapped ? first.edit : second.edit);
+        hashes[swapped] = graph.hash();
+        graph.UndoTo(mark);
+        if (!both) break;
+      }
+      if (!both) continue;
+      EXPECT_EQ(hashes[0], hashes[1]);
+      ++pairs;
+    }
+  }
+  EXPECT_GT(pairs, 100);
+}
+
+// Without operators of both graphs being equal, merged siblings must not depend on one another.
+TEST(EditGraphTest, KnowsWhatDependsOnWhat) {
+  EditGraph graph(Parse("graph g(x: f32[4]) { a = relu(x)\n b = exp(a)\n c = neg(x)\n "
+                        "d = add(b, c)\n return d }"),
+                  {});
+  auto node = [&](const char* op) {
+    for (int n = 0; n < graph.num_nodes(); ++n) {
+      if (graph.Head(n).IsOp(op)) return n;
+    }
+    return -1;
+  };
+  const int relu = node("relu"), neg = node("neg");
+  EXPECT_TRUE(graph.Depends({{node("exp"), 0}}, {relu}));
+  EXPECT_FALSE(graph.Depends({{relu, 0}}, {node("exp")}));
+  EXPECT_FALSE(graph.Depends({{neg, 0}}, {relu}));
+  // relu's user now reads neg: what comes after both depends on neg alone.
+  Edit edit;
+  edit.replaced.push_back({{relu, 0}, {neg, 0}});
+  graph.Apply(edit);
+  EXPECT_FALSE(graph.IsLive(relu));
+  EXPECT_TRUE(graph.Depends({{node("exp"), 0}}, {neg}));
+}
+
+}  // namespace
+}  // namespace lemma
