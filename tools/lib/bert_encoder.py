@@ -1,4 +1,4 @@
-"""A two-layer BERT-like encoder, written out in elementary tensor operations."""
+"""A BERT-like encoder, written out in elementary tensor operations."""
 
 import math
 
@@ -11,7 +11,6 @@ SEQUENCE = 128
 HIDDEN = 768
 HEADS = 12
 FEED_FORWARD = 3072
-LAYERS = 2
 
 
 class SelfAttention(nn.Module):
@@ -54,12 +53,12 @@ class Layer(nn.Module):
 class BertEncoder(nn.Module):
     """Token ids int64[batch, SEQUENCE] to f32[batch, SEQUENCE, HIDDEN]."""
 
-    def __init__(self):
+    def __init__(self, layers=2):
         super().__init__()
         self.tokens = nn.Embedding(VOCABULARY, HIDDEN)
         self.positions = nn.Parameter(torch.randn(1, SEQUENCE, HIDDEN))
         self.norm = nn.LayerNorm(HIDDEN)
-        self.layers = nn.Sequential(*[Layer() for _ in range(LAYERS)])
+        self.layers = nn.Sequential(*[Layer() for _ in range(layers)])
 
     def forward(self, ids):
         return self.layers(self.norm(self.tokens(ids) + self.positions))

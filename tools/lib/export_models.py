@@ -1,4 +1,4 @@
-"""Exports torchvision models and a BERT-like encoder to ONNX; see tools/export_models --help."""
+"""Exports torchvision models and some of our own to ONNX; see tools/export_models --help."""
 
 import argparse
 import collections
@@ -17,6 +17,8 @@ from torch import nn
 from torchvision import models
 
 import bert_encoder
+import nasnet_a
+import taso_models
 
 OPSET = 13
 CALIBRATION_BATCH = 4
@@ -36,7 +38,21 @@ def inception_v3():
     )
 
 
-# name -> (makes the module, makes a batch of inputs)
+def bert_base():
+    return bert_encoder.BertEncoder(layers=12)
+
+
+def embedded(_):
+    return torch.randn(taso_models.TasoBert.SEQUENCE, taso_models.TasoBert.HIDDEN)
+
+
+def steps(batch):
+    return tuple(
+        torch.randn(batch, taso_models.NasRnn.HIDDEN) for _ in range(taso_models.NasRnn.STEPS)
+    )
+
+
+# name -> (makes the module, makes a batch of its input, or of its inputs)
 MODELS = {
     "resnet18": (models.resnet18, image()),
     "resnet50": (models.resnet50, image()),
@@ -50,6 +66,11 @@ MODELS = {
     "vgg16": (models.vgg16, image()),
     "vit_b_16": (models.vit_b_16, image()),
     "bert_2layer": (bert_encoder.BertEncoder, token_ids),
+    "vgg19": (models.vgg19, image()),
+    "bert_base": (bert_base, token_ids),
+    "nasnet_a": (nasnet_a.NasNetA, image()),
+    "taso_bert": (taso_models.TasoBert, embedded),
+    "nasrnn": (taso_models.NasRnn, steps),
 }
 
 
@@ -86,27 +107,30 @@ def calibrate_batch_norms(module, batch):
         norm.running_var += 1e-3
 
 
-def rescale_output(module, batch):
-    """Scales the last linear layer or convolution so that outputs have a deviation near 1."""
-    last = [m for m in module.modules() if isinstance(m, (nn.Linear, nn.Conv2d))][-1]
-    deviation = module(batch).std()
+def rescale_output(module, inputs):
+    """Scales the last linear layer or convolution, if any, so that outputs deviate by about 1."""
+    deviation = module(*inputs).std()
     if not torch.isfinite(deviation) or deviation == 0:
         raise ValueError(f"outputs have a deviation of {deviation}")
-    if not 0.1 < deviation < 10:
-        last.weight /= deviation
-        last.bias /= deviation
+    last = [m for m in module.modules() if isinstance(m, (nn.Linear, nn.Conv2d))][-1:]
+    if last and not 0.1 < deviation < 10:
+        last[0].weight /= deviation
+        last[0].bias /= deviation
 
 
 def build(name):
-    """Returns the module with its weights, and one input of batch size 1."""
+    """Returns the module with its weights, and inputs of batch size 1."""
     make, sample = MODELS[name]
     torch.manual_seed(zlib.crc32(name.encode()))
     module = make().eval()
     randomize(module)
     calibrate_batch_norms(module, sample(CALIBRATION_BATCH))
-    example = sample(1)
-    rescale_output(module, example)
-    return module, example
+    inputs = sample(1)
+    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
+    if hasattr(module, "normalize"):
+        module.normalize(*inputs)
+    rescale_output(module, inputs)
+    return module, inputs
 
 
 def check_output(name, output):
@@ -129,22 +153,24 @@ def export(name, directory):
     shutil.rmtree(work, ignore_errors=True)
     (work / "io").mkdir(parents=True)
     try:
-        module, example = build(name)
-        output = module(example)
+        module, inputs = build(name)
+        output = module(*inputs)
         summary = check_output(name, output)
+        names = ["input"] if len(inputs) == 1 else [f"input_{i}" for i in range(len(inputs))]
         # Where no gradient is asked for, PyTorch's attention is one fused operator ONNX lacks.
         with torch.enable_grad():
             torch.onnx.export(
                 module,
-                example,
+                inputs,
                 str(work / "model.onnx"),
-                input_names=["input"],
+                input_names=names,
                 output_names=["output"],
                 opset_version=OPSET,
                 do_constant_folding=False,
                 training=torch.onnx.TrainingMode.PRESERVE,
             )
-        write_tensor(work / "io" / "input_0.pb", "input", example)
+        for i, tensor in enumerate(inputs):
+            write_tensor(work / "io" / f"input_{i}.pb", names[i], tensor)
         write_tensor(work / "io" / "output_0.pb", "output", output)
         model_path.unlink(missing_ok=True)
         shutil.rmtree(io_path, ignore_errors=True)
