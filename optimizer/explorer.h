@@ -33,6 +33,7 @@ class SearchBudget {
   bool ShareIsUsedUp() const { return share_ && steps_ >= *share_; }
 
   int64_t steps() const { return steps_; }
+  int64_t max_steps() const { return limits_.max_steps; }
   const std::optional<StopReason>& stop() const { return stop_; }
 
  private:

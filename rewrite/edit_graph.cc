@@ -448,13 +448,18 @@ bool EditGraph::Depends(absl::Span<const ValueRef> values, absl::Span<const int>
 
 // ---- Back to an immutable graph ----
 
-Graph EditGraph::ToGraph(std::vector<NodePtr>* nodes) const {
+std::vector<int> EditGraph::LiveNodes() const {
   std::vector<int> order;
   for (int n = 0; n < num_nodes(); ++n) {
     if (slots_[n].live) order.push_back(n);
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](int a, int b) { return slots_[a].rank < slots_[b].rank; });
+  return order;
+}
+
+Graph EditGraph::ToGraph(std::vector<NodePtr>* nodes) const {
+  const std::vector<int> order = LiveNodes();
   std::vector<NodePtr> now(slots_.size());
   std::vector<std::pair<int, int>> inputs;  // index, node
   for (int n : order) {

@@ -57,6 +57,9 @@ class EditGraph : public MatchView {
   // come first, in their order.
   int num_nodes() const { return static_cast<int>(slots_.size()); }
   bool IsLive(int node) const { return slots_[node].live; }
+  // Operands before users, in an order that stays near that of the graph it was made of.
+  std::vector<int> LiveNodes() const;
+  const NodePtr& HeadPtr(int node) const { return slots_[node].head; }
   const std::vector<ValueRef>& outputs() const { return outputs_; }
 
   const Node& Head(int node) const override { return *slots_[node].head; }

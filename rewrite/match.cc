@@ -10,19 +10,18 @@
 namespace lemma {
 namespace {
 
-// All elements have the same bytes.
+bool IsCommuting(const PatternNode& node) {
+  return node.op->commutative && node.inputs.size() >= 2 && !(node.inputs[0] == node.inputs[1]);
+}
+
+}  // namespace
+
 bool IsUniform(const Tensor& tensor) {
   size_t size = static_cast<size_t>(SizeOf(tensor.dtype()));
   size_t total = static_cast<size_t>(tensor.type().num_bytes());
   const char* bytes = static_cast<const char*>(tensor.raw());
   return total >= size && std::memcmp(bytes, bytes + size, total - size) == 0;
 }
-
-bool IsCommuting(const PatternNode& node) {
-  return node.op->commutative && node.inputs.size() >= 2 && !(node.inputs[0] == node.inputs[1]);
-}
-
-}  // namespace
 
 absl::StatusOr<Matcher> Matcher::Create(const Substitution& rule) {
   Matcher matcher(rule);

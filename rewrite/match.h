@@ -15,6 +15,9 @@
 
 namespace lemma {
 
+// All elements have the same bytes, as those of a constant in a rule do.
+bool IsUniform(const Tensor& tensor);
+
 // A binding of a rule's variables, symbols and source nodes to a graph's.
 struct Match {
   int anchor = 0;              // position of the node that the first output's node is bound to
