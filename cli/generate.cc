@@ -46,6 +46,9 @@ using generator::RunId;
 using generator::Shard;
 
 constexpr int64_t kLeastMemory = int64_t{16} << 20;
+// Of a candidate's proof, and of the search for its guard with all proofs in it. Rules take a small
+// part of it; there are hundreds of candidates that end in nothing after any work.
+constexpr int64_t kProofWork = 30'000'000, kGuardWork = 40'000'000;
 
 struct GenerateFlags {
   std::vector<std::string> ops = {"taso"};
@@ -82,13 +85,19 @@ Decision Decide(const Substitution& candidate, uint64_t seed,
   ProverOptions options;
   options.seed = seed;
   options.interrupted = interrupted;
-  Precondition found = SynthesizePrecondition(candidate, options);
+  options.work = kProofWork;
+  PreconditionOptions guards;
+  guards.work = kGuardWork;
+  Precondition found = SynthesizePrecondition(candidate, options, guards);
   Decision decision;
   decision.rule = candidate;
   if (!found.proved()) {
     decision.answer =
         IsRefuted(found.without) ? Decision::Answer::kRefuted : Decision::Answer::kUnknown;
     decision.reason = Explanation(found.without);
+    if (IsRefuted(found.without) && !found.reason.empty()) {
+      absl::StrAppend(&decision.reason, "; ", found.reason);
+    }
     return decision;
   }
   const bool guarded = found.with.has_value();

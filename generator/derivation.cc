@@ -1,41 +1,27 @@
 #include "generator/derivation.h"
 
 #include <algorithm>
-#include <numeric>
-#include <set>
 
-#include "absl/container/flat_hash_set.h"
+#include "generator/precedence.h"
+#include "generator/terms.h"
 
 namespace lemma::generator {
 namespace {
 
-constexpr int kMostTermSize = 80;        // of a term that rewriting makes
-constexpr size_t kMostNeighbours = 400;  // of a term, that are looked at
-
-void CountVariables(const TermGraph& graph, int value, std::vector<int>* counts) {
-  if (value < 0) {
-    if (counts->size() < static_cast<size_t>(-value)) counts->resize(-value);
-    ++(*counts)[-1 - value];
-    return;
-  }
-  for (int v : graph.ops[value / kMostOutputs].operands) CountVariables(graph, v, counts);
-}
-
-void CountOps(const TermGraph& graph, int value, std::vector<int>* counts) {
-  if (value < 0) return;
-  const Term& term = graph.ops[value / kMostOutputs];
-  ++(*counts)[term.instance];
-  for (int v : term.operands) CountOps(graph, v, counts);
-}
-
-void Reverse(std::vector<DerivationStep>* steps) {
-  std::reverse(steps->begin(), steps->end());
-  for (DerivationStep& step : *steps) step.backward = !step.backward;
-}
+constexpr int kMostTermSize = 80;    // of a term that rewriting makes
+constexpr int kMostNormalSize = 16;  // of a side of an equation between normal forms
 
 }  // namespace
 
-int Derivation::Add(const Pair& pair, Means::Trust trust, std::vector<DerivationStep> steps) {
+int Derivation::Add(const Pair& pair, Means::Trust trust, std::vector<DerivationStep> steps,
+                    std::vector<int> types) {
+  const int number = Append(pair, trust, std::move(steps));
+  known_[number].types = std::move(types);
+  AddNormalForms(number);
+  return number;
+}
+
+int Derivation::Append(const Pair& pair, Means::Trust trust, std::vector<DerivationStep> steps) {
   Known& known = known_.emplace_back();
   known.pair = pair;
   known.trust = trust;
@@ -46,6 +32,32 @@ int Derivation::Add(const Pair& pair, Means::Trust trust, std::vector<Derivation
   AddDirections(num_pairs() - 1);
   for (int i = 2 * trust; i < kNumMeans; ++i) ++epoch_[i];
   return num_pairs() - 1;
+}
+
+void Derivation::AddNormalForms(int pair) {
+  const Known known = known_[pair];
+  if (known.types.empty() || known.pair.source.outputs.size() != 1) return;
+  const Means means{known.trust, true};
+  const int source = Intern(known.pair.source, known.types)[0];
+  const int target = Intern(known.pair.target, known.types)[0];
+  if (source == TermStore::kNone || target == TermStore::kNone) return;
+  std::vector<DerivationStep> steps, rest;
+  const int source_form = Trace(source, means, pair, true, &steps);
+  const int target_form = Trace(target, means, pair, true, &rest);
+  if (source_form == target_form || (source_form == source && target_form == target)) return;
+  if (std::max(store_.node(source_form).size, store_.node(target_form).size) > kMostNormalSize) {
+    return;
+  }
+  ReverseSteps(&steps);
+  steps.push_back({pair, false});
+  steps.insert(steps.end(), rest.begin(), rest.end());
+  if (known.trust == Means::kProved) {
+    steps = Expanded(steps);
+  } else {
+    steps.clear();
+  }
+  const Pair normal = {store_.GraphOf(source_form), store_.GraphOf(target_form)};
+  known_[Append(normal, known.trust, std::move(steps))].normal_of = pair;
 }
 
 void Derivation::SetDerived(int pair, std::vector<DerivationStep> steps) {
@@ -69,70 +81,19 @@ void Derivation::Clear() {
   }
 }
 
-// f before g if a pair makes g of f's results out of f of g's results: f(g(x, y)) = g(f(x), f(y)).
-// An instance that is written in others comes before them.
 bool Derivation::ChoosePrecedence() {
-  const int n = static_cast<int>(store_.set().instances().size());
-  std::vector<std::vector<int>> votes(n, std::vector<int>(n, 0));
-  std::vector<int> counts[2], variables[2];
+  std::vector<const Pair*> pairs;
   for (const Known& known : known_) {
-    if (known.trust == Means::kSuspected) continue;
-    for (size_t o = 0; o < known.pair.source.outputs.size(); ++o) {
-      const std::pair<const TermGraph*, int> sides[] = {
-          {&known.pair.source, known.pair.source.outputs[o]},
-          {&known.pair.target, known.pair.target.outputs[o]}};
-      int sizes[2];
-      for (int s = 0; s < 2; ++s) {
-        counts[s].assign(n, 0);
-        variables[s].clear();
-        CountOps(*sides[s].first, sides[s].second, &counts[s]);
-        CountVariables(*sides[s].first, sides[s].second, &variables[s]);
-        sizes[s] = std::accumulate(counts[s].begin(), counts[s].end(), 0);
-      }
-      if (sizes[0] == sizes[1]) continue;
-      const int small = sizes[0] < sizes[1] ? 0 : 1, large = 1 - small;
-      if (sides[small].second < 0) continue;
-      const int f = sides[small].first->ops[sides[small].second / kMostOutputs].instance;
-      const int g = sides[large].first->ops[sides[large].second / kMostOutputs].instance;
-      const bool linear = std::all_of(variables[small].begin(), variables[small].end(),
-                                      [](int count) { return count <= 1; });
-      if (!linear) continue;
-      if (sizes[small] == 1 && counts[large][f] == 0) {
-        for (int i = 0; i < n; ++i) {
-          if (counts[large][i] > 0) ++votes[f][i];
-        }
-      } else if (f != g && counts[large][f] > 0 && counts[small][g] > 0) {
-        ++votes[f][g];
-      }
-    }
+    if (known.trust != Means::kSuspected && known.normal_of < 0) pairs.push_back(&known.pair);
   }
-  // The one that wins over what is left, constants last.
-  std::vector<int> precedence(n, 0);
-  std::vector<bool> placed(n, false);
-  for (int place = n; place-- > 0;) {
-    int best = -1;
-    std::array<int, 4> best_score = {};
-    for (int i = 0; i < n; ++i) {
-      if (placed[i]) continue;
-      int won = 0, lost = 0;
-      for (int j = 0; j < n; ++j) {
-        if (placed[j] || i == j) continue;
-        won += votes[i][j] > votes[j][i];
-        lost += votes[j][i] > votes[i][j];
-      }
-      const Instance& instance = store_.set().instances()[i];
-      const std::array<int, 4> score = {instance.num_operands > 0, -lost, won, -i};
-      if (best < 0 || score > best_score) {
-        best = i;
-        best_score = score;
-      }
-    }
-    placed[best] = true;
-    precedence[best] = place;
-  }
+  std::vector<int> precedence = PrecedenceOf(store_.set(), pairs);
   if (precedence == store_.precedence()) return false;
   store_.SetPrecedence(std::move(precedence));
+  for (Known& known : known_) {
+    if (known.normal_of >= 0) known.pair = {};
+  }
   Clear();
+  for (int i = 0, count = num_pairs(); i < count; ++i) AddNormalForms(i);
   return true;
 }
 
@@ -157,8 +118,8 @@ void Derivation::AddDirections(int pair) {
       continue;
     }
     std::vector<int> variables[2];
-    CountVariables(known.source, known.source.outputs[o], &variables[0]);
-    CountVariables(known.target, known.target.outputs[o], &variables[1]);
+    CountInputs(known.source, known.source.outputs[o], &variables[0]);
+    CountInputs(known.target, known.target.outputs[o], &variables[1]);
     const size_t most = std::max(variables[0].size(), variables[1].size());
     if (most > kMostVariables) continue;
     for (auto& counts : variables) counts.resize(most);
@@ -187,23 +148,9 @@ void Derivation::AddDirections(int pair) {
 }
 
 std::vector<int> Derivation::Intern(const TermGraph& graph, const std::vector<int>& types) {
-  std::vector<int> nodes;
-  auto value_of = [&](int v) {
-    if (v < 0) return store_.Input(-1 - v, types[-1 - v]);
-    const int node = nodes[v / kMostOutputs];
-    return node == TermStore::kNone ? node : OutputValue(node, v % kMostOutputs);
-  };
-  for (const Term& term : graph.ops) {
-    std::array<int, kMostOperands> operands = {TermStore::kNone, TermStore::kNone};
-    bool there = true;
-    for (size_t k = 0; k < term.operands.size(); ++k) {
-      operands[k] = value_of(term.operands[k]);
-      there &= operands[k] != TermStore::kNone;
-    }
-    nodes.push_back(there ? store_.Make(term.instance, operands) : TermStore::kNone);
-  }
+  const std::vector<int> nodes = store_.NodesOf(graph, types);
   std::vector<int> outputs;
-  for (int v : graph.outputs) outputs.push_back(value_of(v));
+  for (int v : graph.outputs) outputs.push_back(store_.ValueOf(v, nodes, types));
   return outputs;
 }
 
@@ -383,7 +330,8 @@ int Derivation::FirstSuspect(const std::vector<int>& source, const std::vector<i
     Trace(target[i], means, -1, true, &trace);
   }
   for (const DerivationStep& step : trace) {
-    if (known_[step.pair].trust != Means::kProved) return step.pair;
+    const Known& known = known_[step.pair];
+    if (known.trust != Means::kProved) return known.normal_of < 0 ? step.pair : known.normal_of;
   }
   return -1;
 }
@@ -417,88 +365,6 @@ void Derivation::ForEachNeighbour(int value, const Run& run,
       if (SameDims(value, result)) visit(result, step);
     });
   }
-}
-
-bool Derivation::DeriveOne(int source, int target, Means means, int except,
-                           std::vector<DerivationStep>* steps) {
-  auto finish = [&](int from, std::optional<DerivationStep> first, int to,
-                    std::optional<DerivationStep> last) {
-    if (first) steps->push_back(*first);
-    Trace(from, means, except, !first, steps);
-    std::vector<DerivationStep> back;
-    if (last) back.push_back(*last);
-    Trace(to, means, except, !last, &back);
-    Reverse(&back);
-    steps->insert(steps->end(), back.begin(), back.end());
-    return true;
-  };
-  std::vector<DerivationStep> ignored;
-  const int source_form = Trace(source, means, except, true, &ignored);
-  const int target_form = Trace(target, means, except, true, &ignored);
-  if (source_form == target_form) return finish(source, {}, target, {});
-  Run run;
-  run.means = means;
-  run.except = except;
-  struct Near {
-    int value;
-    std::optional<DerivationStep> step;
-  };
-  // Normal forms near one side, and how they were reached.
-  auto near = [&](int value, int form) {
-    std::vector<std::pair<int, DerivationStep>> found;
-    ForEachNeighbour(value, run, [&](int result, DerivationStep step) {
-      if (found.size() < kMostNeighbours) found.emplace_back(result, step);
-    });
-    absl::flat_hash_map<int, Near> forms;
-    forms.emplace(form, Near{value, {}});
-    for (const auto& [result, step] : found) {
-      const int normal = except < 0 && means.elimination
-                             ? NormalForm(result, means)
-                             : Trace(result, means, except, false, &ignored);
-      forms.emplace(normal, Near{result, step});
-    }
-    return forms;
-  };
-  const auto near_source = near(source, source_form);
-  if (auto it = near_source.find(target_form); it != near_source.end()) {
-    return finish(it->second.value, it->second.step, target, {});
-  }
-  const auto near_target = near(target, target_form);
-  // The smallest, so that the result does not depend on the order of a hash table.
-  int best = TermStore::kNone;
-  for (const auto& [form, place] : near_target) {
-    if (near_source.contains(form) && (best == TermStore::kNone || form < best)) best = form;
-  }
-  if (best == TermStore::kNone) return false;
-  const Near &a = near_source.at(best), &b = near_target.at(best);
-  return finish(a.value, a.step, b.value, b.step);
-}
-
-std::optional<std::vector<DerivationStep>> Derivation::Derive(const std::vector<int>& source,
-                                                              const std::vector<int>& target,
-                                                              Means means, int except) {
-  std::vector<DerivationStep> steps;
-  for (size_t i = 0; i < source.size(); ++i) {
-    if (source[i] != target[i] && !DeriveOne(source[i], target[i], means, except, &steps)) {
-      return std::nullopt;
-    }
-  }
-  return Expanded(steps);
-}
-
-std::vector<DerivationStep> Derivation::Expanded(const std::vector<DerivationStep>& steps) const {
-  std::vector<DerivationStep> result;
-  for (const DerivationStep& step : steps) {
-    const Known& known = known_[step.pair];
-    if (known.steps.empty()) {
-      result.push_back(step);
-      continue;
-    }
-    std::vector<DerivationStep> inner = Expanded(known.steps);
-    if (step.backward) Reverse(&inner);
-    result.insert(result.end(), inner.begin(), inner.end());
-  }
-  return result;
 }
 
 }  // namespace lemma::generator

@@ -39,16 +39,22 @@ struct DerivationStep {
   bool backward = false;
 };
 
+// From the end to the beginning.
+void ReverseSteps(std::vector<DerivationStep>* steps);
+
 class Derivation {
  public:
   explicit Derivation(OperatorSet* set) : store_(set) { Clear(); }
 
-  // Numbers pairs 0, 1, …; inputs are variables. `steps`: of a proved one that follows from others.
-  int Add(const Pair& pair, Means::Trust trust, std::vector<DerivationStep> steps = {});
+  // Numbers the pair; its inputs are variables. `steps`: of a proved one that follows from others.
+  // With the variables' types, what the pair says of normal forms is known too: where rewriting
+  // takes apart what one of its sides is made of, that side is never met again.
+  int Add(const Pair& pair, Means::Trust trust, std::vector<DerivationStep> steps = {},
+          std::vector<int> types = {});
   // A proved pair that turned out to follow.
   void SetDerived(int pair, std::vector<DerivationStep> steps);
-  // Orders the instances so that normal forms are sums of products rather than products of sums:
-  // by which of them the proved pairs move inwards. Whether anything changed.
+  // Orders the instances by what the pairs that are not suspected say (generator/precedence.h).
+  // Whether anything changed.
   bool ChoosePrecedence();
   // Forgets all terms but those of the pairs.
   void Clear();
@@ -80,6 +86,8 @@ class Derivation {
     Means::Trust trust = Means::kProved;
     bool eliminates = false;            // one side is variables alone, several
     std::vector<DerivationStep> steps;  // of proved pairs
+    std::vector<int> types;             // of its variables, if given
+    int normal_of = -1;                 // the pair whose sides' normal forms these are
   };
   // An equation used in one direction.
   struct Direction {
@@ -102,6 +110,8 @@ class Derivation {
     absl::flat_hash_map<int, int> memo;
   };
 
+  int Append(const Pair& pair, Means::Trust trust, std::vector<DerivationStep> steps);
+  void AddNormalForms(int pair);
   void AddDirections(int pair);
   int PatternOf(const TermGraph& graph, int value);
   bool IsUsable(int pair, const Run& run, bool elimination) const;

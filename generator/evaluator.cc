@@ -154,12 +154,12 @@ absl::Status Evaluator::RunFull(const Application& application, const Field* con
 }
 
 std::vector<std::vector<Field>> Evaluator::RandomInputs(uint64_t seed,
-                                                        const std::vector<int>& more_inputs) const {
+                                                        const std::vector<int>& more_types) const {
   std::vector<std::vector<Field>> values;
   uint64_t state = Mix64(seed);
-  for (int i = 0; i < num_inputs() + static_cast<int>(more_inputs.size()); ++i) {
-    values.emplace_back(NumElements(InputAt(i, more_inputs).type));
-    const bool small = InputAt(i, more_inputs).small;
+  for (int i = 0; i < num_inputs() + static_cast<int>(more_types.size()); ++i) {
+    values.emplace_back(NumElements(TypeOfInput(i, more_types)));
+    const bool small = set_->inputs()[i < num_inputs() ? i : 0].small;
     for (Field& v : values.back()) {
       state = Mix64(state + 1);
       v = small ? Field(static_cast<int64_t>(state % (2 * kSmall)) - kSmall)
@@ -170,8 +170,8 @@ std::vector<std::vector<Field>> Evaluator::RandomInputs(uint64_t seed,
 }
 
 std::vector<std::vector<Field>> Evaluator::SignedInputs(uint64_t seed,
-                                                        const std::vector<int>& more_inputs) const {
-  std::vector<std::vector<Field>> values = RandomInputs(seed, more_inputs);
+                                                        const std::vector<int>& more_types) const {
+  std::vector<std::vector<Field>> values = RandomInputs(seed, more_types);
   uint64_t state = Mix64(~seed);
   for (std::vector<Field>& input : values) {
     const int64_t sign = (state = Mix64(state + 1)) & 1 ? 1 : -1;
@@ -183,22 +183,22 @@ std::vector<std::vector<Field>> Evaluator::SignedInputs(uint64_t seed,
 }
 
 std::vector<std::vector<Field>> Evaluator::ConfirmingInputs(
-    int round, const std::vector<int>& more_inputs) const {
+    int round, const std::vector<int>& more_types) const {
   const uint64_t seed = seed_ ^ (kConfirmingSeed + round);
-  return round < kRandomRounds ? RandomInputs(seed, more_inputs) : SignedInputs(seed, more_inputs);
+  return round < kRandomRounds ? RandomInputs(seed, more_types) : SignedInputs(seed, more_types);
 }
 
-const Input& Evaluator::InputAt(int input, const std::vector<int>& more_inputs) const {
-  return set_->inputs()[input < num_inputs() ? input : more_inputs[input - num_inputs()]];
+int Evaluator::TypeOfInput(int input, const std::vector<int>& more_types) const {
+  return input < num_inputs() ? set_->inputs()[input].type : more_types[input - num_inputs()];
 }
 
 absl::StatusOr<std::vector<std::vector<Field>>> Evaluator::EvaluateGraph(
     const TermGraph& graph, const std::vector<std::vector<Field>>& inputs,
-    const std::vector<int>& more_inputs) {
+    const std::vector<int>& more_types) {
   std::vector<std::vector<Field>> values(graph.ops.size() * kMostOutputs);
   std::vector<int> types(values.size(), kNone);
   std::vector<Field> all;
-  auto type_of = [&](int v) { return v < 0 ? InputAt(-1 - v, more_inputs).type : types[v]; };
+  auto type_of = [&](int v) { return v < 0 ? TypeOfInput(-1 - v, more_types) : types[v]; };
   auto value_of = [&](int v) -> const std::vector<Field>& {
     return v < 0 ? inputs[-1 - v] : values[v];
   };
@@ -247,15 +247,15 @@ absl::StatusOr<uint64_t> Evaluator::ExactKey(const TermGraph& graph) {
   return key;
 }
 
-absl::StatusOr<bool> Evaluator::Confirm(const Pair& pair, const std::vector<int>& more_inputs) {
+absl::StatusOr<bool> Evaluator::Confirm(const Pair& pair, const std::vector<int>& more_types) {
   for (int round = 0; round < kConfirmingRounds; ++round) {
     std::vector<std::vector<Field>> made;
-    if (!more_inputs.empty()) {
-      made = ConfirmingInputs(round, more_inputs);
+    if (!more_types.empty()) {
+      made = ConfirmingInputs(round, more_types);
     }
-    const auto& inputs = more_inputs.empty() ? confirming_inputs_[round] : made;
-    LEMMA_ASSIGN_OR_RETURN(const auto source, EvaluateGraph(pair.source, inputs, more_inputs));
-    LEMMA_ASSIGN_OR_RETURN(const auto target, EvaluateGraph(pair.target, inputs, more_inputs));
+    const auto& inputs = more_types.empty() ? confirming_inputs_[round] : made;
+    LEMMA_ASSIGN_OR_RETURN(const auto source, EvaluateGraph(pair.source, inputs, more_types));
+    LEMMA_ASSIGN_OR_RETURN(const auto target, EvaluateGraph(pair.target, inputs, more_types));
     if (source != target) return false;
   }
   return true;

@@ -65,28 +65,28 @@ class Evaluator {
   int num_inputs() const { return num_inputs_; }
   int64_t NumElements(int type) const;
   std::vector<std::vector<Field>> RandomInputs(uint64_t seed,
-                                               const std::vector<int>& more_inputs = {}) const;
+                                               const std::vector<int>& more_types = {}) const;
   // Small integers, of one sign in each input: where max and relu meet sums and products, signs
   // matter, and random elements of the field are almost never all negative.
   std::vector<std::vector<Field>> SignedInputs(uint64_t seed,
-                                               const std::vector<int>& more_inputs = {}) const;
+                                               const std::vector<int>& more_types = {}) const;
 
   // A hash of all elements of the outputs, on three further random inputs.
   absl::StatusOr<uint64_t> ExactKey(const TermGraph& graph);
   // Whether both graphs have the same values on further random inputs, signed ones among them, all
   // elements compared.
-  // Inputs beyond those of the set are of the given types, which are inputs of the set.
-  absl::StatusOr<bool> Confirm(const Pair& pair, const std::vector<int>& more_inputs = {});
+  // Inputs beyond those of the set are of the given types.
+  absl::StatusOr<bool> Confirm(const Pair& pair, const std::vector<int>& more_types = {});
 
  private:
   KeyForm KeyFormOf(int type);
   absl::StatusOr<const Kernel*> KernelOf(const Graph& graph, bool sampled);
   absl::StatusOr<std::vector<std::vector<Field>>> EvaluateGraph(
       const TermGraph& graph, const std::vector<std::vector<Field>>& inputs,
-      const std::vector<int>& more_inputs = {});
-  const Input& InputAt(int input, const std::vector<int>& more_inputs) const;
+      const std::vector<int>& more_types = {});
+  int TypeOfInput(int input, const std::vector<int>& more_types) const;
   std::vector<std::vector<Field>> ConfirmingInputs(int round,
-                                                   const std::vector<int>& more_inputs) const;
+                                                   const std::vector<int>& more_types) const;
 
   OperatorSet* const set_;
   const int num_inputs_;

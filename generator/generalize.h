@@ -6,18 +6,24 @@
 
 #include "absl/status/statusor.h"
 #include "generator/evaluator.h"
+#include "generator/term_store.h"
 
 namespace lemma::generator {
 
-// The pair with some occurrences of an input made a new one, where source and target stay equal on
-// random values: add(concat(a, b), concat(c, c)) becomes add(concat(a, b), concat(c, d)), although
-// there are three inputs of a kind only. What the pair says follows from the result. Greedy: of
-// several ways, the first.
+// A pair of which the given one is an instance, and that is equal on random values too:
+// - what both sides compute alike is a variable where it does not matter what it is:
+//   matmul(relu(a), add(b, c)) and … relu(a) … become matmul(d, add(b, c)) and … d …, d of the type
+//   of relu(a), which no input of the set may have;
+// - some uses of an input are a new one, also where they are in a term that is used twice:
+//   add(concat(a, b), concat(c, c)) becomes add(concat(a, b), concat(c, d)), although there are
+//   three inputs of a kind only.
+// Greedy: of several ways, the first; larger terms first.
 struct GeneralPair {
   Pair pair;
-  std::vector<int> more_inputs;  // beyond those of the set: inputs of the set of the same type
+  std::vector<int> more_types;  // of inputs beyond those of the set
 };
-absl::StatusOr<GeneralPair> Generalized(Evaluator* evaluator, const Pair& pair);
+// `store` is of the evaluator's set.
+absl::StatusOr<GeneralPair> Generalized(Evaluator* evaluator, TermStore* store, const Pair& pair);
 
 }  // namespace lemma::generator
 

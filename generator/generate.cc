@@ -1,17 +1,18 @@
 #include "generator/generate.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <deque>
 #include <map>
-#include <numeric>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "generator/derivation.h"
 #include "generator/generalize.h"
+#include "generator/pairs.h"
 #include "generator/terms.h"
 #include "graph/ops/status_macros.h"
 #include "rewrite/field_test.h"
@@ -19,24 +20,45 @@
 namespace lemma::generator {
 namespace {
 
-// Candidates that are proved together. Rules of one batch may follow from each other.
-constexpr size_t kBatch = 16;
-// Of those that follow from what was not proved, how many are tried nevertheless, for each size.
-constexpr size_t kMostRetried = 200;
 // A rule that takes more steps than these is kept.
 constexpr size_t kMostSteps = 12;
 constexpr int kTestInstances = 10;
 constexpr size_t kClassesBetweenChecks = 1024;
 
-constexpr Means kProved{Means::kProved, true}, kSplitsStay{Means::kProved, false};
+// Candidates are gone through in this order, so that as little as possible is tried of what needs
+// more than a proof, or is likely to be of no use. The rest is listed as not tried.
+enum Stage {
+  kGeneral,       // true at all sizes tested
+  kNeedsGuard,    // false at some sizes, or no others were found
+  kUnderGuard,    // follows where rules with a guard are used
+  kFromUnproved,  // follows from what is refuted or unknown
+  kNumStages,
+};
+struct StageInfo {
+  const char* name;
+  // For each size. What follows is tested first, and tried if it is true at all sizes tested.
+  size_t most_tested, most_tried;
+  // How many are decided together. Those of one batch may follow from each other.
+  size_t batch;
+  const char* reason;
+};
+constexpr StageInfo kStages[] = {
+    {"proving", SIZE_MAX, SIZE_MAX, 16, ""},
+    {"proving what needs a guard", SIZE_MAX, 40, 4, "needs a guard"},
+    {"proving what follows under a guard", 300, 40, 4, "follows under a guard"},
+    {"proving what follows from what is not proved", 300, 40, 4, "follows from what is not proved"},
+};
 
 struct Candidate {
-  Pair pair;  // over inputs of the set
-  std::vector<int> more_inputs;
+  Pair pair;                     // over inputs of the set
+  std::vector<int> more_types;   // of inputs beyond them
+  std::optional<Pair> instance;  // of the pair, which is looked at if the pair is not proved
+  bool as_is = false;            // there is nothing more general to look at
   NamedPair named;
   std::vector<int> types;             // of its variables
   std::vector<int> sources, targets;  // terms
-  Substitution rule;
+  std::optional<Substitution> rule;
+  std::optional<bool> passes;  // the test at other sizes
 
   // Several outputs are together because of a split: a rewriter that merges has to find them.
   Means With(Means::Trust trust) const { return {trust, sources.size() == 1}; }
@@ -51,7 +73,8 @@ class Generation {
         options_(options),
         prove_(prove),
         evaluator_(set, options.seed),
-        known_(set) {
+        known_(set),
+        pairs_(set, &known_, &evaluator_, &result_.stats) {
     for (const Input& input : set->inputs()) input_types_.push_back(input.type);
   }
 
@@ -62,9 +85,6 @@ class Generation {
   }
 
  private:
-  // Fewer variables and more operators come later: they say less, and may follow.
-  using Place = std::tuple<int, size_t, std::string>;
-
   void Progress(const std::string& what, size_t done, size_t all) {
     if (options_.progress) {
       options_.progress(what, static_cast<int64_t>(done), static_cast<int64_t>(all));
@@ -81,9 +101,8 @@ class Generation {
   absl::Status DoSize(int size) {
     known_.ChoosePrecedence();
     known_.Clear();
-    std::map<Place, Pair> found;
     for (size_t i = 0; i < enumerated_.classes.size(); ++i) {
-      LEMMA_RETURN_IF_ERROR(CollectPairs(enumerated_.classes[i], size, &found));
+      LEMMA_RETURN_IF_ERROR(pairs_.Collect(enumerated_.classes[i], size));
       if (i % kClassesBetweenChecks == 0) {
         Progress(absl::StrCat("comparing graphs of ", size, " operators"), i,
                  enumerated_.classes.size());
@@ -91,133 +110,171 @@ class Generation {
       }
     }
     known_.Clear();
-    std::deque<Candidate> candidates;
-    for (auto& [place, pair] : found) candidates.emplace_back().pair = std::move(pair);
-    found.clear();
-    return DecideAll(std::move(candidates));
-  }
-
-  // Adds a pair for each member that rules do not make the same as a smaller one.
-  absl::Status CollectPairs(const ValueClass& one, int size, std::map<Place, Pair>* found) {
-    size_t count = 0;
-    while (count < one.members.size() && one.members[count].num_ops <= size) ++count;
-    if (count < 2 || one.members[count - 1].num_ops < size) return absl::OkStatus();
-    // Siblings that could be merged: whether they are found is more than whether they are equal.
-    const bool has_splits = one.members[0].num_outputs > 1 &&
-                            std::any_of(one.members.begin(), one.members.begin() + count,
-                                        [&](const CompactGraph& graph) { return HasSplit(graph); });
-    const Means means = has_splits ? kSplitsStay : kProved;
-    struct Form {
-      std::vector<int> values;
-      size_t member;
-      uint64_t key = 0;
-    };
-    std::vector<Form> forms;
-    for (size_t i = 0; i < count; ++i) {
-      std::vector<int> values = known_.Intern(Expanded(one.members[i]), input_types_);
-      for (int& v : values) v = known_.NormalForm(v, means);
-      if (std::none_of(forms.begin(), forms.end(),
-                       [&](const Form& form) { return form.values == values; })) {
-        forms.push_back({std::move(values), i});
-      }
+    for (auto& [place, pair] : pairs_.Take()) {
+      queues_[kGeneral].emplace_back().pair = std::move(pair);
     }
-    if (forms.size() < 2) return absl::OkStatus();
-    // The key that found them looks at some elements, of one run.
-    for (Form& form : forms) {
-      LEMMA_ASSIGN_OR_RETURN(form.key, evaluator_.ExactKey(Expanded(one.members[form.member])));
-    }
-    for (size_t i = 1; i < forms.size(); ++i) {
-      // Two smaller ones were compared before.
-      if (one.members[forms[i].member].num_ops < size) continue;
-      size_t first = 0;
-      while (forms[first].key != forms[i].key) ++first;
-      if (first == i) continue;
-      AddParts({Expanded(one.members[forms[i].member]), Expanded(one.members[forms[first].member])},
-               forms[i].values, forms[first].values, found);
+    for (int stage = 0; stage < kNumStages; ++stage) {
+      LEMMA_RETURN_IF_ERROR(DoStage(static_cast<Stage>(stage)));
     }
     return absl::OkStatus();
   }
 
-  bool HasSplit(const CompactGraph& graph) const {
-    return std::any_of(graph.ops.begin(), graph.ops.begin() + graph.num_ops, [&](const auto& op) {
-      return set_.instances()[op.instance].num_outputs > 1;
-    });
+  absl::Status DoStage(Stage stage) {
+    std::deque<Candidate>& queue = queues_[stage];
+    tested_ = tried_ = 0;
+    for (size_t done = 0; !queue.empty();) {
+      LEMMA_RETURN_IF_ERROR(Check());
+      std::vector<Candidate> batch;
+      at_work_.clear();
+      for (; !queue.empty() && batch.size() < kStages[stage].batch; ++done) {
+        Candidate candidate = std::move(queue.front());
+        queue.pop_front();
+        LEMMA_ASSIGN_OR_RETURN(const bool open, IsOpen(&candidate));
+        if (!open) continue;
+        LEMMA_ASSIGN_OR_RETURN(const bool now, IsDue(stage, &candidate));
+        if (!now) continue;
+        at_work_.insert(candidate.named.key);
+        decided_.insert(candidate.named.key);
+        batch.push_back(std::move(candidate));
+      }
+      LEMMA_RETURN_IF_ERROR(Decide(std::move(batch)));
+      for (; !again_.empty(); again_.pop_back()) queue.push_front(std::move(again_.back()));
+      Progress(kStages[stage].name, done, done + queue.size());
+    }
+    return absl::OkStatus();
   }
 
-  // Outputs that are known to be equal are left out; others stay together only if they are outputs
-  // of one operator, or rest on them: else each of them says more by itself.
-  void AddParts(const Pair& pair, const std::vector<int>& source_forms,
-                const std::vector<int>& target_forms, std::map<Place, Pair>* found) {
-    std::vector<size_t> part(source_forms.size());
-    std::iota(part.begin(), part.end(), 0);
-    auto join = [&](size_t a, size_t b) {
-      for (size_t& p : part) {
-        if (p == part[a]) p = part[b];
-      }
-    };
-    for (const TermGraph* graph : {&pair.source, &pair.target}) {
-      std::vector<size_t> reader(graph->ops.size(), part.size());
-      for (size_t o = 0; o < part.size(); ++o) {
-        if (source_forms[o] == target_forms[o]) continue;
-        std::vector<bool> read(graph->ops.size(), false);
-        if (graph->outputs[o] >= 0) read[graph->outputs[o] / kMostOutputs] = true;
-        for (size_t i = graph->ops.size(); i-- > 0;) {
-          if (!read[i]) continue;
-          for (int v : graph->ops[i].operands) {
-            if (v >= 0) read[v / kMostOutputs] = true;
-          }
-          if (set_.instances()[graph->ops[i].instance].num_outputs < 2) continue;
-          if (reader[i] < part.size()) join(o, reader[i]);
-          reader[i] = o;
-        }
+  // Whether it is to be decided in this stage. Otherwise it is in another's queue, or not tried.
+  absl::StatusOr<bool> IsDue(Stage stage, Candidate* candidate) {
+    Stage due = kGeneral;
+    if (Follows(*candidate, Means::kGuarded)) {
+      due = kUnderGuard;
+    } else if (Follows(*candidate, Means::kSuspected)) {
+      due = kFromUnproved;
+    } else {
+      LEMMA_ASSIGN_OR_RETURN(const bool passes, PassesTest(candidate));
+      if (!passes) due = kNeedsGuard;
+    }
+    if (due > stage) {
+      queues_[due].push_back(std::move(*candidate));
+      return false;
+    }
+    LEMMA_ASSIGN_OR_RETURN(const bool has_rule, HasRule(candidate));
+    if (!has_rule) return false;
+    const StageInfo& info = kStages[due];
+    bool tried = due < stage || tried_ < info.most_tried;
+    if (tried && due > kNeedsGuard) {
+      tried = candidate->passes || tested_++ < info.most_tested;
+      if (tried) {
+        LEMMA_ASSIGN_OR_RETURN(tried, PassesTest(candidate));
       }
     }
-    for (size_t p = 0; p < part.size(); ++p) {
-      Pair some = pair;
-      some.source.outputs.clear();
-      some.target.outputs.clear();
-      for (size_t o = 0; o < part.size(); ++o) {
-        if (part[o] != p || source_forms[o] == target_forms[o]) continue;
-        some.source.outputs.push_back(pair.source.outputs[o]);
-        some.target.outputs.push_back(pair.target.outputs[o]);
-      }
-      if (some.source.outputs.empty()) continue;
-      if (some.source.outputs.size() == 1 &&
-          known_.AreJoined(known_.Intern(some.source, input_types_),
-                           known_.Intern(some.target, input_types_), kProved)) {
-        continue;
-      }
-      RemoveUnread(&some.source);
-      RemoveUnread(&some.target);
-      ++result_.stats.pairs;
-      const NamedPair named = Named(&some);
-      if (!seen_.insert(named.key).second) continue;
-      ++result_.stats.candidates;
-      found->emplace(
-          Place{-named.num_variables, some.source.ops.size() + some.target.ops.size(), named.key},
-          std::move(some));
-    }
+    if (!tried) NotTried(candidate, due);
+    tried_ += tried && due == stage;
+    return tried;
   }
 
-  // Turns the pair around if only so the target has no variable of its own.
-  NamedPair Named(Pair* pair) const {
-    NamedPair named = WithoutNames(set_, *pair);
-    if (named.covers) return named;
-    NamedPair turned = WithoutNames(set_, {pair->target, pair->source});
-    if (!turned.covers) return named;
-    std::swap(pair->source, pair->target);
-    return turned;
+  bool Follows(const Candidate& candidate, Means::Trust trust) {
+    return known_.AreJoined(candidate.sources, candidate.targets, candidate.With(trust));
+  }
+  bool IsDerived(const Candidate& candidate) {
+    const bool derived = Follows(candidate, Means::kProved);
+    if (derived) CountDerived(candidate);
+    return derived;
+  }
+  void CountDerived(const Candidate& candidate) {
+    result_.stats.derived += candidate.instance ? 2 : 1;
+  }
+
+  // Whether it is neither known nor false. It has a rule, unless it follows under a guard.
+  absl::StatusOr<bool> IsOpen(Candidate* candidate) {
+    Prepare(candidate);
+    if (decided_.contains(candidate->named.key)) {
+      LookAtInstance(candidate);
+      return false;
+    }
+    if (IsDerived(*candidate)) return false;
+    if (candidate->rule || Follows(*candidate, Means::kGuarded)) return true;
+    if (!candidate->instance) {
+      LEMMA_ASSIGN_OR_RETURN(const bool equal, evaluator_.Confirm(candidate->pair));
+      if (!equal) {
+        ++result_.stats.unequal;
+        return false;
+      }
+    }
+    if (!candidate->as_is) {
+      LEMMA_ASSIGN_OR_RETURN(const bool now, Generalize(candidate));
+      if (!now) return false;
+    }
+    if (IsKnownBySteps(*candidate)) return false;
+    if (Follows(*candidate, Means::kGuarded)) return true;
+    return HasRule(candidate);
+  }
+
+  absl::StatusOr<bool> HasRule(Candidate* candidate) {
+    if (candidate->rule) return true;
+    auto rule = set_.Lift(candidate->named.pair, absl::StrCat("candidate_", ++number_));
+    if (rule.ok()) {
+      candidate->rule = *std::move(rule);
+      return true;
+    }
+    if (!absl::IsInvalidArgument(rule.status())) return rule.status();
+    ++result_.stats.unliftable;
+    Reject(*candidate, "no general form", std::string(rule.status().message()));
+    LookAtInstance(candidate);
+    return false;
+  }
+
+  // Makes it a pair of which it is an instance, if there is one that was not decided. False if that
+  // one is proved, or at work.
+  absl::StatusOr<bool> Generalize(Candidate* candidate) {
+    candidate->as_is = true;
+    LEMMA_ASSIGN_OR_RETURN(GeneralPair general,
+                           Generalized(&evaluator_, &known_.store(), candidate->pair));
+    if (general.more_types.empty()) return true;
+    Candidate other;
+    other.pair = std::move(general.pair);
+    other.more_types = std::move(general.more_types);
+    other.as_is = true;
+    Prepare(&other);
+    if (at_work_.contains(other.named.key)) {
+      again_.push_back(std::move(*candidate));
+      return false;
+    }
+    if (decided_.contains(other.named.key)) return true;
+    if (IsDerived(other) || IsKnownBySteps(other)) return false;
+    result_.stats.candidates += pairs_.IsNew(other.named.key);
+    other.instance = std::move(candidate->pair);
+    *candidate = std::move(other);
+    return true;
+  }
+
+  // What was made more general, unless that is proved.
+  void LookAtInstance(Candidate* candidate) {
+    if (!candidate->instance) return;
+    Candidate& instance = again_.emplace_back();
+    instance.pair = *std::move(candidate->instance);
+    instance.as_is = true;
+    candidate->instance.reset();
+  }
+
+  bool IsKnownBySteps(const Candidate& candidate) {
+    auto steps =
+        known_.Derive(candidate.sources, candidate.targets, candidate.With(Means::kProved));
+    if (!steps) return false;
+    CountDerived(candidate);
+    known_.Add(candidate.named.pair, Means::kProved, *std::move(steps), candidate.types);
+    return true;
   }
 
   void Prepare(Candidate* candidate) {
-    candidate->named = Named(&candidate->pair);
+    candidate->named = Named(set_, &candidate->pair);
     candidate->types.clear();
     for (int v : candidate->named.inputs) {
       const size_t input = static_cast<size_t>(-1 - v);
-      candidate->types.push_back(
-          input_types_[input < input_types_.size()
-                           ? input
-                           : candidate->more_inputs[input - input_types_.size()]]);
+      candidate->types.push_back(input < input_types_.size()
+                                     ? input_types_[input]
+                                     : candidate->more_types[input - input_types_.size()]);
     }
     InternSides(candidate);
   }
@@ -230,133 +287,35 @@ class Generation {
     return ToString(set_, candidate.named.pair, Names::kVariables);
   }
 
-  absl::Status DecideAll(std::deque<Candidate> candidates) {
-    const size_t all = candidates.size();
-    std::deque<Candidate> waiting;
-    while (!candidates.empty()) {
-      LEMMA_RETURN_IF_ERROR(Check());
-      std::vector<Candidate> batch;
-      for (; !candidates.empty() && batch.size() < kBatch; candidates.pop_front()) {
-        Candidate& candidate = candidates.front();
-        LEMMA_ASSIGN_OR_RETURN(const bool open, IsOpen(&candidate));
-        if (!open) continue;
-        if (known_.AreJoined(candidate.sources, candidate.targets,
-                             candidate.With(Means::kGuarded))) {
-          LEMMA_ASSIGN_OR_RETURN(const bool general, PassesTest(candidate));
-          if (!general) {
-            NotTried(candidate, Means::kGuarded, "needs a guard, and follows from what has one");
-            continue;
-          }
-        } else if (known_.AreJoined(candidate.sources, candidate.targets,
-                                    candidate.With(Means::kSuspected))) {
-          waiting.push_back(std::move(candidate));
-          continue;
-        }
-        batch.push_back(std::move(candidate));
-      }
-      LEMMA_RETURN_IF_ERROR(Decide(std::move(batch)));
-      Progress("proving", all - candidates.size(), all);
-    }
-    return Retry(std::move(waiting));
-  }
-
-  // Those that follow from what is refuted or unknown may be true by themselves.
-  absl::Status Retry(std::deque<Candidate> waiting) {
-    size_t tried = 0;
-    while (!waiting.empty()) {
-      LEMMA_RETURN_IF_ERROR(Check());
-      std::vector<Candidate> batch;
-      for (; !waiting.empty() && batch.size() < kBatch; waiting.pop_front()) {
-        Candidate& candidate = waiting.front();
-        InternSides(&candidate);
-        if (IsDerived(candidate)) continue;
-        bool open = tried < kMostRetried;
-        if (open) {
-          LEMMA_ASSIGN_OR_RETURN(open, PassesTest(candidate));
-        }
-        if (open) {
-          ++tried;
-          batch.push_back(std::move(candidate));
-        } else {
-          NotTried(candidate, Means::kSuspected, "follows from what is not proved");
-        }
-      }
-      LEMMA_RETURN_IF_ERROR(Decide(std::move(batch)));
-      Progress("proving what follows from what is not proved", tried, tried + waiting.size());
-    }
-    return absl::OkStatus();
-  }
-
-  void NotTried(const Candidate& candidate, Means::Trust trust, absl::string_view reason) {
+  void NotTried(Candidate* candidate, Stage stage) {
     ++result_.stats.waiting;
-    const int by = known_.FirstSuspect(candidate.sources, candidate.targets, candidate.With(trust));
-    result_.rejected.push_back(
-        {Text(candidate), "not tried",
-         by < 0 ? std::string(reason) : absl::StrCat(reason, ": ", suspects_[by])});
+    const int by = known_.FirstSuspect(
+        candidate->sources, candidate->targets,
+        candidate->With(stage == kFromUnproved ? Means::kSuspected : Means::kGuarded));
+    std::string reason = kStages[stage].reason;
+    if (by >= 0) absl::StrAppend(&reason, ": ", suspects_[by]);
+    result_.rejected.push_back({Text(*candidate), "not tried", std::move(reason)});
+    LookAtInstance(candidate);
   }
 
   // Whether it holds at some sizes other than those of the enumeration.
-  absl::StatusOr<bool> PassesTest(const Candidate& candidate) const {
-    FieldTestOptions options;
-    options.instances = kTestInstances;
-    options.seed = options_.seed;
-    LEMMA_ASSIGN_OR_RETURN(const FieldTestResult tested, FieldTest(candidate.rule, options));
-    return !tested.counterexample.has_value();
-  }
-
-  bool IsDerived(const Candidate& candidate) {
-    const bool derived =
-        known_.AreJoined(candidate.sources, candidate.targets, candidate.With(Means::kProved));
-    result_.stats.derived += derived;
-    return derived;
-  }
-
-  // Makes the rule, in its most general form. False if there is nothing to prove.
-  absl::StatusOr<bool> IsOpen(Candidate* candidate) {
-    Prepare(candidate);
-    if (IsDerived(*candidate)) return false;
-    LEMMA_ASSIGN_OR_RETURN(const bool equal, evaluator_.Confirm(candidate->pair));
-    if (!equal) {
-      ++result_.stats.unequal;
-      return false;
+  absl::StatusOr<bool> PassesTest(Candidate* candidate) const {
+    if (!candidate->passes) {
+      FieldTestOptions options;
+      options.instances = kTestInstances;
+      options.seed = options_.seed;
+      LEMMA_ASSIGN_OR_RETURN(const FieldTestResult tested, FieldTest(*candidate->rule, options));
+      candidate->passes = tested.instances > 0 && !tested.counterexample.has_value();
     }
-    LEMMA_ASSIGN_OR_RETURN(GeneralPair general, Generalized(&evaluator_, candidate->pair));
-    if (!general.more_inputs.empty()) {
-      candidate->pair = std::move(general.pair);
-      candidate->more_inputs = std::move(general.more_inputs);
-      const std::string key = candidate->named.key;
-      Prepare(candidate);
-      if (candidate->named.key != key && !seen_.insert(candidate->named.key).second) {
-        ++result_.stats.derived;  // it was seen, or comes later
-        return false;
-      }
-      if (IsDerived(*candidate)) return false;
-    }
-    std::optional<std::vector<DerivationStep>> steps =
-        known_.Derive(candidate->sources, candidate->targets, candidate->With(Means::kProved));
-    if (steps) {
-      ++result_.stats.derived;
-      known_.Add(candidate->named.pair, Means::kProved, *std::move(steps));
-      return false;
-    }
-    auto rule = set_.Lift(candidate->named.pair, absl::StrCat("candidate_", ++number_));
-    if (rule.ok()) {
-      candidate->rule = *std::move(rule);
-      return true;
-    }
-    if (!absl::IsInvalidArgument(rule.status())) return rule.status();
-    ++result_.stats.unliftable;
-    Reject(*candidate, "no general form", std::string(rule.status().message()));
-    return false;
+    return *candidate->passes;
   }
 
   absl::Status Decide(std::vector<Candidate> candidates) {
     if (candidates.empty()) return absl::OkStatus();
     std::vector<Substitution> rules;
-    for (Candidate& candidate : candidates) rules.push_back(std::move(candidate.rule));
+    for (Candidate& candidate : candidates) rules.push_back(*std::move(candidate.rule));
     LEMMA_ASSIGN_OR_RETURN(std::vector<Decision> decisions, prove_(rules));
-    for (size_t i = 0; i < decisions.size(); ++i) Record(candidates[i], std::move(decisions[i]));
-    known_.ChoosePrecedence();
+    for (size_t i = 0; i < decisions.size(); ++i) Record(&candidates[i], std::move(decisions[i]));
     return absl::OkStatus();
   }
 
@@ -365,37 +324,43 @@ class Generation {
     result_.rejected.push_back({Text(candidate), word, std::move(reason)});
   }
   void Suspect(const Candidate& candidate, Means::Trust trust) {
-    const int number = known_.Add(candidate.named.pair, trust);
+    const int number = known_.Add(candidate.named.pair, trust, {}, candidate.types);
     suspects_.emplace(number, Text(candidate));
   }
 
-  void Record(Candidate& candidate, Decision decision) {
+  void Record(Candidate* candidate, Decision decision) {
     GenerateStats& stats = result_.stats;
+    InternSides(candidate);
+    // Perhaps from one of the same batch.
+    if (decision.answer == Decision::Answer::kProved && IsDerived(*candidate)) return;
     switch (decision.answer) {
       case Decision::Answer::kProved:
-        // Perhaps from one of the same batch.
-        InternSides(&candidate);
-        if (IsDerived(candidate)) return;
         ++stats.proved;
-        numbers_.push_back(known_.Add(candidate.named.pair, Means::kProved));
-        result_.rules.push_back({candidate.named.pair, std::move(decision.rule), false, {}});
-        types_.push_back(candidate.types);
+        stats.derived += candidate->instance.has_value();
+        numbers_.push_back(known_.Add(candidate->named.pair, Means::kProved, {}, candidate->types));
+        Keep(*candidate, std::move(decision.rule), false);
         return;
       case Decision::Answer::kGuarded:
         ++stats.guarded;
         // What it gives holds where its guard does, and perhaps elsewhere too.
-        Suspect(candidate, Means::kGuarded);
+        Suspect(*candidate, Means::kGuarded);
         numbers_.push_back(-1);
-        result_.rules.push_back({candidate.named.pair, std::move(decision.rule), true, {}});
-        types_.push_back(candidate.types);
-        return;
+        Keep(*candidate, std::move(decision.rule), true);
+        break;
       case Decision::Answer::kRefuted:
         ++stats.refuted;
-        return Reject(candidate, "refuted", std::move(decision.reason));
+        Reject(*candidate, "refuted", std::move(decision.reason));
+        break;
       case Decision::Answer::kUnknown:
         ++stats.unknown;
-        return Reject(candidate, "unknown", std::move(decision.reason));
+        Reject(*candidate, "unknown", std::move(decision.reason));
+        break;
     }
+    LookAtInstance(candidate);
+  }
+  void Keep(const Candidate& candidate, Substitution rule, bool guarded) {
+    result_.rules.push_back({candidate.named.pair, std::move(rule), guarded, {}});
+    types_.push_back(candidate.types);
   }
 
   // Later rules first: a rule is dropped if those that are left give it.
@@ -432,15 +397,20 @@ class Generation {
   const Enumerated& enumerated_;
   const GenerateOptions& options_;
   const Prover& prove_;
+  Generated result_;
   Evaluator evaluator_;
   std::vector<int> input_types_;
   Derivation known_;
+  PairCollector pairs_;
   std::map<int, std::string> suspects_;  // texts, by number
-  absl::flat_hash_set<std::string> seen_;
+  std::array<std::deque<Candidate>, kNumStages> queues_;
+  std::deque<Candidate> again_;  // to be looked at when what is at work is decided
+  // Keys, of all sizes, and of the batch.
+  absl::flat_hash_set<std::string> decided_, at_work_;
   std::vector<int> numbers_;             // of rules among those known; -1: guarded
   std::vector<std::vector<int>> types_;  // of rules' variables
   int64_t number_ = 0;
-  Generated result_;
+  size_t tested_ = 0, tried_ = 0;  // in this stage
 };
 
 }  // namespace

@@ -58,6 +58,51 @@ int TermStore::Make(int instance, const std::array<int, kMostOperands>& operands
   return Add(key, made);
 }
 
+std::vector<int> TermStore::NodesOf(const TermGraph& graph, const std::vector<int>& types) {
+  std::vector<int> nodes;
+  for (const Term& term : graph.ops) {
+    std::array<int, kMostOperands> operands = {kNone, kNone};
+    bool there = true;
+    for (size_t k = 0; k < term.operands.size(); ++k) {
+      operands[k] = ValueOf(term.operands[k], nodes, types);
+      there &= operands[k] != kNone;
+    }
+    nodes.push_back(there ? Make(term.instance, operands) : kNone);
+  }
+  return nodes;
+}
+
+int TermStore::ValueOf(int value, const std::vector<int>& nodes, const std::vector<int>& types) {
+  if (value < 0) return Input(-1 - value, types[-1 - value]);
+  const int node = nodes[value / kMostOutputs];
+  return node == kNone ? node : OutputValue(node, value % kMostOutputs);
+}
+
+TermGraph TermStore::GraphOf(int value) const {
+  TermGraph graph;
+  absl::flat_hash_map<int, int> places;
+  graph.outputs = {Copy(value, &places, &graph)};
+  return graph;
+}
+
+// `places` of nodes that the graph has already.
+int TermStore::Copy(int value, absl::flat_hash_map<int, int>* places, TermGraph* graph) const {
+  const Node& n = node(value);
+  if (n.instance < 0) return InputValue(n.operands[0]);
+  const int number = value / kMostOutputs;
+  auto it = places->find(number);
+  if (it == places->end()) {
+    Term term;
+    term.instance = n.instance;
+    for (int k = 0; k < NumOperands(n); ++k) {
+      term.operands.push_back(Copy(n.operands[k], places, graph));
+    }
+    it = places->emplace(number, static_cast<int>(graph->ops.size())).first;
+    graph->ops.push_back(std::move(term));
+  }
+  return OutputValue(it->second, value % kMostOutputs);
+}
+
 const std::array<int, kMostOutputs>& TermStore::TypesOf(int instance, int type0, int type1) {
   auto [it, added] = applications_.try_emplace(Key{instance, type0, type1});
   if (!added) return it->second;

@@ -35,6 +35,13 @@ class TermStore {
   int Variable(int number);
   // The node; kNone if the instance does not take operands of these types.
   int Make(int instance, const std::array<int, kMostOperands>& operands);
+  // The nodes of a graph's operators, kNone where there is none; `types` of its inputs.
+  std::vector<int> NodesOf(const TermGraph& graph, const std::vector<int>& types);
+  // The value that the graph calls `value`, or kNone; `nodes` as NodesOf gives them.
+  int ValueOf(int value, const std::vector<int>& nodes, const std::vector<int>& types);
+
+  // The value as a graph; inputs keep their numbers.
+  TermGraph GraphOf(int value) const;
 
   const Node& node(int value) const { return nodes_[value / kMostOutputs]; }
   int NumOperands(const Node& node) const {
@@ -75,6 +82,7 @@ class TermStore {
   const std::array<int, kMostOutputs>& TypesOf(int instance, int type0, int type1);
   bool IsGreater(int a, int b);
   int64_t Rank(int value) const;
+  int Copy(int value, absl::flat_hash_map<int, int>* places, TermGraph* graph) const;
 
   OperatorSet* const set_;
   std::vector<Node> nodes_;

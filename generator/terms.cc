@@ -102,6 +102,15 @@ void RemoveUnread(TermGraph* graph) {
   graph->ops = std::move(ops);
 }
 
+void CountInputs(const TermGraph& graph, int value, std::vector<int>* counts) {
+  if (value < 0) {
+    if (counts->size() < static_cast<size_t>(-value)) counts->resize(-value);
+    ++(*counts)[-1 - value];
+    return;
+  }
+  for (int v : graph.ops[value / kMostOutputs].operands) CountInputs(graph, v, counts);
+}
+
 std::optional<TermGraph> Normalized(const OperatorSet& set, const TermGraph& graph) {
   return Normalizer(set, graph).Run();
 }

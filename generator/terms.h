@@ -13,6 +13,9 @@ namespace lemma::generator {
 // Drops operators that no output depends on.
 void RemoveUnread(TermGraph* graph);
 
+// Adds how often each input is in the value, as a tree; by -1 - input.
+void CountInputs(const TermGraph& graph, int value, std::vector<int>* counts);
+
 // Equal terms merged, unread ones dropped, operands of commutative operators in order; operators
 // in the order in which the outputs need them. nullopt if an operator would read its own result.
 std::optional<TermGraph> Normalized(const OperatorSet& set, const TermGraph& graph);

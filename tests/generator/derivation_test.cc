@@ -16,13 +16,16 @@ class DerivationTest : public ::testing::Test {
   DerivationTest()
       : set_(*TasoSet({"matmul", "add", "relu", "concat1_2d", "split1"})), known_(set_.get()) {}
 
-  // All variables are 4×4.
-  std::vector<int> Terms(const TermGraph& graph) {
+  int Square() const {
     int square = -1;
     for (const Input& input : set_->inputs()) {
       if (input.name == "m1") square = input.type;
     }
-    return known_.Intern(graph, std::vector<int>(8, square));
+    return square;
+  }
+  // All variables are 4×4.
+  std::vector<int> Terms(const TermGraph& graph) {
+    return known_.Intern(graph, std::vector<int>(8, Square()));
   }
   bool Joined(const Pair& pair, Means means) {
     return known_.AreJoined(Terms(pair.source), Terms(pair.target), means);
@@ -88,6 +91,19 @@ TEST_F(DerivationTest, MultipliesOut) {
       Joined({{{{kAdd, {-2, -3}}, {kAdd, {0, -4}}, {kMatmul, {-1, 2}}}, {4}},
               {{{kMatmul, {-1, -4}}, {kAdd, {-3, -2}}, {kMatmul, {-1, 2}}, {kAdd, {0, 4}}}, {6}}},
              kProved));
+}
+
+// Multiplying out leaves no a·(b + c) for which a pair could be used.
+TEST_F(DerivationTest, KnowsWhatAPairSaysOfNormalForms) {
+  const Pair pair = {{{{kAdd, {-2, -3}}, {kMatmul, {-1, 0}}, {kRelu, {2}}}, {4}},
+                     {{{kRelu, {-1}}}, {0}}};
+  known_.Add(distribute_, Means::kProved);
+  known_.ChoosePrecedence();
+  known_.Add(pair, Means::kProved);
+  EXPECT_FALSE(Joined(pair, kProved));
+  const int typed = known_.Add(pair, Means::kProved, {}, std::vector<int>(3, Square()));
+  EXPECT_TRUE(Joined(pair, kProved));
+  EXPECT_EQ(Derive(pair, typed), (std::vector<int>{1}));
 }
 
 TEST_F(DerivationTest, TrustsNoMoreThanItIsTold) {
