@@ -183,10 +183,11 @@ absl::StatusOr<Enumerated> Merged(std::vector<ClassFile> shards) {
   merged.max_ops = first.enumerated.max_ops;
   // Each of them enumerated all graphs.
   merged.stats = first.enumerated.stats;
-  merged.stats.classes = merged.stats.members = 0;
+  merged.stats.classes = merged.stats.members = merged.stats.hot_graphs = 0;
   for (ClassFile& shard : shards) {
     merged.stats.classes += shard.enumerated.stats.classes;
     merged.stats.members += shard.enumerated.stats.members;
+    merged.stats.hot_graphs += shard.enumerated.stats.hot_graphs;
     std::move(shard.enumerated.classes.begin(), shard.enumerated.classes.end(),
               std::back_inserter(merged.classes));
   }

@@ -13,51 +13,7 @@ namespace {
 
 constexpr int kMostNodes = 1 << 27;
 constexpr int kTermsBetweenChecks = 4096;
-constexpr uint64_t kHot = 1;
 constexpr uint64_t kRefiningSeed = 0x3c6ef372;
-
-// Which of a list of random numbers are in it twice.
-class Repeated {
- public:
-  // Sorts it. Zeros do not count.
-  explicit Repeated(std::vector<uint64_t> all) : keys_(std::move(all)) {
-    std::sort(keys_.begin(), keys_.end());
-    size_t kept = 0;
-    for (size_t i = 0; i < keys_.size();) {
-      const uint64_t key = keys_[i];
-      size_t end = i;
-      while (end < keys_.size() && keys_[end] == key) ++end;
-      if (key != 0) {
-        ++distinct_;
-        if (end - i > 1) keys_[kept++] = key;
-      }
-      i = end;
-    }
-    keys_.resize(kept);
-    keys_.shrink_to_fit();
-    while ((keys_.size() >> (kMostBits - shift_)) > 2 && shift_ > 0) --shift_;
-    starts_.resize((size_t{1} << (kMostBits - shift_)) + 1);
-    for (uint64_t key : keys_) ++starts_[BucketOf(key) + 1];
-    for (size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
-  }
-  int64_t distinct() const { return distinct_; }
-  bool Contains(uint64_t key) const {
-    const size_t bucket = BucketOf(key);
-    for (uint32_t i = starts_[bucket]; i < starts_[bucket + 1]; ++i) {
-      if (keys_[i] == key) return true;
-    }
-    return false;
-  }
-
- private:
-  static constexpr int kMostBits = 30;
-  size_t BucketOf(uint64_t key) const { return key >> (64 - kMostBits + shift_); }
-
-  std::vector<uint64_t> keys_;
-  int shift_ = kMostBits - 1;  // buckets are numbered by kMostBits - shift_ leading bits
-  std::vector<uint32_t> starts_;
-  int64_t distinct_ = 0;
-};
 
 template <class T>
 int64_t BytesOf(const std::vector<T>& v) {
@@ -105,7 +61,7 @@ absl::Status Enumerator::Run() {
   LEMMA_RETURN_IF_ERROR(RefineKeys());
   MarkHot();
   stats_.terms_memory = TermsMemory();
-  return CountGraphs();
+  return FindGraphs();
 }
 
 absl::Status Enumerator::CheckInterrupted() const {
@@ -143,7 +99,9 @@ void Enumerator::AddInputs() {
 absl::Status Enumerator::AddNodes(int size) {
   first_node_[size] = static_cast<int>(nodes_.size());
   return ForEachSet(
-      size - 1, 0, kMostNodes, [&](const NodeSet& set, absl::Span<const NodeRun>) -> absl::Status {
+      size - 1, 0, kMostNodes,
+      [&](const NodeSet& set, absl::Span<const NodeRun> runs) -> absl::Status {
+        CountGraphs(size, set, runs);
         const int first = static_cast<int>(nodes_.size());
         LEMMA_RETURN_IF_ERROR(ForEachNewTerm(set, true, [&](const NewTerm& term) -> absl::Status {
           Keys keys = {};
@@ -157,7 +115,9 @@ absl::Status Enumerator::AddNodes(int size) {
         for (int i = 0; i < set.size; ++i) {
           packed = packed << kNodeBits | static_cast<uint64_t>(set.nodes[i] + 1);
         }
-        runs_[packed] = {first, end, set.size == 0};
+        bool two_outputs = false;
+        for (int node = first; node < end; ++node) two_outputs |= OutputsOf(node) > 1;
+        runs_[packed] = {first, end, set.size == 0, two_outputs};
         if (set.size > 0) has_users_[set.nodes[set.size - 1]] = true;
         return absl::OkStatus();
       });
@@ -196,7 +156,8 @@ absl::Status Enumerator::AddNode(int size, const NewTerm& term, const Keys& keys
 absl::Status Enumerator::EvaluateLastLevel() {
   uint64_t ordinal = 0;
   return ForEachSet(options_.max_ops - 1, 0, kMostNodes,
-                    [&](const NodeSet& set, absl::Span<const NodeRun>) -> absl::Status {
+                    [&](const NodeSet& set, absl::Span<const NodeRun> runs) -> absl::Status {
+                      CountGraphs(options_.max_ops, set, runs);
                       // Sets come in the order of their first nodes.
                       if (set.size > 0) {
                         cursors_.resize(std::max<size_t>(cursors_.size(), set.nodes[0] + 1),
@@ -283,9 +244,11 @@ absl::Status Enumerator::Evaluate(const NodeSet& set, const NewTerm& term, Keys*
       }
     }
   }
-  if (targets.size() < application.types.size()) return absl::OkStatus();
-  LEMMA_ASSIGN_OR_RETURN(*pruned, IsIdentity(set, term, targets));
-  if (*pruned) ++stats_.pruned_terms;
+  if (targets.size() == application.types.size()) {
+    LEMMA_ASSIGN_OR_RETURN(*pruned, IsIdentity(set, term, targets));
+  }
+  stats_.pruned_terms += *pruned;
+  if (!*pruned && Missing(term.mask) == 0) AddToCount(set.size + 1, 1);
   return absl::OkStatus();
 }
 
@@ -412,7 +375,7 @@ void Enumerator::MarkHot() {
   all.insert(all.end(), last_keys_.begin(), last_keys_.end());
   all.insert(all.end(), keys_.begin(), keys_.end());
   for (uint64_t& key : all) key &= ~kHot;
-  const Repeated repeated(std::move(all));
+  const KeySet repeated(std::move(all), 2);
   stats_.distinct = repeated.distinct();
   for (std::vector<uint64_t>* keys : {&keys_, &last_keys_}) {
     for (uint64_t& key : *keys) {

@@ -10,6 +10,11 @@
 // A value's key is a hash of its dimensions and of some of its elements, on random inputs; of
 // values that then look alike, also of all elements on further inputs, small integers of one sign
 // in each. A graph's key is the sum of its outputs' keys.
+//
+// A graph is divisible if it has several outputs and no operator of two: that it is equal to
+// another such graph says no more than that their outputs are, and each of these is a smaller graph
+// of one output. So where graphs have many operators, divisible ones are in a class only if an
+// indivisible one is.
 #ifndef LEMMA_GENERATOR_ENUMERATOR_H_
 #define LEMMA_GENERATOR_ENUMERATOR_H_
 
@@ -21,10 +26,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "generator/compact_graph.h"
+#include "generator/enumerator_keys.h"
 #include "generator/evaluator.h"
 #include "generator/operator_set.h"
 
@@ -38,6 +45,8 @@ struct EnumeratorOptions {
   // Bytes for terms with their values, and for what is known of graphs. Graphs whose records do not
   // fit are enumerated again for each share of their keys. No result depends on it.
   int64_t max_memory = int64_t{8} << 30;
+  // With max_ops above this, classes of divisible graphs only are left out.
+  int max_ops_of_divisible = 4;
   // Only classes with keys in this one of num_shards equal ranges, and one of as many parts of the
   // identities: each is in exactly one shard. At most kMostKeyRanges.
   int shard = 0, num_shards = 1;
@@ -49,9 +58,11 @@ struct EnumeratorStats {
   int64_t pruned_terms = 0;  // equal to one of their inputs or parts
   int64_t graphs = 0;        // by size and in all
   std::array<int64_t, kMostOps + 1> graphs_of_size = {};
-  int64_t distinct = 0;      // values
-  int64_t hot_graphs = 0;    // all of whose outputs are values that another term has as well
-  int64_t classes = 0;       // of at least two such graphs with one key; of this shard
+  int64_t distinct = 0;  // values
+  // All of whose outputs are values that another term has as well. This shard's; divisible ones
+  // that are left out are not counted.
+  int64_t hot_graphs = 0;
+  int64_t classes = 0;       // of at least two such graphs with one key; this shard's
   int64_t members = 0;       // of these classes
   int64_t shares = 0;        // that the keys were divided into for want of memory
   int64_t terms_memory = 0;  // bytes that terms and their values take
@@ -101,13 +112,15 @@ class Enumerator {
   struct NodeSet {
     int size = 0;
     std::array<int, kMostOps> nodes = {};
-    uint64_t mask = 0;  // of inputs that they rest on
-    uint32_t read = 0;  // bit OutputValue(i, o): output o of nodes[i] is read by a later one
+    uint64_t mask = 0;         // of inputs that they rest on
+    uint32_t read = 0;         // bit OutputValue(i, o): output o of nodes[i] is read by a later one
+    bool two_outputs = false;  // one of the nodes has
   };
   // Nodes begin … end - 1, all of which rest on the same operators and others' absence.
   struct NodeRun {
     int begin = 0, end = 0;
-    bool on_nothing = false;  // they read inputs only
+    bool on_nothing = false;   // they read inputs only
+    bool two_outputs = false;  // some of them have
   };
   // An application that is no stored node; it reads each node of a set that no other node reads.
   struct NewTerm {
@@ -141,6 +154,12 @@ class Enumerator {
     const uint64_t missing = Missing(mask);
     return missing == 0 || (free > 0 && __builtin_popcountll(missing) <= free);
   }
+  void AddToCount(int size, int64_t graphs) {
+    stats_.graphs_of_size[size] += graphs;
+    stats_.graphs += graphs;
+  }
+  // Whether divisible graphs are left out.
+  bool Divides() const { return options_.max_ops > options_.max_ops_of_divisible; }
   int FreeOperands(int size) const { return kMostOperands * (options_.max_ops - size); }
 
   // Terms.
@@ -177,29 +196,50 @@ class Enumerator {
   // A graph: the nodes of a set, and one more.
   struct Visited {
     uint64_t place = 0, key = 0;
+    int num_outputs = 0;
+    bool divisible = false;  // and Divides()
     const NodeSet* set = nullptr;
     int instance = 0;
     const Operands* operands = nullptr;  // of the one more
     const uint64_t* keys = nullptr;      // of its outputs
   };
-  // visit(place, key, hot, set, instance, operands, keys of outputs); the graphs of a size, or
-  // those of them with hot outputs only.
+  // Graphs to visit: all; those with hot outputs that are indivisible; or those that are divisible
+  // and whose outputs are values that outputs of indivisible ones are.
+  enum class Which { kAll, kIndivisible, kDivisible };
   struct Cursor {
     uint64_t set = 0;  // ordinal
     size_t last = 0;   // in last_keys_
   };
+  // visit(Visited) for the graphs of a size.
   template <class Visit>
-  absl::Status VisitGraphs(int size, bool hot_only, int first_begin, int first_end, Cursor cursor,
+  absl::Status VisitGraphs(int size, Which which, int first_begin, int first_end, Cursor cursor,
                            const Visit& visit);
   template <class Visit>
-  void VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> runs, int size, bool hot_only,
+  void VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> runs, int size, Which which,
                        Cursor* cursor, const Visit& visit);
-  // The same for all sizes, on all threads; visit is called from several at a time.
+  // visit(thread, Visited) for all sizes, on all threads.
   template <class Visit>
-  absl::Status VisitAllGraphs(bool hot_only, const Visit& visit);
-  absl::Status CountGraphs();
+  absl::Status VisitAllGraphs(Which which, const Visit& visit);
+  // visit(key) for the outputs of a graph.
+  template <class Visit>
+  void ForEachOutput(const Visited& visited, const Visit& visit) const;
+  // Those that end in a node.
+  void CountGraphs(int size, const NodeSet& set, absl::Span<const NodeRun> runs);
+  absl::Status FindGraphs();
+  // What is known of indivisible graphs with several outputs.
+  struct Siblings {
+    std::vector<uint64_t> keys;
+    absl::flat_hash_set<uint64_t> outputs;
+    int most_outputs = 0;
+  };
+  // Divisible graphs with one of their keys.
+  absl::Status FindPartners(std::vector<Siblings> siblings);
   absl::Status FindRecords(uint64_t first_bin, uint64_t end_bin);
   absl::Status ForEachShare(const std::function<absl::Status()>& visit);
+  // Bins of this shard.
+  uint64_t FirstBin() const;
+  uint64_t EndBin() const;
+  bool IsOfShard(uint64_t key) const;
   // The graphs of records_[begin … end - 1].
   absl::StatusOr<std::vector<CompactGraph>> GraphsOf(size_t begin, size_t end);
   CompactGraph GraphOf(const Visited& visited) const;
@@ -227,9 +267,12 @@ class Enumerator {
   std::vector<uint64_t> same_group_;  // [k]: inputs i such that i + k can be exchanged with i
   // Of nodes; those of fewer than max_ops operators are stored.
   std::vector<Node> nodes_;
-  std::vector<uint64_t> masks_;                    // of inputs that they rest on
-  std::vector<uint64_t> sums_;                     // of their outputs' keys
-  std::vector<uint8_t> hot_;                       // all of their outputs
+  std::vector<uint64_t> masks_;  // of inputs that they rest on
+  std::vector<uint64_t> sums_;   // of their outputs' keys
+  std::vector<uint8_t> hot_;     // all of their outputs
+  // Partners' outputs are among these nodes' values.
+  std::vector<uint8_t> partner_;
+  int most_partner_outputs_ = 0;
   std::vector<bool> has_users_;                    // it is the last one that some run rests on
   std::array<int, kMostOps + 1> first_node_ = {};  // of each size
   std::vector<int> types_;                         // of values
@@ -242,7 +285,10 @@ class Enumerator {
   // Where the sets begin that have a certain first node, of those of max_ops - 1.
   std::vector<Cursor> cursors_;
 
-  std::vector<uint64_t> bins_;  // hot graphs by the leading bits of their keys
+  // Of this shard: hot graphs that are indivisible, or partners of such (divisible with the key of
+  // one), by the leading bits of their keys; and the partners.
+  std::vector<uint64_t> bins_;
+  std::vector<GraphRecord> partners_;
   // Of the members of classes in share [first_bin, end_bin).
   std::vector<GraphRecord> records_;
   uint64_t first_bin_ = 0, end_bin_ = 0;

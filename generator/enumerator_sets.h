@@ -15,6 +15,8 @@ namespace lemma::generator {
 constexpr int kNodeBits = 21;
 static_assert(kNodeBits * (kMostOps - 2) <= 64);
 
+constexpr uint64_t kHot = 1;  // of a value's key: another term has it
+
 // Goes through the sets of a size that hold the operands of each of their nodes.
 template <class Visit>
 class Enumerator::SetWalk {
@@ -53,6 +55,7 @@ class Enumerator::SetWalk {
         if (!enumerator_.Completable(mask, free)) continue;
         set_.mask = mask;
         set_.read |= enumerator_.ReadBits(before, enumerator_.nodes_[node].operands);
+        set_.two_outputs |= enumerator_.OutputsOf(node) > 1;
         set_.nodes[level] = node;
         ++set_.size;
         FindRuns(level, node);

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/str_join.h"
 #include "generator/taso_set.h"
 #include "generator/terms.h"
 #include "gtest/gtest.h"
@@ -256,12 +257,23 @@ Found FoundBy(const EnumeratorOptions& options) {
   return found;
 }
 
-TEST(EnumeratorTest, ThreadsAndMemoryDoNotChangeTheClasses) {
-  const Found whole = FoundBy(Ops(3));
+// With classes of divisible graphs, and without.
+class SharedOutTest : public testing::TestWithParam<bool> {
+ protected:
+  static EnumeratorOptions Options() {
+    EnumeratorOptions options = Ops(3);
+    options.max_ops_of_divisible = GetParam() ? 3 : 2;
+    return options;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Divisible, SharedOutTest, testing::Bool());
+
+TEST_P(SharedOutTest, ThreadsAndMemoryDoNotChangeTheClasses) {
+  const Found whole = FoundBy(Options());
   EXPECT_GT(whole.classes.size(), 100u);
   EXPECT_EQ(whole.stats.classes, static_cast<int64_t>(whole.classes.size()));
   EXPECT_EQ(whole.stats.shares, 1);
-  EnumeratorOptions threads = Ops(3), memory = Ops(3);
+  EnumeratorOptions threads = Options(), memory = Options();
   threads.threads = 3;
   memory.max_memory = whole.stats.terms_memory + 6 * whole.stats.hot_graphs;
   memory.threads = 2;
@@ -270,15 +282,17 @@ TEST(EnumeratorTest, ThreadsAndMemoryDoNotChangeTheClasses) {
     EXPECT_EQ(found.classes, whole.classes);
     EXPECT_EQ(found.stats.graphs, whole.stats.graphs);
     EXPECT_EQ(found.stats.members, whole.stats.members);
+    EXPECT_EQ(found.stats.hot_graphs, whole.stats.hot_graphs);
     EXPECT_EQ(found.stats.shares > 3, options.max_memory == memory.max_memory);
   }
 }
 
-TEST(EnumeratorTest, ShardsTogetherAreTheWhole) {
-  const Found whole = FoundBy(Ops(3));
+TEST_P(SharedOutTest, ShardsTogetherAreTheWhole) {
+  const Found whole = FoundBy(Options());
   std::vector<std::string> classes;
   std::multiset<std::string> identities;
-  EnumeratorOptions options = Ops(3);
+  int64_t hot_graphs = 0;
+  EnumeratorOptions options = Options();
   options.num_shards = 3;
   for (options.shard = 0; options.shard < options.num_shards; ++options.shard) {
     // The last one with little memory besides.
@@ -287,48 +301,88 @@ TEST(EnumeratorTest, ShardsTogetherAreTheWhole) {
     }
     const Found part = FoundBy(options);
     EXPECT_LT(part.classes.size(), whole.classes.size() / 2);
+    hot_graphs += part.stats.hot_graphs;
     classes.insert(classes.end(), part.classes.begin(), part.classes.end());
     identities.insert(part.identities.begin(), part.identities.end());
   }
   EXPECT_EQ(classes, whole.classes);
+  EXPECT_EQ(hot_graphs, whole.stats.hot_graphs);
   EXPECT_EQ(identities,
             std::multiset<std::string>(whole.identities.begin(), whole.identities.end()));
 }
 
-// Classes are no larger than what brute force finds: every two graphs with equal keys, and only
-// those with outputs that another term has.
-TEST(EnumeratorTest, ClassesHoldAllGraphsOfAKey) {
-  auto set = SetOf({"matmul", "add", "transpose"});
-  Enumerator enumerator(set.get(), Ops(3));
+// A value, by all of its elements.
+uint64_t ValueKey(Evaluator* evaluator, const TermGraph& graph, int value) {
+  TermGraph one = graph;
+  one.outputs = {value};
+  return evaluator->ExactKey(one).value();
+}
+
+// Classes are what brute force makes of all graphs: those whose outputs are equal, each to another
+// term as well; if they divide, unless all of them have several outputs and no operator of two.
+void ExpectClassesOfAllGraphs(const std::vector<std::string>& names, bool divide, size_t least) {
+  auto set = SetOf(names);
+  EnumeratorOptions options = Ops(3);
+  options.max_ops_of_divisible = divide ? 2 : 3;
+  Enumerator enumerator(set.get(), options);
   ASSERT_TRUE(enumerator.Run().ok());
-  std::map<uint64_t, std::set<std::string>> expected, found;
+  Evaluator& evaluator = enumerator.evaluator();
+  std::map<uint64_t, std::set<std::string>> terms;  // by value
+  struct Group {
+    std::set<std::string> graphs;
+    std::vector<uint64_t> outputs;
+    bool divisible = true;
+  };
+  std::map<std::vector<uint64_t>, Group> groups;
   ASSERT_TRUE(enumerator
                   .ForEachGraph([&](const TermGraph& graph) {
-                    auto key = enumerator.evaluator().ExactKey(graph);
-                    ASSERT_TRUE(key.ok());
-                    expected[*key].insert(ToString(*set, graph));
+                    std::vector<uint64_t> outputs;
+                    for (int v : graph.outputs) outputs.push_back(ValueKey(&evaluator, graph, v));
+                    std::sort(outputs.begin(), outputs.end());
+                    Group& group = groups[outputs];
+                    group.graphs.insert(ToString(*set, graph));
+                    if (outputs.size() == 1) group.divisible = false;
+                    for (size_t i = 0; i < graph.ops.size(); ++i) {
+                      const int num_outputs = set->instances()[graph.ops[i].instance].num_outputs;
+                      if (num_outputs > 1) group.divisible = false;
+                      for (int o = 0; o < num_outputs; ++o) {
+                        TermGraph one = graph;
+                        one.outputs = {OutputValue(static_cast<int>(i), o)};
+                        terms[ValueKey(&evaluator, graph, one.outputs[0])].insert(KeyOf(*set, one));
+                      }
+                    }
                   })
                   .ok());
+  std::set<std::set<std::string>> expected, found;
+  size_t several = 0;
+  for (const auto& [outputs, group] : groups) {
+    const bool hot = std::all_of(outputs.begin(), outputs.end(),
+                                 [&](uint64_t key) { return terms[key].size() > 1; });
+    if (!hot || (divide && group.divisible) || group.graphs.size() < 2) continue;
+    several += outputs.size() > 1;
+    expected.insert(group.graphs);
+  }
   ASSERT_TRUE(enumerator
-                  .ForEachClass([&](absl::Span<const CompactGraph> members) -> absl::Status {
+                  .ForEachClass([&](absl::Span<const CompactGraph> members) {
+                    std::set<std::string> texts;
                     for (const CompactGraph& member : members) {
-                      const TermGraph graph = Expanded(member);
-                      auto key = enumerator.evaluator().ExactKey(graph);
-                      EXPECT_TRUE(key.ok());
-                      found[*key].insert(ToString(*set, graph));
+                      texts.insert(ToString(*set, Expanded(member)));
                     }
+                    found.insert(texts);
                     return absl::OkStatus();
                   })
                   .ok());
-  for (const auto& [key, graphs] : found) EXPECT_EQ(graphs, expected[key]);
-  // Of graphs with one output none is missing: if two are equal, that value is hot.
-  int of_one_output = 0;
-  for (const auto& [key, graphs] : expected) {
-    if (graphs.size() < 2 || graphs.begin()->find("), ") != std::string::npos) continue;
-    ++of_one_output;
-    EXPECT_EQ(found.count(key), 1u) << *graphs.begin();
+  for (const auto& graphs : expected) {
+    EXPECT_EQ(found.erase(graphs), 1u) << "not found: " << absl::StrJoin(graphs, " = ");
   }
-  EXPECT_GT(of_one_output, 10);
+  for (const auto& graphs : found) ADD_FAILURE() << "too much: " << absl::StrJoin(graphs, " = ");
+  EXPECT_GE(several, least);
+}
+
+TEST(EnumeratorTest, ClassesHoldAllEqualGraphs) {
+  ExpectClassesOfAllGraphs({"matmul", "add", "transpose"}, false, 1);
+  ExpectClassesOfAllGraphs({"matmul", "concat1_2d", "split1", "transpose"}, true, 2);
+  ExpectClassesOfAllGraphs({"transpose", "concat0_2d", "split1"}, true, 1);
 }
 
 // Pooling twice takes the maximum of 25 elements, one of which is almost always positive.
