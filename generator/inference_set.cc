@@ -1,5 +1,8 @@
 // What rewrites of inference graphs are made of. Sizes of one set differ where nothing makes them
 // equal; attributes are symbols, so that rules hold for any stride, padding and dilation.
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "generator/table_sets.h"
 
 namespace lemma::generator {
@@ -212,6 +215,47 @@ TableSetText UnarySet() {
           }};
 }
 
+// Maximum pooling with what it lets through.
+TableSetText PoolSet() {
+  const Attrs window = {{"d", std::vector<int64_t>{1, 1}},
+                        {"k", std::vector<int64_t>{2, 3}},
+                        {"t", std::vector<int64_t>{1, 1}}};
+  return {{
+              {"relu", "x: [n, c, h, w]", "relu(x)", {}},
+              {"max_pool", "x: [n, c, h, w]",
+               "max_pool2d(x) {dilations = d, kernel = k, strides = t}", window},
+          },
+          {
+              {"x", 1, {2, 3, 4, 5}},
+          }};
+}
+
+// Products of one matrix become one. `rows`: the dimensions of x but the last.
+TableSetText LinearSet(const std::string& rows, const Shape& x, int axis) {
+  const std::string split = absl::StrCat("axis = ", axis, ", sizes = [i, j]");
+  return {{
+              {"matmul", absl::StrCat("x: [", rows, ", k], w: [k, n]"), "matmul(x, w)", {}},
+              {"linear",
+               absl::StrCat("x: [", rows, ", k], (w: [k, n], b: [n])"),
+               "y = matmul(x, w) z = add(y, b) return z",
+               {}},
+              {"concat_columns", "w: [k, i], v: [k, j]", "concat(w, v) {axis = 1}", {}},
+              {"concat_columns_biases",
+               "(w: [k, i], a: [i]), (v: [k, j], b: [j])",
+               "u = concat(w, v) {axis = 1} c = concat(a, b) {axis = 0} return (u, c)",
+               {}},
+              {"split_columns",
+               absl::StrCat("x: [", rows, ", i+j]"),
+               absl::StrCat("y, z = split(x) {", split, "} return y, z"),
+               {{"i", int64_t{3}}}},
+          },
+          {
+              {"x", 2, x},
+              {"w", 2, {4, 3}},
+              {"q", 2, {4, 3}, {{3}}},
+          }};
+}
+
 // A number for each channel of a single image into the filters.
 TableSetText GateSet() {
   return {{
@@ -315,6 +359,9 @@ const std::vector<NamedTableSet>& InferenceSets() {
       {"siblings_relu", SiblingsReluSet()},
       {"nested", NestedSet()},
       {"unary", UnarySet()},
+      {"pool", PoolSet()},
+      {"linear", LinearSet("l, m", {2, 5, 4}, 2)},
+      {"linear_2d", LinearSet("m", {5, 4}, 1)},
       {"gate", GateSet()},
       {"pointwise", PointwiseSet()},
       {"scalars", ScalarsSet()},
