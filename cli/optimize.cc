@@ -1,9 +1,12 @@
 // lemma optimize: search, fold, compare, measure end to end, and write the better model.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -115,9 +118,24 @@ absl::StatusOr<Costs> MakeCosts(const OptimizeFlags& flags, ProgressLine* progre
   return costs;
 }
 
-// *unproved: what the search was allowed to use without a proof.
-absl::StatusOr<SearchResult> RunSearch(const OptimizeFlags& flags, const Graph& graph,
-                                       std::vector<UnprovedRule>* unproved) {
+struct Outcome {
+  std::vector<UnprovedRule> unproved;  // allowed, used or not
+  SearchResult search;
+  double search_seconds = 0;
+  double best_seconds = 0;                             // until the best graph was found
+  int64_t load_peak_bytes = 0, search_peak_bytes = 0;  // of memory, before the search and after it
+  Acceptance accepted;
+};
+
+// The most memory that this process has had at once.
+int64_t PeakBytes() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{1024} * usage.ru_maxrss;
+}
+
+// All of the outcome but what was accepted.
+absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Outcome* outcome) {
   auto file = LoadRulesFile(flags.rules);
   if (!file.ok()) return file.status();
   for (const auto* names : {&flags.only, &flags.disable}) {
@@ -126,8 +144,8 @@ absl::StatusOr<SearchResult> RunSearch(const OptimizeFlags& flags, const Graph& 
   auto contract = LoosestContract(flags.numerics);
   if (!contract.ok()) return contract.status();
   const RewriteFilter filter = FilterOf(flags, *contract);
-  *unproved = UnprovedRules(file->rules, filter);
-  if (absl::Status s = CheckProofs(flags, *file, *unproved); !s.ok()) return s;
+  outcome->unproved = UnprovedRules(file->rules, filter);
+  if (absl::Status s = CheckProofs(flags, *file, outcome->unproved); !s.ok()) return s;
   auto rules = RuleSet::Create(std::move(file->rules));
   if (!rules.ok()) return Prefixed(file->name, rules.status());
   ProgressLine progress(flags.common.json);
@@ -137,24 +155,29 @@ absl::StatusOr<SearchResult> RunSearch(const OptimizeFlags& flags, const Graph& 
   BacktrackingOptions options;
   options.limits = {flags.budget, flags.seconds};
   options.alpha = flags.alpha;
+  outcome->load_peak_bytes = PeakBytes();
   const auto start = std::chrono::steady_clock::now();
+  auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
   InterruptScope interrupt;
+  std::optional<Cost> best;
   auto on_progress = [&](const SearchProgress& p) {
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (!best || p.best < *best) outcome->best_seconds = best ? seconds() : 0;
+    best = p.best;
     progress.Show(absl::StrFormat("%d graphs, cost %.3f -> %.3f ms, %.0f s", p.steps,
-                                  p.initial.ms(), p.best.ms(), seconds));
+                                  p.initial.ms(), p.best.ms(), seconds()));
     return !interrupt.flag().load();
   };
-  return MakeBacktrackingSearch(usable.get(), costs->model.get(), options)->Run(graph, on_progress);
+  auto found =
+      MakeBacktrackingSearch(usable.get(), costs->model.get(), options)->Run(graph, on_progress);
+  if (!found.ok()) return found.status();
+  outcome->search = *std::move(found);
+  outcome->search_seconds = seconds();
+  if (best && outcome->search.best_cost < *best) outcome->best_seconds = outcome->search_seconds;
+  outcome->search_peak_bytes = PeakBytes();
+  return absl::OkStatus();
 }
-
-struct Outcome {
-  std::vector<UnprovedRule> unproved;  // allowed, used or not
-  SearchResult search;
-  double search_seconds = 0;
-  Acceptance accepted;
-};
 
 // What the search found, and what its first descent reached if that is something else.
 absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, const Graph& input,
@@ -185,8 +208,11 @@ std::vector<std::pair<std::string, int>> RuleCounts(const std::vector<RewriteSte
 void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
   const SearchResult& p = outcome.search;
   const Acceptance& result = outcome.accepted;
-  Json rules = Json::Object();
-  for (const auto& [name, count] : RuleCounts(result.rewrites)) rules.Set(name, count);
+  auto counts = [](const std::vector<RewriteStep>& steps) {
+    Json rules = Json::Object();
+    for (const auto& [name, count] : RuleCounts(steps)) rules.Set(name, count);
+    return rules;
+  };
   Json json = Json::Object();
   json.Set("graph", input.name())
       .Set("output", flags.output)
@@ -209,13 +235,16 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
     json.Set("found_ratio", result.found->median).Set("found_ratio_low", result.found->low);
     json.Set("found_ratio_high", result.found->high).Set("runs", result.runs);
   }
-  json.Set("rules", std::move(rules));
+  json.Set("rules", counts(result.rewrites)).Set("search_rules", counts(p.rewrites));
   if (flags.allow_unproved) {
     Json unproved = Json::Object();
     for (const UnprovedRule& rule : outcome.unproved) unproved.Set(rule.name, rule.problem);
     json.Set("unproved_rules_allowed", std::move(unproved));
   }
   json.Set("graphs", p.steps).Set("search_seconds", outcome.search_seconds);
+  json.Set("best_seconds", outcome.best_seconds);
+  json.Set("load_peak_bytes", outcome.load_peak_bytes);
+  json.Set("search_peak_bytes", outcome.search_peak_bytes);
   json.Set("stopped", Name(p.stop));
   std::puts(json.ToString().c_str());
 }
@@ -281,12 +310,7 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (!inputs.ok()) return Prefixed(path, inputs.status());
 
   Outcome outcome;
-  const auto start = std::chrono::steady_clock::now();
-  auto found = RunSearch(flags, model->graph, &outcome.unproved);
-  if (!found.ok()) return found.status();
-  outcome.search_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  outcome.search = *std::move(found);
+  if (absl::Status s = RunSearch(flags, model->graph, &outcome); !s.ok()) return s;
   const Graph input = model->graph;
   auto contenders = Contenders(flags, input, outcome.search);
   if (!contenders.ok()) return contenders.status();
