@@ -22,10 +22,10 @@ def models(names):
     return {name: found[name] for name in names or found}
 
 
-def optimize(flags, path, rules, out):
-    """Returns the report of one optimization; the rules alone differ between calls."""
+def optimize(flags, path, rules, costs, out):
+    """Returns the report of one optimization; of a model, the rules alone differ between calls."""
     command = [flags.lemma, "optimize", path, "-o", out, "--json", "--numerics", flags.numerics]
-    command += ["--runs", "3", "--budget", str(flags.budget), "--cost-db", flags.cost_db]
+    command += ["--runs", "3", "--budget", str(flags.budget), "--cost-db", costs]
     if rules:
         command += ["--rules", rules]
     if path.parent == LIGHT:
@@ -41,20 +41,26 @@ def measure(flags):
     for one in flags.rules:
         name, _, path = one.partition("=")
         rule_files[name if path else pathlib.Path(one).stem] = path or one
+    labels = ["input", *rule_files]
+    print("|", " | ".join(["model", *labels]), "|")
+    print("|" + "---|" * (1 + len(labels)), flush=True)
     rows = []
     with tempfile.TemporaryDirectory() as work:
-        print(f"{'model':24}", *(f"{label:>10}" for label in ["input", *rule_files]))
+        folder = flags.costs or pathlib.Path(work)
+        folder.mkdir(parents=True, exist_ok=True)
         for name, path in models(flags.models).items():
-            row = {"model": name, "ms": {}, "rules": {}, "search_seconds": {}}
+            row = {"model": name, "ms": {}, "rules": {}, "graphs": {}, "search_seconds": {}}
             for label, rules in rule_files.items():
-                report = optimize(flags, path, rules, pathlib.Path(work) / "out.onnx")
+                out = pathlib.Path(work) / "out.onnx"
+                report = optimize(flags, path, rules, folder / f"{name}.sqlite", out)
                 row["ms"]["input"] = report["predicted_ms_before"]
                 row["ms"][label] = report["predicted_ms_after"]
-                row["rules"][label] = report["rules"]
+                row["rules"][label] = report["search_rules"]
+                row["graphs"][label] = report["graphs"]
                 row["search_seconds"][label] = report["search_seconds"]
             rows.append(row)
-            cells = [f"{row['ms'][k]:10.3f}" for k in ["input", *rule_files]]
-            print(f"{name:24}", *cells, flush=True)
+            cells = [name, *(f"{row['ms'][label]:.3f}" for label in labels)]
+            print("|", " | ".join(cells), "|", flush=True)
     return rows
 
 
@@ -65,7 +71,7 @@ def main():
     parser.add_argument("--rules", action="append", metavar="NAME=FILE")
     parser.add_argument("--numerics", default="reassociate")
     parser.add_argument("--budget", type=int, default=2000)
-    parser.add_argument("--cost-db", default=str(pathlib.Path.home() / ".cache/lemma/costs.sqlite"))
+    parser.add_argument("--costs", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "data/measurements/rules.json")
     flags = parser.parse_args()
     flags.rules = flags.rules or [f"generated={GENERATED}"]

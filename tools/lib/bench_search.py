@@ -1,0 +1,132 @@
+"""Optimizes the models of the literature and measures the search; see tools/bench --help."""
+
+import argparse
+import datetime
+import json
+import pathlib
+import platform
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+EXPORTED = pathlib.Path.home() / ".cache/lemma/models"
+# The models of TASO's and Tensat's evaluations, and the gains that Tensat reports on a GPU, in
+# percent: of TASO's search, and of its own.
+MODELS = {
+    "taso_bert": (8.5, 9.2),
+    "bert_base": None,
+    "resnet50": None,
+    "resnext50": (5.5, 8.8),
+    "nasnet_a": (1.9, 7.3),
+    "nasrnn": (45.4, 68.9),
+    "inception_v3": (6.3, 10.0),
+    "squeezenet1_1": (6.7, 24.5),
+    "vgg19": (8.9, 8.9),
+    "mobilenet_v2": None,
+}
+COLUMNS = [
+    "model", "operators", "predicted ms", "gain", "measured ms", "gain", "Tensat's gain", "graphs",
+    "graphs/s", "search s", "to best s", "memory MB", "of it before MB",
+]  # fmt: skip
+
+
+def optimize(flags, name, costs, runs, out):
+    """Returns the report of `lemma optimize`."""
+    io = EXPORTED / f"{name}.io"
+    command = [flags.lemma, "optimize", EXPORTED / f"{name}.onnx", "-o", out, "--json"]
+    command += ["--inputs", io, "--runs", str(runs), "--cost-db", costs, *flags.optimize]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))}: exit status {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def measure(flags, name, costs, out):
+    """Searches twice: then all costs are known, and the search is all that the second one does."""
+    first = optimize(flags, name, costs, 3, out)
+    report = optimize(flags, name, costs, flags.runs, out)
+    report["search_seconds_with_measuring"] = first["search_seconds"]
+    report["repeated"] = first["predicted_ms_after"] == report["predicted_ms_after"]
+    if MODELS[name]:
+        report["tensat_percent"] = {"taso": MODELS[name][0], "tensat": MODELS[name][1]}
+    return {"model": name, **report}
+
+
+def percent(before, after):
+    return f"{100 * (before / after - 1):.1f} %"
+
+
+def cells(row):
+    r = row
+    predicted = r["predicted_ms_before"], r["predicted_ms_after"]
+    measured = r["ms_before"], r["ms_after"]
+    return [
+        r["model"],
+        f"{r['operators_before']} → {r['operators_after']}",
+        "{:.2f} → {:.2f}".format(*predicted),
+        percent(*predicted),
+        "{:.2f} → {:.2f}".format(*measured) + (" (kept)" if r["kept_input"] else ""),
+        percent(*measured),
+        f"{r['tensat_percent']['tensat']} %" if "tensat_percent" in r else "",
+        f"{r['graphs']}",
+        f"{r['graphs'] / max(r['search_seconds'], 1e-9):.0f}",
+        f"{r['search_seconds']:.1f}",
+        f"{r['best_seconds']:.1f}",
+        f"{r['search_peak_bytes'] / 1e6:.0f}",
+        f"{r['load_peak_bytes'] / 1e6:.0f}",
+    ]
+
+
+def machine(lemma):
+    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    version = subprocess.run([lemma, "--version"], stdout=subprocess.PIPE, text=True, check=True)
+    return {
+        "processor": names[0] if names else platform.processor(),
+        "cores": len(names),
+        "lemma": version.stdout.splitlines(),
+        "date": datetime.date.today().isoformat(),
+    }
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="tools/bench search")
+    parser.add_argument("--lemma", required=True)
+    parser.add_argument("--models", type=lambda s: s.split(","), default=list(MODELS))
+    parser.add_argument("--runs", type=int, default=15)
+    parser.add_argument("--costs", type=pathlib.Path)
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "data/measurements/search.json")
+    flags, flags.optimize = parser.parse_known_args()
+    unknown = [name for name in flags.models if name not in MODELS]
+    if unknown:
+        parser.error(f"unknown model {unknown[0]!r}; the models are: {', '.join(MODELS)}")
+    return flags
+
+
+def main():
+    flags = parse()
+    subprocess.run([ROOT / "tools/export_models", *flags.models], stdout=sys.stderr, check=True)
+    rows, failed = [], []
+    print("|", " | ".join(COLUMNS), "|")
+    print("|" + "---|" * len(COLUMNS), flush=True)
+    with tempfile.TemporaryDirectory(prefix="lemma_bench_") as work:
+        work = pathlib.Path(work)
+        folder = flags.costs or work
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in flags.models:
+            try:
+                rows.append(measure(flags, name, folder / f"{name}.sqlite", work / "out.onnx"))
+                print("|", " | ".join(cells(rows[-1])), "|", flush=True)
+            except RuntimeError as error:
+                failed.append(f"{name}: {error}")
+                print(f"bench: {failed[-1]}", file=sys.stderr, flush=True)
+    result = {"machine": machine(flags.lemma), "flags": flags.optimize, "rows": rows}
+    if failed:
+        result["failed"] = failed
+    flags.out.write_text(json.dumps(result, indent=1) + "\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
