@@ -41,7 +41,7 @@ struct OptimizeFlags {
   std::string output, rules, cost = "measured", cost_db = CostDb::DefaultPath(), device;
   std::string numerics = "reassociate";
   std::vector<std::string> disable, only;
-  int64_t budget = 2000, runs = 15;
+  int64_t budget = 5000, runs = 15;
   double alpha = 1.05, seconds = 0;
   bool allow_unproved = false;
 };
@@ -205,6 +205,10 @@ std::vector<std::pair<std::string, int>> RuleCounts(const std::vector<RewriteSte
   return sorted;
 }
 
+double GraphsPerSecond(const SearchResult& search) {
+  return static_cast<double>(search.steps) / std::max(1e-6, search.search_seconds);
+}
+
 void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
   const SearchResult& p = outcome.search;
   const Acceptance& result = outcome.accepted;
@@ -245,6 +249,7 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
   json.Set("best_seconds", outcome.best_seconds);
   json.Set("load_peak_bytes", outcome.load_peak_bytes);
   json.Set("search_peak_bytes", outcome.search_peak_bytes);
+  json.Set("graphs_per_second", GraphsPerSecond(p));
   json.Set("stopped", Name(p.stop));
   std::puts(json.ToString().c_str());
 }
@@ -274,8 +279,8 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
                 FormatError(result.difference.largest).c_str(),
                 FormatError(result.difference.allowed).c_str());
   }
-  std::printf("%d graphs in %.1f s: %s\n", static_cast<int>(p.steps), outcome.search_seconds,
-              Name(p.stop));
+  std::printf("%d graphs in %.1f s, %.0f per second of processor time: %s\n",
+              static_cast<int>(p.steps), outcome.search_seconds, GraphsPerSecond(p), Name(p.stop));
   if (p.rewrites.empty()) {
     std::puts("kept the input: no rule makes it faster");
   } else if (result.kept_input() && !result.found) {

@@ -39,7 +39,11 @@ class BacktrackingRun {
     if (absl::Status s = explorer_.Descend(&best_, /*free=*/true); !s.ok()) return s;
     const SearchState descended = best_;
     if (absl::Status s = SearchParts(); !s.ok()) return s;
-    if (absl::Status s = explorer_.Explore({initial, descended, best_}, &best_); !s.ok()) return s;
+    // Estimates would add up in a queue.
+    if (!work_.IsEstimating()) {
+      absl::Status s = explorer_.Explore({initial, descended, best_}, &best_);
+      if (!s.ok()) return s;
+    }
 
     SearchResult result;
     result.initial_cost = initial_cost_;

@@ -23,7 +23,8 @@ struct BacktrackingOptions {
 //     that were seen (by structural hash) are dropped; those above the threshold too.
 //   * One rule everywhere it matches, then descent. A model's layers repeat: what pays only in two
 //     steps would else cost two steps of the budget per layer.
-// Ties are broken by operator count and then by age. `source` and `costs` must outlive the search.
+// Ties are broken by operator count and then by age. Graphs of many operators are searched in parts
+// too (docs/search.md). `source` and `costs` must outlive the search.
 std::unique_ptr<Search> MakeBacktrackingSearch(const RewriteSource* source, CostModel* costs,
                                                const BacktrackingOptions& options = {});
 

@@ -47,13 +47,14 @@ void Explorer::Push(SearchState state) {
 // Each pass tries each match once, those that arise on the way included; passes repeat until one
 // finds nothing, since a rewrite may pay only after a later one.
 absl::Status Explorer::Descend(SearchState* state, bool free) {
+  const SearchState start = *state;
   work_.GoTo(state->trail);
   for (bool improved = true; improved && !IsOver(free);) {
     improved = false;
     for (int m = 0; m < work_.matches().size() && !IsOver(free); ++m) {
       if (!work_.matches().IsAlive(m)) continue;
       const SitePtr site = work_.matches().site(m);
-      auto next = work_.Try(*site);
+      auto next = work_.Try(*site, state->rank);
       if (!next.ok()) return next.status();
       if (!next->has_value()) continue;
       budget_.Count(static_cast<int64_t>(queue_.size()));
@@ -62,6 +63,12 @@ absl::Status Explorer::Descend(SearchState* state, bool free) {
       improved = true;
     }
   }
+  if (!work_.IsEstimating() || state->trail == start.trail) return absl::OkStatus();
+  // All estimates together are looked at once.
+  auto exact = work_.Price();
+  if (!exact.ok()) return exact.status();
+  state->rank = *exact;
+  if (!(state->rank < start.rank)) *state = start;
   return absl::OkStatus();
 }
 
@@ -105,7 +112,7 @@ absl::Status Explorer::Expand(const SearchState& state) {
     if (!work_.matches().IsAlive(m)) continue;
     const SitePtr& site = work_.matches().site(m);
     by_rule[site->rule->rule().name].push_back(m);
-    auto next = work_.Try(*site);
+    auto next = work_.Try(*site, state.rank);
     if (!next.ok()) return next.status();
     if (!next->has_value()) continue;
     budget_.Count(static_cast<int64_t>(queue_.size()));

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "graph/hash.h"
 #include "rewrite/match.h"
 
@@ -24,7 +26,9 @@ class Sequence {
   }
 
   int size() const { return static_cast<int>(nodes_.size()); }
-  int node(int i) const { return nodes_[i]; }
+  absl::Span<const int> Nodes(int begin, int end) const {
+    return absl::MakeConstSpan(nodes_).subspan(begin, end - begin);
+  }
   bool IsWithin(int node, int begin, int end) const {
     return position_[node] >= begin && position_[node] < end;
   }
@@ -35,13 +39,26 @@ class Sequence {
     int best = begin + options.min_ops;
     // What is left must not be too small for a part either.
     const int last = std::min(begin + options.max_ops, size() - options.min_ops);
+    // Among equally narrow cuts what is around them decides, so that layers that repeat are cut at
+    // the same place wherever the part begins.
+    auto rank = [&](int end) { return std::make_pair(width_[end], AroundCut(end)); };
     for (int end = best; end <= last; ++end) {
-      if (width_[end] <= width_[best]) best = end;
+      if (rank(end) <= rank(best)) best = end;
     }
     return best;
   }
 
  private:
+  uint64_t AroundCut(int end) const {
+    constexpr int kReach = 6;
+    uint64_t h = 0;
+    for (int i = std::max(0, end - kReach); i < std::min(size(), end + kReach); ++i) {
+      const Node& head = graph_.Head(nodes_[i]);
+      h = HashCombine(HashCombine(h, HashString(head.op().name)), head.type(0).Hash());
+    }
+    return h;
+  }
+
   // width_[i]: values made before operator i that are read at or after it.
   void CountWidths() {
     std::vector<int> change(size() + 1);
@@ -65,15 +82,16 @@ class Sequence {
 
 class PartBuilder {
  public:
-  PartBuilder(const EditGraph& graph, const Sequence& sequence, int begin, int end)
-      : graph_(graph), sequence_(sequence), begin_(begin), end_(end) {}
+  // `nodes`: operands before users. `is_within` says which those are.
+  PartBuilder(const EditGraph& graph, absl::Span<const int> nodes,
+              absl::FunctionRef<bool(int)> is_within)
+      : graph_(graph), nodes_(nodes), is_within_(is_within) {}
 
   Part Build() {
-    for (int i = begin_; i < end_; ++i) Add(sequence_.node(i));
-    part_.num_ops = end_ - begin_;
+    for (int node : nodes_) Add(node);
+    part_.num_ops = static_cast<int>(nodes_.size());
     part_.key.push_back(part_.nodes.size());
-    for (int i = begin_; i < end_; ++i) {
-      const int node = sequence_.node(i);
+    for (int node : nodes_) {
       for (int k = 0; k < graph_.Head(node).num_outputs(); ++k) {
         if (!IsReadOutside({node, k})) continue;
         part_.outputs.push_back({local_.at(node), k});
@@ -87,9 +105,8 @@ class PartBuilder {
   bool IsReadOutside(ValueRef value) const {
     if (graph_.IsOutput(value)) return true;
     const auto uses = graph_.Users(value);
-    return std::any_of(uses.begin(), uses.end(), [&](const MatchView::Use& use) {
-      return !sequence_.IsWithin(use.position, begin_, end_);
-    });
+    return std::any_of(uses.begin(), uses.end(),
+                       [&](const MatchView::Use& use) { return !is_within_(use.position); });
   }
 
   void Note(ValueRef local) {
@@ -139,7 +156,7 @@ class PartBuilder {
       if (local_.contains(node)) continue;
       EditNode added{graph_.HeadPtr(node), {}};
       for (const ValueRef& v : graph_.Operands(node)) {
-        const bool is_here = graph_.IsStatic(v.node) || sequence_.IsWithin(v.node, begin_, end_);
+        const bool is_here = graph_.IsStatic(v.node) || is_within_(v.node);
         added.operands.push_back(is_here ? ValueRef{local_.at(v.node), v.output} : InputFor(v));
       }
       local_[node] = static_cast<int>(part_.nodes.size());
@@ -152,8 +169,8 @@ class PartBuilder {
   }
 
   const EditGraph& graph_;
-  const Sequence& sequence_;
-  const int begin_, end_;
+  const absl::Span<const int> nodes_;
+  const absl::FunctionRef<bool(int)> is_within_;
   Part part_;
   absl::flat_hash_map<int, int> local_;
   absl::flat_hash_map<std::pair<int, int>, int> inputs_;
@@ -166,10 +183,16 @@ std::vector<Part> Partition(const EditGraph& graph, const PartitionOptions& opti
   std::vector<Part> parts;
   for (int begin = 0; begin < sequence.size();) {
     const int end = sequence.EndOf(begin, options);
-    parts.push_back(PartBuilder(graph, sequence, begin, end).Build());
+    auto is_within = [&](int node) { return sequence.IsWithin(node, begin, end); };
+    parts.push_back(PartBuilder(graph, sequence.Nodes(begin, end), is_within).Build());
     begin = end;
   }
   return parts;
+}
+
+Part PartOf(const EditGraph& graph, const std::vector<int>& nodes) {
+  const absl::flat_hash_set<int> within(nodes.begin(), nodes.end());
+  return PartBuilder(graph, nodes, [&](int node) { return within.contains(node); }).Build();
 }
 
 PartMap::PartMap(const Part& part) : origin_(part.origin) {

@@ -33,8 +33,11 @@ struct Part {
 };
 
 // Every operator that depends on an input of the graph is in one part. Each cut is, of those that
-// leave a part of an allowed size, the last one of the least width (values that cross it).
+// leave a part of an allowed size, one of the least width (values that cross it).
 std::vector<Part> Partition(const EditGraph& graph, const PartitionOptions& options = {});
+
+// Those operators, which depend on an input of the graph, as a part; operands before users.
+Part PartOf(const EditGraph& graph, const std::vector<int>& nodes);
 
 // Translates matches of a part's graph, as it is rewritten, to the whole one.
 class PartMap {

@@ -2,35 +2,31 @@
 
 #include <utility>
 
-#include "rewrite/match_index.h"
-
 namespace lemma {
 
 std::vector<RewriteStep> StepsOf(const Graph& graph, absl::Span<const SitePtr> sites) {
   std::vector<RewriteStep> steps;
   EditGraph edited(graph, {});
-  std::vector<NodePtr> nodes;
-  Graph before = edited.ToGraph(&nodes);
-  uint64_t hash = before.StructuralHash();
+  std::vector<int> order = edited.GraphOrder();
+  uint64_t hash = edited.StructuralHash(order);
+  std::vector<int> position;
   for (const SitePtr& site : sites) {
-    const Substitution& rule = site->rule->rule();
-    const MatchIndex index(before);
+    position.assign(edited.num_nodes(), -1);
+    for (size_t i = 0; i < order.size(); ++i) position[order[i]] = static_cast<int>(i);
     RewriteStep step;
-    Match match;
+    std::vector<std::string> vars;
     for (const ValueRef& v : site->match.vars) {
-      match.vars.emplace_back(nodes[v.node], v.output);
-      step.vars.push_back({index.PositionOf(*nodes[v.node]), v.output});
+      step.vars.push_back({position[v.node], v.output});
+      vars.push_back(NameInSteps(edited.LabelOf(v), position[v.node], v.output));
     }
-    for (int node : site->match.nodes) step.nodes.push_back(index.PositionOf(*nodes[node]));
-    match.symbols = site->match.symbols;
-    step.name = rule.name;
-    step.where = Describe(rule, match, index);
+    for (int node : site->match.nodes) step.nodes.push_back(position[node]);
+    step.name = site->rule->rule().name;
+    step.where = Describe(site->rule->rule(), vars, site->match.symbols);
     step.before = hash;
     edited.Apply(site->edit);
-    Graph after = edited.ToGraph(&nodes);
-    step.after = hash = after.StructuralHash();
+    order = edited.GraphOrder();
+    step.after = hash = edited.StructuralHash(order);
     steps.push_back(std::move(step));
-    before = std::move(after);
   }
   return steps;
 }

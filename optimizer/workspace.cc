@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "optimizer/constant_folding.h"
+#include "optimizer/partition.h"
 
 namespace lemma {
 namespace {
 
 constexpr int64_t kLargestPrice = int64_t{1} << 40;
+// Graphs of more operators are estimated, from this many around a match.
+constexpr int kExactOps = 600;
+constexpr size_t kAround = 40;
 
 // Whether the model prices operators one by one.
 bool IsSum(CostModel* costs, const Graph& graph) {
@@ -49,6 +54,7 @@ Workspace::Workspace(const Graph& graph, std::vector<const PreparedRule*> rules,
     : costs_(costs),
       is_sum_(IsSum(costs, graph)),
       graph_(graph, OptionsFor(costs, is_sum_)),
+      is_estimating_(!is_sum_ && graph_.num_ops() > kExactOps),
       matches_(std::move(rules), &graph_) {}
 
 Workspace::Workspace(absl::Span<const EditNode> nodes, absl::Span<const ValueRef> outputs,
@@ -56,6 +62,7 @@ Workspace::Workspace(absl::Span<const EditNode> nodes, absl::Span<const ValueRef
     : costs_(costs),
       is_sum_(IsSum(costs, nodes)),
       graph_(nodes, outputs, OptionsFor(costs, is_sum_)),
+      is_estimating_(!is_sum_ && graph_.num_ops() > kExactOps),
       matches_(std::move(rules), &graph_) {}
 
 absl::StatusOr<Rank> Workspace::Price() {
@@ -65,20 +72,73 @@ absl::StatusOr<Rank> Workspace::Price() {
   return Rank{cost->ns(), graph_.num_ops()};
 }
 
-absl::StatusOr<std::optional<Workspace::Outcome>> Workspace::Try(const Site& site) {
+// The operators nearest to the match that depend on an input.
+std::vector<int> Workspace::Around(const Site& site) const {
+  std::vector<int> nodes;
+  absl::flat_hash_set<int> seen;
+  auto add = [&](int node) {
+    if (!graph_.Head(node).is_op() || graph_.IsStatic(node)) return;
+    if (nodes.size() < kAround && seen.insert(node).second) nodes.push_back(node);
+  };
+  for (int node : site.match.nodes) add(node);
+  for (const ValueRef& v : site.match.vars) add(v.node);
+  for (size_t i = 0; i < nodes.size() && nodes.size() < kAround; ++i) {
+    const int node = nodes[i];
+    for (int k = 0; k < graph_.Head(node).num_outputs(); ++k) {
+      for (const MatchView::Use& use : graph_.Users({node, k})) add(use.position);
+    }
+    for (const ValueRef& v : graph_.Operands(node)) add(v.node);
+  }
+  return nodes;
+}
+
+absl::StatusOr<int64_t> Workspace::PriceOf(const std::vector<int>& nodes) {
+  const Part part = PartOf(graph_, graph_.Sorted(nodes));
+  auto known = known_.find(part.key);
+  if (known != known_.end()) return known->second;
+  auto cost = costs_->CostOf(EditGraph(part.nodes, part.outputs, {}).ToGraph());
+  if (!cost.ok()) return cost.status();
+  const int64_t price = std::min(cost->ns(), kLargestPrice);
+  known_.emplace(part.key, price);
+  return price;
+}
+
+// Applies the site and prices what becomes of the graph.
+absl::StatusOr<Rank> Workspace::PriceAfter(const Site& site, Rank now) {
+  if (!is_estimating_) {
+    graph_.Apply(site.edit);
+    return Price();
+  }
+  std::vector<int> around = Around(site);
+  auto before = PriceOf(around);
+  const int old_nodes = graph_.num_nodes();
+  graph_.Apply(site.edit);
+  if (!before.ok()) return before.status();
+  for (int node = old_nodes; node < graph_.num_nodes(); ++node) around.push_back(node);
+  around.erase(std::remove_if(around.begin(), around.end(),
+                              [&](int node) {
+                                return !graph_.IsLive(node) || !graph_.Head(node).is_op() ||
+                                       graph_.IsStatic(node);
+                              }),
+               around.end());
+  int64_t ns = now.ns - *before;
+  if (!around.empty()) {
+    auto after = PriceOf(around);
+    if (!after.ok()) return after.status();
+    ns += *after;
+  }
+  return Rank{ns, graph_.num_ops()};
+}
+
+absl::StatusOr<std::optional<Workspace::Outcome>> Workspace::Try(const Site& site, Rank now) {
   if (!matches_.IsApplicable(site)) return std::optional<Outcome>();
   const uint64_t before = graph_.hash();
   const size_t mark = graph_.mark();
-  graph_.Apply(site.edit);
+  auto rank = PriceAfter(site, now);
   std::optional<Outcome> outcome;
-  absl::Status status;
-  if (graph_.hash() != before) {
-    auto rank = Price();
-    status = rank.status();
-    if (rank.ok()) outcome = {graph_.hash(), *rank};
-  }
+  if (rank.ok() && graph_.hash() != before) outcome = {graph_.hash(), *rank};
   graph_.UndoTo(mark);
-  if (!status.ok()) return status;
+  if (!rank.ok()) return rank.status();
   return outcome;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "optimizer/cost_model.h"
 #include "rewrite/edit_graph.h"
@@ -33,7 +34,9 @@ struct Rank {
 };
 
 // A graph, its matches, and the way to it. What a step costs depends on what it changes and, if the
-// cost model is no sum over operators, on its price.
+// cost model is no sum over operators, on what the price of the graph costs. For a large graph that
+// would be too much: then what a rewrite changes is estimated, by the price of the operators around
+// it before and after, as a graph of their own.
 class Workspace {
  public:
   // `costs` must outlive it.
@@ -45,16 +48,18 @@ class Workspace {
   const MatchSet& matches() const { return matches_; }
   const TrailPtr& trail() const { return trail_; }
 
-  // Of the graph in hand.
+  // Of the graph in hand, exactly.
   absl::StatusOr<Rank> Price();
+  // Whether Try estimates.
+  bool IsEstimating() const { return is_estimating_; }
 
   struct Outcome {
     uint64_t hash = 0;
     Rank rank;
   };
-  // What the graph would be with `site`, one of its matches, applied; nullopt if that changes
-  // nothing, or cannot be done here.
-  absl::StatusOr<std::optional<Outcome>> Try(const Site& site);
+  // What the graph, now of rank `now`, would be with `site`, one of its matches, applied; nullopt
+  // if that changes nothing, or cannot be done here.
+  absl::StatusOr<std::optional<Outcome>> Try(const Site& site, Rank now);
   // Applies it. False, and nothing was done, if that cannot be done here. *made: see EditGraph.
   bool Commit(const SitePtr& site, std::vector<int>* made = nullptr);
   // Back and forth to another state.
@@ -69,10 +74,15 @@ class Workspace {
     size_t graph_mark = 0, matches_mark = 0;
   };
   void Apply(const Site& site, std::vector<int>* made);
+  std::vector<int> Around(const Site& site) const;
+  absl::StatusOr<int64_t> PriceOf(const std::vector<int>& nodes);
+  absl::StatusOr<Rank> PriceAfter(const Site& site, Rank now);
 
   CostModel* const costs_;
   const bool is_sum_;
   EditGraph graph_;
+  const bool is_estimating_;
+  absl::flat_hash_map<std::vector<uint64_t>, int64_t> known_;  // by Part::key
   MatchSet matches_;
   TrailPtr trail_;
   std::vector<Place> path_;

@@ -59,6 +59,8 @@ class EditGraph : public MatchView {
   bool IsLive(int node) const { return slots_[node].live; }
   // Operands before users, in an order that stays near that of the graph it was made of.
   std::vector<int> LiveNodes() const;
+  // Nodes in that order.
+  std::vector<int> Sorted(std::vector<int> nodes) const;
   const NodePtr& HeadPtr(int node) const { return slots_[node].head; }
   const std::vector<ValueRef>& outputs() const { return outputs_; }
 
@@ -90,6 +92,13 @@ class EditGraph : public MatchView {
   // Nodes that were added, or got other operands, or another IsStatic, IsKnown or IsFolded, since
   // then, and those that were removed: each once, ascending.
   std::vector<int> TouchedSince(size_t mark) const;
+
+  // Live nodes in the order of ToGraph().nodes(), and ToGraph().StructuralHash(), without making
+  // that graph.
+  std::vector<int> GraphOrder() const;
+  uint64_t StructuralHash(absl::Span<const int> graph_order) const;
+  // As Graph has it.
+  absl::string_view LabelOf(ValueRef value) const;
 
   // As an immutable graph, with the names and, where a value has a successor, labels of the one it
   // was made of. *nodes: by number, the node's counterpart; nullptr where dead.
@@ -146,6 +155,7 @@ class EditGraph : public MatchView {
   uint64_t ShareOf(const Slot& slot) const;
   int FindEqual(const Node& head, uint64_t content, absl::Span<const ValueRef> operands) const;
   void CountOutput(size_t i, int sign);
+  std::vector<int> Inputs() const;
 
   EditGraphOptions options_;
   Graph origin_;  // names and labels; empty if made of nodes

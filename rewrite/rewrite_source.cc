@@ -23,7 +23,14 @@ class RuleRewrite : public Rewrite {
   int anchor() const override { return match_.anchor; }
   absl::StatusOr<Graph> Apply() const override { return lemma::Apply(rule_, match_, index_); }
 
-  std::string Describe() const override { return lemma::Describe(rule_, match_, index_); }
+  std::string Describe() const override {
+    std::vector<std::string> vars;
+    for (const Value& v : match_.vars) {
+      vars.push_back(
+          NameInSteps(index_.graph().LabelOf(v), index_.PositionOf(v.node()), v.output()));
+    }
+    return lemma::Describe(rule_, vars, match_.symbols);
+  }
 
  private:
   const Substitution& rule_;
@@ -33,25 +40,23 @@ class RuleRewrite : public Rewrite {
 
 }  // namespace
 
-std::string Describe(const Substitution& rule, const Match& match, const MatchIndex& index) {
+std::string Describe(const Substitution& rule, const std::vector<std::string>& vars,
+                     const SymbolValues& symbols) {
   std::string text = absl::StrCat(rule.name, "(");
-  for (size_t i = 0; i < match.vars.size(); ++i) {
-    const Value& v = match.vars[i];
-    absl::StrAppend(&text, i ? ", " : "", rule.vars[i].name, " = ");
-    absl::string_view label = index.graph().LabelOf(v);
-    if (label.empty()) {
-      absl::StrAppend(&text, "%", index.PositionOf(v.node()), ".", v.output());
-    } else {
-      absl::StrAppend(&text, text::QuoteName(label));
-    }
+  for (size_t i = 0; i < vars.size(); ++i) {
+    absl::StrAppend(&text, i ? ", " : "", rule.vars[i].name, " = ", vars[i]);
   }
-  for (size_t i = 0; i < match.symbols.size(); ++i) {
-    if (!match.symbols[i]) continue;
-    auto value = ToAttrValue(*match.symbols[i]);
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    if (!symbols[i]) continue;
+    auto value = ToAttrValue(*symbols[i]);
     if (!value) continue;
     absl::StrAppend(&text, i ? ", " : "; ", rule.symbols[i].name, " = ", ToString(*value));
   }
   return text + ")";
+}
+
+std::string NameInSteps(absl::string_view label, int position, int output) {
+  return label.empty() ? absl::StrCat("%", position, ".", output) : text::QuoteName(label);
 }
 
 absl::StatusOr<std::unique_ptr<RuleSet>> RuleSet::Create(std::vector<Substitution> rules) {

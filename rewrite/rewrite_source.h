@@ -15,8 +15,11 @@
 
 namespace lemma {
 
-// "merge(x = input, a = %3.0; n = 4)": values by label or, where there is none, by position.
-std::string Describe(const Substitution& rule, const Match& match, const MatchIndex& index);
+// "merge(x = input, a = %3.0; n = 4)": the rule's variables as `vars` calls them, its symbols.
+std::string Describe(const Substitution& rule, const std::vector<std::string>& vars,
+                     const SymbolValues& symbols);
+// What Describe calls a value: its label or, where there is none, its position.
+std::string NameInSteps(absl::string_view label, int position, int output);
 
 // One applicable step. Refers to its source and to the index it was found in.
 class Rewrite {

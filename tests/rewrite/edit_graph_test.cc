@@ -127,6 +127,10 @@ void Walk(const Graph& start, int seed, int steps) {
     ASSERT_EQ(now.StructuralHash(), expected.StructuralHash())
         << PrintGraph(now) << PrintGraph(expected);
     ASSERT_EQ(now.num_ops(), graph.num_ops());
+    const std::vector<int> order = graph.GraphOrder();
+    ASSERT_EQ(graph.StructuralHash(order), now.StructuralHash());
+    ASSERT_EQ(order.size(), now.nodes().size());
+    for (size_t i = 0; i < order.size(); ++i) ASSERT_EQ(nodes[order[i]], now.nodes()[i]);
     EditGraph anew(now, {});
     ASSERT_EQ(Described(graph, simple), Described(anew, MatchSet(OneAnchorRules(), &anew)));
   }
