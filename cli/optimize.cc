@@ -1,9 +1,9 @@
 // lemma optimize: search, fold, compare, measure end to end, and write the better model.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "cli/acceptance.h"
 #include "cli/backends.h"
 #include "cli/commands.h"
@@ -122,17 +123,23 @@ struct Outcome {
   std::vector<UnprovedRule> unproved;  // allowed, used or not
   SearchResult search;
   double search_seconds = 0;
-  double best_seconds = 0;                             // until the best graph was found
-  int64_t load_peak_bytes = 0, search_peak_bytes = 0;  // of memory, before the search and after it
+  double best_seconds = 0;  // until the best graph was found
+  // Memory of the process when the search began, and the most while it ran.
+  int64_t search_start_bytes = 0, search_peak_bytes = 0;
   Acceptance accepted;
 };
 
-// The most memory that this process has had at once.
-int64_t PeakBytes() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return int64_t{1024} * usage.ru_maxrss;
+// A field of /proc/self/status in bytes: "VmRSS:", memory now, or "VmHWM:", the most since the last
+// ForgetPeak(). 0 if there is none.
+int64_t MemoryBytes(absl::string_view field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    absl::string_view rest = line;
+    if (absl::ConsumePrefix(&rest, field)) return 1024 * std::atoll(std::string(rest).c_str());
+  }
+  return 0;
 }
+void ForgetPeak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
 // All of the outcome but what was accepted.
 absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Outcome* outcome) {
@@ -155,7 +162,8 @@ absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Outcome* 
   BacktrackingOptions options;
   options.limits = {flags.budget, flags.seconds};
   options.alpha = flags.alpha;
-  outcome->load_peak_bytes = PeakBytes();
+  ForgetPeak();
+  outcome->search_start_bytes = MemoryBytes("VmRSS:");
   const auto start = std::chrono::steady_clock::now();
   auto seconds = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -175,7 +183,7 @@ absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Outcome* 
   outcome->search = *std::move(found);
   outcome->search_seconds = seconds();
   if (best && outcome->search.best_cost < *best) outcome->best_seconds = outcome->search_seconds;
-  outcome->search_peak_bytes = PeakBytes();
+  outcome->search_peak_bytes = MemoryBytes("VmHWM:");
   return absl::OkStatus();
 }
 
@@ -247,7 +255,7 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
   }
   json.Set("graphs", p.steps).Set("search_seconds", outcome.search_seconds);
   json.Set("best_seconds", outcome.best_seconds);
-  json.Set("load_peak_bytes", outcome.load_peak_bytes);
+  json.Set("search_start_bytes", outcome.search_start_bytes);
   json.Set("search_peak_bytes", outcome.search_peak_bytes);
   json.Set("graphs_per_second", GraphsPerSecond(p));
   json.Set("stopped", Name(p.stop));

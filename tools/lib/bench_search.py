@@ -27,7 +27,7 @@ MODELS = {
 }
 COLUMNS = [
     "model", "operators", "predicted ms", "gain", "measured ms", "gain", "Tensat's gain", "graphs",
-    "graphs/s", "search s", "to best s", "memory MB", "of it before MB",
+    "graphs/s", "search s", "to best s", "memory MB", "of it the search's",
 ]  # fmt: skip
 
 
@@ -70,11 +70,11 @@ def cells(row):
         percent(*measured),
         f"{r['tensat_percent']['tensat']} %" if "tensat_percent" in r else "",
         f"{r['graphs']}",
-        f"{r['graphs'] / max(r['search_seconds'], 1e-9):.0f}",
+        f"{r['graphs_per_second']:.0f}",
         f"{r['search_seconds']:.1f}",
         f"{r['best_seconds']:.1f}",
         f"{r['search_peak_bytes'] / 1e6:.0f}",
-        f"{r['load_peak_bytes'] / 1e6:.0f}",
+        f"{(r['search_peak_bytes'] - r['search_start_bytes']) / 1e6:.0f}",
     ]
 
 
