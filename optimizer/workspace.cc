@@ -93,6 +93,7 @@ std::vector<int> Workspace::Around(const Site& site) const {
 }
 
 absl::StatusOr<int64_t> Workspace::PriceOf(const std::vector<int>& nodes) {
+  if (nodes.empty()) return 0;  // a rewrite of what depends on weights only
   const Part part = PartOf(graph_, graph_.Sorted(nodes));
   auto known = known_.find(part.key);
   if (known != known_.end()) return known->second;
@@ -121,13 +122,9 @@ absl::StatusOr<Rank> Workspace::PriceAfter(const Site& site, Rank now) {
                                        graph_.IsStatic(node);
                               }),
                around.end());
-  int64_t ns = now.ns - *before;
-  if (!around.empty()) {
-    auto after = PriceOf(around);
-    if (!after.ok()) return after.status();
-    ns += *after;
-  }
-  return Rank{ns, graph_.num_ops()};
+  auto after = PriceOf(around);
+  if (!after.ok()) return after.status();
+  return Rank{now.ns - *before + *after, graph_.num_ops()};
 }
 
 absl::StatusOr<std::optional<Workspace::Outcome>> Workspace::Try(const Site& site, Rank now) {
