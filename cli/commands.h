@@ -33,6 +33,7 @@ struct Command {
 // In the order of the help page.
 std::vector<Command> AllCommands();
 
+absl::StatusOr<int> RunCheck(Arguments arguments);
 absl::StatusOr<int> RunCosts(Arguments arguments);
 absl::StatusOr<int> RunGenerate(Arguments arguments);
 absl::StatusOr<int> RunOptimize(Arguments arguments);

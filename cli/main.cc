@@ -89,6 +89,7 @@ int ExitOf(const absl::Status& status) {
 
 std::vector<Command> AllCommands() {
   return {
+      {"check", "IN OUT CERTIFICATE", "repeat what an optimization says it did", RunCheck},
       {"costs", "[export|import]", "list, export and import measured costs", RunCosts},
       {"generate", "-o RULES", "find rules by enumerating graphs, and prove them", RunGenerate},
       {"optimize", "MODEL -o OUT", "rewrite a model so that it runs faster", RunOptimize},

@@ -18,6 +18,7 @@
 #include "absl/strings/strip.h"
 #include "cli/acceptance.h"
 #include "cli/backends.h"
+#include "cli/certificate_file.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/interrupt.h"
@@ -28,6 +29,7 @@
 #include "cli/text_table.h"
 #include "optimizer/analytic_cost.h"
 #include "optimizer/backtracking.h"
+#include "optimizer/certificate.h"
 #include "optimizer/constant_folding.h"
 #include "optimizer/measured_cost.h"
 #include "optimizer/rewrite_filter.h"
@@ -45,6 +47,13 @@ struct OptimizeFlags {
   int64_t budget = 5000, runs = 15;
   double alpha = 1.05, seconds = 0;
   bool allow_unproved = false;
+  std::string certificate, replay;  // files; "none": no certificate
+
+  bool Times() const { return device.empty() && replay.empty(); }
+  std::string CertificatePath() const {
+    if (certificate == "none") return "";
+    return certificate.empty() ? output + ".cert" : certificate;
+  }
 };
 
 absl::StatusOr<FloatContract> LoosestContract(const std::string& numerics) {
@@ -141,6 +150,28 @@ int64_t MemoryBytes(absl::string_view field) {
 }
 void ForgetPeak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
+// What the steps of --replay lead to.
+absl::StatusOr<SearchResult> ReplaySteps(const OptimizeFlags& flags, const Graph& graph,
+                                         const std::vector<Substitution>& rules,
+                                         const RewriteFilter& filter) {
+  auto text = ReadCertificateText(flags.replay);
+  if (!text.ok()) return text.status();
+  auto certificate = ParseCertificate(*text);
+  if (!certificate.ok()) return Prefixed(flags.replay, certificate.status());
+  for (const Substitution& rule : certificate->rules) {
+    if (filter.Asks(rule.name, rule.contract)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(flags.replay, ": uses the rule ", rule.name, ", which the flags leave out"));
+  }
+  auto replayed = Replay(*certificate, graph, rules);
+  if (!replayed.ok()) return Prefixed(flags.replay, replayed.status());
+  SearchResult result;
+  result.best = result.descended = replayed->graph;
+  result.rewrites = result.descended_rewrites = replayed->steps;
+  result.steps = static_cast<int64_t>(replayed->steps.size());
+  return result;
+}
+
 // All of the outcome but what was accepted.
 absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Outcome* outcome) {
   auto file = LoadRulesFile(flags.rules);
@@ -153,6 +184,12 @@ absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Outcome* 
   const RewriteFilter filter = FilterOf(flags, *contract);
   outcome->unproved = UnprovedRules(file->rules, filter);
   if (absl::Status s = CheckProofs(flags, *file, outcome->unproved); !s.ok()) return s;
+  if (!flags.replay.empty()) {
+    auto replayed = ReplaySteps(flags, graph, file->rules, filter);
+    if (!replayed.ok()) return replayed.status();
+    outcome->search = *std::move(replayed);
+    return absl::OkStatus();
+  }
   auto rules = RuleSet::Create(std::move(file->rules));
   if (!rules.ok()) return Prefixed(file->name, rules.status());
   ProgressLine progress(flags.common.json);
@@ -228,13 +265,16 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
   Json json = Json::Object();
   json.Set("graph", input.name())
       .Set("output", flags.output)
+      .Set("certificate", flags.CertificatePath())
       .Set("kept_input", result.kept_input());
   json.Set("operators_before", input.num_ops());
   json.Set("operators_after", result.graph.num_ops());
-  json.Set("predicted_ms_before", p.initial_cost.ms());
-  json.Set("predicted_ms_after", p.best_cost.ms());
+  if (flags.replay.empty()) {
+    json.Set("predicted_ms_before", p.initial_cost.ms());
+    json.Set("predicted_ms_after", p.best_cost.ms());
+  }
   if (!flags.device.empty()) json.Set("device", flags.device);
-  if (result.measured && flags.device.empty()) {
+  if (result.measured && flags.Times()) {
     json.Set("ms_before", result.ms_before).Set("ms_after", result.ms_after);
     json.Set("ratio", result.ratio);
   }
@@ -267,12 +307,14 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   const Acceptance& result = outcome.accepted;
   auto bytes = [](int64_t n) { return FormatBytes(static_cast<double>(n)); };
   TextTable table({flags.common.backend, "before", "after", "after/before"});
-  if (result.measured && flags.device.empty()) {
+  if (result.measured && flags.Times()) {
     table.Row({"time, median", FormatMs(result.ms_before), FormatMs(result.ms_after),
                absl::StrFormat("%.3f", result.kept_input() ? 1.0 : result.ratio)});
   }
-  table.Row({"time, predicted", FormatMs(p.initial_cost.ms()), FormatMs(p.best_cost.ms()),
-             absl::StrFormat("%.3f", p.best_cost.ms() / std::max(1e-9, p.initial_cost.ms()))});
+  if (flags.replay.empty()) {
+    table.Row({"time, predicted", FormatMs(p.initial_cost.ms()), FormatMs(p.best_cost.ms()),
+               absl::StrFormat("%.3f", p.best_cost.ms() / std::max(1e-9, p.initial_cost.ms()))});
+  }
   table.Row({"operators", absl::StrCat(input.num_ops()), absl::StrCat(result.graph.num_ops()), ""});
   if (result.measured) {
     table.Row({"peak memory", bytes(result.memory_before.planned_bytes),
@@ -282,6 +324,7 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   if (!result.measured) {
     std::puts("not executed: the model has operators that only its own runtime knows");
   } else {
+    if (!flags.replay.empty()) std::puts("not timed: steps of a certificate");
     if (!flags.device.empty()) std::printf("not timed: optimized for %s\n", flags.device.c_str());
     std::printf("largest output difference %s, allowed %s\n",
                 FormatError(result.difference.largest).c_str(),
@@ -309,14 +352,44 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
     std::printf("UNPROVED rules were allowed: %s\n", Names(outcome.unproved).c_str());
   }
   std::printf("written to %s\n", flags.output.c_str());
+  if (const std::string path = flags.CertificatePath(); !path.empty()) {
+    std::printf("certificate: %s\n", path.c_str());
+  }
+}
+
+// Writes how the input became what was accepted, if that is wanted. `input_file`: its hash.
+absl::Status SaveCertificate(const OptimizeFlags& flags, const Model& model, const Graph& input,
+                             const std::string& input_file, const Outcome& outcome) {
+  const std::string path = flags.CertificatePath();
+  if (path.empty()) return absl::OkStatus();
+  using Result = Certificate::Result;
+  const Acceptance& accepted = outcome.accepted;
+  Result result = Result::kInput;
+  if (!accepted.kept_input()) {
+    const bool best = accepted.rewrites.back().after == outcome.search.best.StructuralHash();
+    result = best ? Result::kBest : Result::kDescended;
+    if (!flags.replay.empty()) result = Result::kReplayed;
+  }
+  auto file = LoadRulesFile(flags.rules);
+  if (!file.ok()) return file.status();
+  auto certificate = Certify(input, accepted.rewrites, accepted.graph, file->rules, result);
+  if (!certificate.ok()) return certificate.status();
+  certificate->input_file = input_file;
+  certificate->dims = UsedDims(model, flags.common.dims);
+  if (flags.common.reseed >= 0) certificate->reseed = flags.common.reseed;
+  return WriteCertificate(*std::move(certificate), flags.output, path);
 }
 
 absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path) {
   auto format = FormatOfPath(flags.output);
   if (!format.ok()) return format.status();
-  if (absl::Status s = CheckWritable(flags.output); !s.ok()) return s;
+  for (const std::string& file : {flags.output, flags.CertificatePath()}) {
+    if (absl::Status s = file.empty() ? absl::OkStatus() : CheckWritable(file); !s.ok()) return s;
+  }
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
+  auto input_file = FileSha256(path);  // now: it may be overwritten
+  if (!input_file.ok()) return input_file.status();
 
   // What cannot be run should be said before the search.
   auto inputs = flags.common.Inputs(model->graph);
@@ -332,12 +405,14 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   AcceptanceOptions acceptance;
   acceptance.numerics = flags.numerics;
   acceptance.threads = static_cast<int>(flags.common.threads);
-  acceptance.runs = flags.device.empty() ? static_cast<int>(flags.runs) : 0;
+  acceptance.runs = flags.Times() ? static_cast<int>(flags.runs) : 0;
   auto accepted = Accept(backend->get(), input, *contenders, *inputs, acceptance);
   if (!accepted.ok()) return accepted.status();
   outcome.accepted = *std::move(accepted);
   model->graph = outcome.accepted.graph;
   if (absl::Status s = SaveModel(*model, flags.output, *format); !s.ok()) return s;
+  if (absl::Status s = SaveCertificate(flags, *model, input, *input_file, outcome); !s.ok())
+    return s;
   if (flags.common.json) {
     PrintJson(flags, input, outcome);
   } else {
@@ -370,6 +445,10 @@ absl::StatusOr<int> RunOptimize(Arguments arguments) {
   flags.String(
       "device", &optimize.device, "NAME",
       "optimize for this device with what --cost-db knows of it; measure and time nothing");
+  flags.String("certificate", &optimize.certificate, "FILE",
+               "where the certificate goes; OUT.cert unless given; none: nowhere");
+  flags.String("replay", &optimize.replay, "CERT",
+               "apply the steps of a certificate instead of searching; time nothing");
   flags.Int("runs", &optimize.runs,
             "alternating runs of both models at the end; up to four times as many if they "
             "leave it open which is faster");

@@ -35,7 +35,7 @@ TEST(LemmaTest, OptimizesAndTheResultComputesTheSame) {
       RunLemma({"optimize", model, "-o", out, "--reseed-weights=1", "--cost=analytic", "--json"});
   ASSERT_EQ(optimized.exit_status, 0) << optimized.err;
   EXPECT_THAT(optimized.out, HasSubstr("\"operators_before\":3"));
-  EXPECT_THAT(FilesIn(folder), ElementsAre("out.onnx", "output_0.pb"));
+  EXPECT_THAT(FilesIn(folder), ElementsAre("out.onnx", "out.onnx.cert", "output_0.pb"));
   LemmaResult after = RunLemma({"run", out, "--expect=" + folder});
   EXPECT_EQ(after.exit_status, 0) << after.out << after.err;
   EXPECT_THAT(after.out, HasSubstr("as expected"));
@@ -176,7 +176,8 @@ TEST(LemmaTest, HelpAndVersion) {
   EXPECT_THAT(RunLemma({"--version"}).out, StartsWith("lemma "));
   EXPECT_EQ(RunLemma({"--help"}).exit_status, 0);
   EXPECT_EQ(RunLemma({}).exit_status, 2);
-  for (const char* command : {"costs", "optimize", "prove", "rules", "run", "show", "verify"}) {
+  for (const char* command :
+       {"check", "costs", "optimize", "prove", "rules", "run", "show", "verify"}) {
     LemmaResult help = RunLemma({command, "--help"});
     EXPECT_EQ(help.exit_status, 0);
     EXPECT_THAT(help.out, StartsWith(std::string("Usage: lemma ") + command));

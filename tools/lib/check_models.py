@@ -63,6 +63,11 @@ class Checker:
                 f"{report['ratio']:.3f}{kept}, differs by {report['difference']:.1e} of "
                 f"{report['allowed']:.1e} allowed")
 
+    def certificate(self, model, output):
+        report = json.loads(call([self.lemma, "check", model, output, f"{output}.cert", "--json"]))
+        return (f"{report['steps']} steps by {report['rules']} rules, {report['folds']} constants, "
+                f"{report['contract']}")
+
     def with_ort(self, model, inputs, *flags):
         """ONNX Runtime's outputs on `model`, held against Lemma's."""
         out = self.folder / "ort"
@@ -83,6 +88,7 @@ class Checker:
         if io:
             self.check(name, "rerun", lambda: self.run(output, *given, "--expect", io))
         self.check(name, "valid", lambda: check_valid(output))
+        self.check(name, "cert", lambda: self.certificate(path, output))
         if self.ort:
             if not inputs:
                 inputs = save_inputs(path, self.folder)

@@ -1,0 +1,33 @@
+// Certificates as files beside models.
+#ifndef LEMMA_CLI_CERTIFICATE_FILE_H_
+#define LEMMA_CLI_CERTIFICATE_FILE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cli/model_file.h"
+#include "rewrite/certificate.h"
+
+namespace lemma::cli {
+
+// SHA-256 of a file, in hexadecimal. Messages begin with the path.
+absl::StatusOr<std::string> FileSha256(const std::string& path);
+
+// A file that claims to be a certificate; anything else is InvalidArgument. Messages begin with the
+// path.
+absl::StatusOr<std::string> ReadCertificateText(const std::string& path);
+
+// Those of `dims` that the model has symbolic dimensions for.
+std::map<std::string, int64_t> UsedDims(const Model& model,
+                                        const std::map<std::string, int64_t>& dims);
+
+// Adds the hash of the output, which is in place, and writes the certificate to `path`.
+absl::Status WriteCertificate(Certificate certificate, const std::string& output,
+                              const std::string& path);
+
+}  // namespace lemma::cli
+
+#endif  // LEMMA_CLI_CERTIFICATE_FILE_H_

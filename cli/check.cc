@@ -1,0 +1,222 @@
+// lemma check: repeats a certificate with the small checker.
+#include "verifier/certificate/check.h"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/certificate_file.h"
+#include "cli/commands.h"
+#include "cli/flags.h"
+#include "cli/json.h"
+#include "cli/model_file.h"
+#include "cli/random_values.h"
+#include "cli/rules_file.h"
+#include "cli/verdict_text.h"
+#include "graph/onnx/export.h"
+#include "graph/onnx/file.h"
+#include "graph/onnx/import.h"
+#include "rewrite/rule_text.h"
+#include "verifier/checker/checker.h"
+#include "verifier/prover.h"
+
+namespace lemma::cli {
+namespace {
+
+struct CheckFlags {
+  std::string rules, proofs;
+  bool prove = false, json = false;
+  int64_t samples = 1, seed = 1, threads = 1;
+};
+
+struct Answer {
+  Certificate certificate;
+  CertificateCheck check;
+};
+
+Answer No(std::string problem) {
+  Answer answer;
+  answer.check.problem = std::move(problem);
+  return answer;
+}
+
+// Why the rule is not proved, by proving it; "" if it is, as its record says.
+std::string ProveAnew(const Substitution& rule) {
+  const Verdict verdict = ProveRule(rule);
+  if (!IsProved(verdict)) return absl::StrCat(Word(verdict), ": ", Explanation(verdict));
+  const ProofRecord record = RecordOf(rule, verdict);
+  if (record.id == rule.proof.id && record.contract == rule.proof.contract) return "";
+  return absl::StrCat("what is proved is ", record.id, " ", Name(record.contract));
+}
+
+// Why a proof file is no proof of the rule; "" if it is one.
+std::string ReplayOne(const Substitution& rule, const std::string& folder) {
+  const std::string path = absl::StrCat(folder, "/", FileNameOf(rule.name), ".proof");
+  auto text = ReadFile(path, int64_t{1} << 30);
+  if (!text.ok()) return absl::StrCat("there is no proof ", path);
+  const checker::Checked checked = checker::CheckRule(rule);
+  if (checked.answer == checker::Checked::Answer::kDiffers) {
+    return absl::StrCat("its sides differ: ", checked.detail);
+  }
+  const checker::Replayed replayed = checker::ReplayProof(*text, rule);
+  return replayed.accepted ? "" : absl::StrCat(path, ": ", replayed.problem);
+}
+
+// Why a rule of a certificate is not to be believed; "" if it is one of the file's, or is proved.
+std::string Disbelieve(const CheckFlags& flags, const RulesFile& file, const Substitution& rule) {
+  const Substitution* own = nullptr;
+  for (const Substitution& r : file.rules) {
+    if (r.name == rule.name && PrintRule(ForCertificate(r)) == PrintRule(rule)) own = &r;
+  }
+  if (flags.prove) return ProveAnew(rule);
+  if (own == nullptr) {
+    return absl::StrCat("it is none of ", file.name,
+                        "; --rules FILE says which to believe, --prove proves it");
+  }
+  return flags.proofs.empty() ? "" : ReplayOne(*own, flags.proofs);
+}
+
+// The graph after it was written in the format and read again.
+absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& written,
+                                const std::map<std::string, int64_t>& dims) {
+  if (written.format != ModelFormat::kOnnx) return graph;
+  ExportOptions options;
+  options.info = written.info;
+  auto bytes = ExportOnnx(graph, options);
+  if (!bytes.ok()) return bytes.status();
+  ImportOptions import;
+  import.dims = dims;
+  auto model = ImportOnnxBytes(*bytes, import);
+  if (!model.ok()) return model.status();
+  return std::move(model->graph);
+}
+
+absl::StatusOr<Answer> Check(const CheckFlags& flags, const std::vector<std::string>& paths) {
+  auto rules = LoadRulesFile(flags.rules);
+  if (!rules.ok()) return rules.status();
+  auto text = ReadCertificateText(paths[2]);
+  if (!text.ok()) return text.status();
+  auto certificate = ParseCertificate(*text);
+  if (!certificate.ok()) return No(std::string(certificate.status().message()));
+  const std::string* recorded[] = {&certificate->input_file, &certificate->output_file};
+  for (int i = 0; i < 2; ++i) {
+    auto sha256 = FileSha256(paths[i]);
+    if (!sha256.ok()) return sha256.status();
+    if (*sha256 != *recorded[i]) {
+      return No(absl::StrCat(paths[i], " is not the file that the certificate is of"));
+    }
+  }
+  auto input = LoadModel(paths[0], certificate->dims);
+  if (!input.ok()) return input.status();
+  auto output = LoadModel(paths[1], certificate->dims);
+  if (!output.ok()) return output.status();
+  if (UsedDims(*input, certificate->dims) != certificate->dims) {
+    return No("the input has no such symbolic dimension as the certificate says");
+  }
+  if (certificate->reseed) {
+    auto graph = ReseedWeights(input->graph, static_cast<uint64_t>(*certificate->reseed));
+    if (!graph.ok()) return graph.status();
+    input->graph = *std::move(graph);
+  }
+  CertificateCheckOptions options;
+  options.disbelieve = [&](const Substitution& rule) { return Disbelieve(flags, *rules, rule); };
+  options.as_written = [&](const Graph& graph) {
+    return AsWritten(graph, *output, certificate->dims);
+  };
+  options.samples = static_cast<int>(flags.samples);
+  options.seed = static_cast<uint64_t>(flags.seed);
+  options.threads = static_cast<int>(flags.threads);
+  Answer answer;
+  answer.check = CheckCertificate(*certificate, input->graph, output->graph, options);
+  answer.certificate = *std::move(certificate);
+  return answer;
+}
+
+// What was done to the input before its graph is the certificate's.
+std::string HowRead(const Certificate& certificate) {
+  std::string text;
+  for (const auto& [name, size] : certificate.dims) absl::StrAppend(&text, ", ", name, " = ", size);
+  if (certificate.reseed) {
+    absl::StrAppend(&text, ", weights replaced by random ones of seed ", *certificate.reseed);
+  }
+  return text;
+}
+
+void Print(const CheckFlags& flags, const Answer& answer) {
+  const Certificate& c = answer.certificate;
+  const CertificateCheck& check = answer.check;
+  if (flags.json) {
+    Json json = Json::Object();
+    json.Set("ok", check.ok()).Set("step", check.step).Set("problem", check.problem);
+    if (check.ok()) {
+      json.Set("steps", static_cast<int64_t>(c.steps.size()));
+      json.Set("rules", static_cast<int64_t>(c.rules.size()));
+      json.Set("folds", static_cast<int64_t>(c.folds.size()));
+      json.Set("result", Name(c.result)).Set("contract", Name(c.contract));
+      json.Set("samples", check.samples).Set("elements", check.elements).Set("laws", check.laws);
+    }
+    std::puts(json.ToString().c_str());
+    return;
+  }
+  if (!check.ok()) {
+    const std::string step = check.step > 0 ? absl::StrCat("step ", check.step, ": ") : "";
+    std::printf("REJECTED: %s%s\n", step.c_str(), check.problem.c_str());
+    return;
+  }
+  std::printf("checked: %zu steps by %zu rules, %zu constants folded, %s (%s%s)\n", c.steps.size(),
+              c.rules.size(), c.folds.size(), Name(c.contract), Name(c.result), HowRead(c).c_str());
+  if (check.samples > 0) {
+    std::printf("input and output agree in the field: %d x %lld elements\n", check.samples,
+                static_cast<long long>(check.elements));
+  }
+  if (check.laws > 0) {
+    std::printf(
+        "%lld steps by laws that the field lacks, or that round constants, agree in double\n",
+        static_cast<long long>(check.laws));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<int> RunCheck(Arguments arguments) {
+  CheckFlags check;
+  Flags flags("check", "IN OUT CERTIFICATE",
+              "Repeats what lemma optimize says it did, by a small checker that shares no code "
+              "with it. Exit status 1 if the certificate is not of these models or anything in it "
+              "is wrong; the step is named.");
+  flags.String("rules", &check.rules, "FILE",
+               "rules whose records are believed, instead of the built-in ones");
+  flags.Bool("prove", &check.prove, "believe no record: prove the certificate's rules anew");
+  flags.String(
+      "proofs", &check.proofs, "DIR",
+      "have the small checker repeat the rules' proofs, which verify --proofs wrote there");
+  flags.Int("samples", &check.samples,
+            "how often input and output are compared on random values in the field; 0: not");
+  flags.Int("seed", &check.seed, "of the random values");
+  flags.Int("threads", &check.threads, "threads inside an evaluation");
+  flags.Bool("json", &check.json, "print one JSON object instead of text");
+  auto positional = flags.Parse(arguments);
+  if (!positional.ok()) return positional.status();
+  if (flags.help()) {
+    std::fputs(flags.Help().c_str(), stdout);
+    return kExitOk;
+  }
+  if (positional->size() != 3) {
+    return absl::InvalidArgumentError("which IN, OUT and CERTIFICATE? see --help");
+  }
+  if (check.samples < 0 || check.samples > 1000) {
+    return absl::InvalidArgumentError("--samples: must be in 0…1000");
+  }
+  if (check.threads < 1 || check.threads > 1024) {
+    return absl::InvalidArgumentError("--threads: must be in 1…1024");
+  }
+  auto answer = Check(check, *positional);
+  if (!answer.ok()) return answer.status();
+  Print(check, *answer);
+  return answer->check.ok() ? kExitOk : kExitNo;
+}
+
+}  // namespace lemma::cli

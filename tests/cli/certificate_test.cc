@@ -1,0 +1,126 @@
+// Certificates as a user sees them: lemma optimize writes one, lemma check repeats it.
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/lemma_process.h"
+
+namespace lemma {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Cheaper in fact as well: two large products become one, by weights multiplied beforehand.
+const char kGraph[] =
+    "graph g(x: f32[64,256], f: weight f32[256,256] = fill 0.01,"
+    " h: weight f32[256,8] = fill 0.02) {"
+    " a = relu(x) b = relu(a) c = matmul(b, f) d = matmul(c, h) return d }";
+
+struct Files {
+  std::string folder, input, output, certificate;
+};
+
+// Optimizes the graph, by estimated costs; *out: what was printed.
+Files Optimized(const std::string& ending, std::string* out = nullptr) {
+  Files files;
+  files.folder = NewFolder();
+  files.input = WriteTemp("in.lemma", kGraph);
+  files.output = files.folder + "/out" + ending;
+  files.certificate = files.output + ".cert";
+  LemmaResult result = RunLemma(
+      {"optimize", files.input, "-o", files.output, "--cost=analytic", "--runs=5", "--json"});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  if (out != nullptr) *out = result.out;
+  return files;
+}
+
+LemmaResult Check(const Files& files, const std::vector<std::string>& flags = {}) {
+  std::vector<std::string> arguments = {"check", files.input, files.output, files.certificate};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  return RunLemma(arguments);
+}
+
+TEST(CertificateCommandTest, IsWrittenAndChecks) {
+  std::string out;
+  for (const std::string ending : {".onnx", ".lemma", ".pb"}) {
+    const Files files = Optimized(ending, &out);
+    EXPECT_THAT(FilesIn(files.folder), ElementsAre("out" + ending, "out" + ending + ".cert"));
+    EXPECT_THAT(out, HasSubstr("\"certificate\":\"" + files.certificate + "\""));
+    const LemmaResult result = Check(files);
+    EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+    EXPECT_THAT(result.out, StartsWith("checked: "));
+  }
+}
+
+TEST(CertificateCommandTest, ReplayGivesTheSameBytes) {
+  for (const std::string ending : {".onnx", ".lemma", ".pb"}) {
+    const Files files = Optimized(ending);
+    const std::string again = files.folder + "/again" + ending;
+    const LemmaResult replayed =
+        RunLemma({"optimize", files.input, "-o", again, "--replay=" + files.certificate});
+    ASSERT_EQ(replayed.exit_status, 0) << replayed.err;
+    EXPECT_EQ(ReadAll(again), ReadAll(files.output));
+    Files other = files;
+    other.output = again;
+    other.certificate = again + ".cert";
+    EXPECT_EQ(Check(other).exit_status, 0) << Check(other).out;
+    // The files are the same, so either certificate is of either.
+    other.certificate = files.certificate;
+    EXPECT_EQ(Check(other).exit_status, 0) << Check(other).out;
+  }
+}
+
+TEST(CertificateCommandTest, AnythingTamperedWithIsRejected) {
+  const Files files = Optimized(".lemma");
+  ASSERT_EQ(Check(files).exit_status, 0);
+  for (int which = 0; which < 3; ++which) {
+    Files changed = files;
+    std::string* const path[] = {&changed.input, &changed.output, &changed.certificate};
+    std::string text = ReadAll(*path[which]);
+    const char* const digits[] = {"0.01", "f32[64,256]", "gives "};
+    const size_t at = text.find(digits[which]);
+    ASSERT_NE(at, std::string::npos) << text;
+    text[at + 6] = text[at + 6] == '1' ? '2' : '1';
+    *path[which] = WriteTemp(which == 2 ? "out.cert" : "changed.lemma", text);
+    const LemmaResult result = Check(changed);
+    EXPECT_NE(result.exit_status, 0) << result.out;
+    EXPECT_TRUE(result.exit_status == 1 || result.exit_status == 2);
+  }
+}
+
+TEST(CertificateCommandTest, TellsWhoVouchesForTheRules) {
+  const Files files = Optimized(".lemma");
+  const std::string rules =
+      WriteTemp("rules.txt",
+                "rule relu_of_relu(x: [n]) bit_exact { a = relu(x) b = relu(a) return b } =>"
+                " { c = relu(x) return c }");
+  ASSERT_EQ(RunLemma({"verify", rules, "-o", rules}).exit_status, 0);
+  const LemmaResult other = Check(files, {"--rules=" + rules});
+  const bool has_steps = ReadAll(files.certificate).find("\nsteps 0\n") == std::string::npos;
+  EXPECT_EQ(other.exit_status, has_steps ? 1 : 0) << other.out;
+  EXPECT_THAT(other.out, HasSubstr(has_steps ? "it is none of " + rules : "checked: 0 steps"));
+  const LemmaResult proved = Check(files, {"--rules=" + rules, "--prove"});
+  EXPECT_EQ(proved.exit_status, 0) << proved.out << proved.err;
+}
+
+TEST(CertificateCommandTest, WhatCannotBeReadIsBadInput) {
+  const Files files = Optimized(".lemma");
+  ExpectOneLine(RunLemma({"check", files.input, files.output, files.input}), {"is no certificate"});
+  ExpectOneLine(RunLemma({"check", files.input, files.output, "/nowhere"}), {"/nowhere"});
+  ExpectOneLine(RunLemma({"check", files.input, files.output}), {"which IN, OUT and CERTIFICATE?"});
+  ExpectOneLine(RunLemma({"check", files.input, files.folder, files.certificate}), {files.folder});
+}
+
+TEST(CertificateCommandTest, MayBeLeftOut) {
+  const std::string folder = NewFolder();
+  const LemmaResult result =
+      RunLemma({"optimize", WriteTemp("in.lemma", kGraph), "-o", folder + "/out.lemma",
+                "--cost=analytic", "--runs=3", "--certificate=none"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(FilesIn(folder), ElementsAre("out.lemma"));
+}
+
+}  // namespace
+}  // namespace lemma

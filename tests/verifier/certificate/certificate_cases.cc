@@ -1,0 +1,184 @@
+#include "tests/verifier/certificate/certificate_cases.h"
+
+#include <fstream>
+#include <optional>
+#include <random>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "graph/hash.h"
+#include "graph/sha256.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "optimizer/certificate.h"
+#include "optimizer/constant_folding.h"
+#include "optimizer/rebuild.h"
+#include "rewrite/field_test.h"
+#include "rewrite/rule_text.h"
+#include "verifier/certificate/check.h"
+
+namespace lemma {
+namespace {
+
+Graph WithWeights(const Graph& graph, uint64_t seed) {
+  ValueMap map;
+  for (const NodePtr& node : graph.nodes()) {
+    if (node->kind() != Node::Kind::kWeight || node->has_payload()) continue;
+    std::vector<double> values;
+    for (int64_t i = 0; i < node->type(0).num_elements(); ++i) {
+      const uint64_t hash = Mix64(HashCombine(HashCombine(seed, node->hash()), i));
+      values.push_back(0.5 + static_cast<double>(hash % 1000) / 1000);
+    }
+    auto tensor = Tensor::FromDoubles(node->type(0), values);
+    EXPECT_TRUE(tensor.ok()) << tensor.status();
+    map[Value(node, 0)] = Value(Node::Weight(node->name(), node->type(0), *tensor), 0);
+  }
+  return ReplaceValues(graph, map);
+}
+
+RewriteStep StepOf(const Rewrite& rewrite, const Graph& before, const Graph& after) {
+  RewriteStep step;
+  step.name = rewrite.name();
+  step.where = rewrite.Describe();
+  step.before = before.StructuralHash();
+  step.after = after.StructuralHash();
+  return step;
+}
+
+CertificateCase Finish(const Graph& input, const Graph& last, const std::vector<RewriteStep>& steps,
+                       const std::vector<Substitution>& rules) {
+  auto output = FoldConstants(last);
+  EXPECT_TRUE(output.ok()) << output.status();
+  const bool nothing = steps.empty();
+  auto certificate = Certify(input, steps, nothing ? input : *output, rules,
+                             nothing ? Certificate::Result::kInput : Certificate::Result::kBest);
+  EXPECT_TRUE(certificate.ok()) << certificate.status();
+  CertificateCase files{PrintGraph(input), PrintGraph(nothing ? input : *output), ""};
+  if (!certificate.ok()) return files;
+  certificate->input_file = Sha256Of(files.input);
+  certificate->output_file = Sha256Of(files.output);
+  files.certificate = PrintCertificate(*certificate);
+  return files;
+}
+
+}  // namespace
+
+const std::vector<Substitution>& StarterRules() {
+  static const auto* rules = [] {
+    std::ifstream in("data/rules/starter.txt", std::ios::binary);
+    std::stringstream text;
+    text << in.rdbuf();
+    auto parsed = ParseRules(text.str(), "starter.txt");
+    EXPECT_TRUE(parsed.ok()) << parsed.status();
+    return new std::vector<Substitution>(*std::move(parsed));
+  }();
+  return *rules;
+}
+
+Graph GraphOf(const std::string& text) {
+  auto graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return graph.ok() ? *std::move(graph) : Graph();
+}
+
+std::optional<Graph> RandomInstance(const std::vector<Substitution>& rules, uint64_t seed) {
+  const Substitution& rule = rules[Mix64(seed) % rules.size()];
+  auto assignment = InstanceSampler(rule, seed).Draw(300);
+  if (!assignment) return std::nullopt;
+  auto graph = Instantiate(rule, rule.source, *assignment, VarsAs::kRoles);
+  if (!graph.ok()) return std::nullopt;
+  return *std::move(graph);
+}
+
+CertificateCase RandomWalk(const Graph& graph, const std::vector<Substitution>& rules, int steps,
+                           uint64_t seed) {
+  std::mt19937_64 random(seed);
+  auto set = RuleSet::Create(rules);
+  EXPECT_TRUE(set.ok()) << set.status();
+  const Graph input = WithWeights(graph, seed);
+  Graph now = input;
+  std::vector<RewriteStep> done;
+  for (int i = 0; i < steps; ++i) {
+    const MatchIndex index(now);
+    int64_t count = 0;
+    std::optional<Graph> next;
+    RewriteStep step;
+    (*set)->ForEach(index, [&](const Rewrite& rewrite) {
+      auto applied = rewrite.Apply();
+      if (!applied.ok() || applied->StructuralHash() == now.StructuralHash()) return true;
+      // Each is the one chosen with the same probability.
+      if (random() % static_cast<uint64_t>(++count) != 0) return true;
+      step = StepOf(rewrite, now, *applied);
+      next = *std::move(applied);
+      return true;
+    });
+    if (!next) break;
+    now = *std::move(next);
+    done.push_back(step);
+  }
+  return Finish(input, now, done, rules);
+}
+
+CertificateCase Walk(const std::string& graph, const std::vector<Substitution>& rules,
+                     const std::vector<std::string>& names) {
+  const Graph input = GraphOf(graph);
+  auto set = RuleSet::Create(rules);
+  EXPECT_TRUE(set.ok()) << set.status();
+  Graph now = input;
+  std::vector<RewriteStep> done;
+  for (const std::string& name : names) {
+    const MatchIndex index(now);
+    std::optional<Graph> next;
+    (*set)->ForEach(index, [&](const Rewrite& rewrite) {
+      if (rewrite.name() != name) return true;
+      auto applied = rewrite.Apply();
+      EXPECT_TRUE(applied.ok()) << applied.status();
+      if (!applied.ok()) return false;
+      done.push_back(StepOf(rewrite, now, *applied));
+      next = *std::move(applied);
+      return false;
+    });
+    EXPECT_TRUE(next.has_value()) << name << " does not match";
+    if (next) now = *std::move(next);
+  }
+  return Finish(input, now, done, rules);
+}
+
+std::string Problem(const CertificateCase& files) {
+  auto certificate = ParseCertificate(files.certificate);
+  if (!certificate.ok()) return std::string(certificate.status().message());
+  if (certificate->input_file != Sha256Of(files.input)) return "another input";
+  if (certificate->output_file != Sha256Of(files.output)) return "another output";
+  auto input = ParseGraph(files.input);
+  if (!input.ok()) return std::string(input.status().message());
+  auto output = ParseGraph(files.output);
+  if (!output.ok()) return std::string(output.status().message());
+  CertificateCheckOptions options;
+  options.disbelieve = [](const Substitution& rule) {
+    for (const Substitution& known : StarterRules()) {
+      if (PrintRule(ForCertificate(known)) == PrintRule(rule)) return "";
+    }
+    return "it is no starter rule";
+  };
+  const CertificateCheck check = CheckCertificate(*certificate, *input, *output, options);
+  return check.ok() ? "" : absl::StrCat("step ", check.step, ": ", check.problem);
+}
+
+CertificateCase Changed(const CertificateCase& files,
+                        const std::function<void(Certificate*)>& change) {
+  auto certificate = ParseCertificate(files.certificate);
+  EXPECT_TRUE(certificate.ok()) << certificate.status();
+  CertificateCase changed = files;
+  if (!certificate.ok()) return changed;
+  change(&*certificate);
+  changed.certificate = PrintCertificate(*certificate);
+  return changed;
+}
+
+std::string WithChecksum(const std::string& certificate) {
+  const size_t end = certificate.rfind("\nsha256 ");
+  const std::string body = certificate.substr(0, end);
+  return absl::StrCat(body, "\nsha256 ", Sha256Of(body), "\n");
+}
+
+}  // namespace lemma

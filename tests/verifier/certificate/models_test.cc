@@ -1,0 +1,77 @@
+// Certificates of what the search makes of the light models are right.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "graph/onnx/export.h"
+#include "graph/onnx/import.h"
+#include "gtest/gtest.h"
+#include "optimizer/analytic_cost.h"
+#include "optimizer/backtracking.h"
+#include "optimizer/certificate.h"
+#include "optimizer/constant_folding.h"
+#include "tests/verifier/certificate/certificate_cases.h"
+#include "verifier/certificate/check.h"
+
+namespace lemma {
+namespace {
+
+struct Light {
+  const char* name;
+  int samples;  // 0 where the field takes more than seconds
+};
+void PrintTo(const Light& light, std::ostream* out) { *out << light.name; }
+
+absl::StatusOr<Graph> AsWritten(const Graph& graph) {
+  auto bytes = ExportOnnx(graph);
+  if (!bytes.ok()) return bytes.status();
+  auto again = ImportOnnxBytes(*bytes);
+  if (!again.ok()) return again.status();
+  return std::move(again->graph);
+}
+
+class ModelsTest : public testing::TestWithParam<Light> {};
+
+TEST_P(ModelsTest, CertificateIsRight) {
+  auto model = ImportOnnx(absl::StrCat("data/models/light/light_", GetParam().name, ".onnx"));
+  ASSERT_TRUE(model.ok()) << model.status();
+  const Graph& input = model->graph;
+  auto rules = RuleSet::Create(StarterRules());
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  const auto costs = MakeAnalyticCostModel();
+  BacktrackingOptions options;
+  options.limits.max_steps = 30;
+  auto found = MakeBacktrackingSearch(rules->get(), costs.get(), options)->Run(input, nullptr);
+  ASSERT_TRUE(found.ok()) << found.status();
+  auto folded = FoldConstants(found->best);
+  ASSERT_TRUE(folded.ok()) << folded.status();
+  auto made = Certify(input, found->rewrites, *folded, StarterRules(), Certificate::Result::kBest);
+  ASSERT_TRUE(made.ok()) << made.status();
+  made->input_file = made->output_file = std::string(64, '0');
+  auto certificate = ParseCertificate(PrintCertificate(*made));
+  ASSERT_TRUE(certificate.ok()) << certificate.status();
+  EXPECT_EQ(certificate->steps.size(), found->rewrites.size());
+  EXPECT_GT(certificate->steps.size(), 0u);
+
+  auto output = AsWritten(*folded);
+  ASSERT_TRUE(output.ok()) << output.status();
+  CertificateCheckOptions check;
+  check.as_written = AsWritten;
+  check.samples = GetParam().samples;
+  EXPECT_EQ(CheckCertificate(*certificate, input, *output, check).problem, "");
+  // Of the model as it was it is none.
+  EXPECT_NE(CheckCertificate(*certificate, input, input, check).problem, "");
+  EXPECT_NE(CheckCertificate(*certificate, *output, *output, check).problem, "");
+
+  auto replayed = Replay(*certificate, input, StarterRules());
+  ASSERT_TRUE(replayed.ok()) << replayed.status();
+  EXPECT_EQ(replayed->graph.StructuralHash(), found->best.StructuralHash());
+}
+
+INSTANTIATE_TEST_SUITE_P(Light, ModelsTest,
+                         testing::Values(Light{"bvlc_alexnet", 0}, Light{"densenet121", 0},
+                                         Light{"inception_v1", 0}, Light{"resnet50", 0},
+                                         Light{"squeezenet", 1}, Light{"vgg19", 0}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace lemma

@@ -1,0 +1,241 @@
+#include "verifier/certificate/check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/ops/status_macros.h"
+#include "graph/sha256.h"
+#include "rewrite/coverage.h"
+#include "rewrite/proof_check.h"
+#include "verifier/certificate/compare.h"
+#include "verifier/certificate/fold.h"
+#include "verifier/certificate/same_graph.h"
+#include "verifier/certificate/step.h"
+
+namespace lemma {
+namespace certificate {
+namespace {
+
+absl::Status No(absl::string_view why) { return absl::FailedPreconditionError(why); }
+
+class Checker {
+ public:
+  Checker(const Certificate& certificate, const Graph& input, const Graph& output,
+          const CertificateCheckOptions& options)
+      : certificate_(certificate), output_(output), options_(options), graphs_({input}) {}
+
+  CertificateCheck Run() {
+    const absl::Status status = All();
+    if (!status.ok()) {
+      result_.problem = std::string(status.message());
+      if (result_.problem.empty()) result_.problem = "it cannot be checked";
+    }
+    return result_;
+  }
+
+ private:
+  absl::Status All() {
+    if (graphs_[0].StructuralHash() != certificate_.input_graph) {
+      return No("the input is another graph than the certificate's");
+    }
+    LEMMA_RETURN_IF_ERROR(Rules());
+    for (const CertificateStep& step : certificate_.steps) {
+      ++result_.step;
+      LEMMA_RETURN_IF_ERROR(Step(step));
+    }
+    result_.step = 0;
+    LEMMA_RETURN_IF_ERROR(Folds());
+    const bool nothing_done = certificate_.steps.empty() && certificate_.folds.empty();
+    if (nothing_done != (certificate_.result == Certificate::Result::kInput)) {
+      return No(absl::StrCat("the result is not ", Name(certificate_.result)));
+    }
+    return Compare();
+  }
+
+  absl::Status Rules() {
+    std::vector<std::string> used, listed;
+    for (const CertificateStep& step : certificate_.steps) {
+      if (std::find(used.begin(), used.end(), step.rule) == used.end()) used.push_back(step.rule);
+    }
+    for (const Substitution& rule : certificate_.rules) listed.push_back(rule.name);
+    if (used != listed) return No("the rules are not those of the steps, in their order");
+    for (const Substitution& rule : certificate_.rules) {
+      // The first step that uses the rule is to blame.
+      for (size_t i = certificate_.steps.size(); i-- > 0;) {
+        if (certificate_.steps[i].rule == rule.name) result_.step = static_cast<int>(i) + 1;
+      }
+      std::string problem = ProofProblem(rule);
+      if (problem.empty() && options_.disbelieve) problem = options_.disbelieve(rule);
+      if (!problem.empty()) return No(absl::StrCat("rule ", rule.name, ": ", problem));
+      rules_[rule.name] = {&rule, std::make_unique<Coverage>(rule)};
+    }
+    result_.step = 0;
+    return absl::OkStatus();
+  }
+
+  absl::Status Step(const CertificateStep& step) {
+    const auto& [rule, coverage] = rules_.at(step.rule);
+    auto replaced = CheckMatch(*rule, step, graphs_.back(), coverage.get());
+    if (!replaced.ok()) return No(absl::StrCat(rule->name, ": ", replaced.status().message()));
+    LEMMA_ASSIGN_OR_RETURN(Graph next, Replace(graphs_.back(), replaced->outputs));
+    if (next.StructuralHash() != step.after) {
+      return No(absl::StrCat(rule->name, " gives another graph than the certificate's"));
+    }
+    graphs_.push_back(std::move(next));
+    replaced_.push_back(*std::move(replaced));
+    return absl::OkStatus();
+  }
+
+  absl::Status Folds() {
+    const Graph& last = graphs_.back();
+    Folder folder(options_.threads);
+    Replacements constants;
+    std::vector<Value> values;
+    std::pair<int, int> before = {-1, 0};
+    for (const CertificateFold& fold : certificate_.folds) {
+      const std::pair<int, int> at = {fold.value.position, fold.value.output};
+      const std::string name = absl::StrCat("fold of %", at.first, ".", at.second);
+      if (at <= before) return No(name + ": it is not in order");
+      before = at;
+      LEMMA_ASSIGN_OR_RETURN(const Value value, Resolve(last, fold.value));
+      auto tensor = folder.ValueOf(value);
+      if (!tensor.ok()) return No(absl::StrCat(name, ": ", tensor.status().message()));
+      const absl::string_view bytes(static_cast<const char*>(tensor->raw()),
+                                    static_cast<size_t>(tensor->type().num_bytes()));
+      if (tensor->type() != fold.type || Sha256Of(bytes) != fold.sha256) {
+        return No(name + ": the reference evaluation gives other values");
+      }
+      constants.emplace_back(value, Value(Node::Constant(*std::move(tensor)), 0));
+      values.push_back(value);
+    }
+    if (Reached(last, values) != values.size()) return No("a fold is of no use");
+    if (ContractOf(certificate_.rules, values) != certificate_.contract) {
+      return No(absl::StrCat("the float contract is not ", Name(certificate_.contract)));
+    }
+    return Output(constants);
+  }
+
+  // How many of `values` the graph reads without passing another one of them.
+  static size_t Reached(const Graph& graph, const std::vector<Value>& values) {
+    const absl::flat_hash_set<Value> stops(values.begin(), values.end());
+    absl::flat_hash_set<Value> seen;
+    absl::flat_hash_set<const Node*> entered;
+    size_t reached = 0;
+    std::vector<Value> pending = graph.outputs();
+    while (!pending.empty()) {
+      const Value v = pending.back();
+      pending.pop_back();
+      if (!seen.insert(v).second) continue;
+      if (stops.contains(v)) {
+        ++reached;
+      } else if (entered.insert(&v.node()).second) {
+        pending.insert(pending.end(), v.node().inputs().begin(), v.node().inputs().end());
+      }
+    }
+    return reached;
+  }
+
+  absl::Status Output(const Replacements& constants) const {
+    LEMMA_ASSIGN_OR_RETURN(Graph final, Replace(graphs_.back(), constants));
+    if (final.StructuralHash() != certificate_.output_graph) {
+      return No("folding gives another graph than the certificate's");
+    }
+    std::string difference = Difference(final, output_);
+    if (!difference.empty() && options_.as_written) {
+      LEMMA_ASSIGN_OR_RETURN(const Graph written, options_.as_written(final));
+      difference = Difference(written, output_);
+    }
+    if (difference.empty()) return absl::OkStatus();
+    return No(absl::StrCat("the output is not the graph of the last step: ", difference));
+  }
+
+  // Input and unfolded graph on random inputs.
+  absl::Status Compare() {
+    if (certificate_.steps.empty()) return absl::OkStatus();  // one graph
+    RandomValues random;
+    random.threads = options_.threads;
+    for (const Replaced& step : replaced_) {
+      for (const Value& v : step.constants) random.kept.insert(&v.node());
+    }
+    for (int sample = 0; sample < options_.samples; ++sample) {
+      random.seed = options_.seed + static_cast<uint64_t>(sample);
+      LEMMA_ASSIGN_OR_RETURN(const bool agree, AgreeInField(graphs_.front().outputs(),
+                                                            graphs_.back().outputs(), {}, random));
+      if (!agree) LEMMA_RETURN_IF_ERROR(Explain(random));
+      ++result_.samples;
+    }
+    result_.elements = 0;
+    for (const Value& v : graphs_[0].outputs()) result_.elements += v.type().num_elements();
+    return absl::OkStatus();
+  }
+
+  // Finds the step that is wrong, or those whose laws the field lacks: then what lies between
+  // them has to agree.
+  absl::Status Explain(const RandomValues& random) {
+    std::vector<size_t> laws;
+    for (size_t i = 0; i < replaced_.size(); ++i) {
+      LEMMA_ASSIGN_OR_RETURN(const bool holds, Holds(i, random));
+      if (!holds) laws.push_back(i);
+    }
+    result_.step = 0;
+    result_.laws = static_cast<int64_t>(laws.size());
+    size_t from = 0;
+    laws.push_back(replaced_.size());
+    for (size_t to : laws) {
+      LEMMA_ASSIGN_OR_RETURN(const bool agree, AgreeInField(graphs_[from].outputs(),
+                                                            graphs_[to].outputs(), {}, random));
+      if (!agree) {
+        return No(absl::StrCat("the graphs before step ", from + 1, " and after step ", to,
+                               " differ in the field"));
+      }
+      from = to + 1;
+    }
+    return absl::OkStatus();
+  }
+
+  // Whether step `i` holds in the field, by itself; FailedPrecondition if not in double either.
+  absl::StatusOr<bool> Holds(size_t i, const RandomValues& random) {
+    result_.step = static_cast<int>(i) + 1;
+    std::vector<Value> source, target;
+    for (const auto& [from, to] : replaced_[i].outputs) {
+      source.push_back(from);
+      target.push_back(to);
+    }
+    LEMMA_ASSIGN_OR_RETURN(const bool in_field,
+                           AgreeInField(source, target, replaced_[i].vars, random));
+    if (in_field) return true;
+    const Substitution& rule = *rules_.at(certificate_.steps[i].rule).first;
+    // What moves data only holds in every field.
+    bool in_double = rule.contract != FloatContract::kBitExact;
+    if (in_double) {
+      LEMMA_ASSIGN_OR_RETURN(in_double, AgreeInDouble(source, target, replaced_[i].vars, random));
+    }
+    if (!in_double) return No(rule.name + ": source and target differ on random values");
+    return false;
+  }
+
+  const Certificate& certificate_;
+  const Graph& output_;
+  const CertificateCheckOptions& options_;
+  std::map<std::string, std::pair<const Substitution*, std::unique_ptr<Coverage>>> rules_;
+  std::vector<Graph> graphs_;  // the input and, after each step, what it gives
+  std::vector<Replaced> replaced_;
+  CertificateCheck result_;
+};
+
+}  // namespace
+}  // namespace certificate
+
+CertificateCheck CheckCertificate(const Certificate& certificate, const Graph& input,
+                                  const Graph& output, const CertificateCheckOptions& options) {
+  return certificate::Checker(certificate, input, output, options).Run();
+}
+
+}  // namespace lemma

@@ -1,0 +1,24 @@
+// Do values agree on random inputs?
+#ifndef LEMMA_VERIFIER_CERTIFICATE_COMPARE_H_
+#define LEMMA_VERIFIER_CERTIFICATE_COMPARE_H_
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "verifier/certificate/run_graphs.h"
+
+namespace lemma::certificate {
+
+// Whether a[i] and b[i] have the same elements in the field, with random values for inputs,
+// weights and `free`.
+absl::StatusOr<bool> AgreeInField(absl::Span<const Value> a, absl::Span<const Value> b,
+                                  absl::Span<const Value> free, RandomValues random);
+
+// The same in double, on positive numbers and on others, up to what rounding explains; elements that
+// are not finite are passed over.
+absl::StatusOr<bool> AgreeInDouble(absl::Span<const Value> a, absl::Span<const Value> b,
+                                   absl::Span<const Value> free, RandomValues random);
+
+}  // namespace lemma::certificate
+
+#endif  // LEMMA_VERIFIER_CERTIFICATE_COMPARE_H_

@@ -1,0 +1,287 @@
+#include "verifier/certificate/step.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "graph/builder.h"
+#include "graph/ops/status_macros.h"
+#include "verifier/certificate/same_graph.h"
+
+namespace lemma::certificate {
+namespace {
+
+absl::Status No(absl::string_view why) { return absl::FailedPreconditionError(why); }
+
+bool Suits(SymbolKind kind, const AttrValue& value) {
+  switch (kind) {
+    case SymbolKind::kInt:
+      return std::holds_alternative<int64_t>(value);
+    case SymbolKind::kReal:
+      return std::holds_alternative<double>(value);
+    case SymbolKind::kString:
+      return std::holds_alternative<std::string>(value);
+    case SymbolKind::kList:
+      return std::holds_alternative<std::vector<int64_t>>(value);
+    case SymbolKind::kUnknown:
+      return true;
+  }
+  return false;
+}
+
+class MatchCheck {
+ public:
+  MatchCheck(const Substitution& rule, const CertificateStep& step, const Graph& graph)
+      : rule_(rule), step_(step), graph_(graph) {}
+
+  absl::StatusOr<Replaced> Run(Coverage* coverage) {
+    LEMMA_RETURN_IF_ERROR(Symbols());
+    LEMMA_RETURN_IF_ERROR(CommonType());
+    LEMMA_RETURN_IF_ERROR(Variables());
+    LEMMA_RETURN_IF_ERROR(Source());
+    LEMMA_RETURN_IF_ERROR(Guard());
+    if (!coverage->Covers(symbols_, step_.dtype)) {
+      return No("the rule's proof does not cover these sizes and attributes");
+    }
+    LEMMA_ASSIGN_OR_RETURN(const std::vector<Value> targets, Target());
+    for (size_t i = 0; i < targets.size(); ++i) {
+      const Value from = Bound(rule_.source.outputs[i]);
+      if (from.type() != targets[i].type()) {
+        return No(absl::StrCat("the target has type ", targets[i].type().ToString(), " for ",
+                               from.type().ToString()));
+      }
+      result_.outputs.emplace_back(from, targets[i]);
+    }
+    LEMMA_RETURN_IF_ERROR(NoCycle());
+    return std::move(result_);
+  }
+
+ private:
+  absl::Status Symbols() {
+    if (step_.symbols.size() != rule_.symbols.size()) return No("a symbol has no value");
+    for (size_t i = 0; i < rule_.symbols.size(); ++i) {
+      if (!Suits(rule_.symbols[i].kind, step_.symbols[i])) {
+        return No(absl::StrCat("symbol ", rule_.symbols[i].name, " is ", ToString(step_.symbols[i]),
+                               ", which is no ", Name(rule_.symbols[i].kind)));
+      }
+      symbols_.push_back(ToExprAttr(step_.symbols[i]));
+    }
+    return absl::OkStatus();
+  }
+
+  // Unless the rule moves data only, it speaks of floats. A type that nothing has is f32.
+  absl::Status CommonType() const {
+    bool used = false;
+    for (const PatternVar& var : rule_.vars) used |= !var.dtype;
+    for (const PatternNode& node : rule_.source.nodes) used |= node.op == nullptr && !node.dtype;
+    if (!used && step_.dtype != DType::kF32) return No("the rule has no common type");
+    if (rule_.contract != FloatContract::kBitExact && !IsFloat(step_.dtype)) {
+      return No(absl::StrCat("the rule is not about ", Name(step_.dtype)));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<AttrValue> Constant(const Term& term) const {
+    if (auto value = Evaluate(term, symbols_)) {
+      if (auto constant = ToAttrValue(*value)) return *std::move(constant);
+    }
+    return No(absl::StrCat(term.ToString(), " has no value here"));
+  }
+
+  absl::StatusOr<TensorType> TypeOf(const std::optional<DType>& dtype, const Term& dims) const {
+    LEMMA_ASSIGN_OR_RETURN(AttrValue value, Constant(dims));
+    auto* shape = std::get_if<Shape>(&value);
+    if (shape == nullptr) return No(absl::StrCat(dims.ToString(), " is no shape"));
+    for (int64_t dim : *shape) {
+      if (dim < 1) return No("an operand is empty, which no proof covers");
+    }
+    return TensorType{dtype.value_or(step_.dtype), std::move(*shape)};
+  }
+
+  absl::StatusOr<Tensor> Filled(const PatternNode& node) const {
+    LEMMA_ASSIGN_OR_RETURN(TensorType type, TypeOf(node.dtype, node.dims));
+    constexpr int64_t kLargest = int64_t{1} << 28;
+    if (type.num_bytes() > kLargest) return No("a constant of the rule is huge");
+    LEMMA_ASSIGN_OR_RETURN(const AttrValue fill, Constant(node.fill));
+    if (auto* integer = std::get_if<int64_t>(&fill)) {
+      return Tensor::Filled(std::move(type), static_cast<double>(*integer));
+    }
+    auto* real = std::get_if<double>(&fill);
+    if (real == nullptr) return No(absl::StrCat(node.fill.ToString(), " is no number"));
+    return Tensor::Filled(std::move(type), *real);
+  }
+
+  absl::Status Variables() {
+    if (step_.vars.size() != rule_.vars.size()) return No("a variable has no value");
+    for (size_t i = 0; i < rule_.vars.size(); ++i) {
+      const PatternVar& var = rule_.vars[i];
+      LEMMA_ASSIGN_OR_RETURN(Value value, Resolve(graph_, step_.vars[i]));
+      LEMMA_ASSIGN_OR_RETURN(const TensorType type, TypeOf(var.dtype, var.dims));
+      if (value.type() != type) {
+        return No(absl::StrCat("variable ", var.name, " has type ", value.type().ToString(),
+                               ", not ", type.ToString()));
+      }
+      result_.vars.push_back(std::move(value));
+    }
+    return absl::OkStatus();
+  }
+
+  Value Bound(const PatternValue& value) const {
+    return value.is_var() ? result_.vars[value.index] : Value(nodes_[value.node], value.index);
+  }
+
+  absl::Status Source() {
+    const std::vector<PatternNode>& patterns = rule_.source.nodes;
+    if (step_.nodes.size() != patterns.size()) return No("a node of the source has no place");
+    for (size_t n = 0; n < patterns.size(); ++n) {
+      LEMMA_ASSIGN_OR_RETURN(const Value value, Resolve(graph_, {step_.nodes[n], 0}));
+      nodes_.push_back(value.node_ptr());
+      const std::string problem = Differs(patterns[n], value.node());
+      if (!problem.empty()) {
+        return No(
+            absl::StrCat("%", step_.nodes[n], " is not what the source has there: ", problem));
+      }
+      if (patterns[n].op == nullptr) result_.constants.push_back(value);
+    }
+    return absl::OkStatus();
+  }
+
+  // How the node differs from the pattern's, whose operands are bound; "" if it does not.
+  std::string Differs(const PatternNode& pattern, const Node& node) const {
+    if (pattern.op == nullptr) {
+      auto tensor = Filled(pattern);
+      if (!tensor.ok()) return std::string(tensor.status().message());
+      return node.has_payload() && node.payload().SameBytes(*tensor) ? ""
+                                                                     : "it is another constant";
+    }
+    if (!node.is_op() || &node.op() != pattern.op) return "it is no " + pattern.op->name;
+    if (node.num_outputs() != pattern.num_outputs()) return "the number of outputs";
+    if (node.attrs().size() != pattern.attrs.size()) return "the number of attributes";
+    for (const auto& [name, term] : pattern.attrs) {
+      auto value = Constant(term);
+      if (!value.ok()) return std::string(value.status().message());
+      auto it = node.attrs().find(name);
+      if (it == node.attrs().end() || !SameBits(it->second, *value)) return "attribute " + name;
+    }
+    std::vector<Value> inputs;
+    for (const PatternValue& input : pattern.inputs) inputs.push_back(Bound(input));
+    if (inputs == node.inputs()) return "";
+    if (pattern.op->commutative && inputs.size() >= 2) {
+      std::swap(inputs[0], inputs[1]);
+      if (inputs == node.inputs()) return "";
+    }
+    return "its operands";
+  }
+
+  absl::Status Guard() const {
+    for (const Comparison& c : rule_.where) {
+      if (!Evaluate(c, symbols_).value_or(false)) {
+        return No(absl::StrCat("the rule requires ", c.lhs.ToString(), " ", Name(c.relation), " ",
+                               c.rhs.ToString()));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<Value>> Target() const {
+    std::vector<std::vector<Value>> built;
+    auto value_of = [&](const PatternValue& v) {
+      return v.is_var() ? result_.vars[v.index] : built[v.node][v.index];
+    };
+    for (const PatternNode& node : rule_.target.nodes) {
+      if (node.op == nullptr) {
+        LEMMA_ASSIGN_OR_RETURN(Tensor tensor, Filled(node));
+        built.push_back({Value(Node::Constant(std::move(tensor)), 0)});
+        continue;
+      }
+      std::vector<Value> inputs;
+      for (const PatternValue& input : node.inputs) inputs.push_back(value_of(input));
+      Attrs attrs;
+      for (const auto& [name, term] : node.attrs) {
+        LEMMA_ASSIGN_OR_RETURN(attrs[name], Constant(term));
+      }
+      auto outputs = ApplyOp(node.op->name, std::move(inputs), std::move(attrs));
+      if (!outputs.ok()) return No(absl::StrCat("the target: ", outputs.status().message()));
+      if (static_cast<int>(outputs->size()) != node.num_outputs()) {
+        return No("the target has another number of outputs here");
+      }
+      built.push_back(*std::move(outputs));
+    }
+    std::vector<Value> outputs;
+    for (const PatternValue& output : rule_.target.outputs) outputs.push_back(value_of(output));
+    return outputs;
+  }
+
+  // Replacing an output that a variable needs would leave it in use.
+  absl::Status NoCycle() const {
+    absl::flat_hash_set<const Node*> replaced, seen;
+    for (const auto& [from, to] : result_.outputs) replaced.insert(&from.node());
+    std::vector<const Node*> pending;
+    for (const Value& v : result_.vars) pending.push_back(&v.node());
+    while (!pending.empty()) {
+      const Node* node = pending.back();
+      pending.pop_back();
+      if (!seen.insert(node).second) continue;
+      if (replaced.contains(node)) return No("a variable depends on what is replaced");
+      for (const Value& input : node->inputs()) pending.push_back(&input.node());
+    }
+    return absl::OkStatus();
+  }
+
+  const Substitution& rule_;
+  const CertificateStep& step_;
+  const Graph& graph_;
+  SymbolValues symbols_;
+  std::vector<NodePtr> nodes_;  // by node of the source
+  Replaced result_;
+};
+
+}  // namespace
+
+absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref) {
+  if (ref.position < 0 || ref.position >= static_cast<int>(graph.nodes().size())) {
+    return absl::InvalidArgumentError(absl::StrCat("the graph has no %", ref.position));
+  }
+  const NodePtr& node = graph.nodes()[ref.position];
+  if (ref.output < 0 || ref.output >= node->num_outputs()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("%", ref.position, " has no output ", ref.output));
+  }
+  return Value(node, ref.output);
+}
+
+absl::StatusOr<Replaced> CheckMatch(const Substitution& rule, const CertificateStep& step,
+                                    const Graph& graph, Coverage* coverage) {
+  return MatchCheck(rule, step, graph).Run(coverage);
+}
+
+absl::StatusOr<Graph> Replace(const Graph& graph, const Replacements& replacements) {
+  // Values that became others.
+  absl::flat_hash_map<Value, Value> now(replacements.begin(), replacements.end());
+  auto renewed = [&](const Value& value) {
+    auto it = now.find(value);
+    return it == now.end() ? value : it->second;
+  };
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_op()) continue;
+    std::vector<Value> inputs;
+    for (const Value& input : node->inputs()) inputs.push_back(renewed(input));
+    if (inputs == node->inputs()) continue;
+    const NodePtr other = Node::Apply(&node->op(), std::move(inputs), node->attrs(), node->types());
+    for (int i = 0; i < node->num_outputs(); ++i) {
+      now.try_emplace(Value(node, i), Value(other, i));  // what is replaced stays so
+    }
+  }
+  GraphBuilder builder(graph.name());
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    builder.Input(graph.input_names()[i], graph.inputs()[i].type());
+  }
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    builder.Output(graph.output_names()[i], renewed(graph.outputs()[i]));
+  }
+  return std::move(builder).Build();
+}
+
+}  // namespace lemma::certificate

@@ -1,0 +1,43 @@
+// One step of a certificate: is it what its rule says?
+#ifndef LEMMA_VERIFIER_CERTIFICATE_STEP_H_
+#define LEMMA_VERIFIER_CERTIFICATE_STEP_H_
+
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "rewrite/certificate.h"
+#include "rewrite/coverage.h"
+#include "rewrite/substitution.h"
+
+namespace lemma::certificate {
+
+using Replacements = std::vector<std::pair<Value, Value>>;
+
+// What a step does to a graph.
+struct Replaced {
+  std::vector<Value> vars;       // by variable of the rule
+  std::vector<Value> constants;  // matched by constants of the source
+  Replacements outputs;          // source's and target's
+};
+
+// The value that `ref` names; InvalidArgument if the graph has none.
+absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref);
+
+// FailedPrecondition, which says why, unless
+//   * the source, at the step's symbols and over the values of its variables, is in the graph
+//     exactly where the step says, but for the order of a commutative operator's operands;
+//   * no operand is empty, the guard holds, and a form of the proof covers the symbols;
+//   * the target is well-formed and has the source's types;
+//   * no variable depends on an output of the source.
+absl::StatusOr<Replaced> CheckMatch(const Substitution& rule, const CertificateStep& step,
+                                    const Graph& graph, Coverage* coverage);
+
+// The graph with every use of each first value become the second, whose operands stay as they are.
+// Types agree. Names of inputs and outputs stay, labels are lost.
+absl::StatusOr<Graph> Replace(const Graph& graph, const Replacements& replacements);
+
+}  // namespace lemma::certificate
+
+#endif  // LEMMA_VERIFIER_CERTIFICATE_STEP_H_
