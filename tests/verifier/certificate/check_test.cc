@@ -206,13 +206,14 @@ TEST(CertificateTest, BothSignsAreLookedAt) {
 }
 
 TEST(CertificateTest, LawsThatTheFieldLacksAreComparedInDouble) {
+  // 2x is as positive as x, but not so in a finite field.
   const Substitution rule = Forged(
-      "rule exps(x: [n], y: [n]) real_only { a = exp(x) b = exp(y) c = mul(a, b) return c } =>"
-      " { s = add(x, y) c = exp(s) return c }");
+      "rule scaled(x: [n]) reassociates { s = scalar_mul(x) {alpha = 2.0} a = relu(s) return a } =>"
+      " { r = relu(x) b = scalar_mul(r) {alpha = 2.0} return b }");
   const CertificateCase files = Walk(
-      "graph g(x: f32[4], y: f32[4]) { r = relu(x) s = relu(r) a = exp(s) b = exp(y)"
-      " c = mul(a, b) d = neg(c) return d }",
-      {rule, StarterRules().back()}, {"exps"});
+      "graph g(x: f32[64]) { t = tanh(x) s = scalar_mul(t) {alpha = 2.0} a = relu(s) b = neg(a)"
+      " return b }",
+      {rule}, {"scaled"});
   auto certificate = ParseCertificate(files.certificate);
   ASSERT_TRUE(certificate.ok()) << certificate.status();
   const CertificateCheck check =
