@@ -372,6 +372,13 @@ class Generation {
       names[numbers_[i]] = rules[i].rule.name;
     }
     known_.Clear();
+    std::map<int, const Pair*> pairs;
+    for (size_t i = 0; i < rules.size(); ++i) pairs[numbers_[i]] = &rules[i].pair;
+    // From x to transpose(transpose(x)): no rewriter would think of it.
+    auto introduces = [&](const DerivationStep& step) {
+      const Pair& pair = *pairs[step.pair];
+      return (step.backward ? pair.target : pair.source).ops.empty();
+    };
     for (size_t i = rules.size(); i-- > 0;) {
       if (rules[i].guarded) continue;
       Progress("looking for rules that follow from others", rules.size() - i, rules.size());
@@ -381,6 +388,7 @@ class Generation {
                         known_.Intern(rules[i].pair.target, types_[i]),
                         {Means::kProved, rules[i].pair.source.outputs.size() == 1}, numbers_[i]);
       if (!steps || steps->size() > kMostSteps) continue;
+      if (std::any_of(steps->begin(), steps->end(), introduces)) continue;
       known_.SetDerived(numbers_[i], *std::move(steps));
       ++result_.stats.pruned;
     }
