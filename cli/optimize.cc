@@ -24,9 +24,11 @@
 #include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/model_file.h"
+#include "cli/optimize_report.h"
 #include "cli/progress_line.h"
 #include "cli/rules_file.h"
 #include "cli/text_table.h"
+#include "graph/onnx/file.h"
 #include "optimizer/analytic_cost.h"
 #include "optimizer/backtracking.h"
 #include "optimizer/certificate.h"
@@ -48,6 +50,7 @@ struct OptimizeFlags {
   double alpha = 1.05, seconds = 0;
   bool allow_unproved = false;
   std::string certificate, replay;  // files; "none": no certificate
+  std::string report;
 
   bool Times() const { return device.empty() && replay.empty(); }
   std::string CertificatePath() const {
@@ -199,6 +202,7 @@ absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Outcome* 
   BacktrackingOptions options;
   options.limits = {flags.budget, flags.seconds};
   options.alpha = flags.alpha;
+  options.price_steps = !flags.report.empty();
   ForgetPeak();
   outcome->search_start_bytes = MemoryBytes("VmRSS:");
   const auto start = std::chrono::steady_clock::now();
@@ -355,6 +359,7 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   if (const std::string path = flags.CertificatePath(); !path.empty()) {
     std::printf("certificate: %s\n", path.c_str());
   }
+  if (!flags.report.empty()) std::printf("report: %s\n", flags.report.c_str());
 }
 
 // Writes how the input became what was accepted, if that is wanted. `input_file`: its hash.
@@ -380,10 +385,33 @@ absl::Status SaveCertificate(const OptimizeFlags& flags, const Model& model, con
   return WriteCertificate(*std::move(certificate), flags.output, path);
 }
 
+// Writes the page that shows what was done, if that is wanted.
+absl::Status SaveReport(const OptimizeFlags& flags, const std::string& path, const Graph& input,
+                        const Outcome& outcome, Backend* backend, absl::Span<const Tensor> inputs) {
+  if (flags.report.empty()) return absl::OkStatus();
+  auto file = LoadRulesFile(flags.rules);
+  if (!file.ok()) return file.status();
+  ReportOptions options;
+  options.title = path;
+  options.threads = static_cast<int>(flags.common.threads);
+  const bool times = outcome.accepted.measured && flags.Times();
+  options.runs = times ? static_cast<int>(flags.runs) : 0;
+  options.facts = {{"back end", backend->version()},
+                   {"numerics", flags.numerics},
+                   {"rules", file->name},
+                   {"written to", flags.output}};
+  auto report =
+      MakeReport(options, input, outcome.search, outcome.accepted, file->rules, backend, inputs);
+  if (!report.ok()) return report.status();
+  auto page = ReportPage(*report);
+  if (!page.ok()) return page.status();
+  return WriteFileAtomically(flags.report, {*page});
+}
+
 absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path) {
   auto format = FormatOfPath(flags.output);
   if (!format.ok()) return format.status();
-  for (const std::string& file : {flags.output, flags.CertificatePath()}) {
+  for (const std::string& file : {flags.output, flags.CertificatePath(), flags.report}) {
     if (absl::Status s = file.empty() ? absl::OkStatus() : CheckWritable(file); !s.ok()) return s;
   }
   auto model = flags.common.Load(path);
@@ -411,8 +439,10 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   outcome.accepted = *std::move(accepted);
   model->graph = outcome.accepted.graph;
   if (absl::Status s = SaveModel(*model, flags.output, *format); !s.ok()) return s;
-  if (absl::Status s = SaveCertificate(flags, *model, input, *input_file, outcome); !s.ok())
-    return s;
+  absl::Status saved = SaveCertificate(flags, *model, input, *input_file, outcome);
+  if (!saved.ok()) return saved;
+  saved = SaveReport(flags, path, input, outcome, backend->get(), *inputs);
+  if (!saved.ok()) return saved;
   if (flags.common.json) {
     PrintJson(flags, input, outcome);
   } else {
@@ -447,6 +477,8 @@ absl::StatusOr<int> RunOptimize(Arguments arguments) {
       "optimize for this device with what --cost-db knows of it; measure and time nothing");
   flags.String("certificate", &optimize.certificate, "FILE",
                "where the certificate goes; OUT.cert unless given; none: nowhere");
+  flags.String("report", &optimize.report, "FILE",
+               "a page (HTML) with both graphs, each step, times and memory");
   flags.String("replay", &optimize.replay, "CERT",
                "apply the steps of a certificate instead of searching; time nothing");
   flags.Int("runs", &optimize.runs,

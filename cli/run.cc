@@ -91,21 +91,6 @@ absl::Status Serve(const Graph& graph, Executable* executable, absl::Span<const 
   return absl::OkStatus();
 }
 
-// Medians over `runs` runs, kernel by kernel.
-absl::StatusOr<std::vector<KernelTiming>> Profile(Executable* executable,
-                                                  absl::Span<const Tensor> inputs, int runs) {
-  std::vector<KernelTiming> rows;
-  std::vector<std::vector<double>> ms;
-  for (int i = 0; i < runs; ++i) {
-    auto outputs = executable->RunTimed(inputs, &rows);
-    if (!outputs.ok()) return outputs.status();
-    ms.resize(rows.size());
-    for (size_t k = 0; k < rows.size(); ++k) ms[k].push_back(rows[k].ms);
-  }
-  for (size_t k = 0; k < rows.size(); ++k) rows[k].ms = Median(ms[k]);
-  return rows;
-}
-
 void PrintProfile(const std::vector<KernelTiming>& rows) {
   double total = 0;
   for (const KernelTiming& row : rows) total += row.ms;
@@ -207,7 +192,7 @@ absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
   if (!ms.ok()) return ms.status();
   report.ms = *std::move(ms);
   if (flags.profile) {
-    auto kernels = Profile(executable->get(), *inputs, static_cast<int>(flags.runs));
+    auto kernels = ProfileRuns(executable->get(), *inputs, static_cast<int>(flags.runs));
     if (!kernels.ok()) return kernels.status();
     report.kernels = *std::move(kernels);
   }

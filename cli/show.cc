@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
+#include "cli/graph_dot.h"
 #include "cli/json.h"
 #include "cli/text_table.h"
 #include "graph/expr/cost.h"
@@ -16,39 +16,6 @@
 
 namespace lemma::cli {
 namespace {
-
-std::string DotQuoted(const std::string& text) {
-  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
-}
-
-// Operators and inputs as boxes; weights and constants stay out, or they would hide the rest.
-std::string ToDot(const Graph& graph) {
-  std::string text = absl::StrCat("digraph ", DotQuoted(graph.name()),
-                                  " {\n  node [shape=box, fontname=Helvetica];\n");
-  std::map<const Node*, int> number;
-  for (const NodePtr& node : graph.nodes()) {
-    if (!node->is_op() && node->kind() != Node::Kind::kInput) continue;
-    const int id = static_cast<int>(number.size());
-    number[node.get()] = id;
-    std::string label = node->is_op() ? node->op().name : graph.input_names()[node->input_index()];
-    absl::StrAppend(&text, "  n", id,
-                    " [label=", DotQuoted(label + "\n" + node->type(0).ToString()),
-                    node->is_op() ? "" : ", style=rounded", "];\n");
-    for (const Value& v : node->inputs()) {
-      auto operand = number.find(&v.node());
-      if (operand != number.end()) {
-        absl::StrAppend(&text, "  n", operand->second, " -> n", id, ";\n");
-      }
-    }
-  }
-  for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    absl::StrAppend(&text, "  out", i, " [label=", DotQuoted(graph.output_names()[i]),
-                    ", style=rounded];\n");
-    auto source = number.find(&graph.outputs()[i].node());
-    if (source != number.end()) absl::StrAppend(&text, "  n", source->second, " -> out", i, ";\n");
-  }
-  return text + "}\n";
-}
 
 struct OpRow {
   int64_t count = 0;
@@ -158,7 +125,7 @@ absl::StatusOr<int> RunShow(Arguments arguments) {
   if (common.json) {
     PrintJson(*model);
   } else if (format == "dot") {
-    std::fputs(ToDot(model->graph).c_str(), stdout);
+    std::fputs(GraphToDot(model->graph).c_str(), stdout);
   } else if (format == "ops") {
     PrintTable(*model);
   } else {

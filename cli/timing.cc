@@ -43,6 +43,20 @@ absl::StatusOr<std::vector<double>> TimeRuns(Executable* executable,
   return ms;
 }
 
+absl::StatusOr<std::vector<KernelTiming>> ProfileRuns(Executable* executable,
+                                                      absl::Span<const Tensor> inputs, int runs) {
+  std::vector<KernelTiming> rows;
+  std::vector<std::vector<double>> ms;
+  for (int i = 0; i < runs; ++i) {
+    auto outputs = executable->RunTimed(inputs, &rows);
+    if (!outputs.ok()) return outputs.status();
+    ms.resize(rows.size());
+    for (size_t k = 0; k < rows.size(); ++k) ms[k].push_back(rows[k].ms);
+  }
+  for (size_t k = 0; k < rows.size(); ++k) rows[k].ms = Median(ms[k]);
+  return rows;
+}
+
 absl::StatusOr<std::vector<std::vector<double>>> TimeAlternating(
     absl::Span<Executable* const> candidates, absl::Span<const Tensor> inputs, int runs,
     double max_seconds) {

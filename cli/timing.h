@@ -18,6 +18,10 @@ double Median(std::vector<double> values);
 absl::StatusOr<std::vector<double>> TimeRuns(Executable* executable,
                                              absl::Span<const Tensor> inputs, int runs);
 
+// Each kernel's median over `runs` executions, at least one.
+absl::StatusOr<std::vector<KernelTiming>> ProfileRuns(Executable* executable,
+                                                      absl::Span<const Tensor> inputs, int runs);
+
 // Executes the candidates in turn, a b a b …, so that a disturbance hits all alike: one warm-up
 // round, then rounds until each has `runs` times, or `max_seconds` have passed and each has at
 // least three. Returns milliseconds, [candidate][round].

@@ -11,6 +11,12 @@
 namespace lemma {
 namespace {
 
+int64_t InputBytes(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const Value& v : graph.inputs()) bytes += v.type().num_bytes();
+  return bytes;
+}
+
 // Independent of where the node occurs.
 uint64_t SignatureHash(const Node& node) {
   uint64_t h = HashCombine(HashString(node.op().name), HashAttrs(node.attrs()));
@@ -65,18 +71,18 @@ std::unique_ptr<CostModel> MakeAnalyticCostModel(const Roofline& machine) {
   return std::make_unique<AnalyticCostModel>(machine);
 }
 
-int64_t PeakLiveBytes(const Graph& graph) {
+std::vector<int64_t> LiveBytes(const Graph& graph) {
   absl::flat_hash_map<Value, int> uses;
   for (const NodePtr& node : graph.nodes()) {
     for (const Value& v : node->inputs()) ++uses[v];
   }
   for (const Value& v : graph.outputs()) ++uses[v];
-  int64_t live = 0, peak = 0;
-  for (const Value& v : graph.inputs()) live += v.type().num_bytes();
+  int64_t live = InputBytes(graph);
+  std::vector<int64_t> result;
   for (const NodePtr& node : graph.nodes()) {
     if (!node->is_op()) continue;
     for (const TensorType& type : node->types()) live += type.num_bytes();
-    peak = std::max(peak, live);
+    result.push_back(live);
     for (int i = 0; i < node->num_outputs(); ++i) {
       if (uses[Value(node, i)] == 0) live -= node->type(i).num_bytes();
     }
@@ -85,7 +91,12 @@ int64_t PeakLiveBytes(const Graph& graph) {
       if (--uses[v] == 0 && counted) live -= v.type().num_bytes();
     }
   }
-  return std::max(peak, live);
+  return result;
+}
+
+int64_t PeakLiveBytes(const Graph& graph) {
+  const std::vector<int64_t> live = LiveBytes(graph);
+  return live.empty() ? InputBytes(graph) : *std::max_element(live.begin(), live.end());
 }
 
 }  // namespace lemma

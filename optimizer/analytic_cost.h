@@ -2,7 +2,9 @@
 #ifndef LEMMA_OPTIMIZER_ANALYTIC_COST_H_
 #define LEMMA_OPTIMIZER_ANALYTIC_COST_H_
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "graph/graph.h"
 #include "optimizer/cost_model.h"
@@ -15,8 +17,10 @@ namespace lemma {
 // costs its bytes, the same before and after.
 std::unique_ptr<CostModel> MakeAnalyticCostModel(const Roofline& machine = {});
 
-// The largest sum of values alive at once if operators run in the graph's order and free what is
+// What values take while each operator runs, if operators run in the graph's order and free what is
 // used up; weights not counted.
+std::vector<int64_t> LiveBytes(const Graph& graph);
+// The largest of these; what the inputs take if there is no operator.
 int64_t PeakLiveBytes(const Graph& graph);
 
 }  // namespace lemma

@@ -59,6 +59,7 @@ class BacktrackingRun {
     result.best_cost = *best_cost;
     const std::vector<SitePtr> way = SitesOf(best_.trail), first = SitesOf(descended.trail);
     result.rewrites = StepsOf(graph_, way);
+    if (absl::Status s = PriceSteps(best_.trail, &result.rewrites); !s.ok()) return s;
     const bool is_on_the_way =
         first.size() <= way.size() && std::equal(first.begin(), first.end(), way.begin());
     if (is_on_the_way) {
@@ -66,6 +67,8 @@ class BacktrackingRun {
       result.descended_rewrites.resize(first.size());
     } else {
       result.descended_rewrites = StepsOf(graph_, first);
+      absl::Status s = PriceSteps(descended.trail, &result.descended_rewrites);
+      if (!s.ok()) return s;
     }
     return result;
   }
@@ -80,6 +83,19 @@ class BacktrackingRun {
     now.best = Cost::Nanoseconds(static_cast<double>(best_.rank.ns));
     now.num_rewrites = LengthOf(best_.trail);
     return progress_(now);
+  }
+
+  // `steps` are those of `trail`.
+  absl::Status PriceSteps(const TrailPtr& trail, std::vector<RewriteStep>* steps) {
+    if (!options_.price_steps) return absl::OkStatus();
+    TrailPtr at = trail;
+    for (auto step = steps->rbegin(); step != steps->rend(); ++step, at = at->before) {
+      work_.GoTo(at);
+      auto rank = work_.Price();
+      if (!rank.ok()) return rank.status();
+      step->cost = Cost::Nanoseconds(static_cast<double>(rank->ns));
+    }
+    return absl::OkStatus();
   }
 
   // Explores the parts of what is the best so far, alike ones once, with half of the budget, and

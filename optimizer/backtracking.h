@@ -14,6 +14,8 @@ struct BacktrackingOptions {
   SearchLimits limits;
   // A graph is followed up while its cost is below alpha times the best cost.
   double alpha = 1.05;
+  // Whether RewriteStep::cost is wanted: a price for each step of the result.
+  bool price_steps = false;
 };
 
 // Three moves, one mechanism:

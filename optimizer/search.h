@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,8 @@ struct RewriteStep {
   // nodes of its source.
   std::vector<ValueRef> vars;
   std::vector<int> nodes;
+  // Predicted, of the graph after; absent unless asked for.
+  std::optional<Cost> cost;
 };
 
 struct SearchResult {

@@ -76,6 +76,24 @@ TEST(LemmaTest, CostsTravelAsText) {
                 {"nowhere", "far away"});
 }
 
+TEST(LemmaTest, ReportsAsAPage) {
+  const std::string model = WriteTemp("g.lemma", R"(graph g(x: f32[256,512]) {
+    a = transpose(x) {perm = [1, 0]} b = transpose(a) {perm = [1, 0]}
+    c = relu(b) return c })");
+  const std::string folder = NewFolder();
+  LemmaResult result = RunLemma({"optimize", model, "-o", folder + "/o.lemma", "--cost=analytic",
+                                 "--report", folder + "/r.html"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  const std::string page = ReadAll(folder + "/r.html");
+  EXPECT_THAT(page, HasSubstr("g.lemma"));
+  EXPECT_THAT(page, HasSubstr("time, predicted"));
+  EXPECT_THAT(page, HasSubstr("class=\"node changed\""));
+  EXPECT_THAT(page, HasSubstr("proved bit_exact"));  // the rule that was used, with its record
+  ExpectOneLine(RunLemma({"optimize", model, "-o", folder + "/o.lemma", "--report",
+                          folder + "/missing/r.html"}),
+                {"missing"});
+}
+
 TEST(LemmaTest, SaysWhenOutputsDiffer) {
   const std::string model = ConvModel(), folder = NewFolder();
   ASSERT_EQ(RunLemma({"run", model, "--reseed-weights=1", "--outputs=" + folder}).exit_status, 0);

@@ -110,6 +110,18 @@ TEST(BacktrackingTest, ReportsTheStepsThatLedThere) {
   EXPECT_EQ(result.stop, StopReason::kExhausted);
 }
 
+TEST(BacktrackingTest, PricesStepsIfAsked) {
+  auto rules = Rules(kRelu);
+  PriceList costs({});
+  BacktrackingOptions options;
+  EXPECT_FALSE(Optimize(ChainOf("relu", 3), *rules, &costs, options).rewrites[0].cost.has_value());
+  options.price_steps = true;
+  SearchResult result = Optimize(ChainOf("relu", 3), *rules, &costs, options);
+  ASSERT_EQ(result.rewrites.size(), 2u);
+  EXPECT_EQ(result.rewrites[0].cost->ns(), 200);
+  EXPECT_EQ(result.rewrites[1].cost->ns(), 100);
+}
+
 TEST(BacktrackingTest, ReturnsTheInputWhenNothingPays) {
   auto rules = Rules(kDetour);
   PriceList costs({});

@@ -46,6 +46,7 @@ TEST(PeakLiveBytesTest, FreesWhatIsUsedUp) {
   // a: 400 bytes; every relu's operand dies with it, so two values are alive at once.
   Graph g = Parse("graph g(a: f32[100]) { b = relu(a)\n c = exp(b)\n d = relu(c)\n return d }");
   EXPECT_EQ(PeakLiveBytes(g), 800);
+  EXPECT_EQ(LiveBytes(g), (std::vector<int64_t>{800, 800, 800}));
 }
 
 TEST(AnalyticCostTest, WhatDependsOnWeightsOnlyIsFree) {

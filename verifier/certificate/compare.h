@@ -14,8 +14,8 @@ namespace lemma::certificate {
 absl::StatusOr<bool> AgreeInField(absl::Span<const Value> a, absl::Span<const Value> b,
                                   absl::Span<const Value> free, RandomValues random);
 
-// The same in double, on positive numbers and on others, up to what rounding explains; elements that
-// are not finite are passed over.
+// The same in double, on positive numbers and on others, up to what rounding explains; elements
+// that are not finite are passed over.
 absl::StatusOr<bool> AgreeInDouble(absl::Span<const Value> a, absl::Span<const Value> b,
                                    absl::Span<const Value> free, RandomValues random);
 

@@ -1,0 +1,45 @@
+// The page that `lemma optimize --report` writes.
+#ifndef LEMMA_CLI_REPORT_H_
+#define LEMMA_CLI_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "rewrite/substitution.h"
+#include "runtime/executor.h"
+
+namespace lemma::cli {
+
+// A graph before or after.
+struct ReportGraph {
+  Graph graph;
+  std::vector<KernelTiming> kernels;     // of one run, in order; empty: not executed
+  std::vector<int64_t> live_bytes = {};  // of values while each operator runs
+};
+
+struct ReportStep {
+  std::string rule, where;
+  double ms = 0;  // predicted, of the graph after the step; negative: not priced
+};
+
+struct Report {
+  std::string title;                                       // the model's file
+  std::vector<std::pair<std::string, std::string>> facts;  // what, value: in the page's order
+  ReportGraph before, after;
+  double predicted_ms = 0;  // of the input
+  std::vector<ReportStep> steps;
+  std::vector<Substitution> rules;  // those that the steps name
+};
+
+// One HTML page that needs nothing else: tables, plots, both graphs as SVG that can be moved,
+// enlarged and searched. Of a graph of more than 800 operators, what differs from the other is
+// drawn, with its neighbours. Equal reports give equal pages.
+absl::StatusOr<std::string> ReportPage(const Report& report);
+
+}  // namespace lemma::cli
+
+#endif  // LEMMA_CLI_REPORT_H_

@@ -1,0 +1,84 @@
+#include "cli/report.h"
+
+#include <string>
+
+#include "cli/graph_dot.h"
+#include "gmock/gmock.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+
+namespace lemma::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Graph Parse(const std::string& text) {
+  auto graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+int Count(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+Report Example() {
+  Report report;
+  report.title = "a<b>.onnx";
+  report.facts = {{"numerics", "reassociate & more"}};
+  report.before.graph =
+      Parse("graph g(x: f32[2,3]) { a = relu(x) b = neg(a) c = neg(b) d = tanh(c) return d }");
+  report.after.graph = Parse("graph g(x: f32[2,3]) { a = relu(x) d = tanh(a) return d }");
+  report.before.kernels = {{"element-wise", "d", 0.5, ""}, {"copy", "d", 0.25, ""}};
+  report.after.kernels = {{"element-wise", "d", 0.125, ""}};
+  report.before.live_bytes = {24, 48, 48};
+  report.predicted_ms = 1;
+  report.steps = {{"neg_neg", "x = a", 0.5}};
+  return report;
+}
+
+TEST(ReportTest, ShowsBothGraphsAndMarksWhatDiffers) {
+  auto page = ReportPage(Example());
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(Count(*page, "class=\"node changed\""), 2);  // the two negations
+  EXPECT_EQ(Count(*page, ">tanh</text>"), 2);
+  EXPECT_THAT(*page, HasSubstr("a&lt;b&gt;.onnx"));
+  EXPECT_THAT(*page, HasSubstr("reassociate &amp; more"));
+  EXPECT_THAT(*page, HasSubstr("-0.5000 ms"));
+  EXPECT_THAT(*page, Not(HasSubstr("@BODY@")));
+  // Nothing is fetched from elsewhere.
+  EXPECT_THAT(*page, Not(HasSubstr("src=")));
+  EXPECT_THAT(*page, Not(HasSubstr("<link")));
+}
+
+TEST(ReportTest, EqualReportsGiveEqualPages) {
+  EXPECT_EQ(*ReportPage(Example()), *ReportPage(Example()));
+}
+
+TEST(ReportTest, OfALargeGraphDrawsWhatChanged) {
+  Report report = Example();
+  std::string text = "graph g(x: f32[2]) { v0 = relu(x)";
+  for (int i = 1; i < 1000; ++i) {
+    text += " v" + std::to_string(i) + " = sin(v" + std::to_string(i - 1) + ")";
+  }
+  report.before.graph = Parse(text + " w = tanh(v999) return w }");
+  report.after.graph = Parse(text + " w = exp(v999) return w }");
+  auto page = ReportPage(report);
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(Count(*page, ">sin</text>"), 2);  // the operand of each
+  EXPECT_EQ(Count(*page, ">tanh</text>"), 1);
+}
+
+TEST(GraphDotTest, QuotesNames) {
+  auto svg = DotToSvg("digraph \"a\\\"b\" { n0 [label=\"x < y\"] }");
+  ASSERT_TRUE(svg.ok()) << svg.status();
+  EXPECT_EQ(svg->find("<svg"), 0u);
+  EXPECT_THAT(*svg, HasSubstr("x &lt; y"));
+  EXPECT_FALSE(DotToSvg("digraph {").ok());
+}
+
+}  // namespace
+}  // namespace lemma::cli
