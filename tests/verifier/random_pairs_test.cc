@@ -58,7 +58,9 @@ TEST(RandomPairs, PerturbedGraphsAreRefuted) {
     // Nor believed where nothing is run.
     ProverOptions options;
     options.samples = 0;
-    if (all % 3 == 0) EXPECT_FALSE(IsProved(ProveGraphs(*graph, *other, options))) << what;
+    if (all % 3 == 0) {
+      EXPECT_FALSE(IsProved(ProveGraphs(*graph, *other, options))) << what;
+    }
   }
   printf("%d of %d refuted\n", refuted, all);
   EXPECT_EQ(all, 150);
