@@ -29,8 +29,10 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Graph& input,
         absl::StrFormat("%.3f (%.3f to %.3f, %d runs)", accepted.found->median, accepted.found->low,
                         accepted.found->high, accepted.runs));
   }
-  facts.emplace_back("time, predicted",
-                     Change(FormatMs(search.initial_cost.ms()), FormatMs(search.best_cost.ms())));
+  if (search.initial_cost.ns() > 0) {  // steps of a certificate have no price
+    facts.emplace_back("time, predicted",
+                       Change(FormatMs(search.initial_cost.ms()), FormatMs(search.best_cost.ms())));
+  }
   facts.emplace_back("operators",
                      Change(absl::StrCat(input.num_ops()), absl::StrCat(accepted.graph.num_ops())));
   if (accepted.measured) {

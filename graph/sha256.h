@@ -1,15 +1,18 @@
-// SHA-256 (FIPS 180-4), for what has to be told apart even if somebody wants it not to be.
+// SHA-256, by OpenSSL's libcrypto, for what has to be told apart even if somebody wants it not to
+// be.
 #ifndef LEMMA_GRAPH_SHA256_H_
 #define LEMMA_GRAPH_SHA256_H_
 
-#include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/strings/string_view.h"
 
+struct evp_md_ctx_st;
+
 namespace lemma {
 
-// Takes bytes in any pieces.
+// Takes bytes in any pieces. Ends the program if the library fails.
 class Sha256 {
  public:
   Sha256();
@@ -18,11 +21,7 @@ class Sha256 {
   std::string Finish();
 
  private:
-  void Block(const unsigned char* block);
-
-  uint32_t state_[8];
-  unsigned char buffer_[64];
-  uint64_t size_ = 0;  // bytes so far
+  std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;
 };
 
 std::string Sha256Of(absl::string_view bytes);
