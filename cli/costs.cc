@@ -64,12 +64,7 @@ absl::StatusOr<int> Export(CostDb* db, const std::string& device, const std::str
                      "; lemma costs lists what there is"));
   }
   const std::string text = PrintCosts(*std::move(entries));
-  if (output.empty()) {
-    std::fputs(text.c_str(), stdout);
-    return kExitOk;
-  }
-  if (absl::Status s = CheckWritable(output); !s.ok()) return s;
-  if (absl::Status s = WriteFileAtomically(output, {text}); !s.ok()) return s;
+  if (absl::Status s = WriteText(output, text); !s.ok()) return s;
   return kExitOk;
 }
 

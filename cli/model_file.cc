@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -151,6 +152,15 @@ absl::Status CheckWritable(const std::string& path) {
         absl::StrCat(path, ": cannot be written: no permission in folder ", folder.string()));
   }
   return absl::OkStatus();
+}
+
+absl::Status WriteText(const std::string& path, const std::string& text) {
+  if (path.empty()) {
+    std::fputs(text.c_str(), stdout);
+    return absl::OkStatus();
+  }
+  if (absl::Status s = CheckWritable(path); !s.ok()) return s;
+  return WriteFileAtomically(path, {text});
 }
 
 }  // namespace lemma::cli

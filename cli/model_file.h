@@ -46,6 +46,9 @@ absl::Status SaveModel(const Model& model, const std::string& path, ModelFormat 
 // missing folder.
 absl::Status CheckWritable(const std::string& path);
 
+// Writes `text` to a file, or to standard output if `path` is empty.
+absl::Status WriteText(const std::string& path, const std::string& text);
+
 }  // namespace lemma::cli
 
 #endif  // LEMMA_CLI_MODEL_FILE_H_

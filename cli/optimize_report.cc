@@ -1,11 +1,16 @@
 #include "cli/optimize_report.h"
 
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/report.h"
+#include "cli/rules_file.h"
 #include "cli/text_table.h"
 #include "cli/timing.h"
+#include "graph/onnx/file.h"
 #include "optimizer/analytic_cost.h"
 
 namespace lemma::cli {
@@ -49,17 +54,18 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Graph& input,
   return facts;
 }
 
-absl::StatusOr<ReportGraph> GraphOf(const Graph& graph, const ReportOptions& options,
+// `times`: whether its kernels are.
+absl::StatusOr<ReportGraph> GraphOf(const Graph& graph, const OptimizeFlags& flags, bool times,
                                     Backend* backend, absl::Span<const Tensor> inputs) {
   ReportGraph result;
   result.graph = graph;
   result.live_bytes = LiveBytes(graph);
-  if (options.runs == 0) return result;
+  if (!times) return result;
   CompileOptions compile;
-  compile.threads = options.threads;
+  compile.threads = static_cast<int>(flags.common.threads);
   auto executable = backend->Compile(graph, compile);
   if (!executable.ok()) return executable.status();
-  auto kernels = ProfileRuns(executable->get(), inputs, options.runs);
+  auto kernels = ProfileRuns(executable->get(), inputs, static_cast<int>(flags.runs));
   if (!kernels.ok()) return kernels.status();
   result.kernels = *std::move(kernels);
   return result;
@@ -67,30 +73,38 @@ absl::StatusOr<ReportGraph> GraphOf(const Graph& graph, const ReportOptions& opt
 
 }  // namespace
 
-absl::StatusOr<Report> MakeReport(const ReportOptions& options, const Graph& input,
-                                  const SearchResult& search, const Acceptance& accepted,
-                                  const std::vector<Substitution>& rules, Backend* backend,
-                                  absl::Span<const Tensor> inputs) {
+absl::Status SaveReport(const OptimizeFlags& flags, const std::string& model, const Graph& input,
+                        const Outcome& outcome, Backend* backend, absl::Span<const Tensor> inputs) {
+  if (flags.report.empty()) return absl::OkStatus();
+  auto file = LoadRulesFile(flags.rules);
+  if (!file.ok()) return file.status();
+  const Acceptance& accepted = outcome.accepted;
   Report report;
-  report.title = options.title;
-  report.facts = FactsOf(input, search, accepted);
-  report.facts.insert(report.facts.end(), options.facts.begin(), options.facts.end());
-  report.predicted_ms = search.initial_cost.ms();
+  report.title = model;
+  report.facts = FactsOf(input, outcome.search, accepted);
+  report.facts.insert(report.facts.end(), {{"back end", backend->version()},
+                                           {"numerics", flags.numerics},
+                                           {"rules", file->name},
+                                           {"written to", flags.output}});
+  report.predicted_ms = outcome.search.initial_cost.ms();
   std::set<std::string> used;
   for (const RewriteStep& step : accepted.rewrites) {
     report.steps.push_back({step.name, step.where, step.cost ? step.cost->ms() : -1});
     used.insert(step.name);
   }
-  for (const Substitution& rule : rules) {
+  for (const Substitution& rule : file->rules) {
     if (used.count(rule.name) > 0) report.rules.push_back(rule);
   }
-  auto before = GraphOf(input, options, backend, inputs);
+  const bool times = accepted.measured && flags.Times();
+  auto before = GraphOf(input, flags, times, backend, inputs);
   if (!before.ok()) return before.status();
   report.before = *std::move(before);
-  auto after = GraphOf(accepted.graph, options, backend, inputs);
+  auto after = GraphOf(accepted.graph, flags, times, backend, inputs);
   if (!after.ok()) return after.status();
   report.after = *std::move(after);
-  return report;
+  auto page = ReportPage(report);
+  if (!page.ok()) return page.status();
+  return WriteFileAtomically(flags.report, {*page});
 }
 
 }  // namespace lemma::cli

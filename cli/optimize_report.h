@@ -1,33 +1,20 @@
-// What `lemma optimize` found, as a report.
+// What `lemma optimize` did, as a page.
 #ifndef LEMMA_CLI_OPTIMIZE_REPORT_H_
 #define LEMMA_CLI_OPTIMIZE_REPORT_H_
 
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/status/statusor.h"
-#include "cli/acceptance.h"
-#include "cli/report.h"
-#include "optimizer/search.h"
-#include "rewrite/substitution.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "cli/optimize.h"
 #include "runtime/executor.h"
 
 namespace lemma::cli {
 
-struct ReportOptions {
-  std::string title;
-  int threads = 1;
-  int runs = 15;  // per graph, to time its kernels; 0: nothing is executed
-  // What is said besides: what, value.
-  std::vector<std::pair<std::string, std::string>> facts;
-};
-
-// `rules`: those that the steps may name, and others. `inputs` are the graph's.
-absl::StatusOr<Report> MakeReport(const ReportOptions& options, const Graph& input,
-                                  const SearchResult& search, const Acceptance& accepted,
-                                  const std::vector<Substitution>& rules, Backend* backend,
-                                  absl::Span<const Tensor> inputs);
+// Writes the page that --report asks for, if it does. `model` is the input's file, `inputs` are
+// values for the input graph.
+absl::Status SaveReport(const OptimizeFlags& flags, const std::string& model, const Graph& input,
+                        const Outcome& outcome, Backend* backend, absl::Span<const Tensor> inputs);
 
 }  // namespace lemma::cli
 

@@ -13,7 +13,6 @@
 #include "cli/rule_report.h"
 #include "cli/rules_commands.h"
 #include "cli/rules_file.h"
-#include "graph/onnx/file.h"
 #include "rewrite/proof_check.h"
 #include "rewrite/rule_text.h"
 
@@ -172,12 +171,7 @@ absl::StatusOr<int> RunRulesExport(Arguments arguments) {
   const std::string text = format == "json"  ? ToJson(*file)
                            : format == "dot" ? ToDot(*file)
                                              : ToText(*file);
-  if (output.empty()) {
-    std::fputs(text.c_str(), stdout);
-    return kExitOk;
-  }
-  if (absl::Status s = CheckWritable(output); !s.ok()) return s;
-  if (absl::Status s = WriteFileAtomically(output, {text}); !s.ok()) return s;
+  if (absl::Status s = WriteText(output, text); !s.ok()) return s;
   return kExitOk;
 }
 

@@ -1,0 +1,54 @@
+// What the parts of `lemma optimize` share.
+#ifndef LEMMA_CLI_OPTIMIZE_H_
+#define LEMMA_CLI_OPTIMIZE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "cli/acceptance.h"
+#include "cli/common_flags.h"
+#include "cli/flags.h"
+#include "optimizer/cost_db.h"
+#include "optimizer/rewrite_filter.h"
+#include "optimizer/search.h"
+
+namespace lemma::cli {
+
+// What the command line says.
+struct OptimizeFlags {
+  CommonFlags common;
+  std::string output, rules, cost = "measured", cost_db = CostDb::DefaultPath(), device;
+  std::string numerics = "reassociate";
+  std::vector<std::string> disable, only;
+  int64_t budget = 5000, runs = 15;
+  double alpha = 1.05, seconds = 0;
+  bool allow_unproved = false;
+  std::string certificate, replay;  // files; "none": no certificate
+  std::string report;
+
+  void AddTo(Flags* flags);
+  // Values out of range, and flags that exclude each other: InvalidArgument.
+  absl::Status Check() const;
+
+  RewriteFilter Filter() const;
+  // Whether input and result are timed.
+  bool Times() const { return device.empty() && replay.empty(); }
+  std::string CertificatePath() const;  // "": none
+};
+
+// What came of it.
+struct Outcome {
+  std::vector<UnprovedRule> unproved;  // allowed, used or not
+  SearchResult search;
+  double search_seconds = 0;
+  double best_seconds = 0;  // until the best graph was found
+  // Memory of the process when the search began, and the most while it ran.
+  int64_t search_start_bytes = 0, search_peak_bytes = 0;
+  Acceptance accepted;
+};
+
+}  // namespace lemma::cli
+
+#endif  // LEMMA_CLI_OPTIMIZE_H_

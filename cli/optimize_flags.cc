@@ -1,0 +1,70 @@
+// The flags of `lemma optimize`.
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "cli/optimize.h"
+
+namespace lemma::cli {
+
+void OptimizeFlags::AddTo(Flags* flags) {
+  flags->String("output|o", &output, "OUT", "where to: .onnx, .lemma or .txt, .pb");
+  flags->String("rules", &rules, "FILE", "rules to use instead of the built-in ones");
+  flags->Bool("allow-unproved", &allow_unproved,
+              "use rules whose proof is missing or out of date too");
+  flags->List("disable", &disable, "RULE,...", "rules not to use");
+  flags->List("only", &only, "RULE,...", "the only rules to use");
+  flags->Choice("numerics", &numerics, {"exact", "reassociate", "real"},
+                "what rules may change: no bit, roundings, or overflow and NaN too");
+  flags->Int("budget", &budget, "graphs to generate");
+  flags->Real("seconds", &seconds, "time limit of the search; 0: none");
+  flags->Real("alpha", &alpha, "explore graphs that cost less than this times the best");
+  flags->Choice("cost", &cost, {"measured", "analytic"},
+                "kernels measured on this machine, or an estimate");
+  flags->String("cost-db", &cost_db, "FILE", "where measured costs are kept");
+  flags->String(
+      "device", &device, "NAME",
+      "optimize for this device with what --cost-db knows of it; measure and time nothing");
+  flags->String("certificate", &certificate, "FILE",
+                "where the certificate goes; OUT.cert unless given; none: nowhere");
+  flags->String("report", &report, "FILE",
+                "a page (HTML) with both graphs, each step, times and memory");
+  flags->String("replay", &replay, "CERT",
+                "apply the steps of a certificate instead of searching; time nothing");
+  flags->Int("runs", &runs,
+             "alternating runs of both models at the end; up to four times as many if they "
+             "leave it open which is faster");
+  common.AddExecution(flags);
+  common.AddModel(flags);
+}
+
+absl::Status OptimizeFlags::Check() const {
+  if (output.empty()) return absl::InvalidArgumentError("where to? give -o OUT");
+  if (!device.empty() && cost != "measured") {
+    return absl::InvalidArgumentError("--device: there are no measured costs with --cost analytic");
+  }
+  if (runs < 3) return absl::InvalidArgumentError("--runs: must be at least 3");
+  if (budget < 1) return absl::InvalidArgumentError("--budget: must be at least 1");
+  if (!(seconds >= 0)) return absl::InvalidArgumentError("--seconds: must be at least 0");
+  if (!(alpha >= 1)) return absl::InvalidArgumentError("--alpha: must be at least 1");
+  return absl::OkStatus();
+}
+
+RewriteFilter OptimizeFlags::Filter() const {
+  static const std::map<std::string, FloatContract> kContracts = {
+      {"exact", FloatContract::kBitExact},
+      {"reassociate", FloatContract::kReassociates},
+      {"real", FloatContract::kRealOnly}};
+  RewriteFilter filter;
+  filter.numerics = kContracts.at(numerics);
+  filter.disabled = {disable.begin(), disable.end()};
+  filter.only = {only.begin(), only.end()};
+  filter.allow_unproved = allow_unproved;
+  return filter;
+}
+
+std::string OptimizeFlags::CertificatePath() const {
+  if (certificate == "none") return "";
+  return certificate.empty() ? absl::StrCat(output, ".cert") : certificate;
+}
+
+}  // namespace lemma::cli

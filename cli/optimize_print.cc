@@ -1,0 +1,149 @@
+#include "cli/optimize_print.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/json.h"
+#include "cli/text_table.h"
+
+namespace lemma::cli {
+namespace {
+
+std::vector<std::pair<std::string, int>> RuleCounts(const std::vector<RewriteStep>& steps) {
+  std::map<std::string, int> counts;
+  for (const RewriteStep& step : steps) ++counts[step.name];
+  std::vector<std::pair<std::string, int>> sorted(counts.begin(), counts.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return sorted;
+}
+
+double GraphsPerSecond(const SearchResult& search) {
+  return static_cast<double>(search.steps) / std::max(1e-6, search.search_seconds);
+}
+
+void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
+  const SearchResult& p = outcome.search;
+  const Acceptance& result = outcome.accepted;
+  auto counts = [](const std::vector<RewriteStep>& steps) {
+    Json rules = Json::Object();
+    for (const auto& [name, count] : RuleCounts(steps)) rules.Set(name, count);
+    return rules;
+  };
+  Json json = Json::Object();
+  json.Set("graph", input.name())
+      .Set("output", flags.output)
+      .Set("certificate", flags.CertificatePath())
+      .Set("kept_input", result.kept_input());
+  json.Set("operators_before", input.num_ops());
+  json.Set("operators_after", result.graph.num_ops());
+  if (flags.replay.empty()) {
+    json.Set("predicted_ms_before", p.initial_cost.ms());
+    json.Set("predicted_ms_after", p.best_cost.ms());
+  }
+  if (!flags.device.empty()) json.Set("device", flags.device);
+  if (result.measured && flags.Times()) {
+    json.Set("ms_before", result.ms_before).Set("ms_after", result.ms_after);
+    json.Set("ratio", result.ratio);
+  }
+  if (result.measured) {
+    json.Set("peak_bytes_before", result.memory_before.planned_bytes);
+    json.Set("peak_bytes_after", result.memory_after.planned_bytes);
+    json.Set("difference", result.difference.largest).Set("allowed", result.difference.allowed);
+  }
+  if (result.found) {
+    json.Set("found_ratio", result.found->median).Set("found_ratio_low", result.found->low);
+    json.Set("found_ratio_high", result.found->high).Set("runs", result.runs);
+  }
+  json.Set("rules", counts(result.rewrites)).Set("search_rules", counts(p.rewrites));
+  if (flags.allow_unproved) {
+    Json unproved = Json::Object();
+    for (const UnprovedRule& rule : outcome.unproved) unproved.Set(rule.name, rule.problem);
+    json.Set("unproved_rules_allowed", std::move(unproved));
+  }
+  json.Set("graphs", p.steps).Set("search_seconds", outcome.search_seconds);
+  json.Set("best_seconds", outcome.best_seconds);
+  json.Set("search_start_bytes", outcome.search_start_bytes);
+  json.Set("search_peak_bytes", outcome.search_peak_bytes);
+  json.Set("graphs_per_second", GraphsPerSecond(p));
+  json.Set("stopped", Name(p.stop));
+  std::puts(json.ToString().c_str());
+}
+
+void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
+  const SearchResult& p = outcome.search;
+  const Acceptance& result = outcome.accepted;
+  auto bytes = [](int64_t n) { return FormatBytes(static_cast<double>(n)); };
+  TextTable table({flags.common.backend, "before", "after", "after/before"});
+  if (result.measured && flags.Times()) {
+    table.Row({"time, median", FormatMs(result.ms_before), FormatMs(result.ms_after),
+               absl::StrFormat("%.3f", result.kept_input() ? 1.0 : result.ratio)});
+  }
+  if (flags.replay.empty()) {
+    table.Row({"time, predicted", FormatMs(p.initial_cost.ms()), FormatMs(p.best_cost.ms()),
+               absl::StrFormat("%.3f", p.best_cost.ms() / std::max(1e-9, p.initial_cost.ms()))});
+  }
+  table.Row({"operators", absl::StrCat(input.num_ops()), absl::StrCat(result.graph.num_ops()), ""});
+  if (result.measured) {
+    table.Row({"peak memory", bytes(result.memory_before.planned_bytes),
+               bytes(result.memory_after.planned_bytes), ""});
+  }
+  std::fputs(table.ToString().c_str(), stdout);
+  if (!result.measured) {
+    std::puts("not executed: the model has operators that only its own runtime knows");
+  } else {
+    if (!flags.replay.empty()) std::puts("not timed: steps of a certificate");
+    if (!flags.device.empty()) std::printf("not timed: optimized for %s\n", flags.device.c_str());
+    std::printf("largest output difference %s, allowed %s\n",
+                FormatError(result.difference.largest).c_str(),
+                FormatError(result.difference.allowed).c_str());
+  }
+  std::printf("%d graphs in %.1f s, %.0f per second of processor time: %s\n",
+              static_cast<int>(p.steps), outcome.search_seconds, GraphsPerSecond(p), Name(p.stop));
+  if (p.rewrites.empty()) {
+    std::puts("kept the input: no rule makes it faster");
+  } else if (result.kept_input() && !result.found) {
+    std::puts("kept the input: what the search found changes more than --numerics allows");
+  } else if (result.kept_input()) {
+    std::printf(
+        "kept the input: what the search found took %.3f times as long (%.3f to %.3f, %d runs)\n",
+        result.found->median, result.found->low, result.found->high, result.runs);
+  } else {
+    for (const auto& [name, count] : RuleCounts(result.rewrites)) {
+      const bool unproved =
+          std::any_of(outcome.unproved.begin(), outcome.unproved.end(),
+                      [&](const UnprovedRule& rule) { return rule.name == name; });
+      std::printf("%5d x %s%s\n", count, name.c_str(), unproved ? " (UNPROVED)" : "");
+    }
+  }
+  if (!outcome.unproved.empty()) {
+    std::printf("UNPROVED rules were allowed: %s\n", Names(outcome.unproved).c_str());
+  }
+  std::printf("written to %s\n", flags.output.c_str());
+  if (const std::string path = flags.CertificatePath(); !path.empty()) {
+    std::printf("certificate: %s\n", path.c_str());
+  }
+  if (!flags.report.empty()) std::printf("report: %s\n", flags.report.c_str());
+}
+
+}  // namespace
+
+void Print(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
+  if (flags.common.json) {
+    PrintJson(flags, input, outcome);
+  } else {
+    PrintTable(flags, input, outcome);
+  }
+}
+
+std::string Names(const std::vector<UnprovedRule>& rules) {
+  return absl::StrJoin(
+      rules, ", ", [](std::string* text, const UnprovedRule& rule) { text->append(rule.name); });
+}
+
+}  // namespace lemma::cli
