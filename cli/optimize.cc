@@ -1,6 +1,7 @@
 // lemma optimize: search, fold, compare, measure end to end, and write the better model.
 #include "cli/optimize.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -23,6 +24,7 @@
 #include "cli/optimize_print.h"
 #include "cli/optimize_report.h"
 #include "cli/progress_line.h"
+#include "cli/rule_report.h"
 #include "cli/rules_file.h"
 #include "optimizer/analytic_cost.h"
 #include "optimizer/backtracking.h"
@@ -118,28 +120,51 @@ absl::StatusOr<SearchResult> ReplaySteps(const OptimizeFlags& flags, const Graph
   return result;
 }
 
-// All of the outcome but what was accepted.
-absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Outcome* outcome) {
+// What a search works with.
+struct Setup {
+  RulesFile file;
+  RewriteFilter filter;
+  std::unique_ptr<RuleSet> rules;
+  std::unique_ptr<RewriteSource> usable;  // of them
+  ProgressLine progress;
+  Costs costs;
+
+  explicit Setup(const OptimizeFlags& flags) : progress(flags.common.json) {}
+};
+
+// Reads the rules; what is wrong with them goes into the outcome, or is an error.
+absl::Status LoadRules(const OptimizeFlags& flags, Setup* setup, Outcome* outcome) {
   auto file = LoadRulesFile(flags.rules);
   if (!file.ok()) return file.status();
-  for (const auto* names : {&flags.only, &flags.disable}) {
-    if (absl::Status s = CheckRuleNames(*names, *file); !s.ok()) return s;
+  std::vector<std::string> why_not;
+  if (!flags.why_not.empty()) why_not.push_back(flags.why_not);
+  for (const auto& names : {flags.only, flags.disable, why_not}) {
+    if (absl::Status s = CheckRuleNames(names, *file); !s.ok()) return s;
   }
-  const RewriteFilter filter = flags.Filter();
-  outcome->unproved = UnprovedRules(file->rules, filter);
-  if (absl::Status s = CheckProofs(flags, *file, outcome->unproved); !s.ok()) return s;
-  if (!flags.replay.empty()) {
-    auto replayed = ReplaySteps(flags, graph, file->rules, filter);
-    if (!replayed.ok()) return replayed.status();
-    outcome->search = *std::move(replayed);
-    return absl::OkStatus();
+  setup->file = *std::move(file);
+  setup->filter = flags.Filter();
+  outcome->unproved = UnprovedRules(setup->file.rules, setup->filter);
+  if (!flags.output.empty()) return CheckProofs(flags, setup->file, outcome->unproved);
+  // Nothing is written: they are left out, and --why-not says so.
+  for (const UnprovedRule& rule : outcome->unproved) {
+    if (!flags.allow_unproved) setup->filter.disabled.insert(rule.name);
   }
-  auto rules = RuleSet::Create(std::move(file->rules));
-  if (!rules.ok()) return Prefixed(file->name, rules.status());
-  ProgressLine progress(flags.common.json);
-  auto costs = MakeCosts(flags, &progress);
+  return absl::OkStatus();
+}
+
+absl::Status MakeReady(const OptimizeFlags& flags, Setup* setup) {
+  auto rules = RuleSet::Create(setup->file.rules);
+  if (!rules.ok()) return Prefixed(setup->file.name, rules.status());
+  setup->rules = *std::move(rules);
+  setup->usable = Filtered(setup->rules.get(), setup->filter);
+  auto costs = MakeCosts(flags, &setup->progress);
   if (!costs.ok()) return costs.status();
-  const std::unique_ptr<RewriteSource> usable = Filtered(rules->get(), filter);
+  setup->costs = *std::move(costs);
+  return absl::OkStatus();
+}
+
+absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Setup* setup,
+                       Outcome* outcome) {
   BacktrackingOptions options;
   options.limits = {flags.budget, flags.seconds};
   options.alpha = flags.alpha;
@@ -155,17 +180,60 @@ absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Outcome* 
   auto on_progress = [&](const SearchProgress& p) {
     if (!best || p.best < *best) outcome->best_seconds = best ? seconds() : 0;
     best = p.best;
-    progress.Show(absl::StrFormat("%d graphs, cost %.3f -> %.3f ms, %.0f s", p.steps,
-                                  p.initial.ms(), p.best.ms(), seconds()));
+    setup->progress.Show(absl::StrFormat("%d graphs, cost %.3f -> %.3f ms, %.0f s", p.steps,
+                                         p.initial.ms(), p.best.ms(), seconds()));
     return !interrupt.flag().load();
   };
-  auto found =
-      MakeBacktrackingSearch(usable.get(), costs->model.get(), options)->Run(graph, on_progress);
+  auto found = MakeBacktrackingSearch(setup->usable.get(), setup->costs.model.get(), options)
+                   ->Run(graph, on_progress);
   if (!found.ok()) return found.status();
   outcome->search = *std::move(found);
   outcome->search_seconds = seconds();
   if (best && outcome->search.best_cost < *best) outcome->best_seconds = outcome->search_seconds;
   outcome->search_peak_bytes = MemoryBytes("VmHWM:");
+  setup->progress.Clear();
+  return absl::OkStatus();
+}
+
+// Why the search did not look at the rule; "" if it did.
+std::string Exclusion(const OptimizeFlags& flags, const Setup& setup, const Outcome& outcome,
+                      const Substitution& rule) {
+  const RewriteFilter filter = flags.Filter();
+  if (filter.disabled.count(rule.name) > 0) return "--disable names it";
+  if (!filter.only.empty() && filter.only.count(rule.name) == 0) return "--only leaves it out";
+  if (rule.contract > filter.numerics) {
+    return absl::StrCat("it is ", Name(rule.contract), ", which --numerics=", flags.numerics,
+                        " does not allow");
+  }
+  if (setup.filter.Accepts(rule)) return "";
+  for (const UnprovedRule& unproved : outcome.unproved) {
+    if (unproved.name == rule.name) return unproved.problem;
+  }
+  return "";
+}
+
+// Answers --why-not, if that is asked. `result`: what the search led to.
+absl::Status ExplainWhyNot(const OptimizeFlags& flags, Setup* setup, const Graph& input,
+                           const Graph& result, Outcome* outcome) {
+  if (flags.why_not.empty()) return absl::OkStatus();
+  const std::vector<const PreparedRule*> rules = setup->rules->Rules();
+  const PreparedRule& rule = **std::find_if(
+      rules.begin(), rules.end(),
+      [&](const PreparedRule* candidate) { return candidate->rule().name == flags.why_not; });
+  WhyNotReport report;
+  report.rule = flags.why_not;
+  report.source = Operators(rule.rule().source);
+  report.anchor = rule.matcher.anchor_op().name;
+  report.excluded = Exclusion(flags, *setup, *outcome, rule.rule());
+  for (const RewriteStep& step : outcome->search.rewrites)
+    report.applied += step.name == report.rule;
+  for (auto [graph, explained] : {std::pair(&input, &report.input), {&result, &report.result}}) {
+    auto found = ExplainIn(rule, *graph, setup->costs.model.get());
+    if (!found.ok()) return found.status();
+    *explained = *std::move(found);
+  }
+  outcome->why_not = std::move(report);
+  setup->progress.Clear();
   return absl::OkStatus();
 }
 
@@ -188,7 +256,8 @@ absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, co
 
 // Writes how the input became what was accepted, if that is wanted. `input_file`: its hash.
 absl::Status SaveCertificate(const OptimizeFlags& flags, const Model& model, const Graph& input,
-                             const std::string& input_file, const Outcome& outcome) {
+                             const std::string& input_file, const Outcome& outcome,
+                             const std::vector<Substitution>& rules) {
   const std::string path = flags.CertificatePath();
   if (path.empty()) return absl::OkStatus();
   using Result = Certificate::Result;
@@ -199,9 +268,7 @@ absl::Status SaveCertificate(const OptimizeFlags& flags, const Model& model, con
     result = best ? Result::kBest : Result::kDescended;
     if (!flags.replay.empty()) result = Result::kReplayed;
   }
-  auto file = LoadRulesFile(flags.rules);
-  if (!file.ok()) return file.status();
-  auto certificate = Certify(input, accepted.rewrites, accepted.graph, file->rules, result);
+  auto certificate = Certify(input, accepted.rewrites, accepted.graph, rules, result);
   if (!certificate.ok()) return certificate.status();
   certificate->input_file = input_file;
   certificate->dims = UsedDims(model, flags.common.dims);
@@ -209,7 +276,37 @@ absl::Status SaveCertificate(const OptimizeFlags& flags, const Model& model, con
   return WriteCertificate(*std::move(certificate), flags.output, path);
 }
 
+// Searches; nothing of it is executed or written.
+absl::StatusOr<int> OnlyExplain(const OptimizeFlags& flags, const std::string& path) {
+  auto model = flags.common.Load(path);
+  if (!model.ok()) return model.status();
+  Outcome outcome;
+  Setup setup(flags);
+  if (absl::Status s = LoadRules(flags, &setup, &outcome); !s.ok()) return s;
+  if (absl::Status s = MakeReady(flags, &setup); !s.ok()) return s;
+  if (absl::Status s = RunSearch(flags, model->graph, &setup, &outcome); !s.ok()) return s;
+  absl::Status s = ExplainWhyNot(flags, &setup, model->graph, outcome.search.best, &outcome);
+  if (!s.ok()) return s;
+  Print(flags, model->graph, outcome);
+  return kExitOk;
+}
+
+// What the search, or the certificate to be replayed, leads to.
+absl::Status FindResult(const OptimizeFlags& flags, const Graph& input, Setup* setup,
+                        Outcome* outcome) {
+  if (absl::Status s = LoadRules(flags, setup, outcome); !s.ok()) return s;
+  if (!flags.replay.empty()) {
+    auto replayed = ReplaySteps(flags, input, setup->file.rules, setup->filter);
+    if (!replayed.ok()) return replayed.status();
+    outcome->search = *std::move(replayed);
+    return absl::OkStatus();
+  }
+  if (absl::Status s = MakeReady(flags, setup); !s.ok()) return s;
+  return RunSearch(flags, input, setup, outcome);
+}
+
 absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path) {
+  if (flags.output.empty()) return OnlyExplain(flags, path);
   auto format = FormatOfPath(flags.output);
   if (!format.ok()) return format.status();
   for (const std::string& file : {flags.output, flags.CertificatePath(), flags.report}) {
@@ -225,8 +322,9 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (!inputs.ok()) return Prefixed(path, inputs.status());
 
   Outcome outcome;
-  if (absl::Status s = RunSearch(flags, model->graph, &outcome); !s.ok()) return s;
+  Setup setup(flags);
   const Graph input = model->graph;
+  if (absl::Status s = FindResult(flags, input, &setup, &outcome); !s.ok()) return s;
   auto contenders = Contenders(flags, input, outcome.search);
   if (!contenders.ok()) return contenders.status();
   auto backend = flags.common.MakeBackend();
@@ -240,9 +338,12 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   outcome.accepted = *std::move(accepted);
   model->graph = outcome.accepted.graph;
   if (absl::Status s = SaveModel(*model, flags.output, *format); !s.ok()) return s;
-  absl::Status saved = SaveCertificate(flags, *model, input, *input_file, outcome);
+  absl::Status saved =
+      SaveCertificate(flags, *model, input, *input_file, outcome, setup.file.rules);
   if (!saved.ok()) return saved;
   saved = SaveReport(flags, path, input, outcome, backend->get(), *inputs);
+  if (!saved.ok()) return saved;
+  saved = ExplainWhyNot(flags, &setup, input, outcome.accepted.graph, &outcome);
   if (!saved.ok()) return saved;
   Print(flags, input, outcome);
   return kExitOk;

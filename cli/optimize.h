@@ -3,6 +3,7 @@
 #define LEMMA_CLI_OPTIMIZE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "cli/acceptance.h"
 #include "cli/common_flags.h"
 #include "cli/flags.h"
+#include "cli/why_not.h"
 #include "optimizer/cost_db.h"
 #include "optimizer/rewrite_filter.h"
 #include "optimizer/search.h"
@@ -27,6 +29,7 @@ struct OptimizeFlags {
   bool allow_unproved = false;
   std::string certificate, replay;  // files; "none": no certificate
   std::string report;
+  std::string why_not;  // a rule; without an output it is explained, and nothing else
 
   void AddTo(Flags* flags);
   // Values out of range, and flags that exclude each other: InvalidArgument.
@@ -47,6 +50,7 @@ struct Outcome {
   // Memory of the process when the search began, and the most while it ran.
   int64_t search_start_bytes = 0, search_peak_bytes = 0;
   Acceptance accepted;
+  std::optional<WhyNotReport> why_not;
 };
 
 }  // namespace lemma::cli

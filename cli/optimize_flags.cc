@@ -28,6 +28,8 @@ void OptimizeFlags::AddTo(Flags* flags) {
                 "where the certificate goes; OUT.cert unless given; none: nowhere");
   flags->String("report", &report, "FILE",
                 "a page (HTML) with both graphs, each step, times and memory");
+  flags->String("why-not", &why_not, "RULE",
+                "say where this rule was not applied, and why; without -o do nothing else");
   flags->String("replay", &replay, "CERT",
                 "apply the steps of a certificate instead of searching; time nothing");
   flags->Int("runs", &runs,
@@ -38,7 +40,15 @@ void OptimizeFlags::AddTo(Flags* flags) {
 }
 
 absl::Status OptimizeFlags::Check() const {
-  if (output.empty()) return absl::InvalidArgumentError("where to? give -o OUT");
+  if (output.empty() && why_not.empty()) {
+    return absl::InvalidArgumentError("where to? give -o OUT");
+  }
+  if (!why_not.empty() && !replay.empty()) {
+    return absl::InvalidArgumentError("--why-not: nothing is searched with --replay");
+  }
+  if (output.empty() && !(report.empty() && certificate.empty())) {
+    return absl::InvalidArgumentError("--report and --certificate need -o OUT");
+  }
   if (!device.empty() && cost != "measured") {
     return absl::InvalidArgumentError("--device: there are no measured costs with --cost analytic");
   }
@@ -63,7 +73,7 @@ RewriteFilter OptimizeFlags::Filter() const {
 }
 
 std::string OptimizeFlags::CertificatePath() const {
-  if (certificate == "none") return "";
+  if (certificate == "none" || output.empty()) return "";
   return certificate.empty() ? absl::StrCat(output, ".cert") : certificate;
 }
 

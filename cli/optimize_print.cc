@@ -72,6 +72,7 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
   json.Set("search_peak_bytes", outcome.search_peak_bytes);
   json.Set("graphs_per_second", GraphsPerSecond(p));
   json.Set("stopped", Name(p.stop));
+  if (outcome.why_not) json.Set("why_not", WhyNotJson(*outcome.why_not));
   std::puts(json.ToString().c_str());
 }
 
@@ -129,12 +130,31 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
     std::printf("certificate: %s\n", path.c_str());
   }
   if (!flags.report.empty()) std::printf("report: %s\n", flags.report.c_str());
+  if (outcome.why_not) std::fputs(WhyNotText(*outcome.why_not).c_str(), stdout);
+}
+
+// All there is to say if nothing is written.
+void PrintWhyNot(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
+  const SearchResult& search = outcome.search;
+  if (!flags.common.json) {
+    std::fputs(WhyNotText(*outcome.why_not).c_str(), stdout);
+    return;
+  }
+  Json json = Json::Object();
+  json.Set("graph", input.name());
+  json.Set("predicted_ms_before", search.initial_cost.ms());
+  json.Set("predicted_ms_after", search.best_cost.ms());
+  json.Set("graphs", search.steps).Set("stopped", Name(search.stop));
+  json.Set("why_not", WhyNotJson(*outcome.why_not));
+  std::puts(json.ToString().c_str());
 }
 
 }  // namespace
 
 void Print(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
-  if (flags.common.json) {
+  if (flags.output.empty()) {
+    PrintWhyNot(flags, input, outcome);
+  } else if (flags.common.json) {
     PrintJson(flags, input, outcome);
   } else {
     PrintTable(flags, input, outcome);

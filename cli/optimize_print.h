@@ -10,7 +10,8 @@
 
 namespace lemma::cli {
 
-// To standard output: a table and what is to be said of it, or with --json one object.
+// To standard output: a table and what is to be said of it, or with --json one object. Without -o
+// only what --why-not asks for.
 void Print(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome);
 
 // "a, b, c".

@@ -14,15 +14,17 @@ namespace lemma::cli {
 class ProgressLine {
  public:
   explicit ProgressLine(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO)) {}
-  ~ProgressLine() {
-    if (shown_ && width_ > 0) std::fprintf(stderr, "\r%*s\r", width_, "");
-  }
+  ~ProgressLine() { Clear(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   void Show(const std::string& text) {
     if (!shown_) return;
     std::fprintf(stderr, "\r%-*s", width_, text.c_str());
     width_ = std::max(width_, static_cast<int>(text.size()));
+  }
+  void Clear() {
+    if (shown_ && width_ > 0) std::fprintf(stderr, "\r%*s\r", width_, "");
+    width_ = 0;
   }
 
  private:

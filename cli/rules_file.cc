@@ -5,7 +5,9 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "cli/builtin_rules.h"
 #include "cli/flags.h"
@@ -42,15 +44,32 @@ std::string PrunedRulesPath(const std::string& path) {
   return absl::StrCat(absl::StripSuffix(path, ".txt"), ".pruned.txt");
 }
 
+namespace {
+
+// "; did you mean a, b?": the nearest name or, if none is near, some of which `name` is a part.
+std::string Suggestion(const std::string& name, const std::vector<std::string>& known) {
+  std::vector<std::string> near;
+  if (std::string nearest = Nearest(name, known); !nearest.empty()) {
+    near.push_back(std::move(nearest));
+  }
+  for (const std::string& candidate : known) {
+    if (near.size() < 3 && absl::StrContains(candidate, name) &&
+        std::find(near.begin(), near.end(), candidate) == near.end()) {
+      near.push_back(candidate);
+    }
+  }
+  return near.empty() ? "" : absl::StrCat("; did you mean ", absl::StrJoin(near, ", "), "?");
+}
+
+}  // namespace
+
 absl::Status CheckRuleNames(const std::vector<std::string>& names, const RulesFile& file) {
   std::vector<std::string> known;
   for (const Substitution& rule : file.rules) known.push_back(rule.name);
   for (const std::string& name : names) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    const std::string nearest = Nearest(name, known);
     return absl::InvalidArgumentError(
-        absl::StrCat("no rule named ", name, " in ", file.name,
-                     nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+        absl::StrCat("no rule named ", name, " in ", file.name, Suggestion(name, known)));
   }
   return absl::OkStatus();
 }

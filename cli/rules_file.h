@@ -24,7 +24,7 @@ absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path);
 // "rules.pruned.txt" for "rules.txt".
 std::string PrunedRulesPath(const std::string& path);
 
-// InvalidArgument, with the nearest name there is, if a name is no rule's.
+// InvalidArgument, with near names where there are some, if a name is no rule's.
 absl::Status CheckRuleNames(const std::vector<std::string>& names, const RulesFile& file);
 
 }  // namespace lemma::cli

@@ -23,8 +23,9 @@ bool IsUniform(const Tensor& tensor) {
   return total >= size && std::memcmp(bytes, bytes + size, total - size) == 0;
 }
 
-absl::StatusOr<Matcher> Matcher::Create(const Substitution& rule) {
+absl::StatusOr<Matcher> Matcher::Create(const Substitution& rule, std::vector<bool> untyped) {
   Matcher matcher(rule);
+  matcher.untyped_ = std::move(untyped);
   const Pattern& source = rule.source;
   for (const PatternNode& node : source.nodes) {
     auto& literals = matcher.literals_.emplace_back();
@@ -242,6 +243,7 @@ class Matcher::Run {
       if (!fits) return false;
     }
     bound = value;
+    if (!matcher_.untyped_.empty() && matcher_.untyped_[pattern.index]) return true;
     return MatchType(var.dtype, var.dims, head.type(value.output), state);
   }
 

@@ -39,8 +39,9 @@ struct Binding {
 // A rule prepared for matching. Refers to the rule, which must outlive it.
 class Matcher {
  public:
-  // Fails if the source's outputs are not connected through shared values.
-  static absl::StatusOr<Matcher> Create(const Substitution& rule);
+  // Fails if the source's outputs are not connected through shared values. `untyped`, by variable:
+  // types and sizes do not matter, for matches of less than a rule (rewrite/why_not.h).
+  static absl::StatusOr<Matcher> Create(const Substitution& rule, std::vector<bool> untyped = {});
 
   const Substitution& rule() const { return *rule_; }
   // The operator of the first output's node: only its applications can be anchors.
@@ -95,6 +96,7 @@ class Matcher {
   std::vector<const OpDef*> reader_;
   // By node and attribute: the value of an attribute without symbols.
   std::vector<std::vector<std::optional<AttrValue>>> literals_;
+  std::vector<bool> untyped_;  // by variable; empty: none is
 };
 
 }  // namespace lemma

@@ -1,0 +1,112 @@
+// lemma optimize --why-not.
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/lemma_process.h"
+
+namespace lemma {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// Two pairs of transposes, and one whose partner is a relu.
+std::string Model() {
+  return WriteTemp("g.lemma", R"(graph g(x: f32[8,16], y: f32[8,16], z: f32[8,16]) {
+    a = transpose(x) {perm = [1, 0]} b = transpose(a) {perm = [1, 0]} c = relu(b)
+    d = transpose(y) {perm = [1, 0]} e = transpose(d) {perm = [1, 0]} f = neg(e)
+    h = relu(z) i = transpose(h) {perm = [1, 0]}
+    return c, f, i })");
+}
+
+LemmaResult WhyNot(const std::string& rule, std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments = {"optimize", Model(), "--cost=analytic", "--why-not", rule};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return RunLemma(arguments);
+}
+
+TEST(WhyNotTest, SaysWhereARuleAppliedAndWhereNot) {
+  const LemmaResult result = WhyNot("transpose_of_transpose");
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.out,
+              StartsWith("rule transpose_of_transpose (transpose + transpose): applied 2 x\n"
+                         "input: 5 x transpose\n"
+                         "    2 x it applies, and the graph gets faster: -"));
+  EXPECT_THAT(result.out, HasSubstr("\n          b, e\n"));
+  EXPECT_THAT(result.out, HasSubstr("    2 x the operand of transpose is an input, not transpose\n"
+                                    "          a, d\n"));
+  EXPECT_THAT(result.out, HasSubstr("    1 x the operand of transpose is relu, not transpose\n"
+                                    "          i\n"));
+  EXPECT_THAT(result.out, HasSubstr("result: 1 x transpose\n"));
+}
+
+TEST(WhyNotTest, SaysIfOneThingIsMissing) {
+  const std::string model = WriteTemp("g.lemma", R"(graph g(x: f32[2,3], f: f32[3,4]) {
+    y = matmul(x, f) z = scalar_mul(y) {alpha = 2.0} return z })");
+  EXPECT_THAT(
+      RunLemma({"optimize", model, "--cost=analytic", "--why-not", "matmul_scalar_into_weights"})
+          .out,
+      HasSubstr("    1 x f depends on an input; it has to be a weight; all else fits\n"
+                "          z (at f)\n"));
+}
+
+TEST(WhyNotTest, SaysWhatARuleWouldCost) {
+  const LemmaResult result = WhyNot("relu_before_transpose", {"--disable=relu_before_transpose"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("the search did not use it: --disable names it\n"));
+  EXPECT_THAT(result.out, HasSubstr("it applies, but the graph is as fast as before\n"));
+}
+
+TEST(WhyNotTest, SaysWhatExcludesARule) {
+  EXPECT_THAT(WhyNot("recognize_silu", {"--numerics=exact"}).out,
+              HasSubstr("it is reassociates, which --numerics=exact does not allow"));
+  EXPECT_THAT(WhyNot("recognize_silu", {"--only=identity_slice"}).out,
+              HasSubstr("--only leaves it out"));
+  const std::string rules = WriteTemp("r.txt", R"(rule mine(x: [n]) bit_exact {
+    a = relu(x) b = relu(a) return b } => { c = relu(x) return c })");
+  const LemmaResult unproved = WhyNot("mine", {"--rules", rules});
+  ASSERT_EQ(unproved.exit_status, 0) << unproved.err;
+  EXPECT_THAT(unproved.out, HasSubstr("the search did not use it: "));
+  EXPECT_THAT(unproved.out, HasSubstr("it has no proof\n"));
+  EXPECT_THAT(WhyNot("mine", {"--rules", rules, "--allow-unproved"}).out,
+              HasSubstr("(relu + relu): not applied"));
+}
+
+TEST(WhyNotTest, AsJson) {
+  const LemmaResult result = WhyNot("transpose_of_transpose", {"--json"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\"why_not\":{\"rule\":\"transpose_of_transpose\""));
+  EXPECT_THAT(result.out, HasSubstr("\"excluded\":\"\",\"applied\":2,\"input\":{\"anchors\":5"));
+  EXPECT_THAT(result.out,
+              HasSubstr("{\"missing\":\"operand\",\"reason\":\"the operand of transpose "
+                        "is relu, not transpose\",\"all_else_fits\":false,"
+                        "\"places\":[\"i\"]}"));
+}
+
+// Beside an output it is said of what is written.
+TEST(WhyNotTest, BesideAnOutput) {
+  const std::string folder = NewFolder();
+  const LemmaResult result =
+      WhyNot("transpose_of_transpose", {"-o", folder + "/o.lemma", "--runs=3"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("written to " + folder));
+  EXPECT_THAT(result.out, HasSubstr("\nrule transpose_of_transpose"));
+  EXPECT_THAT(FilesIn(folder), ::testing::ElementsAre("o.lemma", "o.lemma.cert"));
+}
+
+TEST(WhyNotTest, WrongUse) {
+  ExpectOneLine(WhyNot("transpose_of_transposes"),
+                {"no rule named transpose_of_transposes", "did you mean transpose_of_transpose"});
+  ExpectOneLine(WhyNot("of_transpose"),
+                {"did you mean add_of_transposes, matmul_of_transposes, transpose_of_transpose?"});
+  EXPECT_THAT(WhyNot("nothing_like_this").err, Not(HasSubstr("did you mean")));
+  ExpectOneLine(WhyNot("identity_slice", {"--report", "r.html"}), {"-o OUT"});
+  ExpectOneLine(WhyNot("identity_slice", {"--replay", "c.cert", "-o", "o.lemma"}), {"--replay"});
+  ExpectOneLine(RunLemma({"optimize", Model()}), {"-o OUT"});
+}
+
+}  // namespace
+}  // namespace lemma
