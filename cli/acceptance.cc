@@ -83,6 +83,26 @@ std::vector<Contender> Allowed(const Graph& input, std::vector<Contender> conten
   return contenders;
 }
 
+// Whether what was timed last, and is executed in so much memory, is better than the input.
+bool Pays(const AcceptanceOptions& options, const Acceptance& result, int64_t bytes) {
+  using Goal = Objective::Goal;
+  const Objective& objective = options.objective;
+  const int64_t before = result.memory_before.planned_bytes, limit = objective.memory_limit;
+  if (limit > 0 && before > limit) return true;
+  const double ratio = options.runs > 0 ? result.found->high : 0;
+  const bool is_product =
+      objective.goal == Goal::kProduct || (objective.goal == Goal::kPareto && limit == 0);
+  if (objective.goal == Goal::kMemory) {
+    return bytes < before || (bytes == before && ratio <= 1 - kLeastGain);
+  }
+  if (!is_product) return ratio <= 1 - kLeastGain;
+  const double memory =
+      static_cast<double>(std::max<int64_t>(bytes, 1)) / std::max<int64_t>(before, 1);
+  return options.runs == 0 ||
+         std::pow(ratio, 1 - objective.memory_weight) * std::pow(memory, objective.memory_weight) <=
+             1 - kLeastGain;
+}
+
 // Executes both and compares them; takes the contender if it pays.
 absl::Status Try(Backend* backend, const Graph& input, const Contender& contender,
                  absl::Span<const Tensor> inputs, const AcceptanceOptions& options,
@@ -99,17 +119,28 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
     // The rules keep every bit of the definitions; a kernel may still sum in another order.
     return absl::OkStatus();
   }
+  const MemoryUse memory = after->executable->memory();
+  const int64_t limit = options.objective.memory_limit;
+  result->found_bytes = memory.planned_bytes;
+  result->found = std::nullopt;
+  if (limit > 0 && memory.planned_bytes > limit) {
+    if (result->least_bytes) {
+      result->least_bytes = std::min(*result->least_bytes, memory.planned_bytes);
+    }
+    return absl::OkStatus();
+  }
   if (options.runs > 0) {
     absl::Status timed =
         Time(before.executable.get(), after->executable.get(), inputs, options.runs, result);
     if (!timed.ok()) return timed;
-    if (result->found->high > 1 - kLeastGain) {
-      result->ms_after = result->ms_before;
-      return absl::OkStatus();
-    }
-    result->ratio = result->found->median;
   }
-  result->memory_after = after->executable->memory();
+  if (!Pays(options, *result, memory.planned_bytes)) {
+    result->ms_after = result->ms_before;
+    return absl::OkStatus();
+  }
+  if (options.runs > 0) result->ratio = result->found->median;
+  result->least_bytes = std::nullopt;
+  result->memory_after = memory;
   result->difference = difference;
   result->graph = contender.graph;
   result->rewrites = contender.rewrites;
@@ -127,6 +158,11 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
   result.graph = input;
   auto before = Prepare(backend, input, options.threads, inputs);
   if (absl::IsUnimplemented(before.status())) {  // opaque operators: the prediction has to do
+    if (options.objective.memory_limit > 0) {
+      return absl::FailedPreconditionError(
+          "--memory-limit: the memory of a model with operators that only its own runtime knows "
+          "cannot be told");
+    }
     if (contenders.empty()) return result;
     result.graph = contenders.front().graph;
     result.rewrites = contenders.front().rewrites;
@@ -135,12 +171,16 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
   if (!before.ok()) return before.status();
   result.measured = true;
   result.memory_before = result.memory_after = before->executable->memory();
+  const int64_t limit = options.objective.memory_limit;
+  if (limit > 0 && result.memory_before.planned_bytes > limit) {
+    result.least_bytes = result.memory_before.planned_bytes;
+  }
   for (const Contender& contender : contenders) {
     absl::Status s = Try(backend, input, contender, inputs, options, *before, &result);
     if (!s.ok()) return s;
     if (!result.kept_input()) return result;
   }
-  if (result.ms_before > 0 || options.runs == 0) return result;
+  if (result.ms_before > 0 || options.runs == 0 || result.least_bytes) return result;
   auto ms = TimeRuns(before->executable.get(), inputs, options.runs);
   if (!ms.ok()) return ms.status();
   result.ms_before = result.ms_after = Median(*ms);

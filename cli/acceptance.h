@@ -11,6 +11,7 @@
 #include "cli/compare.h"
 #include "cli/timing.h"
 #include "graph/graph.h"
+#include "optimizer/objective.h"
 #include "optimizer/search.h"
 #include "runtime/executor.h"
 
@@ -28,6 +29,8 @@ struct AcceptanceOptions {
   // Alternating, of both graphs; up to four times as many where they leave it open. 0: nothing is
   // timed, and the first contender that computes the same is the result.
   int runs = 15;
+  // What has to become less; kPareto: the product or, with a limit, time.
+  Objective objective = {};
 };
 
 struct Acceptance {
@@ -37,18 +40,26 @@ struct Acceptance {
   // Time of what was found last, kept or not, to the input's; absent: nothing was timed.
   std::optional<RatioInterval> found;
   int runs = 0;                                   // behind `found`
+  std::optional<int64_t> found_bytes;             // planned for it; absent: nothing was found
   double ms_before = 0, ms_after = 0, ratio = 1;  // medians; of one graph if the input is kept
   MemoryUse memory_before, memory_after;
+  // The least that the input or a contender needs, if all of them need more than the limit: then
+  // there is no result, and the input stands in for it.
+  std::optional<int64_t> least_bytes;
   OutputDifference difference;
 
   bool kept_input() const { return rewrites.empty(); }
 };
 
-// The first contender that is faster than the input by at least one per cent with 95 % confidence,
-// else the input. Less than that is within what the same graph varies by from process to process,
-// so that it could not be told from slower. An input that cannot be run here yields to the first
-// contender untimed. Contenders whose constants overflowed are none, unless numerics is "real".
-// Internal if a contender computes something else.
+// The first contender that is better than the input, else the input. What is better:
+//   time: faster by at least one per cent with 95 % confidence. Less than that is within what the
+//     same graph varies by from process to process, so that it could not be told from slower;
+//   memory: executed in less memory or, in the same, faster;
+//   product: less by at least one per cent, with that confidence in the time.
+// What is executed in more memory than the limit is no result; if the input is, any contender that
+// keeps to it is better. An input that cannot be run here yields to the first contender untimed;
+// FailedPrecondition if there is a limit, which nobody could vouch for. Contenders whose constants
+// overflowed are none, unless numerics is "real". Internal if a contender computes something else.
 absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
                                   std::vector<Contender> contenders,
                                   absl::Span<const Tensor> inputs,

@@ -13,6 +13,7 @@
 #include "cli/flags.h"
 #include "cli/why_not.h"
 #include "optimizer/cost_db.h"
+#include "optimizer/objective.h"
 #include "optimizer/rewrite_filter.h"
 #include "optimizer/search.h"
 
@@ -26,6 +27,9 @@ struct OptimizeFlags {
   std::vector<std::string> disable, only;
   int64_t budget = 5000, runs = 15;
   double alpha = 1.05, seconds = 0;
+  std::string objective = "time";
+  int64_t memory_limit = 0;  // bytes; 0: none
+  double memory_weight = 0.5;
   bool allow_unproved = false;
   std::string certificate, replay;  // files; "none": no certificate
   std::string report;
@@ -36,6 +40,7 @@ struct OptimizeFlags {
   absl::Status Check() const;
 
   RewriteFilter Filter() const;
+  Objective ObjectiveOf() const;
   // Whether input and result are timed.
   bool Times() const { return device.empty() && replay.empty(); }
   std::string CertificatePath() const;  // "": none

@@ -18,6 +18,13 @@ void OptimizeFlags::AddTo(Flags* flags) {
   flags->Int("budget", &budget, "graphs to generate");
   flags->Real("seconds", &seconds, "time limit of the search; 0: none");
   flags->Real("alpha", &alpha, "explore graphs that cost less than this times the best");
+  flags->Choice("objective", &objective, {"time", "memory", "pareto"},
+                "what is to be less: time; peak memory, then time; pareto: shows the graphs that "
+                "no other one beats in both, and writes the one of the least product");
+  flags->Bytes("memory-limit", &memory_limit,
+               "peak memory that the result may take; 0: any. pareto: writes the fastest below it");
+  flags->Real("memory-weight", &memory_weight,
+              "pareto: the product is time^(1 - this) * memory^this");
   flags->Choice("cost", &cost, {"measured", "analytic"},
                 "kernels measured on this machine, or an estimate");
   flags->String("cost-db", &cost_db, "FILE", "where measured costs are kept");
@@ -52,6 +59,12 @@ absl::Status OptimizeFlags::Check() const {
   if (!device.empty() && cost != "measured") {
     return absl::InvalidArgumentError("--device: there are no measured costs with --cost analytic");
   }
+  if (!replay.empty() && objective != "time") {
+    return absl::InvalidArgumentError("--objective: nothing is searched with --replay");
+  }
+  if (!(memory_weight >= 0 && memory_weight <= 1)) {
+    return absl::InvalidArgumentError("--memory-weight: must be from 0 to 1");
+  }
   if (runs < 3) return absl::InvalidArgumentError("--runs: must be at least 3");
   if (budget < 1) return absl::InvalidArgumentError("--budget: must be at least 1");
   if (!(seconds >= 0)) return absl::InvalidArgumentError("--seconds: must be at least 0");
@@ -70,6 +83,14 @@ RewriteFilter OptimizeFlags::Filter() const {
   filter.only = {only.begin(), only.end()};
   filter.allow_unproved = allow_unproved;
   return filter;
+}
+
+Objective OptimizeFlags::ObjectiveOf() const {
+  static const std::map<std::string, Objective::Goal> kGoals = {
+      {"time", Objective::Goal::kTime},
+      {"memory", Objective::Goal::kMemory},
+      {"pareto", Objective::Goal::kPareto}};
+  return {kGoals.at(objective), memory_limit, memory_weight};
 }
 
 std::string OptimizeFlags::CertificatePath() const {

@@ -27,6 +27,56 @@ double GraphsPerSecond(const SearchResult& search) {
   return static_cast<double>(search.steps) / std::max(1e-6, search.search_seconds);
 }
 
+double Ratio(int64_t after, int64_t before) {
+  return static_cast<double>(after) / static_cast<double>(std::max<int64_t>(before, 1));
+}
+
+// Why it is the input that was written.
+std::string WhyKept(const OptimizeFlags& flags, const Outcome& outcome) {
+  const Acceptance& result = outcome.accepted;
+  if (outcome.search.rewrites.empty()) {
+    return flags.objective == "time"     ? "no rule makes it faster"
+           : flags.objective == "memory" ? "no rule makes it smaller, nor as small and faster"
+                                         : "no rule makes it better";
+  }
+  if (!result.found_bytes) return "what the search found changes more than --numerics allows";
+  std::string text = "what the search found";
+  if (result.found) {
+    absl::StrAppendFormat(&text, " took %.3f times as long (%.3f to %.3f, %d runs)",
+                          result.found->median, result.found->low, result.found->high, result.runs);
+  }
+  if (flags.ObjectiveOf().IsTime()) return text;
+  return absl::StrFormat("%s%s in %s instead of %s", text, result.found ? "," : " runs",
+                         FormatBytes(static_cast<double>(*result.found_bytes)),
+                         FormatBytes(static_cast<double>(result.memory_before.planned_bytes)));
+}
+
+// Of a long front, some points evenly.
+void PrintFront(const std::vector<FrontPoint>& front) {
+  if (front.empty()) return;
+  constexpr size_t kMostRows = 20;
+  const size_t step = (front.size() + kMostRows - 1) / kMostRows;
+  TextTable table({"time and memory, predicted", "time", "peak memory", "operators"});
+  for (size_t i = 0; i < front.size(); ++i) {
+    const FrontPoint& point = front[i];
+    if (i % step != 0 && !point.is_best && i + 1 != front.size()) continue;
+    table.Row({point.is_best ? "best" : "", FormatMs(point.cost.ms()),
+               FormatBytes(static_cast<double>(point.cost.peak_bytes())), absl::StrCat(point.ops)});
+  }
+  std::fputs(table.ToString().c_str(), stdout);
+}
+
+Json FrontJson(const std::vector<FrontPoint>& front) {
+  Json list = Json::Array();
+  for (const FrontPoint& point : front) {
+    Json json = Json::Object();
+    json.Set("ms", point.cost.ms()).Set("peak_bytes", point.cost.peak_bytes());
+    json.Set("operators", point.ops).Set("best", point.is_best);
+    list.Add(std::move(json));
+  }
+  return list;
+}
+
 void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
   const SearchResult& p = outcome.search;
   const Acceptance& result = outcome.accepted;
@@ -46,6 +96,12 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
     json.Set("predicted_ms_before", p.initial_cost.ms());
     json.Set("predicted_ms_after", p.best_cost.ms());
   }
+  if (!flags.ObjectiveOf().IsTime()) {
+    json.Set("objective", flags.objective).Set("memory_limit", flags.memory_limit);
+    json.Set("predicted_peak_bytes_before", p.initial_cost.peak_bytes());
+    json.Set("predicted_peak_bytes_after", p.best_cost.peak_bytes());
+  }
+  if (!p.front.empty()) json.Set("front", FrontJson(p.front));
   if (!flags.device.empty()) json.Set("device", flags.device);
   if (result.measured && flags.Times()) {
     json.Set("ms_before", result.ms_before).Set("ms_after", result.ms_after);
@@ -92,7 +148,15 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   table.Row({"operators", absl::StrCat(input.num_ops()), absl::StrCat(result.graph.num_ops()), ""});
   if (result.measured) {
     table.Row({"peak memory", bytes(result.memory_before.planned_bytes),
-               bytes(result.memory_after.planned_bytes), ""});
+               bytes(result.memory_after.planned_bytes),
+               absl::StrFormat("%.3f", Ratio(result.memory_after.planned_bytes,
+                                             result.memory_before.planned_bytes))});
+  }
+  if (!flags.ObjectiveOf().IsTime()) {
+    table.Row(
+        {"peak memory, predicted", bytes(p.initial_cost.peak_bytes()),
+         bytes(p.best_cost.peak_bytes()),
+         absl::StrFormat("%.3f", Ratio(p.best_cost.peak_bytes(), p.initial_cost.peak_bytes()))});
   }
   std::fputs(table.ToString().c_str(), stdout);
   if (!result.measured) {
@@ -106,14 +170,9 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   }
   std::printf("%d graphs in %.1f s, %.0f per second of processor time: %s\n",
               static_cast<int>(p.steps), outcome.search_seconds, GraphsPerSecond(p), Name(p.stop));
-  if (p.rewrites.empty()) {
-    std::puts("kept the input: no rule makes it faster");
-  } else if (result.kept_input() && !result.found) {
-    std::puts("kept the input: what the search found changes more than --numerics allows");
-  } else if (result.kept_input()) {
-    std::printf(
-        "kept the input: what the search found took %.3f times as long (%.3f to %.3f, %d runs)\n",
-        result.found->median, result.found->low, result.found->high, result.runs);
+  PrintFront(p.front);
+  if (result.kept_input()) {
+    std::printf("kept the input: %s\n", WhyKept(flags, outcome).c_str());
   } else {
     for (const auto& [name, count] : RuleCounts(result.rewrites)) {
       const bool unproved =

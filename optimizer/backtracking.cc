@@ -3,16 +3,22 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "optimizer/explorer.h"
+#include "optimizer/pareto_front.h"
 #include "optimizer/partition.h"
 #include "optimizer/rewrite_steps.h"
 #include "optimizer/workspace.h"
 
 namespace lemma {
 namespace {
+
+Cost CostOf(const Rank& rank) {
+  return Cost::Nanoseconds(static_cast<double>(rank.ns)).WithPeak(rank.peak_bytes);
+}
 
 // One run.
 class BacktrackingRun {
@@ -26,50 +32,26 @@ class BacktrackingRun {
         options_(options),
         initial_cost_(initial_cost),
         progress_(progress),
-        work_(graph, std::move(rules), costs),
-        budget_(options.limits, [this](int64_t queued) { return Report(queued); }),
-        explorer_(&work_, &budget_, options.alpha) {}
+        work_(graph, std::move(rules), costs, options.objective),
+        budget_(options.limits, [this](int64_t queued) { return Report(queued); }) {}
 
   absl::StatusOr<SearchResult> Do() {
     const std::clock_t start = std::clock();
-    auto rank = work_.Price();
-    if (!rank.ok()) return rank.status();
-    const SearchState initial{nullptr, work_.graph().hash(), *rank};
-    best_ = initial;
-    if (absl::Status s = explorer_.Descend(&best_, /*free=*/true); !s.ok()) return s;
-    const SearchState descended = best_;
-    if (absl::Status s = SearchParts(); !s.ok()) return s;
-    // Estimates would add up in a queue.
-    if (!work_.IsEstimating()) {
-      absl::Status s = explorer_.Explore({initial, descended, best_}, &best_);
-      if (!s.ok()) return s;
+    const std::vector<Objective> phases = Phases();
+    for (size_t i = 0; i < phases.size(); ++i) {
+      work_.GoTo(nullptr);
+      work_.SetObjective(phases[i]);
+      const auto left = static_cast<int64_t>(phases.size() - i);
+      const int64_t until = budget_.steps() + (budget_.max_steps() - budget_.steps()) / left;
+      if (absl::Status s = Phase(until); !s.ok()) return s;
     }
-
     SearchResult result;
+    if (HasFront()) TakeFromFront(phases.back(), &result.front);
     result.initial_cost = initial_cost_;
     result.stop = budget_.stop().value_or(StopReason::kExhausted);
     result.steps = budget_.steps();
     result.search_seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-    work_.GoTo(descended.trail);
-    result.descended = work_.graph().ToGraph();
-    work_.GoTo(best_.trail);
-    result.best = work_.graph().ToGraph();
-    auto best_cost = costs_.CostOf(result.best);
-    if (!best_cost.ok()) return best_cost.status();
-    result.best_cost = *best_cost;
-    const std::vector<SitePtr> way = SitesOf(best_.trail), first = SitesOf(descended.trail);
-    result.rewrites = StepsOf(graph_, way);
-    if (absl::Status s = PriceSteps(best_.trail, &result.rewrites); !s.ok()) return s;
-    const bool is_on_the_way =
-        first.size() <= way.size() && std::equal(first.begin(), first.end(), way.begin());
-    if (is_on_the_way) {
-      result.descended_rewrites = result.rewrites;
-      result.descended_rewrites.resize(first.size());
-    } else {
-      result.descended_rewrites = StepsOf(graph_, first);
-      absl::Status s = PriceSteps(descended.trail, &result.descended_rewrites);
-      if (!s.ok()) return s;
-    }
+    if (absl::Status s = Describe(&result); !s.ok()) return s;
     return result;
   }
 
@@ -80,9 +62,82 @@ class BacktrackingRun {
     now.steps = budget_.steps();
     now.queued = queued;
     now.initial = initial_cost_;
-    now.best = Cost::Nanoseconds(static_cast<double>(best_.rank.ns));
+    now.best = CostOf(best_.rank);
     now.num_rewrites = LengthOf(best_.trail);
     return progress_(now);
+  }
+
+  bool HasFront() const { return options_.objective.goal == Objective::Goal::kPareto; }
+
+  // What is searched for, one after the other.
+  std::vector<Objective> Phases() const {
+    Objective last = options_.objective;
+    last.reference = initial_cost_;
+    if (!HasFront()) return {last};
+    Objective time, memory;
+    memory.goal = Objective::Goal::kMemory;
+    last.goal = last.memory_limit > 0 ? Objective::Goal::kTime : Objective::Goal::kProduct;
+    return {time, memory, last};
+  }
+
+  // Searches for the objective in hand, to that number of steps; best_ and descended_ are what it
+  // found.
+  absl::Status Phase(int64_t until) {
+    Explorer explorer(&work_, &budget_, options_.alpha, HasFront() ? &front_ : nullptr);
+    auto rank = work_.Price();
+    if (!rank.ok()) return rank.status();
+    const SearchState initial{nullptr, work_.graph().hash(), *rank};
+    if (HasFront()) front_.Offer(*rank, [] { return nullptr; });
+    best_ = initial;
+    if (absl::Status s = explorer.Descend(&best_, /*free=*/true); !s.ok()) return s;
+    descended_ = best_;
+    if (absl::Status s = SearchParts(until, &explorer); !s.ok()) return s;
+    // Estimates would add up in a queue.
+    if (work_.IsEstimating()) return absl::OkStatus();
+    if (HasFront()) budget_.ShareUntil(until);
+    absl::Status status = explorer.Explore({initial, descended_, best_}, &best_);
+    budget_.ShareUntil(std::nullopt);
+    return status;
+  }
+
+  // The best is that of the front's graphs which the last objective prefers.
+  void TakeFromFront(const Objective& objective, std::vector<FrontPoint>* points) {
+    std::optional<Rank> least;
+    size_t best = 0;
+    for (const auto& [ns, point] : front_.points()) {
+      const Cost cost = CostOf(point.rank);
+      const Rank rank = objective.RankOf(cost, point.rank.ops);
+      if (!least || rank < *least) {
+        least = rank;
+        best = points->size();
+        best_.trail = point.trail;
+      }
+      points->push_back({cost, point.rank.ops, false});
+    }
+    if (!points->empty()) (*points)[best].is_best = true;
+  }
+
+  // The graphs that were found, and the ways to them.
+  absl::Status Describe(SearchResult* result) {
+    work_.GoTo(descended_.trail);
+    result->descended = work_.graph().ToGraph();
+    work_.GoTo(best_.trail);
+    result->best = work_.graph().ToGraph();
+    auto best_cost = costs_.CostOf(result->best);
+    if (!best_cost.ok()) return best_cost.status();
+    result->best_cost = *best_cost;
+    const std::vector<SitePtr> way = SitesOf(best_.trail), first = SitesOf(descended_.trail);
+    result->rewrites = StepsOf(graph_, way);
+    if (absl::Status s = PriceSteps(best_.trail, &result->rewrites); !s.ok()) return s;
+    const bool is_on_the_way =
+        first.size() <= way.size() && std::equal(first.begin(), first.end(), way.begin());
+    if (is_on_the_way) {
+      result->descended_rewrites = result->rewrites;
+      result->descended_rewrites.resize(first.size());
+      return absl::OkStatus();
+    }
+    result->descended_rewrites = StepsOf(graph_, first);
+    return PriceSteps(descended_.trail, &result->descended_rewrites);
   }
 
   // `steps` are those of `trail`.
@@ -93,14 +148,14 @@ class BacktrackingRun {
       work_.GoTo(at);
       auto rank = work_.Price();
       if (!rank.ok()) return rank.status();
-      step->cost = Cost::Nanoseconds(static_cast<double>(rank->ns));
+      step->cost = CostOf(*rank);
     }
     return absl::OkStatus();
   }
 
-  // Explores the parts of what is the best so far, alike ones once, with half of the budget, and
-  // takes what that finds into the whole.
-  absl::Status SearchParts() {
+  // Explores the parts of what is the best so far, alike ones once, with half of the steps up to
+  // `until`, and takes what that finds into the whole.
+  absl::Status SearchParts(int64_t until, Explorer* explorer) {
     work_.GoTo(best_.trail);
     const std::vector<Part> parts = Partition(work_.graph());
     if (parts.size() < 2) return absl::OkStatus();
@@ -115,7 +170,7 @@ class BacktrackingRun {
       }
       alike[entry->second].push_back(&part);
     }
-    const int64_t half = budget_.steps() + (budget_.max_steps() - budget_.steps()) / 2;
+    const int64_t half = budget_.steps() + (until - budget_.steps()) / 2;
     for (const auto& members : alike) {
       if (budget_.Stopped()) break;
       const int64_t left = std::max<int64_t>(0, half - budget_.steps());
@@ -126,11 +181,20 @@ class BacktrackingRun {
       if (!s.ok()) return s;
     }
     // What is at the borders, and what the parts made possible.
-    return explorer_.Descend(&best_, /*free=*/true);
+    return explorer->Descend(&best_, /*free=*/true);
   }
 
   absl::Status SearchPart(const std::vector<const Part*>& members) {
-    Workspace part(members[0]->nodes, members[0]->outputs, rules_, &costs_);
+    // Whether a limit is kept only the whole can tell.
+    Objective objective = work_.objective();
+    objective.memory_limit = 0;
+    Workspace part(members[0]->nodes, members[0]->outputs, rules_, &costs_, objective);
+    if (objective.goal == Objective::Goal::kProduct) {
+      auto reference = costs_.CostOf(part.graph().ToGraph());
+      if (!reference.ok()) return reference.status();
+      objective.reference = *reference;
+      part.SetObjective(objective);
+    }
     auto rank = part.Price();
     if (!rank.ok()) return rank.status();
     const SearchState initial{nullptr, part.graph().hash(), *rank};
@@ -160,6 +224,7 @@ class BacktrackingRun {
     }
     auto rank = work_.Price();
     if (!rank.ok()) return rank.status();
+    if (HasFront()) front_.Offer(*rank, [&] { return work_.trail(); });
     if (*rank < best_.rank) best_ = {work_.trail(), work_.graph().hash(), *rank};
     return absl::OkStatus();
   }
@@ -172,8 +237,8 @@ class BacktrackingRun {
   const Search::OnProgress& progress_;
   Workspace work_;
   SearchBudget budget_;
-  Explorer explorer_;
-  SearchState best_;
+  ParetoFront front_;
+  SearchState best_, descended_;
 };
 
 class Backtracking : public Search {

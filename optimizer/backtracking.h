@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "optimizer/cost_model.h"
+#include "optimizer/objective.h"
 #include "optimizer/search.h"
 #include "rewrite/rewrite_source.h"
 
@@ -14,6 +15,10 @@ struct BacktrackingOptions {
   SearchLimits limits;
   // A graph is followed up while its cost is below alpha times the best cost.
   double alpha = 1.05;
+  // What to make small. kPareto: a third of the steps for time, one for memory and one for the
+  // product or, with a limit, for time below it. SearchResult::front is what all of these saw; the
+  // best is the fastest below the limit or, without one, the one of the least product.
+  Objective objective = {};
   // Whether RewriteStep::cost is wanted: a price for each step of the result.
   bool price_steps = false;
 };

@@ -36,12 +36,24 @@ bool Explorer::IsOver(bool free) {
 }
 
 bool Explorer::Promising(const SearchState& state) const {
-  return static_cast<double>(state.rank.ns) <= alpha_ * static_cast<double>(best_->rank.ns);
+  const Rank &rank = state.rank, &best = best_->rank;
+  const auto limit = static_cast<double>(work_.objective().memory_limit);
+  if (static_cast<double>(rank.over - best.over) > (alpha_ - 1) * limit) return false;
+  return best.over > 0 ||
+         static_cast<double>(rank.value) <= alpha_ * static_cast<double>(best.value);
 }
 
 void Explorer::Push(SearchState state) {
-  auto key = std::make_tuple(state.rank.ns, state.rank.ops, sequence_++);
+  const Key key(state.rank, sequence_++);
   queue_.emplace(key, std::move(state));
+}
+
+// What `site` makes of the graph that `before` leads to.
+void Explorer::Offer(const Rank& rank, const SitePtr& site, const TrailPtr& before) {
+  if (front_ == nullptr) return;
+  front_->Offer(rank, [&] {
+    return std::make_shared<Trail>(Trail{site, before, LengthOf(before) + 1});
+  });
 }
 
 // Each pass tries each match once, those that arise on the way included; passes repeat until one
@@ -58,6 +70,7 @@ absl::Status Explorer::Descend(SearchState* state, bool free) {
       if (!next.ok()) return next.status();
       if (!next->has_value()) continue;
       budget_.Count(static_cast<int64_t>(queue_.size()));
+      Offer((*next)->rank, site, work_.trail());
       if (!((*next)->rank < state->rank) || !work_.Commit(site)) continue;
       *state = {work_.trail(), (*next)->hash, (*next)->rank};
       improved = true;
@@ -81,7 +94,10 @@ absl::Status Explorer::Explore(const std::vector<SearchState>& states, SearchSta
   while (status.ok() && !queue_.empty() && !IsOver()) {
     SearchState state = std::move(queue_.begin()->second);
     queue_.erase(queue_.begin());
-    if (!Promising(state)) break;  // and so is none of the rest
+    if (!Promising(state)) {
+      if (work_.objective().memory_limit == 0) break;  // and so is none of the rest
+      continue;
+    }
     status = Expand(state);
   }
   best_ = nullptr;
@@ -116,6 +132,7 @@ absl::Status Explorer::Expand(const SearchState& state) {
     if (!next.ok()) return next.status();
     if (!next->has_value()) continue;
     budget_.Count(static_cast<int64_t>(queue_.size()));
+    Offer((*next)->rank, site, state.trail);
     if (!seen_.insert((*next)->hash).second) continue;
     SearchState reached{nullptr, (*next)->hash, (*next)->rank};
     if (!Promising(reached)) continue;
@@ -145,6 +162,7 @@ absl::Status Explorer::Everywhere(const SearchState& from, const std::vector<int
   if (!rank.ok()) return rank.status();
   budget_.Count(static_cast<int64_t>(queue_.size()));
   if (rank->ns == Cost::kInfinite) return absl::OkStatus();
+  if (front_ != nullptr) front_->Offer(*rank, [&] { return work_.trail(); });
   return Consider({work_.trail(), work_.graph().hash(), *rank}, true);
 }
 

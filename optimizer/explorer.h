@@ -6,12 +6,12 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "optimizer/pareto_front.h"
 #include "optimizer/search.h"
 #include "optimizer/workspace.h"
 
@@ -56,9 +56,10 @@ struct SearchState {
 
 class Explorer {
  public:
-  // Graphs are followed up while they cost less than `alpha` times the best.
-  Explorer(Workspace* work, SearchBudget* budget, double alpha)
-      : work_(*work), budget_(*budget), alpha_(alpha) {}
+  // Graphs are followed up while they cost less than `alpha` times the best. All that are priced
+  // are offered to `front`, which may be absent.
+  Explorer(Workspace* work, SearchBudget* budget, double alpha, ParetoFront* front = nullptr)
+      : work_(*work), budget_(*budget), alpha_(alpha), front_(front) {}
 
   // Takes any rewrite that lowers the cost, until none does, from the graph in hand. `free`: the
   // number of steps does not matter.
@@ -70,6 +71,7 @@ class Explorer {
  private:
   bool IsOver(bool free = false);
   bool Promising(const SearchState& state) const;
+  void Offer(const Rank& rank, const SitePtr& site, const TrailPtr& before);
   void Push(SearchState state);
   absl::Status Consider(SearchState state, bool descend);
   absl::Status Expand(const SearchState& state);
@@ -78,8 +80,9 @@ class Explorer {
   Workspace& work_;
   SearchBudget& budget_;
   const double alpha_;
+  ParetoFront* const front_;
 
-  using Key = std::tuple<int64_t, int, int64_t>;  // cost, operators, age
+  using Key = std::pair<Rank, int64_t>;  // and age
   std::map<Key, SearchState> queue_;
   int64_t sequence_ = 0;
   absl::flat_hash_set<uint64_t> seen_;

@@ -53,6 +53,13 @@ struct RewriteStep {
   std::optional<Cost> cost;
 };
 
+// A graph of a front of time and memory.
+struct FrontPoint {
+  Cost cost;
+  int ops = 0;
+  bool is_best = false;
+};
+
 struct SearchResult {
   Graph best;
   Cost initial_cost, best_cost;
@@ -60,6 +67,9 @@ struct SearchResult {
   // What the first descent reached: fewer, surely profitable rewrites.
   Graph descended;
   std::vector<RewriteStep> descended_rewrites;
+  // If a front was asked for: the graphs that no other one seen beats in time and in peak memory,
+  // the fastest first.
+  std::vector<FrontPoint> front;
   StopReason stop = StopReason::kExhausted;
   int64_t steps = 0;
   double search_seconds =

@@ -50,26 +50,30 @@ std::vector<SitePtr> SitesOf(const TrailPtr& trail) {
   return sites;
 }
 
-Workspace::Workspace(const Graph& graph, std::vector<const PreparedRule*> rules, CostModel* costs)
+Workspace::Workspace(const Graph& graph, std::vector<const PreparedRule*> rules, CostModel* costs,
+                     const Objective& objective)
     : costs_(costs),
-      is_sum_(IsSum(costs, graph)),
+      objective_(objective),
+      is_sum_(objective.IsTime() && IsSum(costs, graph)),
       graph_(graph, OptionsFor(costs, is_sum_)),
-      is_estimating_(!is_sum_ && graph_.num_ops() > kExactOps),
+      is_estimating_(objective.IsTime() && !is_sum_ && graph_.num_ops() > kExactOps),
       matches_(std::move(rules), &graph_) {}
 
 Workspace::Workspace(absl::Span<const EditNode> nodes, absl::Span<const ValueRef> outputs,
-                     std::vector<const PreparedRule*> rules, CostModel* costs)
+                     std::vector<const PreparedRule*> rules, CostModel* costs,
+                     const Objective& objective)
     : costs_(costs),
-      is_sum_(IsSum(costs, nodes)),
+      objective_(objective),
+      is_sum_(objective.IsTime() && IsSum(costs, nodes)),
       graph_(nodes, outputs, OptionsFor(costs, is_sum_)),
-      is_estimating_(!is_sum_ && graph_.num_ops() > kExactOps),
+      is_estimating_(objective.IsTime() && !is_sum_ && graph_.num_ops() > kExactOps),
       matches_(std::move(rules), &graph_) {}
 
 absl::StatusOr<Rank> Workspace::Price() {
-  if (is_sum_) return Rank{graph_.price(), graph_.num_ops()};
+  if (is_sum_) return Rank::OfTime(graph_.price(), graph_.num_ops());
   auto cost = costs_->CostOf(graph_.ToGraph());
   if (!cost.ok()) return cost.status();
-  return Rank{cost->ns(), graph_.num_ops()};
+  return objective_.RankOf(*cost, graph_.num_ops());
 }
 
 // The operators nearest to the match that depend on an input.
@@ -124,7 +128,7 @@ absl::StatusOr<Rank> Workspace::PriceAfter(const Site& site, Rank now) {
                around.end());
   auto after = PriceOf(around);
   if (!after.ok()) return after.status();
-  return Rank{now.ns - *before + *after, graph_.num_ops()};
+  return Rank::OfTime(now.ns - *before + *after, graph_.num_ops());
 }
 
 absl::StatusOr<std::optional<Workspace::Outcome>> Workspace::Try(const Site& site, Rank now) {

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "optimizer/cost_model.h"
+#include "optimizer/objective.h"
 #include "rewrite/edit_graph.h"
 #include "rewrite/match_set.h"
 
@@ -24,29 +25,26 @@ using TrailPtr = std::shared_ptr<const Trail>;
 inline int LengthOf(const TrailPtr& trail) { return trail == nullptr ? 0 : trail->length; }
 std::vector<SitePtr> SitesOf(const TrailPtr& trail);  // oldest first
 
-// Costs less, or the same with fewer operators.
-struct Rank {
-  int64_t ns = 0;
-  int ops = 0;
-  friend bool operator<(const Rank& a, const Rank& b) {
-    return a.ns != b.ns ? a.ns < b.ns : a.ops < b.ops;
-  }
-};
-
 // A graph, its matches, and the way to it. What a step costs depends on what it changes and, if the
 // cost model is no sum over operators, on what the price of the graph costs. For a large graph that
 // would be too much: then what a rewrite changes is estimated, by the price of the operators around
-// it before and after, as a graph of their own.
+// it before and after, as a graph of their own. A peak of memory is no sum of anything: where the
+// objective asks for it, each graph is priced as a whole, however large.
 class Workspace {
  public:
   // `costs` must outlive it.
-  Workspace(const Graph& graph, std::vector<const PreparedRule*> rules, CostModel* costs);
+  Workspace(const Graph& graph, std::vector<const PreparedRule*> rules, CostModel* costs,
+            const Objective& objective = {});
   Workspace(absl::Span<const EditNode> nodes, absl::Span<const ValueRef> outputs,
-            std::vector<const PreparedRule*> rules, CostModel* costs);
+            std::vector<const PreparedRule*> rules, CostModel* costs,
+            const Objective& objective = {});
 
   const EditGraph& graph() const { return graph_; }
   const MatchSet& matches() const { return matches_; }
   const TrailPtr& trail() const { return trail_; }
+  const Objective& objective() const { return objective_; }
+  // Ranks from before are no good after it. If it asks for memory, so must the first one.
+  void SetObjective(const Objective& objective) { objective_ = objective; }
 
   // Of the graph in hand, exactly.
   absl::StatusOr<Rank> Price();
@@ -79,6 +77,7 @@ class Workspace {
   absl::StatusOr<Rank> PriceAfter(const Site& site, Rank now);
 
   CostModel* const costs_;
+  Objective objective_;
   const bool is_sum_;
   EditGraph graph_;
   const bool is_estimating_;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 
@@ -53,6 +54,89 @@ TEST(Acceptance, ConstantsThatOverflowedNeedNoExecution) {
   EXPECT_EQ(Accepted(Adding("1.0"), {From("inf")}, "exact"), "the input");
   EXPECT_EQ(Accepted(Adding("1.0"), {From("inf"), From("2.0")}, "real"), "inf");
   EXPECT_EQ(Accepted(Adding("inf"), {From("inf"), From("2.0")}, "reassociate"), "inf");
+}
+
+// Runs every graph to the same outputs, in as many bytes as its constant says.
+class Sized : public Backend {
+ public:
+  std::string name() const override { return "sized"; }
+  std::string version() const override { return "0"; }
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
+                                                      const CompileOptions&) override {
+    for (const NodePtr& node : graph.nodes()) {
+      if (node->kind() == Node::Kind::kConstant) {
+        return std::make_unique<Runs>(static_cast<int64_t>(node->payload().AtDouble(0)));
+      }
+    }
+    return absl::InternalError("no constant");
+  }
+
+ private:
+  class Runs : public Executable {
+   public:
+    explicit Runs(int64_t bytes) { memory_.planned_bytes = bytes; }
+    absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor>) override {
+      return std::vector<Tensor>{*Tensor::Filled({DType::kF32, {2}}, 1)};
+    }
+    absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
+                                                 std::vector<KernelTiming>*) override {
+      return Run(inputs);
+    }
+    MemoryUse memory() const override { return memory_; }
+    std::string Describe() const override { return ""; }
+
+   private:
+    MemoryUse memory_;
+  };
+};
+
+// The bytes of what is accepted of contenders that need so many; -1 and the least if none may be.
+std::string AcceptedSize(int input, const std::vector<int>& contenders, const Objective& objective,
+                         int runs = 0) {
+  Sized backend;
+  AcceptanceOptions options;
+  options.runs = runs;
+  options.objective = objective;
+  std::vector<Contender> all;
+  for (int bytes : contenders) all.push_back(From(absl::StrCat(bytes, ".0")));
+  auto accepted = Accept(&backend, Adding(absl::StrCat(input, ".0")), std::move(all), {}, options);
+  EXPECT_TRUE(accepted.ok()) << accepted.status();
+  if (accepted->least_bytes) return absl::StrCat("none below ", *accepted->least_bytes);
+  return absl::StrCat(accepted->memory_after.planned_bytes);
+}
+
+using Goal = Objective::Goal;
+
+TEST(Acceptance, MemoryHasToBecomeLess) {
+  EXPECT_EQ(AcceptedSize(100, {110, 90}, {Goal::kMemory}), "90");
+  EXPECT_EQ(AcceptedSize(100, {110}, {Goal::kMemory}), "100");
+  EXPECT_EQ(AcceptedSize(100, {90}, {Goal::kMemory}, 7), "90");  // however long it takes
+}
+
+TEST(Acceptance, NothingAboveTheLimitIsAccepted) {
+  EXPECT_EQ(AcceptedSize(100, {130, 110}, {Goal::kTime, 120}), "110");
+  EXPECT_EQ(AcceptedSize(100, {130, 121}, {Goal::kTime, 120}), "100");
+  EXPECT_EQ(AcceptedSize(100, {130, 121}, {Goal::kPareto, 120}), "100");
+}
+
+TEST(Acceptance, AnInputAboveTheLimitYieldsToWhatKeepsToIt) {
+  EXPECT_EQ(AcceptedSize(100, {90, 80}, {Goal::kTime, 80}, 7), "80");
+  EXPECT_EQ(AcceptedSize(100, {90, 81}, {Goal::kTime, 80}), "none below 81");
+  EXPECT_EQ(AcceptedSize(100, {130}, {Goal::kMemory, 80}), "none below 100");
+  EXPECT_EQ(AcceptedSize(100, {}, {Goal::kMemory, 80}), "none below 100");
+}
+
+TEST(Acceptance, TheProductHasToBecomeLess) {
+  EXPECT_EQ(AcceptedSize(100, {50}, {Goal::kProduct, 0, 1.0}, 7), "50");
+  EXPECT_EQ(AcceptedSize(100, {150}, {Goal::kPareto, 0, 1.0}, 7), "100");
+}
+
+TEST(Acceptance, NobodyVouchesForTheMemoryOfUnknownOperators) {
+  RunsNothing backend;
+  AcceptanceOptions options;
+  options.objective.memory_limit = 100;
+  auto accepted = Accept(&backend, Adding("1.0"), {From("2.0")}, {}, options);
+  EXPECT_EQ(accepted.status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace

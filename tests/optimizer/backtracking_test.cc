@@ -1,12 +1,19 @@
 #include "optimizer/backtracking.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <random>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
+#include "optimizer/analytic_cost.h"
+#include "optimizer/pareto_front.h"
 #include "optimizer/rewrite_filter.h"
 #include "rewrite/proof_check.h"
 #include "rewrite/rule_text.h"
@@ -197,6 +204,136 @@ TEST(RewriteFilterTest, RefusesWhatIsNotProved) {
   EXPECT_EQ(Optimize(g, *Filtered(set->get(), filter), &costs).best_cost.ns(), 200);
   filter.allow_unproved = true;
   EXPECT_EQ(Optimize(g, *Filtered(set->get(), filter), &costs).best_cost.ns(), 150);
+}
+
+// ---- Time and memory ----
+
+// A price list for time, live values for memory.
+class PricesAndPeaks : public PriceList {
+ public:
+  using PriceList::PriceList;
+  absl::StatusOr<Cost> CostOf(const Graph& graph) override {
+    auto cost = PriceList::CostOf(graph);
+    return cost->WithPeak(PeakLiveBytes(graph));
+  }
+};
+
+// Fast and wide, or slow and narrow.
+constexpr char kWiden[] =
+    "rule widen(x: [n]) real_only { a = relu(x)\n return a } => "
+    "{ b = concat(x, x) {axis = 0}\n c = abs(b)\n d, e = split(c) {axis = 0, sizes = [n, n]}\n "
+    "return d }\n";
+constexpr char kNarrow[] =
+    "rule narrow(x: [n]) real_only { b = concat(x, x) {axis = 0}\n c = abs(b)\n "
+    "d, e = split(c) {axis = 0, sizes = [n, n]}\n return d } => { a = relu(x)\n return a }\n";
+
+// One place where the peak is, one where it is not.
+Graph LargeAndSmall() {
+  return Parse(R"(graph g(x: f32[1000], y: f32[10]) {
+    a = relu(x) s = reduce_sum(a) {axes = [0], keepdims = 1} b = relu(y) c = add(s, b)
+    return c })");
+}
+
+SearchResult For(const Objective& objective, const Graph& graph, const std::string& rules) {
+  PricesAndPeaks costs({{"abs", 3}, {"concat", 1}, {"split", 1}});
+  BacktrackingOptions options;
+  options.limits.max_steps = 300;
+  options.objective = objective;
+  return Optimize(graph, *Rules(rules), &costs, options);
+}
+
+// "305 ns, 8040 bytes".
+std::string Text(const Cost& cost) {
+  return absl::StrCat(cost.ns(), " ns, ", cost.peak_bytes(), " bytes");
+}
+
+using Goal = Objective::Goal;
+
+TEST(ObjectiveTest, TimeAndMemoryDisagree) {
+  const Graph graph = LargeAndSmall();
+  EXPECT_EQ(Text(For({Goal::kTime}, graph, kWiden).initial_cost), "400 ns, 8040 bytes");
+  EXPECT_EQ(Text(For({Goal::kTime}, graph, kWiden).best_cost), "210 ns, 16040 bytes");
+  // Of what has the least peak, the fastest.
+  EXPECT_EQ(Text(For({Goal::kMemory}, graph, kWiden).best_cost), "305 ns, 8040 bytes");
+}
+
+TEST(ObjectiveTest, MemoryIsWorthTime) {
+  const Graph wide = For({Goal::kTime}, LargeAndSmall(), kWiden).best;
+  EXPECT_EQ(Text(For({Goal::kMemory}, wide, kNarrow).best_cost), "305 ns, 8040 bytes");
+  EXPECT_TRUE(For({Goal::kTime}, wide, kNarrow).rewrites.empty());
+}
+
+TEST(ObjectiveTest, ALimitIsKept) {
+  const Graph graph = LargeAndSmall();
+  EXPECT_EQ(Text(For({Goal::kTime, 16039}, graph, kWiden).best_cost), "305 ns, 8040 bytes");
+  EXPECT_EQ(Text(For({Goal::kTime, 16040}, graph, kWiden).best_cost), "210 ns, 16040 bytes");
+  // What is above it goes down as far as it can.
+  const Graph wide = For({Goal::kTime}, graph, kWiden).best;
+  EXPECT_EQ(Text(For({Goal::kTime, 1000}, wide, kNarrow).best_cost), "305 ns, 8040 bytes");
+}
+
+TEST(ObjectiveTest, TheProductWeighsThem) {
+  const Graph graph = LargeAndSmall();
+  EXPECT_EQ(Text(For({Goal::kProduct, 0, 0.1}, graph, kWiden).best_cost), "210 ns, 16040 bytes");
+  EXPECT_EQ(Text(For({Goal::kProduct, 0, 0.9}, graph, kWiden).best_cost), "305 ns, 8040 bytes");
+}
+
+TEST(ObjectiveTest, TheFrontHasBothEnds) {
+  auto front = [](const SearchResult& result) {
+    std::string text;
+    for (const FrontPoint& point : result.front) {
+      absl::StrAppend(&text, point.is_best ? "* " : "", Text(point.cost), "; ");
+    }
+    return text;
+  };
+  const Graph graph = LargeAndSmall();
+  const SearchResult light = For({Goal::kPareto, 0, 0.1}, graph, kWiden);
+  EXPECT_EQ(front(light), "* 210 ns, 16040 bytes; 305 ns, 8040 bytes; ");
+  EXPECT_EQ(Text(light.best_cost), "210 ns, 16040 bytes");
+  const SearchResult heavy = For({Goal::kPareto, 0, 0.9}, graph, kWiden);
+  EXPECT_EQ(front(heavy), "210 ns, 16040 bytes; * 305 ns, 8040 bytes; ");
+  EXPECT_EQ(Text(heavy.best_cost), "305 ns, 8040 bytes");
+  EXPECT_EQ(heavy.best.StructuralHash(), heavy.rewrites.back().after);
+  EXPECT_EQ(front(For({Goal::kPareto, 10000, 0.1}, graph, kWiden)),
+            "210 ns, 16040 bytes; * 305 ns, 8040 bytes; ");
+  EXPECT_TRUE(For({Goal::kTime}, graph, kWiden).front.empty());
+}
+
+// A graph of several parts, a third of the steps for each objective.
+TEST(ObjectiveTest, LargeGraphsKeepToTheSteps) {
+  std::string text = "graph g(x0: f32[100]) {\n";
+  for (int i = 0; i < 150; ++i) {
+    absl::StrAppend(&text, "a", i, " = relu(x", i, ")\n x", i + 1, " = neg(a", i, ")\n");
+  }
+  const Graph graph = Parse(text + "return x150 }");
+  const SearchResult result = For({Goal::kPareto}, graph, kWiden);
+  EXPECT_EQ(result.front.front().cost.ns(), 150 * 105);
+  EXPECT_EQ(result.front.back().cost.peak_bytes(), 800);
+  EXPECT_EQ(result.front.size(), 2u);
+}
+
+TEST(ObjectiveTest, TheFrontIsWhatNoOtherBeats) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    ParetoFront front;
+    std::vector<Rank> all;
+    for (int i = 0; i < 12; ++i) {
+      Rank rank = Rank::OfTime(random() % 6, static_cast<int>(random() % 2));
+      rank.peak_bytes = random() % 6;
+      all.push_back(rank);
+      front.Offer(rank, [] { return nullptr; });
+    }
+    std::set<std::pair<int64_t, int64_t>> expected, found;
+    for (const Rank& a : all) {
+      const bool beaten = std::any_of(all.begin(), all.end(), [&](const Rank& b) {
+        return b.ns <= a.ns && b.peak_bytes <= a.peak_bytes &&
+               (b.ns < a.ns || b.peak_bytes < a.peak_bytes);
+      });
+      if (!beaten) expected.emplace(a.ns, a.peak_bytes);
+    }
+    for (const auto& [ns, point] : front.points()) found.emplace(ns, point.rank.peak_bytes);
+    EXPECT_EQ(found, expected) << "round " << round;
+  }
 }
 
 }  // namespace

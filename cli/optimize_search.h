@@ -1,0 +1,48 @@
+// The search of `lemma optimize`, with the rules and costs that the flags ask for.
+#ifndef LEMMA_CLI_OPTIMIZE_SEARCH_H_
+#define LEMMA_CLI_OPTIMIZE_SEARCH_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "cli/optimize.h"
+#include "cli/progress_line.h"
+#include "cli/rules_file.h"
+#include "graph/graph.h"
+#include "optimizer/cost_model.h"
+#include "rewrite/rewrite_source.h"
+#include "runtime/measure.h"
+
+namespace lemma::cli {
+
+// The cost model and what it refers to.
+struct Costs {
+  std::unique_ptr<KernelMeasurer> measurer;
+  std::unique_ptr<CostDb> db;
+  std::unique_ptr<CostModel> model;
+};
+
+// What a search works with.
+struct Setup {
+  RulesFile file;
+  RewriteFilter filter;
+  std::unique_ptr<RuleSet> rules;
+  std::unique_ptr<RewriteSource> usable;  // of them
+  ProgressLine progress;
+  Costs costs;
+
+  explicit Setup(const OptimizeFlags& flags) : progress(flags.common.json) {}
+};
+
+// What the search, or the certificate to be replayed, leads to: all of the outcome but what is
+// accepted. Of `setup` a replay leaves all but the rules' file and the filter as it is.
+absl::Status FindResult(const OptimizeFlags& flags, const Graph& input, Setup* setup,
+                        Outcome* outcome);
+
+// Answers --why-not, if that is asked, after a search. `result`: what the search led to.
+absl::Status ExplainWhyNot(const OptimizeFlags& flags, Setup* setup, const Graph& input,
+                           const Graph& result, Outcome* outcome);
+
+}  // namespace lemma::cli
+
+#endif  // LEMMA_CLI_OPTIMIZE_SEARCH_H_

@@ -1,0 +1,105 @@
+// lemma optimize --objective and --memory-limit, of a graph where time and memory disagree.
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/lemma_process.h"
+
+namespace lemma {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// One multiplication instead of two is faster, but its results lie beside each other longer.
+constexpr char kGraph[] = R"(graph g(x: f32[512,512]) {
+  a = constant f32[512,64] fill 0.5
+  b = constant f32[512,64] fill 0.25
+  v = relu(x)
+  p = matmul(v, a)
+  q = matmul(v, b)
+  r = sqrt(p)
+  s = sqrt(q)
+  t = sqrt(v)
+  return r, s, t
+})";
+
+// Optimized for a device that is not here, so that no timing decides.
+class ObjectiveTest : public testing::Test {
+ protected:
+  ObjectiveTest() {
+    const std::string costs = WriteTemp("c.txt", "lemma costs 1\ndevice d\n0.001 0 1 0 0 none\n");
+    EXPECT_EQ(RunLemma({"costs", "import", costs, "--cost-db", db_}).exit_status, 0);
+  }
+  LemmaResult Optimize(const std::vector<std::string>& flags) {
+    std::vector<std::string> arguments = {"optimize",  WriteTemp("g.lemma", kGraph),
+                                          "-o",        folder_ + "/o.lemma",
+                                          "--cost-db", db_,
+                                          "--device",  "d"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return RunLemma(arguments);
+  }
+  // Operators of what was written.
+  bool IsMerged() { return ReadAll(folder_ + "/o.lemma").find("split") != std::string::npos; }
+
+  const std::string folder_ = NewFolder();
+  const std::string db_ = folder_ + "/d.sqlite";
+};
+
+TEST_F(ObjectiveTest, TimeAndMemoryChooseDifferently) {
+  ASSERT_EQ(Optimize({}).exit_status, 0);
+  EXPECT_TRUE(IsMerged());
+  const LemmaResult memory = Optimize({"--objective=memory"});
+  ASSERT_EQ(memory.exit_status, 0) << memory.err;
+  EXPECT_FALSE(IsMerged());
+  EXPECT_THAT(memory.out, HasSubstr("peak memory, predicted"));
+  EXPECT_THAT(memory.out, HasSubstr("kept the input: no rule makes it smaller"));
+}
+
+TEST_F(ObjectiveTest, ALimitExcludesWhatIsFaster) {
+  ASSERT_EQ(Optimize({"--memory-limit=1200K"}).exit_status, 0);
+  EXPECT_FALSE(IsMerged());
+  ASSERT_EQ(Optimize({"--memory-limit=2M"}).exit_status, 0);
+  EXPECT_TRUE(IsMerged());
+}
+
+TEST_F(ObjectiveTest, NothingKeepsToTheLimit) {
+  for (const char* objective : {"time", "memory", "pareto"}) {
+    const LemmaResult result = Optimize({"--memory-limit=1M", "--objective", objective});
+    EXPECT_EQ(result.exit_status, 1) << objective;
+    EXPECT_THAT(result.err, HasSubstr("nothing that was found keeps to --memory-limit, 1048576"));
+    EXPECT_THAT(result.err, HasSubstr("the least needs 1"));
+    EXPECT_EQ(result.out, "");
+  }
+  EXPECT_THAT(FilesIn(folder_), Not(testing::Contains("o.lemma")));
+}
+
+TEST_F(ObjectiveTest, TheFrontIsPrinted) {
+  const LemmaResult balanced = Optimize({"--objective=pareto", "--json"});
+  ASSERT_EQ(balanced.exit_status, 0) << balanced.err;
+  EXPECT_FALSE(IsMerged());  // a ninth more memory for a thousandth of the time
+  EXPECT_THAT(balanced.out, HasSubstr("\"front\":[{\"ms\":"));
+  EXPECT_THAT(balanced.out, HasSubstr("\"operators\":7,\"best\":false},{\"ms\":"));
+  EXPECT_THAT(balanced.out, HasSubstr("\"operators\":6,\"best\":true}]"));
+  const LemmaResult fast = Optimize({"--objective=pareto", "--memory-weight=0"});
+  ASSERT_EQ(fast.exit_status, 0) << fast.err;
+  EXPECT_TRUE(IsMerged());
+  EXPECT_THAT(fast.out, HasSubstr("time and memory, predicted"));
+  const LemmaResult limited =
+      Optimize({"--objective=pareto", "--memory-weight=0", "--memory-limit=1200K"});
+  ASSERT_EQ(limited.exit_status, 0) << limited.err;
+  EXPECT_FALSE(IsMerged());
+}
+
+TEST_F(ObjectiveTest, WrongUse) {
+  ExpectOneLine(Optimize({"--objective=speed"}), {"--objective", "speed"});
+  ExpectOneLine(Optimize({"--memory-limit=-1M"}), {"--memory-limit", "500M"});
+  ExpectOneLine(Optimize({"--memory-weight=2"}), {"--memory-weight", "from 0 to 1"});
+  ASSERT_EQ(Optimize({}).exit_status, 0);
+  ExpectOneLine(Optimize({"--objective=memory", "--replay", folder_ + "/o.lemma.cert"}),
+                {"--objective", "--replay"});
+}
+
+}  // namespace
+}  // namespace lemma
