@@ -86,16 +86,14 @@ std::vector<Contender> Allowed(const Graph& input, std::vector<Contender> conten
 // Whether what was timed last, and is executed in so much memory, is better than the input.
 bool Pays(const AcceptanceOptions& options, const Acceptance& result, int64_t bytes) {
   using Goal = Objective::Goal;
-  const Objective& objective = options.objective;
-  const int64_t before = result.memory_before.planned_bytes, limit = objective.memory_limit;
-  if (limit > 0 && before > limit) return true;
+  const Objective objective = options.objective.Deciding();
+  const int64_t before = result.memory_before.planned_bytes;
+  if (objective.memory_limit > 0 && before > objective.memory_limit) return true;
   const double ratio = options.runs > 0 ? result.found->high : 0;
-  const bool is_product =
-      objective.goal == Goal::kProduct || (objective.goal == Goal::kPareto && limit == 0);
   if (objective.goal == Goal::kMemory) {
     return bytes < before || (bytes == before && ratio <= 1 - kLeastGain);
   }
-  if (!is_product) return ratio <= 1 - kLeastGain;
+  if (objective.goal == Goal::kTime) return ratio <= 1 - kLeastGain;
   const double memory =
       static_cast<double>(std::max<int64_t>(bytes, 1)) / std::max<int64_t>(before, 1);
   return options.runs == 0 ||

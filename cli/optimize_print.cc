@@ -189,14 +189,15 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
     std::printf("certificate: %s\n", path.c_str());
   }
   if (!flags.report.empty()) std::printf("report: %s\n", flags.report.c_str());
-  if (outcome.why_not) std::fputs(WhyNotText(*outcome.why_not).c_str(), stdout);
+  if (outcome.why_not)
+    std::fputs(WhyNotText(*outcome.why_not, !flags.ObjectiveOf().IsTime()).c_str(), stdout);
 }
 
 // All there is to say if nothing is written.
 void PrintWhyNot(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
   const SearchResult& search = outcome.search;
   if (!flags.common.json) {
-    std::fputs(WhyNotText(*outcome.why_not).c_str(), stdout);
+    std::fputs(WhyNotText(*outcome.why_not, !flags.ObjectiveOf().IsTime()).c_str(), stdout);
     return;
   }
   Json json = Json::Object();

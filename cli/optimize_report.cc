@@ -86,6 +86,15 @@ absl::Status SaveReport(const OptimizeFlags& flags, const std::string& model, co
                                            {"numerics", flags.numerics},
                                            {"rules", file->name},
                                            {"written to", flags.output}});
+  if (!flags.ObjectiveOf().IsTime()) {
+    auto bytes = [](int64_t n) { return FormatBytes(static_cast<double>(n)); };
+    report.facts.emplace_back("objective", flags.objective);
+    if (flags.memory_limit > 0)
+      report.facts.emplace_back("memory limit", bytes(flags.memory_limit));
+    report.facts.emplace_back("peak memory, predicted",
+                              Change(bytes(outcome.search.initial_cost.peak_bytes()),
+                                     bytes(outcome.search.best_cost.peak_bytes())));
+  }
   report.predicted_ms = outcome.search.initial_cost.ms();
   std::set<std::string> used;
   for (const RewriteStep& step : accepted.rewrites) {

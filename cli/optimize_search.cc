@@ -250,7 +250,7 @@ absl::Status ExplainWhyNot(const OptimizeFlags& flags, Setup* setup, const Graph
   for (const RewriteStep& step : outcome->search.rewrites)
     report.applied += step.name == report.rule;
   for (auto [graph, explained] : {std::pair(&input, &report.input), {&result, &report.result}}) {
-    auto found = ExplainIn(rule, *graph, setup->costs.model.get());
+    auto found = ExplainIn(rule, *graph, flags.ObjectiveOf(), setup->costs.model.get());
     if (!found.ok()) return found.status();
     *explained = *std::move(found);
   }

@@ -2,6 +2,7 @@
 #ifndef LEMMA_CLI_WHY_NOT_H_
 #define LEMMA_CLI_WHY_NOT_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "cli/json.h"
 #include "graph/graph.h"
 #include "optimizer/cost_model.h"
+#include "optimizer/objective.h"
 #include "rewrite/rewrite_source.h"
 #include "rewrite/why_not.h"
 
@@ -22,9 +24,13 @@ struct WhyNotGroup {
   int held = 0;
   bool alone = false;
   std::vector<std::string> places;  // labels, or positions in the graph
-  // If the rule applies: how the predicted time of the graph changes, at least and at most over the
-  // places; absent: it was not priced.
-  std::optional<double> least_ms, most_ms;
+  // If the rule applies: how the predicted time and peak memory of the graph change, at least and
+  // at most over the places; absent: it was not priced.
+  struct Change {
+    double least_ms = 0, most_ms = 0;
+    int64_t least_bytes = 0, most_bytes = 0;
+  };
+  std::optional<Change> change;
 };
 
 struct WhyNotGraph {
@@ -41,11 +47,13 @@ struct WhyNotReport {
   WhyNotGraph input, result;
 };
 
-// What the rule finds in `graph`. Prices at most some two hundred of the graphs that it would make.
+// What the rule finds in `graph`. Prices at most some two hundred of the graphs that it would make;
+// of several matches at one place the one that `objective` prefers counts.
 absl::StatusOr<WhyNotGraph> ExplainIn(const PreparedRule& rule, const Graph& graph,
-                                      CostModel* costs);
+                                      const Objective& objective, CostModel* costs);
 
-std::string WhyNotText(const WhyNotReport& report);
+// `memory`: how it changes is said too.
+std::string WhyNotText(const WhyNotReport& report, bool memory);
 Json WhyNotJson(const WhyNotReport& report);
 
 }  // namespace lemma::cli

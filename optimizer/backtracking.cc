@@ -71,12 +71,11 @@ class BacktrackingRun {
 
   // What is searched for, one after the other.
   std::vector<Objective> Phases() const {
-    Objective last = options_.objective;
+    Objective last = options_.objective.Deciding();
     last.reference = initial_cost_;
     if (!HasFront()) return {last};
     Objective time, memory;
     memory.goal = Objective::Goal::kMemory;
-    last.goal = last.memory_limit > 0 ? Objective::Goal::kTime : Objective::Goal::kProduct;
     return {time, memory, last};
   }
 

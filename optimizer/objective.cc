@@ -15,6 +15,12 @@ double Ratio(int64_t value, int64_t reference) {
 
 }  // namespace
 
+Objective Objective::Deciding() const {
+  Objective deciding = *this;
+  if (goal == Goal::kPareto) deciding.goal = memory_limit > 0 ? Goal::kTime : Goal::kProduct;
+  return deciding;
+}
+
 Rank Objective::RankOf(const Cost& cost, int ops) const {
   Rank rank{0, cost.ns(), cost.ns(), ops, cost.peak_bytes()};
   if (memory_limit > 0) rank.over = std::max<int64_t>(0, cost.peak_bytes() - memory_limit);

@@ -38,6 +38,8 @@ struct Objective {
 
   // Whether time is all that counts, so that a price of operators will do.
   bool IsTime() const { return goal == Goal::kTime && memory_limit == 0; }
+  // The one by which the best of a front is chosen; itself if it is no front that is wanted.
+  Objective Deciding() const;
   // Not for kPareto, which is no order.
   Rank RankOf(const Cost& cost, int ops) const;
 };

@@ -92,6 +92,22 @@ TEST_F(ObjectiveTest, TheFrontIsPrinted) {
   EXPECT_FALSE(IsMerged());
 }
 
+// A rule that pays under one objective does not under another.
+TEST_F(ObjectiveTest, WhyNotSpeaksOfTheObjective) {
+  EXPECT_THAT(Optimize({"--why-not=merge_matmul_rhs"}).out,
+              HasSubstr("    2 x it applies, and the graph gets faster: -"));
+  const std::string memory = Optimize({"--why-not=merge_matmul_rhs", "--objective=memory"}).out;
+  EXPECT_THAT(memory, HasSubstr("    2 x it applies, but the graph gets worse: -"));
+  EXPECT_THAT(memory, HasSubstr(", +131.1 kB\n"));
+  EXPECT_THAT(Optimize({"--why-not=merge_matmul_rhs", "--objective=memory", "--json"}).out,
+              HasSubstr("\"change_bytes_least\":131072,\"change_bytes_most\":131072"));
+}
+
+TEST_F(ObjectiveTest, TheReportNamesTheObjective) {
+  ASSERT_EQ(Optimize({"--objective=memory", "--report", folder_ + "/r.html"}).exit_status, 0);
+  EXPECT_THAT(ReadAll(folder_ + "/r.html"), HasSubstr("<td>objective</td><td>memory</td>"));
+}
+
 TEST_F(ObjectiveTest, WrongUse) {
   ExpectOneLine(Optimize({"--objective=speed"}), {"--objective", "speed"});
   ExpectOneLine(Optimize({"--memory-limit=-1M"}), {"--memory-limit", "500M"});

@@ -52,6 +52,10 @@ TEST(ReportTest, ShowsBothGraphsAndMarksWhatDiffers) {
   // Nothing is fetched from elsewhere.
   EXPECT_THAT(*page, Not(HasSubstr("src=")));
   EXPECT_THAT(*page, Not(HasSubstr("<link")));
+  EXPECT_THAT(*page, Not(HasSubstr("url(")));
+  EXPECT_THAT(*page, Not(HasSubstr("@import")));
+  EXPECT_EQ(Count(*page, "href=\""), Count(*page, "href=\"#"));
+  EXPECT_EQ(Count(*page, "://"), Count(*page, "=\"http://www.w3.org/"));  // names of XML
 }
 
 TEST(ReportTest, EqualReportsGiveEqualPages) {
