@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,7 +14,8 @@
 namespace lemma::cli {
 namespace {
 
-constexpr int kMostPriced = 200;
+// Graphs that are priced, and nodes of all of them.
+constexpr int kMostPriced = 200, kMostNodes = 500000;
 constexpr size_t kMostPlaces = 4;  // that are printed of a group
 
 // What the rule makes of the graph by the best of the matches; nullopt if `budget` is used up, or
@@ -97,6 +99,13 @@ std::string GroupText(const WhyNotGroup& group, bool memory) {
                       shown < group.places.size() ? ", …\n" : "\n");
 }
 
+// What is nearest to a match, then what is frequent.
+std::tuple<int, bool, bool, int, int> Key(const WhyNotGroup& group) {
+  const Missing stage = std::max(group.missing, Missing::kGuard);  // matched at all
+  return {-static_cast<int>(stage), !group.alone, !group.change.has_value(), -group.held,
+          -static_cast<int>(group.places.size())};
+}
+
 std::string GraphText(const std::string& what, const std::string& anchor, const WhyNotGraph& graph,
                       bool memory) {
   std::string text = absl::StrCat(what, ": ", graph.anchors, " x ", anchor, "\n");
@@ -135,7 +144,7 @@ absl::StatusOr<WhyNotGraph> ExplainIn(const PreparedRule& rule, const Graph& gra
   Objective deciding = objective.Deciding();
   deciding.reference = *cost;
   const Rank before = deciding.RankOf(*cost, 0);
-  int budget = kMostPriced;
+  int budget = std::min(kMostPriced, std::max(10, kMostNodes / std::max(1, index.num_nodes())));
   for (int anchor : index.ApplicationsOf(rule.matcher.anchor_op())) {
     if (index.IsStatic(anchor)) continue;
     ++result.anchors;
@@ -151,16 +160,8 @@ absl::StatusOr<WhyNotGraph> ExplainIn(const PreparedRule& rule, const Graph& gra
       absl::StrAppend(&group.places.back(), " (at ", PlaceName(index, answer.at), ")");
     }
   }
-  // What is nearest to a match, then what is frequent.
-  std::stable_sort(
-      result.groups.begin(), result.groups.end(), [](const WhyNotGroup& a, const WhyNotGroup& b) {
-        if (a.missing != b.missing && std::max(a.missing, b.missing) >= Missing::kTangled) {
-          return a.missing > b.missing;
-        }
-        if (a.alone != b.alone) return a.alone;
-        if (a.held != b.held) return a.held > b.held;
-        return a.places.size() > b.places.size();
-      });
+  std::stable_sort(result.groups.begin(), result.groups.end(),
+                   [](const WhyNotGroup& a, const WhyNotGroup& b) { return Key(a) < Key(b); });
   return result;
 }
 

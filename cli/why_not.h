@@ -47,8 +47,8 @@ struct WhyNotReport {
   WhyNotGraph input, result;
 };
 
-// What the rule finds in `graph`. Prices at most some two hundred of the graphs that it would make;
-// of several matches at one place the one that `objective` prefers counts.
+// What the rule finds in `graph`. Prices at most two hundred of the graphs that it would make,
+// fewer if they are large; of several matches at one place the one that `objective` prefers counts.
 absl::StatusOr<WhyNotGraph> ExplainIn(const PreparedRule& rule, const Graph& graph,
                                       const Objective& objective, CostModel* costs);
 
