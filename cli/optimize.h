@@ -25,7 +25,8 @@ struct OptimizeFlags {
   std::string output, rules, cost = "measured", cost_db = CostDb::DefaultPath(), device;
   std::string numerics = "reassociate";
   std::vector<std::string> disable, only;
-  int64_t budget = 5000, runs = 15;
+  std::string search = "backtracking";
+  int64_t nodes = 6000, budget = 5000, runs = 15;
   double alpha = 1.05, seconds = 0;
   std::string objective = "time";
   int64_t memory_limit = 0;  // bytes; 0: none

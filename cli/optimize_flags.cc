@@ -5,6 +5,12 @@
 #include "cli/optimize.h"
 
 namespace lemma::cli {
+namespace {
+
+// Sets of nodes are held as bits, for each node.
+constexpr int64_t kMaxNodes = 100000;
+
+}  // namespace
 
 void OptimizeFlags::AddTo(Flags* flags) {
   flags->String("output|o", &output, "OUT", "where to: .onnx, .lemma or .txt, .pb");
@@ -15,6 +21,10 @@ void OptimizeFlags::AddTo(Flags* flags) {
   flags->List("only", &only, "RULE,...", "the only rules to use");
   flags->Choice("numerics", &numerics, {"exact", "reassociate", "real"},
                 "what rules may change: no bit, roundings, or overflow and NaN too");
+  flags->Choice("search", &search, {"backtracking", "saturation", "auto"},
+                "one rewrite after the other; all at once, then the cheapest graph, with a bound; "
+                "both");
+  flags->Int("nodes", &nodes, "operators that saturation keeps at once");
   flags->Int("budget", &budget, "graphs to generate");
   flags->Real("seconds", &seconds, "time limit of the search; 0: none");
   flags->Real("alpha", &alpha, "explore graphs that cost less than this times the best");
@@ -67,6 +77,13 @@ absl::Status OptimizeFlags::Check() const {
   }
   if (runs < 3) return absl::InvalidArgumentError("--runs: must be at least 3");
   if (budget < 1) return absl::InvalidArgumentError("--budget: must be at least 1");
+  if (search != "backtracking" && !ObjectiveOf().IsTime()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--search=", search, ": knows time only; use backtracking for memory"));
+  }
+  if (nodes < 1 || nodes > kMaxNodes) {
+    return absl::InvalidArgumentError(absl::StrCat("--nodes: must be 1 to ", kMaxNodes));
+  }
   if (!(seconds >= 0)) return absl::InvalidArgumentError("--seconds: must be at least 0");
   if (!(alpha >= 1)) return absl::InvalidArgumentError("--alpha: must be at least 1");
   return absl::OkStatus();

@@ -77,6 +77,19 @@ Json FrontJson(const std::vector<FrontPoint>& front) {
   return list;
 }
 
+// Of the gain that the bound leaves room for.
+double ShareOfBound(const SearchResult& search) {
+  const double all = search.initial_cost.ms() - search.bound->cost.ms();
+  return all > 0 ? (search.initial_cost.ms() - search.best_cost.ms()) / all : 1;
+}
+
+void PrintBound(const SearchResult& search) {
+  if (!search.bound) return;
+  std::printf("no graph %s costs less than %s, predicted: the result has %.1f %% of the gain\n",
+              search.bound->is_of_all ? "that the rules lead to" : "that was looked at",
+              FormatMs(search.bound->cost.ms()).c_str(), 100 * ShareOfBound(search));
+}
+
 void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
   const SearchResult& p = outcome.search;
   const Acceptance& result = outcome.accepted;
@@ -128,6 +141,10 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
   json.Set("search_peak_bytes", outcome.search_peak_bytes);
   json.Set("graphs_per_second", GraphsPerSecond(p));
   json.Set("stopped", Name(p.stop));
+  if (p.bound) {
+    json.Set("bound_ms", p.bound->cost.ms()).Set("bound_of_all", p.bound->is_of_all);
+    json.Set("bound_share", ShareOfBound(p));
+  }
   if (outcome.why_not) json.Set("why_not", WhyNotJson(*outcome.why_not));
   std::puts(json.ToString().c_str());
 }
@@ -170,6 +187,7 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   }
   std::printf("%d graphs in %.1f s, %.0f per second of processor time: %s\n",
               static_cast<int>(p.steps), outcome.search_seconds, GraphsPerSecond(p), Name(p.stop));
+  PrintBound(p);
   PrintFront(p.front);
   if (result.kept_input()) {
     std::printf("kept the input: %s\n", WhyKept(flags, outcome).c_str());

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "optimizer/backtracking.h"
 #include "optimizer/certificate.h"
 #include "optimizer/measured_cost.h"
+#include "optimizer/saturation.h"
 
 namespace lemma::cli {
 namespace {
@@ -163,6 +165,16 @@ absl::StatusOr<int64_t> PredictedLimit(const OptimizeFlags& flags, const Graph& 
   return std::max<int64_t>(1, flags.memory_limit + cost->peak_bytes() - planned);
 }
 
+std::unique_ptr<Search> MakeSearch(const OptimizeFlags& flags, const Setup& setup,
+                                   BacktrackingOptions options) {
+  if (flags.search == "backtracking") {
+    return MakeBacktrackingSearch(setup.usable.get(), setup.costs.model.get(), options);
+  }
+  options.descend_only = flags.search == "saturation";
+  return MakeSaturationSearch(setup.usable.get(), setup.costs.model.get(),
+                              {std::move(options), static_cast<int>(flags.nodes)});
+}
+
 absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Setup* setup,
                        Outcome* outcome) {
   BacktrackingOptions options;
@@ -191,8 +203,7 @@ absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Setup* se
                                          p.initial.ms(), p.best.ms(), seconds()));
     return !interrupt.flag().load();
   };
-  auto found = MakeBacktrackingSearch(setup->usable.get(), setup->costs.model.get(), options)
-                   ->Run(graph, on_progress);
+  auto found = MakeSearch(flags, *setup, options)->Run(graph, on_progress);
   if (!found.ok()) return found.status();
   outcome->search = *std::move(found);
   outcome->search_seconds = seconds();

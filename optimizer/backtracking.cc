@@ -90,13 +90,19 @@ class BacktrackingRun {
     best_ = initial;
     if (absl::Status s = explorer.Descend(&best_, /*free=*/true); !s.ok()) return s;
     descended_ = best_;
-    if (absl::Status s = SearchParts(until, &explorer); !s.ok()) return s;
-    // Estimates would add up in a queue.
-    if (work_.IsEstimating()) return absl::OkStatus();
-    if (HasFront()) budget_.ShareUntil(until);
-    absl::Status status = explorer.Explore({initial, descended_, best_}, &best_);
-    budget_.ShareUntil(std::nullopt);
-    return status;
+    if (!options_.descend_only) {
+      if (absl::Status s = SearchParts(until, &explorer); !s.ok()) return s;
+      // Estimates would add up in a queue.
+      if (!work_.IsEstimating()) {
+        if (HasFront()) budget_.ShareUntil(until);
+        absl::Status status = explorer.Explore({initial, descended_, best_}, &best_);
+        budget_.ShareUntil(std::nullopt);
+        if (!status.ok()) return status;
+      }
+    }
+    const bool is_used_up = budget_.stop().value_or(StopReason::kSteps) == StopReason::kSteps;
+    if (!options_.finish || !is_used_up) return absl::OkStatus();
+    return options_.finish(&work_, &budget_, &best_);
   }
 
   // The best is that of the front's graphs which the last objective prefers.

@@ -2,9 +2,11 @@
 #ifndef LEMMA_OPTIMIZER_BACKTRACKING_H_
 #define LEMMA_OPTIMIZER_BACKTRACKING_H_
 
+#include <functional>
 #include <memory>
 
 #include "optimizer/cost_model.h"
+#include "optimizer/explorer.h"
 #include "optimizer/objective.h"
 #include "optimizer/search.h"
 #include "rewrite/rewrite_source.h"
@@ -19,6 +21,11 @@ struct BacktrackingOptions {
   // product or, with a limit, for time below it. SearchResult::front is what all of these saw; the
   // best is the fastest below the limit or, without one, the one of the least product.
   Objective objective = {};
+  // Only the first descent.
+  bool descend_only = false;
+  // Called when all that is done for an objective, unless the search was stopped: may set *best, a
+  // state of `work`, to a better one by the objective of `work`.
+  std::function<absl::Status(Workspace* work, SearchBudget* budget, SearchState* best)> finish;
   // Whether RewriteStep::cost is wanted: a price for each step of the result.
   bool price_steps = false;
 };

@@ -21,6 +21,9 @@ class CostModel {
   // lives.
   virtual absl::StatusOr<Cost> CostOf(const Graph& graph) = 0;
 
+  // The same without measuring anything: what is not known is estimated, rather too low.
+  virtual absl::StatusOr<Cost> EstimateOf(const Graph& graph) { return CostOf(graph); }
+
   // What one application adds to CostOf of any graph in which it is not folded: its operator,
   // attributes and types decide, not what is around it. nullopt if the model is not such a sum;
   // then it is for every application. Lets a search price what a rewrite changes instead of the

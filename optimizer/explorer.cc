@@ -12,21 +12,32 @@ SearchBudget::SearchBudget(const SearchLimits& limits, std::function<bool(int64_
 void SearchBudget::Count(int64_t queued) {
   ++steps_;
   constexpr int64_t kStepsPerReport = 64;
+  if (steps_ % kStepsPerReport == 0) {
+    Report(queued);
+  } else {
+    Tick(queued);
+  }
+}
+
+void SearchBudget::Tick(int64_t queued) {
   constexpr std::chrono::milliseconds kQuiet(50);
-  if (steps_ % kStepsPerReport != 0 && Clock::now() - reported_ < kQuiet) return;
+  if (Clock::now() - reported_ >= kQuiet) Report(queued);
+}
+
+void SearchBudget::Report(int64_t queued) {
   reported_ = Clock::now();
   if (!report_(queued)) stop_ = StopReason::kCancelled;
 }
 
 bool SearchBudget::Stopped(bool free) {
-  if (stop_) return true;
+  if (stop_ && !(free && stop_ == StopReason::kSteps)) return true;
   if (!free && steps_ >= limits_.max_steps) {
     stop_ = StopReason::kSteps;
   } else if (limits_.max_seconds > 0 &&
              std::chrono::duration<double>(Clock::now() - start_).count() >= limits_.max_seconds) {
     stop_ = StopReason::kSeconds;
   }
-  return stop_.has_value();
+  return stop_ && !(free && stop_ == StopReason::kSteps);
 }
 
 // ---- The exploration ----

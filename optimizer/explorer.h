@@ -25,7 +25,9 @@ class SearchBudget {
 
   // Counts one graph that was generated.
   void Count(int64_t queued);
-  // `free`: the number of steps does not matter.
+  // To be called now and then while none is.
+  void Tick(int64_t queued);
+  // `free`: that the steps are used up does not matter.
   bool Stopped(bool free = false);
   // Steps beyond this number, if it is less than the limit's, do not happen either; a stop for that
   // reason is none of the search's. nullopt: the limit alone counts.
@@ -37,6 +39,7 @@ class SearchBudget {
   const std::optional<StopReason>& stop() const { return stop_; }
 
  private:
+  void Report(int64_t queued);
   using Clock = std::chrono::steady_clock;
   const SearchLimits limits_;
   const std::function<bool(int64_t)> report_;

@@ -1,11 +1,13 @@
 #include "optimizer/measured_cost.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "optimizer/constant_folding.h"
@@ -36,27 +38,45 @@ class KernelCostModel : public CostModel {
   explicit KernelCostModel(KernelMeasurer* measurer) : measurer_(measurer) {}
 
   absl::StatusOr<Cost> CostOf(const Graph& graph) override {
-    auto plan = measurer_->Plan(AssumeFolded(graph));
-    if (!plan.ok() && CannotRun(plan.status())) return Cost::Infinite();
-    if (!plan.ok()) return plan.status();
-    Cost total;
-    for (const PlannedKernel& kernel : plan->kernels) {
+    return SumOver(graph, [this](const PlannedKernel& kernel) -> absl::StatusOr<Cost> {
       auto it = memo_.find(kernel.signature);
-      if (it == memo_.end()) {
-        auto cost = CostOfKernel(kernel);
-        if (!cost.ok()) return cost.status();
-        it = memo_.emplace(kernel.signature, *cost).first;
-      }
-      total += it->second;
-    }
-    return total.WithPeak(plan->peak_bytes);
+      if (it != memo_.end()) return it->second;
+      auto cost = CostOfKernel(kernel);
+      if (cost.ok()) memo_.emplace(kernel.signature, *cost);
+      return cost;
+    });
+  }
+
+  absl::StatusOr<Cost> EstimateOf(const Graph& graph) override {
+    return SumOver(graph, [this](const PlannedKernel& kernel) -> absl::StatusOr<Cost> {
+      auto it = memo_.find(kernel.signature);
+      return it != memo_.end() ? it->second : EstimateOfKernel(kernel);
+    });
   }
 
  protected:
   KernelMeasurer* measurer() { return measurer_; }
   virtual absl::StatusOr<Cost> CostOfKernel(const PlannedKernel& kernel) = 0;
+  // Without measuring it.
+  virtual absl::StatusOr<Cost> EstimateOfKernel(const PlannedKernel& kernel) {
+    return CostOfKernel(kernel);
+  }
 
  private:
+  absl::StatusOr<Cost> SumOver(
+      const Graph& graph, absl::FunctionRef<absl::StatusOr<Cost>(const PlannedKernel&)> cost_of) {
+    auto plan = measurer_->Plan(AssumeFolded(graph));
+    if (!plan.ok() && CannotRun(plan.status())) return Cost::Infinite();
+    if (!plan.ok()) return plan.status();
+    Cost total;
+    for (const PlannedKernel& kernel : plan->kernels) {
+      auto cost = cost_of(kernel);
+      if (!cost.ok()) return cost.status();
+      total += *cost;
+    }
+    return total.WithPeak(plan->peak_bytes);
+  }
+
   KernelMeasurer* const measurer_;
   absl::flat_hash_map<std::string, Cost> memo_;
 };
@@ -82,6 +102,18 @@ class MeasuredCostModel : public KernelCostModel {
     return Cost::Milliseconds(measured->median_ms);
   }
 
+  absl::StatusOr<Cost> EstimateOfKernel(const PlannedKernel& kernel) override {
+    auto known = db_->Find(device_, kernel.signature);
+    if (!known.ok()) return known.status();
+    if (known->has_value()) return Cost::Milliseconds((*known)->median_ms);
+    if (!machine_) {
+      auto entries = db_->Entries(device_);
+      if (!entries.ok()) return entries.status();
+      machine_ = FitRoofline(*entries);
+    }
+    return EstimateCost(*machine_, measurer()->WorkOf(kernel));
+  }
+
   absl::StatusOr<MeasuredCost> Measure(const PlannedKernel& kernel) {
     if (options_.on_measure) options_.on_measure(kernel.signature);
     std::vector<double> ms;
@@ -100,6 +132,7 @@ class MeasuredCostModel : public KernelCostModel {
   CostDb* const db_;
   const MeasureOptions options_;
   const std::string device_;
+  std::optional<Roofline> machine_;  // of what is known
 };
 
 class KnownCostModel : public KernelCostModel {

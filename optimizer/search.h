@@ -60,6 +60,13 @@ struct FrontPoint {
   bool is_best = false;
 };
 
+// No graph that was looked at costs less.
+struct SearchBound {
+  Cost cost;
+  // Of all graphs that the rules lead to; else of those that fitted into the limits.
+  bool is_of_all = false;
+};
+
 struct SearchResult {
   Graph best;
   Cost initial_cost, best_cost;
@@ -74,6 +81,7 @@ struct SearchResult {
   int64_t steps = 0;
   double search_seconds =
       0;  // processor time of generating them; describing the result comes on top
+  std::optional<SearchBound> bound;  // of strategies that prove one
 };
 
 // A strategy. The same graph, rewrites, costs and limits (but for seconds) give the same result.

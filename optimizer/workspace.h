@@ -48,6 +48,8 @@ class Workspace {
 
   // Of the graph in hand, exactly.
   absl::StatusOr<Rank> Price();
+  // Whether the cost model is a sum over operators.
+  bool HasSum() const { return is_sum_; }
   // Whether Try estimates.
   bool IsEstimating() const { return is_estimating_; }
 

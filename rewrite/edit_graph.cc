@@ -13,7 +13,9 @@ using OperandList = absl::InlinedVector<ValueRef, 4>;
 // Between the ranks of neighbours at first, so that what is put between them fits.
 constexpr int64_t kRankStep = 1024;
 
-uint64_t ContentOf(const Node& head) {
+}  // namespace
+
+uint64_t ContentHash(const Node& head) {
   if (!head.is_op()) return head.hash();
   uint64_t h = HashCombine(HashString(head.op().name), HashAttrs(head.attrs()));
   for (const TensorType& type : head.types()) h = HashCombine(h, type.Hash());
@@ -26,7 +28,7 @@ bool SameContent(const Node& a, const Node& b) {
          a.attrs() == b.attrs();
 }
 
-std::vector<EditNode> NodesOf(const Graph& graph, std::vector<ValueRef>* outputs) {
+std::vector<EditNode> EditNodesOf(const Graph& graph, std::vector<ValueRef>* outputs) {
   std::vector<EditNode> nodes;
   absl::flat_hash_map<const Node*, int> numbers;
   auto ref = [&](const Value& v) { return ValueRef{numbers.at(&v.node()), v.output()}; };
@@ -39,8 +41,6 @@ std::vector<EditNode> NodesOf(const Graph& graph, std::vector<ValueRef>* outputs
   for (const Value& v : graph.outputs()) outputs->push_back(ref(v));
   return nodes;
 }
-
-}  // namespace
 
 EditGraph::EditGraph(absl::Span<const EditNode> nodes, absl::Span<const ValueRef> outputs,
                      EditGraphOptions options)
@@ -59,7 +59,7 @@ EditGraph::EditGraph(absl::Span<const EditNode> nodes, absl::Span<const ValueRef
 EditGraph::EditGraph(const Graph& graph, EditGraphOptions options)
     : options_(std::move(options)), origin_(graph) {
   std::vector<ValueRef> outputs;
-  for (const EditNode& node : NodesOf(graph, &outputs)) {
+  for (const EditNode& node : EditNodesOf(graph, &outputs)) {
     slots_[Add(node.head, node.operands)].rank = num_nodes() * kRankStep;
   }
   for (int n = 0; n < num_nodes(); ++n) {
@@ -177,7 +177,7 @@ int EditGraph::Add(const NodePtr& head, absl::Span<const ValueRef> operands) {
   Slot& slot = slots_.emplace_back();
   slot.head = head;
   slot.operands.assign(operands.begin(), operands.end());
-  slot.content = ContentOf(*head);
+  slot.content = ContentHash(*head);
   if (head->is_op() && options_.price) slot.price = options_.price(*head);
   uint64_t name = slot.content;
   for (const ValueRef& v : operands) {
@@ -343,7 +343,7 @@ void EditGraph::Apply(const Edit& edit, std::vector<int>* made) {
   for (const EditNode& node : edit.nodes) {
     OperandList operands;
     for (const ValueRef& v : node.operands) operands.push_back(resolve(v));
-    int number = FindEqual(*node.head, ContentOf(*node.head), operands);
+    int number = FindEqual(*node.head, ContentHash(*node.head), operands);
     if (number < 0) {
       number = Add(node.head, operands);
       fresh.push_back(number);

@@ -29,6 +29,13 @@ struct EditNode {
   std::vector<ValueRef> operands;
 };
 
+// The graph's nodes, whose numbers are their positions, and its outputs.
+std::vector<EditNode> EditNodesOf(const Graph& graph, std::vector<ValueRef>* outputs);
+
+// Whether two nodes are the same but for their operands, and a hash of all but those.
+bool SameContent(const Node& a, const Node& b);
+uint64_t ContentHash(const Node& head);
+
 // Replaces uses of values by others of the same type, which may not be computed from them.
 struct Edit {
   std::vector<EditNode> nodes;  // operands before users

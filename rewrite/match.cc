@@ -161,7 +161,7 @@ class Matcher::Run {
  private:
   ValueRef Bound(const PatternValue& value, const State& state) const {
     if (value.is_var()) return state.vars[value.index];
-    return {state.nodes[value.node], value.index};
+    return view_.Canonical({state.nodes[value.node], value.index});
   }
 
   static bool IsTaken(int node, const State& state) {
@@ -181,11 +181,43 @@ class Matcher::Run {
     if (!MatchAttrs(number, node, inputs.size(), &state)) return true;
     if (IsCommuting(pattern) && inputs[0] != inputs[1]) {
       State swapped = state;
-      if (MatchInputs(pattern, inputs, 0, &state) && !From(step + 1, std::move(state)))
-        return false;
-      return !MatchInputs(pattern, inputs, 1, &swapped) || From(step + 1, std::move(swapped));
+      return BindOperands(step, inputs, 0, false, std::move(state)) &&
+             BindOperands(step, inputs, 0, true, std::move(swapped));
     }
-    return !MatchInputs(pattern, inputs, 0, &state) || From(step + 1, std::move(state));
+    return BindOperands(step, inputs, 0, false, std::move(state));
+  }
+
+  // Binds operands from number i on, to each of the values that it may be taken for, and goes on.
+  bool BindOperands(size_t step, absl::Span<const ValueRef> inputs, size_t i, bool swap,
+                    State state) const {
+    const PatternNode& pattern = rule_.source.nodes[plan_[step].node];
+    for (; i < pattern.inputs.size(); ++i) {
+      const PatternValue& wanted = pattern.inputs[i];
+      const ValueRef& value = inputs[swap && i < 2 ? 1 - i : i];
+      if (wanted.is_var()) {
+        if (!BindVar(wanted.index, value, &state)) return true;
+        continue;
+      }
+      int& bound = state.nodes[wanted.node];
+      if (bound >= 0) {
+        if (view_.Canonical({bound, wanted.index}) != value) return true;
+        continue;
+      }
+      const auto equal = view_.EqualTo(value);
+      if (equal.size() == 1) {
+        if (!MayBe(wanted, equal[0])) return true;
+        bound = equal[0].node;
+        continue;
+      }
+      for (const ValueRef& v : equal) {
+        if (!MayBe(wanted, v)) continue;
+        State next = state;
+        next.nodes[wanted.node] = v.node;
+        if (!BindOperands(step, inputs, i + 1, swap, std::move(next))) return false;
+      }
+      return true;
+    }
+    return From(step + 1, std::move(state));
   }
 
   bool MatchConstant(const PatternNode& pattern, const Node& node, State* state) const {
@@ -212,39 +244,25 @@ class Matcher::Run {
     return true;
   }
 
-  bool MatchInputs(const PatternNode& pattern, absl::Span<const ValueRef> inputs, int swap,
-                   State* state) const {
-    for (size_t i = 0; i < pattern.inputs.size(); ++i) {
-      size_t slot = swap && i < 2 ? 1 - i : i;
-      if (!MatchValue(pattern.inputs[i], inputs[slot], state)) return false;
-    }
-    return true;
+  bool MayBe(const PatternValue& pattern, ValueRef value) const {
+    const PatternNode& node = rule_.source.nodes[pattern.node];
+    const Node& head = view_.Head(value.node);
+    return value.output == pattern.index && head.is_op() == (node.op != nullptr) &&
+           (node.op == nullptr || &head.op() == node.op);
   }
 
-  bool MatchValue(const PatternValue& pattern, ValueRef value, State* state) const {
-    const Node& head = view_.Head(value.node);
-    if (!pattern.is_var()) {
-      const PatternNode& node = rule_.source.nodes[pattern.node];
-      int& bound = state->nodes[pattern.node];
-      if (bound >= 0) return bound == value.node && pattern.index == value.output;
-      if (value.output != pattern.index || head.is_op() != (node.op != nullptr) ||
-          (node.op != nullptr && &head.op() != node.op)) {
-        return false;
-      }
-      bound = value.node;
-      return true;
-    }
-    ValueRef& bound = state->vars[pattern.index];
+  bool BindVar(int number, ValueRef value, State* state) const {
+    ValueRef& bound = state->vars[number];
     if (bound.node >= 0) return bound == value;
-    const PatternVar& var = rule_.vars[pattern.index];
+    const PatternVar& var = rule_.vars[number];
     if (var.role != VarRole::kAny) {
       bool fits =
           var.role == VarRole::kWeight ? view_.IsStatic(value.node) : view_.IsKnown(value.node);
       if (!fits) return false;
     }
     bound = value;
-    if (!matcher_.untyped_.empty() && matcher_.untyped_[pattern.index]) return true;
-    return MatchType(var.dtype, var.dims, head.type(value.output), state);
+    if (!matcher_.untyped_.empty() && matcher_.untyped_[number]) return true;
+    return MatchType(var.dtype, var.dims, view_.Head(value.node).type(value.output), state);
   }
 
   bool MatchType(const std::optional<DType>& dtype, const Term& dims, const TensorType& type,
@@ -292,8 +310,11 @@ bool Matcher::OperandsMayMatch(const PatternNode& pattern, const MatchView& view
     if (pattern.inputs[i].is_var()) continue;
     const PatternNode& operand = rule_->source.nodes[pattern.inputs[i].node];
     auto fits = [&](size_t slot) {
-      const Node& n = view.Head(operands[slot].node);
-      return operand.op == nullptr ? n.has_payload() : n.is_op() && &n.op() == operand.op;
+      const auto equal = view.EqualTo(operands[slot]);
+      return std::any_of(equal.begin(), equal.end(), [&](const ValueRef& v) {
+        const Node& n = view.Head(v.node);
+        return operand.op == nullptr ? n.has_payload() : n.is_op() && &n.op() == operand.op;
+      });
     };
     if (!fits(i) && !(commutes && i < 2 && fits(1 - i))) return false;
   }
@@ -304,7 +325,7 @@ bool Matcher::OperandsMayMatch(const PatternNode& pattern, const MatchView& view
 bool Matcher::UsersMayMatch(int number, const MatchView& view, int node) const {
   if (reader_[number] == nullptr) return true;
   for (int output = 0; output < view.Head(node).num_outputs(); ++output) {
-    for (const MatchView::Use& use : view.Users({node, output})) {
+    for (const MatchView::Use& use : view.Users(view.Canonical({node, output}))) {
       if (&view.Head(use.position).op() == reader_[number]) return true;
     }
   }

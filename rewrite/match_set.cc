@@ -51,6 +51,13 @@ absl::StatusOr<Edit> EditOf(const Substitution& rule, const MatchView& view, con
   return edit;
 }
 
+SitePtr SiteOf(const PreparedRule& rule, const MatchView& view, const Binding& match) {
+  if (!rule.coverage.Covers(match.symbols, match.dtype)) return nullptr;
+  auto edit = EditOf(rule.rule(), view, match);
+  if (!edit.ok()) return nullptr;
+  return std::make_shared<Site>(Site{&rule, match, *std::move(edit)});
+}
+
 MatchSet::MatchSet(std::vector<const PreparedRule*> rules, const EditGraph* graph)
     : graph_(graph), rules_(std::move(rules)) {
   for (const PreparedRule* rule : rules_) {
@@ -78,13 +85,12 @@ MatchSet::MatchSet(std::vector<const PreparedRule*> rules, const EditGraph* grap
 }
 
 void MatchSet::Found(const PreparedRule& rule, const Binding& match) {
-  if (!rule.coverage.Covers(match.symbols, match.dtype)) return;
-  auto edit = EditOf(rule.rule(), *graph_, match);
-  if (!edit.ok()) return;
+  SitePtr site = SiteOf(rule, *graph_, match);
+  if (site == nullptr) return;
   const int number = size();
   by_node_.resize(std::max<size_t>(by_node_.size(), graph_->num_nodes()));
   for (int node : match.nodes) by_node_[node].push_back(number);
-  entries_.push_back({std::make_shared<Site>(Site{&rule, match, *std::move(edit)}), true});
+  entries_.push_back({std::move(site), true});
   log_.push_back(kAdded);
 }
 

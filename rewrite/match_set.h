@@ -23,6 +23,10 @@ using SitePtr = std::shared_ptr<const Site>;
 // (rewrite/apply.h).
 absl::StatusOr<Edit> EditOf(const Substitution& rule, const MatchView& view, const Binding& match);
 
+// The match of a form of the rule that its proof covers, with its edit; nullptr if none covers it,
+// or the target is not well-formed.
+SitePtr SiteOf(const PreparedRule& rule, const MatchView& view, const Binding& match);
+
 // Keeps up with a graph: after an edit, matches that bind a node that was touched go, and are
 // looked for again around the touched nodes only. A match that no form of its rule covers, or whose
 // target is not well-formed, is none. Tangled ones are kept, since an edit far away can disentangle

@@ -18,7 +18,7 @@ struct ValueRef {
 };
 
 // Nodes by number. MatchIndex (rewrite/match_index.h) shows a Graph, EditGraph
-// (rewrite/edit_graph.h) one that changes.
+// (rewrite/edit_graph.h) one that changes, EGraph (rewrite/egraph.h) many at once.
 class MatchView {
  public:
   virtual ~MatchView() = default;
@@ -27,6 +27,12 @@ class MatchView {
   // for: those are Operands().
   virtual const Node& Head(int node) const = 0;
   virtual absl::Span<const ValueRef> Operands(int node) const = 0;
+
+  // Where values are known to be equal, one stands for all: Operands() gives it, Users() takes it.
+  // Here each stands for itself.
+  virtual ValueRef Canonical(ValueRef value) const { return value; }
+  // The values that `value`, canonical, stands for.
+  virtual absl::Span<const ValueRef> EqualTo(const ValueRef& value) const { return {&value, 1}; }
 
   // An operand of the node `position`. Ordered by position, then slot.
   struct Use {

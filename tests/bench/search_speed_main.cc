@@ -1,6 +1,7 @@
 // What a search does with one model, and how fast: one line of JSON.
 //
-//   search_speed MODEL [--rules=FILE] [--budget=N] [--seconds=S] [--alpha=A] [--cost-db=FILE]
+//   search_speed MODEL [--search=backtracking|saturation|auto] [--nodes=N] [--rules=FILE]
+//   [--budget=N] [--seconds=S] [--alpha=A] [--cost-db=FILE]
 //
 // MODEL is an ONNX file or a graph's text. With --cost-db costs are measured ones (the CPU back
 // end, one thread), otherwise estimates.
@@ -22,6 +23,7 @@
 #include "optimizer/backtracking.h"
 #include "optimizer/measured_cost.h"
 #include "optimizer/rewrite_filter.h"
+#include "optimizer/saturation.h"
 #include "runtime/cpu/cpu_backend.h"
 
 namespace lemma {
@@ -30,6 +32,8 @@ namespace {
 struct Flags {
   std::string model, rules = "data/rules/starter.txt", cost_db;
   BacktrackingOptions search;
+  int nodes = SaturationOptions().max_nodes;
+  std::string search_name = "backtracking";
 };
 
 Flags Parse(int argc, char** argv) {
@@ -44,6 +48,10 @@ Flags Parse(int argc, char** argv) {
       (void)absl::SimpleAtoi(arg, &flags.search.limits.max_steps);
     } else if (absl::ConsumePrefix(&arg, "--seconds=")) {
       (void)absl::SimpleAtod(arg, &flags.search.limits.max_seconds);
+    } else if (absl::ConsumePrefix(&arg, "--search=")) {
+      flags.search_name = std::string(arg);
+    } else if (absl::ConsumePrefix(&arg, "--nodes=")) {
+      (void)absl::SimpleAtoi(arg, &flags.nodes);
     } else if (absl::ConsumePrefix(&arg, "--alpha=")) {
       (void)absl::SimpleAtod(arg, &flags.search.alpha);
     } else {
@@ -87,7 +95,17 @@ absl::Status Main(const Flags& flags) {
     best = progress.best.ns();
     return true;
   };
-  auto result = MakeBacktrackingSearch(usable.get(), costs.get(), flags.search)->Run(*graph, watch);
+  std::unique_ptr<Search> search;
+  if (flags.search_name != "backtracking") {
+    SaturationOptions options;
+    options.first = flags.search;
+    options.first.descend_only = flags.search_name == "saturation";
+    options.max_nodes = flags.nodes;
+    search = MakeSaturationSearch(usable.get(), costs.get(), options);
+  } else {
+    search = MakeBacktrackingSearch(usable.get(), costs.get(), flags.search);
+  }
+  auto result = search->Run(*graph, watch);
   if (!result.ok()) return result.status();
   auto seconds = [&](std::clock_t t) { return static_cast<double>(t - start) / CLOCKS_PER_SEC; };
   const double all = seconds(std::clock());
@@ -98,12 +116,12 @@ absl::Status Main(const Flags& flags) {
       "\"descent_rewrites\":%d,\"ms_after\":%.6f,\"rewrites\":%zu,\"graphs\":%lld,\"cpu_seconds\":%"
       ".3f,"
       "\"search_cpu_seconds\":%.3f,\"best_at\":%.3f,\"graphs_per_second\":%.0f,\"stopped\":\"%s\","
-      "\"peak_mb\":%ld,\"hash\":\"%016llx\"}\n",
+      "\"bound_ms\":%.6f,\"peak_mb\":%ld,\"hash\":\"%016llx\"}\n",
       flags.model.c_str(), graph->num_ops(), result->best.num_ops(), result->initial_cost.ms(),
       static_cast<int>(result->descended_rewrites.size()), result->best_cost.ms(),
       result->rewrites.size(), static_cast<long long>(result->steps), all, result->search_seconds,
       seconds(best_at), static_cast<double>(result->steps) / result->search_seconds,
-      Name(result->stop), usage.ru_maxrss / 1024,
+      Name(result->stop), result->bound ? result->bound->cost.ms() : 0.0, usage.ru_maxrss / 1024,
       static_cast<unsigned long long>(result->best.StructuralHash()));
   return absl::OkStatus();
 }
