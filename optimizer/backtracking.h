@@ -25,7 +25,8 @@ struct BacktrackingOptions {
   bool descend_only = false;
   // Called when all that is done for an objective, unless the search was stopped: may set *best, a
   // state of `work`, to a better one by the objective of `work`.
-  std::function<absl::Status(Workspace* work, SearchBudget* budget, SearchState* best)> finish;
+  std::function<absl::Status(Workspace* work, SearchBudget* budget, SearchState* best)> finish =
+      nullptr;
   // Whether RewriteStep::cost is wanted: a price for each step of the result.
   bool price_steps = false;
 };
