@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
@@ -23,6 +24,13 @@ class CostModel {
 
   // The same without measuring anything: what is not known is estimated, rather too low.
   virtual absl::StatusOr<Cost> EstimateOf(const Graph& graph) { return CostOf(graph); }
+
+  // What CostOf is made of, by position in nodes(): what is computed together counts where it
+  // begins, the rest of it for nothing. Not more than CostOf in all. Empty if the model cannot
+  // tell.
+  virtual absl::StatusOr<std::vector<Cost>> SharesOf(const Graph& /*graph*/) {
+    return std::vector<Cost>();
+  }
 
   // What one application adds to CostOf of any graph in which it is not folded: its operator,
   // attributes and types decide, not what is around it. nullopt if the model is not such a sum;

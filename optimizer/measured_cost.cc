@@ -32,19 +32,35 @@ MeasuredCost Summarize(const std::vector<double>& ms) {
   return result;
 }
 
+// Where in graph.nodes() stands what each operator of `folded`, the graph with constants in place
+// of some operators, came from.
+absl::flat_hash_map<const Node*, size_t> PositionsIn(const Graph& graph, const Graph& folded) {
+  absl::flat_hash_map<const Node*, const Node*> origin;
+  std::vector<std::pair<const Node*, const Node*>> pending;
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    pending.emplace_back(&folded.outputs()[i].node(), &graph.outputs()[i].node());
+  }
+  while (!pending.empty()) {
+    const auto [now, before] = pending.back();
+    pending.pop_back();
+    if (!now->is_op() || !before->is_op() || !origin.emplace(now, before).second) continue;
+    for (size_t i = 0; i < std::min(now->inputs().size(), before->inputs().size()); ++i) {
+      pending.emplace_back(&now->inputs()[i].node(), &before->inputs()[i].node());
+    }
+  }
+  absl::flat_hash_map<const Node*, size_t> position, result;
+  for (size_t i = 0; i < graph.nodes().size(); ++i) position[graph.nodes()[i].get()] = i;
+  for (const auto& [now, before] : origin) result[now] = position.at(before);
+  return result;
+}
+
 // The sum over the kernels of a plan, each asked for once.
 class KernelCostModel : public CostModel {
  public:
   explicit KernelCostModel(KernelMeasurer* measurer) : measurer_(measurer) {}
 
   absl::StatusOr<Cost> CostOf(const Graph& graph) override {
-    return SumOver(graph, [this](const PlannedKernel& kernel) -> absl::StatusOr<Cost> {
-      auto it = memo_.find(kernel.signature);
-      if (it != memo_.end()) return it->second;
-      auto cost = CostOfKernel(kernel);
-      if (cost.ok()) memo_.emplace(kernel.signature, *cost);
-      return cost;
-    });
+    return SumOver(graph, [this](const PlannedKernel& kernel) { return KnownCostOf(kernel); });
   }
 
   absl::StatusOr<Cost> EstimateOf(const Graph& graph) override {
@@ -52,6 +68,23 @@ class KernelCostModel : public CostModel {
       auto it = memo_.find(kernel.signature);
       return it != memo_.end() ? it->second : EstimateOfKernel(kernel);
     });
+  }
+
+  absl::StatusOr<std::vector<Cost>> SharesOf(const Graph& graph) override {
+    const Graph folded = AssumeFolded(graph);
+    auto plan = measurer_->Plan(folded);
+    if (!plan.ok() && CannotRun(plan.status())) return std::vector<Cost>();
+    if (!plan.ok()) return plan.status();
+    const absl::flat_hash_map<const Node*, size_t> position = PositionsIn(graph, folded);
+    std::vector<Cost> shares(graph.nodes().size());
+    for (const PlannedKernel& kernel : plan->kernels) {
+      if (kernel.nodes.empty()) continue;
+      auto cost = KnownCostOf(kernel);
+      if (!cost.ok()) return cost.status();
+      auto at = position.find(kernel.nodes.front().get());
+      if (at != position.end()) shares[at->second] += *cost;
+    }
+    return shares;
   }
 
  protected:
@@ -63,6 +96,14 @@ class KernelCostModel : public CostModel {
   }
 
  private:
+  absl::StatusOr<Cost> KnownCostOf(const PlannedKernel& kernel) {
+    auto it = memo_.find(kernel.signature);
+    if (it != memo_.end()) return it->second;
+    auto cost = CostOfKernel(kernel);
+    if (cost.ok()) memo_.emplace(kernel.signature, *cost);
+    return cost;
+  }
+
   absl::StatusOr<Cost> SumOver(
       const Graph& graph, absl::FunctionRef<absl::StatusOr<Cost>(const PlannedKernel&)> cost_of) {
     auto plan = measurer_->Plan(AssumeFolded(graph));

@@ -105,6 +105,18 @@ absl::StatusOr<int64_t> NodePrices::Of(int node, bool exact) {
   return least;
 }
 
+absl::Status NodePrices::LookAt(const Graph& graph) {
+  auto shares = costs_.SharesOf(graph);
+  if (!shares.ok()) return shares.status();
+  const std::vector<int> numbers = egraph_.NodesOf(graph);
+  for (size_t i = 0; i < shares->size(); ++i) {
+    if (numbers[i] < 0) continue;
+    auto [entry, is_new] = seen_.emplace(numbers[i], (*shares)[i].ns());
+    if (!is_new) entry->second = std::min(entry->second, (*shares)[i].ns());
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<int64_t>> NodePrices::All(const std::vector<bool>& exact) {
   std::vector<int64_t> prices(egraph_.num_nodes());
   chain_.assign(egraph_.num_nodes(), {});
@@ -112,7 +124,8 @@ absl::StatusOr<std::vector<int64_t>> NodePrices::All(const std::vector<bool>& ex
     if (!egraph_.IsLive(n) || !egraph_.Head(n).is_op() || egraph_.IsFolded(n)) continue;
     auto price = Of(n, exact[n]);
     if (!price.ok()) return price.status();
-    prices[n] = *price;
+    auto seen = seen_.find(n);
+    prices[n] = seen == seen_.end() ? *price : std::min(*price, seen->second);
   }
   return prices;
 }

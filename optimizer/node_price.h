@@ -14,7 +14,8 @@ namespace lemma {
 
 // A cost model as a sum over nodes. If it is none, because back ends fuse operators and move data
 // for nothing, a node costs the least that it adds: alone, or to any node that an operand may come
-// from, which comes after the one that itself adds least to, and so on.
+// from, which comes after the one that itself adds least to, and so on; and no more than in any
+// graph that was looked at.
 class NodePrices {
  public:
   // Both must outlive it.
@@ -24,6 +25,10 @@ class NodePrices {
   // that are not `exact` are CostModel::EstimateOf.
   absl::StatusOr<std::vector<int64_t>> All(const std::vector<bool>& exact);
 
+  // Looks at a graph of the e-graph's nodes. After it the sum over them is the graph's cost at
+  // most.
+  absl::Status LookAt(const Graph& graph);
+
  private:
   absl::StatusOr<int64_t> Of(int node, bool exact);
   using Chain = std::vector<int>;  // nodes, each after those that it reads
@@ -31,6 +36,7 @@ class NodePrices {
 
   const EGraph& egraph_;
   CostModel& costs_;
+  absl::flat_hash_map<int, int64_t> seen_;                    // by node: the least in a graph
   std::vector<Chain> chain_;                                  // by node, which comes last
   absl::flat_hash_map<uint64_t, int64_t> known_, estimated_;  // by the hash of a small graph
 };

@@ -36,15 +36,13 @@ class SaturationRun {
         budget_(*budget),
         egraph_(graph, IsFoldable) {}
 
-  // Improves *best. nullopt if it was stopped before the end, or prices are no sum.
+  // Improves *best. nullopt if it was stopped before the end.
   absl::StatusOr<std::optional<SearchBound>> Do(SearchState* best) {
     AddWay(SitesOf(best->trail));
     const bool is_saturated = Saturate();
     if (WasCancelled()) return std::optional<SearchBound>();
-    auto extraction = ExtractCheapest();
+    auto extraction = GoToCheapest(best);
     if (!extraction.ok()) return extraction.status();
-    if (absl::Status s = GoTo(extraction->best, best); !s.ok()) return s;
-    if (!work_.HasSum()) return std::optional<SearchBound>();
     // What was left out could have been cheaper, and descent may have found it.
     const int64_t bound = std::min(extraction->bound, best->rank.ns);
     return SearchBound{Cost::Nanoseconds(static_cast<double>(bound)),
@@ -137,36 +135,51 @@ class SaturationRun {
     return key;
   }
 
-  // What is not known is estimated, until what is chosen is known. Estimates are low, so nothing
-  // better is left out.
-  absl::StatusOr<Extraction> ExtractCheapest() {
+  // Where operators have no price of their own, what is not known is estimated, until what is
+  // chosen is known.
+  absl::StatusOr<Extraction> GoToCheapest(SearchState* best) {
     NodePrices prices(&egraph_, &costs_);
     std::vector<bool> exact(egraph_.num_nodes());
-    for (int n = 0; n < egraph_.num_originals(); ++n) exact[n] = true;
+    for (const TrailPtr& trail : {TrailPtr(), best->trail}) {
+      if (absl::Status s = LookAt(trail, &prices, &exact); !s.ok()) return s;
+    }
     for (int round = 1;; ++round) {
       auto price = prices.All(exact);
       if (!price.ok()) return price.status();
       auto extraction = Extract(egraph_, *price);
-      if (!extraction.ok() || work_.HasSum() || round == kPricingRounds) return extraction;
-      bool changed = false;
+      if (!extraction.ok()) return extraction;
+      auto reached = GoTo(extraction->best);
+      if (!reached.ok()) return reached.status();
+      if (reached->rank < best->rank) *best = *reached;
+      if (work_.HasSum() || round == kPricingRounds || WasCancelled()) return extraction;
+      const std::vector<bool> before = exact;
+      if (absl::Status s = LookAt(reached->trail, &prices, &exact); !s.ok()) return s;
       for (const ValueRef& v : extraction->best.provider) {
-        if (v.node < 0 || exact[v.node]) continue;
-        exact[v.node] = true;
-        changed = true;
+        if (v.node >= 0) exact[v.node] = true;
       }
-      if (!changed) return extraction;
+      if (exact == before) return extraction;
     }
   }
 
-  absl::Status GoTo(const Selection& selection, SearchState* best) {
+  absl::Status LookAt(const TrailPtr& trail, NodePrices* prices, std::vector<bool>* exact) {
+    if (work_.HasSum()) return absl::OkStatus();
+    work_.GoTo(trail);
+    const Graph graph = work_.graph().ToGraph();
+    for (int node : egraph_.NodesOf(graph)) {
+      if (node >= 0) (*exact)[node] = true;
+    }
+    return prices->LookAt(graph);
+  }
+
+  absl::StatusOr<SearchState> GoTo(const Selection& selection) {
     work_.GoTo(nullptr);
     Realize(egraph_, selection, &work_);
     auto rank = work_.Price();
     if (!rank.ok()) return rank.status();
     SearchState state{work_.trail(), work_.graph().hash(), *rank};
     absl::Status status = Explorer(&work_, &budget_, 1).Descend(&state, /*free=*/true);
-    if (state.rank < best->rank) *best = state;
-    return status;
+    if (!status.ok()) return status;
+    return state;
   }
 
   const std::vector<const PreparedRule*> rules_;

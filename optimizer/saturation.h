@@ -24,10 +24,10 @@ struct SaturationOptions {
 // reached one rewrite after the other, since two are in each other's way, is left as it is; descent
 // follows. The best of all that is the result.
 //
-// A cost model that is no sum over operators is taken for one (optimizer/node_price.h). The result
-// is priced exactly.
+// A cost model that is no sum over operators is taken for one (optimizer/node_price.h), of which
+// then the bound is. The result is priced exactly.
 //
-// SearchResult::bound is set if the cost model is a sum and the search was not stopped. `source`
+// SearchResult::bound is set unless the search was stopped. `source`
 // and `costs` must outlive it.
 std::unique_ptr<Search> MakeSaturationSearch(const RewriteSource* source, CostModel* costs,
                                              const SaturationOptions& options = {});

@@ -22,6 +22,20 @@ std::vector<ValueRef> EGraph::outputs() const {
   return result;
 }
 
+std::vector<int> EGraph::NodesOf(const Graph& graph) const {
+  std::vector<ValueRef> outputs;
+  std::vector<int> numbers;
+  for (const EditNode& node : EditNodesOf(graph, &outputs)) {
+    absl::InlinedVector<ValueRef, 4> operands;
+    for (const ValueRef& v : node.operands) {
+      if (numbers[v.node] >= 0) operands.push_back({numbers[v.node], v.output});
+    }
+    const bool is_known = operands.size() == node.operands.size();
+    numbers.push_back(is_known ? FindEqual(*node.head, ContentHash(*node.head), operands) : -1);
+  }
+  return numbers;
+}
+
 int EGraph::LiveNode(int node) const {
   while (slots_[node].merged_into >= 0) node = slots_[node].merged_into;
   return node;

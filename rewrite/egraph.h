@@ -47,6 +47,8 @@ class EGraph : public MatchView {
   // The live node that `node` was merged into, or itself.
   int LiveNode(int node) const;
   const NodePtr& HeadPtr(int node) const { return slots_[node].head; }
+  // By position in graph.nodes(), the live node that is the same; -1 if there is none.
+  std::vector<int> NodesOf(const Graph& graph) const;
   // Canonical values.
   std::vector<ValueRef> outputs() const;
   // A number of the value's class, below num_values().

@@ -28,6 +28,7 @@ struct PlannedKernel {
   // weight values and the position in the graph.
   std::string signature;
   std::shared_ptr<const KernelSpec> spec;
+  std::vector<NodePtr> nodes;  // the operators of the graph that it computes; none: it moves data
 };
 
 struct KernelPlan {

@@ -38,7 +38,7 @@ class CpuMeasurer : public KernelMeasurer {
     if (!plan.ok()) return plan.status();
     KernelPlan result;
     for (const PlanStep& step : plan->steps) {
-      result.kernels.push_back({step.spec->Signature(), step.spec});
+      result.kernels.push_back({step.spec->Signature(), step.spec, step.spec->nodes});
     }
     std::vector<int> ids;
     result.peak_bytes = PlanMemory(plan->ArenaLives(&ids)).total_bytes;
