@@ -25,7 +25,8 @@ struct KernelTiming {
   std::string kernel;  // "conv+relu", "element-wise", …: the back end's name for it
   std::string label;   // the value it computes: the graph's label, or operator and number
   double ms = 0;
-  std::string note;  // "by its definition", the library's implementation, …; may be empty
+  std::string note;       // "by its definition", the library's implementation, …; may be empty
+  std::string signature;  // as of the back end's KernelMeasurer; empty if it has none
 };
 
 // What the kernels of an executable need, known before it runs.

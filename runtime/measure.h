@@ -51,8 +51,10 @@ class KernelMeasurer {
   // operators counts for no bytes. 0 flops where a definition cannot be counted.
   virtual Work WorkOf(const PlannedKernel& kernel) const = 0;
 
-  // Median milliseconds of one warm execution on its own, on random but sane values. Takes some
-  // milliseconds to some hundreds.
+  // Median milliseconds of one execution on its own, on random but sane values: as in a large
+  // model, where operands come from the kernels just before and weights from memory, since those
+  // of all other kernels went through the caches since the last run. Takes some milliseconds to
+  // some hundreds.
   virtual absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) = 0;
 };
 

@@ -1,6 +1,5 @@
 #include "runtime/cpu/cpu_backend.h"
 
-#include <chrono>
 #include <dnnl.hpp>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "runtime/cpu/kernel.h"
 #include "runtime/cpu/planner.h"
 #include "runtime/reference/reference.h"
+#include "runtime/stopwatch.h"
 
 namespace lemma {
 namespace cpu {
@@ -181,24 +181,31 @@ class CpuExecutable : public Executable {
         base_[b] = static_cast<char*>(results[buffer.index].mutable_raw());
       }
     }
-    if (timings != nullptr) timings->clear();
+    std::vector<double> ms;
     std::vector<void*> in, out;
     for (size_t i = 0; i < kernels_.size(); ++i) {
       in.clear();
       out.clear();
       for (const Place& p : inputs_[i]) in.push_back(Pointer(p));
       for (const Place& p : outputs_[i]) out.push_back(Pointer(p));
-      const auto start = std::chrono::steady_clock::now();
+      const Stopwatch stopwatch(threads_);
       if (absl::Status s = kernels_[i]->Run(in, out, scratch_.mutable_raw()); !s.ok()) {
         return absl::Status(s.code(),
                             absl::StrCat(KernelName(*plan_.steps[i].spec), ": ", s.message()));
       }
-      if (timings == nullptr) continue;
-      const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
-      timings->push_back(
-          {KernelName(*plan_.steps[i].spec), Label(i), ms.count(), kernels_[i]->note()});
+      if (timings != nullptr) ms.push_back(stopwatch.Ms());
     }
+    if (timings != nullptr) *timings = Timings(ms);
     return results;
+  }
+
+  std::vector<KernelTiming> Timings(const std::vector<double>& ms) const {
+    std::vector<KernelTiming> rows;
+    for (size_t i = 0; i < ms.size(); ++i) {
+      const CpuKernelSpec& spec = *plan_.steps[i].spec;
+      rows.push_back({KernelName(spec), Label(i), ms[i], kernels_[i]->note(), spec.Signature()});
+    }
+    return rows;
   }
 
   std::string Label(size_t step) const {

@@ -1,14 +1,16 @@
 // Measures single kernels of the CPU back end on made-up values.
 #include <algorithm>
-#include <chrono>
 #include <random>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/cpu/caches.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/planner.h"
+#include "runtime/stopwatch.h"
 
 namespace lemma {
 namespace cpu {
@@ -17,12 +19,64 @@ namespace {
 // Values in [0.25, 1.25): no denormals, no domain errors of logarithms and roots. Integers are 0,
 // so that they are valid indices.
 absl::StatusOr<Tensor> MadeUp(DType dtype, int64_t elements, std::mt19937* random) {
+  constexpr size_t kDistinct = 10007;
   absl::StatusOr<Tensor> t = Tensor::Filled({dtype, {std::max<int64_t>(elements, 1)}}, 0.75);
   if (t.ok() && dtype == DType::kF32) {
     std::uniform_real_distribution<float> uniform(0.25f, 1.25f);
-    for (float& x : t->mutable_data<float>()) x = uniform(*random);
+    absl::Span<float> values = t->mutable_data<float>();
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] = i < kDistinct ? uniform(*random) : values[i - kDistinct];
+    }
   }
   return t;
+}
+
+absl::Span<const char> BytesAt(const void* at, const CpuKernelSpec::Operand& operand) {
+  const int64_t bytes = SpanOf(operand.type.shape, operand.strides) * SizeOf(operand.type.dtype);
+  return {static_cast<const char*>(at), static_cast<size_t>(bytes)};
+}
+
+struct Operands {
+  std::vector<Tensor> memory;
+  std::vector<void*> in, out;  // into `memory`
+  StaticValues statics;
+};
+
+absl::StatusOr<Operands> MadeUpOperands(const CpuKernelSpec& spec) {
+  std::mt19937 random(1);
+  Operands made;
+  made.statics.resize(spec.inputs.size());
+  auto make = [&](const CpuKernelSpec::Operand& operand) -> absl::StatusOr<void*> {
+    absl::StatusOr<Tensor> t =
+        MadeUp(operand.type.dtype, SpanOf(operand.type.shape, operand.strides), &random);
+    if (!t.ok()) return t.status();
+    made.memory.push_back(*std::move(t));
+    return made.memory.back().mutable_raw();
+  };
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
+    absl::StatusOr<void*> at = make(spec.inputs[i]);
+    if (!at.ok()) return at.status();
+    made.in.push_back(*at);
+    if (spec.inputs[i].is_static) {
+      made.statics[i] = made.memory.back().Reshaped(spec.inputs[i].type.shape);
+    }
+  }
+  for (const auto& operand : spec.outputs) {
+    absl::StatusOr<void*> at = make(operand);
+    if (!at.ok()) return at.status();
+    made.out.push_back(*at);
+  }
+  // In a plan the sum is usually added in place. Not where the operand is a part of something
+  // larger: its elements would lie beyond the output's.
+  if (spec.in_place >= 0 && !spec.nodes.empty() && spec.def != &PointwiseKernel()) {
+    const auto& operand = spec.inputs[spec.in_place];
+    const auto& result = spec.outputs[0];
+    if (operand.type == result.type &&
+        SameLayout(operand.type.shape, operand.strides, result.strides)) {
+      made.in[spec.in_place] = made.out[0];
+    }
+  }
+  return made;
 }
 
 class CpuMeasurer : public KernelMeasurer {
@@ -30,7 +84,7 @@ class CpuMeasurer : public KernelMeasurer {
   explicit CpuMeasurer(int threads) : threads_(threads) {}
 
   std::string device() const override {
-    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 2");
+    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 3");
   }
 
   absl::StatusOr<KernelPlan> Plan(const Graph& graph) override {
@@ -63,56 +117,38 @@ class CpuMeasurer : public KernelMeasurer {
     const auto* spec = dynamic_cast<const CpuKernelSpec*>(kernel.spec.get());
     if (spec == nullptr) return absl::InvalidArgumentError("a kernel of another back end");
     ThreadScope scope(threads_);
-    std::mt19937 random(1);
-    StaticValues statics(spec->inputs.size());
-    std::vector<Tensor> memory;
-    std::vector<void*> in, out;
-    for (size_t i = 0; i < spec->inputs.size(); ++i) {
-      const auto& operand = spec->inputs[i];
-      absl::StatusOr<Tensor> t =
-          MadeUp(operand.type.dtype, SpanOf(operand.type.shape, operand.strides), &random);
-      if (!t.ok()) return t.status();
-      if (operand.is_static) statics[i] = t->Reshaped(operand.type.shape);
-      in.push_back(t->mutable_raw());
-      memory.push_back(*std::move(t));
-    }
-    for (const auto& operand : spec->outputs) {
-      absl::StatusOr<Tensor> t =
-          MadeUp(operand.type.dtype, SpanOf(operand.type.shape, operand.strides), &random);
-      if (!t.ok()) return t.status();
-      out.push_back(t->mutable_raw());
-      memory.push_back(*std::move(t));
-    }
-    // In a plan the sum is usually added in place. Not where the operand is a part of something
-    // larger: its elements would lie beyond the output's.
-    if (spec->in_place >= 0 && !spec->nodes.empty() && spec->def != &PointwiseKernel()) {
-      const auto& operand = spec->inputs[spec->in_place];
-      const auto& result = spec->outputs[0];
-      if (operand.type == result.type &&
-          SameLayout(operand.type.shape, operand.strides, result.strides)) {
-        in[spec->in_place] = out[0];
-      }
-    }
-    absl::StatusOr<std::unique_ptr<Kernel>> built = spec->def->build(*spec, statics);
+    absl::StatusOr<Operands> operands = MadeUpOperands(*spec);
+    if (!operands.ok()) return operands.status();
+    absl::StatusOr<std::unique_ptr<Kernel>> built = spec->def->build(*spec, operands->statics);
     if (!built.ok()) return built.status();
     absl::StatusOr<Tensor> scratch =
         Tensor::Allocate({DType::kU8, {static_cast<int64_t>((*built)->scratch_bytes()) + 64}});
     if (!scratch.ok()) return scratch.status();
-    return Median(**built, in, out, scratch->mutable_raw());
+    MemoryRanges cold = (*built)->PackedWeights(), warm;
+    for (size_t i = 0; i < spec->inputs.size(); ++i) {
+      const bool is_static = spec->inputs[i].is_static;
+      if (is_static && !(*built)->NeedsStatic(static_cast<int>(i))) continue;
+      (is_static ? cold : warm).push_back(BytesAt(operands->in[i], spec->inputs[i]));
+    }
+    for (size_t i = 0; i < spec->outputs.size(); ++i) {
+      cold.push_back(BytesAt(operands->out[i], spec->outputs[i]));
+    }
+    auto run = [&] { return (*built)->Run(operands->in, operands->out, scratch->mutable_raw()); };
+    return Median(run, cold, warm);
   }
 
  private:
   // Repeats until the median is settled enough: at least 5 runs and 2 ms, at most 50 runs or 0.2 s.
-  static absl::StatusOr<double> Median(Kernel& kernel, const std::vector<void*>& in,
-                                       const std::vector<void*>& out, void* scratch) {
-    using Clock = std::chrono::steady_clock;
+  absl::StatusOr<double> Median(absl::FunctionRef<absl::Status()> run, const MemoryRanges& cold,
+                                const MemoryRanges& warm) const {
     std::vector<double> times;
     double total = 0;
-    for (int run = 0; run < 52; ++run) {
-      const auto start = Clock::now();
-      if (absl::Status s = kernel.Run(in, out, scratch); !s.ok()) return s;
-      const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-      if (run < 2) continue;  // warming up
+    for (int i = 0; i < 52; ++i) {
+      ArrangeCaches(cold, warm);
+      const Stopwatch stopwatch(threads_);
+      if (absl::Status s = run(); !s.ok()) return s;
+      const double ms = stopwatch.Ms();
+      if (i < 2) continue;  // warming up
       times.push_back(ms);
       total += ms;
       if (times.size() >= 5 && (total > 200 || (total > 2 && times.size() >= 15))) break;

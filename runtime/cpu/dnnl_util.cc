@@ -67,6 +67,7 @@ void DnnlKernel::BindOutput(int arg, int index, const dnnl::memory::desc& desc) 
 void DnnlKernel::BindFixed(int arg, dnnl::memory memory) {
   packed_bytes_ += memory.get_desc().get_size();
   args_[arg] = std::move(memory);
+  fixed_.push_back(arg);
 }
 
 void DnnlKernel::BindReordered(int arg, int index, const dnnl::memory::desc& from,
@@ -79,6 +80,16 @@ void DnnlKernel::BindReordered(int arg, int index, const dnnl::memory::desc& fro
   packed_bytes_ += to.get_size();
   reorders_.push_back({index, source, target, dnnl::reorder(source, target)});
   args_[arg] = target;
+}
+
+std::vector<absl::Span<const char>> DnnlKernel::PackedWeights() const {
+  std::vector<absl::Span<const char>> weights;
+  for (int arg : fixed_) {
+    const dnnl::memory& memory = args_.at(arg);
+    weights.push_back(
+        {static_cast<const char*>(memory.get_data_handle()), memory.get_desc().get_size()});
+  }
+  return weights;
 }
 
 bool DnnlKernel::NeedsStatic(int input) const {

@@ -56,6 +56,7 @@ class DnnlKernel : public Kernel {
                    void* scratch) override;
   size_t scratch_bytes() const override { return scratch_bytes_; }
   size_t packed_bytes() const override { return packed_bytes_; }
+  std::vector<absl::Span<const char>> PackedWeights() const override;
   bool NeedsStatic(int input) const override;
   std::string note() const override { return note_; }
 
@@ -74,6 +75,7 @@ class DnnlKernel : public Kernel {
   std::vector<Binding> bindings_;
   std::vector<Reorder> reorders_;
   std::unordered_map<int, dnnl::memory> args_;
+  std::vector<int> fixed_;  // arguments
   dnnl::memory scratch_;
   size_t scratch_bytes_ = 0, packed_bytes_ = 0;
   int start_from_ = -1;

@@ -55,6 +55,8 @@ class Kernel {
   virtual size_t scratch_bytes() const { return 0; }
   // Memory kept between runs besides the static values themselves.
   virtual size_t packed_bytes() const { return 0; }
+  // The part of that which runs only read: weights in the layout that the kernel wants.
+  virtual std::vector<absl::Span<const char>> PackedWeights() const { return {}; }
   // Whether it reads static input i at run time.
   virtual bool NeedsStatic(int) const { return true; }
   virtual std::string note() const { return ""; }

@@ -73,6 +73,12 @@ class BatchNorm : public Kernel {
     return absl::OkStatus();
   }
   size_t packed_bytes() const override { return scale.size() * 2 * sizeof(float); }
+  std::vector<absl::Span<const char>> PackedWeights() const override {
+    auto bytes = [](const std::vector<float>& v) {
+      return absl::MakeSpan(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float));
+    };
+    return {bytes(scale), bytes(shift)};
+  }
   bool NeedsStatic(int) const override { return false; }
 };
 

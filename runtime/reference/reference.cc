@@ -95,7 +95,7 @@ class ReferenceExecutable : public Executable {
       Value first(nodes[i], 0);
       std::string label(graph_.LabelOf(first));
       if (label.empty()) label = absl::StrCat("#", op);
-      timings->push_back({nodes[i]->op().name, std::move(label), ms.count(), ""});
+      timings->push_back({nodes[i]->op().name, std::move(label), ms.count(), "", ""});
       ++op;
     }
     std::vector<Tensor> outputs;

@@ -1,4 +1,4 @@
-// The interface of back ends, errors, measuring, and random graphs.
+// The interface of back ends, errors, and random graphs.
 #include <cmath>
 #include <random>
 
@@ -59,36 +59,6 @@ TEST(Executor, MemoryIsReported) {
   ASSERT_NE(executable, nullptr);
   EXPECT_GE(executable->memory().planned_bytes, 2 * 16 * 4);
   EXPECT_GE(executable->memory().weight_bytes, (8 * 16 + 16 * 4) * 4);
-}
-
-TEST(Measure, SignaturesDoNotDependOnNamesOrValues) {
-  auto measurer = MakeCpuMeasurer();
-  auto a = measurer->Plan(GraphOf(kTwoLayers, 1)), b = measurer->Plan(GraphOf(kTwoLayers, 2));
-  ASSERT_TRUE(a.ok() && b.ok());
-  ASSERT_EQ(a->kernels.size(), 2u);
-  EXPECT_EQ(a->kernels[0].signature,
-            "matmul(f32[2,8], f32[8,16] static) {matmul(i0 i1); relu(n0)} -> f32[2,16]");
-  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(a->kernels[i].signature, b->kernels[i].signature);
-}
-
-TEST(Measure, EveryKernelOfAGraphCanBeMeasured) {
-  auto measurer = MakeCpuMeasurer();
-  auto plan = measurer->Plan(GraphOf(R"(graph g(x: f32[1,6,8,8], w: weight f32[6,6,3,3],
-      i: i64[3], t: weight f32[9,4]) {
-    a = conv2d(x, w) {pads = [1,1,1,1]}
-    b = add(a, x)
-    c = max_pool2d(b) {kernel = [2,2], strides = [2,2]}
-    d = reduce_sum(c) {axes = [1]}
-    e = gather(t, i) {axis = 0}
-    return d, e
-  })"));
-  ASSERT_TRUE(plan.ok()) << plan.status();
-  for (const PlannedKernel& kernel : plan->kernels) {
-    auto ms = measurer->MeasureMs(kernel);
-    ASSERT_TRUE(ms.ok()) << kernel.signature << ": " << ms.status();
-    EXPECT_GT(*ms, 0) << kernel.signature;
-    EXPECT_LT(*ms, 100) << kernel.signature;
-  }
 }
 
 TEST(Tolerance, GrowsWithReductions) {

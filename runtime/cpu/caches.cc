@@ -1,0 +1,60 @@
+#include "runtime/cpu/caches.h"
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#ifdef __x86_64__
+#include <emmintrin.h>
+#endif
+
+namespace lemma::cpu {
+namespace {
+
+constexpr size_t kLine = 64;
+
+void Read(absl::Span<const char> memory) {
+  const volatile char* bytes = memory.data();
+  for (size_t i = 0; i < memory.size(); i += kLine) bytes[i];
+}
+
+#ifdef __x86_64__
+
+// How much has to be read until nothing else is in the caches of one core.
+size_t DisplacingBytes() {
+  size_t cache = 0;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  const long known = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  if (known > 0) cache = static_cast<size_t>(known);
+#endif
+  constexpr size_t kUsual = size_t{1} << 20;
+  return 2 * (cache > 0 ? cache : kUsual);
+}
+
+void Evict(absl::Span<const char> memory) {
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(memory.data());
+  for (uintptr_t line = begin / kLine * kLine; line < begin + memory.size(); line += kLine) {
+    _mm_clflush(reinterpret_cast<const void*>(line));
+  }
+}
+
+#else
+
+// More than the last caches of most processors hold.
+size_t DisplacingBytes() { return size_t{64} << 20; }
+
+void Evict(absl::Span<const char>) {}
+
+#endif
+
+}  // namespace
+
+void ArrangeCaches(const MemoryRanges& cold, const MemoryRanges& warm) {
+  static const auto* const kOther = new std::vector<char>(DisplacingBytes(), 1);
+  for (absl::Span<const char> memory : cold) Evict(memory);
+  Read(*kOther);
+  for (absl::Span<const char> memory : warm) Read(memory);
+}
+
+}  // namespace lemma::cpu

@@ -1,0 +1,133 @@
+// Measuring kernels on their own, and where their operands lie meanwhile.
+#include <numeric>
+
+#include "gtest/gtest.h"
+#include "runtime/cpu/caches.h"
+#include "runtime/cpu/cpu_backend.h"
+#include "runtime/cpu/planner.h"
+#include "runtime/stopwatch.h"
+#include "tests/runtime/runtime_testutil.h"
+
+namespace lemma {
+namespace {
+
+constexpr char kTwoLayers[] = R"(graph net(x: f32[2,8], w: weight f32[8,16], u: weight f32[16,4]) {
+  h = matmul(x, w)
+  a = relu(h)
+  y = matmul(a, u)
+  return y
+})";
+
+TEST(Measure, SignaturesDoNotDependOnNamesOrValues) {
+  auto measurer = MakeCpuMeasurer();
+  auto a = measurer->Plan(GraphOf(kTwoLayers, 1)), b = measurer->Plan(GraphOf(kTwoLayers, 2));
+  ASSERT_TRUE(a.ok() && b.ok());
+  ASSERT_EQ(a->kernels.size(), 2u);
+  EXPECT_EQ(a->kernels[0].signature,
+            "matmul(f32[2,8], f32[8,16] static) {matmul(i0 i1); relu(n0)} -> f32[2,16]");
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(a->kernels[i].signature, b->kernels[i].signature);
+}
+
+TEST(Measure, EveryKernelOfAGraphCanBeMeasured) {
+  auto measurer = MakeCpuMeasurer();
+  auto plan = measurer->Plan(GraphOf(R"(graph g(x: f32[1,6,8,8], w: weight f32[6,6,3,3],
+      i: i64[3], t: weight f32[9,4]) {
+    a = conv2d(x, w) {pads = [1,1,1,1]}
+    b = add(a, x)
+    c = max_pool2d(b) {kernel = [2,2], strides = [2,2]}
+    d = reduce_sum(c) {axes = [1]}
+    e = gather(t, i) {axis = 0}
+    return d, e
+  })"));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  for (const PlannedKernel& kernel : plan->kernels) {
+    auto ms = measurer->MeasureMs(kernel);
+    ASSERT_TRUE(ms.ok()) << kernel.signature << ": " << ms.status();
+    EXPECT_GT(*ms, 0) << kernel.signature;
+    EXPECT_LT(*ms, 100) << kernel.signature;
+  }
+}
+
+// A kernel runs under the signature that its cost is kept under.
+TEST(Measure, ARunHasTheSignaturesOfThePlan) {
+  const Graph graph = GraphOf(kTwoLayers);
+  auto plan = MakeCpuMeasurer()->Plan(graph);
+  auto executable = MakeCpuBackend()->Compile(graph, {});
+  ASSERT_TRUE(plan.ok() && executable.ok());
+  std::vector<KernelTiming> rows;
+  ASSERT_TRUE((*executable)->RunTimed(RandomInputs(graph), &rows).ok());
+  ASSERT_EQ(rows.size(), plan->kernels.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].signature, plan->kernels[i].signature);
+    EXPECT_GE(rows[i].ms, 0);
+  }
+}
+
+// What a kernel reads of its matrices and filters, it either packed or takes from their own place:
+// the measurer has both taken out of the caches.
+TEST(Measure, EveryWeightIsPackedOrRead) {
+  NodeTraitsCache traits;
+  auto plan = cpu::PlanGraph(GraphOf(R"(graph g(x: f32[1,6,8,8], w: weight f32[6,6,3,3],
+      d: weight f32[6,1,3,3], m: weight f32[8,9], a: weight f32[1,6,8,9], i: i64[3],
+      t: weight f32[9,40]) {
+    c = conv2d(x, w) {pads = [1,1,1,1]}
+    e = conv2d(c, d) {pads = [1,1,1,1], groups = 6}
+    p = matmul(e, m)
+    q = mul(p, a)
+    r = gather(t, i) {axis = 0}
+    return q, r
+  })"),
+                             traits, 1);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  int weights = 0;
+  for (const cpu::PlanStep& step : plan->steps) {
+    cpu::StaticValues values(step.spec->inputs.size());
+    int64_t bytes = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (step.static_inputs[i] < 0) continue;
+      values[i] = plan->statics[step.static_inputs[i]].node().payload();
+      bytes += values[i].type().num_bytes();
+      ++weights;
+    }
+    auto kernel = step.spec->def->build(*step.spec, values);
+    ASSERT_TRUE(kernel.ok()) << step.spec->Signature();
+    int64_t read = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!values[i].empty_handle() && (*kernel)->NeedsStatic(static_cast<int>(i))) {
+        read += values[i].type().num_bytes();
+      }
+    }
+    for (absl::Span<const char> packed : (*kernel)->PackedWeights()) {
+      EXPECT_NE(packed.data(), nullptr);
+      read += static_cast<int64_t>(packed.size());
+    }
+    EXPECT_GE(read, bytes) << step.spec->Signature();
+  }
+  EXPECT_EQ(weights, 5);
+}
+
+TEST(Caches, MemoryKeepsItsContents) {
+  std::vector<char> cold(100001), warm(70001);
+  std::iota(cold.begin(), cold.end(), 0);
+  std::iota(warm.begin(), warm.end(), 7);
+  const std::vector<char> cold_before = cold, warm_before = warm;
+  cpu::ArrangeCaches({absl::MakeConstSpan(cold).subspan(3), {}}, {warm, {}});
+  EXPECT_EQ(cold, cold_before);
+  EXPECT_EQ(warm, warm_before);
+}
+
+TEST(Stopwatch, RunsOn) {
+  for (int threads : {1, 2}) {
+    const Stopwatch stopwatch(threads);
+    double last = stopwatch.Ms();
+    EXPECT_GE(last, 0) << threads;
+    for (int i = 0; i < 1000; ++i) {
+      const double now = stopwatch.Ms();
+      EXPECT_GE(now, last) << threads;
+      last = now;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lemma
