@@ -3,6 +3,7 @@
 import argparse
 import datetime
 import json
+import os
 import pathlib
 import platform
 import subprocess
@@ -26,8 +27,8 @@ MODELS = {
     "mobilenet_v2": None,
 }
 COLUMNS = [
-    "model", "operators", "predicted ms", "gain", "measured ms", "gain", "Tensat's gain", "graphs",
-    "graphs/s", "search s", "to best s", "memory MB", "of it the search's",
+    "model", "operators", "predicted ms", "gain", "bound ms", "share", "measured ms", "gain",
+    "Tensat's gain", "graphs", "graphs/s", "search s", "to best s", "memory MB", "of it the search's",
 ]  # fmt: skip
 
 
@@ -44,8 +45,11 @@ def optimize(flags, name, costs, runs, out):
 
 def measure(flags, name, costs, out):
     """Searches twice: then all costs are known, and the search is all that the second one does."""
-    first = optimize(flags, name, costs, 3, out)
+    first = optimize(flags, name, costs, flags.runs, out)
     report = optimize(flags, name, costs, flags.runs, out)
+    report["date"] = datetime.date.today().isoformat()
+    report["flags"] = flags.optimize
+    report["load"] = os.getloadavg()[0]  # our own share is 1
     report["search_seconds_with_measuring"] = first["search_seconds"]
     report["repeated"] = first["predicted_ms_after"] == report["predicted_ms_after"]
     if MODELS[name]:
@@ -57,6 +61,15 @@ def percent(before, after):
     return f"{100 * (before / after - 1):.1f} %"
 
 
+def bound(row):
+    """The least cost that an exact extraction can promise, and the share of the way there."""
+    if "bound_ms" not in row:
+        return ["", ""]
+    before, after, least = row["predicted_ms_before"], row["predicted_ms_after"], row["bound_ms"]
+    share = f"{100 * (before - after) / (before - least):.0f} %" if before > least else "all"
+    return [f"{least:.2f}", share]
+
+
 def cells(row):
     r = row
     predicted = r["predicted_ms_before"], r["predicted_ms_after"]
@@ -66,6 +79,7 @@ def cells(row):
         f"{r['operators_before']} → {r['operators_after']}",
         "{:.2f} → {:.2f}".format(*predicted),
         percent(*predicted),
+        *bound(r),
         "{:.2f} → {:.2f}".format(*measured) + (" (kept)" if r["kept_input"] else ""),
         percent(*measured),
         f"{r['tensat_percent']['tensat']} %" if "tensat_percent" in r else "",
@@ -93,15 +107,30 @@ def machine(lemma):
 def parse():
     parser = argparse.ArgumentParser(prog="tools/bench search")
     parser.add_argument("--lemma", required=True)
-    parser.add_argument("--models", type=lambda s: s.split(","), default=list(MODELS))
+    parser.add_argument("chosen", metavar="MODEL", nargs="*")
+    parser.add_argument("--models", type=lambda s: s.split(","), default=[])
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--costs", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "data/measurements/search.json")
     flags, flags.optimize = parser.parse_known_args()
+    flags.models = flags.models + flags.chosen or list(MODELS)
     unknown = [name for name in flags.models if name not in MODELS]
     if unknown:
         parser.error(f"unknown model {unknown[0]!r}; the models are: {', '.join(MODELS)}")
     return flags
+
+
+def write(flags, rows, failed):
+    """Writes the rows, beside those of other models that the file has."""
+    new = {row["model"]: row for row in rows}
+    if flags.out.exists():
+        for row in json.loads(flags.out.read_text())["rows"]:
+            new.setdefault(row["model"], row)
+    ordered = [new[name] for name in MODELS if name in new]
+    result = {"machine": machine(flags.lemma), "rows": ordered}
+    if failed:
+        result["failed"] = failed
+    flags.out.write_text(json.dumps(result, indent=1) + "\n")
 
 
 def main():
@@ -121,10 +150,7 @@ def main():
             except RuntimeError as error:
                 failed.append(f"{name}: {error}")
                 print(f"bench: {failed[-1]}", file=sys.stderr, flush=True)
-    result = {"machine": machine(flags.lemma), "flags": flags.optimize, "rows": rows}
-    if failed:
-        result["failed"] = failed
-    flags.out.write_text(json.dumps(result, indent=1) + "\n")
+            write(flags, rows, failed)
     return 1 if failed else 0
 
 
