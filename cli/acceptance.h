@@ -39,14 +39,19 @@ struct Acceptance {
   bool measured = false;              // false: the input cannot be run here
   // Time of what was found last, kept or not, to the input's; absent: nothing was timed.
   std::optional<RatioInterval> found;
-  int runs = 0;                                   // behind `found`
-  std::optional<int64_t> found_bytes;             // planned for it; absent: nothing was found
-  double ms_before = 0, ms_after = 0, ratio = 1;  // medians; of one graph if the input is kept
+  int runs = 0;                        // behind `found`
+  std::optional<int64_t> found_bytes;  // planned for it; absent: nothing was found
+  // Medians; of one graph if the input is kept. With one thread of its processor time, so that
+  // other work on the machine counts for less.
+  double ms_before = 0, ms_after = 0, ratio = 1;
   MemoryUse memory_before, memory_after;
   // The least that the input or a contender needs, if all of them need more than the limit: then
   // there is no result, and the input stands in for it.
   std::optional<int64_t> least_bytes;
   OutputDifference difference;
+  // Times of kernels in runs of the input and of contenders that did not pay, in the order in which
+  // these were tried; empty if there was none.
+  KernelTimes in_graph;
 
   bool kept_input() const { return rewrites.empty(); }
 };

@@ -35,6 +35,7 @@ std::vector<Command> AllCommands();
 
 absl::StatusOr<int> RunCheck(Arguments arguments);
 absl::StatusOr<int> RunCosts(Arguments arguments);
+absl::StatusOr<int> RunCostsCheck(Arguments arguments);  // of RunCosts
 absl::StatusOr<int> RunGenerate(Arguments arguments);
 absl::StatusOr<int> RunOptimize(Arguments arguments);
 absl::StatusOr<int> RunProve(Arguments arguments);

@@ -91,11 +91,13 @@ absl::StatusOr<int> Import(CostDb* db, const std::string& path, bool replace, bo
 }  // namespace
 
 absl::StatusOr<int> RunCosts(Arguments arguments) {
+  if (!arguments.empty() && arguments[0] == "check") return RunCostsCheck(arguments.subspan(1));
   std::string path = CostDb::DefaultPath(), device, output;
   bool json = false, replace = false;
-  Flags flags("costs", "[export | import FILE]",
+  Flags flags("costs", "[export | import FILE | check MODEL]",
               "Lists the devices whose kernels were measured, and what their kernels reach. export "
-              "writes the costs as text, import reads them into a database.");
+              "writes the costs as text, import reads them into a database. check compares them "
+              "with a model's run: see lemma costs check --help.");
   flags.String("cost-db", &path, "FILE", "the database");
   flags.String("device", &device, "NAME", "export: of this device only");
   flags.String("output|o", &output, "FILE", "export: where to; else to standard output");
@@ -110,8 +112,8 @@ absl::StatusOr<int> RunCosts(Arguments arguments) {
   const std::string what = positional->empty() ? "" : (*positional)[0];
   const size_t wanted = what.empty() ? 0 : what == "import" ? 2 : 1;
   if (!what.empty() && what != "export" && what != "import") {
-    return absl::InvalidArgumentError(absl::StrCat("costs can be exported or imported, not '", what,
-                                                   "'; see lemma costs --help"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "costs can be exported, imported or checked, not '", what, "'; see lemma costs --help"));
   }
   if (positional->size() != wanted) {
     return absl::InvalidArgumentError(what == "import"

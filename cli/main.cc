@@ -90,7 +90,7 @@ int ExitOf(const absl::Status& status) {
 std::vector<Command> AllCommands() {
   return {
       {"check", "IN OUT CERTIFICATE", "repeat what an optimization says it did", RunCheck},
-      {"costs", "[export|import]", "list, export and import measured costs", RunCosts},
+      {"costs", "[WHAT]", "list, check, export and import measured costs", RunCosts},
       {"generate", "-o RULES", "find rules by enumerating graphs, and prove them", RunGenerate},
       {"optimize", "MODEL -o OUT", "rewrite a model so that it runs faster", RunOptimize},
       {"prove", "A B", "prove that two graphs are equal, or find where they differ", RunProve},

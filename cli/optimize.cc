@@ -19,13 +19,13 @@
 namespace lemma::cli {
 namespace {
 
-// What the search found, and what its first descent reached if that is something else.
-absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, const Graph& input,
-                                                  const SearchResult& search) {
+// What the search found, and what its first descent reached, unless it is among `*seen`.
+absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags,
+                                                  const SearchResult& search,
+                                                  std::set<uint64_t>* seen) {
   std::vector<Contender> contenders;
-  std::set<uint64_t> seen = {input.StructuralHash()};
   auto add = [&](const Graph& graph, const std::vector<RewriteStep>& rewrites) -> absl::Status {
-    if (!seen.insert(graph.StructuralHash()).second) return absl::OkStatus();
+    if (!seen->insert(graph.StructuralHash()).second) return absl::OkStatus();
     auto folded = FoldConstants(graph, static_cast<int>(flags.common.threads));
     if (!folded.ok()) return folded.status();
     contenders.push_back({*std::move(folded), rewrites});
@@ -34,6 +34,30 @@ absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, co
   if (absl::Status s = add(search.best, search.rewrites); !s.ok()) return s;
   if (absl::Status s = add(search.descended, search.descended_rewrites); !s.ok()) return s;
   return contenders;
+}
+
+// Executes what the search found beside the input, and takes it if it pays. Where it does not, the
+// search is repeated once with what that taught.
+absl::Status Judge(const OptimizeFlags& flags, const Graph& input, absl::Span<const Tensor> inputs,
+                   Backend* backend, Setup* setup, Outcome* outcome) {
+  AcceptanceOptions options;
+  options.numerics = flags.numerics;
+  options.threads = static_cast<int>(flags.common.threads);
+  options.runs = flags.Times() ? static_cast<int>(flags.runs) : 0;
+  options.objective = flags.ObjectiveOf();
+  std::set<uint64_t> seen = {input.StructuralHash()};
+  for (int search = 1;; ++search) {
+    auto contenders = Contenders(flags, outcome->search, &seen);
+    if (!contenders.ok()) return contenders.status();
+    if (search == 2 && contenders->empty()) return absl::OkStatus();
+    auto accepted = Accept(backend, input, *std::move(contenders), inputs, options);
+    if (!accepted.ok()) return accepted.status();
+    outcome->accepted = *std::move(accepted);
+    auto learned = Learn(flags, setup, outcome);
+    if (!learned.ok()) return learned.status();
+    if (!*learned || search == 2) return absl::OkStatus();
+    if (absl::Status s = SearchAgain(flags, input, setup, outcome); !s.ok()) return s;
+  }
 }
 
 // Writes how the input became what was accepted, if that is wanted. `input_file`: its hash.
@@ -101,18 +125,10 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   Setup setup(flags);
   const Graph input = model->graph;
   if (absl::Status s = FindResult(flags, input, &setup, &outcome); !s.ok()) return s;
-  auto contenders = Contenders(flags, input, outcome.search);
-  if (!contenders.ok()) return contenders.status();
   auto backend = flags.common.MakeBackend();
   if (!backend.ok()) return backend.status();
-  AcceptanceOptions acceptance;
-  acceptance.numerics = flags.numerics;
-  acceptance.threads = static_cast<int>(flags.common.threads);
-  acceptance.runs = flags.Times() ? static_cast<int>(flags.runs) : 0;
-  acceptance.objective = flags.ObjectiveOf();
-  auto accepted = Accept(backend->get(), input, *contenders, *inputs, acceptance);
-  if (!accepted.ok()) return accepted.status();
-  outcome.accepted = *std::move(accepted);
+  absl::Status judged = Judge(flags, input, *inputs, backend->get(), &setup, &outcome);
+  if (!judged.ok()) return judged;
   if (outcome.accepted.least_bytes) return NothingFits(flags, outcome.accepted);
   model->graph = outcome.accepted.graph;
   if (absl::Status s = SaveModel(*model, flags.output, *format); !s.ok()) return s;

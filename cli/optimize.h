@@ -51,11 +51,12 @@ struct OptimizeFlags {
 struct Outcome {
   std::vector<UnprovedRule> unproved;  // allowed, used or not
   SearchResult search;
-  double search_seconds = 0;
-  double best_seconds = 0;  // until the best graph was found
+  double search_seconds = 0;  // of a second search too, with corrected costs; `search` is the last
+  double best_seconds = 0;    // until the best graph was found
   // Memory of the process when the search began, and the most while it ran.
   int64_t search_start_bytes = 0, search_peak_bytes = 0;
   Acceptance accepted;
+  int64_t learned = 0;  // kernels whose costs were corrected, since what was found did not pay
   std::optional<WhyNotReport> why_not;
 };
 

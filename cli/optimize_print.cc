@@ -34,7 +34,7 @@ double Ratio(int64_t after, int64_t before) {
 // Why it is the input that was written.
 std::string WhyKept(const OptimizeFlags& flags, const Outcome& outcome) {
   const Acceptance& result = outcome.accepted;
-  if (outcome.search.rewrites.empty()) {
+  if (outcome.search.rewrites.empty() && !result.found) {
     return flags.objective == "time"     ? "no rule makes it faster"
            : flags.objective == "memory" ? "no rule makes it smaller, nor as small and faster"
                                          : "no rule makes it better";
@@ -135,6 +135,7 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
     for (const UnprovedRule& rule : outcome.unproved) unproved.Set(rule.name, rule.problem);
     json.Set("unproved_rules_allowed", std::move(unproved));
   }
+  json.Set("learned_kernels", outcome.learned);
   json.Set("graphs", p.steps).Set("search_seconds", outcome.search_seconds);
   json.Set("best_seconds", outcome.best_seconds);
   json.Set("search_start_bytes", outcome.search_start_bytes);
@@ -189,6 +190,10 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
               static_cast<int>(p.steps), outcome.search_seconds, GraphsPerSecond(p), Name(p.stop));
   PrintBound(p);
   PrintFront(p.front);
+  if (outcome.learned > 0) {
+    std::printf("corrected the costs of %d kernels by their times in runs that did not pay\n",
+                static_cast<int>(outcome.learned));
+  }
   if (result.kept_input()) {
     std::printf("kept the input: %s\n", WhyKept(flags, outcome).c_str());
   } else {

@@ -191,8 +191,9 @@ absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Setup* se
   ForgetPeak();
   outcome->search_start_bytes = MemoryBytes("VmRSS:");
   const auto start = std::chrono::steady_clock::now();
-  auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  auto seconds = [&start, before = outcome->search_seconds] {
+    const std::chrono::duration<double> now = std::chrono::steady_clock::now() - start;
+    return before + now.count();
   };
   InterruptScope interrupt;
   std::optional<Cost> best;
@@ -243,6 +244,24 @@ absl::Status FindResult(const OptimizeFlags& flags, const Graph& input, Setup* s
     return absl::OkStatus();
   }
   if (absl::Status s = MakeReady(flags, setup); !s.ok()) return s;
+  return RunSearch(flags, input, setup, outcome);
+}
+
+absl::StatusOr<bool> Learn(const OptimizeFlags& flags, Setup* setup, Outcome* outcome) {
+  if (outcome->accepted.in_graph.empty() || setup->costs.db == nullptr) return false;
+  auto learned =
+      setup->costs.db->PutInGraph(setup->costs.measurer->device(), outcome->accepted.in_graph);
+  if (!learned.ok()) return learned.status();
+  outcome->learned += *learned;
+  return *learned > 0 && outcome->accepted.kept_input() && flags.seconds == 0 &&
+         outcome->search.stop != StopReason::kCancelled;
+}
+
+absl::Status SearchAgain(const OptimizeFlags& flags, const Graph& input, Setup* setup,
+                         Outcome* outcome) {
+  auto costs = MakeCosts(flags, &setup->progress);
+  if (!costs.ok()) return costs.status();
+  setup->costs = *std::move(costs);
   return RunSearch(flags, input, setup, outcome);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "cli/optimize.h"
 #include "cli/progress_line.h"
 #include "cli/rules_file.h"
@@ -38,6 +39,14 @@ struct Setup {
 // accepted. Of `setup` a replay leaves all but the rules' file and the filter as it is.
 absl::Status FindResult(const OptimizeFlags& flags, const Graph& input, Setup* setup,
                         Outcome* outcome);
+
+// Keeps what runs of what was found tell of kernels, if it did not pay. Whether to search again:
+// that was news, nothing was accepted, and no limit of time is in the way.
+absl::StatusOr<bool> Learn(const OptimizeFlags& flags, Setup* setup, Outcome* outcome);
+
+// Repeats the search of FindResult with the costs as the database has them now.
+absl::Status SearchAgain(const OptimizeFlags& flags, const Graph& input, Setup* setup,
+                         Outcome* outcome);
 
 // Answers --why-not, if that is asked, after a search. `result`: what the search led to.
 absl::Status ExplainWhyNot(const OptimizeFlags& flags, Setup* setup, const Graph& input,

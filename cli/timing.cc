@@ -3,11 +3,21 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "runtime/stopwatch.h"
 
 namespace lemma::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr int kLeastRounds = 3;  // whatever time they take
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -31,41 +41,70 @@ double Median(std::vector<double> values) {
 }
 
 absl::StatusOr<std::vector<double>> TimeRuns(Executable* executable,
-                                             absl::Span<const Tensor> inputs, int runs) {
+                                             absl::Span<const Tensor> inputs, int runs,
+                                             int threads) {
   std::vector<double> ms;
   for (int i = 0; i < runs; ++i) {
-    const auto start = Clock::now();
+    const Stopwatch stopwatch(threads);
     auto outputs = executable->Run(inputs);
-    const double seconds = SecondsSince(start);
+    ms.push_back(stopwatch.Ms());
     if (!outputs.ok()) return outputs.status();
-    ms.push_back(seconds * 1e3);
   }
   return ms;
 }
 
 absl::StatusOr<std::vector<KernelTiming>> ProfileRuns(Executable* executable,
                                                       absl::Span<const Tensor> inputs, int runs) {
-  std::vector<KernelTiming> rows;
-  std::vector<std::vector<double>> ms;
-  for (int i = 0; i < runs; ++i) {
-    auto outputs = executable->RunTimed(inputs, &rows);
-    if (!outputs.ok()) return outputs.status();
-    ms.resize(rows.size());
-    for (size_t k = 0; k < rows.size(); ++k) ms[k].push_back(rows[k].ms);
+  auto profiles = ProfileAlternating({executable}, inputs, runs, kNoLimit);
+  if (!profiles.ok()) return profiles.status();
+  return std::move(profiles->front());
+}
+
+absl::StatusOr<std::vector<std::vector<KernelTiming>>> ProfileAlternating(
+    absl::Span<Executable* const> candidates, absl::Span<const Tensor> inputs, int runs,
+    double max_seconds) {
+  std::vector<std::vector<KernelTiming>> rows(candidates.size());
+  std::vector<std::vector<std::vector<double>>> ms(candidates.size());
+  const auto start = Clock::now();
+  for (int run = 0; run < runs; ++run) {
+    if (run >= kLeastRounds && SecondsSince(start) > max_seconds) break;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      auto outputs = candidates[i]->RunTimed(inputs, &rows[i]);
+      if (!outputs.ok()) return outputs.status();
+      ms[i].resize(rows[i].size());
+      for (size_t k = 0; k < rows[i].size(); ++k) ms[i][k].push_back(rows[i][k].ms);
+    }
   }
-  for (size_t k = 0; k < rows.size(); ++k) rows[k].ms = Median(ms[k]);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (size_t k = 0; k < rows[i].size(); ++k) rows[i][k].ms = Median(ms[i][k]);
+  }
   return rows;
+}
+
+KernelTimes TimesBySignature(absl::Span<const std::vector<KernelTiming>> profiles) {
+  std::map<std::string, std::vector<double>> ms;
+  for (const std::vector<KernelTiming>& rows : profiles) {
+    for (const KernelTiming& row : rows) {
+      if (!row.signature.empty()) ms[row.signature].push_back(row.ms);
+    }
+  }
+  KernelTimes means;
+  for (const auto& [signature, times] : ms) {
+    means.emplace_back(signature, std::accumulate(times.begin(), times.end(), 0.0) /
+                                      static_cast<double>(times.size()));
+  }
+  return means;
 }
 
 absl::StatusOr<std::vector<std::vector<double>>> TimeAlternating(
     absl::Span<Executable* const> candidates, absl::Span<const Tensor> inputs, int runs,
-    double max_seconds) {
+    double max_seconds, int threads) {
   std::vector<std::vector<double>> ms(candidates.size());
   const auto start = Clock::now();
   for (int round = -1; round < runs; ++round) {
-    if (round >= 3 && SecondsSince(start) > max_seconds) break;
+    if (round >= kLeastRounds && SecondsSince(start) > max_seconds) break;
     for (size_t i = 0; i < candidates.size(); ++i) {
-      auto once = TimeRuns(candidates[i], inputs, 1);
+      auto once = TimeRuns(candidates[i], inputs, 1, threads);
       if (!once.ok()) return once.status();
       if (round >= 0) ms[i].push_back(once->front());
     }

@@ -11,12 +11,12 @@
 namespace lemma {
 namespace {
 
-// 2: flops and bytes.
-constexpr int kSchemaVersion = 2;
+// 2: flops and bytes. 3: times in runs of graphs.
+constexpr int kSchemaVersion = 3;
 constexpr int kBusyTimeoutMs = 30000;
 constexpr int kRetryMs = 10;
 
-constexpr char kCostColumns[] = "median_ms, variance_ms2, runs, flops, bytes";
+constexpr char kCostColumns[] = "median_ms, variance_ms2, runs, flops, bytes, in_graph_ms";
 
 // A prepared statement that is finalized on every path.
 class Statement {
@@ -41,8 +41,8 @@ class Statement {
   }
   // kCostColumns, from `column` on.
   MeasuredCost ReadCost(int column) {
-    return {Double(column), Double(column + 1), static_cast<int>(Int(column + 2)),
-            Double(column + 3), Double(column + 4)};
+    return {Double(column),     Double(column + 1), static_cast<int>(Int(column + 2)),
+            Double(column + 3), Double(column + 4), Double(column + 5)};
   }
 
  private:
@@ -130,16 +130,23 @@ absl::Status CostDb::BringUpToDate() {
         absl::StrCat("CREATE TABLE kernel_cost ("
                      "  device TEXT NOT NULL, signature TEXT NOT NULL,"
                      "  median_ms REAL NOT NULL, variance_ms2 REAL NOT NULL, runs INTEGER NOT NULL,"
-                     "  flops REAL NOT NULL, bytes REAL NOT NULL,"
+                     "  flops REAL NOT NULL, bytes REAL NOT NULL, in_graph_ms REAL NOT NULL,"
                      "  PRIMARY KEY (device, signature)) WITHOUT ROWID;",
                      set_version)
             .c_str());
   }
-  if (*version == 1) {
-    return Execute(absl::StrCat("ALTER TABLE kernel_cost ADD COLUMN flops REAL NOT NULL DEFAULT 0;"
-                                "ALTER TABLE kernel_cost ADD COLUMN bytes REAL NOT NULL DEFAULT 0;",
-                                set_version)
-                       .c_str());
+  if (*version == 1 || *version == 2) {
+    std::string changes = set_version;
+    auto add = [&changes](absl::string_view column) {
+      absl::StrAppend(&changes, "; ALTER TABLE kernel_cost ADD COLUMN ", column,
+                      " REAL NOT NULL DEFAULT 0");
+    };
+    if (*version == 1) {
+      add("flops");
+      add("bytes");
+    }
+    add("in_graph_ms");
+    return Execute(changes.c_str());
   }
   return absl::InvalidArgumentError(
       absl::StrCat(path_, ": costs of version ", *version, ", this program reads up to version ",
@@ -165,7 +172,7 @@ absl::StatusOr<std::optional<MeasuredCost>> CostDb::Find(absl::string_view devic
 
 absl::StatusOr<bool> CostDb::Insert(const char* verb, const CostEntry& entry) {
   Statement insert(db_, absl::StrCat(verb, " INTO kernel_cost (device, signature, ", kCostColumns,
-                                     ") VALUES (?, ?, ?, ?, ?, ?, ?)")
+                                     ") VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
                             .c_str());
   insert.Bind(1, entry.device);
   insert.Bind(2, entry.signature);
@@ -174,6 +181,7 @@ absl::StatusOr<bool> CostDb::Insert(const char* verb, const CostEntry& entry) {
   insert.Bind(5, entry.cost.runs);
   insert.Bind(6, entry.cost.flops);
   insert.Bind(7, entry.cost.bytes);
+  insert.Bind(8, entry.cost.in_graph_ms);
   if (insert.Step() != SQLITE_DONE) return Failure("a cost cannot be written");
   return sqlite3_changes(db_) > 0;
 }
@@ -185,6 +193,29 @@ absl::StatusOr<MeasuredCost> CostDb::Put(absl::string_view device, absl::string_
   auto kept = Find(device, signature);
   if (!kept.ok()) return kept.status();
   return kept->value_or(cost);
+}
+
+absl::StatusOr<int64_t> CostDb::PutInGraph(absl::string_view device, const KernelTimes& times) {
+  if (absl::Status s = Execute("BEGIN IMMEDIATE"); !s.ok()) return s;
+  int64_t kept = 0;
+  for (const auto& [signature, ms] : times) {
+    Statement update(db_,
+                     "UPDATE kernel_cost SET in_graph_ms = ?"
+                     " WHERE device = ? AND signature = ? AND in_graph_ms = 0");
+    update.Bind(1, ms);
+    update.Bind(2, device);
+    update.Bind(3, signature);
+    if (update.Step() != SQLITE_DONE) {
+      absl::Status failure = Failure("a time cannot be written");
+      Rollback();
+      return failure;
+    }
+    kept += sqlite3_changes(db_);
+  }
+  absl::Status committed = Execute("COMMIT");
+  if (committed.ok()) return kept;
+  Rollback();
+  return committed;
 }
 
 absl::StatusOr<int64_t> CostDb::Count() {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,7 +23,11 @@ struct MeasuredCost {
   int runs = 0;             // repetitions
   // What the kernel does: scalar operations, and bytes of its operands and results. 0: not known.
   double flops = 0, bytes = 0;
+  double in_graph_ms = 0;  // mean of its medians in runs of whole graphs; 0: not timed there
 };
+
+// Kernel signatures and milliseconds.
+using KernelTimes = std::vector<std::pair<std::string, double>>;
 
 struct CostEntry {
   std::string device, signature;
@@ -50,6 +55,9 @@ class CostDb {
   // Keeps an earlier measurement of the same key; returns the one that is in force.
   absl::StatusOr<MeasuredCost> Put(absl::string_view device, absl::string_view signature,
                                    const MeasuredCost& cost);
+  // Times of kernels in runs of whole graphs. The first of a kernel stays; one whose cost is not
+  // known is left out. Returns how many were kept, all or, with an error, none.
+  absl::StatusOr<int64_t> PutInGraph(absl::string_view device, const KernelTimes& times);
   absl::StatusOr<int64_t> Count();
   // All of one device ("": of all), in the order of device and signature.
   absl::StatusOr<std::vector<CostEntry>> Entries(absl::string_view device = "");

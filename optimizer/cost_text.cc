@@ -16,7 +16,7 @@
 namespace lemma {
 namespace {
 
-constexpr char kHeader[] = "lemma costs 1";
+constexpr char kHeader[] = "lemma costs 2";
 constexpr char kDevice[] = "device ";
 
 // The fewest digits that read back as the same number.
@@ -32,8 +32,11 @@ std::string Number(double value) {
 auto Key(const CostEntry& entry) { return std::tie(entry.device, entry.signature); }
 
 bool ParseCost(const std::vector<absl::string_view>& words, MeasuredCost* cost) {
-  const std::pair<int, double*> reals[] = {
-      {0, &cost->median_ms}, {1, &cost->variance_ms2}, {3, &cost->flops}, {4, &cost->bytes}};
+  const std::pair<int, double*> reals[] = {{0, &cost->median_ms},
+                                           {1, &cost->variance_ms2},
+                                           {3, &cost->flops},
+                                           {4, &cost->bytes},
+                                           {5, &cost->in_graph_ms}};
   for (const auto& [word, value] : reals) {
     if (!absl::SimpleAtod(words[word], value) || !std::isfinite(*value) || *value < 0) return false;
   }
@@ -54,7 +57,8 @@ std::string PrintCosts(std::vector<CostEntry> entries) {
     device = &entry.device;
     const MeasuredCost& c = entry.cost;
     absl::StrAppend(&text, Number(c.median_ms), " ", Number(c.variance_ms2), " ", c.runs, " ",
-                    Number(c.flops), " ", Number(c.bytes), " ", entry.signature, "\n");
+                    Number(c.flops), " ", Number(c.bytes), " ", Number(c.in_graph_ms), " ",
+                    entry.signature, "\n");
   }
   return text;
 }
@@ -78,14 +82,14 @@ absl::StatusOr<std::vector<CostEntry>> ParseCosts(absl::string_view text) {
       device = std::string(line);
       continue;
     }
-    const std::vector<absl::string_view> words = absl::StrSplit(line, absl::MaxSplits(' ', 5));
+    const std::vector<absl::string_view> words = absl::StrSplit(line, absl::MaxSplits(' ', 6));
     CostEntry entry;
-    if (words.size() != 6 || words[5].empty() || !ParseCost(words, &entry.cost)) {
-      return fail("expected median, variance, runs, flops, bytes and signature");
+    if (words.size() != 7 || words[6].empty() || !ParseCost(words, &entry.cost)) {
+      return fail("expected median, variance, runs, flops, bytes, time in graphs and signature");
     }
     if (device.empty()) return fail("a kernel before the first device");
     entry.device = device;
-    entry.signature = std::string(words[5]);
+    entry.signature = std::string(words[6]);
     if (!seen.emplace(entry.device, entry.signature).second) {
       return fail("this kernel of this device was there before");
     }

@@ -1,12 +1,12 @@
 // Measured costs as text: to keep them beside a model, to carry them to another machine, to repeat
 // a search bit for bit.
 //
-//     lemma costs 1
-//     device cpu, AMD EPYC, AVX-512, oneDNN 2.6.3, threads 1, kernels 2
-//     0.219818 3.7e-07 3 25690112 1204224 conv(f32[1,64,56,56] …) …
+//     lemma costs 2
+//     device cpu, AMD EPYC, AVX-512, oneDNN 2.6.3, threads 1, kernels 3
+//     0.219818 3.7e-07 3 25690112 1204224 0.2431 conv(f32[1,64,56,56] …) …
 //
-// A line for each kernel: median in ms, variance in ms^2, runs, flops, bytes, signature; all of a
-// device follow its line. Numbers read back as they were.
+// A line for each kernel: median in ms, variance in ms^2, runs, flops, bytes, ms in runs of graphs
+// (0: not timed there), signature; all of a device follow its line. Numbers read back as they were.
 #ifndef LEMMA_OPTIMIZER_COST_TEXT_H_
 #define LEMMA_OPTIMIZER_COST_TEXT_H_
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "optimizer/constant_folding.h"
+#include "optimizer/correction.h"
 #include "optimizer/roofline.h"
 
 namespace lemma {
@@ -134,25 +135,38 @@ class MeasuredCostModel : public KernelCostModel {
 
  private:
   absl::StatusOr<Cost> CostOfKernel(const PlannedKernel& kernel) override {
-    auto known = db_->Find(device_, kernel.signature);
+    auto known = Known(kernel);
     if (!known.ok()) return known.status();
-    if (known->has_value()) return Cost::Milliseconds((*known)->median_ms);
+    if (known->has_value()) return **known;
     auto measured = Measure(kernel);
     if (CannotRun(measured.status())) return Cost::Infinite();
     if (!measured.ok()) return measured.status();
-    return Cost::Milliseconds(measured->median_ms);
+    return Cost::Milliseconds(correction_->Milliseconds(kernel.signature, measured->median_ms));
   }
 
   absl::StatusOr<Cost> EstimateOfKernel(const PlannedKernel& kernel) override {
-    auto known = db_->Find(device_, kernel.signature);
+    auto known = Known(kernel);
     if (!known.ok()) return known.status();
-    if (known->has_value()) return Cost::Milliseconds((*known)->median_ms);
+    if (known->has_value()) return **known;
     if (!machine_) {
       auto entries = db_->Entries(device_);
       if (!entries.ok()) return entries.status();
       machine_ = FitRoofline(*entries);
     }
     return EstimateCost(*machine_, measurer()->WorkOf(kernel));
+  }
+
+  // What the database says, corrected.
+  absl::StatusOr<std::optional<Cost>> Known(const PlannedKernel& kernel) {
+    if (!correction_) {
+      auto entries = db_->Entries(device_);
+      if (!entries.ok()) return entries.status();
+      correction_.emplace(*entries);
+    }
+    auto known = db_->Find(device_, kernel.signature);
+    if (!known.ok()) return known.status();
+    if (!known->has_value()) return std::optional<Cost>();
+    return Cost::Milliseconds(correction_->Milliseconds(kernel.signature, (*known)->median_ms));
   }
 
   absl::StatusOr<MeasuredCost> Measure(const PlannedKernel& kernel) {
@@ -173,14 +187,18 @@ class MeasuredCostModel : public KernelCostModel {
   CostDb* const db_;
   const MeasureOptions options_;
   const std::string device_;
-  std::optional<Roofline> machine_;  // of what is known
+  std::optional<Roofline> machine_;       // of what is known
+  std::optional<Correction> correction_;  // as of the first kernel
 };
 
 class KnownCostModel : public KernelCostModel {
  public:
   KnownCostModel(KernelMeasurer* measurer, std::string device,
                  const std::vector<CostEntry>& entries)
-      : KernelCostModel(measurer), device_(std::move(device)), machine_(FitRoofline(entries)) {
+      : KernelCostModel(measurer),
+        device_(std::move(device)),
+        machine_(FitRoofline(entries)),
+        correction_(entries) {
     for (const CostEntry& entry : entries) known_[entry.signature] = entry.cost.median_ms;
   }
 
@@ -189,12 +207,15 @@ class KnownCostModel : public KernelCostModel {
  private:
   absl::StatusOr<Cost> CostOfKernel(const PlannedKernel& kernel) override {
     auto it = known_.find(kernel.signature);
-    if (it != known_.end()) return Cost::Milliseconds(it->second);
+    if (it != known_.end()) {
+      return Cost::Milliseconds(correction_.Milliseconds(kernel.signature, it->second));
+    }
     return EstimateCost(machine_, measurer()->WorkOf(kernel));
   }
 
   const std::string device_;
   const Roofline machine_;
+  const Correction correction_;
   absl::flat_hash_map<std::string, double> known_;
 };
 

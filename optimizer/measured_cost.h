@@ -20,7 +20,9 @@ struct MeasureOptions {
 };
 
 // The sum of the graph's kernels as `measurer` plans them. A kernel that `db` does not know is
-// measured and kept there. `measurer` and `db` must outlive the model.
+// measured and kept there. Times are corrected by what `db` knows of runs of whole graphs when the
+// model is first asked (optimizer/correction.h), so the same database gives the same costs.
+// `measurer` and `db` must outlive the model.
 std::unique_ptr<CostModel> MakeMeasuredCostModel(KernelMeasurer* measurer, CostDb* db,
                                                  MeasureOptions options = {});
 

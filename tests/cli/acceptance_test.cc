@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
+#include "runtime/reference/reference.h"
 
 namespace lemma::cli {
 namespace {
@@ -137,6 +138,69 @@ TEST(Acceptance, NobodyVouchesForTheMemoryOfUnknownOperators) {
   options.objective.memory_limit = 100;
   auto accepted = Accept(&backend, Adding("1.0"), {From("2.0")}, {}, options);
   EXPECT_EQ(accepted.status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// Gives what the reference back end gives, and names its kernels.
+class NamesKernels : public Backend {
+ public:
+  std::string name() const override { return "names"; }
+  std::string version() const override { return "0"; }
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
+                                                      const CompileOptions& options) override {
+    auto executable = MakeReferenceBackend()->Compile(graph, options);
+    if (!executable.ok()) return executable.status();
+    return std::make_unique<Named>(*std::move(executable));
+  }
+
+ private:
+  class Named : public Executable {
+   public:
+    explicit Named(std::unique_ptr<Executable> executable) : executable_(std::move(executable)) {}
+    absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override {
+      return executable_->Run(inputs);
+    }
+    absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
+                                                 std::vector<KernelTiming>* timings) override {
+      auto outputs = executable_->RunTimed(inputs, timings);
+      for (KernelTiming& timing : *timings) timing.signature = timing.kernel;
+      return outputs;
+    }
+    MemoryUse memory() const override { return executable_->memory(); }
+    std::string Describe() const override { return ""; }
+
+   private:
+    std::unique_ptr<Executable> executable_;
+  };
+};
+
+Graph Parsed(const std::string& text) {
+  auto graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+// The contender does all that the input does, and a hundred times more.
+TEST(Acceptance, RunsThatDidNotPayTellTheirKernelsTimes) {
+  const Graph input = Parsed("graph g(x: f32[64,64]) { y = relu(x) return y }");
+  const Graph slow = Parsed(R"(graph g(x: f32[64,64]) {
+    i = constant f32[64,64] fill 0.0
+    p = matmul(i, x) q = matmul(p, x) r = matmul(q, x) y = relu(x) z = add(y, r) return z })");
+  NamesKernels backend;
+  AcceptanceOptions options;
+  options.runs = 3;
+  const std::vector<Tensor> inputs = {*Tensor::Filled({DType::kF32, {64, 64}}, 0.5)};
+  auto accepted = Accept(&backend, input, {{slow, {RewriteStep()}}}, inputs, options);
+  ASSERT_TRUE(accepted.ok()) << accepted.status();
+  EXPECT_TRUE(accepted->kept_input());
+  std::string kernels;
+  for (const auto& [signature, ms] : accepted->in_graph) {
+    kernels += signature + " ";
+    EXPECT_GT(ms, 0);
+  }
+  EXPECT_EQ(kernels, "add matmul relu ");
+  accepted = Accept(&backend, slow, {{input, {RewriteStep()}}}, inputs, options);
+  ASSERT_TRUE(accepted.ok()) << accepted.status();
+  EXPECT_TRUE(accepted->in_graph.empty());
 }
 
 }  // namespace

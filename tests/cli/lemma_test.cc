@@ -41,6 +41,24 @@ TEST(LemmaTest, OptimizesAndTheResultComputesTheSame) {
   EXPECT_THAT(after.out, HasSubstr("as expected"));
 }
 
+TEST(LemmaTest, CostsAreComparedWithARun) {
+  const std::string model = ConvModel(), db = NewFolder() + "/a.sqlite";
+  LemmaResult text = RunLemma({"costs", "check", model, "--cost-db", db, "--runs=3"});
+  ASSERT_EQ(text.exit_status, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("conv"));
+  EXPECT_THAT(text.out, HasSubstr("the whole run takes"));
+  LemmaResult json = RunLemma({"costs", "check", model, "--cost-db", db, "--runs=3", "--json"});
+  EXPECT_THAT(json.out, HasSubstr("\"signature\":\"conv(f32[1,3,8,8]"));
+  EXPECT_THAT(json.out, HasSubstr("\"predicted_ms\":"));
+  EXPECT_THAT(RunLemma({"costs", "check", model, "--cost-db", db, "--runs=3", "--learn"}).out,
+              HasSubstr("learned the times of"));
+  EXPECT_THAT(RunLemma({"costs", "check", model, "--cost-db", db, "--runs=3", "--learn"}).out,
+              Not(HasSubstr("learned the times of")));
+  LemmaResult bad = RunLemma({"costs", "check", model, "--backend=reference"});
+  EXPECT_EQ(bad.exit_status, 2);
+  EXPECT_THAT(bad.err, HasSubstr("the kernels of reference are not measured"));
+}
+
 // One database is filled by measuring; its costs go to another as text, under another name, and
 // give the same result there without anything being measured.
 TEST(LemmaTest, CostsTravelAsText) {
@@ -82,7 +100,7 @@ TEST(LemmaTest, ReportsAsAPage) {
     c = relu(b) return c })");
   const std::string folder = NewFolder(), db = folder + "/a.sqlite";
   // Optimized for a device that is not here, so that no timing decides.
-  const std::string costs = WriteTemp("c.txt", "lemma costs 1\ndevice d\n0.001 0 1 0 0 none\n");
+  const std::string costs = WriteTemp("c.txt", "lemma costs 2\ndevice d\n0.001 0 1 0 0 0 none\n");
   ASSERT_EQ(RunLemma({"costs", "import", costs, "--cost-db", db}).exit_status, 0);
   LemmaResult result = RunLemma({"optimize", model, "-o", folder + "/o.lemma", "--cost-db", db,
                                  "--device", "d", "--report", folder + "/r.html"});

@@ -29,7 +29,7 @@ constexpr char kGraph[] = R"(graph g(x: f32[512,512]) {
 class ObjectiveTest : public testing::Test {
  protected:
   ObjectiveTest() {
-    const std::string costs = WriteTemp("c.txt", "lemma costs 1\ndevice d\n0.001 0 1 0 0 none\n");
+    const std::string costs = WriteTemp("c.txt", "lemma costs 2\ndevice d\n0.001 0 1 0 0 0 none\n");
     EXPECT_EQ(RunLemma({"costs", "import", costs, "--cost-db", db_}).exit_status, 0);
   }
   LemmaResult Optimize(const std::vector<std::string>& flags) {

@@ -32,8 +32,8 @@ Report Example() {
   report.before.graph =
       Parse("graph g(x: f32[2,3]) { a = relu(x) b = neg(a) c = neg(b) d = tanh(c) return d }");
   report.after.graph = Parse("graph g(x: f32[2,3]) { a = relu(x) d = tanh(a) return d }");
-  report.before.kernels = {{"element-wise", "d", 0.5, ""}, {"copy", "d", 0.25, ""}};
-  report.after.kernels = {{"element-wise", "d", 0.125, ""}};
+  report.before.kernels = {{"element-wise", "d", 0.5, "", ""}, {"copy", "d", 0.25, "", ""}};
+  report.after.kernels = {{"element-wise", "d", 0.125, "", ""}};
   report.before.live_bytes = {24, 48, 48};
   report.predicted_ms = 1;
   report.steps = {{"neg_neg", "x = a", 0.5}};

@@ -53,6 +53,34 @@ class Fake : public Executable {
   std::string* const log_;
 };
 
+// Its kernels take one millisecond more each time.
+class Slowing : public Fake {
+ public:
+  using Fake::Fake;
+  absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
+                                               std::vector<KernelTiming>* timings) override {
+    ++ms_;
+    *timings = {{"relu", "a", ms_, "", "relu()"},
+                {"relu", "b", 3 * ms_, "", "relu()"},
+                {"view", "c", 1, "", ""}};
+    return Run(inputs);
+  }
+
+ private:
+  double ms_ = 0;
+};
+
+TEST(TimingTest, ProfilesInTurn) {
+  std::string log;
+  Slowing a('a', &log), b('b', &log);
+  auto profiles = ProfileAlternating({&a, &b}, {}, 5, 60);
+  ASSERT_TRUE(profiles.ok());
+  EXPECT_EQ(log, "ababababab");
+  ASSERT_EQ(profiles->size(), 2u);
+  EXPECT_EQ((*profiles)[0][1].ms, 9);
+  EXPECT_EQ(TimesBySignature(*profiles), (KernelTimes{{"relu()", 6}}));
+}
+
 TEST(TimingTest, AlternatesAfterAWarmUp) {
   std::string log;
   Fake a('a', &log), b('b', &log);

@@ -32,6 +32,18 @@ TEST(CostDbTest, KeepsTheFirstMeasurement) {
   EXPECT_FALSE(db->Find("gpu", "conv")->has_value());
 }
 
+TEST(CostDbTest, KeepsTheFirstTimeInAGraph) {
+  auto db = *CostDb::Open("");
+  ASSERT_TRUE(db->Put("cpu", "conv", {1.5, 0.25, 3}).ok());
+  EXPECT_EQ((*db->Find("cpu", "conv"))->in_graph_ms, 0);
+  EXPECT_EQ(*db->PutInGraph("cpu", {{"conv", 2}, {"never measured", 3}, {"conv", 4}}), 1);
+  EXPECT_EQ(*db->PutInGraph("cpu", {{"conv", 5}}), 0);
+  EXPECT_EQ(*db->PutInGraph("gpu", {{"conv", 6}}), 0);
+  EXPECT_EQ((*db->Find("cpu", "conv"))->in_graph_ms, 2);
+  EXPECT_EQ((*db->Find("cpu", "conv"))->median_ms, 1.5);
+  EXPECT_EQ(*db->Count(), 1);
+}
+
 TEST(CostDbTest, SurvivesReopening) {
   const std::string path = TempPath("reopen.sqlite");
   ASSERT_TRUE((*CostDb::Open(path))->Put("cpu", "a", {2, 0, 1}).ok());
@@ -73,38 +85,44 @@ TEST(CostDbTest, ProcessesWriteAtTheSameTime) {
   EXPECT_EQ(*(*CostDb::Open(path))->Count(), 201);
 }
 
-TEST(CostDbTest, KeepsWhatWasMeasuredBeforeWorkWasCounted) {
-  const std::string path = TempPath("version1.sqlite");
-  sqlite3* old = nullptr;
-  ASSERT_EQ(sqlite3_open(path.c_str(), &old), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(old,
-                         "CREATE TABLE kernel_cost (device TEXT NOT NULL, signature TEXT NOT NULL,"
-                         " median_ms REAL NOT NULL, variance_ms2 REAL NOT NULL,"
-                         " runs INTEGER NOT NULL, PRIMARY KEY (device, signature)) WITHOUT ROWID;"
-                         "INSERT INTO kernel_cost VALUES ('cpu', 'conv', 1.5, 0.25, 3);"
-                         "PRAGMA user_version = 1",
-                         nullptr, nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(old);
-  for (int child = 0; child < 4; ++child) {
-    if (fork() == 0) _exit(CostDb::Open(path).ok() ? 0 : 1);
+TEST(CostDbTest, KeepsWhatOlderProgramsMeasured) {
+  const std::pair<std::string, std::string> versions[] = {
+      {"1", ""}, {"2", ", flops REAL NOT NULL DEFAULT 8, bytes REAL NOT NULL DEFAULT 9"}};
+  for (const auto& [version, columns] : versions) {
+    const std::string path = TempPath("version" + version + ".sqlite");
+    sqlite3* old = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &old), SQLITE_OK);
+    const std::string create =
+        "CREATE TABLE kernel_cost (device TEXT NOT NULL, signature TEXT NOT NULL,"
+        " median_ms REAL NOT NULL, variance_ms2 REAL NOT NULL, runs INTEGER NOT NULL" +
+        columns + ", PRIMARY KEY (device, signature)) WITHOUT ROWID;" +
+        "INSERT INTO kernel_cost (device, signature, median_ms, variance_ms2, runs)"
+        " VALUES ('cpu', 'conv', 1.5, 0.25, 3); PRAGMA user_version = " +
+        version;
+    ASSERT_EQ(sqlite3_exec(old, create.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(old);
+    for (int child = 0; child < 4; ++child) {
+      if (fork() == 0) _exit(CostDb::Open(path).ok() ? 0 : 1);
+    }
+    for (int child = 0; child < 4; ++child) {
+      int status = 0;
+      wait(&status);
+      EXPECT_EQ(WEXITSTATUS(status), 0);
+    }
+    auto db = *CostDb::Open(path);
+    auto found = db->Find("cpu", "conv");
+    ASSERT_TRUE(found.ok() && found->has_value());
+    EXPECT_EQ((*found)->median_ms, 1.5);
+    EXPECT_EQ((*found)->flops, version == "1" ? 0 : 8);
+    EXPECT_EQ((*found)->in_graph_ms, 0);
   }
-  for (int child = 0; child < 4; ++child) {
-    int status = 0;
-    wait(&status);
-    EXPECT_EQ(WEXITSTATUS(status), 0);
-  }
-  auto db = *CostDb::Open(path);
-  auto found = db->Find("cpu", "conv");
-  ASSERT_TRUE(found.ok() && found->has_value());
-  EXPECT_EQ((*found)->median_ms, 1.5);
-  EXPECT_EQ((*found)->flops, 0);
 }
 
 TEST(CostDbTest, TextReadsBackAsTheSameCosts) {
   auto db = *CostDb::Open("");
   ASSERT_TRUE(db->Put("gpu, b", "conv(f32[1,2]) -> f32[1]", {1.0 / 3, 1e-12, 3, 1e9, 7}).ok());
   ASSERT_TRUE(db->Put("cpu, a", "relu", {0.1, 0, 1, 0, 0}).ok());
+  EXPECT_EQ(*db->PutInGraph("cpu, a", {{"relu", 1.0 / 7}}), 1);
   ASSERT_TRUE(db->Put("cpu, a", "add", {5e-324, 0.3, 1, 0, 0}).ok());
   const std::string text = PrintCosts(*db->Entries());
   auto entries = ParseCosts(text);
@@ -113,6 +131,7 @@ TEST(CostDbTest, TextReadsBackAsTheSameCosts) {
   EXPECT_EQ(*copy->PutAll(*entries, false), 3);
   EXPECT_EQ(PrintCosts(*copy->Entries()), text);
   EXPECT_EQ((*copy->Find("gpu, b", "conv(f32[1,2]) -> f32[1]"))->median_ms, 1.0 / 3);
+  EXPECT_EQ((*copy->Find("cpu, a", "relu"))->in_graph_ms, 1.0 / 7);
   EXPECT_EQ(copy->Entries("cpu, a")->size(), 2u);
 }
 
@@ -127,18 +146,19 @@ TEST(CostDbTest, ImportKeepsOrReplaces) {
 }
 
 TEST(CostDbTest, BadTextNamesTheLine) {
-  const std::string head = "lemma costs 1\ndevice cpu\n";
+  const std::string head = "lemma costs 2\ndevice cpu\n";
   const std::pair<std::string, std::string> bad[] = {
       {"", "ends within"},
-      {"lemma costs 2\n", "line 1"},
-      {head + "1 0 3 0 0 relu", "ends within"},
-      {head + "1 0 3 0 0 relu\n1 0 3 0 0 relu\n", "line 4"},
-      {head + "nan 0 3 0 0 relu\n", "line 3"},
-      {head + "-1 0 3 0 0 relu\n", "line 3"},
-      {head + "1 0 0 0 0 relu\n", "line 3"},
-      {head + "1 0 3 0 relu\n", "line 3"},
+      {"lemma costs 1\n", "line 1"},
+      {head + "1 0 3 0 0 0 relu", "ends within"},
+      {head + "1 0 3 0 0 0 relu\n1 0 3 0 0 0 relu\n", "line 4"},
+      {head + "nan 0 3 0 0 0 relu\n", "line 3"},
+      {head + "-1 0 3 0 0 0 relu\n", "line 3"},
+      {head + "1 0 0 0 0 0 relu\n", "line 3"},
+      {head + "1 0 3 0 0 -1 relu\n", "line 3"},
+      {head + "1 0 3 0 0 relu\n", "line 3"},
       {head + "\n", "line 3"},
-      {"lemma costs 1\n1 0 3 0 0 relu\n", "before the first device"},
+      {"lemma costs 2\n1 0 3 0 0 0 relu\n", "before the first device"},
   };
   for (const auto& [text, part] : bad) {
     auto entries = ParseCosts(text);

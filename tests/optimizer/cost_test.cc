@@ -10,6 +10,7 @@
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "optimizer/analytic_cost.h"
+#include "optimizer/correction.h"
 #include "optimizer/measured_cost.h"
 
 namespace lemma {
@@ -112,6 +113,33 @@ TEST(MeasuredCostTest, MeasuresEachKernelOnceAndKeepsIt) {
   EXPECT_EQ(*db->Count(), 2);
 }
 
+TEST(MeasuredCostTest, RunsOfGraphsCorrectWhatWasMeasuredAlone) {
+  FakeMeasurer measurer;
+  auto db = *CostDb::Open("");
+  Graph g = Parse("graph g(a: f32[4]) { b = relu(a)\n c = exp(b)\n return c }");
+  auto ms = [&] { return MakeMeasuredCostModel(&measurer, db.get())->CostOf(g)->ms(); };
+  EXPECT_DOUBLE_EQ(ms(), 4 + 3);
+  EXPECT_EQ(*db->PutInGraph("fake", {{"relu", 6}}), 1);
+  // relu as in the graph; of exp nothing is known but that kernels take 6 / 4 as long.
+  EXPECT_DOUBLE_EQ(ms(), 6 + 4.5);
+  EXPECT_DOUBLE_EQ(ms(), 6 + 4.5);
+}
+
+TEST(CorrectionTest, FitsEachKindOfKernel) {
+  const std::vector<CostEntry> known = {{"d", "conv(a)", {1, 0, 1, 0, 0, 2}},
+                                        {"d", "conv(b)", {3, 0, 1, 0, 0, 3}},
+                                        {"d", "conv(c)", {10, 0, 1}},
+                                        {"d", "copy(a)", {4, 0, 1, 0, 0, 1}},
+                                        {"d", "pool(a)", {10, 0, 1}}};
+  const Correction correction(known);
+  EXPECT_DOUBLE_EQ(correction.Milliseconds("conv(a)", 1), 2);
+  EXPECT_DOUBLE_EQ(correction.Milliseconds("conv(c)", 10), 10 * 5.0 / 4);
+  EXPECT_DOUBLE_EQ(correction.FactorOf("copy"), 1.0 / 4);
+  EXPECT_DOUBLE_EQ(correction.FactorOf("pool"), 6.0 / 8);
+  EXPECT_DOUBLE_EQ(Correction({}).Milliseconds("conv(a)", 7), 7);
+  EXPECT_EQ(KindOfKernel("max pool(f32[1]) -> f32[1]"), "max pool");
+}
+
 TEST(KnownCostTest, TakesWhatIsKnownOfAnotherDeviceAndMeasuresNothing) {
   FakeMeasurer measurer;
   auto db = *CostDb::Open("");
@@ -125,6 +153,10 @@ TEST(KnownCostTest, TakesWhatIsKnownOfAnotherDeviceAndMeasuresNothing) {
   auto estimated = (*model)->CostOf(Parse("graph g(a: f32[4]) { b = tanh(a)\n return b }"));
   EXPECT_NEAR(estimated->ms(), 0.01 + 4 * 1.99 / 1e6, 1e-6);
   EXPECT_TRUE(measurer.measured.empty());
+  ASSERT_TRUE(db->PutInGraph("gpu", {{"relu", 0.02}}).ok());
+  auto corrected = MakeKnownCostModel(&measurer, db.get(), "gpu");
+  EXPECT_DOUBLE_EQ(
+      (*corrected)->CostOf(Parse("graph g(a: f32[4]) { b = relu(a)\n return b }"))->ms(), 0.02);
 }
 
 TEST(KnownCostTest, NamesTheDevicesThereAre) {
