@@ -34,22 +34,15 @@ class ClassOrder {
         below_(egraph.num_values()),
         above_(egraph.num_values()) {}
 
-  // False, and the node stays outside, if one of its classes would be computed from itself.
-  bool Admit(int node) {
-    const std::vector<int> operands = OperandClasses(egraph_, node);
-    std::vector<int> made;
-    for (int k = 0; k < egraph_.Head(node).num_outputs(); ++k) {
-      made.push_back(egraph_.ClassOf({node, k}));
-    }
-    for (int c : made) {
-      if (Reaches(operands, c)) return false;
-    }
-    for (int c : made) {
-      for (int operand : operands) {
-        below_[c].push_back(operand);
-        above_[operand].push_back(c);
-        Raise(c, rank_[operand] + 1);
-      }
+  // False, and the output stays outside, if its class would be computed from itself.
+  bool Admit(ValueRef v) {
+    const std::vector<int> operands = OperandClasses(egraph_, v.node);
+    const int made = egraph_.ClassOf(v);
+    if (Reaches(operands, made)) return false;
+    for (int operand : operands) {
+      below_[made].push_back(operand);
+      above_[operand].push_back(made);
+      Raise(made, rank_[operand] + 1);
     }
     return true;
   }
@@ -85,22 +78,28 @@ class ClassOrder {
   std::vector<std::vector<int>> below_, above_;
 };
 
-// The part of an e-graph that a graph is made of: nodes that can be run, that outputs are computed
-// from, and that close no cycle with nodes before them. The input's come first, so they are there.
+// The part of an e-graph that a graph is made of: nodes that can be run and that outputs are
+// computed from, with the outputs that close no cycle with nodes before. The first of a class that
+// the input has closes none, so the input is there.
 struct Candidates {
   Candidates(const EGraph& egraph, const std::vector<int64_t>& price)
-      : of_class(egraph.num_values()) {
+      : made_by(egraph.num_nodes()), of_class(egraph.num_values()) {
     ClassOrder order(egraph);
-    std::vector<bool> can(egraph.num_nodes()), has_provider(egraph.num_values());
+    std::vector<bool> has_provider(egraph.num_values());
     for (int n = 0; n < egraph.num_nodes(); ++n) {
       if (!egraph.IsLive(n) || price[n] == Cost::kInfinite) continue;
-      can[n] = order.Admit(n);
-      if (!can[n]) ++num_left_out;
+      for (int k = 0; k < egraph.Head(n).num_outputs(); ++k) {
+        if (order.Admit({n, k})) {
+          made_by[n].push_back({n, k});
+        } else {
+          ++num_left_out;
+        }
+      }
     }
     // Bottom up, since a node that cannot be run takes those with it that need it.
     std::vector<int> sorted;
     for (int n = 0; n < egraph.num_nodes(); ++n) {
-      if (can[n]) sorted.push_back(n);
+      if (!made_by[n].empty()) sorted.push_back(n);
     }
     auto rank = [&](int n) {
       int above = 0;
@@ -115,16 +114,17 @@ struct Candidates {
         continue;
       }
       runnable.push_back(n);
-      for (int k = 0; k < egraph.Head(n).num_outputs(); ++k) {
-        const int c = egraph.ClassOf({n, k});
+      for (const ValueRef& v : made_by[n]) {
+        const int c = egraph.ClassOf(v);
         has_provider[c] = true;
-        of_class[c].push_back({n, k});
+        of_class[c].push_back(v);
       }
     }
     Keep(egraph, order, runnable);
   }
 
   std::vector<int> nodes;                       // operands before users
+  std::vector<std::vector<ValueRef>> made_by;   // by node: its outputs that close no cycle
   std::vector<std::vector<ValueRef>> of_class;  // by class
   std::vector<int> classes;                     // that are needed, each after those it is made of
   int num_left_out = 0;                         // since they close a cycle
@@ -221,15 +221,15 @@ class Greedy {
       }
     }
     const auto shared = std::make_shared<Way>(std::move(way));
-    for (int k = 0; k < egraph_.Head(node).num_outputs(); ++k) {
-      const int c = egraph_.ClassOf({node, k});
+    for (const ValueRef& v : candidates_.made_by[node]) {
+      const int c = egraph_.ClassOf(v);
       auto& best = ways_[c];
       if (best != nullptr && std::make_pair(best->price, best->count) <=
                                  std::make_pair(shared->price, shared->count)) {
         continue;
       }
       best = shared;
-      selection_.provider[c] = {node, k};
+      selection_.provider[c] = v;
     }
   }
 
@@ -259,8 +259,8 @@ class Necessary {
         const Bits& below = sets_[number_[operand]];
         for (size_t w = 0; w < words_; ++w) all[w] |= below[w];
       }
-      for (int k = 0; k < egraph.Head(n).num_outputs(); ++k) {
-        const int i = number_[egraph.ClassOf({n, k})];
+      for (const ValueRef& v : candidates.made_by[n]) {
+        const int i = number_[egraph.ClassOf(v)];
         if (i < 0) continue;
         Bits& set = sets_[i];
         if (begun[i]) {

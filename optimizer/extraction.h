@@ -22,7 +22,7 @@ struct Extraction {
   // No graph that is looked at has a sum that is lower by more than a millionth. At most
   // best.price.
   int64_t bound = 0;
-  int num_left_out = 0;  // nodes that would close a cycle
+  int num_left_out = 0;  // outputs of nodes that would close a cycle
 };
 
 struct ExtractionOptions {
@@ -30,10 +30,10 @@ struct ExtractionOptions {
   int max_nodes = 2000;
 };
 
-// price[n] is what node n adds; Cost::kInfinite: it is not to be used. Nodes that would close a
-// cycle with the ones numbered below them are left out (as in Yang et al., 2021): so no graph that
-// is looked at has a cycle, but some without one are not looked at. FailedPrecondition if no graph
-// is left.
+// price[n] is what node n adds; Cost::kInfinite: it is not to be used. An output of a node that would
+// close a cycle with the nodes numbered below is left out (as in Yang et al., 2021): so no graph that
+// is looked at has a cycle, but some without one are not looked at. What is left is a graph at
+// least, if the prices of the original nodes are finite; FailedPrecondition if there is none.
 
 // Bottom up: each class takes the node whose own price and that of all below it, counted once, is
 // lowest. Need not be the cheapest graph.

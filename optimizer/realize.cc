@@ -103,6 +103,20 @@ class Realizer {
     return it != meaning_.end() && it->second == egraph_.LiveNode(in_egraph);
   }
 
+  // The operands too: a commutative operator's can be taken in either order.
+  bool Means(const Binding& match, const Binding& in_egraph) const {
+    for (size_t i = 0; i < match.nodes.size(); ++i) {
+      if (!Means(match.nodes[i], in_egraph.nodes[i])) return false;
+    }
+    for (size_t i = 0; i < match.vars.size(); ++i) {
+      auto it = meaning_.find(match.vars[i].node);
+      if (it == meaning_.end()) return false;
+      const ValueRef meant{it->second, match.vars[i].output};
+      if (egraph_.ClassOf(meant) != egraph_.ClassOf(in_egraph.vars[i])) return false;
+    }
+    return true;
+  }
+
   // Needed applications whose match is in the graph as it is.
   std::vector<std::pair<int, SitePtr>> Ready() const {
     std::vector<std::pair<int, SitePtr>> ready;
@@ -121,9 +135,7 @@ class Realizer {
     for (int node : candidates->second) {
       if (!work_.graph().IsLive(node)) continue;
       wanted.rule->matcher.ForEachAt(work_.graph(), root, node, [&](const Binding& match) {
-        for (size_t i = 0; i < match.nodes.size(); ++i) {
-          if (!Means(match.nodes[i], wanted.match.nodes[i])) return true;
-        }
+        if (!Means(match, wanted.match)) return true;
         if (!work_.matches().IsApplicable({wanted.rule, match, {}})) return true;
         found = SiteOf(*wanted.rule, work_.graph(), match);
         return found == nullptr;

@@ -42,6 +42,8 @@ class SaturationRun {
     const bool is_saturated = Saturate();
     if (WasCancelled()) return std::optional<SearchBound>();
     auto extraction = GoToCheapest(best);
+    // No graph of it can be run, so none is better than what there is.
+    if (absl::IsFailedPrecondition(extraction.status())) return std::optional<SearchBound>();
     if (!extraction.ok()) return extraction.status();
     // What was left out could have been cheaper, and descent may have found it.
     const int64_t bound = std::min(extraction->bound, best->rank.ns);
@@ -87,12 +89,14 @@ class SaturationRun {
       bool is_complete = true;
       std::vector<SitePtr> sites = NewMatches(&is_complete);
       if (sites.empty() && is_complete) return true;
-      for (size_t i = 0; i < sites.size() && !IsFull(); ++i) {
+      size_t i = 0;
+      for (; i < sites.size() && !IsFull() && !WasCancelled(); ++i) {
         egraph_.Apply(std::move(sites[i]));
         budget_.Tick(static_cast<int64_t>(sites.size() - i));
         budget_.Stopped(/*free=*/true);
       }
       egraph_.Rebuild();
+      if (i < sites.size()) return false;  // also if there is room again: some were not applied
     }
     return false;
   }
