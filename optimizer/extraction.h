@@ -30,10 +30,11 @@ struct ExtractionOptions {
   int max_nodes = 2000;
 };
 
-// price[n] is what node n adds; Cost::kInfinite: it is not to be used. An output of a node that would
-// close a cycle with the nodes numbered below is left out (as in Yang et al., 2021): so no graph that
-// is looked at has a cycle, but some without one are not looked at. What is left is a graph at
-// least, if the prices of the original nodes are finite; FailedPrecondition if there is none.
+// price[n] is what node n adds; Cost::kInfinite: it is not to be used. An output of a node that
+// would close a cycle with the nodes numbered below is left out (as in Yang et al., 2021): so no
+// graph that is looked at has a cycle, but some without one are not looked at. What is left is a
+// graph at least, if the prices of the original nodes are finite; FailedPrecondition if there is
+// none.
 
 // Bottom up: each class takes the node whose own price and that of all below it, counted once, is
 // lowest. Need not be the cheapest graph.

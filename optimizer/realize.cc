@@ -1,6 +1,7 @@
 #include "optimizer/realize.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <set>
 #include <utility>
@@ -11,61 +12,142 @@
 namespace lemma {
 namespace {
 
-// The applications that a selection comes from.
+// The applications that lead from the input to a selection. Each puts values in the place of others
+// of their class, so they form ways from what is there to what is selected. What one matches is
+// there already or comes from earlier ones, as in the e-graph, so none waits for itself.
 class Sources {
  public:
-  Sources(const EGraph& egraph, const Selection& selection) : egraph_(egraph) {
-    for (int n = 0; n < egraph.num_originals(); ++n) {
-      for (int k = 0; k < egraph.Head(n).num_outputs(); ++k) ++originals_[egraph.ClassOf({n, k})];
-    }
+  Sources(const EGraph& egraph, const Selection& selection)
+      : egraph_(egraph), there_(egraph.num_values()) {
+    for (int n = 0; n < egraph.num_originals(); ++n) Has(n, -1);
     for (size_t i = 0; i < egraph.applications().size(); ++i) {
-      for (const auto& [from, to] : egraph.applications()[i].site->edit.replaced) {
-        const int c = egraph.ClassOf(from);
-        auto it = originals_.find(c);
-        if (it != originals_.end() && it->second > 1) unions_[c].push_back(static_cast<int>(i));
+      const Application& application = egraph.applications()[i];
+      for (const auto& [from, to] : application.site->edit.replaced) {
+        const ValueRef now = to.node >= 0 ? to : ValueRef{application.made[~to.node], to.output};
+        steps_[KeyOf(from)].push_back({KeyOf(now), static_cast<int>(i)});
       }
     }
-    for (const ValueRef& v : selection.provider) {
-      if (v.node >= 0) NeedNode(v.node);
+    std::vector<size_t> followed(selection.provider.size());  // of those that are there
+    for (bool more = true; more;) {
+      more = false;
+      for (size_t c = 0; c < selection.provider.size(); ++c) {
+        if (selection.provider[c].node < 0) continue;
+        for (; followed[c] < there_[c].size(); ++followed[c]) {
+          more = true;
+          Join(there_[c][followed[c]].value, KeyOf(selection.provider[c]));
+        }
+      }
+      if (more) continue;
+      // No way leads there: as it was made at first.
+      for (const ValueRef& v : selection.provider) {
+        if (v.node < 0 || IsThere(KeyOf(v), kAll)) continue;
+        Need(egraph_.Creator(v.node));
+        more = true;
+      }
     }
   }
 
   std::set<int> Take() { return std::move(needed_); }
 
  private:
-  void NeedNode(int node) {
-    std::vector<int> pending = {egraph_.LiveNode(node)};
-    auto need = [&](int number) {
-      if (!needed_.insert(number).second) return;
-      for (int source : egraph_.applications()[number].site->match.nodes) {
-        pending.push_back(egraph_.LiveNode(source));
-      }
-    };
-    while (!pending.empty()) {
-      const int next = pending.back();
-      pending.pop_back();
-      if (egraph_.Creator(next) >= 0) need(egraph_.Creator(next));
-      // Values of the input that turned out equal: what says so. Rules that add nodes have their
-      // say if the nodes are needed.
-      for (int k = 0; k < egraph_.Head(next).num_outputs(); ++k) {
-        auto unions = unions_.find(egraph_.ClassOf({next, k}));
-        if (unions == unions_.end()) continue;
-        for (int number : unions->second) {
-          if (AddsNothing(number)) need(number);
-        }
+  static constexpr int kAll = std::numeric_limits<int>::max();
+  using Key = std::pair<int, int>;  // a live node, its output
+  struct There {
+    Key value;
+    int since = -1;  // the application
+  };
+  struct Step {
+    Key to;
+    int application = 0;
+  };
+
+  Key KeyOf(ValueRef v) const { return {egraph_.LiveNode(v.node), v.output}; }
+  std::vector<There>& ThereOf(Key v) { return there_[egraph_.ClassOf({v.first, v.second})]; }
+
+  // The node is there after that application.
+  void Has(int node, int since) {
+    for (int k = 0; k < egraph_.Head(node).num_outputs(); ++k) {
+      const Key v = KeyOf({node, k});
+      auto& there = ThereOf(v);
+      auto it = std::find_if(there.begin(), there.end(),
+                             [&](const There& other) { return other.value == v; });
+      if (it == there.end()) {
+        there.push_back({v, since});
+      } else {
+        it->since = std::min(it->since, since);
       }
     }
   }
+  bool IsThere(Key v, int before) {
+    const auto& there = ThereOf(v);
+    return std::any_of(there.begin(), there.end(), [&](const There& other) {
+      return other.value == v && other.since < before;
+    });
+  }
 
-  bool AddsNothing(int number) const {
-    const auto& made = egraph_.applications()[number].made;
-    return std::none_of(made.begin(), made.end(),
-                        [&](int node) { return egraph_.Creator(node) == number; });
+  // What can take the value's place, by applications before that one: from where, by which.
+  absl::flat_hash_map<Key, Step> WaysFrom(Key from, int before, std::vector<Key>* in_order) const {
+    absl::flat_hash_map<Key, Step> reached = {{from, {from, -1}}};
+    *in_order = {from};
+    for (size_t i = 0; i < in_order->size(); ++i) {
+      const Key at = (*in_order)[i];
+      auto steps = steps_.find(at);
+      if (steps == steps_.end()) continue;
+      for (const Step& step : steps->second) {
+        if (step.application >= before) continue;
+        if (reached.try_emplace(step.to, Step{at, step.application}).second) {
+          in_order->push_back(step.to);
+        }
+      }
+    }
+    return reached;
+  }
+
+  void NeedWay(const absl::flat_hash_map<Key, Step>& reached, Key from, Key to) {
+    for (Key at = to; at != from; at = reached.at(at).to) Need(reached.at(at).application);
+  }
+
+  // Needs what is on the shortest way, over applications before that one. Whether there is a way.
+  bool Follow(Key from, Key to, int before) {
+    std::vector<Key> in_order;
+    const auto reached = WaysFrom(from, before, &in_order);
+    if (!reached.contains(to)) return false;
+    NeedWay(reached, from, to);
+    return true;
+  }
+
+  // Makes one value of the two, `to` if possible, else the nearest that may take both places.
+  void Join(Key from, Key to) {
+    if (Follow(from, to, kAll) || !IsThere(to, kAll)) return;
+    std::vector<Key> in_order;
+    const auto ways = WaysFrom(from, kAll, &in_order), others = WaysFrom(to, kAll, &in_order);
+    for (const Key& meeting : in_order) {
+      if (!ways.contains(meeting)) continue;
+      NeedWay(ways, from, meeting);
+      NeedWay(others, to, meeting);
+      return;
+    }
+  }
+
+  void Need(int application) {
+    if (!needed_.insert(application).second) return;
+    const Application& needed = egraph_.applications()[application];
+    for (int node : needed.site->match.nodes) {
+      const Key source = KeyOf({node, 0});
+      if (IsThere(source, application)) continue;
+      const std::vector<There> there = ThereOf(source);
+      if (std::none_of(there.begin(), there.end(), [&](const There& v) {
+            return v.since < application && Follow(v.value, source, application);
+          })) {
+        Need(egraph_.Creator(source.first));
+      }
+    }
+    for (int node : needed.made) Has(node, application);
   }
 
   const EGraph& egraph_;
-  absl::flat_hash_map<int, int> originals_;            // by class
-  absl::flat_hash_map<int, std::vector<int>> unions_;  // by class: applications
+  std::vector<std::vector<There>> there_;              // by class
+  absl::flat_hash_map<Key, std::vector<Step>> steps_;  // what may take a value's place
   std::set<int> needed_;
 };
 

@@ -92,12 +92,13 @@ EGraph RandomEGraph(std::mt19937* random) {
   return egraph;
 }
 
-std::vector<int64_t> RandomPrices(const EGraph& egraph, bool some_infinite, std::mt19937* random) {
+std::vector<int64_t> RandomPrices(const EGraph& egraph, bool some_infinite, int64_t scale,
+                                  std::mt19937* random) {
   std::vector<int64_t> prices(egraph.num_nodes());
   for (int n = 0; n < egraph.num_nodes(); ++n) {
     const unsigned drawn = (*random)() % 20;
     if (!egraph.Head(n).is_op()) continue;
-    prices[n] = some_infinite && drawn == 0 ? Cost::kInfinite : drawn < 5 ? 0 : drawn;
+    prices[n] = some_infinite && drawn == 0 ? Cost::kInfinite : drawn < 5 ? 0 : drawn * scale;
   }
   return prices;
 }
@@ -237,10 +238,11 @@ bool IsTight(const Extraction& extraction) {
 TEST(ExtractionTest, IsTheCheapestOfAll) {
   std::mt19937 random(20261122);
   int checked = 0, with_cycles = 0, greedy_is_worse = 0, none = 0, without_left_out = 0;
-  for (int seed = 0; seed < 1500; ++seed) {
+  for (int seed = 0; seed < 700; ++seed) {
     SCOPED_TRACE(absl::StrCat("number ", seed));
     const EGraph egraph = RandomEGraph(&random);
-    const std::vector<int64_t> price = RandomPrices(egraph, seed % 3 == 0, &random);
+    const std::vector<int64_t> price =
+        RandomPrices(egraph, seed % 3 == 0, seed % 2 == 0 ? 1 : 100003, &random);
     Plain plain(egraph, price);
     const std::optional<int64_t> of_any = plain.Least(/*all=*/true);
     if (plain.gave_up()) continue;
@@ -270,7 +272,7 @@ TEST(ExtractionTest, IsTheCheapestOfAll) {
     greedy_is_worse += greedy->price > *least;
   }
   // So that there was something to be seen.
-  EXPECT_GT(checked, 1200);
+  EXPECT_GT(checked, 600);
   EXPECT_GT(with_cycles, 100);
   EXPECT_GT(greedy_is_worse, 10);
   EXPECT_GT(none, 10);
@@ -328,7 +330,7 @@ TEST(ExtractionTest, SharesWhatPaysTogether) {
 TEST(ExtractionTest, SaysABoundThatHoldsWhenItGivesUp) {
   const EGraph egraph = Diamonds(20);
   std::mt19937 random(5);
-  const std::vector<int64_t> price = RandomPrices(egraph, false, &random);
+  const std::vector<int64_t> price = RandomPrices(egraph, false, 100, &random);
   auto all = Extract(egraph, price), little = Extract(egraph, price, {1});
   ASSERT_TRUE(all.ok() && little.ok());
   ExpectIsGraph(egraph, price, little->best);

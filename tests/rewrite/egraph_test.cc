@@ -211,9 +211,9 @@ TEST(EGraphTest, MatchesThroughWhatIsEqual) {
       "{ c = sub(x, y)\n return c }\n");
   const PreparedRule& second = *rules->Rules()[1];
   for (const char* sum : {"add(a, y)", "add(y, a)"}) {
-    EGraph egraph(Parse(absl::StrCat("graph g(x: f32[4], y: f32[4]) { a = exp(x) b = ", sum,
-                                     " return b }")),
-                  nullptr);
+    EGraph egraph(
+        Parse(absl::StrCat("graph g(x: f32[4], y: f32[4]) { a = exp(x) b = ", sum, " return b }")),
+        nullptr);
     EXPECT_TRUE(MatchesOf(egraph, second).empty());
     EXPECT_EQ(Saturate(&egraph, *rules, 1), 1);
     const std::vector<SitePtr> sites = MatchesOf(egraph, second);
