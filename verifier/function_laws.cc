@@ -1,35 +1,23 @@
 // Laws of odd and even functions, and of truth values.
+#include "graph/expr/lane_ops.h"
 #include "verifier/normalize.h"
 
 namespace lemma::verify {
 namespace {
 
-bool IsOdd(ScalarFn fn) {
-  switch (fn) {
-    case ScalarFn::kSign:
-    case ScalarFn::kErf:
-    case ScalarFn::kSin:
-    case ScalarFn::kTan:
-    case ScalarFn::kAsin:
-    case ScalarFn::kAtan:
-    case ScalarFn::kSinh:
-    case ScalarFn::kTanh:
-    case ScalarFn::kAsinh:
-    case ScalarFn::kAtanh:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool IsEven(ScalarFn fn) { return fn == ScalarFn::kCos || fn == ScalarFn::kCosh; }
-
 std::optional<ScalarFn> Symmetric(const Atom& atom) {
   for (int i = 0; i < kNumScalarFns; ++i) {
     const ScalarFn fn = static_cast<ScalarFn>(i);
-    if ((IsOdd(fn) || IsEven(fn)) && atom.Is(fn)) return fn;
+    if (Info(fn).symmetry != Symmetry::kNone && atom.Is(fn)) return fn;
   }
   return std::nullopt;
+}
+
+// The value at 0 of an even function: all there are have an integer there.
+int64_t AtZero(ScalarFn fn) {
+  double value = 0;
+  Lanes<double>().unary[static_cast<int>(fn)](&value, &value, 1);
+  return static_cast<int64_t>(value);
 }
 
 bool IsNumber(const NormalForm& form) {
@@ -63,12 +51,13 @@ bool IsTruth(const Atom& atom) {
          atom.Is(ScalarFn::kIsInf);
 }
 
-// Odd: f(-x) = -f(x), so f(0) = 0. Even: f(-x) = f(x); those there are have f(0) = 1.
+// Odd: f(-x) = -f(x), so f(0) = 0. Even: f(-x) = f(x).
 std::optional<NormalForm> Normalizer::SymmetryLaw(const Atom& atom) {
   const std::optional<ScalarFn> fn = Symmetric(atom);
   if (!fn) return std::nullopt;
   const NormalForm& arg = *atom.args[0];
-  if (arg.terms.empty()) return IsOdd(*fn) ? NormalForm() : Number(1);
+  const bool odd = Info(*fn).symmetry == Symmetry::kOdd;
+  if (arg.terms.empty()) return odd ? NormalForm() : Number(AtZero(*fn));
   // Of x and -x, the one whose term of the least key is positive.
   const Term* first = nullptr;
   std::string least;
@@ -80,7 +69,7 @@ std::optional<NormalForm> Normalizer::SymmetryLaw(const Atom& atom) {
     least = std::move(key);
   }
   if (first->coefficient.terms().back().second > 0) return std::nullopt;
-  return Scaled(OfAtom(FnAtom(atom.name, {Scaled(arg, -1)})), IsOdd(*fn) ? -1 : 1);
+  return Scaled(OfAtom(FnAtom(atom.name, {Scaled(arg, -1)})), odd ? -1 : 1);
 }
 
 // x < y and x = y for x and y that differ by a number.

@@ -64,11 +64,20 @@ enum class ScalarFn {
   kWhere,  // a != 0 ? b : c
 };
 
+enum class Symmetry {
+  kNone,
+  kOdd,   // f(-x) = -f(x)
+  kEven,  // f(-x) = f(x)
+};
+
 struct ScalarFnInfo {
   const char* name;
   int arity;
   bool algebraic;    // exact in any field
   bool commutative;  // f(a, b) = f(b, a)
+  // Of values of a float type the result (of `where` that of b and c) is one too: never rounded.
+  bool exact = false;
+  Symmetry symmetry = Symmetry::kNone;  // where x is one number
 };
 const ScalarFnInfo& Info(ScalarFn fn);
 constexpr int kNumScalarFns = static_cast<int>(ScalarFn::kWhere) + 1;

@@ -31,6 +31,9 @@ using Monomial = std::vector<std::pair<AtomId, int>>;  // powers, by atom; empty
 using Polynomial = std::map<Monomial, Rational>;       // no zeros
 using Value = std::shared_ptr<const Polynomial>;
 
+// fn at numbers, in double; arguments that it does not have are ignored.
+double ValueAt(ScalarFn fn, double a, double b = 0, double c = 0);
+
 // The laws of a float contract: docs/proofs.md.
 enum class Level {
   kBits,  // arithmetic is uninterpreted

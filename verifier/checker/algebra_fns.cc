@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <iterator>
 
 #include "verifier/checker/algebra.h"
 
@@ -76,12 +75,10 @@ Value Algebra::Round(ScalarFn fn, const Value& a) {
 // ---- Odd and even functions ----
 
 std::optional<Value> Algebra::Symmetric(ScalarFn fn, const Value& x) {
-  static constexpr ScalarFn kOdd[] = {
-      ScalarFn::kSign, ScalarFn::kErf,  ScalarFn::kSin,  ScalarFn::kTan,   ScalarFn::kAsin,
-      ScalarFn::kAtan, ScalarFn::kSinh, ScalarFn::kTanh, ScalarFn::kAsinh, ScalarFn::kAtanh};
-  const bool odd = std::find(std::begin(kOdd), std::end(kOdd), fn) != std::end(kOdd);
-  if (!odd && fn != ScalarFn::kCos && fn != ScalarFn::kCosh) return std::nullopt;
-  if (x->empty()) return Integer(odd ? 0 : 1);
+  const Symmetry symmetry = Info(fn).symmetry;
+  if (symmetry == Symmetry::kNone) return std::nullopt;
+  const bool odd = symmetry == Symmetry::kOdd;
+  if (x->empty()) return odd ? Integer(0) : Constant(ValueAt(fn, 0));
   if (x->begin()->second.num > 0) return std::nullopt;
   const Value opposite = Apply(fn, {Sum(Integer(0), x, {-1, 1})});
   return odd ? Sum(Integer(0), opposite, {-1, 1}) : opposite;

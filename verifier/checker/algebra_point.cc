@@ -14,7 +14,9 @@ namespace {
 
 constexpr int kPoints = 12;
 
-double Call(ScalarFn fn, double a, double b, double c) {
+}  // namespace
+
+double ValueAt(ScalarFn fn, double a, double b, double c) {
   switch (fn) {
     case ScalarFn::kAdd:
       return a + b;
@@ -100,8 +102,6 @@ double Call(ScalarFn fn, double a, double b, double c) {
   return NAN;
 }
 
-}  // namespace
-
 double Algebra::AtomAt(AtomId id, int style, std::map<AtomId, double>* point) {
   if (auto it = point->find(id); it != point->end()) return it->second;
   const Atom& atom = atoms_[id];
@@ -129,7 +129,7 @@ double Algebra::AtomAt(AtomId id, int style, std::map<AtomId, double>* point) {
       break;
     case Atom::Kind::kFn:
       args.resize(3);
-      value = Call(atom.fn, args[0], args[1], args[2]);
+      value = ValueAt(atom.fn, args[0], args[1], args[2]);
       break;
     case Atom::Kind::kReciprocal:
       value = 1 / args[0];
