@@ -49,6 +49,10 @@ class Comparer {
         return Unit() * 4 - 2;
       case InputStyle::Reals::kSmallIntegers:
         return static_cast<double>(random_() % 7) - 3;
+      case InputStyle::Reals::kOneSign:
+        return sign_ * static_cast<double>(1 + random_() % 4);
+      case InputStyle::Reals::kSparse:
+        return random_() % 4 == 0 ? static_cast<double>(random_() % 7) - 3 : 0;
       case InputStyle::Reals::kSomeInfinite:
         return random_() % 4 == 0 ? INFINITY : Unit() * 4 - 2;
     }
@@ -61,6 +65,7 @@ class Comparer {
   void DrawInputs() {
     const uint64_t range = static_cast<uint64_t>(style_.high - style_.low + 1);
     for (size_t i = 0; i < sides_.inputs.size(); ++i) {
+      if (style_.reals == InputStyle::Reals::kOneSign) sign_ = random_() % 2 == 0 ? -1 : 1;
       std::vector<double> data(NumElements(sides_.source.input_dims(i)));
       for (double& x : data) {
         x = sides_.inputs[i].dtype == DType::kBool ? static_cast<double>(random_() % 2)
@@ -94,7 +99,9 @@ class Comparer {
 
   // Small integers are what they are in the field too; other reals are drawn anew.
   bool DifferInField() {
-    const bool draw = style_.reals != InputStyle::Reals::kSmallIntegers;
+    const bool draw = style_.reals == InputStyle::Reals::kPositive ||
+                      style_.reals == InputStyle::Reals::kSigned ||
+                      style_.reals == InputStyle::Reals::kSomeInfinite;
     auto in_field = [&](double x, bool real) {
       return draw && real ? Field::FromRaw(random_() % Field::kPrime) : Field::FromDouble(x);
     };
@@ -115,6 +122,7 @@ class Comparer {
   std::mt19937_64 random_;
   Columns<double> inputs_;
   std::map<std::string, double> params_;
+  double sign_ = 1;  // of the tensor being drawn
   bool unequal_ = false;
 };
 

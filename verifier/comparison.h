@@ -17,7 +17,9 @@ namespace lemma::verify {
 
 // What is drawn for elements.
 struct InputStyle {
-  enum class Reals { kPositive, kSigned, kSmallIntegers, kSomeInfinite };
+  // kOneSign: small integers, those of a tensor of one sign. kSparse: most are 0, the others small
+  // integers.
+  enum class Reals { kPositive, kSigned, kSmallIntegers, kOneSign, kSparse, kSomeInfinite };
   Reals reals = Reals::kPositive;
   int64_t low = 0, high = 2;  // integers, which may be positions
 };

@@ -29,6 +29,20 @@ bool AddsUp(const ScalarExpr& e) {
 
 }  // namespace
 
+bool ComparesNumbers(const ScalarExpr& e) {
+  if (e.kind() == ScalarExpr::Kind::kReduce &&
+      (e.reduce() == ReduceKind::kMax || e.reduce() == ReduceKind::kMin)) {
+    return true;
+  }
+  if (e.kind() == ScalarExpr::Kind::kApply) {
+    for (ScalarFn fn : {ScalarFn::kMax, ScalarFn::kMin, ScalarFn::kAbs, ScalarFn::kSign,
+                        ScalarFn::kLess, ScalarFn::kWhere}) {
+      if (e.fn() == fn) return true;
+    }
+  }
+  return std::any_of(e.args().begin(), e.args().end(), ComparesNumbers);
+}
+
 Refuter::Refuter(const Statement& statement, const Hypotheses& hypotheses, Leaves* leaves,
                  uint64_t seed)
     : statement_(statement), hypotheses_(hypotheses), leaves_(*leaves), seed_(seed) {
@@ -41,6 +55,7 @@ Refuter::Refuter(const Statement& statement, const Hypotheses& hypotheses, Leave
   for (const Definition* side : {&statement.source, &statement.target}) {
     for (const TensorExpr& tensor : side->tensors) {
       adds_up_ = adds_up_ || AddsUp(tensor.body);
+      compares_ = compares_ || ComparesNumbers(tensor.body);
       const bool byte = tensor.dtype == DType::kI8 || tensor.dtype == DType::kU8;
       wraps_bytes_ = wraps_bytes_ || (byte && !IntegerStorage(*side, tensor).empty());
     }
@@ -141,9 +156,12 @@ std::optional<Refuted> Refuter::Compare(const SymbolMap& symbols, uint64_t seed)
   if (wraps_bytes_) return std::nullopt;
   const InputStyle styles[] = {{InputStyle::Reals::kPositive, 0, 2},
                                {InputStyle::Reals::kSigned, -2, 2},
-                               {InputStyle::Reals::kSmallIntegers, 0, 4}};
+                               {InputStyle::Reals::kSmallIntegers, 0, 4},
+                               {InputStyle::Reals::kOneSign, 0, 2},
+                               {InputStyle::Reals::kSparse, 0, 2}};
   ComparedSides sides = {*source, *target, bound.inputs, params_, {}};
   for (const InputStyle& style : styles) {
+    if (style.reals == InputStyle::Reals::kOneSign && !compares_) break;
     const uint64_t of_style = HashCombine(seed, static_cast<uint64_t>(style.reals));
     bool* unequal = adds_up_ ? nullptr : &rounding_differs_;
     if (auto found = FindDifference(sides, style, of_style, unequal)) {

@@ -9,10 +9,15 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "graph/expr/tensor_expr.h"
 #include "verifier/hypotheses.h"
 #include "verifier/prover.h"
 
 namespace lemma::verify {
+
+// Whether `e` depends on the order of numbers: then elements of random signs may hide a difference
+// that shows where all of them are negative.
+bool ComparesNumbers(const ScalarExpr& e);
 
 class Refuter {
  public:
@@ -50,7 +55,7 @@ class Refuter {
   std::vector<std::string> symbols_, params_;
   std::vector<IndexExpr> positive_;
   std::set<Leaf> sizes_;
-  bool adds_up_ = false, rounding_differs_ = false;
+  bool adds_up_ = false, compares_ = false, rounding_differs_ = false;
   int in_order_ = 0;          // comparisons of sums in their order so far
   bool wraps_bytes_ = false;  // a value is computed in 8 bits, which hold little of it
 };

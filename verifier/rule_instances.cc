@@ -28,9 +28,19 @@ void Collect(const ScalarExpr& e, bool inside, BodyFacts* facts) {
   for (const ScalarExpr& arg : e.args()) Collect(arg, inside || reduces, facts);
 }
 
+// Elements that are drawn: any, or small integers, those of a tensor of one sign, or 0 for most.
+enum class Elements { kAny, kOneSign, kSparse };
+
+Field RandomElement(Elements elements, bool negative, std::mt19937_64* random) {
+  if (elements == Elements::kAny) return Field::FromRaw((*random)() % Field::kPrime);
+  if (elements == Elements::kSparse && (*random)() % 4 != 0) return Field(0);
+  const Field size(static_cast<int64_t>(1 + (*random)() % 4));
+  return negative ? Field(0) - size : size;
+}
+
 // Random inputs in the field at constant sizes; nullopt if there are too many elements.
 std::optional<std::vector<Values<Field>>> RandomInputs(const Definition& definition,
-                                                       std::mt19937_64* random) {
+                                                       Elements elements, std::mt19937_64* random) {
   std::vector<Values<Field>> inputs;
   for (const ExprType& input : definition.inputs) {
     Values<Field> values;
@@ -41,9 +51,10 @@ std::optional<std::vector<Values<Field>>> RandomInputs(const Definition& definit
       size *= dim.value();
       if (size > kMaxElements) return std::nullopt;
     }
+    const bool negative = elements != Elements::kAny && (*random)() % 2 == 0;
     for (int64_t i = 0; i < size; ++i) {
       values.data.push_back(IsFloat(input.dtype)
-                                ? Field::FromRaw((*random)() % Field::kPrime)
+                                ? RandomElement(elements, negative, random)
                                 : Field::FromDouble(static_cast<double>((*random)() % 2)));
     }
     inputs.push_back(std::move(values));
@@ -189,6 +200,10 @@ void RuleInstances::DrawFrom(const RuleForm& form, int count) {
   std::vector<std::string> symbols, params;
   CollectSymbols(form.statement.source, &symbols, &params);
   CollectSymbols(form.statement.target, &symbols, &params);
+  bool compares = false;
+  for (const Definition* side : {&form.statement.source, &form.statement.target}) {
+    for (const TensorExpr& tensor : side->tensors) compares |= ComparesNumbers(tensor.body);
+  }
   const int number = NumberOf(form);
   std::mt19937_64 random(HashCombine(options_.seed, ++draws_));
   for (int i = 0; i < count; ++i) {
@@ -202,7 +217,7 @@ void RuleInstances::DrawFrom(const RuleForm& form, int count) {
     if (!known_.insert(absl::StrCat(number, ":", KeyOf(instance.values))).second) continue;
     const absl::flat_hash_map<std::string, int64_t> binding(sample->begin(), sample->end());
     Side source(form.statement.source, binding), target(form.statement.target, binding);
-    auto inputs = RandomInputs(source.definition(), &random);
+    auto inputs = RandomInputs(source.definition(), Elements::kAny, &random);
     if (!inputs) continue;
     std::map<std::string, Field> param_values;
     for (const std::string& name : params) {
@@ -211,9 +226,21 @@ void RuleInstances::DrawFrom(const RuleForm& form, int count) {
     if (!source.Run(*inputs, param_values) || !target.Run(*inputs, param_values)) continue;
     target.AppendWhatIsDone(&instance.does);
     instance.agree = true;
-    if (!source.SameResults(target)) {
-      // The field knows fewer laws than the reals.
-      if (auto found = refuter.Compare(*sample, random())) {
+    bool same = source.SameResults(target);
+    for (Elements elements : {Elements::kOneSign, Elements::kSparse}) {
+      if (!same || !compares) break;
+      Side a(form.statement.source, binding), b(form.statement.target, binding);
+      auto more = RandomInputs(a.definition(), elements, &random);
+      if (!more || !a.Run(*more, param_values) || !b.Run(*more, param_values)) break;
+      same = a.SameResults(b);
+    }
+    if (!same) {
+      // The field knows fewer laws than the reals. Which signs are drawn may matter.
+      std::optional<Refuted> found;
+      for (int tries = compares ? 4 : 1; tries > 0 && !found; --tries) {
+        found = refuter.Compare(*sample, random());
+      }
+      if (found) {
         instance.agree = false;
         if (!counterexample_) {
           counterexample_ = found;
