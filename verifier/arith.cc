@@ -3,29 +3,26 @@
 #include <algorithm>
 #include <set>
 
+#include "absl/container/flat_hash_set.h"
 #include "verifier/work.h"
 
 namespace lemma::verify {
 Facts Arith::Relevant(const Facts& context, const Poly& goal) {
-  std::vector<Leaf> reached = leaves_.DepsOf(goal);
-  std::set<Leaf> seen(reached.begin(), reached.end());
+  const std::vector<Leaf> reached = leaves_.DepsOf(goal);
+  absl::flat_hash_set<Leaf> seen(reached.begin(), reached.end());
   std::vector<bool> taken(context.size(), false);
-  std::vector<std::vector<Leaf>> all_deps;
-  all_deps.reserve(context.size());
-  for (const Fact& fact : context) all_deps.push_back(leaves_.DepsOf(fact.p));
   Facts result;
   for (bool more = true; more;) {
     more = false;
     Work(static_cast<int64_t>(context.size()));
     for (size_t i = 0; i < context.size(); ++i) {
       if (taken[i]) continue;
-      const std::vector<Leaf>& deps = all_deps[i];
-      const bool touches =
-          std::any_of(deps.begin(), deps.end(), [&](Leaf d) { return seen.count(d) > 0; });
+      bool touches = false;
+      leaves_.ForEachDep(context[i].p, [&](Leaf d) { touches = touches || seen.contains(d); });
       if (!touches) continue;
       taken[i] = true;
       more = true;
-      seen.insert(deps.begin(), deps.end());
+      leaves_.ForEachDep(context[i].p, [&](Leaf d) { seen.insert(d); });
     }
   }
   for (size_t i = 0; i < context.size(); ++i) {

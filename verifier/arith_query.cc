@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "verifier/arith.h"
+#include "verifier/linear.h"
 #include "verifier/work.h"
 
 namespace lemma::verify {
@@ -194,8 +195,10 @@ bool Arith::Ask(const Facts& given, const std::string& what, Effort effort) {
   }
   std::sort(facts.begin(), facts.end());
   facts.erase(std::unique(facts.begin(), facts.end()), facts.end());
+  Satisfiable answer = DecideLinear(facts);
+  if (answer == Satisfiable::kYes && effort != Effort::kFull) return false;
   std::string script = Script(facts, false);
-  Satisfiable answer = solver_.Check(script, rlimit);
+  if (answer == Satisfiable::kUnknown) answer = solver_.Check(script, rlimit);
   const bool products = script.find("(declare-const m") != std::string::npos;
   if (answer != Satisfiable::kNo && products && effort == Effort::kFull) {
     std::sort(nonlinear.begin(), nonlinear.end());

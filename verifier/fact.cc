@@ -72,9 +72,21 @@ LowerBounds::LowerBounds(const Facts& facts) {
       if (bound % c != 0) continue;
       bound /= c;
     }
-    auto [it, added] = low_.emplace(m[0], bound);
-    if (!added) it->second = std::max(it->second, bound);
+    low_.emplace_back(m[0], bound);
   }
+  // The greatest of each leaf.
+  std::sort(low_.begin(), low_.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second > b.second;
+  });
+  low_.erase(std::unique(low_.begin(), low_.end(),
+                         [](const auto& a, const auto& b) { return a.first == b.first; }),
+             low_.end());
+}
+
+const int64_t* LowerBounds::Find(Leaf leaf) const {
+  auto it = std::lower_bound(low_.begin(), low_.end(), leaf,
+                             [](const auto& bound, Leaf l) { return bound.first < l; });
+  return it != low_.end() && it->first == leaf ? &it->second : nullptr;
 }
 
 bool LowerBounds::ShowNonNegative(const Poly& p) const {
@@ -83,8 +95,8 @@ bool LowerBounds::ShowNonNegative(const Poly& p) const {
   for (const auto& [m, c] : p.terms()) {
     Poly product = c;
     for (Leaf leaf : m) {
-      auto it = low_.find(leaf);
-      product = product * (it == low_.end() ? Poly::Of(leaf) : Poly::Of(leaf) + it->second);
+      const int64_t* low = Find(leaf);
+      product = product * (low == nullptr ? Poly::Of(leaf) : Poly::Of(leaf) + *low);
     }
     shifted = shifted + product;
   }
@@ -93,7 +105,7 @@ bool LowerBounds::ShowNonNegative(const Poly& p) const {
     if (c < 0) return false;
     for (Leaf leaf : m) {
       // A square of something unbounded is not looked for.
-      if (low_.find(leaf) == low_.end()) return false;
+      if (Find(leaf) == nullptr) return false;
     }
   }
   return true;
@@ -112,7 +124,7 @@ bool LowerBounds::ShowSum(const Facts& facts, const Poly& p, int depth, int* bud
   for (auto term = p.terms().rbegin(); term != p.terms().rend(); ++term) {
     const auto& [m, c] = *term;
     const bool bounded =
-        std::all_of(m.begin(), m.end(), [&](Leaf leaf) { return low_.count(leaf) > 0; });
+        std::all_of(m.begin(), m.end(), [&](Leaf leaf) { return Find(leaf) != nullptr; });
     if (m.empty() || (c > 0 && bounded)) continue;
     for (const Fact& fact : facts) {
       if (fact.kind == Fact::Kind::kNe || fact.p.overflowed()) continue;

@@ -3,7 +3,7 @@
 #define LEMMA_VERIFIER_FACT_H_
 
 #include <cstdint>
-#include <map>
+#include <utility>
 #include <vector>
 
 #include "verifier/poly.h"
@@ -36,8 +36,8 @@ class LowerBounds {
  public:
   explicit LowerBounds(const Facts& facts);
   bool AtLeast(Leaf leaf, int64_t least) const {
-    auto it = low_.find(leaf);
-    return it != low_.end() && it->second >= least;
+    const int64_t* low = Find(leaf);
+    return low != nullptr && *low >= least;
   }
   // p >= 0 since all coefficients are, once each leaf is written as its lower bound plus something.
   bool ShowNonNegative(const Poly& p) const;
@@ -48,7 +48,10 @@ class LowerBounds {
  private:
   bool ShowSum(const Facts& facts, const Poly& p, int depth, int* budget) const;
 
-  std::map<Leaf, int64_t> low_;
+  // nullptr if there is none.
+  const int64_t* Find(Leaf leaf) const;
+
+  std::vector<std::pair<Leaf, int64_t>> low_;  // sorted
 };
 
 }  // namespace lemma::verify

@@ -14,10 +14,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
+
 namespace lemma::verify {
 
 using Leaf = int32_t;
-using Monomial = std::vector<Leaf>;  // sorted, with repetition; empty for 1
+// Sorted, with repetition; empty for 1. Products of up to four need no memory of their own.
+using Monomial = absl::InlinedVector<Leaf, 4>;
 
 // Coefficients are 64-bit, INT64_MIN excepted; an overflow sticks, and a polynomial that overflowed
 // equals none, not even itself.
@@ -103,6 +106,15 @@ class Leaves {
 
   // Symbols and variables in `p`, also inside quotients, sorted.
   std::vector<Leaf> DepsOf(const Poly& p) const;
+  // The same in any order, with repetition.
+  template <class Visit>
+  void ForEachDep(const Poly& p, const Visit& visit) const {
+    for (const auto& [m, c] : p.terms()) {
+      for (Leaf leaf : m) {
+        for (Leaf dep : Info(leaf).deps) visit(dep);
+      }
+    }
+  }
   bool Mentions(const Poly& p, Leaf base) const;
   // Whether `base` occurs in p inside a leaf other than itself.
   bool MentionsInside(const Poly& p, Leaf base) const;
