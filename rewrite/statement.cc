@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "graph/expr/compose.h"
 #include "graph/hash.h"
 #include "graph/ops/status_macros.h"
@@ -126,7 +127,7 @@ absl::StatusOr<Definition> ConstantOf(const PatternNode& node, DType common,
 
 absl::StatusOr<Definition> Side(const Pattern& pattern, const std::vector<ExprType>& inputs,
                                 DType common, const SymbolValues& symbols,
-                                std::vector<Guard>* requirements) {
+                                std::vector<Guard>* requirements, std::vector<int>* operators) {
   std::vector<Definition> definitions;
   definitions.reserve(pattern.nodes.size());
   std::vector<ComposeStep> steps;
@@ -172,7 +173,7 @@ absl::StatusOr<Definition> Side(const Pattern& pattern, const std::vector<ExprTy
   }
   std::vector<lemma::Source> outputs;
   for (const PatternValue& v : pattern.outputs) outputs.push_back(source(v));
-  return Chain(inputs, steps, outputs);
+  return Chain(inputs, steps, outputs, operators);
 }
 
 }  // namespace
@@ -195,9 +196,11 @@ absl::Status MakeStatement(const Substitution& rule, RuleForm* form, DType commo
     }
   }
   LEMMA_ASSIGN_OR_RETURN(statement.source,
-                         Side(rule.source, inputs, common, form->symbols, &statement.requirements));
+                         Side(rule.source, inputs, common, form->symbols, &statement.requirements,
+                              &statement.source_operators));
   LEMMA_ASSIGN_OR_RETURN(statement.target,
-                         Side(rule.target, inputs, common, form->symbols, &statement.requirements));
+                         Side(rule.target, inputs, common, form->symbols, &statement.requirements,
+                              &statement.target_operators));
   for (const Guard& guard : statement.requirements) {
     if (guard.is_false()) return absl::InvalidArgumentError("a requirement does not hold");
   }
@@ -207,7 +210,9 @@ absl::Status MakeStatement(const Substitution& rule, RuleForm* form, DType commo
 
 std::string ProofId(const Statement& statement) {
   const StatementText definitions = TextOf(statement, DType::kF32);
-  std::string text = absl::StrCat("lemma proof 2\n", definitions.text, "\n");
+  std::string text = absl::StrCat("lemma proof 3\n", definitions.text, "\n");
+  absl::StrAppend(&text, absl::StrJoin(statement.source_operators, " "), " => ",
+                  absl::StrJoin(statement.target_operators, " "), "\n");
   for (const std::string& symbol : definitions.symbols) absl::StrAppend(&text, symbol, "\n");
   for (const Guard& guard : statement.requirements) {
     absl::StrAppend(&text, "where ", guard.ToString(), "\n");

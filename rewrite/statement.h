@@ -18,13 +18,16 @@ namespace lemma {
 struct Statement {
   std::string name;
   Definition source, target;  // the same inputs in both
+  // For each tensor of a side which of its operators made it: what an operator reads of its own it
+  // has not stored.
+  std::vector<int> source_operators, target_operators;
   std::vector<Guard> requirements;
 };
 
-// The statement's proof id: a hash of its composed definitions with all their types, the order of
-// their outputs, and the requirements. It changes if an operator's definition does. The version
-// number in it has to change when the prover is found to have proved something false, so that no
-// record outlives that.
+// The statement's proof id: a hash of its composed definitions with all their types, which operator
+// each is of, the order of their outputs, and the requirements. It changes if an operator's
+// definition does. The version number in it has to change when the prover is found to have proved
+// something false, so that no record outlives that.
 std::string ProofId(const Statement& statement);
 
 // A rule's symbols are left open where statements can be: sizes and most attributes. A list of

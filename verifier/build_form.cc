@@ -1,7 +1,10 @@
 #include "verifier/build_form.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "verifier/normalize.h"
@@ -12,6 +15,8 @@ namespace {
 
 constexpr size_t kMaxTerms = 3000;
 constexpr int64_t kMaxNumber = int64_t{1} << 24;
+
+std::string RoundingTo(DType dtype) { return absl::StrCat("round_", Name(dtype)); }
 
 NormalForm Guarded(NormalForm form, const Facts& guards) {
   for (Term& term : form.terms) {
@@ -55,7 +60,8 @@ Poly FormBuilder::Index(const IndexExpr& e, const Env& env) {
       return leaves_.Max(Index(e.lhs(), env), Index(e.rhs(), env));
     case IndexExpr::Kind::kLoad: {
       // Uninterpreted: which integer it is does not matter.
-      FormBuilder plain(&forms_, definition_, Laws::kNone, symbols_);
+      FormBuilder plain(&forms_, definition_, Laws::kNone, symbols_, operators_);
+      plain.reader_ = reader_;
       NormalForm form = plain.Scalar(ScalarExpr(e.load()), env);
       if (!plain.error_.empty()) error_ = plain.error_;
       std::vector<Leaf> deps;
@@ -349,15 +355,66 @@ NormalForm FormBuilder::Select(const ScalarExpr& e, const NormalForm& then,
   return result;
 }
 
-// Bit by bit, a constant that is stored is rounded, while one that is computed with is not.
-NormalForm FormBuilder::Moved(const ScalarExpr& e, DType dtype, const Env& env) {
-  if (e.kind() == ScalarExpr::Kind::kSelect) {
-    return Select(e, Moved(e.args()[0], dtype, env), Moved(e.args()[1], dtype, env), env);
+bool FormBuilder::Representable(const NormalForm& form, DType dtype) const {
+  return std::all_of(form.terms.begin(), form.terms.end(),
+                     [&](const Term& term) { return Representable(term, dtype); });
+}
+
+bool FormBuilder::Representable(const Term& term, DType dtype) const {
+  if (!term.axes.empty() || term.denominator != 1) return false;
+  if (term.atoms.empty()) {
+    auto number = term.coefficient.AsConst();
+    return number && Holds(dtype, static_cast<double>(*number));
   }
-  const bool unknown = e.kind() == ScalarExpr::Kind::kParam;
-  const bool inexact = e.kind() == ScalarExpr::Kind::kConst && !Holds(dtype, e.value());
-  if (!IsFloat(dtype) || (!unknown && !inexact)) return Scalar(e, env);
-  return OfAtom(FnAtom(absl::StrCat("round_", Name(dtype)), {Scalar(e, env)}));
+  return term.atoms.size() == 1 && term.coefficient == Poly(1) &&
+         Representable(term.atoms[0], dtype);
+}
+
+bool FormBuilder::Representable(const Atom& atom, DType dtype) const {
+  auto args = [&](size_t from) {
+    return std::all_of(atom.args.begin() + from, atom.args.end(),
+                       [&](const NormalFormPtr& arg) { return Representable(*arg, dtype); });
+  };
+  switch (atom.kind) {
+    case Atom::Kind::kRead:
+      return Holds(dtype, definition_.inputs[atom.tensor].dtype);
+    case Atom::Kind::kConstant: {
+      double value = 0;
+      return atom.name.rfind("c:", 0) == 0 && absl::SimpleAtod(atom.name.substr(2), &value) &&
+             Holds(dtype, value);
+    }
+    case Atom::Kind::kMax:
+      return std::all_of(
+          atom.alternatives.begin(), atom.alternatives.end(),
+          [&](const Alternative& alternative) { return Representable(*alternative.value, dtype); });
+    case Atom::Kind::kFn:
+      break;
+    default:
+      return false;
+  }
+  if (atom.name == RoundingTo(dtype)) return true;
+  for (int i = 0; i < kNumScalarFns; ++i) {
+    const ScalarFn fn = static_cast<ScalarFn>(i);
+    if (!atom.Is(fn)) continue;
+    return IsTruthValue(fn) || (Info(fn).exact && args(fn == ScalarFn::kWhere ? 1 : 0));
+  }
+  return false;
+}
+
+// What an operator computes it rounds once, when it stores it; what it only chooses or moves is a
+// value of the type already. Terms exclude each other where arithmetic is uninterpreted, and none
+// has axes.
+NormalForm FormBuilder::Rounded(NormalForm form, DType dtype) const {
+  for (Term& term : form.terms) {
+    if (Representable(term, dtype)) continue;
+    NormalForm value;
+    value.terms.push_back(std::move(term));
+    term = Term();
+    term.guards = std::move(value.terms[0].guards);
+    value.terms[0].guards.clear();
+    term.atoms = {FnAtom(RoundingTo(dtype), {std::move(value)})};
+  }
+  return form;
 }
 
 NormalForm FormBuilder::Scalar(const ScalarExpr& e, const Env& env) {
@@ -400,11 +457,15 @@ NormalForm FormBuilder::Element(TensorId tensor, const std::vector<Poly>& at) {
   const TensorExpr& body = definition_.tensors[tensor - definition_.num_inputs()];
   Env env;
   for (size_t i = 0; i < body.axes.size(); ++i) env[body.axes[i].var] = at[i];
-  NormalForm value =
-      laws_ == Laws::kNone ? Moved(body.body, body.dtype, env) : Scalar(body.body, env);
+  const bool rounds = laws_ == Laws::kNone && operators_ != nullptr;
+  const int own = rounds ? operators_->at(tensor - definition_.num_inputs()) : -1;
+  const int reader = std::exchange(reader_, own);
+  NormalForm value = Scalar(body.body, env);
+  reader_ = reader;
   std::string storage = IntegerStorage(definition_, body);
-  if (storage.empty() && laws_ == Laws::kNone) storage = FloatStorage(definition_, body);
-  return storage.empty() ? value : OfAtom(FnAtom(std::move(storage), {std::move(value)}));
+  if (!storage.empty()) value = OfAtom(FnAtom(std::move(storage), {std::move(value)}));
+  if (!rounds || own == reader || !IsFloat(body.dtype)) return value;
+  return Rounded(std::move(value), body.dtype);
 }
 
 }  // namespace lemma::verify

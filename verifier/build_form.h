@@ -15,15 +15,20 @@ namespace lemma::verify {
 
 class FormBuilder {
  public:
-  FormBuilder(Forms* forms, const Definition& definition, Laws laws, const LeafMap& symbols)
+  // `operators`, if given: which operator makes each tensor of `definition`. Where arithmetic is
+  // uninterpreted, what another operator reads is rounded, and so are outputs; what an operator
+  // reads of its own is not. Not given: nothing is rounded.
+  FormBuilder(Forms* forms, const Definition& definition, Laws laws, const LeafMap& symbols,
+              const std::vector<int>* operators = nullptr)
       : forms_(*forms),
         leaves_(forms->leaves()),
         definition_(definition),
         laws_(laws),
-        symbols_(symbols) {}
+        symbols_(symbols),
+        operators_(operators) {}
 
-  // The element of `tensor` at `at`, locals written out. Unsimplified; `error` says what could not
-  // be expressed.
+  // The element of `tensor`, an input or an output, at `at`, locals written out. Unsimplified;
+  // `error` says what could not be expressed.
   NormalForm Element(TensorId tensor, const std::vector<Poly>& at);
   Poly Index(const IndexExpr& e, const std::map<VarId, Poly>& env);
   // Conjunctions that exclude each other and together are equivalent to `guard` (or its opposite).
@@ -36,7 +41,11 @@ class FormBuilder {
   NormalForm Scalar(const ScalarExpr& e, const Env& env);
   NormalForm Select(const ScalarExpr& e, const NormalForm& then, const NormalForm& otherwise,
                     const Env& env);
-  NormalForm Moved(const ScalarExpr& e, DType dtype, const Env& env);
+  // Whether these are values of `dtype` already, whatever is read.
+  bool Representable(const Atom& atom, DType dtype) const;
+  bool Representable(const Term& term, DType dtype) const;
+  bool Representable(const NormalForm& form, DType dtype) const;
+  NormalForm Rounded(NormalForm form, DType dtype) const;
   NormalForm Apply(const ScalarExpr& e, const Env& env);
   std::optional<NormalForm> ApplyExactly(ScalarFn fn, const std::vector<NormalForm>& args);
   NormalForm Reduce(const ScalarExpr& e, const Env& env);
@@ -50,6 +59,8 @@ class FormBuilder {
   const Definition& definition_;
   Laws laws_;
   const LeafMap& symbols_;
+  const std::vector<int>* operators_;
+  int reader_ = -1;  // the operator whose element is being built
   std::string error_;
   // What was looked at so far, and the most: a value that is used twice is written out twice.
   static constexpr int64_t kMaxScalars = 30000;

@@ -154,7 +154,7 @@ class Builder {
   bool IsCut(const Value& value) const;
   bool IsShared(const Node& node) const { return shared_.count(&node) > 0; }
   int InputFor(const Value& value);
-  absl::StatusOr<Definition> Compose(const Graph& graph, Side* side);
+  absl::StatusOr<Definition> Compose(const Graph& graph, Side* side, std::vector<int>* operators);
 
   const Graph* graphs_[2];
   const bool cut_;
@@ -262,14 +262,15 @@ absl::Status Builder::Visit(const Value& value, Side* side) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Definition> Builder::Compose(const Graph& graph, Side* side) {
+absl::StatusOr<Definition> Builder::Compose(const Graph& graph, Side* side,
+                                            std::vector<int>* operators) {
   std::vector<ComposeStep> steps;
   for (size_t i = 0; i < side->definitions.size(); ++i) {
     steps.push_back({&side->definitions[i], side->inputs[i]});
   }
   std::vector<Source> outputs;
   for (const Value& value : graph.outputs()) outputs.push_back(side->where.at(value));
-  return Chain(types_, steps, outputs);
+  return Chain(types_, steps, outputs, operators);
 }
 
 absl::StatusOr<GraphClaim> Builder::Build() {
@@ -304,8 +305,10 @@ absl::StatusOr<GraphClaim> Builder::Build() {
       }
     }
   }
-  LEMMA_ASSIGN_OR_RETURN(claim_.statement.source, Compose(*graphs_[0], &sides[0]));
-  LEMMA_ASSIGN_OR_RETURN(claim_.statement.target, Compose(*graphs_[1], &sides[1]));
+  LEMMA_ASSIGN_OR_RETURN(claim_.statement.source,
+                         Compose(*graphs_[0], &sides[0], &claim_.statement.source_operators));
+  LEMMA_ASSIGN_OR_RETURN(claim_.statement.target,
+                         Compose(*graphs_[1], &sides[1], &claim_.statement.target_operators));
   claim_.operators = static_cast<int>(sides[0].definitions.size() + sides[1].definitions.size());
   claim_.statement.name = absl::StrCat(graphs_[0]->name(), " = ", graphs_[1]->name());
   return std::move(claim_);

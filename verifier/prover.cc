@@ -198,8 +198,9 @@ class Attempt {
   // Fresh constants for the indices; one that is divided by a size becomes two digits.
   std::string Output(size_t o, Laws laws) {
     const Definition* sides[] = {&statement_.source, &statement_.target};
-    FormBuilder builders[] = {{&forms_, *sides[0], laws, hypotheses_.solved()},
-                              {&forms_, *sides[1], laws, hypotheses_.solved()}};
+    FormBuilder builders[] = {
+        {&forms_, *sides[0], laws, hypotheses_.solved(), &statement_.source_operators},
+        {&forms_, *sides[1], laws, hypotheses_.solved(), &statement_.target_operators}};
     Facts facts = hypotheses_.facts();
     std::vector<Poly> at;
     const ExprType types[] = {sides[0]->TypeOf(sides[0]->outputs[o]),

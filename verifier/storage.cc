@@ -151,12 +151,4 @@ std::string IntegerStorage(const Definition& definition, const TensorExpr& tenso
   return absl::StrCat(real ? "saturate_" : "wrap_", Name(tensor.dtype));
 }
 
-std::string FloatStorage(const Definition& definition, const TensorExpr& tensor) {
-  if (!IsFloat(tensor.dtype)) return "";
-  bool rounds = false;
-  ForEachValueRead(definition, tensor.body,
-                   [&](DType dtype) { rounds = rounds || !Holds(tensor.dtype, dtype); });
-  return rounds ? absl::StrCat("round_", Name(tensor.dtype)) : "";
-}
-
 }  // namespace lemma::verify

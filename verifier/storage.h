@@ -21,9 +21,6 @@ bool Holds(DType to, DType from);
 // fractions, and a narrow one wraps or saturates.
 std::string IntegerStorage(const Definition& definition, const TensorExpr& tensor);
 
-// The same where a proof is about bits: reading an element of another type may round it.
-std::string FloatStorage(const Definition& definition, const TensorExpr& tensor);
-
 }  // namespace lemma::verify
 
 #endif  // LEMMA_VERIFIER_STORAGE_H_

@@ -44,8 +44,8 @@ class ReadMarker {
   absl::flat_hash_map<const ScalarNode*, bool> seen_;
 };
 
-// Removes locals that neither a kept tensor nor the outputs need.
-Definition DropUnread(const Definition& d) {
+// Removes locals that neither a kept tensor nor the outputs need; from *of_tensors too, if given.
+Definition DropUnread(const Definition& d, std::vector<int>* of_tensors = nullptr) {
   int n = d.num_inputs();
   std::vector<bool> needed(n + d.tensors.size(), false);
   for (TensorId id : d.outputs) needed[id] = true;
@@ -61,13 +61,16 @@ Definition DropUnread(const Definition& d) {
   renumber.read = [&moved](TensorId tensor, Idx indices) {
     return ScalarExpr::Read(moved[tensor], std::move(indices));
   };
+  std::vector<int> kept;
   for (size_t i = 0; i < d.tensors.size(); ++i) {
     if (!needed[n + i]) continue;
+    if (of_tensors != nullptr) kept.push_back((*of_tensors)[i]);
     moved[n + i] = n + static_cast<TensorId>(result.tensors.size());
     result.tensors.push_back(d.tensors[i]);
     result.tensors.back().body = Substitute(d.tensors[i].body, renumber);
   }
   for (TensorId id : d.outputs) result.outputs.push_back(moved[id]);
+  if (of_tensors != nullptr) *of_tensors = std::move(kept);
   return result;
 }
 
@@ -94,7 +97,11 @@ class Chainer {
 
   absl::Status Add(const ComposeStep& step);
   absl::Status AddOutput(const Source& source);
-  Definition Take() { return DropUnread(result_); }
+  Definition Take(std::vector<int>* steps) {
+    Definition taken = DropUnread(result_, &steps_);
+    if (steps != nullptr) *steps = std::move(steps_);
+    return taken;
+  }
 
  private:
   absl::StatusOr<TensorId> Resolve(const Source& source) const;
@@ -102,6 +109,7 @@ class Chainer {
   void Append(const Definition& d, std::vector<TensorId> moved);
 
   Definition result_;
+  std::vector<int> steps_;                       // that made each tensor
   std::vector<std::vector<TensorId>> produced_;  // the outputs of each step
 };
 
@@ -146,6 +154,7 @@ void Chainer::Append(const Definition& d, std::vector<TensorId> moved) {
     return ScalarExpr::Read(moved[tensor], std::move(indices));
   };
   for (const TensorExpr& tensor : d.tensors) {
+    steps_.push_back(static_cast<int>(produced_.size()));
     moved.push_back(result_.num_inputs() + static_cast<TensorId>(result_.tensors.size()));
     TensorExpr copy{tensor.dtype, {}, Substitute(tensor.body, shift)};
     for (const Axis& axis : tensor.axes) {
@@ -166,6 +175,7 @@ absl::Status Chainer::AddOutput(const Source& source) {
     TensorExpr copy = CopyOf(&result_, *id);
     *id = result_.num_inputs() + static_cast<TensorId>(result_.tensors.size());
     result_.tensors.push_back(std::move(copy));
+    steps_.push_back(static_cast<int>(produced_.size()));
   }
   result_.outputs.push_back(*id);
   return absl::OkStatus();
@@ -175,7 +185,7 @@ absl::Status Chainer::AddOutput(const Source& source) {
 
 absl::StatusOr<Definition> Chain(absl::Span<const ExprType> inputs,
                                  absl::Span<const ComposeStep> steps,
-                                 absl::Span<const Source> outputs) {
+                                 absl::Span<const Source> outputs, std::vector<int>* made_by) {
   Chainer chainer(inputs);
   for (const ComposeStep& step : steps) {
     if (absl::Status status = chainer.Add(step); !status.ok()) return status;
@@ -183,7 +193,7 @@ absl::StatusOr<Definition> Chain(absl::Span<const ExprType> inputs,
   for (const Source& source : outputs) {
     if (absl::Status status = chainer.AddOutput(source); !status.ok()) return status;
   }
-  return chainer.Take();
+  return chainer.Take(made_by);
 }
 
 Definition Inline(const Definition& definition, const std::function<bool(TensorId)>& which) {

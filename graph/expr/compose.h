@@ -30,9 +30,11 @@ struct ComposeStep {
 // tensors of all steps are kept, as locals except for the `outputs` asked for; an input or a
 // repeated tensor among `outputs` is copied. InvalidArgument if a source does not exist or has
 // another rank than the input it feeds; that sizes agree is the caller's to check.
+// *made_by, if given: for each of its tensors the number of its step; copies have one of their own.
 absl::StatusOr<Definition> Chain(absl::Span<const ExprType> inputs,
                                  absl::Span<const ComposeStep> steps,
-                                 absl::Span<const Source> outputs);
+                                 absl::Span<const Source> outputs,
+                                 std::vector<int>* made_by = nullptr);
 
 // Replaces reads of locals by the local's body at the read's indices, with fresh variables for its
 // reductions, and drops locals nobody reads. `which` chooses the locals, by id; default: all. A

@@ -73,6 +73,17 @@ TEST(Compose, GraphWithSharedInputsAndRepeatedOutputs) {
   ExpectEvaluatesAsNaively(Inline(d));
 }
 
+TEST(Compose, SaysWhichStepMadeATensor) {
+  Definition exp = ExpWithSum(4), scale = Scale(4);
+  std::vector<ExprType> inputs = {exp.inputs[0]};
+  std::vector<ComposeStep> steps = {
+      {&exp, {{-1, 0}}}, {&exp, {{0, 0}}}, {&scale, {{1, 0}, {0, 1}}}};
+  std::vector<int> made_by;
+  // The sum of the second step is read by nobody; a copy is of no step.
+  ASSERT_TRUE(Chain(inputs, steps, {{2, 0}, {0, 0}, {0, 0}}, &made_by).ok());
+  EXPECT_EQ(made_by, std::vector<int>({0, 0, 1, 2, 3}));
+}
+
 TEST(Compose, MistakesAreNamed) {
   Definition exp = ExpWithSum(4), scale = Scale(4);
   EXPECT_THAT(Chain(exp, scale, {0}).status().message(), HasSubstr("has 2 inputs, not 1"));
