@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -185,48 +187,83 @@ class BacktrackingRun {
       budget_.ShareUntil(std::nullopt);
       if (!s.ok()) return s;
     }
+    if (absl::Status s = ChangeAllParts(); !s.ok()) return s;
     // What is at the borders, and what the parts made possible.
     return explorer->Descend(&best_, /*free=*/true);
   }
 
   absl::Status SearchPart(const std::vector<const Part*>& members) {
-    // Whether a limit is kept only the whole can tell.
+    // Whether a limit is kept only the whole can tell; what is above it has to become smaller.
     Objective objective = work_.objective();
     objective.memory_limit = 0;
-    Workspace part(members[0]->nodes, members[0]->outputs, rules_, &costs_, objective);
+    if (best_.rank.over > 0) objective.goal = Objective::Goal::kMemory;
+    auto part = std::make_unique<Workspace>(members[0]->nodes, members[0]->outputs, rules_, &costs_,
+                                            objective);
     if (objective.goal == Objective::Goal::kProduct) {
-      auto reference = costs_.CostOf(part.graph().ToGraph());
+      auto reference = costs_.CostOf(part->graph().ToGraph());
       if (!reference.ok()) return reference.status();
       objective.reference = *reference;
-      part.SetObjective(objective);
+      part->SetObjective(objective);
     }
-    auto rank = part.Price();
+    auto rank = part->Price();
     if (!rank.ok()) return rank.status();
-    const SearchState initial{nullptr, part.graph().hash(), *rank};
+    const SearchState initial{nullptr, part->graph().hash(), *rank};
     SearchState best = initial;
-    Explorer explorer(&part, &budget_, options_.alpha);
+    Explorer explorer(part.get(), &budget_, options_.alpha);
     if (absl::Status s = explorer.Descend(&best, false); !s.ok()) return s;
     if (absl::Status s = explorer.Explore({initial, best}, &best); !s.ok()) return s;
     const std::vector<SitePtr> sites = SitesOf(best.trail);
     if (sites.empty()) return absl::OkStatus();
     for (const Part* member : members) {
-      if (absl::Status s = Transfer(sites, *member, &part); !s.ok()) return s;
+      work_.GoTo(best_.trail);
+      if (!Repeat(sites, *member, part.get())) continue;
+      if (absl::Status s = TakeIfBetter(); !s.ok()) return s;
     }
+    if (!objective.IsTime()) searched_.push_back({members, sites, std::move(part)});
     return absl::OkStatus();
   }
 
-  // Repeats what was done to a part of `part`'s kind in the whole; undone if it does not pay there.
-  absl::Status Transfer(const std::vector<SitePtr>& sites, const Part& member, Workspace* part) {
+  // A peak that parts share goes down only when all of them change, and what lies across borders.
+  absl::Status ChangeAllParts() {
+    if (searched_.empty()) return absl::OkStatus();
     work_.GoTo(best_.trail);
+    std::set<const PreparedRule*> used;
+    for (const SearchedPart& searched : searched_) {
+      for (const SitePtr& site : searched.sites) used.insert(site->rule);
+      for (const Part* member : searched.members) {
+        Repeat(searched.sites, *member, searched.part.get());
+      }
+    }
+    searched_.clear();
+    if (absl::Status s = TakeIfBetter(); !s.ok()) return s;
+    for (int m = work_.matches().size() - 1; m >= 0; --m) {
+      if (!work_.matches().IsAlive(m)) continue;
+      const SitePtr site = work_.matches().site(m);
+      if (used.count(site->rule) > 0) work_.Commit(site);
+    }
+    return TakeIfBetter();
+  }
+
+  // Repeats what was done to a part of `part`'s kind in the whole; false, and nothing was done, if
+  // that cannot be done there.
+  bool Repeat(const std::vector<SitePtr>& sites, const Part& member, Workspace* part) {
+    const TrailPtr before = work_.trail();
     part->GoTo(nullptr);
     PartMap map(member);
     for (const SitePtr& site : sites) {
       const SitePtr there = map.Translate(part->graph(), work_.graph(), *site);
       std::vector<int> made, made_there;
-      if (there == nullptr || !work_.Commit(there, &made_there)) return absl::OkStatus();
-      if (!part->Commit(site, &made)) return absl::OkStatus();
+      if (there == nullptr || !work_.Commit(there, &made_there) || !part->Commit(site, &made)) {
+        work_.GoTo(before);
+        return false;
+      }
       map.Extend(made, made_there);
     }
+    return true;
+  }
+
+  // The whole as it is now.
+  absl::Status TakeIfBetter() {
     auto rank = work_.Price();
     if (!rank.ok()) return rank.status();
     if (HasFront()) front_.Offer(*rank, [&] { return work_.trail(); });
@@ -242,6 +279,12 @@ class BacktrackingRun {
   const Search::OnProgress& progress_;
   Workspace work_;
   SearchBudget budget_;
+  struct SearchedPart {
+    std::vector<const Part*> members;
+    std::vector<SitePtr> sites;  // what was found in the first
+    std::unique_ptr<Workspace> part;
+  };
+  std::vector<SearchedPart> searched_;
   ParetoFront front_;
   SearchState best_, descended_;
 };

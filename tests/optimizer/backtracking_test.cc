@@ -234,10 +234,11 @@ Graph LargeAndSmall() {
     return c })");
 }
 
-SearchResult For(const Objective& objective, const Graph& graph, const std::string& rules) {
+SearchResult For(const Objective& objective, const Graph& graph, const std::string& rules,
+                 int64_t steps = 300) {
   PricesAndPeaks costs({{"abs", 3}, {"concat", 1}, {"split", 1}});
   BacktrackingOptions options;
-  options.limits.max_steps = 300;
+  options.limits.max_steps = steps;
   options.objective = objective;
   return Optimize(graph, *Rules(rules), &costs, options);
 }
@@ -310,6 +311,24 @@ TEST(ObjectiveTest, LargeGraphsKeepToTheSteps) {
   EXPECT_EQ(result.front.front().cost.ns(), 150 * 105);
   EXPECT_EQ(result.front.back().cost.peak_bytes(), 800);
   EXPECT_EQ(result.front.size(), 2u);
+}
+
+// The same peak in each layer: it goes down when all are narrow, and only then. The steps are too
+// few to find that in the whole.
+TEST(ObjectiveTest, APeakThatLayersShareGoesDownInAll) {
+  for (int layers : {3, 120}) {
+    std::string text = "graph g(x0: f32[100]) {\n";
+    for (int i = 0; i < layers; ++i) {
+      absl::StrAppend(&text, "b", i, " = concat(x", i, ", x", i, ") {axis = 0}\n c", i, " = abs(b",
+                      i, ")\n d", i, ", e", i, " = split(c", i,
+                      ") {axis = 0, sizes = [100, 100]}\n x", i + 1,
+                      2 * i < layers ? " = neg(d" : " = sin(d", i, ")\n");
+    }
+    const Graph graph = Parse(absl::StrCat(text, "return x", layers, " }"));
+    const SearchResult result = For({Goal::kMemory}, graph, kNarrow, 530);
+    EXPECT_EQ(result.initial_cost.peak_bytes(), 1600);
+    EXPECT_EQ(Text(result.best_cost), absl::StrCat(200 * layers, " ns, 800 bytes"));
+  }
 }
 
 TEST(ObjectiveTest, TheFrontIsWhatNoOtherBeats) {
