@@ -59,6 +59,40 @@ TEST(LemmaTest, CostsAreComparedWithARun) {
   EXPECT_THAT(bad.err, HasSubstr("the kernels of reference are not measured"));
 }
 
+// By each strategy; those that can say how much more there may be do.
+TEST(LemmaTest, OptimizesByTheStrategyThatIsAskedFor) {
+  const std::string model = ConvModel(), folder = NewFolder(), out = folder + "/out.onnx";
+  ASSERT_EQ(RunLemma({"run", model, "--outputs=" + folder}).exit_status, 0);
+  std::string predicted;
+  for (const std::string search : {"backtracking", "saturation", "auto"}) {
+    LemmaResult result = RunLemma({"optimize", model, "-o", out, "--cost=analytic", "--runs=3",
+                                   "--search=" + search, "--nodes=200", "--json"});
+    ASSERT_EQ(result.exit_status, 0) << result.err;
+    // Which of the graphs is written is for the clock to say, not what was found.
+    const size_t at = result.out.find("\"predicted_ms_after\"");
+    ASSERT_NE(at, std::string::npos);
+    const std::string found = result.out.substr(at, result.out.find(',', at) - at);
+    if (predicted.empty()) predicted = found;
+    EXPECT_EQ(found, predicted) << search;
+    if (search == "backtracking") {
+      EXPECT_THAT(result.out, Not(HasSubstr("bound_ms")));
+    } else {
+      EXPECT_THAT(result.out, HasSubstr("\"bound_ms\":0."));
+    }
+    EXPECT_EQ(RunLemma({"run", out, "--expect=" + folder}).exit_status, 0) << search;
+    EXPECT_EQ(RunLemma({"check", model, out, out + ".cert"}).exit_status, 0) << search;
+  }
+  EXPECT_THAT(
+      RunLemma({"optimize", model, "-o", out, "--cost=analytic", "--search=saturation"}).out,
+      HasSubstr("costs less than"));
+  ExpectOneLine(RunLemma({"optimize", model, "-o", out, "--search=quick"}),
+                {"--search", "backtracking", "saturation", "auto"});
+  for (const char* nodes : {"--nodes=0", "--nodes=-5", "--nodes=100001"}) {
+    ExpectOneLine(RunLemma({"optimize", model, "-o", out, nodes}), {"--nodes", "1 to 100000"});
+  }
+  ExpectOneLine(RunLemma({"optimize", model, "-o", out, "--nodes=many"}), {"--nodes", "many"});
+}
+
 // One database is filled by measuring; its costs go to another as text, under another name, and
 // give the same result there without anything being measured.
 TEST(LemmaTest, CostsTravelAsText) {
