@@ -64,7 +64,7 @@ class Rules {
   absl::StatusOr<const PreparedRule*> Prepared(const Substitution& rule) {
     std::unique_ptr<PreparedRule>& prepared = prepared_[rule.name];
     if (prepared == nullptr) {
-      LEMMA_ASSIGN_OR_RETURN(Matcher matcher, Matcher::Create(rule));
+      LEMMA_ASSIGN_OR_RETURN(Matcher matcher, Matcher::CreateForAllOrders(rule));
       prepared = std::make_unique<PreparedRule>(std::move(matcher));
     }
     return prepared.get();

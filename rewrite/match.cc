@@ -58,6 +58,12 @@ absl::StatusOr<Matcher> Matcher::Create(const Substitution& rule, std::vector<bo
   return matcher;
 }
 
+absl::StatusOr<Matcher> Matcher::CreateForAllOrders(const Substitution& rule) {
+  auto matcher = Create(rule);
+  if (matcher.ok()) matcher->after_anchor_.assign(rule.source.nodes.size(), false);
+  return matcher;
+}
+
 absl::StatusOr<Matcher::Plan> Matcher::MakePlan(int start) const {
   const Pattern& source = rule_->source;
   std::vector<bool> planned(source.nodes.size());

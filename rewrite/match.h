@@ -42,6 +42,9 @@ class Matcher {
   // Fails if the source's outputs are not connected through shared values. `untyped`, by variable:
   // types and sizes do not matter, for matches of less than a rule (rewrite/why_not.h).
   static absl::StatusOr<Matcher> Create(const Substitution& rule, std::vector<bool> untyped = {});
+  // The same, but each order of alike siblings is a match of its own: for finding a given match,
+  // whose order came from a view that numbered the nodes otherwise.
+  static absl::StatusOr<Matcher> CreateForAllOrders(const Substitution& rule);
 
   const Substitution& rule() const { return *rule_; }
   // The operator of the first output's node: only its applications can be anchors.

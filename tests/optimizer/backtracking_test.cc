@@ -13,6 +13,7 @@
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "optimizer/analytic_cost.h"
+#include "optimizer/certificate.h"
 #include "optimizer/pareto_front.h"
 #include "optimizer/rewrite_filter.h"
 #include "rewrite/proof_check.h"
@@ -102,6 +103,30 @@ TEST(BacktrackingTest, CrossesTheSameHillEverywhereAtOnce) {
   PriceList costs({{"abs", 3}, {"neg", 50}});
   SearchResult result = Optimize(ChainOf("exp", 30), *rules, &costs, {{2000, 0}, 1.05});
   EXPECT_EQ(result.best_cost.ns(), 30 * 50);
+}
+
+// What the search's first rewrite makes comes last in its numbers, and first in the graph.
+TEST(BacktrackingTest, StepsWithSiblingsInAnotherOrderCanBeRepeated) {
+  const std::string text =
+      "rule sum(x: [m,k], a: [k,n], b: [k,n]) reassociates { p = matmul(x, a)\n q = matmul(x, b)\n"
+      " s = add(p, q)\n return s } => { c = add(a, b)\n s = matmul(x, c)\n return s }\n"
+      "rule merge(x: [m,k], a: [k,n], b: [k,l]) reassociates { p = matmul(x, a)\n q = matmul(x, "
+      "b)\n"
+      " return p, q } => { w = concat(a, b) {axis = 1}\n y = matmul(x, w)\n"
+      " p, q = split(y) {axis = 1, sizes = [n, l]}\n return p, q }\n";
+  auto rules = Rules(text);
+  PriceList costs({{"concat", 1}, {"split", 1}, {"add", 1}});
+  const Graph graph = Parse(
+      "graph g(x: f32[2,3], a: f32[3,4], b: f32[3,4], c: f32[3,4]) {\n"
+      "r = matmul(x, c)\n p = matmul(x, a)\n q = matmul(x, b)\n s = add(p, q)\n return s, r }");
+  SearchResult result = Optimize(graph, *rules, &costs);
+  EXPECT_LT(result.best_cost.ns(), 110);
+  auto certificate =
+      Certify(graph, result.rewrites, result.best, rules->rules(), Certificate::Result::kBest);
+  ASSERT_TRUE(certificate.ok()) << certificate.status();
+  auto replayed = Replay(*certificate, graph, rules->rules());
+  ASSERT_TRUE(replayed.ok()) << replayed.status();
+  EXPECT_EQ(replayed->graph.StructuralHash(), result.best.StructuralHash());
 }
 
 TEST(BacktrackingTest, ReportsTheStepsThatLedThere) {
