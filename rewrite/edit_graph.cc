@@ -1,6 +1,7 @@
 #include "rewrite/edit_graph.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/hash.h"
@@ -250,11 +251,14 @@ void EditGraph::Rewire(int node, OperandList operands) {
   }
 }
 
+// Each node once, after its operands, whose old ranks were below its own: taken as they come, a
+// node could be raised again for every way that leads to it.
 void EditGraph::Raise(int node, int64_t rank) {
-  std::vector<std::pair<int, int64_t>> pending = {{node, rank}};
+  std::map<std::pair<int64_t, int>, int64_t> pending = {{{slots_[node].rank, node}, rank}};
   while (!pending.empty()) {
-    auto [next, wanted] = pending.back();
-    pending.pop_back();
+    const auto [key, wanted] = *pending.begin();
+    pending.erase(pending.begin());
+    const int next = key.second;
     Slot& slot = slots_[next];
     if (slot.rank >= wanted) continue;
     Entry entry{};
@@ -264,7 +268,10 @@ void EditGraph::Raise(int node, int64_t rank) {
     log_.push_back(std::move(entry));
     slot.rank = wanted;
     for (const ValueInfo& value : slot.values) {
-      for (const Use& use : value.uses) pending.emplace_back(use.position, wanted + 1);
+      for (const Use& use : value.uses) {
+        int64_t& least = pending[{slots_[use.position].rank, use.position}];
+        least = std::max(least, wanted + 1);
+      }
     }
   }
 }
@@ -349,6 +356,21 @@ void EditGraph::Apply(const Edit& edit, std::vector<int>* made) {
       fresh.push_back(number);
     }
     numbers.push_back(number);
+  }
+  // What is there already may be the very value that is to go (relu(x) as relu(relu(x))): replacing
+  // it in what is computed from it would close a cycle, and nothing is gained by it.
+  const bool needs_replaced = std::any_of(
+      edit.replaced.begin(), edit.replaced.end(), [&](const std::pair<ValueRef, ValueRef>& pair) {
+        return resolve(pair.second) != pair.first &&
+               std::any_of(edit.nodes.begin(), edit.nodes.end(), [&](const EditNode& node) {
+                 return std::any_of(node.operands.begin(), node.operands.end(),
+                                    [&](ValueRef v) { return resolve(v) == pair.first; });
+               });
+      });
+  if (needs_replaced) {
+    for (int node : fresh) KillIfUnused(node);
+    if (made != nullptr) *made = std::move(numbers);
+    return;
   }
   std::vector<int> unused;
   for (const auto& [old, target] : edit.replaced) {

@@ -87,9 +87,10 @@ class EditGraph : public MatchView {
   int num_ops() const { return num_ops_; }
   int64_t price() const { return price_; }
 
-  // Adds the edit's nodes (an equal one that is there is taken instead), replaces the values,
-  // merges users that become equal to others, removes what nothing uses any more. The number that
-  // each node of the edit got goes to *made.
+  // Adds the edit's nodes (an equal one that is there is taken instead; nothing is done if that
+  // makes a node depend on what it is to replace), replaces the values, merges users that become
+  // equal to others, removes what nothing uses any more. The number that each node of the edit got
+  // goes to *made.
   void Apply(const Edit& edit, std::vector<int>* made = nullptr);
 
   // Undoes, newest first, what was applied since mark() was `mark`. The graph is as it was then,

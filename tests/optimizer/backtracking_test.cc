@@ -129,6 +129,16 @@ TEST(BacktrackingTest, StepsWithSiblingsInAnotherOrderCanBeRepeated) {
   EXPECT_EQ(replayed->graph.StructuralHash(), result.best.StructuralHash());
 }
 
+// The target's first node is what is to be replaced.
+TEST(BacktrackingTest, ARuleThatMakesItsSourceAgainEnds) {
+  auto rules = Rules(
+      "rule grow(x: [n]) bit_exact { a = relu(x)\n return a } => "
+      "{ b = relu(x)\n c = relu(b)\n return c }\n");
+  PriceList costs({});
+  SearchResult result = Optimize(ChainOf("relu", 3), *rules, &costs, {{100, 0}, 10});
+  EXPECT_EQ(result.best_cost.ns(), 300);
+}
+
 TEST(BacktrackingTest, ReportsTheStepsThatLedThere) {
   auto rules = Rules(kRelu);
   PriceList costs({});
