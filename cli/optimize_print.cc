@@ -85,9 +85,13 @@ double ShareOfBound(const SearchResult& search) {
 
 void PrintBound(const SearchResult& search) {
   if (!search.bound) return;
-  std::printf("no graph %s costs less than %s, predicted: the result has %.1f %% of the gain\n",
-              search.bound->is_of_all ? "that the rules lead to" : "that was looked at",
-              FormatMs(search.bound->cost.ms()).c_str(), 100 * ShareOfBound(search));
+  const char* of = search.bound->is_of_all ? "that the rules lead to" : "that was looked at";
+  std::printf(
+      search.bound->is_proved
+          ? "no graph %s costs less than %s, predicted: the result has %.1f %% of the gain\n"
+          : "a graph %s costs %s at least, by an estimate: the result has %.1f %% of the "
+            "gain\n",
+      of, FormatMs(search.bound->cost.ms()).c_str(), 100 * ShareOfBound(search));
 }
 
 void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
@@ -144,6 +148,7 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
   json.Set("stopped", Name(p.stop));
   if (p.bound) {
     json.Set("bound_ms", p.bound->cost.ms()).Set("bound_of_all", p.bound->is_of_all);
+    json.Set("bound_proved", p.bound->is_proved);
     json.Set("bound_share", ShareOfBound(p));
   }
   if (outcome.why_not) json.Set("why_not", WhyNotJson(*outcome.why_not));

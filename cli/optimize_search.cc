@@ -149,7 +149,8 @@ void NoteOnMemory(const OptimizeFlags& flags, const Graph& graph, const Objectiv
 }
 
 // The limit for what the cost model calls a peak: what it is off by for the input, such as what
-// kernels need for themselves, it is taken to be off by for all.
+// kernels need for themselves, it is taken to be off by for all. That of a model with opaque
+// operators is not known: it is refused when it comes to executing it (Accept).
 absl::StatusOr<int64_t> PredictedLimit(const OptimizeFlags& flags, const Graph& input,
                                        CostModel* costs) {
   auto backend = flags.common.MakeBackend();

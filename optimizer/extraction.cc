@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "coin/Cbc_C_Interface.h"
 #include "optimizer/cost.h"
+#include "rewrite/raise_rank.h"
 
 namespace lemma {
 namespace {
@@ -42,12 +43,17 @@ class ClassOrder {
     for (int operand : operands) {
       below_[made].push_back(operand);
       above_[operand].push_back(made);
-      Raise(made, rank_[operand] + 1);
+      RaiseRank(
+          made, rank_[operand] + 1, [&](int c) { return rank_[c]; },
+          [&](int c, int64_t rank) { rank_[c] = rank; },
+          [&](int c, const auto& visit) {
+            for (int user : above_[c]) visit(user);
+          });
     }
     return true;
   }
 
-  int RankOf(int c) const { return rank_[c]; }  // above those that it is computed from
+  int64_t RankOf(int c) const { return rank_[c]; }  // above those that it is computed from
 
  private:
   bool Reaches(std::vector<int> pending, int wanted) const {
@@ -62,19 +68,8 @@ class ClassOrder {
     return false;
   }
 
-  void Raise(int c, int rank) {
-    std::vector<std::pair<int, int>> pending = {{c, rank}};
-    while (!pending.empty()) {
-      const auto [next, wanted] = pending.back();
-      pending.pop_back();
-      if (rank_[next] >= wanted) continue;
-      rank_[next] = wanted;
-      for (int user : above_[next]) pending.emplace_back(user, wanted + 1);
-    }
-  }
-
   const EGraph& egraph_;
-  std::vector<int> rank_;  // by class
+  std::vector<int64_t> rank_;  // by class
   std::vector<std::vector<int>> below_, above_;
 };
 
@@ -102,7 +97,7 @@ struct Candidates {
       if (!made_by[n].empty()) sorted.push_back(n);
     }
     auto rank = [&](int n) {
-      int above = 0;
+      int64_t above = 0;
       for (int c : OperandClasses(egraph, n)) above = std::max(above, order.RankOf(c) + 1);
       return above;
     };

@@ -14,7 +14,6 @@
 #include "optimizer/extraction.h"
 #include "optimizer/node_price.h"
 #include "optimizer/realize.h"
-#include "optimizer/rewrite_steps.h"
 #include "optimizer/workspace.h"
 
 namespace lemma {
@@ -47,7 +46,7 @@ class SaturationRun {
     if (!extraction.ok()) return extraction.status();
     // What was left out could have been cheaper, and descent may have found it.
     const int64_t bound = std::min(extraction->bound, best->rank.ns);
-    return SearchBound{Cost::Nanoseconds(static_cast<double>(bound)),
+    return SearchBound{Cost::Nanoseconds(static_cast<double>(bound)), work_.HasSum(),
                        is_saturated && extraction->num_left_out == 0};
   }
 

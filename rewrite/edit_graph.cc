@@ -1,10 +1,10 @@
 #include "rewrite/edit_graph.h"
 
 #include <algorithm>
-#include <map>
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/hash.h"
+#include "rewrite/raise_rank.h"
 
 namespace lemma {
 namespace {
@@ -251,29 +251,22 @@ void EditGraph::Rewire(int node, OperandList operands) {
   }
 }
 
-// Each node once, after its operands, whose old ranks were below its own: taken as they come, a
-// node could be raised again for every way that leads to it.
 void EditGraph::Raise(int node, int64_t rank) {
-  std::map<std::pair<int64_t, int>, int64_t> pending = {{{slots_[node].rank, node}, rank}};
-  while (!pending.empty()) {
-    const auto [key, wanted] = *pending.begin();
-    pending.erase(pending.begin());
-    const int next = key.second;
-    Slot& slot = slots_[next];
-    if (slot.rank >= wanted) continue;
+  auto set = [&](int next, int64_t wanted) {
     Entry entry{};
     entry.kind = Entry::Kind::kRank;
     entry.node = next;
-    entry.rank = slot.rank;
+    entry.rank = slots_[next].rank;
     log_.push_back(std::move(entry));
-    slot.rank = wanted;
-    for (const ValueInfo& value : slot.values) {
-      for (const Use& use : value.uses) {
-        int64_t& least = pending[{slots_[use.position].rank, use.position}];
-        least = std::max(least, wanted + 1);
-      }
+    slots_[next].rank = wanted;
+  };
+  auto for_each_user = [&](int next, const auto& visit) {
+    for (const ValueInfo& value : slots_[next].values) {
+      for (const Use& use : value.uses) visit(use.position);
     }
-  }
+  };
+  RaiseRank(
+      node, rank, [&](int next) { return slots_[next].rank; }, set, for_each_user);
 }
 
 void EditGraph::SetOutputs(ValueRef from, ValueRef to) {

@@ -23,6 +23,16 @@ bool IsUniform(const Tensor& tensor) {
   return total >= size && std::memcmp(bytes, bytes + size, total - size) == 0;
 }
 
+Match ToMatch(const MatchIndex& index, const Binding& binding) {
+  Match match;
+  match.anchor = binding.anchor;
+  for (const ValueRef& v : binding.vars) match.vars.emplace_back(index.node(v.node), v.output);
+  for (int node : binding.nodes) match.nodes.push_back(index.node(node));
+  match.symbols = binding.symbols;
+  match.dtype = binding.dtype;
+  return match;
+}
+
 absl::StatusOr<Matcher> Matcher::Create(const Substitution& rule, std::vector<bool> untyped) {
   Matcher matcher(rule);
   matcher.untyped_ = std::move(untyped);
@@ -368,14 +378,7 @@ bool Matcher::ForEach(const MatchIndex& index, int anchor,
                       absl::FunctionRef<bool(const Match&)> found) const {
   const int number = rule_->source.outputs[0].node;
   return ForEachAt(index, number, anchor, [&](const Binding& binding) {
-    if (Tangled(index, binding)) return true;
-    Match match;
-    match.anchor = binding.anchor;
-    for (const ValueRef& v : binding.vars) match.vars.emplace_back(index.node(v.node), v.output);
-    for (int node : binding.nodes) match.nodes.push_back(index.node(node));
-    match.symbols = binding.symbols;
-    match.dtype = binding.dtype;
-    return found(match);
+    return Tangled(index, binding) || found(ToMatch(index, binding));
   });
 }
 

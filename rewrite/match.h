@@ -36,6 +36,9 @@ struct Binding {
   DType dtype = DType::kF32;
 };
 
+// A binding in the graph of `index`.
+Match ToMatch(const MatchIndex& index, const Binding& binding);
+
 // A rule prepared for matching. Refers to the rule, which must outlive it.
 class Matcher {
  public:

@@ -12,16 +12,6 @@ namespace {
 
 constexpr size_t kMostMatches = 32;
 
-Match ToMatch(const MatchIndex& index, const Binding& binding) {
-  Match match;
-  match.anchor = binding.anchor;
-  for (const ValueRef& v : binding.vars) match.vars.emplace_back(index.node(v.node), v.output);
-  for (int node : binding.nodes) match.nodes.push_back(index.node(node));
-  match.symbols = binding.symbols;
-  match.dtype = binding.dtype;
-  return match;
-}
-
 }  // namespace
 
 const char* Name(Missing missing) {

@@ -18,6 +18,7 @@
 #include "optimizer/rewrite_filter.h"
 #include "rewrite/proof_check.h"
 #include "rewrite/rule_text.h"
+#include "tests/rewrite/parse_testutil.h"
 
 namespace lemma {
 namespace {
@@ -50,20 +51,6 @@ constexpr char kDetour[] =
     "}\n"
     "rule down(x: [n]) real_only { a = abs(x)\n b = exp(a)\n return b } => "
     "{ c = neg(x)\n return c }\n";
-
-std::unique_ptr<RuleSet> Rules(const std::string& text) {
-  auto rules = ParseRules(text);
-  EXPECT_TRUE(rules.ok()) << rules.status();
-  auto set = RuleSet::Create(*std::move(rules));
-  EXPECT_TRUE(set.ok()) << set.status();
-  return *std::move(set);
-}
-
-Graph Parse(const std::string& text) {
-  auto graph = ParseGraph(text);
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  return *std::move(graph);
-}
 
 SearchResult Optimize(const Graph& graph, const RewriteSource& rules, CostModel* costs,
                       const BacktrackingOptions& options = {},

@@ -15,15 +15,10 @@
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "optimizer/cost.h"
+#include "tests/rewrite/parse_testutil.h"
 
 namespace lemma {
 namespace {
-
-Graph Parse(const std::string& text) {
-  auto graph = ParseGraph(text);
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  return *std::move(graph);
-}
 
 // An operator of f32[4] by its name; "two": one of two outputs.
 NodePtr Head(const std::string& op) {
@@ -266,7 +261,9 @@ TEST(ExtractionTest, IsTheCheapestOfAll) {
     EXPECT_LE(extraction->bound, *least);
     EXPECT_TRUE(IsTight(*extraction)) << extraction->bound << " of " << *least;
     EXPECT_GE(greedy->price, *least);
-    if (plain.num_left_out() == 0) EXPECT_EQ(*least, *of_any);
+    if (plain.num_left_out() == 0) {
+      EXPECT_EQ(*least, *of_any);
+    }
     with_cycles += plain.num_left_out() > 0;
     without_left_out += *of_any < *least;
     greedy_is_worse += greedy->price > *least;

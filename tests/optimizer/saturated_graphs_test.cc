@@ -66,7 +66,9 @@ void ExpectCertified(const Graph& input, const SearchResult& found, int samples)
   EXPECT_TRUE(CheckGraph(found.best).ok()) << CheckGraph(found.best);
   EXPECT_TRUE(CheckSameInterface(input, found.best).ok());
   EXPECT_LE(found.best_cost.ns(), found.initial_cost.ns());
-  if (found.bound) EXPECT_LE(found.bound->cost.ns(), found.best_cost.ns());
+  if (found.bound) {
+    EXPECT_LE(found.bound->cost.ns(), found.best_cost.ns());
+  }
   const bool nothing = found.rewrites.empty();
   auto folded = FoldConstants(found.best);
   ASSERT_TRUE(folded.ok()) << folded.status();

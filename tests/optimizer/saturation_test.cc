@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "optimizer/constant_folding.h"
 #include "rewrite/rule_text.h"
+#include "tests/rewrite/parse_testutil.h"
 
 namespace lemma {
 namespace {
@@ -57,20 +58,6 @@ class FusingPrices : public PriceList {
   }
   std::optional<Cost> CostOfOperator(const Node&) override { return std::nullopt; }
 };
-
-std::unique_ptr<RuleSet> Rules(const std::string& text) {
-  auto rules = ParseRules(text);
-  EXPECT_TRUE(rules.ok()) << rules.status();
-  auto set = RuleSet::Create(*std::move(rules));
-  EXPECT_TRUE(set.ok()) << set.status();
-  return *std::move(set);
-}
-
-Graph Parse(const std::string& text) {
-  auto graph = ParseGraph(text);
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  return *std::move(graph);
-}
 
 SaturationOptions Options(int max_nodes = 6000) {
   SaturationOptions options;
@@ -131,6 +118,7 @@ TEST(SaturationTest, CrossesAnyHill) {
     EXPECT_EQ(result.best_cost.ns(), 50 * n);
     EXPECT_EQ(result.rewrites.size(), 2u * n);
     ASSERT_TRUE(result.bound);
+    EXPECT_TRUE(result.bound->is_proved);
     EXPECT_TRUE(result.bound->is_of_all);
     EXPECT_GE(result.bound->cost.ns(), 50 * n - 1);
     EXPECT_EQ(result.stop, StopReason::kExhausted);
@@ -292,6 +280,8 @@ TEST(SaturationTest, TakesAModelThatIsNoSumForOne) {
       Parse("graph g(x: f32[4], y: f32[4]) { a = exp(x) b = sub(a, y) c = relu(b) return c }");
   const SearchResult result = Saturate(graph, *rules, &costs);
   EXPECT_EQ(result.best_cost.ns(), 200);
+  ASSERT_TRUE(result.bound);
+  EXPECT_FALSE(result.bound->is_proved);
 }
 
 // An operator without a kernel, and no rewrite that would help.

@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "rewrite/apply.h"
 #include "rewrite/match_set.h"
+#include "rewrite/raise_rank.h"
 #include "tests/optimizer/transformer_text.h"
 
 namespace lemma {
@@ -207,6 +208,30 @@ TEST(EditGraphTest, KnowsWhatDependsOnWhat) {
   graph.Apply(edit);
   EXPECT_FALSE(graph.IsLive(relu));
   EXPECT_TRUE(graph.Depends({{node("exp"), 0}}, {neg}));
+}
+
+// 3i is read by 3i + 1 and 3i + 2, and those by 3i + 3: as many ways as 2^60.
+TEST(RaiseRankTest, RaisesEachNodeOnceHoweverManyWaysLeadToIt) {
+  constexpr int kNodes = 3 * 60 + 1;
+  std::vector<int64_t> rank(kNodes);
+  for (int n = 0; n < kNodes; ++n) rank[n] = 2 * (n / 3) + (n % 3 != 0);
+  int raised = 0;
+  RaiseRank(
+      0, 10, [&](int n) { return rank[n]; },
+      [&](int n, int64_t to) {
+        rank[n] = to;
+        ++raised;
+      },
+      [&](int n, const auto& visit) {
+        if (n % 3 != 0) {
+          visit(n / 3 * 3 + 3);
+        } else if (n + 1 < kNodes) {
+          visit(n + 1);
+          visit(n + 2);
+        }
+      });
+  EXPECT_EQ(raised, kNodes);
+  EXPECT_EQ(rank.back(), 10 + 2 * 60);
 }
 
 }  // namespace

@@ -12,23 +12,10 @@
 #include "gtest/gtest.h"
 #include "rewrite/rewrite_source.h"
 #include "rewrite/rule_text.h"
+#include "tests/rewrite/parse_testutil.h"
 
 namespace lemma {
 namespace {
-
-Graph Parse(const std::string& text) {
-  auto graph = ParseGraph(text);
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  return *std::move(graph);
-}
-
-std::unique_ptr<RuleSet> Rules(const std::string& text) {
-  auto rules = ParseRules(text);
-  EXPECT_TRUE(rules.ok()) << rules.status();
-  auto set = RuleSet::Create(*std::move(rules));
-  EXPECT_TRUE(set.ok()) << set.status();
-  return *std::move(set);
-}
 
 // Live nodes of that operator.
 std::vector<int> NodesOf(const EGraph& egraph, const std::string& op) {

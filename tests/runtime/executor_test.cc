@@ -13,13 +13,6 @@
 namespace lemma {
 namespace {
 
-constexpr char kTwoLayers[] = R"(graph net(x: f32[2,8], w: weight f32[8,16], u: weight f32[16,4]) {
-  h = matmul(x, w)
-  a = relu(h)
-  y = matmul(a, u)
-  return y
-})";
-
 TEST(Executor, WrongInputsAreNamed) {
   const Graph graph = GraphOf(kTwoLayers);
   for (auto* make : {&MakeCpuBackend, &MakeReferenceBackend}) {

@@ -12,6 +12,14 @@
 
 namespace lemma {
 
+inline constexpr char kTwoLayers[] =
+    R"(graph net(x: f32[2,8], w: weight f32[8,16], u: weight f32[16,4]) {
+  h = matmul(x, w)
+  a = relu(h)
+  y = matmul(a, u)
+  return y
+})";
+
 // The graph of `text`; weights without values get random ones.
 Graph GraphOf(absl::string_view text, uint64_t seed = 1);
 

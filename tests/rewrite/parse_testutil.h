@@ -1,0 +1,33 @@
+// Graphs and rules from text, for tests.
+#ifndef LEMMA_TESTS_REWRITE_PARSE_TESTUTIL_H_
+#define LEMMA_TESTS_REWRITE_PARSE_TESTUTIL_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "rewrite/rewrite_source.h"
+#include "rewrite/rule_text.h"
+
+namespace lemma {
+
+inline Graph Parse(const std::string& text) {
+  auto graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+// Rules that no one has proved.
+inline std::unique_ptr<RuleSet> Rules(const std::string& text) {
+  auto rules = ParseRules(text);
+  EXPECT_TRUE(rules.ok()) << rules.status();
+  auto set = RuleSet::Create(*std::move(rules));
+  EXPECT_TRUE(set.ok()) << set.status();
+  return *std::move(set);
+}
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_REWRITE_PARSE_TESTUTIL_H_
