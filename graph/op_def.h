@@ -23,7 +23,8 @@
 
 namespace lemma {
 
-class OnnxImport;  // graph/onnx_form.h
+class GradientForm;  // graph/gradient_form.h
+class OnnxImport;    // graph/onnx_form.h
 class OnnxExport;
 class Value;
 
@@ -65,6 +66,9 @@ struct OpDef {
   std::vector<OnnxImporter> onnx_import;
   // Emits the ONNX nodes for one application; absent: not expressible in ONNX.
   std::function<absl::Status(OnnxExport&)> onnx_export;
+  // Builds the gradients with respect to the inputs from ordinary operators, one value for each
+  // input: an empty one where the gradient is zero everywhere. Absent: not differentiable.
+  std::function<absl::StatusOr<std::vector<Value>>(GradientForm&)> gradient;
 
   const AttrSpec* FindAttr(absl::string_view attr) const;
 };
