@@ -1,0 +1,31 @@
+// Named tensors in a file of the safetensors format: eight bytes with the length of a header, the
+// header in JSON, then the tensors' bytes without gaps.
+#ifndef LEMMA_GRAPH_SAFETENSORS_H_
+#define LEMMA_GRAPH_SAFETENSORS_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/tensor.h"
+
+namespace lemma {
+
+struct NamedTensors {
+  std::map<std::string, Tensor> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+// Reads the whole file. NotFound if there is none; InvalidArgument, naming the path and the tensor,
+// if the file is no such file, if offsets, types and shapes contradict each other or the file's
+// length, or if an element type is none of ours.
+absl::StatusOr<NamedTensors> ReadSafetensors(const std::string& path);
+
+// Complete, or `path` is left as it was. Equal contents give equal bytes. No tensor may be named
+// "__metadata__"; names and metadata must be UTF-8.
+absl::Status WriteSafetensors(const std::string& path, const NamedTensors& contents);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_SAFETENSORS_H_
