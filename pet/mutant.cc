@@ -1,0 +1,416 @@
+#include "pet/mutant.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "graph/builder.h"
+#include "graph/hash.h"
+#include "graph/ops/status_macros.h"
+#include "pet/layout_move.h"
+#include "pet/polynomial.h"
+#include "pet/reach.h"
+#include "pet/region.h"
+
+namespace lemma {
+namespace {
+
+struct Pad {
+  int dim = 0;
+  int64_t before = 0, after = 0;
+};
+
+// How data are laid out: padding, then digits or blocks.
+struct Layout {
+  std::vector<Pad> pads;
+  std::vector<BlockMove> blocks;
+  std::vector<DigitMove> digits;
+
+  int64_t factor() const { return blocks.empty() ? digits[0].factor : blocks[0].blocks; }
+  std::string ToString() const {
+    std::string text;
+    for (const Pad& pad : pads) {
+      absl::StrAppend(&text, "pad dim ", pad.dim, " by ", pad.before, "+", pad.after, ", ");
+    }
+    for (const BlockMove& move : blocks) absl::StrAppend(&text, move.ToString(), ", ");
+    for (const DigitMove& move : digits) absl::StrAppend(&text, move.ToString(), ", ");
+    return text.substr(0, text.size() - 2);
+  }
+};
+
+absl::StatusOr<Value> LaidOut(Value x, const Layout& layout) {
+  for (const Pad& pad : layout.pads) {
+    LEMMA_ASSIGN_OR_RETURN(x, PadDim(x, pad.dim, pad.before, pad.after));
+  }
+  for (const BlockMove& move : layout.blocks) {
+    LEMMA_ASSIGN_OR_RETURN(x, ApplyMove(x, move));
+  }
+  for (const DigitMove& move : layout.digits) {
+    LEMMA_ASSIGN_OR_RETURN(x, ApplyMove(x, move));
+  }
+  return x;
+}
+
+Shape ShapeAfter(Shape shape, const Layout& layout) {
+  for (const Pad& pad : layout.pads) shape[pad.dim] += pad.before + pad.after;
+  for (const BlockMove& move : layout.blocks) {
+    const int64_t whole = shape[move.from] - move.overlap;
+    if (whole <= 0 || whole % move.blocks != 0) return {};
+    shape[move.from] = whole / move.blocks + move.overlap;
+    shape[move.to] *= move.blocks;
+  }
+  for (const DigitMove& move : layout.digits) {
+    shape = lemma::ShapeAfter(std::move(shape), move);
+    if (shape.empty()) return {};
+  }
+  return shape;
+}
+
+// The moves back, on the result: the last first. Blocks of a result do not overlap.
+std::vector<DigitMove> BackFrom(const Layout& layout) {
+  std::vector<DigitMove> back;
+  for (auto m = layout.digits.rbegin(); m != layout.digits.rend(); ++m)
+    back.push_back(m->Inverse());
+  for (auto m = layout.blocks.rbegin(); m != layout.blocks.rend(); ++m) {
+    back.push_back({m->to, m->from, m->blocks, false, false});
+  }
+  return back;
+}
+
+// What happens to attributes that are lists of numbers: strides, dilations, pads.
+struct AttrChange {
+  unsigned divided = 0;  // by list: which are divided by the factor, rounded up
+  unsigned zeroed = 0;   // by list: which become 0
+  unsigned entries = 3;  // of every list: even ones, odd ones
+};
+
+class Enumeration {
+ public:
+  Enumeration(const Graph& original, const MutantOptions& options,
+              const std::function<bool(Mutant)>& found)
+      : original_(original), options_(options), found_(found) {}
+
+  absl::Status Run() {
+    LEMMA_RETURN_IF_ERROR(Prepare());
+    for (int leaf = 0; leaf < static_cast<int>(original_.inputs().size()); ++leaf) {
+      LEMMA_ASSIGN_OR_RETURN(reach_, ReachOf(original_.outputs()[0], original_.inputs()[leaf]));
+      data_ = original_.inputs()[leaf];
+      if (reach_.empty() || data_.shape().empty()) continue;
+      for (const Layout& layout : Layouts()) {
+        LEMMA_RETURN_IF_ERROR(Try(layout));
+        if (done_) return absl::OkStatus();
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Prepare() {
+    const Value& output = original_.outputs()[0];
+    for (const NodePtr& node : original_.nodes()) {
+      if (!node->is_op()) continue;
+      ops_.push_back(node);
+      size_t list = 0;
+      for (const AttrSpec& spec : node->op().attrs) list += spec.kind == AttrKind::kInts;
+      lists_ = std::max(lists_, list);
+    }
+    changes_ = Changes();
+    // Corners first, then anywhere.
+    uint64_t state = options_.seed;
+    for (int i = 0; i < options_.samples; ++i) {
+      std::vector<int64_t> index;
+      for (int64_t dim : output.shape()) {
+        state = Mix64(state);
+        index.push_back(i < 2 ? i * (dim - 1) : static_cast<int64_t>(state % uint64_t(dim)));
+      }
+      samples_.push_back(std::move(index));
+    }
+    // Fails if the output is no polynomial.
+    return AgreeAt(output, output, samples_[0], &reader_).status();
+  }
+
+  std::set<int64_t> Factors(int dim) const {
+    std::set<int64_t> factors = {2, 3, 4};
+    const int64_t size = data_.shape()[dim];
+    factors.insert(size);
+    for (const NodePtr& node : ops_) {
+      for (const auto& [name, value] : node->attrs()) {
+        auto* list = std::get_if<std::vector<int64_t>>(&value);
+        if (list == nullptr) continue;
+        for (int64_t entry : *list) factors.insert(entry);
+      }
+    }
+    std::set<int64_t> possible;
+    for (int64_t f : factors) {
+      if (f > 1 && f <= size && f <= 64) possible.insert(f);
+    }
+    return possible;
+  }
+
+  // Padding that makes a dimension a multiple of f.
+  static void RoundUp(const Shape& shape, int dim, int64_t f, std::vector<Pad>* pads) {
+    int64_t size = shape[dim];
+    for (const Pad& pad : *pads) size += pad.dim == dim ? pad.before + pad.after : 0;
+    if (size % f != 0) pads->push_back({dim, 0, f - size % f});
+  }
+
+  std::vector<Layout> Layouts() const {
+    std::vector<Layout> layouts;
+    const int rank = data_.type().rank();
+    for (int from = 0; from < rank; ++from) {
+      for (int to = 0; to < rank; ++to) {
+        if (from == to) continue;
+        for (int64_t f : Factors(from)) {
+          AddDigits(from, to, f, &layouts);
+          AddBlocks(from, to, f, &layouts);
+        }
+      }
+    }
+    return layouts;
+  }
+
+  // One digit, with and without a gap in the dimension that it goes to; two dimensions of one
+  // role give a digit each.
+  void AddDigits(int from, int to, int64_t f, std::vector<Layout>* layouts) const {
+    for (int form = 0; form < 4; ++form) {
+      const DigitMove move = {from, to, f, (form & 1) != 0, (form & 2) != 0};
+      for (int64_t gap : Gaps(to)) AddDigits(move, gap, false, layouts);
+      if (reach_[from] > 1) AddDigits(move, 0, true, layouts);
+    }
+  }
+
+  // `pads`: the padding that the operator had itself, half its reach, is made explicit.
+  void AddDigits(const DigitMove& move, int64_t gap, bool pads,
+                 std::vector<Layout>* layouts) const {
+    Layout one;
+    if (gap > 0) one.pads.push_back({move.to, 0, gap});
+    auto add = [&](int from, Layout* layout) {
+      const int64_t own = pads ? reach_[from] / 2 : 0;
+      if (own > 0) layout->pads.push_back({from, own, own});
+      RoundUp(data_.shape(), from, move.factor, &layout->pads);
+      layout->digits.push_back(move);
+      layout->digits.back().from = from;
+    };
+    add(move.from, &one);
+    layouts->push_back(one);
+    for (int other = move.from + 1; other < data_.type().rank(); ++other) {
+      if (other == move.to || data_.shape()[other] < move.factor) continue;
+      Layout two = one;
+      add(other, &two);
+      layouts->push_back(std::move(two));
+    }
+  }
+
+  // None, and what a window reaches beyond an element.
+  std::set<int64_t> Gaps(int dim) const {
+    const int64_t reach = reach_[dim];
+    return {0, reach / 2, reach};
+  }
+
+  // Blocks overlap by what a window reaches beyond its first element; the padding that the
+  // operator had itself comes before.
+  void AddBlocks(int from, int to, int64_t f, std::vector<Layout>* layouts) const {
+    const int64_t overlap = reach_[from];
+    if (overlap == 0) return;
+    for (int64_t before : std::set<int64_t>{0, overlap / 2, overlap}) {
+      Layout layout;
+      int64_t size = data_.shape()[from] + before;
+      int64_t after = overlap - before;
+      while ((size + after - overlap) % f != 0) ++after;
+      layout.pads.push_back({from, before, after});
+      layout.blocks.push_back({from, to, f, overlap});
+      layouts->push_back(layout);
+    }
+  }
+
+  std::vector<AttrChange> Changes() const {
+    std::vector<AttrChange> changes;
+    const unsigned all = 1u << lists_;
+    for (unsigned divided = 0; divided < all; ++divided) {
+      for (unsigned zeroed = 0; zeroed < all; ++zeroed) {
+        if (divided & zeroed) continue;
+        for (unsigned entries : {3u, 1u, 2u}) {
+          if (divided + zeroed == 0 && entries != 3) continue;
+          changes.push_back({divided, zeroed, entries});
+        }
+      }
+    }
+    return changes;
+  }
+
+  absl::Status Try(const Layout& layout) {
+    const Shape shape = ShapeAfter(data_.shape(), layout);
+    if (shape.empty()) return absl::OkStatus();
+    const auto before = static_cast<double>(NumElements(data_.shape()));
+    if (static_cast<double>(NumElements(shape)) > options_.max_growth * before + 64) {
+      return absl::OkStatus();
+    }
+    LEMMA_RETURN_IF_ERROR(MoveLeaves(layout));
+    std::set<Attrs> seen;
+    for (const AttrChange& change : changes_) {
+      if (++tried_ > options_.max_tried) {
+        done_ = true;
+        return absl::OkStatus();
+      }
+      // Attributes that are as they were already need not be tried again.
+      Attrs together;
+      for (const NodePtr& node : ops_) {
+        for (auto& [name, value] : Changed(*node, change, layout.factor())) {
+          together[absl::StrCat(together.size(), name)] = value;
+        }
+      }
+      if (!seen.insert(together).second) continue;
+      for (bool with_weights : {false, true}) {
+        if (with_weights && moved_[1].empty()) continue;
+        LEMMA_RETURN_IF_ERROR(TryOne(layout, change, with_weights));
+        if (done_) return absl::OkStatus();
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // moved_[0]: the data alone, moved_[1]: weights too; empty if none can be.
+  absl::Status MoveLeaves(const Layout& layout) {
+    for (bool with_weights : {false, true}) {
+      absl::flat_hash_map<Value, Value>& moved = moved_[with_weights];
+      moved.clear();
+      bool any = !with_weights;
+      for (const NodePtr& node : original_.nodes()) {
+        if (node->is_op()) continue;
+        const Value leaf(node, 0);
+        LEMMA_ASSIGN_OR_RETURN(moved[leaf], Moved(leaf, layout, with_weights));
+        any = any || (leaf != data_ && moved[leaf] != leaf);
+      }
+      if (!any) moved.clear();
+    }
+    return absl::OkStatus();
+  }
+
+  static Attrs Changed(const Node& node, const AttrChange& change, int64_t factor) {
+    Attrs attrs = node.attrs();
+    unsigned list = 0;
+    for (const AttrSpec& spec : node.op().attrs) {
+      if (spec.kind != AttrKind::kInts) continue;
+      const unsigned bit = 1u << list++;
+      auto& entries = std::get<std::vector<int64_t>>(attrs[spec.name]);
+      for (size_t i = 0; i < entries.size(); ++i) {
+        if (((change.entries >> (i % 2)) & 1) == 0) continue;
+        if (change.divided & bit) entries[i] = (entries[i] + factor - 1) / factor;
+        if (change.zeroed & bit) entries[i] = 0;
+      }
+    }
+    return attrs;
+  }
+
+  // Weights of the data's rank move as the data do, padded at the end to multiples.
+  absl::StatusOr<Value> Moved(const Value& leaf, const Layout& layout, bool with_weights) const {
+    if (leaf == data_) return LaidOut(leaf, layout);
+    if (!with_weights || !layout.blocks.empty() || leaf.node().kind() != Node::Kind::kWeight ||
+        leaf.type().rank() != data_.type().rank()) {
+      return leaf;
+    }
+    Layout same;
+    same.digits = layout.digits;
+    for (const DigitMove& move : layout.digits) {
+      RoundUp(leaf.shape(), move.from, move.factor, &same.pads);
+    }
+    return LaidOut(leaf, same);
+  }
+
+  // The operators over the moved leaves; fails if that is not well-formed.
+  absl::StatusOr<Value> Rebuilt(const Layout& layout, const AttrChange& change, bool with_weights) {
+    absl::flat_hash_map<Value, Value> now = moved_[with_weights];
+    for (const NodePtr& node : ops_) {
+      std::vector<Value> inputs;
+      for (const Value& v : node->inputs()) inputs.push_back(now.at(v));
+      LEMMA_ASSIGN_OR_RETURN(
+          std::vector<Value> outputs,
+          ApplyOp(node->op().name, std::move(inputs), Changed(*node, change, layout.factor())));
+      for (size_t i = 0; i < outputs.size(); ++i)
+        now[Value(node, static_cast<int>(i))] = outputs[i];
+    }
+    return now.at(original_.outputs()[0]);
+  }
+
+  // Laid out back and cut to size; or as it is, where digits went into a sum.
+  absl::StatusOr<Value> Back(Value y, const std::vector<DigitMove>& moves) const {
+    const Shape& wanted = original_.outputs()[0].shape();
+    for (const DigitMove& move : moves) {
+      if (std::max(move.from, move.to) >= y.type().rank()) {
+        return absl::InvalidArgumentError("the result has no such dimension");
+      }
+      LEMMA_ASSIGN_OR_RETURN(y, ApplyMove(y, move));
+    }
+    if (y.shape().size() != wanted.size()) return absl::InvalidArgumentError("another rank");
+    for (size_t d = 0; d < wanted.size(); ++d) {
+      if (y.shape()[d] < wanted[d]) return absl::InvalidArgumentError("too small");
+    }
+    return SliceOf(y, Shape(wanted.size(), 0), wanted);
+  }
+
+  absl::Status TryOne(const Layout& layout, const AttrChange& change, bool with_weights) {
+    auto y = Rebuilt(layout, change, with_weights);
+    if (!y.ok()) return absl::OkStatus();
+    for (const std::vector<DigitMove>& back : {BackFrom(layout), std::vector<DigitMove>()}) {
+      auto result = Back(*y, back);
+      if (!result.ok() || result->type() != original_.outputs()[0].type()) continue;
+      if (!seen_.insert(*result).second || *result == original_.outputs()[0]) continue;
+      LEMMA_ASSIGN_OR_RETURN(const bool agrees, AgreesAtSamples(*result));
+      if (!agrees) continue;
+      Mutant mutant{original_.WithOutputs({*result}), layout.ToString()};
+      if (change.divided != 0) absl::StrAppend(&mutant.how, "; attributes divided");
+      if (change.zeroed != 0) absl::StrAppend(&mutant.how, "; padding made explicit");
+      if (with_weights) absl::StrAppend(&mutant.how, "; weights too");
+      if (!found_(std::move(mutant))) done_ = true;
+      if (done_) break;
+    }
+    return absl::OkStatus();
+  }
+
+  // At half of the samples; given up when that is out of reach.
+  absl::StatusOr<bool> AgreesAtSamples(const Value& result) {
+    const auto needed = static_cast<int>((samples_.size() + 1) / 2);
+    int agreed = 0, left = static_cast<int>(samples_.size());
+    for (auto sample = samples_.rbegin(); sample != samples_.rend(); ++sample, --left) {
+      if (agreed >= needed) return true;
+      if (agreed + left < needed) return false;
+      auto agree = AgreeAt(original_.outputs()[0], result, *sample, &reader_);
+      if (absl::IsResourceExhausted(agree.status())) return false;
+      if (!agree.ok()) return agree.status();
+      agreed += *agree;
+    }
+    return agreed >= needed;
+  }
+
+  const Graph& original_;
+  const MutantOptions& options_;
+  const std::function<bool(Mutant)>& found_;
+  std::vector<NodePtr> ops_;
+  size_t lists_ = 0;  // attributes that are lists, at most
+  std::vector<std::vector<int64_t>> samples_;
+  PolynomialReader reader_;
+  std::vector<AttrChange> changes_;
+  absl::flat_hash_map<Value, Value> moved_[2];
+  Value data_;
+  std::vector<int64_t> reach_;  // by dimension of the data
+  absl::flat_hash_set<Value> seen_;
+  int64_t tried_ = 0;
+  bool done_ = false;
+};
+
+}  // namespace
+
+absl::Status ForEachMutant(const Graph& original, const MutantOptions& options,
+                           const std::function<bool(Mutant)>& found) {
+  if (original.outputs().size() != 1) {
+    return absl::InvalidArgumentError("mutants are of graphs with one output");
+  }
+  if (original.outputs()[0].type().num_elements() == 0) return absl::OkStatus();
+  return Enumeration(original, options, found).Run();
+}
+
+}  // namespace lemma

@@ -1,0 +1,88 @@
+#include "pet/rule.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "graph/ops/status_macros.h"
+#include "rewrite/match.h"
+#include "rewrite/proof_check.h"
+
+namespace lemma {
+namespace {
+
+class RuleMaker {
+ public:
+  absl::StatusOr<Substitution> Run(std::string name, const Graph& source, const Graph& target,
+                                   std::string detail) {
+    rule_.name = std::move(name);
+    rule_.contract = FloatContract::kReassociates;
+    for (const Value& v : source.inputs()) AddVariable(v, VarRole::kAny);
+    for (const NodePtr& node : source.nodes()) {
+      if (node->kind() == Node::Kind::kWeight) AddVariable(Value(node, 0), VarRole::kWeight);
+    }
+    LEMMA_ASSIGN_OR_RETURN(rule_.source, PatternOf(source));
+    LEMMA_ASSIGN_OR_RETURN(rule_.target, PatternOf(target));
+    rule_.proof.verdict = ProofRecord::Verdict::kProved;
+    rule_.proof.contract = rule_.contract;
+    rule_.proof.id = CurrentProofId(rule_);
+    rule_.proof.detail = std::move(detail);
+    if (rule_.proof.id.empty()) return absl::InvalidArgumentError("the rule cannot be stated");
+    return std::move(rule_);
+  }
+
+ private:
+  static Term ListOf(const Shape& shape) { return Term::Of(AttrValue(shape)); }
+
+  void AddVariable(const Value& v, VarRole role) {
+    vars_[v] = {-1, static_cast<int>(rule_.vars.size())};
+    PatternVar var;
+    var.name = absl::StrCat("x", rule_.vars.size());
+    var.role = role;
+    var.dtype = v.dtype();
+    var.dims = ListOf(v.shape());
+    rule_.vars.push_back(std::move(var));
+  }
+
+  absl::StatusOr<Pattern> PatternOf(const Graph& graph) {
+    Pattern pattern;
+    absl::flat_hash_map<Value, PatternValue> values = vars_;
+    for (const NodePtr& node : graph.nodes()) {
+      if (values.contains(Value(node, 0))) continue;
+      PatternNode made;
+      if (node->kind() == Node::Kind::kConstant && IsUniform(node->payload())) {
+        made.dtype = node->type(0).dtype;
+        made.dims = ListOf(node->type(0).shape);
+        made.fill = Term::Real(node->payload().AtDouble(0));
+      } else if (!node->is_op()) {
+        return absl::InvalidArgumentError("a constant of several values");
+      } else {
+        made.op = &node->op();
+        for (const Value& v : node->inputs()) made.inputs.push_back(values.at(v));
+        for (const AttrSpec& spec : node->op().attrs) {
+          made.attrs.emplace_back(spec.name, Term::Of(node->attrs().at(spec.name)));
+        }
+      }
+      for (int i = 0; i < node->num_outputs(); ++i) {
+        values[Value(node, i)] = {static_cast<int>(pattern.nodes.size()), i};
+        made.output_names.push_back(
+            absl::StrCat("t", pattern.nodes.size(), i ? "_" : "", i ? absl::StrCat(i) : ""));
+      }
+      pattern.nodes.push_back(std::move(made));
+    }
+    for (const Value& v : graph.outputs()) pattern.outputs.push_back(values.at(v));
+    return pattern;
+  }
+
+  Substitution rule_;
+  absl::flat_hash_map<Value, PatternValue> vars_;
+};
+
+}  // namespace
+
+absl::StatusOr<Substitution> GroundRule(std::string name, const Graph& source, const Graph& target,
+                                        std::string detail) {
+  return RuleMaker().Run(std::move(name), source, target, std::move(detail));
+}
+
+}  // namespace lemma

@@ -1,0 +1,22 @@
+// Candidates as rules: what lets the optimizer use them like any other.
+#ifndef LEMMA_PET_RULE_H_
+#define LEMMA_PET_RULE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "rewrite/substitution.h"
+
+namespace lemma {
+
+// The rule that the graphs' outputs are equal, at their shapes: it has no symbol. Variables are the
+// inputs, then the weights that either side reads, in the order of `source`; those are weights in
+// the rule too. Its record says what `detail` does, and that it is proved: the caller has proved
+// it. InvalidArgument if a constant has several values, which a rule cannot say.
+absl::StatusOr<Substitution> GroundRule(std::string name, const Graph& source, const Graph& target,
+                                        std::string detail);
+
+}  // namespace lemma
+
+#endif  // LEMMA_PET_RULE_H_

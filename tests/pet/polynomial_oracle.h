@@ -1,0 +1,18 @@
+// Where two graphs differ, by writing every element out: an oracle for pet/region.h that shares
+// nothing with it but the operators' definitions. For small shapes.
+#ifndef LEMMA_TESTS_PET_POLYNOMIAL_ORACLE_H_
+#define LEMMA_TESTS_PET_POLYNOMIAL_ORACLE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace lemma {
+
+// The row-major positions at which the only outputs differ as polynomials in inputs and weights.
+std::vector<int64_t> DifferingPositions(const Graph& a, const Graph& b);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_PET_POLYNOMIAL_ORACLE_H_

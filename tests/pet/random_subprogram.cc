@@ -1,0 +1,95 @@
+#include "tests/pet/random_subprogram.h"
+
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/builder.h"
+
+namespace lemma {
+namespace {
+
+class Maker {
+ public:
+  explicit Maker(uint64_t seed) : random_(seed) {}
+
+  Graph Run() {
+    while (true) {
+      GraphBuilder builder("part");
+      leaves_ = 0;
+      auto value = Any(&builder);
+      if (!value.ok() || value->type().num_elements() == 0) continue;
+      builder.Output("y", *value);
+      return *std::move(builder).Build();
+    }
+  }
+
+ private:
+  int64_t Below(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
+  int64_t In(int64_t lo, int64_t hi) { return lo + Below(hi - lo + 1); }
+  std::string Name() { return "x" + std::to_string(leaves_++); }
+  Value Weight(GraphBuilder* b, Shape shape) {
+    return b->Weight(Name(), TensorType{DType::kF32, std::move(shape)});
+  }
+
+  absl::StatusOr<Value> Any(GraphBuilder* b) {
+    const int64_t groups = In(1, 2), channels = groups * In(1, 2);
+    const Value x = b->Input(Name(), {DType::kF32, {In(1, 4), channels, In(2, 7), In(3, 8)}});
+    switch (Below(8)) {
+      case 0:
+        return Gradient(b, x);
+      case 1:
+        return b->Op("avg_pool2d", {x},
+                     {{"kernel", std::vector<int64_t>{In(1, 3), In(2, 3)}},
+                      {"strides", std::vector<int64_t>{In(1, 2), In(1, 2)}},
+                      {"pads", std::vector<int64_t>{0, Below(2), 0, Below(2)}},
+                      {"count_include_pad", Below(2)}});
+      case 2: {
+        const Value m = b->Input(Name(), {DType::kF32, {In(1, 4), In(2, 6), In(1, 5)}});
+        return b->Op("matmul", {m, Weight(b, {m.shape()[2], In(1, 6)})});
+      }
+      case 3: {
+        auto first = Conv(b, x, 1, true);
+        if (!first.ok()) return first;
+        return Conv(b, *first, 1, true);
+      }
+      default:
+        return Conv(b, x, groups, false);
+    }
+  }
+
+  absl::StatusOr<Value> Conv(GraphBuilder* b, const Value& x, int64_t groups, bool plain) {
+    const int64_t r = In(1, 3), s = In(2, 3), k = groups * In(1, 2);
+    std::vector<Value> operands = {x, Weight(b, {k, x.shape()[1] / groups, r, s})};
+    if (!plain && Below(3) == 0) operands.push_back(Weight(b, {k}));
+    const int64_t dh = plain ? 1 : In(1, 3), dw = plain ? 1 : In(1, 2);
+    return b->Op(
+        "conv2d", operands,
+        {{"pads", std::vector<int64_t>{Below(3), Below(3), Below(3), Below(3)}},
+         {"strides", plain ? std::vector<int64_t>{1, 1} : std::vector<int64_t>{In(1, 2), In(1, 3)}},
+         {"dilations", std::vector<int64_t>{dh, dw}},
+         {"groups", groups}});
+  }
+
+  // sum(n,p,q) x[n,c,p+r,q+s] dy[n,k,p,q]
+  absl::StatusOr<Value> Gradient(GraphBuilder* b, const Value& x) {
+    const Shape& s = x.shape();
+    const int64_t p = In(1, s[2]), q = In(2, s[3]);
+    const Value dy = b->Input(Name(), {DType::kF32, {s[0], In(1, 2), p, q}});
+    const std::vector<int64_t> perm = {1, 0, 2, 3};
+    auto xt = b->Op("transpose", {x}, {{"perm", perm}});
+    auto dyt = b->Op("transpose", {dy}, {{"perm", perm}});
+    if (!xt.ok() || !dyt.ok()) return xt.ok() ? dyt : xt;
+    return b->Op("conv2d", {*xt, *dyt}, {{"pads", std::vector<int64_t>{0, Below(2), Below(2), 0}}});
+  }
+
+  std::mt19937_64 random_;
+  int leaves_ = 0;
+};
+
+}  // namespace
+
+Graph RandomSubprogram(uint64_t seed) { return Maker(seed).Run(); }
+
+}  // namespace lemma

@@ -1,0 +1,17 @@
+// Random sums of products to mutate.
+#ifndef LEMMA_TESTS_PET_RANDOM_SUBPROGRAM_H_
+#define LEMMA_TESTS_PET_RANDOM_SUBPROGRAM_H_
+
+#include <cstdint>
+
+#include "graph/graph.h"
+
+namespace lemma {
+
+// A small convolution (odd sizes, asymmetric padding, strides, dilations, groups, bias), a chain of
+// two, its weight gradient, a mean over windows or a matrix product. Equal seeds, equal graphs.
+Graph RandomSubprogram(uint64_t seed);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_PET_RANDOM_SUBPROGRAM_H_
