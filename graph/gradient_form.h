@@ -6,19 +6,21 @@
 #ifndef LEMMA_GRAPH_GRADIENT_FORM_H_
 #define LEMMA_GRAPH_GRADIENT_FORM_H_
 
+#include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "graph/graph.h"
+#include "graph/ops/formula.h"
 
 namespace lemma {
 
-class GradientForm {
+// Errors are kept in status(), which whoever asked for the gradient reads: a gradient returns what
+// it has built.
+class GradientForm : public Formula {
  public:
   // `result_gradients` has one value for each output of `node`, of its type; empty: it is zero.
-  GradientForm(NodePtr node, std::vector<Value> result_gradients)
-      : node_(std::move(node)), result_gradients_(std::move(result_gradients)) {}
+  GradientForm(NodePtr node, std::vector<Value> result_gradients, Apply apply)
+      : Formula(apply), node_(std::move(node)), result_gradients_(std::move(result_gradients)) {}
 
   const Node& node() const { return *node_; }
   int num_inputs() const { return static_cast<int>(node_->inputs().size()); }
@@ -27,6 +29,11 @@ class GradientForm {
   Value Output(int i = 0) const { return Value(node_, i); }
   // The gradient of output `i`; empty if it is zero.
   const Value& ResultGradient(int i = 0) const { return result_gradients_[i]; }
+
+  // The same operator with the same attributes applied to other inputs.
+  Value Again(std::vector<Value> inputs) {
+    return Op(node_->op().name, std::move(inputs), node_->attrs());
+  }
 
  private:
   NodePtr node_;

@@ -23,6 +23,7 @@ it comes from. A reduction `sum(k < K)` runs over 0 <= k < K; `div` and `mod` ro
 stands for any number of indices.
 
 An attribute without a default has to be given. One marked *symbol* may stay a name in a rule.
+Operators have gradients ([training](training.md)) unless they say that they do not.
 )";
 
 const char* KindName(AttrKind kind) {
@@ -66,6 +67,7 @@ std::string Section(const OpDef& op) {
   auto name = [](std::string* text, const OnnxImporter& importer) {
     text->append(importer.op_type);
   };
+  if (!op.gradient) absl::StrAppend(&out, "\nNot differentiable.\n");
   if (!op.onnx_import.empty()) {
     absl::StrAppend(&out, "\nImported from ONNX's ", absl::StrJoin(op.onnx_import, ", ", name),
                     ".\n");

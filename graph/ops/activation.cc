@@ -7,6 +7,7 @@
 #include "graph/ops/broadcast.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/elementwise.h"
+#include "graph/ops/elementwise_gradient.h"
 
 namespace lemma::ops {
 namespace {
@@ -134,19 +135,30 @@ OpDef Make_prelu() {
   };
   op.examples = {"(f32[2,3], f32[3])", "(f32[2,3,2], f32[3,1])", "(f32[4], f32[])",
                  "(f32[2,2], f32[2,2])"};
+  op.gradient = ElementwiseGradient;
   NameInOnnx(op, "PRelu", {});
   return op;
 }
 
 OpDef Make_sigmoid() {
-  return Activation("sigmoid", "y = 1 / (1 + exp(-x))", "Sigmoid", {},
-                    [](const OpContext&, const ScalarExpr& x) { return Sigmoid(x); });
+  OpDef op = Activation("sigmoid", "y = 1 / (1 + exp(-x))", "Sigmoid", {},
+                        [](const OpContext&, const ScalarExpr& x) { return Sigmoid(x); });
+  // dx = dy * y * (1 - y)
+  op.gradient = StatedGradient([](GradientForm& f, auto&, auto& y, auto& dy) {
+    return f.Mul(f.Mul(dy, y), f.Sub(f.Scalar(y.dtype(), 1), y));
+  });
+  return op;
 }
 
 OpDef Make_silu() {
   OpDef op = Activation("silu", "y = x / (1 + exp(-x))", "", {},
                         [](const OpContext&, const ScalarExpr& x) { return x * Sigmoid(x); });
   op.doc = "Also called swish.";
+  // dx = dy * (s + y * (1 - s)), s = sigmoid(x)
+  op.gradient = StatedGradient([](GradientForm& f, auto& x, auto& y, auto& dy) {
+    const Value s = f.Op("sigmoid", {x});
+    return f.Mul(dy, f.Add(s, f.Mul(y, f.Sub(f.Scalar(x.dtype(), 1), s))));
+  });
   op.onnx_export = [](OnnxExport& out) {
     std::string gate = out.Temporary();
     out.Emit("Sigmoid", {out.Input(0)}, {gate});
@@ -161,6 +173,12 @@ OpDef Make_mish() {
                         [](const OpContext&, const ScalarExpr& x) {
                           return x * Apply(ScalarFn::kTanh, Softplus(x));
                         });
+  // dx = dy * (t + x * s * (1 - t²)), t = tanh(softplus(x)), s = sigmoid(x)
+  op.gradient = StatedGradient([](GradientForm& f, auto& x, auto&, auto& dy) {
+    const Value t = f.Op("tanh", {f.Op("softplus", {x})}), s = f.Op("sigmoid", {x});
+    const Value slope = f.Sub(f.Scalar(x.dtype(), 1), f.Square(t));
+    return f.Mul(dy, f.Add(t, f.Mul(f.Mul(x, s), slope)));
+  });
   op.onnx_import = {ImportAs("Mish", "mish")};
   op.onnx_export = [](OnnxExport& out) {
     std::string softplus = out.Temporary(), gate = out.Temporary();
@@ -217,14 +235,22 @@ OpDef Make_softplus() {
   OpDef op = Activation("softplus", "y = ln(1 + exp(x))", "Softplus", {},
                         [](const OpContext&, const ScalarExpr& x) { return Softplus(x); });
   op.doc = "Computed as max(x, 0) + ln(1 + exp(-|x|)), which does not overflow.";
+  // dx = dy * sigmoid(x)
+  op.gradient = StatedGradient(
+      [](GradientForm& f, auto& x, auto&, auto& dy) { return f.Mul(dy, f.Op("sigmoid", {x})); });
   return op;
 }
 
 OpDef Make_softsign() {
-  return Activation("softsign", "y = x / (1 + |x|)", "Softsign", {},
-                    [](const OpContext&, const ScalarExpr& x) {
-                      return x / (ScalarExpr(1) + Apply(ScalarFn::kAbs, x));
-                    });
+  OpDef op = Activation("softsign", "y = x / (1 + |x|)", "Softsign", {},
+                        [](const OpContext&, const ScalarExpr& x) {
+                          return x / (ScalarExpr(1) + Apply(ScalarFn::kAbs, x));
+                        });
+  // dx = dy / (1 + |x|)²
+  op.gradient = StatedGradient([](GradientForm& f, auto& x, auto&, auto& dy) {
+    return f.Div(dy, f.Square(f.Add(f.Op("abs", {x}), 1)));
+  });
+  return op;
 }
 
 OpDef Make_elu() {
@@ -245,12 +271,19 @@ OpDef Make_selu() {
 }
 
 OpDef Make_celu() {
-  return Activation("celu", "y = max(0, x) + min(0, alpha*(exp(x/alpha) - 1))", "Celu",
-                    {Real("alpha", 1.0, "scale of the negative side")},
-                    [](const OpContext& c, const ScalarExpr& x) {
-                      const ScalarExpr& alpha = c.Real("alpha");
-                      return Max(0, x) + Min(0, alpha * (Exp(x / alpha) - 1));
-                    });
+  OpDef op = Activation("celu", "y = max(0, x) + min(0, alpha*(exp(x/alpha) - 1))", "Celu",
+                        {Real("alpha", 1.0, "scale of the negative side")},
+                        [](const OpContext& c, const ScalarExpr& x) {
+                          const ScalarExpr& alpha = c.Real("alpha");
+                          return Max(0, x) + Min(0, alpha * (Exp(x / alpha) - 1));
+                        });
+  // dx = dy if x >= 0, dy * exp(x/alpha) if x < 0; at 0 the two maxima would both give 0
+  op.gradient = StatedGradient([](GradientForm& f, auto& x, auto&, auto& dy) {
+    const Value negative = f.Op("less", {x, f.Scalar(x.dtype(), 0)});
+    const Value scaled = f.Div(x, f.Scalar(x.dtype(), f.node().Float("alpha")));
+    return f.Where(negative, f.Mul(dy, f.Op("exp", {scaled})), dy);
+  });
+  return op;
 }
 
 OpDef Make_thresholded_relu() {
@@ -311,6 +344,7 @@ OpDef Make_clip() {
   };
   op.examples = {"(f32[2,3]) {min = 0.0, max = 6.0}", "(f32[]) {min = -1.0}",
                  "(i64[4]) {max = 0.0}", "(f32[2])"};
+  op.gradient = ElementwiseGradient;
   op.onnx_import = {ByHand("Clip", ImportClip)};
   op.onnx_export = ExportClip;
   return op;

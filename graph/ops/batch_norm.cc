@@ -1,11 +1,15 @@
 // Batch normalization, for inference and for training.
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/moments.h"
+#include "graph/ops/norm_gradient.h"
 #include "graph/ops/status_macros.h"
+#include "graph/ops/training_form.h"
 
-namespace lemma::ops {
+namespace lemma {
+namespace ops {
 namespace {
 
 // x is [N,C,spatial…], all other inputs are vectors of C elements.
@@ -49,6 +53,50 @@ absl::Status DefineBatchNormTraining(OpContext& c) {
   c.Output(c.dtype(0), {c.Dim(0, 1)}, [&](const Idx& k) { return c.Read(m.mean, k); });
   c.Output(c.dtype(0), {c.Dim(0, 1)}, [&](const Idx& k) { return c.Read(m.variance, k); });
   return absl::OkStatus();
+}
+
+// All axes but c.
+std::vector<int64_t> OverChannels(const Value& x) { return AxesBut(x.type().rank(), {1}); }
+
+// dx = dy * f, dscale = s * inverse, dbias = t, dmean = -t * f, dvariance = -s/2 * f * inverse²,
+// inverse = 1 / sqrt(variance + epsilon), f = scale * inverse, and sums over all axes but c
+// s = sum(dy * (x - mean)), t = sum(dy).
+std::vector<Value> BatchNormGradient(GradientForm& f) {
+  const Value &x = f.Input(0), &scale = f.Input(1), &dy = f.ResultGradient();
+  const int rank = x.type().rank();
+  const Value inverse = InverseDeviation(f, f.Input(4), f.node().Float("epsilon"));
+  const Value factor = f.Mul(scale, inverse);
+  const Value centered = f.Sub(x, PerChannel(f, f.Input(3), rank));
+  const Value s = f.Sum(f.Mul(dy, centered), OverChannels(x)), t = f.Sum(dy, OverChannels(x));
+  return {f.Mul(dy, PerChannel(f, factor, rank)), f.Mul(s, inverse), t, f.Neg(f.Mul(t, factor)),
+          f.Mul(f.Mul(f.Mul(s, factor), f.Square(inverse)), -0.5)};
+}
+
+// With z = (x - mean) * inverse and M elements per channel: dscale = sum(dy * z), dbias = sum(dy),
+// dx = scale * inverse * (dy - dbias/M - z * dscale/M) + dmean/M + 2/M * (x - mean) * dvariance.
+std::vector<Value> BatchNormTrainingGradient(GradientForm& f) {
+  const Value &x = f.Input(0), &scale = f.Input(1), &dy = f.ResultGradient();
+  const int rank = x.type().rank();
+  const double count = static_cast<double>(x.type().num_elements()) / x.shape()[1];
+  auto channels = [&](const Value& v) { return PerChannel(f, v, rank); };
+  const Value centered = f.Sub(x, channels(f.Output(1)));
+  Value dscale, dbias, dx;
+  if (dy) {
+    const Value inverse = InverseDeviation(f, f.Output(2), f.node().Float("epsilon"));
+    const Value z = f.Mul(centered, channels(inverse));
+    dscale = f.Sum(f.Mul(dy, z), OverChannels(x));
+    dbias = f.Sum(dy, OverChannels(x));
+    const Value off =
+        f.Sub(f.Sub(dy, channels(f.Div(dbias, count))), f.Mul(z, channels(f.Div(dscale, count))));
+    dx = f.Mul(off, channels(f.Mul(scale, inverse)));
+  }
+  if (const Value& dmean = f.ResultGradient(1)) {
+    dx = f.Add(dx, f.Expand(channels(f.Div(dmean, count)), x.shape()));
+  }
+  if (const Value& dvariance = f.ResultGradient(2)) {
+    dx = f.Add(dx, f.Mul(centered, channels(f.Div(f.Mul(dvariance, 2), count))));
+  }
+  return {dx, dscale, dbias};
 }
 
 AttrSpec Epsilon() { return {"epsilon", AttrKind::kFloat, 1e-5, true, "added to the variance"}; }
@@ -115,6 +163,21 @@ absl::Status ExportTraining(OnnxExport& out) {
 }
 
 }  // namespace
+}  // namespace ops
+
+std::optional<TrainingForm> FormInTraining(Formula& f, const Node& node,
+                                           const std::vector<Value>& inputs, double momentum) {
+  if (!node.IsOp("batch_norm")) return std::nullopt;
+  const std::vector<Value> out = f.Ops("batch_norm_training", {inputs[0], inputs[1], inputs[2]},
+                                       {{"epsilon", node.Float("epsilon")}});
+  if (out.empty()) return std::nullopt;
+  auto blend = [&](const Value& old, const Value& now) {
+    return f.Add(f.Mul(old, momentum), f.Mul(now, 1 - momentum));
+  };
+  return TrainingForm{{out[0]}, {{3, blend(inputs[3], out[1])}, {4, blend(inputs[4], out[2])}}};
+}
+
+namespace ops {
 
 OpDef Make_batch_norm() {
   OpDef op;
@@ -126,6 +189,7 @@ OpDef Make_batch_norm() {
   op.min_inputs = op.max_inputs = 5;
   op.attrs = {Epsilon()};
   op.define = DefineBatchNorm;
+  op.gradient = BatchNormGradient;
   op.examples = {"(f32[2,3,4,5], f32[3], f32[3], f32[3], f32[3])",
                  "(f32[4,2], f32[2], f32[2], f32[2], f32[2]) {epsilon = 0.1}",
                  "(f32[1,3,5], f32[3], f32[3], f32[3], f32[3])"};
@@ -147,10 +211,12 @@ OpDef Make_batch_norm_training() {
   op.min_inputs = op.max_inputs = 3;
   op.attrs = {Epsilon()};
   op.define = DefineBatchNormTraining;
+  op.gradient = BatchNormTrainingGradient;
   op.examples = {"(f32[2,3,4,5], f32[3], f32[3])", "(f32[4,2], f32[2], f32[2]) {epsilon = 0.1}",
                  "(f32[1,2,5], f32[2], f32[2])"};
   op.onnx_export = ExportTraining;
   return op;
 }
 
-}  // namespace lemma::ops
+}  // namespace ops
+}  // namespace lemma

@@ -4,6 +4,7 @@
 #include "graph/ops/broadcast.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/elementwise.h"
+#include "graph/ops/elementwise_gradient.h"
 #include "graph/ops/onnx_dtype.h"
 
 namespace lemma::ops {
@@ -32,6 +33,7 @@ OpDef Comparison(OpDef op, bool commutative = false) {
 
 OpDef Logic(OpDef op) {
   op.group = "comparison and logic";
+  op.gradient = nullptr;
   return Documented(std::move(op), kBroadcast, true);
 }
 
@@ -215,6 +217,7 @@ OpDef Make_where() {
   };
   op.examples = {"(bool[2,3], f32[2,3], f32[2,3])", "(bool[2,1], f32[], f32[3])",
                  "(bool[], i64[2], i64[1])", "(bool[4], bool[4], bool[4])"};
+  op.gradient = ElementwiseGradient;
   NameInOnnx(op, "Where", {});
   return op;
 }

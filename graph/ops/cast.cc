@@ -1,5 +1,6 @@
 #include "graph/ops/checks.h"
 #include "graph/ops/elementwise.h"
+#include "graph/ops/elementwise_gradient.h"
 #include "graph/ops/onnx_dtype.h"
 
 namespace lemma::ops {
@@ -70,6 +71,9 @@ OpDef Make_cast() {
                  "(f32[]) {dtype = \"bool\"}",   "(bool[3]) {dtype = \"i64\"}",
                  "(f32[3]) {dtype = \"f16\"}",   "(f32[3]) {dtype = \"bf16\"}",
                  "(i64[2]) {dtype = \"u8\"}"};
+  // dx = dy, as x's element type
+  op.gradient = StatedGradient(
+      [](GradientForm& f, auto& x, auto&, auto& dy) { return f.Cast(dy, x.dtype()); });
   op.onnx_import = {{"Cast", ImportCast}, {"CastLike", ImportCastLike}};
   op.onnx_export = [](OnnxExport& out) {
     out.Emit("Cast", {out.Input(0)}, {out.Output(0)},

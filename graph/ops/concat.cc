@@ -1,4 +1,5 @@
 // Putting tensors together along an axis, and cutting them apart.
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
@@ -71,6 +72,24 @@ absl::Status DefineSplit(OpContext& c) {
   return absl::OkStatus();
 }
 
+// dx_k[…,i,…] = dy[…, start_k + i, …]: a split.
+std::vector<Value> ConcatGradient(GradientForm& f) {
+  if (f.num_inputs() == 1) return {f.ResultGradient()};
+  std::vector<int64_t> sizes;
+  const int64_t rank = f.Output().type().rank(), axis = (f.node().Int("axis") + rank) % rank;
+  for (int i = 0; i < f.num_inputs(); ++i) sizes.push_back(f.Input(i).shape()[axis]);
+  return f.Ops("split", {f.ResultGradient()}, {{"axis", axis}, {"sizes", sizes}});
+}
+
+// dx[…, start_k + i, …] = dy_k[…,i,…]: a concatenation, zeros where a part is not used.
+std::vector<Value> SplitGradient(GradientForm& f) {
+  std::vector<Value> parts;
+  for (int i = 0; i < f.node().num_outputs(); ++i) {
+    parts.push_back(f.OrZeros(f.ResultGradient(i), f.node().type(i)));
+  }
+  return {f.Concat(std::move(parts), f.node().Int("axis"))};
+}
+
 absl::StatusOr<std::vector<Value>> ImportConcat(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(
       int64_t axis, node.Int("axis", node.opset() < 4 ? std::optional<int64_t>(1) : std::nullopt));
@@ -126,6 +145,7 @@ OpDef Make_concat() {
   op.max_inputs = kVariadic;
   op.attrs = {Axis("along which the inputs follow each other")};
   op.define = DefineConcat;
+  op.gradient = ConcatGradient;
   op.examples = {"(f32[2,3], f32[4,3]) {axis = 0}",
                  "(f32[2,1,2], f32[2,3,2], f32[2,2,2]) {axis = -2}", "(f32[3]) {axis = 0}",
                  "(i64[1], i64[0], i64[2]) {axis = 0}"};
@@ -144,6 +164,7 @@ OpDef Make_split() {
   op.attrs = {Axis("along which x is cut"),
               {"sizes", AttrKind::kInts, std::nullopt, true, "of the parts"}};
   op.define = DefineSplit;
+  op.gradient = SplitGradient;
   op.examples = {"(f32[2,5]) {axis = 1, sizes = [2,3]}", "(f32[6,2]) {axis = -2, sizes = [1,2,3]}",
                  "(i64[3]) {axis = 0, sizes = [3]}", "(f32[2]) {axis = 0, sizes = [2,0]}"};
   op.onnx_import = {{"Split", ImportSplit}};

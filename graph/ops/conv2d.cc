@@ -1,8 +1,10 @@
 #include <algorithm>
 
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
+#include "graph/ops/conv_gradient.h"
 #include "graph/ops/onnx_axes.h"
 #include "graph/ops/onnx_depth.h"
 #include "graph/ops/onnx_dtype.h"
@@ -46,6 +48,18 @@ absl::Status DefineConv2d(OpContext& c) {
     return c.num_inputs() == 3 ? sum + c.Read(2, {out[1]}) : sum;
   });
   return absl::OkStatus();
+}
+
+// dx is dy spread over the windows by w, dw the products of dy and the windows of x, dbias the sum
+// of dy over all axes but k (graph/ops/conv_gradient.h).
+std::vector<Value> Conv2dGradient(GradientForm& f) {
+  const Value &x = f.Input(0), &w = f.Input(1), &dy = f.ResultGradient();
+  const int64_t groups = f.node().Int("groups");
+  std::vector<Value> gradients = {
+      SpreadWindows(f, f.node(), dy, w, groups, {x.shape()[2], x.shape()[3]}),
+      WindowProducts(f, f.node(), x, dy, groups, w.shape())};
+  if (f.num_inputs() == 3) gradients.push_back(ChannelSums(f, dy));
+  return gradients;
 }
 
 // The conv2d of values that are [N,C,H,W] and [K,C/groups,R,S]; a 1-d convolution is one of
@@ -140,12 +154,14 @@ OpDef Make_conv2d() {
   op.attrs.push_back(
       {"groups", AttrKind::kInt, int64_t{1}, true, "C and K are cut into as many parts"});
   op.define = DefineConv2d;
+  op.gradient = Conv2dGradient;
   op.examples = {
       "(f32[1,3,5,5], f32[4,3,3,3])",
       "(f32[2,3,7,5], f32[4,3,3,3], f32[4]) {pads = [1,1,1,1]}",
       "(f32[1,4,7,6], f32[6,2,3,2], f32[6]) {strides = [2,1], pads = [1,0,2,1], groups = 2}",
       "(f32[1,2,9,9], f32[2,1,3,3]) {dilations = [2,3], pads = [2,3,2,3], groups = 2}",
       "(f32[1,4,5,5], f32[3,4,1,1])",
+      "(f32[2,2,8,7], f32[2,2,3,2]) {strides = [3,4], pads = [0,1,2,0]}",
   };
   op.onnx_import = {{"Conv", ImportConv}, {"ConvInteger", ImportConvInteger}};
   op.onnx_export = ExportFor(OnnxFloats(), ExportAs("Conv", {{"strides", "strides"},

@@ -1,8 +1,10 @@
 #include <algorithm>
 
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
+#include "graph/ops/conv_gradient.h"
 #include "graph/ops/onnx_axes.h"
 #include "graph/ops/onnx_depth.h"
 #include "graph/ops/onnx_types.h"
@@ -78,6 +80,20 @@ absl::Status DefineConvTranspose2d(OpContext& c) {
     return c.num_inputs() == 3 ? sum + c.Read(2, {out[1]}) : sum;
   });
   return absl::OkStatus();
+}
+
+// dx[n,c,i,j] = sum(k, r, s) dy[n,k, i*sh + r*dh - top, …] * w[c,k,r,s]: a conv2d of dy, without
+// the windows that lie in the output padding alone. dw are the products of x and the windows of dy
+// (graph/ops/conv_gradient.h).
+std::vector<Value> ConvTranspose2dGradient(GradientForm& f) {
+  const Value &x = f.Input(0), &w = f.Input(1), &dy = f.ResultGradient();
+  Attrs attrs = f.node().attrs();
+  attrs.erase("output_padding");
+  std::vector<Value> gradients = {
+      f.Slice(f.Op("conv2d", {dy, w}, attrs), {0, 0, 0, 0}, x.shape()),
+      WindowProducts(f, f.node(), dy, x, f.node().Int("groups"), w.shape())};
+  if (f.num_inputs() == 3) gradients.push_back(ChannelSums(f, dy));
+  return gradients;
 }
 
 // Padding and output padding from ONNX's attributes, one entry per spatial axis.
@@ -221,11 +237,13 @@ OpDef Make_conv_transpose2d() {
   op.attrs.push_back({"output_padding", AttrKind::kInts, std::vector<int64_t>{0, 0}, true,
                       "rows and columns added at the bottom and at the right"});
   op.define = DefineConvTranspose2d;
+  op.gradient = ConvTranspose2dGradient;
   op.examples = {
       "(f32[1,2,3,4], f32[2,3,3,3])",
       "(f32[2,3,4,3], f32[3,2,3,2], f32[2]) {strides = [2,3], pads = [1,0,0,1]}",
       "(f32[1,4,3,3], f32[4,2,3,3], f32[4]) {groups = 2, dilations = [2,1], pads = [1,1,2,1]}",
       "(f32[1,1,3,3], f32[1,2,3,3]) {strides = [2,2], output_padding = [1,1]}",
+      "(f32[1,2,2,3], f32[2,1,2,1]) {strides = [2,1], output_padding = [3,2], groups = 2}",
   };
   op.onnx_import = {{"ConvTranspose", ImportConvTranspose}};
   op.onnx_export =

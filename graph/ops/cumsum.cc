@@ -1,3 +1,4 @@
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
@@ -54,6 +55,12 @@ OpDef Make_cumsum() {
       {"exclusive", AttrKind::kInt, int64_t{0}, false, "1: without x at i"},
       {"reverse", AttrKind::kInt, int64_t{0}, false, "1: from i to the end"}};
   op.define = DefineCumsum;
+  // dx[…,k,…] = sum(i with k <= i) dy[…,i,…]: the other way round.
+  op.gradient = [](GradientForm& f) {
+    Attrs attrs = f.node().attrs();
+    attrs["reverse"] = int64_t{f.node().Int("reverse") == 0};
+    return std::vector<Value>{f.Op("cumsum", {f.ResultGradient()}, attrs)};
+  };
   op.examples = {"(f32[5])", "(f32[2,3,4]) {axis = 1, exclusive = 1}",
                  "(f32[3,4]) {axis = -1, reverse = 1}",
                  "(i64[4,2]) {axis = 0, exclusive = 1, reverse = 1}"};

@@ -3,8 +3,10 @@
 #include <string>
 
 #include "absl/strings/str_split.h"
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
+#include "graph/ops/axis_map.h"
 #include "graph/ops/broadcast.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/onnx_composites.h"
@@ -145,6 +147,85 @@ absl::Status DefineEinsum(OpContext& c) {
   return absl::OkStatus();
 }
 
+// The equation as letters alone, one for each label.
+char Letter(int i) { return static_cast<char>(i < 26 ? 'a' + i : 'A' + i - 26); }
+
+// dx_n[labels_n…] = sum(other labels) dy[out…] * product of the other inputs. A label that x_n has
+// twice gets a second letter and an identity matrix, one that nothing else has is repeated, and one
+// along which x_n was repeated is summed over.
+class EinsumGradient {
+ public:
+  EinsumGradient(GradientForm& f, const Equation& equation) : f_(f), equation_(equation) {
+    for (const Labels& labels : equation.inputs) {
+      for (char label : labels) {
+        if (letters_.emplace(label, Letter(used_)).second) ++used_;
+      }
+    }
+  }
+
+  Value Of(int n) {
+    const Value& x = f_.Input(n);
+    const Labels labels = Renamed(equation_.inputs[n]);
+    std::vector<Value> operands = {f_.ResultGradient()};
+    std::vector<Labels> terms = {Renamed(equation_.output)};
+    for (int i = 0; i < f_.num_inputs(); ++i) {
+      if (i == n) continue;
+      operands.push_back(f_.Input(i));
+      terms.push_back(Renamed(equation_.inputs[i]));
+    }
+    Labels target = labels;
+    for (size_t d = 0; d < labels.size(); ++d) {
+      if (labels.find(labels[d]) == d) continue;
+      target[d] = Letter(used_++);
+      operands.push_back(Identity(f_, x.dtype(), x.shape()[d]));
+      terms.push_back({labels[d], target[d]});
+    }
+    // Dimensions of x that the product has, the others being 1.
+    Labels made;
+    Shape shape(target.size(), 1);
+    std::map<char, int64_t> sizes;
+    for (size_t i = 0; i < terms.size(); ++i) {
+      for (size_t d = 0; d < terms[i].size(); ++d) {
+        int64_t& size = sizes[terms[i][d]];
+        size = std::max(size, operands[i].shape()[d]);
+      }
+    }
+    for (size_t d = 0; d < target.size(); ++d) {
+      const auto size = sizes.find(target[d]);
+      if (size == sizes.end() || (x.shape()[d] == 1 && size->second > 1)) continue;
+      made += target[d];
+      shape[d] = size->second;
+    }
+    std::string text = terms[0];
+    for (size_t i = 1; i < terms.size(); ++i) text += "," + terms[i];
+    const Value product = f_.Op("einsum", operands, {{"equation", text + "->" + made}});
+    return f_.Expand(f_.Reshape(product, shape), x.shape());
+  }
+
+ private:
+  Labels Renamed(const Labels& labels) const {
+    Labels result;
+    for (char label : labels) result += letters_.at(label);
+    return result;
+  }
+
+  GradientForm& f_;
+  const Equation& equation_;
+  std::map<char, char> letters_;
+  int used_ = 0;
+};
+
+absl::StatusOr<std::vector<Value>> GradientOfEinsum(GradientForm& f) {
+  std::vector<ExprType> types;
+  for (int i = 0; i < f.num_inputs(); ++i) types.push_back(ToExprType(f.Input(i).type()));
+  const ExprAttrs attrs = ToExprAttrs(f.node().attrs());
+  OpContext context(f.node().op(), types, attrs, OpContext::Mode::kTypesOnly);
+  LEMMA_ASSIGN_OR_RETURN(const Equation equation, ParseEquation(context));
+  std::vector<Value> gradients;
+  for (int n = 0; n < f.num_inputs(); ++n) gradients.push_back(EinsumGradient(f, equation).Of(n));
+  return gradients;
+}
+
 }  // namespace
 
 OpDef Make_einsum() {
@@ -161,10 +242,14 @@ OpDef Make_einsum() {
   op.max_inputs = kVariadic;
   op.attrs = {{"equation", AttrKind::kString, std::nullopt, false, "\"ij,jk->ik\""}};
   op.define = DefineEinsum;
+  op.gradient = GradientOfEinsum;
   op.examples = {"(f32[2,3], f32[3,4]) {equation = \"ij,jk->ik\"}",
-                 "(f32[3,4]) {equation = \"ij->ji\"}", "(f32[3,3]) {equation = \"ii->i\"}",
+                 "(f32[3,4]) {equation = \"ij->ji\"}",
+                 "(f32[3,3]) {equation = \"ii->i\"}",
                  "(f32[2,3,4], f32[1,4,5]) {equation = \"...ij,...jk\"}",
-                 "(f32[2,3], f32[3], f32[2]) {equation = \"ij,j,i->\"}"};
+                 "(f32[2,3], f32[3], f32[2]) {equation = \"ij,j,i->\"}",
+                 "(f32[3,3,2]) {equation = \"iij->\"}",
+                 "(f32[2,1], f32[2,4]) {equation = \"ij,ij->j\"}"};
   op.onnx_import = {EinsumImporter()};
   // Any number but a bfloat.
   std::vector<DType> types = {DType::kF32, DType::kF64, DType::kF16, DType::kI32,

@@ -2,6 +2,7 @@
 
 #include "graph/ops/broadcast.h"
 #include "graph/ops/checks.h"
+#include "graph/ops/elementwise_gradient.h"
 
 namespace lemma::ops {
 namespace {
@@ -79,6 +80,7 @@ OpDef MakeUnary(OpDef op, Accepts accepts, bool test, UnaryBody f) {
     return absl::OkStatus();
   };
   op.examples = Examples(accepts, false);
+  if (!test) op.gradient = ElementwiseGradient;
   return op;
 }
 
@@ -96,6 +98,7 @@ OpDef MakeBinary(OpDef op, Accepts accepts, bool test, BinaryBody f) {
     return absl::OkStatus();
   };
   op.examples = Examples(accepts, true);
+  if (!test) op.gradient = ElementwiseGradient;
   return op;
 }
 

@@ -1,5 +1,6 @@
 #include "graph/ops/expand.h"
 
+#include "graph/gradient_form.h"
 #include "graph/ops/broadcast.h"
 #include "graph/ops/checks.h"
 
@@ -45,6 +46,22 @@ absl::Status DefineTile(OpContext& c) {
   return absl::OkStatus();
 }
 
+// dx[j…] = sum(repeats r…) dy[r*size + j …].
+std::vector<Value> TileGradient(GradientForm& f) {
+  const Shape& shape = f.Input(0).shape();
+  Shape dims;
+  std::vector<int64_t> axes;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const int64_t repeats = f.node().Ints("repeats")[d];
+    if (repeats != 1) {
+      axes.push_back(static_cast<int64_t>(dims.size()));
+      dims.push_back(repeats);
+    }
+    dims.push_back(shape[d]);
+  }
+  return {f.Sum(f.Reshape(f.ResultGradient(), dims), axes)};
+}
+
 // ONNX lets the shape and x broadcast each other.
 absl::StatusOr<std::vector<Value>> ImportExpand(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
@@ -82,6 +99,10 @@ OpDef Make_expand() {
   op.input_names = {"x"};
   op.attrs = {{"shape", AttrKind::kInts, std::nullopt, true, "of the result"}};
   op.define = DefineExpand;
+  // dx[j…] = sum(i… that come from j…) dy[i…]
+  op.gradient = [](GradientForm& f) {
+    return std::vector<Value>{f.SumTo(f.ResultGradient(), f.Input(0).shape())};
+  };
   op.examples = {"(f32[3]) {shape = [2,3]}", "(f32[2,1,3]) {shape = [2,4,3]}",
                  "(f32[]) {shape = [2,2]}", "(i64[1]) {shape = [0]}", "(f32[2]) {shape = [2]}"};
   op.onnx_import = {{"Expand", ImportExpand}};
@@ -101,6 +122,7 @@ OpDef Make_tile() {
   op.input_names = {"x"};
   op.attrs = {{"repeats", AttrKind::kInts, std::nullopt, true, "of x along each dimension"}};
   op.define = DefineTile;
+  op.gradient = TileGradient;
   op.examples = {"(f32[2,3]) {repeats = [2,1]}", "(f32[2,3]) {repeats = [3,2]}",
                  "(i64[2]) {repeats = [0]}", "(f32[1,3]) {repeats = [4,1]}"};
   op.onnx_import = {{"Tile", ImportTile}};

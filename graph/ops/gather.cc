@@ -1,6 +1,7 @@
 // Reads at positions that other tensors hold.
 #include <algorithm>
 
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
@@ -122,6 +123,57 @@ absl::Status DefineReverseSequence(OpContext& c) {
   return absl::OkStatus();
 }
 
+// dx[b…,k,a…] = sum(j… with indices[j…] = k) dy[b…,j…,a…]: sums into zeros, k the first axis.
+std::vector<Value> GatherGradient(GradientForm& f) {
+  const Value &x = f.Input(0), &indices = f.Input(1), &dy = f.ResultGradient();
+  const int64_t rank = x.type().rank(), chosen = indices.type().rank();
+  const int64_t axis = (f.node().Int("axis") + rank) % rank, count = indices.type().num_elements();
+  std::vector<int64_t> first = {axis}, which;
+  for (int64_t d = axis; d < axis + chosen; ++d) which.push_back(d);
+  for (int64_t d : AxesBut(rank, {axis})) first.push_back(d);
+  for (int64_t d : AxesBut(dy.type().rank(), which)) which.push_back(d);
+  std::vector<int64_t> back(rank);
+  Shape rows = {count}, shape;
+  for (int64_t d = 0; d < rank; ++d) {
+    back[first[d]] = d;
+    shape.push_back(x.shape()[first[d]]);
+    if (d > 0) rows.push_back(shape.back());
+  }
+  const Value updates = f.Reshape(f.Transpose(dy, which), rows);
+  const Value sums =
+      f.Op("scatter_nd", {f.Filled({x.dtype(), shape}, 0), f.Reshape(indices, {count, 1}), updates},
+           {{"reduction", std::string("add")}});
+  return {f.Transpose(sums, back), Value()};
+}
+
+// dx[…,k,…] = sum(i with indices[…,i,…] = k) dy[…,i,…].
+std::vector<Value> GatherElementsGradient(GradientForm& f) {
+  const Value& x = f.Input(0);
+  return {f.Op("scatter_elements", {f.Filled(x.type(), 0), f.Input(1), f.ResultGradient()},
+               {{"axis", f.node().Int("axis")}, {"reduction", std::string("add")}}),
+          Value()};
+}
+
+// The same for whole positions; to those after batch dimensions the numbers of the batches are
+// added in front.
+std::vector<Value> GatherNdGradient(GradientForm& f) {
+  const Value &x = f.Input(0), &indices = f.Input(1);
+  const int64_t last = indices.type().rank() - 1;
+  std::vector<Value> columns;
+  for (int64_t d = 0; d < f.node().Int("batch_dims"); ++d) {
+    Shape shape(last + 1, 1), whole = indices.shape();
+    shape[d] = x.shape()[d];
+    whole[last] = 1;
+    std::vector<int64_t> numbers = AxesBut(x.shape()[d]);
+    const Value column = f.Constant(Tensor::FromInts({indices.dtype(), shape}, numbers));
+    columns.push_back(f.Expand(column, whole));
+  }
+  columns.push_back(indices);
+  return {f.Op("scatter_nd", {f.Filled(x.type(), 0), f.Concat(columns, last), f.ResultGradient()},
+               {{"reduction", std::string("add")}}),
+          Value()};
+}
+
 const char kNegative[] = "A negative index counts from the end.";
 
 AttrSpec Axis() { return {"axis", AttrKind::kInt, int64_t{0}, false, "of x that is indexed"}; }
@@ -153,6 +205,7 @@ OpDef Make_gather() {
   op.min_inputs = op.max_inputs = 2;
   op.attrs = {Axis()};
   op.define = DefineGather;
+  op.gradient = GatherGradient;
   op.examples = {"(f32[3,2], i64[4])", "(f32[2,3,2], i64[2,2]) {axis = 1}",
                  "(f32[2,3], i32[]) {axis = -1}", "(i64[4], i64[0])"};
   op.onnx_import = {{"Gather", ImportAlongAxis("gather")}, {"Compress", ImportCompress}};
@@ -170,6 +223,7 @@ OpDef Make_gather_elements() {
   op.min_inputs = op.max_inputs = 2;
   op.attrs = {Axis()};
   op.define = DefineGatherElements;
+  op.gradient = GatherElementsGradient;
   op.examples = {"(f32[3,2], i64[2,2])", "(f32[3,4], i32[2,6]) {axis = 1}",
                  "(f32[2,3,2], i64[2,3,1]) {axis = -1}"};
   op.onnx_import = {{"GatherElements", ImportAlongAxis("gather_elements")}};
@@ -188,6 +242,7 @@ OpDef Make_gather_nd() {
   op.attrs = {{"batch_dims", AttrKind::kInt, int64_t{0}, false,
                "leading dimensions that x and indices have in common"}};
   op.define = DefineGatherNd;
+  op.gradient = GatherNdGradient;
   op.examples = {"(f32[2,3], i64[4,2])", "(f32[2,3], i64[2,2,1])",
                  "(f32[2,3,4], i64[2,1]) {batch_dims = 1}", "(f32[2,3], i32[2])"};
   NameInOnnx(op, "GatherND", {{"batch_dims", "batch_dims"}});
@@ -205,6 +260,10 @@ OpDef Make_reverse_sequence() {
   op.attrs = {{"time_axis", AttrKind::kInt, int64_t{0}, false, "0 or 1"},
               {"batch_axis", AttrKind::kInt, int64_t{1}, false, "the other of 0 and 1"}};
   op.define = DefineReverseSequence;
+  // dx = reverse_sequence(dy): the permutation is its own inverse.
+  op.gradient = [](GradientForm& f) {
+    return std::vector<Value>{f.Again({f.ResultGradient(), f.Input(1)}), Value()};
+  };
   op.examples = {"(f32[4,2], i64[2])", "(f32[2,3,2], i64[2]) {time_axis = 1, batch_axis = 0}"};
   NameInOnnx(op, "ReverseSequence", {{"time_axis", "time_axis"}, {"batch_axis", "batch_axis"}});
   return op;

@@ -1,9 +1,11 @@
 // Normalizations of each example: layer, instance and group.
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/broadcast.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/moments.h"
+#include "graph/ops/norm_gradient.h"
 #include "graph/ops/onnx_axes.h"
 #include "graph/ops/onnx_types.h"
 #include "graph/ops/status_macros.h"
@@ -108,6 +110,36 @@ absl::Status DefineGroupNorm(OpContext& c) {
   return absl::OkStatus();
 }
 
+// With z = (x - mean) / sqrt(variance + epsilon): dscale = sum(o…) dy * z, dbias = sum(o…) dy, and
+// dx is NormalizeGradient() of dz = dy * scale.
+std::vector<Value> LayerNormGradient(GradientForm& f) {
+  const Value &x = f.Input(0), &scale = f.Input(1), &dy = f.ResultGradient();
+  std::vector<int64_t> axes;
+  for (int64_t i = x.type().rank() - scale.type().rank(); i < x.type().rank(); ++i) {
+    axes.push_back(i);
+  }
+  const Normalized n = Normalize(f, x, axes, f.node().Float("epsilon"));
+  std::vector<Value> gradients = {NormalizeGradient(f, n, f.Mul(dy, scale)),
+                                  f.SumTo(f.Mul(dy, n.z), scale.shape())};
+  if (f.num_inputs() == 3) gradients.push_back(f.SumTo(dy, scale.shape()));
+  return gradients;
+}
+
+// The same for x as [N,groups,…], whose last axis is normalized; dscale and dbias are sums over all
+// axes but c.
+std::vector<Value> GroupedGradient(GradientForm& f, int64_t groups) {
+  const Value &x = f.Input(0), &dy = f.ResultGradient();
+  if (x.type().num_elements() == 0) return std::vector<Value>(3);
+  const int rank = x.type().rank();
+  const int64_t batch = x.shape()[0];
+  const Shape grouped = {batch, groups, x.type().num_elements() / (batch * groups)};
+  const Normalized n = Normalize(f, f.Reshape(x, grouped), {2}, f.node().Float("epsilon"));
+  const Value dz = f.Reshape(f.Mul(dy, PerChannel(f, f.Input(1), rank)), grouped);
+  const std::vector<int64_t> others = AxesBut(rank, {1});
+  return {f.Reshape(NormalizeGradient(f, n, dz), x.shape()),
+          f.Sum(f.Mul(dy, f.Reshape(n.z, x.shape())), others), f.Sum(dy, others)};
+}
+
 AttrSpec Epsilon() { return {"epsilon", AttrKind::kFloat, 1e-5, true, "added to the variance"}; }
 
 // ONNX's optional second and third output: mean and 1 / sqrt(variance + epsilon).
@@ -198,6 +230,7 @@ OpDef Make_layer_norm() {
                "first axis of i…; a negative one counts from the end"},
               Epsilon()};
   op.define = DefineLayerNorm;
+  op.gradient = LayerNormGradient;
   op.examples = {"(f32[3,5], f32[5], f32[5])", "(f32[2,3,4], f32[3,4], f32[3,4]) {axis = 1}",
                  "(f32[2,3], f32[2,3]) {axis = 0, epsilon = 0.01}"};
   op.onnx_import = {{"LayerNormalization", ImportLayerNorm}};
@@ -216,6 +249,7 @@ OpDef Make_instance_norm() {
   op.min_inputs = op.max_inputs = 3;
   op.attrs = {Epsilon()};
   op.define = DefineInstanceNorm;
+  op.gradient = [](GradientForm& f) { return GroupedGradient(f, f.Input(0).shape()[1]); };
   op.examples = {"(f32[2,3,4,5], f32[3], f32[3])", "(f32[1,2,7], f32[2], f32[2]) {epsilon = 0.01}"};
   op.onnx_import = {ImportAs("InstanceNormalization", "instance_norm", {{"epsilon", "epsilon"}})};
   op.onnx_export =
@@ -238,6 +272,7 @@ OpDef Make_group_norm() {
   op.attrs = {{"groups", AttrKind::kInt, std::nullopt, true, "the channels are cut into as many"},
               Epsilon()};
   op.define = DefineGroupNorm;
+  op.gradient = [](GradientForm& f) { return GroupedGradient(f, f.node().Int("groups")); };
   op.examples = {"(f32[2,4,3,5], f32[4], f32[4]) {groups = 2}",
                  "(f32[1,6,4], f32[6], f32[6]) {groups = 1, epsilon = 0.01}",
                  "(f32[2,3,2,2], f32[3], f32[3]) {groups = 3}"};

@@ -1,3 +1,4 @@
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
@@ -33,6 +34,27 @@ absl::Status DefineLrn(OpContext& c) {
   return absl::OkStatus();
 }
 
+// dx = dy / base^beta - 2 alpha beta / size * x * sum(channels whose sums x is in) dy * y / base,
+// base = bias + alpha / size * square. The sums are convolutions along the channels with ones.
+std::vector<Value> LrnGradient(GradientForm& f) {
+  const Value &x = f.Input(0), y = f.Output(), &dy = f.ResultGradient();
+  const int64_t size = f.node().Int("size"), before = (size - 1) / 2, after = size - 1 - before;
+  const double alpha = f.node().Float("alpha") / static_cast<double>(size);
+  const double beta = f.node().Float("beta");
+  const Value ones = f.Constant(Tensor::Filled({x.dtype(), {1, 1, size, 1}}, 1));
+  auto sums = [&](const Value& v, int64_t top, int64_t bottom) {
+    const int64_t spatial = x.type().num_elements() / (x.shape()[0] * x.shape()[1]);
+    const Value lines = f.Reshape(v, {x.shape()[0], 1, x.shape()[1], spatial});
+    const std::vector<int64_t> pads = {top, 0, bottom, 0};
+    return f.Reshape(f.Op("conv2d", {lines, ones}, {{"pads", pads}}), x.shape());
+  };
+  if (x.type().num_elements() == 0) return {Value()};
+  const Value base = f.Add(f.Mul(sums(f.Square(x), before, after), alpha), f.node().Float("bias"));
+  const Value through = sums(f.Div(f.Mul(dy, y), base), after, before);
+  const Value direct = f.Div(dy, f.Op("pow", {base, f.Scalar(x.dtype(), beta)}));
+  return {f.Sub(direct, f.Mul(f.Mul(x, through), 2 * alpha * beta))};
+}
+
 }  // namespace
 
 OpDef Make_lrn() {
@@ -49,6 +71,7 @@ OpDef Make_lrn() {
               {"beta", AttrKind::kFloat, 0.75, true, "exponent"},
               {"bias", AttrKind::kFloat, 1.0, true, "added to the sum"}};
   op.define = DefineLrn;
+  op.gradient = LrnGradient;
   op.examples = {"(f32[1,5,3,4]) {size = 3}",
                  "(f32[2,4,3]) {size = 4, alpha = 0.5, beta = 0.5, bias = 2.0}",
                  "(f32[1,2,2,2]) {size = 5}"};

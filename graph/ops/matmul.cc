@@ -1,3 +1,4 @@
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/broadcast.h"
@@ -40,6 +41,23 @@ absl::Status DefineMatmul(OpContext& c) {
     });
   });
   return absl::OkStatus();
+}
+
+// dx = dy * wᵀ and dw = xᵀ * dy, each summed over the batches that repeat it. Where all of x's
+// batches share one matrix w, dw is one product over the rows of all batches.
+std::vector<Value> MatmulGradient(GradientForm& f) {
+  const Value &x = f.Input(0), &w = f.Input(1), &dy = f.ResultGradient();
+  const Value dx = f.Op("matmul", {dy, f.MatrixTranspose(w)});
+  Value dw;
+  if (w.type().rank() == 2 && x.type().rank() > 2) {
+    const int64_t inner = x.shape().back(), columns = dy.shape().back();
+    const int64_t rows = NumElements(Shape(x.shape().begin(), x.shape().end() - 1));
+    dw = f.Op("matmul",
+              {f.MatrixTranspose(f.Reshape(x, {rows, inner})), f.Reshape(dy, {rows, columns})});
+  } else {
+    dw = f.SumTo(f.Op("matmul", {f.MatrixTranspose(x), dy}), w.shape());
+  }
+  return {f.SumTo(dx, x.shape()), dw};
 }
 
 // A vector on the left is a row, one on the right a column; the axis added vanishes from the
@@ -135,6 +153,7 @@ OpDef Make_matmul() {
   op.input_names = {"x", "w"};
   op.min_inputs = op.max_inputs = 2;
   op.define = DefineMatmul;
+  op.gradient = MatmulGradient;
   op.examples = {"(f32[3,4], f32[4,5])", "(f32[2,3,4], f32[4,5])", "(f32[1,4], f32[4,1])",
                  "(f32[2,1,3,4], f32[1,3,4,5])", "(f32[3,4], f32[2,4,3])"};
   op.onnx_import = {

@@ -1,3 +1,4 @@
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
@@ -37,6 +38,17 @@ absl::StatusOr<std::vector<Value>> ImportOneHot(OnnxImport& node) {
   return node.Ops("one_hot", {indices, values}, {{"depth", depth.AtInt(0)}, {"axis", axis}});
 }
 
+// dvalues[1] = sum(b…,k,a… with indices[b…,a…] = k) dy[b…,k,a…], dvalues[0] = sum of the others.
+std::vector<Value> OneHotGradient(GradientForm& f) {
+  const Value &dy = f.ResultGradient(), &values = f.Input(1);
+  const std::vector<int64_t> all = AxesBut(dy.type().rank());
+  auto sum_where = [&](double off, double on) {
+    const Value mark = f.Constant(Tensor::FromDoubles(values.type(), {off, on}));
+    return f.Reshape(f.Sum(f.Mul(dy, f.Again({f.Input(0), mark})), all), {1});
+  };
+  return {Value(), f.Concat({sum_where(1, 0), sum_where(0, 1)}, 0)};
+}
+
 }  // namespace
 
 OpDef Make_one_hot() {
@@ -50,6 +62,7 @@ OpDef Make_one_hot() {
   op.attrs = {{"depth", AttrKind::kInt, std::nullopt, true, "size of the new dimension"},
               {"axis", AttrKind::kInt, int64_t{-1}, false, "position of the new dimension in y"}};
   op.define = DefineOneHot;
+  op.gradient = OneHotGradient;
   op.examples = {"(i64[3], f32[2]) {depth = 4}", "(i64[2,3], f32[2]) {depth = 3, axis = 1}",
                  "(i32[], i64[2]) {depth = 2, axis = 0}",
                  "(f32[2], f32[2]) {depth = 5, axis = -2}"};

@@ -51,12 +51,12 @@ struct OnnxPadding {
 
 // ONNX's ceil_mode may have one window more, that covers no element. Where it has, the padding at
 // the end says which windows there are, instead of ceil_mode.
-OnnxPadding ExportPadding(const Node& node) {
+OnnxPadding ExportPadding(const Node& node, const Shape& pooled) {
   OnnxPadding padding{node.Ints("pads"), node.Int("ceil_mode") != 0};
   if (!padding.ceil_mode) return padding;
   std::vector<int64_t> pads = padding.pads;
   for (int i = 0; i < 2; ++i) {
-    int64_t windows = node.type(0).shape[2 + i], stride = node.Ints("strides")[i];
+    int64_t windows = pooled[2 + i], stride = node.Ints("strides")[i];
     int64_t reach = (node.Ints("kernel")[i] - 1) * node.Ints("dilations")[i] + 1;
     int64_t padded = node.inputs()[0].shape()[2 + i] + pads[i];
     int64_t onnx_windows = (padded + pads[2 + i] - reach + stride - 1) / stride + 1;
@@ -169,24 +169,47 @@ absl::StatusOr<std::vector<Value>> ImportMaxUnpool(OnnxImport& node) {
 
 absl::Status ExportMaxPool(OnnxExport& out) {
   const Node& node = out.node();
-  OnnxAttrs attrs = WindowAttrsOf(node, ExportPadding(node));
+  OnnxAttrs attrs = WindowAttrsOf(node, ExportPadding(node, node.type(0).shape));
   attrs.emplace_back("dilations", node.Ints("dilations"));
   out.Emit("MaxPool", {out.Input(0)}, {out.Output(0)}, attrs);
   return absl::OkStatus();
 }
 
+namespace {
+
+void EmitIndices(OnnxExport& out, const Shape& pooled, int64_t column_major, std::string indices) {
+  OnnxAttrs attrs = WindowAttrsOf(out.node(), ExportPadding(out.node(), pooled));
+  attrs.emplace_back("dilations", out.node().Ints("dilations"));
+  attrs.emplace_back("storage_order", column_major);
+  out.Emit("MaxPool", {out.Input(0)}, {out.Temporary(), std::move(indices)}, attrs);
+}
+
+}  // namespace
+
 absl::Status ExportMaxPoolIndex(OnnxExport& out) {
-  const Node& node = out.node();
-  OnnxAttrs attrs = WindowAttrsOf(node, ExportPadding(node));
-  attrs.emplace_back("dilations", node.Ints("dilations"));
-  attrs.emplace_back("storage_order", node.Int("column_major"));
-  out.Emit("MaxPool", {out.Input(0)}, {out.Temporary(), out.Output(0)}, attrs);
+  EmitIndices(out, out.node().type(0).shape, out.node().Int("column_major"), out.Output(0));
+  return absl::OkStatus();
+}
+
+// The maxima's positions, and a sum into zeros there.
+absl::Status ExportMaxPoolGradient(OnnxExport& out) {
+  const TensorType& type = out.node().type(0);
+  LEMMA_ASSIGN_OR_RETURN(Tensor zeros, Tensor::Filled({type.dtype, {type.num_elements()}}, 0));
+  const std::string flat = out.Constant(Tensor::Ints({-1}));
+  std::string indices = out.Temporary(), positions = out.Temporary(), dy = out.Temporary(),
+              sums = out.Temporary();
+  EmitIndices(out, out.node().inputs()[1].shape(), 0, indices);
+  out.Emit("Reshape", {indices, flat}, {positions});
+  out.Emit("Reshape", {out.Input(1), flat}, {dy});
+  out.Emit("ScatterElements", {out.Constant(std::move(zeros)), positions, dy}, {sums},
+           {{"axis", int64_t{0}}, {"reduction", std::string("add")}});
+  out.Emit("Reshape", {sums, out.Constant(Tensor::Ints(type.shape))}, {out.Output(0)});
   return absl::OkStatus();
 }
 
 absl::Status ExportAveragePool(OnnxExport& out) {
   const Node& node = out.node();
-  OnnxPadding padding = ExportPadding(node);
+  OnnxPadding padding = ExportPadding(node, node.type(0).shape);
   if (node.Ints("dilations") != std::vector<int64_t>{1, 1}) {
     return absl::UnimplementedError("AveragePool has no dilations in operator set 17");
   }

@@ -17,6 +17,7 @@ absl::StatusOr<std::vector<Value>> ImportLpPool(OnnxImport& node);
 
 absl::Status ExportMaxPool(OnnxExport& out);
 absl::Status ExportMaxPoolIndex(OnnxExport& out);
+absl::Status ExportMaxPoolGradient(OnnxExport& out);
 absl::Status ExportAveragePool(OnnxExport& out);
 
 }  // namespace lemma::ops

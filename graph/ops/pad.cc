@@ -1,5 +1,7 @@
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
+#include "graph/ops/axis_map.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/onnx_axes.h"
 
@@ -84,6 +86,28 @@ absl::Status DefinePad(OpContext& c) {
   return absl::OkStatus();
 }
 
+// With a constant: dx[i…] = dy[before + i …], 0 where x was cut off. Mirrored or extended, y is a
+// linear function of x along each dimension: dx = dy * Mᵀ, M being the operator's result for the
+// identity matrix.
+std::vector<Value> PadGradient(GradientForm& f) {
+  const std::vector<int64_t>& pads = f.node().Ints("pads");
+  const size_t rank = pads.size() / 2;
+  Value dx = f.ResultGradient();
+  if (f.node().String("mode") == "constant") {
+    std::vector<int64_t> negative = pads;
+    for (int64_t& pad : negative) pad = -pad;
+    return {dx.shape() == f.Input(0).shape() ? dx : f.Op("pad", {dx}, {{"pads", negative}})};
+  }
+  for (size_t d = 0; d < rank; ++d) {
+    if (pads[d] == 0 && pads[rank + d] == 0) continue;
+    Attrs attrs = f.node().attrs();
+    attrs["pads"] = std::vector<int64_t>{0, pads[d], 0, pads[rank + d]};
+    const Value identity = Identity(f, dx.dtype(), f.Input(0).shape()[d]);
+    dx = TransposedAlongAxis(f, dx, static_cast<int64_t>(d), f.Op("pad", {identity}, attrs));
+  }
+  return {dx};
+}
+
 // Pads and value are attributes before operator set 11 and inputs since; from 18 on axes can be
 // chosen.
 absl::StatusOr<std::vector<Value>> ImportPad(OnnxImport& node) {
@@ -152,6 +176,7 @@ OpDef Make_pad() {
       {"mode", AttrKind::kString, std::string("constant"), false, "constant, reflect or edge"},
       {"value", AttrKind::kFloat, 0.0, true, "outside x, with mode constant"}};
   op.define = DefinePad;
+  op.gradient = PadGradient;
   op.examples = {"(f32[2,3]) {pads = [1,0,2,1]}",
                  "(f32[2,3]) {pads = [0,1,1,0], value = 0.5}",
                  "(f32[2,4]) {pads = [0,3,0,2], mode = \"reflect\"}",

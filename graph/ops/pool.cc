@@ -1,7 +1,11 @@
 // Pooling over height and width.
+#include <algorithm>
+
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
+#include "graph/ops/conv_gradient.h"
 #include "graph/ops/onnx_pool.h"
 #include "graph/ops/onnx_types.h"
 #include "graph/ops/status_macros.h"
@@ -76,27 +80,72 @@ absl::Status DefineMaxPool(OpContext& c) {
   return absl::OkStatus();
 }
 
-// The row-major position in x of the maximum that max_pool2d takes; the first one of several.
-absl::Status DefineMaxPoolIndex(OpContext& c) {
-  LEMMA_RETURN_IF_ERROR(RequireNumeric(c));
-  LEMMA_ASSIGN_OR_RETURN(Pool pool, ReadPool(c));
-  const Idx& dims = c.dims(0);
-  const bool column_major = c.Int("column_major") != 0;
+// The position in a tensor of shape `dims`, counted row by row or, within [H,W], column by column.
+IndexExpr PositionOf(const Idx& at, const Idx& dims, bool column_major) {
+  IndexExpr plane = (at[0] * dims[1] + at[1]) * dims[2] * dims[3];
+  return plane + (column_major ? at[3] * dims[2] + at[2] : at[2] * dims[3] + at[3]);
+}
+
+// The position in x of the maximum that max_pool2d takes; the first one of several.
+OpContext::Body FirstMaximum(OpContext& c, const Pool& pool, bool column_major) {
   TensorId max =
       c.Local(c.dtype(0), pool.dims, [&](const Idx& out) { return MaxOf(c, pool, out); });
-  c.Output(DType::kI64, pool.dims, [&](const Idx& out) {
+  return [&c, &pool, max, column_major](const Idx& out) {
     return c.Reduce(
         ReduceKind::kMin, pool.Kernel(),
         [&](const Idx& r) {
           Idx at = pool.At(out, r);
-          IndexExpr plane = (at[0] * dims[1] + at[1]) * dims[2] * dims[3];
-          IndexExpr position =
-              plane + (column_major ? at[3] * dims[2] + at[2] : at[2] * dims[3] + at[3]);
+          IndexExpr position = PositionOf(at, c.dims(0), column_major);
           ScalarExpr attains = Apply(ScalarFn::kEqual, c.Read(0, at), c.Read(max, out));
           return Apply(ScalarFn::kWhere, attains, ScalarExpr::Index(position),
-                       ScalarExpr::Index(Product(dims)));
+                       ScalarExpr::Index(Product(c.dims(0))));
         },
         pool.Inside(out));
+  };
+}
+
+absl::Status DefineMaxPoolIndex(OpContext& c) {
+  LEMMA_RETURN_IF_ERROR(RequireNumeric(c));
+  LEMMA_ASSIGN_OR_RETURN(Pool pool, ReadPool(c));
+  c.Output(DType::kI64, pool.dims, FirstMaximum(c, pool, c.Int("column_major") != 0));
+  return absl::OkStatus();
+}
+
+// dx[n,c,h,w] = sum(r < R, s < S, p and q whole and windows, h,w the first maximum of p,q)
+//                   dy[n,c,p,q], p = (h + top - r*dh) / sh, q = (w + left - s*dw) / sw.
+absl::Status DefineMaxPoolGradient(OpContext& c) {
+  LEMMA_RETURN_IF_ERROR(RequireFloat(c));
+  LEMMA_ASSIGN_OR_RETURN(Pool pool, ReadPool(c));
+  LEMMA_REQUIRE(c, c.rank(1) == 4, "dy must be of rank 4, not ", c.rank(1));
+  for (int d = 0; d < 4; ++d) {
+    LEMMA_REQUIRE(c, Eq(c.Dim(1, d), pool.dims[d]), "dimension ", d, " of dy is ",
+                  c.Dim(1, d).ToString(), ", max_pool2d's is ", pool.dims[d].ToString());
+  }
+  TensorId first = c.Local(DType::kI64, pool.dims, FirstMaximum(c, pool, false));
+  c.Output(c.dtype(0), c.dims(0), [&](const Idx& out) {
+    auto scaled = [&](int d, const Idx& r) {
+      const WindowAxis& w = pool.windows[d];
+      return out[2 + d] + w.pad_begin - r[d] * w.dilation;
+    };
+    auto window = [&](int d, const Idx& r) {
+      return FloorDiv(scaled(d, r), pool.windows[d].stride);
+    };
+    return c.Reduce(
+        ReduceKind::kSum, pool.Kernel(),
+        [&](const Idx& r) {
+          const Idx at = {out[0], out[1], window(0, r), window(1, r)};
+          const ScalarExpr here = ScalarExpr::Index(PositionOf(out, c.dims(0), false));
+          const ScalarExpr hit = Apply(ScalarFn::kEqual, c.Read(first, at), here);
+          return Apply(ScalarFn::kWhere, hit, c.Read(1, at), 0);
+        },
+        [&](const Idx& r) {
+          Guard inside = true;
+          for (int d : {0, 1}) {
+            inside = inside && Eq(Mod(scaled(d, r), pool.windows[d].stride), 0) &&
+                     InRange(window(d, r), pool.dims[2 + d]);
+          }
+          return inside;
+        });
   });
   return absl::OkStatus();
 }
@@ -134,6 +183,48 @@ absl::Status DefineAvgPool(OpContext& c) {
   return absl::OkStatus();
 }
 
+// The elements that avg_pool2d counts in each window along one axis.
+std::vector<double> Counts(const Node& node, size_t axis, bool include_pad) {
+  const int64_t kernel = node.Ints("kernel")[axis], stride = node.Ints("strides")[axis],
+                dilation = node.Ints("dilations")[axis];
+  const int64_t before = node.Ints("pads")[axis], after = node.Ints("pads")[2 + axis];
+  const int64_t size = node.inputs()[0].shape()[2 + axis];
+  std::vector<double> counts;
+  for (int64_t p = 0; p < node.type(0).shape[2 + axis]; ++p) {
+    double count = 0;
+    for (int64_t r = 0; r < kernel; ++r) {
+      const int64_t at = p * stride + r * dilation - before;
+      count += include_pad ? at < size + after : at >= 0 && at < size;
+    }
+    counts.push_back(count);
+  }
+  return counts;
+}
+
+// dx[n,c,h,w] = sum over the windows that cover it of dy / count: the windows' sums transposed.
+std::vector<Value> AvgPoolGradient(GradientForm& f) {
+  const Node& node = f.node();
+  const Value& x = f.Input(0);
+  const bool include_pad = node.Int("count_include_pad") != 0;
+  const std::vector<double> rows = Counts(node, 0, include_pad),
+                            columns = Counts(node, 1, include_pad);
+  std::vector<double> counts;
+  for (double row : rows) {
+    for (double column : columns) counts.push_back(row * column);
+  }
+  const bool alike =
+      std::count(counts.begin(), counts.end(), counts[0]) == static_cast<int64_t>(counts.size());
+  const Shape dims = {static_cast<int64_t>(rows.size()), static_cast<int64_t>(columns.size())};
+  const Value count = alike ? f.Scalar(x.dtype(), counts[0])
+                            : f.Constant(Tensor::FromDoubles({x.dtype(), dims}, counts));
+  const int64_t channels = x.shape()[1];
+  const std::vector<int64_t>& kernel = node.Ints("kernel");
+  const Value ones =
+      f.Constant(Tensor::Filled({x.dtype(), {channels, 1, kernel[0], kernel[1]}}, 1));
+  return {SpreadWindows(f, node, f.Div(f.ResultGradient(), count), ones, channels,
+                        {x.shape()[2], x.shape()[3]})};
+}
+
 std::vector<std::string> PoolExamples() {
   return {
       "(f32[2,3,7,6]) {kernel = [2,3]}",
@@ -157,6 +248,11 @@ OpDef Make_max_pool2d() {
   op.input_names = {"x"};
   op.attrs = PoolAttrs();
   op.define = DefineMaxPool;
+  // dx = max_pool2d_gradient(x, dy)
+  op.gradient = [](GradientForm& f) {
+    return std::vector<Value>{
+        f.Op("max_pool2d_gradient", {f.Input(0), f.ResultGradient()}, f.node().attrs())};
+  };
   op.examples = PoolExamples();
   op.examples.push_back("(u8[1,1,5,5]) {kernel = [3,3], pads = [1,1,1,1]}");
   op.onnx_import = {{"MaxPool", ImportMaxPool}, {"MaxUnpool", ImportMaxUnpool}};
@@ -185,6 +281,27 @@ OpDef Make_max_pool2d_index() {
   return op;
 }
 
+OpDef Make_max_pool2d_gradient() {
+  OpDef op;
+  op.name = "max_pool2d_gradient";
+  op.group = "pooling";
+  op.equation =
+      "y[n,c,h,w] = sum(r < R, s < S, p and q whole and windows, x[n,c,h,w] the first maximum of "
+      "the window p,q) dy[n,c,p,q], p = (h + top - r*dh) / sh, q = (w + left - s*dw) / sw";
+  op.doc = "Puts each dy where max_pool2d, with the same windows, took its maximum from.";
+  op.input_names = {"x", "dy"};
+  op.min_inputs = op.max_inputs = 2;
+  op.attrs = PoolAttrs();
+  op.define = DefineMaxPoolGradient;
+  op.examples = {
+      "(f32[2,2,5,6], f32[2,2,2,2]) {kernel = [2,3], strides = [2,2]}",
+      "(f32[1,1,5,6], f32[1,1,3,2]) {kernel = [3,2], strides = [2,3], pads = [1,0,1,1]}",
+      "(f32[1,2,7,7], f32[1,2,3,2]) {kernel = [3,2], dilations = [2,3], strides = [1,2]}",
+      "(f32[1,1,4,4], f32[1,1,2,2]) {kernel = [1,2], strides = [2,3], ceil_mode = 1}"};
+  op.onnx_export = ExportFor(OnnxFloats(), ExportMaxPoolGradient);
+  return op;
+}
+
 OpDef Make_avg_pool2d() {
   OpDef op;
   op.name = "avg_pool2d";
@@ -200,6 +317,7 @@ OpDef Make_avg_pool2d() {
   op.attrs.push_back({"count_include_pad", AttrKind::kInt, int64_t{0}, false,
                       "1: padding counts as elements that are 0"});
   op.define = DefineAvgPool;
+  op.gradient = AvgPoolGradient;
   op.examples = PoolExamples();
   op.examples.push_back(
       "(f32[1,2,5,6]) {kernel = [3,3], strides = [2,2], pads = [1,1,1,2], count_include_pad = 1}");

@@ -1,6 +1,7 @@
 // Reductions over any set of axes.
 #include <algorithm>
 
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
@@ -111,6 +112,83 @@ std::function<void(OpContext&, const Axes&)> Plain(ReduceKind kind) {
   };
 }
 
+// A gradient's view of a reduction: a result with the reduced axes back, of size 1.
+struct Reduced {
+  explicit Reduced(GradientForm& f) : f(f), x(f.Input(0)), shape(x.shape()) {
+    for (int64_t axis : f.node().Ints("axes")) {
+      axes.push_back(axis < 0 ? axis + x.type().rank() : axis);
+      count *= static_cast<double>(shape[axes.back()]);
+      shape[axes.back()] = 1;
+    }
+    dy = Kept(f.ResultGradient());
+  }
+  Value Kept(const Value& y) { return f.Reshape(y, shape); }
+
+  GradientForm& f;
+  const Value& x;
+  Shape shape;
+  std::vector<int64_t> axes;
+  double count = 1;  // elements in each reduction
+  Value dy;
+};
+
+// dx[i…,r…] = dy[i…].
+std::vector<Value> SumGradient(GradientForm& f) {
+  Reduced r(f);
+  return {f.Expand(r.dy, r.x.shape())};
+}
+
+// dx[i…,r…] = dy[i…] / R….
+std::vector<Value> MeanGradient(GradientForm& f) {
+  Reduced r(f);
+  return {f.Expand(f.Div(r.dy, r.count), r.x.shape())};
+}
+
+// dx[i…,r…] = dy[i…] / n[i…] where x[i…,r…] is the extreme, which n[i…] elements attain; else 0.
+std::vector<Value> ExtremeGradient(GradientForm& f) {
+  Reduced r(f);
+  const Value attains = f.Op("equal", {r.x, r.Kept(f.Output())});
+  const Value count = f.Sum(f.Cast(attains, r.x.dtype()), r.axes, /*keepdims=*/true);
+  return {f.Where(attains, f.Div(r.dy, count), Value())};
+}
+
+// dx[i…,r…] = dy[i…] * prod(q… other than r…) x[i…,q…]. Not as a quotient, since x may be 0: with
+// the reduced axes made one, each element has a row of all elements where it stands as 1.
+std::vector<Value> ProductGradient(GradientForm& f) {
+  Reduced r(f);
+  if (r.x.type().num_elements() == 0) return {Value()};
+  const int64_t rank = r.x.type().rank(), count = static_cast<int64_t>(r.count);
+  std::vector<int64_t> perm = AxesBut(rank, r.axes);
+  Shape lines;
+  for (int64_t axis : perm) lines.push_back(r.x.shape()[axis]);
+  for (int64_t axis : AxesBut(rank, perm)) perm.push_back(axis);
+  const Value last = f.Transpose(r.x, perm);
+  Shape rows = lines;
+  rows.insert(rows.end(), {1, count});
+  std::vector<double> diagonal(static_cast<size_t>(count * count), 0);
+  for (int64_t i = 0; i < count; ++i) diagonal[i * count + i] = 1;
+  const Value itself = f.Constant(Tensor::FromDoubles({DType::kBool, {count, count}}, diagonal));
+  const Value others = f.Op("where", {itself, f.Scalar(r.x.dtype(), 1), f.Reshape(last, rows)});
+  const Value products = f.Op("reduce_prod", {others}, {{"axes", std::vector<int64_t>{-1}}});
+  std::vector<int64_t> inverse(rank);
+  for (int64_t d = 0; d < rank; ++d) inverse[perm[d]] = d;
+  return {f.Mul(f.Transpose(f.Reshape(products, last.shape()), inverse), r.dy)};
+}
+
+// dx[i…,r…] = x[i…,r…] * dy[i…] / y[i…], 0 where y[i…] is.
+std::vector<Value> L2Gradient(GradientForm& f) {
+  Reduced r(f);
+  const Value y = r.Kept(f.Output());
+  const Value zero = f.Op("equal", {y, f.Scalar(y.dtype(), 0)});
+  return {f.Mul(r.x, f.Where(zero, Value(), f.Div(r.dy, y)))};
+}
+
+// dx[i…,r…] = exp(x[i…,r…] - y[i…]) * dy[i…].
+std::vector<Value> LogSumExpGradient(GradientForm& f) {
+  Reduced r(f);
+  return {f.Mul(f.Op("exp", {f.Sub(r.x, r.Kept(f.Output()))}), r.dy)};
+}
+
 // An ONNX reduction of f(x): f is our unary operator, or "mul" for x*x.
 OnnxImporter ImportReductionOf(std::string onnx, std::string f, std::string after = "") {
   return {onnx, [f, after](OnnxImport& node) -> absl::StatusOr<std::vector<Value>> {
@@ -138,6 +216,7 @@ OpDef Make_reduce_sum() {
   spec.may_be_empty = true;
   spec.define = Plain(ReduceKind::kSum);
   OpDef op = Reduction(spec);
+  op.gradient = SumGradient;
   op.onnx_import.push_back(ImportReductionOf("ReduceL1", "abs"));
   op.onnx_import.push_back(ImportReductionOf("ReduceSumSquare", "mul"));
   op.onnx_import.push_back(ImportReductionOf("ReduceLogSum", "", "log"));
@@ -151,7 +230,9 @@ OpDef Make_reduce_prod() {
   spec.equation = "y[i…] = prod(r… < R…) x[i…,r…]";
   spec.may_be_empty = true;
   spec.define = Plain(ReduceKind::kProd);
-  return Reduction(spec);
+  OpDef op = Reduction(spec);
+  op.gradient = ProductGradient;
+  return op;
 }
 
 OpDef Make_reduce_max() {
@@ -161,6 +242,7 @@ OpDef Make_reduce_max() {
   spec.equation = "y[i…] = max(r… < R…) x[i…,r…]";
   spec.define = Plain(ReduceKind::kMax);
   OpDef op = Reduction(spec);
+  op.gradient = ExtremeGradient;
   op.onnx_import.push_back(
       {"GlobalMaxPool", [](OnnxImport& node) { return ImportGlobalPool(node, "reduce_max"); }});
   return op;
@@ -172,7 +254,9 @@ OpDef Make_reduce_min() {
   spec.onnx = "ReduceMin";
   spec.equation = "y[i…] = min(r… < R…) x[i…,r…]";
   spec.define = Plain(ReduceKind::kMin);
-  return Reduction(spec);
+  OpDef op = Reduction(spec);
+  op.gradient = ExtremeGradient;
+  return op;
 }
 
 OpDef Make_reduce_mean() {
@@ -189,6 +273,7 @@ OpDef Make_reduce_mean() {
     });
   };
   OpDef op = Reduction(spec);
+  op.gradient = MeanGradient;
   op.onnx_import.push_back({"GlobalAveragePool", [](OnnxImport& node) {
                               return ImportGlobalPool(node, "reduce_mean");
                             }});
@@ -211,6 +296,7 @@ OpDef Make_reduce_l2() {
     });
   };
   OpDef op = Reduction(spec);
+  op.gradient = L2Gradient;
   for (const OnnxImporter& importer : NormComposites()) op.onnx_import.push_back(importer);
   return op;
 }
@@ -235,7 +321,9 @@ OpDef Make_reduce_logsumexp() {
       return m + Apply(ScalarFn::kLog, sum);
     });
   };
-  return Reduction(spec);
+  OpDef op = Reduction(spec);
+  op.gradient = LogSumExpGradient;
+  return op;
 }
 
 }  // namespace lemma::ops

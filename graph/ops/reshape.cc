@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
@@ -250,6 +251,10 @@ OpDef Make_reshape() {
   op.input_names = {"x"};
   op.attrs = {{"shape", AttrKind::kInts, std::nullopt, true, "of the result"}};
   op.define = DefineReshape;
+  // dx[j…] = dy[i…]
+  op.gradient = [](GradientForm& f) {
+    return std::vector<Value>{f.Reshape(f.ResultGradient(), f.Input(0).shape())};
+  };
   op.examples = {"(f32[2,3,4]) {shape = [6,4]}",
                  "(f32[2,3,4]) {shape = [4,3,2]}",
                  "(f32[12]) {shape = [2,1,6]}",

@@ -4,8 +4,10 @@
 #include <numeric>
 
 #include "absl/strings/str_join.h"
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
+#include "graph/ops/axis_map.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/interpolation.h"
 #include "graph/ops/onnx_axes.h"
@@ -48,6 +50,34 @@ absl::Status DefineResizeNearest(OpContext& c) {
     return c.Read(0, std::move(at));
   });
   return absl::OkStatus();
+}
+
+// dx[j…] = sum(i… that come from j…) dy[i…]. Along a dimension that is enlarged by a whole factor,
+// a sum over blocks; else dy * Mᵀ, M being the operator's result for the identity matrix.
+std::vector<Value> ResizeNearestGradient(GradientForm& f) {
+  const Shape& shape = f.Input(0).shape();
+  Value dx = f.ResultGradient();
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const int64_t mul = f.node().Ints("mul")[d], add = f.node().Ints("add")[d],
+                  by = f.node().Ints("by")[d], size = f.node().Ints("sizes")[d];
+    if (mul == 1 && add == 0 && size == shape[d] * by) {
+      Shape blocks = dx.shape();
+      blocks[d] = shape[d];
+      const int64_t inside = static_cast<int64_t>(d) + 1;
+      blocks.insert(blocks.begin() + inside, by);
+      if (by > 1) dx = f.Sum(f.Reshape(dx, blocks), {inside});
+      continue;
+    }
+    using Ints = std::vector<int64_t>;  // rows stay, columns are as x along d
+    const Attrs attrs = {{"sizes", Ints{shape[d], size}},
+                         {"mul", Ints{1, mul}},
+                         {"add", Ints{0, add}},
+                         {"by", Ints{1, by}}};
+    const Value identity = Identity(f, dx.dtype(), shape[d]);
+    dx = TransposedAlongAxis(f, dx, static_cast<int64_t>(d),
+                             f.Op("resize_nearest", {identity}, attrs));
+  }
+  return {dx};
 }
 
 // The rounding of a position p/q to an element, all as floor((i*mul + add) / by).
@@ -214,6 +244,7 @@ OpDef Make_resize_nearest() {
               {"add", AttrKind::kInts, std::nullopt, true, "numerator of the offset"},
               {"by", AttrKind::kInts, std::nullopt, true, "common denominator, positive"}};
   op.define = DefineResizeNearest;
+  op.gradient = ResizeNearestGradient;
   op.examples = {
       "(f32[1,2,2,3]) {sizes = [1,2,4,6], mul = [1,1,1,1], add = [0,0,0,0], by = [1,1,2,2]}",
       "(f32[5]) {sizes = [3], mul = [5], add = [0], by = [3]}",

@@ -1,4 +1,5 @@
 // Writes at positions that other tensors hold, as sums over the updates that go to an element.
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
@@ -121,6 +122,21 @@ absl::Status DefineScatterNd(OpContext& c) {
   return absl::OkStatus();
 }
 
+// With u the updates that go to an element and `gather` reading where they go:
+//   none: dx = dy where nothing is written, 0 elsewhere; du = gather(dy)
+//   add:  dx = dy, du = gather(dy)
+//   mul:  dx = dy * prod(u), du = gather(dy * y) / u, which has no value where u is 0.
+std::vector<Value> ScatterGradient(GradientForm& f, const std::string& gather, const Attrs& where) {
+  const Value &indices = f.Input(1), &updates = f.Input(2), &dy = f.ResultGradient();
+  const std::string& reduction = f.node().String("reduction");
+  auto read = [&](const Value& v) { return f.Op(gather, {v, indices}, where); };
+  if (reduction == "add") return {dy, Value(), read(dy)};
+  if (reduction == "mul") {
+    return {f.Again({dy, indices, updates}), Value(), f.Div(read(f.Mul(dy, f.Output())), updates)};
+  }
+  return {f.Again({dy, indices, f.Filled(updates.type(), 0)}), Value(), read(dy)};
+}
+
 AttrSpec ReductionAttr() {
   return {"reduction", AttrKind::kString, std::string("none"), false,
           "none: updates replace; add, mul: they are combined with the element"};
@@ -156,6 +172,9 @@ OpDef Make_scatter_elements() {
   op.min_inputs = op.max_inputs = 3;
   op.attrs = {{"axis", AttrKind::kInt, int64_t{0}, false, "of x that is indexed"}, ReductionAttr()};
   op.define = DefineScatterElements;
+  op.gradient = [](GradientForm& f) {
+    return ScatterGradient(f, "gather_elements", {{"axis", f.node().Int("axis")}});
+  };
   op.examples = {"(f32[3,3], i64[2,3], f32[2,3])", "(f32[2,5], i64[1,2], f32[1,2]) {axis = 1}",
                  "(f32[4], i32[3], f32[3]) {axis = -1, reduction = \"add\"}",
                  "(f32[4], i64[3], f32[3]) {reduction = \"mul\"}"};
@@ -174,6 +193,7 @@ OpDef Make_scatter_nd() {
   op.min_inputs = op.max_inputs = 3;
   op.attrs = {ReductionAttr()};
   op.define = DefineScatterNd;
+  op.gradient = [](GradientForm& f) { return ScatterGradient(f, "gather_nd", {}); };
   op.examples = {"(f32[4], i64[3,1], f32[3])", "(f32[2,3,2], i64[2,2], f32[2,2])",
                  "(f32[2,2], i32[3,2], f32[3]) {reduction = \"add\"}",
                  "(f32[3,2], i64[1,1], f32[1,2]) {reduction = \"mul\"}"};

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
@@ -34,6 +37,42 @@ absl::Status DefineSlice(OpContext& c) {
     return c.Read(0, std::move(at));
   });
   return absl::OkStatus();
+}
+
+// dx[starts + i*steps …] = dy[i…], 0 elsewhere. Along each dimension: dy reversed where the step is
+// negative, zeros between its elements where it is not 1, and padded to x's size.
+std::vector<Value> SliceGradient(GradientForm& f) {
+  const Shape &shape = f.Input(0).shape(), &sizes = f.node().Ints("sizes");
+  const std::vector<int64_t>&starts = f.node().Ints("starts"), &given = f.node().Ints("steps");
+  const size_t rank = shape.size();
+  if (f.Output().type().num_elements() == 0) return {Value()};
+  Value dx = f.ResultGradient();
+  Shape spread_dims, spread_sizes;
+  std::vector<int64_t> reversed_starts, reversed_steps, spread_pads, pads(2 * rank);
+  bool reverses = false, spreads = false;
+  for (size_t d = 0; d < rank; ++d) {
+    const int64_t step = given.empty() ? 1 : given[d], distance = step < 0 ? -step : step;
+    reverses = reverses || step < 0;
+    spreads = spreads || distance > 1;
+    reversed_starts.push_back(step < 0 ? sizes[d] - 1 : 0);
+    reversed_steps.push_back(step < 0 ? -1 : 1);
+    spread_dims.insert(spread_dims.end(), {sizes[d], 1});
+    spread_pads.insert(spread_pads.end(), {0, distance - 1});
+    spread_sizes.push_back(sizes[d] * distance);
+    pads[d] = step < 0 ? starts[d] + (sizes[d] - 1) * step : starts[d];
+    pads[rank + d] = shape[d] - pads[d] - spread_sizes[d];
+  }
+  if (reverses) {
+    dx = f.Op("slice", {dx},
+              {{"starts", reversed_starts}, {"sizes", sizes}, {"steps", reversed_steps}});
+  }
+  if (spreads) {
+    spread_pads.insert(spread_pads.begin(), 2 * rank, 0);
+    dx = f.Op("pad", {f.Reshape(dx, spread_dims)}, {{"pads", spread_pads}});
+    dx = f.Reshape(dx, spread_sizes);
+  }
+  const bool complete = std::count(pads.begin(), pads.end(), 0) == static_cast<int64_t>(2 * rank);
+  return {complete ? dx : f.Op("pad", {dx}, {{"pads", pads}})};
 }
 
 struct Ranges {
@@ -127,6 +166,7 @@ OpDef Make_slice() {
               {"sizes", AttrKind::kInts, std::nullopt, true, "of the result"},
               {"steps", AttrKind::kInts, std::vector<int64_t>{}, true, "none: all 1"}};
   op.define = DefineSlice;
+  op.gradient = SliceGradient;
   op.examples = {"(f32[4,5]) {starts = [1,0], sizes = [2,5]}",
                  "(f32[4,5]) {starts = [3,1], sizes = [4,2], steps = [-1,2]}",
                  "(f32[7]) {starts = [6], sizes = [3], steps = [-3]}",

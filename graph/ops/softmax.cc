@@ -1,7 +1,9 @@
 // Functions of one axis: softmax, its logarithm, hardmax, and where extremes lie.
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
+#include "graph/ops/elementwise_gradient.h"
 #include "graph/ops/onnx_axes.h"
 #include "graph/ops/onnx_composites.h"
 #include "graph/ops/status_macros.h"
@@ -100,6 +102,20 @@ absl::Status DefineHardmax(OpContext& c) {
   return absl::OkStatus();
 }
 
+// dx[i,k] = y[i,k] * (dy[i,k] - sum(l < K) dy[i,l] * y[i,l]).
+std::vector<Value> SoftmaxGradient(GradientForm& f) {
+  const Value y = f.Output(), &dy = f.ResultGradient();
+  const Value along_y = f.Sum(f.Mul(dy, y), {f.node().Int("axis")}, /*keepdims=*/true);
+  return {f.Mul(y, f.Sub(dy, along_y))};
+}
+
+// dx[i,k] = dy[i,k] - exp(y[i,k]) * sum(l < K) dy[i,l].
+std::vector<Value> LogSoftmaxGradient(GradientForm& f) {
+  const Value& dy = f.ResultGradient();
+  const Value sum = f.Sum(dy, {f.node().Int("axis")}, /*keepdims=*/true);
+  return {f.Sub(dy, f.Mul(f.Op("exp", {f.Output()}), sum))};
+}
+
 // Operator set 12 and before: all axes from `axis` on are one.
 absl::StatusOr<std::vector<Value>> ImportSoftmax(OnnxImport& node, const std::string& op) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
@@ -187,6 +203,7 @@ OpDef Make_softmax() {
                        "m[i] = max(l < K) x[i,l]");
   op.doc = "The maximum is subtracted so that no exponential overflows.";
   op.define = DefineSoftmax;
+  op.gradient = SoftmaxGradient;
   return op;
 }
 
@@ -196,6 +213,7 @@ OpDef Make_log_softmax() {
                        "m[i] = max(l < K) x[i,l]");
   op.doc = "The maximum is subtracted so that no exponential overflows.";
   op.define = DefineLogSoftmax;
+  op.gradient = LogSoftmaxGradient;
   for (const OnnxImporter& importer : LossComposites()) op.onnx_import.push_back(importer);
   return op;
 }
@@ -204,6 +222,7 @@ OpDef Make_hardmax() {
   OpDef op = AlongAxis("hardmax", "Hardmax",
                        "y[i,k] = 1 for the first k with x[i,k] = max(l < K) x[i,l], else 0");
   op.define = DefineHardmax;
+  op.gradient = ZeroGradient;
   return op;
 }
 

@@ -1,4 +1,5 @@
 // Exchange of channels for space.
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
@@ -47,6 +48,18 @@ absl::Status DefineSpaceToDepth(OpContext& c) {
   return absl::OkStatus();
 }
 
+// The inverse, which is a transpose of the axes that y's sizes are products of.
+std::vector<Value> DepthToSpaceGradient(GradientForm& f) {
+  const Value& dy = f.ResultGradient();
+  const int64_t block = f.node().Int("block");
+  if (f.node().String("mode") == "DCR") {
+    return {f.Op("space_to_depth", {dy}, {{"block", block}})};
+  }
+  const Shape& x = f.Input(0).shape();
+  const Shape split = {x[0], dy.shape()[1], x[2], block, x[3], block};
+  return {f.Reshape(f.Transpose(f.Reshape(dy, split), {0, 1, 3, 5, 2, 4}), x)};
+}
+
 AttrSpec Block() {
   return {"block", AttrKind::kInt, std::nullopt, true, "edge of the squares that are moved"};
 }
@@ -66,6 +79,7 @@ OpDef Make_depth_to_space() {
               {"mode", AttrKind::kString, std::string("DCR"), false,
                "DCR: blocks outside channels; CRD: channels outside blocks"}};
   op.define = DefineDepthToSpace;
+  op.gradient = DepthToSpaceGradient;
   op.examples = {"(f32[1,8,2,3]) {block = 2}", "(f32[2,8,2,3]) {block = 2, mode = \"CRD\"}",
                  "(f32[1,9,1,2]) {block = 3}", "(f32[1,2,2,2]) {block = 1}"};
   op.onnx_import = {
@@ -83,6 +97,11 @@ OpDef Make_space_to_depth() {
   op.input_names = {"x"};
   op.attrs = {Block()};
   op.define = DefineSpaceToDepth;
+  // dx = depth_to_space(dy), the inverse.
+  op.gradient = [](GradientForm& f) {
+    return std::vector<Value>{
+        f.Op("depth_to_space", {f.ResultGradient()}, {{"block", f.node().Int("block")}})};
+  };
   op.examples = {"(f32[1,2,4,6]) {block = 2}", "(f32[2,1,3,3]) {block = 3}",
                  "(f32[1,2,2,2]) {block = 1}"};
   op.onnx_import = {ImportAs("SpaceToDepth", "space_to_depth", {{"block", "blocksize"}})};

@@ -1,4 +1,5 @@
 #include "absl/strings/str_join.h"
+#include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
@@ -51,6 +52,13 @@ OpDef Make_transpose() {
   op.attrs = {
       {"perm", AttrKind::kInts, std::nullopt, false, "dimension d of y is dimension perm[d] of x"}};
   op.define = DefineTranspose;
+  // dx[j…] = dy[i…]: the inverse permutation.
+  op.gradient = [](GradientForm& f) {
+    const std::vector<int64_t>& perm = f.node().Ints("perm");
+    std::vector<int64_t> inverse(perm.size());
+    for (size_t d = 0; d < perm.size(); ++d) inverse[perm[d]] = static_cast<int64_t>(d);
+    return std::vector<Value>{f.Transpose(f.ResultGradient(), inverse)};
+  };
   op.examples = {"(f32[2,3]) {perm = [1,0]}", "(f32[2,3,4]) {perm = [2,0,1]}",
                  "(f32[2,1,3,4]) {perm = [0,2,3,1]}", "(i64[]) {perm = []}"};
   op.onnx_import = {{"Transpose", ImportTranspose}};

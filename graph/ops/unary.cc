@@ -2,6 +2,7 @@
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/elementwise.h"
+#include "graph/ops/elementwise_gradient.h"
 
 namespace lemma::ops {
 
@@ -45,12 +46,20 @@ OpDef Make_rsqrt() {
     out.Emit("Reciprocal", {root}, {out.Output(0)});
     return absl::OkStatus();
   };
+  // dx = -dy / 2 * y / x
+  op.gradient = StatedGradient([](GradientForm& f, auto& x, auto& y, auto& dy) {
+    return f.Mul(f.Mul(dy, -0.5), f.Div(y, x));
+  });
   return op;
 }
 
 OpDef Make_reciprocal() {
-  return Unary("reciprocal", "y = 1 / x", "Reciprocal", Accepts::kFloat,
-               [](const OpContext&, const ScalarExpr& x) { return ScalarExpr(1) / x; });
+  OpDef op = Unary("reciprocal", "y = 1 / x", "Reciprocal", Accepts::kFloat,
+                   [](const OpContext&, const ScalarExpr& x) { return ScalarExpr(1) / x; });
+  // dx = -dy * y²
+  op.gradient = StatedGradient(
+      [](GradientForm& f, auto&, auto& y, auto& dy) { return f.Neg(f.Mul(dy, f.Square(y))); });
+  return op;
 }
 
 OpDef Make_neg() { return Unary("neg", "y = -x", "Neg", Accepts::kNumber, ByFn(ScalarFn::kNeg)); }
@@ -94,6 +103,10 @@ OpDef Make_is_inf() {
   return op;
 }
 
-OpDef Make_not() { return Unary("not", "y = not x", "Not", Accepts::kBool, ByFn(ScalarFn::kNot)); }
+OpDef Make_not() {
+  OpDef op = Unary("not", "y = not x", "Not", Accepts::kBool, ByFn(ScalarFn::kNot));
+  op.gradient = nullptr;
+  return op;
+}
 
 }  // namespace lemma::ops

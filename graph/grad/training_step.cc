@@ -1,0 +1,324 @@
+#include "graph/grad/training_step.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/builder.h"
+#include "graph/grad/gradient.h"
+#include "graph/ops/status_macros.h"
+#include "graph/ops/training_form.h"
+
+namespace lemma {
+namespace {
+
+using ValueMap = absl::flat_hash_map<Value, Value>;
+
+// The same application on the operands that `map` gives for its own; its outputs are added to it.
+absl::Status Rebuild(const NodePtr& node, ValueMap& map) {
+  std::vector<Value> inputs;
+  bool same = true;
+  for (const Value& input : node->inputs()) {
+    inputs.push_back(map.at(input));
+    same = same && inputs.back() == input;
+  }
+  NodePtr rebuilt = node;
+  if (!same) rebuilt = Node::Apply(&node->op(), std::move(inputs), node->attrs(), node->types());
+  for (int i = 0; i < node->num_outputs(); ++i) map[Value(node, i)] = Value(rebuilt, i);
+  return absl::OkStatus();
+}
+
+class StepBuilder {
+ public:
+  StepBuilder(const Graph& model, const TrainingOptions& options)
+      : model_(model), options_(options), f_(ApplyOp) {}
+
+  absl::StatusOr<TrainingStep> Build() {
+    LEMMA_RETURN_IF_ERROR(BuildForward());
+    LEMMA_RETURN_IF_ERROR(BuildLoss());
+    LEMMA_RETURN_IF_ERROR(BuildUpdates());
+    LEMMA_RETURN_IF_ERROR(f_.status());
+    return Finish();
+  }
+
+ private:
+  // One variable of the state. Until the end it is a weight of the graph.
+  struct Variable {
+    std::string name;
+    Value now, next;
+    Tensor initial;
+  };
+
+  Value NewState(const std::string& name, const Tensor& initial) {
+    const Value now(Node::Weight(name, initial.type(), initial), 0);
+    state_.push_back({name, now, Value(), initial});
+    return now;
+  }
+  Value NewZeroState(const std::string& name, const TensorType& type) {
+    auto zeros = Tensor::Filled(type, 0);
+    if (zeros.ok()) return NewState(name, *zeros);
+    f_.Fail(zeros.status());
+    return Value();
+  }
+  Variable& StateOf(const std::string& name) {
+    return *std::find_if(state_.begin(), state_.end(),
+                         [&](const Variable& v) { return v.name == name; });
+  }
+
+  // The model with its operators' training forms; running statistics become state.
+  absl::Status BuildForward() {
+    for (const NodePtr& node : model_.nodes()) {
+      if (!node->is_op()) {
+        map_[Value(node, 0)] = Value(node, 0);
+        continue;
+      }
+      std::vector<Value> inputs;
+      for (const Value& input : node->inputs()) inputs.push_back(map_.at(input));
+      const auto form = FormInTraining(f_, *node, inputs, options_.batch_norm_momentum);
+      LEMMA_RETURN_IF_ERROR(f_.status());
+      if (!form) {
+        LEMMA_RETURN_IF_ERROR(Rebuild(node, map_));
+        continue;
+      }
+      for (int i = 0; i < node->num_outputs(); ++i) map_[Value(node, i)] = form->outputs[i];
+      for (const auto& [input, next] : form->running) {
+        LEMMA_RETURN_IF_ERROR(AddRunning(node->inputs()[input], next));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddRunning(const Value& statistic, const Value& next) {
+    const Node& node = statistic.node();
+    if (node.kind() != Node::Kind::kWeight || !node.has_payload()) {
+      return absl::InvalidArgumentError(
+          "a batch normalization has running statistics that are no weights with values");
+    }
+    if (!running_.insert(node.name()).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("two batch normalizations share the running statistics ", node.name()));
+    }
+    NewState(node.name(), node.payload());
+    StateOf(node.name()).next = next;
+    return absl::OkStatus();
+  }
+
+  absl::Status BuildLoss() {
+    const auto& names = model_.output_names();
+    const auto at = options_.output.empty()
+                        ? names.begin()
+                        : std::find(names.begin(), names.end(), options_.output);
+    if (at == names.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("the model has no output ", options_.output,
+                                                     "; it has ", absl::StrJoin(names, ", ")));
+    }
+    const Value scores = map_.at(model_.outputs()[at - names.begin()]);
+    LEMMA_ASSIGN_OR_RETURN(const TensorType labels_type, LabelsType(options_.loss, scores.type()));
+    const int inputs = static_cast<int>(model_.inputs().size());
+    labels_ = Value(Node::Input(inputs, labels_type), 0);
+    rate_ = Value(Node::Input(inputs + 1, {DType::kF32, {}}), 0);
+    loss_ = LossOf(f_, options_.loss, scores, labels_);
+    return f_.status();
+  }
+
+  bool Trains(const Node& node) const {
+    const auto& frozen = options_.frozen;
+    return node.kind() == Node::Kind::kWeight && IsFloat(node.type(0).dtype) &&
+           node.type(0).rank() > 0 && running_.count(node.name()) == 0 &&
+           std::find(frozen.begin(), frozen.end(), node.name()) == frozen.end();
+  }
+
+  absl::Status CheckFrozen() const {
+    for (const std::string& name : options_.frozen) {
+      const bool found =
+          std::any_of(model_.nodes().begin(), model_.nodes().end(), [&](const NodePtr& node) {
+            return node->kind() == Node::Kind::kWeight && node->name() == name;
+          });
+      if (!found) return absl::InvalidArgumentError(absl::StrCat("there is no weight ", name));
+    }
+    return absl::OkStatus();
+  }
+
+  // A trained weight with its gradient, both in the type it is updated in.
+  struct Trained {
+    std::string name;
+    Value weight, gradient;
+  };
+
+  absl::StatusOr<std::vector<Trained>> FindTrained() {
+    LEMMA_RETURN_IF_ERROR(CheckFrozen());
+    std::vector<Value> weights;
+    for (const NodePtr& node : model_.nodes()) {
+      if (Trains(*node)) weights.emplace_back(node, 0);
+    }
+    const Value seed = f_.Scalar(loss_.dtype(), options_.loss_scale);
+    LEMMA_ASSIGN_OR_RETURN(auto gradients, Gradient({loss_}, {seed}, weights));
+    std::vector<Trained> trained;
+    for (size_t i = 0; i < weights.size(); ++i) {
+      if (!gradients[i]) continue;
+      const Node& node = weights[i].node();
+      if (!node.has_payload()) {
+        return absl::InvalidArgumentError(absl::StrCat("weight ", node.name(), " has no values"));
+      }
+      trained.push_back({node.name(), weights[i], gradients[i]});
+    }
+    if (trained.empty()) {
+      return absl::InvalidArgumentError("the loss depends on no weight that could be trained");
+    }
+    for (Trained& t : trained) LEMMA_RETURN_IF_ERROR(Widen(t));
+    return trained;
+  }
+
+  // A weight that is stored narrowly is updated in f32 and rounded where the model uses it.
+  absl::Status Widen(Trained& t) {
+    const Node& node = t.weight.node();
+    const DType stored = t.weight.dtype();
+    if (SizeOf(stored) >= SizeOf(DType::kF32)) {
+      t.weight = NewState(t.name, node.payload());
+    } else {
+      const TensorType wide{DType::kF32, t.weight.shape()};
+      LEMMA_ASSIGN_OR_RETURN(Tensor initial, Tensor::FromDoubles(wide, node.payload().ToDoubles()));
+      const Value narrow = t.weight;
+      t.weight = NewState(t.name, initial);
+      rounded_[narrow] = f_.Cast(t.weight, stored);
+    }
+    t.gradient = f_.Cast(t.gradient, t.weight.dtype());
+    if (options_.loss_scale != 1) {
+      t.gradient = f_.Mul(t.gradient, 1 / options_.loss_scale);
+    }
+    return f_.status();
+  }
+
+  // g * min(1, clip / (norm + 10^-6)), norm = sqrt(sum over all weights of sum(g²)).
+  void Clip(std::vector<Trained>& trained) {
+    if (options_.clip_norm == 0) return;
+    Value squares;
+    for (const Trained& t : trained) {
+      const Value g = f_.Cast(t.gradient, DType::kF32);
+      squares = f_.Add(squares, f_.Sum(f_.Square(g), AxesBut(g.type().rank())));
+    }
+    const Value norm = f_.Add(f_.Op("sqrt", {squares}), 1e-6);
+    const Value ratio = f_.Div(f_.Scalar(DType::kF32, options_.clip_norm), norm);
+    const Value factor = f_.Op("min", {ratio, f_.Scalar(DType::kF32, 1)});
+    for (Trained& t : trained) {
+      t.gradient = f_.Mul(t.gradient, f_.Cast(factor, t.gradient.dtype()));
+    }
+  }
+
+  // Averages the gradients of several steps. `last` is true in the last of them, and empty where
+  // every step updates.
+  Value Accumulate(std::vector<Trained>& trained) {
+    if (options_.accumulate == 1) return Value();
+    const Value micro = NewZeroState("micro", {DType::kF32, {}});
+    const Value count = f_.Add(micro, 1);
+    const Value last = f_.Op(
+        "greater_equal", {count, f_.Scalar(DType::kF32, static_cast<double>(options_.accumulate))});
+    StateOf("micro").next = f_.Where(last, Value(), count);
+    for (Trained& t : trained) {
+      const std::string name = t.name + ".grad";
+      const Value sum = NewZeroState(name, t.weight.type());
+      t.gradient = f_.Add(sum, f_.Mul(t.gradient, 1 / static_cast<double>(options_.accumulate)));
+      StateOf(name).next = f_.Where(last, Value(), t.gradient);
+    }
+    return last;
+  }
+
+  absl::Status BuildUpdates() {
+    LEMMA_ASSIGN_OR_RETURN(std::vector<Trained> trained, FindTrained());
+    const Value last = Accumulate(trained);
+    Clip(trained);
+    auto next_if_last = [&](const Value& next, const Value& now) {
+      return last ? f_.Where(last, next, now) : next;
+    };
+    Value step;
+    if (options_.update.counts_steps()) {
+      const Value done = NewZeroState("step", {DType::kF32, {}});
+      step = f_.Add(done, 1);
+      StateOf("step").next = next_if_last(step, done);
+    }
+    for (const Trained& t : trained) {
+      const DType dtype = t.weight.dtype();
+      UpdateInput in{t.weight, t.gradient, f_.Cast(rate_, dtype), f_.Cast(step, dtype), {}, {}};
+      in.state = [&](const std::string& suffix) {
+        return NewZeroState(absl::StrCat(t.name, ".", suffix), t.weight.type());
+      };
+      in.set_state = [&](const std::string& suffix, const Value& next) {
+        Variable& variable = StateOf(absl::StrCat(t.name, ".", suffix));
+        variable.next = next_if_last(next, variable.now);
+      };
+      const Value next = UpdatedWeight(f_, options_.update, in);
+      StateOf(t.name).next = next_if_last(next, t.weight);
+    }
+    return f_.status();
+  }
+
+  // The graph with inputs in the place of the state's weights.
+  absl::StatusOr<TrainingStep> Finish() {
+    GraphBuilder draft(model_.name());
+    for (size_t i = 0; i < model_.inputs().size(); ++i) {
+      draft.Input(model_.input_names()[i], model_.inputs()[i].type());
+    }
+    draft.Input("labels", labels_.type());
+    draft.Input("lr", rate_.type());
+    GraphBuilder builder = draft;
+    draft.Output("loss", loss_);
+    for (const Variable& v : state_) draft.Output(v.name + ".next", v.next);
+    LEMMA_ASSIGN_OR_RETURN(const Graph with_weights, std::move(draft).Build());
+
+    TrainingStep step;
+    ValueMap map;
+    for (const Variable& v : state_) {
+      map[v.now] = builder.Input(v.name, v.now.type());
+      step.state[v.name] = v.initial;
+    }
+    for (const auto& [narrow, rounded] : rounded_) {
+      map[narrow] = f_.Cast(map.at(rounded.node().inputs()[0]), narrow.dtype());
+    }
+    for (const NodePtr& node : with_weights.nodes()) {
+      if (node->is_op()) {
+        LEMMA_RETURN_IF_ERROR(Rebuild(node, map));
+      } else {
+        map.emplace(Value(node, 0), Value(node, 0));
+      }
+    }
+    CopyLabels(map, builder);
+    builder.Output("loss", map.at(loss_));
+    for (const Variable& v : state_) builder.Output(v.name + ".next", map.at(v.next));
+    LEMMA_ASSIGN_OR_RETURN(step.graph, std::move(builder).Build());
+    return step;
+  }
+
+  // The model's names for what is still there.
+  void CopyLabels(const ValueMap& map, GraphBuilder& builder) const {
+    for (const NodePtr& node : model_.nodes()) {
+      for (int i = 0; i < node->num_outputs(); ++i) {
+        const absl::string_view label = model_.LabelOf(Value(node, i));
+        auto forward = map_.find(Value(node, i));
+        if (label.empty() || forward == map_.end()) continue;
+        auto final_value = map.find(forward->second);
+        if (final_value != map.end()) builder.Label(final_value->second, std::string(label));
+      }
+    }
+  }
+
+  const Graph& model_;
+  const TrainingOptions& options_;
+  Formula f_;
+  ValueMap map_;  // the model's values, and what they are in training
+  std::set<std::string> running_;
+  std::vector<Variable> state_;
+  ValueMap rounded_;  // weights stored narrowly, and the state rounded to them
+  Value labels_, rate_, loss_;
+};
+
+}  // namespace
+
+absl::StatusOr<TrainingStep> BuildTrainingStep(const Graph& model, const TrainingOptions& options) {
+  return StepBuilder(model, options).Build();
+}
+
+}  // namespace lemma

@@ -1,0 +1,86 @@
+// Writing compositions of operators as formulas.
+#ifndef LEMMA_GRAPH_OPS_FORMULA_H_
+#define LEMMA_GRAPH_OPS_FORMULA_H_
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/graph.h"
+
+namespace lemma {
+
+// Applies operators and keeps the first error, after which it yields empty values: a composition is
+// written straight down, and asked once whether it went well.
+//
+// An empty value stands for zero of whatever shape is wanted: a sum leaves it out, and what is
+// linear in it is empty too. Multiplication by 1, addition of 0 and arithmetic on constants of one
+// number are carried out here, so that they do not appear in graphs.
+class Formula {
+ public:
+  // ApplyOp of graph/builder.h, which this header cannot see.
+  using Apply = absl::StatusOr<std::vector<Value>> (*)(absl::string_view op,
+                                                       std::vector<Value> inputs, Attrs attrs);
+  explicit Formula(Apply apply) : apply_(apply) {}
+
+  const absl::Status& status() const { return status_; }
+  void Fail(absl::Status status) {
+    if (status_.ok()) status_ = std::move(status);
+  }
+
+  // The first output, or all; empty where an input is.
+  Value Op(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
+  std::vector<Value> Ops(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
+
+  Value Constant(const absl::StatusOr<Tensor>& tensor);
+  Value Scalar(DType dtype, double value);
+  // `value` everywhere.
+  Value Filled(const TensorType& type, double value);
+  // `x`, or zeros where it is empty.
+  Value OrZeros(const Value& x, const TensorType& type) { return x ? x : Filled(type, 0); }
+  // The number that every element of `x` is known to be.
+  static std::optional<double> Uniform(const Value& x);
+
+  // Shapes broadcast.
+  Value Add(const Value& a, const Value& b);
+  Value Sub(const Value& a, const Value& b);
+  Value Mul(const Value& a, const Value& b);
+  Value Div(const Value& a, const Value& b);
+  Value Neg(const Value& a);
+  Value Add(const Value& a, double b) { return a ? Add(a, Scalar(a.dtype(), b)) : a; }
+  Value Mul(const Value& a, double b) { return a ? Mul(a, Scalar(a.dtype(), b)) : a; }
+  Value Div(const Value& a, double b) { return a ? Div(a, Scalar(a.dtype(), b)) : a; }
+  Value Square(const Value& a) { return Mul(a, a); }
+  // test ? a : b, both of b's or a's element type.
+  Value Where(const Value& test, const Value& a, const Value& b);
+
+  Value Sum(const Value& x, std::vector<int64_t> axes, bool keepdims = false);
+  Value Mean(const Value& x, std::vector<int64_t> axes, bool keepdims = false);
+  // The sum over what broadcasting `shape` to x's repeats: the transpose of expand.
+  Value SumTo(const Value& x, const Shape& shape);
+  Value Expand(const Value& x, const Shape& shape);
+  Value Reshape(const Value& x, const Shape& shape);
+  // Composed with a transpose that x is.
+  Value Transpose(const Value& x, std::vector<int64_t> perm);
+  // Exchanges the last two dimensions.
+  Value MatrixTranspose(const Value& x);
+  Value Slice(const Value& x, std::vector<int64_t> starts, Shape sizes);
+  Value Concat(std::vector<Value> parts, int64_t axis);
+  Value Cast(const Value& x, DType to);
+
+ private:
+  Value Arithmetic(absl::string_view op, const Value& a, const Value& b);
+
+  Apply apply_;
+  absl::Status status_;
+};
+
+// 0, 1, …, n - 1 less those in `without`.
+std::vector<int64_t> AxesBut(int64_t n, const std::vector<int64_t>& without = {});
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_OPS_FORMULA_H_
