@@ -42,6 +42,7 @@ absl::StatusOr<int> RunProve(Arguments arguments);
 absl::StatusOr<int> RunRules(Arguments arguments);
 absl::StatusOr<int> RunRun(Arguments arguments);
 absl::StatusOr<int> RunShow(Arguments arguments);
+absl::StatusOr<int> RunTrain(Arguments arguments);
 absl::StatusOr<int> RunVerify(Arguments arguments);
 
 }  // namespace lemma::cli

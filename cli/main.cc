@@ -97,6 +97,7 @@ std::vector<Command> AllCommands() {
       {"rules", "[RULES]", "list and show rules and their records; import TASO's", RunRules},
       {"run", "MODEL", "execute a model and time it", RunRun},
       {"show", "MODEL", "print a model as text, as DOT or as a table of operators", RunShow},
+      {"train", "MODEL -o STEP", "make a model a step of training", RunTrain},
       {"verify", "RULES", "prove every rule of a file, for all sizes", RunVerify},
   };
 }

@@ -1,0 +1,150 @@
+// lemma train: a model as a step of training.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "cli/common_flags.h"
+#include "cli/json.h"
+#include "cli/text_table.h"
+#include "graph/grad/training_step.h"
+#include "graph/safetensors.h"
+
+namespace lemma::cli {
+namespace {
+
+struct TrainFlags {
+  CommonFlags common;
+  std::string output, loss = "cross-entropy", update = "sgd", ignore_index, lr;
+  TrainingOptions options;
+
+  void Add(Flags* flags) {
+    TrainingOptions& o = options;
+    flags->String("output|o", &output, "STEP",
+                  "where to; .onnx, .lemma or .pb. The state goes to STEP.safetensors");
+    flags->Choice("loss", &loss, {"cross-entropy", "mse", "bce"},
+                  "of the output and the input `labels`; bce takes logits");
+    flags->Choice("update", &update, {"sgd", "adam", "adamw"}, "what becomes of the weights");
+    flags->String("lr", &lr, "X", "learning rate to note in the state; `run --lr` can say another");
+    flags->Real("momentum", &o.update.momentum, "sgd");
+    flags->Bool("nesterov", &o.update.nesterov, "sgd: Nesterov's momentum");
+    flags->Real("weight-decay", &o.update.weight_decay,
+                "added to gradients; adamw: to the weights");
+    flags->Real("beta1", &o.update.beta1, "adam, adamw: of the gradients' average");
+    flags->Real("beta2", &o.update.beta2, "adam, adamw: of their squares' average");
+    flags->Real("epsilon", &o.update.epsilon, "adam, adamw");
+    flags->String("loss-of", &o.output, "OUTPUT", "the model's output; none: the first");
+    flags->Int("class-axis", &o.loss.class_axis, "cross-entropy: the axis of the classes");
+    flags->String("ignore-index", &ignore_index, "N", "cross-entropy: a label that does not count");
+    flags->List("freeze", &o.frozen, "WEIGHT,...", "weights that stay as they are");
+    flags->Real("clip-norm", &o.clip_norm, "largest norm of all gradients together; 0: any");
+    flags->Int("accumulate", &o.accumulate, "steps whose gradients make one update");
+    flags->Real("loss-scale", &o.loss_scale, "for gradients in f16");
+    flags->Real("batch-norm-momentum", &o.batch_norm_momentum,
+                "how much of the running statistics stays");
+    common.AddModel(flags);
+  }
+
+  absl::Status Resolve() {
+    static const std::map<std::string, LossKind> kLosses = {
+        {"cross-entropy", LossKind::kSoftmaxCrossEntropy},
+        {"mse", LossKind::kMeanSquaredError},
+        {"bce", LossKind::kBinaryCrossEntropyLogits}};
+    static const std::map<std::string, UpdateKind> kUpdates = {
+        {"sgd", UpdateKind::kSgd}, {"adam", UpdateKind::kAdam}, {"adamw", UpdateKind::kAdamW}};
+    options.loss.kind = kLosses.at(loss);
+    options.update.kind = kUpdates.at(update);
+    auto bad = [](const char* what) { return absl::InvalidArgumentError(what); };
+    if (output.empty()) return bad("where to? give -o STEP");
+    int64_t ignored = 0;
+    if (!ignore_index.empty()) {
+      if (!absl::SimpleAtoi(ignore_index, &ignored)) return bad("--ignore-index: a whole number");
+      options.loss.ignore_index = ignored;
+    }
+    double rate = 0;
+    if (!lr.empty() && (!absl::SimpleAtod(lr, &rate) || !std::isfinite(rate))) {
+      return bad("--lr: must be a number");
+    }
+    const Update& u = options.update;
+    if (options.accumulate < 1) return bad("--accumulate: must be at least 1");
+    if (!(options.clip_norm >= 0)) return bad("--clip-norm: must not be negative");
+    if (!(options.loss_scale > 0)) return bad("--loss-scale: must be positive");
+    if (u.nesterov && u.momentum == 0) return bad("--nesterov: needs --momentum");
+    if (u.counts_steps() && u.momentum != 0) return bad("--momentum: is sgd's");
+    return absl::OkStatus();
+  }
+};
+
+int64_t StateBytes(const TrainingStep& step) {
+  int64_t bytes = 0;
+  for (const auto& entry : step.state) bytes += entry.second.type().num_bytes();
+  return bytes;
+}
+
+void Report(const TrainFlags& flags, const Model& model, const TrainingStep& step,
+            const std::string& state_path) {
+  const int before = model.graph.num_ops(), after = step.graph.num_ops();
+  if (flags.common.json) {
+    Json json = Json::Object();
+    json.Set("step", flags.output).Set("state", state_path);
+    json.Set("operators_before", before).Set("operators", after);
+    json.Set("variables", static_cast<int64_t>(step.state.size()));
+    json.Set("state_bytes", StateBytes(step));
+    std::puts(json.ToString().c_str());
+    return;
+  }
+  std::printf("%s: %d operators, of %d in the model\n", flags.output.c_str(), after, before);
+  std::printf("%s: %zu variables, %s\n", state_path.c_str(), step.state.size(),
+              FormatBytes(static_cast<double>(StateBytes(step))).c_str());
+}
+
+absl::Status Train(const TrainFlags& flags, const std::string& path) {
+  auto format = FormatOfPath(flags.output);
+  if (!format.ok()) return format.status();
+  const std::string state_path = flags.output + ".safetensors";
+  for (const std::string& file : {flags.output, state_path}) {
+    if (absl::Status s = CheckWritable(file); !s.ok()) return s;
+  }
+  auto model = flags.common.Load(path);
+  if (!model.ok()) return model.status();
+  auto step = BuildTrainingStep(model->graph, flags.options);
+  if (!step.ok()) return Prefixed(path, step.status());
+  NamedTensors state;
+  state.tensors = step->state;
+  state.metadata = {{"model", path}, {"loss", flags.loss}, {"update", flags.update}};
+  if (!flags.lr.empty()) state.metadata["lr"] = flags.lr;
+  Model out;
+  out.graph = step->graph;
+  if (absl::Status s = SaveModel(out, flags.output, *format); !s.ok()) return s;
+  if (absl::Status s = WriteSafetensors(state_path, state); !s.ok()) return s;
+  Report(flags, *model, *step, state_path);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<int> RunTrain(Arguments arguments) {
+  TrainFlags train;
+  Flags flags("train", "MODEL -o STEP",
+              "Makes a model a step of training: forward, loss, backward and weight update.");
+  train.Add(&flags);
+  flags.Note("lemma train model.onnx --loss=cross-entropy --update=adamw --lr=1e-3 -o step.onnx");
+  auto positional = flags.Parse(arguments);
+  if (!positional.ok()) return positional.status();
+  if (flags.help()) {
+    std::fputs(flags.Help().c_str(), stdout);
+    return kExitOk;
+  }
+  auto path = OneArgument("MODEL", *positional);
+  if (!path.ok()) return path.status();
+  if (absl::Status s = train.Resolve(); !s.ok()) return s;
+  if (absl::Status s = Train(train, *path); !s.ok()) return s;
+  return kExitOk;
+}
+
+}  // namespace lemma::cli

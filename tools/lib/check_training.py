@@ -1,0 +1,201 @@
+"""Compares gradients of real models with PyTorch's; see tools/check_training."""
+
+import argparse
+import copy
+import pathlib
+import subprocess
+import sys
+import tempfile
+import warnings
+
+import numpy
+import onnx
+from onnx import numpy_helper
+import torch
+from torch import nn
+import torch.nn.functional as F
+from torchvision import models
+from torchvision.models.vision_transformer import EncoderBlock
+
+import bert_encoder
+import export_models
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RATE = 1000.0  # so large that the step is nearly all gradient, and little is lost in the difference
+
+
+def image_classifier(make):
+    return lambda: (make(), torch.randn(4, 3, 64, 64), torch.randint(0, 1000, (4,)))
+
+
+def vit_block():
+    block = EncoderBlock(4, 64, 128, 0.0, 0.0, lambda size: nn.LayerNorm(size, eps=1e-6))
+    return block, torch.randn(2, 17, 64), torch.randn(2, 17, 64)
+
+
+def encoder():
+    shape = (2, bert_encoder.SEQUENCE)
+    return (bert_encoder.BertEncoder(), torch.randint(0, bert_encoder.VOCABULARY, shape),
+            torch.randn(*shape, bert_encoder.HIDDEN))
+
+
+# name -> makes a module, a batch and labels; class numbers as labels mean cross entropy.
+CASES = {
+    "resnet18": image_classifier(models.resnet18),
+    "squeezenet1_1": image_classifier(models.squeezenet1_1),
+    "vit_block": vit_block,
+    "encoder": encoder,
+}
+
+
+def without_dropout(module):
+    for part in module.modules():
+        if isinstance(part, nn.Dropout):
+            part.p = 0.0
+    return module
+
+
+def gradients(module, batch, labels, dtype):
+    """Loss and the gradient of each parameter, computed in `dtype`."""
+    module = copy.deepcopy(module).to(dtype).train()
+    if batch.is_floating_point():
+        batch = batch.to(dtype)
+    output = module(batch)
+    if labels.is_floating_point():
+        loss = F.mse_loss(output, labels.to(dtype))
+    else:
+        loss = F.cross_entropy(output, labels)
+    loss.backward()
+    return loss.item(), {
+        name: p.grad.double().numpy() for name, p in module.named_parameters()
+        if p.grad is not None
+    }
+
+
+def export(module, batch, path):
+    has_norms = any(isinstance(m, nn.BatchNorm2d) for m in module.modules())
+    module.train(not has_norms)
+    # Where no gradient is asked for, PyTorch's attention is one fused operator ONNX lacks.
+    with torch.enable_grad():
+        torch.onnx.export(
+            module, batch, str(path), input_names=["input"], output_names=["output"],
+            opset_version=13, do_constant_folding=False,
+            training=torch.onnx.TrainingMode.PRESERVE,
+        )
+
+
+def read_safetensors(path):
+    import json
+
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    types = {"F32": numpy.float32, "F64": numpy.float64, "I64": numpy.int64}
+    tensors = {}
+    for name, entry in json.loads(data[8:8 + length]).items():
+        if name == "__metadata__":
+            continue
+        begin, end = entry["data_offsets"]
+        raw = data[8 + length + begin:8 + length + end]
+        tensors[name] = numpy.frombuffer(raw, types[entry["dtype"]]).reshape(entry["shape"])
+    return tensors
+
+
+def call(command):
+    result = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise RuntimeError((result.stderr.strip() or result.stdout.strip()).splitlines()[-1])
+    return result.stdout
+
+
+def take_step(lemma, backend, folder, module, batch, labels):
+    """Loss and gradients as Lemma's step has them."""
+    model, step, out = folder / "model.onnx", folder / "step.onnx", folder / "out"
+    export(module, batch, model)
+    loss = "mse" if labels.is_floating_point() else "cross-entropy"
+    call([lemma, "train", model, f"--loss={loss}", "--update=sgd", "-o", step])
+    state = read_safetensors(folder / "step.onnx.safetensors")
+    graph = onnx.load(str(step)).graph
+    given = {"input": batch.numpy(), "labels": labels.numpy(),
+             "lr": numpy.array(RATE, numpy.float32), **state}
+    weights = {weight.name for weight in graph.initializer}
+    files = []
+    for port in (p for p in graph.input if p.name not in weights):
+        files.append(folder / f"input_{len(files)}.pb")
+        tensor = numpy_helper.from_array(numpy.ascontiguousarray(given[port.name]), port.name)
+        files[-1].write_bytes(tensor.SerializeToString())
+    out.mkdir()
+    call([lemma, "run", step, "--inputs", ",".join(map(str, files)), "--outputs", out,
+          "--backend", backend, "--runs", 1])
+    results = {}
+    for i, port in enumerate(graph.output):
+        tensor = onnx.TensorProto.FromString((out / f"output_{i}.pb").read_bytes())
+        results[port.name] = numpy_helper.to_array(tensor).astype(numpy.float64)
+    found = {
+        name: (state[name].astype(numpy.float64) - results[f"{name}.next"]) / RATE
+        for name in state if not name.endswith(("running_mean", "running_var"))
+    }
+    return float(results["loss"]), found
+
+
+def compare(name, lemma, backend, folder):
+    torch.manual_seed(7)
+    module, batch, labels = CASES[name]()
+    without_dropout(module)
+    with torch.no_grad():
+        export_models.randomize(module)
+    want_loss, want = gradients(module, batch, labels, torch.float64)
+    torch_loss, in_f32 = gradients(module, batch, labels, torch.float32)
+    loss, found = take_step(lemma, backend, folder, module, batch, labels)
+    if set(found) != set(want):
+        raise RuntimeError(f"other parameters: {sorted(set(found) ^ set(want))[:3]}")
+    everything = numpy.sqrt(sum((g ** 2).sum() for g in want.values()))
+    worst, at, theirs = 0.0, "", 0.0
+    for parameter, gradient in want.items():
+        scale = max(numpy.linalg.norm(gradient), 1e-4 * everything)
+        error = numpy.linalg.norm(found[parameter] - gradient) / scale
+        torch_error = numpy.linalg.norm(in_f32[parameter] - gradient) / scale
+        theirs = max(theirs, torch_error)
+        if not error <= worst:
+            worst, at = error, parameter
+    allowed = 10 * theirs + 1e-6
+    text = (f"{len(want)} gradients, worst off by {worst:.1e} ({at}), PyTorch's own f32 by "
+            f"{theirs:.1e}; loss {loss:.6f}, PyTorch {want_loss:.6f}")
+    if not worst <= allowed:
+        raise RuntimeError(text)
+    if not abs(loss - want_loss) <= 10 * abs(torch_loss - want_loss) + 1e-6 * abs(want_loss):
+        raise RuntimeError(text)
+    return text
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lemma")
+    parser.add_argument("--backend", default="cpu")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    unknown = [name for name in args.names if name not in CASES]
+    if unknown:
+        print(f"check_training: no model {unknown[0]}; there are {' '.join(CASES)}",
+              file=sys.stderr)
+        return 2
+    lemma = args.lemma
+    if lemma is None:
+        subprocess.run(["bazel", "build", "//cli:lemma"], cwd=ROOT, check=True)
+        lemma = ROOT / "bazel-bin" / "cli" / "lemma"
+    warnings.filterwarnings("ignore")
+    passed = failed = 0
+    for name in args.names or CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                print(f"ok      {name:14} "
+                      f"{compare(name, lemma, args.backend, pathlib.Path(folder))}", flush=True)
+                passed += 1
+            except RuntimeError as error:
+                print(f"FAILED  {name:14} {error}", flush=True)
+                failed += 1
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
