@@ -38,6 +38,7 @@ absl::StatusOr<int> RunCosts(Arguments arguments);
 absl::StatusOr<int> RunCostsCheck(Arguments arguments);  // of RunCosts
 absl::StatusOr<int> RunGenerate(Arguments arguments);
 absl::StatusOr<int> RunOptimize(Arguments arguments);
+absl::StatusOr<int> RunPet(Arguments arguments);
 absl::StatusOr<int> RunProve(Arguments arguments);
 absl::StatusOr<int> RunRules(Arguments arguments);
 absl::StatusOr<int> RunRun(Arguments arguments);

@@ -93,6 +93,8 @@ std::vector<Command> AllCommands() {
       {"costs", "[WHAT]", "list, check, export and import measured costs", RunCosts},
       {"generate", "-o RULES", "find rules by enumerating graphs, and prove them", RunGenerate},
       {"optimize", "MODEL -o OUT", "rewrite a model so that it runs faster", RunOptimize},
+      {"pet", "MODEL",
+       "list partially equivalent mutants, where they differ and what corrects them", RunPet},
       {"prove", "A B", "prove that two graphs are equal, or find where they differ", RunProve},
       {"rules", "[RULES]", "list and show rules and their records; import TASO's", RunRules},
       {"run", "MODEL", "execute a model and time it", RunRun},

@@ -15,6 +15,7 @@
 #include "cli/optimize_search.h"
 #include "optimizer/certificate.h"
 #include "optimizer/constant_folding.h"
+#include "rewrite/certificate.h"
 
 namespace lemma::cli {
 namespace {
@@ -60,10 +61,22 @@ absl::Status Judge(const OptimizeFlags& flags, const Graph& input, absl::Span<co
   }
 }
 
+// What there is to say of those of the rules that are corrected mutants.
+std::vector<CertificateMutant> MutantsOf(const std::vector<Substitution>& used,
+                                         const std::vector<CertificateMutant>& known) {
+  std::vector<CertificateMutant> mutants;
+  for (const Substitution& rule : used) {
+    for (const CertificateMutant& mutant : known) {
+      if (mutant.rule.name == rule.name) mutants.push_back(mutant);
+    }
+  }
+  return mutants;
+}
+
 // Writes how the input became what was accepted, if that is wanted. `input_file`: its hash.
 absl::Status SaveCertificate(const OptimizeFlags& flags, const Model& model, const Graph& input,
                              const std::string& input_file, const Outcome& outcome,
-                             const std::vector<Substitution>& rules) {
+                             const Setup& setup) {
   const std::string path = flags.CertificatePath();
   if (path.empty()) return absl::OkStatus();
   using Result = Certificate::Result;
@@ -74,8 +87,9 @@ absl::Status SaveCertificate(const OptimizeFlags& flags, const Model& model, con
     result = best ? Result::kBest : Result::kDescended;
     if (!flags.replay.empty()) result = Result::kReplayed;
   }
-  auto certificate = Certify(input, accepted.rewrites, accepted.graph, rules, result);
+  auto certificate = Certify(input, accepted.rewrites, accepted.graph, setup.file.rules, result);
   if (!certificate.ok()) return certificate.status();
+  certificate->mutants = MutantsOf(certificate->rules, setup.mutants);
   certificate->input_file = input_file;
   certificate->dims = UsedDims(model, flags.common.dims);
   if (flags.common.reseed >= 0) certificate->reseed = flags.common.reseed;
@@ -132,8 +146,7 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (outcome.accepted.least_bytes) return NothingFits(flags, outcome.accepted);
   model->graph = outcome.accepted.graph;
   if (absl::Status s = SaveModel(*model, flags.output, *format); !s.ok()) return s;
-  absl::Status saved =
-      SaveCertificate(flags, *model, input, *input_file, outcome, setup.file.rules);
+  absl::Status saved = SaveCertificate(flags, *model, input, *input_file, outcome, setup);
   if (!saved.ok()) return saved;
   saved = SaveReport(flags, path, input, outcome, backend->get(), *inputs);
   if (!saved.ok()) return saved;

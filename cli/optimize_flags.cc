@@ -24,6 +24,8 @@ void OptimizeFlags::AddTo(Flags* flags) {
   flags->Choice("search", &search, {"backtracking", "saturation", "auto"},
                 "one rewrite after the other; all at once, then the cheapest graph, with a bound; "
                 "both");
+  flags->Choice("pet", &pet, {"off", "on"},
+                "rewrite parts by corrected mutants of theirs too, which takes seconds for each");
   flags->Int("nodes", &nodes, "operators that saturation keeps at once");
   flags->Int("budget", &budget, "graphs to generate");
   flags->Real("seconds", &seconds, "time limit of the search; 0: none");
@@ -68,6 +70,9 @@ absl::Status OptimizeFlags::Check() const {
   }
   if (!device.empty() && cost != "measured") {
     return absl::InvalidArgumentError("--device: there are no measured costs with --cost analytic");
+  }
+  if (!replay.empty() && pet == "on") {
+    return absl::InvalidArgumentError("--pet: nothing is searched with --replay");
   }
   if (!replay.empty() && objective != "time") {
     return absl::InvalidArgumentError("--objective: nothing is searched with --replay");

@@ -25,6 +25,9 @@
 #include "optimizer/certificate.h"
 #include "optimizer/measured_cost.h"
 #include "optimizer/saturation.h"
+#include "pet/finder.h"
+#include "pet/rule.h"
+#include "verifier/certificate/mutant.h"
 
 namespace lemma::cli {
 namespace {
@@ -48,32 +51,6 @@ absl::Status CheckProofs(const OptimizeFlags& flags, const RulesFile& file,
       " -o ", path, " proves the rules and records it; --allow-unproved does without"));
 }
 
-absl::StatusOr<Costs> MakeCosts(const OptimizeFlags& flags, ProgressLine* progress) {
-  Costs costs;
-  if (flags.cost == "measured") {
-    costs.measurer = MakeMeasurer(flags.common.backend, static_cast<int>(flags.common.threads));
-  }
-  if (costs.measurer == nullptr) {
-    costs.model = MakeAnalyticCostModel();
-    return costs;
-  }
-  auto db = CostDb::Open(flags.cost_db);
-  if (!db.ok()) return db.status();
-  costs.db = *std::move(db);
-  if (!flags.device.empty()) {
-    auto known = MakeKnownCostModel(costs.measurer.get(), costs.db.get(), flags.device);
-    if (!known.ok()) return known.status();
-    costs.model = *std::move(known);
-    return costs;
-  }
-  MeasureOptions options;
-  options.on_measure = [progress](absl::string_view signature) {
-    progress->Show(absl::StrCat("measuring ", signature.substr(0, 60)));
-  };
-  costs.model = MakeMeasuredCostModel(costs.measurer.get(), costs.db.get(), std::move(options));
-  return costs;
-}
-
 // A field of /proc/self/status in bytes: "VmRSS:", memory now, or "VmHWM:", the most since the last
 // ForgetPeak(). 0 if there is none.
 int64_t MemoryBytes(absl::string_view field) {
@@ -86,20 +63,38 @@ int64_t MemoryBytes(absl::string_view field) {
 }
 void ForgetPeak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
+// Takes over what a certificate says of corrected mutants, if it is so.
+absl::Status TakeMutants(const OptimizeFlags& flags, const Certificate& certificate, Setup* setup) {
+  for (const CertificateMutant& mutant : certificate.mutants) {
+    for (const Substitution& rule : certificate.rules) {
+      if (rule.name != mutant.rule.name) continue;
+      absl::Status s =
+          certificate::CheckMutant(rule, mutant, static_cast<uint64_t>(flags.common.seed),
+                                   static_cast<int>(flags.common.threads));
+      if (!s.ok()) return s;
+      setup->file.rules.push_back(rule);
+      setup->mutants.push_back(mutant);
+    }
+  }
+  return absl::OkStatus();
+}
+
 // What the steps of --replay lead to.
 absl::StatusOr<SearchResult> ReplaySteps(const OptimizeFlags& flags, const Graph& graph,
-                                         const std::vector<Substitution>& rules,
-                                         const RewriteFilter& filter) {
+                                         Setup* setup) {
   auto text = ReadCertificateText(flags.replay);
   if (!text.ok()) return text.status();
   auto certificate = ParseCertificate(*text);
   if (!certificate.ok()) return Prefixed(flags.replay, certificate.status());
   for (const Substitution& rule : certificate->rules) {
-    if (filter.Asks(rule.name, rule.contract)) continue;
+    if (setup->filter.Asks(rule.name, rule.contract)) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(flags.replay, ": uses the rule ", rule.name, ", which the flags leave out"));
   }
-  auto replayed = Replay(*certificate, graph, rules);
+  if (absl::Status s = TakeMutants(flags, *certificate, setup); !s.ok()) {
+    return Prefixed(flags.replay, s);
+  }
+  auto replayed = Replay(*certificate, graph, setup->file.rules);
   if (!replayed.ok()) return Prefixed(flags.replay, replayed.status());
   SearchResult result;
   result.best = result.descended = replayed->graph;
@@ -128,14 +123,47 @@ absl::Status LoadRules(const OptimizeFlags& flags, Setup* setup, Outcome* outcom
   return absl::OkStatus();
 }
 
-absl::Status MakeReady(const OptimizeFlags& flags, Setup* setup) {
+absl::StatusOr<CertificateMutant> ForCertificate(const PetRule& rule) {
+  auto mutant = GroundRule(rule.rule.name, rule.original, rule.candidate.mutant.graph);
+  if (!mutant.ok()) return mutant.status();
+  CertificateMutant entry{*std::move(mutant), {}};
+  for (const Box& box : rule.candidate.region.differs) {
+    CertificateMutant::Box& ranges = entry.differs.emplace_back();
+    for (const Range& r : box) ranges.push_back({r.start, r.count, r.step});
+  }
+  return entry;
+}
+
+// Adds the rules of the corrected mutants of the graph's parts that cost less than these.
+absl::Status AddMutants(const Graph& graph, Setup* setup) {
+  PetOptions options;
+  options.candidates.cost = Nanoseconds(setup->costs.model.get(), false);
+  options.candidates.estimate = Nanoseconds(setup->costs.model.get(), true);
+  options.candidates.look_at = 12;  // each is measured
+  PetFinder finder(std::move(options));
+  setup->progress.Show("mutants");
+  auto rules = finder.RulesFor(graph);
+  if (!rules.ok()) return rules.status();
+  for (const PetRule& rule : *rules) {
+    auto mutant = ForCertificate(rule);
+    if (!mutant.ok()) return mutant.status();
+    setup->mutants.push_back(*std::move(mutant));
+    setup->file.rules.push_back(rule.rule);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MakeReady(const OptimizeFlags& flags, const Graph& graph, Setup* setup) {
+  auto costs = MakeCosts(flags, &setup->progress);
+  if (!costs.ok()) return costs.status();
+  setup->costs = *std::move(costs);
+  if (flags.pet == "on") {
+    if (absl::Status s = AddMutants(graph, setup); !s.ok()) return s;
+  }
   auto rules = RuleSet::Create(setup->file.rules);
   if (!rules.ok()) return Prefixed(setup->file.name, rules.status());
   setup->rules = *std::move(rules);
   setup->usable = Filtered(setup->rules.get(), setup->filter);
-  auto costs = MakeCosts(flags, &setup->progress);
-  if (!costs.ok()) return costs.status();
-  setup->costs = *std::move(costs);
   return absl::OkStatus();
 }
 
@@ -235,16 +263,50 @@ std::string Exclusion(const OptimizeFlags& flags, const Setup& setup, const Outc
 
 }  // namespace
 
+absl::StatusOr<Costs> MakeCosts(const OptimizeFlags& flags, ProgressLine* progress) {
+  Costs costs;
+  if (flags.cost == "measured") {
+    costs.measurer = MakeMeasurer(flags.common.backend, static_cast<int>(flags.common.threads));
+  }
+  if (costs.measurer == nullptr) {
+    costs.model = MakeAnalyticCostModel();
+    return costs;
+  }
+  auto db = CostDb::Open(flags.cost_db);
+  if (!db.ok()) return db.status();
+  costs.db = *std::move(db);
+  if (!flags.device.empty()) {
+    auto known = MakeKnownCostModel(costs.measurer.get(), costs.db.get(), flags.device);
+    if (!known.ok()) return known.status();
+    costs.model = *std::move(known);
+    return costs;
+  }
+  MeasureOptions options;
+  options.on_measure = [progress](absl::string_view signature) {
+    progress->Show(absl::StrCat("measuring ", signature.substr(0, 60)));
+  };
+  costs.model = MakeMeasuredCostModel(costs.measurer.get(), costs.db.get(), std::move(options));
+  return costs;
+}
+
+CostFn Nanoseconds(CostModel* model, bool estimate) {
+  return [model, estimate](const Graph& graph) -> absl::StatusOr<int64_t> {
+    auto cost = estimate ? model->EstimateOf(graph) : model->CostOf(graph);
+    if (!cost.ok()) return cost.status();
+    return cost->ns();
+  };
+}
+
 absl::Status FindResult(const OptimizeFlags& flags, const Graph& input, Setup* setup,
                         Outcome* outcome) {
   if (absl::Status s = LoadRules(flags, setup, outcome); !s.ok()) return s;
   if (!flags.replay.empty()) {
-    auto replayed = ReplaySteps(flags, input, setup->file.rules, setup->filter);
+    auto replayed = ReplaySteps(flags, input, setup);
     if (!replayed.ok()) return replayed.status();
     outcome->search = *std::move(replayed);
     return absl::OkStatus();
   }
-  if (absl::Status s = MakeReady(flags, setup); !s.ok()) return s;
+  if (absl::Status s = MakeReady(flags, input, setup); !s.ok()) return s;
   return RunSearch(flags, input, setup, outcome);
 }
 

@@ -3,6 +3,7 @@
 #define LEMMA_CLI_OPTIMIZE_SEARCH_H_
 
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -11,6 +12,8 @@
 #include "cli/rules_file.h"
 #include "graph/graph.h"
 #include "optimizer/cost_model.h"
+#include "pet/candidates.h"
+#include "rewrite/certificate.h"
 #include "rewrite/rewrite_source.h"
 #include "runtime/measure.h"
 
@@ -23,9 +26,16 @@ struct Costs {
   std::unique_ptr<CostModel> model;
 };
 
+// As --cost, --cost-db and --device say.
+absl::StatusOr<Costs> MakeCosts(const OptimizeFlags& flags, ProgressLine* progress);
+
+// What a graph costs, or may cost, in nanoseconds, for PET.
+CostFn Nanoseconds(CostModel* model, bool estimate);
+
 // What a search works with.
 struct Setup {
-  RulesFile file;
+  RulesFile file;  // with those of --pet, or of the certificate that is replayed
+  std::vector<CertificateMutant> mutants;  // where these come from
   RewriteFilter filter;
   std::unique_ptr<RuleSet> rules;
   std::unique_ptr<RewriteSource> usable;  // of them

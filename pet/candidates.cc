@@ -33,10 +33,13 @@ absl::StatusOr<std::vector<Priced>> PricedMutants(const Graph& original,
   return priced;
 }
 
-// The mutant made equal, and proved to be; nullopt if it differs too widely or is too large.
+// The mutant made equal, and proved to be, though not tested yet; nullopt if it differs too widely
+// or is too large.
 absl::StatusOr<std::optional<Candidate>> Corrected(const Graph& original, Mutant mutant,
                                                    const CandidateOptions& options) {
-  auto region = FindRegion(original, mutant.graph, options.regions);
+  RegionOptions untested = options.regions;
+  untested.field_test = false;
+  auto region = FindRegion(original, mutant.graph, untested);
   if (absl::IsResourceExhausted(region.status())) return std::nullopt;
   if (!region.ok()) return region.status();
   const auto positions = static_cast<double>(NumElements(region->shape));
@@ -50,11 +53,19 @@ absl::StatusOr<std::optional<Candidate>> Corrected(const Graph& original, Mutant
   candidate.corrected = original.WithOutputs({*value});
   candidate.corrector =
       absl::StrCat("overwrite ", boxes.size(), boxes.size() == 1 ? " box" : " boxes");
-  auto rest = FindRegion(original, candidate.corrected, options.regions);
+  auto rest = FindRegion(original, candidate.corrected, untested);
   if (absl::IsResourceExhausted(rest.status())) return std::nullopt;
   if (!rest.ok()) return rest.status();
   if (!rest->empty()) return std::nullopt;
   return candidate;
+}
+
+// Both proofs again, with the field test.
+absl::Status Test(const Graph& original, const RegionOptions& options, Candidate* candidate) {
+  LEMMA_ASSIGN_OR_RETURN(candidate->region, FindRegion(original, candidate->mutant.graph, options));
+  LEMMA_ASSIGN_OR_RETURN(const Region rest, FindRegion(original, candidate->corrected, options));
+  return rest.empty() ? absl::OkStatus()
+                      : absl::InternalError("a corrected mutant differs from its original");
 }
 
 }  // namespace
@@ -77,6 +88,9 @@ absl::StatusOr<Candidates> FindCandidates(const Graph& original, const Candidate
                    [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
   if (static_cast<int>(result.found.size()) > options.keep) {
     result.found.erase(result.found.begin() + options.keep, result.found.end());
+  }
+  for (Candidate& candidate : result.found) {
+    LEMMA_RETURN_IF_ERROR(Test(original, options.regions, &candidate));
   }
   return result;
 }

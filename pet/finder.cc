@@ -12,7 +12,7 @@ namespace lemma {
 namespace {
 
 std::string DetailOf(const Candidate& candidate) {
-  return absl::StrCat("at these sizes: ", candidate.mutant.how, "; differs at ",
+  return absl::StrCat("at these sizes: ", candidate.mutant.how(), "; differs at ",
                       candidate.region.positions, " of ", NumElements(candidate.region.shape),
                       " positions; corrector: ", candidate.corrector);
 }
@@ -46,8 +46,8 @@ absl::StatusOr<std::vector<PetRule>> PetFinder::RulesFor(const Graph& graph) {
       if (static_cast<double>(candidate.cost) > limit) continue;
       const uint64_t hash =
           HashCombine(part.graph.StructuralHash(), candidate.corrected.StructuralHash());
-      auto rule = GroundRule(absl::StrFormat("pet_%016x", hash), part.graph, candidate.corrected,
-                             DetailOf(candidate));
+      auto rule = ProvedGroundRule(absl::StrFormat("pet_%016x", hash), part.graph,
+                                   candidate.corrected, DetailOf(candidate));
       if (!rule.ok()) continue;  // a constant of several values
       rules.push_back({*std::move(rule), part.graph, candidate});
     }

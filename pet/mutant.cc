@@ -1,92 +1,20 @@
 #include "pet/mutant.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "graph/builder.h"
 #include "graph/hash.h"
 #include "graph/ops/status_macros.h"
-#include "pet/layout_move.h"
 #include "pet/polynomial.h"
 #include "pet/reach.h"
+#include "pet/recipe.h"
 #include "pet/region.h"
 
 namespace lemma {
 namespace {
-
-struct Pad {
-  int dim = 0;
-  int64_t before = 0, after = 0;
-};
-
-// How data are laid out: padding, then digits or blocks.
-struct Layout {
-  std::vector<Pad> pads;
-  std::vector<BlockMove> blocks;
-  std::vector<DigitMove> digits;
-
-  int64_t factor() const { return blocks.empty() ? digits[0].factor : blocks[0].blocks; }
-  std::string ToString() const {
-    std::string text;
-    for (const Pad& pad : pads) {
-      absl::StrAppend(&text, "pad dim ", pad.dim, " by ", pad.before, "+", pad.after, ", ");
-    }
-    for (const BlockMove& move : blocks) absl::StrAppend(&text, move.ToString(), ", ");
-    for (const DigitMove& move : digits) absl::StrAppend(&text, move.ToString(), ", ");
-    return text.substr(0, text.size() - 2);
-  }
-};
-
-absl::StatusOr<Value> LaidOut(Value x, const Layout& layout) {
-  for (const Pad& pad : layout.pads) {
-    LEMMA_ASSIGN_OR_RETURN(x, PadDim(x, pad.dim, pad.before, pad.after));
-  }
-  for (const BlockMove& move : layout.blocks) {
-    LEMMA_ASSIGN_OR_RETURN(x, ApplyMove(x, move));
-  }
-  for (const DigitMove& move : layout.digits) {
-    LEMMA_ASSIGN_OR_RETURN(x, ApplyMove(x, move));
-  }
-  return x;
-}
-
-Shape ShapeAfter(Shape shape, const Layout& layout) {
-  for (const Pad& pad : layout.pads) shape[pad.dim] += pad.before + pad.after;
-  for (const BlockMove& move : layout.blocks) {
-    const int64_t whole = shape[move.from] - move.overlap;
-    if (whole <= 0 || whole % move.blocks != 0) return {};
-    shape[move.from] = whole / move.blocks + move.overlap;
-    shape[move.to] *= move.blocks;
-  }
-  for (const DigitMove& move : layout.digits) {
-    shape = lemma::ShapeAfter(std::move(shape), move);
-    if (shape.empty()) return {};
-  }
-  return shape;
-}
-
-// The moves back, on the result: the last first. Blocks of a result do not overlap.
-std::vector<DigitMove> BackFrom(const Layout& layout) {
-  std::vector<DigitMove> back;
-  for (auto m = layout.digits.rbegin(); m != layout.digits.rend(); ++m)
-    back.push_back(m->Inverse());
-  for (auto m = layout.blocks.rbegin(); m != layout.blocks.rend(); ++m) {
-    back.push_back({m->to, m->from, m->blocks, false, false});
-  }
-  return back;
-}
-
-// What happens to attributes that are lists of numbers: strides, dilations, pads.
-struct AttrChange {
-  unsigned divided = 0;  // by list: which are divided by the factor, rounded up
-  unsigned zeroed = 0;   // by list: which become 0
-  unsigned entries = 3;  // of every list: even ones, odd ones
-};
 
 class Enumeration {
  public:
@@ -96,9 +24,9 @@ class Enumeration {
 
   absl::Status Run() {
     LEMMA_RETURN_IF_ERROR(Prepare());
-    for (int leaf = 0; leaf < static_cast<int>(original_.inputs().size()); ++leaf) {
-      LEMMA_ASSIGN_OR_RETURN(reach_, ReachOf(original_.outputs()[0], original_.inputs()[leaf]));
-      data_ = original_.inputs()[leaf];
+    for (leaf_ = 0; leaf_ < static_cast<int>(original_.inputs().size()); ++leaf_) {
+      data_ = original_.inputs()[static_cast<size_t>(leaf_)];
+      LEMMA_ASSIGN_OR_RETURN(reach_, ReachOf(original_.outputs()[0], data_));
       if (reach_.empty() || data_.shape().empty()) continue;
       for (const Layout& layout : Layouts()) {
         LEMMA_RETURN_IF_ERROR(Try(layout));
@@ -149,13 +77,6 @@ class Enumeration {
       if (f > 1 && f <= size && f <= 64) possible.insert(f);
     }
     return possible;
-  }
-
-  // Padding that makes a dimension a multiple of f.
-  static void RoundUp(const Shape& shape, int dim, int64_t f, std::vector<Pad>* pads) {
-    int64_t size = shape[dim];
-    for (const Pad& pad : *pads) size += pad.dim == dim ? pad.before + pad.after : 0;
-    if (size % f != 0) pads->push_back({dim, 0, f - size % f});
   }
 
   std::vector<Layout> Layouts() const {
@@ -275,97 +196,25 @@ class Enumeration {
 
   // moved_[0]: the data alone, moved_[1]: weights too; empty if none can be.
   absl::Status MoveLeaves(const Layout& layout) {
-    for (bool with_weights : {false, true}) {
-      absl::flat_hash_map<Value, Value>& moved = moved_[with_weights];
-      moved.clear();
-      bool any = !with_weights;
-      for (const NodePtr& node : original_.nodes()) {
-        if (node->is_op()) continue;
-        const Value leaf(node, 0);
-        LEMMA_ASSIGN_OR_RETURN(moved[leaf], Moved(leaf, layout, with_weights));
-        any = any || (leaf != data_ && moved[leaf] != leaf);
-      }
-      if (!any) moved.clear();
-    }
+    LEMMA_ASSIGN_OR_RETURN(moved_[0], MovedLeaves(original_, leaf_, layout, false));
+    moved_[1].clear();
+    if (!layout.blocks.empty()) return absl::OkStatus();
+    LEMMA_ASSIGN_OR_RETURN(moved_[1], MovedLeaves(original_, leaf_, layout, true));
+    if (moved_[1] == moved_[0]) moved_[1].clear();
     return absl::OkStatus();
   }
 
-  static Attrs Changed(const Node& node, const AttrChange& change, int64_t factor) {
-    Attrs attrs = node.attrs();
-    unsigned list = 0;
-    for (const AttrSpec& spec : node.op().attrs) {
-      if (spec.kind != AttrKind::kInts) continue;
-      const unsigned bit = 1u << list++;
-      auto& entries = std::get<std::vector<int64_t>>(attrs[spec.name]);
-      for (size_t i = 0; i < entries.size(); ++i) {
-        if (((change.entries >> (i % 2)) & 1) == 0) continue;
-        if (change.divided & bit) entries[i] = (entries[i] + factor - 1) / factor;
-        if (change.zeroed & bit) entries[i] = 0;
-      }
-    }
-    return attrs;
-  }
-
-  // Weights of the data's rank move as the data do, padded at the end to multiples.
-  absl::StatusOr<Value> Moved(const Value& leaf, const Layout& layout, bool with_weights) const {
-    if (leaf == data_) return LaidOut(leaf, layout);
-    if (!with_weights || !layout.blocks.empty() || leaf.node().kind() != Node::Kind::kWeight ||
-        leaf.type().rank() != data_.type().rank()) {
-      return leaf;
-    }
-    Layout same;
-    same.digits = layout.digits;
-    for (const DigitMove& move : layout.digits) {
-      RoundUp(leaf.shape(), move.from, move.factor, &same.pads);
-    }
-    return LaidOut(leaf, same);
-  }
-
-  // The operators over the moved leaves; fails if that is not well-formed.
-  absl::StatusOr<Value> Rebuilt(const Layout& layout, const AttrChange& change, bool with_weights) {
-    absl::flat_hash_map<Value, Value> now = moved_[with_weights];
-    for (const NodePtr& node : ops_) {
-      std::vector<Value> inputs;
-      for (const Value& v : node->inputs()) inputs.push_back(now.at(v));
-      LEMMA_ASSIGN_OR_RETURN(
-          std::vector<Value> outputs,
-          ApplyOp(node->op().name, std::move(inputs), Changed(*node, change, layout.factor())));
-      for (size_t i = 0; i < outputs.size(); ++i)
-        now[Value(node, static_cast<int>(i))] = outputs[i];
-    }
-    return now.at(original_.outputs()[0]);
-  }
-
-  // Laid out back and cut to size; or as it is, where digits went into a sum.
-  absl::StatusOr<Value> Back(Value y, const std::vector<DigitMove>& moves) const {
-    const Shape& wanted = original_.outputs()[0].shape();
-    for (const DigitMove& move : moves) {
-      if (std::max(move.from, move.to) >= y.type().rank()) {
-        return absl::InvalidArgumentError("the result has no such dimension");
-      }
-      LEMMA_ASSIGN_OR_RETURN(y, ApplyMove(y, move));
-    }
-    if (y.shape().size() != wanted.size()) return absl::InvalidArgumentError("another rank");
-    for (size_t d = 0; d < wanted.size(); ++d) {
-      if (y.shape()[d] < wanted[d]) return absl::InvalidArgumentError("too small");
-    }
-    return SliceOf(y, Shape(wanted.size(), 0), wanted);
-  }
-
   absl::Status TryOne(const Layout& layout, const AttrChange& change, bool with_weights) {
-    auto y = Rebuilt(layout, change, with_weights);
+    const Value& wanted = original_.outputs()[0];
+    auto y = Rebuilt(original_, moved_[with_weights], change, layout.factor());
     if (!y.ok()) return absl::OkStatus();
-    for (const std::vector<DigitMove>& back : {BackFrom(layout), std::vector<DigitMove>()}) {
-      auto result = Back(*y, back);
-      if (!result.ok() || result->type() != original_.outputs()[0].type()) continue;
-      if (!seen_.insert(*result).second || *result == original_.outputs()[0]) continue;
+    for (bool back : {true, false}) {
+      auto result = MovedBack(*y, back ? layout.Back() : std::vector<DigitMove>(), wanted);
+      if (!result.ok() || *result == wanted || !seen_.insert(*result).second) continue;
       LEMMA_ASSIGN_OR_RETURN(const bool agrees, AgreesAtSamples(*result));
       if (!agrees) continue;
-      Mutant mutant{original_.WithOutputs({*result}), layout.ToString()};
-      if (change.divided != 0) absl::StrAppend(&mutant.how, "; attributes divided");
-      if (change.zeroed != 0) absl::StrAppend(&mutant.how, "; padding made explicit");
-      if (with_weights) absl::StrAppend(&mutant.how, "; weights too");
-      if (!found_(std::move(mutant))) done_ = true;
+      done_ =
+          !found_({original_.WithOutputs({*result}), {leaf_, layout, change, with_weights, back}});
       if (done_) break;
     }
     return absl::OkStatus();
@@ -394,7 +243,8 @@ class Enumeration {
   std::vector<std::vector<int64_t>> samples_;
   PolynomialReader reader_;
   std::vector<AttrChange> changes_;
-  absl::flat_hash_map<Value, Value> moved_[2];
+  LeafMap moved_[2];
+  int leaf_ = 0;  // the input that is laid out
   Value data_;
   std::vector<int64_t> reach_;  // by dimension of the data
   absl::flat_hash_set<Value> seen_;

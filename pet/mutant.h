@@ -17,12 +17,15 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "pet/recipe.h"
 
 namespace lemma {
 
 struct Mutant {
-  Graph graph;      // inputs and weights as the original's
-  std::string how;  // in words
+  Graph graph;  // inputs and weights as the original's
+  Recipe recipe;
+
+  std::string how() const { return recipe.ToString(); }  // in words
 };
 
 struct MutantOptions {

@@ -80,6 +80,11 @@ std::vector<Panel> PanelsOf(const Region& region) {
     if (plane.outer > 0) panel.where = MergeBoxes(std::move(panel.where));
     result.push_back(std::move(panel));
   }
+  std::sort(result.begin(), result.end(), [](const Panel& a, const Panel& b) {
+    return std::lexicographical_compare(
+        a.where[0].begin(), a.where[0].end(), b.where[0].begin(), b.where[0].end(),
+        [](const Range& x, const Range& y) { return x.start < y.start; });
+  });
   return result;
 }
 

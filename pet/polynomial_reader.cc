@@ -254,7 +254,7 @@ class PolynomialReader::Impl {
         }
         continue;
       }
-      if (!status_.ok() || cut_.var < first) return false;
+      if (!status_.ok() || box.empty() || cut_.var < first) return false;
       const auto axis = static_cast<size_t>(cut_.var - first);
       if (axis >= box.size()) return Fail(absl::InternalError("a cut of no variable"));
       terms->resize(static_cast<size_t>(before));

@@ -13,8 +13,7 @@ namespace {
 
 class RuleMaker {
  public:
-  absl::StatusOr<Substitution> Run(std::string name, const Graph& source, const Graph& target,
-                                   std::string detail) {
+  absl::StatusOr<Substitution> Run(std::string name, const Graph& source, const Graph& target) {
     rule_.name = std::move(name);
     rule_.contract = FloatContract::kReassociates;
     for (const Value& v : source.inputs()) AddVariable(v, VarRole::kAny);
@@ -23,11 +22,6 @@ class RuleMaker {
     }
     LEMMA_ASSIGN_OR_RETURN(rule_.source, PatternOf(source));
     LEMMA_ASSIGN_OR_RETURN(rule_.target, PatternOf(target));
-    rule_.proof.verdict = ProofRecord::Verdict::kProved;
-    rule_.proof.contract = rule_.contract;
-    rule_.proof.id = CurrentProofId(rule_);
-    rule_.proof.detail = std::move(detail);
-    if (rule_.proof.id.empty()) return absl::InvalidArgumentError("the rule cannot be stated");
     return std::move(rule_);
   }
 
@@ -80,9 +74,20 @@ class RuleMaker {
 
 }  // namespace
 
-absl::StatusOr<Substitution> GroundRule(std::string name, const Graph& source, const Graph& target,
-                                        std::string detail) {
-  return RuleMaker().Run(std::move(name), source, target, std::move(detail));
+absl::StatusOr<Substitution> GroundRule(std::string name, const Graph& source,
+                                        const Graph& target) {
+  return RuleMaker().Run(std::move(name), source, target);
+}
+
+absl::StatusOr<Substitution> ProvedGroundRule(std::string name, const Graph& source,
+                                              const Graph& target, std::string detail) {
+  LEMMA_ASSIGN_OR_RETURN(Substitution rule, GroundRule(std::move(name), source, target));
+  rule.proof.verdict = ProofRecord::Verdict::kProved;
+  rule.proof.contract = rule.contract;
+  rule.proof.id = CurrentProofId(rule);
+  rule.proof.detail = std::move(detail);
+  if (rule.proof.id.empty()) return absl::InvalidArgumentError("the rule cannot be stated");
+  return rule;
 }
 
 }  // namespace lemma

@@ -12,10 +12,12 @@ namespace lemma {
 
 // The rule that the graphs' outputs are equal, at their shapes: it has no symbol. Variables are the
 // inputs, then the weights that either side reads, in the order of `source`; those are weights in
-// the rule too. Its record says what `detail` does, and that it is proved: the caller has proved
-// it. InvalidArgument if a constant has several values, which a rule cannot say.
-absl::StatusOr<Substitution> GroundRule(std::string name, const Graph& source, const Graph& target,
-                                        std::string detail);
+// the rule too. InvalidArgument if a constant has several values, which a rule cannot say.
+absl::StatusOr<Substitution> GroundRule(std::string name, const Graph& source, const Graph& target);
+
+// The same with a record that says that it is proved, as the caller has done, and `detail`.
+absl::StatusOr<Substitution> ProvedGroundRule(std::string name, const Graph& source,
+                                              const Graph& target, std::string detail);
 
 }  // namespace lemma
 

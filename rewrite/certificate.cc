@@ -55,6 +55,19 @@ void PrintStep(const Substitution& rule, const CertificateStep& step, size_t num
   absl::StrAppend(out, step.symbols.empty() ? "" : "\n", "  gives ", Hex16(step.after), "\n");
 }
 
+void PrintMutant(const CertificateMutant& mutant, std::string* out) {
+  Substitution bare = mutant.rule;
+  bare.proof = ProofRecord();
+  absl::StrAppend(out, PrintRule(bare), "differs ", mutant.differs.size(), "\n");
+  for (const CertificateMutant::Box& box : mutant.differs) {
+    *out += "  box";
+    for (const CertificateMutant::Range& r : box) {
+      absl::StrAppend(out, " ", r[0], ":", r[1], ":", r[2]);
+    }
+    *out += "\n";
+  }
+}
+
 const Substitution* Find(const std::vector<Substitution>& rules, absl::string_view name) {
   auto it = std::find_if(rules.begin(), rules.end(),
                          [&](const Substitution& rule) { return rule.name == name; });
@@ -69,6 +82,7 @@ class Reader {
   absl::StatusOr<Certificate> Run() {
     LEMMA_RETURN_IF_ERROR(Header());
     LEMMA_RETURN_IF_ERROR(Rules());
+    if (absl::StartsWith(rest_, "\nmutants ")) LEMMA_RETURN_IF_ERROR(Mutants());
     LEMMA_RETURN_IF_ERROR(Steps());
     LEMMA_RETURN_IF_ERROR(Folds());
     if (!rest_.empty()) return Expected("the checksum");
@@ -129,19 +143,52 @@ class Reader {
       LEMMA_RETURN_IF_ERROR(Take("\n"));
       record.verdict = ProofRecord::Verdict::kProved;
       if (record.id == kNoProof) record = ProofRecord();
-      const size_t end = rest_.find("\n}\n");
-      if (end == rest_.npos) return Expected("a rule");
-      auto rules = ParseRules(rest_.substr(0, end + 3), "rule");
-      if (!rules.ok()) return Wrong(rules.status().message());
-      if (rules->size() != 1) return Expected("one rule");
-      rest_.remove_prefix(end + 3);
-      Substitution& rule = (*rules)[0];
+      Substitution rule;
+      LEMMA_RETURN_IF_ERROR(Rule(&rule));
       if (Find(result_.rules, rule.name) != nullptr) return Wrong("two rules have one name");
       rule.proof = std::move(record);
-      rule.doc.clear();  // a comment is not as it is written
       result_.rules.push_back(std::move(rule));
     }
     return absl::OkStatus();
+  }
+
+  absl::Status Rule(Substitution* rule) {
+    const size_t end = rest_.find("\n}\n");
+    if (end == rest_.npos) return Expected("a rule");
+    auto rules = ParseRules(rest_.substr(0, end + 3), "rule");
+    if (!rules.ok()) return Wrong(rules.status().message());
+    if (rules->size() != 1) return Expected("one rule");
+    rest_.remove_prefix(end + 3);
+    *rule = std::move((*rules)[0]);
+    rule->doc.clear();  // a comment is not as it is written
+    return absl::OkStatus();
+  }
+
+  absl::Status Mutants() {
+    int64_t count = 0;
+    LEMMA_RETURN_IF_ERROR(Count("\nmutants ", &count));
+    for (int64_t i = 0; i < count; ++i) {
+      CertificateMutant& mutant = result_.mutants.emplace_back();
+      LEMMA_RETURN_IF_ERROR(Rule(&mutant.rule));
+      int64_t boxes = 0;
+      LEMMA_RETURN_IF_ERROR(Count("differs ", &boxes));
+      for (int64_t b = 0; b < boxes; ++b) {
+        LEMMA_RETURN_IF_ERROR(Box(&mutant.differs.emplace_back()));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Box(CertificateMutant::Box* box) {
+    LEMMA_RETURN_IF_ERROR(Take("  box"));
+    while (absl::ConsumePrefix(&rest_, " ")) {
+      CertificateMutant::Range& range = box->emplace_back();
+      for (size_t i = 0; i < range.size(); ++i) {
+        if (i > 0) LEMMA_RETURN_IF_ERROR(Take(":"));
+        LEMMA_RETURN_IF_ERROR(Integer(Digits(), &range[i]));
+      }
+    }
+    return Take("\n");
   }
 
   absl::Status Steps() {
@@ -410,6 +457,8 @@ std::string PrintCertificate(const Certificate& c) {
     absl::StrAppend(&out, "proof ", ProofOf(rule), " ", Name(rule.proof.contract), "\n",
                     PrintRule(bare));
   }
+  if (!c.mutants.empty()) absl::StrAppend(&out, "\nmutants ", c.mutants.size(), "\n");
+  for (const CertificateMutant& mutant : c.mutants) PrintMutant(mutant, &out);
   absl::StrAppend(&out, "\nsteps ", c.steps.size(), "\n");
   for (size_t i = 0; i < c.steps.size(); ++i) {
     PrintStep(*Find(c.rules, c.steps[i].rule), c.steps[i], i + 1, &out);

@@ -6,6 +6,7 @@
 #ifndef LEMMA_REWRITE_CERTIFICATE_H_
 #define LEMMA_REWRITE_CERTIFICATE_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -44,6 +45,17 @@ struct CertificateFold {
   std::string sha256;  // of the constant's bytes
 };
 
+// What makes a rule true at its own sizes only: it is a mutant of its source, corrected where that
+// differs (docs/pet.md). It has no symbol. Nobody has to believe it: all of it can be computed.
+struct CertificateMutant {
+  // A range of positions in one dimension: first, number, distance.
+  using Range = std::array<int64_t, 3>;
+  using Box = std::vector<Range>;
+
+  Substitution rule;         // the rule of the steps, less its record, with the mutant as target
+  std::vector<Box> differs;  // where the mutant and the source do, and nowhere else; disjoint
+};
+
 struct Certificate {
   // Which graph of the search the output is. Nobody can check that but by the search itself.
   enum class Result {
@@ -67,6 +79,7 @@ struct Certificate {
   // Those of the steps, each once, in the order of their first use. Only verdict (kProved or
   // kNone), contract and id of the records are kept, and no documentation.
   std::vector<Substitution> rules;
+  std::vector<CertificateMutant> mutants;  // of some of them, in their order
   std::vector<CertificateStep> steps;
   std::vector<CertificateFold> folds;  // by position
 };

@@ -43,7 +43,7 @@ std::vector<Mutant> MutantsOf(const Graph& graph) {
 int64_t Differs(const Graph& graph, const std::string& how) {
   int64_t least = -1;
   for (const Mutant& mutant : MutantsOf(graph)) {
-    if (mutant.how != how) continue;
+    if (mutant.how() != how) continue;
     auto region = FindRegion(graph, mutant.graph);
     EXPECT_TRUE(region.ok()) << region.status();
     if (region.ok() && (least < 0 || region->positions < least)) least = region->positions;
@@ -80,7 +80,7 @@ TEST(MutantTest, StrideTwoBecomesStrideOne) {
   const Graph strided = Parse(Conv("[1,2,9,9]", "[2,2,3,3]", "pads = [1,1,1,1], strides = [2,2]"));
   bool found = false;
   for (const Mutant& mutant : MutantsOf(strided)) {
-    if (mutant.how.find("weights too") == std::string::npos) continue;
+    if (mutant.how().find("weights too") == std::string::npos) continue;
     auto region = FindRegion(strided, mutant.graph);
     ASSERT_TRUE(region.ok()) << region.status();
     found = found || region->empty();
@@ -109,7 +109,7 @@ TEST(CorrectorTest, OverwritesBoxes) {
     auto value = Overwritten(graph.outputs()[0], mutant.graph.outputs()[0], region->differs);
     ASSERT_TRUE(value.ok()) << value.status();
     EXPECT_THAT(DifferingPositions(graph, graph.WithOutputs({*value})), testing::IsEmpty())
-        << mutant.how;
+        << mutant.how();
     ++corrected;
   }
   EXPECT_GE(corrected, 3);
@@ -123,7 +123,7 @@ TEST(CandidatesTest, AreEqualEverywhere) {
   ASSERT_TRUE(candidates.ok()) << candidates.status();
   EXPECT_EQ(candidates->found.size(), 8u);
   for (const Candidate& c : candidates->found) {
-    EXPECT_THAT(DifferingPositions(graph, c.corrected), testing::IsEmpty()) << c.mutant.how;
+    EXPECT_THAT(DifferingPositions(graph, c.corrected), testing::IsEmpty()) << c.mutant.how();
     EXPECT_EQ(static_cast<int64_t>(DifferingPositions(graph, c.mutant.graph).size()),
               c.region.positions);
   }

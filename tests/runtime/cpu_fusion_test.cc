@@ -267,6 +267,17 @@ TEST(CpuFusion, SplitsAndSlicesAreViews) {
             "exp copy matmul+add");
 }
 
+TEST(CpuFusion, EverySecondColumnOfOddRowsIsCopied) {
+  EXPECT_EQ(
+      Kernels(R"(graph g(x: f32[1,16,4,15], w: weight f32[16,16,3,3], u: weight f32[16,16,1,1]) {
+    a = conv2d(x, w)
+    s = slice(a) {starts = [0,0,0,0], sizes = [1,16,2,7], steps = [1,1,1,2]}
+    y = conv2d(s, u)
+    return y
+  })"),
+      "copy conv2d copy conv2d copy");
+}
+
 TEST(CpuFusion, InputsAndWeightsAsOutputs) {
   EXPECT_EQ(Kernels(R"(graph g(x: f32[2,3], w: weight f32[3]) {
     y = relu(x)

@@ -16,6 +16,7 @@
 #include "rewrite/proof_check.h"
 #include "verifier/certificate/compare.h"
 #include "verifier/certificate/fold.h"
+#include "verifier/certificate/mutant.h"
 #include "verifier/certificate/same_graph.h"
 #include "verifier/certificate/step.h"
 
@@ -66,18 +67,36 @@ class Checker {
     }
     for (const Substitution& rule : certificate_.rules) listed.push_back(rule.name);
     if (used != listed) return No("the rules are not those of the steps, in their order");
+    auto next = listed.begin();
+    for (const CertificateMutant& mutant : certificate_.mutants) {
+      next = std::find(next, listed.end(), mutant.rule.name);
+      if (next == listed.end()) return No("a mutant is of no rule, or not in their order");
+      ++next;
+    }
     for (const Substitution& rule : certificate_.rules) {
       // The first step that uses the rule is to blame.
       for (size_t i = certificate_.steps.size(); i-- > 0;) {
         if (certificate_.steps[i].rule == rule.name) result_.step = static_cast<int>(i) + 1;
       }
       std::string problem = ProofProblem(rule);
-      if (problem.empty() && options_.disbelieve) problem = options_.disbelieve(rule);
+      if (problem.empty()) problem = Disbelief(rule);
       if (!problem.empty()) return No(absl::StrCat("rule ", rule.name, ": ", problem));
       rules_[rule.name] = {&rule, std::make_unique<Coverage>(rule)};
     }
     result_.step = 0;
     return absl::OkStatus();
+  }
+
+  // Why the rule is not to be believed: what a mutant is said to be is computed, of another rule
+  // somebody else has to know.
+  std::string Disbelief(const Substitution& rule) {
+    for (const CertificateMutant& mutant : certificate_.mutants) {
+      if (mutant.rule.name != rule.name) continue;
+      if (rule.contract == FloatContract::kBitExact) return "a mutant reassociates";
+      const absl::Status status = CheckMutant(rule, mutant, options_.seed, options_.threads);
+      return std::string(status.message());
+    }
+    return options_.disbelieve ? options_.disbelieve(rule) : "";
   }
 
   absl::Status Step(const CertificateStep& step) {

@@ -40,8 +40,10 @@ struct CertificateCheck {
 
 // Whether `output` is what the certificate's steps make of `input`:
 //   * the graphs and, after each step, the graph that results have the hashes that are recorded;
-//   * each rule is believed, its record is of what it says now, and each step is a match of it
-//     that its proof covers (verifier/certificate/step.h);
+//   * each rule is believed, or true at its own sizes (verifier/certificate/mutant.h), its record
+//   is
+//     of what it says now, and each step is a match of it that its proof covers
+//     (verifier/certificate/step.h);
 //   * each folded constant is, bit for bit, what the reference evaluation gives;
 //   * the last graph is `output`, node by node;
 //   * `input` and the graph before folding agree on random inputs in the field of 2^61 - 1

@@ -45,7 +45,7 @@ class MatchCheck {
     if (!coverage->Covers(symbols_, step_.dtype)) {
       return No("the rule's proof does not cover these sizes and attributes");
     }
-    LEMMA_ASSIGN_OR_RETURN(const std::vector<Value> targets, Target());
+    LEMMA_ASSIGN_OR_RETURN(const std::vector<Value> targets, Build(rule_.target));
     for (size_t i = 0; i < targets.size(); ++i) {
       const Value from = Bound(rule_.source.outputs[i]);
       if (from.type() != targets[i].type()) {
@@ -56,6 +56,12 @@ class MatchCheck {
     }
     LEMMA_RETURN_IF_ERROR(NoCycle());
     return std::move(result_);
+  }
+
+  // A side over given values of the variables.
+  absl::StatusOr<std::vector<Value>> RunSide(const Pattern& side, std::vector<Value> vars) {
+    result_.vars = std::move(vars);
+    return Build(side);
   }
 
  private:
@@ -185,12 +191,12 @@ class MatchCheck {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<Value>> Target() const {
+  absl::StatusOr<std::vector<Value>> Build(const Pattern& side) const {
     std::vector<std::vector<Value>> built;
     auto value_of = [&](const PatternValue& v) {
       return v.is_var() ? result_.vars[v.index] : built[v.node][v.index];
     };
-    for (const PatternNode& node : rule_.target.nodes) {
+    for (const PatternNode& node : side.nodes) {
       if (node.op == nullptr) {
         LEMMA_ASSIGN_OR_RETURN(Tensor tensor, Filled(node));
         built.push_back({Value(Node::Constant(std::move(tensor)), 0)});
@@ -210,7 +216,7 @@ class MatchCheck {
       built.push_back(*std::move(outputs));
     }
     std::vector<Value> outputs;
-    for (const PatternValue& output : rule_.target.outputs) outputs.push_back(value_of(output));
+    for (const PatternValue& output : side.outputs) outputs.push_back(value_of(output));
     return outputs;
   }
 
@@ -255,6 +261,11 @@ absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref) {
 absl::StatusOr<Replaced> CheckMatch(const Substitution& rule, const CertificateStep& step,
                                     const Graph& graph, Coverage* coverage) {
   return MatchCheck(rule, step, graph).Run(coverage);
+}
+
+absl::StatusOr<std::vector<Value>> Applied(const Substitution& rule, const Pattern& side,
+                                           std::vector<Value> vars) {
+  return MatchCheck(rule, CertificateStep(), Graph()).RunSide(side, std::move(vars));
 }
 
 absl::StatusOr<Graph> Replace(const Graph& graph, const Replacements& replacements) {

@@ -34,6 +34,11 @@ absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref);
 absl::StatusOr<Replaced> CheckMatch(const Substitution& rule, const CertificateStep& step,
                                     const Graph& graph, Coverage* coverage);
 
+// The outputs of one side of a rule without symbols over these values of its variables.
+// FailedPrecondition if it is not well-formed.
+absl::StatusOr<std::vector<Value>> Applied(const Substitution& rule, const Pattern& side,
+                                           std::vector<Value> vars);
+
 // The graph with every use of each first value become the second, whose operands stay as they are.
 // Types agree. Names of inputs and outputs stay, labels are lost.
 absl::StatusOr<Graph> Replace(const Graph& graph, const Replacements& replacements);

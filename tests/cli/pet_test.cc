@@ -1,0 +1,57 @@
+// lemma pet, and what --pet=on does to lemma optimize.
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/lemma_process.h"
+
+namespace lemma {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(PetTest, ShowsWhereMutantsDiffer) {
+  const LemmaResult result = RunLemma({"pet", "--example=batch", "--keep=200", "--look-at=200"});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("differs at 12 of 60 positions: [0:3:2, 0, 0:3, 4] "
+                                    "[1:4:2, 0, 0:3, 0]\n"
+                                    "at [0:3:2, *]:\n"
+                                    "  ....#\n  ....#\n  ....#\n"
+                                    "at [1:4:2, *]:\n"
+                                    "  #....\n  #....\n  #....\n"));
+  EXPECT_THAT(result.out, HasSubstr("corrector: overwrite 2 boxes"));
+  EXPECT_THAT(result.out, HasSubstr("differs nowhere"));
+}
+
+TEST(PetTest, AllFormsOfOutput) {
+  const std::string svg = NewFolder() + "/region.svg";
+  const LemmaResult json =
+      RunLemma({"pet", "--example=halves", "--keep=200", "--look-at=200", "--json", "--svg", svg});
+  EXPECT_EQ(json.exit_status, 0) << json.err;
+  EXPECT_THAT(json.out, HasSubstr("\"boxes\":[\"[0, 0, 3:5, 0:4]\"]"));
+  EXPECT_THAT(ReadAll(svg), HasSubstr("<svg"));
+  ExpectOneLine(RunLemma({"pet"}), {"MODEL"});
+  ExpectOneLine(RunLemma({"pet", "--example=nothing"}), {"--example", "nothing"});
+  const std::string relu = WriteTemp("g.lemma", "graph g(x: f32[4]) { y = relu(x) return y }");
+  const LemmaResult none = RunLemma({"pet", relu});
+  EXPECT_EQ(none.exit_status, 1);
+  EXPECT_THAT(none.out, HasSubstr("no part is a sum of products"));
+}
+
+TEST(PetTest, OptimizesWithMutantsAndCertifiesIt) {
+  const std::string in = WriteTemp(
+      "g.lemma",
+      "graph g(x: f32[1,4,8,8], w: weight f32[4,4,3,3] = fill 0.5) {\n"
+      "a = conv2d(x, w) {pads = [2,2,2,2], dilations = [2,2]}\n y = relu(a)\n return y }");
+  const std::string out = NewFolder() + "/out.lemma";
+  const LemmaResult optimized =
+      RunLemma({"optimize", in, "-o", out, "--pet=on", "--cost=analytic", "--runs=3"});
+  ASSERT_EQ(optimized.exit_status, 0) << optimized.err;
+  const LemmaResult checked = RunLemma({"check", in, out, out + ".cert"});
+  EXPECT_EQ(checked.exit_status, 0) << checked.out;
+  ExpectOneLine(RunLemma({"optimize", in, "-o", out, "--pet=on", "--replay", out + ".cert"}),
+                {"--pet"});
+}
+
+}  // namespace
+}  // namespace lemma

@@ -1,0 +1,67 @@
+#include "pet/symbolic.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "pet/mutant.h"
+#include "rewrite/rule_text.h"
+
+namespace lemma {
+namespace {
+
+Graph Conv(const std::string& shape, const std::string& attrs) {
+  auto graph = ParseGraph("graph g(x: f32" + shape + ", w: weight f32[3,2,3,3]) {\n" +
+                          "y = conv2d(x, w) {" + attrs + "}\n return y }");
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+// What the prover says of the mutant that is described so.
+SymbolicRegion RegionOf(const Graph& graph, const std::string& how) {
+  std::optional<Recipe> recipe;
+  auto status = ForEachMutant(graph, {}, [&](Mutant mutant) {
+    if (mutant.how() == how) recipe = mutant.recipe;
+    return !recipe;
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(recipe.has_value()) << how;
+  if (!recipe) return {};
+  auto region = ProveForAllSizes(graph, *recipe);
+  EXPECT_TRUE(region.ok()) << region.status();
+  if (!region.ok()) return {};
+  for (size_t i = 0; i < region->verdicts.size(); ++i) {
+    EXPECT_TRUE(IsProved(region->verdicts[i]))
+        << PrintRule(region->rules[i]) << ToString(region->verdicts[i]);
+  }
+  return *std::move(region);
+}
+
+TEST(SymbolicRegionTest, HeightSplitInHalves) {
+  const SymbolicRegion region =
+      RegionOf(Conv("[2,2,8,4]", "pads = [1,1,1,1]"), "first digit 2 of dim 2 to dim 0 (first)");
+  EXPECT_THAT(region.differs, testing::ElementsAre("[0:n0, 0:n4, n2 + -1:n2 + 1, 0:n3]"));
+  EXPECT_EQ(region.rules.size(), 2u);
+}
+
+TEST(SymbolicRegionTest, BatchPairsFoldedIntoWidthWithAGap) {
+  const SymbolicRegion region =
+      RegionOf(Conv("[4,2,3,5]", "pads = [1,1,1,1]"),
+               "pad dim 3 by 0+1, last digit 2 of dim 0 to dim 3 (first)");
+  EXPECT_TRUE(region.differs.empty());
+  EXPECT_EQ(region.rules.size(), 1u);
+}
+
+TEST(SymbolicRegionTest, PhasesOfADilatedConvolution) {
+  const SymbolicRegion region =
+      RegionOf(Conv("[1,2,8,6]", "pads = [2,2,2,2], dilations = [2,2]"),
+               "last digit 2 of dim 2 to dim 0 (first), last digit 2 of dim 3 to dim 0 (first); "
+               "attributes divided");
+  EXPECT_TRUE(region.differs.empty());
+}
+
+}  // namespace
+}  // namespace lemma

@@ -1,0 +1,147 @@
+"""Optimizes with and without PET and measures both; see tools/bench --help."""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+EXPORTED = pathlib.Path.home() / ".cache/lemma/models"
+COLUMNS = [
+    "model", "nothing ms", "rules: predicted ms", "measured ms", "gain",
+    "PET and rules: predicted ms", "measured ms", "gain", "PET's steps", "search s",
+]  # fmt: skip
+
+
+def conv(shape, w, **attrs):
+    """A graph of one convolution with a bias and a relu."""
+    text = ", ".join(f"{name} = {value}" for name, value in attrs.items())
+    return (
+        f"graph conv(x: f32{shape}, w: weight f32{w} = fill 0.1, b: weight f32[{w[0]}] = fill 0.1)"
+        f" {{\n  y = conv2d(x, w, b) {{{text}}}\n  z = relu(y)\n  return z\n}}\n"
+    )
+
+
+def csrnet(batch, size, front):
+    """CSRNet: the first ten layers of VGG-16 and six dilated convolutions; or these alone."""
+    layers = []
+    if front:
+        layers += [(64, 1), (64, 1), None, (128, 1), (128, 1), None, (256, 1), (256, 1), (256, 1)]
+        layers += [None, (512, 1), (512, 1), (512, 1)]
+    channels = 3 if front else 512
+    layers += [(512, 2), (512, 2), (512, 2), (256, 2), (128, 2), (64, 2)]
+    inputs, body, at = [f"x: f32[{batch},{channels},{size},{size}]"], [], "x"
+    for i, layer in enumerate(layers):
+        if layer is None:
+            body.append(f"y{i} = max_pool2d({at}) {{kernel = [2,2], strides = [2,2]}}")
+        else:
+            out, d = layer
+            inputs.append(f"w{i}: weight f32[{out},{channels},3,3] = fill 0.1")
+            inputs.append(f"b{i}: weight f32[{out}] = fill 0.1")
+            body.append(f"c{i} = conv2d({at}, w{i}, b{i}) "
+                        f"{{pads = [{d},{d},{d},{d}], dilations = [{d},{d}]}}")  # fmt: skip
+            body.append(f"y{i} = relu(c{i})")
+            channels = out
+        at = f"y{i}"
+    return f"graph csrnet({', '.join(inputs)}) {{\n" + "\n".join(body) + f"\nreturn {at} }}\n"
+
+
+# Text of a graph, or the name of an exported model.
+CASES = {
+    "dilated 512x14x14": conv([1, 512, 14, 14], [512, 512, 3, 3],
+                              pads=[2, 2, 2, 2], dilations=[2, 2]),
+    "split 48x38x38": conv([1, 48, 38, 38], [64, 48, 3, 3], pads=[1, 1, 1, 1]),
+    "batch 16x512x7x7": conv([16, 512, 7, 7], [512, 512, 3, 3], pads=[1, 1, 1, 1]),
+    "stride 2 64x56x56": conv([1, 64, 56, 56], [128, 64, 3, 3],
+                              pads=[1, 1, 1, 1], strides=[2, 2]),
+    "grouped 256x14x14": conv([1, 256, 14, 14], [256, 8, 3, 3],
+                              pads=[1, 1, 1, 1], groups=32),
+    "csrnet_back": csrnet(1, 14, False),
+    "csrnet": csrnet(1, 224, True),
+    "inception_v3": None,
+    "taso_bert": None,
+    "resnet18": None,
+}  # fmt: skip
+
+
+def optimize(flags, model, costs, out, pet):
+    command = [flags.lemma, "optimize", model, "-o", out, "--json", "--runs", str(flags.runs)]
+    command += ["--cost-db", costs, f"--pet={pet}", "--reseed-weights=1", *flags.optimize]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))}: exit status {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def measure(flags, name, work):
+    model = work / "model.lemma"
+    if CASES[name] is None:
+        model = EXPORTED / f"{name}.onnx"
+    else:
+        model.write_text(CASES[name])
+    folder = flags.costs or work
+    costs = folder / f"{name.replace(' ', '_')}.sqlite"
+    row = {"model": name, "date": datetime.date.today().isoformat()}
+    for pet in ["off", "on"]:
+        row[pet] = optimize(flags, model, costs, work / "out.lemma", pet)
+    row["load"] = os.getloadavg()[0]  # our own share is 1
+    return row
+
+
+def percent(report):
+    return f"{100 * (report['ms_before'] / report['ms_after'] - 1):.1f} %"
+
+
+def cells(row):
+    off, on = row["off"], row["on"]
+    steps = sum(n for rule, n in on["rules"].items() if rule.startswith("pet_"))
+    result = [row["model"], f"{off['ms_before']:.3f}"]
+    for report in [off, on]:
+        result += [f"{report['predicted_ms_after']:.3f}", f"{report['ms_after']:.3f}",
+                   percent(report)]  # fmt: skip
+    return result + [f"{steps}", f"{on['search_seconds']:.1f}"]
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="tools/bench pet")
+    parser.add_argument("--lemma", required=True)
+    parser.add_argument("--models", type=lambda s: s.split(","), default=list(CASES))
+    parser.add_argument("--runs", type=int, default=15)
+    parser.add_argument("--costs", type=pathlib.Path)
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "data/measurements/pet.json")
+    flags, flags.optimize = parser.parse_known_args()
+    unknown = [name for name in flags.models if name not in CASES]
+    if unknown:
+        parser.error(f"unknown model {unknown[0]!r}; the models are: {', '.join(CASES)}")
+    return flags
+
+
+def main():
+    flags = parse()
+    exported = [name for name in flags.models if CASES[name] is None]
+    if exported:
+        subprocess.run([ROOT / "tools/export_models", *exported], stdout=sys.stderr, check=True)
+    rows, failed = [], []
+    print("|", " | ".join(COLUMNS), "|")
+    print("|" + "---|" * len(COLUMNS), flush=True)
+    with tempfile.TemporaryDirectory(prefix="lemma_bench_") as work:
+        work = pathlib.Path(work)
+        if flags.costs:
+            flags.costs.mkdir(parents=True, exist_ok=True)
+        for name in flags.models:
+            try:
+                rows.append(measure(flags, name, work))
+                print("|", " | ".join(cells(rows[-1])), "|", flush=True)
+            except RuntimeError as error:
+                failed.append(f"{name}: {error}")
+                print(f"bench: {failed[-1]}", file=sys.stderr, flush=True)
+            flags.out.write_text(json.dumps({"rows": rows, "failed": failed}, indent=1) + "\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

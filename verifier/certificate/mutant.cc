@@ -1,0 +1,131 @@
+#include "verifier/certificate/mutant.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "graph/expr/field.h"
+#include "graph/graph.h"
+#include "graph/ops/status_macros.h"
+#include "verifier/certificate/run_graphs.h"
+#include "verifier/certificate/step.h"
+
+namespace lemma::certificate {
+namespace {
+
+constexpr int kSamples = 2;
+constexpr int64_t kMostElements = int64_t{1} << 28;
+
+absl::Status No(absl::string_view why) { return absl::FailedPreconditionError(why); }
+
+bool OnlySumsAndProducts(const ScalarExpr& e) {
+  if (e.kind() == ScalarExpr::Kind::kApply && !Info(e.fn()).algebraic) return false;
+  if (e.kind() == ScalarExpr::Kind::kReduce && e.reduce() != ReduceKind::kSum) return false;
+  return std::all_of(e.args().begin(), e.args().end(), OnlySumsAndProducts);
+}
+
+absl::Status CheckOperators(const Value& value, absl::flat_hash_set<const Node*>* seen) {
+  const Node& node = value.node();
+  if (!IsFloat(value.dtype())) return No("it computes with integers");
+  if (!node.is_op() || !seen->insert(&node).second) return absl::OkStatus();
+  LEMMA_ASSIGN_OR_RETURN(const Definition definition, DefinitionOf(node));
+  for (const TensorExpr& tensor : definition.tensors) {
+    if (!OnlySumsAndProducts(tensor.body)) {
+      return No(absl::StrCat(node.op().name, " is no sum of products"));
+    }
+  }
+  for (const Value& input : node.inputs()) LEMMA_RETURN_IF_ERROR(CheckOperators(input, seen));
+  return absl::OkStatus();
+}
+
+// The rule's variables as inputs, each of the size that the rule says.
+absl::StatusOr<std::vector<Value>> Variables(const Substitution& rule) {
+  std::vector<Value> vars;
+  for (const PatternVar& var : rule.vars) {
+    auto dims = Evaluate(var.dims, {});
+    auto constant = dims ? ToAttrValue(*dims) : std::nullopt;
+    auto* shape = constant ? std::get_if<Shape>(&*constant) : nullptr;
+    if (shape == nullptr || !var.dtype) return No("a variable's type is open");
+    if (NumElements(*shape) < 1) return No("a variable is empty");
+    if (NumElements(*shape) > kMostElements) return No("a variable is huge");
+    const int number = static_cast<int>(vars.size());
+    vars.emplace_back(Node::Input(number, {*var.dtype, std::move(*shape)}), 0);
+  }
+  return vars;
+}
+
+absl::StatusOr<Value> OnlyOutput(const Substitution& rule, const Pattern& side,
+                                 const std::vector<Value>& vars) {
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<Value> outputs, Applied(rule, side, vars));
+  if (outputs.size() != 1) return No("it has more than one output");
+  absl::flat_hash_set<const Node*> seen;
+  LEMMA_RETURN_IF_ERROR(CheckOperators(outputs[0], &seen));
+  return outputs[0];
+}
+
+// By position: whether a box holds it; no two may.
+absl::StatusOr<std::vector<bool>> Inside(const std::vector<CertificateMutant::Box>& boxes,
+                                         const Shape& shape) {
+  std::vector<bool> inside(static_cast<size_t>(NumElements(shape)), false);
+  const std::vector<int64_t> strides = RowMajorStrides(shape);
+  for (const CertificateMutant::Box& box : boxes) {
+    if (box.size() != shape.size()) return No("a box has another rank than the output");
+    std::vector<int64_t> positions = {0};
+    for (size_t d = 0; d < box.size(); ++d) {
+      const auto [first, count, step] = box[d];
+      if (first < 0 || count < 1 || step < 1 || first >= shape[d] ||
+          count - 1 > (shape[d] - 1 - first) / step) {
+        return No("a box is not inside the output");
+      }
+      std::vector<int64_t> next;
+      for (int64_t p : positions) {
+        for (int64_t i = 0; i < count; ++i) next.push_back(p + (first + i * step) * strides[d]);
+      }
+      positions = std::move(next);
+    }
+    for (int64_t p : positions) {
+      if (inside[static_cast<size_t>(p)]) return No("two boxes overlap");
+      inside[static_cast<size_t>(p)] = true;
+    }
+  }
+  return inside;
+}
+
+}  // namespace
+
+absl::Status CheckMutant(const Substitution& rule, const CertificateMutant& mutant, uint64_t seed,
+                         int threads) {
+  for (const Substitution* r : {&rule, &mutant.rule}) {
+    if (!r->symbols.empty() || !r->where.empty()) return No("it is not about one size");
+  }
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<Value> vars, Variables(rule));
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<Value> mutant_vars, Variables(mutant.rule));
+  if (vars != mutant_vars) return No("the mutant has other variables");
+  LEMMA_ASSIGN_OR_RETURN(const Value source, OnlyOutput(rule, rule.source, vars));
+  LEMMA_ASSIGN_OR_RETURN(const Value target, OnlyOutput(rule, rule.target, vars));
+  LEMMA_ASSIGN_OR_RETURN(const Value same, OnlyOutput(mutant.rule, mutant.rule.source, vars));
+  LEMMA_ASSIGN_OR_RETURN(const Value other, OnlyOutput(mutant.rule, mutant.rule.target, vars));
+  if (same != source) return No("the mutant is of another source");
+  if (target.type() != source.type() || other.type() != source.type()) {
+    return No("the sides have different types");
+  }
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<bool> inside, Inside(mutant.differs, source.shape()));
+  std::vector<bool> differed(inside.size(), false);
+  for (int sample = 0; sample < kSamples; ++sample) {
+    RandomValues random;
+    random.seed = seed + static_cast<uint64_t>(sample);
+    random.threads = threads;
+    LEMMA_ASSIGN_OR_RETURN(const auto rows, Evaluate<Field>({source, target, other}, {}, random));
+    if (rows[0] != rows[1]) return No("source and target differ in the field");
+    for (size_t i = 0; i < inside.size(); ++i) {
+      differed[i] = differed[i] || rows[0][i] != rows[2][i];
+    }
+  }
+  if (differed != inside) return No("the mutant differs elsewhere than the certificate says");
+  return absl::OkStatus();
+}
+
+}  // namespace lemma::certificate
