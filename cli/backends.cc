@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/version.h"
 #include "runtime/cpu/cpu_backend.h"
+#include "runtime/cuda/cuda_backend.h"
 #include "runtime/reference/reference.h"
 
 namespace lemma::cli {
@@ -17,6 +18,7 @@ struct Entry {
 
 constexpr Entry kBackends[] = {
     {"cpu", MakeCpuBackend, MakeCpuMeasurer},
+    {"cuda", MakeCudaBackend, [](int) { return MakeCudaMeasurer(); }},
     {"reference", MakeReferenceBackend, nullptr},
 };
 

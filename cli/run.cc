@@ -15,6 +15,8 @@
 #include "cli/common_flags.h"
 #include "cli/compare.h"
 #include "cli/json.h"
+#include "cli/profile.h"
+#include "cli/roofline.h"
 #include "cli/text_table.h"
 #include "cli/timing.h"
 #include "graph/onnx/file.h"
@@ -27,7 +29,7 @@ struct RunFlags {
   CommonFlags common;
   int64_t runs = 10;
   bool profile = false, serve = false;
-  std::string outputs;
+  std::string outputs, trace;
   std::vector<std::string> expect;
 };
 
@@ -91,34 +93,11 @@ absl::Status Serve(const Graph& graph, Executable* executable, absl::Span<const 
   return absl::OkStatus();
 }
 
-void PrintProfile(const std::vector<KernelTiming>& rows) {
-  double total = 0;
-  for (const KernelTiming& row : rows) total += row.ms;
-  TextTable table({"kernel", "<value", "ms", "share", "<note"});
-  for (const KernelTiming& row : rows) {
-    char ms[32], share[32];
-    std::snprintf(ms, sizeof ms, "%.3f", row.ms);
-    std::snprintf(share, sizeof share, "%.1f%%", 100 * row.ms / std::max(total, 1e-9));
-    table.Row({row.kernel, row.label, ms, share, row.note});
-  }
-  std::fputs(table.ToString().c_str(), stdout);
-}
-
-Json ProfileJson(const std::vector<KernelTiming>& rows) {
-  Json array = Json::Array();
-  for (const KernelTiming& row : rows) {
-    Json kernel = Json::Object();
-    kernel.Set("kernel", row.kernel).Set("value", row.label);
-    kernel.Set("ms", row.ms).Set("note", row.note);
-    array.Add(std::move(kernel));
-  }
-  return array;
-}
-
 struct Report {
   std::vector<double> ms;
   MemoryUse memory;
   std::vector<KernelTiming> kernels;
+  Roofline roofline;
   bool compared = false;
   OutputDifference difference;
 };
@@ -135,11 +114,17 @@ void Print(const RunFlags& flags, const Model& model, const Report& report) {
       json.Set("equal", report.difference.ok).Set("difference", report.difference.largest);
       json.Set("allowed", report.difference.allowed);
     }
-    if (flags.profile) json.Set("kernels", ProfileJson(report.kernels));
+    if (flags.profile) {
+      const ProfileTotals totals = TotalsOf(report.kernels, report.roofline);
+      json.Set("roof_flops_per_second", report.roofline.flops_per_second);
+      json.Set("roof_bytes_per_second", report.roofline.bytes_per_second);
+      json.Set("flops", totals.work.flops).Set("roof", totals.roof).Set("mfu", totals.mfu);
+      json.Set("kernels", ProfileJson(report.kernels, report.roofline));
+    }
     std::puts(json.ToString().c_str());
     return;
   }
-  if (flags.profile) PrintProfile(report.kernels);
+  if (flags.profile) std::fputs(ProfileTable(report.kernels, report.roofline).c_str(), stdout);
   std::printf("%s: %d operators on %s, %d thread%s\n", model.graph.name().c_str(),
               model.graph.num_ops(), flags.common.backend.c_str(),
               static_cast<int>(flags.common.threads), flags.common.threads == 1 ? "" : "s");
@@ -154,6 +139,26 @@ void Print(const RunFlags& flags, const Model& model, const Report& report) {
                 FormatError(report.difference.largest).c_str(),
                 FormatError(report.difference.allowed).c_str(), report.difference.output.c_str());
   }
+}
+
+// Profiles the executable as the flags ask for.
+absl::Status Profile(const RunFlags& flags, const Model& model, Backend* backend,
+                     const CompileOptions& options, Executable* executable,
+                     absl::Span<const Tensor> inputs, Report* report) {
+  if (flags.profile) {
+    auto kernels = ProfileRuns(executable, inputs, static_cast<int>(flags.runs));
+    if (!kernels.ok()) return kernels.status();
+    report->kernels = *std::move(kernels);
+    auto roofline = MeasureRoofline(backend, options);
+    if (!roofline.ok()) return roofline.status();
+    report->roofline = *roofline;
+  }
+  if (flags.trace.empty()) return absl::OkStatus();
+  std::vector<KernelTiming> rows;
+  auto outputs = executable->RunTimed(inputs, &rows);
+  if (!outputs.ok()) return outputs.status();
+  const std::string process = absl::StrCat(model.graph.name(), " on ", backend->name());
+  return WriteFileAtomically(flags.trace, {ChromeTrace(process, rows)});
 }
 
 absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
@@ -191,11 +196,9 @@ absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
   auto ms = TimeRuns(executable->get(), *inputs, static_cast<int>(flags.runs));
   if (!ms.ok()) return ms.status();
   report.ms = *std::move(ms);
-  if (flags.profile) {
-    auto kernels = ProfileRuns(executable->get(), *inputs, static_cast<int>(flags.runs));
-    if (!kernels.ok()) return kernels.status();
-    report.kernels = *std::move(kernels);
-  }
+  absl::Status profiled = Profile(flags, *model, backend->get(), options, executable->get(),
+                                  *inputs, &report);
+  if (!profiled.ok()) return profiled;
   report.memory = (*executable)->memory();
   Print(flags, *model, report);
   return report.compared && !report.difference.ok ? kExitNo : kExitOk;
@@ -207,7 +210,9 @@ absl::StatusOr<int> RunRun(Arguments arguments) {
   RunFlags run;
   Flags flags("run", "MODEL", "Executes a model and times it.");
   flags.Int("runs", &run.runs, "timed executions, after one that is not");
-  flags.Bool("profile", &run.profile, "time of every kernel");
+  flags.Bool("profile", &run.profile,
+             "time, operations and bytes of every kernel, beside what this machine reaches at most");
+  flags.String("trace", &run.trace, "FILE.json", "write when each kernel ran, for Perfetto");
   flags.String("outputs", &run.outputs, "DIR", "write the outputs to DIR/output_0.pb, …");
   flags.List(
       "expect", &run.expect, "FILE.pb,...",

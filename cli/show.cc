@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/backends.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/graph_dot.h"
@@ -100,16 +101,41 @@ void PrintTable(const Model& model) {
   std::fputs(table.ToString().c_str(), stdout);
 }
 
+// What a back end would run, and the memory it needs.
+absl::Status PrintPlan(const CommonFlags& common, const std::string& name, const Graph& graph) {
+  auto backend = MakeBackend(name);
+  if (!backend.ok()) return backend.status();
+  CompileOptions options;
+  options.threads = static_cast<int>(common.threads);
+  auto plan = (*backend)->Plan(graph, options);
+  if (!plan.ok()) return plan.status();
+  if (common.json) {
+    Json json = Json::Object();
+    json.Set("graph", graph.name()).Set("backend", name).Set("kernels", plan->kernels);
+    json.Set("peak_bytes", plan->memory.planned_bytes);
+    json.Set("live_bytes", plan->memory.live_bytes);
+    json.Set("weight_bytes", plan->memory.weight_bytes);
+    std::puts(json.ToString().c_str());
+    return absl::OkStatus();
+  }
+  std::fputs(plan->text.c_str(), stdout);
+  std::printf("%d kernels on %s, peak memory %s of values, %s of weights\n", plan->kernels,
+              name.c_str(), FormatBytes(static_cast<double>(plan->memory.planned_bytes)).c_str(),
+              FormatBytes(static_cast<double>(plan->memory.weight_bytes)).c_str());
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<int> RunShow(Arguments arguments) {
   CommonFlags common;
-  std::string format = "text";
+  std::string format = "text", plan;
   bool all_values = false, types = false;
   Flags flags("show", "MODEL", "Prints a model.");
   flags.Choice("format", &format, {"text", "dot", "ops"}, "what to print");
   flags.Bool("values", &all_values, "text: weights in full, so that it reads back");
   flags.Bool("types", &types, "text: the type of every value");
+  flags.String("plan", &plan, "BACKEND", "instead: the kernels that a back end would run");
   common.AddModel(&flags);
   flags.Note("lemma show --format dot MODEL | dot -Tsvg > model.svg draws it.");
   auto positional = flags.Parse(arguments);
@@ -122,7 +148,10 @@ absl::StatusOr<int> RunShow(Arguments arguments) {
   if (!path.ok()) return path.status();
   auto model = common.Load(*path);
   if (!model.ok()) return model.status();
-  if (common.json) {
+  if (!plan.empty()) {
+    absl::Status printed = PrintPlan(common, plan, model->graph);
+    if (!printed.ok()) return Prefixed(*path, printed);
+  } else if (common.json) {
     PrintJson(*model);
   } else if (format == "dot") {
     std::fputs(GraphToDot(model->graph).c_str(), stdout);

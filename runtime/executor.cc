@@ -20,4 +20,8 @@ absl::Status CheckInputs(const Graph& graph, absl::Span<const Tensor> inputs) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<PlanSummary> Backend::Plan(const Graph&, const CompileOptions&) {
+  return absl::UnimplementedError(absl::StrCat("the ", name(), " back end makes no plans"));
+}
+
 }  // namespace lemma

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "graph/expr/cost.h"
 #include "graph/graph.h"
 #include "graph/tensor.h"
 
@@ -27,6 +28,8 @@ struct KernelTiming {
   double ms = 0;
   std::string note;       // "by its definition", the library's implementation, …; may be empty
   std::string signature;  // as of the back end's KernelMeasurer; empty if it has none
+  Work work;              // what it computes, reads and writes
+  double start_ms = 0;    // since the start of the run
 };
 
 // What the kernels of an executable need, known before it runs.
@@ -55,6 +58,13 @@ class Executable {
   virtual std::string Describe() const = 0;
 };
 
+// What an executable would be.
+struct PlanSummary {
+  int kernels = 0;
+  MemoryUse memory;
+  std::string text;  // as of Executable::Describe
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -67,6 +77,9 @@ class Backend {
   // FailedPrecondition if a weight has no values; ResourceExhausted if memory does not suffice.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
                                                               const CompileOptions& options) = 0;
+  // What Compile would load, without its device. Weights need no values. Unimplemented also where
+  // the back end makes no plans.
+  virtual absl::StatusOr<PlanSummary> Plan(const Graph& graph, const CompileOptions& options);
 };
 
 // InvalidArgument unless `inputs` are what `graph` takes; for implementers of Run.

@@ -22,7 +22,8 @@ TOP_LEVEL = set(
 MAY_USE = {
     "graph": ["graph/"],
     "rewrite": ["rewrite/", "graph/"],
-    "kernels": ["kernels/"],
+    # Generated kernels are printed from the loop nests of definitions.
+    "kernels": ["kernels/", "graph/expr/", "graph/dtype", "graph/hash"],
     "runtime": ["runtime/", "graph/", "kernels/"],
     "generator": ["generator/", "rewrite/", "graph/"],
     "verifier": ["verifier/", "rewrite/", "graph/"],

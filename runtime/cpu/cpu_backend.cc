@@ -1,5 +1,6 @@
 #include "runtime/cpu/cpu_backend.h"
 
+#include <chrono>
 #include <dnnl.hpp>
 #include <string>
 #include <utility>
@@ -9,7 +10,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/kernel.h"
 #include "runtime/cpu/planner.h"
-#include "runtime/reference/reference.h"
+#include "runtime/reference/static_evaluator.h"
 #include "runtime/stopwatch.h"
 
 namespace lemma {
@@ -20,36 +21,6 @@ namespace {
 absl::StatusOr<Tensor> AllocateBytes(int64_t bytes) {
   return Tensor::Allocate({DType::kU8, {std::max<int64_t>(bytes, 1)}});
 }
-
-// Computes static values: what depends on weights alone, by definition, once.
-class StaticEvaluator {
- public:
-  explicit StaticEvaluator(int threads) : threads_(threads) {}
-
-  absl::StatusOr<Tensor> Evaluate(const Value& v) {
-    const Node& node = v.node();
-    if (node.has_payload()) return node.payload();
-    if (!node.is_op()) {
-      return absl::FailedPreconditionError(absl::StrCat("weight ", node.name(), " has no values"));
-    }
-    auto it = done_.find(v);
-    if (it != done_.end()) return it->second;
-    std::vector<Tensor> inputs;
-    for (const Value& in : node.inputs()) {
-      absl::StatusOr<Tensor> value = Evaluate(in);
-      if (!value.ok()) return value;
-      inputs.push_back(*std::move(value));
-    }
-    absl::StatusOr<std::vector<Tensor>> outputs = EvaluateNode(node, inputs, threads_);
-    if (!outputs.ok()) return outputs.status();
-    for (int k = 0; k < node.num_outputs(); ++k) done_[Value(v.node_ptr(), k)] = (*outputs)[k];
-    return (*outputs)[v.output()];
-  }
-
- private:
-  int threads_;
-  absl::flat_hash_map<Value, Tensor> done_;
-};
 
 std::string KernelName(const CpuKernelSpec& spec) {
   if (spec.nodes.empty()) return spec.def->name;
@@ -181,29 +152,37 @@ class CpuExecutable : public Executable {
         base_[b] = static_cast<char*>(results[buffer.index].mutable_raw());
       }
     }
-    std::vector<double> ms;
+    std::vector<double> ms, start_ms;
     std::vector<void*> in, out;
+    const auto start = std::chrono::steady_clock::now();
     for (size_t i = 0; i < kernels_.size(); ++i) {
       in.clear();
       out.clear();
       for (const Place& p : inputs_[i]) in.push_back(Pointer(p));
       for (const Place& p : outputs_[i]) out.push_back(Pointer(p));
+      const std::chrono::duration<double, std::milli> since =
+          std::chrono::steady_clock::now() - start;
       const Stopwatch stopwatch(threads_);
       if (absl::Status s = kernels_[i]->Run(in, out, scratch_.mutable_raw()); !s.ok()) {
         return absl::Status(s.code(),
                             absl::StrCat(KernelName(*plan_.steps[i].spec), ": ", s.message()));
       }
-      if (timings != nullptr) ms.push_back(stopwatch.Ms());
+      if (timings == nullptr) continue;
+      ms.push_back(stopwatch.Ms());
+      start_ms.push_back(since.count());
     }
-    if (timings != nullptr) *timings = Timings(ms);
+    if (timings != nullptr) *timings = Timings(ms, start_ms);
     return results;
   }
 
-  std::vector<KernelTiming> Timings(const std::vector<double>& ms) const {
+  std::vector<KernelTiming> Timings(const std::vector<double>& ms,
+                                    const std::vector<double>& start_ms) {
     std::vector<KernelTiming> rows;
     for (size_t i = 0; i < ms.size(); ++i) {
       const CpuKernelSpec& spec = *plan_.steps[i].spec;
-      rows.push_back({KernelName(spec), Label(i), ms[i], kernels_[i]->note(), spec.Signature()});
+      if (work_.size() == i) work_.push_back(WorkOf(spec));
+      rows.push_back({KernelName(spec), Label(i), ms[i], kernels_[i]->note(), spec.Signature(),
+                      work_[i], start_ms[i]});
     }
     return rows;
   }
@@ -220,6 +199,7 @@ class CpuExecutable : public Executable {
   int threads_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<std::vector<Place>> inputs_, outputs_;  // by step
+  std::vector<Work> work_;                            // by step; empty until asked for
   std::vector<Tensor> statics_;                       // those that kernels read when they run
   std::vector<char*> base_;                           // by buffer
   Tensor arena_, scratch_;
@@ -240,6 +220,20 @@ class CpuBackend : public Backend {
       return absl::Status(s.code(), absl::StrCat(graph.name(), ": ", s.message()));
     }
     return executable;
+  }
+
+  absl::StatusOr<PlanSummary> Plan(const Graph& graph, const CompileOptions& options) override {
+    absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, options.threads);
+    if (!plan.ok()) return plan.status();
+    PlanSummary summary;
+    summary.kernels = static_cast<int>(plan->steps.size());
+    summary.text = plan->Describe();
+    std::vector<int> ids;
+    const MemoryPlan memory = PlanMemory(plan->ArenaLives(&ids));
+    summary.memory.planned_bytes = memory.total_bytes;
+    summary.memory.live_bytes = memory.live_bytes;
+    for (const Value& v : plan->statics) summary.memory.weight_bytes += v.type().num_bytes();
+    return summary;
   }
 
  private:

@@ -100,17 +100,8 @@ class CpuMeasurer : public KernelMeasurer {
   }
 
   Work WorkOf(const PlannedKernel& kernel) const override {
-    Work work;
     const auto* spec = dynamic_cast<const CpuKernelSpec*>(kernel.spec.get());
-    if (spec == nullptr) return work;
-    for (const NodePtr& node : spec->nodes) {
-      absl::StatusOr<Definition> definition = DefinitionOf(*node);
-      absl::StatusOr<Work> counted = definition.ok() ? CountWork(*definition) : definition.status();
-      if (counted.ok()) work.flops += counted->flops;
-    }
-    for (const auto& operand : spec->inputs) work.bytes_read += operand.type.num_bytes();
-    for (const auto& operand : spec->outputs) work.bytes_written += operand.type.num_bytes();
-    return work;
+    return spec == nullptr ? Work() : cpu::WorkOf(*spec);
   }
 
   absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) override {

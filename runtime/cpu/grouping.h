@@ -4,31 +4,12 @@
 
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "graph/graph.h"
 #include "runtime/cpu/kernel.h"
 #include "runtime/plan/node_traits.h"
+#include "runtime/plan/use_table.h"
 
 namespace lemma::cpu {
-
-// A graph's nodes and values by position, and who uses what.
-struct UseTable {
-  explicit UseTable(const Graph& graph);
-
-  int NodeOf(const Node& node) const { return position.at(&node); }
-  int IdOf(const Value& v) const { return first_value[NodeOf(v.node())] + v.output(); }
-  // Positions of the nodes that read the value, one entry per operand, ascending.
-  const std::vector<int>& Users(const Value& v) const { return users[IdOf(v)]; }
-  bool IsOutput(const Value& v) const { return is_output[IdOf(v)]; }
-
-  const std::vector<NodePtr>& nodes;
-  absl::flat_hash_map<const Node*, int> position;
-  std::vector<int> first_value;  // by node
-  std::vector<std::vector<int>> users;
-  std::vector<bool> is_output;
-  // By node: depends on weights and constants alone, so it is computed once, at compile time.
-  std::vector<bool> is_static;
-};
 
 // How an application is carried out.
 enum class NodeRole {

@@ -95,6 +95,18 @@ std::string CpuKernelSpec::Signature() const {
   return text;
 }
 
+Work WorkOf(const CpuKernelSpec& spec) {
+  Work work;
+  for (const NodePtr& node : spec.nodes) {
+    absl::StatusOr<Definition> definition = DefinitionOf(*node);
+    absl::StatusOr<Work> counted = definition.ok() ? CountWork(*definition) : definition.status();
+    if (counted.ok()) work.flops += counted->flops;
+  }
+  for (const auto& operand : spec.inputs) work.bytes_read += operand.type.num_bytes();
+  for (const auto& operand : spec.outputs) work.bytes_written += operand.type.num_bytes();
+  return work;
+}
+
 int ThreadsFor(int64_t floats, int threads) {
   constexpr int64_t kFloatsPerThread = 65536;  // some ten microseconds, what a second thread costs
   return static_cast<int>(std::min<int64_t>(threads, 1 + floats / kFloatsPerThread));

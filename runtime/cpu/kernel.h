@@ -85,6 +85,10 @@ struct KernelDef {
                                                    const StaticValues& statics) = nullptr;
 };
 
+// What the spec's operators compute, and what it reads and writes: what is between fused operators
+// counts for no bytes. 0 flops where a definition cannot be counted.
+Work WorkOf(const CpuKernelSpec& spec);
+
 // The kernel of its own for an application; nullptr if its definition has to be run.
 const KernelDef* FindKernel(const Node& node);
 

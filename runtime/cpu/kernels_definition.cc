@@ -8,6 +8,7 @@
 #include "graph/expr/compose.h"
 #include "graph/expr/evaluate.h"
 #include "runtime/cpu/kernel.h"
+#include "runtime/plan/compose_nodes.h"
 
 namespace lemma::cpu {
 namespace {
@@ -68,31 +69,9 @@ class DefinitionRunner : public Kernel {
 
 // The meaning of the spec's nodes as one definition over its inputs.
 absl::StatusOr<Definition> Compose(const CpuKernelSpec& spec) {
-  std::vector<Definition> definitions;
-  for (const NodePtr& node : spec.nodes) {
-    absl::StatusOr<Definition> definition = DefinitionOf(*node);
-    if (!definition.ok()) return definition.status();
-    definitions.push_back(*std::move(definition));
-  }
-  std::vector<ExprType> inputs;
-  for (const auto& in : spec.inputs) inputs.push_back(ToExprType(in.type));
-  std::vector<ComposeStep> steps;
-  for (size_t n = 0; n < spec.nodes.size(); ++n) {
-    ComposeStep step{&definitions[n], {}};
-    for (const Value& v : spec.nodes[n]->inputs()) {
-      Source source{-1, spec.InputIndex(v)};
-      for (size_t from = 0; from < n; ++from) {
-        if (spec.nodes[from] == v.node_ptr()) source = {static_cast<int>(from), v.output()};
-      }
-      step.inputs.push_back(source);
-    }
-    steps.push_back(std::move(step));
-  }
-  std::vector<Source> outputs;
-  for (int k = 0; k < spec.last().num_outputs(); ++k) {
-    outputs.push_back({static_cast<int>(spec.nodes.size()) - 1, k});
-  }
-  absl::StatusOr<Definition> chain = Chain(inputs, steps, outputs);
+  std::vector<Value> inputs;
+  for (const auto& in : spec.inputs) inputs.push_back(in.value);
+  absl::StatusOr<Definition> chain = ComposeNodes(spec.nodes, inputs);
   if (!chain.ok() || spec.nodes.size() == 1) return chain;
   // A local that is smaller than the result (a factor for each channel) is worth keeping.
   const int64_t size = spec.outputs[0].type.num_elements();

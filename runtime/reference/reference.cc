@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/expr/evaluate.h"
+#include "runtime/plan/group_work.h"
 
 namespace lemma {
 namespace {
@@ -61,14 +62,27 @@ class ReferenceExecutable : public Executable {
   }
 
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override {
-    std::vector<KernelTiming> timings;
-    return RunTimed(inputs, &timings);
+    return Execute(inputs, nullptr);
   }
 
   absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
                                                std::vector<KernelTiming>* timings) override {
-    if (absl::Status s = CheckInputs(graph_, inputs); !s.ok()) return s;
     timings->clear();
+    return Execute(inputs, timings);
+  }
+
+  MemoryUse memory() const override { return memory_; }
+
+  std::string Describe() const override {
+    return absl::StrCat(graph_.num_ops(), " operators by definition, in double\n");
+  }
+
+ private:
+  absl::StatusOr<std::vector<Tensor>> Execute(absl::Span<const Tensor> inputs,
+                                              std::vector<KernelTiming>* timings) {
+    if (absl::Status s = CheckInputs(graph_, inputs); !s.ok()) return s;
+    using Milliseconds = std::chrono::duration<double, std::milli>;
+    const auto begin = std::chrono::steady_clock::now();
     absl::flat_hash_map<Value, Tensor> values;
     auto value_of = [&](const Value& v) -> Tensor {
       if (v.node().is_op()) return values.at(v);
@@ -91,11 +105,13 @@ class ReferenceExecutable : public Executable {
         values[Value(nodes[i], k)] = std::move(results[k]);
       }
       for (const Value& v : dead_after_[i]) values.erase(v);
-      const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
-      Value first(nodes[i], 0);
-      std::string label(graph_.LabelOf(first));
-      if (label.empty()) label = absl::StrCat("#", op);
-      timings->push_back({nodes[i]->op().name, std::move(label), ms.count(), "", ""});
+      if (timings != nullptr) {
+        const Milliseconds ms = std::chrono::steady_clock::now() - start;
+        std::string label(graph_.LabelOf(Value(nodes[i], 0)));
+        if (label.empty()) label = absl::StrCat("#", op);
+        timings->push_back({nodes[i]->op().name, std::move(label), ms.count(), "", "",
+                            WorkOfGroup({&nodes[i], 1}), Milliseconds(start - begin).count()});
+      }
       ++op;
     }
     std::vector<Tensor> outputs;
@@ -107,13 +123,6 @@ class ReferenceExecutable : public Executable {
     return outputs;
   }
 
-  MemoryUse memory() const override { return memory_; }
-
-  std::string Describe() const override {
-    return absl::StrCat(graph_.num_ops(), " operators by definition, in double\n");
-  }
-
- private:
   static absl::StatusOr<Tensor> Rounded(const Tensor& value, DType dtype) {
     absl::StatusOr<Tensor> result = Tensor::Allocate({dtype, value.shape()});
     if (!result.ok()) return result;

@@ -1,0 +1,273 @@
+#include "kernels/codegen/grid_program.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "graph/expr/compose.h"
+#include "graph/expr/contraction.h"
+#include "graph/expr/loop_check.h"
+#include "graph/expr/loop_lowering.h"
+#include "graph/expr/loop_passes.h"
+#include "graph/expr/loop_poly.h"
+#include "graph/expr/simplify.h"
+#include "kernels/codegen/prelude.h"
+#include "kernels/codegen/reductions.h"
+#include "kernels/codegen/schedules.h"
+
+namespace lemma::codegen {
+
+using loops::ContractionSource;
+using loops::Nest;
+using loops::NestSource;
+
+namespace {
+
+// What a definition is computed in: see MakeGridProgram.
+Number NumberFor(const Definition& definition) {
+  bool any_float = false, any_double = false, integer_result = false;
+  auto note = [&](DType dtype, bool result) {
+    any_float = any_float || IsFloat(dtype);
+    any_double = any_double || dtype == DType::kF64;
+    integer_result = integer_result || (result && IsInteger(dtype));
+  };
+  for (const ExprType& input : definition.inputs) note(input.dtype, false);
+  for (const TensorExpr& tensor : definition.tensors) note(tensor.dtype, true);
+  if (!any_float && loops::CheckIntegral(definition).ok()) return Number::kInteger;
+  return !any_float || any_double || integer_result ? Number::kDouble : Number::kFloat;
+}
+
+DType StorageOf(Number number) {
+  return number == Number::kFloat ? DType::kF32
+         : number == Number::kDouble ? DType::kF64
+                                     : DType::kI64;
+}
+
+int64_t ElementsOf(const ExprType& type) {
+  int64_t elements = 1;
+  for (const IndexExpr& dim : type.dims) elements *= dim.value();
+  return elements;
+}
+
+// Outputs that are inputs or other outputs again become tensors of their own.
+void CopySharedOutputs(Definition* d) {
+  for (size_t i = 0; i < d->outputs.size(); ++i) {
+    const TensorId id = d->outputs[i];
+    const bool repeated = std::count(d->outputs.begin(), d->outputs.begin() + i, id) > 0;
+    if (id >= d->num_inputs() && !repeated) continue;
+    const ExprType type = d->TypeOf(id);
+    TensorExpr copy{type.dtype, {}, 0};
+    Idx index;
+    for (const IndexExpr& dim : type.dims) {
+      copy.axes.push_back({d->num_vars, dim});
+      index.push_back(IndexExpr::Var(d->num_vars++));
+    }
+    copy.body = ScalarExpr::Read(id, std::move(index));
+    d->outputs[i] = d->num_inputs() + static_cast<TensorId>(d->tensors.size());
+    d->tensors.push_back(std::move(copy));
+  }
+}
+
+bool HasReduction(const ScalarExpr& e) {
+  if (e.kind() == ScalarExpr::Kind::kReduce) return true;
+  return std::any_of(e.args().begin(), e.args().end(), HasReduction);
+}
+
+NestSource SimplifiedSource(const TensorExpr& tensor, int slot, int* fresh) {
+  NestSource source = loops::SourceOf(tensor, slot, fresh);
+  Simplifier simplifier;
+  for (const Axis& axis : source.axes) simplifier.SetExtent(axis.var, axis.extent);
+  for (IndexExpr& index : source.out) index = simplifier.Simplify(index);
+  source.body = ShareReductions(simplifier.Simplify(source.body));
+  return source;
+}
+
+// The first sum of products in `source` that is worth tiles.
+std::optional<std::pair<ScalarExpr, ContractionSource>> FindContraction(const NestSource& source) {
+  for (const ScalarExpr& reduce : OuterReductions(source.body)) {
+    if (auto c = loops::MatchContraction(reduce, source.axes)) return std::make_pair(reduce, *c);
+  }
+  return std::nullopt;
+}
+
+// Everything below a single output as one kernel, if no reduction is computed again and again then.
+std::optional<Definition> AsOneKernel(const Definition& definition) {
+  if (definition.outputs.size() != 1 || definition.tensors.size() < 2) return std::nullopt;
+  Definition whole = Inline(definition);
+  if (!loops::CheckEvaluable(whole).ok()) return std::nullopt;
+  int fresh = whole.num_vars;
+  const NestSource source =
+      SimplifiedSource(whole.tensors.back(), static_cast<int>(whole.outputs[0]), &fresh);
+  if (loops::IsEmpty(source)) return whole;
+  if (FindContraction(loops::SplitMixedAxes(source, &fresh))) {
+    // Others would be summed up by one thread for each element.
+    if (OuterReductions(source.body).size() != 1) return std::nullopt;
+    return whole;
+  }
+  const Nest nest = loops::Lower(source, loops::DenseSlots(whole));
+  const auto reductions =
+      std::count_if(nest.nodes.begin(), nest.nodes.end(), [](const loops::Node& node) {
+        return node.kind == ScalarExpr::Kind::kReduce;
+      });
+  RowPlan plan;
+  if (PlanRows(nest, &plan) == Rows::kApart ||
+      static_cast<size_t>(reductions) != plan.reductions.size()) {
+    return std::nullopt;
+  }
+  return whole;
+}
+
+class Builder {
+ public:
+  explicit Builder(const Definition& definition) : fresh_(definition.num_vars) {
+    context_.number = NumberFor(definition);
+    context_.slots = loops::DenseSlots(definition);
+    program_.num_inputs = definition.num_inputs();
+    for (size_t id = 0; id < context_.slots.size(); ++id) {
+      const TensorId tensor = static_cast<TensorId>(id);
+      const bool output = std::count(definition.outputs.begin(), definition.outputs.end(), tensor);
+      const ExprType type = definition.TypeOf(tensor);
+      const bool local = tensor >= definition.num_inputs() && !output;
+      AddSlot(local ? StorageOf(context_.number) : type.dtype, ElementsOf(type));
+    }
+    for (TensorId id : definition.outputs) program_.outputs.push_back(id);
+  }
+
+  void Add(const TensorExpr& tensor, int slot) { Emit(SimplifiedSource(tensor, slot, &fresh_)); }
+
+  GridProgram Take() { return std::move(program_); }
+
+ private:
+  void AddSlot(DType dtype, int64_t elements) {
+    context_.storage.push_back(dtype);
+    program_.slots.push_back({dtype, elements});
+  }
+
+  // Slots that a pass appended get storage.
+  void AddStorage() {
+    for (size_t i = context_.storage.size(); i < context_.slots.size(); ++i) {
+      int64_t elements = 1;
+      for (int64_t dim : context_.slots[i].dims) elements *= dim;
+      AddSlot(StorageOf(context_.number), elements);
+    }
+  }
+
+  NestSource Extracted(const NestSource& source, bool all, const ScalarNode* keep, bool* any) {
+    std::vector<NestSource> before;
+    NestSource rest = ExtractReductions(source, all, keep, &context_.slots, &before);
+    AddStorage();
+    for (const NestSource& nest : before) Emit(nest);
+    *any = !before.empty();
+    return rest;
+  }
+
+  void Emit(const NestSource& source) {
+    if (loops::IsEmpty(source)) return;
+    if (EmitTiles(loops::SplitMixedAxes(source, &fresh_))) return;
+    const Nest nest = loops::Lower(source, context_.slots);
+    RowPlan plan;
+    switch (PlanRows(nest, &plan)) {
+      case Rows::kTogether:
+        program_.kernels.push_back(KernelByRow(context_, nest, plan));
+        return;
+      case Rows::kApart: {
+        bool any = false;
+        const NestSource rest = Extracted(source, false, nullptr, &any);
+        if (any) return Emit(rest);
+        break;
+      }
+      case Rows::kNone:
+        break;
+    }
+    program_.kernels.push_back(KernelByElement(context_, nest));
+  }
+
+  bool EmitTiles(const NestSource& source) {
+    auto found = FindContraction(source);
+    if (!found) return false;
+    bool any = false;
+    TiledSource tiled;
+    tiled.source = Extracted(source, true, found->first.node().get(), &any);
+    found = FindContraction(tiled.source);
+    if (!found) return false;  // its factors were not what they seemed
+    tiled.contraction = found->second;
+    tiled.sum_slot = static_cast<int>(context_.slots.size());
+    loops::Slot sum;
+    Idx index;
+    for (const Axis& axis : tiled.source.axes) {
+      sum.dims.push_back(axis.extent.value());
+      index.push_back(IndexExpr::Var(axis.var));
+    }
+    sum.strides.assign(sum.dims.size(), 1);
+    context_.slots.push_back(sum);
+    context_.storage.push_back(StorageOf(context_.number));
+    tiled.source.body = Replace(tiled.source.body, found->first.node().get(),
+                                ScalarExpr::Read(tiled.sum_slot, std::move(index)));
+    GridKernel kernel = KernelByTile(context_, tiled, &fresh_);
+    // The sum is in registers.
+    context_.slots.pop_back();
+    context_.storage.pop_back();
+    program_.kernels.push_back(std::move(kernel));
+    return true;
+  }
+
+  KernelContext context_;
+  GridProgram program_;
+  int fresh_;
+};
+
+}  // namespace
+
+absl::StatusOr<GridProgram> MakeGridProgram(const Definition& original) {
+  if (absl::Status s = loops::CheckEvaluable(original); !s.ok()) return s;
+  Definition definition = original;
+  CopySharedOutputs(&definition);
+  if (auto whole = AsOneKernel(definition)) {
+    definition = *std::move(whole);
+  } else {
+    // What is reduced stays a tensor.
+    const Definition d = definition;
+    definition = Inline(
+        d, [&](TensorId local) { return !HasReduction(d.tensors[local - d.num_inputs()].body); });
+    if (!loops::CheckEvaluable(definition).ok()) definition = d;  // too many variables
+  }
+  Builder builder(definition);
+  for (size_t i = 0; i < definition.tensors.size(); ++i) {
+    builder.Add(definition.tensors[i], definition.num_inputs() + static_cast<int>(i));
+  }
+  return builder.Take();
+}
+
+bool IsOneKernel(const Definition& definition) {
+  return loops::CheckEvaluable(definition).ok() && AsOneKernel(definition).has_value();
+}
+
+bool KeepsOrder(const Definition& definition) {
+  if (definition.num_inputs() != 1 || definition.tensors.size() != 1 ||
+      definition.outputs != std::vector<TensorId>{1} || !IsEvaluable(definition)) {
+    return false;
+  }
+  int fresh = definition.num_vars;
+  const NestSource source = SimplifiedSource(definition.tensors[0], 1, &fresh);
+  if (loops::IsEmpty(source)) return false;
+  const Nest nest = loops::Lower(source, loops::DenseSlots(definition));
+  const loops::Node& root = nest.nodes[nest.root];
+  return root.kind == ScalarExpr::Kind::kRead && root.checks.empty() && root.index == nest.out;
+}
+
+bool IsEvaluable(const Definition& definition) {
+  return loops::CheckEvaluable(Inline(definition)).ok();
+}
+
+std::string SourceOf(const std::vector<const GridKernel*>& kernels) {
+  std::string text = absl::StrCat(kPrelude, "\nnamespace lemma_gpu {\n");
+  absl::flat_hash_set<std::string> done;
+  for (const GridKernel* kernel : kernels) {
+    if (done.insert(kernel->name).second) absl::StrAppend(&text, "\n", kernel->code);
+  }
+  return absl::StrCat(text, "\n}  // namespace lemma_gpu\n");
+}
+
+}  // namespace lemma::codegen

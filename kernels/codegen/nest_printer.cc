@@ -1,0 +1,548 @@
+#include "kernels/codegen/nest_printer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+
+namespace lemma::codegen {
+
+using loops::Check;
+using loops::Cond;
+using loops::kCondFalse;
+using loops::kCondTrue;
+using loops::Nest;
+using loops::Poly;
+using loops::Term;
+using loops::Vars;
+using Kind = ScalarExpr::Kind;
+
+const char* TypeName(Number number) {
+  switch (number) {
+    case Number::kFloat:
+      return "float";
+    case Number::kDouble:
+      return "double";
+    case Number::kInteger:
+      return "int64";
+  }
+  return "";
+}
+
+const char* TypeName(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return "float";
+    case DType::kF64:
+      return "double";
+    case DType::kF16:
+      return "f16";
+    case DType::kBF16:
+      return "bf16";
+    case DType::kI64:
+      return "int64";
+    case DType::kI32:
+      return "int";
+    case DType::kI8:
+      return "signed char";
+    case DType::kU8:
+      return "unsigned char";
+    case DType::kBool:
+      return "truth";
+  }
+  return "";
+}
+
+namespace {
+
+constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
+
+// |p| at most, its partial sums included; kUnbounded if unknown or too large.
+int64_t Magnitude(const Nest& nest, const Poly& p) {
+  double sum = std::fabs(static_cast<double>(p.base));
+  for (const auto& [t, c] : p.terms) {
+    const Term& term = nest.terms[t];
+    Interval bounds;
+    if (term.kind == Term::Kind::kVar) {
+      bounds = {0, std::max<int64_t>(nest.vars[t].extent, 1)};
+    } else if (term.bounded) {
+      bounds = term.bounds;
+    } else {
+      return kUnbounded;
+    }
+    sum += std::fabs(static_cast<double>(c)) *
+           std::max(std::fabs(static_cast<double>(bounds.lo)),
+                    std::fabs(static_cast<double>(bounds.hi)));
+  }
+  return sum < 9e18 ? static_cast<int64_t>(sum) : kUnbounded;
+}
+
+const char* ReduceFunction(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::kSum:
+      return "fn_add";
+    case ReduceKind::kProd:
+      return "fn_mul";
+    case ReduceKind::kMax:
+      return "fn_max";
+    case ReduceKind::kMin:
+      return "fn_min";
+  }
+  return "";
+}
+
+const char* ReduceName(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::kSum:
+      return "Sum";
+    case ReduceKind::kProd:
+      return "Prod";
+    case ReduceKind::kMax:
+      return "Max";
+    case ReduceKind::kMin:
+      return "Min";
+  }
+  return "";
+}
+
+double IdentityOf(ReduceKind kind) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  switch (kind) {
+    case ReduceKind::kSum:
+      return 0;
+    case ReduceKind::kProd:
+      return 1;
+    case ReduceKind::kMax:
+      return -kInf;
+    case ReduceKind::kMin:
+      return kInf;
+  }
+  return 0;
+}
+
+std::string Literal(double value, Number number) {
+  if (number == Number::kInteger) {
+    // Saturated, and 0 for NaN, as a real is stored.
+    if (std::isnan(value)) return "int64(0)";
+    if (value >= 9223372036854775808.0) return "0x7fffffffffffffffll";
+    if (value <= -9223372036854775808.0) return "(-0x7fffffffffffffffll - 1)";
+    return absl::StrCat("int64(", static_cast<int64_t>(value), "ll)");
+  }
+  const std::string type = TypeName(number);
+  if (std::isnan(value)) return type + "(NotANumber())";
+  if (std::isinf(value)) return absl::StrCat(type, "(", value < 0 ? "-" : "", "Infinity())");
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  std::string digits = text;
+  if (digits.find_first_of(".e") == std::string::npos) digits += ".0";
+  if (number == Number::kFloat) {
+    // Rounded here: the nearest float of the decimal could differ.
+    std::snprintf(text, sizeof text, "%.9g", static_cast<double>(static_cast<float>(value)));
+    digits = text;
+    if (digits == "inf" || digits == "-inf") return Literal(std::copysign(HUGE_VAL, value), number);
+    if (digits.find_first_of(".e") == std::string::npos) digits += ".0";
+    digits += "f";
+  }
+  return value < 0 || std::signbit(value) ? absl::StrCat("(", digits, ")") : digits;
+}
+
+// Whether integers have the function; what has no integer value counts as 0.
+bool IsIntegral(ScalarFn fn) {
+  return !(fn >= ScalarFn::kExp && fn <= ScalarFn::kAtanh) || fn == ScalarFn::kPow;
+}
+
+}  // namespace
+
+std::optional<Interval> BoundsOf(const Nest& nest, const Poly& p) {
+  double lo = static_cast<double>(p.base), hi = lo;
+  for (const auto& [t, c] : p.terms) {
+    const Term& term = nest.terms[t];
+    if (term.kind != Term::Kind::kVar && !term.bounded) return std::nullopt;
+    Interval b = term.bounds;
+    if (term.kind == Term::Kind::kVar) b = {0, std::max<int64_t>(nest.vars[t].extent - 1, 0)};
+    const double from = static_cast<double>(c) * static_cast<double>(c > 0 ? b.lo : b.hi);
+    const double to = static_cast<double>(c) * static_cast<double>(c > 0 ? b.hi : b.lo);
+    lo += from;
+    hi += to;
+  }
+  if (lo < -9e15 || hi > 9e15) return std::nullopt;
+  return Interval{static_cast<int64_t>(lo), static_cast<int64_t>(hi)};
+}
+
+bool FitsInt(const Nest& nest) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 2;
+  auto fits = [&](const Poly& p) { return Magnitude(nest, p) <= kMost; };
+  if (!fits(nest.out)) return false;
+  double items = 1;
+  for (int axis : nest.axes) items *= static_cast<double>(nest.vars[axis].extent);
+  if (items > kMost) return false;
+  for (const loops::Node& node : nest.nodes) {
+    if (!fits(node.index)) return false;
+    double steps = 1;
+    for (const auto& axis : node.axes) {
+      if (!fits(axis.second)) return false;
+      steps *= static_cast<double>(nest.vars[axis.first].extent);
+    }
+    if (steps > kMost) return false;
+    for (const Check& check : node.checks) {
+      if (!fits(check.index)) return false;
+    }
+  }
+  for (const Cond& cond : nest.conds) {
+    if (!fits(cond.poly)) return false;
+  }
+  for (const Term& term : nest.terms) {
+    if (term.kind == Term::Kind::kVar) continue;
+    if (!term.bounded || !fits(term.a) || !fits(term.b)) return false;
+  }
+  return true;
+}
+
+NestPrinter::NestPrinter(const Nest& nest, Options options)
+    : nest_(nest), options_(std::move(options)) {}
+
+void NestPrinter::Open(std::vector<int> vars, bool transparent) {
+  scopes_.push_back({std::move(vars), transparent, "", {}});
+}
+
+std::string NestPrinter::Close() {
+  std::string text = std::move(scopes_.back().text);
+  scopes_.pop_back();
+  return text;
+}
+
+void NestPrinter::Add(const std::string& text) { scopes_.back().text += text; }
+
+std::string NestPrinter::VarName(int var) const { return absl::StrCat(options_.prefix, "i", var); }
+
+std::string NestPrinter::SlotName(int slot) {
+  if (std::count(slots_.begin(), slots_.end(), slot) == 0) slots_.push_back(slot);
+  return absl::StrCat("p", slot);
+}
+
+void NestPrinter::SetPacked(std::vector<int> nodes, int var, int width, std::string index) {
+  packed_ = std::move(nodes);
+  packed_var_ = var;
+  packed_width_ = width;
+  packed_index_ = std::move(index);
+}
+
+std::string NestPrinter::PolyText(const Poly& p) {
+  std::string text;
+  for (const auto& [t, c] : p.terms) {
+    std::string term = nest_.terms[t].kind == Term::Kind::kVar ? VarName(t) : Memo(What::kTerm, t);
+    if (t == packed_var_ && at_pack_start_) term += "_start";
+    if (c == -1) {
+      absl::StrAppend(&text, text.empty() ? "-" : " - ", term);
+      continue;
+    }
+    absl::StrAppend(&text, text.empty() ? "" : " + ", term);
+    if (c != 1) absl::StrAppend(&text, " * ", c < 0 ? "(" : "", c, c < 0 ? ")" : "");
+  }
+  if (text.empty()) return options_.wide ? absl::StrCat("int64(", p.base, "ll)") : absl::StrCat(p.base);
+  if (p.base != 0) {
+    absl::StrAppend(&text, p.base < 0 ? " - " : " + ", p.base < 0 ? -p.base : p.base,
+                    options_.wide ? "ll" : "");
+  }
+  return p.terms.size() == 1 && p.base == 0 && p.terms[0].second == 1 ? text
+                                                                      : absl::StrCat("(", text, ")");
+}
+
+std::string NestPrinter::PackStartText(const Poly& p) {
+  at_pack_start_ = true;
+  std::string text = PolyText(p);
+  at_pack_start_ = false;
+  return text;
+}
+
+std::string NestPrinter::Value(int node) {
+  return Memo(options_.number == Number::kInteger ? What::kInteger : What::kNode, node);
+}
+
+std::string NestPrinter::Argument(int node, Number number) {
+  return Memo(number == Number::kInteger ? What::kInteger : What::kNode, node);
+}
+
+const Vars& NestPrinter::DepsOf(What what, int id) const {
+  return what == What::kTerm ? nest_.terms[id].deps : nest_.nodes[id].deps;
+}
+
+size_t NestPrinter::LevelFor(What what, int id) const {
+  const Vars& deps = DepsOf(what, id);
+  // Arithmetic on indices that cannot fail may leave any scope.
+  bool harmless = false;
+  if (what == What::kTerm) {
+    const Term& term = nest_.terms[id];
+    harmless = term.kind != Term::Kind::kLoad && !LoadsPoly(term.a) && !LoadsPoly(term.b);
+  }
+  size_t level = scopes_.size() - 1;
+  for (; level > 0; --level) {
+    const Scope& scope = scopes_[level];
+    if (!scope.transparent && !harmless) break;
+    if (std::any_of(scope.vars.begin(), scope.vars.end(), [&](int v) { return deps.test(v); })) {
+      break;
+    }
+  }
+  return level;
+}
+
+std::string NestPrinter::Memo(What what, int id) {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    auto it = scope->known.find({what, id});
+    if (it != scope->known.end()) return it->second;
+  }
+  const size_t level = LevelFor(what, id);
+  // What is further in is set aside, so that statements land at `level`.
+  std::vector<Scope> inner(std::make_move_iterator(scopes_.begin() + level + 1),
+                           std::make_move_iterator(scopes_.end()));
+  scopes_.resize(level + 1);
+  const char* kind = what == What::kTerm ? "t" : what == What::kInteger ? "m" : "n";
+  std::string text = Compute(what, id, absl::StrCat(options_.prefix, kind, names_++));
+  scopes_.back().known[{what, id}] = text;
+  scopes_.insert(scopes_.end(), std::make_move_iterator(inner.begin()),
+                 std::make_move_iterator(inner.end()));
+  return text;
+}
+
+std::string NestPrinter::Compute(What what, int id, const std::string& name) {
+  if (what == What::kTerm) return TermValue(id, name);
+  return Node(id, what == What::kInteger ? Number::kInteger : options_.number, name);
+}
+
+std::string NestPrinter::Declare(Number number, const std::string& name, const std::string& value) {
+  Add(absl::StrCat("const ", TypeName(number), " ", name, " = ", value, ";\n"));
+  return name;
+}
+
+std::string NestPrinter::TermValue(int t, const std::string& name) {
+  const Term& term = nest_.terms[t];
+  std::string value;
+  if (term.kind == Term::Kind::kLoad) {
+    value = Argument(term.load, Number::kInteger);
+  } else {
+    const std::string a = PolyText(term.a), b = PolyText(term.b);
+    auto bounds = BoundsOf(nest_, term.a);
+    const bool natural = bounds && bounds->lo >= 0;
+    const bool by_constant = term.b.is_const() && term.b.base > 0;
+    switch (term.kind) {
+      case Term::Kind::kDiv:
+        value = by_constant && natural ? absl::StrCat(a, " / ", b)
+                                       : absl::StrCat(by_constant ? "FloorDiv" : "FloorDivOr0", "<",
+                                                      index_type(), ">(", a, ", ", b, ")");
+        break;
+      case Term::Kind::kMod:
+        value = by_constant && natural ? absl::StrCat(a, " % ", b)
+                                       : absl::StrCat("ModOr0<", index_type(), ">(", a, ", ", b, ")");
+        break;
+      case Term::Kind::kMin:
+        value = absl::StrCat("Least<", index_type(), ">(", a, ", ", b, ")");
+        break;
+      case Term::Kind::kMax:
+        value = absl::StrCat("Greatest<", index_type(), ">(", a, ", ", b, ")");
+        break;
+      default:
+        value = options_.wide ? absl::StrCat("fn_mul(", a, ", ", b, ")") : absl::StrCat(a, " * ", b);
+        break;
+    }
+  }
+  Add(absl::StrCat("const ", index_type(), " ", name, " = ", value, ";\n"));
+  return name;
+}
+
+bool NestPrinter::LoadsPoly(const Poly& p) const {
+  return std::any_of(p.terms.begin(), p.terms.end(), [&](const auto& part) {
+    const Term& term = nest_.terms[part.first];
+    if (term.kind == Term::Kind::kVar) return false;
+    return term.kind == Term::Kind::kLoad || LoadsPoly(term.a) || LoadsPoly(term.b);
+  });
+}
+
+bool NestPrinter::Loads(int c) const {
+  const Cond& cond = nest_.conds[c];
+  return LoadsPoly(cond.poly) || (cond.left >= 0 && Loads(cond.left)) ||
+         (cond.right >= 0 && Loads(cond.right));
+}
+
+std::string NestPrinter::Condition(int c) {
+  const Cond& cond = nest_.conds[c];
+  switch (cond.kind) {
+    case Cond::Kind::kFalse:
+      return "false";
+    case Cond::Kind::kTrue:
+      return "true";
+    case Cond::Kind::kLe:
+      return absl::StrCat("(", PolyText(cond.poly), " <= 0)");
+    case Cond::Kind::kEq:
+      return absl::StrCat("(", PolyText(cond.poly), " == 0)");
+    case Cond::Kind::kNot:
+      return absl::StrCat("!", Condition(cond.left));
+    case Cond::Kind::kAnd:
+    case Cond::Kind::kOr:
+      break;
+  }
+  const bool conjunction = cond.kind == Cond::Kind::kAnd;
+  const std::string left = Condition(cond.left);
+  if (!Loads(cond.right)) {
+    return absl::StrCat("(", left, conjunction ? " && " : " || ", Condition(cond.right), ")");
+  }
+  // What the right side loads may make sense only where the left side does not decide.
+  const std::string name = absl::StrCat(options_.prefix, "c", names_++);
+  Add(absl::StrCat("bool ", name, " = ", left, ";\n"));
+  Open({}, false);
+  const std::string right = Condition(cond.right);
+  const std::string text = Close();
+  Add(absl::StrCat("if (", conjunction ? "" : "!", name, ") {\n", text, name, " = ", right, ";\n}\n"));
+  return name;
+}
+
+std::string NestPrinter::Node(int n, Number number, const std::string& name) {
+  const loops::Node& node = nest_.nodes[n];
+  switch (node.kind) {
+    case Kind::kConst:
+      return Literal(node.value, number);
+    case Kind::kIndex:
+      return Declare(number, name,
+                     absl::StrCat("static_cast<", TypeName(number), ">(", PolyText(node.index), ")"));
+    case Kind::kRead:
+      return Read(n, number, name);
+    case Kind::kApply: {
+      if (number == Number::kInteger && !IsIntegral(node.fn)) return Literal(0, number);
+      std::string args;
+      for (int arg : node.args) {
+        absl::StrAppend(&args, args.empty() ? "" : ", ", Argument(arg, number));
+      }
+      return Declare(number, name, absl::StrCat("fn_", Info(node.fn).name, "(", args, ")"));
+    }
+    case Kind::kSelect:
+      return Select(n, number, name);
+    case Kind::kReduce:
+      if (std::count(cooperative_.begin(), cooperative_.end(), n) > 0 &&
+          number == options_.number) {
+        return CooperativeReduce(n, number, name);
+      }
+      return Reduce(n, number, name);
+    case Kind::kParam:
+      break;
+  }
+  return "0";
+}
+
+std::string NestPrinter::Read(int n, Number number, const std::string& name) {
+  const loops::Node& node = nest_.nodes[n];
+  if (node.slot == options_.value_slot) return options_.value;
+  if (std::count(packed_.begin(), packed_.end(), n) > 0) return PackedRead(n, number, name);
+  const std::string type = TypeName(number);
+  const std::string load = absl::StrCat("Load<", type, ">(", SlotName(node.slot), "[",
+                                        PolyText(node.index), "])");
+  if (node.checks.empty()) return Declare(number, name, load);
+  checks_ = true;
+  std::string inside;
+  bool data_dependent = false;
+  for (const Check& check : node.checks) {
+    const std::string index = PolyText(check.index);
+    absl::StrAppend(&inside, inside.empty() ? "" : " && ", "0 <= ", index, " && ", index, " < ",
+                    check.size);
+    data_dependent = data_dependent || check.data_dependent;
+  }
+  Add(absl::StrCat(type, " ", name, " = 0;\nif (", inside, ") {\n", name, " = ", load,
+                   ";\n} else {\n*error = ", data_dependent ? 1 : 2, ";\n}\n"));
+  return name;
+}
+
+// The pack is loaded one scope further out.
+std::string NestPrinter::PackedRead(int n, Number number, const std::string& name) {
+  const loops::Node& node = nest_.nodes[n];
+  Scope inner = std::move(scopes_.back());
+  scopes_.pop_back();
+  const std::string at = PackStartText(node.index);
+  Add(absl::StrCat("const auto ", name, "_pack = LoadPack<", packed_width_, ">(",
+                   SlotName(node.slot), " + ", at, ");\n"));
+  scopes_.push_back(std::move(inner));
+  return Declare(number, name,
+                 absl::StrCat("Load<", TypeName(number), ">(", name, "_pack.at[", packed_index_, "])"));
+}
+
+std::string NestPrinter::Select(int n, Number number, const std::string& name) {
+  const loops::Node& node = nest_.nodes[n];
+  const std::string condition = Condition(node.guard);
+  std::string branch[2], value[2];
+  for (int i = 0; i < 2; ++i) {
+    Open({}, false);
+    value[i] = Argument(node.args[i], number);
+    branch[i] = Close();
+  }
+  if (branch[0].empty() && branch[1].empty()) {
+    return Declare(number, name, absl::StrCat(condition, " ? ", value[0], " : ", value[1]));
+  }
+  Add(absl::StrCat(TypeName(number), " ", name, ";\nif (", condition, ") {\n", branch[0], name,
+                   " = ", value[0], ";\n} else {\n", branch[1], name, " = ", value[1], ";\n}\n"));
+  return name;
+}
+
+// The statements of one step of a reduction, in the innermost scope.
+void NestPrinter::Accumulate(const loops::Node& node, Number number, const std::string& name) {
+  auto step = [&] {
+    const std::string value = Argument(node.args[0], number);
+    Add(absl::StrCat(name, " = ", ReduceFunction(node.reduce), "(", name, ", ", value, ");\n"));
+  };
+  if (node.guard == kCondTrue) return step();
+  const std::string condition = Condition(node.guard);
+  Open({}, false);
+  step();
+  const std::string text = Close();
+  Add(absl::StrCat("if (", condition, ") {\n", text, "}\n"));
+}
+
+std::string NestPrinter::Reduce(int n, Number number, const std::string& name) {
+  const loops::Node& node = nest_.nodes[n];
+  Add(absl::StrCat(TypeName(number), " ", name, " = ", Literal(IdentityOf(node.reduce), number),
+                   ";\n"));
+  std::vector<std::string> heads;
+  for (const auto& [var, extent] : node.axes) {
+    const std::string v = VarName(var);
+    heads.push_back(absl::StrCat("for (", index_type(), " ", v, " = 0; ", v, " < ",
+                                 PolyText(extent), "; ++", v, ") {\n"));
+    Open({var}, extent.is_const() && extent.base > 0);
+  }
+  Accumulate(node, number, name);
+  for (size_t i = heads.size(); i-- > 0;) {
+    const std::string body = Close();
+    Add(absl::StrCat(heads[i], body, "}\n"));
+  }
+  return name;
+}
+
+std::string NestPrinter::CooperativeReduce(int n, Number number, const std::string& name) {
+  const loops::Node& node = nest_.nodes[n];
+  const std::string part = name + "_part", step = name + "_step", type = TypeName(number);
+  int64_t steps = 1;
+  std::vector<int> vars;
+  for (const auto& [var, extent] : node.axes) {
+    steps *= extent.base;
+    vars.push_back(var);
+  }
+  Add(absl::StrCat(type, " ", part, " = ", Literal(IdentityOf(node.reduce), number), ";\n"));
+  Open(vars, true);
+  int64_t inner = steps;
+  for (size_t i = 0; i < node.axes.size(); ++i) {
+    const int64_t extent = node.axes[i].second.base;
+    inner /= extent;
+    std::string digit = step;
+    if (inner != 1) absl::StrAppend(&digit, " / ", inner);
+    if (i > 0) absl::StrAppend(&digit, " % ", extent);
+    Add(absl::StrCat("const ", index_type(), " ", VarName(vars[i]), " = ", digit, ";\n"));
+  }
+  Accumulate(node, number, part);
+  const std::string body = Close();
+  Add(absl::StrCat("for (", index_type(), " ", step, " = lane; ", step, " < ", steps, "; ", step,
+                   " += ", options_.group, ") {\n", body, "}\n"));
+  return Declare(number, name,
+                 options_.group == 32
+                     ? absl::StrCat("WarpReduce<", ReduceName(node.reduce), ">(", part, ")")
+                     : absl::StrCat("BlockReduce<", ReduceName(node.reduce), ", ", options_.group,
+                                    ">(", part, ", shared)"));
+}
+
+}  // namespace lemma::codegen

@@ -1,0 +1,119 @@
+// Prints a loop nest's expressions as CUDA C++.
+#ifndef LEMMA_KERNELS_CODEGEN_NEST_PRINTER_H_
+#define LEMMA_KERNELS_CODEGEN_NEST_PRINTER_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/dtype.h"
+#include "graph/expr/loop_ir.h"
+#include "kernels/codegen/grid_program.h"
+
+namespace lemma::codegen {
+
+// What numbers are computed in.
+enum class Number { kFloat, kDouble, kInteger };
+
+// "float", "double", "int64".
+const char* TypeName(Number number);
+
+// Of `p`, as far as its terms tell.
+std::optional<Interval> BoundsOf(const loops::Nest& nest, const loops::Poly& p);
+// Whether every index of `nest` and every step on the way to it is below 2^31.
+bool FitsInt(const loops::Nest& nest);
+
+// Emits statements that compute the values of nodes, each into the outermost open scope in which it
+// is defined, once. A caller opens a scope for every block of code it will write, asks for values,
+// closes the scopes and puts the blocks together.
+class NestPrinter {
+ public:
+  struct Options {
+    Number number = Number::kFloat;
+    bool wide = false;    // 64-bit indices
+    std::string prefix;   // of all names, where several nests share a kernel
+    std::vector<DType> storage;  // of each slot
+    // The threads that compute a cooperative reduction: 32 or the block's.
+    int group = 1;
+    // A read of this slot is this expression.
+    int value_slot = -1;
+    std::string value;
+  };
+  NestPrinter(const loops::Nest& nest, Options options);
+
+  // In it `vars` have the names VarName gives; the caller declares them. A transparent scope runs at
+  // least once whenever the one around it does, so what depends on none of its variables may move
+  // out of it.
+  void Open(std::vector<int> vars, bool transparent);
+  // Returns the scope's statements.
+  std::string Close();
+  // Adds text to the innermost scope.
+  void Add(const std::string& text);
+
+  std::string VarName(int var) const;
+  std::string PolyText(const loops::Poly& p);
+  // The same for the first element of a pack.
+  std::string PackStartText(const loops::Poly& p);
+  // The name or constant that holds the value of a node.
+  std::string Value(int node);
+
+  // These reductions are computed by `group` threads together, `lane` being the number of one.
+  // Barriers inside: only for nodes without free variables that differ among the threads.
+  void SetCooperative(std::vector<int> nodes) { cooperative_ = std::move(nodes); }
+  // These reads are of `width` consecutive elements along `var`, all of them loaded outside of the
+  // innermost scope, in which `index` says which is meant.
+  void SetPacked(std::vector<int> nodes, int var, int width, std::string index);
+
+  // Slots that were read, in order; whether an index is checked, so that `error` is written.
+  const std::vector<int>& slots() const { return slots_; }
+  bool checks() const { return checks_; }
+  std::string SlotName(int slot);
+  const char* index_type() const { return options_.wide ? "int64" : "int"; }
+  const Options& options() const { return options_; }
+
+ private:
+  enum class What { kNode, kInteger, kTerm };
+  struct Scope {
+    std::vector<int> vars;
+    bool transparent = true;
+    std::string text;
+    std::map<std::pair<What, int>, std::string> known;
+  };
+
+  std::string Memo(What what, int id);
+  std::string Compute(What what, int id, const std::string& name);
+  size_t LevelFor(What what, int id) const;
+  const loops::Vars& DepsOf(What what, int id) const;
+
+  std::string TermValue(int term, const std::string& name);
+  std::string Node(int node, Number number, const std::string& name);
+  std::string Read(int node, Number number, const std::string& name);
+  std::string PackedRead(int node, Number number, const std::string& name);
+  std::string Select(int node, Number number, const std::string& name);
+  std::string Reduce(int node, Number number, const std::string& name);
+  std::string CooperativeReduce(int node, Number number, const std::string& name);
+  void Accumulate(const loops::Node& node, Number number, const std::string& name);
+  std::string Condition(int cond);
+  std::string Argument(int node, Number number);
+  bool Loads(int cond) const;
+  bool LoadsPoly(const loops::Poly& p) const;
+  std::string Declare(Number number, const std::string& name, const std::string& value);
+
+  const loops::Nest& nest_;
+  Options options_;
+  std::vector<Scope> scopes_;
+  std::vector<int> slots_;
+  std::vector<int> cooperative_, packed_;
+  int packed_var_ = -1, packed_width_ = 1;
+  std::string packed_index_;
+  bool at_pack_start_ = false;
+  bool checks_ = false;
+  int names_ = 0;
+};
+
+}  // namespace lemma::codegen
+
+#endif  // LEMMA_KERNELS_CODEGEN_NEST_PRINTER_H_

@@ -1,0 +1,11 @@
+// kernels/codegen/prelude.cuh, as the build put it into the program.
+#ifndef LEMMA_KERNELS_CODEGEN_PRELUDE_H_
+#define LEMMA_KERNELS_CODEGEN_PRELUDE_H_
+
+namespace lemma::codegen {
+
+extern const char kPrelude[];
+
+}  // namespace lemma::codegen
+
+#endif  // LEMMA_KERNELS_CODEGEN_PRELUDE_H_

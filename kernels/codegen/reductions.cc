@@ -1,0 +1,168 @@
+#include "kernels/codegen/reductions.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "graph/expr/free_vars.h"
+#include "graph/expr/substitute.h"
+
+namespace lemma::codegen {
+namespace {
+
+using Kind = ScalarExpr::Kind;
+using Memo = absl::flat_hash_map<const ScalarNode*, ScalarExpr>;
+
+// Rebuilds what is under no guard, bottom-up, through applications and unguarded reductions.
+class Rebuilder {
+ public:
+  virtual ~Rebuilder() = default;
+
+  ScalarExpr Rebuild(const ScalarExpr& e) {
+    auto it = memo_.find(e.node().get());
+    if (it != memo_.end()) return it->second;
+    ScalarExpr result = Change(e);
+    memo_.emplace(e.node().get(), result);
+    kept_.push_back(e);
+    return result;
+  }
+
+ protected:
+  virtual ScalarExpr Change(const ScalarExpr& e) {
+    const bool inside = e.kind() == Kind::kApply ||
+                        (e.kind() == Kind::kReduce && e.guard().is_true());
+    if (!inside) return e;
+    std::vector<ScalarExpr> args;
+    bool changed = false;
+    for (const ScalarExpr& arg : e.args()) {
+      args.push_back(Rebuild(arg));
+      changed = changed || args.back().node() != arg.node();
+    }
+    if (!changed) return e;
+    if (e.kind() == Kind::kApply) return ScalarExpr::Apply(e.fn(), std::move(args));
+    return ScalarExpr::Reduce(e.reduce(), e.axes(), e.guard(), args[0]);
+  }
+
+ private:
+  Memo memo_;
+  std::vector<ScalarExpr> kept_;  // the memo's keys
+};
+
+class Sharer : public Rebuilder {
+ protected:
+  ScalarExpr Change(const ScalarExpr& e) override {
+    ScalarExpr result = Rebuilder::Change(e);
+    if (result.kind() != Kind::kReduce) return result;
+    constexpr VarId kCanonical = 1 << 29;
+    ExprSubstitution rename;
+    for (size_t i = 0; i < result.axes().size(); ++i) {
+      rename.vars[result.axes()[i].var] = IndexExpr::Var(kCanonical + static_cast<VarId>(i));
+    }
+    return by_text_.emplace(Substitute(result, rename).ToString(), result).first->second;
+  }
+
+ private:
+  absl::flat_hash_map<std::string, ScalarExpr> by_text_;
+};
+
+class Extractor : public Rebuilder {
+ public:
+  Extractor(const loops::NestSource& source, bool all, const ScalarNode* keep,
+            std::vector<loops::Slot>* slots, std::vector<loops::NestSource>* before)
+      : axes_(source.axes), all_(all), keep_(keep), slots_(slots), before_(before) {}
+
+ protected:
+  ScalarExpr Change(const ScalarExpr& e) override {
+    ScalarExpr result = Rebuilder::Change(e);
+    if (e.kind() != Kind::kReduce || e.node().get() == keep_) return result;
+    rebuilt_.push_back(result);
+    const VarSet& vars = free_.Of(result);
+    std::vector<Axis> used;
+    size_t found = 0, varying = 0, used_varying = 0;
+    for (const Axis& axis : axes_) {
+      const bool varies = axis.extent.value() > 1;
+      varying += varies ? 1 : 0;
+      if (!Contains(vars, axis.var)) continue;
+      ++found;
+      used_varying += varies ? 1 : 0;
+      used.push_back(axis);
+    }
+    if (found != vars.size() || (!all_ && used_varying == varying)) return result;
+    return Extract(result, std::move(used));
+  }
+
+ private:
+  ScalarExpr Extract(const ScalarExpr& e, std::vector<Axis> axes) {
+    loops::NestSource nest;
+    nest.slot = static_cast<int>(slots_->size());
+    loops::Slot slot;
+    for (const Axis& axis : axes) {
+      slot.dims.push_back(axis.extent.value());
+      nest.out.push_back(IndexExpr::Var(axis.var));
+    }
+    slot.strides.assign(slot.dims.size(), 1);
+    for (size_t i = slot.dims.size(); i-- > 1;) {
+      slot.strides[i - 1] = slot.strides[i] * slot.dims[i];
+    }
+    nest.axes = std::move(axes);
+    nest.body = e;
+    slots_->push_back(std::move(slot));
+    before_->push_back(nest);
+    return ScalarExpr::Read(nest.slot, nest.out);
+  }
+
+  const std::vector<Axis>& axes_;
+  bool all_;
+  const ScalarNode* keep_;
+  std::vector<loops::Slot>* slots_;
+  std::vector<loops::NestSource>* before_;
+  std::vector<ScalarExpr> rebuilt_;  // what FreeVars remembers by address
+  FreeVars free_;
+};
+
+class Replacer : public Rebuilder {
+ public:
+  Replacer(const ScalarNode* what, const ScalarExpr& by) : what_(what), by_(by) {}
+
+ protected:
+  ScalarExpr Change(const ScalarExpr& e) override {
+    return e.node().get() == what_ ? by_ : Rebuilder::Change(e);
+  }
+
+ private:
+  const ScalarNode* what_;
+  ScalarExpr by_;
+};
+
+}  // namespace
+
+ScalarExpr ShareReductions(const ScalarExpr& e) { return Sharer().Rebuild(e); }
+
+std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body) {
+  std::vector<ScalarExpr> result;
+  absl::flat_hash_set<const ScalarNode*> seen;
+  std::function<void(const ScalarExpr&)> visit = [&](const ScalarExpr& e) {
+    if (!seen.insert(e.node().get()).second) return;
+    if (e.kind() == Kind::kReduce) result.push_back(e);
+    if (e.kind() != Kind::kApply) return;
+    for (const ScalarExpr& arg : e.args()) visit(arg);
+  };
+  visit(body);
+  return result;
+}
+
+loops::NestSource ExtractReductions(const loops::NestSource& source, bool all,
+                                    const ScalarNode* keep, std::vector<loops::Slot>* slots,
+                                    std::vector<loops::NestSource>* before) {
+  loops::NestSource result = source;
+  result.body = Extractor(source, all, keep, slots, before).Rebuild(source.body);
+  return result;
+}
+
+ScalarExpr Replace(const ScalarExpr& e, const ScalarNode* what, const ScalarExpr& by) {
+  return Replacer(what, by).Rebuild(e);
+}
+
+}  // namespace lemma::codegen

@@ -1,0 +1,31 @@
+// Reductions inside a tensor's body: which are the same, and which to compute on their own.
+#ifndef LEMMA_KERNELS_CODEGEN_REDUCTIONS_H_
+#define LEMMA_KERNELS_CODEGEN_REDUCTIONS_H_
+
+#include <vector>
+
+#include "graph/expr/loop_source.h"
+#include "graph/expr/scalar_expr.h"
+
+namespace lemma::codegen {
+
+// `e` with equal reductions, up to the names of their variables, as one.
+ScalarExpr ShareReductions(const ScalarExpr& e);
+
+// The reductions of `body` that are under no guard and in no other reduction.
+std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body);
+
+// Takes every reduction out of the body of `source` that is under no guard, that depends on axes of
+// `source` alone, and on not all of them (or `all`, whatever it depends on), into a new tensor;
+// except `keep`. Appends what computes these to `before`, operands before users, and their slots to
+// `slots`.
+loops::NestSource ExtractReductions(const loops::NestSource& source, bool all,
+                                    const ScalarNode* keep, std::vector<loops::Slot>* slots,
+                                    std::vector<loops::NestSource>* before);
+
+// `e` with the node `what` replaced.
+ScalarExpr Replace(const ScalarExpr& e, const ScalarNode* what, const ScalarExpr& by);
+
+}  // namespace lemma::codegen
+
+#endif  // LEMMA_KERNELS_CODEGEN_REDUCTIONS_H_

@@ -1,0 +1,329 @@
+#include "kernels/codegen/schedules.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "graph/expr/loop_poly.h"
+#include "graph/hash.h"
+
+namespace lemma::codegen {
+
+using loops::CoefficientOf;
+using loops::Nest;
+using loops::Poly;
+using loops::Term;
+using Kind = ScalarExpr::Kind;
+
+namespace {
+
+constexpr int kBlock = 256;
+
+int64_t Extent(const Nest& nest, const std::vector<int>& axes) {
+  int64_t product = 1;
+  for (int axis : axes) product *= nest.vars[axis].extent;
+  return product;
+}
+
+NestPrinter::Options OptionsFor(const KernelContext& context, const Nest& nest) {
+  NestPrinter::Options options;
+  options.number = context.number;
+  options.storage = context.storage;
+  options.wide = !FitsInt(nest);
+  return options;
+}
+
+// Declares the variables `axes`, the last one fastest, as digits of `number`. `names` replaces the
+// printer's.
+std::string Digits(const NestPrinter& printer, const Nest& nest, const std::vector<int>& axes,
+                   const std::string& number) {
+  std::string text;
+  int64_t inner = Extent(nest, axes);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t extent = nest.vars[axes[i]].extent;
+    inner /= std::max<int64_t>(extent, 1);
+    absl::StrAppend(&text, "const ", printer.index_type(), " ", printer.VarName(axes[i]), " = ",
+                    number);
+    if (inner != 1) absl::StrAppend(&text, " / ", inner);
+    if (i > 0) absl::StrAppend(&text, " % ", extent);
+    absl::StrAppend(&text, ";\n");
+  }
+  return text;
+}
+
+std::string StoreText(NestPrinter& printer, const KernelContext& context, const Nest& nest) {
+  const std::string value = printer.Value(nest.root);
+  return absl::StrCat("Store(p", nest.out_slot, " + ", printer.PolyText(nest.out), ", ",
+                      TypeName(context.number), "(", value, "));\n");
+}
+
+// Does anything under `p`'s terms depend on `var`, beyond the coefficient of var itself?
+bool Bends(const Nest& nest, const Poly& p, int var) {
+  return std::any_of(p.terms.begin(), p.terms.end(), [&](const auto& part) {
+    const Term& term = nest.terms[part.first];
+    return term.kind != Term::Kind::kVar && term.deps.test(var);
+  });
+}
+
+// May `width` elements from index p on, var being a multiple of width, be one access?
+bool Packs(const Nest& nest, const Poly& p, int var, int width) {
+  if (CoefficientOf(p, var) != 1 || Bends(nest, p, var) || p.base % width != 0) return false;
+  return std::all_of(p.terms.begin(), p.terms.end(), [&](const auto& part) {
+    return part.first == var || part.second % width == 0;
+  });
+}
+
+// Nodes that every element needs: under no guard and in no reduction.
+void Unguarded(const Nest& nest, int n, std::vector<bool>* seen) {
+  if ((*seen)[n]) return;
+  (*seen)[n] = true;
+  if (nest.nodes[n].kind != Kind::kApply) return;
+  for (int arg : nest.nodes[n].args) Unguarded(nest, arg, seen);
+}
+
+// Elements that a thread computes along the last axis, and the reads that are packs then.
+int ChoosePack(const KernelContext& context, const Nest& nest, std::vector<int>* reads) {
+  if (nest.axes.empty()) return 1;
+  const int var = nest.axes.back();
+  const int width = static_cast<int>(
+      std::min<int64_t>(16 / SizeOf(context.storage[nest.out_slot]), 8));
+  if (width < 2 || nest.vars[var].extent % width != 0 || !Packs(nest, nest.out, var, width)) {
+    return 1;
+  }
+  // Not worth it where it leaves processors without work.
+  if (Extent(nest, nest.axes) < 64 * kBlock) return 1;
+  std::vector<bool> seen(nest.nodes.size(), false);
+  Unguarded(nest, nest.root, &seen);
+  for (size_t n = 0; n < nest.nodes.size(); ++n) {
+    const loops::Node& node = nest.nodes[n];
+    if (node.kind == Kind::kReduce) return 1;
+    const bool pack = seen[n] && node.kind == Kind::kRead && node.checks.empty() &&
+                      Packs(nest, node.index, var, width) &&
+                      SizeOf(context.storage[node.slot]) * width <= 16;
+    if (pack) reads->push_back(static_cast<int>(n));
+  }
+  return width;
+}
+
+int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The index of an element at a point, with unknown loads as 0.
+int64_t IndexAt(const Nest& nest, const Poly& p, const std::vector<int64_t>& vars) {
+  int64_t sum = p.base;
+  for (const auto& [t, c] : p.terms) {
+    const Term& term = nest.terms[t];
+    int64_t value = 0;
+    if (term.kind == Term::Kind::kVar) {
+      value = vars[t];
+    } else if (term.kind != Term::Kind::kLoad) {
+      const int64_t a = IndexAt(nest, term.a, vars), b = IndexAt(nest, term.b, vars);
+      const int64_t q = b > 0 ? a / b - (a % b < 0 ? 1 : 0) : 0;
+      value = term.kind == Term::Kind::kDiv   ? q
+              : term.kind == Term::Kind::kMod ? a - b * q
+              : term.kind == Term::Kind::kMin ? std::min(a, b)
+              : term.kind == Term::Kind::kMax ? std::max(a, b)
+                                              : a * b;
+    }
+    sum += c * value;
+  }
+  return sum;
+}
+
+// Of the reads below `node`: how many move by one element with `var`.
+int ReadsAlong(const Nest& nest, int node, int var) {
+  std::vector<bool> seen(nest.nodes.size(), false);
+  std::function<void(int)> visit = [&](int n) {
+    if (seen[n]) return;
+    seen[n] = true;
+    for (int arg : nest.nodes[n].args) visit(arg);
+  };
+  visit(node);
+  int count = 0;
+  for (size_t n = 0; n < seen.size(); ++n) {
+    if (!seen[n] || nest.nodes[n].kind != Kind::kRead) continue;
+    if (std::abs(StepAlong(nest, nest.nodes[n].index, var)) == 1) ++count;
+  }
+  return count;
+}
+
+// Reductions over constant extents, under no guard, that depend on axes of the output alone.
+void FindReductions(const Nest& nest, int n, const loops::Vars& axes, std::vector<bool>* seen,
+                    std::vector<int>* found) {
+  if ((*seen)[n]) return;
+  (*seen)[n] = true;
+  const loops::Node& node = nest.nodes[n];
+  if (node.kind == Kind::kReduce) {
+    const bool constant =
+        std::all_of(node.axes.begin(), node.axes.end(), [](const auto& axis) {
+          return axis.second.is_const() && axis.second.base > 0;
+        });
+    if (!constant) return;
+    if ((node.deps & ~axes).none()) found->push_back(n);
+    if (node.guard != loops::kCondTrue) return;
+  } else if (node.kind != Kind::kApply) {
+    return;
+  }
+  for (int arg : node.args) FindReductions(nest, arg, axes, seen, found);
+}
+
+int64_t Steps(const Nest& nest, int n) {
+  int64_t steps = 1;
+  for (const auto& [var, extent] : nest.nodes[n].axes) steps *= extent.base;
+  return steps;
+}
+
+// Threads for a reduction of each element; 1: none worth it.
+int GroupForElements(const Nest& nest, const std::vector<int>& reductions) {
+  const int64_t elements = Extent(nest, nest.axes);
+  int64_t steps = 0;
+  int along = 0, across = 0;
+  for (int n : reductions) {
+    steps = std::max(steps, Steps(nest, n));
+    along += ReadsAlong(nest, n, nest.nodes[n].axes.back().first);
+    if (!nest.axes.empty()) across += ReadsAlong(nest, n, nest.axes.back());
+  }
+  constexpr int64_t kManyElements = 4096, kFewSteps = 16, kWarpSteps = 1024;
+  if (steps <= kFewSteps) return 1;
+  // Neighbours read neighbours, and are enough to keep the device busy.
+  if (elements >= kManyElements && (across >= along || (across > 0 && steps <= 64))) return 1;
+  return steps <= kWarpSteps || elements >= 4 * kManyElements ? 32 : kBlock;
+}
+
+}  // namespace
+
+int64_t StepAlong(const Nest& nest, const Poly& p, int var) {
+  std::vector<int64_t> at(nest.vars.size(), 0);
+  const int64_t from = IndexAt(nest, p, at);
+  at[var] = 1;
+  return IndexAt(nest, p, at) - from;
+}
+
+Rows PlanRows(const Nest& nest, RowPlan* plan) {
+  loops::Vars axes;
+  for (int axis : nest.axes) axes.set(axis);
+  std::vector<bool> seen(nest.nodes.size(), false);
+  FindReductions(nest, nest.root, axes, &seen, &plan->reductions);
+  if (plan->reductions.empty()) return Rows::kNone;
+  loops::Vars rows;
+  for (int n : plan->reductions) rows |= nest.nodes[n].deps;
+  for (int n : plan->reductions) {
+    if (nest.nodes[n].deps != rows) return Rows::kApart;
+  }
+  for (int axis : nest.axes) {
+    (rows.test(axis) ? plan->row_axes : plan->other_axes).push_back(axis);
+  }
+  if (plan->other_axes.empty()) {
+    plan->group = GroupForElements(nest, plan->reductions);
+    return plan->group == 1 ? Rows::kNone : Rows::kTogether;
+  }
+  const int64_t count = Extent(nest, plan->row_axes);
+  int64_t width = Extent(nest, plan->other_axes);
+  for (int n : plan->reductions) width = std::max(width, Steps(nest, n));
+  constexpr int64_t kFewRows = 32, kLargeRow = 16384;
+  if (count < kFewRows && width > kLargeRow) return Rows::kApart;
+  plan->group = width <= 1024 ? 32 : kBlock;
+  return Rows::kTogether;
+}
+
+GridKernel Finish(const KernelContext& context, std::vector<int> reads, int writes, bool checks,
+                  int64_t blocks, int threads, bool synchronizes, std::string schedule,
+                  const std::string& body) {
+  std::sort(reads.begin(), reads.end());
+  reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
+  std::string parameters;
+  for (int slot : reads) {
+    absl::StrAppend(&parameters, "const ", TypeName(context.storage[slot]), "* __restrict__ p",
+                    slot, ", ");
+  }
+  absl::StrAppend(&parameters, TypeName(context.storage[writes]), "* __restrict__ p", writes);
+  if (checks) absl::StrAppend(&parameters, ", int* error");
+  const std::string rest = absl::StrCat("(", parameters, ") {\n", body, "}\n");
+  GridKernel kernel;
+  kernel.name = absl::StrCat("k_", absl::Hex(HashString(rest, threads), absl::kZeroPad16));
+  kernel.code = absl::StrCat("extern \"C\" __global__ void __launch_bounds__(", threads, ")\n",
+                             kernel.name, rest);
+  kernel.schedule = std::move(schedule);
+  kernel.blocks = blocks;
+  kernel.threads = threads;
+  kernel.synchronizes = synchronizes;
+  kernel.reads = std::move(reads);
+  kernel.writes = writes;
+  kernel.checks = checks;
+  return kernel;
+}
+
+GridKernel KernelByElement(const KernelContext& context, const Nest& nest) {
+  NestPrinter printer(nest, OptionsFor(context, nest));
+  std::vector<int> packed;
+  const int width = ChoosePack(context, nest, &packed);
+  Nest threads = nest;  // for its extents
+  if (width > 1) threads.vars[nest.axes.back()].extent /= width;
+  const int64_t items = Extent(threads, nest.axes);
+  const int block = items >= kBlock ? kBlock : static_cast<int>(CeilDivide(items, 32) * 32);
+  const std::string type = printer.index_type();
+  std::string body = absl::StrCat("const ", type, " item = static_cast<", type, ">(blockIdx.x) * ",
+                                  block, " + threadIdx.x;\nif (item >= ", items, ") return;\n");
+  absl::StrAppend(&body, Digits(printer, threads, nest.axes, "item"));
+  printer.Open(nest.axes, true);
+  if (width == 1) {
+    printer.Add(StoreText(printer, context, nest));
+    absl::StrAppend(&body, printer.Close());
+  } else {
+    const int var = nest.axes.back();
+    const std::string name = printer.VarName(var);
+    // Scopes: the kernel, the thread's pack, one element of it.
+    absl::StrAppend(&body, "const ", type, " ", name, "_start = ", name, " * ", width, ";\n");
+    printer.SetPacked(packed, var, width, "u");
+    printer.Open({var}, true);
+    const std::string value = printer.Value(nest.root);
+    printer.Add(absl::StrCat("Store(&result.at[u], ", TypeName(context.number), "(", value, "));\n"));
+    const std::string element = printer.Close();
+    const std::string start = printer.PackStartText(nest.out);
+    const std::string pack = absl::StrCat(TypeName(context.storage[nest.out_slot]), ", ", width);
+    absl::StrAppend(&body, printer.Close(), "Pack<", pack, "> result;\n#pragma unroll\nfor (int u = 0; u < ",
+                    width, "; ++u) {\nconst ", type, " ", name, " = ", name, "_start + u;\n", element,
+                    "}\nStorePack<", width, ">(p", nest.out_slot, " + ", start, ", result);\n");
+  }
+  return Finish(context, printer.slots(), nest.out_slot, printer.checks(), CeilDivide(items, block),
+                block, false, width == 1 ? "by element" : absl::StrCat("by element x", width), body);
+}
+
+GridKernel KernelByRow(const KernelContext& context, const Nest& nest, const RowPlan& plan) {
+  NestPrinter::Options options = OptionsFor(context, nest);
+  options.group = plan.group;
+  NestPrinter printer(nest, options);
+  printer.SetCooperative(plan.reductions);
+  const std::string type = printer.index_type();
+  const int64_t rows = Extent(nest, plan.row_axes);
+  const bool warps = plan.group == 32;
+  const int block = warps ? 128 : plan.group;
+  std::string body;
+  if (warps) {
+    absl::StrAppend(&body, "const int lane = threadIdx.x % 32;\nconst ", type, " row = static_cast<",
+                    type, ">(blockIdx.x) * ", block / 32, " + threadIdx.x / 32;\nif (row >= ", rows,
+                    ") return;\n");
+  } else {
+    absl::StrAppend(&body, "__shared__ ", TypeName(context.number), " shared[", block / 32,
+                    "];\nconst int lane = threadIdx.x;\nconst ", type, " row = blockIdx.x;\n");
+  }
+  absl::StrAppend(&body, Digits(printer, nest, plan.row_axes, "row"));
+  printer.Open(plan.row_axes, true);
+  printer.Open(plan.other_axes, true);
+  printer.Add(StoreText(printer, context, nest));
+  const std::string element = printer.Close();
+  absl::StrAppend(&body, printer.Close());
+  if (plan.other_axes.empty()) {
+    absl::StrAppend(&body, "if (lane == 0) {\n", element, "}\n");
+  } else {
+    absl::StrAppend(&body, "for (", type, " item = lane; item < ", Extent(nest, plan.other_axes),
+                    "; item += ", plan.group, ") {\n",
+                    Digits(printer, nest, plan.other_axes, "item"), element, "}\n");
+  }
+  return Finish(context, printer.slots(), nest.out_slot, printer.checks(),
+                warps ? CeilDivide(rows, block / 32) : rows, block, true,
+                absl::StrCat("by row of ", plan.group), body);
+}
+
+}  // namespace lemma::codegen

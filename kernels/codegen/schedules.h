@@ -1,0 +1,60 @@
+// The three ways to turn a nest into a kernel (grid_program.h). Internal to it.
+#ifndef LEMMA_KERNELS_CODEGEN_SCHEDULES_H_
+#define LEMMA_KERNELS_CODEGEN_SCHEDULES_H_
+
+#include <optional>
+#include <vector>
+
+#include "graph/expr/contraction.h"
+#include "graph/expr/loop_ir.h"
+#include "graph/expr/loop_source.h"
+#include "kernels/codegen/grid_program.h"
+#include "kernels/codegen/nest_printer.h"
+
+namespace lemma::codegen {
+
+// What all kernels of a program have in common.
+struct KernelContext {
+  Number number = Number::kFloat;
+  std::vector<DType> storage;      // of each slot
+  std::vector<loops::Slot> slots;  // dense
+};
+
+// Reductions that threads carry out together. A row is one value of `row_axes`; its threads share
+// the values of the other axes.
+struct RowPlan {
+  std::vector<int> reductions;  // nodes
+  std::vector<int> row_axes, other_axes;
+  int group = 32;  // threads: a warp or a block
+};
+
+enum class Rows {
+  kNone,      // no reduction, or none worth it: by element
+  kTogether,  // *plan is set
+  kApart,     // reductions want other loops than what uses them: tensors of their own
+};
+// `nest` is lowered.
+Rows PlanRows(const loops::Nest& nest, RowPlan* plan);
+
+GridKernel KernelByElement(const KernelContext& context, const loops::Nest& nest);
+GridKernel KernelByRow(const KernelContext& context, const loops::Nest& nest, const RowPlan& plan);
+
+// `source` with the sum of products replaced by a read of slot `sum_slot` at its axes.
+struct TiledSource {
+  loops::NestSource source;
+  loops::ContractionSource contraction;
+  int sum_slot = -1;
+};
+GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled, int* fresh);
+
+// By how many elements `p` moves from point 0 to the next along `var`, as far as no load decides.
+int64_t StepAlong(const loops::Nest& nest, const loops::Poly& p, int var);
+
+// Puts name and parameters around `body`; `writes` is the slot written.
+GridKernel Finish(const KernelContext& context, std::vector<int> reads, int writes, bool checks,
+                  int64_t blocks, int threads, bool synchronizes, std::string schedule,
+                  const std::string& body);
+
+}  // namespace lemma::codegen
+
+#endif  // LEMMA_KERNELS_CODEGEN_SCHEDULES_H_

@@ -1,0 +1,286 @@
+// Sums of products by tile: out[batch, m, n] = f(sum(k) a(batch, m, k) * b(batch, n, k)).
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "graph/expr/loop_lowering.h"
+#include "graph/expr/substitute.h"
+#include "kernels/codegen/schedules.h"
+
+namespace lemma::codegen {
+
+using loops::Nest;
+
+namespace {
+
+// A block of 256 threads computes rows * columns elements, `depth` products at a time; a thread
+// thread_rows * thread_columns of them.
+struct Tile {
+  int64_t rows, columns, depth;
+  int64_t thread_rows, thread_columns;
+};
+constexpr int kThreads = 256;
+constexpr Tile kTiles[] = {{128, 128, 8, 8, 8}, {64, 64, 16, 4, 4}, {32, 32, 32, 2, 2}};
+
+int64_t Size(const std::vector<Axis>& axes) {
+  int64_t size = 1;
+  for (const Axis& axis : axes) size *= axis.extent.value();
+  return size;
+}
+
+int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The largest tile that leaves no multiprocessor idle, or else the smallest.
+const Tile& ChooseTile(int64_t batch, int64_t m, int64_t n) {
+  constexpr int64_t kMultiprocessors = 132;
+  for (const Tile& tile : kTiles) {
+    const int64_t blocks = CeilDivide(m, tile.rows) * CeilDivide(n, tile.columns) * batch;
+    const bool filled = 2 * m > tile.rows && 2 * n > tile.columns;
+    if (blocks >= kMultiprocessors && filled) return tile;
+  }
+  return kTiles[2];
+}
+
+// One variable for all of `axes`, the last one fastest, and what it makes of each.
+Axis Flatten(const std::vector<Axis>& axes, int* fresh, ExprSubstitution* substitution) {
+  Axis flat{(*fresh)++, Size(axes)};
+  int64_t inner = Size(axes);
+  for (const Axis& axis : axes) {
+    inner /= std::max<int64_t>(axis.extent.value(), 1);
+    substitution->vars[axis.var] =
+        Mod(FloorDiv(IndexExpr::Var(flat.var), inner), axis.extent);
+  }
+  return flat;
+}
+
+// An expression of batch, `first` and `second`, which are variables nb and nb + 1 of the nest.
+Nest LowerOf(const KernelContext& context, const ScalarExpr& body, int slot, const Idx& out,
+             const std::vector<Axis>& batch, const std::vector<Axis>& first,
+             const std::vector<Axis>& second, int* fresh) {
+  ExprSubstitution flatten;
+  loops::NestSource source;
+  source.slot = slot;
+  source.axes = batch;
+  source.axes.push_back(Flatten(first, fresh, &flatten));
+  source.axes.push_back(Flatten(second, fresh, &flatten));
+  for (const IndexExpr& index : out) source.out.push_back(Substitute(index, flatten));
+  flatten.fresh = fresh;
+  source.body = Substitute(body, flatten);
+  Nest nest = loops::Lower(source, context.slots, loops::LowerOptions{/*merge_axes=*/false});
+  nest.axes.clear();  // nobody counts their product
+  return nest;
+}
+
+// Of two variables the one along which more reads move by one element.
+bool PrefersSecond(const Nest& nest, int first, int second) {
+  int score = 0;
+  for (const loops::Node& node : nest.nodes) {
+    if (node.kind != ScalarExpr::Kind::kRead) continue;
+    score += std::abs(StepAlong(nest, node.index, second)) == 1 ? 1 : 0;
+    score -= std::abs(StepAlong(nest, node.index, first)) == 1 ? 1 : 0;
+  }
+  return score > 0;
+}
+
+// Prints the code of one factor's way into shared memory.
+class FactorPrinter {
+ public:
+  FactorPrinter(const KernelContext& context, const Nest& nest, const char* prefix, int batch,
+                int64_t rows, int64_t total_rows, int64_t depth, int64_t total_depth)
+      : printer_(nest, MakeOptions(context, nest, prefix)), batch_(batch), name_(prefix) {
+    const int row = batch, deep = batch + 1;
+    const bool along_depth = PrefersSecond(nest, row, deep);
+    const int64_t width = along_depth ? depth : rows, step = kThreads / width;
+    const int64_t rounds = rows * depth / kThreads;
+    const std::string r = printer_.VarName(row), d = printer_.VarName(deep);
+    const std::string type = printer_.index_type();
+    std::vector<int> batches;
+    for (int i = 0; i < batch; ++i) batches.push_back(i);
+
+    // The kernel, a step along the depth, one element, and the same where it is inside.
+    const std::string fast = absl::StrCat("static_cast<int>(threadIdx.x) % ", width);
+    const std::string slow =
+        absl::StrCat("static_cast<int>(threadIdx.x) / ", width, " + u * ", step);
+    auto row_is = [&](const std::string& at) {
+      return absl::StrCat("const int ", name_, "_row = ", at, ";\nconst ", type, " ", r, " = ",
+                          name_, "_first + ", name_, "_row;\n");
+    };
+    auto depth_is = [&](const std::string& at) {
+      return absl::StrCat("const int ", name_, "_depth = ", at, ";\nconst ", type, " ", d,
+                          " = depth + ", name_, "_depth;\n");
+    };
+    std::vector<int> fixed = batches;
+    if (!along_depth) fixed.push_back(row);
+    printer_.Open(fixed, true);
+    printer_.Open(along_depth ? std::vector<int>{deep} : std::vector<int>{}, true);
+    printer_.Open({along_depth ? row : deep}, true);
+    printer_.Open({}, false);
+    const std::string value = printer_.Value(nest.root);
+    const std::string inside = printer_.Close();
+    const std::string element = printer_.Close();
+    const std::string at_step = printer_.Close();
+    const std::string at_kernel = printer_.Close();
+    const std::string number = TypeName(context.number);
+    before_ = absl::StrCat(along_depth ? "" : row_is(fast), at_kernel);
+    load_ = absl::StrCat(
+        along_depth ? depth_is(fast) : "", at_step, "#pragma unroll\nfor (int u = 0; u < ", rounds,
+        "; ++u) {\n", along_depth ? row_is(slow) : depth_is(slow), element, number, " ", name_,
+        "_value = 0;\nif (", r, " < ", total_rows, " && ", d, " < ", total_depth, ") {\n", inside,
+        name_, "_value = ", value, ";\n}\n", name_, "_tile[", name_, "_depth][", name_, "_row] = ",
+        name_, "_value;\n}\n");
+  }
+
+  // Behind the declaration of the batch's variables and NAME_first; and for every step.
+  const std::string& before() const { return before_; }
+  const std::string& load() const { return load_; }
+  NestPrinter& printer() { return printer_; }
+
+ private:
+  static NestPrinter::Options MakeOptions(const KernelContext& context, const Nest& nest,
+                                          const char* prefix) {
+    NestPrinter::Options options;
+    options.number = context.number;
+    options.storage = context.storage;
+    options.prefix = prefix;
+    options.wide = !FitsInt(nest);
+    return options;
+  }
+
+  NestPrinter printer_;
+  int batch_;
+  std::string name_, before_, load_;
+};
+
+std::string BatchDigits(const NestPrinter& printer, const std::vector<Axis>& batch) {
+  std::string text;
+  int64_t inner = Size(batch);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    inner /= batch[i].extent.value();
+    absl::StrAppend(&text, "const ", printer.index_type(), " ",
+                    printer.VarName(static_cast<int>(i)), " = batch / ", inner, " % ",
+                    batch[i].extent.value(), ";\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled, int* fresh) {
+  const loops::ContractionSource& c = tiled.contraction;
+  const int64_t batch = Size(c.batch), m = Size(c.m), n = Size(c.n), k = Size(c.k);
+  const int nb = static_cast<int>(c.batch.size());
+  const Tile& tile = ChooseTile(batch, m, n);
+  const Nest a = LowerOf(context, c.a, 0, {}, c.batch, c.m, c.k, fresh);
+  const Nest b = LowerOf(context, c.b, 0, {}, c.batch, c.n, c.k, fresh);
+  const Nest out = LowerOf(context, tiled.source.body, tiled.source.slot, tiled.source.out, c.batch,
+                           c.m, c.n, fresh);
+  FactorPrinter load_a(context, a, "a", nb, tile.rows, m, tile.depth, k);
+  FactorPrinter load_b(context, b, "b", nb, tile.columns, n, tile.depth, k);
+
+  NestPrinter::Options options;
+  options.number = context.number;
+  options.storage = context.storage;
+  options.wide = !FitsInt(out);
+  options.value_slot = tiled.sum_slot;
+  options.value = "sum[i][j]";
+  NestPrinter result(out, options);
+  std::vector<int> batches;
+  for (int i = 0; i < nb; ++i) batches.push_back(i);
+  result.Open(batches, true);
+  result.Open({nb}, true);
+  result.Open({nb + 1}, true);
+  result.Open({}, false);
+  const std::string value = result.Value(out.root);
+  result.Add(absl::StrCat("Store(p", out.out_slot, " + ", result.PolyText(out.out), ", ",
+                          TypeName(context.number), "(", value, "));\n"));
+  const std::string inside = result.Close(), at_column = result.Close(), at_row = result.Close(),
+                    at_kernel = result.Close();
+
+  const int64_t tiles_m = CeilDivide(m, tile.rows), tiles_n = CeilDivide(n, tile.columns);
+  const int64_t across = tile.columns / tile.thread_columns;  // threads along a row of the tile
+  const std::string body = absl::StrReplaceAll(
+      R"(__shared__ __align__(16) NUMBER a_tile[DEPTH][ROWS + 4];
+__shared__ __align__(16) NUMBER b_tile[DEPTH][COLUMNS + 4];
+const TYPE batch = blockIdx.x / (TILES_M * TILES_N);
+const TYPE a_first = static_cast<TYPE>(blockIdx.x / TILES_N % TILES_M) * ROWS;
+const TYPE b_first = static_cast<TYPE>(blockIdx.x % TILES_N) * COLUMNS;
+const int thread_row = threadIdx.x / ACROSS, thread_column = threadIdx.x % ACROSS;
+BATCH_DIGITSBEFORE_ABEFORE_BNUMBER sum[THREAD_ROWS][THREAD_COLUMNS];
+#pragma unroll
+for (int i = 0; i < THREAD_ROWS; ++i) {
+#pragma unroll
+for (int j = 0; j < THREAD_COLUMNS; ++j) sum[i][j] = 0;
+}
+for (TYPE depth = 0; depth < TOTAL_DEPTH; depth += DEPTH) {
+{
+LOAD_A}
+{
+LOAD_B}
+__syncthreads();
+#pragma unroll
+for (int d = 0; d < DEPTH; ++d) {
+NUMBER left[THREAD_ROWS], right[THREAD_COLUMNS];
+#pragma unroll
+for (int i = 0; i < THREAD_ROWS; ++i) left[i] = a_tile[d][thread_row * THREAD_ROWS + i];
+#pragma unroll
+for (int j = 0; j < THREAD_COLUMNS; ++j) right[j] = b_tile[d][thread_column + j * ACROSS];
+#pragma unroll
+for (int i = 0; i < THREAD_ROWS; ++i) {
+#pragma unroll
+for (int j = 0; j < THREAD_COLUMNS; ++j) sum[i][j] = fn_add(sum[i][j], fn_mul(left[i], right[j]));
+}
+}
+__syncthreads();
+}
+AT_KERNEL#pragma unroll
+for (int i = 0; i < THREAD_ROWS; ++i) {
+const TYPE ROW = a_first + thread_row * THREAD_ROWS + i;
+AT_ROW#pragma unroll
+for (int j = 0; j < THREAD_COLUMNS; ++j) {
+const TYPE COLUMN = b_first + thread_column + j * ACROSS;
+AT_COLUMNif (ROW < TOTAL_ROWS && COLUMN < TOTAL_COLUMNS) {
+INSIDE}
+}
+}
+)",
+      {{"BATCH_DIGITS", absl::StrCat(BatchDigits(load_a.printer(), c.batch),
+                                     BatchDigits(load_b.printer(), c.batch),
+                                     BatchDigits(result, c.batch))},
+       {"BEFORE_A", load_a.before()},
+       {"BEFORE_B", load_b.before()},
+       {"LOAD_A", load_a.load()},
+       {"LOAD_B", load_b.load()},
+       {"AT_KERNEL", at_kernel},
+       {"AT_ROW", at_row},
+       {"AT_COLUMN", at_column},
+       {"INSIDE", inside},
+       {"ROWS + 4", absl::StrCat(tile.rows + 4)},
+       {"COLUMNS + 4", absl::StrCat(tile.columns + 4)},
+       {"TOTAL_ROWS", absl::StrCat(m)},
+       {"TOTAL_COLUMNS", absl::StrCat(n)},
+       {"TOTAL_DEPTH", absl::StrCat(k)},
+       {"THREAD_ROWS", absl::StrCat(tile.thread_rows)},
+       {"THREAD_COLUMNS", absl::StrCat(tile.thread_columns)},
+       {"COLUMNS", absl::StrCat(tile.columns)},
+       {"COLUMN", result.VarName(nb + 1)},
+       {"ROWS", absl::StrCat(tile.rows)},
+       {"ROW", result.VarName(nb)},
+       {"DEPTH", absl::StrCat(tile.depth)},
+       {"ACROSS", absl::StrCat(across)},
+       {"TILES_M", absl::StrCat(tiles_m)},
+       {"TILES_N", absl::StrCat(tiles_n)},
+       {"NUMBER", TypeName(context.number)},
+       {"TYPE", std::max({m, n, k}) < (1 << 30) ? "int" : "int64"}});
+  std::vector<int> reads = load_a.printer().slots();
+  for (int slot : load_b.printer().slots()) reads.push_back(slot);
+  for (int slot : result.slots()) reads.push_back(slot);
+  const bool checks =
+      load_a.printer().checks() || load_b.printer().checks() || result.checks();
+  return Finish(context, std::move(reads), out.out_slot, checks, tiles_m * tiles_n * batch,
+                kThreads, true,
+                absl::StrCat("by tile ", tile.rows, "x", tile.columns, "x", tile.depth), body);
+}
+
+}  // namespace lemma::codegen

@@ -1,0 +1,131 @@
+#include "runtime/cuda/cuda_compiler.h"
+
+#include <dlfcn.h>
+#include <nvrtc.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/sha256.h"
+
+namespace lemma::cuda {
+namespace {
+
+#define LEMMA_NVRTC_FUNCTIONS(F) \
+  F(nvrtcVersion)                \
+  F(nvrtcGetErrorString)         \
+  F(nvrtcCreateProgram)          \
+  F(nvrtcCompileProgram)         \
+  F(nvrtcGetProgramLogSize)      \
+  F(nvrtcGetProgramLog)          \
+  F(nvrtcGetCUBINSize)           \
+  F(nvrtcGetCUBIN)               \
+  F(nvrtcDestroyProgram)
+
+struct Nvrtc {
+#define LEMMA_NVRTC_POINTER(name) decltype(&::name) name = nullptr;
+  LEMMA_NVRTC_FUNCTIONS(LEMMA_NVRTC_POINTER)
+#undef LEMMA_NVRTC_POINTER
+  int major = 0, minor = 0;
+};
+
+absl::StatusOr<const Nvrtc*> Load() {
+  // Installed, or unpacked beside the program; the newest first.
+  static const char* const kFiles[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
+                                       "/usr/local/cuda/lib64/libnvrtc.so"};
+  void* library = nullptr;
+  for (const char* file : kFiles) {
+    library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (library != nullptr) break;
+  }
+  if (library == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "no NVRTC: none of ", kFiles[0], ", ", kFiles[1], ", ", kFiles[2], " can be loaded"));
+  }
+  auto* nvrtc = new Nvrtc;
+  bool complete = true;
+#define LEMMA_NVRTC_FIND(name)                                                     \
+  nvrtc->name = reinterpret_cast<decltype(nvrtc->name)>(dlsym(library, #name));    \
+  complete = complete && nvrtc->name != nullptr;
+  LEMMA_NVRTC_FUNCTIONS(LEMMA_NVRTC_FIND)
+#undef LEMMA_NVRTC_FIND
+  if (!complete || nvrtc->nvrtcVersion(&nvrtc->major, &nvrtc->minor) != NVRTC_SUCCESS) {
+    delete nvrtc;
+    return absl::FailedPreconditionError("no NVRTC: the library found is too old");
+  }
+  return nvrtc;
+}
+
+absl::StatusOr<const Nvrtc*> GetNvrtc() {
+  static const auto* nvrtc = new absl::StatusOr<const Nvrtc*>(Load());
+  return *nvrtc;
+}
+
+absl::StatusOr<std::string> Compile(const Nvrtc& nvrtc, const std::string& source,
+                                    int architecture) {
+  nvrtcProgram program = nullptr;
+  nvrtcResult result =
+      nvrtc.nvrtcCreateProgram(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr);
+  const std::string arch = absl::StrCat("--gpu-architecture=sm_", architecture);
+  const char* options[] = {arch.c_str(), "--std=c++17", "--extra-device-vectorization"};
+  if (result == NVRTC_SUCCESS) result = nvrtc.nvrtcCompileProgram(program, 3, options);
+  std::string cubin, log;
+  size_t bytes = 0;
+  if (result == NVRTC_SUCCESS) result = nvrtc.nvrtcGetCUBINSize(program, &bytes);
+  if (result == NVRTC_SUCCESS) {
+    cubin.resize(bytes);
+    result = nvrtc.nvrtcGetCUBIN(program, &cubin[0]);
+  } else if (program != nullptr && nvrtc.nvrtcGetProgramLogSize(program, &bytes) == NVRTC_SUCCESS) {
+    log.resize(bytes);
+    nvrtc.nvrtcGetProgramLog(program, &log[0]);
+  }
+  if (program != nullptr) nvrtc.nvrtcDestroyProgram(&program);
+  if (result == NVRTC_SUCCESS) return cubin;
+  return absl::InternalError(
+      absl::StrCat("NVRTC: ", nvrtc.nvrtcGetErrorString(result), "\n", log.c_str()));
+}
+
+}  // namespace
+
+std::string CubinFolder() {
+  const char* home = std::getenv("HOME");
+  return home == nullptr || *home == '\0' ? "" : absl::StrCat(home, "/.cache/lemma/cubins");
+}
+
+absl::StatusOr<std::string> CompilerVersion() {
+  absl::StatusOr<const Nvrtc*> nvrtc = GetNvrtc();
+  if (!nvrtc.ok()) return nvrtc.status();
+  return absl::StrCat("NVRTC ", (*nvrtc)->major, ".", (*nvrtc)->minor);
+}
+
+absl::StatusOr<std::string> CompileCubin(const std::string& source, int architecture,
+                                         const std::string& folder) {
+  absl::StatusOr<const Nvrtc*> nvrtc = GetNvrtc();
+  if (!nvrtc.ok()) return nvrtc.status();
+  if (folder.empty()) return Compile(**nvrtc, source, architecture);
+  const std::string key = Sha256Of(absl::StrCat("sm_", architecture, " nvrtc ", (*nvrtc)->major,
+                                                ".", (*nvrtc)->minor, "\n", source));
+  const std::string path = absl::StrCat(folder, "/", key, ".cubin");
+  if (std::ifstream file(path, std::ios::binary); file) {
+    std::stringstream bytes;
+    bytes << file.rdbuf();
+    if (!bytes.str().empty()) return bytes.str();
+  }
+  absl::StatusOr<std::string> cubin = Compile(**nvrtc, source, architecture);
+  if (!cubin.ok()) return cubin;
+  // A cache that cannot be written is no reason to fail. Renamed, so that none is half there.
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  const std::string temporary = absl::StrCat(path, ".", getpid());
+  std::ofstream(temporary, std::ios::binary) << *cubin;
+  std::filesystem::rename(temporary, path, error);
+  if (error) std::filesystem::remove(temporary, error);
+  return cubin;
+}
+
+}  // namespace lemma::cuda

@@ -1,0 +1,77 @@
+// The CUDA driver, found when the program runs, so that one program serves machines with and
+// without it. Only where the program was built with CUDA's headers (HAVE_CUDA).
+#ifndef LEMMA_RUNTIME_CUDA_CUDA_DRIVER_H_
+#define LEMMA_RUNTIME_CUDA_CUDA_DRIVER_H_
+
+#include <cuda.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace lemma::cuda {
+
+// Of libcuda.so.1. The names are CUDA's, with the version that its header gives them.
+#define LEMMA_CUDA_FUNCTIONS(F)  \
+  F(cuInit)                      \
+  F(cuDriverGetVersion)          \
+  F(cuDeviceGetCount)            \
+  F(cuDeviceGet)                 \
+  F(cuDeviceGetName)             \
+  F(cuDeviceGetAttribute)        \
+  F(cuDevicePrimaryCtxRetain)    \
+  F(cuCtxSetCurrent)             \
+  F(cuGetErrorString)            \
+  F(cuMemAlloc)                  \
+  F(cuMemFree)                   \
+  F(cuMemHostAlloc)              \
+  F(cuMemFreeHost)               \
+  F(cuMemcpyHtoD)                \
+  F(cuMemcpyHtoDAsync)           \
+  F(cuMemcpyDtoHAsync)           \
+  F(cuMemsetD8Async)             \
+  F(cuModuleLoadData)            \
+  F(cuModuleGetFunction)         \
+  F(cuModuleUnload)              \
+  F(cuLaunchKernel)              \
+  F(cuStreamCreate)              \
+  F(cuStreamDestroy)             \
+  F(cuStreamSynchronize)         \
+  F(cuEventCreate)               \
+  F(cuEventDestroy)              \
+  F(cuEventRecord)               \
+  F(cuEventElapsedTime)          \
+  F(cuGraphCreate)               \
+  F(cuGraphDestroy)              \
+  F(cuGraphAddKernelNode)        \
+  F(cuGraphInstantiateWithFlags) \
+  F(cuGraphLaunch)               \
+  F(cuGraphExecDestroy)
+
+struct CudaDriver {
+#define LEMMA_CUDA_POINTER(name) decltype(&::name) name = nullptr;
+  LEMMA_CUDA_FUNCTIONS(LEMMA_CUDA_POINTER)
+#undef LEMMA_CUDA_POINTER
+
+  // OK, or Internal (ResourceExhausted where memory is out): "WHAT: CUDA's message".
+  absl::Status Check(CUresult result, absl::string_view what) const;
+};
+
+// The first device with its primary context current. One per process; never given back.
+struct CudaDevice {
+  const CudaDriver* driver = nullptr;
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  std::string name;
+  int architecture = 0;  // 90 for sm_90
+  int driver_version = 0;
+};
+
+// FailedPrecondition ("no CUDA device: …") without a driver or a device.
+absl::StatusOr<const CudaDevice*> OpenDevice();
+
+}  // namespace lemma::cuda
+
+#endif  // LEMMA_RUNTIME_CUDA_CUDA_DRIVER_H_

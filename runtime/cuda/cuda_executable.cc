@@ -1,0 +1,329 @@
+#include "runtime/cuda/cuda_executable.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/cuda/cuda_compiler.h"
+#include "runtime/plan/group_work.h"
+#include "runtime/reference/static_evaluator.h"
+
+namespace lemma::cuda {
+
+using codegen::GridKernel;
+
+namespace {
+
+// Device or pinned host memory, freed with the object.
+class Memory {
+ public:
+  enum class Where { kDevice, kHost };
+
+  Memory() = default;
+  Memory(const Memory&) = delete;
+  ~Memory() {
+    if (device_ != 0) cuda_->cuMemFree(device_);
+    if (host_ != nullptr) cuda_->cuMemFreeHost(host_);
+  }
+
+  absl::Status Allocate(const CudaDriver& cuda, Where where, int64_t bytes, const char* what) {
+    cuda_ = &cuda;
+    const size_t size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
+    const CUresult result = where == Where::kDevice ? cuda.cuMemAlloc(&device_, size)
+                                                    : cuda.cuMemHostAlloc(&host_, size, 0);
+    return cuda.Check(result, absl::StrCat(what, ": ", bytes, " bytes"));
+  }
+
+  CUdeviceptr device() const { return device_; }
+  char* host() const { return static_cast<char*>(host_); }
+
+ private:
+  const CudaDriver* cuda_ = nullptr;
+  CUdeviceptr device_ = 0;
+  void* host_ = nullptr;
+};
+
+class CudaExecutable : public Executable {
+ public:
+  CudaExecutable(const CudaDevice& device, Graph graph, CudaPlan plan)
+      : device_(device), cuda_(*device.driver), graph_(std::move(graph)), plan_(std::move(plan)) {}
+
+  ~CudaExecutable() override {
+    if (graph_exec_ != nullptr) cuda_.cuGraphExecDestroy(graph_exec_);
+    if (captured_ != nullptr) cuda_.cuGraphDestroy(captured_);
+    for (CUevent event : events_) cuda_.cuEventDestroy(event);
+    if (stream_ != nullptr) cuda_.cuStreamDestroy(stream_);
+    if (module_ != nullptr) cuda_.cuModuleUnload(module_);
+  }
+
+  absl::Status Prepare(int threads) {
+    absl::Status s = cuda_.Check(cuda_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "stream");
+    if (s.ok()) s = LoadKernels();
+    if (s.ok()) s = AllocateMemory();
+    if (s.ok()) s = UploadStatics(threads);
+    if (s.ok()) s = BindArguments();
+    if (s.ok()) s = Capture();
+    return s;
+  }
+
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override {
+    return RunWith(inputs, [this] { return Replay(); });
+  }
+
+  absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
+                                               std::vector<KernelTiming>* timings) override {
+    auto outputs = RunWith(inputs, [this] { return LaunchOneByOne(); });
+    if (!outputs.ok()) return outputs;
+    timings->clear();
+    // One row for each step: its launches follow each other.
+    for (size_t l = 0; l < plan_.launches.size();) {
+      const int id = plan_.launches[l].step;
+      const size_t first = l;
+      std::vector<std::string> schedules;
+      for (; l < plan_.launches.size() && plan_.launches[l].step == id; ++l) {
+        schedules.push_back(KernelOf(l).schedule);
+      }
+      float start = 0, ms = 0;
+      absl::Status s =
+          cuda_.Check(cuda_.cuEventElapsedTime(&start, events_[0], events_[first]), NameOf(first));
+      s.Update(cuda_.Check(cuda_.cuEventElapsedTime(&ms, events_[first], events_[l]),
+                           NameOf(first)));
+      if (!s.ok()) return s;
+      const Step& step = plan_.steps[id];
+      while (static_cast<int>(work_.size()) <= id) {
+        work_.push_back(WorkOfGroup(plan_.steps[work_.size()].nodes));
+      }
+      timings->push_back({OperatorsOf(step.nodes), plan_.LabelOf(graph_, id), ms,
+                          absl::StrJoin(schedules, "; "), step.signature, work_[id], start});
+    }
+    return outputs;
+  }
+
+  MemoryUse memory() const override { return plan_.memory; }
+  std::string Describe() const override { return plan_.Describe(graph_); }
+
+ private:
+  const GridKernel& KernelOf(size_t launch) const {
+    return plan_.KernelOf(plan_.launches[launch]);
+  }
+
+  // For messages.
+  std::string NameOf(size_t launch) const {
+    const int step = plan_.launches[launch].step;
+    return absl::StrCat(OperatorsOf(plan_.steps[step].nodes), " ", plan_.LabelOf(graph_, step));
+  }
+
+  absl::Status LoadKernels() {
+    std::vector<const GridKernel*> kernels;
+    for (const Step& step : plan_.steps) {
+      for (const GridKernel& kernel : step.program->kernels) kernels.push_back(&kernel);
+    }
+    if (kernels.empty()) return absl::OkStatus();
+    auto cubin = CompileCubin(codegen::SourceOf(kernels), device_.architecture, CubinFolder());
+    if (!cubin.ok()) return cubin.status();
+    absl::Status s = cuda_.Check(cuda_.cuModuleLoadData(&module_, cubin->data()), "cubin");
+    if (!s.ok()) return s;
+    for (size_t l = 0; l < plan_.launches.size(); ++l) {
+      functions_.push_back(nullptr);
+      s = cuda_.Check(
+          cuda_.cuModuleGetFunction(&functions_.back(), module_, KernelOf(l).name.c_str()),
+          NameOf(l));
+      if (!s.ok()) return s;
+    }
+    return s;
+  }
+
+  absl::Status AllocateMemory() {
+    using Where = Memory::Where;
+    absl::Status s = arena_.Allocate(cuda_, Where::kDevice, plan_.memory.planned_bytes, "values");
+    if (!s.ok()) return s;
+    s = statics_.Allocate(cuda_, Where::kDevice, plan_.memory.weight_bytes, "weights");
+    if (!s.ok()) return s;
+    const int64_t errors = static_cast<int64_t>(plan_.launches.size() * sizeof(int));
+    s = errors_.Allocate(cuda_, Where::kDevice, errors, "error words");
+    if (!s.ok()) return s;
+    s = host_errors_.Allocate(cuda_, Where::kHost, errors, "pinned error words");
+    if (!s.ok()) return s;
+    int64_t staged = 0;
+    for (const std::vector<int>* buffers : {&plan_.inputs, &plan_.outputs}) {
+      for (int b : *buffers) {
+        staging_offset_.push_back(staged);
+        staged += (plan_.buffers[b].type.num_bytes() + 63) / 64 * 64;
+      }
+    }
+    return staging_.Allocate(cuda_, Where::kHost, staged, "pinned memory");
+  }
+
+  absl::Status UploadStatics(int threads) {
+    StaticEvaluator evaluator(threads);
+    for (size_t i = 0; i < plan_.statics.size(); ++i) {
+      absl::StatusOr<Tensor> value = evaluator.Evaluate(plan_.statics[i]);
+      if (!value.ok()) return value.status();
+      const size_t bytes = static_cast<size_t>(value->type().num_bytes());
+      if (bytes == 0) continue;
+      absl::Status s = cuda_.Check(
+          cuda_.cuMemcpyHtoD(Address(plan_.static_buffers[i]), value->raw(), bytes), "weights");
+      if (!s.ok()) return s;
+    }
+    return absl::OkStatus();
+  }
+
+  CUdeviceptr Address(int buffer) const {
+    const Buffer& b = plan_.buffers[buffer];
+    const Memory& memory = b.kind == Buffer::Kind::kStatic ? statics_ : arena_;
+    return memory.device() + static_cast<CUdeviceptr>(b.offset);
+  }
+
+  absl::Status BindArguments() {
+    addresses_.resize(plan_.launches.size());
+    arguments_.resize(plan_.launches.size());
+    for (size_t l = 0; l < plan_.launches.size(); ++l) {
+      for (int buffer : plan_.Arguments(plan_.launches[l])) {
+        addresses_[l].push_back(Address(buffer));
+      }
+      if (KernelOf(l).checks) addresses_[l].push_back(errors_.device() + l * sizeof(int));
+      for (CUdeviceptr& address : addresses_[l]) arguments_[l].push_back(&address);
+    }
+    return absl::OkStatus();
+  }
+
+  // The launches with the order among them that the plan asks for: the device runs branches side by
+  // side.
+  absl::Status Capture() {
+    absl::Status s = cuda_.Check(cuda_.cuGraphCreate(&captured_, 0), "CUDA graph");
+    std::vector<CUgraphNode> nodes(plan_.launches.size());
+    for (size_t l = 0; s.ok() && l < nodes.size(); ++l) {
+      std::vector<CUgraphNode> after;
+      for (int before : plan_.launches[l].after) after.push_back(nodes[before]);
+      CUDA_KERNEL_NODE_PARAMS launch = {};
+      launch.func = functions_[l];
+      launch.gridDimX = static_cast<unsigned>(KernelOf(l).blocks);
+      launch.gridDimY = launch.gridDimZ = launch.blockDimY = launch.blockDimZ = 1;
+      launch.blockDimX = static_cast<unsigned>(KernelOf(l).threads);
+      launch.kernelParams = arguments_[l].data();
+      s = cuda_.Check(cuda_.cuGraphAddKernelNode(&nodes[l], captured_, after.data(), after.size(),
+                                                 &launch),
+                      NameOf(l));
+    }
+    if (!s.ok()) return s;
+    return cuda_.Check(cuda_.cuGraphInstantiateWithFlags(&graph_exec_, captured_, 0),
+                       "CUDA graph");
+  }
+
+  absl::Status Replay() {
+    return cuda_.Check(cuda_.cuGraphLaunch(graph_exec_, stream_), graph_.name());
+  }
+
+  absl::Status LaunchOneByOne() {
+    while (events_.size() <= plan_.launches.size()) {
+      events_.push_back(nullptr);
+      absl::Status s = cuda_.Check(cuda_.cuEventCreate(&events_.back(), CU_EVENT_DEFAULT), "event");
+      if (!s.ok()) return s;
+    }
+    absl::Status s = cuda_.Check(cuda_.cuEventRecord(events_[0], stream_), "event");
+    for (size_t l = 0; s.ok() && l < plan_.launches.size(); ++l) {
+      s = cuda_.Check(cuda_.cuLaunchKernel(functions_[l],
+                                           static_cast<unsigned>(KernelOf(l).blocks), 1, 1,
+                                           static_cast<unsigned>(KernelOf(l).threads), 1, 1, 0,
+                                           stream_, arguments_[l].data(), nullptr),
+                      NameOf(l));
+      if (s.ok()) s = cuda_.Check(cuda_.cuEventRecord(events_[l + 1], stream_), "event");
+    }
+    return s;
+  }
+
+  template <class Launches>
+  absl::StatusOr<std::vector<Tensor>> RunWith(absl::Span<const Tensor> inputs,
+                                              const Launches& launches) {
+    if (absl::Status s = CheckInputs(graph_, inputs); !s.ok()) return s;
+    absl::Status s = cuda_.Check(cuda_.cuCtxSetCurrent(device_.context), "cuCtxSetCurrent");
+    const size_t error_bytes = std::max<size_t>(plan_.launches.size(), 1) * sizeof(int);
+    if (!plan_.launches.empty()) {
+      s.Update(cuda_.Check(cuda_.cuMemsetD8Async(errors_.device(), 0, error_bytes, stream_),
+                           "error words"));
+    }
+    for (size_t i = 0; s.ok() && i < inputs.size(); ++i) {
+      const size_t bytes = static_cast<size_t>(inputs[i].type().num_bytes());
+      if (bytes == 0) continue;
+      std::memcpy(staging_.host() + staging_offset_[i], inputs[i].raw(), bytes);
+      s = cuda_.Check(cuda_.cuMemcpyHtoDAsync(Address(plan_.inputs[i]),
+                                              staging_.host() + staging_offset_[i], bytes, stream_),
+                      absl::StrCat("input ", graph_.input_names()[i]));
+    }
+    if (s.ok() && !plan_.launches.empty()) s = launches();
+    std::vector<Tensor> results;
+    for (size_t i = 0; s.ok() && i < plan_.outputs.size(); ++i) {
+      absl::StatusOr<Tensor> result = Tensor::Allocate(graph_.outputs()[i].type());
+      if (!result.ok()) return result.status();
+      results.push_back(*std::move(result));
+      const size_t bytes = static_cast<size_t>(results[i].type().num_bytes());
+      if (bytes == 0) continue;
+      s = cuda_.Check(cuda_.cuMemcpyDtoHAsync(
+                          staging_.host() + staging_offset_[inputs.size() + i],
+                          Address(plan_.outputs[i]), bytes, stream_),
+                      absl::StrCat("output ", graph_.output_names()[i]));
+    }
+    if (s.ok() && !plan_.launches.empty()) {
+      s = cuda_.Check(cuda_.cuMemcpyDtoHAsync(host_errors_.host(), errors_.device(), error_bytes,
+                                              stream_),
+                      "error words");
+    }
+    if (!s.ok()) return s;
+    s = cuda_.Check(cuda_.cuStreamSynchronize(stream_), graph_.name());
+    if (s.ok()) s = CheckErrorWords();
+    if (!s.ok()) return s;
+    for (size_t i = 0; i < results.size(); ++i) {
+      std::memcpy(results[i].mutable_raw(), staging_.host() + staging_offset_[inputs.size() + i],
+                  static_cast<size_t>(results[i].type().num_bytes()));
+    }
+    return results;
+  }
+
+  absl::Status CheckErrorWords() const {
+    for (size_t l = 0; l < plan_.launches.size(); ++l) {
+      int error = 0;
+      std::memcpy(&error, host_errors_.host() + l * sizeof(int), sizeof(int));
+      if (error == 1) {
+        return absl::OutOfRangeError(absl::StrCat(NameOf(l), ": an index is outside its tensor"));
+      }
+      if (error != 0) {
+        return absl::InternalError(absl::StrCat(NameOf(l), ": reads outside a tensor"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const CudaDevice& device_;
+  const CudaDriver& cuda_;
+  Graph graph_;
+  CudaPlan plan_;
+  CUmodule module_ = nullptr;
+  std::vector<CUfunction> functions_;                // by launch
+  std::vector<std::vector<CUdeviceptr>> addresses_;  // of its arguments
+  std::vector<std::vector<void*>> arguments_;        // pointers to these
+  CUstream stream_ = nullptr;
+  CUgraph captured_ = nullptr;
+  CUgraphExec graph_exec_ = nullptr;
+  std::vector<CUevent> events_;
+  std::vector<Work> work_;  // by step; empty until asked for
+  Memory arena_, statics_, errors_, host_errors_, staging_;
+  std::vector<int64_t> staging_offset_;  // of the inputs, then of the outputs
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Executable>> LoadPlan(const CudaDevice& device, const Graph& graph,
+                                                     CudaPlan plan, int threads) {
+  auto executable = std::make_unique<CudaExecutable>(device, graph, std::move(plan));
+  if (absl::Status s = executable->Prepare(threads); !s.ok()) {
+    return absl::Status(s.code(), absl::StrCat(graph.name(), ": ", s.message()));
+  }
+  return executable;
+}
+
+}  // namespace lemma::cuda

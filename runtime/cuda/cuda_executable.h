@@ -1,0 +1,23 @@
+// A planned graph on a device. Only where the program was built with CUDA's headers (HAVE_CUDA).
+#ifndef LEMMA_RUNTIME_CUDA_CUDA_EXECUTABLE_H_
+#define LEMMA_RUNTIME_CUDA_CUDA_EXECUTABLE_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "runtime/cuda/cuda_driver.h"
+#include "runtime/cuda/cuda_plan.h"
+#include "runtime/executor.h"
+
+namespace lemma::cuda {
+
+// Compiles the plan's kernels for `device`, uploads what is static, and captures one run as a CUDA
+// graph. A run copies inputs through pinned memory, replays the graph, copies the outputs back, and
+// waits once. `threads` compute what depends on weights alone, on the host.
+absl::StatusOr<std::unique_ptr<Executable>> LoadPlan(const CudaDevice& device, const Graph& graph,
+                                                     CudaPlan plan, int threads);
+
+}  // namespace lemma::cuda
+
+#endif  // LEMMA_RUNTIME_CUDA_CUDA_EXECUTABLE_H_

@@ -1,0 +1,260 @@
+#include "runtime/cuda/cuda_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "graph/hash.h"
+#include "runtime/cuda/fusion.h"
+#include "runtime/plan/compose_nodes.h"
+#include "runtime/plan/use_table.h"
+
+namespace lemma::cuda {
+
+using codegen::GridKernel;
+using codegen::GridProgram;
+
+namespace {
+
+// What cudaMalloc aligns to, and generated kernels rely on.
+constexpr int64_t kAlignment = 256;
+
+int64_t Align(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+class Planner {
+ public:
+  Planner(const Graph& graph, NodeTraitsCache& traits)
+      : graph_(graph), traits_(traits), uses_(graph) {}
+
+  absl::StatusOr<CudaPlan> Run() {
+    if (absl::Status s = CheckDefined(); !s.ok()) return s;
+    fusion_ = Fuse(uses_, traits_);
+    buffer_of_.assign(uses_.users.size(), -1);
+    for (const Value& v : graph_.inputs()) {
+      plan_.inputs.push_back(AddBuffer(Buffer::Kind::kInput, v.type()));
+      buffer_of_[uses_.IdOf(v)] = plan_.inputs.back();
+    }
+    for (size_t i = 0; i < uses_.nodes.size(); ++i) {
+      const int group = fusion_.group_of[i];
+      if (group < 0 || fusion_.groups[group].back() != static_cast<int>(i)) continue;
+      if (absl::Status s = AddStep(fusion_.groups[group]); !s.ok()) return s;
+    }
+    for (const Value& v : graph_.outputs()) plan_.outputs.push_back(BufferOf(v));
+    if (absl::Status s = PlaceBuffers(); !s.ok()) return s;
+    FindOrder();
+    return std::move(plan_);
+  }
+
+ private:
+  absl::Status CheckDefined() {
+    for (const NodePtr& node : uses_.nodes) {
+      if (!node->is_op() || traits_.Of(*node).defined) continue;
+      const absl::Status why = DefinitionOf(*node).status();
+      return absl::UnimplementedError(
+          absl::StrCat("unsupported: ", node->op().name, " (", why.message(), ")"));
+    }
+    return absl::OkStatus();
+  }
+
+  int AddBuffer(Buffer::Kind kind, const TensorType& type) {
+    Buffer buffer;
+    buffer.kind = kind;
+    buffer.type = type;
+    plan_.buffers.push_back(std::move(buffer));
+    return static_cast<int>(plan_.buffers.size()) - 1;
+  }
+
+  int BufferOf(const Value& v) {
+    const int node = uses_.NodeOf(v.node());
+    int& buffer = buffer_of_[uses_.IdOf(v)];
+    if (buffer >= 0) return buffer;
+    if (fusion_.is_alias[node]) return buffer = BufferOf(v.node().inputs()[0]);
+    if (uses_.is_static[node]) {
+      plan_.statics.push_back(v);
+      plan_.static_buffers.push_back(AddBuffer(Buffer::Kind::kStatic, v.type()));
+      return buffer = plan_.static_buffers.back();
+    }
+    return buffer = AddBuffer(Buffer::Kind::kArena, v.type());
+  }
+
+  absl::Status AddStep(const std::vector<int>& members) {
+    Step step;
+    for (int member : members) step.nodes.push_back(uses_.nodes[member]);
+    const std::vector<Value> operands = OperandsOf(step.nodes);
+    absl::StatusOr<Definition> definition = ComposeNodes(step.nodes, operands);
+    if (!definition.ok()) return Annotated(definition.status(), step);
+    const std::string key = definition->ToString();
+    step.signature = SignatureOf(step.nodes, operands, HashString(key));
+    std::shared_ptr<const GridProgram>& program = programs_[key];
+    if (program == nullptr) {
+      absl::StatusOr<GridProgram> made = codegen::MakeGridProgram(*definition);
+      if (!made.ok()) return Annotated(made.status(), step);
+      program = std::make_shared<const GridProgram>(*std::move(made));
+    }
+    step.program = program;
+    step.buffers.assign(program->slots.size(), -1);
+    for (size_t i = 0; i < operands.size(); ++i) step.buffers[i] = BufferOf(operands[i]);
+    for (size_t k = 0; k < program->outputs.size(); ++k) {
+      step.buffers[program->outputs[k]] =
+          BufferOf(Value(step.nodes.back(), static_cast<int>(k)));
+    }
+    for (size_t k = 0; k < program->kernels.size(); ++k) {
+      int& written = step.buffers[program->kernels[k].writes];
+      if (written < 0) {
+        const codegen::GridSlot& slot = program->slots[program->kernels[k].writes];
+        written = AddBuffer(Buffer::Kind::kArena, {slot.dtype, {slot.elements}});
+      }
+      plan_.launches.push_back(
+          {static_cast<int>(plan_.steps.size()), static_cast<int>(k), {}});
+    }
+    plan_.steps.push_back(std::move(step));
+    return absl::OkStatus();
+  }
+
+  static std::string SignatureOf(const std::vector<NodePtr>& nodes,
+                                 const std::vector<Value>& operands, uint64_t meaning) {
+    auto type = [](std::string* text, const TensorType& t) { text->append(t.ToString()); };
+    std::vector<TensorType> types;
+    for (const Value& v : operands) types.push_back(v.type());
+    return absl::StrCat(OperatorsOf(nodes), "(", absl::StrJoin(types, ", ", type), ") -> ",
+                        absl::StrJoin(nodes.back()->types(), ", ", type), " #",
+                        absl::Hex(meaning, absl::kZeroPad16));
+  }
+
+  static absl::Status Annotated(const absl::Status& status, const Step& step) {
+    return absl::Status(status.code(),
+                        absl::StrCat(OperatorsOf(step.nodes), ": ", status.message()));
+  }
+
+  absl::Status PlaceBuffers() {
+    const int end = static_cast<int>(plan_.launches.size());
+    for (Buffer& buffer : plan_.buffers) buffer.first = end + 1;
+    for (int l = 0; l < end; ++l) {
+      for (int b : plan_.Arguments(plan_.launches[l])) {
+        plan_.buffers[b].first = std::min(plan_.buffers[b].first, l + 1);
+        plan_.buffers[b].last = std::max(plan_.buffers[b].last, l + 1);
+      }
+    }
+    // Inputs arrive before the first launch, outputs leave behind the last one.
+    for (int b : plan_.inputs) plan_.buffers[b].first = 0;
+    for (int b : plan_.outputs) plan_.buffers[b].last = end + 1;
+    std::vector<BufferLife> lives;
+    std::vector<Buffer*> placed;
+    int64_t statics = 0;
+    for (Buffer& buffer : plan_.buffers) {
+      const int64_t bytes = buffer.type.num_bytes();
+      if (buffer.kind == Buffer::Kind::kStatic) {
+        buffer.offset = statics;
+        statics += Align(bytes);
+        continue;
+      }
+      if (buffer.first > buffer.last) continue;
+      lives.push_back({bytes, buffer.first, buffer.last});
+      placed.push_back(&buffer);
+    }
+    const MemoryPlan memory = PlanMemory(lives, kAlignment);
+    if (absl::Status s = CheckMemoryPlan(lives, memory); !s.ok()) return s;
+    for (size_t i = 0; i < placed.size(); ++i) placed[i]->offset = memory.offsets[i];
+    plan_.memory.weight_bytes = statics;
+    plan_.memory.planned_bytes = memory.total_bytes;
+    plan_.memory.live_bytes = memory.live_bytes;
+    return absl::OkStatus();
+  }
+
+  // Of what was launched before: the writers of what is read, and all that touched the memory that
+  // is written.
+  void FindOrder() {
+    struct Access {
+      int64_t begin, end;
+      int launch;
+      bool write;
+    };
+    std::vector<Access> past;
+    for (size_t l = 0; l < plan_.launches.size(); ++l) {
+      Launch& launch = plan_.launches[l];
+      const std::vector<int> arguments = plan_.Arguments(launch);
+      std::vector<Access> now;
+      for (size_t i = 0; i < arguments.size(); ++i) {
+        const Buffer& buffer = plan_.buffers[arguments[i]];
+        if (buffer.kind == Buffer::Kind::kStatic) continue;
+        now.push_back({buffer.offset, buffer.offset + buffer.type.num_bytes(),
+                       static_cast<int>(l), i + 1 == arguments.size()});
+      }
+      for (const Access& access : now) {
+        for (const Access& before : past) {
+          const bool overlap = before.begin < access.end && access.begin < before.end;
+          if (overlap && (before.write || access.write)) launch.after.push_back(before.launch);
+        }
+      }
+      std::sort(launch.after.begin(), launch.after.end());
+      launch.after.erase(std::unique(launch.after.begin(), launch.after.end()),
+                         launch.after.end());
+      // What is wholly written again orders what comes later by itself.
+      for (const Access& access : now) {
+        if (!access.write) continue;
+        past.erase(std::remove_if(past.begin(), past.end(),
+                                  [&](const Access& before) {
+                                    return access.begin <= before.begin &&
+                                           before.end <= access.end;
+                                  }),
+                   past.end());
+      }
+      past.insert(past.end(), now.begin(), now.end());
+    }
+  }
+
+  const Graph& graph_;
+  NodeTraitsCache& traits_;
+  UseTable uses_;
+  Fusion fusion_;
+  std::vector<int> buffer_of_;  // by value
+  absl::flat_hash_map<std::string, std::shared_ptr<const GridProgram>> programs_;
+  CudaPlan plan_;
+};
+
+}  // namespace
+
+std::string OperatorsOf(const std::vector<NodePtr>& nodes) {
+  return absl::StrJoin(nodes, "+", [](std::string* text, const NodePtr& node) {
+    absl::StrAppend(text, node->op().name);
+  });
+}
+
+std::vector<int> CudaPlan::Arguments(const Launch& launch) const {
+  const GridKernel& kernel = KernelOf(launch);
+  std::vector<int> result;
+  for (int slot : kernel.reads) result.push_back(steps[launch.step].buffers[slot]);
+  result.push_back(steps[launch.step].buffers[kernel.writes]);
+  return result;
+}
+
+std::string CudaPlan::LabelOf(const Graph& graph, int step) const {
+  const std::string label(graph.LabelOf(Value(steps[step].nodes.back(), 0)));
+  return label.empty() ? absl::StrCat("#", step) : label;
+}
+
+std::string CudaPlan::Describe(const Graph& graph) const {
+  std::string text;
+  for (size_t l = 0; l < launches.size(); ++l) {
+    const Launch& launch = launches[l];
+    const GridKernel& kernel = KernelOf(launch);
+    const std::vector<int> arguments = Arguments(launch);
+    const Buffer& out = buffers[arguments.back()];
+    absl::StrAppendFormat(&text, "%3d  %s -> %s %s at %d: %s, %d blocks of %d", l,
+                          OperatorsOf(steps[launch.step].nodes), LabelOf(graph, launch.step),
+                          out.type.ToString(), out.offset, kernel.schedule, kernel.blocks,
+                          kernel.threads);
+    if (!launch.after.empty()) absl::StrAppend(&text, ", after ", absl::StrJoin(launch.after, " "));
+    text += '\n';
+  }
+  return text;
+}
+
+absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits) {
+  return Planner(graph, traits).Run();
+}
+
+}  // namespace lemma::cuda

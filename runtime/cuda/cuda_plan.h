@@ -1,0 +1,76 @@
+// From a graph to launches of kernels, with the place of every value. Needs no GPU.
+#ifndef LEMMA_RUNTIME_CUDA_CUDA_PLAN_H_
+#define LEMMA_RUNTIME_CUDA_CUDA_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "kernels/codegen/grid_program.h"
+#include "runtime/executor.h"
+#include "runtime/plan/memory_plan.h"
+#include "runtime/plan/node_traits.h"
+
+namespace lemma::cuda {
+
+// Memory of one value, or of a temporary between the kernels of a step.
+struct Buffer {
+  enum class Kind {
+    kArena,
+    kInput,   // of the graph; in the arena too, so that a captured run has fixed addresses
+    kStatic,  // a weight, or what depends on weights alone: kept between runs
+  };
+  Kind kind = Kind::kArena;
+  TensorType type;
+  int first = 0, last = 0;  // launches, unless kStatic
+  int64_t offset = 0;       // bytes from the start of the arena or of the static values
+};
+
+// Fused applications as kernels.
+struct Step {
+  std::vector<NodePtr> nodes;  // operands before users
+  std::shared_ptr<const codegen::GridProgram> program;
+  std::vector<int> buffers;  // of each slot of the program; -1: no kernel uses it
+  // Operators, types and a hash of their meaning: equal for equal kernels in any graph.
+  std::string signature;
+};
+
+struct Launch {
+  int step = 0, kernel = 0;
+  // Earlier launches that have to end before this one starts, ascending: what it reads, and what
+  // reads or wrote the memory that it writes. Others may run beside it.
+  std::vector<int> after;
+};
+
+struct CudaPlan {
+  std::vector<Step> steps;
+  std::vector<Launch> launches;  // in an order that keeps `after`
+  std::vector<Buffer> buffers;
+  std::vector<Value> statics;        // the value of each static buffer, in order
+  std::vector<int> static_buffers;   // its buffer
+  std::vector<int> inputs, outputs;  // buffers of the graph's inputs and outputs
+  MemoryUse memory;
+
+  const codegen::GridKernel& KernelOf(const Launch& launch) const {
+    return steps[launch.step].program->kernels[launch.kernel];
+  }
+  // The buffers of a launch's arguments: what it reads, then what it writes.
+  std::vector<int> Arguments(const Launch& launch) const;
+  // The graph's name for what a step computes, or operators and number.
+  std::string LabelOf(const Graph& graph, int step) const;
+  std::string Describe(const Graph& graph) const;
+};
+
+// Unimplemented ("unsupported: OP (reason)") for an operator without a definition. Weights need no
+// values. memory.planned_bytes holds inputs, outputs and all values between.
+absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits);
+
+// "conv2d+add+relu".
+std::string OperatorsOf(const std::vector<NodePtr>& nodes);
+
+}  // namespace lemma::cuda
+
+#endif  // LEMMA_RUNTIME_CUDA_CUDA_PLAN_H_

@@ -1,0 +1,231 @@
+#include "runtime/cuda/fusion.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "graph/expr/free_vars.h"
+#include "graph/hash.h"
+#include "kernels/codegen/grid_program.h"
+#include "runtime/plan/compose_nodes.h"
+
+namespace lemma::cuda {
+namespace {
+
+// What fusion wants to know of an application's definition.
+struct Traits {
+  bool reduces = false;
+  bool multiplies = false;  // sums of products
+  int functions = 0;        // scalar functions for an element, where there are no reductions
+  std::vector<double> reads;  // of each input: elements read, again and again
+};
+
+class Inspector {
+ public:
+  explicit Inspector(const Definition& definition) : definition_(definition) {
+    traits_.reads.assign(definition.inputs.size(), 0);
+  }
+
+  Traits Run() {
+    for (const TensorExpr& tensor : definition_.tensors) {
+      extents_.clear();
+      seen_.clear();
+      for (const Axis& axis : tensor.axes) Bind(axis);
+      Visit(tensor.body);
+    }
+    return traits_;
+  }
+
+ private:
+  void Bind(const Axis& axis) {
+    extents_[axis.var] = static_cast<double>(axis.extent.AsConst().value_or(1));
+  }
+
+  void Visit(const ScalarExpr& e) {
+    if (!seen_.insert(e.node().get()).second) return;
+    for (const Axis& axis : e.axes()) Bind(axis);
+    if (e.kind() == ScalarExpr::Kind::kReduce) {
+      traits_.reduces = true;
+      const ScalarExpr& body = e.args()[0];
+      traits_.multiplies = traits_.multiplies || (e.reduce() == ReduceKind::kSum &&
+                                                  body.kind() == ScalarExpr::Kind::kApply &&
+                                                  body.fn() == ScalarFn::kMul);
+    }
+    if (e.kind() == ScalarExpr::Kind::kApply) ++traits_.functions;
+    if (e.kind() == ScalarExpr::Kind::kRead && e.tensor() < definition_.num_inputs()) {
+      double count = 1;
+      for (VarId var : free_.Of(e)) count *= extents_[var];
+      traits_.reads[e.tensor()] += count;
+    }
+    for (const ScalarExpr& arg : e.args()) Visit(arg);
+  }
+
+  const Definition& definition_;
+  Traits traits_;
+  absl::flat_hash_map<VarId, double> extents_;
+  absl::flat_hash_set<const ScalarNode*> seen_;
+  FreeVars free_;
+};
+
+// An output that reads its input in the same order: element i of both, counted row by row.
+bool KeepsOrder(const Node& node, const NodeTraits& traits) {
+  if (node.num_outputs() != 1 || node.inputs().empty() ||
+      node.type(0).dtype != node.inputs()[0].dtype() ||
+      node.type(0).num_elements() != node.inputs()[0].type().num_elements()) {
+    return false;
+  }
+  if (!traits.views.empty() && !traits.views[0].permutation.empty()) {
+    const std::vector<int>& p = traits.views[0].permutation;
+    return std::is_sorted(p.begin(), p.end());
+  }
+  absl::StatusOr<Definition> definition = DefinitionOf(node);
+  return definition.ok() && codegen::KeepsOrder(*definition);
+}
+
+class Fuser {
+ public:
+  Fuser(const UseTable& uses, NodeTraitsCache& traits) : uses_(uses), node_traits_(traits) {
+    const size_t n = uses.nodes.size();
+    result_.group_of.assign(n, -1);
+    result_.is_alias.assign(n, false);
+    plain_to_root_.assign(n, false);
+  }
+
+  Fusion Run() {
+    for (int i = static_cast<int>(uses_.nodes.size()); i-- > 0;) {
+      const Node& node = *uses_.nodes[i];
+      if (!node.is_op() || uses_.is_static[i]) continue;
+      if (auto group = JoinedGroup(i)) {
+        result_.groups[*group].push_back(i);
+        result_.group_of[i] = *group;
+        plain_to_root_[i] = IsPlainToRoot(i);
+      } else if (KeepsOrder(node, node_traits_.Of(node))) {
+        result_.is_alias[i] = true;
+      } else {
+        result_.group_of[i] = static_cast<int>(result_.groups.size());
+        result_.groups.push_back({i});
+        plain_to_root_[i] = true;
+      }
+    }
+    for (std::vector<int>& group : result_.groups) std::sort(group.begin(), group.end());
+    return std::move(result_);
+  }
+
+ private:
+  const Traits& Of(int i) {
+    const Node& node = *uses_.nodes[i];
+    uint64_t key = HashCombine(HashString(node.op().name), HashAttrs(node.attrs()));
+    for (const Value& v : node.inputs()) key = HashCombine(key, v.type().Hash());
+    auto it = traits_.find(key);
+    if (it != traits_.end()) return it->second;
+    absl::StatusOr<Definition> definition = DefinitionOf(node);
+    return traits_[key] = definition.ok() ? Inspector(*definition).Run() : Traits();
+  }
+
+  // Times an element of node i's value is read by node `user`, on average.
+  double ReadsOfElement(int i, int user) {
+    const Node& node = *uses_.nodes[user];
+    double reads = 0;
+    for (size_t operand = 0; operand < node.inputs().size(); ++operand) {
+      if (&node.inputs()[operand].node() == uses_.nodes[i].get()) reads += Of(user).reads[operand];
+    }
+    return reads / static_cast<double>(std::max<int64_t>(Elements(i), 1));
+  }
+
+  int64_t Elements(int i) const { return uses_.nodes[i]->type(0).num_elements(); }
+
+  std::optional<int> JoinedGroup(int i) {
+    const Node& node = *uses_.nodes[i];
+    if (node.num_outputs() != 1) return std::nullopt;
+    const Value v(uses_.nodes[i], 0);
+    const std::vector<int>& users = uses_.Users(v);
+    if (uses_.IsOutput(v) || users.empty()) return std::nullopt;
+    int group = -1;
+    for (int user : users) {
+      const int g = result_.group_of[user];
+      if (g < 0 || (group >= 0 && g != group)) return std::nullopt;
+      group = g;
+    }
+    constexpr size_t kMostNodes = 32;
+    if (result_.groups[group].size() >= kMostNodes) return std::nullopt;
+    const bool joins = Of(i).reduces ? IsEpilogueOf(i, users) || IsRowWith(i, group)
+                                     : IsCheapFor(i, users);
+    if (!joins || !Fits(i, group)) return std::nullopt;
+    return group;
+  }
+
+  bool IsCheapFor(int i, const std::vector<int>& users) {
+    constexpr double kAboutOnce = 2, kAgainForRows = 4;
+    constexpr int kFewFunctions = 16;
+    const int functions = Of(i).functions;
+    return std::all_of(users.begin(), users.end(), [&](int user) {
+      const double reads = ReadsOfElement(i, user);
+      if (functions == 0 || reads <= kAboutOnce) return true;
+      if (Of(user).multiplies) return false;
+      if (Of(user).reduces) return reads <= kAgainForRows;
+      // A factor for each row or channel is computed again rather than stored.
+      return Elements(i) < Elements(user) && functions <= kFewFunctions;
+    });
+  }
+
+  // All ways from node i to the group's result are element-wise, of one shape.
+  bool IsPlainToRoot(int i) {
+    const Value v(uses_.nodes[i], 0);
+    for (int user : uses_.Users(v)) {
+      if (!plain_to_root_[user] || Of(user).reduces ||
+          !node_traits_.Of(*uses_.nodes[user]).pointwise ||
+          uses_.nodes[user]->type(0).shape != v.shape()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool IsEpilogueOf(int i, const std::vector<int>& users) {
+    if (!IsPlainToRoot(i)) return false;
+    // One head is enough: a second one's sums would be computed by one thread for each element.
+    for (int member : result_.groups[result_.group_of[users[0]]]) {
+      if (Of(member).reduces) return false;
+    }
+    return true;
+  }
+
+  bool IsRowWith(int i, int group) {
+    if (Of(i).multiplies && Of(i).reads.size() > 1) return false;
+    for (int member : result_.groups[group]) {
+      if (Of(member).multiplies && Of(member).reads.size() > 1) return false;
+    }
+    auto definition = Composed(i, group);
+    return definition.ok() && codegen::IsOneKernel(*definition);
+  }
+
+  // Fusing must not make what was one kernel several, as it does where a definition is cut up.
+  bool Fits(int i, int group) {
+    if (result_.groups[group].size() < 8) return true;
+    auto definition = Composed(i, group);
+    return definition.ok() && codegen::IsEvaluable(*definition);
+  }
+
+  absl::StatusOr<Definition> Composed(int i, int group) {
+    std::vector<int> members = result_.groups[group];
+    members.push_back(i);
+    std::sort(members.begin(), members.end());
+    std::vector<NodePtr> nodes;
+    for (int member : members) nodes.push_back(uses_.nodes[member]);
+    return ComposeNodes(nodes, OperandsOf(nodes));
+  }
+
+  const UseTable& uses_;
+  NodeTraitsCache& node_traits_;
+  absl::flat_hash_map<uint64_t, Traits> traits_;
+  std::vector<bool> plain_to_root_;
+  Fusion result_;
+};
+
+}  // namespace
+
+Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits) { return Fuser(uses, traits).Run(); }
+
+}  // namespace lemma::cuda

@@ -1,0 +1,53 @@
+#include "runtime/plan/compose_nodes.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "graph/expr/compose.h"
+
+namespace lemma {
+
+std::vector<Value> OperandsOf(absl::Span<const NodePtr> nodes) {
+  std::vector<Value> operands;
+  for (const NodePtr& node : nodes) {
+    for (const Value& v : node->inputs()) {
+      const bool inside = std::find(nodes.begin(), nodes.end(), v.node_ptr()) != nodes.end();
+      if (inside || std::find(operands.begin(), operands.end(), v) != operands.end()) continue;
+      operands.push_back(v);
+    }
+  }
+  return operands;
+}
+
+absl::StatusOr<Definition> ComposeNodes(absl::Span<const NodePtr> nodes,
+                                        absl::Span<const Value> inputs) {
+  std::vector<Definition> definitions;
+  for (const NodePtr& node : nodes) {
+    absl::StatusOr<Definition> definition = DefinitionOf(*node);
+    if (!definition.ok()) return definition.status();
+    definitions.push_back(*std::move(definition));
+  }
+  std::vector<ExprType> types;
+  for (const Value& v : inputs) types.push_back(ToExprType(v.type()));
+  std::vector<ComposeStep> steps;
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    ComposeStep step{&definitions[n], {}};
+    for (const Value& v : nodes[n]->inputs()) {
+      Source source{-1, static_cast<int>(std::find(inputs.begin(), inputs.end(), v) -
+                                         inputs.begin())};
+      for (size_t from = 0; from < n; ++from) {
+        if (nodes[from] == v.node_ptr()) source = {static_cast<int>(from), v.output()};
+      }
+      step.inputs.push_back(source);
+    }
+    steps.push_back(std::move(step));
+  }
+  std::vector<Source> outputs;
+  for (int k = 0; k < nodes.back()->num_outputs(); ++k) {
+    outputs.push_back({static_cast<int>(nodes.size()) - 1, k});
+  }
+  return Chain(types, steps, outputs);
+}
+
+}  // namespace lemma

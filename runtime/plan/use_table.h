@@ -1,0 +1,33 @@
+// A graph's nodes and values by position, and who uses what.
+#ifndef LEMMA_RUNTIME_PLAN_USE_TABLE_H_
+#define LEMMA_RUNTIME_PLAN_USE_TABLE_H_
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/graph.h"
+
+namespace lemma {
+
+// The graph has to outlive it.
+struct UseTable {
+  explicit UseTable(const Graph& graph);
+
+  int NodeOf(const Node& node) const { return position.at(&node); }
+  int IdOf(const Value& v) const { return first_value[NodeOf(v.node())] + v.output(); }
+  // Positions of the nodes that read the value, one entry per operand, ascending.
+  const std::vector<int>& Users(const Value& v) const { return users[IdOf(v)]; }
+  bool IsOutput(const Value& v) const { return is_output[IdOf(v)]; }
+
+  const std::vector<NodePtr>& nodes;
+  absl::flat_hash_map<const Node*, int> position;
+  std::vector<int> first_value;  // by node
+  std::vector<std::vector<int>> users;
+  std::vector<bool> is_output;
+  // By node: depends on weights and constants alone, so it is computed once, at compile time.
+  std::vector<bool> is_static;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_RUNTIME_PLAN_USE_TABLE_H_

@@ -1,0 +1,92 @@
+// `lemma run --profile`, `--trace`, `--backend=cuda` and `lemma show --plan`.
+#include <cstdlib>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/lemma_process.h"
+
+namespace lemma {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kLayers[] = R"(graph layers(x: f32[32,64]) {
+  w = scalar_mul(x) {alpha = 0.5}
+  t = transpose(w) {perm = [1,0]}
+  p = matmul(x, t)
+  r = relu(p)
+  s = softmax(r)
+  return s
+}
+)";
+
+// The number behind `key` in JSON.
+double NumberOf(const std::string& json, const std::string& key) {
+  const size_t at = json.find("\"" + key + "\":");
+  EXPECT_NE(at, std::string::npos) << key << " in " << json;
+  return at == std::string::npos ? 0 : std::atof(json.c_str() + at + key.size() + 3);
+}
+
+TEST(ProfileTest, CountsWorkAndComparesItWithTheRoofline) {
+  const std::string model = WriteTemp("layers.txt", kLayers);
+  for (const char* backend : {"cpu", "reference"}) {
+    const LemmaResult run = RunLemma(
+        {"run", model, "--profile", "--json", "--runs=3", std::string("--backend=") + backend});
+    ASSERT_EQ(run.exit_status, 0) << run.err;
+    // 32 x 32 x 64 products and as many sums, 32 x 32 activations, more in softmax.
+    EXPECT_GT(NumberOf(run.out, "flops"), 2 * 32 * 32 * 64) << run.out;
+    EXPECT_LT(NumberOf(run.out, "flops"), 3 * 32 * 32 * 64) << run.out;
+    EXPECT_GT(NumberOf(run.out, "roof_flops_per_second"), 1e6);
+    EXPECT_GT(NumberOf(run.out, "roof_bytes_per_second"), 1e6);
+    EXPECT_GT(NumberOf(run.out, "mfu"), 0);
+    EXPECT_GT(NumberOf(run.out, "flops_per_byte"), 0);
+  }
+  const LemmaResult table = RunLemma({"run", model, "--profile", "--runs=3"});
+  EXPECT_THAT(table.out, HasSubstr("flop/B"));
+  EXPECT_THAT(table.out, HasSubstr("MFU"));
+}
+
+TEST(ProfileTest, WritesATrace) {
+  const std::string model = WriteTemp("layers.txt", kLayers), file = NewFolder() + "/trace.json";
+  const LemmaResult run = RunLemma({"run", model, "--runs=1", "--trace=" + file});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  const std::string trace = ReadAll(file);
+  EXPECT_THAT(trace, HasSubstr("\"traceEvents\":["));
+  EXPECT_THAT(trace, HasSubstr("\"name\":\"softmax\",\"cat\":\"kernel\",\"ph\":\"X\""));
+  EXPECT_GT(NumberOf(trace, "dur"), 0);
+}
+
+TEST(ProfileTest, ShowsPlansWithoutADevice) {
+  const std::string model = WriteTemp("layers.txt", kLayers);
+  for (const char* backend : {"cpu", "cuda"}) {
+    const LemmaResult text = RunLemma({"show", model, std::string("--plan=") + backend});
+    ASSERT_EQ(text.exit_status, 0) << text.err;
+    EXPECT_THAT(text.out, HasSubstr(std::string("kernels on ") + backend + ", peak memory"));
+  }
+  ExpectOneLine(RunLemma({"show", model, "--plan=reference"}), {"makes no plans"});
+}
+
+TEST(ProfileTest, PlansOfModelsStateTheirPeak) {
+  for (const char* name : {"bvlc_alexnet", "densenet121", "inception_v1", "resnet50", "squeezenet",
+                           "vgg19"}) {
+    const std::string model = std::string("data/models/light/light_") + name + ".onnx";
+    const LemmaResult plan = RunLemma({"show", model, "--plan=cuda", "--json"});
+    ASSERT_EQ(plan.exit_status, 0) << plan.err;
+    EXPECT_GT(NumberOf(plan.out, "kernels"), 10) << name;
+    EXPECT_GE(NumberOf(plan.out, "peak_bytes"), NumberOf(plan.out, "live_bytes")) << name;
+    // No more than the largest layers' values, however deep the model is.
+    EXPECT_LT(NumberOf(plan.out, "peak_bytes"), 64e6) << name;
+    EXPECT_GT(NumberOf(plan.out, "weight_bytes"), 1e6) << name;
+  }
+}
+
+TEST(ProfileTest, WithoutADeviceIsOneLine) {
+  const LemmaResult run =
+      RunLemma({"run", WriteTemp("layers.txt", kLayers), "--backend=cuda", "--runs=1"});
+  if (run.exit_status == 0) GTEST_SKIP() << "there is one";
+  ExpectOneLine(run, {"layers.txt", "no CUDA device: "});
+}
+
+}  // namespace
+}  // namespace lemma

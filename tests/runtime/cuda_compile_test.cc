@@ -1,0 +1,73 @@
+// NVRTC compiles the kernels of every operator example, for each architecture, and cubins are kept.
+#include <filesystem>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "kernels/codegen/grid_program.h"
+#include "tests/graph/op_examples.h"
+#if HAVE_CUDA
+#include "runtime/cuda/cuda_compiler.h"
+
+namespace lemma {
+namespace {
+
+using codegen::GridProgram;
+
+class CudaCompile : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    if (!cuda::CompilerVersion().ok()) GTEST_SKIP() << cuda::CompilerVersion().status();
+  }
+};
+
+TEST_P(CudaCompile, EveryOperator) {
+  std::vector<std::unique_ptr<GridProgram>> programs;
+  std::vector<const codegen::GridKernel*> kernels;
+  for (const OpExample& example : AllExamples()) {
+    auto program = codegen::MakeGridProgram(*Define(*example.op, example.inputs, example.attrs));
+    ASSERT_TRUE(program.ok()) << example.text << ": " << program.status();
+    programs.push_back(std::make_unique<GridProgram>(*std::move(program)));
+    for (const auto& kernel : programs.back()->kernels) kernels.push_back(&kernel);
+  }
+  ASSERT_GT(kernels.size(), 300u);
+  auto cubin = cuda::CompileCubin(codegen::SourceOf(kernels), GetParam(), "");
+  ASSERT_TRUE(cubin.ok()) << cubin.status();
+  EXPECT_EQ(cubin->substr(1, 3), "ELF");
+  for (const auto* kernel : kernels) {
+    EXPECT_NE(cubin->find(kernel->name), std::string::npos) << kernel->name;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Architectures, CudaCompile, testing::Values(80, 90));
+
+TEST(CudaCompiler, NamesTheMistake) {
+  if (!cuda::CompilerVersion().ok()) GTEST_SKIP();
+  const auto cubin = cuda::CompileCubin("__global__ void k() { nothing(); }", 90, "");
+  ASSERT_TRUE(absl::IsInternal(cubin.status())) << cubin.status();
+  EXPECT_NE(cubin.status().message().find("nothing"), std::string::npos) << cubin.status();
+}
+
+TEST(CudaCompiler, KeepsCubinsByContentAndArchitecture) {
+  if (!cuda::CompilerVersion().ok()) GTEST_SKIP();
+  const std::string folder = absl::StrCat(testing::TempDir(), "/cubins");
+  const std::string source = "extern \"C\" __global__ void k(int* p) { *p = 1; }";
+  auto count = [&] {
+    int files = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      files += entry.is_regular_file() ? 1 : 0;
+    }
+    return files;
+  };
+  const auto first = cuda::CompileCubin(source, 90, folder);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(count(), 1);
+  EXPECT_EQ(*cuda::CompileCubin(source, 90, folder), *first);
+  EXPECT_EQ(count(), 1);
+  ASSERT_TRUE(cuda::CompileCubin(source, 80, folder).ok());
+  ASSERT_TRUE(cuda::CompileCubin(source + " ", 90, folder).ok());
+  EXPECT_EQ(count(), 3);
+}
+
+}  // namespace
+}  // namespace lemma
+#endif

@@ -1,0 +1,227 @@
+// What the CUDA back end makes of graphs: which kernels, and that these, emulated, compute what the
+// reference does.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gmock/gmock.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "runtime/cuda/cuda_backend.h"
+#include "tests/runtime/emulated_plans.h"
+#include "tests/runtime/runtime_testutil.h"
+
+namespace lemma {
+namespace {
+
+struct Case {
+  const char* schedules;  // of the launches, joined by "; "
+  const char* text;
+};
+
+const Case kCases[] = {
+    // Contiguous memory in packs of 16 bytes, and its borders.
+    {"by element x4", R"(graph chain(x: f32[64,260], y: f32[64,260]) {
+      a = add(x, y)
+      b = tanh(a)
+      c = mul(b, x)
+      return c
+    })"},
+    {"by element", R"(graph odd(x: f32[61,273]) { a = tanh(x) b = mul(a, x) return b })"},
+    {"by element x8", R"(graph half(x: f16[64,512], y: f16[512]) { a = add(x, y) return a })"},
+    {"by element x8", R"(graph brain(x: bf16[64,512]) { a = mul(x, x) b = sigmoid(a) return b })"},
+    {"by element x4", R"(graph bias(x: f32[2,8,32,36], b: f32[8,1,1]) {
+      a = add(x, b)
+      r = relu(a)
+      return r
+    })"},
+    {"by element", R"(graph layout(x: f32[5,7,3]) {
+      t = transpose(x) {perm = [2,0,1]}
+      r = reshape(t) {shape = [15,7]}
+      p = pad(r) {pads = [1,0,2,3]}
+      n = neg(p)
+      return n
+    })"},
+    {"by element", R"(graph joined(x: f32[3,5], y: f32[4,5]) {
+      a = relu(x)
+      c = concat(a, y) {axis = 0}
+      s = slice(c) {starts = [1,1], sizes = [5,3]}
+      return s
+    })"},
+    // Rows.
+    {"by row of 32", R"(graph soft(x: f32[37,65]) { s = softmax(x) return s })"},
+    {"by row of 256", R"(graph long(x: f32[5,2051]) { s = softmax(x) return s })"},
+    {"by row of 32", R"(graph mean(x: f32[3,5,7,7]) {
+      m = reduce_mean(x) {axes = [2,3]}
+      r = relu(m)
+      return r
+    })"},
+    {"by row of 256", R"(graph all(x: f32[40,100]) { s = reduce_sum(x) {axes = [0,1]} return s })"},
+    {"by row of 256", R"(graph norm(x: f32[9,1100], g: weight f32[1100], b: weight f32[1100]) {
+      n = layer_norm(x, g, b) {axis = -1}
+      return n
+    })"},
+    {"by row of 32", R"(graph small_norm(x: f32[9,100], g: weight f32[100]) {
+      m = reduce_mean(x) {axes = [1], keepdims = 1}
+      d = sub(x, m)
+      s = mul(d, d)
+      v = reduce_mean(s) {axes = [1], keepdims = 1}
+      q = add(v, v)
+      n = div(d, q)
+      y = mul(n, g)
+      return y
+    })"},
+    // Tiles.
+    {"by tile 32x32x32", R"(graph product(x: f32[37,65], w: weight f32[65,43]) {
+      p = matmul(x, w)
+      return p
+    })"},
+    {"by tile 32x32x32",
+     R"(graph layer(x: f32[3,37,65], w: weight f32[65,43], b: weight f32[43], r: f32[3,37,43]) {
+      p = matmul(x, w)
+      q = add(p, b)
+      s = add(q, r)
+      t = relu(s)
+      return t
+    })"},
+    {"by tile 64x64x16", R"(graph large(x: f32[700,33], w: weight f32[33,840]) {
+      p = matmul(x, w)
+      return p
+    })"},
+    {"by tile 128x128x8", R"(graph larger(x: f32[1500,9], w: weight f32[9,1450]) {
+      p = matmul(x, w)
+      return p
+    })"},
+    {"by tile 32x32x32", R"(graph scores(q: f32[2,3,17,16], k: f32[2,3,19,16]) {
+      t = transpose(k) {perm = [0,1,3,2]}
+      s = matmul(q, t)
+      return s
+    })"},
+    {"by tile 32x32x32",
+     R"(graph conv(x: f32[2,5,13,11], w: weight f32[9,5,3,3], b: weight f32[9]) {
+      c = conv2d(x, w, b) {pads = [1,1,1,1], strides = [2,1]}
+      r = relu(c)
+      return r
+    })"},
+    {"by tile 32x32x32", R"(graph grouped(x: f32[2,16,9,9], w: weight f32[32,8,3,3]) {
+      c = conv2d(x, w) {pads = [2,2,2,2], dilations = [2,2], groups = 2}
+      return c
+    })"},
+    {"by tile 32x32x32", R"(graph upward(x: f32[2,8,9,7], w: weight f32[8,12,4,4]) {
+      c = conv_transpose2d(x, w) {pads = [1,1,1,1], strides = [2,2]}
+      return c
+    })"},
+    {"by element", R"(graph depthwise(x: f32[1,8,12,12], w: weight f32[8,1,3,3]) {
+      c = conv2d(x, w) {pads = [1,1,1,1], groups = 8}
+      r = relu(c)
+      return r
+    })"},
+    // A sum takes one product with it; the other one is on its own.
+    {"by tile 32x32x32; by tile 32x32x32",
+     R"(graph two(x: f32[33,20], v: weight f32[20,35], w: weight f32[20,35]) {
+      p = matmul(x, v)
+      q = matmul(x, w)
+      s = add(p, q)
+      return s
+    })"},
+    // Integers and data-dependent indices.
+    {"by element", R"(graph ints(x: i64[7,5], y: i32[7,5]) {
+      a = cast(y) {dtype = "i64"}
+      b = add(x, a)
+      c = mul(b, b)
+      return c
+    })"},
+    {"by element", R"(graph looked_up(table: f32[11,6], i: i64[4,3]) {
+      g = gather(table, i)
+      r = relu(g)
+      return r
+    })"},
+};
+
+class CudaPlanCases : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    plans_ = new EmulatedPlans;
+    for (const Case& c : kCases) {
+      const absl::Status added = plans_->Add(GraphOf(c.text));
+      ASSERT_TRUE(added.ok()) << added << c.text;
+    }
+    const absl::Status compiled = plans_->Compile();
+    ASSERT_TRUE(compiled.ok()) << compiled;
+  }
+  static EmulatedPlans* plans_;
+};
+EmulatedPlans* CudaPlanCases::plans_ = nullptr;
+
+TEST_F(CudaPlanCases, HaveTheirKernels) {
+  for (size_t i = 0; i < plans_->size(); ++i) {
+    std::vector<std::string> schedules;
+    for (const cuda::Launch& launch : plans_->plan(i).launches) {
+      schedules.push_back(plans_->plan(i).KernelOf(launch).schedule);
+    }
+    EXPECT_EQ(absl::StrJoin(schedules, "; "), kCases[i].schedules)
+        << plans_->plan(i).Describe(plans_->graph(i));
+  }
+}
+
+TEST_F(CudaPlanCases, MatchReference) {
+  for (size_t i = 0; i < plans_->size(); ++i) plans_->ExpectMatchesReference(i);
+}
+
+TEST(CudaPlan, IndexOutsideIsAnError) {
+  EmulatedPlans plans;
+  const Graph graph = GraphOf("graph g(t: f32[3,2], i: i64[2]) { y = gather(t, i) return y }");
+  ASSERT_TRUE(plans.Add(graph).ok());
+  ASSERT_TRUE(plans.Compile().ok());
+  const Tensor table = RandomInputs(graph)[0];
+  EXPECT_TRUE(plans.Run(0, {table, Tensor::Ints({2, -1})}, 1).ok());
+  EXPECT_TRUE(absl::IsOutOfRange(plans.Run(0, {table, Tensor::Ints({1, 3})}, 1).status()));
+}
+
+TEST(CudaPlan, ReshapesAreTheirOperandsMemory) {
+  NodeTraitsCache traits;
+  const Graph graph = GraphOf(R"(graph g(x: f32[6,8], w: weight f32[8,8], v: weight f32[16,8]) {
+    p = matmul(x, w)
+    r = reshape(p) {shape = [3,16]}
+    q = matmul(r, v)
+    s = reshape(q) {shape = [24]}
+    return p, s
+  })");
+  auto plan = cuda::PlanGraph(graph, traits);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->launches.size(), 2u) << plan->Describe(graph);
+}
+
+// A branch does not wait for another one.
+TEST(CudaPlan, OrderIsThatOfTheData) {
+  NodeTraitsCache traits;
+  const Graph graph = GraphOf(R"(graph g(x: f32[64,64], u: weight f32[64,64], v: weight f32[64,64]) {
+    p = matmul(x, u)
+    q = matmul(x, v)
+    r = matmul(p, q)
+    return p, q, r
+  })");
+  auto plan = cuda::PlanGraph(graph, traits);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->launches.size(), 3u);
+  EXPECT_THAT(plan->launches[0].after, testing::IsEmpty());
+  EXPECT_THAT(plan->launches[1].after, testing::IsEmpty());
+  EXPECT_THAT(plan->launches[2].after, testing::ElementsAre(0, 1));
+}
+
+TEST(CudaBackend, PlansWithoutADevice) {
+  const Graph graph = GraphOf(kTwoLayers);
+  auto plan = MakeCudaBackend()->Plan(graph, {});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->kernels, 2);
+  EXPECT_GT(plan->memory.planned_bytes, 0);
+  EXPECT_GE(plan->memory.planned_bytes, plan->memory.live_bytes);
+}
+
+TEST(CudaBackend, SaysThatThereIsNoDevice) {
+  auto executable = MakeCudaBackend()->Compile(GraphOf(kTwoLayers), {});
+  if (executable.ok()) GTEST_SKIP() << "there is one";
+  EXPECT_TRUE(absl::IsFailedPrecondition(executable.status())) << executable.status();
+  EXPECT_EQ(executable.status().message().substr(0, 15), "no CUDA device:");
+}
+
+}  // namespace
+}  // namespace lemma

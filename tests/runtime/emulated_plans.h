@@ -1,0 +1,44 @@
+// CUDA plans of graphs, executed on the host over the grid emulator.
+#ifndef LEMMA_TESTS_RUNTIME_EMULATED_PLANS_H_
+#define LEMMA_TESTS_RUNTIME_EMULATED_PLANS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "runtime/cuda/cuda_plan.h"
+#include "tests/kernels/host_kernels.h"
+
+namespace lemma {
+
+// Add all graphs, compile once, then run.
+class EmulatedPlans {
+ public:
+  absl::Status Add(const Graph& graph);
+  absl::Status Compile();
+
+  size_t size() const { return graphs_.size(); }
+  const Graph& graph(size_t i) const { return graphs_[i]; }
+  const cuda::CudaPlan& plan(size_t i) const { return plans_[i]; }
+
+  // Runs plan `i` in one arena, its launches in an order that `seed` chooses among those that
+  // Launch::after allows.
+  absl::StatusOr<std::vector<Tensor>> Run(size_t i, absl::Span<const Tensor> inputs,
+                                          uint64_t seed) const;
+  // Runs plan `i` on random inputs in a few orders and expects what the reference computes.
+  void ExpectMatchesReference(size_t i, uint64_t seed = 1) const;
+
+ private:
+  std::vector<Graph> graphs_;
+  std::vector<cuda::CudaPlan> plans_;
+  NodeTraitsCache traits_;
+  std::unique_ptr<HostKernels> kernels_;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_RUNTIME_EMULATED_PLANS_H_
