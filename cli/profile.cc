@@ -11,9 +11,7 @@ namespace {
 double BytesOf(const Work& work) { return work.bytes_read + work.bytes_written; }
 
 // Operations per byte; 0 where nothing is moved.
-double Intensity(const Work& work) {
-  return BytesOf(work) > 0 ? work.flops / BytesOf(work) : 0;
-}
+double Intensity(const Work& work) { return BytesOf(work) > 0 ? work.flops / BytesOf(work) : 0; }
 
 double Roof(const KernelTiming& row, const Roofline& roofline) {
   return row.ms > 0 ? roofline.SecondsFor(row.work) / (row.ms * 1e-3) : 0;
@@ -49,17 +47,17 @@ std::string ProfileTable(const std::vector<KernelTiming>& rows, const Roofline& 
   for (const KernelTiming& row : rows) {
     table.Row({row.kernel, row.label, Formatted("%.3f", row.ms),
                Formatted("%.1f%%", 100 * row.ms / std::max(totals.ms, 1e-9)),
-               Formatted("%.2f", row.work.flops * 1e-6), Formatted("%.3f", BytesOf(row.work) * 1e-6),
-               Formatted("%.1f", Intensity(row.work)),
+               Formatted("%.2f", row.work.flops * 1e-6),
+               Formatted("%.3f", BytesOf(row.work) * 1e-6), Formatted("%.1f", Intensity(row.work)),
                Formatted("%.0f%%", 100 * Roof(row, roofline)), row.note});
   }
   char summary[256];
   std::snprintf(summary, sizeof summary,
                 "kernels      %.3f ms, %.1f Mflop, %.1f MB: %.0f%% of the roofline "
                 "(%.1f Gflop/s, %.1f GB/s), MFU %.1f%%\n",
-                totals.ms, totals.work.flops * 1e-6, BytesOf(totals.work) * 1e-6,
-                100 * totals.roof, roofline.flops_per_second * 1e-9,
-                roofline.bytes_per_second * 1e-9, 100 * totals.mfu);
+                totals.ms, totals.work.flops * 1e-6, BytesOf(totals.work) * 1e-6, 100 * totals.roof,
+                roofline.flops_per_second * 1e-9, roofline.bytes_per_second * 1e-9,
+                100 * totals.mfu);
   return table.ToString() + summary;
 }
 

@@ -196,8 +196,8 @@ absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
   auto ms = TimeRuns(executable->get(), *inputs, static_cast<int>(flags.runs));
   if (!ms.ok()) return ms.status();
   report.ms = *std::move(ms);
-  absl::Status profiled = Profile(flags, *model, backend->get(), options, executable->get(),
-                                  *inputs, &report);
+  absl::Status profiled =
+      Profile(flags, *model, backend->get(), options, executable->get(), *inputs, &report);
   if (!profiled.ok()) return profiled;
   report.memory = (*executable)->memory();
   Print(flags, *model, report);
@@ -210,8 +210,9 @@ absl::StatusOr<int> RunRun(Arguments arguments) {
   RunFlags run;
   Flags flags("run", "MODEL", "Executes a model and times it.");
   flags.Int("runs", &run.runs, "timed executions, after one that is not");
-  flags.Bool("profile", &run.profile,
-             "time, operations and bytes of every kernel, beside what this machine reaches at most");
+  flags.Bool(
+      "profile", &run.profile,
+      "time, operations and bytes of every kernel, beside what this machine reaches at most");
   flags.String("trace", &run.trace, "FILE.json", "write when each kernel ran, for Perfetto");
   flags.String("outputs", &run.outputs, "DIR", "write the outputs to DIR/output_0.pb, …");
   flags.List(

@@ -4,8 +4,8 @@
 // Usage: gpu_check_main FOLDER OUT
 //
 // FOLDER/models holds X.onnx (or .txt) with X.expected/output_0.pb, …, computed on the CPU from
-// weights and inputs of seed 1. Writes OUT/gpu.json and OUT/gpu_costs.txt. Exit status 0: all equal;
-// 1: something differs or fails; 2: no device.
+// weights and inputs of seed 1. Writes OUT/gpu.json and OUT/gpu_costs.txt. Exit status 0: all
+// equal; 1: something differs or fails; 2: no device.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -40,7 +40,7 @@ Number NumberFor(const Definition& definition) {
 }
 
 DType StorageOf(Number number) {
-  return number == Number::kFloat ? DType::kF32
+  return number == Number::kFloat    ? DType::kF32
          : number == Number::kDouble ? DType::kF64
                                      : DType::kI64;
 }
@@ -108,9 +108,8 @@ std::optional<Definition> AsOneKernel(const Definition& definition) {
   }
   const Nest nest = loops::Lower(source, loops::DenseSlots(whole));
   const auto reductions =
-      std::count_if(nest.nodes.begin(), nest.nodes.end(), [](const loops::Node& node) {
-        return node.kind == ScalarExpr::Kind::kReduce;
-      });
+      std::count_if(nest.nodes.begin(), nest.nodes.end(),
+                    [](const loops::Node& node) { return node.kind == ScalarExpr::Kind::kReduce; });
   RowPlan plan;
   if (PlanRows(nest, &plan) == Rows::kApart ||
       static_cast<size_t>(reductions) != plan.reductions.size()) {
@@ -163,8 +162,25 @@ class Builder {
     return rest;
   }
 
+  // A reduction that too few blocks would compute becomes two: parts of it, and these together.
+  bool EmitInParts(const NestSource& source) {
+    const std::vector<ScalarExpr> reductions = OuterReductions(source.body);
+    if (reductions.size() != 1) return false;
+    const int64_t parts = PartsFor(reductions[0], source.axes);
+    if (parts < 2) return false;
+    NestSource partial, rest = source;
+    rest.body = Replace(
+        source.body, reductions[0].node().get(),
+        SplitReduction(reductions[0], source.axes, parts, &fresh_, &context_.slots, &partial));
+    AddStorage();
+    Emit(partial);
+    Emit(rest);
+    return true;
+  }
+
   void Emit(const NestSource& source) {
     if (loops::IsEmpty(source)) return;
+    if (EmitInParts(source)) return;
     if (EmitTiles(loops::SplitMixedAxes(source, &fresh_))) return;
     const Nest nest = loops::Lower(source, context_.slots);
     RowPlan plan;

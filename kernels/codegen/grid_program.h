@@ -51,7 +51,7 @@ struct GridSlot {
 struct GridProgram {
   int num_inputs = 0;
   std::vector<GridSlot> slots;
-  std::vector<int> outputs;  // slots
+  std::vector<int> outputs;         // slots
   std::vector<GridKernel> kernels;  // in order
 };
 

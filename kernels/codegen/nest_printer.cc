@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/codegen/number.h"
 
 namespace lemma::codegen {
 
@@ -18,42 +19,6 @@ using loops::Poly;
 using loops::Term;
 using loops::Vars;
 using Kind = ScalarExpr::Kind;
-
-const char* TypeName(Number number) {
-  switch (number) {
-    case Number::kFloat:
-      return "float";
-    case Number::kDouble:
-      return "double";
-    case Number::kInteger:
-      return "int64";
-  }
-  return "";
-}
-
-const char* TypeName(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return "float";
-    case DType::kF64:
-      return "double";
-    case DType::kF16:
-      return "f16";
-    case DType::kBF16:
-      return "bf16";
-    case DType::kI64:
-      return "int64";
-    case DType::kI32:
-      return "int";
-    case DType::kI8:
-      return "signed char";
-    case DType::kU8:
-      return "unsigned char";
-    case DType::kBool:
-      return "truth";
-  }
-  return "";
-}
 
 namespace {
 
@@ -72,85 +37,10 @@ int64_t Magnitude(const Nest& nest, const Poly& p) {
     } else {
       return kUnbounded;
     }
-    sum += std::fabs(static_cast<double>(c)) *
-           std::max(std::fabs(static_cast<double>(bounds.lo)),
-                    std::fabs(static_cast<double>(bounds.hi)));
+    sum += std::fabs(static_cast<double>(c)) * std::max(std::fabs(static_cast<double>(bounds.lo)),
+                                                        std::fabs(static_cast<double>(bounds.hi)));
   }
   return sum < 9e18 ? static_cast<int64_t>(sum) : kUnbounded;
-}
-
-const char* ReduceFunction(ReduceKind kind) {
-  switch (kind) {
-    case ReduceKind::kSum:
-      return "fn_add";
-    case ReduceKind::kProd:
-      return "fn_mul";
-    case ReduceKind::kMax:
-      return "fn_max";
-    case ReduceKind::kMin:
-      return "fn_min";
-  }
-  return "";
-}
-
-const char* ReduceName(ReduceKind kind) {
-  switch (kind) {
-    case ReduceKind::kSum:
-      return "Sum";
-    case ReduceKind::kProd:
-      return "Prod";
-    case ReduceKind::kMax:
-      return "Max";
-    case ReduceKind::kMin:
-      return "Min";
-  }
-  return "";
-}
-
-double IdentityOf(ReduceKind kind) {
-  constexpr double kInf = std::numeric_limits<double>::infinity();
-  switch (kind) {
-    case ReduceKind::kSum:
-      return 0;
-    case ReduceKind::kProd:
-      return 1;
-    case ReduceKind::kMax:
-      return -kInf;
-    case ReduceKind::kMin:
-      return kInf;
-  }
-  return 0;
-}
-
-std::string Literal(double value, Number number) {
-  if (number == Number::kInteger) {
-    // Saturated, and 0 for NaN, as a real is stored.
-    if (std::isnan(value)) return "int64(0)";
-    if (value >= 9223372036854775808.0) return "0x7fffffffffffffffll";
-    if (value <= -9223372036854775808.0) return "(-0x7fffffffffffffffll - 1)";
-    return absl::StrCat("int64(", static_cast<int64_t>(value), "ll)");
-  }
-  const std::string type = TypeName(number);
-  if (std::isnan(value)) return type + "(NotANumber())";
-  if (std::isinf(value)) return absl::StrCat(type, "(", value < 0 ? "-" : "", "Infinity())");
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  std::string digits = text;
-  if (digits.find_first_of(".e") == std::string::npos) digits += ".0";
-  if (number == Number::kFloat) {
-    // Rounded here: the nearest float of the decimal could differ.
-    std::snprintf(text, sizeof text, "%.9g", static_cast<double>(static_cast<float>(value)));
-    digits = text;
-    if (digits == "inf" || digits == "-inf") return Literal(std::copysign(HUGE_VAL, value), number);
-    if (digits.find_first_of(".e") == std::string::npos) digits += ".0";
-    digits += "f";
-  }
-  return value < 0 || std::signbit(value) ? absl::StrCat("(", digits, ")") : digits;
-}
-
-// Whether integers have the function; what has no integer value counts as 0.
-bool IsIntegral(ScalarFn fn) {
-  return !(fn >= ScalarFn::kExp && fn <= ScalarFn::kAtanh) || fn == ScalarFn::kPow;
 }
 
 }  // namespace
@@ -241,13 +131,15 @@ std::string NestPrinter::PolyText(const Poly& p) {
     absl::StrAppend(&text, text.empty() ? "" : " + ", term);
     if (c != 1) absl::StrAppend(&text, " * ", c < 0 ? "(" : "", c, c < 0 ? ")" : "");
   }
-  if (text.empty()) return options_.wide ? absl::StrCat("int64(", p.base, "ll)") : absl::StrCat(p.base);
+  if (text.empty())
+    return options_.wide ? absl::StrCat("int64(", p.base, "ll)") : absl::StrCat(p.base);
   if (p.base != 0) {
     absl::StrAppend(&text, p.base < 0 ? " - " : " + ", p.base < 0 ? -p.base : p.base,
                     options_.wide ? "ll" : "");
   }
-  return p.terms.size() == 1 && p.base == 0 && p.terms[0].second == 1 ? text
-                                                                      : absl::StrCat("(", text, ")");
+  return p.terms.size() == 1 && p.base == 0 && p.terms[0].second == 1
+             ? text
+             : absl::StrCat("(", text, ")");
 }
 
 std::string NestPrinter::PackStartText(const Poly& p) {
@@ -333,8 +225,9 @@ std::string NestPrinter::TermValue(int t, const std::string& name) {
                                                       index_type(), ">(", a, ", ", b, ")");
         break;
       case Term::Kind::kMod:
-        value = by_constant && natural ? absl::StrCat(a, " % ", b)
-                                       : absl::StrCat("ModOr0<", index_type(), ">(", a, ", ", b, ")");
+        value = by_constant && natural
+                    ? absl::StrCat(a, " % ", b)
+                    : absl::StrCat("ModOr0<", index_type(), ">(", a, ", ", b, ")");
         break;
       case Term::Kind::kMin:
         value = absl::StrCat("Least<", index_type(), ">(", a, ", ", b, ")");
@@ -343,7 +236,8 @@ std::string NestPrinter::TermValue(int t, const std::string& name) {
         value = absl::StrCat("Greatest<", index_type(), ">(", a, ", ", b, ")");
         break;
       default:
-        value = options_.wide ? absl::StrCat("fn_mul(", a, ", ", b, ")") : absl::StrCat(a, " * ", b);
+        value =
+            options_.wide ? absl::StrCat("fn_mul(", a, ", ", b, ")") : absl::StrCat(a, " * ", b);
         break;
     }
   }
@@ -393,7 +287,8 @@ std::string NestPrinter::Condition(int c) {
   Open({}, false);
   const std::string right = Condition(cond.right);
   const std::string text = Close();
-  Add(absl::StrCat("if (", conjunction ? "" : "!", name, ") {\n", text, name, " = ", right, ";\n}\n"));
+  Add(absl::StrCat("if (", conjunction ? "" : "!", name, ") {\n", text, name, " = ", right,
+                   ";\n}\n"));
   return name;
 }
 
@@ -403,8 +298,9 @@ std::string NestPrinter::Node(int n, Number number, const std::string& name) {
     case Kind::kConst:
       return Literal(node.value, number);
     case Kind::kIndex:
-      return Declare(number, name,
-                     absl::StrCat("static_cast<", TypeName(number), ">(", PolyText(node.index), ")"));
+      return Declare(
+          number, name,
+          absl::StrCat("static_cast<", TypeName(number), ">(", PolyText(node.index), ")"));
     case Kind::kRead:
       return Read(n, number, name);
     case Kind::kApply: {
@@ -434,8 +330,8 @@ std::string NestPrinter::Read(int n, Number number, const std::string& name) {
   if (node.slot == options_.value_slot) return options_.value;
   if (std::count(packed_.begin(), packed_.end(), n) > 0) return PackedRead(n, number, name);
   const std::string type = TypeName(number);
-  const std::string load = absl::StrCat("Load<", type, ">(", SlotName(node.slot), "[",
-                                        PolyText(node.index), "])");
+  const std::string load =
+      absl::StrCat("Load<", type, ">(", SlotName(node.slot), "[", PolyText(node.index), "])");
   if (node.checks.empty()) return Declare(number, name, load);
   checks_ = true;
   std::string inside;
@@ -460,8 +356,9 @@ std::string NestPrinter::PackedRead(int n, Number number, const std::string& nam
   Add(absl::StrCat("const auto ", name, "_pack = LoadPack<", packed_width_, ">(",
                    SlotName(node.slot), " + ", at, ");\n"));
   scopes_.push_back(std::move(inner));
-  return Declare(number, name,
-                 absl::StrCat("Load<", TypeName(number), ">(", name, "_pack.at[", packed_index_, "])"));
+  return Declare(
+      number, name,
+      absl::StrCat("Load<", TypeName(number), ">(", name, "_pack.at[", packed_index_, "])"));
 }
 
 std::string NestPrinter::Select(int n, Number number, const std::string& name) {

@@ -11,15 +11,9 @@
 
 #include "graph/dtype.h"
 #include "graph/expr/loop_ir.h"
-#include "kernels/codegen/grid_program.h"
+#include "kernels/codegen/number.h"
 
 namespace lemma::codegen {
-
-// What numbers are computed in.
-enum class Number { kFloat, kDouble, kInteger };
-
-// "float", "double", "int64".
-const char* TypeName(Number number);
 
 // Of `p`, as far as its terms tell.
 std::optional<Interval> BoundsOf(const loops::Nest& nest, const loops::Poly& p);
@@ -33,8 +27,8 @@ class NestPrinter {
  public:
   struct Options {
     Number number = Number::kFloat;
-    bool wide = false;    // 64-bit indices
-    std::string prefix;   // of all names, where several nests share a kernel
+    bool wide = false;           // 64-bit indices
+    std::string prefix;          // of all names, where several nests share a kernel
     std::vector<DType> storage;  // of each slot
     // The threads that compute a cooperative reduction: 32 or the block's.
     int group = 1;
@@ -44,9 +38,9 @@ class NestPrinter {
   };
   NestPrinter(const loops::Nest& nest, Options options);
 
-  // In it `vars` have the names VarName gives; the caller declares them. A transparent scope runs at
-  // least once whenever the one around it does, so what depends on none of its variables may move
-  // out of it.
+  // In it `vars` have the names VarName gives; the caller declares them. A transparent scope runs
+  // at least once whenever the one around it does, so what depends on none of its variables may
+  // move out of it.
   void Open(std::vector<int> vars, bool transparent);
   // Returns the scope's statements.
   std::string Close();

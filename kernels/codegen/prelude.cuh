@@ -1,5 +1,5 @@
-// What every generated kernel may call: conversions, scalar functions, reductions by warp and block.
-// Compiled by NVRTC and nvcc in front of the kernels, and as host C++ behind
+// What every generated kernel may call: conversions, scalar functions, reductions by warp and
+// block. Compiled by NVRTC and nvcc in front of the kernels, and as host C++ behind
 // tests/kernels/grid_emulator.h. Scalar functions mean what graph/expr/evaluate.h says.
 #ifndef LEMMA_KERNELS_CODEGEN_PRELUDE_CUH_
 #define LEMMA_KERNELS_CODEGEN_PRELUDE_CUH_
@@ -60,7 +60,8 @@ __device__ inline bf16 ToBf16(float x) {
   return bf16{static_cast<unsigned short>((x == x ? rounded : bits | 0x400000u) >> 16)};
 }
 __device__ inline f16 ToF16(float x) {
-  const unsigned int bits = BitsOf(x), sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
+  const unsigned int bits = BitsOf(x), sign = (bits >> 16) & 0x8000u,
+                     magnitude = bits & 0x7fffffffu;
   unsigned int result;
   if (magnitude > 0x7f800000u) {
     result = 0x7e00u;
@@ -156,13 +157,13 @@ template <class T>
 __device__ inline void Store(truth* to, T x) {
   to->byte = x != T(0) ? 1 : 0;
 }
-#define LEMMA_STORE_INTEGER(type, lo, hi, end)                                           \
-  __device__ inline void Store(type* to, int64 x) { *to = static_cast<type>(x); }        \
-  __device__ inline void Store(type* to, float x) {                                      \
-    *to = static_cast<type>(Saturate(x, lo, hi, static_cast<float>(end)));               \
-  }                                                                                      \
-  __device__ inline void Store(type* to, double x) {                                     \
-    *to = static_cast<type>(Saturate(x, lo, hi, static_cast<double>(end)));              \
+#define LEMMA_STORE_INTEGER(type, lo, hi, end)                                    \
+  __device__ inline void Store(type* to, int64 x) { *to = static_cast<type>(x); } \
+  __device__ inline void Store(type* to, float x) {                               \
+    *to = static_cast<type>(Saturate(x, lo, hi, static_cast<float>(end)));        \
+  }                                                                               \
+  __device__ inline void Store(type* to, double x) {                              \
+    *to = static_cast<type>(Saturate(x, lo, hi, static_cast<double>(end)));       \
   }
 LEMMA_STORE_INTEGER(int64, static_cast<int64>(0x8000000000000000ull), 0x7fffffffffffffffll,
                     9223372036854775808.0)
@@ -213,42 +214,42 @@ __device__ inline I Greatest(I a, I b) {
 // --- Scalar functions ---
 
 // For float and double, and under the same names for int64 further below.
-#define LEMMA_REAL(F, body1, name)                    \
+#define LEMMA_REAL(F, body1, name) \
   __device__ inline F name(F a) { return body1; }
-#define LEMMA_REAL2(F, body2, name)                   \
+#define LEMMA_REAL2(F, body2, name) \
   __device__ inline F name(F a, F b) { return body2; }
-#define LEMMA_REALS(F, floor_, ceil_, rint_, trunc_, fmod_)      \
-  LEMMA_REAL2(F, a + b, fn_add)                                  \
-  LEMMA_REAL2(F, a - b, fn_sub)                                  \
-  LEMMA_REAL2(F, a * b, fn_mul)                                  \
-  LEMMA_REAL2(F, a / b, fn_div)                                  \
-  LEMMA_REAL(F, -a, fn_neg)                                      \
-  LEMMA_REAL2(F, a < b || a != a ? a : b, fn_min)                \
-  LEMMA_REAL2(F, a > b || a != a ? a : b, fn_max)                \
-  LEMMA_REAL(F, a < 0 ? -a : a + F(0), fn_abs)                   \
-  LEMMA_REAL(F, a > 0 ? F(1) : a < 0 ? F(-1) : a, fn_sign)       \
-  LEMMA_REAL(F, floor_(a), fn_floor)                             \
-  LEMMA_REAL(F, ceil_(a), fn_ceil)                               \
-  LEMMA_REAL(F, rint_(a), fn_round)                              \
-  LEMMA_REAL(F, trunc_(a), fn_trunc)                             \
-  LEMMA_REAL2(F, fmod_(a, b), fn_fmod)                           \
-  __device__ inline F fn_mod(F a, F b) {                         \
-    const F r = fmod_(a, b);                                     \
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;             \
-  }                                                              \
-  LEMMA_REAL2(F, a < b ? F(1) : F(0), fn_less)                   \
-  LEMMA_REAL2(F, a == b ? F(1) : F(0), fn_equal)                 \
-  LEMMA_REAL2(F, a != 0 && b != 0 ? F(1) : F(0), fn_and)         \
-  LEMMA_REAL2(F, a != 0 || b != 0 ? F(1) : F(0), fn_or)          \
-  LEMMA_REAL(F, a == 0 ? F(1) : F(0), fn_not)                    \
-  LEMMA_REAL(F, a != a ? F(1) : F(0), fn_is_nan)                 \
-  LEMMA_REAL(F, a == a && a - a != 0 ? F(1) : F(0), fn_is_inf)   \
+#define LEMMA_REALS(F, floor_, ceil_, rint_, trunc_, fmod_)    \
+  LEMMA_REAL2(F, a + b, fn_add)                                \
+  LEMMA_REAL2(F, a - b, fn_sub)                                \
+  LEMMA_REAL2(F, a* b, fn_mul)                                 \
+  LEMMA_REAL2(F, a / b, fn_div)                                \
+  LEMMA_REAL(F, -a, fn_neg)                                    \
+  LEMMA_REAL2(F, a < b || a != a ? a : b, fn_min)              \
+  LEMMA_REAL2(F, a > b || a != a ? a : b, fn_max)              \
+  LEMMA_REAL(F, a < 0 ? -a : a + F(0), fn_abs)                 \
+  LEMMA_REAL(F, a > 0 ? F(1) : a < 0 ? F(-1) : a, fn_sign)     \
+  LEMMA_REAL(F, floor_(a), fn_floor)                           \
+  LEMMA_REAL(F, ceil_(a), fn_ceil)                             \
+  LEMMA_REAL(F, rint_(a), fn_round)                            \
+  LEMMA_REAL(F, trunc_(a), fn_trunc)                           \
+  LEMMA_REAL2(F, fmod_(a, b), fn_fmod)                         \
+  __device__ inline F fn_mod(F a, F b) {                       \
+    const F r = fmod_(a, b);                                   \
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;           \
+  }                                                            \
+  LEMMA_REAL2(F, a < b ? F(1) : F(0), fn_less)                 \
+  LEMMA_REAL2(F, a == b ? F(1) : F(0), fn_equal)               \
+  LEMMA_REAL2(F, a != 0 && b != 0 ? F(1) : F(0), fn_and)       \
+  LEMMA_REAL2(F, a != 0 || b != 0 ? F(1) : F(0), fn_or)        \
+  LEMMA_REAL(F, a == 0 ? F(1) : F(0), fn_not)                  \
+  LEMMA_REAL(F, a != a ? F(1) : F(0), fn_is_nan)               \
+  LEMMA_REAL(F, a == a && a - a != 0 ? F(1) : F(0), fn_is_inf) \
   __device__ inline F fn_where(F a, F b, F c) { return a != 0 ? b : c; }
 LEMMA_REALS(float, floorf, ceilf, rintf, truncf, fmodf)
 LEMMA_REALS(double, floor, ceil, rint, trunc, fmod)
 
-#define LEMMA_TRANSCENDENTAL(name)                                    \
-  __device__ inline float fn_##name(float a) { return name##f(a); }   \
+#define LEMMA_TRANSCENDENTAL(name)                                  \
+  __device__ inline float fn_##name(float a) { return name##f(a); } \
   __device__ inline double fn_##name(double a) { return name(a); }
 LEMMA_TRANSCENDENTAL(exp)
 LEMMA_TRANSCENDENTAL(log)

@@ -15,6 +15,26 @@ namespace {
 using Kind = ScalarExpr::Kind;
 using Memo = absl::flat_hash_map<const ScalarNode*, ScalarExpr>;
 
+// Element `body` at every value of `axes`, in a new slot.
+loops::NestSource NewTensor(std::vector<Axis> axes, const ScalarExpr& body,
+                            std::vector<loops::Slot>* slots) {
+  loops::NestSource nest;
+  nest.slot = static_cast<int>(slots->size());
+  loops::Slot slot;
+  for (const Axis& axis : axes) {
+    slot.dims.push_back(axis.extent.value());
+    nest.out.push_back(IndexExpr::Var(axis.var));
+  }
+  slot.strides.assign(slot.dims.size(), 1);
+  for (size_t i = slot.dims.size(); i-- > 1;) {
+    slot.strides[i - 1] = slot.strides[i] * slot.dims[i];
+  }
+  nest.axes = std::move(axes);
+  nest.body = body;
+  slots->push_back(std::move(slot));
+  return nest;
+}
+
 // Rebuilds what is under no guard, bottom-up, through applications and unguarded reductions.
 class Rebuilder {
  public:
@@ -31,8 +51,8 @@ class Rebuilder {
 
  protected:
   virtual ScalarExpr Change(const ScalarExpr& e) {
-    const bool inside = e.kind() == Kind::kApply ||
-                        (e.kind() == Kind::kReduce && e.guard().is_true());
+    const bool inside =
+        e.kind() == Kind::kApply || (e.kind() == Kind::kReduce && e.guard().is_true());
     if (!inside) return e;
     std::vector<ScalarExpr> args;
     bool changed = false;
@@ -95,22 +115,8 @@ class Extractor : public Rebuilder {
 
  private:
   ScalarExpr Extract(const ScalarExpr& e, std::vector<Axis> axes) {
-    loops::NestSource nest;
-    nest.slot = static_cast<int>(slots_->size());
-    loops::Slot slot;
-    for (const Axis& axis : axes) {
-      slot.dims.push_back(axis.extent.value());
-      nest.out.push_back(IndexExpr::Var(axis.var));
-    }
-    slot.strides.assign(slot.dims.size(), 1);
-    for (size_t i = slot.dims.size(); i-- > 1;) {
-      slot.strides[i - 1] = slot.strides[i] * slot.dims[i];
-    }
-    nest.axes = std::move(axes);
-    nest.body = e;
-    slots_->push_back(std::move(slot));
-    before_->push_back(nest);
-    return ScalarExpr::Read(nest.slot, nest.out);
+    before_->push_back(NewTensor(std::move(axes), e, slots_));
+    return ScalarExpr::Read(before_->back().slot, before_->back().out);
   }
 
   const std::vector<Axis>& axes_;
@@ -159,6 +165,34 @@ loops::NestSource ExtractReductions(const loops::NestSource& source, bool all,
   loops::NestSource result = source;
   result.body = Extractor(source, all, keep, slots, before).Rebuild(source.body);
   return result;
+}
+
+ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int64_t parts,
+                          int* fresh, std::vector<loops::Slot>* slots, loops::NestSource* partial) {
+  int64_t steps = 1;
+  for (const Axis& axis : reduce.axes()) steps *= axis.extent.value();
+  const int64_t length = (steps + parts - 1) / parts;
+  const Axis part{(*fresh)++, parts}, step{(*fresh)++, length};
+  const IndexExpr at = IndexExpr::Var(part.var) * length + IndexExpr::Var(step.var);
+  ExprSubstitution digits;
+  int64_t inner = steps;
+  for (const Axis& axis : reduce.axes()) {
+    inner /= axis.extent.value();
+    digits.vars[axis.var] = Mod(FloorDiv(at, inner), axis.extent);
+  }
+  Guard inside = Substitute(reduce.guard(), digits);
+  if (length * parts != steps) inside = Lt(at, steps) && inside;
+  digits.fresh = fresh;
+  const ScalarExpr sum =
+      ScalarExpr::Reduce(reduce.reduce(), {step}, inside, Substitute(reduce.args()[0], digits));
+  std::vector<Axis> outer = {part};
+  outer.insert(outer.end(), axes.begin(), axes.end());
+  *partial = NewTensor(std::move(outer), sum, slots);
+  const Axis total{(*fresh)++, parts};
+  Idx index = {IndexExpr::Var(total.var)};
+  for (const Axis& axis : axes) index.push_back(IndexExpr::Var(axis.var));
+  return ScalarExpr::Reduce(reduce.reduce(), {total}, Guard(true),
+                            ScalarExpr::Read(partial->slot, std::move(index)));
 }
 
 ScalarExpr Replace(const ScalarExpr& e, const ScalarNode* what, const ScalarExpr& by) {

@@ -2,6 +2,7 @@
 #ifndef LEMMA_KERNELS_CODEGEN_REDUCTIONS_H_
 #define LEMMA_KERNELS_CODEGEN_REDUCTIONS_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "graph/expr/loop_source.h"
@@ -22,6 +23,12 @@ std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body);
 loops::NestSource ExtractReductions(const loops::NestSource& source, bool all,
                                     const ScalarNode* keep, std::vector<loops::Slot>* slots,
                                     std::vector<loops::NestSource>* before);
+
+// `reduce`, whose extents are constants, in `parts` parts of equal length: returns the reduction of
+// these, which reads a new tensor, and sets *partial to what computes that. `axes` are the loops
+// around; *fresh numbers new variables.
+ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int64_t parts,
+                          int* fresh, std::vector<loops::Slot>* slots, loops::NestSource* partial);
 
 // `e` with the node `what` replaced.
 ScalarExpr Replace(const ScalarExpr& e, const ScalarNode* what, const ScalarExpr& by);

@@ -87,8 +87,8 @@ void Unguarded(const Nest& nest, int n, std::vector<bool>* seen) {
 int ChoosePack(const KernelContext& context, const Nest& nest, std::vector<int>* reads) {
   if (nest.axes.empty()) return 1;
   const int var = nest.axes.back();
-  const int width = static_cast<int>(
-      std::min<int64_t>(16 / SizeOf(context.storage[nest.out_slot]), 8));
+  const int width =
+      static_cast<int>(std::min<int64_t>(16 / SizeOf(context.storage[nest.out_slot]), 8));
   if (width < 2 || nest.vars[var].extent % width != 0 || !Packs(nest, nest.out, var, width)) {
     return 1;
   }
@@ -155,10 +155,9 @@ void FindReductions(const Nest& nest, int n, const loops::Vars& axes, std::vecto
   (*seen)[n] = true;
   const loops::Node& node = nest.nodes[n];
   if (node.kind == Kind::kReduce) {
-    const bool constant =
-        std::all_of(node.axes.begin(), node.axes.end(), [](const auto& axis) {
-          return axis.second.is_const() && axis.second.base > 0;
-        });
+    const bool constant = std::all_of(node.axes.begin(), node.axes.end(), [](const auto& axis) {
+      return axis.second.is_const() && axis.second.base > 0;
+    });
     if (!constant) return;
     if ((node.deps & ~axes).none()) found->push_back(n);
     if (node.guard != loops::kCondTrue) return;
@@ -185,7 +184,7 @@ int GroupForElements(const Nest& nest, const std::vector<int>& reductions) {
     if (!nest.axes.empty()) across += ReadsAlong(nest, n, nest.axes.back());
   }
   constexpr int64_t kManyElements = 4096, kFewSteps = 16, kWarpSteps = 1024;
-  if (steps <= kFewSteps) return 1;
+  if (steps <= kFewSteps || (steps <= kWarpSteps / 4 && along == 0 && across > 0)) return 1;
   // Neighbours read neighbours, and are enough to keep the device busy.
   if (elements >= kManyElements && (across >= along || (across > 0 && steps <= 64))) return 1;
   return steps <= kWarpSteps || elements >= 4 * kManyElements ? 32 : kBlock;
@@ -278,16 +277,19 @@ GridKernel KernelByElement(const KernelContext& context, const Nest& nest) {
     printer.SetPacked(packed, var, width, "u");
     printer.Open({var}, true);
     const std::string value = printer.Value(nest.root);
-    printer.Add(absl::StrCat("Store(&result.at[u], ", TypeName(context.number), "(", value, "));\n"));
+    printer.Add(
+        absl::StrCat("Store(&result.at[u], ", TypeName(context.number), "(", value, "));\n"));
     const std::string element = printer.Close();
     const std::string start = printer.PackStartText(nest.out);
     const std::string pack = absl::StrCat(TypeName(context.storage[nest.out_slot]), ", ", width);
-    absl::StrAppend(&body, printer.Close(), "Pack<", pack, "> result;\n#pragma unroll\nfor (int u = 0; u < ",
-                    width, "; ++u) {\nconst ", type, " ", name, " = ", name, "_start + u;\n", element,
-                    "}\nStorePack<", width, ">(p", nest.out_slot, " + ", start, ", result);\n");
+    absl::StrAppend(&body, printer.Close(), "Pack<", pack,
+                    "> result;\n#pragma unroll\nfor (int u = 0; u < ", width, "; ++u) {\nconst ",
+                    type, " ", name, " = ", name, "_start + u;\n", element, "}\nStorePack<", width,
+                    ">(p", nest.out_slot, " + ", start, ", result);\n");
   }
   return Finish(context, printer.slots(), nest.out_slot, printer.checks(), CeilDivide(items, block),
-                block, false, width == 1 ? "by element" : absl::StrCat("by element x", width), body);
+                block, false, width == 1 ? "by element" : absl::StrCat("by element x", width),
+                body);
 }
 
 GridKernel KernelByRow(const KernelContext& context, const Nest& nest, const RowPlan& plan) {
@@ -301,9 +303,9 @@ GridKernel KernelByRow(const KernelContext& context, const Nest& nest, const Row
   const int block = warps ? 128 : plan.group;
   std::string body;
   if (warps) {
-    absl::StrAppend(&body, "const int lane = threadIdx.x % 32;\nconst ", type, " row = static_cast<",
-                    type, ">(blockIdx.x) * ", block / 32, " + threadIdx.x / 32;\nif (row >= ", rows,
-                    ") return;\n");
+    absl::StrAppend(&body, "const int lane = threadIdx.x % 32;\nconst ", type,
+                    " row = static_cast<", type, ">(blockIdx.x) * ", block / 32,
+                    " + threadIdx.x / 32;\nif (row >= ", rows, ") return;\n");
   } else {
     absl::StrAppend(&body, "__shared__ ", TypeName(context.number), " shared[", block / 32,
                     "];\nconst int lane = threadIdx.x;\nconst ", type, " row = blockIdx.x;\n");

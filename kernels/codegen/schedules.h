@@ -47,6 +47,10 @@ struct TiledSource {
 };
 GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled, int* fresh);
 
+// In how many parts to compute `reduce`, an element's at every value of `axes`, so that a device
+// has enough to do; 1: as it is.
+int64_t PartsFor(const ScalarExpr& reduce, const std::vector<Axis>& axes);
+
 // By how many elements `p` moves from point 0 to the next along `var`, as far as no load decides.
 int64_t StepAlong(const loops::Nest& nest, const loops::Poly& p, int var);
 

@@ -32,11 +32,16 @@ int64_t Size(const std::vector<Axis>& axes) {
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+constexpr int64_t kMultiprocessors = 132;
+
+int64_t Blocks(const Tile& tile, int64_t batch, int64_t m, int64_t n) {
+  return CeilDivide(m, tile.rows) * CeilDivide(n, tile.columns) * batch;
+}
+
 // The largest tile that leaves no multiprocessor idle, or else the smallest.
 const Tile& ChooseTile(int64_t batch, int64_t m, int64_t n) {
-  constexpr int64_t kMultiprocessors = 132;
   for (const Tile& tile : kTiles) {
-    const int64_t blocks = CeilDivide(m, tile.rows) * CeilDivide(n, tile.columns) * batch;
+    const int64_t blocks = Blocks(tile, batch, m, n);
     const bool filled = 2 * m > tile.rows && 2 * n > tile.columns;
     if (blocks >= kMultiprocessors && filled) return tile;
   }
@@ -49,8 +54,7 @@ Axis Flatten(const std::vector<Axis>& axes, int* fresh, ExprSubstitution* substi
   int64_t inner = Size(axes);
   for (const Axis& axis : axes) {
     inner /= std::max<int64_t>(axis.extent.value(), 1);
-    substitution->vars[axis.var] =
-        Mod(FloorDiv(IndexExpr::Var(flat.var), inner), axis.extent);
+    substitution->vars[axis.var] = Mod(FloorDiv(IndexExpr::Var(flat.var), inner), axis.extent);
   }
   return flat;
 }
@@ -124,17 +128,23 @@ class FactorPrinter {
     const std::string at_kernel = printer_.Close();
     const std::string number = TypeName(context.number);
     before_ = absl::StrCat(along_depth ? "" : row_is(fast), at_kernel);
-    load_ = absl::StrCat(
-        along_depth ? depth_is(fast) : "", at_step, "#pragma unroll\nfor (int u = 0; u < ", rounds,
-        "; ++u) {\n", along_depth ? row_is(slow) : depth_is(slow), element, number, " ", name_,
-        "_value = 0;\nif (", r, " < ", total_rows, " && ", d, " < ", total_depth, ") {\n", inside,
-        name_, "_value = ", value, ";\n}\n", name_, "_tile[", name_, "_depth][", name_, "_row] = ",
-        name_, "_value;\n}\n");
+    const std::string loop =
+        absl::StrCat("#pragma unroll\nfor (int u = 0; u < ", rounds, "; ++u) {\n");
+    const std::string fixed_depth = along_depth ? depth_is(fast) : "";
+    const std::string moving = along_depth ? row_is(slow) : depth_is(slow);
+    declared_ = absl::StrCat(number, " ", name_, "_next[", rounds, "];\n");
+    load_ = absl::StrCat(fixed_depth, at_step, loop, moving, element, name_, "_next[u] = 0;\nif (",
+                         r, " < ", total_rows, " && ", d, " < ", total_depth, ") {\n", inside,
+                         name_, "_next[u] = ", value, ";\n}\n}\n");
+    store_ = absl::StrCat(fixed_depth, loop, moving, name_, "_tile[", name_, "_depth][", name_,
+                          "_row] = ", name_, "_next[u];\n}\n");
   }
 
-  // Behind the declaration of the batch's variables and NAME_first; and for every step.
-  const std::string& before() const { return before_; }
+  // Behind the declaration of the batch's variables and NAME_first.
+  std::string before() const { return declared_ + before_; }
+  // From memory to registers, and on to shared memory.
   const std::string& load() const { return load_; }
+  const std::string& store() const { return store_; }
   NestPrinter& printer() { return printer_; }
 
  private:
@@ -150,7 +160,7 @@ class FactorPrinter {
 
   NestPrinter printer_;
   int batch_;
-  std::string name_, before_, load_;
+  std::string name_, declared_, before_, load_, store_;
 };
 
 std::string BatchDigits(const NestPrinter& printer, const std::vector<Axis>& batch) {
@@ -166,6 +176,24 @@ std::string BatchDigits(const NestPrinter& printer, const std::vector<Axis>& bat
 }
 
 }  // namespace
+
+int64_t PartsFor(const ScalarExpr& reduce, const std::vector<Axis>& axes) {
+  for (const Axis& axis : reduce.axes()) {
+    if (!axis.extent.is_const()) return 1;
+  }
+  const int64_t steps = Size(reduce.axes());
+  if (auto c = loops::MatchContraction(reduce, axes)) {
+    constexpr int64_t kManySteps = 512, kFewestSteps = 128;
+    const int64_t batch = Size(c->batch), m = Size(c->m), n = Size(c->n);
+    const int64_t blocks = Blocks(ChooseTile(batch, m, n), batch, m, n);
+    if (2 * blocks > kMultiprocessors || steps < kManySteps) return 1;
+    return std::min(2 * kMultiprocessors / blocks, steps / kFewestSteps);
+  }
+  constexpr int64_t kFewElements = 64, kManySteps = 16384, kFewestSteps = 2048;
+  const int64_t elements = Size(axes);
+  if (elements >= kFewElements || steps < kManySteps) return 1;
+  return std::min(2 * kMultiprocessors / std::max<int64_t>(elements, 1), steps / kFewestSteps);
+}
 
 GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled, int* fresh) {
   const loops::ContractionSource& c = tiled.contraction;
@@ -213,12 +241,15 @@ for (int i = 0; i < THREAD_ROWS; ++i) {
 #pragma unroll
 for (int j = 0; j < THREAD_COLUMNS; ++j) sum[i][j] = 0;
 }
-for (TYPE depth = 0; depth < TOTAL_DEPTH; depth += DEPTH) {
+// Loads the tiles of a step while it computes with those of the step before.
+for (TYPE depth = 0;; depth += DEPTH) {
+if (depth < TOTAL_DEPTH) {
 {
 LOAD_A}
 {
 LOAD_B}
-__syncthreads();
+}
+if (depth > 0) {
 #pragma unroll
 for (int d = 0; d < DEPTH; ++d) {
 NUMBER left[THREAD_ROWS], right[THREAD_COLUMNS];
@@ -232,6 +263,13 @@ for (int i = 0; i < THREAD_ROWS; ++i) {
 for (int j = 0; j < THREAD_COLUMNS; ++j) sum[i][j] = fn_add(sum[i][j], fn_mul(left[i], right[j]));
 }
 }
+}
+if (depth >= TOTAL_DEPTH) break;
+__syncthreads();
+{
+STORE_A}
+{
+STORE_B}
 __syncthreads();
 }
 AT_KERNEL#pragma unroll
@@ -245,13 +283,15 @@ INSIDE}
 }
 }
 )",
-      {{"BATCH_DIGITS", absl::StrCat(BatchDigits(load_a.printer(), c.batch),
-                                     BatchDigits(load_b.printer(), c.batch),
-                                     BatchDigits(result, c.batch))},
+      {{"BATCH_DIGITS",
+        absl::StrCat(BatchDigits(load_a.printer(), c.batch), BatchDigits(load_b.printer(), c.batch),
+                     BatchDigits(result, c.batch))},
        {"BEFORE_A", load_a.before()},
        {"BEFORE_B", load_b.before()},
        {"LOAD_A", load_a.load()},
        {"LOAD_B", load_b.load()},
+       {"STORE_A", load_a.store()},
+       {"STORE_B", load_b.store()},
        {"AT_KERNEL", at_kernel},
        {"AT_ROW", at_row},
        {"AT_COLUMN", at_column},
@@ -276,8 +316,7 @@ INSIDE}
   std::vector<int> reads = load_a.printer().slots();
   for (int slot : load_b.printer().slots()) reads.push_back(slot);
   for (int slot : result.slots()) reads.push_back(slot);
-  const bool checks =
-      load_a.printer().checks() || load_b.printer().checks() || result.checks();
+  const bool checks = load_a.printer().checks() || load_b.printer().checks() || result.checks();
   return Finish(context, std::move(reads), out.out_slot, checks, tiles_m * tiles_n * batch,
                 kThreads, true,
                 absl::StrCat("by tile ", tile.rows, "x", tile.columns, "x", tile.depth), body);

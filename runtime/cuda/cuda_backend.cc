@@ -38,8 +38,8 @@ constexpr char kNotBuilt[] = "not built: there was no CUDA toolkit when this pro
 std::string Version() { return kNotBuilt; }
 
 absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph&, CudaPlan, int) {
-  return absl::FailedPreconditionError(absl::StrCat("no CUDA device: the CUDA back end is ",
-                                                    kNotBuilt));
+  return absl::FailedPreconditionError(
+      absl::StrCat("no CUDA device: the CUDA back end is ", kNotBuilt));
 }
 
 #endif

@@ -34,36 +34,43 @@ struct Nvrtc {
   int major = 0, minor = 0;
 };
 
-absl::StatusOr<const Nvrtc*> Load() {
-  // Installed, or unpacked beside the program; the newest first.
-  static const char* const kFiles[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
-                                       "/usr/local/cuda/lib64/libnvrtc.so"};
-  void* library = nullptr;
-  for (const char* file : kFiles) {
-    library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr) break;
-  }
-  if (library == nullptr) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "no NVRTC: none of ", kFiles[0], ", ", kFiles[1], ", ", kFiles[2], " can be loaded"));
-  }
+// nullptr if the library lacks something.
+const Nvrtc* Bind(void* library) {
   auto* nvrtc = new Nvrtc;
   bool complete = true;
-#define LEMMA_NVRTC_FIND(name)                                                     \
-  nvrtc->name = reinterpret_cast<decltype(nvrtc->name)>(dlsym(library, #name));    \
+#define LEMMA_NVRTC_FIND(name)                                                  \
+  nvrtc->name = reinterpret_cast<decltype(nvrtc->name)>(dlsym(library, #name)); \
   complete = complete && nvrtc->name != nullptr;
   LEMMA_NVRTC_FUNCTIONS(LEMMA_NVRTC_FIND)
 #undef LEMMA_NVRTC_FIND
-  if (!complete || nvrtc->nvrtcVersion(&nvrtc->major, &nvrtc->minor) != NVRTC_SUCCESS) {
-    delete nvrtc;
-    return absl::FailedPreconditionError("no NVRTC: the library found is too old");
-  }
-  return nvrtc;
+  if (complete && nvrtc->nvrtcVersion(&nvrtc->major, &nvrtc->minor) == NVRTC_SUCCESS) return nvrtc;
+  delete nvrtc;
+  return nullptr;
 }
 
-absl::StatusOr<const Nvrtc*> GetNvrtc() {
-  static const auto* nvrtc = new absl::StatusOr<const Nvrtc*>(Load());
-  return *nvrtc;
+// Installed, or on the path for libraries; the newest first.
+constexpr const char* kFiles[] = {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13",
+                                  "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.12",
+                                  "libnvrtc.so"};
+
+std::vector<const Nvrtc*> LoadAll() {
+  std::vector<const Nvrtc*> found;
+  for (const char* file : kFiles) {
+    void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    const Nvrtc* nvrtc = library == nullptr ? nullptr : Bind(library);
+    if (nvrtc != nullptr) found.push_back(nvrtc);
+  }
+  return found;
+}
+
+absl::StatusOr<const Nvrtc*> GetNvrtc(int newest) {
+  static const auto* all = new std::vector<const Nvrtc*>(LoadAll());
+  for (const Nvrtc* nvrtc : *all) {
+    if (newest == 0 || nvrtc->major <= newest) return nvrtc;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("no NVRTC", newest > 0 ? absl::StrCat(" up to version ", newest) : "",
+                   ": libnvrtc.so.13 and libnvrtc.so.12 were looked for"));
 }
 
 absl::StatusOr<std::string> Compile(const Nvrtc& nvrtc, const std::string& source,
@@ -98,14 +105,14 @@ std::string CubinFolder() {
 }
 
 absl::StatusOr<std::string> CompilerVersion() {
-  absl::StatusOr<const Nvrtc*> nvrtc = GetNvrtc();
+  absl::StatusOr<const Nvrtc*> nvrtc = GetNvrtc(0);
   if (!nvrtc.ok()) return nvrtc.status();
   return absl::StrCat("NVRTC ", (*nvrtc)->major, ".", (*nvrtc)->minor);
 }
 
 absl::StatusOr<std::string> CompileCubin(const std::string& source, int architecture,
-                                         const std::string& folder) {
-  absl::StatusOr<const Nvrtc*> nvrtc = GetNvrtc();
+                                         const std::string& folder, int newest) {
+  absl::StatusOr<const Nvrtc*> nvrtc = GetNvrtc(newest);
   if (!nvrtc.ok()) return nvrtc.status();
   if (folder.empty()) return Compile(**nvrtc, source, architecture);
   const std::string key = Sha256Of(absl::StrCat("sm_", architecture, " nvrtc ", (*nvrtc)->major,

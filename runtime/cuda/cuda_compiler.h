@@ -9,11 +9,12 @@
 namespace lemma::cuda {
 
 // Compiles `source` for sm_`architecture` into a cubin. `folder`, unless empty, keeps cubins under
-// a hash of source, architecture and NVRTC's version, and is made if it does not exist.
-// FailedPrecondition if there is no NVRTC; Internal with the compiler's messages if `source` does
-// not compile. Needs no GPU.
+// a hash of source, architecture and NVRTC's version, and is made if it does not exist. Of the
+// NVRTCs that can be loaded the newest is taken, up to version `newest` of CUDA unless that is 0: a
+// driver loads no machine code of a later one. FailedPrecondition if there is none; Internal with
+// the compiler's messages if `source` does not compile. Needs no GPU.
 absl::StatusOr<std::string> CompileCubin(const std::string& source, int architecture,
-                                         const std::string& folder);
+                                         const std::string& folder, int newest = 0);
 
 // ~/.cache/lemma/cubins; empty without a home.
 std::string CubinFolder();

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <cstring>
+
 #include "absl/strings/str_cat.h"
 
 namespace lemma::cuda {
@@ -18,6 +20,10 @@ absl::StatusOr<const CudaDriver*> LoadDriver() {
   const char* missing = nullptr;
   auto find = [&](const char* name) {
     void* symbol = dlsym(library, name);
+    // The same function under the name that drivers before 12.8 know.
+    if (symbol == nullptr && std::strcmp(name, "cuEventElapsedTime_v2") == 0) {
+      symbol = dlsym(library, "cuEventElapsedTime");
+    }
     if (symbol == nullptr) missing = name;
     return symbol;
   };

@@ -91,8 +91,8 @@ class CudaExecutable : public Executable {
       float start = 0, ms = 0;
       absl::Status s =
           cuda_.Check(cuda_.cuEventElapsedTime(&start, events_[0], events_[first]), NameOf(first));
-      s.Update(cuda_.Check(cuda_.cuEventElapsedTime(&ms, events_[first], events_[l]),
-                           NameOf(first)));
+      s.Update(
+          cuda_.Check(cuda_.cuEventElapsedTime(&ms, events_[first], events_[l]), NameOf(first)));
       if (!s.ok()) return s;
       const Step& step = plan_.steps[id];
       while (static_cast<int>(work_.size()) <= id) {
@@ -108,9 +108,7 @@ class CudaExecutable : public Executable {
   std::string Describe() const override { return plan_.Describe(graph_); }
 
  private:
-  const GridKernel& KernelOf(size_t launch) const {
-    return plan_.KernelOf(plan_.launches[launch]);
-  }
+  const GridKernel& KernelOf(size_t launch) const { return plan_.KernelOf(plan_.launches[launch]); }
 
   // For messages.
   std::string NameOf(size_t launch) const {
@@ -124,7 +122,8 @@ class CudaExecutable : public Executable {
       for (const GridKernel& kernel : step.program->kernels) kernels.push_back(&kernel);
     }
     if (kernels.empty()) return absl::OkStatus();
-    auto cubin = CompileCubin(codegen::SourceOf(kernels), device_.architecture, CubinFolder());
+    auto cubin = CompileCubin(codegen::SourceOf(kernels), device_.architecture, CubinFolder(),
+                              device_.driver_version / 1000);
     if (!cubin.ok()) return cubin.status();
     absl::Status s = cuda_.Check(cuda_.cuModuleLoadData(&module_, cubin->data()), "cubin");
     if (!s.ok()) return s;
@@ -206,13 +205,12 @@ class CudaExecutable : public Executable {
       launch.gridDimY = launch.gridDimZ = launch.blockDimY = launch.blockDimZ = 1;
       launch.blockDimX = static_cast<unsigned>(KernelOf(l).threads);
       launch.kernelParams = arguments_[l].data();
-      s = cuda_.Check(cuda_.cuGraphAddKernelNode(&nodes[l], captured_, after.data(), after.size(),
-                                                 &launch),
-                      NameOf(l));
+      s = cuda_.Check(
+          cuda_.cuGraphAddKernelNode(&nodes[l], captured_, after.data(), after.size(), &launch),
+          NameOf(l));
     }
     if (!s.ok()) return s;
-    return cuda_.Check(cuda_.cuGraphInstantiateWithFlags(&graph_exec_, captured_, 0),
-                       "CUDA graph");
+    return cuda_.Check(cuda_.cuGraphInstantiateWithFlags(&graph_exec_, captured_, 0), "CUDA graph");
   }
 
   absl::Status Replay() {
@@ -227,10 +225,9 @@ class CudaExecutable : public Executable {
     }
     absl::Status s = cuda_.Check(cuda_.cuEventRecord(events_[0], stream_), "event");
     for (size_t l = 0; s.ok() && l < plan_.launches.size(); ++l) {
-      s = cuda_.Check(cuda_.cuLaunchKernel(functions_[l],
-                                           static_cast<unsigned>(KernelOf(l).blocks), 1, 1,
-                                           static_cast<unsigned>(KernelOf(l).threads), 1, 1, 0,
-                                           stream_, arguments_[l].data(), nullptr),
+      s = cuda_.Check(cuda_.cuLaunchKernel(functions_[l], static_cast<unsigned>(KernelOf(l).blocks),
+                                           1, 1, static_cast<unsigned>(KernelOf(l).threads), 1, 1,
+                                           0, stream_, arguments_[l].data(), nullptr),
                       NameOf(l));
       if (s.ok()) s = cuda_.Check(cuda_.cuEventRecord(events_[l + 1], stream_), "event");
     }
@@ -263,15 +260,14 @@ class CudaExecutable : public Executable {
       results.push_back(*std::move(result));
       const size_t bytes = static_cast<size_t>(results[i].type().num_bytes());
       if (bytes == 0) continue;
-      s = cuda_.Check(cuda_.cuMemcpyDtoHAsync(
-                          staging_.host() + staging_offset_[inputs.size() + i],
-                          Address(plan_.outputs[i]), bytes, stream_),
+      s = cuda_.Check(cuda_.cuMemcpyDtoHAsync(staging_.host() + staging_offset_[inputs.size() + i],
+                                              Address(plan_.outputs[i]), bytes, stream_),
                       absl::StrCat("output ", graph_.output_names()[i]));
     }
     if (s.ok() && !plan_.launches.empty()) {
-      s = cuda_.Check(cuda_.cuMemcpyDtoHAsync(host_errors_.host(), errors_.device(), error_bytes,
-                                              stream_),
-                      "error words");
+      s = cuda_.Check(
+          cuda_.cuMemcpyDtoHAsync(host_errors_.host(), errors_.device(), error_bytes, stream_),
+          "error words");
     }
     if (!s.ok()) return s;
     s = cuda_.Check(cuda_.cuStreamSynchronize(stream_), graph_.name());

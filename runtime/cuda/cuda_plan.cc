@@ -45,6 +45,7 @@ class Planner {
     for (const Value& v : graph_.outputs()) plan_.outputs.push_back(BufferOf(v));
     if (absl::Status s = PlaceBuffers(); !s.ok()) return s;
     FindOrder();
+    DropImplied();
     return std::move(plan_);
   }
 
@@ -98,8 +99,7 @@ class Planner {
     step.buffers.assign(program->slots.size(), -1);
     for (size_t i = 0; i < operands.size(); ++i) step.buffers[i] = BufferOf(operands[i]);
     for (size_t k = 0; k < program->outputs.size(); ++k) {
-      step.buffers[program->outputs[k]] =
-          BufferOf(Value(step.nodes.back(), static_cast<int>(k)));
+      step.buffers[program->outputs[k]] = BufferOf(Value(step.nodes.back(), static_cast<int>(k)));
     }
     for (size_t k = 0; k < program->kernels.size(); ++k) {
       int& written = step.buffers[program->kernels[k].writes];
@@ -107,8 +107,7 @@ class Planner {
         const codegen::GridSlot& slot = program->slots[program->kernels[k].writes];
         written = AddBuffer(Buffer::Kind::kArena, {slot.dtype, {slot.elements}});
       }
-      plan_.launches.push_back(
-          {static_cast<int>(plan_.steps.size()), static_cast<int>(k), {}});
+      plan_.launches.push_back({static_cast<int>(plan_.steps.size()), static_cast<int>(k), {}});
     }
     plan_.steps.push_back(std::move(step));
     return absl::OkStatus();
@@ -180,8 +179,8 @@ class Planner {
       for (size_t i = 0; i < arguments.size(); ++i) {
         const Buffer& buffer = plan_.buffers[arguments[i]];
         if (buffer.kind == Buffer::Kind::kStatic) continue;
-        now.push_back({buffer.offset, buffer.offset + buffer.type.num_bytes(),
-                       static_cast<int>(l), i + 1 == arguments.size()});
+        now.push_back({buffer.offset, buffer.offset + buffer.type.num_bytes(), static_cast<int>(l),
+                       i + 1 == arguments.size()});
       }
       for (const Access& access : now) {
         for (const Access& before : past) {
@@ -190,19 +189,37 @@ class Planner {
         }
       }
       std::sort(launch.after.begin(), launch.after.end());
-      launch.after.erase(std::unique(launch.after.begin(), launch.after.end()),
-                         launch.after.end());
+      launch.after.erase(std::unique(launch.after.begin(), launch.after.end()), launch.after.end());
       // What is wholly written again orders what comes later by itself.
       for (const Access& access : now) {
         if (!access.write) continue;
         past.erase(std::remove_if(past.begin(), past.end(),
                                   [&](const Access& before) {
-                                    return access.begin <= before.begin &&
-                                           before.end <= access.end;
+                                    return access.begin <= before.begin && before.end <= access.end;
                                   }),
                    past.end());
       }
       past.insert(past.end(), now.begin(), now.end());
+    }
+  }
+
+  // What another one of `after` waits for itself need not be said.
+  void DropImplied() {
+    const size_t n = plan_.launches.size();
+    std::vector<std::vector<bool>> before(n);  // by launch: all that end before it starts
+    for (size_t l = 0; l < n; ++l) {
+      before[l].assign(l, false);
+      std::vector<int>& after = plan_.launches[l].after;
+      std::vector<int> needed;
+      for (auto direct = after.rbegin(); direct != after.rend(); ++direct) {
+        if (before[l][*direct]) continue;
+        needed.push_back(*direct);
+        before[l][*direct] = true;
+        for (int earlier = 0; earlier < *direct; ++earlier) {
+          if (before[*direct][earlier]) before[l][earlier] = true;
+        }
+      }
+      after.assign(needed.rbegin(), needed.rend());
     }
   }
 

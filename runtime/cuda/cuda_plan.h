@@ -41,7 +41,8 @@ struct Step {
 struct Launch {
   int step = 0, kernel = 0;
   // Earlier launches that have to end before this one starts, ascending: what it reads, and what
-  // reads or wrote the memory that it writes. Others may run beside it.
+  // reads or wrote the memory that it writes; without those that others of these wait for. Any
+  // other may run beside it.
   std::vector<int> after;
 };
 

@@ -17,8 +17,8 @@ namespace {
 // What fusion wants to know of an application's definition.
 struct Traits {
   bool reduces = false;
-  bool multiplies = false;  // sums of products
-  int functions = 0;        // scalar functions for an element, where there are no reductions
+  bool multiplies = false;    // sums of products
+  int functions = 0;          // scalar functions for an element, where there are no reductions
   std::vector<double> reads;  // of each input: elements read, again and again
 };
 
@@ -49,9 +49,9 @@ class Inspector {
     if (e.kind() == ScalarExpr::Kind::kReduce) {
       traits_.reduces = true;
       const ScalarExpr& body = e.args()[0];
-      traits_.multiplies = traits_.multiplies || (e.reduce() == ReduceKind::kSum &&
-                                                  body.kind() == ScalarExpr::Kind::kApply &&
-                                                  body.fn() == ScalarFn::kMul);
+      traits_.multiplies = traits_.multiplies ||
+                           (e.reduce() == ReduceKind::kSum &&
+                            body.kind() == ScalarExpr::Kind::kApply && body.fn() == ScalarFn::kMul);
     }
     if (e.kind() == ScalarExpr::Kind::kApply) ++traits_.functions;
     if (e.kind() == ScalarExpr::Kind::kRead && e.tensor() < definition_.num_inputs()) {
@@ -150,8 +150,8 @@ class Fuser {
     }
     constexpr size_t kMostNodes = 32;
     if (result_.groups[group].size() >= kMostNodes) return std::nullopt;
-    const bool joins = Of(i).reduces ? IsEpilogueOf(i, users) || IsRowWith(i, group)
-                                     : IsCheapFor(i, users);
+    const bool joins =
+        Of(i).reduces ? IsEpilogueOf(i, users) || IsRowWith(i, group) : IsCheapFor(i, users);
     if (!joins || !Fits(i, group)) return std::nullopt;
     return group;
   }

@@ -23,7 +23,8 @@ struct Fusion {
 // output of the graph, where recomputing it costs less than storing and reading it:
 //   * without reductions: where each element is read about once; as an operand of sums of products
 //     only if it moves elements without changing them;
-//   * with reductions: where its users are element-wise and of its shape (an epilogue), or where the
+//   * with reductions: where its users are element-wise and of its shape (an epilogue), or where
+//   the
 //     whole group is still one row kernel (a normalization made of small operators).
 Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits);
 

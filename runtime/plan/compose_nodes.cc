@@ -34,8 +34,8 @@ absl::StatusOr<Definition> ComposeNodes(absl::Span<const NodePtr> nodes,
   for (size_t n = 0; n < nodes.size(); ++n) {
     ComposeStep step{&definitions[n], {}};
     for (const Value& v : nodes[n]->inputs()) {
-      Source source{-1, static_cast<int>(std::find(inputs.begin(), inputs.end(), v) -
-                                         inputs.begin())};
+      Source source{-1,
+                    static_cast<int>(std::find(inputs.begin(), inputs.end(), v) - inputs.begin())};
       for (size_t from = 0; from < n; ++from) {
         if (nodes[from] == v.node_ptr()) source = {static_cast<int>(from), v.output()};
       }

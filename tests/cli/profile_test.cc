@@ -68,8 +68,8 @@ TEST(ProfileTest, ShowsPlansWithoutADevice) {
 }
 
 TEST(ProfileTest, PlansOfModelsStateTheirPeak) {
-  for (const char* name : {"bvlc_alexnet", "densenet121", "inception_v1", "resnet50", "squeezenet",
-                           "vgg19"}) {
+  for (const char* name :
+       {"bvlc_alexnet", "densenet121", "inception_v1", "resnet50", "squeezenet", "vgg19"}) {
     const std::string model = std::string("data/models/light/light_") + name + ".onnx";
     const LemmaResult plan = RunLemma({"show", model, "--plan=cuda", "--json"});
     ASSERT_EQ(plan.exit_status, 0) << plan.err;

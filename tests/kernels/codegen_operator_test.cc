@@ -65,7 +65,8 @@ HostKernels* CodegenOperator::kernels_ = nullptr;
 
 std::string CodeOf(const GridProgram& program) {
   std::string text;
-  for (const auto& kernel : program.kernels) absl::StrAppend(&text, kernel.schedule, "\n", kernel.code);
+  for (const auto& kernel : program.kernels)
+    absl::StrAppend(&text, kernel.schedule, "\n", kernel.code);
   return text;
 }
 

@@ -101,7 +101,8 @@ absl::StatusOr<std::unique_ptr<HostKernels>> HostKernels::Compile(
     const std::string file = absl::StrCat(stem, i);
     void* library = dlopen((file + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
-      return absl::InternalError(absl::StrCat(file, ".cc: ", ReadFile(file + ".log").substr(0, 4000)));
+      return absl::InternalError(
+          absl::StrCat(file, ".cc: ", ReadFile(file + ".log").substr(0, 4000)));
     }
     result->libraries_.push_back(library);
   }

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
 #include "gtest/gtest.h"
-#include "tests/runtime/emulated_plans.h"
+#include "tests/runtime/cuda/emulated_plans.h"
 
 namespace lemma {
 namespace {
@@ -73,7 +73,7 @@ class RandomChain {
       case 0:
       case 1:
       case 2: {
-        static const char* const kUnary[] = {"relu", "sigmoid", "tanh", "neg",    "abs",
+        static const char* const kUnary[] = {"relu", "sigmoid", "tanh", "neg",        "abs",
                                              "erf",  "sin",     "gelu", "hard_swish", "silu"};
         return builder_.Op(kUnary[Below(10)], {v});
       }
@@ -111,8 +111,9 @@ class RandomChain {
       default: {
         if (rank != 4) return absl::CancelledError();
         const Value w = NewInput({int64_t{1 + Below(12)}, v.shape()[1], 3, 3});
-        return builder_.Op("conv2d", {v, w}, {{"pads", std::vector<int64_t>{1, 1, 1, 1}},
-                                              {"strides", std::vector<int64_t>{1, 1 + Below(2)}}});
+        return builder_.Op("conv2d", {v, w},
+                           {{"pads", std::vector<int64_t>{1, 1, 1, 1}},
+                            {"strides", std::vector<int64_t>{1, 1 + Below(2)}}});
       }
     }
   }

@@ -1,6 +1,6 @@
 // CUDA plans of graphs, executed on the host over the grid emulator.
-#ifndef LEMMA_TESTS_RUNTIME_EMULATED_PLANS_H_
-#define LEMMA_TESTS_RUNTIME_EMULATED_PLANS_H_
+#ifndef LEMMA_TESTS_RUNTIME_CUDA_EMULATED_PLANS_H_
+#define LEMMA_TESTS_RUNTIME_CUDA_EMULATED_PLANS_H_
 
 #include <cstdint>
 #include <memory>
@@ -29,8 +29,10 @@ class EmulatedPlans {
   // Launch::after allows.
   absl::StatusOr<std::vector<Tensor>> Run(size_t i, absl::Span<const Tensor> inputs,
                                           uint64_t seed) const;
-  // Runs plan `i` on random inputs in a few orders and expects what the reference computes.
+  // Runs plan `i` in a few orders, from `seed` on, and expects what the reference computes; on
+  // random inputs unless given.
   void ExpectMatchesReference(size_t i, uint64_t seed = 1) const;
+  void ExpectMatchesReference(size_t i, absl::Span<const Tensor> inputs, uint64_t seed = 1) const;
 
  private:
   std::vector<Graph> graphs_;
@@ -41,4 +43,4 @@ class EmulatedPlans {
 
 }  // namespace lemma
 
-#endif  // LEMMA_TESTS_RUNTIME_EMULATED_PLANS_H_
+#endif  // LEMMA_TESTS_RUNTIME_CUDA_EMULATED_PLANS_H_

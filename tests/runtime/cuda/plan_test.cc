@@ -6,7 +6,7 @@
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "runtime/cuda/cuda_backend.h"
-#include "tests/runtime/emulated_plans.h"
+#include "tests/runtime/cuda/emulated_plans.h"
 #include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {
@@ -122,6 +122,17 @@ const Case kCases[] = {
       s = add(p, q)
       return s
     })"},
+    // Reductions that few blocks would compute, in parts.
+    {"by tile 32x32x32; by element", R"(graph deep(x: f32[17,4100], w: weight f32[4100,19]) {
+      p = matmul(x, w)
+      r = relu(p)
+      return r
+    })"},
+    {"by row of 256; by row of 32", R"(graph total(x: f32[211,1003]) {
+      m = reduce_max(x) {axes = [0,1]}
+      n = neg(m)
+      return n
+    })"},
     // Integers and data-dependent indices.
     {"by element", R"(graph ints(x: i64[7,5], y: i32[7,5]) {
       a = cast(y) {dtype = "i64"}
@@ -193,7 +204,8 @@ TEST(CudaPlan, ReshapesAreTheirOperandsMemory) {
 // A branch does not wait for another one.
 TEST(CudaPlan, OrderIsThatOfTheData) {
   NodeTraitsCache traits;
-  const Graph graph = GraphOf(R"(graph g(x: f32[64,64], u: weight f32[64,64], v: weight f32[64,64]) {
+  const Graph graph =
+      GraphOf(R"(graph g(x: f32[64,64], u: weight f32[64,64], v: weight f32[64,64]) {
     p = matmul(x, u)
     q = matmul(x, v)
     r = matmul(p, q)

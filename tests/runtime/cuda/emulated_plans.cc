@@ -1,4 +1,4 @@
-#include "tests/runtime/emulated_plans.h"
+#include "tests/runtime/cuda/emulated_plans.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -92,9 +92,13 @@ absl::StatusOr<std::vector<Tensor>> EmulatedPlans::Run(size_t i, absl::Span<cons
 }
 
 void EmulatedPlans::ExpectMatchesReference(size_t i, uint64_t seed) const {
+  ExpectMatchesReference(i, RandomInputs(graphs_[i], seed), seed);
+}
+
+void EmulatedPlans::ExpectMatchesReference(size_t i, absl::Span<const Tensor> inputs,
+                                           uint64_t seed) const {
   const Graph& graph = graphs_[i];
   SCOPED_TRACE(graph.name());
-  const std::vector<Tensor> inputs = RandomInputs(graph, seed);
   auto reference = MakeReferenceBackend()->Compile(graph, {});
   ASSERT_TRUE(reference.ok()) << reference.status();
   auto expected = (*reference)->Run(inputs);
