@@ -134,32 +134,36 @@ absl::StatusOr<CertificateMutant> ForCertificate(const PetRule& rule) {
   return entry;
 }
 
-// Adds the rules of the corrected mutants of the graph's parts that cost less than these.
-absl::Status AddMutants(const Graph& graph, Setup* setup) {
+PetOptions PetOptionsOf(CostModel* costs) {
   PetOptions options;
-  options.candidates.cost = Nanoseconds(setup->costs.model.get(), false);
-  options.candidates.estimate = Nanoseconds(setup->costs.model.get(), true);
+  options.candidates.cost = Nanoseconds(costs, false);
+  options.candidates.estimate = Nanoseconds(costs, true);
   options.candidates.look_at = 12;  // each is measured
-  PetFinder finder(std::move(options));
+  return options;
+}
+
+// Adds the rules of the corrected mutants of the graph's parts that cost less than these. Returns
+// how many are new.
+absl::StatusOr<int> AddMutants(const Graph& graph, PetFinder* finder, Setup* setup) {
   setup->progress.Show("mutants");
-  auto rules = finder.RulesFor(graph);
+  auto rules = finder->RulesFor(graph);
   if (!rules.ok()) return rules.status();
+  int added = 0;
   for (const PetRule& rule : *rules) {
+    const bool known = std::any_of(
+        setup->mutants.begin(), setup->mutants.end(),
+        [&](const CertificateMutant& mutant) { return mutant.rule.name == rule.rule.name; });
+    if (known) continue;
     auto mutant = ForCertificate(rule);
     if (!mutant.ok()) return mutant.status();
     setup->mutants.push_back(*std::move(mutant));
     setup->file.rules.push_back(rule.rule);
+    ++added;
   }
-  return absl::OkStatus();
+  return added;
 }
 
-absl::Status MakeReady(const OptimizeFlags& flags, const Graph& graph, Setup* setup) {
-  auto costs = MakeCosts(flags, &setup->progress);
-  if (!costs.ok()) return costs.status();
-  setup->costs = *std::move(costs);
-  if (flags.pet == "on") {
-    if (absl::Status s = AddMutants(graph, setup); !s.ok()) return s;
-  }
+absl::Status MakeReady(Setup* setup) {
   auto rules = RuleSet::Create(setup->file.rules);
   if (!rules.ok()) return Prefixed(setup->file.name, rules.status());
   setup->rules = *std::move(rules);
@@ -306,8 +310,24 @@ absl::Status FindResult(const OptimizeFlags& flags, const Graph& input, Setup* s
     outcome->search = *std::move(replayed);
     return absl::OkStatus();
   }
-  if (absl::Status s = MakeReady(flags, input, setup); !s.ok()) return s;
-  return RunSearch(flags, input, setup, outcome);
+  auto costs = MakeCosts(flags, &setup->progress);
+  if (!costs.ok()) return costs.status();
+  setup->costs = *std::move(costs);
+  PetFinder finder(PetOptionsOf(setup->costs.model.get()));
+  // Mutants of the input's parts, then of those that the search made.
+  Graph graph = input;
+  for (int search = 1; search <= 2; ++search) {
+    if (flags.pet == "on") {
+      auto added = AddMutants(graph, &finder, setup);
+      if (!added.ok()) return added.status();
+      if (search == 2 && *added == 0) return absl::OkStatus();
+    }
+    if (absl::Status s = MakeReady(setup); !s.ok()) return s;
+    if (absl::Status s = RunSearch(flags, input, setup, outcome); !s.ok()) return s;
+    if (flags.pet == "off" || outcome->search.stop == StopReason::kCancelled) break;
+    graph = outcome->search.best;
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> Learn(const OptimizeFlags& flags, Setup* setup, Outcome* outcome) {

@@ -217,6 +217,45 @@ bool MomentsDiffer(const Polynomial& difference, const Box& box) {
   return false;
 }
 
+// At one position: whether the sums of coefficient * position * position differ for two reads, of
+// leaves that a product has once each. Over an axis of n steps of d the mean of a position's square
+// is that of its mean, plus d^2 (n^2 - 1) / 12.
+bool SecondMomentsDiffer(const Polynomial& difference) {
+  std::map<std::vector<int>, std::vector<Wide>> moments;
+  for (const auto& [term, coefficient] : difference) {
+    if (coefficient.denominator != 1) return false;
+    const size_t n = term.reads.size();
+    std::vector<int> leaves;
+    Wide weight = coefficient.numerator;
+    std::vector<Wide> middle;  // twice the mean
+    for (int64_t extent : term.extents) weight *= extent;
+    for (const TermRead& read : term.reads) {
+      if (!leaves.empty() && leaves.back() == read.leaf) return false;
+      leaves.push_back(read.leaf);
+      middle.push_back(2 * Wide{read.base});
+      for (size_t a = 0; a < term.extents.size(); ++a) {
+        middle.back() += Wide{read.inner[a]} * (term.extents[a] - 1);
+      }
+    }
+    std::vector<Wide>& moment = moments[leaves];
+    moment.resize(n * n, 0);
+    for (size_t i = 0; i < n; ++i) {
+      for (size_t j = i; j < n; ++j) {
+        Wide square = 3 * middle[i] * middle[j];
+        for (size_t a = 0; a < term.extents.size(); ++a) {
+          const Wide extent = term.extents[a];
+          square += Wide{term.reads[i].inner[a]} * term.reads[j].inner[a] * (extent * extent - 1);
+        }
+        moment[i * n + j] += weight * square;
+      }
+    }
+  }
+  for (const auto& [leaves, moment] : moments) {
+    if (std::any_of(moment.begin(), moment.end(), [](Wide m) { return m != 0; })) return true;
+  }
+  return false;
+}
+
 // Writes the shortest axis of every term out.
 Polynomial Expanded(const Polynomial& terms) {
   Polynomial sum;
@@ -257,6 +296,7 @@ absl::StatusOr<Difference> Compare(const Polynomial& a, const Polynomial& b, con
     }
     if (difference.empty()) return Difference::kNone;
     if (MomentsDiffer(difference, box)) return Difference::kEverywhere;
+    if (NumPositions(box) == 1 && SecondMomentsDiffer(difference)) return Difference::kEverywhere;
     if (!axes) break;
     if (products > limit) {
       return absl::ResourceExhaustedError(

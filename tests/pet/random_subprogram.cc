@@ -30,7 +30,12 @@ class Maker {
   int64_t In(int64_t lo, int64_t hi) { return lo + Below(hi - lo + 1); }
   std::string Name() { return "x" + std::to_string(leaves_++); }
   Value Weight(GraphBuilder* b, Shape shape) {
-    return b->Weight(Name(), TensorType{DType::kF32, std::move(shape)});
+    const TensorType type = {DType::kF32, std::move(shape)};
+    std::vector<double> values;
+    for (int64_t i = 0; i < type.num_elements(); ++i) {
+      values.push_back(static_cast<double>(In(-64, 64)) / 64);
+    }
+    return b->Weight(Name(), *Tensor::FromDoubles(type, values));
   }
 
   absl::StatusOr<Value> Any(GraphBuilder* b) {
