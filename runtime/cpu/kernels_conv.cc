@@ -53,6 +53,10 @@ void Layouts(CpuKernelSpec& spec, const Strides&) {
   if (!RunsAsProduct(spec.nodes) || !HasPixelStep(x.type.shape, x.strides, &step)) {
     x.strides = ChannelsLast(x.type.shape);
   }
+  // Weights, bias and vectors behind it that are computed may be views, such as a transpose's.
+  for (size_t i = 1; i < spec.inputs.size(); ++i) {
+    spec.inputs[i].strides = RowMajorStrides(spec.inputs[i].type.shape);
+  }
   auto& y = spec.outputs[0];
   y.strides = ChannelsLast(y.type.shape);
   if (int sum = FusedSum(spec, kChannel); sum >= 0) {

@@ -27,6 +27,9 @@ bool Fuses(const CpuKernelSpec& spec, const Node& user) {
 
 void Layouts(CpuKernelSpec& spec, const Strides&) {
   spec.inputs[0].strides = ChannelsLast(spec.inputs[0].type.shape);
+  for (size_t i = 1; i < spec.inputs.size(); ++i) {
+    spec.inputs[i].strides = RowMajorStrides(spec.inputs[i].type.shape);
+  }
   spec.outputs[0].strides = ChannelsLast(spec.outputs[0].type.shape);
 }
 

@@ -36,6 +36,13 @@ bool IsMatrixLike(const Shape& shape, const Strides& strides) {
 }
 
 void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
+  // Vectors behind the product that are computed may be views.
+  for (auto& in : spec.inputs) {
+    const auto& operands = spec.head().inputs();
+    if (std::find(operands.begin(), operands.end(), in.value) == operands.end()) {
+      in.strides = RowMajorStrides(in.type.shape);
+    }
+  }
   for (const Value& v : spec.head().inputs()) {
     auto& in = spec.inputs[spec.InputIndex(v)];
     if (!IsMatrixLike(in.type.shape, in.strides)) in.strides = RowMajorStrides(in.type.shape);

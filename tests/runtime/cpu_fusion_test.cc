@@ -278,6 +278,26 @@ TEST(CpuFusion, EverySecondColumnOfOddRowsIsCopied) {
       "copy conv2d copy conv2d copy");
 }
 
+// Operands that are computed and that are views of something else.
+TEST(CpuFusion, WeightsAndVectorsThatAreViews) {
+  for (const char* body : {
+           "e = transpose(w) {perm = [1,0,2,3]}\n y = conv2d(x, e)",
+           "e = exp(w)\n f = transpose(e) {perm = [0,1,3,2]}\n y = conv_transpose2d(x, f)",
+           "e = slice(w) {starts = [0,0,0,0], sizes = [3,2,1,1]}\n"
+           "f = transpose(e) {perm = [1,0,2,3]}\n y = conv2d(x, f)",
+           "b = slice(v) {starts = [0], sizes = [3], steps = [2]}\n"
+           "e = reshape(w) {shape = [3,2,2,2]}\n f = transpose(e) {perm = [1,0,2,3]}\n"
+           "g = concat(f, f) {axis = 0}\n"
+           "h = slice(g) {starts = [0,0,0,0], sizes = [3,3,2,2]}\n y = conv2d(x, h, b)",
+           "m = reshape(x) {shape = [18,6]}\n k = reshape(w) {shape = [6,4]}\n"
+           "p = matmul(m, k)\n b = slice(v) {starts = [1], sizes = [4], steps = [2]}\n"
+           "y = add(p, b)",
+       }) {
+    ExpectCpuMatchesReference(absl::StrCat(
+        "graph g(x: f32[1,3,6,6], w: f32[3,2,2,2], v: f32[8]) {\n", body, "\n return y }"));
+  }
+}
+
 TEST(CpuFusion, InputsAndWeightsAsOutputs) {
   EXPECT_EQ(Kernels(R"(graph g(x: f32[2,3], w: weight f32[3]) {
     y = relu(x)
