@@ -1,6 +1,8 @@
 // lemma pet, and what --pet=on does to lemma optimize.
 #include <string>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cli/lemma_process.h"
@@ -51,6 +53,43 @@ TEST(PetTest, OptimizesWithMutantsAndCertifiesIt) {
   EXPECT_EQ(checked.exit_status, 0) << checked.out;
   ExpectOneLine(RunLemma({"optimize", in, "-o", out, "--pet=on", "--replay", out + ".cert"}),
                 {"--pet"});
+}
+
+// With the costs of a device on which a dilated convolution takes long, a mutant pays.
+TEST(PetTest, AMutantThatPaysIsCertifiedAndReplayed) {
+  const std::string in = WriteTemp(
+      "g.lemma",
+      "graph g(x: f32[2,16,8,8], w: weight f32[16,16,3,3] = fill 0.5) {\n"
+      "a = conv2d(x, w) {pads = [2,2,2,2], dilations = [2,2]}\n y = relu(a)\n return y }");
+  const std::string folder = NewFolder(), out = folder + "/out.lemma", cert = out + ".cert";
+  const std::string measured = "--cost-db=" + folder + "/costs", slow = measured + ".slow";
+  ASSERT_EQ(RunLemma({"optimize", in, "-o", out, "--pet=on", measured, "--runs=3"}).exit_status, 0);
+  std::string costs = RunLemma({"costs", "export", measured}).out;
+  const size_t name = costs.find("device ") + 7;
+  const std::string device = costs.substr(name, costs.find('\n', name) - name);
+  std::string changed;
+  for (absl::string_view line : absl::StrSplit(costs, '\n')) {
+    if (absl::StrContains(line, " conv(f32[2,16,8,8] ")) {
+      changed += "1.5" + std::string(line.substr(line.find(' '))) + "\n";
+    } else if (!line.empty()) {
+      changed += std::string(line) + "\n";
+    }
+  }
+  ASSERT_NE(changed, costs);
+  ASSERT_EQ(RunLemma({"costs", "import", WriteTemp("costs.txt", changed), slow}).exit_status, 0);
+  const LemmaResult optimized =
+      RunLemma({"optimize", in, "-o", out, "--pet=on", slow, "--device", device});
+  ASSERT_EQ(optimized.exit_status, 0) << optimized.err;
+  EXPECT_THAT(optimized.out, HasSubstr("1 x pet_"));
+  EXPECT_THAT(ReadAll(cert), HasSubstr("\nmutants 1\n"));
+  const LemmaResult checked = RunLemma({"check", in, out, cert});
+  EXPECT_EQ(checked.exit_status, 0) << checked.out;
+  // The same again, from the certificate alone.
+  const std::string again = folder + "/again.lemma";
+  const LemmaResult replayed = RunLemma({"optimize", in, "-o", again, "--replay", cert});
+  ASSERT_EQ(replayed.exit_status, 0) << replayed.err;
+  EXPECT_EQ(ReadAll(again), ReadAll(out));
+  EXPECT_EQ(RunLemma({"check", in, again, again + ".cert"}).exit_status, 0);
 }
 
 }  // namespace
