@@ -146,6 +146,37 @@ const char kDuplicates[] =
     "A negative index counts from the end. With reduction none no two updates may go to one "
     "element (ONNX leaves the result open; here it is their sum).";
 
+bool IsZeros(const Value& v) {
+  if (v.node().kind() != Node::Kind::kConstant) return false;
+  for (int64_t i = 0; i < v.node().payload().size(); ++i) {
+    if (v.node().payload().AtDouble(i) != 0) return false;
+  }
+  return true;
+}
+
+// max_pool2d_gradient as it is exported: a sum into zeros at the positions of maxima, all as
+// vectors. An empty value if it is something else.
+absl::StatusOr<Value> MaxPoolGradient(OnnxImport& node, const Value& x, const Value& indices,
+                                      const Value& updates) {
+  if (!indices.node().IsOp("reshape") || !IsFloat(x.dtype())) return Value();
+  const Value& index = indices.node().inputs()[0];
+  if (!index.node().IsOp("max_pool2d_index") || index.node().Int("column_major") != 0) {
+    return Value();
+  }
+  const Value& pooled_from = index.node().inputs()[0];
+  if (x.shape() != Shape{pooled_from.type().num_elements()} ||
+      pooled_from.dtype() != updates.dtype() || !IsZeros(x)) {
+    return Value();
+  }
+  Value dy = updates;
+  if (dy.node().IsOp("reshape")) dy = dy.node().inputs()[0];
+  LEMMA_ASSIGN_OR_RETURN(dy, Reshape(node, dy, index.shape()));
+  Attrs attrs = index.node().attrs();
+  attrs.erase("column_major");
+  LEMMA_ASSIGN_OR_RETURN(Value dx, node.Op("max_pool2d_gradient", {pooled_from, dy}, attrs));
+  return Reshape(node, dx, x.shape());
+}
+
 absl::StatusOr<std::vector<Value>> ImportScatterElements(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(Value indices, node.Input(1));
@@ -155,6 +186,10 @@ absl::StatusOr<std::vector<Value>> ImportScatterElements(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(std::string reduction, node.String("reduction", "none"));
   if (reduction == "min" || reduction == "max") {
     return node.Unsupported(absl::StrCat("reduction ", reduction));
+  }
+  if (reduction == "add") {
+    LEMMA_ASSIGN_OR_RETURN(Value gradient, MaxPoolGradient(node, x, indices, updates));
+    if (gradient) return std::vector<Value>{gradient};
   }
   return node.Ops("scatter_elements", {x, indices, updates},
                   {{"axis", axis}, {"reduction", reduction}});
@@ -177,7 +212,8 @@ OpDef Make_scatter_elements() {
   };
   op.examples = {"(f32[3,3], i64[2,3], f32[2,3])", "(f32[2,5], i64[1,2], f32[1,2]) {axis = 1}",
                  "(f32[4], i32[3], f32[3]) {axis = -1, reduction = \"add\"}",
-                 "(f32[4], i64[3], f32[3]) {reduction = \"mul\"}"};
+                 "(f32[4], i64[3], f32[3]) {reduction = \"mul\"}",
+                 "(f32[3,4], i64[2,6], f32[2,6]) {axis = 1, reduction = \"add\"}"};
   op.onnx_import = {{"ScatterElements", ImportScatterElements}, {"Scatter", ImportScatterElements}};
   op.onnx_export = ExportAs("ScatterElements", {{"axis", "axis"}, {"reduction", "reduction"}});
   return op;
@@ -196,7 +232,8 @@ OpDef Make_scatter_nd() {
   op.gradient = [](GradientForm& f) { return ScatterGradient(f, "gather_nd", {}); };
   op.examples = {"(f32[4], i64[3,1], f32[3])", "(f32[2,3,2], i64[2,2], f32[2,2])",
                  "(f32[2,2], i32[3,2], f32[3]) {reduction = \"add\"}",
-                 "(f32[3,2], i64[1,1], f32[1,2]) {reduction = \"mul\"}"};
+                 "(f32[3,2], i64[1,1], f32[1,2]) {reduction = \"mul\"}",
+                 "(f32[3,2,2], i64[4,1], f32[4,2,2]) {reduction = \"add\"}"};
   op.onnx_import = {ImportAs("ScatterND", "scatter_nd", {{"reduction", "reduction"}})};
   op.onnx_export = ExportAs("ScatterND", {{"reduction", "reduction"}});
   return op;

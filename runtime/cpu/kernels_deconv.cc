@@ -7,18 +7,23 @@ namespace {
 constexpr int kChannel = 1;
 using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
 
-// Output padding is padding not cut off at the end.
-std::vector<int64_t> EndPadding(const Node& node) {
+// Output padding is padding not cut off at the end. oneDNN takes rows that no window reaches for
+// granted, as long as there are fewer than the stride: then as many windows fit.
+std::optional<std::vector<int64_t>> EndPadding(const Node& node) {
   const auto &pads = node.Ints("pads"), &more = node.Ints("output_padding");
-  return {pads[2] - more[0], pads[3] - more[1]};
+  std::vector<int64_t> end;
+  for (size_t i = 0; i < 2; ++i) {
+    if (more[i] - pads[2 + i] >= node.Ints("strides")[i]) return std::nullopt;
+    end.push_back(std::max<int64_t>(pads[2 + i] - more[i], 0));
+  }
+  return end;
 }
 
 bool Accepts(const Node& node) {
   for (const Value& v : node.inputs()) {
     if (v.dtype() != DType::kF32 || v.type().num_elements() == 0) return false;
   }
-  const std::vector<int64_t> end = EndPadding(node);
-  return node.inputs()[0] != node.inputs()[1] && end[0] >= 0 && end[1] >= 0;
+  return node.inputs()[0] != node.inputs()[1] && EndPadding(node).has_value();
 }
 
 bool Fuses(const CpuKernelSpec& spec, const Node& user) {
@@ -51,7 +56,7 @@ Built BuildDeconvolution(const CpuKernelSpec& spec, const StaticValues& statics)
   auto b = bias >= 0 ? Desc({ys[1]}, {1}) : dnnl::memory::desc();
   const auto &s = node.Ints("strides"), &d = node.Ints("dilations"), &p = node.Ints("pads");
   const dnnl::memory::dims dilations = {d[0] - 1, d[1] - 1}, begin = {p[0], p[1]};
-  const dnnl::memory::dims end = EndPadding(node);
+  const dnnl::memory::dims end = *EndPadding(node);
   using Deconvolution = dnnl::deconvolution_forward;
   const auto kind = dnnl::prop_kind::forward_inference;
   const auto direct = dnnl::algorithm::deconvolution_direct;

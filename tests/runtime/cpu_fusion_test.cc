@@ -30,6 +30,44 @@ TEST(CpuFusion, ConvolutionTakesNormResidualAndActivation) {
             "relu copy conv2d+batch_norm+add+relu copy");
 }
 
+// A gradient convolves with values that others want channels last.
+TEST(CpuFusion, WeightsMayBeViews) {
+  Kernels(R"(graph g(x: f32[32,4,7,7], d: f32[4,128,7,7], v: f32[128,32,3,3]) {
+    a = relu(d)
+    t = transpose(a) {perm = [1,0,2,3]}
+    y = conv2d(x, t) {pads = [1,1,1,1]}
+    z = conv_transpose2d(a, v) {pads = [1,1,1,1]}
+    return y, z
+  })");
+  Kernels(R"(graph g(x: f32[2,8,5,5], d: f32[4,8,3,3]) {
+    a = relu(d)
+    t = transpose(a) {perm = [1,0,2,3]}
+    y = conv_transpose2d(x, t) {pads = [1,1,1,1]}
+    z = conv2d(x, a) {pads = [1,1,1,1]}
+    return y, z
+  })");
+}
+
+TEST(CpuFusion, BiasesMayBeViews) {
+  Kernels(R"(graph g(x: f32[6,4], w: f32[4,5], b: f32[5,3], c: f32[2,4,5,5], k: f32[5,4,3,3]) {
+    t = slice(b) {starts = [0,1], sizes = [5,1]}
+    v = reshape(t) {shape = [5]}
+    p = matmul(x, w)
+    y = add(p, v)
+    z = conv2d(c, k, v)
+    return y, z
+  })");
+}
+
+// Where the last rows and columns are reached by no window, oneDNN leaves them at zero.
+TEST(CpuFusion, TransposedConvolutionWithRowsThatNothingReaches) {
+  EXPECT_EQ(Kernels(R"(graph g(x: f32[2,6,4,4], w: weight f32[6,3,1,1]) {
+    y = conv_transpose2d(x, w) {strides = [2,2], output_padding = [1,1]}
+    return y
+  })"),
+            "copy conv_transpose2d copy");
+}
+
 TEST(CpuFusion, PixelwiseConvolutionAddsItsOwnInput) {
   EXPECT_EQ(Kernels(R"(graph g(x: f32[2,7,5,3], w: weight f32[7,7,1,1], b: weight f32[7]) {
     a = tanh(x)

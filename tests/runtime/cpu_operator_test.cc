@@ -1,4 +1,7 @@
 // Every example of the operator table: the CPU back end against the reference.
+#include <algorithm>
+#include <numeric>
+
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
 #include "gtest/gtest.h"
@@ -35,6 +38,29 @@ void ExpectMatches(const OpExample& example, size_t first_weight) {
     inputs.push_back(*Tensor::FromDoubles(example.inputs[i], values[i]));
   }
   ExpectCpuMatchesReference(graph, inputs);
+}
+
+// Every operand of rank 2 or more a view of an input with its dimensions the other way round: no
+// kernel may take for granted how values that are not its own lie in memory.
+TEST_P(CpuOperator, MatchesReferenceOnViews) {
+  const OpExample& example = GetParam();
+  GraphBuilder builder("g");
+  std::vector<Value> operands;
+  std::vector<Tensor> inputs;
+  const auto values = ExampleValues(example);
+  for (size_t i = 0; i < example.inputs.size(); ++i) {
+    TensorType type = example.inputs[i];
+    std::reverse(type.shape.begin(), type.shape.end());
+    std::vector<int64_t> perm(type.shape.size());
+    std::iota(perm.rbegin(), perm.rend(), 0);
+    const Value input = builder.Input(absl::StrCat("x", i), type);
+    operands.push_back(*builder.Op("transpose", {input}, {{"perm", perm}}));
+    inputs.push_back(*Tensor::FromDoubles(type, values[i]));
+  }
+  auto outputs = builder.Ops(example.op->name, operands, example.attrs);
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  for (size_t k = 0; k < outputs->size(); ++k) builder.Output(absl::StrCat("y", k), (*outputs)[k]);
+  ExpectCpuMatchesReference(*std::move(builder).Build(), inputs);
 }
 
 TEST_P(CpuOperator, MatchesReference) { ExpectMatches(GetParam(), GetParam().inputs.size()); }
