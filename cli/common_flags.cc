@@ -85,7 +85,7 @@ absl::Status CommonFlags::Check() const {
 
 absl::StatusOr<Model> CommonFlags::Load(const std::string& path) const {
   if (absl::Status s = Check(); !s.ok()) return s;
-  auto model = LoadModel(path, dims);
+  auto model = LoadModel(path, dims, training);
   if (!model.ok()) return model.status();
   for (const std::string& note : model->notes) {
     if (!json) std::fprintf(stderr, "lemma: note: %s: %s\n", path.c_str(), note.c_str());

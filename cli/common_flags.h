@@ -26,6 +26,7 @@ struct CommonFlags {
   std::string backend;
   std::vector<std::string> inputs;  // files; empty: random values
   int64_t int_range = 2;
+  bool training = false;  // keep what matters in training only
   double max_memory_gb;  // half of what the machine has
 
   CommonFlags();

@@ -71,8 +71,8 @@ const char* Name(ModelFormat format) {
   return "";
 }
 
-absl::StatusOr<Model> LoadModel(const std::string& path,
-                                const std::map<std::string, int64_t>& dims) {
+absl::StatusOr<Model> LoadModel(const std::string& path, const std::map<std::string, int64_t>& dims,
+                                bool training) {
   auto read = ReadHead(path);
   if (!read.ok()) return read.status();
   const std::string head = *std::move(read);
@@ -102,6 +102,7 @@ absl::StatusOr<Model> LoadModel(const std::string& path,
   }
   ImportOptions options;
   options.dims = dims;
+  options.training = training;
   auto imported = ImportOnnx(path, options);
   if (!imported.ok()) return Prefixed(path, imported.status());
   model.format = ModelFormat::kOnnx;

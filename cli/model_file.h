@@ -26,9 +26,10 @@ struct Model {
 };
 
 // Told apart by content, not by name. Messages begin with the path. `dims` binds symbolic
-// dimensions of ONNX models.
+// dimensions of ONNX models; `training` keeps their dropouts.
 absl::StatusOr<Model> LoadModel(const std::string& path,
-                                const std::map<std::string, int64_t>& dims = {});
+                                const std::map<std::string, int64_t>& dims = {},
+                                bool training = false);
 
 // Whether a file, which must exist and not be empty, is text. Messages begin with the path.
 absl::StatusOr<bool> IsTextFile(const std::string& path);

@@ -47,6 +47,8 @@ struct TrainFlags {
     flags->Real("loss-scale", &o.loss_scale, "for gradients in f16");
     flags->Real("batch-norm-momentum", &o.batch_norm_momentum,
                 "how much of the running statistics stays");
+    flags->Int("seed", &o.seed, "of dropouts, in the first step");
+    common.training = true;
     common.AddModel(flags);
   }
 

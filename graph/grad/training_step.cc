@@ -71,6 +71,7 @@ class StepBuilder {
 
   // The model with its operators' training forms; running statistics become state.
   absl::Status BuildForward() {
+    int64_t salt = 0;
     for (const NodePtr& node : model_.nodes()) {
       if (!node->is_op()) {
         map_[Value(node, 0)] = Value(node, 0);
@@ -78,7 +79,8 @@ class StepBuilder {
       }
       std::vector<Value> inputs;
       for (const Value& input : node->inputs()) inputs.push_back(map_.at(input));
-      const auto form = FormInTraining(f_, *node, inputs, options_.batch_norm_momentum);
+      TrainingContext context{options_.batch_norm_momentum, [this] { return Seed(); }, ++salt};
+      const auto form = FormInTraining(f_, *node, inputs, context);
       LEMMA_RETURN_IF_ERROR(f_.status());
       if (!form) {
         LEMMA_RETURN_IF_ERROR(Rebuild(node, map_));
@@ -90,6 +92,21 @@ class StepBuilder {
       }
     }
     return absl::OkStatus();
+  }
+
+  // The state variable `seed`, which counts steps.
+  Value Seed() {
+    if (!seed_) {
+      const TensorType type{DType::kI64, {}};
+      auto initial = Tensor::FromInts(type, {options_.seed});
+      if (!initial.ok()) {
+        f_.Fail(initial.status());
+        return Value();
+      }
+      seed_ = NewState("seed", *initial);
+      StateOf("seed").next = f_.Add(seed_, 1);
+    }
+    return seed_;
   }
 
   absl::Status AddRunning(const Value& statistic, const Value& next) {
@@ -312,7 +329,7 @@ class StepBuilder {
   std::set<std::string> running_;
   std::vector<Variable> state_;
   ValueMap rounded_;  // weights stored narrowly, and the state rounded to them
-  Value labels_, rate_, loss_;
+  Value labels_, rate_, loss_, seed_;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ struct TrainingOptions {
   std::string output;               // the model's output that the loss is of; empty: the first
   std::vector<std::string> frozen;  // weights that stay as they are
   double batch_norm_momentum = 0.9;
+  int64_t seed = 1;  // of dropouts, in the first step; it is one more in each step
   // Gradients are scaled down to a common L2 norm of this much if theirs is larger; 0: never.
   double clip_norm = 0;
   // Steps whose gradients are averaged for one update.
@@ -38,8 +39,9 @@ struct TrainingStep {
 // Inputs: the model's, `labels` (LabelsType), `lr` (f32[], the learning rate), and the state. That
 // is each float weight of rank 1 or more that the loss depends on and that is not frozen, under its
 // own name (f32 where the model keeps it as f16 or bf16); the running statistics of batch
-// normalizations; what the update keeps (NAME.m, NAME.v, step), and with accumulate > 1 NAME.grad
-// and `micro`. Outputs: `loss`, then X.next of each state variable X, in the order of the inputs.
+// normalizations; `seed` if there are dropouts; what the update keeps (NAME.m, NAME.v, step), and
+// with accumulate > 1 NAME.grad and `micro`. Outputs: `loss`, then X.next of each state variable X,
+// in the order of the inputs.
 //
 // InvalidArgument, with the reason, if a weight has no values, a name is taken twice, nothing can
 // be trained, or an operator on the way is not differentiable.

@@ -28,6 +28,8 @@ struct ImportOptions {
   // operator needs a value to tell its shapes, it takes it from here, and a note says that the
   // graph holds for this value of the input only.
   std::map<std::string, Tensor> input_values;
+  // For training: dropouts are kept, as operators that do nothing.
+  bool training = false;
 };
 
 struct ImportedModel {

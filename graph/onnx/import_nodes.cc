@@ -144,11 +144,24 @@ absl::StatusOr<std::vector<Result>> ModelImporter::Translate(const onnx::NodePro
   return std::vector<Result>(values->begin(), values->end());
 }
 
+Value ModelImporter::Untied(const onnx::NodeProto& node, const Scope& scope) {
+  if (!options_.training || node.op_type() != "Identity" || node.input_size() != 1) return Value();
+  const Value* source = scope.Find(node.input(0));
+  if (source == nullptr || !*source || source->node().kind() != Node::Kind::kWeight) return Value();
+  const Tensor& values = source->node().payload();
+  for (int64_t i = 1; i < values.size(); ++i) {
+    if (values.AtDouble(i) != values.AtDouble(0)) return Value();
+  }
+  return builder_.Weight(node.output(0), values);
+}
+
 absl::StatusOr<std::vector<Value>> ModelImporter::CallImporter(const onnx::NodeProto& node,
                                                                const Scope& scope) {
   std::string domain = NormalDomain(node.domain());
   std::string name = domain.empty() ? node.op_type() : absl::StrCat(domain, ".", node.op_type());
-  const OnnxImporter* importer = FindImporter(name);
+  if (Value weight = Untied(node, scope)) return std::vector<Value>{weight};
+  const OnnxImporter* importer = options_.training ? FindImporter("training." + name) : nullptr;
+  if (importer == nullptr) importer = FindImporter(name);
   if (importer == nullptr) {
     return absl::UnimplementedError(absl::StrCat("unsupported: ", name, " (no definition)"));
   }

@@ -98,6 +98,10 @@ class ModelImporter {
                                                      const onnx::NodeProto& call,
                                                      const Scope& scope);
   absl::StatusOr<std::vector<Value>> MakeOpaque(const onnx::NodeProto& node, const Scope& scope);
+  // In training, the weight that an Identity of an initializer stands for: exporters write equal
+  // values once, so that what all weights of a kind begin with, zeros or ones, ties them together.
+  // Empty for any other node. Values that differ among each other are equal on purpose.
+  Value Untied(const onnx::NodeProto& node, const Scope& scope);
   // A constant that stands for trained values becomes a weight of that name.
   Value PromoteToWeight(const onnx::NodeProto& node, const Value& value);
 

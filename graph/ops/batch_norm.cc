@@ -6,10 +6,8 @@
 #include "graph/ops/moments.h"
 #include "graph/ops/norm_gradient.h"
 #include "graph/ops/status_macros.h"
-#include "graph/ops/training_form.h"
 
-namespace lemma {
-namespace ops {
+namespace lemma::ops {
 namespace {
 
 // x is [N,C,spatial…], all other inputs are vectors of C elements.
@@ -163,21 +161,6 @@ absl::Status ExportTraining(OnnxExport& out) {
 }
 
 }  // namespace
-}  // namespace ops
-
-std::optional<TrainingForm> FormInTraining(Formula& f, const Node& node,
-                                           const std::vector<Value>& inputs, double momentum) {
-  if (!node.IsOp("batch_norm")) return std::nullopt;
-  const std::vector<Value> out = f.Ops("batch_norm_training", {inputs[0], inputs[1], inputs[2]},
-                                       {{"epsilon", node.Float("epsilon")}});
-  if (out.empty()) return std::nullopt;
-  auto blend = [&](const Value& old, const Value& now) {
-    return f.Add(f.Mul(old, momentum), f.Mul(now, 1 - momentum));
-  };
-  return TrainingForm{{out[0]}, {{3, blend(inputs[3], out[1])}, {4, blend(inputs[4], out[2])}}};
-}
-
-namespace ops {
 
 OpDef Make_batch_norm() {
   OpDef op;
@@ -218,5 +201,4 @@ OpDef Make_batch_norm_training() {
   return op;
 }
 
-}  // namespace ops
-}  // namespace lemma
+}  // namespace lemma::ops

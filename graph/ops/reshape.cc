@@ -4,7 +4,6 @@
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
-#include "graph/ops/expand.h"
 #include "graph/ops/onnx_axes.h"
 
 namespace lemma::ops {
@@ -214,32 +213,6 @@ absl::StatusOr<std::vector<Value>> ImportUnsqueeze(OnnxImport& node) {
 
 absl::StatusOr<std::vector<Value>> ImportIdentity(OnnxImport& node) { return One(node.Input(0)); }
 
-// Inference drops nothing: the value itself, and a mask that is true everywhere.
-absl::StatusOr<std::vector<Value>> ImportDropout(OnnxImport& node) {
-  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
-  LEMMA_ASSIGN_OR_RETURN(double ratio, node.Float("ratio", 0.5));
-  node.FindAttr("seed");
-  bool training = false;
-  if (node.opset() >= 12) {
-    if (node.HasInput(1)) {
-      LEMMA_ASSIGN_OR_RETURN(Tensor given, node.ConstantInput(1));
-      ratio = given.size() == 1 ? given.AtDouble(0) : ratio;
-    }
-    if (node.HasInput(2)) {
-      LEMMA_ASSIGN_OR_RETURN(Tensor given, node.ConstantInput(2));
-      training = given.size() == 1 && given.AtInt(0) != 0;
-    }
-  }
-  if (training && ratio != 0) return node.Unsupported("training mode draws random numbers");
-  std::vector<Value> outputs = {x};
-  if (node.num_outputs() > 1) {
-    const DType mask_type = node.opset() < 10 ? x.dtype() : DType::kBool;
-    LEMMA_ASSIGN_OR_RETURN(Value mask, Filled(node, {mask_type, x.shape()}, 1));
-    outputs.push_back(std::move(mask));
-  }
-  return outputs;
-}
-
 }  // namespace
 
 OpDef Make_reshape() {
@@ -267,7 +240,7 @@ OpDef Make_reshape() {
                  "(f32[6,10]) {shape = [4,15]}"};
   op.onnx_import = {{"Reshape", ImportReshape},   {"Flatten", ImportFlatten},
                     {"Squeeze", ImportSqueeze},   {"Unsqueeze", ImportUnsqueeze},
-                    {"Identity", ImportIdentity}, {"Dropout", ImportDropout}};
+                    {"Identity", ImportIdentity}};
   op.onnx_export = [](OnnxExport& out) {
     const std::vector<int64_t>& shape = out.node().Ints("shape");
     std::vector<std::pair<std::string, OnnxAttr>> attrs;

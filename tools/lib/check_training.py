@@ -121,7 +121,7 @@ def take_step(lemma, backend, folder, module, batch, labels):
     files = []
     for port in (p for p in graph.input if p.name not in weights):
         files.append(folder / f"input_{len(files)}.pb")
-        tensor = numpy_helper.from_array(numpy.ascontiguousarray(given[port.name]), port.name)
+        tensor = numpy_helper.from_array(numpy.array(given[port.name], order="C"), port.name)
         files[-1].write_bytes(tensor.SerializeToString())
     out.mkdir()
     call([lemma, "run", step, "--inputs", ",".join(map(str, files)), "--outputs", out,

@@ -1,0 +1,106 @@
+// lemma train: the step it writes is a model like any other.
+#include <string>
+
+#include "gmock/gmock.h"
+#include "graph/safetensors.h"
+#include "gtest/gtest.h"
+#include "tests/cli/lemma_process.h"
+
+namespace lemma {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Key;
+using ::testing::Not;
+
+// A small classifier of images, with what a step has to treat on its own.
+constexpr char kModel[] =
+    R"(graph net(x: f32[4,2,8,8], "conv.w": weight f32[4,2,3,3] = fill 0.25, scale: weight f32[4] = fill 1.0,
+          shift: weight f32[4] = fill 0.125, mean: weight f32[4] = fill 0.5, variance: weight f32[4] = fill 2.0,
+          w: weight f32[4,3] = fill 0.5) {
+  c = conv2d(x, "conv.w") {pads = [1,1,1,1]}
+  n = batch_norm(c, scale, shift, mean, variance)
+  a = relu(n)
+  p = max_pool2d(a) {kernel = [2,2], strides = [2,2]}
+  m = reduce_mean(p) {axes = [2,3]}
+  y = matmul(m, w)
+  return y
+})";
+
+std::string Train(const std::string& model, const std::string& name,
+                  std::vector<std::string> flags = {}) {
+  const std::string step = NewFolder() + "/" + name;
+  flags.insert(flags.begin(), {"train", model, "-o", step});
+  LemmaResult result = RunLemma(flags);
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  return step;
+}
+
+TEST(TrainTest, AStepComputesTheSameInEveryFormat) {
+  const std::string model = WriteTemp("net.lemma", kModel), folder = NewFolder();
+  const std::string step = Train(model, "step.lemma", {"--momentum=0.9"});
+  ASSERT_EQ(RunLemma({"run", step, "--backend=reference", "--outputs=" + folder}).exit_status, 0);
+  for (const char* name : {"step.onnx", "step.pb"}) {
+    const std::string other = Train(model, name, {"--momentum=0.9"});
+    LemmaResult run = RunLemma({"run", other, "--expect=" + folder});
+    EXPECT_EQ(run.exit_status, 0) << name << run.out << run.err;
+  }
+}
+
+TEST(TrainTest, AnOptimizedStepComputesTheSame) {
+  const std::string model = WriteTemp("net.lemma", kModel), folder = NewFolder();
+  const std::string step = Train(model, "step.onnx", {"--update=adam"}), out = folder + "/o.onnx";
+  LemmaResult optimized = RunLemma({"optimize", step, "-o", out, "--cost=analytic"});
+  ASSERT_EQ(optimized.exit_status, 0) << optimized.err;
+  const std::string values = NewFolder();
+  ASSERT_EQ(RunLemma({"run", step, "--outputs=" + values}).exit_status, 0);
+  LemmaResult run = RunLemma({"run", out, "--expect=" + values});
+  EXPECT_EQ(run.exit_status, 0) << run.out << run.err;
+}
+
+// ONNX has no gradient of a pooling: it is recognized by what it is written as.
+TEST(TrainTest, AStepComesBackFromOnnxAsItWas) {
+  const std::string model = WriteTemp("net.lemma", kModel);
+  LemmaResult text = RunLemma({"show", Train(model, "a.lemma"), "--format=ops"});
+  LemmaResult onnx = RunLemma({"show", Train(model, "a.onnx"), "--format=ops"});
+  EXPECT_THAT(text.out, HasSubstr("max_pool2d_gradient  1"));
+  EXPECT_THAT(onnx.out, HasSubstr("max_pool2d_gradient  1"));
+  EXPECT_THAT(onnx.out, Not(HasSubstr("scatter")));
+}
+
+TEST(TrainTest, TheStateHasTheNamesOfTheGraph) {
+  const std::string model = WriteTemp("net.lemma", kModel);
+  const std::string step = Train(model, "step.lemma", {"--freeze=w", "--lr=0.5", "--update=adam"});
+  auto state = ReadSafetensors(step + ".safetensors");
+  ASSERT_TRUE(state.ok()) << state.status();
+  EXPECT_THAT(state->tensors,
+              ElementsAre(Key("conv.w"), Key("conv.w.m"), Key("conv.w.v"), Key("mean"),
+                          Key("scale"), Key("scale.m"), Key("scale.v"), Key("shift"),
+                          Key("shift.m"), Key("shift.v"), Key("step"), Key("variance")));
+  EXPECT_EQ(state->tensors["conv.w"].AtDouble(0), 0.25);
+  EXPECT_EQ(state->metadata["lr"], "0.5");
+  EXPECT_EQ(state->metadata["update"], "adam");
+  EXPECT_THAT(RunLemma({"show", step}).out, HasSubstr("\"conv.w.next\" = sub(\"conv.w\", "));
+}
+
+TEST(TrainTest, SaysWhatIsWrong) {
+  const std::string model = WriteTemp("net.lemma", kModel), folder = NewFolder();
+  auto refused = [&](std::vector<std::string> flags, const std::vector<std::string>& parts) {
+    flags.insert(flags.begin(), {"train", model, "-o", folder + "/step.onnx"});
+    ExpectOneLine(RunLemma(flags), parts);
+    EXPECT_TRUE(FilesIn(folder).empty());
+  };
+  ExpectOneLine(RunLemma({"train", model}), {"give -o STEP"});
+  ExpectOneLine(RunLemma({"train", model, "-o", folder + "/step"}), {"what format?"});
+  refused({"--loss=hinge"}, {"--loss", "cross-entropy"});
+  refused({"--lr=fast"}, {"--lr: must be a number"});
+  refused({"--nesterov"}, {"--nesterov: needs --momentum"});
+  refused({"--update=adam", "--momentum=0.9"}, {"--momentum: is sgd's"});
+  refused({"--freeze=v"}, {"net.lemma", "there is no weight v"});
+  refused({"--loss-of=z"}, {"net.lemma", "has no output z; it has y"});
+  refused({"--class-axis=2"}, {"net.lemma", "no class axis 2"});
+}
+
+}  // namespace
+}  // namespace lemma
