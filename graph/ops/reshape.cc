@@ -238,8 +238,10 @@ OpDef Make_reshape() {
                  "(f32[2,4,3,2]) {shape = [8,2,1,3]}",
                  "(f32[2,3,4,5]) {shape = [2,12,5]}",
                  "(f32[6,10]) {shape = [4,15]}"};
-  op.onnx_import = {{"Reshape", ImportReshape},   {"Flatten", ImportFlatten},
-                    {"Squeeze", ImportSqueeze},   {"Unsqueeze", ImportUnsqueeze},
+  op.onnx_import = {{"Reshape", ImportReshape},
+                    {"Flatten", ImportFlatten},
+                    {"Squeeze", ImportSqueeze},
+                    {"Unsqueeze", ImportUnsqueeze},
                     {"Identity", ImportIdentity}};
   op.onnx_export = [](OnnxExport& out) {
     const std::vector<int64_t>& shape = out.node().Ints("shape");

@@ -39,40 +39,54 @@ absl::Status DefineSlice(OpContext& c) {
   return absl::OkStatus();
 }
 
-// dx[starts + i*steps …] = dy[i…], 0 elsewhere. Along each dimension: dy reversed where the step is
-// negative, zeros between its elements where it is not 1, and padded to x's size.
+// x with steps - 1 zeros behind each element.
+Value Interleaved(Formula& f, const Value& x, const std::vector<int64_t>& steps) {
+  if (!x) return x;
+  Shape dims, sizes;
+  std::vector<int64_t> pads(2 * steps.size(), 0);
+  for (size_t d = 0; d < steps.size(); ++d) {
+    dims.insert(dims.end(), {x.shape()[d], 1});
+    pads.insert(pads.end(), {0, steps[d] - 1});
+    sizes.push_back(x.shape()[d] * steps[d]);
+  }
+  return f.Reshape(f.Op("pad", {f.Reshape(x, dims)}, {{"pads", pads}}), sizes);
+}
+
+// dx[starts + i*steps …] = dy[i…], 0 elsewhere. Along each dimension: dy summed up where the step
+// is 0, reversed where it is negative, with zeros between its elements where it is not 1, and
+// padded to x's size.
 std::vector<Value> SliceGradient(GradientForm& f) {
-  const Shape &shape = f.Input(0).shape(), &sizes = f.node().Ints("sizes");
-  const std::vector<int64_t>&starts = f.node().Ints("starts"), &given = f.node().Ints("steps");
+  const Shape& shape = f.Input(0).shape();
   const size_t rank = shape.size();
+  Shape sizes = f.node().Ints("sizes");
+  std::vector<int64_t> starts = f.node().Ints("starts"), steps = f.node().Ints("steps");
   if (f.Output().type().num_elements() == 0) return {Value()};
-  Value dx = f.ResultGradient();
-  Shape spread_dims, spread_sizes;
-  std::vector<int64_t> reversed_starts, reversed_steps, spread_pads, pads(2 * rank);
-  bool reverses = false, spreads = false;
+  if (steps.empty()) steps.assign(rank, 1);
+  std::vector<int64_t> repeated, firsts(rank, 0), directions(rank, 1), pads(2 * rank);
   for (size_t d = 0; d < rank; ++d) {
-    const int64_t step = given.empty() ? 1 : given[d], distance = step < 0 ? -step : step;
-    reverses = reverses || step < 0;
-    spreads = spreads || distance > 1;
-    reversed_starts.push_back(step < 0 ? sizes[d] - 1 : 0);
-    reversed_steps.push_back(step < 0 ? -1 : 1);
-    spread_dims.insert(spread_dims.end(), {sizes[d], 1});
-    spread_pads.insert(spread_pads.end(), {0, distance - 1});
-    spread_sizes.push_back(sizes[d] * distance);
-    pads[d] = step < 0 ? starts[d] + (sizes[d] - 1) * step : starts[d];
-    pads[rank + d] = shape[d] - pads[d] - spread_sizes[d];
+    if (steps[d] == 0) {
+      if (sizes[d] > 1) repeated.push_back(static_cast<int64_t>(d));
+      sizes[d] = steps[d] = 1;
+    } else if (steps[d] < 0) {
+      firsts[d] = sizes[d] - 1;
+      directions[d] = -1;
+      starts[d] += firsts[d] * steps[d];
+      steps[d] = -steps[d];
+    }
   }
-  if (reverses) {
-    dx = f.Op("slice", {dx},
-              {{"starts", reversed_starts}, {"sizes", sizes}, {"steps", reversed_steps}});
+  Value dx = f.Sum(f.ResultGradient(), repeated, /*keepdims=*/true);
+  auto all = [](const std::vector<int64_t>& v, int64_t number) {
+    return std::count(v.begin(), v.end(), number) == static_cast<int64_t>(v.size());
+  };
+  if (!all(directions, 1)) {
+    dx = f.Op("slice", {dx}, {{"starts", firsts}, {"sizes", sizes}, {"steps", directions}});
   }
-  if (spreads) {
-    spread_pads.insert(spread_pads.begin(), 2 * rank, 0);
-    dx = f.Op("pad", {f.Reshape(dx, spread_dims)}, {{"pads", spread_pads}});
-    dx = f.Reshape(dx, spread_sizes);
+  if (!all(steps, 1)) dx = Interleaved(f, dx, steps);
+  for (size_t d = 0; d < rank; ++d) {
+    pads[d] = starts[d];
+    pads[rank + d] = shape[d] - starts[d] - dx.shape()[d];
   }
-  const bool complete = std::count(pads.begin(), pads.end(), 0) == static_cast<int64_t>(2 * rank);
-  return {complete ? dx : f.Op("pad", {dx}, {{"pads", pads}})};
+  return {all(pads, 0) ? dx : f.Op("pad", {dx}, {{"pads", pads}})};
 }
 
 struct Ranges {

@@ -64,8 +64,8 @@ TEST(TrainTest, AStepComesBackFromOnnxAsItWas) {
   const std::string model = WriteTemp("net.lemma", kModel);
   LemmaResult text = RunLemma({"show", Train(model, "a.lemma"), "--format=ops"});
   LemmaResult onnx = RunLemma({"show", Train(model, "a.onnx"), "--format=ops"});
-  EXPECT_THAT(text.out, HasSubstr("max_pool2d_gradient  1"));
-  EXPECT_THAT(onnx.out, HasSubstr("max_pool2d_gradient  1"));
+  EXPECT_THAT(text.out, HasSubstr("max_pool2d_gradient"));
+  EXPECT_THAT(onnx.out, HasSubstr("max_pool2d_gradient"));
   EXPECT_THAT(onnx.out, Not(HasSubstr("scatter")));
 }
 
@@ -81,7 +81,7 @@ TEST(TrainTest, TheStateHasTheNamesOfTheGraph) {
   EXPECT_EQ(state->tensors["conv.w"].AtDouble(0), 0.25);
   EXPECT_EQ(state->metadata["lr"], "0.5");
   EXPECT_EQ(state->metadata["update"], "adam");
-  EXPECT_THAT(RunLemma({"show", step}).out, HasSubstr("\"conv.w.next\" = sub(\"conv.w\", "));
+  EXPECT_THAT(RunLemma({"show", step}).out, HasSubstr("conv.w.next = sub(conv.w, "));
 }
 
 TEST(TrainTest, SaysWhatIsWrong) {

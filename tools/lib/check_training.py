@@ -72,6 +72,16 @@ def gradients(module, batch, labels, dtype):
     }
 
 
+def perturbed(module, seed):
+    """The module with its weights changed by a relative 10^-6, as rounding changes activations."""
+    torch.manual_seed(seed)
+    module = copy.deepcopy(module).double()
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter *= 1 + 1e-6 * torch.randn_like(parameter)
+    return module
+
+
 def export(module, batch, path):
     has_norms = any(isinstance(m, nn.BatchNorm2d) for m in module.modules())
     module.train(not has_norms)
@@ -137,6 +147,18 @@ def take_step(lemma, backend, folder, module, batch, labels):
     return float(results["loss"]), found
 
 
+def largest_error(found, want):
+    """The largest error of a gradient relative to its norm, and the parameter that has it."""
+    everything = numpy.sqrt(sum((g ** 2).sum() for g in want.values()))
+    worst, at = 0.0, ""
+    for parameter, gradient in want.items():
+        scale = max(numpy.linalg.norm(gradient), 1e-4 * everything)
+        error = numpy.linalg.norm(found[parameter] - gradient) / scale
+        if not error <= worst:
+            worst, at = error, parameter
+    return worst, at
+
+
 def compare(name, lemma, backend, folder):
     torch.manual_seed(7)
     module, batch, labels = CASES[name]()
@@ -148,18 +170,19 @@ def compare(name, lemma, backend, folder):
     loss, found = take_step(lemma, backend, folder, module, batch, labels)
     if set(found) != set(want):
         raise RuntimeError(f"other parameters: {sorted(set(found) ^ set(want))[:3]}")
-    everything = numpy.sqrt(sum((g ** 2).sum() for g in want.values()))
-    worst, at, theirs = 0.0, "", 0.0
-    for parameter, gradient in want.items():
-        scale = max(numpy.linalg.norm(gradient), 1e-4 * everything)
-        error = numpy.linalg.norm(found[parameter] - gradient) / scale
-        torch_error = numpy.linalg.norm(in_f32[parameter] - gradient) / scale
-        theirs = max(theirs, torch_error)
-        if not error <= worst:
-            worst, at = error, parameter
-    allowed = 10 * theirs + 1e-6
+    worst, at = largest_error(found, want)
+    theirs, _ = largest_error(in_f32, want)
     text = (f"{len(want)} gradients, worst off by {worst:.1e} ({at}), PyTorch's own f32 by "
             f"{theirs:.1e}; loss {loss:.6f}, PyTorch {want_loss:.6f}")
+    allowed = 10 * theirs + 1e-6
+    if backend != "reference":
+        # An activation within rounding of a kink falls on either side of it, and takes its
+        # gradient along: so much as weights that differ by rounding do.
+        moved = max(
+            largest_error(gradients(perturbed(module, k), batch, labels, torch.float64)[1], want)[0]
+            for k in range(8))
+        allowed = max(allowed, 2 * moved)
+        text += f"; weights off by 1e-6 move PyTorch's by {moved:.1e}"
     if not worst <= allowed:
         raise RuntimeError(text)
     if not abs(loss - want_loss) <= 10 * abs(torch_loss - want_loss) + 1e-6 * abs(want_loss):
@@ -170,7 +193,7 @@ def compare(name, lemma, backend, folder):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lemma")
-    parser.add_argument("--backend", default="cpu")
+    parser.add_argument("--backend", default="reference")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     unknown = [name for name in args.names if name not in CASES]

@@ -30,6 +30,18 @@ struct TensorValues {
 inline void FromDouble(double value, double* number) { *number = value; }
 inline void FromDouble(double value, Field* number) { *number = Field::FromDouble(value); }
 
+// Compiled once for each node, which is kept.
+inline absl::StatusOr<LoopProgram> LoopsOf(const NodePtr& node) {
+  static auto* programs = new absl::flat_hash_map<NodePtr, LoopProgram>;
+  auto it = programs->find(node);
+  if (it != programs->end()) return it->second;
+  auto definition = DefinitionOf(*node);
+  if (!definition.ok()) return definition.status();
+  auto program = CompileLoops(*definition);
+  if (program.ok()) programs->emplace(node, *program);
+  return program;
+}
+
 // The outputs of `graph` for `inputs`; its weights must have values.
 template <class Number>
 absl::StatusOr<std::vector<TensorValues<Number>>> GraphValues(
@@ -45,9 +57,7 @@ absl::StatusOr<std::vector<TensorValues<Number>>> GraphValues(
       }
     }
     if (!node->is_op()) continue;
-    auto definition = DefinitionOf(*node);
-    if (!definition.ok()) return definition.status();
-    auto program = CompileLoops(*definition);
+    auto program = LoopsOf(node);
     if (!program.ok()) return program.status();
     std::vector<TensorView> views;
     for (const Value& input : node->inputs()) views.push_back(values[input].View(input.type()));

@@ -281,6 +281,85 @@ TEST_P(OperatorGradient, IsExactInTheFieldWhereLinear) {
   }
 }
 
+// Applications with random sizes and attributes, of operators whose gradients depend on them most:
+// what does not fit is left out.
+class RandomApplications {
+ public:
+  std::vector<OpExample> Take(int count) {
+    std::vector<OpExample> found;
+    while (static_cast<int>(found.size()) < count) {
+      const std::string op = Pick({"conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d",
+                                   "slice", "pad", "resize_nearest"});
+      auto example = ParseExample(*FindOp(op), TextOf(op));
+      EXPECT_TRUE(example.ok()) << example.status();
+      if (!example.ok()) break;
+      if (InferTypes(*example->op, example->inputs, example->attrs).ok()) found.push_back(*example);
+    }
+    return found;
+  }
+
+ private:
+  int64_t Number(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(Mix64(++state_) % static_cast<uint64_t>(high - low + 1));
+  }
+  std::string Pick(std::vector<std::string> choices) {
+    return choices[Number(0, static_cast<int64_t>(choices.size()) - 1)];
+  }
+  std::string Pair(int64_t low, int64_t high) {
+    const int64_t first = Number(low, high);
+    return absl::StrCat("[", first, ",", Number(low, high), "]");
+  }
+  std::string Window() {
+    std::string pads = absl::StrCat(Number(0, 2), ",", Number(0, 2));
+    absl::StrAppend(&pads, ",", Number(0, 2), ",", Number(0, 2));
+    const std::string strides = Pair(1, 3);
+    return absl::StrCat("strides = ", strides, ", dilations = ", Pair(1, 2), ", pads = [", pads,
+                        "]");
+  }
+
+  std::string TextOf(const std::string& op) {
+    const int64_t height = Number(1, 7), width = Number(1, 7), groups = Number(1, 2);
+    const std::string image = absl::StrCat(",", height, ",", width, "]");
+    if (op == "conv2d" || op == "conv_transpose2d") {
+      const bool transposed = op != "conv2d";
+      const int64_t in = Number(1, 2), out = Number(1, 2), r = Number(1, 3), s = Number(1, 3);
+      const int64_t first = groups * (transposed ? in : out), second = transposed ? out : in;
+      const std::string window = Window();
+      return absl::StrCat("(f32[2,", groups * in, image, ", f32[", first, ",", second, ",", r, ",",
+                          s, "]) {", window, ", groups = ", groups,
+                          transposed ? ", output_padding = " + Pair(0, 2) : "", "}");
+    }
+    if (op == "slice" || op == "pad") {
+      const std::string pairs = Pair(0, 4), more = Pair(-2, 3);
+      if (op == "slice") {
+        return absl::StrCat("(f32[", height, ",", width, "]) {starts = ", pairs,
+                            ", sizes = ", Pair(0, 4), ", steps = ", more, "}");
+      }
+      const std::string before = more.substr(0, more.size() - 1), after = Pair(-2, 3).substr(1);
+      return absl::StrCat("(f32[", height, ",", width, "]) {pads = ", before, ",", after,
+                          ", mode = \"", Pick({"constant", "reflect", "edge"}), "\"}");
+    }
+    if (op == "resize_nearest") {
+      const std::string sizes = Pair(1, 8), mul = Pair(0, 3), add = Pair(-2, 2);
+      return absl::StrCat("(f32[", height, ",", width, "]) {sizes = ", sizes, ", mul = ", mul,
+                          ", add = ", add, ", by = ", Pair(1, 3), "}");
+    }
+    const std::string kernel = Pair(1, 3), window = Window();
+    const int64_t ceil = Number(0, 1);
+    return absl::StrCat(
+        "(f32[1,2", image, ") {kernel = ", kernel, ", ", window, ", ceil_mode = ", ceil,
+        op == "avg_pool2d" ? absl::StrCat(", count_include_pad = ", Number(0, 1)) : "", "}");
+  }
+
+  uint64_t state_ = 2026;
+};
+
+INSTANTIATE_TEST_SUITE_P(Random, OperatorGradient,
+                         testing::ValuesIn(RandomApplications().Take(250)),
+                         [](const testing::TestParamInfo<OpExample>& info) {
+                           return absl::StrCat(info.param.op->name, "_", info.index);
+                         });
+
 INSTANTIATE_TEST_SUITE_P(Examples, OperatorGradient, testing::ValuesIn(AllExamples()),
                          [](const testing::TestParamInfo<OpExample>& info) {
                            return absl::StrCat(info.param.op->name, "_", info.index);
