@@ -27,7 +27,7 @@ struct CommonFlags {
   std::vector<std::string> inputs;  // files; empty: random values
   int64_t int_range = 2;
   bool training = false;  // keep what matters in training only
-  double max_memory_gb;  // half of what the machine has
+  double max_memory_gb;   // half of what the machine has
 
   CommonFlags();
   void AddModel(Flags* flags);      // --dim, --reseed-weights, --json
