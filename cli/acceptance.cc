@@ -153,6 +153,7 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
   result->difference = difference;
   result->graph = contender.graph;
   result->rewrites = contender.rewrites;
+  result->recomputed = contender.recomputed;
   return absl::OkStatus();
 }
 

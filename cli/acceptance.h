@@ -21,6 +21,7 @@ namespace lemma::cli {
 struct Contender {
   Graph graph;
   std::vector<RewriteStep> rewrites;  // from the input
+  int recomputed = 0;                 // operators that it computes twice to save memory
 };
 
 struct AcceptanceOptions {
@@ -36,6 +37,7 @@ struct AcceptanceOptions {
 struct Acceptance {
   Graph graph;
   std::vector<RewriteStep> rewrites;  // from the input to `graph`; empty: the input is kept
+  int recomputed = 0;                 // operators of `graph` that are computed twice
   bool measured = false;              // false: the input cannot be run here
   // Time of what was found last, kept or not, to the input's; absent: nothing was timed.
   std::optional<RatioInterval> found;
@@ -53,7 +55,7 @@ struct Acceptance {
   // these were tried; empty if there was none.
   KernelTimes in_graph;
 
-  bool kept_input() const { return rewrites.empty(); }
+  bool kept_input() const { return rewrites.empty() && recomputed == 0; }
 };
 
 // The first contender that is better than the input, else the input. What is better:

@@ -20,20 +20,28 @@
 namespace lemma::cli {
 namespace {
 
-// What the search found, and what its first descent reached, unless it is among `*seen`.
-absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags,
-                                                  const SearchResult& search,
+// What the search found, and what its first descent reached, unless it is among `*seen`; with a
+// limit of memory the input too, if values have to be computed twice to keep to it.
+absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, const Graph& input,
+                                                  const SearchResult& search, Setup* setup,
                                                   std::set<uint64_t>* seen) {
   std::vector<Contender> contenders;
   auto add = [&](const Graph& graph, const std::vector<RewriteStep>& rewrites) -> absl::Status {
-    if (!seen->insert(graph.StructuralHash()).second) return absl::OkStatus();
     auto folded = FoldConstants(graph, static_cast<int>(flags.common.threads));
     if (!folded.ok()) return folded.status();
-    contenders.push_back({*std::move(folded), rewrites});
+    auto kept = KeptToLimit(flags, {*std::move(folded), rewrites}, setup);
+    if (!kept.ok()) return kept.status();
+    if (!rewrites.empty() || kept->recomputed > 0) contenders.push_back(*std::move(kept));
     return absl::OkStatus();
   };
-  if (absl::Status s = add(search.best, search.rewrites); !s.ok()) return s;
-  if (absl::Status s = add(search.descended, search.descended_rewrites); !s.ok()) return s;
+  auto is_new = [&](const Graph& graph) { return seen->insert(graph.StructuralHash()).second; };
+  absl::Status status;
+  if (is_new(search.best)) status = add(search.best, search.rewrites);
+  if (status.ok() && is_new(search.descended)) {
+    status = add(search.descended, search.descended_rewrites);
+  }
+  if (status.ok() && setup->peak_limit > 0) status = add(input, {});
+  if (!status.ok()) return status;
   return contenders;
 }
 
@@ -48,7 +56,7 @@ absl::Status Judge(const OptimizeFlags& flags, const Graph& input, absl::Span<co
   options.objective = flags.ObjectiveOf();
   std::set<uint64_t> seen = {input.StructuralHash()};
   for (int search = 1;; ++search) {
-    auto contenders = Contenders(flags, outcome->search, &seen);
+    auto contenders = Contenders(flags, input, outcome->search, setup, &seen);
     if (!contenders.ok()) return contenders.status();
     if (search == 2 && contenders->empty()) return absl::OkStatus();
     auto accepted = Accept(backend, input, *std::move(contenders), inputs, options);
@@ -83,12 +91,16 @@ absl::Status SaveCertificate(const OptimizeFlags& flags, const Model& model, con
   const Acceptance& accepted = outcome.accepted;
   Result result = Result::kInput;
   if (!accepted.kept_input()) {
-    const bool best = accepted.rewrites.back().after == outcome.search.best.StructuralHash();
+    const bool best = accepted.rewrites.empty() ||
+                      accepted.rewrites.back().after == outcome.search.best.StructuralHash();
     result = best ? Result::kBest : Result::kDescended;
     if (!flags.replay.empty()) result = Result::kReplayed;
   }
   auto certificate = Certify(input, accepted.rewrites, accepted.graph, setup.file.rules, result);
   if (!certificate.ok()) return certificate.status();
+  if (certificate->steps.empty() && certificate->folds.empty()) {
+    certificate->result = Result::kInput;
+  }
   certificate->mutants = MutantsOf(certificate->rules, setup.mutants);
   certificate->input_file = input_file;
   certificate->dims = UsedDims(model, flags.common.dims);

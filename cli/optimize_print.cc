@@ -106,7 +106,8 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
   json.Set("graph", input.name())
       .Set("output", flags.output)
       .Set("certificate", flags.CertificatePath())
-      .Set("kept_input", result.kept_input());
+      .Set("kept_input", result.kept_input())
+      .Set("recomputed_operators", result.recomputed);
   json.Set("operators_before", input.num_ops());
   json.Set("operators_after", result.graph.num_ops());
   if (flags.replay.empty()) {
@@ -207,6 +208,9 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
           std::any_of(outcome.unproved.begin(), outcome.unproved.end(),
                       [&](const UnprovedRule& rule) { return rule.name == name; });
       std::printf("%5d x %s%s\n", count, name.c_str(), unproved ? " (UNPROVED)" : "");
+    }
+    if (result.recomputed > 0) {
+      std::printf("%5d operators are computed twice, to save memory\n", result.recomputed);
     }
   }
   if (!outcome.unproved.empty()) {

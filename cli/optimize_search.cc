@@ -20,10 +20,12 @@
 #include "cli/model_file.h"
 #include "cli/optimize_print.h"
 #include "cli/rule_report.h"
+#include "cli/text_table.h"
 #include "optimizer/analytic_cost.h"
 #include "optimizer/backtracking.h"
 #include "optimizer/certificate.h"
 #include "optimizer/measured_cost.h"
+#include "optimizer/rematerialization.h"
 #include "optimizer/saturation.h"
 #include "pet/finder.h"
 #include "pet/rule.h"
@@ -217,7 +219,7 @@ absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Setup* se
   if (flags.memory_limit > 0) {
     auto limit = PredictedLimit(flags, graph, setup->costs.model.get());
     if (!limit.ok()) return limit.status();
-    options.objective.memory_limit = *limit;
+    options.objective.memory_limit = setup->peak_limit = *limit;
   }
   NoteOnMemory(flags, graph, options.objective);
   options.price_steps = !flags.report.empty();
@@ -328,6 +330,26 @@ absl::Status FindResult(const OptimizeFlags& flags, const Graph& input, Setup* s
     graph = outcome->search.best;
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<Contender> KeptToLimit(const OptimizeFlags& flags, Contender contender,
+                                      Setup* setup) {
+  if (setup->peak_limit == 0 || setup->costs.measurer == nullptr) return contender;
+  InterruptScope interrupt;
+  auto on_progress = [&](int64_t peak_bytes) {
+    setup->progress.Show(absl::StrCat("computing values twice: peak ",
+                                      FormatBytes(static_cast<double>(peak_bytes)), " of ",
+                                      FormatBytes(static_cast<double>(flags.memory_limit))));
+    return !interrupt.flag().load();
+  };
+  auto found = Rematerialize(contender.graph, setup->peak_limit, setup->costs.measurer.get(),
+                             setup->costs.model.get(), on_progress);
+  setup->progress.Clear();
+  if (absl::IsUnimplemented(found.status())) return contender;
+  if (!found.ok()) return found.status();
+  contender.graph = std::move(found->graph);
+  contender.recomputed = found->recomputed;
+  return contender;
 }
 
 absl::StatusOr<bool> Learn(const OptimizeFlags& flags, Setup* setup, Outcome* outcome) {

@@ -41,6 +41,7 @@ struct Setup {
   std::unique_ptr<RewriteSource> usable;  // of them
   ProgressLine progress;
   Costs costs;
+  int64_t peak_limit = 0;  // --memory-limit for what the cost model calls a peak; 0: none
 
   explicit Setup(const OptimizeFlags& flags) : progress(flags.common.json) {}
 };
@@ -49,6 +50,11 @@ struct Setup {
 // accepted. Of `setup` a replay leaves all but the rules' file and the filter as it is.
 absl::Status FindResult(const OptimizeFlags& flags, const Graph& input, Setup* setup,
                         Outcome* outcome);
+
+// `graph` with values computed twice so that it keeps to --memory-limit, or as near to it as was
+// found; as it is if there is no limit, it keeps to it, or the back end does not tell lifetimes.
+absl::StatusOr<Contender> KeptToLimit(const OptimizeFlags& flags, Contender contender,
+                                      Setup* setup);
 
 // Keeps what runs of what was found tell of kernels, if it did not pay. Whether to search again:
 // that was news, nothing was accepted, and no limit of time is in the way.

@@ -77,16 +77,18 @@ absl::StatusOr<Tensor> RandomWeight(const TensorType& type, const std::string& r
 
 }  // namespace
 
+absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_t integer_range) {
+  Random random(seed);
+  if (IsFloat(type.dtype)) return Fill(type, [&] { return random.Normal(); });
+  const double range = type.dtype == DType::kBool ? 2 : static_cast<double>(integer_range);
+  return Fill(type, [&] { return std::floor(random.Uniform(0, range)); });
+}
+
 absl::StatusOr<std::vector<Tensor>> RandomInputs(const Graph& graph, uint64_t seed,
                                                  int64_t integer_range) {
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
-    const TensorType& type = graph.inputs()[i].type();
-    Random random(HashCombine(seed, i));
-    const double range = type.dtype == DType::kBool ? 2 : static_cast<double>(integer_range);
-    auto tensor = IsFloat(type.dtype)
-                      ? Fill(type, [&] { return random.Normal(); })
-                      : Fill(type, [&] { return std::floor(random.Uniform(0, range)); });
+    auto tensor = RandomInput(graph.inputs()[i].type(), HashCombine(seed, i), integer_range);
     if (!tensor.ok()) return tensor.status();
     inputs.push_back(*std::move(tensor));
   }

@@ -23,8 +23,10 @@ class Random {
   uint64_t state_;
 };
 
-// One tensor per input of `graph`: floats are standard normal, integers uniform in
-// [0, integer_range), truth values fair.
+// Floats are standard normal, integers uniform in [0, integer_range), truth values fair.
+absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_t integer_range);
+
+// One such tensor per input of `graph`.
 absl::StatusOr<std::vector<Tensor>> RandomInputs(const Graph& graph, uint64_t seed,
                                                  int64_t integer_range);
 

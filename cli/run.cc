@@ -17,6 +17,7 @@
 #include "cli/json.h"
 #include "cli/profile.h"
 #include "cli/roofline.h"
+#include "cli/run_steps.h"
 #include "cli/text_table.h"
 #include "cli/timing.h"
 #include "graph/onnx/file.h"
@@ -31,6 +32,7 @@ struct RunFlags {
   bool profile = false, serve = false;
   std::string outputs, trace;
   std::vector<std::string> expect;
+  StepFlags steps;
 };
 
 absl::Status SaveOutputs(const Graph& graph, const std::vector<Tensor>& outputs,
@@ -208,7 +210,8 @@ absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
 
 absl::StatusOr<int> RunRun(Arguments arguments) {
   RunFlags run;
-  Flags flags("run", "MODEL", "Executes a model and times it.");
+  Flags flags("run", "MODEL",
+              "Executes a model and times it. With --steps, trains: MODEL is a training step.");
   flags.Int("runs", &run.runs, "timed executions, after one that is not");
   flags.Bool(
       "profile", &run.profile,
@@ -219,6 +222,7 @@ absl::StatusOr<int> RunRun(Arguments arguments) {
       "expect", &run.expect, "FILE.pb,...",
       "compare the outputs with these, or with output_0.pb, … of a folder; 1 if they differ");
   flags.Bool("serve", &run.serve, "obey 'run N', 'save DIR' and 'quit' on standard input");
+  run.steps.AddTo(&flags);
   run.common.AddExecution(&flags);
   run.common.AddModel(&flags);
   auto positional = flags.Parse(arguments);
@@ -230,6 +234,8 @@ absl::StatusOr<int> RunRun(Arguments arguments) {
   if (run.runs < 1) return absl::InvalidArgumentError("--runs: must be at least 1");
   auto path = OneArgument("MODEL", *positional);
   if (!path.ok()) return path.status();
+  if (absl::Status s = run.steps.Check(); !s.ok()) return s;
+  if (run.steps.steps > 0) return RunSteps(run.steps, run.common, *path);
   return Execute(run, *path);
 }
 

@@ -1,4 +1,4 @@
-// lemma show: a model as text, as DOT, or as a table of operators.
+// lemma show: a model as text, as DOT, as a table of operators; its memory over a run.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -11,6 +11,8 @@
 #include "cli/common_flags.h"
 #include "cli/graph_dot.h"
 #include "cli/json.h"
+#include "cli/model_file.h"
+#include "cli/show_memory.h"
 #include "cli/text_table.h"
 #include "graph/expr/cost.h"
 #include "graph/text.h"
@@ -130,12 +132,15 @@ absl::Status PrintPlan(const CommonFlags& common, const std::string& name, const
 absl::StatusOr<int> RunShow(Arguments arguments) {
   CommonFlags common;
   std::string format = "text", plan;
-  bool all_values = false, types = false;
+  bool all_values = false, types = false, memory = false;
   Flags flags("show", "MODEL", "Prints a model.");
   flags.Choice("format", &format, {"text", "dot", "ops"}, "what to print");
   flags.Bool("values", &all_values, "text: weights in full, so that it reads back");
   flags.Bool("types", &types, "text: the type of every value");
   flags.String("plan", &plan, "BACKEND", "instead: the kernels that a back end would run");
+  flags.Bool("memory", &memory, "memory of intermediate values over a run, by the plan");
+  flags.Choice("backend", &common.backend, BackendNames(), "memory: whose plan");
+  flags.Int("threads", &common.threads, "memory: threads inside a kernel");
   common.AddModel(&flags);
   flags.Note("lemma show --format dot MODEL | dot -Tsvg > model.svg draws it.");
   auto positional = flags.Parse(arguments);
@@ -151,6 +156,14 @@ absl::StatusOr<int> RunShow(Arguments arguments) {
   if (!plan.empty()) {
     absl::Status printed = PrintPlan(common, plan, model->graph);
     if (!printed.ok()) return Prefixed(*path, printed);
+  } else if (memory) {
+    auto measurer = MakeMeasurer(common.backend, static_cast<int>(common.threads));
+    if (measurer == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--memory: the back end ", common.backend, " makes no plan"));
+    }
+    absl::Status shown = ShowMemory(model->graph, measurer.get(), common.json);
+    if (!shown.ok()) return Prefixed(*path, shown);
   } else if (common.json) {
     PrintJson(*model);
   } else if (format == "dot") {

@@ -256,6 +256,26 @@ TableSetText LinearSet(const std::string& rows, const Shape& x, int axis) {
           }};
 }
 
+// Products of three matrices, or of as many stacks of `batch` of them.
+TableSetText ProductsSet(const std::string& batch, const Shape& sizes) {
+  auto with = [&](int64_t rows, int64_t columns) {
+    Shape shape = sizes;
+    shape.insert(shape.end(), {rows, columns});
+    return shape;
+  };
+  return {{
+              {"matmul",
+               absl::StrCat("x: [", batch, "m, k], y: [", batch, "k, n]"),
+               "matmul(x, y)",
+               {}},
+          },
+          {
+              {"x", 1, with(5, 4)},
+              {"y", 1, with(4, 3)},
+              {"z", 1, with(3, 6)},
+          }};
+}
+
 // A number for each channel of a single image into the filters.
 TableSetText GateSet() {
   return {{
@@ -362,6 +382,8 @@ const std::vector<NamedTableSet>& InferenceSets() {
       {"pool", PoolSet()},
       {"linear", LinearSet("l, m", {2, 5, 4}, 2)},
       {"linear_2d", LinearSet("m", {5, 4}, 1)},
+      {"products", ProductsSet("l, ", {2})},
+      {"products_2d", ProductsSet("", {})},
       {"gate", GateSet()},
       {"pointwise", PointwiseSet()},
       {"scalars", ScalarsSet()},

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "graph/barrier.h"
 #include "graph/ops/status_macros.h"
 #include "graph/sha256.h"
 #include "rewrite/apply.h"
@@ -139,7 +140,7 @@ std::vector<std::pair<Value, Value>> FoldsBetween(const Graph& graph, const Grap
 void AddFolds(const Graph& last, const Graph& output, Certificate* certificate) {
   const MatchIndex index(last);
   std::vector<Value> folded;
-  for (const auto& [from, to] : FoldsBetween(last, output)) {
+  for (const auto& [from, to] : FoldsBetween(WithoutBarriers(last), output)) {
     const Tensor& tensor = to.node().payload();
     const absl::string_view bytes(static_cast<const char*>(tensor.raw()),
                                   static_cast<size_t>(tensor.type().num_bytes()));
@@ -161,7 +162,8 @@ absl::StatusOr<Certificate> Certify(const Graph& input, absl::Span<const Rewrite
                                     Certificate::Result result) {
   Certificate certificate;
   certificate.input_graph = input.StructuralHash();
-  certificate.output_graph = output.StructuralHash();
+  const Graph once = WithoutBarriers(output);
+  certificate.output_graph = once.StructuralHash();
   certificate.result = result;
   Rules known(rules);
   Graph graph = input;
@@ -196,7 +198,7 @@ absl::StatusOr<Certificate> Certify(const Graph& input, absl::Span<const Rewrite
     if (first) certificate.rules.push_back(ForCertificate(*rule));
     certificate.steps.push_back(std::move(step));
   }
-  AddFolds(graph, output, &certificate);
+  AddFolds(graph, once, &certificate);
   return certificate;
 }
 

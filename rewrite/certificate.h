@@ -67,7 +67,8 @@ struct Certificate {
 
   // SHA-256 of the files, in hexadecimal.
   std::string input_file, output_file;
-  // StructuralHash of the input as it was read, and of the graph that was written.
+  // StructuralHash of the input as it was read, and of the graph that was written, without its
+  // barriers (graph/barrier.h).
   uint64_t input_graph = 0, output_graph = 0;
   // How the input was read: sizes of symbolic dimensions, and the seed of the weights that replaced
   // its own.

@@ -19,6 +19,11 @@ struct CompileOptions {
   // Threads within a kernel. More than one pay only on a machine that has nothing else to do: the
   // library's threads wait for each other, and one that lost its processor holds up all.
   int threads = 1;
+  // Whether a run may write the new values of state variables (StatePairs in
+  // runtime/plan/schedule.h) over the old ones. Then the result shares the input's memory, which
+  // must be the caller's alone; where a reader of the old value comes late, it still gets memory of
+  // its own.
+  bool update_state_in_place = false;
 };
 
 // One kernel of a run. A kernel may compute several fused operators.
@@ -45,7 +50,8 @@ class Executable {
   virtual ~Executable() = default;
 
   // `inputs` in the graph's order; a wrong count or type is InvalidArgument, named. The results, in
-  // the order of the graph's outputs, share no memory with the executable.
+  // the order of the graph's outputs, share no memory with the executable, nor with the inputs
+  // unless state is updated in place.
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
 
   // The same, and replaces `timings` by one row per kernel, in order.

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "graph/expr/cost.h"
 #include "graph/graph.h"
+#include "runtime/plan/memory_plan.h"
 
 namespace lemma {
 
@@ -36,6 +37,15 @@ struct KernelPlan {
   int64_t peak_bytes = 0;              // of intermediate values
 };
 
+// A plan with the lifetimes of its intermediate values.
+struct MemoryTimeline {
+  std::vector<PlannedKernel> kernels;           // in execution order; lifetimes count them
+  std::vector<std::vector<int>> reads, writes;  // by kernel: which buffers
+  std::vector<BufferLife> buffers;              // of the arena
+  std::vector<std::pair<Value, int>> places;    // values that lie in one of these
+  int64_t peak_bytes = 0;                       // size of the arena
+};
+
 class KernelMeasurer {
  public:
   virtual ~KernelMeasurer() = default;
@@ -46,6 +56,11 @@ class KernelMeasurer {
   // The kernels that a compiled `graph` would run. A few microseconds per operator. Weights need no
   // values. Unimplemented for graphs that cannot be run at all.
   virtual absl::StatusOr<KernelPlan> Plan(const Graph& graph) = 0;
+
+  // The same plan with lifetimes; Unimplemented where the back end does not tell.
+  virtual absl::StatusOr<MemoryTimeline> Timeline(const Graph& /*graph*/) {
+    return absl::UnimplementedError("the back end tells no lifetimes");
+  }
 
   // What the kernel's operators compute, and what it reads and writes: what is between fused
   // operators counts for no bytes. 0 flops where a definition cannot be counted.

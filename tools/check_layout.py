@@ -56,6 +56,7 @@ MAY_USE_ONLY = {
         "rewrite/statement",
         "rewrite/substitution",
         "graph/graph",
+        "graph/barrier",
         "graph/builder",
         "graph/hash",
         "graph/sha256",

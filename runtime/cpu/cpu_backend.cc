@@ -10,6 +10,7 @@
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/kernel.h"
 #include "runtime/cpu/planner.h"
+#include "runtime/plan/schedule.h"
 #include "runtime/reference/static_evaluator.h"
 #include "runtime/stopwatch.h"
 
@@ -33,8 +34,14 @@ std::string KernelName(const CpuKernelSpec& spec) {
 
 class CpuExecutable : public Executable {
  public:
-  CpuExecutable(Graph graph, CpuPlan plan, int threads)
-      : graph_(std::move(graph)), plan_(std::move(plan)), threads_(threads) {}
+  CpuExecutable(Graph graph, CpuPlan plan, const CompileOptions& options)
+      : graph_(std::move(graph)), plan_(std::move(plan)), threads_(options.threads) {
+    in_place_of_.assign(graph_.outputs().size(), -1);
+    if (!options.update_state_in_place) return;
+    for (const StatePair& pair : StatePairs(graph_)) {
+      if (plan_.MayOverwrite(pair.input, pair.output)) in_place_of_[pair.output] = pair.input;
+    }
+  }
 
   absl::Status Prepare() {
     ThreadScope scope(threads_);
@@ -139,8 +146,12 @@ class CpuExecutable : public Executable {
     if (absl::Status s = CheckInputs(graph_, inputs); !s.ok()) return s;
     ThreadScope scope(threads_);
     std::vector<Tensor> results;
-    for (const Value& v : graph_.outputs()) {
-      absl::StatusOr<Tensor> result = Tensor::Allocate(v.type());
+    for (size_t k = 0; k < graph_.outputs().size(); ++k) {
+      if (in_place_of_[k] >= 0) {
+        results.push_back(inputs[in_place_of_[k]]);
+        continue;
+      }
+      absl::StatusOr<Tensor> result = Tensor::Allocate(graph_.outputs()[k].type());
       if (!result.ok()) return result.status();
       results.push_back(*std::move(result));
     }
@@ -197,6 +208,7 @@ class CpuExecutable : public Executable {
   Graph graph_;
   CpuPlan plan_;
   int threads_;
+  std::vector<int> in_place_of_;  // by output: the input whose memory it takes over, or -1
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<std::vector<Place>> inputs_, outputs_;  // by step
   std::vector<Work> work_;                            // by step; empty until asked for
@@ -215,7 +227,7 @@ class CpuBackend : public Backend {
                                                       const CompileOptions& options) override {
     absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, options.threads);
     if (!plan.ok()) return plan.status();
-    auto executable = std::make_unique<CpuExecutable>(graph, *std::move(plan), options.threads);
+    auto executable = std::make_unique<CpuExecutable>(graph, *std::move(plan), options);
     if (absl::Status s = executable->Prepare(); !s.ok()) {
       return absl::Status(s.code(), absl::StrCat(graph.name(), ": ", s.message()));
     }

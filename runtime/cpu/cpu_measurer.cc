@@ -99,6 +99,32 @@ class CpuMeasurer : public KernelMeasurer {
     return result;
   }
 
+  absl::StatusOr<MemoryTimeline> Timeline(const Graph& graph) override {
+    absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, threads_, /*with_places=*/true);
+    if (!plan.ok()) return plan.status();
+    MemoryTimeline timeline;
+    std::vector<int> ids, number(plan->buffers.size(), -1);
+    timeline.buffers = plan->ArenaLives(&ids);
+    for (size_t i = 0; i < ids.size(); ++i) number[ids[i]] = static_cast<int>(i);
+    auto add = [&](int buffer, std::vector<int>* to) {
+      if (buffer >= 0 && number[buffer] >= 0) to->push_back(number[buffer]);
+    };
+    for (const PlanStep& step : plan->steps) {
+      timeline.kernels.push_back({step.spec->Signature(), step.spec, step.spec->nodes});
+      timeline.reads.emplace_back();
+      timeline.writes.emplace_back();
+      for (size_t i = 0; i < step.inputs.size(); ++i) {
+        if (step.static_inputs[i] < 0) add(step.inputs[i].buffer, &timeline.reads.back());
+      }
+      for (const Location& out : step.outputs) add(out.buffer, &timeline.writes.back());
+    }
+    for (const auto& [value, buffer] : plan->places) {
+      if (number[buffer] >= 0) timeline.places.emplace_back(value, number[buffer]);
+    }
+    timeline.peak_bytes = PlanMemory(timeline.buffers).total_bytes;
+    return timeline;
+  }
+
   Work WorkOf(const PlannedKernel& kernel) const override {
     const auto* spec = dynamic_cast<const CpuKernelSpec*>(kernel.spec.get());
     return spec == nullptr ? Work() : cpu::WorkOf(*spec);

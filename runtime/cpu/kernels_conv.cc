@@ -50,7 +50,9 @@ bool Fuses(const CpuKernelSpec& spec, const Node& user) {
 void Layouts(CpuKernelSpec& spec, const Strides&) {
   auto& x = spec.inputs[0];
   int64_t step = 0;
-  if (!RunsAsProduct(spec.nodes) || !HasPixelStep(x.type.shape, x.strides, &step)) {
+  if (x.is_static) {
+    x.strides = RowMajorStrides(x.type.shape);
+  } else if (!RunsAsProduct(spec.nodes) || !HasPixelStep(x.type.shape, x.strides, &step)) {
     x.strides = ChannelsLast(x.type.shape);
   }
   // Weights, bias and vectors behind it that are computed may be views, such as a transpose's.
@@ -67,7 +69,7 @@ void Layouts(CpuKernelSpec& spec, const Strides&) {
 }
 
 bool StridedOutput(const CpuKernelSpec& spec) {
-  return RunsAsProduct(spec.nodes) && FusedSum(spec, kChannel) < 0;
+  return RunsAsProduct(spec.nodes) && !spec.inputs[0].is_static && FusedSum(spec, kChannel) < 0;
 }
 
 bool StridedInput(const std::vector<NodePtr>& nodes, int node, int operand) {
@@ -128,7 +130,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildConvolution(const CpuKernelSpec& sp
       MakeEpilogue(spec, statics, kChannel, {1, ys[1], 1, 1}, own_bias);
   if (!epilogue.ok()) return epilogue.status();
   const int bias = own_bias ? spec.InputIndex(node.inputs()[2]) : epilogue->bias;
-  auto x = ChannelsLastDesc(xs), y = ChannelsLastDesc(ys);
+  auto x = spec.inputs[0].is_static ? Desc(xs, RowMajorStrides(xs)) : ChannelsLastDesc(xs);
+  auto y = ChannelsLastDesc(ys);
   auto b = bias >= 0 ? Desc({ys[1]}, {1}) : dnnl::memory::desc();
   const Window window = WindowOf(node);
   auto attr = EpilogueAttributes(*epilogue);
@@ -157,8 +160,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
                                               const StaticValues& statics) {
   using Result = absl::StatusOr<std::unique_ptr<Kernel>>;
   return CatchDnnl([&]() -> Result {
-    return RunsAsProduct(spec.nodes) ? BuildPixelwise(spec, statics)
-                                     : BuildConvolution(spec, statics);
+    return RunsAsProduct(spec.nodes) && !spec.inputs[0].is_static ? BuildPixelwise(spec, statics)
+                                                                  : BuildConvolution(spec, statics);
   });
 }
 

@@ -23,7 +23,8 @@ bool Accepts(const Node& node) {
   for (const Value& v : node.inputs()) {
     if (v.dtype() != DType::kF32 || v.type().num_elements() == 0) return false;
   }
-  return node.inputs()[0] != node.inputs()[1] && EndPadding(node).has_value();
+  return node.inputs()[0] != node.inputs()[1] && EndPadding(node).has_value() &&
+         !IsStaticValue(node.inputs()[0]);  // these are row-major
 }
 
 bool Fuses(const CpuKernelSpec& spec, const Node& user) {

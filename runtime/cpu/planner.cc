@@ -14,8 +14,12 @@ namespace {
 
 class Planner {
  public:
-  Planner(const Graph& graph, NodeTraitsCache& traits, int threads)
-      : graph_(graph), traits_(traits), threads_(threads), uses_(graph) {}
+  Planner(const Graph& graph, NodeTraitsCache& traits, int threads, bool with_places)
+      : graph_(graph),
+        traits_(traits),
+        threads_(threads),
+        with_places_(with_places),
+        uses_(graph) {}
 
   absl::StatusOr<CpuPlan> Run() {
     if (absl::Status s = CheckDefined(); !s.ok()) return s;
@@ -43,6 +47,7 @@ class Planner {
       }
     }
     for (size_t i = 0; i < graph_.outputs().size(); ++i) EmitOutput(static_cast<int>(i));
+    if (with_places_) ListPlaces();
     return std::move(plan_);
   }
 
@@ -73,6 +78,15 @@ class Planner {
   void Settle(const Value& v, Location location) {
     ++holders_[location.buffer];
     LocationOf(v) = std::move(location);
+  }
+
+  void ListPlaces() {
+    for (const NodePtr& node : uses_.nodes) {
+      for (int k = 0; k < node->num_outputs(); ++k) {
+        const int buffer = LocationOf(Value(node, k)).buffer;
+        if (buffer >= 0) plan_.places.emplace_back(Value(node, k), buffer);
+      }
+    }
   }
 
   void PlaceInput(int i) {
@@ -429,6 +443,7 @@ class Planner {
   const Graph& graph_;
   NodeTraitsCache& traits_;
   int threads_;
+  bool with_places_;
   UseTable uses_;
   Grouping grouping_;
   CpuPlan plan_;
@@ -452,6 +467,42 @@ std::vector<BufferLife> CpuPlan::ArenaLives(std::vector<int>* ids) const {
   return lives;
 }
 
+bool CpuPlan::MayOverwrite(int input, int output) const {
+  int old_buffer = -1, new_buffer = -1;
+  for (size_t b = 0; b < buffers.size(); ++b) {
+    if (buffers[b].index == input && buffers[b].kind == PlanBuffer::Kind::kInput) {
+      old_buffer = static_cast<int>(b);
+    } else if (buffers[b].index == output && buffers[b].kind == PlanBuffer::Kind::kOutput) {
+      new_buffer = static_cast<int>(b);
+    }
+  }
+  int last_read = -1, first_write = -1;
+  for (size_t s = 0; s < steps.size(); ++s) {
+    for (size_t i = 0; i < steps[s].inputs.size(); ++i) {
+      if (steps[s].static_inputs[i] < 0 && steps[s].inputs[i].buffer == old_buffer) {
+        last_read = static_cast<int>(s);
+      }
+    }
+    for (const Location& out : steps[s].outputs) {
+      if (out.buffer == new_buffer && first_write < 0) first_write = static_cast<int>(s);
+    }
+  }
+  if (first_write < 0 || last_read > first_write) return false;
+  if (last_read < first_write) return true;
+  const PlanStep& step = steps[first_write];
+  if (step.spec->def != &PointwiseKernel()) return false;
+  const CpuKernelSpec::Operand& to = step.spec->outputs[0];
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    if (step.static_inputs[i] >= 0 || step.inputs[i].buffer != old_buffer) continue;
+    const CpuKernelSpec::Operand& from = step.spec->inputs[i];
+    if (from.type != to.type || step.inputs[i].offset != step.outputs[0].offset ||
+        !SameLayout(from.type.shape, from.strides, to.strides)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 std::string CpuPlan::Describe() const {
   std::string text;
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -463,8 +514,9 @@ std::string CpuPlan::Describe() const {
   return text;
 }
 
-absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits, int threads) {
-  return Planner(graph, traits, threads).Run();
+absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits, int threads,
+                                  bool with_places) {
+  return Planner(graph, traits, threads, with_places).Run();
 }
 
 }  // namespace lemma::cpu

@@ -41,7 +41,12 @@ struct PlanStep {
 struct CpuPlan {
   std::vector<PlanStep> steps;
   std::vector<PlanBuffer> buffers;
-  std::vector<Value> statics;  // static values that some step reads
+  std::vector<Value> statics;                 // static values that some step reads
+  std::vector<std::pair<Value, int>> places;  // the buffers of values; empty unless asked for
+
+  // Whether output `output` may lie where input `input` does: nothing reads the input after the
+  // step that writes the output, and that step, if it reads it, does so element by element.
+  bool MayOverwrite(int input, int output) const;
 
   // Lifetimes of the arena's buffers; `ids` gets their indices in `buffers`.
   std::vector<BufferLife> ArenaLives(std::vector<int>* ids) const;
@@ -50,7 +55,8 @@ struct CpuPlan {
 
 // Unimplemented ("unsupported: OP (reason)") for an operator without a definition. Weights need no
 // values.
-absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits, int threads);
+absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits, int threads,
+                                  bool with_places = false);
 
 }  // namespace lemma::cpu
 

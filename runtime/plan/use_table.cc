@@ -1,8 +1,10 @@
 #include "runtime/plan/use_table.h"
 
+#include "runtime/plan/schedule.h"
+
 namespace lemma {
 
-UseTable::UseTable(const Graph& graph) : nodes(graph.nodes()) {
+UseTable::UseTable(const Graph& graph) : nodes(ScheduleNodes(graph)) {
   const int n = static_cast<int>(nodes.size());
   position.reserve(n);
   int values = 0;

@@ -1,4 +1,4 @@
-// A graph's nodes and values by position, and who uses what.
+// A graph's nodes and values by position in the order of execution, and who uses what.
 #ifndef LEMMA_RUNTIME_PLAN_USE_TABLE_H_
 #define LEMMA_RUNTIME_PLAN_USE_TABLE_H_
 
@@ -19,7 +19,7 @@ struct UseTable {
   const std::vector<int>& Users(const Value& v) const { return users[IdOf(v)]; }
   bool IsOutput(const Value& v) const { return is_output[IdOf(v)]; }
 
-  const std::vector<NodePtr>& nodes;
+  const std::vector<NodePtr> nodes;
   absl::flat_hash_map<const Node*, int> position;
   std::vector<int> first_value;  // by node
   std::vector<std::vector<int>> users;

@@ -30,6 +30,91 @@ TEST(CpuFusion, ConvolutionTakesNormResidualAndActivation) {
             "relu copy conv2d+batch_norm+add+relu copy");
 }
 
+// A convolution of x, [2,5,9,8], and dy, both with batch and channels exchanged; its plan.
+std::string ExchangedConvolution(absl::string_view dy, absl::string_view window) {
+  const Graph graph = GraphOf(absl::StrCat("graph g(x: f32[2,5,9,8], dy: f32[2,7,", dy, R"(]) {
+    t = relu(x)
+    u = transpose(t) {perm = [1,0,2,3]}
+    e = transpose(dy) {perm = [1,0,2,3]}
+    p = conv2d(u, e) {)",
+                                           window, R"(}
+    y = transpose(p) {perm = [1,0,2,3]}
+    return y
+  })"));
+  auto executable = ExpectCpuMatchesReference(graph, RandomInputs(graph));
+  return executable == nullptr ? "" : executable->Describe();
+}
+
+// Strides of the convolution whose weights' gradient it is are its dilations, and vice versa.
+TEST(CpuFusion, GradientsOfConvolutionWeights) {
+  for (const auto& [dy, window] : std::vector<std::pair<const char*, const char*>>{
+           {"9,8", "pads = [1,1,1,1]"},
+           {"8,7", "pads = [0,1,2,1]"},
+           {"5,4", "dilations = [2,2], pads = [1,1,1,0]"},
+           {"7,7", "strides = [2,1], pads = [2,0,0,1]"},
+           {"4,3", "dilations = [2,3], strides = [3,2], pads = [2,0,2,1]"}}) {
+    EXPECT_NE(ExchangedConvolution(dy, window).find(": conv weights("), std::string::npos)
+        << dy << " " << window;
+  }
+}
+
+// What is known beforehand is row-major, whatever a kernel would like.
+TEST(CpuFusion, ImagesThatAreKnownBeforehand) {
+  const std::string x = "graph g(f: f32[4,3,2,2], x: weight f32[2,3,5,6], dy: f32[2,3,2,3]) {\n ";
+  for (const char* application :
+       {"y = conv2d(x, f)", "t = transpose(f) {perm = [1,0,2,3]} y = conv_transpose2d(x, t)",
+        "y = max_pool2d_gradient(x, dy) {kernel = [2,2], strides = [2,2]}"}) {
+    std::string lines = application;
+    if (size_t at = lines.find("} y"); at != std::string::npos) lines[at + 1] = '\n';
+    Kernels(absl::StrCat(x, lines, "\n return y\n}"));
+  }
+}
+
+// Rows and columns at the end that no window reaches are zero.
+TEST(CpuFusion, TransposedConvolutionsThatReachNotAll) {
+  for (const char* window :
+       {"strides = [2,2], output_padding = [1,1]", "strides = [3,2], output_padding = [2,0]",
+        "strides = [2,2], output_padding = [1,1], pads = [0,0,1,0], groups = 2"}) {
+    Kernels(
+        absl::StrCat("graph g(x: f32[2,6,4,5], f: f32[6,8,2,1]) {\n r = relu(x)\n"
+                     " y = conv_transpose2d(r, f) {",
+                     window, "}\n z = exp(y)\n return z\n}"));
+  }
+}
+
+// Many equal maxima, which relu makes: the first one takes all.
+TEST(CpuFusion, GradientsThatScatter) {
+  for (const char* window :
+       {"kernel = [3,3], strides = [2,2]", "kernel = [2,3], pads = [1,0,0,1]",
+        "kernel = [3,2], strides = [2,1], dilations = [1,2], pads = [1,1,1,1]"}) {
+    EXPECT_EQ(
+        Kernels(absl::StrCat("graph g(x: f32[3,17,9,8]) {\n r = relu(x)\n p = max_pool2d(r) {",
+                             window, "}\n s = mul(p, p)\n y = max_pool2d_gradient(r, s) {", window,
+                             "}\n return y\n}")),
+        "relu copy max_pool2d mul max_pool2d_gradient copy")
+        << window;
+  }
+  Kernels(R"(graph g(x: f32[4,5,6], i: i64[7,3,2], u: f32[7,3,6]) {
+    a = relu(x)
+    y = scatter_nd(a, i, u) {reduction = "add"}
+    return y
+  })");
+  Kernels(R"(graph g(i: i64[9,1], u: f32[9,33]) {
+    z = constant f32[50,33] fill 0.0
+    j = constant i64[9,1] [0, -1, 3, -50, 3, 3, 49, 2, 1]
+    a = scatter_nd(z, i, u) {reduction = "add"}
+    b = scatter_nd(a, j, u) {reduction = "add"}
+    return a, b
+  })");
+}
+
+// A filter that is a view of another value lies otherwise than one that is known beforehand.
+TEST(CpuFusion, FiltersThatAreViews) {
+  for (const char* window : {"pads = [1,1,1,1]", "dilations = [2,2], strides = [2,1]"}) {
+    EXPECT_NE(ExchangedConvolution("3,2", window).find(": conv("), std::string::npos) << window;
+  }
+}
+
 // A gradient convolves with values that others want channels last.
 TEST(CpuFusion, WeightsMayBeViews) {
   Kernels(R"(graph g(x: f32[32,4,7,7], d: f32[4,128,7,7], v: f32[128,32,3,3]) {

@@ -48,6 +48,15 @@ def has_anchor(variables, body):
     return True
 
 
+def symbols_in(body):
+    """Sizes, attributes and numbers that are no literals: what has to be known to write `body`."""
+    values = re.findall(r"constant (\[[^\]]*\])|fill (\S+)", body)
+    values = ["".join(groups) for groups in values]
+    for attributes in re.findall(r"\{([^}]*)\}", body):
+        values += re.findall(r"\w+ = (\[[^\]]*\]|[^,]+)", attributes)
+    return set(re.findall(r"[a-z_]\w*", " ".join(values)))
+
+
 def contract_of(contract, *bodies):
     """Proofs call it bit_exact too that an operator rounds once where two round twice, as silu and
     x * sigmoid(x): here only what moves elements, or chooses among them, is."""
@@ -72,7 +81,11 @@ def both(prefix, text):
         head = f"({variables}) {contract_of(contract, source, target)}{where}"
         lines = [line for line in doc.splitlines(True) if not line.startswith("# Made by")]
         yield text_of("".join(lines), name, head, source, target, record)
-        if has_anchor(set(re.findall(r"(\w+): \[", variables)), target):
+        sizes = " ".join(re.findall(r"\[.*?\]", variables))
+        known = symbols_in(target) | set(re.findall(r"[a-z_]\w*", sizes))
+        if symbols_in(source) <= known and has_anchor(
+            set(re.findall(r"(\w+): \[", variables)), target
+        ):
             yield text_of(f"# The reverse of {name}.\n", name + "_back", head, target, source, "")
 
 

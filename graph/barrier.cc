@@ -1,0 +1,48 @@
+#include "graph/barrier.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/builder.h"
+#include "graph/op_table.h"
+
+namespace lemma {
+
+Value Barrier(const Value& x, const Value& after) {
+  static const OpDef* const op = FindOp("barrier");
+  return Value(Node::Apply(op, {x, after}, {}, {x.type()}), 0);
+}
+
+Graph WithoutBarriers(const Graph& graph) {
+  GraphBuilder builder(graph.name());
+  absl::flat_hash_map<Value, Value> now;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    builder.Input(graph.input_names()[i], graph.inputs()[i].type());
+  }
+  for (const NodePtr& node : graph.nodes()) {
+    std::vector<Value> inputs;
+    for (const Value& v : node->inputs()) inputs.push_back(now.at(v));
+    if (node->IsOp("barrier")) {
+      now[Value(node, 0)] = inputs[0];
+      continue;
+    }
+    NodePtr made = node;
+    if (node->is_op()) {
+      made = Node::Apply(&node->op(), std::move(inputs), node->attrs(), node->types());
+    }
+    for (int k = 0; k < node->num_outputs(); ++k) {
+      const Value value(made, k);
+      now[Value(node, k)] = value;
+      const absl::string_view label = graph.LabelOf(Value(node, k));
+      if (!label.empty()) builder.Label(value, std::string(label));
+    }
+  }
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    builder.Output(graph.output_names()[i], now.at(graph.outputs()[i]));
+  }
+  return *std::move(builder).Build();  // the names are the graph's, and unique
+}
+
+}  // namespace lemma

@@ -1,0 +1,42 @@
+#include "graph/gradient_form.h"
+#include "graph/onnx_form.h"
+#include "graph/op_def.h"
+
+namespace lemma::ops {
+namespace {
+
+// y[i] = x[i]
+absl::Status DefineBarrier(OpContext& c) {
+  c.Output(c.dtype(0), c.dims(0), [&](const Idx& i) { return c.Read(0, i); });
+  return absl::OkStatus();
+}
+
+// ONNX has no order but that of operands, so what the barrier is for is lost.
+absl::Status ExportBarrier(OnnxExport& form) {
+  form.Emit("Identity", {form.Input(0)}, {form.Output(0)});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpDef Make_barrier() {
+  OpDef op;
+  op.name = "barrier";
+  op.group = "layout";
+  op.equation = "y[i] = x[i]";
+  op.doc =
+      "x, at hand once `after` is. What is computed from y is another value than what is computed "
+      "from x, and later: so values can be dropped and computed again to save memory.";
+  op.input_names = {"x", "after"};
+  op.min_inputs = 2;
+  op.max_inputs = 2;
+  op.define = DefineBarrier;
+  op.examples = {"(f32[2,3], f32[4])", "(i64[2], f32[])"};
+  op.gradient = [](GradientForm& f) {
+    return std::vector<Value>{f.ResultGradient(), Value()};  // dx = dy
+  };
+  op.onnx_export = ExportBarrier;
+  return op;
+}
+
+}  // namespace lemma::ops

@@ -1,0 +1,22 @@
+// The gradient of maximum pooling over channels-last images.
+#ifndef LEMMA_KERNELS_MAX_POOL_GRADIENT_H_
+#define LEMMA_KERNELS_MAX_POOL_GRADIENT_H_
+
+#include <cstdint>
+
+namespace lemma::kernels {
+
+// Sizes in rows and columns.
+struct PoolSizes {
+  int64_t image[2], windows[2], kernel[2], strides[2], dilations[2];
+  int64_t pad[2];  // before the first row and column
+};
+
+// dx[h,w,c] = sum of dy[p,q,c] over the windows whose first maximum is x[h,w,c], of one image.
+// `scratch`: 2 * channels floats. Each window reaches into the image.
+void MaxPoolGradient(const float* x, const float* dy, int64_t channels, const PoolSizes& sizes,
+                     float* dx, float* scratch);
+
+}  // namespace lemma::kernels
+
+#endif  // LEMMA_KERNELS_MAX_POOL_GRADIENT_H_

@@ -1,0 +1,539 @@
+#include "optimizer/rematerialization.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/barrier.h"
+#include "graph/builder.h"
+
+namespace lemma {
+namespace {
+
+// Nodes of the original graph, by position, that are computed a second time, for some users.
+struct Unit {
+  std::set<int> nodes;
+  std::set<std::pair<int, int>> late;  // of a node here and one of its users: reads the second copy
+  int token = -1;                      // the node after which the second copies may begin
+  int token_time = 0;                  // tokens of joined units: the earliest
+};
+
+// --- Graphs with second copies ---
+
+class CopyBuilder {
+ public:
+  CopyBuilder(const Graph& graph, const absl::flat_hash_map<const Node*, int>& position,
+              const std::vector<bool>& is_static, const std::vector<Unit>& units)
+      : graph_(graph), position_(position), is_static_(is_static) {
+    unit_of_.assign(graph.nodes().size(), -1);
+    for (const Unit& unit : units) Join(unit);
+    first_.resize(graph.nodes().size());
+    second_.resize(graph.nodes().size());
+    first_state_.assign(graph.nodes().size(), State::kNew);
+    second_state_.assign(graph.nodes().size(), State::kNew);
+  }
+
+  // nullopt if a second copy would have to wait for itself.
+  std::optional<Graph> Run() {
+    GraphBuilder builder(graph_.name());
+    for (size_t i = 0; i < graph_.inputs().size(); ++i) {
+      builder.Input(graph_.input_names()[i], graph_.inputs()[i].type());
+    }
+    for (size_t n = 0; n < graph_.nodes().size(); ++n) {
+      const NodePtr node = First(static_cast<int>(n));
+      if (node == nullptr) return std::nullopt;
+      for (int k = 0; k < node->num_outputs(); ++k) {
+        const absl::string_view label = graph_.LabelOf(Value(graph_.nodes()[n], k));
+        if (!label.empty()) builder.Label(Value(node, k), std::string(label));
+      }
+    }
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const Value& v = graph_.outputs()[i];
+      builder.Output(graph_.output_names()[i], Value(first_[position_.at(&v.node())], v.output()));
+    }
+    auto graph = std::move(builder).Build();
+    if (!graph.ok()) return std::nullopt;
+    return *std::move(graph);
+  }
+
+  // What a node of the graph is a copy of; and whether it is the second.
+  absl::flat_hash_map<const Node*, std::pair<int, bool>> Origins() const {
+    absl::flat_hash_map<const Node*, std::pair<int, bool>> origins;
+    for (size_t n = 0; n < first_.size(); ++n) {
+      if (second_[n] != nullptr) origins[second_[n].get()] = {static_cast<int>(n), true};
+    }
+    for (size_t n = 0; n < first_.size(); ++n) {
+      if (first_[n] != nullptr) origins[first_[n].get()] = {static_cast<int>(n), false};
+    }
+    return origins;
+  }
+
+ private:
+  enum class State { kNew, kOpen, kDone };
+
+  // Units that share a node become one.
+  void Join(const Unit& unit) {
+    Unit all = unit;
+    for (size_t u = 0; u < units_.size(); ++u) {
+      const bool shares = std::any_of(unit.nodes.begin(), unit.nodes.end(),
+                                      [&](int n) { return unit_of_[n] == static_cast<int>(u); });
+      if (!shares) continue;
+      all.nodes.insert(units_[u].nodes.begin(), units_[u].nodes.end());
+      all.late.insert(units_[u].late.begin(), units_[u].late.end());
+      if (units_[u].token_time < all.token_time) {
+        all.token = units_[u].token;
+        all.token_time = units_[u].token_time;
+      }
+      units_[u] = Unit();
+    }
+    for (int n : all.nodes) unit_of_[n] = static_cast<int>(units_.size());
+    units_.push_back(std::move(all));
+  }
+
+  NodePtr First(int n) {
+    if (first_state_[n] == State::kDone) return first_[n];
+    if (first_state_[n] == State::kOpen) return nullptr;
+    first_state_[n] = State::kOpen;
+    const NodePtr& node = graph_.nodes()[n];
+    NodePtr made = node;
+    if (node->is_op()) {
+      std::vector<Value> inputs;
+      for (const Value& v : node->inputs()) {
+        const int o = position_.at(&v.node());
+        const int unit = unit_of_[o];
+        const bool late = unit >= 0 && units_[unit].late.count({o, n}) > 0;
+        const NodePtr operand = late ? Second(o) : First(o);
+        if (operand == nullptr) return nullptr;
+        inputs.emplace_back(operand, v.output());
+      }
+      made = Node::Apply(&node->op(), std::move(inputs), node->attrs(), node->types());
+    }
+    first_state_[n] = State::kDone;
+    return first_[n] = made;
+  }
+
+  NodePtr Second(int n) {
+    if (second_state_[n] == State::kDone) return second_[n];
+    if (second_state_[n] == State::kOpen) return nullptr;
+    second_state_[n] = State::kOpen;
+    const NodePtr& node = graph_.nodes()[n];
+    const Unit& unit = units_[unit_of_[n]];
+    std::vector<Value> inputs;
+    for (const Value& v : node->inputs()) {
+      const int o = position_.at(&v.node());
+      if (unit_of_[o] == unit_of_[n]) {
+        const NodePtr operand = Second(o);
+        if (operand == nullptr) return nullptr;
+        inputs.emplace_back(operand, v.output());
+        continue;
+      }
+      const NodePtr operand = First(o);
+      const NodePtr token = First(unit.token);
+      if (operand == nullptr || token == nullptr) return nullptr;
+      Value value(operand, v.output());
+      if (!is_static_[o]) value = Barrier(value, Value(token, 0));
+      inputs.push_back(std::move(value));
+    }
+    second_state_[n] = State::kDone;
+    return second_[n] = Node::Apply(&node->op(), std::move(inputs), node->attrs(), node->types());
+  }
+
+  const Graph& graph_;
+  const absl::flat_hash_map<const Node*, int>& position_;
+  const std::vector<bool>& is_static_;
+  std::vector<Unit> units_;
+  std::vector<int> unit_of_;  // by node; -1: computed once
+  std::vector<NodePtr> first_, second_;
+  std::vector<State> first_state_, second_state_;
+};
+
+// --- One plan, and what could be dropped in it ---
+
+// The graph as it is now, its plan, and what its nodes are copies of.
+struct Moment {
+  Graph graph;
+  MemoryTimeline timeline;
+  absl::flat_hash_map<const Node*, std::pair<int, bool>> origins;
+
+  std::vector<int64_t> LiveBytes() const {
+    std::vector<int64_t> live(timeline.kernels.size() + 1, 0);
+    for (const BufferLife& b : timeline.buffers) {
+      live[b.first] += b.bytes;
+      if (b.last + 1 < static_cast<int>(live.size())) live[b.last + 1] -= b.bytes;
+    }
+    std::partial_sum(live.begin(), live.end(), live.begin());
+    live.pop_back();
+    return live;
+  }
+};
+
+struct Candidate {
+  Unit unit;
+  double score = 0;  // time that it costs by the bytes it relieves the peak of
+};
+
+class CandidateFinder {
+ public:
+  CandidateFinder(const Moment& now, const std::vector<Unit>& units,
+                  const std::vector<double>& node_ms, const std::vector<bool>& is_static)
+      : now_(now), units_(units), node_ms_(node_ms), is_static_(is_static) {
+    const MemoryTimeline& t = now.timeline;
+    for (size_t k = 0; k < t.kernels.size(); ++k) {
+      for (const NodePtr& node : t.kernels[k].nodes) kernel_of_[node.get()] = static_cast<int>(k);
+    }
+    for (const auto& [value, buffer] : t.places) place_[value] = buffer;
+    writers_.resize(t.buffers.size());
+    for (size_t k = 0; k < t.kernels.size(); ++k) {
+      for (int b : t.writes[k]) writers_[b].push_back(static_cast<int>(k));
+    }
+    for (const NodePtr& node : now.graph.nodes()) {
+      for (const Value& v : node->inputs()) users_[v].push_back(node.get());
+    }
+    for (const Value& v : now.graph.outputs()) is_output_[v] = true;
+    FindUseTimes();
+    const std::vector<int64_t> live = now.LiveBytes();
+    peak_ = static_cast<int>(std::max_element(live.begin(), live.end()) - live.begin());
+  }
+
+  // The cheapest first.
+  std::vector<Candidate> Run() {
+    std::vector<Candidate> candidates;
+    for (size_t b = 0; b < now_.timeline.buffers.size(); ++b) {
+      const BufferLife& life = now_.timeline.buffers[b];
+      if (life.first >= peak_ || life.last <= peak_) continue;
+      if (auto candidate = ForBuffer(static_cast<int>(b))) {
+        candidates.push_back(*std::move(candidate));
+      }
+    }
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
+    return candidates;
+  }
+
+ private:
+  static constexpr size_t kMaxKernels = 12;  // that one candidate computes again
+
+  int KernelOf(const Node& node) const {
+    auto it = kernel_of_.find(&node);
+    return it == kernel_of_.end() ? -1 : it->second;
+  }
+  const std::vector<const Node*>& UsersOf(const Value& v) const {
+    static const auto* const none = new std::vector<const Node*>;
+    auto it = users_.find(v);
+    return it == users_.end() ? *none : it->second;
+  }
+
+  // When a node first reads: its kernel, or, of what is another view of its operands, the first
+  // kernel that reads that.
+  void FindUseTimes() {
+    const auto& nodes = now_.graph.nodes();
+    const int end = static_cast<int>(now_.timeline.kernels.size());
+    for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+      int time = KernelOf(**it);
+      if (time < 0) {
+        time = end;
+        for (int k = 0; k < (*it)->num_outputs(); ++k) {
+          for (const Node* user : UsersOf(Value(*it, k))) time = std::min(time, use_time_.at(user));
+        }
+      }
+      use_time_[it->get()] = time;
+    }
+  }
+
+  std::optional<Candidate> ForBuffer(int b) {
+    int writer = -1;
+    for (int k : writers_[b]) {
+      if (k <= peak_) writer = k;
+    }
+    if (writer < 0 || writer == peak_) return std::nullopt;
+    const auto& reads = now_.timeline.reads[peak_];
+    if (std::find(reads.begin(), reads.end(), b) != reads.end()) return std::nullopt;
+    const std::vector<NodePtr>& nodes = now_.timeline.kernels[writer].nodes;
+    if (nodes.empty()) return std::nullopt;
+    Candidate candidate;
+    first_use_ = static_cast<int>(now_.timeline.kernels.size());
+    kernels_ = {writer};
+    if (!AddKernel(writer, &candidate.unit)) return std::nullopt;
+    for (int k = 0; k < nodes.back()->num_outputs(); ++k) {
+      if (!AddLate(Value(nodes.back(), k), &candidate.unit)) return std::nullopt;
+    }
+    if (candidate.unit.late.empty() || !AddOperands(&candidate.unit)) return std::nullopt;
+    if (!FindToken(&candidate.unit)) return std::nullopt;
+    double ms = 1e-4;  // even a view costs a little
+    for (int n : candidate.unit.nodes) ms += node_ms_[n];
+    candidate.score = ms / static_cast<double>(now_.timeline.buffers[b].bytes);
+    return candidate;
+  }
+
+  bool AddNode(const Node& node, Unit* unit) {
+    auto it = now_.origins.find(&node);
+    if (it == now_.origins.end() || it->second.second) return false;  // a second copy, or a barrier
+    if (unit->nodes.insert(it->second.first).second) added_.push_back(&node);
+    return true;
+  }
+  bool AddKernel(int kernel, Unit* unit) {
+    added_.clear();
+    for (const NodePtr& node : now_.timeline.kernels[kernel].nodes) {
+      if (!AddNode(*node, unit)) return false;
+    }
+    return true;
+  }
+
+  // Those who read `v` after the peak get the second copy; views of it are copied along.
+  bool AddLate(const Value& v, Unit* unit) {
+    const int at = now_.origins.at(&v.node()).first;
+    for (const Node* user : UsersOf(v)) {
+      auto origin = now_.origins.find(user);
+      if (origin == now_.origins.end()) {  // a barrier, for some second copies: joined with these
+        for (const Node* copy : UsersOf(Value(FindPtr(user), 0))) {
+          if (use_time_.at(copy) <= peak_) continue;
+          if (!JoinUnitOf(*copy, unit)) return false;
+        }
+        continue;
+      }
+      if (origin->second.second) return false;
+      const bool is_view = KernelOf(*user) < 0 && user->inputs().size() == 1;
+      if (is_view) {
+        if (!AddNode(*user, unit)) return false;
+        for (int k = 0; k < user->num_outputs(); ++k) {
+          if (!AddLate(Value(FindPtr(user), k), unit)) return false;
+        }
+      } else if (use_time_.at(user) > peak_) {
+        unit->late.insert({at, origin->second.first});
+        first_use_ = std::min(first_use_, use_time_.at(user));
+      }
+    }
+    return true;
+  }
+
+  NodePtr FindPtr(const Node* node) {
+    if (ptr_.empty()) {
+      for (const NodePtr& n : now_.graph.nodes()) ptr_[n.get()] = n;
+    }
+    return ptr_.at(node);
+  }
+
+  bool JoinUnitOf(const Node& copy, Unit* unit) {
+    auto origin = now_.origins.find(&copy);
+    if (origin == now_.origins.end() || !origin->second.second) return false;
+    for (const Unit& other : units_) {
+      if (other.nodes.count(origin->second.first) == 0) continue;
+      unit->nodes.insert(other.nodes.begin(), other.nodes.end());
+      unit->late.insert(other.late.begin(), other.late.end());
+      first_use_ = std::min(first_use_, use_time_.at(&copy));
+    }
+    return true;
+  }
+
+  // Operands that are gone by then are computed again too.
+  bool AddOperands(Unit* unit) {
+    std::vector<const Node*> pending = added_;
+    for (const NodePtr& node : now_.timeline.kernels[kernels_[0]].nodes) {
+      pending.push_back(node.get());
+    }
+    std::set<const Node*> seen;
+    while (!pending.empty()) {
+      const Node* node = pending.back();
+      pending.pop_back();
+      if (!seen.insert(node).second) continue;
+      for (const Value& v : node->inputs()) {
+        const Node& operand = v.node();
+        auto origin = now_.origins.find(&operand);
+        if (origin == now_.origins.end()) return false;
+        if (!operand.is_op() || is_static_[origin->second.first]) continue;
+        if (unit->nodes.count(origin->second.first) > 0) {
+          pending.push_back(&operand);
+          continue;
+        }
+        if (IsThere(v)) continue;
+        added_.clear();
+        const int kernel = KernelOf(operand);
+        if (kernel >= 0) {
+          kernels_.push_back(kernel);
+          if (kernels_.size() > kMaxKernels || !AddKernel(kernel, unit)) return false;
+        } else if (!AddNode(operand, unit)) {
+          return false;
+        }
+        pending.insert(pending.end(), added_.begin(), added_.end());
+      }
+    }
+    return true;
+  }
+
+  // Whether `v` waits in memory while the peak is reached, or lies where nothing else comes.
+  bool IsThere(const Value& v) const {
+    auto place = place_.find(v);
+    if (place == place_.end()) return is_output_.count(v) > 0;
+    const BufferLife& life = now_.timeline.buffers[place->second];
+    if (life.first > peak_ || life.last < peak_) return false;
+    int made = KernelOf(v.node());
+    for (const Node* node = &v.node(); made < 0 && !node->inputs().empty();) {
+      node = &node->inputs()[0].node();
+      made = KernelOf(*node);
+    }
+    for (int k : writers_[place->second]) {
+      if (k > made && k <= peak_) return false;  // overwritten in place
+    }
+    return true;
+  }
+
+  // The last node that is computed, once, before the second copy is needed.
+  bool FindToken(Unit* unit) {
+    for (int k = first_use_ - 1; k > kernels_[0]; --k) {
+      for (const NodePtr& node : now_.timeline.kernels[k].nodes) {
+        auto origin = now_.origins.find(node.get());
+        if (origin == now_.origins.end() || origin->second.second) continue;
+        if (unit->nodes.count(origin->second.first) > 0) continue;
+        unit->token = origin->second.first;
+        unit->token_time = k;
+      }
+      if (unit->token >= 0) return true;
+    }
+    return false;
+  }
+
+  const Moment& now_;
+  const std::vector<Unit>& units_;
+  const std::vector<double>& node_ms_;
+  const std::vector<bool>& is_static_;
+  absl::flat_hash_map<const Node*, int> kernel_of_, use_time_;
+  absl::flat_hash_map<const Node*, NodePtr> ptr_;
+  absl::flat_hash_map<Value, int> place_;
+  absl::flat_hash_map<Value, std::vector<const Node*>> users_;
+  absl::flat_hash_map<Value, bool> is_output_;
+  std::vector<std::vector<int>> writers_;  // by buffer
+  int peak_ = 0;
+  // Of the candidate at hand.
+  int first_use_ = 0;
+  std::vector<int> kernels_;
+  std::vector<const Node*> added_;
+};
+
+// --- The search ---
+
+class Rematerializer {
+ public:
+  Rematerializer(const Graph& graph, int64_t limit, KernelMeasurer* measurer)
+      : graph_(graph), limit_(limit), target_(limit), measurer_(measurer) {
+    const auto& nodes = graph.nodes();
+    for (size_t n = 0; n < nodes.size(); ++n) position_[nodes[n].get()] = static_cast<int>(n);
+    for (const NodePtr& node : nodes) {
+      bool is_static = node->kind() != Node::Kind::kInput;
+      for (const Value& v : node->inputs()) is_static &= is_static_[position_.at(&v.node())];
+      is_static_.push_back(is_static);
+    }
+  }
+
+  absl::Status Price(CostModel* costs) {
+    auto shares = costs->SharesOf(graph_);
+    if (!shares.ok()) return shares.status();
+    node_ms_.assign(graph_.nodes().size(), 0);
+    for (size_t n = 0; n < node_ms_.size(); ++n) {
+      if (n < shares->size()) {
+        node_ms_[n] = (*shares)[n].ms();
+      } else if (graph_.nodes()[n]->is_op()) {
+        const auto cost = costs->CostOfOperator(*graph_.nodes()[n]);
+        if (cost) node_ms_[n] = cost->ms();
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Rematerialization> Run(const std::function<bool(int64_t)>& progress) {
+    auto now = Try({});
+    if (!now.ok()) return now.status();
+    while ((*now)->timeline.peak_bytes > limit_) {
+      auto next = Best(**now);
+      if (!next.ok()) return next.status();
+      if (next->has_value()) {
+        *now = *std::move(next);
+        if (progress && !progress((*now)->timeline.peak_bytes)) break;
+      } else if (target_ > limit_ / 2) {
+        target_ -= limit_ / 16;  // gaps between buffers take the rest
+      } else {
+        break;
+      }
+    }
+    Rematerialization result;
+    result.peak_bytes = (*now)->timeline.peak_bytes;
+    result.graph = (*now)->graph;
+    for (const auto& [node, origin] : (*now)->origins) result.recomputed += origin.second;
+    return result;
+  }
+
+ private:
+  // How far the plan is above the target, at all of its kernels.
+  double Excess(const Moment& moment) const {
+    double excess = 0;
+    for (int64_t bytes : moment.LiveBytes()) {
+      excess += static_cast<double>(std::max<int64_t>(0, bytes - target_));
+    }
+    return excess;
+  }
+
+  // nullopt if the units contradict each other.
+  absl::StatusOr<std::optional<Moment>> Try(const std::vector<Unit>& units) {
+    CopyBuilder builder(graph_, position_, is_static_, units);
+    std::optional<Moment> moment;
+    auto graph = builder.Run();
+    if (!graph) return moment;
+    auto timeline = measurer_->Timeline(*graph);
+    if (!timeline.ok()) return timeline.status();
+    moment = Moment{*std::move(graph), *std::move(timeline), builder.Origins()};
+    return moment;
+  }
+
+  // The step that lowers the excess most for its time, of the cheapest few.
+  absl::StatusOr<std::optional<Moment>> Best(const Moment& now) {
+    constexpr int kTries = 8;
+    const double excess = Excess(now);
+    std::optional<Moment> best;
+    std::vector<Unit> best_units;
+    double best_rate = 0;
+    int tries = 0;
+    for (const Candidate& candidate : CandidateFinder(now, units_, node_ms_, is_static_).Run()) {
+      if (tries >= kTries && best) break;
+      if (++tries > 4 * kTries) break;
+      std::vector<Unit> units = units_;
+      units.push_back(candidate.unit);
+      auto moment = Try(units);
+      if (!moment.ok()) return moment.status();
+      if (!moment->has_value()) continue;
+      double ms = 1e-4;
+      for (int n : candidate.unit.nodes) ms += node_ms_[n];
+      const double rate = (excess - Excess(**moment)) / ms;
+      if (rate <= best_rate) continue;
+      best_rate = rate;
+      best = *std::move(moment);
+      best_units = std::move(units);
+    }
+    if (best) units_ = std::move(best_units);
+    return best;
+  }
+
+  const Graph& graph_;
+  const int64_t limit_;
+  int64_t target_;
+  KernelMeasurer* const measurer_;
+  absl::flat_hash_map<const Node*, int> position_;
+  std::vector<bool> is_static_;
+  std::vector<double> node_ms_;
+  std::vector<Unit> units_;
+};
+
+}  // namespace
+
+absl::StatusOr<Rematerialization> Rematerialize(const Graph& graph, int64_t limit_bytes,
+                                                KernelMeasurer* measurer, CostModel* costs,
+                                                const std::function<bool(int64_t)>& progress) {
+  Rematerializer search(graph, limit_bytes, measurer);
+  if (absl::Status s = search.Price(costs); !s.ok()) return s;
+  return search.Run(progress);
+}
+
+}  // namespace lemma

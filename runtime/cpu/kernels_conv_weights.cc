@@ -1,0 +1,140 @@
+// Convolutions whose kernel is larger than their result, as the gradients of weights are, as
+// oneDNN's gradients of weights.
+//
+//   y[c,k,r,s] = sum(n, p, q) x[c, n, r*a + p*b - top, s*a + q*b - left] * f[k,n,p,q]
+//
+// is the gradient of the weights [k,c,r,s] of a convolution of [n,c,…] with strides b and
+// dilations a whose results have the gradients f[n,k,p,q]: the library has loops for a small y and
+// long sums, whereas a convolution would hold all of f as its filter.
+#include "runtime/cpu/dnnl_util.h"
+
+namespace lemma::cpu {
+namespace {
+
+using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
+
+// [b, c, h, w] by memory in which c is the batch and b the channel of channels-last images.
+Strides SwappedChannelsLast(const Shape& shape) {
+  return {1, shape[0] * shape[2] * shape[3], shape[0] * shape[3], shape[0]};
+}
+Shape Swapped(const Shape& shape) { return {shape[1], shape[0], shape[2], shape[3]}; }
+
+// What has to be added at the end, so that the windows come out even. Negative: they do not.
+dnnl::memory::dims EndPadding(const Node& node) {
+  const Shape &x = node.inputs()[0].shape(), &f = node.inputs()[1].shape(), &y = node.type(0).shape;
+  const auto &a = node.Ints("strides"), &b = node.Ints("dilations"), &pads = node.Ints("pads");
+  dnnl::memory::dims end;
+  for (size_t i = 0; i < 2; ++i) {
+    end.push_back((f[2 + i] - 1) * b[i] + (y[2 + i] - 1) * a[i] + 1 - x[2 + i] - pads[i]);
+  }
+  return end;
+}
+
+bool Accepts(const Node& node) {
+  const Shape &f = node.inputs()[1].shape(), &y = node.type(0).shape;
+  if (node.inputs().size() != 2 || node.inputs()[0] == node.inputs()[1]) return false;
+  if (node.Int("groups") != 1 || node.type(0).num_elements() == 0) return false;
+  const dnnl::memory::dims end = EndPadding(node);
+  if (f[2] * f[3] <= y[2] * y[3] || end[0] < 0 || end[1] < 0) return false;
+  for (const Value& v : node.inputs()) {
+    if (v.dtype() != DType::kF32 || v.type().num_elements() == 0 || IsStaticValue(v)) return false;
+  }
+  return true;
+}
+
+void Layouts(CpuKernelSpec& spec, const Strides&) {
+  for (auto& in : spec.inputs) in.strides = SwappedChannelsLast(in.type.shape);
+  const Shape& y = spec.outputs[0].type.shape;
+  const int64_t area = y[2] * y[3];
+  spec.outputs[0].strides = {area, y[0] * area, y[3], 1};  // row-major once it is [k,c,r,s]
+}
+
+class WeightGradientKernel : public Kernel {
+ public:
+  WeightGradientKernel(const dnnl::convolution_backward_weights::primitive_desc& pd,
+                       const dnnl::memory::desc& result, int x, int dy)
+      : x_(x),
+        dy_(dy),
+        primitive_(pd),
+        note_(pd.impl_info_str()),
+        src_(pd.src_desc(), Engine(), nullptr),
+        diff_dst_(pd.diff_dst_desc(), Engine(), nullptr),
+        diff_weights_(pd.diff_weights_desc(), Engine(), nullptr),
+        result_(result, Engine(), nullptr),
+        scratch_(pd.scratchpad_desc(), Engine(), nullptr),
+        reorders_(pd.diff_weights_desc() != result) {
+    if (reorders_) reorder_ = dnnl::reorder(diff_weights_, result_);
+    scratch_size_ = (pd.scratchpad_desc().get_size() + 63) / 64 * 64;
+  }
+
+  absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
+                   void* scratch) override {
+    return CatchDnnl([&] {
+      char* const bytes = static_cast<char*>(scratch);
+      src_.set_data_handle(inputs[x_]);
+      diff_dst_.set_data_handle(inputs[dy_]);
+      result_.set_data_handle(outputs[0]);
+      scratch_.set_data_handle(bytes);
+      diff_weights_.set_data_handle(reorders_ ? bytes + scratch_size_ : outputs[0]);
+      dnnl::stream stream(Engine());
+      primitive_.execute(stream, {{DNNL_ARG_SRC, src_},
+                                  {DNNL_ARG_DIFF_DST, diff_dst_},
+                                  {DNNL_ARG_DIFF_WEIGHTS, diff_weights_},
+                                  {DNNL_ARG_SCRATCHPAD, scratch_}});
+      if (reorders_) reorder_.execute(stream, diff_weights_, result_);
+      stream.wait();
+      return absl::OkStatus();
+    });
+  }
+
+  size_t scratch_bytes() const override {
+    return scratch_size_ + (reorders_ ? diff_weights_.get_desc().get_size() : 0);
+  }
+  std::string note() const override { return note_; }
+
+ private:
+  const int x_, dy_;  // inputs
+  dnnl::convolution_backward_weights primitive_;
+  std::string note_;
+  dnnl::memory src_, diff_dst_, diff_weights_, result_, scratch_;
+  bool reorders_;
+  dnnl::reorder reorder_;
+  size_t scratch_size_ = 0;
+};
+
+Built Build(const CpuKernelSpec& spec, const StaticValues&) {
+  return CatchDnnl([&]() -> Built {
+    const Node& node = spec.head();
+    const int x = spec.InputIndex(node.inputs()[0]), dy = spec.InputIndex(node.inputs()[1]);
+    const auto src = ChannelsLastDesc(Swapped(spec.inputs[x].type.shape));
+    const auto diff_dst = ChannelsLastDesc(Swapped(spec.inputs[dy].type.shape));
+    const Shape ws = Swapped(spec.outputs[0].type.shape);
+    const auto &a = node.Ints("strides"), &b = node.Ints("dilations"), &pads = node.Ints("pads");
+    const dnnl::memory::dims dilations = {a[0] - 1, a[1] - 1}, begin = {pads[0], pads[1]};
+    const dnnl::memory::dims end = EndPadding(node);
+    const auto direct = dnnl::algorithm::convolution_direct;
+    const dnnl::convolution_forward::desc forward(dnnl::prop_kind::forward_training, direct, src,
+                                                  AnyDesc(ws), diff_dst, b, dilations, begin, end);
+    const dnnl::convolution_forward::primitive_desc hint(forward, Engine());
+    const dnnl::convolution_backward_weights::desc desc(direct, src, AnyDesc(ws), diff_dst, b,
+                                                        dilations, begin, end);
+    dnnl::primitive_attr attr;
+    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const dnnl::convolution_backward_weights::primitive_desc pd(desc, attr, Engine(), hint);
+    return std::make_unique<WeightGradientKernel>(pd, Desc(ws, RowMajorStrides(ws)), x, dy);
+  });
+}
+
+}  // namespace
+
+KernelDef MakeConvWeightsKernel() {
+  KernelDef def;
+  def.name = "conv weights";
+  def.ops = {"conv2d"};
+  def.accepts = Accepts;
+  def.layouts = Layouts;
+  def.build = Build;
+  return def;
+}
+
+}  // namespace lemma::cpu

@@ -1,0 +1,119 @@
+#include "optimizer/rematerialization.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "graph/barrier.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "optimizer/analytic_cost.h"
+#include "runtime/cpu/cpu_backend.h"
+#include "tests/runtime/runtime_testutil.h"
+
+namespace lemma {
+namespace {
+
+// `layers` of a = tanh(x w), the gradient for dy = y, and plain gradient descent of all weights.
+Graph Step(int layers) {
+  std::string text = "graph step(x: f32[64,32], lr: f32[]";
+  for (int i = 0; i < layers; ++i) absl::StrAppend(&text, ", w", i, ": f32[32,32]");
+  absl::StrAppend(&text, ") {\n  one = constant f32[] [1.0]\n");
+  for (int i = 0; i < layers; ++i) {
+    const std::string x = i == 0 ? "x" : absl::StrCat("a", i - 1);
+    absl::StrAppend(&text, "  z", i, " = matmul(", x, ", w", i, ")\n  a", i, " = tanh(z", i, ")\n");
+  }
+  std::string d = absl::StrCat("a", layers - 1), results;
+  for (int i = layers; i-- > 0;) {
+    const std::string n = absl::StrCat(i), x = i == 0 ? "x" : absl::StrCat("a", i - 1);
+    absl::StrAppend(&text, "  s", n, " = mul(a", n, ", a", n, ")\n  t", n, " = sub(one, s", n,
+                    ")\n  g", n, " = mul(", d, ", t", n, ")\n");
+    absl::StrAppend(&text, "  x", n, " = transpose(", x, ") {perm = [1,0]}\n  d", n, " = matmul(x",
+                    n, ", g", n, ")\n  l", n, " = mul(lr, d", n, ")\n  n", n, " = sub(w", n, ", l",
+                    n, ")\n");
+    absl::StrAppend(&text, "  v", n, " = transpose(w", n, ") {perm = [1,0]}\n  e", n, " = matmul(g",
+                    n, ", v", n, ")\n");
+    absl::StrAppend(&results, ", w", n, ".next = n", n);
+    d = absl::StrCat("e", n);
+  }
+  absl::StrAppend(&text, "  loss = reduce_sum(a", layers - 1, ") {axes = [0,1]}\n  return loss",
+                  results, "\n}");
+  return GraphOf(text);
+}
+
+class RematerializationTest : public testing::Test {
+ protected:
+  absl::StatusOr<Rematerialization> To(const Graph& graph, int64_t limit) {
+    return Rematerialize(graph, limit, measurer_.get(), costs_.get());
+  }
+  int64_t PeakOf(const Graph& graph) { return measurer_->Plan(graph)->peak_bytes; }
+
+  std::unique_ptr<KernelMeasurer> measurer_ = MakeCpuMeasurer(1);
+  std::unique_ptr<CostModel> costs_ = MakeAnalyticCostModel();
+};
+
+void ExpectSameBits(const Graph& a, const Graph& b) {
+  const std::vector<Tensor> inputs = RandomInputs(a);
+  auto x = (*MakeCpuBackend()->Compile(a, {}))->Run(inputs);
+  auto y = (*MakeCpuBackend()->Compile(b, {}))->Run(inputs);
+  ASSERT_TRUE(x.ok() && y.ok());
+  for (size_t i = 0; i < x->size(); ++i) EXPECT_TRUE((*x)[i].SameBytes((*y)[i])) << i;
+}
+
+TEST_F(RematerializationTest, KeepsToLimits) {
+  const Graph graph = Step(16);
+  const int64_t peak = PeakOf(graph);
+  int before = 0;
+  for (int percent : {80, 60, 45}) {
+    auto less = To(graph, peak * percent / 100);
+    ASSERT_TRUE(less.ok()) << less.status();
+    EXPECT_LE(less->peak_bytes, peak * percent / 100) << percent << " %";
+    EXPECT_EQ(less->peak_bytes, PeakOf(less->graph));
+    EXPECT_GT(less->recomputed, before) << percent << " %";
+    before = less->recomputed;
+    EXPECT_EQ(WithoutBarriers(less->graph).StructuralHash(), graph.StructuralHash());
+    ExpectSameBits(graph, less->graph);
+  }
+}
+
+TEST_F(RematerializationTest, LeavesAloneWhatKeepsToTheLimit) {
+  const Graph graph = Step(4);
+  auto same = To(graph, PeakOf(graph));
+  ASSERT_TRUE(same.ok());
+  EXPECT_EQ(same->recomputed, 0);
+  EXPECT_EQ(same->graph.StructuralHash(), graph.StructuralHash());
+}
+
+TEST_F(RematerializationTest, DoesWhatItCanWhereALimitIsOutOfReach) {
+  const Graph graph = Step(8);
+  auto least = To(graph, 1000);  // less than one value takes
+  ASSERT_TRUE(least.ok());
+  EXPECT_LT(least->peak_bytes, PeakOf(graph));
+  EXPECT_GT(least->peak_bytes, 1000);
+  ExpectSameBits(graph, least->graph);
+}
+
+TEST_F(RematerializationTest, IsDeterministicAndMayBeInterrupted) {
+  const Graph graph = Step(12);
+  const int64_t limit = PeakOf(graph) / 2;
+  EXPECT_EQ(To(graph, limit)->graph.StructuralHash(), To(graph, limit)->graph.StructuralHash());
+  int calls = 0;
+  auto first = Rematerialize(graph, limit, measurer_.get(), costs_.get(), [&](int64_t) {
+    ++calls;
+    return false;
+  });
+  EXPECT_EQ(calls, 1);
+  EXPECT_LT(first->peak_bytes, PeakOf(graph));
+}
+
+TEST_F(RematerializationTest, TheTextFormKeepsBarriers) {
+  const Graph graph = Step(8);
+  auto less = To(graph, PeakOf(graph) / 2);
+  PrintOptions options;
+  options.elide = false;
+  auto again = ParseGraph(PrintGraph(less->graph, options));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->StructuralHash(), less->graph.StructuralHash());
+}
+
+}  // namespace
+}  // namespace lemma
