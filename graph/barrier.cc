@@ -10,9 +10,17 @@
 
 namespace lemma {
 
-Value Barrier(const Value& x, const Value& after) {
+namespace {
+
+const OpDef* BarrierOp() {
   static const OpDef* const op = FindOp("barrier");
-  return Value(Node::Apply(op, {x, after}, {}, {x.type()}), 0);
+  return op;
+}
+
+}  // namespace
+
+Value Barrier(const Value& x, const Value& after) {
+  return Value(Node::Apply(BarrierOp(), {x, after}, {}, {x.type()}), 0);
 }
 
 Graph WithoutBarriers(const Graph& graph) {
@@ -24,7 +32,7 @@ Graph WithoutBarriers(const Graph& graph) {
   for (const NodePtr& node : graph.nodes()) {
     std::vector<Value> inputs;
     for (const Value& v : node->inputs()) inputs.push_back(now.at(v));
-    if (node->IsOp("barrier")) {
+    if (node->is_op() && &node->op() == BarrierOp()) {
       now[Value(node, 0)] = inputs[0];
       continue;
     }
