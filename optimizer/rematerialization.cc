@@ -9,148 +9,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "graph/barrier.h"
-#include "graph/builder.h"
+#include "optimizer/second_copies.h"
 
 namespace lemma {
 namespace {
-
-// Nodes of the original graph, by position, that are computed a second time, for some users.
-struct Unit {
-  std::set<int> nodes;
-  std::set<std::pair<int, int>> late;  // of a node here and one of its users: reads the second copy
-  int token = -1;                      // the node after which the second copies may begin
-  int token_time = 0;                  // tokens of joined units: the earliest
-};
-
-// --- Graphs with second copies ---
-
-class CopyBuilder {
- public:
-  CopyBuilder(const Graph& graph, const absl::flat_hash_map<const Node*, int>& position,
-              const std::vector<bool>& is_static, const std::vector<Unit>& units)
-      : graph_(graph), position_(position), is_static_(is_static) {
-    unit_of_.assign(graph.nodes().size(), -1);
-    for (const Unit& unit : units) Join(unit);
-    first_.resize(graph.nodes().size());
-    second_.resize(graph.nodes().size());
-    first_state_.assign(graph.nodes().size(), State::kNew);
-    second_state_.assign(graph.nodes().size(), State::kNew);
-  }
-
-  // nullopt if a second copy would have to wait for itself.
-  std::optional<Graph> Run() {
-    GraphBuilder builder(graph_.name());
-    for (size_t i = 0; i < graph_.inputs().size(); ++i) {
-      builder.Input(graph_.input_names()[i], graph_.inputs()[i].type());
-    }
-    for (size_t n = 0; n < graph_.nodes().size(); ++n) {
-      const NodePtr node = First(static_cast<int>(n));
-      if (node == nullptr) return std::nullopt;
-      for (int k = 0; k < node->num_outputs(); ++k) {
-        const absl::string_view label = graph_.LabelOf(Value(graph_.nodes()[n], k));
-        if (!label.empty()) builder.Label(Value(node, k), std::string(label));
-      }
-    }
-    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-      const Value& v = graph_.outputs()[i];
-      builder.Output(graph_.output_names()[i], Value(first_[position_.at(&v.node())], v.output()));
-    }
-    auto graph = std::move(builder).Build();
-    if (!graph.ok()) return std::nullopt;
-    return *std::move(graph);
-  }
-
-  // What a node of the graph is a copy of; and whether it is the second.
-  absl::flat_hash_map<const Node*, std::pair<int, bool>> Origins() const {
-    absl::flat_hash_map<const Node*, std::pair<int, bool>> origins;
-    for (size_t n = 0; n < first_.size(); ++n) {
-      if (second_[n] != nullptr) origins[second_[n].get()] = {static_cast<int>(n), true};
-    }
-    for (size_t n = 0; n < first_.size(); ++n) {
-      if (first_[n] != nullptr) origins[first_[n].get()] = {static_cast<int>(n), false};
-    }
-    return origins;
-  }
-
- private:
-  enum class State { kNew, kOpen, kDone };
-
-  // Units that share a node become one.
-  void Join(const Unit& unit) {
-    Unit all = unit;
-    for (size_t u = 0; u < units_.size(); ++u) {
-      const bool shares = std::any_of(unit.nodes.begin(), unit.nodes.end(),
-                                      [&](int n) { return unit_of_[n] == static_cast<int>(u); });
-      if (!shares) continue;
-      all.nodes.insert(units_[u].nodes.begin(), units_[u].nodes.end());
-      all.late.insert(units_[u].late.begin(), units_[u].late.end());
-      if (units_[u].token_time < all.token_time) {
-        all.token = units_[u].token;
-        all.token_time = units_[u].token_time;
-      }
-      units_[u] = Unit();
-    }
-    for (int n : all.nodes) unit_of_[n] = static_cast<int>(units_.size());
-    units_.push_back(std::move(all));
-  }
-
-  NodePtr First(int n) {
-    if (first_state_[n] == State::kDone) return first_[n];
-    if (first_state_[n] == State::kOpen) return nullptr;
-    first_state_[n] = State::kOpen;
-    const NodePtr& node = graph_.nodes()[n];
-    NodePtr made = node;
-    if (node->is_op()) {
-      std::vector<Value> inputs;
-      for (const Value& v : node->inputs()) {
-        const int o = position_.at(&v.node());
-        const int unit = unit_of_[o];
-        const bool late = unit >= 0 && units_[unit].late.count({o, n}) > 0;
-        const NodePtr operand = late ? Second(o) : First(o);
-        if (operand == nullptr) return nullptr;
-        inputs.emplace_back(operand, v.output());
-      }
-      made = Node::Apply(&node->op(), std::move(inputs), node->attrs(), node->types());
-    }
-    first_state_[n] = State::kDone;
-    return first_[n] = made;
-  }
-
-  NodePtr Second(int n) {
-    if (second_state_[n] == State::kDone) return second_[n];
-    if (second_state_[n] == State::kOpen) return nullptr;
-    second_state_[n] = State::kOpen;
-    const NodePtr& node = graph_.nodes()[n];
-    const Unit& unit = units_[unit_of_[n]];
-    std::vector<Value> inputs;
-    for (const Value& v : node->inputs()) {
-      const int o = position_.at(&v.node());
-      if (unit_of_[o] == unit_of_[n]) {
-        const NodePtr operand = Second(o);
-        if (operand == nullptr) return nullptr;
-        inputs.emplace_back(operand, v.output());
-        continue;
-      }
-      const NodePtr operand = First(o);
-      const NodePtr token = First(unit.token);
-      if (operand == nullptr || token == nullptr) return nullptr;
-      Value value(operand, v.output());
-      if (!is_static_[o]) value = Barrier(value, Value(token, 0));
-      inputs.push_back(std::move(value));
-    }
-    second_state_[n] = State::kDone;
-    return second_[n] = Node::Apply(&node->op(), std::move(inputs), node->attrs(), node->types());
-  }
-
-  const Graph& graph_;
-  const absl::flat_hash_map<const Node*, int>& position_;
-  const std::vector<bool>& is_static_;
-  std::vector<Unit> units_;
-  std::vector<int> unit_of_;  // by node; -1: computed once
-  std::vector<NodePtr> first_, second_;
-  std::vector<State> first_state_, second_state_;
-};
 
 // --- One plan, and what could be dropped in it ---
 
@@ -158,7 +20,7 @@ class CopyBuilder {
 struct Moment {
   Graph graph;
   MemoryTimeline timeline;
-  absl::flat_hash_map<const Node*, std::pair<int, bool>> origins;
+  absl::flat_hash_map<const Node*, CopyOf> origins;
 
   std::vector<int64_t> LiveBytes() const {
     std::vector<int64_t> live(timeline.kernels.size() + 1, 0);
@@ -173,13 +35,13 @@ struct Moment {
 };
 
 struct Candidate {
-  Unit unit;
+  CopiedNodes unit;
   double score = 0;  // time that it costs by the bytes it relieves the peak of
 };
 
 class CandidateFinder {
  public:
-  CandidateFinder(const Moment& now, const std::vector<Unit>& units,
+  CandidateFinder(const Moment& now, const std::vector<CopiedNodes>& units,
                   const std::vector<double>& node_ms, const std::vector<bool>& is_static)
       : now_(now), units_(units), node_ms_(node_ms), is_static_(is_static) {
     const MemoryTimeline& t = now.timeline;
@@ -270,13 +132,13 @@ class CandidateFinder {
     return candidate;
   }
 
-  bool AddNode(const Node& node, Unit* unit) {
+  bool AddNode(const Node& node, CopiedNodes* unit) {
     auto it = now_.origins.find(&node);
     if (it == now_.origins.end() || it->second.second) return false;  // a second copy, or a barrier
     if (unit->nodes.insert(it->second.first).second) added_.push_back(&node);
     return true;
   }
-  bool AddKernel(int kernel, Unit* unit) {
+  bool AddKernel(int kernel, CopiedNodes* unit) {
     added_.clear();
     for (const NodePtr& node : now_.timeline.kernels[kernel].nodes) {
       if (!AddNode(*node, unit)) return false;
@@ -285,7 +147,7 @@ class CandidateFinder {
   }
 
   // Those who read `v` after the peak get the second copy; views of it are copied along.
-  bool AddLate(const Value& v, Unit* unit) {
+  bool AddLate(const Value& v, CopiedNodes* unit) {
     const int at = now_.origins.at(&v.node()).first;
     for (const Node* user : UsersOf(v)) {
       auto origin = now_.origins.find(user);
@@ -318,10 +180,10 @@ class CandidateFinder {
     return ptr_.at(node);
   }
 
-  bool JoinUnitOf(const Node& copy, Unit* unit) {
+  bool JoinUnitOf(const Node& copy, CopiedNodes* unit) {
     auto origin = now_.origins.find(&copy);
     if (origin == now_.origins.end() || !origin->second.second) return false;
-    for (const Unit& other : units_) {
+    for (const CopiedNodes& other : units_) {
       if (other.nodes.count(origin->second.first) == 0) continue;
       unit->nodes.insert(other.nodes.begin(), other.nodes.end());
       unit->late.insert(other.late.begin(), other.late.end());
@@ -331,7 +193,7 @@ class CandidateFinder {
   }
 
   // Operands that are gone by then are computed again too.
-  bool AddOperands(Unit* unit) {
+  bool AddOperands(CopiedNodes* unit) {
     std::vector<const Node*> pending = added_;
     for (const NodePtr& node : now_.timeline.kernels[kernels_[0]].nodes) {
       pending.push_back(node.get());
@@ -383,7 +245,7 @@ class CandidateFinder {
   }
 
   // The last node that is computed, once, before the second copy is needed.
-  bool FindToken(Unit* unit) {
+  bool FindToken(CopiedNodes* unit) {
     for (int k = first_use_ - 1; k > kernels_[0]; --k) {
       for (const NodePtr& node : now_.timeline.kernels[k].nodes) {
         auto origin = now_.origins.find(node.get());
@@ -398,7 +260,7 @@ class CandidateFinder {
   }
 
   const Moment& now_;
-  const std::vector<Unit>& units_;
+  const std::vector<CopiedNodes>& units_;
   const std::vector<double>& node_ms_;
   const std::vector<bool>& is_static_;
   absl::flat_hash_map<const Node*, int> kernel_of_, use_time_;
@@ -477,14 +339,13 @@ class Rematerializer {
   }
 
   // nullopt if the units contradict each other.
-  absl::StatusOr<std::optional<Moment>> Try(const std::vector<Unit>& units) {
-    CopyBuilder builder(graph_, position_, is_static_, units);
+  absl::StatusOr<std::optional<Moment>> Try(const std::vector<CopiedNodes>& units) {
     std::optional<Moment> moment;
-    auto graph = builder.Run();
-    if (!graph) return moment;
-    auto timeline = measurer_->Timeline(*graph);
+    auto copied = WithSecondCopies(graph_, position_, is_static_, units);
+    if (!copied) return moment;
+    auto timeline = measurer_->Timeline(copied->graph);
     if (!timeline.ok()) return timeline.status();
-    moment = Moment{*std::move(graph), *std::move(timeline), builder.Origins()};
+    moment = Moment{std::move(copied->graph), *std::move(timeline), std::move(copied->origins)};
     return moment;
   }
 
@@ -493,13 +354,13 @@ class Rematerializer {
     constexpr int kTries = 8;
     const double excess = Excess(now);
     std::optional<Moment> best;
-    std::vector<Unit> best_units;
+    std::vector<CopiedNodes> best_units;
     double best_rate = 0;
     int tries = 0;
     for (const Candidate& candidate : CandidateFinder(now, units_, node_ms_, is_static_).Run()) {
       if (tries >= kTries && best) break;
       if (++tries > 4 * kTries) break;
-      std::vector<Unit> units = units_;
+      std::vector<CopiedNodes> units = units_;
       units.push_back(candidate.unit);
       auto moment = Try(units);
       if (!moment.ok()) return moment.status();
@@ -523,7 +384,7 @@ class Rematerializer {
   absl::flat_hash_map<const Node*, int> position_;
   std::vector<bool> is_static_;
   std::vector<double> node_ms_;
-  std::vector<Unit> units_;
+  std::vector<CopiedNodes> units_;
 };
 
 }  // namespace
