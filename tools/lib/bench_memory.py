@@ -32,7 +32,7 @@ def prepare(flags, name, folder):
 
 def limited(flags, step, limit, out):
     """The step with values computed twice so that it keeps to the limit; the optimizer's report."""
-    command = [flags.lemma, "optimize", step, "-o", out, "--json", "--memory-limit", limit,
+    command = [flags.lemma, "optimize", step, "-o", out, "--json", "--memory-limit", f"{limit // 1024}K",
                "--numerics", "exact", "--budget", 1, "--runs", 3, "--int-range", 1000,
                "--certificate", "none"]
     if flags.costs:

@@ -190,15 +190,110 @@ def compare(name, lemma, backend, folder):
     return text
 
 
+# --- Loss curves ---
+
+
+class SmallCnn(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(16, 32, 3, stride=2), nn.BatchNorm2d(32), nn.ReLU())
+        self.classifier = nn.Linear(32, 10)
+
+    def forward(self, x):
+        return self.classifier(self.features(x).mean([2, 3]))
+
+
+def small_cnn():
+    return SmallCnn(), torch.randn(CURVE_BATCHES, 8, 3, 16, 16), torch.randint(
+        0, 10, (CURVE_BATCHES, 8))
+
+
+def small_transformer():
+    block = EncoderBlock(4, 32, 64, 0.0, 0.0, lambda size: nn.LayerNorm(size, eps=1e-6))
+    return block, torch.randn(CURVE_BATCHES, 4, 9, 32), torch.randn(CURVE_BATCHES, 4, 9, 32)
+
+
+CURVE_BATCHES = 16
+CURVES = {"small_cnn": (small_cnn, 0.05), "small_transformer": (small_transformer, 0.05)}
+
+
+def curve_of_torch(module, batches, labels, rate, steps, dtype):
+    module = copy.deepcopy(module).to(dtype).train()
+    optimizer = torch.optim.SGD(module.parameters(), lr=rate, momentum=0.9)
+    losses = []
+    for step in range(steps):
+        x, y = batches[step % len(batches)].to(dtype), labels[step % len(batches)]
+        output = module(x)
+        loss = (F.mse_loss(output, y.to(dtype)) if y.is_floating_point()
+                else F.cross_entropy(output, y))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return numpy.array(losses)
+
+
+def write_safetensors(path, tensors):
+    import json
+
+    names = {numpy.dtype("float32"): "F32", numpy.dtype("int64"): "I64"}
+    header, at = {}, 0
+    for name, tensor in tensors.items():
+        header[name] = {"dtype": names[tensor.dtype], "shape": list(tensor.shape),
+                        "data_offsets": [at, at + tensor.nbytes]}
+        at += tensor.nbytes
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text +
+                     b"".join(t.tobytes() for t in tensors.values()))
+
+
+def compare_curve(name, lemma, backend, steps, folder):
+    """Losses of Lemma's step, as built and optimized, and PyTorch's, step by step."""
+    import json
+
+    torch.manual_seed(7)
+    make, rate = CURVES[name]
+    module, batches, labels = make()
+    with torch.no_grad():
+        export_models.randomize(module)
+    want = curve_of_torch(module, batches, labels, rate, steps, torch.float64)
+    in_f32 = curve_of_torch(module, batches, labels, rate, steps, torch.float32)
+    model, step, data = folder / "model.onnx", folder / "step.pb", folder / "data.safetensors"
+    export(module, batches[0], model)
+    loss = "mse" if labels.is_floating_point() else "cross-entropy"
+    call([lemma, "train", model, f"--loss={loss}", "--update=sgd", "--momentum=0.9", "-o", step])
+    call([lemma, "optimize", step, "-o", folder / "better.pb", "--budget", 200, "--runs", 3,
+          "--int-range", 10, "--cost-db", folder / "costs.sqlite"])
+    write_safetensors(data, {"input": batches.numpy(), "labels": labels.numpy()})
+    # Rounding differs, and grows from step to step as it does between PyTorch's f32 and f64.
+    allowed = 10 * numpy.maximum.accumulate(numpy.abs(in_f32 - want)) + 1e-5 * numpy.abs(want)
+    texts = []
+    for one in (step, folder / "better.pb"):
+        report = json.loads(call([
+            lemma, "run", one, "--steps", steps, "--state", folder / "step.pb.safetensors",
+            "--data", data, "--set", f"lr={rate}", "--backend", backend, "--json"]))
+        off = numpy.abs(numpy.array(report["outputs"]["loss"]) - want)
+        texts.append(f"{off.max():.1e}")
+        if not (off <= allowed).all():
+            raise RuntimeError(f"{one.name}: step {int((off > allowed).argmax()) + 1} is off by "
+                               f"{off[(off > allowed).argmax()]:.1e}")
+    return (f"{steps} steps, loss {want[0]:.4f} to {want[-1]:.4f}, off by {texts[0]}, optimized by "
+            f"{texts[1]}, PyTorch's own f32 by {numpy.abs(in_f32 - want).max():.1e}")
+
+
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--curve", type=int, default=0, metavar="STEPS")
     parser.add_argument("--lemma")
     parser.add_argument("--backend", default="reference")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
-    unknown = [name for name in args.names if name not in CASES]
+    cases = CURVES if args.curve else CASES
+    unknown = [name for name in args.names if name not in cases]
     if unknown:
-        print(f"check_training: no model {unknown[0]}; there are {' '.join(CASES)}",
+        print(f"check_training: no model {unknown[0]}; there are {' '.join(cases)}",
               file=sys.stderr)
         return 2
     lemma = args.lemma
@@ -207,11 +302,13 @@ def main():
         lemma = ROOT / "bazel-bin" / "cli" / "lemma"
     warnings.filterwarnings("ignore")
     passed = failed = 0
-    for name in args.names or CASES:
+    for name in args.names or cases:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                print(f"ok      {name:14} "
-                      f"{compare(name, lemma, args.backend, pathlib.Path(folder))}", flush=True)
+                text = (compare_curve(name, lemma, args.backend, args.curve, pathlib.Path(folder))
+                        if args.curve else
+                        compare(name, lemma, args.backend, pathlib.Path(folder)))
+                print(f"ok      {name:14} {text}", flush=True)
                 passed += 1
             except RuntimeError as error:
                 print(f"FAILED  {name:14} {error}", flush=True)
