@@ -124,10 +124,13 @@ absl::StatusOr<int> OnlyExplain(const OptimizeFlags& flags, const std::string& p
 int NothingFits(const OptimizeFlags& flags, const Acceptance& accepted) {
   std::fprintf(stderr,
                "lemma: nothing that was found keeps to --memory-limit, %lld bytes: the least needs "
-               "%lld, the input %lld; nothing was written\n",
+               "%lld, the input %lld; nothing was written%s\n",
                static_cast<long long>(flags.memory_limit),
                static_cast<long long>(*accepted.least_bytes),
-               static_cast<long long>(accepted.memory_before.planned_bytes));
+               static_cast<long long>(accepted.memory_before.planned_bytes),
+               LosesBarriers(flags.output)
+                   ? "; ONNX cannot hold values that are computed twice: .pb and .lemma can"
+                   : "");
   return kExitNo;
 }
 

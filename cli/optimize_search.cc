@@ -332,9 +332,15 @@ absl::Status FindResult(const OptimizeFlags& flags, const Graph& input, Setup* s
   return absl::OkStatus();
 }
 
+bool LosesBarriers(const std::string& output) {
+  const auto format = FormatOfPath(output);
+  return format.ok() && *format == ModelFormat::kOnnx;
+}
+
 absl::StatusOr<Contender> KeptToLimit(const OptimizeFlags& flags, Contender contender,
                                       Setup* setup) {
   if (setup->peak_limit == 0 || setup->costs.measurer == nullptr) return contender;
+  if (LosesBarriers(flags.output)) return contender;
   InterruptScope interrupt;
   auto on_progress = [&](int64_t peak_bytes) {
     setup->progress.Show(absl::StrCat("computing values twice: peak ",

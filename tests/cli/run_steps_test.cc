@@ -142,6 +142,31 @@ TEST_F(RunStepsTest, TheCheckpointOfAnotherStepIsRefused) {
                 {"checkpoint of another step"});
 }
 
+// Eight layers whose activations wait for the way back; a limit below what they take together.
+TEST_F(RunStepsTest, ValuesAreComputedTwiceToKeepToALimit) {
+  std::string text = "graph deep(x: f32[64,64]) {\n  a0 = tanh(x)\n";
+  for (int i = 1; i <= 8; ++i) absl::StrAppend(&text, "  a", i, " = tanh(a", i - 1, ")\n");
+  absl::StrAppend(&text, "  g8 = matmul(a8, a8)\n");
+  for (int i = 8; i-- > 0;) {
+    absl::StrAppend(&text, "  g", i, " = matmul(g", i + 1, ", a", i, ")\n");
+  }
+  absl::StrAppend(&text, "  return g0\n}");
+  const std::string deep = WriteTemp("deep.lemma", text);
+  auto optimize = [&](const std::string& out) {
+    return RunLemma({"optimize", deep, "-o", folder_ + out, "--memory-limit", "100K", "--runs", "3",
+                     "--budget", "1", "--cost-db", folder_ + "/c.sqlite"});
+  };
+  const LemmaResult kept = optimize("/o.lemma");
+  ASSERT_EQ(kept.exit_status, 0) << kept.err;
+  EXPECT_THAT(kept.out, HasSubstr("computed twice, to save memory"));
+  const LemmaResult checked =
+      RunLemma({"check", deep, folder_ + "/o.lemma", folder_ + "/o.lemma.cert"});
+  EXPECT_EQ(checked.exit_status, 0) << checked.out;
+  const LemmaResult onnx = optimize("/o.onnx");
+  EXPECT_EQ(onnx.exit_status, 1);
+  EXPECT_THAT(onnx.err, HasSubstr("ONNX cannot hold values that are computed twice"));
+}
+
 TEST_F(RunStepsTest, MemoryIsShown) {
   const LemmaResult result = RunLemma({"show", model_, "--memory"});
   ASSERT_EQ(result.exit_status, 0) << result.err;
