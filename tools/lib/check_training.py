@@ -39,9 +39,24 @@ def encoder():
             torch.randn(*shape, bert_encoder.HIDDEN))
 
 
+def without_kinks(make):
+    """The same with softplus for relu and averages for maxima, so that rounding changes little."""
+    def made():
+        module, batch, labels = make()
+        for part in list(module.modules()):
+            for name, child in part.named_children():
+                if isinstance(child, nn.ReLU):
+                    setattr(part, name, nn.Softplus())
+                elif isinstance(child, nn.MaxPool2d):
+                    setattr(part, name, nn.AvgPool2d(child.kernel_size, child.stride, child.padding))
+        return module, batch, labels
+    return made
+
+
 # name -> makes a module, a batch and labels; class numbers as labels mean cross entropy.
 CASES = {
     "resnet18": image_classifier(models.resnet18),
+    "resnet18_smooth": without_kinks(image_classifier(models.resnet18)),
     "squeezenet1_1": image_classifier(models.squeezenet1_1),
     "vit_block": vit_block,
     "encoder": encoder,
@@ -70,16 +85,6 @@ def gradients(module, batch, labels, dtype):
         name: p.grad.double().numpy() for name, p in module.named_parameters()
         if p.grad is not None
     }
-
-
-def perturbed(module, seed):
-    """The module with its weights changed by a relative 10^-6, as rounding changes activations."""
-    torch.manual_seed(seed)
-    module = copy.deepcopy(module).double()
-    with torch.no_grad():
-        for parameter in module.parameters():
-            parameter *= 1 + 1e-6 * torch.randn_like(parameter)
-    return module
 
 
 def export(module, batch, path):
@@ -175,14 +180,6 @@ def compare(name, lemma, backend, folder):
     text = (f"{len(want)} gradients, worst off by {worst:.1e} ({at}), PyTorch's own f32 by "
             f"{theirs:.1e}; loss {loss:.6f}, PyTorch {want_loss:.6f}")
     allowed = 10 * theirs + 1e-6
-    if backend != "reference":
-        # An activation within rounding of a kink falls on either side of it, and takes its
-        # gradient along: so much as weights that differ by rounding do.
-        moved = max(
-            largest_error(gradients(perturbed(module, k), batch, labels, torch.float64)[1], want)[0]
-            for k in range(8))
-        allowed = max(allowed, 2 * moved)
-        text += f"; weights off by 1e-6 move PyTorch's by {moved:.1e}"
     if not worst <= allowed:
         raise RuntimeError(text)
     if not abs(loss - want_loss) <= 10 * abs(torch_loss - want_loss) + 1e-6 * abs(want_loss):
@@ -308,10 +305,10 @@ def main():
                 text = (compare_curve(name, lemma, args.backend, args.curve, pathlib.Path(folder))
                         if args.curve else
                         compare(name, lemma, args.backend, pathlib.Path(folder)))
-                print(f"ok      {name:14} {text}", flush=True)
+                print(f"ok      {name:17} {text}", flush=True)
                 passed += 1
             except RuntimeError as error:
-                print(f"FAILED  {name:14} {error}", flush=True)
+                print(f"FAILED  {name:17} {error}", flush=True)
                 failed += 1
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
