@@ -127,7 +127,7 @@ void PrintPart(const PetFlags& flags, const Part& part) {
     }
     std::printf("   corrector: %s; %.3f ms, predicted gain %.1f %%\n", c.corrector.c_str(),
                 static_cast<double>(c.cost) * 1e-6, 100 * Gain(part, c));
-    if (flags.all_sizes) PrintForAllSizes(part.part.graph, c.mutant.recipe);
+    if (flags.all_sizes && c.mutant.recipe) PrintForAllSizes(part.part.graph, *c.mutant.recipe);
     if (flags.graphs) std::printf("%s", PrintGraph(c.corrected, elide).c_str());
   }
   std::printf("\n");

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/builder.h"
 #include "graph/ops/status_macros.h"
 #include "pet/corrector.h"
 
@@ -17,12 +18,25 @@ struct Priced {
   int64_t estimate = 0;
 };
 
+// A mutant that leaves a part out, and that part added.
+absl::StatusOr<Graph> WithRest(const Graph& original, const Mutant& mutant) {
+  LEMMA_ASSIGN_OR_RETURN(Value sum, Apply1("add", {mutant.graph.outputs()[0], mutant.rest}));
+  return original.WithOutputs({std::move(sum)});
+}
+
+absl::StatusOr<int64_t> EstimateOf(const Graph& original, const Mutant& mutant,
+                                   const CandidateOptions& options) {
+  if (!mutant.rest) return options.estimate(mutant.graph);
+  LEMMA_ASSIGN_OR_RETURN(const Graph whole, WithRest(original, mutant));
+  return options.estimate(whole);
+}
+
 absl::StatusOr<std::vector<Priced>> PricedMutants(const Graph& original,
                                                   const CandidateOptions& options) {
   std::vector<Priced> priced;
   absl::Status status;
   LEMMA_RETURN_IF_ERROR(ForEachMutant(original, options.mutants, [&](Mutant mutant) {
-    auto estimate = options.estimate(mutant.graph);
+    auto estimate = EstimateOf(original, mutant, options);
     status = estimate.status();
     if (status.ok()) priced.push_back({std::move(mutant), *estimate});
     return status.ok();
@@ -31,6 +45,26 @@ absl::StatusOr<std::vector<Priced>> PricedMutants(const Graph& original,
   std::stable_sort(priced.begin(), priced.end(),
                    [](const Priced& a, const Priced& b) { return a.estimate < b.estimate; });
   return priced;
+}
+
+// Adds what was left out, or overwrites the boxes; leaves no graph where these are too many.
+absl::Status Correct(const Graph& original, const CandidateOptions& options, Candidate* candidate) {
+  const Region& region = candidate->region;
+  if (candidate->mutant.rest) {
+    LEMMA_ASSIGN_OR_RETURN(candidate->corrected, WithRest(original, candidate->mutant));
+    candidate->corrector = "add what was left out";
+    return absl::OkStatus();
+  }
+  candidate->corrected = Graph();
+  const auto most = options.max_differs * static_cast<double>(NumElements(region.shape));
+  if (static_cast<double>(region.positions) > most) return absl::OkStatus();
+  LEMMA_ASSIGN_OR_RETURN(
+      Value value,
+      Overwritten(original.outputs()[0], candidate->mutant.graph.outputs()[0], region.differs));
+  candidate->corrected = original.WithOutputs({std::move(value)});
+  const size_t boxes = region.differs.size();
+  candidate->corrector = absl::StrCat("overwrite ", boxes, boxes == 1 ? " box" : " boxes");
+  return absl::OkStatus();
 }
 
 // The mutant made equal, and proved to be, though not tested yet; nullopt if it differs too widely
@@ -42,17 +76,11 @@ absl::StatusOr<std::optional<Candidate>> Corrected(const Graph& original, Mutant
   auto region = FindRegion(original, mutant.graph, untested);
   if (absl::IsResourceExhausted(region.status())) return std::nullopt;
   if (!region.ok()) return region.status();
-  const auto positions = static_cast<double>(NumElements(region->shape));
-  if (static_cast<double>(region->positions) > options.max_differs * positions) return std::nullopt;
   Candidate candidate{std::move(mutant), *std::move(region), {}, "none needed", 0};
   candidate.corrected = candidate.mutant.graph;
   if (candidate.region.empty()) return candidate;
-  const std::vector<Box>& boxes = candidate.region.differs;
-  auto value = Overwritten(original.outputs()[0], candidate.mutant.graph.outputs()[0], boxes);
-  if (!value.ok()) return value.status();
-  candidate.corrected = original.WithOutputs({*value});
-  candidate.corrector =
-      absl::StrCat("overwrite ", boxes.size(), boxes.size() == 1 ? " box" : " boxes");
+  LEMMA_RETURN_IF_ERROR(Correct(original, options, &candidate));
+  if (candidate.corrected.outputs().empty()) return std::nullopt;
   auto rest = FindRegion(original, candidate.corrected, untested);
   if (absl::IsResourceExhausted(rest.status())) return std::nullopt;
   if (!rest.ok()) return rest.status();

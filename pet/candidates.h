@@ -18,7 +18,7 @@ struct Candidate {
   Mutant mutant;
   Region region;          // where the mutant differs
   Graph corrected;        // differs nowhere
-  std::string corrector;  // "none needed", "overwrite 2 boxes"
+  std::string corrector;  // "none needed", "overwrite 2 boxes", "add what was left out"
   int64_t cost = 0;       // of `corrected`, in the unit of the options' cost
 };
 
@@ -27,7 +27,7 @@ using CostFn = std::function<absl::StatusOr<int64_t>(const Graph&)>;
 struct CandidateOptions {
   MutantOptions mutants;
   RegionOptions regions;
-  // A mutant may differ at this share of the positions.
+  // A mutant to which nothing is added may differ at this share of the positions.
   double max_differs = 0.5;
   int look_at = 48;  // mutants, the cheapest by `estimate`
   int keep = 8;      // corrected ones, the cheapest by `cost`

@@ -9,21 +9,27 @@
 #include "graph/ops/status_macros.h"
 
 namespace lemma {
+
 namespace {
 
-absl::StatusOr<Value> Transposed(const Value& x, const std::vector<int64_t>& perm) {
-  // Where only dimensions of one element move, the elements stay where they are.
+// Whether a transpose leaves the elements where they are: only dimensions of one element move.
+bool Stays(const Shape& shape, const std::vector<int64_t>& perm) {
   std::vector<int64_t> moved;
-  Shape shape;
   for (int64_t p : perm) {
-    shape.push_back(x.shape()[static_cast<size_t>(p)]);
-    if (shape.back() != 1) moved.push_back(p);
+    if (shape[static_cast<size_t>(p)] != 1) moved.push_back(p);
   }
-  if (std::is_sorted(moved.begin(), moved.end())) return ReshapeTo(x, shape);
-  return Apply1("transpose", {x}, {{"perm", perm}});
+  return std::is_sorted(moved.begin(), moved.end());
 }
 
 }  // namespace
+
+absl::StatusOr<Value> Rearranged(const Value& x, const Shape& split,
+                                 const std::vector<int64_t>& perm, const Shape& shape) {
+  if (Stays(split, perm)) return ReshapeTo(x, shape);
+  LEMMA_ASSIGN_OR_RETURN(Value y, ReshapeTo(x, split));
+  LEMMA_ASSIGN_OR_RETURN(y, Apply1("transpose", {y}, {{"perm", perm}}));
+  return ReshapeTo(y, shape);
+}
 
 std::string DigitMove::ToString() const {
   return absl::StrCat(from_inner ? "last" : "first", " digit ", factor, " of dim ", from,
@@ -60,7 +66,6 @@ absl::StatusOr<Value> ApplyMove(const Value& x, const DigitMove& move) {
   split[from] /= move.factor;
   const size_t digit = from + (move.from_inner ? 1 : 0);
   split.insert(split.begin() + static_cast<std::ptrdiff_t>(digit), move.factor);
-  LEMMA_ASSIGN_OR_RETURN(Value y, ReshapeTo(x, split));
   std::vector<int64_t> perm;
   for (size_t d = 0; d < x.shape().size(); ++d) {
     const auto kept = static_cast<int64_t>(d < digit ? d : d + 1);
@@ -69,8 +74,7 @@ absl::StatusOr<Value> ApplyMove(const Value& x, const DigitMove& move) {
     perm.push_back(kept);
     if (here && move.to_inner) perm.push_back(static_cast<int64_t>(digit));
   }
-  LEMMA_ASSIGN_OR_RETURN(y, Transposed(y, perm));
-  return ReshapeTo(y, result);
+  return Rearranged(x, split, perm, result);
 }
 
 absl::StatusOr<Value> ApplyMove(const Value& x, const BlockMove& move) {
@@ -90,6 +94,48 @@ absl::StatusOr<Value> ApplyMove(const Value& x, const BlockMove& move) {
     blocks.push_back(std::move(block));
   }
   return Apply1("concat", std::move(blocks), {{"axis", int64_t{move.to}}});
+}
+
+absl::StatusOr<Value> ApplyMove(const Value& x, const DiagonalMove& move) {
+  const auto from = static_cast<size_t>(move.from), to = static_cast<size_t>(move.to);
+  const int64_t blocks = move.blocks;
+  if (from == to || x.shape()[from] % blocks != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(blocks, " blocks do not divide dimension ",
+                                                   move.from, " of ", x.type().ToString()));
+  }
+  // [blocks, to, the rest of from, the other dimensions]
+  Shape split = x.shape();
+  split[from] /= blocks;
+  split.insert(split.begin() + static_cast<std::ptrdiff_t>(from), blocks);
+  const size_t to_now = to + (to > from);
+  std::vector<int64_t> perm = {static_cast<int64_t>(from), static_cast<int64_t>(to_now)};
+  for (size_t d = 0; d < split.size(); ++d) {
+    if (d != from && d != to_now) perm.push_back(static_cast<int64_t>(d));
+  }
+  // Rows that are longer by one block more than there are begin one block later each.
+  const int64_t row = x.type().num_elements() / blocks;
+  LEMMA_ASSIGN_OR_RETURN(Value y, Rearranged(x, split, perm, {blocks, row}));
+  Shape square = {blocks};
+  for (int64_t p : perm) square.push_back(split[static_cast<size_t>(p)]);
+  LEMMA_ASSIGN_OR_RETURN(y, PadDim(y, 1, 0, row * blocks));
+  LEMMA_ASSIGN_OR_RETURN(y, ReshapeTo(y, {blocks * row * (blocks + 1)}));
+  LEMMA_ASSIGN_OR_RETURN(y, SliceOf(y, {0}, {blocks * blocks * row}));
+  // Back, with the second digit in front of `to`.
+  std::vector<int64_t> back;
+  int64_t other = 3;
+  for (size_t d = 0; d < split.size(); ++d) {
+    if (d == from) {
+      back.push_back(0);
+    } else if (d == to_now) {
+      back.push_back(1);
+      back.push_back(2);
+    } else {
+      back.push_back(other++);
+    }
+  }
+  Shape result = x.shape();
+  result[to] *= blocks;
+  return Rearranged(y, square, back, result);
 }
 
 absl::StatusOr<Value> PadDim(const Value& x, int dim, int64_t before, int64_t after) {

@@ -39,11 +39,23 @@ struct BlockMove {
 // InvalidArgument unless the size of `from`, less the overlap, divides into blocks.
 absl::StatusOr<Value> ApplyMove(const Value& x, const BlockMove& move);
 
+// Puts `blocks` parts of dimension `from` on the diagonal of a matrix of blocks: dimension `to` is
+// so many times as long, and zero where its first digit is not that of `from`. Of operators pad,
+// reshape, slice and transpose. InvalidArgument if the parts are not equal.
+struct DiagonalMove {
+  int from = 0, to = 0;
+  int64_t blocks = 1;
+};
+absl::StatusOr<Value> ApplyMove(const Value& x, const DiagonalMove& move);
+
 // x with zeros before and behind a dimension; negative: cut off.
 absl::StatusOr<Value> PadDim(const Value& x, int dim, int64_t before, int64_t after);
 // Elements [starts, starts + sizes) of x, or with steps; x itself where that is all.
 absl::StatusOr<Value> SliceOf(const Value& x, const Shape& starts, const Shape& sizes,
                               const Shape& steps = {});
+// Reshape, transpose, reshape; without the transpose where that leaves the elements in place.
+absl::StatusOr<Value> Rearranged(const Value& x, const Shape& split,
+                                 const std::vector<int64_t>& perm, const Shape& shape);
 absl::StatusOr<Value> ReshapeTo(const Value& x, const Shape& shape);
 
 }  // namespace lemma

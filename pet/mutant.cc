@@ -6,24 +6,24 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "graph/hash.h"
 #include "graph/ops/status_macros.h"
-#include "pet/polynomial.h"
+#include "pet/operator_mutant.h"
 #include "pet/reach.h"
 #include "pet/recipe.h"
-#include "pet/region.h"
+#include "pet/samples.h"
+#include "pet/split_mutant.h"
 
 namespace lemma {
 namespace {
 
 class Enumeration {
  public:
-  Enumeration(const Graph& original, const MutantOptions& options,
+  Enumeration(const Graph& original, const MutantOptions& options, Samples* samples,
               const std::function<bool(Mutant)>& found)
-      : original_(original), options_(options), found_(found) {}
+      : original_(original), options_(options), samples_(samples), found_(found) {}
 
   absl::Status Run() {
-    LEMMA_RETURN_IF_ERROR(Prepare());
+    Prepare();
     for (leaf_ = 0; leaf_ < static_cast<int>(original_.inputs().size()); ++leaf_) {
       data_ = original_.inputs()[static_cast<size_t>(leaf_)];
       LEMMA_ASSIGN_OR_RETURN(reach_, ReachOf(original_.outputs()[0], data_));
@@ -37,8 +37,7 @@ class Enumeration {
   }
 
  private:
-  absl::Status Prepare() {
-    const Value& output = original_.outputs()[0];
+  void Prepare() {
     for (const NodePtr& node : original_.nodes()) {
       if (!node->is_op()) continue;
       ops_.push_back(node);
@@ -47,18 +46,6 @@ class Enumeration {
       lists_ = std::max(lists_, list);
     }
     changes_ = Changes();
-    // Corners first, then anywhere.
-    uint64_t state = options_.seed;
-    for (int i = 0; i < options_.samples; ++i) {
-      std::vector<int64_t> index;
-      for (int64_t dim : output.shape()) {
-        state = Mix64(state);
-        index.push_back(i < 2 ? i * (dim - 1) : static_cast<int64_t>(state % uint64_t(dim)));
-      }
-      samples_.push_back(std::move(index));
-    }
-    // Fails if the output is no polynomial.
-    return AgreeAt(output, output, samples_[0], &reader_).status();
   }
 
   std::set<int64_t> Factors(int dim) const {
@@ -211,37 +198,21 @@ class Enumeration {
     for (bool back : {true, false}) {
       auto result = MovedBack(*y, back ? layout.Back() : std::vector<DigitMove>(), wanted);
       if (!result.ok() || *result == wanted || !seen_.insert(*result).second) continue;
-      LEMMA_ASSIGN_OR_RETURN(const bool agrees, AgreesAtSamples(*result));
+      LEMMA_ASSIGN_OR_RETURN(const bool agrees, samples_->AgreeWith(*result));
       if (!agrees) continue;
-      done_ =
-          !found_({original_.WithOutputs({*result}), {leaf_, layout, change, with_weights, back}});
+      done_ = !found_({original_.WithOutputs({*result}),
+                       Recipe{leaf_, layout, change, with_weights, back}, "", Value()});
       if (done_) break;
     }
     return absl::OkStatus();
   }
 
-  // At half of the samples; given up when that is out of reach.
-  absl::StatusOr<bool> AgreesAtSamples(const Value& result) {
-    const auto needed = static_cast<int>((samples_.size() + 1) / 2);
-    int agreed = 0, left = static_cast<int>(samples_.size());
-    for (auto sample = samples_.rbegin(); sample != samples_.rend(); ++sample, --left) {
-      if (agreed >= needed) return true;
-      if (agreed + left < needed) return false;
-      auto agree = AgreeAt(original_.outputs()[0], result, *sample, &reader_);
-      if (absl::IsResourceExhausted(agree.status())) return false;
-      if (!agree.ok()) return agree.status();
-      agreed += *agree;
-    }
-    return agreed >= needed;
-  }
-
   const Graph& original_;
   const MutantOptions& options_;
+  Samples* const samples_;
   const std::function<bool(Mutant)>& found_;
   std::vector<NodePtr> ops_;
   size_t lists_ = 0;  // attributes that are lists, at most
-  std::vector<std::vector<int64_t>> samples_;
-  PolynomialReader reader_;
   std::vector<AttrChange> changes_;
   LeafMap moved_[2];
   int leaf_ = 0;  // the input that is laid out
@@ -260,7 +231,18 @@ absl::Status ForEachMutant(const Graph& original, const MutantOptions& options,
     return absl::InvalidArgumentError("mutants are of graphs with one output");
   }
   if (original.outputs()[0].type().num_elements() == 0) return absl::OkStatus();
-  return Enumeration(original, options, found).Run();
+  Samples samples(original.outputs()[0], options.samples, options.seed);
+  // Fails if the output is no polynomial.
+  LEMMA_RETURN_IF_ERROR(samples.AgreeWith(original.outputs()[0]).status());
+  bool more = true;
+  const std::function<bool(Mutant)> counted = [&](Mutant mutant) {
+    return more = found(std::move(mutant));
+  };
+  LEMMA_RETURN_IF_ERROR(Enumeration(original, options, &samples, counted).Run());
+  if (!more) return absl::OkStatus();
+  LEMMA_RETURN_IF_ERROR(ForEachSplitMutant(original, &samples, counted));
+  if (!more) return absl::OkStatus();
+  return ForEachOperatorMutant(original, options, &samples, counted);
 }
 
 }  // namespace lemma

@@ -1,17 +1,21 @@
-// Mutants: graphs of the same operators in another layout, equal to the original at some positions
+// Mutants: graphs in another layout or of another operator, equal to the original at some positions
 // at least (PET, OSDI'21, section 4).
 //
-// They are enumerated, not written down: the data are laid out anew (digits of one dimension are
-// put into another, with padding where sizes do not divide or a gap has to keep things apart, or a
-// dimension is cut into blocks that overlap), the operators are applied with their attributes as
-// they are or divided by the digit, weights take part in the move or not, and the result is laid
-// out back. What has the right type and agrees at half of some sampled positions, as polynomials,
-// is a mutant; pet/region.h finds where it differs.
+// They are enumerated, not written down, in this order:
+//   * the data are laid out anew (digits of one dimension are put into another, with padding where
+//     sizes do not divide or a gap has to keep things apart, or a dimension is cut into blocks that
+//     overlap), the operators are applied with their attributes as they are or divided by the
+//     digit, weights take part in the move or not, and the result is laid out back;
+//   * the operators over a part of a sum, if the rest can be added (pet/split_mutant.h);
+//   * other operators that sum products (pet/operator_mutant.h).
+// What has the right type and agrees at half of some sampled positions, as polynomials, is a
+// mutant; pet/region.h finds where it differs.
 #ifndef LEMMA_PET_MUTANT_H_
 #define LEMMA_PET_MUTANT_H_
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,10 +26,12 @@
 namespace lemma {
 
 struct Mutant {
-  Graph graph;  // inputs and weights as the original's
-  Recipe recipe;
+  Graph graph;                   // inputs and weights as the original's
+  std::optional<Recipe> recipe;  // absent: another operator
+  std::string words;             // what was done, where there is no recipe
+  Value rest;                    // what has to be added everywhere; mostly nothing
 
-  std::string how() const { return recipe.ToString(); }  // in words
+  std::string how() const { return recipe ? recipe->ToString() : words; }
 };
 
 struct MutantOptions {
@@ -33,7 +39,8 @@ struct MutantOptions {
   int samples = 8;    // of them, borders included
   // A layout may take so many times the elements of the original one.
   double max_growth = 1.5;
-  int64_t max_tried = 200000;  // combinations whose types are looked at
+  int64_t max_tried = 200000;            // combinations whose types are looked at
+  int64_t max_operators_tried = 100000;  // the same, of other operators
 };
 
 // Calls `found` for each mutant, in an order that depends on the graph and the options alone, until

@@ -9,29 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
 #include "graph/ops/status_macros.h"
+#include "pet/contraction.h"
 #include "rewrite/match.h"
 
 namespace lemma {
 namespace {
-
-// Whether the definition sums products, of floats; looked up for each operator once.
-bool SumsProducts(const ScalarExpr& e, bool inside_sum) {
-  if (e.kind() == ScalarExpr::Kind::kReduce) {
-    if (e.reduce() != ReduceKind::kSum) return false;
-    inside_sum = true;
-  }
-  const bool product =
-      inside_sum && e.kind() == ScalarExpr::Kind::kApply && e.fn() == ScalarFn::kMul;
-  return product || std::any_of(e.args().begin(), e.args().end(), [&](const ScalarExpr& arg) {
-           return SumsProducts(arg, inside_sum);
-         });
-}
-
-bool OnlyAlgebra(const ScalarExpr& e) {
-  if (e.kind() == ScalarExpr::Kind::kApply && !Info(e.fn()).algebraic) return false;
-  if (e.kind() == ScalarExpr::Kind::kReduce && e.reduce() != ReduceKind::kSum) return false;
-  return std::all_of(e.args().begin(), e.args().end(), OnlyAlgebra);
-}
 
 class Finder {
  public:
@@ -50,9 +32,9 @@ class Finder {
     std::vector<Subprogram> found;
     std::map<uint64_t, size_t> known;
     for (const NodePtr& node : graph_.nodes()) {
-      if (!Suits(*node) || static_.contains(node.get())) continue;
+      if (!node->is_op() || static_.contains(node.get())) continue;
       if (node->type(0).num_elements() < options_.min_elements) continue;
-      std::vector<NodePtr> part = {node};
+      std::vector<NodePtr> part = Suits(*node) ? std::vector<NodePtr>{node} : Joined(node);
       // Longer and longer chains that end here.
       while (!part.empty()) {
         LEMMA_ASSIGN_OR_RETURN(Graph extracted, Extract(part));
@@ -69,30 +51,30 @@ class Finder {
   }
 
  private:
-  struct Traits {
-    bool algebra = false, sums = false;
-  };
-  Traits TraitsOf(const Node& node) {
-    Traits traits;
-    auto definition = DefinitionOf(node);
-    if (!definition.ok()) return traits;
-    traits.algebra = true;
-    for (const TensorExpr& tensor : definition->tensors) {
-      traits.algebra = traits.algebra && OnlyAlgebra(tensor.body);
-      traits.sums = traits.sums || SumsProducts(tensor.body, false);
-    }
-    return traits;
-  }
-
   bool Suits(const Node& node) {
     if (!node.is_op() || node.num_outputs() != 1 || !IsFloat(node.type(0).dtype)) return false;
-    const Traits traits = TraitsOf(node);
-    return traits.algebra && traits.sums;
+    return IsSum(node);
+  }
+
+  // A node that only puts together or adds what applications of one operator give, and these;
+  // empty: it is none.
+  std::vector<NodePtr> Joined(const NodePtr& node) {
+    if (node->inputs().size() < 2 || node->num_outputs() != 1 || !IsAlgebra(*node)) return {};
+    std::vector<NodePtr> part;
+    for (const Value& v : node->inputs()) {
+      const bool alike = v.node().is_op() && &v.node().op() == &node->inputs()[0].node().op();
+      if (!alike || static_.contains(&v.node()) || uses_[v] != 1 || !Suits(v.node())) return {};
+      part.push_back(v.node_ptr());
+    }
+    part.push_back(node);
+    std::reverse(part.begin(), part.end());
+    return part;
   }
 
   // With the one operand that suits and that nothing else uses; empty: there is none.
   std::vector<NodePtr> Longer(std::vector<NodePtr> part) {
-    if (static_cast<int>(part.size()) >= options_.max_ops) return {};
+    const bool joined = !Suits(*part[0]);
+    if (joined || static_cast<int>(part.size()) >= options_.max_ops) return {};
     for (const Value& v : part.back()->inputs()) {
       if (static_.contains(&v.node()) || uses_[v] != 1 || !Suits(v.node())) continue;
       part.push_back(v.node_ptr());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "graph/builder.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "pet/corrector.h"
@@ -19,15 +20,21 @@ namespace {
 
 constexpr int kPrograms = 1000;
 
-// One of the mutants of the graph, the same for the same seed.
+// One of the mutants of the graph, the same for the same seed; every fourth of another operator or
+// without a part of a sum, if there is one.
 std::optional<Mutant> AnyMutant(const Graph& graph, uint64_t seed) {
   std::mt19937_64 random(seed);
   MutantOptions options;
   options.seed = seed;
   options.max_tried = 20000;
+  options.max_operators_tried = 20000;
   std::optional<Mutant> chosen;
   int64_t left = 1 + static_cast<int64_t>(random() % 12);
   auto status = ForEachMutant(graph, options, [&](Mutant mutant) {
+    if (seed % 4 == 0 && mutant.recipe && left > 0) {
+      if (!chosen) chosen = std::move(mutant);
+      return true;
+    }
     chosen = std::move(mutant);
     return --left > 0;
   });
@@ -35,8 +42,14 @@ std::optional<Mutant> AnyMutant(const Graph& graph, uint64_t seed) {
   return chosen;
 }
 
+absl::StatusOr<Value> Corrected(const Graph& graph, const Mutant& mutant, const Region& region) {
+  const Value& value = mutant.graph.outputs()[0];
+  if (mutant.rest) return Apply1("add", {value, mutant.rest});
+  return Overwritten(graph.outputs()[0], value, region.differs);
+}
+
 TEST(CorrectedProgramsTest, EqualAtAllPositions) {
-  int corrected = 0, without = 0, with_region = 0;
+  int corrected = 0, without = 0, with_region = 0, added = 0, other_operators = 0;
   for (uint64_t seed = 1; corrected < kPrograms; ++seed) {
     ASSERT_LT(seed, 5u * kPrograms);
     const Graph graph = RandomSubprogram(seed);
@@ -48,7 +61,7 @@ TEST(CorrectedProgramsTest, EqualAtAllPositions) {
     auto region = FindRegion(graph, mutant->graph);
     ASSERT_TRUE(region.ok()) << seed << ": " << region.status();
     EXPECT_EQ(region->tested, NumElements(region->shape));
-    auto value = Overwritten(graph.outputs()[0], mutant->graph.outputs()[0], region->differs);
+    auto value = Corrected(graph, *mutant, *region);
     ASSERT_TRUE(value.ok()) << seed << ": " << value.status();
     // FindRegion runs both graphs in the field, at all positions.
     const Graph program = graph.WithOutputs({*value});
@@ -59,6 +72,8 @@ TEST(CorrectedProgramsTest, EqualAtAllPositions) {
     EXPECT_EQ(rest->tested, NumElements(region->shape));
     ++corrected;
     with_region += !region->empty();
+    added += static_cast<bool>(mutant->rest);
+    other_operators += !mutant->recipe && !mutant->rest;
     if (corrected % 20 != 0) continue;  // the oracle takes long
     EXPECT_EQ(static_cast<int64_t>(DifferingPositions(graph, mutant->graph).size()),
               region->positions)
@@ -66,6 +81,8 @@ TEST(CorrectedProgramsTest, EqualAtAllPositions) {
     EXPECT_THAT(DifferingPositions(graph, program), testing::IsEmpty()) << "seed " << seed;
   }
   EXPECT_GE(with_region, kPrograms / 10);
+  EXPECT_GE(added, kPrograms / 50);
+  EXPECT_GE(other_operators, kPrograms / 20);
   RecordProperty("without_mutants", without);
 }
 
@@ -79,7 +96,7 @@ TEST(CorrectedProgramsTest, RegionsOffByOneAreFound) {
     if (!mutant) continue;
     auto region = FindRegion(graph, mutant->graph);
     ASSERT_TRUE(region.ok()) << region.status();
-    if (region->empty()) continue;
+    if (region->empty() || mutant->rest) continue;
     for (size_t b = 0; b < region->differs.size(); ++b) {
       for (size_t d = 0; d < region->shape.size(); ++d) {
         std::vector<Box> boxes = region->differs;

@@ -41,7 +41,7 @@ class Maker {
   absl::StatusOr<Value> Any(GraphBuilder* b) {
     const int64_t groups = In(1, 2), channels = groups * In(1, 2);
     const Value x = b->Input(Name(), {DType::kF32, {In(1, 4), channels, In(2, 7), In(3, 8)}});
-    switch (Below(8)) {
+    switch (Below(10)) {
       case 0:
         return Gradient(b, x);
       case 1:
@@ -59,9 +59,35 @@ class Maker {
         if (!first.ok()) return first;
         return Conv(b, *first, 1, true);
       }
+      case 4: {
+        // The data gradient of a convolution.
+        const int64_t stride = In(1, 2);
+        return b->Op("conv_transpose2d", {x, Weight(b, {channels, In(1, 2), In(1, 3), In(2, 3)})},
+                     {{"pads", std::vector<int64_t>{0, Below(2), 0, Below(2)}},
+                      {"strides", std::vector<int64_t>{stride, 1}},
+                      {"groups", groups}});
+      }
+      case 5:
+        return Siblings(b, x);
       default:
         return Conv(b, x, groups, false);
     }
+  }
+
+  // Two convolutions of inputs of one type, side by side or added.
+  absl::StatusOr<Value> Siblings(GraphBuilder* b, const Value& x) {
+    const Value other = Below(3) == 0 ? x : b->Input(Name(), x.type());
+    const int64_t top = Below(2), right = Below(3);
+    const Shape w = {In(1, 2), x.shape()[1], In(1, 2), In(2, 3)};
+    std::vector<Value> results;
+    for (const Value& data : {x, other}) {
+      auto y =
+          b->Op("conv2d", {data, Weight(b, w)}, {{"pads", std::vector<int64_t>{top, 0, 0, right}}});
+      if (!y.ok()) return y;
+      results.push_back(*y);
+    }
+    if (Below(2) == 0) return b->Op("add", results);
+    return b->Op("concat", results, {{"axis", int64_t{1}}});
   }
 
   absl::StatusOr<Value> Conv(GraphBuilder* b, const Value& x, int64_t groups, bool plain) {

@@ -9,7 +9,8 @@
 namespace lemma {
 
 // A small convolution (odd sizes, asymmetric padding, strides, dilations, groups, bias), a chain of
-// two, its weight gradient, a mean over windows or a matrix product. Equal seeds, equal graphs.
+// two, two side by side or added, a data or weight gradient, a mean over windows or a matrix
+// product. Equal seeds, equal graphs.
 Graph RandomSubprogram(uint64_t seed);
 
 }  // namespace lemma
