@@ -144,6 +144,7 @@ class Enumeration {
 
   absl::Status TryApplication(const OpDef& op, const std::vector<Value>& operands,
                               const Attrs& attrs, const std::string& how) {
+    if (IsApplication(op, operands)) return absl::OkStatus();
     auto plain = Apply1(op.name, operands, attrs);
     if (!plain.ok()) return absl::OkStatus();
     for (const Regroup& back : RegroupsTo(plain->shape(), wanted_.shape())) {
@@ -163,6 +164,14 @@ class Enumeration {
       }
     }
     return absl::OkStatus();
+  }
+
+  // Whether only attributes would differ from what there is: a filter of one element, say, with
+  // another dilation.
+  bool IsApplication(const OpDef& op, const std::vector<Value>& operands) const {
+    const Node& node = *part_.applications[0];
+    return part_.applications.size() == 1 && &node.op() == &op && node.inputs().size() >= 2 &&
+           node.inputs()[0] == operands[0] && node.inputs()[1] == operands[1];
   }
 
   // y and a vector along each of y's dimensions, or what has y's type.

@@ -6,7 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "graph/ops/status_macros.h"
 #include "pet/term_form.h"
 
@@ -282,7 +281,7 @@ Polynomial Expanded(const Polynomial& terms) {
 }  // namespace
 
 absl::StatusOr<Difference> Compare(const Polynomial& a, const Polynomial& b, const Box& box,
-                                   int64_t limit) {
+                                   int64_t* left) {
   Polynomial difference = a;
   for (const auto& [term, coefficient] : b) AddTerm(term, -coefficient, &difference);
   while (true) {
@@ -298,10 +297,8 @@ absl::StatusOr<Difference> Compare(const Polynomial& a, const Polynomial& b, con
     if (MomentsDiffer(difference, box)) return Difference::kEverywhere;
     if (NumPositions(box) == 1 && SecondMomentsDiffer(difference)) return Difference::kEverywhere;
     if (!axes) break;
-    if (products > limit) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("more than ", limit, " products at one position"));
-    }
+    if (products > *left) return absl::ResourceExhaustedError("too many products to write out");
+    *left -= products;
     difference = Expanded(difference);
   }
   // Single products, none of which cancel: at one position that is a difference.

@@ -90,9 +90,9 @@ enum class Difference {
   kEverywhere,  // different, as polynomials, at every position
   kOpen,        // neither was seen; never at a single position
 };
-// ResourceExhausted if that takes more than `limit` products.
+// Takes the products that are written out from *left; ResourceExhausted if these are too few.
 absl::StatusOr<Difference> Compare(const Polynomial& a, const Polynomial& b, const Box& box,
-                                   int64_t limit = 4000000);
+                                   int64_t* left);
 
 }  // namespace lemma
 

@@ -18,12 +18,14 @@ struct Cell {
 
 // The pieces that both sides' cuts leave; empty if there are none.
 absl::StatusOr<std::vector<Box>> Decide(const Value& original, const Value& mutant, const Box& box,
-                                        PolynomialReader* reader, bool* differs) {
+                                        int64_t* products_left, PolynomialReader* reader,
+                                        bool* differs) {
   LEMMA_ASSIGN_OR_RETURN(Family a, reader->Read(original, box));
   if (!a.pieces.empty()) return std::move(a.pieces);
   LEMMA_ASSIGN_OR_RETURN(Family b, reader->Read(mutant, box));
   if (!b.pieces.empty()) return std::move(b.pieces);
-  LEMMA_ASSIGN_OR_RETURN(const Difference difference, Compare(a.terms, b.terms, box));
+  LEMMA_ASSIGN_OR_RETURN(const Difference difference,
+                         Compare(a.terms, b.terms, box, products_left));
   *differs = difference == Difference::kEverywhere;
   if (difference != Difference::kOpen) return std::vector<Box>();
   auto longest = std::max_element(box.begin(), box.end(),
@@ -37,21 +39,22 @@ absl::StatusOr<std::vector<Box>> Decide(const Value& original, const Value& muta
 }
 
 absl::StatusOr<std::vector<Cell>> CellsOf(const Value& original, const Value& mutant,
-                                          int64_t max_cells) {
+                                          const RegionOptions& options) {
   std::vector<Cell> cells;
   if (original.type().num_elements() == 0) return cells;
   PolynomialReader reader;
+  int64_t products_left = options.max_products;
   std::vector<Box> pending = {WholeBox(original.shape())};
   while (!pending.empty()) {
     const Box box = std::move(pending.back());
     pending.pop_back();
     bool differs = false;
     LEMMA_ASSIGN_OR_RETURN(std::vector<Box> pieces,
-                           Decide(original, mutant, box, &reader, &differs));
+                           Decide(original, mutant, box, &products_left, &reader, &differs));
     if (pieces.empty()) cells.push_back({box, differs});
     pending.insert(pending.end(), pieces.rbegin(), pieces.rend());
-    if (static_cast<int64_t>(cells.size() + pending.size()) > max_cells) {
-      return absl::ResourceExhaustedError(absl::StrCat("more than ", max_cells, " cells"));
+    if (static_cast<int64_t>(cells.size() + pending.size()) > options.max_cells) {
+      return absl::ResourceExhaustedError(absl::StrCat("more than ", options.max_cells, " cells"));
     }
   }
   return cells;
@@ -135,7 +138,7 @@ absl::StatusOr<Region> FindRegion(const Graph& original, const Graph& mutant,
     return absl::UnimplementedError(
         absl::StrCat("elements of ", a.type().ToString(), " are no real numbers"));
   }
-  LEMMA_ASSIGN_OR_RETURN(const std::vector<Cell> cells, CellsOf(a, b, options.max_cells));
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<Cell> cells, CellsOf(a, b, options));
   Region region;
   region.shape = a.shape();
   region.cells = static_cast<int64_t>(cells.size());
@@ -155,17 +158,19 @@ absl::StatusOr<Region> FindRegion(const Graph& original, const Graph& mutant,
 }
 
 absl::StatusOr<bool> AgreeEverywhere(const Value& a, const Value& b) {
-  LEMMA_ASSIGN_OR_RETURN(const std::vector<Cell> cells, CellsOf(a, b, RegionOptions().max_cells));
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<Cell> cells, CellsOf(a, b, RegionOptions()));
   return std::none_of(cells.begin(), cells.end(), [](const Cell& cell) { return cell.differs; });
 }
 
 absl::StatusOr<bool> AgreeAt(const Value& original, const Value& mutant,
-                             absl::Span<const int64_t> index, PolynomialReader* reader) {
+                             absl::Span<const int64_t> index, int64_t max_products,
+                             PolynomialReader* reader) {
   Box box;
   for (int64_t i : index) box.push_back({i, 1, 1});
   LEMMA_ASSIGN_OR_RETURN(const Family a, reader->Read(original, box));
   LEMMA_ASSIGN_OR_RETURN(const Family b, reader->Read(mutant, box));
-  LEMMA_ASSIGN_OR_RETURN(const Difference difference, Compare(a.terms, b.terms, box));
+  LEMMA_ASSIGN_OR_RETURN(const Difference difference,
+                         Compare(a.terms, b.terms, box, &max_products));
   return difference == Difference::kNone;
 }
 

@@ -30,6 +30,7 @@ struct RegionOptions {
   double whole_test_ops = 2e8;
   bool field_test = true;
   int64_t max_cells = 20000;
+  int64_t max_products = 300000;  // written out where sums are compared, in all cells
 };
 
 struct Region {
@@ -54,10 +55,11 @@ absl::StatusOr<Region> FindRegion(const Graph& original, const Graph& mutant,
 // test.
 absl::StatusOr<bool> AgreeEverywhere(const Value& a, const Value& b);
 
-// Whether they agree at this position, as polynomials.
+// Whether they agree at this position, as polynomials. ResourceExhausted beyond the limit.
 class PolynomialReader;
 absl::StatusOr<bool> AgreeAt(const Value& original, const Value& mutant,
-                             absl::Span<const int64_t> index, PolynomialReader* reader);
+                             absl::Span<const int64_t> index, int64_t max_products,
+                             PolynomialReader* reader);
 
 }  // namespace lemma
 

@@ -4,6 +4,11 @@
 #include "pet/region.h"
 
 namespace lemma {
+namespace {
+
+constexpr int64_t kMostProducts = 10000;  // written out at one position
+
+}  // namespace
 
 Samples::Samples(Value original, int number, uint64_t seed) : original_(std::move(original)) {
   for (int i = 0; i < number; ++i) {
@@ -22,7 +27,7 @@ absl::StatusOr<bool> Samples::AgreeWith(const Value& value) {
   for (auto sample = positions_.rbegin(); sample != positions_.rend(); ++sample, --left) {
     if (agreed >= needed) return true;
     if (agreed + left < needed) return false;
-    auto agree = AgreeAt(original_, value, *sample, &reader_);
+    auto agree = AgreeAt(original_, value, *sample, kMostProducts, &reader_);
     const bool no_polynomial =
         absl::IsResourceExhausted(agree.status()) || absl::IsUnimplemented(agree.status());
     if (no_polynomial && value != original_) return false;

@@ -55,6 +55,37 @@ TEST(PetTest, OptimizesWithMutantsAndCertifiesIt) {
                 {"--pet"});
 }
 
+// What the search did, of a report: the rules that it used and the graphs that it made. What was
+// timed is left out.
+std::string SearchOf(const std::string& json) {
+  std::string found;
+  for (const char* field : {"\"search_rules\":", "\"graphs\":"}) {
+    const size_t at = json.find(field);
+    EXPECT_NE(at, std::string::npos) << json;
+    found += json.substr(at, json.find(",\"", at) - at) + "\n";
+  }
+  return found;
+}
+
+TEST(PetTest, FindsAndSearchesTheSameIn20Runs) {
+  const std::string in =
+      WriteTemp("g.lemma",
+                "graph g(x: f32[1,4,8,8], w: weight f32[8,4,1,1] = fill 0.5,\n"
+                "        v: weight f32[8,1,3,3] = fill 0.25) {\n"
+                "a = conv2d(x, w)\n b = relu(a)\n c = conv2d(b, v) {pads = [1,1,1,1], groups = 8}\n"
+                "return c }");
+  const std::string out = NewFolder() + "/out.lemma";
+  std::string first;
+  for (int run = 0; run < 20; ++run) {
+    const LemmaResult result =
+        RunLemma({"optimize", in, "-o", out, "--pet=on", "--cost=analytic", "--runs=3", "--json"});
+    ASSERT_EQ(result.exit_status, 0) << result.err;
+    if (run == 0) first = SearchOf(result.out);
+    ASSERT_EQ(SearchOf(result.out), first) << "run " << run;
+  }
+  EXPECT_THAT(first, HasSubstr("\"pet_"));
+}
+
 // With the costs of a device on which a dilated convolution takes long, a mutant pays.
 TEST(PetTest, AMutantThatPaysIsCertifiedAndReplayed) {
   const std::string in = WriteTemp(

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "graph/text.h"
@@ -59,6 +60,23 @@ TEST(SubprogramTest, ChainsWhoseInnerValuesNothingElseUses) {
             3u);
 }
 
+TEST(SubprogramTest, SiblingsThatAreJoined) {
+  const char siblings[] = R"(graph g(x: f32[1,1,5,5], v: weight f32[1,1,3,3] = fill 1.0,
+                                     w: weight f32[1,1,3,3] = fill 2.0) {
+    a = conv2d(x, v)
+    b = conv2d(x, w)
+    y = add(a, b)
+    return y })";
+  auto parts = SubprogramsOf(Parse(siblings));
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  ASSERT_EQ(parts->size(), 2u);
+  EXPECT_EQ((*parts)[1].graph.num_ops(), 3);
+  // Not where one of them is used elsewhere.
+  EXPECT_EQ(
+      SubprogramsOf(Parse(absl::StrReplaceAll(siblings, {{"return y", "return y, a"}})))->size(),
+      1u);
+}
+
 TEST(SubprogramTest, OnlySumsOfProducts) {
   const Graph g = Parse(R"(graph g(x: f32[1,2,5,5]) {
     a = max_pool2d(x) {kernel = [2,2]}
@@ -80,6 +98,64 @@ TEST(PetFinderTest, AnEqualPartIsRemembered) {
   ASSERT_EQ(first->size(), 3u);
   for (size_t i = 0; i < first->size(); ++i) {
     EXPECT_EQ(PrintRule((*again)[i].rule), PrintRule((*first)[i].rule));
+  }
+}
+
+// All that is found for a model, in words.
+std::string FoundFor(const Graph& model, int64_t* hits) {
+  PetOptions options = AnyCost();
+  options.candidates.keep = options.candidates.look_at = 40;
+  PetFinder finder(options);
+  auto rules = finder.RulesFor(model);
+  EXPECT_TRUE(rules.ok()) << rules.status();
+  *hits = finder.hits();
+  std::string text;
+  for (const PetRule& rule : *rules) {
+    absl::StrAppend(&text, PrintRule(rule.rule), rule.candidate.mutant.how(), "\n",
+                    rule.candidate.corrector, " ", rule.candidate.cost, " ",
+                    rule.candidate.region.tested);
+    for (const Box& box : rule.candidate.region.differs) absl::StrAppend(&text, ToString(box));
+  }
+  return text;
+}
+
+// Convolutions, one of them twice, a mean, a product: parts of every kind.
+const char kKinds[] = R"(graph model(x: f32[2,2,4,6], v: weight f32[2,2,3,3] = fill 1.0,
+                                     w: weight f32[4,2,1,1] = fill 2.0) {
+  a = conv2d(x, v) {pads = [1,1,1,1]}
+  b = relu(a)
+  c = conv2d(b, v) {pads = [1,1,1,1]}
+  d = relu(c)
+  e = conv2d(d, w)
+  f = relu(e)
+  g = avg_pool2d(f) {kernel = [2,2], pads = [1,0,1,0]}
+  return g
+})";
+
+TEST(PetFinderTest, TheSameIn20Runs) {
+  int64_t hits = 0;
+  const std::string first = FoundFor(Parse(kKinds), &hits);
+  EXPECT_EQ(hits, 0);
+  EXPECT_THAT(first, testing::HasSubstr("matmul"));
+  EXPECT_THAT(first, testing::HasSubstr("overwrite"));
+  for (int run = 1; run < 20; ++run) ASSERT_EQ(FoundFor(Parse(kKinds), &hits), first) << run;
+}
+
+// An equal part of another model is answered from memory, with the same answer.
+TEST(PetFinderTest, AnEqualPartOfAnotherModelIsRemembered) {
+  const Graph model = Parse(kModel);
+  const Graph other =
+      Parse(absl::StrReplaceAll(kModel, {{"relu", "tanh"}, {"fill 2.0", "fill 5.0"}}));
+  PetFinder finder(AnyCost());
+  auto first = finder.RulesFor(model), second = finder.RulesFor(other);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(finder.hits(), 1);
+  auto fresh = PetFinder(AnyCost()).RulesFor(other);
+  ASSERT_TRUE(fresh.ok()) << fresh.status();
+  ASSERT_EQ(second->size(), fresh->size());
+  for (size_t i = 0; i < fresh->size(); ++i) {
+    EXPECT_EQ(PrintRule((*second)[i].rule), PrintRule((*fresh)[i].rule));
+    EXPECT_EQ((*second)[i].candidate.region.differs, (*fresh)[i].candidate.region.differs);
   }
 }
 
