@@ -31,23 +31,26 @@ Value WindowProducts(Formula& f, const Node& node, const Value& x, const Value& 
                      const Shape& shape) {
   if (!x || !y) return Value();
   const std::vector<int64_t>&strides = node.Ints("strides"), &dilations = node.Ints("dilations");
-  const int64_t batch = x.shape()[0], height = x.shape()[2], width = x.shape()[3];
   const int64_t outputs = shape[0], per_group = shape[1];
-  Value kernel = f.Transpose(y, {1, 0, 2, 3}), data;
-  if (groups == 1) {
-    data = f.Transpose(x, {1, 0, 2, 3});
-  } else {
-    data = f.Reshape(x, {batch, groups, per_group, height, width});
-    data = f.Transpose(data, {2, 1, 0, 3, 4});
-    data = f.Reshape(data, {per_group, groups * batch, height, width});
-  }
   std::vector<int64_t> pads = node.Ints("pads");
+  Shape used = x.shape();
   for (size_t i = 0; i < 2; ++i) {
-    // So much padding at the end that there are as many positions as w has elements. If it would be
-    // negative, there are more, which are cut off.
+    // So much padding at the end that there are as many positions as w has elements. Where that
+    // would be negative no window reaches the end of x, which is cut off.
     const int64_t reach = (y.shape()[2 + i] - 1) * strides[i] + 1;
     const int64_t end = (shape[2 + i] - 1) * dilations[i] + reach - pads[i];
-    pads[2 + i] = std::max<int64_t>(end - x.shape()[2 + i], 0);
+    used[2 + i] = std::clamp<int64_t>(end, 1, x.shape()[2 + i]);
+    pads[2 + i] = std::max<int64_t>(end - used[2 + i], 0);
+  }
+  const int64_t batch = used[0], height = used[2], width = used[3];
+  const Value kernel = f.Transpose(y, {1, 0, 2, 3});
+  Value data = f.Slice(x, {0, 0, 0, 0}, used);
+  if (groups == 1) {
+    data = f.Transpose(data, {1, 0, 2, 3});
+  } else {
+    data = f.Reshape(data, {batch, groups, per_group, height, width});
+    data = f.Transpose(data, {2, 1, 0, 3, 4});
+    data = f.Reshape(data, {per_group, groups * batch, height, width});
   }
   const Value products =
       f.Op("conv2d", {data, kernel},

@@ -15,7 +15,14 @@ class Differentiation {
  public:
   Differentiation(GradientForm& f, TensorId input) : f_(f), input_(input) {}
 
-  // dy * de/dx, x being the input; empty if e does not depend on it.
+  // dy * d(body)/dx, x being the input; empty if the definition's body does not depend on it.
+  Value OfBody(const ScalarExpr& body) {
+    body_ = &body;
+    return Gradient(body);
+  }
+
+ private:
+  // dy * de/dx.
   Value Gradient(const ScalarExpr& e) {
     switch (e.kind()) {
       case ScalarExpr::Kind::kRead:
@@ -30,8 +37,8 @@ class Differentiation {
     }
   }
 
- private:
   Value ValueOf(const ScalarExpr& e) {
+    if (&e == body_) return f_.Output();
     switch (e.kind()) {
       case ScalarExpr::Kind::kRead:
         return f_.Input(e.tensor());
@@ -137,9 +144,9 @@ class Differentiation {
         return f_.Div(numerator, ValueOf(b));
       }
       case ScalarFn::kMax:
-        return OfExtreme(a, b, da, db, /*max=*/true);
+        return OfExtreme(e, a, b, da, db);
       case ScalarFn::kMin:
-        return OfExtreme(a, b, da, db, /*max=*/false);
+        return OfExtreme(e, a, b, da, db);
       case ScalarFn::kPow:
         return OfPower(e, da, db);
       case ScalarFn::kMod:  // a - b * floor(a / b)
@@ -160,13 +167,16 @@ class Differentiation {
     return f_.Div(ValueOf(a), ValueOf(b));
   }
 
-  // max(a, b) is a where b < a, and min(a, b) where a < b.
-  Value OfExtreme(const ScalarExpr& a, const ScalarExpr& b, const Value& da, const Value& db,
-                  bool max) {
-    if (a.kind() == ScalarExpr::Kind::kConst) return OfExtreme(b, a, db, da, max);
-    const Value test =
-        max ? f_.Op("less", {ValueOf(b), ValueOf(a)}) : f_.Op("less", {ValueOf(a), ValueOf(b)});
-    return f_.Where(test, da, db);
+  // max(a, b) is a where b < a, and min(a, b) where a < b. If b is a number, these are where
+  // b < max(a, b) and min(a, b) < b, which need not keep a.
+  Value OfExtreme(const ScalarExpr& e, const ScalarExpr& a, const ScalarExpr& b, const Value& da,
+                  const Value& db) {
+    if (a.kind() == ScalarExpr::Kind::kConst) return OfExtreme(e, b, a, db, da);
+    const bool number = b.kind() == ScalarExpr::Kind::kConst && &e == body_;
+    const Value x = ValueOf(number ? e : a), bound = ValueOf(b);
+    const bool max = e.fn() == ScalarFn::kMax;
+    return f_.Where(f_.Op("less", max ? std::vector<Value>{bound, x} : std::vector<Value>{x, bound}),
+                    da, db);
   }
 
   // a^b: da * b * a^(b-1) + db * a^b * ln(a), the second term 0 at a = 0.
@@ -191,6 +201,7 @@ class Differentiation {
 
   GradientForm& f_;
   const TensorId input_;
+  const ScalarExpr* body_ = nullptr;
 };
 
 }  // namespace
@@ -200,7 +211,7 @@ absl::StatusOr<std::vector<Value>> ElementwiseGradient(GradientForm& f) {
   const TensorExpr& result = definition.tensors[definition.outputs[0] - definition.num_inputs()];
   std::vector<Value> gradients;
   for (int i = 0; i < f.num_inputs(); ++i) {
-    const Value dx = Differentiation(f, i).Gradient(result.body);
+    const Value dx = Differentiation(f, i).OfBody(result.body);
     gradients.push_back(f.SumTo(dx, f.Input(i).shape()));
   }
   return gradients;

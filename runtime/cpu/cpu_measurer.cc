@@ -68,12 +68,12 @@ absl::StatusOr<Operands> MadeUpOperands(const CpuKernelSpec& spec) {
   }
   // In a plan the sum is usually added in place. Not where the operand is a part of something
   // larger: its elements would lie beyond the output's.
-  if (spec.in_place >= 0 && !spec.nodes.empty() && spec.def != &PointwiseKernel()) {
-    const auto& operand = spec.inputs[spec.in_place];
+  if (!spec.in_place.empty() && !spec.nodes.empty() && spec.def != &PointwiseKernel()) {
+    const auto& operand = spec.inputs[spec.in_place[0]];
     const auto& result = spec.outputs[0];
     if (operand.type == result.type &&
         SameLayout(operand.type.shape, operand.strides, result.strides)) {
-      made.in[spec.in_place] = made.out[0];
+      made.in[spec.in_place[0]] = made.out[0];
     }
   }
   return made;

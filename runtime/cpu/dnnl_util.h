@@ -24,6 +24,9 @@ dnnl::memory::desc Desc(const Shape& shape, const Strides& strides);
 dnnl::memory::desc ChannelsLastDesc(const Shape& shape);
 dnnl::memory::desc AnyDesc(const Shape& shape);
 
+// Attributes by which a primitive uses the scratch memory that it is given.
+dnnl::primitive_attr OwnScratch();
+
 // Runs oneDNN code; what it throws becomes Internal.
 template <class F>
 auto CatchDnnl(F f) -> decltype(f()) {

@@ -34,8 +34,8 @@ struct CpuKernelSpec : KernelSpec {
   std::vector<NodePtr> nodes;
   std::vector<Operand> inputs;   // distinct values
   std::vector<Operand> outputs;  // of the last node
-  // The input whose memory output 0 would best take over, layouts permitting; -1: none.
-  int in_place = -1;
+  // Inputs whose memory output 0 may take over, layouts permitting, the best first.
+  std::vector<int> in_place;
   int threads = 1;
 
   const Node& head() const { return *nodes.front(); }

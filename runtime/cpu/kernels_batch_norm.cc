@@ -1,4 +1,5 @@
-// Batch normalization that stands alone, with the bounds that follow it, channels last.
+// Batch normalization with known statistics that stands alone, with the bounds that follow it,
+// channels last.
 #include <limits>
 
 #include "graph/expr/parallel.h"
@@ -46,7 +47,7 @@ void Layouts(CpuKernelSpec& spec, const Strides&) {
   int64_t step = 0;
   if (!IsMatrix(x.type.shape, x.strides, &step)) x.strides = ChannelsLast(x.type.shape);
   spec.outputs[0].strides = ChannelsLast(x.type.shape);
-  spec.in_place = 0;
+  spec.in_place = {0};
 }
 
 bool StridedOutput(const CpuKernelSpec&) { return true; }

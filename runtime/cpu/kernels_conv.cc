@@ -64,7 +64,7 @@ void Layouts(CpuKernelSpec& spec, const Strides&) {
   if (int sum = FusedSum(spec, kChannel); sum >= 0) {
     spec.inputs[sum].strides = y.strides;
     // What the convolution itself reads must outlive its first results.
-    if (sum >= static_cast<int>(spec.head().inputs().size())) spec.in_place = sum;
+    if (sum >= static_cast<int>(spec.head().inputs().size())) spec.in_place = {sum};
   }
 }
 

@@ -6,6 +6,9 @@
 // is the gradient of the weights [k,c,r,s] of a convolution of [n,c,…] with strides b and
 // dilations a whose results have the gradients f[n,k,p,q]: the library has loops for a small y and
 // long sums, whereas a convolution would hold all of f as its filter.
+#include <algorithm>
+#include <optional>
+
 #include "runtime/cpu/dnnl_util.h"
 
 namespace lemma::cpu {
@@ -19,22 +22,52 @@ Strides SwappedChannelsLast(const Shape& shape) {
 }
 Shape Swapped(const Shape& shape) { return {shape[1], shape[0], shape[2], shape[3]}; }
 
-// What has to be added at the end, so that the windows come out even. Negative: they do not.
-dnnl::memory::dims EndPadding(const Node& node) {
-  const Shape &x = node.inputs()[0].shape(), &f = node.inputs()[1].shape(), &y = node.type(0).shape;
+// What has to be added at the end of images of height and width `image`, so that the windows come
+// out even. Negative: so much of the image no window reaches.
+dnnl::memory::dims EndPadding(const Node& node, const Shape& image) {
+  const Shape &f = node.inputs()[1].shape(), &y = node.type(0).shape;
   const auto &a = node.Ints("strides"), &b = node.Ints("dilations"), &pads = node.Ints("pads");
   dnnl::memory::dims end;
   for (size_t i = 0; i < 2; ++i) {
-    end.push_back((f[2 + i] - 1) * b[i] + (y[2 + i] - 1) * a[i] + 1 - x[2 + i] - pads[i]);
+    end.push_back((f[2 + i] - 1) * b[i] + (y[2 + i] - 1) * a[i] + 1 - image[i] - pads[i]);
   }
   return end;
+}
+
+Shape ImageOf(const Shape& x) { return {x[2], x[3]}; }
+
+// Whether `v` has the first elements of a tensor in each dimension: those that follow them are
+// there to be read.
+bool StartsAtOrigin(const Value& v) {
+  const Node& node = v.node();
+  if (node.IsOp("transpose")) return StartsAtOrigin(node.inputs()[0]);
+  if (!node.IsOp("slice")) return false;
+  const auto& starts = node.Ints("starts");
+  return std::all_of(starts.begin(), starts.end(), [](int64_t start) { return start == 0; });
+}
+
+// Height and width of the images, as they lie in memory, of which x has the first rows and columns,
+// and of which the windows reach no more; nothing if it does not lie so.
+std::optional<Shape> CutImage(const Node& node, const Value& x, const Strides& strides) {
+  const Shape& shape = x.shape();
+  if (!StartsAtOrigin(x) || strides[0] != 1 || strides[3] != shape[0]) return std::nullopt;
+  if (strides[2] % strides[3] != 0 || strides[1] % strides[2] != 0) return std::nullopt;
+  const Shape image = {strides[1] / strides[2], strides[2] / strides[3]};
+  const dnnl::memory::dims end = EndPadding(node, image);
+  for (size_t i = 0; i < 2; ++i) {
+    // As many as the library itself leaves over: less than a step.
+    if (image[i] < shape[2 + i] || end[i] > 0 || -end[i] >= node.Ints("dilations")[i]) {
+      return std::nullopt;
+    }
+  }
+  return image;
 }
 
 bool Accepts(const Node& node) {
   const Shape &f = node.inputs()[1].shape(), &y = node.type(0).shape;
   if (node.inputs().size() != 2 || node.inputs()[0] == node.inputs()[1]) return false;
   if (node.Int("groups") != 1 || node.type(0).num_elements() == 0) return false;
-  const dnnl::memory::dims end = EndPadding(node);
+  const dnnl::memory::dims end = EndPadding(node, ImageOf(node.inputs()[0].shape()));
   if (f[2] * f[3] <= y[2] * y[3] || end[0] < 0 || end[1] < 0) return false;
   for (const Value& v : node.inputs()) {
     if (v.dtype() != DType::kF32 || v.type().num_elements() == 0 || IsStaticValue(v)) return false;
@@ -43,7 +76,11 @@ bool Accepts(const Node& node) {
 }
 
 void Layouts(CpuKernelSpec& spec, const Strides&) {
-  for (auto& in : spec.inputs) in.strides = SwappedChannelsLast(in.type.shape);
+  const Value& x = spec.head().inputs()[0];
+  for (auto& in : spec.inputs) {
+    if (in.value == x && CutImage(spec.head(), x, in.strides)) continue;
+    in.strides = SwappedChannelsLast(in.type.shape);
+  }
   const Shape& y = spec.outputs[0].type.shape;
   const int64_t area = y[2] * y[3];
   spec.outputs[0].strides = {area, y[0] * area, y[3], 1};  // row-major once it is [k,c,r,s]
@@ -106,21 +143,26 @@ Built Build(const CpuKernelSpec& spec, const StaticValues&) {
   return CatchDnnl([&]() -> Built {
     const Node& node = spec.head();
     const int x = spec.InputIndex(node.inputs()[0]), dy = spec.InputIndex(node.inputs()[1]);
-    const auto src = ChannelsLastDesc(Swapped(spec.inputs[x].type.shape));
+    Shape images = Swapped(spec.inputs[x].type.shape), image = ImageOf(images);
+    if (const auto cut = CutImage(node, node.inputs()[0], spec.inputs[x].strides)) {
+      image = *cut;
+      images = {images[0], images[1], image[0], image[1]};
+    }
+    const auto src = ChannelsLastDesc(images);
     const auto diff_dst = ChannelsLastDesc(Swapped(spec.inputs[dy].type.shape));
     const Shape ws = Swapped(spec.outputs[0].type.shape);
     const auto &a = node.Ints("strides"), &b = node.Ints("dilations"), &pads = node.Ints("pads");
     const dnnl::memory::dims dilations = {a[0] - 1, a[1] - 1}, begin = {pads[0], pads[1]};
-    const dnnl::memory::dims end = EndPadding(node);
+    dnnl::memory::dims end = EndPadding(node, image);
+    for (auto& e : end) e = std::max<dnnl::memory::dim>(e, 0);
     const auto direct = dnnl::algorithm::convolution_direct;
     const dnnl::convolution_forward::desc forward(dnnl::prop_kind::forward_training, direct, src,
                                                   AnyDesc(ws), diff_dst, b, dilations, begin, end);
     const dnnl::convolution_forward::primitive_desc hint(forward, Engine());
     const dnnl::convolution_backward_weights::desc desc(direct, src, AnyDesc(ws), diff_dst, b,
                                                         dilations, begin, end);
-    dnnl::primitive_attr attr;
-    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const dnnl::convolution_backward_weights::primitive_desc pd(desc, attr, Engine(), hint);
+    const dnnl::convolution_backward_weights::primitive_desc pd(desc, OwnScratch(), Engine(),
+                                                                hint);
     return std::make_unique<WeightGradientKernel>(pd, Desc(ws, RowMajorStrides(ws)), x, dy);
   });
 }

@@ -91,10 +91,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildDefinition(const CpuKernelSpec& spe
   return std::make_unique<DefinitionRunner>(*std::move(program), ArithmeticFor(spec), spec);
 }
 
-bool IsFull(const CpuKernelSpec& spec, const CpuKernelSpec::Operand& in) {
-  return in.type.shape == spec.outputs[0].type.shape;
-}
-
 // The order of dimensions of the first full-sized operand that is not a weight.
 Strides OrderLike(const CpuKernelSpec& spec, const Shape& shape) {
   for (const auto& in : spec.inputs) {
@@ -108,10 +104,9 @@ Strides OrderLike(const CpuKernelSpec& spec, const Shape& shape) {
 void PointwiseLayouts(CpuKernelSpec& spec, const Strides& wanted) {
   auto& out = spec.outputs[0];
   out.strides = wanted.empty() ? OrderLike(spec, out.type.shape) : wanted;
-  for (size_t i = 0; i < spec.inputs.size() && spec.in_place < 0; ++i) {
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
     const auto& in = spec.inputs[i];
-    if (in.is_static || !IsFull(spec, in) || in.type != out.type) continue;
-    spec.in_place = static_cast<int>(i);
+    if (!in.is_static && in.type == out.type) spec.in_place.push_back(static_cast<int>(i));
   }
 }
 

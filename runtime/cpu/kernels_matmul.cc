@@ -54,7 +54,7 @@ void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
   y.strides = by_rows ? wanted : RowMajorStrides(y.type.shape);
   if (int sum = FusedSum(spec, Channel(spec)); sum >= 0) {
     spec.inputs[sum].strides = y.strides;
-    if (sum >= static_cast<int>(spec.head().inputs().size())) spec.in_place = sum;
+    if (sum >= static_cast<int>(spec.head().inputs().size())) spec.in_place = {sum};
   }
 }
 

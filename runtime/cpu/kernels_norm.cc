@@ -19,12 +19,6 @@ int AxisOf(const Node& node) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-dnnl::primitive_attr OwnScratch() {
-  dnnl::primitive_attr attr;
-  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attr;
-}
-
 bool AcceptsSoftmax(const Node& node) {
   return IsF32(node) && node.type(0).rank() >= 1 && node.type(0).rank() <= 5;
 }
@@ -37,7 +31,7 @@ void SoftmaxLayouts(CpuKernelSpec& spec, const Strides&) {
     x.strides = RowMajorStrides(x.type.shape);
   }
   spec.outputs[0].strides = x.strides;
-  spec.in_place = 0;
+  spec.in_place = {0};
 }
 
 Built BuildSoftmax(const CpuKernelSpec& spec, const StaticValues&) {
@@ -65,7 +59,7 @@ bool AcceptsLayerNorm(const Node& node) {
 void LayerNormLayouts(CpuKernelSpec& spec, const Strides&) {
   for (auto& in : spec.inputs) in.strides = RowMajorStrides(in.type.shape);
   spec.outputs[0].strides = RowMajorStrides(spec.outputs[0].type.shape);
-  spec.in_place = 0;
+  spec.in_place = {0};
 }
 
 Built BuildLayerNorm(const CpuKernelSpec& spec, const StaticValues&) {

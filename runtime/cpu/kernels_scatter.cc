@@ -120,7 +120,7 @@ bool Accepts(const Node& node) {
 void Layouts(CpuKernelSpec& spec, const Strides&) {
   for (auto& in : spec.inputs) in.strides = RowMajorStrides(in.type.shape);
   spec.outputs[0].strides = RowMajorStrides(spec.outputs[0].type.shape);
-  spec.in_place = spec.InputIndex(spec.head().inputs()[0]);
+  spec.in_place = {spec.InputIndex(spec.head().inputs()[0])};
 }
 
 Built BuildNd(const CpuKernelSpec& spec, const StaticValues&) {

@@ -278,9 +278,12 @@ class Planner {
       if (any || gaps || SameLayout(shape, region->strides, out.strides)) return *region;
     }
     if (auto output = OutputFor(out.value, out.strides)) return *output;
-    if (k == 0 && spec.in_place >= 0 && !spec.inputs[spec.in_place].is_static) {
-      const Location& in = step.inputs[spec.in_place];
-      if (SameLayout(shape, in.strides, out.strides) && Reusable(step, spec.in_place)) return in;
+    for (int i : k == 0 ? spec.in_place : std::vector<int>()) {
+      const Location& in = step.inputs[i];
+      if (!spec.inputs[i].is_static && SameLayout(shape, in.strides, out.strides) &&
+          Reusable(step, i)) {
+        return in;
+      }
     }
     return NewLocation(out.type, out.strides);
   }

@@ -43,8 +43,9 @@ TEST(GradientTest, ReluIsAChoice) {
   EXPECT_EQ(GradientOf("graph g(x: f32[3]) { y = relu(x)\n return y }", {"x"}),
             "graph g_gradient(x: f32[3], d_y: f32[3]) {\n"
             "  %0 = constant f32[] fill 0.0\n"
-            "  %1 = less(%0, x)\n"
-            "  d_x = where(%1, d_y, %0)\n"
+            "  %1 = relu(x)\n"
+            "  %2 = less(%0, %1)\n"
+            "  d_x = where(%2, d_y, %0)\n"
             "  return d_x\n"
             "}\n");
 }

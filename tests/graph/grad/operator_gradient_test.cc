@@ -19,8 +19,10 @@ namespace {
 // Operators with results of a float type, and no gradient.
 const std::set<std::string>& WithoutGradient() {
   static const auto* names = new std::set<std::string>{
-      "opaque",               // has no definition
-      "max_pool2d_gradient",  // its own gradient would be a second derivative
+      "opaque",  // has no definition
+      // Their own gradients would be second derivatives.
+      "batch_norm_training_gradient",
+      "max_pool2d_gradient",
   };
   return *names;
 }
