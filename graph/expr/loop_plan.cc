@@ -1,5 +1,6 @@
 #include "graph/expr/loop_plan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "graph/expr/loop_lowering.h"
@@ -10,6 +11,25 @@
 namespace lemma {
 namespace loops {
 namespace {
+
+// With the axes in the order of the written tensor in memory, the innermost last, so that those
+// that are one run there are neighbours. `source` itself if an axis is not one dimension's.
+NestSource InMemoryOrder(const NestSource& source, const Slot& slot) {
+  auto step_of = [&](const Axis& axis) -> int64_t {
+    for (size_t d = 0; d < source.out.size(); ++d) {
+      const IndexExpr& index = source.out[d];
+      if (index.kind() == IndexExpr::Kind::kVar && index.var() == axis.var) return slot.strides[d];
+    }
+    return -1;
+  };
+  NestSource result = source;
+  for (const Axis& axis : result.axes) {
+    if (step_of(axis) < 0) return source;
+  }
+  std::stable_sort(result.axes.begin(), result.axes.end(),
+                   [&](const Axis& a, const Axis& b) { return step_of(a) > step_of(b); });
+  return result;
+}
 
 // Recognizes a nest that moves elements unchanged along affine paths.
 void FindCopy(Step* step) {
@@ -76,7 +96,8 @@ class Planner {
 
 }  // namespace
 
-Nest PlanNest(const NestSource& source, absl::Span<const Slot> slots) {
+Nest PlanNest(const NestSource& written, absl::Span<const Slot> slots) {
+  const NestSource source = InMemoryOrder(written, slots[written.slot]);
   Nest best = Lower(source, slots);
   Schedule(&best);
   // Nothing is left of this numbering in the nest.
