@@ -1,5 +1,6 @@
 // Matrix products through oneDNN. Transposed and otherwise strided operands are read in place.
 #include <algorithm>
+#include <utility>
 
 #include "runtime/cpu/dnnl_util.h"
 
@@ -35,6 +36,11 @@ bool IsMatrixLike(const Shape& shape, const Strides& strides) {
   return true;
 }
 
+bool IsByColumns(const Strides& strides) {
+  const size_t r = strides.size();
+  return strides[r - 2] == 1 && strides[r - 1] > 1;
+}
+
 void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
   // Vectors behind the product that are computed may be views.
   for (auto& in : spec.inputs) {
@@ -51,7 +57,11 @@ void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
   const size_t r = y.type.shape.size();
   const bool by_rows =
       !wanted.empty() && wanted[r - 1] == 1 && wanted[r - 2] >= y.type.shape[r - 1];
-  y.strides = by_rows ? wanted : RowMajorStrides(y.type.shape);
+  // A product of values that nothing follows can as well be that of the transposed ones.
+  const bool by_columns = !wanted.empty() && spec.nodes.size() == 1 && IsByColumns(wanted) &&
+                          wanted[r - 1] >= y.type.shape[r - 2] &&
+                          !spec.inputs.front().is_static && !spec.inputs.back().is_static;
+  y.strides = by_rows || by_columns ? wanted : RowMajorStrides(y.type.shape);
   if (int sum = FusedSum(spec, Channel(spec)); sum >= 0) {
     spec.inputs[sum].strides = y.strides;
     if (sum >= static_cast<int>(spec.head().inputs().size())) spec.in_place = {sum};
@@ -64,6 +74,12 @@ bool StridedInput(const std::vector<NodePtr>&, int node, int) { return node == 0
 struct Matrix {
   Shape shape;
   Strides strides;
+
+  void Transpose() {
+    const size_t r = shape.size();
+    std::swap(shape[r - 2], shape[r - 1]);
+    std::swap(strides[r - 2], strides[r - 1]);
+  }
 };
 
 // With leading dimensions of size 1 up to `rank`.
@@ -113,12 +129,16 @@ bool FlattenRows(Matrix* a, Matrix* b, Matrix* y) {
 absl::StatusOr<std::unique_ptr<Kernel>> BuildMatmul(const CpuKernelSpec& spec,
                                                     const StaticValues& statics) {
   const Node& node = spec.head();
-  const int a_index = spec.InputIndex(node.inputs()[0]),
-            b_index = spec.InputIndex(node.inputs()[1]);
+  int a_index = spec.InputIndex(node.inputs()[0]), b_index = spec.InputIndex(node.inputs()[1]);
   size_t rank = spec.outputs[0].type.shape.size();
   if (rank == 3) rank = 4;  // the better kernel
   Matrix a = Widen(spec.inputs[a_index], rank), b = Widen(spec.inputs[b_index], rank);
   Matrix y = Widen(spec.outputs[0], rank);
+  if (IsByColumns(spec.outputs[0].strides)) {  // y^T = b^T a^T
+    for (Matrix* m : {&a, &b, &y}) m->Transpose();
+    std::swap(a, b);
+    std::swap(a_index, b_index);
+  }
   DropUnits(&a, &b, &y);
   if (y.shape.size() > 2) FlattenRows(&a, &b, &y);
 
