@@ -5,7 +5,8 @@
 //
 // is the gradient of the weights [k,c,r,s] of a convolution of [n,c,…] with strides b and
 // dilations a whose results have the gradients f[n,k,p,q]: the library has loops for a small y and
-// long sums, whereas a convolution would hold all of f as its filter.
+// long sums, whereas a convolution would hold all of f as its filter. Where r and s have one value
+// each, y is a product of matrices.
 #include <algorithm>
 #include <optional>
 
@@ -139,6 +140,79 @@ class WeightGradientKernel : public Kernel {
   size_t scratch_size_ = 0;
 };
 
+// The result has one element for each pair of channels, and no window reaches beyond an image.
+bool IsProduct(const Node& node) {
+  const Shape& y = node.type(0).shape;
+  const auto& pads = node.Ints("pads");
+  return y[2] * y[3] == 1 && std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; });
+}
+
+// A product of the matrices [pixels, channels] of f and of what the windows see of x, which is
+// gathered first if it is not every pixel.
+class ProductKernel : public Kernel {
+ public:
+  ProductKernel(const Node& node, const Shape& images, int x, int dy) : x_(x), dy_(dy) {
+    const Shape &f = node.inputs()[1].shape(), &y = node.type(0).shape;
+    const auto& b = node.Ints("dilations");
+    const int64_t pixels = f[1] * f[2] * f[3], c = y[0], k = y[1];
+    const Shape seen = {f[1], c, f[2], f[3]};
+    gathers_ = seen != images;
+    if (gathers_) {
+      const int64_t column = b[1] * c, row = b[0] * images[3] * c;
+      const auto all = Desc(seen, {images[2] * images[3] * c, 1, row, column});
+      image_ = dnnl::memory(all, Engine(), nullptr);
+      gathered_ = dnnl::memory(ChannelsLastDesc(seen), Engine(), nullptr);
+      gather_ = dnnl::reorder(image_, gathered_);
+      gathered_bytes_ = (gathered_.get_desc().get_size() + 63) / 64 * 64;
+    }
+    const auto left = Desc({k, pixels}, {1, k}), right = Desc({pixels, c}, {c, 1});
+    const dnnl::matmul::desc desc(left, right, Desc({k, c}, {c, 1}));
+    const dnnl::matmul::primitive_desc pd(desc, OwnScratch(), Engine());
+    note_ = pd.impl_info_str();
+    product_ = dnnl::matmul(pd);
+    left_ = dnnl::memory(pd.src_desc(), Engine(), nullptr);
+    right_ = dnnl::memory(pd.weights_desc(), Engine(), nullptr);
+    result_ = dnnl::memory(pd.dst_desc(), Engine(), nullptr);
+    scratch_ = dnnl::memory(pd.scratchpad_desc(), Engine(), nullptr);
+  }
+
+  absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
+                   void* scratch) override {
+    return CatchDnnl([&] {
+      dnnl::stream stream(Engine());
+      if (gathers_) {
+        image_.set_data_handle(inputs[x_]);
+        gathered_.set_data_handle(scratch);
+        gather_.execute(stream, image_, gathered_);
+      }
+      left_.set_data_handle(inputs[dy_]);
+      right_.set_data_handle(gathers_ ? scratch : inputs[x_]);
+      result_.set_data_handle(outputs[0]);
+      scratch_.set_data_handle(static_cast<char*>(scratch) + gathered_bytes_);
+      product_.execute(stream, {{DNNL_ARG_SRC, left_},
+                                {DNNL_ARG_WEIGHTS, right_},
+                                {DNNL_ARG_DST, result_},
+                                {DNNL_ARG_SCRATCHPAD, scratch_}});
+      stream.wait();
+      return absl::OkStatus();
+    });
+  }
+
+  size_t scratch_bytes() const override {
+    return gathered_bytes_ + scratch_.get_desc().get_size();
+  }
+  std::string note() const override { return note_; }
+
+ private:
+  const int x_, dy_;  // inputs
+  bool gathers_ = false;
+  dnnl::memory image_, gathered_, left_, right_, result_, scratch_;
+  dnnl::reorder gather_;
+  dnnl::matmul product_;
+  size_t gathered_bytes_ = 0;
+  std::string note_;
+};
+
 Built Build(const CpuKernelSpec& spec, const StaticValues&) {
   return CatchDnnl([&]() -> Built {
     const Node& node = spec.head();
@@ -148,6 +222,7 @@ Built Build(const CpuKernelSpec& spec, const StaticValues&) {
       image = *cut;
       images = {images[0], images[1], image[0], image[1]};
     }
+    if (IsProduct(node)) return std::make_unique<ProductKernel>(node, images, x, dy);
     const auto src = ChannelsLastDesc(images);
     const auto diff_dst = ChannelsLastDesc(Swapped(spec.inputs[dy].type.shape));
     const Shape ws = Swapped(spec.outputs[0].type.shape);
