@@ -60,11 +60,8 @@ class CpuExecutable : public Executable {
       for (size_t i = 0; i < values.size(); ++i) {
         if (step.static_inputs[i] >= 0) values[i] = statics[step.static_inputs[i]];
       }
-      absl::StatusOr<std::unique_ptr<Kernel>> kernel = step.spec->def->build(*step.spec, values);
-      if (!kernel.ok()) {
-        return absl::Status(kernel.status().code(),
-                            absl::StrCat(step.spec->Signature(), ": ", kernel.status().message()));
-      }
+      absl::StatusOr<std::unique_ptr<Kernel>> kernel = BuildKernel(*step.spec, values);
+      if (!kernel.ok()) return kernel.status();
       for (size_t i = 0; i < values.size(); ++i) {
         const int id = step.static_inputs[i];
         if (id >= 0 && (*kernel)->NeedsStatic(static_cast<int>(i))) statics_[id] = statics[id];

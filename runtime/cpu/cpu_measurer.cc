@@ -136,7 +136,7 @@ class CpuMeasurer : public KernelMeasurer {
     ThreadScope scope(threads_);
     absl::StatusOr<Operands> operands = MadeUpOperands(*spec);
     if (!operands.ok()) return operands.status();
-    absl::StatusOr<std::unique_ptr<Kernel>> built = spec->def->build(*spec, operands->statics);
+    absl::StatusOr<std::unique_ptr<Kernel>> built = BuildKernel(*spec, operands->statics);
     if (!built.ok()) return built.status();
     absl::StatusOr<Tensor> scratch =
         Tensor::Allocate({DType::kU8, {static_cast<int64_t>((*built)->scratch_bytes()) + 64}});

@@ -112,4 +112,12 @@ int ThreadsFor(int64_t floats, int threads) {
   return static_cast<int>(std::min<int64_t>(threads, 1 + floats / kFloatsPerThread));
 }
 
+absl::StatusOr<std::unique_ptr<Kernel>> BuildKernel(const CpuKernelSpec& spec,
+                                                    const StaticValues& statics) {
+  absl::StatusOr<std::unique_ptr<Kernel>> kernel = spec.def->build(spec, statics);
+  if (kernel.ok()) return kernel;
+  return absl::Status(kernel.status().code(),
+                      absl::StrCat(spec.Signature(), ": ", kernel.status().message()));
+}
+
 }  // namespace lemma::cpu

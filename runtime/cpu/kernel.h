@@ -85,6 +85,10 @@ struct KernelDef {
                                                    const StaticValues& statics) = nullptr;
 };
 
+// The spec's kernel. Errors name it.
+absl::StatusOr<std::unique_ptr<Kernel>> BuildKernel(const CpuKernelSpec& spec,
+                                                    const StaticValues& statics);
+
 // What the spec's operators compute, and what it reads and writes: what is between fused operators
 // counts for no bytes. 0 flops where a definition cannot be counted.
 Work WorkOf(const CpuKernelSpec& spec);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "graph/expr/strided_copy.h"
 #include "runtime/cpu/dnnl_util.h"
 
 namespace lemma::cpu {
@@ -151,19 +152,19 @@ bool IsProduct(const Node& node) {
 // gathered first if it is not every pixel.
 class ProductKernel : public Kernel {
  public:
-  ProductKernel(const Node& node, const Shape& images, int x, int dy) : x_(x), dy_(dy) {
+  ProductKernel(const Node& node, const Shape& images, int x, int dy, int threads)
+      : x_(x), dy_(dy), threads_(threads) {
     const Shape &f = node.inputs()[1].shape(), &y = node.type(0).shape;
     const auto& b = node.Ints("dilations");
     const int64_t pixels = f[1] * f[2] * f[3], c = y[0], k = y[1];
-    const Shape seen = {f[1], c, f[2], f[3]};
-    gathers_ = seen != images;
+    gathers_ = Shape{f[1], c, f[2], f[3]} != images;
     if (gathers_) {
-      const int64_t column = b[1] * c, row = b[0] * images[3] * c;
-      const auto all = Desc(seen, {images[2] * images[3] * c, 1, row, column});
-      image_ = dnnl::memory(all, Engine(), nullptr);
-      gathered_ = dnnl::memory(ChannelsLastDesc(seen), Engine(), nullptr);
-      gather_ = dnnl::reorder(image_, gathered_);
-      gathered_bytes_ = (gathered_.get_desc().get_size() + 63) / 64 * 64;
+      const int64_t row = images[3] * c;
+      gathered_ = {{f[1], f[2] * f[3] * c, images[2] * row},
+                   {f[2], f[3] * c, b[0] * row},
+                   {f[3], c, b[1] * c},
+                   {c, 1, 1}};
+      gathered_bytes_ = (static_cast<size_t>(pixels * c) * sizeof(float) + 63) / 64 * 64;
     }
     const auto left = Desc({k, pixels}, {1, k}), right = Desc({pixels, c}, {c, 1});
     const dnnl::matmul::desc desc(left, right, Desc({k, c}, {c, 1}));
@@ -180,11 +181,7 @@ class ProductKernel : public Kernel {
                    void* scratch) override {
     return CatchDnnl([&] {
       dnnl::stream stream(Engine());
-      if (gathers_) {
-        image_.set_data_handle(inputs[x_]);
-        gathered_.set_data_handle(scratch);
-        gather_.execute(stream, image_, gathered_);
-      }
+      if (gathers_) StridedCopy(scratch, inputs[x_], sizeof(float), gathered_, threads_);
       left_.set_data_handle(inputs[dy_]);
       right_.set_data_handle(gathers_ ? scratch : inputs[x_]);
       result_.set_data_handle(outputs[0]);
@@ -205,9 +202,10 @@ class ProductKernel : public Kernel {
 
  private:
   const int x_, dy_;  // inputs
+  const int threads_;
   bool gathers_ = false;
-  dnnl::memory image_, gathered_, left_, right_, result_, scratch_;
-  dnnl::reorder gather_;
+  std::vector<CopyAxis> gathered_;
+  dnnl::memory left_, right_, result_, scratch_;
   dnnl::matmul product_;
   size_t gathered_bytes_ = 0;
   std::string note_;
@@ -222,7 +220,9 @@ Built Build(const CpuKernelSpec& spec, const StaticValues&) {
       image = *cut;
       images = {images[0], images[1], image[0], image[1]};
     }
-    if (IsProduct(node)) return std::make_unique<ProductKernel>(node, images, x, dy);
+    if (IsProduct(node)) {
+      return std::make_unique<ProductKernel>(node, images, x, dy, spec.threads);
+    }
     const auto src = ChannelsLastDesc(images);
     const auto diff_dst = ChannelsLastDesc(Swapped(spec.inputs[dy].type.shape));
     const Shape ws = Swapped(spec.outputs[0].type.shape);

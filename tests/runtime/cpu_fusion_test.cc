@@ -58,6 +58,80 @@ TEST(CpuFusion, GradientsOfConvolutionWeights) {
   }
 }
 
+// A convolution of the first `used` rows and columns of x, of which `x` is the height and width,
+// with dy, as the gradient of filters is.
+std::string CutConvolution(absl::string_view x, absl::string_view start, absl::string_view used,
+                           absl::string_view dy, absl::string_view window) {
+  return Kernels(absl::Substitute(R"(graph g(x: f32[3,5,$0], dy: f32[3,7,$3]) {
+    t = relu(x)
+    d = relu(dy)
+    c = slice(t) {starts = [0,0,$1], sizes = [3,5,$2]}
+    u = transpose(c) {perm = [1,0,2,3]}
+    e = transpose(d) {perm = [1,0,2,3]}
+    p = conv2d(u, e) {$4}
+    y = transpose(p) {perm = [1,0,2,3]}
+    k = max_pool2d(t) {kernel = [2,2]}
+    j = max_pool2d(d) {kernel = [2,2]}
+    return y, k, j
+  })",
+                                  x, start, used, dy, window));
+}
+
+// Filters that see no pixel of the last row or column, filters of one pixel, with steps and without.
+TEST(CpuFusion, GradientsOfFiltersThatDoNotReachTheEnd) {
+  const std::string two = "dilations = [2,2]", uneven = "dilations = [3,2]";
+  for (const std::string& kernels :
+       {CutConvolution("9,8", "0,0", "9,7", "4,3", two),
+        CutConvolution("9,8", "0,0", "9,7", "5,4", two),
+        CutConvolution("28,28", "0,0", "27,27", "14,14", two),
+        CutConvolution("27,27", "0,0", "27,27", "14,14", two),
+        CutConvolution("9,8", "0,0", "7,7", "3,4", uneven),
+        CutConvolution("9,8", "0,0", "8,6", "3,3", uneven + ", pads = [1,1,0,0]"),
+        CutConvolution("9,8", "0,0", "9,8", "9,8", "pads = [0,0,0,0]"),
+        CutConvolution("9,8", "1,1", "7,7", "4,4", two)}) {
+    EXPECT_NE(kernels.find("conv2d"), std::string::npos);
+  }
+}
+
+TEST(CpuFusion, BatchNormalizationOfBatches) {
+  EXPECT_EQ(Kernels(R"(graph g(x: f32[3,37,5,6], s: f32[37], b: f32[37], d: f32[3,37,5,6]) {
+    r = relu(x)
+    y, m, v = batch_norm_training(r, s, b) {epsilon = 0.001}
+    z = relu(y)
+    e = mul(d, z)
+    dx, ds, db = batch_norm_training_gradient(r, s, m, v, e) {epsilon = 0.001}
+    return z, m, v, dx, ds, db
+  })"),
+            "relu copy batch_norm_training relu mul copy batch_norm_training_gradient copy");
+  // One value twice, of which the gradient may not take over the memory.
+  Kernels(R"(graph g(x: f32[2,4,3,3], s: f32[4], m: f32[4], v: f32[4]) {
+    w = exp(v)
+    r = relu(x)
+    dx, ds, db = batch_norm_training_gradient(r, s, m, w, r)
+    y = add(dx, r)
+    return y, ds, db
+  })");
+}
+
+// A product that is wanted transposed is computed so.
+TEST(CpuFusion, ProductsOfTransposedOperands) {
+  for (const auto& [shapes, perm] : std::vector<std::pair<const char*, const char*>>{
+           {"x: f32[9,5], y: f32[9,7], w: f32[7,5]", "[1,0]"},
+           {"x: f32[2,9,5], y: f32[2,9,7], w: f32[2,7,5]", "[0,2,1]"},
+           {"x: f32[3,2,9,5], y: f32[3,2,9,7], w: f32[3,2,7,5]", "[0,1,3,2]"}}) {
+    EXPECT_EQ(Kernels(absl::Substitute(R"(graph g($0) {
+      a = exp(x)
+      t = transpose(a) {perm = $1}
+      p = matmul(t, y)
+      q = transpose(p) {perm = $1}
+      z = mul(q, w)
+      return z
+    })",
+                                       shapes, perm)),
+              "exp matmul mul");
+  }
+}
+
 // What is known beforehand is row-major, whatever a kernel would like.
 TEST(CpuFusion, ImagesThatAreKnownBeforehand) {
   const std::string x = "graph g(f: f32[4,3,2,2], x: weight f32[2,3,5,6], dy: f32[2,3,2,3]) {\n ";
