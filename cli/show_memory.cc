@@ -67,7 +67,9 @@ void PrintLargest(const Graph& graph, const MemoryTimeline& timeline, int peak) 
     const BufferLife& life = timeline.buffers[there[i]];
     auto value = first.find(there[i]);
     const bool known = value != first.end();
-    std::string label = known ? std::string(graph.LabelOf(value->second)) : "a copy";
+    std::string label = known ? std::string(graph.LabelOf(value->second))
+                        : there[i] >= timeline.first_scratch ? "scratch of the kernel"
+                                                             : "a copy";
     if (label.empty()) label = value->second.node().op().name;
     table.Row({label, known ? value->second.type().ToString() : "",
                FormatBytes(static_cast<double>(life.bytes)),

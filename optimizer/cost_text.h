@@ -2,7 +2,7 @@
 // a search bit for bit.
 //
 //     lemma costs 2
-//     device cpu, AMD EPYC, AVX-512, oneDNN 2.6.3, threads 1, kernels 3
+//     device cpu, AMD EPYC, AVX-512, oneDNN 2.6.3, threads 1, kernels 4
 //     0.219818 3.7e-07 3 25690112 1204224 0.2431 conv(f32[1,64,56,56] …) …
 //
 // A line for each kernel: median in ms, variance in ms^2, runs, flops, bytes, ms in runs of graphs

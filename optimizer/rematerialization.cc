@@ -53,8 +53,15 @@ class CandidateFinder {
     for (size_t k = 0; k < t.kernels.size(); ++k) {
       for (int b : t.writes[k]) writers_[b].push_back(static_cast<int>(k));
     }
+    joints_.resize(t.buffers.size());
     for (const NodePtr& node : now.graph.nodes()) {
       for (const Value& v : node->inputs()) users_[v].push_back(node.get());
+      // Its operands' kernels write it.
+      const bool joint = KernelOf(*node) < 0 && node->inputs().size() > 1;
+      auto place = place_.find(Value(node, 0));
+      if (joint && now.origins.count(node.get()) > 0 && place != place_.end()) {
+        joints_[place->second].push_back(node.get());
+      }
     }
     for (const Value& v : now.graph.outputs()) is_output_[v] = true;
     FindUseTimes();
@@ -107,25 +114,47 @@ class CandidateFinder {
     }
   }
 
-  std::optional<Candidate> ForBuffer(int b) {
-    int writer = -1;
+  // The kernels whose results are in buffer b at the peak: all that wrote a part of a
+  // concatenation, or the last one. Empty if one of them makes the peak or comes after it.
+  std::vector<int> WritersOf(int b) const {
+    std::vector<int> writers;
     for (int k : writers_[b]) {
-      if (k <= peak_) writer = k;
+      if (joints_[b].empty() && k > peak_) break;
+      if (joints_[b].empty()) writers.clear();
+      writers.push_back(k);
     }
-    if (writer < 0 || writer == peak_) return std::nullopt;
+    if (!writers.empty() && writers.back() >= peak_) writers.clear();
+    return writers;
+  }
+
+  std::optional<Candidate> ForBuffer(int b) {
+    const std::vector<int> writers = WritersOf(b);
     const auto& reads = now_.timeline.reads[peak_];
-    if (std::find(reads.begin(), reads.end(), b) != reads.end()) return std::nullopt;
-    const std::vector<NodePtr>& nodes = now_.timeline.kernels[writer].nodes;
-    if (nodes.empty()) return std::nullopt;
+    if (writers.empty() || std::find(reads.begin(), reads.end(), b) != reads.end()) {
+      return std::nullopt;
+    }
     Candidate candidate;
     first_use_ = static_cast<int>(now_.timeline.kernels.size());
-    kernels_ = {writer};
-    if (!AddKernel(writer, &candidate.unit)) return std::nullopt;
-    for (int k = 0; k < nodes.back()->num_outputs(); ++k) {
-      if (!AddLate(Value(nodes.back(), k), &candidate.unit)) return std::nullopt;
+    added_.clear();
+    num_kernels_ = 0;
+    std::vector<Value> results;
+    for (int k : writers) {  // a copy has no nodes: the concatenation reads its source
+      const std::vector<NodePtr>& nodes = now_.timeline.kernels[k].nodes;
+      if (!AddKernel(k, &candidate.unit)) return std::nullopt;
+      if (nodes.empty() && joints_[b].empty()) return std::nullopt;
+      for (int i = 0; !nodes.empty() && i < nodes.back()->num_outputs(); ++i) {
+        results.emplace_back(nodes.back(), i);
+      }
+    }
+    for (const Node* joint : joints_[b]) {
+      if (!AddNode(*joint, &candidate.unit)) return std::nullopt;
+      results.emplace_back(FindPtr(joint), 0);
+    }
+    for (const Value& v : results) {
+      if (!AddLate(v, &candidate.unit)) return std::nullopt;
     }
     if (candidate.unit.late.empty() || !AddOperands(&candidate.unit)) return std::nullopt;
-    if (!FindToken(&candidate.unit)) return std::nullopt;
+    if (!FindToken(writers.back(), &candidate.unit)) return std::nullopt;
     double ms = 1e-4;  // even a view costs a little
     for (int n : candidate.unit.nodes) ms += node_ms_[n];
     candidate.score = ms / static_cast<double>(now_.timeline.buffers[b].bytes);
@@ -139,7 +168,7 @@ class CandidateFinder {
     return true;
   }
   bool AddKernel(int kernel, CopiedNodes* unit) {
-    added_.clear();
+    if (++num_kernels_ > kMaxKernels) return false;
     for (const NodePtr& node : now_.timeline.kernels[kernel].nodes) {
       if (!AddNode(*node, unit)) return false;
     }
@@ -151,6 +180,7 @@ class CandidateFinder {
     const int at = now_.origins.at(&v.node()).first;
     for (const Node* user : UsersOf(v)) {
       auto origin = now_.origins.find(user);
+      if (origin != now_.origins.end() && unit->nodes.count(origin->second.first) > 0) continue;
       if (origin == now_.origins.end()) {  // a barrier, for some second copies: joined with these
         for (const Node* copy : UsersOf(Value(FindPtr(user), 0))) {
           if (use_time_.at(copy) <= peak_) continue;
@@ -194,10 +224,8 @@ class CandidateFinder {
 
   // Operands that are gone by then are computed again too.
   bool AddOperands(CopiedNodes* unit) {
-    std::vector<const Node*> pending = added_;
-    for (const NodePtr& node : now_.timeline.kernels[kernels_[0]].nodes) {
-      pending.push_back(node.get());
-    }
+    std::vector<const Node*> pending;
+    std::swap(pending, added_);
     std::set<const Node*> seen;
     while (!pending.empty()) {
       const Node* node = pending.back();
@@ -213,15 +241,10 @@ class CandidateFinder {
           continue;
         }
         if (IsThere(v)) continue;
-        added_.clear();
         const int kernel = KernelOf(operand);
-        if (kernel >= 0) {
-          kernels_.push_back(kernel);
-          if (kernels_.size() > kMaxKernels || !AddKernel(kernel, unit)) return false;
-        } else if (!AddNode(operand, unit)) {
-          return false;
-        }
+        if (kernel >= 0 ? !AddKernel(kernel, unit) : !AddNode(operand, unit)) return false;
         pending.insert(pending.end(), added_.begin(), added_.end());
+        added_.clear();
       }
     }
     return true;
@@ -233,6 +256,7 @@ class CandidateFinder {
     if (place == place_.end()) return is_output_.count(v) > 0;
     const BufferLife& life = now_.timeline.buffers[place->second];
     if (life.first > peak_ || life.last < peak_) return false;
+    if (!joints_[place->second].empty()) return true;  // others wrote other parts
     int made = KernelOf(v.node());
     for (const Node* node = &v.node(); made < 0 && !node->inputs().empty();) {
       node = &node->inputs()[0].node();
@@ -245,8 +269,8 @@ class CandidateFinder {
   }
 
   // The last node that is computed, once, before the second copy is needed.
-  bool FindToken(CopiedNodes* unit) {
-    for (int k = first_use_ - 1; k > kernels_[0]; --k) {
+  bool FindToken(int last_writer, CopiedNodes* unit) {
+    for (int k = first_use_ - 1; k > last_writer; --k) {
       for (const NodePtr& node : now_.timeline.kernels[k].nodes) {
         auto origin = now_.origins.find(node.get());
         if (origin == now_.origins.end() || origin->second.second) continue;
@@ -268,11 +292,12 @@ class CandidateFinder {
   absl::flat_hash_map<Value, int> place_;
   absl::flat_hash_map<Value, std::vector<const Node*>> users_;
   absl::flat_hash_map<Value, bool> is_output_;
-  std::vector<std::vector<int>> writers_;  // by buffer
+  std::vector<std::vector<int>> writers_;         // by buffer
+  std::vector<std::vector<const Node*>> joints_;  // by buffer: concatenations in it
   int peak_ = 0;
   // Of the candidate at hand.
   int first_use_ = 0;
-  std::vector<int> kernels_;
+  size_t num_kernels_ = 0;
   std::vector<const Node*> added_;
 };
 
@@ -281,7 +306,7 @@ class CandidateFinder {
 class Rematerializer {
  public:
   Rematerializer(const Graph& graph, int64_t limit, KernelMeasurer* measurer)
-      : graph_(graph), limit_(limit), target_(limit), measurer_(measurer) {
+      : graph_(graph), limit_(limit), measurer_(measurer) {
     const auto& nodes = graph.nodes();
     for (size_t n = 0; n < nodes.size(); ++n) position_[nodes[n].get()] = static_cast<int>(n);
     for (const NodePtr& node : nodes) {
@@ -306,29 +331,51 @@ class Rematerializer {
     return absl::OkStatus();
   }
 
+  // Twice: with the limit as the target, and, if that is not reached, on the way there with one
+  // target after the other. What is far above the limit everywhere, nothing seems to relieve; what
+  // was dropped on the way may have been the wrong thing.
   absl::StatusOr<Rematerialization> Run(const std::function<bool(int64_t)>& progress) {
-    auto now = Try({});
-    if (!now.ok()) return now.status();
-    while ((*now)->timeline.peak_bytes > limit_) {
-      auto next = Best(**now);
-      if (!next.ok()) return next.status();
-      if (next->has_value()) {
-        *now = *std::move(next);
-        if (progress && !progress((*now)->timeline.peak_bytes)) break;
-      } else if (target_ > limit_ / 2) {
-        target_ -= limit_ / 16;  // gaps between buffers take the rest
-      } else {
-        break;
+    auto input = Try({});
+    if (!input.ok()) return input.status();
+    const int64_t peak = (*input)->timeline.peak_bytes;
+    std::optional<Moment> best;
+    for (const auto& [start, step] : {std::pair{limit_, limit_ / 16}, {peak, peak / 32}}) {
+      target_ = start;
+      auto reached = Descend(**input, std::max<int64_t>(step, 1), progress);
+      if (!reached.ok()) return reached.status();
+      if (!best || reached->timeline.peak_bytes < best->timeline.peak_bytes) {
+        best = *std::move(reached);
       }
+      if (best->timeline.peak_bytes <= limit_ || stopped_) break;
     }
     Rematerialization result;
-    result.peak_bytes = (*now)->timeline.peak_bytes;
-    result.graph = (*now)->graph;
-    for (const auto& [node, origin] : (*now)->origins) result.recomputed += origin.second;
+    result.peak_bytes = best->timeline.peak_bytes;
+    result.graph = best->graph;
+    for (const auto& [node, origin] : best->origins) result.recomputed += origin.second;
     return result;
   }
 
  private:
+  // Until the limit is reached, or nothing brings it nearer.
+  absl::StatusOr<Moment> Descend(Moment now, int64_t step,
+                                 const std::function<bool(int64_t)>& progress) {
+    units_.clear();
+    while (now.timeline.peak_bytes > limit_) {
+      auto next = Best(now);
+      if (!next.ok()) return next.status();
+      if (next->has_value()) {
+        now = **std::move(next);
+        stopped_ = progress && !progress(now.timeline.peak_bytes);
+        if (stopped_) break;
+      } else if (target_ - step > limit_ / 2) {
+        target_ -= step;  // below the limit too: gaps between buffers take the rest
+      } else {
+        break;
+      }
+    }
+    return now;
+  }
+
   // How far the plan is above the target, at all of its kernels.
   double Excess(const Moment& moment) const {
     double excess = 0;
@@ -379,7 +426,8 @@ class Rematerializer {
 
   const Graph& graph_;
   const int64_t limit_;
-  int64_t target_;
+  int64_t target_ = 0;
+  bool stopped_ = false;  // by whoever watches
   KernelMeasurer* const measurer_;
   absl::flat_hash_map<const Node*, int> position_;
   std::vector<bool> is_static_;

@@ -34,16 +34,18 @@ struct PlannedKernel {
 
 struct KernelPlan {
   std::vector<PlannedKernel> kernels;  // in execution order, repetitions included
-  int64_t peak_bytes = 0;              // of intermediate values
+  // Of intermediate values, and of what kernels without weights need besides while they run.
+  int64_t peak_bytes = 0;
 };
 
-// A plan with the lifetimes of its intermediate values.
+// A plan with the lifetimes of what its peak counts.
 struct MemoryTimeline {
   std::vector<PlannedKernel> kernels;           // in execution order; lifetimes count them
   std::vector<std::vector<int>> reads, writes;  // by kernel: which buffers
   std::vector<BufferLife> buffers;              // of the arena
-  std::vector<std::pair<Value, int>> places;    // values that lie in one of these
-  int64_t peak_bytes = 0;                       // size of the arena
+  int first_scratch = 0;  // from this one on they are what kernels need while they run
+  std::vector<std::pair<Value, int>> places;  // values that lie in one of these
+  int64_t peak_bytes = 0;                     // size of the arena
 };
 
 class KernelMeasurer {

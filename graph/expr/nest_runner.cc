@@ -16,8 +16,8 @@ int FunctionOf(ReduceKind kind) {
 
 int64_t LaneExtent(const Nest& nest) { return nest.lane < 0 ? 1 : nest.vars[nest.lane].extent; }
 
-// Asks for the cache lines of elements [offset, offset + count) of the slot, which may not be there.
-// Inlined: GCC takes calls of a function that does nothing else for superfluous.
+// Asks for the cache lines of elements [offset, offset + count) of the slot, which may not be
+// there. Inlined: GCC takes calls of a function that does nothing else for superfluous.
 [[gnu::always_inline]] inline void Prefetch(const BoundSlot& slot, int64_t offset, int64_t count) {
   constexpr int64_t kLine = 64, kMost = 16;
   const char* at = static_cast<const char*>(slot.At(offset));

@@ -104,9 +104,7 @@ std::vector<Value> BatchNormTrainingGradient(GradientForm& f) {
   return gradients;
 }
 
-std::vector<int64_t> ReducedAxes(const Node& node) {
-  return AxesBut(node.type(0).rank(), {1});
-}
+std::vector<int64_t> ReducedAxes(const Node& node) { return AxesBut(node.type(0).rank(), {1}); }
 
 // Statistics by reductions, then the inference form. ONNX has a training form, but ONNX Runtime
 // lets its statistics overwrite each other where they are not the model's own outputs.
@@ -156,8 +154,7 @@ absl::Status ExportTrainingGradient(OnnxExport& out) {
   auto spread = [&](const std::string& v) { return op("Reshape", {v, channels}); };
   auto share = [&](const std::string& v) { return spread(op("Div", {v, count})); };
   const std::string dy = out.Input(4), dscale = out.Output(1), dbias = out.Output(2);
-  const std::string inverse =
-      op("Reciprocal", {op("Sqrt", {op("Add", {out.Input(3), epsilon})})});
+  const std::string inverse = op("Reciprocal", {op("Sqrt", {op("Add", {out.Input(3), epsilon})})});
   const std::string centered = op("Sub", {out.Input(0), spread(out.Input(2))});
   const std::string z = op("Mul", {centered, spread(inverse)});
   out.Emit("ReduceSum", {op("Mul", {dy, z}), axes}, {dscale}, {{"keepdims", int64_t{0}}});

@@ -175,8 +175,8 @@ class Differentiation {
     const bool number = b.kind() == ScalarExpr::Kind::kConst && &e == body_;
     const Value x = ValueOf(number ? e : a), bound = ValueOf(b);
     const bool max = e.fn() == ScalarFn::kMax;
-    return f_.Where(f_.Op("less", max ? std::vector<Value>{bound, x} : std::vector<Value>{x, bound}),
-                    da, db);
+    return f_.Where(
+        f_.Op("less", max ? std::vector<Value>{bound, x} : std::vector<Value>{x, bound}), da, db);
   }
 
   // a^b: da * b * a^(b-1) + db * a^b * ln(a), the second term 0 at a = 0.

@@ -45,7 +45,6 @@ class CpuExecutable : public Executable {
 
   absl::Status Prepare() {
     ThreadScope scope(threads_);
-    if (absl::Status s = PlaceBuffers(); !s.ok()) return s;
     StaticEvaluator evaluator(threads_);
     std::vector<Tensor> statics;
     for (const Value& v : plan_.statics) {
@@ -54,7 +53,7 @@ class CpuExecutable : public Executable {
       statics.push_back(*std::move(value));
     }
     statics_.resize(statics.size());
-    int64_t scratch = 0;
+    std::vector<int64_t> scratch;
     for (const PlanStep& step : plan_.steps) {
       StaticValues values(step.spec->inputs.size());
       for (size_t i = 0; i < values.size(); ++i) {
@@ -67,18 +66,14 @@ class CpuExecutable : public Executable {
         if (id >= 0 && (*kernel)->NeedsStatic(static_cast<int>(i))) statics_[id] = statics[id];
       }
       memory_.weight_bytes += (*kernel)->packed_bytes();
-      scratch = std::max<int64_t>(scratch, (*kernel)->scratch_bytes());
+      scratch.push_back(static_cast<int64_t>((*kernel)->scratch_bytes()));
       AddOperands(step);
       kernels_.push_back(*std::move(kernel));
     }
     for (const Tensor& t : statics_) {
       if (!t.empty_handle()) memory_.weight_bytes += t.type().num_bytes();
     }
-    memory_.planned_bytes += scratch;
-    absl::StatusOr<Tensor> buffer = AllocateBytes(scratch);
-    if (!buffer.ok()) return buffer.status();
-    scratch_ = *std::move(buffer);
-    return absl::OkStatus();
+    return PlaceBuffers(scratch);
   }
 
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override {
@@ -101,9 +96,9 @@ class CpuExecutable : public Executable {
     int static_id = -1;
   };
 
-  absl::Status PlaceBuffers() {
+  absl::Status PlaceBuffers(const std::vector<int64_t>& scratch) {
     std::vector<int> ids;
-    const std::vector<BufferLife> lives = plan_.ArenaLives(&ids);
+    const std::vector<BufferLife> lives = plan_.ArenaLives(&ids, scratch);
     const MemoryPlan memory = PlanMemory(lives);
     if (absl::Status s = CheckMemoryPlan(lives, memory); !s.ok()) return s;
     memory_.planned_bytes = memory.total_bytes;
@@ -112,8 +107,10 @@ class CpuExecutable : public Executable {
     if (!arena.ok()) return arena.status();
     arena_ = *std::move(arena);
     base_.assign(plan_.buffers.size(), nullptr);
-    for (size_t i = 0; i < ids.size(); ++i) {
-      base_[ids[i]] = static_cast<char*>(arena_.mutable_raw()) + memory.offsets[i];
+    scratch_.assign(plan_.steps.size(), nullptr);
+    for (size_t i = 0; i < lives.size(); ++i) {
+      char* const at = static_cast<char*>(arena_.mutable_raw()) + memory.offsets[i];
+      (i < ids.size() ? base_[ids[i]] : scratch_[lives[i].first]) = at;
     }
     return absl::OkStatus();
   }
@@ -171,7 +168,7 @@ class CpuExecutable : public Executable {
       const std::chrono::duration<double, std::milli> since =
           std::chrono::steady_clock::now() - start;
       const Stopwatch stopwatch(threads_);
-      if (absl::Status s = kernels_[i]->Run(in, out, scratch_.mutable_raw()); !s.ok()) {
+      if (absl::Status s = kernels_[i]->Run(in, out, scratch_[i]); !s.ok()) {
         return absl::Status(s.code(),
                             absl::StrCat(KernelName(*plan_.steps[i].spec), ": ", s.message()));
       }
@@ -211,7 +208,8 @@ class CpuExecutable : public Executable {
   std::vector<Work> work_;                            // by step; empty until asked for
   std::vector<Tensor> statics_;                       // those that kernels read when they run
   std::vector<char*> base_;                           // by buffer
-  Tensor arena_, scratch_;
+  std::vector<char*> scratch_;                        // by step
+  Tensor arena_;
   MemoryUse memory_;
 };
 

@@ -1,9 +1,11 @@
 // Measures single kernels of the CPU back end on made-up values.
 #include <algorithm>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/caches.h"
@@ -84,7 +86,7 @@ class CpuMeasurer : public KernelMeasurer {
   explicit CpuMeasurer(int threads) : threads_(threads) {}
 
   std::string device() const override {
-    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 3");
+    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 4");
   }
 
   absl::StatusOr<KernelPlan> Plan(const Graph& graph) override {
@@ -94,8 +96,10 @@ class CpuMeasurer : public KernelMeasurer {
     for (const PlanStep& step : plan->steps) {
       result.kernels.push_back({step.spec->Signature(), step.spec, step.spec->nodes});
     }
+    absl::StatusOr<std::vector<int64_t>> scratch = ScratchOf(result.kernels);
+    if (!scratch.ok()) return scratch.status();
     std::vector<int> ids;
-    result.peak_bytes = PlanMemory(plan->ArenaLives(&ids)).total_bytes;
+    result.peak_bytes = PlanMemory(plan->ArenaLives(&ids, *scratch)).total_bytes;
     return result;
   }
 
@@ -104,13 +108,18 @@ class CpuMeasurer : public KernelMeasurer {
     if (!plan.ok()) return plan.status();
     MemoryTimeline timeline;
     std::vector<int> ids, number(plan->buffers.size(), -1);
-    timeline.buffers = plan->ArenaLives(&ids);
+    for (const PlanStep& step : plan->steps) {
+      timeline.kernels.push_back({step.spec->Signature(), step.spec, step.spec->nodes});
+    }
+    absl::StatusOr<std::vector<int64_t>> scratch = ScratchOf(timeline.kernels);
+    if (!scratch.ok()) return scratch.status();
+    timeline.buffers = plan->ArenaLives(&ids, *scratch);
+    timeline.first_scratch = static_cast<int>(ids.size());
     for (size_t i = 0; i < ids.size(); ++i) number[ids[i]] = static_cast<int>(i);
     auto add = [&](int buffer, std::vector<int>* to) {
       if (buffer >= 0 && number[buffer] >= 0) to->push_back(number[buffer]);
     };
     for (const PlanStep& step : plan->steps) {
-      timeline.kernels.push_back({step.spec->Signature(), step.spec, step.spec->nodes});
       timeline.reads.emplace_back();
       timeline.writes.emplace_back();
       for (size_t i = 0; i < step.inputs.size(); ++i) {
@@ -155,6 +164,26 @@ class CpuMeasurer : public KernelMeasurer {
   }
 
  private:
+  // What each kernel needs while it runs; of those with weights, which they would pack, not known.
+  absl::StatusOr<std::vector<int64_t>> ScratchOf(const std::vector<PlannedKernel>& kernels) {
+    std::vector<int64_t> scratch;
+    for (const PlannedKernel& kernel : kernels) {
+      const auto& spec = dynamic_cast<const CpuKernelSpec&>(*kernel.spec);
+      const bool weights = std::any_of(spec.inputs.begin(), spec.inputs.end(),
+                                       [](const auto& in) { return in.is_static; });
+      auto [known, fresh] = scratch_.try_emplace(kernel.signature, 0);
+      if (fresh && !weights) {
+        ThreadScope scope(threads_);
+        absl::StatusOr<std::unique_ptr<Kernel>> built =
+            BuildKernel(spec, StaticValues(spec.inputs.size()));
+        if (!built.ok()) return built.status();
+        known->second = static_cast<int64_t>((*built)->scratch_bytes());
+      }
+      scratch.push_back(known->second);
+    }
+    return scratch;
+  }
+
   // Repeats until the median is settled enough: at least 5 runs and 2 ms, at most 50 runs or 0.2 s.
   absl::StatusOr<double> Median(absl::FunctionRef<absl::Status()> run, const MemoryRanges& cold,
                                 const MemoryRanges& warm) const {
@@ -176,6 +205,7 @@ class CpuMeasurer : public KernelMeasurer {
 
   int threads_;
   NodeTraitsCache traits_;
+  absl::flat_hash_map<std::string, int64_t> scratch_;  // bytes, by signature
 };
 
 }  // namespace

@@ -6,12 +6,17 @@
 
 namespace lemma::cpu {
 
-std::vector<BufferLife> CpuPlan::ArenaLives(std::vector<int>* ids) const {
+std::vector<BufferLife> CpuPlan::ArenaLives(std::vector<int>* ids,
+                                            absl::Span<const int64_t> scratch) const {
   std::vector<BufferLife> lives;
   for (size_t b = 0; b < buffers.size(); ++b) {
     if (buffers[b].kind != PlanBuffer::Kind::kArena) continue;
     lives.push_back({buffers[b].bytes, buffers[b].first_step, buffers[b].last_step});
     ids->push_back(static_cast<int>(b));
+  }
+  for (size_t s = 0; s < scratch.size(); ++s) {
+    const int step = static_cast<int>(s);
+    if (scratch[s] > 0) lives.push_back({scratch[s], step, step});
   }
   return lives;
 }

@@ -90,10 +90,9 @@ Built BuildGradient(const CpuKernelSpec& spec, const StaticValues&) {
     const auto vector = VectorDesc(x.dims());
     const int64_t channels = spec.outputs[0].type.shape[1];
     kernel->BindFixed(DNNL_ARG_SHIFT, Vector(std::vector<float>(channels), vector));
-    return Bind(
-        spec, x, std::move(kernel),
-        {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE, DNNL_ARG_DIFF_DST},
-        {DNNL_ARG_DIFF_SRC, DNNL_ARG_DIFF_SCALE, DNNL_ARG_DIFF_SHIFT});
+    return Bind(spec, x, std::move(kernel),
+                {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE, DNNL_ARG_DIFF_DST},
+                {DNNL_ARG_DIFF_SRC, DNNL_ARG_DIFF_SCALE, DNNL_ARG_DIFF_SHIFT});
   });
 }
 

@@ -145,7 +145,8 @@ class WeightGradientKernel : public Kernel {
 bool IsProduct(const Node& node) {
   const Shape& y = node.type(0).shape;
   const auto& pads = node.Ints("pads");
-  return y[2] * y[3] == 1 && std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; });
+  return y[2] * y[3] == 1 &&
+         std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; });
 }
 
 // A product of the matrices [pixels, channels] of f and of what the windows see of x, which is
@@ -195,9 +196,7 @@ class ProductKernel : public Kernel {
     });
   }
 
-  size_t scratch_bytes() const override {
-    return gathered_bytes_ + scratch_.get_desc().get_size();
-  }
+  size_t scratch_bytes() const override { return gathered_bytes_ + scratch_.get_desc().get_size(); }
   std::string note() const override { return note_; }
 
  private:
@@ -236,8 +235,7 @@ Built Build(const CpuKernelSpec& spec, const StaticValues&) {
     const dnnl::convolution_forward::primitive_desc hint(forward, Engine());
     const dnnl::convolution_backward_weights::desc desc(direct, src, AnyDesc(ws), diff_dst, b,
                                                         dilations, begin, end);
-    const dnnl::convolution_backward_weights::primitive_desc pd(desc, OwnScratch(), Engine(),
-                                                                hint);
+    const dnnl::convolution_backward_weights::primitive_desc pd(desc, OwnScratch(), Engine(), hint);
     return std::make_unique<WeightGradientKernel>(pd, Desc(ws, RowMajorStrides(ws)), x, dy);
   });
 }

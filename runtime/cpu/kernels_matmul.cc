@@ -59,8 +59,8 @@ void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
       !wanted.empty() && wanted[r - 1] == 1 && wanted[r - 2] >= y.type.shape[r - 1];
   // A product of values that nothing follows can as well be that of the transposed ones.
   const bool by_columns = !wanted.empty() && spec.nodes.size() == 1 && IsByColumns(wanted) &&
-                          wanted[r - 1] >= y.type.shape[r - 2] &&
-                          !spec.inputs.front().is_static && !spec.inputs.back().is_static;
+                          wanted[r - 1] >= y.type.shape[r - 2] && !spec.inputs.front().is_static &&
+                          !spec.inputs.back().is_static;
   y.strides = by_rows || by_columns ? wanted : RowMajorStrides(y.type.shape);
   if (int sum = FusedSum(spec, Channel(spec)); sum >= 0) {
     spec.inputs[sum].strides = y.strides;

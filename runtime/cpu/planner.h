@@ -48,8 +48,10 @@ struct CpuPlan {
   // step that writes the output, and that step, if it reads it, does so element by element.
   bool MayOverwrite(int input, int output) const;
 
-  // Lifetimes of the arena's buffers; `ids` gets their indices in `buffers`.
-  std::vector<BufferLife> ArenaLives(std::vector<int>* ids) const;
+  // Lifetimes of the arena's buffers, of which `ids` gets the indices in `buffers`, and behind
+  // these of `scratch`, the bytes that each step needs besides while it runs.
+  std::vector<BufferLife> ArenaLives(std::vector<int>* ids,
+                                     absl::Span<const int64_t> scratch = {}) const;
   std::string Describe() const;
 };
 

@@ -107,4 +107,11 @@ std::string KernelsOf(Executable& executable, const std::vector<Tensor>& inputs)
   return names;
 }
 
+std::string KernelsRun(absl::string_view graph_text) {
+  const Graph graph = GraphOf(graph_text);
+  const std::vector<Tensor> inputs = RandomInputs(graph);
+  auto executable = ExpectCpuMatchesReference(graph, inputs);
+  return executable == nullptr ? "" : KernelsOf(*executable, inputs);
+}
+
 }  // namespace lemma

@@ -36,6 +36,9 @@ std::unique_ptr<Executable> ExpectCpuMatchesReference(absl::string_view text);
 // The names of the kernels that `executable` runs, joined by spaces.
 std::string KernelsOf(Executable& executable, const std::vector<Tensor>& inputs);
 
+// Compares the CPU back end with the reference on random inputs, and returns the kernels run.
+std::string KernelsRun(absl::string_view graph_text);
+
 }  // namespace lemma
 
 #endif  // LEMMA_TESTS_RUNTIME_RUNTIME_TESTUTIL_H_
