@@ -9,6 +9,8 @@ import tempfile
 
 import onnx
 
+import plan_models
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIGHT = ROOT / "data" / "models" / "light"
 NORMAL = ["squeezenet1_1", "shufflenet_v2", "bert_2layer"]
@@ -125,6 +127,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--ort", action="store_true")
+    parser.add_argument("--plan", metavar="BACKEND")
     parser.add_argument("--lemma")
     parser.add_argument("--models", type=pathlib.Path,
                         default=pathlib.Path.home() / ".cache" / "lemma" / "models")
@@ -146,6 +149,11 @@ def main():
     if lemma is None:
         subprocess.run(["bazel", "build", "//cli:lemma"], cwd=ROOT, check=True)
         lemma = ROOT / "bazel-bin" / "cli" / "lemma"
+    if args.plan:
+        paths = [(name, (LIGHT if name in light else args.models) / f"{name}.onnx")
+                 for name in names]
+        return 1 if plan_models.plan_all(call, lemma, args.plan, paths, light, Failure,
+                                         args.all) else 0
     with tempfile.TemporaryDirectory() as folder:
         checker = Checker(lemma, args.ort, pathlib.Path(folder))
         for name in names:

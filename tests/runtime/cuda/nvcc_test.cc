@@ -1,0 +1,122 @@
+// nvcc compiles generated kernels, one for each schedule and list of element types, for each
+// architecture.
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "graph/op_table.h"
+#include "gtest/gtest.h"
+#include "kernels/codegen/grid_program.h"
+#include "tests/graph/op_examples.h"
+
+namespace lemma {
+namespace {
+
+using codegen::GridKernel;
+using codegen::GridProgram;
+
+// What the operators' examples are too small for: packs, long rows, reductions in parts, and each
+// size of tile.
+struct LargeExample {
+  const char* op;
+  const char* text;  // TYPE stands for each element type
+};
+const LargeExample kLarge[] = {
+    {"mul", "(TYPE[64,512], TYPE[64,512])"},
+    {"softmax", "(TYPE[5,2051])"},
+    {"reduce_max", "(TYPE[211,1003]) {axes = [0,1]}"},
+    {"matmul", "(TYPE[37,65], TYPE[65,43])"},
+    {"matmul", "(TYPE[700,33], TYPE[33,840])"},
+    {"matmul", "(TYPE[1500,9], TYPE[9,1450])"},
+    {"conv2d", "(TYPE[2,5,13,11], TYPE[9,5,3,3]) {pads = [1,1,1,1]}"},
+};
+
+std::vector<OpExample> LargeExamples() {
+  std::vector<OpExample> examples;
+  for (const char* type : {"f32", "f64", "f16", "bf16", "i64", "i32"}) {
+    for (const LargeExample& large : kLarge) {
+      std::string text = large.text;
+      for (size_t at; (at = text.find("TYPE")) != std::string::npos;) text.replace(at, 4, type);
+      auto example = ParseExample(*FindOp(large.op), text);
+      EXPECT_TRUE(example.ok()) << example.status();
+      // Not every operator takes integers.
+      const bool defined = Define(*example->op, example->inputs, example->attrs).ok();
+      if (defined) examples.push_back(*std::move(example));
+    }
+  }
+  return examples;
+}
+
+// "by tile 64x64x16: float, float, -> float".
+std::string KindOf(const GridProgram& program, const GridKernel& kernel) {
+  std::string kind = absl::StrCat(kernel.schedule, ": ");
+  for (int slot : kernel.reads) {
+    absl::StrAppend(&kind, codegen::TypeName(program.slots[slot].dtype), ", ");
+  }
+  return absl::StrCat(kind, "-> ", codegen::TypeName(program.slots[kernel.writes].dtype));
+}
+
+// Empty if there is none.
+std::string FindNvcc() {
+  for (const char* nvcc : {"/usr/local/cuda/bin/nvcc", "/usr/lib/cuda/bin/nvcc",
+                           "/opt/cuda/bin/nvcc", "/usr/bin/nvcc"}) {
+    if (std::ifstream(nvcc)) return nvcc;
+  }
+  return "";
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(Nvcc, CompilesEveryKindOfKernel) {
+  const std::string nvcc = FindNvcc();
+  if (nvcc.empty()) GTEST_SKIP() << "nvcc is not installed: kernels were not compiled with it";
+  std::vector<OpExample> examples = AllExamples();
+  for (OpExample& large : LargeExamples()) examples.push_back(std::move(large));
+  std::vector<std::unique_ptr<GridProgram>> programs;
+  std::map<std::string, const GridKernel*> kernels;
+  for (const OpExample& example : examples) {
+    auto program = codegen::MakeGridProgram(*Define(*example.op, example.inputs, example.attrs));
+    ASSERT_TRUE(program.ok()) << example.text << ": " << program.status();
+    programs.push_back(std::make_unique<GridProgram>(*std::move(program)));
+    for (const GridKernel& kernel : programs.back()->kernels) {
+      kernels.emplace(KindOf(*programs.back(), kernel), &kernel);
+    }
+  }
+  std::map<std::string, int> schedules;
+  std::vector<const GridKernel*> list;
+  for (const auto& [kind, kernel] : kernels) {
+    ++schedules[kernel->schedule];
+    list.push_back(kernel);
+  }
+  for (const char* schedule :
+       {"by element", "by element x4", "by element x8", "by row of 32", "by row of 256",
+        "by tile 32x32x32", "by tile 64x64x16", "by tile 128x128x8"}) {
+    EXPECT_GE(schedules[schedule], 2) << schedule;
+  }
+  const std::string stem = absl::StrCat(testing::TempDir(), "/kernels");
+  std::ofstream(stem + ".cu") << codegen::SourceOf(list);
+  const int status =
+      std::system(absl::StrCat(nvcc, " -std=c++17 -gencode arch=compute_80,code=sm_80",
+                               " -gencode arch=compute_90,code=sm_90 --threads 2 -fatbin ", stem,
+                               ".cu -o ", stem, ".fatbin > ", stem, ".log 2>&1")
+                      .c_str());
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+      << ReadFile(stem + ".log").substr(0, 4000);
+  EXPECT_GT(ReadFile(stem + ".fatbin").size(), 1000 * list.size());
+  RecordProperty("kernels", static_cast<int>(list.size()));
+}
+
+}  // namespace
+}  // namespace lemma
