@@ -294,10 +294,7 @@ template <class T>
 void NestRunner<T>::ApplyVector(const Node& node, int64_t from, int64_t to, T* dst) {
   const int fn = static_cast<int>(node.fn);
   const int64_t n = to - from;
-  // Only within the buffers, which stay in the cache: what is written to the output and read again
-  // waits for memory.
-  const bool buffered = dst >= buffers_.get() && dst < root_buffer_ + nest_.block;
-  auto share = [&](int i) { return buffered && Shareable(node, node.args[i]) ? dst : nullptr; };
+  auto share = [&](int i) { return Shareable(node, node.args[i]) ? dst : nullptr; };
   Operand a = Get(node.args[0], from, to, share(0));
   if (node.args.size() == 1) return ops_.unary[fn](dst, a.data, n);
   Operand b = Get(node.args[1], from, to, a.data == dst ? nullptr : share(1));

@@ -38,23 +38,29 @@ dnnl::memory::dims EndPadding(const Node& node, const Shape& image) {
 
 Shape ImageOf(const Shape& x) { return {x[2], x[3]}; }
 
-// Whether `v` has the first elements of a tensor in each dimension: those that follow them are
-// there to be read.
-bool StartsAtOrigin(const Value& v) {
+// What `v` has the first elements of in each dimension, so that those that follow them are there to
+// be read; nothing if it is no such part.
+std::optional<Value> BeginningOf(const Value& v) {
   const Node& node = v.node();
-  if (node.IsOp("transpose")) return StartsAtOrigin(node.inputs()[0]);
-  if (!node.IsOp("slice")) return false;
-  const auto& starts = node.Ints("starts");
-  return std::all_of(starts.begin(), starts.end(), [](int64_t start) { return start == 0; });
+  if (node.IsOp("transpose")) return BeginningOf(node.inputs()[0]);
+  if (!node.IsOp("slice")) return std::nullopt;
+  for (int64_t start : node.Ints("starts")) {
+    if (start != 0) return std::nullopt;
+  }
+  return node.inputs()[0];
 }
 
 // Height and width of the images, as they lie in memory, of which x has the first rows and columns,
 // and of which the windows reach no more; nothing if it does not lie so.
 std::optional<Shape> CutImage(const Node& node, const Value& x, const Strides& strides) {
   const Shape& shape = x.shape();
-  if (!StartsAtOrigin(x) || strides[0] != 1 || strides[3] != shape[0]) return std::nullopt;
+  const std::optional<Value> whole = BeginningOf(x);
+  if (!whole || strides[0] != 1 || strides[3] != shape[0]) return std::nullopt;
   if (strides[2] % strides[3] != 0 || strides[1] % strides[2] != 0) return std::nullopt;
   const Shape image = {strides[1] / strides[2], strides[2] / strides[3]};
+  if (NumElements({shape[0], shape[1], image[0], image[1]}) != whole->type().num_elements()) {
+    return std::nullopt;
+  }
   const dnnl::memory::dims end = EndPadding(node, image);
   for (size_t i = 0; i < 2; ++i) {
     // As many as the library itself leaves over: less than a step.
