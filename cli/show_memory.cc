@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -14,17 +13,6 @@
 
 namespace lemma::cli {
 namespace {
-
-std::vector<double> LiveBytes(const MemoryTimeline& timeline) {
-  std::vector<double> live(timeline.kernels.size() + 1, 0);
-  for (const BufferLife& buffer : timeline.buffers) {
-    live[buffer.first] += static_cast<double>(buffer.bytes);
-    live[buffer.last + 1] -= static_cast<double>(buffer.bytes);
-  }
-  std::partial_sum(live.begin(), live.end(), live.begin());
-  live.pop_back();
-  return live;
-}
 
 std::string NameOf(const Graph& graph, const PlannedKernel& kernel) {
   if (kernel.nodes.empty()) return "copy";
@@ -83,7 +71,8 @@ void PrintLargest(const Graph& graph, const MemoryTimeline& timeline, int peak) 
 absl::Status ShowMemory(const Graph& graph, KernelMeasurer* measurer, bool json) {
   auto timeline = measurer->Timeline(graph);
   if (!timeline.ok()) return timeline.status();
-  const std::vector<double> live = LiveBytes(*timeline);
+  const std::vector<int64_t> bytes = LiveBytes(timeline->buffers, timeline->kernels.size());
+  const std::vector<double> live(bytes.begin(), bytes.end());  // for tables and JSON
   const auto most = std::max_element(live.begin(), live.end());
   const int peak = static_cast<int>(most - live.begin());
   if (json) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -22,16 +21,7 @@ struct Moment {
   MemoryTimeline timeline;
   absl::flat_hash_map<const Node*, CopyOf> origins;
 
-  std::vector<int64_t> LiveBytes() const {
-    std::vector<int64_t> live(timeline.kernels.size() + 1, 0);
-    for (const BufferLife& b : timeline.buffers) {
-      live[b.first] += b.bytes;
-      if (b.last + 1 < static_cast<int>(live.size())) live[b.last + 1] -= b.bytes;
-    }
-    std::partial_sum(live.begin(), live.end(), live.begin());
-    live.pop_back();
-    return live;
-  }
+  std::vector<int64_t> Live() const { return LiveBytes(timeline.buffers, timeline.kernels.size()); }
 };
 
 struct Candidate {
@@ -65,7 +55,7 @@ class CandidateFinder {
     }
     for (const Value& v : now.graph.outputs()) is_output_[v] = true;
     FindUseTimes();
-    const std::vector<int64_t> live = now.LiveBytes();
+    const std::vector<int64_t> live = now.Live();
     peak_ = static_cast<int>(std::max_element(live.begin(), live.end()) - live.begin());
   }
 
@@ -379,7 +369,7 @@ class Rematerializer {
   // How far the plan is above the target, at all of its kernels.
   double Excess(const Moment& moment) const {
     double excess = 0;
-    for (int64_t bytes : moment.LiveBytes()) {
+    for (int64_t bytes : moment.Live()) {
       excess += static_cast<double>(std::max<int64_t>(0, bytes - target_));
     }
     return excess;

@@ -207,9 +207,8 @@ void BindEpilogueSum(const CpuKernelSpec& spec, const Epilogue& epilogue, DnnlKe
 }
 
 dnnl::primitive_attr EpilogueAttributes(const Epilogue& epilogue) {
-  dnnl::primitive_attr attr;
+  dnnl::primitive_attr attr = OwnScratch();
   attr.set_post_ops(epilogue.ops);
-  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attr;
 }
 

@@ -47,9 +47,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildCopy(const CpuKernelSpec& spec, con
   if (!plain) return CopyByDefinition(spec);
   return CatchDnnl([&]() -> Built {
     auto from = Desc(shape, in.strides), to = Desc(shape, out.strides);
-    dnnl::primitive_attr attr;
-    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    dnnl::reorder::primitive_desc pd(Engine(), from, Engine(), to, attr);
+    dnnl::reorder::primitive_desc pd(Engine(), from, Engine(), to, OwnScratch());
     auto kernel = std::make_unique<DnnlKernel>();
     kernel->SetPrimitive(dnnl::reorder(pd), pd.scratchpad_desc(), pd.impl_info_str());
     kernel->BindInput(DNNL_ARG_FROM, 0, from);

@@ -67,12 +67,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildPool(const CpuKernelSpec& spec,
   const Shape& xs = spec.inputs[0].type.shape;
   const Shape& ys = spec.outputs[0].type.shape;
   auto x = ChannelsLastDesc(xs), y = ChannelsLastDesc(ys);
-  dnnl::primitive_attr attr;
-  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   using Pooling = dnnl::pooling_v2_forward;
   Pooling::desc desc(dnnl::prop_kind::forward_inference, algorithm, x, y, w.strides, w.kernel,
                      w.dilations, w.begin, w.end);
-  Pooling::primitive_desc pd(desc, attr, Engine());
+  Pooling::primitive_desc pd(desc, OwnScratch(), Engine());
   auto kernel = std::make_unique<DnnlKernel>();
   kernel->SetPrimitive(Pooling(pd), pd.scratchpad_desc(), pd.impl_info_str());
   kernel->BindInput(DNNL_ARG_SRC, 0, x);

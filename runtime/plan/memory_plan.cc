@@ -16,25 +16,28 @@ bool LiveTogether(const BufferLife& a, const BufferLife& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-int64_t PeakLive(absl::Span<const BufferLife> buffers, int64_t alignment) {
-  int steps = 0;
-  for (const BufferLife& b : buffers) steps = std::max(steps, b.last + 1);
-  std::vector<int64_t> change(steps + 1, 0);
-  for (const BufferLife& b : buffers) {
-    change[b.first] += Align(b.bytes, alignment);
-    change[b.last + 1] -= Align(b.bytes, alignment);
-  }
-  int64_t live = 0, peak = 0;
-  for (int64_t c : change) peak = std::max(peak, live += c);
-  return peak;
-}
-
 }  // namespace
+
+std::vector<int64_t> LiveBytes(absl::Span<const BufferLife> buffers, size_t steps,
+                               int64_t alignment) {
+  std::vector<int64_t> live(steps + 1, 0);
+  for (const BufferLife& b : buffers) {
+    live[b.first] += Align(b.bytes, alignment);
+    live[b.last + 1] -= Align(b.bytes, alignment);
+  }
+  std::partial_sum(live.begin(), live.end(), live.begin());
+  live.pop_back();
+  return live;
+}
 
 MemoryPlan PlanMemory(absl::Span<const BufferLife> buffers, int64_t alignment) {
   MemoryPlan plan;
   plan.offsets.assign(buffers.size(), 0);
-  plan.live_bytes = PeakLive(buffers, alignment);
+  size_t steps = 0;
+  for (const BufferLife& b : buffers) steps = std::max<size_t>(steps, b.last + 1);
+  for (int64_t bytes : LiveBytes(buffers, steps, alignment)) {
+    plan.live_bytes = std::max(plan.live_bytes, bytes);
+  }
   std::vector<int> order(buffers.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),

@@ -24,6 +24,10 @@ struct MemoryPlan {
   int64_t live_bytes = 0;        // largest sum of simultaneously live (aligned) buffers
 };
 
+// The bytes alive in each of so many steps.
+std::vector<int64_t> LiveBytes(absl::Span<const BufferLife> buffers, size_t steps,
+                               int64_t alignment = 1);
+
 // Places large buffers first, each into the smallest gap that fits between the buffers whose
 // lifetimes overlap its own. Deterministic; O(n^2) for n buffers.
 MemoryPlan PlanMemory(absl::Span<const BufferLife> buffers, int64_t alignment = 64);
