@@ -16,9 +16,13 @@ struct Entry {
   std::unique_ptr<KernelMeasurer> (*make_measurer)(int threads);  // nullptr: cannot be measured
 };
 
+constexpr CudaOptions kGenerated = {/*libraries=*/false};
+
 constexpr Entry kBackends[] = {
     {"cpu", MakeCpuBackend, MakeCpuMeasurer},
-    {"cuda", MakeCudaBackend, [](int) { return MakeCudaMeasurer(); }},
+    {"cuda", [] { return MakeCudaBackend(); }, [](int) { return MakeCudaMeasurer(); }},
+    {"cuda-generated", [] { return MakeCudaBackend(kGenerated); },
+     [](int) { return MakeCudaMeasurer(kGenerated); }},
     {"reference", MakeReferenceBackend, nullptr},
 };
 

@@ -222,6 +222,8 @@ class Builder {
     tiled.source.body = Replace(tiled.source.body, found->first.node().get(),
                                 ScalarExpr::Read(tiled.sum_slot, std::move(index)));
     GridKernel kernel = KernelByTile(context_, tiled, &fresh_);
+    kernel.gemm = MatchGemm(context_, tiled);
+    if (kernel.gemm) NumberArguments(kernel, &*kernel.gemm);
     // The sum is in registers.
     context_.slots.pop_back();
     context_.storage.pop_back();

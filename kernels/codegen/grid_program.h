@@ -17,12 +17,14 @@
 #define LEMMA_KERNELS_CODEGEN_GRID_PROGRAM_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/dtype.h"
 #include "graph/expr/tensor_expr.h"
+#include "kernels/codegen/gemm_call.h"
 
 namespace lemma::codegen {
 
@@ -40,6 +42,8 @@ struct GridKernel {
   // If set, another one to an int, which becomes 1 if an index that was loaded is outside its
   // tensor, and 2 if another one is: a mistake in the definition. Then 0 is read.
   bool checks = false;
+  // The same as a matrix product, for a library; nullopt if it is none, or more than that.
+  std::optional<GemmCall> gemm;
 };
 
 // Tensors of a program: the definition's inputs, its own tensors, then temporaries.

@@ -47,6 +47,11 @@ struct TiledSource {
 };
 GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled, int* fresh);
 
+// `tiled` as a matrix product, if it is one of f32 with no more than a bias and a matrix added to
+// it. Its arguments are slots; NumberArguments makes them arguments of `kernel`.
+std::optional<GemmCall> MatchGemm(const KernelContext& context, const TiledSource& tiled);
+void NumberArguments(const GridKernel& kernel, GemmCall* call);
+
 // In how many parts to compute `reduce`, an element's at every value of `axes`, so that a device
 // has enough to do; 1: as it is.
 int64_t PartsFor(const ScalarExpr& reduce, const std::vector<Axis>& axes);

@@ -9,12 +9,17 @@
 
 namespace lemma {
 
+struct CudaOptions {
+  // Matrix products by cuBLASLt where it is found; else every kernel is generated.
+  bool libraries = true;
+};
+
 // Plan() needs no GPU. Compile() without one is FailedPrecondition ("no CUDA device: …"), and so it
 // is in a program built without CUDA's headers.
-std::unique_ptr<Backend> MakeCudaBackend();
+std::unique_ptr<Backend> MakeCudaBackend(const CudaOptions& options = {});
 
 // Plans and counts without a GPU; MeasureMs needs one.
-std::unique_ptr<KernelMeasurer> MakeCudaMeasurer();
+std::unique_ptr<KernelMeasurer> MakeCudaMeasurer(const CudaOptions& options = {});
 
 }  // namespace lemma
 

@@ -39,6 +39,8 @@ namespace lemma::cuda {
   F(cuStreamCreate)              \
   F(cuStreamDestroy)             \
   F(cuStreamSynchronize)         \
+  F(cuStreamBeginCapture)        \
+  F(cuStreamEndCapture)          \
   F(cuEventCreate)               \
   F(cuEventDestroy)              \
   F(cuEventRecord)               \
@@ -46,6 +48,7 @@ namespace lemma::cuda {
   F(cuGraphCreate)               \
   F(cuGraphDestroy)              \
   F(cuGraphAddKernelNode)        \
+  F(cuGraphAddChildGraphNode)    \
   F(cuGraphInstantiateWithFlags) \
   F(cuGraphLaunch)               \
   F(cuGraphExecDestroy)

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/cuda/cublas.h"
 #include "runtime/cuda/cuda_compiler.h"
 #include "runtime/plan/group_work.h"
 #include "runtime/reference/static_evaluator.h"
@@ -61,12 +62,13 @@ class CudaExecutable : public Executable {
     if (module_ != nullptr) cuda_.cuModuleUnload(module_);
   }
 
-  absl::Status Prepare(int threads) {
+  absl::Status Prepare(int threads, bool libraries) {
     absl::Status s = cuda_.Check(cuda_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "stream");
     if (s.ok()) s = LoadKernels();
     if (s.ok()) s = AllocateMemory();
     if (s.ok()) s = UploadStatics(threads);
     if (s.ok()) s = BindArguments();
+    if (s.ok() && libraries) s = ChooseProducts();
     if (s.ok()) s = Capture();
     return s;
   }
@@ -86,7 +88,7 @@ class CudaExecutable : public Executable {
       const size_t first = l;
       std::vector<std::string> schedules;
       for (; l < plan_.launches.size() && plan_.launches[l].step == id; ++l) {
-        schedules.push_back(KernelOf(l).schedule);
+        schedules.push_back(ProductOf(l) != nullptr ? "cuBLASLt" : KernelOf(l).schedule);
       }
       float start = 0, ms = 0;
       absl::Status s =
@@ -109,6 +111,11 @@ class CudaExecutable : public Executable {
 
  private:
   const GridKernel& KernelOf(size_t launch) const { return plan_.KernelOf(plan_.launches[launch]); }
+
+  // nullptr where the generated kernel runs.
+  const MatrixProduct* ProductOf(size_t launch) const {
+    return products_.empty() ? nullptr : products_[launch].get();
+  }
 
   // For messages.
   std::string NameOf(size_t launch) const {
@@ -191,6 +198,30 @@ class CudaExecutable : public Executable {
     return absl::OkStatus();
   }
 
+  absl::Status ChooseProducts() {
+    const bool any = std::any_of(
+        plan_.launches.begin(), plan_.launches.end(),
+        [&](const cuda::Launch& launch) { return plan_.KernelOf(launch).gemm.has_value(); });
+    if (!any) return absl::OkStatus();
+    auto cublas = OpenCublas(device_.driver_version / 1000);
+    if (absl::IsFailedPrecondition(cublas.status())) return absl::OkStatus();
+    if (!cublas.ok()) return cublas.status();
+    cublas_ = *std::move(cublas);
+    products_.resize(plan_.launches.size());
+    for (size_t l = 0; l < products_.size(); ++l) {
+      if (!KernelOf(l).gemm) continue;
+      auto product = cublas_->Choose(*KernelOf(l).gemm, addresses_[l]);
+      if (absl::IsUnimplemented(product.status())) continue;
+      if (!product.ok()) return Named(product.status(), l);
+      products_[l] = *std::move(product);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Named(const absl::Status& status, size_t launch) const {
+    return absl::Status(status.code(), absl::StrCat(NameOf(launch), ": ", status.message()));
+  }
+
   // The launches with the order among them that the plan asks for: the device runs branches side by
   // side.
   absl::Status Capture() {
@@ -199,22 +230,58 @@ class CudaExecutable : public Executable {
     for (size_t l = 0; s.ok() && l < nodes.size(); ++l) {
       std::vector<CUgraphNode> after;
       for (int before : plan_.launches[l].after) after.push_back(nodes[before]);
-      CUDA_KERNEL_NODE_PARAMS launch = {};
-      launch.func = functions_[l];
-      launch.gridDimX = static_cast<unsigned>(KernelOf(l).blocks);
-      launch.gridDimY = launch.gridDimZ = launch.blockDimY = launch.blockDimZ = 1;
-      launch.blockDimX = static_cast<unsigned>(KernelOf(l).threads);
-      launch.kernelParams = arguments_[l].data();
-      s = cuda_.Check(
-          cuda_.cuGraphAddKernelNode(&nodes[l], captured_, after.data(), after.size(), &launch),
-          NameOf(l));
+      s = ProductOf(l) != nullptr ? AddProduct(l, after, &nodes[l])
+                                  : AddKernel(l, after, &nodes[l]);
     }
     if (!s.ok()) return s;
     return cuda_.Check(cuda_.cuGraphInstantiateWithFlags(&graph_exec_, captured_, 0), "CUDA graph");
   }
 
+  absl::Status AddKernel(size_t l, const std::vector<CUgraphNode>& after, CUgraphNode* node) {
+    CUDA_KERNEL_NODE_PARAMS launch = {};
+    launch.func = functions_[l];
+    launch.gridDimX = static_cast<unsigned>(KernelOf(l).blocks);
+    launch.gridDimY = launch.gridDimZ = launch.blockDimY = launch.blockDimZ = 1;
+    launch.blockDimX = static_cast<unsigned>(KernelOf(l).threads);
+    launch.kernelParams = arguments_[l].data();
+    return cuda_.Check(
+        cuda_.cuGraphAddKernelNode(node, captured_, after.data(), after.size(), &launch),
+        NameOf(l));
+  }
+
+  // What the library launches, as a graph within the graph.
+  absl::Status AddProduct(size_t l, const std::vector<CUgraphNode>& after, CUgraphNode* node) {
+    // The library may load code while it is captured.
+    absl::Status s =
+        cuda_.Check(cuda_.cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED), NameOf(l));
+    if (!s.ok()) return s;
+    s = ProductOf(l)->Launch(stream_);
+    if (!s.ok()) s = Named(s, l);
+    CUgraph child = nullptr;
+    s.Update(cuda_.Check(cuda_.cuStreamEndCapture(stream_, &child), NameOf(l)));
+    if (s.ok()) {
+      s = cuda_.Check(
+          cuda_.cuGraphAddChildGraphNode(node, captured_, after.data(), after.size(), child),
+          NameOf(l));
+    }
+    if (child != nullptr) cuda_.cuGraphDestroy(child);
+    return s;
+  }
+
   absl::Status Replay() {
     return cuda_.Check(cuda_.cuGraphLaunch(graph_exec_, stream_), graph_.name());
+  }
+
+  absl::Status LaunchOne(size_t l) {
+    if (const MatrixProduct* product = ProductOf(l); product != nullptr) {
+      const absl::Status s = product->Launch(stream_);
+      return s.ok() ? s : Named(s, l);
+    }
+    const GridKernel& kernel = KernelOf(l);
+    return cuda_.Check(cuda_.cuLaunchKernel(functions_[l], static_cast<unsigned>(kernel.blocks), 1,
+                                            1, static_cast<unsigned>(kernel.threads), 1, 1, 0,
+                                            stream_, arguments_[l].data(), nullptr),
+                       NameOf(l));
   }
 
   absl::Status LaunchOneByOne() {
@@ -225,10 +292,7 @@ class CudaExecutable : public Executable {
     }
     absl::Status s = cuda_.Check(cuda_.cuEventRecord(events_[0], stream_), "event");
     for (size_t l = 0; s.ok() && l < plan_.launches.size(); ++l) {
-      s = cuda_.Check(cuda_.cuLaunchKernel(functions_[l], static_cast<unsigned>(KernelOf(l).blocks),
-                                           1, 1, static_cast<unsigned>(KernelOf(l).threads), 1, 1,
-                                           0, stream_, arguments_[l].data(), nullptr),
-                      NameOf(l));
+      s = LaunchOne(l);
       if (s.ok()) s = cuda_.Check(cuda_.cuEventRecord(events_[l + 1], stream_), "event");
     }
     return s;
@@ -302,6 +366,8 @@ class CudaExecutable : public Executable {
   std::vector<CUfunction> functions_;                // by launch
   std::vector<std::vector<CUdeviceptr>> addresses_;  // of its arguments
   std::vector<std::vector<void*>> arguments_;        // pointers to these
+  std::unique_ptr<Cublas> cublas_;
+  std::vector<std::unique_ptr<MatrixProduct>> products_;  // by launch; empty without the library
   CUstream stream_ = nullptr;
   CUgraph captured_ = nullptr;
   CUgraphExec graph_exec_ = nullptr;
@@ -314,9 +380,9 @@ class CudaExecutable : public Executable {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Executable>> LoadPlan(const CudaDevice& device, const Graph& graph,
-                                                     CudaPlan plan, int threads) {
+                                                     CudaPlan plan, int threads, bool libraries) {
   auto executable = std::make_unique<CudaExecutable>(device, graph, std::move(plan));
-  if (absl::Status s = executable->Prepare(threads); !s.ok()) {
+  if (absl::Status s = executable->Prepare(threads, libraries); !s.ok()) {
     return absl::Status(s.code(), absl::StrCat(graph.name(), ": ", s.message()));
   }
   return executable;

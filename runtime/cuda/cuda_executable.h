@@ -14,9 +14,10 @@ namespace lemma::cuda {
 
 // Compiles the plan's kernels for `device`, uploads what is static, and captures one run as a CUDA
 // graph. A run copies inputs through pinned memory, replays the graph, copies the outputs back, and
-// waits once. `threads` compute what depends on weights alone, on the host.
+// waits once. `threads` compute what depends on weights alone, on the host. `libraries`: matrix
+// products by cuBLASLt, where it is found and has an algorithm.
 absl::StatusOr<std::unique_ptr<Executable>> LoadPlan(const CudaDevice& device, const Graph& graph,
-                                                     CudaPlan plan, int threads);
+                                                     CudaPlan plan, int threads, bool libraries);
 
 }  // namespace lemma::cuda
 

@@ -42,7 +42,7 @@ absl::StatusOr<Graph> GraphOfNodes(const std::vector<NodePtr>& nodes) {
 
 class CudaMeasurer : public KernelMeasurer {
  public:
-  CudaMeasurer() : backend_(MakeCudaBackend()) {}
+  explicit CudaMeasurer(const CudaOptions& options) : backend_(MakeCudaBackend(options)) {}
 
   std::string device() const override { return absl::StrCat("cuda, ", backend_->version()); }
 
@@ -98,8 +98,8 @@ class CudaMeasurer : public KernelMeasurer {
 }  // namespace
 }  // namespace cuda
 
-std::unique_ptr<KernelMeasurer> MakeCudaMeasurer() {
-  return std::make_unique<cuda::CudaMeasurer>();
+std::unique_ptr<KernelMeasurer> MakeCudaMeasurer(const CudaOptions& options) {
+  return std::make_unique<cuda::CudaMeasurer>(options);
 }
 
 }  // namespace lemma

@@ -264,6 +264,11 @@ std::string CudaPlan::Describe(const Graph& graph) const {
                           OperatorsOf(steps[launch.step].nodes), LabelOf(graph, launch.step),
                           out.type.ToString(), out.offset, kernel.schedule, kernel.blocks,
                           kernel.threads);
+    if (kernel.gemm) {
+      absl::StrAppendFormat(&text, ", a product of %dx%dx%d", kernel.gemm->m, kernel.gemm->n,
+                            kernel.gemm->k);
+      if (kernel.gemm->batch > 1) absl::StrAppendFormat(&text, " times %d", kernel.gemm->batch);
+    }
     if (!launch.after.empty()) absl::StrAppend(&text, ", after ", absl::StrJoin(launch.after, " "));
     text += '\n';
   }

@@ -7,6 +7,7 @@
 #include "kernels/codegen/grid_program.h"
 #include "tests/graph/op_examples.h"
 #if HAVE_CUDA
+#include "runtime/cuda/cublas.h"
 #include "runtime/cuda/cuda_compiler.h"
 
 namespace lemma {
@@ -66,6 +67,31 @@ TEST(CudaCompiler, KeepsCubinsByContentAndArchitecture) {
   ASSERT_TRUE(cuda::CompileCubin(source, 80, folder).ok());
   ASSERT_TRUE(cuda::CompileCubin(source + " ", 90, folder).ok());
   EXPECT_EQ(count(), 3);
+}
+
+// The library itself runs on devices only.
+TEST(Cublas, TakesDescriptions) {
+  if (!cuda::CublasVersion(0).ok()) GTEST_SKIP() << cuda::CublasVersion(0).status();
+  EXPECT_EQ(cuda::CublasVersion(0)->substr(0, 9), "cuBLASLt ");
+  codegen::GemmCall call;
+  call.m = 43;
+  call.n = 37;
+  call.k = 65;
+  call.a = {0, 0, false, 43, 0};
+  call.b = {1, 5, true, 50, 0};
+  call.d = {2, 0, false, 43, 0};
+  EXPECT_TRUE(cuda::CheckDescription(call).ok()) << cuda::CheckDescription(call);
+  call.batch = 3;
+  call.a.batch_stride = 43 * 65;
+  call.d.batch_stride = 43 * 37;
+  call.c = {3, 0, false, 48, 0};
+  call.bias_argument = 4;
+  EXPECT_TRUE(cuda::CheckDescription(call).ok()) << cuda::CheckDescription(call);
+}
+
+TEST(Cublas, SaysWhatItLookedFor) {
+  const absl::Status none = cuda::OpenCublas(/*newest=*/1).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(none)) << none;
 }
 
 }  // namespace

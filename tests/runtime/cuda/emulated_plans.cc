@@ -11,6 +11,7 @@
 #include "runtime/reference/reference.h"
 #include "runtime/reference/static_evaluator.h"
 #include "runtime/tolerance.h"
+#include "tests/kernels/host_gemm.h"
 #include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {
@@ -38,8 +39,15 @@ absl::Status EmulatedPlans::Compile() {
   return absl::OkStatus();
 }
 
+int EmulatedPlans::ProductsOf(size_t i) const {
+  const CudaPlan& plan = plans_[i];
+  return static_cast<int>(
+      std::count_if(plan.launches.begin(), plan.launches.end(),
+                    [&](const Launch& launch) { return plan.KernelOf(launch).gemm.has_value(); }));
+}
+
 absl::StatusOr<std::vector<Tensor>> EmulatedPlans::Run(size_t i, absl::Span<const Tensor> inputs,
-                                                       uint64_t seed) const {
+                                                       uint64_t seed, bool products) const {
   const CudaPlan& plan = plans_[i];
   auto allocate = [](int64_t bytes) {
     void* data = nullptr;
@@ -78,8 +86,14 @@ absl::StatusOr<std::vector<Tensor>> EmulatedPlans::Run(size_t i, absl::Span<cons
     const size_t chosen = ready[random() % ready.size()];
     done[chosen] = true;
     std::vector<void*> pointers;
-    for (int b : plan.Arguments(plan.launches[chosen])) pointers.push_back(address(b));
-    absl::Status s = kernels_->Launch(plan.KernelOf(plan.launches[chosen]), std::move(pointers));
+    std::vector<int64_t> elements;
+    for (int b : plan.Arguments(plan.launches[chosen])) {
+      pointers.push_back(address(b));
+      elements.push_back(plan.buffers[b].type.num_elements());
+    }
+    const codegen::GridKernel& kernel = plan.KernelOf(plan.launches[chosen]);
+    absl::Status s = products && kernel.gemm ? RunGemm(*kernel.gemm, pointers, elements)
+                                             : kernels_->Launch(kernel, std::move(pointers));
     if (!s.ok()) return s;
   }
   std::vector<Tensor> outputs;
@@ -105,7 +119,7 @@ void EmulatedPlans::ExpectMatchesReference(size_t i, absl::Span<const Tensor> in
   ASSERT_TRUE(expected.ok()) << expected.status();
   const std::vector<double> tolerances = RelativeTolerances(graph);
   for (uint64_t order = 0; order < 2; ++order) {
-    auto actual = Run(i, inputs, seed + order);
+    auto actual = Run(i, inputs, seed + order, /*products=*/order == 1);
     ASSERT_TRUE(actual.ok()) << actual.status() << "\n" << plans_[i].Describe(graph);
     for (size_t k = 0; k < expected->size(); ++k) {
       const Difference d = Compare((*actual)[k], (*expected)[k], tolerances[k]);

@@ -24,13 +24,16 @@ class EmulatedPlans {
   size_t size() const { return graphs_.size(); }
   const Graph& graph(size_t i) const { return graphs_[i]; }
   const cuda::CudaPlan& plan(size_t i) const { return plans_[i]; }
+  // How many launches of plan `i` are matrix products.
+  int ProductsOf(size_t i) const;
 
   // Runs plan `i` in one arena, its launches in an order that `seed` chooses among those that
-  // Launch::after allows.
-  absl::StatusOr<std::vector<Tensor>> Run(size_t i, absl::Span<const Tensor> inputs,
-                                          uint64_t seed) const;
-  // Runs plan `i` in a few orders, from `seed` on, and expects what the reference computes; on
-  // random inputs unless given.
+  // Launch::after allows. `products`: matrix products as a library computes them, instead of by
+  // their kernels.
+  absl::StatusOr<std::vector<Tensor>> Run(size_t i, absl::Span<const Tensor> inputs, uint64_t seed,
+                                          bool products = false) const;
+  // Runs plan `i` in two orders, from `seed` on, the second time with `products`, and expects what
+  // the reference computes; on random inputs unless given.
   void ExpectMatchesReference(size_t i, uint64_t seed = 1) const;
   void ExpectMatchesReference(size_t i, absl::Span<const Tensor> inputs, uint64_t seed = 1) const;
 
