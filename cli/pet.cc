@@ -102,6 +102,18 @@ void PrintForAllSizes(const Graph& original, const Recipe& recipe) {
   for (const std::string& box : region->differs) {
     std::printf("   differs on %s at the sizes that were tried\n", box.c_str());
   }
+  if (region->differs.empty()) return;
+  if (!region->not_counted.empty()) {
+    std::printf("   at others: not known: %s\n", region->not_counted.c_str());
+  }
+  for (size_t i = 0; i < region->counted.size(); ++i) {
+    const Verdict &original = region->count_verdicts[2 * i],
+                  &mutant = region->count_verdicts[2 * i + 1];
+    const Verdict& weaker = IsProved(original) ? mutant : original;
+    std::printf("   for all sizes: differs on %s products over ones: %s\n",
+                region->counted[i].c_str(),
+                IsProved(weaker) ? Word(weaker) : ToString(weaker).c_str());
+  }
 }
 
 void PrintPart(const PetFlags& flags, const Part& part) {

@@ -117,9 +117,14 @@ absl::StatusOr<Candidates> FindCandidates(const Graph& original, const Candidate
   if (static_cast<int>(result.found.size()) > options.keep) {
     result.found.erase(result.found.begin() + options.keep, result.found.end());
   }
+  std::vector<Candidate> tested;
   for (Candidate& candidate : result.found) {
-    LEMMA_RETURN_IF_ERROR(Test(original, options.regions, &candidate));
+    const absl::Status status = Test(original, options.regions, &candidate);
+    if (absl::IsResourceExhausted(status)) continue;
+    LEMMA_RETURN_IF_ERROR(status);
+    tested.push_back(std::move(candidate));
   }
+  result.found = std::move(tested);
   return result;
 }
 

@@ -43,8 +43,9 @@ struct Candidates {
   int64_t looked_at = 0;  // of them
 };
 
-// Every candidate is proved equal to the original at its shapes: the region of `corrected` is
-// empty. Errors are ForEachMutant's, and Internal where a proof and the field test disagree.
+// Every candidate is proved and tested to be equal to the original at its shapes: the region of
+// `corrected` is empty; what is too large for that is none. Errors are ForEachMutant's, and
+// Internal where a proof and the field test disagree.
 absl::StatusOr<Candidates> FindCandidates(const Graph& original, const CandidateOptions& options);
 
 }  // namespace lemma

@@ -132,7 +132,8 @@ absl::StatusOr<std::vector<Field>> FieldSampler::Values(const Box& box) const {
     tensor.axes[d].extent = box[d].count;
   }
   tensor.body = Substitute(tensor.body, substitution);
-  LEMMA_ASSIGN_OR_RETURN(const LoopProgram program, CompileLoops(definition));
+  auto program = CompileLoops(definition);
+  if (!program.ok()) return absl::ResourceExhaustedError(program.status().message());
   std::vector<TensorView> in;
   for (size_t i = 0; i < leaves_.size(); ++i) {
     in.push_back({leaves_[i].data(), std::nullopt, DenseStrides(shapes_[i])});
@@ -141,7 +142,7 @@ absl::StatusOr<std::vector<Field>> FieldSampler::Values(const Box& box) const {
   Shape shape;
   for (const Range& r : box) shape.push_back(r.count);
   const std::vector<MutableTensorView> out = {{values.data(), std::nullopt, DenseStrides(shape)}};
-  LEMMA_RETURN_IF_ERROR(Run<Field>(program, in, out));
+  LEMMA_RETURN_IF_ERROR(Run<Field>(*program, in, out));
   return values;
 }
 

@@ -26,6 +26,7 @@ absl::StatusOr<std::vector<Field>> FieldValues(const Graph& graph, uint64_t seed
 class FieldSampler {
  public:
   static absl::StatusOr<FieldSampler> Create(const Graph& graph, uint64_t seed);
+  // ResourceExhausted where the composed definition is too large to be run.
   absl::StatusOr<std::vector<Field>> Values(const Box& box) const;
 
  private:

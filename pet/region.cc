@@ -144,10 +144,10 @@ absl::StatusOr<Region> FindRegion(const Graph& original, const Graph& mutant,
   region.cells = static_cast<int64_t>(cells.size());
   for (const Cell& cell : cells) {
     if (!cell.differs) continue;
-    region.differs.push_back(cell.box);
+    region.parts.push_back(cell.box);
     region.positions += NumPositions(cell.box);
   }
-  region.differs = MergeBoxes(std::move(region.differs));
+  region.differs = MergeBoxes(region.parts);
   if (!options.field_test) return region;
   LEMMA_ASSIGN_OR_RETURN(const double ops, OperationsOf(original));
   LEMMA_ASSIGN_OR_RETURN(const double mutant_ops, OperationsOf(mutant));

@@ -36,9 +36,10 @@ struct RegionOptions {
 struct Region {
   Shape shape;               // of the output
   std::vector<Box> differs;  // disjoint; every position in them differs, no other one does
-  int64_t positions = 0;     // in them
-  int64_t cells = 0;         // that were decided
-  int64_t tested = 0;        // positions at which the field test agreed
+  std::vector<Box> parts;  // the same, not joined: on each both graphs' polynomials are one family
+  int64_t positions = 0;   // in them
+  int64_t cells = 0;       // that were decided
+  int64_t tested = 0;      // positions at which the field test agreed
 
   bool empty() const { return differs.empty(); }
   bool Contains(absl::Span<const int64_t> index) const;

@@ -10,6 +10,7 @@
 #include "graph/builder.h"
 #include "graph/ops/status_macros.h"
 #include "pet/layout_move.h"
+#include "pet/product_count.h"
 #include "pet/region.h"
 #include "pet/rule.h"
 #include "rewrite/rule_text.h"
@@ -30,15 +31,6 @@ struct OpenSize {
   int64_t factor = 1;
   int64_t value = 1;  // the size at hand
 };
-
-absl::StatusOr<Graph> GraphOf(const Graph& like, const Value& output) {
-  GraphBuilder builder(like.name());
-  for (size_t i = 0; i < like.inputs().size(); ++i) {
-    builder.Input(like.input_names()[i], like.inputs()[i].type());
-  }
-  builder.Output("y", output);
-  return std::move(builder).Build();
-}
 
 // All numbers of a rule without symbols, in one order.
 template <class Visit>
@@ -85,6 +77,7 @@ struct Instance {
   std::vector<std::string> forms;
   std::vector<int64_t> numbers;  // of all rules, then of the boxes that agree, then of the others
   std::vector<Box> agrees, differs;
+  std::vector<Count> counts;
 };
 
 // A number as a sum of products of sizes: coefficient by set of symbols.
@@ -92,12 +85,15 @@ using Formula = std::map<std::vector<size_t>, int64_t>;
 
 class Lifting {
  public:
-  Lifting(const Graph& original, const Recipe& recipe) : original_(original), recipe_(recipe) {
+  // `counts`: of where the graphs differ, else of where they agree.
+  Lifting(const Graph& original, const Recipe& recipe, bool counts)
+      : original_(original), recipe_(recipe), counts_(counts) {
     for (const NodePtr& node : original.nodes()) {
       if (!node->is_op() && node->kind() != Node::Kind::kConstant) leaves_.emplace_back(node, 0);
     }
   }
 
+  // The rules are in ways().
   absl::StatusOr<SymbolicRegion> Run() {
     LEMMA_RETURN_IF_ERROR(FindOpenSizes());
     Sizes base;
@@ -108,6 +104,10 @@ class Lifting {
     LEMMA_ASSIGN_OR_RETURN(const std::vector<Formula> formulas, Fit(base));
     return Symbolic(base, formulas);
   }
+
+  // Each rule as it is, then in terms of each size less 1: so the last row of a block is a
+  // row of the block, whatever its size, which is easier to see.
+  const std::vector<std::vector<Substitution>>& ways() const { return ways_; }
 
  private:
   // The original with other sizes.
@@ -212,29 +212,59 @@ class Lifting {
     LEMMA_ASSIGN_OR_RETURN(const Graph mutant, ApplyRecipe(original, recipe_));
     LEMMA_ASSIGN_OR_RETURN(const Region region, FindRegion(original, mutant));
     Instance instance;
+    if (counts_) {
+      LEMMA_ASSIGN_OR_RETURN(instance.counts, CountsOf(original, mutant, region));
+      LEMMA_RETURN_IF_ERROR(AddCountRules(original, mutant, &instance));
+      return instance;
+    }
     instance.agrees = Outside(region);
     instance.differs = region.differs;
     for (const Box& box : instance.agrees) {
       LEMMA_ASSIGN_OR_RETURN(const Graph source, OnBox(original, box));
       LEMMA_ASSIGN_OR_RETURN(const Graph target, OnBox(mutant, box));
-      LEMMA_ASSIGN_OR_RETURN(
-          Substitution rule,
-          GroundRule(absl::StrCat("box", instance.rules.size()), source, target));
-      ReplaceIntegers(&rule, [&](int64_t number) {
-        instance.numbers.push_back(number);
-        return Term(number);
-      });
-      instance.forms.push_back(FormOf(rule));
-      instance.rules.push_back(std::move(rule));
+      LEMMA_RETURN_IF_ERROR(AddRule(source, target, &instance));
     }
     for (const std::vector<Box>* boxes : {&instance.agrees, &instance.differs}) {
-      for (const Box& box : *boxes) {
-        for (const Range& r : box) {
-          instance.numbers.insert(instance.numbers.end(), {r.start, r.last() + 1, r.step});
-        }
-      }
+      for (const Box& box : *boxes) AddBox(box, &instance);
     }
     return instance;
+  }
+
+  static void AddBox(const Box& box, Instance* instance) {
+    for (const Range& r : box) {
+      instance->numbers.insert(instance->numbers.end(), {r.start, r.last() + 1, r.step});
+    }
+  }
+
+  static absl::Status AddRule(const Graph& source, const Graph& target, Instance* instance) {
+    LEMMA_ASSIGN_OR_RETURN(Substitution rule,
+                           GroundRule(absl::StrCat("box", instance->rules.size()), source, target));
+    ReplaceIntegers(&rule, [&](int64_t number) {
+      instance->numbers.push_back(number);
+      return Term(number);
+    });
+    instance->forms.push_back(FormOf(rule));
+    instance->rules.push_back(std::move(rule));
+    return absl::OkStatus();
+  }
+
+  static absl::Status AddCountRules(const Graph& original, const Graph& mutant,
+                                    Instance* instance) {
+    for (const Count& count : instance->counts) {
+      for (bool of_mutant : {false, true}) {
+        LEMMA_ASSIGN_OR_RETURN(const Graph ones, OverOnes(of_mutant ? mutant : original));
+        LEMMA_ASSIGN_OR_RETURN(const Graph source, OnBox(ones, count.box));
+        LEMMA_ASSIGN_OR_RETURN(
+            const Graph target,
+            Counted(original, count.box, of_mutant ? count.mutant : count.original));
+        LEMMA_RETURN_IF_ERROR(AddRule(source, target, instance));
+      }
+    }
+    for (const Count& count : instance->counts) {
+      AddBox(count.box, instance);
+      instance->numbers.insert(instance->numbers.end(), {count.original, count.mutant});
+    }
+    return absl::OkStatus();
   }
 
   static absl::StatusOr<Graph> OnBox(const Graph& graph, const Box& box) {
@@ -365,19 +395,45 @@ class Lifting {
     return text;
   }
 
+  // Nothing, then 1 for each size.
+  std::vector<Sizes> Lessened() const {
+    std::vector<Sizes> all = {Sizes(open_.size(), 0)};
+    for (size_t s = 0; s < open_.size(); ++s) {
+      all.push_back(all[0]);
+      all.back()[s] = 1;
+    }
+    return all;
+  }
+
+  // A rule whose numbers are the formulas from *next on, in symbols that are the sizes less `less`.
+  static absl::StatusOr<Substitution> Generalized(Substitution rule, const Sizes& base,
+                                                  const Sizes& less,
+                                                  const std::vector<Formula>& formulas,
+                                                  size_t* next) {
+    for (size_t s = 0; s < base.size(); ++s) {
+      rule.symbols.push_back({NameOf(s), SymbolKind::kInt});
+      rule.where.push_back(
+          {Term::Symbol(NameOf(s), static_cast<int>(s)), Relation::kGe, Term(base[s] - less[s])});
+    }
+    ReplaceIntegers(&rule, [&](int64_t) { return TermOf(Shifted(formulas[(*next)++], less)); });
+    // The reader checks what a rule has to be.
+    LEMMA_ASSIGN_OR_RETURN(std::vector<Substitution> read, ParseRules(PrintRule(rule)));
+    return std::move(read[0]);
+  }
+
   absl::StatusOr<SymbolicRegion> Symbolic(const Sizes& base, const std::vector<Formula>& formulas) {
     SymbolicRegion result;
     size_t next = 0;
-    for (Substitution rule : instance_.rules) {
-      for (size_t s = 0; s < open_.size(); ++s) {
-        rule.symbols.push_back({NameOf(s), SymbolKind::kInt});
-        rule.where.push_back(
-            {Term::Symbol(NameOf(s), static_cast<int>(s)), Relation::kGe, Term(base[s])});
+    for (const Substitution& rule : instance_.rules) {
+      ways_.emplace_back();
+      size_t after = next;
+      for (const Sizes& less : Lessened()) {
+        after = next;
+        LEMMA_ASSIGN_OR_RETURN(Substitution general,
+                               Generalized(rule, base, less, formulas, &after));
+        ways_.back().push_back(std::move(general));
       }
-      ReplaceIntegers(&rule, [&](int64_t) { return TermOf(formulas[next++]); });
-      // The reader checks what a rule has to be.
-      LEMMA_ASSIGN_OR_RETURN(std::vector<Substitution> read, ParseRules(PrintRule(rule)));
-      result.rules.push_back(std::move(read[0]));
+      next = after;
     }
     auto boxes = [&](const std::vector<Box>& at, std::vector<std::string>* text) {
       for (const Box& box : at) {
@@ -390,16 +446,78 @@ class Lifting {
     };
     boxes(instance_.agrees, &result.agrees);
     boxes(instance_.differs, &result.differs);
+    for (const Count& count : instance_.counts) {
+      boxes({count.box}, &result.counted);
+      const Formula &original = formulas[next], &mutant = formulas[next + 1];
+      next += 2;
+      absl::StrAppend(&result.counted.back(), ": ", TermOf(original).ToString(), " and ",
+                      TermOf(mutant).ToString());
+      if (!NeverEqual(original, mutant, base)) {
+        return absl::InvalidArgumentError("the numbers of products may be equal");
+      }
+    }
     return result;
+  }
+
+  // The formula in what the sizes are above `base`.
+  static Formula Shifted(const Formula& formula, const Sizes& base) {
+    Formula above;
+    for (const auto& [product, coefficient] : formula) {
+      for (unsigned set = 0; set < 1u << product.size(); ++set) {
+        std::vector<size_t> kept;
+        int64_t factor = coefficient;
+        for (size_t i = 0; i < product.size(); ++i) {
+          if ((set >> i) & 1) {
+            kept.push_back(product[i]);
+          } else {
+            factor *= base[product[i]];
+          }
+        }
+        above[kept] += factor;
+      }
+    }
+    for (auto it = above.begin(); it != above.end();) {
+      it = it->second == 0 ? above.erase(it) : std::next(it);
+    }
+    return above;
+  }
+
+  // Whether the formulas differ, always in the same direction, at all sizes from `base` on.
+  static bool NeverEqual(const Formula& a, const Formula& b, const Sizes& base) {
+    Formula difference = a;
+    for (const auto& [product, coefficient] : b) difference[product] -= coefficient;
+    Formula above = Shifted(difference, base);
+    auto it = above.find({});
+    const int64_t least = it == above.end() ? 0 : it->second;
+    return least != 0 && std::all_of(above.begin(), above.end(), [&](const auto& term) {
+             return least > 0 ? term.second >= 0 : term.second <= 0;
+           });
   }
 
   const Graph& original_;
   const Recipe& recipe_;
+  const bool counts_;
   std::vector<Value> leaves_;
   std::vector<OpenSize> open_;
   Instance instance_;  // at the base sizes
   std::map<Sizes, std::vector<int64_t>> numbers_;
+  std::vector<std::vector<Substitution>> ways_;
 };
+
+// Each rule in the first way that is proved, else as it is.
+void Prove(const std::vector<std::vector<Substitution>>& rules, const ProverOptions& options,
+           std::vector<Substitution>* chosen, std::vector<Verdict>* verdicts) {
+  for (const std::vector<Substitution>& ways : rules) {
+    chosen->push_back(ways[0]);
+    verdicts->push_back(ProveRule(ways[0], options));
+    for (size_t way = 1; way < ways.size() && !IsProved(verdicts->back()); ++way) {
+      Verdict verdict = ProveRule(ways[way], options);
+      if (!IsProved(verdict)) continue;
+      chosen->back() = ways[way];
+      verdicts->back() = std::move(verdict);
+    }
+  }
+}
 
 }  // namespace
 
@@ -407,12 +525,24 @@ bool SymbolicRegion::proved() const {
   return std::all_of(verdicts.begin(), verdicts.end(), IsProved);
 }
 
+bool SymbolicRegion::differs_proved(size_t box) const {
+  return IsProved(count_verdicts[2 * box]) && IsProved(count_verdicts[2 * box + 1]);
+}
+
 absl::StatusOr<SymbolicRegion> ProveForAllSizes(const Graph& original, const Recipe& recipe,
                                                 const ProverOptions& options) {
-  LEMMA_ASSIGN_OR_RETURN(SymbolicRegion region, Lifting(original, recipe).Run());
-  for (const Substitution& rule : region.rules) {
-    region.verdicts.push_back(ProveRule(rule, options));
+  Lifting agreement(original, recipe, false);
+  LEMMA_ASSIGN_OR_RETURN(SymbolicRegion region, agreement.Run());
+  Prove(agreement.ways(), options, &region.rules, &region.verdicts);
+  if (region.differs.empty()) return region;
+  Lifting difference(original, recipe, true);
+  auto counted = difference.Run();
+  if (!counted.ok()) {
+    region.not_counted = std::string(counted.status().message());
+    return region;
   }
+  region.counted = std::move(counted->counted);
+  Prove(difference.ways(), options, &region.counts, &region.count_verdicts);
   return region;
 }
 

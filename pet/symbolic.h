@@ -25,7 +25,17 @@ struct SymbolicRegion {
   std::vector<std::string> agrees;   // the boxes: "[0:2*n, 0:k, 0:h - 1, 0:w]"
   std::vector<std::string> differs;  // the others: so at all sizes that were tried
 
-  bool proved() const;
+  bool proved() const;  // that they agree
+
+  // That they differ on boxes that make up the others: with inputs and weights of ones both give
+  // counts of products, which are not equal at any size. Two rules for each box, of the original's
+  // count and the mutant's.
+  std::vector<Substitution> counts;
+  std::vector<Verdict> count_verdicts;
+  std::vector<std::string> counted;  // the boxes: "[…]: 9 * n1 and 6 * n1"
+  std::string not_counted;           // why there are none
+
+  bool differs_proved(size_t box) const;  // number `box` of `counted`
 };
 
 // InvalidArgument if no size is open, or the numbers are no such sums: then it says of what.

@@ -26,31 +26,50 @@ def conv(shape, w, **attrs):
     )
 
 
-def csrnet(batch, size, front):
-    """CSRNet: the first ten layers of VGG-16 and six dilated convolutions; or these alone."""
-    layers = []
-    if front:
-        layers += [(64, 1), (64, 1), None, (128, 1), (128, 1), None, (256, 1), (256, 1), (256, 1)]
-        layers += [None, (512, 1), (512, 1), (512, 1)]
-    channels = 3 if front else 512
-    layers += [(512, 2), (512, 2), (512, 2), (256, 2), (128, 2), (64, 2)]
-    inputs, body, at = [f"x: f32[{batch},{channels},{size},{size}]"], [], "x"
-    for i, layer in enumerate(layers):
-        if layer is None:
-            body.append(f"y{i} = max_pool2d({at}) {{kernel = [2,2], strides = [2,2]}}")
-        else:
-            out, d = layer
-            inputs.append(f"w{i}: weight f32[{out},{channels},3,3] = fill 0.1")
-            inputs.append(f"b{i}: weight f32[{out}] = fill 0.1")
-            body.append(f"c{i} = conv2d({at}, w{i}, b{i}) "
-                        f"{{pads = [{d},{d},{d},{d}], dilations = [{d},{d}]}}")  # fmt: skip
-            body.append(f"y{i} = relu(c{i})")
-            channels = out
-        at = f"y{i}"
+def csrnet_back():
+    """The six dilated convolutions of CSRNet alone, on 512 x 14 x 14."""
+    inputs, body, at, channels = ["x: f32[1,512,14,14]"], [], "x", 512
+    for i, out in enumerate([512, 512, 512, 256, 128, 64]):
+        inputs.append(f"w{i}: weight f32[{out},{channels},3,3] = fill 0.1")
+        inputs.append(f"b{i}: weight f32[{out}] = fill 0.1")
+        body.append(f"c{i} = conv2d({at}, w{i}, b{i}) {{pads = [2,2,2,2], dilations = [2,2]}}")
+        body.append(f"y{i} = relu(c{i})")
+        at, channels = f"y{i}", out
     return f"graph csrnet({', '.join(inputs)}) {{\n" + "\n".join(body) + f"\nreturn {at} }}\n"
 
 
-# Text of a graph, or the name of an exported model.
+def training_step(lemma, make, folder):
+    """A step of training of make(), without kinks, at which rounding decides gradients."""
+    import torch
+
+    import check_training
+
+    torch.manual_seed(1)
+    module, batch, _ = check_training.without_kinks(lambda: (*make(), None))()
+    check_training.without_dropout(module)
+    check_training.export(module, batch, folder / "model.onnx")
+    subprocess.run([lemma, "train", folder / "model.onnx", "--loss=cross-entropy", "--update=sgd",
+                    "--momentum=0.9", "-o", folder / "step.pb"],
+                   stdout=subprocess.DEVNULL, check=True)  # fmt: skip
+    return folder / "step.pb"
+
+
+def torchvision(name, *shape):
+    def made():
+        import torch
+        from torchvision import models
+
+        return getattr(models, name)(), torch.randn(*shape)
+    return made
+
+
+# What makes a module and a batch.
+STEPS = {
+    "squeezenet1_1 step": torchvision("squeezenet1_1", 4, 3, 96, 96),
+    "resnet18 step": torchvision("resnet18", 4, 3, 96, 96),
+}
+
+# Text of a graph, or None: an exported model.
 CASES = {
     "dilated 512x14x14": conv([1, 512, 14, 14], [512, 512, 3, 3],
                               pads=[2, 2, 2, 2], dilations=[2, 2]),
@@ -60,26 +79,38 @@ CASES = {
                               pads=[1, 1, 1, 1], strides=[2, 2]),
     "grouped 256x14x14": conv([1, 256, 14, 14], [256, 8, 3, 3],
                               pads=[1, 1, 1, 1], groups=32),
-    "csrnet_back": csrnet(1, 14, False),
-    "csrnet": csrnet(1, 224, True),
-    "inception_v3": None,
+    "batch 8x256x5x5": conv([8, 256, 5, 5], [256, 256, 3, 3], pads=[1, 1, 1, 1]),
+    "depthwise 128x28x28": conv([1, 128, 28, 28], [128, 1, 3, 3],
+                                pads=[1, 1, 1, 1], groups=128),
+    "csrnet_back": csrnet_back(),
+    "csrnet": None,
     "taso_bert": None,
+    "bert_base": None,
     "resnet18": None,
+    "resnext50": None,
+    "inception_v3": None,
+    "inception_v3_batch16": None,
 }  # fmt: skip
 
 
 def optimize(flags, model, costs, out, pet):
+    weights = [] if model.suffix == ".pb" else ["--reseed-weights=1"]
     command = [flags.lemma, "optimize", model, "-o", out, "--json", "--runs", str(flags.runs)]
-    command += ["--cost-db", costs, f"--pet={pet}", "--reseed-weights=1", *flags.optimize]
+    command += ["--cost-db", costs, f"--pet={pet}", *weights, *flags.optimize]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(map(str, command))}: exit status {done.returncode}")
-    return json.loads(done.stdout)
+    report = json.loads(done.stdout)
+    if not report["difference"] <= report["allowed"]:  # optimize refuses such a result itself
+        raise RuntimeError(f"{model}: outputs differ by {report['difference']}")
+    return report
 
 
 def measure(flags, name, work):
     model = work / "model.lemma"
-    if CASES[name] is None:
+    if name in STEPS:
+        model = training_step(flags.lemma, STEPS[name], work)
+    elif CASES[name] is None:
         model = EXPORTED / f"{name}.onnx"
     else:
         model.write_text(CASES[name])
@@ -87,7 +118,7 @@ def measure(flags, name, work):
     costs = folder / f"{name.replace(' ', '_')}.sqlite"
     row = {"model": name, "date": datetime.date.today().isoformat()}
     for pet in ["off", "on"]:
-        row[pet] = optimize(flags, model, costs, work / "out.lemma", pet)
+        row[pet] = optimize(flags, model, costs, work / "out.pb", pet)
     row["load"] = os.getloadavg()[0]  # our own share is 1
     return row
 
@@ -109,20 +140,20 @@ def cells(row):
 def parse():
     parser = argparse.ArgumentParser(prog="tools/bench pet")
     parser.add_argument("--lemma", required=True)
-    parser.add_argument("--models", type=lambda s: s.split(","), default=list(CASES))
+    parser.add_argument("--models", type=lambda s: s.split(","), default=[*CASES, *STEPS])
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--costs", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "data/measurements/pet.json")
     flags, flags.optimize = parser.parse_known_args()
-    unknown = [name for name in flags.models if name not in CASES]
+    unknown = [name for name in flags.models if name not in [*CASES, *STEPS]]
     if unknown:
-        parser.error(f"unknown model {unknown[0]!r}; the models are: {', '.join(CASES)}")
+        parser.error(f"unknown model {unknown[0]!r}; the models are: {', '.join([*CASES, *STEPS])}")
     return flags
 
 
 def main():
     flags = parse()
-    exported = [name for name in flags.models if CASES[name] is None]
+    exported = [name for name in flags.models if CASES.get(name, "") is None]
     if exported:
         subprocess.run([ROOT / "tools/export_models", *exported], stdout=sys.stderr, check=True)
     rows, failed = [], []

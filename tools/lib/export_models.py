@@ -17,6 +17,7 @@ from torch import nn
 from torchvision import models
 
 import bert_encoder
+import csrnet
 import nasnet_a
 import taso_models
 
@@ -71,6 +72,8 @@ MODELS = {
     "nasnet_a": (nasnet_a.NasNetA, image()),
     "taso_bert": (taso_models.TasoBert, embedded),
     "nasrnn": (taso_models.NasRnn, steps),
+    "csrnet": (csrnet.CsrNet, image()),
+    "inception_v3_batch16": (inception_v3, lambda _: torch.randn(16, 3, 299, 299)),
 }
 
 
@@ -119,7 +122,7 @@ def rescale_output(module, inputs):
 
 
 def build(name):
-    """Returns the module with its weights, and inputs of batch size 1."""
+    """Returns the module with its weights, and inputs of the batch size it is exported for: mostly 1."""
     make, sample = MODELS[name]
     torch.manual_seed(zlib.crc32(name.encode()))
     module = make().eval()
