@@ -150,8 +150,8 @@ class Fuser {
     }
     constexpr size_t kMostNodes = 32;
     if (result_.groups[group].size() >= kMostNodes) return std::nullopt;
-    const bool joins =
-        Of(i).reduces ? IsEpilogueOf(i, users) || IsRowWith(i, group) : IsCheapFor(i, users);
+    const bool joins = Of(i).reduces ? IsEpilogueOf(i, users) || IsRowWith(i, group)
+                                     : IsCheapFor(i, users) && !IsBetterBehindProduct(i, group);
     if (!joins || !Fits(i, group)) return std::nullopt;
     return group;
   }
@@ -168,6 +168,33 @@ class Fuser {
       // A factor for each row or channel is computed again rather than stored.
       return Elements(i) < Elements(user) && functions <= kFewFunctions;
     });
+  }
+
+  bool IsProduct(int i) { return Of(i).multiplies && Of(i).reads.size() > 1; }
+
+  // A factor of a product that another product's epilogue can be: computed once, and what it
+  // becomes a factor of stays a plain product.
+  bool IsBetterBehindProduct(int i, int group) {
+    const std::vector<int>& members = result_.groups[group];
+    return Of(i).functions > 0 && !IsPlainToRoot(i) && FollowsProduct(i) &&
+           std::any_of(members.begin(), members.end(), [&](int m) { return IsProduct(m); });
+  }
+
+  // Element-wise steps of one shape lead from a product to node i.
+  bool FollowsProduct(int i) {
+    if (IsProduct(i)) return true;
+    const auto [known, is_new] = follows_product_.emplace(i, false);
+    if (!is_new || Of(i).reduces || !node_traits_.Of(*uses_.nodes[i]).pointwise) {
+      return known->second;
+    }
+    const Node& node = *uses_.nodes[i];
+    const bool follows =
+        std::any_of(node.inputs().begin(), node.inputs().end(), [&](const Value& v) {
+          const int operand = uses_.NodeOf(v.node());
+          return v.node().is_op() && !uses_.is_static[operand] && !uses_.IsOutput(v) &&
+                 v.shape() == node.type(0).shape && FollowsProduct(operand);
+        });
+    return follows_product_[i] = follows;
   }
 
   // All ways from node i to the group's result are element-wise, of one shape.
@@ -193,9 +220,9 @@ class Fuser {
   }
 
   bool IsRowWith(int i, int group) {
-    if (Of(i).multiplies && Of(i).reads.size() > 1) return false;
+    if (IsProduct(i)) return false;
     for (int member : result_.groups[group]) {
-      if (Of(member).multiplies && Of(member).reads.size() > 1) return false;
+      if (IsProduct(member)) return false;
     }
     auto definition = Composed(i, group);
     return definition.ok() && codegen::IsOneKernel(*definition);
@@ -220,6 +247,7 @@ class Fuser {
   const UseTable& uses_;
   NodeTraitsCache& node_traits_;
   absl::flat_hash_map<uint64_t, Traits> traits_;
+  absl::flat_hash_map<int, bool> follows_product_;
   std::vector<bool> plain_to_root_;
   Fusion result_;
 };

@@ -21,11 +21,10 @@ struct Fusion {
 
 // An application joins the group of its users, if it is one and the application's value is no
 // output of the graph, where recomputing it costs less than storing and reading it:
-//   * without reductions: where each element is read about once; as an operand of sums of products
-//     only if it moves elements without changing them;
+//   * without reductions: where each element is read about once, or only moved; but not as a factor
+//     of a product where it can be the epilogue of another one;
 //   * with reductions: where its users are element-wise and of its shape (an epilogue), or where
-//   the
-//     whole group is still one row kernel (a normalization made of small operators).
+//     the whole group is still one row kernel (a normalization made of small operators).
 Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits);
 
 }  // namespace lemma::cuda

@@ -9,8 +9,10 @@ def row(call, lemma, backend, name, path):
     """One line of the table; Failure where there is no plan."""
     operators = json.loads(call([lemma, "show", path, "--json"]))["operators"]
     plan = json.loads(call([lemma, "show", path, f"--plan={backend}", "--json"]))
+    products = call([lemma, "show", path, f"--plan={backend}"]).count(", a product of ")
     megabytes = [f"{plan[key] / 1e6:.2f}" for key in ("peak_bytes", "live_bytes", "weight_bytes")]
-    return f"| {name} | {operators} | {plan['kernels']} | {' | '.join(megabytes)} |"
+    cells = [name, operators, plan["kernels"], products, *megabytes]
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def step_of(call, lemma, name, folder):
@@ -30,8 +32,8 @@ def step_of(call, lemma, name, folder):
 def plan_all(call, lemma, backend, models, light, failure, with_steps):
     """Prints the table of `models` (name and path), of a step of training of each that is in
     `light`, and of the steps that tools/bench training times. Returns how many failed."""
-    print("| model | operators | kernels | peak MB | at least MB | weights MB |")
-    print("|---|---|---|---|---|---|")
+    print("| model | operators | kernels | products | peak MB | at least MB | weights MB |")
+    print("|---|---|---|---|---|---|---|")
     failed = 0
 
     def show(name, make_path):

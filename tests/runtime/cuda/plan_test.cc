@@ -122,6 +122,16 @@ const Case kCases[] = {
       s = add(p, q)
       return s
     })"},
+    // What follows a product is its epilogue, not part of another one's factor.
+    {"by tile 32x32x32; by tile 32x32x32",
+     R"(graph heads(x: f32[24,32], v: f32[32,48], b: f32[48], k: f32[3,24,16]) {
+      p = matmul(x, v)
+      q = add(p, b)
+      r = reshape(q) {shape = [24,3,16]}
+      t = transpose(r) {perm = [1,2,0]}
+      s = matmul(k, t)
+      return s
+    })"},
     // Reductions that few blocks would compute, in parts.
     {"by tile 32x32x32; by element", R"(graph deep(x: f32[17,4100], w: weight f32[4100,19]) {
       p = matmul(x, w)
@@ -199,6 +209,23 @@ TEST(CudaPlan, ReshapesAreTheirOperandsMemory) {
   auto plan = cuda::PlanGraph(graph, traits);
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->launches.size(), 2u) << plan->Describe(graph);
+}
+
+TEST(CudaPlan, BiasStaysWithItsProduct) {
+  NodeTraitsCache traits;
+  const Graph graph = GraphOf(R"(graph g(x: f32[64,64], u: f32[64,64], b: f32[64], v: f32[64,64]) {
+    p = matmul(x, u)
+    q = add(p, b)
+    r = matmul(q, v)
+    return r
+  })");
+  auto plan = cuda::PlanGraph(graph, traits);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->launches.size(), 2u) << plan->Describe(graph);
+  for (const cuda::Launch& launch : plan->launches) {
+    EXPECT_TRUE(plan->KernelOf(launch).gemm.has_value()) << plan->Describe(graph);
+  }
+  EXPECT_GE(plan->KernelOf(plan->launches[0]).gemm->bias_argument, 0);
 }
 
 // A branch does not wait for another one.
