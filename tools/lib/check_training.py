@@ -122,14 +122,16 @@ def call(command):
     return result.stdout
 
 
-def take_step(lemma, backend, folder, module, batch, labels):
-    """Loss and gradients as Lemma's step has them."""
-    model, step, out = folder / "model.onnx", folder / "step.onnx", folder / "out"
+def take_step(lemma, backend, form, folder, module, batch, labels):
+    """Loss and gradients as Lemma's step, a file of that form, has them."""
+    model, out = folder / "model.onnx", folder / "out"
     export(module, batch, model)
     loss = "mse" if labels.is_floating_point() else "cross-entropy"
-    call([lemma, "train", model, f"--loss={loss}", "--update=sgd", "-o", step])
-    state = read_safetensors(folder / "step.onnx.safetensors")
-    graph = onnx.load(str(step)).graph
+    for suffix in {"onnx", form}:
+        call([lemma, "train", model, f"--loss={loss}", "--update=sgd", "-o", folder / f"step.{suffix}"])
+    step = folder / f"step.{form}"
+    state = read_safetensors(folder / f"step.{form}.safetensors")
+    graph = onnx.load(str(folder / "step.onnx")).graph  # names and order of inputs and outputs
     given = {"input": batch.numpy(), "labels": labels.numpy(),
              "lr": numpy.array(RATE, numpy.float32), **state}
     weights = {weight.name for weight in graph.initializer}
@@ -164,15 +166,15 @@ def largest_error(found, want):
     return worst, at
 
 
-def compare(name, lemma, backend, folder):
-    torch.manual_seed(7)
+def compare(name, lemma, args, folder):
+    torch.manual_seed(args.seed)
     module, batch, labels = CASES[name]()
     without_dropout(module)
     with torch.no_grad():
         export_models.randomize(module)
     want_loss, want = gradients(module, batch, labels, torch.float64)
     torch_loss, in_f32 = gradients(module, batch, labels, torch.float32)
-    loss, found = take_step(lemma, backend, folder, module, batch, labels)
+    loss, found = take_step(lemma, args.backend, args.form, folder, module, batch, labels)
     if set(found) != set(want):
         raise RuntimeError(f"other parameters: {sorted(set(found) ^ set(want))[:3]}")
     worst, at = largest_error(found, want)
@@ -285,6 +287,8 @@ def main():
     parser.add_argument("--curve", type=int, default=0, metavar="STEPS")
     parser.add_argument("--lemma")
     parser.add_argument("--backend", default="reference")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--form", choices=["pb", "onnx"], default="pb")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     cases = CURVES if args.curve else CASES
@@ -304,7 +308,7 @@ def main():
             try:
                 text = (compare_curve(name, lemma, args.backend, args.curve, pathlib.Path(folder))
                         if args.curve else
-                        compare(name, lemma, args.backend, pathlib.Path(folder)))
+                        compare(name, lemma, args, pathlib.Path(folder)))
                 print(f"ok      {name:17} {text}", flush=True)
                 passed += 1
             except RuntimeError as error:
