@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "cli/jump.h"
 
 namespace lemma::cli {
 namespace {
@@ -119,7 +120,13 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
   auto after = Prepare(backend, contender.graph, options.threads, inputs);
   if (!after.ok()) return after.status();
   const OutputDifference difference = CompareOutputs(input, after->outputs, before.outputs);
+  absl::StatusOr<bool> agrees = difference.ok;
   if (!difference.ok) {
+    agrees = DifferByAJump(input, before.executable.get(), contender.graph, after->executable.get(),
+                           inputs, options.threads);
+    if (!agrees.ok()) return agrees.status();
+  }
+  if (!*agrees) {
     return absl::InternalError(absl::StrCat(
         "the optimized model computes something else: output ", difference.output, " differs by ",
         difference.largest, ", allowed ", difference.allowed, "; nothing was written"));

@@ -66,7 +66,8 @@ struct Acceptance {
 // What is executed in more memory than the limit is no result; if the input is, any contender that
 // keeps to it is better. An input that cannot be run here yields to the first contender untimed;
 // FailedPrecondition if there is a limit, which nobody could vouch for. Contenders whose constants
-// overflowed are none, unless numerics is "real". Internal if a contender computes something else.
+// overflowed are none, unless numerics is "real". Internal if a contender computes something else
+// (but see jump.h).
 absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
                                   std::vector<Contender> contenders,
                                   absl::Span<const Tensor> inputs,

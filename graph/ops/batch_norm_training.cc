@@ -126,7 +126,8 @@ absl::Status ExportTraining(OnnxExport& out) {
   return absl::OkStatus();
 }
 
-// As the equation says; ONNX has no such operator.
+// As the equation says, since ONNX has no such operator. The rule
+// recognize_batch_norm_training_gradient finds it again.
 absl::Status ExportTrainingGradient(OnnxExport& out) {
   const Node& node = out.node();
   const TensorType& x = node.inputs()[0].type();
@@ -144,23 +145,25 @@ absl::Status ExportTrainingGradient(OnnxExport& out) {
   LEMMA_ASSIGN_OR_RETURN(const std::string channels, ints(vector_shape));
   LEMMA_ASSIGN_OR_RETURN(const std::string axes, ints(ReducedAxes(node)));
   LEMMA_ASSIGN_OR_RETURN(const std::string epsilon, scalar(node.Float("epsilon")));
-  LEMMA_ASSIGN_OR_RETURN(const std::string count,
-                         scalar(static_cast<double>(x.num_elements()) / x.shape[1]));
   auto op = [&](const char* type, std::vector<std::string> inputs) {
     const std::string y = out.Temporary();
     out.Emit(type, std::move(inputs), {y});
     return y;
   };
   auto spread = [&](const std::string& v) { return op("Reshape", {v, channels}); };
-  auto share = [&](const std::string& v) { return spread(op("Div", {v, count})); };
+  auto mean = [&](const std::string& v) {
+    const std::string y = out.Temporary();
+    out.Emit("ReduceMean", {v}, {y}, {{"axes", ReducedAxes(node)}, {"keepdims", int64_t{1}}});
+    return y;
+  };
   const std::string dy = out.Input(4), dscale = out.Output(1), dbias = out.Output(2);
   const std::string inverse = op("Reciprocal", {op("Sqrt", {op("Add", {out.Input(3), epsilon})})});
   const std::string centered = op("Sub", {out.Input(0), spread(out.Input(2))});
   const std::string z = op("Mul", {centered, spread(inverse)});
-  out.Emit("ReduceSum", {op("Mul", {dy, z}), axes}, {dscale}, {{"keepdims", int64_t{0}}});
+  const std::string product = op("Mul", {dy, z});
+  out.Emit("ReduceSum", {product, axes}, {dscale}, {{"keepdims", int64_t{0}}});
   out.Emit("ReduceSum", {dy, axes}, {dbias}, {{"keepdims", int64_t{0}}});
-  const std::string rest =
-      op("Sub", {op("Sub", {dy, share(dbias)}), op("Mul", {z, share(dscale)})});
+  const std::string rest = op("Sub", {op("Sub", {dy, mean(dy)}), op("Mul", {z, mean(product)})});
   out.Emit("Mul", {rest, spread(op("Mul", {out.Input(1), inverse}))}, {out.Output(0)});
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
+#include "runtime/cpu/cpu_backend.h"
 #include "runtime/reference/reference.h"
 
 namespace lemma::cli {
@@ -201,6 +202,42 @@ TEST(Acceptance, RunsThatDidNotPayTellTheirKernelsTimes) {
   accepted = Accept(&backend, slow, {{input, {RewriteStep()}}}, inputs, options);
   ASSERT_TRUE(accepted.ok()) << accepted.status();
   EXPECT_TRUE(accepted->in_graph.empty());
+}
+
+// Whether `after` is taken for `before` on the CPU, where x is [a, b, c].
+bool TakenFor(const std::string& before, const std::string& after,
+              const std::vector<double>& values) {
+  auto graph = [](const std::string& lines) {
+    return Parsed("graph g(x: f32[3]) {\n a, b, c = split(x) {axis = 0, sizes = [1,1,1]}\n" +
+                  lines + "\n return y }");
+  };
+  const std::unique_ptr<Backend> backend = MakeCpuBackend();
+  AcceptanceOptions options;
+  options.runs = 0;
+  const std::vector<Tensor> inputs = {*Tensor::FromDoubles({DType::kF32, {3}}, values)};
+  auto accepted =
+      Accept(backend.get(), graph(before), {{graph(after), {RewriteStep()}}}, inputs, options);
+  EXPECT_TRUE(accepted.ok() || absl::IsInternal(accepted.status())) << accepted.status();
+  return accepted.ok() && !accepted->kept_input();
+}
+
+// 1 + 0.75 ulp - 1 is 0 or more, as it is summed: the sign of it jumps.
+TEST(Acceptance, ARoundingThatCrossesAJumpIsNoError) {
+  const std::string left = "d = add(a, b) e = add(d, c) y = sign(e)";
+  const std::string right = "d = add(b, c) e = add(a, d) y = sign(e)";
+  const double b = 0.75 / (1 << 24);
+  EXPECT_TRUE(TakenFor(left, right, {1, b, -1}));
+  EXPECT_TRUE(TakenFor(right, left, {1, b, -1}));
+}
+
+TEST(Acceptance, SomethingElseIsAnErrorThoughItJumps) {
+  const std::string sum = "d = add(a, b) e = add(d, c) y = sign(e)";
+  // Wrong at these numbers only, wrong everywhere, right but for rounding that nothing survives.
+  EXPECT_FALSE(TakenFor(sum, "d = add(a, c) y = sign(d)", {1, 0.75 / (1 << 20), -1}));
+  EXPECT_FALSE(TakenFor(sum, "d = add(a, b) e = sub(d, c) y = sign(e)", {1, 1, -3}));
+  EXPECT_FALSE(TakenFor("y = mul(b, b)",
+                        "k = constant f32[1] fill 1e8 d = add(k, b) e = sub(d, k) y = mul(e, b)",
+                        {1, 0.3, 1}));
 }
 
 }  // namespace

@@ -1,0 +1,66 @@
+#include "cli/jump.h"
+
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "cli/compare.h"
+#include "runtime/reference/reference.h"
+
+namespace lemma::cli {
+namespace {
+
+constexpr int kOthers = 6;
+
+absl::StatusOr<bool> Agree(const Graph& graph, Executable* a, Executable* b,
+                           absl::Span<const Tensor> inputs) {
+  auto x = a->Run(inputs), y = b->Run(inputs);
+  if (!x.ok()) return x.status();
+  if (!y.ok()) return y.status();
+  return CompareOutputs(graph, *y, *x).ok;
+}
+
+// Each number of the float inputs changed by up to a thousandth of itself.
+absl::StatusOr<std::vector<Tensor>> Near(absl::Span<const Tensor> inputs, int seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> factor(0.999, 1.001);
+  std::vector<Tensor> near;
+  for (const Tensor& t : inputs) {
+    if (!IsFloat(t.dtype())) {
+      near.push_back(t);
+      continue;
+    }
+    std::vector<double> values(t.size());
+    for (int64_t i = 0; i < t.size(); ++i) values[i] = t.AtDouble(i) * factor(random);
+    absl::StatusOr<Tensor> changed = Tensor::FromDoubles(t.type(), values);
+    if (!changed.ok()) return changed.status();
+    near.push_back(*std::move(changed));
+  }
+  return near;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> DifferByAJump(const Graph& before, Executable* run_before, const Graph& after,
+                                   Executable* run_after, absl::Span<const Tensor> inputs,
+                                   int threads) {
+  bool agree_nearby = false;
+  for (int k = 0; k < kOthers && !agree_nearby; ++k) {
+    absl::StatusOr<std::vector<Tensor>> near = Near(inputs, k);
+    if (!near.ok()) return near.status();
+    absl::StatusOr<bool> agree = Agree(before, run_before, run_after, *near);
+    if (!agree.ok()) return agree.status();
+    agree_nearby = *agree;
+  }
+  if (!agree_nearby) return false;
+  const std::unique_ptr<Backend> reference = MakeReferenceBackend();
+  CompileOptions options;
+  options.threads = threads;
+  auto a = reference->Compile(before, options), b = reference->Compile(after, options);
+  if (!a.ok()) return a.status();
+  if (!b.ok()) return b.status();
+  return Agree(before, a->get(), b->get(), inputs);
+}
+
+}  // namespace lemma::cli
