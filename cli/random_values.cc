@@ -5,8 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "graph/hash.h"
 #include "optimizer/rebuild.h"
 
@@ -91,6 +93,29 @@ absl::StatusOr<std::vector<Tensor>> RandomInputs(const Graph& graph, uint64_t se
     auto tensor = RandomInput(graph.inputs()[i].type(), HashCombine(seed, i), integer_range);
     if (!tensor.ok()) return tensor.status();
     inputs.push_back(*std::move(tensor));
+  }
+  return inputs;
+}
+
+absl::StatusOr<std::vector<Tensor>> RandomStepInputs(const Graph& graph, uint64_t seed,
+                                                     int64_t integer_range) {
+  const absl::flat_hash_map<Value, std::string> roles = Roles(graph);
+  auto inputs = RandomInputs(graph, seed, integer_range);
+  if (!inputs.ok()) return inputs;
+  for (size_t i = 0; i < inputs->size(); ++i) {
+    const Value& input = graph.inputs()[i];
+    const std::string& name = graph.input_names()[i];
+    absl::StatusOr<Tensor> values = (*inputs)[i];
+    if (name == "lr") {
+      values = Tensor::Filled(input.type(), 1e-3);
+    } else if (IsFloat(input.dtype()) &&
+               absl::c_linear_search(graph.output_names(), absl::StrCat(name, ".next"))) {
+      auto role = roles.find(input);
+      Random random(HashString(name, seed));
+      values = RandomWeight(input.type(), role == roles.end() ? "" : role->second, &random);
+    }
+    if (!values.ok()) return values.status();
+    (*inputs)[i] = *std::move(values);
   }
   return inputs;
 }

@@ -30,6 +30,11 @@ absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_
 absl::StatusOr<std::vector<Tensor>> RandomInputs(const Graph& graph, uint64_t seed,
                                                  int64_t integer_range);
 
+// The same for a step of training: inputs X with an output X.next as ReseedWeights fills weights,
+// and `lr`, the learning rate, 0.001.
+absl::StatusOr<std::vector<Tensor>> RandomStepInputs(const Graph& graph, uint64_t seed,
+                                                     int64_t integer_range);
+
 // `graph` with every floating weight filled anew, by its name and `seed`: matrices and kernels so
 // that values keep their size from layer to layer (He et al. 2015), variances and scales in
 // [0.5, 1.5], other vectors small. What an operator calls its operand tells which is which.
