@@ -1,5 +1,6 @@
 #include "cli/jump.h"
 
+#include <cmath>
 #include <memory>
 #include <random>
 #include <utility>
@@ -65,7 +66,9 @@ absl::StatusOr<bool> DifferByAJump(const Graph& before, Executable* run_before, 
     if (!outputs->ok()) return outputs->status();
   }
   if (!CompareOutputs(before, *same, *exact).ok) return false;
-  if (Distance(before, *y, *exact) <= kAsFar * Distance(before, *x, *exact)) return true;
+  const double distance = Distance(before, *x, *exact);
+  const bool crossed = distance > 1 && std::isfinite(distance);
+  if (crossed && Distance(before, *y, *exact) <= kAsFar * distance) return true;
   for (int k = 0; k < kOthers; ++k) {
     absl::StatusOr<std::vector<Tensor>> near = Near(inputs, k);
     if (!near.ok()) return near.status();

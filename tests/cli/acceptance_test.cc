@@ -235,6 +235,9 @@ TEST(Acceptance, SomethingElseIsAnErrorThoughItJumps) {
   // Wrong at these numbers only, wrong everywhere, right but for rounding that nothing survives.
   EXPECT_FALSE(TakenFor(sum, "d = add(a, c) y = sign(d)", {1, 0.75 / (1 << 20), -1}));
   EXPECT_FALSE(TakenFor(sum, "d = add(a, b) e = sub(d, c) y = sign(e)", {1, 1, -3}));
+  // The input overflows, which excuses nothing.
+  EXPECT_FALSE(TakenFor("d = mul(b, b) y = div(d, b)",
+                        "k = constant f32[1] fill 3e38 d = add(b, k) y = sub(d, k)", {1, 1e30, 1}));
   EXPECT_FALSE(TakenFor("y = mul(b, b)",
                         "k = constant f32[1] fill 1e8 d = add(k, b) e = sub(d, k) y = mul(e, b)",
                         {1, 0.3, 1}));
