@@ -15,10 +15,13 @@ namespace lemma::cli {
 
 // The default first.
 std::vector<std::string> BackendNames();
-// InvalidArgument, with the names there are, for another one.
-absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name);
+// InvalidArgument, with the names there are, for another one. `fuse_layout`: as of CpuOptions, for
+// the back end "cpu" alone.
+absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,
+                                                     bool fuse_layout = true);
 // nullptr if the back end's kernels cannot be measured one by one.
-std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int threads);
+std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int threads,
+                                             bool fuse_layout = true);
 
 }  // namespace lemma::cli
 

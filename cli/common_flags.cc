@@ -66,6 +66,11 @@ void CommonFlags::AddModel(Flags* flags) {
   flags->Bool("json", &json, "print one JSON object instead of text");
 }
 
+void CommonFlags::AddFusion(Flags* flags) {
+  flags->Choice("fusion", &fusion, {"on", "off"},
+                "off: every layout operator is a copy of its own, on the back end cpu");
+}
+
 void CommonFlags::AddExecution(Flags* flags) {
   flags->List("inputs", &inputs, "FILE.pb,...", "tensors, or a folder with input_0.pb, …");
   flags->Int("int-range", &int_range, "random integer inputs are below this");
@@ -73,11 +78,16 @@ void CommonFlags::AddExecution(Flags* flags) {
   flags->Int("seed", &seed, "of random inputs");
   flags->Int("threads", &threads, "threads inside a kernel");
   flags->Choice("backend", &backend, BackendNames(), "what executes the model");
+  AddFusion(flags);
 }
 
 absl::Status CommonFlags::Check() const {
   if (threads < 1 || threads > 1024) {
     return absl::InvalidArgumentError(absl::StrCat("--threads: ", threads, " is not in 1…1024"));
+  }
+  if (fusion == "off" && backend != "cpu") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--fusion=off: the back end cpu knows it, ", backend, " does not"));
   }
   if (int_range < 1) return absl::InvalidArgumentError("--int-range: must be at least 1");
   return absl::OkStatus();
@@ -108,7 +118,11 @@ absl::StatusOr<std::vector<Tensor>> CommonFlags::Inputs(const Graph& graph) cons
 }
 
 absl::StatusOr<std::unique_ptr<lemma::Backend>> CommonFlags::MakeBackend() const {
-  return cli::MakeBackend(backend);
+  return cli::MakeBackend(backend, fusion == "on");
+}
+
+std::unique_ptr<KernelMeasurer> CommonFlags::MakeMeasurer() const {
+  return cli::MakeMeasurer(backend, static_cast<int>(threads), fusion == "on");
 }
 
 absl::StatusOr<std::string> OneArgument(const std::string& what,

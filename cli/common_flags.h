@@ -13,6 +13,7 @@
 #include "cli/model_file.h"
 #include "graph/tensor.h"
 #include "runtime/executor.h"
+#include "runtime/measure.h"
 
 namespace lemma::cli {
 
@@ -23,7 +24,7 @@ struct CommonFlags {
   bool json = false;
   int64_t seed = 1;
   int64_t threads = 1;
-  std::string backend;
+  std::string backend, fusion = "on";
   std::vector<std::string> inputs;  // files; empty: random values
   int64_t int_range = 2;
   bool training = false;  // keep what matters in training only
@@ -31,9 +32,10 @@ struct CommonFlags {
 
   CommonFlags();
   void AddModel(Flags* flags);      // --dim, --reseed-weights, --json
-  void AddExecution(Flags* flags);  // the others
+  void AddFusion(Flags* flags);     // --fusion
+  void AddExecution(Flags* flags);  // this and the others
 
-  // Values out of range: InvalidArgument.
+  // Values out of range, and a fusion that the back end has not: InvalidArgument.
   absl::Status Check() const;
   // The model, weights filled anew if asked for. Notes go to standard error unless --json.
   absl::StatusOr<Model> Load(const std::string& path) const;
@@ -41,6 +43,8 @@ struct CommonFlags {
   // needs more than max_memory_gb.
   absl::StatusOr<std::vector<Tensor>> Inputs(const Graph& graph) const;
   absl::StatusOr<std::unique_ptr<Backend>> MakeBackend() const;
+  // nullptr if the back end's kernels cannot be measured one by one.
+  std::unique_ptr<KernelMeasurer> MakeMeasurer() const;
 };
 
 // The command's only positional argument, called `what` in its help; else InvalidArgument.

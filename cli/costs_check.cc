@@ -10,7 +10,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/backends.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/json.h"
@@ -158,7 +157,7 @@ absl::StatusOr<int> RunCostsCheck(Arguments arguments) {
   auto path = OneArgument("MODEL", *positional);
   if (!path.ok()) return path.status();
   if (check.runs < 1) return absl::InvalidArgumentError("--runs: must be at least 1");
-  auto measurer = MakeMeasurer(check.common.backend, static_cast<int>(check.common.threads));
+  auto measurer = check.common.MakeMeasurer();
   if (measurer == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("--backend: the kernels of ", check.common.backend, " are not measured"));

@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
-#include "cli/backends.h"
 #include "cli/certificate_file.h"
 #include "cli/interrupt.h"
 #include "cli/model_file.h"
@@ -272,7 +271,7 @@ std::string Exclusion(const OptimizeFlags& flags, const Setup& setup, const Outc
 absl::StatusOr<Costs> MakeCosts(const OptimizeFlags& flags, ProgressLine* progress) {
   Costs costs;
   if (flags.cost == "measured") {
-    costs.measurer = MakeMeasurer(flags.common.backend, static_cast<int>(flags.common.threads));
+    costs.measurer = flags.common.MakeMeasurer();
   }
   if (costs.measurer == nullptr) {
     costs.model = MakeAnalyticCostModel();

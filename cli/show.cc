@@ -104,8 +104,8 @@ void PrintTable(const Model& model) {
 }
 
 // What a back end would run, and the memory it needs.
-absl::Status PrintPlan(const CommonFlags& common, const std::string& name, const Graph& graph) {
-  auto backend = MakeBackend(name);
+absl::Status PrintPlan(const CommonFlags& common, const Graph& graph) {
+  auto backend = common.MakeBackend();
   if (!backend.ok()) return backend.status();
   CompileOptions options;
   options.threads = static_cast<int>(common.threads);
@@ -113,7 +113,7 @@ absl::Status PrintPlan(const CommonFlags& common, const std::string& name, const
   if (!plan.ok()) return plan.status();
   if (common.json) {
     Json json = Json::Object();
-    json.Set("graph", graph.name()).Set("backend", name).Set("kernels", plan->kernels);
+    json.Set("graph", graph.name()).Set("backend", common.backend).Set("kernels", plan->kernels);
     json.Set("peak_bytes", plan->memory.planned_bytes);
     json.Set("live_bytes", plan->memory.live_bytes);
     json.Set("weight_bytes", plan->memory.weight_bytes);
@@ -122,7 +122,8 @@ absl::Status PrintPlan(const CommonFlags& common, const std::string& name, const
   }
   std::fputs(plan->text.c_str(), stdout);
   std::printf("%d kernels on %s, peak memory %s of values, %s of weights\n", plan->kernels,
-              name.c_str(), FormatBytes(static_cast<double>(plan->memory.planned_bytes)).c_str(),
+              common.backend.c_str(),
+              FormatBytes(static_cast<double>(plan->memory.planned_bytes)).c_str(),
               FormatBytes(static_cast<double>(plan->memory.weight_bytes)).c_str());
   return absl::OkStatus();
 }
@@ -141,6 +142,7 @@ absl::StatusOr<int> RunShow(Arguments arguments) {
   flags.Bool("memory", &memory, "memory of intermediate values over a run, by the plan");
   flags.Choice("backend", &common.backend, BackendNames(), "memory: whose plan");
   flags.Int("threads", &common.threads, "memory: threads inside a kernel");
+  common.AddFusion(&flags);
   common.AddModel(&flags);
   flags.Note("lemma show --format dot MODEL | dot -Tsvg > model.svg draws it.");
   auto positional = flags.Parse(arguments);
@@ -151,13 +153,14 @@ absl::StatusOr<int> RunShow(Arguments arguments) {
   }
   auto path = OneArgument("MODEL", *positional);
   if (!path.ok()) return path.status();
+  if (!plan.empty()) common.backend = plan;
   auto model = common.Load(*path);
   if (!model.ok()) return model.status();
   if (!plan.empty()) {
-    absl::Status printed = PrintPlan(common, plan, model->graph);
+    absl::Status printed = PrintPlan(common, model->graph);
     if (!printed.ok()) return Prefixed(*path, printed);
   } else if (memory) {
-    auto measurer = MakeMeasurer(common.backend, static_cast<int>(common.threads));
+    auto measurer = common.MakeMeasurer();
     if (measurer == nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat("--memory: the back end ", common.backend, " makes no plan"));

@@ -215,12 +215,14 @@ class CpuExecutable : public Executable {
 
 class CpuBackend : public Backend {
  public:
+  explicit CpuBackend(const CpuOptions& options) : options_(options) {}
+
   std::string name() const override { return "cpu"; }
   std::string version() const override { return DeviceName(); }
 
   absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
                                                       const CompileOptions& options) override {
-    absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, options.threads);
+    absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, OptionsFor(options));
     if (!plan.ok()) return plan.status();
     auto executable = std::make_unique<CpuExecutable>(graph, *std::move(plan), options);
     if (absl::Status s = executable->Prepare(); !s.ok()) {
@@ -230,7 +232,7 @@ class CpuBackend : public Backend {
   }
 
   absl::StatusOr<PlanSummary> Plan(const Graph& graph, const CompileOptions& options) override {
-    absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, options.threads);
+    absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, OptionsFor(options));
     if (!plan.ok()) return plan.status();
     PlanSummary summary;
     summary.kernels = static_cast<int>(plan->steps.size());
@@ -244,12 +246,19 @@ class CpuBackend : public Backend {
   }
 
  private:
+  PlanOptions OptionsFor(const CompileOptions& compile) const {
+    return {compile.threads, options_.fuse_layout};
+  }
+
+  const CpuOptions options_;
   NodeTraitsCache traits_;
 };
 
 }  // namespace
 }  // namespace cpu
 
-std::unique_ptr<Backend> MakeCpuBackend() { return std::make_unique<cpu::CpuBackend>(); }
+std::unique_ptr<Backend> MakeCpuBackend(const CpuOptions& options) {
+  return std::make_unique<cpu::CpuBackend>(options);
+}
 
 }  // namespace lemma

@@ -9,10 +9,18 @@
 
 namespace lemma {
 
-std::unique_ptr<Backend> MakeCpuBackend();
+struct CpuOptions {
+  // Whether layout operators are fused into their neighbours: reshapes, slices, transposes and the
+  // like are views where strides allow it, operands of concatenations are written in place, and
+  // products in the order that a transpose behind them wants. Else each is a kernel that copies,
+  // for comparison.
+  bool fuse_layout = true;
+};
+
+std::unique_ptr<Backend> MakeCpuBackend(const CpuOptions& options = {});
 
 // Measures the kernels that the CPU back end would run with so many threads.
-std::unique_ptr<KernelMeasurer> MakeCpuMeasurer(int threads = 1);
+std::unique_ptr<KernelMeasurer> MakeCpuMeasurer(int threads = 1, const CpuOptions& options = {});
 
 }  // namespace lemma
 

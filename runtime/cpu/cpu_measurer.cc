@@ -83,14 +83,15 @@ absl::StatusOr<Operands> MadeUpOperands(const CpuKernelSpec& spec) {
 
 class CpuMeasurer : public KernelMeasurer {
  public:
-  explicit CpuMeasurer(int threads) : threads_(threads) {}
+  CpuMeasurer(int threads, const CpuOptions& options) : threads_(threads), options_(options) {}
 
   std::string device() const override {
-    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 4");
+    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 4",
+                        options_.fuse_layout ? "" : ", fusion off");
   }
 
   absl::StatusOr<KernelPlan> Plan(const Graph& graph) override {
-    absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, threads_);
+    absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, {threads_, options_.fuse_layout});
     if (!plan.ok()) return plan.status();
     KernelPlan result;
     for (const PlanStep& step : plan->steps) {
@@ -104,7 +105,8 @@ class CpuMeasurer : public KernelMeasurer {
   }
 
   absl::StatusOr<MemoryTimeline> Timeline(const Graph& graph) override {
-    absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, threads_, /*with_places=*/true);
+    absl::StatusOr<CpuPlan> plan =
+        PlanGraph(graph, traits_, {threads_, options_.fuse_layout, /*with_places=*/true});
     if (!plan.ok()) return plan.status();
     MemoryTimeline timeline;
     std::vector<int> ids, number(plan->buffers.size(), -1);
@@ -204,6 +206,7 @@ class CpuMeasurer : public KernelMeasurer {
   }
 
   int threads_;
+  const CpuOptions options_;
   NodeTraitsCache traits_;
   absl::flat_hash_map<std::string, int64_t> scratch_;  // bytes, by signature
 };
@@ -211,8 +214,8 @@ class CpuMeasurer : public KernelMeasurer {
 }  // namespace
 }  // namespace cpu
 
-std::unique_ptr<KernelMeasurer> MakeCpuMeasurer(int threads) {
-  return std::make_unique<cpu::CpuMeasurer>(threads);
+std::unique_ptr<KernelMeasurer> MakeCpuMeasurer(int threads, const CpuOptions& options) {
+  return std::make_unique<cpu::CpuMeasurer>(threads, options);
 }
 
 }  // namespace lemma

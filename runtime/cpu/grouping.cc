@@ -4,18 +4,19 @@
 
 namespace lemma::cpu {
 
-bool IsReshape(const Node& node) {
-  static const char* const kNames[] = {"reshape", "flatten", "squeeze", "unsqueeze"};
-  return std::any_of(std::begin(kNames), std::end(kNames),
-                     [&](const char* name) { return node.IsOp(name); });
-}
-
 namespace {
+
+// Whether the application lays nothing out anew.
+bool IsIdentity(const NodeTraits& traits) {
+  if (traits.views.size() != 1 || traits.views[0].permutation.empty()) return false;
+  const std::vector<int>& permutation = traits.views[0].permutation;
+  return std::is_sorted(permutation.begin(), permutation.end());
+}
 
 class Grouper {
  public:
-  Grouper(const UseTable& uses, NodeTraitsCache& traits, int threads)
-      : uses_(uses), traits_(traits), threads_(threads) {
+  Grouper(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout)
+      : uses_(uses), traits_(traits), threads_(threads), fuse_layout_(fuse_layout) {
     result_.role.assign(uses.nodes.size(), NodeRole::kNone);
     result_.group_of.assign(uses.nodes.size(), -1);
   }
@@ -28,6 +29,9 @@ class Grouper {
       result_.role[i] = NodeRole::kKernel;
       if (IsReshape(node) || !traits_.Of(node).views.empty()) result_.role[i] = NodeRole::kView;
       if (node.IsOp("concat")) result_.role[i] = NodeRole::kConcat;
+      if (fuse_layout_ || Free(i) || IsIdentity(traits_.Of(node))) continue;
+      result_.role[i] = NodeRole::kKernel;
+      Open(&LayoutKernel(), i);
     }
     for (int i = 0; i < n; ++i) {
       if (!Free(i)) continue;
@@ -120,13 +124,14 @@ class Grouper {
   const UseTable& uses_;
   NodeTraitsCache& traits_;
   int threads_;
+  bool fuse_layout_;
   Grouping result_;
 };
 
 }  // namespace
 
-Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads) {
-  return Grouper(uses, traits, threads).Run();
+Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout) {
+  return Grouper(uses, traits, threads, fuse_layout).Run();
 }
 
 }  // namespace lemma::cpu

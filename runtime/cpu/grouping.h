@@ -32,9 +32,9 @@ struct Grouping {
 
 // Heads of kernels take what they can fuse behind them; element-wise applications that only one
 // other element-wise application of the same shape reads join it; everything else stands alone.
-Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads);
-
-bool IsReshape(const Node& node);
+// Without `fuse_layout` there are no concatenations, and no views but of all of a value as it is:
+// each such application is a kernel that copies.
+Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout);
 
 }  // namespace lemma::cpu
 

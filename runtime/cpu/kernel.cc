@@ -49,6 +49,12 @@ bool IsSwishPair(const Value& v, const Node& sigmoid, const Node& product) {
   return (in[0] == v && is_sigmoid(in[1])) || (in[1] == v && is_sigmoid(in[0]));
 }
 
+bool IsReshape(const Node& node) {
+  static const char* const kNames[] = {"reshape", "flatten", "squeeze", "unsqueeze"};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](const char* name) { return node.IsOp(name); });
+}
+
 int CpuKernelSpec::InputIndex(const Value& v) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].value == v) return static_cast<int>(i);

@@ -100,6 +100,9 @@ const KernelDef* FindKernel(const Node& node);
 // activations takes both behind v.
 bool IsSwishPair(const Value& v, const Node& sigmoid, const Node& product);
 
+// Whether the application gives the same elements, in row-major order, another shape.
+bool IsReshape(const Node& node);
+
 // How many of `threads` threads pay for a kernel that passes over so many floats once.
 int ThreadsFor(int64_t floats, int threads);
 
@@ -108,6 +111,8 @@ const KernelDef& PointwiseKernel();
 const KernelDef& DefinitionKernel();
 // Copies input 0 to output 0 in another layout; has no nodes.
 const KernelDef& CopyKernel();
+// A reshape, a view or a concatenation that copies what it lays out anew.
+const KernelDef& LayoutKernel();
 // The copy for any element type and any strides.
 absl::StatusOr<std::unique_ptr<Kernel>> CopyByDefinition(const CpuKernelSpec& spec);
 

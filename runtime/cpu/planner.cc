@@ -14,16 +14,12 @@ namespace {
 
 class Planner {
  public:
-  Planner(const Graph& graph, NodeTraitsCache& traits, int threads, bool with_places)
-      : graph_(graph),
-        traits_(traits),
-        threads_(threads),
-        with_places_(with_places),
-        uses_(graph) {}
+  Planner(const Graph& graph, NodeTraitsCache& traits, const PlanOptions& options)
+      : graph_(graph), traits_(traits), options_(options), uses_(graph) {}
 
   absl::StatusOr<CpuPlan> Run() {
     if (absl::Status s = CheckDefined(); !s.ok()) return s;
-    grouping_ = GroupNodes(uses_, traits_, threads_);
+    grouping_ = GroupNodes(uses_, traits_, options_.threads, options_.fuse_layout);
     location_.resize(uses_.users.size());
     done_.assign(uses_.nodes.size(), false);
     static_id_.assign(uses_.users.size(), -1);
@@ -47,7 +43,7 @@ class Planner {
       }
     }
     for (size_t i = 0; i < graph_.outputs().size(); ++i) EmitOutput(static_cast<int>(i));
-    if (with_places_) ListPlaces();
+    if (options_.with_places) ListPlaces();
     return std::move(plan_);
   }
 
@@ -121,7 +117,7 @@ class Planner {
     PlanStep step;
     step.spec = std::make_shared<CpuKernelSpec>();
     step.spec->def = &CopyKernel();
-    step.spec->threads = threads_;
+    step.spec->threads = options_.threads;
     const bool is_static = from == nullptr;
     step.spec->inputs = {
         {v, type, is_static ? RowMajorStrides(type.shape) : from->strides, is_static}};
@@ -219,7 +215,7 @@ class Planner {
   std::shared_ptr<CpuKernelSpec> SpecOf(const Group& group) {
     auto spec = std::make_shared<CpuKernelSpec>();
     spec->def = group.def;
-    spec->threads = threads_;
+    spec->threads = options_.threads;
     for (int n : group.nodes) spec->nodes.push_back(uses_.nodes[n]);
     for (int n : group.nodes) {
       for (const Value& v : uses_.nodes[n]->inputs()) {
@@ -445,8 +441,7 @@ class Planner {
 
   const Graph& graph_;
   NodeTraitsCache& traits_;
-  int threads_;
-  bool with_places_;
+  const PlanOptions options_;
   UseTable uses_;
   Grouping grouping_;
   CpuPlan plan_;
@@ -460,9 +455,9 @@ class Planner {
 
 }  // namespace
 
-absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits, int threads,
-                                  bool with_places) {
-  return Planner(graph, traits, threads, with_places).Run();
+absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
+                                  const PlanOptions& options) {
+  return Planner(graph, traits, options).Run();
 }
 
 }  // namespace lemma::cpu

@@ -55,10 +55,16 @@ struct CpuPlan {
   std::string Describe() const;
 };
 
+struct PlanOptions {
+  int threads = 1;
+  bool fuse_layout = true;   // see CpuOptions
+  bool with_places = false;  // list CpuPlan::places
+};
+
 // Unimplemented ("unsupported: OP (reason)") for an operator without a definition. Weights need no
 // values.
-absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits, int threads,
-                                  bool with_places = false);
+absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
+                                  const PlanOptions& options);
 
 }  // namespace lemma::cpu
 

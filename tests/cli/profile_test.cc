@@ -1,7 +1,8 @@
-// `lemma run --profile`, `--trace`, `--backend=cuda` and `lemma show --plan`.
+// `lemma run --profile`, `--trace`, `--backend=cuda`, `--fusion` and `lemma show --plan`.
 #include <cstdlib>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cli/lemma_process.h"
@@ -65,6 +66,28 @@ TEST(ProfileTest, ShowsPlansWithoutADevice) {
     EXPECT_THAT(text.out, HasSubstr(std::string("kernels on ") + backend + ", peak memory"));
   }
   ExpectOneLine(RunLemma({"show", model, "--plan=reference"}), {"makes no plans"});
+}
+
+TEST(ProfileTest, FusionOfLayoutCanBeOff) {
+  const std::string model = WriteTemp("g.lemma",
+                                      "graph g(x: f32[6,9], w: weight f32[6,4] = fill 1.0) {\n"
+                                      "t = transpose(x) {perm = [1,0]}\n y = matmul(t, w)\n"
+                                      "return y }");
+  for (const char* fusion : {"on", "off"}) {
+    const std::string flag = std::string("--fusion=") + fusion, folder = NewFolder();
+    const std::string db = folder + "/a.sqlite", out = folder + "/out.lemma";
+    const bool off = std::string(fusion) == "off";
+    EXPECT_THAT(RunLemma({"show", model, "--plan=cpu", flag}).out,
+                HasSubstr(off ? "2 kernels on cpu" : "1 kernels on cpu"));
+    EXPECT_EQ(absl::StrContains(RunLemma({"run", model, "--profile", flag}).out, "transpose"), off);
+    EXPECT_EQ(
+        RunLemma({"optimize", model, "-o", out, "--cost-db", db, "--runs=3", flag}).exit_status, 0);
+    EXPECT_EQ(absl::StrContains(RunLemma({"costs", "--cost-db", db}).out, ", fusion off"), off);
+  }
+  ExpectOneLine(RunLemma({"run", model, "--fusion=maybe"}), {"--fusion", "maybe", "on, off"});
+  ExpectOneLine(RunLemma({"run", model, "--fusion=off", "--backend=reference"}),
+                {"--fusion=off: the back end cpu knows it, reference does not"});
+  ExpectOneLine(RunLemma({"show", model, "--fusion=off", "--plan=cuda"}), {"--fusion=off"});
 }
 
 TEST(ProfileTest, PlansOfModelsStateTheirPeak) {

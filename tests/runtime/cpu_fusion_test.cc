@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
+#include "runtime/cpu/cpu_backend.h"
 #include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {
@@ -271,6 +272,45 @@ TEST(CpuFusion, EverySecondColumnOfOddRowsIsCopied) {
     return y
   })"),
       "copy conv2d copy conv2d copy");
+}
+
+// The kernels of a graph where layout operators are not fused. That they give the right result is
+// among what KernelsRun expects.
+std::string KernelsApart(absl::string_view text) {
+  const Graph graph = GraphOf(text);
+  auto executable = MakeCpuBackend({/*fuse_layout=*/false})->Compile(graph, {});
+  EXPECT_TRUE(executable.ok()) << executable.status();
+  return executable.ok() ? KernelsOf(**executable, RandomInputs(graph)) : "";
+}
+
+TEST(CpuFusion, WithoutItEveryLayoutOperatorIsAKernel) {
+  constexpr char kAttention[] = R"(graph g(x: f32[1,6,8], k: weight f32[8,8]) {
+    a = matmul(x, k)
+    a4 = reshape(a) {shape = [1,6,2,4]}
+    t = transpose(a4) {perm = [0,2,1,3]}
+    i = transpose(t) {perm = [0,1,2,3]}
+    r = relu(i)
+    b, c = split(r) {axis = 3, sizes = [1, 3]}
+    d = concat(c, b, c) {axis = 3}
+    return d
+  })";
+  EXPECT_EQ(KernelsRun(kAttention), "matmul relu copy copy copy copy");
+  EXPECT_EQ(KernelsApart(kAttention), "matmul reshape transpose relu split concat");
+}
+
+// Layout operators behind a convolution keep its channels last; reshapes do not.
+TEST(CpuFusion, WithoutItConcatenationsAreNotWrittenInPlace) {
+  constexpr char kSiblings[] = R"(graph g(x: f32[1,6,5,5], w: weight f32[4,6,1,1],
+      u: weight f32[3,6,1,1], v: weight f32[2,7,3,3]) {
+    a = conv2d(x, w)
+    b = conv2d(x, u)
+    c = concat(a, b) {axis = 1}
+    y = conv2d(c, v)
+    f = reshape(y) {shape = [2,9]}
+    return f
+  })";
+  EXPECT_EQ(KernelsRun(kSiblings), "copy conv2d conv2d conv2d copy");
+  EXPECT_EQ(KernelsApart(kSiblings), "copy conv2d conv2d concat conv2d reshape");
 }
 
 TEST(CpuFusion, InputsAndWeightsAsOutputs) {

@@ -13,10 +13,17 @@
 namespace lemma {
 namespace {
 
+std::vector<std::unique_ptr<Backend>> Backends() {
+  std::vector<std::unique_ptr<Backend>> all;
+  all.push_back(MakeCpuBackend());
+  all.push_back(MakeReferenceBackend());
+  return all;
+}
+
 TEST(Executor, WrongInputsAreNamed) {
   const Graph graph = GraphOf(kTwoLayers);
-  for (auto* make : {&MakeCpuBackend, &MakeReferenceBackend}) {
-    auto executable = (*make)()->Compile(graph, {});
+  for (const std::unique_ptr<Backend>& backend : Backends()) {
+    auto executable = backend->Compile(graph, {});
     ASSERT_TRUE(executable.ok());
     EXPECT_EQ((*executable)->Run({}).status().message(), "net: takes 1 inputs, got 0");
     EXPECT_EQ((*executable)->Run({Tensor::ScalarF32(1)}).status().message(),
@@ -35,9 +42,9 @@ TEST(Executor, OpaqueOperatorsAndMissingValuesAreRefused) {
   Value w = other.Weight("w", TensorType{DType::kF32, {2}});
   other.Output("y", *other.Op("relu", {w}));
   const Graph unknown = *std::move(other).Build();
-  for (auto* make : {&MakeCpuBackend, &MakeReferenceBackend}) {
-    EXPECT_TRUE(absl::IsUnimplemented((*make)()->Compile(opaque, {}).status()));
-    EXPECT_TRUE(absl::IsFailedPrecondition((*make)()->Compile(unknown, {}).status()));
+  for (const std::unique_ptr<Backend>& backend : Backends()) {
+    EXPECT_TRUE(absl::IsUnimplemented(backend->Compile(opaque, {}).status()));
+    EXPECT_TRUE(absl::IsFailedPrecondition(backend->Compile(unknown, {}).status()));
   }
 }
 

@@ -56,6 +56,24 @@ TEST(Measure, ARunHasTheSignaturesOfThePlan) {
   }
 }
 
+// Costs with and without fusion of layout operators are kept apart.
+TEST(Measure, FusionIsPartOfTheDevice) {
+  const Graph graph = GraphOf(R"(graph g(x: f32[6,9], w: weight f32[6,4]) {
+    t = transpose(x) {perm = [1,0]}
+    y = matmul(t, w)
+    return y
+  })");
+  auto fused = MakeCpuMeasurer(), apart = MakeCpuMeasurer(1, {/*fuse_layout=*/false});
+  EXPECT_EQ(apart->device(), fused->device() + ", fusion off");
+  auto plan = apart->Plan(graph);
+  ASSERT_TRUE(plan.ok() && fused->Plan(graph).ok());
+  EXPECT_EQ(fused->Plan(graph)->kernels.size(), 1u);
+  ASSERT_EQ(plan->kernels.size(), 2u);
+  EXPECT_EQ(plan->kernels[0].signature, "layout(f32[6,9]) {transpose(i0) perm=[1, 0]} -> f32[9,6]");
+  EXPECT_GT(*apart->MeasureMs(plan->kernels[0]), 0);
+  EXPECT_EQ(plan->peak_bytes, 256);  // 9 x 6 floats, in whole lines of the cache
+}
+
 // What a kernel reads of its matrices and filters, it either packed or takes from their own place:
 // the measurer has both taken out of the caches.
 TEST(Measure, EveryWeightIsPackedOrRead) {
@@ -70,7 +88,7 @@ TEST(Measure, EveryWeightIsPackedOrRead) {
     r = gather(t, i) {axis = 0}
     return q, r
   })"),
-                             traits, 1);
+                             traits, {});
   ASSERT_TRUE(plan.ok()) << plan.status();
   int weights = 0;
   for (const cpu::PlanStep& step : plan->steps) {

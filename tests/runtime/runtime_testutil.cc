@@ -22,6 +22,28 @@ Tensor RandomTensor(const TensorType& type, std::mt19937_64* random) {
   return *Tensor::FromDoubles(type, values);
 }
 
+// The graph compiled for the CPU, and run twice, or nullptr.
+std::unique_ptr<Executable> ExpectCpuGives(const Graph& graph, const std::vector<Tensor>& inputs,
+                                           const std::vector<Tensor>& expected,
+                                           const CompileOptions& options, const CpuOptions& cpu) {
+  auto executable = MakeCpuBackend(cpu)->Compile(graph, options);
+  EXPECT_TRUE(executable.ok()) << executable.status();
+  if (!executable.ok()) return nullptr;
+  const std::vector<double> tolerances = RelativeTolerances(graph);
+  for (int run = 0; run < 2; ++run) {
+    auto actual = (*executable)->Run(inputs);
+    EXPECT_TRUE(actual.ok()) << actual.status();
+    if (!actual.ok()) return nullptr;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const Difference d = Compare((*actual)[i], expected[i], tolerances[i]);
+      EXPECT_TRUE(d.within) << "output " << i << " in run " << run << ": " << d.ToString()
+                            << ", tolerance " << tolerances[i] << "\n"
+                            << (*executable)->Describe();
+    }
+  }
+  return *std::move(executable);
+}
+
 }  // namespace
 
 Graph GraphOf(absl::string_view text, uint64_t seed) {
@@ -71,26 +93,13 @@ std::unique_ptr<Executable> ExpectCpuMatchesReference(const Graph& graph,
   CompileOptions options;
   options.threads = threads;
   auto reference = MakeReferenceBackend()->Compile(graph, options);
-  auto cpu = MakeCpuBackend()->Compile(graph, options);
   EXPECT_TRUE(reference.ok()) << reference.status();
-  EXPECT_TRUE(cpu.ok()) << cpu.status();
-  if (!reference.ok() || !cpu.ok()) return nullptr;
+  if (!reference.ok()) return nullptr;
   auto expected = (*reference)->Run(inputs);
   EXPECT_TRUE(expected.ok()) << expected.status();
   if (!expected.ok()) return nullptr;
-  const std::vector<double> tolerances = RelativeTolerances(graph);
-  for (int run = 0; run < 2; ++run) {
-    auto actual = (*cpu)->Run(inputs);
-    EXPECT_TRUE(actual.ok()) << actual.status();
-    if (!actual.ok()) return nullptr;
-    for (size_t i = 0; i < expected->size(); ++i) {
-      const Difference d = Compare((*actual)[i], (*expected)[i], tolerances[i]);
-      EXPECT_TRUE(d.within) << "output " << i << " in run " << run << ": " << d.ToString()
-                            << ", tolerance " << tolerances[i] << "\n"
-                            << (*cpu)->Describe();
-    }
-  }
-  return *std::move(cpu);
+  ExpectCpuGives(graph, inputs, *expected, options, {/*fuse_layout=*/false});
+  return ExpectCpuGives(graph, inputs, *expected, options, {});
 }
 
 std::unique_ptr<Executable> ExpectCpuMatchesReference(absl::string_view text) {

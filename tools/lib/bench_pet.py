@@ -12,7 +12,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXPORTED = pathlib.Path.home() / ".cache/lemma/models"
 COLUMNS = [
-    "model", "nothing ms", "rules: predicted ms", "measured ms", "gain",
+    "model", "fusion", "nothing ms", "rules: predicted ms", "measured ms", "gain",
     "PET and rules: predicted ms", "measured ms", "gain", "PET's steps", "search s",
 ]  # fmt: skip
 
@@ -93,10 +93,10 @@ CASES = {
 }  # fmt: skip
 
 
-def optimize(flags, model, costs, out, pet):
+def optimize(flags, model, costs, out, pet, fusion):
     weights = [] if model.suffix == ".pb" else ["--reseed-weights=1"]
     command = [flags.lemma, "optimize", model, "-o", out, "--json", "--runs", str(flags.runs)]
-    command += ["--cost-db", costs, f"--pet={pet}", *weights, *flags.optimize]
+    command += ["--cost-db", costs, f"--pet={pet}", f"--fusion={fusion}", *weights, *flags.optimize]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(map(str, command))}: exit status {done.returncode}")
@@ -107,6 +107,7 @@ def optimize(flags, model, costs, out, pet):
 
 
 def measure(flags, name, work):
+    """Rows of the case `name`, one with each fusion."""
     model = work / "model.lemma"
     if name in STEPS:
         model = training_step(flags.lemma, STEPS[name], work)
@@ -116,11 +117,12 @@ def measure(flags, name, work):
         model.write_text(CASES[name])
     folder = flags.costs or work
     costs = folder / f"{name.replace(' ', '_')}.sqlite"
-    row = {"model": name, "date": datetime.date.today().isoformat()}
-    for pet in ["off", "on"]:
-        row[pet] = optimize(flags, model, costs, work / "out.pb", pet)
-    row["load"] = os.getloadavg()[0]  # our own share is 1
-    return row
+    for fusion in ["on", "off"] if flags.fusion == "both" else [flags.fusion]:
+        row = {"model": name, "fusion": fusion, "date": datetime.date.today().isoformat()}
+        for pet in ["off", "on"]:
+            row[pet] = optimize(flags, model, costs, work / "out.pb", pet, fusion)
+        row["load"] = os.getloadavg()[0]  # our own share is 1
+        yield row
 
 
 def percent(report):
@@ -130,17 +132,27 @@ def percent(report):
 def cells(row):
     off, on = row["off"], row["on"]
     steps = sum(n for rule, n in on["rules"].items() if rule.startswith("pet_"))
-    result = [row["model"], f"{off['ms_before']:.3f}"]
+    result = [row["model"], row["fusion"], f"{off['ms_before']:.3f}"]
     for report in [off, on]:
         result += [f"{report['predicted_ms_after']:.3f}", f"{report['ms_after']:.3f}",
                    percent(report)]  # fmt: skip
     return result + [f"{steps}", f"{on['search_seconds']:.1f}"]
 
 
+def write(flags, rows, failed):
+    """Writes the rows, beside those of other models, and of the other fusion, that the file has."""
+    new = {(row["model"], row["fusion"]): row for row in rows}
+    if flags.out.exists():
+        for row in json.loads(flags.out.read_text())["rows"]:
+            new.setdefault((row["model"], row["fusion"]), row)
+    flags.out.write_text(json.dumps({"rows": list(new.values()), "failed": failed}, indent=1) + "\n")
+
+
 def parse():
     parser = argparse.ArgumentParser(prog="tools/bench pet")
     parser.add_argument("--lemma", required=True)
     parser.add_argument("--models", type=lambda s: s.split(","), default=[*CASES, *STEPS])
+    parser.add_argument("--fusion", choices=["on", "off", "both"], default="on")
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--costs", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "data/measurements/pet.json")
@@ -165,12 +177,13 @@ def main():
             flags.costs.mkdir(parents=True, exist_ok=True)
         for name in flags.models:
             try:
-                rows.append(measure(flags, name, work))
-                print("|", " | ".join(cells(rows[-1])), "|", flush=True)
+                for row in measure(flags, name, work):
+                    rows.append(row)
+                    print("|", " | ".join(cells(row)), "|", flush=True)
             except RuntimeError as error:
                 failed.append(f"{name}: {error}")
                 print(f"bench: {failed[-1]}", file=sys.stderr, flush=True)
-            flags.out.write_text(json.dumps({"rows": rows, "failed": failed}, indent=1) + "\n")
+            write(flags, rows, failed)
     return 1 if failed else 0
 
 

@@ -1,0 +1,125 @@
+// Layout operators as kernels of their own, for plans that do not fuse them into their neighbours.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/cpu/kernel.h"
+#include "runtime/plan/node_traits.h"
+
+namespace lemma::cpu {
+namespace {
+
+// A part of an operand.
+struct Part {
+  int operand = 0;
+  int64_t offset = 0;  // in elements
+  Strides strides;
+};
+
+class Copies : public Kernel {
+ public:
+  // The elements of `type` that lie at `from` in inputs, to `to` in outputs.
+  absl::Status Add(const TensorType& type, const Part& from, const Part& to) {
+    CpuKernelSpec spec;
+    spec.def = &CopyKernel();
+    spec.inputs = {{Value(), type, from.strides}};
+    spec.outputs = {{Value(), type, to.strides}};
+    auto kernel = BuildKernel(spec, StaticValues(1));
+    if (!kernel.ok()) return kernel.status();
+    const int64_t size = SizeOf(type.dtype);
+    copies_.push_back(
+        {*std::move(kernel), from.operand, from.offset * size, to.operand, to.offset * size});
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
+                   void* scratch) override {
+    for (const Copy& copy : copies_) {
+      void* const from = static_cast<char*>(inputs[copy.input]) + copy.input_bytes;
+      void* const to = static_cast<char*>(outputs[copy.output]) + copy.output_bytes;
+      if (absl::Status s = copy.kernel->Run({&from, 1}, {&to, 1}, scratch); !s.ok()) return s;
+    }
+    return absl::OkStatus();
+  }
+
+  size_t scratch_bytes() const override {
+    size_t most = 0;
+    for (const Copy& copy : copies_) most = std::max(most, copy.kernel->scratch_bytes());
+    return most;
+  }
+
+ private:
+  struct Copy {
+    std::unique_ptr<Kernel> kernel;
+    int input;
+    int64_t input_bytes;
+    int output;
+    int64_t output_bytes;
+  };
+  std::vector<Copy> copies_;
+};
+
+absl::Status AddConcat(const CpuKernelSpec& spec, Copies* copies) {
+  const int64_t axis = spec.head().Int("axis");
+  const CpuKernelSpec::Operand& out = spec.outputs[0];
+  const size_t dim = static_cast<size_t>(axis < 0 ? axis + out.type.rank() : axis);
+  Part to = {0, 0, out.strides};
+  for (const Value& v : spec.head().inputs()) {
+    const int input = spec.InputIndex(v);
+    const Part from = {input, 0, spec.inputs[input].strides};
+    if (absl::Status s = copies->Add(v.type(), from, to); !s.ok()) return s;
+    to.offset += v.shape()[dim] * out.strides[dim];
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddViews(const CpuKernelSpec& spec, const std::vector<AffineView>& views,
+                      Copies* copies) {
+  for (size_t k = 0; k < views.size(); ++k) {
+    const int input = spec.InputIndex(spec.head().inputs()[views[k].input]);
+    const Strides& strides = spec.inputs[input].strides;
+    const Part from = {input, views[k].OffsetOver(strides), views[k].StridesOver(strides)};
+    const CpuKernelSpec::Operand& out = spec.outputs[k];
+    absl::Status s = copies->Add(out.type, from, {static_cast<int>(k), 0, out.strides});
+    if (!s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec, const StaticValues&) {
+  auto copies = std::make_unique<Copies>();
+  absl::Status status;
+  if (IsReshape(spec.head())) {  // both in row-major order, for which the input's shape does
+    const CpuKernelSpec::Operand& in = spec.inputs[0];
+    status = copies->Add(in.type, {0, 0, in.strides}, {0, 0, RowMajorStrides(in.type.shape)});
+  } else if (spec.head().IsOp("concat")) {
+    status = AddConcat(spec, copies.get());
+  } else {
+    NodeTraitsCache traits;
+    status = AddViews(spec, traits.Of(spec.head()).views, copies.get());
+  }
+  if (!status.ok()) return status;
+  return copies;
+}
+
+void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
+  if (IsReshape(spec.head())) {
+    spec.outputs[0].strides = RowMajorStrides(spec.outputs[0].type.shape);
+  } else {
+    DefinitionKernel().layouts(spec, wanted);
+  }
+}
+
+}  // namespace
+
+const KernelDef& LayoutKernel() {
+  static const KernelDef* def = [] {
+    auto* d = new KernelDef;
+    d->name = "layout";
+    d->layouts = Layouts;
+    d->build = Build;
+    return d;
+  }();
+  return *def;
+}
+
+}  // namespace lemma::cpu
