@@ -20,6 +20,10 @@ absl::Status CheckInputs(const Graph& graph, absl::Span<const Tensor> inputs) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<double>> Executable::TimeRuns(absl::Span<const Tensor>, int) {
+  return absl::UnimplementedError("runs on the host: there is no device with a clock of its own");
+}
+
 absl::StatusOr<PlanSummary> Backend::Plan(const Graph&, const CompileOptions&) {
   return absl::UnimplementedError(absl::StrCat("the ", name(), " back end makes no plans"));
 }

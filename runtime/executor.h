@@ -58,6 +58,11 @@ class Executable {
   virtual absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
                                                        std::vector<KernelTiming>* timings) = 0;
 
+  // Milliseconds that each of `runs` executions takes on a device that has a clock of its own: from
+  // the inputs in the device's memory to the outputs there, without copies to or from the host.
+  // Unimplemented where a run has no such copies.
+  virtual absl::StatusOr<std::vector<double>> TimeRuns(absl::Span<const Tensor> inputs, int runs);
+
   virtual MemoryUse memory() const = 0;
 
   // The plan for people: kernels, layouts, buffers.

@@ -7,6 +7,7 @@
 #if HAVE_CUDA
 #include "runtime/cuda/cublas.h"
 #include "runtime/cuda/cuda_compiler.h"
+#include "runtime/cuda/cuda_copy.h"
 #include "runtime/cuda/cuda_driver.h"
 #include "runtime/cuda/cuda_executable.h"
 #endif
@@ -35,16 +36,43 @@ absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph& graph, CudaPlan pl
   return LoadPlan(**device, graph, std::move(plan), threads, options.libraries);
 }
 
+// Kernels point into the plans.
+absl::Status CompileAll(const std::vector<CudaPlan>& plans, int threads) {
+  auto device = OpenDevice();
+  if (!device.ok()) return device.status();
+  std::vector<std::string> sources;
+  for (const CudaPlan& plan : plans) {
+    for (const KernelSet& set : KernelSetsOf(plan)) sources.push_back(codegen::SourceOf(set));
+  }
+  return CompileCubins(sources, (*device)->architecture, CubinFolder(),
+                       (*device)->driver_version / 1000, threads)
+      .status();
+}
+
+absl::StatusOr<std::vector<double>> TimeCopiesOf(int64_t bytes, int runs) {
+  auto device = OpenDevice();
+  if (!device.ok()) return device.status();
+  return TimeCopies(**device, bytes, runs);
+}
+
 #else
 
 constexpr char kNotBuilt[] = "not built: there was no CUDA toolkit when this program was";
 
-std::string Version(const CudaOptions&) { return kNotBuilt; }
-
-absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph&, CudaPlan, int, const CudaOptions&) {
+absl::Status NotBuilt() {
   return absl::FailedPreconditionError(
       absl::StrCat("no CUDA device: the CUDA back end is ", kNotBuilt));
 }
+
+std::string Version(const CudaOptions&) { return kNotBuilt; }
+
+absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph&, CudaPlan, int, const CudaOptions&) {
+  return NotBuilt();
+}
+
+absl::Status CompileAll(const std::vector<CudaPlan>&, int) { return NotBuilt(); }
+
+absl::StatusOr<std::vector<double>> TimeCopiesOf(int64_t, int) { return NotBuilt(); }
 
 #endif
 
@@ -79,6 +107,21 @@ class CudaBackend : public Backend {
 
 std::unique_ptr<Backend> MakeCudaBackend(const CudaOptions& options) {
   return std::make_unique<cuda::CudaBackend>(options);
+}
+
+absl::Status CompileAhead(absl::Span<const Graph> graphs, int threads) {
+  NodeTraitsCache traits;
+  std::vector<cuda::CudaPlan> plans;
+  for (const Graph& graph : graphs) {
+    absl::StatusOr<cuda::CudaPlan> plan = cuda::PlanGraph(graph, traits);
+    if (!plan.ok()) return plan.status();
+    plans.push_back(*std::move(plan));
+  }
+  return cuda::CompileAll(plans, threads);
+}
+
+absl::StatusOr<std::vector<double>> TimeDeviceCopies(int64_t bytes, int runs) {
+  return cuda::TimeCopiesOf(bytes, runs);
 }
 
 }  // namespace lemma

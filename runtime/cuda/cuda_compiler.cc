@@ -4,10 +4,14 @@
 #include <nvrtc.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -128,11 +132,35 @@ absl::StatusOr<std::string> CompileCubin(const std::string& source, int architec
   // A cache that cannot be written is no reason to fail. Renamed, so that none is half there.
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  const std::string temporary = absl::StrCat(path, ".", getpid());
+  static std::atomic<int> written{0};
+  const std::string temporary = absl::StrCat(path, ".", getpid(), ".", ++written);
   std::ofstream(temporary, std::ios::binary) << *cubin;
   std::filesystem::rename(temporary, path, error);
   if (error) std::filesystem::remove(temporary, error);
   return cubin;
+}
+
+absl::StatusOr<std::vector<std::string>> CompileCubins(const std::vector<std::string>& sources,
+                                                       int architecture, const std::string& folder,
+                                                       int newest, int threads) {
+  std::vector<absl::StatusOr<std::string>> cubins(sources.size(), absl::UnknownError(""));
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i = next++; i < sources.size(); i = next++) {
+      cubins[i] = CompileCubin(sources[i], architecture, folder, newest);
+    }
+  };
+  std::vector<std::thread> helpers;
+  const int wanted = std::min(threads, static_cast<int>(sources.size()));
+  for (int i = 1; i < wanted; ++i) helpers.emplace_back(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  std::vector<std::string> result;
+  for (absl::StatusOr<std::string>& cubin : cubins) {
+    if (!cubin.ok()) return cubin.status();
+    result.push_back(*std::move(cubin));
+  }
+  return result;
 }
 
 }  // namespace lemma::cuda

@@ -3,6 +3,7 @@
 #define LEMMA_RUNTIME_CUDA_CUDA_COMPILER_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -15,6 +16,11 @@ namespace lemma::cuda {
 // the compiler's messages if `source` does not compile. Needs no GPU.
 absl::StatusOr<std::string> CompileCubin(const std::string& source, int architecture,
                                          const std::string& folder, int newest = 0);
+
+// The same of each source, on `threads` threads, of which each compiles a source of its own.
+absl::StatusOr<std::vector<std::string>> CompileCubins(const std::vector<std::string>& sources,
+                                                       int architecture, const std::string& folder,
+                                                       int newest, int threads);
 
 // ~/.cache/lemma/cubins; empty without a home.
 std::string CubinFolder();

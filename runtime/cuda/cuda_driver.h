@@ -31,6 +31,7 @@ namespace lemma::cuda {
   F(cuMemcpyHtoD)                \
   F(cuMemcpyHtoDAsync)           \
   F(cuMemcpyDtoHAsync)           \
+  F(cuMemcpyDtoDAsync)           \
   F(cuMemsetD8Async)             \
   F(cuModuleLoadData)            \
   F(cuModuleGetFunction)         \

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/cuda/cublas.h"
@@ -59,12 +60,12 @@ class CudaExecutable : public Executable {
     if (captured_ != nullptr) cuda_.cuGraphDestroy(captured_);
     for (CUevent event : events_) cuda_.cuEventDestroy(event);
     if (stream_ != nullptr) cuda_.cuStreamDestroy(stream_);
-    if (module_ != nullptr) cuda_.cuModuleUnload(module_);
+    for (CUmodule module : modules_) cuda_.cuModuleUnload(module);
   }
 
   absl::Status Prepare(int threads, bool libraries) {
     absl::Status s = cuda_.Check(cuda_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "stream");
-    if (s.ok()) s = LoadKernels();
+    if (s.ok()) s = LoadKernels(threads);
     if (s.ok()) s = AllocateMemory();
     if (s.ok()) s = UploadStatics(threads);
     if (s.ok()) s = BindArguments();
@@ -106,6 +107,28 @@ class CudaExecutable : public Executable {
     return outputs;
   }
 
+  absl::StatusOr<std::vector<double>> TimeRuns(absl::Span<const Tensor> inputs, int runs) override {
+    absl::Status s = Begin(inputs);
+    if (s.ok()) s = EnsureEvents(2 * static_cast<size_t>(runs));
+    for (int run = 0; s.ok() && run < runs; ++run) {
+      // Again for each: the arena may have given their memory to other values.
+      for (size_t i = 0; s.ok() && run > 0 && i < inputs.size(); ++i) s = UploadInput(i);
+      s.Update(cuda_.Check(cuda_.cuEventRecord(events_[2 * run], stream_), "event"));
+      if (s.ok() && !plan_.launches.empty()) s = Replay();
+      s.Update(cuda_.Check(cuda_.cuEventRecord(events_[2 * run + 1], stream_), "event"));
+    }
+    if (s.ok()) s = End();
+    std::vector<double> ms(static_cast<size_t>(std::max(runs, 0)));
+    for (size_t run = 0; s.ok() && run < ms.size(); ++run) {
+      float elapsed = 0;
+      s = cuda_.Check(cuda_.cuEventElapsedTime(&elapsed, events_[2 * run], events_[2 * run + 1]),
+                      "event");
+      ms[run] = elapsed;
+    }
+    if (!s.ok()) return s;
+    return ms;
+  }
+
   MemoryUse memory() const override { return plan_.memory; }
   std::string Describe() const override { return plan_.Describe(graph_); }
 
@@ -123,23 +146,27 @@ class CudaExecutable : public Executable {
     return absl::StrCat(OperatorsOf(plan_.steps[step].nodes), " ", plan_.LabelOf(graph_, step));
   }
 
-  absl::Status LoadKernels() {
-    std::vector<const GridKernel*> kernels;
-    for (const Step& step : plan_.steps) {
-      for (const GridKernel& kernel : step.program->kernels) kernels.push_back(&kernel);
-    }
-    if (kernels.empty()) return absl::OkStatus();
-    auto cubin = CompileCubin(codegen::SourceOf(kernels), device_.architecture, CubinFolder(),
-                              device_.driver_version / 1000);
-    if (!cubin.ok()) return cubin.status();
-    absl::Status s = cuda_.Check(cuda_.cuModuleLoadData(&module_, cubin->data()), "cubin");
-    if (!s.ok()) return s;
-    for (size_t l = 0; l < plan_.launches.size(); ++l) {
-      functions_.push_back(nullptr);
-      s = cuda_.Check(
-          cuda_.cuModuleGetFunction(&functions_.back(), module_, KernelOf(l).name.c_str()),
-          NameOf(l));
+  absl::Status LoadKernels(int threads) {
+    const std::vector<KernelSet> sets = KernelSetsOf(plan_);
+    std::vector<std::string> sources;
+    for (const KernelSet& set : sets) sources.push_back(codegen::SourceOf(set));
+    auto cubins = CompileCubins(sources, device_.architecture, CubinFolder(),
+                                device_.driver_version / 1000, threads);
+    if (!cubins.ok()) return cubins.status();
+    absl::flat_hash_map<std::string, CUmodule> module_of;
+    absl::Status s;
+    for (size_t i = 0; s.ok() && i < sets.size(); ++i) {
+      CUmodule module = nullptr;
+      s = cuda_.Check(cuda_.cuModuleLoadData(&module, (*cubins)[i].data()), "cubin");
       if (!s.ok()) return s;
+      modules_.push_back(module);
+      for (const GridKernel* kernel : sets[i]) module_of[kernel->name] = module;
+    }
+    for (size_t l = 0; s.ok() && l < plan_.launches.size(); ++l) {
+      const std::string& name = KernelOf(l).name;
+      functions_.push_back(nullptr);
+      s = cuda_.Check(cuda_.cuModuleGetFunction(&functions_.back(), module_of[name], name.c_str()),
+                      NameOf(l));
     }
     return s;
   }
@@ -284,13 +311,19 @@ class CudaExecutable : public Executable {
                        NameOf(l));
   }
 
-  absl::Status LaunchOneByOne() {
-    while (events_.size() <= plan_.launches.size()) {
-      events_.push_back(nullptr);
-      absl::Status s = cuda_.Check(cuda_.cuEventCreate(&events_.back(), CU_EVENT_DEFAULT), "event");
+  absl::Status EnsureEvents(size_t count) {
+    while (events_.size() < count) {
+      CUevent event = nullptr;
+      absl::Status s = cuda_.Check(cuda_.cuEventCreate(&event, CU_EVENT_DEFAULT), "event");
       if (!s.ok()) return s;
+      events_.push_back(event);
     }
-    absl::Status s = cuda_.Check(cuda_.cuEventRecord(events_[0], stream_), "event");
+    return absl::OkStatus();
+  }
+
+  absl::Status LaunchOneByOne() {
+    absl::Status s = EnsureEvents(plan_.launches.size() + 1);
+    s.Update(cuda_.Check(cuda_.cuEventRecord(events_[0], stream_), "event"));
     for (size_t l = 0; s.ok() && l < plan_.launches.size(); ++l) {
       s = LaunchOne(l);
       if (s.ok()) s = cuda_.Check(cuda_.cuEventRecord(events_[l + 1], stream_), "event");
@@ -298,24 +331,49 @@ class CudaExecutable : public Executable {
     return s;
   }
 
-  template <class Launches>
-  absl::StatusOr<std::vector<Tensor>> RunWith(absl::Span<const Tensor> inputs,
-                                              const Launches& launches) {
+  size_t ErrorBytes() const { return plan_.launches.size() * sizeof(int); }
+
+  // Clears the error words, and uploads the inputs through pinned memory.
+  absl::Status Begin(absl::Span<const Tensor> inputs) {
     if (absl::Status s = CheckInputs(graph_, inputs); !s.ok()) return s;
     absl::Status s = cuda_.Check(cuda_.cuCtxSetCurrent(device_.context), "cuCtxSetCurrent");
-    const size_t error_bytes = std::max<size_t>(plan_.launches.size(), 1) * sizeof(int);
     if (!plan_.launches.empty()) {
-      s.Update(cuda_.Check(cuda_.cuMemsetD8Async(errors_.device(), 0, error_bytes, stream_),
+      s.Update(cuda_.Check(cuda_.cuMemsetD8Async(errors_.device(), 0, ErrorBytes(), stream_),
                            "error words"));
     }
     for (size_t i = 0; s.ok() && i < inputs.size(); ++i) {
       const size_t bytes = static_cast<size_t>(inputs[i].type().num_bytes());
-      if (bytes == 0) continue;
-      std::memcpy(staging_.host() + staging_offset_[i], inputs[i].raw(), bytes);
-      s = cuda_.Check(cuda_.cuMemcpyHtoDAsync(Address(plan_.inputs[i]),
-                                              staging_.host() + staging_offset_[i], bytes, stream_),
-                      absl::StrCat("input ", graph_.input_names()[i]));
+      if (bytes > 0) std::memcpy(staging_.host() + staging_offset_[i], inputs[i].raw(), bytes);
+      s = UploadInput(i);
     }
+    return s;
+  }
+
+  absl::Status UploadInput(size_t i) {
+    const size_t bytes = static_cast<size_t>(plan_.buffers[plan_.inputs[i]].type.num_bytes());
+    if (bytes == 0) return absl::OkStatus();
+    return cuda_.Check(
+        cuda_.cuMemcpyHtoDAsync(Address(plan_.inputs[i]), staging_.host() + staging_offset_[i],
+                                bytes, stream_),
+        absl::StrCat("input ", graph_.input_names()[i]));
+  }
+
+  // Waits for all that was asked for, and says what kernels found wrong.
+  absl::Status End() {
+    absl::Status s;
+    if (!plan_.launches.empty()) {
+      s = cuda_.Check(
+          cuda_.cuMemcpyDtoHAsync(host_errors_.host(), errors_.device(), ErrorBytes(), stream_),
+          "error words");
+    }
+    if (s.ok()) s = cuda_.Check(cuda_.cuStreamSynchronize(stream_), graph_.name());
+    return s.ok() ? CheckErrorWords() : s;
+  }
+
+  template <class Launches>
+  absl::StatusOr<std::vector<Tensor>> RunWith(absl::Span<const Tensor> inputs,
+                                              const Launches& launches) {
+    absl::Status s = Begin(inputs);
     if (s.ok() && !plan_.launches.empty()) s = launches();
     std::vector<Tensor> results;
     for (size_t i = 0; s.ok() && i < plan_.outputs.size(); ++i) {
@@ -328,14 +386,7 @@ class CudaExecutable : public Executable {
                                               Address(plan_.outputs[i]), bytes, stream_),
                       absl::StrCat("output ", graph_.output_names()[i]));
     }
-    if (s.ok() && !plan_.launches.empty()) {
-      s = cuda_.Check(
-          cuda_.cuMemcpyDtoHAsync(host_errors_.host(), errors_.device(), error_bytes, stream_),
-          "error words");
-    }
-    if (!s.ok()) return s;
-    s = cuda_.Check(cuda_.cuStreamSynchronize(stream_), graph_.name());
-    if (s.ok()) s = CheckErrorWords();
+    if (s.ok()) s = End();
     if (!s.ok()) return s;
     for (size_t i = 0; i < results.size(); ++i) {
       std::memcpy(results[i].mutable_raw(), staging_.host() + staging_offset_[inputs.size() + i],
@@ -362,7 +413,7 @@ class CudaExecutable : public Executable {
   const CudaDriver& cuda_;
   Graph graph_;
   CudaPlan plan_;
-  CUmodule module_ = nullptr;
+  std::vector<CUmodule> modules_;
   std::vector<CUfunction> functions_;                // by launch
   std::vector<std::vector<CUdeviceptr>> addresses_;  // of its arguments
   std::vector<std::vector<void*>> arguments_;        // pointers to these
@@ -378,6 +429,20 @@ class CudaExecutable : public Executable {
 };
 
 }  // namespace
+
+std::vector<KernelSet> KernelSetsOf(const CudaPlan& plan) {
+  constexpr size_t kKernels = 16;  // what a source has beside its kernels takes as long as a few
+  std::vector<KernelSet> sets;
+  absl::flat_hash_set<std::string> known;
+  for (const Step& step : plan.steps) {
+    for (const GridKernel& kernel : step.program->kernels) {
+      if (!known.insert(kernel.name).second) continue;
+      if (sets.empty() || sets.back().size() == kKernels) sets.emplace_back();
+      sets.back().push_back(&kernel);
+    }
+  }
+  return sets;
+}
 
 absl::StatusOr<std::unique_ptr<Executable>> LoadPlan(const CudaDevice& device, const Graph& graph,
                                                      CudaPlan plan, int threads, bool libraries) {

@@ -3,6 +3,7 @@
 #define LEMMA_RUNTIME_CUDA_CUDA_EXECUTABLE_H_
 
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
@@ -12,10 +13,14 @@
 
 namespace lemma::cuda {
 
+// Different kernels of a plan, in sets that are compiled each by itself, and so side by side.
+using KernelSet = std::vector<const codegen::GridKernel*>;
+std::vector<KernelSet> KernelSetsOf(const CudaPlan& plan);
+
 // Compiles the plan's kernels for `device`, uploads what is static, and captures one run as a CUDA
 // graph. A run copies inputs through pinned memory, replays the graph, copies the outputs back, and
-// waits once. `threads` compute what depends on weights alone, on the host. `libraries`: matrix
-// products by cuBLASLt, where it is found and has an algorithm.
+// waits once. `threads` compile, and compute what depends on weights alone, on the host.
+// `libraries`: matrix products by cuBLASLt, where it is found and has an algorithm.
 absl::StatusOr<std::unique_ptr<Executable>> LoadPlan(const CudaDevice& device, const Graph& graph,
                                                      CudaPlan plan, int threads, bool libraries);
 

@@ -48,6 +48,15 @@ TEST(Executor, OpaqueOperatorsAndMissingValuesAreRefused) {
   }
 }
 
+TEST(Executor, OnlyDevicesHaveClocksOfTheirOwn) {
+  const Graph graph = GraphOf(kTwoLayers);
+  for (auto* make : {&MakeCpuBackend, &MakeReferenceBackend}) {
+    auto executable = (*make)()->Compile(graph, {});
+    ASSERT_TRUE(executable.ok());
+    EXPECT_TRUE(absl::IsUnimplemented((*executable)->TimeRuns(RandomInputs(graph), 3).status()));
+  }
+}
+
 TEST(Executor, TwoThreads) {
   const Graph graph = GraphOf(kTwoLayers);
   ExpectCpuMatchesReference(graph, RandomInputs(graph), 2);

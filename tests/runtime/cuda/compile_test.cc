@@ -69,6 +69,25 @@ TEST(CudaCompiler, KeepsCubinsByContentAndArchitecture) {
   EXPECT_EQ(count(), 3);
 }
 
+TEST(CudaCompiler, CompilesSideBySide) {
+  if (!cuda::CompilerVersion().ok()) GTEST_SKIP();
+  std::vector<std::string> sources;
+  for (int i = 0; i < 5; ++i) {
+    sources.push_back(
+        absl::StrCat("extern \"C\" __global__ void k", i % 3, "(int* p) { *p = 1; }"));
+  }
+  const std::string folder = absl::StrCat(testing::TempDir(), "/side_by_side");
+  const auto cubins = cuda::CompileCubins(sources, 90, folder, 0, 3);
+  ASSERT_TRUE(cubins.ok()) << cubins.status();
+  ASSERT_EQ(cubins->size(), sources.size());
+  for (size_t i = 0; i < sources.size(); ++i) {
+    EXPECT_EQ((*cubins)[i], *cuda::CompileCubin(sources[i], 90, ""));
+  }
+  sources[4] = "wrong";
+  EXPECT_TRUE(absl::IsInternal(cuda::CompileCubins(sources, 90, folder, 0, 3).status()));
+  EXPECT_TRUE(cuda::CompileCubins({}, 90, folder, 0, 3)->empty());
+}
+
 // The library itself runs on devices only.
 TEST(Cublas, TakesDescriptions) {
   if (!cuda::CublasVersion(0).ok()) GTEST_SKIP() << cuda::CublasVersion(0).status();

@@ -1,0 +1,20 @@
+// What copying within a device's memory takes: the ceiling of kernels that only move values. Only
+// where the program was built with CUDA's headers (HAVE_CUDA).
+#ifndef LEMMA_RUNTIME_CUDA_CUDA_COPY_H_
+#define LEMMA_RUNTIME_CUDA_CUDA_COPY_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/cuda/cuda_driver.h"
+
+namespace lemma::cuda {
+
+// Milliseconds of each of `runs` copies of `bytes` bytes, by the device's clock.
+// ResourceExhausted if twice as many bytes are not free.
+absl::StatusOr<std::vector<double>> TimeCopies(const CudaDevice& device, int64_t bytes, int runs);
+
+}  // namespace lemma::cuda
+
+#endif  // LEMMA_RUNTIME_CUDA_CUDA_COPY_H_

@@ -1,0 +1,195 @@
+#include "tools/gpu/packaged_models.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "cli/model_file.h"
+#include "cli/random_values.h"
+#include "graph/onnx/tensor_proto.h"
+#include "optimizer/rebuild.h"
+#include "runtime/reference/reference.h"
+#include "tools/gpu/sampled_outputs.h"
+
+namespace lemma::gpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The X of X.onnx and X.step.pb; empty for what is neither.
+std::string NameOf(const fs::path& file) {
+  const std::string stem = file.stem().string();
+  if (file.extension() == ".onnx" && !absl::EndsWith(stem, ".optimized")) return stem;
+  if (file.extension() == ".pb" && absl::EndsWith(stem, ".step")) {
+    return stem.substr(0, stem.size() - 5);
+  }
+  return "";
+}
+
+bool IsStep(const std::string& file) { return absl::EndsWith(file, ".step.pb"); }
+
+absl::StatusOr<std::vector<Tensor>> ExpectedOf(const fs::path& folder, size_t count) {
+  std::vector<Tensor> expected;
+  for (size_t k = 0; k < count; ++k) {
+    auto tensor = ReadTensorProto(absl::StrCat(folder.string(), "/output_", k, ".pb"));
+    if (!tensor.ok()) return tensor.status();
+    expected.push_back(tensor->tensor);
+  }
+  return expected;
+}
+
+absl::StatusOr<std::vector<Tensor>> ByReference(const Graph& graph,
+                                                const std::vector<Tensor>& inputs) {
+  auto executable = MakeReferenceBackend()->Compile(graph, {});
+  if (!executable.ok()) return executable.status();
+  return (*executable)->Run(inputs);
+}
+
+// What is not finite, or everywhere the same, would compare as equal with what is wrong.
+absl::Status CheckSound(const std::vector<Tensor>& expected) {
+  for (const Tensor& tensor : expected) {
+    if (!IsFloat(tensor.dtype())) continue;
+    double least = HUGE_VAL, largest = -HUGE_VAL;
+    for (int64_t i = 0; i < tensor.size(); ++i) {
+      const double x = tensor.AtDouble(i);
+      if (!std::isfinite(x)) return absl::InternalError("the expected outputs are not finite");
+      least = std::min(least, x);
+      largest = std::max(largest, x);
+    }
+    if (tensor.size() > 1 && least == largest && largest != 0) {
+      return absl::InternalError("an expected output is everywhere the same");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PackagedModel> LoadStep(const fs::path& file, const Graph& graph) {
+  auto samples = ReadSafetensors(fs::path(file).replace_extension("safetensors").string());
+  if (!samples.ok() && !absl::IsNotFound(samples.status())) return samples.status();
+  auto inputs =
+      samples.ok() ? SampledStepInputs(graph) : cli::RandomStepInputs(graph, kSeed, kIntegerRange);
+  if (!inputs.ok()) return inputs.status();
+  PackagedModel model = {{{file.stem().string(), graph}}, *inputs, {}, {}};
+  if (samples.ok()) {
+    model.samples = *std::move(samples);
+    return model;
+  }
+  auto expected = ByReference(graph, *inputs);
+  if (!expected.ok()) return expected.status();
+  model.expected = *std::move(expected);
+  if (absl::Status s = CheckSound(model.expected); !s.ok()) return s;
+  return model;
+}
+
+absl::StatusOr<PackagedModel> LoadInference(const fs::path& file, const Graph& unseeded) {
+  auto graph = cli::ReseedWeights(unseeded, kSeed);
+  if (!graph.ok()) return graph.status();
+  auto inputs = cli::RandomInputs(*graph, kSeed, kIntegerRange);
+  if (!inputs.ok()) return inputs.status();
+  auto expected = ExpectedOf(fs::path(file).replace_extension("expected"), graph->outputs().size());
+  if (!expected.ok()) return expected.status();
+  if (absl::Status s = CheckSound(*expected); !s.ok()) return s;
+  return PackagedModel{{{file.stem().string(), *graph}}, *inputs, *expected, {}};
+}
+
+// `graph` with the weights that those of the same names in `like` have.
+absl::StatusOr<Graph> WithWeightsOf(const Graph& graph, const Graph& like) {
+  absl::flat_hash_map<std::string, Value> known;
+  for (const NodePtr& node : like.nodes()) {
+    if (node->kind() == Node::Kind::kWeight) known.emplace(node->name(), Value(node, 0));
+  }
+  ValueMap replacements;
+  for (const NodePtr& node : graph.nodes()) {
+    if (node->kind() != Node::Kind::kWeight) continue;
+    auto found = known.find(node->name());
+    if (found == known.end() || found->second.type() != node->type(0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the model that it was made from has no weight ", node->name(), " ",
+                       node->type(0).ToString()));
+    }
+    replacements[Value(node, 0)] = found->second;
+  }
+  return ReplaceValues(graph, replacements);
+}
+
+absl::Status AddOptimized(const std::string& file, PackagedModel* model) {
+  const Graph& base = model->variants.front().graph;
+  for (const char* ending : {".onnx", ".pb", ".txt"}) {
+    fs::path path = fs::path(file).replace_extension("");
+    path += absl::StrCat(".optimized", ending);
+    if (!fs::exists(path)) continue;
+    auto loaded = cli::LoadModel(path.string());
+    if (!loaded.ok()) return loaded.status();
+    auto graph = WithWeightsOf(loaded->graph, base);
+    if (!graph.ok()) return cli::Prefixed(path.string(), graph.status());
+    model->variants.push_back({path.stem().string(), *std::move(graph)});
+    return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> PackagedFiles(const std::string& folder,
+                                                       const std::vector<std::string>& only) {
+  std::vector<std::string> files;
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder + "/models", error)) {
+    const std::string name = NameOf(entry.path());
+    if (name.empty() || (!only.empty() && !absl::c_linear_search(only, name))) continue;
+    files.push_back(entry.path().string());
+    found.push_back(name);
+  }
+  for (const std::string& name : only) {
+    if (!absl::c_linear_search(found, name)) {
+      return absl::NotFoundError(absl::StrCat(folder, "/models: has no ", name));
+    }
+  }
+  if (files.empty()) return absl::NotFoundError(absl::StrCat(folder, "/models: has no model"));
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+absl::StatusOr<PackagedModel> LoadPackaged(const std::string& file) {
+  auto loaded = cli::LoadModel(file);
+  if (!loaded.ok()) return loaded.status();
+  auto model = IsStep(file) ? LoadStep(file, loaded->graph) : LoadInference(file, loaded->graph);
+  if (!model.ok()) return cli::Prefixed(file, model.status());
+  if (absl::Status s = AddOptimized(file, &*model); !s.ok()) return s;
+  return model;
+}
+
+absl::StatusOr<std::vector<Tensor>> SampledStepInputs(const Graph& graph) {
+  auto inputs = cli::RandomStepInputs(graph, kSeed, kIntegerRange);
+  if (!inputs.ok()) return inputs;
+  for (size_t i = 0; i < inputs->size(); ++i) {
+    const std::string& name = graph.input_names()[i];
+    const TensorType& type = graph.inputs()[i].type();
+    const bool momentum = absl::EndsWith(name, ".m");
+    if (!momentum && name != "lr") continue;
+    auto filled = Tensor::Filled(type, momentum ? 0 : 1000);
+    if (!filled.ok()) return filled.status();
+    (*inputs)[i] = *std::move(filled);
+  }
+  return inputs;
+}
+
+absl::StatusOr<PackagedDifference> CompareWithExpected(const PackagedModel& model,
+                                                       const Graph& variant,
+                                                       absl::Span<const Tensor> outputs) {
+  if (model.samples.tensors.empty()) {
+    return PackagedDifference{cli::CompareOutputs(variant, outputs, model.expected), 0};
+  }
+  auto sampled = CompareSamples(variant, outputs, model.samples);
+  if (!sampled.ok()) return sampled.status();
+  return PackagedDifference{sampled->worst, sampled->beyond_tolerance};
+}
+
+}  // namespace lemma::gpu

@@ -1,0 +1,158 @@
+"""Times PyTorch on the first GPU: models, and steps of training, eager and compiled.
+
+Prints one JSON object a line: {"model", "mode", "ms"}, the median of back-to-back runs between CUDA
+events; modes are "eager" and "compiled" (torch.compile, reduce-overhead: replayed CUDA graphs); or
+{"model", "mode", "error"}. All in f32 without TF32. A step is called X.step, as its file is.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+import time
+
+COMPILED = ("resnet50,bert_base,squeezenet1_1,mobilenet_v2,inception_v3,vgg19,resnet50_batch_2,"
+            "encoder_batch_8_x_128")
+
+
+def median_ms(run, seconds=1.0, most=60):
+    for _ in range(3):
+        run()
+    torch.cuda.synchronize()
+    marks = [torch.cuda.Event(enable_timing=True) for _ in range(most + 1)]
+    marks[0].record()
+    count, start = 0, time.monotonic()
+    while count < most and (count < 5 or time.monotonic() - start < seconds):
+        run()
+        count += 1
+        marks[count].record()
+    torch.cuda.synchronize()
+    return statistics.median(marks[i].elapsed_time(marks[i + 1]) for i in range(count))
+
+
+def inference(name, compiled):
+    """Seeded as exported, without calibration, which changes no time."""
+    make, sample = export_models.MODELS[name]
+    torch.manual_seed(1)
+    inputs = sample(1)
+    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
+    module, inputs = make().eval().cuda(), tuple(x.cuda() for x in inputs)
+    if compiled:
+        module = torch.compile(module, mode="reduce-overhead")
+
+    def run():
+        with torch.inference_mode():
+            module(*inputs)
+
+    return run
+
+
+def training(case, compiled):
+    torch.manual_seed(1)
+    module, batch, labels = bench_training.CASES[case]()
+    check_training.without_dropout(module)
+    module, batch, labels = module.train().cuda(), batch.cuda(), labels.cuda()
+    optimizer = torch.optim.SGD(module.parameters(), lr=bench_training.RATE, momentum=0.9)
+
+    def loss_of(x):
+        output = module(x)
+        if labels.is_floating_point():
+            return F.mse_loss(output, labels)
+        return F.cross_entropy(output, labels)
+
+    if compiled:
+        loss_of = torch.compile(loss_of, mode="reduce-overhead")
+
+    def run():
+        loss = loss_of(batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return run
+
+
+def known():
+    """What can be timed: name -> makes what runs it once, compiled or not."""
+    makers = {name: (lambda compiled, name=name: inference(name, compiled))
+              for name in export_models.MODELS}
+    for case in bench_training.CASES:
+        makers[training_steps.file_name(case)] = (
+            lambda compiled, case=case: training(case, compiled))
+    return makers
+
+
+def row_of(name, mode, make):
+    row = {"model": name, "mode": mode}
+    start = time.monotonic()
+    try:
+        row["ms"] = median_ms(make(mode == "compiled"))
+    except Exception as error:  # noqa: BLE001: whatever a compiler ends with is a row
+        row["error"] = (str(error).splitlines() or [""])[0][:200] or type(error).__name__
+    row["seconds"] = round(time.monotonic() - start, 1)
+    return row
+
+
+def add_to(path, versions, rows):
+    """Adds the rows to what gpu_check has written."""
+    report = json.loads(path.read_text())
+    report["peers"] = {**versions, "rows": rows}
+    path.write_text(json.dumps(report) + "\n")
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="gpu_peers")
+    parser.add_argument("--models", default="", metavar="X,...", help="default: all")
+    parser.add_argument("--compiled", default=COMPILED, metavar="X,...", help="or none")
+    parser.add_argument("--seconds", type=float, default=240, help="starts nothing later")
+    parser.add_argument("--add-to", type=pathlib.Path, metavar="GPU.json")
+    flags = parser.parse_args(arguments)
+    flags.models = [name for name in flags.models.split(",") if name]
+    flags.compiled = [] if flags.compiled == "none" else flags.compiled.split(",")
+    return flags
+
+
+def plan(flags, names):
+    """What is timed in which mode, all eager first."""
+    wanted = [name for name in names if not flags.models or name in flags.models]
+    return ([(name, "eager") for name in wanted] +
+            [(name, "compiled") for name in wanted if name in flags.compiled])
+
+
+def main(arguments):
+    flags = parse(arguments)
+    end = time.monotonic() + flags.seconds
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    makers = known()
+    versions = {"torch": torch.__version__, "cudnn": torch.backends.cudnn.version(),
+                "device": torch.cuda.get_device_name()}
+    print(json.dumps(versions), flush=True)
+    rows = []
+    for name, mode in plan(flags, makers):
+        late = time.monotonic() >= end
+        rows.append({"model": name, "mode": mode, "error": "no time left"} if late
+                    else row_of(name, mode, makers[name]))
+        print(json.dumps(rows[-1]), flush=True)
+        torch.cuda.empty_cache()
+    if flags.add_to:
+        add_to(flags.add_to, versions, rows)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        import torch
+        import torch.nn.functional as F
+
+        import bench_training
+        import check_training
+        import export_models
+        import training_steps
+    except ImportError as why:
+        print(f"gpu_peers: PyTorch is not timed: {why}")
+        sys.exit(0)
+    if not torch.cuda.is_available():
+        print("gpu_peers: PyTorch is not timed: it finds no CUDA device")
+        sys.exit(0)
+    sys.exit(main(sys.argv[1:]))
