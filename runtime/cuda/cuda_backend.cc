@@ -37,7 +37,7 @@ absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph& graph, CudaPlan pl
 }
 
 // Kernels point into the plans.
-absl::Status CompileAll(const std::vector<CudaPlan>& plans, int threads) {
+absl::Status CompileAll(const std::vector<CudaPlan>& plans) {
   auto device = OpenDevice();
   if (!device.ok()) return device.status();
   std::vector<std::string> sources;
@@ -45,7 +45,7 @@ absl::Status CompileAll(const std::vector<CudaPlan>& plans, int threads) {
     for (const KernelSet& set : KernelSetsOf(plan)) sources.push_back(codegen::SourceOf(set));
   }
   return CompileCubins(sources, (*device)->architecture, CubinFolder(),
-                       (*device)->driver_version / 1000, threads)
+                       (*device)->driver_version / 1000, CompilerThreads())
       .status();
 }
 
@@ -70,7 +70,7 @@ absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph&, CudaPlan, int, co
   return NotBuilt();
 }
 
-absl::Status CompileAll(const std::vector<CudaPlan>&, int) { return NotBuilt(); }
+absl::Status CompileAll(const std::vector<CudaPlan>&) { return NotBuilt(); }
 
 absl::StatusOr<std::vector<double>> TimeCopiesOf(int64_t, int) { return NotBuilt(); }
 
@@ -109,7 +109,7 @@ std::unique_ptr<Backend> MakeCudaBackend(const CudaOptions& options) {
   return std::make_unique<cuda::CudaBackend>(options);
 }
 
-absl::Status CompileAhead(absl::Span<const Graph> graphs, int threads) {
+absl::Status CompileAhead(absl::Span<const Graph> graphs) {
   NodeTraitsCache traits;
   std::vector<cuda::CudaPlan> plans;
   for (const Graph& graph : graphs) {
@@ -117,7 +117,7 @@ absl::Status CompileAhead(absl::Span<const Graph> graphs, int threads) {
     if (!plan.ok()) return plan.status();
     plans.push_back(*std::move(plan));
   }
-  return cuda::CompileAll(plans, threads);
+  return cuda::CompileAll(plans);
 }
 
 absl::StatusOr<std::vector<double>> TimeDeviceCopies(int64_t bytes, int runs) {

@@ -24,9 +24,9 @@ struct CudaOptions {
 // is in a program built without CUDA's headers.
 std::unique_ptr<Backend> MakeCudaBackend(const CudaOptions& options = {});
 
-// Compiles the kernels of `graphs` on `threads` threads into the folder that Compile looks into.
-// Fails as Plan and Compile do.
-absl::Status CompileAhead(absl::Span<const Graph> graphs, int threads);
+// Compiles the kernels of `graphs`, side by side, into the folder that Compile looks into. Fails as
+// Plan and Compile do.
+absl::Status CompileAhead(absl::Span<const Graph> graphs);
 
 // Milliseconds of each of `runs` copies of `bytes` bytes within the device's memory, of which each
 // reads and writes that many. FailedPrecondition without a device.

@@ -22,6 +22,9 @@ absl::StatusOr<std::vector<std::string>> CompileCubins(const std::vector<std::st
                                                        int architecture, const std::string& folder,
                                                        int newest, int threads);
 
+// As many as the machine has processors: compiling is waited for.
+int CompilerThreads();
+
 // ~/.cache/lemma/cubins; empty without a home.
 std::string CubinFolder();
 

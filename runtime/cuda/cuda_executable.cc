@@ -65,7 +65,7 @@ class CudaExecutable : public Executable {
 
   absl::Status Prepare(int threads, bool libraries) {
     absl::Status s = cuda_.Check(cuda_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "stream");
-    if (s.ok()) s = LoadKernels(threads);
+    if (s.ok()) s = LoadKernels();
     if (s.ok()) s = AllocateMemory();
     if (s.ok()) s = UploadStatics(threads);
     if (s.ok()) s = BindArguments();
@@ -146,12 +146,12 @@ class CudaExecutable : public Executable {
     return absl::StrCat(OperatorsOf(plan_.steps[step].nodes), " ", plan_.LabelOf(graph_, step));
   }
 
-  absl::Status LoadKernels(int threads) {
+  absl::Status LoadKernels() {
     const std::vector<KernelSet> sets = KernelSetsOf(plan_);
     std::vector<std::string> sources;
     for (const KernelSet& set : sets) sources.push_back(codegen::SourceOf(set));
     auto cubins = CompileCubins(sources, device_.architecture, CubinFolder(),
-                                device_.driver_version / 1000, threads);
+                                device_.driver_version / 1000, CompilerThreads());
     if (!cubins.ok()) return cubins.status();
     absl::flat_hash_map<std::string, CUmodule> module_of;
     absl::Status s;

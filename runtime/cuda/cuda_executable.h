@@ -19,8 +19,8 @@ std::vector<KernelSet> KernelSetsOf(const CudaPlan& plan);
 
 // Compiles the plan's kernels for `device`, uploads what is static, and captures one run as a CUDA
 // graph. A run copies inputs through pinned memory, replays the graph, copies the outputs back, and
-// waits once. `threads` compile, and compute what depends on weights alone, on the host.
-// `libraries`: matrix products by cuBLASLt, where it is found and has an algorithm.
+// waits once. `threads` compute what depends on weights alone, on the host. `libraries`: matrix
+// products by cuBLASLt, where it is found and has an algorithm.
 absl::StatusOr<std::unique_ptr<Executable>> LoadPlan(const CudaDevice& device, const Graph& graph,
                                                      CudaPlan plan, int threads, bool libraries);
 

@@ -10,7 +10,6 @@
 #include <future>
 #include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -140,8 +139,7 @@ class GpuCheck {
   void Warm(const char* what, const std::vector<Graph>& graphs) {
     if (flags_.trial) return;
     const auto start = Clock::now();
-    const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const absl::Status s = CompileAhead(graphs, threads);
+    const absl::Status s = CompileAhead(graphs);
     if (!s.ok()) Fail(what, s.message());
     std::printf("compiled   %s in %.1f s\n", what, MsSince(start) * 1e-3);
   }
