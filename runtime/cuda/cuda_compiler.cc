@@ -140,9 +140,7 @@ absl::StatusOr<std::string> CompileCubin(const std::string& source, int architec
   return cubin;
 }
 
-int CompilerThreads() {
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
+int CompilerThreads() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
 absl::StatusOr<std::vector<std::string>> CompileCubins(const std::vector<std::string>& sources,
                                                        int architecture, const std::string& folder,
