@@ -50,8 +50,8 @@ TEST(Executor, OpaqueOperatorsAndMissingValuesAreRefused) {
 
 TEST(Executor, OnlyDevicesHaveClocksOfTheirOwn) {
   const Graph graph = GraphOf(kTwoLayers);
-  for (auto* make : {&MakeCpuBackend, &MakeReferenceBackend}) {
-    auto executable = (*make)()->Compile(graph, {});
+  for (const std::unique_ptr<Backend>& backend : Backends()) {
+    auto executable = backend->Compile(graph, {});
     ASSERT_TRUE(executable.ok());
     EXPECT_TRUE(absl::IsUnimplemented((*executable)->TimeRuns(RandomInputs(graph), 3).status()));
   }
