@@ -239,7 +239,10 @@ class GpuCheck {
         for (Backend* backend : {cuda_.get(), generated_.get()}) {
           Json row = Json::Object();
           const absl::Status s = CheckVariant(model, variant, backend, &row);
-          if (!s.ok()) Fail(variant.name, s.message());
+          if (!s.ok()) {
+            Fail(variant.name, s.message());
+            row.Set("error", s.message());
+          }
           rows.Add(std::move(row));
         }
       }
@@ -251,6 +254,7 @@ class GpuCheck {
                             Json* json) {
     const bool libraries = backend == cuda_.get();
     const std::string name = absl::StrCat(variant.name, libraries ? "" : ", generated");
+    json->Set("model", name);
     const auto start = Clock::now();
     auto executable = backend->Compile(variant.graph, {});
     const double compile_ms = MsSince(start);
@@ -271,7 +275,7 @@ class GpuCheck {
     if (libraries) Keep(name, *rows);
     const cli::ProfileTotals totals = cli::TotalsOf(*rows, roofline_);
     const MemoryUse memory = (*executable)->memory();
-    json->Set("model", name).Set("device_ms", cli::Median(*device_ms));
+    json->Set("device_ms", cli::Median(*device_ms));
     json->Set("run_ms", cli::Median(*run_ms)).Set("cold_ms", cold_ms);
     json->Set("kernel_ms", totals.ms).Set("kernels", static_cast<int64_t>(rows->size()));
     json->Set("flops", totals.work.flops);

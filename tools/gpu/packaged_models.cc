@@ -6,14 +6,12 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "cli/model_file.h"
 #include "cli/random_values.h"
 #include "graph/onnx/tensor_proto.h"
-#include "optimizer/rebuild.h"
 #include "runtime/reference/reference.h"
 #include "tools/gpu/sampled_outputs.h"
 
@@ -22,17 +20,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The X of X.onnx and X.step.pb; empty for what is neither.
+// The X of X.onnx, X.optimized.onnx and X.step.pb; empty for what is none of these.
 std::string NameOf(const fs::path& file) {
   const std::string stem = file.stem().string();
-  if (file.extension() == ".onnx" && !absl::EndsWith(stem, ".optimized")) return stem;
+  if (file.extension() == ".onnx") return std::string(absl::StripSuffix(stem, ".optimized"));
   if (file.extension() == ".pb" && absl::EndsWith(stem, ".step")) {
     return stem.substr(0, stem.size() - 5);
   }
   return "";
 }
-
-bool IsStep(const std::string& file) { return absl::EndsWith(file, ".step.pb"); }
 
 absl::StatusOr<std::vector<Tensor>> ExpectedOf(const fs::path& folder, size_t count) {
   std::vector<Tensor> expected;
@@ -98,39 +94,12 @@ absl::StatusOr<PackagedModel> LoadInference(const fs::path& file, const Graph& u
   return PackagedModel{{{file.stem().string(), *graph}}, *inputs, *expected, {}};
 }
 
-// `graph` with the weights that those of the same names in `like` have.
-absl::StatusOr<Graph> WithWeightsOf(const Graph& graph, const Graph& like) {
-  absl::flat_hash_map<std::string, Value> known;
-  for (const NodePtr& node : like.nodes()) {
-    if (node->kind() == Node::Kind::kWeight) known.emplace(node->name(), Value(node, 0));
-  }
-  ValueMap replacements;
-  for (const NodePtr& node : graph.nodes()) {
-    if (node->kind() != Node::Kind::kWeight) continue;
-    auto found = known.find(node->name());
-    if (found == known.end() || found->second.type() != node->type(0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the model that it was made from has no weight ", node->name(), " ",
-                       node->type(0).ToString()));
-    }
-    replacements[Value(node, 0)] = found->second;
-  }
-  return ReplaceValues(graph, replacements);
-}
-
-absl::Status AddOptimized(const std::string& file, PackagedModel* model) {
-  const Graph& base = model->variants.front().graph;
-  for (const char* ending : {".onnx", ".pb", ".txt"}) {
-    fs::path path = fs::path(file).replace_extension("");
-    path += absl::StrCat(".optimized", ending);
-    if (!fs::exists(path)) continue;
-    auto loaded = cli::LoadModel(path.string());
-    if (!loaded.ok()) return loaded.status();
-    auto graph = WithWeightsOf(loaded->graph, base);
-    if (!graph.ok()) return cli::Prefixed(path.string(), graph.status());
-    model->variants.push_back({path.stem().string(), *std::move(graph)});
-    return absl::OkStatus();
-  }
+absl::Status AddOptimized(const std::string& step, PackagedModel* model) {
+  const std::string path = absl::StrCat(absl::StripSuffix(step, ".pb"), ".optimized.pb");
+  if (!fs::exists(path)) return absl::OkStatus();
+  auto optimized = cli::LoadModel(path);
+  if (!optimized.ok()) return optimized.status();
+  model->variants.push_back({fs::path(path).stem().string(), optimized->graph});
   return absl::OkStatus();
 }
 
@@ -160,9 +129,10 @@ absl::StatusOr<std::vector<std::string>> PackagedFiles(const std::string& folder
 absl::StatusOr<PackagedModel> LoadPackaged(const std::string& file) {
   auto loaded = cli::LoadModel(file);
   if (!loaded.ok()) return loaded.status();
-  auto model = IsStep(file) ? LoadStep(file, loaded->graph) : LoadInference(file, loaded->graph);
+  const bool step = absl::EndsWith(file, ".step.pb");
+  auto model = step ? LoadStep(file, loaded->graph) : LoadInference(file, loaded->graph);
   if (!model.ok()) return cli::Prefixed(file, model.status());
-  if (absl::Status s = AddOptimized(file, &*model); !s.ok()) return s;
+  if (absl::Status s = step ? AddOptimized(file, &*model) : absl::OkStatus(); !s.ok()) return s;
   return model;
 }
 

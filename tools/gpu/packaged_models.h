@@ -24,7 +24,8 @@ struct Variant {
   Graph graph;
 };
 
-// A model with its optimized form, if there is one, what they are run on and what comes of it.
+// A model, or a step with its optimized form, if there is one; what they are run on and what comes
+// of it.
 struct PackagedModel {
   std::vector<Variant> variants;  // the first one as it was
   std::vector<Tensor> inputs;
@@ -32,15 +33,15 @@ struct PackagedModel {
   NamedTensors samples;          // of SampleOutputs
 };
 
-// The models of FOLDER/models: X.onnx and steps X.step.pb, in the order of their names; with
-// `only`, those of these X. NotFound, named, if there is no such X, or nothing at all.
+// The models of FOLDER/models: X.onnx, X.optimized.onnx and steps X.step.pb, in the order of their
+// names; with `only`, those of these X. NotFound, named, if there is no such X, or nothing at all.
 absl::StatusOr<std::vector<std::string>> PackagedFiles(const std::string& folder,
                                                        const std::vector<std::string>& only);
 
-// Reads one of these. A model's weights and inputs are drawn, X.expected/output_0.pb, … is what
-// comes of them. A step's new state is compared with X.step.safetensors, or without one computed
-// here by the reference. X.optimized.* and X.step.optimized.* are variants; they have weights by
-// the same names.
+// Reads one of these. A model's weights and inputs are drawn, and X.expected/output_0.pb, … is what
+// comes of them; an optimized model has folded weights of its own, and so its own expected outputs.
+// A step's new state is compared with X.step.safetensors, or without one computed here by the
+// reference. X.step.optimized.pb is its second variant.
 absl::StatusOr<PackagedModel> LoadPackaged(const std::string& file);
 
 // What a step is run on whose outputs are sampled: momenta are 0 and the learning rate is 1000, so
