@@ -1,9 +1,11 @@
 """Leaves the weights out of an ONNX model, as the models of data/models/light do.
 
 Usage: light_model.py MODEL.onnx OUT.onnx
+       light_model.py --sound FOLDER
 
 Every f32 initializer of more than 4096 elements becomes a ConstantOfShape of the same name: a shape
-and one value, from which `lemma run --reseed-weights` draws others.
+and one value, from which `lemma run --reseed-weights` draws others. With --sound: whether the tensors
+FOLDER/*.pb, computed so, are finite, and none everywhere the same; exit status 1 if not.
 """
 
 import pathlib
@@ -41,7 +43,18 @@ def lighten(model):
     return len(made)
 
 
+def sound(folder):
+    for path in sorted(folder.glob("*.pb")):
+        tensor = onnx.TensorProto.FromString(path.read_bytes())
+        values = numpy_helper.to_array(tensor)
+        if not numpy.isfinite(values).all() or values.size > 1 and values.min() == values.max():
+            return False
+    return True
+
+
 def main(arguments):
+    if len(arguments) == 2 and arguments[0] == "--sound":
+        return 0 if sound(pathlib.Path(arguments[1])) else 1
     if len(arguments) != 2:
         print(__doc__.strip(), file=sys.stderr)
         return 2
