@@ -68,6 +68,9 @@ class KernelMeasurer {
   // operators counts for no bytes. 0 flops where a definition cannot be counted.
   virtual Work WorkOf(const PlannedKernel& kernel) const = 0;
 
+  // What of measuring a kernel another thread can do ahead, by a measurer of its own: compiles it.
+  virtual absl::Status Prepare(const PlannedKernel& /*kernel*/) { return absl::OkStatus(); }
+
   // Median milliseconds of one execution on its own, on random but sane values: as in a large
   // model, where operands come from the kernels just before and weights from memory, since those
   // of all other kernels went through the caches since the last run. Takes some milliseconds to

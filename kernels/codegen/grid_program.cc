@@ -120,7 +120,8 @@ std::optional<Definition> AsOneKernel(const Definition& definition) {
 
 class Builder {
  public:
-  explicit Builder(const Definition& definition) : fresh_(definition.num_vars) {
+  Builder(const Definition& definition, const GridOptions& options)
+      : options_(options), fresh_(definition.num_vars) {
     context_.number = NumberFor(definition);
     context_.slots = loops::DenseSlots(definition);
     program_.num_inputs = definition.num_inputs();
@@ -162,26 +163,47 @@ class Builder {
     return rest;
   }
 
-  // A reduction that too few blocks would compute becomes two: parts of it, and these together.
+  TileChoice ChoiceFor(const ProductSize& size) const {
+    const std::vector<TileChoice> all = TileChoices(size);
+    const bool forced =
+        options_.tile && std::any_of(all.begin(), all.end(), [&](const TileChoice& choice) {
+          return choice.tile == options_.tile->tile && choice.parts == options_.tile->parts;
+        });
+    return forced ? *options_.tile : ChooseTile(size);
+  }
+
+  // `reduce`, the only reduction of `source`, as two: parts of it, and these together.
+  NestSource Split(const NestSource& source, const ScalarExpr& reduce, int64_t parts,
+                   NestSource* partial) {
+    NestSource rest = source;
+    rest.body =
+        Replace(source.body, reduce.node().get(),
+                SplitReduction(reduce, source.axes, parts, &fresh_, &context_.slots, partial));
+    AddStorage();
+    return rest;
+  }
+
+  // A reduction by element or by row that too few threads would compute.
   bool EmitInParts(const NestSource& source) {
     const std::vector<ScalarExpr> reductions = OuterReductions(source.body);
     if (reductions.size() != 1) return false;
-    const int64_t parts = PartsFor(reductions[0], source.axes);
+    const int64_t parts = PartsFor(loops::Lower(source, context_.slots));
     if (parts < 2) return false;
-    NestSource partial, rest = source;
-    rest.body = Replace(
-        source.body, reductions[0].node().get(),
-        SplitReduction(reductions[0], source.axes, parts, &fresh_, &context_.slots, &partial));
-    AddStorage();
-    Emit(partial);
-    Emit(rest);
+    NestSource partial;
+    const NestSource rest = Split(source, reductions[0], parts, &partial);
+    EmitLoops(partial);
+    EmitLoops(rest);
     return true;
   }
 
   void Emit(const NestSource& source) {
     if (loops::IsEmpty(source)) return;
-    if (EmitInParts(source)) return;
     if (EmitTiles(loops::SplitMixedAxes(source, &fresh_))) return;
+    if (EmitInParts(source)) return;
+    EmitLoops(source);
+  }
+
+  void EmitLoops(const NestSource& source) {
     const Nest nest = loops::Lower(source, context_.slots);
     RowPlan plan;
     switch (PlanRows(nest, &plan)) {
@@ -200,37 +222,54 @@ class Builder {
     program_.kernels.push_back(KernelByElement(context_, nest));
   }
 
+  // The sum of products of `source`, if it has one worth tiles, and what comes of it.
   bool EmitTiles(const NestSource& source) {
     auto found = FindContraction(source);
     if (!found) return false;
     bool any = false;
-    TiledSource tiled;
-    tiled.source = Extracted(source, true, found->first.node().get(), &any);
-    found = FindContraction(tiled.source);
+    const NestSource whole = Extracted(source, true, found->first.node().get(), &any);
+    found = FindContraction(whole);
     if (!found) return false;  // its factors were not what they seemed
-    tiled.contraction = found->second;
-    tiled.sum_slot = static_cast<int>(context_.slots.size());
+    const ProductSize size = SizeOf(context_, found->second, &fresh_);
+    const TileUse use{size, ChoiceFor(size)};
+    if (use.choice.parts > 1) {
+      NestSource partial;
+      const NestSource rest = Split(whole, found->first, use.choice.parts, &partial);
+      if (auto part = FindContraction(partial)) {
+        EmitTile(partial, *part, use);
+        EmitLoops(rest);
+        return true;
+      }
+    }
+    EmitTile(whole, *found, {size, {use.choice.tile, 1}});
+    return true;
+  }
+
+  void EmitTile(const NestSource& source, const std::pair<ScalarExpr, ContractionSource>& found,
+                const TileUse& use) {
+    TiledSource tiled{source, found.second, static_cast<int>(context_.slots.size())};
     loops::Slot sum;
     Idx index;
-    for (const Axis& axis : tiled.source.axes) {
+    for (const Axis& axis : source.axes) {
       sum.dims.push_back(axis.extent.value());
       index.push_back(IndexExpr::Var(axis.var));
     }
     sum.strides.assign(sum.dims.size(), 1);
     context_.slots.push_back(sum);
     context_.storage.push_back(StorageOf(context_.number));
-    tiled.source.body = Replace(tiled.source.body, found->first.node().get(),
+    tiled.source.body = Replace(source.body, found.first.node().get(),
                                 ScalarExpr::Read(tiled.sum_slot, std::move(index)));
-    GridKernel kernel = KernelByTile(context_, tiled, &fresh_);
+    GridKernel kernel = KernelByTile(context_, tiled, TileShapes()[use.choice.tile], &fresh_);
+    kernel.tile = use;
     kernel.gemm = MatchGemm(context_, tiled);
     if (kernel.gemm) NumberArguments(kernel, &*kernel.gemm);
     // The sum is in registers.
     context_.slots.pop_back();
     context_.storage.pop_back();
     program_.kernels.push_back(std::move(kernel));
-    return true;
   }
 
+  const GridOptions& options_;
   KernelContext context_;
   GridProgram program_;
   int fresh_;
@@ -238,7 +277,8 @@ class Builder {
 
 }  // namespace
 
-absl::StatusOr<GridProgram> MakeGridProgram(const Definition& original) {
+absl::StatusOr<GridProgram> MakeGridProgram(const Definition& original,
+                                            const GridOptions& options) {
   if (absl::Status s = loops::CheckEvaluable(original); !s.ok()) return s;
   Definition definition = original;
   CopySharedOutputs(&definition);
@@ -251,7 +291,7 @@ absl::StatusOr<GridProgram> MakeGridProgram(const Definition& original) {
         d, [&](TensorId local) { return !HasReduction(d.tensors[local - d.num_inputs()].body); });
     if (!loops::CheckEvaluable(definition).ok()) definition = d;  // too many variables
   }
-  Builder builder(definition);
+  Builder builder(definition, options);
   for (size_t i = 0; i < definition.tensors.size(); ++i) {
     builder.Add(definition.tensors[i], definition.num_inputs() + static_cast<int>(i));
   }

@@ -25,6 +25,7 @@
 #include "graph/dtype.h"
 #include "graph/expr/tensor_expr.h"
 #include "kernels/codegen/gemm_call.h"
+#include "kernels/codegen/tile_choice.h"
 
 namespace lemma::codegen {
 
@@ -44,6 +45,8 @@ struct GridKernel {
   bool checks = false;
   // The same as a matrix product, for a library; nullopt if it is none, or more than that.
   std::optional<GemmCall> gemm;
+  // Of a kernel by tile.
+  std::optional<TileUse> tile;
 };
 
 // Tensors of a program: the definition's inputs, its own tensors, then temporaries.
@@ -59,9 +62,15 @@ struct GridProgram {
   std::vector<GridKernel> kernels;  // in order
 };
 
+struct GridOptions {
+  // For measurements: of every sum of products where it is one of its TileChoices.
+  std::optional<TileChoice> tile;
+};
+
 // InvalidArgument if sizes are open or the definition is malformed. f16 and bf16 are computed with
 // in f32; f64, and integers that come of floats, in f64; integers alone in 64 bits.
-absl::StatusOr<GridProgram> MakeGridProgram(const Definition& definition);
+absl::StatusOr<GridProgram> MakeGridProgram(const Definition& definition,
+                                            const GridOptions& options = {});
 
 // Whether all of `definition`, which has one output and locals, can be one kernel in which no
 // reduction is computed again and again.

@@ -169,22 +169,38 @@ loops::NestSource ExtractReductions(const loops::NestSource& source, bool all,
 
 ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int64_t parts,
                           int* fresh, std::vector<loops::Slot>* slots, loops::NestSource* partial) {
-  int64_t steps = 1;
-  for (const Axis& axis : reduce.axes()) steps *= axis.extent.value();
-  const int64_t length = (steps + parts - 1) / parts;
-  const Axis part{(*fresh)++, parts}, step{(*fresh)++, length};
-  const IndexExpr at = IndexExpr::Var(part.var) * length + IndexExpr::Var(step.var);
+  const Axis part{(*fresh)++, parts};
+  std::vector<Axis> steps;
   ExprSubstitution digits;
-  int64_t inner = steps;
-  for (const Axis& axis : reduce.axes()) {
-    inner /= axis.extent.value();
-    digits.vars[axis.var] = Mod(FloorDiv(at, inner), axis.extent);
+  Guard inside(true);
+  // A part of one of the axes, if one has parts of equal length; or of all of them in a row.
+  auto whole = std::find_if(reduce.axes().begin(), reduce.axes().end(),
+                            [&](const Axis& axis) { return axis.extent.value() % parts == 0; });
+  if (whole != reduce.axes().end()) {
+    for (const Axis& axis : reduce.axes()) {
+      steps.push_back({(*fresh)++, axis.extent});
+      digits.vars[axis.var] = IndexExpr::Var(steps.back().var);
+      if (axis.var != whole->var) continue;
+      const int64_t length = axis.extent.value() / parts;
+      steps.back().extent = length;
+      digits.vars[axis.var] = IndexExpr::Var(part.var) * length + IndexExpr::Var(steps.back().var);
+    }
+  } else {
+    int64_t inner = 1;
+    for (const Axis& axis : reduce.axes()) inner *= axis.extent.value();
+    const int64_t all = inner, length = (all + parts - 1) / parts;
+    steps.push_back({(*fresh)++, length});
+    const IndexExpr at = IndexExpr::Var(part.var) * length + IndexExpr::Var(steps[0].var);
+    if (length * parts != all) inside = Lt(at, all);
+    for (const Axis& axis : reduce.axes()) {
+      inner /= axis.extent.value();
+      digits.vars[axis.var] = Mod(FloorDiv(at, inner), axis.extent);
+    }
   }
-  Guard inside = Substitute(reduce.guard(), digits);
-  if (length * parts != steps) inside = Lt(at, steps) && inside;
+  inside = inside && Substitute(reduce.guard(), digits);
   digits.fresh = fresh;
   const ScalarExpr sum =
-      ScalarExpr::Reduce(reduce.reduce(), {step}, inside, Substitute(reduce.args()[0], digits));
+      ScalarExpr::Reduce(reduce.reduce(), steps, inside, Substitute(reduce.args()[0], digits));
   std::vector<Axis> outer = {part};
   outer.insert(outer.end(), axes.begin(), axes.end());
   *partial = NewTensor(std::move(outer), sum, slots);

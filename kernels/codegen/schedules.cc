@@ -226,6 +226,28 @@ Rows PlanRows(const Nest& nest, RowPlan* plan) {
   return Rows::kTogether;
 }
 
+int64_t PartsFor(const Nest& nest) {
+  RowPlan plan;
+  const Rows rows = PlanRows(nest, &plan);
+  if (rows == Rows::kApart || !plan.other_axes.empty()) return 1;
+  int64_t steps = 0;
+  for (const loops::Node& node : nest.nodes) {
+    if (node.kind != Kind::kReduce) continue;
+    int64_t product = 1;
+    for (const auto& [var, extent] : node.axes) {
+      if (!extent.is_const()) return 1;
+      product *= extent.base;
+    }
+    steps = std::max(steps, product);
+  }
+  // What a thread does one after the other, and threads.
+  constexpr int64_t kManySteps = 64, kFewestSteps = 16, kEnough = 64 * 1024;
+  const int64_t group = rows == Rows::kTogether ? plan.group : 1;
+  const int64_t threads = std::max<int64_t>(Extent(nest, nest.axes), 1) * group;
+  if (threads >= kEnough || steps < kManySteps * group) return 1;
+  return std::min(2 * kEnough / threads, steps / (kFewestSteps * group));
+}
+
 GridKernel Finish(const KernelContext& context, std::vector<int> reads, int writes, bool checks,
                   int64_t blocks, int threads, bool synchronizes, std::string schedule,
                   const std::string& body) {

@@ -10,6 +10,7 @@
 #include "graph/expr/loop_source.h"
 #include "kernels/codegen/grid_program.h"
 #include "kernels/codegen/nest_printer.h"
+#include "kernels/codegen/tile_choice.h"
 
 namespace lemma::codegen {
 
@@ -45,16 +46,19 @@ struct TiledSource {
   loops::ContractionSource contraction;
   int sum_slot = -1;
 };
-GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled, int* fresh);
+ProductSize SizeOf(const KernelContext& context, const loops::ContractionSource& contraction,
+                   int* fresh);
+GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled,
+                        const TileShape& tile, int* fresh);
 
 // `tiled` as a matrix product, if it is one of f32 with no more than a bias and a matrix added to
 // it. Its arguments are slots; NumberArguments makes them arguments of `kernel`.
 std::optional<GemmCall> MatchGemm(const KernelContext& context, const TiledSource& tiled);
 void NumberArguments(const GridKernel& kernel, GemmCall* call);
 
-// In how many parts to compute `reduce`, an element's at every value of `axes`, so that a device
+// In how many parts to compute the only reduction of `nest`, which has no tiles, so that a device
 // has enough to do; 1: as it is.
-int64_t PartsFor(const ScalarExpr& reduce, const std::vector<Axis>& axes);
+int64_t PartsFor(const loops::Nest& nest);
 
 // By how many elements `p` moves from point 0 to the next along `var`, as far as no load decides.
 int64_t StepAlong(const loops::Nest& nest, const loops::Poly& p, int var);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "graph/expr/loop_lowering.h"
 #include "graph/expr/substitute.h"
@@ -15,15 +16,6 @@ using loops::Nest;
 
 namespace {
 
-// A block of 256 threads computes rows * columns elements, `depth` products at a time; a thread
-// thread_rows * thread_columns of them.
-struct Tile {
-  int64_t rows, columns, depth;
-  int64_t thread_rows, thread_columns;
-};
-constexpr int kThreads = 256;
-constexpr Tile kTiles[] = {{128, 128, 8, 8, 8}, {64, 64, 16, 4, 4}, {32, 32, 32, 2, 2}};
-
 int64_t Size(const std::vector<Axis>& axes) {
   int64_t size = 1;
   for (const Axis& axis : axes) size *= axis.extent.value();
@@ -31,22 +23,6 @@ int64_t Size(const std::vector<Axis>& axes) {
 }
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-constexpr int64_t kMultiprocessors = 132;
-
-int64_t Blocks(const Tile& tile, int64_t batch, int64_t m, int64_t n) {
-  return CeilDivide(m, tile.rows) * CeilDivide(n, tile.columns) * batch;
-}
-
-// The largest tile that leaves no multiprocessor idle, or else the smallest.
-const Tile& ChooseTile(int64_t batch, int64_t m, int64_t n) {
-  for (const Tile& tile : kTiles) {
-    const int64_t blocks = Blocks(tile, batch, m, n);
-    const bool filled = 2 * m > tile.rows && 2 * n > tile.columns;
-    if (blocks >= kMultiprocessors && filled) return tile;
-  }
-  return kTiles[2];
-}
 
 // One variable for all of `axes`, the last one fastest, and what it makes of each.
 Axis Flatten(const std::vector<Axis>& axes, int* fresh, ExprSubstitution* substitution) {
@@ -88,16 +64,31 @@ bool PrefersSecond(const Nest& nest, int first, int second) {
   return score > 0;
 }
 
+// "if (…) " for what may lie behind the end of `total` elements in tiles of `tile`; or nothing.
+struct Border {
+  std::string at;
+  int64_t total, tile;
+};
+std::string CheckText(const std::vector<Border>& borders) {
+  std::vector<std::string> checks;
+  for (const Border& border : borders) {
+    if (border.total % border.tile == 0) continue;
+    checks.push_back(absl::StrCat(border.at, " < ", border.total));
+  }
+  return checks.empty() ? "" : absl::StrCat("if (", absl::StrJoin(checks, " && "), ") ");
+}
+
 // Prints the code of one factor's way into shared memory.
 class FactorPrinter {
  public:
   FactorPrinter(const KernelContext& context, const Nest& nest, const char* prefix, int batch,
-                int64_t rows, int64_t total_rows, int64_t depth, int64_t total_depth)
+                int64_t rows, int64_t total_rows, int64_t depth, int64_t total_depth,
+                int64_t threads)
       : printer_(nest, MakeOptions(context, nest, prefix)), batch_(batch), name_(prefix) {
     const int row = batch, deep = batch + 1;
     const bool along_depth = PrefersSecond(nest, row, deep);
-    const int64_t width = along_depth ? depth : rows, step = kThreads / width;
-    const int64_t rounds = rows * depth / kThreads;
+    const int64_t width = along_depth ? depth : rows, step = threads / width;
+    const int64_t rounds = rows * depth / threads;
     const std::string r = printer_.VarName(row), d = printer_.VarName(deep);
     const std::string type = printer_.index_type();
     std::vector<int> batches;
@@ -133,11 +124,11 @@ class FactorPrinter {
     const std::string fixed_depth = along_depth ? depth_is(fast) : "";
     const std::string moving = along_depth ? row_is(slow) : depth_is(slow);
     declared_ = absl::StrCat(number, " ", name_, "_next[", rounds, "];\n");
-    load_ = absl::StrCat(fixed_depth, at_step, loop, moving, element, name_, "_next[u] = 0;\nif (",
-                         r, " < ", total_rows, " && ", d, " < ", total_depth, ") {\n", inside,
+    load_ = absl::StrCat(fixed_depth, at_step, loop, moving, element, name_, "_next[u] = 0;\n",
+                         CheckText({{r, total_rows, rows}, {d, total_depth, depth}}), "{\n", inside,
                          name_, "_next[u] = ", value, ";\n}\n}\n");
-    store_ = absl::StrCat(fixed_depth, loop, moving, name_, "_tile[", name_, "_depth][", name_,
-                          "_row] = ", name_, "_next[u];\n}\n");
+    store_ = absl::StrCat(fixed_depth, loop, moving, name_, "_tile[stage][", name_, "_depth][",
+                          name_, "_row] = ", name_, "_next[u];\n}\n");
   }
 
   // Behind the declaration of the batch's variables and NAME_first.
@@ -177,35 +168,27 @@ std::string BatchDigits(const NestPrinter& printer, const std::vector<Axis>& bat
 
 }  // namespace
 
-int64_t PartsFor(const ScalarExpr& reduce, const std::vector<Axis>& axes) {
-  for (const Axis& axis : reduce.axes()) {
-    if (!axis.extent.is_const()) return 1;
-  }
-  const int64_t steps = Size(reduce.axes());
-  if (auto c = loops::MatchContraction(reduce, axes)) {
-    constexpr int64_t kManySteps = 512, kFewestSteps = 128;
-    const int64_t batch = Size(c->batch), m = Size(c->m), n = Size(c->n);
-    const int64_t blocks = Blocks(ChooseTile(batch, m, n), batch, m, n);
-    if (2 * blocks > kMultiprocessors || steps < kManySteps) return 1;
-    return std::min(2 * kMultiprocessors / blocks, steps / kFewestSteps);
-  }
-  constexpr int64_t kFewElements = 64, kManySteps = 16384, kFewestSteps = 2048;
-  const int64_t elements = Size(axes);
-  if (elements >= kFewElements || steps < kManySteps) return 1;
-  return std::min(2 * kMultiprocessors / std::max<int64_t>(elements, 1), steps / kFewestSteps);
+ProductSize SizeOf(const KernelContext& context, const loops::ContractionSource& c, int* fresh) {
+  auto work = [&](const ScalarExpr& factor, const std::vector<Axis>& rows) {
+    const Nest nest = LowerOf(context, factor, 0, {}, c.batch, rows, c.k, fresh);
+    constexpr size_t kConstants = 2;
+    return static_cast<int>(nest.conds.size() - kConstants + nest.terms.size() - nest.vars.size());
+  };
+  return {Size(c.batch), Size(c.m), Size(c.n), Size(c.k), work(c.a, c.m), work(c.b, c.n)};
 }
 
-GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled, int* fresh) {
+GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled,
+                        const TileShape& tile, int* fresh) {
   const loops::ContractionSource& c = tiled.contraction;
   const int64_t batch = Size(c.batch), m = Size(c.m), n = Size(c.n), k = Size(c.k);
   const int nb = static_cast<int>(c.batch.size());
-  const Tile& tile = ChooseTile(batch, m, n);
+  const int threads = tile.threads();
   const Nest a = LowerOf(context, c.a, 0, {}, c.batch, c.m, c.k, fresh);
   const Nest b = LowerOf(context, c.b, 0, {}, c.batch, c.n, c.k, fresh);
   const Nest out = LowerOf(context, tiled.source.body, tiled.source.slot, tiled.source.out, c.batch,
                            c.m, c.n, fresh);
-  FactorPrinter load_a(context, a, "a", nb, tile.rows, m, tile.depth, k);
-  FactorPrinter load_b(context, b, "b", nb, tile.columns, n, tile.depth, k);
+  FactorPrinter load_a(context, a, "a", nb, tile.rows, m, tile.depth, k, threads);
+  FactorPrinter load_b(context, b, "b", nb, tile.columns, n, tile.depth, k, threads);
 
   NestPrinter::Options options;
   options.number = context.number;
@@ -227,10 +210,14 @@ GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled, 
                     at_kernel = result.Close();
 
   const int64_t tiles_m = CeilDivide(m, tile.rows), tiles_n = CeilDivide(n, tile.columns);
-  const int64_t across = tile.columns / tile.thread_columns;  // threads along a row of the tile
+  const int across = tile.columns / tile.thread_columns;  // threads along a row of the tile
+  // A thread's columns, so many of them side by side that a read has 16 bytes.
+  const int pack = std::min(tile.thread_columns, 4);
+  const std::string column_of_j = absl::StrCat("(thread_column * ", pack, " + j / ", pack, " * ",
+                                               pack * across, " + j % ", pack, ")");
   const std::string body = absl::StrReplaceAll(
-      R"(__shared__ __align__(16) NUMBER a_tile[DEPTH][ROWS + 4];
-__shared__ __align__(16) NUMBER b_tile[DEPTH][COLUMNS + 4];
+      R"(__shared__ __align__(16) NUMBER a_tile[2][DEPTH][ROWS + 4];
+__shared__ __align__(16) NUMBER b_tile[2][DEPTH][COLUMNS + 4];
 const TYPE batch = blockIdx.x / (TILES_M * TILES_N);
 const TYPE a_first = static_cast<TYPE>(blockIdx.x / TILES_N % TILES_M) * ROWS;
 const TYPE b_first = static_cast<TYPE>(blockIdx.x % TILES_N) * COLUMNS;
@@ -242,6 +229,7 @@ for (int i = 0; i < THREAD_ROWS; ++i) {
 for (int j = 0; j < THREAD_COLUMNS; ++j) sum[i][j] = 0;
 }
 // Loads the tiles of a step while it computes with those of the step before.
+int stage = 0;
 for (TYPE depth = 0;; depth += DEPTH) {
 if (depth < TOTAL_DEPTH) {
 {
@@ -254,9 +242,9 @@ if (depth > 0) {
 for (int d = 0; d < DEPTH; ++d) {
 NUMBER left[THREAD_ROWS], right[THREAD_COLUMNS];
 #pragma unroll
-for (int i = 0; i < THREAD_ROWS; ++i) left[i] = a_tile[d][thread_row * THREAD_ROWS + i];
+for (int i = 0; i < THREAD_ROWS; ++i) left[i] = a_tile[stage][d][thread_row * THREAD_ROWS + i];
 #pragma unroll
-for (int j = 0; j < THREAD_COLUMNS; ++j) right[j] = b_tile[d][thread_column + j * ACROSS];
+for (int j = 0; j < THREAD_COLUMNS; ++j) right[j] = b_tile[stage][d][COLUMN_OF_J];
 #pragma unroll
 for (int i = 0; i < THREAD_ROWS; ++i) {
 #pragma unroll
@@ -265,7 +253,7 @@ for (int j = 0; j < THREAD_COLUMNS; ++j) sum[i][j] = fn_add(sum[i][j], fn_mul(le
 }
 }
 if (depth >= TOTAL_DEPTH) break;
-__syncthreads();
+stage ^= 1;
 {
 STORE_A}
 {
@@ -277,8 +265,8 @@ for (int i = 0; i < THREAD_ROWS; ++i) {
 const TYPE ROW = a_first + thread_row * THREAD_ROWS + i;
 AT_ROW#pragma unroll
 for (int j = 0; j < THREAD_COLUMNS; ++j) {
-const TYPE COLUMN = b_first + thread_column + j * ACROSS;
-AT_COLUMNif (ROW < TOTAL_ROWS && COLUMN < TOTAL_COLUMNS) {
+const TYPE COLUMN = b_first + COLUMN_OF_J;
+AT_COLUMNINSIDE_CHECK{
 INSIDE}
 }
 }
@@ -295,6 +283,8 @@ INSIDE}
        {"AT_KERNEL", at_kernel},
        {"AT_ROW", at_row},
        {"AT_COLUMN", at_column},
+       {"INSIDE_CHECK",
+        CheckText({{result.VarName(nb), m, tile.rows}, {result.VarName(nb + 1), n, tile.columns}})},
        {"INSIDE", inside},
        {"ROWS + 4", absl::StrCat(tile.rows + 4)},
        {"COLUMNS + 4", absl::StrCat(tile.columns + 4)},
@@ -303,6 +293,7 @@ INSIDE}
        {"TOTAL_DEPTH", absl::StrCat(k)},
        {"THREAD_ROWS", absl::StrCat(tile.thread_rows)},
        {"THREAD_COLUMNS", absl::StrCat(tile.thread_columns)},
+       {"COLUMN_OF_J", column_of_j},
        {"COLUMNS", absl::StrCat(tile.columns)},
        {"COLUMN", result.VarName(nb + 1)},
        {"ROWS", absl::StrCat(tile.rows)},
@@ -317,9 +308,8 @@ INSIDE}
   for (int slot : load_b.printer().slots()) reads.push_back(slot);
   for (int slot : result.slots()) reads.push_back(slot);
   const bool checks = load_a.printer().checks() || load_b.printer().checks() || result.checks();
-  return Finish(context, std::move(reads), out.out_slot, checks, tiles_m * tiles_n * batch,
-                kThreads, true,
-                absl::StrCat("by tile ", tile.rows, "x", tile.columns, "x", tile.depth), body);
+  return Finish(context, std::move(reads), out.out_slot, checks, tiles_m * tiles_n * batch, threads,
+                true, absl::StrCat("by tile ", tile.ToString()), body);
 }
 
 }  // namespace lemma::codegen

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
+#include "kernels/codegen/grid_program.h"
 #include "runtime/executor.h"
 #include "runtime/measure.h"
 
@@ -18,6 +19,8 @@ namespace lemma {
 struct CudaOptions {
   // Matrix products by cuBLASLt where it is found; else every kernel is generated.
   bool libraries = true;
+  // How kernels are generated; other than the default, for measurements.
+  codegen::GridOptions grid = {};
 };
 
 // Plan() needs no GPU. Compile() without one is FailedPrecondition ("no CUDA device: …"), and so it

@@ -129,6 +129,40 @@ class CudaExecutable : public Executable {
     return ms;
   }
 
+  absl::StatusOr<double> TimeInSequence(absl::Span<const Tensor> inputs, int repeats, int runs) {
+    CUgraph sequence = nullptr;
+    CUgraphExec exec = nullptr;
+    absl::Status s = cuda_.Check(cuda_.cuGraphCreate(&sequence, 0), "CUDA graph");
+    std::vector<CUgraphNode> last;
+    for (int i = 0; s.ok() && i < repeats; ++i) {
+      for (size_t l = 0; s.ok() && l < plan_.launches.size(); ++l) {
+        CUgraphNode node = nullptr;
+        s = AddLaunch(sequence, l, last, &node);
+        last = {node};
+      }
+    }
+    if (s.ok()) s = Instantiate(sequence, &exec);
+    if (s.ok()) s = EnsureEvents(static_cast<size_t>(runs) + 1);
+    if (s.ok()) s = Begin(inputs);
+    // The first one warms up.
+    for (int run = 0; s.ok() && run <= runs; ++run) {
+      s = cuda_.Check(cuda_.cuGraphLaunch(exec, stream_), graph_.name());
+      s.Update(cuda_.Check(cuda_.cuEventRecord(events_[run], stream_), "event"));
+    }
+    if (s.ok()) s = End();
+    std::vector<double> times;
+    for (int run = 0; s.ok() && run < runs; ++run) {
+      float ms = 0;
+      s = cuda_.Check(cuda_.cuEventElapsedTime(&ms, events_[run], events_[run + 1]), "event");
+      times.push_back(ms);
+    }
+    if (exec != nullptr) cuda_.cuGraphExecDestroy(exec);
+    if (sequence != nullptr) cuda_.cuGraphDestroy(sequence);
+    if (!s.ok()) return s;
+    std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
+    return times[static_cast<size_t>(runs / 2)] / repeats;
+  }
+
   MemoryUse memory() const override { return plan_.memory; }
   std::string Describe() const override { return plan_.Describe(graph_); }
 
@@ -257,27 +291,31 @@ class CudaExecutable : public Executable {
     for (size_t l = 0; s.ok() && l < nodes.size(); ++l) {
       std::vector<CUgraphNode> after;
       for (int before : plan_.launches[l].after) after.push_back(nodes[before]);
-      s = ProductOf(l) != nullptr ? AddProduct(l, after, &nodes[l])
-                                  : AddKernel(l, after, &nodes[l]);
+      s = AddLaunch(captured_, l, after, &nodes[l]);
     }
-    if (!s.ok()) return s;
-    return cuda_.Check(cuda_.cuGraphInstantiateWithFlags(&graph_exec_, captured_, 0), "CUDA graph");
+    return s.ok() ? Instantiate(captured_, &graph_exec_) : s;
   }
 
-  absl::Status AddKernel(size_t l, const std::vector<CUgraphNode>& after, CUgraphNode* node) {
+  absl::Status Instantiate(CUgraph graph, CUgraphExec* exec) const {
+    return cuda_.Check(cuda_.cuGraphInstantiateWithFlags(exec, graph, 0), "CUDA graph");
+  }
+
+  absl::Status AddLaunch(CUgraph graph, size_t l, const std::vector<CUgraphNode>& after,
+                         CUgraphNode* node) {
+    if (ProductOf(l) != nullptr) return AddProduct(graph, l, after, node);
     CUDA_KERNEL_NODE_PARAMS launch = {};
     launch.func = functions_[l];
     launch.gridDimX = static_cast<unsigned>(KernelOf(l).blocks);
     launch.gridDimY = launch.gridDimZ = launch.blockDimY = launch.blockDimZ = 1;
     launch.blockDimX = static_cast<unsigned>(KernelOf(l).threads);
     launch.kernelParams = arguments_[l].data();
-    return cuda_.Check(
-        cuda_.cuGraphAddKernelNode(node, captured_, after.data(), after.size(), &launch),
-        NameOf(l));
+    return cuda_.Check(cuda_.cuGraphAddKernelNode(node, graph, after.data(), after.size(), &launch),
+                       NameOf(l));
   }
 
   // What the library launches, as a graph within the graph.
-  absl::Status AddProduct(size_t l, const std::vector<CUgraphNode>& after, CUgraphNode* node) {
+  absl::Status AddProduct(CUgraph graph, size_t l, const std::vector<CUgraphNode>& after,
+                          CUgraphNode* node) {
     // The library may load code while it is captured.
     absl::Status s =
         cuda_.Check(cuda_.cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED), NameOf(l));
@@ -288,7 +326,7 @@ class CudaExecutable : public Executable {
     s.Update(cuda_.Check(cuda_.cuStreamEndCapture(stream_, &child), NameOf(l)));
     if (s.ok()) {
       s = cuda_.Check(
-          cuda_.cuGraphAddChildGraphNode(node, captured_, after.data(), after.size(), child),
+          cuda_.cuGraphAddChildGraphNode(node, graph, after.data(), after.size(), child),
           NameOf(l));
     }
     if (child != nullptr) cuda_.cuGraphDestroy(child);
@@ -442,6 +480,13 @@ std::vector<KernelSet> KernelSetsOf(const CudaPlan& plan) {
     }
   }
   return sets;
+}
+
+absl::StatusOr<double> TimeInSequence(Executable* executable, absl::Span<const Tensor> inputs,
+                                      int repeats, int runs) {
+  auto* cuda = dynamic_cast<CudaExecutable*>(executable);
+  if (cuda == nullptr) return absl::InvalidArgumentError("an executable of another back end");
+  return cuda->TimeInSequence(inputs, repeats, runs);
 }
 
 absl::StatusOr<std::unique_ptr<Executable>> LoadPlan(const CudaDevice& device, const Graph& graph,

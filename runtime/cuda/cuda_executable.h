@@ -24,6 +24,13 @@ std::vector<KernelSet> KernelSetsOf(const CudaPlan& plan);
 absl::StatusOr<std::unique_ptr<Executable>> LoadPlan(const CudaDevice& device, const Graph& graph,
                                                      CudaPlan plan, int threads, bool libraries);
 
+// Milliseconds of one run of `executable`, one of LoadPlan, within a CUDA graph of `repeats` runs
+// in a row: without the gaps around a lone kernel, and with its operands in the caches where they
+// fit. The median of `runs` such graphs. Inputs whose memory later kernels use have their values in
+// the first run only.
+absl::StatusOr<double> TimeInSequence(Executable* executable, absl::Span<const Tensor> inputs,
+                                      int repeats, int runs);
+
 }  // namespace lemma::cuda
 
 #endif  // LEMMA_RUNTIME_CUDA_CUDA_EXECUTABLE_H_

@@ -10,6 +10,10 @@
 #include "runtime/cuda/cuda_plan.h"
 #include "runtime/plan/compose_nodes.h"
 #include "runtime/plan/group_work.h"
+#if HAVE_CUDA
+#include "runtime/cuda/cuda_compiler.h"
+#include "runtime/cuda/cuda_executable.h"
+#endif
 
 namespace lemma {
 namespace cuda {
@@ -37,17 +41,49 @@ absl::StatusOr<Graph> GraphOfNodes(const std::vector<NodePtr>& nodes) {
   for (int k = 0; k < nodes.back()->num_outputs(); ++k) {
     builder.Output(absl::StrCat("y", k), now.at(Value(nodes.back(), k)));
   }
+  // Indices stay valid in every run: nothing else takes the memory of a result.
+  const std::vector<Value> operands = OperandsOf(nodes);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (!IsFloat(operands[i].dtype())) builder.Output(absl::StrCat("z", i), now.at(operands[i]));
+  }
   return std::move(builder).Build();
 }
 
+#if HAVE_CUDA
+absl::StatusOr<double> Time(Executable* executable, const std::vector<Tensor>& inputs) {
+  constexpr int kRepeats = 10, kRuns = 7;
+  return TimeInSequence(executable, inputs, kRepeats, kRuns);
+}
+
+absl::Status Precompile(const CudaPlan& plan) {
+  auto device = OpenDevice();
+  if (!device.ok()) return device.status();
+  std::vector<std::string> sources;
+  for (const KernelSet& set : KernelSetsOf(plan)) sources.push_back(codegen::SourceOf(set));
+  return CompileCubins(sources, (*device)->architecture, CubinFolder(),
+                       (*device)->driver_version / 1000, /*threads=*/1)
+      .status();
+}
+#else
+absl::Status Precompile(const CudaPlan&) { return absl::OkStatus(); }
+
+absl::StatusOr<double> Time(Executable*, const std::vector<Tensor>&) {
+  return absl::FailedPreconditionError("no CUDA device");
+}
+#endif
+
 class CudaMeasurer : public KernelMeasurer {
  public:
-  explicit CudaMeasurer(const CudaOptions& options) : backend_(MakeCudaBackend(options)) {}
+  explicit CudaMeasurer(const CudaOptions& options)
+      : options_(options), backend_(MakeCudaBackend(options)) {}
 
-  std::string device() const override { return absl::StrCat("cuda, ", backend_->version()); }
+  // The number counts changes of the kernels, or of how they are measured.
+  std::string device() const override {
+    return absl::StrCat("cuda, kernels 2, ", backend_->version());
+  }
 
   absl::StatusOr<KernelPlan> Plan(const Graph& graph) override {
-    absl::StatusOr<CudaPlan> plan = PlanGraph(graph, traits_);
+    absl::StatusOr<CudaPlan> plan = PlanGraph(graph, traits_, options_.grid);
     if (!plan.ok()) return plan.status();
     KernelPlan result;
     for (const Step& step : plan->steps) {
@@ -61,11 +97,16 @@ class CudaMeasurer : public KernelMeasurer {
 
   Work WorkOf(const PlannedKernel& kernel) const override { return WorkOfGroup(kernel.nodes); }
 
+  absl::Status Prepare(const PlannedKernel& kernel) override {
+    absl::StatusOr<Graph> graph = GraphOf(kernel);
+    if (!graph.ok()) return graph.status();
+    absl::StatusOr<CudaPlan> plan = PlanGraph(*graph, traits_, options_.grid);
+    return plan.ok() ? Precompile(*plan) : plan.status();
+  }
+
   // Operands are in the device's caches where they fit.
   absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) override {
-    const auto* spec = dynamic_cast<const StepSpec*>(kernel.spec.get());
-    if (spec == nullptr) return absl::InvalidArgumentError("a kernel of another back end");
-    absl::StatusOr<Graph> graph = GraphOfNodes(spec->nodes);
+    absl::StatusOr<Graph> graph = GraphOf(kernel);
     if (!graph.ok()) return graph.status();
     auto executable = backend_->Compile(*graph, {});
     if (!executable.ok()) return executable.status();
@@ -76,21 +117,17 @@ class CudaMeasurer : public KernelMeasurer {
       if (!values.ok()) return values.status();
       inputs.push_back(*std::move(values));
     }
-    constexpr int kWarmUp = 2, kRuns = 15;
-    std::vector<double> times;
-    for (int run = 0; run < kWarmUp + kRuns; ++run) {
-      std::vector<KernelTiming> rows;
-      auto outputs = (*executable)->RunTimed(inputs, &rows);
-      if (!outputs.ok()) return outputs.status();
-      double ms = 0;
-      for (const KernelTiming& row : rows) ms += row.ms;
-      if (run >= kWarmUp) times.push_back(ms);
-    }
-    std::nth_element(times.begin(), times.begin() + kRuns / 2, times.end());
-    return times[kRuns / 2];
+    return Time(executable->get(), inputs);
   }
 
  private:
+  static absl::StatusOr<Graph> GraphOf(const PlannedKernel& kernel) {
+    const auto* spec = dynamic_cast<const StepSpec*>(kernel.spec.get());
+    if (spec == nullptr) return absl::InvalidArgumentError("a kernel of another back end");
+    return GraphOfNodes(spec->nodes);
+  }
+
+  const CudaOptions options_;
   std::unique_ptr<Backend> backend_;
   NodeTraitsCache traits_;
 };

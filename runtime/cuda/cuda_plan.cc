@@ -26,8 +26,8 @@ int64_t Align(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kA
 
 class Planner {
  public:
-  Planner(const Graph& graph, NodeTraitsCache& traits)
-      : graph_(graph), traits_(traits), uses_(graph) {}
+  Planner(const Graph& graph, NodeTraitsCache& traits, const codegen::GridOptions& options)
+      : graph_(graph), traits_(traits), options_(options), uses_(graph) {}
 
   absl::StatusOr<CudaPlan> Run() {
     if (absl::Status s = CheckDefined(); !s.ok()) return s;
@@ -91,7 +91,7 @@ class Planner {
     step.signature = SignatureOf(step.nodes, operands, HashString(key));
     std::shared_ptr<const GridProgram>& program = programs_[key];
     if (program == nullptr) {
-      absl::StatusOr<GridProgram> made = codegen::MakeGridProgram(*definition);
+      absl::StatusOr<GridProgram> made = codegen::MakeGridProgram(*definition, options_);
       if (!made.ok()) return Annotated(made.status(), step);
       program = std::make_shared<const GridProgram>(*std::move(made));
     }
@@ -225,6 +225,7 @@ class Planner {
 
   const Graph& graph_;
   NodeTraitsCache& traits_;
+  const codegen::GridOptions& options_;
   UseTable uses_;
   Fusion fusion_;
   std::vector<int> buffer_of_;  // by value
@@ -275,8 +276,9 @@ std::string CudaPlan::Describe(const Graph& graph) const {
   return text;
 }
 
-absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits) {
-  return Planner(graph, traits).Run();
+absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
+                                   const codegen::GridOptions& options) {
+  return Planner(graph, traits, options).Run();
 }
 
 }  // namespace lemma::cuda

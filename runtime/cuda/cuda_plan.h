@@ -67,7 +67,8 @@ struct CudaPlan {
 
 // Unimplemented ("unsupported: OP (reason)") for an operator without a definition. Weights need no
 // values. memory.planned_bytes holds inputs, outputs and all values between.
-absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits);
+absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
+                                   const codegen::GridOptions& options = {});
 
 // "conv2d+add+relu".
 std::string OperatorsOf(const std::vector<NodePtr>& nodes);

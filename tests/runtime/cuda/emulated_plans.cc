@@ -20,8 +20,8 @@ using cuda::Buffer;
 using cuda::CudaPlan;
 using cuda::Launch;
 
-absl::Status EmulatedPlans::Add(const Graph& graph) {
-  auto plan = cuda::PlanGraph(graph, traits_);
+absl::Status EmulatedPlans::Add(const Graph& graph, const codegen::GridOptions& options) {
+  auto plan = cuda::PlanGraph(graph, traits_, options);
   if (!plan.ok()) return plan.status();
   graphs_.push_back(graph);
   plans_.push_back(*std::move(plan));

@@ -1,0 +1,103 @@
+#include "kernels/codegen/tile_choice.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+
+namespace lemma::codegen {
+namespace {
+
+constexpr TileShape kTiles[] = {
+    {128, 128, 8, 8, 8}, {128, 64, 8, 8, 8}, {64, 128, 8, 8, 8}, {64, 64, 16, 4, 4},
+    {64, 32, 16, 4, 4},  {32, 64, 16, 4, 4}, {32, 32, 32, 4, 4}, {32, 32, 32, 2, 2},
+    {16, 64, 16, 2, 4},  {64, 16, 16, 4, 2},
+};
+
+// What a step of `depth` products takes in microseconds: of a block whose multiprocessor has no
+// other, and of each of several beside each other, of which there are at most so many; the latter
+// for each element's unit of work, too. Fitted by tools/lib/fit_tiles.py to
+// data/measurements/gpu_tiles_h100.txt.
+struct StepTime {
+  double alone, beside, work;
+  int64_t together;
+};
+constexpr StepTime kStepTimes[] = {
+    {0.643, 1.090, 2.57e-05, 5}, {0.463, 0.605, 2.30e-05, 8}, {0.465, 0.431, 3.76e-05, 3},
+    {0.619, 0.574, 1.40e-05, 5}, {0.243, 0.385, 4.84e-06, 5}, {0.296, 0.281, 1.62e-05, 5},
+    {0.396, 0.337, 1.78e-05, 5}, {0.475, 0.478, 9.95e-06, 5}, {0.241, 0.217, 1.43e-05, 5},
+    {0.242, 0.214, 5.20e-06, 5},
+};
+static_assert(std::size(kStepTimes) == std::size(kTiles));
+// A thread's work for a step, for each element it loads and unit of work.
+constexpr double kThreadWork = 0.0092;
+// Of a kernel, beside its steps; of one more that adds up parts, and the bytes that go through it.
+constexpr double kLaunch = 2.40, kCombine = 0.67, kBytesPerMicrosecond = 2.9e6;
+
+constexpr int64_t kMultiprocessors = 132;
+
+int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t Blocks(const ProductSize& size, const TileShape& tile) {
+  return CeilDivide(size.m, tile.rows) * CeilDivide(size.n, tile.columns) * size.batch;
+}
+
+}  // namespace
+
+std::string TileShape::ToString() const {
+  return absl::StrCat(rows, "x", columns, "x", depth, " by ", threads());
+}
+
+absl::Span<const TileShape> TileShapes() { return kTiles; }
+
+std::vector<TileChoice> TileChoices(const ProductSize& size) {
+  constexpr int64_t kFewestSteps = 32, kMostBlocks = 12 * kMultiprocessors;
+  std::vector<TileChoice> choices;
+  for (size_t t = 0; t < std::size(kTiles); ++t) {
+    const TileShape& tile = kTiles[t];
+    const bool wasted = (2 * size.m <= tile.rows && tile.rows > 32) ||
+                        (2 * size.n <= tile.columns && tile.columns > 32);
+    if (wasted) continue;
+    for (int64_t parts = 1; parts == 1 || (size.k >= parts * kFewestSteps &&
+                                           Blocks(size, tile) * parts <= kMostBlocks);
+         parts *= 2) {
+      choices.push_back({static_cast<int>(t), parts});
+    }
+  }
+  return choices;
+}
+
+double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice) {
+  const TileShape& tile = kTiles[choice.tile];
+  const StepTime& time = kStepTimes[choice.tile];
+  const int64_t blocks = Blocks(size, tile) * choice.parts;
+  const int64_t together = std::min(time.together, CeilDivide(blocks, kMultiprocessors));
+  const double rounds =
+      std::max(1.0, static_cast<double>(blocks) / static_cast<double>(kMultiprocessors * together));
+  const double steps =
+      static_cast<double>(CeilDivide(CeilDivide(size.k, choice.parts), tile.depth));
+  const double work =
+      static_cast<double>((tile.rows * size.a_work + tile.columns * size.b_work) * tile.depth);
+  const double step = std::max(time.alone + kThreadWork * work / tile.threads(),
+                               (time.beside + time.work * work) * static_cast<double>(together));
+  double result = kLaunch + rounds * steps * step;
+  if (choice.parts > 1) {
+    const double partial = static_cast<double>(size.batch * size.m * size.n * choice.parts);
+    result += kCombine + 8 * partial / kBytesPerMicrosecond;
+  }
+  return result;
+}
+
+TileChoice ChooseTile(const ProductSize& size) {
+  // Parts take memory, and the model is not that exact.
+  constexpr double kWorthParts = 0.9;
+  auto time = [&](const TileChoice& choice) {
+    return PredictedMicroseconds(size, choice) / (choice.parts > 1 ? kWorthParts : 1);
+  };
+  const std::vector<TileChoice> choices = TileChoices(size);
+  return *std::min_element(
+      choices.begin(), choices.end(),
+      [&](const TileChoice& a, const TileChoice& b) { return time(a) < time(b); });
+}
+
+}  // namespace lemma::codegen
