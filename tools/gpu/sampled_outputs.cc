@@ -13,7 +13,7 @@ namespace lemma::gpu {
 namespace {
 
 constexpr int64_t kSamples = 256;
-constexpr int kHead = 3;  // norm, largest, moved
+constexpr int kHead = 4;  // norm, largest, and what elements and the norm moved
 constexpr double kMovedShare = 4;
 
 int64_t SamplesOf(const Tensor& tensor) { return std::min(tensor.size(), kSamples); }
@@ -46,8 +46,9 @@ absl::StatusOr<NamedTensors> SampleOutputs(const Graph& graph, absl::Span<const 
     const std::string& name = graph.output_names()[k];
     const Tensor& output = outputs[k];
     const Summary summary = Summarize(output);
-    double moved = 0;
+    double moved = 0, norm_moved = 0;
     for (const std::vector<Tensor>& other : nearby) {
+      norm_moved = std::max(norm_moved, std::fabs(Summarize(other[k]).norm - summary.norm));
       for (int64_t i = 0; i < output.size(); ++i) {
         moved = std::max(moved, std::fabs(other[k].AtDouble(i) - output.AtDouble(i)));
       }
@@ -55,7 +56,7 @@ absl::StatusOr<NamedTensors> SampleOutputs(const Graph& graph, absl::Span<const 
     if (!std::isfinite(summary.norm) || !std::isfinite(moved)) {
       return absl::InvalidArgumentError(absl::StrCat(name, ": not finite"));
     }
-    std::vector<double> values = {summary.norm, summary.largest, moved};
+    std::vector<double> values = {summary.norm, summary.largest, moved, norm_moved};
     for (int64_t s = 0; s < SamplesOf(output); ++s) {
       values.push_back(output.AtDouble(Position(output, s)));
     }
@@ -83,38 +84,75 @@ absl::StatusOr<std::vector<Tensor>> Nearby(absl::Span<const Tensor> inputs, uint
   return result;
 }
 
+namespace {
+
+// What is known of an output, and what its elements and its norm may differ by rounding.
+struct Known {
+  absl::Span<const double> head, values;
+  double rounding = 0, norm_rounding = 0;
+};
+
+absl::StatusOr<std::vector<Known>> Find(const Graph& graph, absl::Span<const Tensor> outputs,
+                                        const NamedTensors& samples) {
+  const std::vector<double> tolerances = RelativeTolerances(graph);
+  std::vector<Known> result;
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const std::string& name = graph.output_names()[k];
+    auto found = samples.tensors.find(name);
+    if (found == samples.tensors.end() || found->second.dtype() != DType::kF64 ||
+        found->second.size() != kHead + SamplesOf(outputs[k])) {
+      return absl::InvalidArgumentError(absl::StrCat(name, ": has no samples of this size"));
+    }
+    const auto data = found->second.data<double>();
+    const double rounding = tolerances[k] * std::max(1.0, data[1]);
+    result.push_back({data.subspan(0, kHead), data.subspan(kHead), rounding,
+                      rounding * std::sqrt(static_cast<double>(outputs[k].size()))});
+  }
+  return result;
+}
+
+// The largest share of itself that the norm of an output moved beyond rounding.
+double NormShare(const std::vector<Known>& known) {
+  double share = 0;
+  for (const Known& output : known) {
+    const double moved = output.head[3] - output.norm_rounding;
+    if (moved > 0) share = std::max(share, moved / std::max(output.head[0], 1e-300));
+  }
+  return share;
+}
+
+}  // namespace
+
 absl::StatusOr<SampledDifference> CompareSamples(const Graph& graph,
                                                  absl::Span<const Tensor> outputs,
                                                  const NamedTensors& samples) {
-  const std::vector<double> tolerances = RelativeTolerances(graph);
+  auto known = Find(graph, outputs, samples);
+  if (!known.ok()) return known.status();
+  const double norm_share = NormShare(*known);
   SampledDifference result;
   double worst_share = -1;
+  auto take = [&](size_t k, double difference, double allowed) {
+    if (std::isnan(difference)) difference = HUGE_VAL;
+    const double share = difference == 0 ? 0 : difference / std::max(allowed, 1e-300);
+    if (share <= worst_share) return;
+    worst_share = share;
+    result.worst = {difference <= allowed, difference, allowed, graph.output_names()[k]};
+  };
   for (size_t k = 0; k < outputs.size(); ++k) {
-    const std::string& name = graph.output_names()[k];
     const Tensor& actual = outputs[k];
-    auto found = samples.tensors.find(name);
-    if (found == samples.tensors.end() || found->second.size() != kHead + SamplesOf(actual)) {
-      return absl::InvalidArgumentError(absl::StrCat(name, ": has no samples of this size"));
-    }
-    const absl::Span<const double> expected = found->second.data<double>();
+    const Known& expected = (*known)[k];
     double largest = 0;
     for (int64_t s = 0; s < SamplesOf(actual); ++s) {
-      const double difference =
-          std::fabs(actual.AtDouble(Position(actual, s)) - expected[kHead + s]);
-      largest = std::isnan(difference) ? HUGE_VAL : std::max(largest, difference);
+      const double d = std::fabs(actual.AtDouble(Position(actual, s)) - expected.values[s]);
+      largest = std::isnan(d) ? HUGE_VAL : std::max(largest, d);
     }
-    // The norms of two tensors differ by at most the norm of their difference.
-    const double norms = std::fabs(Summarize(actual).norm - expected[0]) /
-                         std::sqrt(static_cast<double>(std::max<int64_t>(actual.size(), 1)));
-    largest = std::isnan(norms) ? HUGE_VAL : std::max(largest, norms);
-    const double rounding = tolerances[k] * std::max(1.0, expected[1]);
-    const double allowed = rounding + kMovedShare * expected[2];
+    take(k, largest, expected.rounding + kMovedShare * expected.head[2]);
+    const double norms = std::fabs(Summarize(actual).norm - expected.head[0]);
+    take(k, norms, expected.norm_rounding + kMovedShare * norm_share * expected.head[0]);
     ++result.outputs;
-    if (largest > rounding) ++result.beyond_tolerance;
-    const double share = largest == 0 ? 0 : largest / std::max(allowed, 1e-300);
-    if (share <= worst_share) continue;
-    worst_share = share;
-    result.worst = {largest <= allowed, largest, allowed, name};
+    if (!(largest <= expected.rounding && norms <= expected.norm_rounding)) {
+      ++result.beyond_tolerance;
+    }
   }
   return result;
 }

@@ -14,19 +14,20 @@
 namespace lemma::gpu {
 
 // Of each output of `graph`, under its name, f64: its norm, its largest element, how far elements
-// moved at most in the outputs of `nearby`, which are those of inputs that differ from the true
-// ones by a few roundings, and up to 256 elements at even distances. InvalidArgument, named, where
-// an output is not finite.
+// and the norm moved at most in the outputs of `nearby`, which are those of inputs that differ from
+// the true ones by a few roundings, and up to 256 elements at even distances. InvalidArgument,
+// named, where an output is not finite.
 absl::StatusOr<NamedTensors> SampleOutputs(const Graph& graph, absl::Span<const Tensor> outputs,
                                            absl::Span<const std::vector<Tensor>> nearby);
 
 // Inputs of which each float has been moved by up to 2^-20 of itself, at random.
 absl::StatusOr<std::vector<Tensor>> Nearby(absl::Span<const Tensor> inputs, uint64_t seed);
 
-// An element may differ by what runtime/tolerance.h allows, and by four times what the output
-// moved: rounding that takes a value across a jump, such as that of relu's gradient at 0, changes
-// more than the tolerance knows of, and no two ways to compute a step round alike. Norms may differ
-// by as much for each element.
+// An element may differ by what runtime/tolerance.h allows, and by four times what elements of the
+// output moved: rounding that takes a value across a jump, such as that of relu's gradient at 0,
+// changes more than the tolerance knows of, and no two ways to compute a step round alike. A norm
+// may differ by what the tolerance allows all elements, and by four times the share of itself that
+// the norm of any output moved: norms move much less than elements.
 struct SampledDifference {
   cli::OutputDifference worst;
   int outputs = 0;

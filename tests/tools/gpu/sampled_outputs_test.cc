@@ -95,5 +95,19 @@ TEST(SampledOutputs, NearbyInputsAreNearAndOthers) {
   EXPECT_GT(changed, 80);
 }
 
+TEST(SampledOutputs, NormsAreHeldToWhatNormsMove) {
+  const Graph graph = GraphOf(1000);
+  // Elements move by 0.1, and the norm hardly.
+  auto shuffled = [](int sign) {
+    std::vector<double> values = Ramp(1000)[0].ToDoubles();
+    for (size_t i = 0; i < values.size(); ++i) values[i] += (i % 2 == 0 ? 0.1 : -0.1) * sign;
+    return std::vector<Tensor>{*Tensor::FromDoubles({DType::kF32, {1000}}, values)};
+  };
+  auto samples = SampleOutputs(graph, Ramp(1000), {shuffled(1)});
+  ASSERT_TRUE(samples.ok());
+  EXPECT_TRUE(CompareSamples(graph, shuffled(-1), *samples)->worst.ok);
+  EXPECT_FALSE(CompareSamples(graph, Ramp(1000, 0.3), *samples)->worst.ok);
+}
+
 }  // namespace
 }  // namespace lemma::gpu
