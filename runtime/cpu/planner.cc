@@ -170,17 +170,18 @@ class Planner {
       return;
     }
     // Copied; at once into the layout that its users will want, where that is a view of the source.
-    Strides wanted = RowMajorStrides(out.shape());
-    if (out.type().rank() == 4 && !uses_.IsOutput(out) &&
+    Strides wanted = Taken(out);
+    if (wanted.empty() && out.type().rank() == 4 && !uses_.IsOutput(out) &&
         ChannelsInnermost(in.shape(), from.strides)) {
       wanted = ChannelsLast(out.shape());
     }
-    auto as_input = ReshapedView(out.shape(), wanted, in.shape());
+    auto as_input = wanted.empty() ? std::nullopt : ReshapedView(out.shape(), wanted, in.shape());
     if (!as_input) {
       wanted = RowMajorStrides(out.shape());
       as_input = RowMajorStrides(in.shape());
     }
-    Location to = NewLocation(out.type(), wanted);
+    const std::optional<Location> output = OutputFor(out, wanted);
+    Location to = output ? *output : NewLocation(out.type(), wanted);
     Location target = to;
     target.strides = *as_input;
     EmitCopy(in, in.type(), &from, target);
@@ -193,6 +194,20 @@ class Planner {
       if (strides[d] == 1 && shape[d] > 1) return d == 1 || d == 2;
     }
     return false;
+  }
+
+  // The strides that `v` would be copied to for a kernel if they were row-major; empty: for none.
+  Strides Taken(const Value& v) {
+    if (uses_.IsOutput(v)) return {};
+    for (int user : uses_.Users(v)) {
+      if (grouping_.role[user] != NodeRole::kKernel) continue;
+      const auto spec = SpecOf(grouping_.groups[grouping_.group_of[user]]);
+      CpuKernelSpec::Operand& in = spec->inputs[spec->InputIndex(v)];
+      in.strides = RowMajorStrides(v.shape());
+      spec->def->layouts(*spec, {});
+      if (!SameLayout(v.shape(), in.strides, RowMajorStrides(v.shape()))) return in.strides;
+    }
+    return {};
   }
 
   // What the users of `v` would like its strides to be; empty: nothing in particular.
@@ -223,10 +238,9 @@ class Planner {
         const bool inside =
             grouping_.group_of[from] >= 0 && grouping_.group_of[from] == grouping_.group_of[n];
         if (inside || spec->InputIndex(v) >= 0) continue;
-        const bool is_static = IsStatic(v);
-        spec->inputs.push_back({v, v.type(),
-                                is_static ? RowMajorStrides(v.shape()) : LocationOf(v).strides,
-                                is_static});
+        const Location& at = LocationOf(v);  // none if static, or not computed yet
+        spec->inputs.push_back(
+            {v, v.type(), at.buffer < 0 ? RowMajorStrides(v.shape()) : at.strides, IsStatic(v)});
       }
     }
     const NodePtr& last = spec->nodes.back();
@@ -408,7 +422,8 @@ class Planner {
           largest = &v;
         }
       }
-      LocateConcat(n, largest->shape(), LocationOf(*largest).strides);
+      const Strides taken = Taken(Value(node, 0));
+      LocateConcat(n, largest->shape(), taken.empty() ? LocationOf(*largest).strides : taken);
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Location region = RegionOf(n, i);

@@ -251,6 +251,35 @@ TEST(CpuFusion, ChannelShuffleCopiesOnce) {
             "copy conv2d copy conv2d");
 }
 
+// Images of every second row and column as a batch, and what is computed of them put together
+// again: one copy before, and one to the output.
+TEST(CpuFusion, CopiesGoWhereTheyAreWanted) {
+  EXPECT_EQ(KernelsRun(R"(graph g(x: f32[1,3,4,6], w: weight f32[5,3,3,3]) {
+    a = reshape(x) {shape = [1,3,2,2,3,2]}
+    b = transpose(a) {perm = [5,3,0,1,2,4]}
+    c = reshape(b) {shape = [4,3,2,3]}
+    d = conv2d(c, w) {pads = [1,1,1,1]}
+    e = reshape(d) {shape = [2,2,1,5,2,3]}
+    f = transpose(e) {perm = [2,3,4,0,5,1]}
+    y = reshape(f) {shape = [1,5,4,6]}
+    return y
+  })"),
+            "copy conv2d copy");
+}
+
+// Blocks of rows as a batch.
+TEST(CpuFusion, ConcatenatedInputsGoStraightToTheirLayout) {
+  EXPECT_EQ(KernelsRun(R"(graph g(x: f32[1,3,6,5], w: weight f32[5,3,3,3]) {
+    a = slice(x) {starts = [0,0,0,0], sizes = [1,3,4,5]}
+    b = slice(x) {starts = [0,0,2,0], sizes = [1,3,4,5]}
+    c = concat(a, b) {axis = 0}
+    d = conv2d(c, w)
+    y = relu(d)
+    return y
+  })"),
+            "copy copy conv2d+relu copy");
+}
+
 TEST(CpuFusion, SplitsAndSlicesAreViews) {
   EXPECT_EQ(KernelsRun(R"(graph g(x: f32[4,12], w: weight f32[4,3]) {
     e = exp(x)
