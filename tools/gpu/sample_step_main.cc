@@ -1,4 +1,5 @@
-// Executes a step of training on the CPU and keeps samples of its outputs, for gpu_check.
+// Executes a step of training by the reference and keeps samples of its outputs, for gpu_check, and
+// how far from them the CPU back end's are.
 //
 // Usage: sample_step STEP.pb OUT.safetensors
 #include <cstdio>
@@ -7,6 +8,7 @@
 
 #include "cli/model_file.h"
 #include "runtime/cpu/cpu_backend.h"
+#include "runtime/reference/reference.h"
 #include "tools/gpu/packaged_models.h"
 #include "tools/gpu/sampled_outputs.h"
 
@@ -20,13 +22,16 @@ absl::Status SampleStep(const std::string& step, const std::string& out) {
   if (!model.ok()) return model.status();
   auto inputs = SampledStepInputs(model->graph);
   if (!inputs.ok()) return inputs.status();
+  auto reference = MakeReferenceBackend()->Compile(model->graph, {});
+  if (!reference.ok()) return reference.status();
+  auto outputs = (*reference)->Run(*inputs);
+  if (!outputs.ok()) return outputs.status();
   auto executable = MakeCpuBackend()->Compile(model->graph, {});
   if (!executable.ok()) return executable.status();
-  auto outputs = (*executable)->Run(*inputs);
-  if (!outputs.ok()) return outputs.status();
   std::vector<std::vector<Tensor>> nearby;
-  for (int seed = 0; seed < kNearby; ++seed) {
-    auto moved = Nearby(*inputs, static_cast<uint64_t>(seed));
+  for (int seed = 0; seed <= kNearby; ++seed) {
+    // First the inputs themselves: what f32 makes of them.
+    auto moved = seed == 0 ? inputs : Nearby(*inputs, static_cast<uint64_t>(seed));
     if (!moved.ok()) return moved.status();
     auto others = (*executable)->Run(*moved);
     if (!others.ok()) return others.status();

@@ -14,9 +14,9 @@
 namespace lemma::gpu {
 
 // Of each output of `graph`, under its name, f64: its norm, its largest element, how far elements
-// and the norm moved at most in the outputs of `nearby`, which are those of inputs that differ from
-// the true ones by a few roundings, and up to 256 elements at even distances. InvalidArgument,
-// named, where an output is not finite.
+// and the norm moved at most in the outputs of `nearby`, which come of the same inputs by other
+// roundings, or of inputs that differ by a few roundings, and up to 256 elements at even distances.
+// InvalidArgument, named, where an output is not finite.
 absl::StatusOr<NamedTensors> SampleOutputs(const Graph& graph, absl::Span<const Tensor> outputs,
                                            absl::Span<const std::vector<Tensor>> nearby);
 
