@@ -1,5 +1,5 @@
 // What needs a GPU: every operator and packaged models on the CUDA back end against expected
-// outputs, times, and costs of kernels. tools/gpu_check runs it.
+// outputs, training against PyTorch's losses, times, and costs of kernels. tools/gpu_check runs it.
 //
 // Writes OUT/gpu.json, OUT/gpu_kernels.json (the kernels of each model that take longest) and
 // OUT/gpu_costs.txt. Exit status 0: all equal; 1: something differs or fails; 2: no device, or a
@@ -26,6 +26,7 @@
 #include "runtime/reference/reference.h"
 #include "tests/graph/op_examples.h"
 #include "tools/gpu/bandwidth.h"
+#include "tools/gpu/loss_curve.h"
 #include "tools/gpu/packaged_models.h"
 
 namespace lemma::gpu {
@@ -44,6 +45,7 @@ double MsSince(Clock::time_point start) {
 struct CheckFlags {
   std::string folder, out;
   bool operators_only = false;
+  bool curves_only = false;
   bool trial = false;
   std::vector<std::string> models;
 };
@@ -103,15 +105,21 @@ class GpuCheck {
       CheckOperators();
       return End();
     }
-    BeginLoading();
     Json report = Json::Object();
     report.Set("device", cuda_->version());
     report.Set("flops_per_second", roofline_.flops_per_second);
     report.Set("bytes_per_second", roofline_.bytes_per_second);
+    if (flags_.curves_only) {
+      report.Set("curves", CheckCurves()).Set("failures", failures_);
+      Write("gpu.json", report.ToString() + "\n");
+      return End();
+    }
+    BeginLoading();
     report.Set("operators", CheckOperators());
     const std::vector<PackagedModel> models = Loaded();
     report.Set("elementwise", CheckBandwidth());
     report.Set("models", CheckModels(models));
+    if (flags_.models.empty()) report.Set("curves", CheckCurves());
     report.Set("failures", failures_);
     Write("gpu.json", report.ToString() + "\n");
     Write("gpu_kernels.json", kernels_.ToString() + "\n");
@@ -308,6 +316,63 @@ class GpuCheck {
         absl::StrCat(d.output, " differs by ", d.largest, ", allowed ", d.allowed));
   }
 
+  // Packaged training, its losses against PyTorch's.
+  Json CheckCurves() {
+    std::vector<LossCurve> curves;
+    std::vector<Graph> graphs;
+    const std::vector<std::string> folders = CurveFolders(flags_.folder);
+    if (folders.empty()) {
+      // A package of only some models has none.
+      std::printf("curves     none in %s\n", flags_.folder.c_str());
+      if (flags_.curves_only) Fail("curves", "there is nothing to do");
+    }
+    for (const std::string& folder : folders) {
+      auto curve = LoadCurve(folder);
+      if (!curve.ok()) {
+        Fail(folder, curve.status().message());
+        continue;
+      }
+      for (const Variant& variant : curve->variants) graphs.push_back(variant.graph);
+      curves.push_back(*std::move(curve));
+    }
+    Warm("curves", graphs);
+    Json rows = Json::Array();
+    for (const LossCurve& curve : curves) {
+      for (const Variant& variant : curve.variants) {
+        for (Backend* backend : {cuda_.get(), generated_.get()}) {
+          Json row = Json::Object();
+          const std::string name =
+              absl::StrCat(variant.name, backend == cuda_.get() ? "" : ", generated");
+          row.Set("curve", name);
+          if (const absl::Status s = CheckCurve(curve, variant, backend, name, &row); !s.ok()) {
+            Fail(name, s.message());
+            row.Set("error", s.message());
+          }
+          rows.Add(std::move(row));
+        }
+      }
+    }
+    return rows;
+  }
+
+  static absl::Status CheckCurve(const LossCurve& curve, const Variant& variant, Backend* backend,
+                                 const std::string& name, Json* json) {
+    auto run = RunCurve(curve, variant.graph, backend);
+    if (!run.ok()) return run.status();
+    const CurveDifference d = CompareCurve(curve, run->losses);
+    const int steps = static_cast<int>(run->losses.size());
+    json->Set("steps", steps).Set("equal", d.step == 0).Set("relative", d.relative);
+    json->Set("relative_of_f32", d.relative_of_f32).Set("step_ms", run->step_ms);
+    std::printf(
+        "%-40s %d steps, loss %.4f to %.4f, off by %.1e of itself, PyTorch's own f32 by %.1e; "
+        "%.3f ms a step\n",
+        name.c_str(), steps, run->losses.front(), run->losses.back(), d.relative, d.relative_of_f32,
+        run->step_ms);
+    if (d.step == 0) return absl::OkStatus();
+    return absl::InternalError(absl::StrCat("the loss of step ", d.step, " is off by ",
+                                            d.difference, ", allowed ", d.allowed));
+  }
+
   // For the cost file, and the longest ones for people.
   void Keep(const std::string& name, std::vector<KernelTiming> rows) {
     for (const KernelTiming& row : rows) {
@@ -354,6 +419,7 @@ int Main(absl::Span<const std::string> arguments) {
   cli::Flags flags("gpu_check_main", "FOLDER OUT", "Checks and times the CUDA back end.");
   flags.List("models", &check.models, "X,...", "of FOLDER/models X.onnx and X.step.pb; all");
   flags.Bool("operators-only", &check.operators_only, "check the operator table, write nothing");
+  flags.Bool("curves-only", &check.curves_only, "train and compare losses, nothing else");
   flags.Bool("reference", &check.trial,
              "let the reference stand for the device: a trial of this program");
   auto positional = flags.Parse(arguments);

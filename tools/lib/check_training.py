@@ -237,7 +237,8 @@ def curve_of_torch(module, batches, labels, rate, steps, dtype):
 def write_safetensors(path, tensors):
     import json
 
-    names = {numpy.dtype("float32"): "F32", numpy.dtype("int64"): "I64"}
+    names = {numpy.dtype("float32"): "F32", numpy.dtype("float64"): "F64",
+             numpy.dtype("int64"): "I64"}
     header, at = {}, 0
     for name, tensor in tensors.items():
         header[name] = {"dtype": names[tensor.dtype], "shape": list(tensor.shape),
@@ -248,10 +249,12 @@ def write_safetensors(path, tensors):
                      b"".join(t.tobytes() for t in tensors.values()))
 
 
-def compare_curve(name, lemma, backend, steps, folder):
-    """Losses of Lemma's step, as built and optimized, and PyTorch's, step by step."""
-    import json
+def make_curve(name, lemma, steps, folder, *cost):
+    """Losses of PyTorch: in f64, in f32, and by how much Lemma's may be off, step by step.
 
+    Into `folder` go these, as losses.safetensors, the data with the learning rate, the step with
+    its initial state, and step.optimized.pb, optimized by `cost`, arguments of lemma optimize.
+    """
     torch.manual_seed(7)
     make, rate = CURVES[name]
     module, batches, labels = make()
@@ -259,25 +262,39 @@ def compare_curve(name, lemma, backend, steps, folder):
         export_models.randomize(module)
     want = curve_of_torch(module, batches, labels, rate, steps, torch.float64)
     in_f32 = curve_of_torch(module, batches, labels, rate, steps, torch.float32)
-    model, step, data = folder / "model.onnx", folder / "step.pb", folder / "data.safetensors"
+    # Rounding differs, and grows from step to step as it does between PyTorch's f32 and f64.
+    allowed = 10 * numpy.maximum.accumulate(numpy.abs(in_f32 - want)) + 1e-5 * numpy.abs(want)
+    write_safetensors(folder / "losses.safetensors", {"f64": want, "f32": in_f32,
+                                                      "allowed": allowed})
+    write_safetensors(folder / "data.safetensors",
+                      {"input": batches.numpy(), "labels": labels.numpy(),
+                       "lr": numpy.array(rate, numpy.float32)})
+    model, step = folder / "model.onnx", folder / "step.pb"
     export(module, batches[0], model)
     loss = "mse" if labels.is_floating_point() else "cross-entropy"
     call([lemma, "train", model, f"--loss={loss}", "--update=sgd", "--momentum=0.9", "-o", step])
-    call([lemma, "optimize", step, "-o", folder / "better.pb", "--budget", 200, "--runs", 3,
-          "--int-range", 10, "--cost-db", folder / "costs.sqlite"])
-    write_safetensors(data, {"input": batches.numpy(), "labels": labels.numpy()})
-    # Rounding differs, and grows from step to step as it does between PyTorch's f32 and f64.
-    allowed = 10 * numpy.maximum.accumulate(numpy.abs(in_f32 - want)) + 1e-5 * numpy.abs(want)
+    call([lemma, "optimize", step, "-o", folder / "step.optimized.pb", "--budget", 200, "--runs", 3,
+          "--int-range", 10, *cost])
+    return want, in_f32, allowed
+
+
+def compare_curve(name, lemma, backend, steps, folder):
+    """Losses of Lemma's step, as built and optimized, and PyTorch's, step by step."""
+    import json
+
+    want, in_f32, allowed = make_curve(name, lemma, steps, folder,
+                                       "--cost-db", folder / "costs.sqlite")
     texts = []
-    for one in (step, folder / "better.pb"):
+    for file in ("step.pb", "step.optimized.pb"):
         report = json.loads(call([
-            lemma, "run", one, "--steps", steps, "--state", folder / "step.pb.safetensors",
-            "--data", data, "--set", f"lr={rate}", "--backend", backend, "--json"]))
+            lemma, "run", folder / file, "--steps", steps,
+            "--state", folder / "step.pb.safetensors", "--data", folder / "data.safetensors",
+            "--set", f"lr={CURVES[name][1]}", "--backend", backend, "--json"]))
         off = numpy.abs(numpy.array(report["outputs"]["loss"]) - want)
         texts.append(f"{off.max():.1e}")
         if not (off <= allowed).all():
-            raise RuntimeError(f"{one.name}: step {int((off > allowed).argmax()) + 1} is off by "
-                               f"{off[(off > allowed).argmax()]:.1e}")
+            at = (~(off <= allowed)).argmax()
+            raise RuntimeError(f"{file}: step {int(at) + 1} is off by {off[at]:.1e}")
     return (f"{steps} steps, loss {want[0]:.4f} to {want[-1]:.4f}, off by {texts[0]}, optimized by "
             f"{texts[1]}, PyTorch's own f32 by {numpy.abs(in_f32 - want).max():.1e}")
 
