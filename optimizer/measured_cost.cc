@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -61,14 +62,19 @@ class KernelCostModel : public CostModel {
   explicit KernelCostModel(KernelMeasurer* measurer) : measurer_(measurer) {}
 
   absl::StatusOr<Cost> CostOf(const Graph& graph) override {
-    return SumOver(graph, [this](const PlannedKernel& kernel) { return KnownCostOf(kernel); });
+    return SumOver(
+        graph, [this](const PlannedKernel& kernel) { return KnownCostOf(kernel); },
+        [this](const std::vector<PlannedKernel>& kernels) { return PrepareNew(kernels); });
   }
 
   absl::StatusOr<Cost> EstimateOf(const Graph& graph) override {
-    return SumOver(graph, [this](const PlannedKernel& kernel) -> absl::StatusOr<Cost> {
-      auto it = memo_.find(kernel.signature);
-      return it != memo_.end() ? it->second : EstimateOfKernel(kernel);
-    });
+    return SumOver(
+        graph,
+        [this](const PlannedKernel& kernel) -> absl::StatusOr<Cost> {
+          auto it = memo_.find(kernel.signature);
+          return it != memo_.end() ? it->second : EstimateOfKernel(kernel);
+        },
+        [](const std::vector<PlannedKernel>&) { return absl::OkStatus(); });
   }
 
   absl::StatusOr<std::vector<Cost>> SharesOf(const Graph& graph) override {
@@ -91,12 +97,26 @@ class KernelCostModel : public CostModel {
  protected:
   KernelMeasurer* measurer() { return measurer_; }
   virtual absl::StatusOr<Cost> CostOfKernel(const PlannedKernel& kernel) = 0;
+  // Those of which CostOfKernel was not asked yet will be asked for next.
+  virtual absl::Status PrepareKernels(const std::vector<PlannedKernel>& /*kernels*/) {
+    return absl::OkStatus();
+  }
   // Without measuring it.
   virtual absl::StatusOr<Cost> EstimateOfKernel(const PlannedKernel& kernel) {
     return CostOfKernel(kernel);
   }
 
  private:
+  absl::Status PrepareNew(const std::vector<PlannedKernel>& kernels) {
+    std::vector<PlannedKernel> fresh;
+    absl::flat_hash_set<absl::string_view> seen;
+    for (const PlannedKernel& kernel : kernels) {
+      if (memo_.contains(kernel.signature) || !seen.insert(kernel.signature).second) continue;
+      fresh.push_back(kernel);
+    }
+    return fresh.empty() ? absl::OkStatus() : PrepareKernels(fresh);
+  }
+
   absl::StatusOr<Cost> KnownCostOf(const PlannedKernel& kernel) {
     auto it = memo_.find(kernel.signature);
     if (it != memo_.end()) return it->second;
@@ -106,10 +126,12 @@ class KernelCostModel : public CostModel {
   }
 
   absl::StatusOr<Cost> SumOver(
-      const Graph& graph, absl::FunctionRef<absl::StatusOr<Cost>(const PlannedKernel&)> cost_of) {
+      const Graph& graph, absl::FunctionRef<absl::StatusOr<Cost>(const PlannedKernel&)> cost_of,
+      absl::FunctionRef<absl::Status(const std::vector<PlannedKernel>&)> prepare) {
     auto plan = measurer_->Plan(AssumeFolded(graph));
     if (!plan.ok() && CannotRun(plan.status())) return Cost::Infinite();
     if (!plan.ok()) return plan.status();
+    if (absl::Status s = prepare(plan->kernels); !s.ok()) return s;
     Cost total;
     for (const PlannedKernel& kernel : plan->kernels) {
       auto cost = cost_of(kernel);
@@ -142,6 +164,18 @@ class MeasuredCostModel : public KernelCostModel {
     if (CannotRun(measured.status())) return Cost::Infinite();
     if (!measured.ok()) return measured.status();
     return Cost::Milliseconds(correction_->Milliseconds(kernel.signature, measured->median_ms));
+  }
+
+  absl::Status PrepareKernels(const std::vector<PlannedKernel>& kernels) override {
+    std::vector<PlannedKernel> unknown;
+    for (const PlannedKernel& kernel : kernels) {
+      auto known = Known(kernel);
+      if (!known.ok()) return known.status();
+      if (!known->has_value()) unknown.push_back(kernel);
+    }
+    const absl::Status s = measurer()->Prepare(unknown);
+    // Measuring says it of the kernel at hand.
+    return CannotRun(s) ? absl::OkStatus() : s;
   }
 
   absl::StatusOr<Cost> EstimateOfKernel(const PlannedKernel& kernel) override {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "graph/expr/cost.h"
 #include "graph/graph.h"
 #include "runtime/plan/memory_plan.h"
@@ -68,8 +69,11 @@ class KernelMeasurer {
   // operators counts for no bytes. 0 flops where a definition cannot be counted.
   virtual Work WorkOf(const PlannedKernel& kernel) const = 0;
 
-  // What of measuring a kernel another thread can do ahead, by a measurer of its own: compiles it.
-  virtual absl::Status Prepare(const PlannedKernel& /*kernel*/) { return absl::OkStatus(); }
+  // Does ahead what measuring each of `kernels` would do first and several processors can do
+  // together: compiles them.
+  virtual absl::Status Prepare(absl::Span<const PlannedKernel> /*kernels*/) {
+    return absl::OkStatus();
+  }
 
   // Median milliseconds of one execution on its own, on random but sane values: as in a large
   // model, where operands come from the kernels just before and weights from memory, since those

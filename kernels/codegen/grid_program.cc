@@ -70,6 +70,33 @@ void CopySharedOutputs(Definition* d) {
   }
 }
 
+// The tensor that `tensor` reads element by element, or -1.
+TensorId CopiedBy(const TensorExpr& tensor) {
+  if (tensor.body.kind() != ScalarExpr::Kind::kRead) return -1;
+  const Idx& index = tensor.body.indices();
+  if (index.size() != tensor.axes.size()) return -1;
+  for (size_t i = 0; i < index.size(); ++i) {
+    const IndexExpr& at = index[i];
+    if (at.kind() != IndexExpr::Kind::kVar || at.var() != tensor.axes[i].var) return -1;
+  }
+  return tensor.body.tensor();
+}
+
+// A local that an output only copies, in the type it would be stored in, becomes that output: what
+// a normalization is computed with and gives as results is computed once, and not copied.
+void StoreLocalsAsOutputs(Definition* d, DType storage) {
+  for (TensorId& output : d->outputs) {
+    const TensorExpr& copy = d->tensors[output - d->num_inputs()];
+    const TensorId local = CopiedBy(copy);
+    if (local < d->num_inputs() || std::count(d->outputs.begin(), d->outputs.end(), local) > 0) {
+      continue;
+    }
+    const TensorExpr& source = d->tensors[local - d->num_inputs()];
+    if (copy.dtype != storage || source.dtype != storage) continue;
+    output = local;
+  }
+}
+
 bool HasReduction(const ScalarExpr& e) {
   if (e.kind() == ScalarExpr::Kind::kReduce) return true;
   return std::any_of(e.args().begin(), e.args().end(), HasReduction);
@@ -282,6 +309,7 @@ absl::StatusOr<GridProgram> MakeGridProgram(const Definition& original,
   if (absl::Status s = loops::CheckEvaluable(original); !s.ok()) return s;
   Definition definition = original;
   CopySharedOutputs(&definition);
+  StoreLocalsAsOutputs(&definition, StorageOf(NumberFor(definition)));
   if (auto whole = AsOneKernel(definition)) {
     definition = *std::move(whole);
   } else {

@@ -39,7 +39,7 @@ struct GridKernel {
   bool synchronizes = false;  // has barriers or shuffles
   // Pointers to the first elements of these slots, row-major and aligned to 256 bytes.
   std::vector<int> reads;
-  int writes = -1;  // another pointer, behind those
+  std::vector<int> writes;  // more pointers, behind those
   // If set, another one to an int, which becomes 1 if an index that was loaded is outside its
   // tensor, and 2 if another one is: a mistake in the definition. Then 0 is read.
   bool checks = false;

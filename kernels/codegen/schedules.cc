@@ -270,7 +270,7 @@ GridKernel Finish(const KernelContext& context, std::vector<int> reads, int writ
   kernel.threads = threads;
   kernel.synchronizes = synchronizes;
   kernel.reads = std::move(reads);
-  kernel.writes = writes;
+  kernel.writes = {writes};
   kernel.checks = checks;
   return kernel;
 }

@@ -85,13 +85,13 @@ class CudaBackend : public Backend {
 
   absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
                                                       const CompileOptions& options) override {
-    absl::StatusOr<CudaPlan> plan = PlanGraph(graph, traits_, options_.grid);
+    absl::StatusOr<CudaPlan> plan = PlanGraph(graph, traits_, {options_.grid});
     if (!plan.ok()) return plan.status();
     return Load(graph, *std::move(plan), options.threads, options_);
   }
 
   absl::StatusOr<PlanSummary> Plan(const Graph& graph, const CompileOptions&) override {
-    absl::StatusOr<CudaPlan> plan = PlanGraph(graph, traits_, options_.grid);
+    absl::StatusOr<CudaPlan> plan = PlanGraph(graph, traits_, {options_.grid});
     if (!plan.ok()) return plan.status();
     return PlanSummary{static_cast<int>(plan->launches.size()), plan->memory,
                        plan->Describe(graph)};

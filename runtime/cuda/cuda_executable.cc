@@ -101,7 +101,7 @@ class CudaExecutable : public Executable {
       while (static_cast<int>(work_.size()) <= id) {
         work_.push_back(WorkOfGroup(plan_.steps[work_.size()].nodes));
       }
-      timings->push_back({OperatorsOf(step.nodes), plan_.LabelOf(graph_, id), ms,
+      timings->push_back({step.operators, plan_.LabelOf(graph_, id), ms,
                           absl::StrJoin(schedules, "; "), step.signature, work_[id], start});
     }
     return outputs;
@@ -177,7 +177,7 @@ class CudaExecutable : public Executable {
   // For messages.
   std::string NameOf(size_t launch) const {
     const int step = plan_.launches[launch].step;
-    return absl::StrCat(OperatorsOf(plan_.steps[step].nodes), " ", plan_.LabelOf(graph_, step));
+    return absl::StrCat(plan_.steps[step].operators, " ", plan_.LabelOf(graph_, step));
   }
 
   absl::Status LoadKernels() {

@@ -55,17 +55,21 @@ absl::StatusOr<double> Time(Executable* executable, const std::vector<Tensor>& i
   return TimeInSequence(executable, inputs, kRepeats, kRuns);
 }
 
-absl::Status Precompile(const CudaPlan& plan) {
+void AddSources(const CudaPlan& plan, std::vector<std::string>* sources) {
+  for (const KernelSet& set : KernelSetsOf(plan)) sources->push_back(codegen::SourceOf(set));
+}
+
+absl::Status Precompile(const std::vector<std::string>& sources) {
   auto device = OpenDevice();
   if (!device.ok()) return device.status();
-  std::vector<std::string> sources;
-  for (const KernelSet& set : KernelSetsOf(plan)) sources.push_back(codegen::SourceOf(set));
   return CompileCubins(sources, (*device)->architecture, CubinFolder(),
-                       (*device)->driver_version / 1000, /*threads=*/1)
+                       (*device)->driver_version / 1000, CompilerThreads())
       .status();
 }
 #else
-absl::Status Precompile(const CudaPlan&) { return absl::OkStatus(); }
+void AddSources(const CudaPlan&, std::vector<std::string>*) {}
+
+absl::Status Precompile(const std::vector<std::string>&) { return absl::OkStatus(); }
 
 absl::StatusOr<double> Time(Executable*, const std::vector<Tensor>&) {
   return absl::FailedPreconditionError("no CUDA device");
@@ -83,7 +87,8 @@ class CudaMeasurer : public KernelMeasurer {
   }
 
   absl::StatusOr<KernelPlan> Plan(const Graph& graph) override {
-    absl::StatusOr<CudaPlan> plan = PlanGraph(graph, traits_, options_.grid);
+    absl::StatusOr<CudaPlan> plan =
+        PlanGraph(graph, traits_, {options_.grid, /*side_by_side=*/false});
     if (!plan.ok()) return plan.status();
     KernelPlan result;
     for (const Step& step : plan->steps) {
@@ -97,11 +102,16 @@ class CudaMeasurer : public KernelMeasurer {
 
   Work WorkOf(const PlannedKernel& kernel) const override { return WorkOfGroup(kernel.nodes); }
 
-  absl::Status Prepare(const PlannedKernel& kernel) override {
-    absl::StatusOr<Graph> graph = GraphOf(kernel);
-    if (!graph.ok()) return graph.status();
-    absl::StatusOr<CudaPlan> plan = PlanGraph(*graph, traits_, options_.grid);
-    return plan.ok() ? Precompile(*plan) : plan.status();
+  absl::Status Prepare(absl::Span<const PlannedKernel> kernels) override {
+    std::vector<std::string> sources;
+    for (const PlannedKernel& kernel : kernels) {
+      absl::StatusOr<Graph> graph = GraphOf(kernel);
+      if (!graph.ok()) return graph.status();
+      absl::StatusOr<CudaPlan> plan = PlanGraph(*graph, traits_, {options_.grid});
+      if (!plan.ok()) return plan.status();
+      AddSources(*plan, &sources);
+    }
+    return Precompile(sources);
   }
 
   // Operands are in the device's caches where they fit.

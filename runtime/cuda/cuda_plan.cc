@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/hash.h"
 #include "runtime/cuda/fusion.h"
+#include "runtime/cuda/small_steps.h"
 #include "runtime/plan/compose_nodes.h"
 #include "runtime/plan/use_table.h"
 
@@ -26,7 +27,7 @@ int64_t Align(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kA
 
 class Planner {
  public:
-  Planner(const Graph& graph, NodeTraitsCache& traits, const codegen::GridOptions& options)
+  Planner(const Graph& graph, NodeTraitsCache& traits, const PlanOptions& options)
       : graph_(graph), traits_(traits), options_(options), uses_(graph) {}
 
   absl::StatusOr<CudaPlan> Run() {
@@ -43,6 +44,8 @@ class Planner {
       if (absl::Status s = AddStep(fusion_.groups[group]); !s.ok()) return s;
     }
     for (const Value& v : graph_.outputs()) plan_.outputs.push_back(BufferOf(v));
+    if (options_.side_by_side) PutSideBySide(&plan_);
+    AddLaunches();
     if (absl::Status s = PlaceBuffers(); !s.ok()) return s;
     FindOrder();
     DropImplied();
@@ -84,6 +87,7 @@ class Planner {
   absl::Status AddStep(const std::vector<int>& members) {
     Step step;
     for (int member : members) step.nodes.push_back(uses_.nodes[member]);
+    step.operators = OperatorsOf(step.nodes);
     const std::vector<Value> operands = OperandsOf(step.nodes);
     absl::StatusOr<Definition> definition = ComposeNodes(step.nodes, operands);
     if (!definition.ok()) return Annotated(definition.status(), step);
@@ -91,7 +95,7 @@ class Planner {
     step.signature = SignatureOf(step.nodes, operands, HashString(key));
     std::shared_ptr<const GridProgram>& program = programs_[key];
     if (program == nullptr) {
-      absl::StatusOr<GridProgram> made = codegen::MakeGridProgram(*definition, options_);
+      absl::StatusOr<GridProgram> made = codegen::MakeGridProgram(*definition, options_.grid);
       if (!made.ok()) return Annotated(made.status(), step);
       program = std::make_shared<const GridProgram>(*std::move(made));
     }
@@ -102,15 +106,23 @@ class Planner {
       step.buffers[program->outputs[k]] = BufferOf(Value(step.nodes.back(), static_cast<int>(k)));
     }
     for (size_t k = 0; k < program->kernels.size(); ++k) {
-      int& written = step.buffers[program->kernels[k].writes];
-      if (written < 0) {
-        const codegen::GridSlot& slot = program->slots[program->kernels[k].writes];
-        written = AddBuffer(Buffer::Kind::kArena, {slot.dtype, {slot.elements}});
+      for (int slot : program->kernels[k].writes) {
+        if (step.buffers[slot] >= 0) continue;
+        const codegen::GridSlot& temporary = program->slots[slot];
+        step.buffers[slot] =
+            AddBuffer(Buffer::Kind::kArena, {temporary.dtype, {temporary.elements}});
       }
-      plan_.launches.push_back({static_cast<int>(plan_.steps.size()), static_cast<int>(k), {}});
     }
     plan_.steps.push_back(std::move(step));
     return absl::OkStatus();
+  }
+
+  void AddLaunches() {
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      for (size_t k = 0; k < plan_.steps[s].program->kernels.size(); ++k) {
+        plan_.launches.push_back({static_cast<int>(s), static_cast<int>(k), {}});
+      }
+    }
   }
 
   static std::string SignatureOf(const std::vector<NodePtr>& nodes,
@@ -124,8 +136,7 @@ class Planner {
   }
 
   static absl::Status Annotated(const absl::Status& status, const Step& step) {
-    return absl::Status(status.code(),
-                        absl::StrCat(OperatorsOf(step.nodes), ": ", status.message()));
+    return absl::Status(status.code(), absl::StrCat(step.operators, ": ", status.message()));
   }
 
   absl::Status PlaceBuffers() {
@@ -180,7 +191,7 @@ class Planner {
         const Buffer& buffer = plan_.buffers[arguments[i]];
         if (buffer.kind == Buffer::Kind::kStatic) continue;
         now.push_back({buffer.offset, buffer.offset + buffer.type.num_bytes(), static_cast<int>(l),
-                       i + 1 == arguments.size()});
+                       i >= plan_.KernelOf(launch).reads.size()});
       }
       for (const Access& access : now) {
         for (const Access& before : past) {
@@ -225,7 +236,7 @@ class Planner {
 
   const Graph& graph_;
   NodeTraitsCache& traits_;
-  const codegen::GridOptions& options_;
+  const PlanOptions& options_;
   UseTable uses_;
   Fusion fusion_;
   std::vector<int> buffer_of_;  // by value
@@ -245,7 +256,7 @@ std::vector<int> CudaPlan::Arguments(const Launch& launch) const {
   const GridKernel& kernel = KernelOf(launch);
   std::vector<int> result;
   for (int slot : kernel.reads) result.push_back(steps[launch.step].buffers[slot]);
-  result.push_back(steps[launch.step].buffers[kernel.writes]);
+  for (int slot : kernel.writes) result.push_back(steps[launch.step].buffers[slot]);
   return result;
 }
 
@@ -262,7 +273,7 @@ std::string CudaPlan::Describe(const Graph& graph) const {
     const std::vector<int> arguments = Arguments(launch);
     const Buffer& out = buffers[arguments.back()];
     absl::StrAppendFormat(&text, "%3d  %s -> %s %s at %d: %s, %d blocks of %d", l,
-                          OperatorsOf(steps[launch.step].nodes), LabelOf(graph, launch.step),
+                          steps[launch.step].operators, LabelOf(graph, launch.step),
                           out.type.ToString(), out.offset, kernel.schedule, kernel.blocks,
                           kernel.threads);
     if (kernel.gemm) {
@@ -277,7 +288,7 @@ std::string CudaPlan::Describe(const Graph& graph) const {
 }
 
 absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
-                                   const codegen::GridOptions& options) {
+                                   const PlanOptions& options) {
   return Planner(graph, traits, options).Run();
 }
 

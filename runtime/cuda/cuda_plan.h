@@ -29,12 +29,14 @@ struct Buffer {
   int64_t offset = 0;       // bytes from the start of the arena or of the static values
 };
 
-// Fused applications as kernels.
+// Fused applications as kernels; or several such that have nothing to do with each other.
 struct Step {
   std::vector<NodePtr> nodes;  // operands before users
+  std::string operators;       // "conv2d+add+relu"; "106 mul+sub, 54 add" if several
   std::shared_ptr<const codegen::GridProgram> program;
   std::vector<int> buffers;  // of each slot of the program; -1: no kernel uses it
-  // Operators, types and a hash of their meaning: equal for equal kernels in any graph.
+  // Operators, types and a hash of their meaning: equal for equal kernels in any graph. Empty where
+  // it is several.
   std::string signature;
 };
 
@@ -65,10 +67,17 @@ struct CudaPlan {
   std::string Describe(const Graph& graph) const;
 };
 
+struct PlanOptions {
+  codegen::GridOptions grid = {};
+  // Whether small element-wise kernels at the end, on which no other depends (updates of small
+  // parameters), are one launch. Costs are measured without.
+  bool side_by_side = true;
+};
+
 // Unimplemented ("unsupported: OP (reason)") for an operator without a definition. Weights need no
 // values. memory.planned_bytes holds inputs, outputs and all values between.
 absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
-                                   const codegen::GridOptions& options = {});
+                                   const PlanOptions& options = {});
 
 // "conv2d+add+relu".
 std::string OperatorsOf(const std::vector<NodePtr>& nodes);

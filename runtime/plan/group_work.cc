@@ -1,5 +1,6 @@
 #include "runtime/plan/group_work.h"
 
+#include "absl/container/flat_hash_set.h"
 #include "runtime/plan/compose_nodes.h"
 
 namespace lemma {
@@ -19,7 +20,13 @@ Work WorkOfGroup(absl::Span<const NodePtr> nodes) {
   if (nodes.size() > 1) {
     for (const Value& v : OperandsOf(nodes)) work.bytes_read += v.type().num_bytes();
   }
-  for (const TensorType& type : nodes.back()->types()) work.bytes_written += type.num_bytes();
+  absl::flat_hash_set<Value> inner;
+  for (const NodePtr& node : nodes) inner.insert(node->inputs().begin(), node->inputs().end());
+  for (const NodePtr& node : nodes) {
+    for (int k = 0; k < node->num_outputs(); ++k) {
+      if (!inner.contains(Value(node, k))) work.bytes_written += node->type(k).num_bytes();
+    }
+  }
   return work;
 }
 

@@ -34,7 +34,7 @@ std::string HostEntry(const GridProgram& program, const GridKernel& kernel) {
   for (int slot : kernel.reads) {
     add(absl::StrCat("const ", codegen::TypeName(program.slots[slot].dtype)));
   }
-  add(codegen::TypeName(program.slots[kernel.writes].dtype));
+  for (int slot : kernel.writes) add(codegen::TypeName(program.slots[slot].dtype));
   if (kernel.checks) add("int");
   return absl::StrCat("extern \"C\" void ", kernel.name,
                       "_host(void* const* p, long long blocks, int threads, bool synchronizes) {\n"
@@ -142,7 +142,7 @@ absl::Status HostKernels::Run(const GridProgram& program, absl::Span<const Tenso
   for (const GridKernel& kernel : program.kernels) {
     std::vector<void*> pointers;
     for (int slot : kernel.reads) pointers.push_back(memory[slot].get());
-    pointers.push_back(memory[kernel.writes].get());
+    for (int slot : kernel.writes) pointers.push_back(memory[slot].get());
     if (absl::Status s = Launch(kernel, std::move(pointers)); !s.ok()) return s;
   }
   for (size_t i = 0; i < outputs->size(); ++i) {

@@ -123,7 +123,7 @@ class GpuCheck {
     report.Set("failures", failures_);
     Write("gpu.json", report.ToString() + "\n");
     Write("gpu_kernels.json", kernels_.ToString() + "\n");
-    Write("gpu_costs.txt", CostText());
+    Write("gpu_costs.txt", MeasureCosts(models));
     return End();
   }
 
@@ -373,15 +373,8 @@ class GpuCheck {
                                             d.difference, ", allowed ", d.allowed));
   }
 
-  // For the cost file, and the longest ones for people.
+  // The longest ones, for people.
   void Keep(const std::string& name, std::vector<KernelTiming> rows) {
-    for (const KernelTiming& row : rows) {
-      MeasuredCost& cost = costs_[row.signature];
-      cost.median_ms = row.ms;
-      cost.runs = flags_.trial ? 1 : 10;
-      cost.flops = row.work.flops;
-      cost.bytes = row.work.bytes_read + row.work.bytes_written;
-    }
     std::stable_sort(rows.begin(), rows.end(),
                      [](const KernelTiming& a, const KernelTiming& b) { return a.ms > b.ms; });
     if (rows.size() > kKernelsShown) rows.resize(kKernelsShown);
@@ -396,11 +389,37 @@ class GpuCheck {
     kernels_.Set(name, std::move(shown));
   }
 
-  // For `lemma costs import`.
-  std::string CostText() const {
-    const std::string device = MakeCudaMeasurer()->device();
+  // Every kernel of `models` as the search measures it, for `lemma costs import`.
+  std::string MeasureCosts(const std::vector<PackagedModel>& models) {
+    std::unique_ptr<KernelMeasurer> measurer = MakeCudaMeasurer();
+    std::map<std::string, PlannedKernel> kernels;
+    for (const PackagedModel& model : models) {
+      for (const Variant& variant : model.variants) {
+        auto plan = measurer->Plan(variant.graph);
+        if (!plan.ok()) continue;  // CheckModels said why
+        for (PlannedKernel& kernel : plan->kernels) kernels.emplace(kernel.signature, kernel);
+      }
+    }
+    std::vector<PlannedKernel> list;
+    for (const auto& [signature, kernel] : kernels) list.push_back(kernel);
+    if (flags_.trial) return PrintCosts({});
+    if (absl::Status s = measurer->Prepare(list); !s.ok()) Fail("costs", s.message());
     std::vector<CostEntry> entries;
-    for (const auto& [signature, cost] : costs_) entries.push_back({device, signature, cost});
+    for (const PlannedKernel& kernel : list) {
+      auto ms = measurer->MeasureMs(kernel);
+      if (!ms.ok()) {
+        Fail(kernel.signature, ms.status().message());
+        continue;
+      }
+      const Work work = measurer->WorkOf(kernel);
+      MeasuredCost cost;
+      cost.median_ms = *ms;
+      cost.runs = 1;
+      cost.flops = work.flops;
+      cost.bytes = work.bytes_read + work.bytes_written;
+      entries.push_back({measurer->device(), kernel.signature, cost});
+    }
+    std::printf("costs      of %d kernels\n", static_cast<int>(entries.size()));
     return PrintCosts(std::move(entries));
   }
 
@@ -410,7 +429,6 @@ class GpuCheck {
   std::vector<std::future<absl::StatusOr<PackagedModel>>> loading_;
   cli::Roofline roofline_;
   Json kernels_ = Json::Object();
-  std::map<std::string, MeasuredCost> costs_;
   int failures_ = 0;
 };
 

@@ -53,7 +53,7 @@ std::vector<Case> CasesOf(const std::string& folder) {
   for (const std::string& file : files) {
     auto model = cli::LoadModel(file);
     if (!model.ok()) continue;
-    auto plan = cuda::PlanGraph(model->graph, traits);
+    auto plan = cuda::PlanGraph(model->graph, traits, {{}, /*side_by_side=*/false});
     auto kernels = measurer->Plan(model->graph);
     if (!plan.ok() || !kernels.ok()) continue;
     for (size_t i = 0; i < plan->steps.size(); ++i) {
@@ -110,7 +110,9 @@ class Sweep {
     std::atomic<size_t> next = 0;
     auto compile = [&] {
       for (size_t w; (w = next++) < work.size();) {
-        MakeCudaMeasurer(OptionsFor(work[w].second))->Prepare(work[w].first->kernel).IgnoreError();
+        MakeCudaMeasurer(OptionsFor(work[w].second))
+            ->Prepare({work[w].first->kernel})
+            .IgnoreError();
       }
     };
     std::vector<std::thread> threads;

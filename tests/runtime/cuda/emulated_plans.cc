@@ -20,7 +20,7 @@ using cuda::Buffer;
 using cuda::CudaPlan;
 using cuda::Launch;
 
-absl::Status EmulatedPlans::Add(const Graph& graph, const codegen::GridOptions& options) {
+absl::Status EmulatedPlans::Add(const Graph& graph, const cuda::PlanOptions& options) {
   auto plan = cuda::PlanGraph(graph, traits_, options);
   if (!plan.ok()) return plan.status();
   graphs_.push_back(graph);

@@ -18,7 +18,7 @@ namespace lemma {
 // Add all graphs, compile once, then run.
 class EmulatedPlans {
  public:
-  absl::Status Add(const Graph& graph, const codegen::GridOptions& options = {});
+  absl::Status Add(const Graph& graph, const cuda::PlanOptions& options = {});
   absl::Status Compile();
 
   size_t size() const { return graphs_.size(); }

@@ -66,7 +66,7 @@ std::string KindOf(const GridProgram& program, const GridKernel& kernel) {
   for (int slot : kernel.reads) {
     absl::StrAppend(&kind, codegen::TypeName(program.slots[slot].dtype), ", ");
   }
-  return absl::StrCat(kind, "-> ", codegen::TypeName(program.slots[kernel.writes].dtype));
+  return absl::StrCat(kind, "-> ", codegen::TypeName(program.slots[kernel.writes[0]].dtype));
 }
 
 // Empty if there is none.

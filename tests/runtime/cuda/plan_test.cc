@@ -190,6 +190,68 @@ TEST_F(CudaPlanCases, MatchReference) {
   for (size_t i = 0; i < plans_->size(); ++i) plans_->ExpectMatchesReference(i);
 }
 
+// What a step of training ends with: new momenta, and parameters that need them.
+constexpr char kUpdates[] =
+    R"(graph updates(x: f32[6,5], a: f32[5,4], b: f32[4], c: f32[4], va: f32[5,4], vb: f32[4],
+                     big: f32[300,300]) {
+      p = matmul(x, a)
+      r = relu(b)
+      ma = add(va, a)
+      mb = sub(vb, b)
+      na = mul(ma, a)
+      nb = mul(mb, b)
+      nc = add(c, r)
+      q = add(p, r)
+      large = relu(big)
+      return q, ma, mb, na, nb, nc, large
+    })";
+
+TEST(CudaPlan, SmallStepsAreSideBySide) {
+  EmulatedPlans plans;
+  const Graph graph = GraphOf(kUpdates);
+  ASSERT_TRUE(plans.Add(graph).ok());
+  ASSERT_TRUE(plans.Add(graph, {{}, /*side_by_side=*/false}).ok());
+  std::vector<std::string> last;
+  for (const cuda::Launch& launch : plans.plan(0).launches) {
+    last.push_back(plans.plan(0).steps[launch.step].operators);
+  }
+  EXPECT_THAT(last,
+              testing::ElementsAre("relu", "1 add, 1 relu, 1 sub", "1 add, 1 matmul+add, 2 mul"))
+      << plans.plan(0).Describe(graph);
+  EXPECT_EQ(plans.plan(1).launches.size(), 8u);
+  ASSERT_TRUE(plans.Compile().ok());
+  for (size_t i = 0; i < plans.size(); ++i) plans.ExpectMatchesReference(i);
+}
+
+TEST(CudaPlan, ManySmallStepsAreSeveralLaunches) {
+  std::string text = "graph many(x: f32[3]";
+  for (int i = 0; i < 200; ++i) absl::StrAppend(&text, ", p", i, ": f32[", 3 + i % 2, "]");
+  absl::StrAppend(&text, ") {\n");
+  std::string results;
+  for (int i = 0; i < 200; ++i) {
+    absl::StrAppend(&text, "y", i, " = mul(p", i, ", p", i, ")\n");
+    absl::StrAppend(&results, i > 0 ? ", " : "", "y", i);
+  }
+  const Graph graph = GraphOf(absl::StrCat(text, "return ", results, " }"));
+  EmulatedPlans plans;
+  ASSERT_TRUE(plans.Add(graph).ok());
+  EXPECT_EQ(plans.plan(0).launches.size(), 2u) << plans.plan(0).Describe(graph);
+  ASSERT_TRUE(plans.Compile().ok());
+  plans.ExpectMatchesReference(0);
+}
+
+TEST(CudaPlan, ResultsAreNotCopiedFromWhatComputesThem) {
+  EmulatedPlans plans;
+  const Graph graph = GraphOf(R"(graph norm(x: f32[2,3,4,5], s: f32[3], b: f32[3]) {
+    y, m, v = batch_norm_training(x, s, b)
+    return y, m, v
+  })");
+  ASSERT_TRUE(plans.Add(graph).ok());
+  EXPECT_EQ(plans.plan(0).launches.size(), 3u) << plans.plan(0).Describe(graph);
+  ASSERT_TRUE(plans.Compile().ok());
+  plans.ExpectMatchesReference(0);
+}
+
 TEST(CudaPlan, IndexOutsideIsAnError) {
   EmulatedPlans plans;
   const Graph graph = GraphOf("graph g(t: f32[3,2], i: i64[2]) { y = gather(t, i) return y }");

@@ -42,7 +42,7 @@ TEST(Tiles, EachMatchesTheReference) {
     for (int64_t parts : {1, 2}) {
       for (const char* text : kGraphs) {
         const TileChoice choice{static_cast<int>(tile), parts};
-        ASSERT_TRUE(plans.Add(GraphOf(text), {choice}).ok());
+        ASSERT_TRUE(plans.Add(GraphOf(text), {{choice}}).ok());
         for (const cuda::Step& step : plans.plan(plans.size() - 1).steps) {
           for (const codegen::GridKernel& kernel : step.program->kernels) {
             if (!kernel.tile) continue;
