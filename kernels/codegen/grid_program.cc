@@ -13,6 +13,7 @@
 #include "graph/expr/loop_passes.h"
 #include "graph/expr/loop_poly.h"
 #include "graph/expr/simplify.h"
+#include "kernels/codegen/phases.h"
 #include "kernels/codegen/prelude.h"
 #include "kernels/codegen/reductions.h"
 #include "kernels/codegen/schedules.h"
@@ -249,8 +250,24 @@ class Builder {
     program_.kernels.push_back(KernelByElement(context_, nest));
   }
 
+  // Each phase of a strided gradient on its own, if tiles are worth it for one of them.
+  bool EmitPhases(const NestSource& source) {
+    const std::vector<ScalarExpr> reductions = OuterReductions(source.body);
+    if (reductions.size() != 1) return false;
+    const std::vector<NestSource> phases = SplitPhases(source, reductions[0], &fresh_);
+    const bool worthwhile = std::any_of(phases.begin(), phases.end(), [](const NestSource& phase) {
+      return FindContraction(phase).has_value();
+    });
+    if (!worthwhile) return false;
+    for (const NestSource& phase : phases) {
+      if (!EmitTiles(phase)) EmitLoops(phase);
+    }
+    return true;
+  }
+
   // The sum of products of `source`, if it has one worth tiles, and what comes of it.
   bool EmitTiles(const NestSource& source) {
+    if (EmitPhases(source)) return true;
     auto found = FindContraction(source);
     if (!found) return false;
     bool any = false;

@@ -174,14 +174,27 @@ class Planner {
     return absl::OkStatus();
   }
 
+  struct Access {
+    int64_t begin, end;
+    int launch, buffer;
+    bool write;
+  };
+
+  // Kernels of a step that write one result write different elements of it.
+  bool Together(const Access& a, const Access& b) const {
+    return a.write && b.write && a.buffer == b.buffer &&
+           plan_.launches[a.launch].step == plan_.launches[b.launch].step;
+  }
+
   // Of what was launched before: the writers of what is read, and all that touched the memory that
   // is written.
   void FindOrder() {
-    struct Access {
-      int64_t begin, end;
-      int launch;
-      bool write;
-    };
+    std::vector<int> writers(plan_.buffers.size(), 0);
+    for (const Launch& launch : plan_.launches) {
+      for (int slot : plan_.KernelOf(launch).writes) {
+        ++writers[plan_.steps[launch.step].buffers[slot]];
+      }
+    }
     std::vector<Access> past;
     for (size_t l = 0; l < plan_.launches.size(); ++l) {
       Launch& launch = plan_.launches[l];
@@ -191,19 +204,20 @@ class Planner {
         const Buffer& buffer = plan_.buffers[arguments[i]];
         if (buffer.kind == Buffer::Kind::kStatic) continue;
         now.push_back({buffer.offset, buffer.offset + buffer.type.num_bytes(), static_cast<int>(l),
-                       i >= plan_.KernelOf(launch).reads.size()});
+                       arguments[i], i >= plan_.KernelOf(launch).reads.size()});
       }
       for (const Access& access : now) {
         for (const Access& before : past) {
           const bool overlap = before.begin < access.end && access.begin < before.end;
+          if (Together(before, access)) continue;
           if (overlap && (before.write || access.write)) launch.after.push_back(before.launch);
         }
       }
       std::sort(launch.after.begin(), launch.after.end());
       launch.after.erase(std::unique(launch.after.begin(), launch.after.end()), launch.after.end());
-      // What is wholly written again orders what comes later by itself.
+      // What is wholly written again, by one kernel, orders what comes later by itself.
       for (const Access& access : now) {
-        if (!access.write) continue;
+        if (!access.write || writers[access.buffer] > 1) continue;
         past.erase(std::remove_if(past.begin(), past.end(),
                                   [&](const Access& before) {
                                     return access.begin <= before.begin && before.end <= access.end;

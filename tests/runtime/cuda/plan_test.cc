@@ -105,9 +105,29 @@ const Case kCases[] = {
       c = conv2d(x, w) {pads = [2,2,2,2], dilations = [2,2], groups = 2}
       return c
     })"},
-    // So few blocks that they compute parts of the sums.
-    {"by tile; by element", R"(graph upward(x: f32[2,8,9,7], w: weight f32[8,12,4,4]) {
+    // A kernel for each phase of the stride.
+    {"by tile; by tile; by tile; by tile",
+     R"(graph upward(x: f32[2,8,9,7], w: weight f32[8,12,4,4]) {
       c = conv_transpose2d(x, w) {pads = [1,1,1,1], strides = [2,2]}
+      return c
+    })"},
+    // Of its four phases one has terms.
+    {"by tile; by element; by element; by element",
+     R"(graph every_second(x: f32[2,16,9,7], w: weight f32[16,12,1,1]) {
+      c = conv_transpose2d(x, w) {strides = [2,2], output_padding = [1,1]}
+      return c
+    })"},
+    // 1, 2, 2 and 4 of nine products each.
+    {"by tile; by tile; by tile; by tile",
+     R"(graph backwards(x: f32[2,16,9,7], w: weight f32[16,12,3,3], r: f32[2,12,18,14]) {
+      c = conv_transpose2d(x, w) {pads = [1,1,1,1], strides = [2,2], output_padding = [1,1]}
+      s = add(c, r)
+      t = relu(s)
+      return t
+    })"},
+    {"by tile; by tile; by tile",
+     R"(graph by_three(x: f32[3,9,11,10], w: weight f32[9,12,4,3]) {
+      c = conv_transpose2d(x, w) {pads = [1,1,0,1], strides = [3,1], dilations = [1,2]}
       return c
     })"},
     {"by element", R"(graph depthwise(x: f32[1,8,12,12], w: weight f32[8,1,3,3]) {
@@ -250,6 +270,27 @@ TEST(CudaPlan, ResultsAreNotCopiedFromWhatComputesThem) {
   EXPECT_EQ(plans.plan(0).launches.size(), 3u) << plans.plan(0).Describe(graph);
   ASSERT_TRUE(plans.Compile().ok());
   plans.ExpectMatchesReference(0);
+}
+
+// Phases of a result run side by side, but none before what reads the memory that they write.
+TEST(CudaPlan, PhasesWaitForReadersOfTheirMemory) {
+  EmulatedPlans plans;
+  const Graph graph = GraphOf(R"(graph chain(x: f32[2,16,9,7], w: weight f32[16,16,3,3],
+                                             v: weight f32[16,16,2,2]) {
+    a = conv_transpose2d(x, w) {pads = [1,1,1,1], strides = [2,2], output_padding = [1,1]}
+    b = conv2d(a, v) {strides = [2,2]}
+    c = conv_transpose2d(b, w) {pads = [1,1,1,1], strides = [2,2], output_padding = [1,1]}
+    d = conv2d(c, v) {strides = [2,2]}
+    e = conv_transpose2d(d, w) {pads = [1,1,1,1], strides = [2,2], output_padding = [1,1]}
+    return e
+  })");
+  ASSERT_TRUE(plans.Add(graph).ok());
+  ASSERT_TRUE(plans.Compile().ok());
+  const cuda::CudaPlan& plan = plans.plan(0);
+  ASSERT_EQ(plan.launches.size(), 14u) << plan.Describe(graph);
+  // c takes the memory of x or a: each of its phases waits for b, which reads a.
+  for (int l : {5, 6, 7, 8}) EXPECT_FALSE(plan.launches[l].after.empty()) << plan.Describe(graph);
+  for (uint64_t seed = 1; seed <= 20; ++seed) plans.ExpectMatchesReference(0, seed);
 }
 
 TEST(CudaPlan, IndexOutsideIsAnError) {
