@@ -71,7 +71,7 @@ void CopySharedOutputs(Definition* d) {
   }
 }
 
-// The tensor that `tensor` reads element by element, or -1.
+// The tensor that `tensor` reads at its own indices, perhaps a part of it; or -1.
 TensorId CopiedBy(const TensorExpr& tensor) {
   if (tensor.body.kind() != ScalarExpr::Kind::kRead) return -1;
   const Idx& index = tensor.body.indices();
@@ -94,6 +94,7 @@ void StoreLocalsAsOutputs(Definition* d, DType storage) {
     }
     const TensorExpr& source = d->tensors[local - d->num_inputs()];
     if (copy.dtype != storage || source.dtype != storage) continue;
+    if (ElementsOf(d->TypeOf(local)) != ElementsOf(d->TypeOf(output))) continue;
     output = local;
   }
 }

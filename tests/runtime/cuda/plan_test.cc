@@ -260,6 +260,19 @@ TEST(CudaPlan, ManySmallStepsAreSeveralLaunches) {
   plans.ExpectMatchesReference(0);
 }
 
+// The first part of a sum starts where the sum does, but is not the sum.
+TEST(CudaPlan, PartsOfASumAreResultsOfTheirOwn) {
+  EmulatedPlans plans;
+  const Graph graph = GraphOf(R"(graph parts(x: f32[2,6,4], y: f32[2,6,4]) {
+    s = add(x, y)
+    a, b, c = split(s) {axis = 1, sizes = [3,2,1]}
+    return a, b, c
+  })");
+  ASSERT_TRUE(plans.Add(graph).ok());
+  ASSERT_TRUE(plans.Compile().ok());
+  plans.ExpectMatchesReference(0);
+}
+
 TEST(CudaPlan, ResultsAreNotCopiedFromWhatComputesThem) {
   EmulatedPlans plans;
   const Graph graph = GraphOf(R"(graph norm(x: f32[2,3,4,5], s: f32[3], b: f32[3]) {
