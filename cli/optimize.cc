@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "cli/backends.h"
 #include "cli/certificate_file.h"
 #include "cli/commands.h"
 #include "cli/model_file.h"
@@ -134,6 +136,12 @@ int NothingFits(const OptimizeFlags& flags, const Acceptance& accepted) {
   return kExitNo;
 }
 
+// Of a GPU that is not here the CPU stands in: nothing is timed, and outputs are the same.
+absl::StatusOr<std::unique_ptr<Backend>> BackendToCompareOn(const OptimizeFlags& flags) {
+  const bool absent = !flags.device.empty() && absl::StartsWith(flags.common.backend, "cuda");
+  return absent ? MakeBackend("cpu", /*fuse_layout=*/true) : flags.common.MakeBackend();
+}
+
 absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path) {
   if (flags.output.empty()) return OnlyExplain(flags, path);
   auto format = FormatOfPath(flags.output);
@@ -154,7 +162,7 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   Setup setup(flags);
   const Graph input = model->graph;
   if (absl::Status s = FindResult(flags, input, &setup, &outcome); !s.ok()) return s;
-  auto backend = flags.common.MakeBackend();
+  auto backend = BackendToCompareOn(flags);
   if (!backend.ok()) return backend.status();
   absl::Status judged = Judge(flags, input, *inputs, backend->get(), &setup, &outcome);
   if (!judged.ok()) return judged;

@@ -121,6 +121,10 @@ TEST(LemmaTest, CostsTravelAsText) {
     results.push_back(ReadAll(folder + name));
   }
   EXPECT_EQ(results[0], results[1]);
+  // A GPU need not be here either.
+  LemmaResult gpu = RunLemma({"optimize", model, "-o", folder + "/g.lemma", "--cost-db", far_db,
+                              "--device", "far away", "--backend", "cuda"});
+  EXPECT_EQ(gpu.exit_status, 0) << gpu.err;
   LemmaResult again = RunLemma({"costs", "export", "--cost-db", far_db});
   EXPECT_EQ(again.out, costs);
   ExpectOneLine(RunLemma({"optimize", model, "-o", folder + "/d.lemma", "--cost-db", far_db,
