@@ -15,7 +15,7 @@
 namespace lemma::gpu {
 namespace {
 
-constexpr int kNearby = 4;
+constexpr int kNearby = 48;
 
 absl::Status SampleStep(const std::string& step, const std::string& out) {
   auto model = cli::LoadModel(step);
