@@ -87,7 +87,7 @@ void PutSideBySide(CudaPlan* plan) {
     std::vector<Step> group;
     size_t pointers = 0;
     for (Step& step : small) {
-      if (pointers + PointersOf(step) > codegen::kMostPointers) {
+      if (!group.empty() && pointers + PointersOf(step) > codegen::kMostPointers) {
         steps.push_back(Together(std::exchange(group, {})));
         pointers = 0;
       }

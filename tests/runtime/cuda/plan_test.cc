@@ -260,6 +260,23 @@ TEST(CudaPlan, ManySmallStepsAreSeveralLaunches) {
   plans.ExpectMatchesReference(0);
 }
 
+// One step with more operands than a launch of several may have.
+TEST(CudaPlan, StepOfManyOperandsIsALaunchOfItsOwn) {
+  std::string text = "graph wide(y: f32[3]", parts;
+  for (int i = 0; i < 400; ++i) {
+    absl::StrAppend(&text, ", p", i, ": f32[3]");
+    absl::StrAppend(&parts, i > 0 ? ", p" : "p", i);
+  }
+  const Graph graph = GraphOf(
+      absl::StrCat(text, ") {\nz = neg(y)\nc = concat(", parts, ") {axis = 0}\nreturn c, z }"));
+  EmulatedPlans plans;
+  ASSERT_TRUE(plans.Add(graph).ok());
+  for (const cuda::Step& step : plans.plan(0).steps) EXPECT_FALSE(step.nodes.empty());
+  EXPECT_EQ(plans.plan(0).launches.size(), 2u);
+  ASSERT_TRUE(plans.Compile().ok());
+  plans.ExpectMatchesReference(0);
+}
+
 // The first part of a sum starts where the sum does, but is not the sum.
 TEST(CudaPlan, PartsOfASumAreResultsOfTheirOwn) {
   EmulatedPlans plans;
