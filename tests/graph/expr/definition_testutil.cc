@@ -40,7 +40,7 @@ ScalarExpr DefinitionBuilder::Reduce(ReduceKind kind, Idx extents, const Body& b
   return ScalarExpr::Reduce(kind, std::move(axes), Guard(true), body(index));
 }
 
-int64_t NumElements(const std::vector<int64_t>& dims) {
+int64_t ElementsIn(const std::vector<int64_t>& dims) {
   int64_t n = 1;
   for (int64_t dim : dims) n *= dim;
   return n;
@@ -80,7 +80,7 @@ std::vector<Dense<T>> RandomInputs(const Definition& definition, uint32_t seed) 
   for (const ExprType& type : definition.inputs) {
     Dense<T> input;
     for (const IndexExpr& dim : type.dims) input.dims.push_back(dim.value());
-    for (int64_t i = NumElements(input.dims); i > 0; --i) {
+    for (int64_t i = ElementsIn(input.dims); i > 0; --i) {
       int64_t small = static_cast<int64_t>(random() % 7) - 3;
       if (IsInteger(type.dtype)) {
         input.data.push_back(static_cast<T>(std::abs(small)));
@@ -106,7 +106,7 @@ absl::StatusOr<std::vector<Dense<T>>> RunDense(const Definition& definition,
   }
   std::vector<Dense<T>> outputs;
   for (const LoopProgram::Tensor& tensor : program->outputs()) {
-    outputs.push_back({tensor.dims, std::vector<T>(NumElements(tensor.dims), T{})});
+    outputs.push_back({tensor.dims, std::vector<T>(ElementsIn(tensor.dims), T{})});
   }
   std::vector<MutableTensorView> output_views;
   for (Dense<T>& output : outputs) {

@@ -40,7 +40,7 @@ inline ScalarExpr ReadWhere(Guard inside, TensorId tensor, Idx indices) {
   return ScalarExpr::Select(std::move(inside), Read(tensor, std::move(indices)), 0);
 }
 
-int64_t NumElements(const std::vector<int64_t>& dims);
+int64_t ElementsIn(const std::vector<int64_t>& dims);
 
 // x[n, (k div K/groups)*C + c, p*stride + r - pad, …] * w[k, c, r, s], padded with zeros.
 Definition Conv(std::vector<int64_t> x, std::vector<int64_t> w, int64_t stride, int64_t pad,

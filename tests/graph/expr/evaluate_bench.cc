@@ -19,7 +19,7 @@ void Evaluate(benchmark::State& state, const Definition& definition, double oper
     views.push_back({input.data.data(), std::nullopt, DenseStrides(input.dims)});
   }
   std::vector<std::vector<T>> outputs;
-  for (const auto& tensor : program.outputs()) outputs.emplace_back(NumElements(tensor.dims));
+  for (const auto& tensor : program.outputs()) outputs.emplace_back(ElementsIn(tensor.dims));
   std::vector<MutableTensorView> output_views;
   for (size_t i = 0; i < outputs.size(); ++i) {
     output_views.push_back(

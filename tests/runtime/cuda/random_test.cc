@@ -27,8 +27,8 @@ class RandomChain {
       --steps;
     }
     builder_.Output("last", values_.back());
-    // Sometimes something from between is wanted too.
-    if (Below(3) == 0) builder_.Output("between", Any());
+    // Sometimes others are wanted too: what was made between, inputs, one of them twice.
+    for (int i = 0; Below(3) == 0; ++i) builder_.Output(absl::StrCat("other", i), Any());
     return *std::move(builder_).Build();
   }
 
@@ -47,7 +47,14 @@ class RandomChain {
 
   Value NewInput(Shape shape) {
     const TensorType type{DType::kF32, std::move(shape)};
-    values_.push_back(builder_.Input(absl::StrCat("x", inputs_++), type));
+    const std::string name = absl::StrCat("x", inputs_++);
+    if (Below(6) == 0) {
+      std::vector<double> numbers(static_cast<size_t>(type.num_elements()));
+      for (double& number : numbers) number = 0.125 * (Below(17) - 8);
+      values_.push_back(builder_.Weight(name, *Tensor::FromDoubles(type, numbers)));
+    } else {
+      values_.push_back(builder_.Input(name, type));
+    }
     return values_.back();
   }
 
@@ -122,7 +129,7 @@ class RandomChain {
     const int rank = v.type().rank();
     if (rank == 0) return absl::CancelledError();
     const int axis = Below(rank);
-    switch (Below(6)) {
+    switch (Below(7)) {
       case 0: {
         std::vector<int64_t> perm;
         for (int i = 0; i < rank; ++i) perm.push_back(i);
@@ -155,6 +162,22 @@ class RandomChain {
         return builder_.Op("slice", {v}, {{"starts", starts}, {"sizes", sizes}});
       }
       case 4: {
+        const int64_t size = v.shape()[axis], first = Below(static_cast<int>(size) + 1);
+        auto parts = builder_.Ops(
+            "split", {v},
+            {{"axis", int64_t{axis}}, {"sizes", std::vector<int64_t>{first, size - first}}});
+        if (!parts.ok()) return parts.status();
+        // An empty one stays unread, but may be a result.
+        for (int i = 0; i < 2; ++i) {
+          if ((*parts)[i].type().num_elements() > 0) {
+            values_.push_back((*parts)[i]);
+          } else if (Below(2) == 0) {
+            builder_.Output(absl::StrCat("empty", inputs_++), (*parts)[i]);
+          }
+        }
+        return values_.back();
+      }
+      case 5: {
         Shape shape = v.shape();
         shape[axis] = 1 + Below(5);
         return builder_.Op("concat", {v, NewInput(std::move(shape))}, {{"axis", int64_t{axis}}});
