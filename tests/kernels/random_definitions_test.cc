@@ -166,6 +166,7 @@ class Copies {
         return Read(from, at);
       };
       if (how == 2 || how == 4) dims[0] = 1 + Below(sizes[0]);
+      if (how == 1) dims[1] = 1 + Below(sizes[1]);
       if (how == 3) std::swap(dims[0], dims[1]);
       made = b_.Local(Idx(dims.begin(), dims.end()), body, any());
       Made(made);
@@ -226,6 +227,7 @@ void ExpectNaiveResult(const Definition& d, const codegen::GridProgram& program,
     const std::vector<double>& wanted = (*expected)[k];
     const double tolerance = outputs[k].dtype() == DType::kF16 ? 1e-3 : 0;
     ASSERT_EQ(actual.size(), wanted.size());
+    ASSERT_EQ(program.slots[program.outputs[k]].elements, outputs[k].type().num_elements());
     for (size_t e = 0; e < actual.size(); ++e) {
       if (std::isinf(wanted[e])) {
         // A maximum over nothing, which integers cannot say.
