@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kSamples = 256;
 constexpr int kHead = 4;  // norm, largest, and what elements and the norm moved
-constexpr double kMovedShare = 2;
+constexpr double kMovedShare = 4;
 
 int64_t SamplesOf(const Tensor& tensor) { return std::min(tensor.size(), kSamples); }
 

@@ -23,10 +23,10 @@ absl::StatusOr<NamedTensors> SampleOutputs(const Graph& graph, absl::Span<const 
 // Inputs of which each float has been moved by up to 2^-20 of itself, at random.
 absl::StatusOr<std::vector<Tensor>> Nearby(absl::Span<const Tensor> inputs, uint64_t seed);
 
-// An element may differ by what runtime/tolerance.h allows, and by twice what elements of the
+// An element may differ by what runtime/tolerance.h allows, and by four times what elements of the
 // output moved: rounding that takes a value across a jump, such as that of relu's gradient at 0,
 // changes more than the tolerance knows of, and no two ways to compute a step round alike. A norm
-// may differ by what the tolerance allows all elements, and by twice the share of itself that
+// may differ by what the tolerance allows all elements, and by four times the share of itself that
 // the norm of any output moved: norms move much less than elements.
 struct SampledDifference {
   cli::OutputDifference worst;
