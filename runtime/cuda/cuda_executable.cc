@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/cuda/cublas.h"
@@ -467,20 +466,6 @@ class CudaExecutable : public Executable {
 };
 
 }  // namespace
-
-std::vector<KernelSet> KernelSetsOf(const CudaPlan& plan) {
-  constexpr size_t kKernels = 16;  // what a source has beside its kernels takes as long as a few
-  std::vector<KernelSet> sets;
-  absl::flat_hash_set<std::string> known;
-  for (const Step& step : plan.steps) {
-    for (const GridKernel& kernel : step.program->kernels) {
-      if (!known.insert(kernel.name).second) continue;
-      if (sets.empty() || sets.back().size() == kKernels) sets.emplace_back();
-      sets.back().push_back(&kernel);
-    }
-  }
-  return sets;
-}
 
 absl::StatusOr<double> TimeInSequence(Executable* executable, absl::Span<const Tensor> inputs,
                                       int repeats, int runs) {

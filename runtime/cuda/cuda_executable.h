@@ -13,10 +13,6 @@
 
 namespace lemma::cuda {
 
-// Different kernels of a plan, in sets that are compiled each by itself, and so side by side.
-using KernelSet = std::vector<const codegen::GridKernel*>;
-std::vector<KernelSet> KernelSetsOf(const CudaPlan& plan);
-
 // Compiles the plan's kernels for `device`, uploads what is static, and captures one run as a CUDA
 // graph. A run copies inputs through pinned memory, replays the graph, copies the outputs back, and
 // waits once. `threads` compute what depends on weights alone, on the host. `libraries`: matrix

@@ -79,6 +79,10 @@ struct PlanOptions {
 absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                    const PlanOptions& options = {});
 
+// Different kernels of a plan, in sets that are compiled each by itself, and so side by side.
+using KernelSet = std::vector<const codegen::GridKernel*>;
+std::vector<KernelSet> KernelSetsOf(const CudaPlan& plan);
+
 // "conv2d+add+relu".
 std::string OperatorsOf(const std::vector<NodePtr>& nodes);
 
