@@ -74,7 +74,7 @@ class Admitted {
     auto axis = std::find_if(axes_.begin(), axes_.end(),
                              [&](const Axis& a) { return a.var == *vars.begin(); });
     if (axis == axes_.end() || !axis->extent.is_const()) return;
-    // Periodic: e is linear in the axis where every m-th value is alike over the whole extent.
+    // Replaced only where these are every m-th value; the guard stays and is simplified away.
     const int64_t extent = axis->extent.value();
     std::vector<int64_t> admitted;
     for (int64_t at = 0; at < extent; ++at) {
@@ -127,6 +127,7 @@ NestSource AtPhase(const NestSource& source, const ScalarExpr& reduce,
 
 std::vector<NestSource> SplitPhases(const NestSource& source, const ScalarExpr& reduce,
                                     int* fresh) {
+  if (reduce.reduce() != ReduceKind::kSum) return {};  // of nothing it is 0
   std::vector<Guard> equalities;
   CollectEqualities(reduce.guard(), &equalities);
   std::vector<VarId> phases;

@@ -9,10 +9,11 @@
 
 namespace lemma::codegen {
 
-// `source`, whose body has the reduction `reduce`, where a guard of that admits only every m-th
-// value of a reduction axis, and which ones depends on a phase, an output axis of few values
+// `source`, whose body has the sum `reduce`, where a guard of that admits only every m-th value of
+// a reduction axis, and which ones depends on a phase, an output axis of few values
 // (loops::SplitMixedAxes makes these): one source for each phase, which computes its elements of
-// the output and whose reduction has only what the guard admits. Empty if there is no such guard.
+// the output and whose reduction has only what the guard admits. Empty if there is no such guard,
+// or `reduce` is no sum.
 std::vector<loops::NestSource> SplitPhases(const loops::NestSource& source,
                                            const ScalarExpr& reduce, int* fresh);
 

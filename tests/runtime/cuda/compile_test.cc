@@ -42,14 +42,14 @@ TEST_P(CudaCompile, EveryOperator) {
 INSTANTIATE_TEST_SUITE_P(Architectures, CudaCompile, testing::Values(80, 90));
 
 TEST(CudaCompiler, NamesTheMistake) {
-  if (!cuda::CompilerVersion().ok()) GTEST_SKIP();
+  if (!cuda::CompilerVersion().ok()) GTEST_SKIP() << cuda::CompilerVersion().status();
   const auto cubin = cuda::CompileCubin("__global__ void k() { nothing(); }", 90, "");
   ASSERT_TRUE(absl::IsInternal(cubin.status())) << cubin.status();
   EXPECT_NE(cubin.status().message().find("nothing"), std::string::npos) << cubin.status();
 }
 
 TEST(CudaCompiler, KeepsCubinsByContentAndArchitecture) {
-  if (!cuda::CompilerVersion().ok()) GTEST_SKIP();
+  if (!cuda::CompilerVersion().ok()) GTEST_SKIP() << cuda::CompilerVersion().status();
   const std::string folder = absl::StrCat(testing::TempDir(), "/cubins");
   const std::string source = "extern \"C\" __global__ void k(int* p) { *p = 1; }";
   auto count = [&] {
@@ -70,7 +70,7 @@ TEST(CudaCompiler, KeepsCubinsByContentAndArchitecture) {
 }
 
 TEST(CudaCompiler, CompilesSideBySide) {
-  if (!cuda::CompilerVersion().ok()) GTEST_SKIP();
+  if (!cuda::CompilerVersion().ok()) GTEST_SKIP() << cuda::CompilerVersion().status();
   std::vector<std::string> sources;
   for (int i = 0; i < 5; ++i) {
     sources.push_back(
