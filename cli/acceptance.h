@@ -21,7 +21,7 @@ namespace lemma::cli {
 struct Contender {
   Graph graph;
   std::vector<RewriteStep> rewrites;  // from the input
-  int recomputed = 0;                 // operators that it computes twice to save memory
+  int recomputed = 0;                 // operators that it computes again to save memory
 };
 
 struct AcceptanceOptions {
@@ -37,7 +37,7 @@ struct AcceptanceOptions {
 struct Acceptance {
   Graph graph;
   std::vector<RewriteStep> rewrites;  // from the input to `graph`; empty: the input is kept
-  int recomputed = 0;                 // operators of `graph` that are computed twice
+  int recomputed = 0;                 // operators of `graph` that are copies of others
   bool measured = false;              // false: the input cannot be run here
   // Time of what was found last, kept or not, to the input's; absent: nothing was timed.
   std::optional<RatioInterval> found;

@@ -23,7 +23,7 @@ namespace lemma::cli {
 namespace {
 
 // What the search found, and what its first descent reached, unless it is among `*seen`; with a
-// limit of memory the input too, if values have to be computed twice to keep to it.
+// limit of memory the input too, if values have to be computed again to keep to it.
 absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, const Graph& input,
                                                   const SearchResult& search, Setup* setup,
                                                   std::set<uint64_t>* seen) {
@@ -131,7 +131,7 @@ int NothingFits(const OptimizeFlags& flags, const Acceptance& accepted) {
                static_cast<long long>(*accepted.least_bytes),
                static_cast<long long>(accepted.memory_before.planned_bytes),
                LosesBarriers(flags.output)
-                   ? "; ONNX cannot hold values that are computed twice: .pb and .lemma can"
+                   ? "; ONNX cannot hold values that are computed again: .pb and .lemma can"
                    : "");
   return kExitNo;
 }

@@ -210,7 +210,7 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
       std::printf("%5d x %s%s\n", count, name.c_str(), unproved ? " (UNPROVED)" : "");
     }
     if (result.recomputed > 0) {
-      std::printf("%5d operators are computed twice, to save memory\n", result.recomputed);
+      std::printf("%5d operators are computed again, to save memory\n", result.recomputed);
     }
   }
   if (!outcome.unproved.empty()) {

@@ -342,7 +342,7 @@ absl::StatusOr<Contender> KeptToLimit(const OptimizeFlags& flags, Contender cont
   if (LosesBarriers(flags.output)) return contender;
   InterruptScope interrupt;
   auto on_progress = [&](int64_t peak_bytes) {
-    setup->progress.Show(absl::StrCat("computing values twice: peak ",
+    setup->progress.Show(absl::StrCat("computing values again: peak ",
                                       FormatBytes(static_cast<double>(peak_bytes)), " of ",
                                       FormatBytes(static_cast<double>(flags.memory_limit))));
     return !interrupt.flag().load();

@@ -51,11 +51,11 @@ struct Setup {
 absl::Status FindResult(const OptimizeFlags& flags, const Graph& input, Setup* setup,
                         Outcome* outcome);
 
-// Whether the output is ONNX, which has no barriers: what is computed twice would be computed once
+// Whether the output is ONNX, which has no barriers: what is computed again would be computed once
 // when it is read again.
 bool LosesBarriers(const std::string& output);
 
-// `graph` with values computed twice so that it keeps to --memory-limit, or as near to it as was
+// `graph` with values computed again so that it keeps to --memory-limit, or as near to it as was
 // found; as it is if there is no limit, it keeps to it, the back end does not tell lifetimes, or
 // the output would not keep it (LosesBarriers).
 absl::StatusOr<Contender> KeptToLimit(const OptimizeFlags& flags, Contender contender,

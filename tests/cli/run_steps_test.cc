@@ -158,13 +158,13 @@ TEST_F(RunStepsTest, ValuesAreComputedTwiceToKeepToALimit) {
   };
   const LemmaResult kept = optimize("/o.lemma");
   ASSERT_EQ(kept.exit_status, 0) << kept.err;
-  EXPECT_THAT(kept.out, HasSubstr("computed twice, to save memory"));
+  EXPECT_THAT(kept.out, HasSubstr("computed again, to save memory"));
   const LemmaResult checked =
       RunLemma({"check", deep, folder_ + "/o.lemma", folder_ + "/o.lemma.cert"});
   EXPECT_EQ(checked.exit_status, 0) << checked.out;
   const LemmaResult onnx = optimize("/o.onnx");
   EXPECT_EQ(onnx.exit_status, 1);
-  EXPECT_THAT(onnx.err, HasSubstr("ONNX cannot hold values that are computed twice"));
+  EXPECT_THAT(onnx.err, HasSubstr("ONNX cannot hold values that are computed again"));
 }
 
 TEST_F(RunStepsTest, MemoryIsShown) {

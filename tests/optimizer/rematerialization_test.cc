@@ -100,6 +100,62 @@ TEST_F(RematerializationTest, DropsConcatenations) {
   ExpectSameBits(graph, less->graph);
 }
 
+// `a` is read three times; in between, `layers` times, three values of its size are needed at once.
+Graph ReadBetweenPeaks() {
+  std::string text =
+      "graph g(u: f32[128,4], v: f32[4,128], s: f32[]) {\n  a = matmul(u, v)\n"
+      "  r0 = mul(a, s)\n  s0 = reduce_sum(r0) {axes = [0,1]}\n";
+  for (int i = 0; i < 2; ++i) {
+    const std::string n = absl::StrCat(i), next = absl::StrCat(i + 1);
+    absl::StrAppend(&text, "  u", n, " = mul(u, s", n, ")\n  m", n, " = matmul(u", n, ", v)\n",
+                    "  w", n, " = sin(u", n, ")\n  p", n, " = matmul(w", n, ", v)\n  q", n,
+                    " = matmul(m", n, ", p", n, ")\n  z", n, " = reduce_max(q", n,
+                    ") {axes = [0,1]}\n  r", next, " = mul(a, z", n, ")\n  s", next,
+                    " = reduce_sum(r", next, ") {axes = [0,1]}\n");
+  }
+  return GraphOf(absl::StrCat(text, "  return s2\n}"));
+}
+
+TEST_F(RematerializationTest, AThirdCopyReachesWhatASecondCannot) {
+  const Graph graph = ReadBetweenPeaks();
+  const int64_t value = 128 * 128 * 4, peak = PeakOf(graph);
+  auto less = To(graph, peak - value);
+  ASSERT_TRUE(less.ok()) << less.status();
+  EXPECT_LE(less->peak_bytes, peak - value) << PrintGraph(less->graph);
+  EXPECT_EQ(less->recomputed, 2) << "a, twice: " << PrintGraph(less->graph);
+  EXPECT_EQ(WithoutBarriers(less->graph).StructuralHash(), graph.StructuralHash());
+  ExpectSameBits(graph, less->graph);
+}
+
+// The product of its small value is dropped first, since it costs least, and that of the large one
+// after it, which alone would do.
+TEST_F(RematerializationTest, UndoesWhatIsNotNeeded) {
+  const Graph graph = GraphOf(R"(graph g(x: f32[64,64], y: f32[256,256], w: f32[512,512]) {
+    a = sin(x)
+    b0 = sin(y)
+    b = cos(b0)
+    k = reduce_sum(a) {axes = [0,1]}
+    l = reduce_sum(b) {axes = [0,1]}
+    o = mul(k, l)
+    m = mul(w, o)
+    n = matmul(m, m)
+    s = reduce_sum(n) {axes = [0,1]}
+    c = mul(a, s)
+    d = mul(b, s)
+    e = matmul(a, c)
+    f = matmul(b, d)
+    return e, f
+  })");
+  auto less = To(graph, PeakOf(graph) - 256 * 256 * 4);
+  ASSERT_TRUE(less.ok()) << less.status();
+  EXPECT_LE(less->peak_bytes, PeakOf(graph) - 256 * 256 * 4);
+  for (const NodePtr& node : less->graph.nodes()) {
+    if (!node->is_op() || node->op().name != "barrier") continue;
+    EXPECT_EQ(node->types()[0].shape, Shape({256, 256})) << PrintGraph(less->graph);
+  }
+  EXPECT_GT(less->recomputed, 0);
+}
+
 TEST_F(RematerializationTest, LeavesAloneWhatKeepsToTheLimit) {
   const Graph graph = Step(4);
   auto same = To(graph, PeakOf(graph));

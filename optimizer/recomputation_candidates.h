@@ -1,0 +1,32 @@
+// What could be dropped and computed again in a planned graph.
+#ifndef LEMMA_OPTIMIZER_RECOMPUTATION_CANDIDATES_H_
+#define LEMMA_OPTIMIZER_RECOMPUTATION_CANDIDATES_H_
+
+#include <vector>
+
+#include "optimizer/numbered_copies.h"
+#include "runtime/measure.h"
+
+namespace lemma {
+
+// A graph as WithCopies made it from `list`, and its plan.
+struct PlannedCopies {
+  const CopiedGraph& copied;
+  const MemoryTimeline& timeline;
+  const std::vector<Recomputation>& list;
+  const std::vector<bool>& is_static;  // of the original graph's nodes
+};
+
+struct RecomputationCandidate {
+  int buffer = 0;                   // that it takes away from the peak
+  Recomputation added;              // what is computed once more for it
+  std::vector<Recomputation> list;  // with it
+};
+
+// For each buffer that waits while kernel `peak` runs: a recomputation of its own, which may be of
+// what was recomputed before, and, where others make the same, one joined with those. By buffer.
+std::vector<RecomputationCandidate> RecomputationCandidates(const PlannedCopies& now, int peak);
+
+}  // namespace lemma
+
+#endif  // LEMMA_OPTIMIZER_RECOMPUTATION_CANDIDATES_H_

@@ -1,0 +1,92 @@
+#include "optimizer/relief.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "optimizer/recomputation_candidates.h"
+
+namespace lemma {
+namespace {
+
+constexpr double kLeastMs = 1e-4;  // even a view costs a little
+
+}  // namespace
+
+Reliefs Reliefs::Without(int index) const {
+  Reliefs others = *this;
+  others.recomputed[index] = Recomputation();
+  return others;
+}
+
+std::vector<int64_t> Relieved::Live() const {
+  return LiveBytes(timeline.buffers, timeline.kernels.size());
+}
+
+Reliever::Reliever(const Graph& graph, KernelMeasurer* measurer)
+    : graph_(graph), measurer_(measurer) {
+  const auto& nodes = graph.nodes();
+  for (size_t n = 0; n < nodes.size(); ++n) position_[nodes[n].get()] = static_cast<int>(n);
+  for (const NodePtr& node : nodes) {
+    bool is_static = node->kind() != Node::Kind::kInput;
+    for (const Value& v : node->inputs()) is_static &= is_static_[position_.at(&v.node())];
+    is_static_.push_back(is_static);
+  }
+}
+
+absl::Status Reliever::Price(CostModel* costs) {
+  auto shares = costs->SharesOf(graph_);
+  if (!shares.ok()) return shares.status();
+  node_ms_.assign(graph_.nodes().size(), 0);
+  for (size_t n = 0; n < node_ms_.size(); ++n) {
+    if (n < shares->size()) {
+      node_ms_[n] = (*shares)[n].ms();
+    } else if (graph_.nodes()[n]->is_op()) {
+      const auto cost = costs->CostOfOperator(*graph_.nodes()[n]);
+      if (cost) node_ms_[n] = cost->ms();
+    }
+  }
+  return absl::OkStatus();
+}
+
+double Reliever::MsOf(const Recomputation& unit) const {
+  double ms = unit.empty() ? 0 : kLeastMs;
+  for (int n : unit.nodes) ms += node_ms_[n];
+  return ms;
+}
+
+absl::StatusOr<std::optional<Relieved>> Reliever::With(Reliefs reliefs) {
+  std::optional<Relieved> relieved;
+  auto copied = WithCopies(graph_, position_, is_static_, reliefs.recomputed);
+  if (!copied) return relieved;
+  auto timeline = measurer_->Timeline(copied->graph);
+  if (!timeline.ok()) return timeline.status();
+  relieved = Relieved{std::move(reliefs), *std::move(copied), *std::move(timeline)};
+  for (const Recomputation& unit : relieved->reliefs.recomputed) relieved->ms += MsOf(unit);
+  return relieved;
+}
+
+std::vector<Candidate> Reliever::Candidates(const Relieved& now, int peak) const {
+  std::vector<Candidate> candidates;
+  const PlannedCopies plan{now.copied, now.timeline, now.reliefs.recomputed, is_static_};
+  for (RecomputationCandidate& c : RecomputationCandidates(plan, peak)) {
+    const auto bytes = static_cast<double>(now.timeline.buffers[c.buffer].bytes);
+    candidates.push_back({{std::move(c.list)}, MsOf(c.added) / bytes});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
+  return candidates;
+}
+
+std::vector<int> Reliever::ByCost(const Reliefs& reliefs) const {
+  std::vector<std::pair<double, int>> order;
+  for (size_t k = 0; k < reliefs.recomputed.size(); ++k) {
+    const Recomputation& unit = reliefs.recomputed[k];
+    if (!unit.empty()) order.emplace_back(-MsOf(unit), static_cast<int>(k));
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<int> indices;
+  for (const auto& [cost, k] : order) indices.push_back(k);
+  return indices;
+}
+
+}  // namespace lemma

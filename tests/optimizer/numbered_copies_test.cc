@@ -1,0 +1,124 @@
+#include "optimizer/numbered_copies.h"
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "graph/barrier.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "tests/runtime/runtime_testutil.h"
+
+namespace lemma {
+namespace {
+
+class NumberedCopiesTest : public testing::Test {
+ protected:
+  NumberedCopiesTest() {
+    for (size_t n = 0; n < graph_.nodes().size(); ++n) {
+      const NodePtr& node = graph_.nodes()[n];
+      position_[node.get()] = static_cast<int>(n);
+      is_static_.push_back(false);
+    }
+  }
+
+  std::string With(const std::vector<Recomputation>& list) const {
+    auto copied = WithCopies(graph_, position_, is_static_, list);
+    if (!copied) return "contradiction";
+    EXPECT_EQ(WithoutBarriers(copied->graph).StructuralHash(), graph_.StructuralHash());
+    return PrintGraph(copied->graph);
+  }
+  static std::string Text(absl::string_view body) { return PrintGraph(GraphOf(std::string(body))); }
+
+  enum { x, a, b, c, d, e };  // positions in nodes()
+  const Graph graph_ = GraphOf(R"(graph g(x: f32[4]) {
+    a = tanh(x)
+    b = sin(a)
+    c = mul(b, a)
+    d = mul(c, a)
+    e = mul(d, a)
+    return e
+  })");
+  absl::flat_hash_map<const Node*, int> position_;
+  std::vector<bool> is_static_;
+};
+
+TEST_F(NumberedCopiesTest, EachCopyHasItsBarrier) {
+  const Recomputation second{{a}, {{a, {d, 0}}}, {}, {b, 0}};
+  const Recomputation third{{a}, {{a, {e, 0}}}, {}, {c, 0}};
+  EXPECT_EQ(With({second, third}), Text(R"(graph g(x: f32[4]) {
+    a = tanh(x)
+    b = sin(a)
+    c = mul(b, a)
+    x2 = barrier(x, b)
+    a2 = tanh(x2)
+    d = mul(c, a2)
+    x3 = barrier(x, c)
+    a3 = tanh(x3)
+    e = mul(d, a3)
+    return e
+  })"));
+}
+
+TEST_F(NumberedCopiesTest, ACopyMayReadACopy) {
+  const Recomputation second{{a}, {{a, {d, 0}}}, {}, {c, 0}};
+  Recomputation of_b{{b}, {{b, {c, 0}}}, {{a, 1}}, {b, 0}};
+  EXPECT_EQ(With({second, of_b}), "contradiction") << "c reads b, which reads what comes after c";
+  Recomputation of_c{{c}, {{c, {d, 0}}}, {{a, 1}}, {c, 0}};
+  EXPECT_EQ(With({{{a}, {{a, {d, 0}}}, {}, {b, 0}}, of_c}), Text(R"(graph g(x: f32[4]) {
+    a = tanh(x)
+    b = sin(a)
+    c = mul(b, a)
+    x2 = barrier(x, b)
+    a2 = tanh(x2)
+    b2 = barrier(b, c)
+    a3 = barrier(a2, c)
+    c2 = mul(b2, a3)
+    d = mul(c2, a2)
+    e = mul(d, a)
+    return e
+  })"));
+}
+
+TEST_F(NumberedCopiesTest, TheLastToNameAReaderCounts) {
+  const Recomputation second{{a}, {{a, {d, 0}}, {a, {e, 0}}}, {}, {b, 0}};
+  const Recomputation third{{a}, {{a, {e, 0}}}, {}, {c, 0}};
+  const std::string both = With({second, third});
+  EXPECT_NE(both, With({second}));
+  EXPECT_EQ(With({second, Recomputation()}), With({second})) << "undone: the second copy is read";
+  EXPECT_EQ(With({Recomputation(), third}), With({third}));
+}
+
+// The token of the third copy is a second one; if that is emptied, it is the first.
+TEST_F(NumberedCopiesTest, WhatAnEmptiedRecomputationMadeIsTheFirst) {
+  const Recomputation second{{a, b}, {{a, {d, 0}}}, {}, {c, 0}};
+  const Recomputation after_copy{{a}, {{a, {e, 0}}}, {}, {a, 1}};
+  const Recomputation after_first{{a}, {{a, {e, 0}}}, {}, {a, 0}};
+  EXPECT_NE(With({second, after_copy}), With({second, after_first}));
+  EXPECT_EQ(With({Recomputation(), after_copy}), With({Recomputation(), after_first}));
+}
+
+TEST_F(NumberedCopiesTest, WhatWaitsForItselfIsAContradiction) {
+  for (int token : {d, e}) {
+    EXPECT_EQ(With({{{a}, {{a, {d, 0}}}, {}, {token, 0}}}), "contradiction") << token;
+  }
+  // Two that wait for each other.
+  const Recomputation first{{a}, {{a, {c, 0}}}, {}, {b, 2}};
+  const Recomputation other{{b}, {{b, {c, 0}}}, {{a, 1}}, {x, 0}};
+  EXPECT_EQ(With({first, other}), "contradiction");
+}
+
+TEST_F(NumberedCopiesTest, JoinedMakeOneCopy) {
+  const Recomputation first{{a}, {{a, {d, 0}}}, {}, {b, 0}};
+  const Recomputation reads_it{{c}, {{c, {e, 0}}}, {{a, 1}}, {c, 0}};
+  const Recomputation added{{a, b}, {{a, {e, 0}}}, {}, {b, 0}};
+  const std::vector<Recomputation> joined = Joined({first, reads_it}, added);
+  ASSERT_EQ(joined.size(), 3u);
+  EXPECT_TRUE(joined[0].empty());
+  EXPECT_EQ(joined[1].operands.at(a), 3);
+  EXPECT_EQ(joined[2].nodes, (std::set<int>{a, b}));
+  EXPECT_EQ(joined[2].late, (std::set<std::pair<int, Copy>>{{a, {d, 0}}, {a, {e, 0}}}));
+  EXPECT_TRUE(Joined({first, reads_it}, added, {2})[1].empty());
+}
+
+}  // namespace
+}  // namespace lemma
