@@ -118,12 +118,10 @@ class CandidateBuilder {
   CandidateBuilder(const PlannedCopies& now, const PlanIndex& index, int peak, bool joins)
       : now_(now), index_(index), peak_(peak), joins_(joins) {}
 
-  std::optional<RecomputationCandidate> Run(int b) {
+  // What waits in buffer b, once for all that read it after the peak.
+  std::optional<RecomputationCandidate> ForAll(int b) {
     const std::vector<int> writers = WritersOf(b);
-    const auto& reads = now_.timeline.reads[peak_];
-    if (writers.empty() || std::find(reads.begin(), reads.end(), b) != reads.end()) {
-      return std::nullopt;
-    }
+    if (writers.empty()) return std::nullopt;
     first_use_ = static_cast<int>(now_.timeline.kernels.size());
     std::vector<Value> results;
     for (int k : writers) {  // a copy has no nodes: the concatenation reads its source
@@ -144,7 +142,6 @@ class CandidateBuilder {
     if (unit_.late.empty() || !AddOperands() || !FindToken(writers.back())) return std::nullopt;
     RecomputationCandidate candidate;
     candidate.buffer = b;
-    candidate.added = unit_;
     if (joins_) {
       candidate.list = Joined(now_.list, WithFirstToken(), also_);
     } else {
@@ -154,7 +151,38 @@ class CandidateBuilder {
     return candidate;
   }
 
-  // Whether joining makes a difference to what Run gave.
+  // What the kernel of the peak reads in buffer b, for each of its readers from then on apart: it
+  // may be computed within their kernels, and is not stored then. Of what is there anyway.
+  std::optional<RecomputationCandidate> ForEach(int b) {
+    const std::vector<int> writers = WritersOf(b);
+    if (writers.size() != 1 || !index_.JointsIn(b).empty()) return std::nullopt;
+    const std::vector<NodePtr>& nodes = now_.timeline.kernels[writers[0]].nodes;
+    if (nodes.empty() || !AddKernel(writers[0])) return std::nullopt;
+    std::map<int, std::set<std::pair<int, Copy>>> readers;  // by time
+    for (int i = 0; i < nodes.back()->num_outputs(); ++i) {
+      if (!FindReaders(Value(nodes.back(), i), &readers)) return std::nullopt;
+    }
+    RecomputationCandidate candidate;
+    candidate.buffer = b;
+    candidate.list = now_.list;
+    for (const auto& [time, late] : readers) {
+      first_use_ = time;
+      unit_.late = late;
+      unit_.operands.clear();
+      unit_.token = Copy();
+      if (!OperandsAreThere()) return std::nullopt;
+      if (const int number = late.begin()->second.number; number > 0) {
+        TakeIn(number, &candidate.list);
+      } else if (FindToken(/*last_writer=*/-1)) {
+        candidate.list.push_back(unit_);
+      } else {
+        return std::nullopt;
+      }
+    }
+    return candidate;
+  }
+
+  // Whether joining makes a difference to what ForAll gave.
   bool Touches() const {
     return !also_.empty() || std::any_of(now_.list.begin(), now_.list.end(), SharesNodes());
   }
@@ -236,6 +264,42 @@ class CandidateBuilder {
     }
     first_use_ = std::min(first_use_, time);
     return true;
+  }
+
+  bool FindReaders(const Value& v, std::map<int, std::set<std::pair<int, Copy>>>* readers) const {
+    for (const Node* user : index_.UsersOf(v)) {
+      if (index_.OriginOf(*user) == nullptr) {
+        if (!FindReaders(index_.ValueOf(user, 0), readers)) return false;
+      } else if (index_.UseTime(*user) >= peak_) {
+        if (index_.KernelOf(*user) < 0) return false;  // a view
+        const Value source = index_.OriginOf(v.node()) == nullptr ? v.node().inputs()[0] : v;
+        (*readers)[index_.UseTime(*user)].insert(
+            {index_.OriginOf(source.node())->node, *index_.OriginOf(*user)});
+      }
+    }
+    return true;
+  }
+
+  bool OperandsAreThere() {
+    return std::all_of(added_.begin(), added_.end(), [&](const Node* node) {
+      return std::all_of(node->inputs().begin(), node->inputs().end(), [&](Value v) {
+        if (index_.OriginOf(v.node()) == nullptr) v = Value(v.node().inputs()[0]);
+        const Copy* origin = index_.OriginOf(v.node());
+        if (origin == nullptr) return false;
+        if (!v.node().is_op() || now_.is_static[origin->node]) return true;
+        return unit_.nodes.count(origin->node) > 0 || Find(v);
+      });
+    });
+  }
+
+  // Into the recomputation that reads it: what one makes is read without barriers.
+  void TakeIn(int number, std::vector<Recomputation>* list) const {
+    for (Recomputation& other : *list) {
+      for (const auto& read : unit_.late) other.late.erase(read);
+    }
+    Recomputation& into = (*list)[number - 1];
+    into.nodes.insert(unit_.nodes.begin(), unit_.nodes.end());
+    into.operands.insert(unit_.operands.begin(), unit_.operands.end());
   }
 
   // Operands that are gone by then are computed again too.
@@ -334,17 +398,22 @@ class CandidateBuilder {
 std::vector<RecomputationCandidate> RecomputationCandidates(const PlannedCopies& now, int peak) {
   const PlanIndex index(now);
   std::vector<RecomputationCandidate> candidates;
-  for (size_t b = 0; b < now.timeline.buffers.size(); ++b) {
+  const auto keep = [&](std::optional<RecomputationCandidate> candidate) {
+    if (candidate) candidates.push_back(*std::move(candidate));
+  };
+  const std::vector<int>& reads = now.timeline.reads[peak];
+  for (int b = 0; b < static_cast<int>(now.timeline.buffers.size()); ++b) {
     const BufferLife& life = now.timeline.buffers[b];
-    if (life.first >= peak || life.last <= peak) continue;
+    if (life.first >= peak || life.last < peak) continue;
+    if (std::find(reads.begin(), reads.end(), b) != reads.end()) {
+      keep(CandidateBuilder(now, index, peak, /*joins=*/false).ForEach(b));
+      continue;
+    }
     CandidateBuilder joining(now, index, peak, /*joins=*/true);
-    auto joined = joining.Run(static_cast<int>(b));
+    auto joined = joining.ForAll(b);
     const bool one_will_do = joined && !joining.Touches();
-    if (joined) candidates.push_back(*std::move(joined));
-    if (one_will_do) continue;
-    CandidateBuilder alone(now, index, peak, /*joins=*/false);
-    if (auto candidate = alone.Run(static_cast<int>(b)))
-      candidates.push_back(*std::move(candidate));
+    keep(std::move(joined));
+    if (!one_will_do) keep(CandidateBuilder(now, index, peak, /*joins=*/false).ForAll(b));
   }
   return candidates;
 }

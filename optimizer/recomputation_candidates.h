@@ -19,12 +19,13 @@ struct PlannedCopies {
 
 struct RecomputationCandidate {
   int buffer = 0;                   // that it takes away from the peak
-  Recomputation added;              // what is computed once more for it
   std::vector<Recomputation> list;  // with it
 };
 
 // For each buffer that waits while kernel `peak` runs: a recomputation of its own, which may be of
-// what was recomputed before, and, where others make the same, one joined with those. By buffer.
+// what was recomputed before, and, where others make the same, one joined with those. For each
+// buffer that the kernel reads: one for each reader from then on, whose kernel may take it in. By
+// buffer.
 std::vector<RecomputationCandidate> RecomputationCandidates(const PlannedCopies& now, int peak);
 
 }  // namespace lemma

@@ -54,6 +54,12 @@ double Reliever::MsOf(const Recomputation& unit) const {
   return ms;
 }
 
+double Reliever::MsOf(const Reliefs& reliefs) const {
+  double ms = 0;
+  for (const Recomputation& unit : reliefs.recomputed) ms += MsOf(unit);
+  return ms;
+}
+
 absl::StatusOr<std::optional<Relieved>> Reliever::With(Reliefs reliefs) {
   std::optional<Relieved> relieved;
   auto copied = WithCopies(graph_, position_, is_static_, reliefs.recomputed);
@@ -61,7 +67,7 @@ absl::StatusOr<std::optional<Relieved>> Reliever::With(Reliefs reliefs) {
   auto timeline = measurer_->Timeline(copied->graph);
   if (!timeline.ok()) return timeline.status();
   relieved = Relieved{std::move(reliefs), *std::move(copied), *std::move(timeline)};
-  for (const Recomputation& unit : relieved->reliefs.recomputed) relieved->ms += MsOf(unit);
+  relieved->ms = MsOf(relieved->reliefs);
   return relieved;
 }
 
@@ -70,7 +76,9 @@ std::vector<Candidate> Reliever::Candidates(const Relieved& now, int peak) const
   const PlannedCopies plan{now.copied, now.timeline, now.reliefs.recomputed, is_static_};
   for (RecomputationCandidate& c : RecomputationCandidates(plan, peak)) {
     const auto bytes = static_cast<double>(now.timeline.buffers[c.buffer].bytes);
-    candidates.push_back({{std::move(c.list)}, MsOf(c.added) / bytes});
+    Reliefs reliefs{std::move(c.list)};
+    const double ms = MsOf(reliefs) - now.ms;
+    candidates.push_back({std::move(reliefs), ms / bytes});
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.score < b.score; });

@@ -53,7 +53,7 @@ class Reliever {
   // nullopt if the reliefs contradict each other.
   absl::StatusOr<std::optional<Relieved>> With(Reliefs reliefs);
 
-  // What can be done about each buffer that waits while kernel `peak` runs, the cheapest first.
+  // What can be done about the buffers that are there while kernel `peak` runs, the cheapest first.
   std::vector<Candidate> Candidates(const Relieved& now, int peak) const;
 
   // Which of `reliefs` there are, those that cost most first.
@@ -61,6 +61,7 @@ class Reliever {
 
  private:
   double MsOf(const Recomputation& unit) const;
+  double MsOf(const Reliefs& reliefs) const;
 
   const Graph& graph_;
   KernelMeasurer* const measurer_;

@@ -127,8 +127,37 @@ TEST_F(RematerializationTest, AThirdCopyReachesWhatASecondCannot) {
   ExpectSameBits(graph, less->graph);
 }
 
-// The product of its small value is dropped first, since it costs least, and that of the large one
-// after it, which alone would do.
+// One kernel reads four values at once, of which it could compute two: `t` and `u`, that others
+// read too. The other two take too many kernels to be computed again.
+TEST_F(RematerializationTest, LeavesToReadersWhatTheyCanCompute) {
+  std::string text = "graph g(d0: f32[128,128], x0: f32[128,128], w: f32[128,128]) {\n";
+  for (const char* name : {"d", "x"}) {
+    for (int i = 0; i < 14; ++i) {
+      absl::StrAppend(&text, "  ", name, i + 1, " = matmul(", name, i, ", w)\n");
+    }
+  }
+  const Graph graph = GraphOf(absl::StrCat(text, R"(
+    c = constant f32[] [1.5]
+    t = div(x14, c)
+    e = erf(t)
+    u = add(e, c)
+    k = mul(d14, u)
+    l = mul(k, x14)
+    m = mul(l, t)
+    n = mul(x14, u)
+    q = matmul(m, n)
+    return q
+  })"));
+  const int64_t value = 128 * 128 * 4;
+  EXPECT_EQ(PeakOf(graph), 4 * value);
+  auto less = To(graph, 3 * value + value / 8);
+  ASSERT_TRUE(less.ok()) << less.status();
+  EXPECT_LE(less->peak_bytes, 3 * value + value / 8) << PrintGraph(less->graph);
+  ExpectSameBits(graph, less->graph);
+}
+
+// The small value is dropped first, since that costs least, and then the large one, which alone
+// would do.
 TEST_F(RematerializationTest, UndoesWhatIsNotNeeded) {
   const Graph graph = GraphOf(R"(graph g(x: f32[64,64], y: f32[256,256], w: f32[512,512]) {
     a = sin(x)
