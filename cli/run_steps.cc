@@ -24,6 +24,7 @@
 #include "graph/hash.h"
 #include "graph/safetensors.h"
 #include "runtime/plan/schedule.h"
+#include "runtime/stepper.h"
 
 namespace lemma::cli {
 namespace {
@@ -191,13 +192,7 @@ constexpr char kStepKey[] = "lemma.step", kGraphKey[] = "lemma.graph";
 class Training {
  public:
   Training(const Graph& graph, std::unique_ptr<Executable> executable)
-      : graph_(graph),
-        pairs_(StatePairs(graph)),
-        is_next_(graph.outputs().size(), false),
-        executable_(std::move(executable)),
-        inputs_(graph.inputs().size()) {
-    for (const StatePair& pair : pairs_) is_next_[pair.output] = true;
-  }
+      : graph_(graph), stepper_(graph, std::move(executable)), inputs_(graph.inputs().size()) {}
 
   absl::Status SetState(NamedTensors state, const std::string& file) {
     auto graph = state.metadata.find(kGraphKey);
@@ -205,7 +200,8 @@ class Training {
       return absl::InvalidArgumentError(
           absl::StrCat(file, ": is the checkpoint of another step or of one optimized since"));
     }
-    for (const StatePair& pair : pairs_) {
+    std::vector<Tensor> values(inputs_.size());
+    for (const StatePair& pair : stepper_.pairs()) {
       const std::string& name = graph_.input_names()[pair.input];
       const TensorType& type = graph_.inputs()[pair.input].type();
       auto tensor = state.tensors.find(name);
@@ -222,8 +218,9 @@ class Training {
       if (!copy.ok()) return copy.status();
       std::copy_n(static_cast<const char*>(tensor->second.raw()), type.num_bytes(),
                   static_cast<char*>(copy->mutable_raw()));
-      inputs_[pair.input] = *std::move(copy);
+      values[pair.input] = *std::move(copy);
     }
+    if (absl::Status s = stepper_.SetState(std::move(values)); !s.ok()) return s;
     auto step = state.metadata.find(kStepKey);
     if (step != state.metadata.end() && !absl::SimpleAtoi(step->second, &done_)) {
       return absl::InvalidArgumentError(
@@ -234,26 +231,23 @@ class Training {
   }
 
   int64_t done() const { return done_; }
-  Executable& executable() { return *executable_; }
+  const Executable& executable() const { return stepper_.executable(); }
 
   absl::Status Load(Batches* batches) { return batches->Load(done_, &inputs_); }
 
   // The step's outputs that are no state, by index; empty handles for the others.
   absl::StatusOr<std::vector<Tensor>> Step() {
-    auto outputs = executable_->Run(inputs_);
-    if (!outputs.ok()) return outputs;
-    for (const StatePair& pair : pairs_) {
-      inputs_[pair.input] = std::move((*outputs)[pair.output]);
-      (*outputs)[pair.output] = Tensor();
-    }
-    ++done_;
+    auto outputs = stepper_.Step(inputs_);
+    if (outputs.ok()) ++done_;
     return outputs;
   }
 
   absl::Status Save(const std::string& file) const {
+    auto values = stepper_.State();
+    if (!values.ok()) return values.status();
     NamedTensors state;
-    for (const StatePair& pair : pairs_) {
-      state.tensors[graph_.input_names()[pair.input]] = inputs_[pair.input];
+    for (const StatePair& pair : stepper_.pairs()) {
+      state.tensors[graph_.input_names()[pair.input]] = (*values)[pair.input];
     }
     state.metadata = metadata_;
     state.metadata[kStepKey] = absl::StrCat(done_);
@@ -263,7 +257,8 @@ class Training {
 
   int64_t StateBytes() const {
     int64_t bytes = 0;
-    for (const StatePair& pair : pairs_) bytes += graph_.inputs()[pair.input].type().num_bytes();
+    for (const StatePair& pair : stepper_.pairs())
+      bytes += graph_.inputs()[pair.input].type().num_bytes();
     return bytes;
   }
 
@@ -271,10 +266,8 @@ class Training {
   std::string GraphId() const { return absl::StrFormat("%016x", graph_.StructuralHash()); }
 
   const Graph& graph_;
-  const std::vector<StatePair> pairs_;
-  std::vector<bool> is_next_;
-  std::unique_ptr<Executable> executable_;
-  std::vector<Tensor> inputs_;
+  Stepper stepper_;
+  std::vector<Tensor> inputs_;                   // those that are no state
   std::map<std::string, std::string> metadata_;  // of the file that the state is from
   int64_t done_ = 0;
 };

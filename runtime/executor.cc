@@ -4,12 +4,14 @@
 
 namespace lemma {
 
-absl::Status CheckInputs(const Graph& graph, absl::Span<const Tensor> inputs) {
+absl::Status CheckInputs(const Graph& graph, absl::Span<const Tensor> inputs,
+                         const std::vector<bool>& which) {
   if (inputs.size() != graph.inputs().size()) {
     return absl::InvalidArgumentError(absl::StrCat(graph.name(), ": takes ", graph.inputs().size(),
                                                    " inputs, got ", inputs.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!which.empty() && !which[i]) continue;
     const TensorType& wanted = graph.inputs()[i].type();
     if (inputs[i].empty_handle() || inputs[i].type() != wanted) {
       return absl::InvalidArgumentError(absl::StrCat(

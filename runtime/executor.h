@@ -44,6 +44,19 @@ struct MemoryUse {
   int64_t live_bytes = 0;  // largest sum of simultaneously live values: a lower bound of the above
 };
 
+// State variables (StatePairs in runtime/plan/schedule.h) that stay on a device from one run to the
+// next. Use a Stepper (runtime/stepper.h).
+class StateKeeper {
+ public:
+  virtual ~StateKeeper() = default;
+  // `values` in the order of the graph's inputs, those of no state variable not looked at.
+  virtual absl::Status SetState(absl::Span<const Tensor> values) = 0;
+  // As Executable::Run, with empty handles for new state; those of `inputs` are not looked at.
+  virtual absl::StatusOr<std::vector<Tensor>> Step(absl::Span<const Tensor> inputs) = 0;
+  // In the order of the graph's inputs; empty handles for those that are no state.
+  virtual absl::StatusOr<std::vector<Tensor>> State() = 0;
+};
+
 // A graph made ready to run again and again. Not thread-safe.
 class Executable {
  public:
@@ -62,6 +75,9 @@ class Executable {
   // the inputs in the device's memory to the outputs there, without copies to or from the host.
   // Unimplemented where a run has no such copies.
   virtual absl::StatusOr<std::vector<double>> TimeRuns(absl::Span<const Tensor> inputs, int runs);
+
+  // Where the executable can keep state on its device. nullptr: it cannot.
+  virtual StateKeeper* state_keeper() { return nullptr; }
 
   virtual MemoryUse memory() const = 0;
 
@@ -93,8 +109,10 @@ class Backend {
   virtual absl::StatusOr<PlanSummary> Plan(const Graph& graph, const CompileOptions& options);
 };
 
-// InvalidArgument unless `inputs` are what `graph` takes; for implementers of Run.
-absl::Status CheckInputs(const Graph& graph, absl::Span<const Tensor> inputs);
+// InvalidArgument unless `inputs` are what `graph` takes; for implementers of Run. `which`, if not
+// empty, says which of them are looked at.
+absl::Status CheckInputs(const Graph& graph, absl::Span<const Tensor> inputs,
+                         const std::vector<bool>& which = {});
 
 }  // namespace lemma
 

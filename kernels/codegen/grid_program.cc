@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "graph/expr/compose.h"
 #include "graph/expr/contraction.h"
 #include "graph/expr/loop_check.h"
@@ -363,6 +364,16 @@ bool KeepsOrder(const Definition& definition) {
 
 bool IsEvaluable(const Definition& definition) {
   return loops::CheckEvaluable(Inline(definition)).ok();
+}
+
+GridProgram WithAliases(const GridProgram& program) {
+  GridProgram result = program;
+  for (GridKernel& kernel : result.kernels) {
+    const std::string name = absl::StrCat(kernel.name, "_aliases");
+    kernel.code = absl::StrReplaceAll(kernel.code, {{kernel.name, name}, {"__restrict__ ", ""}});
+    kernel.name = name;
+  }
+  return result;
 }
 
 std::string SourceOf(const std::vector<const GridKernel*>& kernels) {

@@ -82,6 +82,10 @@ bool KeepsOrder(const Definition& definition);
 // Whether `definition` with all its locals substituted is within the limits of evaluation.
 bool IsEvaluable(const Definition& definition);
 
+// The same program in kernels that may write what they read: without the promise to the compiler
+// that they do not.
+GridProgram WithAliases(const GridProgram& program);
+
 // `kernels` behind what they call: a source for NVRTC, nvcc, or a host compiler with an emulator.
 std::string SourceOf(const std::vector<const GridKernel*>& kernels);
 

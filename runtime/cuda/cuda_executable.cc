@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/cuda/cublas.h"
 #include "runtime/cuda/cuda_compiler.h"
+#include "runtime/cuda/device_memory.h"
 #include "runtime/plan/group_work.h"
 #include "runtime/reference/static_evaluator.h"
 
@@ -20,39 +21,16 @@ using codegen::GridKernel;
 
 namespace {
 
-// Device or pinned host memory, freed with the object.
-class Memory {
- public:
-  enum class Where { kDevice, kHost };
-
-  Memory() = default;
-  Memory(const Memory&) = delete;
-  ~Memory() {
-    if (device_ != 0) cuda_->cuMemFree(device_);
-    if (host_ != nullptr) cuda_->cuMemFreeHost(host_);
-  }
-
-  absl::Status Allocate(const CudaDriver& cuda, Where where, int64_t bytes, const char* what) {
-    cuda_ = &cuda;
-    const size_t size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
-    const CUresult result = where == Where::kDevice ? cuda.cuMemAlloc(&device_, size)
-                                                    : cuda.cuMemHostAlloc(&host_, size, 0);
-    return cuda.Check(result, absl::StrCat(what, ": ", bytes, " bytes"));
-  }
-
-  CUdeviceptr device() const { return device_; }
-  char* host() const { return static_cast<char*>(host_); }
-
- private:
-  const CudaDriver* cuda_ = nullptr;
-  CUdeviceptr device_ = 0;
-  void* host_ = nullptr;
-};
-
-class CudaExecutable : public Executable {
+class CudaExecutable : public Executable, public StateKeeper {
  public:
   CudaExecutable(const CudaDevice& device, Graph graph, CudaPlan plan)
-      : device_(device), cuda_(*device.driver), graph_(std::move(graph)), plan_(std::move(plan)) {}
+      : device_(device),
+        cuda_(*device.driver),
+        graph_(std::move(graph)),
+        plan_(std::move(plan)),
+        is_state_(plan_.inputs.size(), false) {
+    for (const StatePair& pair : plan_.state) is_state_[pair.input] = true;
+  }
 
   ~CudaExecutable() override {
     if (graph_exec_ != nullptr) cuda_.cuGraphExecDestroy(graph_exec_);
@@ -96,7 +74,7 @@ class CudaExecutable : public Executable {
       s.Update(
           cuda_.Check(cuda_.cuEventElapsedTime(&ms, events_[first], events_[l]), NameOf(first)));
       if (!s.ok()) return s;
-      const Step& step = plan_.steps[id];
+      const cuda::Step& step = plan_.steps[id];
       while (static_cast<int>(work_.size()) <= id) {
         work_.push_back(WorkOfGroup(plan_.steps[work_.size()].nodes));
       }
@@ -106,6 +84,52 @@ class CudaExecutable : public Executable {
     return outputs;
   }
 
+  // Unless a new value is the old one of another variable: then the copies would want an order.
+  StateKeeper* state_keeper() override {
+    for (const StatePair& pair : plan_.state) {
+      const int from = plan_.outputs[pair.output];
+      const auto& inputs = plan_.inputs;
+      if (from != inputs[pair.input] && std::count(inputs.begin(), inputs.end(), from) > 0) {
+        return nullptr;
+      }
+    }
+    return plan_.state.empty() ? nullptr : this;
+  }
+
+  absl::Status SetState(absl::Span<const Tensor> values) override {
+    absl::Status s = CheckInputs(graph_, values, is_state_);
+    if (s.ok()) s = MakeCurrent();
+    for (const StatePair& pair : plan_.state) {
+      if (s.ok()) s = StageInput(values[pair.input], static_cast<size_t>(pair.input));
+    }
+    return s.ok() ? Synchronize() : s;
+  }
+
+  absl::StatusOr<std::vector<Tensor>> Step(absl::Span<const Tensor> inputs) override {
+    std::vector<bool> uploaded = is_state_, downloaded(plan_.outputs.size(), true);
+    uploaded.flip();
+    for (const StatePair& pair : plan_.state) downloaded[pair.output] = false;
+    return RunWith(
+        inputs, [this] { return Replay(); }, uploaded, downloaded);
+  }
+
+  absl::StatusOr<std::vector<Tensor>> State() override {
+    absl::Status s = MakeCurrent();
+    for (const StatePair& pair : plan_.state) {
+      if (!s.ok()) return s;
+      s = Download(plan_.inputs[pair.input], staging_offset_[pair.input], StateName(pair));
+    }
+    if (s.ok()) s = Synchronize();
+    if (!s.ok()) return s;
+    std::vector<Tensor> state(plan_.inputs.size());
+    for (const StatePair& pair : plan_.state) {
+      auto value = FromStaging(graph_.inputs()[pair.input].type(), staging_offset_[pair.input]);
+      if (!value.ok()) return value.status();
+      state[pair.input] = *std::move(value);
+    }
+    return state;
+  }
+
   absl::StatusOr<std::vector<double>> TimeRuns(absl::Span<const Tensor> inputs, int runs) override {
     absl::Status s = Begin(inputs);
     if (s.ok()) s = EnsureEvents(2 * static_cast<size_t>(runs));
@@ -113,7 +137,7 @@ class CudaExecutable : public Executable {
       // Again for each: the arena may have given their memory to other values.
       for (size_t i = 0; s.ok() && run > 0 && i < inputs.size(); ++i) s = UploadInput(i);
       s.Update(cuda_.Check(cuda_.cuEventRecord(events_[2 * run], stream_), "event"));
-      if (s.ok() && !plan_.launches.empty()) s = Replay();
+      if (s.ok()) s = Replay();
       s.Update(cuda_.Check(cuda_.cuEventRecord(events_[2 * run + 1], stream_), "event"));
     }
     if (s.ok()) s = End();
@@ -332,7 +356,24 @@ class CudaExecutable : public Executable {
     return s;
   }
 
+  // To where the next run reads it, what was not written there.
+  absl::Status MoveState() {
+    absl::Status s;
+    for (const StatePair& pair : plan_.state) {
+      const int from = plan_.outputs[pair.output], to = plan_.inputs[pair.input];
+      const size_t bytes = static_cast<size_t>(plan_.buffers[to].type.num_bytes());
+      if (!s.ok() || from == to || bytes == 0) continue;
+      s = cuda_.Check(cuda_.cuMemcpyDtoDAsync(Address(to), Address(from), bytes, stream_),
+                      StateName(pair));
+    }
+    return s;
+  }
+  std::string StateName(const StatePair& pair) const {
+    return absl::StrCat("state ", graph_.input_names()[pair.input]);
+  }
+
   absl::Status Replay() {
+    if (plan_.launches.empty()) return absl::OkStatus();
     return cuda_.Check(cuda_.cuGraphLaunch(graph_exec_, stream_), graph_.name());
   }
 
@@ -370,20 +411,32 @@ class CudaExecutable : public Executable {
 
   size_t ErrorBytes() const { return plan_.launches.size() * sizeof(int); }
 
-  // Clears the error words, and uploads the inputs through pinned memory.
-  absl::Status Begin(absl::Span<const Tensor> inputs) {
-    if (absl::Status s = CheckInputs(graph_, inputs); !s.ok()) return s;
-    absl::Status s = cuda_.Check(cuda_.cuCtxSetCurrent(device_.context), "cuCtxSetCurrent");
+  absl::Status MakeCurrent() {
+    return cuda_.Check(cuda_.cuCtxSetCurrent(device_.context), "cuCtxSetCurrent");
+  }
+  absl::Status Synchronize() {
+    return cuda_.Check(cuda_.cuStreamSynchronize(stream_), graph_.name());
+  }
+
+  // Clears the error words, and uploads the inputs, those of `which` if it is not empty.
+  absl::Status Begin(absl::Span<const Tensor> inputs, const std::vector<bool>& which = {}) {
+    if (absl::Status s = CheckInputs(graph_, inputs, which); !s.ok()) return s;
+    absl::Status s = MakeCurrent();
     if (!plan_.launches.empty()) {
       s.Update(cuda_.Check(cuda_.cuMemsetD8Async(errors_.device(), 0, ErrorBytes(), stream_),
                            "error words"));
     }
     for (size_t i = 0; s.ok() && i < inputs.size(); ++i) {
-      const size_t bytes = static_cast<size_t>(inputs[i].type().num_bytes());
-      if (bytes > 0) std::memcpy(staging_.host() + staging_offset_[i], inputs[i].raw(), bytes);
-      s = UploadInput(i);
+      if (which.empty() || which[i]) s = StageInput(inputs[i], i);
     }
     return s;
+  }
+
+  // Uploads it through pinned memory.
+  absl::Status StageInput(const Tensor& value, size_t i) {
+    const size_t bytes = static_cast<size_t>(value.type().num_bytes());
+    if (bytes > 0) std::memcpy(staging_.host() + staging_offset_[i], value.raw(), bytes);
+    return UploadInput(i);
   }
 
   absl::Status UploadInput(size_t i) {
@@ -403,31 +456,49 @@ class CudaExecutable : public Executable {
           cuda_.cuMemcpyDtoHAsync(host_errors_.host(), errors_.device(), ErrorBytes(), stream_),
           "error words");
     }
-    if (s.ok()) s = cuda_.Check(cuda_.cuStreamSynchronize(stream_), graph_.name());
+    if (s.ok()) s = Synchronize();
     return s.ok() ? CheckErrorWords() : s;
   }
 
+  // A copy of what lies in `buffer` to pinned memory, asked for.
+  absl::Status Download(int buffer, int64_t to, const std::string& what) {
+    const size_t bytes = static_cast<size_t>(plan_.buffers[buffer].type.num_bytes());
+    if (bytes == 0) return absl::OkStatus();
+    return cuda_.Check(
+        cuda_.cuMemcpyDtoHAsync(staging_.host() + to, Address(buffer), bytes, stream_), what);
+  }
+  absl::StatusOr<Tensor> FromStaging(const TensorType& type, int64_t offset) const {
+    absl::StatusOr<Tensor> value = Tensor::Allocate(type);
+    if (!value.ok()) return value;
+    std::memcpy(value->mutable_raw(), staging_.host() + offset,
+                static_cast<size_t>(type.num_bytes()));
+    return value;
+  }
+
+  // With the inputs and the outputs of these masks; empty: with all, as if there were no state.
   template <class Launches>
   absl::StatusOr<std::vector<Tensor>> RunWith(absl::Span<const Tensor> inputs,
-                                              const Launches& launches) {
-    absl::Status s = Begin(inputs);
-    if (s.ok() && !plan_.launches.empty()) s = launches();
-    std::vector<Tensor> results;
+                                              const Launches& launches,
+                                              const std::vector<bool>& uploaded = {},
+                                              const std::vector<bool>& downloaded = {}) {
+    absl::Status s = Begin(inputs, uploaded);
+    if (s.ok()) s = launches();
+    auto wanted = [&](size_t i) { return downloaded.empty() || downloaded[i]; };
+    const int64_t* const offsets = staging_offset_.data() + inputs.size();
     for (size_t i = 0; s.ok() && i < plan_.outputs.size(); ++i) {
-      absl::StatusOr<Tensor> result = Tensor::Allocate(graph_.outputs()[i].type());
-      if (!result.ok()) return result.status();
-      results.push_back(*std::move(result));
-      const size_t bytes = static_cast<size_t>(results[i].type().num_bytes());
-      if (bytes == 0) continue;
-      s = cuda_.Check(cuda_.cuMemcpyDtoHAsync(staging_.host() + staging_offset_[inputs.size() + i],
-                                              Address(plan_.outputs[i]), bytes, stream_),
-                      absl::StrCat("output ", graph_.output_names()[i]));
+      if (!wanted(i)) continue;
+      s = Download(plan_.outputs[i], offsets[i], absl::StrCat("output ", graph_.output_names()[i]));
     }
+    // After that: an output may be the old value of a state variable.
+    if (s.ok() && !downloaded.empty()) s = MoveState();
     if (s.ok()) s = End();
     if (!s.ok()) return s;
+    std::vector<Tensor> results(plan_.outputs.size());
     for (size_t i = 0; i < results.size(); ++i) {
-      std::memcpy(results[i].mutable_raw(), staging_.host() + staging_offset_[inputs.size() + i],
-                  static_cast<size_t>(results[i].type().num_bytes()));
+      if (!wanted(i)) continue;
+      absl::StatusOr<Tensor> result = FromStaging(graph_.outputs()[i].type(), offsets[i]);
+      if (!result.ok()) return result.status();
+      results[i] = *std::move(result);
     }
     return results;
   }
@@ -450,6 +521,7 @@ class CudaExecutable : public Executable {
   const CudaDriver& cuda_;
   Graph graph_;
   CudaPlan plan_;
+  std::vector<bool> is_state_;  // by input
   std::vector<CUmodule> modules_;
   std::vector<CUfunction> functions_;                // by launch
   std::vector<std::vector<CUdeviceptr>> addresses_;  // of its arguments

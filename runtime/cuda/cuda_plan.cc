@@ -11,6 +11,7 @@
 #include "graph/hash.h"
 #include "runtime/cuda/fusion.h"
 #include "runtime/cuda/small_steps.h"
+#include "runtime/cuda/state_in_place.h"
 #include "runtime/plan/compose_nodes.h"
 #include "runtime/plan/use_table.h"
 
@@ -47,6 +48,9 @@ class Planner {
     for (const Value& v : graph_.outputs()) plan_.outputs.push_back(BufferOf(v));
     if (options_.side_by_side) PutSideBySide(&plan_);
     AddLaunches();
+    plan_.state = StatePairs(graph_);
+    UpdateStateInPlace(
+        graph_, [this](const Value& v) { return buffer_of_[uses_.IdOf(v)]; }, traits_, &plan_);
     if (absl::Status s = PlaceBuffers(); !s.ok()) return s;
     FindOrder();
     DropImplied();
@@ -152,6 +156,9 @@ class Planner {
     // Inputs arrive before the first launch, outputs leave behind the last one.
     for (int b : plan_.inputs) plan_.buffers[b].first = 0;
     for (int b : plan_.outputs) plan_.buffers[b].last = end + 1;
+    // State stays where it is between runs.
+    for (const StatePair& pair : plan_.state)
+      plan_.buffers[plan_.inputs[pair.input]].last = end + 1;
     std::vector<BufferLife> lives;
     std::vector<Buffer*> placed;
     int64_t statics = 0;

@@ -13,6 +13,7 @@
 #include "runtime/executor.h"
 #include "runtime/plan/memory_plan.h"
 #include "runtime/plan/node_traits.h"
+#include "runtime/plan/schedule.h"
 
 namespace lemma::cuda {
 
@@ -55,6 +56,9 @@ struct CudaPlan {
   std::vector<Value> statics;        // the value of each static buffer, in order
   std::vector<int> static_buffers;   // its buffer
   std::vector<int> inputs, outputs;  // buffers of the graph's inputs and outputs
+  // Of the graph. The buffers of such inputs are theirs alone; the output's is the same where the
+  // new value is written over the old one.
+  std::vector<StatePair> state;
   MemoryUse memory;
 
   const codegen::GridKernel& KernelOf(const Launch& launch) const {

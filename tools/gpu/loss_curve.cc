@@ -11,6 +11,7 @@
 #include "cli/model_file.h"
 #include "cli/timing.h"
 #include "runtime/plan/schedule.h"
+#include "runtime/stepper.h"
 
 namespace lemma::gpu {
 namespace {
@@ -140,7 +141,8 @@ absl::StatusOr<CurveRun> RunCurve(const LossCurve& curve, const Graph& step, Bac
   if (!fed.ok()) return fed.status();
   auto executable = backend->Compile(step, {});
   if (!executable.ok()) return executable.status();
-  const std::vector<StatePair> pairs = StatePairs(step);
+  Stepper stepper(step, *std::move(executable));
+  if (absl::Status s = stepper.SetState(inputs); !s.ok()) return s;
   CurveRun run;
   std::vector<double> ms;
   for (int k = 0; k < static_cast<int>(curve.expected.size()); ++k) {
@@ -150,12 +152,11 @@ absl::StatusOr<CurveRun> RunCurve(const LossCurve& curve, const Graph& step, Bac
       inputs[one.input] = *std::move(batch);
     }
     const auto start = std::chrono::steady_clock::now();
-    auto outputs = (*executable)->Run(inputs);
+    auto outputs = stepper.Step(inputs);
     const auto end = std::chrono::steady_clock::now();
     if (!outputs.ok()) return outputs.status();
     ms.push_back(std::chrono::duration<double, std::milli>(end - start).count());
     run.losses.push_back((*outputs)[loss_index].AtDouble(0));
-    for (const StatePair& pair : pairs) inputs[pair.input] = (*outputs)[pair.output];
   }
   run.step_ms = cli::Median(std::move(ms));
   return run;

@@ -1,0 +1,123 @@
+#include "runtime/cuda/state_in_place.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+
+namespace lemma::cuda {
+
+namespace {
+
+class InPlace {
+ public:
+  InPlace(absl::FunctionRef<int(const Value&)> buffer_of, NodeTraitsCache& traits, CudaPlan* plan)
+      : buffer_of_(buffer_of), traits_(traits), plan_(*plan) {
+    accesses_.resize(plan_.buffers.size());
+    for (size_t l = 0; l < plan_.launches.size(); ++l) {
+      const std::vector<int> arguments = plan_.Arguments(plan_.launches[l]);
+      for (size_t i = 0; i < arguments.size(); ++i) {
+        Access& access = accesses_[arguments[i]];
+        const int launch = static_cast<int>(l);
+        if (i >= plan_.KernelOf(plan_.launches[l]).reads.size()) {
+          access.writers.push_back(launch);
+        } else {
+          access.readers.push_back(launch);
+        }
+      }
+    }
+  }
+
+  // Whether the value in `old_buffer` may be overwritten by the one in `new_buffer`.
+  bool Allows(int old_buffer, int new_buffer) const {
+    const Buffer &from = plan_.buffers[old_buffer], &to = plan_.buffers[new_buffer];
+    if (to.kind != Buffer::Kind::kArena || from.type.num_bytes() != to.type.num_bytes() ||
+        std::count(plan_.outputs.begin(), plan_.outputs.end(), old_buffer) > 0) {
+      return false;
+    }
+    const std::vector<int>& writers = accesses_[new_buffer].writers;
+    const std::vector<int>& readers = accesses_[old_buffer].readers;
+    if (writers.empty()) return false;
+    const int first = writers.front();
+    const int read = readers.empty() ? -1 : readers.back();
+    if (read < first) return true;
+    // Read by more than one of the kernels that are one launch side by side: not in order.
+    return read == first && std::count(readers.begin(), readers.end(), first) == 1 &&
+           DependsElementByElement(plan_.steps[plan_.launches[first].step], old_buffer, new_buffer);
+  }
+
+  void Unite(int old_buffer, int new_buffer) {
+    for (Step& step : plan_.steps) {
+      bool writes = false;
+      for (int& buffer : step.buffers) {
+        if (buffer != new_buffer) continue;
+        buffer = old_buffer;
+        writes = true;
+      }
+      if (writes) AllowAliases(&step);
+    }
+    std::replace(plan_.outputs.begin(), plan_.outputs.end(), new_buffer, old_buffer);
+    Access &all = accesses_[old_buffer], &moved = accesses_[new_buffer];
+    all.readers.insert(all.readers.end(), moved.readers.begin(), moved.readers.end());
+    all.writers.insert(all.writers.end(), moved.writers.begin(), moved.writers.end());
+    moved = Access();
+  }
+
+ private:
+  using Program = std::shared_ptr<const codegen::GridProgram>;
+  struct Access {
+    std::vector<int> readers, writers;  // launches, ascending; one entry for each argument
+  };
+
+  // Whether of what lies in `from`, element i is read for element i of `to`, and for nothing else.
+  bool DependsElementByElement(const Step& step, int from, int to) const {
+    const int64_t elements = plan_.buffers[from].type.num_elements();
+    absl::flat_hash_set<const Node*> depends;
+    bool makes = false;
+    for (const NodePtr& node : step.nodes) {
+      for (const Value& v : node->inputs()) {
+        if (buffer_of_(v) != from && depends.count(&v.node()) == 0) continue;
+        const bool same = traits_.Of(*node).pointwise && v.shape() == node->type(0).shape &&
+                          node->type(0).num_elements() == elements;
+        if (!same) return false;
+        depends.insert(node.get());
+        makes = makes || buffer_of_(Value(node, 0)) == to;
+      }
+    }
+    return makes;
+  }
+
+  // Its kernels, without the promise that they write none of what they read.
+  void AllowAliases(Step* step) {
+    if (aliased_.count(step->program) > 0) return;
+    Program& program = with_aliases_[step->program];
+    if (program == nullptr) {
+      program = std::make_shared<const codegen::GridProgram>(WithAliases(*step->program));
+    }
+    step->program = program;
+    aliased_.insert(program);
+  }
+
+  const absl::FunctionRef<int(const Value&)> buffer_of_;
+  NodeTraitsCache& traits_;
+  CudaPlan& plan_;
+  std::vector<Access> accesses_;  // by buffer
+  absl::flat_hash_map<Program, Program> with_aliases_;
+  absl::flat_hash_set<Program> aliased_;
+};
+
+}  // namespace
+
+void UpdateStateInPlace(const Graph& graph, absl::FunctionRef<int(const Value&)> buffer_of,
+                        NodeTraitsCache& traits, CudaPlan* plan) {
+  if (plan->state.empty()) return;
+  InPlace in_place(buffer_of, traits, plan);
+  for (const StatePair& pair : plan->state) {
+    const int from = plan->inputs[pair.input], to = plan->outputs[pair.output];
+    if (from != to && in_place.Allows(from, to)) in_place.Unite(from, to);
+  }
+}
+
+}  // namespace lemma::cuda
