@@ -17,11 +17,18 @@ const OpDef* BarrierOp() {
   return op;
 }
 
+const OpDef* OffloadOp() {
+  static const OpDef* const op = FindOp("offload");
+  return op;
+}
+
 }  // namespace
 
 Value Barrier(const Value& x, const Value& after) {
   return Value(Node::Apply(BarrierOp(), {x, after}, {}, {x.type()}), 0);
 }
+
+Value Offload(const Value& x) { return Value(Node::Apply(OffloadOp(), {x}, {}, {x.type()}), 0); }
 
 Graph WithoutBarriers(const Graph& graph) {
   GraphBuilder builder(graph.name());
@@ -32,7 +39,7 @@ Graph WithoutBarriers(const Graph& graph) {
   for (const NodePtr& node : graph.nodes()) {
     std::vector<Value> inputs;
     for (const Value& v : node->inputs()) inputs.push_back(now.at(v));
-    if (node->is_op() && &node->op() == BarrierOp()) {
+    if (node->is_op() && (&node->op() == BarrierOp() || &node->op() == OffloadOp())) {
       now[Value(node, 0)] = inputs[0];
       continue;
     }

@@ -1,4 +1,5 @@
-// Values that are computed again: see graph/ops/barrier.cc.
+// Values that are computed again, or kept elsewhere meanwhile: see graph/ops/barrier.cc and
+// graph/ops/offload.cc.
 #ifndef LEMMA_GRAPH_BARRIER_H_
 #define LEMMA_GRAPH_BARRIER_H_
 
@@ -10,8 +11,11 @@ namespace lemma {
 // from x itself.
 Value Barrier(const Value& x, const Value& after);
 
-// `graph` with the first operand of each barrier in its place, so that what was computed twice is
-// computed once. Names and, where a node lives on, labels stay.
+// `x`, in the host's memory where the device has its own.
+Value Offload(const Value& x);
+
+// `graph` with the first operand of each barrier and the operand of each offload in its place, so
+// that what was computed twice is computed once. Names and, where a node lives on, labels stay.
 Graph WithoutBarriers(const Graph& graph);
 
 }  // namespace lemma

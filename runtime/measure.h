@@ -65,6 +65,9 @@ class KernelMeasurer {
     return absl::UnimplementedError("the back end tells no lifetimes");
   }
 
+  // Whether what is offloaded (graph/ops/offload.cc) leaves the memory that peaks count.
+  virtual bool CanOffload() const { return false; }
+
   // What the kernel's operators compute, and what it reads and writes: what is between fused
   // operators counts for no bytes. 0 flops where a definition cannot be counted.
   virtual Work WorkOf(const PlannedKernel& kernel) const = 0;

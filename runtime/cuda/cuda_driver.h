@@ -49,6 +49,7 @@ namespace lemma::cuda {
   F(cuGraphCreate)               \
   F(cuGraphDestroy)              \
   F(cuGraphAddKernelNode)        \
+  F(cuGraphAddMemcpyNode)        \
   F(cuGraphAddChildGraphNode)    \
   F(cuGraphInstantiateWithFlags) \
   F(cuGraphLaunch)               \

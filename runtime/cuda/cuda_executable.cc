@@ -6,18 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "runtime/cuda/cublas.h"
-#include "runtime/cuda/cuda_compiler.h"
 #include "runtime/cuda/device_memory.h"
+#include "runtime/cuda/launches.h"
 #include "runtime/plan/group_work.h"
 #include "runtime/reference/static_evaluator.h"
 
 namespace lemma::cuda {
-
-using codegen::GridKernel;
 
 namespace {
 
@@ -28,7 +24,8 @@ class CudaExecutable : public Executable, public StateKeeper {
         cuda_(*device.driver),
         graph_(std::move(graph)),
         plan_(std::move(plan)),
-        is_state_(plan_.inputs.size(), false) {
+        is_state_(plan_.inputs.size(), false),
+        launches_(device_, graph_, plan_) {
     for (const StatePair& pair : plan_.state) is_state_[pair.input] = true;
   }
 
@@ -37,16 +34,13 @@ class CudaExecutable : public Executable, public StateKeeper {
     if (captured_ != nullptr) cuda_.cuGraphDestroy(captured_);
     for (CUevent event : events_) cuda_.cuEventDestroy(event);
     if (stream_ != nullptr) cuda_.cuStreamDestroy(stream_);
-    for (CUmodule module : modules_) cuda_.cuModuleUnload(module);
   }
 
   absl::Status Prepare(int threads, bool libraries) {
     absl::Status s = cuda_.Check(cuda_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "stream");
-    if (s.ok()) s = LoadKernels();
     if (s.ok()) s = AllocateMemory();
     if (s.ok()) s = UploadStatics(threads);
-    if (s.ok()) s = BindArguments();
-    if (s.ok() && libraries) s = ChooseProducts();
+    if (s.ok()) s = launches_.Prepare(memory_, stream_, libraries);
     if (s.ok()) s = Capture();
     return s;
   }
@@ -66,13 +60,13 @@ class CudaExecutable : public Executable, public StateKeeper {
       const size_t first = l;
       std::vector<std::string> schedules;
       for (; l < plan_.launches.size() && plan_.launches[l].step == id; ++l) {
-        schedules.push_back(ProductOf(l) != nullptr ? "cuBLASLt" : KernelOf(l).schedule);
+        schedules.push_back(launches_.ScheduleOf(l));
       }
       float start = 0, ms = 0;
-      absl::Status s =
-          cuda_.Check(cuda_.cuEventElapsedTime(&start, events_[0], events_[first]), NameOf(first));
-      s.Update(
-          cuda_.Check(cuda_.cuEventElapsedTime(&ms, events_[first], events_[l]), NameOf(first)));
+      absl::Status s = cuda_.Check(cuda_.cuEventElapsedTime(&start, events_[0], events_[first]),
+                                   launches_.NameOf(first));
+      s.Update(cuda_.Check(cuda_.cuEventElapsedTime(&ms, events_[first], events_[l]),
+                           launches_.NameOf(first)));
       if (!s.ok()) return s;
       const cuda::Step& step = plan_.steps[id];
       while (static_cast<int>(work_.size()) <= id) {
@@ -160,7 +154,7 @@ class CudaExecutable : public Executable, public StateKeeper {
     for (int i = 0; s.ok() && i < repeats; ++i) {
       for (size_t l = 0; s.ok() && l < plan_.launches.size(); ++l) {
         CUgraphNode node = nullptr;
-        s = AddLaunch(sequence, l, last, &node);
+        s = launches_.AddTo(sequence, l, last, &node);
         last = {node};
       }
     }
@@ -190,44 +184,6 @@ class CudaExecutable : public Executable, public StateKeeper {
   std::string Describe() const override { return plan_.Describe(graph_); }
 
  private:
-  const GridKernel& KernelOf(size_t launch) const { return plan_.KernelOf(plan_.launches[launch]); }
-
-  // nullptr where the generated kernel runs.
-  const MatrixProduct* ProductOf(size_t launch) const {
-    return products_.empty() ? nullptr : products_[launch].get();
-  }
-
-  // For messages.
-  std::string NameOf(size_t launch) const {
-    const int step = plan_.launches[launch].step;
-    return absl::StrCat(plan_.steps[step].operators, " ", plan_.LabelOf(graph_, step));
-  }
-
-  absl::Status LoadKernels() {
-    const std::vector<KernelSet> sets = KernelSetsOf(plan_);
-    std::vector<std::string> sources;
-    for (const KernelSet& set : sets) sources.push_back(codegen::SourceOf(set));
-    auto cubins = CompileCubins(sources, device_.architecture, CubinFolder(),
-                                device_.driver_version / 1000, CompilerThreads());
-    if (!cubins.ok()) return cubins.status();
-    absl::flat_hash_map<std::string, CUmodule> module_of;
-    absl::Status s;
-    for (size_t i = 0; s.ok() && i < sets.size(); ++i) {
-      CUmodule module = nullptr;
-      s = cuda_.Check(cuda_.cuModuleLoadData(&module, (*cubins)[i].data()), "cubin");
-      if (!s.ok()) return s;
-      modules_.push_back(module);
-      for (const GridKernel* kernel : sets[i]) module_of[kernel->name] = module;
-    }
-    for (size_t l = 0; s.ok() && l < plan_.launches.size(); ++l) {
-      const std::string& name = KernelOf(l).name;
-      functions_.push_back(nullptr);
-      s = cuda_.Check(cuda_.cuModuleGetFunction(&functions_.back(), module_of[name], name.c_str()),
-                      NameOf(l));
-    }
-    return s;
-  }
-
   absl::Status AllocateMemory() {
     using Where = Memory::Where;
     absl::Status s = arena_.Allocate(cuda_, Where::kDevice, plan_.memory.planned_bytes, "values");
@@ -239,6 +195,9 @@ class CudaExecutable : public Executable, public StateKeeper {
     if (!s.ok()) return s;
     s = host_errors_.Allocate(cuda_, Where::kHost, errors, "pinned error words");
     if (!s.ok()) return s;
+    s = offloaded_.Allocate(cuda_, Where::kHost, plan_.host_bytes, "pinned memory to offload to");
+    if (!s.ok()) return s;
+    memory_ = {arena_.device(), statics_.device(), offloaded_.host(), errors_.device()};
     int64_t staged = 0;
     for (const std::vector<int>* buffers : {&plan_.inputs, &plan_.outputs}) {
       for (int b : *buffers) {
@@ -263,48 +222,7 @@ class CudaExecutable : public Executable, public StateKeeper {
     return absl::OkStatus();
   }
 
-  CUdeviceptr Address(int buffer) const {
-    const Buffer& b = plan_.buffers[buffer];
-    const Memory& memory = b.kind == Buffer::Kind::kStatic ? statics_ : arena_;
-    return memory.device() + static_cast<CUdeviceptr>(b.offset);
-  }
-
-  absl::Status BindArguments() {
-    addresses_.resize(plan_.launches.size());
-    arguments_.resize(plan_.launches.size());
-    for (size_t l = 0; l < plan_.launches.size(); ++l) {
-      for (int buffer : plan_.Arguments(plan_.launches[l])) {
-        addresses_[l].push_back(Address(buffer));
-      }
-      if (KernelOf(l).checks) addresses_[l].push_back(errors_.device() + l * sizeof(int));
-      for (CUdeviceptr& address : addresses_[l]) arguments_[l].push_back(&address);
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status ChooseProducts() {
-    const bool any = std::any_of(
-        plan_.launches.begin(), plan_.launches.end(),
-        [&](const cuda::Launch& launch) { return plan_.KernelOf(launch).gemm.has_value(); });
-    if (!any) return absl::OkStatus();
-    auto cublas = OpenCublas(device_.driver_version / 1000);
-    if (absl::IsFailedPrecondition(cublas.status())) return absl::OkStatus();
-    if (!cublas.ok()) return cublas.status();
-    cublas_ = *std::move(cublas);
-    products_.resize(plan_.launches.size());
-    for (size_t l = 0; l < products_.size(); ++l) {
-      if (!KernelOf(l).gemm) continue;
-      auto product = cublas_->Choose(*KernelOf(l).gemm, addresses_[l]);
-      if (absl::IsUnimplemented(product.status())) continue;
-      if (!product.ok()) return Named(product.status(), l);
-      products_[l] = *std::move(product);
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Named(const absl::Status& status, size_t launch) const {
-    return absl::Status(status.code(), absl::StrCat(NameOf(launch), ": ", status.message()));
-  }
+  CUdeviceptr Address(int buffer) const { return memory_.AddressOf(plan_.buffers[buffer]); }
 
   // The launches with the order among them that the plan asks for: the device runs branches side by
   // side.
@@ -314,46 +232,13 @@ class CudaExecutable : public Executable, public StateKeeper {
     for (size_t l = 0; s.ok() && l < nodes.size(); ++l) {
       std::vector<CUgraphNode> after;
       for (int before : plan_.launches[l].after) after.push_back(nodes[before]);
-      s = AddLaunch(captured_, l, after, &nodes[l]);
+      s = launches_.AddTo(captured_, l, after, &nodes[l]);
     }
     return s.ok() ? Instantiate(captured_, &graph_exec_) : s;
   }
 
   absl::Status Instantiate(CUgraph graph, CUgraphExec* exec) const {
     return cuda_.Check(cuda_.cuGraphInstantiateWithFlags(exec, graph, 0), "CUDA graph");
-  }
-
-  absl::Status AddLaunch(CUgraph graph, size_t l, const std::vector<CUgraphNode>& after,
-                         CUgraphNode* node) {
-    if (ProductOf(l) != nullptr) return AddProduct(graph, l, after, node);
-    CUDA_KERNEL_NODE_PARAMS launch = {};
-    launch.func = functions_[l];
-    launch.gridDimX = static_cast<unsigned>(KernelOf(l).blocks);
-    launch.gridDimY = launch.gridDimZ = launch.blockDimY = launch.blockDimZ = 1;
-    launch.blockDimX = static_cast<unsigned>(KernelOf(l).threads);
-    launch.kernelParams = arguments_[l].data();
-    return cuda_.Check(cuda_.cuGraphAddKernelNode(node, graph, after.data(), after.size(), &launch),
-                       NameOf(l));
-  }
-
-  // What the library launches, as a graph within the graph.
-  absl::Status AddProduct(CUgraph graph, size_t l, const std::vector<CUgraphNode>& after,
-                          CUgraphNode* node) {
-    // The library may load code while it is captured.
-    absl::Status s =
-        cuda_.Check(cuda_.cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED), NameOf(l));
-    if (!s.ok()) return s;
-    s = ProductOf(l)->Launch(stream_);
-    if (!s.ok()) s = Named(s, l);
-    CUgraph child = nullptr;
-    s.Update(cuda_.Check(cuda_.cuStreamEndCapture(stream_, &child), NameOf(l)));
-    if (s.ok()) {
-      s = cuda_.Check(
-          cuda_.cuGraphAddChildGraphNode(node, graph, after.data(), after.size(), child),
-          NameOf(l));
-    }
-    if (child != nullptr) cuda_.cuGraphDestroy(child);
-    return s;
   }
 
   // To where the next run reads it, what was not written there.
@@ -377,18 +262,6 @@ class CudaExecutable : public Executable, public StateKeeper {
     return cuda_.Check(cuda_.cuGraphLaunch(graph_exec_, stream_), graph_.name());
   }
 
-  absl::Status LaunchOne(size_t l) {
-    if (const MatrixProduct* product = ProductOf(l); product != nullptr) {
-      const absl::Status s = product->Launch(stream_);
-      return s.ok() ? s : Named(s, l);
-    }
-    const GridKernel& kernel = KernelOf(l);
-    return cuda_.Check(cuda_.cuLaunchKernel(functions_[l], static_cast<unsigned>(kernel.blocks), 1,
-                                            1, static_cast<unsigned>(kernel.threads), 1, 1, 0,
-                                            stream_, arguments_[l].data(), nullptr),
-                       NameOf(l));
-  }
-
   absl::Status EnsureEvents(size_t count) {
     while (events_.size() < count) {
       CUevent event = nullptr;
@@ -403,7 +276,7 @@ class CudaExecutable : public Executable, public StateKeeper {
     absl::Status s = EnsureEvents(plan_.launches.size() + 1);
     s.Update(cuda_.Check(cuda_.cuEventRecord(events_[0], stream_), "event"));
     for (size_t l = 0; s.ok() && l < plan_.launches.size(); ++l) {
-      s = LaunchOne(l);
+      s = launches_.Launch(l);
       if (s.ok()) s = cuda_.Check(cuda_.cuEventRecord(events_[l + 1], stream_), "event");
     }
     return s;
@@ -508,10 +381,11 @@ class CudaExecutable : public Executable, public StateKeeper {
       int error = 0;
       std::memcpy(&error, host_errors_.host() + l * sizeof(int), sizeof(int));
       if (error == 1) {
-        return absl::OutOfRangeError(absl::StrCat(NameOf(l), ": an index is outside its tensor"));
+        return absl::OutOfRangeError(
+            absl::StrCat(launches_.NameOf(l), ": an index is outside its tensor"));
       }
       if (error != 0) {
-        return absl::InternalError(absl::StrCat(NameOf(l), ": reads outside a tensor"));
+        return absl::InternalError(absl::StrCat(launches_.NameOf(l), ": reads outside a tensor"));
       }
     }
     return absl::OkStatus();
@@ -522,18 +396,14 @@ class CudaExecutable : public Executable, public StateKeeper {
   Graph graph_;
   CudaPlan plan_;
   std::vector<bool> is_state_;  // by input
-  std::vector<CUmodule> modules_;
-  std::vector<CUfunction> functions_;                // by launch
-  std::vector<std::vector<CUdeviceptr>> addresses_;  // of its arguments
-  std::vector<std::vector<void*>> arguments_;        // pointers to these
-  std::unique_ptr<Cublas> cublas_;
-  std::vector<std::unique_ptr<MatrixProduct>> products_;  // by launch; empty without the library
+  PlacedMemory memory_;
   CUstream stream_ = nullptr;
   CUgraph captured_ = nullptr;
   CUgraphExec graph_exec_ = nullptr;
   std::vector<CUevent> events_;
   std::vector<Work> work_;  // by step; empty until asked for
-  Memory arena_, statics_, errors_, host_errors_, staging_;
+  Memory arena_, statics_, errors_, host_errors_, offloaded_, staging_;
+  Launches launches_;
   std::vector<int64_t> staging_offset_;  // of the inputs, then of the outputs
 };
 

@@ -43,7 +43,11 @@ class Planner {
     for (size_t i = 0; i < uses_.nodes.size(); ++i) {
       const int group = fusion_.group_of[i];
       if (group < 0 || fusion_.groups[group].back() != static_cast<int>(i)) continue;
-      if (absl::Status s = AddStep(fusion_.groups[group]); !s.ok()) return s;
+      if (fusion_.is_transfer[i]) {
+        AddTransfer(uses_.nodes[i]);
+      } else if (absl::Status s = AddStep(fusion_.groups[group]); !s.ok()) {
+        return s;
+      }
     }
     for (const Value& v : graph_.outputs()) plan_.outputs.push_back(BufferOf(v));
     if (options_.side_by_side) PutSideBySide(&plan_);
@@ -54,6 +58,7 @@ class Planner {
     if (absl::Status s = PlaceBuffers(); !s.ok()) return s;
     FindOrder();
     DropImplied();
+    if (options_.with_places) ListPlaces();
     return std::move(plan_);
   }
 
@@ -86,7 +91,17 @@ class Planner {
       plan_.static_buffers.push_back(AddBuffer(Buffer::Kind::kStatic, v.type()));
       return buffer = plan_.static_buffers.back();
     }
-    return buffer = AddBuffer(Buffer::Kind::kArena, v.type());
+    const bool offloaded = fusion_.is_transfer[node] && v.node().IsOp("offload");
+    return buffer = AddBuffer(offloaded ? Buffer::Kind::kHost : Buffer::Kind::kArena, v.type());
+  }
+
+  void AddTransfer(const NodePtr& node) {
+    Step step;
+    step.nodes = {node};
+    step.operators = node->op().name;
+    step.buffers = {BufferOf(node->inputs()[0]), BufferOf(Value(node, 0))};
+    step.signature = absl::StrCat(step.operators, " ", node->type(0).ToString());
+    plan_.steps.push_back(std::move(step));
   }
 
   absl::Status AddStep(const std::vector<int>& members) {
@@ -122,8 +137,24 @@ class Planner {
     return absl::OkStatus();
   }
 
+  void ListPlaces() {
+    for (const NodePtr& node : uses_.nodes) {
+      for (int k = 0; k < node->num_outputs(); ++k) {
+        const Value v(node, k);
+        const int buffer = buffer_of_[uses_.IdOf(v)];
+        // One that nothing uses has become one with another.
+        if (buffer < 0 || plan_.buffers[buffer].first > plan_.buffers[buffer].last) continue;
+        plan_.places.emplace_back(v, buffer);
+      }
+    }
+  }
+
   void AddLaunches() {
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      if (plan_.steps[s].program == nullptr) {
+        plan_.launches.push_back({static_cast<int>(s), -1, {}});
+        continue;
+      }
       for (size_t k = 0; k < plan_.steps[s].program->kernels.size(); ++k) {
         plan_.launches.push_back({static_cast<int>(s), static_cast<int>(k), {}});
       }
@@ -144,6 +175,19 @@ class Planner {
     return absl::Status(status.code(), absl::StrCat(step.operators, ": ", status.message()));
   }
 
+  struct Placement {
+    std::vector<BufferLife> lives;
+    std::vector<Buffer*> buffers;
+  };
+  static absl::StatusOr<MemoryPlan> Place(const Placement& placement) {
+    const MemoryPlan memory = PlanMemory(placement.lives, kAlignment);
+    if (absl::Status s = CheckMemoryPlan(placement.lives, memory); !s.ok()) return s;
+    for (size_t i = 0; i < memory.offsets.size(); ++i) {
+      placement.buffers[i]->offset = memory.offsets[i];
+    }
+    return memory;
+  }
+
   absl::Status PlaceBuffers() {
     const int end = static_cast<int>(plan_.launches.size());
     for (Buffer& buffer : plan_.buffers) buffer.first = end + 1;
@@ -159,8 +203,7 @@ class Planner {
     // State stays where it is between runs.
     for (const StatePair& pair : plan_.state)
       plan_.buffers[plan_.inputs[pair.input]].last = end + 1;
-    std::vector<BufferLife> lives;
-    std::vector<Buffer*> placed;
+    Placement arena, host;
     int64_t statics = 0;
     for (Buffer& buffer : plan_.buffers) {
       const int64_t bytes = buffer.type.num_bytes();
@@ -170,19 +213,22 @@ class Planner {
         continue;
       }
       if (buffer.first > buffer.last) continue;
-      lives.push_back({bytes, buffer.first, buffer.last});
-      placed.push_back(&buffer);
+      Placement& where = buffer.kind == Buffer::Kind::kHost ? host : arena;
+      where.lives.push_back({bytes, buffer.first, buffer.last});
+      where.buffers.push_back(&buffer);
     }
-    const MemoryPlan memory = PlanMemory(lives, kAlignment);
-    if (absl::Status s = CheckMemoryPlan(lives, memory); !s.ok()) return s;
-    for (size_t i = 0; i < placed.size(); ++i) placed[i]->offset = memory.offsets[i];
+    absl::StatusOr<MemoryPlan> memory = Place(arena), on_host = Place(host);
+    if (!memory.ok()) return memory.status();
+    if (!on_host.ok()) return on_host.status();
+    plan_.host_bytes = on_host->total_bytes;
     plan_.memory.weight_bytes = statics;
-    plan_.memory.planned_bytes = memory.total_bytes;
-    plan_.memory.live_bytes = memory.live_bytes;
+    plan_.memory.planned_bytes = memory->total_bytes;
+    plan_.memory.live_bytes = memory->live_bytes;
     return absl::OkStatus();
   }
 
   struct Access {
+    bool on_host;
     int64_t begin, end;
     int launch, buffer;
     bool write;
@@ -199,9 +245,8 @@ class Planner {
   void FindOrder() {
     std::vector<int> writers(plan_.buffers.size(), 0);
     for (const Launch& launch : plan_.launches) {
-      for (int slot : plan_.KernelOf(launch).writes) {
-        ++writers[plan_.steps[launch.step].buffers[slot]];
-      }
+      const std::vector<int> arguments = plan_.Arguments(launch);
+      for (size_t i = plan_.NumReads(launch); i < arguments.size(); ++i) ++writers[arguments[i]];
     }
     std::vector<Access> past;
     for (size_t l = 0; l < plan_.launches.size(); ++l) {
@@ -211,12 +256,14 @@ class Planner {
       for (size_t i = 0; i < arguments.size(); ++i) {
         const Buffer& buffer = plan_.buffers[arguments[i]];
         if (buffer.kind == Buffer::Kind::kStatic) continue;
-        now.push_back({buffer.offset, buffer.offset + buffer.type.num_bytes(), static_cast<int>(l),
-                       arguments[i], i >= plan_.KernelOf(launch).reads.size()});
+        now.push_back({buffer.kind == Buffer::Kind::kHost, buffer.offset,
+                       buffer.offset + buffer.type.num_bytes(), static_cast<int>(l), arguments[i],
+                       i >= plan_.NumReads(launch)});
       }
       for (const Access& access : now) {
         for (const Access& before : past) {
-          const bool overlap = before.begin < access.end && access.begin < before.end;
+          const bool overlap = before.on_host == access.on_host && before.begin < access.end &&
+                               access.begin < before.end;
           if (Together(before, access)) continue;
           if (overlap && (before.write || access.write)) launch.after.push_back(before.launch);
         }
@@ -228,7 +275,8 @@ class Planner {
         if (!access.write || writers[access.buffer] > 1) continue;
         past.erase(std::remove_if(past.begin(), past.end(),
                                   [&](const Access& before) {
-                                    return access.begin <= before.begin && before.end <= access.end;
+                                    return before.on_host == access.on_host &&
+                                           access.begin <= before.begin && before.end <= access.end;
                                   }),
                    past.end());
       }
@@ -274,7 +322,12 @@ std::string OperatorsOf(const std::vector<NodePtr>& nodes) {
   });
 }
 
+size_t CudaPlan::NumReads(const Launch& launch) const {
+  return IsCopy(launch) ? 1 : KernelOf(launch).reads.size();
+}
+
 std::vector<int> CudaPlan::Arguments(const Launch& launch) const {
+  if (IsCopy(launch)) return steps[launch.step].buffers;
   const GridKernel& kernel = KernelOf(launch);
   std::vector<int> result;
   for (int slot : kernel.reads) result.push_back(steps[launch.step].buffers[slot]);
@@ -291,17 +344,22 @@ std::string CudaPlan::Describe(const Graph& graph) const {
   std::string text;
   for (size_t l = 0; l < launches.size(); ++l) {
     const Launch& launch = launches[l];
-    const GridKernel& kernel = KernelOf(launch);
     const std::vector<int> arguments = Arguments(launch);
     const Buffer& out = buffers[arguments.back()];
-    absl::StrAppendFormat(&text, "%3d  %s -> %s %s at %d: %s, %d blocks of %d", l,
-                          steps[launch.step].operators, LabelOf(graph, launch.step),
-                          out.type.ToString(), out.offset, kernel.schedule, kernel.blocks,
-                          kernel.threads);
-    if (kernel.gemm) {
-      absl::StrAppendFormat(&text, ", a product of %dx%dx%d", kernel.gemm->m, kernel.gemm->n,
-                            kernel.gemm->k);
-      if (kernel.gemm->batch > 1) absl::StrAppendFormat(&text, " times %d", kernel.gemm->batch);
+    absl::StrAppendFormat(&text, "%3d  %s -> %s %s at %d: ", l, steps[launch.step].operators,
+                          LabelOf(graph, launch.step), out.type.ToString(), out.offset);
+    if (IsCopy(launch)) {
+      const bool out_there = out.kind == Buffer::Kind::kHost;
+      absl::StrAppend(&text, out_there ? "to the host's memory" : "from the host's memory");
+    } else {
+      const GridKernel& kernel = KernelOf(launch);
+      absl::StrAppendFormat(&text, "%s, %d blocks of %d", kernel.schedule, kernel.blocks,
+                            kernel.threads);
+      if (kernel.gemm) {
+        absl::StrAppendFormat(&text, ", a product of %dx%dx%d", kernel.gemm->m, kernel.gemm->n,
+                              kernel.gemm->k);
+        if (kernel.gemm->batch > 1) absl::StrAppendFormat(&text, " times %d", kernel.gemm->batch);
+      }
     }
     if (!launch.after.empty()) absl::StrAppend(&text, ", after ", absl::StrJoin(launch.after, " "));
     text += '\n';
@@ -314,6 +372,7 @@ std::vector<KernelSet> KernelSetsOf(const CudaPlan& plan) {
   std::vector<KernelSet> sets;
   absl::flat_hash_set<std::string> known;
   for (const Step& step : plan.steps) {
+    if (step.program == nullptr) continue;
     for (const GridKernel& kernel : step.program->kernels) {
       if (!known.insert(kernel.name).second) continue;
       if (sets.empty() || sets.back().size() == kKernels) sets.emplace_back();

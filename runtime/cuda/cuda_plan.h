@@ -23,14 +23,16 @@ struct Buffer {
     kArena,
     kInput,   // of the graph; in the arena too, so that a captured run has fixed addresses
     kStatic,  // a weight, or what depends on weights alone: kept between runs
+    kHost,    // offloaded: in pinned memory of the host
   };
   Kind kind = Kind::kArena;
   TensorType type;
   int first = 0, last = 0;  // launches, unless kStatic
-  int64_t offset = 0;       // bytes from the start of the arena or of the static values
+  int64_t offset = 0;       // bytes from the start of the arena, the static values or the host's
 };
 
-// Fused applications as kernels; or several such that have nothing to do with each other.
+// Fused applications as kernels; or several such that have nothing to do with each other; or a copy
+// between the device's and the host's memory: no program, from buffer 0 to buffer 1.
 struct Step {
   std::vector<NodePtr> nodes;  // operands before users
   std::string operators;       // "conv2d+add+relu"; "106 mul+sub, 54 add" if several
@@ -42,7 +44,7 @@ struct Step {
 };
 
 struct Launch {
-  int step = 0, kernel = 0;
+  int step = 0, kernel = 0;  // kernel -1: a copy
   // Earlier launches that have to end before this one starts, ascending: what it reads, and what
   // reads or wrote the memory that it writes; without those that others of these wait for. Any
   // other may run beside it.
@@ -59,13 +61,18 @@ struct CudaPlan {
   // Of the graph. The buffers of such inputs are theirs alone; the output's is the same where the
   // new value is written over the old one.
   std::vector<StatePair> state;
+  std::vector<std::pair<Value, int>> places;  // the buffers of values; empty unless asked for
   MemoryUse memory;
+  int64_t host_bytes = 0;  // pinned, of what is offloaded
 
+  bool IsCopy(const Launch& launch) const { return launch.kernel < 0; }
+  // Of one that is no copy.
   const codegen::GridKernel& KernelOf(const Launch& launch) const {
     return steps[launch.step].program->kernels[launch.kernel];
   }
-  // The buffers of a launch's arguments: what it reads, then what it writes.
+  // The buffers of a launch's arguments: what it reads, so many, then what it writes.
   std::vector<int> Arguments(const Launch& launch) const;
+  size_t NumReads(const Launch& launch) const;
   // The graph's name for what a step computes, or operators and number.
   std::string LabelOf(const Graph& graph, int step) const;
   std::string Describe(const Graph& graph) const;
@@ -76,6 +83,7 @@ struct PlanOptions {
   // Whether small element-wise kernels at the end, on which no other depends (updates of small
   // parameters), are one launch. Costs are measured without.
   bool side_by_side = true;
+  bool with_places = false;  // list CudaPlan::places
 };
 
 // Unimplemented ("unsupported: OP (reason)") for an operator without a definition. Weights need no

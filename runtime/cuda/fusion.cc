@@ -90,22 +90,25 @@ class Fuser {
     const size_t n = uses.nodes.size();
     result_.group_of.assign(n, -1);
     result_.is_alias.assign(n, false);
+    result_.is_transfer.assign(n, false);
     plain_to_root_.assign(n, false);
   }
 
   Fusion Run() {
+    FindTransfers();
     for (int i = static_cast<int>(uses_.nodes.size()); i-- > 0;) {
       const Node& node = *uses_.nodes[i];
       if (!node.is_op() || uses_.is_static[i]) continue;
-      if (auto group = JoinedGroup(i)) {
+      if (result_.is_transfer[i]) {
+        Open(i);
+      } else if (auto group = JoinedGroup(i)) {
         result_.groups[*group].push_back(i);
         result_.group_of[i] = *group;
         plain_to_root_[i] = IsPlainToRoot(i);
       } else if (KeepsOrder(node, node_traits_.Of(node))) {
         result_.is_alias[i] = true;
       } else {
-        result_.group_of[i] = static_cast<int>(result_.groups.size());
-        result_.groups.push_back({i});
+        Open(i);
         plain_to_root_[i] = true;
       }
     }
@@ -114,6 +117,29 @@ class Fuser {
   }
 
  private:
+  void Open(int i) {
+    result_.group_of[i] = static_cast<int>(result_.groups.size());
+    result_.groups.push_back({i});
+  }
+
+  void FindTransfers() {
+    for (size_t i = 0; i < uses_.nodes.size(); ++i) {
+      const NodePtr& node = uses_.nodes[i];
+      if (!node->IsOp("offload") || uses_.is_static[i] || node->type(0).num_bytes() == 0) continue;
+      const Value v(node, 0);
+      const std::vector<int>& users = uses_.Users(v);
+      const bool offloaded =
+          !uses_.IsOutput(v) && !users.empty() &&
+          std::all_of(users.begin(), users.end(), [&](int u) {
+            const Node& user = *uses_.nodes[u];
+            return user.IsOp("barrier") && user.inputs()[0] == v && user.inputs()[1] != v;
+          });
+      if (!offloaded) continue;
+      result_.is_transfer[i] = true;
+      for (int user : users) result_.is_transfer[user] = true;
+    }
+  }
+
   const Traits& Of(int i) {
     const Node& node = *uses_.nodes[i];
     uint64_t key = HashCombine(HashString(node.op().name), HashAttrs(node.attrs()));
@@ -145,7 +171,7 @@ class Fuser {
     int group = -1;
     for (int user : users) {
       const int g = result_.group_of[user];
-      if (g < 0 || (group >= 0 && g != group)) return std::nullopt;
+      if (g < 0 || result_.is_transfer[user] || (group >= 0 && g != group)) return std::nullopt;
       group = g;
     }
     constexpr size_t kMostNodes = 32;

@@ -17,6 +17,9 @@ struct Fusion {
   std::vector<std::vector<int>> groups;
   // By node: its output is its operand's memory, read in the same order.
   std::vector<bool> is_alias;
+  // By node: an offload whose value only barriers read, or a barrier that reads such a one: a copy
+  // to the host's memory or from it. In a group of its own.
+  std::vector<bool> is_transfer;
 };
 
 // An application joins the group of its users, if it is one and the application's value is no

@@ -23,7 +23,7 @@ constexpr int64_t kSmallBytes = 64 * 1024;
 const GridKernel& OnlyKernel(const Step& step) { return step.program->kernels[0]; }
 
 bool IsSmall(const CudaPlan& plan, const Step& step) {
-  if (!codegen::CanBeSideBySide(*step.program)) return false;
+  if (step.program == nullptr || !codegen::CanBeSideBySide(*step.program)) return false;
   const std::vector<int>& buffers = step.buffers;
   return std::all_of(buffers.begin(), buffers.end(), [&](int b) {
     return b < 0 || plan.buffers[b].type.num_bytes() <= kSmallBytes;
@@ -64,6 +64,10 @@ void PutSideBySide(CudaPlan* plan) {
                std::none_of(OnlyKernel(step).writes.begin(), OnlyKernel(step).writes.end(),
                             [&](int slot) { return needed[step.buffers[slot]]; });
     if (moves[s]) continue;
+    if (step.program == nullptr) {  // a copy
+      needed[step.buffers[0]] = true;
+      continue;
+    }
     for (const GridKernel& kernel : step.program->kernels) {
       for (int slot : kernel.reads) needed[step.buffers[slot]] = true;
     }

@@ -21,7 +21,7 @@ class InPlace {
       for (size_t i = 0; i < arguments.size(); ++i) {
         Access& access = accesses_[arguments[i]];
         const int launch = static_cast<int>(l);
-        if (i >= plan_.KernelOf(plan_.launches[l]).reads.size()) {
+        if (i >= plan_.NumReads(plan_.launches[l])) {
           access.writers.push_back(launch);
         } else {
           access.readers.push_back(launch);
@@ -91,7 +91,7 @@ class InPlace {
 
   // Its kernels, without the promise that they write none of what they read.
   void AllowAliases(Step* step) {
-    if (aliased_.count(step->program) > 0) return;
+    if (step->program == nullptr || aliased_.count(step->program) > 0) return;
     Program& program = with_aliases_[step->program];
     if (program == nullptr) {
       program = std::make_shared<const codegen::GridProgram>(WithAliases(*step->program));

@@ -17,7 +17,11 @@ class Scheduler {
     for (size_t i = 0; i < nodes.size(); ++i) position_[nodes[i].get()] = static_cast<int>(i);
     before_.resize(nodes.size());
     level_.assign(nodes.size(), 0);
+    offloads_.resize(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) {
+      if (nodes[i]->IsOp("offload")) {
+        offloads_[PositionOf(nodes[i]->inputs()[0])].push_back(static_cast<int>(i));
+      }
       for (const Value& v : nodes[i]->inputs()) {
         level_[i] = std::max(level_[i], level_[PositionOf(v)] + 1);
       }
@@ -90,8 +94,7 @@ class Scheduler {
       auto& [node, next] = stack.back();
       const std::vector<Value>& operands = graph_.nodes()[node]->inputs();
       if (next == operands.size() + before_[node].size()) {
-        state_[node] = State::kDone;
-        order_.push_back(graph_.nodes()[node]);
+        Finish(node);
         stack.pop_back();
         continue;
       }
@@ -114,11 +117,20 @@ class Scheduler {
     return true;
   }
 
+  void Finish(int node) {
+    state_[node] = State::kDone;
+    order_.push_back(graph_.nodes()[node]);
+    for (int offload : offloads_[node]) {
+      if (state_[offload] == State::kNew) Finish(offload);
+    }
+  }
+
   const Graph& graph_;
   absl::flat_hash_map<const Node*, int> position_;
   std::vector<State> state_;
   std::vector<std::vector<int>> before_;
-  std::vector<int> level_;  // length of the longest path to the node
+  std::vector<std::vector<int>> offloads_;  // by node: those of its values
+  std::vector<int> level_;                  // length of the longest path to the node
   std::vector<NodePtr> order_;
 };
 

@@ -53,6 +53,22 @@ bool OperandsComeFirst(const std::vector<NodePtr>& order) {
   return true;
 }
 
+TEST(Schedule, OffloadsAtOnce) {
+  const Graph graph = *ParseGraph(R"(graph g(x: f32[8,8]) {
+  a = tanh(x)
+  b = matmul(a, a)
+  c = matmul(b, b)
+  h = offload(a)
+  f = barrier(h, c)
+  y = add(f, c)
+  return y
+})");
+  const std::vector<NodePtr> order = ScheduleNodes(graph);
+  EXPECT_TRUE(OperandsComeFirst(order));
+  EXPECT_EQ(PositionOf(order, graph, "h"), PositionOf(order, graph, "a") + 1);
+  EXPECT_GT(PositionOf(order, graph, "f"), PositionOf(order, graph, "c"));
+}
+
 TEST(StatePairs, AreFoundByNameAndType) {
   const Graph graph = GraphOf(R"(graph g(x: f32[2], a: f32[2], b: f32[3]) {
   y = relu(a)

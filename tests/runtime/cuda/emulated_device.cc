@@ -232,6 +232,22 @@ void SetGraphFunctions(cuda::CudaDriver* d) {
     *node = AddNode(graph, after, count, LaunchOf(launch->func, launch->kernelParams));
     return CUDA_SUCCESS;
   };
+  d->cuGraphAddMemcpyNode = [](CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+                               size_t count, const CUDA_MEMCPY3D* copy, CUcontext) {
+    const CUDA_MEMCPY3D c = *copy;
+    if (c.Height != 1 || c.Depth != 1) return CUDA_ERROR_INVALID_VALUE;
+    *node = AddNode(graph, after, count, [c] {
+      if (c.dstMemoryType == CU_MEMORYTYPE_HOST && c.srcMemoryType == CU_MEMORYTYPE_DEVICE) {
+        return CopyToHost(c.dstHost, c.srcDevice, c.WidthInBytes);
+      }
+      const bool valid = c.srcMemoryType == CU_MEMORYTYPE_HOST &&
+                         c.dstMemoryType == CU_MEMORYTYPE_DEVICE &&
+                         Within(state->host, c.srcHost, c.WidthInBytes);
+      return valid ? CopyToDevice(c.dstDevice, c.srcHost, c.WidthInBytes)
+                   : CUDA_ERROR_INVALID_VALUE;
+    });
+    return CUDA_SUCCESS;
+  };
   // The graph itself: it lives as long.
   d->cuGraphInstantiateWithFlags = [](CUgraphExec* exec, CUgraph graph, unsigned long long) {
     *exec = reinterpret_cast<CUgraphExec>(graph);
@@ -251,6 +267,7 @@ absl::StatusOr<std::unique_ptr<EmulatedDevice>> EmulatedDevice::Create(
   auto made = std::make_unique<State>();
   for (const cuda::CudaPlan* plan : plans) {
     for (const cuda::Step& step : plan->steps) {
+      if (step.program == nullptr) continue;
       programs.push_back(step.program.get());
       for (const GridKernel& kernel : step.program->kernels) made->kernel_of[kernel.name] = &kernel;
     }

@@ -31,7 +31,9 @@ absl::Status EmulatedPlans::Add(const Graph& graph, const cuda::PlanOptions& opt
 absl::Status EmulatedPlans::Compile() {
   std::vector<const codegen::GridProgram*> programs;
   for (const CudaPlan& plan : plans_) {
-    for (const cuda::Step& step : plan.steps) programs.push_back(step.program.get());
+    for (const cuda::Step& step : plan.steps) {
+      if (step.program != nullptr) programs.push_back(step.program.get());
+    }
   }
   auto kernels = HostKernels::Compile(programs);
   if (!kernels.ok()) return kernels.status();
@@ -42,8 +44,9 @@ absl::Status EmulatedPlans::Compile() {
 int EmulatedPlans::ProductsOf(size_t i) const {
   const CudaPlan& plan = plans_[i];
   return static_cast<int>(
-      std::count_if(plan.launches.begin(), plan.launches.end(),
-                    [&](const Launch& launch) { return plan.KernelOf(launch).gemm.has_value(); }));
+      std::count_if(plan.launches.begin(), plan.launches.end(), [&](const Launch& launch) {
+        return !plan.IsCopy(launch) && plan.KernelOf(launch).gemm.has_value();
+      }));
 }
 
 absl::StatusOr<std::vector<Tensor>> EmulatedPlans::Run(size_t i, absl::Span<const Tensor> inputs,
@@ -58,9 +61,14 @@ absl::StatusOr<std::vector<Tensor>> EmulatedPlans::Run(size_t i, absl::Span<cons
     return std::unique_ptr<char, void (*)(void*)>(static_cast<char*>(data), std::free);
   };
   auto arena = allocate(plan.memory.planned_bytes), statics = allocate(plan.memory.weight_bytes);
+  auto host = allocate(plan.host_bytes);
   auto address = [&](int b) {
     const Buffer& buffer = plan.buffers[b];
-    return (buffer.kind == Buffer::Kind::kStatic ? statics : arena).get() + buffer.offset;
+    return (buffer.kind == Buffer::Kind::kStatic ? statics
+            : buffer.kind == Buffer::Kind::kHost ? host
+                                                 : arena)
+               .get() +
+           buffer.offset;
   };
   StaticEvaluator evaluator(1);
   for (size_t s = 0; s < plan.statics.size(); ++s) {
@@ -90,6 +98,12 @@ absl::StatusOr<std::vector<Tensor>> EmulatedPlans::Run(size_t i, absl::Span<cons
     for (int b : plan.Arguments(plan.launches[chosen])) {
       pointers.push_back(address(b));
       elements.push_back(plan.buffers[b].type.num_elements());
+    }
+    if (plan.IsCopy(plan.launches[chosen])) {
+      std::memcpy(pointers[1], pointers[0],
+                  static_cast<size_t>(
+                      plan.buffers[plan.Arguments(plan.launches[chosen])[0]].type.num_bytes()));
+      continue;
     }
     const codegen::GridKernel& kernel = plan.KernelOf(plan.launches[chosen]);
     absl::Status s = products && kernel.gemm ? RunGemm(*kernel.gemm, pointers, elements)

@@ -1,9 +1,11 @@
 // What runs plans on a device, on an emulated one: state stays there, in place where it can.
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "graph/barrier.h"
 #include "graph/grad/training_step.h"
 #include "gtest/gtest.h"
 #include "runtime/reference/reference.h"
@@ -11,6 +13,7 @@
 #include "runtime/tolerance.h"
 #include "tests/runtime/runtime_testutil.h"
 #if HAVE_CUDA
+#include "runtime/cuda/cuda_backend.h"
 #include "runtime/cuda/cuda_compiler.h"
 #include "runtime/cuda/cuda_executable.h"
 #include "tests/runtime/cuda/emulated_device.h"
@@ -83,6 +86,10 @@ class CudaExecutable : public testing::Test {
   }
 };
 
+int64_t ErrorBytes(const cuda::CudaPlan& plan) {
+  return static_cast<int64_t>(4 * plan.launches.size());
+}
+
 // Runs both for some steps, and expects the same outputs and the same state.
 void ExpectSameSteps(Loaded* loaded, std::vector<Tensor> inputs, int steps) {
   const Graph& graph = loaded->graph();
@@ -149,8 +156,8 @@ TEST_F(CudaExecutable, StateStaysOnTheDevice) {
     int64_t batch = 0;
     for (const Tensor& t : inputs) batch += t.type().num_bytes();
     EXPECT_EQ(loaded.device().copied_to_device() - up, batch - loaded.StateBytes());
-    const int64_t errors = static_cast<int64_t>(4 * loaded.plan().launches.size());
-    EXPECT_EQ(loaded.device().copied_to_host() - down, 4 + errors);  // the loss
+    EXPECT_EQ(loaded.device().copied_to_host() - down,
+              4 + ErrorBytes(loaded.plan()));  // 4 of the loss
     EXPECT_EQ(loaded.device().copied_on_device(), 0);
   }
 }
@@ -242,6 +249,128 @@ TEST_F(CudaExecutable, WritesOverStateOnlyWhatNothingElseReads) {
       ExpectSameSteps(&loaded, RandomInputs(loaded.graph()), 3);
     }
   }
+}
+
+constexpr char kOffloads[] = R"(graph offloads(x: f32[64,64]) {
+  a = tanh(x)
+  h = offload(a)
+  b = matmul(a, a)
+  c = matmul(b, b)
+  d = matmul(c, c)
+  e = reduce_sum(d) {axes = [0,1], keepdims = 0}
+  f = barrier(h, e)
+  y = mul(f, e)
+  return y
+})";
+
+int CopiesIn(const cuda::CudaPlan& plan) {
+  int copies = 0;
+  for (const cuda::Launch& launch : plan.launches) copies += plan.IsCopy(launch) ? 1 : 0;
+  return copies;
+}
+
+void ExpectMatchesReference(Loaded* loaded) {
+  const std::vector<Tensor> inputs = RandomInputs(loaded->graph());
+  auto reference = MakeReferenceBackend()->Compile(loaded->graph(), {});
+  ASSERT_TRUE(reference.ok()) << reference.status();
+  auto wanted = (*reference)->Run(inputs);
+  std::vector<KernelTiming> timings;
+  auto actual = loaded->stepper().executable().Run(inputs);
+  auto timed = loaded->stepper().executable().RunTimed(inputs, &timings);
+  ASSERT_TRUE(wanted.ok() && actual.ok() && timed.ok()) << actual.status() << timed.status();
+  const std::vector<double> tolerances = RelativeTolerances(loaded->graph());
+  for (size_t k = 0; k < wanted->size(); ++k) {
+    const Difference d = Compare((*actual)[k], (*wanted)[k], tolerances[k]);
+    EXPECT_TRUE(d.within) << d.ToString() << "\n" << loaded->plan().Describe(loaded->graph());
+    EXPECT_TRUE((*timed)[k].SameBytes((*actual)[k]));
+  }
+  EXPECT_EQ(timings.size(), loaded->plan().steps.size());
+}
+
+TEST_F(CudaExecutable, OffloadsToTheHost) {
+  const Graph graph = GraphOf(kOffloads);
+  NodeTraitsCache traits;
+  auto plain = cuda::PlanGraph(WithoutBarriers(graph), traits);
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_EQ(CopiesIn(*plain), 0);
+  EXPECT_EQ(plain->host_bytes, 0);
+  constexpr int64_t kBytes = 64 * 64 * 4;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    Loaded loaded(graph, seed);
+    EXPECT_EQ(CopiesIn(loaded.plan()), 2) << loaded.plan().Describe(graph);
+    EXPECT_EQ(loaded.plan().host_bytes, kBytes);
+    EXPECT_LE(loaded.plan().memory.planned_bytes, plain->memory.planned_bytes - kBytes / 2);
+    ExpectMatchesReference(&loaded);
+    EXPECT_EQ(loaded.device().copied_to_host(), 2 * (2 * kBytes + ErrorBytes(loaded.plan())));
+    EXPECT_EQ(loaded.device().copied_to_device(), 2 * 2 * kBytes);
+  }
+}
+
+struct StaysCase {
+  const char* what;
+  const char* text;
+};
+const StaysCase kStaysCases[] = {
+    {"read by others than barriers", R"(graph g(x: f32[8,8]) {
+       a = tanh(x)
+       h = offload(a)
+       b = relu(h)
+       f = barrier(h, b)
+       y = add(f, b)
+       return y })"},
+    {"an output", R"(graph g(x: f32[8,8]) {
+       a = tanh(x)
+       h = offload(a)
+       f = barrier(h, a)
+       y = sqrt(f)
+       return y, h })"},
+    {"what a barrier waits for", R"(graph g(x: f32[8,8]) {
+       a = tanh(x)
+       h = offload(a)
+       f = barrier(a, h)
+       y = add(f, x)
+       return y })"},
+    {"read by nothing", R"(graph g(x: f32[8,8]) {
+       a = tanh(x)
+       h = offload(a)
+       y = relu(a)
+       return y })"},
+};
+
+TEST_F(CudaExecutable, WhatOthersReadIsNotOffloaded) {
+  for (const StaysCase& c : kStaysCases) {
+    SCOPED_TRACE(c.what);
+    Loaded loaded(GraphOf(c.text));
+    EXPECT_EQ(CopiesIn(loaded.plan()), 0) << loaded.plan().Describe(loaded.graph());
+    ExpectMatchesReference(&loaded);
+  }
+}
+
+TEST(CudaMeasurer, TellsLifetimesOnTheDevice) {
+  const auto measurer = MakeCudaMeasurer();
+  EXPECT_TRUE(measurer->CanOffload());
+  const Graph graph = GraphOf(kOffloads);
+  auto with = measurer->Timeline(graph), without = measurer->Timeline(WithoutBarriers(graph));
+  ASSERT_TRUE(with.ok() && without.ok()) << with.status() << without.status();
+  EXPECT_LT(with->peak_bytes, without->peak_bytes);
+  for (const MemoryTimeline* timeline : {&*with, &*without}) {
+    const std::vector<int64_t> live = LiveBytes(timeline->buffers, timeline->kernels.size());
+    const int64_t most = *std::max_element(live.begin(), live.end());
+    EXPECT_LE(most, timeline->peak_bytes);
+    EXPECT_GE(2 * most, timeline->peak_bytes);
+    ASSERT_EQ(timeline->reads.size(), timeline->kernels.size());
+    for (size_t k = 0; k < timeline->kernels.size(); ++k) {
+      for (const auto* buffers : {&timeline->reads[k], &timeline->writes[k]}) {
+        for (int b : *buffers) {
+          EXPECT_LE(timeline->buffers[b].first, static_cast<int>(k));
+          EXPECT_GE(timeline->buffers[b].last, static_cast<int>(k));
+        }
+      }
+    }
+  }
+  EXPECT_EQ(with->kernels[1].signature, "offload f32[64,64]");
+  // 60 times as far away as the device's memory.
+  EXPECT_EQ(measurer->WorkOf(with->kernels[1]).bytes_read, 60 * 64 * 64 * 4.0);
 }
 
 TEST_F(CudaExecutable, MissingStateIsNamed) {

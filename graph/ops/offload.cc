@@ -1,0 +1,42 @@
+#include "graph/gradient_form.h"
+#include "graph/onnx_form.h"
+#include "graph/op_def.h"
+
+namespace lemma::ops {
+namespace {
+
+// y[i] = x[i]
+absl::Status DefineOffload(OpContext& c) {
+  c.Output(c.dtype(0), c.dims(0), [&](const Idx& i) { return c.Read(0, i); });
+  return absl::OkStatus();
+}
+
+// ONNX does not say where values lie.
+absl::Status ExportOffload(OnnxExport& form) {
+  form.Emit("Identity", {form.Input(0)}, {form.Output(0)});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpDef Make_offload() {
+  OpDef op;
+  op.name = "offload";
+  op.group = "layout";
+  op.equation = "y[i] = x[i]";
+  op.doc =
+      "x, kept in the host's memory by a back end whose device has memory of its own, where only "
+      "barriers read it; `barrier(y, after)` brings it back. Elsewhere it is x where it lies.";
+  op.input_names = {"x"};
+  op.min_inputs = 1;
+  op.max_inputs = 1;
+  op.define = DefineOffload;
+  op.examples = {"(f32[2,3])", "(i64[4])"};
+  op.gradient = [](GradientForm& f) {
+    return std::vector<Value>{f.ResultGradient()};  // dx = dy
+  };
+  op.onnx_export = ExportOffload;
+  return op;
+}
+
+}  // namespace lemma::ops

@@ -1,0 +1,90 @@
+// The launches of a plan on a device, as nodes of CUDA graphs or one by one. Only with HAVE_CUDA.
+#ifndef LEMMA_RUNTIME_CUDA_LAUNCHES_H_
+#define LEMMA_RUNTIME_CUDA_LAUNCHES_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/graph.h"
+#include "runtime/cuda/cublas.h"
+#include "runtime/cuda/cuda_driver.h"
+#include "runtime/cuda/cuda_plan.h"
+
+namespace lemma::cuda {
+
+// Where the buffers of a plan lie.
+struct PlacedMemory {
+  CUdeviceptr arena = 0, statics = 0;
+  char* host = nullptr;    // of what is offloaded
+  CUdeviceptr errors = 0;  // a word for each launch
+
+  CUdeviceptr AddressOf(const Buffer& buffer) const {
+    const auto offset = static_cast<CUdeviceptr>(buffer.offset);
+    return (buffer.kind == Buffer::Kind::kStatic ? statics : arena) + offset;
+  }
+  char* HostAddressOf(const Buffer& buffer) const { return host + buffer.offset; }
+};
+
+class Launches {
+ public:
+  // All have to outlive it. Nothing can be launched before Prepare.
+  Launches(const CudaDevice& device, const Graph& graph, const CudaPlan& plan)
+      : device_(device), cuda_(*device.driver), graph_(graph), plan_(plan) {}
+  Launches(const Launches&) = delete;
+  ~Launches();
+
+  // Compiles and loads the kernels; with `libraries`, looks for library functions that compute the
+  // same. `stream` is where they are launched one by one.
+  absl::Status Prepare(const PlacedMemory& memory, CUstream stream, bool libraries);
+
+  // Adds launch `l` behind the nodes `after`.
+  absl::Status AddTo(CUgraph graph, size_t l, const std::vector<CUgraphNode>& after,
+                     CUgraphNode* node);
+  // Asks for launch `l` on the stream.
+  absl::Status Launch(size_t l);
+
+  // What carries it out, for people.
+  std::string ScheduleOf(size_t l) const;
+  // For messages.
+  std::string NameOf(size_t l) const;
+
+ private:
+  bool IsCopy(size_t l) const { return plan_.IsCopy(plan_.launches[l]); }
+  const codegen::GridKernel& KernelOf(size_t l) const { return plan_.KernelOf(plan_.launches[l]); }
+  // nullptr where the generated kernel runs.
+  const MatrixProduct* ProductOf(size_t l) const {
+    return products_.empty() ? nullptr : products_[l].get();
+  }
+  const Buffer& BufferOf(size_t l, size_t argument) const {
+    return plan_.buffers[plan_.Arguments(plan_.launches[l])[argument]];
+  }
+
+  absl::Status LoadKernels();
+  void BindArguments();
+  absl::Status ChooseProducts();
+  absl::Status AddProduct(CUgraph graph, size_t l, const std::vector<CUgraphNode>& after,
+                          CUgraphNode* node);
+  absl::Status AddCopy(CUgraph graph, size_t l, const std::vector<CUgraphNode>& after,
+                       CUgraphNode* node);
+  absl::Status Copy(size_t l);
+  absl::Status Named(const absl::Status& status, size_t l) const;
+
+  const CudaDevice& device_;
+  const CudaDriver& cuda_;
+  const Graph& graph_;
+  const CudaPlan& plan_;
+  PlacedMemory memory_;
+  CUstream stream_ = nullptr;
+  std::vector<CUmodule> modules_;
+  std::vector<CUfunction> functions_;                // by launch; nullptr: a copy
+  std::vector<std::vector<CUdeviceptr>> addresses_;  // of its arguments
+  std::vector<std::vector<void*>> arguments_;        // pointers to these
+  std::unique_ptr<Cublas> cublas_;
+  std::vector<std::unique_ptr<MatrixProduct>> products_;  // by launch; empty without the library
+};
+
+}  // namespace lemma::cuda
+
+#endif  // LEMMA_RUNTIME_CUDA_LAUNCHES_H_
