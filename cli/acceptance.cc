@@ -21,15 +21,23 @@ constexpr int kBatches = 4;
 struct Candidate {
   std::unique_ptr<Executable> executable;
   std::vector<Tensor> outputs;
+  MemoryUse memory;
 };
 
-absl::StatusOr<Candidate> Prepare(Backend* backend, const Graph& graph, int threads,
+absl::StatusOr<Candidate> Prepare(Backend* backend, const Graph& graph,
+                                  const AcceptanceOptions& acceptance,
                                   absl::Span<const Tensor> inputs) {
   CompileOptions options;
-  options.threads = threads;
+  options.threads = acceptance.threads;
   auto executable = backend->Compile(graph, options);
   if (!executable.ok()) return executable.status();
-  Candidate candidate{*std::move(executable), {}};
+  Candidate candidate{*std::move(executable), {}, {}};
+  candidate.memory = candidate.executable->memory();
+  if (acceptance.planner != nullptr) {
+    auto plan = acceptance.planner->Plan(graph, options);
+    if (!plan.ok()) return plan.status();
+    candidate.memory = plan->memory;
+  }
   auto outputs = candidate.executable->Run(inputs);
   if (!outputs.ok()) return outputs.status();
   candidate.outputs = *std::move(outputs);
@@ -117,7 +125,7 @@ absl::Status TimeKernels(Executable* before, Executable* after, absl::Span<const
 absl::Status Try(Backend* backend, const Graph& input, const Contender& contender,
                  absl::Span<const Tensor> inputs, const AcceptanceOptions& options,
                  const Candidate& before, Acceptance* result) {
-  auto after = Prepare(backend, contender.graph, options.threads, inputs);
+  auto after = Prepare(backend, contender.graph, options, inputs);
   if (!after.ok()) return after.status();
   const OutputDifference difference = CompareOutputs(input, after->outputs, before.outputs);
   absl::StatusOr<bool> agrees = difference.ok;
@@ -135,7 +143,7 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
     // The rules keep every bit of the definitions; a kernel may still sum in another order.
     return absl::OkStatus();
   }
-  const MemoryUse memory = after->executable->memory();
+  const MemoryUse& memory = after->memory;
   const int64_t limit = options.objective.memory_limit;
   result->found_bytes = memory.planned_bytes;
   result->found = std::nullopt;
@@ -161,6 +169,7 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
   result->graph = contender.graph;
   result->rewrites = contender.rewrites;
   result->recomputed = contender.recomputed;
+  result->offloaded = contender.offloaded;
   return absl::OkStatus();
 }
 
@@ -173,7 +182,7 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
   contenders = Allowed(input, std::move(contenders), options);
   Acceptance result;
   result.graph = input;
-  auto before = Prepare(backend, input, options.threads, inputs);
+  auto before = Prepare(backend, input, options, inputs);
   if (absl::IsUnimplemented(before.status())) {  // opaque operators: the prediction has to do
     if (options.objective.memory_limit > 0) {
       return absl::FailedPreconditionError(
@@ -187,7 +196,7 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
   }
   if (!before.ok()) return before.status();
   result.measured = true;
-  result.memory_before = result.memory_after = before->executable->memory();
+  result.memory_before = result.memory_after = before->memory;
   const int64_t limit = options.objective.memory_limit;
   if (limit > 0 && result.memory_before.planned_bytes > limit) {
     result.least_bytes = result.memory_before.planned_bytes;

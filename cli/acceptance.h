@@ -22,6 +22,7 @@ struct Contender {
   Graph graph;
   std::vector<RewriteStep> rewrites;  // from the input
   int recomputed = 0;                 // operators that it computes again to save memory
+  int offloaded = 0;                  // values that it keeps in the host's memory
 };
 
 struct AcceptanceOptions {
@@ -30,6 +31,9 @@ struct AcceptanceOptions {
   // Alternating, of both graphs; up to four times as many where they leave it open. 0: nothing is
   // timed, and the first contender that computes the same is the result.
   int runs = 15;
+  // Whose plans tell what memory a graph is executed in, if that is another back end: of a device
+  // that is not here.
+  Backend* planner = nullptr;
   // What has to become less; kPareto: the product or, with a limit, time.
   Objective objective = {};
 };
@@ -38,6 +42,7 @@ struct Acceptance {
   Graph graph;
   std::vector<RewriteStep> rewrites;  // from the input to `graph`; empty: the input is kept
   int recomputed = 0;                 // operators of `graph` that are copies of others
+  int offloaded = 0;                  // values of `graph` that are kept in the host's memory
   bool measured = false;              // false: the input cannot be run here
   // Time of what was found last, kept or not, to the input's; absent: nothing was timed.
   std::optional<RatioInterval> found;
@@ -55,7 +60,7 @@ struct Acceptance {
   // these were tried; empty if there was none.
   KernelTimes in_graph;
 
-  bool kept_input() const { return rewrites.empty() && recomputed == 0; }
+  bool kept_input() const { return rewrites.empty() && recomputed == 0 && offloaded == 0; }
 };
 
 // The first contender that is better than the input, else the input. What is better:

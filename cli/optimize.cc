@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "cli/backends.h"
 #include "cli/certificate_file.h"
 #include "cli/commands.h"
@@ -33,7 +32,8 @@ absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, co
     if (!folded.ok()) return folded.status();
     auto kept = KeptToLimit(flags, {*std::move(folded), rewrites}, setup);
     if (!kept.ok()) return kept.status();
-    if (!rewrites.empty() || kept->recomputed > 0) contenders.push_back(*std::move(kept));
+    if (!rewrites.empty() || kept->recomputed > 0 || kept->offloaded > 0)
+      contenders.push_back(*std::move(kept));
     return absl::OkStatus();
   };
   auto is_new = [&](const Graph& graph) { return seen->insert(graph.StructuralHash()).second; };
@@ -47,6 +47,12 @@ absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, co
   return contenders;
 }
 
+// Of a GPU that is not here the CPU stands in: nothing is timed, and outputs are the same.
+absl::StatusOr<std::unique_ptr<Backend>> BackendToCompareOn(const OptimizeFlags& flags) {
+  return flags.DeviceIsAbsent() ? MakeBackend("cpu", /*fuse_layout=*/true)
+                                : flags.common.MakeBackend();
+}
+
 // Executes what the search found beside the input, and takes it if it pays. Where it does not, the
 // search is repeated once with what that taught.
 absl::Status Judge(const OptimizeFlags& flags, const Graph& input, absl::Span<const Tensor> inputs,
@@ -56,6 +62,9 @@ absl::Status Judge(const OptimizeFlags& flags, const Graph& input, absl::Span<co
   options.threads = static_cast<int>(flags.common.threads);
   options.runs = flags.Times() ? static_cast<int>(flags.runs) : 0;
   options.objective = flags.ObjectiveOf();
+  auto planner = flags.common.MakeBackend();
+  if (!planner.ok()) return planner.status();
+  if (flags.DeviceIsAbsent()) options.planner = planner->get();
   std::set<uint64_t> seen = {input.StructuralHash()};
   for (int search = 1;; ++search) {
     auto contenders = Contenders(flags, input, outcome->search, setup, &seen);
@@ -134,12 +143,6 @@ int NothingFits(const OptimizeFlags& flags, const Acceptance& accepted) {
                    ? "; ONNX cannot hold values that are computed again: .pb and .lemma can"
                    : "");
   return kExitNo;
-}
-
-// Of a GPU that is not here the CPU stands in: nothing is timed, and outputs are the same.
-absl::StatusOr<std::unique_ptr<Backend>> BackendToCompareOn(const OptimizeFlags& flags) {
-  const bool absent = !flags.device.empty() && absl::StartsWith(flags.common.backend, "cuda");
-  return absent ? MakeBackend("cpu", /*fuse_layout=*/true) : flags.common.MakeBackend();
 }
 
 absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "cli/acceptance.h"
 #include "cli/common_flags.h"
 #include "cli/flags.h"
@@ -44,6 +45,10 @@ struct OptimizeFlags {
   Objective ObjectiveOf() const;
   // Whether input and result are timed.
   bool Times() const { return device.empty() && replay.empty(); }
+  // Whether it is for a GPU that is not here.
+  bool DeviceIsAbsent() const {
+    return !device.empty() && absl::StartsWith(common.backend, "cuda");
+  }
   std::string CertificatePath() const;  // "": none
 };
 

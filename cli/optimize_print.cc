@@ -107,7 +107,8 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
       .Set("output", flags.output)
       .Set("certificate", flags.CertificatePath())
       .Set("kept_input", result.kept_input())
-      .Set("recomputed_operators", result.recomputed);
+      .Set("recomputed_operators", result.recomputed)
+      .Set("offloaded_values", result.offloaded);
   json.Set("operators_before", input.num_ops());
   json.Set("operators_after", result.graph.num_ops());
   if (flags.replay.empty()) {
@@ -211,6 +212,9 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
     }
     if (result.recomputed > 0) {
       std::printf("%5d operators are computed again, to save memory\n", result.recomputed);
+    }
+    if (result.offloaded > 0) {
+      std::printf("%5d values are offloaded to the host, to save memory\n", result.offloaded);
     }
   }
   if (!outcome.unproved.empty()) {

@@ -190,13 +190,20 @@ absl::StatusOr<int64_t> PredictedLimit(const OptimizeFlags& flags, const Graph& 
   if (!backend.ok()) return backend.status();
   CompileOptions compile;
   compile.threads = static_cast<int>(flags.common.threads);
+  auto cost = costs->CostOf(input);
+  if (!cost.ok()) return cost.status();
+  const auto limit = [&](const MemoryUse& memory) {
+    return std::max<int64_t>(1, flags.memory_limit + cost->peak_bytes() - memory.planned_bytes);
+  };
+  if (flags.DeviceIsAbsent()) {
+    auto plan = (*backend)->Plan(input, compile);
+    if (!plan.ok()) return plan.status();
+    return limit(plan->memory);
+  }
   auto executable = (*backend)->Compile(input, compile);
   if (absl::IsUnimplemented(executable.status())) return flags.memory_limit;
   if (!executable.ok()) return executable.status();
-  auto cost = costs->CostOf(input);
-  if (!cost.ok()) return cost.status();
-  const int64_t planned = (*executable)->memory().planned_bytes;
-  return std::max<int64_t>(1, flags.memory_limit + cost->peak_bytes() - planned);
+  return limit((*executable)->memory());
 }
 
 std::unique_ptr<Search> MakeSearch(const OptimizeFlags& flags, const Setup& setup,
@@ -342,7 +349,7 @@ absl::StatusOr<Contender> KeptToLimit(const OptimizeFlags& flags, Contender cont
   if (LosesBarriers(flags.output)) return contender;
   InterruptScope interrupt;
   auto on_progress = [&](int64_t peak_bytes) {
-    setup->progress.Show(absl::StrCat("computing values again: peak ",
+    setup->progress.Show(absl::StrCat("fewer values at once: peak ",
                                       FormatBytes(static_cast<double>(peak_bytes)), " of ",
                                       FormatBytes(static_cast<double>(flags.memory_limit))));
     return !interrupt.flag().load();
@@ -354,6 +361,7 @@ absl::StatusOr<Contender> KeptToLimit(const OptimizeFlags& flags, Contender cont
   if (!found.ok()) return found.status();
   contender.graph = std::move(found->graph);
   contender.recomputed = found->recomputed;
+  contender.offloaded = found->offloaded;
   return contender;
 }
 

@@ -96,7 +96,10 @@ class CopyBuilder {
     }
     const NodePtr& node = graph_.nodes()[copy.node];
     NodePtr result = node;
-    if (node->is_op()) {
+    if (IsFetched(copy)) {
+      result = Fetch(copy);
+      if (result == nullptr) return nullptr;
+    } else if (node->is_op()) {
       std::vector<Value> inputs;
       for (const Value& v : node->inputs()) {
         const Copy source = SourceOf(position_.at(&v.node()), copy);
@@ -105,8 +108,7 @@ class CopyBuilder {
         inputs.emplace_back(operand, v.output());
         const bool free = source.number == copy.number || is_static_[source.node];
         if (copy.number == 0 || free) continue;
-        const Copy& token = list_[copy.number - 1].token;
-        const NodePtr after = Make(Has(token) ? token : Copy{token.node, 0});
+        const NodePtr after = TokenOf(copy);
         if (after == nullptr) return nullptr;
         inputs.back() = Barrier(inputs.back(), Value(after, 0));
       }
@@ -114,6 +116,29 @@ class CopyBuilder {
     }
     At(copy).node = result;
     return result;
+  }
+
+  NodePtr TokenOf(const Copy& copy) {
+    const Copy& token = list_[copy.number - 1].token;
+    return Make(Has(token) ? token : Copy{token.node, 0});
+  }
+
+  bool IsFetched(const Copy& copy) const {
+    return copy.number > 0 && list_[copy.number - 1].fetched == copy.node;
+  }
+
+  // What is brought back twice is offloaded once.
+  NodePtr Fetch(const Copy& copy) {
+    const std::map<int, int>& operands = list_[copy.number - 1].operands;
+    const auto named = operands.find(copy.node);
+    Copy source{copy.node, named == operands.end() ? 0 : named->second};
+    if (!Has(source)) source.number = 0;
+    const NodePtr kept = Make(source);
+    const NodePtr after = TokenOf(copy);
+    if (kept == nullptr || after == nullptr) return nullptr;
+    auto [offloaded, fresh] = offloaded_.try_emplace({source.node, source.number});
+    if (fresh) offloaded->second = Offload(Value(kept, 0)).node_ptr();
+    return Barrier(Value(offloaded->second, 0), Value(after, 0)).node_ptr();
   }
 
   Made& At(const Copy& copy) {
@@ -128,6 +153,7 @@ class CopyBuilder {
   absl::flat_hash_map<std::tuple<int, int, int>, int> late_;  // node, reader -> number
   std::vector<Made> first_;
   absl::flat_hash_map<std::pair<int, int>, Made> again_;  // node, number
+  absl::flat_hash_map<std::pair<int, int>, NodePtr> offloaded_;
 };
 
 // What reads a copy of number `from` reads that of number `to`.
@@ -164,7 +190,7 @@ std::vector<Recomputation> Joined(std::vector<Recomputation> list, const Recompu
     Recomputation& unit = list[number - 1];
     const bool shares = std::any_of(unit.nodes.begin(), unit.nodes.end(),
                                     [&](int n) { return added.nodes.count(n) > 0; });
-    if (!shares && also.count(number) == 0) {
+    if (unit.fetched >= 0 || (!shares && also.count(number) == 0)) {
       taken.insert(unit.late.begin(), unit.late.end());
       continue;
     }

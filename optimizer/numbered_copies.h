@@ -1,4 +1,4 @@
-// Graphs that compute some of their nodes more than once.
+// Graphs that compute some of their nodes more than once, or keep them in the host's memory.
 #ifndef LEMMA_OPTIMIZER_NUMBERED_COPIES_H_
 #define LEMMA_OPTIMIZER_NUMBERED_COPIES_H_
 
@@ -38,13 +38,17 @@ struct Recomputation {
   // Operands of nodes here that are read as copies of this number; of those not named, the first.
   std::map<int, int> operands;
   Copy token;  // after which the copies may begin
+  // One of the nodes, of one output, that is not computed again: a copy of it is offloaded and
+  // brought back (graph/ops/offload.cc), that of the number in `operands`. -1: none.
+  int fetched = -1;
 
   bool empty() const { return nodes.empty(); }
 };
 
 struct CopiedGraph {
   Graph graph;
-  absl::flat_hash_map<const Node*, Copy> origins;  // of all nodes but barriers
+  // Of all nodes but offloads and barriers; of the barriers that bring back, what they bring.
+  absl::flat_hash_map<const Node*, Copy> origins;
 };
 
 // `graph` with what is computed again behind barriers (graph/barrier.h). `position` and `is_static`
@@ -57,8 +61,8 @@ std::optional<CopiedGraph> WithCopies(const Graph& graph,
                                       absl::Span<const Recomputation> list);
 
 // `list` with one more recomputation, joined with those that share a node with it and with those of
-// the numbers `also`: they become one, whose copies begin after `added.token`, and what was read as
-// one of their copies is read as its.
+// the numbers `also`, if they fetch nothing: they become one, whose copies begin after
+// `added.token`, and what was read as one of their copies is read as its.
 std::vector<Recomputation> Joined(std::vector<Recomputation> list, const Recomputation& added,
                                   const std::set<int>& also = {});
 

@@ -118,6 +118,32 @@ class CandidateBuilder {
   CandidateBuilder(const PlannedCopies& now, const PlanIndex& index, int peak, bool joins)
       : now_(now), index_(index), peak_(peak), joins_(joins) {}
 
+  // The value in buffer b, offloaded.
+  std::optional<RecomputationCandidate> Offloaded(int b) {
+    const std::vector<int> writers = WritersOf(b);
+    if (writers.empty() || !index_.JointsIn(b).empty() || IsReadAtPeak(b)) return std::nullopt;
+    first_use_ = static_cast<int>(now_.timeline.kernels.size());
+    const std::vector<NodePtr>& nodes = now_.timeline.kernels[writers.back()].nodes;
+    if (nodes.empty() || nodes.back()->num_outputs() != 1 || !AddNode(*nodes.back())) {
+      return std::nullopt;
+    }
+    const Value v(nodes.back(), 0);
+    if (!index_.IsThere(v, peak_)) return std::nullopt;  // it made several, and this is another one
+    if (!AddLate(v) || unit_.late.empty() || !FindToken(writers.back())) return std::nullopt;
+    Copy kept = *index_.OriginOf(v.node());
+    unit_.fetched = kept.node;
+    // What was brought back is in the host's memory still.
+    while (kept.number > 0 && now_.list[kept.number - 1].fetched == kept.node) {
+      const auto& operands = now_.list[kept.number - 1].operands;
+      const auto from = operands.find(kept.node);
+      kept.number = from == operands.end() ? 0 : from->second;
+    }
+    if (kept.number > 0) unit_.operands[kept.node] = kept.number;
+    RecomputationCandidate candidate{b, now_.list};
+    candidate.list.push_back(unit_);
+    return candidate;
+  }
+
   // What waits in buffer b, once for all that read it after the peak.
   std::optional<RecomputationCandidate> ForAll(int b) {
     const std::vector<int> writers = WritersOf(b);
@@ -190,10 +216,15 @@ class CandidateBuilder {
  private:
   static constexpr size_t kMaxKernels = 12;  // that one candidate computes again
 
+  bool IsReadAtPeak(int b) const {
+    const auto& reads = now_.timeline.reads[peak_];
+    return std::find(reads.begin(), reads.end(), b) != reads.end();
+  }
+
   std::function<bool(const Recomputation&)> SharesNodes() const {
     return [this](const Recomputation& other) {
-      return std::any_of(other.nodes.begin(), other.nodes.end(),
-                         [this](int n) { return unit_.nodes.count(n) > 0; });
+      return other.fetched < 0 && std::any_of(other.nodes.begin(), other.nodes.end(),
+                                              [this](int n) { return unit_.nodes.count(n) > 0; });
     };
   }
 
@@ -257,7 +288,7 @@ class CandidateBuilder {
     const Copy* reader = index_.OriginOf(user);
     if (reader == nullptr) return false;
     if (joins_ && reader->number > 0) {
-      if (!through_barrier) return false;
+      if (!through_barrier || now_.list[reader->number - 1].fetched >= 0) return false;
       also_.insert(reader->number);
     } else {
       unit_.late.insert({index_.OriginOf(v.node())->node, *reader});
@@ -393,7 +424,26 @@ class CandidateBuilder {
   absl::flat_hash_set<const Node*> members_;  // that are computed again
 };
 
+std::vector<int> WaitingAt(const MemoryTimeline& timeline, int peak) {
+  std::vector<int> waiting;
+  for (size_t b = 0; b < timeline.buffers.size(); ++b) {
+    const BufferLife& life = timeline.buffers[b];
+    if (life.first < peak && life.last > peak) waiting.push_back(static_cast<int>(b));
+  }
+  return waiting;
+}
+
 }  // namespace
+
+std::vector<RecomputationCandidate> OffloadCandidates(const PlannedCopies& now, int peak) {
+  const PlanIndex index(now);
+  std::vector<RecomputationCandidate> candidates;
+  for (int b : WaitingAt(now.timeline, peak)) {
+    auto candidate = CandidateBuilder(now, index, peak, /*joins=*/false).Offloaded(b);
+    if (candidate) candidates.push_back(*std::move(candidate));
+  }
+  return candidates;
+}
 
 std::vector<RecomputationCandidate> RecomputationCandidates(const PlannedCopies& now, int peak) {
   const PlanIndex index(now);

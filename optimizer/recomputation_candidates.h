@@ -1,4 +1,4 @@
-// What could be dropped and computed again in a planned graph.
+// What could be dropped and computed again, or offloaded, in a planned graph.
 #ifndef LEMMA_OPTIMIZER_RECOMPUTATION_CANDIDATES_H_
 #define LEMMA_OPTIMIZER_RECOMPUTATION_CANDIDATES_H_
 
@@ -27,6 +27,10 @@ struct RecomputationCandidate {
 // buffer that the kernel reads: one for each reader from then on, whose kernel may take it in. By
 // buffer.
 std::vector<RecomputationCandidate> RecomputationCandidates(const PlannedCopies& now, int peak);
+
+// For each buffer of one value that waits while kernel `peak` runs: the value offloaded, and
+// brought back before it is read again. By buffer.
+std::vector<RecomputationCandidate> OffloadCandidates(const PlannedCopies& now, int peak);
 
 }  // namespace lemma
 

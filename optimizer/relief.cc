@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/barrier.h"
+#include "graph/builder.h"
 #include "optimizer/recomputation_candidates.h"
 
 namespace lemma {
 namespace {
 
 constexpr double kLeastMs = 1e-4;  // even a view costs a little
+constexpr int64_t kLeastOffloaded = 1 << 16;
+// No link to a host is faster: PCIe 5 of 16 lanes, one way.
+constexpr double kLinkBytesPerMs = 64e6;
 
 }  // namespace
 
@@ -45,12 +50,36 @@ absl::Status Reliever::Price(CostModel* costs) {
       if (cost) node_ms_[n] = cost->ms();
     }
   }
+  transfer_ms_.assign(graph_.nodes().size(), 0);
+  return measurer_->CanOffload() ? PriceTransfers(costs) : absl::OkStatus();
+}
+
+absl::Status Reliever::PriceTransfers(CostModel* costs) {
+  absl::flat_hash_map<std::string, double> known;
+  for (size_t n = 0; n < transfer_ms_.size(); ++n) {
+    const Node& node = *graph_.nodes()[n];
+    if (!node.is_op() || is_static_[n] || node.num_outputs() != 1) continue;
+    if (node.type(0).num_bytes() < kLeastOffloaded) continue;
+    auto [ms, fresh] = known.try_emplace(node.type(0).ToString(), 0);
+    if (fresh) {
+      GraphBuilder builder("transfer");
+      const Value x = builder.Input("x", node.type(0));
+      builder.Output("y", Barrier(Offload(x), x));
+      auto graph = std::move(builder).Build();
+      if (!graph.ok()) return graph.status();
+      auto cost = costs->CostOf(*graph);
+      if (!cost.ok()) return cost.status();
+      const auto bytes = static_cast<double>(node.type(0).num_bytes());
+      ms->second = std::max(2 * bytes / kLinkBytesPerMs, cost->ms());
+    }
+    transfer_ms_[n] = ms->second;
+  }
   return absl::OkStatus();
 }
 
 double Reliever::MsOf(const Recomputation& unit) const {
   double ms = unit.empty() ? 0 : kLeastMs;
-  for (int n : unit.nodes) ms += node_ms_[n];
+  for (int n : unit.nodes) ms += n == unit.fetched ? transfer_ms_[n] : node_ms_[n];
   return ms;
 }
 
@@ -74,12 +103,18 @@ absl::StatusOr<std::optional<Relieved>> Reliever::With(Reliefs reliefs) {
 std::vector<Candidate> Reliever::Candidates(const Relieved& now, int peak) const {
   std::vector<Candidate> candidates;
   const PlannedCopies plan{now.copied, now.timeline, now.reliefs.recomputed, is_static_};
-  for (RecomputationCandidate& c : RecomputationCandidates(plan, peak)) {
-    const auto bytes = static_cast<double>(now.timeline.buffers[c.buffer].bytes);
-    Reliefs reliefs{std::move(c.list)};
-    const double ms = MsOf(reliefs) - now.ms;
-    candidates.push_back({std::move(reliefs), ms / bytes});
-  }
+  const auto add = [&](std::vector<RecomputationCandidate> found) {
+    for (RecomputationCandidate& c : found) {
+      const int fetched = c.list.back().fetched;
+      if (fetched >= 0 && transfer_ms_[fetched] == 0) continue;
+      const auto bytes = static_cast<double>(now.timeline.buffers[c.buffer].bytes);
+      Reliefs reliefs{std::move(c.list)};
+      const double ms = MsOf(reliefs) - now.ms;
+      candidates.push_back({std::move(reliefs), ms / bytes});
+    }
+  };
+  add(RecomputationCandidates(plan, peak));
+  if (measurer_->CanOffload()) add(OffloadCandidates(plan, peak));
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
   return candidates;

@@ -1,7 +1,8 @@
 // What can be done about values that wait in memory: one of them at a time.
 //
 // A plan of memory is found by whoever chooses among reliefs (optimizer/rematerialization.h); here
-// is what they are. There is one kind: dropping what waits, and computing it again.
+// is what they are: dropping what waits and computing it again, and, where the device has memory of
+// its own, offloading it to the host's and bringing it back.
 #ifndef LEMMA_OPTIMIZER_RELIEF_H_
 #define LEMMA_OPTIMIZER_RELIEF_H_
 
@@ -18,8 +19,7 @@
 
 namespace lemma {
 
-// All that is done about a graph's memory. Another kind of relief would be a list of its own here,
-// which Reliever::With applies and Reliever::Candidates proposes.
+// All that is done about a graph's memory.
 struct Reliefs {
   std::vector<Recomputation> recomputed;
 
@@ -62,12 +62,14 @@ class Reliever {
  private:
   double MsOf(const Recomputation& unit) const;
   double MsOf(const Reliefs& reliefs) const;
+  absl::Status PriceTransfers(CostModel* costs);
 
   const Graph& graph_;
   KernelMeasurer* const measurer_;
   absl::flat_hash_map<const Node*, int> position_;
   std::vector<bool> is_static_;
   std::vector<double> node_ms_;
+  std::vector<double> transfer_ms_;  // by node: to the host and back; 0 if that is not offered
 };
 
 }  // namespace lemma

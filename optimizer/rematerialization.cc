@@ -40,7 +40,10 @@ class Rematerializer {
     Rematerialization result;
     result.peak_bytes = best->timeline.peak_bytes;
     result.graph = best->copied.graph;
-    for (const auto& [node, origin] : best->copied.origins) result.recomputed += origin.number > 0;
+    for (const auto& [node, origin] : best->copied.origins) {
+      result.recomputed += origin.number > 0 && !node->IsOp("barrier");
+    }
+    for (const NodePtr& node : result.graph.nodes()) result.offloaded += node->IsOp("offload");
     return result;
   }
 

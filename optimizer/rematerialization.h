@@ -24,6 +24,7 @@ struct Rematerialization {
   Graph graph;             // with the peak nearest to the limit that was found
   int64_t peak_bytes = 0;  // of its plan
   int recomputed = 0;      // operators of `graph` that are copies of others
+  int offloaded = 0;       // values of `graph` that are kept in the host's memory
 };
 
 // Lowers the peak of the plan that `measurer` makes of `graph` to `limit_bytes`, if it can, in

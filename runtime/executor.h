@@ -42,6 +42,7 @@ struct MemoryUse {
   int64_t weight_bytes = 0;   // constants and packed weights, kept between runs
   int64_t planned_bytes = 0;  // the arena of all intermediate values: the peak of a run
   int64_t live_bytes = 0;  // largest sum of simultaneously live values: a lower bound of the above
+  int64_t host_bytes = 0;  // of what is offloaded to the host's memory meanwhile
 };
 
 // State variables (StatePairs in runtime/plan/schedule.h) that stay on a device from one run to the

@@ -170,7 +170,7 @@ class CudaMeasurer : public KernelMeasurer {
 
   absl::StatusOr<MemoryTimeline> Timeline(const Graph& graph) override {
     absl::StatusOr<CudaPlan> plan =
-        PlanGraph(graph, traits_, {options_.grid, /*side_by_side=*/true, /*with_places=*/true});
+        PlanGraph(graph, traits_, {options_.grid, /*side_by_side=*/false, /*with_places=*/true});
     if (!plan.ok()) return plan.status();
     return TimelineOf(*plan);
   }

@@ -220,7 +220,7 @@ class Planner {
     absl::StatusOr<MemoryPlan> memory = Place(arena), on_host = Place(host);
     if (!memory.ok()) return memory.status();
     if (!on_host.ok()) return on_host.status();
-    plan_.host_bytes = on_host->total_bytes;
+    plan_.memory.host_bytes = on_host->total_bytes;
     plan_.memory.weight_bytes = statics;
     plan_.memory.planned_bytes = memory->total_bytes;
     plan_.memory.live_bytes = memory->live_bytes;

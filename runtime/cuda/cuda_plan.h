@@ -63,7 +63,6 @@ struct CudaPlan {
   std::vector<StatePair> state;
   std::vector<std::pair<Value, int>> places;  // the buffers of values; empty unless asked for
   MemoryUse memory;
-  int64_t host_bytes = 0;  // pinned, of what is offloaded
 
   bool IsCopy(const Launch& launch) const { return launch.kernel < 0; }
   // Of one that is no copy.

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cli/lemma_process.h"
@@ -55,6 +56,34 @@ TEST_F(ObjectiveTest, TimeAndMemoryChooseDifferently) {
   EXPECT_FALSE(IsMerged());
   EXPECT_THAT(memory.out, HasSubstr("peak memory, predicted"));
   EXPECT_THAT(memory.out, HasSubstr("kept the input: no rule makes it smaller"));
+}
+
+// Eight products that wait for the way back: dear to compute again, and cheap to copy.
+TEST_F(ObjectiveTest, OffloadsToTheHostOfADevice) {
+  std::string text = "graph deep(x: f32[256,256]) {\n  a0 = matmul(x, x)\n";
+  for (int i = 1; i <= 8; ++i) {
+    absl::StrAppend(&text, "  a", i, " = matmul(a", i - 1, ", x)\n");
+  }
+  absl::StrAppend(&text, "  g8 = sqrt(a8)\n");
+  for (int i = 8; i-- > 0;) {
+    absl::StrAppend(&text, "  g", i, " = matmul(g", i + 1, ", a", i, ")\n");
+  }
+  const std::string deep = WriteTemp("deep.lemma", absl::StrCat(text, "  return g0\n}"));
+  const std::string out = folder_ + "/deep_less.lemma";
+  const LemmaResult kept =
+      RunLemma({"optimize", deep, "-o", out, "--memory-limit=1800K", "--budget=1", "--backend=cuda",
+                "--device=d", "--cost-db", db_, "--json"});
+  ASSERT_EQ(kept.exit_status, 0) << kept.err;
+  EXPECT_THAT(kept.out, Not(HasSubstr("\"offloaded_values\":0")));
+  EXPECT_THAT(ReadAll(out), HasSubstr("offload("));
+  EXPECT_EQ(RunLemma({"check", deep, out, out + ".cert"}).exit_status, 0);
+  EXPECT_EQ(RunLemma({"run", out, "--runs=1"}).exit_status, 0);
+  EXPECT_THAT(RunLemma({"show", out, "--plan=cuda"}).out, HasSubstr("to the host's memory"));
+  // On the CPU it would lie where it lay before.
+  const LemmaResult here = RunLemma({"optimize", deep, "-o", out, "--memory-limit=1800K",
+                                     "--budget=1", "--device=d", "--cost-db", db_, "--json"});
+  ASSERT_EQ(here.exit_status, 0) << here.err;
+  EXPECT_THAT(here.out, HasSubstr("\"offloaded_values\":0"));
 }
 
 TEST_F(ObjectiveTest, ALimitExcludesWhatIsFaster) {

@@ -42,6 +42,75 @@ class NumberedCopiesTest : public testing::Test {
   std::vector<bool> is_static_;
 };
 
+TEST_F(NumberedCopiesTest, WhatIsFetchedIsOffloadedOnce) {
+  Recomputation second{{a}, {{a, {d, 0}}}, {}, {b, 0}}, third{{a}, {{a, {e, 0}}}, {}, {c, 0}};
+  second.fetched = third.fetched = a;
+  const std::string both = R"(graph g(x: f32[4]) {
+    a = tanh(x)
+    b = sin(a)
+    c = mul(b, a)
+    h = offload(a)
+    a2 = barrier(h, b)
+    d = mul(c, a2)
+    a3 = barrier(h, c)
+    e = mul(d, a3)
+    return e
+  })";
+  EXPECT_EQ(With({second, third}), Text(both));
+  third.operands[a] = 1;  // what was brought back, offloaded again
+  EXPECT_EQ(With({second, third}), Text(R"(graph g(x: f32[4]) {
+    a = tanh(x)
+    b = sin(a)
+    c = mul(b, a)
+    h = offload(a)
+    a2 = barrier(h, b)
+    d = mul(c, a2)
+    h2 = offload(a2)
+    a3 = barrier(h2, c)
+    e = mul(d, a3)
+    return e
+  })"));
+  EXPECT_EQ(With({Recomputation(), third}), Text(R"(graph g(x: f32[4]) {
+    a = tanh(x)
+    b = sin(a)
+    c = mul(b, a)
+    d = mul(c, a)
+    h = offload(a)
+    a3 = barrier(h, c)
+    e = mul(d, a3)
+    return e
+  })"));
+}
+
+TEST_F(NumberedCopiesTest, WhatIsFetchedIsReadByRecomputations) {
+  Recomputation second{{a}, {{a, {c, 2}}}, {}, {b, 0}};
+  second.fetched = a;
+  const Recomputation third{{c}, {{c, {d, 0}}}, {}, {b, 0}};
+  EXPECT_EQ(With({second, third}), Text(R"(graph g(x: f32[4]) {
+    a = tanh(x)
+    b = sin(a)
+    b2 = barrier(b, b)
+    h = offload(a)
+    a2 = barrier(h, b)
+    a3 = barrier(a2, b)
+    c = mul(b2, a3)
+    d = mul(c, a)
+    e = mul(d, a)
+    return e
+  })"));
+}
+
+TEST_F(NumberedCopiesTest, WhatIsFetchedIsNotJoined) {
+  Recomputation second{{a}, {{a, {d, 0}}}, {}, {b, 0}};
+  second.fetched = a;
+  const Recomputation third{{a}, {{a, {e, 0}}}, {}, {c, 0}};
+  const std::vector<Recomputation> list = Joined({second}, third, {1});
+  ASSERT_EQ(list.size(), 2);
+  EXPECT_EQ(list[0].fetched, a);
+  EXPECT_EQ(list[1].nodes, std::set<int>{a});
+  EXPECT_EQ(list[1].fetched, -1);
+}
+
 TEST_F(NumberedCopiesTest, EachCopyHasItsBarrier) {
   const Recomputation second{{a}, {{a, {d, 0}}}, {}, {b, 0}};
   const Recomputation third{{a}, {{a, {e, 0}}}, {}, {c, 0}};

@@ -8,14 +8,15 @@
 #include "gtest/gtest.h"
 #include "optimizer/analytic_cost.h"
 #include "runtime/cpu/cpu_backend.h"
+#include "runtime/cuda/cuda_backend.h"
 #include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {
 namespace {
 
 // `layers` of a = tanh(x w), the gradient for dy = y, and plain gradient descent of all weights.
-Graph Step(int layers) {
-  std::string text = "graph step(x: f32[64,32], lr: f32[]";
+Graph Step(int layers, int rows = 64) {
+  std::string text = absl::StrCat("graph step(x: f32[", rows, ",32], lr: f32[]");
   for (int i = 0; i < layers; ++i) absl::StrAppend(&text, ", w", i, ": f32[32,32]");
   absl::StrAppend(&text, ") {\n  one = constant f32[] [1.0]\n");
   for (int i = 0; i < layers; ++i) {
@@ -72,6 +73,23 @@ TEST_F(RematerializationTest, KeepsToLimits) {
     before = less->recomputed;
     EXPECT_EQ(WithoutBarriers(less->graph).StructuralHash(), graph.StructuralHash());
     ExpectSameBits(graph, less->graph);
+  }
+}
+
+// On a device values may leave its memory too, where that is the cheaper way.
+TEST_F(RematerializationTest, OffloadsWhereTheDeviceHasItsOwnMemory) {
+  const Graph graph = Step(16, 1024);
+  auto measurer = MakeCudaMeasurer();
+  const int64_t peak = measurer->Timeline(graph)->peak_bytes;
+  for (int percent : {60, 40, 30}) {
+    auto less = Rematerialize(graph, peak * percent / 100, measurer.get(), costs_.get());
+    ASSERT_TRUE(less.ok()) << less.status();
+    EXPECT_LE(less->peak_bytes, peak * percent / 100) << percent << " %";
+    EXPECT_EQ(less->peak_bytes, measurer->Plan(less->graph)->peak_bytes);
+    EXPECT_EQ(WithoutBarriers(less->graph).StructuralHash(), graph.StructuralHash());
+    ExpectSameBits(graph, less->graph);
+    EXPECT_GT(less->offloaded, 0) << percent << " %";
+    std::printf("%d: %d %d\n", percent, less->recomputed, less->offloaded);
   }
 }
 

@@ -61,7 +61,7 @@ absl::StatusOr<std::vector<Tensor>> EmulatedPlans::Run(size_t i, absl::Span<cons
     return std::unique_ptr<char, void (*)(void*)>(static_cast<char*>(data), std::free);
   };
   auto arena = allocate(plan.memory.planned_bytes), statics = allocate(plan.memory.weight_bytes);
-  auto host = allocate(plan.host_bytes);
+  auto host = allocate(plan.memory.host_bytes);
   auto address = [&](int b) {
     const Buffer& buffer = plan.buffers[b];
     return (buffer.kind == Buffer::Kind::kStatic ? statics

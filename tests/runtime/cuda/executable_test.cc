@@ -293,12 +293,12 @@ TEST_F(CudaExecutable, OffloadsToTheHost) {
   auto plain = cuda::PlanGraph(WithoutBarriers(graph), traits);
   ASSERT_TRUE(plain.ok()) << plain.status();
   EXPECT_EQ(CopiesIn(*plain), 0);
-  EXPECT_EQ(plain->host_bytes, 0);
+  EXPECT_EQ(plain->memory.host_bytes, 0);
   constexpr int64_t kBytes = 64 * 64 * 4;
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     Loaded loaded(graph, seed);
     EXPECT_EQ(CopiesIn(loaded.plan()), 2) << loaded.plan().Describe(graph);
-    EXPECT_EQ(loaded.plan().host_bytes, kBytes);
+    EXPECT_EQ(loaded.plan().memory.host_bytes, kBytes);
     EXPECT_LE(loaded.plan().memory.planned_bytes, plain->memory.planned_bytes - kBytes / 2);
     ExpectMatchesReference(&loaded);
     EXPECT_EQ(loaded.device().copied_to_host(), 2 * (2 * kBytes + ErrorBytes(loaded.plan())));
