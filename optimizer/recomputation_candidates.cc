@@ -424,21 +424,14 @@ class CandidateBuilder {
   absl::flat_hash_set<const Node*> members_;  // that are computed again
 };
 
-std::vector<int> WaitingAt(const MemoryTimeline& timeline, int peak) {
-  std::vector<int> waiting;
-  for (size_t b = 0; b < timeline.buffers.size(); ++b) {
-    const BufferLife& life = timeline.buffers[b];
-    if (life.first < peak && life.last > peak) waiting.push_back(static_cast<int>(b));
-  }
-  return waiting;
-}
-
 }  // namespace
 
 std::vector<RecomputationCandidate> OffloadCandidates(const PlannedCopies& now, int peak) {
   const PlanIndex index(now);
   std::vector<RecomputationCandidate> candidates;
-  for (int b : WaitingAt(now.timeline, peak)) {
+  for (int b = 0; b < static_cast<int>(now.timeline.buffers.size()); ++b) {
+    const BufferLife& life = now.timeline.buffers[b];
+    if (life.first >= peak || life.last <= peak) continue;
     auto candidate = CandidateBuilder(now, index, peak, /*joins=*/false).Offloaded(b);
     if (candidate) candidates.push_back(*std::move(candidate));
   }

@@ -89,7 +89,6 @@ TEST_F(RematerializationTest, OffloadsWhereTheDeviceHasItsOwnMemory) {
     EXPECT_EQ(WithoutBarriers(less->graph).StructuralHash(), graph.StructuralHash());
     ExpectSameBits(graph, less->graph);
     EXPECT_GT(less->offloaded, 0) << percent << " %";
-    std::printf("%d: %d %d\n", percent, less->recomputed, less->offloaded);
   }
 }
 
