@@ -30,6 +30,9 @@ Value Barrier(const Value& x, const Value& after) {
 
 Value Offload(const Value& x) { return Value(Node::Apply(OffloadOp(), {x}, {}, {x.type()}), 0); }
 
+bool IsBarrier(const Node& node) { return node.is_op() && &node.op() == BarrierOp(); }
+bool IsOffload(const Node& node) { return node.is_op() && &node.op() == OffloadOp(); }
+
 Graph WithoutBarriers(const Graph& graph) {
   GraphBuilder builder(graph.name());
   absl::flat_hash_map<Value, Value> now;
@@ -39,7 +42,7 @@ Graph WithoutBarriers(const Graph& graph) {
   for (const NodePtr& node : graph.nodes()) {
     std::vector<Value> inputs;
     for (const Value& v : node->inputs()) inputs.push_back(now.at(v));
-    if (node->is_op() && (&node->op() == BarrierOp() || &node->op() == OffloadOp())) {
+    if (IsBarrier(*node) || IsOffload(*node)) {
       now[Value(node, 0)] = inputs[0];
       continue;
     }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/barrier.h"
 #include "optimizer/relief.h"
 
 namespace lemma {
@@ -41,9 +42,9 @@ class Rematerializer {
     result.peak_bytes = best->timeline.peak_bytes;
     result.graph = best->copied.graph;
     for (const auto& [node, origin] : best->copied.origins) {
-      result.recomputed += origin.number > 0 && !node->IsOp("barrier");
+      result.recomputed += origin.number > 0 && !IsBarrier(*node);
     }
-    for (const NodePtr& node : result.graph.nodes()) result.offloaded += node->IsOp("offload");
+    for (const NodePtr& node : result.graph.nodes()) result.offloaded += IsOffload(*node);
     return result;
   }
 

@@ -195,7 +195,8 @@ class CudaExecutable : public Executable, public StateKeeper {
     if (!s.ok()) return s;
     s = host_errors_.Allocate(cuda_, Where::kHost, errors, "pinned error words");
     if (!s.ok()) return s;
-    s = offloaded_.Allocate(cuda_, Where::kHost, plan_.memory.host_bytes, "pinned memory to offload to");
+    s = offloaded_.Allocate(cuda_, Where::kHost, plan_.memory.host_bytes,
+                            "pinned memory to offload to");
     if (!s.ok()) return s;
     memory_ = {arena_.device(), statics_.device(), offloaded_.host(), errors_.device()};
     int64_t staged = 0;

@@ -29,7 +29,7 @@ struct StepSpec : KernelSpec {
 };
 
 bool IsTransfer(const std::vector<NodePtr>& nodes) {
-  return nodes.size() == 1 && (nodes[0]->IsOp("offload") || nodes[0]->IsOp("barrier"));
+  return nodes.size() == 1 && (IsOffload(*nodes[0]) || IsBarrier(*nodes[0]));
 }
 
 // A copy to the host's memory and one from there.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "graph/barrier.h"
 #include "graph/hash.h"
 #include "runtime/cuda/fusion.h"
 #include "runtime/cuda/small_steps.h"
@@ -91,7 +92,7 @@ class Planner {
       plan_.static_buffers.push_back(AddBuffer(Buffer::Kind::kStatic, v.type()));
       return buffer = plan_.static_buffers.back();
     }
-    const bool offloaded = fusion_.is_transfer[node] && v.node().IsOp("offload");
+    const bool offloaded = fusion_.is_transfer[node] && IsOffload(v.node());
     return buffer = AddBuffer(offloaded ? Buffer::Kind::kHost : Buffer::Kind::kArena, v.type());
   }
 

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "graph/barrier.h"
 #include "graph/expr/free_vars.h"
 #include "graph/hash.h"
 #include "kernels/codegen/grid_program.h"
@@ -125,14 +126,14 @@ class Fuser {
   void FindTransfers() {
     for (size_t i = 0; i < uses_.nodes.size(); ++i) {
       const NodePtr& node = uses_.nodes[i];
-      if (!node->IsOp("offload") || uses_.is_static[i] || node->type(0).num_bytes() == 0) continue;
+      if (!IsOffload(*node) || uses_.is_static[i] || node->type(0).num_bytes() == 0) continue;
       const Value v(node, 0);
       const std::vector<int>& users = uses_.Users(v);
       const bool offloaded =
           !uses_.IsOutput(v) && !users.empty() &&
           std::all_of(users.begin(), users.end(), [&](int u) {
             const Node& user = *uses_.nodes[u];
-            return user.IsOp("barrier") && user.inputs()[0] == v && user.inputs()[1] != v;
+            return IsBarrier(user) && user.inputs()[0] == v && user.inputs()[1] != v;
           });
       if (!offloaded) continue;
       result_.is_transfer[i] = true;

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graph/barrier.h"
 
 namespace lemma {
 namespace {
@@ -19,7 +20,7 @@ class Scheduler {
     level_.assign(nodes.size(), 0);
     offloads_.resize(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) {
-      if (nodes[i]->IsOp("offload")) {
+      if (IsOffload(*nodes[i])) {
         offloads_[PositionOf(nodes[i]->inputs()[0])].push_back(static_cast<int>(i));
       }
       for (const Value& v : nodes[i]->inputs()) {
