@@ -38,17 +38,22 @@ class Rematerializer {
       if (!best || Better(*needed, *best)) best = *std::move(needed);
       if (stopped_ || best->reliefs.recomputed.empty()) break;
     }
+    auto result = Retry(*std::move(best));
+    if (!result.ok()) return result.status();
+    return ResultOf(*std::move(result));
+  }
+
+ private:
+  static Rematerialization ResultOf(Relieved plan) {
     Rematerialization result;
-    result.peak_bytes = best->timeline.peak_bytes;
-    result.graph = best->copied.graph;
-    for (const auto& [node, origin] : best->copied.origins) {
+    result.peak_bytes = plan.timeline.peak_bytes;
+    result.graph = std::move(plan.copied.graph);
+    for (const auto& [node, origin] : plan.copied.origins) {
       result.recomputed += origin.number > 0 && !IsBarrier(*node);
     }
     for (const NodePtr& node : result.graph.nodes()) result.offloaded += IsOffload(*node);
     return result;
   }
-
- private:
   bool Reaches(const Relieved& plan) const { return plan.timeline.peak_bytes <= limit_; }
   bool Better(const Relieved& a, const Relieved& b) const {
     return std::pair(std::max(limit_, a.timeline.peak_bytes), a.ms) <
@@ -90,6 +95,28 @@ class Rematerializer {
       if (less->has_value() && (*less)->timeline.peak_bytes <= bound) now = **std::move(less);
     }
     return now;
+  }
+
+  // Descends again from where one of the most expensive reliefs is taken back, while that helps.
+  absl::StatusOr<Relieved> Retry(Relieved best) {
+    int left = 8;
+    for (bool helped = true; helped;) {
+      helped = false;
+      for (int relief : reliever_->ByCost(best.reliefs)) {
+        if (stopped_ || helped || left-- <= 0) break;
+        auto without = reliever_->With(best.reliefs.Without(relief));
+        if (!without.ok()) return without.status();
+        if (!without->has_value()) continue;
+        target_ = limit_ - limit_ / 8;
+        auto reached = Descend(**std::move(without), std::max<int64_t>(limit_ / 16, 1));
+        if (!reached.ok()) return reached.status();
+        auto needed = Undo(*std::move(reached));
+        if (!needed.ok()) return needed.status();
+        helped = Better(*needed, best);
+        if (helped) best = *std::move(needed);
+      }
+    }
+    return best;
   }
 
   // How far the plan is above the target, at all of its kernels.
