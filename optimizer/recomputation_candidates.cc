@@ -63,6 +63,21 @@ class PlanIndex {
   const std::vector<NodePtr>& JointsIn(int b) const { return joints_[b]; }  // concatenations
   Value ValueOf(const Node* node, int output) const { return Value(ptr_.at(node), output); }
 
+  // What others read of what a kernel computes.
+  std::vector<Value> ResultsOf(int kernel) const {
+    std::vector<Value> results;
+    for (const NodePtr& node : t_.kernels[kernel].nodes) {
+      for (int i = 0; i < node->num_outputs(); ++i) {
+        const std::vector<const Node*>& users = UsersOf(Value(node, i));
+        const bool leaves = std::any_of(users.begin(), users.end(), [&](const Node* user) {
+          return KernelOf(*user) != kernel;
+        });
+        if (leaves) results.emplace_back(node, i);
+      }
+    }
+    return results;
+  }
+
   // Whether `v` lies in memory while kernel `time` runs, or where nothing else comes.
   bool IsThere(const Value& v, int time) const {
     auto place = place_.find(v);
@@ -154,9 +169,8 @@ class CandidateBuilder {
       const std::vector<NodePtr>& nodes = now_.timeline.kernels[k].nodes;
       if (!AddKernel(k)) return std::nullopt;
       if (nodes.empty() && index_.JointsIn(b).empty()) return std::nullopt;
-      for (int i = 0; !nodes.empty() && i < nodes.back()->num_outputs(); ++i) {
-        results.emplace_back(nodes.back(), i);
-      }
+      const std::vector<Value> made = index_.ResultsOf(k);
+      results.insert(results.end(), made.begin(), made.end());
     }
     for (const NodePtr& joint : index_.JointsIn(b)) {
       if (!AddNode(*joint)) return std::nullopt;
@@ -185,8 +199,8 @@ class CandidateBuilder {
     const std::vector<NodePtr>& nodes = now_.timeline.kernels[writers[0]].nodes;
     if (nodes.empty() || !AddKernel(writers[0])) return std::nullopt;
     std::map<int, std::set<std::pair<int, Copy>>> readers;  // by time
-    for (int i = 0; i < nodes.back()->num_outputs(); ++i) {
-      if (!FindReaders(Value(nodes.back(), i), &readers)) return std::nullopt;
+    for (const Value& v : index_.ResultsOf(writers[0])) {
+      if (!FindReaders(v, &readers)) return std::nullopt;
     }
     RecomputationCandidate candidate;
     candidate.buffer = b;
