@@ -17,9 +17,10 @@ class Rematerializer {
   Rematerializer(Reliever* reliever, int64_t limit, std::function<bool(int64_t)> progress)
       : reliever_(reliever), limit_(limit), progress_(std::move(progress)) {}
 
-  // Several descents, since each is greedy: with the limit as the target, and less, which drops
-  // more at a time and undoes what was not needed. If none reaches the limit, on the way there with
-  // one target after the other: what is far above the limit everywhere, nothing seems to relieve.
+  // Several descents, since each is greedy: with the limit as the target, and with less, so that
+  // more is dropped, and taken back where it was not needed. If the limit is not reached, with
+  // still less, and with one target after the other on the way there: what is far above the limit
+  // everywhere, nothing seems to relieve.
   absl::StatusOr<Rematerialization> Run() {
     auto input = reliever_->With({});
     if (!input.ok()) return input.status();
@@ -29,7 +30,8 @@ class Rematerializer {
                                        {limit_ * 3 / 4, limit_ / 16},
                                        {limit_ / 2, limit_ / 16},
                                        {peak, peak / 32}}) {
-      if (best && (Reaches(*best) && target > limit_)) break;
+      const bool once_more = target == limit_ * 3 / 4;
+      if (best && Reaches(*best) && !once_more) break;
       target_ = target;
       auto reached = Descend(**input, std::max<int64_t>(step, 1));
       if (!reached.ok()) return reached.status();
@@ -99,7 +101,7 @@ class Rematerializer {
 
   // Descends again from where one of the most expensive reliefs is taken back, while that helps.
   absl::StatusOr<Relieved> Retry(Relieved best) {
-    int left = 8;
+    int left = 4;
     for (bool helped = true; helped;) {
       helped = false;
       for (int relief : reliever_->ByCost(best.reliefs)) {
@@ -110,6 +112,7 @@ class Rematerializer {
         target_ = limit_ - limit_ / 8;
         auto reached = Descend(**std::move(without), std::max<int64_t>(limit_ / 16, 1));
         if (!reached.ok()) return reached.status();
+        if (reached->timeline.peak_bytes > std::max(limit_, best.timeline.peak_bytes)) continue;
         auto needed = Undo(*std::move(reached));
         if (!needed.ok()) return needed.status();
         helped = Better(*needed, best);
