@@ -42,6 +42,11 @@ struct LaneOps {
   void (*gather[kNumDTypes])(T* dst, const void* src, const int64_t* offsets, int64_t n);
   void (*gather_number)(T* dst, const void* src, const int64_t* offsets, int64_t n);
 
+  // a[i] * b[i] + c[i], a[i] * b[i] - c[i] and c[i] - a[i] * b[i], each rounded twice; [0]: with
+  // b[0] for all lanes, [1]: with b[i].
+  using Ternary = void (*)(T* dst, const T* a, const T* b, const T* c, int64_t n);
+  Ternary mul_plus[2], mul_minus[2], minus_mul[2];
+
   // acc[i] += a[i] * b[i], and with b[0] for all lanes.
   void (*mul_add_vv)(T* acc, const T* a, const T* b, int64_t n);
   void (*mul_add_vs)(T* acc, const T* a, const T* b, int64_t n);

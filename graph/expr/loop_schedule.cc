@@ -345,12 +345,19 @@ void AssignLanes(Nest* nest, int n, int lane, std::vector<bool>* seen) {
 }
 
 int64_t ChooseBlock(const Nest& nest) {
-  int64_t vectors = 1, longest = 1;
+  int64_t vectors = 1, reads = 0, longest = 1;
+  bool sums = false;
   if (nest.lane >= 0) longest = nest.vars[nest.lane].extent;
   for (const Node& node : nest.nodes) {
-    if (node.lane >= 0) ++vectors;
-    if (node.own_lane >= 0) longest = std::max(longest, nest.vars[node.own_lane].extent);
+    // Such lanes are read where they are, at least if they are stored as numbers.
+    const bool in_place = node.kind == Kind::kRead && node.mode == LaneMode::kAffine &&
+                          CoefficientOf(node.index, node.lane) == 1;
+    if (node.lane >= 0) ++(in_place ? reads : vectors);
+    if (node.own_lane < 0) continue;
+    longest = std::max(longest, nest.vars[node.own_lane].extent);
+    sums = true;
   }
+  if (sums) vectors += reads;  // the order of a sum follows from its block, and stays
   // Buffers of all nodes together fit the first-level cache.
   int64_t most = std::clamp<int64_t>(24 * 1024 / (8 * vectors), 128, 1024);
   if (longest <= most) return longest;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace lemma {
 namespace loops {
@@ -292,6 +293,7 @@ const T* NestRunner<T>::SelectVector(const Node& node, int64_t from, int64_t to,
 
 template <class T>
 void NestRunner<T>::ApplyVector(const Node& node, int64_t from, int64_t to, T* dst) {
+  if (MulThenVector(node, from, to, dst)) return;
   const int fn = static_cast<int>(node.fn);
   const int64_t n = to - from;
   auto share = [&](int i) { return Shareable(node, node.args[i]) ? dst : nullptr; };
@@ -307,6 +309,28 @@ void NestRunner<T>::ApplyVector(const Node& node, int64_t from, int64_t to, T* d
   const Operand& chosen = *a.data != T{} ? b : c;
   if (!chosen.vector) return ops_.fill(dst, *chosen.data, n);
   if (chosen.data != dst) std::memcpy(dst, chosen.data, n * sizeof(T));
+}
+
+template <class T>
+bool NestRunner<T>::MulThenVector(const Node& node, int64_t from, int64_t to, T* dst) {
+  const bool adds = node.fn == ScalarFn::kAdd;
+  if (!adds && node.fn != ScalarFn::kSub) return false;
+  for (int i : {0, 1}) {
+    const Node& product = nest_.nodes[node.args[i]];
+    const int other = node.args[1 - i];
+    if (product.kind != Kind::kApply || product.fn != ScalarFn::kMul ||
+        !Shareable(node, node.args[i]) || nest_.nodes[other].lane < 0) {
+      continue;
+    }
+    Operand a = Get(product.args[0], from, to, nullptr);
+    Operand b = Get(product.args[1], from, to, nullptr);
+    if (!a.vector) std::swap(a, b);
+    const Operand c = Get(other, from, to, Shareable(node, other) ? dst : nullptr);
+    const auto& loops = adds ? ops_.mul_plus : i == 0 ? ops_.mul_minus : ops_.minus_mul;
+    loops[b.vector](dst, a.data, b.data, c.data, to - from);
+    return true;
+  }
+  return false;
 }
 
 template <class T>

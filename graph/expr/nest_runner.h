@@ -56,6 +56,8 @@ class NestRunner {
   const T* SelectVector(const Node& node, int64_t from, int64_t to, T* dst);
   void IndexVector(const Node& node, int64_t from, int64_t to, T* dst);
   void ApplyVector(const Node& node, int64_t from, int64_t to, T* dst);
+  // A sum or a difference with a product that nobody else wants, in one loop; false if it is none.
+  bool MulThenVector(const Node& node, int64_t from, int64_t to, T* dst);
   void ReduceVector(const Node& node, int64_t from, int64_t to, T* dst);
   void AccumulateVector(const Node& node, int64_t from, int64_t to, T* acc);
 

@@ -9,9 +9,11 @@
 namespace lemma {
 namespace {
 
-// Runs `definition` over dense tensors; `operations` is how many one run does.
+// Runs `definition` over dense tensors; `operations` is how many one run does. In place: output i
+// lies where input i does.
 template <class T>
-void Evaluate(benchmark::State& state, const Definition& definition, double operations) {
+void Evaluate(benchmark::State& state, const Definition& definition, double operations,
+              bool in_place = false) {
   LoopProgram program = *CompileLoops(definition);
   std::vector<Dense<T>> inputs = RandomInputs<T>(definition, 1);
   std::vector<TensorView> views;
@@ -22,8 +24,8 @@ void Evaluate(benchmark::State& state, const Definition& definition, double oper
   for (const auto& tensor : program.outputs()) outputs.emplace_back(ElementsIn(tensor.dims));
   std::vector<MutableTensorView> output_views;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    output_views.push_back(
-        {outputs[i].data(), std::nullopt, DenseStrides(program.outputs()[i].dims)});
+    output_views.push_back({in_place ? inputs[i].data.data() : outputs[i].data(), std::nullopt,
+                            DenseStrides(program.outputs()[i].dims)});
   }
   for (auto _ : state) {
     absl::Status status = Run<T>(program, views, output_views, {1});
@@ -107,6 +109,15 @@ void ErfFloat(benchmark::State& state) {
   Evaluate<float>(state, Elementwise(f), kMillion);
 }
 BENCHMARK(ErfFloat)->Unit(benchmark::kMicrosecond);
+
+// A weight's momentum, where it lies.
+void MomentumFloat(benchmark::State& state) {
+  DefinitionBuilder b;
+  TensorId m = b.Input({512, 4608}), g = b.Input({512, 4608});
+  b.Output({512, 4608}, [&](const Idx& o) { return Read(m, o) * 0.5 + Read(g, o); });
+  Evaluate<float>(state, b.definition(), 512 * 4608, /*in_place=*/true);
+}
+BENCHMARK(MomentumFloat)->Unit(benchmark::kMicrosecond);
 
 void TransposeFloat(benchmark::State& state) {
   DefinitionBuilder b;

@@ -45,6 +45,57 @@ TEST(Evaluate, BatchedProductOfTransposedOperand) {
   ExpectEvaluatesAsNaively(b.definition());
 }
 
+// Products within sums, of which the last is read twice.
+Definition ProductsInSums() {
+  DefinitionBuilder b;
+  TensorId x = b.Input({5, 700}), y = b.Input({5, 700}), z = b.Input({5, 700});
+  TensorId s = b.Input({}), r = b.Input({5, 1});
+  using E = ScalarExpr;
+  auto output = [&](const std::function<E(E x, E y, E z, E s, E r)>& f) {
+    b.Output({5, 700}, [&](const Idx& o) {
+      return f(Read(x, o), Read(y, o), Read(z, o), Read(s, {}), Read(r, {o[0], IndexExpr(0)}));
+    });
+  };
+  output([](E x, E y, E z, E, E) { return x * y + z; });
+  output([](E x, E y, E z, E, E) { return z + x * y; });
+  output([](E x, E y, E z, E, E) { return x * y - z; });
+  output([](E x, E y, E z, E, E) { return z - x * y; });
+  output([](E x, E, E z, E s, E) { return s * x + z; });
+  output([](E x, E, E z, E s, E r) { return z - x * s * r; });
+  output([](E x, E, E, E s, E r) { return s * r + x; });
+  output([](E x, E y, E, E s, E) { return x * y - s; });
+  output([](E x, E y, E z, E s, E) { return x * s + (y * z - x * x); });
+  output([](E x, E y, E z, E, E) {
+    E p = x * y;
+    return (p + z) * (z - p);
+  });
+  return b.definition();
+}
+
+TEST(Evaluate, ProductsInSums) { ExpectEvaluatesAsNaively(ProductsInSums()); }
+
+// Each product is rounded to a float before it is added, as if it were stored.
+TEST(Evaluate, ProductsInSumsAreRounded) {
+  DefinitionBuilder b;
+  TensorId m = b.Input({3000}), g = b.Input({3000}), s = b.Input({});
+  b.Output({3000}, [&](const Idx& o) { return Read(m, o) * Read(s, {}) + Read(g, o); });
+  std::vector<float> x(3000), y(3000), expected(3000);
+  const float factor = 0.9f;
+  for (int i = 0; i < 3000; ++i) {
+    x[i] = std::sqrt(static_cast<float>(i) + 2);
+    y[i] = std::sqrt(static_cast<float>(i) + 3);
+    const float product = x[i] * factor;
+    expected[i] = product + y[i];
+  }
+  // In place.
+  const DType f32 = DType::kF32;
+  const absl::Status status = lemma::Run<float>(
+      *CompileLoops(b.definition()),
+      {{x.data(), f32, {1}}, {y.data(), f32, {1}}, {&factor, f32, {}}}, {{x.data(), f32, {1}}});
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(x, expected);
+}
+
 Definition Softmax(int64_t rows, int64_t columns, bool last_axis) {
   DefinitionBuilder b;
   TensorId x = b.Input({rows, columns});

@@ -91,6 +91,44 @@ TEST(LaneOps, ExtremesPropagateNan) {
   }
 }
 
+// The same as the product and then the sum, of which neither is exact here.
+template <class T>
+void ExpectTwoRoundings(const LaneOps<T>& ops) {
+  constexpr int64_t n = 77;
+  std::vector<T> a(n), b(n), c(n), product(n), expected(n), y(n);
+  for (int64_t i = 0; i < n; ++i) {
+    a[i] = NumberFromDouble<T>(std::sqrt(2.0 + i * 1000));
+    b[i] = NumberFromDouble<T>(std::sqrt(3.0 + i * 777) - 300);
+    c[i] = NumberFromDouble<T>(std::sqrt(5.0) - 40000 * i);
+  }
+  const int mul = static_cast<int>(ScalarFn::kMul), add = static_cast<int>(ScalarFn::kAdd),
+            sub = static_cast<int>(ScalarFn::kSub);
+  for (int vector : {0, 1}) {
+    (vector ? ops.vv : ops.vs)[mul](product.data(), a.data(), b.data(), n);
+    ops.vv[add](expected.data(), product.data(), c.data(), n);
+    ops.mul_plus[vector](y.data(), a.data(), b.data(), c.data(), n);
+    EXPECT_TRUE(y == expected);
+    ops.vv[sub](expected.data(), product.data(), c.data(), n);
+    ops.mul_minus[vector](y.data(), a.data(), b.data(), c.data(), n);
+    EXPECT_TRUE(y == expected);
+    ops.vv[sub](expected.data(), c.data(), product.data(), n);
+    y = c;  // a destination may be an operand
+    ops.minus_mul[vector](y.data(), a.data(), b.data(), y.data(), n);
+    EXPECT_TRUE(y == expected);
+  }
+}
+
+TEST(LaneOps, ProductsAreRoundedBeforeSums) {
+  ExpectTwoRoundings(Lanes<float>());
+  ExpectTwoRoundings(Lanes<double>());
+  ExpectTwoRoundings(Lanes<int64_t>());
+  ExpectTwoRoundings(Lanes<Field>());
+  if (__builtin_cpu_supports("avx2") && lane_internal::FloatLanesAvx2() != nullptr) {
+    ExpectTwoRoundings(*lane_internal::FloatLanesAvx2());
+    ExpectTwoRoundings(*lane_internal::DoubleLanesAvx2());
+  }
+}
+
 template <class T>
 void ExpectTileMultiplies() {
   const LaneOps<T>& ops = Lanes<T>();
