@@ -31,7 +31,7 @@ def prepare(flags, name, folder):
 
 
 def limited(flags, step, limit, out):
-    """The step with values computed twice so that it keeps to the limit; the optimizer's report."""
+    """The step with values computed again so that it keeps to the limit; the optimizer's report."""
     command = [flags.lemma, "optimize", step, "-o", out, "--json", "--memory-limit", f"{limit // 1024}K",
                "--numerics", "exact", "--budget", 1, "--runs", 3, "--int-range", 1000,
                "--certificate", "none"]
@@ -125,7 +125,7 @@ def plot(rows):
     return "\n".join([*svg, "</svg>"]) + "\n"
 
 
-COLUMNS = ["model", "limit", "peak MB", "step ms", "to unlimited", "operators twice",
+COLUMNS = ["model", "limit", "peak MB", "step ms", "to unlimited", "operators again",
            "state after 3 steps"]
 
 
