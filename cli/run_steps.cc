@@ -222,9 +222,9 @@ class Training {
     }
     if (absl::Status s = stepper_.SetState(std::move(values)); !s.ok()) return s;
     auto step = state.metadata.find(kStepKey);
-    if (step != state.metadata.end() && !absl::SimpleAtoi(step->second, &done_)) {
+    if (step != state.metadata.end() && (!absl::SimpleAtoi(step->second, &done_) || done_ < 0)) {
       return absl::InvalidArgumentError(
-          absl::StrCat(file, ": ", kStepKey, " is '", step->second, "', not a number"));
+          absl::StrCat(file, ": ", kStepKey, " is '", step->second, "', not a count of steps"));
     }
     metadata_ = std::move(state.metadata);
     return absl::OkStatus();

@@ -202,6 +202,7 @@ class CandidateBuilder {
     for (const Value& v : index_.ResultsOf(writers[0])) {
       if (!FindReaders(v, &readers)) return std::nullopt;
     }
+    if (readers.empty()) return std::nullopt;  // it reads a view that was read before
     RecomputationCandidate candidate;
     candidate.buffer = b;
     candidate.list = now_.list;

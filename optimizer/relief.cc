@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kLeastMs = 1e-4;  // even a view costs a little
 constexpr int64_t kLeastOffloaded = 1 << 16;
-// No link to a host is faster: PCIe 5 of 16 lanes, one way.
+// PCIe 5 of 16 lanes, one way: no link to a host is faster but those soldered to one.
 constexpr double kLinkBytesPerMs = 64e6;
 
 }  // namespace

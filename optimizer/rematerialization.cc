@@ -53,7 +53,9 @@ class Rematerializer {
     for (const auto& [node, origin] : plan.copied.origins) {
       result.recomputed += origin.number > 0 && !IsBarrier(*node);
     }
-    for (const NodePtr& node : result.graph.nodes()) result.offloaded += IsOffload(*node);
+    for (const NodePtr& node : result.graph.nodes()) {
+      result.offloaded += IsOffload(*node) && !plan.copied.origins.contains(node.get());
+    }
     return result;
   }
   bool Reaches(const Relieved& plan) const { return plan.timeline.peak_bytes <= limit_; }

@@ -46,7 +46,7 @@ struct MemoryUse {
 };
 
 // State variables (StatePairs in runtime/plan/schedule.h) that stay on a device from one run to the
-// next. Use a Stepper (runtime/stepper.h).
+// next, unless the executable runs in another way meanwhile. Use a Stepper (runtime/stepper.h).
 class StateKeeper {
  public:
   virtual ~StateKeeper() = default;

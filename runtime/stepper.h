@@ -27,13 +27,13 @@ class Stepper {
   // have to be nobody else's.
   absl::Status SetState(std::vector<Tensor> values);
 
-  // One step, after SetState. `inputs` in the graph's order, those of state variables not looked
-  // at. Gives the graph's outputs, empty handles where they are new state. After an error the state
-  // is undefined.
+  // One step; FailedPrecondition before SetState. `inputs` in the graph's order, those of state
+  // variables not looked at. Gives the graph's outputs, empty handles where they are new state.
+  // After an error the state is undefined.
   absl::StatusOr<std::vector<Tensor>> Step(absl::Span<const Tensor> inputs);
 
   // In the order of the graph's inputs; empty handles for those that are no state. Valid until the
-  // next step.
+  // next step. FailedPrecondition before SetState.
   absl::StatusOr<std::vector<Tensor>> State() const;
 
   const std::vector<StatePair>& pairs() const { return pairs_; }
@@ -45,6 +45,7 @@ class Stepper {
   std::unique_ptr<Executable> executable_;
   StateKeeper* const keeper_;  // nullptr: state_ has it
   std::vector<Tensor> state_;
+  bool has_state_ = false;
 };
 
 }  // namespace lemma

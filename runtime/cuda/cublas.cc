@@ -160,9 +160,10 @@ class Product : public MatrixProduct {
     cublasLtMatmulHeuristicResult_t result = {};
     int found = 0;
     if (s.ok()) {
-      s = cublas_.Check(cublas_.cublasLtMatmulAlgoGetHeuristic(handle_, product_, a_, b_, c_, d_,
-                                                               preference, 1, &result, &found),
-                        "heuristics");
+      s = cublas_.Check(
+          cublas_.cublasLtMatmulAlgoGetHeuristic(handle_, product_, a_, b_, LayoutOfC(), d_,
+                                                 preference, 1, &result, &found),
+          "heuristics");
     }
     cublas_.cublasLtMatmulPreferenceDestroy(preference);
     if (s.ok() && found == 0) s = absl::UnimplementedError("cuBLASLt: no algorithm");
@@ -176,8 +177,8 @@ class Product : public MatrixProduct {
     const float alpha = 1;
     return cublas_.Check(
         cublas_.cublasLtMatmul(handle_, product_, &alpha, pointer(a_data_), a_, pointer(b_data_),
-                               b_, &beta_, pointer(c_data_), c_, pointer(d_data_), d_, &algorithm_,
-                               nullptr, 0, reinterpret_cast<cudaStream_t>(stream)),
+                               b_, &beta_, pointer(c_data_), LayoutOfC(), pointer(d_data_), d_,
+                               &algorithm_, nullptr, 0, reinterpret_cast<cudaStream_t>(stream)),
         "product");
   }
 
@@ -201,6 +202,9 @@ class Product : public MatrixProduct {
                            "batch stride"));
     return s;
   }
+
+  // In place the library wants one layout for both.
+  cublasLtMatrixLayout_t LayoutOfC() const { return c_data_ == d_data_ ? d_ : c_; }
 
   const Library& cublas_;
   cublasLtHandle_t handle_;

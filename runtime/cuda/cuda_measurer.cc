@@ -25,11 +25,13 @@ namespace {
 constexpr double kTimesSlower = 60;
 
 struct StepSpec : KernelSpec {
+  explicit StepSpec(const Step& step) : nodes(step.nodes), is_transfer(step.program == nullptr) {}
   std::vector<NodePtr> nodes;
+  bool is_transfer;  // between the device's and the host's memory
 };
 
-bool IsTransfer(const std::vector<NodePtr>& nodes) {
-  return nodes.size() == 1 && (IsOffload(*nodes[0]) || IsBarrier(*nodes[0]));
+const StepSpec* SpecOf(const PlannedKernel& kernel) {
+  return dynamic_cast<const StepSpec*>(kernel.spec.get());
 }
 
 // A copy to the host's memory and one from there.
@@ -97,9 +99,7 @@ absl::StatusOr<double> Time(Executable*, const std::vector<Tensor>&) {
 MemoryTimeline TimelineOf(const CudaPlan& plan) {
   MemoryTimeline timeline;
   for (const Step& step : plan.steps) {
-    auto spec = std::make_shared<StepSpec>();
-    spec->nodes = step.nodes;
-    timeline.kernels.push_back({step.signature, std::move(spec), step.nodes});
+    timeline.kernels.push_back({step.signature, std::make_shared<StepSpec>(step), step.nodes});
   }
   timeline.peak_bytes = plan.memory.planned_bytes;
   const int end = static_cast<int>(plan.steps.size());
@@ -160,9 +160,7 @@ class CudaMeasurer : public KernelMeasurer {
     if (!plan.ok()) return plan.status();
     KernelPlan result;
     for (const Step& step : plan->steps) {
-      auto spec = std::make_shared<StepSpec>();
-      spec->nodes = step.nodes;
-      result.kernels.push_back({step.signature, std::move(spec), step.nodes});
+      result.kernels.push_back({step.signature, std::make_shared<StepSpec>(step), step.nodes});
     }
     result.peak_bytes = plan->memory.planned_bytes;
     return result;
@@ -179,7 +177,7 @@ class CudaMeasurer : public KernelMeasurer {
 
   Work WorkOf(const PlannedKernel& kernel) const override {
     Work work = WorkOfGroup(kernel.nodes);
-    if (IsTransfer(kernel.nodes)) {
+    if (const StepSpec* spec = SpecOf(kernel); spec != nullptr && spec->is_transfer) {
       work.bytes_read *= kTimesSlower;
       work.bytes_written *= kTimesSlower;
     }
@@ -212,15 +210,15 @@ class CudaMeasurer : public KernelMeasurer {
       inputs.push_back(*std::move(values));
     }
     auto ms = Time(executable->get(), inputs);
-    if (ms.ok() && IsTransfer(kernel.nodes)) *ms /= 2;
+    if (ms.ok() && SpecOf(kernel)->is_transfer) *ms /= 2;
     return ms;
   }
 
  private:
   static absl::StatusOr<Graph> GraphOf(const PlannedKernel& kernel) {
-    const auto* spec = dynamic_cast<const StepSpec*>(kernel.spec.get());
+    const StepSpec* spec = SpecOf(kernel);
     if (spec == nullptr) return absl::InvalidArgumentError("a kernel of another back end");
-    if (IsTransfer(spec->nodes)) return RoundTrip(spec->nodes[0]->type(0));
+    if (spec->is_transfer) return RoundTrip(spec->nodes[0]->type(0));
     return GraphOfNodes(spec->nodes);
   }
 

@@ -50,13 +50,11 @@ class InPlace {
 
   void Unite(int old_buffer, int new_buffer) {
     for (Step& step : plan_.steps) {
-      bool writes = false;
-      for (int& buffer : step.buffers) {
-        if (buffer != new_buffer) continue;
-        buffer = old_buffer;
-        writes = true;
-      }
-      if (writes) AllowAliases(&step);
+      const auto uses = [&](int buffer) {
+        return std::count(step.buffers.begin(), step.buffers.end(), buffer) > 0;
+      };
+      if (uses(old_buffer) && uses(new_buffer)) AllowAliases(&step);
+      std::replace(step.buffers.begin(), step.buffers.end(), new_buffer, old_buffer);
     }
     std::replace(plan_.outputs.begin(), plan_.outputs.end(), new_buffer, old_buffer);
     Access &all = accesses_[old_buffer], &moved = accesses_[new_buffer];

@@ -133,6 +133,15 @@ TEST_F(RunStepsTest, BadInputIsNamed) {
   ExpectOneLine(Train({"--steps=1", "--data", checkpoint_}), {"y has 2 batches, others have 3"});
 }
 
+TEST_F(RunStepsTest, ACountOfStepsBelowZeroIsRefused) {
+  ASSERT_EQ(Train({"--steps=1", "--checkpoint", checkpoint_}).exit_status, 0);
+  auto state = ReadSafetensors(checkpoint_);
+  ASSERT_TRUE(state.ok()) << state.status();
+  state->metadata["lemma.step"] = "-9";
+  ASSERT_TRUE(WriteSafetensors(checkpoint_, *state).ok());
+  ExpectOneLine(Train({"--steps=1", "--state", checkpoint_}), {"-9", "not a count of steps"});
+}
+
 TEST_F(RunStepsTest, TheCheckpointOfAnotherStepIsRefused) {
   ASSERT_EQ(Train({"--steps=1", "--checkpoint", checkpoint_}).exit_status, 0);
   std::string changed = kStep;

@@ -92,6 +92,40 @@ TEST_F(RematerializationTest, OffloadsWhereTheDeviceHasItsOwnMemory) {
   }
 }
 
+// What the kernel of the peak reads is a view that an earlier one read too.
+TEST_F(RematerializationTest, AViewThatWasReadBeforeHasNoReadersOfItsOwn) {
+  const Graph graph = GraphOf(R"(graph g(x: f32[256,256], w: f32[512,128], k: f32[128,2048]) {
+    a = matmul(x, x)
+    t = reshape(a) {shape = [128,512]}
+    b = matmul(t, w)
+    s = softmax(b) {axis = 1}
+    p = matmul(w, s)
+    c0 = matmul(p, k)
+    c = softmax(c0) {axis = 1}
+    d = matmul(t, c)
+    e = reduce_sum(d) {axes = [0]}
+    return e
+  })");
+  auto less = To(graph, PeakOf(graph) / 2);
+  ASSERT_TRUE(less.ok()) << less.status();
+  EXPECT_LE(less->peak_bytes, PeakOf(graph));
+}
+
+TEST_F(RematerializationTest, WhatTheInputOffloadsIsItsOwn) {
+  const Graph graph = GraphOf(R"(graph g(x: f32[64,64]) {
+    a = tanh(x)
+    h = offload(a)
+    b = matmul(a, a)
+    f = barrier(h, b)
+    y = mul(f, b)
+    return y
+  })");
+  auto less = To(graph, 2 * PeakOf(graph));
+  ASSERT_TRUE(less.ok()) << less.status();
+  EXPECT_EQ(less->offloaded, 0);
+  EXPECT_EQ(less->recomputed, 0);
+}
+
 // Concatenations, to whose memory several kernels write, that wait for a second use.
 TEST_F(RematerializationTest, DropsConcatenations) {
   constexpr int kBlocks = 10;

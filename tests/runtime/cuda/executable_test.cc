@@ -378,6 +378,8 @@ TEST_F(CudaExecutable, MissingStateIsNamed) {
   Loaded loaded(step.graph);
   std::vector<Tensor> inputs = InputsOf(step);
   inputs[static_cast<size_t>(loaded.plan().state[0].input)] = Tensor();
+  EXPECT_TRUE(absl::IsFailedPrecondition(loaded.stepper().Step(inputs).status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(loaded.stepper().State().status()));
   const absl::Status s = loaded.stepper().SetState(inputs);
   EXPECT_TRUE(absl::IsInvalidArgument(s)) << s;
   EXPECT_NE(s.message().find(step.graph.input_names()[loaded.plan().state[0].input]),
