@@ -100,8 +100,8 @@ absl::StatusOr<std::optional<Relieved>> Reliever::With(Reliefs reliefs) {
   return relieved;
 }
 
-std::vector<Candidate> Reliever::Candidates(const Relieved& now, int peak) const {
-  std::vector<Candidate> candidates;
+std::vector<ReliefChoice> Reliever::Candidates(const Relieved& now, int peak) const {
+  std::vector<ReliefChoice> candidates;
   const PlannedCopies plan{now.copied, now.timeline, now.reliefs.recomputed, is_static_};
   const auto add = [&](std::vector<RecomputationCandidate> found) {
     for (RecomputationCandidate& c : found) {
@@ -116,7 +116,7 @@ std::vector<Candidate> Reliever::Candidates(const Relieved& now, int peak) const
   add(RecomputationCandidates(plan, peak));
   if (measurer_->CanOffload()) add(OffloadCandidates(plan, peak));
   std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
+                   [](const ReliefChoice& a, const ReliefChoice& b) { return a.score < b.score; });
   return candidates;
 }
 

@@ -37,7 +37,7 @@ struct Relieved {
 };
 
 // One more relief of a Relieved.
-struct Candidate {
+struct ReliefChoice {
   Reliefs reliefs;   // with it
   double score = 0;  // time that it costs by the bytes that it takes away from the peak
 };
@@ -54,7 +54,7 @@ class Reliever {
   absl::StatusOr<std::optional<Relieved>> With(Reliefs reliefs);
 
   // What can be done about the buffers that are there while kernel `peak` runs, the cheapest first.
-  std::vector<Candidate> Candidates(const Relieved& now, int peak) const;
+  std::vector<ReliefChoice> Candidates(const Relieved& now, int peak) const;
 
   // Which of `reliefs` there are, those that cost most first.
   std::vector<int> ByCost(const Reliefs& reliefs) const;

@@ -135,14 +135,14 @@ class Rematerializer {
 
   // The one that lowers the excess most for its time, of the cheapest few.
   absl::StatusOr<std::optional<Relieved>> Best(const Relieved& now,
-                                               const std::vector<Candidate>& candidates) {
+                                               const std::vector<ReliefChoice>& candidates) {
     constexpr int kTries = 8;
     constexpr double kLeastMs = 1e-4;  // joined with others, it may cost less than nothing
     const double excess = Excess(now);
     std::optional<Relieved> best;
     double best_rate = 0;
     int tries = 0;
-    for (const Candidate& candidate : candidates) {
+    for (const ReliefChoice& candidate : candidates) {
       if (tries >= kTries && best) break;
       if (++tries > 4 * kTries) break;
       auto tried = reliever_->With(candidate.reliefs);

@@ -280,8 +280,8 @@ Polynomial Expanded(const Polynomial& terms) {
 
 }  // namespace
 
-absl::StatusOr<Difference> Compare(const Polynomial& a, const Polynomial& b, const Box& box,
-                                   int64_t* left) {
+absl::StatusOr<PolynomialDifference> Compare(const Polynomial& a, const Polynomial& b,
+                                             const Box& box, int64_t* left) {
   Polynomial difference = a;
   for (const auto& [term, coefficient] : b) AddTerm(term, -coefficient, &difference);
   while (true) {
@@ -293,16 +293,17 @@ absl::StatusOr<Difference> Compare(const Polynomial& a, const Polynomial& b, con
       products +=
           term.extents.empty() ? 1 : *std::min_element(term.extents.begin(), term.extents.end());
     }
-    if (difference.empty()) return Difference::kNone;
-    if (MomentsDiffer(difference, box)) return Difference::kEverywhere;
-    if (NumPositions(box) == 1 && SecondMomentsDiffer(difference)) return Difference::kEverywhere;
+    if (difference.empty()) return PolynomialDifference::kNone;
+    if (MomentsDiffer(difference, box)) return PolynomialDifference::kEverywhere;
+    if (NumPositions(box) == 1 && SecondMomentsDiffer(difference))
+      return PolynomialDifference::kEverywhere;
     if (!axes) break;
     if (products > *left) return absl::ResourceExhaustedError("too many products to write out");
     *left -= products;
     difference = Expanded(difference);
   }
   // Single products, none of which cancel: at one position that is a difference.
-  return NumPositions(box) == 1 ? Difference::kEverywhere : Difference::kOpen;
+  return NumPositions(box) == 1 ? PolynomialDifference::kEverywhere : PolynomialDifference::kOpen;
 }
 
 }  // namespace lemma

@@ -85,14 +85,14 @@ class PolynomialReader {
 
 // a - b: empty if they are equal families. Terms that are left are expanded, axis by axis, until
 // they cancel or are single products.
-enum class Difference {
+enum class PolynomialDifference {
   kNone,        // equal for all positions of the box and all values of the leaves
   kEverywhere,  // different, as polynomials, at every position
   kOpen,        // neither was seen; never at a single position
 };
 // Takes the products that are written out from *left; ResourceExhausted if these are too few.
-absl::StatusOr<Difference> Compare(const Polynomial& a, const Polynomial& b, const Box& box,
-                                   int64_t* left);
+absl::StatusOr<PolynomialDifference> Compare(const Polynomial& a, const Polynomial& b,
+                                             const Box& box, int64_t* left);
 
 }  // namespace lemma
 

@@ -24,10 +24,10 @@ absl::StatusOr<std::vector<Box>> Decide(const Value& original, const Value& muta
   if (!a.pieces.empty()) return std::move(a.pieces);
   LEMMA_ASSIGN_OR_RETURN(Family b, reader->Read(mutant, box));
   if (!b.pieces.empty()) return std::move(b.pieces);
-  LEMMA_ASSIGN_OR_RETURN(const Difference difference,
+  LEMMA_ASSIGN_OR_RETURN(const PolynomialDifference difference,
                          Compare(a.terms, b.terms, box, products_left));
-  *differs = difference == Difference::kEverywhere;
-  if (difference != Difference::kOpen) return std::vector<Box>();
+  *differs = difference == PolynomialDifference::kEverywhere;
+  if (difference != PolynomialDifference::kOpen) return std::vector<Box>();
   auto longest = std::max_element(box.begin(), box.end(),
                                   [](const Range& x, const Range& y) { return x.count < y.count; });
   std::vector<Box> halves(2, box);
@@ -169,9 +169,9 @@ absl::StatusOr<bool> AgreeAt(const Value& original, const Value& mutant,
   for (int64_t i : index) box.push_back({i, 1, 1});
   LEMMA_ASSIGN_OR_RETURN(const Family a, reader->Read(original, box));
   LEMMA_ASSIGN_OR_RETURN(const Family b, reader->Read(mutant, box));
-  LEMMA_ASSIGN_OR_RETURN(const Difference difference,
+  LEMMA_ASSIGN_OR_RETURN(const PolynomialDifference difference,
                          Compare(a.terms, b.terms, box, &max_products));
-  return difference == Difference::kNone;
+  return difference == PolynomialDifference::kNone;
 }
 
 }  // namespace lemma

@@ -224,6 +224,34 @@ def file_problems(root, path, compared):
         print(f"warning: {path} has {len(lines)} lines", file=sys.stderr)
 
 
+NAMESPACE = re.compile(r"^namespace ([\w:]+) \{")
+TYPE = re.compile(r"^(?:struct|class|enum class|union) (\w+)(?: final)?(?:\s*:[^:;{][^;{]*)?\s*\{")
+
+
+def types_of(text):
+    """The types that a header defines outside of others, with their namespaces."""
+    namespaces = []
+    for line in text.splitlines():
+        if line.startswith("}  // namespace"):
+            namespaces = namespaces[:-1]
+        elif match := NAMESPACE.match(line):
+            namespaces.append(match[1])
+        elif match := TYPE.match(line):
+            yield "::".join([*namespaces, match[1]])
+
+
+def type_problems(root, paths):
+    """Two types of one name are one to the linker, which takes either's functions for both."""
+    seen = {}
+    for path in paths:
+        if not path.endswith(".h") or folder(path) not in OUR_FOLDERS:
+            continue
+        for name in types_of((root / path).read_text(errors="replace")):
+            other = seen.setdefault(name, path)
+            if other != path:
+                yield f"{path}: defines {name}, as {other} does"
+
+
 def check(root):
     """Returns the violations below `root`, each one line of text."""
     result = []
@@ -235,7 +263,7 @@ def check(root):
     for path in paths:
         if folder(path) in OUR_FOLDERS:
             result += [f"{path}:{n}: {message}" for n, message in file_problems(root, path, compared)]
-    return result
+    return [*result, *type_problems(root, paths)]
 
 
 def main(arguments):

@@ -54,8 +54,8 @@ class Planner {
     if (options_.side_by_side) PutSideBySide(&plan_);
     AddLaunches();
     plan_.state = StatePairs(graph_);
-    UpdateStateInPlace(
-        graph_, [this](const Value& v) { return buffer_of_[uses_.IdOf(v)]; }, traits_, &plan_);
+    UpdateStateInPlace([this](const Value& v) { return buffer_of_[uses_.IdOf(v)]; }, traits_,
+                       &plan_);
     if (absl::Status s = PlaceBuffers(); !s.ok()) return s;
     FindOrder();
     DropImplied();

@@ -108,9 +108,8 @@ class InPlace {
 
 }  // namespace
 
-void UpdateStateInPlace(const Graph& graph, absl::FunctionRef<int(const Value&)> buffer_of,
-                        NodeTraitsCache& traits, CudaPlan* plan) {
-  if (plan->state.empty()) return;
+void UpdateStateInPlace(absl::FunctionRef<int(const Value&)> buffer_of, NodeTraitsCache& traits,
+                        CudaPlan* plan) {
   InPlace in_place(buffer_of, traits, plan);
   for (const StatePair& pair : plan->state) {
     const int from = plan->inputs[pair.input], to = plan->outputs[pair.output];

@@ -12,8 +12,8 @@ namespace lemma::cuda {
 // Of a plan with launches but without places: where nothing reads the old value after the launch
 // that first writes the new one, and that launch, if it does, reads each element only for the new
 // value of the same element, both become one buffer. `buffer_of`: of each value; -1 if it has none.
-void UpdateStateInPlace(const Graph& graph, absl::FunctionRef<int(const Value&)> buffer_of,
-                        NodeTraitsCache& traits, CudaPlan* plan);
+void UpdateStateInPlace(absl::FunctionRef<int(const Value&)> buffer_of, NodeTraitsCache& traits,
+                        CudaPlan* plan);
 
 }  // namespace lemma::cuda
 

@@ -155,5 +155,29 @@ class TopLevelTest(unittest.TestCase):
         self.assertEqual(found, ["utils: not in the list of top-level names"])
 
 
+
+class TypeTest(unittest.TestCase):
+    def test_two_headers_define_one_name(self):
+        one = "namespace lemma {\nstruct Candidate {\n  int a;\n};\n}  // namespace lemma\n"
+        other = one.replace("struct Candidate", "class Candidate : public Thing")
+        self.assertEqual(
+            problems(optimizer__a_dot_h=one, pet__b_dot_h=other),
+            ["pet/b.h: defines lemma::Candidate, as optimizer/a.h does"],
+        )
+
+    def test_names_apart(self):
+        one = "namespace lemma {\nstruct Candidate {\n};\n}  // namespace lemma\n"
+        self.assertEqual(
+            problems(
+                optimizer__a_dot_h=one,
+                pet__b_dot_h=one.replace("lemma", "lemma::pet"),
+                pet__c_dot_h="namespace lemma {\nstruct Candidate;\nclass A::Candidate {\n};\n"
+                "struct B {\n  struct Candidate {\n  };\n};\n}  // namespace lemma\n",
+                pet__d_dot_cc=one,
+            ),
+            [],
+        )
+
+
 if __name__ == "__main__":
     unittest.main()
