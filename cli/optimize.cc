@@ -22,7 +22,7 @@ namespace lemma::cli {
 namespace {
 
 // What the search found, and what its first descent reached, unless it is among `*seen`; with a
-// limit of memory the input too, if values have to be computed again to keep to it.
+// limit of memory the input too, if values have to be computed again or offloaded to keep to it.
 absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, const Graph& input,
                                                   const SearchResult& search, Setup* setup,
                                                   std::set<uint64_t>* seen) {
@@ -32,8 +32,8 @@ absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, co
     if (!folded.ok()) return folded.status();
     auto kept = KeptToLimit(flags, {*std::move(folded), rewrites}, setup);
     if (!kept.ok()) return kept.status();
-    if (!rewrites.empty() || kept->recomputed > 0 || kept->offloaded > 0)
-      contenders.push_back(*std::move(kept));
+    const bool differs = !rewrites.empty() || kept->recomputed > 0 || kept->offloaded > 0;
+    if (differs) contenders.push_back(*std::move(kept));
     return absl::OkStatus();
   };
   auto is_new = [&](const Graph& graph) { return seen->insert(graph.StructuralHash()).second; };

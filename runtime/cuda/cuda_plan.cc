@@ -202,8 +202,9 @@ class Planner {
     for (int b : plan_.inputs) plan_.buffers[b].first = 0;
     for (int b : plan_.outputs) plan_.buffers[b].last = end + 1;
     // State stays where it is between runs.
-    for (const StatePair& pair : plan_.state)
+    for (const StatePair& pair : plan_.state) {
       plan_.buffers[plan_.inputs[pair.input]].last = end + 1;
+    }
     Placement arena, host;
     int64_t statics = 0;
     for (Buffer& buffer : plan_.buffers) {
