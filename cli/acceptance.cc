@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "cli/definitions.h"
 #include "cli/jump.h"
 
 namespace lemma::cli {
@@ -121,23 +122,49 @@ absl::Status TimeKernels(Executable* before, Executable* after, absl::Span<const
   return absl::OkStatus();
 }
 
+std::string Off(const OutputDifference& difference) {
+  return absl::StrCat("output ", difference.output, " differs by ", difference.largest,
+                      ", allowed ", difference.allowed);
+}
+
+// Why the contender is not the input, as executed or as defined; "" if it is.
+absl::StatusOr<std::string> WhyNotEqual(const Graph& input, const Candidate& before,
+                                        const Contender& contender, const Candidate& after,
+                                        Definitions* definitions, absl::Span<const Tensor> inputs,
+                                        const AcceptanceOptions& options,
+                                        OutputDifference* difference) {
+  auto verdict = definitions->Judge(after.executable.get(), after.outputs);
+  if (!verdict.ok()) return verdict.status();
+  *difference = verdict->difference;
+  if (!verdict->agrees) {
+    return absl::StrCat("it computes something else than the input's operators are defined as: ",
+                        Off(*difference));
+  }
+  if (options.unproved && !difference->compared()) {
+    return absl::StrCat("it was found with rules that are not proved, and ",
+                        difference->ToString());
+  }
+  const OutputDifference executed = CompareOutputs(input, after.outputs, before.outputs);
+  if (executed.ok) return std::string();
+  auto jump = DifferByAJump(input, before.executable.get(), contender.graph, after.executable.get(),
+                            inputs, options.threads);
+  if (!jump.ok()) return jump.status();
+  return *jump ? "" : absl::StrCat("it computes something else than the input: ", Off(executed));
+}
+
 // Executes both and compares them; takes the contender if it pays.
 absl::Status Try(Backend* backend, const Graph& input, const Contender& contender,
                  absl::Span<const Tensor> inputs, const AcceptanceOptions& options,
-                 const Candidate& before, Acceptance* result) {
+                 const Candidate& before, Definitions* definitions, Acceptance* result) {
   auto after = Prepare(backend, contender.graph, options, inputs);
   if (!after.ok()) return after.status();
-  const OutputDifference difference = CompareOutputs(input, after->outputs, before.outputs);
-  absl::StatusOr<bool> agrees = difference.ok;
-  if (!difference.ok) {
-    agrees = DifferByAJump(input, before.executable.get(), contender.graph, after->executable.get(),
-                           inputs, options.threads);
-    if (!agrees.ok()) return agrees.status();
-  }
-  if (!*agrees) {
-    return absl::InternalError(absl::StrCat(
-        "the optimized model computes something else: output ", difference.output, " differs by ",
-        difference.largest, ", allowed ", difference.allowed, "; nothing was written"));
+  OutputDifference difference;
+  auto why_not = WhyNotEqual(input, before, contender, *after, definitions, inputs, options,
+                             &difference);
+  if (!why_not.ok()) return why_not.status();
+  if (!why_not->empty()) {
+    result->rejected = *std::move(why_not);
+    return absl::OkStatus();
   }
   if (options.numerics == "exact" && !SameBytes(after->outputs, before.outputs)) {
     // The rules keep every bit of the definitions; a kernel may still sum in another order.
@@ -195,6 +222,17 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
     return result;
   }
   if (!before.ok()) return before.status();
+  auto definitions = Definitions::Run(input, inputs, options.threads);
+  if (!definitions.ok()) return definitions.status();
+  auto own = definitions->Judge(before->executable.get(), before->outputs);
+  if (!own.ok()) return own.status();
+  if (!own->agrees) {
+    return absl::InternalError(
+        absl::StrCat("the back end ", backend->name(), " computes something else for the input than "
+                     "its operators are defined as: ", Off(own->difference),
+                     "; nothing was written"));
+  }
+  result.difference = own->difference;
   result.measured = true;
   result.memory_before = result.memory_after = before->memory;
   const int64_t limit = options.objective.memory_limit;
@@ -202,7 +240,8 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
     result.least_bytes = result.memory_before.planned_bytes;
   }
   for (const Contender& contender : contenders) {
-    absl::Status s = Try(backend, input, contender, inputs, options, *before, &result);
+    absl::Status s = Try(backend, input, contender, inputs, options, *before, &*definitions,
+                         &result);
     if (!s.ok()) return s;
     if (!result.kept_input()) return result;
   }

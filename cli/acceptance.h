@@ -31,6 +31,8 @@ struct AcceptanceOptions {
   // Alternating, of both graphs; up to four times as many where they leave it open. 0: nothing is
   // timed, and the first contender that computes the same is the result.
   int runs = 15;
+  // Rules that are not proved were used: what cannot be compared is not accepted then.
+  bool unproved = false;
   // Whose plans tell what memory a graph is executed in, if that is another back end: of a device
   // that is not here.
   Backend* planner = nullptr;
@@ -55,7 +57,10 @@ struct Acceptance {
   // The least that the input or a contender needs, if all of them need more than the limit: then
   // there is no result, and the input stands in for it.
   std::optional<int64_t> least_bytes;
+  // Of `graph`'s outputs from what the definitions of the input's operators give.
   OutputDifference difference;
+  // Why a contender was not even timed: it computes something else. Empty: none did.
+  std::string rejected;
   // Times of kernels in runs of the input and of contenders that did not pay, in the order in which
   // these were tried; empty if there was none.
   KernelTimes in_graph;
@@ -68,11 +73,13 @@ struct Acceptance {
 //     same graph varies by from process to process, so that it could not be told from slower;
 //   memory: executed in less memory or, in the same, faster;
 //   product: less by at least one per cent, with that confidence in the time.
+// A contender that computes something else than the input, as executed here or as its operators are
+// defined (definitions.h; but see jump.h), is none, whatever was proved. Internal if the input's own
+// execution is not what its operators' definitions give: then nothing here can be trusted with it.
 // What is executed in more memory than the limit is no result; if the input is, any contender that
 // keeps to it is better. An input that cannot be run here yields to the first contender untimed;
 // FailedPrecondition if there is a limit, which nobody could vouch for. Contenders whose constants
-// overflowed are none, unless numerics is "real". Internal if a contender computes something else
-// (but see jump.h).
+// overflowed are none, unless numerics is "real".
 absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
                                   std::vector<Contender> contenders,
                                   absl::Span<const Tensor> inputs,

@@ -26,6 +26,8 @@ constexpr Entry kBackends[] = {
     {"cuda-generated", [](bool) { return MakeCudaBackend(kGenerated); },
      [](int, bool) { return MakeCudaMeasurer(kGenerated); }},
     {"reference", [](bool) { return MakeReferenceBackend(); }, nullptr},
+    {"reference-f64", [](bool) { return MakeReferenceBackend(BetweenOperators::kUnrounded); },
+     nullptr},
 };
 
 const Entry* Find(absl::string_view name) {

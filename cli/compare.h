@@ -2,6 +2,7 @@
 #ifndef LEMMA_CLI_COMPARE_H_
 #define LEMMA_CLI_COMPARE_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/types/span.h"
@@ -16,6 +17,14 @@ struct OutputDifference {
   double largest = 0;  // absolute
   double allowed = 0;  // absolute
   std::string output;  // its name
+  // Of all outputs together: elements, and those that were expected to be finite. Only these say
+  // something: see runtime/tolerance.h.
+  int64_t elements = 0, finite = 0;
+
+  // False: every element was expected to be infinite or NaN, so nothing is known.
+  bool compared() const { return finite > 0 || elements == 0; }
+  // "largest difference D of N values, allowed A"; "nothing was compared: …" where nothing was.
+  std::string ToString() const;
 };
 
 // Of `graph`'s outputs, in its order.

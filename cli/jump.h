@@ -9,6 +9,17 @@
 
 namespace lemma::cli {
 
+// How far the output that differs most is off, in what it may be (runtime/tolerance.h).
+double Distance(const Graph& graph, absl::Span<const Tensor> actual,
+                absl::Span<const Tensor> expected);
+// How many times further than another execution one may be from the real numbers beyond a jump.
+constexpr double kAsFar = 4;
+
+// Whether the outputs of two executions agree on some inputs near `inputs`: one of six sets, each
+// float of which is changed by up to a thousandth of itself.
+absl::StatusOr<bool> AgreesNearby(const Graph& graph, Executable* expected, Executable* actual,
+                                  absl::Span<const Tensor> inputs);
+
 // For two graphs with the same meaning whose outputs on `inputs` differ by more than rounding
 // explains: whether they agree in double, and `after` as executed either agrees with `before` on
 // some inputs near these or, where `before` itself is further from the outputs in double than

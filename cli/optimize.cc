@@ -60,6 +60,7 @@ absl::Status Judge(const OptimizeFlags& flags, const Graph& input, absl::Span<co
   AcceptanceOptions options;
   options.numerics = flags.numerics;
   options.threads = static_cast<int>(flags.common.threads);
+  options.unproved = !outcome->unproved.empty();
   options.runs = flags.Times() ? static_cast<int>(flags.runs) : 0;
   options.objective = flags.ObjectiveOf();
   auto planner = flags.common.MakeBackend();

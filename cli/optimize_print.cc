@@ -39,6 +39,9 @@ std::string WhyKept(const OptimizeFlags& flags, const Outcome& outcome) {
            : flags.objective == "memory" ? "no rule makes it smaller, nor as small and faster"
                                          : "no rule makes it better";
   }
+  if (!result.rejected.empty()) {
+    return absl::StrCat("what the search found was dropped: ", result.rejected);
+  }
   if (!result.found_bytes) return "what the search found changes more than --numerics allows";
   std::string text = "what the search found";
   if (result.found) {
@@ -130,6 +133,9 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
     json.Set("peak_bytes_before", result.memory_before.planned_bytes);
     json.Set("peak_bytes_after", result.memory_after.planned_bytes);
     json.Set("difference", result.difference.largest).Set("allowed", result.difference.allowed);
+    json.Set("compared_values", result.difference.finite);
+    json.Set("output_values", result.difference.elements);
+    json.Set("rejected", result.rejected);
   }
   if (result.found) {
     json.Set("found_ratio", result.found->median).Set("found_ratio_low", result.found->low);
@@ -189,9 +195,8 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   } else {
     if (!flags.replay.empty()) std::puts("not timed: steps of a certificate");
     if (!flags.device.empty()) std::printf("not timed: optimized for %s\n", flags.device.c_str());
-    std::printf("largest output difference %s, allowed %s\n",
-                FormatError(result.difference.largest).c_str(),
-                FormatError(result.difference.allowed).c_str());
+    std::printf("compared with the operators' definitions: %s\n",
+                result.difference.ToString().c_str());
   }
   std::printf("%d graphs in %.1f s, %.0f per second of processor time: %s\n",
               static_cast<int>(p.steps), outcome.search_seconds, GraphsPerSecond(p), Name(p.stop));

@@ -46,9 +46,7 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Graph& input,
     };
     facts.emplace_back("peak memory",
                        Change(bytes(accepted.memory_before), bytes(accepted.memory_after)));
-    facts.emplace_back("largest output difference",
-                       absl::StrCat(FormatError(accepted.difference.largest), ", allowed ",
-                                    FormatError(accepted.difference.allowed)));
+    facts.emplace_back("outputs", accepted.difference.ToString());
   }
   facts.emplace_back("search", absl::StrCat(search.steps, " graphs: ", Name(search.stop)));
   return facts;

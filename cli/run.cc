@@ -136,10 +136,12 @@ void Print(const RunFlags& flags, const Model& model, const Report& report) {
               FormatBytes(static_cast<double>(report.memory.planned_bytes)).c_str(),
               FormatBytes(static_cast<double>(report.memory.weight_bytes)).c_str());
   if (report.compared) {
-    std::printf("outputs      %s: largest difference %s, allowed %s (%s)\n",
-                report.difference.ok ? "as expected" : "DIFFER",
-                FormatError(report.difference.largest).c_str(),
-                FormatError(report.difference.allowed).c_str(), report.difference.output.c_str());
+    const OutputDifference& d = report.difference;
+    std::printf("outputs      %s: %s\n",
+                !d.ok            ? "DIFFER"
+                : d.compared() ? "as expected"
+                               : "as far as can be told",
+                d.ToString().c_str());
   }
 }
 

@@ -39,14 +39,6 @@ Found Inspect(const Definition& definition) {
   return found;
 }
 
-double AddedError(const Node& node) {
-  absl::StatusOr<Definition> definition = DefinitionOf(node);
-  if (!definition.ok()) return 0;
-  const Found found = Inspect(*definition);
-  if (!found.computes) return 0;
-  return kUnitRoundoff * (16 + 4 * std::sqrt(static_cast<double>(found.length)));
-}
-
 double UnitOf(DType dtype) {
   if (dtype == DType::kF16) return 1.0 / (1 << 11);
   if (dtype == DType::kBF16) return 1.0 / (1 << 8);
@@ -57,6 +49,20 @@ double UnitOf(DType dtype) {
 
 int64_t ReductionLength(const Definition& definition) { return Inspect(definition).length; }
 
+double AddedError(const Node& node) {
+  absl::StatusOr<Definition> definition = DefinitionOf(node);
+  if (!definition.ok()) return 0;
+  const Found found = Inspect(*definition);
+  // Rounded to 16 bits, values that differ by the least can be two units apart.
+  double stored = 0;
+  for (const TensorType& type : node.types()) {
+    const bool moved = !found.computes && type.dtype == node.inputs()[0].dtype();
+    if (!moved) stored = std::max(stored, 2 * UnitOf(type.dtype));
+  }
+  if (!found.computes) return stored;
+  return stored + kUnitRoundoff * (16 + 4 * std::sqrt(static_cast<double>(found.length)));
+}
+
 std::vector<double> RelativeTolerances(const Graph& graph) {
   absl::flat_hash_map<const Node*, double> error;
   for (const NodePtr& node : graph.nodes()) {
@@ -66,7 +72,7 @@ std::vector<double> RelativeTolerances(const Graph& graph) {
   }
   std::vector<double> result;
   for (const Value& v : graph.outputs()) {
-    result.push_back(IsFloat(v.dtype()) ? error[&v.node()] + 2 * UnitOf(v.dtype()) : 0);
+    result.push_back(IsFloat(v.dtype()) ? error[&v.node()] : 0);
   }
   return result;
 }
@@ -83,10 +89,14 @@ Difference Compare(const Tensor& actual, const Tensor& expected, double relative
     return result;
   }
   const bool exact = !IsFloat(actual.dtype());
+  result.elements = actual.size();
   for (int64_t i = 0; i < actual.size(); ++i) {
     if (exact && actual.AtInt(i) != expected.AtInt(i)) result.within = false;
     const double a = actual.AtDouble(i), e = expected.AtDouble(i);
-    if (std::isfinite(e)) result.scale = std::max(result.scale, std::fabs(e));
+    if (std::isfinite(e)) {
+      ++result.finite;
+      result.scale = std::max(result.scale, std::fabs(e));
+    }
     if (a == e || (std::isnan(a) && std::isnan(e))) continue;
     const double difference = std::fabs(a - e);
     result.largest = std::isnan(difference) ? std::numeric_limits<double>::infinity()

@@ -6,7 +6,8 @@
 // allowed, and scalar functions are good to a few units in the last place. Operators that only move
 // elements add none. Errors add up along paths, so a graph's tolerance is the largest sum over a
 // path to an output. It is relative to the largest element of the output (at least 1), since the
-// elements of an output share their operands' errors. f16 and bf16 outputs have their own u.
+// elements of an output share their operands' errors. A result in f16 or bf16 is rounded once more, by
+// a unit u of its own.
 #ifndef LEMMA_RUNTIME_TOLERANCE_H_
 #define LEMMA_RUNTIME_TOLERANCE_H_
 
@@ -23,6 +24,9 @@ namespace lemma {
 // Terms of the longest sum or product that an element of `definition` is made of; 0 if none.
 int64_t ReductionLength(const Definition& definition);
 
+// What `node` itself adds to the error of its results, as a share of their largest element.
+double AddedError(const Node& node);
+
 // The relative tolerance of each output; 0 for integers and bools.
 std::vector<double> RelativeTolerances(const Graph& graph);
 
@@ -30,6 +34,9 @@ struct Difference {
   double largest = 0;  // absolute; infinite if one is NaN and the other is not
   double scale = 1;    // max(1, largest finite expected element)
   bool within = true;  // largest <= tolerance * scale, types equal, and integers the same
+  // Elements, and those of them that say something: expected to be finite. NaN agrees with NaN and
+  // an infinity with itself, whatever was computed before it.
+  int64_t elements = 0, finite = 0;
 
   double relative() const { return largest / scale; }
   std::string ToString() const;

@@ -1,7 +1,6 @@
 #include "verifier/storage.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "absl/strings/str_cat.h"
 
@@ -84,64 +83,6 @@ bool StaysIn(DType dtype, const Definition& definition, const ScalarExpr& e) {
 }
 
 }  // namespace
-
-bool IsTruthValue(ScalarFn fn) {
-  switch (fn) {
-    case ScalarFn::kLess:
-    case ScalarFn::kEqual:
-    case ScalarFn::kAnd:
-    case ScalarFn::kOr:
-    case ScalarFn::kNot:
-    case ScalarFn::kIsNan:
-    case ScalarFn::kIsInf:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool Holds(DType dtype, double value) {
-  switch (dtype) {
-    case DType::kF64:
-      return true;
-    case DType::kF32:
-      return static_cast<double>(static_cast<float>(value)) == value || std::isnan(value);
-    case DType::kF16:
-    case DType::kBF16:
-      // Small integers; what else there is does not matter here.
-      return std::isinf(value) || (value == std::floor(value) && std::abs(value) <= 256);
-    case DType::kI64:
-      return value == std::floor(value) && std::abs(value) < 0x1p63;
-    case DType::kI32:
-      return value == std::floor(value) && value >= -0x1p31 && value < 0x1p31;
-    case DType::kI8:
-      return value == std::floor(value) && value >= -128 && value <= 127;
-    case DType::kU8:
-      return value == std::floor(value) && value >= 0 && value <= 255;
-    case DType::kBool:
-      return value == 0 || value == 1;
-  }
-  return false;
-}
-
-bool Holds(DType to, DType from) {
-  if (to == from || from == DType::kBool) return true;
-  const bool byte = from == DType::kI8 || from == DType::kU8;
-  switch (to) {
-    case DType::kF64:
-      return from != DType::kI64;
-    case DType::kF32:
-      return byte || from == DType::kF16 || from == DType::kBF16;
-    case DType::kI64:
-      return byte || from == DType::kI32;
-    case DType::kF16:
-    case DType::kBF16:
-    case DType::kI32:
-      return byte;
-    default:
-      return false;
-  }
-}
 
 std::string IntegerStorage(const Definition& definition, const TensorExpr& tensor) {
   if (!IsInteger(tensor.dtype) || StaysIn(tensor.dtype, definition, tensor.body)) return "";

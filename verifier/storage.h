@@ -4,17 +4,10 @@
 
 #include <string>
 
+#include "graph/expr/arithmetic.h"
 #include "graph/expr/tensor_expr.h"
 
 namespace lemma::verify {
-
-// The function's values are 0 and 1 only.
-bool IsTruthValue(ScalarFn fn);
-
-// The value, a number, is a value of `dtype`: nothing happens to it.
-bool Holds(DType dtype, double value);
-// Every value of `from` is one of `to`.
-bool Holds(DType to, DType from);
 
 // The name of the unknown function that storing an element of `tensor` is; "" if it keeps it. A
 // proof takes floats for real numbers and 64 bits for enough, but an integer type cuts off

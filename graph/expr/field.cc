@@ -241,6 +241,16 @@ Field ApplyField(ScalarFn fn, Field a, Field b, Field c) {
       return Boolean(a.is_special() && !a.is_nan());
     case ScalarFn::kWhere:
       return a != Field() ? b : c;
+    case ScalarFn::kStoredF32:
+    case ScalarFn::kStoredF64:
+    case ScalarFn::kStoredF16:
+    case ScalarFn::kStoredBF16:
+    case ScalarFn::kStoredI64:
+    case ScalarFn::kStoredI32:
+    case ScalarFn::kStoredI8:
+    case ScalarFn::kStoredU8:
+    case ScalarFn::kStoredBool:
+      return Oracle(fn, a);
   }
   return Field();
 }

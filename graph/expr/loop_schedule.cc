@@ -135,6 +135,8 @@ double FunctionNs(ScalarFn fn) {
     case ScalarFn::kCeil:
     case ScalarFn::kRound:
     case ScalarFn::kTrunc:
+    case ScalarFn::kStoredF32:
+    case ScalarFn::kStoredF64:
       return kCheapFnNs;
     default:
       return kDearFnNs;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/dtype.h"
 #include "graph/expr/index_expr.h"
 
 namespace lemma {
@@ -62,6 +63,18 @@ enum class ScalarFn {
   kIsNan,
   kIsInf,
   kWhere,  // a != 0 ? b : c
+  // What storing a number as an element type and loading it again gives (evaluate.h); one for each
+  // DType, in its order. Composition puts them where a graph stores a value between operators. In a
+  // field these are unknown functions.
+  kStoredF32,
+  kStoredF64,
+  kStoredF16,
+  kStoredBF16,
+  kStoredI64,
+  kStoredI32,
+  kStoredI8,
+  kStoredU8,
+  kStoredBool,
 };
 
 enum class Symmetry {
@@ -80,7 +93,13 @@ struct ScalarFnInfo {
   Symmetry symmetry = Symmetry::kNone;  // where x is one number
 };
 const ScalarFnInfo& Info(ScalarFn fn);
-constexpr int kNumScalarFns = static_cast<int>(ScalarFn::kWhere) + 1;
+constexpr int kNumScalarFns = static_cast<int>(ScalarFn::kStoredBool) + 1;
+
+constexpr ScalarFn StoredAs(DType dtype) {
+  return static_cast<ScalarFn>(static_cast<int>(ScalarFn::kStoredF32) + static_cast<int>(dtype));
+}
+static_assert(StoredAs(DType::kBool) == ScalarFn::kStoredBool);
+constexpr bool IsStored(ScalarFn fn) { return fn >= ScalarFn::kStoredF32; }
 
 enum class ReduceKind { kSum, kProd, kMax, kMin };
 const char* Name(ReduceKind kind);

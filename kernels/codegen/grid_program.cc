@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "graph/expr/arithmetic.h"
 #include "graph/expr/compose.h"
 #include "graph/expr/contraction.h"
 #include "graph/expr/loop_check.h"
@@ -27,18 +28,16 @@ using loops::NestSource;
 
 namespace {
 
-// What a definition is computed in: see MakeGridProgram.
 Number NumberFor(const Definition& definition) {
-  bool any_float = false, any_double = false, integer_result = false;
-  auto note = [&](DType dtype, bool result) {
-    any_float = any_float || IsFloat(dtype);
-    any_double = any_double || dtype == DType::kF64;
-    integer_result = integer_result || (result && IsInteger(dtype));
-  };
-  for (const ExprType& input : definition.inputs) note(input.dtype, false);
-  for (const TensorExpr& tensor : definition.tensors) note(tensor.dtype, true);
-  if (!any_float && loops::CheckIntegral(definition).ok()) return Number::kInteger;
-  return !any_float || any_double || integer_result ? Number::kDouble : Number::kFloat;
+  switch (ArithmeticFor(definition)) {
+    case Arithmetic::kFloat:
+      return Number::kFloat;
+    case Arithmetic::kDouble:
+      return Number::kDouble;
+    case Arithmetic::kInteger:
+      return Number::kInteger;
+  }
+  return Number::kDouble;
 }
 
 DType StorageOf(Number number) {

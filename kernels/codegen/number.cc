@@ -116,6 +116,7 @@ std::string Literal(double value, Number number) {
 }
 
 bool IsIntegral(ScalarFn fn) {
+  if (IsStored(fn)) return fn >= ScalarFn::kStoredI64;
   return !(fn >= ScalarFn::kExp && fn <= ScalarFn::kAtanh) || fn == ScalarFn::kPow;
 }
 

@@ -325,6 +325,31 @@ __device__ inline int64 fn_is_nan(int64) { return 0; }
 __device__ inline int64 fn_is_inf(int64) { return 0; }
 __device__ inline int64 fn_where(int64 a, int64 b, int64 c) { return a != 0 ? b : c; }
 
+// What storing a number as an element and loading it again gives.
+template <class S, class T>
+__device__ inline T Stored(T x) {
+  S element;
+  Store(&element, x);
+  return Load<T>(element);
+}
+#define LEMMA_STORED(name, S)                                                \
+  __device__ inline float fn_stored_##name(float a) { return Stored<S>(a); } \
+  __device__ inline double fn_stored_##name(double a) { return Stored<S>(a); }
+#define LEMMA_STORED_INTEGER(name, S) \
+  LEMMA_STORED(name, S)               \
+  __device__ inline int64 fn_stored_##name(int64 a) { return Stored<S>(a); }
+LEMMA_STORED(f32, float)
+LEMMA_STORED(f64, double)
+LEMMA_STORED(f16, f16)
+LEMMA_STORED(bf16, bf16)
+LEMMA_STORED_INTEGER(i64, int64)
+LEMMA_STORED_INTEGER(i32, int)
+LEMMA_STORED_INTEGER(i8, signed char)
+LEMMA_STORED_INTEGER(u8, unsigned char)
+LEMMA_STORED_INTEGER(bool, truth)
+#undef LEMMA_STORED_INTEGER
+#undef LEMMA_STORED
+
 // --- Reductions ---
 
 struct Sum {

@@ -112,11 +112,12 @@ struct Eltwise {
 };
 // The activation that the application is, if oneDNN has it.
 std::optional<Eltwise> EltwiseOf(const Node& node);
+// The same of `user` of `v`, or its multiplication by a known number.
+std::optional<Eltwise> EltwiseBehind(const Node& user, const Value& v);
 
-// How `user` of `v` follows a kernel: not at all; as a function of the element; times a known
-// number; plus a vector along the channels; plus a tensor of its own size; or times and plus known
+// How `user` of `v` follows a kernel: not at all; as a function of the element; plus a vector along the channels; plus a tensor of its own size; or times and plus known
 // vectors. `channel`: the channels' dimension of the kernel's output.
-enum class Follows { kNo, kEltwise, kScale, kBias, kSum, kChannelAffine };
+enum class Follows { kNo, kEltwise, kBias, kSum, kChannelAffine };
 Follows HowFollows(const Node& user, const Value& v, int channel);
 // y = scale * x + shift per channel, for a kChannelAffine `node` with those static parameters: from
 // its definition, whose values at 0 and 1 it takes in double.

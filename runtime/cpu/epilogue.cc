@@ -35,6 +35,12 @@ bool IsPerChannel(const Value& v, const Shape& shape, int channel) {
   return v.shape()[channel - shift] == shape[channel];
 }
 
+// oneDNN up to 2.6 keeps one set of parameters for each algorithm of a primitive, and applies the
+// first one's wherever that algorithm occurs again.
+bool Clash(const Eltwise& a, const Eltwise& b) {
+  return a.algorithm == b.algorithm && (a.alpha != b.alpha || a.beta != b.beta);
+}
+
 // How many post-operations at most an application becomes.
 int MostPostOps(Follows how) { return how == Follows::kChannelAffine ? 2 : 1; }
 
@@ -85,8 +91,23 @@ std::optional<Eltwise> EltwiseOf(const Node& node) {
   return std::nullopt;
 }
 
+std::optional<Eltwise> EltwiseBehind(const Node& user, const Value& v) {
+  if (auto activation = EltwiseOf(user)) return activation;
+  const bool quotient = user.IsOp("div") && user.inputs()[0] == v;
+  if (!quotient && !user.IsOp("mul")) return std::nullopt;
+  std::optional<float> factor = KnownScalar(Other(user, v));
+  if (factor && quotient) {
+    // Only of a power of two is 1/x exact, and so the product is the quotient.
+    int exponent = 0;
+    if (std::fabs(std::frexp(*factor, &exponent)) != 0.5f) return std::nullopt;
+    factor = 1.0f / *factor;
+  }
+  if (!factor || !std::isfinite(*factor)) return std::nullopt;
+  return Eltwise{algorithm::eltwise_linear, *factor, 0.0f};
+}
+
 Follows HowFollows(const Node& user, const Value& v, int channel) {
-  if (EltwiseOf(user)) return Follows::kEltwise;
+  if (EltwiseBehind(user, v)) return Follows::kEltwise;
   if (user.IsOp("batch_norm")) {
     if (channel != 1 || user.inputs()[0] != v) return Follows::kNo;
     for (size_t i = 1; i < user.inputs().size(); ++i) {
@@ -94,18 +115,8 @@ Follows HowFollows(const Node& user, const Value& v, int channel) {
     }
     return Follows::kChannelAffine;
   }
-  if (user.inputs().size() != 2) return Follows::kNo;
+  if (user.inputs().size() != 2 || !user.IsOp("add")) return Follows::kNo;
   const Value& other = Other(user, v);
-  if (user.IsOp("mul") || (user.IsOp("div") && user.inputs()[0] == v)) {
-    std::optional<float> factor = KnownScalar(other);
-    // Only of a power of two is 1/x exact, and so the product is the quotient.
-    int exponent = 0;
-    if (factor && user.IsOp("div") && std::fabs(std::frexp(*factor, &exponent)) != 0.5f) {
-      return Follows::kNo;
-    }
-    return factor ? Follows::kScale : Follows::kNo;
-  }
-  if (!user.IsOp("add")) return Follows::kNo;
   if (other.type() == v.type() && !IsStaticValue(other)) return Follows::kSum;
   return IsPerChannel(other, v.shape(), channel) ? Follows::kBias : Follows::kNo;
 }
@@ -115,8 +126,12 @@ bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool 
   if (how == Follows::kNo) return false;
   if (how == Follows::kBias) return may_bias && spec.nodes.size() == 1;
   int post_ops = MostPostOps(how);
+  const std::optional<Eltwise> own = EltwiseBehind(user, Value(spec.nodes.back(), 0));
   for (size_t n = 1; n < spec.nodes.size(); ++n) {
-    const Follows fused = HowFollows(*spec.nodes[n], Value(spec.nodes[n - 1], 0), channel);
+    const Value before(spec.nodes[n - 1], 0);
+    const Follows fused = HowFollows(*spec.nodes[n], before, channel);
+    const std::optional<Eltwise> other = EltwiseBehind(*spec.nodes[n], before);
+    if (own && other && Clash(*own, *other)) return false;
     // One operand is read from the output's own memory.
     if (how == Follows::kSum && fused == Follows::kSum) return false;
     post_ops += MostPostOps(fused);
@@ -145,14 +160,8 @@ absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticVal
     }
     switch (HowFollows(node, before, channel)) {
       case Follows::kEltwise: {
-        Eltwise f = *EltwiseOf(node);
+        const Eltwise f = *EltwiseBehind(node, before);
         e.ops.append_eltwise(1.0f, f.algorithm, f.alpha, f.beta);
-        break;
-      }
-      case Follows::kScale: {
-        float factor = *KnownScalar(Other(node, before));
-        if (node.IsOp("div")) factor = 1.0f / factor;
-        e.ops.append_eltwise(1.0f, algorithm::eltwise_linear, factor, 0.0f);
         break;
       }
       case Follows::kBias: {

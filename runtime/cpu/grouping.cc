@@ -1,6 +1,9 @@
 #include "runtime/cpu/grouping.h"
 
 #include <algorithm>
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
 
 namespace lemma::cpu {
 
@@ -112,12 +115,16 @@ class Grouper {
               uses_.nodes[user]->type(0).shape == v.shape();
       group = g;
     }
+    const Domain own = traits_.Of(*uses_.nodes[i]).domain;
+    const std::optional<Domain> domain =
+        joins ? Common(domain_of_[group], own) : std::optional<Domain>();
     // Long chains gain nothing more, and their temporaries leave the cache.
     constexpr size_t kMaxNodes = 24;
-    if (joins && result_.groups[group].nodes.size() < kMaxNodes) {
+    if (domain && result_.groups[group].nodes.size() < kMaxNodes) {
       Add(group, i);
+      domain_of_[group] = *domain;
     } else {
-      Open(&PointwiseKernel(), i);
+      domain_of_[Open(&PointwiseKernel(), i)] = own;
     }
   }
 
@@ -125,6 +132,7 @@ class Grouper {
   NodeTraitsCache& traits_;
   int threads_;
   bool fuse_layout_;
+  absl::flat_hash_map<int, Domain> domain_of_;  // by element-wise group
   Grouping result_;
 };
 

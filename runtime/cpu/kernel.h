@@ -77,9 +77,9 @@ struct KernelDef {
   // would like; empty if they do not care. Only a kernel that can write any strides honours strides
   // that are not dense.
   void (*layouts)(CpuKernelSpec& spec, const Strides& wanted) = nullptr;
-  // Whether output 0 may be written with gaps, and whether operand `operand` of nodes[node] may be
-  // read so. Absent: never.
-  bool (*strided_output)(const CpuKernelSpec& spec) = nullptr;
+  // Whether output 0 may be written with `strides`, which have gaps in the order of its own; and
+  // whether operand `operand` of nodes[node] may be read with gaps. Absent: never.
+  bool (*strided_output)(const CpuKernelSpec& spec, const Strides& strides) = nullptr;
   bool (*strided_input)(const std::vector<NodePtr>& nodes, int node, int operand) = nullptr;
   absl::StatusOr<std::unique_ptr<Kernel>> (*build)(const CpuKernelSpec& spec,
                                                    const StaticValues& statics) = nullptr;

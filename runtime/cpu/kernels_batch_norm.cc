@@ -50,7 +50,10 @@ void Layouts(CpuKernelSpec& spec, const Strides&) {
   spec.in_place = {0};
 }
 
-bool StridedOutput(const CpuKernelSpec&) { return true; }
+bool StridedOutput(const CpuKernelSpec& spec, const Strides& strides) {
+  int64_t step = 0;
+  return IsMatrix(spec.outputs[0].type.shape, strides, &step);
+}
 bool StridedInput(const std::vector<NodePtr>&, int node, int operand) {
   return node == 0 && operand == 0;
 }

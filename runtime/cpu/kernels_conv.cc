@@ -68,8 +68,10 @@ void Layouts(CpuKernelSpec& spec, const Strides&) {
   }
 }
 
-bool StridedOutput(const CpuKernelSpec& spec) {
-  return RunsAsProduct(spec.nodes) && !spec.inputs[0].is_static && FusedSum(spec, kChannel) < 0;
+bool StridedOutput(const CpuKernelSpec& spec, const Strides& strides) {
+  int64_t step = 0;
+  return RunsAsProduct(spec.nodes) && !spec.inputs[0].is_static && FusedSum(spec, kChannel) < 0 &&
+         HasPixelStep(spec.outputs[0].type.shape, strides, &step);
 }
 
 bool StridedInput(const std::vector<NodePtr>& nodes, int node, int operand) {

@@ -13,24 +13,6 @@
 namespace lemma::cpu {
 namespace {
 
-enum class Arithmetic { kFloat, kDouble, kInteger };
-
-// Floats suffice unless a double takes part, or an integer that a float may not hold comes out.
-Arithmetic ArithmeticFor(const CpuKernelSpec& spec) {
-  bool any_float = false, any_double = false, integer_result = false;
-  auto note = [&](DType dtype, bool is_result) {
-    any_float = any_float || IsFloat(dtype);
-    any_double = any_double || dtype == DType::kF64;
-    integer_result = integer_result || (is_result && IsInteger(dtype));
-  };
-  for (const auto& in : spec.inputs) note(in.type.dtype, false);
-  for (const NodePtr& node : spec.nodes) {
-    for (const TensorType& type : node->types()) note(type.dtype, true);
-  }
-  if (!any_float) return Arithmetic::kInteger;
-  return any_double || integer_result ? Arithmetic::kDouble : Arithmetic::kFloat;
-}
-
 class DefinitionRunner : public Kernel {
  public:
   DefinitionRunner(LoopProgram program, Arithmetic arithmetic, const CpuKernelSpec& spec)
@@ -49,9 +31,7 @@ class DefinitionRunner : public Kernel {
       return lemma::Run<float>(program_, in_, out_, options_);
     }
     if (arithmetic_ == Arithmetic::kInteger) {
-      absl::Status status = lemma::Run<int64_t>(program_, in_, out_, options_);
-      if (!absl::IsInvalidArgument(status)) return status;
-      arithmetic_ = Arithmetic::kDouble;  // passes through functions of the reals
+      return lemma::Run<int64_t>(program_, in_, out_, options_);
     }
     return lemma::Run<double>(program_, in_, out_, options_);
   }
@@ -88,7 +68,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildDefinition(const CpuKernelSpec& spe
   if (!definition.ok()) return definition.status();
   absl::StatusOr<LoopProgram> program = CompileLoops(*definition);
   if (!program.ok()) return program.status();
-  return std::make_unique<DefinitionRunner>(*std::move(program), ArithmeticFor(spec), spec);
+  return std::make_unique<DefinitionRunner>(*std::move(program), ArithmeticOf(spec.nodes), spec);
 }
 
 // The order of dimensions of the first full-sized operand that is not a weight.
@@ -116,7 +96,7 @@ void DefinitionLayouts(CpuKernelSpec& spec, const Strides& wanted) {
   if (!wanted.empty()) spec.outputs[0].strides = wanted;
 }
 
-bool AnyOutput(const CpuKernelSpec&) { return true; }
+bool AnyOutput(const CpuKernelSpec&, const Strides&) { return true; }
 bool AnyInput(const std::vector<NodePtr>&, int, int) { return true; }
 
 }  // namespace
@@ -136,10 +116,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> CopyByDefinition(const CpuKernelSpec& sp
   copy.outputs = {1};
   absl::StatusOr<LoopProgram> program = CompileLoops(copy);
   if (!program.ok()) return program.status();
-  Arithmetic arithmetic = !IsFloat(in.type.dtype)        ? Arithmetic::kInteger
-                          : in.type.dtype == DType::kF64 ? Arithmetic::kDouble
-                                                         : Arithmetic::kFloat;
-  return std::make_unique<DefinitionRunner>(*std::move(program), arithmetic, spec);
+  return std::make_unique<DefinitionRunner>(*std::move(program), ArithmeticFor(copy), spec);
 }
 
 const KernelDef& PointwiseKernel() {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/grouping.h"
+#include "runtime/cpu/plan_check.h"
 
 namespace lemma::cpu {
 namespace {
@@ -44,6 +45,7 @@ class Planner {
     }
     for (size_t i = 0; i < graph_.outputs().size(); ++i) EmitOutput(static_cast<int>(i));
     if (options_.with_places) ListPlaces();
+    if (absl::Status s = CheckPlaces(plan_); !s.ok()) return s;
     return std::move(plan_);
   }
 
@@ -218,6 +220,7 @@ class Planner {
     const NodePtr& user = uses_.nodes[users[0]];
     const NodeTraits& traits = traits_.Of(*user);
     if (traits.views.size() != 1 || traits.views[0].permutation.empty()) return {};
+    if (user->inputs()[traits.views[0].input] != v) return {};  // an operand that it does not read
     Value out(user, 0);
     Strides outer = Preferred(out);
     if (outer.empty()) outer = RowMajorStrides(out.shape());
@@ -283,8 +286,9 @@ class Planner {
     if (auto region = RegionFor(out.value, out.strides)) {
       // Loops from definitions write in any order, the library's only with gaps in their own.
       const bool any = spec.def == &PointwiseKernel() || spec.def == &DefinitionKernel();
-      const bool gaps = spec.def->strided_output != nullptr && spec.def->strided_output(spec) &&
-                        DimOrder(shape, region->strides) == DimOrder(shape, out.strides);
+      const bool gaps = spec.def->strided_output != nullptr &&
+                        DimOrder(shape, region->strides) == DimOrder(shape, out.strides) &&
+                        spec.def->strided_output(spec, region->strides);
       if (any || gaps || SameLayout(shape, region->strides, out.strides)) return *region;
     }
     if (auto output = OutputFor(out.value, out.strides)) return *output;

@@ -151,6 +151,26 @@ class Fuser {
     return traits_[key] = definition.ok() ? Inspector(*definition).Run() : Traits();
   }
 
+  // Whether the group's members compute with what node i gives as they would if it were stored.
+  bool KeepsValues(int i, int group) {
+    Domain domain = node_traits_.Of(*uses_.nodes[i]).domain;
+    const bool real = domain == Domain::kReals;
+    for (int member : result_.groups[group]) {
+      const Node& user = *uses_.nodes[member];
+      const NodeTraits& traits = node_traits_.Of(user);
+      const std::optional<Domain> common = Common(domain, traits.domain);
+      if (!common) return false;
+      domain = *common;
+      for (size_t k = 0; k < user.inputs().size(); ++k) {
+        // An index is computed in integers.
+        if (real && traits.is_index[k] && &user.inputs()[k].node() == uses_.nodes[i].get()) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
   // Times an element of node i's value is read by node `user`, on average.
   double ReadsOfElement(int i, int user) {
     const Node& node = *uses_.nodes[user];
@@ -176,7 +196,7 @@ class Fuser {
       group = g;
     }
     constexpr size_t kMostNodes = 32;
-    if (result_.groups[group].size() >= kMostNodes) return std::nullopt;
+    if (result_.groups[group].size() >= kMostNodes || !KeepsValues(i, group)) return std::nullopt;
     const bool joins = Of(i).reduces ? IsEpilogueOf(i, users) || IsRowWith(i, group)
                                      : IsCheapFor(i, users) && !IsBetterBehindProduct(i, group);
     if (!joins || !Fits(i, group)) return std::nullopt;

@@ -4,9 +4,39 @@
 #include <utility>
 #include <vector>
 
+#include "graph/expr/arithmetic.h"
 #include "graph/expr/compose.h"
 
 namespace lemma {
+namespace {
+
+absl::StatusOr<std::vector<Definition>> DefinitionsOf(absl::Span<const NodePtr> nodes) {
+  std::vector<Definition> definitions;
+  for (const NodePtr& node : nodes) {
+    absl::StatusOr<Definition> definition = DefinitionOf(*node);
+    if (!definition.ok()) return definition.status();
+    definitions.push_back(*std::move(definition));
+  }
+  return definitions;
+}
+
+// What all of them together are computed in.
+Arithmetic ArithmeticFor(absl::Span<const Definition> definitions) {
+  if (definitions.size() == 1) return lemma::ArithmeticFor(definitions[0]);
+  Definition all;
+  for (const Definition& d : definitions) {
+    all.inputs.insert(all.inputs.end(), d.inputs.begin(), d.inputs.end());
+    all.tensors.insert(all.tensors.end(), d.tensors.begin(), d.tensors.end());
+  }
+  return lemma::ArithmeticFor(all);
+}
+
+}  // namespace
+
+Arithmetic ArithmeticOf(absl::Span<const NodePtr> nodes) {
+  absl::StatusOr<std::vector<Definition>> definitions = DefinitionsOf(nodes);
+  return definitions.ok() ? ArithmeticFor(*definitions) : Arithmetic::kDouble;
+}
 
 std::vector<Value> OperandsOf(absl::Span<const NodePtr> nodes) {
   std::vector<Value> operands;
@@ -22,17 +52,17 @@ std::vector<Value> OperandsOf(absl::Span<const NodePtr> nodes) {
 
 absl::StatusOr<Definition> ComposeNodes(absl::Span<const NodePtr> nodes,
                                         absl::Span<const Value> inputs) {
-  std::vector<Definition> definitions;
-  for (const NodePtr& node : nodes) {
-    absl::StatusOr<Definition> definition = DefinitionOf(*node);
-    if (!definition.ok()) return definition.status();
-    definitions.push_back(*std::move(definition));
+  absl::StatusOr<std::vector<Definition>> definitions = DefinitionsOf(nodes);
+  if (!definitions.ok()) return definitions.status();
+  const Arithmetic arithmetic = ArithmeticFor(*definitions);
+  for (size_t n = 0; n + 1 < definitions->size(); ++n) {
+    (*definitions)[n] = WithStoredOutputs(std::move((*definitions)[n]), arithmetic);
   }
   std::vector<ExprType> types;
   for (const Value& v : inputs) types.push_back(ToExprType(v.type()));
   std::vector<ComposeStep> steps;
   for (size_t n = 0; n < nodes.size(); ++n) {
-    ComposeStep step{&definitions[n], {}};
+    ComposeStep step{&(*definitions)[n], {}};
     for (const Value& v : nodes[n]->inputs()) {
       Source source{-1,
                     static_cast<int>(std::find(inputs.begin(), inputs.end(), v) - inputs.begin())};

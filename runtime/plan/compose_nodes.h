@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "graph/expr/arithmetic.h"
 #include "graph/graph.h"
 
 namespace lemma {
@@ -13,9 +14,12 @@ namespace lemma {
 // What `nodes` read and none of them makes: distinct values in the order of their first use.
 std::vector<Value> OperandsOf(absl::Span<const NodePtr> nodes);
 
+// What the nodes are computed in as one kernel.
+Arithmetic ArithmeticOf(absl::Span<const NodePtr> nodes);
+
 // One definition over `inputs` whose outputs are those of the last of `nodes`, operands before
 // users. Every operand is one of `inputs` or an output of an earlier node. The other nodes' tensors
-// are locals.
+// are locals, rounded to their types as storing them would.
 absl::StatusOr<Definition> ComposeNodes(absl::Span<const NodePtr> nodes,
                                         absl::Span<const Value> inputs);
 

@@ -71,6 +71,9 @@ std::optional<AffineView> ViewOf(const Definition& definition, const TensorExpr&
       found = static_cast<int>(out);
     }
     if (found < 0 || permutation[found] >= 0 || view.offset[in] != 0) return view;
+    // A part of it, if only from the start on, has not its size.
+    const auto size = tensor.axes[found].extent.AsConst();
+    if (!size || size != definition.inputs[view.input].dims[in].AsConst()) return view;
     permutation[found] = static_cast<int>(in);
   }
   view.permutation = std::move(permutation);
@@ -122,6 +125,10 @@ NodeTraits Analyze(const Node& node) {
     traits.views.push_back(*std::move(view));
   }
   if (static_cast<int>(traits.views.size()) != node.num_outputs()) traits.views.clear();
+  traits.domain = DomainOf(*definition);
+  for (int i = 0; i < definition->num_inputs(); ++i) {
+    traits.is_index.push_back(IsReadAsIndex(*definition, i));
+  }
   const TensorExpr* tensor = output(0);
   traits.pointwise = node.num_outputs() == 1 && tensor != nullptr;
   for (const TensorExpr& t : definition->tensors) {

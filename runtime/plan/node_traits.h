@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "graph/expr/arithmetic.h"
 #include "graph/graph.h"
 #include "runtime/plan/layout.h"
 
@@ -24,7 +25,8 @@ struct AffineView {
   // The strides and the additional element offset of the view over an input laid out so.
   Strides StridesOver(const Strides& input_strides) const;
   int64_t OffsetOver(const Strides& input_strides) const;
-  // output dimension -> input dimension if the view only permutes; empty otherwise.
+  // output dimension -> input dimension if the view is all of the input with its dimensions in
+  // another order; empty otherwise.
   std::vector<int> permutation;
 };
 
@@ -35,6 +37,8 @@ struct NodeTraits {
   bool pointwise = false;
   // One per output if all outputs are affine views.
   std::vector<AffineView> views;
+  Domain domain = Domain::kAny;
+  std::vector<bool> is_index;  // by input: decides where something is read or written
 };
 
 // Memo of traits by operator, attributes and input types. Not thread-safe.

@@ -7,14 +7,16 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graph/expr/arithmetic.h"
 #include "graph/expr/evaluate.h"
 #include "runtime/plan/group_work.h"
 
 namespace lemma {
 namespace {
 
-// Floating values between operators are kept in double.
-DType StorageOf(DType dtype) { return IsFloat(dtype) ? DType::kF64 : dtype; }
+DType StorageOf(DType dtype, BetweenOperators values) {
+  return IsFloat(dtype) && values == BetweenOperators::kUnrounded ? DType::kF64 : dtype;
+}
 
 // A node ready to run.
 struct Loops {
@@ -34,7 +36,7 @@ absl::StatusOr<Loops> CompileNode(const Node& node) {
   }
   absl::StatusOr<LoopProgram> program = CompileLoops(*definition);
   if (!program.ok()) return Annotate(program.status(), node);
-  return Loops{*std::move(program), ComputesInIntegers(*definition)};
+  return Loops{*std::move(program), ArithmeticFor(*definition) == Arithmetic::kInteger};
 }
 
 absl::Status RunNode(const Node& node, const Loops& loops, absl::Span<const Tensor> inputs,
@@ -47,17 +49,15 @@ absl::Status RunNode(const Node& node, const Loops& loops, absl::Span<const Tens
   }
   RunOptions options;
   options.threads = threads;
-  absl::Status status = absl::InvalidArgumentError("");
-  if (loops.integers) status = Run<int64_t>(loops.program, in, out, options);
-  // Integers may pass through functions of the reals (a rounded quotient, say).
-  if (absl::IsInvalidArgument(status)) status = Run<double>(loops.program, in, out, options);
+  const absl::Status status = loops.integers ? Run<int64_t>(loops.program, in, out, options)
+                                             : Run<double>(loops.program, in, out, options);
   return status.ok() ? status : Annotate(status, node);
 }
 
 class ReferenceExecutable : public Executable {
  public:
-  ReferenceExecutable(Graph graph, std::vector<Loops> loops, int threads)
-      : graph_(std::move(graph)), loops_(std::move(loops)), threads_(threads) {
+  ReferenceExecutable(Graph graph, std::vector<Loops> loops, BetweenOperators values, int threads)
+      : graph_(std::move(graph)), loops_(std::move(loops)), values_(values), threads_(threads) {
     PlanLifetimes();
   }
 
@@ -74,7 +74,9 @@ class ReferenceExecutable : public Executable {
   MemoryUse memory() const override { return memory_; }
 
   std::string Describe() const override {
-    return absl::StrCat(graph_.num_ops(), " operators by definition, in double\n");
+    const bool rounded = values_ == BetweenOperators::kRounded;
+    return absl::StrCat(graph_.num_ops(), " operators by definition, in double",
+                        rounded ? ", their results rounded to their types\n" : "\n");
   }
 
  private:
@@ -95,7 +97,7 @@ class ReferenceExecutable : public Executable {
       std::vector<Tensor> operands, results;
       for (const Value& v : nodes[i]->inputs()) operands.push_back(value_of(v));
       for (const TensorType& type : nodes[i]->types()) {
-        absl::StatusOr<Tensor> t = Tensor::Allocate({StorageOf(type.dtype), type.shape});
+        absl::StatusOr<Tensor> t = Tensor::Allocate({StorageOf(type.dtype, values_), type.shape});
         if (!t.ok()) return t.status();
         results.push_back(*std::move(t));
       }
@@ -151,8 +153,8 @@ class ReferenceExecutable : public Executable {
         if (node->has_payload()) memory_.weight_bytes += node->type(k).num_bytes();
       }
     }
-    auto bytes = [](const Value& v) {
-      return v.type().num_elements() * SizeOf(StorageOf(v.dtype()));
+    auto bytes = [this](const Value& v) {
+      return v.type().num_elements() * SizeOf(StorageOf(v.dtype(), values_));
     };
     int64_t live = 0;
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -166,6 +168,7 @@ class ReferenceExecutable : public Executable {
 
   Graph graph_;
   std::vector<Loops> loops_;
+  BetweenOperators values_;
   int threads_;
   std::vector<std::vector<Value>> dead_after_;
   MemoryUse memory_;
@@ -173,8 +176,12 @@ class ReferenceExecutable : public Executable {
 
 class ReferenceBackend : public Backend {
  public:
-  std::string name() const override { return "reference"; }
-  std::string version() const override { return "definitions in double"; }
+  explicit ReferenceBackend(BetweenOperators values) : values_(values) {}
+
+  std::string name() const override { return Rounds() ? "reference" : "reference-f64"; }
+  std::string version() const override {
+    return Rounds() ? "definitions in double, rounded between operators" : "definitions in double";
+  }
 
   absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
                                                       const CompileOptions& options) override {
@@ -189,23 +196,20 @@ class ReferenceBackend : public Backend {
       if (!compiled.ok()) return compiled.status();
       loops.push_back(*std::move(compiled));
     }
-    return std::make_unique<ReferenceExecutable>(graph, std::move(loops), options.threads);
+    return std::make_unique<ReferenceExecutable>(graph, std::move(loops), values_, options.threads);
   }
+
+ private:
+  bool Rounds() const { return values_ == BetweenOperators::kRounded; }
+
+  const BetweenOperators values_;
 };
 
 }  // namespace
 
-bool ComputesInIntegers(const Definition& definition) {
-  for (const ExprType& input : definition.inputs) {
-    if (IsFloat(input.dtype)) return false;
-  }
-  for (const TensorExpr& tensor : definition.tensors) {
-    if (IsFloat(tensor.dtype)) return false;
-  }
-  return true;
+std::unique_ptr<Backend> MakeReferenceBackend(BetweenOperators values) {
+  return std::make_unique<ReferenceBackend>(values);
 }
-
-std::unique_ptr<Backend> MakeReferenceBackend() { return std::make_unique<ReferenceBackend>(); }
 
 absl::StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, absl::Span<const Tensor> inputs,
                                                  int threads) {

@@ -8,6 +8,8 @@
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "runtime/cpu/cpu_backend.h"
+#include "runtime/cpu/plan_check.h"
+#include "runtime/cpu/planner.h"
 #include "runtime/reference/reference.h"
 #include "runtime/tolerance.h"
 
@@ -22,6 +24,14 @@ Tensor RandomTensor(const TensorType& type, std::mt19937_64* random) {
   return *Tensor::FromDoubles(type, values);
 }
 
+void ExpectMovesRight(const Graph& graph, const CompileOptions& options, const CpuOptions& cpu) {
+  NodeTraitsCache traits;
+  auto plan = cpu::PlanGraph(graph, traits, {options.threads, cpu.fuse_layout});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const absl::Status moved = cpu::CheckMovement(graph, *plan);
+  EXPECT_TRUE(moved.ok()) << moved << "\n" << plan->Describe();
+}
+
 // The graph compiled for the CPU, and run twice, or nullptr.
 std::unique_ptr<Executable> ExpectCpuGives(const Graph& graph, const std::vector<Tensor>& inputs,
                                            const std::vector<Tensor>& expected,
@@ -29,6 +39,7 @@ std::unique_ptr<Executable> ExpectCpuGives(const Graph& graph, const std::vector
   auto executable = MakeCpuBackend(cpu)->Compile(graph, options);
   EXPECT_TRUE(executable.ok()) << executable.status();
   if (!executable.ok()) return nullptr;
+  ExpectMovesRight(graph, options, cpu);
   const std::vector<double> tolerances = RelativeTolerances(graph);
   for (int run = 0; run < 2; ++run) {
     auto actual = (*executable)->Run(inputs);

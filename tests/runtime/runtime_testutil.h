@@ -27,7 +27,8 @@ Graph GraphOf(absl::string_view text, uint64_t seed = 1);
 std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed = 1);
 
 // Runs `graph` on both back ends, twice on the CPU (a second run must not depend on the first),
-// with and without fusion of layout operators, and expects equal outputs within the tolerance.
+// with and without fusion of layout operators, and expects equal outputs within the tolerance and
+// plans that keep each element until it is read.
 // Returns the CPU's executable, with fusion, for further questions.
 std::unique_ptr<Executable> ExpectCpuMatchesReference(const Graph& graph,
                                                       const std::vector<Tensor>& inputs,

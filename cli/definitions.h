@@ -1,0 +1,54 @@
+// What the definitions of a model's operators give, as the referee of its executions.
+#ifndef LEMMA_CLI_DEFINITIONS_H_
+#define LEMMA_CLI_DEFINITIONS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "cli/compare.h"
+#include "graph/graph.h"
+#include "runtime/executor.h"
+
+namespace lemma::cli {
+
+// One graph executed by its definitions on one set of inputs, each operator's result rounded to its
+// type (BetweenOperators::kRounded).
+class Definitions {
+ public:
+  // Unimplemented if an operator has no definition. The inputs must outlive the object.
+  static absl::StatusOr<Definitions> Run(const Graph& graph, absl::Span<const Tensor> inputs,
+                                         int threads);
+
+  struct Verdict {
+    bool agrees = true;
+    OutputDifference difference;
+  };
+  // Whether `run`, which executes this graph or one of the same meaning and gave `outputs`, computes
+  // what the definitions say. Where more than rounding explains (runtime/tolerance.h) is missing,
+  // rounding may have taken a value across a jump, such as that of relu's gradient at 0: then they
+  // agree on some inputs near these, or are off by at most four times what the definitions
+  // themselves are off for the rounding between their operators. Executes them up to eight times
+  // more in that case.
+  absl::StatusOr<Verdict> Judge(Executable* run, absl::Span<const Tensor> outputs);
+
+  const std::vector<Tensor>& outputs() const { return outputs_; }
+
+ private:
+  Definitions(const Graph& graph, absl::Span<const Tensor> inputs, int threads)
+      : graph_(graph), inputs_(inputs), threads_(threads) {}
+
+  absl::StatusOr<bool> IsAJump(Executable* run, absl::Span<const Tensor> outputs);
+
+  Graph graph_;
+  absl::Span<const Tensor> inputs_;
+  int threads_;
+  std::unique_ptr<Executable> executable_;
+  std::vector<Tensor> outputs_;
+};
+
+}  // namespace lemma::cli
+
+#endif  // LEMMA_CLI_DEFINITIONS_H_

@@ -1,0 +1,224 @@
+#include "graph/expr/arithmetic.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/container/flat_hash_set.h"
+#include "graph/expr/loop_check.h"
+
+namespace lemma {
+namespace {
+
+struct Types {
+  bool any_float = false, any_double = false, any_integer = false, integer_result = false;
+};
+
+Types TypesOf(const Definition& d) {
+  Types types;
+  auto note = [&](DType dtype, bool result) {
+    types.any_float = types.any_float || IsFloat(dtype);
+    types.any_double = types.any_double || dtype == DType::kF64;
+    types.any_integer = types.any_integer || IsInteger(dtype);
+    types.integer_result = types.integer_result || (result && IsInteger(dtype));
+  };
+  for (const ExprType& input : d.inputs) note(input.dtype, false);
+  for (const TensorExpr& tensor : d.tensors) note(tensor.dtype, true);
+  return types;
+}
+
+bool AnyFloatInput(const Definition& d) {
+  return std::any_of(d.inputs.begin(), d.inputs.end(),
+                     [](const ExprType& input) { return IsFloat(input.dtype); });
+}
+
+// Every tensor's elements are elements of others: nothing is computed.
+bool OnlyMoves(const Definition& d) {
+  return std::all_of(d.tensors.begin(), d.tensors.end(), [](const TensorExpr& tensor) {
+    return tensor.body.kind() == ScalarExpr::Kind::kRead;
+  });
+}
+
+// Whether every value of `e` is one of `dtype` already.
+bool Has(DType dtype, const ScalarExpr& e, const Definition& d) {
+  auto all = [&](size_t from) {
+    return std::all_of(e.args().begin() + from, e.args().end(),
+                       [&](const ScalarExpr& arg) { return Has(dtype, arg, d); });
+  };
+  switch (e.kind()) {
+    case ScalarExpr::Kind::kConst:
+      return Holds(dtype, e.value());
+    case ScalarExpr::Kind::kParam:
+      return false;
+    case ScalarExpr::Kind::kIndex:
+      return dtype == DType::kI64;
+    case ScalarExpr::Kind::kRead:
+      // What a local holds has not been stored.
+      return (e.tensor() < d.num_inputs() ||
+              std::count(d.outputs.begin(), d.outputs.end(), e.tensor()) > 0) &&
+             Holds(dtype, d.TypeOf(e.tensor()).dtype);
+    case ScalarExpr::Kind::kSelect:
+      return all(0);
+    case ScalarExpr::Kind::kReduce:
+      // Over nothing they are infinite, which only floats are.
+      return (e.reduce() == ReduceKind::kMax || e.reduce() == ReduceKind::kMin) &&
+             IsFloat(dtype) && all(0);
+    case ScalarExpr::Kind::kApply:
+      break;
+  }
+  if (e.fn() == ScalarFn::kWhere) return all(1);
+  if (IsTruthValue(e.fn()) || e.fn() == StoredAs(dtype)) return true;
+  if (e.fn() == ScalarFn::kMin || e.fn() == ScalarFn::kMax) return all(0);
+  // The remainder of an exact division is exact, the others round to integers or change signs.
+  return IsFloat(dtype) && Info(e.fn()).exact && all(0);
+}
+
+// Looks for reads of one tensor inside indices and guards.
+class LoadFinder {
+ public:
+  explicit LoadFinder(TensorId tensor) : tensor_(tensor) {}
+
+  bool Finds(const ScalarExpr& e) {
+    if (!seen_.insert(e.node().get()).second) return false;
+    for (const IndexExpr& index : e.indices()) {
+      if (Loads(index)) return true;
+    }
+    for (const Axis& axis : e.axes()) {
+      if (Loads(axis.extent)) return true;
+    }
+    if (e.kind() == ScalarExpr::Kind::kIndex && Loads(e.index())) return true;
+    if (Loads(e.guard())) return true;
+    return std::any_of(e.args().begin(), e.args().end(),
+                       [&](const ScalarExpr& arg) { return Finds(arg); });
+  }
+
+ private:
+  bool Reads(const ScalarExpr& e) {
+    if (e.kind() == ScalarExpr::Kind::kRead && e.tensor() == tensor_) return true;
+    if (Finds(e)) return true;
+    return std::any_of(e.args().begin(), e.args().end(),
+                       [&](const ScalarExpr& arg) { return Reads(arg); });
+  }
+  bool Loads(const IndexExpr& e) {
+    switch (e.kind()) {
+      case IndexExpr::Kind::kConst:
+      case IndexExpr::Kind::kVar:
+      case IndexExpr::Kind::kSymbol:
+        return false;
+      case IndexExpr::Kind::kLoad:
+        return Reads(ScalarExpr(e.load()));
+      default:
+        return Loads(e.lhs()) || Loads(e.rhs());
+    }
+  }
+  bool Loads(const Guard& g) {
+    if (g.is_true() || g.is_false()) return false;
+    if (g.kind() == Guard::Kind::kLe || g.kind() == Guard::Kind::kEq) {
+      return Loads(g.lhs()) || Loads(g.rhs());
+    }
+    return Loads(g.left()) || (g.kind() != Guard::Kind::kNot && Loads(g.right()));
+  }
+
+  const TensorId tensor_;
+  absl::flat_hash_set<const ScalarNode*> seen_;
+};
+
+}  // namespace
+
+bool IsTruthValue(ScalarFn fn) {
+  switch (fn) {
+    case ScalarFn::kLess:
+    case ScalarFn::kEqual:
+    case ScalarFn::kAnd:
+    case ScalarFn::kOr:
+    case ScalarFn::kNot:
+    case ScalarFn::kIsNan:
+    case ScalarFn::kIsInf:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool Holds(DType dtype, double value) {
+  switch (dtype) {
+    case DType::kF64:
+      return true;
+    case DType::kF32:
+      return static_cast<double>(static_cast<float>(value)) == value || std::isnan(value);
+    case DType::kF16:
+    case DType::kBF16:
+      // Small integers; what else there is does not matter here.
+      return std::isinf(value) || (value == std::floor(value) && std::abs(value) <= 256);
+    case DType::kI64:
+      return value == std::floor(value) && std::abs(value) < 0x1p63;
+    case DType::kI32:
+      return value == std::floor(value) && value >= -0x1p31 && value < 0x1p31;
+    case DType::kI8:
+      return value == std::floor(value) && value >= -128 && value <= 127;
+    case DType::kU8:
+      return value == std::floor(value) && value >= 0 && value <= 255;
+    case DType::kBool:
+      return value == 0 || value == 1;
+  }
+  return false;
+}
+
+bool Holds(DType to, DType from) {
+  if (to == from || from == DType::kBool) return true;
+  const bool byte = from == DType::kI8 || from == DType::kU8;
+  switch (to) {
+    case DType::kF64:
+      return from != DType::kI64;
+    case DType::kF32:
+      return byte || from == DType::kF16 || from == DType::kBF16;
+    case DType::kI64:
+      return byte || from == DType::kI32;
+    case DType::kF16:
+    case DType::kBF16:
+    case DType::kI32:
+      return byte;
+    default:
+      return false;
+  }
+}
+
+Arithmetic ArithmeticFor(const Definition& definition) {
+  const Types types = TypesOf(definition);
+  if (!types.any_float && loops::CheckIntegral(definition).ok()) return Arithmetic::kInteger;
+  if (!AnyFloatInput(definition) && OnlyMoves(definition)) return Arithmetic::kInteger;
+  const bool wide = !types.any_float || types.any_double || types.integer_result;
+  return wide ? Arithmetic::kDouble : Arithmetic::kFloat;
+}
+
+Domain DomainOf(const Definition& definition) {
+  const Types types = TypesOf(definition);
+  if (types.any_float) return Domain::kReals;
+  if (!types.any_integer) return Domain::kAny;
+  return loops::CheckIntegral(definition).ok() ? Domain::kIntegers : Domain::kReals;
+}
+
+std::optional<Domain> Common(Domain a, Domain b) {
+  if (a == b || b == Domain::kAny) return a;
+  return a == Domain::kAny ? std::optional(b) : std::nullopt;
+}
+
+bool IsReadAsIndex(const Definition& definition, int input) {
+  return std::any_of(
+      definition.tensors.begin(), definition.tensors.end(),
+      [&](const TensorExpr& tensor) { return LoadFinder(input).Finds(tensor.body); });
+}
+
+Definition WithStoredOutputs(Definition definition, Arithmetic arithmetic) {
+  const DType own = arithmetic == Arithmetic::kFloat    ? DType::kF32
+                    : arithmetic == Arithmetic::kDouble ? DType::kF64
+                                                        : DType::kI64;
+  for (TensorId id : definition.outputs) {
+    if (id < definition.num_inputs()) continue;
+    TensorExpr& tensor = definition.tensors[id - definition.num_inputs()];
+    if (tensor.dtype == own || Has(tensor.dtype, tensor.body, definition)) continue;
+    tensor.body = Apply(StoredAs(tensor.dtype), tensor.body);
+  }
+  return definition;
+}
+
+}  // namespace lemma

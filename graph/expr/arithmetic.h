@@ -1,0 +1,46 @@
+// What a definition is computed in, and what is lost where its results are stored.
+#ifndef LEMMA_GRAPH_EXPR_ARITHMETIC_H_
+#define LEMMA_GRAPH_EXPR_ARITHMETIC_H_
+
+#include <optional>
+
+#include "graph/expr/tensor_expr.h"
+
+namespace lemma {
+
+// The function's values are 0 and 1 only.
+bool IsTruthValue(ScalarFn fn);
+
+// The value, a number, is a value of `dtype`: nothing happens to it.
+bool Holds(DType dtype, double value);
+// Every value of `from` is one of `to`.
+bool Holds(DType to, DType from);
+
+enum class Arithmetic { kFloat, kDouble, kInteger };  // float, double, int64_t
+
+// Exactly in integers where no floating type takes part and every function has an integer value, or
+// where integers are only moved. Otherwise in double (`Number` of the reference), or in float where
+// that suffices: unless an f64 takes part, or an integer that a float may not hold comes out.
+Arithmetic ArithmeticFor(const Definition& definition);
+
+// Whether definitions may be computed together, as one kernel in one arithmetic.
+enum class Domain {
+  kAny,       // truth values and integers that are moved at most: either way the same
+  kIntegers,  // wraps, exact beyond 2^53
+  kReals,
+};
+Domain DomainOf(const Definition& definition);
+// The domain of both together; nullopt: they have none.
+std::optional<Domain> Common(Domain a, Domain b);
+
+// Whether input `input` decides where something is read or written.
+bool IsReadAsIndex(const Definition& definition, int input);
+
+// The definition with every output as it is after it has been stored as its element type and loaded
+// again, for others to read in `arithmetic`. Only where that can differ: not for what has the type
+// already, nor what it is computed in.
+Definition WithStoredOutputs(Definition definition, Arithmetic arithmetic);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_EXPR_ARITHMETIC_H_

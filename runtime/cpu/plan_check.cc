@@ -1,0 +1,283 @@
+#include "runtime/cpu/plan_check.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace lemma::cpu {
+namespace {
+
+// Whether no two elements lie at one place: from the fastest dimension on, each one steps over all
+// of those before.
+bool IsApart(const Shape& shape, const Strides& strides) {
+  if (NumElements(shape) == 0) return true;
+  const std::vector<int> order = DimOrder(shape, strides);
+  int64_t span = 1;
+  for (auto d = order.rbegin(); d != order.rend(); ++d) {
+    if (shape[*d] == 1) continue;
+    if (strides[*d] < span) return false;
+    span += (shape[*d] - 1) * strides[*d];
+  }
+  return true;
+}
+
+std::string TextOf(const Strides& strides) {
+  return absl::StrCat("(", absl::StrJoin(strides, ","), ")");
+}
+
+class PlaceChecker {
+ public:
+  explicit PlaceChecker(const CpuPlan& plan) : plan_(plan) {}
+
+  absl::Status Run() {
+    for (step_ = 0; step_ < plan_.steps.size(); ++step_) {
+      const PlanStep& step = plan_.steps[step_];
+      for (size_t i = 0; i < step.inputs.size(); ++i) {
+        if (step.static_inputs[i] >= 0) continue;
+        absl::Status s = Check("input", i, step.spec->inputs[i], step.inputs[i]);
+        if (!s.ok()) return s;
+      }
+      for (size_t k = 0; k < step.outputs.size(); ++k) {
+        const CpuKernelSpec::Operand& out = step.spec->outputs[k];
+        if (absl::Status s = Check("output", k, out, step.outputs[k]); !s.ok()) return s;
+        if (IsApart(out.type.shape, out.strides)) continue;
+        return Fault("output", k, absl::StrCat("elements overlap by strides ", TextOf(out.strides)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Fault(const char* what, size_t index, const std::string& fault) const {
+    return absl::InternalError(absl::StrCat("plan: step ", step_, ", ", what, " ", index, ": ",
+                                            fault, " (", plan_.steps[step_].spec->Signature(),
+                                            ")"));
+  }
+
+  absl::Status Check(const char* what, size_t index, const CpuKernelSpec::Operand& operand,
+                     const Location& at) const {
+    const Shape& shape = operand.type.shape;
+    if (at.buffer < 0 || at.buffer >= static_cast<int>(plan_.buffers.size())) {
+      return Fault(what, index, "has no memory");
+    }
+    if (operand.strides.size() != shape.size() || at.strides.size() != shape.size() ||
+        !SameLayout(shape, operand.strides, at.strides)) {
+      return Fault(what, index, absl::StrCat("the kernel is built for strides ",
+                                             TextOf(operand.strides), ", the value lies by ",
+                                             TextOf(at.strides)));
+    }
+    if (operand.type.num_elements() == 0) return absl::OkStatus();
+    const int64_t size = SizeOf(operand.type.dtype);
+    const int64_t end = (at.offset + SpanOf(shape, at.strides)) * size;
+    const PlanBuffer& buffer = plan_.buffers[at.buffer];
+    if (at.offset < 0 || end > buffer.bytes) {
+      return Fault(what, index, absl::StrCat("ends at byte ", end, " of a buffer of ",
+                                             buffer.bytes));
+    }
+    const int step = static_cast<int>(step_);
+    if (buffer.kind == PlanBuffer::Kind::kArena &&
+        (step < buffer.first_step || step > buffer.last_step)) {
+      return Fault(what, index, "its buffer is not alive");
+    }
+    return absl::OkStatus();
+  }
+
+  const CpuPlan& plan_;
+  size_t step_ = 0;
+};
+
+// An element of a value, by its number in row-major order; of the value that a kernel or an input
+// gives, for views and concatenations of it as well.
+struct Element {
+  int32_t value = -1;
+  int64_t index = -1;
+
+  bool operator==(const Element& other) const {
+    return value == other.value && index == other.index;
+  }
+};
+
+// Calls visit(number in row-major order, place) for each element.
+template <class Visit>
+void ForEachElement(const Shape& shape, const Strides& strides, int64_t offset,
+                    const Visit& visit) {
+  const int64_t elements = NumElements(shape);
+  Shape index(shape.size(), 0);
+  int64_t place = offset;
+  for (int64_t e = 0; e < elements; ++e) {
+    visit(e, place);
+    for (size_t d = shape.size(); d-- > 0;) {
+      place += strides[d];
+      if (++index[d] < shape[d]) break;
+      place -= strides[d] * shape[d];
+      index[d] = 0;
+    }
+  }
+}
+
+class MovementChecker {
+ public:
+  MovementChecker(const Graph& graph, const CpuPlan& plan) : graph_(graph), plan_(plan) {}
+
+  absl::Status Run() {
+    for (const PlanBuffer& buffer : plan_.buffers) {
+      memory_.emplace_back(static_cast<size_t>(buffer.bytes));
+      if (buffer.kind != PlanBuffer::Kind::kInput) continue;
+      const Value& v = graph_.inputs()[buffer.index];
+      Write(ElementsOf(v), v.type(), {static_cast<int>(memory_.size()) - 1, 0,
+                                      RowMajorStrides(v.shape())});
+    }
+    for (step_ = 0; step_ < plan_.steps.size(); ++step_) {
+      if (absl::Status s = Follow(plan_.steps[step_]); !s.ok()) return s;
+    }
+    for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const PlanBuffer& buffer = plan_.buffers[b];
+      if (buffer.kind != PlanBuffer::Kind::kOutput) continue;
+      const Value& v = graph_.outputs()[buffer.index];
+      const Location at{static_cast<int>(b), 0, RowMajorStrides(v.shape())};
+      if (Holds(at, v.type(), ElementsOf(v))) continue;
+      return absl::InternalError(absl::StrCat("plan: output ", graph_.output_names()[buffer.index],
+                                              " is not complete in the end"));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  int32_t IdOf(const Value& v) {
+    return ids_.try_emplace(v, static_cast<int32_t>(ids_.size())).first->second;
+  }
+
+  const std::vector<Element>& ElementsOf(const Value& v) {
+    if (auto known = elements_.find(v); known != elements_.end()) return *known->second;
+    auto result = std::make_unique<std::vector<Element>>(NumElements(v.shape()));
+    const Node& node = v.node();
+    const bool moves = node.is_op() && !node.inputs().empty();
+    if (moves && IsReshape(node)) {
+      *result = ElementsOf(node.inputs()[0]);
+    } else if (moves && node.IsOp("concat")) {
+      Concatenate(v, result.get());
+    } else if (moves && !traits_.Of(node).views.empty()) {
+      const AffineView& view = traits_.Of(node).views[v.output()];
+      const Value& in = node.inputs()[view.input];
+      const std::vector<Element>& from = ElementsOf(in);
+      const Strides row = RowMajorStrides(in.shape());
+      ForEachElement(v.shape(), view.StridesOver(row), view.OffsetOver(row),
+                     [&](int64_t e, int64_t place) { (*result)[e] = from[place]; });
+    } else {
+      for (size_t e = 0; e < result->size(); ++e) {
+        (*result)[e] = {IdOf(v), static_cast<int64_t>(e)};
+      }
+    }
+    return *(elements_[v] = std::move(result));
+  }
+
+  void Concatenate(const Value& v, std::vector<Element>* result) {
+    const Node& node = v.node();
+    const int64_t axis = node.Int("axis");
+    const size_t dim = static_cast<size_t>(axis < 0 ? axis + v.type().rank() : axis);
+    const Strides row = RowMajorStrides(v.shape());
+    int64_t offset = 0;
+    for (const Value& part : node.inputs()) {
+      const std::vector<Element>& from = ElementsOf(part);
+      ForEachElement(part.shape(), row, offset,
+                     [&](int64_t e, int64_t place) { (*result)[place] = from[e]; });
+      offset += part.shape()[dim] * row[dim];
+    }
+  }
+
+  // An element is found by the first of its bytes.
+  bool Holds(const Location& at, const TensorType& type, const std::vector<Element>& elements) {
+    const int64_t size = SizeOf(type.dtype);
+    const std::vector<Element>& memory = memory_[at.buffer];
+    bool all = true;
+    ForEachElement(type.shape, at.strides, at.offset, [&](int64_t e, int64_t place) {
+      all = all && memory[place * size] == elements[e];
+    });
+    return all;
+  }
+
+  void Write(const std::vector<Element>& elements, const TensorType& type, const Location& at) {
+    const int64_t size = SizeOf(type.dtype);
+    std::vector<Element>& memory = memory_[at.buffer];
+    ForEachElement(type.shape, at.strides, at.offset, [&](int64_t e, int64_t place) {
+      std::fill_n(memory.begin() + place * size, size, Element());
+      memory[place * size] = elements[e];
+    });
+  }
+
+  // Whether the two share a place.
+  static bool Overlap(const Location& a, const TensorType& a_type, const Location& b,
+                      const TensorType& b_type) {
+    const int64_t a_size = SizeOf(a_type.dtype), b_size = SizeOf(b_type.dtype);
+    const int64_t a_end = (a.offset + SpanOf(a_type.shape, a.strides)) * a_size;
+    const int64_t b_end = (b.offset + SpanOf(b_type.shape, b.strides)) * b_size;
+    if (a.buffer != b.buffer || a_end <= b.offset * b_size || b_end <= a.offset * a_size) {
+      return false;
+    }
+    std::vector<bool> taken(static_cast<size_t>(std::max(a_end, b_end)));
+    ForEachElement(a_type.shape, a.strides, a.offset, [&](int64_t, int64_t place) {
+      std::fill_n(taken.begin() + place * a_size, a_size, true);
+    });
+    bool any = false;
+    ForEachElement(b_type.shape, b.strides, b.offset, [&](int64_t, int64_t place) {
+      for (int64_t byte = 0; byte < b_size; ++byte) any = any || taken[place * b_size + byte];
+    });
+    return any;
+  }
+
+  absl::Status Fault(const std::string& fault) const {
+    return absl::InternalError(absl::StrCat("plan: step ", step_, ": ", fault, " (",
+                                            plan_.steps[step_].spec->Signature(), ")"));
+  }
+
+  absl::Status Follow(const PlanStep& step) {
+    const CpuKernelSpec& spec = *step.spec;
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      if (step.static_inputs[i] >= 0) continue;
+      const TensorType& type = spec.inputs[i].type;
+      if (!Holds(step.inputs[i], type, ElementsOf(spec.inputs[i].value))) {
+        return Fault(absl::StrCat("input ", i, " is not in memory where it is read"));
+      }
+      for (size_t k = 0; k < step.outputs.size(); ++k) {
+        const bool in_place =
+            k == 0 && type == spec.outputs[k].type &&
+            step.inputs[i].offset == step.outputs[k].offset &&
+            SameLayout(type.shape, step.inputs[i].strides, step.outputs[k].strides) &&
+            std::find(spec.in_place.begin(), spec.in_place.end(), i) != spec.in_place.end();
+        if (!in_place && Overlap(step.inputs[i], type, step.outputs[k], spec.outputs[k].type)) {
+          return Fault(absl::StrCat("output ", k, " is written where input ", i, " is read"));
+        }
+      }
+    }
+    for (size_t k = 0; k < step.outputs.size(); ++k) {
+      // A copy gives its input's elements.
+      const Value& v = spec.nodes.empty() ? spec.inputs[0].value : spec.outputs[k].value;
+      Write(ElementsOf(v), spec.outputs[k].type, step.outputs[k]);
+    }
+    return absl::OkStatus();
+  }
+
+  const Graph& graph_;
+  const CpuPlan& plan_;
+  NodeTraitsCache traits_;
+  absl::flat_hash_map<Value, int32_t> ids_;
+  absl::flat_hash_map<Value, std::unique_ptr<std::vector<Element>>> elements_;
+  std::vector<std::vector<Element>> memory_;  // by buffer, by byte
+  size_t step_ = 0;
+};
+
+}  // namespace
+
+absl::Status CheckPlaces(const CpuPlan& plan) { return PlaceChecker(plan).Run(); }
+
+absl::Status CheckMovement(const Graph& graph, const CpuPlan& plan) {
+  return MovementChecker(graph, plan).Run();
+}
+
+}  // namespace lemma::cpu

@@ -1,0 +1,171 @@
+// Every ordered pair and triple of what may be fused behind a product, by each product's kernel,
+// against the reference. BUILD.bazel runs this once for each instruction set that oneDNN has code
+// for.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/substitute.h"
+#include "gtest/gtest.h"
+#include "runtime/cpu/cpu_backend.h"
+#include "runtime/reference/reference.h"
+#include "runtime/tolerance.h"
+#include "tests/runtime/runtime_testutil.h"
+
+namespace lemma {
+namespace {
+
+// $0 becomes the result of $1. Those of one algorithm of oneDNN have other parameters.
+const char* const kFollowers[] = {
+    "$0 = relu($1)",
+    "$0 = leaky_relu($1) {alpha = 0.1}",
+    "$0 = leaky_relu($1) {alpha = 0.5}",
+    "$0 = clip($1) {min = 0.0, max = 6.0}",
+    "$0 = clip($1) {min = -0.5, max = 0.7}",
+    "$0 = elu($1) {alpha = 1.0}",
+    "$0 = elu($1) {alpha = 0.3}",
+    "$0 = sigmoid($1)",
+    "$0 = tanh($1)",
+    "$0 = gelu($1)",
+    "$0 = gelu_tanh($1)",
+    "$0 = silu($1)",
+    "$0 = hard_swish($1)",
+    "$0 = scalar_mul($1) {alpha = 3.0}",
+    "c$0 = constant f32[] fill 0.2 $0 = mul($1, c$0)",
+    "c$0 = constant f32[] fill 32.0 $0 = div($1, c$0)",
+    "s$0 = sigmoid($1) $0 = mul($1, s$0)",
+    "$0 = add($1, $2)",
+    "$0 = add($1, r)",
+};
+constexpr int kNumFollowers = sizeof(kFollowers) / sizeof(kFollowers[0]);
+// One or two of each algorithm, for triples.
+constexpr int kOfTriples[] = {0, 2, 3, 4, 6, 8, 13, 14, 16, 18};
+
+struct Product {
+  const char* name;
+  const char* inputs;
+  const char* line;
+  const char* vector;  // a bias
+  const char* more;    // followers of this product alone
+};
+constexpr Product kProducts[] = {
+    {"matmul", "x: f32[3,7], w: weight f32[7,5], v: weight f32[5], r: f32[3,5]", "p = matmul(x, w)",
+     "v", ""},
+    {"convolution",
+     "x: f32[1,3,4,5], w: weight f32[5,3,3,3], v: weight f32[5,1,1], r: f32[1,5,4,5], "
+     "s: weight f32[5], b: weight f32[5], m: weight f32[5], "
+     "q: weight f32[5] = [0.5, 1.0, 2.0, 0.25, 1.5]",
+     "p = conv2d(x, w) {pads = [1,1,1,1]}", "v", "$0 = batch_norm($1, s, b, m, q)"},
+    {"grouped convolution",
+     "x: f32[1,4,4,5], w: weight f32[6,2,3,3], v: weight f32[6,1,1], r: f32[1,6,4,5]",
+     "p = conv2d(x, w) {pads = [1,1,1,1], groups = 2}", "v", ""},
+    {"depthwise convolution",
+     "x: f32[1,6,4,5], w: weight f32[6,1,3,3], v: weight f32[6,1,1], r: f32[1,6,4,5]",
+     "p = conv2d(x, w) {pads = [1,1,1,1], groups = 6}", "v", ""},
+    {"transposed convolution",
+     "x: f32[1,3,2,3], w: weight f32[3,5,3,3], v: weight f32[5,1,1], r: f32[1,5,5,7]",
+     "p = conv_transpose2d(x, w) {strides = [2,2]}", "v", ""},
+};
+
+std::vector<std::string> FollowersOf(const Product& product) {
+  std::vector<std::string> all(kFollowers, kFollowers + kNumFollowers);
+  if (*product.more != '\0') all.push_back(product.more);
+  return all;
+}
+
+class Epilogues : public testing::TestWithParam<Product> {
+ protected:
+  // Runs the chain on the CPU back end and counts how much of it was one kernel.
+  void Check(const std::vector<std::string>& chain) {
+    std::string text = absl::StrCat("graph g(", GetParam().inputs, ") {\n", GetParam().line, "\n");
+    std::string last = "p";
+    for (size_t i = 0; i < chain.size(); ++i) {
+      const std::string now = absl::StrCat("y", i);
+      absl::StrAppend(&text, absl::Substitute(chain[i], now, last, GetParam().vector), "\n");
+      last = now;
+    }
+    const Graph graph = GraphOf(absl::StrCat(text, "return ", last, "\n}"));
+    const std::vector<Tensor> inputs = RandomInputs(graph);
+    auto expected = (*MakeReferenceBackend()->Compile(graph, {}))->Run(inputs);
+    auto executable = backend_->Compile(graph, {});
+    ASSERT_TRUE(executable.ok()) << executable.status() << text;
+    std::vector<KernelTiming> kernels;
+    auto actual = (*executable)->RunTimed(inputs, &kernels);
+    ASSERT_TRUE(expected.ok() && actual.ok()) << actual.status();
+    const Difference d = Compare((*actual)[0], (*expected)[0], RelativeTolerances(graph)[0]);
+    EXPECT_TRUE(d.within) << d.ToString() << "\n" << text << (*executable)->Describe();
+    for (const KernelTiming& kernel : kernels) {
+      if (absl::StrContains(kernel.kernel, "conv") || absl::StrContains(kernel.kernel, "matmul")) {
+        ++implementations_[kernel.note];
+        most_fused_ = std::max(most_fused_, 1 + std::count(kernel.kernel.begin(),
+                                                           kernel.kernel.end(), '+'));
+      }
+    }
+  }
+
+  void TearDown() override {
+    for (const auto& [implementation, count] : implementations_) {
+      std::printf("%s: %d kernels by %s\n", GetParam().name, count, implementation.c_str());
+    }
+  }
+
+  std::unique_ptr<Backend> backend_ = MakeCpuBackend();
+  std::map<std::string, int> implementations_;
+  std::ptrdiff_t most_fused_ = 0;
+};
+
+TEST_P(Epilogues, EveryPairIsRight) {
+  const std::vector<std::string> all = FollowersOf(GetParam());
+  for (const std::string& a : all) {
+    for (const std::string& b : all) {
+      Check({a, b});
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GE(most_fused_, 3);
+}
+
+TEST_P(Epilogues, EveryTripleIsRight) {
+  std::vector<std::string> all;
+  for (int i : kOfTriples) all.push_back(kFollowers[i]);
+  if (*GetParam().more != '\0') all.push_back(GetParam().more);
+  for (const std::string& a : all) {
+    for (const std::string& b : all) {
+      for (const std::string& c : all) {
+        Check({a, b, c});
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+  EXPECT_GE(most_fused_, 4);
+}
+
+// Those that were found wrong: oneDNN gave the second operator of an algorithm the first one's
+// parameters.
+TEST_P(Epilogues, TwoOfOneAlgorithmKeepTheirOwnParameters) {
+  auto times = [](const char* factor) {
+    return absl::StrCat("c$0 = constant f32[] fill ", factor, " $0 = mul($1, c$0)");
+  };
+  auto over = [](const char* factor) {
+    return absl::StrCat("c$0 = constant f32[] fill ", factor, " $0 = div($1, c$0)");
+  };
+  const std::string relu = "$0 = relu($1)", tanh = "$0 = tanh($1)";
+  Check({times("3.0"), relu, times("0.2")});
+  Check({times("3.0"), tanh, times("5.0")});
+  Check({"$0 = leaky_relu($1) {alpha = 0.1}", tanh, "$0 = leaky_relu($1) {alpha = 0.5}"});
+  Check({"$0 = clip($1) {min = 0.0, max = 6.0}", tanh, "$0 = clip($1) {min = 0.5, max = 0.7}"});
+  Check({over("32.0"), tanh, times("32.0")});
+  Check({times("0.125"), over("50.0"), tanh, times("50.0")});
+}
+
+INSTANTIATE_TEST_SUITE_P(Products, Epilogues, testing::ValuesIn(kProducts),
+                         [](const testing::TestParamInfo<Product>& info) {
+                           return absl::StrReplaceAll(info.param.name, {{" ", "_"}});
+                         });
+
+}  // namespace
+}  // namespace lemma
