@@ -27,13 +27,16 @@ dnnl::memory::desc AnyDesc(const Shape& shape);
 // Attributes by which a primitive uses the scratch memory that it is given.
 dnnl::primitive_attr OwnScratch();
 
-// Runs oneDNN code; what it throws becomes Internal.
+// Runs oneDNN code; what it throws becomes Unimplemented where it has no such primitive (a padding
+// that is larger than the window, say), else Internal.
 template <class F>
 auto CatchDnnl(F f) -> decltype(f()) {
   try {
     return f();
   } catch (const dnnl::error& e) {
-    return absl::InternalError(std::string("oneDNN: ") + e.what());
+    const bool refused = e.status == dnnl_unimplemented || e.status == dnnl_invalid_arguments;
+    const std::string what = std::string("oneDNN: ") + e.what();
+    return refused ? absl::UnimplementedError(what) : absl::InternalError(what);
   }
 }
 
@@ -115,8 +118,9 @@ std::optional<Eltwise> EltwiseOf(const Node& node);
 // The same of `user` of `v`, or its multiplication by a known number.
 std::optional<Eltwise> EltwiseBehind(const Node& user, const Value& v);
 
-// How `user` of `v` follows a kernel: not at all; as a function of the element; plus a vector along the channels; plus a tensor of its own size; or times and plus known
-// vectors. `channel`: the channels' dimension of the kernel's output.
+// How `user` of `v` follows a kernel: not at all; as a function of the element; plus a vector along
+// the channels; plus a tensor of its own size; or times and plus known vectors. `channel`: the
+// channels' dimension of the kernel's output.
 enum class Follows { kNo, kEltwise, kBias, kSum, kChannelAffine };
 Follows HowFollows(const Node& user, const Value& v, int channel);
 // y = scale * x + shift per channel, for a kChannelAffine `node` with those static parameters: from

@@ -121,6 +121,9 @@ int ThreadsFor(int64_t floats, int threads) {
 absl::StatusOr<std::unique_ptr<Kernel>> BuildKernel(const CpuKernelSpec& spec,
                                                     const StaticValues& statics) {
   absl::StatusOr<std::unique_ptr<Kernel>> kernel = spec.def->build(spec, statics);
+  if (absl::IsUnimplemented(kernel.status()) && !spec.nodes.empty()) {
+    kernel = DefinitionKernel().build(spec, statics);
+  }
   if (kernel.ok()) return kernel;
   return absl::Status(kernel.status().code(),
                       absl::StrCat(spec.Signature(), ": ", kernel.status().message()));

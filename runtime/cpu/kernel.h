@@ -7,6 +7,7 @@
 #define LEMMA_RUNTIME_CPU_KERNEL_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -85,7 +86,7 @@ struct KernelDef {
                                                    const StaticValues& statics) = nullptr;
 };
 
-// The spec's kernel. Errors name it.
+// The spec's kernel, or its nodes' definition where a library has no such kernel. Errors name it.
 absl::StatusOr<std::unique_ptr<Kernel>> BuildKernel(const CpuKernelSpec& spec,
                                                     const StaticValues& statics);
 
@@ -113,6 +114,11 @@ const KernelDef& DefinitionKernel();
 const KernelDef& CopyKernel();
 // A reshape, a view or a concatenation that copies what it lays out anew.
 const KernelDef& LayoutKernel();
+// `library`, which must have one input and one output, for inputs that `takes` finds it to be right
+// for; the definition of the spec's nodes for others.
+absl::StatusOr<std::unique_ptr<Kernel>> WithDefinition(
+    const CpuKernelSpec& spec, std::unique_ptr<Kernel> library,
+    std::function<bool(const float* input)> takes);
 // The copy for any element type and any strides.
 absl::StatusOr<std::unique_ptr<Kernel>> CopyByDefinition(const CpuKernelSpec& spec);
 

@@ -43,7 +43,16 @@ bool HasPixelStep(const Shape& shape, const Strides& strides, int64_t* step) {
   return *step >= shape[1];
 }
 
+// oneDNN 2.6's code for SSE4.1 reads the operand of a depthwise convolution's sum as if it were
+// aligned, and crashes where it is not.
+bool CrashesBySum(const Node& node) {
+  const bool depthwise = node.Int("groups") > 1 && node.inputs()[1].shape()[1] == 1;
+  return depthwise && dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::sse41;
+}
+
 bool Fuses(const CpuKernelSpec& spec, const Node& user) {
+  const Value v(spec.nodes.back(), 0);
+  if (HowFollows(user, v, kChannel) == Follows::kSum && CrashesBySum(spec.head())) return false;
   return FusesBehind(spec, user, kChannel, spec.head().inputs().size() < 3);
 }
 

@@ -20,7 +20,7 @@ class DefinitionRunner : public Kernel {
     for (const auto& in : spec.inputs) in_.push_back({nullptr, in.type.dtype, in.strides});
     for (const auto& out : spec.outputs) out_.push_back({nullptr, out.type.dtype, out.strides});
     options_.threads = spec.threads;
-    if (spec.def == &DefinitionKernel()) note_ = "by its definition";
+    if (spec.def != &PointwiseKernel()) note_ = "by its definition";
   }
 
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
@@ -71,6 +71,33 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildDefinition(const CpuKernelSpec& spe
   return std::make_unique<DefinitionRunner>(*std::move(program), ArithmeticOf(spec.nodes), spec);
 }
 
+class KernelOrDefinition : public Kernel {
+ public:
+  KernelOrDefinition(std::unique_ptr<Kernel> library, std::unique_ptr<Kernel> definition,
+                     std::function<bool(const float*)> takes, int64_t elements)
+      : library_(std::move(library)),
+        definition_(std::move(definition)),
+        takes_(std::move(takes)),
+        elements_(elements) {}
+
+  absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
+                   void* scratch) override {
+    const auto* x = static_cast<const float*>(inputs[0]);
+    if (takes_(x)) return library_->Run(inputs, outputs, scratch);
+    if (inputs[0] != outputs[0]) return definition_->Run(inputs, outputs, nullptr);
+    std::vector<float> copy(x, x + elements_);  // more than one element may be read of it
+    void* const from = copy.data();
+    return definition_->Run({&from, 1}, outputs, nullptr);
+  }
+  size_t scratch_bytes() const override { return library_->scratch_bytes(); }
+  std::string note() const override { return library_->note(); }
+
+ private:
+  std::unique_ptr<Kernel> library_, definition_;
+  std::function<bool(const float*)> takes_;
+  int64_t elements_;
+};
+
 // The order of dimensions of the first full-sized operand that is not a weight.
 Strides OrderLike(const CpuKernelSpec& spec, const Shape& shape) {
   for (const auto& in : spec.inputs) {
@@ -100,6 +127,16 @@ bool AnyOutput(const CpuKernelSpec&, const Strides&) { return true; }
 bool AnyInput(const std::vector<NodePtr>&, int, int) { return true; }
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<Kernel>> WithDefinition(const CpuKernelSpec& spec,
+                                                       std::unique_ptr<Kernel> library,
+                                                       std::function<bool(const float*)> takes) {
+  absl::StatusOr<std::unique_ptr<Kernel>> definition = BuildDefinition(spec, {});
+  if (!definition.ok()) return definition;
+  const CpuKernelSpec::Operand& in = spec.inputs[0];
+  return std::make_unique<KernelOrDefinition>(std::move(library), *std::move(definition),
+                                              std::move(takes), SpanOf(in.type.shape, in.strides));
+}
 
 absl::StatusOr<std::unique_ptr<Kernel>> CopyByDefinition(const CpuKernelSpec& spec) {
   const CpuKernelSpec::Operand& in = spec.inputs[0];

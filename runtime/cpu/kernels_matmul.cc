@@ -68,7 +68,9 @@ void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
   }
 }
 
-bool StridedOutput(const CpuKernelSpec& spec, const Strides&) { return FusedSum(spec, Channel(spec)) < 0; }
+bool StridedOutput(const CpuKernelSpec& spec, const Strides&) {
+  return FusedSum(spec, Channel(spec)) < 0;
+}
 bool StridedInput(const std::vector<NodePtr>&, int node, int) { return node == 0; }
 
 struct Matrix {

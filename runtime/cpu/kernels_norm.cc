@@ -1,4 +1,7 @@
 // Softmax and normalizations through oneDNN.
+#include <utility>
+
+#include "kernels/plain_rows.h"
 #include "runtime/cpu/dnnl_util.h"
 
 namespace lemma::cpu {
@@ -34,19 +37,24 @@ void SoftmaxLayouts(CpuKernelSpec& spec, const Strides&) {
   spec.in_place = {0};
 }
 
+// The library makes numbers of rows with NaN or without a finite number.
 Built BuildSoftmax(const CpuKernelSpec& spec, const StaticValues&) {
   return CatchDnnl([&]() -> Built {
     const Node& node = spec.head();
     auto x = Desc(spec.inputs[0].type.shape, spec.inputs[0].strides);
-    using Softmax = dnnl::softmax_v2_forward;
-    Softmax::desc desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::softmax_accurate, x, x,
+    using Forward = dnnl::softmax_v2_forward;
+    Forward::desc desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::softmax_accurate, x, x,
                        AxisOf(node));
-    Softmax::primitive_desc pd(desc, OwnScratch(), Engine());
+    Forward::primitive_desc pd(desc, OwnScratch(), Engine());
     auto kernel = std::make_unique<DnnlKernel>();
-    kernel->SetPrimitive(Softmax(pd), pd.scratchpad_desc(), pd.impl_info_str());
+    kernel->SetPrimitive(Forward(pd), pd.scratchpad_desc(), pd.impl_info_str());
     kernel->BindInput(DNNL_ARG_SRC, 0, x);
     kernel->BindOutput(DNNL_ARG_DST, 0, x);
-    return kernel;
+    const int64_t columns = node.type(0).shape[AxisOf(node)];
+    const int64_t rows = node.type(0).num_elements() / columns;
+    return WithDefinition(spec, std::move(kernel), [=](const float* input) {
+      return kernels::HasPlainRows(input, rows, columns);
+    });
   });
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/expr/parallel.h"
+#include "kernels/plain_rows.h"
 #include "kernels/row_mean.h"
 #include "runtime/cpu/dnnl_util.h"
 
@@ -80,9 +81,15 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildPool(const CpuKernelSpec& spec,
 
 using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
 
+// The library's maximum passes over NaN.
 Built BuildMax(const CpuKernelSpec& spec, const StaticValues&) {
   return CatchDnnl([&]() -> Built {
-    return BuildPool(spec, dnnl::algorithm::pooling_max, WindowOf(spec.head()));
+    Built pool = BuildPool(spec, dnnl::algorithm::pooling_max, WindowOf(spec.head()));
+    if (!pool.ok()) return pool;
+    const int64_t elements = spec.inputs[0].type.num_elements();
+    return WithDefinition(spec, *std::move(pool), [elements](const float* input) {
+      return !kernels::HasNaN(input, elements);
+    });
   });
 }
 

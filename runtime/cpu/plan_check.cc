@@ -47,7 +47,8 @@ class PlaceChecker {
         const CpuKernelSpec::Operand& out = step.spec->outputs[k];
         if (absl::Status s = Check("output", k, out, step.outputs[k]); !s.ok()) return s;
         if (IsApart(out.type.shape, out.strides)) continue;
-        return Fault("output", k, absl::StrCat("elements overlap by strides ", TextOf(out.strides)));
+        return Fault("output", k,
+                     absl::StrCat("elements overlap by strides ", TextOf(out.strides)));
       }
     }
     return absl::OkStatus();
@@ -68,17 +69,17 @@ class PlaceChecker {
     }
     if (operand.strides.size() != shape.size() || at.strides.size() != shape.size() ||
         !SameLayout(shape, operand.strides, at.strides)) {
-      return Fault(what, index, absl::StrCat("the kernel is built for strides ",
-                                             TextOf(operand.strides), ", the value lies by ",
-                                             TextOf(at.strides)));
+      return Fault(what, index,
+                   absl::StrCat("the kernel is built for strides ", TextOf(operand.strides),
+                                ", the value lies by ", TextOf(at.strides)));
     }
     if (operand.type.num_elements() == 0) return absl::OkStatus();
     const int64_t size = SizeOf(operand.type.dtype);
     const int64_t end = (at.offset + SpanOf(shape, at.strides)) * size;
     const PlanBuffer& buffer = plan_.buffers[at.buffer];
     if (at.offset < 0 || end > buffer.bytes) {
-      return Fault(what, index, absl::StrCat("ends at byte ", end, " of a buffer of ",
-                                             buffer.bytes));
+      return Fault(what, index,
+                   absl::StrCat("ends at byte ", end, " of a buffer of ", buffer.bytes));
     }
     const int step = static_cast<int>(step_);
     if (buffer.kind == PlanBuffer::Kind::kArena &&
@@ -130,8 +131,8 @@ class MovementChecker {
       memory_.emplace_back(static_cast<size_t>(buffer.bytes));
       if (buffer.kind != PlanBuffer::Kind::kInput) continue;
       const Value& v = graph_.inputs()[buffer.index];
-      Write(ElementsOf(v), v.type(), {static_cast<int>(memory_.size()) - 1, 0,
-                                      RowMajorStrides(v.shape())});
+      Write(ElementsOf(v), v.type(),
+            {static_cast<int>(memory_.size()) - 1, 0, RowMajorStrides(v.shape())});
     }
     for (step_ = 0; step_ < plan_.steps.size(); ++step_) {
       if (absl::Status s = Follow(plan_.steps[step_]); !s.ok()) return s;

@@ -17,6 +17,8 @@ struct RandomGraphOptions {
   int64_t most_elements = 4096;  // of a value
   // Which operators may occur; default: all that have a definition.
   std::function<bool(const OpDef&)> allowed;
+  // Which operators do not occur beside numbers that are infinite or NaN.
+  std::function<bool(const OpDef&)> finite_only;
   // Which element types inputs and casts may have; default: all.
   std::function<bool(DType)> allowed_type;
 };

@@ -101,10 +101,22 @@ class Epilogues : public testing::TestWithParam<Product> {
     for (const KernelTiming& kernel : kernels) {
       if (absl::StrContains(kernel.kernel, "conv") || absl::StrContains(kernel.kernel, "matmul")) {
         ++implementations_[kernel.note];
-        most_fused_ = std::max(most_fused_, 1 + std::count(kernel.kernel.begin(),
-                                                           kernel.kernel.end(), '+'));
+        most_fused_ =
+            std::max(most_fused_, 1 + std::count(kernel.kernel.begin(), kernel.kernel.end(), '+'));
       }
     }
+  }
+
+  void CheckTriples(const std::vector<std::string>& all) {
+    for (const std::string& a : all) {
+      for (const std::string& b : all) {
+        for (const std::string& c : all) {
+          Check({a, b, c});
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+    EXPECT_GE(most_fused_, 4);
   }
 
   void TearDown() override {
@@ -129,19 +141,14 @@ TEST_P(Epilogues, EveryPairIsRight) {
   EXPECT_GE(most_fused_, 3);
 }
 
-TEST_P(Epilogues, EveryTripleIsRight) {
+// In tests tagged large, since it takes minutes; TriplesOfEachAlgorithmAreRight is a part of it.
+TEST_P(Epilogues, EveryTripleIsRight) { CheckTriples(FollowersOf(GetParam())); }
+
+TEST_P(Epilogues, TriplesOfEachAlgorithmAreRight) {
   std::vector<std::string> all;
   for (int i : kOfTriples) all.push_back(kFollowers[i]);
   if (*GetParam().more != '\0') all.push_back(GetParam().more);
-  for (const std::string& a : all) {
-    for (const std::string& b : all) {
-      for (const std::string& c : all) {
-        Check({a, b, c});
-        if (HasFatalFailure()) return;
-      }
-    }
-  }
-  EXPECT_GE(most_fused_, 4);
+  CheckTriples(all);
 }
 
 // Those that were found wrong: oneDNN gave the second operator of an algorithm the first one's

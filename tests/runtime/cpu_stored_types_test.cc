@@ -82,11 +82,32 @@ const Case kCases[] = {
        k = constant i64[1] fill 1 s = add(x, k) y = cast(s) {dtype = "f32"} return y })",
      {{9007199791611904}},  // 2^53 + 2^29: rounded to a double first, the sum is a tie
      {9007200328482816}},
+    {"an_integer_zero_has_no_sign", R"(graph g(x: f32[3]) {
+       a = cast(x) {dtype = "i8"} b = cast(a) {dtype = "f32"} y = reciprocal(b) return y })",
+     {{-0.3, 0.3, -0.0}},
+     {kInf, kInf, kInf}},
     {"truth_is_one", R"(graph g(x: f32[2]) {
        a = cast(x) {dtype = "bool"} y = cast(a) {dtype = "f32"} z = add(y, y) return z })",
      {{0.5, 0}},
      {2, 0}},
 };
+
+// A library's softmax makes plausible shares of them.
+TEST(NotANumber, SoftmaxOfARowWithNaNIsNaN) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  const Graph graph = GraphOf("graph g(x: f32[4,3]) { a = relu(x) b = neg(x) c = neg(b) "
+                              "y = softmax(c) return y, a }");
+  const Tensor x = *Tensor::FromDoubles(
+      {DType::kF32, {4, 3}}, {0, 0, 0, kNaN, 1, 2, -kInf, -kInf, -kInf, -kInf, 0, -kInf});
+  auto outputs = (*MakeCpuBackend()->Compile(graph, {}))->Run({x});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_NEAR((*outputs)[0].AtDouble(i), 1.0 / 3, 1e-6);
+    EXPECT_TRUE(std::isnan((*outputs)[0].AtDouble(3 + i)));
+    EXPECT_TRUE(std::isnan((*outputs)[0].AtDouble(6 + i)));
+    EXPECT_EQ((*outputs)[0].AtDouble(9 + i), i == 1 ? 1 : 0);
+  }
+}
 
 class StoredTypes : public testing::TestWithParam<Case> {};
 

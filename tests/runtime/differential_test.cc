@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
@@ -33,6 +34,20 @@ int64_t FromEnvironment(const char* name, int64_t otherwise) {
   return text != nullptr && absl::SimpleAtoi(text, &value) ? value : otherwise;
 }
 
+// What follows oneDNN's products may turn NaN into a number (docs/reliability.md).
+bool IsProduct(const OpDef& op) {
+  return absl::StrContains(op.name, "conv") || absl::StrContains(op.name, "matmul");
+}
+bool MayLoseNaN(const Graph& graph, const std::vector<Tensor>& outputs) {
+  const bool product =
+      std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                  [](const NodePtr& node) { return node->is_op() && IsProduct(node->op()); });
+  return product && std::any_of(outputs.begin(), outputs.end(), [](const Tensor& t) {
+           const std::vector<double> values = t.ToDoubles();
+           return std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
+         });
+}
+
 struct Counts {
   int graphs = 0, without_values = 0, ill_conditioned = 0;
 };
@@ -53,9 +68,7 @@ std::vector<Tensor> Nearby(const std::vector<Tensor>& inputs, uint64_t seed, dou
 class Differential {
  public:
   explicit Differential(const RandomGraph& random)
-      : graph_(random.graph),
-        inputs_(random.inputs),
-        tolerances_(RelativeTolerances(graph_)) {}
+      : graph_(random.graph), inputs_(random.inputs), tolerances_(RelativeTolerances(graph_)) {}
 
   // Fails the test where the CPU back end is not what the definitions give.
   void Check(uint64_t seed, Counts* counts) {
@@ -73,7 +86,7 @@ class Differential {
         actual = executable.ok() ? (*executable)->Run(inputs_) : executable.status();
         ASSERT_EQ(actual.status().code(), expected.status().code())
             << "seed " << seed << ": " << actual.status() << ", " << expected.status() << Text();
-        if (!actual.ok()) {
+        if (!actual.ok() || MayLoseNaN(graph_, *expected)) {
           ++counts->without_values;
           return;
         }
@@ -116,7 +129,7 @@ class Differential {
                    size_t i) const {
     double own = 0;
     for (uint64_t k = 0; k < 8; ++k) own = std::max(own, Distance(Disturbed(k), expected, i));
-    return std::isfinite(own) && Distance(actual, expected, i) <= kAsFar * own;
+    return Distance(actual, expected, i) <= kAsFar * own;
   }
 
   std::vector<Tensor> Disturbed(uint64_t seed) const {
@@ -135,12 +148,17 @@ class Differential {
         const Tensor& result = results[k];
         std::vector<double> numbers = result.ToDoubles();
         double largest = 0;
-        for (double x : numbers) largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : largest;
-        if (IsFloat(result.dtype())) {
-          for (double& x : numbers) x += share(random) * error * largest;
+        for (double x : numbers)
+          largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : largest;
+        const double step = error * largest;
+        if (IsFloat(result.dtype()) && step > 0) {
+          // By chance, or to multiples of the step: what nearly is 0 becomes that.
+          for (double& x : numbers) {
+            x = seed % 4 == 0 ? std::round(x / step) * step : x + share(random) * step;
+          }
         }
-        values[Value(node, k)] = IsFloat(result.dtype()) ? *Tensor::FromDoubles(result.type(), numbers)
-                                                         : result;
+        values[Value(node, k)] =
+            IsFloat(result.dtype()) ? *Tensor::FromDoubles(result.type(), numbers) : result;
       }
     }
     std::vector<Tensor> outputs;
@@ -175,7 +193,9 @@ TEST(Differential, TheCpuComputesWhatTheDefinitionsSay) {
   };
   uint64_t seed = first;
   for (; wanted > 0 ? seed < first + static_cast<uint64_t>(wanted) : seconds() < kSeconds; ++seed) {
-    const RandomGraph random = MakeRandomGraph(seed);
+    RandomGraphOptions options;
+    options.finite_only = IsProduct;
+    const RandomGraph random = MakeRandomGraph(seed, options);
     Differential(random).Check(seed, &counts);
     if (HasFatalFailure()) return;
   }
