@@ -133,7 +133,7 @@ absl::StatusOr<std::string> WhyNotEqual(const Graph& input, const Candidate& bef
                                         Definitions* definitions, absl::Span<const Tensor> inputs,
                                         const AcceptanceOptions& options,
                                         OutputDifference* difference) {
-  auto verdict = definitions->Judge(after.executable.get(), after.outputs);
+  auto verdict = definitions->Judge(after.executable.get(), after.outputs, /*is_graph=*/false);
   if (!verdict.ok()) return verdict.status();
   *difference = verdict->difference;
   if (!verdict->agrees) {
@@ -159,8 +159,8 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
   auto after = Prepare(backend, contender.graph, options, inputs);
   if (!after.ok()) return after.status();
   OutputDifference difference;
-  auto why_not = WhyNotEqual(input, before, contender, *after, definitions, inputs, options,
-                             &difference);
+  auto why_not =
+      WhyNotEqual(input, before, contender, *after, definitions, inputs, options, &difference);
   if (!why_not.ok()) return why_not.status();
   if (!why_not->empty()) {
     result->rejected = *std::move(why_not);
@@ -224,13 +224,13 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
   if (!before.ok()) return before.status();
   auto definitions = Definitions::Run(input, inputs, options.threads);
   if (!definitions.ok()) return definitions.status();
-  auto own = definitions->Judge(before->executable.get(), before->outputs);
+  auto own = definitions->Judge(before->executable.get(), before->outputs, /*is_graph=*/true);
   if (!own.ok()) return own.status();
   if (!own->agrees) {
-    return absl::InternalError(
-        absl::StrCat("the back end ", backend->name(), " computes something else for the input than "
-                     "its operators are defined as: ", Off(own->difference),
-                     "; nothing was written"));
+    return absl::InternalError(absl::StrCat("the back end ", backend->name(),
+                                            " computes something else for the input than "
+                                            "its operators are defined as: ",
+                                            Off(own->difference), "; nothing was written"));
   }
   result.difference = own->difference;
   result.measured = true;
@@ -240,8 +240,8 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
     result.least_bytes = result.memory_before.planned_bytes;
   }
   for (const Contender& contender : contenders) {
-    absl::Status s = Try(backend, input, contender, inputs, options, *before, &*definitions,
-                         &result);
+    absl::Status s =
+        Try(backend, input, contender, inputs, options, *before, &*definitions, &result);
     if (!s.ok()) return s;
     if (!result.kept_input()) return result;
   }

@@ -74,12 +74,12 @@ struct Acceptance {
 //   memory: executed in less memory or, in the same, faster;
 //   product: less by at least one per cent, with that confidence in the time.
 // A contender that computes something else than the input, as executed here or as its operators are
-// defined (definitions.h; but see jump.h), is none, whatever was proved. Internal if the input's own
-// execution is not what its operators' definitions give: then nothing here can be trusted with it.
-// What is executed in more memory than the limit is no result; if the input is, any contender that
-// keeps to it is better. An input that cannot be run here yields to the first contender untimed;
-// FailedPrecondition if there is a limit, which nobody could vouch for. Contenders whose constants
-// overflowed are none, unless numerics is "real".
+// defined (definitions.h; but see jump.h), is none, whatever was proved. Internal if the input's
+// own execution is not what its operators' definitions give: then nothing here can be trusted with
+// it. What is executed in more memory than the limit is no result; if the input is, any contender
+// that keeps to it is better. An input that cannot be run here yields to the first contender
+// untimed; FailedPrecondition if there is a limit, which nobody could vouch for. Contenders whose
+// constants overflowed are none, unless numerics is "real".
 absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
                                   std::vector<Contender> contenders,
                                   absl::Span<const Tensor> inputs,

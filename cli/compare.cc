@@ -35,9 +35,9 @@ std::string OutputDifference::ToString() const {
   if (!compared()) {
     return absl::StrCat("nothing was compared: all ", elements, " values are infinite or NaN");
   }
-  const std::string of = finite == elements ? absl::StrCat(finite, " values")
-                                            : absl::StrCat(finite, " finite values (", elements,
-                                                           " in all)");
+  const std::string of = finite == elements
+                             ? absl::StrCat(finite, " values")
+                             : absl::StrCat(finite, " finite values (", elements, " in all)");
   return absl::StrCat("largest difference ", FormatError(largest), " of ", of, ", allowed ",
                       FormatError(allowed), " (", output, ")");
 }

@@ -63,8 +63,7 @@ absl::StatusOr<bool> AgreesNearby(const Graph& graph, Executable* expected, Exec
 absl::StatusOr<bool> DifferByAJump(const Graph& before, Executable* run_before, const Graph& after,
                                    Executable* run_after, absl::Span<const Tensor> inputs,
                                    int threads) {
-  const std::unique_ptr<Backend> reference =
-      MakeReferenceBackend(BetweenOperators::kUnrounded);
+  const std::unique_ptr<Backend> reference = MakeReferenceBackend(BetweenOperators::kUnrounded);
   CompileOptions options;
   options.threads = threads;
   auto a = reference->Compile(before, options), b = reference->Compile(after, options);

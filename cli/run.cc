@@ -138,7 +138,7 @@ void Print(const RunFlags& flags, const Model& model, const Report& report) {
   if (report.compared) {
     const OutputDifference& d = report.difference;
     std::printf("outputs      %s: %s\n",
-                !d.ok            ? "DIFFER"
+                !d.ok          ? "DIFFER"
                 : d.compared() ? "as expected"
                                : "as far as can be told",
                 d.ToString().c_str());
