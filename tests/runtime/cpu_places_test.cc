@@ -65,8 +65,9 @@ TEST(CpuPlaces, ABatchNormalizationWritesItsPartOfAConcatenation) {
         ExpectRight((std::string(R"(graph g(x: f32[2,3,4,5], w: weight f32[3,3,3,3],
             s: weight f32[3], b: weight f32[3], m: weight f32[3],
             v: weight f32[3] = [0.5, 1.0, 2.0]) {
-            )") + before + " n = batch_norm(a, s, b, m, v) y = concat(" + parts +
-                     ") {axis = " + at + "} z = relu(y) return z }")
+            )") + before +
+                     " n = batch_norm(a, s, b, m, v) y = concat(" + parts + ") {axis = " + at +
+                     "} z = relu(y) return z }")
                         .c_str());
       }
     }

@@ -1,0 +1,124 @@
+#include "tests/runtime/definitions_referee.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/reference/reference.h"
+#include "runtime/tolerance.h"
+
+namespace lemma {
+namespace {
+
+// How many times further than the largest of a few random disturbances may take the definitions.
+constexpr double kAsFar = 4;
+
+// Each float changed by up to `by` of itself.
+std::vector<Tensor> Nearby(const std::vector<Tensor>& inputs, uint64_t seed, double by) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> factor(1 - by, 1 + by);
+  std::vector<Tensor> near;
+  for (const Tensor& t : inputs) {
+    std::vector<double> values = t.ToDoubles();
+    for (double& v : values) v *= IsFloat(t.dtype()) ? factor(random) : 1;
+    near.push_back(*Tensor::FromDoubles(t.type(), values));
+  }
+  return near;
+}
+
+}  // namespace
+
+DefinitionsReferee::DefinitionsReferee(Graph graph, std::vector<Tensor> inputs)
+    : graph_(std::move(graph)),
+      inputs_(std::move(inputs)),
+      tolerances_(RelativeTolerances(graph_)),
+      expected_(absl::UnknownError("")) {
+  auto compiled = MakeReferenceBackend()->Compile(graph_, {});
+  if (!compiled.ok()) {
+    expected_ = compiled.status();
+    return;
+  }
+  definitions_ = *std::move(compiled);
+  expected_ = definitions_->Run(inputs_);
+}
+
+bool DefinitionsReferee::ExpectsNaN() const {
+  return std::any_of(expected_->begin(), expected_->end(), [](const Tensor& t) {
+    const std::vector<double> values = t.ToDoubles();
+    return std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
+  });
+}
+
+std::string DefinitionsReferee::Off(const std::vector<Tensor>& actual, const Execution& run,
+                                    bool* excused) const {
+  for (size_t i = 0; i < actual.size(); ++i) {
+    const Difference d = Compare(actual[i], (*expected_)[i], tolerances_[i]);
+    if (d.within) continue;
+    if (!IsSensitive(actual, i) && !AgreesNearby(run, i)) {
+      return absl::StrCat("output ", i, ": ", d.ToString(), ", tolerance ", tolerances_[i]);
+    }
+    if (excused != nullptr) *excused = true;
+  }
+  return "";
+}
+
+double DefinitionsReferee::Distance(const std::vector<Tensor>& actual, size_t output) const {
+  return Compare(actual[output], (*expected_)[output], tolerances_[output]).largest;
+}
+
+bool DefinitionsReferee::IsSensitive(const std::vector<Tensor>& actual, size_t output) const {
+  double own = 0;
+  for (uint64_t k = 0; k < 8; ++k) own = std::max(own, Distance(Disturbed(k), output));
+  return Distance(actual, output) <= kAsFar * own;
+}
+
+bool DefinitionsReferee::AgreesNearby(const Execution& run, size_t output) const {
+  for (uint64_t k = 0; k < 6; ++k) {
+    const std::vector<Tensor> near = Nearby(inputs_, k, 1e-3);
+    const Outputs a = run(near), b = definitions_->Run(near);
+    if (!a.ok() || !b.ok()) continue;
+    if (Compare((*a)[output], (*b)[output], tolerances_[output]).within) return true;
+  }
+  return false;
+}
+
+// Each operator's result off by up to what runtime/tolerance.h allows it, a share of its largest
+// element.
+std::vector<Tensor> DefinitionsReferee::Disturbed(uint64_t seed) const {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> share(-1, 1);
+  absl::flat_hash_map<Value, Tensor> values;
+  for (size_t i = 0; i < inputs_.size(); ++i) values[graph_.inputs()[i]] = inputs_[i];
+  for (const NodePtr& node : graph_.nodes()) {
+    if (node->has_payload()) values[Value(node, 0)] = node->payload();
+    if (!node->is_op()) continue;
+    std::vector<Tensor> operands;
+    for (const Value& v : node->inputs()) operands.push_back(values.at(v));
+    const std::vector<Tensor> results = *EvaluateNode(*node, operands);
+    const double error = AddedError(*node);
+    for (int k = 0; k < node->num_outputs(); ++k) {
+      const Tensor& result = results[k];
+      std::vector<double> numbers = result.ToDoubles();
+      double largest = 1;  // at least, as in Compare
+      for (double x : numbers)
+        largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : largest;
+      const double step = error * largest;
+      if (IsFloat(result.dtype()) && step > 0) {
+        // By chance, or to multiples of the step: what nearly is 0 becomes that.
+        for (double& x : numbers) {
+          x = seed % 4 == 0 ? std::round(x / step) * step : x + share(random) * step;
+        }
+      }
+      values[Value(node, k)] =
+          IsFloat(result.dtype()) ? *Tensor::FromDoubles(result.type(), numbers) : result;
+    }
+  }
+  std::vector<Tensor> outputs;
+  for (const Value& v : graph_.outputs()) outputs.push_back(values.at(v));
+  return outputs;
+}
+
+}  // namespace lemma
