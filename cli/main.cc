@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "cli/commands.h"
+#include "cli/failures.h"
 #include "cli/flags.h"
 #include "cli/version.h"
 
@@ -107,5 +108,7 @@ std::vector<Command> AllCommands() {
 }  // namespace lemma::cli
 
 int main(int argc, char** argv) {
-  return lemma::cli::Main(std::vector<std::string>(argv + 1, argv + argc));
+  lemma::cli::InstallFailureHandlers();
+  return lemma::cli::WithoutExceptions(
+      [=] { return lemma::cli::Main(std::vector<std::string>(argv + 1, argv + argc)); });
 }

@@ -109,9 +109,7 @@ absl::Status Train(const TrainFlags& flags, const std::string& path) {
   auto format = FormatOfPath(flags.output);
   if (!format.ok()) return format.status();
   const std::string state_path = flags.output + ".safetensors";
-  for (const std::string& file : {flags.output, state_path}) {
-    if (absl::Status s = CheckWritable(file); !s.ok()) return s;
-  }
+  if (absl::Status s = CheckOutputs({flags.output, state_path}, {path}); !s.ok()) return s;
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
   auto step = BuildTrainingStep(model->graph, flags.options);
@@ -122,8 +120,12 @@ absl::Status Train(const TrainFlags& flags, const std::string& path) {
   if (!flags.lr.empty()) state.metadata["lr"] = flags.lr;
   Model out;
   out.graph = step->graph;
-  if (absl::Status s = SaveModel(out, flags.output, *format); !s.ok()) return s;
-  if (absl::Status s = WriteSafetensors(state_path, state); !s.ok()) return s;
+  auto files = StageModel(out, flags.output, *format);
+  if (!files.ok()) return files.status();
+  auto state_file = StageSafetensors(state_path, state);
+  if (!state_file.ok()) return state_file.status();
+  files->push_back(*std::move(state_file));
+  if (absl::Status s = CommitAll(*std::move(files)); !s.ok()) return s;
   Report(flags, *model, *step, state_path);
   return absl::OkStatus();
 }

@@ -218,7 +218,7 @@ absl::StatusOr<NamedTensors> ReadSafetensors(const std::string& path) {
                       absl::StrCat(path, ": ", contents.status().message()));
 }
 
-absl::Status WriteSafetensors(const std::string& path, const NamedTensors& contents) {
+absl::StatusOr<StagedFile> StageSafetensors(const std::string& path, const NamedTensors& contents) {
   std::vector<Entry> entries;
   for (const auto& [name, tensor] : contents.tensors) {
     if (name == kMetadata) {
@@ -242,7 +242,12 @@ absl::Status WriteSafetensors(const std::string& path, const NamedTensors& conte
     pieces.emplace_back(static_cast<const char*>(tensor.raw()),
                         static_cast<size_t>(entry.end - entry.begin));
   }
-  return WriteFileAtomically(path, pieces);
+  return StagedFile::Write(path, pieces);
+}
+
+absl::Status WriteSafetensors(const std::string& path, const NamedTensors& contents) {
+  auto staged = StageSafetensors(path, contents);
+  return staged.ok() ? staged->Commit() : staged.status();
 }
 
 }  // namespace lemma
