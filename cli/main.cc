@@ -1,4 +1,6 @@
 // The `lemma` command: finds the subcommand, and turns a status into a line and an exit status.
+#include <unistd.h>
+
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -109,6 +111,10 @@ std::vector<Command> AllCommands() {
 
 int main(int argc, char** argv) {
   lemma::cli::InstallFailureHandlers();
-  return lemma::cli::WithoutExceptions(
+  const int status = lemma::cli::WithoutExceptions(
       [=] { return lemma::cli::Main(std::vector<std::string>(argv + 1, argv + argc)); });
+  // Libraries have nothing to do at the end that is worth waiting for. OpenBLAS, which comes with
+  // another one, would wait without end for a thread of its own that lacks memory.
+  std::fflush(nullptr);
+  _exit(status);
 }

@@ -218,12 +218,14 @@ std::unique_ptr<Search> MakeSearch(const OptimizeFlags& flags, const Setup& setu
 
 absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Setup* setup,
                        Outcome* outcome) {
+  InterruptScope interrupt;
   BacktrackingOptions options;
   options.limits = {flags.budget, flags.seconds};
   options.alpha = flags.alpha;
   options.objective = flags.ObjectiveOf();
   if (flags.memory_limit > 0) {
     auto limit = PredictedLimit(flags, graph, setup->costs.model.get());
+    if (absl::IsCancelled(limit.status())) return InterruptedError();
     if (!limit.ok()) return limit.status();
     options.objective.memory_limit = setup->peak_limit = *limit;
   }
@@ -236,7 +238,6 @@ absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Setup* se
     const std::chrono::duration<double> now = std::chrono::steady_clock::now() - start;
     return before + now.count();
   };
-  InterruptScope interrupt;
   std::optional<Cost> best;
   auto on_progress = [&](const SearchProgress& p) {
     if (!best || !(p.best == *best)) outcome->best_seconds = best ? seconds() : 0;
@@ -246,6 +247,7 @@ absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Setup* se
     return !interrupt.flag().load();
   };
   auto found = MakeSearch(flags, *setup, options)->Run(graph, on_progress);
+  if (absl::IsCancelled(found.status())) return InterruptedError();
   if (!found.ok()) return found.status();
   outcome->search = *std::move(found);
   outcome->search_seconds = seconds();
@@ -294,6 +296,7 @@ absl::StatusOr<Costs> MakeCosts(const OptimizeFlags& flags, ProgressLine* progre
     return costs;
   }
   MeasureOptions options;
+  options.deadline = Deadline::After(0, &InterruptScope::Flag());
   options.on_measure = [progress](absl::string_view signature) {
     progress->Show(absl::StrCat("measuring ", signature.substr(0, 60)));
   };
@@ -357,7 +360,7 @@ absl::StatusOr<Contender> KeptToLimit(const OptimizeFlags& flags, Contender cont
   auto found = Rematerialize(contender.graph, setup->peak_limit, setup->costs.measurer.get(),
                              setup->costs.model.get(), on_progress);
   setup->progress.Clear();
-  if (absl::IsUnimplemented(found.status())) return contender;
+  if (absl::IsUnimplemented(found.status()) || absl::IsCancelled(found.status())) return contender;
   if (!found.ok()) return found.status();
   contender.graph = std::move(found->graph);
   contender.recomputed = found->recomputed;
