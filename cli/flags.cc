@@ -111,7 +111,7 @@ void Flags::Bytes(absl::string_view name, int64_t* target, std::string doc) {
     const bool is_number = !digits.empty() && absl::ascii_isdigit(digits.back()) &&
                            absl::SimpleAtod(digits, &number) && number > 0;
     if (!is_number || (power == 0 && has_b && upper.size() - digits.size() > 1)) {
-      return Bad(text, "a size such as 500000, 500K, 500M or 2GB");
+      return Bad(text, "a size such as 500000, 64K, 500M or 2GB");
     }
     const double bytes = std::ldexp(number, 10 * power);
     if (bytes > 1e18) return Bad(text, "a size that a machine has");

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace lemma {
@@ -135,7 +137,13 @@ absl::StatusOr<Target> Resolve(const std::string& path) {
 // A device, a FIFO or an open file gets the bytes; there is nothing to take back.
 absl::Status WriteThrough(const std::string& path, const Target& target,
                           const std::vector<absl::string_view>& pieces) {
-  Descriptor file(open(target.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  // What this process has open is written where it stands: opened anew it would begin at 0.
+  constexpr absl::string_view kOwn = "/proc/self/fd/";
+  int own = -1;
+  const bool is_own = absl::StartsWith(target.path, kOwn) &&
+                      absl::SimpleAtoi(target.path.substr(kOwn.size()), &own);
+  Descriptor file(is_own ? fcntl(own, F_DUPFD_CLOEXEC, 0)
+                         : open(target.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (file.get() < 0) return SystemError(path, "write");
   absl::Status status = WriteAll(file.get(), path, pieces);
   if (close(file.Release()) != 0 && status.ok()) status = SystemError(path, "write");

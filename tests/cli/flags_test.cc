@@ -61,9 +61,9 @@ TEST(FlagsTest, SaysWhatIsAccepted) {
   EXPECT_EQ(Example().Error({"--threads=two"}), "--threads: 'two' is not a whole number");
   EXPECT_EQ(Example().Error({"--format=svg"}), "--format: 'svg' is not one of text, dot");
   EXPECT_EQ(Example().Error({"--dim=N"}), "--dim: 'N' is not NAME=N with a size N >= 0");
-  for (const char* size : {"", "G", "2", "2 Gb", "-1G", "0M", "nanG"}) {
+  for (const char* size : {"", "G", "b", "2 Gb", "-1G", "0M", "nanG", "2kk", "0", "5iB", "infM"}) {
     EXPECT_EQ(Example().Error({std::string("--memory=") + size}),
-              std::string("--memory: '") + size + "' is not a size such as 500M or 2G");
+              std::string("--memory: '") + size + "' is not a size such as 500000, 64K, 500M or 2GB");
   }
   EXPECT_EQ(Example().Error({"--memory=1e99G"}),
             "--memory: '1e99G' is not a size that a machine has");
