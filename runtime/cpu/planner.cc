@@ -6,8 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/grouping.h"
+#include "runtime/cpu/limits.h"
 
 namespace lemma::cpu {
 namespace {
@@ -477,6 +479,7 @@ class Planner {
 
 absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                   const PlanOptions& options) {
+  if (absl::Status s = CheckLimits(graph); !s.ok()) return s;
   return Planner(graph, traits, options).Run();
 }
 

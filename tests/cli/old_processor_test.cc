@@ -20,7 +20,7 @@ constexpr char kModel[] = R"(graph g(x: f32[2,3,6,6], i: i64[4],
   r = reshape(t) {shape = [2,144]}
   m = matmul(r, v)
   s = reduce_sum(m) {axes = [0]}
-  d = cast(s) {to = f64}
+  d = cast(s) {dtype = "f64"}
   q = sqrt(d)
   j = add(i, i)
   return s, q, j
