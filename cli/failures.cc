@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -104,6 +105,10 @@ int StatusOfException() {
   _exit(kExitInternal);
 }
 
+// The command ends by _exit, so it is a library that called exit, and has said why: libgomp where
+// it gets no thread.
+void OnForeignExit() { _exit(kExitBadInput); }
+
 }  // namespace
 
 void InstallFailureHandlers() {
@@ -111,6 +116,7 @@ void InstallFailureHandlers() {
   signal(SIGXFSZ, SIG_IGN);
   std::set_new_handler(EndWithoutMemory);
   std::set_terminate(OnTerminate);
+  std::atexit(OnForeignExit);
 #if !defined(__SANITIZE_ADDRESS__)  // which reports crashes itself
   // The handler of a stack that is full needs another one.
   static char other_stack[64 << 10];

@@ -33,7 +33,9 @@ auto CatchDnnl(F f) -> decltype(f()) {
   try {
     return f();
   } catch (const dnnl::error& e) {
-    return absl::InternalError(std::string("oneDNN: ") + e.what());
+    const std::string message = std::string("oneDNN: ") + e.what();
+    if (e.status != dnnl_out_of_memory) return absl::InternalError(message);
+    return absl::ResourceExhaustedError(message + " (out of memory)");
   }
 }
 
