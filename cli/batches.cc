@@ -156,8 +156,8 @@ absl::Status Batches::CheckData(const Source& source, const Tensor& data, const 
                                                    BatchesOf(source.type)));
   }
   if (count_ != 0 && count_ != shape[0]) {
-    return absl::InvalidArgumentError(absl::StrCat(file, ": ", source.name, " has ", shape[0],
-                                                   " batches, others have ", count_));
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": ", source.name, " has ", shape[0], " batches, others have ", count_));
   }
   count_ = shape[0];
   return absl::OkStatus();

@@ -55,7 +55,8 @@ absl::StatusOr<StagedFile> StageCertificate(Certificate certificate, const Stage
                                             const std::string& path) {
   if (output.temporary().empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        path, ": cannot tell the hash of what is no regular file; --certificate=none does without"));
+        path,
+        ": cannot tell the hash of what is no regular file; --certificate=none does without"));
   }
   auto sha256 = FileSha256(output.temporary());
   if (!sha256.ok()) return sha256.status();

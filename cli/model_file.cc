@@ -151,9 +151,9 @@ absl::Status CheckOutputs(const std::vector<std::string>& outputs,
     if (absl::Status s = CheckWritable(output); !s.ok()) return s;
     for (const std::string& input : inputs) {
       if (!AreOneFile(output, input)) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          output, ": would overwrite the input", output == input ? "" : absl::StrCat(" ", input),
-          "; give another name"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(output, ": would overwrite the input",
+                       output == input ? "" : absl::StrCat(" ", input), "; give another name"));
     }
     std::error_code error;
     const std::filesystem::path place = std::filesystem::weakly_canonical(output, error);

@@ -152,8 +152,8 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (flags.output.empty()) return OnlyExplain(flags, path);
   auto format = FormatOfPath(flags.output);
   if (!format.ok()) return format.status();
-  absl::Status writable = CheckOutputs({flags.output, flags.CertificatePath(), flags.report},
-                                       {path, flags.cost_db});
+  absl::Status writable =
+      CheckOutputs({flags.output, flags.CertificatePath(), flags.report}, {path, flags.cost_db});
   if (!writable.ok()) return writable;
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();

@@ -32,7 +32,8 @@ struct TrainFlags {
     flags->Choice("loss", &loss, {"cross-entropy", "mse", "bce"},
                   "of the output and the input `labels`; bce takes logits");
     flags->Choice("update", &update, {"sgd", "adam", "adamw"}, "what becomes of the weights");
-    flags->String("lr", &lr, "X", "learning rate to note in the state; `run --set lr=X` can say another");
+    flags->String("lr", &lr, "X",
+                  "learning rate to note in the state; `run --set lr=X` can say another");
     flags->Real("momentum", &o.update.momentum, "sgd");
     flags->Bool("nesterov", &o.update.nesterov, "sgd: Nesterov's momentum");
     flags->Real("weight-decay", &o.update.weight_decay,

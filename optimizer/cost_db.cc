@@ -55,9 +55,9 @@ class Statement {
       const int type = sqlite3_column_type(statement_, i);
       if (type != SQLITE_FLOAT && type != SQLITE_INTEGER) return std::nullopt;
     }
-    const MeasuredCost cost = {Double(column),     Double(column + 1),
-                               static_cast<int>(Int(column + 2)),
-                               Double(column + 3), Double(column + 4), Double(column + 5)};
+    const MeasuredCost cost = {
+        Double(column),     Double(column + 1), static_cast<int>(Int(column + 2)),
+        Double(column + 3), Double(column + 4), Double(column + 5)};
     if (!IsCost(cost)) return std::nullopt;
     return cost;
   }

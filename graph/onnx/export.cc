@@ -372,8 +372,8 @@ absl::StatusOr<std::vector<StagedFile>> StageOnnx(const Graph& graph, const std:
     PutInline(exporter);
   } else {
     const std::string data_path = path + ".data";
-    status = stage(data_path,
-                   PutBeside(exporter, std::filesystem::path(data_path).filename().string()));
+    status =
+        stage(data_path, PutBeside(exporter, std::filesystem::path(data_path).filename().string()));
   }
   if (status.ok()) status = stage(path, {exporter.model().SerializeAsString()});
   if (!status.ok()) return status;

@@ -86,9 +86,9 @@ absl::Status WriteAll(int fd, const std::string& path,
 
 // Where writing to a path leads.
 struct Target {
-  std::string path;           // behind all links
+  std::string path;            // behind all links
   bool write_through = false;  // is no file that could be replaced
-  mode_t mode = 0;            // of the file that is there; 0: there is none
+  mode_t mode = 0;             // of the file that is there; 0: there is none
 };
 
 std::string FolderOf(const std::string& path) {
@@ -301,9 +301,7 @@ absl::Status WriteFileAtomically(const std::string& path,
 }
 
 absl::Status CheckWritable(const std::string& path) {
-  auto cannot = [&](auto... why) {
-    return absl::StrCat(path, ": cannot be written: ", why...);
-  };
+  auto cannot = [&](auto... why) { return absl::StrCat(path, ": cannot be written: ", why...); };
   struct stat info;
   const bool is_folder = stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
   if (is_folder || path.empty() || path.back() == '/') {

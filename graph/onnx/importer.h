@@ -121,7 +121,7 @@ class ModelImporter {
   int64_t nodes_imported_ = 0;
   absl::flat_hash_set<std::string> used_;  // names somebody reads
   absl::flat_hash_set<std::string> initializers_;
-  std::vector<std::pair<std::string, Value>> parameters_;  // floats among them
+  std::vector<std::pair<std::string, Value>> parameters_;                   // floats among them
   absl::flat_hash_map<std::string, const onnx::FunctionProto*> functions_;  // "domain:name"
   absl::flat_hash_map<Value, std::optional<Tensor>> known_;
 };

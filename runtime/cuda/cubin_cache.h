@@ -9,8 +9,8 @@
 
 namespace lemma::cuda {
 
-// What was kept under `key`, a name of a file, or nothing: also where it is not, byte for byte, what
-// was kept.
+// What was kept under `key`, a name of a file, or nothing: also where it is not, byte for byte,
+// what was kept.
 std::optional<std::string> CachedCubin(const std::string& folder, const std::string& key);
 
 // A cache that cannot be written is no reason to fail.

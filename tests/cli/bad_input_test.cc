@@ -106,8 +106,10 @@ TEST(BadInputTest, StridesAndDilationsOf2To62) {
        {"conv2d(x, w) {strides = [4611686018427387904, 9223372036854775807]}",
         "max_pool2d(x) {dilations = [4611686018427387904, 1], kernel = [2, 2], "
         "pads = [2305843009213693952, 0, 2305843009213693952, 0]}"}) {
-    const std::string model = WriteTemp("m.lemma", "graph g(x: f32[1,1,8,8], w: weight f32[1,1,3,3]"
-                                                   " = fill 1.0) { y = " + op + " return y }");
+    const std::string model = WriteTemp("m.lemma",
+                                        "graph g(x: f32[1,1,8,8], w: weight f32[1,1,3,3]"
+                                        " = fill 1.0) { y = " +
+                                            op + " return y }");
     ExpectOneLine(RunLemma({"run", model, "--runs=1"}),
                   {"m.lemma", "4611686018427387904", "--backend=reference"});
     ExpectOneLine(RunLemma({"optimize", model, "-o", NewFolder() + "/o.lemma", "--runs=3"}),

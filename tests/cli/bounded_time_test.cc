@@ -88,8 +88,8 @@ TEST(BoundedTimeTest, CtrlCIsObeyedWhileKernelsAreMeasured) {
   const std::string model = WriteTemp("m.lemma", text + " return " + outputs + " }");
   const std::string folder = NewFolder(), db = folder + "/costs.sqlite";
   std::chrono::steady_clock::time_point pressed;
-  const LemmaResult result = InterruptLemma(
-      {"optimize", model, "-o", folder + "/o.lemma", "--cost-db", db}, [&] {
+  const LemmaResult result =
+      InterruptLemma({"optimize", model, "-o", folder + "/o.lemma", "--cost-db", db}, [&] {
         pressed = std::chrono::steady_clock::now();
         std::ifstream file(db);
         return file.good() && ReadAll(db + "-wal").size() > 20000;  // some were measured

@@ -58,8 +58,10 @@ TEST_F(FilesTest, TheInputIsNotOverwrittenUnderAnyOfItsNames) {
 }
 
 TEST_F(FilesTest, TwoResultsDoNotShareAFile) {
-  ExpectOneLine(Optimize(Path("o.lemma"), {"--report", Path("../") + fs::path(folder_).filename().string() + "/o.lemma"}),
-                {"two results"});
+  ExpectOneLine(
+      Optimize(Path("o.lemma"),
+               {"--report", Path("../") + fs::path(folder_).filename().string() + "/o.lemma"}),
+      {"two results"});
   EXPECT_THAT(FilesIn(folder_), IsEmpty());
 }
 
@@ -79,8 +81,8 @@ TEST_F(FilesTest, ALinkIsFollowedAndStays) {
 }
 
 TEST_F(FilesTest, ADeviceIsWrittenToAndStays) {
-  ASSERT_EQ(Optimize(Path("o.lemma"), {"--report=/dev/null", "--certificate=/dev/null"}).exit_status,
-            0);
+  ASSERT_EQ(
+      Optimize(Path("o.lemma"), {"--report=/dev/null", "--certificate=/dev/null"}).exit_status, 0);
   ASSERT_EQ(RunLemma({"run", model_, "--runs=1", "--trace=/dev/null"}).exit_status, 0);
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
   const LemmaResult out = RunLemma({"run", model_, "--runs=1", "--trace=/dev/stdout"});
@@ -114,8 +116,7 @@ TEST_F(FilesTest, OnlyRegularFilesAreRead) {
 }
 
 TEST_F(FilesTest, ExternalDataInAFifoAreRefused) {
-  onnx::ModelProto model =
-      OnnxModel("g (float[2] x) => (float[2] y) { y = Add(x, w) }");
+  onnx::ModelProto model = OnnxModel("g (float[2] x) => (float[2] y) { y = Add(x, w) }");
   AddOnes(&model, "w", {2});
   auto* tensor = model.mutable_graph()->mutable_initializer(0);
   tensor->clear_float_data();
@@ -133,13 +134,17 @@ TEST_F(FilesTest, ExternalDataInAFifoAreRefused) {
 TEST_F(FilesTest, AWriteThatFailsIsSaidAndLeavesNothing) {
   // Large enough for its certificate to be the second file that does not fit.
   std::string text = "graph g(x: f32[4]";
-  for (int i = 0; i < 400; ++i) absl::StrAppend(&text, ", a_long_name_of_a_weight_", i, ": weight f32[4] = [1.5,2.5,3.5,4.5]");
+  for (int i = 0; i < 400; ++i)
+    absl::StrAppend(&text, ", a_long_name_of_a_weight_", i, ": weight f32[4] = [1.5,2.5,3.5,4.5]");
   text += ") { s0 = add(x, a_long_name_of_a_weight_0)";
-  for (int i = 1; i < 400; ++i) absl::StrAppend(&text, " s", i, " = add(s", i - 1, ", a_long_name_of_a_weight_", i, ")");
+  for (int i = 1; i < 400; ++i)
+    absl::StrAppend(&text, " s", i, " = add(s", i - 1, ", a_long_name_of_a_weight_", i, ")");
   const std::string large = WriteTemp("large.lemma", text + " return s399 }");
   for (const std::string out : {"o.lemma", "o.onnx", "o.pb"}) {
-    ExpectOneLine(RunLemmaUnder(Ulimit("-f 4"), {"optimize", large, "-o", Path(out), "--cost=analytic", "--runs=3", "--budget=1", "--disable=none"}),
-                  {}) ;
+    ExpectOneLine(
+        RunLemmaUnder(Ulimit("-f 4"), {"optimize", large, "-o", Path(out), "--cost=analytic",
+                                       "--runs=3", "--budget=1", "--disable=none"}),
+        {});
     EXPECT_THAT(FilesIn(folder_), IsEmpty());
   }
 }

@@ -82,8 +82,7 @@ TEST_F(TrainingInputTest, RatesOfWhichNothingCanComeAreRefused) {
         "--momentum=-1", "--momentum=inf", "--weight-decay=-1", "--weight-decay=nan",
         "--epsilon=-1", "--clip-norm=nan", "--clip-norm=inf", "--loss-scale=0", "--loss-scale=inf",
         "--batch-norm-momentum=2"}) {
-    ExpectOneLine(RunLemma({"train", model_, "-o", out, flag}),
-                  {flag.substr(0, flag.find('='))});
+    ExpectOneLine(RunLemma({"train", model_, "-o", out, flag}), {flag.substr(0, flag.find('='))});
   }
   const std::string step = Step();
   for (const std::string rate : {"nan", "inf", "-inf", "-0.5"}) {
@@ -115,8 +114,8 @@ TEST_F(TrainingInputTest, ATemporaryFileOfAKilledRunIsGoneWhenItIsResumed) {
 }
 
 TEST_F(TrainingInputTest, ParametersThatAreNotTrainedAreNamed) {
-  onnx::ModelProto model = OnnxModel(
-      "g (float[2,3] x) => (float[2,5] y) { m = MatMul(x, w)  y = Mul(m, temperature) }");
+  onnx::ModelProto model =
+      OnnxModel("g (float[2,3] x) => (float[2,5] y) { m = MatMul(x, w)  y = Mul(m, temperature) }");
   AddOnes(&model, "w", {3, 5});
   AddOnes(&model, "temperature", {});
   AddOnes(&model, "unused", {7});
