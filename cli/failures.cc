@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "cli/commands.h"
+#include "graph/onnx/file.h"
 
 namespace lemma::cli {
 namespace {
@@ -29,11 +30,24 @@ void Say(const char* what) {
 constexpr char kNoMemory[] =
     "out of memory: the system gives no more of it (a limit such as ulimit -v, or all is taken)";
 
-// Results are staged and renamed when they are complete, so there is nothing to undo but temporary
-// files, which the next writer removes.
+// Results are renamed when they are complete, so there is nothing to undo but what is staged.
+[[noreturn]] void End(int status) {
+  RemoveStagedFiles();
+  _exit(status);
+}
+
 [[noreturn]] void EndWithoutMemory() {
   Say(kNoMemory);
-  _exit(kExitBadInput);
+  End(kExitBadInput);
+}
+
+// As without a handler.
+void EndBy(int signal) {
+  RemoveStagedFiles();
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  sigaction(signal, &action, nullptr);
+  raise(signal);
 }
 
 // Whether it is lack of memory that libraries fail of.
@@ -63,13 +77,9 @@ void OnCrash(int signal, siginfo_t* info, void*) {
   if (IsMemoryOut()) EndWithoutMemory();
   if (signal == SIGSEGV && IsOnMainStack(info->si_addr)) {
     Say("out of stack: the input is nested too deeply for it (ulimit -s)");
-    _exit(kExitBadInput);
+    End(kExitBadInput);
   }
-  // Ends the process as without a handler.
-  struct sigaction action = {};
-  action.sa_handler = SIG_DFL;
-  sigaction(signal, &action, nullptr);
-  raise(signal);
+  EndBy(signal);
 }
 
 int StatusOfException() {
@@ -99,15 +109,15 @@ int StatusOfException() {
 
 // Of a thread, or where nothing may be thrown.
 [[noreturn]] void OnTerminate() {
-  if (std::current_exception() != nullptr) _exit(StatusOfException());
+  if (std::current_exception() != nullptr) End(StatusOfException());
   if (IsMemoryOut()) EndWithoutMemory();
   Say("internal failure: terminated");
-  _exit(kExitInternal);
+  End(kExitInternal);
 }
 
 // The command ends by _exit, so it is a library that called exit, and has said why: libgomp where
 // it gets no thread.
-void OnForeignExit() { _exit(kExitBadInput); }
+void OnForeignExit() { End(kExitBadInput); }
 
 }  // namespace
 
@@ -117,6 +127,9 @@ void InstallFailureHandlers() {
   std::set_new_handler(EndWithoutMemory);
   std::set_terminate(OnTerminate);
   std::atexit(OnForeignExit);
+  for (int wanted : {SIGINT, SIGTERM, SIGHUP}) {
+    if (signal(wanted, EndBy) == SIG_IGN) signal(wanted, SIG_IGN);  // as in the background
+  }
 #if !defined(__SANITIZE_ADDRESS__)  // which reports crashes itself
   // The handler of a stack that is full needs another one.
   static char other_stack[64 << 10];

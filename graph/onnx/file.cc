@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -183,10 +184,38 @@ absl::StatusOr<int> OpenTemporary(const std::string& path, const std::string& ta
     // Another writer may have taken it for a leftover before it was locked.
     struct stat info;
     if (fstat(file.get(), &info) == 0 && info.st_nlink == 0) continue;
-    *name = temporary;
+    Register(temporary);
+    *name = std::move(temporary);
     return file.Release();
   }
   return SystemError(path, "write");
+}
+
+// The names of temporary files, where a signal's handler can read them. More than these are left to
+// the next writer.
+struct Staged {
+  std::atomic<bool> taken{false}, ready{false};
+  char name[4096];
+};
+Staged all_staged[16];
+
+void Register(const std::string& name) {
+  if (name.size() >= sizeof all_staged[0].name) return;
+  for (Staged& staged : all_staged) {
+    if (staged.taken.exchange(true)) continue;
+    std::memcpy(staged.name, name.c_str(), name.size() + 1);
+    staged.ready = true;
+    return;
+  }
+}
+
+void Unregister(const std::string& name) {
+  for (Staged& staged : all_staged) {
+    if (!staged.ready || name != staged.name) continue;
+    staged.ready = false;
+    staged.taken = false;
+    return;
+  }
 }
 
 // So that the new name outlasts a loss of power too. Some file systems do not offer it.
@@ -275,16 +304,26 @@ StagedFile& StagedFile::operator=(StagedFile&& other) noexcept {
 }
 
 StagedFile::~StagedFile() {
-  if (!temporary_.empty()) unlink(temporary_.c_str());
+  if (!temporary_.empty()) {
+    unlink(temporary_.c_str());
+    Unregister(temporary_);
+  }
   if (lock_ >= 0) close(lock_);
 }
 
 absl::Status StagedFile::Commit() {
   if (temporary_.empty()) return absl::OkStatus();
   if (rename(temporary_.c_str(), target_.c_str()) != 0) return SystemError(path_, "write");
+  Unregister(temporary_);
   temporary_.clear();
   SyncFolder(target_);
   return absl::OkStatus();
+}
+
+void RemoveStagedFiles() {
+  for (Staged& staged : all_staged) {
+    if (staged.ready) unlink(staged.name);
+  }
 }
 
 absl::Status CommitAll(std::vector<StagedFile> files) {

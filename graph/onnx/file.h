@@ -48,6 +48,10 @@ class StagedFile {
   int lock_ = -1;  // on the temporary file: its writer lives
 };
 
+// Removes what is staged and not committed, on all threads: for a handler that ends the process,
+// which destroys nothing. Async-signal-safe.
+void RemoveStagedFiles();
+
 // In their order; stops at the first failure.
 absl::Status CommitAll(std::vector<StagedFile> files);
 
