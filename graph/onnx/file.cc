@@ -172,25 +172,6 @@ void RemoveLeftovers(const std::string& path) {
   closedir(entries);
 }
 
-// A new file for the contents of `target`, locked by this process.
-absl::StatusOr<int> OpenTemporary(const std::string& path, const std::string& target,
-                                  std::string* name) {
-  constexpr int kTries = 100;
-  for (int i = 0; i < kTries; ++i) {
-    std::string temporary = absl::StrCat(target, kTemporary, "XXXXXX");
-    Descriptor file(mkostemp(temporary.data(), O_CLOEXEC));
-    if (file.get() < 0) break;
-    flock(file.get(), LOCK_EX);
-    // Another writer may have taken it for a leftover before it was locked.
-    struct stat info;
-    if (fstat(file.get(), &info) == 0 && info.st_nlink == 0) continue;
-    Register(temporary);
-    *name = std::move(temporary);
-    return file.Release();
-  }
-  return SystemError(path, "write");
-}
-
 // The names of temporary files, where a signal's handler can read them. More than these are left to
 // the next writer.
 struct Staged {
@@ -216,6 +197,25 @@ void Unregister(const std::string& name) {
     staged.taken = false;
     return;
   }
+}
+
+// A new file for the contents of `target`, locked by this process.
+absl::StatusOr<int> OpenTemporary(const std::string& path, const std::string& target,
+                                  std::string* name) {
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    std::string temporary = absl::StrCat(target, kTemporary, "XXXXXX");
+    Descriptor file(mkostemp(temporary.data(), O_CLOEXEC));
+    if (file.get() < 0) break;
+    flock(file.get(), LOCK_EX);
+    // Another writer may have taken it for a leftover before it was locked.
+    struct stat info;
+    if (fstat(file.get(), &info) == 0 && info.st_nlink == 0) continue;
+    Register(temporary);
+    *name = std::move(temporary);
+    return file.Release();
+  }
+  return SystemError(path, "write");
 }
 
 // So that the new name outlasts a loss of power too. Some file systems do not offer it.
