@@ -51,13 +51,19 @@ std::map<std::string, int64_t> UsedDims(const Model& model,
   return used;
 }
 
-absl::Status WriteCertificate(Certificate certificate, const std::string& output,
-                              const std::string& path) {
-  auto sha256 = FileSha256(output);
+absl::StatusOr<StagedFile> StageCertificate(Certificate certificate, const StagedFile& output,
+                                            const std::string& path) {
+  if (output.temporary().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path,
+        ": cannot tell the hash of what is no regular file; --certificate=none does without"));
+  }
+  auto sha256 = FileSha256(output.temporary());
   if (!sha256.ok()) return sha256.status();
   certificate.output_file = *std::move(sha256);
-  absl::Status status = WriteFileAtomically(path, {PrintCertificate(certificate)});
-  return status.ok() ? status : Prefixed(path, status);
+  auto staged = StagedFile::Write(path, {PrintCertificate(certificate)});
+  if (!staged.ok()) return Prefixed(path, staged.status());
+  return staged;
 }
 
 }  // namespace lemma::cli

@@ -24,9 +24,9 @@ absl::StatusOr<std::string> ReadCertificateText(const std::string& path);
 std::map<std::string, int64_t> UsedDims(const Model& model,
                                         const std::map<std::string, int64_t>& dims);
 
-// Adds the hash of the output, which is in place, and writes the certificate to `path`.
-absl::Status WriteCertificate(Certificate certificate, const std::string& output,
-                              const std::string& path);
+// Adds the hash of the output, and stages the certificate for `path`.
+absl::StatusOr<StagedFile> StageCertificate(Certificate certificate, const StagedFile& output,
+                                            const std::string& path);
 
 }  // namespace lemma::cli
 

@@ -6,8 +6,11 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <future>
 #include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -55,6 +58,22 @@ absl::Status CheckMemory(const Graph& graph, double max_gb) {
                       kept + most, max_gb, name));
 }
 
+// Whether so many threads can be had at once. OpenMP would end the process where they cannot.
+bool CanStart(int64_t threads) {
+  std::promise<void> ended;
+  std::shared_future<void> end(ended.get_future());
+  std::vector<std::thread> started;
+  bool all = true;
+  try {
+    for (int64_t i = 1; i < threads; ++i) started.emplace_back([end] { end.wait(); });
+  } catch (const std::system_error&) {
+    all = false;
+  }
+  ended.set_value();
+  for (std::thread& thread : started) thread.join();
+  return all;
+}
+
 }  // namespace
 
 CommonFlags::CommonFlags()
@@ -84,6 +103,10 @@ void CommonFlags::AddExecution(Flags* flags) {
 absl::Status CommonFlags::Check() const {
   if (threads < 1 || threads > 1024) {
     return absl::InvalidArgumentError(absl::StrCat("--threads: ", threads, " is not in 1…1024"));
+  }
+  if (!CanStart(threads)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("--threads: not enough memory for ", threads, " threads"));
   }
   if (fusion == "off" && backend != "cpu") {
     return absl::InvalidArgumentError(

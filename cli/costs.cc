@@ -68,12 +68,16 @@ absl::StatusOr<int> Export(CostDb* db, const std::string& device, const std::str
   return kExitOk;
 }
 
-absl::StatusOr<int> Import(CostDb* db, const std::string& path, bool replace, bool json) {
+absl::StatusOr<int> Import(const std::string& db_path, const std::string& path, bool replace,
+                           bool json) {
   auto text = ReadFile(path, kMaxTextBytes);
   if (!text.ok()) return Prefixed(path, text.status());
   auto entries = ParseCosts(*text);
   if (!entries.ok()) return Prefixed(path, entries.status());
-  auto changed = db->PutAll(*entries, replace);
+  // Not before: what cannot be read should leave no new database.
+  auto db = CostDb::Open(db_path);
+  if (!db.ok()) return db.status();
+  auto changed = (*db)->PutAll(*entries, replace);
   if (!changed.ok()) return changed.status();
   const int64_t kept = static_cast<int64_t>(entries->size()) - *changed;
   if (json) {
@@ -81,7 +85,7 @@ absl::StatusOr<int> Import(CostDb* db, const std::string& path, bool replace, bo
     all.Set("file", path).Set("imported", *changed).Set("kept", kept);
     std::puts(all.ToString().c_str());
   } else {
-    std::printf("%d costs imported into %s", static_cast<int>(*changed), db->path().c_str());
+    std::printf("%d costs imported into %s", static_cast<int>(*changed), db_path.c_str());
     if (kept > 0) std::printf("; %d were known and stay as they are", static_cast<int>(kept));
     std::puts("");
   }
@@ -120,10 +124,11 @@ absl::StatusOr<int> RunCosts(Arguments arguments) {
                                           ? "which FILE of costs? one, please"
                                           : absl::StrCat("'", positional->back(), "' is too much"));
   }
+  if (what == "import") return Import(path, (*positional)[1], replace, json);
+  if (absl::Status s = CheckOutputs({output}, {path}); !s.ok()) return s;
   auto db = CostDb::Open(path);
   if (!db.ok()) return db.status();
   if (what == "export") return Export(db->get(), device, output);
-  if (what == "import") return Import(db->get(), (*positional)[1], replace, json);
   return List(db->get(), json);
 }
 

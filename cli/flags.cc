@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -95,13 +96,24 @@ void Flags::Bytes(absl::string_view name, int64_t* target, std::string doc) {
   flag.doc = std::move(doc);
   flag.value = "SIZE";
   flag.set = [target](const std::string& text) {
-    const size_t letter = text.empty() ? absl::string_view::npos : kUnits.find(text.back());
-    double number = 0;
-    if (letter == absl::string_view::npos ||
-        !absl::SimpleAtod(text.substr(0, text.size() - 1), &number) || !(number > 0)) {
-      return Bad(text, "a size such as 500M or 2G");
+    std::string upper = absl::AsciiStrToUpper(text);
+    absl::string_view digits = upper;
+    // 500000, 500K, 500k, 500KB and 500KiB: a thousand is 1024 in each of them.
+    if (!absl::ConsumeSuffix(&digits, "IB")) absl::ConsumeSuffix(&digits, "B");
+    const bool has_b = digits.size() < upper.size();
+    int power = 0;
+    if (!digits.empty()) {
+      const size_t letter = kUnits.find(digits.back());
+      if (letter != absl::string_view::npos) power = static_cast<int>(letter) + 1;
     }
-    const double bytes = std::ldexp(number, 10 * static_cast<int>(letter + 1));
+    if (power > 0) digits.remove_suffix(1);
+    double number = 0;
+    const bool is_number = !digits.empty() && absl::ascii_isdigit(digits.back()) &&
+                           absl::SimpleAtod(digits, &number) && number > 0;
+    if (!is_number || (power == 0 && has_b && upper.size() - digits.size() > 1)) {
+      return Bad(text, "a size such as 500000, 64K, 500M or 2GB");
+    }
+    const double bytes = std::ldexp(number, 10 * power);
     if (bytes > 1e18) return Bad(text, "a size that a machine has");
     *target = static_cast<int64_t>(bytes);
     return absl::OkStatus();

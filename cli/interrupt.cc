@@ -17,9 +17,12 @@ InterruptScope::InterruptScope() {
   if (previous_.sa_handler == SIG_IGN) sigaction(SIGINT, &previous_, nullptr);
 }
 
-InterruptScope::~InterruptScope() { sigaction(SIGINT, &previous_, nullptr); }
+InterruptScope::~InterruptScope() {
+  sigaction(SIGINT, &previous_, nullptr);
+  interrupted = false;
+}
 
-const std::atomic<bool>& InterruptScope::flag() const { return interrupted; }
+const std::atomic<bool>& InterruptScope::Flag() { return interrupted; }
 
 absl::Status InterruptedError() {
   return absl::CancelledError("interrupted: no result was written");

@@ -18,7 +18,9 @@ class InterruptScope {
   ~InterruptScope();
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
-  const std::atomic<bool>& flag() const;
+  const std::atomic<bool>& flag() const { return Flag(); }
+  // The same for those that are made before one lives; false while none does.
+  static const std::atomic<bool>& Flag();
 
  private:
   struct sigaction previous_;

@@ -1,4 +1,6 @@
 // The `lemma` command: finds the subcommand, and turns a status into a line and an exit status.
+#include <unistd.h>
+
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -6,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "cli/commands.h"
+#include "cli/failures.h"
 #include "cli/flags.h"
 #include "cli/version.h"
 
@@ -107,5 +110,11 @@ std::vector<Command> AllCommands() {
 }  // namespace lemma::cli
 
 int main(int argc, char** argv) {
-  return lemma::cli::Main(std::vector<std::string>(argv + 1, argv + argc));
+  lemma::cli::InstallFailureHandlers();
+  const int status = lemma::cli::WithoutExceptions(
+      [=] { return lemma::cli::Main(std::vector<std::string>(argv + 1, argv + argc)); });
+  // Libraries have nothing to do at the end that is worth waiting for. OpenBLAS, which comes with
+  // another one, would wait without end for a thread of its own that lacks memory.
+  std::fflush(nullptr);
+  _exit(status);
 }

@@ -1,7 +1,5 @@
 #include "cli/model_file.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -121,36 +119,51 @@ absl::StatusOr<ModelFormat> FormatOfPath(absl::string_view path) {
       path, ": what format? a name ends in .onnx, .lemma or .txt (text) or .pb (our protobuf)"));
 }
 
-absl::Status SaveModel(const Model& model, const std::string& path, ModelFormat format) {
-  absl::Status status;
+absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std::string& path,
+                                                   ModelFormat format) {
+  absl::StatusOr<std::vector<StagedFile>> files = std::vector<StagedFile>();
   if (format == ModelFormat::kOnnx) {
     ExportOptions options;
     options.info = model.info;
-    status = WriteOnnx(model.graph, path, options);
-  } else if (format == ModelFormat::kText) {
-    status = WriteFileAtomically(path, {PrintGraph(model.graph)});
+    files = StageOnnx(model.graph, path, options);
   } else {
-    auto bytes = SerializeGraph(model.graph);
-    status = bytes.ok() ? WriteFileAtomically(path, {*bytes}) : bytes.status();
+    absl::StatusOr<std::string> bytes =
+        format == ModelFormat::kText ? PrintGraph(model.graph) : SerializeGraph(model.graph);
+    if (!bytes.ok()) return Prefixed(path, bytes.status());
+    auto staged = StagedFile::Write(path, {*bytes});
+    if (!staged.ok()) return Prefixed(path, staged.status());
+    files->push_back(*std::move(staged));
   }
-  return status.ok() ? status : Prefixed(path, status);
+  if (!files.ok()) return Prefixed(path, files.status());
+  return files;
 }
 
-absl::Status CheckWritable(const std::string& path) {
-  const std::filesystem::path target(path);
-  std::filesystem::path folder = target.parent_path();
-  if (folder.empty()) folder = ".";
-  std::error_code error;
-  if (std::filesystem::is_directory(target, error)) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be written: it is a folder"));
-  }
-  if (!std::filesystem::is_directory(folder, error)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": cannot be written: there is no folder ", folder.string()));
-  }
-  if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(path, ": cannot be written: no permission in folder ", folder.string()));
+absl::Status SaveModel(const Model& model, const std::string& path, ModelFormat format) {
+  auto files = StageModel(model, path, format);
+  return files.ok() ? CommitAll(*std::move(files)) : files.status();
+}
+
+absl::Status CheckOutputs(const std::vector<std::string>& outputs,
+                          const std::vector<std::string>& inputs) {
+  std::map<std::filesystem::path, std::string> seen;
+  for (const std::string& output : outputs) {
+    if (output.empty()) continue;
+    if (absl::Status s = CheckWritable(output); !s.ok()) return s;
+    for (const std::string& input : inputs) {
+      if (!AreOneFile(output, input)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(output, ": would overwrite the input",
+                       output == input ? "" : absl::StrCat(" ", input), "; give another name"));
+    }
+    std::error_code error;
+    const std::filesystem::path place = std::filesystem::weakly_canonical(output, error);
+    if (std::filesystem::exists(place, error) && !std::filesystem::is_regular_file(place, error)) {
+      continue;  // a device takes all that it is given
+    }
+    if (auto [it, fresh] = seen.emplace(place, output); !fresh) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(output, ": two results would be written to one file; give another name"));
+    }
   }
   return absl::OkStatus();
 }

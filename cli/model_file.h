@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/graph.h"
+#include "graph/onnx/file.h"
 #include "graph/onnx/model_info.h"
 
 namespace lemma::cli {
@@ -40,12 +41,18 @@ absl::StatusOr<ModelFormat> FormatOfPath(absl::string_view path);
 // The status with `path` in front of its message, unless it begins with it.
 absl::Status Prefixed(const std::string& path, const absl::Status& status);
 
+// The files of a model, the one called `path` last, to be committed together with others.
+absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std::string& path,
+                                                   ModelFormat format);
+
 // Complete, or nothing is written.
 absl::Status SaveModel(const Model& model, const std::string& path, ModelFormat format);
 
-// Fails as SaveModel would where that can be told beforehand: minutes of search should not end in a
-// missing folder.
-absl::Status CheckWritable(const std::string& path);
+// Fails where writing `outputs` (those that are empty are none) would, as far as that can be told:
+// minutes of search should not end in a missing folder. Nor may an output take the place of another
+// one, or of an input: what cannot be got back is not overwritten unasked.
+absl::Status CheckOutputs(const std::vector<std::string>& outputs,
+                          const std::vector<std::string>& inputs);
 
 // Writes `text` to a file, or to standard output if `path` is empty.
 absl::Status WriteText(const std::string& path, const std::string& text);

@@ -93,10 +93,11 @@ std::vector<CertificateMutant> MutantsOf(const std::vector<Substitution>& used,
   return mutants;
 }
 
-// Writes how the input became what was accepted, if that is wanted. `input_file`: its hash.
-absl::Status SaveCertificate(const OptimizeFlags& flags, const Model& model, const Graph& input,
-                             const std::string& input_file, const Outcome& outcome,
-                             const Setup& setup) {
+// Stages how the input became what was accepted, if that is wanted. `input_file`: its hash; the
+// last of `files` is the output.
+absl::Status StageCertificateOf(const OptimizeFlags& flags, const Model& model, const Graph& input,
+                                const std::string& input_file, const Outcome& outcome,
+                                const Setup& setup, std::vector<StagedFile>* files) {
   const std::string path = flags.CertificatePath();
   if (path.empty()) return absl::OkStatus();
   using Result = Certificate::Result;
@@ -117,7 +118,9 @@ absl::Status SaveCertificate(const OptimizeFlags& flags, const Model& model, con
   certificate->input_file = input_file;
   certificate->dims = UsedDims(model, flags.common.dims);
   if (flags.common.reseed >= 0) certificate->reseed = flags.common.reseed;
-  return WriteCertificate(*std::move(certificate), flags.output, path);
+  auto staged = StageCertificate(*std::move(certificate), files->back(), path);
+  if (staged.ok()) files->push_back(*std::move(staged));
+  return staged.status();
 }
 
 // Searches; nothing of it is executed or written.
@@ -150,12 +153,12 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (flags.output.empty()) return OnlyExplain(flags, path);
   auto format = FormatOfPath(flags.output);
   if (!format.ok()) return format.status();
-  for (const std::string& file : {flags.output, flags.CertificatePath(), flags.report}) {
-    if (absl::Status s = file.empty() ? absl::OkStatus() : CheckWritable(file); !s.ok()) return s;
-  }
+  absl::Status writable =
+      CheckOutputs({flags.output, flags.CertificatePath(), flags.report}, {path, flags.cost_db});
+  if (!writable.ok()) return writable;
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
-  auto input_file = FileSha256(path);  // now: it may be overwritten
+  auto input_file = FileSha256(path);  // as it is now
   if (!input_file.ok()) return input_file.status();
 
   // What cannot be run should be said before the search.
@@ -172,13 +175,18 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (!judged.ok()) return judged;
   if (outcome.accepted.least_bytes) return NothingFits(flags, outcome.accepted);
   model->graph = outcome.accepted.graph;
-  if (absl::Status s = SaveModel(*model, flags.output, *format); !s.ok()) return s;
-  absl::Status saved = SaveCertificate(flags, *model, input, *input_file, outcome, setup);
-  if (!saved.ok()) return saved;
-  saved = SaveReport(flags, path, input, outcome, backend->get(), *inputs);
-  if (!saved.ok()) return saved;
-  saved = ExplainWhyNot(flags, &setup, input, outcome.accepted.graph, &outcome);
-  if (!saved.ok()) return saved;
+  auto files = StageModel(*model, flags.output, *format);
+  if (!files.ok()) return files.status();
+  absl::Status done =
+      StageCertificateOf(flags, *model, input, *input_file, outcome, setup, &*files);
+  if (done.ok()) {
+    done = StageReport(flags, path, input, outcome, backend->get(), *inputs, &*files);
+  }
+  if (done.ok()) {
+    done = ExplainWhyNot(flags, &setup, input, outcome.accepted.graph, &outcome);
+  }
+  if (done.ok()) done = CommitAll(*std::move(files));
+  if (!done.ok()) return done;
   Print(flags, input, outcome);
   return kExitOk;
 }

@@ -71,8 +71,9 @@ absl::StatusOr<ReportGraph> GraphOf(const Graph& graph, const OptimizeFlags& fla
 
 }  // namespace
 
-absl::Status SaveReport(const OptimizeFlags& flags, const std::string& model, const Graph& input,
-                        const Outcome& outcome, Backend* backend, absl::Span<const Tensor> inputs) {
+absl::Status StageReport(const OptimizeFlags& flags, const std::string& model, const Graph& input,
+                         const Outcome& outcome, Backend* backend, absl::Span<const Tensor> inputs,
+                         std::vector<StagedFile>* files) {
   if (flags.report.empty()) return absl::OkStatus();
   auto file = LoadRulesFile(flags.rules);
   if (!file.ok()) return file.status();
@@ -111,7 +112,9 @@ absl::Status SaveReport(const OptimizeFlags& flags, const std::string& model, co
   report.after = *std::move(after);
   auto page = ReportPage(report);
   if (!page.ok()) return page.status();
-  return WriteFileAtomically(flags.report, {*page});
+  auto staged = StagedFile::Write(flags.report, {*page});
+  if (staged.ok()) files->push_back(*std::move(staged));
+  return staged.status();
 }
 
 }  // namespace lemma::cli

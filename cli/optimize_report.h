@@ -3,18 +3,21 @@
 #define LEMMA_CLI_OPTIMIZE_REPORT_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "cli/optimize.h"
+#include "graph/onnx/file.h"
 #include "runtime/executor.h"
 
 namespace lemma::cli {
 
-// Writes the page that --report asks for, if it does. `model` is the input's file, `inputs` are
+// Stages the page that --report asks for, if it does. `model` is the input's file, `inputs` are
 // values for the input graph.
-absl::Status SaveReport(const OptimizeFlags& flags, const std::string& model, const Graph& input,
-                        const Outcome& outcome, Backend* backend, absl::Span<const Tensor> inputs);
+absl::Status StageReport(const OptimizeFlags& flags, const std::string& model, const Graph& input,
+                         const Outcome& outcome, Backend* backend, absl::Span<const Tensor> inputs,
+                         std::vector<StagedFile>* files);
 
 }  // namespace lemma::cli
 

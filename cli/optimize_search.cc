@@ -181,29 +181,46 @@ void NoteOnMemory(const OptimizeFlags& flags, const Graph& graph, const Objectiv
                graph.num_ops());
 }
 
-// The limit for what the cost model calls a peak: what it is off by for the input, such as what
-// kernels need for themselves, it is taken to be off by for all. That of a model with opaque
-// operators is not known: it is refused when it comes to executing it (Accept).
-absl::StatusOr<int64_t> PredictedLimit(const OptimizeFlags& flags, const Graph& input,
-                                       CostModel* costs) {
+// What the input's executable plans; nothing where it has opaque operators, so that nobody knows.
+absl::StatusOr<std::optional<int64_t>> PlannedBytes(const OptimizeFlags& flags,
+                                                    const Graph& input) {
   auto backend = flags.common.MakeBackend();
   if (!backend.ok()) return backend.status();
   CompileOptions compile;
   compile.threads = static_cast<int>(flags.common.threads);
-  auto cost = costs->CostOf(input);
-  if (!cost.ok()) return cost.status();
-  const auto limit = [&](const MemoryUse& memory) {
-    return std::max<int64_t>(1, flags.memory_limit + cost->peak_bytes() - memory.planned_bytes);
-  };
   if (flags.DeviceIsAbsent()) {
     auto plan = (*backend)->Plan(input, compile);
     if (!plan.ok()) return plan.status();
-    return limit(plan->memory);
+    return plan->memory.planned_bytes;
   }
   auto executable = (*backend)->Compile(input, compile);
-  if (absl::IsUnimplemented(executable.status())) return flags.memory_limit;
+  if (absl::IsUnimplemented(executable.status())) return std::optional<int64_t>();
   if (!executable.ok()) return executable.status();
-  return limit((*executable)->memory());
+  return (*executable)->memory().planned_bytes;
+}
+
+// The limits for what the cost model calls a peak, and for what the back end's plan does: what each
+// is off by for the input, such as what kernels need for themselves, it is taken to be off by for
+// all. A model with opaque operators is refused when it comes to executing it (Accept).
+absl::Status SetLimits(const OptimizeFlags& flags, const Graph& input, Setup* setup) {
+  auto planned = PlannedBytes(flags, input);
+  if (!planned.ok()) return planned.status();
+  const auto limit = [&](int64_t peak) {
+    return *planned ? std::max<int64_t>(1, flags.memory_limit + peak - **planned)
+                    : flags.memory_limit;
+  };
+  auto cost = setup->costs.model->CostOf(input);
+  if (!cost.ok()) return cost.status();
+  setup->peak_limit = setup->plan_limit = limit(cost->peak_bytes());
+  // Analytic costs know of no plan, but the back end may.
+  if (setup->costs.measurer != nullptr) return absl::OkStatus();
+  setup->planner = flags.common.MakeMeasurer();
+  if (setup->planner == nullptr) return absl::OkStatus();
+  auto plan = setup->planner->Plan(input);
+  if (absl::IsUnimplemented(plan.status())) return absl::OkStatus();
+  if (!plan.ok()) return plan.status();
+  setup->plan_limit = limit(plan->peak_bytes);
+  return absl::OkStatus();
 }
 
 std::unique_ptr<Search> MakeSearch(const OptimizeFlags& flags, const Setup& setup,
@@ -218,14 +235,16 @@ std::unique_ptr<Search> MakeSearch(const OptimizeFlags& flags, const Setup& setu
 
 absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Setup* setup,
                        Outcome* outcome) {
+  InterruptScope interrupt;
   BacktrackingOptions options;
   options.limits = {flags.budget, flags.seconds};
   options.alpha = flags.alpha;
   options.objective = flags.ObjectiveOf();
   if (flags.memory_limit > 0) {
-    auto limit = PredictedLimit(flags, graph, setup->costs.model.get());
-    if (!limit.ok()) return limit.status();
-    options.objective.memory_limit = setup->peak_limit = *limit;
+    absl::Status set = SetLimits(flags, graph, setup);
+    if (absl::IsCancelled(set)) return InterruptedError();
+    if (!set.ok()) return set;
+    options.objective.memory_limit = setup->peak_limit;
   }
   NoteOnMemory(flags, graph, options.objective);
   options.price_steps = !flags.report.empty();
@@ -236,7 +255,6 @@ absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Setup* se
     const std::chrono::duration<double> now = std::chrono::steady_clock::now() - start;
     return before + now.count();
   };
-  InterruptScope interrupt;
   std::optional<Cost> best;
   auto on_progress = [&](const SearchProgress& p) {
     if (!best || !(p.best == *best)) outcome->best_seconds = best ? seconds() : 0;
@@ -246,6 +264,7 @@ absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Setup* se
     return !interrupt.flag().load();
   };
   auto found = MakeSearch(flags, *setup, options)->Run(graph, on_progress);
+  if (absl::IsCancelled(found.status())) return InterruptedError();
   if (!found.ok()) return found.status();
   outcome->search = *std::move(found);
   outcome->search_seconds = seconds();
@@ -294,6 +313,7 @@ absl::StatusOr<Costs> MakeCosts(const OptimizeFlags& flags, ProgressLine* progre
     return costs;
   }
   MeasureOptions options;
+  options.deadline = Deadline::After(0, &InterruptScope::Flag());
   options.on_measure = [progress](absl::string_view signature) {
     progress->Show(absl::StrCat("measuring ", signature.substr(0, 60)));
   };
@@ -345,7 +365,9 @@ bool LosesBarriers(const std::string& output) {
 
 absl::StatusOr<Contender> KeptToLimit(const OptimizeFlags& flags, Contender contender,
                                       Setup* setup) {
-  if (setup->peak_limit == 0 || setup->costs.measurer == nullptr) return contender;
+  KernelMeasurer* planner =
+      setup->costs.measurer != nullptr ? setup->costs.measurer.get() : setup->planner.get();
+  if (setup->peak_limit == 0 || planner == nullptr) return contender;
   if (LosesBarriers(flags.output)) return contender;
   InterruptScope interrupt;
   auto on_progress = [&](int64_t peak_bytes) {
@@ -354,10 +376,10 @@ absl::StatusOr<Contender> KeptToLimit(const OptimizeFlags& flags, Contender cont
                                       FormatBytes(static_cast<double>(flags.memory_limit))));
     return !interrupt.flag().load();
   };
-  auto found = Rematerialize(contender.graph, setup->peak_limit, setup->costs.measurer.get(),
-                             setup->costs.model.get(), on_progress);
+  auto found = Rematerialize(contender.graph, setup->plan_limit, planner, setup->costs.model.get(),
+                             on_progress);
   setup->progress.Clear();
-  if (absl::IsUnimplemented(found.status())) return contender;
+  if (absl::IsUnimplemented(found.status()) || absl::IsCancelled(found.status())) return contender;
   if (!found.ok()) return found.status();
   contender.graph = std::move(found->graph);
   contender.recomputed = found->recomputed;

@@ -41,7 +41,9 @@ struct Setup {
   std::unique_ptr<RewriteSource> usable;  // of them
   ProgressLine progress;
   Costs costs;
-  int64_t peak_limit = 0;  // --memory-limit for what the cost model calls a peak; 0: none
+  std::unique_ptr<KernelMeasurer> planner;  // of memory, where costs are analytic
+  // --memory-limit for what the cost model calls a peak, and for what the plan does; 0: none
+  int64_t peak_limit = 0, plan_limit = 0;
 
   explicit Setup(const OptimizeFlags& flags) : progress(flags.common.json) {}
 };

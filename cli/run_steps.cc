@@ -6,185 +6,23 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "cli/batches.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
-#include "cli/random_values.h"
 #include "cli/text_table.h"
 #include "cli/timing.h"
-#include "graph/hash.h"
 #include "graph/safetensors.h"
 #include "runtime/plan/schedule.h"
 #include "runtime/stepper.h"
 
 namespace lemma::cli {
 namespace {
-
-// The graph's inputs that are no state, and where their values come from.
-class Batches {
- public:
-  static absl::StatusOr<Batches> Create(const StepFlags& flags, const CommonFlags& common,
-                                        const Graph& graph,
-                                        const std::map<std::string, std::string>& metadata) {
-    Batches batches;
-    batches.count_ = flags.batches;
-    batches.seed_ = static_cast<uint64_t>(common.seed);
-    batches.int_range_ = common.int_range;
-    if (flags.data != "synthetic") {
-      auto data = ReadSafetensors(flags.data);
-      if (!data.ok()) return data.status();
-      batches.data_ = *std::move(data);
-      batches.count_ = 0;
-    }
-    std::vector<bool> is_state(graph.inputs().size(), false);
-    for (const StatePair& pair : StatePairs(graph)) is_state[pair.input] = true;
-    batches.metadata_ = metadata;
-    std::map<std::string, double> settings;
-    if (absl::Status s = ReadSettings(flags, &settings); !s.ok()) return s;
-    for (size_t i = 0; i < graph.inputs().size(); ++i) {
-      if (is_state[i]) continue;
-      absl::Status added = batches.Add(static_cast<int>(i), graph, flags, &settings);
-      if (!added.ok()) return added;
-    }
-    for (const auto& [name, value] : settings) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--set: the step takes no scalar '", name, "' besides its state and data"));
-    }
-    if (batches.count_ == 0) batches.count_ = 1;
-    return batches;
-  }
-
-  int64_t count() const { return count_; }
-
-  // Puts batch `step` mod count() in its places.
-  absl::Status Load(int64_t step, std::vector<Tensor>* inputs) {
-    const int64_t batch = step % count_;
-    for (Source& source : sources_) {
-      auto known = source.made.find(batch);
-      if (known != source.made.end()) {
-        (*inputs)[source.input] = known->second;
-        continue;
-      }
-      auto tensor = ValueOf(source, batch);
-      if (!tensor.ok()) return tensor.status();
-      kept_bytes_ += source.type.num_bytes();
-      if (kept_bytes_ <= kMaxKeptBytes) source.made[batch] = *tensor;
-      (*inputs)[source.input] = *std::move(tensor);
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  struct Source {
-    int input = 0;
-    TensorType type;
-    std::string name;
-    std::optional<Tensor> fixed;
-    std::map<int64_t, Tensor> made;  // by batch, as far as they were asked for
-  };
-
-  static absl::Status ReadSettings(const StepFlags& flags,
-                                   std::map<std::string, double>* settings) {
-    for (const std::string& text : flags.set) {
-      const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
-      double value = 0;
-      if (parts.size() != 2 || !absl::SimpleAtod(parts[1], &value)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("--set: '", text, "' is not NAME=VALUE, VALUE a number"));
-      }
-      (*settings)[parts[0]] = value;
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Add(int input, const Graph& graph, const StepFlags& flags,
-                   std::map<std::string, double>* settings) {
-    Source source;
-    source.input = input;
-    source.type = graph.inputs()[input].type();
-    source.name = graph.input_names()[input];
-    auto setting = settings->find(source.name);
-    auto known = metadata_.find(source.name);
-    double value_in_file = 0;
-    if (setting == settings->end() && known != metadata_.end() &&
-        absl::SimpleAtod(known->second, &value_in_file)) {
-      setting = settings->emplace(source.name, value_in_file).first;
-    }
-    auto given = data_.tensors.find(source.name);
-    if (setting != settings->end() && source.type.rank() == 0) {
-      auto value = Tensor::Filled(source.type, setting->second);
-      if (!value.ok()) return value.status();
-      source.fixed = *std::move(value);
-      settings->erase(setting);
-    } else if (given != data_.tensors.end()) {
-      if (absl::Status s = CheckData(source, given->second, flags.data); !s.ok()) return s;
-    } else if (source.type.rank() == 0) {
-      return absl::InvalidArgumentError(absl::StrCat("the step needs a value of ", source.name,
-                                                     ": give it with --set ", source.name, "=…"));
-    } else if (flags.data != "synthetic") {
-      return absl::InvalidArgumentError(absl::StrCat(flags.data, ": has no tensor ", source.name,
-                                                     "; it needs ", BatchesOf(source.type),
-                                                     ", one row for each batch"));
-    }
-    sources_.push_back(std::move(source));
-    return absl::OkStatus();
-  }
-
-  static std::string BatchesOf(const TensorType& type) {
-    return absl::StrCat(Name(type.dtype), "[batches", type.shape.empty() ? "" : ",",
-                        absl::StrJoin(type.shape, ","), "]");
-  }
-
-  absl::Status CheckData(const Source& source, const Tensor& data, const std::string& file) {
-    const Shape& shape = data.shape();
-    const bool fits = data.dtype() == source.type.dtype && !shape.empty() && shape[0] > 0 &&
-                      Shape(shape.begin() + 1, shape.end()) == source.type.shape;
-    if (!fits) {
-      return absl::InvalidArgumentError(absl::StrCat(file, ": ", source.name, " is ",
-                                                     data.type().ToString(), ", the step needs ",
-                                                     BatchesOf(source.type)));
-    }
-    if (count_ != 0 && count_ != shape[0]) {
-      return absl::InvalidArgumentError(absl::StrCat(file, ": ", source.name, " has ", shape[0],
-                                                     " batches, others have ", count_));
-    }
-    count_ = shape[0];
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<Tensor> ValueOf(const Source& source, int64_t batch) {
-    if (source.fixed) return *source.fixed;
-    auto given = data_.tensors.find(source.name);
-    if (given == data_.tensors.end()) {
-      return RandomInput(source.type, HashCombine(HashCombine(seed_, batch), source.input),
-                         int_range_);
-    }
-    auto row = Tensor::Allocate(source.type);
-    if (!row.ok()) return row.status();
-    const int64_t bytes = source.type.num_bytes();
-    const char* rows = static_cast<const char*>(given->second.raw());
-    std::copy_n(rows + batch * bytes, bytes, static_cast<char*>(row->mutable_raw()));
-    return row;
-  }
-
-  static constexpr int64_t kMaxKeptBytes = int64_t{1} << 28;
-
-  int64_t count_ = 0, kept_bytes_ = 0;
-  uint64_t seed_ = 1;
-  int64_t int_range_ = 2;
-  NamedTensors data_;
-  std::vector<Source> sources_;
-  std::map<std::string, std::string> metadata_;  // of the state's file
-};
 
 constexpr char kStepKey[] = "lemma.step", kGraphKey[] = "lemma.graph";
 
@@ -379,6 +217,9 @@ absl::Status StepFlags::Check() const {
 
 absl::StatusOr<int> RunSteps(const StepFlags& flags, const CommonFlags& common,
                              const std::string& path) {
+  std::vector<std::string> read = {path};
+  if (flags.data != "synthetic") read.push_back(flags.data);
+  if (absl::Status s = CheckOutputs({flags.checkpoint}, read); !s.ok()) return s;
   auto model = common.Load(path);
   if (!model.ok()) return model.status();
   const Graph& graph = model->graph;

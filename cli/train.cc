@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "cli/batches.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/json.h"
@@ -30,7 +32,8 @@ struct TrainFlags {
     flags->Choice("loss", &loss, {"cross-entropy", "mse", "bce"},
                   "of the output and the input `labels`; bce takes logits");
     flags->Choice("update", &update, {"sgd", "adam", "adamw"}, "what becomes of the weights");
-    flags->String("lr", &lr, "X", "learning rate to note in the state; `run --lr` can say another");
+    flags->String("lr", &lr, "X",
+                  "learning rate to note in the state; `run --set lr=X` can say another");
     flags->Real("momentum", &o.update.momentum, "sgd");
     flags->Bool("nesterov", &o.update.nesterov, "sgd: Nesterov's momentum");
     flags->Real("weight-decay", &o.update.weight_decay,
@@ -73,9 +76,26 @@ struct TrainFlags {
       return bad("--lr: must be a number");
     }
     const Update& u = options.update;
+    auto outside = [](double x, double low, double high) { return !(x >= low && x <= high); };
+    constexpr double kMost = std::numeric_limits<float>::max();
+    if (rate < 0) return bad("--lr: must not be negative");
+    if (outside(u.momentum, 0, kMost)) return bad("--momentum: must be finite and not negative");
+    if (outside(u.weight_decay, 0, kMost)) {
+      return bad("--weight-decay: must be finite and not negative");
+    }
+    if (outside(u.beta1, 0, 1) || u.beta1 == 1) return bad("--beta1: must be at least 0, below 1");
+    if (outside(u.beta2, 0, 1) || u.beta2 == 1) return bad("--beta2: must be at least 0, below 1");
+    if (outside(u.epsilon, 0, kMost)) return bad("--epsilon: must be finite and not negative");
+    if (outside(options.batch_norm_momentum, 0, 1)) {
+      return bad("--batch-norm-momentum: must be from 0 to 1");
+    }
     if (options.accumulate < 1) return bad("--accumulate: must be at least 1");
-    if (!(options.clip_norm >= 0)) return bad("--clip-norm: must not be negative");
-    if (!(options.loss_scale > 0)) return bad("--loss-scale: must be positive");
+    if (outside(options.clip_norm, 0, kMost)) {
+      return bad("--clip-norm: must be finite and not negative");
+    }
+    if (!(options.loss_scale > 0 && options.loss_scale <= kMost)) {
+      return bad("--loss-scale: must be finite and positive");
+    }
     if (u.nesterov && u.momentum == 0) return bad("--nesterov: needs --momentum");
     if (u.counts_steps() && u.momentum != 0) return bad("--momentum: is sgd's");
     return absl::OkStatus();
@@ -97,21 +117,25 @@ void Report(const TrainFlags& flags, const Model& model, const TrainingStep& ste
     json.Set("operators_before", before).Set("operators", after);
     json.Set("variables", static_cast<int64_t>(step.state.size()));
     json.Set("state_bytes", StateBytes(step));
+    Json untrained = Json::Array();
+    for (const auto& one : step.untrained) untrained.Add(Json(one.name));
+    json.Set("untrained", std::move(untrained));
     std::puts(json.ToString().c_str());
     return;
   }
   std::printf("%s: %d operators, of %d in the model\n", flags.output.c_str(), after, before);
   std::printf("%s: %zu variables, %s\n", state_path.c_str(), step.state.size(),
               FormatBytes(static_cast<double>(StateBytes(step))).c_str());
+  for (const auto& one : step.untrained) {
+    std::printf("not trained: %s (%s)\n", one.name.c_str(), one.reason.c_str());
+  }
 }
 
 absl::Status Train(const TrainFlags& flags, const std::string& path) {
   auto format = FormatOfPath(flags.output);
   if (!format.ok()) return format.status();
   const std::string state_path = flags.output + ".safetensors";
-  for (const std::string& file : {flags.output, state_path}) {
-    if (absl::Status s = CheckWritable(file); !s.ok()) return s;
-  }
+  if (absl::Status s = CheckOutputs({flags.output, state_path}, {path}); !s.ok()) return s;
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
   auto step = BuildTrainingStep(model->graph, flags.options);
@@ -120,10 +144,18 @@ absl::Status Train(const TrainFlags& flags, const std::string& path) {
   state.tensors = step->state;
   state.metadata = {{"model", path}, {"loss", flags.loss}, {"update", flags.update}};
   if (!flags.lr.empty()) state.metadata["lr"] = flags.lr;
+  if (step->classes > 0) state.metadata[kClassesKey] = absl::StrCat(step->classes);
+  if (const auto ignored = flags.options.loss.ignore_index) {
+    state.metadata[kIgnoreKey] = absl::StrCat(*ignored);
+  }
   Model out;
   out.graph = step->graph;
-  if (absl::Status s = SaveModel(out, flags.output, *format); !s.ok()) return s;
-  if (absl::Status s = WriteSafetensors(state_path, state); !s.ok()) return s;
+  auto files = StageModel(out, flags.output, *format);
+  if (!files.ok()) return files.status();
+  auto state_file = StageSafetensors(state_path, state);
+  if (!state_file.ok()) return state_file.status();
+  files->push_back(*std::move(state_file));
+  if (absl::Status s = CommitAll(*std::move(files)); !s.ok()) return s;
   Report(flags, *model, *step, state_path);
   return absl::OkStatus();
 }

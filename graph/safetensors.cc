@@ -143,6 +143,27 @@ absl::Status CheckTruthValues(const Entry& entry, const Tensor& tensor) {
   return absl::OkStatus();
 }
 
+// Whether lists and objects are nested no deeper than the format's are, with room for extensions:
+// the JSON reader takes more than linear time otherwise.
+bool IsFlat(absl::string_view json) {
+  constexpr int kMaxDepth = 16;
+  int depth = 0;
+  bool in_text = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_text && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      in_text = !in_text;
+    } else if (!in_text && (c == '[' || c == '{')) {
+      if (++depth > kMaxDepth) return false;
+    } else if (!in_text && (c == ']' || c == '}')) {
+      --depth;
+    }
+  }
+  return true;
+}
+
 absl::StatusOr<NamedTensors> Read(const std::string& path) {
   LEMMA_ASSIGN_OR_RETURN(const int64_t file_bytes, FileSize(path));
   uint64_t header_bytes = 0;
@@ -154,6 +175,7 @@ absl::StatusOr<NamedTensors> Read(const std::string& path) {
   std::string text(header_bytes, '\0');
   LEMMA_RETURN_IF_ERROR(ReadFileRange(path, 8, static_cast<int64_t>(header_bytes), text.data()));
   Object header;
+  if (!IsFlat(text)) return Bad("its header nests lists or objects too deeply");
   if (!google::protobuf::util::JsonStringToMessage(text, &header).ok()) {
     return Bad("its header is no JSON object");
   }
@@ -218,7 +240,7 @@ absl::StatusOr<NamedTensors> ReadSafetensors(const std::string& path) {
                       absl::StrCat(path, ": ", contents.status().message()));
 }
 
-absl::Status WriteSafetensors(const std::string& path, const NamedTensors& contents) {
+absl::StatusOr<StagedFile> StageSafetensors(const std::string& path, const NamedTensors& contents) {
   std::vector<Entry> entries;
   for (const auto& [name, tensor] : contents.tensors) {
     if (name == kMetadata) {
@@ -242,7 +264,12 @@ absl::Status WriteSafetensors(const std::string& path, const NamedTensors& conte
     pieces.emplace_back(static_cast<const char*>(tensor.raw()),
                         static_cast<size_t>(entry.end - entry.begin));
   }
-  return WriteFileAtomically(path, pieces);
+  return StagedFile::Write(path, pieces);
+}
+
+absl::Status WriteSafetensors(const std::string& path, const NamedTensors& contents) {
+  auto staged = StageSafetensors(path, contents);
+  return staged.ok() ? staged->Commit() : staged.status();
 }
 
 }  // namespace lemma

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "graph/onnx/file.h"
 #include "graph/tensor.h"
 
 namespace lemma {
@@ -25,6 +26,8 @@ absl::StatusOr<NamedTensors> ReadSafetensors(const std::string& path);
 // Complete, or `path` is left as it was. Equal contents give equal bytes. No tensor may be named
 // "__metadata__"; names and metadata must be UTF-8.
 absl::Status WriteSafetensors(const std::string& path, const NamedTensors& contents);
+// The same, to be committed together with others.
+absl::StatusOr<StagedFile> StageSafetensors(const std::string& path, const NamedTensors& contents);
 
 }  // namespace lemma
 

@@ -40,17 +40,24 @@ class BacktrackingRun {
   absl::StatusOr<SearchResult> Do() {
     const std::clock_t start = std::clock();
     const std::vector<Objective> phases = Phases();
+    bool was_interrupted = false;
     for (size_t i = 0; i < phases.size(); ++i) {
       work_.GoTo(nullptr);
       work_.SetObjective(phases[i]);
       const auto left = static_cast<int64_t>(phases.size() - i);
       const int64_t until = budget_.steps() + (budget_.max_steps() - budget_.steps()) / left;
-      if (absl::Status s = Phase(until); !s.ok()) return s;
+      absl::Status s = Phase(until);
+      // What a measurement was to tell that was interrupted stays unknown; the best so far is
+      // there.
+      was_interrupted = absl::IsCancelled(s);
+      if (was_interrupted) break;
+      if (!s.ok()) return s;
     }
     SearchResult result;
     if (HasFront()) TakeFromFront(phases.back(), &result.front);
     result.initial_cost = initial_cost_;
-    result.stop = budget_.stop().value_or(StopReason::kExhausted);
+    result.stop =
+        was_interrupted ? StopReason::kCancelled : budget_.stop().value_or(StopReason::kExhausted);
     result.steps = budget_.steps();
     result.search_seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     if (absl::Status s = Describe(&result); !s.ok()) return s;

@@ -14,7 +14,9 @@
 #include "graph/ops/status_macros.h"
 #include "graph/sha256.h"
 #include "rewrite/apply.h"
+#include "rewrite/edit_graph.h"
 #include "rewrite/match_index.h"
+#include "rewrite/match_set.h"
 #include "rewrite/rewrite_source.h"
 #include "rewrite/rule_text.h"
 
@@ -25,6 +27,14 @@ ValueAt PlaceOf(const Value& value, const MatchIndex& index) {
   return {index.PositionOf(value.node()), value.output()};
 }
 
+std::vector<AttrValue> ValuesOf(const SymbolValues& symbols) {
+  std::vector<AttrValue> values;
+  for (const auto& symbol : symbols) {
+    values.push_back(symbol ? ToAttrValue(*symbol).value_or(AttrValue()) : AttrValue());
+  }
+  return values;
+}
+
 // As a certificate has it, less the graph that results.
 CertificateStep StepOf(const Substitution& rule, const Match& match, const MatchIndex& index) {
   CertificateStep step;
@@ -32,9 +42,7 @@ CertificateStep StepOf(const Substitution& rule, const Match& match, const Match
   step.dtype = match.dtype;
   for (const Value& v : match.vars) step.vars.push_back(PlaceOf(v, index));
   for (const NodePtr& node : match.nodes) step.nodes.push_back(index.PositionOf(*node));
-  for (const auto& symbol : match.symbols) {
-    step.symbols.push_back(symbol ? ToAttrValue(*symbol).value_or(AttrValue()) : AttrValue());
-  }
+  step.symbols = ValuesOf(match.symbols);
   return step;
 }
 
@@ -114,6 +122,79 @@ absl::StatusOr<bool> Advance(const PreparedRule& rule, const std::vector<int>& n
   return true;
 }
 
+// The graph that the steps make of the input, changed in place: a step costs a walk over the graph,
+// not a new one.
+class Repetition {
+ public:
+  explicit Repetition(const Graph& input) { Begin(input); }
+
+  // Does `done` where the search says that it did it. False, and nothing is done, if that is no
+  // match that leads to the graph with the step's hash.
+  bool AdvanceThere(const PreparedRule& rule, const RewriteStep& done, CertificateStep* step) {
+    const int root = rule.rule().source.outputs[0].node;
+    if (root >= static_cast<int>(done.nodes.size())) return false;
+    const int position = done.nodes[root];
+    if (position < 0 || position >= static_cast<int>(order_.size())) return false;
+    // All before one is applied: the matcher looks at the graph on the way.
+    std::vector<SitePtr> sites;
+    rule.matcher.ForEachAt(*graph_, root, order_[position], [&](const Binding& match) {
+      if (!IsThere(match, done) || rule.matcher.Tangled(*graph_, match)) return true;
+      if (SitePtr site = SiteOf(rule, *graph_, match)) sites.push_back(std::move(site));
+      return true;
+    });
+    for (const SitePtr& site : sites) {
+      CertificateStep found = StepOf(rule.rule(), site->match);
+      const size_t mark = graph_->mark();
+      graph_->Apply(site->edit);
+      std::vector<int> order = graph_->GraphOrder();
+      if (graph_->StructuralHash(order) == done.after) {
+        *step = std::move(found);
+        step->after = done.after;
+        SetOrder(std::move(order));
+        return true;
+      }
+      graph_->UndoTo(mark);
+    }
+    return false;
+  }
+
+  Graph ToGraph() const { return graph_->ToGraph(); }
+  // Goes on from another graph.
+  void Begin(const Graph& graph) {
+    graph_ = std::make_unique<EditGraph>(graph, EditGraphOptions());
+    SetOrder(graph_->GraphOrder());
+  }
+
+ private:
+  void SetOrder(std::vector<int> order) {
+    order_ = std::move(order);
+    position_.assign(graph_->num_nodes(), -1);
+    for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = static_cast<int>(i);
+  }
+
+  bool IsThere(const Binding& match, const RewriteStep& done) const {
+    return std::equal(match.nodes.begin(), match.nodes.end(), done.nodes.begin(), done.nodes.end(),
+                      [&](int node, int position) { return position_[node] == position; }) &&
+           std::equal(match.vars.begin(), match.vars.end(), done.vars.begin(), done.vars.end(),
+                      [&](const ValueRef& a, const ValueRef& b) {
+                        return position_[a.node] == b.node && a.output == b.output;
+                      });
+  }
+
+  CertificateStep StepOf(const Substitution& rule, const Binding& match) const {
+    CertificateStep step;
+    step.rule = rule.name;
+    step.dtype = match.dtype;
+    for (const ValueRef& v : match.vars) step.vars.push_back({position_[v.node], v.output});
+    for (int node : match.nodes) step.nodes.push_back(position_[node]);
+    step.symbols = ValuesOf(match.symbols);
+    return step;
+  }
+
+  std::unique_ptr<EditGraph> graph_;
+  std::vector<int> order_, position_;  // of the graph's nodes, and back
+};
+
 // The values of `graph` that are constants in `folded`, which is otherwise the same.
 std::vector<std::pair<Value, Value>> FoldsBetween(const Graph& graph, const Graph& folded) {
   std::vector<std::pair<Value, Value>> folds, pending;
@@ -159,46 +240,39 @@ void AddFolds(const Graph& last, const Graph& output, Certificate* certificate) 
 
 absl::StatusOr<Certificate> Certify(const Graph& input, absl::Span<const RewriteStep> steps,
                                     const Graph& output, absl::Span<const Substitution> rules,
-                                    Certificate::Result result) {
+                                    Certificate::Result result, const Deadline& deadline) {
   Certificate certificate;
   certificate.input_graph = input.StructuralHash();
   const Graph once = WithoutBarriers(output);
   certificate.output_graph = once.StructuralHash();
   certificate.result = result;
   Rules known(rules);
-  Graph graph = input;
+  absl::flat_hash_set<std::string> used;
+  Repetition repetition(input);
   for (const RewriteStep& done : steps) {
+    if (deadline.interrupted()) return Deadline::Interruption();
     const Substitution* rule = known.Find(done.name);
     if (rule == nullptr) return absl::InternalError("a step by an unknown rule " + done.name);
     LEMMA_ASSIGN_OR_RETURN(const PreparedRule* prepared, known.Prepared(*rule));
     CertificateStep step;
-    std::string where;
-    auto same_vars = [&](const CertificateStep& s) {
-      return std::equal(s.vars.begin(), s.vars.end(), done.vars.begin(), done.vars.end(),
-                        [](const ValueAt& a, const ValueRef& b) {
-                          return a.position == b.node && a.output == b.output;
-                        });
-    };
-    auto there = [&](const CertificateStep& s) { return s.nodes == done.nodes && same_vars(s); };
-    auto anywhere = [](const CertificateStep&) { return true; };
-    LEMMA_ASSIGN_OR_RETURN(
-        bool found, Advance(*prepared, done.nodes, done.after, there, &graph, &step, &where));
+    bool found = repetition.AdvanceThere(*prepared, done, &step);
     if (!found) {
+      std::string where;
+      Graph graph = repetition.ToGraph();
+      auto anywhere = [](const CertificateStep&) { return true; };
       LEMMA_ASSIGN_OR_RETURN(found,
                              Advance(*prepared, {}, done.after, anywhere, &graph, &step, &where));
+      if (found) repetition.Begin(graph);
     }
     if (!found) {
       return absl::InternalError(absl::StrCat("step ", certificate.steps.size() + 1,
                                               " of the search (", done.where,
                                               ") cannot be repeated"));
     }
-    const bool first =
-        std::none_of(certificate.steps.begin(), certificate.steps.end(),
-                     [&](const CertificateStep& earlier) { return earlier.rule == step.rule; });
-    if (first) certificate.rules.push_back(ForCertificate(*rule));
+    if (used.insert(step.rule).second) certificate.rules.push_back(ForCertificate(*rule));
     certificate.steps.push_back(std::move(step));
   }
-  AddFolds(graph, once, &certificate);
+  AddFolds(repetition.ToGraph(), once, &certificate);
   return certificate;
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "graph/deadline.h"
 #include "graph/graph.h"
 #include "optimizer/search.h"
 #include "rewrite/certificate.h"
@@ -15,10 +16,11 @@ namespace lemma {
 
 // Everything but the files' hashes and how the input was read. `output` is what folding constants
 // made of the graph after the last step. Every step is found again by its rule, its place
-// or, if need be, just the graph that it leads to, and applied: Internal if there is none.
+// or, if need be, just the graph that it leads to, and applied: Internal if there is none. A step
+// costs time linear in the graph. Cancelled where the deadline was interrupted.
 absl::StatusOr<Certificate> Certify(const Graph& input, absl::Span<const RewriteStep> steps,
                                     const Graph& output, absl::Span<const Substitution> rules,
-                                    Certificate::Result result);
+                                    Certificate::Result result, const Deadline& deadline = {});
 
 struct ReplayedSteps {
   Graph graph;  // after the last step, nothing folded

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -17,6 +18,14 @@ constexpr int kBusyTimeoutMs = 30000;
 constexpr int kRetryMs = 10;
 
 constexpr char kCostColumns[] = "median_ms, variance_ms2, runs, flops, bytes, in_graph_ms";
+constexpr int kNumCostColumns = 6;
+
+bool IsCost(const MeasuredCost& cost) {
+  for (double x : {cost.median_ms, cost.variance_ms2, cost.flops, cost.bytes, cost.in_graph_ms}) {
+    if (!std::isfinite(x) || x < 0) return false;
+  }
+  return cost.runs >= 0;
+}
 
 // A prepared statement that is finalized on every path.
 class Statement {
@@ -39,10 +48,18 @@ class Statement {
     const unsigned char* text = sqlite3_column_text(statement_, column);
     return text == nullptr ? "" : reinterpret_cast<const char*>(text);
   }
-  // kCostColumns, from `column` on.
-  MeasuredCost ReadCost(int column) {
-    return {Double(column),     Double(column + 1), static_cast<int>(Int(column + 2)),
-            Double(column + 3), Double(column + 4), Double(column + 5)};
+  // kCostColumns, from `column` on; nothing if one is no number, which SQLite lets into any column,
+  // or no cost.
+  std::optional<MeasuredCost> ReadCost(int column) {
+    for (int i = column; i < column + kNumCostColumns; ++i) {
+      const int type = sqlite3_column_type(statement_, i);
+      if (type != SQLITE_FLOAT && type != SQLITE_INTEGER) return std::nullopt;
+    }
+    const MeasuredCost cost = {
+        Double(column),     Double(column + 1), static_cast<int>(Int(column + 2)),
+        Double(column + 3), Double(column + 4), Double(column + 5)};
+    if (!IsCost(cost)) return std::nullopt;
+    return cost;
   }
 
  private:
@@ -79,6 +96,13 @@ absl::Status CostDb::Failure(absl::string_view doing) const {
   return absl::InvalidArgumentError(
       absl::StrCat(path_, ": ", doing, ": ", sqlite3_errmsg(db_),
                    "; give another file with --cost-db, or delete this one"));
+}
+
+absl::Status CostDb::NoCost(absl::string_view device, absl::string_view signature) const {
+  return absl::InvalidArgumentError(absl::StrCat(
+      path_, ": the cost of ", signature, " on ", device,
+      ": must be finite numbers that are not negative; give another file with --cost-db, or delete "
+      "this one"));
 }
 
 absl::Status CostDb::Execute(const char* sql) {
@@ -161,8 +185,11 @@ absl::StatusOr<std::optional<MeasuredCost>> CostDb::Find(absl::string_view devic
   query.Bind(1, device);
   query.Bind(2, signature);
   switch (query.Step()) {
-    case SQLITE_ROW:
-      return query.ReadCost(0);
+    case SQLITE_ROW: {
+      std::optional<MeasuredCost> cost = query.ReadCost(0);
+      if (!cost) return NoCost(device, signature);
+      return cost;
+    }
     case SQLITE_DONE:
       return std::optional<MeasuredCost>();
     default:
@@ -171,6 +198,7 @@ absl::StatusOr<std::optional<MeasuredCost>> CostDb::Find(absl::string_view devic
 }
 
 absl::StatusOr<bool> CostDb::Insert(const char* verb, const CostEntry& entry) {
+  if (!IsCost(entry.cost)) return NoCost(entry.device, entry.signature);
   Statement insert(db_, absl::StrCat(verb, " INTO kernel_cost (device, signature, ", kCostColumns,
                                      ") VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
                             .c_str());
@@ -199,6 +227,10 @@ absl::StatusOr<int64_t> CostDb::PutInGraph(absl::string_view device, const Kerne
   if (absl::Status s = Execute("BEGIN IMMEDIATE"); !s.ok()) return s;
   int64_t kept = 0;
   for (const auto& [signature, ms] : times) {
+    if (!std::isfinite(ms) || ms < 0) {
+      Rollback();
+      return NoCost(device, signature);
+    }
     Statement update(db_,
                      "UPDATE kernel_cost SET in_graph_ms = ?"
                      " WHERE device = ? AND signature = ? AND in_graph_ms = 0");
@@ -233,7 +265,9 @@ absl::StatusOr<std::vector<CostEntry>> CostDb::Entries(absl::string_view device)
   std::vector<CostEntry> entries;
   int status;
   while ((status = query.Step()) == SQLITE_ROW) {
-    entries.push_back({query.Text(0), query.Text(1), query.ReadCost(2)});
+    const std::optional<MeasuredCost> cost = query.ReadCost(2);
+    if (!cost) return NoCost(query.Text(0), query.Text(1));
+    entries.push_back({query.Text(0), query.Text(1), *cost});
   }
   if (status != SQLITE_DONE) return Failure("costs cannot be read");
   return entries;

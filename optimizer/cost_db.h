@@ -36,8 +36,9 @@ struct CostEntry {
 
 // One table, keyed by device (KernelMeasurer::device(): device, back end, library version and
 // threads) and kernel signature. The first measurement of a key stays, so that processes that
-// measure at the same time agree afterwards and a search can be repeated. Writes are atomic and
-// wait for other processes. Not thread-safe; open one per thread.
+// measure at the same time agree afterwards and a search can be repeated. Costs are finite and not
+// negative: others are not written, and are errors where a database has them (InvalidArgument).
+// Writes are atomic and wait for other processes. Not thread-safe; open one per thread.
 class CostDb {
  public:
   // Creates the file and its folder if need be. "" is a database in memory. InvalidArgument, with
@@ -78,6 +79,7 @@ class CostDb {
   // False: there was one already.
   absl::StatusOr<bool> Insert(const char* verb, const CostEntry& entry);
   absl::Status Execute(const char* sql);
+  absl::Status NoCost(absl::string_view device, absl::string_view signature) const;
   absl::Status Failure(absl::string_view doing) const;
 
   std::string path_;

@@ -207,6 +207,7 @@ class MeasuredCostModel : public KernelCostModel {
     if (options_.on_measure) options_.on_measure(kernel.signature);
     std::vector<double> ms;
     for (int i = 0; i < std::max(1, options_.repetitions); ++i) {
+      if (options_.deadline.interrupted()) return Deadline::Interruption();
       auto once = measurer()->MeasureMs(kernel);
       if (!once.ok()) return once.status();
       ms.push_back(*once);

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graph/deadline.h"
 #include "optimizer/cost_db.h"
 #include "optimizer/cost_model.h"
 #include "runtime/measure.h"
@@ -17,6 +18,8 @@ struct MeasureOptions {
   int repetitions = 3;  // measurements per new kernel; the least median counts
   // Called before each kernel that is measured.
   std::function<void(absl::string_view signature)> on_measure;
+  // Once it is interrupted nothing more is measured: the cost of what is not known is Cancelled.
+  Deadline deadline;
 };
 
 // The sum of the graph's kernels as `measurer` plans them. A kernel that `db` does not know is

@@ -92,7 +92,8 @@ struct SearchResult {
 class Search {
  public:
   virtual ~Search() = default;
-  // Called now and then; returning false stops the search, which then returns what it has.
+  // Called now and then; returning false stops the search, which then returns what it has. So does
+  // a cost that is Cancelled, but for that of the first graph, which is an error.
   using OnProgress = std::function<bool(const SearchProgress&)>;
   virtual absl::StatusOr<SearchResult> Run(const Graph& graph, const OnProgress& progress) = 0;
 };

@@ -140,13 +140,15 @@ Isa BestIsa() {
   return Isa::kBaseline;
 }
 
+// A table is built by code for its own instruction set, so only that of the best one is.
 template <class T>
-const LaneOps<T>& Choose(const LaneOps<T>* avx512, const LaneOps<T>* avx2,
+const LaneOps<T>& Choose(const LaneOps<T>* (*avx512)(), const LaneOps<T>* (*avx2)(),
                          const LaneOps<T>& baseline) {
-  Isa isa = BestIsa();
-  if (isa == Isa::kAvx512 && avx512 != nullptr) return *avx512;
-  if (isa != Isa::kBaseline && avx2 != nullptr) return *avx2;
-  return baseline;
+  const Isa isa = BestIsa();
+  const LaneOps<T>* best = nullptr;
+  if (isa == Isa::kAvx512) best = avx512();
+  if (isa != Isa::kBaseline && best == nullptr) best = avx2();
+  return best == nullptr ? baseline : *best;
 }
 
 }  // namespace lane_internal
@@ -158,7 +160,7 @@ const LaneOps<float>& Lanes<float>() {
   static const LaneOps<float> baseline =
       li::baseline::Make<float>(li::baseline::VectorTile<float, 4, 4, 2>, 4, 8);
   static const LaneOps<float>& best =
-      li::Choose(li::FloatLanesAvx512(), li::FloatLanesAvx2(), baseline);
+      li::Choose(li::FloatLanesAvx512, li::FloatLanesAvx2, baseline);
   return best;
 }
 
@@ -167,7 +169,7 @@ const LaneOps<double>& Lanes<double>() {
   static const LaneOps<double> baseline =
       li::baseline::Make<double>(li::baseline::VectorTile<double, 2, 4, 2>, 4, 4);
   static const LaneOps<double>& best =
-      li::Choose(li::DoubleLanesAvx512(), li::DoubleLanesAvx2(), baseline);
+      li::Choose(li::DoubleLanesAvx512, li::DoubleLanesAvx2, baseline);
   return best;
 }
 

@@ -74,6 +74,8 @@ template <class T>
 int64_t IntegerFromNumber(T value);
 
 namespace lane_internal {
+// To be called only where the processor has the instructions: they are executed in the call
+// already. nullptr: the compiler has none.
 const LaneOps<float>* FloatLanesAvx512();
 const LaneOps<double>* DoubleLanesAvx512();
 const LaneOps<float>* FloatLanesAvx2();

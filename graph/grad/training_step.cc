@@ -137,6 +137,9 @@ class StepBuilder {
     LEMMA_ASSIGN_OR_RETURN(const TensorType labels_type, LabelsType(options_.loss, scores.type()));
     const int inputs = static_cast<int>(model_.inputs().size());
     labels_ = Value(Node::Input(inputs, labels_type), 0);
+    if (options_.loss.kind == LossKind::kSoftmaxCrossEntropy) {
+      classes_ = scores.type().num_elements() / std::max<int64_t>(1, labels_type.num_elements());
+    }
     rate_ = Value(Node::Input(inputs + 1, {DType::kF32, {}}), 0);
     loss_ = LossOf(f_, options_.loss, scores, labels_);
     return f_.status();
@@ -171,13 +174,17 @@ class StepBuilder {
     std::vector<Value> weights;
     for (const NodePtr& node : model_.nodes()) {
       if (Trains(*node)) weights.emplace_back(node, 0);
+      NoteScalar(*node);
     }
     const Value seed = f_.Scalar(loss_.dtype(), options_.loss_scale);
     LEMMA_ASSIGN_OR_RETURN(auto gradients, Gradient({loss_}, {seed}, weights));
     std::vector<Trained> trained;
     for (size_t i = 0; i < weights.size(); ++i) {
-      if (!gradients[i]) continue;
       const Node& node = weights[i].node();
+      if (!gradients[i]) {
+        untrained_.push_back({node.name(), "the loss does not depend on it"});
+        continue;
+      }
       if (!node.has_payload()) {
         return absl::InvalidArgumentError(absl::StrCat("weight ", node.name(), " has no values"));
       }
@@ -188,6 +195,13 @@ class StepBuilder {
     }
     for (Trained& t : trained) LEMMA_RETURN_IF_ERROR(Widen(t));
     return trained;
+  }
+
+  // A parameter without dimensions is a constant as far as training goes.
+  void NoteScalar(const Node& node) {
+    if (node.is_op() || !IsFloat(node.type(0).dtype) || node.type(0).rank() > 0) return;
+    const bool is_weight = node.kind() == Node::Kind::kWeight;
+    if (is_weight) untrained_.push_back({node.name(), "it has no dimensions"});
   }
 
   // A weight that is stored narrowly is updated in f32 and rounded where the model uses it.
@@ -306,6 +320,8 @@ class StepBuilder {
     builder.Output("loss", map.at(loss_));
     for (const Variable& v : state_) builder.Output(v.name + ".next", map.at(v.next));
     LEMMA_ASSIGN_OR_RETURN(step.graph, std::move(builder).Build());
+    step.classes = classes_;
+    step.untrained = std::move(untrained_);
     return step;
   }
 
@@ -330,6 +346,8 @@ class StepBuilder {
   std::vector<Variable> state_;
   ValueMap rounded_;  // weights stored narrowly, and the state rounded to them
   Value labels_, rate_, loss_, seed_;
+  int64_t classes_ = 0;
+  std::vector<TrainingStep::Untrained> untrained_;
 };
 
 }  // namespace

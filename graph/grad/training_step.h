@@ -34,6 +34,13 @@ struct TrainingStep {
   // The initial values of the state: a variable X is an input X, and its new value an output X.next
   // of the same type.
   std::map<std::string, Tensor> state;
+  // Of a cross-entropy: how many classes labels choose among; else 0.
+  int64_t classes = 0;
+  // The model's floats that stay as they are though nobody asked for it, and why.
+  struct Untrained {
+    std::string name, reason;
+  };
+  std::vector<Untrained> untrained;
 };
 
 // Inputs: the model's, `labels` (LabelsType), `lr` (f32[], the learning rate), and the state. That

@@ -357,22 +357,32 @@ absl::StatusOr<std::string> ExportOnnx(const Graph& graph, const ExportOptions& 
   return exporter.model().SerializeAsString();
 }
 
-absl::Status WriteOnnx(const Graph& graph, const std::string& path, const ExportOptions& options) {
+absl::StatusOr<std::vector<StagedFile>> StageOnnx(const Graph& graph, const std::string& path,
+                                                  const ExportOptions& options) {
   Exporter exporter(graph, options);
   if (auto status = exporter.Run(); !status.ok()) return status;
+  std::vector<StagedFile> files;
+  auto stage = [&](const std::string& file, const std::vector<absl::string_view>& pieces) {
+    auto staged = StagedFile::Write(file, pieces);
+    if (staged.ok()) files.push_back(*std::move(staged));
+    return staged.status();
+  };
+  absl::Status status;
   if (exporter.tensor_bytes() <= options.max_inline_bytes) {
     PutInline(exporter);
-    return WriteFileAtomically(path, {exporter.model().SerializeAsString()});
+  } else {
+    const std::string data_path = path + ".data";
+    status =
+        stage(data_path, PutBeside(exporter, std::filesystem::path(data_path).filename().string()));
   }
-  const std::string data_path = path + ".data";
-  auto pieces = PutBeside(exporter, std::filesystem::path(data_path).filename().string());
-  if (auto status = WriteFileAtomically(data_path, pieces); !status.ok()) return status;
-  auto status = WriteFileAtomically(path, {exporter.model().SerializeAsString()});
-  if (!status.ok()) {
-    std::error_code ignored;
-    std::filesystem::remove(data_path, ignored);
-  }
-  return status;
+  if (status.ok()) status = stage(path, {exporter.model().SerializeAsString()});
+  if (!status.ok()) return status;
+  return files;
+}
+
+absl::Status WriteOnnx(const Graph& graph, const std::string& path, const ExportOptions& options) {
+  auto files = StageOnnx(graph, path, options);
+  return files.ok() ? CommitAll(*std::move(files)) : files.status();
 }
 
 }  // namespace lemma

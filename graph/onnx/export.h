@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "graph/onnx/file.h"
 #include "graph/onnx/model_info.h"
 
 namespace lemma {
@@ -27,8 +29,11 @@ struct ExportOptions {
 // max_inline_bytes.
 absl::StatusOr<std::string> ExportOnnx(const Graph& graph, const ExportOptions& options = {});
 
-// The same to `path`, and weights to `path`.data if need be. Either complete or, on failure,
-// nothing is written.
+// The same to `path`, and weights to `path`.data if need be: to be committed (CommitAll) together.
+absl::StatusOr<std::vector<StagedFile>> StageOnnx(const Graph& graph, const std::string& path,
+                                                  const ExportOptions& options = {});
+
+// Stages and commits: either complete or, on failure, nothing is written.
 absl::Status WriteOnnx(const Graph& graph, const std::string& path,
                        const ExportOptions& options = {});
 

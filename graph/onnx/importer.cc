@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/onnx/convert.h"
@@ -141,6 +142,7 @@ absl::Status ModelImporter::ReadInitializers(const onnx::GraphProto& graph, Scop
       return absl::InvalidArgumentError(absl::StrCat(what, " is defined twice"));
     }
     initializers_.insert(proto.name());
+    if (IsFloat(value.dtype()) && scope == &main_) parameters_.emplace_back(proto.name(), value);
   }
   return absl::OkStatus();
 }
@@ -305,6 +307,19 @@ std::optional<TensorType> ModelImporter::DeclaredType(const Scope& scope, const 
   return type;
 }
 
+void ModelImporter::NoteUntrained() {
+  absl::flat_hash_set<const Node*> used;
+  for (const NodePtr& node : result_.graph.nodes()) used.insert(node.get());
+  for (const auto& [name, value] : parameters_) {
+    if (absl::StartsWith(name, "onnx::")) continue;  // what PyTorch calls constants of its own
+    if (value.type().rank() == 0) {
+      Note(absl::StrCat("'", name, "' is not trained: it has no dimensions, so it is a constant"));
+    } else if (used.count(&value.node()) == 0) {
+      Note(absl::StrCat("'", name, "' is not trained: no output depends on it"));
+    }
+  }
+}
+
 absl::StatusOr<ImportedModel> ModelImporter::Run() {
   const onnx::GraphProto& graph = model_->graph();
   if (auto s = ReadHeader(); !s.ok()) return s;
@@ -325,6 +340,7 @@ absl::StatusOr<ImportedModel> ModelImporter::Run() {
   auto built = std::move(builder_).Build();
   if (!built.ok()) return built.status();
   result_.graph = *std::move(built);
+  if (options_.training) NoteUntrained();
   return std::move(result_);
 }
 

@@ -88,6 +88,8 @@ class ModelImporter {
   absl::StatusOr<std::vector<int64_t>> BindDims(const onnx::ValueInfoProto& input);
   absl::StatusOr<TensorType> InputType(const onnx::ValueInfoProto& input);
   absl::Status CheckDimsUsed() const;
+  // Says which parameters training leaves as they are.
+  void NoteUntrained();
 
   absl::Status ImportNodes(const NodeList& nodes, const std::vector<std::string>& outputs,
                            Scope* scope);
@@ -119,6 +121,7 @@ class ModelImporter {
   int64_t nodes_imported_ = 0;
   absl::flat_hash_set<std::string> used_;  // names somebody reads
   absl::flat_hash_set<std::string> initializers_;
+  std::vector<std::pair<std::string, Value>> parameters_;                   // floats among them
   absl::flat_hash_map<std::string, const onnx::FunctionProto*> functions_;  // "domain:name"
   absl::flat_hash_map<Value, std::optional<Tensor>> known_;
 };

@@ -16,6 +16,7 @@ AttrSpec Axis(std::string doc) {
 absl::Status DefineConcat(OpContext& c) {
   LEMMA_ASSIGN_OR_RETURN(int axis, c.NormalizeAxis(c.Int("axis"), c.rank(0)));
   Idx dims = c.dims(0);
+  std::vector<IndexExpr> starts = {0};
   for (int k = 1; k < c.num_inputs(); ++k) {
     LEMMA_REQUIRE(c, c.dtype(k) == c.dtype(0), "inputs must have one element type, not both ",
                   Name(c.dtype(0)), " and ", Name(c.dtype(k)));
@@ -26,20 +27,19 @@ absl::Status DefineConcat(OpContext& c) {
       LEMMA_REQUIRE(c, Eq(dims[d], c.Dim(k, d)), "the sizes ", dims[d].ToString(), " and ",
                     c.Dim(k, d).ToString(), " of dimension ", d, " must be equal");
     }
+    starts.push_back(dims[axis]);
     dims[axis] = dims[axis] + c.Dim(k, axis);
   }
   c.Output(c.dtype(0), dims, [&](const Idx& out) {
     // From the last part to the first: if i < end_k then x_k else what follows.
-    IndexExpr start = dims[axis];
     ScalarExpr value;
     for (int k = c.num_inputs() - 1; k >= 0; --k) {
-      IndexExpr end = start;
-      start = 0;
-      for (int before = 0; before < k; ++before) start = start + c.Dim(before, axis);
       Idx at = out;
-      at[axis] = out[axis] - start;
+      at[axis] = out[axis] - starts[k];
       ScalarExpr part = c.Read(k, std::move(at));
-      value = k == c.num_inputs() - 1 ? part : ScalarExpr::Select(Lt(out[axis], end), part, value);
+      value = k == c.num_inputs() - 1
+                  ? part
+                  : ScalarExpr::Select(Lt(out[axis], starts[k + 1]), part, value);
     }
     return value;
   });

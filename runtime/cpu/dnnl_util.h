@@ -34,9 +34,12 @@ auto CatchDnnl(F f) -> decltype(f()) {
   try {
     return f();
   } catch (const dnnl::error& e) {
+    const std::string message = std::string("oneDNN: ") + e.what();
+    if (e.status == dnnl_out_of_memory) {
+      return absl::ResourceExhaustedError(message + " (out of memory)");
+    }
     const bool refused = e.status == dnnl_unimplemented || e.status == dnnl_invalid_arguments;
-    const std::string what = std::string("oneDNN: ") + e.what();
-    return refused ? absl::UnimplementedError(what) : absl::InternalError(what);
+    return refused ? absl::UnimplementedError(message) : absl::InternalError(message);
   }
 }
 

@@ -6,8 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/grouping.h"
+#include "runtime/cpu/limits.h"
 #include "runtime/cpu/plan_check.h"
 
 namespace lemma::cpu {
@@ -377,9 +379,13 @@ class Planner {
   Location RegionOf(int concat, size_t operand) {
     const Node& node = *uses_.nodes[concat];
     Location region = LocationOf(Value(uses_.nodes[concat], 0));
-    for (size_t i = 0; i < operand; ++i) {
-      region.offset += node.inputs()[i].shape()[AxisOf(node)] * region.strides[AxisOf(node)];
+    const auto axis = static_cast<size_t>(AxisOf(node));
+    std::vector<int64_t>& starts = concat_starts_[concat];
+    if (starts.empty()) {
+      starts.push_back(0);
+      for (const Value& v : node.inputs()) starts.push_back(starts.back() + v.shape()[axis]);
     }
+    region.offset += starts[operand] * region.strides[axis];
     return region;
   }
 
@@ -458,6 +464,7 @@ class Planner {
     EmitCopy(v, v.type(), IsStatic(v) ? nullptr : &from, to);
   }
 
+  absl::flat_hash_map<int, std::vector<int64_t>> concat_starts_;  // along its axis, by operand
   const Graph& graph_;
   NodeTraitsCache& traits_;
   const PlanOptions options_;
@@ -476,6 +483,7 @@ class Planner {
 
 absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                   const PlanOptions& options) {
+  if (absl::Status s = CheckLimits(graph); !s.ok()) return s;
   return Planner(graph, traits, options).Run();
 }
 

@@ -2,20 +2,18 @@
 
 #include <dlfcn.h>
 #include <nvrtc.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "graph/sha256.h"
+#include "runtime/cuda/cubin_cache.h"
 
 namespace lemma::cuda {
 namespace {
@@ -121,22 +119,9 @@ absl::StatusOr<std::string> CompileCubin(const std::string& source, int architec
   if (folder.empty()) return Compile(**nvrtc, source, architecture);
   const std::string key = Sha256Of(absl::StrCat("sm_", architecture, " nvrtc ", (*nvrtc)->major,
                                                 ".", (*nvrtc)->minor, "\n", source));
-  const std::string path = absl::StrCat(folder, "/", key, ".cubin");
-  if (std::ifstream file(path, std::ios::binary); file) {
-    std::stringstream bytes;
-    bytes << file.rdbuf();
-    if (!bytes.str().empty()) return bytes.str();
-  }
+  if (std::optional<std::string> kept = CachedCubin(folder, key)) return *std::move(kept);
   absl::StatusOr<std::string> cubin = Compile(**nvrtc, source, architecture);
-  if (!cubin.ok()) return cubin;
-  // A cache that cannot be written is no reason to fail. Renamed, so that none is half there.
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  static std::atomic<int> written{0};
-  const std::string temporary = absl::StrCat(path, ".", getpid(), ".", ++written);
-  std::ofstream(temporary, std::ios::binary) << *cubin;
-  std::filesystem::rename(temporary, path, error);
-  if (error) std::filesystem::remove(temporary, error);
+  if (cubin.ok()) KeepCubin(folder, key, *cubin);
   return cubin;
 }
 

@@ -100,6 +100,23 @@ TEST(BadInputTest, HugeDeclaredInitializer) {
   ExpectRefused(WriteTemp("m.onnx", model.SerializeAsString()), {"m.onnx", "w"});
 }
 
+// Larger than the library can count, though no element is ever that far away.
+TEST(BadInputTest, StridesAndDilationsOf2To62) {
+  for (const std::string op :
+       {"conv2d(x, w) {strides = [4611686018427387904, 9223372036854775807]}",
+        "max_pool2d(x) {dilations = [4611686018427387904, 1], kernel = [2, 2], "
+        "pads = [2305843009213693952, 0, 2305843009213693952, 0]}"}) {
+    const std::string model = WriteTemp("m.lemma",
+                                        "graph g(x: f32[1,1,8,8], w: weight f32[1,1,3,3]"
+                                        " = fill 1.0) { y = " +
+                                            op + " return y }");
+    ExpectOneLine(RunLemma({"run", model, "--runs=1"}),
+                  {"m.lemma", "4611686018427387904", "--backend=reference"});
+    ExpectOneLine(RunLemma({"optimize", model, "-o", NewFolder() + "/o.lemma", "--runs=3"}),
+                  {"4611686018427387904"});
+  }
+}
+
 TEST(BadInputTest, UnwritableOutput) {
   const std::string model = WriteTemp("m.onnx", GoodModel());
   const std::string folder = NewFolder();

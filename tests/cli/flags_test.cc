@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -52,6 +53,17 @@ TEST(FlagsTest, ReadsEveryKind) {
   EXPECT_EQ(e.dims, (std::map<std::string, int64_t>{{"N", 3}, {"x.0", 4}}));
 }
 
+TEST(FlagsTest, ReadsSizesAsTheyAreWritten) {
+  const std::pair<const char*, int64_t> kSizes[] = {
+      {"500000", 500000}, {"512B", 512},    {"64k", 65536},           {"64KB", 65536},
+      {"64KiB", 65536},   {"0.5M", 524288}, {"2g", int64_t{2} << 30}, {"1TB", int64_t{1} << 40}};
+  for (const auto& [text, bytes] : kSizes) {
+    Example e;
+    ASSERT_TRUE(e.flags.Parse({std::string("--memory=") + text}).ok()) << text;
+    EXPECT_EQ(e.memory, bytes) << text;
+  }
+}
+
 TEST(FlagsTest, SuggestsTheNearestFlag) {
   EXPECT_EQ(Example().Error({"--thread=2"}), "unknown flag --thread; did you mean --threads?");
   EXPECT_EQ(Example().Error({"--zzzzzzzz"}), "unknown flag --zzzzzzzz; see lemma example --help");
@@ -61,9 +73,10 @@ TEST(FlagsTest, SaysWhatIsAccepted) {
   EXPECT_EQ(Example().Error({"--threads=two"}), "--threads: 'two' is not a whole number");
   EXPECT_EQ(Example().Error({"--format=svg"}), "--format: 'svg' is not one of text, dot");
   EXPECT_EQ(Example().Error({"--dim=N"}), "--dim: 'N' is not NAME=N with a size N >= 0");
-  for (const char* size : {"", "G", "2", "2 Gb", "-1G", "0M", "nanG"}) {
-    EXPECT_EQ(Example().Error({std::string("--memory=") + size}),
-              std::string("--memory: '") + size + "' is not a size such as 500M or 2G");
+  for (const char* size : {"", "G", "b", "2 Gb", "-1G", "0M", "nanG", "2kk", "0", "5iB", "infM"}) {
+    EXPECT_EQ(
+        Example().Error({std::string("--memory=") + size}),
+        std::string("--memory: '") + size + "' is not a size such as 500000, 64K, 500M or 2GB");
   }
   EXPECT_EQ(Example().Error({"--memory=1e99G"}),
             "--memory: '1e99G' is not a size that a machine has");

@@ -51,7 +51,8 @@ namespace {
 
 // Sent the signal once `at_work` is true, if it is given.
 LemmaResult Run(const std::vector<std::string>& arguments, const std::string& input,
-                const std::function<bool()>& at_work, int signal_to_send = SIGINT) {
+                const std::function<bool()>& at_work, int signal_to_send = SIGINT,
+                const std::vector<std::string>& wrapper = {}) {
   // Files rather than pipes: neither side can block the other.
   static const std::string home = NewFolder();
   const std::string folder = NewFolder();
@@ -63,10 +64,12 @@ LemmaResult Run(const std::vector<std::string>& arguments, const std::string& in
     dup2(open((folder + "/in").c_str(), O_RDONLY), 0);
     dup2(open((folder + "/out").c_str(), O_WRONLY | O_CREAT, 0600), 1);
     dup2(open((folder + "/err").c_str(), O_WRONLY | O_CREAT, 0600), 2);
-    std::vector<char*> argv = {const_cast<char*>("lemma")};
+    std::vector<char*> argv;
+    for (const std::string& a : wrapper) argv.push_back(const_cast<char*>(a.c_str()));
+    argv.push_back(const_cast<char*>("cli/lemma"));
     for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
     argv.push_back(nullptr);
-    execv("cli/lemma", argv.data());
+    execvp(argv[0], argv.data());
     _exit(127);
   }
   int status = 0;
@@ -81,7 +84,8 @@ LemmaResult Run(const std::vector<std::string>& arguments, const std::string& in
   result.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.out = ReadAll(folder + "/out");
   result.err = ReadAll(folder + "/err");
-  EXPECT_NE(result.exit_status, 127) << "cli/lemma cannot be started";
+  // With a wrapper that may be what is tried.
+  if (wrapper.empty()) EXPECT_NE(result.exit_status, 127) << "cli/lemma cannot be started";
   return result;
 }
 
@@ -99,6 +103,15 @@ LemmaResult InterruptLemma(const std::vector<std::string>& arguments,
 LemmaResult KillLemma(const std::vector<std::string>& arguments,
                       const std::function<bool()>& at_work) {
   return Run(arguments, "", at_work, SIGKILL);
+}
+
+LemmaResult RunLemmaUnder(const std::vector<std::string>& wrapper,
+                          const std::vector<std::string>& arguments) {
+  return Run(arguments, "", nullptr, SIGINT, wrapper);
+}
+
+std::vector<std::string> Ulimit(const std::string& limit) {
+  return {"sh", "-c", "ulimit " + limit + " && exec \"$@\"", "sh"};
 }
 
 void ExpectOneLine(const LemmaResult& result, const std::vector<std::string>& parts) {

@@ -23,6 +23,12 @@ LemmaResult InterruptLemma(const std::vector<std::string>& arguments,
 LemmaResult KillLemma(const std::vector<std::string>& arguments,
                       const std::function<bool()>& at_work);
 
+// The same, started by another program, whose arguments end with the command and its own.
+LemmaResult RunLemmaUnder(const std::vector<std::string>& wrapper,
+                          const std::vector<std::string>& arguments);
+// A wrapper that sets a limit, such as "-v 500000", in units of the shell's.
+std::vector<std::string> Ulimit(const std::string& limit);
+
 // Exit status 2 and one line on standard error, which holds all `parts`.
 void ExpectOneLine(const LemmaResult& result, const std::vector<std::string>& parts);
 

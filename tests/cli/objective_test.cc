@@ -84,6 +84,11 @@ TEST_F(ObjectiveTest, OffloadsToTheHostOfADevice) {
                                      "--budget=1", "--device=d", "--cost-db", db_, "--json"});
   ASSERT_EQ(here.exit_status, 0) << here.err;
   EXPECT_THAT(here.out, HasSubstr("\"offloaded_values\":0"));
+  // Analytic costs know of no plan; the limit, here in plain bytes, is reached all the same.
+  const LemmaResult analytic = RunLemma({"optimize", deep, "-o", out, "--memory-limit=1843200",
+                                         "--budget=1", "--cost=analytic", "--runs=3", "--json"});
+  ASSERT_EQ(analytic.exit_status, 0) << analytic.err;
+  EXPECT_THAT(ReadAll(out), HasSubstr("barrier("));
 }
 
 TEST_F(ObjectiveTest, ALimitExcludesWhatIsFaster) {

@@ -4,8 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <string>
 
 #include "gtest/gtest.h"
@@ -164,6 +166,39 @@ TEST(CostDbTest, BadTextNamesTheLine) {
     auto entries = ParseCosts(text);
     ASSERT_FALSE(entries.ok()) << text;
     EXPECT_NE(entries.status().message().find(part), std::string::npos) << entries.status();
+  }
+}
+
+TEST(CostDbTest, TakesNoCostsThatAreNone) {
+  auto db = *CostDb::Open("");
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  for (double bad : {-1.0, inf, -inf, nan}) {
+    EXPECT_NE(db->Put("cpu", "conv", {bad, 0, 1}).status().message().find("conv on cpu"),
+              std::string::npos);
+    EXPECT_FALSE(db->Put("cpu", "conv", {1, bad, 1}).ok());
+    EXPECT_FALSE(db->PutAll({{"cpu", "ok", {1, 0, 1}}, {"cpu", "conv", {bad, 0, 1}}}, true).ok());
+    ASSERT_TRUE(db->Put("cpu", "known", {1, 0, 1}).ok());
+    EXPECT_FALSE(db->PutInGraph("cpu", {{"known", bad}}).ok());
+  }
+  EXPECT_EQ(*db->Count(), 1);
+}
+
+// SQLite lets texts into columns of numbers.
+TEST(CostDbTest, RefusesCostsThatAreNone) {
+  for (const std::string bad : {"'quick'", "-1", "9e999", "x'00'"}) {
+    const std::string path = TempPath("bad.sqlite");
+    ASSERT_TRUE((*CostDb::Open(path))->Put("cpu", "conv", {2, 0, 1}).ok());
+    sqlite3* raw = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &raw), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(raw, ("UPDATE kernel_cost SET median_ms = " + bad).c_str(), nullptr,
+                           nullptr, nullptr),
+              SQLITE_OK);
+    sqlite3_close(raw);
+    auto db = *CostDb::Open(path);
+    const auto found = db->Find("cpu", "conv");
+    EXPECT_NE(found.status().message().find(path + ": the cost of conv on cpu"), std::string::npos)
+        << bad << found.status();
+    EXPECT_FALSE(db->Entries().ok()) << bad;
   }
 }
 

@@ -1,0 +1,46 @@
+// When work has to end: at a time, when somebody interrupts it, or never.
+#ifndef LEMMA_GRAPH_DEADLINE_H_
+#define LEMMA_GRAPH_DEADLINE_H_
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+
+#include "absl/status/status.h"
+
+namespace lemma {
+
+// One object for all that a command does: search, proofs, measurements, certificate. Whatever may
+// take more than a second looks at it, so that none of them goes on when it should not. Copies are
+// the same deadline. What depends on the clock need not come out the same again; what is
+// interrupted ends with Cancelled or with the best so far.
+class Deadline {
+ public:
+  Deadline() = default;  // never
+  // In `seconds` (0: never), or as soon as *interrupted, which must outlive it, is true.
+  static Deadline After(double seconds, const std::atomic<bool>* interrupted = nullptr) {
+    Deadline deadline;
+    if (seconds > 0 && seconds < 1e9) {
+      deadline.at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                        std::chrono::duration<double>(seconds));
+    }
+    deadline.interrupted_ = interrupted;
+    return deadline;
+  }
+
+  bool interrupted() const { return interrupted_ != nullptr && *interrupted_; }
+  bool Passed() const { return interrupted() || (at_ && Clock::now() >= *at_); }
+  // What was interrupted returns, if it has nothing else to return.
+  static absl::Status Interruption() { return absl::CancelledError("interrupted"); }
+  // For those that look at nothing else; may be null.
+  const std::atomic<bool>* interruption() const { return interrupted_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> at_;
+  const std::atomic<bool>* interrupted_ = nullptr;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_DEADLINE_H_

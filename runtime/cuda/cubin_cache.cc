@@ -1,0 +1,44 @@
+#include "runtime/cuda/cubin_cache.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "graph/onnx/file.h"
+#include "graph/sha256.h"
+
+namespace lemma::cuda {
+namespace {
+
+constexpr int64_t kMaxBytes = int64_t{1} << 30;
+constexpr size_t kDigestBytes = 64;  // in hexadecimal, in front of the cubin
+
+std::string PathOf(const std::string& folder, const std::string& key) {
+  return absl::StrCat(folder, "/", key, ".cubin");
+}
+
+// Of key and cubin, so that a file under another's name is no match either.
+std::string Digest(const std::string& key, absl::string_view cubin) {
+  Sha256 hash;
+  hash.Add(key);
+  hash.Add(cubin);
+  return hash.Finish();
+}
+
+}  // namespace
+
+std::optional<std::string> CachedCubin(const std::string& folder, const std::string& key) {
+  auto bytes = ReadFile(PathOf(folder, key), kMaxBytes);
+  if (!bytes.ok() || bytes->size() <= kDigestBytes) return std::nullopt;
+  std::string cubin = bytes->substr(kDigestBytes);
+  if (bytes->compare(0, kDigestBytes, Digest(key, cubin)) != 0) return std::nullopt;
+  return cubin;
+}
+
+void KeepCubin(const std::string& folder, const std::string& key, absl::string_view cubin) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  WriteFileAtomically(PathOf(folder, key), {Digest(key, cubin), cubin}).IgnoreError();
+}
+
+}  // namespace lemma::cuda
