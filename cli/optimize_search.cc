@@ -18,6 +18,7 @@
 #include "cli/interrupt.h"
 #include "cli/model_file.h"
 #include "cli/optimize_print.h"
+#include "cli/random_values.h"
 #include "cli/rule_report.h"
 #include "cli/text_table.h"
 #include "optimizer/analytic_cost.h"

@@ -6,7 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "verifier/normalize.h"
 #include "verifier/work.h"
 
 namespace lemma::verify {
@@ -300,11 +299,13 @@ class Collector {
   Elements result_;
 };
 
+// A maximum stays one, however few values it has: of x[i] alone, and of x[i] for each k < n, too.
 NormalForm SetOf(std::vector<Alternative> alternatives) {
   Atom atom;
   atom.kind = Atom::Kind::kMax;
   atom.name = "max";
   atom.alternatives = std::move(alternatives);
+  atom.alternatives.push_back({{}, {}, Share(OfAtom(FnAtom("nothing", {})))});
   return OfAtom(std::move(atom));
 }
 
@@ -324,6 +325,37 @@ Elements ElementsOf(Forms* forms, const Definition& definition, const std::vecto
                     const LeafMap& symbols, const std::vector<bool>& finite, TensorId tensor,
                     const std::vector<Poly>& at) {
   return Collector(forms, definition, operators, symbols, finite).Run(tensor, at);
+}
+
+// The points of an alternative are those of a sum of its values: what rewrites the sum and leaves
+// all coefficients 1 maps points to points.
+void Simplify(Normalizer* normalizer, const Facts& facts, Elements* elements) {
+  auto simplify = [&](std::vector<Alternative>* set) {
+    std::vector<Alternative> simpler;
+    for (Alternative& alternative : *set) {
+      const Atom* value = OnlyAtom(*alternative.value);
+      std::vector<Term> terms;
+      if (value != nullptr) {
+        Term sum;
+        sum.axes = alternative.axes;
+        sum.guards = alternative.guards;
+        sum.atoms = {*value};
+        normalizer->SimplifyTerm(std::move(sum), facts, &terms);
+      }
+      const bool plain = value != nullptr &&
+                         std::all_of(terms.begin(), terms.end(), [](const Term& t) {
+                           return t.atoms.size() == 1 && t.coefficient == Poly(1) &&
+                                  t.denominator == 1;
+                         });
+      if (!plain) simpler.push_back(alternative);
+      for (size_t i = 0; i < terms.size() && plain; ++i) {
+        simpler.push_back({terms[i].axes, terms[i].guards, Share(OfAtom(terms[i].atoms[0]))});
+      }
+    }
+    *set = std::move(simpler);
+  };
+  simplify(&elements->jumps);
+  for (auto& [tensor, reads] : elements->reads) simplify(&reads);
 }
 
 // Sets are maxima: the prover compares these as sets of values.

@@ -14,6 +14,7 @@
 #include "graph/expr/tensor_expr.h"
 #include "verifier/build_form.h"
 #include "verifier/normal_form.h"
+#include "verifier/normalize.h"
 
 namespace lemma::verify {
 
@@ -33,6 +34,9 @@ struct Elements {
 Elements ElementsOf(Forms* forms, const Definition& definition, const std::vector<int>* operators,
                     const LeafMap& symbols, const std::vector<bool>& finite, TensorId tensor,
                     const std::vector<Poly>& at);
+
+// Rewrites positions and the axes they run over, so that sets that are equal look more alike.
+void Simplify(Normalizer* normalizer, const Facts& facts, Elements* elements);
 
 // Forms that are equal, arithmetic being uninterpreted, if the sets are: [0] of `a`, [1] of `b`.
 // Both are complete.

@@ -277,16 +277,19 @@ class Attempt {
   // values. What cannot be decided is not so.
   bool SameElements(size_t o, const std::vector<Poly>& at, Facts facts) {
     doing_ = "the comparison of what is read";
-    const Elements source = verify::ElementsOf(
+    Elements source = verify::ElementsOf(
         &forms_, statement_.source, &statement_.source_operators, hypotheses_.solved(),
         statement_.finite, statement_.source.outputs[o], at);
-    const Elements target = verify::ElementsOf(
+    Elements target = verify::ElementsOf(
         &forms_, statement_.target, &statement_.target_operators, hypotheses_.solved(),
         statement_.finite, statement_.target.outputs[o], at);
     if (!source.complete || !target.complete) return false;
     const size_t written = steps_.size();
-    std::vector<NormalForm> sets = verify::FormsOf(source, target);
     Equality equality(&forms_, &arith_, Laws::kNone);
+    for (Elements* side : {&source, &target}) {
+      verify::Simplify(&equality.normalizer(), facts, side);
+    }
+    std::vector<NormalForm> sets = verify::FormsOf(source, target);
     for (NormalForm& form : sets) form = equality.normalizer().Simplify(form, facts);
     for (int round = 0; round < 8; ++round) {
       if (!SplitIndex(sets.data(), &facts)) break;

@@ -247,7 +247,7 @@ class Denominators {
     Denominator result = 1;
     for (double x : values) {
       const auto dyadic = AsDyadic(x);
-      if (!dyadic || dyadic->numerator == 0) return No("it divides by what is no number or is 0");
+      if (!dyadic || dyadic->numerator == 0) return No("it divides by 0, or by what is no number or too large a one");
       result = Common(result, dyadic->numerator);
       if (result == 0) return No(kTooLarge);
     }

@@ -81,7 +81,7 @@ std::vector<Forgery> Forgeries() {
       Product("times 2^61 by an attribute", "z = scalar_mul(a) {alpha = 2305843009213693952.0}",
               kTooLarge),
       Product("divided by 2^61", "b = constant f32[1] fill 2305843009213693952.0 z = div(a, b)",
-              kTooLarge),
+              "it divides by 0"),
       Product("plus (2^61 - 1)·x",
               "b = constant f32[1] fill 2305843009213693952.0 c = mul(x, b) d = sub(c, x)"
               " z = add(a, d)",
@@ -92,7 +92,7 @@ std::vector<Forgery> Forgeries() {
       Product("plus an infinity less it",
               "b = constant f32[1] fill inf c = sub(b, b) z = add(a, c)", kTooLarge),
       Product("times no number", "b = constant f32[1] fill nan z = mul(a, b)", kTooLarge),
-      Product("divided by 0", "b = constant f32[1] fill 0.0 z = div(a, b)", "is 0"),
+      Product("divided by 0", "b = constant f32[1] fill 0.0 z = div(a, b)", "it divides by 0"),
       Product("divided by an input", "b = div(a, x) z = mul(b, x)",
               "it divides by what is no constant"),
       Product("one element off by the field's characteristic",
@@ -122,7 +122,9 @@ std::vector<Forgery> Forgeries() {
               "differ in the field"),
       // Sizes.
       Product("a constant of many bytes",
-              "b = constant f32[1048576,1048576] fill 0.0 z = add(a, x)", "huge"),
+              "b = constant f32[1048576,1048576] fill 0.0"
+              " c = slice(b) {starts = [0,0], sizes = [5,4]} z = add(a, c)",
+              "huge"),
   };
   Forgery chain = Product("a chain without end", "", "too many operators");
   chain.target = "a0 = mul(x, y) ";
