@@ -66,6 +66,9 @@ bool OneFloatType(const Statement& statement) {
   return floats.size() <= 1;
 }
 
+// Steps of one comparison of what is read: some 2 s. Most take a thousandth.
+constexpr int64_t kElementsWork = 60'000'001;
+
 class Attempt {
  public:
   // Keeps in *doing what it does, for people.
@@ -275,8 +278,21 @@ class Attempt {
 
   // Whether both sides' element is computed from the same elements of inputs, and jumps at the same
   // values. What cannot be decided is not so.
-  bool SameElements(size_t o, const std::vector<Poly>& at, Facts facts) {
+  bool SameElements(size_t o, const std::vector<Poly>& at, const Facts& facts) {
     doing_ = "the comparison of what is read";
+    const size_t written = steps_.size();
+    verify::WorkScope work(kElementsWork);
+    bool same = false;
+    try {
+      same = CompareElements(o, at, facts);
+    } catch (const verify::WorkEnded& end) {
+      if (end.limit != kElementsWork) throw;  // the whole proof's, or interrupted
+    }
+    steps_.resize(written);  // nothing that the proof rests on
+    return same;
+  }
+
+  bool CompareElements(size_t o, const std::vector<Poly>& at, Facts facts) {
     Elements source = verify::ElementsOf(
         &forms_, statement_.source, &statement_.source_operators, hypotheses_.solved(),
         statement_.finite, statement_.source.outputs[o], at);
@@ -284,7 +300,6 @@ class Attempt {
         &forms_, statement_.target, &statement_.target_operators, hypotheses_.solved(),
         statement_.finite, statement_.target.outputs[o], at);
     if (!source.complete || !target.complete) return false;
-    const size_t written = steps_.size();
     Equality equality(&forms_, &arith_, Laws::kNone);
     for (Elements* side : {&source, &target}) {
       verify::Simplify(&equality.normalizer(), facts, side);
@@ -295,7 +310,6 @@ class Attempt {
       if (!SplitIndex(sets.data(), &facts)) break;
       for (NormalForm& form : sets) form = equality.normalizer().Simplify(form, facts);
     }
-    steps_.resize(written);  // nothing that the proof rests on
     return equality.AreEqual(sets[0], sets[1], facts);
   }
 

@@ -224,7 +224,7 @@ TEST(ForgedCertificateTest, NoForgedListOfMutantsIsAccepted) {
       {[](Certificate* c) { c->mutants[0].differs[0][0] = {0, 5, 0}; }, "not inside"},
       {[](Certificate* c) { c->mutants[0].differs[0].clear(); }, "another rank"},
       {[](Certificate* c) { c->mutants.push_back(c->mutants[0]); }, "a mutant is of no rule"},
-      {[](Certificate* c) { c->mutants[0].rule.vars.pop_back(); }, ""},
+      {[](Certificate* c) { c->mutants[0].rule.vars[0].dtype = DType::kI64; }, ""},
       {[](Certificate* c) { c->mutants[0].rule.vars[0].dtype = DType::kF64; }, ""},
       {[](Certificate* c) { c->rules[0].contract = FloatContract::kBitExact; }, ""},
       {[](Certificate* c) { c->contract = FloatContract::kBitExact; }, "the float contract"},
