@@ -256,11 +256,18 @@ class Collector {
     }
   }
 
-  // f(g(x)) = g(x) and f(max(x, y)) = max(f(x), f(y)) bit for bit for rounding functions, so these
-  // jump where g(x), and f(x) and f(y), do.
+  // f(g(x)) = g(x) and f(max(x, y)) = max(f(x), f(y)) bit for bit for rounding functions, and
+  // f(-x) = -f(x) for some, so these jump where g(x), where f(x) and f(y), and where f(x) do.
   void Jump(const NormalForm& form, const Place& place) {
     const Atom* atom = OnlyAtom(form);
     if (atom != nullptr && atom->kind == Atom::Kind::kConstant) return;
+    if (atom != nullptr && (atom->Is(ScalarFn::kSign) || atom->Is(ScalarFn::kRound) ||
+                            atom->Is(ScalarFn::kTrunc))) {
+      const Atom* arg = OnlyAtom(*atom->args[0]);
+      if (arg != nullptr && arg->Is(ScalarFn::kNeg)) {
+        return Jump(OfAtom(FnAtom(atom->name, {*arg->args[0]})), place);
+      }
+    }
     if (atom != nullptr && RoundingOf(*atom)) {
       const Atom* arg = OnlyAtom(*atom->args[0]);
       if (arg != nullptr && RoundingOf(*arg)) return Jump(OfAtom(*arg), place);

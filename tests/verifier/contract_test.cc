@@ -105,6 +105,8 @@ TEST(ContractTest, WhatIsComparedBitByBitMayBeUsedInAnotherOrder) {
            "c = less(x, y) a = where(c, x, y) b = add(w, y) z = add(a, b)"},
           {"x: f32[n], y: f32[n], w: f32[n]", "c = floor(x) a = mul(c, y) b = mul(c, w) z = add(a, b)",
            "c = floor(x) a = add(y, w) z = mul(c, a)"},
+          {"x: f32[n], y: f32[n]", "a = neg(x) b = sign(a) c = mul(b, y) z = neg(c)",
+           "b = sign(x) z = mul(b, y)"},
           // floor(floor(x)) = floor(x), and floors of maxima are maxima of floors, bit by bit
           {"x: f32[n], y: f32[n]", "a = floor(x) b = floor(a) z = add(b, y)",
            "a = floor(x) z = add(y, a)"}});
