@@ -218,9 +218,10 @@ absl::StatusOr<int> RunVerify(Arguments arguments) {
               "promises a stricter float contract than is proved.");
   flags.String("output|o", &verify.output, "FILE",
                "write RULES with each rule's proof record; FILE may be RULES");
-  flags.Bool("relax", &verify.relax,
-             "write a rule that promises a stricter float contract than is proved with the one that "
-             "is");
+  flags.Bool(
+      "relax", &verify.relax,
+      "write a rule that promises a stricter float contract than is proved with the one that "
+      "is");
   flags.List("only", &verify.only, "RULE,...", "the only rules to prove");
   flags.Int("jobs", &verify.jobs, "rules proved at the same time; verdicts do not depend on it");
   verify.proof.Add(&flags);

@@ -166,7 +166,8 @@ void EGraph::SetFlags() {
       } else if (!head.is_op()) {
         flags = !head.is_finite()     ? Flags::kNone
                 : !head.has_payload() ? Flags::kStatic
-                : folds_ ? Flags::kFolded : Flags::kKnown;
+                : folds_              ? Flags::kFolded
+                                      : Flags::kKnown;
       }
       for (const ValueRef& v : slot.operands) {
         flags = std::min(flags, of_class[Root(NumberOf(v))]);

@@ -261,8 +261,8 @@ class Collector {
   void Jump(const NormalForm& form, const Place& place) {
     const Atom* atom = OnlyAtom(form);
     if (atom != nullptr && atom->kind == Atom::Kind::kConstant) return;
-    if (atom != nullptr && (atom->Is(ScalarFn::kSign) || atom->Is(ScalarFn::kRound) ||
-                            atom->Is(ScalarFn::kTrunc))) {
+    if (atom != nullptr &&
+        (atom->Is(ScalarFn::kSign) || atom->Is(ScalarFn::kRound) || atom->Is(ScalarFn::kTrunc))) {
       const Atom* arg = OnlyAtom(*atom->args[0]);
       if (arg != nullptr && arg->Is(ScalarFn::kNeg)) {
         return Jump(OfAtom(FnAtom(atom->name, {*arg->args[0]})), place);
@@ -349,11 +349,10 @@ void Simplify(Normalizer* normalizer, const Facts& facts, Elements* elements) {
         sum.atoms = {*value};
         normalizer->SimplifyTerm(std::move(sum), facts, &terms);
       }
-      const bool plain = value != nullptr &&
-                         std::all_of(terms.begin(), terms.end(), [](const Term& t) {
-                           return t.atoms.size() == 1 && t.coefficient == Poly(1) &&
-                                  t.denominator == 1;
-                         });
+      const bool plain =
+          value != nullptr && std::all_of(terms.begin(), terms.end(), [](const Term& t) {
+            return t.atoms.size() == 1 && t.coefficient == Poly(1) && t.denominator == 1;
+          });
       if (!plain) simpler.push_back(alternative);
       for (size_t i = 0; i < terms.size() && plain; ++i) {
         simpler.push_back({terms[i].axes, terms[i].guards, Share(OfAtom(terms[i].atoms[0]))});
@@ -385,11 +384,10 @@ std::vector<NormalForm> FormsOf(const Elements& a, const Elements& b) {
 
 bool Jumps(const Definition& definition) {
   const Floats floats(definition);
-  return std::any_of(definition.tensors.begin(), definition.tensors.end(),
-                     [&](const TensorExpr& tensor) {
-                       return (!IsFloat(tensor.dtype) && floats.In(tensor.body)) ||
-                              JumpsIn(floats, tensor.body);
-                     });
+  return std::any_of(
+      definition.tensors.begin(), definition.tensors.end(), [&](const TensorExpr& tensor) {
+        return (!IsFloat(tensor.dtype) && floats.In(tensor.body)) || JumpsIn(floats, tensor.body);
+      });
 }
 
 }  // namespace lemma::verify

@@ -293,12 +293,12 @@ class Attempt {
   }
 
   bool CompareElements(size_t o, const std::vector<Poly>& at, Facts facts) {
-    Elements source = verify::ElementsOf(
-        &forms_, statement_.source, &statement_.source_operators, hypotheses_.solved(),
-        statement_.finite, statement_.source.outputs[o], at);
-    Elements target = verify::ElementsOf(
-        &forms_, statement_.target, &statement_.target_operators, hypotheses_.solved(),
-        statement_.finite, statement_.target.outputs[o], at);
+    Elements source = verify::ElementsOf(&forms_, statement_.source, &statement_.source_operators,
+                                         hypotheses_.solved(), statement_.finite,
+                                         statement_.source.outputs[o], at);
+    Elements target = verify::ElementsOf(&forms_, statement_.target, &statement_.target_operators,
+                                         hypotheses_.solved(), statement_.finite,
+                                         statement_.target.outputs[o], at);
     if (!source.complete || !target.complete) return false;
     Equality equality(&forms_, &arith_, Laws::kNone);
     for (Elements* side : {&source, &target}) {

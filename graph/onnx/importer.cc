@@ -211,8 +211,8 @@ absl::StatusOr<TensorType> ModelImporter::InputType(const onnx::ValueInfoProto& 
     return absl::UnimplementedError("unsupported: no shape is declared");
   }
   if (value != nullptr && value->type() != type) {
-    return absl::InvalidArgumentError(absl::StrCat(type.ToString(), " is declared, the value is ",
-                                                   value->type().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat(type.ToString(), " is declared, the value is ", value->type().ToString()));
   }
   if (type.num_bytes() == INT64_MAX) {
     return absl::InvalidArgumentError(absl::StrCat(type.ToString(), " is too large"));

@@ -114,7 +114,8 @@ TEST(CertificateCommandTest, TheSeedIsDrawnAndSaid) {
   const size_t at = first.out.find(says);
   if (at == std::string::npos) GTEST_SKIP() << "nothing paid here";
   EXPECT_NE(first.out, second.out);
-  const std::string seed = first.out.substr(at + says.size(), first.out.find('\n', at) - at - says.size());
+  const std::string seed =
+      first.out.substr(at + says.size(), first.out.find('\n', at) - at - says.size());
   EXPECT_EQ(Check(files, {"--seed=" + seed}).out, first.out);
   ExpectOneLine(Check(files, {"--seed=-2"}), {"--seed: must be at least -1"});
 }
@@ -132,8 +133,7 @@ TEST(CertificateCommandTest, WhatCannotBeReadIsBadInput) {
 TEST(CertificateCommandTest, AnInputWithADefaultStaysOne) {
   const std::string in = "tests/cli/input_with_default.onnx", folder = NewFolder();
   const std::string out = folder + "/out.onnx", cert = out + ".cert";
-  const LemmaResult result =
-      RunLemma({"optimize", in, "-o", out, "--cost=analytic", "--runs=3"});
+  const LemmaResult result = RunLemma({"optimize", in, "-o", out, "--cost=analytic", "--runs=3"});
   ASSERT_EQ(result.exit_status, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("input 'w' has a default value"));
   EXPECT_THAT(RunLemma({"show", out}).out, HasSubstr("w: f32[4,3]"));

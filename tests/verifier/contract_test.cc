@@ -31,17 +31,18 @@ void Expect(const std::string& contract, const std::vector<Case>& cases) {
 TEST(ContractTest, AnElementThatOneSideAloneReadsIsRealOnly) {
   const std::string first = "a = slice(x) {starts = [0,0], sizes = [1,m]}";
   const std::string last = "b = slice(x) {starts = [n-1,0], sizes = [1,m]}";
-  Expect("real_only",
-         {{"x: f32[n,m]", first + last + " s = add(a, b) z = sub(s, b)",
-           "z = slice(x) {starts = [0,0], sizes = [1,m]}"},
-          // all of x, and all of x but its first row
-          {"x: f32[n,m]", "t = reduce_sum(x) {axes = [0], keepdims = 1} " + first + " z = sub(t, a)",
-           "t = slice(x) {starts = [1,0], sizes = [n-1,m]}"
-           " z = reduce_sum(t) {axes = [0], keepdims = 1}"},
-          // beyond the padding 0, and 0·s
-          {"x: f32[n], s: f32[]", "a = mul(x, s) z = pad(a) {pads = [1,1]}",
-           "a = pad(x) {pads = [1,1]} z = mul(a, s)"},
-          {"x: f32[n], y: f32[n]", "a = add(x, y) z = sub(a, y)", "a = neg(x) z = neg(a)"}});
+  Expect(
+      "real_only",
+      {{"x: f32[n,m]", first + last + " s = add(a, b) z = sub(s, b)",
+        "z = slice(x) {starts = [0,0], sizes = [1,m]}"},
+       // all of x, and all of x but its first row
+       {"x: f32[n,m]", "t = reduce_sum(x) {axes = [0], keepdims = 1} " + first + " z = sub(t, a)",
+        "t = slice(x) {starts = [1,0], sizes = [n-1,m]}"
+        " z = reduce_sum(t) {axes = [0], keepdims = 1}"},
+       // beyond the padding 0, and 0·s
+       {"x: f32[n], s: f32[]", "a = mul(x, s) z = pad(a) {pads = [1,1]}",
+        "a = pad(x) {pads = [1,1]} z = mul(a, s)"},
+       {"x: f32[n], y: f32[n]", "a = add(x, y) z = sub(a, y)", "a = neg(x) z = neg(a)"}});
 }
 
 TEST(ContractTest, TheSameElementsInAnotherOrderReassociate) {
@@ -77,8 +78,9 @@ TEST(ContractTest, WhichElementsOfAWeightAreReadDoesNotMatter) {
 TEST(ContractTest, ABooleanThatMayFlipIsRealOnly) {
   Expect("real_only",
          {// of integers that f32 does not tell apart
-          {"x: i64[n], y: i64[n]", "a = cast(x) {dtype = \"f32\"} b = cast(y) {dtype = \"f32\"}"
-                                   " z = less(a, b)",
+          {"x: i64[n], y: i64[n]",
+           "a = cast(x) {dtype = \"f32\"} b = cast(y) {dtype = \"f32\"}"
+           " z = less(a, b)",
            "z = less(x, y)"},
           {"x: f32[n], y: f32[n], w: f32[n]", "a = add(x, y) b = add(a, w) z = less(b, x)",
            "a = add(y, w) b = add(x, a) z = less(b, x)"},
@@ -99,17 +101,18 @@ TEST(ContractTest, ABooleanThatMayFlipIsRealOnly) {
 }
 
 TEST(ContractTest, WhatIsComparedBitByBitMayBeUsedInAnotherOrder) {
-  Expect("reassociates",
-         {{"x: f32[n], y: f32[n], w: f32[n]",
-           "c = less(x, y) a = where(c, x, y) b = add(a, w) z = add(b, y)",
-           "c = less(x, y) a = where(c, x, y) b = add(w, y) z = add(a, b)"},
-          {"x: f32[n], y: f32[n], w: f32[n]", "c = floor(x) a = mul(c, y) b = mul(c, w) z = add(a, b)",
-           "c = floor(x) a = add(y, w) z = mul(c, a)"},
-          {"x: f32[n], y: f32[n]", "a = neg(x) b = sign(a) c = mul(b, y) z = neg(c)",
-           "b = sign(x) z = mul(b, y)"},
-          // floor(floor(x)) = floor(x), and floors of maxima are maxima of floors, bit by bit
-          {"x: f32[n], y: f32[n]", "a = floor(x) b = floor(a) z = add(b, y)",
-           "a = floor(x) z = add(y, a)"}});
+  Expect(
+      "reassociates",
+      {{"x: f32[n], y: f32[n], w: f32[n]",
+        "c = less(x, y) a = where(c, x, y) b = add(a, w) z = add(b, y)",
+        "c = less(x, y) a = where(c, x, y) b = add(w, y) z = add(a, b)"},
+       {"x: f32[n], y: f32[n], w: f32[n]", "c = floor(x) a = mul(c, y) b = mul(c, w) z = add(a, b)",
+        "c = floor(x) a = add(y, w) z = mul(c, a)"},
+       {"x: f32[n], y: f32[n]", "a = neg(x) b = sign(a) c = mul(b, y) z = neg(c)",
+        "b = sign(x) z = mul(b, y)"},
+       // floor(floor(x)) = floor(x), and floors of maxima are maxima of floors, bit by bit
+       {"x: f32[n], y: f32[n]", "a = floor(x) b = floor(a) z = add(b, y)",
+        "a = floor(x) z = add(y, a)"}});
 }
 
 // Integers are exact: nothing that is compared was rounded.

@@ -40,7 +40,7 @@ struct CertificateCheck {
   int samples = 0;       // comparisons made
   int64_t elements = 0;  // of outputs compared in each
   std::vector<certificate::CheckedMutant> mutants;
-  int64_t laws = 0;      // steps that rest on more than the field has, compared in double
+  int64_t laws = 0;  // steps that rest on more than the field has, compared in double
 };
 
 // Whether `output` is what the certificate's steps make of `input`:

@@ -177,9 +177,9 @@ class Denominators {
     Denominator result = 1;
     if (node.is_op()) {
       LEMMA_ASSIGN_OR_RETURN(const Definition definition, FieldDefinitionOf(node));
-      LEMMA_ASSIGN_OR_RETURN(result, OfTensor(node, definition,
-                                              definition.outputs[static_cast<size_t>(
-                                                  value.output())]));
+      LEMMA_ASSIGN_OR_RETURN(
+          result,
+          OfTensor(node, definition, definition.outputs[static_cast<size_t>(value.output())]));
     } else if (node.kind() == Node::Kind::kConstant) {
       for (double x : node.payload().ToDoubles()) {
         const auto dyadic = AsDyadic(x);
@@ -220,7 +220,7 @@ class Denominators {
     const bool multiplies = e.kind() == ScalarExpr::Kind::kApply && e.fn() == ScalarFn::kMul;
     Denominator result = 1;
     for (size_t i = 0; i < e.args().size(); ++i) {
-      LEMMA_ASSIGN_OR_RETURN(const Denominator arg, divides && i == 1
+      LEMMA_ASSIGN_OR_RETURN(const Denominator arg, divides&& i == 1
                                                         ? OfDivisor(node, d, tensor, e.args()[1])
                                                         : OfExpr(node, d, tensor, e.args()[i]));
       result = divides || multiplies ? (arg == 0 ? 0 : Times(result, arg)) : Common(result, arg);
@@ -247,7 +247,8 @@ class Denominators {
     Denominator result = 1;
     for (double x : values) {
       const auto dyadic = AsDyadic(x);
-      if (!dyadic || dyadic->numerator == 0) return No("it divides by 0, or by what is no number or too large a one");
+      if (!dyadic || dyadic->numerator == 0)
+        return No("it divides by 0, or by what is no number or too large a one");
       result = Common(result, dyadic->numerator);
       if (result == 0) return No(kTooLarge);
     }

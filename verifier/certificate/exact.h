@@ -17,8 +17,8 @@
 
 namespace lemma::certificate {
 
-// Ok if elements of `a` and `b`, which are of one type and computed by +, -, *, / and sums, that are
-// equal as polynomials modulo 2^61 - 1 are equal as polynomials with rational coefficients.
+// Ok if elements of `a` and `b`, which are of one type and computed by +, -, *, / and sums, that
+// are equal as polynomials modulo 2^61 - 1 are equal as polynomials with rational coefficients.
 // FailedPrecondition, which says why: a constant is no real number, something that is no constant
 // divides, or numbers are so large or so fine that a coefficient may pass for 0. No bound is
 // rounded down.

@@ -88,10 +88,10 @@ class Reader {
     auto [it, added] = tables_[value].try_emplace(position, 0);
     if (!added) return it->second;
     const Definition& definition = DefinitionFor(node);
-    const uint64_t element =
-        problem_.empty() ? Tensor(node, definition, definition.outputs[value.output()],
-                                  IndexOf(value.shape(), position))
-                         : 0;
+    const uint64_t element = problem_.empty()
+                                 ? Tensor(node, definition, definition.outputs[value.output()],
+                                          IndexOf(value.shape(), position))
+                                 : 0;
     tables_[value][position] = element;
     return element;
   }
@@ -113,8 +113,8 @@ class Reader {
     if (it != definitions_.end()) return *it->second;
     auto definition = FieldDefinitionOf(node);
     if (!definition.ok()) Fail("it has an operator without a definition");
-    auto made = std::make_unique<Definition>(definition.ok() ? *std::move(definition)
-                                                             : Definition());
+    auto made =
+        std::make_unique<Definition>(definition.ok() ? *std::move(definition) : Definition());
     return *(definitions_[&node] = std::move(made));
   }
 

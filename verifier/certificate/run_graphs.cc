@@ -179,9 +179,8 @@ absl::StatusOr<Definition> FieldDefinitionOf(const Node& node) {
   Attrs attrs = node.attrs();
   std::vector<TensorType> types = node.input_types();
   types.insert(types.end(), node.types().begin(), node.types().end());
-  const bool doubles = std::any_of(types.begin(), types.end(), [](const TensorType& type) {
-    return type.dtype == DType::kF64;
-  });
+  const bool doubles = std::any_of(
+      types.begin(), types.end(), [](const TensorType& type) { return type.dtype == DType::kF64; });
   for (auto& [name, value] : attrs) {
     double* real = std::get_if<double>(&value);
     if (real != nullptr && !doubles) *real = static_cast<float>(*real);

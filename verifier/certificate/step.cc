@@ -131,7 +131,8 @@ class MatchCheck {
       }
       // The float contract rests on it.
       if (var.role != VarRole::kAny && !IsFiniteWeight(value)) {
-        return No(absl::StrCat("variable ", var.name, " is no weight, or holds an infinity or NaN"));
+        return No(
+            absl::StrCat("variable ", var.name, " is no weight, or holds an infinity or NaN"));
       }
       result_.vars.push_back(std::move(value));
     }

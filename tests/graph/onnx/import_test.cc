@@ -43,7 +43,8 @@ TEST(ImportTest, KeepsNamesOfValues) {
 
 // Callers may give another value than the default, so nothing may be made of it beforehand.
 TEST(ImportTest, AnInitializerThatIsAnInputTooStaysAnInput) {
-  auto model = OnnxModel("g (float[2] x, float[2] w) => (float[2] z) { y = Mul(x, w) z = Mul(y, s) }");
+  auto model =
+      OnnxModel("g (float[2] x, float[2] w) => (float[2] z) { y = Mul(x, w) z = Mul(y, s) }");
   AddOnes(&model, "w", {2});
   AddOnes(&model, "s", {2});
   EXPECT_EQ(Printed(model), R"(graph g(x: f32[2], w: f32[2], s: weight f32[2] = fill 1.0) {

@@ -1,6 +1,6 @@
 // Certificates that somebody wrote to have a false or too strict claim accepted: by constants that
-// are 0 in a field, by rules that promise more than holds, by what is read, by sizes. Each is as its
-// author would write it: with a current record, a right checksum and right hashes.
+// are 0 in a field, by rules that promise more than holds, by what is read, by sizes. Each is as
+// its author would write it: with a current record, a right checksum and right hashes.
 #include <string>
 #include <vector>
 
@@ -55,9 +55,13 @@ std::string ProblemOf(const Forgery& f) {
 // x·y by way of `statements`, which make of a = x·y what is returned as z.
 Forgery Product(const std::string& name, const std::string& statements,
                 const std::string& problem) {
-  return {name,   kVars, "reassociates",
-          kProduct, absl::StrCat("a = mul(x, y) ", statements, " return z"),
-          "z = add(x, y) return z", problem};
+  return {name,
+          kVars,
+          "reassociates",
+          kProduct,
+          absl::StrCat("a = mul(x, y) ", statements, " return z"),
+          "z = add(x, y) return z",
+          problem};
 }
 
 constexpr char kTooLarge[] = "its numbers are too large or too fine";
@@ -86,8 +90,9 @@ std::vector<Forgery> Forgeries() {
               "b = constant f32[1] fill 2305843009213693952.0 c = mul(x, b) d = sub(c, x)"
               " z = add(a, d)",
               kTooLarge),
-      Product("times a sum of many", "b = constant f32[1] fill 1e30 c = mul(x, b) d = mul(y, b)"
-                                     " e = mul(c, d) f = sub(e, e) z = add(a, f)",
+      Product("times a sum of many",
+              "b = constant f32[1] fill 1e30 c = mul(x, b) d = mul(y, b)"
+              " e = mul(c, d) f = sub(e, e) z = add(a, f)",
               kTooLarge),
       Product("plus an infinity less it",
               "b = constant f32[1] fill inf c = sub(b, b) z = add(a, c)", kTooLarge),
@@ -141,8 +146,9 @@ TEST(ForgedCertificateTest, NoForgedMutantIsAccepted) {
     SCOPED_TRACE(f.name);
     if (f.name == "a constant of many bytes") {
       // No graph has it; the rule alone is looked at.
-      EXPECT_THAT(std::string(certificate::ContractOfSums(RuleOf(f, f.target), 1).status().message()),
-                  HasSubstr(f.problem));
+      EXPECT_THAT(
+          std::string(certificate::ContractOfSums(RuleOf(f, f.target), 1).status().message()),
+          HasSubstr(f.problem));
       continue;
     }
     EXPECT_THAT(ProblemOf(f), HasSubstr(f.problem));
@@ -175,7 +181,8 @@ TEST(ForgedCertificateTest, AContractIsDerivedAndNotRead) {
 
 // What a rule calls a weight is finite: the checker looks.
 TEST(ForgedCertificateTest, AnInputIsNoWeightAndAnInfinityIsNone) {
-  const Forgery honest = {"", kVars, "real_only", kCancel, "return x", "z = add(x, y) return z", ""};
+  const Forgery honest = {"", kVars, "real_only", kCancel, "return x", "z = add(x, y) return z",
+                          ""};
   Forgery forged = honest;
   forged.vars = "x: f32[5,4], y: weight f32[5,4]";
   forged.contract = "reassociates";
@@ -185,23 +192,24 @@ TEST(ForgedCertificateTest, AnInputIsNoWeightAndAnInfinityIsNone) {
     c->mutants = {mutant};
     c->contract = FloatContract::kReassociates;
   };
-  const CertificateCase input = Walk(GraphText(honest), {RuleOf(honest, honest.target)}, {"forged"});
+  const CertificateCase input =
+      Walk(GraphText(honest), {RuleOf(honest, honest.target)}, {"forged"});
   EXPECT_THAT(Problem(Changed(input, change)), HasSubstr("variable y is no weight"));
   const std::string text =
       "graph g(x: f32[5,4], y: weight f32[5,4] = fill $) { a = add(x, y) z = sub(a, y) w = neg(z)"
       " return w }";
   for (const auto& [fill, problem] : std::vector<std::pair<std::string, std::string>>{
            {"2.0", ""}, {"inf", "variable y is no weight"}, {"nan", "variable y is no weight"}}) {
-    const CertificateCase weight = Walk(absl::StrReplaceAll(text, {{"$", fill}}),
-                                        {RuleOf(honest, honest.target)}, {"forged"});
+    const CertificateCase weight =
+        Walk(absl::StrReplaceAll(text, {{"$", fill}}), {RuleOf(honest, honest.target)}, {"forged"});
     EXPECT_THAT(Problem(Changed(weight, change)), HasSubstr(problem)) << fill;
   }
 }
 
 // Boxes, names and lists of mutants.
 TEST(ForgedCertificateTest, NoForgedListOfMutantsIsAccepted) {
-  const Forgery f = {"", kVars, "reassociates", kProduct, "z = mul(y, x) return z",
-                     "z = add(x, y) return z", ""};
+  const Forgery f = {
+      "", kVars, "reassociates", kProduct, "z = mul(y, x) return z", "z = add(x, y) return z", ""};
   const CertificateCase files = Walk(GraphText(f), {RuleOf(f, f.target)}, {"forged"});
   const CertificateMutant right = {RuleOf(f, f.mutant), {{{0, 5, 1}, {0, 4, 1}}}};
   auto problem = [&](const std::function<void(Certificate*)>& change) {
@@ -216,12 +224,30 @@ TEST(ForgedCertificateTest, NoForgedListOfMutantsIsAccepted) {
     std::function<void(Certificate*)> change;
     const char* problem;
   } kCases[] = {
-      {[](Certificate* c) { c->mutants[0].differs[0][0] = {kMost, 1, 1}; }, "not inside"},
-      {[](Certificate* c) { c->mutants[0].differs[0][0] = {0, kMost, 1}; }, "not inside"},
-      {[](Certificate* c) { c->mutants[0].differs[0][0] = {1, 2, kMost}; }, "not inside"},
-      {[](Certificate* c) { c->mutants[0].differs[0][0] = {-1, 5, 1}; }, "not inside"},
-      {[](Certificate* c) { c->mutants[0].differs[0][0] = {0, 0, 1}; }, "not inside"},
-      {[](Certificate* c) { c->mutants[0].differs[0][0] = {0, 5, 0}; }, "not inside"},
+      {[](Certificate* c) {
+         c->mutants[0].differs[0][0] = {kMost, 1, 1};
+       },
+       "not inside"},
+      {[](Certificate* c) {
+         c->mutants[0].differs[0][0] = {0, kMost, 1};
+       },
+       "not inside"},
+      {[](Certificate* c) {
+         c->mutants[0].differs[0][0] = {1, 2, kMost};
+       },
+       "not inside"},
+      {[](Certificate* c) {
+         c->mutants[0].differs[0][0] = {-1, 5, 1};
+       },
+       "not inside"},
+      {[](Certificate* c) {
+         c->mutants[0].differs[0][0] = {0, 0, 1};
+       },
+       "not inside"},
+      {[](Certificate* c) {
+         c->mutants[0].differs[0][0] = {0, 5, 0};
+       },
+       "not inside"},
       {[](Certificate* c) { c->mutants[0].differs[0].clear(); }, "another rank"},
       {[](Certificate* c) { c->mutants.push_back(c->mutants[0]); }, "a mutant is of no rule"},
       {[](Certificate* c) { c->mutants[0].rule.vars[0].dtype = DType::kI64; }, ""},
@@ -255,11 +281,11 @@ TEST(ForgedCertificateTest, TheSecondPrimeIsAnotherOne) {
   const auto same = certificate::CompareModulo(source.outputs()[0], source.outputs()[0], prime, 3);
   ASSERT_TRUE(same.ok()) << same.status();
   EXPECT_EQ(*same, 20);
-  EXPECT_THAT(std::string(certificate::CompareModulo(source.outputs()[0], target.outputs()[0],
-                                                     prime, 3)
-                              .status()
-                              .message()),
-              HasSubstr("differ modulo"));
+  EXPECT_THAT(
+      std::string(certificate::CompareModulo(source.outputs()[0], target.outputs()[0], prime, 3)
+                      .status()
+                      .message()),
+      HasSubstr("differ modulo"));
 }
 
 }  // namespace
