@@ -66,8 +66,8 @@ bool OneFloatType(const Statement& statement) {
   return floats.size() <= 1;
 }
 
-// Steps of one comparison of what is read: some 2 s. Most take a thousandth.
-constexpr int64_t kElementsWork = 60'000'001;
+// Steps of one comparison of what is read: some 0.2 s. Most take a hundredth.
+constexpr int64_t kElementsWork = 6'000'001;
 
 class Attempt {
  public:
