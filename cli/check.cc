@@ -1,6 +1,7 @@
 // lemma check: repeats a certificate with the small checker.
 #include "verifier/certificate/check.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -29,7 +30,7 @@ namespace {
 struct CheckFlags {
   std::string rules, proofs;
   bool prove = false, json = false;
-  int64_t samples = 1, seed = 1, threads = 1;
+  int64_t samples = 1, seed = -1, threads = 1;
 };
 
 struct Answer {
@@ -94,6 +95,14 @@ absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& written,
   return std::move(model->graph);
 }
 
+// What inputs are that are not given is part of a model's meaning.
+bool SameDefaults(const OnnxInfo& a, const OnnxInfo& b) {
+  return std::equal(a.defaults.begin(), a.defaults.end(), b.defaults.begin(), b.defaults.end(),
+                    [](const auto& x, const auto& y) {
+                      return x.first == y.first && x.second.SameBytes(y.second);
+                    });
+}
+
 absl::StatusOr<Answer> Check(const CheckFlags& flags, const std::vector<std::string>& paths) {
   auto rules = LoadRulesFile(flags.rules);
   if (!rules.ok()) return rules.status();
@@ -113,6 +122,9 @@ absl::StatusOr<Answer> Check(const CheckFlags& flags, const std::vector<std::str
   if (!input.ok()) return input.status();
   auto output = LoadModel(paths[1], certificate->dims);
   if (!output.ok()) return output.status();
+  if (!SameDefaults(input->info, output->info)) {
+    return No("inputs have other default values than the output's");
+  }
   if (UsedDims(*input, certificate->dims) != certificate->dims) {
     return No("the input has no such symbolic dimension as the certificate says");
   }
@@ -156,6 +168,13 @@ void Print(const CheckFlags& flags, const Answer& answer) {
       json.Set("rules", static_cast<int64_t>(c.rules.size()));
       json.Set("folds", static_cast<int64_t>(c.folds.size()));
       json.Set("result", Name(c.result)).Set("contract", Name(c.contract));
+      Json mutants = Json::Array();
+      for (const certificate::CheckedMutant& mutant : check.mutants) {
+        Json entry = Json::Object();
+        entry.Set("contract", Name(mutant.contract)).Set("prime", absl::StrCat(mutant.prime));
+        mutants.Add(std::move(entry.Set("compared", mutant.compared).Set("of", mutant.elements)));
+      }
+      json.Set("mutants", std::move(mutants)).Set("seed", flags.seed);
       json.Set("samples", check.samples).Set("elements", check.elements).Set("laws", check.laws);
     }
     std::puts(json.ToString().c_str());
@@ -168,6 +187,12 @@ void Print(const CheckFlags& flags, const Answer& answer) {
   }
   std::printf("checked: %zu steps by %zu rules, %zu constants folded, %s (%s%s)\n", c.steps.size(),
               c.rules.size(), c.folds.size(), Name(c.contract), Name(c.result), HowRead(c).c_str());
+  for (const certificate::CheckedMutant& mutant : check.mutants) {
+    std::printf("a corrected mutant is %s: its %lld elements are equal, %lld of them modulo %llu\n",
+                Name(mutant.contract), static_cast<long long>(mutant.elements),
+                static_cast<long long>(mutant.compared),
+                static_cast<unsigned long long>(mutant.prime));
+  }
   if (check.samples > 0) {
     std::printf("input and output agree in the field: %d x %lld elements\n", check.samples,
                 static_cast<long long>(check.elements));
@@ -176,6 +201,9 @@ void Print(const CheckFlags& flags, const Answer& answer) {
     std::printf(
         "%lld steps by laws that the field lacks, or that round constants, agree in double\n",
         static_cast<long long>(check.laws));
+  }
+  if (check.samples > 0 || !check.mutants.empty()) {
+    std::printf("repeatable with --seed=%lld\n", static_cast<long long>(flags.seed));
   }
 }
 
@@ -195,7 +223,9 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
       "have the small checker repeat the rules' proofs, which verify --proofs wrote there");
   flags.Int("samples", &check.samples,
             "how often input and output are compared on random values in the field; 0: not");
-  flags.Int("seed", &check.seed, "of the random values");
+  flags.Int("seed", &check.seed,
+            "of the random values and of the second prime for mutants; -1: drawn from the system "
+            "and printed, so that nobody who wrote the certificate could know it");
   flags.Int("threads", &check.threads, "threads inside an evaluation");
   flags.Bool("json", &check.json, "print one JSON object instead of text");
   auto positional = flags.Parse(arguments);
@@ -213,6 +243,8 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
   if (check.threads < 1 || check.threads > 1024) {
     return absl::InvalidArgumentError("--threads: must be in 1…1024");
   }
+  if (check.seed < -1) return absl::InvalidArgumentError("--seed: must be at least -1");
+  if (check.seed < 0) check.seed = static_cast<int64_t>(DrawSeed());
   auto answer = Check(check, *positional);
   if (!answer.ok()) return answer.status();
   Print(check, *answer);

@@ -131,11 +131,22 @@ absl::StatusOr<Model> CommonFlags::Load(const std::string& path) const {
   return model;
 }
 
-absl::StatusOr<std::vector<Tensor>> CommonFlags::Inputs(const Graph& graph) const {
+absl::StatusOr<std::vector<Tensor>> CommonFlags::Inputs(const Model& model) const {
+  const Graph& graph = model.graph;
   if (absl::Status s = CheckMemory(graph, max_memory_gb); !s.ok()) return s;
-  if (inputs.empty()) return RandomInputs(graph, static_cast<uint64_t>(seed), int_range);
-  auto tensors = ReadTensors(inputs, "input_");
+  auto tensors = inputs.empty() ? RandomInputs(graph, static_cast<uint64_t>(seed), int_range)
+                                : ReadTensors(inputs, "input_");
   if (!tensors.ok()) return tensors.status();
+  const bool all = !inputs.empty() && tensors->size() == graph.inputs().size();
+  for (size_t i = 0; i < graph.inputs().size() && !all; ++i) {
+    auto value = model.info.defaults.find(graph.input_names()[i]);
+    if (value == model.info.defaults.end()) continue;
+    if (inputs.empty()) {
+      (*tensors)[i] = value->second;
+    } else if (i <= tensors->size()) {
+      tensors->insert(tensors->begin() + static_cast<std::ptrdiff_t>(i), value->second);
+    }
+  }
   if (absl::Status s = CheckInputs(graph, *tensors); !s.ok()) return s;
   return tensors;
 }

@@ -39,9 +39,10 @@ struct CommonFlags {
   absl::Status Check() const;
   // The model, weights filled anew if asked for. Notes go to standard error unless --json.
   absl::StatusOr<Model> Load(const std::string& path) const;
-  // What `graph` is to be run on. ResourceExhausted, before anything is allocated, if the graph
-  // needs more than max_memory_gb.
-  absl::StatusOr<std::vector<Tensor>> Inputs(const Graph& graph) const;
+  // What the model is to be run on: --inputs, in which inputs with a default may be left out, or
+  // random values where there is no default. ResourceExhausted, before anything is allocated, if
+  // the graph needs more than max_memory_gb.
+  absl::StatusOr<std::vector<Tensor>> Inputs(const Model& model) const;
   absl::StatusOr<std::unique_ptr<Backend>> MakeBackend() const;
   // nullptr if the back end's kernels cannot be measured one by one.
   std::unique_ptr<KernelMeasurer> MakeMeasurer() const;

@@ -164,7 +164,7 @@ absl::StatusOr<int> RunCostsCheck(Arguments arguments) {
   }
   auto model = check.common.Load(*path);
   if (!model.ok()) return model.status();
-  auto inputs = check.common.Inputs(model->graph);
+  auto inputs = check.common.Inputs(*model);
   if (!inputs.ok()) return Prefixed(*path, inputs.status());
   auto report = Measure(check, model->graph, *inputs, measurer.get());
   if (!report.ok()) return Prefixed(*path, report.status());

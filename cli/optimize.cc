@@ -162,7 +162,7 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (!input_file.ok()) return input_file.status();
 
   // What cannot be run should be said before the search.
-  auto inputs = flags.common.Inputs(model->graph);
+  auto inputs = flags.common.Inputs(*model);
   if (!inputs.ok()) return Prefixed(path, inputs.status());
 
   Outcome outcome;

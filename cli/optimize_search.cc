@@ -18,6 +18,7 @@
 #include "cli/interrupt.h"
 #include "cli/model_file.h"
 #include "cli/optimize_print.h"
+#include "cli/random_values.h"
 #include "cli/rule_report.h"
 #include "cli/text_table.h"
 #include "optimizer/analytic_cost.h"
@@ -69,10 +70,9 @@ absl::Status TakeMutants(const OptimizeFlags& flags, const Certificate& certific
   for (const CertificateMutant& mutant : certificate.mutants) {
     for (const Substitution& rule : certificate.rules) {
       if (rule.name != mutant.rule.name) continue;
-      absl::Status s =
-          certificate::CheckMutant(rule, mutant, static_cast<uint64_t>(flags.common.seed),
-                                   static_cast<int>(flags.common.threads));
-      if (!s.ok()) return s;
+      auto checked = certificate::CheckMutant(rule, mutant, DrawSeed(),
+                                              static_cast<int>(flags.common.threads));
+      if (!checked.ok()) return checked.status();
       setup->file.rules.push_back(rule);
       setup->mutants.push_back(mutant);
     }
@@ -157,8 +157,12 @@ absl::StatusOr<int> AddMutants(const Graph& graph, PetFinder* finder, Setup* set
     if (known) continue;
     auto mutant = ForCertificate(rule);
     if (!mutant.ok()) return mutant.status();
+    Substitution corrected = rule.rule;
+    auto contract = certificate::ContractOfSums(corrected, DrawSeed());
+    if (!contract.ok()) continue;  // lemma check would not follow
+    corrected.contract = corrected.proof.contract = *contract;
     setup->mutants.push_back(*std::move(mutant));
-    setup->file.rules.push_back(rule.rule);
+    setup->file.rules.push_back(std::move(corrected));
     ++added;
   }
   return added;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -78,6 +79,11 @@ absl::StatusOr<Tensor> RandomWeight(const TensorType& type, const std::string& r
 }
 
 }  // namespace
+
+uint64_t DrawSeed() {
+  std::random_device device;
+  return (static_cast<uint64_t>(device()) << 32 | device()) >> 2;
+}
 
 absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_t integer_range) {
   Random random(seed);

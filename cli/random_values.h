@@ -23,6 +23,9 @@ class Random {
   uint64_t state_;
 };
 
+// A seed in [0, 2^62) that nobody could know before: from the system.
+uint64_t DrawSeed();
+
 // Floats are standard normal, integers uniform in [0, integer_range), truth values fair.
 absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_t integer_range);
 

@@ -168,7 +168,7 @@ absl::Status Profile(const RunFlags& flags, const Model& model, Backend* backend
 absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
-  auto inputs = flags.common.Inputs(model->graph);
+  auto inputs = flags.common.Inputs(*model);
   if (!inputs.ok()) return Prefixed(path, inputs.status());
   auto backend = flags.common.MakeBackend();
   if (!backend.ok()) return backend.status();

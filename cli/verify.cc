@@ -40,7 +40,7 @@ struct VerifyFlags {
   std::string output, replay;
   std::vector<std::string> only;
   int64_t jobs = 1;
-  bool json = false;
+  bool json = false, relax = false;
 };
 
 struct Row {
@@ -153,7 +153,15 @@ absl::Status WriteRecords(const VerifyFlags& flags, const RulesFile& file,
                           const std::vector<Row>& rows) {
   std::map<std::string, ProofRecord> records;
   for (const Row& row : rows) records[row.rule->name] = RecordOf(*row.rule, row.outcome.verdict);
-  auto text = WithRecords(file.text, file.name, records);
+  std::map<std::string, FloatContract> contracts;
+  for (const Row& row : rows) {
+    auto* proved = std::get_if<Proved>(&row.outcome.verdict);
+    const bool relaxed = proved != nullptr && !row.outcome.contract_holds();
+    if (flags.relax && relaxed) contracts[row.rule->name] = proved->contract;
+  }
+  auto relaxed = WithContracts(file.text, file.name, contracts);
+  if (!relaxed.ok()) return relaxed.status();
+  auto text = WithRecords(*relaxed, file.name, records);
   if (!text.ok()) return text.status();
   return WriteFileAtomically(flags.output, {*text});
 }
@@ -210,6 +218,10 @@ absl::StatusOr<int> RunVerify(Arguments arguments) {
               "promises a stricter float contract than is proved.");
   flags.String("output|o", &verify.output, "FILE",
                "write RULES with each rule's proof record; FILE may be RULES");
+  flags.Bool(
+      "relax", &verify.relax,
+      "write a rule that promises a stricter float contract than is proved with the one that "
+      "is");
   flags.List("only", &verify.only, "RULE,...", "the only rules to prove");
   flags.Int("jobs", &verify.jobs, "rules proved at the same time; verdicts do not depend on it");
   verify.proof.Add(&flags);
@@ -225,6 +237,9 @@ absl::StatusOr<int> RunVerify(Arguments arguments) {
   }
   auto path = OneArgument("RULES", *positional);
   if (!path.ok()) return path.status();
+  if (verify.relax && verify.output.empty()) {
+    return absl::InvalidArgumentError("--relax changes what is written: it needs -o");
+  }
   if (verify.jobs < 1 || verify.jobs > 256) {
     return absl::InvalidArgumentError("--jobs: must be in 1…256");
   }

@@ -159,6 +159,7 @@ NodePtr Node::Weight(std::string name, TensorType type, Tensor payload) {
   node->name_ = std::move(name);
   node->types_ = {std::move(type)};
   node->payload_ = std::move(payload);
+  node->finite_ = node->payload_.empty_handle() || node->payload_.IsFinite();
   return Intern(std::move(node));
 }
 
@@ -167,6 +168,7 @@ NodePtr Node::Constant(Tensor payload) {
   node->kind_ = Kind::kConstant;
   node->types_ = {payload.type()};
   node->payload_ = std::move(payload);
+  node->finite_ = node->payload_.empty_handle() || node->payload_.IsFinite();
   return Intern(std::move(node));
 }
 

@@ -70,6 +70,8 @@ class Node {
   bool is_op() const { return kind_ == Kind::kOp; }
   // A constant, or a weight whose values are known.
   bool has_payload() const { return !payload_.empty_handle(); }
+  // Whether no element of the payload is an infinity or no number; true without one.
+  bool is_finite() const { return finite_; }
   bool IsOp(absl::string_view name) const { return is_op() && op_->name == name; }
 
   const OpDef& op() const { return *op_; }  // kOp only
@@ -120,6 +122,7 @@ class Node {
   int input_index_ = -1;
   std::string name_;
   Tensor payload_;
+  bool finite_ = true;
   uint64_t hash_ = 0;
 };
 

@@ -205,6 +205,34 @@ std::vector<int64_t> Tensor::ToInts() const {
   return values;
 }
 
+namespace {
+
+// Numbers with all bits of the exponent set are infinities or none.
+template <class Bits>
+bool AllFinite(const void* data, int64_t n, Bits exponent) {
+  const Bits* bits = static_cast<const Bits*>(data);
+  bool finite = true;
+  for (int64_t i = 0; i < n; ++i) finite &= (bits[i] & exponent) != exponent;
+  return finite;
+}
+
+}  // namespace
+
+bool Tensor::IsFinite() const {
+  switch (dtype()) {
+    case DType::kF64:
+      return AllFinite<uint64_t>(raw(), size(), 0x7ff0000000000000u);
+    case DType::kF32:
+      return AllFinite<uint32_t>(raw(), size(), 0x7f800000u);
+    case DType::kF16:
+      return AllFinite<uint16_t>(raw(), size(), 0x7c00u);
+    case DType::kBF16:
+      return AllFinite<uint16_t>(raw(), size(), 0x7f80u);
+    default:
+      return true;
+  }
+}
+
 Tensor Tensor::Reshaped(Shape shape) const {
   Tensor result = *this;
   result.type_.shape = std::move(shape);

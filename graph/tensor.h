@@ -79,6 +79,9 @@ class Tensor {
   std::vector<double> ToDoubles() const;
   std::vector<int64_t> ToInts() const;
 
+  // Whether no element is an infinity or no number.
+  bool IsFinite() const;
+
   // The same buffer seen with another shape of as many elements.
   Tensor Reshaped(Shape shape) const;
   // Hash of type and bytes; computed once.

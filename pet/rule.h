@@ -15,7 +15,9 @@ namespace lemma {
 // the rule too. InvalidArgument if a constant has several values, which a rule cannot say.
 absl::StatusOr<Substitution> GroundRule(std::string name, const Graph& source, const Graph& target);
 
-// The same with a record that says that it is proved, as the caller has done, and `detail`.
+// The same with a record that says that it is proved, as the caller has done, and `detail`. The
+// float contract is kReassociates; whoever uses the rule finds out whether only kRealOnly holds
+// (verifier/certificate/mutant.h).
 absl::StatusOr<Substitution> ProvedGroundRule(std::string name, const Graph& source,
                                               const Graph& target, std::string detail);
 

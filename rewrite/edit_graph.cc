@@ -138,7 +138,7 @@ void EditGraph::Unlink(int node) {
 
 bool EditGraph::SetFlags(Slot* slot) const {
   const Node& head = *slot->head;
-  bool is_static = head.kind() != Node::Kind::kInput;
+  bool is_static = head.kind() != Node::Kind::kInput && head.is_finite();
   bool is_known = head.is_op() || head.has_payload();
   bool is_folded = is_known && (!head.is_op() || options_.folds != nullptr);
   for (const ValueRef& v : slot->operands) {

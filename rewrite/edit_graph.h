@@ -75,7 +75,7 @@ class EditGraph : public MatchView {
   absl::Span<const ValueRef> Operands(int node) const override { return slots_[node].operands; }
   absl::Span<const Use> Users(ValueRef value) const override { return value_(value).uses; }
   bool IsStatic(int node) const override { return slots_[node].is_static; }
-  bool IsKnown(int node) const override { return slots_[node].is_known; }
+  bool IsKnown(int node) const override { return slots_[node].is_known && slots_[node].is_static; }
   bool Depends(absl::Span<const ValueRef> values, absl::Span<const int> roots) const override;
   // Computed beforehand (EditGraphOptions::folds).
   bool IsFolded(int node) const { return slots_[node].is_folded; }

@@ -164,7 +164,10 @@ void EGraph::SetFlags() {
       if (head.kind() == Node::Kind::kInput) {
         flags = Flags::kNone;
       } else if (!head.is_op()) {
-        flags = !head.has_payload() ? Flags::kStatic : folds_ ? Flags::kFolded : Flags::kKnown;
+        flags = !head.is_finite()     ? Flags::kNone
+                : !head.has_payload() ? Flags::kStatic
+                : folds_              ? Flags::kFolded
+                                      : Flags::kKnown;
       }
       for (const ValueRef& v : slot.operands) {
         flags = std::min(flags, of_class[Root(NumberOf(v))]);

@@ -23,7 +23,7 @@ MatchIndex::MatchIndex(const Graph& graph) : graph_(graph) {
   operand_begin_.reserve(n + 1);
   for (int i = 0; i < n; ++i) {
     operand_begin_.push_back(static_cast<int>(operands_.size()));
-    bool is_static = node(i)->kind() != Node::Kind::kInput;
+    bool is_static = node(i)->kind() != Node::Kind::kInput && node(i)->is_finite();
     bool is_known = node(i)->is_op() || node(i)->has_payload();
     for (const Value& input : node(i)->inputs()) {
       const ValueRef operand{PositionOf(input.node()), input.output()};
@@ -33,7 +33,7 @@ MatchIndex::MatchIndex(const Graph& graph) : graph_(graph) {
       ++use_begin_[ValueId(operand) + 1];
     }
     is_static_[i] = is_static;
-    is_known_[i] = is_known;
+    is_known_[i] = is_known && is_static;
   }
   operand_begin_.push_back(static_cast<int>(operands_.size()));
   for (int v = 0; v < num_values; ++v) use_begin_[v + 1] += use_begin_[v];

@@ -41,7 +41,8 @@ class MatchView {
   };
   virtual absl::Span<const Use> Users(ValueRef value) const = 0;
 
-  // Depends on no input of the graph.
+  // Depends on no input of the graph, and on no weight or constant that is known to hold an
+  // infinity or NaN: what a rule's weight may be bound to.
   virtual bool IsStatic(int node) const = 0;
   // The same, and depends on no weight whose values are unknown.
   virtual bool IsKnown(int node) const = 0;

@@ -69,4 +69,23 @@ absl::StatusOr<std::string> WithRecords(absl::string_view text, absl::string_vie
   return absl::StrCat(result, text.substr(copied));
 }
 
+absl::StatusOr<std::string> WithContracts(absl::string_view text, absl::string_view file,
+                                          const std::map<std::string, FloatContract>& contracts) {
+  LEMMA_ASSIGN_OR_RETURN(std::vector<text::Block> blocks, text::ParseBlocks(text, file));
+  std::string result;
+  size_t copied = 0, set = 0;
+  for (const text::Block& block : blocks) {
+    auto contract = block.is_rule ? contracts.find(block.name.text) : contracts.end();
+    if (contract == contracts.end()) continue;
+    ++set;
+    const size_t begin = OffsetOf(text, block.contract.position);
+    absl::StrAppend(&result, text.substr(copied, begin - copied), Name(contract->second));
+    copied = begin + block.contract.text.size();
+  }
+  if (set < contracts.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ": lacks a rule that has a contract"));
+  }
+  return absl::StrCat(result, text.substr(copied));
+}
+
 }  // namespace lemma

@@ -32,6 +32,9 @@ std::string PrintRecord(const ProofRecord& record);
 // a name that no rule has, is InvalidArgument.
 absl::StatusOr<std::string> WithRecords(absl::string_view text, absl::string_view file,
                                         const std::map<std::string, ProofRecord>& records);
+// The same of the float contracts that rules promise.
+absl::StatusOr<std::string> WithContracts(absl::string_view text, absl::string_view file,
+                                          const std::map<std::string, FloatContract>& contracts);
 
 }  // namespace lemma
 

@@ -189,6 +189,7 @@ absl::Status MakeStatement(const Substitution& rule, RuleForm* form, DType commo
           absl::StrCat("the dimensions of ", var.name, " have no value"));
     }
     inputs.push_back({var.dtype.value_or(common), std::get<Idx>(*dims)});
+    statement.finite.push_back(var.role != VarRole::kAny);
   }
   for (const Comparison& comparison : rule.where) {
     if (!AddComparison(comparison, form->symbols, &statement.requirements)) {
@@ -210,10 +211,13 @@ absl::Status MakeStatement(const Substitution& rule, RuleForm* form, DType commo
 
 std::string ProofId(const Statement& statement) {
   const StatementText definitions = TextOf(statement, DType::kF32);
-  std::string text = absl::StrCat("lemma proof 3\n", definitions.text, "\n");
+  std::string text = absl::StrCat("lemma proof 4\n", definitions.text, "\n");
   absl::StrAppend(&text, absl::StrJoin(statement.source_operators, " "), " => ",
                   absl::StrJoin(statement.target_operators, " "), "\n");
   for (const std::string& symbol : definitions.symbols) absl::StrAppend(&text, symbol, "\n");
+  for (size_t i = 0; i < statement.finite.size(); ++i) {
+    if (statement.finite[i]) absl::StrAppend(&text, "finite ", i, "\n");
+  }
   for (const Guard& guard : statement.requirements) {
     absl::StrAppend(&text, "where ", guard.ToString(), "\n");
   }

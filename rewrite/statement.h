@@ -22,6 +22,9 @@ struct Statement {
   // has not stored.
   std::vector<int> source_operators, target_operators;
   std::vector<Guard> requirements;
+  // By input: all its elements are finite, so that it does not matter to the float contract which
+  // of them a side reads. Weights of rules are; none beyond its end is.
+  std::vector<bool> finite;
 };
 
 // The statement's proof id: a hash of its composed definitions with all their types, which operator

@@ -62,10 +62,12 @@ struct ProofRecord {
 // "none", "proved", "refuted", "unknown".
 const char* Name(ProofRecord::Verdict verdict);
 
-// What a variable may be bound to. The restriction is about profit, never about truth.
+// What a variable may be bound to. The restriction is about profit, and about the float contract:
+// weights are finite, so it does not matter to `reassociates` which of their elements a side reads.
+// Those that are known not to be are bound to none.
 enum class VarRole {
   kAny,
-  kWeight,    // known before the inputs are: depends on weights and constants only
+  kWeight,    // known before the inputs are: depends on finite weights and constants only
   kConstant,  // the same, and its values are known when the graph is optimized
 };
 

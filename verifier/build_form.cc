@@ -446,6 +446,15 @@ NormalForm FormBuilder::Scalar(const ScalarExpr& e, const Env& env) {
   return {};
 }
 
+NormalForm FormBuilder::ValueIn(TensorId tensor, const ScalarExpr& e, const Env& env) {
+  const bool rounds = laws_ == Laws::kNone && operators_ != nullptr;
+  const int own = rounds ? operators_->at(tensor - definition_.num_inputs()) : -1;
+  const int reader = std::exchange(reader_, own);
+  NormalForm value = Scalar(e, env);
+  reader_ = reader;
+  return value;
+}
+
 NormalForm FormBuilder::Element(TensorId tensor, const std::vector<Poly>& at) {
   if (tensor < definition_.num_inputs()) {
     Atom atom;

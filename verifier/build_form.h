@@ -30,6 +30,8 @@ class FormBuilder {
   // The element of `tensor`, an input or an output, at `at`, locals written out. Unsimplified;
   // `error` says what could not be expressed.
   NormalForm Element(TensorId tensor, const std::vector<Poly>& at);
+  // The value of an expression in the body of `tensor`.
+  NormalForm ValueIn(TensorId tensor, const ScalarExpr& e, const std::map<VarId, Poly>& env);
   Poly Index(const IndexExpr& e, const std::map<VarId, Poly>& env);
   // Conjunctions that exclude each other and together are equivalent to `guard` (or its opposite).
   std::vector<Facts> Cases(const Guard& guard, bool positive, const std::map<VarId, Poly>& env);

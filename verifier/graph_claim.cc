@@ -197,6 +197,7 @@ int Builder::InputFor(const Value& value) {
   if (added) {
     types_.push_back(ToExprType(node.type(value.output())));
     claim_.known.emplace_back();
+    claim_.statement.finite.push_back(node.has_payload() && node.is_finite());
     if (!free && !node.is_op() && node.has_payload()) claim_.known.back() = node.payload();
   }
   return it->second;

@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "graph/hash.h"
+#include "verifier/elements.h"
 #include "verifier/graph_claim.h"
 #include "verifier/graph_sweep.h"
 #include "verifier/work.h"
@@ -60,15 +61,36 @@ Verdict AtOnce(const GraphClaim& claim, const ProverOptions& options) {
                               " operators have to be looked at together")};
 }
 
+bool HasJumps(const Graph& graph) {
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_op()) continue;
+    auto definition = DefinitionOf(*node);
+    if (!definition.ok() || verify::Jumps(*definition)) return true;
+  }
+  return false;
+}
+
+// Pieces that are proved one by one: what one rounds differently may come to lie on the other side
+// of a jump in a later one.
+Verdict Joined(const Graph& a, const Graph& b, Proved proved) {
+  if (proved.contract == FloatContract::kReassociates && (HasJumps(a) || HasJumps(b))) {
+    proved.contract = FloatContract::kRealOnly;
+  }
+  return proved;
+}
+
 // Value by value, then what is left.
 Verdict PieceByPiece(const Graph& a, const Graph& b, const ProverOptions& options) {
   auto swept = verify::Sweep(a, b, options);
   if (!swept) return Unknown{"the graphs are too large to be run"};
-  if (swept->graph.outputs() == a.outputs()) return swept->proved;
+  if (swept->graph.outputs() == a.outputs()) return Joined(a, b, swept->proved);
   auto rest = verify::MakeClaim(a, swept->graph, true);
   if (!rest.ok()) return Unknown{std::string(rest.status().message())};
   Verdict verdict = AtOnce(*rest, options);
-  if (auto* proved = std::get_if<Proved>(&verdict)) verify::Join(swept->proved, proved);
+  if (auto* proved = std::get_if<Proved>(&verdict)) {
+    verify::Join(swept->proved, proved);
+    return Joined(a, b, *proved);
+  }
   return verdict;
 }
 

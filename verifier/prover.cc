@@ -12,10 +12,10 @@
 #include "verifier/bounds_check.h"
 #include "verifier/build_form.h"
 #include "verifier/conditions.h"
+#include "verifier/elements.h"
 #include "verifier/equality.h"
 #include "verifier/form_text.h"
 #include "verifier/hypotheses.h"
-#include "verifier/inputs_read.h"
 #include "verifier/refuter.h"
 #include "verifier/work.h"
 
@@ -24,6 +24,7 @@ namespace {
 
 using verify::Arith;
 using verify::Effort;
+using verify::Elements;
 using verify::Equality;
 using verify::Fact;
 using verify::Facts;
@@ -64,6 +65,9 @@ bool OneFloatType(const Statement& statement) {
   }
   return floats.size() <= 1;
 }
+
+// Steps of one comparison of what is read: some 0.2 s. Most take a hundredth.
+constexpr int64_t kElementsWork = 6'000'001;
 
 class Attempt {
  public:
@@ -131,12 +135,13 @@ class Attempt {
       if (ContractOf(laws) < options_.strictest) continue;
       if (laws == Laws::kNone && (rounding_differs_ || !OneFloatType(statement_))) continue;
       const size_t start = steps_.size();
-      reads_differ_ = false;
+      elements_differ_ = false;
       reason = Outputs(more, laws);
       if (!reason.empty()) continue;
       FloatContract needed = ContractOf(laws);
-      // A narrower type on the way may overflow; what one side does not read may be infinite.
-      if (laws == Laws::kRing && (reads_differ_ || !OneFloatType(statement_))) {
+      // A narrower type on the way may overflow; what one side does not read may be infinite; what
+      // rounding changed may be on the other side of a jump.
+      if (laws == Laws::kRing && (elements_differ_ || !OneFloatType(statement_))) {
         needed = FloatContract::kRealOnly;
         if (options_.keep_obligations) steps_[start] = "case real";
       }
@@ -263,7 +268,7 @@ class Attempt {
       equal = merged && equality.AreEqual(sums[0], sums[1], facts);
     }
     if (equal) {
-      reads_differ_ = reads_differ_ || (laws == Laws::kRing && ReadsDiffer(o, at, whole, forms));
+      elements_differ_ = elements_differ_ || (laws == Laws::kRing && !SameElements(o, at, whole));
       return "";
     }
     std::string left = equality.remainder();
@@ -271,32 +276,41 @@ class Attempt {
     return absl::StrCat("a difference remains: ", left);
   }
 
-  // Whether an input of floats is read by one side only. `forms` are those under the laws of rings,
-  // in which some may have cancelled: x - x = 0 holds for finite x.
-  bool ReadsDiffer(size_t o, const std::vector<Poly>& at, const Facts& facts,
-                   const NormalForm* forms) {
-    const Definition* sides[] = {&statement_.source, &statement_.target};
-    std::set<TensorId> read[2];
-    for (int side = 0; side < 2; ++side) {
-      const Definition& definition = *sides[side];
-      read[side] = verify::FloatsReachable(definition, definition.outputs[o]);
-      const std::function<bool(const Facts&)> none = [](const Facts&) { return false; };
-      const std::set<TensorId> left = verify::FloatsRead(definition, forms[side], none);
-      if (left == read[side]) continue;
-      // Some have cancelled, or guards exclude them: as it is written, only guards do.
-      FormBuilder builder(&forms_, definition, Laws::kNone, hypotheses_.solved());
-      const NormalForm written = builder.Element(definition.outputs[o], at);
-      if (!builder.error().empty()) continue;
-      read[side] = verify::FloatsRead(definition, written, [&](const Facts& guards) {
-        return arith_.Contradicts(facts, guards);
-      });
-      if (left == read[side]) continue;
-      // Or guards exclude more than could be seen there: positions are not simplified yet.
-      read[side] = verify::FloatsRead(
-          definition, verify::Normalizer(&forms_, &arith_, Laws::kNone).Simplify(written, facts),
-          none);
+  // Whether both sides' element is computed from the same elements of inputs, and jumps at the same
+  // values. What cannot be decided is not so.
+  bool SameElements(size_t o, const std::vector<Poly>& at, const Facts& facts) {
+    doing_ = "the comparison of what is read";
+    const size_t written = steps_.size();
+    verify::WorkScope work(kElementsWork);
+    bool same = false;
+    try {
+      same = CompareElements(o, at, facts);
+    } catch (const verify::WorkEnded& end) {
+      if (end.limit != kElementsWork) throw;  // the whole proof's, or interrupted
     }
-    return read[0] != read[1];
+    steps_.resize(written);  // nothing that the proof rests on
+    return same;
+  }
+
+  bool CompareElements(size_t o, const std::vector<Poly>& at, Facts facts) {
+    Elements source = verify::ElementsOf(&forms_, statement_.source, &statement_.source_operators,
+                                         hypotheses_.solved(), statement_.finite,
+                                         statement_.source.outputs[o], at);
+    Elements target = verify::ElementsOf(&forms_, statement_.target, &statement_.target_operators,
+                                         hypotheses_.solved(), statement_.finite,
+                                         statement_.target.outputs[o], at);
+    if (!source.complete || !target.complete) return false;
+    Equality equality(&forms_, &arith_, Laws::kNone);
+    for (Elements* side : {&source, &target}) {
+      verify::Simplify(&equality.normalizer(), facts, side);
+    }
+    std::vector<NormalForm> sets = verify::FormsOf(source, target);
+    for (NormalForm& form : sets) form = equality.normalizer().Simplify(form, facts);
+    for (int round = 0; round < 8; ++round) {
+      if (!SplitIndex(sets.data(), &facts)) break;
+      for (NormalForm& form : sets) form = equality.normalizer().Simplify(form, facts);
+    }
+    return equality.AreEqual(sets[0], sets[1], facts);
   }
 
   bool SplitIndex(NormalForm* forms, Facts* facts) {
@@ -393,7 +407,7 @@ class Attempt {
   Forms forms_;
   Arith arith_;
   Hypotheses hypotheses_;
-  bool reads_differ_ = false;      // of the sides, in the last attempt
+  bool elements_differ_ = false;   // of the sides, in the last attempt
   bool rounding_differs_ = false;  // so that no proof without laws can succeed
   std::vector<verify::Obligation> obligations_;
   std::vector<std::string> steps_;

@@ -210,6 +210,9 @@ void Exporter::AddInputs() {
   for (size_t i = 0; i < graph_.inputs().size(); ++i) {
     SetType(graph_.input_names()[i], graph_.inputs()[i].type(),
             model_.mutable_graph()->add_input());
+    auto value = options_.info.defaults.find(graph_.input_names()[i]);
+    if (value == options_.info.defaults.end()) continue;
+    AddTensor(value->first, value->second, IsTrained(value->second));
   }
 }
 

@@ -17,7 +17,8 @@ namespace lemma {
 constexpr int kExportOpset = 17;
 
 struct ExportOptions {
-  // Describes the model; names, types and order of inputs and outputs come from the graph.
+  // Describes the model; names, types and order of inputs and outputs come from the graph. Defaults
+  // of its inputs are written.
   OnnxInfo info;
   // Weights beyond this many bytes together go to a file beside the model.
   int64_t max_inline_bytes = 1'900'000'000;

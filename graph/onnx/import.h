@@ -1,7 +1,9 @@
 // From ONNX models to graphs.
 //
 // Shapes are fixed at import: symbolic dimensions are bound, and shape arithmetic is folded away.
-// Trained initializers become weights under their names; scalars and integers become constants. An
+// Trained initializers become weights under their names; scalars and integers become constants.
+// From IR version 4 on, one that is an input too is that input's default value: the input stays
+// one, since callers may give it another. Before that initializers had to be inputs as well. An
 // operator that has no definition here becomes an opaque node if its output types are declared.
 #ifndef LEMMA_GRAPH_ONNX_IMPORT_H_
 #define LEMMA_GRAPH_ONNX_IMPORT_H_

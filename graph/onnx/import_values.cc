@@ -73,10 +73,12 @@ std::optional<Tensor> ModelImporter::Compute(const Value& value, int depth) {
   if (node.has_payload()) return node.payload();
   if (node.kind() == Node::Kind::kInput) {
     const std::string& name = input_names_[node.input_index()];
-    auto given = options_.input_values.find(name);
-    if (given == options_.input_values.end()) return std::nullopt;
-    Note(absl::StrCat("input '", name, "' is fixed to the value given"));
-    return given->second;
+    const Tensor* value = ValueOf(name);
+    if (value == nullptr) return std::nullopt;
+    const bool given = options_.input_values.count(name) > 0;
+    Note(absl::StrCat("input '", name, "' is fixed to ",
+                      given ? "the value given" : "its default: shapes depend on it"));
+    return *value;
   }
   if (!node.is_op() || depth > kMaxDepth) return std::nullopt;
   auto memo = known_.find(value);

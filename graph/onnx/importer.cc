@@ -1,5 +1,6 @@
 #include "graph/onnx/importer.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -127,11 +128,21 @@ absl::Status ModelImporter::ReadInitializers(const onnx::GraphProto& graph, Scop
   if (graph.sparse_initializer_size() > 0) {
     return absl::UnimplementedError("unsupported: sparse initializers");
   }
+  std::set<std::string> inputs;
+  if (scope == &main_ && model_->ir_version() >= 4) {
+    for (const auto& input : graph.input()) inputs.insert(input.name());
+  }
   for (const auto& proto : graph.initializer()) {
     std::string what = absl::StrCat("initializer '", proto.name(), "'");
     auto tensor = ToTensor(proto, directory_);
     if (!tensor.ok()) return Prefixed(what, tensor.status());
     if (proto.name().empty()) return absl::InvalidArgumentError("an initializer has no name");
+    if (inputs.count(proto.name()) > 0) {
+      if (!result_.info.defaults.emplace(proto.name(), *std::move(tensor)).second) {
+        return absl::InvalidArgumentError(absl::StrCat(what, " is defined twice"));
+      }
+      continue;
+    }
     bool trained = IsTrained(*tensor);
     if (proto.doc_string() == kConstantMark) trained = false;
     if (proto.doc_string() == kWeightMark) trained = true;
@@ -147,11 +158,17 @@ absl::Status ModelImporter::ReadInitializers(const onnx::GraphProto& graph, Scop
   return absl::OkStatus();
 }
 
+const Tensor* ModelImporter::ValueOf(const std::string& input) const {
+  auto given = options_.input_values.find(input);
+  if (given != options_.input_values.end()) return &given->second;
+  auto fallback = result_.info.defaults.find(input);
+  return fallback == result_.info.defaults.end() ? nullptr : &fallback->second;
+}
+
 absl::StatusOr<Shape> ModelImporter::BindDims(const onnx::ValueInfoProto& input) {
   Shape shape;
   const auto& dims = input.type().tensor_type().shape().dim();
-  auto given = options_.input_values.find(input.name());
-  const Tensor* value = given == options_.input_values.end() ? nullptr : &given->second;
+  const Tensor* value = ValueOf(input.name());
   if (value != nullptr && value->type().rank() != dims.size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "rank ", dims.size(), " is declared, the value is ", value->type().ToString()));
@@ -184,21 +201,20 @@ absl::StatusOr<TensorType> ModelImporter::InputType(const onnx::ValueInfoProto& 
   if (auto status = CheckIsTensor(input.type()); !status.ok()) return status;
   auto dtype = FromOnnxType(input.type().tensor_type().elem_type());
   if (!dtype.ok()) return dtype.status();
-  auto given = options_.input_values.find(input.name());
-  bool has_value = given != options_.input_values.end();
+  const Tensor* value = ValueOf(input.name());
   TensorType type{*dtype, {}};
   if (input.type().tensor_type().has_shape()) {
     auto shape = BindDims(input);
     if (!shape.ok()) return shape.status();
     type.shape = *std::move(shape);
-  } else if (has_value) {
-    type.shape = given->second.shape();
+  } else if (value != nullptr) {
+    type.shape = value->shape();
   } else {
     return absl::UnimplementedError("unsupported: no shape is declared");
   }
-  if (has_value && given->second.type() != type) {
-    return absl::InvalidArgumentError(absl::StrCat(type.ToString(), " is declared, the value is ",
-                                                   given->second.type().ToString()));
+  if (value != nullptr && value->type() != type) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(type.ToString(), " is declared, the value is ", value->type().ToString()));
   }
   if (type.num_bytes() == INT64_MAX) {
     return absl::InvalidArgumentError(absl::StrCat(type.ToString(), " is too large"));
@@ -232,6 +248,10 @@ absl::Status ModelImporter::ReadInputs(Scope* scope) {
     if (!type.ok()) return Prefixed(absl::StrCat("input '", input.name(), "'"), type.status());
     Value value = builder_.Input(input.name(), *std::move(type));
     input_names_.push_back(input.name());
+    if (result_.info.defaults.count(input.name()) > 0) {
+      Note(absl::StrCat("input '", input.name(), "' has a default value, which is not folded: ",
+                        "callers may give another"));
+    }
     result_.info.inputs.push_back(ToPort(input));
     if (input.name().empty() || !scope->values.emplace(input.name(), value).second) {
       return absl::InvalidArgumentError(

@@ -107,6 +107,8 @@ class ModelImporter {
   // A constant that stands for trained values becomes a weight of that name.
   Value PromoteToWeight(const onnx::NodeProto& node, const Value& value);
 
+  // Of an input: the value given, else its default; nullptr if there is none.
+  const Tensor* ValueOf(const std::string& input) const;
   std::optional<Tensor> Compute(const Value& value, int depth);
   int UsedOutputs(const onnx::NodeProto& node) const;
 

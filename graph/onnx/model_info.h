@@ -25,6 +25,8 @@ struct OnnxInfo {
   int64_t model_version = 0;
   std::map<std::string, std::string> metadata;
   std::vector<OnnxPort> inputs, outputs;
+  // Of inputs that need not be given, by name: what they are then (since IR version 4).
+  std::map<std::string, Tensor> defaults;
 };
 
 }  // namespace lemma

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "gmock/gmock.h"
+#include "graph/sha256.h"
 #include "gtest/gtest.h"
 #include "tests/cli/lemma_process.h"
 
@@ -105,12 +106,57 @@ TEST(CertificateCommandTest, TellsWhoVouchesForTheRules) {
   EXPECT_EQ(proved.exit_status, 0) << proved.out << proved.err;
 }
 
+// Nobody who writes a certificate knows the numbers that it will be checked with.
+TEST(CertificateCommandTest, TheSeedIsDrawnAndSaid) {
+  const Files files = Optimized(".lemma");
+  const LemmaResult first = Check(files), second = Check(files);
+  const std::string says = "repeatable with --seed=";
+  const size_t at = first.out.find(says);
+  if (at == std::string::npos) GTEST_SKIP() << "nothing paid here";
+  EXPECT_NE(first.out, second.out);
+  const std::string seed =
+      first.out.substr(at + says.size(), first.out.find('\n', at) - at - says.size());
+  EXPECT_EQ(Check(files, {"--seed=" + seed}).out, first.out);
+  ExpectOneLine(Check(files, {"--seed=-2"}), {"--seed: must be at least -1"});
+}
+
 TEST(CertificateCommandTest, WhatCannotBeReadIsBadInput) {
   const Files files = Optimized(".lemma");
   ExpectOneLine(RunLemma({"check", files.input, files.output, files.input}), {"is no certificate"});
   ExpectOneLine(RunLemma({"check", files.input, files.output, "/nowhere"}), {"/nowhere"});
   ExpectOneLine(RunLemma({"check", files.input, files.output}), {"which IN, OUT and CERTIFICATE?"});
   ExpectOneLine(RunLemma({"check", files.input, files.folder, files.certificate}), {files.folder});
+}
+
+// An input with a default value: callers may give another, so it is not folded; and the default is
+// part of what a model means.
+TEST(CertificateCommandTest, AnInputWithADefaultStaysOne) {
+  const std::string in = "tests/cli/input_with_default.onnx", folder = NewFolder();
+  const std::string out = folder + "/out.onnx", cert = out + ".cert";
+  const LemmaResult result = RunLemma({"optimize", in, "-o", out, "--cost=analytic", "--runs=3"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("input 'w' has a default value"));
+  EXPECT_THAT(RunLemma({"show", out}).out, HasSubstr("w: f32[4,3]"));
+  EXPECT_EQ(RunLemma({"check", in, out, cert}).exit_status, 0);
+  // The default is what an input is that is not given, whatever the seed.
+  const std::string given = folder + "/given";
+  ASSERT_EQ(RunLemma({"run", in, "--outputs", given, "--runs=1"}).exit_status, 0);
+  EXPECT_EQ(RunLemma({"run", out, "--expect", given, "--runs=1"}).exit_status, 0);
+  // Another default, with hashes and checksum that fit.
+  std::string model = ReadAll(out);
+  const size_t at = model.find("\x1f\x5a\x3e\x7f");
+  ASSERT_NE(at, std::string::npos);
+  model[at] ^= 1;
+  const std::string forged = WriteTemp("forged.onnx", model);
+  std::string text = ReadAll(cert);
+  text = text.substr(0, text.rfind("\nsha256 "));
+  const size_t hash = text.find("output ") + 7;
+  text.replace(hash, 64, Sha256Of(model));
+  const std::string certificate =
+      WriteTemp("forged.cert", text + "\nsha256 " + Sha256Of(text) + "\n");
+  const LemmaResult checked = RunLemma({"check", in, forged, certificate});
+  EXPECT_EQ(checked.exit_status, 1);
+  EXPECT_THAT(checked.out, HasSubstr("other default values"));
 }
 
 TEST(CertificateCommandTest, MayBeLeftOut) {

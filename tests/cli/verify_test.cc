@@ -250,5 +250,22 @@ TEST(VerifyTest, BadInput) {
   EXPECT_EQ(ReadAll(rules), kRules);
 }
 
+// A rule that promises more than is proved is written with what is.
+TEST(VerifyTest, RelaxWritesTheContractThatIsProved) {
+  const std::string rules =
+      WriteTemp("rules.txt",
+                "# kept\nrule r(x: i64[n], y: i64[n]) reassociates {\n"
+                "  a = cast(x) {dtype = \"f32\"} b = cast(y) {dtype = \"f32\"} z = less(a, b)\n"
+                "  return z } => { z = less(x, y) return z }\n");
+  const LemmaResult strict = RunLemma({"verify", rules});
+  EXPECT_EQ(strict.exit_status, 1);
+  EXPECT_THAT(strict.out, HasSubstr("promises reassociates, but only real_only is proved"));
+  EXPECT_EQ(RunLemma({"verify", rules, "-o", rules, "--relax"}).exit_status, 1);
+  EXPECT_THAT(ReadAll(rules), HasSubstr("# kept\nrule r(x: i64[n], y: i64[n]) real_only {\n"));
+  EXPECT_THAT(ReadAll(rules), HasSubstr("\nproved real_only \""));
+  EXPECT_EQ(RunLemma({"verify", rules}).exit_status, 0);
+  ExpectOneLine(RunLemma({"verify", rules, "--relax"}), {"--relax", "-o"});
+}
+
 }  // namespace
 }  // namespace lemma

@@ -93,9 +93,10 @@ class Checker {
   std::string Disbelief(const Substitution& rule) {
     for (const CertificateMutant& mutant : certificate_.mutants) {
       if (mutant.rule.name != rule.name) continue;
-      if (rule.contract == FloatContract::kBitExact) return "a mutant reassociates";
-      const absl::Status status = CheckMutant(rule, mutant, options_.seed, options_.threads);
-      return std::string(status.message());
+      auto checked = CheckMutant(rule, mutant, options_.seed, options_.threads);
+      if (!checked.ok()) return std::string(checked.status().message());
+      result_.mutants.push_back(*checked);
+      return "";
     }
     return options_.disbelieve ? options_.disbelieve(rule) : "";
   }

@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "rewrite/certificate.h"
+#include "verifier/certificate/mutant.h"
 
 namespace lemma {
 
@@ -24,6 +26,8 @@ struct CertificateCheckOptions {
   std::function<absl::StatusOr<Graph>(const Graph&)> as_written;
   // Comparisons in the field; 0: none.
   int samples = 1;
+  // Of all random values, and of the second prime that mutants are compared modulo. Whoever wrote
+  // the certificate must not have known it: draw it anew.
   uint64_t seed = 1;
   int threads = 1;
 };
@@ -35,14 +39,14 @@ struct CertificateCheck {
 
   int samples = 0;       // comparisons made
   int64_t elements = 0;  // of outputs compared in each
-  int64_t laws = 0;      // steps that rest on more than the field has, compared in double
+  std::vector<certificate::CheckedMutant> mutants;
+  int64_t laws = 0;  // steps that rest on more than the field has, compared in double
 };
 
 // Whether `output` is what the certificate's steps make of `input`:
 //   * the graphs and, after each step, the graph that results have the hashes that are recorded;
 //   * each rule is believed, or true at its own sizes (verifier/certificate/mutant.h), its record
-//   is
-//     of what it says now, and each step is a match of it that its proof covers
+//     is of what it says now, and each step is a match of it that its proof covers
 //     (verifier/certificate/step.h);
 //   * each folded constant is, bit for bit, what the reference evaluation gives;
 //   * the last graph is `output`, node by node;

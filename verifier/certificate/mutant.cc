@@ -1,6 +1,7 @@
 #include "verifier/certificate/mutant.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,7 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "graph/expr/field.h"
 #include "graph/graph.h"
+#include "graph/hash.h"
 #include "graph/ops/status_macros.h"
+#include "verifier/certificate/exact.h"
 #include "verifier/certificate/run_graphs.h"
 #include "verifier/certificate/step.h"
 
@@ -18,6 +21,7 @@ namespace {
 
 constexpr int kSamples = 2;
 constexpr int64_t kMostElements = int64_t{1} << 28;
+constexpr size_t kMostNodes = 1000;
 
 absl::Status No(absl::string_view why) { return absl::FailedPreconditionError(why); }
 
@@ -59,11 +63,49 @@ absl::StatusOr<std::vector<Value>> Variables(const Substitution& rule) {
 
 absl::StatusOr<Value> OnlyOutput(const Substitution& rule, const Pattern& side,
                                  const std::vector<Value>& vars) {
+  if (side.nodes.size() > kMostNodes) return No("it has too many operators");
   LEMMA_ASSIGN_OR_RETURN(const std::vector<Value> outputs, Applied(rule, side, vars));
   if (outputs.size() != 1) return No("it has more than one output");
+  if (outputs[0].type().num_elements() > kMostElements) return No("its output is huge");
   absl::flat_hash_set<const Node*> seen;
   LEMMA_RETURN_IF_ERROR(CheckOperators(outputs[0], &seen));
   return outputs[0];
+}
+
+struct Sides {
+  std::vector<Value> vars;
+  Value source, target;
+};
+
+absl::StatusOr<Sides> SidesOf(const Substitution& rule) {
+  if (!rule.symbols.empty() || !rule.where.empty()) return No("it is not about one size");
+  Sides sides;
+  LEMMA_ASSIGN_OR_RETURN(sides.vars, Variables(rule));
+  LEMMA_ASSIGN_OR_RETURN(sides.source, OnlyOutput(rule, rule.source, sides.vars));
+  LEMMA_ASSIGN_OR_RETURN(sides.target, OnlyOutput(rule, rule.target, sides.vars));
+  if (sides.target.type() != sides.source.type()) return No("the sides have different types");
+  return sides;
+}
+
+void CollectTypes(const Value& value, absl::flat_hash_set<Value>* seen, std::set<DType>* types) {
+  if (!seen->insert(value).second) return;
+  types->insert(value.dtype());
+  for (const Value& input : value.node().inputs()) CollectTypes(input, seen, types);
+}
+
+absl::StatusOr<FloatContract> ContractOf(const Substitution& rule, const Sides& sides,
+                                         uint64_t seed) {
+  absl::flat_hash_set<Value> seen, finite;
+  std::set<DType> types;
+  for (const Value& v : sides.vars) CollectTypes(v, &seen, &types);
+  for (const Value* side : {&sides.source, &sides.target}) CollectTypes(*side, &seen, &types);
+  for (size_t i = 0; i < rule.vars.size(); ++i) {
+    if (rule.vars[i].role != VarRole::kAny) finite.insert(sides.vars[i]);
+  }
+  LEMMA_ASSIGN_OR_RETURN(const auto source, ReadsOf(sides.source, finite, seed));
+  LEMMA_ASSIGN_OR_RETURN(const auto target, ReadsOf(sides.target, finite, seed));
+  return types.size() == 1 && source == target ? FloatContract::kReassociates
+                                               : FloatContract::kRealOnly;
 }
 
 // By position: whether a box holds it; no two may.
@@ -96,36 +138,41 @@ absl::StatusOr<std::vector<bool>> Inside(const std::vector<CertificateMutant::Bo
 
 }  // namespace
 
-absl::Status CheckMutant(const Substitution& rule, const CertificateMutant& mutant, uint64_t seed,
-                         int threads) {
-  for (const Substitution* r : {&rule, &mutant.rule}) {
-    if (!r->symbols.empty() || !r->where.empty()) return No("it is not about one size");
-  }
-  LEMMA_ASSIGN_OR_RETURN(const std::vector<Value> vars, Variables(rule));
-  LEMMA_ASSIGN_OR_RETURN(const std::vector<Value> mutant_vars, Variables(mutant.rule));
-  if (vars != mutant_vars) return No("the mutant has other variables");
-  LEMMA_ASSIGN_OR_RETURN(const Value source, OnlyOutput(rule, rule.source, vars));
-  LEMMA_ASSIGN_OR_RETURN(const Value target, OnlyOutput(rule, rule.target, vars));
-  LEMMA_ASSIGN_OR_RETURN(const Value same, OnlyOutput(mutant.rule, mutant.rule.source, vars));
-  LEMMA_ASSIGN_OR_RETURN(const Value other, OnlyOutput(mutant.rule, mutant.rule.target, vars));
-  if (same != source) return No("the mutant is of another source");
-  if (target.type() != source.type() || other.type() != source.type()) {
-    return No("the sides have different types");
-  }
+absl::StatusOr<FloatContract> ContractOfSums(const Substitution& rule, uint64_t seed) {
+  LEMMA_ASSIGN_OR_RETURN(const Sides sides, SidesOf(rule));
+  return ContractOf(rule, sides, seed);
+}
+
+absl::StatusOr<CheckedMutant> CheckMutant(const Substitution& rule, const CertificateMutant& mutant,
+                                          uint64_t seed, int threads) {
+  LEMMA_ASSIGN_OR_RETURN(const Sides sides, SidesOf(rule));
+  LEMMA_ASSIGN_OR_RETURN(const Sides others, SidesOf(mutant.rule));
+  const Value &source = sides.source, &target = sides.target, &other = others.target;
+  if (sides.vars != others.vars) return No("the mutant has other variables");
+  if (others.source != source) return No("the mutant is of another source");
+  LEMMA_RETURN_IF_ERROR(DecidedByField(source, target));
   LEMMA_ASSIGN_OR_RETURN(const std::vector<bool> inside, Inside(mutant.differs, source.shape()));
   std::vector<bool> differed(inside.size(), false);
   for (int sample = 0; sample < kSamples; ++sample) {
     RandomValues random;
-    random.seed = seed + static_cast<uint64_t>(sample);
+    random.seed = HashCombine(seed, sample);
     random.threads = threads;
     LEMMA_ASSIGN_OR_RETURN(const auto rows, Evaluate<Field>({source, target, other}, {}, random));
     if (rows[0] != rows[1]) return No("source and target differ in the field");
     for (size_t i = 0; i < inside.size(); ++i) {
+      if (rows[0][i].is_special()) return No("an element has no value");
       differed[i] = differed[i] || rows[0][i] != rows[2][i];
     }
   }
   if (differed != inside) return No("the mutant differs elsewhere than the certificate says");
-  return absl::OkStatus();
+  CheckedMutant checked;
+  checked.elements = source.type().num_elements();
+  checked.prime = DrawPrime(seed);
+  LEMMA_ASSIGN_OR_RETURN(checked.compared, CompareModulo(source, target, checked.prime, seed));
+  LEMMA_ASSIGN_OR_RETURN(checked.contract, ContractOf(rule, sides, seed));
+  if (rule.contract >= checked.contract) return checked;
+  return No(absl::StrCat("it promises ", Name(rule.contract), ", but only ", Name(checked.contract),
+                         " holds"));
 }
 
 }  // namespace lemma::certificate

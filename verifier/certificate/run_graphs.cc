@@ -1,5 +1,6 @@
 #include "verifier/certificate/run_graphs.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -112,7 +113,8 @@ class Evaluator {
     for (const TensorType& type : node->types()) {
       results.push_back(std::make_shared<Row>(static_cast<size_t>(type.num_elements())));
     }
-    auto definition = Define(node->op(), node->input_types(), AttrsOf(*node));
+    auto definition =
+        std::is_same_v<Number, double> ? DefinitionOf(*node) : FieldDefinitionOf(*node);
     if (definition.ok()) {
       LEMMA_RETURN_IF_ERROR(RunLoops(*node, *definition, operands, results));
     } else {
@@ -127,20 +129,6 @@ class Evaluator {
       if (--uses_[v] == 0) rows_.erase(v);
     }
     return absl::OkStatus();
-  }
-
-  // In the field every bit counts: attributes are f32 numbers beside f32, as constants are.
-  static Attrs AttrsOf(const Node& node) {
-    Attrs attrs = node.attrs();
-    std::vector<TensorType> types = node.input_types();
-    types.insert(types.end(), node.types().begin(), node.types().end());
-    for (const TensorType& type : types) {
-      if (type.dtype == DType::kF64 || std::is_same_v<Number, double>) return attrs;
-    }
-    for (auto& [name, value] : attrs) {
-      if (double* real = std::get_if<double>(&value)) *real = static_cast<float>(*real);
-    }
-    return attrs;
   }
 
   absl::Status RunLoops(const Node& node, const Definition& definition,
@@ -185,6 +173,20 @@ class Evaluator {
 };
 
 }  // namespace
+
+// Every bit counts there.
+absl::StatusOr<Definition> FieldDefinitionOf(const Node& node) {
+  Attrs attrs = node.attrs();
+  std::vector<TensorType> types = node.input_types();
+  types.insert(types.end(), node.types().begin(), node.types().end());
+  const bool doubles = std::any_of(
+      types.begin(), types.end(), [](const TensorType& type) { return type.dtype == DType::kF64; });
+  for (auto& [name, value] : attrs) {
+    double* real = std::get_if<double>(&value);
+    if (real != nullptr && !doubles) *real = static_cast<float>(*real);
+  }
+  return Define(node.op(), node.input_types(), attrs);
+}
 
 template <class Number>
 absl::StatusOr<std::vector<std::vector<Number>>> Evaluate(absl::Span<const Value> wanted,

@@ -35,6 +35,9 @@ absl::StatusOr<std::vector<std::vector<Number>>> Evaluate(absl::Span<const Value
                                                           absl::Span<const Value> free,
                                                           const RandomValues& random);
 
+// What is evaluated over the field: real attributes are f32 numbers beside f32, as constants are.
+absl::StatusOr<Definition> FieldDefinitionOf(const Node& node);
+
 }  // namespace lemma::certificate
 
 #endif  // LEMMA_VERIFIER_CERTIFICATE_RUN_GRAPHS_H_

@@ -129,9 +129,28 @@ class MatchCheck {
         return No(absl::StrCat("variable ", var.name, " has type ", value.type().ToString(),
                                ", not ", type.ToString()));
       }
+      // The float contract rests on it.
+      if (var.role != VarRole::kAny && !IsFiniteWeight(value)) {
+        return No(
+            absl::StrCat("variable ", var.name, " is no weight, or holds an infinity or NaN"));
+      }
       result_.vars.push_back(std::move(value));
     }
     return absl::OkStatus();
+  }
+
+  // Depends on weights and constants only, none of which is known not to be finite.
+  static bool IsFiniteWeight(const Value& value) {
+    absl::flat_hash_set<const Node*> seen;
+    std::vector<const Node*> pending = {&value.node()};
+    while (!pending.empty()) {
+      const Node* node = pending.back();
+      pending.pop_back();
+      if (!seen.insert(node).second) continue;
+      if (node->kind() == Node::Kind::kInput || !node->is_finite()) return false;
+      for (const Value& input : node->inputs()) pending.push_back(&input.node());
+    }
+    return true;
   }
 
   Value Bound(const PatternValue& value) const {

@@ -28,6 +28,7 @@ absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref);
 // FailedPrecondition, which says why, unless
 //   * the source, at the step's symbols and over the values of its variables, is in the graph
 //     exactly where the step says, but for the order of a commutative operator's operands;
+//   * what the rule calls a weight depends on finite weights and constants only;
 //   * no operand is empty, the guard holds, and a form of the proof covers the symbols;
 //   * the target is well-formed and has the source's types;
 //   * no variable depends on an output of the source.

@@ -61,6 +61,21 @@ TEST(ExportTest, KeepsInputsAndOutputs) {
   EXPECT_EQ(RoundTrip(graph), PrintGraph(graph));
 }
 
+TEST(ExportTest, KeepsDefaultsOfInputs) {
+  ExportOptions options;
+  options.info.defaults["w"] = *Tensor::FromDoubles({DType::kF32, {2}}, {3, 4});
+  const std::string bytes =
+      *ExportOnnx(Parse("graph g(x: f32[2], w: f32[2]) { y = mul(x, w) return y }"), options);
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(bytes));
+  EXPECT_THAT(Names(model.graph().input()), ElementsAre("x", "w"));
+  EXPECT_THAT(Names(model.graph().initializer()), ElementsAre("w"));
+  auto again = ImportOnnxBytes(bytes);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE(again->info.defaults["w"].SameBytes(options.info.defaults["w"]));
+  EXPECT_EQ(again->graph.inputs().size(), 2u);
+}
+
 TEST(ExportTest, WritesOneValueUnderTwoNames) {
   Graph graph = Parse("graph g(x: f32[2]) { y = relu(x) return y, z = y }");
   EXPECT_THAT(Names(Export(graph).graph().output()), ElementsAre("y", "z"));

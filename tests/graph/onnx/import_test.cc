@@ -41,6 +41,49 @@ TEST(ImportTest, KeepsNamesOfValues) {
 )");
 }
 
+// Callers may give another value than the default, so nothing may be made of it beforehand.
+TEST(ImportTest, AnInitializerThatIsAnInputTooStaysAnInput) {
+  auto model =
+      OnnxModel("g (float[2] x, float[2] w) => (float[2] z) { y = Mul(x, w) z = Mul(y, s) }");
+  AddOnes(&model, "w", {2});
+  AddOnes(&model, "s", {2});
+  EXPECT_EQ(Printed(model), R"(graph g(x: f32[2], w: f32[2], s: weight f32[2] = fill 1.0) {
+  y = mul(x, w)
+  z = mul(y, s)
+  return z
+}
+)");
+  auto imported = Import(model);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_THAT(imported->notes, ElementsAre(HasSubstr("input 'w' has a default value")));
+  ASSERT_EQ(imported->info.defaults.count("w"), 1u);
+  EXPECT_THAT(imported->info.defaults["w"].ToDoubles(), ElementsAre(1, 1));
+  // Before IR version 4 every initializer had to be an input.
+  model.set_ir_version(3);
+  EXPECT_THAT(Printed(model), HasSubstr("graph g(x: f32[2], w: weight f32[2] = fill 1.0"));
+}
+
+TEST(ImportTest, ShapesThatDependOnADefaultHoldForIt) {
+  auto model = OnnxModel("g (float[2,3] x, int64[1] s) => (float[6] y) { y = Reshape(x, s) }");
+  auto* shape = model.mutable_graph()->add_initializer();
+  shape->set_name("s");
+  shape->set_data_type(onnx::TensorProto::INT64);
+  shape->add_dims(1);
+  shape->add_int64_data(6);
+  auto imported = Import(model);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_THAT(PrintGraph(imported->graph), HasSubstr("y = reshape(x) {shape = [6]}"));
+  EXPECT_THAT(imported->notes, testing::Contains(HasSubstr("input 's' is fixed to its default")));
+  shape->set_int64_data(0, 7);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("y"));
+}
+
+TEST(ImportTest, ADefaultFitsItsInput) {
+  auto model = OnnxModel("g (float[2] x, float[3] w) => (float[2] z) { z = Mul(x, w) }");
+  AddOnes(&model, "w", {2});
+  EXPECT_EQ(ErrorOf(model), "input 'w': f32[3] is declared, the value is f32[2]");
+}
+
 TEST(ImportTest, SortsNodes) {
   auto model = OnnxModel("g (float[2] x) => (float[2] y) { y = Relu(h)  h = Neg(x) }");
   EXPECT_THAT(Printed(model), HasSubstr("h = neg(x)\n  y = relu(h)"));

@@ -1,0 +1,127 @@
+// Which float contract a proof gives: by the elements that both sides read, one by one, and by what
+// decides a comparison, a rounding or a conversion.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "rewrite/proof_check.h"
+#include "tests/verifier/prover_testutil.h"
+#include "verifier/prover.h"
+
+namespace lemma {
+namespace {
+
+struct Case {
+  std::string vars, source, target;
+};
+
+std::string ContractOf(const Case& c) {
+  const Verdict verdict = ProveText(absl::StrCat("rule r(", c.vars, ") real_only { ", c.source,
+                                                 " return z } => { ", c.target, " return z }"));
+  const auto* proved = std::get_if<Proved>(&verdict);
+  return proved == nullptr ? ToString(verdict) : Name(proved->contract);
+}
+
+void Expect(const std::string& contract, const std::vector<Case>& cases) {
+  for (const Case& c : cases) EXPECT_EQ(ContractOf(c), contract) << c.source << "\n" << c.target;
+}
+
+// An infinity in what one side does not read is NaN on the other.
+TEST(ContractTest, AnElementThatOneSideAloneReadsIsRealOnly) {
+  const std::string first = "a = slice(x) {starts = [0,0], sizes = [1,m]}";
+  const std::string last = "b = slice(x) {starts = [n-1,0], sizes = [1,m]}";
+  Expect(
+      "real_only",
+      {{"x: f32[n,m]", first + last + " s = add(a, b) z = sub(s, b)",
+        "z = slice(x) {starts = [0,0], sizes = [1,m]}"},
+       // all of x, and all of x but its first row
+       {"x: f32[n,m]", "t = reduce_sum(x) {axes = [0], keepdims = 1} " + first + " z = sub(t, a)",
+        "t = slice(x) {starts = [1,0], sizes = [n-1,m]}"
+        " z = reduce_sum(t) {axes = [0], keepdims = 1}"},
+       // beyond the padding 0, and 0·s
+       {"x: f32[n], s: f32[]", "a = mul(x, s) z = pad(a) {pads = [1,1]}",
+        "a = pad(x) {pads = [1,1]} z = mul(a, s)"},
+       {"x: f32[n], y: f32[n]", "a = add(x, y) z = sub(a, y)", "a = neg(x) z = neg(a)"}});
+}
+
+TEST(ContractTest, TheSameElementsInAnotherOrderReassociate) {
+  Expect("reassociates",
+         {{"x: f32[n,m], y: f32[m,k], s: f32[]", "a = mul(x, s) z = matmul(a, y)",
+           "a = matmul(x, y) z = mul(a, s)"},
+          {"x: f32[m,k], y: f32[k,l], v: f32[l,n]", "a = matmul(x, y) z = matmul(a, v)",
+           "a = matmul(y, v) z = matmul(x, a)"},
+          {"x: f32[n], y: f32[n], w: f32[n]", "a = add(x, y) z = mul(a, w)",
+           "a = mul(x, w) b = mul(y, w) z = add(a, b)"},
+          {"x: f32[n,m]", "a = reduce_sum(x) {axes = [0]} z = reduce_sum(a) {axes = [0]}",
+           "z = reduce_sum(x) {axes = [0,1]}"},
+          {"x: f32[n,4*m]", "a = reshape(x) {shape = [n,4,m]} z = reduce_sum(a) {axes = [1,2]}",
+           "z = reduce_sum(x) {axes = [1]}"}});
+}
+
+// Weights are finite: matching and lemma check see to that.
+TEST(ContractTest, WhichElementsOfAWeightAreReadDoesNotMatter) {
+  const Case c = {"x: f32[n], s: f32[]", "a = mul(x, s) z = pad(a) {pads = [1,1]}",
+                  "a = pad(x) {pads = [1,1]} z = mul(a, s)"};
+  Case weight = c;
+  weight.vars = "x: f32[n], s: weight f32[]";
+  EXPECT_EQ(ContractOf(c), "real_only");
+  EXPECT_EQ(ContractOf(weight), "reassociates");
+  // So a proof of one is none of the other.
+  auto rule = [](const Case& of) {
+    return Rules(absl::StrCat("rule r(", of.vars, ") real_only { ", of.source, " return z } => { ",
+                              of.target, " return z }"))[0];
+  };
+  EXPECT_NE(CurrentProofId(rule(c)), CurrentProofId(rule(weight)));
+}
+
+TEST(ContractTest, ABooleanThatMayFlipIsRealOnly) {
+  Expect("real_only",
+         {// of integers that f32 does not tell apart
+          {"x: i64[n], y: i64[n]",
+           "a = cast(x) {dtype = \"f32\"} b = cast(y) {dtype = \"f32\"}"
+           " z = less(a, b)",
+           "z = less(x, y)"},
+          {"x: f32[n], y: f32[n], w: f32[n]", "a = add(x, y) b = add(a, w) z = less(b, x)",
+           "a = add(y, w) b = add(x, a) z = less(b, x)"},
+          {"x: f32[n], y: f32[n], w: f32[n]", "a = add(x, y) b = add(a, w) z = floor(b)",
+           "a = add(y, w) b = add(x, a) z = floor(b)"},
+          {"x: f32[n], y: f32[n], w: f32[n]", "a = add(x, y) b = add(a, w) z = sign(b)",
+           "a = add(y, w) b = add(x, a) z = sign(b)"},
+          {"x: f32[n], y: f32[n], w: f32[n]",
+           "a = add(x, y) b = add(a, w) z = cast(b) {dtype = \"i64\"}",
+           "a = add(y, w) b = add(x, a) z = cast(b) {dtype = \"i64\"}"},
+          {"x: f32[n], y: f32[n], w: f32[n]",
+           "a = add(x, y) b = add(a, w) z = cast(b) {dtype = \"bool\"}",
+           "a = add(y, w) b = add(x, a) z = cast(b) {dtype = \"bool\"}"},
+          // what a comparison decides is a float again
+          {"x: f32[n], y: f32[n], w: f32[n]",
+           "a = add(x, y) b = add(a, w) c = less(b, x) z = where(c, x, y)",
+           "a = add(y, w) b = add(x, a) c = less(b, x) z = where(c, x, y)"}});
+}
+
+TEST(ContractTest, WhatIsComparedBitByBitMayBeUsedInAnotherOrder) {
+  Expect(
+      "reassociates",
+      {{"x: f32[n], y: f32[n], w: f32[n]",
+        "c = less(x, y) a = where(c, x, y) b = add(a, w) z = add(b, y)",
+        "c = less(x, y) a = where(c, x, y) b = add(w, y) z = add(a, b)"},
+       {"x: f32[n], y: f32[n], w: f32[n]", "c = floor(x) a = mul(c, y) b = mul(c, w) z = add(a, b)",
+        "c = floor(x) a = add(y, w) z = mul(c, a)"},
+       {"x: f32[n], y: f32[n]", "a = neg(x) b = sign(a) c = mul(b, y) z = neg(c)",
+        "b = sign(x) z = mul(b, y)"},
+       // floor(floor(x)) = floor(x), and floors of maxima are maxima of floors, bit by bit
+       {"x: f32[n], y: f32[n]", "a = floor(x) b = floor(a) z = add(b, y)",
+        "a = floor(x) z = add(y, a)"}});
+}
+
+// Integers are exact: nothing that is compared was rounded.
+TEST(ContractTest, SumsOfIntegersMayBeComparedInAnyOrder) {
+  const std::string contract =
+      ContractOf({"x: i64[n], y: i64[n], w: i64[n]", "a = add(x, y) b = add(a, w) z = less(b, x)",
+                  "a = add(y, w) b = add(x, a) z = less(b, x)"});
+  EXPECT_NE(contract, "real_only") << contract;
+}
+
+}  // namespace
+}  // namespace lemma
