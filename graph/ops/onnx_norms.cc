@@ -41,14 +41,18 @@ absl::StatusOr<Value> Norm(OnnxImport& node, const Value& x, const Ints& axes, i
   return node.Op("pow", {sum, inverse});
 }
 
-// x divided by its norm along one axis.
+// x divided by its norm along one axis; 0 where that is 0.
 absl::StatusOr<std::vector<Value>> ImportLpNormalization(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", -1));
   LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, x.type().rank()));
   LEMMA_ASSIGN_OR_RETURN(int64_t p, node.Int("p", 2));
   LEMMA_ASSIGN_OR_RETURN(Value norm, Norm(node, x, {axis}, p));
-  LEMMA_ASSIGN_OR_RETURN(Value y, node.Op("div", {x, norm}));
+  LEMMA_ASSIGN_OR_RETURN(Value zero, node.Scalar(x.dtype(), 0));
+  LEMMA_ASSIGN_OR_RETURN(Value one, node.Scalar(x.dtype(), 1));
+  LEMMA_ASSIGN_OR_RETURN(Value is_zero, node.Op("equal", {norm, zero}));
+  LEMMA_ASSIGN_OR_RETURN(Value divisor, node.Op("where", {is_zero, one, norm}));
+  LEMMA_ASSIGN_OR_RETURN(Value y, node.Op("div", {x, divisor}));
   return std::vector<Value>{y};
 }
 

@@ -61,16 +61,20 @@ void DnnlKernel::SetPrimitive(dnnl::primitive primitive, const dnnl::memory::des
 }
 
 void DnnlKernel::BindInput(int arg, int index, const dnnl::memory::desc& desc) {
+  arguments_.push_back({arg, index, false, desc, {}});
   bindings_.push_back({index, false, dnnl::memory(desc, Engine(), nullptr)});
   args_[arg] = bindings_.back().memory;
 }
 
 void DnnlKernel::BindOutput(int arg, int index, const dnnl::memory::desc& desc) {
+  arguments_.push_back({arg, index, true, desc, {}});
   bindings_.push_back({index, true, dnnl::memory(desc, Engine(), nullptr)});
   args_[arg] = bindings_.back().memory;
 }
 
-void DnnlKernel::BindFixed(int arg, dnnl::memory memory) {
+void DnnlKernel::BindFixed(int arg, dnnl::memory memory, int input,
+                           const dnnl::memory::desc& seen_as) {
+  arguments_.push_back({arg, input, false, input < 0 ? memory.get_desc() : seen_as, memory});
   packed_bytes_ += memory.get_desc().get_size();
   args_[arg] = std::move(memory);
   fixed_.push_back(arg);
@@ -82,6 +86,7 @@ void DnnlKernel::BindReordered(int arg, int index, const dnnl::memory::desc& fro
     BindInput(arg, index, from);
     return;
   }
+  arguments_.push_back({arg, index, false, from, {}});
   dnnl::memory source(from, Engine(), nullptr), target(to, Engine());
   packed_bytes_ += to.get_size();
   reorders_.push_back({index, source, target, dnnl::reorder(source, target)});

@@ -50,8 +50,10 @@ class DnnlKernel : public Kernel {
   // Argument `arg` is input or output `index` of the kernel.
   void BindInput(int arg, int index, const dnnl::memory::desc& desc);
   void BindOutput(int arg, int index, const dnnl::memory::desc& desc);
-  // Argument `arg` stays the same; this kernel keeps it.
-  void BindFixed(int arg, dnnl::memory memory);
+  // Argument `arg` stays the same; this kernel keeps it. `input`: whose elements it has, which lie
+  // there as `seen_as` says; -1: numbers of its own.
+  void BindFixed(int arg, dnnl::memory memory, int input = -1,
+                 const dnnl::memory::desc& seen_as = {});
   // A dynamic input that is reordered before every run.
   void BindReordered(int arg, int index, const dnnl::memory::desc& from,
                      const dnnl::memory::desc& to);
@@ -60,6 +62,19 @@ class DnnlKernel : public Kernel {
     start_from_ = input;
     start_bytes_ = bytes;
   }
+
+  // For statement.h: where an argument comes from, or goes to.
+  struct Argument {
+    int arg = 0;
+    int index = -1;  // of the spec's inputs or outputs; -1: `memory`
+    bool is_output = false;
+    dnnl::memory::desc desc;  // of the operand as it lies in memory
+    dnnl::memory memory;
+  };
+  const std::vector<Argument>& arguments() const { return arguments_; }
+  const dnnl::primitive& primitive() const { return primitive_; }
+  // The input that is in the output's memory when the primitive runs; -1: none.
+  int start_from() const { return start_from_; }
 
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
                    void* scratch) override;
@@ -85,6 +100,7 @@ class DnnlKernel : public Kernel {
   std::vector<Reorder> reorders_;
   std::unordered_map<int, dnnl::memory> args_;
   std::vector<int> fixed_;  // arguments
+  std::vector<Argument> arguments_;
   dnnl::memory scratch_;
   size_t scratch_bytes_ = 0, packed_bytes_ = 0;
   int start_from_ = -1;

@@ -225,7 +225,7 @@ void BindBias(const CpuKernelSpec& spec, const StaticValues& statics, int input,
               const dnnl::memory::desc& desc, DnnlKernel* kernel) {
   if (input < 0) return;
   if (spec.inputs[input].is_static) {
-    kernel->BindFixed(DNNL_ARG_BIAS, Packed(statics[input], desc, desc));
+    kernel->BindFixed(DNNL_ARG_BIAS, Packed(statics[input], desc, desc), input, desc);
   } else {
     kernel->BindInput(DNNL_ARG_BIAS, input, desc);
   }
@@ -234,7 +234,7 @@ void BindBias(const CpuKernelSpec& spec, const StaticValues& statics, int input,
 void BindWeights(const CpuKernelSpec& spec, const StaticValues& statics, int input,
                  const dnnl::memory::desc& from, const dnnl::memory::desc& to, DnnlKernel* kernel) {
   if (spec.inputs[input].is_static) {
-    kernel->BindFixed(DNNL_ARG_WEIGHTS, Packed(statics[input], from, to));
+    kernel->BindFixed(DNNL_ARG_WEIGHTS, Packed(statics[input], from, to), input, from);
   } else {
     kernel->BindReordered(DNNL_ARG_WEIGHTS, input, from, to);
   }

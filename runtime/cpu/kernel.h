@@ -61,6 +61,8 @@ class Kernel {
   // Whether it reads static input i at run time.
   virtual bool NeedsStatic(int) const { return true; }
   virtual std::string note() const { return ""; }
+  // The kernel that does the work where this one only guards it.
+  virtual const Kernel* library() const { return this; }
 };
 
 // Values of static inputs, by index into spec.inputs; empty handles for the others.

@@ -91,6 +91,7 @@ class KernelOrDefinition : public Kernel {
   }
   size_t scratch_bytes() const override { return library_->scratch_bytes(); }
   std::string note() const override { return library_->note(); }
+  const Kernel* library() const override { return library_.get(); }
 
  private:
   std::unique_ptr<Kernel> library_, definition_;

@@ -112,9 +112,10 @@ class Planner {
     const std::vector<Value> operands = OperandsOf(step.nodes);
     absl::StatusOr<Definition> definition = ComposeNodes(step.nodes, operands);
     if (!definition.ok()) return Annotated(definition.status(), step);
-    const std::string key = definition->ToString();
-    step.signature = SignatureOf(step.nodes, operands, HashString(key));
-    std::shared_ptr<const GridProgram>& program = programs_[key];
+    const std::string meaning = definition->ToString();
+    step.signature = SignatureOf(step.nodes, operands, HashString(meaning));
+    std::shared_ptr<const GridProgram>& program =
+        programs_[absl::StrCat(TypesOf(*definition), meaning)];
     if (program == nullptr) {
       absl::StatusOr<GridProgram> made = codegen::MakeGridProgram(*definition, options_.grid);
       if (!made.ok()) return Annotated(made.status(), step);
@@ -136,6 +137,21 @@ class Planner {
     }
     plan_.steps.push_back(std::move(step));
     return absl::OkStatus();
+  }
+
+  // Element types and the sizes of inputs, which the bodies do not show: two slices of 4 × 4, one of
+  // 4 × 8 and one of 4 × 16, read alike and step differently.
+  static std::string TypesOf(const Definition& definition) {
+    std::string text;
+    for (const ExprType& input : definition.inputs) {
+      absl::StrAppend(&text, Name(input.dtype), "[");
+      for (const IndexExpr& dim : input.dims) absl::StrAppend(&text, dim.ToString(), ",");
+      absl::StrAppend(&text, "]");
+    }
+    for (const TensorExpr& tensor : definition.tensors) {
+      absl::StrAppend(&text, " ", Name(tensor.dtype));
+    }
+    return text;
   }
 
   void ListPlaces() {

@@ -5,108 +5,51 @@
 #include <string>
 #include <vector>
 
+#include "graph/onnx/import.h"
 #include "gtest/gtest.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/reference/reference.h"
+#include "tests/graph/onnx/onnx_text.h"
 #include "tests/runtime/runtime_testutil.h"
+#include "tests/runtime/stored_type_cases.h"
 
 namespace lemma {
 namespace {
 
-struct Case {
-  const char* name;
-  const char* graph;
-  std::vector<std::vector<double>> inputs;
-  std::vector<double> expected;
-};
-
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-const Case kCases[] = {
-    {"i64_to_i8_wraps",
-     R"(graph g(x: i64[2]) {
-       a = cast(x) {dtype = "i8"} y = cast(a) {dtype = "f32"} return y })",
-     {{200, -129}},
-     {-56, 127}},
-    {"u8_below_zero_wraps",
-     R"(graph g(a: u8[1], b: u8[1]) {
-       d = sub(a, b) y = cast(d) {dtype = "f32"} return y })",
-     {{0}, {1}},
-     {255}},
-    {"i32_overflow_wraps",
-     R"(graph g(a: i32[1], b: i32[1]) {
-       s = add(a, b) y = cast(s) {dtype = "f32"} return y })",
-     {{2147483647}, {1}},
-     {-2147483648.0}},
-    {"i8_product_wraps",
-     R"(graph g(a: i8[1], b: i8[1]) {
-       p = mul(a, b) q = add(p, p) y = cast(q) {dtype = "i32"} return y })",
-     {{100}, {3}},
-     {88}},
-    {"f32_to_i8_saturates",
-     R"(graph g(x: f32[3]) {
-       a = cast(x) {dtype = "i8"} y = cast(a) {dtype = "f32"} return y })",
-     {{300, 1e30, -1000}},
-     {127, 127, -128}},
-    {"f32_to_u8_saturates",
-     R"(graph g(x: f32[3]) {
-       a = cast(x) {dtype = "u8"} y = cast(a) {dtype = "f32"} z = scalar_mul(y) {alpha = 2.0}
-       return z })",
-     {{300, -7, 2.75}},
-     {510, 0, 4}},
-    {"f16_rounds",
-     R"(graph g(x: f32[3]) {
-       a = cast(x) {dtype = "f16"} y = cast(a) {dtype = "f32"} return y })",
-     {{2049, 1e6, 0.1}},
-     {2048, kInf, 0.0999755859375}},
-    {"bf16_rounds",
-     R"(graph g(x: f32[2]) {
-       a = cast(x) {dtype = "bf16"} y = cast(a) {dtype = "f32"} return y })",
-     {{257, 0.1}},
-     {256, 0.10009765625}},
-    {"f16_sum_rounds_before_the_difference",
-     R"(graph g(x: f16[1], z: f16[1]) {
-       s = add(x, z) d = sub(s, x) return d })",
-     {{2048}, {1}},
-     {0}},
-    {"f32_rounds_before_a_discrete_operator",
-     R"(graph g(x: f32[1], z: f32[1]) {
-       s = add(x, z) d = sub(s, x) i = cast(d) {dtype = "i64"} return i })",
-     {{16777216}, {1}},
-     {0}},
-    {"f32_rounds_within_f64",
-     R"(graph g(x: f32[1], z: f32[1]) {
-       s = add(x, z) d = cast(s) {dtype = "f64"} return d })",
-     {{16777216}, {1}},
-     {16777216}},
-    {"casts_flip_a_comparison",
-     R"(graph g(x: i64[1], z: i64[1]) {
-       a = cast(x) {dtype = "f32"} b = cast(z) {dtype = "f32"} c = less(a, b)
-       y = cast(c) {dtype = "f32"} return y })",
-     {{16777216}, {16777217}},
-     {0}},
-    {"integers_beyond_a_double_are_exact",
-     R"(graph g(x: i64[1]) {
-       k = constant i64[1] fill 1 s = add(x, k) c = less(x, s) y = cast(c) {dtype = "f32"}
-       return y })",
-     {{9007199254740992}},
-     {1}},
-    {"an_integer_is_rounded_to_f32_once",
-     R"(graph g(x: i64[1]) {
-       k = constant i64[1] fill 1 s = add(x, k) y = cast(s) {dtype = "f32"} return y })",
-     {{9007199791611904}},  // 2^53 + 2^29: rounded to a double first, the sum is a tie
-     {9007200328482816}},
-    {"an_integer_zero_has_no_sign",
-     R"(graph g(x: f32[3]) {
-       a = cast(x) {dtype = "i8"} b = cast(a) {dtype = "f32"} y = reciprocal(b) return y })",
-     {{-0.3, 0.3, -0.0}},
-     {kInf, kInf, kInf}},
-    {"truth_is_one",
-     R"(graph g(x: f32[2]) {
-       a = cast(x) {dtype = "bool"} y = cast(a) {dtype = "f32"} z = add(y, y) return z })",
-     {{0.5, 0}},
-     {2, 0}},
-};
+std::vector<double> Outputs(const std::string& onnx, const Tensor& x, Backend* backend) {
+  auto model = ImportOnnxBytes(OnnxModel(onnx, 17).SerializeAsString());
+  EXPECT_TRUE(model.ok()) << model.status();
+  auto outputs = (*backend->Compile(model->graph, {}))->Run({x});
+  EXPECT_TRUE(outputs.ok()) << outputs.status();
+  return (*outputs)[0].ToDoubles();
+}
+
+// Between scale, quotient and rounding: in double the quanta are 201, 0, 204, 167, 254, 12.
+TEST(OnnxNumbers, DynamicQuantizationRoundsToF32BetweenItsOperators) {
+  const Tensor x = *Tensor::FromDoubles({DType::kF32, {6}},
+                                        {2.703125, -4.640625, 2.8125, 1.46875, 4.640625, -4.1875});
+  const std::string model =
+      "g (float[6] x) => (uint8[6] y, float s, uint8 z) { y, s, z = DynamicQuantizeLinear(x) }";
+  const std::vector<double> expected = {202, 0, 205, 168, 255, 13};
+  EXPECT_EQ(Outputs(model, x, MakeCpuBackend().get()), expected);
+  EXPECT_EQ(Outputs(model, x, MakeReferenceBackend().get()), expected);
+}
+
+TEST(OnnxNumbers, ZerosDividedByTheirNormAreZero) {
+  const Tensor x = *Tensor::FromDoubles({DType::kF32, {2, 2}}, {0, 0, 3, 4});
+  for (const char* p : {"1", "2", "3"}) {
+    const std::string model =
+        std::string("g (float[2,2] x) => (float[2,2] y) { y = LpNormalization<p = ") + p + ">(x) }";
+    for (auto& backend : {MakeCpuBackend(), MakeReferenceBackend()}) {
+      const std::vector<double> y = Outputs(model, x, backend.get());
+      EXPECT_EQ(y[0], 0);
+      EXPECT_EQ(y[1], 0);
+      EXPECT_GT(y[3], 0.5);
+    }
+  }
+}
 
 // A library's softmax makes plausible shares of them.
 TEST(NotANumber, SoftmaxOfARowWithNaNIsNaN) {
@@ -126,25 +69,11 @@ TEST(NotANumber, SoftmaxOfARowWithNaNIsNaN) {
   }
 }
 
-class StoredTypes : public testing::TestWithParam<Case> {};
+class StoredTypes : public testing::TestWithParam<StoredTypeCase> {};
 
-Tensor TensorOf(const TensorType& type, const std::vector<double>& values) {
-  Tensor t = *Tensor::Allocate(type);
-  if (type.dtype == DType::kI64) {
-    for (size_t i = 0; i < values.size(); ++i) {
-      static_cast<int64_t*>(t.mutable_raw())[i] = static_cast<int64_t>(values[i]);
-    }
-    return t;
-  }
-  return *Tensor::FromDoubles(type, values);
-}
-
-void ExpectGives(Backend* backend, const Case& c) {
+void ExpectGives(Backend* backend, const StoredTypeCase& c) {
   const Graph graph = GraphOf(c.graph);
-  std::vector<Tensor> inputs;
-  for (size_t i = 0; i < c.inputs.size(); ++i) {
-    inputs.push_back(TensorOf(graph.inputs()[i].type(), c.inputs[i]));
-  }
+  const std::vector<Tensor> inputs = InputsOf(c, graph);
   auto executable = backend->Compile(graph, {});
   ASSERT_TRUE(executable.ok()) << executable.status();
   auto outputs = (*executable)->Run(inputs);
@@ -162,8 +91,10 @@ TEST_P(StoredTypes, OnTheCpuWithoutViews) {
   ExpectGives(MakeCpuBackend({/*fuse_layout=*/false}).get(), GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, StoredTypes, testing::ValuesIn(kCases),
-                         [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Cases, StoredTypes, testing::ValuesIn(StoredTypeCases()),
+                         [](const testing::TestParamInfo<StoredTypeCase>& info) {
+                           return info.param.name;
+                         });
 
 }  // namespace
 }  // namespace lemma

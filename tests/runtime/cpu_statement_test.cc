@@ -1,0 +1,253 @@
+// What the CPU back end's kernels of the library claim to compute, read back from what the library
+// was handed, is what their nodes mean; and a planner's fault would show.
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "graph/builder.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "runtime/cpu/plan_claims.h"
+#include "runtime/cpu/planner.h"
+#include "runtime/cpu/statement.h"
+#include "runtime/reference/static_evaluator.h"
+#include "tests/graph/random_graph.h"
+#include "tests/runtime/runtime_testutil.h"
+
+namespace lemma {
+namespace {
+
+// How many statements there are; all must hold.
+int Stated(const Graph& graph) {
+  auto claims = ClaimsOfPlan(graph);
+  EXPECT_TRUE(claims.ok()) << claims.status();
+  if (!claims.ok()) return 0;
+  int stated = 0;
+  for (const KernelClaim& claim : *claims) {
+    const absl::Status holds = CheckClaim(claim, 1);
+    EXPECT_TRUE(holds.ok()) << holds;
+    stated += claim.statement ? 1 : 0;
+  }
+  return stated;
+}
+
+constexpr const char* kGraphs[] = {
+    R"(graph g(x: f32[3,7], w: weight f32[7,5], v: weight f32[5], r: f32[3,5]) {
+      p = matmul(x, w) a = add(p, v) b = add(a, r) c = relu(b) y = scalar_mul(c) {alpha = 3.0}
+      return y })",
+    R"(graph g(x: f32[2,3,7,4], z: f32[2,3,4,5]) {
+      p = matmul(x, z) q = transpose(p) {perm = [0,1,3,2]} y = matmul(q, x) return y })",
+    R"(graph g(x: f32[1,4,6,5], w: weight f32[6,2,3,3], b: weight f32[6], s: weight f32[6],
+      m: weight f32[6], q: weight f32[6] = [0.5, 1.0, 2.0, 0.25, 1.5, 3.0]) {
+      p = conv2d(x, w, b) {pads = [1,0,2,1], strides = [2,1], groups = 2}
+      n = batch_norm(p, s, b, m, q) y = hard_swish(n) return y })",
+    R"(graph g(x: f32[2,3,4,5], w: weight f32[7,3,1,1], r: f32[2,7,4,5]) {
+      p = conv2d(x, w) a = add(p, r) y = clip(a) {min = -0.5, max = 0.75} return y })",
+    R"(graph g(x: f32[1,4,3,3], w: weight f32[4,2,3,3], b: weight f32[4]) {
+      p = conv_transpose2d(x, w, b) {groups = 2, dilations = [2,1], pads = [1,1,2,1]}
+      y = tanh(p) return y })",
+    R"(graph g(x: f32[1,3,9,8]) {
+      p = max_pool2d(x) {kernel = [3,2], strides = [2,2], pads = [1,0,1,1]}
+      y = avg_pool2d(p) {kernel = [2,2], pads = [0,1,0,1], count_include_pad = 1} return y })",
+    R"(graph g(x: f32[3,5,8], s: weight f32[8], b: weight f32[8]) {
+      n = layer_norm(x, s, b) y = softmax(n) {axis = 1} return y })",
+    R"(graph g(x: f32[1,6,3,2]) { y = lrn(x) {size = 3} return y })",
+};
+
+TEST(Statements, SayWhatTheirNodesMean) {
+  for (const char* text : kGraphs) EXPECT_GT(Stated(GraphOf(text)), 0) << text;
+}
+
+// What the library computes, and what is fused behind it.
+bool IsOfLibrary(const OpDef& op) {
+  for (const char* name : {"conv", "matmul", "pool", "softmax", "norm", "lrn"}) {
+    if (absl::StrContains(op.name, name)) return true;
+  }
+  for (const char* name : {"relu", "clip", "add", "mul", "tanh", "sigmoid", "scalar_mul", "gelu"}) {
+    if (op.name == name) return true;
+  }
+  return false;
+}
+
+TEST(Statements, OfRandomGraphsHold) {
+  RandomGraphOptions options;
+  options.allowed = IsOfLibrary;
+  options.allowed_type = [](DType dtype) { return dtype == DType::kF32; };
+  int stated = 0;
+  for (uint64_t seed = 1; seed <= 2000; ++seed) {
+    const RandomGraph random = MakeRandomGraph(seed, options);
+    auto claims = ClaimsOfPlan(random.graph);
+    if (absl::IsOutOfRange(claims.status())) continue;  // of weights
+    ASSERT_TRUE(claims.ok()) << "seed " << seed << ": " << claims.status()
+                             << PrintGraph(random.graph);
+    for (const KernelClaim& claim : *claims) {
+      if (!claim.statement || claim.has_numbers) continue;
+      const absl::Status holds = CheckClaim(claim, seed);
+      ASSERT_TRUE(holds.ok()) << "seed " << seed << ": " << holds << PrintGraph(random.graph)
+                              << PrintGraph(*claim.statement);
+      ++stated;
+    }
+  }
+  EXPECT_GT(stated, 500);
+}
+
+// A planner's fault: changes a spec; false if it does not apply to it.
+using Change = std::function<bool(cpu::CpuKernelSpec*)>;
+struct Fault {
+  const char* name;
+  const char* graph;
+  Change change;
+};
+
+// Node n of the spec with `change` applied to its attributes, and its operands in `order`, if
+// given.
+bool Rebuild(cpu::CpuKernelSpec* spec, size_t n, const std::function<void(Attrs*)>& change,
+             const std::vector<int>& order = {}) {
+  const NodePtr& node = spec->nodes[n];
+  GraphBuilder builder("fault");
+  std::vector<Value> operands(node->inputs().begin(), node->inputs().end());
+  for (size_t i = 0; i < order.size(); ++i) operands[i] = node->inputs()[order[i]];
+  Attrs attrs = node->attrs();
+  change(&attrs);
+  auto outputs = builder.Ops(node->op().name, operands, attrs);
+  if (!outputs.ok() || (*outputs)[0].type() != node->type(0)) return false;
+  const NodePtr made = (*outputs)[0].node_ptr();
+  const Value before(node, 0), after(made, 0);
+  spec->nodes[n] = made;
+  for (size_t m = n + 1; m < spec->nodes.size(); ++m) {
+    const NodePtr& user = spec->nodes[m];
+    std::vector<Value> reads(user->inputs().begin(), user->inputs().end());
+    for (Value& v : reads) {
+      for (size_t earlier = 0; earlier < m; ++earlier) {
+        if (v == before) v = after;
+      }
+    }
+    auto rebuilt = builder.Ops(user->op().name, reads, user->attrs());
+    if (!rebuilt.ok()) return false;
+    spec->nodes[m] = (*rebuilt)[0].node_ptr();
+    break;  // chains of two are enough
+  }
+  return true;
+}
+Change Attr(size_t n, const char* name, AttrValue value) {
+  return [=](cpu::CpuKernelSpec* spec) {
+    return Rebuild(spec, n, [&](Attrs* attrs) { (*attrs)[name] = value; });
+  };
+}
+Change Operands(size_t n, std::vector<int> order) {
+  return [=](cpu::CpuKernelSpec* spec) {
+    return Rebuild(
+        spec, n, [](Attrs*) {}, order);
+  };
+}
+Change InputStrides(int input, Strides strides) {
+  return [=](cpu::CpuKernelSpec* spec) {
+    spec->inputs[input].strides = strides;
+    return true;
+  };
+}
+
+constexpr char kProduct[] = R"(graph g(x: f32[4,4], w: f32[4,4], v: f32[4], u: f32[4], r: f32[4,4],
+    q: f32[4,4]) { p = matmul(x, w) a = add(p, v) b = leaky_relu(a) {alpha = 0.1}
+    c = add(b, r) y = clip(c) {min = -0.5, max = 0.5} return y, u, q })";
+constexpr char kConvolution[] = R"(graph g(x: f32[1,4,5,5], w: weight f32[4,4,3,3],
+    v: weight f32[4]) { p = conv2d(x, w, v) {pads = [1,1,1,1]} y = elu(p) {alpha = 0.5}
+    return y })";
+constexpr char kShifted[] = R"(graph g(x: f32[1,4,5,5], w: weight f32[4,4,3,3]) {
+    y = conv2d(x, w) {pads = [2,1,0,1]} return y })";
+constexpr char kMean[] = R"(graph g(x: f32[1,3,6,6]) {
+    y = avg_pool2d(x) {kernel = [3,3], pads = [1,1,1,1], count_include_pad = 1} return y })";
+constexpr char kMaximum[] = R"(graph g(x: f32[1,3,7,7]) {
+    y = max_pool2d(x) {kernel = [3,3], pads = [1,0,1,2]} return y })";
+constexpr char kShares[] = "graph g(x: f32[4,4]) { y = softmax(x) {axis = 1} return y }";
+constexpr char kNorm[] = R"(graph g(x: f32[5,4], s: f32[4], b: f32[4]) {
+    y = layer_norm(x, s, b) {epsilon = 0.1} return y })";
+constexpr char kAcross[] = "graph g(x: f32[1,7,3,3]) { y = lrn(x) {size = 3} return y }";
+
+std::vector<Fault> Faults() {
+  auto drop = [](size_t n) {
+    return [n](cpu::CpuKernelSpec* spec) {
+      spec->nodes.erase(spec->nodes.begin() + static_cast<std::ptrdiff_t>(n));
+      return true;
+    };
+  };
+  return {
+      {"the last post-operation is lost", kProduct, drop(4)},
+      {"an activation's parameter", kConvolution, Attr(1, "alpha", 0.25)},
+      {"a bound", kProduct, Attr(4, "max", 0.75)},
+      {"operands of the product are swapped", kProduct, Operands(0, {1, 0})},
+      {"a factor is another value", kProduct, Operands(0, {0, 0})},
+      {"the product's left operand is read transposed", kProduct, InputStrides(0, {1, 4})},
+      {"the product's right operand is read transposed", kProduct, InputStrides(1, {1, 4})},
+      {"rows of an operand are read closer together", kProduct, InputStrides(0, {2, 1})},
+      {"the result is written transposed", kProduct,
+       [](cpu::CpuKernelSpec* spec) {
+         spec->outputs[0].strides = {1, 4};
+         return true;
+       }},
+      {"the bias is another vector", kProduct,
+       [](cpu::CpuKernelSpec* spec) {
+         std::swap(spec->inputs[2].value, spec->inputs[3].value);
+         return spec->inputs[2].type == spec->inputs[3].type;
+       }},
+      {"padding at the other end", kShifted, Attr(0, "pads", std::vector<int64_t>{0, 1, 2, 1})},
+      {"padding of the other axis", kShifted, Attr(0, "pads", std::vector<int64_t>{1, 2, 1, 0})},
+      {"the image is read row by row", kConvolution, InputStrides(0, {100, 25, 5, 1})},
+      {"the image's rows and columns are swapped", kConvolution, InputStrides(0, {100, 1, 4, 20})},
+      {"padding is not counted", kMean, Attr(0, "count_include_pad", int64_t{0})},
+      {"a mean over other windows", kMean, Attr(0, "pads", std::vector<int64_t>{2, 1, 0, 1})},
+      {"a maximum over other windows", kMaximum, Attr(0, "pads", std::vector<int64_t>{1, 1, 1, 1})},
+      {"shares along the other axis", kShares, Attr(0, "axis", int64_t{0})},
+      {"another epsilon", kNorm, Attr(0, "epsilon", 1e-5)},
+      {"scale and shift are swapped", kNorm, Operands(0, {0, 2, 1})},
+      {"a sum over more channels", kAcross, Attr(0, "size", int64_t{5})},
+      {"another exponent", kAcross, Attr(0, "beta", 0.5)},
+  };
+}
+
+// The first kernel of the graph that the fault applies to, as built with the fault, no longer
+// states what its nodes mean; or cannot be built.
+bool IsCaught(const Fault& fault) {
+  const Graph graph = GraphOf(fault.graph);
+  NodeTraitsCache traits;
+  auto plan = cpu::PlanGraph(graph, traits, {});
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  StaticEvaluator evaluator;
+  for (const cpu::PlanStep& step : plan->steps) {
+    if (step.spec->nodes.empty()) continue;
+    cpu::CpuKernelSpec changed = *step.spec;
+    if (!fault.change(&changed)) continue;
+    cpu::StaticValues statics(changed.inputs.size());
+    for (size_t i = 0; i < statics.size(); ++i) {
+      const int id = step.static_inputs[i];
+      if (id >= 0) statics[i] = *evaluator.Evaluate(plan->statics[id]);
+    }
+    auto kernel = cpu::BuildKernel(changed, statics);
+    if (!kernel.ok()) return true;
+    // The statement is of operands by their numbers; where they lie is the plan's.
+    auto statement = cpu::StatementOf(*step.spec, **kernel);
+    if (!statement.ok()) return true;
+    KernelClaim claim;
+    claim.meaning = *cpu::MeaningOf(*step.spec);
+    claim.statement = *statement;
+    claim.statics = statics;
+    return !CheckClaim(claim, 1).ok();
+  }
+  ADD_FAILURE() << fault.name << " applies to nothing";
+  return true;
+}
+
+TEST(Statements, ShowAPlannersFaults) {
+  int caught = 0;
+  for (const Fault& fault : Faults()) {
+    const bool is_caught = IsCaught(fault);
+    EXPECT_TRUE(is_caught) << fault.name;
+    caught += is_caught ? 1 : 0;
+  }
+  EXPECT_GE(caught, 20);
+}
+
+}  // namespace
+}  // namespace lemma

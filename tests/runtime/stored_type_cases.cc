@@ -1,0 +1,121 @@
+#include "tests/runtime/stored_type_cases.h"
+
+#include <cstdint>
+#include <limits>
+
+namespace lemma {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+Tensor TensorOf(const TensorType& type, const std::vector<double>& values) {
+  Tensor t = *Tensor::Allocate(type);
+  if (type.dtype == DType::kI64) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      static_cast<int64_t*>(t.mutable_raw())[i] = static_cast<int64_t>(values[i]);
+    }
+    return t;
+  }
+  return *Tensor::FromDoubles(type, values);
+}
+
+}  // namespace
+
+const std::vector<StoredTypeCase>& StoredTypeCases() {
+  static const auto* cases = new std::vector<StoredTypeCase>{
+      {"i64_to_i8_wraps",
+       R"(graph g(x: i64[2]) {
+       a = cast(x) {dtype = "i8"} y = cast(a) {dtype = "f32"} return y })",
+       {{200, -129}},
+       {-56, 127}},
+      {"u8_below_zero_wraps",
+       R"(graph g(a: u8[1], b: u8[1]) {
+       d = sub(a, b) y = cast(d) {dtype = "f32"} return y })",
+       {{0}, {1}},
+       {255}},
+      {"i32_overflow_wraps",
+       R"(graph g(a: i32[1], b: i32[1]) {
+       s = add(a, b) y = cast(s) {dtype = "f32"} return y })",
+       {{2147483647}, {1}},
+       {-2147483648.0}},
+      {"i8_product_wraps",
+       R"(graph g(a: i8[1], b: i8[1]) {
+       p = mul(a, b) q = add(p, p) y = cast(q) {dtype = "i32"} return y })",
+       {{100}, {3}},
+       {88}},
+      {"f32_to_i8_saturates",
+       R"(graph g(x: f32[3]) {
+       a = cast(x) {dtype = "i8"} y = cast(a) {dtype = "f32"} return y })",
+       {{300, 1e30, -1000}},
+       {127, 127, -128}},
+      {"f32_to_u8_saturates",
+       R"(graph g(x: f32[3]) {
+       a = cast(x) {dtype = "u8"} y = cast(a) {dtype = "f32"} z = scalar_mul(y) {alpha = 2.0}
+       return z })",
+       {{300, -7, 2.75}},
+       {510, 0, 4}},
+      {"f16_rounds",
+       R"(graph g(x: f32[3]) {
+       a = cast(x) {dtype = "f16"} y = cast(a) {dtype = "f32"} return y })",
+       {{2049, 1e6, 0.1}},
+       {2048, kInf, 0.0999755859375}},
+      {"bf16_rounds",
+       R"(graph g(x: f32[2]) {
+       a = cast(x) {dtype = "bf16"} y = cast(a) {dtype = "f32"} return y })",
+       {{257, 0.1}},
+       {256, 0.10009765625}},
+      {"f16_sum_rounds_before_the_difference",
+       R"(graph g(x: f16[1], z: f16[1]) {
+       s = add(x, z) d = sub(s, x) return d })",
+       {{2048}, {1}},
+       {0}},
+      {"f32_rounds_before_a_discrete_operator",
+       R"(graph g(x: f32[1], z: f32[1]) {
+       s = add(x, z) d = sub(s, x) i = cast(d) {dtype = "i64"} return i })",
+       {{16777216}, {1}},
+       {0}},
+      {"f32_rounds_within_f64",
+       R"(graph g(x: f32[1], z: f32[1]) {
+       s = add(x, z) d = cast(s) {dtype = "f64"} return d })",
+       {{16777216}, {1}},
+       {16777216}},
+      {"casts_flip_a_comparison",
+       R"(graph g(x: i64[1], z: i64[1]) {
+       a = cast(x) {dtype = "f32"} b = cast(z) {dtype = "f32"} c = less(a, b)
+       y = cast(c) {dtype = "f32"} return y })",
+       {{16777216}, {16777217}},
+       {0}},
+      {"integers_beyond_a_double_are_exact",
+       R"(graph g(x: i64[1]) {
+       k = constant i64[1] fill 1 s = add(x, k) c = less(x, s) y = cast(c) {dtype = "f32"}
+       return y })",
+       {{9007199254740992}},
+       {1}},
+      {"an_integer_is_rounded_to_f32_once",
+       R"(graph g(x: i64[1]) {
+       k = constant i64[1] fill 1 s = add(x, k) y = cast(s) {dtype = "f32"} return y })",
+       {{9007199791611904}},  // 2^53 + 2^29: rounded to a double first, the sum is a tie
+       {9007200328482816}},
+      {"an_integer_zero_has_no_sign",
+       R"(graph g(x: f32[3]) {
+       a = cast(x) {dtype = "i8"} b = cast(a) {dtype = "f32"} y = reciprocal(b) return y })",
+       {{-0.3, 0.3, -0.0}},
+       {kInf, kInf, kInf}},
+      {"truth_is_one",
+       R"(graph g(x: f32[2]) {
+       a = cast(x) {dtype = "bool"} y = cast(a) {dtype = "f32"} z = add(y, y) return z })",
+       {{0.5, 0}},
+       {2, 0}},
+  };
+  return *cases;
+}
+
+std::vector<Tensor> InputsOf(const StoredTypeCase& c, const Graph& graph) {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    inputs.push_back(TensorOf(graph.inputs()[i].type(), c.inputs[i]));
+  }
+  return inputs;
+}
+
+}  // namespace lemma

@@ -1,0 +1,23 @@
+// What element types do to values between operators, with what NumPy gives.
+#ifndef LEMMA_TESTS_RUNTIME_STORED_TYPE_CASES_H_
+#define LEMMA_TESTS_RUNTIME_STORED_TYPE_CASES_H_
+
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace lemma {
+
+struct StoredTypeCase {
+  const char* name;
+  const char* graph;
+  std::vector<std::vector<double>> inputs;
+  std::vector<double> expected;
+};
+
+const std::vector<StoredTypeCase>& StoredTypeCases();
+std::vector<Tensor> InputsOf(const StoredTypeCase& c, const Graph& graph);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_RUNTIME_STORED_TYPE_CASES_H_
