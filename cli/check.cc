@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/certificate_file.h"
+#include "cli/check_plan.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/json.h"
@@ -211,10 +212,13 @@ void Print(const CheckFlags& flags, const Answer& answer) {
 
 absl::StatusOr<int> RunCheck(Arguments arguments) {
   CheckFlags check;
+  std::string plan;
   Flags flags("check", "IN OUT CERTIFICATE",
               "Repeats what lemma optimize says it did, by a small checker that shares no code "
               "with it. Exit status 1 if the certificate is not of these models or anything in it "
-              "is wrong; the step is named.");
+              "is wrong; the step is named. With --plan, of one model: whether the back end's "
+              "kernels, as handed to the library, compute what their operators mean.");
+  flags.String("plan", &plan, "BACKEND", "check the plan of one model instead: cpu");
   flags.String("rules", &check.rules, "FILE",
                "rules whose records are believed, instead of the built-in ones");
   flags.Bool("prove", &check.prove, "believe no record: prove the certificate's rules anew");
@@ -233,6 +237,12 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
   if (flags.help()) {
     std::fputs(flags.Help().c_str(), stdout);
     return kExitOk;
+  }
+  if (!plan.empty()) {
+    auto path = OneArgument("MODEL", *positional);
+    if (!path.ok()) return path.status();
+    const int64_t seed = check.seed < 0 ? static_cast<int64_t>(DrawSeed()) : check.seed;
+    return CheckPlan({plan, check.json, seed, check.threads}, *path);
   }
   if (positional->size() != 3) {
     return absl::InvalidArgumentError("which IN, OUT and CERTIFICATE? see --help");

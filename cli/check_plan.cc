@@ -1,0 +1,93 @@
+#include "cli/check_plan.h"
+
+#include <cstdio>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/model_file.h"
+#include "runtime/cpu/plan_claims.h"
+#include "verifier/prover.h"
+
+namespace lemma::cli {
+namespace {
+
+// Kernels by how it is known what they compute.
+struct Shown {
+  int proved = 0;    // by the prover, for all values
+  int compared = 0;  // on random values: with numbers of their own, or too long for the prover
+  int defined = 0;   // generated from the definitions, or by kernels of our own
+  std::string problem;
+};
+
+// A kernel's statement is a few operators: what takes longer is left to random values.
+ProverOptions QuickProof() {
+  ProverOptions options;
+  options.work = 2'000'000;
+  options.samples = 0;
+  options.strictest = FloatContract::kRealOnly;
+  return options;
+}
+
+absl::StatusOr<Shown> Show(const PlanCheckFlags& flags, const Graph& graph) {
+  CompileOptions options;
+  options.threads = static_cast<int>(flags.threads);
+  auto claims = ClaimsOfPlan(graph, options);
+  if (!claims.ok()) return claims.status();
+  Shown shown;
+  std::map<std::string, bool> known;  // by signature: whether it was proved
+  for (const KernelClaim& claim : *claims) {
+    if (!claim.statement) {
+      ++shown.defined;
+      continue;
+    }
+    auto [entry, is_new] = known.try_emplace(claim.kernel, false);
+    if (is_new || claim.has_numbers) {
+      const absl::Status equal = CheckClaim(claim, static_cast<uint64_t>(flags.seed));
+      if (!equal.ok() && !absl::IsInvalidArgument(equal)) return equal;
+      if (!equal.ok()) {
+        shown.problem = std::string(equal.message());
+        return shown;
+      }
+      entry->second = !claim.has_numbers &&
+                      IsProved(ProveGraphs(claim.meaning, *claim.statement, QuickProof()));
+    }
+    ++(entry->second ? shown.proved : shown.compared);
+  }
+  return shown;
+}
+
+}  // namespace
+
+absl::StatusOr<int> CheckPlan(const PlanCheckFlags& flags, const std::string& path) {
+  if (flags.plan != "cpu") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--plan=", flags.plan, ": only the plans of cpu state what they compute"));
+  }
+  auto model = LoadModel(path);
+  if (!model.ok()) return model.status();
+  auto shown = Show(flags, model->graph);
+  if (!shown.ok()) return shown.status();
+  const bool ok = shown->problem.empty();
+  if (flags.json) {
+    Json json = Json::Object();
+    json.Set("ok", ok).Set("problem", shown->problem).Set("proved", shown->proved);
+    json.Set("compared", shown->compared).Set("by_definition", shown->defined);
+    std::puts(json.Set("seed", flags.seed).ToString().c_str());
+    return ok ? kExitOk : kExitNo;
+  }
+  if (!ok) {
+    std::printf("REJECTED: %s\n", shown->problem.c_str());
+    return kExitNo;
+  }
+  std::printf(
+      "checked: %d kernels of the library are proved to compute what their operators mean, "
+      "%d compute it on random values, %d are generated or our own; each element stays in "
+      "memory until it is read\n",
+      shown->proved, shown->compared, shown->defined);
+  return kExitOk;
+}
+
+}  // namespace lemma::cli
