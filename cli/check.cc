@@ -12,6 +12,7 @@
 #include "cli/certificate_file.h"
 #include "cli/check_plan.h"
 #include "cli/commands.h"
+#include "cli/common_flags.h"
 #include "cli/flags.h"
 #include "cli/json.h"
 #include "cli/model_file.h"
