@@ -110,8 +110,8 @@ absl::Status StageCertificateOf(const OptimizeFlags& flags, const Model& model, 
     result = best ? Result::kBest : Result::kDescended;
     if (!flags.replay.empty()) result = Result::kReplayed;
   }
-  auto certificate = Certify(input, accepted.rewrites, accepted.graph, setup.file.rules, result,
-                             setup.deadline);
+  auto certificate =
+      Certify(input, accepted.rewrites, accepted.graph, setup.file.rules, result, setup.deadline);
   if (!certificate.ok()) return certificate.status();
   if (certificate->steps.empty() && certificate->folds.empty()) {
     certificate->result = Result::kInput;

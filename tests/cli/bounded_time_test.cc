@@ -38,7 +38,8 @@ TEST(BoundedTimeTest, AChainOfThousandsIsCertifiedInSeconds) {
 
 // Parts that all differ, each of which takes most of a second.
 TEST(BoundedTimeTest, SecondsBoundTheLookForMutants) {
-  std::string text = "graph g(x: f32[1,8,32,32], w: weight f32[8,8,3,3] = fill 0.01) {", value = "x";
+  std::string text = "graph g(x: f32[1,8,32,32], w: weight f32[8,8,3,3] = fill 0.01) {",
+              value = "x";
   for (int i = 0; i < 40; ++i) {
     const std::string n = std::to_string(i), d = std::to_string(1 + i % 3);
     const std::string p = std::to_string(3 + i / 3);
@@ -49,8 +50,8 @@ TEST(BoundedTimeTest, SecondsBoundTheLookForMutants) {
   }
   const std::string model = WriteTemp("pet.lemma", text + " return " + value + " }");
   const std::string out = NewFolder() + "/o.lemma";
-  const LemmaResult result = RunWithin(12, {"optimize", model, "-o", out, "--pet=on", "--seconds=2",
-                                            "--cost=analytic", "--runs=3"});
+  const LemmaResult result = RunWithin(
+      12, {"optimize", model, "-o", out, "--pet=on", "--seconds=2", "--cost=analytic", "--runs=3"});
   EXPECT_EQ(result.exit_status, 0) << result.err;
 }
 

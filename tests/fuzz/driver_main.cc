@@ -106,9 +106,28 @@ size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size) {
   const size_t some = std::min(size - at, 1 + Below(Below(8) == 0 ? 200 : 8));
   const auto place = bytes.begin() + static_cast<long>(at);
   const Bytes* other = corpus.empty() ? &bytes : &corpus[Below(corpus.size())];
-  static const char* const kPieces[] = {
-      "0", "1", "-1", "9223372036854775807", "-9223372036854775808", "4294967296", "1e999", "nan",
-      "[", "]", "{", "}", "(", ")", "\"", "\\", "\n", ",", ":", "=", "#", " "};
+  static const char* const kPieces[] = {"0",
+                                        "1",
+                                        "-1",
+                                        "9223372036854775807",
+                                        "-9223372036854775808",
+                                        "4294967296",
+                                        "1e999",
+                                        "nan",
+                                        "[",
+                                        "]",
+                                        "{",
+                                        "}",
+                                        "(",
+                                        ")",
+                                        "\"",
+                                        "\\",
+                                        "\n",
+                                        ",",
+                                        ":",
+                                        "=",
+                                        "#",
+                                        " "};
   switch (Below(6)) {
     case 0:
       if (some > 0) *place = static_cast<uint8_t>(*place ^ (1u << Below(8)));

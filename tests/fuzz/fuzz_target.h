@@ -1,5 +1,5 @@
-// What the fuzz targets share. A target is a function LLVMFuzzerTestOneInput that gives any bytes to
-// a reader: libFuzzer calls it (tools/test --fuzz), or in the default tests our driver.
+// What the fuzz targets share. A target is a function LLVMFuzzerTestOneInput that gives any bytes
+// to a reader: libFuzzer calls it (tools/test --fuzz), or in the default tests our driver.
 #ifndef LEMMA_TESTS_FUZZ_FUZZ_TARGET_H_
 #define LEMMA_TESTS_FUZZ_FUZZ_TARGET_H_
 

@@ -95,8 +95,7 @@ class Mutator {
       reflection->SwapElements(message, field, at, n - 1);
       reflection->RemoveLast(message, field);
     } else if (kind == 2) {
-      reflection->SwapElements(message, field, at,
-                               static_cast<int>(Below(static_cast<size_t>(n))));
+      reflection->SwapElements(message, field, at, static_cast<int>(Below(static_cast<size_t>(n))));
     } else {
       Set(message, field, at);
     }
@@ -149,17 +148,15 @@ class Mutator {
     const Reflection* r = message->GetReflection();
     const bool one = i < 0;
     const bool add = !one && i == r->FieldSize(*message, field);
-#define LEMMA_SET(TYPE, VALUE)                             \
-  {                                                        \
-    if (one) r->Set##TYPE(message, field, VALUE);          \
-    if (add) r->Add##TYPE(message, field, VALUE);          \
+#define LEMMA_SET(TYPE, VALUE)                                        \
+  {                                                                   \
+    if (one) r->Set##TYPE(message, field, VALUE);                     \
+    if (add) r->Add##TYPE(message, field, VALUE);                     \
     if (!one && !add) r->SetRepeated##TYPE(message, field, i, VALUE); \
-    break;                                                 \
+    break;                                                            \
   }
-#define LEMMA_GET(TYPE, NONE)              \
-  (one   ? r->Get##TYPE(*message, field)   \
-   : add ? NONE                            \
-         : r->GetRepeated##TYPE(*message, field, i))
+#define LEMMA_GET(TYPE, NONE) \
+  (one ? r->Get##TYPE(*message, field) : add ? NONE : r->GetRepeated##TYPE(*message, field, i))
     switch (field->cpp_type()) {
       case FieldDescriptor::CPPTYPE_INT32:
         LEMMA_SET(Int32, static_cast<int32_t>(Integer(LEMMA_GET(Int32, 0))))
