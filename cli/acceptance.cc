@@ -76,6 +76,7 @@ absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor
     b.insert(b.end(), (*ms)[1].begin(), (*ms)[1].end());
     result->found = PairedRatio(a, b);
     if (result->found->high <= 1 - kLeastGain || result->found->low >= 1 - kLeastGain) break;
+    if (options.deadline.Passed()) break;
   }
   result->runs = static_cast<int>(a.size());
   result->ms_before = Median(a);

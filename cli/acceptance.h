@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "cli/compare.h"
 #include "cli/timing.h"
+#include "graph/deadline.h"
 #include "graph/graph.h"
 #include "optimizer/objective.h"
 #include "optimizer/search.h"
@@ -38,6 +39,8 @@ struct AcceptanceOptions {
   Backend* planner = nullptr;
   // What has to become less; kPareto: the product or, with a limit, time.
   Objective objective = {};
+  // Once it has passed what one batch of runs leaves open stays open.
+  Deadline deadline;
 };
 
 struct Acceptance {

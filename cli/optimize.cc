@@ -63,6 +63,7 @@ absl::Status Judge(const OptimizeFlags& flags, const Graph& input, absl::Span<co
   options.unproved = !outcome->unproved.empty();
   options.runs = flags.Times() ? static_cast<int>(flags.runs) : 0;
   options.objective = flags.ObjectiveOf();
+  options.deadline = setup->deadline;
   auto planner = flags.common.MakeBackend();
   if (!planner.ok()) return planner.status();
   if (flags.DeviceIsAbsent()) options.planner = planner->get();
@@ -109,7 +110,8 @@ absl::Status StageCertificateOf(const OptimizeFlags& flags, const Model& model, 
     result = best ? Result::kBest : Result::kDescended;
     if (!flags.replay.empty()) result = Result::kReplayed;
   }
-  auto certificate = Certify(input, accepted.rewrites, accepted.graph, setup.file.rules, result);
+  auto certificate =
+      Certify(input, accepted.rewrites, accepted.graph, setup.file.rules, result, setup.deadline);
   if (!certificate.ok()) return certificate.status();
   if (certificate->steps.empty() && certificate->folds.empty()) {
     certificate->result = Result::kInput;

@@ -135,11 +135,12 @@ absl::StatusOr<CertificateMutant> ForCertificate(const PetRule& rule) {
   return entry;
 }
 
-PetOptions PetOptionsOf(CostModel* costs) {
+PetOptions PetOptionsOf(CostModel* costs, const Deadline& deadline) {
   PetOptions options;
   options.candidates.cost = Nanoseconds(costs, false);
   options.candidates.estimate = Nanoseconds(costs, true);
   options.candidates.look_at = 12;  // each is measured
+  options.candidates.deadline = deadline;
   return options;
 }
 
@@ -241,7 +242,7 @@ absl::Status RunSearch(const OptimizeFlags& flags, const Graph& graph, Setup* se
                        Outcome* outcome) {
   InterruptScope interrupt;
   BacktrackingOptions options;
-  options.limits = {flags.budget, flags.seconds};
+  options.limits = {flags.budget, setup->deadline.seconds_left()};
   options.alpha = flags.alpha;
   options.objective = flags.ObjectiveOf();
   if (flags.memory_limit > 0) {
@@ -298,7 +299,8 @@ std::string Exclusion(const OptimizeFlags& flags, const Setup& setup, const Outc
 
 }  // namespace
 
-absl::StatusOr<Costs> MakeCosts(const OptimizeFlags& flags, ProgressLine* progress) {
+absl::StatusOr<Costs> MakeCosts(const OptimizeFlags& flags, const Deadline& deadline,
+                                ProgressLine* progress) {
   Costs costs;
   if (flags.cost == "measured") {
     costs.measurer = flags.common.MakeMeasurer();
@@ -317,7 +319,7 @@ absl::StatusOr<Costs> MakeCosts(const OptimizeFlags& flags, ProgressLine* progre
     return costs;
   }
   MeasureOptions options;
-  options.deadline = Deadline::After(0, &InterruptScope::Flag());
+  options.deadline = deadline;
   options.on_measure = [progress](absl::string_view signature) {
     progress->Show(absl::StrCat("measuring ", signature.substr(0, 60)));
   };
@@ -342,10 +344,11 @@ absl::Status FindResult(const OptimizeFlags& flags, const Graph& input, Setup* s
     outcome->search = *std::move(replayed);
     return absl::OkStatus();
   }
-  auto costs = MakeCosts(flags, &setup->progress);
+  auto costs = MakeCosts(flags, setup->deadline, &setup->progress);
   if (!costs.ok()) return costs.status();
   setup->costs = *std::move(costs);
-  PetFinder finder(PetOptionsOf(setup->costs.model.get()));
+  // The other half is the search's.
+  PetFinder finder(PetOptionsOf(setup->costs.model.get(), setup->deadline.Half()));
   // Mutants of the input's parts, then of those that the search made.
   Graph graph = input;
   for (int search = 1; search <= 2; ++search) {
@@ -355,8 +358,15 @@ absl::Status FindResult(const OptimizeFlags& flags, const Graph& input, Setup* s
       if (search == 2 && *added == 0) return absl::OkStatus();
     }
     if (absl::Status s = MakeReady(setup); !s.ok()) return s;
+    const SearchResult before = std::move(outcome->search);
     if (absl::Status s = RunSearch(flags, input, setup, outcome); !s.ok()) return s;
-    if (flags.pet == "off" || outcome->search.stop == StopReason::kCancelled) break;
+    const StopReason stop = outcome->search.stop;
+    const bool is_cut = stop == StopReason::kCancelled || stop == StopReason::kSeconds;
+    // One that was cut short may know less than the one before it.
+    const bool is_better =
+        flags.ObjectiveOf().IsTime() && outcome->search.best_cost.ns() < before.best_cost.ns();
+    if (search == 2 && is_cut && !is_better) outcome->search = before;
+    if (flags.pet == "off" || is_cut) break;
     graph = outcome->search.best;
   }
   return absl::OkStatus();
@@ -403,7 +413,7 @@ absl::StatusOr<bool> Learn(const OptimizeFlags& flags, Setup* setup, Outcome* ou
 
 absl::Status SearchAgain(const OptimizeFlags& flags, const Graph& input, Setup* setup,
                          Outcome* outcome) {
-  auto costs = MakeCosts(flags, &setup->progress);
+  auto costs = MakeCosts(flags, setup->deadline, &setup->progress);
   if (!costs.ok()) return costs.status();
   setup->costs = *std::move(costs);
   return RunSearch(flags, input, setup, outcome);

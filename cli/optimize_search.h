@@ -7,9 +7,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cli/interrupt.h"
 #include "cli/optimize.h"
 #include "cli/progress_line.h"
 #include "cli/rules_file.h"
+#include "graph/deadline.h"
 #include "graph/graph.h"
 #include "optimizer/cost_model.h"
 #include "pet/candidates.h"
@@ -27,7 +29,8 @@ struct Costs {
 };
 
 // As --cost, --cost-db and --device say.
-absl::StatusOr<Costs> MakeCosts(const OptimizeFlags& flags, ProgressLine* progress);
+absl::StatusOr<Costs> MakeCosts(const OptimizeFlags& flags, const Deadline& deadline,
+                                ProgressLine* progress);
 
 // What a graph costs, or may cost, in nanoseconds, for PET.
 CostFn Nanoseconds(CostModel* model, bool estimate);
@@ -45,7 +48,12 @@ struct Setup {
   // --memory-limit for what the cost model calls a peak, and for what the plan does; 0: none
   int64_t peak_limit = 0, plan_limit = 0;
 
-  explicit Setup(const OptimizeFlags& flags) : progress(flags.common.json) {}
+  // Of the whole command: --seconds, and Ctrl-C while a search runs.
+  const Deadline deadline;
+
+  explicit Setup(const OptimizeFlags& flags)
+      : progress(flags.common.json),
+        deadline(Deadline::After(flags.seconds, &InterruptScope::Flag())) {}
 };
 
 // What the search, or the certificate to be replayed, leads to: all of the outcome but what is

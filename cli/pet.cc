@@ -212,7 +212,7 @@ absl::StatusOr<int> RunPet(Arguments arguments) {
   auto graph = ReadGraph(pet, *positional);
   if (!graph.ok()) return graph.status();
   ProgressLine progress(pet.optimize.common.json);
-  auto costs = MakeCosts(pet.optimize, &progress);
+  auto costs = MakeCosts(pet.optimize, Deadline(), &progress);
   if (!costs.ok()) return costs.status();
   auto parts = FindParts(pet, *graph, costs->model.get(), &progress);
   if (!parts.ok()) return parts.status();

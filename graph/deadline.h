@@ -2,6 +2,7 @@
 #ifndef LEMMA_GRAPH_DEADLINE_H_
 #define LEMMA_GRAPH_DEADLINE_H_
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <optional>
@@ -28,6 +29,18 @@ class Deadline {
     return deadline;
   }
 
+  // The same, with half of the time that is left.
+  Deadline Half() const {
+    Deadline half = *this;
+    if (at_) half.at_ = Clock::now() + (*at_ - Clock::now()) / 2;
+    return half;
+  }
+
+  // Seconds that are left, never quite none; 0 where nothing but an interruption ends it.
+  double seconds_left() const {
+    if (!at_) return 0;
+    return std::max(1e-3, std::chrono::duration<double>(*at_ - Clock::now()).count());
+  }
   bool interrupted() const { return interrupted_ != nullptr && *interrupted_; }
   bool Passed() const { return interrupted() || (at_ && Clock::now() >= *at_); }
   // What was interrupted returns, if it has nothing else to return.

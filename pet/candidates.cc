@@ -104,7 +104,7 @@ absl::StatusOr<Candidates> FindCandidates(const Graph& original, const Candidate
   LEMMA_ASSIGN_OR_RETURN(std::vector<Priced> priced, PricedMutants(original, options));
   result.mutants = static_cast<int64_t>(priced.size());
   for (Priced& p : priced) {
-    if (result.looked_at == options.look_at) break;
+    if (result.looked_at == options.look_at || options.deadline.Passed()) break;
     ++result.looked_at;
     LEMMA_ASSIGN_OR_RETURN(std::optional<Candidate> candidate,
                            Corrected(original, std::move(p.mutant), options));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/deadline.h"
 #include "graph/graph.h"
 #include "pet/mutant.h"
 #include "pet/region.h"
@@ -34,6 +35,8 @@ struct CandidateOptions {
   // What a graph costs: nanoseconds, or anything else of which less is better. Required; `cost`
   // may be slow, as when it measures: it is asked of corrected mutants only.
   CostFn estimate, cost;
+  // Once it has passed no further mutant is looked at.
+  Deadline deadline;
 };
 
 struct Candidates {

@@ -31,7 +31,9 @@ absl::StatusOr<std::shared_ptr<const Candidates>> PetFinder::CandidatesOf(const 
     found = Candidates();
   }
   if (!found.ok()) return found.status();
-  return known_[hash] = std::make_shared<const Candidates>(*std::move(found));
+  auto candidates = std::make_shared<const Candidates>(*std::move(found));
+  if (!options_.candidates.deadline.Passed()) known_[hash] = candidates;
+  return candidates;
 }
 
 absl::StatusOr<std::vector<PetRule>> PetFinder::RulesFor(const Graph& graph) {
@@ -39,6 +41,7 @@ absl::StatusOr<std::vector<PetRule>> PetFinder::RulesFor(const Graph& graph) {
                          SubprogramsOf(graph, options_.subprograms));
   std::vector<PetRule> rules;
   for (const Subprogram& part : parts) {
+    if (options_.candidates.deadline.Passed()) break;
     LEMMA_ASSIGN_OR_RETURN(const std::shared_ptr<const Candidates> candidates,
                            CandidatesOf(part.graph));
     for (const Candidate& candidate : candidates->found) {

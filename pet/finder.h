@@ -35,11 +35,12 @@ class PetFinder {
  public:
   explicit PetFinder(PetOptions options) : options_(std::move(options)) {}
 
-  // The candidates of one part.
+  // The candidates of one part. What a deadline cut short is not remembered.
   absl::StatusOr<std::shared_ptr<const Candidates>> CandidatesOf(const Graph& part);
 
   // The rules for all parts of a graph, by part and then by cost. Parts that are no sums of
-  // products after all, or too large to be decided, have none.
+  // products after all, or too large to be decided, have none; nor have those that are left when
+  // the candidates' deadline passes.
   absl::StatusOr<std::vector<PetRule>> RulesFor(const Graph& graph);
 
   int64_t hits() const { return hits_; }  // answers that were remembered

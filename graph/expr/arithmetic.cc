@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/expr/loop_check.h"
@@ -72,54 +73,55 @@ bool Has(DType dtype, const ScalarExpr& e, const Definition& d) {
   return IsFloat(dtype) && Info(e.fn()).exact && all(0);
 }
 
-// Looks for reads of one tensor inside indices and guards.
+// Collects the tensors that are read inside indices and guards, in one walk.
 class LoadFinder {
  public:
-  explicit LoadFinder(TensorId tensor) : tensor_(tensor) {}
-
-  bool Finds(const ScalarExpr& e) {
-    if (!seen_.insert(e.node().get()).second) return false;
-    for (const IndexExpr& index : e.indices()) {
-      if (Loads(index)) return true;
-    }
-    for (const Axis& axis : e.axes()) {
-      if (Loads(axis.extent)) return true;
-    }
-    if (e.kind() == ScalarExpr::Kind::kIndex && Loads(e.index())) return true;
-    if (Loads(e.guard())) return true;
-    return std::any_of(e.args().begin(), e.args().end(),
-                       [&](const ScalarExpr& arg) { return Finds(arg); });
+  void Walk(const ScalarExpr& e) {
+    if (!seen_.insert(e.node().get()).second) return;
+    for (const IndexExpr& index : e.indices()) Find(index);
+    for (const Axis& axis : e.axes()) Find(axis.extent);
+    if (e.kind() == ScalarExpr::Kind::kIndex) Find(e.index());
+    Find(e.guard());
+    for (const ScalarExpr& arg : e.args()) Walk(arg);
   }
+  const absl::flat_hash_set<TensorId>& found() const { return found_; }
 
  private:
-  bool Reads(const ScalarExpr& e) {
-    if (e.kind() == ScalarExpr::Kind::kRead && e.tensor() == tensor_) return true;
-    if (Finds(e)) return true;
-    return std::any_of(e.args().begin(), e.args().end(),
-                       [&](const ScalarExpr& arg) { return Reads(arg); });
+  // All that is read within is loaded.
+  void Load(const ScalarExpr& e) {
+    if (!loaded_.insert(e.node().get()).second) return;
+    if (e.kind() == ScalarExpr::Kind::kRead) found_.insert(e.tensor());
+    Walk(e);
+    for (const ScalarExpr& arg : e.args()) Load(arg);
   }
-  bool Loads(const IndexExpr& e) {
+  void Find(const IndexExpr& e) {
     switch (e.kind()) {
       case IndexExpr::Kind::kConst:
       case IndexExpr::Kind::kVar:
       case IndexExpr::Kind::kSymbol:
-        return false;
+        return;
       case IndexExpr::Kind::kLoad:
-        return Reads(ScalarExpr(e.load()));
+        kept_.emplace_back(e.load());
+        return Load(kept_.back());
       default:
-        return Loads(e.lhs()) || Loads(e.rhs());
+        Find(e.lhs());
+        Find(e.rhs());
     }
   }
-  bool Loads(const Guard& g) {
-    if (g.is_true() || g.is_false()) return false;
+  void Find(const Guard& g) {
+    if (g.is_true() || g.is_false()) return;
     if (g.kind() == Guard::Kind::kLe || g.kind() == Guard::Kind::kEq) {
-      return Loads(g.lhs()) || Loads(g.rhs());
+      Find(g.lhs());
+      Find(g.rhs());
+      return;
     }
-    return Loads(g.left()) || (g.kind() != Guard::Kind::kNot && Loads(g.right()));
+    Find(g.left());
+    if (g.kind() != Guard::Kind::kNot) Find(g.right());
   }
 
-  const TensorId tensor_;
-  absl::flat_hash_set<const ScalarNode*> seen_;
+  absl::flat_hash_set<const ScalarNode*> seen_, loaded_;
+  std::deque<ScalarExpr> kept_;  // so that no address is another's later
+  absl::flat_hash_set<TensorId> found_;
 };
 
 }  // namespace
@@ -202,10 +204,12 @@ std::optional<Domain> Common(Domain a, Domain b) {
   return a == Domain::kAny ? std::optional(b) : std::nullopt;
 }
 
-bool IsReadAsIndex(const Definition& definition, int input) {
-  return std::any_of(
-      definition.tensors.begin(), definition.tensors.end(),
-      [&](const TensorExpr& tensor) { return LoadFinder(input).Finds(tensor.body); });
+std::vector<bool> InputsReadAsIndex(const Definition& definition) {
+  LoadFinder finder;
+  for (const TensorExpr& tensor : definition.tensors) finder.Walk(tensor.body);
+  std::vector<bool> is_index;
+  for (int i = 0; i < definition.num_inputs(); ++i) is_index.push_back(finder.found().contains(i));
+  return is_index;
 }
 
 Definition WithStoredOutputs(Definition definition, Arithmetic arithmetic) {

@@ -3,6 +3,7 @@
 #define LEMMA_GRAPH_EXPR_ARITHMETIC_H_
 
 #include <optional>
+#include <vector>
 
 #include "graph/expr/tensor_expr.h"
 
@@ -33,8 +34,8 @@ Domain DomainOf(const Definition& definition);
 // The domain of both together; nullopt: they have none.
 std::optional<Domain> Common(Domain a, Domain b);
 
-// Whether input `input` decides where something is read or written.
-bool IsReadAsIndex(const Definition& definition, int input);
+// By input: whether it decides where something is read or written. Linear in the definition.
+std::vector<bool> InputsReadAsIndex(const Definition& definition);
 
 // The definition with every output as it is after it has been stored as its element type and loaded
 // again, for others to read in `arithmetic`. Only where that can differ: not for what has the type

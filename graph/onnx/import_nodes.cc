@@ -20,16 +20,16 @@ constexpr int64_t kMaxNodes = 1'000'000;  // after inlining and unrolling
 constexpr int64_t kMaxConstantElements = 1024;
 
 const OnnxImporter* FindImporter(const std::string& op_type) {
-  static const auto* table = [] {
+  static const auto* const composites = new std::vector<std::vector<OnnxImporter>>{
+      ops::FourierComposites(), ops::RecurrentComposites(), ops::QuantizedComposites(),
+      ops::OptimizerComposites()};
+  static const auto* const table = [] {
     auto* by_type = new absl::flat_hash_map<std::string, const OnnxImporter*>;
     auto add = [&](const std::vector<OnnxImporter>& importers) {
       for (const OnnxImporter& importer : importers) by_type->emplace(importer.op_type, &importer);
     };
     add(ConstantOps());
-    add(*new auto(ops::FourierComposites()));
-    add(*new auto(ops::RecurrentComposites()));
-    add(*new auto(ops::QuantizedComposites()));
-    add(*new auto(ops::OptimizerComposites()));
+    for (const std::vector<OnnxImporter>& importers : *composites) add(importers);
     for (const OpDef* op : AllOps()) add(op->onnx_import);
     return by_type;
   }();

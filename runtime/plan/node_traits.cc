@@ -126,9 +126,7 @@ NodeTraits Analyze(const Node& node) {
   }
   if (static_cast<int>(traits.views.size()) != node.num_outputs()) traits.views.clear();
   traits.domain = DomainOf(*definition);
-  for (int i = 0; i < definition->num_inputs(); ++i) {
-    traits.is_index.push_back(IsReadAsIndex(*definition, i));
-  }
+  traits.is_index = InputsReadAsIndex(*definition);
   const TensorExpr* tensor = output(0);
   traits.pointwise = node.num_outputs() == 1 && tensor != nullptr;
   for (const TensorExpr& t : definition->tensors) {

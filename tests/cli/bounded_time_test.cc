@@ -31,6 +31,28 @@ TEST(BoundedTimeTest, AChainOfThousandsIsCertifiedInSeconds) {
   EXPECT_EQ(result.exit_status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("3999 x relu_of_relu"));
   EXPECT_THAT(ReadAll(out + ".cert"), HasSubstr("rule relu_of_relu"));
+  const LemmaResult checked = RunWithin(20, {"check", model, out, out + ".cert"});
+  EXPECT_EQ(checked.exit_status, 0) << checked.out << checked.err;
+  EXPECT_THAT(checked.out, HasSubstr("3999 steps"));
+}
+
+// Parts that all differ, each of which takes most of a second.
+TEST(BoundedTimeTest, SecondsBoundTheLookForMutants) {
+  std::string text = "graph g(x: f32[1,8,32,32], w: weight f32[8,8,3,3] = fill 0.01) {",
+              value = "x";
+  for (int i = 0; i < 40; ++i) {
+    const std::string n = std::to_string(i), d = std::to_string(1 + i % 3);
+    const std::string p = std::to_string(3 + i / 3);
+    text += " c" + n + " = slice(" + value + ") {starts = [0,0,0,0], sizes = [1,8,20,20]} d" + n +
+            " = conv2d(c" + n + ", w) {dilations = [" + d + "," + d + "], pads = [6," + p + ",6," +
+            p + "]}";
+    value = "d" + n;
+  }
+  const std::string model = WriteTemp("pet.lemma", text + " return " + value + " }");
+  const std::string out = NewFolder() + "/o.lemma";
+  const LemmaResult result = RunWithin(
+      12, {"optimize", model, "-o", out, "--pet=on", "--seconds=2", "--cost=analytic", "--runs=3"});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
 }
 
 TEST(BoundedTimeTest, AProofWithThousandsOfSymbolsKeepsToItsWork) {

@@ -152,9 +152,10 @@ class Maker {
     const auto numbers = ExampleValues(example);
     std::map<int64_t, int64_t> sizes;  // of the example: here
     std::vector<Value> operands;
+    const std::vector<bool> read_as_index = InputsReadAsIndex(definition);
     for (size_t i = 0; i < example.inputs.size(); ++i) {
       TensorType type = example.inputs[i];
-      const bool is_index = IsReadAsIndex(definition, static_cast<int>(i));
+      const bool is_index = read_as_index[i];
       if (!as_example && !is_index) {
         auto fits = [&](const Value& v) {
           if (v.dtype() != type.dtype || v.type().rank() != type.rank()) return false;

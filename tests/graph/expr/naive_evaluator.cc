@@ -189,9 +189,9 @@ class Evaluator {
       case IndexExpr::Kind::kMul:
         return a * b;
       case IndexExpr::Kind::kFloorDiv:
-        return a >= 0 ? a / b : -((-a + b - 1) / b);
+        return a / b - (a % b < 0 ? 1 : 0);  // -a may be no number
       case IndexExpr::Kind::kMod:
-        return (a % b + b) % b;
+        return a % b < 0 ? a % b + b : a % b;
       case IndexExpr::Kind::kMin:
         return a < b ? a : b;
       default:

@@ -1,0 +1,22 @@
+// Certificates, less their checksum, which is made to fit: the parser has to judge the rest.
+#include "absl/strings/str_cat.h"
+#include "graph/sha256.h"
+#include "rewrite/certificate.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace lemma {
+
+int FuzzCertificate(absl::string_view text) {
+  (void)ParseCertificate(text).status();
+  const std::string whole = absl::StrCat(text, "\nsha256 ", Sha256Of(text), "\n");
+  const auto certificate = ParseCertificate(whole);
+  if (!certificate.ok()) return 0;
+  fuzz::Require(PrintCertificate(*certificate) == whole, "another certificate was read");
+  return 0;
+}
+
+}  // namespace lemma
+
+int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  return lemma::FuzzCertificate(lemma::fuzz::Text(data, size));
+}
