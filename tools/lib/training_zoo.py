@@ -1,7 +1,8 @@
 """Small models to train, one for each way of building a network; see tools/check_training --zoo.
 
 Each has a few thousand parameters and three batches. Activations are smooth, so that a rounding
-does not take a value to the other side of a kink; maxima have arguments that are far apart.
+does not take a value to the other side of a kink; maxima have arguments that are far apart. There
+are no biases that a normalization takes away again: their gradients are nothing but roundings.
 """
 
 import collections
@@ -239,7 +240,7 @@ class Norms(nn.Module):
         super().__init__()
         self.conv = nn.Conv2d(3, 8, 3, padding=1)
         self.group = nn.GroupNorm(4, 8)
-        self.second = nn.Conv2d(8, 8, 3, padding=1)
+        self.second = nn.Conv2d(8, 8, 3, padding=1, bias=False)
         self.instance = nn.InstanceNorm2d(8, affine=True)
         self.layer = nn.LayerNorm([8, 5, 6])
         self.direction = nn.Parameter(torch.randn(6, 8))
@@ -450,10 +451,11 @@ class DenseBranches(nn.Module):
     def __init__(self):
         super().__init__()
         self.branches = nn.ModuleList([
-            nn.Conv2d(3, 4, 1), nn.Conv2d(3, 4, (1, 5), padding=(0, 2)),
-            nn.Conv2d(3, 4, (5, 1), padding=(2, 0)), nn.Conv2d(3, 4, 3, padding=2, dilation=2)])
+            nn.Conv2d(3, 4, size, padding=padding, dilation=dilation, bias=False)
+            for size, padding, dilation in ((1, 0, 1), ((1, 5), (0, 2), 1), ((5, 1), (2, 0), 1),
+                                            (3, 2, 2))])
         self.norms = nn.ModuleList(nn.BatchNorm2d(4) for _ in range(4))
-        self.after = nn.Conv2d(19, 8, 3, stride=2)
+        self.after = nn.Conv2d(19, 8, 3, stride=2, bias=False)
         self.after_norm = nn.BatchNorm2d(8)
         self.bilinear = nn.Parameter(0.2 * torch.randn(5, 8, 8))
 
