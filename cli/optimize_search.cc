@@ -390,8 +390,10 @@ absl::StatusOr<Contender> KeptToLimit(const OptimizeFlags& flags, Contender cont
                                       FormatBytes(static_cast<double>(flags.memory_limit))));
     return !interrupt.flag().load();
   };
+  // As long again as the search, which may have taken all of its time.
+  const Deadline deadline = Deadline::After(flags.seconds, &interrupt.flag());
   auto found = Rematerialize(contender.graph, setup->plan_limit, planner, setup->costs.model.get(),
-                             on_progress);
+                             on_progress, deadline);
   setup->progress.Clear();
   if (absl::IsUnimplemented(found.status()) || absl::IsCancelled(found.status())) return contender;
   if (!found.ok()) return found.status();

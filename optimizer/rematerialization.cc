@@ -14,8 +14,9 @@ namespace {
 // Chooses among reliefs; what they are is the Reliever's.
 class Rematerializer {
  public:
-  Rematerializer(Reliever* reliever, int64_t limit, std::function<bool(int64_t)> progress)
-      : reliever_(reliever), limit_(limit), progress_(std::move(progress)) {}
+  Rematerializer(Reliever* reliever, int64_t limit, std::function<bool(int64_t)> progress,
+                 const Deadline& deadline)
+      : reliever_(reliever), limit_(limit), progress_(std::move(progress)), deadline_(deadline) {}
 
   // Several descents, since each is greedy: with the limit as the target, and with less, so that
   // more is dropped, and taken back where it was not needed. If the limit is not reached, with
@@ -38,7 +39,7 @@ class Rematerializer {
       auto needed = Undo(*std::move(reached));
       if (!needed.ok()) return needed.status();
       if (!best || Better(*needed, *best)) best = *std::move(needed);
-      if (stopped_ || best->reliefs.recomputed.empty()) break;
+      if (Stopped() || best->reliefs.recomputed.empty()) break;
     }
     auto result = Retry(*std::move(best));
     if (!result.ok()) return result.status();
@@ -64,13 +65,17 @@ class Rematerializer {
            std::pair(std::max(limit_, b.timeline.peak_bytes), b.ms);
   }
   bool GoesOn(const Relieved& now) {
-    stopped_ = stopped_ || (progress_ && !progress_(now.timeline.peak_bytes));
+    stopped_ = Stopped() || (progress_ && !progress_(now.timeline.peak_bytes));
     return !stopped_;
+  }
+  bool Stopped() {
+    stopped_ = stopped_ || deadline_.Passed();
+    return stopped_;
   }
 
   // Until the limit is reached, or nothing brings it nearer.
   absl::StatusOr<Relieved> Descend(Relieved now, int64_t step) {
-    while (!Reaches(now)) {
+    while (!Reaches(now) && !Stopped()) {
       const std::vector<int64_t> live = now.Live();
       const auto peak = std::max_element(live.begin(), live.end()) - live.begin();
       const auto candidates = reliever_->Candidates(now, static_cast<int>(peak));
@@ -107,7 +112,7 @@ class Rematerializer {
     for (bool helped = true; helped;) {
       helped = false;
       for (int relief : reliever_->ByCost(best.reliefs)) {
-        if (stopped_ || helped || left-- <= 0) break;
+        if (Stopped() || helped || left-- <= 0) break;
         auto without = reliever_->With(best.reliefs.Without(relief));
         if (!without.ok()) return without.status();
         if (!without->has_value()) continue;
@@ -144,7 +149,7 @@ class Rematerializer {
     int tries = 0;
     for (const ReliefChoice& candidate : candidates) {
       if (tries >= kTries && best) break;
-      if (++tries > 4 * kTries) break;
+      if (++tries > 4 * kTries || Stopped()) break;
       auto tried = reliever_->With(candidate.reliefs);
       if (!tried.ok()) return tried.status();
       if (!tried->has_value()) continue;
@@ -160,17 +165,19 @@ class Rematerializer {
   const int64_t limit_;
   const std::function<bool(int64_t)> progress_;
   int64_t target_ = 0;
-  bool stopped_ = false;  // by whoever watches
+  const Deadline deadline_;
+  bool stopped_ = false;  // by whoever watches, or late
 };
 
 }  // namespace
 
 absl::StatusOr<Rematerialization> Rematerialize(const Graph& graph, int64_t limit_bytes,
                                                 KernelMeasurer* measurer, CostModel* costs,
-                                                const std::function<bool(int64_t)>& progress) {
+                                                const std::function<bool(int64_t)>& progress,
+                                                const Deadline& deadline) {
   Reliever reliever(graph, measurer);
   if (absl::Status s = reliever.Price(costs); !s.ok()) return s;
-  return Rematerializer(&reliever, limit_bytes, progress).Run();
+  return Rematerializer(&reliever, limit_bytes, progress, deadline).Run();
 }
 
 }  // namespace lemma

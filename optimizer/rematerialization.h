@@ -14,6 +14,7 @@
 #include <functional>
 
 #include "absl/status/statusor.h"
+#include "graph/deadline.h"
 #include "graph/graph.h"
 #include "optimizer/cost_model.h"
 #include "runtime/measure.h"
@@ -32,10 +33,12 @@ struct Rematerialization {
 // computing it again costs by `costs`. In the end it takes back what was not needed. Of several
 // such searches the result that reaches the limit at the least cost counts, or that of the least
 // peak. Deterministic; some hundred to some thousand plans. `progress`, if given, gets the peak
-// after each step; returning false ends the search with the best it has.
+// after each step; returning false ends the search with the best it has, and so does the deadline,
+// which is looked at before each plan.
 absl::StatusOr<Rematerialization> Rematerialize(
     const Graph& graph, int64_t limit_bytes, KernelMeasurer* measurer, CostModel* costs,
-    const std::function<bool(int64_t peak_bytes)>& progress = nullptr);
+    const std::function<bool(int64_t peak_bytes)>& progress = nullptr,
+    const Deadline& deadline = Deadline());
 
 }  // namespace lemma
 

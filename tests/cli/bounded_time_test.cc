@@ -55,6 +55,27 @@ TEST(BoundedTimeTest, SecondsBoundTheLookForMutants) {
   EXPECT_EQ(result.exit_status, 0) << result.err;
 }
 
+// It has a thousand operators, and a limit that it cannot come to.
+TEST(BoundedTimeTest, SecondsBoundWhatKeepsToALimitOfMemory) {
+  constexpr int kDepth = 300;
+  std::string text = "graph g(x: f32[16,16]) { a0 = matmul(x, x)";
+  for (int i = 1; i <= kDepth; ++i) {
+    const std::string n = std::to_string(i), before = std::to_string(i - 1);
+    text += " b" + n + " = matmul(a" + before + ", x) a" + n + " = tanh(b" + n + ")";
+  }
+  text += " g" + std::to_string(kDepth) + " = sqrt(a" + std::to_string(kDepth) + ")";
+  for (int i = kDepth; i-- > 0;) {
+    const std::string n = std::to_string(i);
+    text += " g" + n + " = matmul(g" + std::to_string(i + 1) + ", a" + n + ")";
+  }
+  const std::string model = WriteTemp("deep.lemma", text + " return g0 }");
+  const LemmaResult result = RunWithin(
+      8, {"optimize", model, "-o", NewFolder() + "/o.lemma", "--cost=analytic", "--runs=3",
+          "--budget=1", "--numerics=exact", "--memory-limit=4K", "--seconds=1"});
+  EXPECT_EQ(result.exit_status, 1) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("nothing that was found keeps to --memory-limit, 4096"));
+}
+
 TEST(BoundedTimeTest, AProofWithThousandsOfSymbolsKeepsToItsWork) {
   std::string inputs, operands;
   for (int i = 0; i < 3000; ++i) {

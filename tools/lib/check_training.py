@@ -18,7 +18,10 @@ from torchvision import models
 from torchvision.models.vision_transformer import EncoderBlock
 
 import bert_encoder
+import check_zoo
 import export_models
+import tensor_files
+import training_zoo
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RATE = 1000.0  # so large that the step is nearly all gradient, and little is lost in the difference
@@ -99,22 +102,6 @@ def export(module, batch, path):
         )
 
 
-def read_safetensors(path):
-    import json
-
-    data = path.read_bytes()
-    length = int.from_bytes(data[:8], "little")
-    types = {"F32": numpy.float32, "F64": numpy.float64, "I64": numpy.int64}
-    tensors = {}
-    for name, entry in json.loads(data[8:8 + length]).items():
-        if name == "__metadata__":
-            continue
-        begin, end = entry["data_offsets"]
-        raw = data[8 + length + begin:8 + length + end]
-        tensors[name] = numpy.frombuffer(raw, types[entry["dtype"]]).reshape(entry["shape"])
-    return tensors
-
-
 def call(command):
     result = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if result.returncode != 0:
@@ -130,7 +117,7 @@ def take_step(lemma, backend, form, folder, module, batch, labels):
     for suffix in {"onnx", form}:
         call([lemma, "train", model, f"--loss={loss}", "--update=sgd", "-o", folder / f"step.{suffix}"])
     step = folder / f"step.{form}"
-    state = read_safetensors(folder / f"step.{form}.safetensors")
+    state = tensor_files.read(folder / f"step.{form}.safetensors")
     graph = onnx.load(str(folder / "step.onnx")).graph  # names and order of inputs and outputs
     given = {"input": batch.numpy(), "labels": labels.numpy(),
              "lr": numpy.array(RATE, numpy.float32), **state}
@@ -234,21 +221,6 @@ def curve_of_torch(module, batches, labels, rate, steps, dtype):
     return numpy.array(losses)
 
 
-def write_safetensors(path, tensors):
-    import json
-
-    names = {numpy.dtype("float32"): "F32", numpy.dtype("float64"): "F64",
-             numpy.dtype("int64"): "I64"}
-    header, at = {}, 0
-    for name, tensor in tensors.items():
-        header[name] = {"dtype": names[tensor.dtype], "shape": list(tensor.shape),
-                        "data_offsets": [at, at + tensor.nbytes]}
-        at += tensor.nbytes
-    text = json.dumps(header).encode()
-    path.write_bytes(len(text).to_bytes(8, "little") + text +
-                     b"".join(t.tobytes() for t in tensors.values()))
-
-
 def make_curve(name, lemma, steps, folder, *cost):
     """Losses of PyTorch: in f64, in f32, and by how much Lemma's may be off, step by step.
 
@@ -264,9 +236,9 @@ def make_curve(name, lemma, steps, folder, *cost):
     in_f32 = curve_of_torch(module, batches, labels, rate, steps, torch.float32)
     # Rounding differs, and grows from step to step as it does between PyTorch's f32 and f64.
     allowed = 10 * numpy.maximum.accumulate(numpy.abs(in_f32 - want)) + 1e-5 * numpy.abs(want)
-    write_safetensors(folder / "losses.safetensors", {"f64": want, "f32": in_f32,
+    tensor_files.write(folder / "losses.safetensors", {"f64": want, "f32": in_f32,
                                                       "allowed": allowed})
-    write_safetensors(folder / "data.safetensors",
+    tensor_files.write(folder / "data.safetensors",
                       {"input": batches.numpy(), "labels": labels.numpy(),
                        "lr": numpy.array(rate, numpy.float32)})
     model, step = folder / "model.onnx", folder / "step.pb"
@@ -303,12 +275,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--curve", type=int, default=0, metavar="STEPS")
     parser.add_argument("--lemma")
-    parser.add_argument("--backend", default="reference")
+    parser.add_argument("--zoo", action="store_true")
+    parser.add_argument("--write", type=pathlib.Path, metavar="FOLDER")
+    parser.add_argument("--backend", default="reference-f64")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--form", choices=["pb", "onnx"], default="pb")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
-    cases = CURVES if args.curve else CASES
+    cases = training_zoo.MODELS if args.zoo else CURVES if args.curve else CASES
     unknown = [name for name in args.names if name not in cases]
     if unknown:
         print(f"check_training: no model {unknown[0]}; there are {' '.join(cases)}",
@@ -319,6 +293,8 @@ def main():
         subprocess.run(["bazel", "build", "//cli:lemma"], cwd=ROOT, check=True)
         lemma = ROOT / "bazel-bin" / "cli" / "lemma"
     warnings.filterwarnings("ignore")
+    if args.zoo:
+        return check_zoo.main(lemma, args.names or list(cases), args.write)
     passed = failed = 0
     for name in args.names or cases:
         with tempfile.TemporaryDirectory() as folder:
