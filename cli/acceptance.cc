@@ -17,6 +17,9 @@ namespace {
 constexpr double kLeastGain = 0.01;
 constexpr double kMaxSeconds = 60;  // of one batch of runs
 constexpr int kBatches = 4;
+// Of batches of one contender, after which no further one begins when the deadline has passed: a
+// search that takes all the time there is should not cost small models what it found.
+constexpr double kLateSeconds = 2;
 
 // One graph, compiled, with its outputs on the inputs.
 struct Candidate {
@@ -69,6 +72,7 @@ bool SameBytes(absl::Span<const Tensor> a, absl::Span<const Tensor> b) {
 absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor> inputs,
                   const AcceptanceOptions& options, Acceptance* result) {
   std::vector<double> a, b;
+  const Deadline enough = Deadline::After(kLateSeconds);
   for (int batch = 0; batch < kBatches; ++batch) {
     auto ms = TimeAlternating({before, after}, inputs, options.runs, kMaxSeconds, options.threads);
     if (!ms.ok()) return ms.status();
@@ -76,7 +80,7 @@ absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor
     b.insert(b.end(), (*ms)[1].begin(), (*ms)[1].end());
     result->found = PairedRatio(a, b);
     if (result->found->high <= 1 - kLeastGain || result->found->low >= 1 - kLeastGain) break;
-    if (options.deadline.Passed()) break;
+    if (options.deadline.Passed() && enough.Passed()) break;
   }
   result->runs = static_cast<int>(a.size());
   result->ms_before = Median(a);

@@ -39,7 +39,8 @@ struct AcceptanceOptions {
   Backend* planner = nullptr;
   // What has to become less; kPareto: the product or, with a limit, time.
   Objective objective = {};
-  // Once it has passed what one batch of runs leaves open stays open.
+  // Once it has passed no batch of runs begins two seconds after the first: what is open then stays
+  // open.
   Deadline deadline;
 };
 

@@ -61,8 +61,8 @@ bool Has(DType dtype, const ScalarExpr& e, const Definition& d) {
       return all(0);
     case ScalarExpr::Kind::kReduce:
       // Over nothing they are infinite, which only floats are.
-      return (e.reduce() == ReduceKind::kMax || e.reduce() == ReduceKind::kMin) &&
-             IsFloat(dtype) && all(0);
+      return (e.reduce() == ReduceKind::kMax || e.reduce() == ReduceKind::kMin) && IsFloat(dtype) &&
+             all(0);
     case ScalarExpr::Kind::kApply:
       break;
   }

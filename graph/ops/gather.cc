@@ -109,7 +109,7 @@ absl::StatusOr<std::vector<Value>> ImportCompress(OnnxImport& node) {
 absl::Status DefineReverseSequence(OpContext& c) {
   LEMMA_RETURN_IF_ERROR(RequirePositions(c, 1));
   const int64_t time = c.Int("time_axis"), batch = c.Int("batch_axis");
-  LEMMA_REQUIRE(c, c.rank(0) >= 2 && time + batch == 1 && (time == 0 || time == 1),
+  LEMMA_REQUIRE(c, c.rank(0) >= 2 && (time == 0 || time == 1) && batch == 1 - time,
                 "time_axis and batch_axis must be 0 and 1, x of rank 2 or more");
   LEMMA_RETURN_IF_ERROR(RequireVector(c, 1, "lengths", c.Dim(0, static_cast<int>(batch))));
   c.Output(c.dtype(0), c.dims(0), [&](const Idx& out) {
