@@ -6,8 +6,8 @@
 // allowed, and scalar functions are good to a few units in the last place. Operators that only move
 // elements add none. Errors add up along paths, so a graph's tolerance is the largest sum over a
 // path to an output. It is relative to the largest element of the output (at least 1), since the
-// elements of an output share their operands' errors. A result in f16 or bf16 is rounded once more, by
-// a unit u of its own.
+// elements of an output share their operands' errors. A result in f16 or bf16 is rounded once more,
+// by a unit u of its own.
 #ifndef LEMMA_RUNTIME_TOLERANCE_H_
 #define LEMMA_RUNTIME_TOLERANCE_H_
 

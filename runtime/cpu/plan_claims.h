@@ -27,16 +27,17 @@ struct KernelClaim {
   bool has_numbers = false;
 };
 
-// Of every kernel that the CPU back end would run `graph` by, built as it would build them. Internal
-// if a step does not find in memory what it reads (plan_check.h).
+// Of every kernel that the CPU back end would run `graph` by, built as it would build them.
+// Internal if a step does not find in memory what it reads (plan_check.h).
 absl::StatusOr<std::vector<KernelClaim>> ClaimsOfPlan(const Graph& graph,
                                                       const CompileOptions& compile = {},
                                                       const CpuOptions& options = {});
 
 // InvalidArgument, saying how far they are apart, unless statement and meaning agree on random
-// numbers, computed in double and rounded to f32 in the end: within 1e-6 of the largest, or 1e-5 where the
-// statement has numbers of its own. Two sums of products that are not the same differ at random numbers but by a chance of
-// nothing. Weights are random too, except where numbers were made of them. Ok without a statement.
+// numbers, computed in double and rounded to f32 in the end: within 1e-6 of the largest, or 1e-5
+// where the statement has numbers of its own. Two sums of products that are not the same differ at
+// random numbers but by a chance of nothing. Weights are random too, except where numbers were made
+// of them. Ok without a statement.
 absl::Status CheckClaim(const KernelClaim& claim, uint64_t seed);
 
 }  // namespace lemma

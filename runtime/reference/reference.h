@@ -19,8 +19,7 @@ enum class BetweenOperators {
 };
 
 // Executables free a value after its last use, so MemoryUse::planned_bytes is live_bytes.
-std::unique_ptr<Backend> MakeReferenceBackend(
-    BetweenOperators values = BetweenOperators::kRounded);
+std::unique_ptr<Backend> MakeReferenceBackend(BetweenOperators values = BetweenOperators::kRounded);
 
 // One application on host tensors, outputs rounded to their types.
 absl::StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, absl::Span<const Tensor> inputs,

@@ -13,7 +13,7 @@
 namespace lemma {
 
 struct RandomGraphOptions {
-  int operators = 8;           // at most
+  int operators = 8;             // at most
   int64_t most_elements = 4096;  // of a value
   // Which operators may occur; default: all that have a definition.
   std::function<bool(const OpDef&)> allowed;

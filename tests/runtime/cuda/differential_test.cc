@@ -37,8 +37,7 @@ TEST(CudaDifferential, GeneratedKernelsComputeWhatTheDefinitionsSay) {
     RandomGraph random = MakeRandomGraph(seed);
     const absl::Status added = plans.Add(random.graph);
     if (absl::IsOutOfRange(added)) continue;  // an index of weights
-    ASSERT_TRUE(added.ok()) << "seed " << seed << ": " << added << "\n"
-                            << PrintGraph(random.graph);
+    ASSERT_TRUE(added.ok()) << "seed " << seed << ": " << added << "\n" << PrintGraph(random.graph);
     graphs.push_back(std::move(random));
     seeds.push_back(seed);
   }
