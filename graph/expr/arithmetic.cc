@@ -39,6 +39,10 @@ bool OnlyMoves(const Definition& d) {
   });
 }
 
+DType TypeOfStored(ScalarFn fn) {
+  return static_cast<DType>(static_cast<int>(fn) - static_cast<int>(ScalarFn::kStoredF32));
+}
+
 // Whether every value of `e` is one of `dtype` already.
 bool Has(DType dtype, const ScalarExpr& e, const Definition& d) {
   auto all = [&](size_t from) {
@@ -67,7 +71,8 @@ bool Has(DType dtype, const ScalarExpr& e, const Definition& d) {
       break;
   }
   if (e.fn() == ScalarFn::kWhere) return all(1);
-  if (IsTruthValue(e.fn()) || e.fn() == StoredAs(dtype)) return true;
+  if (IsTruthValue(e.fn())) return true;
+  if (IsStored(e.fn())) return Holds(dtype, TypeOfStored(e.fn()));
   if (e.fn() == ScalarFn::kMin || e.fn() == ScalarFn::kMax) return all(0);
   // The remainder of an exact division is exact, the others round to integers or change signs.
   return IsFloat(dtype) && Info(e.fn()).exact && all(0);

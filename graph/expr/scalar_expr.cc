@@ -50,15 +50,15 @@ constexpr ScalarFnInfo kInfos[] = {
     {"is_nan", 1, false, false, true, kEven},
     {"is_inf", 1, false, false, true, kEven},
     {"where", 3, false, false, true},
-    {"stored_f32", 1, false, false},
-    {"stored_f64", 1, false, false},
-    {"stored_f16", 1, false, false},
-    {"stored_bf16", 1, false, false},
-    {"stored_i64", 1, false, false},
+    {"stored_f32", 1, false, false, true, kOdd},
+    {"stored_f64", 1, false, false, true, kOdd},
+    {"stored_f16", 1, false, false, true, kOdd},
+    {"stored_bf16", 1, false, false, true, kOdd},
+    {"stored_i64", 1, false, false, true, kOdd},
     {"stored_i32", 1, false, false},
-    {"stored_i8", 1, false, false},
-    {"stored_u8", 1, false, false},
-    {"stored_bool", 1, false, false},
+    {"stored_i8", 1, false, false, true},
+    {"stored_u8", 1, false, false, true},
+    {"stored_bool", 1, false, false, true, kEven},
 };
 static_assert(sizeof(kInfos) / sizeof(kInfos[0]) == kNumScalarFns);
 

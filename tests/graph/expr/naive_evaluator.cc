@@ -95,8 +95,10 @@ double ApplyReal(ScalarFn fn, double a, double b, double c) {
       return std::isinf(a);
     case ScalarFn::kWhere:
       return a != 0 ? b : c;
+    default:
+      break;
   }
-  return 0;
+  Die("a value is stored between operators only");
 }
 
 double Apply(ScalarFn fn, double a, double b, double c) { return ApplyReal(fn, a, b, c); }
