@@ -24,7 +24,7 @@ bool HasConstants(const Graph& graph) {
 absl::StatusOr<KernelClaim> ClaimOf(const cpu::CpuKernelSpec& spec, cpu::StaticValues statics) {
   KernelClaim claim;
   claim.kernel = spec.Signature();
-  LEMMA_ASSIGN_OR_RETURN(claim.meaning, cpu::MeaningOf(spec));
+  LEMMA_ASSIGN_OR_RETURN(claim.meaning, cpu::MeaningOf(spec, statics));
   LEMMA_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Kernel> kernel, cpu::BuildKernel(spec, statics));
   absl::StatusOr<Graph> statement = cpu::StatementOf(spec, *kernel);
   if (statement.ok()) {
@@ -69,8 +69,9 @@ absl::Status CheckClaim(const KernelClaim& claim, uint64_t seed) {
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < claim.meaning.inputs().size(); ++i) {
     const Value& v = claim.meaning.inputs()[i];
-    if (claim.has_numbers && !claim.statics[i].empty_handle()) {
-      inputs.push_back(claim.statics[i]);
+    const Tensor& known = claim.statics[i];
+    if (!known.empty_handle() && (claim.has_numbers || known.size() == 1)) {
+      inputs.push_back(known);
       continue;
     }
     std::vector<double> values(static_cast<size_t>(v.type().num_elements()));

@@ -375,13 +375,15 @@ absl::StatusOr<Graph> StatementOf(const CpuKernelSpec& spec, const Kernel& kerne
       [&]() -> absl::StatusOr<Graph> { return StatementReader(spec, *library).Run(); });
 }
 
-absl::StatusOr<Graph> MeaningOf(const CpuKernelSpec& spec) {
+absl::StatusOr<Graph> MeaningOf(const CpuKernelSpec& spec, const StaticValues& statics) {
   GraphBuilder builder("meaning");
   absl::flat_hash_map<Value, Value> made;
   std::vector<Value> inputs;
   for (size_t i = 0; i < spec.inputs.size(); ++i) {
     inputs.push_back(builder.Input(absl::StrCat("x", i), spec.inputs[i].type));
-    if (spec.inputs[i].value) made[spec.inputs[i].value] = inputs.back();
+    if (!spec.inputs[i].value) continue;
+    const bool number = !statics[i].empty_handle() && statics[i].size() == 1;
+    made[spec.inputs[i].value] = number ? builder.Constant(statics[i]) : inputs.back();
   }
   if (spec.nodes.empty()) {  // a copy
     builder.Output("y", inputs[0]);

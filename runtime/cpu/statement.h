@@ -17,8 +17,9 @@ namespace lemma::cpu {
 // there is no reading; Internal if a descriptor does not fit its operand's place in memory.
 absl::StatusOr<Graph> StatementOf(const CpuKernelSpec& spec, const Kernel& kernel);
 
-// The spec's nodes over the same operands.
-absl::StatusOr<Graph> MeaningOf(const CpuKernelSpec& spec);
+// The spec's nodes over the same operands. A static operand of one element, which kernels take for
+// a number, is that number.
+absl::StatusOr<Graph> MeaningOf(const CpuKernelSpec& spec, const StaticValues& statics);
 
 }  // namespace lemma::cpu
 

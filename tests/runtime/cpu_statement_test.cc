@@ -55,6 +55,8 @@ constexpr const char* kGraphs[] = {
     R"(graph g(x: f32[3,5,8], s: weight f32[8], b: weight f32[8]) {
       n = layer_norm(x, s, b) y = softmax(n) {axis = 1} return y })",
     R"(graph g(x: f32[1,6,3,2]) { y = lrn(x) {size = 3} return y })",
+    R"(graph g(x: f32[4,3], w: weight f32[3,5]) {
+      k = constant f32[] fill 8.0 p = matmul(x, w) y = div(p, k) return y })",
 };
 
 TEST(Statements, SayWhatTheirNodesMean) {
@@ -224,7 +226,7 @@ bool IsCaught(const Fault& fault) {
     auto statement = cpu::StatementOf(*step.spec, **kernel);
     if (!statement.ok()) return true;
     KernelClaim claim;
-    claim.meaning = *cpu::MeaningOf(*step.spec);
+    claim.meaning = *cpu::MeaningOf(*step.spec, statics);
     claim.statement = *statement;
     claim.statics = statics;
     return !CheckClaim(claim, 1).ok();

@@ -112,7 +112,6 @@ TEST(Storage, AnotherFloatTypeMayOverflow) {
 }
 
 TEST(Storage, TypesThatHoldOthers) {
-  using verify::Holds;
   const DType types[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI64,
                          DType::kI32, DType::kI8,  DType::kU8,  DType::kBool};
   // The greatest and least values of the integer types decide among themselves.
