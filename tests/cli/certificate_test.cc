@@ -55,6 +55,18 @@ TEST(CertificateCommandTest, IsWrittenAndChecks) {
   }
 }
 
+TEST(PlanCheckTest, SaysWhatEachKernelIsKnownToCompute) {
+  const std::string input = WriteTemp("in.lemma", kGraph);
+  const LemmaResult result = RunLemma({"check", input, "--plan=cpu", "--json"});
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\"ok\":true"));
+  EXPECT_THAT(result.out, HasSubstr("\"proved\":2"));
+  EXPECT_THAT(result.out, HasSubstr("\"by_definition\":1"));
+  const LemmaResult cuda = RunLemma({"check", input, "--plan=cuda"});
+  EXPECT_EQ(cuda.exit_status, 2);
+  EXPECT_THAT(cuda.err, HasSubstr("only the plans of cpu state what they compute"));
+}
+
 TEST(CertificateCommandTest, ReplayGivesTheSameBytes) {
   for (const std::string ending : {".onnx", ".lemma", ".pb"}) {
     const Files files = Optimized(ending);

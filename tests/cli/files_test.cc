@@ -106,7 +106,7 @@ TEST_F(FilesTest, AFifoGetsTheBytesAndStays) {
 
 TEST_F(FilesTest, OnlyRegularFilesAreRead) {
   ASSERT_EQ(mkfifo(Path("fifo").c_str(), 0600), 0);
-  for (const std::string file : {Path("fifo"), std::string("/dev/zero")}) {
+  for (const std::string& file : {Path("fifo"), std::string("/dev/zero")}) {
     ExpectOneLine(RunLemma({"run", file}), {file, "not a regular file"});
     ExpectOneLine(RunLemma({"run", model_, "--inputs", file}), {file, "not a regular file"});
     ExpectOneLine(RunLemma({"verify", file}), {file, "not a regular file"});

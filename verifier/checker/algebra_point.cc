@@ -98,8 +98,9 @@ double ValueAt(ScalarFn fn, double a, double b, double c) {
       return std::isinf(a);
     case ScalarFn::kWhere:
       return a != 0 ? b : c;
+    default:
+      return NAN;  // stored values: plans have them, rules do not
   }
-  return NAN;
 }
 
 double Algebra::AtomAt(AtomId id, int style, std::map<AtomId, double>* point) {
