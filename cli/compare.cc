@@ -39,7 +39,8 @@ std::string OutputDifference::ToString() const {
                              ? absl::StrCat(finite, " values")
                              : absl::StrCat(finite, " finite values (", elements, " in all)");
   return absl::StrCat("largest difference ", FormatError(largest), " of ", of, ", allowed ",
-                      FormatError(allowed), " (", output, ")");
+                      FormatError(allowed), " (", output, ")",
+                      excuse.empty() ? "" : absl::StrCat("; no fault: ", excuse));
 }
 
 }  // namespace lemma::cli

@@ -20,6 +20,8 @@ struct OutputDifference {
   // Of all outputs together: elements, and those that were expected to be finite. Only these say
   // something: see runtime/tolerance.h.
   int64_t elements = 0, finite = 0;
+  // Why it is no fault though it is not ok; empty: there is no reason.
+  std::string excuse;
 
   // False: every element was expected to be infinite or NaN, so nothing is known.
   bool compared() const { return finite > 0 || elements == 0; }

@@ -27,12 +27,15 @@ class Definitions {
     OutputDifference difference;
   };
   // Whether `run`, which executes this graph (`is_graph`) or one of the same meaning and gave
-  // `outputs`, computes what the definitions say. Where more than rounding explains
-  // (runtime/tolerance.h) is missing, rounding may have taken a value across a jump, such as that
-  // of relu's gradient at 0: then they agree on some inputs near these, or are off by at most four
-  // times what the definitions themselves are off for the rounding between their operators. Of the
-  // graph itself numbers within 2^10 of the largest float prove nothing: whether a sum of them
-  // overflows depends on its order. Executes them up to eight times more in these cases.
+  // `outputs`, computes what the definitions say. An output that is further off than rounding
+  // explains (runtime/tolerance.h) is excused, and difference.excuse says why, where
+  //   the definitions' own output is off for the rounding between their operators, and `run`'s by
+  //     at most four times as much;
+  //   rounding took a value across a jump, such as that of relu's gradient at 0: then both agree on
+  //     some inputs near these;
+  //   of the graph itself: finite values agree, and a value between its operators is within 2^10 of
+  //     the largest float, so that whether a sum overflows depends on its order.
+  // Executes them up to eight times more in these cases.
   absl::StatusOr<Verdict> Judge(Executable* run, absl::Span<const Tensor> outputs, bool is_graph);
 
   const std::vector<Tensor>& outputs() const { return outputs_; }
@@ -41,7 +44,9 @@ class Definitions {
   Definitions(const Graph& graph, absl::Span<const Tensor> inputs, int threads)
       : graph_(graph), inputs_(inputs), threads_(threads) {}
 
-  absl::StatusOr<bool> IsExcused(Executable* run, absl::Span<const Tensor> outputs, bool is_graph);
+  // "": there is none.
+  absl::StatusOr<std::string> Excuse(Executable* run, absl::Span<const Tensor> outputs,
+                                     bool is_graph);
 
   Graph graph_;
   absl::Span<const Tensor> inputs_;

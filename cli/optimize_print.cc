@@ -135,7 +135,7 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
     json.Set("difference", result.difference.largest).Set("allowed", result.difference.allowed);
     json.Set("compared_values", result.difference.finite);
     json.Set("output_values", result.difference.elements);
-    json.Set("rejected", result.rejected);
+    json.Set("excuse", result.difference.excuse).Set("rejected", result.rejected);
   }
   if (result.found) {
     json.Set("found_ratio", result.found->median).Set("found_ratio_low", result.found->low);

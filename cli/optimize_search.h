@@ -48,7 +48,7 @@ struct Setup {
   // --memory-limit for what the cost model calls a peak, and for what the plan does; 0: none
   int64_t peak_limit = 0, plan_limit = 0;
 
-  // Of the whole command: --seconds, and Ctrl-C while a search runs.
+  // When the whole command has to end: --seconds, and Ctrl-C while a search runs.
   const Deadline deadline;
 
   explicit Setup(const OptimizeFlags& flags)

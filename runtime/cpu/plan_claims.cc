@@ -10,6 +10,7 @@
 #include "runtime/cpu/plan_check.h"
 #include "runtime/cpu/planner.h"
 #include "runtime/cpu/statement.h"
+#include "runtime/plan/memory_plan.h"
 #include "runtime/reference/reference.h"
 #include "runtime/reference/static_evaluator.h"
 
@@ -48,6 +49,9 @@ absl::StatusOr<std::vector<KernelClaim>> ClaimsOfPlan(const Graph& graph,
   LEMMA_ASSIGN_OR_RETURN(cpu::CpuPlan plan,
                          cpu::PlanGraph(graph, traits, {compile.threads, options.fuse_layout}));
   LEMMA_RETURN_IF_ERROR(cpu::CheckMovement(graph, plan));
+  std::vector<int> ids;
+  const std::vector<BufferLife> lives = plan.ArenaLives(&ids);
+  LEMMA_RETURN_IF_ERROR(CheckMemoryPlan(lives, PlanMemory(lives)));
   StaticEvaluator evaluator(compile.threads);
   std::vector<KernelClaim> claims;
   for (const cpu::PlanStep& step : plan.steps) {

@@ -28,7 +28,8 @@ struct KernelClaim {
 };
 
 // Of every kernel that the CPU back end would run `graph` by, built as it would build them.
-// Internal if a step does not find in memory what it reads (plan_check.h).
+// Internal if a step does not find in memory what it reads (plan_check.h), or if buffers that are
+// alive together share memory.
 absl::StatusOr<std::vector<KernelClaim>> ClaimsOfPlan(const Graph& graph,
                                                       const CompileOptions& compile = {},
                                                       const CpuOptions& options = {});

@@ -1,16 +1,13 @@
 // Random graphs over the whole operator table: the CPU back end against the definitions as typed.
 //
-// A seed for each run unless LEMMA_SEED (--test_env) names one; --test_env=LEMMA_GRAPHS=N runs so
-// many graphs instead of as many as fit into the time. A failure prints its seed and the graph.
+// Other graphs in each run unless --test_arg=--first_seed=N; --test_arg=--graphs=N runs so many
+// instead of as many as fit into the time. A failure prints its seed and the graph.
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <random>
 #include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
@@ -19,16 +16,12 @@
 #include "runtime/cpu/planner.h"
 #include "tests/graph/random_graph.h"
 #include "tests/runtime/definitions_referee.h"
+#include "tests/runtime/seeded_main.h"
 
 namespace lemma {
 namespace {
 
 constexpr double kSeconds = 60;
-int64_t FromEnvironment(const char* name, int64_t otherwise) {
-  int64_t value = 0;
-  const char* text = std::getenv(name);
-  return text != nullptr && absl::SimpleAtoi(text, &value) ? value : otherwise;
-}
 
 // What follows oneDNN's products may turn NaN into a number (docs/reliability.md).
 bool IsProduct(const OpDef& op) {
@@ -77,10 +70,8 @@ void Check(uint64_t seed, const RandomGraph& random, Counts* counts) {
 }
 
 TEST(Differential, TheCpuComputesWhatTheDefinitionsSay) {
-  const uint64_t first = static_cast<uint64_t>(
-      FromEnvironment("LEMMA_SEED", static_cast<int64_t>(std::random_device()())));
-  const int64_t wanted = FromEnvironment("LEMMA_GRAPHS", 0);
-  std::printf("seeds from %llu on\n", static_cast<unsigned long long>(first));
+  const uint64_t first = Seeds().first_seed;
+  const int64_t wanted = Seeds().graphs;
   const auto start = std::chrono::steady_clock::now();
   Counts counts;
   auto seconds = [&] {

@@ -1,4 +1,4 @@
-// What a test in a field says of rational numbers.
+// When equality in the field implies equality of rational polynomials.
 //
 // Sums and products of inputs are polynomials with rational coefficients. Equal modulo a prime they
 // need not be equal: 2^61 - 1 is 0 there. They are if the coefficients of their difference, made

@@ -1,35 +1,26 @@
 // Random graphs over the whole operator table, fused as the CUDA back end fuses them and run over
 // the emulated grid, against the definitions as typed.
 //
-// A seed for each run unless LEMMA_SEED (--test_env) names one; LEMMA_GRAPHS says how many graphs.
-#include <cstdlib>
+// Other graphs in each run unless --test_arg=--first_seed=N; --test_arg=--graphs=N: so many.
 #include <memory>
-#include <random>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "tests/graph/random_graph.h"
 #include "tests/runtime/cuda/emulated_plans.h"
 #include "tests/runtime/definitions_referee.h"
+#include "tests/runtime/seeded_main.h"
 
 namespace lemma {
 namespace {
 
 constexpr int64_t kGraphs = 300;
 
-int64_t FromEnvironment(const char* name, int64_t otherwise) {
-  int64_t value = 0;
-  const char* text = std::getenv(name);
-  return text != nullptr && absl::SimpleAtoi(text, &value) ? value : otherwise;
-}
-
 TEST(CudaDifferential, GeneratedKernelsComputeWhatTheDefinitionsSay) {
-  const uint64_t first = static_cast<uint64_t>(
-      FromEnvironment("LEMMA_SEED", static_cast<int64_t>(std::random_device()())));
-  const uint64_t last = first + static_cast<uint64_t>(FromEnvironment("LEMMA_GRAPHS", kGraphs));
-  std::printf("seeds from %llu on\n", static_cast<unsigned long long>(first));
+  const uint64_t first = Seeds().first_seed;
+  const int64_t wanted = Seeds().graphs > 0 ? Seeds().graphs : kGraphs;
+  const uint64_t last = first + static_cast<uint64_t>(wanted);
   EmulatedPlans plans;
   std::vector<RandomGraph> graphs;
   std::vector<uint64_t> seeds;
