@@ -34,10 +34,29 @@ Window WindowOf(const Node& node) {
   return w;
 }
 
-bool AcceptsMax(const Node& node) { return IsF32(node); }
+// Whether a window lies in the padding altogether: the definition's maximum of nothing is
+// -infinity, the library's the least float.
+bool HasEmptyWindow(const Node& node) {
+  const auto &strides = node.Ints("strides"), &dilations = node.Ints("dilations");
+  for (int i = 0; i < 2; ++i) {
+    const int64_t size = node.inputs()[0].shape()[2 + i];
+    for (int64_t p = 0; p < node.type(0).shape[2 + i]; ++p) {
+      const int64_t first = p * strides[i] - node.Ints("pads")[i];
+      bool any = false;
+      for (int64_t r = 0; r < node.Ints("kernel")[i] && !any; ++r) {
+        const int64_t at = first + r * dilations[i];
+        any = at >= 0 && at < size;
+      }
+      if (!any) return true;
+    }
+  }
+  return false;
+}
+
+bool AcceptsMax(const Node& node) { return IsF32(node) && !HasEmptyWindow(node); }
 
 bool AcceptsAvg(const Node& node) {
-  if (!IsF32(node)) return false;
+  if (!IsF32(node) || HasEmptyWindow(node)) return false;
   if (node.Int("count_include_pad") == 0) return true;
   // oneDNN counts the whole window, also where it sticks out of the padded input.
   const Window w = WindowOf(node);

@@ -69,6 +69,17 @@ TEST(NotANumber, SoftmaxOfARowWithNaNIsNaN) {
   }
 }
 
+// The library's is the least float.
+TEST(Poolings, TheMaximumOfPaddingAloneIsMinusInfinity) {
+  const Graph graph = GraphOf(
+      "graph g(x: f32[1,2,1,3]) { y = max_pool2d(x) {dilations = [2,3], kernel = [3,2], "
+      "pads = [1,2,3,0]} return y }");
+  const Tensor x = *Tensor::FromDoubles({DType::kF32, {1, 2, 1, 3}}, {1, 2, 3, 4, 5, 6});
+  auto outputs = (*MakeCpuBackend()->Compile(graph, {}))->Run({x});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ((*outputs)[0].AtDouble(0), -kInf);
+}
+
 class StoredTypes : public testing::TestWithParam<StoredTypeCase> {};
 
 void ExpectGives(Backend* backend, const StoredTypeCase& c) {
