@@ -85,8 +85,9 @@ bool DefinitionsReferee::AgreesNearby(const Execution& run, size_t output) const
   return false;
 }
 
-// Each operator's result off by up to what runtime/tolerance.h allows it, a share of its largest
-// element.
+// Each operator's operands off by up to what runtime/tolerance.h allows it of themselves, and its
+// result by that of its largest element: what a stable computation in f32 may be off by, be it
+// sensitive to its operands or not.
 std::vector<Tensor> DefinitionsReferee::Disturbed(uint64_t seed) const {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> share(-1, 1);
@@ -97,8 +98,11 @@ std::vector<Tensor> DefinitionsReferee::Disturbed(uint64_t seed) const {
     if (!node->is_op()) continue;
     std::vector<Tensor> operands;
     for (const Value& v : node->inputs()) operands.push_back(values.at(v));
-    const std::vector<Tensor> results = *EvaluateNode(*node, operands);
     const double error = AddedError(*node);
+    for (Tensor& operand : operands) {
+      if (error > 0) operand = Nearby({operand}, random(), error)[0];
+    }
+    const std::vector<Tensor> results = *EvaluateNode(*node, operands);
     for (int k = 0; k < node->num_outputs(); ++k) {
       const Tensor& result = results[k];
       std::vector<double> numbers = result.ToDoubles();
