@@ -56,7 +56,8 @@ double AddedError(const Node& node) {
   // Rounded to 16 bits, values that differ by the least can be two units apart.
   double stored = 0;
   for (const TensorType& type : node.types()) {
-    const bool moved = !found.computes && type.dtype == node.inputs()[0].dtype();
+    const bool moved =
+        !found.computes && !node.inputs().empty() && type.dtype == node.inputs()[0].dtype();
     if (!moved) stored = std::max(stored, 2 * UnitOf(type.dtype));
   }
   if (!found.computes) return stored;

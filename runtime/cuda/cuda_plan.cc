@@ -139,8 +139,8 @@ class Planner {
     return absl::OkStatus();
   }
 
-  // Element types and the sizes of inputs, which the bodies do not show: two slices of 4 × 4, one
-  // of 4 × 8 and one of 4 × 16, read alike and step differently.
+  // What the bodies do not show: element types, the order of outputs, and the sizes of inputs (two
+  // slices of 4 × 4, one of 4 × 8 and one of 4 × 16, read alike and step differently).
   static std::string TypesOf(const Definition& definition) {
     std::string text;
     for (const ExprType& input : definition.inputs) {
@@ -151,7 +151,7 @@ class Planner {
     for (const TensorExpr& tensor : definition.tensors) {
       absl::StrAppend(&text, " ", Name(tensor.dtype));
     }
-    return text;
+    return absl::StrCat(text, " -> ", absl::StrJoin(definition.outputs, ","), "\n");
   }
 
   void ListPlaces() {
