@@ -143,7 +143,8 @@ std::optional<Eltwise> EltwiseBehind(const Node& user, const Value& v);
 enum class Follows { kNo, kEltwise, kBias, kSum, kChannelAffine };
 Follows HowFollows(const Node& user, const Value& v, int channel);
 // y = scale * x + shift per channel, for a kChannelAffine `node` with those static parameters: from
-// its definition, whose values at 0 and 1 it takes in double.
+// its definition, whose values at 0 and 1 it takes in double. Unimplemented where they are not
+// finite.
 absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> parameters,
                                 std::vector<float>* scale, std::vector<float>* shift);
 // For KernelDef::fuses: not more than oneDNN takes behind one primitive. `may_bias`: the head has

@@ -69,6 +69,9 @@ absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> param
   for (int64_t c = 0; c < channels; ++c) {
     scale->push_back(static_cast<float>(at[1][c] - at[0][c]));
     shift->push_back(static_cast<float>(at[0][c]));
+    // An infinite mean or scale is no number times x plus another.
+    if (std::isfinite(scale->back()) && std::isfinite(shift->back())) continue;
+    return absl::UnimplementedError("parameters of a channel that are not finite");
   }
   return absl::OkStatus();
 }

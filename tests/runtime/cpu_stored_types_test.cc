@@ -69,6 +69,22 @@ TEST(NotANumber, SoftmaxOfARowWithNaNIsNaN) {
   }
 }
 
+TEST(NotANumber, ABatchNormalizationByAnInfiniteMeanIsInfinite) {
+  const Graph graph = GraphOf(
+      "graph g(x: f32[1,2,1,1], w: weight f32[2,2,1,1] = [1.0, 0.0, 0.0, 1.0], "
+      "s: weight f32[2] = [1.0, 1.0], b: weight f32[2] = [0.0, 0.0], "
+      "m: weight f32[2] = [0.0, inf], v: weight f32[2] = [1.0, 1.0]) { "
+      "a = conv2d(x, w) y = batch_norm(a, s, b, m, v) c = relu(x) "
+      "z = batch_norm(c, s, b, m, v) return y, z }");
+  const Tensor x = *Tensor::FromDoubles({DType::kF32, {1, 2, 1, 1}}, {3, 4});
+  auto outputs = (*MakeCpuBackend()->Compile(graph, {}))->Run({x});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  for (const Tensor& y : *outputs) {
+    EXPECT_NEAR(y.AtDouble(0), 3, 1e-4);
+    EXPECT_EQ(y.AtDouble(1), -kInf);
+  }
+}
+
 // The library's is the least float.
 TEST(Poolings, TheMaximumOfPaddingAloneIsMinusInfinity) {
   const Graph graph = GraphOf(
