@@ -18,10 +18,11 @@ bool HasPlainRows(const float* x, int64_t rows, int64_t columns) {
 }
 
 __attribute__((target_clones("avx512f", "avx2", "default")))  // one of them runs
-bool HasNaN(const float* x, int64_t count) {
-  int any = 0;
-  for (int64_t i = 0; i < count; ++i) any |= x[i] != x[i] ? 1 : 0;
-  return any != 0;
+bool AllAboveMinusInfinity(const float* x, int64_t count) {
+  constexpr float kInfinity = __builtin_inff();
+  int all = 1;
+  for (int64_t i = 0; i < count; ++i) all &= x[i] > -kInfinity ? 1 : 0;
+  return all != 0;
 }
 
 }  // namespace lemma::kernels

@@ -10,7 +10,8 @@ namespace lemma::kernels {
 // and -infinity.
 bool HasPlainRows(const float* x, int64_t rows, int64_t columns);
 
-bool HasNaN(const float* x, int64_t count);
+// Whether every number is above -infinity, so that none is NaN either.
+bool AllAboveMinusInfinity(const float* x, int64_t count);
 
 }  // namespace lemma::kernels
 

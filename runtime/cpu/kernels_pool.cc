@@ -100,14 +100,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildPool(const CpuKernelSpec& spec,
 
 using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
 
-// The library's maximum passes over NaN.
+// The library's maximum passes over NaN, and is the least float of nothing but -infinity.
 Built BuildMax(const CpuKernelSpec& spec, const StaticValues&) {
   return CatchDnnl([&]() -> Built {
     Built pool = BuildPool(spec, dnnl::algorithm::pooling_max, WindowOf(spec.head()));
     if (!pool.ok()) return pool;
     const int64_t elements = spec.inputs[0].type.num_elements();
     return WithDefinition(spec, *std::move(pool), [elements](const float* input) {
-      return !kernels::HasNaN(input, elements);
+      return kernels::AllAboveMinusInfinity(input, elements);
     });
   });
 }

@@ -96,6 +96,15 @@ TEST(Poolings, TheMaximumOfPaddingAloneIsMinusInfinity) {
   EXPECT_EQ((*outputs)[0].AtDouble(0), -kInf);
 }
 
+TEST(Poolings, TheMaximumOfMinusInfinitiesIsOne) {
+  const Graph graph =
+      GraphOf("graph g(x: f32[1,1,2,2]) { y = max_pool2d(x) {kernel = [2,2]} return y }");
+  const Tensor x = *Tensor::FromDoubles({DType::kF32, {1, 1, 2, 2}}, {-kInf, -kInf, -kInf, -kInf});
+  auto outputs = (*MakeCpuBackend()->Compile(graph, {}))->Run({x});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ((*outputs)[0].AtDouble(0), -kInf);
+}
+
 class StoredTypes : public testing::TestWithParam<StoredTypeCase> {};
 
 void ExpectGives(Backend* backend, const StoredTypeCase& c) {
