@@ -12,21 +12,39 @@ namespace {
 
 struct Entry {
   const char* name;
-  std::unique_ptr<Backend> (*make)(bool fuse_layout);
+  std::unique_ptr<Backend> (*make)(const BackendOptions& options);
   // nullptr: cannot be measured.
-  std::unique_ptr<KernelMeasurer> (*make_measurer)(int threads, bool fuse_layout);
+  std::unique_ptr<KernelMeasurer> (*make_measurer)(int threads, const BackendOptions& options);
 };
 
-constexpr CudaOptions kGenerated = {/*libraries=*/false};
+template <bool libraries>
+CudaOptions Cuda(const BackendOptions& options) {
+  CudaOptions result;
+  result.libraries = libraries;
+  result.reuse_late = options.reuse_late;
+  return result;
+}
+
+template <bool libraries>
+std::unique_ptr<Backend> MakeCuda(const BackendOptions& options) {
+  return MakeCudaBackend(Cuda<libraries>(options));
+}
+
+template <bool libraries>
+std::unique_ptr<KernelMeasurer> MeasureCuda(int, const BackendOptions& options) {
+  return MakeCudaMeasurer(Cuda<libraries>(options));
+}
 
 constexpr Entry kBackends[] = {
-    {"cpu", [](bool fuse_layout) { return MakeCpuBackend({fuse_layout}); },
-     [](int threads, bool fuse_layout) { return MakeCpuMeasurer(threads, {fuse_layout}); }},
-    {"cuda", [](bool) { return MakeCudaBackend(); }, [](int, bool) { return MakeCudaMeasurer(); }},
-    {"cuda-generated", [](bool) { return MakeCudaBackend(kGenerated); },
-     [](int, bool) { return MakeCudaMeasurer(kGenerated); }},
-    {"reference", [](bool) { return MakeReferenceBackend(); }, nullptr},
-    {"reference-f64", [](bool) { return MakeReferenceBackend(BetweenOperators::kUnrounded); },
+    {"cpu", [](const BackendOptions& options) { return MakeCpuBackend({options.fuse_layout}); },
+     [](int threads, const BackendOptions& options) {
+       return MakeCpuMeasurer(threads, {options.fuse_layout});
+     }},
+    {"cuda", MakeCuda<true>, MeasureCuda<true>},
+    {"cuda-generated", MakeCuda<false>, MeasureCuda<false>},
+    {"reference", [](const BackendOptions&) { return MakeReferenceBackend(); }, nullptr},
+    {"reference-f64",
+     [](const BackendOptions&) { return MakeReferenceBackend(BetweenOperators::kUnrounded); },
      nullptr},
 };
 
@@ -45,23 +63,24 @@ std::vector<std::string> BackendNames() {
   return names;
 }
 
-absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name, bool fuse_layout) {
-  if (const Entry* entry = Find(name)) return entry->make(fuse_layout);
+absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,
+                                                     const BackendOptions& options) {
+  if (const Entry* entry = Find(name)) return entry->make(options);
   return absl::InvalidArgumentError(
       absl::StrCat("no back end '", name, "'; there are ", absl::StrJoin(BackendNames(), ", ")));
 }
 
 std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int threads,
-                                             bool fuse_layout) {
+                                             const BackendOptions& options) {
   const Entry* entry = Find(backend);
   if (entry == nullptr || entry->make_measurer == nullptr) return nullptr;
-  return entry->make_measurer(threads, fuse_layout);
+  return entry->make_measurer(threads, options);
 }
 
 std::string VersionText() {
   std::string text = absl::StrCat("lemma ", kVersion);
   for (const Entry& entry : kBackends) {
-    absl::StrAppend(&text, "\n", entry.name, ": ", entry.make(true)->version());
+    absl::StrAppend(&text, "\n", entry.name, ": ", entry.make({})->version());
   }
   return text;
 }

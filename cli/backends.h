@@ -15,13 +15,16 @@ namespace lemma::cli {
 
 // The default first.
 std::vector<std::string> BackendNames();
-// InvalidArgument, with the names there are, for another one. `fuse_layout`: as of CpuOptions, for
-// the back end "cpu" alone.
+struct BackendOptions {
+  bool fuse_layout = true;  // as of CpuOptions, for the back end "cpu"
+  bool reuse_late = true;   // as of CudaOptions, for "cuda" and "cuda-generated"
+};
+// InvalidArgument, with the names there are, for another one.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,
-                                                     bool fuse_layout = true);
+                                                     const BackendOptions& options = {});
 // nullptr if the back end's kernels cannot be measured one by one.
 std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int threads,
-                                             bool fuse_layout = true);
+                                             const BackendOptions& options = {});
 
 }  // namespace lemma::cli
 

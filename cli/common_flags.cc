@@ -90,6 +90,12 @@ void CommonFlags::AddFusion(Flags* flags) {
                 "off: every layout operator is a copy of its own, on the back end cpu");
 }
 
+void CommonFlags::AddReuse(Flags* flags) {
+  flags->Choice("reuse", &reuse, {"late", "soon"},
+                "soon: the back end cuda uses memory again at once, which takes less of it and "
+                "lets fewer kernels run side by side");
+}
+
 void CommonFlags::AddExecution(Flags* flags) {
   flags->List("inputs", &inputs, "FILE.pb,...", "tensors, or a folder with input_0.pb, …");
   flags->Int("int-range", &int_range, "random integer inputs are below this");
@@ -152,11 +158,12 @@ absl::StatusOr<std::vector<Tensor>> CommonFlags::Inputs(const Model& model) cons
 }
 
 absl::StatusOr<std::unique_ptr<lemma::Backend>> CommonFlags::MakeBackend() const {
-  return cli::MakeBackend(backend, fusion == "on");
+  return cli::MakeBackend(backend, {fusion == "on", reuse == "late"});
 }
 
 std::unique_ptr<KernelMeasurer> CommonFlags::MakeMeasurer() const {
-  return cli::MakeMeasurer(backend, static_cast<int>(threads), fusion == "on");
+  return cli::MakeMeasurer(backend, static_cast<int>(threads),
+                           {fusion == "on", reuse == "late"});
 }
 
 absl::StatusOr<std::string> OneArgument(const std::string& what,

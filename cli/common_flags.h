@@ -24,7 +24,7 @@ struct CommonFlags {
   bool json = false;
   int64_t seed = 1;
   int64_t threads = 1;
-  std::string backend, fusion = "on";
+  std::string backend, fusion = "on", reuse = "late";
   std::vector<std::string> inputs;  // files; empty: random values
   int64_t int_range = 2;
   bool training = false;  // keep what matters in training only
@@ -33,6 +33,7 @@ struct CommonFlags {
   CommonFlags();
   void AddModel(Flags* flags);      // --dim, --reseed-weights, --json
   void AddFusion(Flags* flags);     // --fusion
+  void AddReuse(Flags* flags);      // --reuse
   void AddExecution(Flags* flags);  // this and the others
 
   // Values out of range, and a fusion that the back end has not: InvalidArgument.

@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, co
 
 // Of a GPU that is not here the CPU stands in: nothing is timed, and outputs are the same.
 absl::StatusOr<std::unique_ptr<Backend>> BackendToCompareOn(const OptimizeFlags& flags) {
-  return flags.DeviceIsAbsent() ? MakeBackend("cpu", /*fuse_layout=*/true)
+  return flags.DeviceIsAbsent() ? MakeBackend("cpu")
                                 : flags.common.MakeBackend();
 }
 
@@ -210,6 +210,7 @@ absl::StatusOr<int> RunOptimize(Arguments arguments) {
   auto path = OneArgument("MODEL", *positional);
   if (!path.ok()) return path.status();
   if (absl::Status s = optimize.Check(); !s.ok()) return s;
+  if (!optimize.ObjectiveOf().IsTime()) optimize.common.reuse = "soon";
   return Optimize(optimize, *path);
 }
 

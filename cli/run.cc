@@ -226,6 +226,7 @@ absl::StatusOr<int> RunRun(Arguments arguments) {
   flags.Bool("serve", &run.serve, "obey 'run N', 'save DIR' and 'quit' on standard input");
   run.steps.AddTo(&flags);
   run.common.AddExecution(&flags);
+  run.common.AddReuse(&flags);
   run.common.AddModel(&flags);
   auto positional = flags.Parse(arguments);
   if (!positional.ok()) return positional.status();

@@ -143,6 +143,7 @@ absl::StatusOr<int> RunShow(Arguments arguments) {
   flags.Choice("backend", &common.backend, BackendNames(), "memory: whose plan");
   flags.Int("threads", &common.threads, "memory: threads inside a kernel");
   common.AddFusion(&flags);
+  common.AddReuse(&flags);
   common.AddModel(&flags);
   flags.Note("lemma show --format dot MODEL | dot -Tsvg > model.svg draws it.");
   auto positional = flags.Parse(arguments);

@@ -76,6 +76,13 @@ absl::StatusOr<std::vector<double>> TimeCopiesOf(int64_t, int) { return NotBuilt
 
 #endif
 
+PlanOptions PlanOptionsOf(const CudaOptions& options) {
+  PlanOptions result;
+  result.grid = options.grid;
+  result.reuse_late = options.reuse_late;
+  return result;
+}
+
 class CudaBackend : public Backend {
  public:
   explicit CudaBackend(const CudaOptions& options) : options_(options) {}
@@ -85,13 +92,13 @@ class CudaBackend : public Backend {
 
   absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
                                                       const CompileOptions& options) override {
-    absl::StatusOr<CudaPlan> plan = PlanGraph(graph, traits_, {options_.grid});
+    absl::StatusOr<CudaPlan> plan = PlanGraph(graph, traits_, PlanOptionsOf(options_));
     if (!plan.ok()) return plan.status();
     return Load(graph, *std::move(plan), options.threads, options_);
   }
 
   absl::StatusOr<PlanSummary> Plan(const Graph& graph, const CompileOptions&) override {
-    absl::StatusOr<CudaPlan> plan = PlanGraph(graph, traits_, {options_.grid});
+    absl::StatusOr<CudaPlan> plan = PlanGraph(graph, traits_, PlanOptionsOf(options_));
     if (!plan.ok()) return plan.status();
     return PlanSummary{static_cast<int>(plan->launches.size()), plan->memory,
                        plan->Describe(graph)};

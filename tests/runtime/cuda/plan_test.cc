@@ -382,6 +382,44 @@ TEST(CudaPlan, OrderIsThatOfTheData) {
   EXPECT_THAT(plan->launches[2].after, testing::ElementsAre(0, 1));
 }
 
+// Two branches: q's values take the memory of p's, unless that is used again late.
+TEST(CudaPlan, BranchesDoNotWaitForEachOthersMemory) {
+  const Graph graph = GraphOf(R"(graph g(x: f32[64,64], w: weight f32[64,64]) {
+    p1 = matmul(x, w)  p2 = matmul(p1, w)  p3 = matmul(p2, w)
+    q1 = matmul(w, x)  q2 = matmul(w, q1)  q3 = matmul(w, q2)
+    return p3, q3
+  })");
+  const auto plan = [&](bool late) {
+    NodeTraitsCache traits;
+    cuda::PlanOptions options;
+    options.reuse_late = late;
+    return *cuda::PlanGraph(graph, traits, options);
+  };
+  const cuda::CudaPlan soon = plan(false), late = plan(true);
+  ASSERT_EQ(late.launches.size(), 6u) << late.Describe(graph);
+  EXPECT_THAT(soon.launches[3].after, testing::Not(testing::IsEmpty())) << soon.Describe(graph);
+  EXPECT_THAT(late.launches[3].after, testing::IsEmpty()) << late.Describe(graph);
+  EXPECT_GT(late.memory.planned_bytes, soon.memory.planned_bytes);
+  EXPECT_EQ(late.memory.live_bytes, soon.memory.live_bytes);
+}
+
+// Of 24 values of 16 MB two are alive at a time: late takes half as much again, and no more.
+TEST(CudaPlan, LateReuseTakesLittleMemory) {
+  std::string text = "graph g(x: f32[2048,2048], w: weight f32[2048,2048]) { v0 = matmul(x, w)";
+  for (int i = 1; i < 24; ++i) absl::StrAppend(&text, " v", i, " = matmul(v", i - 1, ", w)");
+  const Graph graph = GraphOf(absl::StrCat(text, " return v23 }"));
+  for (bool late : {false, true}) {
+    NodeTraitsCache traits;
+    cuda::PlanOptions options;
+    options.reuse_late = late;
+    auto plan = cuda::PlanGraph(graph, traits, options);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    const int64_t value = int64_t{2048} * 2048 * 4;
+    EXPECT_LE(plan->memory.planned_bytes, 3 * value + (late ? int64_t{32} << 20 : 0));
+    EXPECT_EQ(plan->memory.planned_bytes > 3 * value, late);
+  }
+}
+
 TEST(CudaBackend, PlansWithoutADevice) {
   const Graph graph = GraphOf(kTwoLayers);
   auto plan = MakeCudaBackend()->Plan(graph, {});
