@@ -162,8 +162,7 @@ absl::StatusOr<std::unique_ptr<lemma::Backend>> CommonFlags::MakeBackend() const
 }
 
 std::unique_ptr<KernelMeasurer> CommonFlags::MakeMeasurer() const {
-  return cli::MakeMeasurer(backend, static_cast<int>(threads),
-                           {fusion == "on", reuse == "late"});
+  return cli::MakeMeasurer(backend, static_cast<int>(threads), {fusion == "on", reuse == "late"});
 }
 
 absl::StatusOr<std::string> OneArgument(const std::string& what,

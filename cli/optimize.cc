@@ -49,8 +49,7 @@ absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, co
 
 // Of a GPU that is not here the CPU stands in: nothing is timed, and outputs are the same.
 absl::StatusOr<std::unique_ptr<Backend>> BackendToCompareOn(const OptimizeFlags& flags) {
-  return flags.DeviceIsAbsent() ? MakeBackend("cpu")
-                                : flags.common.MakeBackend();
+  return flags.DeviceIsAbsent() ? MakeBackend("cpu") : flags.common.MakeBackend();
 }
 
 // Executes what the search found beside the input, and takes it if it pays. Where it does not, the

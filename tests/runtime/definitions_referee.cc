@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/overflow.h"
 #include "runtime/reference/reference.h"
 #include "runtime/tolerance.h"
 
@@ -57,7 +58,7 @@ std::string DefinitionsReferee::Off(const std::vector<Tensor>& actual, const Exe
   for (size_t i = 0; i < actual.size(); ++i) {
     const Difference d = Compare(actual[i], (*expected_)[i], tolerances_[i]);
     if (d.within) continue;
-    if (!IsSensitive(actual, i) && !AgreesNearby(run, i)) {
+    if (!IsSensitive(actual, i) && !AgreesNearby(run, i) && !Overflows(actual, i)) {
       return absl::StrCat("output ", i, ": ", d.ToString(), ", tolerance ", tolerances_[i]);
     }
     if (excused != nullptr) *excused = true;
@@ -83,6 +84,11 @@ bool DefinitionsReferee::AgreesNearby(const Execution& run, size_t output) const
     if (Compare((*a)[output], (*b)[output], tolerances_[output]).within) return true;
   }
   return false;
+}
+
+bool DefinitionsReferee::Overflows(const std::vector<Tensor>& actual, size_t output) const {
+  return AgreesWhereFinite(actual[output], (*expected_)[output], tolerances_[output]) &&
+         *NearsOverflow(graph_, inputs_);
 }
 
 // Each operator's operands off by up to what runtime/tolerance.h allows it of themselves, and its

@@ -1,0 +1,21 @@
+// Near the largest float it depends on the order of a sum whether it overflows.
+#ifndef LEMMA_RUNTIME_OVERFLOW_H_
+#define LEMMA_RUNTIME_OVERFLOW_H_
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "graph/tensor.h"
+
+namespace lemma {
+
+// Whether a value of the graph, between its operators too, is within 2^10 of the largest float.
+absl::StatusOr<bool> NearsOverflow(const Graph& graph, absl::Span<const Tensor> inputs,
+                                   int threads = 1);
+
+// As Compare (runtime/tolerance.h), but for elements that are infinite or NaN on one side.
+bool AgreesWhereFinite(const Tensor& actual, const Tensor& expected, double relative_tolerance);
+
+}  // namespace lemma
+
+#endif  // LEMMA_RUNTIME_OVERFLOW_H_
