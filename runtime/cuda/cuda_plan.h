@@ -83,8 +83,8 @@ struct PlanOptions {
   // parameters), are one launch. Costs are measured without.
   bool side_by_side = true;
   bool with_places = false;  // list CudaPlan::places
-  // Whether memory is used again only some launches after its last use, so that more kernels run
-  // side by side, where that takes little more memory. Without it, as little as possible.
+  // Whether memory is used again only some launches after its last use, where that lets more
+  // kernels run side by side and takes little more memory. Without it, as little as possible.
   bool reuse_late = false;
 };
 
