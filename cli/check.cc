@@ -219,7 +219,7 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
               "with it. Exit status 1 if the certificate is not of these models or anything in it "
               "is wrong; the step is named. With --plan, of one model: whether the back end's "
               "kernels, as handed to the library, compute what their operators mean.");
-  flags.String("plan", &plan, "BACKEND", "check the plan of one model instead: cpu");
+  flags.String("plan", &plan, "BACKEND", "check the plan of one model instead: cpu or cuda");
   flags.String("rules", &check.rules, "FILE",
                "rules whose records are believed, instead of the built-in ones");
   flags.Bool("prove", &check.prove, "believe no record: prove the certificate's rules anew");

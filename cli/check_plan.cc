@@ -10,6 +10,8 @@
 #include "cli/json.h"
 #include "cli/model_file.h"
 #include "runtime/cpu/plan_claims.h"
+#include "runtime/cuda/cuda_plan.h"
+#include "runtime/cuda/plan_check.h"
 #include "verifier/prover.h"
 
 namespace lemma::cli {
@@ -67,15 +69,50 @@ absl::StatusOr<Shown> Show(const PlanCheckFlags& flags, const Graph& graph) {
   return shown;
 }
 
+// As `lemma run --backend=cuda` would execute it.
+absl::StatusOr<int> CheckCudaPlan(const PlanCheckFlags& flags, const Graph& graph) {
+  NodeTraitsCache traits;
+  cuda::PlanOptions options;
+  options.reuse_late = true;
+  auto plan = cuda::PlanGraph(graph, traits, options);
+  if (!plan.ok()) return plan.status();
+  absl::Status problem = cuda::CheckPlan(graph, *plan);
+  cuda::ProductCheck products;
+  if (problem.ok()) {
+    auto checked = cuda::CheckProducts(*plan, static_cast<uint64_t>(flags.seed));
+    if (checked.ok()) products = *checked;
+    problem = checked.status();
+  }
+  if (!problem.ok() && !absl::IsInternal(problem)) return problem;
+  const int launches = static_cast<int>(plan->launches.size());
+  if (flags.json) {
+    Json json = Json::Object();
+    json.Set("ok", problem.ok()).Set("problem", std::string(problem.message()));
+    json.Set("launches", launches).Set("compared", products.launches);
+    json.Set("by_definition", launches - products.launches).Set("seed", flags.seed);
+    std::puts(json.ToString().c_str());
+  } else if (!problem.ok()) {
+    std::printf("REJECTED: %s\n", std::string(problem.message()).c_str());
+  } else {
+    std::printf(
+        "checked: of %d launches each finds in memory what its operators read, in every order that "
+        "the plan allows; %d are products, described to the library as their operators mean on "
+        "random values, %d are generated or copies\n",
+        launches, products.launches, launches - products.launches);
+  }
+  return problem.ok() ? kExitOk : kExitNo;
+}
+
 }  // namespace
 
 absl::StatusOr<int> CheckPlan(const PlanCheckFlags& flags, const std::string& path) {
-  if (flags.plan != "cpu") {
+  if (flags.plan != "cpu" && flags.plan != "cuda") {
     return absl::InvalidArgumentError(
-        absl::StrCat("--plan=", flags.plan, ": only the plans of cpu state what they compute"));
+        absl::StrCat("--plan=", flags.plan, ": there are plans of cpu and of cuda"));
   }
   auto model = LoadModel(path);
   if (!model.ok()) return model.status();
+  if (flags.plan == "cuda") return CheckCudaPlan(flags, model->graph);
   auto shown = Show(flags, model->graph);
   if (!shown.ok()) return shown.status();
   const bool ok = shown->problem.empty();

@@ -1,4 +1,4 @@
-// lemma check MODEL --plan=cpu: whether a back end's plan computes what the model means.
+// lemma check MODEL --plan=BACKEND: whether a back end's plan computes what the model means.
 #ifndef LEMMA_CLI_CHECK_PLAN_H_
 #define LEMMA_CLI_CHECK_PLAN_H_
 
@@ -10,7 +10,7 @@
 namespace lemma::cli {
 
 struct PlanCheckFlags {
-  std::string plan;  // "cpu"
+  std::string plan;  // "cpu" or "cuda"
   bool json = false;
   int64_t seed = 1, threads = 1;
 };

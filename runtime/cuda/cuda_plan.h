@@ -31,6 +31,11 @@ struct Buffer {
   int64_t offset = 0;       // bytes from the start of the arena, the static values or the host's
 };
 
+// One of several that are a step side by side: so many of its nodes and slots.
+struct StepPart {
+  size_t nodes = 0, slots = 0;
+};
+
 // Fused applications as kernels; or several such that have nothing to do with each other; or a copy
 // between the device's and the host's memory: no program, from buffer 0 to buffer 1.
 struct Step {
@@ -41,6 +46,7 @@ struct Step {
   // Operators, types and a hash of their meaning: equal for equal kernels in any graph. Empty where
   // it is several.
   std::string signature;
+  std::vector<StepPart> parts;  // in order; empty where it is one
 };
 
 struct Launch {

@@ -46,6 +46,7 @@ Step Together(std::vector<Step> steps) {
   for (const Step& step : steps) {
     result.nodes.insert(result.nodes.end(), step.nodes.begin(), step.nodes.end());
     result.buffers.insert(result.buffers.end(), step.buffers.begin(), step.buffers.end());
+    result.parts.push_back({step.nodes.size(), step.program->slots.size()});
     programs.push_back(step.program);
   }
   result.program = std::make_shared<const GridProgram>(codegen::SideBySide(programs));

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "runtime/cuda/plan_check.h"
 #include "runtime/reference/reference.h"
 #include "runtime/reference/static_evaluator.h"
 #include "runtime/tolerance.h"
@@ -23,6 +24,8 @@ using cuda::Launch;
 absl::Status EmulatedPlans::Add(const Graph& graph, const cuda::PlanOptions& options) {
   auto plan = cuda::PlanGraph(graph, traits_, options);
   if (!plan.ok()) return plan.status();
+  if (absl::Status s = cuda::CheckPlan(graph, *plan); !s.ok()) return s;
+  if (auto products = cuda::CheckProducts(*plan, 1); !products.ok()) return products.status();
   graphs_.push_back(graph);
   plans_.push_back(*std::move(plan));
   return absl::OkStatus();

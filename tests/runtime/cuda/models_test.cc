@@ -8,6 +8,7 @@
 #include "graph/onnx/import.h"
 #include "gtest/gtest.h"
 #include "runtime/cuda/cuda_plan.h"
+#include "runtime/cuda/plan_check.h"
 
 namespace lemma {
 namespace {
@@ -27,6 +28,7 @@ class CudaModels : public testing::TestWithParam<const char*> {
     auto plan = cuda::PlanGraph(graph, traits);
     ASSERT_TRUE(plan.ok()) << plan.status();
     ASSERT_FALSE(plan->launches.empty());
+    ASSERT_TRUE(cuda::CheckPlan(graph, *plan).ok()) << cuda::CheckPlan(graph, *plan);
     EXPECT_LT(plan->steps.size(), static_cast<size_t>(graph.num_ops()));
     const int64_t peak = plan->memory.planned_bytes;
     EXPECT_GE(peak, plan->memory.live_bytes);
