@@ -392,15 +392,29 @@ absl::StatusOr<Contender> KeptToLimit(const OptimizeFlags& flags, Contender cont
   };
   // As long again as the search, which may have taken all of its time.
   const Deadline deadline = Deadline::After(flags.seconds, &interrupt.flag());
-  auto found = Rematerialize(contender.graph, setup->plan_limit, planner, setup->costs.model.get(),
-                             on_progress, deadline);
-  setup->progress.Clear();
-  if (absl::IsUnimplemented(found.status()) || absl::IsCancelled(found.status())) return contender;
-  if (!found.ok()) return found.status();
-  contender.graph = std::move(found->graph);
-  contender.recomputed = found->recomputed;
-  contender.offloaded = found->offloaded;
-  return contender;
+  // Another graph's kernels may need more for themselves than the input's, by which the limit was
+  // set: then it is tried for less.
+  constexpr int kAttempts = 3;
+  int64_t limit = setup->plan_limit;
+  Contender kept = contender;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    auto found = Rematerialize(contender.graph, limit, planner, setup->costs.model.get(),
+                               on_progress, deadline);
+    setup->progress.Clear();
+    if (absl::IsUnimplemented(found.status()) || absl::IsCancelled(found.status())) break;
+    if (!found.ok()) return found.status();
+    kept.graph = std::move(found->graph);
+    kept.recomputed = found->recomputed;
+    kept.offloaded = found->offloaded;
+    auto planned = PlannedBytes(flags, kept.graph);
+    if (!planned.ok()) return planned.status();
+    if (!*planned || **planned <= flags.memory_limit) break;
+    const int64_t over = **planned - flags.memory_limit;
+    // What is far off is out of reach, not misjudged.
+    if (over > flags.memory_limit / 8 || over >= limit) break;
+    limit -= over;
+  }
+  return kept;
 }
 
 absl::StatusOr<bool> Learn(const OptimizeFlags& flags, Setup* setup, Outcome* outcome) {
