@@ -1,6 +1,7 @@
 // Nodes, functions and subgraphs.
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/constant_ops.h"
 #include "graph/onnx/importer.h"
@@ -95,6 +96,8 @@ absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope
     if (opaque.ok()) {
       result_.opaque.push_back(absl::StrCat(Describe(node), ": ", results.status().message()));
       results = std::vector<Result>(opaque->begin(), opaque->end());
+    } else if (absl::IsInvalidArgument(opaque.status())) {
+      results = opaque.status();
     }
   }
   if (!results.ok()) {
@@ -134,6 +137,13 @@ Value ModelImporter::PromoteToWeight(const onnx::NodeProto& node, const Value& v
 
 absl::StatusOr<std::vector<Result>> ModelImporter::Translate(const onnx::NodeProto& node,
                                                              const Scope& scope) {
+  absl::flat_hash_set<absl::string_view> attributes;
+  for (const auto& attribute : node.attribute()) {
+    if (!attributes.insert(attribute.name()).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("attribute ", attribute.name(), " is given twice"));
+    }
+  }
   std::string domain = NormalDomain(node.domain());
   auto function = functions_.find(absl::StrCat(domain, ":", node.op_type()));
   if (function != functions_.end()) return InlineFunction(*function->second, node, scope);
@@ -225,7 +235,16 @@ absl::StatusOr<std::vector<Result>> ModelImporter::ImportSubgraph(const onnx::Gr
 
 absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodeProto& node,
                                                              const Scope& scope) {
-  OpaqueNode opaque = PackOpaque(node, scope.opsets);
+  std::string mark;
+  if (MayDraw(node, functions_)) {
+    // Two such nodes are never one.
+    mark = absl::StartsWith(node.doc_string(), kDrawMark) ? node.doc_string()
+                                                          : absl::StrCat(kDrawMark, draws_.size());
+    if (!draws_.insert(mark).second) {
+      return absl::InvalidArgumentError(absl::StrCat("two nodes are marked '", mark, "'"));
+    }
+  }
+  OpaqueNode opaque = PackOpaque(node, scope.opsets, functions_, mark);
   std::vector<Value> inputs;
   for (const std::string& name : opaque.inputs) {
     const Value* value = scope.Find(name);

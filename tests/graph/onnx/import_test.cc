@@ -143,6 +143,76 @@ TEST(ImportTest, KeepsUnknownOperatorsOpaque) {
   EXPECT_THAT(imported->opaque, ElementsAre(HasSubstr("Frobnicate")));
 }
 
+// A model whose If on an unknown condition calls my.G, which is `op`.
+onnx::ModelProto CallsInABranch(const std::string& op) {
+  auto model = OnnxModel(R"(g (float[2] x, bool c) => (float[2] y) {
+    y = If (c) <then_branch = t () => (float[2] a) { a = my.G(x) },
+                else_branch = e () => (float[2] b) { b = Abs(x) }> })");
+  auto* attributes = model.mutable_graph()->mutable_node(0)->mutable_attribute();
+  for (auto& attribute : *attributes) {
+    auto* node = attribute.mutable_g()->mutable_node(0);
+    if (node->op_type() == "Abs") continue;
+    node->set_domain("my");
+    node->set_op_type("G");
+  }
+  auto* function = model.add_functions();
+  function->set_name("G");
+  function->set_domain("my");
+  function->add_input("u");
+  function->add_output("v");
+  function->add_opset_import()->set_version(17);
+  auto* node = function->add_node();
+  node->set_op_type(op);
+  node->add_input("u");
+  node->add_output("v");
+  auto* opset = model.add_opset_import();
+  opset->set_domain("my");
+  opset->set_version(1);
+  return model;
+}
+
+TEST(ImportTest, FunctionsThatAnOpaqueNodeCallsAreOfIt) {
+  auto neg = Import(CallsInABranch("Neg")), relu = Import(CallsInABranch("Relu"));
+  ASSERT_TRUE(neg.ok() && relu.ok()) << neg.status() << relu.status();
+  EXPECT_EQ(neg->opaque.size(), 1u);
+  EXPECT_NE(neg->graph.StructuralHash(), relu->graph.StructuralHash());
+  EXPECT_NE(neg->graph.outputs()[0], relu->graph.outputs()[0]);
+  EXPECT_EQ(neg->graph.outputs()[0], Import(CallsInABranch("Neg"))->graph.outputs()[0]);
+}
+
+TEST(ImportTest, WhatDrawsRandomNumbersIsNeverShared) {
+  const std::string text =
+      "g (float[2] x) => (float[2] y) <float[2] a, float[2] b>"
+      " { a = RandomNormalLike(x)  b = $  y = Sub(a, b) }";
+  auto model = [&](const std::string& second) {
+    std::string changed = text;
+    return OnnxModel(changed.replace(changed.find('$'), 1, second));
+  };
+  auto two = Import(model("RandomNormalLike(x)")), one = Import(model("Identity(a)"));
+  ASSERT_TRUE(two.ok() && one.ok()) << two.status() << one.status();
+  EXPECT_EQ(two->graph.num_ops(), 3);
+  EXPECT_EQ(one->graph.num_ops(), 2);
+  auto marked = model("RandomNormalLike(x)");
+  for (int i : {0, 1}) {
+    marked.mutable_graph()->mutable_node(i)->set_doc_string("lemma: draw 7");
+  }
+  EXPECT_THAT(ErrorOf(marked), HasSubstr("two nodes are marked 'lemma: draw 7'"));
+}
+
+TEST(ImportTest, WhatIsSaidTwiceIsRefused) {
+  auto softmax = OnnxModel("g (float[2,3] x) => (float[2,3] y) { y = Softmax<axis = 1>(x) }");
+  auto attribute = softmax;
+  *attribute.mutable_graph()->mutable_node(0)->add_attribute() =
+      softmax.graph().node(0).attribute(0);
+  EXPECT_THAT(ErrorOf(attribute), HasSubstr("attribute axis is given twice"));
+  auto opset = softmax;
+  opset.add_opset_import()->set_version(11);
+  EXPECT_THAT(ErrorOf(opset), HasSubstr("operator sets 17 and 11 of domain '' are both named"));
+  auto function = CallsInABranch("Neg");
+  *function.add_functions() = CallsInABranch("Relu").functions(0);
+  EXPECT_THAT(ErrorOf(function), HasSubstr("function my:G is defined twice"));
+}
+
 TEST(ImportTest, TakesTheKnownBranch) {
   auto model = OnnxModel(R"(g (float[2] x) => (float[2] y) {
     c = Constant<value = bool {1}>()
