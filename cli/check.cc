@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "cli/certificate_file.h"
 #include "cli/check_plan.h"
@@ -38,6 +40,7 @@ struct CheckFlags {
 struct Answer {
   Certificate certificate;
   CertificateCheck check;
+  std::map<std::string, int64_t> assumed;  // symbolic dimensions that nobody bound
 };
 
 Answer No(std::string problem) {
@@ -105,6 +108,26 @@ bool SameDefaults(const OnnxInfo& a, const OnnxInfo& b) {
                     });
 }
 
+// Sizes that were chosen for symbolic dimensions when the model was read.
+std::map<std::string, int64_t> AssumedDims(const Model& model,
+                                           const std::map<std::string, int64_t>& given) {
+  std::map<std::string, int64_t> assumed;
+  const std::vector<std::string>& names = model.graph.input_names();
+  for (const OnnxPort& port : model.info.inputs) {
+    const auto at = std::find(names.begin(), names.end(), port.name);
+    if (at == names.end()) continue;
+    const Shape& shape = model.graph.inputs()[static_cast<size_t>(at - names.begin())].shape();
+    for (size_t axis = 0; axis < port.dims.size() && axis < shape.size(); ++axis) {
+      std::string name = port.dims[axis];
+      int64_t fixed = 0;
+      if (absl::SimpleAtoi(name, &fixed)) continue;
+      if (name == "?") name = absl::StrCat(port.name, ".", axis);
+      if (given.count(name) == 0) assumed[name] = shape[axis];
+    }
+  }
+  return assumed;
+}
+
 absl::StatusOr<Answer> Check(const CheckFlags& flags, const std::vector<std::string>& paths) {
   auto rules = LoadRulesFile(flags.rules);
   if (!rules.ok()) return rules.status();
@@ -144,15 +167,20 @@ absl::StatusOr<Answer> Check(const CheckFlags& flags, const std::vector<std::str
   options.seed = static_cast<uint64_t>(flags.seed);
   options.threads = static_cast<int>(flags.threads);
   Answer answer;
+  answer.assumed = AssumedDims(*input, certificate->dims);
   answer.check = CheckCertificate(*certificate, input->graph, output->graph, options);
   answer.certificate = *std::move(certificate);
   return answer;
 }
 
 // What was done to the input before its graph is the certificate's.
-std::string HowRead(const Certificate& certificate) {
+std::string HowRead(const Answer& answer) {
+  const Certificate& certificate = answer.certificate;
   std::string text;
   for (const auto& [name, size] : certificate.dims) absl::StrAppend(&text, ", ", name, " = ", size);
+  for (const auto& [name, size] : answer.assumed) {
+    absl::StrAppend(&text, ", ", name, " taken to be ", size);
+  }
   if (certificate.reseed) {
     absl::StrAppend(&text, ", weights replaced by random ones of seed ", *certificate.reseed);
   }
@@ -170,6 +198,11 @@ void Print(const CheckFlags& flags, const Answer& answer) {
       json.Set("rules", static_cast<int64_t>(c.rules.size()));
       json.Set("folds", static_cast<int64_t>(c.folds.size()));
       json.Set("result", Name(c.result)).Set("contract", Name(c.contract));
+      Json dims = Json::Object();
+      for (const auto& [name, size] : c.dims) dims.Set(name, size);
+      for (const auto& [name, size] : answer.assumed) dims.Set(name, size);
+      json.Set("dims", std::move(dims));
+      if (c.reseed) json.Set("reseed", *c.reseed);
       Json mutants = Json::Array();
       for (const certificate::CheckedMutant& mutant : check.mutants) {
         Json entry = Json::Object();
@@ -188,7 +221,8 @@ void Print(const CheckFlags& flags, const Answer& answer) {
     return;
   }
   std::printf("checked: %zu steps by %zu rules, %zu constants folded, %s (%s%s)\n", c.steps.size(),
-              c.rules.size(), c.folds.size(), Name(c.contract), Name(c.result), HowRead(c).c_str());
+              c.rules.size(), c.folds.size(), Name(c.contract), Name(c.result),
+              HowRead(answer).c_str());
   for (const certificate::CheckedMutant& mutant : check.mutants) {
     std::printf("a corrected mutant is %s: its %lld elements are equal, %lld of them modulo %llu\n",
                 Name(mutant.contract), static_cast<long long>(mutant.elements),

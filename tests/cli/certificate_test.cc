@@ -171,6 +171,35 @@ TEST(CertificateCommandTest, AnInputWithADefaultStaysOne) {
   EXPECT_THAT(checked.out, HasSubstr("other default values"));
 }
 
+// y = relu(x) for x: f32[n,4].
+const std::string kOfAnySize(
+    "\010\010:=\012\014\012\001x\022\001y\042\004Relu\022\001gZ\024\012\001x\022\017\012\015\010"
+    "\001\022\011\012\003\022\001n\012\002\010\004b\024\012\001y\022\017\012\015\010\001\022\011"
+    "\012\003"
+    "\022\001n\012\002\010\004B\002\020\021",
+    69);
+
+// What holds at one size, or for other weights, is said to.
+TEST(CertificateCommandTest, SaysOfWhichSizesAndWeightsItSpeaks) {
+  const std::string in = WriteTemp("in.onnx", kOfAnySize);
+  const struct {
+    std::vector<std::string> flags;
+    const char *text, *json;
+  } kCases[] = {
+      {{}, ", n taken to be 1)", "\"dims\":{\"n\":1}"},
+      {{"--dim", "n=3"}, ", n = 3)", "\"dims\":{\"n\":3}"},
+      {{"--reseed-weights", "5"}, "weights replaced by random ones of seed 5", "\"reseed\":5"},
+  };
+  for (const auto& c : kCases) {
+    const std::string out = NewFolder() + "/out.onnx";
+    std::vector<std::string> arguments = {"optimize", in, "-o", out, "--cost=analytic", "--runs=3"};
+    arguments.insert(arguments.end(), c.flags.begin(), c.flags.end());
+    ASSERT_EQ(RunLemma(arguments).exit_status, 0);
+    EXPECT_THAT(RunLemma({"check", in, out, out + ".cert"}).out, HasSubstr(c.text));
+    EXPECT_THAT(RunLemma({"check", in, out, out + ".cert", "--json"}).out, HasSubstr(c.json));
+  }
+}
+
 TEST(CertificateCommandTest, MayBeLeftOut) {
   const std::string folder = NewFolder();
   const LemmaResult result =
