@@ -86,16 +86,13 @@ std::string Disbelieve(const CheckFlags& flags, const RulesFile& file, const Sub
 }
 
 // The graph after it was written in the format and read again.
-absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& written,
-                                const std::map<std::string, int64_t>& dims) {
+absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& written) {
   if (written.format != ModelFormat::kOnnx) return graph;
   ExportOptions options;
   options.info = written.info;
   auto bytes = ExportOnnx(graph, options);
   if (!bytes.ok()) return bytes.status();
-  ImportOptions import;
-  import.dims = dims;
-  auto model = ImportOnnxBytes(*bytes, import);
+  auto model = ImportOnnxBytes(*bytes, {});
   if (!model.ok()) return model.status();
   return std::move(model->graph);
 }
@@ -128,6 +125,26 @@ std::map<std::string, int64_t> AssumedDims(const Model& model,
   return assumed;
 }
 
+// The output has the sizes that were bound, or symbolic dimensions of those names still.
+absl::StatusOr<Model> LoadOutput(const std::string& path,
+                                 const std::map<std::string, int64_t>& dims) {
+  auto model = LoadModel(path, dims);
+  if (model.ok() || dims.empty()) return model;
+  auto plain = LoadModel(path);
+  if (!plain.ok()) return model;
+  const std::map<std::string, int64_t> used = UsedDims(*plain, dims);
+  return used.empty() ? std::move(plain) : LoadModel(path, used);
+}
+
+// A file may be two things at once: others take it for ONNX, by its name, and Lemma for something
+// else, by its content. "" if both say the same.
+std::string OtherFormat(const std::string& path, const Model& model) {
+  const auto named = FormatOfPath(path);
+  if (!named.ok() || *named != ModelFormat::kOnnx || model.format == *named) return "";
+  return absl::StrCat(path, " is ", Name(model.format), " by its content and ", Name(*named),
+                      " by its name");
+}
+
 absl::StatusOr<Answer> Check(const CheckFlags& flags, const std::vector<std::string>& paths) {
   auto rules = LoadRulesFile(flags.rules);
   if (!rules.ok()) return rules.status();
@@ -145,8 +162,12 @@ absl::StatusOr<Answer> Check(const CheckFlags& flags, const std::vector<std::str
   }
   auto input = LoadModel(paths[0], certificate->dims);
   if (!input.ok()) return input.status();
-  auto output = LoadModel(paths[1], certificate->dims);
+  auto output = LoadOutput(paths[1], certificate->dims);
   if (!output.ok()) return output.status();
+  for (const std::string& problem :
+       {OtherFormat(paths[0], *input), OtherFormat(paths[1], *output)}) {
+    if (!problem.empty()) return No(problem);
+  }
   if (!SameDefaults(input->info, output->info)) {
     return No("inputs have other default values than the output's");
   }
@@ -160,9 +181,7 @@ absl::StatusOr<Answer> Check(const CheckFlags& flags, const std::vector<std::str
   }
   CertificateCheckOptions options;
   options.disbelieve = [&](const Substitution& rule) { return Disbelieve(flags, *rules, rule); };
-  options.as_written = [&](const Graph& graph) {
-    return AsWritten(graph, *output, certificate->dims);
-  };
+  options.as_written = [&](const Graph& graph) { return AsWritten(graph, *output); };
   options.samples = static_cast<int>(flags.samples);
   options.seed = static_cast<uint64_t>(flags.seed);
   options.threads = static_cast<int>(flags.threads);

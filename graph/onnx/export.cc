@@ -329,6 +329,12 @@ absl::Status Exporter::AddOpaque(const NodePtr& node) {
   onnx::NodeProto* proto = model_.mutable_graph()->add_node();
   *proto = std::move(unpacked->node);
   if (!outputs.empty()) proto->set_name(absl::StrCat(proto->op_type(), "/", outputs[0]));
+  // Nobody else can tell their types.
+  const std::vector<std::string>& named = graph_.output_names();
+  for (int i = 0; i < node->num_outputs(); ++i) {
+    if (std::find(named.begin(), named.end(), outputs[i]) != named.end()) continue;
+    SetType(outputs[i], node->type(i), model_.mutable_graph()->add_value_info());
+  }
   return absl::OkStatus();
 }
 

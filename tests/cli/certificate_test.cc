@@ -200,6 +200,15 @@ TEST(CertificateCommandTest, SaysOfWhichSizesAndWeightsItSpeaks) {
   }
 }
 
+// Others take the file for ONNX, and may find another model in it.
+TEST(CertificateCommandTest, AFileIsWhatItsNameSays) {
+  const Files files = Optimized(".lemma");
+  const std::string renamed = WriteTemp("out.onnx", ReadAll(files.output));
+  const LemmaResult result = RunLemma({"check", files.input, renamed, files.certificate});
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_THAT(result.out, HasSubstr("out.onnx is text by its content and onnx by its name"));
+}
+
 TEST(CertificateCommandTest, MayBeLeftOut) {
   const std::string folder = NewFolder();
   const LemmaResult result =
