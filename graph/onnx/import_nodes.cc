@@ -61,6 +61,43 @@ void BindAttributes(const onnx::NodeProto& call, NodeList* nodes) {
   }
 }
 
+// Fields of newer ONNX headers than ours.
+constexpr int kOverloadOfNode = 8, kOverloadOfFunction = 13, kDefaultsOfFunction = 11;
+
+template <class Message, class Visit>
+void VisitUnknown(const Message& message, int number, const Visit& visit) {
+  const auto& fields = message.GetReflection()->GetUnknownFields(message);
+  for (int i = 0; i < fields.field_count(); ++i) {
+    if (fields.field(i).number() == number) visit(fields.field(i));
+  }
+}
+
+template <class Message>
+bool HasUnknown(const Message& message, int number) {
+  bool has = false;
+  VisitUnknown(message, number, [&](const auto&) { has = true; });
+  return has;
+}
+
+// The call with the function's defaults for attributes that it does not give.
+absl::StatusOr<onnx::NodeProto> WithDefaults(const onnx::FunctionProto& function,
+                                             const onnx::NodeProto& call) {
+  onnx::NodeProto full = call;
+  bool parsed = true;
+  VisitUnknown(function, kDefaultsOfFunction, [&](const auto& field) {
+    onnx::AttributeProto attribute;
+    parsed = parsed && field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED &&
+             attribute.ParseFromString(field.length_delimited());
+    for (const auto& given : full.attribute()) {
+      if (given.name() == attribute.name()) return;
+    }
+    *full.add_attribute() = std::move(attribute);
+  });
+  if (parsed) return full;
+  return absl::InvalidArgumentError(
+      absl::StrCat("the attributes of function ", function.name(), " are damaged"));
+}
+
 }  // namespace
 
 int ModelImporter::UsedOutputs(const onnx::NodeProto& node) const {
@@ -144,8 +181,14 @@ absl::StatusOr<std::vector<Result>> ModelImporter::Translate(const onnx::NodePro
           absl::StrCat("attribute ", attribute.name(), " is given twice"));
     }
   }
+  if (HasUnknown(node, kOverloadOfNode)) {
+    return absl::InvalidArgumentError("overloads of functions are not known here");
+  }
   std::string domain = NormalDomain(node.domain());
   auto function = functions_.find(absl::StrCat(domain, ":", node.op_type()));
+  if (function != functions_.end() && HasUnknown(*function->second, kOverloadOfFunction)) {
+    return absl::InvalidArgumentError("overloads of functions are not known here");
+  }
   if (function != functions_.end()) return InlineFunction(*function->second, node, scope);
   if (StructuralImporter importer = FindStructural(node, scope))
     return importer(*this, node, scope);
@@ -197,7 +240,9 @@ absl::StatusOr<std::vector<Result>> ModelImporter::InlineFunction(
     body.values[function.input(i)] = value == nullptr ? Value() : *value;
   }
   NodeList nodes = function.node();
-  BindAttributes(call, &nodes);
+  auto full = WithDefaults(function, call);
+  if (!full.ok()) return full.status();
+  BindAttributes(*full, &nodes);
   std::vector<std::string> outputs(function.output().begin(), function.output().end());
   if (auto status = ImportNodes(nodes, outputs, &body); !status.ok()) return status;
   std::vector<Result> results;
@@ -235,6 +280,7 @@ absl::StatusOr<std::vector<Result>> ModelImporter::ImportSubgraph(const onnx::Gr
 
 absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodeProto& node,
                                                              const Scope& scope) {
+  if (ReadsFiles(node, functions_)) return absl::UnimplementedError("it has external data inside");
   std::string mark;
   if (MayDraw(node, functions_)) {
     // Two such nodes are never one.

@@ -85,6 +85,26 @@ bool MayDraw(const onnx::NodeProto& node, const FunctionMap& functions) {
   return draws;
 }
 
+bool ReadsFiles(const onnx::NodeProto& node, const FunctionMap& functions) {
+  bool reads = false;
+  auto look = [&](const onnx::TensorProto& tensor) {
+    reads |= tensor.data_location() == onnx::TensorProto::EXTERNAL;
+  };
+  auto look_at_graph = [&](const onnx::GraphProto& graph) {
+    for (const auto& tensor : graph.initializer()) look(tensor);
+  };
+  std::map<std::string, const onnx::FunctionProto*> called;
+  VisitNodes(std::vector<onnx::NodeProto>{node}, functions, &called, [&](const auto& inner) {
+    for (const auto& attribute : inner.attribute()) {
+      if (attribute.has_t()) look(attribute.t());
+      for (const auto& tensor : attribute.tensors()) look(tensor);
+      if (attribute.has_g()) look_at_graph(attribute.g());
+      for (const auto& graph : attribute.graphs()) look_at_graph(graph);
+    }
+  });
+  return reads;
+}
+
 OpaqueNode PackOpaque(const onnx::NodeProto& original, const std::map<std::string, int>& opsets,
                       const FunctionMap& functions, const std::string& mark) {
   OpaqueNode result;

@@ -31,6 +31,10 @@ using FunctionMap = absl::flat_hash_map<std::string, const onnx::FunctionProto*>
 OpaqueNode PackOpaque(const onnx::NodeProto& node, const std::map<std::string, int>& opsets,
                       const FunctionMap& functions, const std::string& mark);
 
+// Whether a tensor inside the node, or inside a function that it needs, lies in another file: two
+// equal nodes may then mean different things.
+bool ReadsFiles(const onnx::NodeProto& node, const FunctionMap& functions);
+
 // Begins the doc_string of a node that may draw random numbers; a number follows.
 constexpr char kDrawMark[] = "lemma: draw ";
 // Whether the node, its subgraphs or functions have an operator that draws random numbers, or one

@@ -213,6 +213,56 @@ TEST(ImportTest, WhatIsSaidTwiceIsRefused) {
   EXPECT_THAT(ErrorOf(function), HasSubstr("function my:G is defined twice"));
 }
 
+// A call of my.G, which is LeakyRelu with the attribute alpha that the call gives, or else `alpha`.
+onnx::ModelProto HasADefault(float alpha) {
+  auto model = OnnxModel("g (float[2] x) => (float[2] y) { y = Relu(x) }");
+  model.mutable_graph()->mutable_node(0)->set_domain("my");
+  model.mutable_graph()->mutable_node(0)->set_op_type("G");
+  *model.add_functions() = CallsInABranch("LeakyRelu").functions(0);
+  auto* function = model.mutable_functions(0);
+  auto* reference = function->mutable_node(0)->add_attribute();
+  reference->set_name("alpha");
+  reference->set_type(onnx::AttributeProto::FLOAT);
+  reference->set_ref_attr_name("alpha");
+  onnx::AttributeProto value;
+  value.set_name("alpha");
+  value.set_type(onnx::AttributeProto::FLOAT);
+  value.set_f(alpha);
+  // FunctionProto.attribute_proto, which headers before ONNX 1.13 lack.
+  function->GetReflection()->MutableUnknownFields(function)->AddLengthDelimited(
+      11, value.SerializeAsString());
+  return model;
+}
+
+TEST(ImportTest, FunctionsHaveDefaultsForAttributes) {
+  EXPECT_THAT(Printed(HasADefault(0.5)), HasSubstr("leaky_relu(x) {alpha = 0.5}"));
+  auto given = HasADefault(0.5);
+  auto* attribute = given.mutable_graph()->mutable_node(0)->add_attribute();
+  *attribute = given.functions(0).node(0).attribute(0);
+  attribute->clear_ref_attr_name();
+  attribute->set_f(0.25);
+  EXPECT_THAT(Printed(given), HasSubstr("leaky_relu(x) {alpha = 0.25}"));
+}
+
+TEST(ImportTest, WhatCannotBeToldIsRefused) {
+  auto overloaded = HasADefault(0.5);
+  auto* function = overloaded.mutable_functions(0);
+  function->GetReflection()->MutableUnknownFields(function)->AddLengthDelimited(13, "two");
+  EXPECT_THAT(ErrorOf(overloaded), HasSubstr("overloads of functions are not known"));
+  auto reference = OnnxModel("g (float[2] x) => (float[2] y) { y = LeakyRelu<alpha = 0.5>(x) }");
+  reference.mutable_graph()->mutable_node(0)->mutable_attribute(0)->set_ref_attr_name("alpha");
+  EXPECT_THAT(ErrorOf(reference), HasSubstr("attribute alpha is one of a function's"));
+  // The same bytes beside another file are another model.
+  auto external = CallsInABranch("Neg");
+  auto* branch = external.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g();
+  auto* tensor = branch->add_initializer();
+  tensor->set_name("w");
+  tensor->set_data_type(onnx::TensorProto::FLOAT);
+  tensor->add_dims(2);
+  tensor->set_data_location(onnx::TensorProto::EXTERNAL);
+  EXPECT_FALSE(Import(external).ok());
+}
+
 TEST(ImportTest, TakesTheKnownBranch) {
   auto model = OnnxModel(R"(g (float[2] x) => (float[2] y) {
     c = Constant<value = bool {1}>()
