@@ -109,8 +109,9 @@ std::string LostNumber(const PatternNode& pattern, const Node& node, const Symbo
   }
   for (const auto& [name, term] : pattern.attrs) {
     if (term.kind() == Term::Kind::kSymbol) continue;
-    const std::optional<double> value = RealOf(term, symbols);
-    if (!value) continue;
+    const auto attr = node.attrs().find(name);
+    const double* value = attr == node.attrs().end() ? nullptr : std::get_if<double>(&attr->second);
+    if (value == nullptr) continue;
     if (!(ErrorOf(term, symbols) <= kMostError)) {
       return absl::StrCat(name, " = ", term.ToString(), " is another number in double");
     }

@@ -59,6 +59,9 @@ TEST(HeldNumbersTest, ProductsDoNotVanish) {
   EXPECT_THAT(Lost(product, DType::kF64, 1e-200, 1e-200), HasSubstr("another number in double"));
   EXPECT_THAT(Lost(product, DType::kF64, 1e200, 1e200), HasSubstr("another number in double"));
   EXPECT_THAT(Lost(product, DType::kF16, 1e3, 1e3), HasSubstr("another number in f16"));
+  const std::string literal = "z = scalar_mul(x) {alpha = 100000.0}";
+  EXPECT_EQ(Lost(literal, DType::kBF16, 1, 1), "");
+  EXPECT_THAT(Lost(literal, DType::kF16, 1, 1), HasSubstr("another number in f16"));
 }
 
 // (a + b) - a is b, but 0 where a is large; a sum by itself is rounded once.
