@@ -35,6 +35,7 @@ struct CheckFlags {
   std::string rules, proofs;
   bool prove = false, json = false;
   int64_t samples = 1, seed = -1, threads = 1;
+  int64_t reseed = -1;
 };
 
 struct Answer {
@@ -174,6 +175,12 @@ absl::StatusOr<Answer> Check(const CheckFlags& flags, const std::vector<std::str
   if (UsedDims(*input, certificate->dims) != certificate->dims) {
     return No("the input has no such symbolic dimension as the certificate says");
   }
+  if (certificate->reseed.value_or(-1) != flags.reseed) {
+    if (!certificate->reseed) return No("the input's weights were not replaced");
+    const int64_t seed = *certificate->reseed;
+    return No(absl::StrCat("the output has random weights of seed ", seed,
+                           ", not the input's; --reseed-weights=", seed, " asks for these"));
+  }
   if (certificate->reseed) {
     auto graph = ReseedWeights(input->graph, static_cast<uint64_t>(*certificate->reseed));
     if (!graph.ok()) return graph.status();
@@ -284,6 +291,8 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
   flags.Int("seed", &check.seed,
             "of the random values and of the second prime for mutants; -1: drawn from the system "
             "and printed, so that nobody who wrote the certificate could know it");
+  flags.Int("reseed-weights", &check.reseed,
+            "the input's weights are to be random ones of this seed, as lemma optimize was told");
   flags.Int("threads", &check.threads, "threads inside an evaluation");
   flags.Bool("json", &check.json, "print one JSON object instead of text");
   auto positional = flags.Parse(arguments);

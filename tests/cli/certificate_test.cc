@@ -186,7 +186,7 @@ TEST(CertificateCommandTest, SaysOfWhichSizesAndWeightsItSpeaks) {
     std::vector<std::string> flags;
     const char *text, *json;
   } kCases[] = {
-      {{}, ", n taken to be 1)", "\"dims\":{\"n\":1}"},
+      {{"--seed", "1"}, ", n taken to be 1)", "\"dims\":{\"n\":1}"},
       {{"--dim", "n=3"}, ", n = 3)", "\"dims\":{\"n\":3}"},
       {{"--reseed-weights", "5"}, "weights replaced by random ones of seed 5", "\"reseed\":5"},
   };
@@ -195,8 +195,19 @@ TEST(CertificateCommandTest, SaysOfWhichSizesAndWeightsItSpeaks) {
     std::vector<std::string> arguments = {"optimize", in, "-o", out, "--cost=analytic", "--runs=3"};
     arguments.insert(arguments.end(), c.flags.begin(), c.flags.end());
     ASSERT_EQ(RunLemma(arguments).exit_status, 0);
-    EXPECT_THAT(RunLemma({"check", in, out, out + ".cert"}).out, HasSubstr(c.text));
-    EXPECT_THAT(RunLemma({"check", in, out, out + ".cert", "--json"}).out, HasSubstr(c.json));
+    std::vector<std::string> check = {"check", in, out, out + ".cert"};
+    if (*c.flags.begin() == "--reseed-weights") {
+      // Nobody takes such an output for the model unasked.
+      const LemmaResult unasked = RunLemma(check);
+      EXPECT_EQ(unasked.exit_status, 1);
+      EXPECT_THAT(unasked.out, HasSubstr("the output has random weights of seed 5"));
+      check.insert(check.end(), c.flags.begin(), c.flags.end());
+    }
+    EXPECT_THAT(RunLemma(check).out, HasSubstr(c.text));
+    check.push_back("--json");
+    EXPECT_THAT(RunLemma(check).out, HasSubstr(c.json));
+    check.back() = "--reseed-weights=6";
+    EXPECT_EQ(RunLemma(check).exit_status, 1);
   }
 }
 
