@@ -11,6 +11,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "cli/certificate_file.h"
 #include "cli/check_plan.h"
 #include "cli/commands.h"
@@ -213,6 +214,21 @@ std::string HowRead(const Answer& answer) {
   return text;
 }
 
+// Names of a certificate's rules may hold anything: no control character reaches the terminal,
+// where it could make a rejection look like an acceptance.
+std::string Printable(absl::string_view text) {
+  std::string printable;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      absl::StrAppendFormat(&printable, "\\x%02x", byte);
+    } else {
+      printable += c;
+    }
+  }
+  return printable;
+}
+
 void Print(const CheckFlags& flags, const Answer& answer) {
   const Certificate& c = answer.certificate;
   const CertificateCheck& check = answer.check;
@@ -243,12 +259,12 @@ void Print(const CheckFlags& flags, const Answer& answer) {
   }
   if (!check.ok()) {
     const std::string step = check.step > 0 ? absl::StrCat("step ", check.step, ": ") : "";
-    std::printf("REJECTED: %s%s\n", step.c_str(), check.problem.c_str());
+    std::printf("REJECTED: %s%s\n", step.c_str(), Printable(check.problem).c_str());
     return;
   }
   std::printf("checked: %zu steps by %zu rules, %zu constants folded, %s (%s%s)\n", c.steps.size(),
               c.rules.size(), c.folds.size(), Name(c.contract), Name(c.result),
-              HowRead(answer).c_str());
+              Printable(HowRead(answer)).c_str());
   for (const certificate::CheckedMutant& mutant : check.mutants) {
     std::printf("a corrected mutant is %s: its %lld elements are equal, %lld of them modulo %llu\n",
                 Name(mutant.contract), static_cast<long long>(mutant.elements),

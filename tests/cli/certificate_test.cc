@@ -211,6 +211,26 @@ TEST(CertificateCommandTest, SaysOfWhichSizesAndWeightsItSpeaks) {
   }
 }
 
+// A rule may be called anything.
+TEST(CertificateCommandTest, ARejectionIsOneLine) {
+  const Files files = Optimized(".lemma");
+  std::string text = ReadAll(files.certificate);
+  const size_t rule = text.find("\nrule ");
+  ASSERT_NE(rule, std::string::npos);
+  const size_t begin = rule + 6, end = text.find('(', rule);
+  const std::string name = text.substr(begin, end - begin);
+  text = text.substr(0, text.rfind("\nsha256 "));
+  for (size_t at = 0; (at = text.find(" " + name, at)) != std::string::npos; ++at) {
+    text.replace(at + 1, name.size(), "\"\\x0d\\x0achecked: 0 steps\\x1b[8m\"");
+  }
+  const std::string forged = WriteTemp("forged.cert", text + "\nsha256 " + Sha256Of(text) + "\n");
+  const LemmaResult result = RunLemma({"check", files.input, files.output, forged});
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_THAT(result.out, StartsWith("REJECTED: "));
+  EXPECT_THAT(result.out, HasSubstr("\\x0d\\x0achecked: 0 steps\\x1b[8m"));
+  EXPECT_EQ(result.out.find('\n'), result.out.size() - 1);
+}
+
 // Others take the file for ONNX, and may find another model in it.
 TEST(CertificateCommandTest, AFileIsWhatItsNameSays) {
   const Files files = Optimized(".lemma");

@@ -182,6 +182,11 @@ TEST(ForgedRuleTest, NoFalseRuleIsProved) {
        "z = reshape(x) {shape = [m,n]}"},
       {"bit_exact", "x: [n + n]", "p, z = split(x) {axis = 0, sizes = [n,n]}",
        "z, p = split(x) {axis = 0, sizes = [n,n]}"},
+      // A symbol may not be called what an element of a list is.
+      {"reassociates", "y: [\"b[0]\"], x: [b..]",
+       "t = reduce_sum(y) {axes = [0]} u = reduce_sum(x) {axes = iota(len(b))} z = add(t, u)",
+       "s = slice(y) {starts = [0], sizes = [product(b)]} t = reduce_sum(s) {axes = [0]}"
+       " u = reduce_sum(x) {axes = iota(len(b))} z = add(t, u)"},
       // Contracts.
       {"bit_exact", "x: [n,m], y: [m]", "a = add(x, y) z = reduce_max(a) {axes = [0]}",
        "b = reduce_max(x) {axes = [0]} z = add(b, y)"},
