@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "cli/certificate_file.h"
 #include "cli/check_plan.h"
 #include "cli/commands.h"
@@ -33,11 +36,13 @@ struct CheckFlags {
   std::string rules, proofs;
   bool prove = false, json = false;
   int64_t samples = 1, seed = -1, threads = 1;
+  int64_t reseed = -1;
 };
 
 struct Answer {
   Certificate certificate;
   CertificateCheck check;
+  std::map<std::string, int64_t> assumed;  // symbolic dimensions that nobody bound
 };
 
 Answer No(std::string problem) {
@@ -83,16 +88,13 @@ std::string Disbelieve(const CheckFlags& flags, const RulesFile& file, const Sub
 }
 
 // The graph after it was written in the format and read again.
-absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& written,
-                                const std::map<std::string, int64_t>& dims) {
+absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& written) {
   if (written.format != ModelFormat::kOnnx) return graph;
   ExportOptions options;
   options.info = written.info;
   auto bytes = ExportOnnx(graph, options);
   if (!bytes.ok()) return bytes.status();
-  ImportOptions import;
-  import.dims = dims;
-  auto model = ImportOnnxBytes(*bytes, import);
+  auto model = ImportOnnxBytes(*bytes, {});
   if (!model.ok()) return model.status();
   return std::move(model->graph);
 }
@@ -103,6 +105,46 @@ bool SameDefaults(const OnnxInfo& a, const OnnxInfo& b) {
                     [](const auto& x, const auto& y) {
                       return x.first == y.first && x.second.SameBytes(y.second);
                     });
+}
+
+// Sizes that were chosen for symbolic dimensions when the model was read.
+std::map<std::string, int64_t> AssumedDims(const Model& model,
+                                           const std::map<std::string, int64_t>& given) {
+  std::map<std::string, int64_t> assumed;
+  const std::vector<std::string>& names = model.graph.input_names();
+  for (const OnnxPort& port : model.info.inputs) {
+    const auto at = std::find(names.begin(), names.end(), port.name);
+    if (at == names.end()) continue;
+    const Shape& shape = model.graph.inputs()[static_cast<size_t>(at - names.begin())].shape();
+    for (size_t axis = 0; axis < port.dims.size() && axis < shape.size(); ++axis) {
+      std::string name = port.dims[axis];
+      int64_t fixed = 0;
+      if (absl::SimpleAtoi(name, &fixed)) continue;
+      if (name == "?") name = absl::StrCat(port.name, ".", axis);
+      if (given.count(name) == 0) assumed[name] = shape[axis];
+    }
+  }
+  return assumed;
+}
+
+// The output has the sizes that were bound, or symbolic dimensions of those names still.
+absl::StatusOr<Model> LoadOutput(const std::string& path,
+                                 const std::map<std::string, int64_t>& dims) {
+  auto model = LoadModel(path, dims);
+  if (model.ok() || dims.empty()) return model;
+  auto plain = LoadModel(path);
+  if (!plain.ok()) return model;
+  const std::map<std::string, int64_t> used = UsedDims(*plain, dims);
+  return used.empty() ? std::move(plain) : LoadModel(path, used);
+}
+
+// A file may be two things at once: others take it for ONNX, by its name, and Lemma for something
+// else, by its content. "" if both say the same.
+std::string OtherFormat(const std::string& path, const Model& model) {
+  const auto named = FormatOfPath(path);
+  if (!named.ok() || *named != ModelFormat::kOnnx || model.format == *named) return "";
+  return absl::StrCat(path, " is ", Name(model.format), " by its content and ", Name(*named),
+                      " by its name");
 }
 
 absl::StatusOr<Answer> Check(const CheckFlags& flags, const std::vector<std::string>& paths) {
@@ -122,13 +164,23 @@ absl::StatusOr<Answer> Check(const CheckFlags& flags, const std::vector<std::str
   }
   auto input = LoadModel(paths[0], certificate->dims);
   if (!input.ok()) return input.status();
-  auto output = LoadModel(paths[1], certificate->dims);
+  auto output = LoadOutput(paths[1], certificate->dims);
   if (!output.ok()) return output.status();
+  for (const std::string& problem :
+       {OtherFormat(paths[0], *input), OtherFormat(paths[1], *output)}) {
+    if (!problem.empty()) return No(problem);
+  }
   if (!SameDefaults(input->info, output->info)) {
     return No("inputs have other default values than the output's");
   }
   if (UsedDims(*input, certificate->dims) != certificate->dims) {
     return No("the input has no such symbolic dimension as the certificate says");
+  }
+  if (certificate->reseed.value_or(-1) != flags.reseed) {
+    if (!certificate->reseed) return No("the input's weights were not replaced");
+    const int64_t seed = *certificate->reseed;
+    return No(absl::StrCat("the output has random weights of seed ", seed,
+                           ", not the input's; --reseed-weights=", seed, " asks for these"));
   }
   if (certificate->reseed) {
     auto graph = ReseedWeights(input->graph, static_cast<uint64_t>(*certificate->reseed));
@@ -137,26 +189,44 @@ absl::StatusOr<Answer> Check(const CheckFlags& flags, const std::vector<std::str
   }
   CertificateCheckOptions options;
   options.disbelieve = [&](const Substitution& rule) { return Disbelieve(flags, *rules, rule); };
-  options.as_written = [&](const Graph& graph) {
-    return AsWritten(graph, *output, certificate->dims);
-  };
+  options.as_written = [&](const Graph& graph) { return AsWritten(graph, *output); };
   options.samples = static_cast<int>(flags.samples);
   options.seed = static_cast<uint64_t>(flags.seed);
   options.threads = static_cast<int>(flags.threads);
   Answer answer;
+  answer.assumed = AssumedDims(*input, certificate->dims);
   answer.check = CheckCertificate(*certificate, input->graph, output->graph, options);
   answer.certificate = *std::move(certificate);
   return answer;
 }
 
 // What was done to the input before its graph is the certificate's.
-std::string HowRead(const Certificate& certificate) {
+std::string HowRead(const Answer& answer) {
+  const Certificate& certificate = answer.certificate;
   std::string text;
   for (const auto& [name, size] : certificate.dims) absl::StrAppend(&text, ", ", name, " = ", size);
+  for (const auto& [name, size] : answer.assumed) {
+    absl::StrAppend(&text, ", ", name, " taken to be ", size);
+  }
   if (certificate.reseed) {
     absl::StrAppend(&text, ", weights replaced by random ones of seed ", *certificate.reseed);
   }
   return text;
+}
+
+// Names of a certificate's rules may hold anything: no control character reaches the terminal,
+// where it could make a rejection look like an acceptance.
+std::string Printable(absl::string_view text) {
+  std::string printable;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      absl::StrAppendFormat(&printable, "\\x%02x", byte);
+    } else {
+      printable += c;
+    }
+  }
+  return printable;
 }
 
 void Print(const CheckFlags& flags, const Answer& answer) {
@@ -170,6 +240,11 @@ void Print(const CheckFlags& flags, const Answer& answer) {
       json.Set("rules", static_cast<int64_t>(c.rules.size()));
       json.Set("folds", static_cast<int64_t>(c.folds.size()));
       json.Set("result", Name(c.result)).Set("contract", Name(c.contract));
+      Json dims = Json::Object();
+      for (const auto& [name, size] : c.dims) dims.Set(name, size);
+      for (const auto& [name, size] : answer.assumed) dims.Set(name, size);
+      json.Set("dims", std::move(dims));
+      if (c.reseed) json.Set("reseed", *c.reseed);
       Json mutants = Json::Array();
       for (const certificate::CheckedMutant& mutant : check.mutants) {
         Json entry = Json::Object();
@@ -184,11 +259,12 @@ void Print(const CheckFlags& flags, const Answer& answer) {
   }
   if (!check.ok()) {
     const std::string step = check.step > 0 ? absl::StrCat("step ", check.step, ": ") : "";
-    std::printf("REJECTED: %s%s\n", step.c_str(), check.problem.c_str());
+    std::printf("REJECTED: %s%s\n", step.c_str(), Printable(check.problem).c_str());
     return;
   }
   std::printf("checked: %zu steps by %zu rules, %zu constants folded, %s (%s%s)\n", c.steps.size(),
-              c.rules.size(), c.folds.size(), Name(c.contract), Name(c.result), HowRead(c).c_str());
+              c.rules.size(), c.folds.size(), Name(c.contract), Name(c.result),
+              Printable(HowRead(answer)).c_str());
   for (const certificate::CheckedMutant& mutant : check.mutants) {
     std::printf("a corrected mutant is %s: its %lld elements are equal, %lld of them modulo %llu\n",
                 Name(mutant.contract), static_cast<long long>(mutant.elements),
@@ -231,6 +307,8 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
   flags.Int("seed", &check.seed,
             "of the random values and of the second prime for mutants; -1: drawn from the system "
             "and printed, so that nobody who wrote the certificate could know it");
+  flags.Int("reseed-weights", &check.reseed,
+            "the input's weights are to be random ones of this seed, as lemma optimize was told");
   flags.Int("threads", &check.threads, "threads inside an evaluation");
   flags.Bool("json", &check.json, "print one JSON object instead of text");
   auto positional = flags.Parse(arguments);

@@ -5,15 +5,18 @@
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
 #include "graph/ops/status_macros.h"
+#include "rewrite/held_numbers.h"
 #include "rewrite/instantiate.h"
 
 namespace lemma {
 
 absl::StatusOr<std::vector<Value>> BuildTarget(const Substitution& rule, const Match& match) {
-  auto values = BuildPattern(rule, rule.target, match.vars, match.symbols, match.dtype);
-  if (values.ok()) return values;
-  return absl::FailedPreconditionError(
-      absl::StrCat("rule ", rule.name, ": ", values.status().message()));
+  std::vector<NodePtr> nodes;
+  auto values = BuildPattern(rule, rule.target, match.vars, match.symbols, match.dtype, &nodes);
+  absl::Status status = values.status();
+  if (status.ok()) status = CheckNumbers(rule.target, nodes, match.symbols);
+  if (status.ok()) return values;
+  return absl::FailedPreconditionError(absl::StrCat("rule ", rule.name, ": ", status.message()));
 }
 
 absl::StatusOr<Graph> Apply(const Substitution& rule, const Match& match, const MatchIndex& index) {

@@ -376,30 +376,6 @@ class Reader {
   int64_t step_ = 0;
 };
 
-bool OnlyMoves(const ScalarExpr& e) {
-  const bool here = e.kind() == ScalarExpr::Kind::kRead || e.kind() == ScalarExpr::Kind::kSelect ||
-                    e.kind() == ScalarExpr::Kind::kConst;
-  return here && std::all_of(e.args().begin(), e.args().end(), OnlyMoves);
-}
-
-// Whether to compute the node in double or exactly, and to round the result, gives its bits.
-bool KeepsBits(const Node& node) {
-  std::vector<TensorType> types = node.input_types();
-  types.insert(types.end(), node.types().begin(), node.types().end());
-  if (std::none_of(types.begin(), types.end(),
-                   [](const TensorType& type) { return IsFloat(type.dtype); })) {
-    return true;
-  }
-  // Positions may be integers beside the one type that is moved.
-  for (const TensorType& type : types) {
-    if (IsFloat(type.dtype) && type.dtype != node.type(0).dtype) return false;
-  }
-  auto definition = DefinitionOf(node);
-  return definition.ok() &&
-         std::all_of(definition->tensors.begin(), definition->tensors.end(),
-                     [](const TensorExpr& tensor) { return OnlyMoves(tensor.body); });
-}
-
 constexpr absl::string_view kChecksum = "\nsha256 ";
 
 }  // namespace
@@ -423,22 +399,6 @@ Substitution ForCertificate(Substitution rule) {
   if (rule.proof.verdict != ProofRecord::Verdict::kProved) rule.proof = ProofRecord();
   rule.proof.detail.clear();
   return rule;
-}
-
-FloatContract ContractOf(const std::vector<Substitution>& rules, const std::vector<Value>& folded) {
-  FloatContract contract = FloatContract::kBitExact;
-  for (const Substitution& rule : rules) contract = std::max(contract, rule.contract);
-  std::vector<const Node*> pending;
-  absl::flat_hash_set<const Node*> seen;
-  for (const Value& v : folded) pending.push_back(&v.node());
-  while (!pending.empty()) {
-    const Node* node = pending.back();
-    pending.pop_back();
-    if (!node->is_op() || !seen.insert(node).second) continue;
-    if (!KeepsBits(*node)) return std::max(contract, FloatContract::kReassociates);
-    for (const Value& v : node->inputs()) pending.push_back(&v.node());
-  }
-  return contract;
 }
 
 std::string PrintCertificate(const Certificate& c) {

@@ -92,7 +92,8 @@ Substitution ForCertificate(Substitution rule);
 
 // The contract of a graph whose steps use `rules` and which computes `folded` beforehand: the
 // loosest of theirs. Folding is bit_exact where it moves data of one type or computes integers;
-// else it reassociates, since intermediate results are not rounded.
+// else it reassociates, since intermediate results are not rounded; and it is real_only where such
+// a result is compared or rounded to an integer, which may be another one.
 FloatContract ContractOf(const std::vector<Substitution>& rules, const std::vector<Value>& folded);
 
 // Ends in a checksum of all that stands before it. Equal certificates give equal text.

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/ops/status_macros.h"
+#include "rewrite/held_numbers.h"
 #include "rewrite/instantiate.h"
 
 namespace lemma {
@@ -25,9 +26,10 @@ absl::StatusOr<Edit> EditOf(const Substitution& rule, const MatchView& view, con
   }
   std::vector<NodePtr> heads;
   auto outputs = BuildPattern(rule, rule.target, stand_ins, match.symbols, match.dtype, &heads);
-  if (!outputs.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("rule ", rule.name, ": ", outputs.status().message()));
+  absl::Status status = outputs.status();
+  if (status.ok()) status = CheckNumbers(rule.target, heads, match.symbols);
+  if (!status.ok()) {
+    return absl::FailedPreconditionError(absl::StrCat("rule ", rule.name, ": ", status.message()));
   }
   auto ref = [&](const PatternValue& v) {
     return v.is_var() ? match.vars[v.index] : ValueRef{~v.node, v.index};

@@ -52,6 +52,7 @@ MAY_USE_ONLY = {
         "verifier/certificate/",
         "rewrite/certificate",
         "rewrite/coverage",
+        "rewrite/held_numbers",
         "rewrite/proof_check",
         "rewrite/statement",
         "rewrite/substitution",

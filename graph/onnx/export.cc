@@ -2,6 +2,8 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <utility>
@@ -20,6 +22,20 @@ namespace lemma {
 namespace {
 
 constexpr int kIrVersion = 8;  // the one that came with operator set 15 and is current in 17
+
+// Whether a real attribute of an ONNX node stands for the number: rounded, but not to 0, nor to an
+// infinity.
+bool HoldsReal(double v) {
+  const double single = static_cast<float>(v);
+  return std::isnan(v) || v == single ||
+         (std::isfinite(single) && std::abs(single - v) <= 0x1p-24 * std::abs(v));
+}
+
+bool HoldsReals(const OnnxAttr& attr) {
+  if (auto* real = std::get_if<double>(&attr)) return HoldsReal(*real);
+  auto* reals = std::get_if<std::vector<double>>(&attr);
+  return reals == nullptr || std::all_of(reals->begin(), reals->end(), HoldsReal);
+}
 
 struct AttrSetter {
   onnx::AttributeProto* proto;
@@ -84,6 +100,7 @@ class Exporter {
   absl::Status AddNode(const NodePtr& node);
   absl::Status AddOpaque(const NodePtr& node);
   void AddOutputs();
+  absl::Status AddFunction(const onnx::FunctionProto& function);
   absl::Status CheckOpset(const onnx::NodeProto& node, const std::map<std::string, int>& opsets);
 
   std::string Fresh(absl::string_view wish);
@@ -116,10 +133,13 @@ class NodeExport : public OnnxExport {
   void Emit(absl::string_view op_type, std::vector<std::string> inputs,
             std::vector<std::string> outputs,
             std::vector<std::pair<std::string, OnnxAttr>> attrs) override;
+  // What ONNX cannot say of what was emitted; "" if it says all.
+  const std::string& lost() const { return lost_; }
 
  private:
   Exporter* exporter_;
   NodePtr node_;
+  std::string lost_;
 };
 
 std::string NodeExport::Constant(Tensor tensor) {
@@ -147,6 +167,7 @@ void NodeExport::Emit(absl::string_view op_type, std::vector<std::string> inputs
     onnx::AttributeProto* attribute = proto->add_attribute();
     attribute->set_name(name);
     std::visit(AttrSetter{attribute}, value);
+    if (!HoldsReals(value)) lost_ = absl::StrCat("attribute ", name, " is no f32 number");
   }
 }
 
@@ -242,6 +263,9 @@ absl::Status Exporter::AddNode(const NodePtr& node) {
   }
   NodeExport form(this, node);
   auto status = op.onnx_export(form);
+  if (status.ok() && !form.lost().empty()) {
+    status = absl::UnimplementedError(absl::StrCat("unsupported: ", form.lost()));
+  }
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat("'", NameOf(Value(node, 0)), "' (", op.name,
                                                   "): ", status.message()));
@@ -272,6 +296,25 @@ absl::Status Exporter::CheckOpset(const onnx::NodeProto& node,
   return absl::OkStatus();
 }
 
+// One that an opaque node needs; once.
+absl::Status Exporter::AddFunction(const onnx::FunctionProto& function) {
+  for (const onnx::FunctionProto& known : model_.functions()) {
+    if (known.domain() != function.domain() || known.name() != function.name()) continue;
+    if (known.SerializeAsString() == function.SerializeAsString()) return absl::OkStatus();
+    return absl::UnimplementedError(
+        absl::StrCat("unsupported: ", function.name(), " (two functions have this name)"));
+  }
+  std::map<std::string, int> opsets;
+  for (const auto& entry : function.opset_import()) {
+    opsets[NormalDomain(entry.domain())] = static_cast<int>(entry.version());
+  }
+  for (const onnx::NodeProto& node : function.node()) {
+    if (auto status = CheckOpset(node, opsets); !status.ok()) return status;
+  }
+  *model_.add_functions() = function;
+  return absl::OkStatus();
+}
+
 absl::Status Exporter::AddOpaque(const NodePtr& node) {
   std::vector<std::string> inputs, outputs;
   for (const Value& input : node->inputs()) inputs.push_back(NameOf(input));
@@ -280,9 +323,18 @@ absl::Status Exporter::AddOpaque(const NodePtr& node) {
                                [&](const std::string& name) { return Fresh(name); });
   if (!unpacked.ok()) return unpacked.status();
   if (auto status = CheckOpset(unpacked->node, unpacked->opsets); !status.ok()) return status;
+  for (const onnx::FunctionProto& function : unpacked->functions) {
+    if (auto status = AddFunction(function); !status.ok()) return status;
+  }
   onnx::NodeProto* proto = model_.mutable_graph()->add_node();
   *proto = std::move(unpacked->node);
   if (!outputs.empty()) proto->set_name(absl::StrCat(proto->op_type(), "/", outputs[0]));
+  // Nobody else can tell their types.
+  const std::vector<std::string>& named = graph_.output_names();
+  for (int i = 0; i < node->num_outputs(); ++i) {
+    if (std::find(named.begin(), named.end(), outputs[i]) != named.end()) continue;
+    SetType(outputs[i], node->type(i), model_.mutable_graph()->add_value_info());
+  }
   return absl::OkStatus();
 }
 

@@ -1,6 +1,7 @@
 // Nodes, functions and subgraphs.
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/constant_ops.h"
 #include "graph/onnx/importer.h"
@@ -60,6 +61,43 @@ void BindAttributes(const onnx::NodeProto& call, NodeList* nodes) {
   }
 }
 
+// Fields of newer ONNX headers than ours.
+constexpr int kOverloadOfNode = 8, kOverloadOfFunction = 13, kDefaultsOfFunction = 11;
+
+template <class Message, class Visit>
+void VisitUnknown(const Message& message, int number, const Visit& visit) {
+  const auto& fields = message.GetReflection()->GetUnknownFields(message);
+  for (int i = 0; i < fields.field_count(); ++i) {
+    if (fields.field(i).number() == number) visit(fields.field(i));
+  }
+}
+
+template <class Message>
+bool HasUnknown(const Message& message, int number) {
+  bool has = false;
+  VisitUnknown(message, number, [&](const auto&) { has = true; });
+  return has;
+}
+
+// The call with the function's defaults for attributes that it does not give.
+absl::StatusOr<onnx::NodeProto> WithDefaults(const onnx::FunctionProto& function,
+                                             const onnx::NodeProto& call) {
+  onnx::NodeProto full = call;
+  bool parsed = true;
+  VisitUnknown(function, kDefaultsOfFunction, [&](const auto& field) {
+    onnx::AttributeProto attribute;
+    parsed = parsed && field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED &&
+             attribute.ParseFromString(field.length_delimited());
+    for (const auto& given : full.attribute()) {
+      if (given.name() == attribute.name()) return;
+    }
+    *full.add_attribute() = std::move(attribute);
+  });
+  if (parsed) return full;
+  return absl::InvalidArgumentError(
+      absl::StrCat("the attributes of function ", function.name(), " are damaged"));
+}
+
 }  // namespace
 
 int ModelImporter::UsedOutputs(const onnx::NodeProto& node) const {
@@ -95,6 +133,8 @@ absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope
     if (opaque.ok()) {
       result_.opaque.push_back(absl::StrCat(Describe(node), ": ", results.status().message()));
       results = std::vector<Result>(opaque->begin(), opaque->end());
+    } else if (absl::IsInvalidArgument(opaque.status())) {
+      results = opaque.status();
     }
   }
   if (!results.ok()) {
@@ -134,8 +174,21 @@ Value ModelImporter::PromoteToWeight(const onnx::NodeProto& node, const Value& v
 
 absl::StatusOr<std::vector<Result>> ModelImporter::Translate(const onnx::NodeProto& node,
                                                              const Scope& scope) {
+  absl::flat_hash_set<absl::string_view> attributes;
+  for (const auto& attribute : node.attribute()) {
+    if (!attributes.insert(attribute.name()).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("attribute ", attribute.name(), " is given twice"));
+    }
+  }
+  if (HasUnknown(node, kOverloadOfNode)) {
+    return absl::InvalidArgumentError("overloads of functions are not known here");
+  }
   std::string domain = NormalDomain(node.domain());
   auto function = functions_.find(absl::StrCat(domain, ":", node.op_type()));
+  if (function != functions_.end() && HasUnknown(*function->second, kOverloadOfFunction)) {
+    return absl::InvalidArgumentError("overloads of functions are not known here");
+  }
   if (function != functions_.end()) return InlineFunction(*function->second, node, scope);
   if (StructuralImporter importer = FindStructural(node, scope))
     return importer(*this, node, scope);
@@ -187,7 +240,9 @@ absl::StatusOr<std::vector<Result>> ModelImporter::InlineFunction(
     body.values[function.input(i)] = value == nullptr ? Value() : *value;
   }
   NodeList nodes = function.node();
-  BindAttributes(call, &nodes);
+  auto full = WithDefaults(function, call);
+  if (!full.ok()) return full.status();
+  BindAttributes(*full, &nodes);
   std::vector<std::string> outputs(function.output().begin(), function.output().end());
   if (auto status = ImportNodes(nodes, outputs, &body); !status.ok()) return status;
   std::vector<Result> results;
@@ -225,7 +280,17 @@ absl::StatusOr<std::vector<Result>> ModelImporter::ImportSubgraph(const onnx::Gr
 
 absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodeProto& node,
                                                              const Scope& scope) {
-  OpaqueNode opaque = PackOpaque(node, scope.opsets);
+  if (ReadsFiles(node, functions_)) return absl::UnimplementedError("it has external data inside");
+  std::string mark;
+  if (MayDraw(node, functions_)) {
+    // Two such nodes are never one.
+    mark = absl::StartsWith(node.doc_string(), kDrawMark) ? node.doc_string()
+                                                          : absl::StrCat(kDrawMark, draws_.size());
+    if (!draws_.insert(mark).second) {
+      return absl::InvalidArgumentError(absl::StrCat("two nodes are marked '", mark, "'"));
+    }
+  }
+  OpaqueNode opaque = PackOpaque(node, scope.opsets, functions_, mark);
   std::vector<Value> inputs;
   for (const std::string& name : opaque.inputs) {
     const Value* value = scope.Find(name);

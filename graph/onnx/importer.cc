@@ -109,7 +109,13 @@ absl::Status ModelImporter::ReadHeader() {
       return absl::InvalidArgumentError(
           absl::StrCat("operator set ", entry.version(), " does not exist"));
     }
-    main_.opsets[NormalDomain(entry.domain())] = static_cast<int>(entry.version());
+    const int version = static_cast<int>(entry.version());
+    auto [known, is_new] = main_.opsets.emplace(NormalDomain(entry.domain()), version);
+    if (known->second != version) {
+      return absl::InvalidArgumentError(absl::StrCat("operator sets ", known->second, " and ",
+                                                     version, " of domain '", known->first,
+                                                     "' are both named"));
+    }
   }
   if (main_.opsets.empty()) {
     if (model_->ir_version() >= 3) {
@@ -119,7 +125,10 @@ absl::Status ModelImporter::ReadHeader() {
   }
   info.opset = main_.opset();
   for (const auto& function : model_->functions()) {
-    functions_[absl::StrCat(NormalDomain(function.domain()), ":", function.name())] = &function;
+    const std::string name = absl::StrCat(NormalDomain(function.domain()), ":", function.name());
+    if (!functions_.emplace(name, &function).second) {
+      return absl::InvalidArgumentError(absl::StrCat("function ", name, " is defined twice"));
+    }
   }
   return absl::OkStatus();
 }

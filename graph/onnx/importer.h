@@ -125,6 +125,7 @@ class ModelImporter {
   absl::flat_hash_set<std::string> initializers_;
   std::vector<std::pair<std::string, Value>> parameters_;                   // floats among them
   absl::flat_hash_map<std::string, const onnx::FunctionProto*> functions_;  // "domain:name"
+  absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw random numbers
   absl::flat_hash_map<Value, std::optional<Tensor>> known_;
 };
 

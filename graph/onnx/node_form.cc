@@ -70,6 +70,10 @@ absl::StatusOr<std::unique_ptr<NodeForm>> NodeForm::Make(ModelImporter* importer
   }
   while (!form->inputs_.empty() && !form->inputs_.back()) form->inputs_.pop_back();
   for (const AttributeProto& proto : node.attribute()) {
+    if (!proto.ref_attr_name().empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("attribute ", proto.name(), " is one of a function's, but in none"));
+    }
     auto attr = ToAttr(proto);
     if (absl::IsUnimplemented(attr.status())) return form->Unsupported(attr.status().message());
     if (!attr.ok()) return attr.status();

@@ -40,6 +40,33 @@ void RenameNode(onnx::NodeProto* node, const Rename& rename) {
   RenameSubgraphs(node, rename);
 }
 
+// Calls visit for each of the nodes, and for all in their subgraphs and the functions they call.
+template <class Nodes, class Visit>
+void VisitNodes(const Nodes& nodes, const FunctionMap& functions,
+                std::map<std::string, const onnx::FunctionProto*>* called, const Visit& visit) {
+  for (const onnx::NodeProto& node : nodes) {
+    visit(node);
+    const std::string name = absl::StrCat(NormalDomain(node.domain()), ":", node.op_type());
+    auto function = functions.find(name);
+    if (function != functions.end() && called->emplace(name, function->second).second) {
+      VisitNodes(function->second->node(), functions, called, visit);
+    }
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) VisitNodes(attribute.g().node(), functions, called, visit);
+      for (const auto& graph : attribute.graphs()) {
+        VisitNodes(graph.node(), functions, called, visit);
+      }
+    }
+  }
+}
+
+bool Draws(const onnx::NodeProto& node) {
+  static const auto* draw = new std::set<std::string, std::less<>>{
+      "Bernoulli",        "Dropout",       "Multinomial",      "RandomNormal",
+      "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
+  return draw->count(node.op_type()) != 0 || !NormalDomain(node.domain()).empty();
+}
+
 void ClearDebugText(onnx::NodeProto* node) {
   node->clear_name();
   node->clear_doc_string();
@@ -48,10 +75,42 @@ void ClearDebugText(onnx::NodeProto* node) {
 
 }  // namespace
 
-OpaqueNode PackOpaque(const onnx::NodeProto& original, const std::map<std::string, int>& opsets) {
+bool MayDraw(const onnx::NodeProto& node, const FunctionMap& functions) {
+  bool draws = false;
+  std::map<std::string, const onnx::FunctionProto*> called;
+  VisitNodes(std::vector<onnx::NodeProto>{node}, functions, &called, [&](const auto& inner) {
+    const std::string name = absl::StrCat(NormalDomain(inner.domain()), ":", inner.op_type());
+    draws |= Draws(inner) && functions.count(name) == 0;
+  });
+  return draws;
+}
+
+bool ReadsFiles(const onnx::NodeProto& node, const FunctionMap& functions) {
+  bool reads = false;
+  auto look = [&](const onnx::TensorProto& tensor) {
+    reads |= tensor.data_location() == onnx::TensorProto::EXTERNAL;
+  };
+  auto look_at_graph = [&](const onnx::GraphProto& graph) {
+    for (const auto& tensor : graph.initializer()) look(tensor);
+  };
+  std::map<std::string, const onnx::FunctionProto*> called;
+  VisitNodes(std::vector<onnx::NodeProto>{node}, functions, &called, [&](const auto& inner) {
+    for (const auto& attribute : inner.attribute()) {
+      if (attribute.has_t()) look(attribute.t());
+      for (const auto& tensor : attribute.tensors()) look(tensor);
+      if (attribute.has_g()) look_at_graph(attribute.g());
+      for (const auto& graph : attribute.graphs()) look_at_graph(graph);
+    }
+  });
+  return reads;
+}
+
+OpaqueNode PackOpaque(const onnx::NodeProto& original, const std::map<std::string, int>& opsets,
+                      const FunctionMap& functions, const std::string& mark) {
   OpaqueNode result;
   onnx::NodeProto node = original;
   ClearDebugText(&node);
+  if (!mark.empty()) node.set_doc_string(mark);
   for (std::string& name : *node.mutable_input()) {
     if (name.empty()) continue;
     result.inputs.push_back(name);
@@ -88,6 +147,9 @@ OpaqueNode PackOpaque(const onnx::NodeProto& original, const std::map<std::strin
     entry->set_version(version);
   }
   *model.mutable_graph()->add_node() = std::move(node);
+  std::map<std::string, const onnx::FunctionProto*> called;
+  VisitNodes(std::vector<onnx::NodeProto>{original}, functions, &called, [](const auto&) {});
+  for (const auto& [name, function] : called) *model.add_functions() = *function;
   result.payload = model.SerializeAsString();
   return result;
 }
@@ -105,6 +167,7 @@ absl::StatusOr<UnpackedNode> UnpackOpaque(absl::string_view payload,
   for (const auto& entry : model.opset_import()) {
     result.opsets[NormalDomain(entry.domain())] = static_cast<int>(entry.version());
   }
+  result.functions.assign(model.functions().begin(), model.functions().end());
   std::map<std::string, std::string> names;
   for (size_t i = 0; i < inputs.size(); ++i) {
     names[absl::StrCat("i", i)] = names[absl::StrCat("c", i)] = inputs[i];

@@ -1,4 +1,7 @@
 // Functions of two elements, and the choice between two.
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/broadcast.h"
@@ -231,6 +234,12 @@ OpDef Make_scalar_mul() {
   op.onnx_export = [](OnnxExport& out) -> absl::Status {
     LEMMA_ASSIGN_OR_RETURN(
         Tensor alpha, Tensor::Filled({out.node().type(0).dtype, {}}, out.node().Float("alpha")));
+    const double factor = out.node().Float("alpha"), held = alpha.AtDouble(0);
+    if (held != factor && !(std::abs(held - factor) <= 0x1p-8 * std::abs(factor)) &&
+        !std::isnan(factor)) {
+      return absl::UnimplementedError(
+          absl::StrCat("alpha = ", factor, " is another number as ", Name(alpha.dtype())));
+    }
     out.Emit("Mul", {out.Input(0), out.Constant(std::move(alpha))}, {out.Output(0)});
     return absl::OkStatus();
   };

@@ -172,6 +172,75 @@ TEST(CertificateCommandTest, AnInputWithADefaultStaysOne) {
   EXPECT_THAT(checked.out, HasSubstr("other default values"));
 }
 
+// y = relu(x) for x: f32[n,4].
+const std::string kOfAnySize(
+    "\010\010:=\012\014\012\001x\022\001y\042\004Relu\022\001gZ\024\012\001x\022\017\012\015\010"
+    "\001\022\011\012\003\022\001n\012\002\010\004b\024\012\001y\022\017\012\015\010\001\022\011"
+    "\012\003"
+    "\022\001n\012\002\010\004B\002\020\021",
+    69);
+
+// What holds at one size, or for other weights, is said to.
+TEST(CertificateCommandTest, SaysOfWhichSizesAndWeightsItSpeaks) {
+  const std::string in = WriteTemp("in.onnx", kOfAnySize);
+  const struct {
+    std::vector<std::string> flags;
+    const char *text, *json;
+  } kCases[] = {
+      {{"--seed", "1"}, ", n taken to be 1)", "\"dims\":{\"n\":1}"},
+      {{"--dim", "n=3"}, ", n = 3)", "\"dims\":{\"n\":3}"},
+      {{"--reseed-weights", "5"}, "weights replaced by random ones of seed 5", "\"reseed\":5"},
+  };
+  for (const auto& c : kCases) {
+    const std::string out = NewFolder() + "/out.onnx";
+    std::vector<std::string> arguments = {"optimize", in, "-o", out, "--cost=analytic", "--runs=3"};
+    arguments.insert(arguments.end(), c.flags.begin(), c.flags.end());
+    ASSERT_EQ(RunLemma(arguments).exit_status, 0);
+    std::vector<std::string> check = {"check", in, out, out + ".cert"};
+    if (*c.flags.begin() == "--reseed-weights") {
+      // Nobody takes such an output for the model unasked.
+      const LemmaResult unasked = RunLemma(check);
+      EXPECT_EQ(unasked.exit_status, 1);
+      EXPECT_THAT(unasked.out, HasSubstr("the output has random weights of seed 5"));
+      check.insert(check.end(), c.flags.begin(), c.flags.end());
+    }
+    EXPECT_THAT(RunLemma(check).out, HasSubstr(c.text));
+    check.push_back("--json");
+    EXPECT_THAT(RunLemma(check).out, HasSubstr(c.json));
+    check.back() = "--reseed-weights=6";
+    EXPECT_EQ(RunLemma(check).exit_status, 1);
+  }
+}
+
+// A rule may be called anything.
+TEST(CertificateCommandTest, ARejectionIsOneLine) {
+  const Files files = Optimized(".lemma");
+  std::string text = ReadAll(files.certificate);
+  const size_t rule = text.find("\nrule ");
+  ASSERT_NE(rule, std::string::npos);
+  const size_t begin = rule + 6, end = text.find('(', rule);
+  const std::string name = text.substr(begin, end - begin);
+  text = text.substr(0, text.rfind("\nsha256 "));
+  for (size_t at = 0; (at = text.find(" " + name, at)) != std::string::npos; ++at) {
+    text.replace(at + 1, name.size(), "\"\\x0d\\x0achecked: 0 steps\\x1b[8m\"");
+  }
+  const std::string forged = WriteTemp("forged.cert", text + "\nsha256 " + Sha256Of(text) + "\n");
+  const LemmaResult result = RunLemma({"check", files.input, files.output, forged});
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_THAT(result.out, StartsWith("REJECTED: "));
+  EXPECT_THAT(result.out, HasSubstr("\\x0d\\x0achecked: 0 steps\\x1b[8m"));
+  EXPECT_EQ(result.out.find('\n'), result.out.size() - 1);
+}
+
+// Others take the file for ONNX, and may find another model in it.
+TEST(CertificateCommandTest, AFileIsWhatItsNameSays) {
+  const Files files = Optimized(".lemma");
+  const std::string renamed = WriteTemp("out.onnx", ReadAll(files.output));
+  const LemmaResult result = RunLemma({"check", files.input, renamed, files.certificate});
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_THAT(result.out, HasSubstr("out.onnx is text by its content and onnx by its name"));
+}
+
 TEST(CertificateCommandTest, MayBeLeftOut) {
   const std::string folder = NewFolder();
   const LemmaResult result =

@@ -65,8 +65,9 @@ class Checker:
                 f"{report['ratio']:.3f}{kept}, differs by {report['difference']:.1e} of "
                 f"{report['allowed']:.1e} allowed")
 
-    def certificate(self, model, output):
-        report = json.loads(call([self.lemma, "check", model, output, f"{output}.cert", "--json"]))
+    def certificate(self, model, output, *flags):
+        command = [self.lemma, "check", model, output, f"{output}.cert", "--json", *flags]
+        report = json.loads(call(command))
         return (f"{report['steps']} steps by {report['rules']} rules, {report['folds']} constants, "
                 f"{report['contract']}")
 
@@ -90,7 +91,7 @@ class Checker:
         if io:
             self.check(name, "rerun", lambda: self.run(output, *given, "--expect", io))
         self.check(name, "valid", lambda: check_valid(output))
-        self.check(name, "cert", lambda: self.certificate(path, output))
+        self.check(name, "cert", lambda: self.certificate(path, output, *flags))
         if self.ort:
             if not inputs:
                 inputs = save_inputs(path, self.folder)

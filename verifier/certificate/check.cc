@@ -31,7 +31,12 @@ class Checker {
  public:
   Checker(const Certificate& certificate, const Graph& input, const Graph& output,
           const CertificateCheckOptions& options)
-      : certificate_(certificate), output_(output), options_(options), graphs_({input}) {}
+      : certificate_(certificate),
+        output_(output),
+        options_(options),
+        folder_(options.threads),
+        weights_(&folder_),
+        graphs_({input}) {}
 
   CertificateCheck Run() {
     const absl::Status status = All();
@@ -103,7 +108,7 @@ class Checker {
 
   absl::Status Step(const CertificateStep& step) {
     const auto& [rule, coverage] = rules_.at(step.rule);
-    auto replaced = CheckMatch(*rule, step, graphs_.back(), coverage.get());
+    auto replaced = CheckMatch(*rule, step, graphs_.back(), coverage.get(), &weights_);
     if (!replaced.ok()) return No(absl::StrCat(rule->name, ": ", replaced.status().message()));
     LEMMA_ASSIGN_OR_RETURN(Graph next, Replace(graphs_.back(), replaced->outputs));
     if (next.StructuralHash() != step.after) {
@@ -116,7 +121,6 @@ class Checker {
 
   absl::Status Folds() {
     const Graph& last = graphs_.back();
-    Folder folder(options_.threads);
     Replacements constants;
     std::vector<Value> values;
     std::pair<int, int> before = {-1, 0};
@@ -126,7 +130,7 @@ class Checker {
       if (at <= before) return No(name + ": it is not in order");
       before = at;
       LEMMA_ASSIGN_OR_RETURN(const Value value, Resolve(last, fold.value));
-      auto tensor = folder.ValueOf(value);
+      auto tensor = folder_.ValueOf(value);
       if (!tensor.ok()) return No(absl::StrCat(name, ": ", tensor.status().message()));
       const absl::string_view bytes(static_cast<const char*>(tensor->raw()),
                                     static_cast<size_t>(tensor->type().num_bytes()));
@@ -249,6 +253,8 @@ class Checker {
   const Graph& output_;
   const CertificateCheckOptions& options_;
   std::map<std::string, std::pair<const Substitution*, std::unique_ptr<Coverage>>> rules_;
+  Folder folder_;
+  FiniteWeights weights_;
   std::vector<Graph> graphs_;  // the input and, after each step, what it gives
   std::vector<Replaced> replaced_;
   CertificateCheck result_;

@@ -22,6 +22,9 @@ absl::Status No(absl::string_view why) { return absl::FailedPreconditionError(wh
 constexpr char kTooLarge[] = "its numbers are too large or too fine to be told apart in the field";
 // A quarter of what the field tells apart: the bounds below are sums in double.
 constexpr double kLargest = 0x1p58;
+// Elements that one element may read, each as often as it is read. A product reads what its factors
+// read, so this bounds the degree too.
+constexpr double kMostReads = 0x1p40;
 
 // Common denominators; 0: larger than kLargest.
 using Denominator = uint64_t;
@@ -273,6 +276,24 @@ class Denominators {
   absl::flat_hash_map<Value, Denominator> known_;
 };
 
+std::vector<double> ReadsOfLeaf(const Value& v) {
+  const double reads = v.node().kind() == Node::Kind::kConstant ? 0 : 1;
+  return std::vector<double>(static_cast<size_t>(v.type().num_elements()), reads);
+}
+
+// A polynomial of degree 2^61 - 1 may be 0 at all points of the field, and what is read that often
+// counts as not read.
+absl::Status ReadsFew(const Value& value) {
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<double> reads,
+                         RunRewritten<double>(value, CountOf, ReadsOfLeaf));
+  for (double x : reads) {
+    if (!(x < kMostReads)) {
+      return No("an element is computed from more than 2^40 others: its degree may be too large");
+    }
+  }
+  return absl::OkStatus();
+}
+
 std::vector<double> SizesOfLeaf(const Value& v) {
   if (v.node().kind() != Node::Kind::kConstant) {
     return std::vector<double>(static_cast<size_t>(v.type().num_elements()), 1);
@@ -285,6 +306,8 @@ std::vector<double> SizesOfLeaf(const Value& v) {
 }  // namespace
 
 absl::Status DecidedByField(const Value& a, const Value& b) {
+  LEMMA_RETURN_IF_ERROR(ReadsFew(a));
+  LEMMA_RETURN_IF_ERROR(ReadsFew(b));
   Denominators denominators;
   LEMMA_ASSIGN_OR_RETURN(const Denominator of_a, denominators.Of(a));
   LEMMA_ASSIGN_OR_RETURN(const Denominator of_b, denominators.Of(b));
@@ -302,10 +325,11 @@ absl::Status DecidedByField(const Value& a, const Value& b) {
 absl::StatusOr<std::vector<uint64_t>> ReadsOf(const Value& value,
                                               const absl::flat_hash_set<Value>& finite,
                                               uint64_t seed) {
+  LEMMA_RETURN_IF_ERROR(ReadsFew(value));
   auto leaf = [&](const Value& v) {
     std::vector<Field> row(static_cast<size_t>(v.type().num_elements()));
     const bool read = v.node().kind() != Node::Kind::kConstant && !finite.contains(v);
-    const uint64_t hash = HashCombine(seed, v.hash());
+    const uint64_t hash = RandomOf(seed, v);
     for (size_t i = 0; i < row.size() && read; ++i) {
       row[i] = Field::FromRaw(HashCombine(hash, i) % Field::kPrime);
     }

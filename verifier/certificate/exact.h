@@ -18,15 +18,17 @@
 namespace lemma::certificate {
 
 // Ok if elements of `a` and `b`, which are of one type and computed by +, -, *, / and sums, that
-// are equal as polynomials modulo 2^61 - 1 are equal as polynomials with rational coefficients.
+// are equal at random points modulo 2^61 - 1 are equal as polynomials with rational coefficients.
 // FailedPrecondition, which says why: a constant is no real number, something that is no constant
-// divides, or numbers are so large or so fine that a coefficient may pass for 0. No bound is
-// rounded down.
+// divides, numbers are so large or so fine that a coefficient may pass for 0, or an element reads
+// 2^40 others or more, each as often as it does: a polynomial of that degree may pass for 0. No
+// bound is rounded down.
 absl::Status DecidedByField(const Value& a, const Value& b);
 
 // By element of `value`, a random linear function, drawn by `seed`, of how often it reads each
 // element of each float input other than `finite`. Different ones show different reads; equal ones,
-// but with probability 2^-61, the same reads, each as often.
+// but with probability 2^-61, the same reads, each as often. FailedPrecondition if that is 2^40
+// times or more: counts are numbers of the field.
 absl::StatusOr<std::vector<uint64_t>> ReadsOf(const Value& value,
                                               const absl::flat_hash_set<Value>& finite,
                                               uint64_t seed);

@@ -31,10 +31,22 @@ bool OnlySumsAndProducts(const ScalarExpr& e) {
   return std::all_of(e.args().begin(), e.args().end(), OnlySumsAndProducts);
 }
 
+// The field takes real attributes of operators on f32 for f32 numbers, the definitions do not.
+bool HoldsAttributes(const Node& node) {
+  for (const TensorType& type : node.input_types()) {
+    if (type.dtype == DType::kF64) return true;
+  }
+  return std::all_of(node.attrs().begin(), node.attrs().end(), [](const auto& attr) {
+    const double* real = std::get_if<double>(&attr.second);
+    return real == nullptr || static_cast<double>(static_cast<float>(*real)) == *real;
+  });
+}
+
 absl::Status CheckOperators(const Value& value, absl::flat_hash_set<const Node*>* seen) {
   const Node& node = value.node();
   if (!IsFloat(value.dtype())) return No("it computes with integers");
   if (!node.is_op() || !seen->insert(&node).second) return absl::OkStatus();
+  if (!HoldsAttributes(node)) return No("an attribute is no f32 number");
   LEMMA_ASSIGN_OR_RETURN(const Definition definition, DefinitionOf(node));
   for (const TensorExpr& tensor : definition.tensors) {
     if (!OnlySumsAndProducts(tensor.body)) {

@@ -81,7 +81,7 @@ class Evaluator {
     return order;
   }
 
-  RowPtr Leaf(const Value& v) const {
+  RowPtr Leaf(const Value& v) {
     auto row = std::make_shared<Row>();
     const Node& node = v.node();
     const int64_t n = v.type().num_elements();
@@ -92,7 +92,9 @@ class Evaluator {
       for (double x : node.payload().ToDoubles()) row->push_back(NumberOf(x, Tag()));
       return row;
     }
-    const uint64_t hash = HashCombine(random_.seed, v.hash());
+    // By number, not by hash: two leaves may have one.
+    const uint64_t number = numbers_.try_emplace(v, numbers_.size()).first->second;
+    const uint64_t hash = HashCombine(random_.seed, number);
     for (int64_t i = 0; i < n; ++i) row->push_back(Random(HashCombine(hash, i), v.dtype()));
     return row;
   }
@@ -169,10 +171,15 @@ class Evaluator {
   const RandomValues& random_;
   RunOptions options_;
   absl::flat_hash_map<Value, int> uses_;
+  absl::flat_hash_map<Value, uint64_t> numbers_;  // of leaves, in the order of their first use
   absl::flat_hash_map<Value, RowPtr> rows_;
 };
 
 }  // namespace
+
+uint64_t RandomOf(uint64_t seed, const Value& input) {
+  return HashCombine(seed, static_cast<uint64_t>(input.node().input_index()));
+}
 
 // Every bit counts there.
 absl::StatusOr<Definition> FieldDefinitionOf(const Node& node) {

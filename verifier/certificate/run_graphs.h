@@ -35,6 +35,10 @@ absl::StatusOr<std::vector<std::vector<Number>>> Evaluate(absl::Span<const Value
                                                           absl::Span<const Value> free,
                                                           const RandomValues& random);
 
+// What the random elements of a graph's input are drawn by. Of its number: a hash of its type could
+// be that of another input, and both would have the same elements.
+uint64_t RandomOf(uint64_t seed, const Value& input);
+
 // What is evaluated over the field: real attributes are f32 numbers beside f32, as constants are.
 absl::StatusOr<Definition> FieldDefinitionOf(const Node& node);
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
 #include "graph/ops/status_macros.h"
+#include "rewrite/held_numbers.h"
 #include "verifier/certificate/same_graph.h"
 
 namespace lemma::certificate {
@@ -36,10 +37,10 @@ class MatchCheck {
   MatchCheck(const Substitution& rule, const CertificateStep& step, const Graph& graph)
       : rule_(rule), step_(step), graph_(graph) {}
 
-  absl::StatusOr<Replaced> Run(Coverage* coverage) {
+  absl::StatusOr<Replaced> Run(Coverage* coverage, FiniteWeights* weights) {
     LEMMA_RETURN_IF_ERROR(Symbols());
     LEMMA_RETURN_IF_ERROR(CommonType());
-    LEMMA_RETURN_IF_ERROR(Variables());
+    LEMMA_RETURN_IF_ERROR(Variables(weights));
     LEMMA_RETURN_IF_ERROR(Source());
     LEMMA_RETURN_IF_ERROR(Guard());
     if (!coverage->Covers(symbols_, step_.dtype)) {
@@ -119,7 +120,25 @@ class MatchCheck {
     return Tensor::Filled(std::move(type), *real);
   }
 
-  absl::Status Variables() {
+  bool IsFilledExactly(const PatternNode& node, const Tensor& tensor) const {
+    auto fill = Constant(node.fill);
+    if (!fill.ok()) return false;
+    if (auto* integer = std::get_if<int64_t>(&*fill)) {
+      if (!IsFloat(tensor.dtype())) return tensor.AtInt(0) == *integer;
+      constexpr int64_t kLargest = int64_t{1} << 53;  // that a double tells from the next one
+      return tensor.AtDouble(0) == static_cast<double>(*integer) && *integer <= kLargest &&
+             *integer >= -kLargest;
+    }
+    auto* real = std::get_if<double>(&*fill);
+    return real != nullptr && SameBits(AttrValue(*real), AttrValue(tensor.AtDouble(0)));
+  }
+
+  absl::Status CheckNumber(const PatternNode& pattern, const Node& node) const {
+    const std::string lost = LostNumber(pattern, node, symbols_);
+    return lost.empty() ? absl::OkStatus() : No(absl::StrCat("the target: ", lost));
+  }
+
+  absl::Status Variables(FiniteWeights* weights) {
     if (step_.vars.size() != rule_.vars.size()) return No("a variable has no value");
     for (size_t i = 0; i < rule_.vars.size(); ++i) {
       const PatternVar& var = rule_.vars[i];
@@ -130,27 +149,13 @@ class MatchCheck {
                                ", not ", type.ToString()));
       }
       // The float contract rests on it.
-      if (var.role != VarRole::kAny && !IsFiniteWeight(value)) {
+      if (var.role != VarRole::kAny && !weights->AreFinite(value)) {
         return No(
             absl::StrCat("variable ", var.name, " is no weight, or holds an infinity or NaN"));
       }
       result_.vars.push_back(std::move(value));
     }
     return absl::OkStatus();
-  }
-
-  // Depends on weights and constants only, none of which is known not to be finite.
-  static bool IsFiniteWeight(const Value& value) {
-    absl::flat_hash_set<const Node*> seen;
-    std::vector<const Node*> pending = {&value.node()};
-    while (!pending.empty()) {
-      const Node* node = pending.back();
-      pending.pop_back();
-      if (!seen.insert(node).second) continue;
-      if (node->kind() == Node::Kind::kInput || !node->is_finite()) return false;
-      for (const Value& input : node->inputs()) pending.push_back(&input.node());
-    }
-    return true;
   }
 
   Value Bound(const PatternValue& value) const {
@@ -178,8 +183,9 @@ class MatchCheck {
     if (pattern.op == nullptr) {
       auto tensor = Filled(pattern);
       if (!tensor.ok()) return std::string(tensor.status().message());
-      return node.has_payload() && node.payload().SameBytes(*tensor) ? ""
-                                                                     : "it is another constant";
+      const bool same = node.has_payload() && node.payload().SameBytes(*tensor);
+      // What rounds to the constant is not the constant.
+      return same && IsFilledExactly(pattern, *tensor) ? "" : "it is another constant";
     }
     if (!node.is_op() || &node.op() != pattern.op) return "it is no " + pattern.op->name;
     if (node.num_outputs() != pattern.num_outputs()) return "the number of outputs";
@@ -190,6 +196,7 @@ class MatchCheck {
       auto it = node.attrs().find(name);
       if (it == node.attrs().end() || !SameBits(it->second, *value)) return "attribute " + name;
     }
+    if (std::string lost = LostNumber(pattern, node, symbols_); !lost.empty()) return lost;
     std::vector<Value> inputs;
     for (const PatternValue& input : pattern.inputs) inputs.push_back(Bound(input));
     if (inputs == node.inputs()) return "";
@@ -218,7 +225,9 @@ class MatchCheck {
     for (const PatternNode& node : side.nodes) {
       if (node.op == nullptr) {
         LEMMA_ASSIGN_OR_RETURN(Tensor tensor, Filled(node));
-        built.push_back({Value(Node::Constant(std::move(tensor)), 0)});
+        const NodePtr constant = Node::Constant(std::move(tensor));
+        LEMMA_RETURN_IF_ERROR(CheckNumber(node, *constant));
+        built.push_back({Value(constant, 0)});
         continue;
       }
       std::vector<Value> inputs;
@@ -232,6 +241,7 @@ class MatchCheck {
       if (static_cast<int>(outputs->size()) != node.num_outputs()) {
         return No("the target has another number of outputs here");
       }
+      LEMMA_RETURN_IF_ERROR(CheckNumber(node, (*outputs)[0].node()));
       built.push_back(*std::move(outputs));
     }
     std::vector<Value> outputs;
@@ -278,8 +288,9 @@ absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref) {
 }
 
 absl::StatusOr<Replaced> CheckMatch(const Substitution& rule, const CertificateStep& step,
-                                    const Graph& graph, Coverage* coverage) {
-  return MatchCheck(rule, step, graph).Run(coverage);
+                                    const Graph& graph, Coverage* coverage,
+                                    FiniteWeights* weights) {
+  return MatchCheck(rule, step, graph).Run(coverage, weights);
 }
 
 absl::StatusOr<std::vector<Value>> Applied(const Substitution& rule, const Pattern& side,

@@ -10,6 +10,7 @@
 #include "rewrite/certificate.h"
 #include "rewrite/coverage.h"
 #include "rewrite/substitution.h"
+#include "verifier/certificate/finite.h"
 
 namespace lemma::certificate {
 
@@ -28,12 +29,14 @@ absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref);
 // FailedPrecondition, which says why, unless
 //   * the source, at the step's symbols and over the values of its variables, is in the graph
 //     exactly where the step says, but for the order of a commutative operator's operands;
-//   * what the rule calls a weight depends on finite weights and constants only;
+//   * what the rule calls a weight is finite (verifier/certificate/finite.h);
+//   * constants of the source are in the graph exactly; those of the target, and real attributes
+//     that are computed or written in the rule, but for one rounding (rewrite/held_numbers.h);
 //   * no operand is empty, the guard holds, and a form of the proof covers the symbols;
 //   * the target is well-formed and has the source's types;
 //   * no variable depends on an output of the source.
 absl::StatusOr<Replaced> CheckMatch(const Substitution& rule, const CertificateStep& step,
-                                    const Graph& graph, Coverage* coverage);
+                                    const Graph& graph, Coverage* coverage, FiniteWeights* weights);
 
 // The outputs of one side of a rule without symbols over these values of its variables.
 // FailedPrecondition if it is not well-formed.

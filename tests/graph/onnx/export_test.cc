@@ -117,6 +117,29 @@ TEST(ExportTest, WritesOpaqueNodesBack) {
   EXPECT_EQ(again->graph.StructuralHash(), imported->graph.StructuralHash());
 }
 
+TEST(ExportTest, DrawsStayTwoAndKeepTheirMarks) {
+  auto model = OnnxModel(R"(g (float[2] x) => (float[2] y) <float[2] a, float[2] b>
+    { a = RandomNormalLike(x)  b = RandomNormalLike(x)  y = Sub(b, a) })");
+  auto imported = ImportOnnxBytes(model.SerializeAsString());
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  auto again = ImportOnnxBytes(Export(imported->graph).SerializeAsString());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->graph.outputs()[0], imported->graph.outputs()[0]);
+}
+
+// A number that ONNX takes for 0 or infinity is not written as such.
+TEST(ExportTest, RefusesAttributesThatF32DoesNotHold) {
+  for (const char* text : {"graph g(x: f32[2]) { y = scalar_mul(x) {alpha = 1e-60} return y }",
+                           "graph g(x: f16[2]) { y = scalar_mul(x) {alpha = 1e-9} return y }",
+                           "graph g(x: f32[2]) { y = scalar_mul(x) {alpha = 1e40} return y }",
+                           "graph g(x: f64[2]) { y = leaky_relu(x) {alpha = 1e-60} return y }"}) {
+    const auto bytes = ExportOnnx(Parse(text));
+    EXPECT_TRUE(absl::IsUnimplemented(bytes.status())) << text << bytes.status();
+  }
+  EXPECT_TRUE(
+      ExportOnnx(Parse("graph g(x: f64[2]) { y = scalar_mul(x) {alpha = 1e-60} return y }")).ok());
+}
+
 TEST(ExportTest, SaysWhichOldOpaqueNodesHaveChanged) {
   auto model = OnnxModel(R"(g (float[4] x) => (float[4] y) {
     y = Scan <num_scan_inputs = 1, body = b (float s) => (float r) { r = Relu(s) }> (x) })",

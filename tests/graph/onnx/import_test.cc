@@ -143,6 +143,126 @@ TEST(ImportTest, KeepsUnknownOperatorsOpaque) {
   EXPECT_THAT(imported->opaque, ElementsAre(HasSubstr("Frobnicate")));
 }
 
+// A model whose If on an unknown condition calls my.G, which is `op`.
+onnx::ModelProto CallsInABranch(const std::string& op) {
+  auto model = OnnxModel(R"(g (float[2] x, bool c) => (float[2] y) {
+    y = If (c) <then_branch = t () => (float[2] a) { a = my.G(x) },
+                else_branch = e () => (float[2] b) { b = Abs(x) }> })");
+  auto* attributes = model.mutable_graph()->mutable_node(0)->mutable_attribute();
+  for (auto& attribute : *attributes) {
+    auto* node = attribute.mutable_g()->mutable_node(0);
+    if (node->op_type() == "Abs") continue;
+    node->set_domain("my");
+    node->set_op_type("G");
+  }
+  auto* function = model.add_functions();
+  function->set_name("G");
+  function->set_domain("my");
+  function->add_input("u");
+  function->add_output("v");
+  function->add_opset_import()->set_version(17);
+  auto* node = function->add_node();
+  node->set_op_type(op);
+  node->add_input("u");
+  node->add_output("v");
+  auto* opset = model.add_opset_import();
+  opset->set_domain("my");
+  opset->set_version(1);
+  return model;
+}
+
+TEST(ImportTest, FunctionsThatAnOpaqueNodeCallsAreOfIt) {
+  auto neg = Import(CallsInABranch("Neg")), relu = Import(CallsInABranch("Relu"));
+  ASSERT_TRUE(neg.ok() && relu.ok()) << neg.status() << relu.status();
+  EXPECT_EQ(neg->opaque.size(), 1u);
+  EXPECT_NE(neg->graph.StructuralHash(), relu->graph.StructuralHash());
+  EXPECT_NE(neg->graph.outputs()[0], relu->graph.outputs()[0]);
+  EXPECT_EQ(neg->graph.outputs()[0], Import(CallsInABranch("Neg"))->graph.outputs()[0]);
+}
+
+TEST(ImportTest, WhatDrawsRandomNumbersIsNeverShared) {
+  const std::string text =
+      "g (float[2] x) => (float[2] y) <float[2] a, float[2] b>"
+      " { a = RandomNormalLike(x)  b = $  y = Sub(a, b) }";
+  auto model = [&](const std::string& second) {
+    std::string changed = text;
+    return OnnxModel(changed.replace(changed.find('$'), 1, second));
+  };
+  auto two = Import(model("RandomNormalLike(x)")), one = Import(model("Identity(a)"));
+  ASSERT_TRUE(two.ok() && one.ok()) << two.status() << one.status();
+  EXPECT_EQ(two->graph.num_ops(), 3);
+  EXPECT_EQ(one->graph.num_ops(), 2);
+  auto marked = model("RandomNormalLike(x)");
+  for (int i : {0, 1}) {
+    marked.mutable_graph()->mutable_node(i)->set_doc_string("lemma: draw 7");
+  }
+  EXPECT_THAT(ErrorOf(marked), HasSubstr("two nodes are marked 'lemma: draw 7'"));
+}
+
+TEST(ImportTest, WhatIsSaidTwiceIsRefused) {
+  auto softmax = OnnxModel("g (float[2,3] x) => (float[2,3] y) { y = Softmax<axis = 1>(x) }");
+  auto attribute = softmax;
+  *attribute.mutable_graph()->mutable_node(0)->add_attribute() =
+      softmax.graph().node(0).attribute(0);
+  EXPECT_THAT(ErrorOf(attribute), HasSubstr("attribute axis is given twice"));
+  auto opset = softmax;
+  opset.add_opset_import()->set_version(11);
+  EXPECT_THAT(ErrorOf(opset), HasSubstr("operator sets 17 and 11 of domain '' are both named"));
+  auto function = CallsInABranch("Neg");
+  *function.add_functions() = CallsInABranch("Relu").functions(0);
+  EXPECT_THAT(ErrorOf(function), HasSubstr("function my:G is defined twice"));
+}
+
+// A call of my.G, which is LeakyRelu with the attribute alpha that the call gives, or else `alpha`.
+onnx::ModelProto HasADefault(float alpha) {
+  auto model = OnnxModel("g (float[2] x) => (float[2] y) { y = Relu(x) }");
+  model.mutable_graph()->mutable_node(0)->set_domain("my");
+  model.mutable_graph()->mutable_node(0)->set_op_type("G");
+  *model.add_functions() = CallsInABranch("LeakyRelu").functions(0);
+  auto* function = model.mutable_functions(0);
+  auto* reference = function->mutable_node(0)->add_attribute();
+  reference->set_name("alpha");
+  reference->set_type(onnx::AttributeProto::FLOAT);
+  reference->set_ref_attr_name("alpha");
+  onnx::AttributeProto value;
+  value.set_name("alpha");
+  value.set_type(onnx::AttributeProto::FLOAT);
+  value.set_f(alpha);
+  // FunctionProto.attribute_proto, which headers before ONNX 1.13 lack.
+  function->GetReflection()->MutableUnknownFields(function)->AddLengthDelimited(
+      11, value.SerializeAsString());
+  return model;
+}
+
+TEST(ImportTest, FunctionsHaveDefaultsForAttributes) {
+  EXPECT_THAT(Printed(HasADefault(0.5)), HasSubstr("leaky_relu(x) {alpha = 0.5}"));
+  auto given = HasADefault(0.5);
+  auto* attribute = given.mutable_graph()->mutable_node(0)->add_attribute();
+  *attribute = given.functions(0).node(0).attribute(0);
+  attribute->clear_ref_attr_name();
+  attribute->set_f(0.25);
+  EXPECT_THAT(Printed(given), HasSubstr("leaky_relu(x) {alpha = 0.25}"));
+}
+
+TEST(ImportTest, WhatCannotBeToldIsRefused) {
+  auto overloaded = HasADefault(0.5);
+  auto* function = overloaded.mutable_functions(0);
+  function->GetReflection()->MutableUnknownFields(function)->AddLengthDelimited(13, "two");
+  EXPECT_THAT(ErrorOf(overloaded), HasSubstr("overloads of functions are not known"));
+  auto reference = OnnxModel("g (float[2] x) => (float[2] y) { y = LeakyRelu<alpha = 0.5>(x) }");
+  reference.mutable_graph()->mutable_node(0)->mutable_attribute(0)->set_ref_attr_name("alpha");
+  EXPECT_THAT(ErrorOf(reference), HasSubstr("attribute alpha is one of a function's"));
+  // The same bytes beside another file are another model.
+  auto external = CallsInABranch("Neg");
+  auto* branch = external.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g();
+  auto* tensor = branch->add_initializer();
+  tensor->set_name("w");
+  tensor->set_data_type(onnx::TensorProto::FLOAT);
+  tensor->add_dims(2);
+  tensor->set_data_location(onnx::TensorProto::EXTERNAL);
+  EXPECT_FALSE(Import(external).ok());
+}
+
 TEST(ImportTest, TakesTheKnownBranch) {
   auto model = OnnxModel(R"(g (float[2] x) => (float[2] y) {
     c = Constant<value = bool {1}>()

@@ -145,6 +145,16 @@ CertificateCase Walk(const std::string& graph, const std::vector<Substitution>& 
 }
 
 std::string Problem(const CertificateCase& files) {
+  return Problem(files, [](const Substitution& rule) {
+    for (const Substitution& known : StarterRules()) {
+      if (PrintRule(ForCertificate(known)) == PrintRule(rule)) return "";
+    }
+    return "it is no starter rule";
+  });
+}
+
+std::string Problem(const CertificateCase& files,
+                    const std::function<std::string(const Substitution&)>& disbelieve) {
   auto certificate = ParseCertificate(files.certificate);
   if (!certificate.ok()) return std::string(certificate.status().message());
   if (certificate->input_file != Sha256Of(files.input)) return "another input";
@@ -154,12 +164,7 @@ std::string Problem(const CertificateCase& files) {
   auto output = ParseGraph(files.output);
   if (!output.ok()) return std::string(output.status().message());
   CertificateCheckOptions options;
-  options.disbelieve = [](const Substitution& rule) {
-    for (const Substitution& known : StarterRules()) {
-      if (PrintRule(ForCertificate(known)) == PrintRule(rule)) return "";
-    }
-    return "it is no starter rule";
-  };
+  options.disbelieve = disbelieve;
   const CertificateCheck check = CheckCertificate(*certificate, *input, *output, options);
   return check.ok() ? "" : absl::StrCat("step ", check.step, ": ", check.problem);
 }

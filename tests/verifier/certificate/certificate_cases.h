@@ -38,6 +38,9 @@ CertificateCase Walk(const std::string& graph, const std::vector<Substitution>& 
 
 // What `lemma check` says of the three, the starter rules being believed: "" if they are right.
 std::string Problem(const CertificateCase& files);
+// The same where `disbelieve` says why a rule is not believed; "" if it is.
+std::string Problem(const CertificateCase& files,
+                    const std::function<std::string(const Substitution&)>& disbelieve);
 
 // The case with its certificate changed, and written anew with a right checksum.
 CertificateCase Changed(const CertificateCase& files,

@@ -9,8 +9,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "rewrite/proof_check.h"
-#include "rewrite/rule_text.h"
 #include "tests/verifier/certificate/certificate_cases.h"
+#include "tests/verifier/certificate/forgery.h"
 #include "verifier/certificate/exact.h"
 #include "verifier/certificate/mutant.h"
 
@@ -19,49 +19,13 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr char kVars[] = "x: f32[5,4], y: f32[5,4]";
+constexpr const char* kVars = kForgedVars;
 constexpr char kProduct[] = "z = mul(x, y) return z";
 constexpr char kCancel[] = "a = add(x, y) z = sub(a, y) return z";
 
-// A rule, and what its author says it was made of.
-struct Forgery {
-  std::string name, vars, contract, source, target, mutant, problem;
-};
-
-Substitution RuleOf(const Forgery& f, const std::string& target) {
-  const std::string text = absl::StrCat("rule forged(", f.vars, ") ", f.contract, " { ", f.source,
-                                        " } => { ", target, " }");
-  auto rules = ParseRules(text);
-  EXPECT_TRUE(rules.ok()) << rules.status() << "\n" << text;
-  Substitution rule = (*rules)[0];
-  rule.proof.verdict = ProofRecord::Verdict::kProved;
-  rule.proof.contract = rule.contract;
-  rule.proof.id = CurrentProofId(rule);
-  return rule;
-}
-
-std::string GraphText(const Forgery& f) {
-  return absl::StrCat("graph g(", f.vars, ") { ", absl::StrReplaceAll(f.source, {{"return z", ""}}),
-                      " w = neg(z) return w }");
-}
-
-std::string ProblemOf(const Forgery& f) {
-  const CertificateMutant mutant = {RuleOf(f, f.mutant), {{{0, 5, 1}, {0, 4, 1}}}};
-  const CertificateCase files = Walk(GraphText(f), {RuleOf(f, f.target)}, {"forged"});
-  EXPECT_THAT(files.certificate, HasSubstr("steps 1\n"));
-  return Problem(Changed(files, [&](Certificate* c) { c->mutants = {mutant}; }));
-}
-
-// x·y by way of `statements`, which make of a = x·y what is returned as z.
 Forgery Product(const std::string& name, const std::string& statements,
                 const std::string& problem) {
-  return {name,
-          kVars,
-          "reassociates",
-          kProduct,
-          absl::StrCat("a = mul(x, y) ", statements, " return z"),
-          "z = add(x, y) return z",
-          problem};
+  return ForgedProduct(name, statements, problem);
 }
 
 constexpr char kTooLarge[] = "its numbers are too large or too fine";
