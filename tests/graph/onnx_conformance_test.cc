@@ -7,6 +7,7 @@
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "runtime/reference/reference.h"
+#include "tests/graph/onnx/onnx_checker.h"
 #include "tests/graph/op_examples.h"
 
 namespace lemma {
@@ -42,6 +43,7 @@ TEST_P(OnnxRoundTrip, MeansTheSame) {
   // Dilated average pooling came to ONNX only later.
   if (absl::IsUnimplemented(bytes.status()) && example.op->name == "avg_pool2d") return;
   ASSERT_TRUE(bytes.ok()) << bytes.status();
+  EXPECT_EQ(CheckWithOnnx(*bytes), "");
   auto back = ImportOnnxBytes(*bytes);
   ASSERT_TRUE(back.ok()) << back.status();
   if (back->graph.StructuralHash() == graph->StructuralHash()) return;
