@@ -55,13 +55,20 @@ bool DefinitionsReferee::ExpectsNaN() const {
 std::string DefinitionsReferee::Off(const std::vector<Tensor>& actual, const Execution& run,
                                     bool* excused) const {
   for (size_t i = 0; i < actual.size(); ++i) {
-    const Difference d = Compare(actual[i], (*expected_)[i], tolerances_[i]);
-    if (d.within) continue;
-    if (!IsSensitive(actual, i) && !AgreesNearby(run, i)) {
-      return absl::StrCat("output ", i, ": ", d.ToString(), ", tolerance ", tolerances_[i]);
-    }
-    if (excused != nullptr) *excused = true;
+    if (std::string off = OffAt(i, actual, run, excused); off != "") return off;
   }
+  return "";
+}
+
+std::string DefinitionsReferee::OffAt(size_t output, const std::vector<Tensor>& actual,
+                                      const Execution& run, bool* excused) const {
+  const double tolerance = tolerances_[output];
+  const Difference d = Compare(actual[output], (*expected_)[output], tolerance);
+  if (d.within) return "";
+  if (!IsSensitive(actual, output) && !AgreesNearby(run, output)) {
+    return absl::StrCat("output ", output, ": ", d.ToString(), ", tolerance ", tolerance);
+  }
+  if (excused != nullptr) *excused = true;
   return "";
 }
 

@@ -1,5 +1,6 @@
 #include "tests/runtime/ort_engine.h"
 
+#include <pwd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,8 +36,7 @@ absl::Status WriteBytes(const std::string& path, const std::string& bytes) {
 
 // The tools keep what they install in the user's home, which Bazel's tests do not know.
 void FindHome() {
-  if (std::getenv("HOME") != nullptr && std::system(kIsInstalled) == 0) return;
-  unsetenv("HOME");  // then bash asks the system
+  if (const passwd* user = getpwuid(getuid()); user != nullptr) setenv("HOME", user->pw_dir, 1);
 }
 
 }  // namespace

@@ -128,6 +128,17 @@ TEST(ExportTest, WritesOperatorsOfScalars) {
               ElementsAre("Identity"));
 }
 
+// Which ONNX clips to the least finite number where Clip has no bound.
+TEST(ExportTest, WritesBoundsThatAreInfinite) {
+  const onnx::ModelProto model =
+      Export(Parse("graph g(x: f32[3]) { y = clip(x) {max = 2.0} return y }"));
+  EXPECT_EQ(model.graph().node(0).input_size(), 3);
+  EXPECT_NE(model.graph().node(0).input(1), "");
+  const onnx::ModelProto integers =
+      Export(Parse("graph g(x: i64[3]) { y = clip(x) {max = 2.0} return y }"));
+  EXPECT_EQ(integers.graph().node(0).input(1), "");
+}
+
 TEST(ExportTest, WeightsWithoutValuesBecomeInputs) {
   Graph graph = Parse("graph g(x: f32[2], w: weight f32[2]) { y = add(x, w) return y }");
   EXPECT_THAT(Names(Export(graph).graph().input()), ElementsAre("x", "w"));
