@@ -49,7 +49,7 @@ RandomGraphOptions Exportable(uint64_t seed) {
 std::string KindOf(const absl::Status& status) {
   std::string text(status.message());
   for (const char* name :
-       {"error:", "\\\\n|[{}\"\n]", "'[^']*'", "\\([^)]*\\)", "/[^ :]*", "-?[0-9]+"}) {
+       {"\\\\n|[{}\"\n]", "'[^']*'", "\\([^)]*\\)", "/[^ :]*", "-?[0-9]+", " *error:"}) {
     text = std::regex_replace(text, std::regex(name), "");
   }
   return text.substr(0, 120);
