@@ -65,8 +65,8 @@ absl::StatusOr<std::vector<Value>> ImportMod(OnnxImport& node) {
   return node.Ops(fmod != 0 ? "fmod" : "mod", {a, b});
 }
 
-// ONNX's Mod takes floats with the dividend's sign only: b is added where that is not the divisor's.
-// a - b * floor(a / b) would lose digits, and be NaN where b is infinite.
+// ONNX's Mod takes floats with the dividend's sign only: b is added where that is not the
+// divisor's. a - b * floor(a / b) would lose digits, and be NaN where b is infinite.
 absl::Status ExportMod(OnnxExport& out) {
   const std::string a = out.Input(0), b = out.Input(1);
   const DType dtype = out.node().type(0).dtype;

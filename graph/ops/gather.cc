@@ -210,8 +210,7 @@ OpDef Make_gather() {
   op.examples = {"(f32[3,2], i64[4])", "(f32[2,3,2], i64[2,2]) {axis = 1}",
                  "(f32[2,3], i32[]) {axis = -1}", "(i64[4], i64[0])"};
   op.onnx_import = {{"Gather", ImportAlongAxis("gather")}, {"Compress", ImportCompress}};
-  op.onnx_export =
-      ExportWithPositions(1, OnnxPositions(), ExportAs("Gather", {{"axis", "axis"}}));
+  op.onnx_export = ExportWithPositions(1, OnnxPositions(), ExportAs("Gather", {{"axis", "axis"}}));
   return op;
 }
 

@@ -35,8 +35,8 @@ inline ExportHook ExportFor(std::vector<DType> types, ExportHook hook) {
   };
 }
 
-// `hook` with input `input`, integers, as i64 where it has none of `types`: no position is too large
-// for that.
+// `hook` with input `input`, integers, as i64 where it has none of `types`: no position is too
+// large for that.
 inline ExportHook ExportWithPositions(int input, std::vector<DType> types, ExportHook hook) {
   class Widened : public OnnxExport {
    public:

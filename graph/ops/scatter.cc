@@ -238,8 +238,8 @@ OpDef Make_scatter_nd() {
                  "(f32[3,2], i64[1,1], f32[1,2]) {reduction = \"mul\"}",
                  "(f32[3,2,2], i64[4,1], f32[4,2,2]) {reduction = \"add\"}"};
   op.onnx_import = {ImportAs("ScatterND", "scatter_nd", {{"reduction", "reduction"}})};
-  op.onnx_export = ExportWithPositions(1, {DType::kI64},
-                                       ExportAs("ScatterND", {{"reduction", "reduction"}}));
+  op.onnx_export =
+      ExportWithPositions(1, {DType::kI64}, ExportAs("ScatterND", {{"reduction", "reduction"}}));
   return op;
 }
 

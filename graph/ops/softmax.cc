@@ -79,8 +79,8 @@ absl::Status DefineLogSoftmax(OpContext& c) {
   return absl::OkStatus();
 }
 
-// Of the k with x[i,k] = extreme[i] the first, or the last. NaN, which is the extreme of a line that
-// holds it, equals nothing.
+// Of the k with x[i,k] = extreme[i] the first, or the last. NaN, which is the extreme of a line
+// that holds it, equals nothing.
 ScalarExpr Position(OpContext& c, const Line& line, TensorId extreme, const Idx& rest, bool last) {
   return c.Reduce(last ? ReduceKind::kMax : ReduceKind::kMin, {line.size}, [&](const Idx& k) {
     const ScalarExpr x = c.Read(0, line.At(rest, k[0]));

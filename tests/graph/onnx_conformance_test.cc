@@ -69,7 +69,8 @@ TEST(OnnxRoundTripOfValues, ModOfFloats) {
   ASSERT_TRUE(back.ok()) << back.status();
   constexpr double kInf = std::numeric_limits<double>::infinity();
   const TensorType type{DType::kF32, {8}};
-  const std::vector<double> a = {5, -5, 5, -5, -1, 1, 6, 3e7}, b = {3, 3, -3, -3, kInf, kInf, -3, 7};
+  const std::vector<double> a = {5, -5, 5, -5, -1, 1, 6, 3e7},
+                            b = {3, 3, -3, -3, kInf, kInf, -3, 7};
   const std::vector<double> expected = {2, 1, -1, -2, kInf, 1, 0, 2};
   for (const Graph& g : {graph, back->graph}) {
     const auto y = Evaluate(g, {*Tensor::FromDoubles(type, a), *Tensor::FromDoubles(type, b)});

@@ -161,7 +161,8 @@ class Maker {
 
   // A value of that type: one made before, cut and padded, or a new one.
   Value ValueOf(const TensorType& type) {
-    if (const auto v = Existing([&](const Value& o) { return o.type() == type; }); v && Below(8) > 0)
+    if (const auto v = Existing([&](const Value& o) { return o.type() == type; });
+        v && Below(8) > 0)
       return *v;
     const auto like = Existing([&](const Value& o) {
       return o.dtype() == type.dtype && o.type().rank() == type.rank() && type.rank() > 0 &&
@@ -187,7 +188,8 @@ class Maker {
     const bool positive = Below(4) > 0;
     std::vector<double> numbers(static_cast<size_t>(type.num_elements()));
     for (double& number : numbers) {
-      number = positive && IsFloat(type.dtype) ? 0.25 + Below(1000) / 500.0 : RandomNumber(type.dtype);
+      number =
+          positive && IsFloat(type.dtype) ? 0.25 + Below(1000) / 500.0 : RandomNumber(type.dtype);
     }
     return builder_.Weight(absl::StrCat("x", names_++), *Tensor::FromDoubles(type, numbers));
   }

@@ -41,8 +41,7 @@ struct Rules {
   Rules() {
     for (const char* file : {"generated_inference", "taso", "taso_2d", "taso_plus", "training",
                              "training_2d", "transformer"}) {
-      for (Substitution& rule :
-           ProvedRules(absl::StrCat(file, ".txt"), absl::StrCat(file, "."))) {
+      for (Substitution& rule : ProvedRules(absl::StrCat(file, ".txt"), absl::StrCat(file, "."))) {
         all.push_back(std::move(rule));
       }
     }
@@ -123,8 +122,8 @@ class RewrittenGraph {
     BacktrackingOptions options;
     options.limits.max_steps = kSearchSteps;
     const auto rules = Filtered(TheRules().starter_set.get(), {});
-    auto found = MakeBacktrackingSearch(rules.get(), costs.get(), options)
-                     ->Run(random_.graph, nullptr);
+    auto found =
+        MakeBacktrackingSearch(rules.get(), costs.get(), options)->Run(random_.graph, nullptr);
     ASSERT_TRUE(found.ok()) << found.status() << Input();
     if (found->rewrites.empty()) return;
     ++counts_.optimized;
@@ -156,8 +155,7 @@ class RewrittenGraph {
   }
 
   void CheckResult(const Graph& result, FloatContract contract, const std::string& steps) {
-    const std::string what =
-        absl::StrCat(Input(), "\n", steps, "\n", PrintGraph(result), "\n");
+    const std::string what = absl::StrCat(Input(), "\n", steps, "\n", PrintGraph(result), "\n");
     const DefinitionsReferee as_typed(result, random_.inputs);
     ASSERT_TRUE(as_typed.expected().ok()) << as_typed.expected().status() << what;
     for (size_t i = 0; i < result.outputs().size(); ++i) {
@@ -180,8 +178,7 @@ class RewrittenGraph {
     CheckOnCpu(*folded, after, what);
   }
 
-  void CheckOnCpu(const Graph& folded, const DefinitionsReferee& referee,
-                  const std::string& what) {
+  void CheckOnCpu(const Graph& folded, const DefinitionsReferee& referee, const std::string& what) {
     if (HasProduct(folded) && referee.ExpectsNaN()) return;
     auto executable = MakeCpuBackend()->Compile(folded, {});
     ASSERT_TRUE(executable.ok()) << executable.status() << what;
@@ -191,17 +188,16 @@ class RewrittenGraph {
     ASSERT_EQ(referee.Off(*actual, run), "") << "on the CPU, " << what;
   }
 
-  static DefinitionsReferee::Outputs Define(
-      const Graph& graph, const std::vector<Tensor>& inputs,
-      BetweenOperators values = BetweenOperators::kRounded) {
+  static DefinitionsReferee::Outputs Define(const Graph& graph, const std::vector<Tensor>& inputs,
+                                            BetweenOperators values = BetweenOperators::kRounded) {
     auto executable = MakeReferenceBackend(values)->Compile(graph, {});
     if (!executable.ok()) return executable.status();
     return (*executable)->Run(inputs);
   }
 
-  // `actual` with what the contract leaves open replaced by what is expected: rules that reassociate
-  // speak of finite numbers (docs/proofs.md), so where the graph has others somewhere, floats count
-  // that are finite on both sides, and nothing else.
+  // `actual` with what the contract leaves open replaced by what is expected: rules that
+  // reassociate speak of finite numbers (docs/proofs.md), so where the graph has others somewhere,
+  // floats count that are finite on both sides, and nothing else.
   std::vector<Tensor> Comparable(std::vector<Tensor> actual) const {
     if (is_finite_) return actual;
     for (size_t i = 0; i < actual.size(); ++i) {
@@ -228,7 +224,9 @@ class RewrittenGraph {
     return Compare(Comparable(*b)[output], (*a)[output], is_narrow ? 1e-2 : 1e-6).within;
   }
 
-  std::string Input() const { return absl::StrCat("seed ", seed_, "\n", PrintGraph(random_.graph)); }
+  std::string Input() const {
+    return absl::StrCat("seed ", seed_, "\n", PrintGraph(random_.graph));
+  }
 
   const uint64_t seed_;
   Counts& counts_;
@@ -252,10 +250,11 @@ TEST(RewrittenGraphs, ComputeWhatTheirInputsDo) {
     if (HasFatalFailure()) return;
   }
   std::printf(
-      "%d graphs, %d of finite values alone, %d without values; the optimization of %d took a step (%d in all), random rewrites "
+      "%d graphs, %d of finite values alone, %d without values; the optimization of %d took a step "
+      "(%d in all), random rewrites "
       "changed %d (%d in all); %d differences that are rounding\n",
-      counts.graphs, counts.finite, counts.without_values, counts.optimized, counts.search_steps, counts.walked,
-      counts.walk_steps, counts.rounding);
+      counts.graphs, counts.finite, counts.without_values, counts.optimized, counts.search_steps,
+      counts.walked, counts.walk_steps, counts.rounding);
   EXPECT_GT(counts.graphs, 20);
   EXPECT_GE(2 * counts.optimized, counts.graphs);
   EXPECT_GE(2 * counts.walked, counts.graphs);

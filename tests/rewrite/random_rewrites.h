@@ -27,7 +27,8 @@ struct RandomRewrite {
   std::string name, where;  // as in RewriteStep
   FloatContract contract;
 };
-// One of the rewrites that apply to `graph` and change it, each as likely; nullopt if there is none.
+// One of the rewrites that apply to `graph` and change it, each as likely; nullopt if there is
+// none.
 std::optional<RandomRewrite> Rewritten(const Graph& graph, const RewriteSource& source,
                                        std::mt19937_64* random);
 

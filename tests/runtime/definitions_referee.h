@@ -34,8 +34,8 @@ class DefinitionsReferee {
   // "" if `actual`, what `run` gave on the inputs, is what the definitions give; else which output
   // is off and how far. Where it is further off than runtime/tolerance.h allows it is excused if
   // the definitions move as far when each operator's operands and result are disturbed by what it
-  // may be off, or if both agree on inputs nearby: then rounding crossed a jump. *excused, if given:
-  // whether it was.
+  // may be off, or if both agree on inputs nearby: then rounding crossed a jump. *excused, if
+  // given: whether it was.
   std::string Off(const std::vector<Tensor>& actual, const Execution& run,
                   bool* excused = nullptr) const;
   // The same of one output.

@@ -124,7 +124,8 @@ TEST_P(OrtDifferential, OnnxRuntimeComputesWhatTheDefinitionsSay) {
   const int refused = Print("refused", refused_);
   const int known = Print("other values", known_);
   std::printf(
-      "%d graphs compared, %d not exported, %d refused; %d outputs with other values that are known, "
+      "%d graphs compared, %d not exported, %d refused; %d outputs with other values that are "
+      "known, "
       "%d differences that rounding explains\n",
       compared_, not_exported, refused, known, excused_);
   EXPECT_GE(compared_, 2 * wanted / 3);

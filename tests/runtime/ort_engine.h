@@ -15,14 +15,14 @@ namespace lemma {
 
 class OrtEngine {
  public:
-  // `arguments`: of tools/ort_run each. FailedPrecondition, saying how to get it, if ONNX Runtime is
-  // not installed: nothing is installed here.
+  // `arguments`: of tools/ort_run each. FailedPrecondition, saying how to get it, if ONNX Runtime
+  // is not installed: nothing is installed here.
   static absl::StatusOr<std::unique_ptr<OrtEngine>> Start(std::vector<std::string> arguments);
   ~OrtEngine();
 
   // The outputs of a serialized model. InvalidArgument with ONNX Runtime's own words if it refuses
-  // it or its inputs; Internal if it ended: the next call starts it anew. Unimplemented if it has no
-  // inputs of that element type.
+  // it or its inputs; Internal if it ended: the next call starts it anew. Unimplemented if it has
+  // no inputs of that element type.
   absl::StatusOr<std::vector<Tensor>> Run(const std::string& model,
                                           const std::vector<Tensor>& inputs);
 

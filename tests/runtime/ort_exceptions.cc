@@ -25,13 +25,13 @@ bool HasNotFinite(const Tensor& tensor) {
 }
 
 // Operators that look for a largest or least element.
-const std::set<std::string> kExtremes = {"reduce_max", "reduce_min",       "argmax",
-                                         "argmin",     "max_pool2d",       "hardmax",
-                                         "max_pool2d_index", "max_pool2d_gradient", "reduce_logsumexp"};
+const std::set<std::string> kExtremes = {
+    "reduce_max",       "reduce_min",          "argmax",          "argmin", "max_pool2d", "hardmax",
+    "max_pool2d_index", "max_pool2d_gradient", "reduce_logsumexp"};
 
 // Operators whose kernels compute a*x + b from their parameters.
-const std::set<std::string> kNormalizations = {"batch_norm", "batch_norm_training",
-                                               "instance_norm", "group_norm", "layer_norm"};
+const std::set<std::string> kNormalizations = {"batch_norm", "batch_norm_training", "instance_norm",
+                                               "group_norm", "layer_norm"};
 
 bool HasNegativeAxis(const Node& node) {
   if (node.IsOp("argmax") || node.IsOp("argmin")) return node.Int("axis") < 0;
@@ -44,8 +44,7 @@ bool HasNegativeAxis(const Node& node) {
 bool HasUnboundedPower(const Tensor& base, const Tensor& exponent) {
   double largest = 0, most = 0;
   Any(base, [&](double x) { return largest = std::max(largest, std::fabs(x)), false; });
-  const bool is_negative =
-      Any(exponent, [&](double x) { return most = std::max(most, x), x < 0; });
+  const bool is_negative = Any(exponent, [&](double x) { return most = std::max(most, x), x < 0; });
   return is_negative || most * std::log2(std::max(largest, 1.0)) >= 31;
 }
 
