@@ -149,8 +149,7 @@ class Collector {
 
   Elements Run(TensorId tensor, const std::vector<Poly>& at) {
     Element(tensor, at, {}, true);
-    result_.complete =
-        result_.complete && builder_.error().empty() && interpreted_.error().empty();
+    result_.complete = result_.complete && builder_.error().empty() && interpreted_.error().empty();
     return std::move(result_);
   }
 

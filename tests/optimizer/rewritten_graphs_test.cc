@@ -170,10 +170,10 @@ class RewrittenGraph {
     const std::vector<Tensor> comparable = Comparable(*after.expected());
     auto define = [&](const std::vector<Tensor>& inputs) { return Define(*folded, inputs); };
     for (size_t i = 0; i < result.outputs().size(); ++i) {
-      const std::string off = referee_.OffAt(i, comparable, define);
-      if (off.empty()) continue;
-      ASSERT_TRUE(IsSameInDouble(result, i)) << off << ", " << what;
-      ++counts_.rounding;
+      bool excused = false;
+      const std::string off = referee_.OffAt(i, comparable, define, &excused);
+      ASSERT_TRUE(off.empty() || IsSameInDouble(result, i)) << off << ", " << what;
+      counts_.rounding += excused || !off.empty() ? 1 : 0;
     }
     CheckOnCpu(*folded, after, what);
   }
@@ -252,7 +252,7 @@ TEST(RewrittenGraphs, ComputeWhatTheirInputsDo) {
   std::printf(
       "%d graphs, %d of finite values alone, %d without values; the optimization of %d took a step "
       "(%d in all), random rewrites "
-      "changed %d (%d in all); %d differences that are rounding\n",
+      "changed %d (%d in all); %d differences that rounding explains\n",
       counts.graphs, counts.finite, counts.without_values, counts.optimized, counts.search_steps,
       counts.walked, counts.walk_steps, counts.rounding);
   EXPECT_GT(counts.graphs, 20);
