@@ -5,9 +5,6 @@
 namespace lemma::kernels {
 namespace {
 
-// The maximum of a window with a NaN is no element's.
-constexpr float kNone = -1;
-
 int64_t PixelOf(const PoolSizes& s, int64_t p, int64_t q, int64_t r, int64_t k) {
   const int64_t row = p * s.strides[0] + r * s.dilations[0] - s.pad[0];
   const int64_t column = q * s.strides[1] + k * s.dilations[1] - s.pad[1];
@@ -36,17 +33,17 @@ void MaxPoolGradient(const float* x, const float* dy, int64_t channels, const Po
 #pragma GCC ivdep
             for (int64_t c = 0; c < channels; ++c) {
               best[c] = from[c];
-              number[c] = from[c] == from[c] ? here : kNone;
+              number[c] = here;
             }
             first = false;
             continue;
           }
 #pragma GCC ivdep
           for (int64_t c = 0; c < channels; ++c) {
-            const bool more = from[c] > best[c];
-            const bool ordered = from[c] == from[c] && best[c] == best[c];
-            best[c] = more || !ordered ? from[c] + (ordered ? 0.0f : best[c]) : best[c];
-            number[c] = ordered ? (more ? here : number[c]) : kNone;
+            // The first NaN is the maximum of its window.
+            const bool more = best[c] == best[c] && !(from[c] <= best[c]);
+            best[c] = more ? from[c] : best[c];
+            number[c] = more ? here : number[c];
           }
         }
       }

@@ -12,7 +12,8 @@ struct PoolSizes {
   int64_t pad[2];  // before the first row and column
 };
 
-// dx[h,w,c] = sum of dy[p,q,c] over the windows whose first maximum is x[h,w,c], of one image.
+// dx[h,w,c] = sum of dy[p,q,c] over the windows whose first maximum is x[h,w,c], of one image. NaN
+// is the maximum of a window that holds it.
 // `scratch`: 2 * channels floats. Each window reaches into the image.
 void MaxPoolGradient(const float* x, const float* dy, int64_t channels, const PoolSizes& sizes,
                      float* dx, float* scratch);

@@ -37,6 +37,22 @@ bool IsJump(ScalarFn fn) {
   }
 }
 
+// No number for some finite arguments.
+bool IsPartial(ScalarFn fn) {
+  switch (fn) {
+    case ScalarFn::kLog:
+    case ScalarFn::kSqrt:
+    case ScalarFn::kPow:
+    case ScalarFn::kAsin:
+    case ScalarFn::kAcos:
+    case ScalarFn::kAcosh:
+    case ScalarFn::kAtanh:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Exact on integers.
 bool KeepsIntegers(ScalarFn fn) {
   switch (fn) {
@@ -128,11 +144,12 @@ class Collector {
         definition_(definition),
         finite_(finite),
         floats_(definition),
-        builder_(forms, definition, Laws::kNone, symbols, operators) {}
+        builder_(forms, definition, Laws::kNone, symbols, operators),
+        interpreted_(forms, definition, Laws::kRing, symbols, operators) {}
 
   Elements Run(TensorId tensor, const std::vector<Poly>& at) {
     Element(tensor, at, {}, true);
-    result_.complete = result_.complete && builder_.error().empty();
+    result_.complete = result_.complete && builder_.error().empty() && interpreted_.error().empty();
     return std::move(result_);
   }
 
@@ -216,6 +233,7 @@ class Collector {
     const ScalarExpr& decides = where ? e.args()[0] : e;
     const bool jump = jumps && (where || IsJump(e.fn())) && floats_.In(decides);
     if (jump) Jump(builder_.ValueIn(tensor, decides, env), place);
+    if (IsPartial(e.fn())) Partial(e.fn(), interpreted_.ValueIn(tensor, e, env), place);
     for (size_t i = 0; i < e.args().size(); ++i) {
       const bool inside = where ? i == 0 : IsJump(e.fn());
       Scalar(tensor, e.args()[i], env, place, jumps && !inside);
@@ -287,6 +305,16 @@ class Collector {
     Add(&result_.jumps, place, OfAtom(FnAtom("jump", {form})));
   }
 
+  // Numbers are left out, and whole powers, which are products.
+  void Partial(ScalarFn fn, NormalForm form, const Place& place) {
+    const bool takes = std::any_of(form.terms.begin(), form.terms.end(), [&](const Term& t) {
+      return std::any_of(t.atoms.begin(), t.atoms.end(), [&](const Atom& atom) {
+        return fn != ScalarFn::kPow || atom.Is(ScalarFn::kPow) || atom.Is(ScalarFn::kSqrt);
+      });
+    });
+    if (takes) Add(&result_.partial, place, std::move(form));
+  }
+
   // Its axes are the alternative's own.
   void Add(std::vector<Alternative>* to, const Place& place, NormalForm value) {
     if (to->size() >= kMost) result_.complete = false;
@@ -301,7 +329,7 @@ class Collector {
   const Definition& definition_;
   const std::vector<bool>& finite_;
   const Floats floats_;
-  FormBuilder builder_;
+  FormBuilder builder_, interpreted_;
   std::set<std::tuple<TensorId, std::vector<Poly>, Facts, bool>> seen_;
   Elements result_;
 };
@@ -314,6 +342,32 @@ NormalForm SetOf(std::vector<Alternative> alternatives) {
   atom.alternatives = std::move(alternatives);
   atom.alternatives.push_back({{}, {}, Share(OfAtom(FnAtom("nothing", {})))});
   return OfAtom(std::move(atom));
+}
+
+// The points of an alternative are those of a sum of its values: what rewrites the sum and leaves
+// all coefficients 1 maps points to points.
+void SimplifySet(Normalizer* normalizer, const Facts& facts, std::vector<Alternative>* set) {
+  std::vector<Alternative> simpler;
+  for (Alternative& alternative : *set) {
+    const Atom* value = OnlyAtom(*alternative.value);
+    std::vector<Term> terms;
+    if (value != nullptr) {
+      Term sum;
+      sum.axes = alternative.axes;
+      sum.guards = alternative.guards;
+      sum.atoms = {*value};
+      normalizer->SimplifyTerm(std::move(sum), facts, &terms);
+    }
+    const bool plain =
+        value != nullptr && std::all_of(terms.begin(), terms.end(), [](const Term& t) {
+          return t.atoms.size() == 1 && t.coefficient == Poly(1) && t.denominator == 1;
+        });
+    if (!plain) simpler.push_back(alternative);
+    for (size_t i = 0; i < terms.size() && plain; ++i) {
+      simpler.push_back({terms[i].axes, terms[i].guards, Share(OfAtom(terms[i].atoms[0]))});
+    }
+  }
+  *set = std::move(simpler);
 }
 
 bool JumpsIn(const Floats& floats, const ScalarExpr& e) {
@@ -334,34 +388,13 @@ Elements ElementsOf(Forms* forms, const Definition& definition, const std::vecto
   return Collector(forms, definition, operators, symbols, finite).Run(tensor, at);
 }
 
-// The points of an alternative are those of a sum of its values: what rewrites the sum and leaves
-// all coefficients 1 maps points to points.
 void Simplify(Normalizer* normalizer, const Facts& facts, Elements* elements) {
-  auto simplify = [&](std::vector<Alternative>* set) {
-    std::vector<Alternative> simpler;
-    for (Alternative& alternative : *set) {
-      const Atom* value = OnlyAtom(*alternative.value);
-      std::vector<Term> terms;
-      if (value != nullptr) {
-        Term sum;
-        sum.axes = alternative.axes;
-        sum.guards = alternative.guards;
-        sum.atoms = {*value};
-        normalizer->SimplifyTerm(std::move(sum), facts, &terms);
-      }
-      const bool plain =
-          value != nullptr && std::all_of(terms.begin(), terms.end(), [](const Term& t) {
-            return t.atoms.size() == 1 && t.coefficient == Poly(1) && t.denominator == 1;
-          });
-      if (!plain) simpler.push_back(alternative);
-      for (size_t i = 0; i < terms.size() && plain; ++i) {
-        simpler.push_back({terms[i].axes, terms[i].guards, Share(OfAtom(terms[i].atoms[0]))});
-      }
-    }
-    *set = std::move(simpler);
-  };
-  simplify(&elements->jumps);
-  for (auto& [tensor, reads] : elements->reads) simplify(&reads);
+  SimplifySet(normalizer, facts, &elements->jumps);
+  for (auto& [tensor, reads] : elements->reads) SimplifySet(normalizer, facts, &reads);
+}
+
+void SimplifyPartial(Normalizer* normalizer, const Facts& facts, Elements* elements) {
+  SimplifySet(normalizer, facts, &elements->partial);
 }
 
 // Sets are maxima: the prover compares these as sets of values.
@@ -380,6 +413,10 @@ std::vector<NormalForm> FormsOf(const Elements& a, const Elements& b) {
     forms.push_back(OfAtom(FnAtom("elements", std::move(sets))));
   }
   return forms;
+}
+
+std::vector<NormalForm> PartialFormsOf(const Elements& a, const Elements& b) {
+  return {SetOf(a.partial), SetOf(b.partial)};
 }
 
 bool Jumps(const Definition& definition) {

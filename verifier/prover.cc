@@ -276,8 +276,8 @@ class Attempt {
     return absl::StrCat("a difference remains: ", left);
   }
 
-  // Whether both sides' element is computed from the same elements of inputs, and jumps at the same
-  // values. What cannot be decided is not so.
+  // Whether both sides' element is computed from the same elements of inputs, jumps at the same
+  // values, and has none at the same ones. What cannot be decided is not so.
   bool SameElements(size_t o, const std::vector<Poly>& at, const Facts& facts) {
     doing_ = "the comparison of what is read";
     const size_t written = steps_.size();
@@ -292,7 +292,7 @@ class Attempt {
     return same;
   }
 
-  bool CompareElements(size_t o, const std::vector<Poly>& at, Facts facts) {
+  bool CompareElements(size_t o, const std::vector<Poly>& at, const Facts& facts) {
     Elements source = verify::ElementsOf(&forms_, statement_.source, &statement_.source_operators,
                                          hypotheses_.solved(), statement_.finite,
                                          statement_.source.outputs[o], at);
@@ -300,17 +300,23 @@ class Attempt {
                                          hypotheses_.solved(), statement_.finite,
                                          statement_.target.outputs[o], at);
     if (!source.complete || !target.complete) return false;
-    Equality equality(&forms_, &arith_, Laws::kNone);
+    Equality exact(&forms_, &arith_, Laws::kNone), interpreted(&forms_, &arith_, Laws::kRing);
     for (Elements* side : {&source, &target}) {
-      verify::Simplify(&equality.normalizer(), facts, side);
+      verify::Simplify(&exact.normalizer(), facts, side);
+      verify::SimplifyPartial(&interpreted.normalizer(), facts, side);
     }
-    std::vector<NormalForm> sets = verify::FormsOf(source, target);
-    for (NormalForm& form : sets) form = equality.normalizer().Simplify(form, facts);
+    return AreOne(verify::FormsOf(source, target), facts, &exact) &&
+           ((source.partial.empty() && target.partial.empty()) ||
+            AreOne(verify::PartialFormsOf(source, target), facts, &interpreted));
+  }
+
+  bool AreOne(std::vector<NormalForm> sets, Facts facts, Equality* equality) {
+    for (NormalForm& form : sets) form = equality->normalizer().Simplify(form, facts);
     for (int round = 0; round < 8; ++round) {
       if (!SplitIndex(sets.data(), &facts)) break;
-      for (NormalForm& form : sets) form = equality.normalizer().Simplify(form, facts);
+      for (NormalForm& form : sets) form = equality->normalizer().Simplify(form, facts);
     }
-    return equality.AreEqual(sets[0], sets[1], facts);
+    return equality->AreEqual(sets[0], sets[1], facts);
   }
 
   bool SplitIndex(NormalForm* forms, Facts* facts) {

@@ -77,12 +77,14 @@ absl::StatusOr<Value> ImportClip(OnnxImport& node) {
   return bounds.empty() ? x : node.Op("clip", {x}, bounds);
 }
 
+// ONNX clips to the least and largest finite numbers where there is no bound.
 absl::Status ExportClip(OnnxExport& out) {
-  double low = out.node().Float("min"), high = out.node().Float("max");
-  out.Emit("Clip",
-           {out.Input(0), low == -kInfinity ? "" : Scalar(out, low),
-            high == kInfinity ? "" : Scalar(out, high)},
-           {out.Output(0)});
+  const double low = out.node().Float("min"), high = out.node().Float("max");
+  const bool is_float = IsFloat(out.node().type(0).dtype);
+  auto bound = [&](double value) {
+    return is_float || std::isfinite(value) ? Scalar(out, value) : std::string();
+  };
+  out.Emit("Clip", {out.Input(0), bound(low), bound(high)}, {out.Output(0)});
   return absl::OkStatus();
 }
 

@@ -68,18 +68,26 @@ absl::StatusOr<std::vector<Value>> ImportMod(OnnxImport& node) {
   return node.Ops(fmod != 0 ? "fmod" : "mod", {a, b});
 }
 
-// ONNX's Mod rounds down for integers only.
+// ONNX's Mod takes floats with the dividend's sign only: b is added where that is not the
+// divisor's. a - b * floor(a / b) would lose digits, and be NaN where b is infinite.
 absl::Status ExportMod(OnnxExport& out) {
-  std::string a = out.Input(0), b = out.Input(1);
-  if (IsInteger(out.node().type(0).dtype)) {
+  const std::string a = out.Input(0), b = out.Input(1);
+  const DType dtype = out.node().type(0).dtype;
+  if (IsInteger(dtype)) {
     out.Emit("Mod", {a, b}, {out.Output(0)}, {{"fmod", int64_t{0}}});
     return absl::OkStatus();
   }
-  std::string quotient = out.Temporary(), floor = out.Temporary(), product = out.Temporary();
-  out.Emit("Div", {a, b}, {quotient});
-  out.Emit("Floor", {quotient}, {floor});
-  out.Emit("Mul", {floor, b}, {product});
-  out.Emit("Sub", {a, product}, {out.Output(0)});
+  const std::string zero = out.Constant(*Tensor::Filled({dtype, {}}, 0));
+  auto emit = [&](const char* op, std::vector<std::string> operands) {
+    std::string result = out.Temporary();
+    out.Emit(op, std::move(operands), {result});
+    return result;
+  };
+  const std::string rest = out.Temporary();
+  out.Emit("Mod", {a, b}, {rest}, {{"fmod", int64_t{1}}});
+  const std::string signs = emit("Xor", {emit("Less", {rest, zero}), emit("Less", {b, zero})});
+  const std::string moves = emit("And", {signs, emit("Not", {emit("Equal", {rest, zero})})});
+  out.Emit("Where", {moves, emit("Add", {rest, b}), rest}, {out.Output(0)});
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include "graph/ops/checks.h"
 #include "graph/ops/elementwise.h"
 #include "graph/ops/onnx_axes.h"
+#include "graph/ops/onnx_types.h"
 #include "graph/ops/positions.h"
 
 namespace lemma::ops {
@@ -209,7 +210,7 @@ OpDef Make_gather() {
   op.examples = {"(f32[3,2], i64[4])", "(f32[2,3,2], i64[2,2]) {axis = 1}",
                  "(f32[2,3], i32[]) {axis = -1}", "(i64[4], i64[0])"};
   op.onnx_import = {{"Gather", ImportAlongAxis("gather")}, {"Compress", ImportCompress}};
-  op.onnx_export = ExportAs("Gather", {{"axis", "axis"}});
+  op.onnx_export = ExportWithPositions(1, OnnxPositions(), ExportAs("Gather", {{"axis", "axis"}}));
   return op;
 }
 
@@ -227,7 +228,8 @@ OpDef Make_gather_elements() {
   op.examples = {"(f32[3,2], i64[2,2])", "(f32[3,4], i32[2,6]) {axis = 1}",
                  "(f32[2,3,2], i64[2,3,1]) {axis = -1}"};
   op.onnx_import = {{"GatherElements", ImportAlongAxis("gather_elements")}};
-  op.onnx_export = ExportAs("GatherElements", {{"axis", "axis"}});
+  op.onnx_export =
+      ExportWithPositions(1, OnnxPositions(), ExportAs("GatherElements", {{"axis", "axis"}}));
   return op;
 }
 
@@ -246,6 +248,7 @@ OpDef Make_gather_nd() {
   op.examples = {"(f32[2,3], i64[4,2])", "(f32[2,3], i64[2,2,1])",
                  "(f32[2,3,4], i64[2,1]) {batch_dims = 1}", "(f32[2,3], i32[2])"};
   NameInOnnx(op, "GatherND", {{"batch_dims", "batch_dims"}});
+  op.onnx_export = ExportWithPositions(1, {DType::kI64}, op.onnx_export);
   return op;
 }
 
@@ -266,6 +269,7 @@ OpDef Make_reverse_sequence() {
   };
   op.examples = {"(f32[4,2], i64[2])", "(f32[2,3,2], i64[2]) {time_axis = 1, batch_axis = 0}"};
   NameInOnnx(op, "ReverseSequence", {{"time_axis", "time_axis"}, {"batch_axis", "batch_axis"}});
+  op.onnx_export = ExportWithPositions(1, {DType::kI64}, op.onnx_export);
   return op;
 }
 

@@ -38,6 +38,22 @@ absl::StatusOr<std::vector<Value>> ImportOneHot(OnnxImport& node) {
   return node.Ops("one_hot", {indices, values}, {{"depth", depth.AtInt(0)}, {"axis", axis}});
 }
 
+// ONNX's indices have one dimension or more: a scalar's makes way again.
+absl::Status ExportOneHot(OnnxExport& out) {
+  const int64_t depth = out.node().Int("depth");
+  const std::string depths = out.Constant(Tensor::Ints({depth}));
+  if (out.node().inputs()[0].type().rank() > 0) {
+    out.Emit("OneHot", {out.Input(0), depths, out.Input(1)}, {out.Output(0)},
+             {{"axis", out.node().Int("axis")}});
+    return absl::OkStatus();
+  }
+  const std::string index = out.Temporary(), row = out.Temporary();
+  out.Emit("Reshape", {out.Input(0), out.Constant(Tensor::Ints({1}))}, {index});
+  out.Emit("OneHot", {index, depths, out.Input(1)}, {row}, {{"axis", int64_t{-1}}});
+  out.Emit("Squeeze", {row, out.Constant(Tensor::Ints({0}))}, {out.Output(0)});
+  return absl::OkStatus();
+}
+
 // dvalues[1] = sum(b…,k,a… with indices[b…,a…] = k) dy[b…,k,a…], dvalues[0] = sum of the others.
 std::vector<Value> OneHotGradient(GradientForm& f) {
   const Value &dy = f.ResultGradient(), &values = f.Input(1);
@@ -67,12 +83,7 @@ OpDef Make_one_hot() {
                  "(i32[], i64[2]) {depth = 2, axis = 0}",
                  "(f32[2], f32[2]) {depth = 5, axis = -2}"};
   op.onnx_import = {{"OneHot", ImportOneHot}};
-  op.onnx_export = [](OnnxExport& out) {
-    out.Emit("OneHot",
-             {out.Input(0), out.Constant(Tensor::Ints({out.node().Int("depth")})), out.Input(1)},
-             {out.Output(0)}, {{"axis", out.node().Int("axis")}});
-    return absl::OkStatus();
-  };
+  op.onnx_export = ExportOneHot;
   return op;
 }
 

@@ -86,7 +86,8 @@ IndexExpr PositionOf(const Idx& at, const Idx& dims, bool column_major) {
   return plane + (column_major ? at[3] * dims[2] + at[2] : at[2] * dims[3] + at[3]);
 }
 
-// The position in x of the maximum that max_pool2d takes; the first one of several.
+// The position in x of the maximum that max_pool2d takes; the first one of several. NaN, which is
+// the maximum of a window that holds it, equals nothing.
 OpContext::Body FirstMaximum(OpContext& c, const Pool& pool, bool column_major) {
   TensorId max =
       c.Local(c.dtype(0), pool.dims, [&](const Idx& out) { return MaxOf(c, pool, out); });
@@ -96,7 +97,11 @@ OpContext::Body FirstMaximum(OpContext& c, const Pool& pool, bool column_major) 
         [&](const Idx& r) {
           Idx at = pool.At(out, r);
           IndexExpr position = PositionOf(at, c.dims(0), column_major);
-          ScalarExpr attains = Apply(ScalarFn::kEqual, c.Read(0, at), c.Read(max, out));
+          const ScalarExpr x = c.Read(0, at);
+          ScalarExpr attains = Apply(ScalarFn::kEqual, x, c.Read(max, out));
+          if (IsFloat(c.dtype(0))) {
+            attains = Apply(ScalarFn::kOr, attains, Apply(ScalarFn::kIsNan, x));
+          }
           return Apply(ScalarFn::kWhere, attains, ScalarExpr::Index(position),
                        ScalarExpr::Index(Product(c.dims(0))));
         },
@@ -269,7 +274,8 @@ OpDef Make_max_pool2d_index() {
   op.equation =
       "y[n,c,p,q] = min(r < R, s < S, inside x, x[at] = max_pool2d(x)[n,c,p,q]) position of at, "
       "at = n, c, p*sh + r*dh - top, q*sw + s*dw - left";
-  op.doc = "Positions count the elements of x row by row.";
+  op.doc =
+      "Positions count the elements of x row by row. NaN is the maximum of a window that holds it.";
   op.input_names = {"x"};
   op.attrs = PoolAttrs();
   op.attrs.push_back({"column_major", AttrKind::kInt, int64_t{0}, false,

@@ -305,7 +305,9 @@ OpDef Make_reduce_logsumexp() {
   Spec spec;
   spec.name = "reduce_logsumexp";
   spec.onnx = "ReduceLogSumExp";
-  spec.equation = "y[i…] = m + log(sum(r… < R…) exp(x[i…,r…] - m)), m = max(r… < R…) x[i…,r…]";
+  spec.equation =
+      "y[i…] = m + log(sum(r… < R…) exp(x[i…,r…] - m)), m = max(r… < R…) x[i…,r…], or 0 if that is "
+      "infinite";
   spec.doc = "The maximum is subtracted so that no exponential overflows.";
   spec.only_float = true;
   spec.define = [](OpContext& c, const Axes& axes) {
@@ -314,7 +316,8 @@ OpDef Make_reduce_logsumexp() {
                       [&](const Idx& r) { return c.Read(0, axes.Join(out, r)); });
     });
     c.Output(c.dtype(0), axes.kept, [&](const Idx& out) {
-      ScalarExpr m = c.Read(max, out);
+      const ScalarExpr most = c.Read(max, out);
+      const ScalarExpr m = Apply(ScalarFn::kWhere, Apply(ScalarFn::kIsInf, most), 0, most);
       ScalarExpr sum = c.Sum(axes.extents, [&](const Idx& r) {
         return Apply(ScalarFn::kExp, c.Read(0, axes.Join(out, r)) - m);
       });

@@ -4,6 +4,7 @@
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/onnx_axes.h"
+#include "graph/ops/onnx_types.h"
 #include "graph/ops/positions.h"
 
 namespace lemma::ops {
@@ -215,7 +216,9 @@ OpDef Make_scatter_elements() {
                  "(f32[4], i64[3], f32[3]) {reduction = \"mul\"}",
                  "(f32[3,4], i64[2,6], f32[2,6]) {axis = 1, reduction = \"add\"}"};
   op.onnx_import = {{"ScatterElements", ImportScatterElements}, {"Scatter", ImportScatterElements}};
-  op.onnx_export = ExportAs("ScatterElements", {{"axis", "axis"}, {"reduction", "reduction"}});
+  op.onnx_export = ExportWithPositions(
+      1, OnnxPositions(),
+      ExportAs("ScatterElements", {{"axis", "axis"}, {"reduction", "reduction"}}));
   return op;
 }
 
@@ -235,7 +238,8 @@ OpDef Make_scatter_nd() {
                  "(f32[3,2], i64[1,1], f32[1,2]) {reduction = \"mul\"}",
                  "(f32[3,2,2], i64[4,1], f32[4,2,2]) {reduction = \"add\"}"};
   op.onnx_import = {ImportAs("ScatterND", "scatter_nd", {{"reduction", "reduction"}})};
-  op.onnx_export = ExportAs("ScatterND", {{"reduction", "reduction"}});
+  op.onnx_export =
+      ExportWithPositions(1, {DType::kI64}, ExportAs("ScatterND", {{"reduction", "reduction"}}));
   return op;
 }
 

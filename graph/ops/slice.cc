@@ -150,6 +150,10 @@ absl::StatusOr<std::vector<Value>> ImportSlice(OnnxImport& node) {
 
 absl::Status ExportSlice(OnnxExport& out) {
   const Node& node = out.node();
+  if (node.type(0).rank() == 0) {  // which ONNX Runtime refuses to slice
+    out.Emit("Identity", {out.Input(0)}, {out.Output(0)});
+    return absl::OkStatus();
+  }
   const std::vector<int64_t>&starts = node.Ints("starts"), &sizes = node.Ints("sizes");
   std::vector<int64_t> ends, axes, steps = node.Ints("steps");
   if (steps.empty()) steps.assign(starts.size(), 1);

@@ -79,11 +79,13 @@ absl::Status DefineLogSoftmax(OpContext& c) {
   return absl::OkStatus();
 }
 
-// Of the k with x[i,k] = extreme[i] the first, or the last.
+// Of the k with x[i,k] = extreme[i] the first, or the last. NaN, which is the extreme of a line
+// that holds it, equals nothing.
 ScalarExpr Position(OpContext& c, const Line& line, TensorId extreme, const Idx& rest, bool last) {
   return c.Reduce(last ? ReduceKind::kMax : ReduceKind::kMin, {line.size}, [&](const Idx& k) {
-    ScalarExpr attains =
-        Apply(ScalarFn::kEqual, c.Read(0, line.At(rest, k[0])), c.Read(extreme, rest));
+    const ScalarExpr x = c.Read(0, line.At(rest, k[0]));
+    ScalarExpr attains = Apply(ScalarFn::kEqual, x, c.Read(extreme, rest));
+    if (IsFloat(c.dtype(0))) attains = Apply(ScalarFn::kOr, attains, Apply(ScalarFn::kIsNan, x));
     return Apply(ScalarFn::kWhere, attains, ScalarExpr::Index(k[0]),
                  last ? ScalarExpr(-1) : ScalarExpr::Index(line.size));
   });
@@ -161,7 +163,9 @@ OpDef ArgExtreme(std::string name, std::string onnx, ReduceKind kind, std::strin
   op.name = name;
   op.group = "reduction";
   op.equation = "y[i] = min(k < K, x[i,k] = " + extreme + "(l < K) x[i,l]) k";
-  op.doc = "The first such k, or the last with select_last.";
+  op.doc =
+      "The first such k, or the last with select_last. Where there is a NaN, that is the extreme, "
+      "as in numpy.";
   op.input_names = {"x"};
   op.attrs = {
       {"axis", AttrKind::kInt, int64_t{0}, false, "the axis k; a negative one counts from the end"},
@@ -221,6 +225,7 @@ OpDef Make_log_softmax() {
 OpDef Make_hardmax() {
   OpDef op = AlongAxis("hardmax", "Hardmax",
                        "y[i,k] = 1 for the first k with x[i,k] = max(l < K) x[i,l], else 0");
+  op.doc = "NaN is the maximum of a line that holds it.";
   op.define = DefineHardmax;
   op.gradient = ZeroGradient;
   return op;

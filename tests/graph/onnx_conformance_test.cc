@@ -1,5 +1,6 @@
 // Every operator goes out to ONNX and comes back meaning the same.
 #include <cmath>
+#include <limits>
 
 #include "graph/builder.h"
 #include "graph/onnx/export.h"
@@ -7,6 +8,7 @@
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "runtime/reference/reference.h"
+#include "tests/graph/onnx/onnx_checker.h"
 #include "tests/graph/op_examples.h"
 
 namespace lemma {
@@ -42,6 +44,7 @@ TEST_P(OnnxRoundTrip, MeansTheSame) {
   // Dilated average pooling came to ONNX only later.
   if (absl::IsUnimplemented(bytes.status()) && example.op->name == "avg_pool2d") return;
   ASSERT_TRUE(bytes.ok()) << bytes.status();
+  EXPECT_EQ(CheckWithOnnx(*bytes), "");
   auto back = ImportOnnxBytes(*bytes);
   ASSERT_TRUE(back.ok()) << back.status();
   if (back->graph.StructuralHash() == graph->StructuralHash()) return;
@@ -56,6 +59,23 @@ TEST_P(OnnxRoundTrip, MeansTheSame) {
       if (std::isnan(want) && std::isnan(got)) continue;
       EXPECT_NEAR(got, want, 1e-5 * (1 + std::fabs(want))) << PrintGraph(back->graph);
     }
+  }
+}
+
+// As numpy.mod, by ONNX's Mod, which has the dividend's sign.
+TEST(OnnxRoundTripOfValues, ModOfFloats) {
+  const Graph graph = *ParseGraph("graph g(a: f32[8], b: f32[8]) { y = mod(a, b) return y }");
+  const auto back = ImportOnnxBytes(*ExportOnnx(graph));
+  ASSERT_TRUE(back.ok()) << back.status();
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const TensorType type{DType::kF32, {8}};
+  const std::vector<double> a = {5, -5, 5, -5, -1, 1, 6, 3e7},
+                            b = {3, 3, -3, -3, kInf, kInf, -3, 7};
+  const std::vector<double> expected = {2, 1, -1, -2, kInf, 1, 0, 2};
+  for (const Graph& g : {graph, back->graph}) {
+    const auto y = Evaluate(g, {*Tensor::FromDoubles(type, a), *Tensor::FromDoubles(type, b)});
+    ASSERT_TRUE(y.ok()) << y.status();
+    EXPECT_EQ((*y)[0].ToDoubles(), expected);
   }
 }
 

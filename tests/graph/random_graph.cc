@@ -8,6 +8,8 @@
 #include <random>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
 #include "graph/expr/arithmetic.h"
@@ -51,6 +53,7 @@ class Maker {
     for (int i = 0; Below(3) == 0 && i < 3; ++i) {
       builder_.Output(absl::StrCat("other", i), values_[Below(static_cast<int>(values_.size()))]);
     }
+    if (options_.part) AddUnusedOutputs();
     RandomGraph result;
     result.graph = *std::move(builder_).Build();
     result.inputs = std::move(inputs_);
@@ -113,7 +116,17 @@ class Maker {
     return Below(3) > 0 ? all.back() : all[Below(static_cast<int>(all.size()))];
   }
 
+  void AddUnusedOutputs() {
+    int count = 0;
+    for (size_t i = 0; i + 1 < values_.size(); ++i) {
+      const Value& v = values_[i];
+      if (!v.node().is_op() || used_.count(v) > 0) continue;
+      builder_.Output(absl::StrCat("unused", count++), v);
+    }
+  }
+
   bool Step() {
+    if (options_.part && Below(5) < 3) return Part();
     if (Below(7) == 0) return Cast();
     if (Below(5) == 0) return View();
     const auto& all = ExamplesByOperator();
@@ -139,9 +152,85 @@ class Maker {
     for (const Value& v : *outputs) {
       if (v.type().num_elements() > options_.most_elements) return false;
     }
+    used_.insert(operands.begin(), operands.end());
     for (const Value& v : *outputs) {
       if (std::find(types_.begin(), types_.end(), v.dtype()) != types_.end()) values_.push_back(v);
     }
+    return true;
+  }
+
+  // A value of that type: one made before, cut and padded, or a new one.
+  Value ValueOf(const TensorType& type) {
+    if (const auto v = Existing([&](const Value& o) { return o.type() == type; });
+        v && Below(8) > 0)
+      return *v;
+    const auto like = Existing([&](const Value& o) {
+      return o.dtype() == type.dtype && o.type().rank() == type.rank() && type.rank() > 0 &&
+             o.type().num_elements() > 0;
+    });
+    if (!like || Below(4) == 0) return NewInput(type);
+    const size_t rank = type.shape.size();
+    std::vector<int64_t> starts(rank, 0), sizes = like->shape(), pads(2 * rank, 0);
+    for (size_t d = 0; d < rank; ++d) {
+      sizes[d] = std::min(sizes[d], type.shape[d]);
+      starts[d] = Below(static_cast<int>(like->shape()[d] - sizes[d] + 1));
+      pads[rank + d] = type.shape[d] - sizes[d];
+    }
+    Value v = *like;
+    if (v.shape() != sizes) Apply("slice", {v}, {{"starts", starts}, {"sizes", sizes}});
+    if (v.shape() != sizes) v = values_.back();
+    if (v.shape() != type.shape) Apply("pad", {v}, {{"pads", pads}});
+    return v.type() == type ? v : values_.back().type() == type ? values_.back() : NewInput(type);
+  }
+
+  // Weights of parts: mostly positive, since variances are among them.
+  Value NewWeight(const TensorType& type) {
+    const bool positive = Below(4) > 0;
+    std::vector<double> numbers(static_cast<size_t>(type.num_elements()));
+    for (double& number : numbers) {
+      number =
+          positive && IsFloat(type.dtype) ? 0.25 + Below(1000) / 500.0 : RandomNumber(type.dtype);
+    }
+    return builder_.Weight(absl::StrCat("x", names_++), *Tensor::FromDoubles(type, numbers));
+  }
+
+  // Whether operators and types may occur here.
+  bool MayOccur(const Graph& part) const {
+    for (const NodePtr& node : part.nodes()) {
+      if (node->is_op() && options_.allowed && !options_.allowed(node->op())) return false;
+      if (node->is_op() && special_ && options_.finite_only && options_.finite_only(node->op())) {
+        return false;
+      }
+      for (const TensorType& type : node->types()) {
+        if (type.num_elements() > options_.most_elements) return false;
+        if (std::find(types_.begin(), types_.end(), type.dtype) == types_.end()) return false;
+      }
+    }
+    return true;
+  }
+
+  bool Part() {
+    const std::optional<Graph> part = options_.part(random_());
+    if (!part || !MayOccur(*part)) return false;
+    absl::flat_hash_map<Value, Value> here;
+    for (const NodePtr& node : part->nodes()) {
+      const Value first(node, 0);
+      if (node->kind() == Node::Kind::kInput) {
+        here[first] = ValueOf(node->type(0));
+      } else if (node->kind() == Node::Kind::kWeight && !node->has_payload()) {
+        here[first] = NewWeight(node->type(0));
+      } else if (!node->is_op()) {
+        here[first] = builder_.Constant(node->payload());
+      } else {
+        std::vector<Value> operands;
+        for (const Value& v : node->inputs()) operands.push_back(here.at(v));
+        const auto outputs = builder_.Ops(node->op().name, operands, node->attrs());
+        if (!outputs.ok()) return false;
+        used_.insert(operands.begin(), operands.end());
+        for (int k = 0; k < node->num_outputs(); ++k) here[Value(node, k)] = (*outputs)[k];
+      }
+    }
+    for (const Value& v : part->outputs()) values_.push_back(here.at(v));
     return true;
   }
 
@@ -240,6 +329,7 @@ class Maker {
   GraphBuilder builder_;
   std::vector<DType> types_;
   std::vector<Value> values_;
+  absl::flat_hash_set<Value> used_;  // by an operator
   std::vector<Tensor> inputs_;
   bool special_ = false;
   int names_ = 0;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct RandomGraphOptions {
   std::function<bool(const OpDef&)> finite_only;
   // Which element types inputs and casts may have; default: all.
   std::function<bool(DType)> allowed_type;
+  // Graphs that are drawn beside operators, three times of five: each is applied to values made
+  // before where they have its inputs' types or can be cut and padded to them. By a seed; nullopt:
+  // no graph this time. Every value that nothing reads is an output then.
+  std::function<std::optional<Graph>(uint64_t seed)> part;
 };
 
 struct RandomGraph {

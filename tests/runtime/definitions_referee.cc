@@ -32,6 +32,22 @@ std::vector<Tensor> Nearby(const std::vector<Tensor>& inputs, uint64_t seed, dou
 
 }  // namespace
 
+absl::StatusOr<absl::flat_hash_map<Value, Tensor>> AllValues(const Graph& graph,
+                                                             absl::Span<const Tensor> inputs) {
+  absl::flat_hash_map<Value, Tensor> values;
+  for (size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i]] = inputs[i];
+  for (const NodePtr& node : graph.nodes()) {
+    if (node->has_payload()) values[Value(node, 0)] = node->payload();
+    if (!node->is_op()) continue;
+    std::vector<Tensor> operands;
+    for (const Value& v : node->inputs()) operands.push_back(values.at(v));
+    auto results = EvaluateNode(*node, operands);
+    if (!results.ok()) return results.status();
+    for (int k = 0; k < node->num_outputs(); ++k) values[Value(node, k)] = (*results)[k];
+  }
+  return values;
+}
+
 DefinitionsReferee::DefinitionsReferee(Graph graph, std::vector<Tensor> inputs)
     : graph_(std::move(graph)),
       inputs_(std::move(inputs)),
@@ -56,13 +72,20 @@ bool DefinitionsReferee::ExpectsNaN() const {
 std::string DefinitionsReferee::Off(const std::vector<Tensor>& actual, const Execution& run,
                                     bool* excused) const {
   for (size_t i = 0; i < actual.size(); ++i) {
-    const Difference d = Compare(actual[i], (*expected_)[i], tolerances_[i]);
-    if (d.within) continue;
-    if (!IsSensitive(actual, i) && !AgreesNearby(run, i) && !Overflows(actual, i)) {
-      return absl::StrCat("output ", i, ": ", d.ToString(), ", tolerance ", tolerances_[i]);
-    }
-    if (excused != nullptr) *excused = true;
+    if (std::string off = OffAt(i, actual, run, excused); off != "") return off;
   }
+  return "";
+}
+
+std::string DefinitionsReferee::OffAt(size_t output, const std::vector<Tensor>& actual,
+                                      const Execution& run, bool* excused) const {
+  const double tolerance = tolerances_[output];
+  const Difference d = Compare(actual[output], (*expected_)[output], tolerance);
+  if (d.within) return "";
+  if (!IsSensitive(actual, output) && !AgreesNearby(run, output) && !Overflows(actual, output)) {
+    return absl::StrCat("output ", output, ": ", d.ToString(), ", tolerance ", tolerance);
+  }
+  if (excused != nullptr) *excused = true;
   return "";
 }
 

@@ -8,11 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "graph/graph.h"
 #include "runtime/executor.h"
 
 namespace lemma {
+
+// What the definitions give for every value of the graph.
+absl::StatusOr<absl::flat_hash_map<Value, Tensor>> AllValues(const Graph& graph,
+                                                             absl::Span<const Tensor> inputs);
 
 class DefinitionsReferee {
  public:
@@ -32,6 +38,9 @@ class DefinitionsReferee {
   // agree and sums may overflow (runtime/overflow.h). *excused, if given: whether it was.
   std::string Off(const std::vector<Tensor>& actual, const Execution& run,
                   bool* excused = nullptr) const;
+  // The same of one output.
+  std::string OffAt(size_t output, const std::vector<Tensor>& actual, const Execution& run,
+                    bool* excused = nullptr) const;
 
  private:
   double Distance(const std::vector<Tensor>& actual, size_t output) const;

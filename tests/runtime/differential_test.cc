@@ -2,12 +2,10 @@
 //
 // Other graphs in each run unless --test_arg=--first_seed=N; --test_arg=--graphs=N runs so many
 // instead of as many as fit into the time. A failure prints its seed and the graph.
-#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
@@ -16,21 +14,13 @@
 #include "runtime/cpu/planner.h"
 #include "tests/graph/random_graph.h"
 #include "tests/runtime/definitions_referee.h"
+#include "tests/runtime/products.h"
 #include "tests/runtime/seeded_main.h"
 
 namespace lemma {
 namespace {
 
 constexpr double kSeconds = 60;
-
-// What follows oneDNN's products may turn NaN into a number (docs/reliability.md).
-bool IsProduct(const OpDef& op) {
-  return absl::StrContains(op.name, "conv") || absl::StrContains(op.name, "matmul");
-}
-bool HasProduct(const Graph& graph) {
-  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
-                     [](const NodePtr& node) { return node->is_op() && IsProduct(node->op()); });
-}
 
 struct Counts {
   int graphs = 0, without_values = 0, excused = 0;

@@ -7,6 +7,7 @@ namespace lemma {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Tensor TensorOf(const TensorType& type, const std::vector<double>& values) {
   Tensor t = *Tensor::Allocate(type);
@@ -106,6 +107,31 @@ const std::vector<StoredTypeCase>& StoredTypeCases() {
        a = cast(x) {dtype = "bool"} y = cast(a) {dtype = "f32"} z = add(y, y) return z })",
        {{0.5, 0}},
        {2, 0}},
+      {"argmax_of_a_line_with_nan_is_there",
+       R"(graph g(x: f32[2,3]) { y = argmax(x) {axis = 1} return y })",
+       {{1, kNaN, kNaN, 3, 1, 3}},
+       {1, 0}},
+      {"argmin_of_a_line_with_nan_is_there",
+       R"(graph g(x: f32[2,3]) { y = argmin(x) {axis = 1, select_last = 1} return y })",
+       {{1, kNaN, kNaN, 3, 1, 3}},
+       {2, 1}},
+      {"hardmax_of_a_line_with_nan_is_there",
+       R"(graph g(x: f32[3]) { y = hardmax(x) return y })",
+       {{1, kNaN, 3}},
+       {0, 1, 0}},
+      {"max_pool_takes_nan_from_where_it_is",
+       R"(graph g(x: f32[1,1,2,2]) { y = max_pool2d_index(x) {kernel = [2,2]} return y })",
+       {{1, 2, kNaN, 3}},
+       {2}},
+      {"max_pool_gradient_goes_to_nan",
+       R"(graph g(x: f32[1,1,2,2], dy: f32[1,1,1,1]) {
+       y = max_pool2d_gradient(x, dy) {kernel = [2,2]} return y })",
+       {{1, 2, kNaN, 3}, {5}},
+       {0, 0, 5, 0}},
+      {"logsumexp_of_infinities",
+       R"(graph g(x: f32[3,2]) { y = reduce_logsumexp(x) {axes = [1]} return y })",
+       {{kInf, 1, -kInf, -kInf, -kInf, 2}},
+       {kInf, -kInf, 2}},
   };
   return *cases;
 }

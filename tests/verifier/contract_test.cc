@@ -59,6 +59,27 @@ TEST(ContractTest, TheSameElementsInAnotherOrderReassociate) {
            "z = reduce_sum(x) {axes = [1]}"}});
 }
 
+// A root that cancels out has no value for negative numbers, and that shows on one side only.
+TEST(ContractTest, ARootThatOneSideAloneTakesIsRealOnly) {
+  Expect("real_only",
+         {{"x: f32[n]", "a = sqrt(x) b = sub(a, a) z = add(b, x)", "a = add(x, x) z = sub(a, x)"},
+          {"x: f32[n], y: f32[n]", "a = log(x) b = sub(a, a) c = mul(b, y) z = add(c, x)",
+           "a = sub(y, y) z = add(x, a)"},
+          // of other numbers
+          {"x: f32[n], y: f32[n]", "a = sqrt(x) b = sub(a, a) z = add(b, y)",
+           "c = add(x, y) a = sqrt(c) b = sub(a, a) z = add(b, y)"}});
+}
+
+TEST(ContractTest, TheSameRootsReassociate) {
+  Expect("reassociates",
+         {{"x: f32[n], y: f32[n], w: f32[n]", "a = add(x, y) b = add(a, w) z = sqrt(b)",
+           "a = add(y, w) b = add(x, a) z = sqrt(b)"},
+          {"x: f32[n,m], y: f32[n,m]",
+           "a = mul(x, y) s = reduce_sum(a) {axes = [1], keepdims = 1} b = log(s) z = mul(x, b)",
+           "a = mul(y, x) s = reduce_sum(a) {axes = [1], keepdims = 1} b = log(s) c = mul(x, b) "
+           "d = add(c, c) z = sub(d, c)"}});
+}
+
 // Weights are finite: matching and lemma check see to that.
 TEST(ContractTest, WhichElementsOfAWeightAreReadDoesNotMatter) {
   const Case c = {"x: f32[n], s: f32[]", "a = mul(x, s) z = pad(a) {pads = [1,1]}",

@@ -112,9 +112,31 @@ async function serve(model) {
   }
 }
 
+/** Many models in one process: each line of standard input names a folder. */
+async function each(flags) {
+  print({ready: true});
+  for await (const line of readline.createInterface({input: process.stdin})) {
+    const folder = line.trim();
+    if (folder === 'quit') return;
+    const inputs = [];
+    for (let i = 0; fs.existsSync(path.join(folder, `input_${i}.pb`)); i++) {
+      inputs.push(path.join(folder, `input_${i}.pb`));
+    }
+    try {
+      const model = await Model.load(path.join(folder, 'model.onnx'), inputs, flags);
+      await model.run();
+      print({outputs: model.save(folder)});
+      await model.session.release();
+    } catch (error) {
+      print({error: error.message});
+    }
+  }
+}
+
 async function main(argv) {
   const flags = parse(argv);
   const [verb, file, ...inputs] = flags.positional;
+  if (verb === 'each') return each(flags);
   if (!['run', 'time', 'serve'].includes(verb)) throw new UsageError(`unknown command '${verb}'`);
   if (!file) throw new UsageError('which model?');
   if (verb === 'run' && !flags.out) throw new UsageError('run needs --out DIR');

@@ -7,9 +7,12 @@ const TYPES = {
   1: {name: 'float32', array: Float32Array, field: 4},
   2: {name: 'uint8', array: Uint8Array, field: 5},
   3: {name: 'int8', array: Int8Array, field: 5},
+  4: {name: 'uint16', array: Uint16Array, field: 5},
+  5: {name: 'int16', array: Int16Array, field: 5},
   6: {name: 'int32', array: Int32Array, field: 5},
   7: {name: 'int64', array: BigInt64Array, field: 7},
   9: {name: 'bool', array: Uint8Array, field: 5},
+  10: {name: 'float16', array: Uint16Array, field: 5},
   11: {name: 'float64', array: Float64Array, field: 10},
 };
 

@@ -93,6 +93,52 @@ TEST(ExportTest, TellsConstantsFromWeights) {
   EXPECT_EQ(RoundTrip(graph), PrintGraph(graph));
 }
 
+std::vector<std::string> Nodes(const onnx::ModelProto& model) {
+  std::vector<std::string> types;
+  for (const auto& node : model.graph().node()) types.push_back(node.op_type());
+  return types;
+}
+
+TEST(ExportTest, WidensPositionsThatOnnxTakesAsInt64Alone) {
+  EXPECT_THAT(Nodes(Export(Parse("graph g(x: f32[2,3], i: i32[2]) "
+                                 "{ y = gather_nd(x, i) return y }"))),
+              ElementsAre("Cast", "GatherND"));
+  EXPECT_THAT(Nodes(Export(Parse("graph g(x: f32[4], i: i32[3,1], u: f32[3]) "
+                                 "{ y = scatter_nd(x, i, u) return y }"))),
+              ElementsAre("Cast", "ScatterND"));
+  EXPECT_THAT(Nodes(Export(Parse("graph g(x: f32[4,2], n: i32[2]) "
+                                 "{ y = reverse_sequence(x, n) return y }"))),
+              ElementsAre("Cast", "ReverseSequence"));
+  EXPECT_THAT(Nodes(Export(Parse("graph g(x: f32[4], i: u8[3]) { y = gather(x, i) return y }"))),
+              ElementsAre("Cast", "Gather"));
+  EXPECT_THAT(Nodes(Export(Parse("graph g(x: f32[4], i: i32[3]) { y = gather(x, i) return y }"))),
+              ElementsAre("Gather"));
+}
+
+// ONNX has neither a OneHot nor a Transpose of a scalar nor, in ONNX Runtime, a Slice of one.
+TEST(ExportTest, WritesOperatorsOfScalars) {
+  EXPECT_THAT(Nodes(Export(Parse("graph g(x: i32[], v: i64[2]) "
+                                 "{ y = one_hot(x, v) {depth = 2, axis = 0} return y }"))),
+              ElementsAre("Reshape", "OneHot", "Squeeze"));
+  EXPECT_THAT(Nodes(Export(Parse("graph g(x: f32[]) "
+                                 "{ y = slice(x) {starts = [], sizes = []} return y }"))),
+              ElementsAre("Identity"));
+  EXPECT_THAT(Nodes(Export(Parse("graph g(x: f32[]) "
+                                 "{ y = transpose(x) {perm = []} return y }"))),
+              ElementsAre("Identity"));
+}
+
+// Which ONNX clips to the least finite number where Clip has no bound.
+TEST(ExportTest, WritesBoundsThatAreInfinite) {
+  const onnx::ModelProto model =
+      Export(Parse("graph g(x: f32[3]) { y = clip(x) {max = 2.0} return y }"));
+  EXPECT_EQ(model.graph().node(0).input_size(), 3);
+  EXPECT_NE(model.graph().node(0).input(1), "");
+  const onnx::ModelProto integers =
+      Export(Parse("graph g(x: i64[3]) { y = clip(x) {max = 2.0} return y }"));
+  EXPECT_EQ(integers.graph().node(0).input(1), "");
+}
+
 TEST(ExportTest, WeightsWithoutValuesBecomeInputs) {
   Graph graph = Parse("graph g(x: f32[2], w: weight f32[2]) { y = add(x, w) return y }");
   EXPECT_THAT(Names(Export(graph).graph().input()), ElementsAre("x", "w"));

@@ -6,8 +6,8 @@
 
 namespace lemma {
 
-// Empty if the serialized model passes onnx.checker and ONNX's shape inference finds no
-// contradiction; otherwise their complaint.
+// Empty if the serialized model passes onnx.checker, ONNX's shape inference finds no contradiction,
+// and each operator takes the types of its operands; otherwise the complaint.
 std::string CheckWithOnnx(const std::string& model);
 
 }  // namespace lemma

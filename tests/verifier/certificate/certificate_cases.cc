@@ -15,6 +15,7 @@
 #include "optimizer/rebuild.h"
 #include "rewrite/field_test.h"
 #include "rewrite/rule_text.h"
+#include "tests/rewrite/random_rewrites.h"
 #include "verifier/certificate/check.h"
 
 namespace lemma {
@@ -36,10 +37,11 @@ Graph WithWeights(const Graph& graph, uint64_t seed) {
   return ReplaceValues(graph, map);
 }
 
-RewriteStep StepOf(const Rewrite& rewrite, const Graph& before, const Graph& after) {
+RewriteStep StepOf(const std::string& name, const std::string& where, const Graph& before,
+                   const Graph& after) {
   RewriteStep step;
-  step.name = rewrite.name();
-  step.where = rewrite.Describe();
+  step.name = name;
+  step.where = where;
   step.before = before.StructuralHash();
   step.after = after.StructuralHash();
   return step;
@@ -99,22 +101,10 @@ CertificateCase RandomWalk(const Graph& graph, const std::vector<Substitution>& 
   Graph now = input;
   std::vector<RewriteStep> done;
   for (int i = 0; i < steps; ++i) {
-    const MatchIndex index(now);
-    int64_t count = 0;
-    std::optional<Graph> next;
-    RewriteStep step;
-    (*set)->ForEach(index, [&](const Rewrite& rewrite) {
-      auto applied = rewrite.Apply();
-      if (!applied.ok() || applied->StructuralHash() == now.StructuralHash()) return true;
-      // Each is the one chosen with the same probability.
-      if (random() % static_cast<uint64_t>(++count) != 0) return true;
-      step = StepOf(rewrite, now, *applied);
-      next = *std::move(applied);
-      return true;
-    });
+    std::optional<RandomRewrite> next = Rewritten(now, **set, &random);
     if (!next) break;
-    now = *std::move(next);
-    done.push_back(step);
+    done.push_back(StepOf(next->name, next->where, now, next->after));
+    now = std::move(next->after);
   }
   return Finish(input, now, done, rules);
 }
@@ -134,7 +124,7 @@ CertificateCase Walk(const std::string& graph, const std::vector<Substitution>& 
       auto applied = rewrite.Apply();
       EXPECT_TRUE(applied.ok()) << applied.status();
       if (!applied.ok()) return false;
-      done.push_back(StepOf(rewrite, now, *applied));
+      done.push_back(StepOf(name, rewrite.Describe(), now, *applied));
       next = *std::move(applied);
       return false;
     });

@@ -1,0 +1,140 @@
+// Random graphs exported to ONNX: ONNX Runtime against the definitions as typed.
+//
+// Skipped where ONNX Runtime is not installed. Other graphs in each run unless
+// --test_arg=--first_seed=N; --test_arg=--graphs=N runs so many. A failure prints its seed and the
+// graph.
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <regex>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/onnx/export.h"
+#include "graph/text.h"
+#include "gtest/gtest.h"
+#include "tests/graph/random_graph.h"
+#include "tests/runtime/definitions_referee.h"
+#include "tests/runtime/ort_engine.h"
+#include "tests/runtime/ort_exceptions.h"
+#include "tests/runtime/seeded_main.h"
+
+namespace lemma {
+namespace {
+
+constexpr int64_t kGraphs = 2000;
+
+RandomGraphOptions Exportable(uint64_t seed) {
+  RandomGraphOptions options;
+  options.operators = seed % 2 == 0 ? 8 : 4;
+  options.allowed = [](const OpDef& op) { return op.onnx_export != nullptr; };
+  // ONNX Runtime has kernels for the other types here and there.
+  options.allowed_type = [seed](DType dtype) {
+    switch (dtype) {
+      case DType::kF32:
+      case DType::kI64:
+      case DType::kBool:
+        return true;
+      case DType::kBF16:
+        return false;  // its interface for Node has no such tensors
+      default:
+        return seed % 3 != 0;
+    }
+  };
+  return options;
+}
+
+// An error message without the names in it, so that alike ones can be counted.
+std::string KindOf(const absl::Status& status) {
+  std::string text(status.message());
+  for (const char* name :
+       {"\\\\n|[{}\"\n]", "'[^']*'", "\\([^)]*\\)", "/[^ :]*", "-?[0-9]+", " *error:"}) {
+    text = std::regex_replace(text, std::regex(name), "");
+  }
+  return text.substr(0, 120);
+}
+
+// ONNX Runtime finds the model wrong, rather than lacking a kernel or taking no such values.
+bool IsInvalidModel(const absl::Status& status) {
+  return absl::StrContains(status.message(), "This is an invalid model") ||
+         absl::StrContains(status.message(), "ShapeInferenceError") ||
+         absl::IsInternal(status);  // it crashed
+}
+
+using Counts = std::map<std::string, int>;
+int Print(const char* what, const Counts& counts) {
+  int all = 0;
+  for (const auto& [why, count] : counts) {
+    std::printf("%s: %d x %s\n", what, count, why.c_str());
+    all += count;
+  }
+  return all;
+}
+
+class OrtDifferential : public testing::TestWithParam<const char*> {
+ protected:
+  // Fails the test where ONNX Runtime gives something else, unless that is known of it.
+  void Check(uint64_t seed, OrtEngine* ort) {
+    const RandomGraph random = MakeRandomGraph(seed, Exportable(seed));
+    const std::string what = absl::StrCat("seed ", seed, "\n", PrintGraph(random.graph));
+    const auto model = ExportOnnx(random.graph);
+    if (!model.ok()) {
+      ++not_exported_[KindOf(model.status())];
+      return;
+    }
+    const DefinitionsReferee referee(random.graph, random.inputs);
+    if (!referee.expected().ok()) return;  // an index outside its tensor
+    auto run = [&](const std::vector<Tensor>& inputs) { return ort->Run(*model, inputs); };
+    const auto actual = run(random.inputs);
+    if (!actual.ok()) {
+      ASSERT_FALSE(IsInvalidModel(actual.status())) << actual.status() << ", " << what;
+      ++refused_[KindOf(actual.status())];
+      return;
+    }
+    ASSERT_EQ(actual->size(), random.graph.outputs().size()) << what;
+    bool excused = false;
+    for (size_t i = 0; i < actual->size(); ++i) {
+      const std::string off = referee.OffAt(i, *actual, run, &excused);
+      if (off.empty()) continue;
+      const auto known = OrtExceptions(random.graph, random.inputs)[i];
+      ASSERT_FALSE(known.empty()) << off << ", " << what;
+      ++known_[*known.begin()];
+    }
+    excused_ += excused ? 1 : 0;
+    ++compared_;
+  }
+
+  int compared_ = 0, excused_ = 0;
+  Counts not_exported_, refused_, known_;
+};
+
+// By its optimization level.
+TEST_P(OrtDifferential, OnnxRuntimeComputesWhatTheDefinitionsSay) {
+  auto ort = OrtEngine::Start({"--optimize", GetParam()});
+  if (absl::IsFailedPrecondition(ort.status())) GTEST_SKIP() << ort.status().message();
+  ASSERT_TRUE(ort.ok()) << ort.status();
+  const uint64_t first = Seeds().first_seed;
+  const int64_t wanted = Seeds().graphs > 0 ? Seeds().graphs : kGraphs;
+  for (uint64_t seed = first; seed < first + static_cast<uint64_t>(wanted); ++seed) {
+    Check(seed, ort->get());
+    if (HasFatalFailure()) return;
+  }
+  const int not_exported = Print("not exported", not_exported_);
+  const int refused = Print("refused", refused_);
+  const int known = Print("other values", known_);
+  std::printf(
+      "%d graphs compared, %d not exported, %d refused; %d outputs with other values that are "
+      "known, "
+      "%d differences that rounding explains\n",
+      compared_, not_exported, refused, known, excused_);
+  EXPECT_GE(compared_, 2 * wanted / 3);
+  EXPECT_LE(known, compared_ / 20 + 2);
+  EXPECT_LE(excused_, compared_ / 20 + 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, OrtDifferential, testing::Values("disabled", "all"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace lemma

@@ -1,0 +1,23 @@
+// The operators whose kernels are oneDNN's products.
+#ifndef LEMMA_TESTS_RUNTIME_PRODUCTS_H_
+#define LEMMA_TESTS_RUNTIME_PRODUCTS_H_
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "graph/graph.h"
+
+namespace lemma {
+
+// What follows them may turn NaN into a number (docs/reliability.md).
+inline bool IsProduct(const OpDef& op) {
+  return absl::StrContains(op.name, "conv") || absl::StrContains(op.name, "matmul");
+}
+inline bool HasProduct(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [](const NodePtr& node) { return node->is_op() && IsProduct(node->op()); });
+}
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_RUNTIME_PRODUCTS_H_
