@@ -69,6 +69,9 @@ bool OneFloatType(const Statement& statement) {
 // Steps of one comparison of what is read: some 0.2 s. Most take a hundredth.
 constexpr int64_t kElementsWork = 6'000'001;
 
+// Steps of the search at sizes that constants suggest: some 0.3 s.
+constexpr int64_t kSuggestedWork = 10'000'001;
+
 class Attempt {
  public:
   // Keeps in *doing what it does, for people.
@@ -88,7 +91,7 @@ class Attempt {
     if (std::string problem = Interfaces(); !problem.empty()) return Unknown{problem};
     verify::Refuter refuter(statement_, hypotheses_, &leaves_, options_.seed);
     std::mt19937_64 random(options_.seed);
-    if (!refuter.Sample(&random)) {
+    if (!refuter.Sample(&random) && !refuter.SampleSuggested(&random)) {
       return Unknown{"no small sizes were found for which the precondition holds"};
     }
     if (auto refuted = refuter.Search(options_.samples)) return *std::move(refuted);
@@ -96,6 +99,12 @@ class Attempt {
     FloatContract contract = FloatContract::kBitExact;
     std::string reason = Cases({}, &contract, 0);
     if (reason.empty()) return Success(contract);
+    // Only now, for a proof takes less time than a search that finds nothing.
+    doing_ = "the instances that constants suggest";
+    hypotheses_ = Hypotheses(&forms_, &arith_, statement_.requirements, InputSizes(statement_));
+    if (options_.samples > 0) {
+      if (auto refuted = refuter.SearchSuggested(kSuggestedWork)) return *std::move(refuted);
+    }
     return Unknown{reason};
   }
 
