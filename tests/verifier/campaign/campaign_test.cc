@@ -14,6 +14,7 @@
 #include "tests/runtime/seeded_main.h"
 #include "tests/verifier/campaign/judge.h"
 #include "tests/verifier/campaign/mutator.h"
+#include "tests/verifier/campaign/operator_claims.h"
 #include "tests/verifier/prover_testutil.h"
 #include "verifier/prover.h"
 
@@ -51,6 +52,13 @@ void JudgeMutant(const Mutant& mutant, uint64_t seed, Counts* counts) {
   options.seed = seed;
   const auto* proved = std::get_if<Proved>(&verdict);
   if (proved == nullptr) {
+    if (getenv("D_DEBUG")) {
+      options.as_proved = false;
+      options.instances = 6;
+      auto j = Judge(mutant.rule, options);
+      printf("UNKNOWN %d %d %s | %s\n", (int)j.difference.has_value(), j.instances,
+             std::get<Unknown>(verdict).reason.substr(0, 150).c_str(), mutant.what.c_str());
+    }
     // How many of these are false says what the proof held out against.
     ++counts->unknown;
     options.as_proved = false;
@@ -68,6 +76,7 @@ void JudgeMutant(const Mutant& mutant, uint64_t seed, Counts* counts) {
       << mutant.what << "\n"
       << mutant.text << ToString(verdict) << "\n"
       << *judgement.difference;
+  if (getenv("D_DEBUG") && judgement.instances == 0) printf("UNJUDGED %s\n%s%s\n", mutant.what.c_str(), mutant.text.c_str(), ToString(verdict).c_str());
   counts->judged += judgement.instances > 0;
   counts->typed += judgement.typed > 0;
   counts->instances += judgement.instances;
@@ -78,6 +87,7 @@ void JudgeMutant(const Mutant& mutant, uint64_t seed, Counts* counts) {
 TEST(Campaign, NothingFalseIsProved) {
   std::vector<std::vector<Substitution>> families;
   for (const char* path : kFamilies) families.push_back(RulesIn(path));
+  families.insert(families.end(), 2, OperatorClaims());
   Mutator mutator(std::move(families), Seeds().first_seed);
   const int64_t wanted = Seeds().mutants;
   const auto start = std::chrono::steady_clock::now();

@@ -24,6 +24,11 @@ bool IsAlgebraic(const ScalarExpr& e) {
   return std::all_of(e.args().begin(), e.args().end(), IsAlgebraic);
 }
 
+bool Divides(const ScalarExpr& e) {
+  if (e.kind() == ScalarExpr::Kind::kApply && e.fn() == ScalarFn::kDiv) return true;
+  return std::any_of(e.args().begin(), e.args().end(), Divides);
+}
+
 bool Compares(const ScalarExpr& e) {
   if (e.kind() == ScalarExpr::Kind::kReduce && e.reduce() >= ReduceKind::kMax) return true;
   if (e.kind() == ScalarExpr::Kind::kApply) {
@@ -59,6 +64,7 @@ absl::StatusOr<GraphRunner> GraphRunner::Of(const Graph& graph) {
   for (const NodePtr& node : graph.nodes()) {
     for (const TensorType& type : node->types()) {
       runner.integers_ = runner.integers_ || !IsFloat(type.dtype);
+      runner.narrow_ = runner.narrow_ || type.dtype == DType::kF16 || type.dtype == DType::kBF16;
       runner.wide_ = runner.wide_ && (!IsFloat(type.dtype) || type.dtype == DType::kF64);
     }
     if (!node->is_op()) continue;
@@ -68,6 +74,7 @@ absl::StatusOr<GraphRunner> GraphRunner::Of(const Graph& graph) {
     runner.operators_.push_back({node, std::move(program), exact});
     for (const TensorExpr& tensor : definition.tensors) {
       runner.rational_ = runner.rational_ && IsAlgebraic(tensor.body);
+      runner.polynomial_ = runner.polynomial_ && !Divides(tensor.body);
       runner.compares_ = runner.compares_ || Compares(tensor.body);
       runner.adds_up_ = runner.adds_up_ || AddsUp(tensor.body);
     }
@@ -78,6 +85,7 @@ absl::StatusOr<GraphRunner> GraphRunner::Of(const Graph& graph) {
     }
   }
   runner.rational_ = runner.rational_ && !runner.integers_;
+  runner.polynomial_ = runner.polynomial_ && runner.rational_;
   return runner;
 }
 

@@ -30,12 +30,16 @@ class GraphRunner {
 
   // Only floats, sums, products, quotients and moves: then unequal in the field is unequal.
   bool rational() const { return rational_; }
+  // Only floats, sums, products and moves: exact in double where numbers are short.
+  bool polynomial() const { return polynomial_; }
   // Minima, maxima and comparisons, of which 0 and -0 may be either.
   bool compares() const { return compares_; }
   // Sums or products of many, in an order that the evaluator chooses.
   bool adds_up() const { return adds_up_; }
   // All floats are f64, so that constants are what they are written as.
   bool wide() const { return wide_; }
+  // f16 or bf16 occur.
+  bool narrow() const { return narrow_; }
   // Integers or truth values occur.
   bool integers() const { return integers_; }
   double work() const { return work_; }
@@ -53,7 +57,8 @@ class GraphRunner {
 
   Graph graph_;
   std::vector<Operator> operators_;
-  bool rational_ = true, compares_ = false, adds_up_ = false, wide_ = true, integers_ = false;
+  bool rational_ = true, polynomial_ = true, compares_ = false, adds_up_ = false, wide_ = true,
+       narrow_ = false, integers_ = false;
   double work_ = 0;
 };
 

@@ -17,6 +17,11 @@ void Collect(const Term& term, std::set<double>* constants) {
   for (const Term& arg : term.args()) Collect(arg, constants);
 }
 
+Substitution WithoutCondition(Substitution rule) {
+  rule.where.clear();
+  return rule;
+}
+
 }  // namespace
 
 std::vector<double> ConstantsOf(const Substitution& rule) {
@@ -37,7 +42,11 @@ std::vector<double> ConstantsOf(const Substitution& rule) {
 }
 
 Instances::Instances(const Substitution& rule, uint64_t seed)
-    : rule_(rule), sampler_(rule, seed), random_(seed) {
+    : rule_(rule),
+      unconditional_(WithoutCondition(rule)),
+      sampler_(rule, seed),
+      any_sampler_(unconditional_, seed),
+      random_(seed) {
   for (double c : ConstantsOf(rule)) {
     const double size = std::abs(c);
     if (size != std::floor(size) || size > 3000) continue;
@@ -92,14 +101,24 @@ std::optional<Assignment> Instances::Varied(const Assignment& from) {
 }
 
 std::optional<Assignment> Instances::Draw() {
+  if (seeds_.empty()) {
+    if (auto first = sampler_.Draw(600)) {
+      seeds_.push_back(*first);
+    } else if (!rule_.where.empty()) {
+      for (int i = 0; i < 4; ++i) {
+        if (auto any = any_sampler_.Draw(100)) seeds_.push_back(*any);
+      }
+    }
+    if (seeds_.empty()) return std::nullopt;
+  }
   for (int attempt = 0; attempt < 60; ++attempt) {
     std::optional<Assignment> next;
-    if (drawn_.empty() || attempt % 4 == 3 || random_() % 3 == 0) {
-      next = sampler_.Draw(drawn_.empty() ? 600 : 40);
-      if (!next && drawn_.empty()) return std::nullopt;
+    if (attempt % 4 == 3 || random_() % 3 == 0) {
+      next = sampler_.Draw(40);
       if (next && !Fits(*next)) next.reset();
     } else {
-      next = Varied(drawn_[random_() % drawn_.size()]);
+      const std::vector<Assignment>& from = drawn_.empty() ? seeds_ : drawn_;
+      next = Varied(from[random_() % from.size()]);
     }
     if (next && known_.insert(Describe(rule_, *next)).second) {
       drawn_.push_back(*next);

@@ -33,10 +33,11 @@ class Instances {
   bool Fits(const Assignment& assignment) const;
 
   const Substitution& rule_;
-  InstanceSampler sampler_;
+  const Substitution unconditional_;  // the rule without its condition, which small sizes may fail
+  InstanceSampler sampler_, any_sampler_;
   std::mt19937_64 random_;
   std::vector<int64_t> near_;  // the rule's constants
-  std::vector<Assignment> drawn_;
+  std::vector<Assignment> drawn_, seeds_;
   std::set<std::string> known_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "rewrite/rule_text.h"
+#include "rewrite/statement.h"
 #include "tests/verifier/campaign/mutate_pattern.h"
 #include "tests/verifier/campaign/mutate_terms.h"
 
@@ -31,6 +32,23 @@ std::string MutateVariable(Substitution* rule, std::mt19937_64* random) {
       return absl::StrCat("other dimensions of ", var.name);
     }
   }
+}
+
+// Some form of it is well-formed, with outputs of the same types on both sides, and the sides are
+// not written alike.
+bool IsClaim(const Substitution& rule) {
+  FormLimits one;
+  one.max_forms = 1;
+  for (const RuleForm& form : FormsOf(rule, one).forms) {
+    const Definition &a = form.statement.source, &b = form.statement.target;
+    if (a.outputs.size() != b.outputs.size()) return false;
+    for (size_t o = 0; o < a.outputs.size(); ++o) {
+      const ExprType x = a.TypeOf(a.outputs[o]), y = b.TypeOf(b.outputs[o]);
+      if (x.dtype != y.dtype || x.rank() != y.rank()) return false;
+    }
+    return a.ToString() != b.ToString();
+  }
+  return false;
 }
 
 std::string MutateOnce(Substitution* rule, std::mt19937_64* random) {
@@ -69,12 +87,14 @@ std::optional<Mutant> Mutator::TryOnce() {
     std::swap(rule.source, rule.target);
     what += ", reversed";
   }
-  const int changes = 1 + static_cast<int>(random_() % 4);
-  for (int i = 0; i < changes; ++i) {
+  bool changed = false;
+  for (uint64_t changes = 1 + random_() % 4; changes > 0; --changes) {
     const std::string change = MutateOnce(&rule, &random_);
     if (change.empty()) continue;
     absl::StrAppend(&what, "; ", change);
+    changed = true;
   }
+  if (!changed) return std::nullopt;
   Tidy(&rule.source);
   Tidy(&rule.target);
   rule.name = "mutant";
@@ -85,6 +105,7 @@ std::optional<Mutant> Mutator::TryOnce() {
   // The reader finds what makes no sense.
   auto read = ParseRules(text);
   if (!read.ok() || read->size() != 1 || !drawn_.insert(text).second) return std::nullopt;
+  if (!IsClaim((*read)[0])) return std::nullopt;
   return Mutant{std::move((*read)[0]), text, what};
 }
 

@@ -26,7 +26,8 @@ class Mutator {
   Mutator(std::vector<std::vector<Substitution>> families, uint64_t seed);
 
   // A mutant that was not drawn before: a rule, in either direction or both of its sides alike, of
-  // which one to four things are changed; among them such as keep it true.
+  // which one to four things are changed; among them such as keep it true. Both sides are
+  // well-formed for some sizes, with outputs of the same types, and not written alike.
   Mutant Draw();
   int64_t tries() const { return tries_; }  // that gave no new rule included
 
