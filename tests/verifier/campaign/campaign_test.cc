@@ -44,7 +44,7 @@ ProverOptions WithoutRefutation() {
   return options;
 }
 
-void JudgeMutant(const Mutant& mutant, uint64_t seed, Counts* counts) {
+void JudgeMutant(const RuleMutant& mutant, uint64_t seed, Counts* counts) {
   ++counts->mutants;
   const Verdict verdict = ProveRule(mutant.rule, WithoutRefutation());
   ASSERT_FALSE(IsRefuted(verdict)) << mutant.text;
@@ -52,13 +52,6 @@ void JudgeMutant(const Mutant& mutant, uint64_t seed, Counts* counts) {
   options.seed = seed;
   const auto* proved = std::get_if<Proved>(&verdict);
   if (proved == nullptr) {
-    if (getenv("D_DEBUG")) {
-      options.as_proved = false;
-      options.instances = 6;
-      auto j = Judge(mutant.rule, options);
-      printf("UNKNOWN %d %d %s | %s\n", (int)j.difference.has_value(), j.instances,
-             std::get<Unknown>(verdict).reason.substr(0, 150).c_str(), mutant.what.c_str());
-    }
     // How many of these are false says what the proof held out against.
     ++counts->unknown;
     options.as_proved = false;
@@ -76,7 +69,6 @@ void JudgeMutant(const Mutant& mutant, uint64_t seed, Counts* counts) {
       << mutant.what << "\n"
       << mutant.text << ToString(verdict) << "\n"
       << *judgement.difference;
-  if (getenv("D_DEBUG") && judgement.instances == 0) printf("UNJUDGED %s\n%s%s\n", mutant.what.c_str(), mutant.text.c_str(), ToString(verdict).c_str());
   counts->judged += judgement.instances > 0;
   counts->typed += judgement.typed > 0;
   counts->instances += judgement.instances;
@@ -96,7 +88,7 @@ TEST(Campaign, NothingFalseIsProved) {
   };
   Counts counts;
   while (wanted > 0 ? counts.mutants < wanted : seconds() < kSeconds) {
-    const Mutant mutant = mutator.Draw();
+    const RuleMutant mutant = mutator.Draw();
     JudgeMutant(mutant, HashCombine(Seeds().first_seed, counts.mutants), &counts);
     if (HasFatalFailure()) return;
   }

@@ -83,7 +83,8 @@ std::optional<Assignment> Instances::Varied(const Assignment& from) {
       whole.push_back(&*value);
     }
     if (std::holds_alternative<ScalarExpr>(*value) && random_() % 4 == 0) {
-      static constexpr double kReals[] = {0, -0.0, 1, -1, 6, 0.1, -2.5, 1e3};
+      // Dyadic, so that products are exact.
+      static constexpr double kReals[] = {0, -0.0, 1, -1, 6, 0.125, -2.5, 1024};
       *value = ScalarExpr(kReals[random_() % std::size(kReals)]);
     }
   }

@@ -12,6 +12,7 @@ namespace {
 std::string DifferenceIn(const Substitution& rule, bool as_proved) {
   JudgeOptions options;
   options.as_proved = as_proved;
+  options.instances = as_proved ? 8 : 24;
   return Judge(rule, options).difference.value_or("");
 }
 
@@ -55,11 +56,11 @@ TEST(Judge, HoldsClaimsToTheirContract) {
         DifferenceAs(contract, "x: [n], y: [n], w: [n]", "a = add(x, y) z = add(a, w)",
                      "a = add(y, w) z = add(x, a)");
     EXPECT_EQ(order.empty(), !exact) << contract << ": " << order;
-    // y may be NaN
-    const std::string read = DifferenceAs(contract, "x: [n], y: [n]", "a = add(x, y) z = sub(a, y)",
-                                          "a = neg(x) b = sub(y, y) c = mul(b, x) d = neg(a)"
-                                          " e = sub(c, c) z = add(d, e)");
-    EXPECT_EQ(read.empty(), !exact) << contract << ": " << read;
+    // x - x + y: both sides read x, where it may be infinite
+    const std::string both = DifferenceAs(contract, "x: [n], y: [n]", "a = sub(x, x) z = add(a, y)",
+                                          "a = sub(y, x) z = add(a, x)");
+    EXPECT_EQ(both.empty(), !exact) << contract << ": " << both;
+    // x + y - y = x, where y may be NaN
     const std::string other = DifferenceAs(contract, "x: [n,m], y: [n,m]",
                                            "a = reduce_sum(x) {axes = [0]} b = add(x, y)"
                                            " c = sub(b, y) z = add(a, c)",

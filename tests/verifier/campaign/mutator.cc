@@ -65,14 +65,14 @@ std::string MutateOnce(Substitution* rule, std::mt19937_64* random) {
 Mutator::Mutator(std::vector<std::vector<Substitution>> families, uint64_t seed)
     : families_(std::move(families)), random_(seed) {}
 
-Mutant Mutator::Draw() {
+RuleMutant Mutator::Draw() {
   while (true) {
     ++tries_;
     if (auto mutant = TryOnce()) return *std::move(mutant);
   }
 }
 
-std::optional<Mutant> Mutator::TryOnce() {
+std::optional<RuleMutant> Mutator::TryOnce() {
   const std::vector<Substitution>& family = families_[random_() % families_.size()];
   Substitution rule = family[random_() % family.size()];
   std::string what = rule.name;
@@ -106,7 +106,7 @@ std::optional<Mutant> Mutator::TryOnce() {
   auto read = ParseRules(text);
   if (!read.ok() || read->size() != 1 || !drawn_.insert(text).second) return std::nullopt;
   if (!IsClaim((*read)[0])) return std::nullopt;
-  return Mutant{std::move((*read)[0]), text, what};
+  return RuleMutant{std::move((*read)[0]), text, what};
 }
 
 }  // namespace lemma

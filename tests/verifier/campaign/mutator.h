@@ -13,7 +13,7 @@
 
 namespace lemma {
 
-struct Mutant {
+struct RuleMutant {
   Substitution rule;  // real_only: it promises as little as it can
   std::string text;   // of the rule, which reads back as it
   std::string what;   // the rule it is made of and what was changed, for people
@@ -28,11 +28,11 @@ class Mutator {
   // A mutant that was not drawn before: a rule, in either direction or both of its sides alike, of
   // which one to four things are changed; among them such as keep it true. Both sides are
   // well-formed for some sizes, with outputs of the same types, and not written alike.
-  Mutant Draw();
+  RuleMutant Draw();
   int64_t tries() const { return tries_; }  // that gave no new rule included
 
  private:
-  std::optional<Mutant> TryOnce();
+  std::optional<RuleMutant> TryOnce();
 
   std::vector<std::vector<Substitution>> families_;
   std::mt19937_64 random_;
