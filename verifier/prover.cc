@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "graph/hash.h"
+#include "rewrite/zero_signs.h"
 #include "verifier/bounds_check.h"
 #include "verifier/build_form.h"
 #include "verifier/conditions.h"
@@ -64,6 +65,11 @@ bool OneFloatType(const Statement& statement) {
     }
   }
   return floats.size() <= 1;
+}
+
+// Bit by bit, maxima are sets, so nothing may depend on which of their zeros they give.
+bool ZeroSignsMatter(const Statement& statement) {
+  return DividesByZeroOfAnySign(statement.source) || DividesByZeroOfAnySign(statement.target);
 }
 
 // Steps of one comparison of what is read: some 0.2 s. Most take a hundredth.
@@ -142,7 +148,10 @@ class Attempt {
     for (Laws laws : {Laws::kNone, Laws::kRing, Laws::kRealOnly}) {
       if (!well_formed) break;
       if (ContractOf(laws) < options_.strictest) continue;
-      if (laws == Laws::kNone && (rounding_differs_ || !OneFloatType(statement_))) continue;
+      if (laws == Laws::kNone &&
+          (rounding_differs_ || !OneFloatType(statement_) || ZeroSignsMatter(statement_))) {
+        continue;
+      }
       const size_t start = steps_.size();
       elements_differ_ = false;
       reason = Outputs(more, laws);
