@@ -24,6 +24,19 @@ bool IsAlgebraic(const ScalarExpr& e) {
   return std::all_of(e.args().begin(), e.args().end(), IsAlgebraic);
 }
 
+template <class Test>
+bool AnyFunction(const ScalarExpr& e, const Test& test) {
+  if (e.kind() == ScalarExpr::Kind::kApply && test(e.fn())) return true;
+  return std::any_of(e.args().begin(), e.args().end(),
+                     [&](const ScalarExpr& arg) { return AnyFunction(arg, test); });
+}
+
+bool IsJump(ScalarFn fn) {
+  return fn == ScalarFn::kSign || (fn >= ScalarFn::kFloor && fn <= ScalarFn::kFmod) ||
+         (fn >= ScalarFn::kLess && fn <= ScalarFn::kIsInf);
+}
+bool Saturates(ScalarFn fn) { return fn >= ScalarFn::kExp && fn <= ScalarFn::kAtanh; }
+
 bool Divides(const ScalarExpr& e) {
   if (e.kind() == ScalarExpr::Kind::kApply && e.fn() == ScalarFn::kDiv) return true;
   return std::any_of(e.args().begin(), e.args().end(), Divides);
@@ -75,6 +88,8 @@ absl::StatusOr<GraphRunner> GraphRunner::Of(const Graph& graph) {
     for (const TensorExpr& tensor : definition.tensors) {
       runner.rational_ = runner.rational_ && IsAlgebraic(tensor.body);
       runner.polynomial_ = runner.polynomial_ && !Divides(tensor.body);
+      runner.jumps_ = runner.jumps_ || AnyFunction(tensor.body, IsJump);
+      runner.saturates_ = runner.saturates_ || AnyFunction(tensor.body, Saturates);
       runner.compares_ = runner.compares_ || Compares(tensor.body);
       runner.adds_up_ = runner.adds_up_ || AddsUp(tensor.body);
     }

@@ -38,6 +38,9 @@ class GraphRunner {
   bool adds_up() const { return adds_up_; }
   // All floats are f64, so that constants are what they are written as.
   bool wide() const { return wide_; }
+  // Jumps (roundings, comparisons, integers) beside functions that saturate: rounding alone may
+  // make a number of tanh(-18) + 1 that lies on the other side of a jump, and nearby inputs too.
+  bool jumps_where_rounded() const { return (jumps_ || integers_) && saturates_; }
   // f16 or bf16 occur.
   bool narrow() const { return narrow_; }
   // Integers or truth values occur.
@@ -58,7 +61,7 @@ class GraphRunner {
   Graph graph_;
   std::vector<Operator> operators_;
   bool rational_ = true, polynomial_ = true, compares_ = false, adds_up_ = false, wide_ = true,
-       narrow_ = false, integers_ = false;
+       narrow_ = false, jumps_ = false, saturates_ = false, integers_ = false;
   double work_ = 0;
 };
 

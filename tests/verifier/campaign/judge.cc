@@ -147,10 +147,11 @@ class JudgedClaim {
         // Rounding alone makes a difference next to a jump of a function.
         const bool exact = kind == Inputs::kWhole || kind == Inputs::kZero ||
                            kind == Inputs::kSparse || kind == Inputs::kOneSign;
-        if (!Persists(sides, inputs, o, i, x - y) &&
-            !(exact && DifferInField(sides, inputs, o, i))) {
-          continue;
-        }
+        const bool persists = Persists(sides, inputs, o, i, x - y);
+        const bool in_field = DifferInField(sides, inputs, o, i);
+        const bool needs_field =
+            sides.source.jumps_where_rounded() || sides.target.jumps_where_rounded();
+        if (!(persists && (in_field || !needs_field)) && !(exact && in_field)) continue;
         return absl::StrCat("as real numbers, ", Element(o, i, x, y), " for", TextOf(inputs));
       }
     }

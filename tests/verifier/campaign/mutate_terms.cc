@@ -20,7 +20,7 @@ class TermMutator {
       case Term::Kind::kReal:
         return Real(term.real());
       case Term::Kind::kString:
-        return OfTypes();
+        return String(term.text());
       case Term::Kind::kSymbol:
         return OfSymbol(term);
       case Term::Kind::kList:
@@ -46,8 +46,12 @@ class TermMutator {
     return Term::Real(values[Below(std::size(values))]);
   }
 
-  // Strings that mean something are names of element types, mostly.
-  Term OfTypes() {
+  // Names of element types, mostly; two indices of "ij,jk->ik" are exchanged.
+  Term String(std::string text) {
+    if (text.find("->") != std::string::npos) {
+      std::swap(text[Below(text.size())], text[Below(text.size())]);
+      return Term::String(std::move(text));
+    }
     return Term::String(
         std::string(lemma::Name(static_cast<DType>(Below(static_cast<size_t>(kNumDTypes))))));
   }
