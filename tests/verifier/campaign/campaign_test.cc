@@ -3,6 +3,7 @@
 //
 // Other mutants in each run unless --test_arg=--first_seed=N; --test_arg=--mutants=N draws so many
 // instead of as many as fit into the time. A failure prints its mutant, which reads as a rule.
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <string>
@@ -22,6 +23,7 @@ namespace lemma {
 namespace {
 
 constexpr double kSeconds = 10;
+constexpr int kFewest = 40;  // mutants, where the machine is slow
 
 const char* const kFamilies[] = {
     "tests/verifier/campaign/claims.txt", "tests/verifier/campaign/claims.txt",
@@ -87,7 +89,7 @@ TEST(Campaign, NothingFalseIsProved) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   Counts counts;
-  while (wanted > 0 ? counts.mutants < wanted : seconds() < kSeconds) {
+  while (wanted > 0 ? counts.mutants < wanted : counts.mutants < kFewest || seconds() < kSeconds) {
     const RuleMutant mutant = mutator.Draw();
     JudgeMutant(mutant, HashCombine(Seeds().first_seed, counts.mutants), &counts);
     if (HasFatalFailure()) return;
@@ -101,12 +103,14 @@ TEST(Campaign, NothingFalseIsProved) {
          static_cast<long long>(counts.largest_size), static_cast<long long>(counts.comparisons),
          counts.typed);
   printf("%d unknown, %d of these seen to be false\n", counts.unknown, counts.differ);
-  EXPECT_GT(counts.mutants, 20);
   // The rest needs sizes that are not found in a moment.
   EXPECT_GE(counts.judged, counts.proved - counts.proved / 10 - 5);
+  EXPECT_GT(counts.judged, 0);
+  EXPECT_GT(counts.differ, 0);
+  if (counts.mutants < 200) return;
   // Neither are all mutants true, nor does nearly none of them have a proof.
   EXPECT_GT(counts.proved, counts.mutants / 20);
-  EXPECT_GT(counts.differ, counts.mutants / 20);
+  EXPECT_GT(counts.differ, counts.mutants / 5);
 }
 
 }  // namespace
