@@ -38,8 +38,8 @@ class GraphRunner {
   bool adds_up() const { return adds_up_; }
   // All floats are f64, so that constants are what they are written as.
   bool wide() const { return wide_; }
-  // Jumps (roundings, comparisons, integers) beside functions that saturate: rounding alone may
-  // make a number of tanh(-18) + 1 that lies on the other side of a jump, and nearby inputs too.
+  // Jumps (roundings, comparisons, integers) beside functions like tanh and exp: rounding alone may
+  // put tanh(-18) + 1 or log(exp(x)) - x on the other side of a jump, at nearby inputs too.
   bool jumps_where_rounded() const { return (jumps_ || integers_) && saturates_; }
   // f16 or bf16 occur.
   bool narrow() const { return narrow_; }

@@ -32,7 +32,9 @@ struct Judgement {
 // What is compared, by contract:
 //   * every contract: shapes, and elements as real numbers, in double by two evaluators and, of
 //     what is rational, in the field of 2^61 - 1 elements. Elements that are infinite or not a
-//     number on either side say nothing: what has no value as a real number is not claimed.
+//     number on either side say nothing: what has no value as a real number is not claimed. Nor
+//     do elements, other than their shapes, of claims with a jump (floor, a comparison, integers)
+//     beside a function like exp or tanh: doubles cannot tell on which side of it they are.
 //   * reassociates: as typed, in f32, that no value crossed a jump, and that NaN in one element
 //     that is no weight's gives NaN in the same elements of both sides.
 //   * bit_exact: as typed, in each element type that the proof covers, the same bits, of finite,
