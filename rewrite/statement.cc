@@ -10,6 +10,7 @@
 #include "graph/hash.h"
 #include "graph/ops/status_macros.h"
 #include "rewrite/carried.h"
+#include "rewrite/zero_signs.h"
 
 namespace lemma {
 namespace {
@@ -220,6 +221,10 @@ std::string ProofId(const Statement& statement) {
   }
   for (const Guard& guard : statement.requirements) {
     absl::StrAppend(&text, "where ", guard.ToString(), "\n");
+  }
+  // Once proved bit by bit without a look at these; no record of all others has to be made anew.
+  if (DividesByZeroOfAnySign(statement.source) || DividesByZeroOfAnySign(statement.target)) {
+    absl::StrAppend(&text, "zero signs\n");
   }
   return absl::StrFormat("%016x%016x", HashString(text, 1), HashString(text, 2));
 }

@@ -55,24 +55,40 @@ class Comparer {
         return random_() % 4 == 0 ? static_cast<double>(random_() % 7) - 3 : 0;
       case InputStyle::Reals::kSomeInfinite:
         return random_() % 4 == 0 ? INFINITY : Unit() * 4 - 2;
+      case InputStyle::Reals::kSuggested: {
+        const std::vector<double>& suggested = style_.suggested->elements;
+        if (suggested.empty() || random_() % 2 == 0) return static_cast<double>(random_() % 7) - 3;
+        return suggested[random_() % suggested.size()];
+      }
+      case InputStyle::Reals::kMonotonic:
+        return sign_ * static_cast<double>(++drawn_);
     }
     return 0;
+  }
+
+  double Integer(DType dtype) {
+    if (dtype == DType::kBool) return static_cast<double>(random_() % 2);
+    const uint64_t range = static_cast<uint64_t>(style_.high - style_.low + 1);
+    int64_t x = style_.low + static_cast<int64_t>(random_() % range);
+    if (style_.suggested != nullptr && !style_.suggested->sizes.empty() && random_() % 2 == 0) {
+      const std::vector<int64_t>& sizes = style_.suggested->sizes;
+      const int64_t size = sizes[random_() % sizes.size()];
+      if (size <= 127 || (dtype != DType::kI8 && (size <= 255 || dtype != DType::kU8))) x = size;
+    }
+    return static_cast<double>(dtype == DType::kU8 ? std::abs(x) : x);
   }
 
   bool Known(size_t i) const { return i < sides_.known.size() && sides_.known[i].has_value(); }
   bool IsReal(size_t i) const { return !Known(i) && IsFloat(sides_.inputs[i].dtype); }
 
   void DrawInputs() {
-    const uint64_t range = static_cast<uint64_t>(style_.high - style_.low + 1);
     for (size_t i = 0; i < sides_.inputs.size(); ++i) {
-      if (style_.reals == InputStyle::Reals::kOneSign) sign_ = random_() % 2 == 0 ? -1 : 1;
-      std::vector<double> data(NumElements(sides_.source.input_dims(i)));
-      for (double& x : data) {
-        x = sides_.inputs[i].dtype == DType::kBool ? static_cast<double>(random_() % 2)
-            : IsReal(i)                            ? Real()
-                        : static_cast<double>(style_.low + static_cast<int64_t>(random_() % range));
-        if (sides_.inputs[i].dtype == DType::kU8) x = std::abs(x);
+      if (style_.reals == InputStyle::Reals::kOneSign ||
+          style_.reals == InputStyle::Reals::kMonotonic) {
+        sign_ = random_() % 2 == 0 ? -1 : 1;
       }
+      std::vector<double> data(NumElements(sides_.source.input_dims(i)));
+      for (double& x : data) x = IsReal(i) ? Real() : Integer(sides_.inputs[i].dtype);
       if (Known(i)) data = sides_.known[i]->ToDoubles();
       inputs_.push_back(std::move(data));
     }
@@ -123,6 +139,7 @@ class Comparer {
   Columns<double> inputs_;
   std::map<std::string, double> params_;
   double sign_ = 1;  // of the tensor being drawn
+  int64_t drawn_ = 0;
   bool unequal_ = false;
 };
 

@@ -12,16 +12,28 @@
 #include "graph/tensor.h"
 #include "verifier/concrete.h"
 #include "verifier/prover.h"
+#include "verifier/suggestions.h"
 
 namespace lemma::verify {
 
 // What is drawn for elements.
 struct InputStyle {
   // kOneSign: small integers, those of a tensor of one sign. kSparse: most are 0, the others small
-  // integers.
-  enum class Reals { kPositive, kSigned, kSmallIntegers, kOneSign, kSparse, kSomeInfinite };
+  // integers. kSuggested: half of them as `suggested` says, the others small integers. kMonotonic:
+  // integers that rise or fall through a tensor, so that an extremum is its last or first element.
+  enum class Reals {
+    kPositive,
+    kSigned,
+    kSmallIntegers,
+    kOneSign,
+    kSparse,
+    kSomeInfinite,
+    kSuggested,
+    kMonotonic,
+  };
   Reals reals = Reals::kPositive;
-  int64_t low = 0, high = 2;  // integers, which may be positions
+  int64_t low = 0, high = 2;               // integers, which may be positions
+  const Suggestions* suggested = nullptr;  // of kSuggested alone, for integers too
 };
 
 struct ComparedSides {

@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "graph/hash.h"
+#include "rewrite/zero_signs.h"
 #include "verifier/elements.h"
 #include "verifier/graph_claim.h"
 #include "verifier/graph_sweep.h"
@@ -71,8 +72,13 @@ bool HasJumps(const Graph& graph) {
 }
 
 // Pieces that are proved one by one: what one rounds differently may come to lie on the other side
-// of a jump in a later one.
-Verdict Joined(const Graph& a, const Graph& b, Proved proved) {
+// of a jump in a later one, and a zero whose sign it leaves open be a divisor there.
+Verdict Joined(const Graph& a, const Graph& b, const GraphClaim& whole, Proved proved) {
+  const Statement& statement = whole.statement;
+  if (proved.contract == FloatContract::kBitExact &&
+      (DividesByZeroOfAnySign(statement.source) || DividesByZeroOfAnySign(statement.target))) {
+    proved.contract = FloatContract::kReassociates;
+  }
   if (proved.contract == FloatContract::kReassociates && (HasJumps(a) || HasJumps(b))) {
     proved.contract = FloatContract::kRealOnly;
   }
@@ -80,16 +86,17 @@ Verdict Joined(const Graph& a, const Graph& b, Proved proved) {
 }
 
 // Value by value, then what is left.
-Verdict PieceByPiece(const Graph& a, const Graph& b, const ProverOptions& options) {
+Verdict PieceByPiece(const Graph& a, const Graph& b, const GraphClaim& whole,
+                     const ProverOptions& options) {
   auto swept = verify::Sweep(a, b, options);
   if (!swept) return Unknown{"the graphs are too large to be run"};
-  if (swept->graph.outputs() == a.outputs()) return Joined(a, b, swept->proved);
+  if (swept->graph.outputs() == a.outputs()) return Joined(a, b, whole, swept->proved);
   auto rest = verify::MakeClaim(a, swept->graph, true);
   if (!rest.ok()) return Unknown{std::string(rest.status().message())};
   Verdict verdict = AtOnce(*rest, options);
   if (auto* proved = std::get_if<Proved>(&verdict)) {
     verify::Join(swept->proved, proved);
-    return Joined(a, b, *proved);
+    return Joined(a, b, whole, *proved);
   }
   return verdict;
 }
@@ -107,7 +114,7 @@ Verdict ProveDifferent(const Graph& a, const Graph& b, const GraphClaim& whole,
   Verdict verdict = Unknown{""};
   if (cut->operators <= kSmall) verdict = verify::ProveClaim(*cut, options);
   if (IsBitExact(verdict)) return verdict;
-  Verdict pieces = PieceByPiece(a, b, options);
+  Verdict pieces = PieceByPiece(a, b, whole, options);
   if (IsBitExact(pieces) || (IsProved(pieces) && !IsProved(verdict))) return pieces;
   if (IsProved(verdict)) return verdict;
   verdict = AtOnce(whole, options);

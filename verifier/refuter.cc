@@ -14,7 +14,11 @@
 namespace lemma::verify {
 namespace {
 
-constexpr double kMaxWork = 200000;  // operations and elements of a side
+constexpr double kMaxWork = 200000;            // operations and elements of a side
+constexpr double kMaxSuggestedWork = 2000000;  // at suggested sizes, such as three of 65
+constexpr int64_t kLargestSmall = 64;          // of values that follow from small ones
+constexpr int64_t kLargestSuggested = 100000;
+constexpr int kSuggestedDraws = 60;  // with several suggested sizes at a time
 constexpr int kMaxTerms = 400;       // of sums that are written out
 constexpr int kMaxInOrder = 3;       // comparisons with these; they only save time
 
@@ -45,7 +49,11 @@ bool ComparesNumbers(const ScalarExpr& e) {
 
 Refuter::Refuter(const Statement& statement, const Hypotheses& hypotheses, Leaves* leaves,
                  uint64_t seed)
-    : statement_(statement), hypotheses_(hypotheses), leaves_(*leaves), seed_(seed) {
+    : statement_(statement),
+      hypotheses_(hypotheses),
+      leaves_(*leaves),
+      seed_(seed),
+      max_work_(kMaxWork) {
   CollectSymbols(statement.source, &symbols_, &params_);
   CollectSymbols(statement.target, &symbols_, &params_);
   for (const Guard& guard : statement.requirements) CollectSymbols(guard, &symbols_);
@@ -85,21 +93,22 @@ bool Refuter::Satisfies(const SymbolMap& symbols) const {
   return true;
 }
 
-std::optional<SymbolMap> Refuter::Complete(const std::map<Leaf, int64_t>& free) const {
+std::optional<SymbolMap> Refuter::Complete(const std::map<Leaf, int64_t>& free,
+                                           int64_t most) const {
   SymbolMap symbols;
   for (const std::string& name : symbols_) {
     const Leaf leaf = leaves_.Symbol(name);
     auto it = hypotheses_.solved().find(leaf);
     auto value =
         hypotheses_.Value(it == hypotheses_.solved().end() ? Poly::Of(leaf) : it->second, free);
-    if (!value || *value > 64 || *value < -64) return std::nullopt;
+    if (!value || *value > most || *value < -most) return std::nullopt;
     symbols[name] = *value;
   }
   if (!Satisfies(symbols)) return std::nullopt;
   return symbols;
 }
 
-std::optional<SymbolMap> Refuter::Sample(std::mt19937_64* random, Style style, int attempts) {
+std::vector<Leaf> Refuter::FreeSymbols() const {
   std::vector<Leaf> free = hypotheses_.FreeSymbols();
   for (const std::string& name : symbols_) {
     const Leaf leaf = leaves_.Symbol(name);
@@ -108,6 +117,11 @@ std::optional<SymbolMap> Refuter::Sample(std::mt19937_64* random, Style style, i
       free.push_back(leaf);
     }
   }
+  return free;
+}
+
+std::optional<SymbolMap> Refuter::Sample(std::mt19937_64* random, Style style, int attempts) {
+  const std::vector<Leaf> free = FreeSymbols();
   for (int attempt = 0; attempt < attempts; ++attempt) {
     Work(static_cast<int64_t>(4 * free.size() + 4 * symbols_.size()));
     std::map<Leaf, int64_t> values;
@@ -130,16 +144,30 @@ std::optional<SymbolMap> Refuter::Sample(std::mt19937_64* random, Style style, i
       // Sizes are rarely 0; pads are often.
       if (values[leaf] == 0 && (*random)() % 2 == 0) values[leaf] = 1;
     }
-    if (auto symbols = Complete(values)) return symbols;
+    if (auto symbols = Complete(values, kLargestSmall)) return symbols;
   }
   return std::nullopt;
+}
+
+std::vector<InputStyle> Refuter::Styles() const {
+  using Reals = InputStyle::Reals;
+  std::vector<InputStyle> styles = {
+      {Reals::kPositive, 0, 2}, {Reals::kSigned, -2, 2}, {Reals::kSmallIntegers, 0, 4}};
+  if (compares_) {
+    styles.push_back({Reals::kOneSign, 0, 2});
+    styles.push_back({Reals::kSparse, 0, 2});
+  }
+  // Several, since one that is small, or rises where it should fall, shows nothing.
+  if (suggestions_) styles.insert(styles.end(), 3, {Reals::kSuggested, -2, 2, &*suggestions_});
+  if (suggestions_ && compares_) styles.insert(styles.end(), 3, {Reals::kMonotonic, -2, 2});
+  return styles;
 }
 
 std::optional<Refuted> Refuter::Compare(const SymbolMap& symbols, uint64_t seed) {
   const absl::flat_hash_map<std::string, int64_t> binding(symbols.begin(), symbols.end());
   const Definition bound = Bind(statement_.source, binding);
-  auto source = Concrete::Of(bound, kMaxWork);
-  auto target = Concrete::Of(Bind(statement_.target, binding), kMaxWork);
+  auto source = Concrete::Of(bound, max_work_);
+  auto target = Concrete::Of(Bind(statement_.target, binding), max_work_);
   if (!source || !target) return std::nullopt;
   std::map<std::string, std::string> values;
   for (const auto& [name, value] : symbols) values[name] = absl::StrCat(value);
@@ -154,17 +182,12 @@ std::optional<Refuted> Refuter::Compare(const SymbolMap& symbols, uint64_t seed)
     return found;
   }
   if (wraps_bytes_) return std::nullopt;
-  const InputStyle styles[] = {{InputStyle::Reals::kPositive, 0, 2},
-                               {InputStyle::Reals::kSigned, -2, 2},
-                               {InputStyle::Reals::kSmallIntegers, 0, 4},
-                               {InputStyle::Reals::kOneSign, 0, 2},
-                               {InputStyle::Reals::kSparse, 0, 2}};
   ComparedSides sides = {*source, *target, bound.inputs, params_, {}};
-  for (const InputStyle& style : styles) {
-    if (style.reals == InputStyle::Reals::kOneSign && !compares_) break;
-    const uint64_t of_style = HashCombine(seed, static_cast<uint64_t>(style.reals));
+  const std::vector<InputStyle> styles = Styles();
+  for (size_t i = 0; i < styles.size(); ++i) {
+    const uint64_t of_style = HashCombine(seed, i);
     bool* unequal = adds_up_ ? nullptr : &rounding_differs_;
-    if (auto found = FindDifference(sides, style, of_style, unequal)) {
+    if (auto found = FindDifference(sides, styles[i], of_style, unequal)) {
       found->seed = seed;
       found->values.insert(values.begin(), values.end());
       return found;
@@ -192,7 +215,7 @@ void Refuter::CompareInOrder(const absl::flat_hash_map<std::string, int64_t>& bi
 }
 
 // Each symbol as small as it can be with the sides still differing.
-Refuted Refuter::Shrink(SymbolMap symbols, Refuted found) {
+void Refuter::Shrink(SymbolMap symbols, Refuted* found) {
   bool smaller = true;
   for (int round = 0; round < 4 && smaller; ++round) {
     smaller = false;
@@ -201,8 +224,8 @@ Refuted Refuter::Shrink(SymbolMap symbols, Refuted found) {
       for (int64_t magnitude = 0; magnitude < std::abs(original); ++magnitude) {
         value = original < 0 ? -magnitude : magnitude;
         if (Satisfies(symbols)) {
-          if (auto again = Compare(symbols, found.seed)) {
-            found = *again;
+          if (auto again = Compare(symbols, found->seed)) {
+            *found = *again;
             smaller = true;
             break;
           }
@@ -211,7 +234,6 @@ Refuted Refuter::Shrink(SymbolMap symbols, Refuted found) {
       }
     }
   }
-  return found;
 }
 
 std::optional<Refuted> Refuter::Search(int samples) {
@@ -221,9 +243,84 @@ std::optional<Refuted> Refuter::Search(int samples) {
     auto symbols = Sample(&random, i % 2 == 1 ? Style::kNegative : Style::kVaried);
     if (!symbols) return std::nullopt;
     const uint64_t seed = HashCombine(seed_, i);
-    if (auto found = Compare(*symbols, seed)) return Shrink(*symbols, *found);
+    if (auto found = Compare(*symbols, seed)) {
+      Shrink(*symbols, &*found);
+      return found;
+    }
   }
   return std::nullopt;
+}
+
+const Suggestions& Refuter::suggestions() {
+  if (!suggestions_) suggestions_ = SuggestionsOf(statement_);
+  return *suggestions_;
+}
+
+std::optional<SymbolMap> Refuter::TrySuggested(const std::vector<Leaf>& free, int one, int64_t size,
+                                               std::mt19937_64* random) const {
+  Work(static_cast<int64_t>(4 * free.size() + 4 * symbols_.size()));
+  const std::vector<int64_t>& sizes = suggestions_->sizes;
+  std::map<Leaf, int64_t> values;
+  for (size_t i = 0; i < free.size(); ++i) {
+    int64_t& value = values[free[i]];
+    const bool chosen =
+        one < 0 ? !sizes.empty() && (*random)() % 2 == 0 : static_cast<int>(i) == one;
+    value = chosen ? (one < 0 ? sizes[(*random)() % sizes.size()] : size)
+                   : static_cast<int64_t>((*random)() % 4);
+    // Only attributes may be negative.
+    if (chosen && sizes_.count(free[i]) == 0 && (*random)() % 4 == 0) value = -value;
+  }
+  return Complete(values, kLargestSuggested);
+}
+
+std::optional<SymbolMap> Refuter::SampleSuggested(std::mt19937_64* random, int attempts) {
+  if (suggestions().sizes.empty()) return std::nullopt;
+  const std::vector<Leaf> free = FreeSymbols();
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    if (auto symbols = TrySuggested(free, -1, 0, random)) return symbols;
+  }
+  return std::nullopt;
+}
+
+std::optional<Refuted> Refuter::SearchSuggested(int64_t work) {
+  constexpr int kAttempts = 20;
+  std::optional<Refuted> found;
+  WorkScope scope(work);
+  max_work_ = kMaxSuggestedWork;
+  std::mt19937_64 random(HashCombine(seed_, 1));
+  uint64_t tried = 0;
+  auto differ = [&](const std::optional<SymbolMap>& symbols) {
+    if (!symbols) return false;
+    found = Compare(*symbols, HashCombine(seed_, ++tried));
+    if (found) Shrink(*symbols, &*found);
+    return found.has_value();
+  };
+  try {
+    // Elements at small sizes, then each size alone, the smallest first, then several at a time.
+    if (!suggestions().elements.empty()) {
+      for (int i = 0; i < 4; ++i) {
+        if (differ(Sample(&random))) return found;
+      }
+    }
+    const std::vector<Leaf> free = FreeSymbols();
+    for (int64_t size : suggestions().sizes) {
+      for (size_t one = 0; one < free.size(); ++one) {
+        std::optional<SymbolMap> symbols;
+        for (int i = 0; i < kAttempts && !symbols; ++i) {
+          symbols = TrySuggested(free, static_cast<int>(one), size, &random);
+        }
+        if (differ(symbols)) return found;
+      }
+    }
+    for (int i = 0; i < kSuggestedDraws; ++i) {
+      auto symbols = SampleSuggested(&random);
+      if (!symbols) break;
+      if (differ(symbols)) return found;
+    }
+  } catch (const WorkEnded& end) {
+    if (end.limit != work) throw;  // the whole proof's, or interrupted
+  }
+  return found;
 }
 
 }  // namespace lemma::verify

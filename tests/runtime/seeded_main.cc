@@ -27,9 +27,10 @@ int main(int argc, char** argv) {
     const bool known =
         (absl::ConsumePrefix(&flag, "--first_seed=") &&
          absl::SimpleAtoi(flag, &lemma::seeds.first_seed)) ||
-        (absl::ConsumePrefix(&flag, "--graphs=") && absl::SimpleAtoi(flag, &lemma::seeds.graphs));
+        (absl::ConsumePrefix(&flag, "--graphs=") && absl::SimpleAtoi(flag, &lemma::seeds.graphs)) ||
+        (absl::ConsumePrefix(&flag, "--mutants=") && absl::SimpleAtoi(flag, &lemma::seeds.mutants));
     if (known) continue;
-    std::fprintf(stderr, "%s is none of: --first_seed=N, --graphs=N\n", argv[i]);
+    std::fprintf(stderr, "%s is none of: --first_seed=N, --graphs=N, --mutants=N\n", argv[i]);
     return 2;
   }
   std::printf("repeatable with --first_seed=%llu\n",

@@ -136,6 +136,32 @@ TEST(ContractTest, WhatIsComparedBitByBitMayBeUsedInAnotherOrder) {
         "a = floor(x) z = add(y, a)"}});
 }
 
+// Which zero a maximum of 0 and -0 gives is its order's affair. 1 / 0 and 1 / -0 are infinities of
+// either sign; a proof was bit_exact, and reciprocal(relu(pool(x))) gave the other one.
+TEST(ContractTest, WhatDividesByAMaximumIsNotBitExact) {
+  Expect("reassociates",
+         {{"x: f32[n], y: f32[n]", "a = max(x, y) z = reciprocal(a)",
+           "a = max(y, x) z = reciprocal(a)"},
+          {"x: f32[n,c,h,w]", "a = relu(x) b = max_pool2d(a) {kernel = [3,3]} z = reciprocal(b)",
+           "a = max_pool2d(x) {kernel = [3,3]} b = relu(a) z = reciprocal(b)"},
+          {"x: f32[n], y: f32[n], w: f32[n]", "a = max(x, y) b = neg(a) c = sqrt(b) z = div(w, c)",
+           "a = max(y, x) b = neg(a) c = sqrt(b) z = div(w, c)"},
+          {"x: f32[n], y: f32[n], w: f32[n]", "a = min(x, y) z = pow(a, w)",
+           "a = min(y, x) z = pow(a, w)"}});
+}
+
+TEST(ContractTest, WhereTheSignOfAZeroIsLostProofsAreBitExact) {
+  Expect("bit_exact",
+         {{"x: f32[n], y: f32[n]", "a = max(x, y) z = exp(a)", "a = max(y, x) z = exp(a)"},
+          {"x: f32[n], y: f32[n]", "a = max(x, y) b = sigmoid(a) z = neg(b)",
+           "a = max(y, x) b = sigmoid(a) z = neg(b)"},
+          {"x: f32[n,m]", "a = neg(x) b = neg(a) z = softmax(b) {axis = 1}",
+           "z = softmax(x) {axis = 1}"},
+          // away from 0
+          {"x: f32[n], y: f32[n]", "a = clip(x) {min = 0.5} z = div(y, a)",
+           "a = clip(x) {min = 0.5} b = neg(y) c = neg(b) z = div(c, a)"}});
+}
+
 // Integers are exact: nothing that is compared was rounded.
 TEST(ContractTest, SumsOfIntegersMayBeComparedInAnyOrder) {
   const std::string contract =

@@ -59,6 +59,21 @@ constexpr char kGather[] = R"((x: f32[3,5], l: i64[3]) {
   y = reshape(g) {shape = [3]}
   return y })";
 
+// Each piece is proved bit by bit, but of 0 and -0 a maximum may give either, and one divides.
+TEST(ProveGraphs, WhatDividesByAMaximumIsNotBitExactInPiecesEither) {
+  const std::string head = "(x: f32[4], y: f32[4]) { ";
+  const std::string tail = " n = neg(m)\n z = reciprocal(n)\n return z }";
+  const Verdict verdict =
+      ProveTexts(head + "m = max(x, y)\n" + tail, head + "m = max(y, x)\n" + tail);
+  ASSERT_TRUE(IsProved(verdict)) << ToString(verdict);
+  EXPECT_EQ(std::get<Proved>(verdict).contract, FloatContract::kReassociates);
+  const std::string harmless = " n = neg(m)\n z = exp(n)\n return z }";
+  const Verdict exact =
+      ProveTexts(head + "m = max(x, y)\n" + harmless, head + "m = max(y, x)\n" + harmless);
+  ASSERT_TRUE(IsProved(exact)) << ToString(exact);
+  EXPECT_EQ(std::get<Proved>(exact).contract, FloatContract::kBitExact);
+}
+
 TEST(ProveGraphs, APositionIsAChoice) {
   const std::string wrapped =
       "k = constant i64[] fill 0\n b = less(m, k)\n s = constant i64[] fill 5\n"

@@ -1,0 +1,84 @@
+// The judge of the campaign finds false claims false, and true ones not.
+#include "tests/verifier/campaign/judge.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/verifier/prover_testutil.h"
+
+namespace lemma {
+namespace {
+
+std::string DifferenceIn(const Substitution& rule, bool as_proved) {
+  JudgeOptions options;
+  options.as_proved = as_proved;
+  options.instances = as_proved ? 8 : 24;
+  return Judge(rule, options).difference.value_or("");
+}
+
+TEST(Judge, FalseClaimsDiffer) {
+  int all = 0, found = 0;
+  for (const char* family : {"", "broadcast", "conv", "data", "elementwise", "layout", "matmul",
+                             "norms", "pooling", "reductions"}) {
+    const std::string name = family;
+    for (const Substitution& rule : RulesIn(
+             name.empty() ? "tests/verifier/traps.txt" : "tests/verifier/traps/" + name + ".txt")) {
+      ++all;
+      const bool differs = !DifferenceIn(rule, false).empty();
+      found += differs;
+      if (!differs) printf("not seen to differ: %s\n", rule.name.c_str());
+    }
+  }
+  printf("%d of %d\n", found, all);
+  EXPECT_GE(all, 400);
+  EXPECT_GE(found, all - all / 50);
+}
+
+TEST(Judge, TrueRulesDoNotDiffer) {
+  for (const char* path : {"data/rules/starter.txt", "tests/verifier/identities.txt"}) {
+    for (const Substitution& rule : RulesIn(path))
+      EXPECT_EQ(DifferenceIn(rule, true), "") << rule.name;
+  }
+}
+
+// One claim, as each contract promises it.
+std::string DifferenceAs(const std::string& contract, const std::string& vars,
+                         const std::string& source, const std::string& target) {
+  const auto rules = Rules("rule r(" + vars + ") " + contract + " { " + source +
+                           " return z } => { " + target + " return z }");
+  return rules.empty() ? "not a rule" : DifferenceIn(rules[0], true);
+}
+
+TEST(Judge, HoldsClaimsToTheirContract) {
+  for (const char* contract : {"bit_exact", "reassociates", "real_only"}) {
+    const bool exact = std::string(contract) == "bit_exact";
+    const std::string order =
+        DifferenceAs(contract, "x: [n], y: [n], w: [n]", "a = add(x, y) z = add(a, w)",
+                     "a = add(y, w) z = add(x, a)");
+    EXPECT_EQ(order.empty(), !exact) << contract << ": " << order;
+    // x - x + y: both sides read x, where it may be infinite
+    const std::string both = DifferenceAs(contract, "x: [n], y: [n]", "a = sub(x, x) z = add(a, y)",
+                                          "a = sub(y, x) z = add(a, x)");
+    EXPECT_EQ(both.empty(), !exact) << contract << ": " << both;
+    // x + y - y = x, where y may be NaN
+    const std::string other = DifferenceAs(contract, "x: [n,m], y: [n,m]",
+                                           "a = reduce_sum(x) {axes = [0]} b = add(x, y)"
+                                           " c = sub(b, y) z = add(a, c)",
+                                           "a = reduce_sum(x) {axes = [0]} z = add(a, x)");
+    EXPECT_EQ(other.empty(), std::string(contract) == "real_only") << contract << ": " << other;
+  }
+}
+
+TEST(Judge, LooksAboveTheConstantsOfAClaim) {
+  for (const char* n : {"40", "64", "200"}) {
+    EXPECT_NE(DifferenceAs("real_only", "x: [n]",
+                           std::string("y = slice(x) {starts = [0], sizes = [min(n, ") + n +
+                               ")]} z = reduce_max(y) {axes = [0]}",
+                           "z = reduce_max(x) {axes = [0]}"),
+              "")
+        << n;
+  }
+}
+
+}  // namespace
+}  // namespace lemma

@@ -1,0 +1,17 @@
+// Claims about every operator of the table.
+#ifndef LEMMA_TESTS_VERIFIER_CAMPAIGN_OPERATOR_CLAIMS_H_
+#define LEMMA_TESTS_VERIFIER_CAMPAIGN_OPERATOR_CLAIMS_H_
+
+#include <vector>
+
+#include "rewrite/substitution.h"
+
+namespace lemma {
+
+// For each example of an operator the rule that it equals itself, at its own sizes and at open ones
+// (equal sizes are one symbol). True, and good for nothing but mutants.
+std::vector<Substitution> OperatorClaims();
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_VERIFIER_CAMPAIGN_OPERATOR_CLAIMS_H_
