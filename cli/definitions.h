@@ -33,8 +33,8 @@ class Definitions {
   //     at most four times as much;
   //   rounding took a value across a jump, such as that of relu's gradient at 0: then both agree on
   //     some inputs near these;
-  //   of the graph itself: finite values agree, and a value between its operators is within 2^10 of
-  //     the largest float, so that whether a sum overflows depends on its order.
+  //   `run` executes the graph itself, finite values agree, and sums in it may overflow or not by
+  //     their order (runtime/overflow.h).
   // Executes them up to eight times more in these cases.
   absl::StatusOr<Verdict> Judge(Executable* run, absl::Span<const Tensor> outputs, bool is_graph);
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "graph/expr/arithmetic.h"
 #include "rewrite/certificate.h"
 
 namespace lemma {
@@ -39,33 +40,11 @@ bool ReadsFloats(const Definition& d, const ScalarExpr& e) {
                      [&](const ScalarExpr& arg) { return ReadsFloats(d, arg); });
 }
 
-bool IsJump(ScalarFn fn) {
-  switch (fn) {
-    case ScalarFn::kSign:
-    case ScalarFn::kFloor:
-    case ScalarFn::kCeil:
-    case ScalarFn::kRound:
-    case ScalarFn::kTrunc:
-    case ScalarFn::kMod:
-    case ScalarFn::kFmod:
-    case ScalarFn::kLess:
-    case ScalarFn::kEqual:
-    case ScalarFn::kAnd:
-    case ScalarFn::kOr:
-    case ScalarFn::kNot:
-    case ScalarFn::kIsNan:
-    case ScalarFn::kIsInf:
-    case ScalarFn::kWhere:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Whether it matters on which side of something a float lies.
 bool JumpsIn(const Definition& d, const ScalarExpr& e) {
-  if (e.kind() == ScalarExpr::Kind::kApply && IsJump(e.fn())) {
-    if (ReadsFloats(d, e.fn() == ScalarFn::kWhere ? e.args()[0] : e)) return true;
+  if (e.kind() == ScalarExpr::Kind::kApply) {
+    const bool where = e.fn() == ScalarFn::kWhere;
+    if ((where || IsJump(e.fn())) && ReadsFloats(d, where ? e.args()[0] : e)) return true;
   }
   return std::any_of(e.args().begin(), e.args().end(),
                      [&](const ScalarExpr& arg) { return JumpsIn(d, arg); });

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "graph/expr/arithmetic.h"
+
 namespace lemma {
 namespace {
 
@@ -65,18 +67,11 @@ class ZeroSigns {
       case ScalarFn::kExp:
       case ScalarFn::kCos:
       case ScalarFn::kCosh:
-      case ScalarFn::kLess:
-      case ScalarFn::kEqual:
-      case ScalarFn::kAnd:
-      case ScalarFn::kOr:
-      case ScalarFn::kNot:
-      case ScalarFn::kIsNan:
-      case ScalarFn::kIsInf:
         return false;  // of 0 and -0 the same
       case ScalarFn::kWhere:
         return args[1] || args[2];
       default:
-        return any;
+        return any && !IsTruthValue(e.fn());
     }
   }
 

@@ -1,31 +1,45 @@
 #include "runtime/overflow.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "absl/container/flat_hash_map.h"
-#include "runtime/reference/reference.h"
+#include "runtime/reference/all_values.h"
 #include "runtime/tolerance.h"
 
 namespace lemma {
+namespace {
+
+bool AllFinite(const Tensor& tensor) {
+  for (int64_t i = 0; IsFloat(tensor.dtype()) && i < tensor.size(); ++i) {
+    if (!std::isfinite(tensor.AtDouble(i))) return false;
+  }
+  return true;
+}
+
+// Whether a finite element is within 2^10 of the largest float.
+bool IsLarge(const Tensor& tensor) {
+  constexpr double kNear = std::numeric_limits<float>::max() / 1024.0;
+  for (int64_t i = 0; IsFloat(tensor.dtype()) && i < tensor.size(); ++i) {
+    const double x = std::abs(tensor.AtDouble(i));
+    if (std::isfinite(x) && x > kNear) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 absl::StatusOr<bool> NearsOverflow(const Graph& graph, absl::Span<const Tensor> inputs,
                                    int threads) {
-  constexpr double kNear = std::numeric_limits<float>::max() / 1024.0;
-  absl::flat_hash_map<Value, Tensor> values;
-  for (size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i]] = inputs[i];
+  const auto values = AllValues(graph, inputs, threads);
+  if (!values.ok()) return values.status();
   for (const NodePtr& node : graph.nodes()) {
-    if (node->has_payload()) values[Value(node, 0)] = node->payload();
     if (!node->is_op()) continue;
-    std::vector<Tensor> operands;
-    for (const Value& v : node->inputs()) operands.push_back(values.at(v));
-    auto results = EvaluateNode(*node, operands, threads);
-    if (!results.ok()) return results.status();
+    const bool finite = std::all_of(node->inputs().begin(), node->inputs().end(),
+                                    [&](const Value& v) { return AllFinite(values->at(v)); });
     for (int k = 0; k < node->num_outputs(); ++k) {
-      const Tensor& result = values[Value(node, k)] = (*results)[k];
-      for (int64_t i = 0; IsFloat(result.dtype()) && i < result.size(); ++i) {
-        if (std::abs(result.AtDouble(i)) > kNear) return true;
-      }
+      const Tensor& result = values->at(Value(node, k));
+      if (IsLarge(result) || (finite && !AllFinite(result))) return true;
     }
   }
   return false;

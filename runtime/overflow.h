@@ -9,7 +9,8 @@
 
 namespace lemma {
 
-// Whether a value of the graph, between its operators too, is within 2^10 of the largest float.
+// Whether an operator of the graph makes a finite number within 2^10 of the largest float, or makes
+// an infinity or NaN of finite operands. Infinities that are given prove nothing.
 absl::StatusOr<bool> NearsOverflow(const Graph& graph, absl::Span<const Tensor> inputs,
                                    int threads = 1);
 

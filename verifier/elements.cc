@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "graph/expr/arithmetic.h"
 #include "verifier/work.h"
 
 namespace lemma::verify {
@@ -14,28 +15,6 @@ namespace {
 using Env = std::map<VarId, Poly>;
 
 constexpr size_t kMost = 400;
-
-bool IsJump(ScalarFn fn) {
-  switch (fn) {
-    case ScalarFn::kLess:
-    case ScalarFn::kEqual:
-    case ScalarFn::kAnd:
-    case ScalarFn::kOr:
-    case ScalarFn::kNot:
-    case ScalarFn::kIsNan:
-    case ScalarFn::kIsInf:
-    case ScalarFn::kSign:
-    case ScalarFn::kFloor:
-    case ScalarFn::kCeil:
-    case ScalarFn::kRound:
-    case ScalarFn::kTrunc:
-    case ScalarFn::kMod:
-    case ScalarFn::kFmod:
-      return true;
-    default:
-      return false;
-  }
-}
 
 // No number for some finite arguments.
 bool IsPartial(ScalarFn fn) {

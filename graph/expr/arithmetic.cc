@@ -146,6 +146,21 @@ bool IsTruthValue(ScalarFn fn) {
   }
 }
 
+bool IsJump(ScalarFn fn) {
+  switch (fn) {
+    case ScalarFn::kSign:
+    case ScalarFn::kFloor:
+    case ScalarFn::kCeil:
+    case ScalarFn::kRound:
+    case ScalarFn::kTrunc:
+    case ScalarFn::kMod:
+    case ScalarFn::kFmod:
+      return true;
+    default:
+      return IsTruthValue(fn);
+  }
+}
+
 bool Holds(DType dtype, double value) {
   switch (dtype) {
     case DType::kF64:

@@ -303,6 +303,9 @@ absl::Status CheckProduct(const Step& step, uint64_t seed) {
   for (int slot : kernel.reads) arguments.push_back(inputs[slot].ToDoubles());
   const auto expected = ByDefinition(step, operands, inputs);
   if (!expected.ok()) return expected.status();
+  if (kernel.gemm->d.argument != static_cast<int>(kernel.reads.size())) {
+    return absl::InternalError(absl::StrCat(step.signature, ": the product goes elsewhere"));
+  }
   const auto actual = Multiply(*kernel.gemm, arguments, expected->type());
   if (!actual.ok())
     return absl::InternalError(absl::StrCat(step.signature, ": ", actual.status().message()));

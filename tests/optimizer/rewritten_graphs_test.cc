@@ -19,6 +19,7 @@
 #include "optimizer/constant_folding.h"
 #include "optimizer/rewrite_filter.h"
 #include "runtime/cpu/cpu_backend.h"
+#include "runtime/reference/all_values.h"
 #include "runtime/reference/reference.h"
 #include "runtime/tolerance.h"
 #include "tests/graph/random_graph.h"

@@ -8,17 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "graph/graph.h"
 #include "runtime/executor.h"
 
 namespace lemma {
-
-// What the definitions give for every value of the graph.
-absl::StatusOr<absl::flat_hash_map<Value, Tensor>> AllValues(const Graph& graph,
-                                                             absl::Span<const Tensor> inputs);
 
 class DefinitionsReferee {
  public:

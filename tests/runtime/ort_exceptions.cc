@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "absl/container/flat_hash_map.h"
-#include "tests/runtime/definitions_referee.h"
+#include "runtime/reference/all_values.h"
 
 namespace lemma {
 namespace {
