@@ -31,10 +31,6 @@ bool AnyFunction(const ScalarExpr& e, const Test& test) {
                      [&](const ScalarExpr& arg) { return AnyFunction(arg, test); });
 }
 
-bool IsJump(ScalarFn fn) {
-  return fn == ScalarFn::kSign || (fn >= ScalarFn::kFloor && fn <= ScalarFn::kFmod) ||
-         (fn >= ScalarFn::kLess && fn <= ScalarFn::kIsInf);
-}
 bool Saturates(ScalarFn fn) { return fn >= ScalarFn::kExp && fn <= ScalarFn::kAtanh; }
 
 bool Divides(const ScalarExpr& e) {
