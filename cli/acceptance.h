@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "base/deadline.h"
 #include "cli/compare.h"
 #include "cli/timing.h"
-#include "graph/deadline.h"
 #include "graph/graph.h"
 #include "optimizer/objective.h"
 #include "optimizer/search.h"

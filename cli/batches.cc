@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "base/hash.h"
 #include "cli/random_values.h"
-#include "graph/hash.h"
 #include "runtime/stepper.h"
 
 namespace lemma::cli {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/onnx/file.h"
-#include "graph/sha256.h"
+#include "base/file.h"
+#include "base/sha256.h"
 
 namespace lemma::cli {
 

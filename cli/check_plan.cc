@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "cli/commands.h"
-#include "cli/json.h"
 #include "cli/model_file.h"
 #include "runtime/cpu/plan_claims.h"
 #include "runtime/cuda/cuda_plan.h"

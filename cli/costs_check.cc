@@ -10,14 +10,14 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/json.h"
+#include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/json.h"
 #include "cli/text_table.h"
 #include "cli/timing.h"
 #include "optimizer/correction.h"
 #include "optimizer/measured_cost.h"
-#include "runtime/stopwatch.h"
 
 namespace lemma::cli {
 namespace {

@@ -13,8 +13,8 @@
 #include <new>
 #include <system_error>
 
+#include "base/file.h"
 #include "cli/commands.h"
-#include "graph/onnx/file.h"
 
 namespace lemma::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "cli/json.h"
+#include "base/json.h"
 #include "rewrite/rule_text.h"
 
 namespace lemma::cli {

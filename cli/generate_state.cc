@@ -6,10 +6,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/hash.h"
 #include "cli/model_file.h"
 #include "generator/class_file.h"
-#include "graph/hash.h"
-#include "graph/onnx/file.h"
 
 namespace lemma::cli {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "graph/onnx/export.h"
-#include "graph/onnx/file.h"
 #include "graph/onnx/import.h"
 #include "graph/proto_form.h"
 #include "graph/text.h"

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/file.h"
 #include "graph/graph.h"
-#include "graph/onnx/file.h"
 #include "graph/onnx/model_info.h"
 
 namespace lemma::cli {

@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/file.h"
 #include "cli/report.h"
 #include "cli/rules_file.h"
 #include "cli/text_table.h"
 #include "cli/timing.h"
-#include "graph/onnx/file.h"
 #include "optimizer/analytic_cost.h"
 
 namespace lemma::cli {

@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "base/file.h"
 #include "cli/optimize.h"
-#include "graph/onnx/file.h"
 #include "runtime/executor.h"
 
 namespace lemma::cli {

@@ -7,11 +7,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/deadline.h"
 #include "cli/interrupt.h"
 #include "cli/optimize.h"
 #include "cli/progress_line.h"
 #include "cli/rules_file.h"
-#include "graph/deadline.h"
 #include "graph/graph.h"
 #include "optimizer/cost_model.h"
 #include "pet/candidates.h"

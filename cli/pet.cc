@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
-#include "cli/json.h"
 #include "cli/model_file.h"
 #include "cli/optimize_search.h"
 #include "cli/pet_examples.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/json.h"
+#include "base/json.h"
 #include "cli/roofline.h"
 #include "runtime/executor.h"
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "cli/verdict_text.h"
-#include "graph/onnx/file.h"
 #include "verifier/proof_file.h"
 
 namespace lemma::cli {

@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/json.h"
 #include "cli/flags.h"
-#include "cli/json.h"
 #include "rewrite/substitution.h"
 #include "verifier/checker/checker.h"
 #include "verifier/prover.h"

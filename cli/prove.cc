@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/interrupt.h"
-#include "cli/json.h"
 #include "cli/model_file.h"
 #include "cli/proof_outcome.h"
 #include "cli/symbolic_graph.h"
 #include "cli/text_table.h"
 #include "cli/verdict_text.h"
-#include "graph/onnx/file.h"
 
 namespace lemma::cli {
 namespace {

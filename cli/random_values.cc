@@ -10,7 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "graph/hash.h"
+#include "base/hash.h"
 #include "optimizer/rebuild.h"
 
 namespace lemma::cli {

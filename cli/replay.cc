@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
-#include "cli/json.h"
 #include "cli/progress_line.h"
 #include "cli/text_table.h"
 #include "cli/verdict_text.h"
-#include "graph/onnx/file.h"
 #include "verifier/checker/checker.h"
 
 namespace lemma::cli {

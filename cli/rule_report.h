@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/json.h"
+#include "base/json.h"
 #include "rewrite/substitution.h"
 
 namespace lemma::cli {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/import_taso.h"
-#include "cli/json.h"
 #include "cli/rule_report.h"
 #include "cli/rules_commands.h"
 #include "cli/rules_file.h"

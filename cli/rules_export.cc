@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/json.h"
 #include "cli/flags.h"
-#include "cli/json.h"
 #include "cli/model_file.h"
 #include "cli/rule_report.h"
 #include "cli/rules_commands.h"

@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "base/file.h"
 #include "cli/builtin_rules.h"
 #include "cli/flags.h"
 #include "cli/model_file.h"
-#include "graph/onnx/file.h"
 #include "rewrite/rule_text.h"
 
 namespace lemma::cli {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "cli/flags.h"
-#include "cli/json.h"
 #include "cli/rule_report.h"
 #include "cli/rules_commands.h"
 #include "cli/rules_file.h"

@@ -11,16 +11,16 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/compare.h"
-#include "cli/json.h"
 #include "cli/profile.h"
 #include "cli/roofline.h"
 #include "cli/run_steps.h"
 #include "cli/text_table.h"
 #include "cli/timing.h"
-#include "graph/onnx/file.h"
 #include "graph/onnx/tensor_proto.h"
 
 namespace lemma::cli {

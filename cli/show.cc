@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "cli/backends.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/graph_dot.h"
-#include "cli/json.h"
 #include "cli/model_file.h"
 #include "cli/show_memory.h"
 #include "cli/text_table.h"

@@ -8,7 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "cli/json.h"
+#include "base/json.h"
 #include "cli/text_table.h"
 
 namespace lemma::cli {

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/stopwatch.h"
+#include "base/stopwatch.h"
 
 namespace lemma::cli {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "cli/batches.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/json.h"
 #include "cli/text_table.h"
 #include "graph/grad/training_step.h"
 #include "graph/safetensors.h"

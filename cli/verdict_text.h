@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "cli/json.h"
+#include "base/json.h"
 #include "rewrite/substitution.h"
 #include "verifier/prover.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/json.h"
+#include "base/json.h"
 #include "graph/graph.h"
 #include "optimizer/cost_model.h"
 #include "optimizer/objective.h"

@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/status_macros.h"
 #include "generator/bytes.h"
-#include "graph/hash.h"
-#include "graph/onnx/file.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::generator {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "generator/enumerator_sets.h"
 #include "generator/terms.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::generator {
 namespace {

@@ -5,10 +5,10 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "base/parallel.h"
+#include "base/status_macros.h"
 #include "generator/enumerator.h"
 #include "generator/enumerator_visits.h"
-#include "graph/expr/parallel.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::generator {
 

@@ -1,9 +1,9 @@
 // Graphs as sets of nodes: their forms, and how many there are.
 #include <algorithm>
 
+#include "base/status_macros.h"
 #include "generator/enumerator.h"
 #include "generator/enumerator_visits.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::generator {
 

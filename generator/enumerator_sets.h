@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "absl/container/inlined_vector.h"
+#include "base/status_macros.h"
 #include "generator/enumerator.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::generator {
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "base/parallel.h"
+#include "base/status_macros.h"
 #include "generator/enumerator.h"
 #include "generator/enumerator_sets.h"
-#include "graph/expr/parallel.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::generator {
 

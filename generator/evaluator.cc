@@ -4,9 +4,9 @@
 #include <array>
 #include <numeric>
 
+#include "base/hash.h"
+#include "base/status_macros.h"
 #include "generator/terms.h"
-#include "graph/hash.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::generator {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "generator/terms.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::generator {
 namespace {

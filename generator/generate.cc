@@ -10,11 +10,11 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "generator/derivation.h"
 #include "generator/generalize.h"
 #include "generator/pairs.h"
 #include "generator/terms.h"
-#include "graph/ops/status_macros.h"
 #include "rewrite/field_test.h"
 
 namespace lemma::generator {

@@ -11,10 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/status_macros.h"
 #include "generator/bytes.h"
-#include "graph/hash.h"
-#include "graph/onnx/file.h"
-#include "graph/ops/status_macros.h"
 #include "rewrite/rule_text.h"
 
 namespace lemma::generator {

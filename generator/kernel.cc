@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "absl/container/inlined_vector.h"
-#include "graph/ops/status_macros.h"
+#include "base/status_macros.h"
 
 namespace lemma::generator {
 namespace {

@@ -1,9 +1,9 @@
 // Tables of operators, found by running their definitions.
 #include <algorithm>
 
+#include "base/hash.h"
+#include "base/status_macros.h"
 #include "generator/kernel.h"
-#include "graph/hash.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::generator {
 namespace {

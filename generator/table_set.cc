@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/ops/status_macros.h"
+#include "base/status_macros.h"
 #include "rewrite/rule_text.h"
 #include "rewrite/taso/rule_builder.h"
 

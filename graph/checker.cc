@@ -5,8 +5,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/op_table.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma {
 namespace {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "graph/hash.h"
+#include "base/hash.h"
 
 namespace lemma {
 namespace {

@@ -7,10 +7,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/builder.h"
 #include "graph/graph.pb.h"
 #include "graph/op_table.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma {
 namespace {

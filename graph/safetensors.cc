@@ -16,8 +16,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "graph/onnx/file.h"
-#include "graph/ops/status_macros.h"
+#include "base/file.h"
+#include "base/status_macros.h"
 
 namespace lemma {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/onnx/file.h"
+#include "base/file.h"
 #include "graph/tensor.h"
 
 namespace lemma {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/hash.h"
+#include "base/hash.h"
 
 namespace lemma {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/hash.h"
 #include "graph/expr/cost.h"
-#include "graph/hash.h"
 #include "optimizer/constant_folding.h"
 
 namespace lemma {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/deadline.h"
+#include "base/deadline.h"
 #include "graph/graph.h"
 #include "optimizer/search.h"
 #include "rewrite/certificate.h"

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/deadline.h"
+#include "base/deadline.h"
 #include "optimizer/cost_db.h"
 #include "optimizer/cost_model.h"
 #include "runtime/measure.h"

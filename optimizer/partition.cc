@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
-#include "graph/hash.h"
+#include "base/hash.h"
 #include "rewrite/match.h"
 
 namespace lemma {

@@ -14,7 +14,7 @@
 #include <functional>
 
 #include "absl/status/statusor.h"
-#include "graph/deadline.h"
+#include "base/deadline.h"
 #include "graph/graph.h"
 #include "optimizer/cost_model.h"
 #include "runtime/measure.h"

@@ -8,7 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "graph/hash.h"
+#include "base/hash.h"
 #include "optimizer/constant_folding.h"
 #include "optimizer/explorer.h"
 #include "optimizer/extraction.h"

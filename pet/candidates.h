@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/deadline.h"
+#include "base/deadline.h"
 #include "graph/graph.h"
 #include "pet/mutant.h"
 #include "pet/region.h"

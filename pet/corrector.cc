@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/builder.h"
-#include "graph/ops/status_macros.h"
 #include "pet/layout_move.h"
 #include "pet/region.h"
 

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/hash.h"
+#include "base/status_macros.h"
 #include "graph/expr/compose.h"
 #include "graph/expr/cost.h"
 #include "graph/expr/evaluate.h"
 #include "graph/expr/substitute.h"
-#include "graph/hash.h"
-#include "graph/ops/status_macros.h"
 #include "rewrite/match.h"
 
 namespace lemma {

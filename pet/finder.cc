@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "graph/hash.h"
-#include "graph/ops/status_macros.h"
+#include "base/hash.h"
+#include "base/status_macros.h"
 #include "pet/rule.h"
 
 namespace lemma {

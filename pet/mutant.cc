@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "graph/ops/status_macros.h"
+#include "base/status_macros.h"
 #include "pet/operator_mutant.h"
 #include "pet/reach.h"
 #include "pet/recipe.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/status_macros.h"
 #include "graph/builder.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma {
 

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "graph/ops/status_macros.h"
+#include "base/status_macros.h"
 #include "pet/term_form.h"
 
 namespace lemma {

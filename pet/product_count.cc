@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/status_macros.h"
 #include "graph/builder.h"
-#include "graph/ops/status_macros.h"
 #include "pet/polynomial.h"
 #include "pet/recipe.h"
 

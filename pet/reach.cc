@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "graph/ops/status_macros.h"
+#include "base/status_macros.h"
 #include "pet/polynomial.h"
 
 namespace lemma {

@@ -1,6 +1,6 @@
 #include "pet/samples.h"
 
-#include "graph/hash.h"
+#include "base/hash.h"
 #include "pet/region.h"
 
 namespace lemma {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/ops/status_macros.h"
+#include "base/status_macros.h"
 #include "pet/layout_move.h"
 #include "pet/open_sizes.h"
 #include "pet/product_count.h"

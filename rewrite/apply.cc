@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/builder.h"
-#include "graph/ops/status_macros.h"
 #include "rewrite/held_numbers.h"
 #include "rewrite/instantiate.h"
 

@@ -9,8 +9,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "graph/ops/status_macros.h"
-#include "graph/sha256.h"
+#include "base/sha256.h"
+#include "base/status_macros.h"
 #include "graph/text_lexer.h"
 #include "rewrite/rule_text.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/ops/status_macros.h"
+#include "base/status_macros.h"
 #include "rewrite/apply.h"
 #include "rewrite/typings.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
-#include "graph/hash.h"
+#include "base/hash.h"
 #include "rewrite/raise_rank.h"
 
 namespace lemma {

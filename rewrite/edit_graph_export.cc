@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash.h"
 #include "graph/builder.h"
-#include "graph/hash.h"
 #include "rewrite/edit_graph.h"
 
 namespace lemma {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "graph/hash.h"
+#include "base/hash.h"
 
 namespace lemma {
 

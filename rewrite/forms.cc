@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "graph/hash.h"
+#include "base/hash.h"
 #include "rewrite/statement.h"
 
 namespace lemma {

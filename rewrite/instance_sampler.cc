@@ -2,8 +2,8 @@
 // an operator refuses what was drawn for its attributes, only they are drawn again.
 #include <algorithm>
 
+#include "base/hash.h"
 #include "graph/builder.h"
-#include "graph/hash.h"
 #include "rewrite/field_test.h"
 
 namespace lemma {

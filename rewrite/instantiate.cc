@@ -1,8 +1,8 @@
 #include "rewrite/instantiate.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/builder.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "graph/ops/status_macros.h"
+#include "base/status_macros.h"
 #include "rewrite/held_numbers.h"
 #include "rewrite/instantiate.h"
 

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
-#include "graph/ops/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/text_lexer.h"
 #include "rewrite/apply.h"
 #include "rewrite/rule_text.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "graph/ops/status_macros.h"
+#include "base/status_macros.h"
 #include "graph/text_lexer.h"
 #include "rewrite/rule_text.h"
 

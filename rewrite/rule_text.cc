@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "graph/op_table.h"
-#include "graph/ops/status_macros.h"
 #include "graph/text.h"
 
 namespace lemma {

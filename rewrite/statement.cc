@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/hash.h"
+#include "base/status_macros.h"
 #include "graph/expr/compose.h"
-#include "graph/hash.h"
-#include "graph/ops/status_macros.h"
 #include "rewrite/carried.h"
 #include "rewrite/zero_signs.h"
 

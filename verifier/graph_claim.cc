@@ -8,9 +8,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/expr/compose.h"
 #include "graph/expr/evaluate.h"
-#include "graph/ops/status_macros.h"
 #include "verifier/resolve_integers.h"
 #include "verifier/stored_bytes.h"
 

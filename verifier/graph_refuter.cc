@@ -3,9 +3,9 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash.h"
 #include "graph/expr/cost.h"
 #include "graph/expr/evaluate.h"
-#include "graph/hash.h"
 #include "verifier/comparison.h"
 #include "verifier/graph_claim.h"
 #include "verifier/work.h"

@@ -9,10 +9,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash.h"
 #include "graph/builder.h"
 #include "graph/expr/cost.h"
 #include "graph/expr/evaluate.h"
-#include "graph/hash.h"
 #include "verifier/graph_claim.h"
 #include "verifier/work.h"
 

@@ -2,7 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "graph/hash.h"
+#include "base/hash.h"
 #include "rewrite/zero_signs.h"
 #include "verifier/elements.h"
 #include "verifier/graph_claim.h"

@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash.h"
 #include "graph/expr/compose.h"
-#include "graph/hash.h"
 #include "verifier/comparison.h"
 #include "verifier/storage.h"
 #include "verifier/unroll.h"

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash.h"
 #include "graph/expr/compose.h"
-#include "graph/hash.h"
 #include "verifier/concrete.h"
 #include "verifier/refuter.h"
 

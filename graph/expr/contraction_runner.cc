@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/parallel.h"
 #include "graph/expr/lane_ops.h"
 #include "graph/expr/nest_runner.h"
-#include "graph/expr/parallel.h"
 
 namespace lemma {
 namespace loops {

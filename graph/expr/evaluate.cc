@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/parallel.h"
 #include "graph/expr/contraction_runner.h"
 #include "graph/expr/lane_ops.h"
 #include "graph/expr/loop_check.h"
 #include "graph/expr/loop_plan.h"
 #include "graph/expr/nest_runner.h"
-#include "graph/expr/parallel.h"
 #include "graph/expr/strided_copy.h"
 
 namespace lemma {

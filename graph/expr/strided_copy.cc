@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "graph/expr/parallel.h"
+#include "base/parallel.h"
 
 namespace lemma {
 namespace {

@@ -8,9 +8,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "graph/builder.h"
 #include "graph/grad/gradient.h"
-#include "graph/ops/status_macros.h"
 #include "graph/ops/training_form.h"
 
 namespace lemma {

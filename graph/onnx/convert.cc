@@ -8,7 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "graph/onnx/file.h"
+#include "base/file.h"
 
 namespace lemma {
 namespace {

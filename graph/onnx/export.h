@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/file.h"
 #include "graph/graph.h"
-#include "graph/onnx/file.h"
 #include "graph/onnx/model_info.h"
 
 namespace lemma {

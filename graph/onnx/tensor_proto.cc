@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "graph/onnx/convert.h"
-#include "graph/onnx/file.h"
 
 namespace lemma {
 namespace {

@@ -1,11 +1,11 @@
 // Batch normalization with given statistics, and how ONNX's is read.
 #include "graph/ops/batch_norm.h"
 
+#include "base/status_macros.h"
 #include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/norm_gradient.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 namespace {

@@ -4,13 +4,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/ops/batch_norm.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/moments.h"
 #include "graph/ops/norm_gradient.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 namespace {

@@ -3,8 +3,8 @@
 #define LEMMA_GRAPH_OPS_CHECKS_H_
 
 #include "absl/status/status.h"
+#include "base/status_macros.h"
 #include "graph/op_def.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 

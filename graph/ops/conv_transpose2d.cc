@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/status_macros.h"
 #include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
@@ -8,7 +9,6 @@
 #include "graph/ops/onnx_axes.h"
 #include "graph/ops/onnx_depth.h"
 #include "graph/ops/onnx_types.h"
-#include "graph/ops/status_macros.h"
 #include "graph/ops/window.h"
 
 namespace lemma::ops {

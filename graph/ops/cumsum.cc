@@ -1,10 +1,10 @@
+#include "base/status_macros.h"
 #include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/onnx_axes.h"
 #include "graph/ops/onnx_types.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 namespace {

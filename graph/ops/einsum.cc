@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_split.h"
+#include "base/status_macros.h"
 #include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
@@ -11,7 +12,6 @@
 #include "graph/ops/checks.h"
 #include "graph/ops/onnx_composites.h"
 #include "graph/ops/onnx_types.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 namespace {

@@ -1,4 +1,5 @@
 // Normalizations of each example: layer, instance and group.
+#include "base/status_macros.h"
 #include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
@@ -8,7 +9,6 @@
 #include "graph/ops/norm_gradient.h"
 #include "graph/ops/onnx_axes.h"
 #include "graph/ops/onnx_types.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 namespace {

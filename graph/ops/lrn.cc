@@ -1,8 +1,8 @@
+#include "base/status_macros.h"
 #include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 namespace {

@@ -1,3 +1,4 @@
+#include "base/status_macros.h"
 #include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
@@ -6,7 +7,6 @@
 #include "graph/ops/onnx_axes.h"
 #include "graph/ops/onnx_dtype.h"
 #include "graph/ops/onnx_types.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 namespace {

@@ -1,8 +1,8 @@
 #include "graph/ops/onnx_depth.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/ops/onnx_axes.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 namespace {

@@ -2,10 +2,10 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/ops/onnx_axes.h"
 #include "graph/ops/onnx_build.h"
 #include "graph/ops/onnx_composites.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 namespace {

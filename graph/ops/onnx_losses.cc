@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/status_macros.h"
 #include "graph/onnx_form.h"
 #include "graph/ops/onnx_axes.h"
 #include "graph/ops/onnx_build.h"
 #include "graph/ops/onnx_composites.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 namespace {

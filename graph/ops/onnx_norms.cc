@@ -1,7 +1,7 @@
+#include "base/status_macros.h"
 #include "graph/onnx_form.h"
 #include "graph/ops/onnx_axes.h"
 #include "graph/ops/onnx_composites.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 namespace {

@@ -2,9 +2,9 @@
 #include <functional>
 #include <string>
 
+#include "base/status_macros.h"
 #include "graph/ops/onnx_build.h"
 #include "graph/ops/onnx_composites.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/status_macros.h"
 #include "graph/ops/onnx_axes.h"
-#include "graph/ops/status_macros.h"
 #include "graph/ops/window.h"
 
 namespace lemma::ops {

@@ -1,9 +1,9 @@
 // Quantization, as arithmetic on the numbers that the integers stand for.
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/ops/onnx_axes.h"
 #include "graph/ops/onnx_build.h"
 #include "graph/ops/onnx_composites.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 namespace {

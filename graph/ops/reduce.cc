@@ -1,6 +1,7 @@
 // Reductions over any set of axes.
 #include <algorithm>
 
+#include "base/status_macros.h"
 #include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
@@ -8,7 +9,6 @@
 #include "graph/ops/onnx_axes.h"
 #include "graph/ops/onnx_composites.h"
 #include "graph/ops/onnx_types.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 namespace {

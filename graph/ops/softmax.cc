@@ -1,4 +1,5 @@
 // Functions of one axis: softmax, its logarithm, hardmax, and where extremes lie.
+#include "base/status_macros.h"
 #include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
@@ -6,7 +7,6 @@
 #include "graph/ops/elementwise_gradient.h"
 #include "graph/ops/onnx_axes.h"
 #include "graph/ops/onnx_composites.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::ops {
 namespace {

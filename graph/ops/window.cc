@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
-#include "graph/ops/status_macros.h"
+#include "base/status_macros.h"
 
 namespace lemma::ops {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash.h"
 #include "graph/expr/loop_poly.h"
-#include "graph/hash.h"
 
 namespace lemma::codegen {
 

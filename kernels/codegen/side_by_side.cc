@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "graph/hash.h"
+#include "base/hash.h"
 
 namespace lemma::codegen {
 namespace {

@@ -1,6 +1,6 @@
 // Applications of TASO's operators as applications of ours.
 #include "absl/strings/str_cat.h"
-#include "graph/ops/status_macros.h"
+#include "base/status_macros.h"
 #include "rewrite/taso/format.h"
 #include "rewrite/taso/operators.h"
 #include "rewrite/term.h"

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/status_macros.h"
 #include "graph/op_table.h"
-#include "graph/ops/status_macros.h"
 #include "rewrite/term.h"
 
 namespace lemma::taso {

@@ -8,11 +8,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "base/stopwatch.h"
 #include "runtime/cpu/caches.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cpu/planner.h"
-#include "runtime/stopwatch.h"
 
 namespace lemma {
 namespace cpu {

@@ -2,7 +2,7 @@
 // channels last.
 #include <limits>
 
-#include "graph/expr/parallel.h"
+#include "base/parallel.h"
 #include "kernels/channel_affine.h"
 #include "runtime/cpu/dnnl_util.h"
 

@@ -1,7 +1,7 @@
 // Pooling, channels last: through oneDNN, except for means over the whole image.
 #include <algorithm>
 
-#include "graph/expr/parallel.h"
+#include "base/parallel.h"
 #include "kernels/plain_rows.h"
 #include "kernels/row_mean.h"
 #include "runtime/cpu/dnnl_util.h"

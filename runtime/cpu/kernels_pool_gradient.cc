@@ -2,7 +2,7 @@
 // windows whose maximum it is.
 #include <algorithm>
 
-#include "graph/expr/parallel.h"
+#include "base/parallel.h"
 #include "kernels/max_pool_gradient.h"
 #include "runtime/cpu/dnnl_util.h"
 

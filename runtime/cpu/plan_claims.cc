@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/ops/status_macros.h"
+#include "base/status_macros.h"
 #include "runtime/cpu/plan_check.h"
 #include "runtime/cpu/planner.h"
 #include "runtime/cpu/statement.h"

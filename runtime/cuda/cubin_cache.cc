@@ -4,8 +4,8 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "graph/onnx/file.h"
-#include "graph/sha256.h"
+#include "base/file.h"
+#include "base/sha256.h"
 
 namespace lemma::cuda {
 namespace {

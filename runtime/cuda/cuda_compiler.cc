@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/sha256.h"
+#include "base/sha256.h"
 #include "runtime/cuda/cubin_cache.h"
 
 namespace lemma::cuda {

@@ -6,9 +6,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "base/hash.h"
 #include "graph/barrier.h"
 #include "graph/expr/free_vars.h"
-#include "graph/hash.h"
 #include "kernels/codegen/grid_program.h"
 #include "runtime/plan/compose_nodes.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "graph/hash.h"
+#include "base/hash.h"
 
 namespace lemma {
 namespace {

@@ -1,8 +1,8 @@
 // Certificates as a user sees them: lemma optimize writes one, lemma check repeats it.
 #include <string>
 
+#include "base/sha256.h"
 #include "gmock/gmock.h"
-#include "graph/sha256.h"
 #include "gtest/gtest.h"
 #include "tests/cli/lemma_process.h"
 

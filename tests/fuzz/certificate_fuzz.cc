@@ -1,6 +1,6 @@
 // Certificates, less their checksum, which is made to fit: the parser has to judge the rest.
 #include "absl/strings/str_cat.h"
-#include "graph/sha256.h"
+#include "base/sha256.h"
 #include "rewrite/certificate.h"
 #include "tests/fuzz/fuzz_target.h"
 

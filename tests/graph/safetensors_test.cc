@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "gmock/gmock.h"
-#include "graph/onnx/file.h"
 
 namespace lemma {
 namespace {

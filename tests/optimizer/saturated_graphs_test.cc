@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash.h"
 #include "graph/checker.h"
-#include "graph/hash.h"
 #include "graph/onnx/import.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/hash.h"
+#include "base/hash.h"
 #include "gtest/gtest.h"
 #include "rewrite/field_test.h"
 #include "rewrite/instantiate.h"

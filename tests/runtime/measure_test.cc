@@ -1,11 +1,11 @@
 // Measuring kernels on their own, and where their operands lie meanwhile.
 #include <numeric>
 
+#include "base/stopwatch.h"
 #include "gtest/gtest.h"
 #include "runtime/cpu/caches.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/cpu/planner.h"
-#include "runtime/stopwatch.h"
 #include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {

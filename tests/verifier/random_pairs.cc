@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "graph/hash.h"
+#include "base/hash.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "rewrite/field_test.h"

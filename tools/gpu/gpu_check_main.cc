@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/json.h"
 #include "cli/compare.h"
 #include "cli/flags.h"
-#include "cli/json.h"
 #include "cli/model_file.h"
 #include "cli/profile.h"
 #include "cli/roofline.h"
@@ -32,7 +32,6 @@
 namespace lemma::gpu {
 namespace {
 
-using cli::Json;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kDeviceRuns = 30;

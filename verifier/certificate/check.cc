@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/sha256.h"
+#include "base/status_macros.h"
 #include "graph/barrier.h"
-#include "graph/ops/status_macros.h"
-#include "graph/sha256.h"
 #include "rewrite/coverage.h"
 #include "rewrite/proof_check.h"
 #include "verifier/certificate/compare.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/status_macros.h"
 #include "graph/expr/field.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::certificate {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash.h"
+#include "base/status_macros.h"
 #include "graph/expr/evaluate.h"
 #include "graph/expr/field.h"
-#include "graph/hash.h"
-#include "graph/ops/status_macros.h"
 #include "verifier/certificate/run_graphs.h"
 
 namespace lemma::certificate {

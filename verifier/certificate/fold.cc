@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/expr/evaluate.h"
-#include "graph/ops/status_macros.h"
 
 namespace lemma::certificate {
 

@@ -6,8 +6,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "graph/hash.h"
-#include "graph/ops/status_macros.h"
+#include "base/hash.h"
+#include "base/status_macros.h"
 #include "verifier/certificate/exact.h"
 #include "verifier/certificate/run_graphs.h"
 

@@ -8,10 +8,10 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash.h"
+#include "base/status_macros.h"
 #include "graph/expr/field.h"
 #include "graph/graph.h"
-#include "graph/hash.h"
-#include "graph/ops/status_macros.h"
 #include "verifier/certificate/exact.h"
 #include "verifier/certificate/run_graphs.h"
 #include "verifier/certificate/step.h"

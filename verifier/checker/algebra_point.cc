@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "graph/hash.h"
+#include "base/hash.h"
 #include "verifier/checker/algebra.h"
 
 namespace lemma::checker {

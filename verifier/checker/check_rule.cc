@@ -1,6 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/hash.h"
+#include "base/hash.h"
 #include "verifier/checker/checker.h"
 #include "verifier/checker/instances.h"
 #include "verifier/checker/sides.h"

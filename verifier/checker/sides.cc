@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "graph/hash.h"
+#include "base/hash.h"
 
 namespace lemma::checker {
 

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash.h"
 #include "graph/builder.h"
 #include "graph/grad/gradient.h"
-#include "graph/hash.h"
 #include "graph/op_table.h"
 #include "gtest/gtest.h"
 #include "tests/graph/grad/graph_values.h"

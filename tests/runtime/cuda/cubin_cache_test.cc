@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "graph/onnx/file.h"
+#include "base/file.h"
 #include "gtest/gtest.h"
 
 namespace lemma::cuda {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/hash.h"
+#include "base/hash.h"
 #include "gtest/gtest.h"
 #include "tests/runtime/seeded_main.h"
 #include "tests/verifier/campaign/judge.h"

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/status_macros.h"
 #include "graph/expr/arithmetic.h"
 #include "graph/expr/cost.h"
-#include "graph/ops/status_macros.h"
 #include "tests/graph/expr/naive_evaluator.h"
 
 namespace lemma {

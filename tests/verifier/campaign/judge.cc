@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/hash.h"
+#include "base/hash.h"
 #include "rewrite/coverage.h"
 #include "rewrite/instantiate.h"
 #include "tests/verifier/campaign/graph_values.h"

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
-#include "graph/hash.h"
-#include "graph/sha256.h"
+#include "base/hash.h"
+#include "base/sha256.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "optimizer/certificate.h"

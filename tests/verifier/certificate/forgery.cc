@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/sha256.h"
 #include "gmock/gmock.h"
-#include "graph/sha256.h"
 #include "gtest/gtest.h"
 #include "rewrite/proof_check.h"
 #include "rewrite/rule_text.h"

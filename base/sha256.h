@@ -1,7 +1,7 @@
 // SHA-256, by OpenSSL's libcrypto, for what has to be told apart even if somebody wants it not to
 // be.
-#ifndef LEMMA_GRAPH_SHA256_H_
-#define LEMMA_GRAPH_SHA256_H_
+#ifndef LEMMA_BASE_SHA256_H_
+#define LEMMA_BASE_SHA256_H_
 
 #include <memory>
 #include <string>
@@ -28,4 +28,4 @@ std::string Sha256Of(absl::string_view bytes);
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_SHA256_H_
+#endif  // LEMMA_BASE_SHA256_H_

@@ -1,6 +1,6 @@
 // Time that a computation takes.
-#ifndef LEMMA_RUNTIME_STOPWATCH_H_
-#define LEMMA_RUNTIME_STOPWATCH_H_
+#ifndef LEMMA_BASE_STOPWATCH_H_
+#define LEMMA_BASE_STOPWATCH_H_
 
 #include <algorithm>
 #include <chrono>
@@ -39,4 +39,4 @@ class Stopwatch {
 
 }  // namespace lemma
 
-#endif  // LEMMA_RUNTIME_STOPWATCH_H_
+#endif  // LEMMA_BASE_STOPWATCH_H_

@@ -1,6 +1,6 @@
 // Stable 64-bit hashing: the same value on every machine and in every run. Never fed an address.
-#ifndef LEMMA_GRAPH_HASH_H_
-#define LEMMA_GRAPH_HASH_H_
+#ifndef LEMMA_BASE_HASH_H_
+#define LEMMA_BASE_HASH_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -30,4 +30,4 @@ inline uint64_t HashString(absl::string_view s, uint64_t seed = 0) {
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_HASH_H_
+#endif  // LEMMA_BASE_HASH_H_

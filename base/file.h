@@ -1,6 +1,6 @@
 // Whole files in and out.
-#ifndef LEMMA_GRAPH_ONNX_FILE_H_
-#define LEMMA_GRAPH_ONNX_FILE_H_
+#ifndef LEMMA_BASE_FILE_H_
+#define LEMMA_BASE_FILE_H_
 
 #include <cstdint>
 #include <string>
@@ -65,4 +65,4 @@ absl::Status CheckWritable(const std::string& path);
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_ONNX_FILE_H_
+#endif  // LEMMA_BASE_FILE_H_

@@ -1,4 +1,4 @@
-#include "graph/sha256.h"
+#include "base/sha256.h"
 
 #include <string>
 

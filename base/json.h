@@ -1,6 +1,6 @@
 // JSON on its way out.
-#ifndef LEMMA_CLI_JSON_H_
-#define LEMMA_CLI_JSON_H_
+#ifndef LEMMA_BASE_JSON_H_
+#define LEMMA_BASE_JSON_H_
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace lemma::cli {
+namespace lemma {
 
 // A value; objects keep the order in which members were added.
 class Json {
@@ -39,6 +39,6 @@ class Json {
   std::vector<std::pair<std::string, Json>> members_;  // keys empty in an array
 };
 
-}  // namespace lemma::cli
+}  // namespace lemma
 
-#endif  // LEMMA_CLI_JSON_H_
+#endif  // LEMMA_BASE_JSON_H_

@@ -1,6 +1,6 @@
 // Early return on errors, for definitions and ONNX hooks.
-#ifndef LEMMA_GRAPH_OPS_STATUS_MACROS_H_
-#define LEMMA_GRAPH_OPS_STATUS_MACROS_H_
+#ifndef LEMMA_BASE_STATUS_MACROS_H_
+#define LEMMA_BASE_STATUS_MACROS_H_
 
 #include <utility>
 
@@ -24,4 +24,4 @@
     }                                                         \
   } while (false)
 
-#endif  // LEMMA_GRAPH_OPS_STATUS_MACROS_H_
+#endif  // LEMMA_BASE_STATUS_MACROS_H_

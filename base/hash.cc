@@ -1,4 +1,4 @@
-#include "graph/hash.h"
+#include "base/hash.h"
 
 #include <cstring>
 

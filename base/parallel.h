@@ -1,6 +1,6 @@
 // Loops over several threads.
-#ifndef LEMMA_GRAPH_EXPR_PARALLEL_H_
-#define LEMMA_GRAPH_EXPR_PARALLEL_H_
+#ifndef LEMMA_BASE_PARALLEL_H_
+#define LEMMA_BASE_PARALLEL_H_
 
 #include <cstdint>
 #include <functional>
@@ -15,4 +15,4 @@ void ParallelFor(int threads, int64_t n, const std::function<void(int64_t, int64
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_EXPR_PARALLEL_H_
+#endif  // LEMMA_BASE_PARALLEL_H_

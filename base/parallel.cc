@@ -1,4 +1,4 @@
-#include "graph/expr/parallel.h"
+#include "base/parallel.h"
 
 #include <omp.h>
 

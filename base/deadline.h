@@ -1,6 +1,6 @@
 // When work has to end: at a time, when somebody interrupts it, or never.
-#ifndef LEMMA_GRAPH_DEADLINE_H_
-#define LEMMA_GRAPH_DEADLINE_H_
+#ifndef LEMMA_BASE_DEADLINE_H_
+#define LEMMA_BASE_DEADLINE_H_
 
 #include <algorithm>
 #include <atomic>
@@ -56,4 +56,4 @@ class Deadline {
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_DEADLINE_H_
+#endif  // LEMMA_BASE_DEADLINE_H_

@@ -1,9 +1,9 @@
-#include "cli/json.h"
+#include "base/json.h"
 
 #include <cmath>
 #include <cstdio>
 
-namespace lemma::cli {
+namespace lemma {
 namespace {
 
 std::string Quoted(absl::string_view text) {
@@ -69,4 +69,4 @@ std::string Json::ToString() const {
   return result + (kind_ == Kind::kArray ? "]" : "}");
 }
 
-}  // namespace lemma::cli
+}  // namespace lemma

@@ -1,5 +1,5 @@
 // Files that are staged, and what writers leave to each other.
-#include "graph/onnx/file.h"
+#include "base/file.h"
 
 #include <signal.h>
 #include <sys/wait.h>
