@@ -3,7 +3,7 @@
 #define LEMMA_CLI_ROOFLINE_H_
 
 #include "absl/status/statusor.h"
-#include "graph/expr/cost.h"
+#include "kernels/loops/cost.h"
 #include "runtime/executor.h"
 
 namespace lemma::cli {

@@ -14,8 +14,8 @@
 #include "cli/model_file.h"
 #include "cli/show_memory.h"
 #include "cli/text_table.h"
-#include "graph/expr/cost.h"
 #include "graph/text.h"
+#include "kernels/loops/cost.h"
 
 namespace lemma::cli {
 namespace {

@@ -17,9 +17,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/expr/evaluate.h"
 #include "graph/expr/field.h"
 #include "graph/graph.h"
+#include "kernels/loops/evaluate.h"
 
 namespace lemma::generator {
 

@@ -5,7 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/hash.h"
-#include "graph/expr/cost.h"
+#include "kernels/loops/cost.h"
 #include "optimizer/constant_folding.h"
 
 namespace lemma {

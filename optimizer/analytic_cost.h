@@ -13,7 +13,7 @@
 namespace lemma {
 
 // The roofline's time of each operator (optimizer/roofline.h), its work counted as its definition
-// does (graph/expr/cost.h). Knows of no fusion. An opaque operator
+// does (kernels/loops/cost.h). Knows of no fusion. An opaque operator
 // costs its bytes, the same before and after.
 std::unique_ptr<CostModel> MakeAnalyticCostModel(const Roofline& machine = {});
 

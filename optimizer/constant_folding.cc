@@ -7,7 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "graph/expr/evaluate.h"
+#include "kernels/loops/evaluate.h"
 #include "optimizer/rebuild.h"
 
 namespace lemma {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "graph/expr/cost.h"
+#include "kernels/loops/cost.h"
 #include "optimizer/cost.h"
 #include "optimizer/cost_db.h"
 

@@ -6,9 +6,9 @@
 #include "base/hash.h"
 #include "base/status_macros.h"
 #include "graph/expr/compose.h"
-#include "graph/expr/cost.h"
-#include "graph/expr/evaluate.h"
 #include "graph/expr/substitute.h"
+#include "kernels/loops/cost.h"
+#include "kernels/loops/evaluate.h"
 #include "rewrite/match.h"
 
 namespace lemma {

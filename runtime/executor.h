@@ -9,9 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/expr/cost.h"
 #include "graph/graph.h"
 #include "graph/tensor.h"
+#include "kernels/loops/cost.h"
 
 namespace lemma {
 

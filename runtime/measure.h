@@ -14,8 +14,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "graph/expr/cost.h"
 #include "graph/graph.h"
+#include "kernels/loops/cost.h"
 #include "runtime/plan/memory_plan.h"
 
 namespace lemma {

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "graph/expr/cost.h"
 #include "graph/expr/substitute.h"
 #include "graph/tensor.h"
+#include "kernels/loops/cost.h"
 #include "verifier/work.h"
 
 namespace lemma::verify {

@@ -1,4 +1,4 @@
-// Definitions at concrete sizes, run by graph/expr/evaluate.h. Internal to the verifier.
+// Definitions at concrete sizes, run by kernels/loops/evaluate.h. Internal to the verifier.
 #ifndef LEMMA_VERIFIER_CONCRETE_H_
 #define LEMMA_VERIFIER_CONCRETE_H_
 
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "graph/expr/evaluate.h"
 #include "graph/expr/field.h"
 #include "graph/expr/tensor_expr.h"
+#include "kernels/loops/evaluate.h"
 
 namespace lemma::verify {
 

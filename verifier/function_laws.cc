@@ -1,5 +1,5 @@
 // Laws of odd and even functions, and of truth values.
-#include "graph/expr/lane_ops.h"
+#include "kernels/lanes/lane_ops.h"
 #include "verifier/normalize.h"
 
 namespace lemma::verify {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/expr/compose.h"
-#include "graph/expr/evaluate.h"
+#include "kernels/loops/evaluate.h"
 #include "verifier/resolve_integers.h"
 #include "verifier/stored_bytes.h"
 

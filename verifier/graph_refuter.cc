@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
-#include "graph/expr/cost.h"
-#include "graph/expr/evaluate.h"
+#include "kernels/loops/cost.h"
+#include "kernels/loops/evaluate.h"
 #include "verifier/comparison.h"
 #include "verifier/graph_claim.h"
 #include "verifier/work.h"

@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "absl/container/flat_hash_set.h"
-#include "graph/expr/loop_check.h"
+#include "absl/strings/str_cat.h"
 
 namespace lemma {
 namespace {
@@ -129,7 +129,38 @@ class LoadFinder {
   absl::flat_hash_set<TensorId> found_;
 };
 
+// Looks for what has no integer value.
+class IntegralChecker {
+ public:
+  absl::Status Check(const ScalarExpr& e) {
+    if (!seen_.insert(e.node().get()).second) return absl::OkStatus();
+    if (e.kind() == ScalarExpr::Kind::kConst && !std::isinf(e.value()) &&
+        e.value() != std::trunc(e.value())) {
+      return absl::InvalidArgumentError(absl::StrCat(e.ToString(), " is not an integer"));
+    }
+    if (e.kind() == ScalarExpr::Kind::kApply && !HasIntegers(e.fn())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Info(e.fn()).name, " is not a function of integers"));
+    }
+    for (const ScalarExpr& arg : e.args()) {
+      if (absl::Status status = Check(arg); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::flat_hash_set<const ScalarNode*> seen_;
+};
+
 }  // namespace
+
+absl::Status CheckIntegral(const Definition& definition) {
+  IntegralChecker checker;
+  for (const TensorExpr& tensor : definition.tensors) {
+    if (absl::Status status = checker.Check(tensor.body); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
 
 bool IsTruthValue(ScalarFn fn) {
   switch (fn) {
@@ -206,7 +237,7 @@ bool Holds(DType to, DType from) {
 
 Arithmetic ArithmeticFor(const Definition& definition) {
   const Types types = TypesOf(definition);
-  if (!types.any_float && loops::CheckIntegral(definition).ok()) return Arithmetic::kInteger;
+  if (!types.any_float && CheckIntegral(definition).ok()) return Arithmetic::kInteger;
   if (!AnyFloatInput(definition) && OnlyMoves(definition)) return Arithmetic::kInteger;
   const bool wide = !types.any_float || types.any_double || types.integer_result;
   return wide ? Arithmetic::kDouble : Arithmetic::kFloat;
@@ -216,7 +247,7 @@ Domain DomainOf(const Definition& definition) {
   const Types types = TypesOf(definition);
   if (types.any_float) return Domain::kReals;
   if (!types.any_integer) return Domain::kAny;
-  return loops::CheckIntegral(definition).ok() ? Domain::kIntegers : Domain::kReals;
+  return CheckIntegral(definition).ok() ? Domain::kIntegers : Domain::kReals;
 }
 
 std::optional<Domain> Common(Domain a, Domain b) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "graph/expr/tensor_expr.h"
 
 namespace lemma {
@@ -20,6 +21,9 @@ bool IsJump(ScalarFn fn);
 bool Holds(DType dtype, double value);
 // Every value of `from` is one of `to`.
 bool Holds(DType to, DType from);
+
+// InvalidArgument if `definition` has a function or a constant that is not integral.
+absl::Status CheckIntegral(const Definition& definition);
 
 enum class Arithmetic { kFloat, kDouble, kInteger };  // float, double, int64_t
 

@@ -101,6 +101,35 @@ constexpr ScalarFn StoredAs(DType dtype) {
 static_assert(StoredAs(DType::kBool) == ScalarFn::kStoredBool);
 constexpr bool IsStored(ScalarFn fn) { return fn >= ScalarFn::kStoredF32; }
 
+// Whether fn of integers is an integer.
+constexpr bool HasIntegers(ScalarFn fn) {
+  switch (fn) {
+    case ScalarFn::kExp:
+    case ScalarFn::kLog:
+    case ScalarFn::kSqrt:
+    case ScalarFn::kErf:
+    case ScalarFn::kSin:
+    case ScalarFn::kCos:
+    case ScalarFn::kTan:
+    case ScalarFn::kAsin:
+    case ScalarFn::kAcos:
+    case ScalarFn::kAtan:
+    case ScalarFn::kSinh:
+    case ScalarFn::kCosh:
+    case ScalarFn::kTanh:
+    case ScalarFn::kAsinh:
+    case ScalarFn::kAcosh:
+    case ScalarFn::kAtanh:
+    case ScalarFn::kStoredF32:
+    case ScalarFn::kStoredF64:
+    case ScalarFn::kStoredF16:
+    case ScalarFn::kStoredBF16:
+      return false;
+    default:
+      return true;
+  }
+}
+
 enum class ReduceKind { kSum, kProd, kMax, kMin };
 const char* Name(ReduceKind kind);
 

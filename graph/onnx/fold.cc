@@ -1,6 +1,6 @@
 #include "graph/onnx/fold.h"
 
-#include "graph/expr/evaluate.h"
+#include "kernels/loops/evaluate.h"
 
 namespace lemma {
 

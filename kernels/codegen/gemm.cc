@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "graph/expr/loop_lowering.h"
 #include "kernels/codegen/schedules.h"
+#include "kernels/loops/loop_lowering.h"
 
 namespace lemma::codegen {
 

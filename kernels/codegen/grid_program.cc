@@ -9,16 +9,16 @@
 #include "absl/strings/str_replace.h"
 #include "graph/expr/arithmetic.h"
 #include "graph/expr/compose.h"
-#include "graph/expr/contraction.h"
-#include "graph/expr/loop_check.h"
-#include "graph/expr/loop_lowering.h"
-#include "graph/expr/loop_passes.h"
-#include "graph/expr/loop_poly.h"
 #include "graph/expr/simplify.h"
 #include "kernels/codegen/phases.h"
 #include "kernels/codegen/prelude.h"
 #include "kernels/codegen/reductions.h"
 #include "kernels/codegen/schedules.h"
+#include "kernels/loops/contraction.h"
+#include "kernels/loops/loop_check.h"
+#include "kernels/loops/loop_lowering.h"
+#include "kernels/loops/loop_passes.h"
+#include "kernels/loops/loop_poly.h"
 
 namespace lemma::codegen {
 

@@ -1,7 +1,7 @@
 // Definitions as CUDA kernels.
 //
 // A definition becomes one kernel for each tensor it makes, printed from the same loop nests that
-// the CPU evaluates (graph/expr/loop_ir.h). Three schedules:
+// the CPU evaluates (kernels/loops/loop_ir.h). Three schedules:
 //
 //   * by element: a thread computes one element, or as many consecutive ones as 16 bytes hold where
 //     memory is contiguous.

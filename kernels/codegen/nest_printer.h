@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "graph/dtype.h"
-#include "graph/expr/loop_ir.h"
 #include "kernels/codegen/number.h"
+#include "kernels/loops/loop_ir.h"
 
 namespace lemma::codegen {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "graph/expr/loop_source.h"
 #include "graph/expr/scalar_expr.h"
+#include "kernels/loops/loop_source.h"
 
 namespace lemma::codegen {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/expr/loop_source.h"
 #include "graph/expr/scalar_expr.h"
+#include "kernels/loops/loop_source.h"
 
 namespace lemma::codegen {
 

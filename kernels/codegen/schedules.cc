@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
-#include "graph/expr/loop_poly.h"
+#include "kernels/loops/loop_poly.h"
 
 namespace lemma::codegen {
 

@@ -5,12 +5,12 @@
 #include <optional>
 #include <vector>
 
-#include "graph/expr/contraction.h"
-#include "graph/expr/loop_ir.h"
-#include "graph/expr/loop_source.h"
 #include "kernels/codegen/grid_program.h"
 #include "kernels/codegen/nest_printer.h"
 #include "kernels/codegen/tile_choice.h"
+#include "kernels/loops/contraction.h"
+#include "kernels/loops/loop_ir.h"
+#include "kernels/loops/loop_source.h"
 
 namespace lemma::codegen {
 

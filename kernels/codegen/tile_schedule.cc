@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "graph/expr/loop_lowering.h"
 #include "graph/expr/substitute.h"
 #include "kernels/codegen/schedules.h"
+#include "kernels/loops/loop_lowering.h"
 
 namespace lemma::codegen {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "graph/expr/evaluate.h"
+#include "kernels/loops/evaluate.h"
 #include "runtime/cpu/dnnl_util.h"
 
 namespace lemma::cpu {

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "graph/expr/strided_copy.h"
+#include "kernels/lanes/strided_copy.h"
 #include "runtime/cpu/dnnl_util.h"
 
 namespace lemma::cpu {

@@ -3,8 +3,8 @@
 #define LEMMA_RUNTIME_PLAN_GROUP_WORK_H_
 
 #include "absl/types/span.h"
-#include "graph/expr/cost.h"
 #include "graph/graph.h"
+#include "kernels/loops/cost.h"
 
 namespace lemma {
 

@@ -8,8 +8,8 @@
 #include "graph/op_table.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
-#include "tests/graph/expr/naive_evaluator.h"
 #include "tests/graph/op_examples.h"
+#include "tests/kernels/loops/naive_evaluator.h"
 
 namespace lemma {
 namespace {

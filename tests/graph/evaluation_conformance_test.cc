@@ -1,11 +1,11 @@
 // Execution, fingerprints and facts derived from definitions, for every operator of the table.
 #include <cmath>
 
-#include "graph/expr/evaluate.h"
 #include "graph/op_table.h"
 #include "gtest/gtest.h"
-#include "tests/graph/expr/naive_evaluator.h"
+#include "kernels/loops/evaluate.h"
 #include "tests/graph/op_examples.h"
+#include "tests/kernels/loops/naive_evaluator.h"
 
 namespace lemma {
 namespace {

@@ -1,8 +1,8 @@
 // Facts read off definitions: reads in bounds, and the work they do.
-#include "graph/expr/bounds.h"
-#include "graph/expr/cost.h"
 #include "graph/op_def.h"
 #include "gtest/gtest.h"
+#include "kernels/loops/bounds.h"
+#include "kernels/loops/cost.h"
 #include "tests/graph/op_examples.h"
 
 namespace lemma {

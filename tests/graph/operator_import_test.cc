@@ -8,8 +8,8 @@
 #include "graph/onnx/import.h"
 #include "graph/text.h"
 #include "gtest/gtest.h"
-#include "tests/graph/expr/naive_evaluator.h"
 #include "tests/graph/onnx/onnx_text.h"
+#include "tests/kernels/loops/naive_evaluator.h"
 
 namespace lemma {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "graph/expr/compose.h"
 #include "gtest/gtest.h"
-#include "tests/graph/expr/naive_evaluator.h"
+#include "tests/kernels/loops/naive_evaluator.h"
 #include "verifier/build_form.h"
 #include "verifier/equality.h"
 #include "verifier/normalize.h"

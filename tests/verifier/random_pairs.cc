@@ -11,7 +11,7 @@
 #include "graph/text.h"
 #include "gtest/gtest.h"
 #include "rewrite/field_test.h"
-#include "tests/graph/expr/naive_evaluator.h"
+#include "tests/kernels/loops/naive_evaluator.h"
 
 namespace lemma {
 namespace {

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "gtest/gtest.h"
-#include "tests/graph/expr/naive_evaluator.h"
+#include "tests/kernels/loops/naive_evaluator.h"
 #include "verifier/decisions.h"
 
 namespace lemma::verify {

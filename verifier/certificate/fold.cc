@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/expr/evaluate.h"
+#include "kernels/loops/evaluate.h"
 
 namespace lemma::certificate {
 

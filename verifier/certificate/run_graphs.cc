@@ -8,8 +8,8 @@
 
 #include "base/hash.h"
 #include "base/status_macros.h"
-#include "graph/expr/evaluate.h"
 #include "graph/expr/field.h"
+#include "kernels/loops/evaluate.h"
 
 namespace lemma::certificate {
 namespace {

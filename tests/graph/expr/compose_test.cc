@@ -2,7 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/graph/expr/definition_testutil.h"
+#include "tests/kernels/loops/definition_testutil.h"
 
 namespace lemma {
 namespace {

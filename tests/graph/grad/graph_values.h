@@ -6,8 +6,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "graph/expr/evaluate.h"
 #include "graph/graph.h"
+#include "kernels/loops/evaluate.h"
 
 namespace lemma {
 

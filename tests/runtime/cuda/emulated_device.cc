@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "tests/kernels/host_kernels.h"
+#include "tests/kernels/codegen/host_kernels.h"
 
 namespace lemma {
 

@@ -12,7 +12,7 @@
 #include "runtime/reference/reference.h"
 #include "runtime/reference/static_evaluator.h"
 #include "runtime/tolerance.h"
-#include "tests/kernels/host_gemm.h"
+#include "tests/kernels/codegen/host_gemm.h"
 #include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {

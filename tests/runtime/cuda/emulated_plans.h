@@ -11,7 +11,7 @@
 #include "absl/types/span.h"
 #include "graph/graph.h"
 #include "runtime/cuda/cuda_plan.h"
-#include "tests/kernels/host_kernels.h"
+#include "tests/kernels/codegen/host_kernels.h"
 
 namespace lemma {
 

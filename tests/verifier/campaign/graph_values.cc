@@ -7,8 +7,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/status_macros.h"
 #include "graph/expr/arithmetic.h"
-#include "graph/expr/cost.h"
-#include "tests/graph/expr/naive_evaluator.h"
+#include "kernels/loops/cost.h"
+#include "tests/kernels/loops/naive_evaluator.h"
 
 namespace lemma {
 namespace {

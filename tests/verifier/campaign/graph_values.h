@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/expr/evaluate.h"
 #include "graph/expr/field.h"
 #include "graph/graph.h"
+#include "kernels/loops/evaluate.h"
 
 namespace lemma {
 
-// A graph whose every operator has been made ready by graph/expr/evaluate.h.
+// A graph whose every operator has been made ready by kernels/loops/evaluate.h.
 class GraphRunner {
  public:
   static absl::StatusOr<GraphRunner> Of(const Graph& graph);
@@ -65,7 +65,7 @@ class GraphRunner {
   double work_ = 0;
 };
 
-// RunReal once more by tests/graph/expr/naive_evaluator.h, which shares no code with the other.
+// RunReal once more by tests/kernels/loops/naive_evaluator.h, which shares no code with the other.
 // Only where no integers occur.
 absl::StatusOr<std::vector<std::vector<double>>> RunNaively(const Graph& graph,
                                                             const std::vector<Tensor>& inputs);

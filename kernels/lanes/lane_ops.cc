@@ -1,0 +1,227 @@
+// The lane operations every machine has, and the choice among the instruction sets.
+#include "kernels/lanes/lane_ops.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+namespace lemma {
+namespace lane_internal {
+namespace baseline {
+namespace {
+
+uint64_t U(int64_t x) { return static_cast<uint64_t>(x); }
+int64_t S(uint64_t x) { return static_cast<int64_t>(x); }
+
+int64_t Divide(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  return b == -1 ? S(-U(a)) : a / b;
+}
+int64_t Remainder(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+
+int64_t Power(int64_t a, int64_t n) {
+  if (n < 0) return a == 1 ? 1 : a == -1 ? (n % 2 == 0 ? 1 : -1) : 0;
+  uint64_t result = 1, base = U(a);
+  for (; n != 0; n >>= 1) {
+    if (n & 1) result *= base;
+    base *= base;
+  }
+  return S(result);
+}
+
+template <ScalarFn F>
+int64_t EvalInteger(int64_t a, int64_t b) {
+  if constexpr (F == ScalarFn::kAdd) return S(U(a) + U(b));
+  if constexpr (F == ScalarFn::kSub) return S(U(a) - U(b));
+  if constexpr (F == ScalarFn::kMul) return S(U(a) * U(b));
+  if constexpr (F == ScalarFn::kDiv) return Divide(a, b);
+  if constexpr (F == ScalarFn::kNeg) return S(-U(a));
+  if constexpr (F == ScalarFn::kMin) return a < b ? a : b;
+  if constexpr (F == ScalarFn::kMax) return a > b ? a : b;
+  if constexpr (F == ScalarFn::kAbs) return a < 0 ? S(-U(a)) : a;
+  if constexpr (F == ScalarFn::kSign) return (a > 0) - (a < 0);
+  if constexpr (F == ScalarFn::kFmod) return Remainder(a, b);
+  if constexpr (F == ScalarFn::kMod) {
+    int64_t r = Remainder(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+  }
+  if constexpr (F == ScalarFn::kPow) return Power(a, b);
+  if constexpr (F == ScalarFn::kLess) return a < b;
+  if constexpr (F == ScalarFn::kEqual) return a == b;
+  if constexpr (F == ScalarFn::kAnd) return a != 0 && b != 0;
+  if constexpr (F == ScalarFn::kOr) return a != 0 || b != 0;
+  if constexpr (F == ScalarFn::kNot) return a == 0;
+  if constexpr (F == ScalarFn::kIsNan || F == ScalarFn::kIsInf) return 0;
+  return a;  // rounding
+}
+
+#include "kernels/lanes/lane_kernels.inc"
+
+template <ScalarFn F, class T>
+T EvalExact(T a, T b) {
+  if constexpr (std::is_same_v<T, int64_t>) {
+    return EvalInteger<F>(a, b);
+  } else {
+    if constexpr (F == ScalarFn::kAdd) return a + b;
+    if constexpr (F == ScalarFn::kSub) return a - b;
+    if constexpr (F == ScalarFn::kMul) return a * b;
+    return ApplyField(F, a, b);
+  }
+}
+
+constexpr int kTile = 4;
+
+void IntegerTile(int64_t* c, int64_t ldc, const int64_t* a, const int64_t* b, int64_t kc,
+                 bool accumulate) {
+  uint64_t acc[kTile][kTile];
+  for (int i = 0; i < kTile; ++i) {
+    for (int j = 0; j < kTile; ++j) acc[i][j] = accumulate ? U(c[i * ldc + j]) : 0;
+  }
+  for (; kc > 0; --kc, a += kTile, b += kTile) {
+    for (int i = 0; i < kTile; ++i) {
+      for (int j = 0; j < kTile; ++j) acc[i][j] += U(a[i]) * U(b[j]);
+    }
+  }
+  for (int i = 0; i < kTile; ++i) {
+    for (int j = 0; j < kTile; ++j) c[i * ldc + j] = S(acc[i][j]);
+  }
+}
+
+// Operands are not special.
+void FieldTile(Field* c, int64_t ldc, const Field* a, const Field* b, int64_t kc, bool accumulate) {
+  using Wide = unsigned __int128;
+  Wide acc[kTile][kTile];
+  for (int i = 0; i < kTile; ++i) {
+    for (int j = 0; j < kTile; ++j) acc[i][j] = accumulate ? c[i * ldc + j].raw() : 0;
+  }
+  constexpr int64_t kExact = 32;  // products of 122 bits that 128 bits hold, with a margin
+  while (kc > 0) {
+    int64_t some = kc < kExact ? kc : kExact;
+    kc -= some;
+    for (; some > 0; --some, a += kTile, b += kTile) {
+      for (int i = 0; i < kTile; ++i) {
+        for (int j = 0; j < kTile; ++j) acc[i][j] += static_cast<Wide>(a[i].raw()) * b[j].raw();
+      }
+    }
+    for (auto& row : acc) {
+      for (Wide& x : row) x = Field::Reduce(x);
+    }
+  }
+  for (int i = 0; i < kTile; ++i) {
+    for (int j = 0; j < kTile; ++j) {
+      c[i * ldc + j] = Field::FromRaw(static_cast<uint64_t>(acc[i][j]));
+    }
+  }
+}
+
+template <class T>
+LaneOps<T> Make(void (*tile)(T*, int64_t, const T*, const T*, int64_t, bool), int mr, int nr) {
+  LaneOps<T> ops = MakeLaneOps<T>();
+  ops.mr = mr;
+  ops.nr = nr;
+  ops.tile = tile;
+  return ops;
+}
+
+}  // namespace
+}  // namespace baseline
+
+enum class Isa { kBaseline, kAvx2, kAvx512 };
+
+Isa BestIsa() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
+    return Isa::kAvx512;
+  }
+  if (__builtin_cpu_supports("avx2")) return Isa::kAvx2;
+#endif
+  return Isa::kBaseline;
+}
+
+// A table is built by code for its own instruction set, so only that of the best one is.
+template <class T>
+const LaneOps<T>& Choose(const LaneOps<T>* (*avx512)(), const LaneOps<T>* (*avx2)(),
+                         const LaneOps<T>& baseline) {
+  const Isa isa = BestIsa();
+  const LaneOps<T>* best = nullptr;
+  if (isa == Isa::kAvx512) best = avx512();
+  if (isa != Isa::kBaseline && best == nullptr) best = avx2();
+  return best == nullptr ? baseline : *best;
+}
+
+}  // namespace lane_internal
+
+namespace li = lane_internal;
+
+template <>
+const LaneOps<float>& Lanes<float>() {
+  static const LaneOps<float> baseline =
+      li::baseline::Make<float>(li::baseline::VectorTile<float, 4, 4, 2>, 4, 8);
+  static const LaneOps<float>& best =
+      li::Choose(li::FloatLanesAvx512, li::FloatLanesAvx2, baseline);
+  return best;
+}
+
+template <>
+const LaneOps<double>& Lanes<double>() {
+  static const LaneOps<double> baseline =
+      li::baseline::Make<double>(li::baseline::VectorTile<double, 2, 4, 2>, 4, 4);
+  static const LaneOps<double>& best =
+      li::Choose(li::DoubleLanesAvx512, li::DoubleLanesAvx2, baseline);
+  return best;
+}
+
+template <>
+const LaneOps<int64_t>& Lanes<int64_t>() {
+  static const LaneOps<int64_t> ops = li::baseline::Make<int64_t>(li::baseline::IntegerTile, 4, 4);
+  return ops;
+}
+
+template <>
+const LaneOps<Field>& Lanes<Field>() {
+  static const LaneOps<Field> ops = li::baseline::Make<Field>(li::baseline::FieldTile, 4, 4);
+  return ops;
+}
+
+template <class T>
+T NumberFromDouble(double value) {
+  return li::baseline::Convert<T>(value);
+}
+
+template <class T>
+int64_t IntegerFromNumber(T value) {
+  if constexpr (std::is_same_v<T, Field>) {
+    return value.is_special() ? 0 : value.Signed();
+  } else {
+    return li::baseline::Convert<int64_t>(value);
+  }
+}
+
+template <class T>
+T ReduceIdentity(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::kSum:
+      return T{};
+    case ReduceKind::kProd:
+      return NumberFromDouble<T>(1);
+    case ReduceKind::kMax:
+      return NumberFromDouble<T>(-std::numeric_limits<double>::infinity());
+    case ReduceKind::kMin:
+      return NumberFromDouble<T>(std::numeric_limits<double>::infinity());
+  }
+  return T{};
+}
+
+#define LEMMA_INSTANTIATE(T)                \
+  template T ReduceIdentity<T>(ReduceKind); \
+  template T NumberFromDouble<T>(double);   \
+  template int64_t IntegerFromNumber<T>(T);
+LEMMA_INSTANTIATE(double)
+LEMMA_INSTANTIATE(float)
+LEMMA_INSTANTIATE(int64_t)
+LEMMA_INSTANTIATE(Field)
+#undef LEMMA_INSTANTIATE
+
+}  // namespace lemma

@@ -1,0 +1,87 @@
+// Elementary operations on runs of numbers ("lanes"): what loop nests are executed with.
+//
+// One table per number type, chosen once for the instruction set of this machine. Results do
+// not depend on that choice, except where libm's do: there is no fused multiply-add, and partial
+// results of reductions are laid out the same everywhere.
+#ifndef LEMMA_KERNELS_LANES_LANE_OPS_H_
+#define LEMMA_KERNELS_LANES_LANE_OPS_H_
+
+#include <cstdint>
+
+#include "graph/dtype.h"
+#include "graph/expr/field.h"
+#include "graph/expr/scalar_expr.h"
+
+namespace lemma {
+
+// A reduction over lanes keeps this many partial results: lane i goes to partial i mod kPartials.
+constexpr int kPartials = 32;
+
+// Destinations may be exactly an operand; other overlap is not allowed.
+template <class T>
+struct LaneOps {
+  using Unary = void (*)(T* dst, const T* a, int64_t n);
+  using Binary = void (*)(T* dst, const T* a, const T* b, int64_t n);
+
+  // Indexed by ScalarFn; nullptr where the function has another arity or no value in T.
+  Unary unary[kNumScalarFns];
+  Binary vv[kNumScalarFns];
+  Binary vs[kNumScalarFns];  // b[0] for all lanes
+  Binary sv[kNumScalarFns];  // a[0] for all lanes
+  // dst[i] = c[i] != 0 ? a[i * a_step] : b[i * b_step], steps 0 or 1.
+  void (*where)(T* dst, const T* c, const T* a, int a_step, const T* b, int b_step, int64_t n);
+
+  void (*fill)(T* dst, T value, int64_t n);
+  void (*iota)(T* dst, int64_t start, int64_t step, int64_t n);
+  // Strided copies, converting from and to storage. Strides and offsets count elements.
+  void (*load[kNumDTypes])(T* dst, const void* src, int64_t stride, int64_t n);
+  void (*store[kNumDTypes])(void* dst, int64_t stride, const T* src, int64_t n);
+  void (*load_number)(T* dst, const void* src, int64_t stride, int64_t n);
+  void (*store_number)(void* dst, int64_t stride, const T* src, int64_t n);
+  // dst[i] = src[offsets[i]].
+  void (*gather[kNumDTypes])(T* dst, const void* src, const int64_t* offsets, int64_t n);
+  void (*gather_number)(T* dst, const void* src, const int64_t* offsets, int64_t n);
+
+  // a[i] * b[i] + c[i], a[i] * b[i] - c[i] and c[i] - a[i] * b[i], each rounded twice; [0]: with
+  // b[0] for all lanes, [1]: with b[i].
+  using Ternary = void (*)(T* dst, const T* a, const T* b, const T* c, int64_t n);
+  Ternary mul_plus[2], mul_minus[2], minus_mul[2];
+
+  // acc[i] += a[i] * b[i], and with b[0] for all lanes.
+  void (*mul_add_vv)(T* acc, const T* a, const T* b, int64_t n);
+  void (*mul_add_vs)(T* acc, const T* a, const T* b, int64_t n);
+  // partials[i mod kPartials] = partials[…] op a[i]; indexed by ReduceKind.
+  void (*partial[4])(T* partials, const T* a, int64_t n);
+  void (*partial_dot)(T* partials, const T* a, const T* b, int64_t n);
+
+  // One tile of a matrix product: c[i*ldc + j] (+)= sum over k of a[k*mr + i] * b[k*nr + j],
+  // summed in the order of k.
+  int mr, nr;
+  void (*tile)(T* c, int64_t ldc, const T* a, const T* b, int64_t kc, bool accumulate);
+};
+
+// T is double, float, int64_t or Field.
+template <class T>
+const LaneOps<T>& Lanes();
+
+// Conversions of single elements.
+template <class T>
+T ReduceIdentity(ReduceKind kind);
+template <class T>
+T NumberFromDouble(double value);
+// Truncates; a number without an integer gives 0.
+template <class T>
+int64_t IntegerFromNumber(T value);
+
+namespace lane_internal {
+// To be called only where the processor has the instructions: they are executed in the call
+// already. nullptr: the compiler has none.
+const LaneOps<float>* FloatLanesAvx512();
+const LaneOps<double>* DoubleLanesAvx512();
+const LaneOps<float>* FloatLanesAvx2();
+const LaneOps<double>* DoubleLanesAvx2();
+}  // namespace lane_internal
+
+}  // namespace lemma
+
+#endif  // LEMMA_KERNELS_LANES_LANE_OPS_H_

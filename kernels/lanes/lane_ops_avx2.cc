@@ -1,0 +1,57 @@
+// The lane operations for machines with AVX2.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/lanes/lane_ops.h"
+
+namespace lemma {
+namespace lane_internal {
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// After all headers: an inline function of theirs must not use instructions that a machine may
+// lack.
+#pragma GCC push_options
+#pragma GCC target("avx2")
+namespace avx2 {
+namespace {
+
+#include "kernels/lanes/lane_kernels.inc"
+
+LaneOps<float> MakeFloat() {
+  LaneOps<float> ops = MakeLaneOps<float>();
+  ops.mr = 4;
+  ops.nr = 16;
+  ops.tile = VectorTile<float, 8, 4, 2>;
+  return ops;
+}
+
+LaneOps<double> MakeDouble() {
+  LaneOps<double> ops = MakeLaneOps<double>();
+  ops.mr = 4;
+  ops.nr = 8;
+  ops.tile = VectorTile<double, 4, 4, 2>;
+  return ops;
+}
+
+}  // namespace
+}  // namespace avx2
+#pragma GCC pop_options
+
+const LaneOps<float>* FloatLanesAvx2() {
+  static const LaneOps<float> ops = avx2::MakeFloat();
+  return &ops;
+}
+const LaneOps<double>* DoubleLanesAvx2() {
+  static const LaneOps<double> ops = avx2::MakeDouble();
+  return &ops;
+}
+#else
+const LaneOps<float>* FloatLanesAvx2() { return nullptr; }
+const LaneOps<double>* DoubleLanesAvx2() { return nullptr; }
+#endif
+
+}  // namespace lane_internal
+}  // namespace lemma

@@ -1,0 +1,57 @@
+// The lane operations for machines with AVX-512.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/lanes/lane_ops.h"
+
+namespace lemma {
+namespace lane_internal {
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// After all headers: an inline function of theirs must not use instructions that a machine may
+// lack.
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,avx2,prefer-vector-width=512")
+namespace avx512 {
+namespace {
+
+#include "kernels/lanes/lane_kernels.inc"
+
+LaneOps<float> MakeFloat() {
+  LaneOps<float> ops = MakeLaneOps<float>();
+  ops.mr = 12;
+  ops.nr = 32;
+  ops.tile = VectorTile<float, 16, 12, 2>;
+  return ops;
+}
+
+LaneOps<double> MakeDouble() {
+  LaneOps<double> ops = MakeLaneOps<double>();
+  ops.mr = 12;
+  ops.nr = 16;
+  ops.tile = VectorTile<double, 8, 12, 2>;
+  return ops;
+}
+
+}  // namespace
+}  // namespace avx512
+#pragma GCC pop_options
+
+const LaneOps<float>* FloatLanesAvx512() {
+  static const LaneOps<float> ops = avx512::MakeFloat();
+  return &ops;
+}
+const LaneOps<double>* DoubleLanesAvx512() {
+  static const LaneOps<double> ops = avx512::MakeDouble();
+  return &ops;
+}
+#else
+const LaneOps<float>* FloatLanesAvx512() { return nullptr; }
+const LaneOps<double>* DoubleLanesAvx512() { return nullptr; }
+#endif
+
+}  // namespace lane_internal
+}  // namespace lemma

@@ -1,0 +1,24 @@
+// Are all reads of a definition inside their tensors?
+#ifndef LEMMA_KERNELS_LOOPS_BOUNDS_H_
+#define LEMMA_KERNELS_LOOPS_BOUNDS_H_
+
+#include <string>
+#include <vector>
+
+#include "graph/expr/tensor_expr.h"
+
+namespace lemma {
+
+// The reads of `definition` that interval analysis could not prove in bounds, as text: the tensor,
+// the dimension, the index, its possible values and the guards in force. Empty: every read is in
+// bounds, for all values of the indices that its guards and axes admit. Sizes must be constants; a
+// read whose index or size mentions a symbol is reported. Data-dependent indices are not
+// reported: they are checked when they run.
+//
+// Sound, not complete: it uses the affine facts among the guards in force (also under `and`, and
+// `or` by cases), together with the ranges of the variables they mention.
+std::vector<std::string> UnprovedReads(const Definition& definition);
+
+}  // namespace lemma
+
+#endif  // LEMMA_KERNELS_LOOPS_BOUNDS_H_

@@ -1,0 +1,58 @@
+// Sums of products of two factors: convolutions and matrix products of any layout. Internal to
+// evaluation.
+#ifndef LEMMA_KERNELS_LOOPS_CONTRACTION_H_
+#define LEMMA_KERNELS_LOOPS_CONTRACTION_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/expr/scalar_expr.h"
+#include "kernels/loops/loop_ir.h"
+#include "kernels/loops/loop_source.h"
+
+namespace lemma {
+namespace loops {
+
+// out[batch, m, n] = sum(k) a(batch, m, k) * b(batch, n, k), where each of the four is a list of
+// axes and a factor is any expression of its axes.
+struct ContractionSource {
+  std::vector<Axis> batch, m, n, k;
+  ScalarExpr a, b;
+  // A term left out by a guard is computed as 0 times the other factor, which makes a difference
+  // where that is infinite or NaN.
+  bool guarded = false;
+};
+
+// `reduce` as a function of `axes`, which have constant extents, if it is a contraction and worth
+// the copies it takes. No variable of `reduce` has two binders.
+std::optional<ContractionSource> MatchContraction(const ScalarExpr& reduce,
+                                                  const std::vector<Axis>& axes);
+
+// A factor as a function of its rows (the m or n axes) and depths (the k axes), the last ones
+// fastest.
+struct Factor {
+  Nest nest;  // its lane is the last of `rows` or of `depths`
+  std::vector<int> batch, rows, depths;
+};
+
+// A contraction ready to run. It computes nest `out`, which gives the offset of an element as a
+// function of batch, out_m and out_n.
+struct Contraction {
+  std::vector<int64_t> batch;  // extents
+  int64_t m = 1, n = 1, k = 1;
+  Factor a, b;
+  Nest out;
+  std::vector<int> out_batch;
+  int out_m = -1, out_n = -1;
+  bool guarded = false;
+};
+
+// `source` has a body that MatchContraction accepts. `fresh` numbers new variables.
+Contraction LowerContraction(const NestSource& source, const ContractionSource& contraction,
+                             absl::Span<const Slot> slots, int* fresh);
+
+}  // namespace loops
+}  // namespace lemma
+
+#endif  // LEMMA_KERNELS_LOOPS_CONTRACTION_H_

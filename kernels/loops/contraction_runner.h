@@ -1,0 +1,24 @@
+// Execution of contractions as blocked matrix products. Internal to evaluation.
+#ifndef LEMMA_KERNELS_LOOPS_CONTRACTION_RUNNER_H_
+#define LEMMA_KERNELS_LOOPS_CONTRACTION_RUNNER_H_
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "kernels/loops/contraction.h"
+#include "kernels/loops/index_evaluator.h"
+
+namespace lemma {
+namespace loops {
+
+// Copies both factors into panels of the tile's shape and multiplies them. Every element is one
+// plain sum in the order of k. False, with the output in an unknown state, if the factors have
+// values for which this way of computing is not right: the caller then has to compute the
+// definition literally.
+template <class T>
+absl::StatusOr<bool> RunContraction(const Contraction& contraction,
+                                    absl::Span<const BoundSlot> slots, int num_inputs, int threads);
+
+}  // namespace loops
+}  // namespace lemma
+
+#endif  // LEMMA_KERNELS_LOOPS_CONTRACTION_RUNNER_H_

@@ -1,0 +1,101 @@
+// Execution of definitions: loop nests over dense or strided tensors, for any number type.
+//
+// A Definition whose sizes are all constants is compiled once and run many times. The number type
+// is the algebra computed in: double is the reference, float the CPU back end's, int64_t exact
+// integer arithmetic, Field a fingerprint's. What a tensor is stored as is independent of it: loads
+// widen, stores round.
+//
+// Semantics beyond what scalar_expr.h says:
+//   * min and max propagate NaN. Sums and products may be reassociated, in an order that depends
+//     on neither the machine nor the number of threads.
+//   * Locals are kept in the number type; their dtype does not round them.
+//   * int64_t: arithmetic wraps, div truncates towards zero, x/0 = x mod 0 = 0. A function or a
+//     constant that is not integral is an InvalidArgument.
+//   * A data-dependent index is computed in int64_t arithmetic from the stored integers, and always
+//     checked: one outside its tensor gives OutOfRange. Any other read outside its tensor is
+//     an operator's mistake and gives Internal. Neither touches memory outside a tensor.
+#ifndef LEMMA_KERNELS_LOOPS_EVALUATE_H_
+#define LEMMA_KERNELS_LOOPS_EVALUATE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/dtype.h"
+#include "graph/expr/field.h"
+#include "graph/expr/tensor_expr.h"
+
+namespace lemma {
+
+// Memory of one tensor; does not own it. Element (i, j, …) lies `i*strides[0] + j*strides[1] + …`
+// elements from `data`; strides may be zero or negative.
+struct TensorView {
+  const void* data = nullptr;
+  std::optional<DType> storage;  // nullopt: elements are of the number type computed in
+  std::vector<int64_t> strides;
+};
+
+// An output. Its elements must not overlap each other, nor any input's, except that an output may
+// be exactly an input (same data, storage and strides) that only this output's body reads, and only
+// at the element written.
+//
+// Storing rounds f16 and bf16 to nearest even; from a real number to an integer it truncates and
+// saturates (NaN gives 0), from int64_t to a narrower integer it wraps; to bool it is x != 0.
+struct MutableTensorView {
+  void* data = nullptr;
+  std::optional<DType> storage;
+  std::vector<int64_t> strides;
+};
+
+// Row-major strides.
+std::vector<int64_t> DenseStrides(absl::Span<const int64_t> dims);
+
+// A Definition with constant sizes, ready to run. Immutable, cheap to copy, thread-safe.
+class LoopProgram {
+ public:
+  struct Tensor {
+    DType dtype;
+    std::vector<int64_t> dims;
+  };
+  // In the order of Definition::inputs and Definition::outputs.
+  const std::vector<Tensor>& inputs() const;
+  const std::vector<Tensor>& outputs() const;
+
+  struct Impl;
+  const std::shared_ptr<const Impl>& impl() const { return impl_; }
+  explicit LoopProgram(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+// InvalidArgument if a symbol or a parameter remains, or if `definition` is malformed (names an
+// unbound variable or tensor, wrong arity or rank).
+absl::StatusOr<LoopProgram> CompileLoops(const Definition& definition);
+
+struct RunOptions {
+  int threads = 1;  // results do not depend on it
+};
+
+// Computes all outputs. The first run with given strides plans the loops (tens of microseconds);
+// later runs with the same strides reuse the plan. Number is double, float, int64_t or Field.
+template <class Number>
+absl::Status Run(const LoopProgram& program, absl::Span<const TensorView> inputs,
+                 absl::Span<const MutableTensorView> outputs, const RunOptions& options = {});
+
+extern template absl::Status Run<double>(const LoopProgram&, absl::Span<const TensorView>,
+                                         absl::Span<const MutableTensorView>, const RunOptions&);
+extern template absl::Status Run<float>(const LoopProgram&, absl::Span<const TensorView>,
+                                        absl::Span<const MutableTensorView>, const RunOptions&);
+extern template absl::Status Run<int64_t>(const LoopProgram&, absl::Span<const TensorView>,
+                                          absl::Span<const MutableTensorView>, const RunOptions&);
+extern template absl::Status Run<Field>(const LoopProgram&, absl::Span<const TensorView>,
+                                        absl::Span<const MutableTensorView>, const RunOptions&);
+
+}  // namespace lemma
+
+#endif  // LEMMA_KERNELS_LOOPS_EVALUATE_H_

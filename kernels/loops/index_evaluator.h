@@ -1,0 +1,90 @@
+// Values of indices and conditions while a nest runs. Internal to evaluation.
+#ifndef LEMMA_KERNELS_LOOPS_INDEX_EVALUATOR_H_
+#define LEMMA_KERNELS_LOOPS_INDEX_EVALUATOR_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "graph/dtype.h"
+#include "kernels/loops/loop_ir.h"
+
+namespace lemma {
+namespace loops {
+
+// The memory of a slot during a run.
+struct BoundSlot {
+  void* data = nullptr;  // written only if the slot is an output or a local
+  std::optional<DType> storage;
+  bool number = false;  // elements are of the number type computed in
+  int64_t element_size = 0;
+  int64_t (*read_integer)(const void* data, int64_t offset) = nullptr;
+
+  void* At(int64_t offset) const { return static_cast<char*>(data) + offset * element_size; }
+};
+
+// A piece of a lane-dependent index: value at the first lane, value + slope at the next, … as long
+// as the lane is before `end`.
+struct LaneRun {
+  int64_t value, slope, end;
+};
+
+// The same for a condition.
+struct CondRun {
+  bool value;
+  int64_t end;
+};
+
+// Lanes are counted from the start of the current block: lane `at` of variable `lane` has the
+// value that was Set plus `at`. Where `lane` is -1, nothing may depend on a lane.
+class IndexEvaluator {
+ public:
+  IndexEvaluator(const Nest& nest, absl::Span<const BoundSlot> slots, int num_inputs);
+
+  void Set(int var, int64_t value);
+  int64_t Get(int var) const { return values_[var]; }
+
+  // Time passes when a variable changes. True if no dependence of `node` changed after `stamp`.
+  int64_t now() const { return clock_; }
+  bool Unchanged(const Node& node, int64_t stamp) const;
+
+  int64_t Value(const Poly& p, int lane, int64_t at);
+  LaneRun Scan(const Poly& p, int lane, int64_t at);
+  // out[i] = Value(p, lane, from + i) for from + i < to.
+  void Points(const Poly& p, int lane, int64_t from, int64_t to, int64_t* out);
+
+  bool Test(int cond, int lane, int64_t at);
+  // Ends no later than `to`.
+  CondRun ScanCond(int cond, int lane, int64_t at, int64_t to);
+
+  // Whether all checks of a read hold for lanes [from, to), over which its indices are affine.
+  bool CheckAffine(const Node& node, int lane, int64_t from, int64_t to);
+  bool CheckPoints(const Node& node, int lane, int64_t from, int64_t to, int64_t* scratch);
+
+  // The first failed check, if any. Afterwards values are meaningless, but no memory outside a
+  // tensor is touched.
+  bool failed() const { return !error_.ok(); }
+  const absl::Status& error() const { return error_; }
+
+ private:
+  int64_t TermValue(const Term& term, int lane, int64_t at);
+  LaneRun ScanTerm(const Term& term, int lane, int64_t at);
+  void TermPoints(const Term& term, int lane, int64_t from, int64_t to, int64_t* out);
+  int64_t Integer(int node, int lane, int64_t at);
+  int64_t ReduceInteger(const Node& node, size_t axis, int64_t so_far, int lane, int64_t at);
+  bool InBounds(const Node& node, const Check& check, int64_t index);
+
+  const Nest& nest_;
+  absl::Span<const BoundSlot> slots_;
+  int num_inputs_;
+  std::vector<int64_t> values_, epochs_;
+  int64_t clock_ = 1;
+  absl::Status error_;
+};
+
+}  // namespace loops
+}  // namespace lemma
+
+#endif  // LEMMA_KERNELS_LOOPS_INDEX_EVALUATOR_H_

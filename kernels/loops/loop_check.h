@@ -1,0 +1,18 @@
+// Is a definition fit for evaluation? Internal to evaluation.
+#ifndef LEMMA_KERNELS_LOOPS_LOOP_CHECK_H_
+#define LEMMA_KERNELS_LOOPS_LOOP_CHECK_H_
+
+#include "absl/status/status.h"
+#include "graph/expr/tensor_expr.h"
+
+namespace lemma {
+namespace loops {
+
+// InvalidArgument unless all sizes are constant, no symbol or parameter remains, every variable is
+// bound where it is used, and tensors, ranks and arities fit.
+absl::Status CheckEvaluable(const Definition& definition);
+
+}  // namespace loops
+}  // namespace lemma
+
+#endif  // LEMMA_KERNELS_LOOPS_LOOP_CHECK_H_

@@ -1,0 +1,133 @@
+// Loop nests: what a tensor's definition is compiled to. Internal to evaluation.
+//
+// A nest computes one box of one tensor. Everything symbolic is gone: strides are folded into flat
+// element offsets, indices are polynomials over loop variables and opaque terms, shared
+// subterms are one node, and every variable has one binder.
+#ifndef LEMMA_KERNELS_LOOPS_LOOP_IR_H_
+#define LEMMA_KERNELS_LOOPS_LOOP_IR_H_
+
+#include <bitset>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "graph/expr/index_expr.h"
+#include "graph/expr/scalar_expr.h"
+
+namespace lemma {
+namespace loops {
+
+constexpr int kMaxVars = 192;
+using Vars = std::bitset<kMaxVars>;
+
+// base + sum of coefficient * term, terms ascending and coefficients not zero.
+struct Poly {
+  int64_t base = 0;
+  absl::InlinedVector<std::pair<int, int64_t>, 3> terms;
+
+  bool is_const() const { return terms.empty(); }
+};
+
+// An integer that polynomials are made of.
+struct Term {
+  enum class Kind {
+    kVar,
+    kDiv,  // floor(a / b), b > 0
+    kMod,  // a - b * floor(a / b), b > 0 and not constant
+    kMin,
+    kMax,
+    kMul,
+    kLoad,  // the integer value of node `load`
+  };
+  Kind kind = Kind::kVar;
+  int var = -1;
+  Poly a, b;
+  int load = -1;
+
+  Vars deps;
+  bool data_dependent = false;
+  bool bounded = false;
+  Interval bounds;  // if bounded
+};
+
+// A condition; index 0 and 1 of Nest::guards are the constants false and true.
+struct Cond {
+  enum class Kind { kFalse, kTrue, kLe, kEq, kAnd, kOr, kNot };
+  Kind kind = Kind::kTrue;
+  Poly poly;  // kLe: poly <= 0; kEq: poly == 0
+  int left = -1, right = -1;
+  Vars deps;
+};
+constexpr int kCondFalse = 0;
+constexpr int kCondTrue = 1;
+
+// 0 <= index < size has to be checked when the read happens.
+struct Check {
+  int dim = 0;
+  Poly index;
+  int64_t size = 0;
+  bool data_dependent = false;
+  // For messages: the index as written, and its range as far as it is known.
+  IndexExpr source;
+  std::optional<Interval> bounds;
+};
+
+// How an index moves along the lanes.
+enum class LaneMode : uint8_t {
+  kAffine,  // one step size for all lanes
+  kRuns,    // piecewise, in pieces worth the trouble
+  kPoints,  // anything
+};
+
+struct Node {
+  ScalarExpr::Kind kind = ScalarExpr::Kind::kConst;
+  double value = 0;              // kConst
+  Poly index;                    // kIndex; kRead: the flat element offset
+  int slot = -1;                 // kRead: the tensor
+  std::vector<Check> checks;     // kRead
+  ScalarFn fn = ScalarFn::kAdd;  // kApply
+  std::vector<int> args;         // kApply; kSelect: then, else; kReduce: body
+  int guard = kCondTrue;         // kSelect, kReduce
+  ReduceKind reduce = ReduceKind::kSum;
+  std::vector<std::pair<int, Poly>> axes;  // kReduce: variables and extents
+
+  Vars deps;                  // free variables
+  std::vector<int> dep_list;  // the same
+  int uses = 0;
+
+  // Set by scheduling.
+  int lane = -1;      // the variable this node is vectorized over; -1: a scalar
+  int own_lane = -1;  // scalar kReduce: its axis that becomes its body's lane
+  LaneMode mode = LaneMode::kAffine;
+  std::vector<std::vector<int>> level_guards;  // kReduce: conjuncts to test inside axis i
+  int lane_guard = kCondTrue;                  // kReduce: the conjuncts that depend on the lane
+};
+
+struct LoopVar {
+  int64_t extent = 0;  // greatest, if it depends on outer variables
+};
+
+struct Nest {
+  std::vector<LoopVar> vars;
+  std::vector<Term> terms;  // terms[v] is variable v
+  std::vector<Cond> conds;
+  std::vector<Node> nodes;  // arguments before what uses them
+  std::vector<int> axes;    // the loops over the output box, outermost first
+  int root = -1;
+  int out_slot = -1;
+  Poly out;  // the flat element offset written
+
+  // Set by scheduling.
+  int lane = -1;  // one of `axes`, or -1
+  LaneMode out_mode = LaneMode::kAffine;
+  int64_t block = 1;   // lanes at a time, for every lane variable
+  double cost_ns = 0;  // rough, single-threaded
+};
+
+}  // namespace loops
+}  // namespace lemma
+
+#endif  // LEMMA_KERNELS_LOOPS_LOOP_IR_H_

@@ -1,0 +1,45 @@
+// The steps that compute a definition, for given strides. Internal to evaluation.
+#ifndef LEMMA_KERNELS_LOOPS_LOOP_PLAN_H_
+#define LEMMA_KERNELS_LOOPS_LOOP_PLAN_H_
+
+#include <optional>
+#include <vector>
+
+#include "graph/expr/tensor_expr.h"
+#include "kernels/lanes/strided_copy.h"
+#include "kernels/loops/contraction.h"
+#include "kernels/loops/loop_ir.h"
+#include "kernels/loops/loop_source.h"
+
+namespace lemma {
+namespace loops {
+
+// One nest, and which way it is computed.
+struct Step {
+  NestSource source;
+  // If set, unless the values rule it out: see RunContraction.
+  std::optional<Contraction> contraction;
+  // If not empty, and both tensors are stored alike: a copy from `copied_slot`.
+  std::vector<CopyAxis> copy;
+  int copied_slot = -1;
+  int64_t copy_to = 0, copy_from = 0;  // offsets of the first element
+  // Always possible. Not lowered for a contraction.
+  Nest nest;
+};
+
+struct Plan {
+  std::vector<Slot> slots;  // one for each tensor of the definition, then temporaries
+  int num_inputs = 0;
+  std::vector<Step> steps;  // in order
+};
+
+// `slots` has the strides of all of `definition`'s tensors, which has passed CheckEvaluable.
+Plan MakePlan(const Definition& definition, std::vector<Slot> slots);
+
+// The nest of `source` itself, scheduled.
+Nest PlanNest(const NestSource& source, absl::Span<const Slot> slots);
+
+}  // namespace loops
+}  // namespace lemma
+
+#endif  // LEMMA_KERNELS_LOOPS_LOOP_PLAN_H_

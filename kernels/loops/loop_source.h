@@ -1,0 +1,40 @@
+// What loop nests are made from. Internal to evaluation.
+#ifndef LEMMA_KERNELS_LOOPS_LOOP_SOURCE_H_
+#define LEMMA_KERNELS_LOOPS_LOOP_SOURCE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/expr/scalar_expr.h"
+#include "graph/expr/tensor_expr.h"
+
+namespace lemma {
+namespace loops {
+
+// A tensor in memory. Slots are numbered like the tensors read by the expressions.
+struct Slot {
+  std::vector<int64_t> dims;
+  std::vector<int64_t> strides;
+};
+
+// A box of a tensor as written by a definition: body at every value of `axes`, stored at
+// `out` of tensor `slot`. Extents are constants and no variable of `axes` is bound again.
+struct NestSource {
+  int slot = -1;
+  std::vector<Axis> axes;
+  Idx out;
+  ScalarExpr body;
+};
+
+bool IsEmpty(const NestSource& source);
+
+// All of `tensor`, with every variable bound once; `fresh` numbers new variables.
+NestSource SourceOf(const TensorExpr& tensor, int slot, int* fresh);
+
+// The tensors of `definition`, row-major.
+std::vector<Slot> DenseSlots(const Definition& definition);
+
+}  // namespace loops
+}  // namespace lemma
+
+#endif  // LEMMA_KERNELS_LOOPS_LOOP_SOURCE_H_

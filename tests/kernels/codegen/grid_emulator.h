@@ -1,0 +1,198 @@
+// Runs CUDA kernels that were compiled as host C++: blocks one after the other, the threads of a
+// block as fibers that take turns at barriers and shuffles.
+//
+// Stands in front of kernels/codegen/prelude.cuh. What a GPU leaves undefined ends the process with
+// a message here: a barrier that not all threads of a block reach, a shuffle that not all living
+// threads of a warp take part in.
+#ifndef LEMMA_TESTS_KERNELS_CODEGEN_GRID_EMULATOR_H_
+#define LEMMA_TESTS_KERNELS_CODEGEN_GRID_EMULATOR_H_
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+#define __global__
+#define __device__
+#define __launch_bounds__(threads)
+// One block runs at a time, so what its threads share may be static.
+#define __shared__ static
+#define __restrict__ __restrict
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+struct EmulatedIndex {
+  unsigned int x = 0;
+};
+static EmulatedIndex threadIdx, blockIdx;
+
+namespace grid_emulator {
+
+constexpr int kWarp = 32;
+constexpr size_t kStackBytes = 128 * 1024;
+
+enum class State { kReady, kAtWarp, kAtBlock, kDone };
+
+struct Fiber {
+  ucontext_t context;
+  std::vector<char> stack;
+  State state = State::kReady;
+  unsigned long long slot = 0;  // what it gives to a shuffle
+};
+
+struct Block {
+  std::vector<Fiber> fibers;
+  ucontext_t scheduler;
+  int running = 0;
+  std::function<void()> kernel;
+#if defined(__SANITIZE_ADDRESS__)
+  const void* scheduler_stack = nullptr;
+  size_t scheduler_stack_bytes = 0;
+#endif
+};
+static Block* block = nullptr;
+
+[[noreturn]] inline void Fail(const char* what) {
+  std::fprintf(stderr, "grid emulator: block %u: %s\n", blockIdx.x, what);
+  std::abort();
+}
+
+inline void EnterFiber() {
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(nullptr, &block->scheduler_stack, &block->scheduler_stack_bytes);
+#endif
+}
+
+// From the running fiber to the scheduler, until that comes back.
+inline void Wait(State state) {
+  Fiber& fiber = block->fibers[block->running];
+  fiber.state = state;
+#if defined(__SANITIZE_ADDRESS__)
+  void* fake = nullptr;
+  __sanitizer_start_switch_fiber(state == State::kDone ? nullptr : &fake, block->scheduler_stack,
+                                 block->scheduler_stack_bytes);
+#endif
+  swapcontext(&fiber.context, &block->scheduler);
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(fake, &block->scheduler_stack, &block->scheduler_stack_bytes);
+#endif
+}
+
+inline void FiberMain() {
+  EnterFiber();
+  block->kernel();
+  Wait(State::kDone);
+}
+
+inline void Resume(int i) {
+  block->running = i;
+  threadIdx.x = static_cast<unsigned int>(i);
+#if defined(__SANITIZE_ADDRESS__)
+  void* fake = nullptr;
+  __sanitizer_start_switch_fiber(&fake, block->fibers[i].stack.data(), kStackBytes);
+#endif
+  swapcontext(&block->scheduler, &block->fibers[i].context);
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
+#endif
+}
+
+// Lets the fibers [from, to) go on if all of them that live are at `state`.
+inline bool Release(int from, int to, State state) {
+  int waiting = 0, living = 0;
+  for (int i = from; i < to; ++i) {
+    living += block->fibers[i].state != State::kDone ? 1 : 0;
+    waiting += block->fibers[i].state == state ? 1 : 0;
+  }
+  if (waiting == 0 || waiting != living) return false;
+  for (int i = from; i < to; ++i) {
+    if (block->fibers[i].state == state) block->fibers[i].state = State::kReady;
+  }
+  return true;
+}
+
+inline void RunBlock(int threads) {
+  for (int i = 0; i < threads; ++i) {
+    Fiber& fiber = block->fibers[i];
+    fiber.state = State::kReady;
+    fiber.stack.resize(kStackBytes);
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.data();
+    fiber.context.uc_stack.ss_size = kStackBytes;
+    fiber.context.uc_link = nullptr;
+    makecontext(&fiber.context, FiberMain, 0);
+  }
+  for (;;) {
+    bool progress = false, living = false;
+    for (int i = 0; i < threads; ++i) {
+      if (block->fibers[i].state != State::kReady) continue;
+      Resume(i);
+      progress = true;
+    }
+    for (int i = 0; i < threads; i += kWarp) {
+      progress = Release(i, std::min(i + kWarp, threads), State::kAtWarp) || progress;
+    }
+    // A thread that has ended never reaches a barrier.
+    int ended = 0;
+    for (const Fiber& fiber : block->fibers) ended += fiber.state == State::kDone ? 1 : 0;
+    if (ended == threads) return;
+    if (Release(0, threads, State::kAtBlock)) {
+      if (ended > 0) Fail("some threads ended before a barrier that others wait at");
+      progress = true;
+    }
+    living = ended < threads;
+    if (living && !progress) Fail("threads wait at different barriers");
+  }
+}
+
+// Runs `kernel` for every thread of a grid. Kernels that do not synchronize need no fibers.
+inline void Launch(long long blocks, int threads, bool synchronizes,
+                   const std::function<void()>& kernel) {
+  Block state;
+  block = &state;
+  if (synchronizes) {
+    state.fibers.resize(threads);
+    state.kernel = kernel;
+  }
+  for (long long b = 0; b < blocks; ++b) {
+    blockIdx.x = static_cast<unsigned int>(b);
+    if (synchronizes) {
+      RunBlock(threads);
+      continue;
+    }
+    for (int t = 0; t < threads; ++t) {
+      threadIdx.x = static_cast<unsigned int>(t);
+      kernel();
+    }
+  }
+  block = nullptr;
+}
+
+}  // namespace grid_emulator
+
+inline void __syncthreads() { grid_emulator::Wait(grid_emulator::State::kAtBlock); }
+
+template <class T>
+T __shfl_xor_sync(unsigned int, T value, int distance) {
+  using grid_emulator::block;
+  static_assert(sizeof(T) <= sizeof(unsigned long long), "");
+  const int me = block->running, other = me ^ distance;
+  std::memcpy(&block->fibers[me].slot, &value, sizeof(T));
+  grid_emulator::Wait(grid_emulator::State::kAtWarp);
+  if (block->fibers[other].state == grid_emulator::State::kDone) {
+    grid_emulator::Fail("a shuffle reads from a thread that has ended");
+  }
+  std::memcpy(&value, &block->fibers[other].slot, sizeof(T));
+  grid_emulator::Wait(grid_emulator::State::kAtWarp);
+  return value;
+}
+
+#endif  // LEMMA_TESTS_KERNELS_CODEGEN_GRID_EMULATOR_H_

@@ -1,0 +1,55 @@
+#include "tests/kernels/codegen/host_gemm.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace lemma {
+namespace {
+
+using codegen::GemmCall;
+using codegen::GemmMatrix;
+
+int64_t At(const GemmMatrix& x, int64_t batch, int64_t i, int64_t j) {
+  return x.offset + batch * x.batch_stride + (x.transposed ? i * x.leading + j : i + j * x.leading);
+}
+
+absl::Status Check(const char* name, const GemmMatrix& x, int64_t batch, int64_t rows,
+                   int64_t columns, const std::vector<int64_t>& elements) {
+  const bool valid = x.offset >= 0 && x.batch_stride >= 0 &&
+                     x.leading >= (x.transposed ? columns : rows) &&
+                     At(x, batch - 1, rows - 1, columns - 1) < elements[x.argument];
+  return valid ? absl::OkStatus()
+               : absl::InvalidArgumentError(absl::StrCat("matrix ", name, " of a product"));
+}
+
+}  // namespace
+
+absl::Status RunGemm(const GemmCall& call, const std::vector<void*>& pointers,
+                     const std::vector<int64_t>& elements) {
+  absl::Status s = Check("A", call.a, call.batch, call.m, call.k, elements);
+  s.Update(Check("B", call.b, call.batch, call.k, call.n, elements));
+  s.Update(Check("D", call.d, call.batch, call.m, call.n, elements));
+  if (call.c.argument >= 0) s.Update(Check("C", call.c, call.batch, call.m, call.n, elements));
+  if (call.bias_argument >= 0 && call.bias_offset + call.m > elements[call.bias_argument]) {
+    s.Update(absl::InvalidArgumentError("the bias of a product"));
+  }
+  if (call.c.transposed || call.d.transposed) s.Update(absl::InvalidArgumentError("transposed"));
+  if (!s.ok()) return s;
+  auto floats = [&](int argument) { return static_cast<float*>(pointers[argument]); };
+  for (int64_t p = 0; p < call.batch; ++p) {
+    for (int64_t j = 0; j < call.n; ++j) {
+      for (int64_t i = 0; i < call.m; ++i) {
+        double sum = 0;
+        for (int64_t k = 0; k < call.k; ++k) {
+          sum += static_cast<double>(floats(call.a.argument)[At(call.a, p, i, k)]) *
+                 floats(call.b.argument)[At(call.b, p, k, j)];
+        }
+        if (call.c.argument >= 0) sum += floats(call.c.argument)[At(call.c, p, i, j)];
+        if (call.bias_argument >= 0) sum += floats(call.bias_argument)[call.bias_offset + i];
+        floats(call.d.argument)[At(call.d, p, i, j)] = static_cast<float>(sum);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lemma

@@ -1,0 +1,155 @@
+#include "tests/kernels/codegen/host_kernels.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+
+namespace lemma {
+namespace {
+
+using codegen::GridKernel;
+using codegen::GridProgram;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr char kSanitizers[] = "-fsanitize=address,undefined -fno-sanitize-recover=undefined ";
+#else
+constexpr char kSanitizers[] = "";
+#endif
+
+// void NAME_host(pointers, blocks, threads, synchronizes): a launch.
+std::string HostEntry(const GridProgram& program, const GridKernel& kernel) {
+  std::string arguments;
+  int count = 0;
+  auto add = [&](const std::string& type) {
+    absl::StrAppend(&arguments, count > 0 ? ", " : "", "static_cast<", type, "*>(p[", count, "])");
+    ++count;
+  };
+  for (int slot : kernel.reads) {
+    add(absl::StrCat("const ", codegen::TypeName(program.slots[slot].dtype)));
+  }
+  for (int slot : kernel.writes) add(codegen::TypeName(program.slots[slot].dtype));
+  if (kernel.checks) add("int");
+  return absl::StrCat("extern \"C\" void ", kernel.name,
+                      "_host(void* const* p, long long blocks, int threads, bool synchronizes) {\n"
+                      "  using namespace lemma_gpu;\n"
+                      "  grid_emulator::Launch(blocks, threads, synchronizes, [&] { ",
+                      kernel.name, "(", arguments, "); });\n}\n");
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// Memory that ends where the tensor does, for the sanitizer to see what leaves it.
+using Buffer = std::unique_ptr<void, void (*)(void*)>;
+Buffer Allocate(int64_t bytes) {
+  void* data = nullptr;
+  if (posix_memalign(&data, 256, static_cast<size_t>(std::max<int64_t>(bytes, 1))) != 0) {
+    std::abort();
+  }
+  std::memset(data, 0x5a, static_cast<size_t>(bytes));
+  return Buffer(data, std::free);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HostKernels>> HostKernels::Compile(
+    const std::vector<const GridProgram*>& programs) {
+  constexpr size_t kKernelsPerFile = 120;
+  std::vector<std::vector<const GridKernel*>> files(1);
+  std::vector<std::string> entries(1);
+  std::set<std::string> names;
+  for (const GridProgram* program : programs) {
+    for (const GridKernel& kernel : program->kernels) {
+      if (!names.insert(kernel.name).second) continue;
+      if (files.back().size() == kKernelsPerFile) {
+        files.emplace_back();
+        entries.emplace_back();
+      }
+      files.back().push_back(&kernel);
+      entries.back() += HostEntry(*program, kernel);
+    }
+  }
+  const char* temporary = std::getenv("TEST_TMPDIR");
+  static int round = 0;
+  const std::string stem = absl::StrCat(temporary != nullptr ? temporary : "/tmp", "/kernels_",
+                                        getpid(), "_", round++, "_");
+  std::string compile;
+  for (size_t i = 0; i < files.size(); ++i) {
+    const std::string file = absl::StrCat(stem, i);
+    std::ofstream(file + ".cc") << "#include \"tests/kernels/codegen/grid_emulator.h\"\n"
+                                << codegen::SourceOf(files[i]) << entries[i];
+    // Two at a time.
+    absl::StrAppend(&compile, "c++ -std=c++17 -O1 -ffp-contract=off -w -fPIC -shared ", kSanitizers,
+                    "-I. ", file, ".cc -o ", file, ".so 2> ", file, ".log &\n",
+                    i % 2 == 1 ? "wait\n" : "");
+  }
+  absl::StrAppend(&compile, "wait\n");
+  if (std::system(compile.c_str()) != 0) return absl::InternalError("the shell failed");
+  auto result = std::make_unique<HostKernels>();
+  for (size_t i = 0; i < files.size(); ++i) {
+    const std::string file = absl::StrCat(stem, i);
+    void* library = dlopen((file + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      return absl::InternalError(
+          absl::StrCat(file, ".cc: ", ReadFile(file + ".log").substr(0, 4000)));
+    }
+    result->libraries_.push_back(library);
+  }
+  return result;
+}
+
+HostKernels::~HostKernels() {
+  for (void* library : libraries_) dlclose(library);
+}
+
+absl::Status HostKernels::Launch(const GridKernel& kernel, std::vector<void*> pointers) const {
+  using Entry = void (*)(void* const*, long long, int, bool);
+  Entry entry = nullptr;
+  for (void* library : libraries_) {
+    void* symbol = dlsym(library, (kernel.name + "_host").c_str());
+    if (symbol != nullptr) entry = reinterpret_cast<Entry>(symbol);
+  }
+  if (entry == nullptr) return absl::NotFoundError(kernel.name);
+  int error = 0;
+  pointers.push_back(&error);
+  entry(pointers.data(), kernel.blocks, kernel.threads, kernel.synchronizes);
+  if (error == 1) return absl::OutOfRangeError("an index that was loaded is outside its tensor");
+  if (error != 0) return absl::InternalError("an index is outside its tensor");
+  return absl::OkStatus();
+}
+
+absl::Status HostKernels::Run(const GridProgram& program, absl::Span<const Tensor> inputs,
+                              std::vector<Tensor>* outputs) const {
+  std::vector<Buffer> memory;
+  for (size_t slot = 0; slot < program.slots.size(); ++slot) {
+    const int64_t bytes = program.slots[slot].elements * SizeOf(program.slots[slot].dtype);
+    memory.push_back(Allocate(bytes));
+    if (static_cast<int>(slot) < program.num_inputs) {
+      std::memcpy(memory[slot].get(), inputs[slot].raw(), static_cast<size_t>(bytes));
+    }
+  }
+  for (const GridKernel& kernel : program.kernels) {
+    std::vector<void*> pointers;
+    for (int slot : kernel.reads) pointers.push_back(memory[slot].get());
+    for (int slot : kernel.writes) pointers.push_back(memory[slot].get());
+    if (absl::Status s = Launch(kernel, std::move(pointers)); !s.ok()) return s;
+  }
+  for (size_t i = 0; i < outputs->size(); ++i) {
+    std::memcpy((*outputs)[i].mutable_raw(), memory[program.outputs[i]].get(),
+                static_cast<size_t>((*outputs)[i].type().num_bytes()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lemma

@@ -1,0 +1,186 @@
+#include "kernels/lanes/lane_ops.h"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace lemma {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+struct Case {
+  ScalarFn fn;
+  std::function<double(double)> exact;
+  double from, to, max_ulp;
+};
+
+// Units in the last place of the float nearest to `exact`.
+double Ulps(float got, double exact) {
+  float nearest = static_cast<float>(exact);
+  double ulp = std::nextafter(std::fabs(nearest), kInf) - std::fabs(nearest);
+  return std::fabs(got - exact) / ulp;
+}
+
+TEST(LaneOps, FloatFunctionsAreAccurate) {
+  const std::vector<Case> cases = {
+      {ScalarFn::kExp, [](double x) { return std::exp(x); }, -87, 88.7, 2},
+      {ScalarFn::kLog, [](double x) { return std::log(x); }, 1e-6, 1000, 2},
+      {ScalarFn::kLog, [](double x) { return std::log(x); }, 0.5, 2, 2},
+      {ScalarFn::kTanh, [](double x) { return std::tanh(x); }, -10, 10, 2},
+      {ScalarFn::kErf, [](double x) { return std::erf(x); }, -5, 5, 2},
+      {ScalarFn::kSqrt, [](double x) { return std::sqrt(x); }, 0, 100, 0.5},
+  };
+  constexpr int kSteps = 100000;
+  for (const Case& c : cases) {
+    std::vector<float> x(kSteps), y(kSteps);
+    for (int i = 0; i < kSteps; ++i) {
+      x[i] = static_cast<float>(c.from + (c.to - c.from) * i / (kSteps - 1));
+    }
+    Lanes<float>().unary[static_cast<int>(c.fn)](y.data(), x.data(), kSteps);
+    for (int i = 0; i < kSteps; ++i) {
+      ASSERT_LE(Ulps(y[i], c.exact(x[i])), c.max_ulp + 1e-6) << Info(c.fn).name << " of " << x[i];
+    }
+  }
+}
+
+TEST(LaneOps, FloatFunctionsAtTheEdges) {
+  const float x[] = {0.0f, -0.0f, kInf, -kInf, NAN, 1e-40f, -1e30f, 1e30f, 104.0f, -104.0f};
+  for (auto [fn, exact] :
+       std::vector<std::pair<ScalarFn, double (*)(double)>>{{ScalarFn::kExp, std::exp},
+                                                            {ScalarFn::kLog, std::log},
+                                                            {ScalarFn::kTanh, std::tanh},
+                                                            {ScalarFn::kErf, std::erf},
+                                                            {ScalarFn::kSqrt, std::sqrt}}) {
+    float y[10];
+    Lanes<float>().unary[static_cast<int>(fn)](y, x, 10);
+    for (int i = 0; i < 10; ++i) {
+      const float expected = static_cast<float>(exact(x[i]));
+      if (std::isnan(expected)) {
+        EXPECT_TRUE(std::isnan(y[i])) << Info(fn).name << " of " << x[i];
+      } else if (std::isinf(expected) || expected == 0) {
+        EXPECT_EQ(y[i], expected) << Info(fn).name << " of " << x[i];
+      } else {
+        EXPECT_NEAR(y[i], expected, std::fabs(expected) * 3e-7 + 1.5e-45) << Info(fn).name;
+      }
+    }
+  }
+}
+
+TEST(LaneOps, ValueDoesNotDependOnThePlaceAmongLanes) {
+  std::vector<float> x(67, 0.7f), y(67);
+  for (int fn = 0; fn < kNumScalarFns; ++fn) {
+    auto unary = Lanes<float>().unary[fn];
+    if (unary == nullptr) continue;
+    unary(y.data(), x.data(), 67);
+    for (float v : y) {
+      EXPECT_TRUE(v == y[0] || std::isnan(v)) << Info(static_cast<ScalarFn>(fn)).name;
+    }
+  }
+}
+
+TEST(LaneOps, ExtremesPropagateNan) {
+  const double x[] = {1, NAN, NAN}, y[] = {NAN, 1, NAN};
+  double z[3];
+  for (ScalarFn fn : {ScalarFn::kMin, ScalarFn::kMax}) {
+    Lanes<double>().vv[static_cast<int>(fn)](z, x, y, 3);
+    for (double v : z) EXPECT_TRUE(std::isnan(v));
+  }
+}
+
+// The same as the product and then the sum, of which neither is exact here.
+template <class T>
+void ExpectTwoRoundings(const LaneOps<T>& ops) {
+  constexpr int64_t n = 77;
+  std::vector<T> a(n), b(n), c(n), product(n), expected(n), y(n);
+  for (int64_t i = 0; i < n; ++i) {
+    a[i] = NumberFromDouble<T>(std::sqrt(2.0 + i * 1000));
+    b[i] = NumberFromDouble<T>(std::sqrt(3.0 + i * 777) - 300);
+    c[i] = NumberFromDouble<T>(std::sqrt(5.0) - 40000 * i);
+  }
+  const int mul = static_cast<int>(ScalarFn::kMul), add = static_cast<int>(ScalarFn::kAdd),
+            sub = static_cast<int>(ScalarFn::kSub);
+  for (int vector : {0, 1}) {
+    (vector ? ops.vv : ops.vs)[mul](product.data(), a.data(), b.data(), n);
+    ops.vv[add](expected.data(), product.data(), c.data(), n);
+    ops.mul_plus[vector](y.data(), a.data(), b.data(), c.data(), n);
+    EXPECT_TRUE(y == expected);
+    ops.vv[sub](expected.data(), product.data(), c.data(), n);
+    ops.mul_minus[vector](y.data(), a.data(), b.data(), c.data(), n);
+    EXPECT_TRUE(y == expected);
+    ops.vv[sub](expected.data(), c.data(), product.data(), n);
+    y = c;  // a destination may be an operand
+    ops.minus_mul[vector](y.data(), a.data(), b.data(), y.data(), n);
+    EXPECT_TRUE(y == expected);
+  }
+}
+
+TEST(LaneOps, ProductsAreRoundedBeforeSums) {
+  ExpectTwoRoundings(Lanes<float>());
+  ExpectTwoRoundings(Lanes<double>());
+  ExpectTwoRoundings(Lanes<int64_t>());
+  ExpectTwoRoundings(Lanes<Field>());
+  if (__builtin_cpu_supports("avx2") && lane_internal::FloatLanesAvx2() != nullptr) {
+    ExpectTwoRoundings(*lane_internal::FloatLanesAvx2());
+    ExpectTwoRoundings(*lane_internal::DoubleLanesAvx2());
+  }
+}
+
+template <class T>
+void ExpectTileMultiplies() {
+  const LaneOps<T>& ops = Lanes<T>();
+  const int64_t depth = 70;
+  std::vector<T> a(depth * ops.mr), b(depth * ops.nr), c(ops.mr * (ops.nr + 3));
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<T>(int64_t(i * 7 % 11) - 5);
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<T>(int64_t(i * 5 % 13) - 6);
+  ops.tile(c.data(), ops.nr + 3, a.data(), b.data(), 40, false);
+  ops.tile(c.data(), ops.nr + 3, a.data() + 40 * ops.mr, b.data() + 40 * ops.nr, 30, true);
+  for (int i = 0; i < ops.mr; ++i) {
+    for (int j = 0; j < ops.nr; ++j) {
+      T sum{};
+      for (int64_t k = 0; k < depth; ++k) sum = sum + a[k * ops.mr + i] * b[k * ops.nr + j];
+      EXPECT_TRUE(c[i * (ops.nr + 3) + j] == sum);
+    }
+  }
+}
+
+TEST(LaneOps, TilesMultiply) {
+  ExpectTileMultiplies<double>();
+  ExpectTileMultiplies<float>();
+  ExpectTileMultiplies<int64_t>();
+  ExpectTileMultiplies<Field>();
+}
+
+TEST(LaneOps, FieldTileOfLargestElements) {
+  const LaneOps<Field>& ops = Lanes<Field>();
+  std::vector<Field> a(100 * ops.mr, Field(-1)), b(100 * ops.nr, Field(-1)), c(ops.mr * ops.nr);
+  ops.tile(c.data(), ops.nr, a.data(), b.data(), 100, false);
+  EXPECT_EQ(c[0], Field(100));
+}
+
+// Every instruction set gives the same bits.
+TEST(LaneOps, InstructionSetsAgree) {
+  std::vector<const LaneOps<float>*> tables;
+  if (__builtin_cpu_supports("avx2")) tables.push_back(lane_internal::FloatLanesAvx2());
+  if (__builtin_cpu_supports("avx512f")) tables.push_back(lane_internal::FloatLanesAvx512());
+  std::vector<float> x(1000), expected(1000), y(1000);
+  for (int i = 0; i < 1000; ++i) x[i] = static_cast<float>(i - 500) * 0.013f;
+  for (int fn = 0; fn < kNumScalarFns; ++fn) {
+    if (Lanes<float>().unary[fn] == nullptr) continue;
+    Lanes<float>().unary[fn](expected.data(), x.data(), 1000);
+    for (const LaneOps<float>* table : tables) {
+      if (table == nullptr) continue;
+      table->unary[fn](y.data(), x.data(), 1000);
+      for (int i = 0; i < 1000; ++i) {
+        EXPECT_TRUE(y[i] == expected[i] || std::isnan(y[i]))
+            << Info(static_cast<ScalarFn>(fn)).name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lemma

@@ -1,0 +1,66 @@
+// Short ways to write definitions by hand, and to compare their evaluation with the naive one.
+#ifndef LEMMA_TESTS_KERNELS_LOOPS_DEFINITION_TESTUTIL_H_
+#define LEMMA_TESTS_KERNELS_LOOPS_DEFINITION_TESTUTIL_H_
+
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "graph/expr/tensor_expr.h"
+#include "kernels/loops/evaluate.h"
+#include "tests/kernels/loops/naive_evaluator.h"
+
+namespace lemma {
+
+// Builds one definition; all inputs first.
+class DefinitionBuilder {
+ public:
+  TensorId Input(std::vector<int64_t> dims, DType dtype = DType::kF32);
+
+  using Body = std::function<ScalarExpr(const Idx& index)>;
+  TensorId Local(Idx dims, const Body& body, DType dtype = DType::kF32);
+  TensorId Output(Idx dims, const Body& body, DType dtype = DType::kF32);
+
+  ScalarExpr Reduce(ReduceKind kind, Idx extents, const Body& body);
+  ScalarExpr Sum(Idx extents, const Body& body) { return Reduce(ReduceKind::kSum, extents, body); }
+  VarId NewVar() { return definition_.num_vars++; }
+
+  const Definition& definition() const { return definition_; }
+
+ private:
+  Definition definition_;
+};
+
+inline ScalarExpr Read(TensorId tensor, Idx indices) {
+  return ScalarExpr::Read(tensor, std::move(indices));
+}
+inline IndexExpr Load(const ScalarExpr& e) { return IndexExpr::Load(e.node()); }
+// tensor[indices] where `inside`, else 0.
+inline ScalarExpr ReadWhere(Guard inside, TensorId tensor, Idx indices) {
+  return ScalarExpr::Select(std::move(inside), Read(tensor, std::move(indices)), 0);
+}
+
+int64_t ElementsIn(const std::vector<int64_t>& dims);
+
+// x[n, (k div K/groups)*C + c, p*stride + r - pad, …] * w[k, c, r, s], padded with zeros.
+Definition Conv(std::vector<int64_t> x, std::vector<int64_t> w, int64_t stride, int64_t pad,
+                int64_t groups);
+Definition Matmul(int64_t m, int64_t k, int64_t n);
+
+// Small random integers, so that double and int64_t are exact; for Field arbitrary elements.
+template <class T>
+std::vector<Dense<T>> RandomInputs(const Definition& definition, uint32_t seed);
+
+// Runs over dense tensors of T.
+template <class T>
+absl::StatusOr<std::vector<Dense<T>>> RunDense(const Definition& definition,
+                                               const std::vector<Dense<T>>& inputs,
+                                               int threads = 1);
+
+// Expects (gtest) that evaluation in double, int64_t (where that is possible) and Field agrees
+// with the naive one on random inputs, exactly or, for doubles, up to rounding.
+void ExpectEvaluatesAsNaively(const Definition& definition, uint32_t seed = 1);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_KERNELS_LOOPS_DEFINITION_TESTUTIL_H_

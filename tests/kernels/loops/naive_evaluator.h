@@ -1,0 +1,42 @@
+// The meaning of definitions, spelled out: a slow recursive evaluator to test fast ones against. It
+// shares no code with kernels/loops/evaluate.h.
+#ifndef LEMMA_TESTS_KERNELS_LOOPS_NAIVE_EVALUATOR_H_
+#define LEMMA_TESTS_KERNELS_LOOPS_NAIVE_EVALUATOR_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/expr/field.h"
+#include "graph/expr/tensor_expr.h"
+
+namespace lemma {
+
+template <class T>
+struct Dense {
+  std::vector<int64_t> dims;
+  std::vector<T> data;  // row-major
+};
+
+// All tensors of `definition`: the inputs given, then those it makes. An index outside its tensor
+// ends the program, saying which.
+template <class T>
+std::vector<Dense<T>> EvaluateNaively(const Definition& definition, std::vector<Dense<T>> inputs);
+
+// All outputs in row-major order, computed in double and not rounded to their element types. All
+// sizes must be constants. A read outside its tensor is an error.
+absl::StatusOr<std::vector<std::vector<double>>> NaiveEvaluate(
+    const Definition& definition, const std::vector<std::vector<double>>& inputs);
+
+extern template std::vector<Dense<double>> EvaluateNaively(const Definition&,
+                                                           std::vector<Dense<double>>);
+extern template std::vector<Dense<Field>> EvaluateNaively(const Definition&,
+                                                          std::vector<Dense<Field>>);
+extern template std::vector<Dense<int64_t>> EvaluateNaively(const Definition&,
+                                                            std::vector<Dense<int64_t>>);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_KERNELS_LOOPS_NAIVE_EVALUATOR_H_
