@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/stopwatch.h"
-#include "runtime/cpu/cpu_device.h"
-#include "runtime/cpu/kernel.h"
+#include "runtime/cpu/kernels/cpu_device.h"
+#include "runtime/cpu/kernels/kernel.h"
 #include "runtime/cpu/planner.h"
 #include "runtime/plan/schedule.h"
 #include "runtime/reference/static_evaluator.h"

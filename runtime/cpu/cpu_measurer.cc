@@ -11,7 +11,7 @@
 #include "base/stopwatch.h"
 #include "runtime/cpu/caches.h"
 #include "runtime/cpu/cpu_backend.h"
-#include "runtime/cpu/cpu_device.h"
+#include "runtime/cpu/kernels/cpu_device.h"
 #include "runtime/cpu/planner.h"
 
 namespace lemma {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "runtime/cpu/kernel.h"
+#include "runtime/cpu/kernels/kernel.h"
 #include "runtime/plan/node_traits.h"
 #include "runtime/plan/use_table.h"
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "runtime/cpu/kernel.h"
+#include "runtime/cpu/kernels/kernel.h"
 #include "runtime/plan/layout.h"
 #include "runtime/plan/memory_plan.h"
 #include "runtime/plan/node_traits.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/builder.h"
-#include "runtime/cpu/dnnl_util.h"
+#include "runtime/cpu/kernels/dnnl_util.h"
 
 namespace lemma::cpu {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "runtime/cpu/kernel.h"
+#include "runtime/cpu/kernels/kernel.h"
 
 namespace lemma::cpu {
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "base/parallel.h"
-#include "kernels/plain_rows.h"
-#include "kernels/row_mean.h"
-#include "runtime/cpu/dnnl_util.h"
+#include "runtime/cpu/kernels/dnnl_util.h"
+#include "runtime/cpu/kernels/plain_rows.h"
+#include "runtime/cpu/kernels/row_mean.h"
 
 namespace lemma::cpu {
 namespace {

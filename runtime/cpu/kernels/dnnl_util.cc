@@ -1,4 +1,4 @@
-#include "runtime/cpu/dnnl_util.h"
+#include "runtime/cpu/kernels/dnnl_util.h"
 
 #include <algorithm>
 #include <cstring>

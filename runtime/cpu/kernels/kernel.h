@@ -1,10 +1,10 @@
 // Kernels of the CPU back end, and their registration.
 //
 // A KernelDef says which operator it computes, in which layouts, and what it fuses behind it; it
-// builds a Kernel from a spec. To add one: a function that returns a KernelDef in a kernels_*.cc,
-// and its line in kernels.inc.
-#ifndef LEMMA_RUNTIME_CPU_KERNEL_H_
-#define LEMMA_RUNTIME_CPU_KERNEL_H_
+// builds a Kernel from a spec. To add one: a function that returns a KernelDef in a file of this
+// folder, and its line in kernels.inc.
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_KERNEL_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_KERNEL_H_
 
 #include <cstdint>
 #include <functional>
@@ -126,4 +126,4 @@ absl::StatusOr<std::unique_ptr<Kernel>> CopyByDefinition(const CpuKernelSpec& sp
 
 }  // namespace lemma::cpu
 
-#endif  // LEMMA_RUNTIME_CPU_KERNEL_H_
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_KERNEL_H_

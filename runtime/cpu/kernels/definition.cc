@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "graph/expr/compose.h"
 #include "kernels/loops/evaluate.h"
-#include "runtime/cpu/kernel.h"
+#include "runtime/cpu/kernels/kernel.h"
 #include "runtime/plan/compose_nodes.h"
 
 namespace lemma::cpu {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/cpu/dnnl_util.h"
+#include "runtime/cpu/kernels/dnnl_util.h"
 
 namespace lemma::cpu {
 namespace {

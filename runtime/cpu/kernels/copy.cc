@@ -1,7 +1,7 @@
 // Copies between layouts.
 #include <cstring>
 
-#include "runtime/cpu/dnnl_util.h"
+#include "runtime/cpu/kernels/dnnl_util.h"
 
 namespace lemma::cpu {
 

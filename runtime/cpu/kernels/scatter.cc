@@ -1,7 +1,7 @@
 // Sums into a tensor at positions that another one holds: what the gradients of gathers are.
 #include <cstring>
 
-#include "runtime/cpu/kernel.h"
+#include "runtime/cpu/kernels/kernel.h"
 
 namespace lemma::cpu {
 namespace {

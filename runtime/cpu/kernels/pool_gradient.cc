@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/parallel.h"
-#include "kernels/max_pool_gradient.h"
-#include "runtime/cpu/dnnl_util.h"
+#include "runtime/cpu/kernels/dnnl_util.h"
+#include "runtime/cpu/kernels/max_pool_gradient.h"
 
 namespace lemma::cpu {
 namespace {

@@ -1,6 +1,6 @@
 // A linear function for each column of a matrix, and bounds.
-#ifndef LEMMA_KERNELS_CHANNEL_AFFINE_H_
-#define LEMMA_KERNELS_CHANNEL_AFFINE_H_
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_CHANNEL_AFFINE_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_CHANNEL_AFFINE_H_
 
 #include <cstdint>
 
@@ -13,4 +13,4 @@ void ChannelAffine(const float* x, int64_t x_step, const float* scale, const flo
 
 }  // namespace lemma::kernels
 
-#endif  // LEMMA_KERNELS_CHANNEL_AFFINE_H_
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_CHANNEL_AFFINE_H_

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "base/parallel.h"
-#include "kernels/channel_affine.h"
-#include "runtime/cpu/dnnl_util.h"
+#include "runtime/cpu/kernels/channel_affine.h"
+#include "runtime/cpu/kernels/dnnl_util.h"
 
 namespace lemma::cpu {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/cpu/kernel.h"
+#include "runtime/cpu/kernels/kernel.h"
 #include "runtime/plan/node_traits.h"
 
 namespace lemma::cpu {

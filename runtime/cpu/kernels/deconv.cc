@@ -1,5 +1,5 @@
 // Transposed convolutions through oneDNN, channels last.
-#include "runtime/cpu/dnnl_util.h"
+#include "runtime/cpu/kernels/dnnl_util.h"
 
 namespace lemma::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/row_mean.h"
+#include "runtime/cpu/kernels/row_mean.h"
 
 #include <algorithm>
 

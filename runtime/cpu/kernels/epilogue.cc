@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/loops/evaluate.h"
-#include "runtime/cpu/dnnl_util.h"
+#include "runtime/cpu/kernels/dnnl_util.h"
 
 namespace lemma::cpu {
 namespace {

@@ -1,6 +1,6 @@
 // The processor, the library's version, and how many threads it uses.
-#ifndef LEMMA_RUNTIME_CPU_CPU_DEVICE_H_
-#define LEMMA_RUNTIME_CPU_CPU_DEVICE_H_
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_CPU_DEVICE_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_CPU_DEVICE_H_
 
 #include <string>
 
@@ -22,4 +22,4 @@ class ThreadScope {
 
 }  // namespace lemma::cpu
 
-#endif  // LEMMA_RUNTIME_CPU_CPU_DEVICE_H_
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_CPU_DEVICE_H_

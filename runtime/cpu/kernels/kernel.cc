@@ -1,4 +1,4 @@
-#include "runtime/cpu/kernel.h"
+#include "runtime/cpu/kernels/kernel.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace lemma::cpu {
 
 #define LEMMA_CPU_KERNEL(name) KernelDef Make##name##Kernel();
-#include "runtime/cpu/kernels.inc"
+#include "runtime/cpu/kernels/kernels.inc"
 #undef LEMMA_CPU_KERNEL
 
 namespace {
@@ -19,7 +19,7 @@ const KernelsByOp& Registry() {
   static const KernelsByOp* registry = [] {
     const KernelDef* all[] = {
 #define LEMMA_CPU_KERNEL(name) new KernelDef(Make##name##Kernel()),
-#include "runtime/cpu/kernels.inc"
+#include "runtime/cpu/kernels/kernels.inc"
 #undef LEMMA_CPU_KERNEL
     };
     auto* by_op = new KernelsByOp;

@@ -1,4 +1,4 @@
-#include "runtime/cpu/cpu_device.h"
+#include "runtime/cpu/kernels/cpu_device.h"
 
 #include <omp.h>
 

@@ -1,7 +1,7 @@
 // Batch normalization with the statistics of the batch, and its gradient, channels last.
 #include <algorithm>
 
-#include "runtime/cpu/dnnl_util.h"
+#include "runtime/cpu/kernels/dnnl_util.h"
 
 namespace lemma::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/plain_rows.h"
+#include "runtime/cpu/kernels/plain_rows.h"
 
 namespace lemma::kernels {
 

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "kernels/lanes/strided_copy.h"
-#include "runtime/cpu/dnnl_util.h"
+#include "runtime/cpu/kernels/dnnl_util.h"
 
 namespace lemma::cpu {
 namespace {

@@ -1,6 +1,6 @@
 // What the oneDNN kernels share. Exceptions of the library end here.
-#ifndef LEMMA_RUNTIME_CPU_DNNL_UTIL_H_
-#define LEMMA_RUNTIME_CPU_DNNL_UTIL_H_
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_DNNL_UTIL_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_DNNL_UTIL_H_
 
 #include <dnnl.hpp>
 #include <memory>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/cpu/kernel.h"
+#include "runtime/cpu/kernels/kernel.h"
 
 namespace lemma::cpu {
 
@@ -172,4 +172,4 @@ bool IsStaticValue(const Value& v);
 
 }  // namespace lemma::cpu
 
-#endif  // LEMMA_RUNTIME_CPU_DNNL_UTIL_H_
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_DNNL_UTIL_H_

@@ -1,6 +1,6 @@
 // Convolutions through oneDNN, channels last. On AVX-512 its channels-last kernels run as fast as
 // those of blocked layouts, and nothing has to be reordered between operators.
-#include "runtime/cpu/dnnl_util.h"
+#include "runtime/cpu/kernels/dnnl_util.h"
 
 namespace lemma::cpu {
 namespace {

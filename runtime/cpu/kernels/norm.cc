@@ -1,8 +1,8 @@
 // Softmax and normalizations through oneDNN.
 #include <utility>
 
-#include "kernels/plain_rows.h"
-#include "runtime/cpu/dnnl_util.h"
+#include "runtime/cpu/kernels/dnnl_util.h"
+#include "runtime/cpu/kernels/plain_rows.h"
 
 namespace lemma::cpu {
 namespace {
