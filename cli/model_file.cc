@@ -11,7 +11,7 @@
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
 #include "graph/proto_form.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 
 namespace lemma::cli {
 namespace {

@@ -15,7 +15,7 @@
 #include "cli/optimize_search.h"
 #include "cli/pet_examples.h"
 #include "cli/verdict_text.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "pet/finder.h"
 #include "pet/picture.h"
 #include "pet/symbolic.h"

@@ -21,7 +21,7 @@
 #include "cli/rule_report.h"
 #include "cli/rules_commands.h"
 #include "cli/rules_file.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "rewrite/derive.h"
 #include "rewrite/field_test.h"
 #include "rewrite/proof_check.h"

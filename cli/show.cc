@@ -14,7 +14,7 @@
 #include "cli/model_file.h"
 #include "cli/show_memory.h"
 #include "cli/text_table.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "kernels/loops/cost.h"
 
 namespace lemma::cli {

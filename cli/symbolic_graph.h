@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "graph/text_syntax.h"
+#include "graph/text/syntax.h"
 #include "rewrite/substitution.h"
 
 namespace lemma::cli {

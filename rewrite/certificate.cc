@@ -11,7 +11,7 @@
 #include "absl/strings/strip.h"
 #include "base/sha256.h"
 #include "base/status_macros.h"
-#include "graph/text_lexer.h"
+#include "graph/text/lexer.h"
 #include "rewrite/rule_text.h"
 
 namespace lemma {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/text_lexer.h"
+#include "graph/text/lexer.h"
 #include "rewrite/apply.h"
 #include "rewrite/rule_text.h"
 

@@ -2,7 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "graph/text_lexer.h"
+#include "graph/text/lexer.h"
 #include "rewrite/rule_text.h"
 
 namespace lemma {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "graph/op_table.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 
 namespace lemma {
 namespace {

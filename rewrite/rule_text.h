@@ -1,4 +1,4 @@
-// Rules in the text form. The grammar is in graph/text_syntax.h, the meaning in
+// Rules in the text form. The grammar is in graph/text/syntax.h, the meaning in
 // rewrite/substitution.h and rewrite/term.h.
 #ifndef LEMMA_REWRITE_RULE_TEXT_H_
 #define LEMMA_REWRITE_RULE_TEXT_H_
@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graph/text_syntax.h"
+#include "graph/text/syntax.h"
 #include "rewrite/substitution.h"
 
 namespace lemma {

@@ -18,7 +18,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "graph/onnx/import.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "optimizer/analytic_cost.h"
 #include "optimizer/backtracking.h"
 #include "optimizer/measured_cost.h"

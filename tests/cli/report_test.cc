@@ -4,7 +4,7 @@
 
 #include "cli/graph_dot.h"
 #include "gmock/gmock.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 
 namespace lemma::cli {

@@ -1,6 +1,6 @@
 // Graphs in the text form: what reads prints, and reads back as the same.
 #include "graph/checker.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace lemma {

@@ -7,7 +7,7 @@
 
 #include "generator/taso_set.h"
 #include "graph/graph.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 
 namespace lemma::generator {

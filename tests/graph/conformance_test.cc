@@ -6,7 +6,7 @@
 #include "graph/builder.h"
 #include "graph/expr/compose.h"
 #include "graph/op_table.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/graph/op_examples.h"
 #include "tests/kernels/loops/naive_evaluator.h"

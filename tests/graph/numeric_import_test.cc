@@ -1,7 +1,7 @@
 // How ONNX's convolutions, poolings, reductions and normalizations become ours.
 #include "gmock/gmock.h"
 #include "graph/onnx/import.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/graph/onnx/onnx_text.h"
 

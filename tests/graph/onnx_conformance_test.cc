@@ -5,7 +5,7 @@
 #include "graph/builder.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/reference/reference.h"
 #include "tests/graph/onnx/onnx_checker.h"

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
 #include "graph/op_table.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 
 namespace lemma {
 

@@ -4,7 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "graph/checker.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 
 namespace lemma {

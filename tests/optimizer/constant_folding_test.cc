@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 
 namespace lemma {

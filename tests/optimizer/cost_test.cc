@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "optimizer/analytic_cost.h"
 #include "optimizer/correction.h"

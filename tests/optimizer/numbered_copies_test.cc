@@ -4,7 +4,7 @@
 
 #include "absl/strings/string_view.h"
 #include "graph/barrier.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/runtime/runtime_testutil.h"
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/barrier.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "optimizer/analytic_cost.h"
 #include "runtime/cpu/cpu_backend.h"

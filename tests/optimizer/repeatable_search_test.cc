@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/import.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "optimizer/analytic_cost.h"
 #include "optimizer/backtracking.h"

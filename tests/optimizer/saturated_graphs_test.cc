@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "graph/checker.h"
 #include "graph/onnx/import.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "optimizer/analytic_cost.h"
 #include "optimizer/certificate.h"

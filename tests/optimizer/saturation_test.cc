@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/checker.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "optimizer/constant_folding.h"
 #include "rewrite/rule_text.h"

@@ -12,9 +12,9 @@ struct TransformerSizes {
   int widening = 4;  // of the feed-forward part
 };
 
-// The text form (graph/text.h) of an encoder as exporters write it: separate projections of query,
-// key and value, layer norms and GELU in single operators, weights transposed. Weights have no
-// values. 55 operators and 16 weights a layer.
+// The text form (graph/text/text.h) of an encoder as exporters write it: separate projections of
+// query, key and value, layer norms and GELU in single operators, weights transposed. Weights have
+// no values. 55 operators and 16 weights a layer.
 std::string TransformerText(const TransformerSizes& sizes);
 
 }  // namespace lemma

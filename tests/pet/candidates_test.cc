@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "pet/corrector.h"
 #include "tests/pet/polynomial_oracle.h"

@@ -7,7 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "graph/builder.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "pet/corrector.h"
 #include "pet/mutant.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "pet/rule.h"
 #include "rewrite/match_index.h"

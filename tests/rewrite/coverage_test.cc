@@ -1,7 +1,7 @@
 // An instance that no proved form covers is not applied.
 #include "rewrite/coverage.h"
 
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "rewrite/carried.h"
 #include "rewrite/field_test.h"

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "rewrite/field_test.h"
 #include "rewrite/instantiate.h"

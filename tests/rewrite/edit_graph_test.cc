@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/checker.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "rewrite/apply.h"
 #include "rewrite/match_set.h"

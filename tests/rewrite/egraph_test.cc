@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "rewrite/rewrite_source.h"
 #include "rewrite/rule_text.h"

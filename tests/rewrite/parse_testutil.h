@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "rewrite/rewrite_source.h"
 #include "rewrite/rule_text.h"

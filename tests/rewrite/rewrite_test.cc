@@ -2,7 +2,7 @@
 #include <random>
 
 #include "gmock/gmock.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "rewrite/apply.h"
 #include "rewrite/rewrite_source.h"

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/import.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "rewrite/match_set.h"
 #include "rewrite/rule_text.h"

@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "graph/builder.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/cpu/plan_check.h"
 #include "runtime/cpu/plan_claims.h"

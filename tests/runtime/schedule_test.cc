@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "tests/runtime/runtime_testutil.h"

@@ -2,7 +2,7 @@
 #include "verifier/prover.h"
 
 #include "absl/strings/str_cat.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/verifier/prover_testutil.h"
 #include "verifier/solver.h"

@@ -1,7 +1,7 @@
 // What rules make of a graph equals it; a graph with one thing changed does not.
 #include "tests/verifier/random_pairs.h"
 
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "verifier/prover.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "gmock/gmock.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 
 namespace lemma {
 namespace {

@@ -1,7 +1,7 @@
 #include "tests/graph/onnx/compare.h"
 
 #include "gmock/gmock.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 
 namespace lemma {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
 #include "graph/onnx/import.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/reference/reference.h"
 #include "tests/graph/onnx/onnx_text.h"

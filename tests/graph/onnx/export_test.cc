@@ -7,7 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "graph/onnx/import.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/graph/onnx/onnx_checker.h"
 #include "tests/graph/onnx/onnx_text.h"

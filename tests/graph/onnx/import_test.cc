@@ -4,7 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "gmock/gmock.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/graph/onnx/onnx_text.h"
 

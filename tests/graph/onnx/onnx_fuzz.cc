@@ -3,7 +3,7 @@
 
 #include "graph/checker.h"
 #include "graph/onnx/import.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/mutate_message.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/graph/random_graph.h"
 #include "tests/runtime/cuda/emulated_plans.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/cuda/cuda_plan.h"
 #include "tests/graph/random_graph.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "cli/model_file.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/reference/reference.h"
 

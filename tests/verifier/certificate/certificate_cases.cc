@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
 #include "base/sha256.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "optimizer/certificate.h"
 #include "optimizer/constant_folding.h"

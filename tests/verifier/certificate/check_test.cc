@@ -9,7 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "graph/builder.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "rewrite/proof_check.h"
 #include "rewrite/rule_text.h"

@@ -1,5 +1,5 @@
 // The text form of graphs. What is printed reads back as the same graph: structure, names, labels
-// and every bit of every payload. The grammar is in graph/text_syntax.h.
+// and every bit of every payload. The grammar is in graph/text/syntax.h.
 //
 //   graph two_heads(x: f32[8,64], wq: weight f32[64,32], b: weight f32[2] = [1.0, 2.0]) {
 //     q = matmul(x, wq)
@@ -8,8 +8,8 @@
 //     top, index: i64[1] = opaque(c) {op_type = "TopK"}     # opaque operators state their types
 //     return l, r
 //   }
-#ifndef LEMMA_GRAPH_TEXT_H_
-#define LEMMA_GRAPH_TEXT_H_
+#ifndef LEMMA_GRAPH_TEXT_TEXT_H_
+#define LEMMA_GRAPH_TEXT_TEXT_H_
 
 #include <cstdint>
 #include <string>
@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/graph.h"
-#include "graph/text_syntax.h"
+#include "graph/text/syntax.h"
 
 namespace lemma {
 
@@ -59,4 +59,4 @@ std::string PrintPayload(const Tensor& tensor, bool elide);
 }  // namespace text
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_TEXT_H_
+#endif  // LEMMA_GRAPH_TEXT_TEXT_H_

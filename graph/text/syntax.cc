@@ -1,4 +1,4 @@
-#include "graph/text_syntax.h"
+#include "graph/text/syntax.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-// Tokens of the text form (graph/text.h), and errors that point at them.
+// Tokens of the text form (graph/text/text.h), and errors that point at them.
 #ifndef LEMMA_GRAPH_TEXT_LEXER_H_
 #define LEMMA_GRAPH_TEXT_LEXER_H_
 

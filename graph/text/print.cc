@@ -5,7 +5,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/op_table.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 
 namespace lemma {
 namespace {

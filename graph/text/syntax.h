@@ -1,4 +1,4 @@
-// The syntax tree of the text form, shared by graphs (graph/text.h) and rules
+// The syntax tree of the text form, shared by graphs (graph/text/text.h) and rules
 // (rewrite/rule_text.h).
 //
 //   file       = { block }
@@ -38,7 +38,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/dtype.h"
-#include "graph/text_lexer.h"
+#include "graph/text/lexer.h"
 
 namespace lemma::text {
 

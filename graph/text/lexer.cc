@@ -1,4 +1,4 @@
-#include "graph/text_lexer.h"
+#include "graph/text/lexer.h"
 
 #include <cstdlib>
 
