@@ -1,5 +1,5 @@
-// Values that are computed again, or kept elsewhere meanwhile: see graph/ops/barrier.cc and
-// graph/ops/offload.cc.
+// Values that are computed again, or kept elsewhere meanwhile: see graph/ops/training/barrier.cc
+// and graph/ops/training/offload.cc.
 #ifndef LEMMA_GRAPH_BARRIER_H_
 #define LEMMA_GRAPH_BARRIER_H_
 

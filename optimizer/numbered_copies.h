@@ -39,7 +39,7 @@ struct Recomputation {
   std::map<int, int> operands;
   Copy token;  // after which the copies may begin
   // One of the nodes, of one output, that is not computed again: a copy of it is offloaded and
-  // brought back (graph/ops/offload.cc), that of the number in `operands`. -1: none.
+  // brought back (graph/ops/training/offload.cc), that of the number in `operands`. -1: none.
   int fetched = -1;
 
   bool empty() const { return nodes.empty(); }

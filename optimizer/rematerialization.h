@@ -3,10 +3,10 @@
 // A training step keeps most of what its forward pass computes until the backward pass asks for
 // it. Recomputation (Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016) is written
 // into the graph itself: late users read another copy, computed behind `barrier`s
-// (graph/ops/barrier.cc) that let it begin only when it is needed (optimizer/numbered_copies.h). So
-// the result is an ordinary graph that every back end executes, and that equals the input once
-// barriers are taken away (WithoutBarriers in graph/barrier.h). What can be done about a value that
-// waits is told by optimizer/relief.h, and chosen here.
+// (graph/ops/training/barrier.cc) that let it begin only when it is needed
+// (optimizer/numbered_copies.h). So the result is an ordinary graph that every back end executes,
+// and that equals the input once barriers are taken away (WithoutBarriers in graph/barrier.h). What
+// can be done about a value that waits is told by optimizer/relief.h, and chosen here.
 #ifndef LEMMA_OPTIMIZER_REMATERIALIZATION_H_
 #define LEMMA_OPTIMIZER_REMATERIALIZATION_H_
 

@@ -65,7 +65,7 @@ class KernelMeasurer {
     return absl::UnimplementedError("the back end tells no lifetimes");
   }
 
-  // Whether what is offloaded (graph/ops/offload.cc) leaves the memory that peaks count.
+  // Whether what is offloaded (graph/ops/training/offload.cc) leaves the memory that peaks count.
   virtual bool CanOffload() const { return false; }
 
   // What the kernel's operators compute, and what it reads and writes: what is between fused

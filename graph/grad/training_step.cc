@@ -11,7 +11,7 @@
 #include "base/status_macros.h"
 #include "graph/builder.h"
 #include "graph/grad/gradient.h"
-#include "graph/ops/training_form.h"
+#include "graph/ops/training/training_form.h"
 
 namespace lemma {
 namespace {

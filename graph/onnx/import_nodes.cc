@@ -3,13 +3,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graph/onnx/composites/composites.h"
 #include "graph/onnx/constant_ops.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/node_form.h"
 #include "graph/onnx/opaque.h"
 #include "graph/onnx/structural.h"
 #include "graph/op_table.h"
-#include "graph/ops/onnx_composites.h"
 
 namespace lemma {
 namespace {

@@ -1,4 +1,4 @@
-#include "graph/ops/dropout.h"
+#include "graph/ops/random/dropout.h"
 
 #include <cmath>
 

@@ -1,0 +1,20 @@
+// Convolutions with a third spatial axis, as ones with two.
+#ifndef LEMMA_GRAPH_ONNX_COMPOSITES_DEPTH_H_
+#define LEMMA_GRAPH_ONNX_COMPOSITES_DEPTH_H_
+
+#include "absl/status/statusor.h"
+#include "graph/onnx_form.h"
+#include "graph/ops/convolution/window.h"
+
+namespace lemma::ops {
+
+// x, [N,C,D,H,W], as [N*E, C*T, H, W], E being the positions that a window of T along D has: what a
+// window sees along D become channels, next to each other. Negative padding cuts off.
+absl::StatusOr<Value> DepthToChannels(OnnxImport& node, const Value& x, const OnnxWindow& depth);
+
+// [N*E,K,H,W] as [N,K,E,H,W].
+absl::StatusOr<Value> PositionsToDepth(OnnxImport& node, const Value& y, int64_t batch);
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_ONNX_COMPOSITES_DEPTH_H_

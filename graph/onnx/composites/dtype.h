@@ -1,0 +1,23 @@
+// Element types as ONNX's attributes number them.
+#ifndef LEMMA_GRAPH_ONNX_COMPOSITES_DTYPE_H_
+#define LEMMA_GRAPH_ONNX_COMPOSITES_DTYPE_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "graph/dtype.h"
+#include "graph/onnx_form.h"
+
+namespace lemma::ops {
+
+// Values of ONNX's TensorProto.DataType.
+int64_t ToOnnxNumber(DType dtype);
+// Unsupported for what we have no element type for.
+absl::StatusOr<DType> FromOnnxNumber(const OnnxImport& node, int64_t number);
+
+// `x` with element type `to`; `x` itself if it has that type.
+absl::StatusOr<Value> Cast(OnnxImport& node, const Value& x, DType to);
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_ONNX_COMPOSITES_DTYPE_H_

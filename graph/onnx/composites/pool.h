@@ -1,0 +1,25 @@
+// Pooling in ONNX.
+#ifndef LEMMA_GRAPH_ONNX_COMPOSITES_POOL_H_
+#define LEMMA_GRAPH_ONNX_COMPOSITES_POOL_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/onnx_form.h"
+
+namespace lemma::ops {
+
+// Any number of spatial axes up to three.
+absl::StatusOr<std::vector<Value>> ImportMaxPool(OnnxImport& node);
+absl::StatusOr<std::vector<Value>> ImportMaxUnpool(OnnxImport& node);
+absl::StatusOr<std::vector<Value>> ImportAveragePool(OnnxImport& node);
+absl::StatusOr<std::vector<Value>> ImportLpPool(OnnxImport& node);
+
+absl::Status ExportMaxPool(OnnxExport& out);
+absl::Status ExportMaxPoolIndex(OnnxExport& out);
+absl::Status ExportMaxPoolGradient(OnnxExport& out);
+absl::Status ExportAveragePool(OnnxExport& out);
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_ONNX_COMPOSITES_POOL_H_

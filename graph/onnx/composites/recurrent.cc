@@ -1,0 +1,331 @@
+// RNN, GRU and LSTM, unrolled over their time steps.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "graph/onnx/composites/build.h"
+#include "graph/onnx/composites/composites.h"
+
+namespace lemma::ops {
+namespace {
+
+using Values = absl::StatusOr<std::vector<Value>>;
+
+// Our operator for ONNX's name of an activation, with its default parameters.
+const std::string* FindActivation(const std::string& name) {
+  static const auto* table = new std::map<std::string, std::string>{
+      {"Relu", "relu"},         {"Tanh", "tanh"},         {"Sigmoid", "sigmoid"},
+      {"Softsign", "softsign"}, {"Softplus", "softplus"},
+  };
+  auto it = table->find(name);
+  return it == table->end() ? nullptr : &it->second;
+}
+
+// Attributes and sizes that the three share.
+struct Form {
+  int64_t steps = 0, batch = 0, hidden = 0, directions = 1;
+  int64_t gates = 1;
+  bool reverse = false;      // the only direction runs backwards
+  bool batch_first = false;  // layout = 1
+  std::optional<double> clip;
+  std::vector<std::string> activations;  // ours, for each direction in turn
+  int64_t per_direction = 1;             // activations
+
+  const std::string& Activation(int64_t direction, int64_t i) const {
+    return activations[direction * per_direction + i];
+  }
+};
+
+// One direction's parameters: [in, gates * hidden], [hidden, gates * hidden], and vectors.
+struct Weights {
+  Value w, r, w_bias, r_bias;
+  Value peephole;  // [3 * hidden] or empty
+};
+
+struct State {
+  Value h, c;
+};
+
+class Recurrence {
+ public:
+  Recurrence(OnnxImport& node, Form form) : node_(node), b_(node), form_(std::move(form)) {}
+  virtual ~Recurrence() = default;
+  Values Run(bool has_cell);
+
+ protected:
+  // The next state from gate inputs x [batch, gates * hidden], biases not added.
+  virtual State Step(int64_t direction, const Value& x, const State& state, const Weights& w) = 0;
+
+  // Gate number `gate` of a [.., gates * hidden] value.
+  Value Gate(const Value& x, int64_t gate, int64_t count = 1) {
+    if (!x || form_.gates == count) return x;
+    Shape sizes = x.shape();
+    std::vector<int64_t> starts(sizes.size(), 0);
+    starts.back() = gate * form_.hidden;
+    sizes.back() = count * form_.hidden;
+    return b_.Op("slice", {x}, {{"starts", starts}, {"sizes", sizes}});
+  }
+  Value Activate(int64_t direction, int64_t i, Value x) {
+    if (form_.clip) x = b_.Op("clip", {x}, {{"min", -*form_.clip}, {"max", *form_.clip}});
+    return b_.Op(form_.Activation(direction, i), {x});
+  }
+  // The last activation has no clipping before it.
+  Value Apply(int64_t direction, int64_t i, const Value& x) {
+    return b_.Op(form_.Activation(direction, i), {x});
+  }
+
+  OnnxImport& node_;
+  OnnxBuild b_;
+  Form form_;
+
+ private:
+  // Slice `direction` of a [directions, ...] input, that dimension dropped; empty if it is absent.
+  Value OfDirection(int input, int64_t direction, int axis = 0);
+  Weights WeightsOf(int64_t direction);
+  State InitialState(int64_t direction, DType dtype, bool has_cell);
+};
+
+Value Recurrence::OfDirection(int input, int64_t direction, int axis) {
+  if (!node_.HasInput(input)) return Value();
+  Value x = b_.Input(input);
+  if (!x) return x;
+  Shape sizes = x.shape();
+  if (axis >= static_cast<int>(sizes.size()) || sizes[axis] != form_.directions) {
+    b_.Take<Value>(absl::InvalidArgumentError(absl::StrCat("input ", input, " ", ToString(sizes),
+                                                           " needs ", form_.directions,
+                                                           " directions in dimension ", axis)));
+    return Value();
+  }
+  std::vector<int64_t> starts(sizes.size(), 0);
+  starts[axis] = direction;
+  sizes[axis] = 1;
+  if (form_.directions > 1) x = b_.Op("slice", {x}, {{"starts", starts}, {"sizes", sizes}});
+  sizes.erase(sizes.begin() + axis);
+  return b_.Reshape(x, sizes);
+}
+
+Weights Recurrence::WeightsOf(int64_t direction) {
+  Weights result;
+  result.w = b_.Transpose(OfDirection(1, direction), {1, 0});
+  result.r = b_.Transpose(OfDirection(2, direction), {1, 0});
+  if (Value bias = OfDirection(3, direction)) {
+    const int64_t half = form_.gates * form_.hidden;
+    std::vector<Value> parts =
+        b_.Ops("split", {bias}, {{"axis", int64_t{0}}, {"sizes", Shape{half, half}}});
+    if (parts.size() == 2) {
+      result.w_bias = parts[0];
+      result.r_bias = parts[1];
+    }
+  }
+  result.peephole = OfDirection(7, direction);
+  return result;
+}
+
+State Recurrence::InitialState(int64_t direction, DType dtype, bool has_cell) {
+  const int axis = form_.batch_first ? 1 : 0;
+  State state{OfDirection(5, direction, axis), OfDirection(6, direction, axis)};
+  auto zeros = [&] {
+    auto tensor = Tensor::Filled({dtype, {form_.batch, form_.hidden}}, 0);
+    return tensor.ok() ? node_.Constant(*std::move(tensor)) : Value();
+  };
+  if (!state.h) state.h = zeros();
+  if (!state.c && has_cell) state.c = zeros();
+  return state;
+}
+
+Values Recurrence::Run(bool has_cell) {
+  const int64_t steps = form_.steps, batch = form_.batch, hidden = form_.hidden;
+  Value x = b_.Input(0);
+  if (form_.batch_first) x = b_.Transpose(x, {1, 0, 2});
+  if (!x) return b_.status();
+  Value rows = b_.Reshape(x, {steps * batch, x.shape()[2]});
+  std::vector<Value> all, last_h, last_c;
+  for (int64_t d = 0; d < form_.directions; ++d) {
+    Weights w = WeightsOf(d);
+    State state = InitialState(d, x.dtype(), has_cell);
+    // The inputs' part of all steps at once.
+    Value inputs = b_.Op("matmul", {rows, w.w});
+    if (w.w_bias) inputs = b_.Add(inputs, w.w_bias);
+    std::vector<Value> parts = {inputs};
+    if (steps > 1) {
+      parts = b_.Ops("split", {inputs}, {{"axis", int64_t{0}}, {"sizes", Shape(steps, batch)}});
+    }
+    if (!b_.status().ok()) return b_.status();
+    const bool backwards = d == 1 || form_.reverse;
+    std::vector<Value> outputs(steps);
+    for (int64_t i = 0; i < steps; ++i) {
+      const int64_t t = backwards ? steps - 1 - i : i;
+      state = Step(d, parts[t], state, w);
+      outputs[t] = state.h;
+    }
+    all.push_back(b_.Reshape(b_.Concat(outputs, 0), {steps, 1, batch, hidden}));
+    last_h.push_back(b_.Reshape(state.h, {1, batch, hidden}));
+    if (has_cell) last_c.push_back(b_.Reshape(state.c, {1, batch, hidden}));
+  }
+  std::vector<Value> results = {b_.Concat(all, 1), b_.Concat(last_h, 0)};
+  if (has_cell) results.push_back(b_.Concat(last_c, 0));
+  if (form_.batch_first) {
+    results[0] = b_.Transpose(results[0], {2, 0, 1, 3});
+    for (size_t i = 1; i < results.size(); ++i) results[i] = b_.Transpose(results[i], {1, 0, 2});
+  }
+  if (!b_.status().ok()) return b_.status();
+  return results;
+}
+
+// h' = f(x + h R + rb).
+class PlainCell : public Recurrence {
+ public:
+  using Recurrence::Recurrence;
+
+ private:
+  State Step(int64_t d, const Value& x, const State& state, const Weights& w) override {
+    Value sum = b_.Add(x, b_.Op("matmul", {state.h, w.r}));
+    if (w.r_bias) sum = b_.Add(sum, w.r_bias);
+    return {Activate(d, 0, sum), Value()};
+  }
+};
+
+// Gates z, r, h: z = f(.), r = f(.), h~ = g(.), h' = (1 - z) h~ + z h.
+class GruCell : public Recurrence {
+ public:
+  GruCell(OnnxImport& node, Form form, bool linear_before_reset)
+      : Recurrence(node, std::move(form)), linear_before_reset_(linear_before_reset) {}
+
+ private:
+  State Step(int64_t d, const Value& x, const State& state, const Weights& w) override {
+    Value zr_sum = b_.Add(Gate(x, 0, 2), b_.Op("matmul", {state.h, Gate(w.r, 0, 2)}));
+    if (w.r_bias) zr_sum = b_.Add(zr_sum, Gate(w.r_bias, 0, 2));
+    Value zr = Activate(d, 0, zr_sum);
+    Value z = Half(zr, 0), r = Half(zr, 1);
+    Value inner;
+    if (linear_before_reset_) {
+      inner = b_.Op("matmul", {state.h, Gate(w.r, 2)});
+      if (w.r_bias) inner = b_.Add(inner, Gate(w.r_bias, 2));
+      inner = b_.Mul(r, inner);
+    } else {
+      inner = b_.Op("matmul", {b_.Mul(r, state.h), Gate(w.r, 2)});
+      if (w.r_bias) inner = b_.Add(inner, Gate(w.r_bias, 2));
+    }
+    Value candidate = Activate(d, 1, b_.Add(Gate(x, 2), inner));
+    return {b_.Add(b_.Mul(b_.From(1, z), candidate), b_.Mul(z, state.h)), Value()};
+  }
+
+  Value Half(const Value& zr, int64_t i) {
+    return b_.Op(
+        "slice", {zr},
+        {{"starts", Shape{0, i * form_.hidden}}, {"sizes", Shape{form_.batch, form_.hidden}}});
+  }
+
+  bool linear_before_reset_;
+};
+
+// Gates i, o, f, c: c' = f c + i c~, h' = o h(c'), with peepholes from c to i and f, from c' to o.
+class LstmCell : public Recurrence {
+ public:
+  LstmCell(OnnxImport& node, Form form, bool input_forget)
+      : Recurrence(node, std::move(form)), input_forget_(input_forget) {}
+
+ private:
+  State Step(int64_t d, const Value& x, const State& state, const Weights& w) override {
+    Value sum = b_.Add(x, b_.Op("matmul", {state.h, w.r}));
+    if (w.r_bias) sum = b_.Add(sum, w.r_bias);
+    auto peep = [&](Value gate, int64_t i, const Value& c) {
+      if (!w.peephole) return gate;
+      Value p = b_.Op("slice", {w.peephole},
+                      {{"starts", Shape{i * form_.hidden}}, {"sizes", Shape{form_.hidden}}});
+      return b_.Add(gate, b_.Mul(p, c));
+    };
+    Value i = Activate(d, 0, peep(Gate(sum, 0), 0, state.c));
+    Value f = input_forget_ ? b_.From(1, i) : Activate(d, 0, peep(Gate(sum, 2), 2, state.c));
+    Value candidate = Activate(d, 1, Gate(sum, 3));
+    Value c = b_.Add(b_.Mul(f, state.c), b_.Mul(i, candidate));
+    Value o = Activate(d, 0, peep(Gate(sum, 1), 1, c));
+    return {b_.Mul(o, Apply(d, 2, c)), c};
+  }
+
+  bool input_forget_;
+};
+
+absl::Status ReadActivations(OnnxImport& node, std::vector<std::string> names, Form* form) {
+  form->per_direction = static_cast<int64_t>(names.size());
+  std::vector<std::string> given;
+  for (int64_t d = 0; d < form->directions; ++d)
+    given.insert(given.end(), names.begin(), names.end());
+  if (const OnnxAttr* attr = node.FindAttr("activations")) {
+    if (const auto* list = std::get_if<std::vector<std::string>>(attr)) given = *list;
+  }
+  for (const char* parameter : {"activation_alpha", "activation_beta"}) {
+    LEMMA_ASSIGN_OR_RETURN(auto values, node.Floats(parameter, std::vector<double>{}));
+    if (!values.empty()) return node.Unsupported("activations with parameters");
+  }
+  if (given.size() != names.size() * form->directions) {
+    return absl::InvalidArgumentError("attribute activations has the wrong length");
+  }
+  for (const std::string& name : given) {
+    const std::string* ours = FindActivation(name);
+    if (ours == nullptr) return node.Unsupported(absl::StrCat("activation ", name));
+    form->activations.push_back(*ours);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Form> ReadForm(OnnxImport& node, int64_t gates,
+                              std::vector<std::string> activations) {
+  Form form;
+  form.gates = gates;
+  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
+  LEMMA_ASSIGN_OR_RETURN(Value r, node.Input(2));
+  if (x.type().rank() != 3 || r.type().rank() != 3) {
+    return absl::InvalidArgumentError("X and R must have rank 3");
+  }
+  LEMMA_ASSIGN_OR_RETURN(int64_t layout, node.Int("layout", 0));
+  form.batch_first = layout == 1;
+  form.steps = x.shape()[form.batch_first ? 1 : 0];
+  form.batch = x.shape()[form.batch_first ? 0 : 1];
+  form.hidden = r.shape()[2];
+  LEMMA_ASSIGN_OR_RETURN(int64_t hidden, node.Int("hidden_size", form.hidden));
+  if (hidden != form.hidden) return absl::InvalidArgumentError("hidden_size is not that of R");
+  LEMMA_ASSIGN_OR_RETURN(std::string direction, node.String("direction", "forward"));
+  form.directions = direction == "bidirectional" ? 2 : 1;
+  form.reverse = direction == "reverse";
+  if (node.FindAttr("clip") != nullptr) {
+    LEMMA_ASSIGN_OR_RETURN(form.clip, node.Float("clip"));
+  }
+  LEMMA_RETURN_IF_ERROR(ReadActivations(node, std::move(activations), &form));
+  if (node.HasInput(4)) {
+    LEMMA_ASSIGN_OR_RETURN(Tensor lengths, node.ConstantInput(4));
+    for (int64_t length : lengths.ToInts()) {
+      if (length != form.steps) return node.Unsupported("sequences of several lengths");
+    }
+  }
+  if (form.steps < 1 || form.steps > 4096) return node.Unsupported("more than 4096 time steps");
+  return form;
+}
+
+Values ImportRnn(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Form form, ReadForm(node, 1, {"Tanh"}));
+  return PlainCell(node, form).Run(false);
+}
+
+Values ImportGru(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Form form, ReadForm(node, 3, {"Sigmoid", "Tanh"}));
+  LEMMA_ASSIGN_OR_RETURN(int64_t linear, node.Int("linear_before_reset", 0));
+  return GruCell(node, form, linear != 0).Run(false);
+}
+
+Values ImportLstm(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Form form, ReadForm(node, 4, {"Sigmoid", "Tanh", "Tanh"}));
+  LEMMA_ASSIGN_OR_RETURN(int64_t coupled, node.Int("input_forget", 0));
+  return LstmCell(node, form, coupled != 0).Run(true);
+}
+
+}  // namespace
+
+std::vector<OnnxImporter> RecurrentComposites() {
+  return {{"RNN", ImportRnn}, {"GRU", ImportGru}, {"LSTM", ImportLstm}};
+}
+
+}  // namespace lemma::ops

@@ -1,0 +1,74 @@
+// Element types that ONNX's operators take, where they take fewer than ours.
+#ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TYPES_H_
+#define LEMMA_GRAPH_ONNX_COMPOSITES_TYPES_H_
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "graph/onnx/composites/dtype.h"
+#include "graph/onnx_form.h"
+
+namespace lemma::ops {
+
+using ExportHook = std::function<absl::Status(OnnxExport&)>;
+
+// Of positions, where an operator takes any.
+inline std::vector<DType> OnnxPositions() { return {DType::kI64, DType::kI32}; }
+inline std::vector<DType> OnnxFloats() { return {DType::kF32, DType::kF64, DType::kF16}; }
+// Of most arithmetic: no narrow integers.
+inline std::vector<DType> OnnxNumbers() {
+  return {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64};
+}
+
+// `hook` where input 0 has one of `types`; elsewhere an Unimplemented status.
+inline ExportHook ExportFor(std::vector<DType> types, ExportHook hook) {
+  return [types = std::move(types), hook = std::move(hook)](OnnxExport& out) -> absl::Status {
+    DType dtype = out.node().inputs()[0].dtype();
+    if (std::count(types.begin(), types.end(), dtype) > 0) return hook(out);
+    return absl::UnimplementedError(
+        absl::StrCat("ONNX's ", out.node().op().name, " does not take ", Name(dtype)));
+  };
+}
+
+// `hook` with input `input`, integers, as i64 where it has none of `types`: no position is too
+// large for that.
+inline ExportHook ExportWithPositions(int input, std::vector<DType> types, ExportHook hook) {
+  class Widened : public OnnxExport {
+   public:
+    Widened(OnnxExport* to, int input) : to_(*to), input_(input) {}
+    const Node& node() const override { return to_.node(); }
+    std::string Input(int i) override {
+      if (i != input_) return to_.Input(i);
+      const std::string wide = to_.Temporary();
+      to_.Emit("Cast", {to_.Input(i)}, {wide}, {{"to", ToOnnxNumber(DType::kI64)}});
+      return wide;
+    }
+    std::string Output(int i) override { return to_.Output(i); }
+    std::string Temporary() override { return to_.Temporary(); }
+    std::string Constant(Tensor tensor) override { return to_.Constant(std::move(tensor)); }
+    void Emit(absl::string_view op_type, std::vector<std::string> inputs,
+              std::vector<std::string> outputs,
+              std::vector<std::pair<std::string, OnnxAttr>> attrs) override {
+      to_.Emit(op_type, std::move(inputs), std::move(outputs), std::move(attrs));
+    }
+
+   private:
+    OnnxExport& to_;
+    const int input_;
+  };
+  return [input, types = std::move(types), hook = std::move(hook)](OnnxExport& out) {
+    const DType dtype = out.node().inputs()[input].dtype();
+    if (std::count(types.begin(), types.end(), dtype) > 0) return hook(out);
+    Widened widened(&out, input);
+    return hook(widened);
+  };
+}
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_ONNX_COMPOSITES_TYPES_H_

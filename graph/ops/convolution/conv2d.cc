@@ -1,0 +1,174 @@
+#include <algorithm>
+
+#include "base/status_macros.h"
+#include "graph/gradient_form.h"
+#include "graph/onnx/composites/axes.h"
+#include "graph/onnx/composites/depth.h"
+#include "graph/onnx/composites/dtype.h"
+#include "graph/onnx/composites/types.h"
+#include "graph/onnx_form.h"
+#include "graph/op_def.h"
+#include "graph/ops/checks.h"
+#include "graph/ops/convolution/conv_gradient.h"
+#include "graph/ops/convolution/window.h"
+
+namespace lemma::ops {
+namespace {
+
+// y[n,k,p,q] = sum(c < C, r < R, s < S) x[n, g*C + c, p*sh + r*dh - top, q*sw + s*dw - left]
+//                                       * w[k,c,r,s]  (+ bias[k]),
+// g = k div (K div groups); a read outside x is 0.
+absl::Status DefineConv2d(OpContext& c) {
+  LEMMA_RETURN_IF_ERROR(RequireNumeric(c));
+  LEMMA_REQUIRE(c, c.rank(0) == 4, "x must be [N,C,H,W], not of rank ", c.rank(0));
+  LEMMA_REQUIRE(c, c.rank(1) == 4, "w must be [K,C/groups,R,S], not of rank ", c.rank(1));
+  const IndexExpr& groups = c.Size("groups");
+  const IndexExpr &batch = c.Dim(0, 0), &channels = c.Dim(0, 1);
+  const IndexExpr &outputs = c.Dim(1, 0), &per_group = c.Dim(1, 1);
+  LEMMA_REQUIRE(c, Ge(groups, 1), "groups must be positive, not ", groups.ToString());
+  LEMMA_ASSIGN_OR_RETURN(Windows windows, ReadWindows(c, c.Dim(1, 2), c.Dim(1, 3)));
+  LEMMA_RETURN_IF_ERROR(RequireFit(c, windows));
+  LEMMA_REQUIRE(c, Eq(per_group * groups, channels), "x has ", channels.ToString(),
+                " channels, w takes ", per_group.ToString(), " in each of ", groups.ToString(),
+                " groups");
+  LEMMA_REQUIRE(c, Eq(Mod(outputs, groups), 0), outputs.ToString(),
+                " output channels do not divide into ", groups.ToString(), " groups");
+  if (c.num_inputs() == 3) LEMMA_RETURN_IF_ERROR(RequireVector(c, 2, "bias", outputs));
+
+  Idx dims = {batch, outputs, windows[0].OutputSize(), windows[1].OutputSize()};
+  c.Output(c.dtype(0), dims, [&](const Idx& out) {
+    IndexExpr group = FloorDiv(out[1], FloorDiv(outputs, groups));
+    ScalarExpr sum = c.Sum({per_group, c.Dim(1, 2), c.Dim(1, 3)}, [&](const Idx& r) {
+      Idx at = {out[0], group * per_group + r[0], windows[0].Position(out[2], r[1]),
+                windows[1].Position(out[3], r[2])};
+      bool pads = !windows[0].NeverPads() || !windows[1].NeverPads();
+      ScalarExpr x = pads ? c.ReadOr(0, at, 0) : c.Read(0, at);
+      return x * c.Read(1, {out[1], r[0], r[1], r[2]});
+    });
+    return c.num_inputs() == 3 ? sum + c.Read(2, {out[1]}) : sum;
+  });
+  return absl::OkStatus();
+}
+
+// dx is dy spread over the windows by w, dw the products of dy and the windows of x, dbias the sum
+// of dy over all axes but k (graph/ops/convolution/conv_gradient.h).
+std::vector<Value> Conv2dGradient(GradientForm& f) {
+  const Value &x = f.Input(0), &w = f.Input(1), &dy = f.ResultGradient();
+  const int64_t groups = f.node().Int("groups");
+  std::vector<Value> gradients = {
+      SpreadWindows(f, f.node(), dy, w, groups, {x.shape()[2], x.shape()[3]}),
+      WindowProducts(f, f.node(), x, dy, groups, w.shape())};
+  if (f.num_inputs() == 3) gradients.push_back(ChannelSums(f, dy));
+  return gradients;
+}
+
+// The conv2d of values that are [N,C,H,W] and [K,C/groups,R,S]; a 1-d convolution is one of
+// height 1.
+absl::StatusOr<Value> ApplyConv(OnnxImport& node, std::vector<Value> in, OnnxWindow window,
+                                int64_t groups) {
+  const bool one_d = window.rank() == 1;
+  if (one_d) {
+    for (int i = 0; i < 2; ++i) {
+      Shape shape = in[i].shape();
+      shape.insert(shape.begin() + 2, 1);
+      LEMMA_ASSIGN_OR_RETURN(in[i], Reshape(node, in[i], shape));
+    }
+    window = window.WithUnitAxis();
+  }
+  Attrs attrs = window.ToAttrs();
+  attrs["groups"] = groups;
+  LEMMA_ASSIGN_OR_RETURN(Value y, node.Op("conv2d", in, attrs));
+  if (!one_d) return y;
+  return Reshape(node, y, {y.shape()[0], y.shape()[1], y.shape()[3]});
+}
+
+absl::StatusOr<Value> ApplyConv3d(OnnxImport& node, std::vector<Value> in, const OnnxWindow& window,
+                                  int64_t groups) {
+  const int64_t batch = in[0].shape()[0];
+  const Shape w = in[1].shape();
+  LEMMA_ASSIGN_OR_RETURN(in[0], DepthToChannels(node, in[0], window.Axes(0, 1)));
+  LEMMA_ASSIGN_OR_RETURN(in[1], Reshape(node, in[1], {w[0], w[1] * w[2], w[3], w[4]}));
+  LEMMA_ASSIGN_OR_RETURN(Value y, ApplyConv(node, in, window.Axes(1, 3), groups));
+  return PositionsToDepth(node, y, batch);
+}
+
+absl::StatusOr<Value> ImportConvOf(OnnxImport& node, std::vector<Value> in) {
+  LEMMA_ASSIGN_OR_RETURN(auto kernel, KernelOfWeight(node, in[1].shape(), 3));
+  LEMMA_ASSIGN_OR_RETURN(OnnxWindow window, ReadOnnxWindow(node, in[0].shape(), kernel));
+  LEMMA_ASSIGN_OR_RETURN(int64_t groups, node.Int("group", 1));
+  if (window.rank() == 3) return ApplyConv3d(node, std::move(in), window, groups);
+  return ApplyConv(node, std::move(in), window, groups);
+}
+
+absl::StatusOr<std::vector<Value>> ImportConv(OnnxImport& node) {
+  std::vector<Value> in;
+  for (int i = 0; i < 3 && node.HasInput(i); ++i) {
+    LEMMA_ASSIGN_OR_RETURN(Value v, node.Input(i));
+    in.push_back(v);
+  }
+  if (in.size() < 2) return absl::InvalidArgumentError("input and weight are required");
+  LEMMA_ASSIGN_OR_RETURN(Value y, ImportConvOf(node, in));
+  return std::vector<Value>{y};
+}
+
+// The integers as f32 less their zero point: one number, or one for each output channel of a
+// weight.
+absl::StatusOr<Value> Centered(OnnxImport& node, int i) {
+  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(i));
+  LEMMA_ASSIGN_OR_RETURN(x, Cast(node, x, DType::kF32));
+  if (!node.HasInput(i + 2)) return x;
+  LEMMA_ASSIGN_OR_RETURN(Value zero, node.Input(i + 2));
+  LEMMA_ASSIGN_OR_RETURN(zero, Cast(node, zero, DType::kF32));
+  Shape shape(zero.type().num_elements() == 1 ? 0 : x.type().rank(), 1);
+  if (!shape.empty()) shape[0] = zero.type().num_elements();
+  LEMMA_ASSIGN_OR_RETURN(zero, Reshape(node, zero, shape));
+  return node.Op("sub", {x, zero});
+}
+
+// In f32, which ONNX can express and which holds every sum exactly up to 2^24.
+absl::StatusOr<std::vector<Value>> ImportConvInteger(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Value x, Centered(node, 0));
+  LEMMA_ASSIGN_OR_RETURN(Value w, Centered(node, 1));
+  const int64_t outputs = w.type().rank() == 0 ? 1 : std::max<int64_t>(1, w.shape()[0]);
+  const int64_t terms = w.type().num_elements() / outputs;
+  if (terms > (1 << 24) / (255 * 255)) return node.Unsupported("sums of more than 258 products");
+  LEMMA_ASSIGN_OR_RETURN(Value y, ImportConvOf(node, {x, w}));
+  LEMMA_ASSIGN_OR_RETURN(y, Cast(node, y, DType::kI32));
+  return std::vector<Value>{y};
+}
+
+}  // namespace
+
+OpDef Make_conv2d() {
+  OpDef op;
+  op.name = "conv2d";
+  op.group = "convolution";
+  op.equation =
+      "y[n,k,p,q] = sum(c < C, r < R, s < S) x[n, g*C + c, p*sh + r*dh - top, q*sw + s*dw - left]"
+      " * w[k,c,r,s] + bias[k], g = k div (K div groups)";
+  op.doc = "A read outside x is 0. The bias may be left out.";
+  op.input_names = {"x", "w", "bias"};
+  op.min_inputs = 2;
+  op.max_inputs = 3;
+  op.attrs = WindowAttrs();
+  op.attrs.push_back(
+      {"groups", AttrKind::kInt, int64_t{1}, true, "C and K are cut into as many parts"});
+  op.define = DefineConv2d;
+  op.gradient = Conv2dGradient;
+  op.examples = {
+      "(f32[1,3,5,5], f32[4,3,3,3])",
+      "(f32[2,3,7,5], f32[4,3,3,3], f32[4]) {pads = [1,1,1,1]}",
+      "(f32[1,4,7,6], f32[6,2,3,2], f32[6]) {strides = [2,1], pads = [1,0,2,1], groups = 2}",
+      "(f32[1,2,9,9], f32[2,1,3,3]) {dilations = [2,3], pads = [2,3,2,3], groups = 2}",
+      "(f32[1,4,5,5], f32[3,4,1,1])",
+      "(f32[2,2,8,7], f32[2,2,3,2]) {strides = [3,4], pads = [0,1,2,0]}",
+  };
+  op.onnx_import = {{"Conv", ImportConv}, {"ConvInteger", ImportConvInteger}};
+  op.onnx_export = ExportFor(OnnxFloats(), ExportAs("Conv", {{"strides", "strides"},
+                                                             {"pads", "pads"},
+                                                             {"dilations", "dilations"},
+                                                             {"groups", "group"}}));
+  return op;
+}
+
+}  // namespace lemma::ops

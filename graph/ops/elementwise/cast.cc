@@ -1,0 +1,86 @@
+#include "graph/onnx/composites/dtype.h"
+#include "graph/ops/checks.h"
+#include "graph/ops/elementwise/elementwise.h"
+#include "graph/ops/elementwise/elementwise_gradient.h"
+
+namespace lemma::ops {
+namespace {
+
+// y[i…] = x[i…] as another element type.
+absl::Status DefineCast(OpContext& c) {
+  const std::optional<DType> to = ParseDType(c.String("dtype"));
+  LEMMA_REQUIRE(c, to.has_value(), "there is no element type ", c.String("dtype"));
+  c.Output(*to, c.dims(0), [&](const Idx& i) {
+    ScalarExpr x = c.Read(0, i);
+    if (*to == DType::kBool && c.dtype(0) != DType::kBool) {
+      return Apply(ScalarFn::kNot, Apply(ScalarFn::kEqual, x, 0));
+    }
+    return IsInteger(*to) && IsFloat(c.dtype(0)) ? Apply(ScalarFn::kTrunc, x) : x;
+  });
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Value>> ImportCast(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(int64_t number, node.Int("to"));
+  LEMMA_ASSIGN_OR_RETURN(DType to, FromOnnxNumber(node, number));
+  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
+  LEMMA_ASSIGN_OR_RETURN(Value y, Cast(node, x, to));
+  return std::vector<Value>{y};
+}
+
+absl::StatusOr<std::vector<Value>> ImportCastLike(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
+  LEMMA_ASSIGN_OR_RETURN(Value like, node.Input(1));
+  LEMMA_ASSIGN_OR_RETURN(Value y, Cast(node, x, like.dtype()));
+  return std::vector<Value>{y};
+}
+
+// In the order of DType.
+constexpr int64_t kOnnxNumbers[] = {1, 11, 10, 16, 7, 6, 3, 2, 9};
+static_assert(sizeof(kOnnxNumbers) / sizeof(kOnnxNumbers[0]) == kNumDTypes);
+
+}  // namespace
+
+int64_t ToOnnxNumber(DType dtype) { return kOnnxNumbers[static_cast<int>(dtype)]; }
+
+absl::StatusOr<DType> FromOnnxNumber(const OnnxImport& node, int64_t number) {
+  for (int i = 0; i < kNumDTypes; ++i) {
+    if (kOnnxNumbers[i] == number) return static_cast<DType>(i);
+  }
+  return node.Unsupported(absl::StrCat("element type ", number));
+}
+
+absl::StatusOr<Value> Cast(OnnxImport& node, const Value& x, DType to) {
+  if (x.dtype() == to) return x;
+  return node.Op("cast", {x}, {{"dtype", std::string(Name(to))}});
+}
+
+OpDef Make_cast() {
+  OpDef op;
+  op.name = "cast";
+  op.group = "element-wise";
+  op.equation = "y = x, as another element type";
+  op.doc =
+      "To an integer type: cut off towards 0. To bool: x ≠ 0. To a narrower float type: rounded to "
+      "nearest even when stored, which a proof, being about real numbers, does not see.";
+  op.input_names = {"x"};
+  op.attrs = {{"dtype", AttrKind::kString, std::nullopt, false,
+               "the new element type: f32, f64, f16, bf16, i64, i32, i8, u8 or bool"}};
+  op.define = DefineCast;
+  op.examples = {"(f32[2,3]) {dtype = \"i64\"}", "(i32[2]) {dtype = \"f32\"}",
+                 "(f32[]) {dtype = \"bool\"}",   "(bool[3]) {dtype = \"i64\"}",
+                 "(f32[3]) {dtype = \"f16\"}",   "(f32[3]) {dtype = \"bf16\"}",
+                 "(i64[2]) {dtype = \"u8\"}"};
+  // dx = dy, as x's element type
+  op.gradient = StatedGradient(
+      [](GradientForm& f, auto& x, auto&, auto& dy) { return f.Cast(dy, x.dtype()); });
+  op.onnx_import = {{"Cast", ImportCast}, {"CastLike", ImportCastLike}};
+  op.onnx_export = [](OnnxExport& out) {
+    out.Emit("Cast", {out.Input(0)}, {out.Output(0)},
+             {{"to", ToOnnxNumber(out.node().type(0).dtype)}});
+    return absl::OkStatus();
+  };
+  return op;
+}
+
+}  // namespace lemma::ops

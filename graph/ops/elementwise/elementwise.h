@@ -1,0 +1,56 @@
+// Element-wise operators: one line of definition each.
+#ifndef LEMMA_GRAPH_OPS_ELEMENTWISE_ELEMENTWISE_H_
+#define LEMMA_GRAPH_OPS_ELEMENTWISE_ELEMENTWISE_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "graph/onnx_form.h"
+#include "graph/op_def.h"
+
+namespace lemma::ops {
+
+// Element types that an operator takes.
+enum class Accepts { kFloat, kNumber, kBool, kAny };
+absl::Status RequireDType(OpContext& c, int input, Accepts accepts);
+
+using UnaryBody = std::function<ScalarExpr(const OpContext&, const ScalarExpr&)>;
+using BinaryBody =
+    std::function<ScalarExpr(const OpContext&, const ScalarExpr&, const ScalarExpr&)>;
+inline UnaryBody ByFn(ScalarFn fn) {
+  return [fn](const OpContext&, const ScalarExpr& x) { return Apply(fn, x); };
+}
+inline BinaryBody ByFn2(ScalarFn fn) {
+  return
+      [fn](const OpContext&, const ScalarExpr& a, const ScalarExpr& b) { return Apply(fn, a, b); };
+}
+
+// y[i…] = f(x[i…]). An empty `onnx_type` leaves out the ONNX hooks.
+OpDef Unary(std::string name, std::string equation, std::string onnx_type, Accepts accepts,
+            UnaryBody f);
+// The same with a result of type bool.
+OpDef UnaryTest(std::string name, std::string equation, std::string onnx_type, Accepts accepts,
+                UnaryBody f);
+
+// y[i…] = f(a[i…], b[i…]), operands of one element type, shapes broadcast.
+OpDef Binary(std::string name, std::string equation, std::string onnx_type, Accepts accepts,
+             BinaryBody f);
+OpDef BinaryTest(std::string name, std::string equation, std::string onnx_type, Accepts accepts,
+                 BinaryBody f);
+
+// A float attribute that a rule may leave open.
+AttrSpec Real(std::string name, std::optional<double> default_value, std::string doc);
+
+// Sets the ONNX hooks to the operator `onnx_type`, all attributes renamed as listed.
+void NameInOnnx(OpDef& op, std::string onnx_type, AttrNames attrs);
+
+// A variadic ONNX operator as a chain of applications of a binary one.
+OnnxImporter ImportChain(std::string onnx_type, std::string our_op);
+absl::StatusOr<Value> Chain(OnnxImport& node, absl::string_view our_op);
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_OPS_ELEMENTWISE_ELEMENTWISE_H_

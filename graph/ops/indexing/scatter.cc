@@ -1,0 +1,246 @@
+// Writes at positions that other tensors hold, as sums over the updates that go to an element.
+#include "graph/gradient_form.h"
+#include "graph/onnx/composites/axes.h"
+#include "graph/onnx/composites/types.h"
+#include "graph/onnx_form.h"
+#include "graph/op_def.h"
+#include "graph/ops/checks.h"
+#include "graph/ops/indexing/positions.h"
+
+namespace lemma::ops {
+namespace {
+
+// What to do with the updates of one element, and with the element itself.
+struct Reduction {
+  ReduceKind kind;
+  double neutral;
+  std::optional<ScalarFn> with_old;  // nullopt: the updates replace the element
+};
+
+absl::StatusOr<Reduction> ReadReduction(const OpContext& c) {
+  const std::string& name = c.String("reduction");
+  if (name == "none") return Reduction{ReduceKind::kSum, 0, std::nullopt};
+  if (name == "add") return Reduction{ReduceKind::kSum, 0, ScalarFn::kAdd};
+  if (name == "mul") return Reduction{ReduceKind::kProd, 1, ScalarFn::kMul};
+  return c.Fail(absl::StrCat("reduction is ", name, "; it may be none, add or mul"));
+}
+
+ScalarExpr Where(const ScalarExpr& test, const ScalarExpr& a, const ScalarExpr& b) {
+  return Apply(ScalarFn::kWhere, test, a, b);
+}
+
+// The new value of an element that was `old`. Over the updates r < extents, hits(r) is 1 where r
+// goes to this element, and update(r) its value.
+ScalarExpr Combine(OpContext& c, const Reduction& how, const ScalarExpr& old, const Idx& extents,
+                   const OpContext::Body& hits, const OpContext::Body& update) {
+  ScalarExpr updates = c.Reduce(
+      how.kind, extents, [&](const Idx& r) { return Where(hits(r), update(r), how.neutral); });
+  if (how.with_old) return Apply(*how.with_old, old, updates);
+  return Where(c.Sum(extents, hits), updates, old);
+}
+
+ScalarExpr Equals(const ScalarExpr& position, const IndexExpr& index) {
+  return Apply(ScalarFn::kEqual, position, ScalarExpr::Index(index));
+}
+
+// y[…,i,…] = the updates[…,r,…] with indices[…,r,…] = i if there are any, otherwise x[…,i,…].
+absl::Status DefineScatterElements(OpContext& c) {
+  LEMMA_RETURN_IF_ERROR(RequirePositions(c, 1));
+  LEMMA_ASSIGN_OR_RETURN(const Reduction how, ReadReduction(c));
+  LEMMA_ASSIGN_OR_RETURN(const int axis, c.NormalizeAxis(c.Int("axis"), c.rank(0)));
+  LEMMA_REQUIRE(c, c.dtype(2) == c.dtype(0), "x and updates must have one element type");
+  LEMMA_REQUIRE(c, c.rank(1) == c.rank(0) && c.rank(2) == c.rank(0),
+                "x, indices and updates must have one rank");
+  // Elements of x outside the indices' box keep their value.
+  bool covers = true;
+  for (int d = 0; d < c.rank(0); ++d) {
+    LEMMA_REQUIRE(c, Eq(c.Dim(1, d), c.Dim(2, d)), "indices and updates differ in dimension ", d);
+    if (d == axis || Identical(c.Dim(1, d), c.Dim(0, d))) continue;
+    LEMMA_REQUIRE(c, Le(c.Dim(1, d), c.Dim(0, d)), "indices are larger than x in dimension ", d);
+    covers = false;
+  }
+  c.Output(c.dtype(0), c.dims(0), [&](const Idx& out) {
+    auto along_axis = [&](int input, const Idx& r) {
+      Idx at = out;
+      at[axis] = r[0];
+      return c.Read(input, std::move(at));
+    };
+    auto hits = [&](const Idx& r) {
+      return Equals(Wrapped(along_axis(1, r), c.Dim(0, axis)), out[axis]);
+    };
+    auto update = [&](const Idx& r) { return along_axis(2, r); };
+    ScalarExpr old = c.Read(0, out);
+    ScalarExpr result = Combine(c, how, old, {c.Dim(1, axis)}, hits, update);
+    if (covers) return result;
+    Guard inside = true;
+    for (int d = 0; d < c.rank(0); ++d) {
+      if (d != axis) inside = inside && Lt(out[d], c.Dim(1, d));
+    }
+    return ScalarExpr::Select(inside, result, old);
+  });
+  return absl::OkStatus();
+}
+
+// y[i…,a…] = the updates[r…,a…] with indices[r…,0] = i_0, indices[r…,1] = i_1, … if there are any,
+// otherwise x[i…,a…].
+absl::Status DefineScatterNd(OpContext& c) {
+  LEMMA_RETURN_IF_ERROR(RequirePositions(c, 1));
+  LEMMA_ASSIGN_OR_RETURN(const Reduction how, ReadReduction(c));
+  LEMMA_REQUIRE(c, c.dtype(2) == c.dtype(0), "x and updates must have one element type");
+  LEMMA_REQUIRE(c, c.rank(1) >= 1, "indices must have rank 1 or more");
+  const int rows = c.rank(1) - 1;
+  const IndexExpr& width = c.Dim(1, rows);
+  LEMMA_REQUIRE(c, width.is_const() && width.value() >= 1 && width.value() <= c.rank(0),
+                "the last dimension of indices must be a number of dimensions of x, from 1 to ",
+                c.rank(0));
+  const int chosen = static_cast<int>(width.value());
+  LEMMA_REQUIRE(c, c.rank(2) == rows + c.rank(0) - chosen, "updates must have rank ",
+                rows + c.rank(0) - chosen);
+  for (int d = 0; d < c.rank(2); ++d) {
+    const IndexExpr& expected = d < rows ? c.Dim(1, d) : c.Dim(0, d - rows + chosen);
+    LEMMA_REQUIRE(c, Eq(c.Dim(2, d), expected), "dimension ", d, " of updates must be ",
+                  expected.ToString());
+  }
+  c.Output(c.dtype(0), c.dims(0), [&](const Idx& out) {
+    auto hits = [&](const Idx& r) {
+      ScalarExpr all = 1;
+      for (int k = 0; k < chosen; ++k) {
+        Idx at = r;
+        at.push_back(k);
+        ScalarExpr equal = Equals(Wrapped(c.Read(1, std::move(at)), c.Dim(0, k)), out[k]);
+        all = k == 0 ? equal : Apply(ScalarFn::kAnd, all, equal);
+      }
+      return all;
+    };
+    auto update = [&](const Idx& r) {
+      Idx at = r;
+      at.insert(at.end(), out.begin() + chosen, out.end());
+      return c.Read(2, std::move(at));
+    };
+    Idx extents(c.dims(1).begin(), c.dims(1).begin() + rows);
+    return Combine(c, how, c.Read(0, out), extents, hits, update);
+  });
+  return absl::OkStatus();
+}
+
+// With u the updates that go to an element and `gather` reading where they go:
+//   none: dx = dy where nothing is written, 0 elsewhere; du = gather(dy)
+//   add:  dx = dy, du = gather(dy)
+//   mul:  dx = dy * prod(u), du = gather(dy * y) / u, which has no value where u is 0.
+std::vector<Value> ScatterGradient(GradientForm& f, const std::string& gather, const Attrs& where) {
+  const Value &indices = f.Input(1), &updates = f.Input(2), &dy = f.ResultGradient();
+  const std::string& reduction = f.node().String("reduction");
+  auto read = [&](const Value& v) { return f.Op(gather, {v, indices}, where); };
+  if (reduction == "add") return {dy, Value(), read(dy)};
+  if (reduction == "mul") {
+    return {f.Again({dy, indices, updates}), Value(), f.Div(read(f.Mul(dy, f.Output())), updates)};
+  }
+  return {f.Again({dy, indices, f.Filled(updates.type(), 0)}), Value(), read(dy)};
+}
+
+AttrSpec ReductionAttr() {
+  return {"reduction", AttrKind::kString, std::string("none"), false,
+          "none: updates replace; add, mul: they are combined with the element"};
+}
+
+const char kDuplicates[] =
+    "A negative index counts from the end. With reduction none no two updates may go to one "
+    "element (ONNX leaves the result open; here it is their sum).";
+
+bool IsZeros(const Value& v) {
+  if (v.node().kind() != Node::Kind::kConstant) return false;
+  for (int64_t i = 0; i < v.node().payload().size(); ++i) {
+    if (v.node().payload().AtDouble(i) != 0) return false;
+  }
+  return true;
+}
+
+// max_pool2d_gradient as it is exported: a sum into zeros at the positions of maxima, all as
+// vectors. An empty value if it is something else.
+absl::StatusOr<Value> MaxPoolGradient(OnnxImport& node, const Value& x, const Value& indices,
+                                      const Value& updates) {
+  if (!indices.node().IsOp("reshape") || !IsFloat(x.dtype())) return Value();
+  const Value& index = indices.node().inputs()[0];
+  if (!index.node().IsOp("max_pool2d_index") || index.node().Int("column_major") != 0) {
+    return Value();
+  }
+  const Value& pooled_from = index.node().inputs()[0];
+  if (x.shape() != Shape{pooled_from.type().num_elements()} ||
+      pooled_from.dtype() != updates.dtype() || !IsZeros(x)) {
+    return Value();
+  }
+  Value dy = updates;
+  if (dy.node().IsOp("reshape")) dy = dy.node().inputs()[0];
+  LEMMA_ASSIGN_OR_RETURN(dy, Reshape(node, dy, index.shape()));
+  Attrs attrs = index.node().attrs();
+  attrs.erase("column_major");
+  LEMMA_ASSIGN_OR_RETURN(Value dx, node.Op("max_pool2d_gradient", {pooled_from, dy}, attrs));
+  return Reshape(node, dx, x.shape());
+}
+
+absl::StatusOr<std::vector<Value>> ImportScatterElements(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
+  LEMMA_ASSIGN_OR_RETURN(Value indices, node.Input(1));
+  LEMMA_ASSIGN_OR_RETURN(Value updates, node.Input(2));
+  LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", 0));
+  LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, x.type().rank()));
+  LEMMA_ASSIGN_OR_RETURN(std::string reduction, node.String("reduction", "none"));
+  if (reduction == "min" || reduction == "max") {
+    return node.Unsupported(absl::StrCat("reduction ", reduction));
+  }
+  if (reduction == "add") {
+    LEMMA_ASSIGN_OR_RETURN(Value gradient, MaxPoolGradient(node, x, indices, updates));
+    if (gradient) return std::vector<Value>{gradient};
+  }
+  return node.Ops("scatter_elements", {x, indices, updates},
+                  {{"axis", axis}, {"reduction", reduction}});
+}
+
+}  // namespace
+
+OpDef Make_scatter_elements() {
+  OpDef op;
+  op.name = "scatter_elements";
+  op.group = "data-dependent";
+  op.equation = "y[…,i,…] = updates[…,r,…] where indices[…,r,…] = i, elsewhere x[…,i,…]";
+  op.doc = kDuplicates;
+  op.input_names = {"x", "indices", "updates"};
+  op.min_inputs = op.max_inputs = 3;
+  op.attrs = {{"axis", AttrKind::kInt, int64_t{0}, false, "of x that is indexed"}, ReductionAttr()};
+  op.define = DefineScatterElements;
+  op.gradient = [](GradientForm& f) {
+    return ScatterGradient(f, "gather_elements", {{"axis", f.node().Int("axis")}});
+  };
+  op.examples = {"(f32[3,3], i64[2,3], f32[2,3])", "(f32[2,5], i64[1,2], f32[1,2]) {axis = 1}",
+                 "(f32[4], i32[3], f32[3]) {axis = -1, reduction = \"add\"}",
+                 "(f32[4], i64[3], f32[3]) {reduction = \"mul\"}",
+                 "(f32[3,4], i64[2,6], f32[2,6]) {axis = 1, reduction = \"add\"}"};
+  op.onnx_import = {{"ScatterElements", ImportScatterElements}, {"Scatter", ImportScatterElements}};
+  op.onnx_export = ExportWithPositions(
+      1, OnnxPositions(),
+      ExportAs("ScatterElements", {{"axis", "axis"}, {"reduction", "reduction"}}));
+  return op;
+}
+
+OpDef Make_scatter_nd() {
+  OpDef op;
+  op.name = "scatter_nd";
+  op.group = "data-dependent";
+  op.equation = "y[i…,a…] = updates[r…,a…] where indices[r…,k] = i_k for all k, elsewhere x[i…,a…]";
+  op.doc = kDuplicates;
+  op.input_names = {"x", "indices", "updates"};
+  op.min_inputs = op.max_inputs = 3;
+  op.attrs = {ReductionAttr()};
+  op.define = DefineScatterNd;
+  op.gradient = [](GradientForm& f) { return ScatterGradient(f, "gather_nd", {}); };
+  op.examples = {"(f32[4], i64[3,1], f32[3])", "(f32[2,3,2], i64[2,2], f32[2,2])",
+                 "(f32[2,2], i32[3,2], f32[3]) {reduction = \"add\"}",
+                 "(f32[3,2], i64[1,1], f32[1,2]) {reduction = \"mul\"}",
+                 "(f32[3,2,2], i64[4,1], f32[4,2,2]) {reduction = \"add\"}"};
+  op.onnx_import = {ImportAs("ScatterND", "scatter_nd", {{"reduction", "reduction"}})};
+  op.onnx_export =
+      ExportWithPositions(1, {DType::kI64}, ExportAs("ScatterND", {{"reduction", "reduction"}}));
+  return op;
+}
+
+}  // namespace lemma::ops

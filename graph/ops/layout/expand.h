@@ -1,0 +1,16 @@
+// Repetition of elements along axes.
+#ifndef LEMMA_GRAPH_OPS_LAYOUT_EXPAND_H_
+#define LEMMA_GRAPH_OPS_LAYOUT_EXPAND_H_
+
+#include "absl/status/statusor.h"
+#include "graph/onnx_form.h"
+#include "graph/op_def.h"
+
+namespace lemma::ops {
+
+// A tensor whose elements are all `value`: a scalar expanded, however large the type is.
+absl::StatusOr<Value> Filled(OnnxImport& node, const TensorType& type, double value);
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_OPS_LAYOUT_EXPAND_H_

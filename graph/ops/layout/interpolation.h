@@ -1,0 +1,44 @@
+// What ONNX's Resize does to each axis.
+#ifndef LEMMA_GRAPH_OPS_LAYOUT_INTERPOLATION_H_
+#define LEMMA_GRAPH_OPS_LAYOUT_INTERPOLATION_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/onnx_form.h"
+
+namespace lemma::ops {
+
+struct ResizeAxis {
+  int64_t input = 0, output = 0;
+  // The scale as an exact fraction num/den, in lowest terms: output over input where sizes are
+  // given, otherwise the given number, a float being a fraction.
+  std::pair<int64_t, int64_t> scale = {1, 1};
+};
+
+// One for each dimension of `shape`, from scales or sizes, attributes or inputs, of any operator
+// set of Resize and Upsample.
+absl::StatusOr<std::vector<ResizeAxis>> ReadResizeAxes(OnnxImport& node, const Shape& shape);
+
+struct Interpolation {
+  std::string coordinates;  // ONNX's coordinate_transformation_mode
+  bool cubic = false;       // otherwise linear
+  double cubic_coefficient = -0.75;
+  bool exclude_outside = false;
+};
+
+// Row i holds the weights of x's elements in element i of the result.
+absl::StatusOr<std::vector<double>> InterpolationMatrix(const OnnxImport& node,
+                                                        const ResizeAxis& axis,
+                                                        const Interpolation& how);
+
+// x resampled along every axis that changes, as products with constant matrices.
+absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
+                                  const std::vector<ResizeAxis>& axes, const Interpolation& how);
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_OPS_LAYOUT_INTERPOLATION_H_

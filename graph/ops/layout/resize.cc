@@ -1,0 +1,258 @@
+// Resampling. Nearest-neighbour is an operator; linear and cubic interpolation are matrix products
+// with constant weights, built at import.
+#include <cmath>
+#include <numeric>
+
+#include "absl/strings/str_join.h"
+#include "graph/gradient_form.h"
+#include "graph/onnx/composites/axes.h"
+#include "graph/onnx_form.h"
+#include "graph/op_def.h"
+#include "graph/ops/axis_map.h"
+#include "graph/ops/checks.h"
+#include "graph/ops/layout/interpolation.h"
+
+namespace lemma::ops {
+namespace {
+
+constexpr int64_t kMaxPosition = int64_t{1} << 62;
+
+// y[i…] = x[min(max((i*mul + add) div by, 0), size - 1) …].
+absl::Status DefineResizeNearest(OpContext& c) {
+  const Idx &sizes = c.Sizes("sizes"), &mul = c.Sizes("mul"), &add = c.Sizes("add"),
+            &by = c.Sizes("by");
+  const size_t rank = static_cast<size_t>(c.rank(0));
+  LEMMA_REQUIRE(
+      c, sizes.size() == rank && mul.size() == rank && add.size() == rank && by.size() == rank,
+      "sizes, mul, add and by take one entry for each of ", rank, " dimensions");
+  for (size_t d = 0; d < rank; ++d) {
+    LEMMA_REQUIRE(c, Ge(sizes[d], 0) && Ge(mul[d], 0) && Ge(by[d], 1),
+                  "sizes and mul must not be negative, by positive");
+    LEMMA_REQUIRE(c, Le(sizes[d] * mul[d] + add[d], kMaxPosition), "positions leave 64 bits");
+    LEMMA_REQUIRE(c, Ge(c.Dim(0, static_cast<int>(d)), 1), "dimension ", d, " is empty");
+  }
+  c.Output(c.dtype(0), sizes, [&](const Idx& out) {
+    Idx at;
+    for (size_t d = 0; d < rank; ++d) {
+      const IndexExpr& size = c.Dim(0, static_cast<int>(d));
+      IndexExpr from = FloorDiv(out[d] * mul[d] + add[d], by[d]);
+      // Clamp only where something can lie outside.
+      auto source = [&](int64_t i) {
+        IndexEnv env;
+        env.var = [i](VarId) { return std::optional(i); };
+        return EvaluateIndex(from, env);
+      };
+      auto first = source(0), last = sizes[d].is_const() ? source(sizes[d].value() - 1) : first;
+      const bool inside = first && last && *first >= 0 && sizes[d].is_const() && size.is_const() &&
+                          *last < size.value();
+      at.push_back(inside ? from : Min(Max(from, 0), size - 1));
+    }
+    return c.Read(0, std::move(at));
+  });
+  return absl::OkStatus();
+}
+
+// dx[j…] = sum(i… that come from j…) dy[i…]. Along a dimension that is enlarged by a whole factor,
+// a sum over blocks; else dy * Mᵀ, M being the operator's result for the identity matrix.
+std::vector<Value> ResizeNearestGradient(GradientForm& f) {
+  const Shape& shape = f.Input(0).shape();
+  Value dx = f.ResultGradient();
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const int64_t mul = f.node().Ints("mul")[d], add = f.node().Ints("add")[d],
+                  by = f.node().Ints("by")[d], size = f.node().Ints("sizes")[d];
+    if (mul == 1 && add == 0 && size == shape[d] * by) {
+      Shape blocks = dx.shape();
+      blocks[d] = shape[d];
+      const int64_t inside = static_cast<int64_t>(d) + 1;
+      blocks.insert(blocks.begin() + inside, by);
+      if (by > 1) dx = f.Sum(f.Reshape(dx, blocks), {inside});
+      continue;
+    }
+    using Ints = std::vector<int64_t>;  // rows stay, columns are as x along d
+    const Attrs attrs = {{"sizes", Ints{shape[d], size}},
+                         {"mul", Ints{1, mul}},
+                         {"add", Ints{0, add}},
+                         {"by", Ints{1, by}}};
+    const Value identity = Identity(f, dx.dtype(), shape[d]);
+    dx = TransposedAlongAxis(f, dx, static_cast<int64_t>(d),
+                             f.Op("resize_nearest", {identity}, attrs));
+  }
+  return {dx};
+}
+
+// The rounding of a position p/q to an element, all as floor((i*mul + add) / by).
+struct Linear {
+  int64_t mul = 1, add = 0, by = 1;
+  int64_t At(int64_t i) const {
+    const int64_t n = i * mul + add;
+    return n >= 0 ? n / by : -((-n + by - 1) / by);
+  }
+};
+
+absl::StatusOr<Linear> Rounded(const OnnxImport& node, const Linear& position,
+                               const std::string& rounding) {
+  const auto [mul, add, by] = position;
+  if (rounding == "floor") return position;
+  if (rounding == "ceil") return Linear{mul, add + by - 1, by};
+  // Nearest, halves up: floor(p + 1/2); halves down: ceil(p - 1/2).
+  if (rounding == "round_prefer_ceil") return Linear{2 * mul, 2 * add + by, 2 * by};
+  if (rounding == "round_prefer_floor") return Linear{2 * mul, 2 * add + by - 1, 2 * by};
+  return node.Unsupported(absl::StrCat("nearest_mode ", rounding));
+}
+
+// The position in x of element i, as a fraction. The scale is num/den.
+absl::StatusOr<Linear> SourcePosition(const OnnxImport& node, const ResizeAxis& axis,
+                                      const std::string& mode) {
+  const auto [num, den] = axis.scale;
+  if (mode == "asymmetric") return Linear{den, 0, num};
+  if (mode == "half_pixel" || (mode == "pytorch_half_pixel" && axis.output > 1)) {
+    // (i + 1/2) * den/num - 1/2
+    return Linear{2 * den, den - num, 2 * num};
+  }
+  if (mode == "pytorch_half_pixel") return Linear{0, 0, 1};
+  if (mode == "tf_half_pixel_for_nn") return Linear{2 * den, den, 2 * num};
+  if (mode == "align_corners") {
+    // i * (input - 1) / (scale*input - 1), where scale*input need not be whole.
+    const int64_t steps = num * axis.input - den;
+    return steps > 0 ? Linear{(axis.input - 1) * den, 0, steps} : Linear{0, 0, 1};
+  }
+  return node.Unsupported(absl::StrCat("coordinate_transformation_mode ", mode));
+}
+
+// The simplest form with the same elements: what the optimizer sees should not depend on how a
+// model says that every element is doubled.
+Linear Simplest(const Linear& given, int64_t input, int64_t output) {
+  auto source = [input](const Linear& l, int64_t i) {
+    return std::min(std::max<int64_t>(l.At(i), 0), input - 1);
+  };
+  auto same = [&](const Linear& other) {
+    for (int64_t i = 0; i < output; ++i) {
+      if (source(given, i) != source(other, i)) return false;
+    }
+    return true;
+  };
+  if (same(Linear())) return Linear();
+  const int64_t common = std::gcd(input, output);
+  const Linear proportional{input / common, 0, output / common};
+  return same(proportional) ? proportional : given;
+}
+
+absl::StatusOr<Value> ResizeNearest(OnnxImport& node, const Value& x,
+                                    const std::vector<ResizeAxis>& axes,
+                                    const std::string& coordinates, const std::string& rounding) {
+  std::vector<int64_t> sizes, mul, add, by;
+  for (const ResizeAxis& axis : axes) {
+    Linear form;
+    if (axis.input != axis.output || axis.scale.first != axis.scale.second) {
+      LEMMA_ASSIGN_OR_RETURN(Linear position, SourcePosition(node, axis, coordinates));
+      LEMMA_ASSIGN_OR_RETURN(form, Rounded(node, position, rounding));
+      form = Simplest(form, axis.input, axis.output);
+    }
+    sizes.push_back(axis.output);
+    mul.push_back(form.mul);
+    add.push_back(form.add);
+    by.push_back(form.by);
+  }
+  return node.Op("resize_nearest", {x}, {{"sizes", sizes}, {"mul", mul}, {"add", add}, {"by", by}});
+}
+
+absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
+  LEMMA_ASSIGN_OR_RETURN(std::string mode, node.String("mode", "nearest"));
+  const bool old = node.op_type() == "Upsample" || node.opset() < 11;
+  LEMMA_ASSIGN_OR_RETURN(std::string coordinates, node.String("coordinate_transformation_mode",
+                                                              old ? "asymmetric" : "half_pixel"));
+  LEMMA_ASSIGN_OR_RETURN(std::string rounding,
+                         node.String("nearest_mode", old ? "floor" : "round_prefer_floor"));
+  LEMMA_ASSIGN_OR_RETURN(std::vector<ResizeAxis> axes, ReadResizeAxes(node, x.shape()));
+  node.FindAttr("extrapolation_value");  // of tf_crop_and_resize, which is refused
+  bool changes = false;
+  for (const ResizeAxis& axis : axes) {
+    if (axis.input < 1) return absl::InvalidArgumentError("x is empty");
+    changes = changes || axis.input != axis.output || axis.scale.first != axis.scale.second;
+  }
+  Interpolation how;
+  how.coordinates = coordinates;
+  LEMMA_ASSIGN_OR_RETURN(how.cubic_coefficient, node.Float("cubic_coeff_a", -0.75));
+  LEMMA_ASSIGN_OR_RETURN(int64_t exclude, node.Int("exclude_outside", 0));
+  how.exclude_outside = exclude != 0;
+  how.cubic = mode == "cubic";
+  if (!changes) return std::vector<Value>{x};
+  Value y;
+  if (mode == "nearest") {
+    LEMMA_ASSIGN_OR_RETURN(y, ResizeNearest(node, x, axes, coordinates, rounding));
+  } else if (mode == "linear" || mode == "cubic") {
+    LEMMA_ASSIGN_OR_RETURN(y, Interpolate(node, x, axes, how));
+  } else {
+    return node.Unsupported(absl::StrCat("mode ", mode));
+  }
+  return std::vector<Value>{y};
+}
+
+// Enlargement by whole factors as Resize; anything else as one Gather for each axis, which no
+// rounding in floating point can change.
+absl::Status ExportResizeNearest(OnnxExport& out) {
+  const Node& node = out.node();
+  const std::vector<int64_t>&sizes = node.Ints("sizes"), &mul = node.Ints("mul"),
+        &add = node.Ints("add"), &by = node.Ints("by");
+  const Shape& input = node.inputs()[0].shape();
+  bool whole = true;
+  std::vector<double> scales;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    whole = whole && mul[d] == 1 && add[d] == 0 && sizes[d] == input[d] * by[d];
+    scales.push_back(static_cast<double>(by[d]));
+  }
+  if (whole) {
+    const TensorType type{DType::kF32, {static_cast<int64_t>(scales.size())}};
+    LEMMA_ASSIGN_OR_RETURN(Tensor factors, Tensor::FromDoubles(type, scales));
+    out.Emit("Resize", {out.Input(0), "", out.Constant(std::move(factors))}, {out.Output(0)},
+             {{"mode", std::string("nearest")},
+              {"coordinate_transformation_mode", std::string("asymmetric")},
+              {"nearest_mode", std::string("floor")}});
+    return absl::OkStatus();
+  }
+  std::string current = out.Input(0);
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const Linear form{mul[d], add[d], by[d]};
+    std::vector<int64_t> from;
+    for (int64_t i = 0; i < sizes[d]; ++i) {
+      from.push_back(std::min(std::max<int64_t>(form.At(i), 0), input[d] - 1));
+    }
+    std::string next = d + 1 == sizes.size() ? out.Output(0) : out.Temporary();
+    out.Emit("Gather", {current, out.Constant(Tensor::Ints(from))}, {next},
+             {{"axis", static_cast<int64_t>(d)}});
+    current = next;
+  }
+  if (sizes.empty()) out.Emit("Identity", {current}, {out.Output(0)});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpDef Make_resize_nearest() {
+  OpDef op;
+  op.name = "resize_nearest";
+  op.group = "layout";
+  op.equation = "y[i…] = x[min(max((i*mul + add) div by, 0), size - 1) …], i < sizes";
+  op.doc =
+      "All attributes have one entry for each dimension. Every way in which ONNX's Resize finds "
+      "the "
+      "nearest element is such a quotient: enlarging by s is mul = 1, add = 0, by = s.";
+  op.input_names = {"x"};
+  op.attrs = {{"sizes", AttrKind::kInts, std::nullopt, true, "of the result"},
+              {"mul", AttrKind::kInts, std::nullopt, true, "numerator of the step through x"},
+              {"add", AttrKind::kInts, std::nullopt, true, "numerator of the offset"},
+              {"by", AttrKind::kInts, std::nullopt, true, "common denominator, positive"}};
+  op.define = DefineResizeNearest;
+  op.gradient = ResizeNearestGradient;
+  op.examples = {
+      "(f32[1,2,2,3]) {sizes = [1,2,4,6], mul = [1,1,1,1], add = [0,0,0,0], by = [1,1,2,2]}",
+      "(f32[5]) {sizes = [3], mul = [5], add = [0], by = [3]}",
+      "(f32[2,4]) {sizes = [2,6], mul = [1,8], add = [0,-1], by = [1,12]}",
+      "(i64[3]) {sizes = [7], mul = [1], add = [3], by = [2]}"};
+  op.onnx_import = {{"Resize", ImportResize}, {"Upsample", ImportResize}};
+  op.onnx_export = ExportResizeNearest;
+  return op;
+}
+
+}  // namespace lemma::ops

@@ -1,0 +1,24 @@
+// What batch normalization for inference and for training share.
+#ifndef LEMMA_GRAPH_OPS_NORMALIZATION_BATCH_NORM_H_
+#define LEMMA_GRAPH_OPS_NORMALIZATION_BATCH_NORM_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/graph.h"
+#include "graph/op_def.h"
+
+namespace lemma::ops {
+
+// x is [N,C,spatial…] of a float type, and inputs 1, 2, … are vectors of C elements, for messages
+// called `names`.
+absl::Status RequireChannelVectors(OpContext& c, const std::vector<const char*>& names);
+
+// All axes of x but the channels'.
+std::vector<int64_t> OverChannels(const Value& x);
+
+AttrSpec BatchNormEpsilon();
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_OPS_NORMALIZATION_BATCH_NORM_H_

@@ -1,0 +1,30 @@
+// What the gradients of normalizations have in common.
+#ifndef LEMMA_GRAPH_OPS_NORMALIZATION_NORM_GRADIENT_H_
+#define LEMMA_GRAPH_OPS_NORMALIZATION_NORM_GRADIENT_H_
+
+#include <vector>
+
+#include "graph/ops/formula.h"
+
+namespace lemma::ops {
+
+// z = (x - mean) * inverse, inverse = 1 / sqrt(variance + epsilon), mean and variance over `axes`.
+struct Normalized {
+  std::vector<int64_t> axes;
+  Value z, inverse;
+};
+Normalized Normalize(Formula& f, const Value& x, std::vector<int64_t> axes, double epsilon);
+
+// dx = inverse * (dz - mean(dz) - z * mean(dz * z)).
+Value NormalizeGradient(Formula& f, const Normalized& n, const Value& dz);
+
+// 1 / sqrt(variance + epsilon).
+Value InverseDeviation(Formula& f, const Value& variance, double epsilon);
+
+// A vector of one number per channel as [C,1,…], so that it broadcasts to [N,C,spatial…] of `rank`
+// dimensions.
+Value PerChannel(Formula& f, const Value& vector, int rank);
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_OPS_NORMALIZATION_NORM_GRADIENT_H_
