@@ -27,7 +27,7 @@
 #include "graph/onnx/import.h"
 #include "rewrite/rule_text.h"
 #include "verifier/checker/checker.h"
-#include "verifier/prover.h"
+#include "verifier/prover/prover.h"
 
 namespace lemma::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "runtime/cpu/plan_claims.h"
 #include "runtime/cuda/cuda_plan.h"
 #include "runtime/cuda/plan_check.h"
-#include "verifier/prover.h"
+#include "verifier/prover/prover.h"
 
 namespace lemma::cli {
 namespace {

@@ -32,7 +32,7 @@
 #include "generator/named_sets.h"
 #include "rewrite/field_test.h"
 #include "rewrite/rewrite_source.h"
-#include "verifier/precondition.h"
+#include "verifier/preconditions/precondition.h"
 
 namespace lemma::cli {
 namespace {

@@ -26,7 +26,7 @@
 #include "rewrite/rewrite_source.h"
 #include "rewrite/rule_text.h"
 #include "rewrite/taso/import.h"
-#include "verifier/precondition.h"
+#include "verifier/preconditions/precondition.h"
 
 namespace lemma::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "cli/verdict_text.h"
-#include "verifier/proof_file.h"
+#include "verifier/prover/proof_file.h"
 
 namespace lemma::cli {
 

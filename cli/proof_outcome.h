@@ -14,8 +14,8 @@
 #include "cli/flags.h"
 #include "rewrite/substitution.h"
 #include "verifier/checker/checker.h"
-#include "verifier/prover.h"
-#include "verifier/recheck.h"
+#include "verifier/prover/prover.h"
+#include "verifier/prover/recheck.h"
 
 namespace lemma::cli {
 

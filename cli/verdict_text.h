@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "base/json.h"
 #include "rewrite/substitution.h"
-#include "verifier/prover.h"
+#include "verifier/prover/prover.h"
 
 namespace lemma::cli {
 

@@ -3,7 +3,7 @@
 // A recipe is applied at a few small sizes, and so are the boxes where the mutant agrees with its
 // original. Every number that occurs, in a shape, an attribute or a box, is then taken to be a sum
 // of products of the sizes: that is a guess, which makes rules with symbols. Whether these are true
-// is for the prover to say (verifier/prover.h).
+// is for the prover to say (verifier/prover/prover.h).
 #ifndef LEMMA_PET_SYMBOLIC_H_
 #define LEMMA_PET_SYMBOLIC_H_
 
@@ -14,7 +14,7 @@
 #include "graph/graph.h"
 #include "pet/recipe.h"
 #include "rewrite/substitution.h"
-#include "verifier/prover.h"
+#include "verifier/prover/prover.h"
 
 namespace lemma {
 

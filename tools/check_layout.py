@@ -29,7 +29,15 @@ MAY_USE = {
     "runtime": ["runtime/", "graph/", "kernels/", "base/"],
     "generator": ["generator/", "rewrite/", "graph/", "kernels/loops/", "base/"],
     "verifier": ["verifier/", "rewrite/", "graph/", "kernels/loops/", "kernels/lanes/", "base/"],
-    "pet": ["pet/", "verifier/prover", "rewrite/", "graph/", "kernels/loops/", "base/"],
+    "pet": [
+        "pet/",
+        "verifier/prover/prover",
+        "verifier/verdict",
+        "rewrite/",
+        "graph/",
+        "kernels/loops/",
+        "base/",
+    ],
     "optimizer": [
         "optimizer/",
         "rewrite/",

@@ -6,7 +6,8 @@
 // numbers of groups as symbols. docs/taso.md says what each operator is taken to mean.
 //
 // Nothing is proved here, and some of TASO's rules are false as they stand: a rule has no
-// precondition but what its types need. Ask SynthesizePrecondition in verifier/precondition.h.
+// precondition but what its types need. Ask SynthesizePrecondition in
+// verifier/preconditions/precondition.h.
 #ifndef LEMMA_REWRITE_TASO_IMPORT_H_
 #define LEMMA_REWRITE_TASO_IMPORT_H_
 

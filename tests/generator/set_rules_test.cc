@@ -7,7 +7,7 @@
 #include "generator/named_sets.h"
 #include "gtest/gtest.h"
 #include "rewrite/rewrite_source.h"
-#include "verifier/prover.h"
+#include "verifier/prover/prover.h"
 
 namespace lemma::generator {
 namespace {

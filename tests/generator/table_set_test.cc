@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "rewrite/rule_text.h"
-#include "verifier/prover.h"
+#include "verifier/prover/prover.h"
 
 namespace lemma::generator {
 namespace {

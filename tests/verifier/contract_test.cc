@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "rewrite/proof_check.h"
 #include "tests/verifier/prover_testutil.h"
-#include "verifier/prover.h"
+#include "verifier/prover/prover.h"
 
 namespace lemma {
 namespace {

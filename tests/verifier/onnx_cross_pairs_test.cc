@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "runtime/reference/reference.h"
 #include "tests/verifier/onnx_pairs.h"
-#include "verifier/prover.h"
+#include "verifier/prover/prover.h"
 
 namespace lemma {
 namespace {

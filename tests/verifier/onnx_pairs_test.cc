@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "gtest/gtest.h"
-#include "verifier/prover.h"
+#include "verifier/prover/prover.h"
 
 namespace lemma {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "verifier/prover.h"
+#include "verifier/prover/prover.h"
 
 namespace lemma {
 namespace {

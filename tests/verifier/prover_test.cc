@@ -1,11 +1,11 @@
 // The prover's answers for graphs, contracts and logs.
-#include "verifier/prover.h"
+#include "verifier/prover/prover.h"
 
 #include "absl/strings/str_cat.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/verifier/prover_testutil.h"
-#include "verifier/solver.h"
+#include "verifier/arithmetic/solver.h"
 
 namespace lemma {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "rewrite/substitution.h"
-#include "verifier/prover.h"
+#include "verifier/prover/prover.h"
 
 namespace lemma {
 

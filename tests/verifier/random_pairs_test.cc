@@ -3,7 +3,7 @@
 
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "verifier/prover.h"
+#include "verifier/prover/prover.h"
 
 namespace lemma {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "rewrite/rule_text.h"
-#include "verifier/prover.h"
+#include "verifier/prover/prover.h"
 
 namespace lemma {
 namespace {

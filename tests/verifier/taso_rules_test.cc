@@ -10,7 +10,7 @@
 #include "rewrite/rule_text.h"
 #include "rewrite/taso/import.h"
 #include "tests/rewrite/taso/taso_testutil.h"
-#include "verifier/precondition.h"
+#include "verifier/preconditions/precondition.h"
 
 namespace lemma {
 namespace {

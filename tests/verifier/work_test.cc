@@ -1,5 +1,5 @@
 // What bounds and ends a proof.
-#include "verifier/work.h"
+#include "verifier/arithmetic/work.h"
 
 #include <atomic>
 #include <chrono>
@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/verifier/prover_testutil.h"
-#include "verifier/precondition.h"
+#include "verifier/preconditions/precondition.h"
 
 namespace lemma {
 namespace {

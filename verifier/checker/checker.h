@@ -53,9 +53,9 @@ struct Replayed {
   int64_t uncovered = 0;  // instances within the bounds that no form is about
 };
 
-// Repeats a proof file (verifier/proof_file.h writes them, docs/proofs.md has the format): is it a
-// proof of `rule`, is every recorded normal form equal to the side it stands for, is every map of
-// axes a bijection under which the paired terms agree, and is every term accounted for?
+// Repeats a proof file (verifier/prover/proof_file.h writes them, docs/proofs.md has the format):
+// is it a proof of `rule`, is every recorded normal form equal to the side it stands for, is every
+// map of axes a bijection under which the paired terms agree, and is every term accounted for?
 Replayed ReplayProof(absl::string_view file, const Substitution& rule, const Bounds& bounds = {});
 
 }  // namespace lemma::checker

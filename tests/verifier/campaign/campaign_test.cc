@@ -17,7 +17,7 @@
 #include "tests/verifier/campaign/mutator.h"
 #include "tests/verifier/campaign/operator_claims.h"
 #include "tests/verifier/prover_testutil.h"
-#include "verifier/prover.h"
+#include "verifier/prover/prover.h"
 
 namespace lemma {
 namespace {

@@ -10,7 +10,7 @@
 #include "rewrite/certificate.h"
 #include "tests/verifier/certificate/certificate_cases.h"
 #include "tests/verifier/certificate/forgery.h"
-#include "verifier/prover.h"
+#include "verifier/prover/prover.h"
 
 namespace lemma {
 namespace {

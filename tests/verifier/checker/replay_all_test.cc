@@ -2,7 +2,7 @@
 #include "gtest/gtest.h"
 #include "tests/verifier/prover_testutil.h"
 #include "verifier/checker/checker.h"
-#include "verifier/proof_file.h"
+#include "verifier/prover/proof_file.h"
 
 namespace lemma::checker {
 namespace {

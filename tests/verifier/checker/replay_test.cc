@@ -11,8 +11,8 @@
 #include "gtest/gtest.h"
 #include "rewrite/rule_text.h"
 #include "verifier/checker/checker.h"
-#include "verifier/proof_file.h"
-#include "verifier/prover.h"
+#include "verifier/prover/proof_file.h"
+#include "verifier/prover/prover.h"
 
 namespace lemma::checker {
 namespace {

@@ -1,0 +1,101 @@
+// What follows from facts about sizes and indices. Internal to the prover.
+#ifndef LEMMA_VERIFIER_ARITHMETIC_ARITH_H_
+#define LEMMA_VERIFIER_ARITHMETIC_ARITH_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "verifier/arithmetic/fact.h"
+#include "verifier/arithmetic/model_search.h"
+#include "verifier/arithmetic/poly.h"
+#include "verifier/arithmetic/solver.h"
+
+namespace lemma::verify {
+
+enum class Effort {
+  kSyntax,  // no solver
+  kLinear,  // monomials as unknowns, with lemmas on their products
+  kFull,    // then nonlinear integer arithmetic, up to the resource limit
+};
+
+// A question answered "yes" by the solver: `script` is unsatisfiable.
+struct Obligation {
+  std::string what;
+  std::string script;
+};
+
+// Decides implications. Incomplete: false means that no proof was found.
+class Arith {
+ public:
+  explicit Arith(Leaves* leaves) : leaves_(*leaves), models_(*leaves) {}
+
+  bool Implied(const Facts& context, const Fact& goal, Effort effort = Effort::kLinear);
+  bool Unsatisfiable(const Facts& context, Effort effort = Effort::kLinear);
+  // The same of `context` and `facts`; looks at those of `context` only that bear on `facts`.
+  bool Contradicts(const Facts& context, const Facts& facts, Effort effort = Effort::kLinear);
+  // Equal under `context`.
+  bool Equal(const Facts& context, const Poly& a, const Poly& b, Effort effort = Effort::kLinear);
+  bool NonNegative(const Facts& context, const Poly& p, Effort effort = Effort::kLinear) {
+    return Implied(context, Fact::Ge(p), effort);
+  }
+  bool Positive(const Facts& context, const Poly& p, Effort effort = Effort::kLinear) {
+    return Implied(context, Fact::Ge(p - 1), effort);
+  }
+  // 0 <= r < b.
+  bool IsDigit(const Facts& context, const Poly& r, const Poly& b) {
+    return NonNegative(context, r) && NonNegative(context, b - 1 - r);
+  }
+
+  // Rewrites quotients as far as `context` decides them.
+  Poly SimplifyDivs(const Facts& context, const Poly& p);
+  Fact SimplifyFact(const Facts& context, const Fact& fact);
+
+  Leaves& leaves() { return leaves_; }
+  Solver& solver() { return solver_; }
+  uint32_t rlimit = 200000;  // of a nonlinear query
+  // Collected while set.
+  std::vector<Obligation>* log = nullptr;
+
+ private:
+  bool Ask(const Facts& facts, const std::string& what, Effort effort);
+  Facts Relevant(const Facts& context, const Poly& goal);
+  // Adds what defines the quotients, minima and maxima in `facts`.
+  void Define(Facts* facts, Facts* rest, int depth);
+  void RelateQuotients(const std::vector<Leaf>& divs, const Facts& rest, Facts* facts);
+  std::string Script(const Facts& facts, bool nonlinear);
+  std::optional<Poly> SimplifyDiv(const Facts& context, const Poly& a, const Poly& b);
+
+  Leaves& leaves_;
+  Solver solver_;
+  ModelSearch models_;
+  int depth_ = 0;
+  // Answers; with the script if facts were unsatisfiable.
+  struct Answer {
+    bool holds = false;
+    std::string script;
+  };
+  // A table from facts and effort; references stay valid.
+  class Memo {
+   public:
+    // The answer to the question, and whether it is new.
+    std::pair<Answer*, bool> Find(const Facts& facts, Effort effort);
+
+   private:
+    struct Entry {
+      Facts facts;
+      Effort effort;
+      std::unique_ptr<Answer> answer;
+    };
+    std::unordered_map<uint64_t, std::vector<Entry>> entries_;
+  };
+  Memo answers_;
+};
+
+}  // namespace lemma::verify
+
+#endif  // LEMMA_VERIFIER_ARITHMETIC_ARITH_H_

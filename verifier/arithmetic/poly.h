@@ -1,0 +1,139 @@
+// Integer polynomials over the leaves of index expressions. Internal to the prover.
+//
+// A leaf is a symbol, an index variable, or something that is not a polynomial: a quotient, a
+// minimum, a maximum or an integer that a tensor holds. Equal leaves are interned as one number.
+#ifndef LEMMA_VERIFIER_ARITHMETIC_POLY_H_
+#define LEMMA_VERIFIER_ARITHMETIC_POLY_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+
+namespace lemma::verify {
+
+using Leaf = int32_t;
+// Sorted, with repetition; empty for 1. Products of up to four need no memory of their own.
+using Monomial = absl::InlinedVector<Leaf, 4>;
+
+// Coefficients are 64-bit, INT64_MIN excepted; an overflow sticks, and a polynomial that overflowed
+// equals none, not even itself.
+class Poly {
+ public:
+  Poly(int64_t constant = 0);  // NOLINT: a constant reads as itself
+  static Poly Of(Leaf leaf);
+  static Poly Of(Monomial monomial, int64_t coefficient);
+
+  using Terms = std::vector<std::pair<Monomial, int64_t>>;
+  const Terms& terms() const { return terms_; }  // sorted by degree, then leaves; no zeros
+  bool overflowed() const { return overflowed_; }
+  bool IsZero() const { return terms_.empty() && !overflowed_; }
+  std::optional<int64_t> AsConst() const;
+  int64_t ConstantTerm() const;
+  int64_t CoefficientOf(const Monomial& monomial) const;
+  int Degree() const;  // 0 for constants
+
+  friend Poly operator+(const Poly& a, const Poly& b) { return Sum(a, b, 1); }
+  friend Poly operator-(const Poly& a, const Poly& b) { return Sum(a, b, -1); }
+  friend Poly operator-(const Poly& a) { return Sum(Poly(), a, -1); }
+  friend Poly operator*(const Poly& a, const Poly& b);
+  friend bool operator==(const Poly& a, const Poly& b) {
+    return !a.overflowed_ && !b.overflowed_ && a.terms_ == b.terms_;
+  }
+  friend bool operator!=(const Poly& a, const Poly& b) { return !(a == b); }
+  // For sorted containers. Every polynomial that overflowed is one.
+  friend bool operator<(const Poly& a, const Poly& b) {
+    return a.overflowed_ != b.overflowed_ ? b.overflowed_ : a.terms_ < b.terms_;
+  }
+
+ private:
+  static Poly Sum(const Poly& a, const Poly& b, int64_t scale);
+  void Add(const Monomial& monomial, int64_t coefficient);
+  void Settle(bool overflowed);
+
+  Terms terms_;
+  bool overflowed_ = false;
+};
+
+// `m` without one `leaf`; nullopt if it has none.
+std::optional<Monomial> Without(const Monomial& m, Leaf leaf);
+// a / b, if b divides a.
+std::optional<Monomial> Quotient(const Monomial& a, const Monomial& b);
+Monomial Times(const Monomial& a, const Monomial& b);
+// a / b, if b divides a with integer coefficients.
+std::optional<Poly> ExactQuotient(const Poly& a, const Poly& b);
+// The greatest constant and the greatest monomial that divide every term; p must not be zero.
+int64_t ContentOf(const Poly& p);
+Monomial CommonMonomial(const Poly& p);
+
+struct NormalForm;
+using NormalFormPtr = std::shared_ptr<const NormalForm>;
+
+struct LeafInfo {
+  enum class Kind { kSymbol, kVar, kDiv, kMin, kMax, kLoad };
+  Kind kind = Kind::kSymbol;
+  std::string name;  // of a symbol or a variable; of a load its text
+  Poly a, b;         // a div b, min(a, b), max(a, b)
+  NormalFormPtr load;
+  std::vector<Leaf> deps;  // the symbols and variables in it (itself, if it is one), sorted
+};
+
+using LeafMap = std::map<Leaf, Poly>;
+
+// Owns the leaves of one proof. Numbers depend on the order in which leaves are asked for, only.
+class Leaves {
+ public:
+  Leaf Symbol(const std::string& name);
+  Leaf NewSymbol(const std::string& hint);
+  Leaf NewVar(const std::string& hint);
+  // floor(a / b) for b > 0, a quotient of polynomials where it is one.
+  Poly Div(const Poly& a, const Poly& b);
+  Poly Mod(const Poly& a, const Poly& b) { return a - b * Div(a, b); }
+  Poly Min(const Poly& a, const Poly& b) { return Extreme(LeafInfo::Kind::kMin, a, b); }
+  Poly Max(const Poly& a, const Poly& b) { return Extreme(LeafInfo::Kind::kMax, a, b); }
+  Poly Load(NormalFormPtr value, std::string text, std::vector<Leaf> deps);
+
+  const LeafInfo& Info(Leaf leaf) const { return infos_[leaf]; }
+  bool IsBase(Leaf leaf) const { return Info(leaf).kind <= LeafInfo::Kind::kVar; }
+  std::string ToString(const Poly& p) const;
+  std::string ToString(Leaf leaf) const;
+
+  // Symbols and variables in `p`, also inside quotients, sorted.
+  std::vector<Leaf> DepsOf(const Poly& p) const;
+  // The same in any order, with repetition.
+  template <class Visit>
+  void ForEachDep(const Poly& p, const Visit& visit) const {
+    for (const auto& [m, c] : p.terms()) {
+      for (Leaf leaf : m) {
+        for (Leaf dep : Info(leaf).deps) visit(dep);
+      }
+    }
+  }
+  bool Mentions(const Poly& p, Leaf base) const;
+  // Whether `base` occurs in p inside a leaf other than itself.
+  bool MentionsInside(const Poly& p, Leaf base) const;
+  // Replaces base leaves, inside other leaves too.
+  Poly Substitute(const Poly& p, const LeafMap& map);
+
+  // How Substitute reaches into loads; set by the normal form.
+  std::function<Poly(const LeafInfo& load, const LeafMap& map)> substitute_load;
+
+ private:
+  Poly Extreme(LeafInfo::Kind kind, const Poly& a, const Poly& b);
+  Leaf Intern(LeafInfo info);
+
+  std::vector<LeafInfo> infos_;
+  std::map<std::string, Leaf> symbols_;
+  std::map<std::pair<int, std::pair<Poly, Poly>>, Leaf> pairs_;
+  std::map<std::string, Leaf> loads_;
+};
+
+}  // namespace lemma::verify
+
+#endif  // LEMMA_VERIFIER_ARITHMETIC_POLY_H_

@@ -1,0 +1,74 @@
+// From definitions to normal forms. Internal to the prover.
+#ifndef LEMMA_VERIFIER_NORMAL_FORM_BUILD_FORM_H_
+#define LEMMA_VERIFIER_NORMAL_FORM_BUILD_FORM_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/expr/tensor_expr.h"
+#include "verifier/normal_form/normal_form.h"
+
+namespace lemma::verify {
+
+class FormBuilder {
+ public:
+  // `operators`, if given: which operator makes each tensor of `definition`. Where arithmetic is
+  // uninterpreted, what another operator reads is rounded, and so are outputs; what an operator
+  // reads of its own is not. Not given: nothing is rounded.
+  FormBuilder(Forms* forms, const Definition& definition, Laws laws, const LeafMap& symbols,
+              const std::vector<int>* operators = nullptr)
+      : forms_(*forms),
+        leaves_(forms->leaves()),
+        definition_(definition),
+        laws_(laws),
+        symbols_(symbols),
+        operators_(operators) {}
+
+  // The element of `tensor`, an input or an output, at `at`, locals written out. Unsimplified;
+  // `error` says what could not be expressed.
+  NormalForm Element(TensorId tensor, const std::vector<Poly>& at);
+  // The value of an expression in the body of `tensor`.
+  NormalForm ValueIn(TensorId tensor, const ScalarExpr& e, const std::map<VarId, Poly>& env);
+  Poly Index(const IndexExpr& e, const std::map<VarId, Poly>& env);
+  // Conjunctions that exclude each other and together are equivalent to `guard` (or its opposite).
+  std::vector<Facts> Cases(const Guard& guard, bool positive, const std::map<VarId, Poly>& env);
+
+  const std::string& error() const { return error_; }
+
+ private:
+  using Env = std::map<VarId, Poly>;
+  NormalForm Scalar(const ScalarExpr& e, const Env& env);
+  NormalForm Select(const ScalarExpr& e, const NormalForm& then, const NormalForm& otherwise,
+                    const Env& env);
+  // Whether these are values of `dtype` already, whatever is read.
+  bool Representable(const Atom& atom, DType dtype) const;
+  bool Representable(const Term& term, DType dtype) const;
+  bool Representable(const NormalForm& form, DType dtype) const;
+  NormalForm Rounded(NormalForm form, DType dtype) const;
+  NormalForm Apply(const ScalarExpr& e, const Env& env);
+  std::optional<NormalForm> ApplyExactly(ScalarFn fn, const std::vector<NormalForm>& args);
+  NormalForm Reduce(const ScalarExpr& e, const Env& env);
+  NormalForm Constant(double value);
+  NormalForm Max(std::vector<NormalForm> values);
+  NormalForm Inverse(NormalForm form);
+  void TooLarge(const NormalForm& form);
+
+  Forms& forms_;
+  Leaves& leaves_;
+  const Definition& definition_;
+  Laws laws_;
+  const LeafMap& symbols_;
+  const std::vector<int>* operators_;
+  int reader_ = -1;  // the operator whose element is being built
+  std::string error_;
+  // What was looked at so far, and the most: a value that is used twice is written out twice.
+  static constexpr int64_t kMaxScalars = 30000;
+  int64_t scalars_ = 0;
+};
+
+}  // namespace lemma::verify
+
+#endif  // LEMMA_VERIFIER_NORMAL_FORM_BUILD_FORM_H_

@@ -1,0 +1,35 @@
+// What a case distinction has decided of integers so far. Internal to the prover.
+#ifndef LEMMA_VERIFIER_NORMAL_FORM_DECISIONS_H_
+#define LEMMA_VERIFIER_NORMAL_FORM_DECISIONS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "graph/expr/index_expr.h"
+
+namespace lemma::verify {
+
+// For sums that differ by a constant only, the range of one decides the others.
+class Decisions {
+ public:
+  // Whether e = 0, or e >= 0, is known to hold or not to hold.
+  std::optional<bool> Decide(const IndexExpr& e, bool equal) const;
+  // And that it holds, or does not.
+  Decisions With(const IndexExpr& e, bool equal, bool holds) const;
+  bool empty() const { return ranges_.empty(); }
+
+ private:
+  static constexpr int64_t kFar = int64_t{1} << 60;
+  struct Range {
+    int64_t low = -kFar, high = kFar;
+    std::set<int64_t> holes;
+  };
+  std::map<std::string, Range> ranges_;
+};
+
+}  // namespace lemma::verify
+
+#endif  // LEMMA_VERIFIER_NORMAL_FORM_DECISIONS_H_

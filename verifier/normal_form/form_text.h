@@ -1,0 +1,55 @@
+// Normal forms as text that keeps everything, for proof files (docs/proofs.md has the grammar).
+// Internal to the prover.
+#ifndef LEMMA_VERIFIER_NORMAL_FORM_FORM_TEXT_H_
+#define LEMMA_VERIFIER_NORMAL_FORM_FORM_TEXT_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "verifier/normal_form/normal_form.h"
+
+namespace lemma::verify {
+
+std::string TextOf(const Leaves& leaves, const Poly& p);
+std::string TextOf(const Leaves& leaves, const Fact& fact);
+std::string TextOf(const Leaves& leaves, const Term& term);
+std::string TextOf(const Leaves& leaves, const NormalForm& form);
+
+// Writes how the terms of a difference cancel, line by line. Terms have numbers; each step names
+// those that it uses up and those that it makes.
+class StepLog {
+ public:
+  StepLog(const Leaves* leaves, std::vector<std::string>* lines)
+      : leaves_(*leaves), lines_(*lines) {}
+
+  void Line(std::string text) { lines_.push_back(std::move(text)); }
+  // The difference of both sides, to begin with.
+  void Difference(const std::vector<Term>& terms);
+  // `mine` and `other` give way to `rest`. `renamed` is `other` with axes of its own; `map` gives
+  // them as polynomials in those of `mine`.
+  void Paired(const Term& mine, const Term& other, const Term& renamed, const LeafMap& map,
+              const std::vector<Term>& rest);
+  // The terms are these now, after like ones were added up.
+  void Are(const std::vector<Term>& terms);
+  // The term is 0 everywhere.
+  void Zero(const Term& term);
+
+ private:
+  struct Live {
+    int number;
+    std::string text;
+  };
+  // The number of a term that there is; it is there no more.
+  int Take(const Term& term);
+  std::string Add(const std::string& text);
+
+  const Leaves& leaves_;
+  std::vector<std::string>& lines_;
+  std::vector<Live> live_;
+  int last_ = 0;
+};
+
+}  // namespace lemma::verify
+
+#endif  // LEMMA_VERIFIER_NORMAL_FORM_FORM_TEXT_H_

@@ -1,0 +1,99 @@
+// Simplification of normal forms under facts. Internal to the prover.
+#ifndef LEMMA_VERIFIER_NORMAL_FORM_NORMALIZE_H_
+#define LEMMA_VERIFIER_NORMAL_FORM_NORMALIZE_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "verifier/normal_form/normal_form.h"
+
+namespace lemma::verify {
+
+// Every step rewrites a form into one that is equal wherever the facts hold.
+class Normalizer {
+ public:
+  Normalizer(Forms* forms, Arith* arith, Laws laws)
+      : forms_(*forms), leaves_(forms->leaves()), arith_(*arith), laws_(laws) {}
+
+  NormalForm Simplify(const NormalForm& form, const Facts& context);
+  // One term becomes any number of terms.
+  void SimplifyTerm(Term term, const Facts& context, std::vector<Term>* out);
+  // Adds up terms that have one key.
+  NormalForm Combine(NormalForm form);
+
+  // Something grew beyond its limit: the forms are still right, but not simple.
+  bool exhausted() const { return steps_ > kMaxSteps; }
+
+ private:
+  enum class Step { kNothing, kChanged, kGone, kReplaced };
+  static constexpr int kMaxSteps = 20000;
+
+  // Each may change `term` (kChanged), find it to be zero (kGone) or put others in its place into
+  // *out (kReplaced).
+  Step Guards(Term* term, const Facts& context);
+  Step OnePoint(Term* term);
+  Step Indices(Term* term, const Facts& context);
+  Step SplitAxis(Term* term, const Facts& context);
+  Step DropGuards(Term* term, const Facts& context);
+  Step Sizes(Term* term, const Facts& context);
+  Step Atoms(Term* term, const Facts& context, std::vector<Term>* out);
+  Step OneAtom(Term* term, size_t i, const Facts& inner, const Facts& context,
+               std::vector<Term>* out);
+  // Two equal atoms by a law of their product.
+  Step Squares(Term* term, const Facts& context, std::vector<Term>* out);
+  Step UnusedAxis(Term* term, const Facts& context);
+  Step MergeAxes(Term* term, const Facts& context);
+  Step Cancel(Term* term);
+
+  // A guard in `form` that depends on none of the axes of the term it guards.
+  std::optional<Fact> OuterGuard(const NormalForm& form);
+  // `term` without atom i, times `factor`.
+  void Expand(const Term& term, size_t i, const NormalForm& factor, const Facts& context,
+              std::vector<Term>* out);
+  // Replaces atom i by an equal form, if a law gives one.
+  std::optional<NormalForm> Law(const Atom& atom, const Facts& context);
+  std::optional<NormalForm> ExpLaw(const NormalForm& arg);
+  std::optional<NormalForm> LogLaw(const NormalForm& arg);
+  std::optional<NormalForm> InverseLaw(const NormalForm& arg, const Facts& context);
+  std::optional<NormalForm> MaxLaw(const Atom& atom, const Facts& context);
+  std::optional<NormalForm> SquareLaw(const Atom& m);
+  std::optional<NormalForm> SymmetryLaw(const Atom& atom);
+  std::optional<NormalForm> CompareLaw(const Atom& atom);
+  std::optional<NormalForm> TruthLaw(const Atom& atom);
+  void SimplifyAlternatives(Atom* atom, const Facts& context);
+  // Leaves out alternatives that are nowhere the only greatest (or, named min, the only least).
+  void DropDominated(Atom* atom, const Facts& context);
+  // A guard of an alternative that is a constant without axes, beside others.
+  std::optional<Fact> GuardOfConstant(const Atom& atom) const;
+  bool IsNonNegative(const NormalForm& form, const Facts& context, int depth);
+  bool IsBetween(const NormalForm& p, const NormalForm& a, const NormalForm& b);
+  // A factor of every term of `form`, the same for all, and what remains.
+  std::optional<std::pair<Atom, NormalForm>> CommonFactor(const NormalForm& form);
+  bool NonZero(const Atom& atom) const;
+  bool IsPositive(const NormalForm& form) const;
+
+  Forms& forms_;
+  Leaves& leaves_;
+  Arith& arith_;
+  Laws laws_;
+  int steps_ = 0;
+};
+
+// 1 where `condition` is not 0, else 0.
+NormalForm Truth(const NormalForm& condition);
+// Whether `atom` is 0 or 1, whatever it is applied to.
+bool IsTruth(const Atom& atom);
+
+// Whether `atom` is floor, ceil, round or trunc, and which.
+std::optional<ScalarFn> RoundingOf(const Atom& atom);
+// fn(arg) by a law of rounding functions.
+std::optional<NormalForm> RoundingLaw(ScalarFn fn, const NormalForm& arg);
+
+// `facts` and `more` together.
+Facts With(const Facts& facts, const Facts& more);
+
+}  // namespace lemma::verify
+
+#endif  // LEMMA_VERIFIER_NORMAL_FORM_NORMALIZE_H_

@@ -1,0 +1,16 @@
+// What a tensor of 8-bit integers keeps of the numbers computed for it. Internal to the prover.
+#ifndef LEMMA_VERIFIER_NORMAL_FORM_STORED_BYTES_H_
+#define LEMMA_VERIFIER_NORMAL_FORM_STORED_BYTES_H_
+
+#include "graph/expr/tensor_expr.h"
+
+namespace lemma::verify {
+
+// `definition` with the outputs of type i8 and u8 as executors store them
+// (kernels/loops/evaluate.h): reals are cut off and saturate, integers wrap. Wider integers are
+// taken not to overflow.
+Definition StoredBytes(Definition definition);
+
+}  // namespace lemma::verify
+
+#endif  // LEMMA_VERIFIER_NORMAL_FORM_STORED_BYTES_H_

@@ -1,0 +1,23 @@
+// Proofs as text files, for others to repeat: a second solver (the obligations) and the small
+// checker (the steps). The format is in docs/proofs.md.
+#ifndef LEMMA_VERIFIER_PROVER_PROOF_FILE_H_
+#define LEMMA_VERIFIER_PROVER_PROOF_FILE_H_
+
+#include <string>
+#include <vector>
+
+#include "rewrite/statement.h"
+#include "rewrite/substitution.h"
+#include "verifier/prover/prover.h"
+
+namespace lemma {
+
+// Lines of a log that say which values of the rule's symbols the lines after them are about.
+std::vector<std::string> FormLines(const Substitution& rule, const RuleForm& form);
+
+// `proved` must come from ProveRule(rule) with ProverOptions::keep_obligations.
+std::string WriteProofFile(const Substitution& rule, const Proved& proved);
+
+}  // namespace lemma
+
+#endif  // LEMMA_VERIFIER_PROVER_PROOF_FILE_H_

@@ -1,0 +1,158 @@
+// Two graphs at their shapes: at once if they are small, else value by value.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/hash.h"
+#include "rewrite/zero_signs.h"
+#include "verifier/arithmetic/work.h"
+#include "verifier/normal_form/elements.h"
+#include "verifier/prover/graph_claim.h"
+#include "verifier/prover/graph_sweep.h"
+
+namespace lemma {
+namespace {
+
+using verify::GraphClaim;
+
+// Operators, of both graphs together, of which the prover is told at once.
+constexpr int kSmall = 24, kLargest = 64;
+
+// Why the graphs cannot be compared at all; empty if they can.
+std::string Mismatch(const Graph& a, const Graph& b) {
+  if (a.inputs().size() != b.inputs().size()) {
+    return absl::StrCat("the graphs have ", a.inputs().size(), " and ", b.inputs().size(),
+                        " inputs");
+  }
+  for (size_t i = 0; i < a.inputs().size(); ++i) {
+    const TensorType &x = a.inputs()[i].type(), &y = b.inputs()[i].type();
+    if (x == y && x.num_elements() > 0) continue;
+    if (x == y) {
+      return absl::StrCat("input ", a.input_names()[i], ": ", x.ToString(),
+                          " has no elements, which no proof covers");
+    }
+    return absl::StrCat("input ", i, " is ", a.input_names()[i], ": ", x.ToString(),
+                        " in one graph and ", b.input_names()[i], ": ", y.ToString(),
+                        " in the other");
+  }
+  if (a.outputs().size() != b.outputs().size()) {
+    return absl::StrCat("the graphs have ", a.outputs().size(), " and ", b.outputs().size(),
+                        " outputs");
+  }
+  for (size_t o = 0; o < a.outputs().size(); ++o) {
+    const TensorType &x = a.outputs()[o].type(), &y = b.outputs()[o].type();
+    if (x == y) continue;
+    return absl::StrCat("output ", o, " is ", a.output_names()[o], ": ", x.ToString(),
+                        " in one graph and ", b.output_names()[o], ": ", y.ToString(),
+                        " in the other");
+  }
+  return "";
+}
+
+std::string Coverage(const Graph& a) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < a.inputs().size(); ++i) {
+    parts.push_back(absl::StrCat(a.input_names()[i], ": ", a.inputs()[i].type().ToString()));
+  }
+  return absl::StrCat("the shapes ", absl::StrJoin(parts, ", "));
+}
+
+Verdict AtOnce(const GraphClaim& claim, const ProverOptions& options) {
+  if (claim.operators <= kLargest) return verify::ProveClaim(claim, options);
+  return Unknown{absl::StrCat("the graphs differ in too much: ", claim.operators,
+                              " operators have to be looked at together")};
+}
+
+bool HasJumps(const Graph& graph) {
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_op()) continue;
+    auto definition = DefinitionOf(*node);
+    if (!definition.ok() || verify::Jumps(*definition)) return true;
+  }
+  return false;
+}
+
+// Pieces that are proved one by one: what one rounds differently may come to lie on the other side
+// of a jump in a later one, and a zero whose sign it leaves open be a divisor there.
+Verdict Joined(const Graph& a, const Graph& b, const GraphClaim& whole, Proved proved) {
+  const Statement& statement = whole.statement;
+  if (proved.contract == FloatContract::kBitExact &&
+      (DividesByZeroOfAnySign(statement.source) || DividesByZeroOfAnySign(statement.target))) {
+    proved.contract = FloatContract::kReassociates;
+  }
+  if (proved.contract == FloatContract::kReassociates && (HasJumps(a) || HasJumps(b))) {
+    proved.contract = FloatContract::kRealOnly;
+  }
+  return proved;
+}
+
+// Value by value, then what is left.
+Verdict PieceByPiece(const Graph& a, const Graph& b, const GraphClaim& whole,
+                     const ProverOptions& options) {
+  auto swept = verify::Sweep(a, b, options);
+  if (!swept) return Unknown{"the graphs are too large to be run"};
+  if (swept->graph.outputs() == a.outputs()) return Joined(a, b, whole, swept->proved);
+  auto rest = verify::MakeClaim(a, swept->graph, true);
+  if (!rest.ok()) return Unknown{std::string(rest.status().message())};
+  Verdict verdict = AtOnce(*rest, options);
+  if (auto* proved = std::get_if<Proved>(&verdict)) {
+    verify::Join(swept->proved, proved);
+    return Joined(a, b, whole, *proved);
+  }
+  return verdict;
+}
+
+bool IsBitExact(const Verdict& verdict) {
+  auto* proved = std::get_if<Proved>(&verdict);
+  return proved != nullptr && proved->contract == FloatContract::kBitExact;
+}
+
+Verdict ProveDifferent(const Graph& a, const Graph& b, const GraphClaim& whole,
+                       const ProverOptions& options) {
+  // With what both graphs compute as inputs first: that says less, but more simply.
+  auto cut = verify::MakeClaim(a, b, true);
+  if (!cut.ok()) return Unknown{std::string(cut.status().message())};
+  Verdict verdict = Unknown{""};
+  if (cut->operators <= kSmall) verdict = verify::ProveClaim(*cut, options);
+  if (IsBitExact(verdict)) return verdict;
+  Verdict pieces = PieceByPiece(a, b, whole, options);
+  if (IsBitExact(pieces) || (IsProved(pieces) && !IsProved(verdict))) return pieces;
+  if (IsProved(verdict)) return verdict;
+  verdict = AtOnce(whole, options);
+  return IsProved(verdict) || whole.operators <= kLargest ? verdict : pieces;
+}
+
+Verdict CompareGraphs(const Graph& a, const Graph& b, const ProverOptions& options) {
+  if (std::string problem = Mismatch(a, b); !problem.empty()) return Unknown{problem};
+  Verdict verdict;
+  if (a.outputs() == b.outputs()) {
+    Proved same;
+    same.contract = FloatContract::kBitExact;
+    same.coverage = ", being one graph";
+    verdict = same;
+  } else {
+    auto whole = verify::MakeClaim(a, b, false);
+    if (!whole.ok()) return Unknown{std::string(whole.status().message())};
+    if (auto refuted = verify::RefuteGraphs(*whole, options)) return *std::move(refuted);
+    verdict = ProveDifferent(a, b, *whole, options);
+  }
+  if (auto* proved = std::get_if<Proved>(&verdict)) {
+    proved->coverage = absl::StrCat(Coverage(a), proved->coverage);
+    proved->id =
+        absl::StrFormat("%016x%016x", a.StructuralHash(), HashCombine(b.StructuralHash(), 1));
+  }
+  return verdict;
+}
+
+}  // namespace
+
+Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options) {
+  // Each of the proofs has a limit of its own; there are only so many.
+  verify::WorkScope work(verify::kUnlimitedWork, options.interrupted);
+  try {
+    return CompareGraphs(a, b, options);
+  } catch (const verify::WorkEnded& end) {
+    return Unknown{end.Reason("the comparison of graphs")};
+  }
+}
+
+}  // namespace lemma

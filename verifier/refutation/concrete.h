@@ -1,0 +1,64 @@
+// Definitions at concrete sizes, run by kernels/loops/evaluate.h. Internal to the verifier.
+#ifndef LEMMA_VERIFIER_REFUTATION_CONCRETE_H_
+#define LEMMA_VERIFIER_REFUTATION_CONCRETE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/expr/field.h"
+#include "graph/expr/tensor_expr.h"
+#include "kernels/loops/evaluate.h"
+
+namespace lemma::verify {
+
+template <class Number>
+struct Values {
+  std::vector<int64_t> dims;
+  std::vector<Number> data;  // row-major
+};
+
+// A definition whose sizes are constants (Bind them); its parameters may be open.
+class Concrete {
+ public:
+  // nullopt if a symbol remains or one run takes more than `max_work` operations and elements.
+  static std::optional<Concrete> Of(const Definition& definition, double max_work);
+
+  // Of inputs and outputs.
+  const std::vector<int64_t>& input_dims(size_t i) const { return program_.inputs()[i].dims; }
+  const std::vector<int64_t>& output_dims(size_t i) const { return program_.outputs()[i].dims; }
+  size_t num_outputs() const { return program_.outputs().size(); }
+  double work() const { return work_; }
+
+  // All outputs, elements in row-major order and not rounded to their types; nullopt if a position
+  // that a tensor holds lies outside, or a parameter has no value. Number is double or Field.
+  template <class Number>
+  std::optional<std::vector<std::vector<Number>>> Run(
+      const std::vector<std::vector<Number>>& inputs,
+      const std::map<std::string, Number>& params) const;
+
+ private:
+  Concrete(LoopProgram program, std::vector<std::string> params, double work)
+      : program_(std::move(program)), params_(std::move(params)), work_(work) {}
+
+  LoopProgram program_;  // the parameters are its last inputs
+  std::vector<std::string> params_;
+  double work_;
+};
+
+// The same in one step.
+template <class Number>
+std::optional<std::vector<Values<Number>>> EvaluateAll(const Definition& definition,
+                                                       const std::vector<Values<Number>>& inputs,
+                                                       const std::map<std::string, Number>& params,
+                                                       int64_t max_work);
+
+extern template std::optional<std::vector<Values<Field>>> EvaluateAll<Field>(
+    const Definition&, const std::vector<Values<Field>>&, const std::map<std::string, Field>&,
+    int64_t);
+
+}  // namespace lemma::verify
+
+#endif  // LEMMA_VERIFIER_REFUTATION_CONCRETE_H_

@@ -1,0 +1,60 @@
+// What may be assumed about sizes and attributes. Internal to the prover.
+#ifndef LEMMA_VERIFIER_REFUTATION_HYPOTHESES_H_
+#define LEMMA_VERIFIER_REFUTATION_HYPOTHESES_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/expr/tensor_expr.h"
+#include "verifier/arithmetic/arith.h"
+#include "verifier/normal_form/normal_form.h"
+
+namespace lemma::verify {
+
+using SymbolMap = std::map<std::string, int64_t>;
+
+// The requirements of a statement, with equations solved: an equation gives the value of a symbol,
+// a divisibility a | b gives b a new symbol for the quotient.
+class Hypotheses {
+ public:
+  // `positive`: expressions that are at least 1; `more`: further facts about symbols.
+  Hypotheses(Forms* forms, Arith* arith, const std::vector<Guard>& requirements,
+             const std::vector<IndexExpr>& positive, const Facts& more = {});
+
+  const LeafMap& solved() const { return solved_; }  // symbols by others
+  const Facts& facts() const { return facts_; }
+  // Disjunctions that were not used, each a list of cases that exclude each other, in terms of the
+  // symbols before solving.
+  const std::vector<std::vector<Facts>>& undecided() const { return undecided_; }
+  // Symbols that are free, in the order in which they occur.
+  std::vector<Leaf> FreeSymbols() const;
+  // The value of `p` with free symbols as given; nullopt where it has none.
+  std::optional<int64_t> Value(const Poly& p, const std::map<Leaf, int64_t>& values) const;
+
+ private:
+  bool SolveOne();
+  void BoundFactors();
+  void SubstituteAll(Leaf symbol, const Poly& value);
+  void Clean();
+
+  Leaves* leaves_;
+  Arith* arith_;
+  LeafMap solved_;
+  Facts facts_;
+  std::vector<Leaf> symbols_;
+  std::vector<std::vector<Facts>> undecided_;
+};
+
+// Names of the symbols in `e`, in order of occurrence.
+void CollectSymbols(const IndexExpr& e, std::vector<std::string>* names);
+void CollectSymbols(const Guard& g, std::vector<std::string>* names);
+void CollectSymbols(const ScalarExpr& e, std::vector<std::string>* symbols,
+                    std::vector<std::string>* params);
+void CollectSymbols(const Definition& d, std::vector<std::string>* symbols,
+                    std::vector<std::string>* params);
+
+}  // namespace lemma::verify
+
+#endif  // LEMMA_VERIFIER_REFUTATION_HYPOTHESES_H_

@@ -1,0 +1,28 @@
+#include "verifier/verdict.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace lemma {
+
+std::string Refuted::ToString() const {
+  std::vector<std::string> bindings;
+  for (const auto& [name, value] : values) bindings.push_back(absl::StrCat(name, " = ", value));
+  const std::string where = absl::StrCat(bindings.empty() ? "refuted" : "refuted at ",
+                                         absl::StrJoin(bindings, ", "), ": output ", output);
+  if (shapes_differ()) {
+    return absl::StrCat(where, " is of shape [", absl::StrJoin(source_shape, ","), "] and [",
+                        absl::StrJoin(target_shape, ","), "]");
+  }
+  return absl::StrCat(where, "[", absl::StrJoin(index, ","), "] is ", source, " and ", target);
+}
+
+std::string ToString(const Verdict& verdict) {
+  if (auto* proved = std::get_if<Proved>(&verdict)) {
+    return absl::StrCat("proved (", Name(proved->contract), ") for ", proved->coverage);
+  }
+  if (auto* refuted = std::get_if<Refuted>(&verdict)) return refuted->ToString();
+  return absl::StrCat("unknown: ", std::get<Unknown>(verdict).reason);
+}
+
+}  // namespace lemma

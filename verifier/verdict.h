@@ -1,0 +1,58 @@
+// What the prover answers of a claim: proved, refuted, or unknown.
+#ifndef LEMMA_VERIFIER_VERDICT_H_
+#define LEMMA_VERIFIER_VERDICT_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "rewrite/substitution.h"
+
+namespace lemma {
+
+// What Z3 answered "unsat" to, and what was inferred, for others to repeat.
+struct ProofLog {
+  struct Query {
+    std::string about;
+    std::string smt2;  // SMT-LIB 2 without check-sat; unsatisfiable
+  };
+  std::vector<Query> queries;
+  std::vector<std::string> steps;  // lines of a proof file (docs/proofs.md)
+};
+
+struct Proved {
+  FloatContract contract = FloatContract::kRealOnly;
+  // For which sizes, attributes and ranks: text for people.
+  std::string coverage;
+  // Hash of the statement and of the meanings of its operators.
+  std::string id;
+  int64_t queries = 0, work = 0;  // that it took
+  ProofLog log;
+};
+
+struct Refuted {
+  std::map<std::string, std::string> values;  // of symbols and attributes; small
+  uint64_t seed = 0;
+  int output = 0;
+  std::vector<int64_t> index;
+  double source = 0, target = 0;  // the elements there, in double
+  // Of the output, where they differ; then no element is named.
+  std::vector<int64_t> source_shape, target_shape;
+  bool shapes_differ() const { return source_shape != target_shape; }
+  std::string ToString() const;
+};
+
+struct Unknown {
+  std::string reason;
+};
+
+using Verdict = std::variant<Proved, Refuted, Unknown>;
+std::string ToString(const Verdict& verdict);
+inline bool IsProved(const Verdict& v) { return std::holds_alternative<Proved>(v); }
+inline bool IsRefuted(const Verdict& v) { return std::holds_alternative<Refuted>(v); }
+
+}  // namespace lemma
+
+#endif  // LEMMA_VERIFIER_VERDICT_H_
