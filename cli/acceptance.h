@@ -12,8 +12,8 @@
 #include "cli/compare.h"
 #include "cli/timing.h"
 #include "graph/graph.h"
-#include "optimizer/objective.h"
-#include "optimizer/search.h"
+#include "optimizer/cost/objective.h"
+#include "optimizer/search/search.h"
 #include "runtime/executor.h"
 
 namespace lemma::cli {

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/model_file.h"
-#include "rewrite/certificate.h"
+#include "rewrite/rules/certificate.h"
 
 namespace lemma::cli {
 

@@ -25,7 +25,7 @@
 #include "cli/verdict_text.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 #include "verifier/checker/checker.h"
 #include "verifier/prover/prover.h"
 

@@ -14,9 +14,9 @@
 #include "cli/flags.h"
 #include "cli/model_file.h"
 #include "cli/text_table.h"
-#include "optimizer/cost_db.h"
-#include "optimizer/cost_text.h"
-#include "optimizer/roofline.h"
+#include "optimizer/cost/cost_db.h"
+#include "optimizer/cost/cost_text.h"
+#include "optimizer/cost/roofline.h"
 
 namespace lemma::cli {
 namespace {

@@ -16,8 +16,8 @@
 #include "cli/common_flags.h"
 #include "cli/text_table.h"
 #include "cli/timing.h"
-#include "optimizer/correction.h"
-#include "optimizer/measured_cost.h"
+#include "optimizer/cost/correction.h"
+#include "optimizer/cost/measured_cost.h"
 
 namespace lemma::cli {
 namespace {

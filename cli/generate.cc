@@ -1,5 +1,5 @@
 // lemma generate: rules made by machine.
-#include "generator/generate.h"
+#include "generator/run/generate.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -28,10 +28,10 @@
 #include "cli/model_file.h"
 #include "cli/rules_file.h"
 #include "cli/verdict_text.h"
-#include "generator/class_file.h"
-#include "generator/named_sets.h"
-#include "rewrite/field_test.h"
-#include "rewrite/rewrite_source.h"
+#include "generator/run/class_file.h"
+#include "generator/sets/named_sets.h"
+#include "rewrite/derivation/field_test.h"
+#include "rewrite/matching/rewrite_source.h"
 #include "verifier/preconditions/precondition.h"
 
 namespace lemma::cli {

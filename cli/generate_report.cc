@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/json.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma::cli {
 

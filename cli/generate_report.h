@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "generator/generate.h"
-#include "generator/run_id.h"
+#include "generator/run/generate.h"
+#include "generator/run/run_id.h"
 
 namespace lemma::cli {
 

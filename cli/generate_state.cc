@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/model_file.h"
-#include "generator/class_file.h"
+#include "generator/run/class_file.h"
 
 namespace lemma::cli {
 namespace {

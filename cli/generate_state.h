@@ -8,10 +8,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "generator/generate.h"
-#include "generator/journal.h"
-#include "generator/operator_set.h"
-#include "generator/run_id.h"
+#include "generator/run/generate.h"
+#include "generator/run/journal.h"
+#include "generator/run/run_id.h"
+#include "generator/sets/operator_set.h"
 
 namespace lemma::cli {
 

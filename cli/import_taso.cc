@@ -23,8 +23,8 @@
 #include "cli/proof_outcome.h"
 #include "cli/text_table.h"
 #include "cli/verdict_text.h"
-#include "rewrite/rewrite_source.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/matching/rewrite_source.h"
+#include "rewrite/rules/rule_text.h"
 #include "rewrite/taso/import.h"
 #include "verifier/preconditions/precondition.h"
 

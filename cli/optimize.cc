@@ -14,9 +14,9 @@
 #include "cli/optimize_print.h"
 #include "cli/optimize_report.h"
 #include "cli/optimize_search.h"
-#include "optimizer/certificate.h"
-#include "optimizer/constant_folding.h"
-#include "rewrite/certificate.h"
+#include "optimizer/folding/constant_folding.h"
+#include "optimizer/search/certificate.h"
+#include "rewrite/rules/certificate.h"
 
 namespace lemma::cli {
 namespace {

@@ -13,10 +13,10 @@
 #include "cli/common_flags.h"
 #include "cli/flags.h"
 #include "cli/why_not.h"
-#include "optimizer/cost_db.h"
-#include "optimizer/objective.h"
-#include "optimizer/rewrite_filter.h"
-#include "optimizer/search.h"
+#include "optimizer/cost/cost_db.h"
+#include "optimizer/cost/objective.h"
+#include "optimizer/search/rewrite_filter.h"
+#include "optimizer/search/search.h"
 
 namespace lemma::cli {
 

@@ -11,7 +11,7 @@
 #include "cli/rules_file.h"
 #include "cli/text_table.h"
 #include "cli/timing.h"
-#include "optimizer/analytic_cost.h"
+#include "optimizer/cost/analytic_cost.h"
 
 namespace lemma::cli {
 namespace {

@@ -13,10 +13,10 @@
 #include "cli/progress_line.h"
 #include "cli/rules_file.h"
 #include "graph/graph.h"
-#include "optimizer/cost_model.h"
-#include "pet/candidates.h"
-#include "rewrite/certificate.h"
-#include "rewrite/rewrite_source.h"
+#include "optimizer/cost/cost_model.h"
+#include "pet/correctors/candidates.h"
+#include "rewrite/matching/rewrite_source.h"
+#include "rewrite/rules/certificate.h"
 #include "runtime/measure.h"
 
 namespace lemma::cli {

@@ -17,8 +17,8 @@
 #include "cli/verdict_text.h"
 #include "graph/text/text.h"
 #include "pet/finder.h"
-#include "pet/picture.h"
-#include "pet/symbolic.h"
+#include "pet/regions/picture.h"
+#include "pet/symbolic/symbolic.h"
 
 namespace lemma::cli {
 namespace {

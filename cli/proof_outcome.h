@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "base/json.h"
 #include "cli/flags.h"
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 #include "verifier/checker/checker.h"
 #include "verifier/prover/prover.h"
 #include "verifier/prover/recheck.h"

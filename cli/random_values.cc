@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
-#include "optimizer/rebuild.h"
+#include "optimizer/folding/rebuild.h"
 
 namespace lemma::cli {
 

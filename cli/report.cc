@@ -11,7 +11,7 @@
 #include "cli/graph_dot.h"
 #include "cli/report_template.h"
 #include "cli/text_table.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma::cli {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 #include "runtime/executor.h"
 
 namespace lemma::cli {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 
 namespace lemma::cli {
 

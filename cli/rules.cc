@@ -15,8 +15,8 @@
 #include "cli/rules_commands.h"
 #include "cli/rules_file.h"
 #include "cli/text_table.h"
-#include "rewrite/proof_check.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/proof_check.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma::cli {
 namespace {

@@ -22,10 +22,10 @@
 #include "cli/rules_commands.h"
 #include "cli/rules_file.h"
 #include "graph/text/text.h"
-#include "rewrite/derive.h"
-#include "rewrite/field_test.h"
-#include "rewrite/proof_check.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/derivation/derive.h"
+#include "rewrite/derivation/field_test.h"
+#include "rewrite/rules/proof_check.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "cli/builtin_rules.h"
 #include "cli/flags.h"
 #include "cli/model_file.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma::cli {
 

@@ -19,9 +19,9 @@
 #include "cli/progress_line.h"
 #include "cli/rules_commands.h"
 #include "cli/rules_file.h"
-#include "rewrite/proof_check.h"
-#include "rewrite/prune.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/derivation/prune.h"
+#include "rewrite/rules/proof_check.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "cli/rules_commands.h"
 #include "cli/rules_file.h"
 #include "cli/text_table.h"
-#include "rewrite/proof_check.h"
+#include "rewrite/rules/proof_check.h"
 
 namespace lemma::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/text/syntax.h"
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 
 namespace lemma::cli {
 

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/tensor.h"
-#include "optimizer/cost_db.h"
+#include "optimizer/cost/cost_db.h"
 #include "runtime/executor.h"
 
 namespace lemma::cli {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "rewrite/proof_check.h"
+#include "rewrite/rules/proof_check.h"
 
 namespace lemma::cli {
 

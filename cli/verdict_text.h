@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "base/json.h"
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 #include "verifier/prover/prover.h"
 
 namespace lemma::cli {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/text_table.h"
-#include "rewrite/apply.h"
+#include "rewrite/matching/apply.h"
 
 namespace lemma::cli {
 namespace {

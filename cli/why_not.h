@@ -10,10 +10,10 @@
 #include "absl/status/statusor.h"
 #include "base/json.h"
 #include "graph/graph.h"
-#include "optimizer/cost_model.h"
-#include "optimizer/objective.h"
-#include "rewrite/rewrite_source.h"
-#include "rewrite/why_not.h"
+#include "optimizer/cost/cost_model.h"
+#include "optimizer/cost/objective.h"
+#include "rewrite/matching/rewrite_source.h"
+#include "rewrite/matching/why_not.h"
 
 namespace lemma::cli {
 

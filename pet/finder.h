@@ -9,9 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "pet/candidates.h"
+#include "pet/correctors/candidates.h"
 #include "pet/subprogram.h"
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 
 namespace lemma {
 

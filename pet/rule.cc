@@ -5,8 +5,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "rewrite/match.h"
-#include "rewrite/proof_check.h"
+#include "rewrite/matching/match.h"
+#include "rewrite/rules/proof_check.h"
 
 namespace lemma {
 namespace {

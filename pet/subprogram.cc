@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/builder.h"
-#include "pet/contraction.h"
-#include "rewrite/match.h"
+#include "pet/mutants/contraction.h"
+#include "rewrite/matching/match.h"
 
 namespace lemma {
 namespace {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 
 namespace lemma {
 

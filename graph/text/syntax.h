@@ -1,5 +1,5 @@
 // The syntax tree of the text form, shared by graphs (graph/text/text.h) and rules
-// (rewrite/rule_text.h).
+// (rewrite/rules/rule_text.h).
 //
 //   file       = { block }
 //   block      = "graph" [ name ] "(" params ")" body
@@ -111,7 +111,7 @@ struct Comparison {
   Expr rhs;
 };
 
-// What is known about a rule's truth (ProofRecord in rewrite/substitution.h).
+// What is known about a rule's truth (ProofRecord in rewrite/rules/substitution.h).
 struct Record {
   Name verdict;
   Name contract;  // of "proved"

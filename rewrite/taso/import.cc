@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 #include "rewrite/taso/operators.h"
 #include "rewrite/taso/rule_builder.h"
 #include "rewrite/taso/rules.pb.h"

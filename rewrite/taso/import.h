@@ -1,9 +1,9 @@
 // Rules in the form in which TASO (SOSP'19) stores them: protobuf, schema in
 // rewrite/taso/rules.proto.
 //
-// TASO's rules state no shapes. Each becomes a rule of ours (rewrite/substitution.h) with the most
-// general types for which both of its sides are well-formed: ranks from the operators, sizes and
-// numbers of groups as symbols. docs/taso.md says what each operator is taken to mean.
+// TASO's rules state no shapes. Each becomes a rule of ours (rewrite/rules/substitution.h) with the
+// most general types for which both of its sides are well-formed: ranks from the operators, sizes
+// and numbers of groups as symbols. docs/taso.md says what each operator is taken to mean.
 //
 // Nothing is proved here, and some of TASO's rules are false as they stand: a rule has no
 // precondition but what its types need. Ask SynthesizePrecondition in
@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 
 namespace lemma {
 

@@ -1,9 +1,9 @@
 // Applications of TASO's operators as applications of ours.
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "rewrite/rules/term.h"
 #include "rewrite/taso/format.h"
 #include "rewrite/taso/operators.h"
-#include "rewrite/term.h"
 
 namespace lemma::taso {
 namespace {

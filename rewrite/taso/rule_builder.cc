@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "graph/op_table.h"
-#include "rewrite/term.h"
+#include "rewrite/rules/term.h"
 
 namespace lemma::taso {
 

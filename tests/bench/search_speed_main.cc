@@ -19,11 +19,11 @@
 #include "absl/strings/strip.h"
 #include "graph/onnx/import.h"
 #include "graph/text/text.h"
-#include "optimizer/analytic_cost.h"
-#include "optimizer/backtracking.h"
-#include "optimizer/measured_cost.h"
-#include "optimizer/rewrite_filter.h"
-#include "optimizer/saturation.h"
+#include "optimizer/cost/analytic_cost.h"
+#include "optimizer/cost/measured_cost.h"
+#include "optimizer/extraction/saturation.h"
+#include "optimizer/search/backtracking.h"
+#include "optimizer/search/rewrite_filter.h"
 #include "runtime/cpu/cpu_backend.h"
 
 namespace lemma {

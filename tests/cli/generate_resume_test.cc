@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "generator/journal.h"
+#include "generator/run/journal.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cli/lemma_process.h"

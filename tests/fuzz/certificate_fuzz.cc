@@ -1,7 +1,7 @@
 // Certificates, less their checksum, which is made to fit: the parser has to judge the rest.
 #include "absl/strings/str_cat.h"
 #include "base/sha256.h"
-#include "rewrite/certificate.h"
+#include "rewrite/rules/certificate.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace lemma {

@@ -1,6 +1,6 @@
 // Costs as text, and their way into a database.
-#include "optimizer/cost_db.h"
-#include "optimizer/cost_text.h"
+#include "optimizer/cost/cost_db.h"
+#include "optimizer/cost/cost_text.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace lemma {

@@ -1,5 +1,5 @@
 // Rules: what reads prints, and reads back as the same.
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace lemma {

@@ -1,5 +1,5 @@
 // Rules in TASO's format: each that is taken prints, and reads back as the same.
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 #include "rewrite/taso/import.h"
 #include "rewrite/taso/rules.pb.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "rewrite/derive.h"
-#include "rewrite/proof_check.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/derivation/derive.h"
+#include "rewrite/rules/proof_check.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma {
 namespace {

@@ -1,6 +1,6 @@
-#include "generator/derivation.h"
+#include "generator/derivation/derivation.h"
 
-#include "generator/taso_set.h"
+#include "generator/sets/taso_set.h"
 #include "gtest/gtest.h"
 
 namespace lemma::generator {

@@ -1,4 +1,4 @@
-#include "generator/enumerator.h"
+#include "generator/enumeration/enumerator.h"
 
 #include <algorithm>
 #include <map>
@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/strings/str_join.h"
-#include "generator/taso_set.h"
-#include "generator/terms.h"
+#include "generator/sets/taso_set.h"
+#include "generator/sets/terms.h"
 #include "gtest/gtest.h"
 
 namespace lemma::generator {

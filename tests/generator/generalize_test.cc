@@ -1,10 +1,10 @@
-#include "generator/generalize.h"
+#include "generator/derivation/generalize.h"
 
 #include <algorithm>
 
-#include "generator/precedence.h"
-#include "generator/taso_set.h"
-#include "generator/terms.h"
+#include "generator/derivation/precedence.h"
+#include "generator/sets/taso_set.h"
+#include "generator/sets/terms.h"
 #include "gtest/gtest.h"
 
 namespace lemma::generator {

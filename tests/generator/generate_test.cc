@@ -1,12 +1,12 @@
-#include "generator/generate.h"
+#include "generator/run/generate.h"
 
 #include <set>
 #include <string>
 
-#include "generator/taso_set.h"
+#include "generator/sets/taso_set.h"
 #include "gtest/gtest.h"
-#include "rewrite/field_test.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/derivation/field_test.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma::generator {
 namespace {

@@ -1,11 +1,11 @@
-#include "generator/kernel.h"
+#include "generator/enumeration/kernel.h"
 
 #include <map>
 #include <numeric>
 #include <set>
 #include <string>
 
-#include "generator/taso_set.h"
+#include "generator/sets/taso_set.h"
 #include "graph/graph.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,4 @@
-#include "generator/named_sets.h"
+#include "generator/sets/named_sets.h"
 
 #include <set>
 

@@ -10,12 +10,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "generator/class_file.h"
-#include "generator/journal.h"
-#include "generator/taso_set.h"
+#include "generator/run/class_file.h"
+#include "generator/run/journal.h"
+#include "generator/sets/taso_set.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma::generator {
 namespace {

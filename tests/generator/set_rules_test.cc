@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "generator/generate.h"
-#include "generator/named_sets.h"
+#include "generator/run/generate.h"
+#include "generator/sets/named_sets.h"
 #include "gtest/gtest.h"
-#include "rewrite/rewrite_source.h"
+#include "rewrite/matching/rewrite_source.h"
 #include "verifier/prover/prover.h"
 
 namespace lemma::generator {

@@ -1,12 +1,12 @@
-#include "generator/table_set.h"
+#include "generator/sets/table_set.h"
 
 #include <string>
 #include <vector>
 
-#include "generator/table_sets.h"
+#include "generator/sets/table_sets.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 #include "verifier/prover/prover.h"
 
 namespace lemma::generator {

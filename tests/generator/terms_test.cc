@@ -1,6 +1,6 @@
-#include "generator/terms.h"
+#include "generator/sets/terms.h"
 
-#include "generator/taso_set.h"
+#include "generator/sets/taso_set.h"
 #include "gtest/gtest.h"
 
 namespace lemma::generator {

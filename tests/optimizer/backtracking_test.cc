@@ -1,4 +1,4 @@
-#include "optimizer/backtracking.h"
+#include "optimizer/search/backtracking.h"
 
 #include <algorithm>
 #include <map>
@@ -12,12 +12,12 @@
 #include "absl/strings/str_cat.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "optimizer/analytic_cost.h"
-#include "optimizer/certificate.h"
-#include "optimizer/pareto_front.h"
-#include "optimizer/rewrite_filter.h"
-#include "rewrite/proof_check.h"
-#include "rewrite/rule_text.h"
+#include "optimizer/cost/analytic_cost.h"
+#include "optimizer/search/certificate.h"
+#include "optimizer/search/pareto_front.h"
+#include "optimizer/search/rewrite_filter.h"
+#include "rewrite/rules/proof_check.h"
+#include "rewrite/rules/rule_text.h"
 #include "tests/rewrite/parse_testutil.h"
 
 namespace lemma {

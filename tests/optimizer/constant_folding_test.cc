@@ -1,4 +1,4 @@
-#include "optimizer/constant_folding.h"
+#include "optimizer/folding/constant_folding.h"
 
 #include <cmath>
 #include <string>

@@ -1,4 +1,4 @@
-#include "optimizer/cost_db.h"
+#include "optimizer/cost/cost_db.h"
 
 #include <sqlite3.h>
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "optimizer/cost_text.h"
+#include "optimizer/cost/cost_text.h"
 
 namespace lemma {
 namespace {

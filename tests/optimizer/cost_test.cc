@@ -1,4 +1,4 @@
-#include "optimizer/cost.h"
+#include "optimizer/cost/cost.h"
 
 #include <cmath>
 #include <limits>
@@ -9,9 +9,9 @@
 #include "gmock/gmock.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "optimizer/analytic_cost.h"
-#include "optimizer/correction.h"
-#include "optimizer/measured_cost.h"
+#include "optimizer/cost/analytic_cost.h"
+#include "optimizer/cost/correction.h"
+#include "optimizer/cost/measured_cost.h"
 
 namespace lemma {
 namespace {

@@ -1,5 +1,5 @@
 // The cheapest graph of an e-graph against all of them, one by one.
-#include "optimizer/extraction.h"
+#include "optimizer/extraction/extraction.h"
 
 #include <algorithm>
 #include <functional>
@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "optimizer/cost.h"
+#include "optimizer/cost/cost.h"
 #include "tests/rewrite/parse_testutil.h"
 
 namespace lemma {

@@ -1,4 +1,4 @@
-#include "optimizer/numbered_copies.h"
+#include "optimizer/memory/numbered_copies.h"
 
 #include <string>
 

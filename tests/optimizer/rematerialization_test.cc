@@ -1,4 +1,4 @@
-#include "optimizer/rematerialization.h"
+#include "optimizer/memory/rematerialization.h"
 
 #include <string>
 
@@ -6,7 +6,7 @@
 #include "graph/barrier.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "optimizer/analytic_cost.h"
+#include "optimizer/cost/analytic_cost.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/cuda/cuda_backend.h"
 #include "tests/runtime/runtime_testutil.h"

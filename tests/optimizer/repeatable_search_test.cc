@@ -5,10 +5,10 @@
 #include "graph/onnx/import.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "optimizer/analytic_cost.h"
-#include "optimizer/backtracking.h"
-#include "optimizer/constant_folding.h"
-#include "optimizer/rewrite_filter.h"
+#include "optimizer/cost/analytic_cost.h"
+#include "optimizer/folding/constant_folding.h"
+#include "optimizer/search/backtracking.h"
+#include "optimizer/search/rewrite_filter.h"
 #include "tests/optimizer/transformer_text.h"
 
 namespace lemma {

@@ -1,4 +1,4 @@
-#include "optimizer/saturation.h"
+#include "optimizer/extraction/saturation.h"
 
 #include <algorithm>
 #include <map>
@@ -12,8 +12,8 @@
 #include "graph/checker.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "optimizer/constant_folding.h"
-#include "rewrite/rule_text.h"
+#include "optimizer/folding/constant_folding.h"
+#include "rewrite/rules/rule_text.h"
 #include "tests/rewrite/parse_testutil.h"
 
 namespace lemma {

@@ -7,11 +7,11 @@
 #include "graph/checker.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "optimizer/analytic_cost.h"
-#include "optimizer/backtracking.h"
-#include "optimizer/explorer.h"
-#include "optimizer/partition.h"
-#include "optimizer/rewrite_filter.h"
+#include "optimizer/cost/analytic_cost.h"
+#include "optimizer/search/backtracking.h"
+#include "optimizer/search/explorer.h"
+#include "optimizer/search/partition.h"
+#include "optimizer/search/rewrite_filter.h"
 #include "tests/optimizer/transformer_text.h"
 
 namespace lemma {

@@ -1,4 +1,4 @@
-#include "pet/affine.h"
+#include "pet/regions/affine.h"
 
 #include <functional>
 #include <random>

@@ -1,4 +1,4 @@
-#include "pet/box.h"
+#include "pet/regions/box.h"
 
 #include <random>
 #include <set>

@@ -1,4 +1,4 @@
-#include "pet/candidates.h"
+#include "pet/correctors/candidates.h"
 
 #include <string>
 #include <vector>
@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "pet/corrector.h"
+#include "pet/correctors/corrector.h"
 #include "tests/pet/polynomial_oracle.h"
 
 namespace lemma {

@@ -9,9 +9,9 @@
 #include "graph/builder.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "pet/corrector.h"
-#include "pet/mutant.h"
-#include "pet/region.h"
+#include "pet/correctors/corrector.h"
+#include "pet/mutants/mutant.h"
+#include "pet/regions/region.h"
 #include "tests/pet/polynomial_oracle.h"
 #include "tests/pet/random_subprogram.h"
 

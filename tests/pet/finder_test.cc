@@ -9,10 +9,10 @@
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "pet/rule.h"
-#include "rewrite/match_index.h"
-#include "rewrite/proof_check.h"
-#include "rewrite/rewrite_source.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/matching/match_index.h"
+#include "rewrite/matching/rewrite_source.h"
+#include "rewrite/rules/proof_check.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma {
 namespace {

@@ -7,10 +7,10 @@
 #include "gmock/gmock.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "pet/candidates.h"
-#include "pet/contraction.h"
-#include "pet/layout_move.h"
-#include "pet/regroup.h"
+#include "pet/correctors/candidates.h"
+#include "pet/mutants/contraction.h"
+#include "pet/mutants/layout_move.h"
+#include "pet/mutants/regroup.h"
 #include "tests/pet/polynomial_oracle.h"
 
 namespace lemma {

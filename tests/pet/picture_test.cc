@@ -1,4 +1,4 @@
-#include "pet/picture.h"
+#include "pet/regions/picture.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,5 +1,5 @@
-// Where two graphs differ, by writing every element out: an oracle for pet/region.h that shares
-// nothing with it but the operators' definitions. For small shapes.
+// Where two graphs differ, by writing every element out: an oracle for pet/regions/region.h that
+// shares nothing with it but the operators' definitions. For small shapes.
 #ifndef LEMMA_TESTS_PET_POLYNOMIAL_ORACLE_H_
 #define LEMMA_TESTS_PET_POLYNOMIAL_ORACLE_H_
 

@@ -1,4 +1,4 @@
-#include "pet/region.h"
+#include "pet/regions/region.h"
 
 #include <string>
 #include <vector>

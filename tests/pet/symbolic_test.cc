@@ -1,4 +1,4 @@
-#include "pet/symbolic.h"
+#include "pet/symbolic/symbolic.h"
 
 #include <optional>
 #include <string>
@@ -7,8 +7,8 @@
 #include "gmock/gmock.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "pet/mutant.h"
-#include "rewrite/rule_text.h"
+#include "pet/mutants/mutant.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma {
 namespace {

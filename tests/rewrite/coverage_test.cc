@@ -1,12 +1,12 @@
 // An instance that no proved form covers is not applied.
-#include "rewrite/coverage.h"
+#include "rewrite/rules/coverage.h"
 
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "rewrite/carried.h"
-#include "rewrite/field_test.h"
-#include "rewrite/rewrite_source.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/derivation/field_test.h"
+#include "rewrite/matching/rewrite_source.h"
+#include "rewrite/rules/carried.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma {
 namespace {

@@ -1,5 +1,5 @@
 // Deriving rules from others.
-#include "rewrite/derive.h"
+#include "rewrite/derivation/derive.h"
 
 #include <algorithm>
 #include <fstream>
@@ -12,11 +12,11 @@
 #include "gmock/gmock.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "rewrite/field_test.h"
-#include "rewrite/instantiate.h"
-#include "rewrite/prune.h"
-#include "rewrite/rule_text.h"
-#include "rewrite/typings.h"
+#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/prune.h"
+#include "rewrite/derivation/typings.h"
+#include "rewrite/matching/instantiate.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma {
 namespace {

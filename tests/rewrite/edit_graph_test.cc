@@ -1,5 +1,5 @@
 // A graph edited in place against immutable ones, and its matches against those found anew.
-#include "rewrite/edit_graph.h"
+#include "rewrite/matching/edit_graph.h"
 
 #include <algorithm>
 #include <map>
@@ -10,9 +10,9 @@
 #include "graph/checker.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "rewrite/apply.h"
-#include "rewrite/match_set.h"
-#include "rewrite/raise_rank.h"
+#include "rewrite/matching/apply.h"
+#include "rewrite/matching/match_set.h"
+#include "rewrite/matching/raise_rank.h"
 #include "tests/optimizer/transformer_text.h"
 
 namespace lemma {

@@ -1,4 +1,4 @@
-#include "rewrite/egraph.h"
+#include "rewrite/egraph/egraph.h"
 
 #include <algorithm>
 #include <memory>
@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "rewrite/rewrite_source.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/matching/rewrite_source.h"
+#include "rewrite/rules/rule_text.h"
 #include "tests/rewrite/parse_testutil.h"
 
 namespace lemma {

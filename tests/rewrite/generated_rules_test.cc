@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "rewrite/field_test.h"
-#include "rewrite/proof_check.h"
-#include "rewrite/rewrite_source.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/derivation/field_test.h"
+#include "rewrite/matching/rewrite_source.h"
+#include "rewrite/rules/proof_check.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma {
 namespace {

@@ -1,12 +1,12 @@
-#include "rewrite/held_numbers.h"
+#include "rewrite/rules/held_numbers.h"
 
 #include <cmath>
 #include <limits>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "rewrite/instantiate.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/matching/instantiate.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "rewrite/rewrite_source.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/matching/rewrite_source.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma {
 

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
 #include "gtest/gtest.h"
-#include "rewrite/field_test.h"
-#include "rewrite/instantiate.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/derivation/field_test.h"
+#include "rewrite/matching/instantiate.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "rewrite/rewrite_source.h"
+#include "rewrite/matching/rewrite_source.h"
 
 namespace lemma {
 

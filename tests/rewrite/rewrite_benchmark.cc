@@ -2,8 +2,8 @@
 #include <benchmark/benchmark.h>
 
 #include "graph/builder.h"
-#include "rewrite/apply.h"
-#include "rewrite/rewrite_source.h"
+#include "rewrite/matching/apply.h"
+#include "rewrite/matching/rewrite_source.h"
 
 namespace lemma {
 namespace {

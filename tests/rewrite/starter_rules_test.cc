@@ -6,10 +6,10 @@
 #include "absl/strings/str_replace.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "rewrite/apply.h"
-#include "rewrite/field_test.h"
-#include "rewrite/rewrite_source.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/derivation/field_test.h"
+#include "rewrite/matching/apply.h"
+#include "rewrite/matching/rewrite_source.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma {
 namespace {

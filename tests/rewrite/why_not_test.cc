@@ -1,5 +1,5 @@
 // What is said of rules that do not apply.
-#include "rewrite/why_not.h"
+#include "rewrite/matching/why_not.h"
 
 #include <memory>
 #include <set>
@@ -11,8 +11,8 @@
 #include "graph/onnx/import.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "rewrite/match_set.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/matching/match_set.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma {
 namespace {

@@ -44,7 +44,7 @@ class IncludeTest(unittest.TestCase):
                 pet__a_dot_cc='#include "verifier/prover/prover.h"\n',
                 optimizer__a_dot_cc='#include "runtime/measure.h"\n',
                 cli__a_dot_cc='#include "verifier/smt.h"\n#include "runtime/plan.h"\n',
-                tests__a_dot_cc='#include "pet/mutant.h"\n#include <vector>\n',
+                tests__a_dot_cc='#include "pet/mutants/mutant.h"\n#include <vector>\n',
             ),
             [],
         )
@@ -61,13 +61,13 @@ class IncludeTest(unittest.TestCase):
 
     def test_the_small_checker_shares_nothing_with_the_prover(self):
         for used in [
-            "verifier/arithmetic/poly.h", "verifier/prover/prover.h", "rewrite/statement.h",
+            "verifier/arithmetic/poly.h", "verifier/prover/prover.h", "rewrite/rules/statement.h",
             "kernels/loops/evaluate.h", "graph/expr/compose.h",
         ]:
             line = f'#include "{used}"\n'
             self.assertEqual(len(problems(verifier__checker__a_dot_cc=line)), 1, used)
             self.assertEqual(problems(verifier__a_dot_cc=line), [], used)
-        fine = '#include "rewrite/rule_text.h"\n#include "verifier/checker/algebra.h"\n'
+        fine = '#include "rewrite/rules/rule_text.h"\n#include "verifier/checker/algebra.h"\n'
         self.assertEqual(problems(verifier__checker__a_dot_cc=fine), [])
         label = 'deps = ["//verifier/prover"]\n'
         self.assertEqual(len(problems(verifier__checker__BUILD_dot_bazel=label)), 1)

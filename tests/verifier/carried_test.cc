@@ -1,5 +1,5 @@
 // Proofs at any rank: what is true without carried dimensions only is not believed with them.
-#include "rewrite/carried.h"
+#include "rewrite/rules/carried.h"
 
 #include <map>
 

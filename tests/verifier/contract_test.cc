@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "rewrite/proof_check.h"
+#include "rewrite/rules/proof_check.h"
 #include "tests/verifier/prover_testutil.h"
 #include "verifier/prover/prover.h"
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "gtest/gtest.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 #include "tests/verifier/prover_testutil.h"
 
 namespace lemma {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gtest/gtest.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma {
 

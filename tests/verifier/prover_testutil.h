@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 #include "verifier/prover/prover.h"
 
 namespace lemma {

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "rewrite/field_test.h"
+#include "rewrite/derivation/field_test.h"
 #include "tests/kernels/loops/naive_evaluator.h"
 
 namespace lemma {

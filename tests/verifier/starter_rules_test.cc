@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "gtest/gtest.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 #include "verifier/prover/prover.h"
 
 namespace lemma {

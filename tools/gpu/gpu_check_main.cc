@@ -21,7 +21,7 @@
 #include "cli/roofline.h"
 #include "cli/timing.h"
 #include "graph/builder.h"
-#include "optimizer/cost_text.h"
+#include "optimizer/cost/cost_text.h"
 #include "runtime/cuda/cuda_backend.h"
 #include "runtime/reference/reference.h"
 #include "tests/graph/op_examples.h"

@@ -9,7 +9,7 @@ have no proof record yet: `lemma verify OUT -o OUT` makes them.
 import argparse
 import re
 
-# As PrintRule in rewrite/rule_text.h writes them.
+# As PrintRule in rewrite/rules/rule_text.h writes them.
 RULE = re.compile(
     r"((?:# [^\n]*\n)*)rule (\w+)\((.*?)\) (bit_exact|reassociates|real_only)(.*?) ?\{\n(.*?)\n\} => "
     r"\{\n(.*?)\n\}\n(proved [^\n]*\n)",

@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "rewrite/certificate.h"
+#include "rewrite/rules/certificate.h"
 #include "verifier/certificate/mutant.h"
 
 namespace lemma {

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "rewrite/certificate.h"
-#include "rewrite/substitution.h"
+#include "rewrite/rules/certificate.h"
+#include "rewrite/rules/substitution.h"
 
 namespace lemma::certificate {
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/builder.h"
-#include "rewrite/held_numbers.h"
+#include "rewrite/rules/held_numbers.h"
 #include "verifier/certificate/same_graph.h"
 
 namespace lemma::certificate {

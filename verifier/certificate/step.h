@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "rewrite/certificate.h"
-#include "rewrite/coverage.h"
-#include "rewrite/substitution.h"
+#include "rewrite/rules/certificate.h"
+#include "rewrite/rules/coverage.h"
+#include "rewrite/rules/substitution.h"
 #include "verifier/certificate/finite.h"
 
 namespace lemma::certificate {
@@ -31,7 +31,8 @@ absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref);
 //     exactly where the step says, but for the order of a commutative operator's operands;
 //   * what the rule calls a weight is finite (verifier/certificate/finite.h);
 //   * constants of the source are in the graph exactly; those of the target, and real attributes
-//     that are computed or written in the rule, but for one rounding (rewrite/held_numbers.h);
+//     that are computed or written in the rule, but for one rounding
+//     (rewrite/rules/held_numbers.h);
 //   * no operand is empty, the guard holds, and a form of the proof covers the symbols;
 //   * the target is well-formed and has the source's types;
 //   * no variable depends on an output of the source.

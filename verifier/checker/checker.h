@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 
 namespace lemma::checker {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 #include "verifier/checker/instances.h"
 #include "verifier/checker/proof_text.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "graph/op_def.h"
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 #include "verifier/checker/checker.h"
 
 namespace lemma::checker {

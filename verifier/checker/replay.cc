@@ -4,7 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 #include "verifier/checker/checker.h"
 #include "verifier/checker/claim.h"
 #include "verifier/checker/form_value.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 #include "verifier/checker/evaluator.h"
 #include "verifier/checker/instances.h"
 

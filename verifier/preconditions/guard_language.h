@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 
 namespace lemma::verify {
 

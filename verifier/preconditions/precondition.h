@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 #include "verifier/prover/prover.h"
 
 namespace lemma {

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "rewrite/statement.h"
+#include "rewrite/rules/statement.h"
 
 namespace lemma::verify {
 

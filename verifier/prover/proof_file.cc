@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma {
 namespace {

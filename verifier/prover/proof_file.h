@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "rewrite/statement.h"
-#include "rewrite/substitution.h"
+#include "rewrite/rules/statement.h"
+#include "rewrite/rules/substitution.h"
 #include "verifier/prover/prover.h"
 
 namespace lemma {

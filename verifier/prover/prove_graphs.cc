@@ -3,7 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
-#include "rewrite/zero_signs.h"
+#include "rewrite/rules/zero_signs.h"
 #include "verifier/arithmetic/work.h"
 #include "verifier/normal_form/elements.h"
 #include "verifier/prover/graph_claim.h"

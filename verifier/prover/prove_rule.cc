@@ -1,10 +1,10 @@
-// A rule is proved form by form (rewrite/statement.h).
+// A rule is proved form by form (rewrite/rules/statement.h).
 #include <algorithm>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "rewrite/carried.h"
+#include "rewrite/rules/carried.h"
 #include "verifier/arithmetic/work.h"
 #include "verifier/prover/conditions.h"
 #include "verifier/prover/proof_file.h"

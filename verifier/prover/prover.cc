@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
-#include "rewrite/zero_signs.h"
+#include "rewrite/rules/zero_signs.h"
 #include "verifier/arithmetic/work.h"
 #include "verifier/normal_form/bounds_check.h"
 #include "verifier/normal_form/build_form.h"

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "graph/graph.h"
-#include "rewrite/statement.h"
+#include "rewrite/rules/statement.h"
 #include "verifier/verdict.h"
 
 namespace lemma {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "rewrite/statement.h"
+#include "rewrite/rules/statement.h"
 
 namespace lemma::verify {
 

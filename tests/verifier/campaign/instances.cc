@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rewrite/instantiate.h"
+#include "rewrite/matching/instantiate.h"
 
 namespace lemma {
 namespace {

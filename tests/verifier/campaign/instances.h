@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "rewrite/field_test.h"
-#include "rewrite/substitution.h"
+#include "rewrite/derivation/field_test.h"
+#include "rewrite/rules/substitution.h"
 
 namespace lemma {
 

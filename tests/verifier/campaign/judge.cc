@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
-#include "rewrite/coverage.h"
-#include "rewrite/instantiate.h"
+#include "rewrite/matching/instantiate.h"
+#include "rewrite/rules/coverage.h"
 #include "tests/verifier/campaign/graph_values.h"
 #include "tests/verifier/campaign/instances.h"
 #include "tests/verifier/campaign/judge_inputs.h"

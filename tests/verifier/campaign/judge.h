@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 
 namespace lemma {
 

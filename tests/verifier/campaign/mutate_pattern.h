@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 
 namespace lemma {
 

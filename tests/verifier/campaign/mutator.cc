@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "rewrite/rule_text.h"
-#include "rewrite/statement.h"
+#include "rewrite/rules/rule_text.h"
+#include "rewrite/rules/statement.h"
 #include "tests/verifier/campaign/mutate_pattern.h"
 #include "tests/verifier/campaign/mutate_terms.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 #include "tests/verifier/campaign/operator_claims.h"
 #include "tests/verifier/prover_testutil.h"
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "rewrite/substitution.h"
+#include "rewrite/rules/substitution.h"
 
 namespace lemma {
 

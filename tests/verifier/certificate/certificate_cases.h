@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "rewrite/certificate.h"
-#include "rewrite/rewrite_source.h"
+#include "rewrite/matching/rewrite_source.h"
+#include "rewrite/rules/certificate.h"
 
 namespace lemma {
 

@@ -11,8 +11,8 @@
 #include "graph/builder.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "rewrite/proof_check.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/proof_check.h"
+#include "rewrite/rules/rule_text.h"
 #include "tests/verifier/certificate/certificate_cases.h"
 
 namespace lemma {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "rewrite/certificate.h"
+#include "rewrite/rules/certificate.h"
 #include "tests/verifier/certificate/certificate_cases.h"
 #include "tests/verifier/certificate/forgery.h"
 #include "verifier/certificate/mutant.h"

@@ -8,7 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "rewrite/proof_check.h"
+#include "rewrite/rules/proof_check.h"
 #include "tests/verifier/certificate/certificate_cases.h"
 #include "tests/verifier/certificate/forgery.h"
 #include "verifier/certificate/exact.h"

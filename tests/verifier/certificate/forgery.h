@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "rewrite/certificate.h"
-#include "rewrite/substitution.h"
+#include "rewrite/rules/certificate.h"
+#include "rewrite/rules/substitution.h"
 #include "tests/verifier/certificate/certificate_cases.h"
 
 namespace lemma {

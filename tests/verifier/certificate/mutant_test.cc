@@ -7,8 +7,8 @@
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "rewrite/proof_check.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/proof_check.h"
+#include "rewrite/rules/rule_text.h"
 #include "tests/verifier/certificate/certificate_cases.h"
 
 namespace lemma {

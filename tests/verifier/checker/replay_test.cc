@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "gtest/gtest.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 #include "verifier/checker/checker.h"
 #include "verifier/prover/proof_file.h"
 #include "verifier/prover/prover.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
-#include "rewrite/rule_text.h"
+#include "rewrite/rules/rule_text.h"
 #include "tests/verifier/prover_testutil.h"
 #include "verifier/checker/checker.h"
 

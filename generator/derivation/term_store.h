@@ -1,0 +1,99 @@
+// Terms of an operator set, hash-consed and typed, with an order on them.
+#ifndef LEMMA_GENERATOR_DERIVATION_TERM_STORE_H_
+#define LEMMA_GENERATOR_DERIVATION_TERM_STORE_H_
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "generator/sets/operator_set.h"
+
+namespace lemma::generator {
+
+// A value is kMostOutputs * node + output. Operands of commutative instances are in the order of
+// their numbers. A node's types are what its instance makes of its operands' types; what rests on
+// variables, as the sides of rules do, has none.
+class TermStore {
+ public:
+  static constexpr int kNone = -1;
+  static constexpr int kInput = -1, kVariable = -2;  // instances
+  struct Node {
+    int instance = kInput;
+    std::array<int, kMostOperands> operands = {kNone, kNone};  // an input's or variable's number
+    std::array<int, kMostOutputs> types = {kNone, kNone};
+    int size = 0;  // operators, as a tree; at most kMostSize
+  };
+  static constexpr int kMostSize = 1 << 20;
+
+  // `set` must outlive this.
+  explicit TermStore(OperatorSet* set);
+
+  int Input(int number, int type);
+  int Variable(int number);
+  // The node; kNone if the instance does not take operands of these types.
+  int Make(int instance, const std::array<int, kMostOperands>& operands);
+  // The nodes of a graph's operators, kNone where there is none; `types` of its inputs.
+  std::vector<int> NodesOf(const TermGraph& graph, const std::vector<int>& types);
+  // The value that the graph calls `value`, or kNone; `nodes` as NodesOf gives them.
+  int ValueOf(int value, const std::vector<int>& nodes, const std::vector<int>& types);
+
+  // The value as a graph; inputs keep their numbers.
+  TermGraph GraphOf(int value) const;
+
+  const Node& node(int value) const { return nodes_[value / kMostOutputs]; }
+  int NumOperands(const Node& node) const {
+    return node.instance < 0 ? 0 : set_->instances()[node.instance].num_operands;
+  }
+  bool IsCommutative(const Node& node) const {
+    return node.instance >= 0 && set_->instances()[node.instance].commutative;
+  }
+  int TypeOf(int value) const { return node(value).types[value % kMostOutputs]; }
+  // Equal numbers for types of equal dimensions.
+  int DimsOf(int value);
+  // Forgets all nodes, but not what instances make of types.
+  void Clear();
+  int num_nodes() const { return static_cast<int>(nodes_.size()); }
+  const OperatorSet& set() const { return *set_; }
+  // What went wrong when an instance was applied, other than that it could not be.
+  const absl::Status& status() const { return status_; }
+
+  // A lexicographic path order with the instances' precedence, larger ones first; operands of
+  // commutative instances are compared as sets. Total on terms without variables, and well-founded;
+  // a term that is greater stays greater whatever its variables stand for.
+  void SetPrecedence(std::vector<int> precedence);
+  const std::vector<int>& precedence() const { return precedence_; }
+  bool Greater(int a, int b);
+
+ private:
+  struct Key {
+    int instance, first, second;
+    friend bool operator==(const Key& a, const Key& b) {
+      return a.instance == b.instance && a.first == b.first && a.second == b.second;
+    }
+    template <class H>
+    friend H AbslHashValue(H h, const Key& k) {
+      return H::combine(std::move(h), k.instance, k.first, k.second);
+    }
+  };
+  int Add(const Key& key, const Node& node);
+  const std::array<int, kMostOutputs>& TypesOf(int instance, int type0, int type1);
+  bool IsGreater(int a, int b);
+  int64_t Rank(int value) const;
+  int Copy(int value, absl::flat_hash_map<int, int>* places, TermGraph* graph) const;
+
+  OperatorSet* const set_;
+  std::vector<Node> nodes_;
+  absl::flat_hash_map<Key, int> numbers_;
+  absl::flat_hash_map<Key, std::array<int, kMostOutputs>> applications_;
+  absl::flat_hash_map<int, int> dims_;
+  std::vector<int> precedence_;
+  absl::flat_hash_map<uint64_t, bool> greater_;
+  absl::Status status_;
+};
+
+}  // namespace lemma::generator
+
+#endif  // LEMMA_GENERATOR_DERIVATION_TERM_STORE_H_

@@ -1,0 +1,53 @@
+// Graphs in 28 bytes, for millions of them.
+#ifndef LEMMA_GENERATOR_ENUMERATION_COMPACT_GRAPH_H_
+#define LEMMA_GENERATOR_ENUMERATION_COMPACT_GRAPH_H_
+
+#include <array>
+#include <cstdint>
+
+#include "generator/sets/operator_set.h"
+
+namespace lemma::generator {
+
+// A TermGraph of up to kMostOps operators; instances below 256, inputs below 127.
+struct CompactGraph {
+  static constexpr int kMostOps = 5;
+  static constexpr int8_t kNoOperand = -128;
+  struct Op {
+    uint8_t instance = 0;
+    std::array<int8_t, kMostOperands> operands = {kNoOperand, kNoOperand};  // values, as in Term
+  };
+  uint8_t num_ops = 0, num_outputs = 0;
+  std::array<Op, kMostOps> ops;
+  std::array<int8_t, kMostOps* kMostOutputs> outputs = {};  // values
+};
+
+inline TermGraph Expanded(const CompactGraph& compact) {
+  TermGraph graph;
+  for (int i = 0; i < compact.num_ops; ++i) {
+    Term& term = graph.ops.emplace_back();
+    term.instance = compact.ops[i].instance;
+    for (int8_t v : compact.ops[i].operands) {
+      if (v != CompactGraph::kNoOperand) term.operands.push_back(v);
+    }
+  }
+  graph.outputs.assign(compact.outputs.begin(), compact.outputs.begin() + compact.num_outputs);
+  return graph;
+}
+
+inline CompactGraph Compacted(const TermGraph& graph) {
+  CompactGraph compact;
+  for (const Term& term : graph.ops) {
+    CompactGraph::Op& op = compact.ops[compact.num_ops++];
+    op.instance = static_cast<uint8_t>(term.instance);
+    for (size_t k = 0; k < term.operands.size(); ++k) {
+      op.operands[k] = static_cast<int8_t>(term.operands[k]);
+    }
+  }
+  for (int v : graph.outputs) compact.outputs[compact.num_outputs++] = static_cast<int8_t>(v);
+  return compact;
+}
+
+}  // namespace lemma::generator
+
+#endif  // LEMMA_GENERATOR_ENUMERATION_COMPACT_GRAPH_H_

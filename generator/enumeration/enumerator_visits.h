@@ -1,0 +1,148 @@
+// Visits of graphs, for the parts of enumerator.h: a set of nodes, and one more.
+#ifndef LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_VISITS_H_
+#define LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_VISITS_H_
+
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "base/status_macros.h"
+#include "generator/enumeration/enumerator.h"
+#include "generator/enumeration/enumerator_sets.h"
+
+namespace lemma::generator {
+
+// A place: size, number of the set, and number of the node or, above all of those, of the new term.
+constexpr int kLocalBits = 28, kSizeShift = 61;
+constexpr uint64_t kTermPlace = uint64_t{1} << (kLocalBits - 1);
+constexpr int kEvery = 1 << 30;
+// Keys are divided into shares by their leading bits.
+constexpr int kBinBits = 12;
+constexpr uint64_t kBins = uint64_t{1} << kBinBits;
+static_assert(kBins == kMostKeyRanges);
+inline uint64_t BinOf(uint64_t key) { return key >> (64 - kBinBits); }
+
+template <class Visit>
+void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> runs, int size,
+                                 Which which, Cursor* cursor, const Visit& visit) {
+  // The set's outputs.
+  struct Output {
+    uint32_t bit;
+    bool cold;
+    uint64_t key;
+  };
+  std::array<Output, kMostOps * kMostOutputs> outputs;
+  int num_outputs = 0, cold = 0;
+  uint64_t sum = 0;
+  const uint64_t place = static_cast<uint64_t>(size) << kSizeShift | cursor->set++ << kLocalBits;
+  const bool divisible_only = which == Which::kDivisible;
+  if (divisible_only && set.two_outputs) return;
+  for (int i = 0; i < set.size; ++i) {
+    for (int o = 0; o < OutputsOf(set.nodes[i]); ++o) {
+      const uint32_t bit = 1u << OutputValue(i, o);
+      if (set.read & bit) continue;
+      const uint64_t key = keys_[ValueOf(set.nodes[i], o)];
+      const bool is_cold = divisible_only ? !partner_[set.nodes[i]] : (key & kHot) == 0;
+      outputs[num_outputs++] = {bit, is_cold, key};
+      sum += key & ~kHot;
+      cold += is_cold;
+    }
+  }
+  const bool hot_only = which != Which::kAll;
+  Visited visited;
+  visited.set = &set;
+  const bool divide = Divides();
+  auto add = [&](uint64_t sum_of_keys, bool last_is_hot) {
+    visited.key = sum + sum_of_keys;
+    visited.num_outputs = num_outputs + outputs_of_[visited.instance];
+    int still_cold = cold;
+    if (const uint32_t read = ReadBits(set, *visited.operands); read != 0) {
+      for (int i = 0; i < num_outputs; ++i) {
+        if ((outputs[i].bit & read) == 0) continue;
+        visited.key -= outputs[i].key & ~kHot;
+        --visited.num_outputs;
+        still_cold -= outputs[i].cold;
+      }
+    }
+    if (hot_only && (!last_is_hot || still_cold > 0)) return;
+    visited.divisible =
+        divide && visited.num_outputs > 1 && !set.two_outputs && outputs_of_[visited.instance] == 1;
+    if (which == (visited.divisible ? Which::kIndivisible : Which::kDivisible)) return;
+    visit(visited);
+  };
+  const bool hopeless = (hot_only && cold > kMostOperands) ||
+                        (divisible_only && num_outputs + 1 - kMostOperands > most_partner_outputs_);
+  const std::vector<uint8_t>& hot = divisible_only ? partner_ : hot_;
+  // The largest graphs that end in a stored node have one that it does not rest on.
+  const bool all_divisible = divide && size == options_.max_ops && !set.two_outputs;
+  const int least = set.size == 0 ? 0 : set.nodes[set.size - 1] + 1;
+  for (const NodeRun& run : runs) {
+    if (hopeless || (hot_only && run.on_nothing && cold > 0)) continue;
+    if (divisible_only && run.on_nothing && num_outputs >= most_partner_outputs_) continue;
+    if (which == Which::kIndivisible && all_divisible && !run.two_outputs) continue;
+    for (int node = std::max(run.begin, least); node < run.end; ++node) {
+      if (hot_only && !hot[node]) continue;
+      if (Missing(set.mask | masks_[node]) != 0) continue;
+      visited.place = place | static_cast<uint64_t>(node);
+      visited.instance = nodes_[node].instance;
+      visited.operands = &nodes_[node].operands;
+      visited.keys = &keys_[ValueOf(node, 0)];
+      add(sums_[node], hot[node] != 0);
+    }
+  }
+  // A new term reads everything: it is the one output, or one of the nodes has two.
+  if (size < options_.max_ops || divisible_only) return;
+  visited.place = place | kTermPlace;
+  ForEachNewTerm(set, false, [&](const NewTerm& term) {
+    visited.keys = &last_keys_[cursor->last];
+    visited.instance = term.application->instance;
+    visited.operands = &term.operands;
+    const size_t n = term.application->types.size();
+    cursor->last += n;
+    ++visited.place;
+    uint64_t sum_of_keys = 0, all_hot = kHot;
+    for (size_t o = 0; o < n; ++o) {
+      sum_of_keys += visited.keys[o] & ~kHot;
+      all_hot &= visited.keys[o];
+    }
+    if (visited.keys[0] != 0 && (all_hot != 0 || !hot_only)) add(sum_of_keys, all_hot != 0);
+    return absl::OkStatus();
+  }).IgnoreError();
+}
+
+template <class Visit>
+absl::Status Enumerator::VisitGraphs(int size, Which which, int first_begin, int first_end,
+                                     Cursor cursor, const Visit& visit) {
+  return ForEachSet(size - 1, first_begin, first_end,
+                    [&](const NodeSet& set, absl::Span<const NodeRun> runs) {
+                      VisitExtensions(set, runs, size, which, &cursor, visit);
+                      return absl::OkStatus();
+                    });
+}
+
+template <class Visit>
+absl::Status Enumerator::VisitAllGraphs(Which which, const Visit& visit) {
+  auto visit_first = [&](const Visited& visited) { visit(0, visited); };
+  for (int size = 1; size < options_.max_ops; ++size) {
+    LEMMA_RETURN_IF_ERROR(VisitGraphs(size, which, 0, kEvery, {}, visit_first));
+  }
+  if (options_.max_ops == 1) return VisitGraphs(1, which, 0, kEvery, {}, visit_first);
+  // Sets by their first node.
+  std::atomic<int> next = 0;
+  std::vector<absl::Status> statuses(options_.threads);
+  ParallelFor(options_.threads, options_.threads, [&](int64_t begin, int64_t end) {
+    for (int64_t thread = begin; thread < end; ++thread) {
+      auto visit_here = [&](const Visited& visited) { visit(static_cast<int>(thread), visited); };
+      int first;
+      while (statuses[thread].ok() && (first = next++) < static_cast<int>(cursors_.size())) {
+        statuses[thread] =
+            VisitGraphs(options_.max_ops, which, first, first + 1, cursors_[first], visit_here);
+      }
+    }
+  });
+  for (const absl::Status& status : statuses) LEMMA_RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
+}  // namespace lemma::generator
+
+#endif  // LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_VISITS_H_

@@ -1,0 +1,105 @@
+// Values of graphs of an operator set, in the field of graph/expr/field.h on random inputs.
+#ifndef LEMMA_GENERATOR_ENUMERATION_EVALUATOR_H_
+#define LEMMA_GENERATOR_ENUMERATION_EVALUATOR_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "generator/enumeration/kernel.h"
+#include "generator/sets/operator_set.h"
+
+namespace lemma::generator {
+
+// Thread-compatible: it compiles kernels when they are first needed.
+class Evaluator {
+ public:
+  // `set` must outlive this.
+  Evaluator(OperatorSet* set, uint64_t seed);
+
+  static constexpr int kNone = -1;  // no operand, or its type
+
+  // How a value of some type is hashed.
+  struct KeyForm {
+    uint64_t seed = 0;  // from its dimensions
+    int num_sampled = 0;
+    // Even and not zero.
+    uint64_t KeyOf(const Field* sampled) const;
+  };
+  // An instance applied to operands of certain types.
+  struct Application {
+    int instance = 0;
+    std::vector<int> types;  // of the outputs
+    Graph graph;
+    std::vector<KeyForm> key_forms;   // of the outputs
+    const Kernel* sampled = nullptr;  // computes the elements of SampleOf(types[…])
+    // All elements; compiled when it is first needed.
+    mutable const Kernel* whole = nullptr;
+    bool commutative = false, distinct = false;
+  };
+  // All that can be applied to operands of these types.
+  absl::StatusOr<const std::vector<Application>*> Applications(int type0, int type1);
+  // The same, or nullptr if it was not called with these types. Several threads may ask.
+  const std::vector<Application>* Known(int type0, int type1) const {
+    const size_t row = static_cast<size_t>(type0 + 1), column = static_cast<size_t>(type1 + 1);
+    return row < applications_.size() && column < applications_[row].size()
+               ? applications_[row][column].get()
+               : nullptr;
+  }
+  // All elements of the outputs, one output after the other.
+  absl::Status RunFull(const Application& application, const Field* const* operands,
+                       std::vector<Field>* out);
+
+  // The elements of a value that its key looks at.
+  const std::vector<int>& SampleOf(int type);
+  // A hash of dimensions and sampled elements.
+  uint64_t KeyOf(int type, const Field* sampled) { return KeyFormOf(type).KeyOf(sampled); }
+
+  // A key of the key and the elements, even and not zero.
+  static uint64_t Refined(uint64_t key, absl::Span<const Field> elements);
+
+  int num_inputs() const { return num_inputs_; }
+  int64_t NumElements(int type) const;
+  std::vector<std::vector<Field>> RandomInputs(uint64_t seed,
+                                               const std::vector<int>& more_types = {}) const;
+  // Small integers, of one sign in each input: where max and relu meet sums and products, signs
+  // matter, and random elements of the field are almost never all negative.
+  std::vector<std::vector<Field>> SignedInputs(uint64_t seed,
+                                               const std::vector<int>& more_types = {}) const;
+
+  // A hash of all elements of the outputs, on three further random inputs.
+  absl::StatusOr<uint64_t> ExactKey(const TermGraph& graph);
+  // Whether both graphs have the same values on further random inputs, signed ones among them, all
+  // elements compared.
+  // Inputs beyond those of the set are of the given types.
+  absl::StatusOr<bool> Confirm(const Pair& pair, const std::vector<int>& more_types = {});
+
+ private:
+  KeyForm KeyFormOf(int type);
+  absl::StatusOr<const Kernel*> KernelOf(const Graph& graph, bool sampled);
+  absl::StatusOr<std::vector<std::vector<Field>>> EvaluateGraph(
+      const TermGraph& graph, const std::vector<std::vector<Field>>& inputs,
+      const std::vector<int>& more_types = {});
+  int TypeOfInput(int input, const std::vector<int>& more_types) const;
+  std::vector<std::vector<Field>> ConfirmingInputs(int round,
+                                                   const std::vector<int>& more_types) const;
+
+  OperatorSet* const set_;
+  const int num_inputs_;
+  const uint64_t seed_;
+  KernelCompiler compiler_;
+  std::vector<std::vector<std::unique_ptr<std::vector<Application>>>> applications_;  // by types
+  absl::flat_hash_map<uint64_t, std::unique_ptr<Kernel>> kernels_;
+  std::map<std::vector<int64_t>, std::vector<int>> samples_;
+  absl::flat_hash_map<int, const std::vector<int>*> samples_of_type_;
+  std::vector<std::vector<std::vector<Field>>> exact_inputs_, confirming_inputs_;
+  std::vector<Field> scratch_;
+};
+
+}  // namespace lemma::generator
+
+#endif  // LEMMA_GENERATOR_ENUMERATION_EVALUATOR_H_

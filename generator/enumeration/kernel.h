@@ -1,0 +1,115 @@
+// Applications of an instance on flat arrays over the field of graph/expr/field.h.
+//
+// The definition in the operator table is the only one: an operator's loop program is run on probes
+// (unit vectors, random vectors), and what it does there is written down as a table. A table is
+// kept only if it agrees with the program on further random vectors: an operator that passed is
+// linear (or bilinear) in the field up to a probability of (degree / 2^61). All others run as loop
+// programs. A mistake here could cost candidates, never make a false rule.
+//
+// Values must be elements of the field proper (Field::is_special() false).
+#ifndef LEMMA_GENERATOR_ENUMERATION_KERNEL_H_
+#define LEMMA_GENERATOR_ENUMERATION_KERNEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/expr/field.h"
+#include "graph/graph.h"
+#include "kernels/loops/evaluate.h"
+
+namespace lemma::generator {
+
+// One operator, as a table where it has one. Elements of several operands or outputs are numbered
+// one after the other.
+struct NodeForm {
+  enum class Kind {
+    kLinear,       // y[row] = coefficient * sum of x[a]
+    kBilinear,     // y[row] = sum of x[a] * x[b]
+    kElementwise,  // y[i] = f(x[i])
+    kProgram,      // anything else
+  };
+  struct Entry {
+    int a = 0, b = 0;  // b of kBilinear only
+  };
+  Kind kind = Kind::kProgram;
+  std::vector<Entry> entries;  // row by row
+  std::vector<int> row_end;    // of tables: num_elements ends
+  Field coefficient = Field(1);
+  NodePtr node;
+  std::vector<int> operand_offset;  // where each operand's elements begin; one more at the end
+  int num_elements = 0;             // of all outputs
+
+  bool is_table() const { return kind == Kind::kLinear || kind == Kind::kBilinear; }
+  int RowBegin(int row) const { return row == 0 ? 0 : row_end[row - 1]; }
+};
+
+// What runs. Thread-compatible: Run uses the scratch memory given to it.
+class Kernel {
+ public:
+  // out: the wanted elements of the first output, then those of the second.
+  void Run(absl::Span<const Field* const> operands, Field* out, std::vector<Field>* scratch) const;
+  int num_wanted() const { return static_cast<int>(gather_.size()); }
+
+ private:
+  friend class KernelCompiler;
+  // An element: bank << kBankShift | offset. Banks are the operands of the instance, then the
+  // scratch memory.
+  using Source = uint32_t;
+  static constexpr int kBankShift = 29, kMostOperands = 2;
+  struct Step {
+    NodeForm::Kind kind = NodeForm::Kind::kProgram;
+    bool copy = false;  // a table whose rows are one element each
+    std::vector<int> row_end;
+    std::vector<Source> a, b;
+    Field coefficient;
+    // kElementwise and kProgram: operands are copied to `arguments` first.
+    std::vector<Source> arguments;
+    std::vector<std::vector<int64_t>> operand_strides, output_strides;
+    std::vector<int> operand_sizes, output_sizes;
+    std::shared_ptr<LoopProgram> program;
+    int out = 0, size = 0;  // in the scratch memory
+    int argument_at = 0;
+  };
+  static void RunTable(const Step& step, const Field* const* banks, Field* scratch);
+  static void RunProgram(const Step& step, const Field* const* banks, Field* scratch);
+  static Field At(const Field* const* banks, Source s) {
+    return banks[s >> kBankShift][s & ((Source{1} << kBankShift) - 1)];
+  }
+
+  std::vector<Step> steps_;
+  std::vector<Source> gather_;
+  std::vector<std::pair<int, Field>> constants_;  // put into scratch memory first
+  int scratch_size_ = 0;
+};
+
+// Compiles applications; operators that occur again are probed once.
+class KernelCompiler {
+ public:
+  explicit KernelCompiler(uint64_t seed) : state_(seed) {}
+
+  // `wanted`: for each output of the graph, the elements to compute.
+  absl::StatusOr<Kernel> Compile(const Graph& graph, const std::vector<std::vector<int>>& wanted);
+  // How an operator's node is run.
+  absl::StatusOr<const NodeForm*> FormOf(const NodePtr& node);
+
+ private:
+  template <class Number>
+  absl::StatusOr<std::vector<Number>> Evaluate(const NodeForm& form, const std::vector<Number>& x);
+  absl::StatusOr<bool> ProbeLinear(NodeForm* form);
+  absl::StatusOr<bool> ProbeBilinear(NodeForm* form);
+  absl::StatusOr<bool> ProbeElementwise(NodeForm* form);
+  absl::StatusOr<bool> Agrees(const NodeForm& form);
+  std::vector<Field> Random(int n);
+
+  uint64_t state_;
+  absl::flat_hash_map<const Node*, std::unique_ptr<NodeForm>> forms_;
+  absl::flat_hash_map<const Node*, std::shared_ptr<LoopProgram>> programs_;
+};
+
+}  // namespace lemma::generator
+
+#endif  // LEMMA_GENERATOR_ENUMERATION_KERNEL_H_

@@ -1,0 +1,98 @@
+#include "generator/sets/named_sets.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "generator/sets/table_sets.h"
+#include "generator/sets/taso_set.h"
+
+namespace lemma::generator {
+namespace {
+
+using NameList = std::vector<std::string>;
+using Made = absl::StatusOr<std::unique_ptr<OperatorSet>>;
+
+struct NamedSetInfo {
+  const char* name;
+  NameList instances;
+  std::function<Made(const NameList&)> make;  // of some of its instances; of all, if there are none
+};
+
+NamedSetInfo Taso(const char* name, TasoInstances which) {
+  return {name, TasoInstanceNames(which),
+          [which](const NameList& only) { return TasoSet(only, which); }};
+}
+
+NamedSetInfo Table(const char* name, const TableSetText& text) {
+  NamedSetInfo info{name, {}, [&text](const NameList& only) {
+                      std::vector<InstanceText> chosen;
+                      for (const InstanceText& i : text.instances) {
+                        if (only.empty() || std::count(only.begin(), only.end(), i.name)) {
+                          chosen.push_back(i);
+                        }
+                      }
+                      return TableSet(chosen, text.inputs);
+                    }};
+  for (const InstanceText& i : text.instances) info.instances.push_back(i.name);
+  return info;
+}
+
+const std::vector<NamedSetInfo>& Sets() {
+  static const auto* const sets = [] {
+    auto* all = new std::vector<NamedSetInfo>{
+        Taso("taso", TasoInstances::kTaso),
+        Taso("taso_plus", TasoInstances::kPlus),
+        Table("transformer", TransformerSet()),
+        Table("training", TrainingSet()),
+    };
+    for (const NamedTableSet& set : InferenceSets()) all->push_back(Table(set.name, set.text));
+    return all;
+  }();
+  return *sets;
+}
+
+// The first of `names` that the set has not.
+const std::string* Missing(const NamedSetInfo& set, const NameList& names) {
+  for (const std::string& name : names) {
+    if (!std::count(set.instances.begin(), set.instances.end(), name)) return &name;
+  }
+  return nullptr;
+}
+
+std::string InstancesOf(const NamedSetInfo& set) {
+  return absl::StrCat(set.name, ": ", absl::StrJoin(set.instances, ", "));
+}
+
+}  // namespace
+
+std::vector<std::string> SetNames() {
+  NameList names;
+  for (const NamedSetInfo& set : Sets()) names.push_back(set.name);
+  return names;
+}
+
+Made NamedSet(const std::vector<std::string>& names) {
+  for (const NamedSetInfo& set : Sets()) {
+    if (names.empty() || names[0] != set.name) continue;
+    const NameList only(names.begin() + 1, names.end());
+    const std::string* missing = Missing(set, only);
+    if (missing == nullptr) return set.make(only);
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no operator instance '", *missing, "' in ", InstancesOf(set)));
+  }
+  for (const NamedSetInfo& set : Sets()) {
+    if (!names.empty() && Missing(set, names) == nullptr) return set.make(names);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("no operator set is called '", names.empty() ? "" : names[0],
+                   "', and none has all of these "
+                   "operator instances; there are\n  ",
+                   absl::StrJoin(Sets(), "\n  ", [](std::string* out, const NamedSetInfo& set) {
+                     out->append(InstancesOf(set));
+                   })));
+}
+
+}  // namespace lemma::generator

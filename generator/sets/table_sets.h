@@ -1,0 +1,29 @@
+// The operator sets that are written down as texts over the operator table.
+#ifndef LEMMA_GENERATOR_SETS_TABLE_SETS_H_
+#define LEMMA_GENERATOR_SETS_TABLE_SETS_H_
+
+#include <vector>
+
+#include "generator/sets/table_instance.h"
+#include "generator/sets/table_set.h"
+
+namespace lemma::generator {
+
+struct TableSetText {
+  std::vector<InstanceText> instances;
+  std::vector<InputGroup> inputs;
+};
+
+const TableSetText& TransformerSet();  // transformer_set.cc
+const TableSetText& TrainingSet();     // training_set.cc
+
+struct NamedTableSet {
+  const char* name;
+  TableSetText text;
+};
+// Small sets, each of what one kind of rewrite of inference graphs is made of: inference_set.cc.
+const std::vector<NamedTableSet>& InferenceSets();
+
+}  // namespace lemma::generator
+
+#endif  // LEMMA_GENERATOR_SETS_TABLE_SETS_H_

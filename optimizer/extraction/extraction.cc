@@ -1,0 +1,467 @@
+#include "optimizer/extraction/extraction.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "coin/Cbc_C_Interface.h"
+#include "optimizer/cost/cost.h"
+#include "rewrite/matching/raise_rank.h"
+
+namespace lemma {
+namespace {
+
+std::vector<int> OperandClasses(const EGraph& egraph, int node) {
+  std::vector<int> classes;
+  for (const ValueRef& v : egraph.Operands(node)) classes.push_back(egraph.ClassOf(v));
+  std::sort(classes.begin(), classes.end());
+  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+  return classes;
+}
+
+// Which class is computed from which, by nodes that are let in one by one.
+class ClassOrder {
+ public:
+  explicit ClassOrder(const EGraph& egraph)
+      : egraph_(egraph),
+        rank_(egraph.num_values()),
+        below_(egraph.num_values()),
+        above_(egraph.num_values()) {}
+
+  // False, and the output stays outside, if its class would be computed from itself.
+  bool Admit(ValueRef v) {
+    const std::vector<int> operands = OperandClasses(egraph_, v.node);
+    const int made = egraph_.ClassOf(v);
+    if (Reaches(operands, made)) return false;
+    for (int operand : operands) {
+      below_[made].push_back(operand);
+      above_[operand].push_back(made);
+      RaiseRank(
+          made, rank_[operand] + 1, [&](int c) { return rank_[c]; },
+          [&](int c, int64_t rank) { rank_[c] = rank; },
+          [&](int c, const auto& visit) {
+            for (int user : above_[c]) visit(user);
+          });
+    }
+    return true;
+  }
+
+  int64_t RankOf(int c) const { return rank_[c]; }  // above those that it is computed from
+
+ private:
+  bool Reaches(std::vector<int> pending, int wanted) const {
+    absl::flat_hash_set<int> seen;
+    while (!pending.empty()) {
+      const int c = pending.back();
+      pending.pop_back();
+      if (c == wanted) return true;
+      if (rank_[c] <= rank_[wanted] || !seen.insert(c).second) continue;
+      pending.insert(pending.end(), below_[c].begin(), below_[c].end());
+    }
+    return false;
+  }
+
+  const EGraph& egraph_;
+  std::vector<int64_t> rank_;  // by class
+  std::vector<std::vector<int>> below_, above_;
+};
+
+// The part of an e-graph that a graph is made of: nodes that can be run and that outputs are
+// computed from, with the outputs that close no cycle with nodes before. The first of a class that
+// the input has closes none, so the input is there.
+struct Candidates {
+  Candidates(const EGraph& egraph, const std::vector<int64_t>& price)
+      : made_by(egraph.num_nodes()), of_class(egraph.num_values()) {
+    ClassOrder order(egraph);
+    std::vector<bool> has_provider(egraph.num_values());
+    for (int n = 0; n < egraph.num_nodes(); ++n) {
+      if (!egraph.IsLive(n) || price[n] == Cost::kInfinite) continue;
+      for (int k = 0; k < egraph.Head(n).num_outputs(); ++k) {
+        if (order.Admit({n, k})) {
+          made_by[n].push_back({n, k});
+        } else {
+          ++num_left_out;
+        }
+      }
+    }
+    // Bottom up, since a node that cannot be run takes those with it that need it.
+    std::vector<int> sorted;
+    for (int n = 0; n < egraph.num_nodes(); ++n) {
+      if (!made_by[n].empty()) sorted.push_back(n);
+    }
+    auto rank = [&](int n) {
+      int64_t above = 0;
+      for (int c : OperandClasses(egraph, n)) above = std::max(above, order.RankOf(c) + 1);
+      return above;
+    };
+    std::stable_sort(sorted.begin(), sorted.end(), [&](int a, int b) { return rank(a) < rank(b); });
+    std::vector<int> runnable;
+    for (int n : sorted) {
+      const std::vector<int> operands = OperandClasses(egraph, n);
+      if (!std::all_of(operands.begin(), operands.end(), [&](int c) { return has_provider[c]; })) {
+        continue;
+      }
+      runnable.push_back(n);
+      for (const ValueRef& v : made_by[n]) {
+        const int c = egraph.ClassOf(v);
+        has_provider[c] = true;
+        of_class[c].push_back(v);
+      }
+    }
+    Keep(egraph, order, runnable);
+  }
+
+  std::vector<int> nodes;                       // operands before users
+  std::vector<std::vector<ValueRef>> made_by;   // by node: its outputs that close no cycle
+  std::vector<std::vector<ValueRef>> of_class;  // by class
+  std::vector<int> classes;                     // that are needed, each after those it is made of
+  int num_left_out = 0;                         // since they close a cycle
+
+ private:
+  // What outputs are computed from.
+  void Keep(const EGraph& egraph, const ClassOrder& order, const std::vector<int>& runnable) {
+    std::vector<bool> needed(of_class.size()), used(egraph.num_nodes());
+    std::vector<int> pending;
+    for (const ValueRef& v : egraph.outputs()) pending.push_back(egraph.ClassOf(v));
+    while (!pending.empty()) {
+      const int c = pending.back();
+      pending.pop_back();
+      if (needed[c]) continue;
+      needed[c] = true;
+      classes.push_back(c);
+      for (const ValueRef& v : of_class[c]) {
+        used[v.node] = true;
+        for (int operand : OperandClasses(egraph, v.node)) pending.push_back(operand);
+      }
+    }
+    std::sort(classes.begin(), classes.end(), [&](int a, int b) {
+      return order.RankOf(a) != order.RankOf(b) ? order.RankOf(a) < order.RankOf(b) : a < b;
+    });
+    for (size_t c = 0; c < needed.size(); ++c) {
+      if (!needed[c]) of_class[c].clear();
+    }
+    for (int n : runnable) {
+      if (used[n]) nodes.push_back(n);
+    }
+  }
+};
+
+// Leaves providers of what outputs need, and sets the price.
+void Trim(const EGraph& egraph, const std::vector<int64_t>& price, Selection* selection) {
+  std::vector<ValueRef> kept(egraph.num_values());
+  absl::flat_hash_set<int> counted;
+  std::vector<int> pending;
+  for (const ValueRef& v : egraph.outputs()) pending.push_back(egraph.ClassOf(v));
+  selection->price = 0;
+  while (!pending.empty()) {
+    const int c = pending.back();
+    pending.pop_back();
+    if (kept[c].node >= 0) continue;
+    kept[c] = selection->provider[c];
+    if (!counted.insert(kept[c].node).second) continue;
+    selection->price += price[kept[c].node];
+    for (int operand : OperandClasses(egraph, kept[c].node)) pending.push_back(operand);
+  }
+  selection->provider = std::move(kept);
+}
+
+// ---- Bottom up ----
+
+// A class's cheapest way so far.
+struct Way {
+  std::vector<uint64_t> nodes;  // a bit for each candidate
+  int64_t price = 0;
+  int count = 0;
+};
+
+class Greedy {
+ public:
+  Greedy(const EGraph& egraph, const std::vector<int64_t>& price, const Candidates& candidates)
+      : egraph_(egraph), price_(price), candidates_(candidates) {}
+
+  absl::StatusOr<Selection> Do() {
+    selection_.provider.resize(egraph_.num_values());
+    ways_.resize(egraph_.num_values());
+    for (size_t i = 0; i < candidates_.nodes.size(); ++i) Visit(i);
+    for (const ValueRef& v : egraph_.outputs()) {
+      if (ways_[egraph_.ClassOf(v)] == nullptr) {
+        return absl::FailedPreconditionError("no graph of these nodes can be run");
+      }
+    }
+    Trim(egraph_, price_, &selection_);
+    return std::move(selection_);
+  }
+
+ private:
+  void Visit(size_t number) {
+    const int node = candidates_.nodes[number];
+    Way way;
+    way.nodes.resize((candidates_.nodes.size() + 63) / 64);
+    for (int operand : OperandClasses(egraph_, node)) {
+      const auto& below = ways_[operand]->nodes;
+      for (size_t w = 0; w < below.size(); ++w) way.nodes[w] |= below[w];
+    }
+    way.nodes[number / 64] |= uint64_t{1} << (number % 64);
+    for (size_t w = 0; w < way.nodes.size(); ++w) {
+      for (uint64_t rest = way.nodes[w]; rest != 0; rest &= rest - 1) {
+        way.price += price_[candidates_.nodes[w * 64 + __builtin_ctzll(rest)]];
+        ++way.count;
+      }
+    }
+    const auto shared = std::make_shared<Way>(std::move(way));
+    for (const ValueRef& v : candidates_.made_by[node]) {
+      const int c = egraph_.ClassOf(v);
+      auto& best = ways_[c];
+      if (best != nullptr && std::make_pair(best->price, best->count) <=
+                                 std::make_pair(shared->price, shared->count)) {
+        continue;
+      }
+      best = shared;
+      selection_.provider[c] = v;
+    }
+  }
+
+  const EGraph& egraph_;
+  const std::vector<int64_t>& price_;
+  const Candidates& candidates_;
+  std::vector<std::shared_ptr<const Way>> ways_;  // by class
+  Selection selection_;
+};
+
+// ---- The integer program ----
+
+// By class, which others every graph that computes it computes too, as bits.
+class Necessary {
+ public:
+  Necessary(const EGraph& egraph, const Candidates& candidates)
+      : words_((candidates.classes.size() + 63) / 64), number_(egraph.num_values(), -1) {
+    sets_.resize(candidates.classes.size());
+    for (size_t i = 0; i < candidates.classes.size(); ++i) {
+      number_[candidates.classes[i]] = static_cast<int>(i);
+    }
+    // The nodes come operands first, so when a class's last provider comes, all are known.
+    std::vector<bool> begun(candidates.classes.size());
+    for (int n : candidates.nodes) {
+      Bits all(words_);
+      for (int operand : OperandClasses(egraph, n)) {
+        const Bits& below = sets_[number_[operand]];
+        for (size_t w = 0; w < words_; ++w) all[w] |= below[w];
+      }
+      for (const ValueRef& v : candidates.made_by[n]) {
+        const int i = number_[egraph.ClassOf(v)];
+        if (i < 0) continue;
+        Bits& set = sets_[i];
+        if (begun[i]) {
+          for (size_t w = 0; w < words_; ++w) set[w] &= all[w];
+        } else {
+          set = all;
+        }
+        begun[i] = true;
+        set[i / 64] |= uint64_t{1} << (i % 64);
+      }
+    }
+  }
+
+  // Those of class c that are not necessary for another of them.
+  std::vector<int> Nearest(int c, const std::vector<int>& classes) const {
+    const Bits& set = sets_[number_[c]];
+    Bits implied(words_);
+    std::vector<int> nearest;
+    // Later classes are not necessary for earlier ones.
+    for (size_t w = words_; w-- > 0;) {
+      while (const uint64_t rest = set[w] & ~implied[w]) {
+        const int i = static_cast<int>(w) * 64 + 63 - __builtin_clzll(rest);
+        implied[w] |= uint64_t{1} << (i % 64);
+        if (classes[i] == c) continue;
+        nearest.push_back(classes[i]);
+        for (size_t k = 0; k < words_; ++k) implied[k] |= sets_[i][k];
+      }
+    }
+    return nearest;
+  }
+
+ private:
+  using Bits = std::vector<uint64_t>;
+
+  const size_t words_;
+  std::vector<int> number_;  // by class
+  std::vector<Bits> sets_;
+};
+
+class Program {
+ public:
+  Program(const EGraph& egraph, const std::vector<int64_t>& price, const Candidates& candidates)
+      : egraph_(egraph), candidates_(candidates) {
+    for (int n : candidates_.nodes) x_[n] = AddVariable(static_cast<double>(price[n]) / kScale);
+    y_.resize(egraph.num_values());
+    for (int c : candidates_.classes) {
+      for (const ValueRef& v : candidates_.of_class[c]) {
+        // The only output of a node provides its class whenever the node is computed.
+        const bool alone = egraph.Head(v.node).num_outputs() == 1;
+        y_[c].push_back(alone ? x_.at(v.node) : AddVariable(0));
+        if (!alone) rows_.push_back({{x_.at(v.node), y_[c].back()}, {1, -1}, 0});
+      }
+    }
+    for (const ValueRef& v : egraph.outputs()) AddSum(y_[egraph.ClassOf(v)], 1);
+    const Necessary necessary(egraph, candidates);
+    // One provider of each class is enough, so those that need the same operand need it once.
+    for (int c : candidates_.classes) {
+      std::map<int, std::vector<int>> users;  // by operand class: providers of c
+      for (size_t i = 0; i < y_[c].size(); ++i) {
+        for (int operand : OperandClasses(egraph, candidates_.of_class[c][i].node)) {
+          users[operand].push_back(y_[c][i]);
+        }
+      }
+      for (const auto& [operand, columns] : users) AddAtLeast(y_[operand], columns);
+      // Implied, but not for fractions: two ways to c of a half each need half of what both need.
+      for (int below : necessary.Nearest(c, candidates.classes)) {
+        auto direct = users.find(below);
+        if (direct == users.end() || direct->second.size() < y_[c].size()) {
+          AddAtLeast(y_[below], y_[c]);
+        }
+      }
+    }
+  }
+
+  // Begins with `start`. Sets *bound. False if no solution was found.
+  bool Solve(const Selection& start, int max_nodes, Selection* found, double* bound) const {
+    std::unique_ptr<Cbc_Model, decltype(&Cbc_deleteModel)> model(Cbc_newModel(), &Cbc_deleteModel);
+    Cbc_setLogLevel(model.get(), 0);
+    Load(model.get());
+    const std::vector<int> columns = ColumnsOf(start);
+    const std::vector<double> ones(columns.size(), 1);
+    Cbc_setMIPStartI(model.get(), static_cast<int>(columns.size()), columns.data(), ones.data());
+    Cbc_setMaximumNodes(model.get(), max_nodes);
+    Cbc_solve(model.get());
+    *bound = Cbc_getBestPossibleObjValue(model.get()) * kScale;
+    const double* solution = Cbc_bestSolution(model.get());
+    if (solution == nullptr) return false;
+    found->provider.assign(egraph_.num_values(), ValueRef());
+    for (int c : candidates_.classes) {
+      for (size_t i = 0; i < y_[c].size(); ++i) {
+        if (solution[y_[c][i]] < 0.5) continue;
+        found->provider[c] = candidates_.of_class[c][i];
+        break;
+      }
+    }
+    return true;
+  }
+
+ private:
+  static constexpr double kInfinity = std::numeric_limits<double>::max();
+  // Prices in microseconds suit the solver's tolerances.
+  static constexpr double kScale = 1000;
+
+  struct Row {
+    std::vector<int> columns;
+    std::vector<double> factors;
+    double at_least;
+  };
+
+  void Load(Cbc_Model* model) const {
+    const int num_columns = static_cast<int>(objective_.size());
+    std::vector<std::vector<std::pair<int, double>>> columns(num_columns);
+    std::vector<double> low(rows_.size(), -kInfinity), high(rows_.size(), kInfinity);
+    for (size_t r = 0; r < rows_.size(); ++r) {
+      for (size_t i = 0; i < rows_[r].columns.size(); ++i) {
+        columns[rows_[r].columns[i]].emplace_back(static_cast<int>(r), rows_[r].factors[i]);
+      }
+      low[r] = rows_[r].at_least;
+    }
+    std::vector<CoinBigIndex> begin = {0};
+    std::vector<int> row;
+    std::vector<double> factor;
+    for (const auto& column : columns) {
+      for (const auto& [r, f] : column) {
+        row.push_back(r);
+        factor.push_back(f);
+      }
+      begin.push_back(static_cast<CoinBigIndex>(row.size()));
+    }
+    const std::vector<double> zeros(num_columns, 0), ones(num_columns, 1);
+    Cbc_loadProblem(model, num_columns, static_cast<int>(rows_.size()), begin.data(), row.data(),
+                    factor.data(), zeros.data(), ones.data(), objective_.data(), low.data(),
+                    high.data());
+    for (int i = 0; i < num_columns; ++i) {
+      Cbc_setInteger(model, i);
+      Cbc_setColName(model, i, absl::StrCat("v", i).c_str());  // the start goes by names
+    }
+  }
+
+  int AddVariable(double objective) {
+    objective_.push_back(objective);
+    return static_cast<int>(objective_.size()) - 1;
+  }
+
+  void AddSum(const std::vector<int>& columns, double at_least) {
+    rows_.push_back({columns, std::vector<double>(columns.size(), 1), at_least});
+  }
+
+  // The sum of `more` is at least that of `less`.
+  void AddAtLeast(const std::vector<int>& more, const std::vector<int>& less) {
+    AddSum(more, 0);
+    Row& row = rows_.back();
+    row.columns.insert(row.columns.end(), less.begin(), less.end());
+    row.factors.resize(row.columns.size(), -1);
+  }
+
+  std::vector<int> ColumnsOf(const Selection& selection) const {
+    std::vector<int> columns;
+    for (int c : candidates_.classes) {
+      for (size_t i = 0; i < y_[c].size(); ++i) {
+        if (selection.provider[c] != candidates_.of_class[c][i]) continue;
+        columns.push_back(y_[c][i]);
+        columns.push_back(x_.at(selection.provider[c].node));
+      }
+    }
+    std::sort(columns.begin(), columns.end());
+    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+    return columns;
+  }
+
+  const EGraph& egraph_;
+  const Candidates& candidates_;
+  absl::flat_hash_map<int, int> x_;  // by node
+  std::vector<std::vector<int>> y_;  // by class, as of_class
+  std::vector<double> objective_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+
+absl::StatusOr<Selection> ExtractGreedily(const EGraph& egraph, const std::vector<int64_t>& price) {
+  return Greedy(egraph, price, Candidates(egraph, price)).Do();
+}
+
+absl::StatusOr<Extraction> Extract(const EGraph& egraph, const std::vector<int64_t>& price,
+                                   const ExtractionOptions& options) {
+  const Candidates candidates(egraph, price);
+  auto greedy = Greedy(egraph, price, candidates).Do();
+  if (!greedy.ok()) return greedy.status();
+  Extraction result;
+  result.best = *std::move(greedy);
+  Program program(egraph, price, candidates);
+  Selection found;
+  double bound = 0;
+  if (program.Solve(result.best, options.max_nodes, &found, &bound)) {
+    Trim(egraph, price, &found);
+    if (found.price < result.best.price) result.best = std::move(found);
+  }
+  result.num_left_out = candidates.num_left_out;
+  // The solver's numbers are rounded.
+  constexpr double kTolerance = 1e-6;
+  const double reached = static_cast<double>(result.best.price);
+  result.bound = bound >= reached * (1 - kTolerance)
+                     ? result.best.price
+                     : static_cast<int64_t>(std::max(0.0, std::floor(bound * (1 - kTolerance))));
+  return result;
+}
+
+}  // namespace lemma

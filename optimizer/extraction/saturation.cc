@@ -1,0 +1,230 @@
+#include "optimizer/extraction/saturation.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "base/hash.h"
+#include "optimizer/cost/node_price.h"
+#include "optimizer/extraction/extraction.h"
+#include "optimizer/extraction/realize.h"
+#include "optimizer/folding/constant_folding.h"
+#include "optimizer/search/explorer.h"
+#include "optimizer/search/workspace.h"
+
+namespace lemma {
+namespace {
+
+// Matches of one rule that are taken up in one round: those of others get a turn.
+constexpr int kMatchesPerRule = 2000;
+// Rounds of pricing what was extracted exactly, where the rest is estimated.
+constexpr int kPricingRounds = 8;
+
+class SaturationRun {
+ public:
+  SaturationRun(const Graph& graph, std::vector<const PreparedRule*> rules, CostModel* costs,
+                int max_nodes, Workspace* work, SearchBudget* budget)
+      : rules_(std::move(rules)),
+        costs_(*costs),
+        max_nodes_(max_nodes),
+        work_(*work),
+        budget_(*budget),
+        egraph_(graph, IsFoldable) {}
+
+  // Improves *best. nullopt if it was stopped before the end.
+  absl::StatusOr<std::optional<SearchBound>> Do(SearchState* best) {
+    AddWay(SitesOf(best->trail));
+    const bool is_saturated = Saturate();
+    if (WasCancelled()) return std::optional<SearchBound>();
+    auto extraction = GoToCheapest(best);
+    // No graph of it can be run, so none is better than what there is.
+    if (absl::IsFailedPrecondition(extraction.status())) return std::optional<SearchBound>();
+    if (!extraction.ok()) return extraction.status();
+    // What was left out could have been cheaper, and descent may have found it.
+    const int64_t bound = std::min(extraction->bound, best->rank.ns);
+    return SearchBound{Cost::Nanoseconds(static_cast<double>(bound)), work_.HasSum(),
+                       is_saturated && extraction->num_left_out == 0};
+  }
+
+ private:
+  bool WasCancelled() const {
+    return budget_.stop() == StopReason::kCancelled || budget_.stop() == StopReason::kSeconds;
+  }
+  bool IsFull() const { return egraph_.num_live() >= max_nodes_; }
+
+  // What is known already: the graphs on the way of these rewrites from the first one.
+  void AddWay(const std::vector<SitePtr>& sites) {
+    std::vector<int> number(egraph_.num_originals());
+    std::iota(number.begin(), number.end(), 0);
+    auto there = [&](ValueRef v) { return v.node < 0 ? v : ValueRef{number[v.node], v.output}; };
+    work_.GoTo(nullptr);
+    for (const SitePtr& site : sites) {
+      Site translated = *site;
+      for (int& node : translated.match.nodes) node = number[node];
+      for (ValueRef& v : translated.match.vars) v = there(v);
+      for (EditNode& node : translated.edit.nodes) {
+        for (ValueRef& v : node.operands) v = there(v);
+      }
+      for (auto& [from, to] : translated.edit.replaced) {
+        from = there(from);
+        to = there(to);
+      }
+      std::vector<int> made, added;
+      if (!work_.Commit(site, &made)) break;
+      egraph_.Apply(std::make_shared<const Site>(std::move(translated)), &added);
+      number.resize(std::max<size_t>(number.size(), work_.graph().num_nodes()));
+      for (size_t i = 0; i < made.size(); ++i) number[made[i]] = added[i];
+    }
+    egraph_.Rebuild();
+  }
+
+  // Whether every match was applied.
+  bool Saturate() {
+    while (!IsFull() && !WasCancelled()) {
+      bool is_complete = true;
+      std::vector<SitePtr> sites = NewMatches(&is_complete);
+      if (sites.empty() && is_complete) return true;
+      size_t i = 0;
+      for (; i < sites.size() && !IsFull() && !WasCancelled(); ++i) {
+        egraph_.Apply(std::move(sites[i]));
+        budget_.Tick(static_cast<int64_t>(sites.size() - i));
+        budget_.Stopped(/*free=*/true);
+      }
+      egraph_.Rebuild();
+      if (i < sites.size()) return false;  // also if there is room again: some were not applied
+    }
+    return false;
+  }
+
+  std::vector<SitePtr> NewMatches(bool* is_complete) {
+    absl::flat_hash_map<const OpDef*, std::vector<int>> nodes_of;
+    for (int n = 0; n < egraph_.num_nodes(); ++n) {
+      if (egraph_.IsLive(n) && egraph_.Head(n).is_op())
+        nodes_of[&egraph_.Head(n).op()].push_back(n);
+    }
+    std::vector<SitePtr> sites;
+    for (size_t r = 0; r < rules_.size(); ++r) {
+      const PreparedRule& rule = *rules_[r];
+      const int anchor = rule.rule().source.outputs[0].node;
+      auto nodes = nodes_of.find(rule.rule().source.nodes[anchor].op);
+      if (nodes == nodes_of.end()) continue;
+      int left = kMatchesPerRule;
+      auto found = [&](const Binding& match) {
+        if (!seen_.insert(KeyOf(r, match)).second) return true;
+        SitePtr site = SiteOf(rule, egraph_, match);
+        if (site == nullptr) return true;
+        sites.push_back(std::move(site));
+        return --left > 0;
+      };
+      for (int node : nodes->second) {
+        if (left > 0) rule.matcher.ForEachAt(egraph_, anchor, node, found);
+      }
+      if (left == 0) *is_complete = false;
+    }
+    return sites;
+  }
+
+  static uint64_t KeyOf(size_t rule, const Binding& match) {
+    uint64_t key = Mix64(rule);
+    for (int node : match.nodes) key = HashCombine(key, static_cast<uint64_t>(node));
+    for (const ValueRef& v : match.vars) {
+      key =
+          HashCombine(key, (static_cast<uint64_t>(v.node) << 8) + static_cast<uint64_t>(v.output));
+    }
+    return key;
+  }
+
+  // Where operators have no price of their own, what is not known is estimated, until what is
+  // chosen is known.
+  absl::StatusOr<Extraction> GoToCheapest(SearchState* best) {
+    NodePrices prices(&egraph_, &costs_);
+    std::vector<bool> exact(egraph_.num_nodes());
+    for (const TrailPtr& trail : {TrailPtr(), best->trail}) {
+      if (absl::Status s = LookAt(trail, &prices, &exact); !s.ok()) return s;
+    }
+    for (int round = 1;; ++round) {
+      auto price = prices.All(exact);
+      if (!price.ok()) return price.status();
+      auto extraction = Extract(egraph_, *price);
+      if (!extraction.ok()) return extraction;
+      auto reached = GoTo(extraction->best);
+      if (!reached.ok()) return reached.status();
+      if (reached->rank < best->rank) *best = *reached;
+      if (work_.HasSum() || round == kPricingRounds || WasCancelled()) return extraction;
+      const std::vector<bool> before = exact;
+      if (absl::Status s = LookAt(reached->trail, &prices, &exact); !s.ok()) return s;
+      for (const ValueRef& v : extraction->best.provider) {
+        if (v.node >= 0) exact[v.node] = true;
+      }
+      if (exact == before) return extraction;
+    }
+  }
+
+  absl::Status LookAt(const TrailPtr& trail, NodePrices* prices, std::vector<bool>* exact) {
+    if (work_.HasSum()) return absl::OkStatus();
+    work_.GoTo(trail);
+    const Graph graph = work_.graph().ToGraph();
+    for (int node : egraph_.NodesOf(graph)) {
+      if (node >= 0) (*exact)[node] = true;
+    }
+    return prices->LookAt(graph);
+  }
+
+  absl::StatusOr<SearchState> GoTo(const Selection& selection) {
+    work_.GoTo(nullptr);
+    Realize(egraph_, selection, &work_);
+    auto rank = work_.Price();
+    if (!rank.ok()) return rank.status();
+    SearchState state{work_.trail(), work_.graph().hash(), *rank};
+    absl::Status status = Explorer(&work_, &budget_, 1).Descend(&state, /*free=*/true);
+    if (!status.ok()) return status;
+    return state;
+  }
+
+  const std::vector<const PreparedRule*> rules_;
+  CostModel& costs_;
+  const int max_nodes_;
+  Workspace& work_;
+  SearchBudget& budget_;
+  EGraph egraph_;
+  absl::flat_hash_set<uint64_t> seen_;  // matches
+};
+
+// Backtracking, or its first descent, and then saturation of what it started from and found.
+class Saturation : public Search {
+ public:
+  Saturation(const RewriteSource* source, CostModel* costs, const SaturationOptions& options)
+      : source_(*source), costs_(*costs), options_(options) {}
+
+  absl::StatusOr<SearchResult> Run(const Graph& graph, const OnProgress& progress) override {
+    std::optional<SearchBound> bound;
+    BacktrackingOptions options = options_.first;
+    options.finish = [&](Workspace* work, SearchBudget* budget, SearchState* best) {
+      SaturationRun run(graph, source_.Rules(), &costs_, options_.max_nodes, work, budget);
+      auto found = run.Do(best);
+      if (found.ok()) bound = *found;
+      return found.status();
+    };
+    auto result = MakeBacktrackingSearch(&source_, &costs_, options)->Run(graph, progress);
+    if (result.ok()) result->bound = bound;
+    return result;
+  }
+
+ private:
+  const RewriteSource& source_;
+  CostModel& costs_;
+  const SaturationOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Search> MakeSaturationSearch(const RewriteSource* source, CostModel* costs,
+                                             const SaturationOptions& options) {
+  return std::make_unique<Saturation>(source, costs, options);
+}
+
+}  // namespace lemma

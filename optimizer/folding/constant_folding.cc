@@ -1,0 +1,152 @@
+#include "optimizer/folding/constant_folding.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "kernels/loops/evaluate.h"
+#include "optimizer/folding/rebuild.h"
+
+namespace lemma {
+namespace {
+
+// A result of up to this size is always kept; a larger one if it is at most kMaxGrowth times its
+// operands.
+constexpr int64_t kSmallBytes = 1 << 20;
+constexpr int64_t kMaxGrowth = 2;
+
+bool WorthKeeping(const Node& node) {
+  int64_t in = 0, out = 0;
+  for (const Value& v : node.inputs()) in += v.type().num_bytes();
+  for (const TensorType& type : node.types()) out += type.num_bytes();
+  return out <= kSmallBytes || out <= kMaxGrowth * in;
+}
+
+// Foldable values that the rest of the graph reads, in the order of the graph's nodes.
+std::vector<Value> Frontier(const Graph& graph, const absl::flat_hash_set<const Node*>& foldable) {
+  std::vector<Value> result;
+  absl::flat_hash_set<Value> seen;
+  auto reads = [&](const Value& v) {
+    if (foldable.contains(&v.node()) && seen.insert(v).second) result.push_back(v);
+  };
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_op() || foldable.contains(node.get())) continue;
+    for (const Value& v : node->inputs()) reads(v);
+  }
+  for (const Value& v : graph.outputs()) reads(v);
+  return result;
+}
+
+// Computes nodes on demand and keeps their values in double, or in their own type if integral.
+class Folder {
+ public:
+  explicit Folder(int threads) { options_.threads = threads; }
+
+  absl::StatusOr<Tensor> ValueOf(const Value& value) {
+    // An explicit stack, operands first: chains may be long.
+    std::vector<NodePtr> stack = {value.node_ptr()};
+    while (!stack.empty()) {
+      NodePtr node = stack.back();
+      bool ready = true;
+      for (const Value& v : node->inputs()) {
+        if (v.node().is_op() && !values_.contains(v)) {
+          stack.push_back(v.node_ptr());
+          ready = false;
+        }
+      }
+      if (!ready) continue;
+      stack.pop_back();
+      if (absl::Status s = Compute(node); !s.ok()) return s;
+    }
+    const Tensor& wide = values_.at(value);
+    if (wide.type() == value.type()) return wide;
+    return Tensor::FromDoubles(value.type(), wide.data<double>());
+  }
+
+ private:
+  absl::Status Compute(const NodePtr& node) {
+    if (!node->is_op() || values_.contains(Value(node, 0))) return absl::OkStatus();
+    auto definition = DefinitionOf(*node);
+    if (!definition.ok()) return definition.status();
+    auto program = CompileLoops(*definition);
+    if (!program.ok()) return program.status();
+    bool integral = true;
+    std::vector<TensorView> in;
+    for (const Value& v : node->inputs()) {
+      const Tensor& tensor = v.node().is_op() ? values_.at(v) : v.node().payload();
+      integral &= !IsFloat(tensor.dtype());
+      in.push_back({tensor.raw(), tensor.dtype(), DenseStrides(tensor.shape())});
+    }
+    std::vector<Tensor> results;
+    std::vector<MutableTensorView> out;
+    for (TensorType type : node->types()) {
+      integral &= !IsFloat(type.dtype);
+      if (IsFloat(type.dtype)) type.dtype = DType::kF64;
+      auto tensor = Tensor::Allocate(type);
+      if (!tensor.ok()) return tensor.status();
+      out.push_back({tensor->mutable_raw(), type.dtype, DenseStrides(type.shape)});
+      results.push_back(*std::move(tensor));
+    }
+    absl::Status status = absl::InvalidArgumentError("");
+    if (integral) status = Run<int64_t>(*program, in, out, options_);
+    // Integers may pass through functions of the reals.
+    if (absl::IsInvalidArgument(status)) status = Run<double>(*program, in, out, options_);
+    if (!status.ok()) return status;
+    for (size_t i = 0; i < results.size(); ++i) {
+      values_[Value(node, static_cast<int>(i))] = std::move(results[i]);
+    }
+    return absl::OkStatus();
+  }
+
+  RunOptions options_;
+  absl::flat_hash_map<Value, Tensor> values_;
+};
+
+}  // namespace
+
+bool IsFoldable(const Node& node) {
+  // An operator without a definition has no output types of its own.
+  return WorthKeeping(node) && InferTypes(node.op(), node.input_types(), node.attrs()).ok();
+}
+
+absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph) {
+  absl::flat_hash_set<const Node*> result;
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_op()) continue;
+    auto known = [&](const Value& v) {
+      return v.node().has_payload() || result.contains(&v.node());
+    };
+    if (!std::all_of(node->inputs().begin(), node->inputs().end(), known)) continue;
+    if (IsFoldable(*node)) result.insert(node.get());
+  }
+  return result;
+}
+
+absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads) {
+  const absl::flat_hash_set<const Node*> foldable = FoldableNodes(graph);
+  if (foldable.empty()) return graph;
+  ValueMap replacements;
+  Folder folder(threads);
+  for (const Value& value : Frontier(graph, foldable)) {
+    auto tensor = folder.ValueOf(value);
+    if (absl::IsResourceExhausted(tensor.status())) return tensor.status();
+    if (tensor.ok()) replacements[value] = Value(Node::Constant(*std::move(tensor)), 0);
+  }
+  return ReplaceValues(graph, replacements);
+}
+
+Graph AssumeFolded(const Graph& graph) {
+  const absl::flat_hash_set<const Node*> foldable = FoldableNodes(graph);
+  if (foldable.empty()) return graph;
+  ValueMap replacements;
+  for (const Value& value : Frontier(graph, foldable)) {
+    std::string name = absl::StrCat("folded ", absl::Hex(value.hash(), absl::kZeroPad16));
+    replacements[value] = Value(Node::Weight(std::move(name), value.type(), Tensor()), 0);
+  }
+  return ReplaceValues(graph, replacements);
+}
+
+}  // namespace lemma

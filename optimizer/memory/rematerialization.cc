@@ -1,0 +1,183 @@
+#include "optimizer/memory/rematerialization.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "graph/barrier.h"
+#include "optimizer/memory/relief.h"
+
+namespace lemma {
+namespace {
+
+// Chooses among reliefs; what they are is the Reliever's.
+class Rematerializer {
+ public:
+  Rematerializer(Reliever* reliever, int64_t limit, std::function<bool(int64_t)> progress,
+                 const Deadline& deadline)
+      : reliever_(reliever), limit_(limit), progress_(std::move(progress)), deadline_(deadline) {}
+
+  // Several descents, since each is greedy: with the limit as the target, and with less, so that
+  // more is dropped, and taken back where it was not needed. If the limit is not reached, with
+  // still less, and with one target after the other on the way there: what is far above the limit
+  // everywhere, nothing seems to relieve.
+  absl::StatusOr<Rematerialization> Run() {
+    auto input = reliever_->With({});
+    if (!input.ok()) return input.status();
+    const int64_t peak = (*input)->timeline.peak_bytes;
+    std::optional<Relieved> best;
+    for (const auto& [target, step] : {std::pair{limit_, limit_ / 16},
+                                       {limit_ * 3 / 4, limit_ / 16},
+                                       {limit_ / 2, limit_ / 16},
+                                       {peak, peak / 32}}) {
+      const bool once_more = target == limit_ * 3 / 4;
+      if (best && Reaches(*best) && !once_more) break;
+      target_ = target;
+      auto reached = Descend(**input, std::max<int64_t>(step, 1));
+      if (!reached.ok()) return reached.status();
+      auto needed = Undo(*std::move(reached));
+      if (!needed.ok()) return needed.status();
+      if (!best || Better(*needed, *best)) best = *std::move(needed);
+      if (Stopped() || best->reliefs.recomputed.empty()) break;
+    }
+    auto result = Retry(*std::move(best));
+    if (!result.ok()) return result.status();
+    return ResultOf(*std::move(result));
+  }
+
+ private:
+  static Rematerialization ResultOf(Relieved plan) {
+    Rematerialization result;
+    result.peak_bytes = plan.timeline.peak_bytes;
+    result.graph = std::move(plan.copied.graph);
+    for (const auto& [node, origin] : plan.copied.origins) {
+      result.recomputed += origin.number > 0 && !IsBarrier(*node);
+    }
+    for (const NodePtr& node : result.graph.nodes()) {
+      result.offloaded += IsOffload(*node) && !plan.copied.origins.contains(node.get());
+    }
+    return result;
+  }
+  bool Reaches(const Relieved& plan) const { return plan.timeline.peak_bytes <= limit_; }
+  bool Better(const Relieved& a, const Relieved& b) const {
+    return std::pair(std::max(limit_, a.timeline.peak_bytes), a.ms) <
+           std::pair(std::max(limit_, b.timeline.peak_bytes), b.ms);
+  }
+  bool GoesOn(const Relieved& now) {
+    stopped_ = Stopped() || (progress_ && !progress_(now.timeline.peak_bytes));
+    return !stopped_;
+  }
+  bool Stopped() {
+    stopped_ = stopped_ || deadline_.Passed();
+    return stopped_;
+  }
+
+  // Until the limit is reached, or nothing brings it nearer.
+  absl::StatusOr<Relieved> Descend(Relieved now, int64_t step) {
+    while (!Reaches(now) && !Stopped()) {
+      const std::vector<int64_t> live = now.Live();
+      const auto peak = std::max_element(live.begin(), live.end()) - live.begin();
+      const auto candidates = reliever_->Candidates(now, static_cast<int>(peak));
+      if (candidates.empty()) break;
+      auto next = Best(now, candidates);
+      if (!next.ok()) return next.status();
+      if (next->has_value()) {
+        now = **std::move(next);
+        if (!GoesOn(now)) break;
+      } else if (target_ - step > limit_ / 4) {
+        target_ -= step;  // below the limit too: gaps between buffers take the rest
+      } else {
+        break;
+      }
+    }
+    return now;
+  }
+
+  // Without what is not needed to stay at the limit, or at what was reached.
+  absl::StatusOr<Relieved> Undo(Relieved now) {
+    const int64_t bound = std::max(limit_, now.timeline.peak_bytes);
+    for (int relief : reliever_->ByCost(now.reliefs)) {
+      if (stopped_ || !GoesOn(now)) break;
+      auto less = reliever_->With(now.reliefs.Without(relief));
+      if (!less.ok()) return less.status();
+      if (less->has_value() && (*less)->timeline.peak_bytes <= bound) now = **std::move(less);
+    }
+    return now;
+  }
+
+  // Descends again from where one of the most expensive reliefs is taken back, while that helps.
+  absl::StatusOr<Relieved> Retry(Relieved best) {
+    int left = 4;
+    for (bool helped = true; helped;) {
+      helped = false;
+      for (int relief : reliever_->ByCost(best.reliefs)) {
+        if (Stopped() || helped || left-- <= 0) break;
+        auto without = reliever_->With(best.reliefs.Without(relief));
+        if (!without.ok()) return without.status();
+        if (!without->has_value()) continue;
+        target_ = limit_ - limit_ / 8;
+        auto reached = Descend(**std::move(without), std::max<int64_t>(limit_ / 16, 1));
+        if (!reached.ok()) return reached.status();
+        if (reached->timeline.peak_bytes > std::max(limit_, best.timeline.peak_bytes)) continue;
+        auto needed = Undo(*std::move(reached));
+        if (!needed.ok()) return needed.status();
+        helped = Better(*needed, best);
+        if (helped) best = *std::move(needed);
+      }
+    }
+    return best;
+  }
+
+  // How far the plan is above the target, at all of its kernels.
+  double Excess(const Relieved& now) const {
+    double excess = 0;
+    for (int64_t bytes : now.Live()) {
+      excess += static_cast<double>(std::max<int64_t>(0, bytes - target_));
+    }
+    return excess;
+  }
+
+  // The one that lowers the excess most for its time, of the cheapest few.
+  absl::StatusOr<std::optional<Relieved>> Best(const Relieved& now,
+                                               const std::vector<ReliefChoice>& candidates) {
+    constexpr int kTries = 8;
+    constexpr double kLeastMs = 1e-4;  // joined with others, it may cost less than nothing
+    const double excess = Excess(now);
+    std::optional<Relieved> best;
+    double best_rate = 0;
+    int tries = 0;
+    for (const ReliefChoice& candidate : candidates) {
+      if (tries >= kTries && best) break;
+      if (++tries > 4 * kTries || Stopped()) break;
+      auto tried = reliever_->With(candidate.reliefs);
+      if (!tried.ok()) return tried.status();
+      if (!tried->has_value()) continue;
+      const double rate = (excess - Excess(**tried)) / std::max(kLeastMs, (*tried)->ms - now.ms);
+      if (rate <= best_rate) continue;
+      best_rate = rate;
+      best = **std::move(tried);
+    }
+    return best;
+  }
+
+  Reliever* const reliever_;
+  const int64_t limit_;
+  const std::function<bool(int64_t)> progress_;
+  int64_t target_ = 0;
+  const Deadline deadline_;
+  bool stopped_ = false;  // by whoever watches, or late
+};
+
+}  // namespace
+
+absl::StatusOr<Rematerialization> Rematerialize(const Graph& graph, int64_t limit_bytes,
+                                                KernelMeasurer* measurer, CostModel* costs,
+                                                const std::function<bool(int64_t)>& progress,
+                                                const Deadline& deadline) {
+  Reliever reliever(graph, measurer);
+  if (absl::Status s = reliever.Price(costs); !s.ok()) return s;
+  return Rematerializer(&reliever, limit_bytes, progress, deadline).Run();
+}
+
+}  // namespace lemma

@@ -1,0 +1,337 @@
+#include "optimizer/search/backtracking.h"
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "optimizer/search/explorer.h"
+#include "optimizer/search/pareto_front.h"
+#include "optimizer/search/partition.h"
+#include "optimizer/search/rewrite_steps.h"
+#include "optimizer/search/workspace.h"
+
+namespace lemma {
+namespace {
+
+Cost CostOf(const Rank& rank) {
+  return Cost::Nanoseconds(static_cast<double>(rank.ns)).WithPeak(rank.peak_bytes);
+}
+
+// One run.
+class BacktrackingRun {
+ public:
+  BacktrackingRun(const Graph& graph, std::vector<const PreparedRule*> rules, CostModel* costs,
+                  const BacktrackingOptions& options, const Cost& initial_cost,
+                  const Search::OnProgress& progress)
+      : graph_(graph),
+        rules_(rules),
+        costs_(*costs),
+        options_(options),
+        initial_cost_(initial_cost),
+        progress_(progress),
+        work_(graph, std::move(rules), costs, options.objective),
+        budget_(options.limits, [this](int64_t queued) { return Report(queued); }) {}
+
+  absl::StatusOr<SearchResult> Do() {
+    const std::clock_t start = std::clock();
+    const std::vector<Objective> phases = Phases();
+    bool was_interrupted = false;
+    for (size_t i = 0; i < phases.size(); ++i) {
+      work_.GoTo(nullptr);
+      work_.SetObjective(phases[i]);
+      const auto left = static_cast<int64_t>(phases.size() - i);
+      const int64_t until = budget_.steps() + (budget_.max_steps() - budget_.steps()) / left;
+      absl::Status s = Phase(until);
+      // What a measurement was to tell that was interrupted stays unknown; the best so far is
+      // there.
+      was_interrupted = absl::IsCancelled(s);
+      if (was_interrupted) break;
+      if (!s.ok()) return s;
+    }
+    SearchResult result;
+    if (HasFront()) TakeFromFront(phases.back(), &result.front);
+    result.initial_cost = initial_cost_;
+    result.stop =
+        was_interrupted ? StopReason::kCancelled : budget_.stop().value_or(StopReason::kExhausted);
+    result.steps = budget_.steps();
+    result.search_seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    if (absl::Status s = Describe(&result); !s.ok()) return s;
+    return result;
+  }
+
+ private:
+  bool Report(int64_t queued) {
+    if (!progress_) return true;
+    SearchProgress now;
+    now.steps = budget_.steps();
+    now.queued = queued;
+    now.initial = initial_cost_;
+    now.best = CostOf(best_.rank);
+    now.num_rewrites = LengthOf(best_.trail);
+    return progress_(now);
+  }
+
+  bool HasFront() const { return options_.objective.goal == Objective::Goal::kPareto; }
+
+  // What is searched for, one after the other.
+  std::vector<Objective> Phases() const {
+    Objective last = options_.objective.Deciding();
+    last.reference = initial_cost_;
+    if (!HasFront()) return {last};
+    Objective time, memory;
+    memory.goal = Objective::Goal::kMemory;
+    return {time, memory, last};
+  }
+
+  // Searches for the objective in hand, to that number of steps; best_ and descended_ are what it
+  // found.
+  absl::Status Phase(int64_t until) {
+    Explorer explorer(&work_, &budget_, options_.alpha, HasFront() ? &front_ : nullptr);
+    auto rank = work_.Price();
+    if (!rank.ok()) return rank.status();
+    const SearchState initial{nullptr, work_.graph().hash(), *rank};
+    if (HasFront()) front_.Offer(*rank, [] { return nullptr; });
+    best_ = initial;
+    if (absl::Status s = explorer.Descend(&best_, /*free=*/true); !s.ok()) return s;
+    descended_ = best_;
+    if (!options_.descend_only) {
+      if (absl::Status s = SearchParts(until, &explorer); !s.ok()) return s;
+      // Estimates would add up in a queue.
+      if (!work_.IsEstimating()) {
+        if (HasFront()) budget_.ShareUntil(until);
+        absl::Status status = explorer.Explore({initial, descended_, best_}, &best_);
+        budget_.ShareUntil(std::nullopt);
+        if (!status.ok()) return status;
+      }
+    }
+    const bool is_used_up = budget_.stop().value_or(StopReason::kSteps) == StopReason::kSteps;
+    if (!options_.finish || !is_used_up) return absl::OkStatus();
+    return options_.finish(&work_, &budget_, &best_);
+  }
+
+  // The best is that of the front's graphs which the last objective prefers.
+  void TakeFromFront(const Objective& objective, std::vector<FrontPoint>* points) {
+    std::optional<Rank> least;
+    size_t best = 0;
+    for (const auto& [ns, point] : front_.points()) {
+      const Cost cost = CostOf(point.rank);
+      const Rank rank = objective.RankOf(cost, point.rank.ops);
+      if (!least || rank < *least) {
+        least = rank;
+        best = points->size();
+        best_.trail = point.trail;
+      }
+      points->push_back({cost, point.rank.ops, false});
+    }
+    if (!points->empty()) (*points)[best].is_best = true;
+  }
+
+  // The graphs that were found, and the ways to them.
+  absl::Status Describe(SearchResult* result) {
+    work_.GoTo(descended_.trail);
+    result->descended = work_.graph().ToGraph();
+    work_.GoTo(best_.trail);
+    result->best = work_.graph().ToGraph();
+    auto best_cost = costs_.CostOf(result->best);
+    if (!best_cost.ok()) return best_cost.status();
+    result->best_cost = *best_cost;
+    const std::vector<SitePtr> way = SitesOf(best_.trail), first = SitesOf(descended_.trail);
+    result->rewrites = StepsOf(graph_, way);
+    if (absl::Status s = PriceSteps(best_.trail, &result->rewrites); !s.ok()) return s;
+    const bool is_on_the_way =
+        first.size() <= way.size() && std::equal(first.begin(), first.end(), way.begin());
+    if (is_on_the_way) {
+      result->descended_rewrites = result->rewrites;
+      result->descended_rewrites.resize(first.size());
+      return absl::OkStatus();
+    }
+    result->descended_rewrites = StepsOf(graph_, first);
+    return PriceSteps(descended_.trail, &result->descended_rewrites);
+  }
+
+  // `steps` are those of `trail`.
+  absl::Status PriceSteps(const TrailPtr& trail, std::vector<RewriteStep>* steps) {
+    if (!options_.price_steps) return absl::OkStatus();
+    TrailPtr at = trail;
+    for (auto step = steps->rbegin(); step != steps->rend(); ++step, at = at->before) {
+      work_.GoTo(at);
+      auto rank = work_.Price();
+      if (!rank.ok()) return rank.status();
+      step->cost = CostOf(*rank);
+    }
+    return absl::OkStatus();
+  }
+
+  // Explores the parts of what is the best so far, alike ones once, with half of the steps up to
+  // `until`, and takes what that finds into the whole.
+  absl::Status SearchParts(int64_t until, Explorer* explorer) {
+    work_.GoTo(best_.trail);
+    const std::vector<Part> parts = Partition(work_.graph());
+    if (parts.size() < 2) return absl::OkStatus();
+    std::map<std::vector<uint64_t>, size_t> numbers;
+    std::vector<std::vector<const Part*>> alike;  // in the order of their first ones
+    int64_t ops = 0;
+    for (const Part& part : parts) {
+      auto [entry, is_new] = numbers.emplace(part.key, alike.size());
+      if (is_new) {
+        alike.emplace_back();
+        ops += part.num_ops;
+      }
+      alike[entry->second].push_back(&part);
+    }
+    const int64_t half = budget_.steps() + (until - budget_.steps()) / 2;
+    for (const auto& members : alike) {
+      if (budget_.Stopped()) break;
+      const int64_t left = std::max<int64_t>(0, half - budget_.steps());
+      budget_.ShareUntil(budget_.steps() + left * members[0]->num_ops / ops);
+      ops -= members[0]->num_ops;
+      absl::Status s = SearchPart(members);
+      budget_.ShareUntil(std::nullopt);
+      if (!s.ok()) return s;
+    }
+    if (absl::Status s = ChangeAllParts(); !s.ok()) return s;
+    // What is at the borders, and what the parts made possible.
+    return explorer->Descend(&best_, /*free=*/true);
+  }
+
+  absl::Status SearchPart(const std::vector<const Part*>& members) {
+    // Whether a limit is kept only the whole can tell; what is above it has to become smaller.
+    Objective objective = work_.objective();
+    objective.memory_limit = 0;
+    if (best_.rank.over > 0) objective.goal = Objective::Goal::kMemory;
+    auto part = std::make_unique<Workspace>(members[0]->nodes, members[0]->outputs, rules_, &costs_,
+                                            objective);
+    if (objective.goal == Objective::Goal::kProduct) {
+      auto reference = costs_.CostOf(part->graph().ToGraph());
+      if (!reference.ok()) return reference.status();
+      objective.reference = *reference;
+      part->SetObjective(objective);
+    }
+    auto rank = part->Price();
+    if (!rank.ok()) return rank.status();
+    const SearchState initial{nullptr, part->graph().hash(), *rank};
+    SearchState best = initial;
+    Explorer explorer(part.get(), &budget_, options_.alpha);
+    if (absl::Status s = explorer.Descend(&best, false); !s.ok()) return s;
+    if (absl::Status s = explorer.Explore({initial, best}, &best); !s.ok()) return s;
+    const std::vector<SitePtr> sites = SitesOf(best.trail);
+    if (sites.empty()) return absl::OkStatus();
+    for (const Part* member : members) {
+      work_.GoTo(best_.trail);
+      if (!Repeat(sites, *member, part.get())) continue;
+      if (absl::Status s = TakeIfBetter(); !s.ok()) return s;
+    }
+    if (!objective.IsTime()) searched_.push_back({members, sites, std::move(part)});
+    return absl::OkStatus();
+  }
+
+  // A peak that parts share goes down only when all of them change, and what lies across borders.
+  absl::Status ChangeAllParts() {
+    if (searched_.empty()) return absl::OkStatus();
+    work_.GoTo(best_.trail);
+    std::set<const PreparedRule*> used;
+    for (const SearchedPart& searched : searched_) {
+      for (const SitePtr& site : searched.sites) used.insert(site->rule);
+      for (const Part* member : searched.members) {
+        Repeat(searched.sites, *member, searched.part.get());
+      }
+    }
+    searched_.clear();
+    if (absl::Status s = TakeIfBetter(); !s.ok()) return s;
+    for (int m = work_.matches().size() - 1; m >= 0; --m) {
+      if (!work_.matches().IsAlive(m)) continue;
+      const SitePtr site = work_.matches().site(m);
+      if (used.count(site->rule) > 0) work_.Commit(site);
+    }
+    return TakeIfBetter();
+  }
+
+  // Repeats what was done to a part of `part`'s kind in the whole; false, and nothing was done, if
+  // that cannot be done there.
+  bool Repeat(const std::vector<SitePtr>& sites, const Part& member, Workspace* part) {
+    const TrailPtr before = work_.trail();
+    part->GoTo(nullptr);
+    PartMap map(member);
+    for (const SitePtr& site : sites) {
+      const SitePtr there = map.Translate(part->graph(), work_.graph(), *site);
+      std::vector<int> made, made_there;
+      if (there == nullptr || !work_.Commit(there, &made_there) || !part->Commit(site, &made)) {
+        work_.GoTo(before);
+        return false;
+      }
+      map.Extend(made, made_there);
+    }
+    return true;
+  }
+
+  // The whole as it is now.
+  absl::Status TakeIfBetter() {
+    auto rank = work_.Price();
+    if (!rank.ok()) return rank.status();
+    if (HasFront()) front_.Offer(*rank, [&] { return work_.trail(); });
+    if (*rank < best_.rank) best_ = {work_.trail(), work_.graph().hash(), *rank};
+    return absl::OkStatus();
+  }
+
+  const Graph& graph_;
+  const std::vector<const PreparedRule*> rules_;
+  CostModel& costs_;
+  const BacktrackingOptions options_;
+  const Cost initial_cost_;
+  const Search::OnProgress& progress_;
+  Workspace work_;
+  SearchBudget budget_;
+  struct SearchedPart {
+    std::vector<const Part*> members;
+    std::vector<SitePtr> sites;  // what was found in the first
+    std::unique_ptr<Workspace> part;
+  };
+  std::vector<SearchedPart> searched_;
+  ParetoFront front_;
+  SearchState best_, descended_;
+};
+
+class Backtracking : public Search {
+ public:
+  Backtracking(const RewriteSource* source, CostModel* costs, const BacktrackingOptions& options)
+      : source_(*source), costs_(*costs), options_(options) {}
+
+  absl::StatusOr<SearchResult> Run(const Graph& graph, const OnProgress& progress) override {
+    auto initial_cost = costs_.CostOf(graph);
+    if (!initial_cost.ok()) return initial_cost.status();
+    return BacktrackingRun(graph, source_.Rules(), &costs_, options_, *initial_cost, progress).Do();
+  }
+
+ private:
+  const RewriteSource& source_;
+  CostModel& costs_;
+  const BacktrackingOptions options_;
+};
+
+}  // namespace
+
+const char* Name(StopReason reason) {
+  switch (reason) {
+    case StopReason::kExhausted:
+      return "exhausted";
+    case StopReason::kSteps:
+      return "steps";
+    case StopReason::kSeconds:
+      return "seconds";
+    case StopReason::kCancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
+std::unique_ptr<Search> MakeBacktrackingSearch(const RewriteSource* source, CostModel* costs,
+                                               const BacktrackingOptions& options) {
+  return std::make_unique<Backtracking>(source, costs, options);
+}
+
+}  // namespace lemma

@@ -1,0 +1,315 @@
+#include "optimizer/search/certificate.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "base/sha256.h"
+#include "base/status_macros.h"
+#include "graph/barrier.h"
+#include "rewrite/matching/apply.h"
+#include "rewrite/matching/edit_graph.h"
+#include "rewrite/matching/match_index.h"
+#include "rewrite/matching/match_set.h"
+#include "rewrite/matching/rewrite_source.h"
+#include "rewrite/rules/rule_text.h"
+
+namespace lemma {
+namespace {
+
+ValueAt PlaceOf(const Value& value, const MatchIndex& index) {
+  return {index.PositionOf(value.node()), value.output()};
+}
+
+std::vector<AttrValue> ValuesOf(const SymbolValues& symbols) {
+  std::vector<AttrValue> values;
+  for (const auto& symbol : symbols) {
+    values.push_back(symbol ? ToAttrValue(*symbol).value_or(AttrValue()) : AttrValue());
+  }
+  return values;
+}
+
+// As a certificate has it, less the graph that results.
+CertificateStep StepOf(const Substitution& rule, const Match& match, const MatchIndex& index) {
+  CertificateStep step;
+  step.rule = rule.name;
+  step.dtype = match.dtype;
+  for (const Value& v : match.vars) step.vars.push_back(PlaceOf(v, index));
+  for (const NodePtr& node : match.nodes) step.nodes.push_back(index.PositionOf(*node));
+  step.symbols = ValuesOf(match.symbols);
+  return step;
+}
+
+// By their text: what is not a number equals itself.
+bool SameSymbols(const std::vector<AttrValue>& a, const std::vector<AttrValue>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const AttrValue& x, const AttrValue& y) {
+                      return x.index() == y.index() && ToString(x) == ToString(y);
+                    });
+}
+
+bool SameMatch(const CertificateStep& a, const CertificateStep& b) {
+  return a.rule == b.rule && a.dtype == b.dtype && a.vars == b.vars && a.nodes == b.nodes &&
+         SameSymbols(a.symbols, b.symbols);
+}
+
+// Rules by name, each made ready when it is first needed.
+class Rules {
+ public:
+  explicit Rules(absl::Span<const Substitution> rules) : rules_(rules) {}
+
+  const Substitution* Find(const std::string& name) const {
+    auto it = std::find_if(rules_.begin(), rules_.end(),
+                           [&](const Substitution& rule) { return rule.name == name; });
+    return it == rules_.end() ? nullptr : &*it;
+  }
+
+  absl::StatusOr<const PreparedRule*> Prepared(const Substitution& rule) {
+    std::unique_ptr<PreparedRule>& prepared = prepared_[rule.name];
+    if (prepared == nullptr) {
+      LEMMA_ASSIGN_OR_RETURN(Matcher matcher, Matcher::CreateForAllOrders(rule));
+      prepared = std::make_unique<PreparedRule>(std::move(matcher));
+    }
+    return prepared.get();
+  }
+
+ private:
+  const absl::Span<const Substitution> rules_;
+  std::map<std::string, std::unique_ptr<PreparedRule>> prepared_;
+};
+
+// Does one step: of the rule's matches in `graph` that are `wanted`, the first that leads to the
+// graph with hash `after`. Looks at one place if `nodes`, the source's, are given. Sets *step and
+// *where and moves *graph on; false if there is none.
+absl::StatusOr<bool> Advance(const PreparedRule& rule, const std::vector<int>& nodes,
+                             uint64_t after, absl::FunctionRef<bool(const CertificateStep&)> wanted,
+                             Graph* graph, CertificateStep* step, std::string* where) {
+  const MatchIndex index(*graph);
+  absl::Status status;
+  std::optional<Graph> next;
+  auto visit = [&](const Match& match) {
+    *step = StepOf(rule.rule(), match, index);
+    if (!wanted(*step) || !rule.coverage.Covers(match.symbols, match.dtype)) return true;
+    auto applied = Apply(rule.rule(), match, index);
+    if (absl::IsFailedPrecondition(applied.status())) return true;
+    status = applied.status();
+    if (!status.ok()) return false;
+    if (applied->StructuralHash() != after) return true;
+    std::vector<std::string> names;
+    for (const Value& v : match.vars) {
+      names.push_back(NameInSteps(graph->LabelOf(v), index.PositionOf(v.node()), v.output()));
+    }
+    *where = Describe(rule.rule(), names, match.symbols);
+    next = *std::move(applied);
+    return false;
+  };
+  const size_t root = static_cast<size_t>(rule.rule().source.outputs[0].node);
+  if (root >= nodes.size()) {
+    rule.matcher.ForEach(index, visit);
+  } else if (nodes[root] >= 0 && nodes[root] < index.num_nodes()) {
+    rule.matcher.ForEach(index, nodes[root], visit);
+  }
+  if (!status.ok()) return status;
+  if (!next) return false;
+  *graph = *std::move(next);
+  step->after = after;
+  return true;
+}
+
+// The graph that the steps make of the input, changed in place: a step costs a walk over the graph,
+// not a new one.
+class Repetition {
+ public:
+  explicit Repetition(const Graph& input) { Begin(input); }
+
+  // Does `done` where the search says that it did it. False, and nothing is done, if that is no
+  // match that leads to the graph with the step's hash.
+  bool AdvanceThere(const PreparedRule& rule, const RewriteStep& done, CertificateStep* step) {
+    const int root = rule.rule().source.outputs[0].node;
+    if (root >= static_cast<int>(done.nodes.size())) return false;
+    const int position = done.nodes[root];
+    if (position < 0 || position >= static_cast<int>(order_.size())) return false;
+    // All before one is applied: the matcher looks at the graph on the way.
+    std::vector<SitePtr> sites;
+    rule.matcher.ForEachAt(*graph_, root, order_[position], [&](const Binding& match) {
+      if (!IsThere(match, done) || rule.matcher.Tangled(*graph_, match)) return true;
+      if (SitePtr site = SiteOf(rule, *graph_, match)) sites.push_back(std::move(site));
+      return true;
+    });
+    for (const SitePtr& site : sites) {
+      CertificateStep found = StepOf(rule.rule(), site->match);
+      const size_t mark = graph_->mark();
+      graph_->Apply(site->edit);
+      std::vector<int> order = graph_->GraphOrder();
+      if (graph_->StructuralHash(order) == done.after) {
+        *step = std::move(found);
+        step->after = done.after;
+        SetOrder(std::move(order));
+        return true;
+      }
+      graph_->UndoTo(mark);
+    }
+    return false;
+  }
+
+  Graph ToGraph() const { return graph_->ToGraph(); }
+  // Goes on from another graph.
+  void Begin(const Graph& graph) {
+    graph_ = std::make_unique<EditGraph>(graph, EditGraphOptions());
+    SetOrder(graph_->GraphOrder());
+  }
+
+ private:
+  void SetOrder(std::vector<int> order) {
+    order_ = std::move(order);
+    position_.assign(graph_->num_nodes(), -1);
+    for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]] = static_cast<int>(i);
+  }
+
+  bool IsThere(const Binding& match, const RewriteStep& done) const {
+    return std::equal(match.nodes.begin(), match.nodes.end(), done.nodes.begin(), done.nodes.end(),
+                      [&](int node, int position) { return position_[node] == position; }) &&
+           std::equal(match.vars.begin(), match.vars.end(), done.vars.begin(), done.vars.end(),
+                      [&](const ValueRef& a, const ValueRef& b) {
+                        return position_[a.node] == b.node && a.output == b.output;
+                      });
+  }
+
+  CertificateStep StepOf(const Substitution& rule, const Binding& match) const {
+    CertificateStep step;
+    step.rule = rule.name;
+    step.dtype = match.dtype;
+    for (const ValueRef& v : match.vars) step.vars.push_back({position_[v.node], v.output});
+    for (int node : match.nodes) step.nodes.push_back(position_[node]);
+    step.symbols = ValuesOf(match.symbols);
+    return step;
+  }
+
+  std::unique_ptr<EditGraph> graph_;
+  std::vector<int> order_, position_;  // of the graph's nodes, and back
+};
+
+// The values of `graph` that are constants in `folded`, which is otherwise the same.
+std::vector<std::pair<Value, Value>> FoldsBetween(const Graph& graph, const Graph& folded) {
+  std::vector<std::pair<Value, Value>> folds, pending;
+  absl::flat_hash_set<Value> seen;
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    pending.emplace_back(graph.outputs()[i], folded.outputs()[i]);
+  }
+  while (!pending.empty()) {
+    const auto [from, to] = pending.back();
+    pending.pop_back();
+    if (from == to || !seen.insert(from).second) continue;
+    if (from.node().is_op() && to.node().kind() == Node::Kind::kConstant) {
+      folds.emplace_back(from, to);
+      continue;
+    }
+    const size_t n = std::min(from.node().inputs().size(), to.node().inputs().size());
+    for (size_t i = 0; i < n; ++i) {
+      pending.emplace_back(from.node().inputs()[i], to.node().inputs()[i]);
+    }
+  }
+  return folds;
+}
+
+void AddFolds(const Graph& last, const Graph& output, Certificate* certificate) {
+  const MatchIndex index(last);
+  std::vector<Value> folded;
+  for (const auto& [from, to] : FoldsBetween(WithoutBarriers(last), output)) {
+    const Tensor& tensor = to.node().payload();
+    const absl::string_view bytes(static_cast<const char*>(tensor.raw()),
+                                  static_cast<size_t>(tensor.type().num_bytes()));
+    certificate->folds.push_back({PlaceOf(from, index), tensor.type(), Sha256Of(bytes)});
+    folded.push_back(from);
+  }
+  std::sort(certificate->folds.begin(), certificate->folds.end(),
+            [](const CertificateFold& a, const CertificateFold& b) {
+              return std::make_pair(a.value.position, a.value.output) <
+                     std::make_pair(b.value.position, b.value.output);
+            });
+  certificate->contract = ContractOf(certificate->rules, folded);
+}
+
+}  // namespace
+
+absl::StatusOr<Certificate> Certify(const Graph& input, absl::Span<const RewriteStep> steps,
+                                    const Graph& output, absl::Span<const Substitution> rules,
+                                    Certificate::Result result, const Deadline& deadline) {
+  Certificate certificate;
+  certificate.input_graph = input.StructuralHash();
+  const Graph once = WithoutBarriers(output);
+  certificate.output_graph = once.StructuralHash();
+  certificate.result = result;
+  Rules known(rules);
+  absl::flat_hash_set<std::string> used;
+  Repetition repetition(input);
+  for (const RewriteStep& done : steps) {
+    if (deadline.interrupted()) return Deadline::Interruption();
+    const Substitution* rule = known.Find(done.name);
+    if (rule == nullptr) return absl::InternalError("a step by an unknown rule " + done.name);
+    LEMMA_ASSIGN_OR_RETURN(const PreparedRule* prepared, known.Prepared(*rule));
+    CertificateStep step;
+    bool found = repetition.AdvanceThere(*prepared, done, &step);
+    if (!found) {
+      std::string where;
+      Graph graph = repetition.ToGraph();
+      auto anywhere = [](const CertificateStep&) { return true; };
+      LEMMA_ASSIGN_OR_RETURN(found,
+                             Advance(*prepared, {}, done.after, anywhere, &graph, &step, &where));
+      if (found) repetition.Begin(graph);
+    }
+    if (!found) {
+      return absl::InternalError(absl::StrCat("step ", certificate.steps.size() + 1,
+                                              " of the search (", done.where,
+                                              ") cannot be repeated"));
+    }
+    if (used.insert(step.rule).second) certificate.rules.push_back(ForCertificate(*rule));
+    certificate.steps.push_back(std::move(step));
+  }
+  AddFolds(repetition.ToGraph(), once, &certificate);
+  return certificate;
+}
+
+absl::StatusOr<ReplayedSteps> Replay(const Certificate& certificate, const Graph& input,
+                                     absl::Span<const Substitution> rules) {
+  if (input.StructuralHash() != certificate.input_graph) {
+    return absl::InvalidArgumentError("the certificate is of another input");
+  }
+  Rules known(rules);
+  for (const Substitution& rule : certificate.rules) {
+    const Substitution* own = known.Find(rule.name);
+    if (own == nullptr || PrintRule(ForCertificate(*own)) != PrintRule(rule)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the certificate's rule ", rule.name, " is none of the rules to be used"));
+    }
+  }
+  ReplayedSteps result{input, {}};
+  for (const CertificateStep& step : certificate.steps) {
+    LEMMA_ASSIGN_OR_RETURN(const PreparedRule* prepared, known.Prepared(*known.Find(step.rule)));
+    RewriteStep done;
+    done.name = step.rule;
+    done.before = result.graph.StructuralHash();
+    done.after = step.after;
+    CertificateStep found;
+    auto same = [&](const CertificateStep& s) { return SameMatch(s, step); };
+    LEMMA_ASSIGN_OR_RETURN(const bool applied, Advance(*prepared, step.nodes, step.after, same,
+                                                       &result.graph, &found, &done.where));
+    if (!applied) {
+      return absl::InvalidArgumentError(absl::StrCat("step ", result.steps.size() + 1,
+                                                     " of the certificate (", step.rule,
+                                                     ") does not apply"));
+    }
+    for (const ValueAt& v : found.vars) done.vars.push_back({v.position, v.output});
+    done.nodes = found.nodes;
+    result.steps.push_back(std::move(done));
+  }
+  return result;
+}
+
+}  // namespace lemma

@@ -1,0 +1,185 @@
+#include "optimizer/search/workspace.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "optimizer/folding/constant_folding.h"
+#include "optimizer/search/partition.h"
+
+namespace lemma {
+namespace {
+
+constexpr int64_t kLargestPrice = int64_t{1} << 40;
+// Graphs of more operators are estimated, from this many around a match.
+constexpr int kExactOps = 600;
+constexpr size_t kAround = 40;
+
+// Whether the model prices operators one by one.
+bool IsSum(CostModel* costs, const Graph& graph) {
+  for (const NodePtr& node : graph.nodes()) {
+    if (node->is_op()) return costs->CostOfOperator(*node).has_value();
+  }
+  return false;
+}
+
+bool IsSum(CostModel* costs, absl::Span<const EditNode> nodes) {
+  for (const EditNode& node : nodes) {
+    if (node.head->is_op()) return costs->CostOfOperator(*node.head).has_value();
+  }
+  return false;
+}
+
+EditGraphOptions OptionsFor(CostModel* costs, bool is_sum) {
+  EditGraphOptions options;
+  options.folds = IsFoldable;
+  if (is_sum) {
+    options.price = [costs](const Node& node) {
+      return std::min(costs->CostOfOperator(node)->ns(), kLargestPrice);
+    };
+  }
+  return options;
+}
+
+}  // namespace
+
+std::vector<SitePtr> SitesOf(const TrailPtr& trail) {
+  std::vector<SitePtr> sites(LengthOf(trail));
+  size_t i = sites.size();
+  for (const Trail* t = trail.get(); t != nullptr; t = t->before.get()) sites[--i] = t->site;
+  return sites;
+}
+
+Workspace::Workspace(const Graph& graph, std::vector<const PreparedRule*> rules, CostModel* costs,
+                     const Objective& objective)
+    : costs_(costs),
+      objective_(objective),
+      is_sum_(objective.IsTime() && IsSum(costs, graph)),
+      graph_(graph, OptionsFor(costs, is_sum_)),
+      is_estimating_(objective.IsTime() && !is_sum_ && graph_.num_ops() > kExactOps),
+      matches_(std::move(rules), &graph_) {}
+
+Workspace::Workspace(absl::Span<const EditNode> nodes, absl::Span<const ValueRef> outputs,
+                     std::vector<const PreparedRule*> rules, CostModel* costs,
+                     const Objective& objective)
+    : costs_(costs),
+      objective_(objective),
+      is_sum_(objective.IsTime() && IsSum(costs, nodes)),
+      graph_(nodes, outputs, OptionsFor(costs, is_sum_)),
+      is_estimating_(objective.IsTime() && !is_sum_ && graph_.num_ops() > kExactOps),
+      matches_(std::move(rules), &graph_) {}
+
+absl::StatusOr<Rank> Workspace::Price() {
+  if (is_sum_) return Rank::OfTime(graph_.price(), graph_.num_ops());
+  auto cost = costs_->CostOf(graph_.ToGraph());
+  if (!cost.ok()) return cost.status();
+  return objective_.RankOf(*cost, graph_.num_ops());
+}
+
+// The operators nearest to the match that depend on an input.
+std::vector<int> Workspace::Around(const Site& site) const {
+  std::vector<int> nodes;
+  absl::flat_hash_set<int> seen;
+  auto add = [&](int node) {
+    if (!graph_.Head(node).is_op() || graph_.IsStatic(node)) return;
+    if (nodes.size() < kAround && seen.insert(node).second) nodes.push_back(node);
+  };
+  for (int node : site.match.nodes) add(node);
+  for (const ValueRef& v : site.match.vars) add(v.node);
+  for (size_t i = 0; i < nodes.size() && nodes.size() < kAround; ++i) {
+    const int node = nodes[i];
+    for (int k = 0; k < graph_.Head(node).num_outputs(); ++k) {
+      for (const MatchView::Use& use : graph_.Users({node, k})) add(use.position);
+    }
+    for (const ValueRef& v : graph_.Operands(node)) add(v.node);
+  }
+  return nodes;
+}
+
+absl::StatusOr<int64_t> Workspace::PriceOf(const std::vector<int>& nodes) {
+  if (nodes.empty()) return 0;  // a rewrite of what depends on weights only
+  const Part part = PartOf(graph_, graph_.Sorted(nodes));
+  auto known = known_.find(part.key);
+  if (known != known_.end()) return known->second;
+  auto cost = costs_->CostOf(EditGraph(part.nodes, part.outputs, {}).ToGraph());
+  if (!cost.ok()) return cost.status();
+  const int64_t price = std::min(cost->ns(), kLargestPrice);
+  known_.emplace(part.key, price);
+  return price;
+}
+
+// Applies the site and prices what becomes of the graph.
+absl::StatusOr<Rank> Workspace::PriceAfter(const Site& site, Rank now) {
+  if (!is_estimating_) {
+    graph_.Apply(site.edit);
+    return Price();
+  }
+  std::vector<int> around = Around(site);
+  auto before = PriceOf(around);
+  const int old_nodes = graph_.num_nodes();
+  graph_.Apply(site.edit);
+  if (!before.ok()) return before.status();
+  for (int node = old_nodes; node < graph_.num_nodes(); ++node) around.push_back(node);
+  around.erase(std::remove_if(around.begin(), around.end(),
+                              [&](int node) {
+                                return !graph_.IsLive(node) || !graph_.Head(node).is_op() ||
+                                       graph_.IsStatic(node);
+                              }),
+               around.end());
+  auto after = PriceOf(around);
+  if (!after.ok()) return after.status();
+  return Rank::OfTime(now.ns - *before + *after, graph_.num_ops());
+}
+
+absl::StatusOr<std::optional<Workspace::Outcome>> Workspace::Try(const Site& site, Rank now) {
+  if (!matches_.IsApplicable(site)) return std::optional<Outcome>();
+  const uint64_t before = graph_.hash();
+  const size_t mark = graph_.mark();
+  auto rank = PriceAfter(site, now);
+  std::optional<Outcome> outcome;
+  if (rank.ok() && graph_.hash() != before) outcome = {graph_.hash(), *rank};
+  graph_.UndoTo(mark);
+  if (!rank.ok()) return rank.status();
+  return outcome;
+}
+
+void Workspace::Apply(const Site& site, std::vector<int>* made) {
+  const size_t graph_mark = graph_.mark();
+  path_.push_back({trail_, graph_mark, matches_.mark()});
+  graph_.Apply(site.edit, made);
+  matches_.Update(graph_mark);
+}
+
+bool Workspace::Commit(const SitePtr& site, std::vector<int>* made) {
+  if (!matches_.IsApplicable(*site)) return false;
+  const SitePtr kept = site;  // of the match set, which changes
+  Apply(*kept, made);
+  trail_ = std::make_shared<Trail>(Trail{kept, trail_, LengthOf(trail_) + 1});
+  return true;
+}
+
+void Workspace::GoTo(const TrailPtr& trail) {
+  std::vector<TrailPtr> wanted(LengthOf(trail));
+  size_t i = wanted.size();
+  for (TrailPtr t = trail; t != nullptr; t = t->before) wanted[--i] = t;
+  // How far the ways are one: the place before step i + 1 is where step i led to.
+  auto reached = [&](size_t step) {
+    return step + 1 < path_.size() ? path_[step + 1].trail : trail_;
+  };
+  size_t common = 0;
+  while (common < wanted.size() && common < path_.size() && reached(common) == wanted[common]) {
+    ++common;
+  }
+  if (common < path_.size()) {
+    graph_.UndoTo(path_[common].graph_mark);
+    matches_.UndoTo(path_[common].matches_mark);
+    trail_ = path_[common].trail;
+    path_.resize(common);
+  }
+  for (; common < wanted.size(); ++common) {
+    Apply(*wanted[common]->site, nullptr);
+    trail_ = wanted[common];
+  }
+}
+
+}  // namespace lemma

@@ -1,0 +1,94 @@
+// One graph in hand, from which a search goes to others.
+#ifndef LEMMA_OPTIMIZER_SEARCH_WORKSPACE_H_
+#define LEMMA_OPTIMIZER_SEARCH_WORKSPACE_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "optimizer/cost/cost_model.h"
+#include "optimizer/cost/objective.h"
+#include "rewrite/matching/edit_graph.h"
+#include "rewrite/matching/match_set.h"
+
+namespace lemma {
+
+// What led to a state, newest first; states share their beginnings. nullptr: the first state.
+struct Trail {
+  SitePtr site;
+  std::shared_ptr<const Trail> before;
+  int length = 1;
+};
+using TrailPtr = std::shared_ptr<const Trail>;
+inline int LengthOf(const TrailPtr& trail) { return trail == nullptr ? 0 : trail->length; }
+std::vector<SitePtr> SitesOf(const TrailPtr& trail);  // oldest first
+
+// A graph, its matches, and the way to it. What a step costs depends on what it changes and, if the
+// cost model is no sum over operators, on what the price of the graph costs. For a large graph that
+// would be too much: then what a rewrite changes is estimated, by the price of the operators around
+// it before and after, as a graph of their own. A peak of memory is no sum of anything: where the
+// objective asks for it, each graph is priced as a whole, however large.
+class Workspace {
+ public:
+  // `costs` must outlive it.
+  Workspace(const Graph& graph, std::vector<const PreparedRule*> rules, CostModel* costs,
+            const Objective& objective = {});
+  Workspace(absl::Span<const EditNode> nodes, absl::Span<const ValueRef> outputs,
+            std::vector<const PreparedRule*> rules, CostModel* costs,
+            const Objective& objective = {});
+
+  const EditGraph& graph() const { return graph_; }
+  const MatchSet& matches() const { return matches_; }
+  const TrailPtr& trail() const { return trail_; }
+  const Objective& objective() const { return objective_; }
+  // Ranks from before are no good after it. If it asks for memory, so must the first one.
+  void SetObjective(const Objective& objective) { objective_ = objective; }
+
+  // Of the graph in hand, exactly.
+  absl::StatusOr<Rank> Price();
+  // Whether the cost model is a sum over operators.
+  bool HasSum() const { return is_sum_; }
+  // Whether Try estimates.
+  bool IsEstimating() const { return is_estimating_; }
+
+  struct Outcome {
+    uint64_t hash = 0;
+    Rank rank;
+  };
+  // What the graph, now of rank `now`, would be with `site`, one of its matches, applied; nullopt
+  // if that changes nothing, or cannot be done here.
+  absl::StatusOr<std::optional<Outcome>> Try(const Site& site, Rank now);
+  // Applies it. False, and nothing was done, if that cannot be done here. *made: see EditGraph.
+  bool Commit(const SitePtr& site, std::vector<int>* made = nullptr);
+  // Back and forth to another state.
+  void GoTo(const TrailPtr& trail);
+
+  // Nodes changed and tried: a measure of the time spent that is the same in every run.
+  int64_t work() const { return graph_.work() + matches_.work(); }
+
+ private:
+  struct Place {  // before a step
+    TrailPtr trail;
+    size_t graph_mark = 0, matches_mark = 0;
+  };
+  void Apply(const Site& site, std::vector<int>* made);
+  std::vector<int> Around(const Site& site) const;
+  absl::StatusOr<int64_t> PriceOf(const std::vector<int>& nodes);
+  absl::StatusOr<Rank> PriceAfter(const Site& site, Rank now);
+
+  CostModel* const costs_;
+  Objective objective_;
+  const bool is_sum_;
+  EditGraph graph_;
+  const bool is_estimating_;
+  absl::flat_hash_map<std::vector<uint64_t>, int64_t> known_;  // by Part::key
+  MatchSet matches_;
+  TrailPtr trail_;
+  std::vector<Place> path_;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_OPTIMIZER_SEARCH_WORKSPACE_H_

@@ -1,0 +1,19 @@
+// How far the elements that one element is computed from lie apart. Internal to pet.
+#ifndef LEMMA_PET_MUTANTS_REACH_H_
+#define LEMMA_PET_MUTANTS_REACH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+
+namespace lemma {
+
+// By dimension of `leaf`: the distance from the first to the last position that the middle element
+// of `output` reads. Empty if it reads none.
+absl::StatusOr<std::vector<int64_t>> ReachOf(const Value& output, const Value& leaf);
+
+}  // namespace lemma
+
+#endif  // LEMMA_PET_MUTANTS_REACH_H_

@@ -1,0 +1,68 @@
+// Boxes of positions: what a region is made of.
+#ifndef LEMMA_PET_REGIONS_BOX_H_
+#define LEMMA_PET_REGIONS_BOX_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graph/tensor.h"
+
+namespace lemma {
+
+// start, start + step, …, start + (count - 1) * step.
+struct Range {
+  int64_t start = 0, count = 1, step = 1;
+
+  int64_t last() const { return start + (count - 1) * step; }
+  bool Contains(int64_t i) const { return i >= start && i <= last() && (i - start) % step == 0; }
+  // Positions [from, from + n) of the range.
+  Range Part(int64_t from, int64_t n) const { return {start + from * step, n, step}; }
+  // Every m-th position from the r-th on.
+  Range Residue(int64_t r, int64_t m) const {
+    return {start + r * step, (count - r + m - 1) / m, step * m};
+  }
+  friend bool operator==(const Range& a, const Range& b) {
+    return a.start == b.start && a.count == b.count && (a.count == 1 || a.step == b.step);
+  }
+  friend bool operator!=(const Range& a, const Range& b) { return !(a == b); }
+};
+
+// One range for each dimension; the positions whose indices are in them.
+using Box = std::vector<Range>;
+
+// All positions of a tensor.
+Box WholeBox(const Shape& shape);
+int64_t NumPositions(const Box& box);
+bool Contains(const Box& box, absl::Span<const int64_t> index);
+// Calls visit(index) for each position, the last dimension fastest.
+template <class Visit>
+void ForEachPosition(const Box& box, Visit visit) {
+  std::vector<int64_t> count(box.size(), 0), index;
+  for (const Range& r : box) {
+    if (r.count == 0) return;
+    index.push_back(r.start);
+  }
+  while (true) {
+    visit(index);
+    size_t d = box.size();
+    while (d > 0 && ++count[d - 1] == box[d - 1].count) {
+      --d;
+      count[d] = 0;
+      index[d] = box[d].start;
+    }
+    if (d == 0) return;
+    index[d - 1] += box[d - 1].step;
+  }
+}
+
+// "[0:4, 2, 0:14:2, 5]": the first position, the one behind the last and, unless 1, the step.
+std::string ToString(const Box& box);
+
+// Few boxes with the positions of disjoint `boxes`, disjoint themselves and in order.
+std::vector<Box> MergeBoxes(std::vector<Box> boxes);
+
+}  // namespace lemma
+
+#endif  // LEMMA_PET_REGIONS_BOX_H_

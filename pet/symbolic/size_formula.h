@@ -1,0 +1,40 @@
+// Numbers as sums of products of sizes that may be any. Internal to pet.
+#ifndef LEMMA_PET_SYMBOLIC_SIZE_FORMULA_H_
+#define LEMMA_PET_SYMBOLIC_SIZE_FORMULA_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rewrite/rules/term.h"
+
+namespace lemma {
+
+using Sizes = std::vector<int64_t>;  // by symbol
+
+// Coefficient by set of symbols, ascending: linear in each size. None is 0.
+using SizeFormula = std::map<std::vector<size_t>, int64_t>;
+
+int64_t ValueOf(const SizeFormula& formula, const Sizes& sizes);
+
+// The formula over `symbols` with the value values[set] where the sizes are those of `base`, plus 1
+// for each symbol whose bit `set` has: 2^symbols values.
+SizeFormula Interpolated(std::vector<int64_t> values, const Sizes& base,
+                         const std::vector<size_t>& symbols);
+
+// The formula in what the sizes are above `base`.
+SizeFormula Shifted(const SizeFormula& formula, const Sizes& base);
+
+// Whether the formulas differ, always in the same direction, at all sizes from `base` on.
+bool NeverEqual(const SizeFormula& a, const SizeFormula& b, const Sizes& base);
+
+std::string SizeName(size_t symbol);  // "n0"
+Term TermOf(const SizeFormula& formula);
+
+// "0:2 * n0", "n1 + -1" or "0:n0:2": of a range's start, end and step.
+std::string RangeText(const SizeFormula* range);
+
+}  // namespace lemma
+
+#endif  // LEMMA_PET_SYMBOLIC_SIZE_FORMULA_H_

@@ -1,0 +1,73 @@
+// Testing a rule on random instances.
+//
+// An instance gives every symbol a small value such that the source is well-formed and the
+// precondition holds. Both sides are then evaluated on random inputs: in the field of
+// graph/expr/field.h, where equality of rational functions is decided up to a probability of
+// (degree / 2^61), and in double, stored as f32 between operators, where a bit-exact rule has to
+// give equal bits. A rule that passes is not proved: other sizes and ranks are untouched, as are
+// laws that the field does not have.
+#ifndef LEMMA_REWRITE_DERIVATION_FIELD_TEST_H_
+#define LEMMA_REWRITE_DERIVATION_FIELD_TEST_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "rewrite/matching/instantiate.h"
+#include "rewrite/rules/substitution.h"
+
+namespace lemma {
+
+// Draws random values for the rule's symbols; equal seeds give equal sequences.
+class InstanceSampler {
+ public:
+  InstanceSampler(const Substitution& rule, uint64_t seed) : rule_(rule), state_(seed) {}
+
+  // An assignment under which the source is well-formed and the precondition holds; nullopt if none
+  // was found in `attempts` tries.
+  std::optional<Assignment> Draw(int attempts = 2000);
+
+ private:
+  std::optional<Assignment> TryOnce();
+  bool ChooseInTerm(const Term& term, const AttrSpec* spec, const Shape* operand);
+  ExprAttr Propose(int symbol, const AttrSpec* spec, const Shape* operand);
+  std::vector<int64_t> ProposeList(const AttrSpec* spec, const Shape* operand);
+  bool BuildNode(const PatternNode& node, std::vector<std::vector<Value>>* built,
+                 const std::vector<Value>& vars);
+  void SolveEqualities();
+  int64_t Below(int64_t n);
+
+  const Substitution& rule_;
+  uint64_t state_;
+  int64_t rank_ = 2;
+  SymbolValues values_;
+};
+
+struct FieldTestOptions {
+  int instances = 100;
+  uint64_t seed = 1;
+};
+
+struct FieldTestResult {
+  int instances = 0;  // with elements to compare, on which both sides agreed
+  int empty = 0;      // without any
+  // Instances whose source is well-formed, but whose target is not, or has other types: the rule is
+  // not applied there.
+  int not_applicable = 0;
+  // An instance on which the sides differ: symbols, inputs' types, output, element, both values.
+  std::optional<std::string> counterexample;
+};
+
+// Stops at the first counterexample. Fewer instances than asked for are returned if no more were
+// found. A status other than OK is an operator's mistake, not the rule's.
+absl::StatusOr<FieldTestResult> FieldTest(const Substitution& rule,
+                                          const FieldTestOptions& options = {});
+
+// "n = 3, s = [1, 2]".
+std::string Describe(const Substitution& rule, const Assignment& assignment);
+
+}  // namespace lemma
+
+#endif  // LEMMA_REWRITE_DERIVATION_FIELD_TEST_H_

@@ -1,0 +1,129 @@
+// A graph together with all that its values are known to equal: an e-graph.
+//
+// Applying a rule takes nothing away: the target's nodes are added, and its values become equal to
+// the source's. So no rewrite stands in the way of another, and one set of nodes holds every graph
+// that they lead to, of which optimizer/extraction/extraction.h picks the cheapest.
+//
+// Willsey et al., "egg: fast and extensible equality saturation", POPL 2021; Yang et al., "Equality
+// saturation for tensor graph superoptimization", MLSys 2021, for rules of several outputs.
+#ifndef LEMMA_REWRITE_EGRAPH_EGRAPH_H_
+#define LEMMA_REWRITE_EGRAPH_EGRAPH_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "rewrite/matching/edit_graph.h"
+#include "rewrite/matching/match_set.h"
+#include "rewrite/matching/match_view.h"
+
+namespace lemma {
+
+// A match that was applied, and the number of the node that stands for each of its edit's.
+struct Application {
+  SitePtr site;
+  std::vector<int> made;
+};
+
+// What the view shows is as of the last Rebuild(). A class is a set of equal values; the one that
+// stands for it is Canonical(). A value may be computed from itself here: only what is extracted
+// has to be free of cycles.
+class EGraph : public MatchView {
+ public:
+  // `folds`: as in EditGraphOptions.
+  EGraph(const Graph& graph, std::function<bool(const Node&)> folds);
+
+  // Numbers of nodes, merged ones included: [0, num_nodes()). Those of the graph come first, in the
+  // order of its nodes().
+  int num_nodes() const { return static_cast<int>(slots_.size()); }
+  int num_originals() const { return num_originals_; }
+  int num_live() const { return num_live_; }
+  // Not merged with an equal one.
+  bool IsLive(int node) const { return slots_[node].merged_into < 0; }
+  // The live node that `node` was merged into, or itself.
+  int LiveNode(int node) const;
+  const NodePtr& HeadPtr(int node) const { return slots_[node].head; }
+  // By position in graph.nodes(), the live node that is the same; -1 if there is none.
+  std::vector<int> NodesOf(const Graph& graph) const;
+  // Canonical values.
+  std::vector<ValueRef> outputs() const;
+  // A number of the value's class, below num_values().
+  int ClassOf(ValueRef v) const { return Root(NumberOf(v)); }
+  int num_values() const { return static_cast<int>(parent_.size()); }
+  // The canonical value of a class by that number.
+  ValueRef ValueOf(int number) const { return classes_[number].values.front(); }
+
+  const Node& Head(int node) const override { return *slots_[node].head; }
+  absl::Span<const ValueRef> Operands(int node) const override { return slots_[node].operands; }
+  ValueRef Canonical(ValueRef value) const override { return class_(value).values.front(); }
+  // Of live nodes.
+  absl::Span<const ValueRef> EqualTo(const ValueRef& value) const override {
+    return class_(value).values;
+  }
+  absl::Span<const Use> Users(ValueRef value) const override { return class_(value).uses; }
+  bool IsStatic(int node) const override { return slots_[node].flags >= Flags::kStatic; }
+  bool IsKnown(int node) const override { return slots_[node].flags >= Flags::kKnown; }
+  // Computed beforehand, if the operands are.
+  bool IsFolded(int node) const { return slots_[node].flags == Flags::kFolded; }
+  // Is no question here, where values may be computed from themselves: false.
+  bool Depends(absl::Span<const ValueRef>, absl::Span<const int>) const override { return false; }
+
+  // Adds what the match of this view says. False, and nothing is kept, if that is known. *made: the
+  // numbers of the nodes that stand for the edit's.
+  bool Apply(SitePtr site, std::vector<int>* made = nullptr);
+  // Merges nodes that became equal since their operands did. After it no two live nodes are.
+  void Rebuild();
+
+  // In the order in which they were applied.
+  const std::vector<Application>& applications() const { return applications_; }
+  // The application that added the node; -1: it is the graph's.
+  int Creator(int node) const { return slots_[node].creator; }
+
+ private:
+  // Each includes the ones before: depends on anything, on no input, on no weight without values
+  // either, is computed beforehand.
+  enum class Flags { kNone, kStatic, kKnown, kFolded };
+  struct Slot {
+    NodePtr head;
+    absl::InlinedVector<ValueRef, 4> operands;  // canonical
+    uint64_t content = 0;
+    int first_value = 0;  // number of the first output
+    int creator = -1;
+    int merged_into = -1;
+    Flags flags = Flags::kNone;
+  };
+  struct Class {
+    absl::InlinedVector<ValueRef, 2> values;  // the canonical one first
+    std::vector<Use> uses;
+  };
+
+  int NumberOf(ValueRef v) const { return slots_[v.node].first_value + v.output; }
+  int Root(int value) const;
+  const Class& class_(ValueRef v) const { return classes_[Root(NumberOf(v))]; }
+  Class& class_(ValueRef v) { return classes_[Root(NumberOf(v))]; }
+
+  int Add(const NodePtr& head, absl::Span<const ValueRef> operands, int creator);
+  bool Unite(ValueRef a, ValueRef b);
+  int FindEqual(const Node& head, uint64_t content, absl::Span<const ValueRef> operands) const;
+  uint64_t KeyOf(uint64_t content, absl::Span<const ValueRef> operands) const;
+  bool MergeEqualNodes();
+  void SetFlags();
+  void SetClasses();
+
+  const std::function<bool(const Node&)> folds_;
+  std::vector<Slot> slots_;
+  std::vector<int> parent_;     // by value number, towards the root of its class
+  std::vector<Class> classes_;  // by root
+  std::vector<ValueRef> outputs_;
+  absl::flat_hash_map<uint64_t, absl::InlinedVector<int, 1>> by_key_;
+  std::vector<Application> applications_;
+  int num_originals_ = 0, num_live_ = 0;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_REWRITE_EGRAPH_EGRAPH_H_

@@ -1,0 +1,28 @@
+// Applying a rule where it matches.
+#ifndef LEMMA_REWRITE_MATCHING_APPLY_H_
+#define LEMMA_REWRITE_MATCHING_APPLY_H_
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "rewrite/matching/match.h"
+
+namespace lemma {
+
+// The graph with every output of the match replaced by the target's. What does not depend on them
+// is shared with the old graph; names of inputs and outputs stay, and labels where a value has a
+// successor. FailedPrecondition if the target is not well-formed at these sizes, or would change a
+// value's type, or if an operand is empty, which no proof covers.
+absl::StatusOr<Graph> Apply(const Substitution& rule, const Match& match, const MatchIndex& index);
+
+// The values that the target gives for the match, by output.
+absl::StatusOr<std::vector<Value>> BuildTarget(const Substitution& rule, const Match& match);
+
+// The graph with values replaced by others of the same type (FailedPrecondition otherwise) that
+// do not depend on the replaced ones. For rewrites that are no rules.
+absl::StatusOr<Graph> Replace(const MatchIndex& index,
+                              const std::vector<std::pair<Value, Value>>& replacements);
+
+}  // namespace lemma
+
+#endif  // LEMMA_REWRITE_MATCHING_APPLY_H_

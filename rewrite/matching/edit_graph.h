@@ -1,0 +1,182 @@
+// A graph that is changed in place and back again.
+//
+// A Graph is immutable, and since equal expressions are one node, replacing a value makes anew all
+// that is computed from it. A search tries thousands of replacements for each that it keeps. Here
+// nodes refer to operands by number, so a replacement touches its users only, and everything that
+// the search asks for (a hash, the number of operators, the price) is kept up to date: applying an
+// edit and undoing it cost what the edit changes, whatever the size of the graph.
+#ifndef LEMMA_REWRITE_MATCHING_EDIT_GRAPH_H_
+#define LEMMA_REWRITE_MATCHING_EDIT_GRAPH_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "rewrite/matching/match_view.h"
+
+namespace lemma {
+
+// An applied operator (or a leaf) to be added. Operands with node >= 0 are the graph's; {~i, k} is
+// output k of the edit's own node number i.
+struct EditNode {
+  NodePtr head;  // kind, operator, attributes, types; its operands count for nothing
+  std::vector<ValueRef> operands;
+};
+
+// The graph's nodes, whose numbers are their positions, and its outputs.
+std::vector<EditNode> EditNodesOf(const Graph& graph, std::vector<ValueRef>* outputs);
+
+// Whether two nodes are the same but for their operands, and a hash of all but those.
+bool SameContent(const Node& a, const Node& b);
+uint64_t ContentHash(const Node& head);
+
+// Replaces uses of values by others of the same type, which may not be computed from them.
+struct Edit {
+  std::vector<EditNode> nodes;  // operands before users
+  std::vector<std::pair<ValueRef, ValueRef>> replaced;
+};
+
+struct EditGraphOptions {
+  // Whether an operator over known values is computed once, beforehand; absent: none is. What is
+  // has no price.
+  std::function<bool(const Node&)> folds;
+  // What one operator adds to the price of the graph; absent: nothing. Must be below 2^40.
+  std::function<int64_t(const Node&)> price;
+};
+
+class EditGraph : public MatchView {
+ public:
+  EditGraph(const Graph& graph, EditGraphOptions options);
+  // The graph of `nodes`, whose operands are earlier ones; inputs have to be numbered from 0 on.
+  EditGraph(absl::Span<const EditNode> nodes, absl::Span<const ValueRef> outputs,
+            EditGraphOptions options);
+
+  EditGraph(const EditGraph&) = delete;
+  EditGraph& operator=(const EditGraph&) = delete;
+
+  // Numbers of nodes, dead ones included: [0, num_nodes()). Those of the graph that it was made of
+  // come first, in their order.
+  int num_nodes() const { return static_cast<int>(slots_.size()); }
+  bool IsLive(int node) const { return slots_[node].live; }
+  // Operands before users, in an order that stays near that of the graph it was made of.
+  std::vector<int> LiveNodes() const;
+  // Nodes in that order.
+  std::vector<int> Sorted(std::vector<int> nodes) const;
+  const NodePtr& HeadPtr(int node) const { return slots_[node].head; }
+  const std::vector<ValueRef>& outputs() const { return outputs_; }
+
+  const Node& Head(int node) const override { return *slots_[node].head; }
+  absl::Span<const ValueRef> Operands(int node) const override { return slots_[node].operands; }
+  absl::Span<const Use> Users(ValueRef value) const override { return value_(value).uses; }
+  bool IsStatic(int node) const override { return slots_[node].is_static; }
+  bool IsKnown(int node) const override { return slots_[node].is_known && slots_[node].is_static; }
+  bool Depends(absl::Span<const ValueRef> values, absl::Span<const int> roots) const override;
+  // Computed beforehand (EditGraphOptions::folds).
+  bool IsFolded(int node) const { return slots_[node].is_folded; }
+  bool IsOutput(ValueRef value) const { return value_(value).outputs > 0; }
+
+  // Equal for equal graphs that arose from the same one by edits, in whatever order, but for rare
+  // cases; two different graphs have the same hash by chance alone.
+  uint64_t hash() const { return hash_; }
+  int num_ops() const { return num_ops_; }
+  int64_t price() const { return price_; }
+
+  // Adds the edit's nodes (an equal one that is there is taken instead; nothing is done if that
+  // makes a node depend on what it is to replace), replaces the values, merges users that become
+  // equal to others, removes what nothing uses any more. The number that each node of the edit got
+  // goes to *made.
+  void Apply(const Edit& edit, std::vector<int>* made = nullptr);
+
+  // Undoes, newest first, what was applied since mark() was `mark`. The graph is as it was then,
+  // numbers included.
+  size_t mark() const { return log_.size(); }
+  void UndoTo(size_t mark);
+  // Nodes that were added, or got other operands, or another IsStatic, IsKnown or IsFolded, since
+  // then, and those that were removed: each once, ascending.
+  std::vector<int> TouchedSince(size_t mark) const;
+
+  // Live nodes in the order of ToGraph().nodes(), and ToGraph().StructuralHash(), without making
+  // that graph.
+  std::vector<int> GraphOrder() const;
+  uint64_t StructuralHash(absl::Span<const int> graph_order) const;
+  // As Graph has it.
+  absl::string_view LabelOf(ValueRef value) const;
+
+  // As an immutable graph, with the names and, where a value has a successor, labels of the one it
+  // was made of. *nodes: by number, the node's counterpart; nullptr where dead.
+  Graph ToGraph(std::vector<NodePtr>* nodes = nullptr) const;
+
+  // Nodes added or given other operands so far, undone ones included: a measure of work.
+  int64_t work() const { return work_; }
+
+ private:
+  struct ValueInfo {
+    std::vector<Use> uses;
+    int outputs = 0;    // of the graph, that are this value
+    uint64_t name = 0;  // what users' shares of the hash call it
+    const std::string* label = nullptr;
+  };
+  struct Slot {
+    NodePtr head;
+    absl::InlinedVector<ValueRef, 4> operands;
+    absl::InlinedVector<ValueInfo, 1> values;
+    uint64_t content = 0;  // hash of all but the operands
+    int64_t price = 0;
+    int64_t rank = 0;  // above its operands'
+    bool live = false, is_static = false, is_known = false, is_folded = false;
+  };
+  struct Entry {  // of the log
+    enum class Kind { kAdd, kKill, kRewire, kOutput, kSwapNames, kRank };
+    Kind kind;
+    int node = 0;
+    ValueRef from, to;
+    int64_t rank = 0;
+    bool is_static = false, is_known = false, is_folded = false;
+    absl::InlinedVector<ValueRef, 4> operands;
+  };
+
+  ValueInfo& value_(ValueRef v) { return slots_[v.node].values[v.output]; }
+  const ValueInfo& value_(ValueRef v) const { return slots_[v.node].values[v.output]; }
+
+  int Add(const NodePtr& head, absl::Span<const ValueRef> operands);
+  void KillIfUnused(int node);
+  bool IsUnused(int node) const;
+  void Replace(ValueRef from, ValueRef to, std::vector<int>* merged);
+  void Rewire(int node, absl::InlinedVector<ValueRef, 4> operands);
+  void SetOutputs(ValueRef from, ValueRef to);
+  void SwapNames(ValueRef a, ValueRef b);
+  void Raise(int node, int64_t rank);
+  void Undo(const Entry& entry);
+
+  // In and out of what is kept up to date: uses, the table of equal nodes, hash, counts, price.
+  void Link(int node);
+  void Unlink(int node);
+  // Returns whether one changed.
+  bool SetFlags(Slot* slot) const;
+  uint64_t KeyOf(uint64_t content, absl::Span<const ValueRef> operands) const;
+  uint64_t ShareOf(const Slot& slot) const;
+  int FindEqual(const Node& head, uint64_t content, absl::Span<const ValueRef> operands) const;
+  void CountOutput(size_t i, int sign);
+  std::vector<int> Inputs() const;
+
+  EditGraphOptions options_;
+  Graph origin_;  // names and labels; empty if made of nodes
+  std::vector<Slot> slots_;
+  std::vector<ValueRef> outputs_;
+  absl::flat_hash_map<uint64_t, absl::InlinedVector<int, 1>> by_key_;  // live nodes
+  std::vector<Entry> log_;
+  uint64_t hash_ = 0;
+  int num_ops_ = 0;
+  int64_t price_ = 0;
+  int64_t work_ = 0;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_REWRITE_MATCHING_EDIT_GRAPH_H_

@@ -1,0 +1,39 @@
+// Concrete graphs from patterns: the target of a match, and instances of a rule for testing.
+#ifndef LEMMA_REWRITE_MATCHING_INSTANTIATE_H_
+#define LEMMA_REWRITE_MATCHING_INSTANTIATE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "rewrite/rules/substitution.h"
+
+namespace lemma {
+
+// Values for a rule's symbols, and its common element type.
+struct Assignment {
+  SymbolValues symbols;
+  DType dtype = DType::kF32;
+};
+
+// The concrete type of a variable; InvalidArgument if a size has no value or is negative.
+absl::StatusOr<TensorType> TypeOf(const PatternVar& var, const Assignment& assignment);
+
+// The pattern's outputs over the given values of the variables; *nodes: by the pattern's nodes,
+// what they became. InvalidArgument if it is not well-formed there.
+absl::StatusOr<std::vector<Value>> BuildPattern(const Substitution& rule, const Pattern& pattern,
+                                                absl::Span<const Value> vars,
+                                                const SymbolValues& symbols, DType dtype,
+                                                std::vector<NodePtr>* nodes = nullptr);
+
+// Whether a variable that has to be a weight becomes one, or an input like the others.
+enum class VarsAs { kInputs, kRoles };
+
+// The pattern (one of the rule's) as a graph over the rule's variables, in their order.
+absl::StatusOr<Graph> Instantiate(const Substitution& rule, const Pattern& pattern,
+                                  const Assignment& assignment, VarsAs vars_as = VarsAs::kInputs);
+
+}  // namespace lemma
+
+#endif  // LEMMA_REWRITE_MATCHING_INSTANTIATE_H_

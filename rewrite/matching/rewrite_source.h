@@ -1,0 +1,84 @@
+// Where rewrites come from: rules, and whatever else proposes steps to the optimizer.
+#ifndef LEMMA_REWRITE_MATCHING_REWRITE_SOURCE_H_
+#define LEMMA_REWRITE_MATCHING_REWRITE_SOURCE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "rewrite/matching/match.h"
+#include "rewrite/rules/coverage.h"
+#include "rewrite/rules/substitution.h"
+
+namespace lemma {
+
+// "merge(x = input, a = %3.0; n = 4)": the rule's variables as `vars` calls them, its symbols.
+std::string Describe(const Substitution& rule, const std::vector<std::string>& vars,
+                     const SymbolValues& symbols);
+// What Describe calls a value: its label or, where there is none, its position.
+std::string NameInSteps(absl::string_view label, int position, int output);
+
+// One applicable step. Refers to its source and to the index it was found in.
+class Rewrite {
+ public:
+  virtual ~Rewrite() = default;
+  virtual const std::string& name() const = 0;
+  virtual FloatContract contract() const = 0;
+  virtual const ProofRecord& proof() const = 0;
+  // Position in the old graph of a node that is replaced.
+  virtual int anchor() const = 0;
+  // Distinguishes steps of one name, for people and certificates; equal in every run.
+  virtual std::string Describe() const = 0;
+  // FailedPrecondition: not applicable after all.
+  virtual absl::StatusOr<Graph> Apply() const = 0;
+};
+
+// A rule, ready to be matched.
+struct PreparedRule {
+  explicit PreparedRule(Matcher m) : matcher(std::move(m)), coverage(matcher.rule()) {}
+  const Substitution& rule() const { return matcher.rule(); }
+  Matcher matcher;
+  mutable Coverage coverage;
+};
+
+class RewriteSource {
+ public:
+  virtual ~RewriteSource() = default;
+  // The rules whose rewrites these are, in their order, for searches that match on their own. They
+  // live as long as the source.
+  virtual std::vector<const PreparedRule*> Rules() const = 0;
+  // Calls `visit` with each step that applies to the indexed graph until it returns false. The
+  // order depends on the source and on the graph's structure alone. The step lives during the call
+  // only.
+  virtual void ForEach(const MatchIndex& index,
+                       absl::FunctionRef<bool(const Rewrite&)> visit) const = 0;
+};
+
+// Rules in a given order. Steps come by position of their anchor, then in the order of the rules.
+// A match that no form of its rule covers (rewrite/rules/coverage.h) is none.
+class RuleSet : public RewriteSource {
+ public:
+  // Fails if a rule cannot be matched (see Matcher::Create).
+  static absl::StatusOr<std::unique_ptr<RuleSet>> Create(std::vector<Substitution> rules);
+  // Reads the text form from a file; errors name the file.
+  static absl::StatusOr<std::unique_ptr<RuleSet>> Load(const std::string& path);
+
+  const std::vector<Substitution>& rules() const { return rules_; }
+  std::vector<const PreparedRule*> Rules() const override;
+  void ForEach(const MatchIndex& index,
+               absl::FunctionRef<bool(const Rewrite&)> visit) const override;
+
+ private:
+  RuleSet() = default;
+  std::vector<Substitution> rules_;
+  std::vector<std::unique_ptr<const PreparedRule>> prepared_;
+  // By the operator they are anchored at, in the order of the rules.
+  absl::flat_hash_map<const OpDef*, std::vector<const PreparedRule*>> by_op_;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_REWRITE_MATCHING_REWRITE_SOURCE_H_

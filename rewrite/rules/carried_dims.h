@@ -1,0 +1,27 @@
+// Which dimensions a statement only carries along (rewrite/rules/carried.h). Internal to rewrite/.
+#ifndef LEMMA_REWRITE_RULES_CARRIED_DIMS_H_
+#define LEMMA_REWRITE_RULES_CARRIED_DIMS_H_
+
+#include <memory>
+
+#include "rewrite/rules/statement.h"
+
+namespace lemma {
+
+class CarriedDims {
+ public:
+  explicit CarriedDims(const Statement& statement);
+  ~CarriedDims();
+
+  // Of dimension `dim` of a tensor of the source (side 0) or the target (side 1).
+  bool IsCarried(int side, TensorId tensor, size_t dim) const;
+  const IndexExpr& SizeOf(int side, TensorId tensor, size_t dim) const;
+
+ private:
+  class Finder;
+  std::unique_ptr<Finder> finder_;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_REWRITE_RULES_CARRIED_DIMS_H_

@@ -1,0 +1,232 @@
+#include "rewrite/rules/coverage.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace lemma {
+namespace {
+
+// A value that is not finite is no real number, of which alone most proofs speak.
+bool IsFinite(const ExprAttr& value) {
+  auto* real = std::get_if<ScalarExpr>(&value);
+  return real == nullptr ||
+         (real->kind() == ScalarExpr::Kind::kConst && std::isfinite(real->value()));
+}
+
+// The first requirement that is not known to hold.
+const Guard* Failing(const std::vector<Guard>& requirements,
+                     const std::map<std::string, int64_t>& sizes) {
+  IndexEnv env;
+  env.var = [](VarId) { return std::nullopt; };
+  env.symbol = [&](const std::string& name) -> std::optional<int64_t> {
+    auto it = sizes.find(name);
+    if (it == sizes.end()) return std::nullopt;
+    return it->second;
+  };
+  for (const Guard& guard : requirements) {
+    if (!EvaluateGuard(guard, env).value_or(false)) return &guard;
+  }
+  return nullptr;
+}
+
+// Of two sizes that should be equal but are not, the one that is 1; "" if there is none.
+std::string UnitSize(const Guard& guard, const std::map<std::string, int64_t>& sizes) {
+  if (guard.kind() != Guard::Kind::kEq) return "";
+  for (const IndexExpr* side : {&guard.lhs(), &guard.rhs()}) {
+    if (side->kind() != IndexExpr::Kind::kSymbol) return "";
+  }
+  for (const IndexExpr* side : {&guard.lhs(), &guard.rhs()}) {
+    auto it = sizes.find(side->name());
+    if (it != sizes.end() && it->second == 1) return side->name();
+  }
+  return "";
+}
+
+// Forms are proved for floats, which they take for real numbers. For another type they hold if
+// nothing is stored that the type does not hold: data are moved and compared and, of 64 bits,
+// added and multiplied.
+bool FitsIntegers(const ScalarExpr& e, DType type) {
+  const bool wide = type == DType::kI64;
+  switch (e.kind()) {
+    case ScalarExpr::Kind::kConst:
+      return e.value() == 0 || e.value() == 1 ||
+             (wide && e.value() == std::floor(e.value()) && std::abs(e.value()) < 0x1p31);
+    case ScalarExpr::Kind::kIndex:
+      return wide;
+    case ScalarExpr::Kind::kParam:  // checked where its value is known
+    case ScalarExpr::Kind::kRead:
+      return true;
+    case ScalarExpr::Kind::kReduce:
+      if (e.reduce() != ReduceKind::kMax && e.reduce() != ReduceKind::kMin && !wide) return false;
+      break;
+    case ScalarExpr::Kind::kSelect:
+      break;
+    case ScalarExpr::Kind::kApply:
+      switch (e.fn()) {
+        case ScalarFn::kMin:
+        case ScalarFn::kMax:
+        case ScalarFn::kWhere:
+        case ScalarFn::kLess:
+        case ScalarFn::kEqual:
+        case ScalarFn::kAnd:
+        case ScalarFn::kOr:
+        case ScalarFn::kNot:
+          break;
+        case ScalarFn::kAdd:
+        case ScalarFn::kSub:
+        case ScalarFn::kMul:
+        case ScalarFn::kNeg:
+          if (!wide) return false;
+          break;
+        default:
+          return false;
+      }
+  }
+  return std::all_of(e.args().begin(), e.args().end(),
+                     [&](const ScalarExpr& arg) { return FitsIntegers(arg, type); });
+}
+
+bool FitsIntegers(const Statement& statement, DType type) {
+  for (const Definition* side : {&statement.source, &statement.target}) {
+    for (const TensorExpr& tensor : side->tensors) {
+      if (!FitsIntegers(tensor.body, type)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Coverage::Coverage(const Substitution& rule, const FormLimits& limits)
+    : rule_(rule), limits_(limits) {
+  for (size_t i = 0; i < rule.symbols.size(); ++i) {
+    known_.push_back(rule.symbols[i].kind == SymbolKind::kString ||
+                     MustBeKnown(rule, static_cast<int>(i)));
+  }
+}
+
+void Coverage::AddForm(const Statement& statement, const StatementText& text) {
+  Form form{statement.requirements, {}, {text.erased.begin(), text.erased.end()}};
+  for (size_t i = 0; i < text.symbols.size(); ++i) form.numbers[text.symbols[i]] = i;
+  forms_[text.text].push_back(std::move(form));
+}
+
+void Coverage::ListForms() {
+  listed_ = true;
+  for (const RuleForm& form : FormsOf(rule_, limits_).forms) {
+    // Of forms that say the same the first, which is the smallest, and those that ask for less.
+    auto add = [&](const StatementText& text) {
+      auto it = forms_.find(text.text);
+      if (it != forms_.end()) {
+        for (const Form& known : it->second) {
+          Sizes ones;
+          for (const std::string& name : known.erased) ones[name] = 1;
+          if (Failing(known.requirements, ones) == nullptr) return;
+        }
+      }
+      AddForm(form.statement, text);
+    };
+    add(TextOf(form.statement, DType::kF32));
+    add(TextWithoutCarried(form.statement, DType::kF32));
+  }
+}
+
+std::optional<RuleForm> Coverage::Open(const SymbolValues& symbols, DType common, Sizes* sizes,
+                                       std::string* key) const {
+  RuleForm form;
+  form.symbols.resize(rule_.symbols.size());
+  for (size_t i = 0; i < rule_.symbols.size(); ++i) {
+    const Symbol& symbol = rule_.symbols[i];
+    if (!symbols[i]) return std::nullopt;
+    const ExprAttr& value = *symbols[i];
+    if (rule_.contract != FloatContract::kBitExact && !IsFinite(value)) return std::nullopt;
+    if (auto* real = std::get_if<ScalarExpr>(&value); real != nullptr && !IsFloat(common)) {
+      if (!FitsIntegers(*real, common)) return std::nullopt;
+    }
+    if (known_[i]) {
+      form.symbols[i] = value;
+      auto constant = ToAttrValue(value);
+      if (!constant) return std::nullopt;
+      absl::StrAppend(key, ToString(*constant), ";");
+    } else if (symbol.kind == SymbolKind::kReal) {
+      form.symbols[i] = ScalarExpr::Param(symbol.name);
+    } else if (symbol.kind == SymbolKind::kList) {
+      auto* list = std::get_if<Idx>(&value);
+      if (list == nullptr) return std::nullopt;
+      Idx open;
+      for (size_t j = 0; j < list->size(); ++j) {
+        if (!(*list)[j].is_const()) return std::nullopt;
+        open.push_back(IndexExpr::Symbol(ElementName(symbol.name, j)));
+        (*sizes)[open.back().name()] = (*list)[j].value();
+      }
+      absl::StrAppend(key, list->size(), ";");
+      form.symbols[i] = std::move(open);
+    } else {
+      auto* index = std::get_if<IndexExpr>(&value);
+      if (index == nullptr || !index->is_const()) return std::nullopt;
+      form.symbols[i] = IndexExpr::Symbol(symbol.name);
+      (*sizes)[symbol.name] = index->value();
+    }
+  }
+  return form;
+}
+
+Coverage::Instance& Coverage::Find(const std::string& key, const RuleForm& form, DType common) {
+  auto [it, added] = instances_.emplace(key, Instance());
+  Instance& instance = it->second;
+  if (!added) return instance;
+  instance.form = form;
+  instance.well_formed = MakeStatement(rule_, &instance.form, common).ok() &&
+                         (IsFloat(common) || FitsIntegers(instance.form.statement, common));
+  if (!instance.well_formed) return instance;
+  for (const StatementText& text : {TextOf(instance.form.statement, common),
+                                    TextWithoutCarried(instance.form.statement, common)}) {
+    auto found = forms_.find(text.text);
+    if (found != forms_.end()) instance.texts.push_back({text.symbols, &found->second});
+  }
+  return instance;
+}
+
+bool Coverage::Holds(const Form& form, const Instance::Text& text, const Sizes& sizes) {
+  Sizes named = sizes;
+  // Elements of lists are others in the form; the same name means the same for all else.
+  for (auto it = named.begin(); it != named.end();) {
+    it = it->first.find('[') == std::string::npos ? std::next(it) : named.erase(it);
+  }
+  for (const auto& [name, number] : form.numbers) {
+    auto it = sizes.find(text.symbols[number]);
+    if (it == sizes.end()) return false;
+    named[name] = it->second;
+  }
+  for (const std::string& name : form.erased) named[name] = 1;
+  return Failing(form.requirements, named) == nullptr;
+}
+
+bool Coverage::Covers(const SymbolValues& symbols, DType common) {
+  Sizes sizes;
+  std::string key = absl::StrCat(Name(common), ":");
+  std::optional<RuleForm> form = Open(symbols, common, &sizes, &key);
+  if (!form) return false;
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!listed_) ListForms();
+  while (true) {
+    Instance& instance = Find(key, *form, common);
+    if (!instance.well_formed) return false;
+    const Guard* failing = Failing(instance.form.statement.requirements, sizes);
+    if (failing == nullptr) {
+      for (const Instance::Text& text : instance.texts) {
+        for (const Form& proved : *text.forms) {
+          if (Holds(proved, text, sizes)) return true;
+        }
+      }
+      return false;
+    }
+    const std::string unit = UnitSize(*failing, sizes);
+    if (unit.empty() || !FixToOne(unit, &*form)) return false;
+    absl::StrAppend(&key, unit, "=1;");
+  }
+}
+
+}  // namespace lemma

@@ -1,0 +1,65 @@
+#include "rewrite/rules/substitution.h"
+
+#include <iterator>
+
+namespace lemma {
+namespace {
+
+constexpr const char* kContracts[] = {"bit_exact", "reassociates", "real_only"};
+
+std::optional<double> Number(const ExprAttr& value) {
+  auto constant = ToAttrValue(value);
+  if (!constant) return std::nullopt;
+  if (auto* i = std::get_if<int64_t>(&*constant)) return static_cast<double>(*i);
+  if (auto* d = std::get_if<double>(&*constant)) return *d;
+  return std::nullopt;
+}
+
+}  // namespace
+
+const char* Name(FloatContract contract) { return kContracts[static_cast<int>(contract)]; }
+
+std::optional<FloatContract> ParseFloatContract(absl::string_view name) {
+  for (size_t i = 0; i < std::size(kContracts); ++i) {
+    if (name == kContracts[i]) return static_cast<FloatContract>(i);
+  }
+  return std::nullopt;
+}
+
+const char* Name(ProofRecord::Verdict verdict) {
+  static constexpr const char* kNames[] = {"none", "proved", "refuted", "unknown"};
+  return kNames[static_cast<int>(verdict)];
+}
+
+const char* Name(Relation relation) {
+  static constexpr const char* kNames[] = {"=", "!=", "<", "<=", ">", ">="};
+  return kNames[static_cast<int>(relation)];
+}
+
+std::optional<bool> Evaluate(const Comparison& comparison, const SymbolValues& values) {
+  auto lhs = Evaluate(comparison.lhs, values), rhs = Evaluate(comparison.rhs, values);
+  if (!lhs || !rhs) return std::nullopt;
+  bool equality = comparison.relation == Relation::kEq || comparison.relation == Relation::kNe;
+  auto a = Number(*lhs), b = Number(*rhs);
+  if (!a || !b) {
+    if (!equality || a || b) return std::nullopt;
+    return SameValue(*lhs, *rhs) == (comparison.relation == Relation::kEq);
+  }
+  switch (comparison.relation) {
+    case Relation::kEq:
+      return *a == *b;
+    case Relation::kNe:
+      return *a != *b;
+    case Relation::kLt:
+      return *a < *b;
+    case Relation::kLe:
+      return *a <= *b;
+    case Relation::kGt:
+      return *a > *b;
+    case Relation::kGe:
+      return *a >= *b;
+  }
+  return std::nullopt;
+}
+
+}  // namespace lemma

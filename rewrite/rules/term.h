@@ -1,0 +1,111 @@
+// Terms: attributes, sizes and side conditions of rules, over symbols.
+//
+// A term denotes an integer, a real, a string or a list of integers. One evaluator serves both
+// uses: with symbols bound to constants it computes, with symbols bound to index expressions it
+// yields what the prover reasons about. A list symbol stands for a list of any length; "s.." in a
+// list splices it, so that [b.., m, k] is a matrix under any number of batch dimensions. A rule
+// with list symbols means all the rules that arise by writing the lists out, element by element.
+#ifndef LEMMA_REWRITE_RULES_TERM_H_
+#define LEMMA_REWRITE_RULES_TERM_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/attr.h"
+
+namespace lemma {
+
+enum class TermFn {
+  kAdd,        // a + b; on lists element by element, as are the next two
+  kSub,        // a - b
+  kMul,        // a * b
+  kDiv,        // floor(a / b), b > 0
+  kMod,        // a - b * floor(a / b), b > 0
+  kMin,        // min(a, b)
+  kMax,        // max(a, b)
+  kLen,        // len(s): number of elements
+  kProduct,    // product(s)
+  kCompose,    // compose(p, q)[i] = p[q[i]]: transposing by p, then by q
+  kInverse,    // inverse(p): the permutation that undoes p
+  kPermute,    // permute(s, p)[i] = s[p[i]]
+  kIota,       // iota(n) = [0, 1, …, n - 1]
+  kRepeat,     // repeat(v, n): n times v
+  kBroadcast,  // broadcast(s, t): the shape that both broadcast to
+};
+struct TermFnInfo {
+  const char* name;
+  int arity;
+};
+const TermFnInfo& Info(TermFn fn);
+constexpr int kNumTermFns = static_cast<int>(TermFn::kBroadcast) + 1;
+
+enum class SymbolKind { kUnknown, kInt, kReal, kString, kList };
+const char* Name(SymbolKind kind);
+
+class Term {
+ public:
+  enum class Kind { kInt, kReal, kString, kSymbol, kList, kCall };
+
+  Term(int64_t value = 0);  // NOLINT: a constant reads as itself
+  static Term Real(double value);
+  static Term String(std::string value);
+  // `index` numbers the symbols of one rule.
+  static Term Symbol(std::string name, int index);
+  // splice[i]: items[i] is a list whose elements stand in its place.
+  static Term List(std::vector<Term> items, std::vector<bool> splice);
+  static Term Call(TermFn fn, std::vector<Term> args);
+  static Term Of(const AttrValue& value);
+
+  Kind kind() const { return node_->kind; }
+  int64_t integer() const { return node_->integer; }
+  double real() const { return node_->real; }
+  const std::string& text() const { return node_->text; }  // kString, and a symbol's name
+  int symbol() const { return static_cast<int>(node_->integer); }
+  TermFn fn() const { return node_->fn; }
+  const std::vector<Term>& args() const { return node_->args; }  // of a call or a list
+  bool IsSplice(size_t i) const { return node_->splice[i]; }
+
+  // As the text form writes it.
+  std::string ToString() const;
+  // Numbers of the symbols in it, each once, in order of occurrence.
+  void CollectSymbols(std::vector<int>* symbols) const;
+
+ private:
+  struct Node {
+    Kind kind = Kind::kInt;
+    int64_t integer = 0;
+    double real = 0;
+    std::string text;
+    TermFn fn = TermFn::kAdd;
+    std::vector<Term> args;
+    std::vector<bool> splice;
+  };
+  explicit Term(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+  std::shared_ptr<const Node> node_;
+};
+
+// Values of a rule's symbols, by number; absent: not known (yet).
+using SymbolValues = std::vector<std::optional<ExprAttr>>;
+
+// The value of `term`; nullopt if a symbol in it is unknown, or if it has none (lists of unequal
+// length added, division by 0, a list that is no permutation, kinds that do not fit).
+std::optional<ExprAttr> Evaluate(const Term& term, const SymbolValues& values);
+
+// Same kind and, where constant, same value; index expressions and reals compare by Identical form.
+bool SameValue(const ExprAttr& a, const ExprAttr& b);
+// The constant; nullopt if a symbol remains.
+std::optional<AttrValue> ToAttrValue(const ExprAttr& value);
+ExprAttr ToExprAttr(const AttrValue& value);
+ExprAttr ToExprAttr(const std::vector<int64_t>& list);
+
+}  // namespace lemma
+
+#endif  // LEMMA_REWRITE_RULES_TERM_H_
