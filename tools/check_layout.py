@@ -12,8 +12,9 @@ import subprocess
 import sys
 
 TOP_LEVEL = set(
-    "BUILD.bazel WORKSPACE README.md CHANGELOG.md CONTRIBUTING.md LICENSE generator verifier optimizer pet runtime"
-    " kernels tests data api base graph rewrite cli docs tools third_party".split()
+    "BUILD.bazel WORKSPACE README.md CHANGELOG.md CONTRIBUTING.md LICENSE generator verifier"
+    " optimizer pet runtime kernels tests data api base graph rewrite cli docs tools third_party"
+    .split()
 )
 
 # Folder -> prefixes of our paths that it may include. A folder that is missing here is free.
@@ -22,27 +23,29 @@ TOP_LEVEL = set(
 MAY_USE = {
     "base": ["base/"],
     # What depends on constants only is computed while a model is read.
-    "graph": ["graph/", "kernels/loops/", "base/"],
-    "rewrite": ["rewrite/", "graph/", "kernels/loops/", "base/"],
+    "graph": ["graph/", "kernels/evaluate/", "base/"],
+    "rewrite": ["rewrite/", "graph/", "kernels/evaluate/", "base/"],
     # Kernels are made from definitions, whatever the operator.
     "kernels": ["kernels/", "graph/expr/", "graph/dtype", "base/"],
     "runtime": ["runtime/", "graph/", "kernels/", "base/"],
-    "generator": ["generator/", "rewrite/", "graph/", "kernels/loops/", "base/"],
-    "verifier": ["verifier/", "rewrite/", "graph/", "kernels/loops/", "kernels/lanes/", "base/"],
+    "generator": ["generator/", "rewrite/", "graph/", "kernels/evaluate/", "base/"],
+    "verifier": ["verifier/", "rewrite/", "graph/", "kernels/", "base/"],
     "pet": [
         "pet/",
         "verifier/prover/prover",
         "verifier/verdict",
         "rewrite/",
         "graph/",
-        "kernels/loops/",
+        "kernels/evaluate/",
+        "kernels/loops/cost",
         "base/",
     ],
     "optimizer": [
         "optimizer/",
         "rewrite/",
         "graph/",
-        "kernels/loops/",
+        "kernels/evaluate/",
+        "kernels/loops/cost",
         "runtime/measure",
         "base/",
     ],
@@ -82,7 +85,7 @@ MAY_USE_ONLY = {
         "base/sha256",
         "base/status_macros",
         "graph/expr/field",
-        "kernels/loops/evaluate",
+        "kernels/evaluate/evaluate",
     ],
 }
 

@@ -19,7 +19,7 @@
 #include "absl/types/span.h"
 #include "graph/expr/field.h"
 #include "graph/graph.h"
-#include "kernels/loops/evaluate.h"
+#include "kernels/evaluate/evaluate.h"
 
 namespace lemma::generator {
 

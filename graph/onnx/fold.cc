@@ -1,6 +1,6 @@
 #include "graph/onnx/fold.h"
 
-#include "kernels/loops/evaluate.h"
+#include "kernels/evaluate/evaluate.h"
 
 namespace lemma {
 

@@ -1,6 +1,7 @@
 // What every generated kernel may call: conversions, scalar functions, reductions by warp and
 // block. Compiled by NVRTC and nvcc in front of the kernels, and as host C++ behind
-// tests/kernels/codegen/grid_emulator.h. Scalar functions mean what kernels/loops/evaluate.h says.
+// tests/kernels/codegen/grid_emulator.h. Scalar functions mean what kernels/evaluate/evaluate.h
+// says.
 #ifndef LEMMA_KERNELS_CODEGEN_PRELUDE_CUH_
 #define LEMMA_KERNELS_CODEGEN_PRELUDE_CUH_
 

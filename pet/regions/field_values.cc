@@ -7,8 +7,8 @@
 #include "base/status_macros.h"
 #include "graph/expr/compose.h"
 #include "graph/expr/substitute.h"
+#include "kernels/evaluate/evaluate.h"
 #include "kernels/loops/cost.h"
-#include "kernels/loops/evaluate.h"
 #include "rewrite/matching/match.h"
 
 namespace lemma {

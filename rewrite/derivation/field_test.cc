@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/status_macros.h"
 #include "graph/expr/field.h"
-#include "kernels/loops/evaluate.h"
+#include "kernels/evaluate/evaluate.h"
 
 namespace lemma {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "graph/op_table.h"
 #include "gtest/gtest.h"
-#include "kernels/loops/evaluate.h"
+#include "kernels/evaluate/evaluate.h"
 #include "tests/graph/op_examples.h"
-#include "tests/kernels/loops/naive_evaluator.h"
+#include "tests/kernels/evaluate/naive_evaluator.h"
 
 namespace lemma {
 namespace {

@@ -9,7 +9,7 @@
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/graph/onnx/onnx_text.h"
-#include "tests/kernels/loops/naive_evaluator.h"
+#include "tests/kernels/evaluate/naive_evaluator.h"
 
 namespace lemma {
 namespace {

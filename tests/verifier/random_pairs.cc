@@ -11,7 +11,7 @@
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "rewrite/derivation/field_test.h"
-#include "tests/kernels/loops/naive_evaluator.h"
+#include "tests/kernels/evaluate/naive_evaluator.h"
 
 namespace lemma {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/status_macros.h"
 #include "graph/expr/field.h"
-#include "kernels/loops/evaluate.h"
+#include "kernels/evaluate/evaluate.h"
 #include "verifier/certificate/run_graphs.h"
 
 namespace lemma::certificate {

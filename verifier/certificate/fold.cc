@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "kernels/loops/evaluate.h"
+#include "kernels/evaluate/evaluate.h"
 
 namespace lemma::certificate {
 

@@ -7,7 +7,7 @@
 namespace lemma::verify {
 
 // `definition` with the outputs of type i8 and u8 as executors store them
-// (kernels/loops/evaluate.h): reals are cut off and saturate, integers wrap. Wider integers are
+// (kernels/evaluate/evaluate.h): reals are cut off and saturate, integers wrap. Wider integers are
 // taken not to overflow.
 Definition StoredBytes(Definition definition);
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/expr/compose.h"
-#include "kernels/loops/evaluate.h"
+#include "kernels/evaluate/evaluate.h"
 #include "verifier/normal_form/resolve_integers.h"
 #include "verifier/normal_form/stored_bytes.h"
 

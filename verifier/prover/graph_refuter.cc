@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
+#include "kernels/evaluate/evaluate.h"
 #include "kernels/loops/cost.h"
-#include "kernels/loops/evaluate.h"
 #include "verifier/arithmetic/work.h"
 #include "verifier/prover/graph_claim.h"
 #include "verifier/refutation/comparison.h"

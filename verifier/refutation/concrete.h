@@ -1,4 +1,4 @@
-// Definitions at concrete sizes, run by kernels/loops/evaluate.h. Internal to the verifier.
+// Definitions at concrete sizes, run by kernels/evaluate/evaluate.h. Internal to the verifier.
 #ifndef LEMMA_VERIFIER_REFUTATION_CONCRETE_H_
 #define LEMMA_VERIFIER_REFUTATION_CONCRETE_H_
 
@@ -10,7 +10,7 @@
 
 #include "graph/expr/field.h"
 #include "graph/expr/tensor_expr.h"
-#include "kernels/loops/evaluate.h"
+#include "kernels/evaluate/evaluate.h"
 
 namespace lemma::verify {
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/expr/compose.h"
-#include "kernels/loops/evaluate.h"
+#include "kernels/evaluate/evaluate.h"
 #include "runtime/cpu/kernels/kernel.h"
 #include "runtime/plan/compose_nodes.h"
 

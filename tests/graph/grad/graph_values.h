@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "kernels/loops/evaluate.h"
+#include "kernels/evaluate/evaluate.h"
 
 namespace lemma {
 

@@ -2,7 +2,7 @@
 
 #include "graph/op_table.h"
 #include "gtest/gtest.h"
-#include "tests/kernels/loops/naive_evaluator.h"
+#include "tests/kernels/evaluate/naive_evaluator.h"
 
 namespace lemma {
 

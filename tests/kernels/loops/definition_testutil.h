@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "graph/expr/tensor_expr.h"
-#include "kernels/loops/evaluate.h"
-#include "tests/kernels/loops/naive_evaluator.h"
+#include "kernels/evaluate/evaluate.h"
+#include "tests/kernels/evaluate/naive_evaluator.h"
 
 namespace lemma {
 

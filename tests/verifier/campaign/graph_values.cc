@@ -8,7 +8,7 @@
 #include "base/status_macros.h"
 #include "graph/expr/arithmetic.h"
 #include "kernels/loops/cost.h"
-#include "tests/kernels/loops/naive_evaluator.h"
+#include "tests/kernels/evaluate/naive_evaluator.h"
 
 namespace lemma {
 namespace {

@@ -8,11 +8,11 @@
 #include "absl/status/statusor.h"
 #include "graph/expr/field.h"
 #include "graph/graph.h"
-#include "kernels/loops/evaluate.h"
+#include "kernels/evaluate/evaluate.h"
 
 namespace lemma {
 
-// A graph whose every operator has been made ready by kernels/loops/evaluate.h.
+// A graph whose every operator has been made ready by kernels/evaluate/evaluate.h.
 class GraphRunner {
  public:
   static absl::StatusOr<GraphRunner> Of(const Graph& graph);
@@ -65,8 +65,8 @@ class GraphRunner {
   double work_ = 0;
 };
 
-// RunReal once more by tests/kernels/loops/naive_evaluator.h, which shares no code with the other.
-// Only where no integers occur.
+// RunReal once more by tests/kernels/evaluate/naive_evaluator.h, which shares no code with the
+// other. Only where no integers occur.
 absl::StatusOr<std::vector<std::vector<double>>> RunNaively(const Graph& graph,
                                                             const std::vector<Tensor>& inputs);
 

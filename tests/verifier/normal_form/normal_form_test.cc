@@ -6,7 +6,7 @@
 
 #include "graph/expr/compose.h"
 #include "gtest/gtest.h"
-#include "tests/kernels/loops/naive_evaluator.h"
+#include "tests/kernels/evaluate/naive_evaluator.h"
 #include "verifier/normal_form/build_form.h"
 #include "verifier/normal_form/equality.h"
 #include "verifier/normal_form/normalize.h"

@@ -1,7 +1,7 @@
 // The meaning of definitions, spelled out: a slow recursive evaluator to test fast ones against. It
-// shares no code with kernels/loops/evaluate.h.
-#ifndef LEMMA_TESTS_KERNELS_LOOPS_NAIVE_EVALUATOR_H_
-#define LEMMA_TESTS_KERNELS_LOOPS_NAIVE_EVALUATOR_H_
+// shares no code with kernels/evaluate/evaluate.h.
+#ifndef LEMMA_TESTS_KERNELS_EVALUATE_NAIVE_EVALUATOR_H_
+#define LEMMA_TESTS_KERNELS_EVALUATE_NAIVE_EVALUATOR_H_
 
 #include <cstdint>
 #include <map>
@@ -39,4 +39,4 @@ extern template std::vector<Dense<int64_t>> EvaluateNaively(const Definition&,
 
 }  // namespace lemma
 
-#endif  // LEMMA_TESTS_KERNELS_LOOPS_NAIVE_EVALUATOR_H_
+#endif  // LEMMA_TESTS_KERNELS_EVALUATE_NAIVE_EVALUATOR_H_

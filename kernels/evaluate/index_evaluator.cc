@@ -1,4 +1,4 @@
-#include "kernels/loops/index_evaluator.h"
+#include "kernels/evaluate/index_evaluator.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "tests/kernels/loops/naive_evaluator.h"
+#include "tests/kernels/evaluate/naive_evaluator.h"
 
 #include <cmath>
 #include <cstdio>

@@ -1,11 +1,11 @@
 // Execution of contractions as blocked matrix products. Internal to evaluation.
-#ifndef LEMMA_KERNELS_LOOPS_CONTRACTION_RUNNER_H_
-#define LEMMA_KERNELS_LOOPS_CONTRACTION_RUNNER_H_
+#ifndef LEMMA_KERNELS_EVALUATE_CONTRACTION_RUNNER_H_
+#define LEMMA_KERNELS_EVALUATE_CONTRACTION_RUNNER_H_
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "kernels/evaluate/index_evaluator.h"
 #include "kernels/loops/contraction.h"
-#include "kernels/loops/index_evaluator.h"
 
 namespace lemma {
 namespace loops {
@@ -21,4 +21,4 @@ absl::StatusOr<bool> RunContraction(const Contraction& contraction,
 }  // namespace loops
 }  // namespace lemma
 
-#endif  // LEMMA_KERNELS_LOOPS_CONTRACTION_RUNNER_H_
+#endif  // LEMMA_KERNELS_EVALUATE_CONTRACTION_RUNNER_H_

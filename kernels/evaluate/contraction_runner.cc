@@ -1,4 +1,4 @@
-#include "kernels/loops/contraction_runner.h"
+#include "kernels/evaluate/contraction_runner.h"
 
 #include <algorithm>
 #include <atomic>
@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "base/parallel.h"
+#include "kernels/evaluate/nest_runner.h"
 #include "kernels/lanes/lane_ops.h"
-#include "kernels/loops/nest_runner.h"
 
 namespace lemma {
 namespace loops {

@@ -1,6 +1,6 @@
 // Execution of one loop nest. Internal to evaluation.
-#ifndef LEMMA_KERNELS_LOOPS_NEST_RUNNER_H_
-#define LEMMA_KERNELS_LOOPS_NEST_RUNNER_H_
+#ifndef LEMMA_KERNELS_EVALUATE_NEST_RUNNER_H_
+#define LEMMA_KERNELS_EVALUATE_NEST_RUNNER_H_
 
 #include <cstdint>
 #include <memory>
@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "kernels/evaluate/index_evaluator.h"
 #include "kernels/lanes/lane_ops.h"
-#include "kernels/loops/index_evaluator.h"
 #include "kernels/loops/loop_ir.h"
 
 namespace lemma {
@@ -104,4 +104,4 @@ extern template class NestRunner<Field>;
 }  // namespace loops
 }  // namespace lemma
 
-#endif  // LEMMA_KERNELS_LOOPS_NEST_RUNNER_H_
+#endif  // LEMMA_KERNELS_EVALUATE_NEST_RUNNER_H_

@@ -14,8 +14,8 @@
 //   * A data-dependent index is computed in int64_t arithmetic from the stored integers, and always
 //     checked: one outside its tensor gives OutOfRange. Any other read outside its tensor is
 //     an operator's mistake and gives Internal. Neither touches memory outside a tensor.
-#ifndef LEMMA_KERNELS_LOOPS_EVALUATE_H_
-#define LEMMA_KERNELS_LOOPS_EVALUATE_H_
+#ifndef LEMMA_KERNELS_EVALUATE_EVALUATE_H_
+#define LEMMA_KERNELS_EVALUATE_EVALUATE_H_
 
 #include <cstdint>
 #include <memory>
@@ -98,4 +98,4 @@ extern template absl::Status Run<Field>(const LoopProgram&, absl::Span<const Ten
 
 }  // namespace lemma
 
-#endif  // LEMMA_KERNELS_LOOPS_EVALUATE_H_
+#endif  // LEMMA_KERNELS_EVALUATE_EVALUATE_H_

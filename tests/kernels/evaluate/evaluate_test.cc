@@ -1,4 +1,4 @@
-#include "kernels/loops/evaluate.h"
+#include "kernels/evaluate/evaluate.h"
 
 #include <cmath>
 

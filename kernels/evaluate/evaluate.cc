@@ -1,4 +1,4 @@
-#include "kernels/loops/evaluate.h"
+#include "kernels/evaluate/evaluate.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,12 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/parallel.h"
 #include "graph/expr/arithmetic.h"
+#include "kernels/evaluate/contraction_runner.h"
+#include "kernels/evaluate/nest_runner.h"
 #include "kernels/lanes/lane_ops.h"
 #include "kernels/lanes/strided_copy.h"
-#include "kernels/loops/contraction_runner.h"
 #include "kernels/loops/loop_check.h"
 #include "kernels/loops/loop_plan.h"
-#include "kernels/loops/nest_runner.h"
 
 namespace lemma {
 

@@ -1,9 +1,9 @@
-// Time per operation of evaluation. Run: bazel run //tests/kernels/loops:evaluate_bench
+// Time per operation of evaluation. Run: bazel run //tests/kernels/evaluate:evaluate_bench
 #include <benchmark/benchmark.h>
 
 #include <memory>
 
-#include "kernels/loops/evaluate.h"
+#include "kernels/evaluate/evaluate.h"
 #include "tests/kernels/loops/definition_testutil.h"
 
 namespace lemma {

@@ -1,6 +1,6 @@
 // Values of indices and conditions while a nest runs. Internal to evaluation.
-#ifndef LEMMA_KERNELS_LOOPS_INDEX_EVALUATOR_H_
-#define LEMMA_KERNELS_LOOPS_INDEX_EVALUATOR_H_
+#ifndef LEMMA_KERNELS_EVALUATE_INDEX_EVALUATOR_H_
+#define LEMMA_KERNELS_EVALUATE_INDEX_EVALUATOR_H_
 
 #include <cstdint>
 #include <optional>
@@ -87,4 +87,4 @@ class IndexEvaluator {
 }  // namespace loops
 }  // namespace lemma
 
-#endif  // LEMMA_KERNELS_LOOPS_INDEX_EVALUATOR_H_
+#endif  // LEMMA_KERNELS_EVALUATE_INDEX_EVALUATOR_H_

@@ -1,4 +1,4 @@
-#include "kernels/loops/nest_runner.h"
+#include "kernels/evaluate/nest_runner.h"
 
 #include <algorithm>
 #include <cstring>
