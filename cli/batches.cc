@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "api/models/random_values.h"
 #include "base/hash.h"
-#include "cli/random_values.h"
 #include "runtime/stepper.h"
 
 namespace lemma::cli {
@@ -185,8 +185,8 @@ absl::StatusOr<Tensor> Batches::ValueOf(const Source& source, int64_t batch) {
   auto given = data_.tensors.find(source.name);
   if (given == data_.tensors.end()) {
     const bool chooses = source.name == kLabels && classes_ > 0;
-    return RandomInput(source.type, HashCombine(HashCombine(seed_, batch), source.input),
-                       chooses ? std::min(int_range_, classes_) : int_range_);
+    return api::RandomInput(source.type, HashCombine(HashCombine(seed_, batch), source.input),
+                            chooses ? std::min(int_range_, classes_) : int_range_);
   }
   auto row = Tensor::Allocate(source.type);
   if (!row.ok()) return row.status();

@@ -12,16 +12,16 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "api/models/model_file.h"
+#include "api/models/random_values.h"
+#include "api/optimization/certificate_file.h"
+#include "api/rules/rules_file.h"
 #include "base/file.h"
+#include "base/flags.h"
 #include "base/json.h"
-#include "cli/certificate_file.h"
 #include "cli/check_plan.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/flags.h"
-#include "cli/model_file.h"
-#include "cli/random_values.h"
-#include "cli/rules_file.h"
 #include "cli/verdict_text.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
@@ -74,7 +74,8 @@ std::string ReplayOne(const Substitution& rule, const std::string& folder) {
 }
 
 // Why a rule of a certificate is not to be believed; "" if it is one of the file's, or is proved.
-std::string Disbelieve(const CheckFlags& flags, const RulesFile& file, const Substitution& rule) {
+std::string Disbelieve(const CheckFlags& flags, const api::RulesFile& file,
+                       const Substitution& rule) {
   const Substitution* own = nullptr;
   for (const Substitution& r : file.rules) {
     if (r.name == rule.name && PrintRule(ForCertificate(r)) == PrintRule(rule)) own = &r;
@@ -88,8 +89,8 @@ std::string Disbelieve(const CheckFlags& flags, const RulesFile& file, const Sub
 }
 
 // The graph after it was written in the format and read again.
-absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& written) {
-  if (written.format != ModelFormat::kOnnx) return graph;
+absl::StatusOr<Graph> AsWritten(const Graph& graph, const api::Model& written) {
+  if (written.format != api::ModelFormat::kOnnx) return graph;
   ExportOptions options;
   options.info = written.info;
   auto bytes = ExportOnnx(graph, options);
@@ -108,7 +109,7 @@ bool SameDefaults(const OnnxInfo& a, const OnnxInfo& b) {
 }
 
 // Sizes that were chosen for symbolic dimensions when the model was read.
-std::map<std::string, int64_t> AssumedDims(const Model& model,
+std::map<std::string, int64_t> AssumedDims(const api::Model& model,
                                            const std::map<std::string, int64_t>& given) {
   std::map<std::string, int64_t> assumed;
   const std::vector<std::string>& names = model.graph.input_names();
@@ -128,41 +129,41 @@ std::map<std::string, int64_t> AssumedDims(const Model& model,
 }
 
 // The output has the sizes that were bound, or symbolic dimensions of those names still.
-absl::StatusOr<Model> LoadOutput(const std::string& path,
-                                 const std::map<std::string, int64_t>& dims) {
-  auto model = LoadModel(path, dims);
+absl::StatusOr<api::Model> LoadOutput(const std::string& path,
+                                      const std::map<std::string, int64_t>& dims) {
+  auto model = api::LoadModel(path, dims);
   if (model.ok() || dims.empty()) return model;
-  auto plain = LoadModel(path);
+  auto plain = api::LoadModel(path);
   if (!plain.ok()) return model;
-  const std::map<std::string, int64_t> used = UsedDims(*plain, dims);
-  return used.empty() ? std::move(plain) : LoadModel(path, used);
+  const std::map<std::string, int64_t> used = api::UsedDims(*plain, dims);
+  return used.empty() ? std::move(plain) : api::LoadModel(path, used);
 }
 
 // A file may be two things at once: others take it for ONNX, by its name, and Lemma for something
 // else, by its content. "" if both say the same.
-std::string OtherFormat(const std::string& path, const Model& model) {
-  const auto named = FormatOfPath(path);
-  if (!named.ok() || *named != ModelFormat::kOnnx || model.format == *named) return "";
+std::string OtherFormat(const std::string& path, const api::Model& model) {
+  const auto named = api::FormatOfPath(path);
+  if (!named.ok() || *named != api::ModelFormat::kOnnx || model.format == *named) return "";
   return absl::StrCat(path, " is ", Name(model.format), " by its content and ", Name(*named),
                       " by its name");
 }
 
 absl::StatusOr<Answer> Check(const CheckFlags& flags, const std::vector<std::string>& paths) {
-  auto rules = LoadRulesFile(flags.rules);
+  auto rules = api::LoadRulesFile(flags.rules);
   if (!rules.ok()) return rules.status();
-  auto text = ReadCertificateText(paths[2]);
+  auto text = api::ReadCertificateText(paths[2]);
   if (!text.ok()) return text.status();
   auto certificate = ParseCertificate(*text);
   if (!certificate.ok()) return No(std::string(certificate.status().message()));
   const std::string* recorded[] = {&certificate->input_file, &certificate->output_file};
   for (int i = 0; i < 2; ++i) {
-    auto sha256 = FileSha256(paths[i]);
+    auto sha256 = api::FileSha256(paths[i]);
     if (!sha256.ok()) return sha256.status();
     if (*sha256 != *recorded[i]) {
       return No(absl::StrCat(paths[i], " is not the file that the certificate is of"));
     }
   }
-  auto input = LoadModel(paths[0], certificate->dims);
+  auto input = api::LoadModel(paths[0], certificate->dims);
   if (!input.ok()) return input.status();
   auto output = LoadOutput(paths[1], certificate->dims);
   if (!output.ok()) return output.status();
@@ -173,7 +174,7 @@ absl::StatusOr<Answer> Check(const CheckFlags& flags, const std::vector<std::str
   if (!SameDefaults(input->info, output->info)) {
     return No("inputs have other default values than the output's");
   }
-  if (UsedDims(*input, certificate->dims) != certificate->dims) {
+  if (api::UsedDims(*input, certificate->dims) != certificate->dims) {
     return No("the input has no such symbolic dimension as the certificate says");
   }
   if (certificate->reseed.value_or(-1) != flags.reseed) {
@@ -183,7 +184,7 @@ absl::StatusOr<Answer> Check(const CheckFlags& flags, const std::vector<std::str
                            ", not the input's; --reseed-weights=", seed, " asks for these"));
   }
   if (certificate->reseed) {
-    auto graph = ReseedWeights(input->graph, static_cast<uint64_t>(*certificate->reseed));
+    auto graph = api::ReseedWeights(input->graph, static_cast<uint64_t>(*certificate->reseed));
     if (!graph.ok()) return graph.status();
     input->graph = *std::move(graph);
   }
@@ -320,7 +321,7 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
   if (!plan.empty()) {
     auto path = OneArgument("MODEL", *positional);
     if (!path.ok()) return path.status();
-    const int64_t seed = check.seed < 0 ? static_cast<int64_t>(DrawSeed()) : check.seed;
+    const int64_t seed = check.seed < 0 ? static_cast<int64_t>(api::DrawSeed()) : check.seed;
     return CheckPlan({plan, check.json, seed, check.threads}, *path);
   }
   if (positional->size() != 3) {
@@ -333,7 +334,7 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
     return absl::InvalidArgumentError("--threads: must be in 1…1024");
   }
   if (check.seed < -1) return absl::InvalidArgumentError("--seed: must be at least -1");
-  if (check.seed < 0) check.seed = static_cast<int64_t>(DrawSeed());
+  if (check.seed < 0) check.seed = static_cast<int64_t>(api::DrawSeed());
   auto answer = Check(check, *positional);
   if (!answer.ok()) return answer.status();
   Print(check, *answer);

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "api/models/model_file.h"
 #include "base/json.h"
 #include "cli/commands.h"
-#include "cli/model_file.h"
 #include "runtime/cpu/plan_claims.h"
 #include "runtime/cuda/cuda_plan.h"
 #include "runtime/cuda/plan_check.h"
@@ -110,7 +110,7 @@ absl::StatusOr<int> CheckPlan(const PlanCheckFlags& flags, const std::string& pa
     return absl::InvalidArgumentError(
         absl::StrCat("--plan=", flags.plan, ": there are plans of cpu and of cuda"));
   }
-  auto model = LoadModel(path);
+  auto model = api::LoadModel(path);
   if (!model.ok()) return model.status();
   if (flags.plan == "cuda") return CheckCudaPlan(flags, model->graph);
   auto shown = Show(flags, model->graph);

@@ -14,8 +14,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/backends.h"
-#include "cli/random_values.h"
+#include "api/execution/backends.h"
+#include "api/models/random_values.h"
 #include "graph/onnx/tensor_proto.h"
 
 namespace lemma::cli {
@@ -77,7 +77,8 @@ bool CanStart(int64_t threads) {
 }  // namespace
 
 CommonFlags::CommonFlags()
-    : backend(BackendNames().front()), max_memory_gb(std::max(1.0, std::floor(PhysicalGb() / 2))) {}
+    : backend(api::BackendNames().front()),
+      max_memory_gb(std::max(1.0, std::floor(PhysicalGb() / 2))) {}
 
 void CommonFlags::AddModel(Flags* flags) {
   flags->Sizes("dim", &dims, "size of a symbolic dimension of an ONNX model");
@@ -102,7 +103,7 @@ void CommonFlags::AddExecution(Flags* flags) {
   flags->Real("max-memory-gb", &max_memory_gb, "refuse models that need more");
   flags->Int("seed", &seed, "of random inputs");
   flags->Int("threads", &threads, "threads inside a kernel");
-  flags->Choice("backend", &backend, BackendNames(), "what executes the model");
+  flags->Choice("backend", &backend, api::BackendNames(), "what executes the model");
   AddFusion(flags);
 }
 
@@ -122,25 +123,25 @@ absl::Status CommonFlags::Check() const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Model> CommonFlags::Load(const std::string& path) const {
+absl::StatusOr<api::Model> CommonFlags::Load(const std::string& path) const {
   if (absl::Status s = Check(); !s.ok()) return s;
-  auto model = LoadModel(path, dims, training);
+  auto model = api::LoadModel(path, dims, training);
   if (!model.ok()) return model.status();
   for (const std::string& note : model->notes) {
     if (!json) std::fprintf(stderr, "lemma: note: %s: %s\n", path.c_str(), note.c_str());
   }
   if (reseed >= 0) {
-    auto graph = ReseedWeights(model->graph, static_cast<uint64_t>(reseed));
+    auto graph = api::ReseedWeights(model->graph, static_cast<uint64_t>(reseed));
     if (!graph.ok()) return graph.status();
     model->graph = *std::move(graph);
   }
   return model;
 }
 
-absl::StatusOr<std::vector<Tensor>> CommonFlags::Inputs(const Model& model) const {
+absl::StatusOr<std::vector<Tensor>> CommonFlags::Inputs(const api::Model& model) const {
   const Graph& graph = model.graph;
   if (absl::Status s = CheckMemory(graph, max_memory_gb); !s.ok()) return s;
-  auto tensors = inputs.empty() ? RandomInputs(graph, static_cast<uint64_t>(seed), int_range)
+  auto tensors = inputs.empty() ? api::RandomInputs(graph, static_cast<uint64_t>(seed), int_range)
                                 : ReadTensors(inputs, "input_");
   if (!tensors.ok()) return tensors.status();
   const bool all = !inputs.empty() && tensors->size() == graph.inputs().size();
@@ -158,11 +159,11 @@ absl::StatusOr<std::vector<Tensor>> CommonFlags::Inputs(const Model& model) cons
 }
 
 absl::StatusOr<std::unique_ptr<lemma::Backend>> CommonFlags::MakeBackend() const {
-  return cli::MakeBackend(backend, {fusion == "on", reuse == "late"});
+  return api::MakeBackend(backend, {fusion == "on", reuse == "late"});
 }
 
 std::unique_ptr<KernelMeasurer> CommonFlags::MakeMeasurer() const {
-  return cli::MakeMeasurer(backend, static_cast<int>(threads), {fusion == "on", reuse == "late"});
+  return api::MakeMeasurer(backend, static_cast<int>(threads), {fusion == "on", reuse == "late"});
 }
 
 absl::StatusOr<std::string> OneArgument(const std::string& what,

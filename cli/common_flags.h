@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/flags.h"
-#include "cli/model_file.h"
+#include "api/models/model_file.h"
+#include "base/flags.h"
 #include "graph/tensor.h"
 #include "runtime/executor.h"
 #include "runtime/measure.h"
@@ -39,11 +39,11 @@ struct CommonFlags {
   // Values out of range, and a fusion that the back end has not: InvalidArgument.
   absl::Status Check() const;
   // The model, weights filled anew if asked for. Notes go to standard error unless --json.
-  absl::StatusOr<Model> Load(const std::string& path) const;
+  absl::StatusOr<api::Model> Load(const std::string& path) const;
   // What the model is to be run on: --inputs, in which inputs with a default may be left out, or
   // random values where there is no default. ResourceExhausted, before anything is allocated, if
   // the graph needs more than max_memory_gb.
-  absl::StatusOr<std::vector<Tensor>> Inputs(const Model& model) const;
+  absl::StatusOr<std::vector<Tensor>> Inputs(const api::Model& model) const;
   absl::StatusOr<std::unique_ptr<Backend>> MakeBackend() const;
   // nullptr if the back end's kernels cannot be measured one by one.
   std::unique_ptr<KernelMeasurer> MakeMeasurer() const;

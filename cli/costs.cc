@@ -7,13 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "api/models/model_file.h"
 #include "base/file.h"
+#include "base/flags.h"
 #include "base/json.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/flags.h"
-#include "cli/model_file.h"
-#include "cli/text_table.h"
 #include "optimizer/cost/cost_db.h"
 #include "optimizer/cost/cost_text.h"
 #include "optimizer/cost/roofline.h"
@@ -64,16 +64,16 @@ absl::StatusOr<int> Export(CostDb* db, const std::string& device, const std::str
                      "; lemma costs lists what there is"));
   }
   const std::string text = PrintCosts(*std::move(entries));
-  if (absl::Status s = WriteText(output, text); !s.ok()) return s;
+  if (absl::Status s = api::WriteText(output, text); !s.ok()) return s;
   return kExitOk;
 }
 
 absl::StatusOr<int> Import(const std::string& db_path, const std::string& path, bool replace,
                            bool json) {
   auto text = ReadFile(path, kMaxTextBytes);
-  if (!text.ok()) return Prefixed(path, text.status());
+  if (!text.ok()) return api::Prefixed(path, text.status());
   auto entries = ParseCosts(*text);
-  if (!entries.ok()) return Prefixed(path, entries.status());
+  if (!entries.ok()) return api::Prefixed(path, entries.status());
   // Not before: what cannot be read should leave no new database.
   auto db = CostDb::Open(db_path);
   if (!db.ok()) return db.status();
@@ -125,7 +125,7 @@ absl::StatusOr<int> RunCosts(Arguments arguments) {
                                           : absl::StrCat("'", positional->back(), "' is too much"));
   }
   if (what == "import") return Import(path, (*positional)[1], replace, json);
-  if (absl::Status s = CheckOutputs({output}, {path}); !s.ok()) return s;
+  if (absl::Status s = api::CheckOutputs({output}, {path}); !s.ok()) return s;
   auto db = CostDb::Open(path);
   if (!db.ok()) return db.status();
   if (what == "export") return Export(db->get(), device, output);

@@ -10,12 +10,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "api/execution/timing.h"
 #include "base/json.h"
 #include "base/stopwatch.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/text_table.h"
-#include "cli/timing.h"
 #include "optimizer/cost/correction.h"
 #include "optimizer/cost/measured_cost.h"
 
@@ -77,15 +77,15 @@ absl::StatusOr<Report> Measure(const CheckFlags& flags, const Graph& graph,
   options.threads = threads;
   auto executable = (*backend)->Compile(graph, options);
   if (!executable.ok()) return executable.status();
-  auto runs = TimeAlternating({executable->get()}, inputs, static_cast<int>(flags.runs),
-                              kMaxSeconds, threads);
+  auto runs = api::TimeAlternating({executable->get()}, inputs, static_cast<int>(flags.runs),
+                                   kMaxSeconds, threads);
   if (!runs.ok()) return runs.status();
-  report.run = Median((*runs)[0]);
-  auto timings = ProfileRuns(executable->get(), inputs, static_cast<int>(flags.runs));
+  report.run = api::Median((*runs)[0]);
+  auto timings = api::ProfileRuns(executable->get(), inputs, static_cast<int>(flags.runs));
   if (!timings.ok()) return timings.status();
   auto costs = (*db)->Entries(measurer->device());
   if (!costs.ok()) return costs.status();
-  const KernelTimes in_graph = TimesBySignature({*timings});
+  const KernelTimes in_graph = api::TimesBySignature({*timings});
   if (absl::Status s = Predict(*costs, *std::move(timings), &report); !s.ok()) return s;
   if (flags.learn) {
     auto learned = (*db)->PutInGraph(measurer->device(), in_graph);
@@ -165,9 +165,9 @@ absl::StatusOr<int> RunCostsCheck(Arguments arguments) {
   auto model = check.common.Load(*path);
   if (!model.ok()) return model.status();
   auto inputs = check.common.Inputs(*model);
-  if (!inputs.ok()) return Prefixed(*path, inputs.status());
+  if (!inputs.ok()) return api::Prefixed(*path, inputs.status());
   auto report = Measure(check, model->graph, *inputs, measurer.get());
-  if (!report.ok()) return Prefixed(*path, report.status());
+  if (!report.ok()) return api::Prefixed(*path, report.status());
   if (check.common.json) {
     PrintJson(*report);
   } else {

@@ -17,16 +17,16 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "api/generation/generate_state.h"
+#include "api/models/model_file.h"
+#include "api/rules/jobs.h"
+#include "api/rules/rules_file.h"
 #include "base/file.h"
+#include "base/flags.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
 #include "cli/generate_progress.h"
 #include "cli/generate_report.h"
-#include "cli/generate_state.h"
 #include "cli/interrupt.h"
-#include "cli/jobs.h"
-#include "cli/model_file.h"
-#include "cli/rules_file.h"
 #include "cli/verdict_text.h"
 #include "generator/run/class_file.h"
 #include "generator/sets/named_sets.h"
@@ -153,7 +153,7 @@ class GenerateRun {
   }
 
   absl::Status WriteRules() {
-    auto state = GenerateState::Open(flags_.output, *set_, run_, flags_.resume);
+    auto state = api::GenerateState::Open(flags_.output, *set_, run_, flags_.resume);
     if (!state.ok()) return state.status();
     if (flags_.resume && (*state)->empty()) {
       Note(absl::StrCat("nothing to resume in ", (*state)->folder(), ": the run begins"));
@@ -196,7 +196,7 @@ class GenerateRun {
   }
 
   // Enumerated before, by other processes, or now.
-  absl::StatusOr<Enumerated> Classes(GenerateState* state) {
+  absl::StatusOr<Enumerated> Classes(api::GenerateState* state) {
     if (auto kept = state->TakeClasses()) return *std::move(kept);
     absl::StatusOr<Enumerated> enumerated = merged_ ? *std::move(merged_) : Enumerate();
     if (!enumerated.ok()) return enumerated;
@@ -210,7 +210,7 @@ class GenerateRun {
     std::vector<Decision> decisions(rules.size());
     std::mutex mutex;
     absl::Status status;
-    const bool finished = RunJobs(
+    const bool finished = api::RunJobs(
         static_cast<int>(rules.size()), static_cast<int>(flags_.threads), interrupt_.flag(),
         [&](int i) {
           auto known = journal->Find(rules[i]);
@@ -230,7 +230,7 @@ class GenerateRun {
     return decisions;
   }
 
-  absl::Status WriteRules(GenerateState* state) {
+  absl::Status WriteRules(api::GenerateState* state) {
     auto enumerated = Classes(state);
     if (!enumerated.ok()) return enumerated.status();
     const Usage enumeration = Usage::Now();
@@ -264,7 +264,7 @@ class GenerateRun {
       if (!s.ok()) return s;
     }
     const std::string pruned = PrunedText(run_, generated);
-    const std::string path = PrunedRulesPath(flags_.output);
+    const std::string path = api::PrunedRulesPath(flags_.output);
     std::error_code error;
     if (pruned.empty()) {
       std::filesystem::remove(path, error);
@@ -289,12 +289,12 @@ class GenerateRun {
 };
 
 absl::StatusOr<int> Generate(const GenerateFlags& flags) {
-  const std::string pruned = flags.output.empty() ? "" : PrunedRulesPath(flags.output);
+  const std::string pruned = flags.output.empty() ? "" : api::PrunedRulesPath(flags.output);
   for (const std::string& path : {flags.output, flags.rejected, pruned}) {
     if (path.empty()) continue;
     if (absl::Status s = CheckWritable(path); !s.ok()) return s;
   }
-  auto program = ProgramHash();
+  auto program = api::ProgramHash();
   if (!program.ok()) return program.status();
   RunId run{absl::StrJoin(flags.ops, ","), flags.max_ops, flags.seed, *program};
   std::optional<Enumerated> merged;
@@ -319,7 +319,7 @@ absl::StatusOr<int> Generate(const GenerateFlags& flags) {
   if (!set.ok()) return set.status();
   if (merged) {
     absl::Status s = CheckTerms(*merged, **set);
-    if (!s.ok()) return Prefixed(flags.shards[0], s);
+    if (!s.ok()) return api::Prefixed(flags.shards[0], s);
   }
   GenerateRun generate(flags, run, *std::move(set), std::move(merged));
   const absl::Status status = flags.count                ? generate.Count()

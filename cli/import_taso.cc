@@ -12,16 +12,16 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "api/models/model_file.h"
+#include "api/rules/jobs.h"
 #include "base/file.h"
+#include "base/flags.h"
 #include "base/json.h"
+#include "base/text_table.h"
 #include "cli/common_flags.h"
-#include "cli/flags.h"
 #include "cli/interrupt.h"
-#include "cli/jobs.h"
-#include "cli/model_file.h"
 #include "cli/progress_line.h"
 #include "cli/proof_outcome.h"
-#include "cli/text_table.h"
 #include "cli/verdict_text.h"
 #include "rewrite/matching/rewrite_source.h"
 #include "rewrite/rules/rule_text.h"
@@ -149,10 +149,10 @@ absl::Status Write(const std::string& output, const std::string& path,
 
 absl::StatusOr<std::vector<Substitution>> Read(const std::string& path) {
   auto bytes = ReadFile(path, int64_t{1} << 28);
-  if (!bytes.ok()) return Prefixed(path, bytes.status());
+  if (!bytes.ok()) return api::Prefixed(path, bytes.status());
   if (bytes->empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": the file is empty"));
   auto rules = ImportTaso(*bytes);
-  if (!rules.ok()) return Prefixed(path, rules.status());
+  if (!rules.ok()) return api::Prefixed(path, rules.status());
   if (rules->empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": has no rules"));
   return rules;
 }
@@ -174,7 +174,7 @@ absl::StatusOr<int> Import(const ImportFlags& flags, const std::string& path) {
   const int n = static_cast<int>(rules.size());
   {
     ProgressLine progress(flags.json);
-    const bool finished = RunJobs(
+    const bool finished = api::RunJobs(
         n, static_cast<int>(flags.jobs), interrupt.flag(),
         [&](int i) { rules[i] = Decide(flags, (*read)[i], worker->get()); },
         [&](int done) {

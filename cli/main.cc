@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "api/version.h"
+#include "base/flags.h"
 #include "cli/commands.h"
 #include "cli/failures.h"
-#include "cli/flags.h"
-#include "cli/version.h"
 
 namespace lemma::cli {
 namespace {
@@ -52,7 +52,7 @@ int Main(const std::vector<std::string>& arguments) {
     return kExitOk;
   }
   if (name == "--version") {
-    std::puts(VersionText().c_str());
+    std::puts(api::VersionText().c_str());
     return kExitOk;
   }
   std::vector<std::string> names;

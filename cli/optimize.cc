@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "cli/backends.h"
-#include "cli/certificate_file.h"
+#include "api/execution/backends.h"
+#include "api/models/model_file.h"
+#include "api/optimization/certificate_file.h"
 #include "cli/commands.h"
-#include "cli/model_file.h"
 #include "cli/optimize_print.h"
 #include "cli/optimize_report.h"
 #include "cli/optimize_search.h"
@@ -23,10 +23,11 @@ namespace {
 
 // What the search found, and what its first descent reached, unless it is among `*seen`; with a
 // limit of memory the input too, if values have to be computed again or offloaded to keep to it.
-absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, const Graph& input,
-                                                  const SearchResult& search, Setup* setup,
-                                                  std::set<uint64_t>* seen) {
-  std::vector<Contender> contenders;
+absl::StatusOr<std::vector<api::Contender>> Contenders(const OptimizeFlags& flags,
+                                                       const Graph& input,
+                                                       const SearchResult& search, Setup* setup,
+                                                       std::set<uint64_t>* seen) {
+  std::vector<api::Contender> contenders;
   auto add = [&](const Graph& graph, const std::vector<RewriteStep>& rewrites) -> absl::Status {
     auto folded = FoldConstants(graph, static_cast<int>(flags.common.threads));
     if (!folded.ok()) return folded.status();
@@ -49,14 +50,14 @@ absl::StatusOr<std::vector<Contender>> Contenders(const OptimizeFlags& flags, co
 
 // Of a GPU that is not here the CPU stands in: nothing is timed, and outputs are the same.
 absl::StatusOr<std::unique_ptr<Backend>> BackendToCompareOn(const OptimizeFlags& flags) {
-  return flags.DeviceIsAbsent() ? MakeBackend("cpu") : flags.common.MakeBackend();
+  return flags.DeviceIsAbsent() ? api::MakeBackend("cpu") : flags.common.MakeBackend();
 }
 
 // Executes what the search found beside the input, and takes it if it pays. Where it does not, the
 // search is repeated once with what that taught.
 absl::Status Judge(const OptimizeFlags& flags, const Graph& input, absl::Span<const Tensor> inputs,
                    Backend* backend, Setup* setup, Outcome* outcome) {
-  AcceptanceOptions options;
+  api::AcceptanceOptions options;
   options.numerics = flags.numerics;
   options.threads = static_cast<int>(flags.common.threads);
   options.unproved = !outcome->unproved.empty();
@@ -71,7 +72,7 @@ absl::Status Judge(const OptimizeFlags& flags, const Graph& input, absl::Span<co
     auto contenders = Contenders(flags, input, outcome->search, setup, &seen);
     if (!contenders.ok()) return contenders.status();
     if (search == 2 && contenders->empty()) return absl::OkStatus();
-    auto accepted = Accept(backend, input, *std::move(contenders), inputs, options);
+    auto accepted = api::Accept(backend, input, *std::move(contenders), inputs, options);
     if (!accepted.ok()) return accepted.status();
     outcome->accepted = *std::move(accepted);
     auto learned = Learn(flags, setup, outcome);
@@ -95,13 +96,14 @@ std::vector<CertificateMutant> MutantsOf(const std::vector<Substitution>& used,
 
 // Stages how the input became what was accepted, if that is wanted. `input_file`: its hash; the
 // last of `files` is the output.
-absl::Status StageCertificateOf(const OptimizeFlags& flags, const Model& model, const Graph& input,
-                                const std::string& input_file, const Outcome& outcome,
-                                const Setup& setup, std::vector<StagedFile>* files) {
+absl::Status StageCertificateOf(const OptimizeFlags& flags, const api::Model& model,
+                                const Graph& input, const std::string& input_file,
+                                const Outcome& outcome, const Setup& setup,
+                                std::vector<StagedFile>* files) {
   const std::string path = flags.CertificatePath();
   if (path.empty()) return absl::OkStatus();
   using Result = Certificate::Result;
-  const Acceptance& accepted = outcome.accepted;
+  const api::Acceptance& accepted = outcome.accepted;
   Result result = Result::kInput;
   if (!accepted.kept_input()) {
     const bool best = accepted.rewrites.empty() ||
@@ -117,9 +119,9 @@ absl::Status StageCertificateOf(const OptimizeFlags& flags, const Model& model, 
   }
   certificate->mutants = MutantsOf(certificate->rules, setup.mutants);
   certificate->input_file = input_file;
-  certificate->dims = UsedDims(model, flags.common.dims);
+  certificate->dims = api::UsedDims(model, flags.common.dims);
   if (flags.common.reseed >= 0) certificate->reseed = flags.common.reseed;
-  auto staged = StageCertificate(*std::move(certificate), files->back(), path);
+  auto staged = api::StageCertificate(*std::move(certificate), files->back(), path);
   if (staged.ok()) files->push_back(*std::move(staged));
   return staged.status();
 }
@@ -137,7 +139,7 @@ absl::StatusOr<int> OnlyExplain(const OptimizeFlags& flags, const std::string& p
   return kExitOk;
 }
 
-int NothingFits(const OptimizeFlags& flags, const Acceptance& accepted) {
+int NothingFits(const OptimizeFlags& flags, const api::Acceptance& accepted) {
   std::fprintf(stderr,
                "lemma: nothing that was found keeps to --memory-limit, %lld bytes: the least needs "
                "%lld, the input %lld; nothing was written%s\n",
@@ -152,19 +154,19 @@ int NothingFits(const OptimizeFlags& flags, const Acceptance& accepted) {
 
 absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path) {
   if (flags.output.empty()) return OnlyExplain(flags, path);
-  auto format = FormatOfPath(flags.output);
+  auto format = api::FormatOfPath(flags.output);
   if (!format.ok()) return format.status();
-  absl::Status writable =
-      CheckOutputs({flags.output, flags.CertificatePath(), flags.report}, {path, flags.cost_db});
+  absl::Status writable = api::CheckOutputs({flags.output, flags.CertificatePath(), flags.report},
+                                            {path, flags.cost_db});
   if (!writable.ok()) return writable;
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
-  auto input_file = FileSha256(path);  // as it is now
+  auto input_file = api::FileSha256(path);  // as it is now
   if (!input_file.ok()) return input_file.status();
 
   // What cannot be run should be said before the search.
   auto inputs = flags.common.Inputs(*model);
-  if (!inputs.ok()) return Prefixed(path, inputs.status());
+  if (!inputs.ok()) return api::Prefixed(path, inputs.status());
 
   Outcome outcome;
   Setup setup(flags);
@@ -176,7 +178,7 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (!judged.ok()) return judged;
   if (outcome.accepted.least_bytes) return NothingFits(flags, outcome.accepted);
   model->graph = outcome.accepted.graph;
-  auto files = StageModel(*model, flags.output, *format);
+  auto files = api::StageModel(*model, flags.output, *format);
   if (!files.ok()) return files.status();
   absl::Status done =
       StageCertificateOf(flags, *model, input, *input_file, outcome, setup, &*files);

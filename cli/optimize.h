@@ -9,9 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
-#include "cli/acceptance.h"
+#include "api/optimization/acceptance.h"
+#include "base/flags.h"
 #include "cli/common_flags.h"
-#include "cli/flags.h"
 #include "cli/why_not.h"
 #include "optimizer/cost/cost_db.h"
 #include "optimizer/cost/objective.h"
@@ -60,7 +60,7 @@ struct Outcome {
   double best_seconds = 0;    // until the best graph was found
   // Memory of the process when the search began, and the most while it ran.
   int64_t search_start_bytes = 0, search_peak_bytes = 0;
-  Acceptance accepted;
+  api::Acceptance accepted;
   int64_t learned = 0;  // kernels whose costs were corrected, since what was found did not pay
   std::optional<WhyNotReport> why_not;
 };

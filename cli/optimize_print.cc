@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/json.h"
-#include "cli/text_table.h"
+#include "base/text_table.h"
 
 namespace lemma::cli {
 namespace {
@@ -33,7 +33,7 @@ double Ratio(int64_t after, int64_t before) {
 
 // Why it is the input that was written.
 std::string WhyKept(const OptimizeFlags& flags, const Outcome& outcome) {
-  const Acceptance& result = outcome.accepted;
+  const api::Acceptance& result = outcome.accepted;
   if (outcome.search.rewrites.empty() && !result.found) {
     return flags.objective == "time"     ? "no rule makes it faster"
            : flags.objective == "memory" ? "no rule makes it smaller, nor as small and faster"
@@ -99,7 +99,7 @@ void PrintBound(const SearchResult& search) {
 
 void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
   const SearchResult& p = outcome.search;
-  const Acceptance& result = outcome.accepted;
+  const api::Acceptance& result = outcome.accepted;
   auto counts = [](const std::vector<RewriteStep>& steps) {
     Json rules = Json::Object();
     for (const auto& [name, count] : RuleCounts(steps)) rules.Set(name, count);
@@ -165,7 +165,7 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
 
 void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
   const SearchResult& p = outcome.search;
-  const Acceptance& result = outcome.accepted;
+  const api::Acceptance& result = outcome.accepted;
   auto bytes = [](int64_t n) { return FormatBytes(static_cast<double>(n)); };
   TextTable table({flags.common.backend, "before", "after", "after/before"});
   if (result.measured && flags.Times()) {

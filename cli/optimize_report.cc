@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "api/execution/timing.h"
+#include "api/rules/rules_file.h"
 #include "base/file.h"
+#include "base/text_table.h"
 #include "cli/report.h"
-#include "cli/rules_file.h"
-#include "cli/text_table.h"
-#include "cli/timing.h"
 #include "optimizer/cost/analytic_cost.h"
 
 namespace lemma::cli {
@@ -22,7 +22,7 @@ std::string Change(const std::string& before, const std::string& after) {
 
 std::vector<std::pair<std::string, std::string>> FactsOf(const Graph& input,
                                                          const SearchResult& search,
-                                                         const Acceptance& accepted) {
+                                                         const api::Acceptance& accepted) {
   std::vector<std::pair<std::string, std::string>> facts;
   if (accepted.ms_before > 0) {
     facts.emplace_back("time, median",
@@ -63,7 +63,7 @@ absl::StatusOr<ReportGraph> GraphOf(const Graph& graph, const OptimizeFlags& fla
   compile.threads = static_cast<int>(flags.common.threads);
   auto executable = backend->Compile(graph, compile);
   if (!executable.ok()) return executable.status();
-  auto kernels = ProfileRuns(executable->get(), inputs, static_cast<int>(flags.runs));
+  auto kernels = api::ProfileRuns(executable->get(), inputs, static_cast<int>(flags.runs));
   if (!kernels.ok()) return kernels.status();
   result.kernels = *std::move(kernels);
   return result;
@@ -75,9 +75,9 @@ absl::Status StageReport(const OptimizeFlags& flags, const std::string& model, c
                          const Outcome& outcome, Backend* backend, absl::Span<const Tensor> inputs,
                          std::vector<StagedFile>* files) {
   if (flags.report.empty()) return absl::OkStatus();
-  auto file = LoadRulesFile(flags.rules);
+  auto file = api::LoadRulesFile(flags.rules);
   if (!file.ok()) return file.status();
-  const Acceptance& accepted = outcome.accepted;
+  const api::Acceptance& accepted = outcome.accepted;
   Report report;
   report.title = model;
   report.facts = FactsOf(input, outcome.search, accepted);

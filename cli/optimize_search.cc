@@ -14,13 +14,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
-#include "cli/certificate_file.h"
+#include "api/models/model_file.h"
+#include "api/models/random_values.h"
+#include "api/optimization/certificate_file.h"
+#include "base/text_table.h"
 #include "cli/interrupt.h"
-#include "cli/model_file.h"
 #include "cli/optimize_print.h"
-#include "cli/random_values.h"
 #include "cli/rule_report.h"
-#include "cli/text_table.h"
 #include "optimizer/cost/analytic_cost.h"
 #include "optimizer/cost/measured_cost.h"
 #include "optimizer/extraction/saturation.h"
@@ -37,7 +37,7 @@ namespace {
 constexpr int kManyOps = 600;
 
 // What stands in the way of using rules that are not proved; says so if they are used nevertheless.
-absl::Status CheckProofs(const OptimizeFlags& flags, const RulesFile& file,
+absl::Status CheckProofs(const OptimizeFlags& flags, const api::RulesFile& file,
                          const std::vector<UnprovedRule>& unproved) {
   if (unproved.empty()) return absl::OkStatus();
   if (flags.allow_unproved) {
@@ -70,7 +70,7 @@ absl::Status TakeMutants(const OptimizeFlags& flags, const Certificate& certific
   for (const CertificateMutant& mutant : certificate.mutants) {
     for (const Substitution& rule : certificate.rules) {
       if (rule.name != mutant.rule.name) continue;
-      auto checked = certificate::CheckMutant(rule, mutant, DrawSeed(),
+      auto checked = certificate::CheckMutant(rule, mutant, api::DrawSeed(),
                                               static_cast<int>(flags.common.threads));
       if (!checked.ok()) return checked.status();
       setup->file.rules.push_back(rule);
@@ -83,20 +83,20 @@ absl::Status TakeMutants(const OptimizeFlags& flags, const Certificate& certific
 // What the steps of --replay lead to.
 absl::StatusOr<SearchResult> ReplaySteps(const OptimizeFlags& flags, const Graph& graph,
                                          Setup* setup) {
-  auto text = ReadCertificateText(flags.replay);
+  auto text = api::ReadCertificateText(flags.replay);
   if (!text.ok()) return text.status();
   auto certificate = ParseCertificate(*text);
-  if (!certificate.ok()) return Prefixed(flags.replay, certificate.status());
+  if (!certificate.ok()) return api::Prefixed(flags.replay, certificate.status());
   for (const Substitution& rule : certificate->rules) {
     if (setup->filter.Asks(rule.name, rule.contract)) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(flags.replay, ": uses the rule ", rule.name, ", which the flags leave out"));
   }
   if (absl::Status s = TakeMutants(flags, *certificate, setup); !s.ok()) {
-    return Prefixed(flags.replay, s);
+    return api::Prefixed(flags.replay, s);
   }
   auto replayed = Replay(*certificate, graph, setup->file.rules);
-  if (!replayed.ok()) return Prefixed(flags.replay, replayed.status());
+  if (!replayed.ok()) return api::Prefixed(flags.replay, replayed.status());
   SearchResult result;
   result.best = result.descended = replayed->graph;
   result.rewrites = result.descended_rewrites = replayed->steps;
@@ -106,12 +106,12 @@ absl::StatusOr<SearchResult> ReplaySteps(const OptimizeFlags& flags, const Graph
 
 // Reads the rules; what is wrong with them goes into the outcome, or is an error.
 absl::Status LoadRules(const OptimizeFlags& flags, Setup* setup, Outcome* outcome) {
-  auto file = LoadRulesFile(flags.rules);
+  auto file = api::LoadRulesFile(flags.rules);
   if (!file.ok()) return file.status();
   std::vector<std::string> why_not;
   if (!flags.why_not.empty()) why_not.push_back(flags.why_not);
   for (const auto& names : {flags.only, flags.disable, why_not}) {
-    if (absl::Status s = CheckRuleNames(names, *file); !s.ok()) return s;
+    if (absl::Status s = api::CheckRuleNames(names, *file); !s.ok()) return s;
   }
   setup->file = *std::move(file);
   setup->filter = flags.Filter();
@@ -159,7 +159,7 @@ absl::StatusOr<int> AddMutants(const Graph& graph, PetFinder* finder, Setup* set
     auto mutant = ForCertificate(rule);
     if (!mutant.ok()) return mutant.status();
     Substitution corrected = rule.rule;
-    auto contract = certificate::ContractOfSums(corrected, DrawSeed());
+    auto contract = certificate::ContractOfSums(corrected, api::DrawSeed());
     if (!contract.ok()) continue;  // lemma check would not follow
     corrected.contract = corrected.proof.contract = *contract;
     setup->mutants.push_back(*std::move(mutant));
@@ -171,7 +171,7 @@ absl::StatusOr<int> AddMutants(const Graph& graph, PetFinder* finder, Setup* set
 
 absl::Status MakeReady(Setup* setup) {
   auto rules = RuleSet::Create(setup->file.rules);
-  if (!rules.ok()) return Prefixed(setup->file.name, rules.status());
+  if (!rules.ok()) return api::Prefixed(setup->file.name, rules.status());
   setup->rules = *std::move(rules);
   setup->usable = Filtered(setup->rules.get(), setup->filter);
   return absl::OkStatus();
@@ -373,12 +373,12 @@ absl::Status FindResult(const OptimizeFlags& flags, const Graph& input, Setup* s
 }
 
 bool LosesBarriers(const std::string& output) {
-  const auto format = FormatOfPath(output);
-  return format.ok() && *format == ModelFormat::kOnnx;
+  const auto format = api::FormatOfPath(output);
+  return format.ok() && *format == api::ModelFormat::kOnnx;
 }
 
-absl::StatusOr<Contender> KeptToLimit(const OptimizeFlags& flags, Contender contender,
-                                      Setup* setup) {
+absl::StatusOr<api::Contender> KeptToLimit(const OptimizeFlags& flags, api::Contender contender,
+                                           Setup* setup) {
   KernelMeasurer* planner =
       setup->costs.measurer != nullptr ? setup->costs.measurer.get() : setup->planner.get();
   if (setup->peak_limit == 0 || planner == nullptr) return contender;
@@ -396,7 +396,7 @@ absl::StatusOr<Contender> KeptToLimit(const OptimizeFlags& flags, Contender cont
   // set: then it is tried for less.
   constexpr int kAttempts = 3;
   int64_t limit = setup->plan_limit;
-  Contender kept = contender;
+  api::Contender kept = contender;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     auto found = Rematerialize(contender.graph, limit, planner, setup->costs.model.get(),
                                on_progress, deadline);

@@ -7,11 +7,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "api/rules/rules_file.h"
 #include "base/deadline.h"
 #include "cli/interrupt.h"
 #include "cli/optimize.h"
 #include "cli/progress_line.h"
-#include "cli/rules_file.h"
 #include "graph/graph.h"
 #include "optimizer/cost/cost_model.h"
 #include "pet/correctors/candidates.h"
@@ -37,7 +37,7 @@ CostFn Nanoseconds(CostModel* model, bool estimate);
 
 // What a search works with.
 struct Setup {
-  RulesFile file;  // with those of --pet, or of the certificate that is replayed
+  api::RulesFile file;  // with those of --pet, or of the certificate that is replayed
   std::vector<CertificateMutant> mutants;  // where these come from
   RewriteFilter filter;
   std::unique_ptr<RuleSet> rules;
@@ -68,8 +68,8 @@ bool LosesBarriers(const std::string& output);
 // `graph` with values computed again so that it keeps to --memory-limit, or as near to it as was
 // found; as it is if there is no limit, it keeps to it, the back end does not tell lifetimes, or
 // the output would not keep it (LosesBarriers).
-absl::StatusOr<Contender> KeptToLimit(const OptimizeFlags& flags, Contender contender,
-                                      Setup* setup);
+absl::StatusOr<api::Contender> KeptToLimit(const OptimizeFlags& flags, api::Contender contender,
+                                           Setup* setup);
 
 // Keeps what runs of what was found tell of kernels, if it did not pay. Whether to search again:
 // that was news, nothing was accepted, and no limit of time is in the way.

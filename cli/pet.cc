@@ -8,10 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "api/models/model_file.h"
+#include "base/flags.h"
 #include "base/json.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
-#include "cli/model_file.h"
 #include "cli/optimize_search.h"
 #include "cli/pet_examples.h"
 #include "cli/verdict_text.h"
@@ -170,7 +170,7 @@ Json JsonOf(const Part& part) {
 absl::Status WriteSvg(const std::string& path, const std::vector<Part>& parts) {
   for (const Part& part : parts) {
     for (const Candidate& c : part.candidates->found) {
-      if (!c.region.empty()) return WriteText(path, SvgPicture(c.region));
+      if (!c.region.empty()) return api::WriteText(path, SvgPicture(c.region));
     }
   }
   return absl::NotFoundError("--svg: none of the mutants differs anywhere");

@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/flags.h"
 #include "base/json.h"
-#include "cli/flags.h"
 #include "rewrite/rules/substitution.h"
 #include "verifier/checker/checker.h"
 #include "verifier/prover/prover.h"

@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "api/models/model_file.h"
+#include "api/rules/symbolic_graph.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/interrupt.h"
-#include "cli/model_file.h"
 #include "cli/proof_outcome.h"
-#include "cli/symbolic_graph.h"
-#include "cli/text_table.h"
 #include "cli/verdict_text.h"
 
 namespace lemma::cli {
@@ -29,11 +29,11 @@ struct ProveFlags {
 
 // The only graph of a text, if the file is one.
 absl::StatusOr<std::optional<text::Block>> ReadTextGraph(const std::string& path) {
-  auto is_text = IsTextFile(path);
+  auto is_text = api::IsTextFile(path);
   if (!is_text.ok()) return is_text.status();
   if (!*is_text) return std::nullopt;
   auto text = ReadFile(path, int64_t{1} << 32);
-  if (!text.ok()) return Prefixed(path, text.status());
+  if (!text.ok()) return api::Prefixed(path, text.status());
   auto blocks = text::ParseBlocks(*text, path);
   if (!blocks.ok()) return blocks.status();
   if (blocks->size() != 1 || blocks->front().is_rule) {
@@ -49,19 +49,19 @@ absl::StatusOr<std::optional<Substitution>> SymbolicClaim(const std::string& a,
   auto block_a = ReadTextGraph(a), block_b = ReadTextGraph(b);
   if (!block_a.ok()) return block_a.status();
   if (!block_b.ok()) return block_b.status();
-  const bool symbolic_a = *block_a && IsSymbolic(**block_a);
-  const bool symbolic_b = *block_b && IsSymbolic(**block_b);
+  const bool symbolic_a = *block_a && api::IsSymbolic(**block_a);
+  const bool symbolic_b = *block_b && api::IsSymbolic(**block_b);
   if (!symbolic_a && !symbolic_b) return std::nullopt;
   if (!*block_a || !*block_b) {
     return absl::InvalidArgumentError(
         absl::StrCat(symbolic_a ? a : b, ": has sizes that are symbols, so ", symbolic_a ? b : a,
                      " must be in the text form too"));
   }
-  auto claim = EqualityClaim(**block_a, a, **block_b, b);
+  auto claim = api::EqualityClaim(**block_a, a, **block_b, b);
   *swapped = false;
   if (claim.ok()) return *std::move(claim);
   // A rule's source has to use every input; either graph may be the source.
-  auto other = EqualityClaim(**block_b, b, **block_a, a);
+  auto other = api::EqualityClaim(**block_b, b, **block_a, a);
   if (!other.ok()) return claim.status();
   *swapped = true;
   return *std::move(other);

@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
-#include "cli/text_table.h"
 #include "cli/verdict_text.h"
 #include "verifier/checker/checker.h"
 
@@ -45,7 +45,7 @@ Row Replay(const Substitution& rule, const std::string& folder) {
   return row;
 }
 
-void Print(const RulesFile& file, const std::vector<Row>& rows, size_t accepted, bool json) {
+void Print(const api::RulesFile& file, const std::vector<Row>& rows, size_t accepted, bool json) {
   if (json) {
     Json list = Json::Array();
     for (const Row& row : rows) {
@@ -79,7 +79,7 @@ void Print(const RulesFile& file, const std::vector<Row>& rows, size_t accepted,
 
 }  // namespace
 
-absl::StatusOr<int> ReplayProofs(const RulesFile& file, const std::vector<std::string>& only,
+absl::StatusOr<int> ReplayProofs(const api::RulesFile& file, const std::vector<std::string>& only,
                                  const std::string& folder, bool json) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {

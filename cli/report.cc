@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "base/text_table.h"
 #include "cli/graph_dot.h"
 #include "cli/report_template.h"
-#include "cli/text_table.h"
 #include "rewrite/rules/rule_text.h"
 
 namespace lemma::cli {

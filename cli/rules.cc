@@ -7,21 +7,21 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "api/rules/rules_file.h"
+#include "base/flags.h"
 #include "base/json.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
-#include "cli/flags.h"
 #include "cli/import_taso.h"
 #include "cli/rule_report.h"
 #include "cli/rules_commands.h"
-#include "cli/rules_file.h"
-#include "cli/text_table.h"
 #include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
 
 namespace lemma::cli {
 namespace {
 
-int List(const RulesFile& file, bool json) {
+int List(const api::RulesFile& file, bool json) {
   Json list = Json::Array();
   TextTable table({"rule", "<record", "<contract", "<rewrites"});
   std::vector<std::string> problems;
@@ -46,8 +46,9 @@ int List(const RulesFile& file, bool json) {
 }
 
 // All rules if there are no names.
-absl::StatusOr<int> Show(const RulesFile& file, const std::vector<std::string>& names, bool json) {
-  if (absl::Status s = CheckRuleNames(names, file); !s.ok()) return s;
+absl::StatusOr<int> Show(const api::RulesFile& file, const std::vector<std::string>& names,
+                         bool json) {
+  if (absl::Status s = api::CheckRuleNames(names, file); !s.ok()) return s;
   Json list = Json::Array();
   for (const Substitution& rule : file.rules) {
     if (!names.empty() && std::find(names.begin(), names.end(), rule.name) == names.end()) continue;
@@ -99,7 +100,7 @@ absl::StatusOr<int> RunRules(Arguments arguments) {
     return absl::InvalidArgumentError(
         absl::StrCat("one file of RULES, please: '", (*positional)[1], "' is one too many"));
   }
-  auto file = LoadRulesFile(positional->empty() ? "" : (*positional)[0]);
+  auto file = api::LoadRulesFile(positional->empty() ? "" : (*positional)[0]);
   if (!file.ok()) return file.status();
   return names.empty() ? List(*file, json) : Show(*file, names, json);
 }
@@ -118,7 +119,7 @@ absl::StatusOr<int> RunRulesShow(Arguments arguments) {
   if (positional->empty()) {
     return absl::InvalidArgumentError("which RULES? a file, please; see lemma rules show --help");
   }
-  auto file = LoadRulesFile((*positional)[0]);
+  auto file = api::LoadRulesFile((*positional)[0]);
   if (!file.ok()) return file.status();
   return Show(*file, {positional->begin() + 1, positional->end()}, json);
 }

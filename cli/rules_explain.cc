@@ -15,12 +15,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "api/rules/rules_file.h"
+#include "base/flags.h"
 #include "base/json.h"
-#include "cli/flags.h"
 #include "cli/progress_line.h"
 #include "cli/rule_report.h"
 #include "cli/rules_commands.h"
-#include "cli/rules_file.h"
 #include "graph/text/text.h"
 #include "rewrite/derivation/derive.h"
 #include "rewrite/derivation/field_test.h"
@@ -38,14 +38,14 @@ struct ExplainFlags {
 
 // The rules of a file; those that are proved, to derive with.
 struct Database {
-  RulesFile file;
+  api::RulesFile file;
   std::map<std::string, std::string> problems;  // of the others, by name
   std::map<std::string, int> numbers;           // of the rules in `deriver`, by name
   std::optional<Deriver> deriver;
-  std::optional<RulesFile> pruned;
+  std::optional<api::RulesFile> pruned;
 };
 
-const Substitution* FindRule(const RulesFile& file, const std::string& name) {
+const Substitution* FindRule(const api::RulesFile& file, const std::string& name) {
   auto it = std::find_if(file.rules.begin(), file.rules.end(),
                          [&](const Substitution& rule) { return rule.name == name; });
   return it == file.rules.end() ? nullptr : &*it;
@@ -53,13 +53,13 @@ const Substitution* FindRule(const RulesFile& file, const std::string& name) {
 
 absl::StatusOr<Database> Load(const std::string& path, const ExplainFlags& flags) {
   Database database;
-  auto file = LoadRulesFile(path);
+  auto file = api::LoadRulesFile(path);
   if (!file.ok()) return file.status();
   database.file = *std::move(file);
   std::error_code error;
-  const std::string pruned = flags.pruned.empty() ? PrunedRulesPath(path) : flags.pruned;
+  const std::string pruned = flags.pruned.empty() ? api::PrunedRulesPath(path) : flags.pruned;
   if (!flags.pruned.empty() || std::filesystem::exists(pruned, error)) {
-    auto rules = LoadRulesFile(pruned);
+    auto rules = api::LoadRulesFile(pruned);
     if (!rules.ok()) return rules.status();
     database.pruned = *std::move(rules);
   }
@@ -203,7 +203,7 @@ absl::StatusOr<int> Run(const std::string& path, const std::string& what,
                         const ExplainFlags& flags) {
   auto database = Load(path, flags);
   if (!database.ok()) return database.status();
-  RulesFile others;
+  api::RulesFile others;
   std::vector<Explained> all;
   if (const Substitution* rule = FindRule(database->file, what)) {
     all.push_back(Explain(*database, *rule, true, flags));
@@ -214,11 +214,11 @@ absl::StatusOr<int> Run(const std::string& path, const std::string& what,
   } else {
     std::error_code error;
     if (!std::filesystem::exists(what, error)) {
-      absl::Status unknown = CheckRuleNames({what}, database->file);
+      absl::Status unknown = api::CheckRuleNames({what}, database->file);
       return absl::InvalidArgumentError(
           absl::StrCat(unknown.message(), ", nor is there a file of that name"));
     }
-    auto file = LoadRulesFile(what);
+    auto file = api::LoadRulesFile(what);
     if (!file.ok()) return file.status();
     others = *std::move(file);
     ProgressLine progress(flags.json);

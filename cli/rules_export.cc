@@ -7,12 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "api/models/model_file.h"
+#include "api/rules/rules_file.h"
+#include "base/flags.h"
 #include "base/json.h"
-#include "cli/flags.h"
-#include "cli/model_file.h"
 #include "cli/rule_report.h"
 #include "cli/rules_commands.h"
-#include "cli/rules_file.h"
 #include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
 
@@ -23,7 +23,7 @@ std::string Quoted(const std::string& text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
 }
 
-std::string ToText(const RulesFile& file) {
+std::string ToText(const api::RulesFile& file) {
   std::string text;
   for (const Substitution& rule : file.rules) {
     absl::StrAppend(&text, text.empty() ? "" : "\n", PrintRule(rule));
@@ -60,7 +60,7 @@ Json PatternJson(const Substitution& rule, const Pattern& pattern) {
   return json;
 }
 
-std::string ToJson(const RulesFile& file) {
+std::string ToJson(const api::RulesFile& file) {
   Json list = Json::Array();
   for (const Substitution& rule : file.rules) {
     Json variables = Json::Array();
@@ -124,7 +124,7 @@ std::string SideToDot(const Substitution& rule, const Pattern& pattern, const st
   return text + "    }\n";
 }
 
-std::string ToDot(const RulesFile& file) {
+std::string ToDot(const api::RulesFile& file) {
   std::string text = "digraph rules {\n  compound=true;\n  node [shape=box, fontname=Helvetica];\n";
   for (size_t i = 0; i < file.rules.size(); ++i) {
     const Substitution& rule = file.rules[i];
@@ -155,10 +155,10 @@ absl::StatusOr<int> RunRulesExport(Arguments arguments) {
   if (positional->empty()) {
     return absl::InvalidArgumentError("which RULES? a file, please; see lemma rules export --help");
   }
-  auto file = LoadRulesFile((*positional)[0]);
+  auto file = api::LoadRulesFile((*positional)[0]);
   if (!file.ok()) return file.status();
   const std::vector<std::string> names(positional->begin() + 1, positional->end());
-  if (absl::Status s = CheckRuleNames(names, *file); !s.ok()) return s;
+  if (absl::Status s = api::CheckRuleNames(names, *file); !s.ok()) return s;
   if (!names.empty()) {
     auto& rules = file->rules;
     rules.erase(std::remove_if(rules.begin(), rules.end(),
@@ -171,7 +171,7 @@ absl::StatusOr<int> RunRulesExport(Arguments arguments) {
   const std::string text = format == "json"  ? ToJson(*file)
                            : format == "dot" ? ToDot(*file)
                                              : ToText(*file);
-  if (absl::Status s = WriteText(output, text); !s.ok()) return s;
+  if (absl::Status s = api::WriteText(output, text); !s.ok()) return s;
   return kExitOk;
 }
 

@@ -10,15 +10,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "api/models/model_file.h"
+#include "api/rules/rules_file.h"
 #include "base/file.h"
+#include "base/flags.h"
 #include "base/json.h"
 #include "cli/common_flags.h"
-#include "cli/flags.h"
 #include "cli/interrupt.h"
-#include "cli/model_file.h"
 #include "cli/progress_line.h"
 #include "cli/rules_commands.h"
-#include "cli/rules_file.h"
 #include "rewrite/derivation/prune.h"
 #include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
@@ -42,9 +42,9 @@ std::string Header(const std::string& text) {
 // What was left out of RULES before.
 absl::StatusOr<std::string> LeftOutBefore(const std::string& path) {
   std::error_code error;
-  const std::string pruned = PrunedRulesPath(path);
+  const std::string pruned = api::PrunedRulesPath(path);
   if (!std::filesystem::exists(pruned, error)) return std::string();
-  auto file = LoadRulesFile(pruned);
+  auto file = api::LoadRulesFile(pruned);
   if (!file.ok()) return file.status();
   return file->text;
 }
@@ -58,11 +58,11 @@ std::string WithNote(Substitution rule, const std::vector<std::string>& from) {
 }
 
 absl::StatusOr<int> Prune(const std::string& path, const PruneFlags& flags) {
-  const std::string pruned_path = PrunedRulesPath(flags.output);
+  const std::string pruned_path = api::PrunedRulesPath(flags.output);
   for (const std::string& written : {flags.output, pruned_path}) {
     if (absl::Status s = CheckWritable(written); !s.ok()) return s;
   }
-  auto file = LoadRulesFile(path);
+  auto file = api::LoadRulesFile(path);
   if (!file.ok()) return file.status();
   for (const Substitution& rule : file->rules) {
     const std::string problem = ProofProblem(rule);

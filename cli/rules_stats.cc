@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "api/rules/rules_file.h"
+#include "base/flags.h"
 #include "base/json.h"
-#include "cli/flags.h"
+#include "base/text_table.h"
 #include "cli/rule_report.h"
 #include "cli/rules_commands.h"
-#include "cli/rules_file.h"
-#include "cli/text_table.h"
 #include "rewrite/rules/proof_check.h"
 
 namespace lemma::cli {
@@ -137,7 +137,7 @@ absl::StatusOr<int> RunRulesStats(Arguments arguments) {
     return absl::InvalidArgumentError(
         absl::StrCat("one file of RULES, please: '", (*positional)[1], "' is one too many"));
   }
-  auto file = LoadRulesFile(positional->empty() ? "" : (*positional)[0]);
+  auto file = api::LoadRulesFile(positional->empty() ? "" : (*positional)[0]);
   if (!file.ok()) return file.status();
   const Stats stats = StatsOf(file->rules);
   json ? PrintJson(file->name, stats) : PrintText(stats);

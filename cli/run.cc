@@ -11,16 +11,16 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "api/execution/compare.h"
+#include "api/execution/profile.h"
+#include "api/execution/roofline.h"
+#include "api/execution/timing.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/compare.h"
-#include "cli/profile.h"
-#include "cli/roofline.h"
 #include "cli/run_steps.h"
-#include "cli/text_table.h"
-#include "cli/timing.h"
 #include "graph/onnx/tensor_proto.h"
 
 namespace lemma::cli {
@@ -52,9 +52,9 @@ absl::Status SaveOutputs(const Graph& graph, const std::vector<Tensor>& outputs,
 }
 
 // The worst difference from the expected tensors; InvalidArgument if their number is wrong.
-absl::StatusOr<OutputDifference> CompareWithFiles(const Graph& graph,
-                                                  const std::vector<Tensor>& outputs,
-                                                  const std::vector<std::string>& files) {
+absl::StatusOr<api::OutputDifference> CompareWithFiles(const Graph& graph,
+                                                       const std::vector<Tensor>& outputs,
+                                                       const std::vector<std::string>& files) {
   auto expected = ReadTensors(files, "output_");
   if (!expected.ok()) return expected.status();
   if (expected->size() != outputs.size()) {
@@ -62,7 +62,7 @@ absl::StatusOr<OutputDifference> CompareWithFiles(const Graph& graph,
                                                    " tensors given, the model has ", outputs.size(),
                                                    " outputs"));
   }
-  return CompareOutputs(graph, outputs, *expected);
+  return api::CompareOutputs(graph, outputs, *expected);
 }
 
 // Obeys "run N", "save DIR" and "quit" on standard input, one line of JSON each.
@@ -76,7 +76,7 @@ absl::Status Serve(const Graph& graph, Executable* executable, absl::Span<const 
     if (words.empty()) continue;
     if (words[0] == "quit") break;
     if (words[0] == "run" && words.size() == 2 && absl::SimpleAtoi(words[1], &count)) {
-      auto ms = TimeRuns(executable, inputs, static_cast<int>(count));
+      auto ms = api::TimeRuns(executable, inputs, static_cast<int>(count));
       if (!ms.ok()) return ms.status();
       Json reply = Json::Object();
       reply.Set("ms", Json::Array(*ms));
@@ -99,17 +99,17 @@ struct Report {
   std::vector<double> ms;
   MemoryUse memory;
   std::vector<KernelTiming> kernels;
-  Roofline roofline;
+  api::Roofline roofline;
   bool compared = false;
-  OutputDifference difference;
+  api::OutputDifference difference;
 };
 
-void Print(const RunFlags& flags, const Model& model, const Report& report) {
+void Print(const RunFlags& flags, const api::Model& model, const Report& report) {
   if (flags.common.json) {
     Json json = Json::Object();
     json.Set("graph", model.graph.name()).Set("backend", flags.common.backend);
     json.Set("threads", flags.common.threads).Set("operators", model.graph.num_ops());
-    json.Set("median_ms", Median(report.ms)).Set("ms", Json::Array(report.ms));
+    json.Set("median_ms", api::Median(report.ms)).Set("ms", Json::Array(report.ms));
     json.Set("peak_bytes", report.memory.planned_bytes);
     json.Set("weight_bytes", report.memory.weight_bytes);
     if (report.compared) {
@@ -117,26 +117,26 @@ void Print(const RunFlags& flags, const Model& model, const Report& report) {
       json.Set("allowed", report.difference.allowed);
     }
     if (flags.profile) {
-      const ProfileTotals totals = TotalsOf(report.kernels, report.roofline);
+      const api::ProfileTotals totals = api::TotalsOf(report.kernels, report.roofline);
       json.Set("roof_flops_per_second", report.roofline.flops_per_second);
       json.Set("roof_bytes_per_second", report.roofline.bytes_per_second);
       json.Set("flops", totals.work.flops).Set("roof", totals.roof).Set("mfu", totals.mfu);
-      json.Set("kernels", ProfileJson(report.kernels, report.roofline));
+      json.Set("kernels", api::ProfileJson(report.kernels, report.roofline));
     }
     std::puts(json.ToString().c_str());
     return;
   }
-  if (flags.profile) std::fputs(ProfileTable(report.kernels, report.roofline).c_str(), stdout);
+  if (flags.profile) std::fputs(api::ProfileTable(report.kernels, report.roofline).c_str(), stdout);
   std::printf("%s: %d operators on %s, %d thread%s\n", model.graph.name().c_str(),
               model.graph.num_ops(), flags.common.backend.c_str(),
               static_cast<int>(flags.common.threads), flags.common.threads == 1 ? "" : "s");
-  std::printf("time         %s (median of %d)\n", FormatMs(Median(report.ms)).c_str(),
+  std::printf("time         %s (median of %d)\n", FormatMs(api::Median(report.ms)).c_str(),
               static_cast<int>(report.ms.size()));
   std::printf("peak memory  %s of values, %s of weights\n",
               FormatBytes(static_cast<double>(report.memory.planned_bytes)).c_str(),
               FormatBytes(static_cast<double>(report.memory.weight_bytes)).c_str());
   if (report.compared) {
-    const OutputDifference& d = report.difference;
+    const api::OutputDifference& d = report.difference;
     std::printf("outputs      %s: %s\n",
                 !d.ok          ? "DIFFER"
                 : d.compared() ? "as expected"
@@ -146,14 +146,14 @@ void Print(const RunFlags& flags, const Model& model, const Report& report) {
 }
 
 // Profiles the executable as the flags ask for.
-absl::Status Profile(const RunFlags& flags, const Model& model, Backend* backend,
+absl::Status Profile(const RunFlags& flags, const api::Model& model, Backend* backend,
                      const CompileOptions& options, Executable* executable,
                      absl::Span<const Tensor> inputs, Report* report) {
   if (flags.profile) {
-    auto kernels = ProfileRuns(executable, inputs, static_cast<int>(flags.runs));
+    auto kernels = api::ProfileRuns(executable, inputs, static_cast<int>(flags.runs));
     if (!kernels.ok()) return kernels.status();
     report->kernels = *std::move(kernels);
-    auto roofline = MeasureRoofline(backend, options);
+    auto roofline = api::MeasureRoofline(backend, options);
     if (!roofline.ok()) return roofline.status();
     report->roofline = *roofline;
   }
@@ -162,20 +162,20 @@ absl::Status Profile(const RunFlags& flags, const Model& model, Backend* backend
   auto outputs = executable->RunTimed(inputs, &rows);
   if (!outputs.ok()) return outputs.status();
   const std::string process = absl::StrCat(model.graph.name(), " on ", backend->name());
-  return WriteFileAtomically(flags.trace, {ChromeTrace(process, rows)});
+  return WriteFileAtomically(flags.trace, {api::ChromeTrace(process, rows)});
 }
 
 absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
   auto inputs = flags.common.Inputs(*model);
-  if (!inputs.ok()) return Prefixed(path, inputs.status());
+  if (!inputs.ok()) return api::Prefixed(path, inputs.status());
   auto backend = flags.common.MakeBackend();
   if (!backend.ok()) return backend.status();
   CompileOptions options;
   options.threads = static_cast<int>(flags.common.threads);
   auto executable = (*backend)->Compile(model->graph, options);
-  if (!executable.ok()) return Prefixed(path, executable.status());
+  if (!executable.ok()) return api::Prefixed(path, executable.status());
   if (flags.serve) {
     absl::Status served = Serve(model->graph, executable->get(), *inputs);
     if (!served.ok()) return served;
@@ -197,7 +197,7 @@ absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
     report.difference = *difference;
     report.compared = true;
   }
-  auto ms = TimeRuns(executable->get(), *inputs, static_cast<int>(flags.runs));
+  auto ms = api::TimeRuns(executable->get(), *inputs, static_cast<int>(flags.runs));
   if (!ms.ok()) return ms.status();
   report.ms = *std::move(ms);
   absl::Status profiled =

@@ -11,12 +11,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "api/execution/timing.h"
 #include "base/json.h"
+#include "base/text_table.h"
 #include "cli/batches.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
-#include "cli/text_table.h"
-#include "cli/timing.h"
 #include "graph/safetensors.h"
 #include "runtime/plan/schedule.h"
 #include "runtime/stepper.h"
@@ -160,7 +160,7 @@ void Summarize(const CommonFlags& common, const Graph& graph, const Training& tr
     json.Set("threads", common.threads).Set("operators", graph.num_ops());
     json.Set("steps_done", training.done()).Set("outputs", log.ToJson());
     json.Set("ms", Json::Array(log.ms()));
-    json.Set("median_ms", log.ms().empty() ? Json() : Json(Median(log.ms())));
+    json.Set("median_ms", log.ms().empty() ? Json() : Json(api::Median(log.ms())));
     json.Set("state_bytes", training.StateBytes()).Set("peak_bytes", memory.planned_bytes);
     json.Set("weight_bytes", memory.weight_bytes);
     std::puts(json.ToString().c_str());
@@ -169,7 +169,7 @@ void Summarize(const CommonFlags& common, const Graph& graph, const Training& tr
   std::printf("%s: %d operators on %s, %lld steps done\n", graph.name().c_str(), graph.num_ops(),
               common.backend.c_str(), static_cast<long long>(training.done()));
   if (!log.ms().empty()) {
-    std::printf("time         %s (median of %d steps)\n", FormatMs(Median(log.ms())).c_str(),
+    std::printf("time         %s (median of %d steps)\n", FormatMs(api::Median(log.ms())).c_str(),
                 static_cast<int>(log.ms().size()));
   }
   std::printf("peak memory  %s of values, %s of state\n",
@@ -219,7 +219,7 @@ absl::StatusOr<int> RunSteps(const StepFlags& flags, const CommonFlags& common,
                              const std::string& path) {
   std::vector<std::string> read = {path};
   if (flags.data != "synthetic") read.push_back(flags.data);
-  if (absl::Status s = CheckOutputs({flags.checkpoint}, read); !s.ok()) return s;
+  if (absl::Status s = api::CheckOutputs({flags.checkpoint}, read); !s.ok()) return s;
   auto model = common.Load(path);
   if (!model.ok()) return model.status();
   const Graph& graph = model->graph;
@@ -231,14 +231,14 @@ absl::StatusOr<int> RunSteps(const StepFlags& flags, const CommonFlags& common,
   auto state = InitialState(flags, path, &state_file);
   if (!state.ok()) return state.status();
   auto batches = Batches::Create(flags, common, graph, state->metadata);
-  if (!batches.ok()) return Prefixed(path, batches.status());
+  if (!batches.ok()) return api::Prefixed(path, batches.status());
   auto backend = common.MakeBackend();
   if (!backend.ok()) return backend.status();
   CompileOptions options;
   options.threads = static_cast<int>(common.threads);
   options.update_state_in_place = true;
   auto executable = (*backend)->Compile(graph, options);
-  if (!executable.ok()) return Prefixed(path, executable.status());
+  if (!executable.ok()) return api::Prefixed(path, executable.status());
   Training training(graph, *std::move(executable));
   if (absl::Status s = training.SetState(*std::move(state), state_file); !s.ok()) return s;
 
@@ -248,7 +248,7 @@ absl::StatusOr<int> RunSteps(const StepFlags& flags, const CommonFlags& common,
     if (absl::Status s = training.Load(&*batches); !s.ok()) return s;
     const auto start = std::chrono::steady_clock::now();
     auto outputs = training.Step();
-    if (!outputs.ok()) return Prefixed(path, outputs.status());
+    if (!outputs.ok()) return api::Prefixed(path, outputs.status());
     const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
     log.Add(training.done(), *outputs, ms.count());
     const bool last = training.done() == flags.steps || interrupt.flag();

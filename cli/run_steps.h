@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/flags.h"
 #include "cli/common_flags.h"
-#include "cli/flags.h"
 
 namespace lemma::cli {
 

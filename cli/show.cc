@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "api/execution/backends.h"
+#include "api/models/model_file.h"
 #include "base/json.h"
-#include "cli/backends.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/graph_dot.h"
-#include "cli/model_file.h"
 #include "cli/show_memory.h"
-#include "cli/text_table.h"
 #include "graph/text/text.h"
 #include "kernels/loops/cost.h"
 
@@ -60,7 +60,7 @@ Json Ports(const std::vector<std::string>& names, const std::vector<Value>& valu
   return ports;
 }
 
-void PrintJson(const Model& model) {
+void PrintJson(const api::Model& model) {
   const Graph& graph = model.graph;
   Json ops = Json::Object();
   for (const auto& [name, row] : OpRows(graph)) {
@@ -78,7 +78,7 @@ void PrintJson(const Model& model) {
   std::puts(json.ToString().c_str());
 }
 
-void PrintTable(const Model& model) {
+void PrintTable(const api::Model& model) {
   const Graph& graph = model.graph;
   std::printf("%s (%s): %d operators, %s of weights\n", graph.name().c_str(), Name(model.format),
               graph.num_ops(), FormatBytes(static_cast<double>(WeightBytes(graph))).c_str());
@@ -140,7 +140,7 @@ absl::StatusOr<int> RunShow(Arguments arguments) {
   flags.Bool("types", &types, "text: the type of every value");
   flags.String("plan", &plan, "BACKEND", "instead: the kernels that a back end would run");
   flags.Bool("memory", &memory, "memory of intermediate values over a run, by the plan");
-  flags.Choice("backend", &common.backend, BackendNames(), "memory: whose plan");
+  flags.Choice("backend", &common.backend, api::BackendNames(), "memory: whose plan");
   flags.Int("threads", &common.threads, "memory: threads inside a kernel");
   common.AddFusion(&flags);
   common.AddReuse(&flags);
@@ -159,7 +159,7 @@ absl::StatusOr<int> RunShow(Arguments arguments) {
   if (!model.ok()) return model.status();
   if (!plan.empty()) {
     absl::Status printed = PrintPlan(common, model->graph);
-    if (!printed.ok()) return Prefixed(*path, printed);
+    if (!printed.ok()) return api::Prefixed(*path, printed);
   } else if (memory) {
     auto measurer = common.MakeMeasurer();
     if (measurer == nullptr) {
@@ -167,7 +167,7 @@ absl::StatusOr<int> RunShow(Arguments arguments) {
           absl::StrCat("--memory: the back end ", common.backend, " makes no plan"));
     }
     absl::Status shown = ShowMemory(model->graph, measurer.get(), common.json);
-    if (!shown.ok()) return Prefixed(*path, shown);
+    if (!shown.ok()) return api::Prefixed(*path, shown);
   } else if (common.json) {
     PrintJson(*model);
   } else if (format == "dot") {

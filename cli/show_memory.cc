@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
-#include "cli/text_table.h"
+#include "base/text_table.h"
 
 namespace lemma::cli {
 namespace {

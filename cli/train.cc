@@ -10,10 +10,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
+#include "base/text_table.h"
 #include "cli/batches.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/text_table.h"
 #include "graph/grad/training_step.h"
 #include "graph/safetensors.h"
 
@@ -108,7 +108,7 @@ int64_t StateBytes(const TrainingStep& step) {
   return bytes;
 }
 
-void Report(const TrainFlags& flags, const Model& model, const TrainingStep& step,
+void Report(const TrainFlags& flags, const api::Model& model, const TrainingStep& step,
             const std::string& state_path) {
   const int before = model.graph.num_ops(), after = step.graph.num_ops();
   if (flags.common.json) {
@@ -132,14 +132,14 @@ void Report(const TrainFlags& flags, const Model& model, const TrainingStep& ste
 }
 
 absl::Status Train(const TrainFlags& flags, const std::string& path) {
-  auto format = FormatOfPath(flags.output);
+  auto format = api::FormatOfPath(flags.output);
   if (!format.ok()) return format.status();
   const std::string state_path = flags.output + ".safetensors";
-  if (absl::Status s = CheckOutputs({flags.output, state_path}, {path}); !s.ok()) return s;
+  if (absl::Status s = api::CheckOutputs({flags.output, state_path}, {path}); !s.ok()) return s;
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
   auto step = BuildTrainingStep(model->graph, flags.options);
-  if (!step.ok()) return Prefixed(path, step.status());
+  if (!step.ok()) return api::Prefixed(path, step.status());
   NamedTensors state;
   state.tensors = step->state;
   state.metadata = {{"model", path}, {"loss", flags.loss}, {"update", flags.update}};
@@ -148,9 +148,9 @@ absl::Status Train(const TrainFlags& flags, const std::string& path) {
   if (const auto ignored = flags.options.loss.ignore_index) {
     state.metadata[kIgnoreKey] = absl::StrCat(*ignored);
   }
-  Model out;
+  api::Model out;
   out.graph = step->graph;
-  auto files = StageModel(out, flags.output, *format);
+  auto files = api::StageModel(out, flags.output, *format);
   if (!files.ok()) return files.status();
   auto state_file = StageSafetensors(state_path, state);
   if (!state_file.ok()) return state_file.status();

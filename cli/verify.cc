@@ -15,19 +15,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "api/models/model_file.h"
+#include "api/rules/jobs.h"
+#include "api/rules/rules_file.h"
 #include "base/file.h"
+#include "base/flags.h"
 #include "base/json.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/flags.h"
 #include "cli/interrupt.h"
-#include "cli/jobs.h"
-#include "cli/model_file.h"
 #include "cli/progress_line.h"
 #include "cli/proof_outcome.h"
 #include "cli/replay.h"
-#include "cli/rules_file.h"
-#include "cli/text_table.h"
 #include "cli/verdict_text.h"
 #include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
@@ -112,7 +112,7 @@ Json RowJson(const Row& row) {
   return json;
 }
 
-void Print(const VerifyFlags& flags, const RulesFile& file, const std::vector<Row>& rows,
+void Print(const VerifyFlags& flags, const api::RulesFile& file, const std::vector<Row>& rows,
            double seconds, const std::string& solver) {
   std::map<std::string, int> verdicts;
   int64_t queries = 0, failed = 0, outdated = 0;
@@ -149,7 +149,7 @@ void Print(const VerifyFlags& flags, const RulesFile& file, const std::vector<Ro
   }
 }
 
-absl::Status WriteRecords(const VerifyFlags& flags, const RulesFile& file,
+absl::Status WriteRecords(const VerifyFlags& flags, const api::RulesFile& file,
                           const std::vector<Row>& rows) {
   std::map<std::string, ProofRecord> records;
   for (const Row& row : rows) records[row.rule->name] = RecordOf(*row.rule, row.outcome.verdict);
@@ -167,9 +167,9 @@ absl::Status WriteRecords(const VerifyFlags& flags, const RulesFile& file,
 }
 
 absl::StatusOr<int> Verify(const VerifyFlags& flags, const std::string& path) {
-  auto file = LoadRulesFile(path);
+  auto file = api::LoadRulesFile(path);
   if (!file.ok()) return file.status();
-  if (absl::Status s = CheckRuleNames(flags.only, *file); !s.ok()) return s;
+  if (absl::Status s = api::CheckRuleNames(flags.only, *file); !s.ok()) return s;
   if (!flags.output.empty()) {
     if (absl::Status s = CheckWritable(flags.output); !s.ok()) return s;
   }
@@ -189,7 +189,7 @@ absl::StatusOr<int> Verify(const VerifyFlags& flags, const std::string& path) {
   const int n = static_cast<int>(rows.size());
   {
     ProgressLine progress(flags.json);
-    const bool finished = RunJobs(
+    const bool finished = api::RunJobs(
         n, static_cast<int>(flags.jobs), interrupt.flag(),
         [&](int i) { rows[i].outcome = (*prover)->Prove(*rows[i].rule); },
         [&](int done) {
@@ -247,9 +247,9 @@ absl::StatusOr<int> RunVerify(Arguments arguments) {
   if (!verify.output.empty() || !verify.proof.proofs.empty() || verify.proof.recheck()) {
     return absl::InvalidArgumentError("--replay proves nothing: leave out -o, --proofs, --recheck");
   }
-  auto file = LoadRulesFile(*path);
+  auto file = api::LoadRulesFile(*path);
   if (!file.ok()) return file.status();
-  if (absl::Status s = CheckRuleNames(verify.only, *file); !s.ok()) return s;
+  if (absl::Status s = api::CheckRuleNames(verify.only, *file); !s.ok()) return s;
   return ReplayProofs(*file, verify.only, verify.replay, verify.json);
 }
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "cli/text_table.h"
+#include "base/text_table.h"
 #include "rewrite/matching/apply.h"
 
 namespace lemma::cli {

@@ -50,6 +50,10 @@ MAY_USE = {
         "base/",
     ],
 }
+ROOMS = sorted([*MAY_USE])
+# The library under the command, and the programs that use it as the command does.
+MAY_USE["api"] = [f"{room}/" for room in [*ROOMS, "api"]]
+MAY_USE["tools"] = [*MAY_USE["api"], "tools/", "tests/"]
 OUR_FOLDERS = set(MAY_USE) | {"cli", "tests"}
 
 # The same, for what is stricter than its folder: what the small checker shares with the prover is

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "cli/random_values.h"
-#include "cli/timing.h"
+#include "api/execution/timing.h"
+#include "api/models/random_values.h"
 #include "graph/builder.h"
 #include "runtime/cuda/cuda_backend.h"
 
@@ -52,7 +52,7 @@ constexpr Case kCases[] = {{"relu", DType::kF32, Relu},
 absl::StatusOr<Tensor> Values(const TensorType& type) {
   auto tensor = Tensor::Allocate(type);
   if (!tensor.ok()) return tensor;
-  auto some = cli::RandomInput({type.dtype, {1 << 16}}, 1, 2);
+  auto some = api::RandomInput({type.dtype, {1 << 16}}, 1, 2);
   if (!some.ok()) return some;
   const int64_t step = some->type().num_bytes();
   for (int64_t at = 0; at < type.num_bytes(); at += step) {
@@ -92,8 +92,8 @@ absl::StatusOr<BandwidthRow> Measure(const Case& test, Backend* backend, int64_t
   executable->reset();
   auto copies = TimeDeviceCopies(static_cast<int64_t>(row.bytes / 2), kRuns);
   if (!copies.ok()) return copies.status();
-  row.ms = cli::Median(*ms);
-  row.copy_ms = cli::Median(*copies);
+  row.ms = api::Median(*ms);
+  row.copy_ms = api::Median(*copies);
   return row;
 }
 

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "api/execution/compare.h"
+#include "api/execution/profile.h"
+#include "api/execution/roofline.h"
+#include "api/execution/timing.h"
+#include "api/models/model_file.h"
+#include "base/flags.h"
 #include "base/json.h"
-#include "cli/compare.h"
-#include "cli/flags.h"
-#include "cli/model_file.h"
-#include "cli/profile.h"
-#include "cli/roofline.h"
-#include "cli/timing.h"
 #include "graph/builder.h"
 #include "optimizer/cost/cost_text.h"
 #include "runtime/cuda/cuda_backend.h"
@@ -91,7 +91,7 @@ class GpuCheck {
         generated_(flags.trial ? MakeReferenceBackend() : MakeCudaBackend({/*libraries=*/false})) {}
 
   int Run() {
-    auto roofline = cli::MeasureRoofline(cuda_.get(), {});
+    auto roofline = api::MeasureRoofline(cuda_.get(), {});
     if (!roofline.ok()) {
       std::fprintf(stderr, "gpu_check: %s\n", std::string(roofline.status().message()).c_str());
       return 2;
@@ -133,7 +133,7 @@ class GpuCheck {
   }
 
   void Write(const std::string& name, const std::string& text) {
-    const absl::Status s = cli::WriteText(absl::StrCat(flags_.out, "/", name), text);
+    const absl::Status s = api::WriteText(absl::StrCat(flags_.out, "/", name), text);
     if (!s.ok()) Fail(name, s.message());
   }
 
@@ -181,7 +181,7 @@ class GpuCheck {
       Fail(example.name, (expected.ok() ? actual : expected).status().message());
       return;
     }
-    const cli::OutputDifference d = cli::CompareOutputs(example.graph, *actual, *expected);
+    const api::OutputDifference d = api::CompareOutputs(example.graph, *actual, *expected);
     if (!d.ok) Fail(example.name, absl::StrCat("differs by ", d.largest, ", allowed ", d.allowed));
   }
 
@@ -272,25 +272,25 @@ class GpuCheck {
     if (!outputs.ok()) return outputs.status();
     // The state of a step goes to the host and back each time.
     const bool step = model.inputs.size() > 10;
-    auto run_ms = cli::TimeRuns(executable->get(), model.inputs, flags_.trial ? 1 : step ? 5 : 20);
+    auto run_ms = api::TimeRuns(executable->get(), model.inputs, flags_.trial ? 1 : step ? 5 : 20);
     if (!run_ms.ok()) return run_ms.status();
     auto device_ms = (*executable)->TimeRuns(model.inputs, kDeviceRuns);
     if (absl::IsUnimplemented(device_ms.status())) device_ms = std::vector<double>();
     if (!device_ms.ok()) return device_ms.status();
-    auto rows = cli::ProfileRuns(executable->get(), model.inputs, flags_.trial ? 1 : 10);
+    auto rows = api::ProfileRuns(executable->get(), model.inputs, flags_.trial ? 1 : 10);
     if (!rows.ok()) return rows.status();
     if (libraries) Keep(name, *rows);
-    const cli::ProfileTotals totals = cli::TotalsOf(*rows, roofline_);
+    const api::ProfileTotals totals = api::TotalsOf(*rows, roofline_);
     const MemoryUse memory = (*executable)->memory();
-    json->Set("device_ms", cli::Median(*device_ms));
-    json->Set("run_ms", cli::Median(*run_ms)).Set("cold_ms", cold_ms);
+    json->Set("device_ms", api::Median(*device_ms));
+    json->Set("run_ms", api::Median(*run_ms)).Set("cold_ms", cold_ms);
     json->Set("kernel_ms", totals.ms).Set("kernels", static_cast<int64_t>(rows->size()));
     json->Set("flops", totals.work.flops);
     json->Set("bytes", totals.work.bytes_read + totals.work.bytes_written);
     json->Set("compile_ms", compile_ms).Set("peak_bytes", memory.planned_bytes);
     json->Set("roof", totals.roof).Set("mfu", totals.mfu);
     std::printf("%-40s %7d %9.3f %9.3f %9.3f %9.3f %8.1f %8.0f %4.0f%% %5.1f%%\n", name.c_str(),
-                static_cast<int>(rows->size()), cli::Median(*device_ms), cli::Median(*run_ms),
+                static_cast<int>(rows->size()), api::Median(*device_ms), api::Median(*run_ms),
                 cold_ms, totals.ms, static_cast<double>(memory.planned_bytes) * 1e-6, compile_ms,
                 100 * totals.roof, 100 * totals.mfu);
     return Compare(model, variant, *outputs, json);
@@ -300,7 +300,7 @@ class GpuCheck {
                        const std::vector<Tensor>& outputs, Json* json) {
     auto difference = CompareWithExpected(model, variant.graph, outputs);
     if (!difference.ok()) return difference.status();
-    const cli::OutputDifference& d = difference->worst;
+    const api::OutputDifference& d = difference->worst;
     json->Set("equal", d.ok).Set("difference", d.largest).Set("allowed", d.allowed);
     json->Set("beyond_tolerance", difference->beyond_tolerance);
     if (difference->beyond_tolerance > 0) {
@@ -426,14 +426,14 @@ class GpuCheck {
   std::unique_ptr<Backend> cuda_, generated_;
   std::vector<std::string> files_;
   std::vector<std::future<absl::StatusOr<PackagedModel>>> loading_;
-  cli::Roofline roofline_;
+  api::Roofline roofline_;
   Json kernels_ = Json::Object();
   int failures_ = 0;
 };
 
 int Main(absl::Span<const std::string> arguments) {
   CheckFlags check;
-  cli::Flags flags("gpu_check_main", "FOLDER OUT", "Checks and times the CUDA back end.");
+  Flags flags("gpu_check_main", "FOLDER OUT", "Checks and times the CUDA back end.");
   flags.List("models", &check.models, "X,...", "of FOLDER/models X.onnx and X.step.pb; all");
   flags.Bool("operators-only", &check.operators_only, "check the operator table, write nothing");
   flags.Bool("curves-only", &check.curves_only, "train and compare losses, nothing else");

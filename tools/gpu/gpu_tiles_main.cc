@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/model_file.h"
+#include "api/models/model_file.h"
 #include "runtime/cuda/cuda_backend.h"
 #include "runtime/cuda/cuda_plan.h"
 
@@ -51,7 +51,7 @@ std::vector<Case> CasesOf(const std::string& folder) {
   }
   std::sort(files.begin(), files.end());
   for (const std::string& file : files) {
-    auto model = cli::LoadModel(file);
+    auto model = api::LoadModel(file);
     if (!model.ok()) continue;
     auto plan = cuda::PlanGraph(model->graph, traits, {{}, /*side_by_side=*/false});
     auto kernels = measurer->Plan(model->graph);

@@ -8,8 +8,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "cli/model_file.h"
-#include "cli/timing.h"
+#include "api/execution/timing.h"
+#include "api/models/model_file.h"
 #include "runtime/plan/schedule.h"
 #include "runtime/stepper.h"
 
@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 absl::Status AddVariant(const std::string& file, const std::string& name, LossCurve* curve) {
-  auto loaded = cli::LoadModel(file);
+  auto loaded = api::LoadModel(file);
   if (!loaded.ok()) return loaded.status();
   curve->variants.push_back({name, loaded->graph});
   return absl::OkStatus();
@@ -158,7 +158,7 @@ absl::StatusOr<CurveRun> RunCurve(const LossCurve& curve, const Graph& step, Bac
     ms.push_back(std::chrono::duration<double, std::milli>(end - start).count());
     run.losses.push_back((*outputs)[loss_index].AtDouble(0));
   }
-  run.step_ms = cli::Median(std::move(ms));
+  run.step_ms = api::Median(std::move(ms));
   return run;
 }
 

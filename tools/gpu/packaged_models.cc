@@ -9,8 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "cli/model_file.h"
-#include "cli/random_values.h"
+#include "api/models/model_file.h"
+#include "api/models/random_values.h"
 #include "graph/onnx/tensor_proto.h"
 #include "runtime/reference/reference.h"
 #include "tools/gpu/sampled_outputs.h"
@@ -69,7 +69,7 @@ absl::StatusOr<PackagedModel> LoadStep(const fs::path& file, const Graph& graph)
   auto samples = ReadSafetensors(fs::path(file).replace_extension("safetensors").string());
   if (!samples.ok() && !absl::IsNotFound(samples.status())) return samples.status();
   auto inputs =
-      samples.ok() ? SampledStepInputs(graph) : cli::RandomStepInputs(graph, kSeed, kIntegerRange);
+      samples.ok() ? SampledStepInputs(graph) : api::RandomStepInputs(graph, kSeed, kIntegerRange);
   if (!inputs.ok()) return inputs.status();
   PackagedModel model = {{{file.stem().string(), graph}}, *inputs, {}, {}};
   if (samples.ok()) {
@@ -84,9 +84,9 @@ absl::StatusOr<PackagedModel> LoadStep(const fs::path& file, const Graph& graph)
 }
 
 absl::StatusOr<PackagedModel> LoadInference(const fs::path& file, const Graph& unseeded) {
-  auto graph = cli::ReseedWeights(unseeded, kSeed);
+  auto graph = api::ReseedWeights(unseeded, kSeed);
   if (!graph.ok()) return graph.status();
-  auto inputs = cli::RandomInputs(*graph, kSeed, kIntegerRange);
+  auto inputs = api::RandomInputs(*graph, kSeed, kIntegerRange);
   if (!inputs.ok()) return inputs.status();
   auto expected = ExpectedOf(fs::path(file).replace_extension("expected"), graph->outputs().size());
   if (!expected.ok()) return expected.status();
@@ -97,7 +97,7 @@ absl::StatusOr<PackagedModel> LoadInference(const fs::path& file, const Graph& u
 absl::Status AddOptimized(const std::string& step, PackagedModel* model) {
   const std::string path = absl::StrCat(absl::StripSuffix(step, ".pb"), ".optimized.pb");
   if (!fs::exists(path)) return absl::OkStatus();
-  auto optimized = cli::LoadModel(path);
+  auto optimized = api::LoadModel(path);
   if (!optimized.ok()) return optimized.status();
   model->variants.push_back({fs::path(path).stem().string(), optimized->graph});
   return absl::OkStatus();
@@ -127,17 +127,17 @@ absl::StatusOr<std::vector<std::string>> PackagedFiles(const std::string& folder
 }
 
 absl::StatusOr<PackagedModel> LoadPackaged(const std::string& file) {
-  auto loaded = cli::LoadModel(file);
+  auto loaded = api::LoadModel(file);
   if (!loaded.ok()) return loaded.status();
   const bool step = absl::EndsWith(file, ".step.pb");
   auto model = step ? LoadStep(file, loaded->graph) : LoadInference(file, loaded->graph);
-  if (!model.ok()) return cli::Prefixed(file, model.status());
+  if (!model.ok()) return api::Prefixed(file, model.status());
   if (absl::Status s = step ? AddOptimized(file, &*model) : absl::OkStatus(); !s.ok()) return s;
   return model;
 }
 
 absl::StatusOr<std::vector<Tensor>> SampledStepInputs(const Graph& graph) {
-  auto inputs = cli::RandomStepInputs(graph, kSeed, kIntegerRange);
+  auto inputs = api::RandomStepInputs(graph, kSeed, kIntegerRange);
   if (!inputs.ok()) return inputs;
   for (size_t i = 0; i < inputs->size(); ++i) {
     const std::string& name = graph.input_names()[i];
@@ -155,7 +155,7 @@ absl::StatusOr<PackagedDifference> CompareWithExpected(const PackagedModel& mode
                                                        const Graph& variant,
                                                        absl::Span<const Tensor> outputs) {
   if (model.samples.tensors.empty()) {
-    return PackagedDifference{cli::CompareOutputs(variant, outputs, model.expected), 0};
+    return PackagedDifference{api::CompareOutputs(variant, outputs, model.expected), 0};
   }
   auto sampled = CompareSamples(variant, outputs, model.samples);
   if (!sampled.ok()) return sampled.status();

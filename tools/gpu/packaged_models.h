@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "cli/compare.h"
+#include "api/execution/compare.h"
 #include "graph/graph.h"
 #include "graph/safetensors.h"
 #include "graph/tensor.h"
@@ -49,7 +49,7 @@ absl::StatusOr<PackagedModel> LoadPackaged(const std::string& file);
 absl::StatusOr<std::vector<Tensor>> SampledStepInputs(const Graph& graph);
 
 struct PackagedDifference {
-  cli::OutputDifference worst;
+  api::OutputDifference worst;
   int beyond_tolerance = 0;  // of SampledDifference
 };
 absl::StatusOr<PackagedDifference> CompareWithExpected(const PackagedModel& model,

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/model_file.h"
+#include "api/models/model_file.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/reference/reference.h"
 #include "tools/gpu/packaged_models.h"
@@ -18,7 +18,7 @@ namespace {
 constexpr int kNearby = 48;
 
 absl::Status SampleStep(const std::string& step, const std::string& out) {
-  auto model = cli::LoadModel(step);
+  auto model = api::LoadModel(step);
   if (!model.ok()) return model.status();
   auto inputs = SampledStepInputs(model->graph);
   if (!inputs.ok()) return inputs.status();

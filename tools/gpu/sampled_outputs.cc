@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cli/random_values.h"
+#include "api/models/random_values.h"
 #include "runtime/tolerance.h"
 
 namespace lemma::gpu {
@@ -68,7 +68,7 @@ absl::StatusOr<NamedTensors> SampleOutputs(const Graph& graph, absl::Span<const 
 }
 
 absl::StatusOr<std::vector<Tensor>> Nearby(absl::Span<const Tensor> inputs, uint64_t seed) {
-  cli::Random random(seed);
+  api::Random random(seed);
   std::vector<Tensor> result;
   for (const Tensor& input : inputs) {
     if (!IsFloat(input.dtype())) {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "cli/compare.h"
+#include "api/execution/compare.h"
 #include "graph/graph.h"
 #include "graph/safetensors.h"
 #include "graph/tensor.h"
@@ -29,7 +29,7 @@ absl::StatusOr<std::vector<Tensor>> Nearby(absl::Span<const Tensor> inputs, uint
 // may differ by what the tolerance allows all elements, and by four times the share of itself that
 // the norm of any output moved: norms move much less than elements.
 struct SampledDifference {
-  cli::OutputDifference worst;
+  api::OutputDifference worst;
   int outputs = 0;
   int beyond_tolerance = 0;  // outputs that needed more than what runtime/tolerance.h allows
 };

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "cli/model_file.h"
+#include "api/models/model_file.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/reference/reference.h"
@@ -133,9 +133,9 @@ class CurveFolderTest : public testing::Test {
   }
 
   void Save(const std::string& file) {
-    cli::Model model;
+    api::Model model;
     model.graph = GraphOf(kStep);
-    ASSERT_TRUE(cli::SaveModel(model, folder_ + "/" + file, cli::ModelFormat::kProto).ok());
+    ASSERT_TRUE(api::SaveModel(model, folder_ + "/" + file, api::ModelFormat::kProto).ok());
   }
 
   void SaveLosses(int allowed) {

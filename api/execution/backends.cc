@@ -1,0 +1,88 @@
+#include "api/execution/backends.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "api/version.h"
+#include "runtime/cpu/cpu_backend.h"
+#include "runtime/cuda/cuda_backend.h"
+#include "runtime/reference/reference.h"
+
+namespace lemma::api {
+namespace {
+
+struct Entry {
+  const char* name;
+  std::unique_ptr<Backend> (*make)(const BackendOptions& options);
+  // nullptr: cannot be measured.
+  std::unique_ptr<KernelMeasurer> (*make_measurer)(int threads, const BackendOptions& options);
+};
+
+template <bool libraries>
+CudaOptions Cuda(const BackendOptions& options) {
+  CudaOptions result;
+  result.libraries = libraries;
+  result.reuse_late = options.reuse_late;
+  return result;
+}
+
+template <bool libraries>
+std::unique_ptr<Backend> MakeCuda(const BackendOptions& options) {
+  return MakeCudaBackend(Cuda<libraries>(options));
+}
+
+template <bool libraries>
+std::unique_ptr<KernelMeasurer> MeasureCuda(int, const BackendOptions& options) {
+  return MakeCudaMeasurer(Cuda<libraries>(options));
+}
+
+constexpr Entry kBackends[] = {
+    {"cpu", [](const BackendOptions& options) { return MakeCpuBackend({options.fuse_layout}); },
+     [](int threads, const BackendOptions& options) {
+       return MakeCpuMeasurer(threads, {options.fuse_layout});
+     }},
+    {"cuda", MakeCuda<true>, MeasureCuda<true>},
+    {"cuda-generated", MakeCuda<false>, MeasureCuda<false>},
+    {"reference", [](const BackendOptions&) { return MakeReferenceBackend(); }, nullptr},
+    {"reference-f64",
+     [](const BackendOptions&) { return MakeReferenceBackend(BetweenOperators::kUnrounded); },
+     nullptr},
+};
+
+const Entry* Find(absl::string_view name) {
+  for (const Entry& entry : kBackends) {
+    if (name == entry.name) return &entry;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<std::string> BackendNames() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kBackends) names.push_back(entry.name);
+  return names;
+}
+
+absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,
+                                                     const BackendOptions& options) {
+  if (const Entry* entry = Find(name)) return entry->make(options);
+  return absl::InvalidArgumentError(
+      absl::StrCat("no back end '", name, "'; there are ", absl::StrJoin(BackendNames(), ", ")));
+}
+
+std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int threads,
+                                             const BackendOptions& options) {
+  const Entry* entry = Find(backend);
+  if (entry == nullptr || entry->make_measurer == nullptr) return nullptr;
+  return entry->make_measurer(threads, options);
+}
+
+std::string VersionText() {
+  std::string text = absl::StrCat("lemma ", kVersion);
+  for (const Entry& entry : kBackends) {
+    absl::StrAppend(&text, "\n", entry.name, ": ", entry.make({})->version());
+  }
+  return text;
+}
+
+}  // namespace lemma::api

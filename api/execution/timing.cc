@@ -1,0 +1,132 @@
+#include "api/execution/timing.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "base/stopwatch.h"
+
+namespace lemma::api {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kLeastRounds = 3;  // whatever time they take
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::vector<double> Ratios(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) ratios.push_back(b[i] / a[i]);
+  return ratios;
+}
+
+}  // namespace
+
+double Median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const size_t middle = values.size() / 2;
+  std::nth_element(values.begin(), values.begin() + middle, values.end());
+  const double upper = values[middle];
+  if (values.size() % 2 == 1) return upper;
+  return (upper + *std::max_element(values.begin(), values.begin() + middle)) / 2;
+}
+
+absl::StatusOr<std::vector<double>> TimeRuns(Executable* executable,
+                                             absl::Span<const Tensor> inputs, int runs,
+                                             int threads) {
+  std::vector<double> ms;
+  for (int i = 0; i < runs; ++i) {
+    const Stopwatch stopwatch(threads);
+    auto outputs = executable->Run(inputs);
+    ms.push_back(stopwatch.Ms());
+    if (!outputs.ok()) return outputs.status();
+  }
+  return ms;
+}
+
+absl::StatusOr<std::vector<KernelTiming>> ProfileRuns(Executable* executable,
+                                                      absl::Span<const Tensor> inputs, int runs) {
+  auto profiles = ProfileAlternating({executable}, inputs, runs, kNoLimit);
+  if (!profiles.ok()) return profiles.status();
+  return std::move(profiles->front());
+}
+
+absl::StatusOr<std::vector<std::vector<KernelTiming>>> ProfileAlternating(
+    absl::Span<Executable* const> candidates, absl::Span<const Tensor> inputs, int runs,
+    double max_seconds) {
+  std::vector<std::vector<KernelTiming>> rows(candidates.size());
+  std::vector<std::vector<std::vector<double>>> ms(candidates.size());
+  const auto start = Clock::now();
+  for (int run = 0; run < runs; ++run) {
+    if (run >= kLeastRounds && SecondsSince(start) > max_seconds) break;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      auto outputs = candidates[i]->RunTimed(inputs, &rows[i]);
+      if (!outputs.ok()) return outputs.status();
+      ms[i].resize(rows[i].size());
+      for (size_t k = 0; k < rows[i].size(); ++k) ms[i][k].push_back(rows[i][k].ms);
+    }
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (size_t k = 0; k < rows[i].size(); ++k) rows[i][k].ms = Median(ms[i][k]);
+  }
+  return rows;
+}
+
+KernelTimes TimesBySignature(absl::Span<const std::vector<KernelTiming>> profiles) {
+  std::map<std::string, std::vector<double>> ms;
+  for (const std::vector<KernelTiming>& rows : profiles) {
+    for (const KernelTiming& row : rows) {
+      if (!row.signature.empty()) ms[row.signature].push_back(row.ms);
+    }
+  }
+  KernelTimes means;
+  for (const auto& [signature, times] : ms) {
+    means.emplace_back(signature, std::accumulate(times.begin(), times.end(), 0.0) /
+                                      static_cast<double>(times.size()));
+  }
+  return means;
+}
+
+absl::StatusOr<std::vector<std::vector<double>>> TimeAlternating(
+    absl::Span<Executable* const> candidates, absl::Span<const Tensor> inputs, int runs,
+    double max_seconds, int threads) {
+  std::vector<std::vector<double>> ms(candidates.size());
+  const auto start = Clock::now();
+  for (int round = -1; round < runs; ++round) {
+    if (round >= kLeastRounds && SecondsSince(start) > max_seconds) break;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      auto once = TimeRuns(candidates[i], inputs, 1, threads);
+      if (!once.ok()) return once.status();
+      if (round >= 0) ms[i].push_back(once->front());
+    }
+  }
+  return ms;
+}
+
+RatioInterval PairedRatio(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<double> ratios = Ratios(a, b);
+  std::sort(ratios.begin(), ratios.end());
+  // How many ratios lie below the true median is binomial(n, 1/2): leave out as many at either end
+  // as are outside with probability below 2.5 %.
+  const size_t n = ratios.size();
+  size_t outside = 0;
+  double term = std::pow(0.5, static_cast<double>(n)), tail = term;
+  while (outside + 1 < (n + 1) / 2) {
+    term *= static_cast<double>(n - outside) / static_cast<double>(outside + 1);
+    if (tail > 0.025 || tail + term > 0.025) break;
+    tail += term;
+    ++outside;
+  }
+  return {ratios[outside], Median(ratios), ratios[n - 1 - outside]};
+}
+
+}  // namespace lemma::api

@@ -1,0 +1,180 @@
+#include "api/models/model_file.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "graph/onnx/export.h"
+#include "graph/onnx/import.h"
+#include "graph/proto_form.h"
+#include "graph/text/text.h"
+
+namespace lemma::api {
+namespace {
+
+constexpr int64_t kMaxFileBytes = int64_t{1} << 32;
+
+// Nothing but printable characters and white space at the beginning.
+bool LooksLikeText(absl::string_view bytes) {
+  for (char c : bytes.substr(0, 512)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 && c != '\n' && c != '\t' && c != '\r') return false;
+  }
+  return true;
+}
+
+// The first bytes of a file that is neither missing nor empty.
+absl::StatusOr<std::string> ReadHead(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is a folder, not a model"));
+  }
+  auto size = FileSize(path);
+  if (!size.ok()) return Prefixed(path, size.status());
+  if (*size == 0) return absl::InvalidArgumentError(absl::StrCat(path, ": the file is empty"));
+  std::string head(static_cast<size_t>(std::min<int64_t>(*size, 4096)), '\0');
+  if (absl::Status s = ReadFileRange(path, 0, static_cast<int64_t>(head.size()), head.data());
+      !s.ok()) {
+    return Prefixed(path, s);
+  }
+  return head;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> IsTextFile(const std::string& path) {
+  auto head = ReadHead(path);
+  if (!head.ok()) return head.status();
+  return !IsGraphProto(*head) && LooksLikeText(*head);
+}
+
+absl::Status Prefixed(const std::string& path, const absl::Status& status) {
+  if (absl::StartsWith(status.message(), path)) return status;
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
+const char* Name(ModelFormat format) {
+  switch (format) {
+    case ModelFormat::kOnnx:
+      return "onnx";
+    case ModelFormat::kText:
+      return "text";
+    case ModelFormat::kProto:
+      return "proto";
+  }
+  return "";
+}
+
+absl::StatusOr<Model> LoadModel(const std::string& path, const std::map<std::string, int64_t>& dims,
+                                bool training) {
+  auto read = ReadHead(path);
+  if (!read.ok()) return read.status();
+  const std::string head = *std::move(read);
+  Model model;
+  if (IsGraphProto(head)) {
+    auto bytes = ReadFile(path, kMaxFileBytes);
+    if (!bytes.ok()) return Prefixed(path, bytes.status());
+    auto graph = DeserializeGraph(*bytes, path);
+    if (!graph.ok()) return Prefixed(path, graph.status());
+    model.graph = *std::move(graph);
+    model.format = ModelFormat::kProto;
+    return model;
+  }
+  if (LooksLikeText(head)) {
+    auto text = ReadFile(path, kMaxFileBytes);
+    if (!text.ok()) return Prefixed(path, text.status());
+    ParseOptions options;
+    options.file = path;
+    auto graph = ParseGraph(*text, options);
+    if (!graph.ok()) return Prefixed(path, graph.status());
+    model.graph = *std::move(graph);
+    return model;
+  }
+  if (!LooksLikeOnnx(head)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": neither an ONNX model nor a graph of Lemma's"));
+  }
+  ImportOptions options;
+  options.dims = dims;
+  options.training = training;
+  auto imported = ImportOnnx(path, options);
+  if (!imported.ok()) return Prefixed(path, imported.status());
+  model.format = ModelFormat::kOnnx;
+  model.graph = std::move(imported->graph);
+  model.info = std::move(imported->info);
+  model.notes = std::move(imported->notes);
+  for (std::string& line : imported->opaque) model.notes.push_back(std::move(line));
+  return model;
+}
+
+absl::StatusOr<ModelFormat> FormatOfPath(absl::string_view path) {
+  if (absl::EndsWith(path, ".onnx")) return ModelFormat::kOnnx;
+  if (absl::EndsWith(path, ".txt") || absl::EndsWith(path, ".lemma")) return ModelFormat::kText;
+  if (absl::EndsWith(path, ".pb")) return ModelFormat::kProto;
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, ": what format? a name ends in .onnx, .lemma or .txt (text) or .pb (our protobuf)"));
+}
+
+absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std::string& path,
+                                                   ModelFormat format) {
+  absl::StatusOr<std::vector<StagedFile>> files = std::vector<StagedFile>();
+  if (format == ModelFormat::kOnnx) {
+    ExportOptions options;
+    options.info = model.info;
+    files = StageOnnx(model.graph, path, options);
+  } else {
+    absl::StatusOr<std::string> bytes =
+        format == ModelFormat::kText ? PrintGraph(model.graph) : SerializeGraph(model.graph);
+    if (!bytes.ok()) return Prefixed(path, bytes.status());
+    auto staged = StagedFile::Write(path, {*bytes});
+    if (!staged.ok()) return Prefixed(path, staged.status());
+    files->push_back(*std::move(staged));
+  }
+  if (!files.ok()) return Prefixed(path, files.status());
+  return files;
+}
+
+absl::Status SaveModel(const Model& model, const std::string& path, ModelFormat format) {
+  auto files = StageModel(model, path, format);
+  return files.ok() ? CommitAll(*std::move(files)) : files.status();
+}
+
+absl::Status CheckOutputs(const std::vector<std::string>& outputs,
+                          const std::vector<std::string>& inputs) {
+  std::map<std::filesystem::path, std::string> seen;
+  for (const std::string& output : outputs) {
+    if (output.empty()) continue;
+    if (absl::Status s = CheckWritable(output); !s.ok()) return s;
+    for (const std::string& input : inputs) {
+      if (!AreOneFile(output, input)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(output, ": would overwrite the input",
+                       output == input ? "" : absl::StrCat(" ", input), "; give another name"));
+    }
+    std::error_code error;
+    const std::filesystem::path place = std::filesystem::weakly_canonical(output, error);
+    if (std::filesystem::exists(place, error) && !std::filesystem::is_regular_file(place, error)) {
+      continue;  // a device takes all that it is given
+    }
+    if (auto [it, fresh] = seen.emplace(place, output); !fresh) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(output, ": two results would be written to one file; give another name"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteText(const std::string& path, const std::string& text) {
+  if (path.empty()) {
+    std::fputs(text.c_str(), stdout);
+    return absl::OkStatus();
+  }
+  if (absl::Status s = CheckWritable(path); !s.ok()) return s;
+  return WriteFileAtomically(path, {text});
+}
+
+}  // namespace lemma::api

@@ -1,0 +1,260 @@
+#include "api/optimization/acceptance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "api/execution/definitions.h"
+#include "api/execution/jump.h"
+
+namespace lemma::api {
+namespace {
+
+constexpr double kLeastGain = 0.01;
+constexpr double kMaxSeconds = 60;  // of one batch of runs
+constexpr int kBatches = 4;
+// Of batches of one contender, after which no further one begins when the deadline has passed: a
+// search that takes all the time there is should not cost small models what it found.
+constexpr double kLateSeconds = 2;
+
+// One graph, compiled, with its outputs on the inputs.
+struct Candidate {
+  std::unique_ptr<Executable> executable;
+  std::vector<Tensor> outputs;
+  MemoryUse memory;
+};
+
+absl::StatusOr<Candidate> Prepare(Backend* backend, const Graph& graph,
+                                  const AcceptanceOptions& acceptance,
+                                  absl::Span<const Tensor> inputs) {
+  CompileOptions options;
+  options.threads = acceptance.threads;
+  auto executable = backend->Compile(graph, options);
+  if (!executable.ok()) return executable.status();
+  Candidate candidate{*std::move(executable), {}, {}};
+  candidate.memory = candidate.executable->memory();
+  if (acceptance.planner != nullptr) {
+    auto plan = acceptance.planner->Plan(graph, options);
+    if (!plan.ok()) return plan.status();
+    candidate.memory = plan->memory;
+  }
+  auto outputs = candidate.executable->Run(inputs);
+  if (!outputs.ok()) return outputs.status();
+  candidate.outputs = *std::move(outputs);
+  return candidate;
+}
+
+// Whether a constant, a weight or an attribute is infinite or not a number, or too large for f32.
+bool HasInfinities(const Graph& graph) {
+  auto bad = [](double v) { return !(std::abs(v) <= std::numeric_limits<float>::max()); };
+  for (const NodePtr& node : graph.nodes()) {
+    for (const auto& [name, value] : node->attrs()) {
+      if (auto* real = std::get_if<double>(&value); real != nullptr && bad(*real)) return true;
+    }
+    if (!node->has_payload() || node->payload().dtype() != DType::kF32) continue;
+    for (float v : node->payload().data<float>()) {
+      if (bad(v)) return true;
+    }
+  }
+  return false;
+}
+
+bool SameBytes(absl::Span<const Tensor> a, absl::Span<const Tensor> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Tensor& x, const Tensor& y) { return x.SameBytes(y); });
+}
+
+// Times both in turn until it is settled which is faster, or the batches are used up.
+absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor> inputs,
+                  const AcceptanceOptions& options, Acceptance* result) {
+  std::vector<double> a, b;
+  const Deadline enough = Deadline::After(kLateSeconds);
+  for (int batch = 0; batch < kBatches; ++batch) {
+    auto ms = TimeAlternating({before, after}, inputs, options.runs, kMaxSeconds, options.threads);
+    if (!ms.ok()) return ms.status();
+    a.insert(a.end(), (*ms)[0].begin(), (*ms)[0].end());
+    b.insert(b.end(), (*ms)[1].begin(), (*ms)[1].end());
+    result->found = PairedRatio(a, b);
+    if (result->found->high <= 1 - kLeastGain || result->found->low >= 1 - kLeastGain) break;
+    if (options.deadline.Passed() && enough.Passed()) break;
+  }
+  result->runs = static_cast<int>(a.size());
+  result->ms_before = Median(a);
+  result->ms_after = Median(b);
+  return absl::OkStatus();
+}
+
+// Those but whose constants overflowed where the input's did not: right for real numbers only.
+std::vector<Contender> Allowed(const Graph& input, std::vector<Contender> contenders,
+                               const AcceptanceOptions& options) {
+  if (options.numerics == "real" || HasInfinities(input)) return contenders;
+  contenders.erase(std::remove_if(contenders.begin(), contenders.end(),
+                                  [](const Contender& c) { return HasInfinities(c.graph); }),
+                   contenders.end());
+  return contenders;
+}
+
+// Whether what was timed last, and is executed in so much memory, is better than the input.
+bool Pays(const AcceptanceOptions& options, const Acceptance& result, int64_t bytes) {
+  using Goal = Objective::Goal;
+  const Objective objective = options.objective.Deciding();
+  const int64_t before = result.memory_before.planned_bytes;
+  if (objective.memory_limit > 0 && before > objective.memory_limit) return true;
+  const double ratio = options.runs > 0 ? result.found->high : 0;
+  if (objective.goal == Goal::kMemory) {
+    return bytes < before || (bytes == before && ratio <= 1 - kLeastGain);
+  }
+  if (objective.goal == Goal::kTime) return ratio <= 1 - kLeastGain;
+  const double memory =
+      static_cast<double>(std::max<int64_t>(bytes, 1)) / std::max<int64_t>(before, 1);
+  return options.runs == 0 ||
+         std::pow(ratio, 1 - objective.memory_weight) * std::pow(memory, objective.memory_weight) <=
+             1 - kLeastGain;
+}
+
+// Times the kernels of both in their runs, since the sum of their costs promised less of one.
+absl::Status TimeKernels(Executable* before, Executable* after, absl::Span<const Tensor> inputs,
+                         const AcceptanceOptions& options, Acceptance* result) {
+  if (options.runs == 0 || !options.objective.IsTime()) return absl::OkStatus();
+  auto profiles = ProfileAlternating({before, after}, inputs, options.runs, kMaxSeconds);
+  if (!profiles.ok()) return profiles.status();
+  const KernelTimes times = TimesBySignature(*profiles);
+  result->in_graph.insert(result->in_graph.end(), times.begin(), times.end());
+  return absl::OkStatus();
+}
+
+std::string Off(const OutputDifference& difference) {
+  return absl::StrCat("output ", difference.output, " differs by ", difference.largest,
+                      ", allowed ", difference.allowed);
+}
+
+// Why the contender is not the input, as executed or as defined; "" if it is.
+absl::StatusOr<std::string> WhyNotEqual(const Graph& input, const Candidate& before,
+                                        const Contender& contender, const Candidate& after,
+                                        Definitions* definitions, absl::Span<const Tensor> inputs,
+                                        const AcceptanceOptions& options,
+                                        OutputDifference* difference) {
+  auto verdict = definitions->Judge(after.executable.get(), after.outputs, /*is_graph=*/false);
+  if (!verdict.ok()) return verdict.status();
+  *difference = verdict->difference;
+  if (!verdict->agrees) {
+    return absl::StrCat("it computes something else than the input's operators are defined as: ",
+                        Off(*difference));
+  }
+  if (options.unproved && !difference->compared()) {
+    return absl::StrCat("it was found with rules that are not proved, and ",
+                        difference->ToString());
+  }
+  const OutputDifference executed = CompareOutputs(input, after.outputs, before.outputs);
+  if (executed.ok) return std::string();
+  auto jump = DifferByAJump(input, before.executable.get(), contender.graph, after.executable.get(),
+                            inputs, options.threads);
+  if (!jump.ok()) return jump.status();
+  return *jump ? "" : absl::StrCat("it computes something else than the input: ", Off(executed));
+}
+
+// Executes both and compares them; takes the contender if it pays.
+absl::Status Try(Backend* backend, const Graph& input, const Contender& contender,
+                 absl::Span<const Tensor> inputs, const AcceptanceOptions& options,
+                 const Candidate& before, Definitions* definitions, Acceptance* result) {
+  auto after = Prepare(backend, contender.graph, options, inputs);
+  if (!after.ok()) return after.status();
+  OutputDifference difference;
+  auto why_not =
+      WhyNotEqual(input, before, contender, *after, definitions, inputs, options, &difference);
+  if (!why_not.ok()) return why_not.status();
+  if (!why_not->empty()) {
+    result->rejected = *std::move(why_not);
+    return absl::OkStatus();
+  }
+  if (options.numerics == "exact" && !SameBytes(after->outputs, before.outputs)) {
+    // The rules keep every bit of the definitions; a kernel may still sum in another order.
+    return absl::OkStatus();
+  }
+  const MemoryUse& memory = after->memory;
+  const int64_t limit = options.objective.memory_limit;
+  result->found_bytes = memory.planned_bytes;
+  result->found = std::nullopt;
+  if (limit > 0 && memory.planned_bytes > limit) {
+    if (result->least_bytes) {
+      result->least_bytes = std::min(*result->least_bytes, memory.planned_bytes);
+    }
+    return absl::OkStatus();
+  }
+  if (options.runs > 0) {
+    absl::Status timed =
+        Time(before.executable.get(), after->executable.get(), inputs, options, result);
+    if (!timed.ok()) return timed;
+  }
+  if (!Pays(options, *result, memory.planned_bytes)) {
+    result->ms_after = result->ms_before;
+    return TimeKernels(before.executable.get(), after->executable.get(), inputs, options, result);
+  }
+  if (options.runs > 0) result->ratio = result->found->median;
+  result->least_bytes = std::nullopt;
+  result->memory_after = memory;
+  result->difference = difference;
+  result->graph = contender.graph;
+  result->rewrites = contender.rewrites;
+  result->recomputed = contender.recomputed;
+  result->offloaded = contender.offloaded;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
+                                  std::vector<Contender> contenders,
+                                  absl::Span<const Tensor> inputs,
+                                  const AcceptanceOptions& options) {
+  contenders = Allowed(input, std::move(contenders), options);
+  Acceptance result;
+  result.graph = input;
+  auto before = Prepare(backend, input, options, inputs);
+  if (absl::IsUnimplemented(before.status())) {  // opaque operators: the prediction has to do
+    if (options.objective.memory_limit > 0) {
+      return absl::FailedPreconditionError(
+          "--memory-limit: the memory of a model with operators that only its own runtime knows "
+          "cannot be told");
+    }
+    if (contenders.empty()) return result;
+    result.graph = contenders.front().graph;
+    result.rewrites = contenders.front().rewrites;
+    return result;
+  }
+  if (!before.ok()) return before.status();
+  auto definitions = Definitions::Run(input, inputs, options.threads);
+  if (!definitions.ok()) return definitions.status();
+  auto own = definitions->Judge(before->executable.get(), before->outputs, /*is_graph=*/true);
+  if (!own.ok()) return own.status();
+  if (!own->agrees) {
+    return absl::InternalError(absl::StrCat("the back end ", backend->name(),
+                                            " computes something else for the input than "
+                                            "its operators are defined as: ",
+                                            Off(own->difference), "; nothing was written"));
+  }
+  result.difference = own->difference;
+  result.measured = true;
+  result.memory_before = result.memory_after = before->memory;
+  const int64_t limit = options.objective.memory_limit;
+  if (limit > 0 && result.memory_before.planned_bytes > limit) {
+    result.least_bytes = result.memory_before.planned_bytes;
+  }
+  for (const Contender& contender : contenders) {
+    absl::Status s =
+        Try(backend, input, contender, inputs, options, *before, &*definitions, &result);
+    if (!s.ok()) return s;
+    if (!result.kept_input()) return result;
+  }
+  if (result.ms_before > 0 || options.runs == 0 || result.least_bytes) return result;
+  auto ms = TimeRuns(before->executable.get(), inputs, options.runs, options.threads);
+  if (!ms.ok()) return ms.status();
+  result.ms_before = result.ms_after = Median(*ms);
+  return result;
+}
+
+}  // namespace lemma::api

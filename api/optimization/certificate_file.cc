@@ -1,0 +1,69 @@
+#include "api/optimization/certificate_file.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "base/sha256.h"
+
+namespace lemma::api {
+
+absl::StatusOr<std::string> FileSha256(const std::string& path) {
+  auto size = FileSize(path);
+  if (!size.ok()) return Prefixed(path, size.status());
+  Sha256 hash;
+  std::string piece;
+  for (int64_t at = 0; at < *size; at += static_cast<int64_t>(piece.size())) {
+    piece.resize(static_cast<size_t>(std::min<int64_t>(*size - at, int64_t{1} << 22)));
+    const auto n = static_cast<int64_t>(piece.size());
+    if (absl::Status s = ReadFileRange(path, at, n, &piece[0]); !s.ok()) return Prefixed(path, s);
+    hash.Add(piece);
+  }
+  return hash.Finish();
+}
+
+absl::StatusOr<std::string> ReadCertificateText(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is a folder, not a certificate"));
+  }
+  auto text = ReadFile(path, int64_t{1} << 30);
+  if (!text.ok()) return Prefixed(path, text.status());
+  if (!IsCertificate(*text)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is no certificate"));
+  }
+  return text;
+}
+
+std::map<std::string, int64_t> UsedDims(const Model& model,
+                                        const std::map<std::string, int64_t>& dims) {
+  std::map<std::string, int64_t> used;
+  for (const OnnxPort& port : model.info.inputs) {
+    for (size_t axis = 0; axis < port.dims.size(); ++axis) {
+      for (const std::string& name : {port.dims[axis], absl::StrCat(port.name, ".", axis)}) {
+        if (auto it = dims.find(name); it != dims.end()) used.insert(*it);
+      }
+    }
+  }
+  return used;
+}
+
+absl::StatusOr<StagedFile> StageCertificate(Certificate certificate, const StagedFile& output,
+                                            const std::string& path) {
+  if (output.temporary().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path,
+        ": cannot tell the hash of what is no regular file; --certificate=none does without"));
+  }
+  auto sha256 = FileSha256(output.temporary());
+  if (!sha256.ok()) return sha256.status();
+  certificate.output_file = *std::move(sha256);
+  auto staged = StagedFile::Write(path, {PrintCertificate(certificate)});
+  if (!staged.ok()) return Prefixed(path, staged.status());
+  return staged;
+}
+
+}  // namespace lemma::api

@@ -1,0 +1,77 @@
+#include "api/rules/rules_file.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "api/models/model_file.h"
+#include "api/rules/builtin_rules.h"
+#include "base/file.h"
+#include "base/flags.h"
+#include "rewrite/rules/rule_text.h"
+
+namespace lemma::api {
+
+absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path) {
+  RulesFile file;
+  if (path.empty()) {
+    file.name = "built-in rules";
+    file.text = kBuiltinRules;
+  } else {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) {
+      return absl::InvalidArgumentError(absl::StrCat(path, ": is a folder, not a file of rules"));
+    }
+    auto text = ReadFile(path, int64_t{1} << 28);
+    if (!text.ok()) return Prefixed(path, text.status());
+    if (text->empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": the file is empty"));
+    file.name = path;
+    file.text = *std::move(text);
+  }
+  auto rules = ParseRules(file.text, file.name);
+  if (!rules.ok()) return rules.status();
+  if (rules->empty()) return absl::InvalidArgumentError(absl::StrCat(file.name, ": has no rules"));
+  file.rules = *std::move(rules);
+  return file;
+}
+
+std::string PrunedRulesPath(const std::string& path) {
+  return absl::StrCat(absl::StripSuffix(path, ".txt"), ".pruned.txt");
+}
+
+namespace {
+
+// "; did you mean a, b?": the nearest name or, if none is near, some of which `name` is a part.
+std::string Suggestion(const std::string& name, const std::vector<std::string>& known) {
+  std::vector<std::string> near;
+  if (std::string nearest = Nearest(name, known); !nearest.empty()) {
+    near.push_back(std::move(nearest));
+  }
+  for (const std::string& candidate : known) {
+    if (near.size() < 3 && absl::StrContains(candidate, name) &&
+        std::find(near.begin(), near.end(), candidate) == near.end()) {
+      near.push_back(candidate);
+    }
+  }
+  return near.empty() ? "" : absl::StrCat("; did you mean ", absl::StrJoin(near, ", "), "?");
+}
+
+}  // namespace
+
+absl::Status CheckRuleNames(const std::vector<std::string>& names, const RulesFile& file) {
+  std::vector<std::string> known;
+  for (const Substitution& rule : file.rules) known.push_back(rule.name);
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("no rule named ", name, " in ", file.name, Suggestion(name, known)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lemma::api

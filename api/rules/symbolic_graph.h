@@ -1,0 +1,24 @@
+// Graphs in the text form whose sizes are symbols.
+#ifndef LEMMA_API_RULES_SYMBOLIC_GRAPH_H_
+#define LEMMA_API_RULES_SYMBOLIC_GRAPH_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "graph/text/syntax.h"
+#include "rewrite/rules/substitution.h"
+
+namespace lemma::api {
+
+// Whether a size or an attribute of the graph is more than a number.
+bool IsSymbolic(const text::Block& graph);
+
+// The claim that two graphs are equal for all values of their symbols: a rule from `a` to `b`.
+// Inputs correspond by position, weights by name (whatever their values are), symbols by name.
+// InvalidArgument if inputs do not correspond, or if there is no such rule.
+absl::StatusOr<Substitution> EqualityClaim(const text::Block& a, const std::string& file_a,
+                                           const text::Block& b, const std::string& file_b);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_RULES_SYMBOLIC_GRAPH_H_

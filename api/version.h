@@ -1,0 +1,16 @@
+// What program this is.
+#ifndef LEMMA_API_VERSION_H_
+#define LEMMA_API_VERSION_H_
+
+#include <string>
+
+namespace lemma::api {
+
+inline constexpr char kVersion[] = "0.1.0";
+
+// "lemma 0.1.0" and a line per back end.
+std::string VersionText();
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_VERSION_H_

@@ -1,0 +1,73 @@
+// Command lines: a table of flags, each bound to a variable.
+#ifndef LEMMA_BASE_FLAGS_H_
+#define LEMMA_BASE_FLAGS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace lemma {
+
+// The flags of one command. Variables keep their value, the default, unless the flag is given.
+class Flags {
+ public:
+  // `synopsis` is what follows the command's name: "MODEL -o OUT".
+  Flags(std::string command, std::string synopsis, std::string doc);
+
+  // `name` without dashes; "output|o" has the short form -o. `doc` is one line.
+  void Bool(absl::string_view name, bool* target, std::string doc);
+  void Int(absl::string_view name, int64_t* target, std::string doc);
+  void Real(absl::string_view name, double* target, std::string doc);
+  // 500M, 2G, 1.5G: a letter stands for a power of 1024.
+  void Bytes(absl::string_view name, int64_t* target, std::string doc);
+  void String(absl::string_view name, std::string* target, std::string value, std::string doc);
+  void Choice(absl::string_view name, std::string* target, std::vector<std::string> choices,
+              std::string doc);
+  // Comma-separated; may be given again.
+  void List(absl::string_view name, std::vector<std::string>* target, std::string value,
+            std::string doc);
+  // NAME=N; may be given again.
+  void Sizes(absl::string_view name, std::map<std::string, int64_t>* target, std::string doc);
+  // A line under the flags: examples.
+  void Note(std::string text) { notes_.push_back(std::move(text)); }
+
+  // Reads --name=value, --name value, -o value, --switch; "--" ends flags. Returns what is left.
+  // InvalidArgument names an unknown flag (with the nearest one), a missing or a bad value.
+  absl::StatusOr<std::vector<std::string>> Parse(absl::Span<const std::string> arguments);
+  // Whether the flag of that name was among the arguments.
+  bool Given(const std::string& name) const { return given_.count(name) > 0; }
+  // Whether --help was among the arguments. Then nothing else was checked.
+  bool help() const { return help_; }
+  std::string Help() const;
+
+ private:
+  struct Flag {
+    std::string name, short_name, value, doc, default_text;
+    bool is_switch = false;
+    std::function<absl::Status(const std::string&)> set;
+  };
+  void Add(absl::string_view name, Flag flag);
+  const Flag* Find(absl::string_view name) const;
+  absl::Status Unknown(absl::string_view given) const;
+
+  std::string command_, synopsis_, doc_;
+  std::vector<Flag> flags_;
+  std::vector<std::string> notes_;
+  std::set<std::string> given_;
+  bool help_ = false;
+};
+
+// The candidate most like `given`, or "" if none is near: for "did you mean".
+std::string Nearest(absl::string_view given, absl::Span<const std::string> candidates);
+
+}  // namespace lemma
+
+#endif  // LEMMA_BASE_FLAGS_H_

@@ -1,0 +1,67 @@
+#include "base/text_table.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_format.h"
+
+namespace lemma {
+namespace {
+
+// Characters rather than bytes: labels may be UTF-8.
+size_t Width(const std::string& text) {
+  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; });
+}
+
+}  // namespace
+
+TextTable::TextTable(std::vector<std::string> header) {
+  for (size_t i = 0; i < header.size(); ++i) {
+    const bool marked = !header[i].empty() && header[i][0] == '<';
+    left_.push_back(i == 0 || marked);
+    if (marked) header[i].erase(0, 1);
+  }
+  rows_.push_back(std::move(header));
+}
+
+void TextTable::Row(std::vector<std::string> cells) {
+  cells.resize(left_.size());
+  rows_.push_back(std::move(cells));
+}
+
+std::string TextTable::ToString() const {
+  std::vector<size_t> widths(left_.size(), 0);
+  for (const auto& row : rows_) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], Width(row[i]));
+  }
+  std::string text;
+  for (const auto& row : rows_) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string padding(widths[i] - Width(row[i]), ' ');
+      if (i > 0) line += "  ";
+      line += left_[i] ? row[i] + padding : padding + row[i];
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string FormatMs(double ms) {
+  if (!std::isfinite(ms)) return "-";
+  if (ms < 0.1) return absl::StrFormat("%.1f us", ms * 1e3);
+  if (ms >= 1e4) return absl::StrFormat("%.1f s", ms * 1e-3);
+  return absl::StrFormat(ms < 10 ? "%.3f ms" : ms < 100 ? "%.2f ms" : "%.1f ms", ms);
+}
+
+std::string FormatBytes(double bytes) {
+  if (bytes < 1e3) return absl::StrFormat("%.0f B", bytes);
+  if (bytes < 1e6) return absl::StrFormat("%.1f kB", bytes * 1e-3);
+  if (bytes < 1e9) return absl::StrFormat("%.1f MB", bytes * 1e-6);
+  return absl::StrFormat("%.2f GB", bytes * 1e-9);
+}
+
+std::string FormatError(double value) { return absl::StrFormat("%.2e", value); }
+
+}  // namespace lemma

@@ -1,0 +1,30 @@
+// Tables for people.
+#ifndef LEMMA_BASE_TEXT_TABLE_H_
+#define LEMMA_BASE_TEXT_TABLE_H_
+
+#include <string>
+#include <vector>
+
+namespace lemma {
+
+// Columns as wide as their widest cell. The first column is flush left, as is any that is named
+// with a leading '<'; the others are flush right.
+class TextTable {
+ public:
+  explicit TextTable(std::vector<std::string> header);
+  void Row(std::vector<std::string> cells);
+  std::string ToString() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  std::vector<bool> left_;
+};
+
+// "12.3 ms", "85 us", "15.0 s"; "4.2 MB"; "3.4e-06".
+std::string FormatMs(double ms);
+std::string FormatBytes(double bytes);
+std::string FormatError(double value);
+
+}  // namespace lemma
+
+#endif  // LEMMA_BASE_TEXT_TABLE_H_

@@ -1,0 +1,347 @@
+// What is taken for the result of a search, of graphs that no back end runs.
+#include "api/optimization/acceptance.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/text/text.h"
+#include "gtest/gtest.h"
+#include "runtime/cpu/cpu_backend.h"
+#include "runtime/reference/reference.h"
+
+namespace lemma {
+namespace {
+
+// As if each graph had an operator that only its own runtime knows.
+class RunsNothing : public Backend {
+ public:
+  std::string name() const override { return "nothing"; }
+  std::string version() const override { return "0"; }
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph&,
+                                                      const CompileOptions&) override {
+    return absl::UnimplementedError("unsupported");
+  }
+};
+
+Graph Adding(const std::string& constant) {
+  auto graph = ParseGraph("graph g(x: f32[2]) { c = constant f32[2] fill " + constant +
+                          " y = add(x, c) return y }");
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+api::Contender From(const std::string& constant) {
+  RewriteStep step;
+  step.name = constant;
+  return {Adding(constant), {step}};
+}
+
+// The name of the step that leads to what is accepted.
+std::string Accepted(const Graph& input, std::vector<api::Contender> contenders,
+                     const std::string& numerics) {
+  RunsNothing backend;
+  api::AcceptanceOptions options;
+  options.numerics = numerics;
+  auto accepted = api::Accept(&backend, input, std::move(contenders), {}, options);
+  EXPECT_TRUE(accepted.ok()) << accepted.status();
+  EXPECT_FALSE(accepted->measured);
+  return accepted->kept_input() ? "the input" : accepted->rewrites[0].name;
+}
+
+TEST(api::Acceptance, ConstantsThatOverflowedNeedNoExecution) {
+  EXPECT_EQ(Accepted(Adding("1.0"), {From("inf"), From("2.0")}, "reassociate"), "2.0");
+  EXPECT_EQ(Accepted(Adding("1.0"), {From("inf")}, "exact"), "the input");
+  EXPECT_EQ(Accepted(Adding("1.0"), {From("inf"), From("2.0")}, "real"), "inf");
+  EXPECT_EQ(Accepted(Adding("inf"), {From("inf"), From("2.0")}, "reassociate"), "inf");
+}
+
+// 0, by way of a constant.
+Graph Cancelling(int constant) {
+  auto graph = ParseGraph(absl::StrCat("graph g() { c = constant f32[2] fill ", constant,
+                                       ".0 y = sub(c, c) return y }"));
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+// Runs every graph to 0, in as many bytes as its constant says.
+class Sized : public Backend {
+ public:
+  std::string name() const override { return "sized"; }
+  std::string version() const override { return "0"; }
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
+                                                      const CompileOptions&) override {
+    for (const NodePtr& node : graph.nodes()) {
+      if (node->kind() == Node::Kind::kConstant) {
+        return std::make_unique<Runs>(static_cast<int64_t>(node->payload().AtDouble(0)));
+      }
+    }
+    return absl::InternalError("no constant");
+  }
+
+ private:
+  class Runs : public Executable {
+   public:
+    explicit Runs(int64_t bytes) { memory_.planned_bytes = bytes; }
+    absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor>) override {
+      return std::vector<Tensor>{*Tensor::Filled({DType::kF32, {2}}, 0)};
+    }
+    absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
+                                                 std::vector<KernelTiming>*) override {
+      return Run(inputs);
+    }
+    MemoryUse memory() const override { return memory_; }
+    std::string Describe() const override { return ""; }
+
+   private:
+    MemoryUse memory_;
+  };
+};
+
+// The bytes of what is accepted of contenders that need so many; -1 and the least if none may be.
+std::string AcceptedSize(int input, const std::vector<int>& contenders, const Objective& objective,
+                         int runs = 0) {
+  Sized backend;
+  api::AcceptanceOptions options;
+  options.runs = runs;
+  options.objective = objective;
+  std::vector<api::Contender> all;
+  for (int bytes : contenders) all.push_back({Cancelling(bytes), {RewriteStep()}});
+  auto accepted = api::Accept(&backend, Cancelling(input), std::move(all), {}, options);
+  EXPECT_TRUE(accepted.ok()) << accepted.status();
+  if (accepted->least_bytes) return absl::StrCat("none below ", *accepted->least_bytes);
+  return absl::StrCat(accepted->memory_after.planned_bytes);
+}
+
+using Goal = Objective::Goal;
+
+TEST(api::Acceptance, MemoryHasToBecomeLess) {
+  EXPECT_EQ(AcceptedSize(100, {110, 90}, {Goal::kMemory}), "90");
+  EXPECT_EQ(AcceptedSize(100, {110}, {Goal::kMemory}), "100");
+  EXPECT_EQ(AcceptedSize(100, {90}, {Goal::kMemory}, 7), "90");  // however long it takes
+}
+
+TEST(api::Acceptance, NothingAboveTheLimitIsAccepted) {
+  EXPECT_EQ(AcceptedSize(100, {130, 110}, {Goal::kTime, 120}), "110");
+  EXPECT_EQ(AcceptedSize(100, {130, 121}, {Goal::kTime, 120}), "100");
+  EXPECT_EQ(AcceptedSize(100, {130, 121}, {Goal::kPareto, 120}), "100");
+}
+
+TEST(api::Acceptance, AnInputAboveTheLimitYieldsToWhatKeepsToIt) {
+  EXPECT_EQ(AcceptedSize(100, {90, 80}, {Goal::kTime, 80}, 7), "80");
+  EXPECT_EQ(AcceptedSize(100, {90, 81}, {Goal::kTime, 80}), "none below 81");
+  EXPECT_EQ(AcceptedSize(100, {130}, {Goal::kMemory, 80}), "none below 100");
+  EXPECT_EQ(AcceptedSize(100, {}, {Goal::kMemory, 80}), "none below 100");
+}
+
+TEST(api::Acceptance, TheProductHasToBecomeLess) {
+  EXPECT_EQ(AcceptedSize(100, {50}, {Goal::kProduct, 0, 1.0}, 7), "50");
+  EXPECT_EQ(AcceptedSize(100, {150}, {Goal::kPareto, 0, 1.0}, 7), "100");
+}
+
+TEST(api::Acceptance, NobodyVouchesForTheMemoryOfUnknownOperators) {
+  RunsNothing backend;
+  api::AcceptanceOptions options;
+  options.objective.memory_limit = 100;
+  auto accepted = api::Accept(&backend, Adding("1.0"), {From("2.0")}, {}, options);
+  EXPECT_EQ(accepted.status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// Gives what the reference back end gives, and names its kernels.
+class NamesKernels : public Backend {
+ public:
+  std::string name() const override { return "names"; }
+  std::string version() const override { return "0"; }
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
+                                                      const CompileOptions& options) override {
+    auto executable = MakeReferenceBackend()->Compile(graph, options);
+    if (!executable.ok()) return executable.status();
+    return std::make_unique<Named>(*std::move(executable));
+  }
+
+ private:
+  class Named : public Executable {
+   public:
+    explicit Named(std::unique_ptr<Executable> executable) : executable_(std::move(executable)) {}
+    absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override {
+      return executable_->Run(inputs);
+    }
+    absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
+                                                 std::vector<KernelTiming>* timings) override {
+      auto outputs = executable_->RunTimed(inputs, timings);
+      for (KernelTiming& timing : *timings) timing.signature = timing.kernel;
+      return outputs;
+    }
+    MemoryUse memory() const override { return executable_->memory(); }
+    std::string Describe() const override { return ""; }
+
+   private:
+    std::unique_ptr<Executable> executable_;
+  };
+};
+
+Graph Parsed(const std::string& text) {
+  auto graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+// The contender does all that the input does, and a hundred times more.
+TEST(api::Acceptance, RunsThatDidNotPayTellTheirKernelsTimes) {
+  const Graph input = Parsed("graph g(x: f32[64,64]) { y = relu(x) return y }");
+  const Graph slow = Parsed(R"(graph g(x: f32[64,64]) {
+    i = constant f32[64,64] fill 0.0
+    p = matmul(i, x) q = matmul(p, x) r = matmul(q, x) y = relu(x) z = add(y, r) return z })");
+  NamesKernels backend;
+  api::AcceptanceOptions options;
+  options.runs = 3;
+  const std::vector<Tensor> inputs = {*Tensor::Filled({DType::kF32, {64, 64}}, 0.5)};
+  auto accepted = api::Accept(&backend, input, {{slow, {RewriteStep()}}}, inputs, options);
+  ASSERT_TRUE(accepted.ok()) << accepted.status();
+  EXPECT_TRUE(accepted->kept_input());
+  std::string kernels;
+  for (const auto& [signature, ms] : accepted->in_graph) {
+    kernels += signature + " ";
+    EXPECT_GT(ms, 0);
+  }
+  EXPECT_EQ(kernels, "add matmul relu ");
+  accepted = api::Accept(&backend, slow, {{input, {RewriteStep()}}}, inputs, options);
+  ASSERT_TRUE(accepted.ok()) << accepted.status();
+  EXPECT_TRUE(accepted->in_graph.empty());
+}
+
+// Whether `after` is taken for `before` on the CPU, where x is [a, b, c].
+bool TakenFor(const std::string& before, const std::string& after,
+              const std::vector<double>& values) {
+  auto graph = [](const std::string& lines) {
+    return Parsed("graph g(x: f32[3]) {\n a, b, c = split(x) {axis = 0, sizes = [1,1,1]}\n" +
+                  lines + "\n return y }");
+  };
+  const std::unique_ptr<Backend> backend = MakeCpuBackend();
+  api::AcceptanceOptions options;
+  options.runs = 0;
+  const std::vector<Tensor> inputs = {*Tensor::FromDoubles({DType::kF32, {3}}, values)};
+  auto accepted =
+      api::Accept(backend.get(), graph(before), {{graph(after), {RewriteStep()}}}, inputs, options);
+  EXPECT_TRUE(accepted.ok()) << accepted.status();
+  EXPECT_EQ(accepted->kept_input(), !accepted->rejected.empty());
+  return !accepted->kept_input();
+}
+
+// 1 + 0.75 ulp - 1 is 0 or more, as it is summed: the sign of it jumps.
+TEST(api::Acceptance, ARoundingThatCrossesAJumpIsNoError) {
+  const std::string left = "d = add(a, b) e = add(d, c) y = sign(e)";
+  const std::string right = "d = add(b, c) e = add(a, d) y = sign(e)";
+  const double b = 0.75 / (1 << 24);
+  EXPECT_TRUE(TakenFor(left, right, {1, b, -1}));
+  EXPECT_TRUE(TakenFor(right, left, {1, b, -1}));
+}
+
+TEST(api::Acceptance, SomethingElseIsNotTakenThoughItJumps) {
+  const std::string sum = "d = add(a, b) e = add(d, c) y = sign(e)";
+  // Wrong at these numbers only, wrong everywhere, right but for rounding that nothing survives.
+  EXPECT_FALSE(TakenFor(sum, "d = add(a, c) y = sign(d)", {1, 0.75 / (1 << 20), -1}));
+  EXPECT_FALSE(TakenFor(sum, "d = add(a, b) e = sub(d, c) y = sign(e)", {1, 1, -3}));
+  // The input overflows, which excuses nothing.
+  EXPECT_FALSE(TakenFor("d = mul(b, b) y = div(d, b)",
+                        "k = constant f32[1] fill 3e38 d = add(b, k) y = sub(d, k)", {1, 1e30, 1}));
+  EXPECT_FALSE(TakenFor("y = mul(b, b)",
+                        "k = constant f32[1] fill 1e8 d = add(k, b) e = sub(d, k) y = mul(e, b)",
+                        {1, 0.3, 1}));
+}
+
+// A library with a fault: one of its results, as a product's kernel would get it wrong.
+class Faulty : public Backend {
+ public:
+  explicit Faulty(double factor) : factor_(factor) {}
+  std::string name() const override { return "faulty"; }
+  std::string version() const override { return "0"; }
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
+                                                      const CompileOptions& options) override {
+    auto executable = MakeCpuBackend()->Compile(graph, options);
+    if (!executable.ok()) return executable.status();
+    return std::make_unique<Scaled>(*std::move(executable), factor_);
+  }
+
+ private:
+  class Scaled : public Executable {
+   public:
+    Scaled(std::unique_ptr<Executable> executable, double factor)
+        : executable_(std::move(executable)), factor_(factor) {}
+    absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override {
+      auto outputs = executable_->Run(inputs);
+      if (!outputs.ok()) return outputs;
+      std::vector<double> values = outputs->back().ToDoubles();
+      values.back() *= factor_;
+      outputs->back() = *Tensor::FromDoubles(outputs->back().type(), values);
+      return outputs;
+    }
+    absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
+                                                 std::vector<KernelTiming>*) override {
+      return Run(inputs);
+    }
+    MemoryUse memory() const override { return executable_->memory(); }
+    std::string Describe() const override { return ""; }
+
+   private:
+    std::unique_ptr<Executable> executable_;
+    double factor_;
+  };
+  double factor_;
+};
+
+TEST(api::Acceptance, ALibraryThatIsWrongIsNotBelieved) {
+  const Graph input = Parsed("graph g(x: f32[3]) { y = exp(x) z = neg(y) w = neg(z) return w }");
+  const Graph same = Parsed("graph g(x: f32[3]) { y = exp(x) return y }");
+  const std::vector<Tensor> inputs = {*Tensor::FromDoubles({DType::kF32, {3}}, {0.5, 1, 2})};
+  api::AcceptanceOptions options;
+  options.runs = 0;
+  Faulty right(1), wrong(1.001);
+  auto accepted = api::Accept(&right, input, {{same, {RewriteStep()}}}, inputs, options);
+  ASSERT_TRUE(accepted.ok()) << accepted.status();
+  EXPECT_FALSE(accepted->kept_input());
+  EXPECT_EQ(accepted->difference.finite, 3);
+  accepted = api::Accept(&wrong, input, {{same, {RewriteStep()}}}, inputs, options);
+  EXPECT_TRUE(absl::IsInternal(accepted.status()));
+  EXPECT_TRUE(
+      absl::StrContains(accepted.status().message(), "the back end faulty computes something else"))
+      << accepted.status();
+}
+
+TEST(api::Acceptance, WhereNothingIsFiniteNothingUnprovedIsTaken) {
+  const Graph input = Parsed("graph g(x: f32[2]) { y = log(x) z = neg(y) return z }");
+  const Graph other = Parsed("graph g(x: f32[2]) { y = log(x) return y }");
+  const std::vector<Tensor> inputs = {*Tensor::FromDoubles({DType::kF32, {2}}, {-1, -2})};
+  api::AcceptanceOptions options;
+  options.runs = 0;
+  const std::unique_ptr<Backend> backend = MakeCpuBackend();
+  auto accepted = api::Accept(backend.get(), input, {{other, {RewriteStep()}}}, inputs, options);
+  ASSERT_TRUE(accepted.ok()) << accepted.status();
+  EXPECT_FALSE(accepted->kept_input());
+  EXPECT_FALSE(accepted->difference.compared());
+  EXPECT_EQ(accepted->difference.ToString(),
+            "nothing was compared: all 2 values are infinite or NaN");
+  options.unproved = true;
+  accepted = api::Accept(backend.get(), input, {{other, {RewriteStep()}}}, inputs, options);
+  ASSERT_TRUE(accepted.ok()) << accepted.status();
+  EXPECT_TRUE(accepted->kept_input());
+  EXPECT_TRUE(absl::StrContains(accepted->rejected, "nothing was compared"));
+}
+
+// Partial sums of weights near the largest float overflow or not, as they are ordered.
+TEST(api::Acceptance, AnInputNearOverflowIsKept) {
+  const Graph input =
+      Parsed(R"(graph g(x: f32[1,4], w: weight f32[4,1] = [3e38, 3e38, -3e38, -3e38])
+    { y = matmul(x, w) z = neg(y) u = neg(z) return u })");
+  const std::vector<Tensor> inputs = {*Tensor::FromDoubles({DType::kF32, {1, 4}}, {1, 1, 1, 0.5})};
+  api::AcceptanceOptions options;
+  options.runs = 0;
+  auto accepted = api::Accept(MakeCpuBackend().get(), input, {}, inputs, options);
+  EXPECT_TRUE(accepted.ok()) << accepted.status();
+}
+
+}  // namespace
+}  // namespace lemma
