@@ -71,11 +71,11 @@ bool Has(DType dtype, const ScalarExpr& e, const Definition& d) {
       break;
   }
   if (e.fn() == ScalarFn::kWhere) return all(1);
-  if (IsTruthValue(e.fn())) return true;
+  if (Info(e.fn()).truth()) return true;
   if (IsStored(e.fn())) return Holds(dtype, TypeOfStored(e.fn()));
   if (e.fn() == ScalarFn::kMin || e.fn() == ScalarFn::kMax) return all(0);
   // The remainder of an exact division is exact, the others round to integers or change signs.
-  return IsFloat(dtype) && Info(e.fn()).exact && all(0);
+  return IsFloat(dtype) && Info(e.fn()).exact() && all(0);
 }
 
 // Collects the tensors that are read inside indices and guards, in one walk.
@@ -138,7 +138,7 @@ class IntegralChecker {
         e.value() != std::trunc(e.value())) {
       return absl::InvalidArgumentError(absl::StrCat(e.ToString(), " is not an integer"));
     }
-    if (e.kind() == ScalarExpr::Kind::kApply && !HasIntegers(e.fn())) {
+    if (e.kind() == ScalarExpr::Kind::kApply && !Info(e.fn()).integral()) {
       return absl::InvalidArgumentError(
           absl::StrCat(Info(e.fn()).name, " is not a function of integers"));
     }
@@ -160,36 +160,6 @@ absl::Status CheckIntegral(const Definition& definition) {
     if (absl::Status status = checker.Check(tensor.body); !status.ok()) return status;
   }
   return absl::OkStatus();
-}
-
-bool IsTruthValue(ScalarFn fn) {
-  switch (fn) {
-    case ScalarFn::kLess:
-    case ScalarFn::kEqual:
-    case ScalarFn::kAnd:
-    case ScalarFn::kOr:
-    case ScalarFn::kNot:
-    case ScalarFn::kIsNan:
-    case ScalarFn::kIsInf:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool IsJump(ScalarFn fn) {
-  switch (fn) {
-    case ScalarFn::kSign:
-    case ScalarFn::kFloor:
-    case ScalarFn::kCeil:
-    case ScalarFn::kRound:
-    case ScalarFn::kTrunc:
-    case ScalarFn::kMod:
-    case ScalarFn::kFmod:
-      return true;
-    default:
-      return IsTruthValue(fn);
-  }
 }
 
 bool Holds(DType dtype, double value) {

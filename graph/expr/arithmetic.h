@@ -10,13 +10,6 @@
 
 namespace lemma {
 
-// The function's values are 0 and 1 only.
-bool IsTruthValue(ScalarFn fn);
-
-// Somewhere the function's value jumps, so that rounding of what it takes may change it a lot:
-// truth values and what rounds to integers. `where` jumps with its condition and is not one.
-bool IsJump(ScalarFn fn);
-
 // The value, a number, is a value of `dtype`: nothing happens to it.
 bool Holds(DType dtype, double value);
 // Every value of `from` is one of `to`.

@@ -54,7 +54,7 @@ Field Power(Field base, uint64_t exponent) {
   return result;
 }
 
-Field Pow(Field a, Field b) {
+Field FieldPower(Field a, Field b) {
   constexpr int64_t kMaxExponent = 4096;
   const Field one(1);
   if (a == one && !b.is_special()) return one;
@@ -75,7 +75,7 @@ Field Rounding(ScalarFn fn, Field a) {
   return SmallOracle(fn, a);
 }
 
-Field Remainder(ScalarFn fn, Field a, Field b) {
+Field FieldRemainder(ScalarFn fn, Field a, Field b) {
   if (!IsSmall(a) || !IsSmall(b) || b == Field()) return SmallOracle(fn, a, b);
   int64_t divisor = b.Signed();
   int64_t r = a.Signed() % divisor;
@@ -96,21 +96,21 @@ Field Odd(ScalarFn fn, Field a) {
   return negative ? -value : value;
 }
 
-Field Exp(Field a) {
+Field Exponential(Field a) {
   if (a == Field()) return Field(1);
   if (a.is_nan() || a == Field::Infinity()) return a;
   if (a == Field::NegativeInfinity()) return Field();
   return PositiveOracle(ScalarFn::kExp, a);
 }
 
-Field Log(Field a) {
+Field Logarithm(Field a) {
   if (a == Field(1)) return Field();
   if (a == Field()) return Field::NegativeInfinity();
   if (a.is_nan() || a == Field::Infinity()) return a;
   return Oracle(ScalarFn::kLog, a);
 }
 
-Field Sqrt(Field a) {
+Field Root(Field a) {
   if (a == Field() || a == Field(1) || a.is_nan() || a == Field::Infinity()) return a;
   return PositiveOracle(ScalarFn::kSqrt, a);
 }
@@ -120,6 +120,16 @@ Field Even(ScalarFn fn, Field a) {
   if (a.is_nan()) return a;
   Field magnitude = a.Signed() < 0 ? -a : a;
   return fn == ScalarFn::kCosh ? PositiveOracle(fn, magnitude) : Oracle(fn, magnitude);
+}
+
+Field Least(Field a, Field b) {
+  if (a.is_nan() || b.is_nan()) return Field::NaN();
+  return b.Signed() < a.Signed() ? b : a;
+}
+
+Field Greatest(Field a, Field b) {
+  if (a.is_nan() || b.is_nan()) return Field::NaN();
+  return b.Signed() > a.Signed() ? b : a;
 }
 
 Field Sign(Field a) {
@@ -173,84 +183,16 @@ std::string Field::ToString() const {
 
 Field ApplyField(ScalarFn fn, Field a, Field b, Field c) {
   switch (fn) {
-    case ScalarFn::kAdd:
-      return a + b;
-    case ScalarFn::kSub:
-      return a - b;
-    case ScalarFn::kMul:
-      return a * b;
-    case ScalarFn::kDiv:
-      return a / b;
-    case ScalarFn::kNeg:
-      return -a;
-    case ScalarFn::kMin:
-      if (a.is_nan() || b.is_nan()) return Field::NaN();
-      return b.Signed() < a.Signed() ? b : a;
-    case ScalarFn::kMax:
-      if (a.is_nan() || b.is_nan()) return Field::NaN();
-      return b.Signed() > a.Signed() ? b : a;
-    case ScalarFn::kAbs:
-      return !a.is_nan() && a.Signed() < 0 ? -a : a;
-    case ScalarFn::kSign:
-      return Sign(a);
-    case ScalarFn::kFloor:
-    case ScalarFn::kCeil:
-    case ScalarFn::kRound:
-    case ScalarFn::kTrunc:
-      return Rounding(fn, a);
-    case ScalarFn::kMod:
-    case ScalarFn::kFmod:
-      return Remainder(fn, a, b);
-    case ScalarFn::kExp:
-      return Exp(a);
-    case ScalarFn::kLog:
-      return Log(a);
-    case ScalarFn::kSqrt:
-      return Sqrt(a);
-    case ScalarFn::kPow:
-      return Pow(a, b);
-    case ScalarFn::kErf:
-    case ScalarFn::kSin:
-    case ScalarFn::kTan:
-    case ScalarFn::kAsin:
-    case ScalarFn::kAtan:
-    case ScalarFn::kSinh:
-    case ScalarFn::kTanh:
-    case ScalarFn::kAsinh:
-    case ScalarFn::kAtanh:
-      return Odd(fn, a);
-    case ScalarFn::kCos:
-    case ScalarFn::kCosh:
-      return Even(fn, a);
-    case ScalarFn::kAcos:
-    case ScalarFn::kAcosh:
-      return a == Field(1) ? Field() : Oracle(fn, a);
-    case ScalarFn::kLess:
-      return Boolean(!a.is_nan() && !b.is_nan() && a.Signed() < b.Signed());
-    case ScalarFn::kEqual:
-      return Boolean(!a.is_nan() && a == b);
-    case ScalarFn::kAnd:
-      return Boolean(a != Field() && b != Field());
-    case ScalarFn::kOr:
-      return Boolean(a != Field() || b != Field());
-    case ScalarFn::kNot:
-      return Boolean(a == Field());
-    case ScalarFn::kIsNan:
-      return Boolean(a.is_nan());
-    case ScalarFn::kIsInf:
-      return Boolean(a.is_special() && !a.is_nan());
-    case ScalarFn::kWhere:
-      return a != Field() ? b : c;
-    case ScalarFn::kStoredF32:
-    case ScalarFn::kStoredF64:
-    case ScalarFn::kStoredF16:
-    case ScalarFn::kStoredBF16:
-    case ScalarFn::kStoredI64:
-    case ScalarFn::kStoredI32:
-    case ScalarFn::kStoredI8:
-    case ScalarFn::kStoredU8:
-    case ScalarFn::kStoredBool:
-      return Oracle(fn, a);
+#define LEMMA_FN(id, name, arity, traits, real, integer, field, gradient) \
+  case ScalarFn::id:                                                      \
+    return field;
+#define LEMMA_REAL_FN(id, name, arity, traits, real, field, gradient) \
+  case ScalarFn::id:                                                  \
+    return field;
+#define LEMMA_STORED_FN(id, name, traits, dtype) \
+  case ScalarFn::id:                             \
+    return Oracle(fn, a);
+#include "graph/expr/scalar_functions.inc"
   }
   return Field();
 }

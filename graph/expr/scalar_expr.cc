@@ -7,61 +7,6 @@
 namespace lemma {
 namespace {
 
-constexpr Symmetry kOdd = Symmetry::kOdd, kEven = Symmetry::kEven;
-
-constexpr ScalarFnInfo kInfos[] = {
-    {"add", 2, true, true},
-    {"sub", 2, true, false},
-    {"mul", 2, true, true},
-    {"div", 2, true, false},
-    {"neg", 1, true, false, true, kOdd},
-    {"min", 2, false, true, true},
-    {"max", 2, false, true, true},
-    {"abs", 1, false, false, true, kEven},
-    {"sign", 1, false, false, true, kOdd},
-    {"floor", 1, false, false, true},
-    {"ceil", 1, false, false, true},
-    {"round", 1, false, false, true, kOdd},
-    {"trunc", 1, false, false, true, kOdd},
-    {"mod", 2, false, false},
-    {"fmod", 2, false, false, true},
-    {"exp", 1, false, false},
-    {"log", 1, false, false},
-    {"sqrt", 1, false, false},
-    {"pow", 2, false, false},
-    {"erf", 1, false, false, false, kOdd},
-    {"sin", 1, false, false, false, kOdd},
-    {"cos", 1, false, false, false, kEven},
-    {"tan", 1, false, false, false, kOdd},
-    {"asin", 1, false, false, false, kOdd},
-    {"acos", 1, false, false},
-    {"atan", 1, false, false, false, kOdd},
-    {"sinh", 1, false, false, false, kOdd},
-    {"cosh", 1, false, false, false, kEven},
-    {"tanh", 1, false, false, false, kOdd},
-    {"asinh", 1, false, false, false, kOdd},
-    {"acosh", 1, false, false},
-    {"atanh", 1, false, false, false, kOdd},
-    {"less", 2, false, false, true},
-    {"equal", 2, false, true, true},
-    {"and", 2, false, true, true},
-    {"or", 2, false, true, true},
-    {"not", 1, false, false, true, kEven},
-    {"is_nan", 1, false, false, true, kEven},
-    {"is_inf", 1, false, false, true, kEven},
-    {"where", 3, false, false, true},
-    {"stored_f32", 1, false, false, true, kOdd},
-    {"stored_f64", 1, false, false, true, kOdd},
-    {"stored_f16", 1, false, false, true, kOdd},
-    {"stored_bf16", 1, false, false, true, kOdd},
-    {"stored_i64", 1, false, false, true, kOdd},
-    {"stored_i32", 1, false, false},
-    {"stored_i8", 1, false, false, true},
-    {"stored_u8", 1, false, false, true},
-    {"stored_bool", 1, false, false, true, kEven},
-};
-static_assert(sizeof(kInfos) / sizeof(kInfos[0]) == kNumScalarFns);
-
 std::shared_ptr<ScalarNode> NewNode(ScalarExpr::Kind kind) {
   auto node = std::make_shared<ScalarNode>();
   node->kind = kind;
@@ -69,8 +14,6 @@ std::shared_ptr<ScalarNode> NewNode(ScalarExpr::Kind kind) {
 }
 
 }  // namespace
-
-const ScalarFnInfo& Info(ScalarFn fn) { return kInfos[static_cast<int>(fn)]; }
 
 const char* Name(ReduceKind kind) {
   switch (kind) {

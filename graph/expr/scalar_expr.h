@@ -19,63 +19,14 @@ namespace lemma {
 // Numbers a tensor inside one definition: the inputs first, then the tensors the definition makes.
 using TensorId = int32_t;
 
-// Scalar functions. The ones marked algebraic are computed exactly in a field; all others are
-// uninterpreted there (random oracles) unless a law is stated where they are used.
+// Scalar functions: scalar_functions.inc, with a row for each, says what they are.
 enum class ScalarFn {
-  kAdd,  // algebraic
-  kSub,  // algebraic
-  kMul,  // algebraic
-  kDiv,  // algebraic
-  kNeg,  // algebraic
-  kMin,
-  kMax,
-  kAbs,
-  kSign,
-  kFloor,
-  kCeil,
-  kRound,  // to nearest, ties to even
-  kTrunc,  // towards zero: also the conversion to an integer type
-  kMod,    // a - b * floor(a / b): the sign of the divisor
-  kFmod,   // a - b * trunc(a / b): the sign of the dividend
-  kExp,
-  kLog,
-  kSqrt,
-  kPow,
-  kErf,
-  kSin,
-  kCos,
-  kTan,
-  kAsin,
-  kAcos,
-  kAtan,
-  kSinh,
-  kCosh,
-  kTanh,
-  kAsinh,
-  kAcosh,
-  kAtanh,
-  // Truth values are 0 and 1.
-  kLess,   // a < b
-  kEqual,  // a == b
-  kAnd,
-  kOr,
-  kNot,
-  kIsNan,
-  kIsInf,
-  kWhere,  // a != 0 ? b : c
-  // What storing a number as an element type and loading it again gives (evaluate.h); one for each
-  // DType, in its order. Composition puts them where a graph stores a value between operators. In a
-  // field these are unknown functions.
-  kStoredF32,
-  kStoredF64,
-  kStoredF16,
-  kStoredBF16,
-  kStoredI64,
-  kStoredI32,
-  kStoredI8,
-  kStoredU8,
-  kStoredBool,
+#define LEMMA_FN(id, name, arity, traits, real, integer, field, gradient) id,
+#define LEMMA_REAL_FN(id, name, arity, traits, real, field, gradient) id,
+#define LEMMA_STORED_FN(id, name, traits, dtype) id,
+#include "graph/expr/scalar_functions.inc"
 };
+constexpr int kNumScalarFns = static_cast<int>(ScalarFn::kStoredBool) + 1;
 
 enum class Symmetry {
   kNone,
@@ -83,52 +34,65 @@ enum class Symmetry {
   kEven,  // f(-x) = f(x)
 };
 
-struct ScalarFnInfo {
+namespace scalar_fn {
+
+// What is known of a function, whatever its arguments.
+enum Traits : unsigned {
+  kAlgebraic = 1,        // exact in any field
+  kCommutative = 2,      // f(a, b) = f(b, a)
+  kExact = 4,            // of values of a float type the result (of `where` that of b and c) is one
+                         // too: never rounded
+  kOdd = 8,              // f(-x) = -f(x), where x is one number
+  kEven = 16,            // f(-x) = f(x), where x is one number
+  kTruth = 32,           // the value is 0 or 1
+  kStep = 64,            // the value jumps somewhere, as rounding to integers does
+  kPartial = 128,        // no number for some finite arguments
+  kKeepsIntegers = 256,  // of integers an integer, exactly
+  kCheap = 512,          // about as fast as an addition
+  kIntegral = 1024,      // has a value in int64_t: of the rows that give one
+};
+
+struct Row {
   const char* name;
   int arity;
-  bool algebraic;    // exact in any field
-  bool commutative;  // f(a, b) = f(b, a)
-  // Of values of a float type the result (of `where` that of b and c) is one too: never rounded.
-  bool exact = false;
-  Symmetry symmetry = Symmetry::kNone;  // where x is one number
+  unsigned traits;
+
+  constexpr bool algebraic() const { return traits & kAlgebraic; }
+  constexpr bool commutative() const { return traits & kCommutative; }
+  constexpr bool exact() const { return traits & kExact; }
+  constexpr bool partial() const { return traits & kPartial; }
+  constexpr bool cheap() const { return traits & kCheap; }
+  constexpr bool keeps_integers() const { return traits & kKeepsIntegers; }
+  constexpr bool integral() const { return traits & kIntegral; }
+  constexpr bool truth() const { return traits & kTruth; }
+  // Rounding of the arguments may change the value a lot. `where` jumps with its condition, and is
+  // none of these.
+  constexpr bool jumps() const { return traits & (kTruth | kStep); }
+  constexpr Symmetry symmetry() const {
+    return traits & kOdd ? Symmetry::kOdd : traits & kEven ? Symmetry::kEven : Symmetry::kNone;
+  }
 };
-const ScalarFnInfo& Info(ScalarFn fn);
-constexpr int kNumScalarFns = static_cast<int>(ScalarFn::kStoredBool) + 1;
+
+inline constexpr Row kTable[kNumScalarFns] = {
+#define LEMMA_FN(id, name, arity, traits, real, integer, field, gradient) \
+  {#name, arity, (traits) | kIntegral},
+#define LEMMA_REAL_FN(id, name, arity, traits, real, field, gradient) {#name, arity, (traits)},
+#define LEMMA_STORED_FN(id, name, traits, dtype) \
+  {#name, 1, (traits) | (DType::k##dtype >= DType::kI64 ? unsigned{kIntegral} : 0u)},
+#include "graph/expr/scalar_functions.inc"
+};
+
+}  // namespace scalar_fn
+
+constexpr const scalar_fn::Row& Info(ScalarFn fn) {
+  return scalar_fn::kTable[static_cast<int>(fn)];
+}
 
 constexpr ScalarFn StoredAs(DType dtype) {
   return static_cast<ScalarFn>(static_cast<int>(ScalarFn::kStoredF32) + static_cast<int>(dtype));
 }
 static_assert(StoredAs(DType::kBool) == ScalarFn::kStoredBool);
 constexpr bool IsStored(ScalarFn fn) { return fn >= ScalarFn::kStoredF32; }
-
-// Whether fn of integers is an integer.
-constexpr bool HasIntegers(ScalarFn fn) {
-  switch (fn) {
-    case ScalarFn::kExp:
-    case ScalarFn::kLog:
-    case ScalarFn::kSqrt:
-    case ScalarFn::kErf:
-    case ScalarFn::kSin:
-    case ScalarFn::kCos:
-    case ScalarFn::kTan:
-    case ScalarFn::kAsin:
-    case ScalarFn::kAcos:
-    case ScalarFn::kAtan:
-    case ScalarFn::kSinh:
-    case ScalarFn::kCosh:
-    case ScalarFn::kTanh:
-    case ScalarFn::kAsinh:
-    case ScalarFn::kAcosh:
-    case ScalarFn::kAtanh:
-    case ScalarFn::kStoredF32:
-    case ScalarFn::kStoredF64:
-    case ScalarFn::kStoredF16:
-    case ScalarFn::kStoredBF16:
-      return false;
-    default:
-      return true;
-  }
-}
 
 enum class ReduceKind { kSum, kProd, kMax, kMin };
 const char* Name(ReduceKind kind);

@@ -304,7 +304,7 @@ std::string NestPrinter::Node(int n, Number number, const std::string& name) {
     case Kind::kRead:
       return Read(n, number, name);
     case Kind::kApply: {
-      if (number == Number::kInteger && !IsIntegral(node.fn)) return Literal(0, number);
+      if (number == Number::kInteger && !Info(node.fn).integral()) return Literal(0, number);
       std::string args;
       for (int arg : node.args) {
         absl::StrAppend(&args, args.empty() ? "" : ", ", Argument(arg, number));

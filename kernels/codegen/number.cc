@@ -115,9 +115,4 @@ std::string Literal(double value, Number number) {
   return value < 0 || std::signbit(value) ? absl::StrCat("(", digits, ")") : digits;
 }
 
-bool IsIntegral(ScalarFn fn) {
-  if (IsStored(fn)) return fn >= ScalarFn::kStoredI64;
-  return !(fn >= ScalarFn::kExp && fn <= ScalarFn::kAtanh) || fn == ScalarFn::kPow;
-}
-
 }  // namespace lemma::codegen

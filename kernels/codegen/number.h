@@ -22,9 +22,6 @@ const char* ReduceFunction(ReduceKind kind);
 const char* ReduceName(ReduceKind kind);
 double IdentityOf(ReduceKind kind);
 
-// Whether integers have the function.
-bool IsIntegral(ScalarFn fn);
-
 }  // namespace lemma::codegen
 
 #endif  // LEMMA_KERNELS_CODEGEN_NUMBER_H_

@@ -214,117 +214,64 @@ __device__ inline I Greatest(I a, I b) {
 
 // --- Scalar functions ---
 
-// For float and double, and under the same names for int64 further below.
-#define LEMMA_REAL(F, body1, name) \
-  __device__ inline F name(F a) { return body1; }
-#define LEMMA_REAL2(F, body2, name) \
-  __device__ inline F name(F a, F b) { return body2; }
-#define LEMMA_REALS(F, floor_, ceil_, rint_, trunc_, fmod_)    \
-  LEMMA_REAL2(F, a + b, fn_add)                                \
-  LEMMA_REAL2(F, a - b, fn_sub)                                \
-  LEMMA_REAL2(F, a* b, fn_mul)                                 \
-  LEMMA_REAL2(F, a / b, fn_div)                                \
-  LEMMA_REAL(F, -a, fn_neg)                                    \
-  LEMMA_REAL2(F, a < b || a != a ? a : b, fn_min)              \
-  LEMMA_REAL2(F, a > b || a != a ? a : b, fn_max)              \
-  LEMMA_REAL(F, a < 0 ? -a : a + F(0), fn_abs)                 \
-  LEMMA_REAL(F, a > 0 ? F(1) : a < 0 ? F(-1) : a, fn_sign)     \
-  LEMMA_REAL(F, floor_(a), fn_floor)                           \
-  LEMMA_REAL(F, ceil_(a), fn_ceil)                             \
-  LEMMA_REAL(F, rint_(a), fn_round)                            \
-  LEMMA_REAL(F, trunc_(a), fn_trunc)                           \
-  LEMMA_REAL2(F, fmod_(a, b), fn_fmod)                         \
-  __device__ inline F fn_mod(F a, F b) {                       \
-    const F r = fmod_(a, b);                                   \
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;           \
-  }                                                            \
-  LEMMA_REAL2(F, a < b ? F(1) : F(0), fn_less)                 \
-  LEMMA_REAL2(F, a == b ? F(1) : F(0), fn_equal)               \
-  LEMMA_REAL2(F, a != 0 && b != 0 ? F(1) : F(0), fn_and)       \
-  LEMMA_REAL2(F, a != 0 || b != 0 ? F(1) : F(0), fn_or)        \
-  LEMMA_REAL(F, a == 0 ? F(1) : F(0), fn_not)                  \
-  LEMMA_REAL(F, a != a ? F(1) : F(0), fn_is_nan)               \
-  LEMMA_REAL(F, a == a && a - a != 0 ? F(1) : F(0), fn_is_inf) \
-  __device__ inline F fn_where(F a, F b, F c) { return a != 0 ? b : c; }
-LEMMA_REALS(float, floorf, ceilf, rintf, truncf, fmodf)
-LEMMA_REALS(double, floor, ceil, rint, trunc, fmod)
+// What the table's rows call (graph/expr/scalar_functions.inc), of float and of double.
+#define LEMMA_OF_LIBM(Name, name)                              \
+  __device__ inline float Name(float x) { return name##f(x); } \
+  __device__ inline double Name(double x) { return name(x); }
+LEMMA_OF_LIBM(Floor, floor)
+LEMMA_OF_LIBM(Ceil, ceil)
+LEMMA_OF_LIBM(Rint, rint)
+LEMMA_OF_LIBM(Trunc, trunc)
+LEMMA_OF_LIBM(Sqrt, sqrt)
+LEMMA_OF_LIBM(Exp, exp)
+LEMMA_OF_LIBM(Log, log)
+LEMMA_OF_LIBM(Erf, erf)
+LEMMA_OF_LIBM(Sin, sin)
+LEMMA_OF_LIBM(Cos, cos)
+LEMMA_OF_LIBM(Tan, tan)
+LEMMA_OF_LIBM(Asin, asin)
+LEMMA_OF_LIBM(Acos, acos)
+LEMMA_OF_LIBM(Atan, atan)
+LEMMA_OF_LIBM(Sinh, sinh)
+LEMMA_OF_LIBM(Cosh, cosh)
+LEMMA_OF_LIBM(Tanh, tanh)
+LEMMA_OF_LIBM(Asinh, asinh)
+LEMMA_OF_LIBM(Acosh, acosh)
+LEMMA_OF_LIBM(Atanh, atanh)
+#undef LEMMA_OF_LIBM
 
-#define LEMMA_TRANSCENDENTAL(name)                                  \
-  __device__ inline float fn_##name(float a) { return name##f(a); } \
-  __device__ inline double fn_##name(double a) { return name(a); }
-LEMMA_TRANSCENDENTAL(exp)
-LEMMA_TRANSCENDENTAL(log)
-LEMMA_TRANSCENDENTAL(sqrt)
-LEMMA_TRANSCENDENTAL(erf)
-LEMMA_TRANSCENDENTAL(sin)
-LEMMA_TRANSCENDENTAL(cos)
-LEMMA_TRANSCENDENTAL(tan)
-LEMMA_TRANSCENDENTAL(asin)
-LEMMA_TRANSCENDENTAL(acos)
-LEMMA_TRANSCENDENTAL(atan)
-LEMMA_TRANSCENDENTAL(sinh)
-LEMMA_TRANSCENDENTAL(cosh)
-LEMMA_TRANSCENDENTAL(tanh)
-LEMMA_TRANSCENDENTAL(asinh)
-LEMMA_TRANSCENDENTAL(acosh)
-LEMMA_TRANSCENDENTAL(atanh)
-#undef LEMMA_TRANSCENDENTAL
-#undef LEMMA_REALS
-#undef LEMMA_REAL2
-#undef LEMMA_REAL
+__device__ inline float Fmod(float a, float b) { return fmodf(a, b); }
+__device__ inline double Fmod(double a, double b) { return fmod(a, b); }
+// A remainder of the dividend's sign as one of the divisor's.
+template <class T>
+__device__ inline T Shifted(T r, T b) {
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
 
 // The powers that occur in models cost a product.
 template <class F>
 __device__ inline F SmallPower(F a, F b, F otherwise) {
   return b == F(2) ? a * a : b == F(1) ? a : b == F(-1) ? F(1) / a : otherwise;
 }
-__device__ inline float fn_pow(float a, float b) { return SmallPower(a, b, powf(a, b)); }
-__device__ inline double fn_pow(double a, double b) { return SmallPower(a, b, pow(a, b)); }
+__device__ inline float Pow(float a, float b) { return SmallPower(a, b, powf(a, b)); }
+__device__ inline double Pow(double a, double b) { return SmallPower(a, b, pow(a, b)); }
 
-// Arithmetic wraps; division truncates, and by 0 gives 0.
-__device__ inline int64 fn_add(int64 a, int64 b) {
-  return static_cast<int64>(static_cast<uint64>(a) + static_cast<uint64>(b));
+// Of integers. Sums and products wrap; division truncates, and by 0 gives 0.
+__device__ inline uint64 U(int64 x) { return static_cast<uint64>(x); }
+__device__ inline int64 S(uint64 x) { return static_cast<int64>(x); }
+__device__ inline int64 Quotient(int64 a, int64 b) {
+  return b == 0 ? 0 : b == -1 ? S(-U(a)) : a / b;
 }
-__device__ inline int64 fn_sub(int64 a, int64 b) {
-  return static_cast<int64>(static_cast<uint64>(a) - static_cast<uint64>(b));
-}
-__device__ inline int64 fn_mul(int64 a, int64 b) {
-  return static_cast<int64>(static_cast<uint64>(a) * static_cast<uint64>(b));
-}
-__device__ inline int64 fn_neg(int64 a) { return fn_sub(0, a); }
-__device__ inline int64 fn_div(int64 a, int64 b) {
-  return b == 0 ? 0 : b == -1 ? fn_neg(a) : a / b;
-}
-__device__ inline int64 fn_min(int64 a, int64 b) { return a < b ? a : b; }
-__device__ inline int64 fn_max(int64 a, int64 b) { return a > b ? a : b; }
-__device__ inline int64 fn_abs(int64 a) { return a < 0 ? fn_neg(a) : a; }
-__device__ inline int64 fn_sign(int64 a) { return (a > 0) - (a < 0); }
-__device__ inline int64 fn_floor(int64 a) { return a; }
-__device__ inline int64 fn_ceil(int64 a) { return a; }
-__device__ inline int64 fn_round(int64 a) { return a; }
-__device__ inline int64 fn_trunc(int64 a) { return a; }
-__device__ inline int64 fn_fmod(int64 a, int64 b) { return b == 0 || b == -1 ? 0 : a % b; }
-__device__ inline int64 fn_mod(int64 a, int64 b) {
-  const int64 r = fn_fmod(a, b);
-  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-}
-__device__ inline int64 fn_pow(int64 a, int64 n) {
+__device__ inline int64 Remainder(int64 a, int64 b) { return b == 0 || b == -1 ? 0 : a % b; }
+__device__ inline int64 Power(int64 a, int64 n) {
   if (n < 0) return a == 1 ? 1 : a == -1 ? (n % 2 == 0 ? 1 : -1) : 0;
-  int64 result = 1;
+  uint64 result = 1, base = U(a);
   for (; n != 0; n >>= 1) {
-    if (n & 1) result = fn_mul(result, a);
-    a = fn_mul(a, a);
+    if (n & 1) result *= base;
+    base *= base;
   }
-  return result;
+  return S(result);
 }
-__device__ inline int64 fn_less(int64 a, int64 b) { return a < b; }
-__device__ inline int64 fn_equal(int64 a, int64 b) { return a == b; }
-__device__ inline int64 fn_and(int64 a, int64 b) { return a != 0 && b != 0; }
-__device__ inline int64 fn_or(int64 a, int64 b) { return a != 0 || b != 0; }
-__device__ inline int64 fn_not(int64 a) { return a == 0; }
-__device__ inline int64 fn_is_nan(int64) { return 0; }
-__device__ inline int64 fn_is_inf(int64) { return 0; }
-__device__ inline int64 fn_where(int64 a, int64 b, int64 c) { return a != 0 ? b : c; }
 
 // What storing a number as an element and loading it again gives.
 template <class S, class T>
@@ -333,23 +280,41 @@ __device__ inline T Stored(T x) {
   Store(&element, x);
   return Load<T>(element);
 }
-#define LEMMA_STORED(name, S)                                                \
-  __device__ inline float fn_stored_##name(float a) { return Stored<S>(a); } \
-  __device__ inline double fn_stored_##name(double a) { return Stored<S>(a); }
-#define LEMMA_STORED_INTEGER(name, S) \
-  LEMMA_STORED(name, S)               \
-  __device__ inline int64 fn_stored_##name(int64 a) { return Stored<S>(a); }
-LEMMA_STORED(f32, float)
-LEMMA_STORED(f64, double)
-LEMMA_STORED(f16, f16)
-LEMMA_STORED(bf16, bf16)
-LEMMA_STORED_INTEGER(i64, int64)
-LEMMA_STORED_INTEGER(i32, int)
-LEMMA_STORED_INTEGER(i8, signed char)
-LEMMA_STORED_INTEGER(u8, unsigned char)
-LEMMA_STORED_INTEGER(bool, truth)
-#undef LEMMA_STORED_INTEGER
-#undef LEMMA_STORED
+typedef float StorageF32;
+typedef double StorageF64;
+typedef f16 StorageF16;
+typedef bf16 StorageBF16;
+typedef int64 StorageI64;
+typedef int StorageI32;
+typedef signed char StorageI8;
+typedef unsigned char StorageU8;
+typedef truth StorageBool;
+
+// fn_NAME of each row, of float, double and int64.
+#define LEMMA_ARGUMENTS_1(T) [[maybe_unused]] T a
+#define LEMMA_ARGUMENTS_2(T) [[maybe_unused]] T a, [[maybe_unused]] T b
+#define LEMMA_ARGUMENTS_3(T) [[maybe_unused]] T a, [[maybe_unused]] T b, [[maybe_unused]] T c
+#define LEMMA_OVERLOAD(F, name, arity, value)                 \
+  __device__ inline F fn_##name(LEMMA_ARGUMENTS_##arity(F)) { \
+    [[maybe_unused]] typedef F T;                             \
+    return value;                                             \
+  }
+#define LEMMA_FN(id, name, arity, traits, real, integer, field, gradient) \
+  LEMMA_OVERLOAD(float, name, arity, real)                                \
+  LEMMA_OVERLOAD(double, name, arity, real)                               \
+  LEMMA_OVERLOAD(int64, name, arity, integer)
+#define LEMMA_REAL_FN(id, name, arity, traits, real, field, gradient) \
+  LEMMA_OVERLOAD(float, name, arity, real)                            \
+  LEMMA_OVERLOAD(double, name, arity, real)
+#define LEMMA_STORED_FN(id, name, traits, dtype)             \
+  LEMMA_OVERLOAD(float, name, 1, Stored<Storage##dtype>(a))  \
+  LEMMA_OVERLOAD(double, name, 1, Stored<Storage##dtype>(a)) \
+  LEMMA_OVERLOAD(int64, name, 1, Stored<Storage##dtype>(a))
+#include "graph/expr/scalar_functions.inc"
+#undef LEMMA_OVERLOAD
+#undef LEMMA_ARGUMENTS_3
+#undef LEMMA_ARGUMENTS_2
+#undef LEMMA_ARGUMENTS_1
 
 // --- Reductions ---
 

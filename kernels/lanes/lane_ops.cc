@@ -14,7 +14,7 @@ namespace {
 uint64_t U(int64_t x) { return static_cast<uint64_t>(x); }
 int64_t S(uint64_t x) { return static_cast<int64_t>(x); }
 
-int64_t Divide(int64_t a, int64_t b) {
+int64_t Quotient(int64_t a, int64_t b) {
   if (b == 0) return 0;
   return b == -1 ? S(-U(a)) : a / b;
 }
@@ -30,30 +30,14 @@ int64_t Power(int64_t a, int64_t n) {
   return S(result);
 }
 
+#include "kernels/lanes/lane_math.inc"
+
 template <ScalarFn F>
-int64_t EvalInteger(int64_t a, int64_t b) {
-  if constexpr (F == ScalarFn::kAdd) return S(U(a) + U(b));
-  if constexpr (F == ScalarFn::kSub) return S(U(a) - U(b));
-  if constexpr (F == ScalarFn::kMul) return S(U(a) * U(b));
-  if constexpr (F == ScalarFn::kDiv) return Divide(a, b);
-  if constexpr (F == ScalarFn::kNeg) return S(-U(a));
-  if constexpr (F == ScalarFn::kMin) return a < b ? a : b;
-  if constexpr (F == ScalarFn::kMax) return a > b ? a : b;
-  if constexpr (F == ScalarFn::kAbs) return a < 0 ? S(-U(a)) : a;
-  if constexpr (F == ScalarFn::kSign) return (a > 0) - (a < 0);
-  if constexpr (F == ScalarFn::kFmod) return Remainder(a, b);
-  if constexpr (F == ScalarFn::kMod) {
-    int64_t r = Remainder(a, b);
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-  }
-  if constexpr (F == ScalarFn::kPow) return Power(a, b);
-  if constexpr (F == ScalarFn::kLess) return a < b;
-  if constexpr (F == ScalarFn::kEqual) return a == b;
-  if constexpr (F == ScalarFn::kAnd) return a != 0 && b != 0;
-  if constexpr (F == ScalarFn::kOr) return a != 0 || b != 0;
-  if constexpr (F == ScalarFn::kNot) return a == 0;
-  if constexpr (F == ScalarFn::kIsNan || F == ScalarFn::kIsInf) return 0;
-  return a;  // rounding
+int64_t EvalInteger(int64_t a, [[maybe_unused]] int64_t b, [[maybe_unused]] int64_t c = 0) {
+#define LEMMA_FN(id, name, arity, traits, real, integer, field, gradient) \
+  if constexpr (F == ScalarFn::id) return integer;
+#include "graph/expr/scalar_functions.inc"
+  return a;
 }
 
 #include "kernels/lanes/lane_kernels.inc"

@@ -118,30 +118,7 @@ double AccessNs(int64_t run_length, int64_t slope, double scan_ns) {
   return 0;
 }
 
-double FunctionNs(ScalarFn fn) {
-  if (Info(fn).algebraic) return kCheapFnNs;
-  switch (fn) {
-    case ScalarFn::kMin:
-    case ScalarFn::kMax:
-    case ScalarFn::kAbs:
-    case ScalarFn::kSign:
-    case ScalarFn::kLess:
-    case ScalarFn::kEqual:
-    case ScalarFn::kAnd:
-    case ScalarFn::kOr:
-    case ScalarFn::kNot:
-    case ScalarFn::kWhere:
-    case ScalarFn::kFloor:
-    case ScalarFn::kCeil:
-    case ScalarFn::kRound:
-    case ScalarFn::kTrunc:
-    case ScalarFn::kStoredF32:
-    case ScalarFn::kStoredF64:
-      return kCheapFnNs;
-    default:
-      return kDearFnNs;
-  }
-}
+double FunctionNs(ScalarFn fn) { return Info(fn).cheap() ? kCheapFnNs : kDearFnNs; }
 
 // Estimates times under a choice of lanes.
 class Estimator {

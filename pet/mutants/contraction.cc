@@ -8,7 +8,7 @@ namespace lemma {
 namespace {
 
 bool OnlyAlgebra(const ScalarExpr& e) {
-  if (e.kind() == ScalarExpr::Kind::kApply && !Info(e.fn()).algebraic) return false;
+  if (e.kind() == ScalarExpr::Kind::kApply && !Info(e.fn()).algebraic()) return false;
   if (e.kind() == ScalarExpr::Kind::kReduce && e.reduce() != ReduceKind::kSum) return false;
   return std::all_of(e.args().begin(), e.args().end(), OnlyAlgebra);
 }

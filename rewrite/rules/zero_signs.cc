@@ -71,7 +71,7 @@ class ZeroSigns {
       case ScalarFn::kWhere:
         return args[1] || args[2];
       default:
-        return any && !IsTruthValue(e.fn());
+        return any && !Info(e.fn()).truth();
     }
   }
 

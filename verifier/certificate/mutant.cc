@@ -26,7 +26,7 @@ constexpr size_t kMostNodes = 1000;
 absl::Status No(absl::string_view why) { return absl::FailedPreconditionError(why); }
 
 bool OnlySumsAndProducts(const ScalarExpr& e) {
-  if (e.kind() == ScalarExpr::Kind::kApply && !Info(e.fn()).algebraic) return false;
+  if (e.kind() == ScalarExpr::Kind::kApply && !Info(e.fn()).algebraic()) return false;
   if (e.kind() == ScalarExpr::Kind::kReduce && e.reduce() != ReduceKind::kSum) return false;
   return std::all_of(e.args().begin(), e.args().end(), OnlySumsAndProducts);
 }

@@ -21,7 +21,7 @@ Value Algebra::Fn(ScalarFn fn, std::vector<Value> args, AtomFacts facts) {
   atom.kind = Atom::Kind::kFn;
   atom.fn = fn;
   for (const Value& arg : args) atom.args.push_back(*arg);
-  if (Info(fn).commutative && atom.args.size() == 2) {
+  if (Info(fn).commutative() && atom.args.size() == 2) {
     // Any order that depends on the values only.
     Atom swapped = atom;
     std::swap(swapped.args[0], swapped.args[1]);
@@ -75,7 +75,7 @@ Value Algebra::Round(ScalarFn fn, const Value& a) {
 // ---- Odd and even functions ----
 
 std::optional<Value> Algebra::Symmetric(ScalarFn fn, const Value& x) {
-  const Symmetry symmetry = Info(fn).symmetry;
+  const Symmetry symmetry = Info(fn).symmetry();
   if (symmetry == Symmetry::kNone) return std::nullopt;
   const bool odd = symmetry == Symmetry::kOdd;
   if (x->empty()) return odd ? Integer(0) : Constant(ValueAt(fn, 0));

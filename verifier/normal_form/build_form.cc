@@ -396,7 +396,7 @@ bool FormBuilder::Representable(const Atom& atom, DType dtype) const {
   for (int i = 0; i < kNumScalarFns; ++i) {
     const ScalarFn fn = static_cast<ScalarFn>(i);
     if (!atom.Is(fn)) continue;
-    return IsTruthValue(fn) || (Info(fn).exact && args(fn == ScalarFn::kWhere ? 1 : 0));
+    return Info(fn).truth() || (Info(fn).exact() && args(fn == ScalarFn::kWhere ? 1 : 0));
   }
   return false;
 }

@@ -16,38 +16,8 @@ using Env = std::map<VarId, Poly>;
 
 constexpr size_t kMost = 400;
 
-// No number for some finite arguments.
-bool IsPartial(ScalarFn fn) {
-  switch (fn) {
-    case ScalarFn::kLog:
-    case ScalarFn::kSqrt:
-    case ScalarFn::kPow:
-    case ScalarFn::kAsin:
-    case ScalarFn::kAcos:
-    case ScalarFn::kAcosh:
-    case ScalarFn::kAtanh:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Exact on integers.
-bool KeepsIntegers(ScalarFn fn) {
-  switch (fn) {
-    case ScalarFn::kAdd:
-    case ScalarFn::kSub:
-    case ScalarFn::kMul:
-    case ScalarFn::kNeg:
-    case ScalarFn::kMin:
-    case ScalarFn::kMax:
-    case ScalarFn::kAbs:
-    case ScalarFn::kWhere:
-      return true;
-    default:
-      return IsJump(fn);
-  }
-}
+bool KeepsIntegers(ScalarFn fn) { return Info(fn).keeps_integers() || Info(fn).jumps(); }
 
 // Which expressions compute with floats.
 class Floats {
@@ -210,11 +180,11 @@ class Collector {
   void Apply(TensorId tensor, const ScalarExpr& e, const Env& env, const Place& place, bool jumps) {
     const bool where = e.fn() == ScalarFn::kWhere;
     const ScalarExpr& decides = where ? e.args()[0] : e;
-    const bool jump = jumps && (where || IsJump(e.fn())) && floats_.In(decides);
+    const bool jump = jumps && (where || Info(e.fn()).jumps()) && floats_.In(decides);
     if (jump) Jump(builder_.ValueIn(tensor, decides, env), place);
-    if (IsPartial(e.fn())) Partial(e.fn(), interpreted_.ValueIn(tensor, e, env), place);
+    if (Info(e.fn()).partial()) Partial(e.fn(), interpreted_.ValueIn(tensor, e, env), place);
     for (size_t i = 0; i < e.args().size(); ++i) {
-      const bool inside = where ? i == 0 : IsJump(e.fn());
+      const bool inside = where ? i == 0 : Info(e.fn()).jumps();
       Scalar(tensor, e.args()[i], env, place, jumps && !inside);
     }
   }
@@ -351,7 +321,8 @@ void SimplifySet(Normalizer* normalizer, const Facts& facts, std::vector<Alterna
 
 bool JumpsIn(const Floats& floats, const ScalarExpr& e) {
   if (e.kind() == ScalarExpr::Kind::kApply) {
-    if (e.fn() == ScalarFn::kWhere ? floats.In(e.args()[0]) : IsJump(e.fn()) && floats.In(e)) {
+    if (e.fn() == ScalarFn::kWhere ? floats.In(e.args()[0])
+                                   : Info(e.fn()).jumps() && floats.In(e)) {
       return true;
     }
   }

@@ -8,7 +8,7 @@ namespace {
 std::optional<ScalarFn> Symmetric(const Atom& atom) {
   for (int i = 0; i < kNumScalarFns; ++i) {
     const ScalarFn fn = static_cast<ScalarFn>(i);
-    if (Info(fn).symmetry != Symmetry::kNone && atom.Is(fn)) return fn;
+    if (Info(fn).symmetry() != Symmetry::kNone && atom.Is(fn)) return fn;
   }
   return std::nullopt;
 }
@@ -56,7 +56,7 @@ std::optional<NormalForm> Normalizer::SymmetryLaw(const Atom& atom) {
   const std::optional<ScalarFn> fn = Symmetric(atom);
   if (!fn) return std::nullopt;
   const NormalForm& arg = *atom.args[0];
-  const bool odd = Info(*fn).symmetry == Symmetry::kOdd;
+  const bool odd = Info(*fn).symmetry() == Symmetry::kOdd;
   if (arg.terms.empty()) return odd ? NormalForm() : Number(AtZero(*fn));
   // Of x and -x, the one whose term of the least key is positive.
   const Term* first = nullptr;

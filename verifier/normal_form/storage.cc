@@ -56,7 +56,7 @@ bool StaysIn(DType dtype, const Definition& definition, const ScalarExpr& e) {
     case ScalarExpr::Kind::kApply:
       break;
   }
-  if (IsTruthValue(e.fn())) return true;
+  if (Info(e.fn()).truth()) return true;
   switch (e.fn()) {
     case ScalarFn::kWhere:
       return arguments_stay(1);

@@ -39,7 +39,7 @@ bool Fits(const ScalarExpr& e, DType dtype, const Definition& d) {
     case ScalarExpr::Kind::kIndex:
       return false;
   }
-  if (IsTruthValue(e.fn())) return true;
+  if (Info(e.fn()).truth()) return true;
   switch (e.fn()) {
     case ScalarFn::kMin:
     case ScalarFn::kMax:

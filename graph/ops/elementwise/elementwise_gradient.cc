@@ -69,106 +69,49 @@ class Differentiation {
   }
 
   Value OfFunction(const ScalarExpr& e) {
-    const std::vector<ScalarExpr>& args = e.args();
-    if (Info(e.fn()).arity == 1) {
-      const Value du = Gradient(args[0]);
-      return du ? OfUnary(e, du, ValueOf(args[0])) : Value();
+    Value flows[3];
+    bool any = false;
+    for (size_t i = 0; i < e.args().size(); ++i) {
+      flows[i] = Gradient(e.args()[i]);
+      any = any || flows[i];
     }
-    if (e.fn() == ScalarFn::kWhere) {
-      const Value da = Gradient(args[1]), db = Gradient(args[2]);
-      return da || db ? f_.Where(ValueOf(args[0]), da, db) : Value();
-    }
-    const Value da = Gradient(args[0]), db = Gradient(args[1]);
-    return da || db ? OfBinary(e, da, db) : Value();
+    return any ? OfRow(e, flows[0], flows[1], flows[2]) : Value();
   }
 
-  // f(u), where du = dy * du/dx.
-  Value OfUnary(const ScalarExpr& e, const Value& du, const Value& u) {
+  // da, db, dc: dy * de/da and so on, less the function's own derivatives.
+  Value OfRow(const ScalarExpr& e, const Value& da, [[maybe_unused]] const Value& db,
+              [[maybe_unused]] const Value& dc) {
+    GradientForm& f = f_;
+    auto a = [&] { return ValueOf(e.args()[0]); };
+    auto b = [&] { return ValueOf(e.args()[1]); };
     auto y = [&] { return ValueOf(e); };
-    auto one = [&] { return f_.Scalar(u.dtype(), 1); };
-    auto root = [&](const Value& square) { return f_.Op("sqrt", {square}); };
     switch (e.fn()) {
-      case ScalarFn::kNeg:
-        return f_.Neg(du);
-      case ScalarFn::kAbs:
-        return f_.Mul(du, f_.Op("sign", {u}));
-      case ScalarFn::kExp:  // e^u
-        return f_.Mul(du, y());
-      case ScalarFn::kLog:  // 1 / u
-        return f_.Div(du, u);
-      case ScalarFn::kSqrt:  // 1 / 2y
-        return f_.Div(f_.Mul(du, 0.5), y());
-      case ScalarFn::kErf:  // 2/√π e^(-u²)
-        return f_.Mul(f_.Mul(du, 1 / std::sqrt(std::atan(1.0))),
-                      f_.Op("exp", {f_.Neg(f_.Square(u))}));
-      case ScalarFn::kSin:
-        return f_.Mul(du, f_.Op("cos", {u}));
-      case ScalarFn::kCos:
-        return f_.Neg(f_.Mul(du, f_.Op("sin", {u})));
-      case ScalarFn::kTan:  // 1 + y²
-        return f_.Mul(du, f_.Add(f_.Square(y()), 1));
-      case ScalarFn::kAsin:  // 1 / √(1 - u²)
-        return f_.Div(du, root(f_.Sub(one(), f_.Square(u))));
-      case ScalarFn::kAcos:  // -1 / √(1 - u²)
-        return f_.Neg(f_.Div(du, root(f_.Sub(one(), f_.Square(u)))));
-      case ScalarFn::kAtan:  // 1 / (1 + u²)
-        return f_.Div(du, f_.Add(f_.Square(u), 1));
-      case ScalarFn::kSinh:
-        return f_.Mul(du, f_.Op("cosh", {u}));
-      case ScalarFn::kCosh:
-        return f_.Mul(du, f_.Op("sinh", {u}));
-      case ScalarFn::kTanh:  // 1 - y²
-        return f_.Mul(du, f_.Sub(one(), f_.Square(y())));
-      case ScalarFn::kAsinh:  // 1 / √(u² + 1)
-        return f_.Div(du, root(f_.Add(f_.Square(u), 1)));
-      case ScalarFn::kAcosh:  // 1 / √(u² - 1)
-        return f_.Div(du, root(f_.Add(f_.Square(u), -1)));
-      case ScalarFn::kAtanh:  // 1 / (1 - u²)
-        return f_.Div(du, f_.Sub(one(), f_.Square(u)));
-      default:  // steps and tests: constant wherever there is a derivative
-        return Value();
+#define LEMMA_FN(id, name, arity, traits, real, integer, field, gradient) \
+  case ScalarFn::id:                                                      \
+    return gradient;
+#define LEMMA_REAL_FN(id, name, arity, traits, real, field, gradient) \
+  case ScalarFn::id:                                                  \
+    return gradient;
+#define LEMMA_STORED_FN(id, name, traits, dtype) \
+  case ScalarFn::id:                             \
+    return Value();
+#include "graph/expr/scalar_functions.inc"
     }
+    return Value();
   }
 
-  Value OfBinary(const ScalarExpr& e, const Value& da, const Value& db) {
-    const ScalarExpr &a = e.args()[0], &b = e.args()[1];
-    switch (e.fn()) {
-      case ScalarFn::kAdd:
-        return f_.Add(da, db);
-      case ScalarFn::kSub:
-        return f_.Sub(da, db);
-      case ScalarFn::kMul:
-        return f_.Add(da ? f_.Mul(da, ValueOf(b)) : da, db ? f_.Mul(db, ValueOf(a)) : db);
-      case ScalarFn::kDiv: {  // da / b - db * y / b
-        const Value numerator = db ? f_.Sub(da, f_.Mul(db, ValueOf(e))) : da;
-        return f_.Div(numerator, ValueOf(b));
-      }
-      case ScalarFn::kMax:
-        return OfExtreme(e, a, b, da, db);
-      case ScalarFn::kMin:
-        return OfExtreme(e, a, b, da, db);
-      case ScalarFn::kPow:
-        return OfPower(e, da, db);
-      case ScalarFn::kMod:  // a - b * floor(a / b)
-        return f_.Sub(da, db ? f_.Mul(db, f_.Op("floor", {Quotient(a, b)})) : db);
-      case ScalarFn::kFmod: {  // a - b * trunc(a / b)
-        if (!db) return da;
-        const Value q = Quotient(a, b);
-        const Value negative = f_.Op("less", {q, f_.Scalar(q.dtype(), 0)});
-        return f_.Sub(
-            da, f_.Mul(db, f_.Op("where", {negative, f_.Op("ceil", {q}), f_.Op("floor", {q})})));
-      }
-      default:  // tests
-        return Value();
-    }
-  }
-
-  Value Quotient(const ScalarExpr& a, const ScalarExpr& b) {
-    return f_.Div(ValueOf(a), ValueOf(b));
+  Value One() { return f_.Scalar(f_.node().type(0).dtype, 1); }
+  Value Root(const Value& square) { return f_.Op("sqrt", {square}); }
+  Value Truncated(const Value& x) {
+    const Value negative = f_.Op("less", {x, f_.Scalar(x.dtype(), 0)});
+    return f_.Op("where", {negative, f_.Op("ceil", {x}), f_.Op("floor", {x})});
   }
 
   // max(a, b) is a where b < a, and min(a, b) where a < b. If b is a number, these are where
   // b < max(a, b) and min(a, b) < b, which need not keep a.
+  Value OfExtreme(const ScalarExpr& e, const Value& da, const Value& db) {
+    return OfExtreme(e, e.args()[0], e.args()[1], da, db);
+  }
   Value OfExtreme(const ScalarExpr& e, const ScalarExpr& a, const ScalarExpr& b, const Value& da,
                   const Value& db) {
     if (a.kind() == ScalarExpr::Kind::kConst) return OfExtreme(e, b, a, db, da);

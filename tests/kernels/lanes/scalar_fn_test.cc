@@ -42,12 +42,12 @@ TEST_P(ScalarFnTest, IsExactIfTheTableSaysSo) {
     const double value = At(fn(), Number(), Number(), Number());
     exact = exact && Same(value, static_cast<float>(value));
   }
-  EXPECT_EQ(exact, Info(fn()).exact) << Info(fn()).name;
+  EXPECT_EQ(exact, Info(fn()).exact()) << Info(fn()).name;
 }
 
 TEST_P(ScalarFnTest, IsSymmetricAsTheTableSays) {
   if (Info(fn()).arity != 1) {
-    EXPECT_EQ(Info(fn()).symmetry, Symmetry::kNone) << Info(fn()).name;
+    EXPECT_EQ(Info(fn()).symmetry(), Symmetry::kNone) << Info(fn()).name;
     return;
   }
   bool odd = true, even = true;
@@ -57,7 +57,7 @@ TEST_P(ScalarFnTest, IsSymmetricAsTheTableSays) {
     even = even && Same(mirrored, value);
   }
   const Symmetry expected = odd ? Symmetry::kOdd : even ? Symmetry::kEven : Symmetry::kNone;
-  EXPECT_EQ(Info(fn()).symmetry, expected) << Info(fn()).name;
+  EXPECT_EQ(Info(fn()).symmetry(), expected) << Info(fn()).name;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ScalarFnTest, testing::Range(0, kNumScalarFns), [](const auto& info) {

@@ -16,7 +16,7 @@ namespace {
 using Values = absl::flat_hash_map<Value, Tensor>;
 
 bool IsAlgebraic(const ScalarExpr& e) {
-  if (e.kind() == ScalarExpr::Kind::kApply && !Info(e.fn()).algebraic) return false;
+  if (e.kind() == ScalarExpr::Kind::kApply && !Info(e.fn()).algebraic()) return false;
   if (e.kind() == ScalarExpr::Kind::kReduce &&
       (e.reduce() == ReduceKind::kMax || e.reduce() == ReduceKind::kMin)) {
     return false;
@@ -84,7 +84,8 @@ absl::StatusOr<GraphRunner> GraphRunner::Of(const Graph& graph) {
     for (const TensorExpr& tensor : definition.tensors) {
       runner.rational_ = runner.rational_ && IsAlgebraic(tensor.body);
       runner.polynomial_ = runner.polynomial_ && !Divides(tensor.body);
-      runner.jumps_ = runner.jumps_ || AnyFunction(tensor.body, IsJump);
+      runner.jumps_ =
+          runner.jumps_ || AnyFunction(tensor.body, [](ScalarFn fn) { return Info(fn).jumps(); });
       runner.saturates_ = runner.saturates_ || AnyFunction(tensor.body, Saturates);
       runner.compares_ = runner.compares_ || Compares(tensor.body);
       runner.adds_up_ = runner.adds_up_ || AddsUp(tensor.body);
