@@ -19,8 +19,8 @@ struct CompileOptions {
   // Threads within a kernel. More than one pay only on a machine that has nothing else to do: the
   // library's threads wait for each other, and one that lost its processor holds up all.
   int threads = 1;
-  // Whether a run may write the new values of state variables (StatePairs in
-  // runtime/plan/schedule.h) over the old ones. Then the result shares the input's memory, which
+  // Whether a run may write the new values of state variables (graph/training_state.h) over the old
+  // ones. Then the result shares the input's memory, which
   // must be the caller's alone; where a reader of the old value comes late, it still gets memory of
   // its own.
   bool update_state_in_place = false;
@@ -45,7 +45,7 @@ struct MemoryUse {
   int64_t host_bytes = 0;  // of what is offloaded to the host's memory meanwhile
 };
 
-// State variables (StatePairs in runtime/plan/schedule.h) that stay on a device from one run to the
+// State variables (graph/training_state.h) that stay on a device from one run to the
 // next, unless the executable runs in another way meanwhile. Use a Stepper (runtime/stepper.h).
 class StateKeeper {
  public:

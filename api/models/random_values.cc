@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
+#include "graph/training_state.h"
 #include "optimizer/folding/rebuild.h"
 
 namespace lemma::api {
@@ -108,14 +109,15 @@ absl::StatusOr<std::vector<Tensor>> RandomStepInputs(const Graph& graph, uint64_
   const absl::flat_hash_map<Value, std::string> roles = Roles(graph);
   auto inputs = RandomInputs(graph, seed, integer_range);
   if (!inputs.ok()) return inputs;
+  std::vector<bool> is_state(inputs->size());
+  for (const StatePair& pair : StatePairs(graph)) is_state[pair.input] = true;
   for (size_t i = 0; i < inputs->size(); ++i) {
     const Value& input = graph.inputs()[i];
     const std::string& name = graph.input_names()[i];
     absl::StatusOr<Tensor> values = (*inputs)[i];
     if (name == "lr") {
       values = Tensor::Filled(input.type(), 1e-3);
-    } else if (IsFloat(input.dtype()) &&
-               absl::c_linear_search(graph.output_names(), absl::StrCat(name, ".next"))) {
+    } else if (IsFloat(input.dtype()) && is_state[i]) {
       auto role = roles.find(input);
       Random random(HashString(name, seed));
       values = RandomWeight(input.type(), role == roles.end() ? "" : role->second, &random);

@@ -12,6 +12,7 @@
 #include "graph/builder.h"
 #include "graph/grad/gradient.h"
 #include "graph/ops/training/training_form.h"
+#include "graph/training_state.h"
 
 namespace lemma {
 namespace {
@@ -297,7 +298,7 @@ class StepBuilder {
     draft.Input("lr", rate_.type());
     GraphBuilder builder = draft;
     draft.Output("loss", loss_);
-    for (const Variable& v : state_) draft.Output(v.name + ".next", v.next);
+    for (const Variable& v : state_) draft.Output(NextName(v.name), v.next);
     LEMMA_ASSIGN_OR_RETURN(const Graph with_weights, std::move(draft).Build());
 
     TrainingStep step;
@@ -318,7 +319,7 @@ class StepBuilder {
     }
     CopyLabels(map, builder);
     builder.Output("loss", map.at(loss_));
-    for (const Variable& v : state_) builder.Output(v.name + ".next", map.at(v.next));
+    for (const Variable& v : state_) builder.Output(NextName(v.name), map.at(v.next));
     LEMMA_ASSIGN_OR_RETURN(step.graph, std::move(builder).Build());
     step.classes = classes_;
     step.untrained = std::move(untrained_);

@@ -137,21 +137,6 @@ class Scheduler {
 
 }  // namespace
 
-std::vector<StatePair> StatePairs(const Graph& graph) {
-  absl::flat_hash_map<std::string, int> outputs;
-  for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    outputs.emplace(graph.output_names()[i], static_cast<int>(i));
-  }
-  std::vector<StatePair> pairs;
-  for (size_t i = 0; i < graph.inputs().size(); ++i) {
-    auto it = outputs.find(absl::StrCat(graph.input_names()[i], ".next"));
-    if (it == outputs.end()) continue;
-    if (graph.outputs()[it->second].type() != graph.inputs()[i].type()) continue;
-    pairs.push_back({static_cast<int>(i), it->second});
-  }
-  return pairs;
-}
-
 std::vector<NodePtr> ScheduleNodes(const Graph& graph) { return Scheduler(graph).Run(); }
 
 }  // namespace lemma

@@ -5,18 +5,9 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/training_state.h"
 
 namespace lemma {
-
-// A state variable of a training step: input `input` of the graph holds its value before a run,
-// output `output` its value after it.
-struct StatePair {
-  int input = 0;
-  int output = 0;
-};
-
-// The pairs of an input NAME and an output "NAME.next" of the same type, by input.
-std::vector<StatePair> StatePairs(const Graph& graph);
 
 // Every node of graph.nodes(), operands before users, in an order that needs little memory: each
 // value as late as its first use allows, outputs that are early at hand first, so that a training

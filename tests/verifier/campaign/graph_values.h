@@ -1,4 +1,4 @@
-// What graphs compute, in several arithmetics. Nothing here is the prover's.
+// What graphs compute, in several kinds of numbers. Nothing here is the prover's.
 #ifndef LEMMA_TESTS_VERIFIER_CAMPAIGN_GRAPH_VALUES_H_
 #define LEMMA_TESTS_VERIFIER_CAMPAIGN_GRAPH_VALUES_H_
 
