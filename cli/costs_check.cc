@@ -16,7 +16,7 @@
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "optimizer/cost/correction.h"
+#include "optimizer/cost/calibration.h"
 #include "optimizer/cost/measured_cost.h"
 
 namespace lemma::cli {

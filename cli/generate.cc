@@ -30,7 +30,7 @@
 #include "cli/verdict_text.h"
 #include "generator/run/class_file.h"
 #include "generator/sets/named_sets.h"
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 #include "rewrite/matching/rewrite_source.h"
 #include "verifier/preconditions/precondition.h"
 

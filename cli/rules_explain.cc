@@ -23,7 +23,7 @@
 #include "cli/rules_commands.h"
 #include "graph/text/text.h"
 #include "rewrite/derivation/derive.h"
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 #include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
 

@@ -8,7 +8,7 @@
 #include "base/status_macros.h"
 #include "pet/rule.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 std::string DetailOf(const Candidate& candidate) {
@@ -58,4 +58,4 @@ absl::StatusOr<std::vector<PetRule>> PetFinder::RulesFor(const Graph& graph) {
   return rules;
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

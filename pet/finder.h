@@ -13,7 +13,7 @@
 #include "pet/subprogram.h"
 #include "rewrite/rules/substitution.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 struct PetOptions {
   CandidateOptions candidates;
@@ -51,6 +51,6 @@ class PetFinder {
   int64_t hits_ = 0;
 };
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_FINDER_H_

@@ -8,7 +8,7 @@
 #include "rewrite/matching/match.h"
 #include "rewrite/rules/proof_check.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 class RuleMaker {
@@ -90,4 +90,4 @@ absl::StatusOr<Substitution> ProvedGroundRule(std::string name, const Graph& sou
   return rule;
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -8,7 +8,7 @@
 #include "graph/graph.h"
 #include "rewrite/rules/substitution.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // The rule that the graphs' outputs are equal, at their shapes: it has no symbol. Variables are the
 // inputs, then the weights that either side reads, in the order of `source`; those are weights in
@@ -21,6 +21,6 @@ absl::StatusOr<Substitution> GroundRule(std::string name, const Graph& source, c
 absl::StatusOr<Substitution> ProvedGroundRule(std::string name, const Graph& source,
                                               const Graph& target, std::string detail);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_RULE_H_

@@ -12,7 +12,7 @@
 #include "pet/mutants/contraction.h"
 #include "rewrite/matching/match.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 class Finder {
@@ -124,4 +124,4 @@ absl::StatusOr<std::vector<Subprogram>> SubprogramsOf(const Graph& graph,
   return Finder(graph, options).Run();
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

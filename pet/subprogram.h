@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 struct Subprogram {
   // One output. Its inputs stand for values of the whole graph; what depends on weights and
@@ -31,6 +31,6 @@ struct SubprogramOptions {
 absl::StatusOr<std::vector<Subprogram>> SubprogramsOf(const Graph& graph,
                                                       const SubprogramOptions& options = {});
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_SUBPROGRAM_H_

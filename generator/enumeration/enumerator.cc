@@ -57,9 +57,9 @@ absl::Status Enumerator::Run() {
   first_node_[options_.max_ops] = static_cast<int>(nodes_.size());
   LEMMA_RETURN_IF_ERROR(EvaluateLastLevel());
   last_keys_.shrink_to_fit();
-  MarkHot();
+  MarkColliding();
   LEMMA_RETURN_IF_ERROR(RefineKeys());
-  MarkHot();
+  MarkColliding();
   stats_.terms_memory = TermsMemory();
   return FindGraphs();
 }
@@ -72,8 +72,9 @@ absl::Status Enumerator::CheckInterrupted() const {
 }
 
 int64_t Enumerator::TermsMemory() const {
-  return BytesOf(nodes_) + BytesOf(masks_) + BytesOf(sums_) + BytesOf(hot_) + BytesOf(types_) +
-         BytesOf(keys_) + BytesOf(offsets_) + BytesOf(elements_) + BytesOf(last_keys_) +
+  return BytesOf(nodes_) + BytesOf(masks_) + BytesOf(sums_) + BytesOf(colliding_) +
+         BytesOf(types_) + BytesOf(keys_) + BytesOf(offsets_) + BytesOf(elements_) +
+         BytesOf(last_keys_) +
          static_cast<int64_t>(runs_.capacity() * (sizeof(uint64_t) + sizeof(NodeRun) + 1));
 }
 
@@ -329,7 +330,7 @@ absl::Status Enumerator::RefineKeys() {
   const auto inputs = evaluator_.SignedInputs(options_.seed ^ kRefiningSeed);
   for (int i = 0; i < num_inputs(); ++i) {
     std::copy(inputs[i].begin(), inputs[i].end(), elements_.begin() + offsets_[i]);
-    if (keys_[i] & kHot) keys_[i] = Evaluator::Refined(keys_[i], inputs[i]);
+    if (keys_[i] & kColliding) keys_[i] = Evaluator::Refined(keys_[i], inputs[i]);
   }
   prepared_node_ = kNone;
   // Leaves the elements in output_.
@@ -340,7 +341,7 @@ absl::Status Enumerator::RefineKeys() {
     absl::Span<const Field> rest = output_;
     for (size_t o = 0; o < application.types.size(); ++o) {
       const size_t n = static_cast<size_t>(evaluator_.NumElements(application.types[o]));
-      if (keys[o] & kHot) keys[o] = Evaluator::Refined(keys[o], rest.subspan(0, n));
+      if (keys[o] & kColliding) keys[o] = Evaluator::Refined(keys[o], rest.subspan(0, n));
       rest.remove_prefix(n);
     }
     return absl::OkStatus();
@@ -348,7 +349,7 @@ absl::Status Enumerator::RefineKeys() {
   for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
     const int value = ValueOf(node, 0);
     const bool kept = value < static_cast<int>(offsets_.size());
-    if (!kept && ((keys_[value] | keys_[value + 1]) & kHot) == 0) continue;
+    if (!kept && ((keys_[value] | keys_[value + 1]) & kColliding) == 0) continue;
     LEMMA_RETURN_IF_ERROR(refine(ApplicationOf(node), nodes_[node].operands, &keys_[value]));
     if (kept) std::copy(output_.begin(), output_.end(), elements_.begin() + offsets_[value]);
     if (node % kTermsBetweenChecks == 0) LEMMA_RETURN_IF_ERROR(CheckInterrupted());
@@ -360,37 +361,37 @@ absl::Status Enumerator::RefineKeys() {
                         const size_t n = term.application->types.size();
                         uint64_t* const here = keys;
                         keys += n;
-                        uint64_t hot = 0;
-                        for (size_t o = 0; o < n; ++o) hot |= here[o] & kHot;
-                        if (hot == 0) return absl::OkStatus();
+                        uint64_t colliding = 0;
+                        for (size_t o = 0; o < n; ++o) colliding |= here[o] & kColliding;
+                        if (colliding == 0) return absl::OkStatus();
                         LEMMA_RETURN_IF_ERROR(PrepareOperands(term.operands));
                         return refine(*term.application, term.operands, here);
                       });
                     });
 }
 
-void Enumerator::MarkHot() {
+void Enumerator::MarkColliding() {
   std::vector<uint64_t> all;
   all.reserve(last_keys_.size() + keys_.size());
   all.insert(all.end(), last_keys_.begin(), last_keys_.end());
   all.insert(all.end(), keys_.begin(), keys_.end());
-  for (uint64_t& key : all) key &= ~kHot;
+  for (uint64_t& key : all) key &= ~kColliding;
   const KeySet repeated(std::move(all), 2);
   stats_.distinct = repeated.distinct();
   for (std::vector<uint64_t>* keys : {&keys_, &last_keys_}) {
     for (uint64_t& key : *keys) {
-      key &= ~kHot;
-      key |= repeated.Contains(key) ? kHot : 0;
+      key &= ~kColliding;
+      key |= repeated.Contains(key) ? kColliding : 0;
     }
   }
-  hot_.resize(nodes_.size());
+  colliding_.resize(nodes_.size());
   sums_.assign(nodes_.size(), 0);
   for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
-    hot_[node] = 1;
+    colliding_[node] = 1;
     for (int o = 0; o < OutputsOf(node); ++o) {
       const uint64_t key = keys_[ValueOf(node, o)];
-      hot_[node] &= key & kHot;
-      sums_[node] += key & ~kHot;
+      colliding_[node] &= key & kColliding;
+      sums_[node] += key & ~kColliding;
     }
   }
 }

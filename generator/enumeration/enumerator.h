@@ -11,10 +11,10 @@
 // values that then look alike, also of all elements on further inputs, small integers of one sign
 // in each. A graph's key is the sum of its outputs' keys.
 //
-// A graph is divisible if it has several outputs and no operator of two: that it is equal to
+// A graph is decomposable if it has several outputs and no operator of two: that it is equal to
 // another such graph says no more than that their outputs are, and each of these is a smaller graph
-// of one output. So where graphs have many operators, divisible ones are in a class only if an
-// indivisible one is.
+// of one output. So where graphs have many operators, decomposable ones are in a class only if an
+// indecomposable one is.
 #ifndef LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_H_
 #define LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_H_
 
@@ -45,8 +45,8 @@ struct EnumeratorOptions {
   // Bytes for terms with their values, and for what is known of graphs. Graphs whose records do not
   // fit are enumerated again for each share of their keys. No result depends on it.
   int64_t max_memory = int64_t{8} << 30;
-  // With max_ops above this, classes of divisible graphs only are left out.
-  int max_ops_of_divisible = 4;
+  // With max_ops above this, classes of decomposable graphs only are left out.
+  int max_ops_of_decomposable = 4;
   // Only classes with keys in this one of num_shards equal ranges, and one of as many parts of the
   // identities: each is in exactly one shard. At most kMostKeyRanges.
   int shard = 0, num_shards = 1;
@@ -59,7 +59,7 @@ struct EnumeratorStats {
   int64_t graphs = 0;        // by size and in all
   std::array<int64_t, kMostOps + 1> graphs_of_size = {};
   int64_t distinct = 0;  // values
-  // All of whose outputs are values that another term has as well. This shard's; divisible ones
+  // All of whose outputs are values that another term has as well. This shard's; decomposable ones
   // that are left out are not counted.
   int64_t hot_graphs = 0;
   int64_t classes = 0;       // of at least two such graphs with one key; this shard's
@@ -88,8 +88,8 @@ class Enumerator {
   const EnumeratorStats& stats() const { return stats_; }
   // Terms that are equal to one of their inputs or parts, found when they were pruned.
   const std::vector<Pair>& identities() const { return identities_; }
-  // Graphs with hot outputs that share their key with another one, smallest first in each class.
-  // Outputs of the members of a class correspond by their keys.
+  // Graphs with colliding outputs that share their key with another one, smallest first in each
+  // class. Outputs of the members of a class correspond by their keys.
   struct Class {
     std::vector<TermGraph> members;
   };
@@ -158,8 +158,8 @@ class Enumerator {
     stats_.graphs_of_size[size] += graphs;
     stats_.graphs += graphs;
   }
-  // Whether divisible graphs are left out.
-  bool Divides() const { return options_.max_ops > options_.max_ops_of_divisible; }
+  // Whether decomposable graphs are left out.
+  bool SkipsDecomposable() const { return options_.max_ops > options_.max_ops_of_decomposable; }
   int FreeOperands(int size) const { return kMostOperands * (options_.max_ops - size); }
 
   // Terms.
@@ -182,8 +182,8 @@ class Enumerator {
   absl::Status PrepareOperands(const Operands& operands);
   const Application& ApplicationOf(int node) const;
   // Has the lowest bit of keys say whether another term has the key.
-  void MarkHot();
-  // Makes the keys of hot values depend on all elements, on further inputs.
+  void MarkColliding();
+  // Makes the keys of colliding values depend on all elements, on further inputs.
   absl::Status RefineKeys();
   int64_t TermsMemory() const;
   absl::Status CheckMemory() const;
@@ -197,15 +197,15 @@ class Enumerator {
   struct Visited {
     uint64_t place = 0, key = 0;
     int num_outputs = 0;
-    bool divisible = false;  // and Divides()
+    bool decomposable = false;  // and SkipsDecomposable()
     const NodeSet* set = nullptr;
     int instance = 0;
     const Operands* operands = nullptr;  // of the one more
     const uint64_t* keys = nullptr;      // of its outputs
   };
-  // Graphs to visit: all; those with hot outputs that are indivisible; or those that are divisible
-  // and whose outputs are values that outputs of indivisible ones are.
-  enum class Which { kAll, kIndivisible, kDivisible };
+  // Graphs to visit: all; those with colliding outputs that are indecomposable; or those that are
+  // decomposable and whose outputs are values that outputs of indecomposable ones are.
+  enum class Which { kAll, kIndecomposable, kDecomposable };
   struct Cursor {
     uint64_t set = 0;  // ordinal
     size_t last = 0;   // in last_keys_
@@ -226,7 +226,7 @@ class Enumerator {
   // Those that end in a node.
   void CountGraphs(int size, const NodeSet& set, absl::Span<const NodeRun> runs);
   absl::Status FindGraphs();
-  // What is known of indivisible graphs with several outputs.
+  // What is known of indecomposable graphs with several outputs.
   struct Siblings {
     std::vector<uint64_t> keys;
     absl::flat_hash_set<uint64_t> outputs;
@@ -267,16 +267,16 @@ class Enumerator {
   std::vector<uint64_t> same_group_;  // [k]: inputs i such that i + k can be exchanged with i
   // Of nodes; those of fewer than max_ops operators are stored.
   std::vector<Node> nodes_;
-  std::vector<uint64_t> masks_;  // of inputs that they rest on
-  std::vector<uint64_t> sums_;   // of their outputs' keys
-  std::vector<uint8_t> hot_;     // all of their outputs
+  std::vector<uint64_t> masks_;     // of inputs that they rest on
+  std::vector<uint64_t> sums_;      // of their outputs' keys
+  std::vector<uint8_t> colliding_;  // all of their outputs
   // Partners' outputs are among these nodes' values.
   std::vector<uint8_t> partner_;
   int most_partner_outputs_ = 0;
   std::vector<bool> has_users_;                    // it is the last one that some run rests on
   std::array<int, kMostOps + 1> first_node_ = {};  // of each size
   std::vector<int> types_;                         // of values
-  std::vector<uint64_t> keys_;    // of values; the lowest bit says whether it is hot
+  std::vector<uint64_t> keys_;    // of values; the lowest bit says whether it is colliding
   std::vector<int64_t> offsets_;  // of values in elements_; of nodes of max_ops - 2 operators
   std::vector<Field> elements_;
   absl::flat_hash_map<uint64_t, NodeRun> runs_;  // by the nodes they rest on
@@ -285,8 +285,8 @@ class Enumerator {
   // Where the sets begin that have a certain first node, of those of max_ops - 1.
   std::vector<Cursor> cursors_;
 
-  // Of this shard: hot graphs that are indivisible, or partners of such (divisible with the key of
-  // one), by the leading bits of their keys; and the partners.
+  // Of this shard: colliding graphs that are indecomposable, or partners of such (decomposable with
+  // the key of one), by the leading bits of their keys; and the partners.
   std::vector<uint64_t> bins_;
   std::vector<GraphRecord> partners_;
   // Of the members of classes in share [first_bin, end_bin).

@@ -24,10 +24,11 @@ void Enumerator::ForEachOutput(const Visited& visited, const Visit& visit) const
   const uint32_t read = set.read | ReadBits(set, *visited.operands);
   for (int i = 0; i < set.size; ++i) {
     for (int o = 0; o < OutputsOf(set.nodes[i]); ++o) {
-      if ((read >> OutputValue(i, o) & 1) == 0) visit(keys_[ValueOf(set.nodes[i], o)] & ~kHot);
+      if ((read >> OutputValue(i, o) & 1) == 0)
+        visit(keys_[ValueOf(set.nodes[i], o)] & ~kColliding);
     }
   }
-  for (int o = 0; o < outputs_of_[visited.instance]; ++o) visit(visited.keys[o] & ~kHot);
+  for (int o = 0; o < outputs_of_[visited.instance]; ++o) visit(visited.keys[o] & ~kColliding);
 }
 
 absl::Status Enumerator::FindGraphs() {
@@ -35,10 +36,10 @@ absl::Status Enumerator::FindGraphs() {
   std::vector<Siblings> siblings(options_.threads);
   for (auto& count : counts) count.fill(0);
   LEMMA_RETURN_IF_ERROR(
-      VisitAllGraphs(Which::kIndivisible, [&](int thread, const Visited& visited) {
+      VisitAllGraphs(Which::kIndecomposable, [&](int thread, const Visited& visited) {
         if (!IsOfShard(visited.key)) return;
         ++counts[thread][BinOf(visited.key)];
-        if (visited.num_outputs == 1 || !Divides()) return;
+        if (visited.num_outputs == 1 || !SkipsDecomposable()) return;
         Siblings& here = siblings[thread];
         here.keys.push_back(visited.key);
         ForEachOutput(visited, [&](uint64_t key) { here.outputs.insert(key); });
@@ -65,12 +66,14 @@ absl::Status Enumerator::FindPartners(std::vector<Siblings> siblings) {
   const KeySet keys(std::move(all_keys)), outputs(std::move(all_outputs));
   partner_.resize(nodes_.size());
   for (int node = 0; node < static_cast<int>(nodes_.size()); ++node) {
-    partner_[node] = OutputsOf(node) == 1 && outputs.Contains(keys_[ValueOf(node, 0)] & ~kHot);
+    partner_[node] =
+        OutputsOf(node) == 1 && outputs.Contains(keys_[ValueOf(node, 0)] & ~kColliding);
   }
   std::vector<std::vector<GraphRecord>> found(options_.threads);
-  LEMMA_RETURN_IF_ERROR(VisitAllGraphs(Which::kDivisible, [&](int thread, const Visited& visited) {
-    if (keys.Contains(visited.key)) found[thread].push_back({visited.key, visited.place});
-  }));
+  LEMMA_RETURN_IF_ERROR(
+      VisitAllGraphs(Which::kDecomposable, [&](int thread, const Visited& visited) {
+        if (keys.Contains(visited.key)) found[thread].push_back({visited.key, visited.place});
+      }));
   for (std::vector<GraphRecord>& some : found) {
     for (const GraphRecord& record : some) ++bins_[BinOf(record.key)];
     partners_.insert(partners_.end(), some.begin(), some.end());
@@ -97,7 +100,7 @@ absl::Status Enumerator::FindRecords(uint64_t first_bin, uint64_t end_bin) {
     records_[nexts[bin - first_bin].fetch_add(1, std::memory_order_relaxed)] = record;
   };
   for (const GraphRecord& partner : partners_) add(partner);
-  LEMMA_RETURN_IF_ERROR(VisitAllGraphs(Which::kIndivisible, [&](int, const Visited& visited) {
+  LEMMA_RETURN_IF_ERROR(VisitAllGraphs(Which::kIndecomposable, [&](int, const Visited& visited) {
     add({visited.key, visited.place});
   }));
   ParallelFor(options_.threads, static_cast<int64_t>(nexts.size()),
@@ -174,8 +177,8 @@ absl::StatusOr<std::vector<CompactGraph>> Enumerator::GraphsOf(size_t begin, siz
     }
     if (is_at(next)) graphs[wanted[next++].second] = GraphOf(visited);
   };
-  LEMMA_RETURN_IF_ERROR(VisitAllGraphs(Which::kIndivisible, visit));
-  if (!partners_.empty()) LEMMA_RETURN_IF_ERROR(VisitAllGraphs(Which::kDivisible, visit));
+  LEMMA_RETURN_IF_ERROR(VisitAllGraphs(Which::kIndecomposable, visit));
+  if (!partners_.empty()) LEMMA_RETURN_IF_ERROR(VisitAllGraphs(Which::kDecomposable, visit));
   return graphs;
 }
 

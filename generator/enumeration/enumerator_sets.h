@@ -15,7 +15,7 @@ namespace lemma::generator {
 constexpr int kNodeBits = 21;
 static_assert(kNodeBits * (kMostOps - 2) <= 64);
 
-constexpr uint64_t kHot = 1;  // of a value's key: another term has it
+constexpr uint64_t kColliding = 1;  // of a value's key: another term has it
 
 // Goes through the sets of a size that hold the operands of each of their nodes.
 template <class Visit>

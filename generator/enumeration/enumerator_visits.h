@@ -34,63 +34,64 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
   int num_outputs = 0, cold = 0;
   uint64_t sum = 0;
   const uint64_t place = static_cast<uint64_t>(size) << kSizeShift | cursor->set++ << kLocalBits;
-  const bool divisible_only = which == Which::kDivisible;
-  if (divisible_only && set.two_outputs) return;
+  const bool decomposable_only = which == Which::kDecomposable;
+  if (decomposable_only && set.two_outputs) return;
   for (int i = 0; i < set.size; ++i) {
     for (int o = 0; o < OutputsOf(set.nodes[i]); ++o) {
       const uint32_t bit = 1u << OutputValue(i, o);
       if (set.read & bit) continue;
       const uint64_t key = keys_[ValueOf(set.nodes[i], o)];
-      const bool is_cold = divisible_only ? !partner_[set.nodes[i]] : (key & kHot) == 0;
-      outputs[num_outputs++] = {bit, is_cold, key};
-      sum += key & ~kHot;
-      cold += is_cold;
+      const bool is_unique = decomposable_only ? !partner_[set.nodes[i]] : (key & kColliding) == 0;
+      outputs[num_outputs++] = {bit, is_unique, key};
+      sum += key & ~kColliding;
+      cold += is_unique;
     }
   }
-  const bool hot_only = which != Which::kAll;
+  const bool colliding_only = which != Which::kAll;
   Visited visited;
   visited.set = &set;
-  const bool divide = Divides();
-  auto add = [&](uint64_t sum_of_keys, bool last_is_hot) {
+  const bool divide = SkipsDecomposable();
+  auto add = [&](uint64_t sum_of_keys, bool last_is_colliding) {
     visited.key = sum + sum_of_keys;
     visited.num_outputs = num_outputs + outputs_of_[visited.instance];
-    int still_cold = cold;
+    int still_unique = cold;
     if (const uint32_t read = ReadBits(set, *visited.operands); read != 0) {
       for (int i = 0; i < num_outputs; ++i) {
         if ((outputs[i].bit & read) == 0) continue;
-        visited.key -= outputs[i].key & ~kHot;
+        visited.key -= outputs[i].key & ~kColliding;
         --visited.num_outputs;
-        still_cold -= outputs[i].cold;
+        still_unique -= outputs[i].cold;
       }
     }
-    if (hot_only && (!last_is_hot || still_cold > 0)) return;
-    visited.divisible =
+    if (colliding_only && (!last_is_colliding || still_unique > 0)) return;
+    visited.decomposable =
         divide && visited.num_outputs > 1 && !set.two_outputs && outputs_of_[visited.instance] == 1;
-    if (which == (visited.divisible ? Which::kIndivisible : Which::kDivisible)) return;
+    if (which == (visited.decomposable ? Which::kIndecomposable : Which::kDecomposable)) return;
     visit(visited);
   };
-  const bool hopeless = (hot_only && cold > kMostOperands) ||
-                        (divisible_only && num_outputs + 1 - kMostOperands > most_partner_outputs_);
-  const std::vector<uint8_t>& hot = divisible_only ? partner_ : hot_;
+  const bool hopeless =
+      (colliding_only && cold > kMostOperands) ||
+      (decomposable_only && num_outputs + 1 - kMostOperands > most_partner_outputs_);
+  const std::vector<uint8_t>& colliding = decomposable_only ? partner_ : colliding_;
   // The largest graphs that end in a stored node have one that it does not rest on.
-  const bool all_divisible = divide && size == options_.max_ops && !set.two_outputs;
+  const bool all_decomposable = divide && size == options_.max_ops && !set.two_outputs;
   const int least = set.size == 0 ? 0 : set.nodes[set.size - 1] + 1;
   for (const NodeRun& run : runs) {
-    if (hopeless || (hot_only && run.on_nothing && cold > 0)) continue;
-    if (divisible_only && run.on_nothing && num_outputs >= most_partner_outputs_) continue;
-    if (which == Which::kIndivisible && all_divisible && !run.two_outputs) continue;
+    if (hopeless || (colliding_only && run.on_nothing && cold > 0)) continue;
+    if (decomposable_only && run.on_nothing && num_outputs >= most_partner_outputs_) continue;
+    if (which == Which::kIndecomposable && all_decomposable && !run.two_outputs) continue;
     for (int node = std::max(run.begin, least); node < run.end; ++node) {
-      if (hot_only && !hot[node]) continue;
+      if (colliding_only && !colliding[node]) continue;
       if (Missing(set.mask | masks_[node]) != 0) continue;
       visited.place = place | static_cast<uint64_t>(node);
       visited.instance = nodes_[node].instance;
       visited.operands = &nodes_[node].operands;
       visited.keys = &keys_[ValueOf(node, 0)];
-      add(sums_[node], hot[node] != 0);
+      add(sums_[node], colliding[node] != 0);
     }
   }
   // A new term reads everything: it is the one output, or one of the nodes has two.
-  if (size < options_.max_ops || divisible_only) return;
+  if (size < options_.max_ops || decomposable_only) return;
   visited.place = place | kTermPlace;
   ForEachNewTerm(set, false, [&](const NewTerm& term) {
     visited.keys = &last_keys_[cursor->last];
@@ -99,12 +100,13 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
     const size_t n = term.application->types.size();
     cursor->last += n;
     ++visited.place;
-    uint64_t sum_of_keys = 0, all_hot = kHot;
+    uint64_t sum_of_keys = 0, all_colliding = kColliding;
     for (size_t o = 0; o < n; ++o) {
-      sum_of_keys += visited.keys[o] & ~kHot;
-      all_hot &= visited.keys[o];
+      sum_of_keys += visited.keys[o] & ~kColliding;
+      all_colliding &= visited.keys[o];
     }
-    if (visited.keys[0] != 0 && (all_hot != 0 || !hot_only)) add(sum_of_keys, all_hot != 0);
+    if (visited.keys[0] != 0 && (all_colliding != 0 || !colliding_only))
+      add(sum_of_keys, all_colliding != 0);
     return absl::OkStatus();
   }).IgnoreError();
 }

@@ -15,7 +15,7 @@
 #include "generator/derivation/generalize.h"
 #include "generator/run/pairs.h"
 #include "generator/sets/terms.h"
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 
 namespace lemma::generator {
 namespace {
@@ -147,9 +147,9 @@ class Generation {
   // Whether it is to be decided in this stage. Otherwise it is in another's queue, or not tried.
   absl::StatusOr<bool> IsDue(Stage stage, Candidate* candidate) {
     Stage due = kGeneral;
-    if (Follows(*candidate, Means::kGuarded)) {
+    if (PostOpKind(*candidate, Means::kGuarded)) {
       due = kUnderGuard;
-    } else if (Follows(*candidate, Means::kSuspected)) {
+    } else if (PostOpKind(*candidate, Means::kSuspected)) {
       due = kFromUnproved;
     } else {
       LEMMA_ASSIGN_OR_RETURN(const bool passes, PassesTest(candidate));
@@ -174,11 +174,11 @@ class Generation {
     return tried;
   }
 
-  bool Follows(const Candidate& candidate, Means::Trust trust) {
+  bool PostOpKind(const Candidate& candidate, Means::Trust trust) {
     return known_.AreJoined(candidate.sources, candidate.targets, candidate.With(trust));
   }
   bool IsDerived(const Candidate& candidate) {
-    const bool derived = Follows(candidate, Means::kProved);
+    const bool derived = PostOpKind(candidate, Means::kProved);
     if (derived) CountDerived(candidate);
     return derived;
   }
@@ -194,7 +194,7 @@ class Generation {
       return false;
     }
     if (IsDerived(*candidate)) return false;
-    if (candidate->rule || Follows(*candidate, Means::kGuarded)) return true;
+    if (candidate->rule || PostOpKind(*candidate, Means::kGuarded)) return true;
     if (!candidate->instance) {
       LEMMA_ASSIGN_OR_RETURN(const bool equal, evaluator_.Confirm(candidate->pair));
       if (!equal) {
@@ -207,7 +207,7 @@ class Generation {
       if (!now) return false;
     }
     if (IsKnownBySteps(*candidate)) return false;
-    if (Follows(*candidate, Means::kGuarded)) return true;
+    if (PostOpKind(*candidate, Means::kGuarded)) return true;
     return HasRule(candidate);
   }
 
@@ -301,10 +301,11 @@ class Generation {
   // Whether it holds at some sizes other than those of the enumeration.
   absl::StatusOr<bool> PassesTest(Candidate* candidate) const {
     if (!candidate->passes) {
-      FieldTestOptions options;
+      RandomizedCheckOptions options;
       options.instances = kTestInstances;
       options.seed = options_.seed;
-      LEMMA_ASSIGN_OR_RETURN(const FieldTestResult tested, FieldTest(*candidate->rule, options));
+      LEMMA_ASSIGN_OR_RETURN(const RandomizedCheckResult tested,
+                             RandomizedCheck(*candidate->rule, options));
       candidate->passes = tested.instances > 0 && !tested.counterexample.has_value();
     }
     return *candidate->passes;

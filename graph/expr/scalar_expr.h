@@ -67,7 +67,7 @@ struct Row {
   constexpr bool truth() const { return traits & kTruth; }
   // Rounding of the arguments may change the value a lot. `where` jumps with its condition, and is
   // none of these.
-  constexpr bool jumps() const { return traits & (kTruth | kStep); }
+  constexpr bool discontinuous() const { return traits & (kTruth | kStep); }
   constexpr Symmetry symmetry() const {
     return traits & kOdd ? Symmetry::kOdd : traits & kEven ? Symmetry::kEven : Symmetry::kNone;
   }

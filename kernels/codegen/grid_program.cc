@@ -10,7 +10,7 @@
 #include "graph/expr/arithmetic.h"
 #include "graph/expr/compose.h"
 #include "graph/expr/simplify.h"
-#include "kernels/codegen/phases.h"
+#include "kernels/codegen/polyphase.h"
 #include "kernels/codegen/prelude.h"
 #include "kernels/codegen/reductions.h"
 #include "kernels/codegen/schedules.h"
@@ -255,7 +255,7 @@ class Builder {
   bool EmitPhases(const NestSource& source) {
     const std::vector<ScalarExpr> reductions = OuterReductions(source.body);
     if (reductions.size() != 1) return false;
-    const std::vector<NestSource> phases = SplitPhases(source, reductions[0], &fresh_);
+    const std::vector<NestSource> phases = SplitIntoPhases(source, reductions[0], &fresh_);
     const bool worthwhile = std::any_of(phases.begin(), phases.end(), [](const NestSource& phase) {
       return FindContraction(phase).has_value();
     });

@@ -8,7 +8,7 @@
 #include "kernels/loops/cost.h"
 #include "optimizer/folding/constant_folding.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 int64_t InputBytes(const Graph& graph) {
@@ -99,4 +99,4 @@ int64_t PeakLiveBytes(const Graph& graph) {
   return live.empty() ? InputBytes(graph) : *std::max_element(live.begin(), live.end());
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -10,7 +10,7 @@
 #include "optimizer/cost/cost_model.h"
 #include "optimizer/cost/roofline.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 // The roofline's time of each operator (optimizer/cost/roofline.h), its work counted as its
 // definition does (kernels/loops/cost.h). Knows of no fusion. An opaque operator costs its bytes,
@@ -23,6 +23,6 @@ std::vector<int64_t> LiveBytes(const Graph& graph);
 // The largest of these; what the inputs take if there is no operator.
 int64_t PeakLiveBytes(const Graph& graph);
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_COST_ANALYTIC_COST_H_

@@ -7,7 +7,7 @@
 #include <limits>
 #include <tuple>
 
-namespace lemma {
+namespace lemma::optimizer {
 
 // A time in whole nanoseconds, so that a sum does not depend on the order of its terms, and a peak
 // of memory in bytes. Both saturate at kInfinite, which no arithmetic leaves.
@@ -58,6 +58,6 @@ class Cost {
   int64_t peak_bytes_ = 0;
 };
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_COST_COST_H_

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 // 2: flops and bytes. 3: times in runs of graphs.
@@ -299,4 +299,4 @@ absl::StatusOr<int64_t> CostDb::PutAll(const std::vector<CostEntry>& entries, bo
   return committed;
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

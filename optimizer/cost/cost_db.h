@@ -15,7 +15,7 @@
 
 struct sqlite3;
 
-namespace lemma {
+namespace lemma::optimizer {
 
 struct MeasuredCost {
   double median_ms = 0;     // of the runs in one repetition, the quietest
@@ -86,6 +86,6 @@ class CostDb {
   sqlite3* db_ = nullptr;
 };
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_COST_COST_DB_H_

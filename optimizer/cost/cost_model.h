@@ -10,7 +10,7 @@
 #include "graph/graph.h"
 #include "optimizer/cost/cost.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 class CostModel {
  public:
@@ -42,6 +42,6 @@ class CostModel {
   virtual std::string Describe() const = 0;
 };
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_COST_COST_MODEL_H_

@@ -13,7 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 constexpr char kHeader[] = "lemma costs 2";
@@ -98,4 +98,4 @@ absl::StatusOr<std::vector<CostEntry>> ParseCosts(absl::string_view text) {
   return entries;
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

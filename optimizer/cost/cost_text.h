@@ -17,7 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "optimizer/cost/cost_db.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 // The same entries in another order give the same text. Devices and signatures are single lines.
 std::string PrintCosts(std::vector<CostEntry> entries);
@@ -26,6 +26,6 @@ std::string PrintCosts(std::vector<CostEntry> entries);
 // positive, nothing negative, no kernel of a device twice, no line cut off.
 absl::StatusOr<std::vector<CostEntry>> ParseCosts(absl::string_view text);
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_COST_COST_TEXT_H_

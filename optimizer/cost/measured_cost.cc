@@ -11,11 +11,11 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "optimizer/cost/correction.h"
+#include "optimizer/cost/calibration.h"
 #include "optimizer/cost/roofline.h"
 #include "optimizer/folding/constant_folding.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 // The kernel or graph cannot be run here, which is no failure of measuring.
@@ -163,7 +163,7 @@ class MeasuredCostModel : public KernelCostModel {
     auto measured = Measure(kernel);
     if (CannotRun(measured.status())) return Cost::Infinite();
     if (!measured.ok()) return measured.status();
-    return Cost::Milliseconds(correction_->Milliseconds(kernel.signature, measured->median_ms));
+    return Cost::Milliseconds(calibration_->Milliseconds(kernel.signature, measured->median_ms));
   }
 
   absl::Status PrepareKernels(const std::vector<PlannedKernel>& kernels) override {
@@ -192,15 +192,15 @@ class MeasuredCostModel : public KernelCostModel {
 
   // What the database says, corrected.
   absl::StatusOr<std::optional<Cost>> Known(const PlannedKernel& kernel) {
-    if (!correction_) {
+    if (!calibration_) {
       auto entries = db_->Entries(device_);
       if (!entries.ok()) return entries.status();
-      correction_.emplace(*entries);
+      calibration_.emplace(*entries);
     }
     auto known = db_->Find(device_, kernel.signature);
     if (!known.ok()) return known.status();
     if (!known->has_value()) return std::optional<Cost>();
-    return Cost::Milliseconds(correction_->Milliseconds(kernel.signature, (*known)->median_ms));
+    return Cost::Milliseconds(calibration_->Milliseconds(kernel.signature, (*known)->median_ms));
   }
 
   absl::StatusOr<MeasuredCost> Measure(const PlannedKernel& kernel) {
@@ -222,8 +222,8 @@ class MeasuredCostModel : public KernelCostModel {
   CostDb* const db_;
   const MeasureOptions options_;
   const std::string device_;
-  std::optional<Roofline> machine_;       // of what is known
-  std::optional<Correction> correction_;  // as of the first kernel
+  std::optional<Roofline> machine_;         // of what is known
+  std::optional<Calibration> calibration_;  // as of the first kernel
 };
 
 class KnownCostModel : public KernelCostModel {
@@ -233,7 +233,7 @@ class KnownCostModel : public KernelCostModel {
       : KernelCostModel(measurer),
         device_(std::move(device)),
         machine_(FitRoofline(entries)),
-        correction_(entries) {
+        calibration_(entries) {
     for (const CostEntry& entry : entries) known_[entry.signature] = entry.cost.median_ms;
   }
 
@@ -243,14 +243,14 @@ class KnownCostModel : public KernelCostModel {
   absl::StatusOr<Cost> CostOfKernel(const PlannedKernel& kernel) override {
     auto it = known_.find(kernel.signature);
     if (it != known_.end()) {
-      return Cost::Milliseconds(correction_.Milliseconds(kernel.signature, it->second));
+      return Cost::Milliseconds(calibration_.Milliseconds(kernel.signature, it->second));
     }
     return EstimateCost(machine_, measurer()->WorkOf(kernel));
   }
 
   const std::string device_;
   const Roofline machine_;
-  const Correction correction_;
+  const Calibration calibration_;
   absl::flat_hash_map<std::string, double> known_;
 };
 
@@ -275,4 +275,4 @@ absl::StatusOr<std::unique_ptr<CostModel>> MakeKnownCostModel(KernelMeasurer* me
       devices->empty() ? "none of any" : absl::StrCat("'", absl::StrJoin(*devices, "', '"), "'")));
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

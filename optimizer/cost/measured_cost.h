@@ -12,7 +12,7 @@
 #include "optimizer/cost/cost_model.h"
 #include "runtime/measure.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 struct MeasureOptions {
   int repetitions = 3;  // measurements per new kernel; the least median counts
@@ -24,7 +24,7 @@ struct MeasureOptions {
 
 // The sum of the graph's kernels as `measurer` plans them. A kernel that `db` does not know is
 // measured and kept there. Times are corrected by what `db` knows of runs of whole graphs when the
-// model is first asked (optimizer/cost/correction.h), so the same database gives the same costs.
+// model is first asked (optimizer/cost/calibration.h), so the same database gives the same costs.
 // `measurer` and `db` must outlive the model.
 std::unique_ptr<CostModel> MakeMeasuredCostModel(KernelMeasurer* measurer, CostDb* db,
                                                  MeasureOptions options = {});
@@ -36,6 +36,6 @@ std::unique_ptr<CostModel> MakeMeasuredCostModel(KernelMeasurer* measurer, CostD
 absl::StatusOr<std::unique_ptr<CostModel>> MakeKnownCostModel(KernelMeasurer* measurer, CostDb* db,
                                                               absl::string_view device);
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_COST_MEASURED_COST_H_

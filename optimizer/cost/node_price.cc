@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "rewrite/matching/edit_graph.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 // Nodes before a node that decide what it adds.
@@ -130,4 +130,4 @@ absl::StatusOr<std::vector<int64_t>> NodePrices::All(const std::vector<bool>& ex
   return prices;
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -10,7 +10,7 @@
 #include "optimizer/cost/cost_model.h"
 #include "rewrite/egraph/egraph.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 // A cost model as a sum over nodes. If it is none, because back ends fuse operators and move data
 // for nothing, a node costs the least that it adds: alone, or to any node that an operand may come
@@ -41,6 +41,6 @@ class NodePrices {
   absl::flat_hash_map<uint64_t, int64_t> known_, estimated_;  // by the hash of a small graph
 };
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_COST_NODE_PRICE_H_

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 constexpr double kUnit = 1e9;  // a product is counted in this fraction of the reference's
@@ -35,4 +35,4 @@ Rank Objective::RankOf(const Cost& cost, int ops) const {
   return rank;
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -7,7 +7,7 @@
 
 #include "optimizer/cost/cost.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 // How good a graph is; the lower, the better.
 struct Rank {
@@ -44,6 +44,6 @@ struct Objective {
   Rank RankOf(const Cost& cost, int ops) const;
 };
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_COST_OBJECTIVE_H_

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 constexpr double kNsPerMs = 1e6;
@@ -43,4 +43,4 @@ Roofline FitRoofline(const std::vector<CostEntry>& measured) {
   return machine;
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

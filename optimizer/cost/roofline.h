@@ -8,7 +8,7 @@
 #include "optimizer/cost/cost.h"
 #include "optimizer/cost/cost_db.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 // The defaults are one core of a current server.
 struct Roofline {
@@ -25,6 +25,6 @@ Cost EstimateCost(const Roofline& machine, const Work& work);
 // flops or bytes count for neither; what no kernel tells stays as in the default.
 Roofline FitRoofline(const std::vector<CostEntry>& measured);
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_COST_ROOFLINE_H_

@@ -13,9 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "coin/Cbc_C_Interface.h"
 #include "optimizer/cost/cost.h"
-#include "rewrite/matching/raise_rank.h"
+#include "rewrite/matching/topological_order.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 std::vector<int> OperandClasses(const EGraph& egraph, int node) {
@@ -43,7 +43,7 @@ class ClassOrder {
     for (int operand : operands) {
       below_[made].push_back(operand);
       above_[operand].push_back(made);
-      RaiseRank(
+      MaintainTopologicalOrder(
           made, rank_[operand] + 1, [&](int c) { return rank_[c]; },
           [&](int c, int64_t rank) { rank_[c] = rank; },
           [&](int c, const auto& visit) {
@@ -464,4 +464,4 @@ absl::StatusOr<Extraction> Extract(const EGraph& egraph, const std::vector<int64
   return result;
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

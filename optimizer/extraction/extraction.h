@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "rewrite/egraph/egraph.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 // Nodes that form a graph: each class that is needed has one provider, without cycles.
 struct Selection {
@@ -47,6 +47,6 @@ absl::StatusOr<Selection> ExtractGreedily(const EGraph& egraph, const std::vecto
 absl::StatusOr<Extraction> Extract(const EGraph& egraph, const std::vector<int64_t>& price,
                                    const ExtractionOptions& options = {});
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_EXTRACTION_EXTRACTION_H_

@@ -9,7 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 // The applications that lead from the input to a selection. Each puts values in the place of others
@@ -22,7 +22,7 @@ class Sources {
     for (int n = 0; n < egraph.num_originals(); ++n) Has(n, -1);
     for (size_t i = 0; i < egraph.applications().size(); ++i) {
       const Application& application = egraph.applications()[i];
-      for (const auto& [from, to] : application.site->edit.replaced) {
+      for (const auto& [from, to] : application.matched->edit.replaced) {
         const ValueRef now = to.node >= 0 ? to : ValueRef{application.made[~to.node], to.output};
         steps_[KeyOf(from)].push_back({KeyOf(now), static_cast<int>(i)});
       }
@@ -132,7 +132,7 @@ class Sources {
   void Need(int application) {
     if (!needed_.insert(application).second) return;
     const Application& needed = egraph_.applications()[application];
-    for (int node : needed.site->match.nodes) {
+    for (int node : needed.matched->match.nodes) {
       const Key source = KeyOf({node, 0});
       if (IsThere(source, application)) continue;
       const std::vector<There> there = ThereOf(source);
@@ -160,12 +160,12 @@ class Realizer {
 
   int Do() {
     while (!needed_.empty()) {
-      const std::vector<std::pair<int, SitePtr>> ready = Ready();
+      const std::vector<std::pair<int, MatchedEditPtr>> ready = Ready();
       if (ready.empty()) break;
-      const auto& [number, site] = Choose(ready);
+      const auto& [number, matched] = Choose(ready);
       needed_.erase(number);
       std::vector<int> made;
-      if (!work_.Commit(site, &made)) continue;
+      if (!work_.Commit(matched, &made)) continue;
       const Application& application = egraph_.applications()[number];
       for (size_t i = 0; i < made.size(); ++i) Note(made[i], application.made[i]);
     }
@@ -200,26 +200,26 @@ class Realizer {
   }
 
   // Needed applications whose match is in the graph as it is.
-  std::vector<std::pair<int, SitePtr>> Ready() const {
-    std::vector<std::pair<int, SitePtr>> ready;
+  std::vector<std::pair<int, MatchedEditPtr>> Ready() const {
+    std::vector<std::pair<int, MatchedEditPtr>> ready;
     for (int number : needed_) {
-      SitePtr site = Find(*egraph_.applications()[number].site);
-      if (site != nullptr) ready.emplace_back(number, std::move(site));
+      MatchedEditPtr matched = Find(*egraph_.applications()[number].matched);
+      if (matched != nullptr) ready.emplace_back(number, std::move(matched));
     }
     return ready;
   }
 
-  SitePtr Find(const Site& wanted) const {
+  MatchedEditPtr Find(const MatchedEdit& wanted) const {
     const int root = wanted.rule->rule().source.outputs[0].node;
     auto candidates = nodes_.find(egraph_.LiveNode(wanted.match.nodes[root]));
     if (candidates == nodes_.end()) return nullptr;
-    SitePtr found;
+    MatchedEditPtr found;
     for (int node : candidates->second) {
       if (!work_.graph().IsLive(node)) continue;
       wanted.rule->matcher.ForEachAt(work_.graph(), root, node, [&](const Binding& match) {
         if (!Means(match, wanted.match)) return true;
         if (!work_.matches().IsApplicable({wanted.rule, match, {}})) return true;
-        found = SiteOf(*wanted.rule, work_.graph(), match);
+        found = MatchedEditOf(*wanted.rule, work_.graph(), match);
         return found == nullptr;
       });
       if (found != nullptr) break;
@@ -228,15 +228,16 @@ class Realizer {
   }
 
   // One that takes away what the fewest others match; among them the first.
-  const std::pair<int, SitePtr>& Choose(const std::vector<std::pair<int, SitePtr>>& ready) const {
-    auto takes_away = [&](const std::pair<int, SitePtr>& chosen) {
+  const std::pair<int, MatchedEditPtr>& Choose(
+      const std::vector<std::pair<int, MatchedEditPtr>>& ready) const {
+    auto takes_away = [&](const std::pair<int, MatchedEditPtr>& chosen) {
       const Substitution& rule = chosen.second->rule->rule();
       int count = 0;
       for (const PatternValue& output : rule.source.outputs) {
         const int replaced = chosen.second->match.nodes[output.node];
         for (int other : needed_) {
           if (other == chosen.first) continue;
-          const auto& nodes = egraph_.applications()[other].site->match.nodes;
+          const auto& nodes = egraph_.applications()[other].matched->match.nodes;
           count += std::any_of(nodes.begin(), nodes.end(),
                                [&](int node) { return Means(replaced, node); });
         }
@@ -268,4 +269,4 @@ int Realize(const EGraph& egraph, const Selection& selection, Workspace* work) {
   return Realizer(egraph, Sources(egraph, selection).Take(), work).Do();
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

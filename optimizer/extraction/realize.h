@@ -6,7 +6,7 @@
 #include "optimizer/search/workspace.h"
 #include "rewrite/egraph/egraph.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 // Applies to `work`, whose graph in hand is the one that `egraph` was made of, the matches by
 // which values of the selection take the place of the input's, each as soon as what it matches is
@@ -15,6 +15,6 @@ namespace lemma {
 // the number of matches that were left.
 int Realize(const EGraph& egraph, const Selection& selection, Workspace* work);
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_EXTRACTION_REALIZE_H_

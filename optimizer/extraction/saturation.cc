@@ -16,7 +16,7 @@
 #include "optimizer/search/explorer.h"
 #include "optimizer/search/workspace.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 // Matches of one rule that are taken up in one round: those of others get a turn.
@@ -37,7 +37,7 @@ class SaturationRun {
 
   // Improves *best. nullopt if it was stopped before the end.
   absl::StatusOr<std::optional<SearchBound>> Do(SearchState* best) {
-    AddWay(SitesOf(best->trail));
+    AddWay(MatchedEditsOf(best->path));
     const bool is_saturated = Saturate();
     if (WasCancelled()) return std::optional<SearchBound>();
     auto extraction = GoToCheapest(best);
@@ -57,13 +57,13 @@ class SaturationRun {
   bool IsFull() const { return egraph_.num_live() >= max_nodes_; }
 
   // What is known already: the graphs on the way of these rewrites from the first one.
-  void AddWay(const std::vector<SitePtr>& sites) {
+  void AddWay(const std::vector<MatchedEditPtr>& matched_edits) {
     std::vector<int> number(egraph_.num_originals());
     std::iota(number.begin(), number.end(), 0);
     auto there = [&](ValueRef v) { return v.node < 0 ? v : ValueRef{number[v.node], v.output}; };
     work_.GoTo(nullptr);
-    for (const SitePtr& site : sites) {
-      Site translated = *site;
+    for (const MatchedEditPtr& matched : matched_edits) {
+      MatchedEdit translated = *matched;
       for (int& node : translated.match.nodes) node = number[node];
       for (ValueRef& v : translated.match.vars) v = there(v);
       for (EditNode& node : translated.edit.nodes) {
@@ -74,8 +74,8 @@ class SaturationRun {
         to = there(to);
       }
       std::vector<int> made, added;
-      if (!work_.Commit(site, &made)) break;
-      egraph_.Apply(std::make_shared<const Site>(std::move(translated)), &added);
+      if (!work_.Commit(matched, &made)) break;
+      egraph_.Apply(std::make_shared<const MatchedEdit>(std::move(translated)), &added);
       number.resize(std::max<size_t>(number.size(), work_.graph().num_nodes()));
       for (size_t i = 0; i < made.size(); ++i) number[made[i]] = added[i];
     }
@@ -86,27 +86,28 @@ class SaturationRun {
   bool Saturate() {
     while (!IsFull() && !WasCancelled()) {
       bool is_complete = true;
-      std::vector<SitePtr> sites = NewMatches(&is_complete);
-      if (sites.empty() && is_complete) return true;
+      std::vector<MatchedEditPtr> matched_edits = NewMatches(&is_complete);
+      if (matched_edits.empty() && is_complete) return true;
       size_t i = 0;
-      for (; i < sites.size() && !IsFull() && !WasCancelled(); ++i) {
-        egraph_.Apply(std::move(sites[i]));
-        budget_.Tick(static_cast<int64_t>(sites.size() - i));
+      for (; i < matched_edits.size() && !IsFull() && !WasCancelled(); ++i) {
+        egraph_.Apply(std::move(matched_edits[i]));
+        budget_.Tick(static_cast<int64_t>(matched_edits.size() - i));
         budget_.Stopped(/*free=*/true);
       }
       egraph_.Rebuild();
-      if (i < sites.size()) return false;  // also if there is room again: some were not applied
+      if (i < matched_edits.size())
+        return false;  // also if there is room again: some were not applied
     }
     return false;
   }
 
-  std::vector<SitePtr> NewMatches(bool* is_complete) {
+  std::vector<MatchedEditPtr> NewMatches(bool* is_complete) {
     absl::flat_hash_map<const OpDef*, std::vector<int>> nodes_of;
     for (int n = 0; n < egraph_.num_nodes(); ++n) {
       if (egraph_.IsLive(n) && egraph_.Head(n).is_op())
         nodes_of[&egraph_.Head(n).op()].push_back(n);
     }
-    std::vector<SitePtr> sites;
+    std::vector<MatchedEditPtr> matched_edits;
     for (size_t r = 0; r < rules_.size(); ++r) {
       const PreparedRule& rule = *rules_[r];
       const int anchor = rule.rule().source.outputs[0].node;
@@ -115,9 +116,9 @@ class SaturationRun {
       int left = kMatchesPerRule;
       auto found = [&](const Binding& match) {
         if (!seen_.insert(KeyOf(r, match)).second) return true;
-        SitePtr site = SiteOf(rule, egraph_, match);
-        if (site == nullptr) return true;
-        sites.push_back(std::move(site));
+        MatchedEditPtr matched = MatchedEditOf(rule, egraph_, match);
+        if (matched == nullptr) return true;
+        matched_edits.push_back(std::move(matched));
         return --left > 0;
       };
       for (int node : nodes->second) {
@@ -125,7 +126,7 @@ class SaturationRun {
       }
       if (left == 0) *is_complete = false;
     }
-    return sites;
+    return matched_edits;
   }
 
   static uint64_t KeyOf(size_t rule, const Binding& match) {
@@ -143,8 +144,8 @@ class SaturationRun {
   absl::StatusOr<Extraction> GoToCheapest(SearchState* best) {
     NodePrices prices(&egraph_, &costs_);
     std::vector<bool> exact(egraph_.num_nodes());
-    for (const TrailPtr& trail : {TrailPtr(), best->trail}) {
-      if (absl::Status s = LookAt(trail, &prices, &exact); !s.ok()) return s;
+    for (const RewritePathPtr& path : {RewritePathPtr(), best->path}) {
+      if (absl::Status s = LookAt(path, &prices, &exact); !s.ok()) return s;
     }
     for (int round = 1;; ++round) {
       auto price = prices.All(exact);
@@ -156,7 +157,7 @@ class SaturationRun {
       if (reached->rank < best->rank) *best = *reached;
       if (work_.HasSum() || round == kPricingRounds || WasCancelled()) return extraction;
       const std::vector<bool> before = exact;
-      if (absl::Status s = LookAt(reached->trail, &prices, &exact); !s.ok()) return s;
+      if (absl::Status s = LookAt(reached->path, &prices, &exact); !s.ok()) return s;
       for (const ValueRef& v : extraction->best.provider) {
         if (v.node >= 0) exact[v.node] = true;
       }
@@ -164,9 +165,9 @@ class SaturationRun {
     }
   }
 
-  absl::Status LookAt(const TrailPtr& trail, NodePrices* prices, std::vector<bool>* exact) {
+  absl::Status LookAt(const RewritePathPtr& path, NodePrices* prices, std::vector<bool>* exact) {
     if (work_.HasSum()) return absl::OkStatus();
-    work_.GoTo(trail);
+    work_.GoTo(path);
     const Graph graph = work_.graph().ToGraph();
     for (int node : egraph_.NodesOf(graph)) {
       if (node >= 0) (*exact)[node] = true;
@@ -179,7 +180,7 @@ class SaturationRun {
     Realize(egraph_, selection, &work_);
     auto rank = work_.Price();
     if (!rank.ok()) return rank.status();
-    SearchState state{work_.trail(), work_.graph().hash(), *rank};
+    SearchState state{work_.path(), work_.graph().hash(), *rank};
     absl::Status status = Explorer(&work_, &budget_, 1).Descend(&state, /*free=*/true);
     if (!status.ok()) return status;
     return state;
@@ -227,4 +228,4 @@ std::unique_ptr<Search> MakeSaturationSearch(const RewriteSource* source, CostMo
   return std::make_unique<Saturation>(source, costs, options);
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

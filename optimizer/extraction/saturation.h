@@ -9,7 +9,7 @@
 #include "optimizer/search/search.h"
 #include "rewrite/matching/rewrite_source.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 struct SaturationOptions {
   // What comes before; the objective is time. Its result, and all on the way to it, is in the
@@ -32,6 +32,6 @@ struct SaturationOptions {
 std::unique_ptr<Search> MakeSaturationSearch(const RewriteSource* source, CostModel* costs,
                                              const SaturationOptions& options = {});
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_EXTRACTION_SATURATION_H_

@@ -10,7 +10,7 @@
 #include "kernels/evaluate/evaluate.h"
 #include "optimizer/folding/rebuild.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 // A result of up to this size is always kept; a larger one if it is at most kMaxGrowth times its
@@ -149,4 +149,4 @@ Graph AssumeFolded(const Graph& graph) {
   return ReplaceValues(graph, replacements);
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 // The operator nodes of `graph` whose operands, and theirs, are constants and weights with known
 // values. Left out: opaque operators, and results so much larger than their operands (an expanded
@@ -25,6 +25,6 @@ absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads = 1);
 // constant it would compute. For costs and plans, which depend on types alone.
 Graph AssumeFolded(const Graph& graph);
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_FOLDING_CONSTANT_FOLDING_H_

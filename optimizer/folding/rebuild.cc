@@ -7,7 +7,7 @@
 
 #include "graph/builder.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 // Where `value` is found in the new graph.
@@ -58,4 +58,4 @@ Graph ReplaceValues(const Graph& graph, const ValueMap& replacements) {
   return *std::move(builder).Build();
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -5,7 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "graph/graph.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 using ValueMap = absl::flat_hash_map<Value, Value>;
 
@@ -14,6 +14,6 @@ using ValueMap = absl::flat_hash_map<Value, Value>;
 // Linear in the size of the graph.
 Graph ReplaceValues(const Graph& graph, const ValueMap& replacements);
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_FOLDING_REBUILD_H_

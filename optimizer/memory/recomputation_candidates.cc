@@ -10,7 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 // --- When and where a plan has what ---
@@ -476,4 +476,4 @@ std::vector<RecomputationCandidate> RecomputationCandidates(const PlannedCopies&
   return candidates;
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -4,14 +4,14 @@
 
 #include <vector>
 
-#include "optimizer/memory/numbered_copies.h"
+#include "optimizer/memory/rematerialized_graph.h"
 #include "runtime/measure.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 // A graph as WithCopies made it from `list`, and its plan.
 struct PlannedCopies {
-  const CopiedGraph& copied;
+  const RematerializedGraph& copied;
   const MemoryTimeline& timeline;
   const std::vector<Recomputation>& list;
   const std::vector<bool>& is_static;  // of the original graph's nodes
@@ -32,6 +32,6 @@ std::vector<RecomputationCandidate> RecomputationCandidates(const PlannedCopies&
 // brought back before it is read again. By buffer.
 std::vector<RecomputationCandidate> OffloadCandidates(const PlannedCopies& now, int peak);
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_MEMORY_RECOMPUTATION_CANDIDATES_H_

@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "graph/barrier.h"
-#include "optimizer/memory/relief.h"
+#include "optimizer/memory/memory_reduction.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
-// Chooses among reliefs; what they are is the Reliever's.
+// Chooses among reductions; what they are is the MemoryReducer's.
 class Rematerializer {
  public:
-  Rematerializer(Reliever* reliever, int64_t limit, std::function<bool(int64_t)> progress,
+  Rematerializer(MemoryReducer* reliever, int64_t limit, std::function<bool(int64_t)> progress,
                  const Deadline& deadline)
       : reliever_(reliever), limit_(limit), progress_(std::move(progress)), deadline_(deadline) {}
 
@@ -26,7 +26,7 @@ class Rematerializer {
     auto input = reliever_->With({});
     if (!input.ok()) return input.status();
     const int64_t peak = (*input)->timeline.peak_bytes;
-    std::optional<Relieved> best;
+    std::optional<ReducedGraph> best;
     for (const auto& [target, step] : {std::pair{limit_, limit_ / 16},
                                        {limit_ * 3 / 4, limit_ / 16},
                                        {limit_ / 2, limit_ / 16},
@@ -39,7 +39,7 @@ class Rematerializer {
       auto needed = Undo(*std::move(reached));
       if (!needed.ok()) return needed.status();
       if (!best || Better(*needed, *best)) best = *std::move(needed);
-      if (Stopped() || best->reliefs.recomputed.empty()) break;
+      if (Stopped() || best->reductions.recomputed.empty()) break;
     }
     auto result = Retry(*std::move(best));
     if (!result.ok()) return result.status();
@@ -47,7 +47,7 @@ class Rematerializer {
   }
 
  private:
-  static Rematerialization ResultOf(Relieved plan) {
+  static Rematerialization ResultOf(ReducedGraph plan) {
     Rematerialization result;
     result.peak_bytes = plan.timeline.peak_bytes;
     result.graph = std::move(plan.copied.graph);
@@ -59,12 +59,12 @@ class Rematerializer {
     }
     return result;
   }
-  bool Reaches(const Relieved& plan) const { return plan.timeline.peak_bytes <= limit_; }
-  bool Better(const Relieved& a, const Relieved& b) const {
+  bool Reaches(const ReducedGraph& plan) const { return plan.timeline.peak_bytes <= limit_; }
+  bool Better(const ReducedGraph& a, const ReducedGraph& b) const {
     return std::pair(std::max(limit_, a.timeline.peak_bytes), a.ms) <
            std::pair(std::max(limit_, b.timeline.peak_bytes), b.ms);
   }
-  bool GoesOn(const Relieved& now) {
+  bool GoesOn(const ReducedGraph& now) {
     stopped_ = Stopped() || (progress_ && !progress_(now.timeline.peak_bytes));
     return !stopped_;
   }
@@ -74,7 +74,7 @@ class Rematerializer {
   }
 
   // Until the limit is reached, or nothing brings it nearer.
-  absl::StatusOr<Relieved> Descend(Relieved now, int64_t step) {
+  absl::StatusOr<ReducedGraph> Descend(ReducedGraph now, int64_t step) {
     while (!Reaches(now) && !Stopped()) {
       const std::vector<int64_t> live = now.Live();
       const auto peak = std::max_element(live.begin(), live.end()) - live.begin();
@@ -95,25 +95,25 @@ class Rematerializer {
   }
 
   // Without what is not needed to stay at the limit, or at what was reached.
-  absl::StatusOr<Relieved> Undo(Relieved now) {
+  absl::StatusOr<ReducedGraph> Undo(ReducedGraph now) {
     const int64_t bound = std::max(limit_, now.timeline.peak_bytes);
-    for (int relief : reliever_->ByCost(now.reliefs)) {
+    for (int reduction : reliever_->ByCost(now.reductions)) {
       if (stopped_ || !GoesOn(now)) break;
-      auto less = reliever_->With(now.reliefs.Without(relief));
+      auto less = reliever_->With(now.reductions.Without(reduction));
       if (!less.ok()) return less.status();
       if (less->has_value() && (*less)->timeline.peak_bytes <= bound) now = **std::move(less);
     }
     return now;
   }
 
-  // Descends again from where one of the most expensive reliefs is taken back, while that helps.
-  absl::StatusOr<Relieved> Retry(Relieved best) {
+  // Descends again from where one of the most expensive reductions is taken back, while that helps.
+  absl::StatusOr<ReducedGraph> Retry(ReducedGraph best) {
     int left = 4;
     for (bool helped = true; helped;) {
       helped = false;
-      for (int relief : reliever_->ByCost(best.reliefs)) {
+      for (int reduction : reliever_->ByCost(best.reductions)) {
         if (Stopped() || helped || left-- <= 0) break;
-        auto without = reliever_->With(best.reliefs.Without(relief));
+        auto without = reliever_->With(best.reductions.Without(reduction));
         if (!without.ok()) return without.status();
         if (!without->has_value()) continue;
         target_ = limit_ - limit_ / 8;
@@ -130,7 +130,7 @@ class Rematerializer {
   }
 
   // How far the plan is above the target, at all of its kernels.
-  double Excess(const Relieved& now) const {
+  double Excess(const ReducedGraph& now) const {
     double excess = 0;
     for (int64_t bytes : now.Live()) {
       excess += static_cast<double>(std::max<int64_t>(0, bytes - target_));
@@ -139,18 +139,18 @@ class Rematerializer {
   }
 
   // The one that lowers the excess most for its time, of the cheapest few.
-  absl::StatusOr<std::optional<Relieved>> Best(const Relieved& now,
-                                               const std::vector<ReliefChoice>& candidates) {
+  absl::StatusOr<std::optional<ReducedGraph>> Best(const ReducedGraph& now,
+                                                   const std::vector<ReductionChoice>& candidates) {
     constexpr int kTries = 8;
     constexpr double kLeastMs = 1e-4;  // joined with others, it may cost less than nothing
     const double excess = Excess(now);
-    std::optional<Relieved> best;
+    std::optional<ReducedGraph> best;
     double best_rate = 0;
     int tries = 0;
-    for (const ReliefChoice& candidate : candidates) {
+    for (const ReductionChoice& candidate : candidates) {
       if (tries >= kTries && best) break;
       if (++tries > 4 * kTries || Stopped()) break;
-      auto tried = reliever_->With(candidate.reliefs);
+      auto tried = reliever_->With(candidate.reductions);
       if (!tried.ok()) return tried.status();
       if (!tried->has_value()) continue;
       const double rate = (excess - Excess(**tried)) / std::max(kLeastMs, (*tried)->ms - now.ms);
@@ -161,7 +161,7 @@ class Rematerializer {
     return best;
   }
 
-  Reliever* const reliever_;
+  MemoryReducer* const reliever_;
   const int64_t limit_;
   const std::function<bool(int64_t)> progress_;
   int64_t target_ = 0;
@@ -175,9 +175,9 @@ absl::StatusOr<Rematerialization> Rematerialize(const Graph& graph, int64_t limi
                                                 KernelMeasurer* measurer, CostModel* costs,
                                                 const std::function<bool(int64_t)>& progress,
                                                 const Deadline& deadline) {
-  Reliever reliever(graph, measurer);
+  MemoryReducer reliever(graph, measurer);
   if (absl::Status s = reliever.Price(costs); !s.ok()) return s;
   return Rematerializer(&reliever, limit_bytes, progress, deadline).Run();
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -4,10 +4,10 @@
 // it. Recomputation (Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016) is written
 // into the graph itself: late users read another copy, computed behind `barrier`s
 // (graph/ops/training/barrier.cc) that let it begin only when it is needed
-// (optimizer/memory/numbered_copies.h). So the result is an ordinary graph that every back end
+// (optimizer/memory/rematerialized_graph.h). So the result is an ordinary graph that every back end
 // executes, and that equals the input once barriers are taken away (WithoutBarriers in
-// graph/barrier.h). What can be done about a value that waits is told by optimizer/memory/relief.h,
-// and chosen here.
+// graph/barrier.h). What can be done about a value that waits is told by
+// optimizer/memory/memory_reduction.h, and chosen here.
 #ifndef LEMMA_OPTIMIZER_MEMORY_REMATERIALIZATION_H_
 #define LEMMA_OPTIMIZER_MEMORY_REMATERIALIZATION_H_
 
@@ -20,7 +20,7 @@
 #include "optimizer/cost/cost_model.h"
 #include "runtime/measure.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 struct Rematerialization {
   Graph graph;             // with the peak nearest to the limit that was found
@@ -41,6 +41,6 @@ absl::StatusOr<Rematerialization> Rematerialize(
     const std::function<bool(int64_t peak_bytes)>& progress = nullptr,
     const Deadline& deadline = Deadline());
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_MEMORY_REMATERIALIZATION_H_

@@ -15,7 +15,7 @@
 #include "optimizer/search/rewrite_steps.h"
 #include "optimizer/search/workspace.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 Cost CostOf(const Rank& rank) {
@@ -72,7 +72,7 @@ class BacktrackingRun {
     now.queued = queued;
     now.initial = initial_cost_;
     now.best = CostOf(best_.rank);
-    now.num_rewrites = LengthOf(best_.trail);
+    now.num_rewrites = LengthOf(best_.path);
     return progress_(now);
   }
 
@@ -124,7 +124,7 @@ class BacktrackingRun {
       if (!least || rank < *least) {
         least = rank;
         best = points->size();
-        best_.trail = point.trail;
+        best_.path = point.path;
       }
       points->push_back({cost, point.rank.ops, false});
     }
@@ -133,16 +133,17 @@ class BacktrackingRun {
 
   // The graphs that were found, and the ways to them.
   absl::Status Describe(SearchResult* result) {
-    work_.GoTo(descended_.trail);
+    work_.GoTo(descended_.path);
     result->descended = work_.graph().ToGraph();
-    work_.GoTo(best_.trail);
+    work_.GoTo(best_.path);
     result->best = work_.graph().ToGraph();
     auto best_cost = costs_.CostOf(result->best);
     if (!best_cost.ok()) return best_cost.status();
     result->best_cost = *best_cost;
-    const std::vector<SitePtr> way = SitesOf(best_.trail), first = SitesOf(descended_.trail);
+    const std::vector<MatchedEditPtr> way = MatchedEditsOf(best_.path),
+                                      first = MatchedEditsOf(descended_.path);
     result->rewrites = StepsOf(graph_, way);
-    if (absl::Status s = PriceSteps(best_.trail, &result->rewrites); !s.ok()) return s;
+    if (absl::Status s = PriceSteps(best_.path, &result->rewrites); !s.ok()) return s;
     const bool is_on_the_way =
         first.size() <= way.size() && std::equal(first.begin(), first.end(), way.begin());
     if (is_on_the_way) {
@@ -151,13 +152,13 @@ class BacktrackingRun {
       return absl::OkStatus();
     }
     result->descended_rewrites = StepsOf(graph_, first);
-    return PriceSteps(descended_.trail, &result->descended_rewrites);
+    return PriceSteps(descended_.path, &result->descended_rewrites);
   }
 
-  // `steps` are those of `trail`.
-  absl::Status PriceSteps(const TrailPtr& trail, std::vector<RewriteStep>* steps) {
+  // `steps` are those of `path`.
+  absl::Status PriceSteps(const RewritePathPtr& path, std::vector<RewriteStep>* steps) {
     if (!options_.price_steps) return absl::OkStatus();
-    TrailPtr at = trail;
+    RewritePathPtr at = path;
     for (auto step = steps->rbegin(); step != steps->rend(); ++step, at = at->before) {
       work_.GoTo(at);
       auto rank = work_.Price();
@@ -170,7 +171,7 @@ class BacktrackingRun {
   // Explores the parts of what is the best so far, alike ones once, with half of the steps up to
   // `until`, and takes what that finds into the whole.
   absl::Status SearchParts(int64_t until, Explorer* explorer) {
-    work_.GoTo(best_.trail);
+    work_.GoTo(best_.path);
     const std::vector<Part> parts = Partition(work_.graph());
     if (parts.size() < 2) return absl::OkStatus();
     std::map<std::vector<uint64_t>, size_t> numbers;
@@ -219,48 +220,49 @@ class BacktrackingRun {
     Explorer explorer(part.get(), &budget_, options_.alpha);
     if (absl::Status s = explorer.Descend(&best, false); !s.ok()) return s;
     if (absl::Status s = explorer.Explore({initial, best}, &best); !s.ok()) return s;
-    const std::vector<SitePtr> sites = SitesOf(best.trail);
-    if (sites.empty()) return absl::OkStatus();
+    const std::vector<MatchedEditPtr> matched_edits = MatchedEditsOf(best.path);
+    if (matched_edits.empty()) return absl::OkStatus();
     for (const Part* member : members) {
-      work_.GoTo(best_.trail);
-      if (!Repeat(sites, *member, part.get())) continue;
+      work_.GoTo(best_.path);
+      if (!Repeat(matched_edits, *member, part.get())) continue;
       if (absl::Status s = TakeIfBetter(); !s.ok()) return s;
     }
-    if (!objective.IsTime()) searched_.push_back({members, sites, std::move(part)});
+    if (!objective.IsTime()) searched_.push_back({members, matched_edits, std::move(part)});
     return absl::OkStatus();
   }
 
   // A peak that parts share goes down only when all of them change, and what lies across borders.
   absl::Status ChangeAllParts() {
     if (searched_.empty()) return absl::OkStatus();
-    work_.GoTo(best_.trail);
+    work_.GoTo(best_.path);
     std::set<const PreparedRule*> used;
     for (const SearchedPart& searched : searched_) {
-      for (const SitePtr& site : searched.sites) used.insert(site->rule);
+      for (const MatchedEditPtr& matched : searched.matched_edits) used.insert(matched->rule);
       for (const Part* member : searched.members) {
-        Repeat(searched.sites, *member, searched.part.get());
+        Repeat(searched.matched_edits, *member, searched.part.get());
       }
     }
     searched_.clear();
     if (absl::Status s = TakeIfBetter(); !s.ok()) return s;
     for (int m = work_.matches().size() - 1; m >= 0; --m) {
       if (!work_.matches().IsAlive(m)) continue;
-      const SitePtr site = work_.matches().site(m);
-      if (used.count(site->rule) > 0) work_.Commit(site);
+      const MatchedEditPtr matched = work_.matches().matched(m);
+      if (used.count(matched->rule) > 0) work_.Commit(matched);
     }
     return TakeIfBetter();
   }
 
   // Repeats what was done to a part of `part`'s kind in the whole; false, and nothing was done, if
   // that cannot be done there.
-  bool Repeat(const std::vector<SitePtr>& sites, const Part& member, Workspace* part) {
-    const TrailPtr before = work_.trail();
+  bool Repeat(const std::vector<MatchedEditPtr>& matched_edits, const Part& member,
+              Workspace* part) {
+    const RewritePathPtr before = work_.path();
     part->GoTo(nullptr);
     PartMap map(member);
-    for (const SitePtr& site : sites) {
-      const SitePtr there = map.Translate(part->graph(), work_.graph(), *site);
+    for (const MatchedEditPtr& matched : matched_edits) {
+      const MatchedEditPtr there = map.Translate(part->graph(), work_.graph(), *matched);
       std::vector<int> made, made_there;
-      if (there == nullptr || !work_.Commit(there, &made_there) || !part->Commit(site, &made)) {
+      if (there == nullptr || !work_.Commit(there, &made_there) || !part->Commit(matched, &made)) {
         work_.GoTo(before);
         return false;
       }
@@ -273,8 +275,8 @@ class BacktrackingRun {
   absl::Status TakeIfBetter() {
     auto rank = work_.Price();
     if (!rank.ok()) return rank.status();
-    if (HasFront()) front_.Offer(*rank, [&] { return work_.trail(); });
-    if (*rank < best_.rank) best_ = {work_.trail(), work_.graph().hash(), *rank};
+    if (HasFront()) front_.Offer(*rank, [&] { return work_.path(); });
+    if (*rank < best_.rank) best_ = {work_.path(), work_.graph().hash(), *rank};
     return absl::OkStatus();
   }
 
@@ -288,7 +290,7 @@ class BacktrackingRun {
   SearchBudget budget_;
   struct SearchedPart {
     std::vector<const Part*> members;
-    std::vector<SitePtr> sites;  // what was found in the first
+    std::vector<MatchedEditPtr> matched_edits;  // what was found in the first
     std::unique_ptr<Workspace> part;
   };
   std::vector<SearchedPart> searched_;
@@ -334,4 +336,4 @@ std::unique_ptr<Search> MakeBacktrackingSearch(const RewriteSource* source, Cost
   return std::make_unique<Backtracking>(source, costs, options);
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -11,7 +11,7 @@
 #include "optimizer/search/search.h"
 #include "rewrite/matching/rewrite_source.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 struct BacktrackingOptions {
   SearchLimits limits;
@@ -43,6 +43,6 @@ struct BacktrackingOptions {
 std::unique_ptr<Search> MakeBacktrackingSearch(const RewriteSource* source, CostModel* costs,
                                                const BacktrackingOptions& options = {});
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_SEARCH_BACKTRACKING_H_

@@ -20,7 +20,7 @@
 #include "rewrite/matching/rewrite_source.h"
 #include "rewrite/rules/rule_text.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 ValueAt PlaceOf(const Value& value, const MatchIndex& index) {
@@ -136,16 +136,17 @@ class Repetition {
     const int position = done.nodes[root];
     if (position < 0 || position >= static_cast<int>(order_.size())) return false;
     // All before one is applied: the matcher looks at the graph on the way.
-    std::vector<SitePtr> sites;
+    std::vector<MatchedEditPtr> matched_edits;
     rule.matcher.ForEachAt(*graph_, root, order_[position], [&](const Binding& match) {
       if (!IsThere(match, done) || rule.matcher.Tangled(*graph_, match)) return true;
-      if (SitePtr site = SiteOf(rule, *graph_, match)) sites.push_back(std::move(site));
+      if (MatchedEditPtr matched = MatchedEditOf(rule, *graph_, match))
+        matched_edits.push_back(std::move(matched));
       return true;
     });
-    for (const SitePtr& site : sites) {
-      CertificateStep found = StepOf(rule.rule(), site->match);
+    for (const MatchedEditPtr& matched : matched_edits) {
+      CertificateStep found = StepOf(rule.rule(), matched->match);
       const size_t mark = graph_->mark();
-      graph_->Apply(site->edit);
+      graph_->Apply(matched->edit);
       std::vector<int> order = graph_->GraphOrder();
       if (graph_->StructuralHash(order) == done.after) {
         *step = std::move(found);
@@ -312,4 +313,4 @@ absl::StatusOr<ReplayedSteps> Replay(const Certificate& certificate, const Graph
   return result;
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

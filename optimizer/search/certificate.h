@@ -12,7 +12,7 @@
 #include "rewrite/rules/certificate.h"
 #include "rewrite/rules/substitution.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 // Everything but the files' hashes and how the input was read. `output` is what folding constants
 // made of the graph after the last step. Every step is found again by its rule, its place
@@ -33,6 +33,6 @@ struct ReplayedSteps {
 absl::StatusOr<ReplayedSteps> Replay(const Certificate& certificate, const Graph& input,
                                      absl::Span<const Substitution> rules);
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_SEARCH_CERTIFICATE_H_

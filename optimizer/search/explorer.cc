@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace lemma {
+namespace lemma::optimizer {
 
 // ---- The budget ----
 
@@ -59,11 +59,12 @@ void Explorer::Push(SearchState state) {
   queue_.emplace(key, std::move(state));
 }
 
-// What `site` makes of the graph that `before` leads to.
-void Explorer::Offer(const Rank& rank, const SitePtr& site, const TrailPtr& before) {
+// What `matched` makes of the graph that `before` leads to.
+void Explorer::Offer(const Rank& rank, const MatchedEditPtr& matched,
+                     const RewritePathPtr& before) {
   if (front_ == nullptr) return;
   front_->Offer(rank, [&] {
-    return std::make_shared<Trail>(Trail{site, before, LengthOf(before) + 1});
+    return std::make_shared<RewritePath>(RewritePath{matched, before, LengthOf(before) + 1});
   });
 }
 
@@ -71,23 +72,23 @@ void Explorer::Offer(const Rank& rank, const SitePtr& site, const TrailPtr& befo
 // finds nothing, since a rewrite may pay only after a later one.
 absl::Status Explorer::Descend(SearchState* state, bool free) {
   const SearchState start = *state;
-  work_.GoTo(state->trail);
+  work_.GoTo(state->path);
   for (bool improved = true; improved && !IsOver(free);) {
     improved = false;
     for (int m = 0; m < work_.matches().size() && !IsOver(free); ++m) {
       if (!work_.matches().IsAlive(m)) continue;
-      const SitePtr site = work_.matches().site(m);
-      auto next = work_.Try(*site, state->rank);
+      const MatchedEditPtr matched = work_.matches().matched(m);
+      auto next = work_.Try(*matched, state->rank);
       if (!next.ok()) return next.status();
       if (!next->has_value()) continue;
       budget_.Count(static_cast<int64_t>(queue_.size()));
-      Offer((*next)->rank, site, work_.trail());
-      if (!((*next)->rank < state->rank) || !work_.Commit(site)) continue;
-      *state = {work_.trail(), (*next)->hash, (*next)->rank};
+      Offer((*next)->rank, matched, work_.path());
+      if (!((*next)->rank < state->rank) || !work_.Commit(matched)) continue;
+      *state = {work_.path(), (*next)->hash, (*next)->rank};
       improved = true;
     }
   }
-  if (!work_.IsEstimating() || state->trail == start.trail) return absl::OkStatus();
+  if (!work_.IsEstimating() || state->path == start.path) return absl::OkStatus();
   // All estimates together are looked at once.
   auto exact = work_.Price();
   if (!exact.ok()) return exact.status();
@@ -132,27 +133,28 @@ absl::Status Explorer::Consider(SearchState state, bool descend) {
 }
 
 absl::Status Explorer::Expand(const SearchState& state) {
-  work_.GoTo(state.trail);
+  work_.GoTo(state.path);
   std::map<std::string, std::vector<int>> by_rule;
   std::vector<SearchState> singles;
   for (int m = 0; m < work_.matches().size() && !IsOver(); ++m) {
     if (!work_.matches().IsAlive(m)) continue;
-    const SitePtr& site = work_.matches().site(m);
-    by_rule[site->rule->rule().name].push_back(m);
-    auto next = work_.Try(*site, state.rank);
+    const MatchedEditPtr& matched = work_.matches().matched(m);
+    by_rule[matched->rule->rule().name].push_back(m);
+    auto next = work_.Try(*matched, state.rank);
     if (!next.ok()) return next.status();
     if (!next->has_value()) continue;
     budget_.Count(static_cast<int64_t>(queue_.size()));
-    Offer((*next)->rank, site, state.trail);
+    Offer((*next)->rank, matched, state.path);
     if (!seen_.insert((*next)->hash).second) continue;
     SearchState reached{nullptr, (*next)->hash, (*next)->rank};
     if (!Promising(reached)) continue;
-    reached.trail = std::make_shared<Trail>(Trail{site, state.trail, LengthOf(state.trail) + 1});
+    reached.path =
+        std::make_shared<RewritePath>(RewritePath{matched, state.path, LengthOf(state.path) + 1});
     singles.push_back(std::move(reached));
   }
   for (const auto& [name, matches] : by_rule) {
     if (matches.size() < 2 || IsOver()) continue;
-    if (absl::Status s = Everywhere(state, matches); !s.ok()) return s;
+    if (absl::Status s = ApplyAll(state, matches); !s.ok()) return s;
   }
   for (SearchState& next : singles) {
     if (!Promising(next)) continue;
@@ -163,18 +165,18 @@ absl::Status Explorer::Expand(const SearchState& state) {
 
 // Applies one rule at all its matches of `from`, then descends. From the outputs back: what is
 // computed before a match stays as it was, and what the rule itself makes is not matched again.
-absl::Status Explorer::Everywhere(const SearchState& from, const std::vector<int>& matches) {
-  work_.GoTo(from.trail);
+absl::Status Explorer::ApplyAll(const SearchState& from, const std::vector<int>& matches) {
+  work_.GoTo(from.path);
   for (auto m = matches.rbegin(); m != matches.rend(); ++m) {
-    if (work_.matches().IsAlive(*m)) work_.Commit(work_.matches().site(*m));
+    if (work_.matches().IsAlive(*m)) work_.Commit(work_.matches().matched(*m));
   }
   if (!seen_.insert(work_.graph().hash()).second) return absl::OkStatus();
   auto rank = work_.Price();
   if (!rank.ok()) return rank.status();
   budget_.Count(static_cast<int64_t>(queue_.size()));
   if (rank->ns == Cost::kInfinite) return absl::OkStatus();
-  if (front_ != nullptr) front_->Offer(*rank, [&] { return work_.trail(); });
-  return Consider({work_.trail(), work_.graph().hash(), *rank}, true);
+  if (front_ != nullptr) front_->Offer(*rank, [&] { return work_.path(); });
+  return Consider({work_.path(), work_.graph().hash(), *rank}, true);
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -15,7 +15,7 @@
 #include "optimizer/search/search.h"
 #include "optimizer/search/workspace.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 // What the explorations of one search may use up together.
 class SearchBudget {
@@ -52,7 +52,7 @@ class SearchBudget {
 
 // A graph that was reached.
 struct SearchState {
-  TrailPtr trail;
+  RewritePathPtr path;
   uint64_t hash = 0;
   Rank rank;
 };
@@ -74,11 +74,11 @@ class Explorer {
  private:
   bool IsOver(bool free = false);
   bool Promising(const SearchState& state) const;
-  void Offer(const Rank& rank, const SitePtr& site, const TrailPtr& before);
+  void Offer(const Rank& rank, const MatchedEditPtr& matched, const RewritePathPtr& before);
   void Push(SearchState state);
   absl::Status Consider(SearchState state, bool descend);
   absl::Status Expand(const SearchState& state);
-  absl::Status Everywhere(const SearchState& from, const std::vector<int>& matches);
+  absl::Status ApplyAll(const SearchState& from, const std::vector<int>& matches);
 
   Workspace& work_;
   SearchBudget& budget_;
@@ -92,6 +92,6 @@ class Explorer {
   SearchState* best_ = nullptr;
 };
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_SEARCH_EXPLORER_H_

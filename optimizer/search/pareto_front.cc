@@ -2,9 +2,9 @@
 
 #include <iterator>
 
-namespace lemma {
+namespace lemma::optimizer {
 
-void ParetoFront::Offer(const Rank& rank, absl::FunctionRef<TrailPtr()> trail) {
+void ParetoFront::Offer(const Rank& rank, absl::FunctionRef<RewritePathPtr()> path) {
   if (rank.ns == Cost::kInfinite) return;
   auto after = points_.upper_bound(rank.ns);
   if (after != points_.begin()) {
@@ -16,7 +16,7 @@ void ParetoFront::Offer(const Rank& rank, absl::FunctionRef<TrailPtr()> trail) {
   while (beaten != points_.end() && beaten->second.rank.peak_bytes >= rank.peak_bytes) {
     beaten = points_.erase(beaten);
   }
-  points_.emplace(rank.ns, Point{rank, trail()});
+  points_.emplace(rank.ns, Point{rank, path()});
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -7,18 +7,18 @@
 #include "absl/functional/function_ref.h"
 #include "optimizer/search/workspace.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 class ParetoFront {
  public:
   struct Point {
     Rank rank;  // with its peak
-    TrailPtr trail;
+    RewritePathPtr path;
   };
 
   // Takes a graph if none of the front is as fast and as small, or is equally so with fewer
-  // operators; those that it beats go. `trail` is asked for only then.
-  void Offer(const Rank& rank, absl::FunctionRef<TrailPtr()> trail);
+  // operators; those that it beats go. `path` is asked for only then.
+  void Offer(const Rank& rank, absl::FunctionRef<RewritePathPtr()> path);
 
   // The fastest first, the smallest last.
   const std::map<int64_t, Point>& points() const { return points_; }
@@ -27,6 +27,6 @@ class ParetoFront {
   std::map<int64_t, Point> points_;  // by time; peaks fall
 };
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_SEARCH_PARETO_FRONT_H_

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "rewrite/matching/match.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 // The graph's operators that depend on an input, operands before users, and who reads what.
@@ -207,7 +207,8 @@ std::optional<ValueRef> PartMap::Find(ValueRef value) const {
   return is_input_[n] ? origin_[n] : ValueRef{origin_[n].node, value.output};
 }
 
-SitePtr PartMap::Translate(const EditGraph& part, const EditGraph& whole, const Site& site) const {
+MatchedEditPtr PartMap::Translate(const EditGraph& part, const EditGraph& whole,
+                                  const MatchedEdit& matched) const {
   bool found = true;
   auto value = [&](ValueRef v) {
     if (v.node < 0) return v;  // the edit's own
@@ -215,7 +216,7 @@ SitePtr PartMap::Translate(const EditGraph& part, const EditGraph& whole, const 
     found = found && there && whole.IsLive(there->node);
     return there.value_or(ValueRef{0, 0});
   };
-  auto result = std::make_shared<Site>(site);
+  auto result = std::make_shared<MatchedEdit>(matched);
   for (int& node : result->match.nodes) node = value({node, 0}).node;
   for (ValueRef& v : result->match.vars) v = value(v);
   for (EditNode& node : result->edit.nodes) {
@@ -225,9 +226,9 @@ SitePtr PartMap::Translate(const EditGraph& part, const EditGraph& whole, const 
     from = value(from);
     to = value(to);
   }
-  result->match.anchor = value({site.match.anchor, 0}).node;
+  result->match.anchor = value({matched.match.anchor, 0}).node;
   if (!found) return nullptr;
-  for (int node : site.match.nodes) found = found && IsAlike(part, whole, node);
+  for (int node : matched.match.nodes) found = found && IsAlike(part, whole, node);
   return found ? result : nullptr;
 }
 
@@ -262,4 +263,4 @@ void PartMap::Extend(const std::vector<int>& made, const std::vector<int>& made_
   }
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

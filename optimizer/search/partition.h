@@ -9,7 +9,7 @@
 #include "rewrite/matching/edit_graph.h"
 #include "rewrite/matching/match_set.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 struct PartitionOptions {
   // Operators of a part that depend on an input of the graph. What depends on weights only is in
@@ -43,8 +43,9 @@ Part PartOf(const EditGraph& graph, const std::vector<int>& nodes);
 class PartMap {
  public:
   explicit PartMap(const Part& part);
-  // `part` is as it is where `site` matches. nullptr if the match is not in the whole graph too.
-  SitePtr Translate(const EditGraph& part, const EditGraph& whole, const Site& site) const;
+  // `part` is as it is where `matched` matches. nullptr if the match is not in the whole graph too.
+  MatchedEditPtr Translate(const EditGraph& part, const EditGraph& whole,
+                           const MatchedEdit& matched) const;
   // Takes note that an edit made these nodes of the part, and those of the whole graph.
   void Extend(const std::vector<int>& made, const std::vector<int>& made_in_whole);
 
@@ -55,6 +56,6 @@ class PartMap {
   std::vector<bool> is_input_;
 };
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_SEARCH_PARTITION_H_

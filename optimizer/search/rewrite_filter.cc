@@ -4,7 +4,7 @@
 
 #include "rewrite/rules/proof_check.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 class FilteredSource : public RewriteSource {
@@ -62,4 +62,4 @@ std::unique_ptr<RewriteSource> Filtered(const RewriteSource* source, RewriteFilt
   return std::make_unique<FilteredSource>(source, std::move(filter));
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "rewrite/matching/rewrite_source.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 struct RewriteFilter {
   // The weakest contract that is acceptable.
@@ -39,6 +39,6 @@ std::vector<UnprovedRule> UnprovedRules(absl::Span<const Substitution> rules,
 // The rewrites of `source`, which must outlive it, that the filter accepts.
 std::unique_ptr<RewriteSource> Filtered(const RewriteSource* source, RewriteFilter filter);
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_SEARCH_REWRITE_FILTER_H_

@@ -13,7 +13,7 @@
 #include "optimizer/cost/cost.h"
 #include "rewrite/matching/match_view.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 struct SearchLimits {
   // Graphs generated: rewrites applied, giving a graph whose hash and cost are known. The first
@@ -98,6 +98,6 @@ class Search {
   virtual absl::StatusOr<SearchResult> Run(const Graph& graph, const OnProgress& progress) = 0;
 };
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_SEARCH_SEARCH_H_

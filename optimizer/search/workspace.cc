@@ -7,7 +7,7 @@
 #include "optimizer/folding/constant_folding.h"
 #include "optimizer/search/partition.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 constexpr int64_t kLargestPrice = int64_t{1} << 40;
@@ -43,11 +43,12 @@ EditGraphOptions OptionsFor(CostModel* costs, bool is_sum) {
 
 }  // namespace
 
-std::vector<SitePtr> SitesOf(const TrailPtr& trail) {
-  std::vector<SitePtr> sites(LengthOf(trail));
-  size_t i = sites.size();
-  for (const Trail* t = trail.get(); t != nullptr; t = t->before.get()) sites[--i] = t->site;
-  return sites;
+std::vector<MatchedEditPtr> MatchedEditsOf(const RewritePathPtr& path) {
+  std::vector<MatchedEditPtr> matched_edits(LengthOf(path));
+  size_t i = matched_edits.size();
+  for (const RewritePath* t = path.get(); t != nullptr; t = t->before.get())
+    matched_edits[--i] = t->matched;
+  return matched_edits;
 }
 
 Workspace::Workspace(const Graph& graph, std::vector<const PreparedRule*> rules, CostModel* costs,
@@ -77,15 +78,15 @@ absl::StatusOr<Rank> Workspace::Price() {
 }
 
 // The operators nearest to the match that depend on an input.
-std::vector<int> Workspace::Around(const Site& site) const {
+std::vector<int> Workspace::Around(const MatchedEdit& matched) const {
   std::vector<int> nodes;
   absl::flat_hash_set<int> seen;
   auto add = [&](int node) {
     if (!graph_.Head(node).is_op() || graph_.IsStatic(node)) return;
     if (nodes.size() < kAround && seen.insert(node).second) nodes.push_back(node);
   };
-  for (int node : site.match.nodes) add(node);
-  for (const ValueRef& v : site.match.vars) add(v.node);
+  for (int node : matched.match.nodes) add(node);
+  for (const ValueRef& v : matched.match.vars) add(v.node);
   for (size_t i = 0; i < nodes.size() && nodes.size() < kAround; ++i) {
     const int node = nodes[i];
     for (int k = 0; k < graph_.Head(node).num_outputs(); ++k) {
@@ -108,16 +109,16 @@ absl::StatusOr<int64_t> Workspace::PriceOf(const std::vector<int>& nodes) {
   return price;
 }
 
-// Applies the site and prices what becomes of the graph.
-absl::StatusOr<Rank> Workspace::PriceAfter(const Site& site, Rank now) {
+// Applies the matched and prices what becomes of the graph.
+absl::StatusOr<Rank> Workspace::PriceAfter(const MatchedEdit& matched, Rank now) {
   if (!is_estimating_) {
-    graph_.Apply(site.edit);
+    graph_.Apply(matched.edit);
     return Price();
   }
-  std::vector<int> around = Around(site);
+  std::vector<int> around = Around(matched);
   auto before = PriceOf(around);
   const int old_nodes = graph_.num_nodes();
-  graph_.Apply(site.edit);
+  graph_.Apply(matched.edit);
   if (!before.ok()) return before.status();
   for (int node = old_nodes; node < graph_.num_nodes(); ++node) around.push_back(node);
   around.erase(std::remove_if(around.begin(), around.end(),
@@ -131,11 +132,12 @@ absl::StatusOr<Rank> Workspace::PriceAfter(const Site& site, Rank now) {
   return Rank::OfTime(now.ns - *before + *after, graph_.num_ops());
 }
 
-absl::StatusOr<std::optional<Workspace::Outcome>> Workspace::Try(const Site& site, Rank now) {
-  if (!matches_.IsApplicable(site)) return std::optional<Outcome>();
+absl::StatusOr<std::optional<Workspace::Outcome>> Workspace::Try(const MatchedEdit& matched,
+                                                                 Rank now) {
+  if (!matches_.IsApplicable(matched)) return std::optional<Outcome>();
   const uint64_t before = graph_.hash();
   const size_t mark = graph_.mark();
-  auto rank = PriceAfter(site, now);
+  auto rank = PriceAfter(matched, now);
   std::optional<Outcome> outcome;
   if (rank.ok() && graph_.hash() != before) outcome = {graph_.hash(), *rank};
   graph_.UndoTo(mark);
@@ -143,28 +145,28 @@ absl::StatusOr<std::optional<Workspace::Outcome>> Workspace::Try(const Site& sit
   return outcome;
 }
 
-void Workspace::Apply(const Site& site, std::vector<int>* made) {
+void Workspace::Apply(const MatchedEdit& matched, std::vector<int>* made) {
   const size_t graph_mark = graph_.mark();
-  path_.push_back({trail_, graph_mark, matches_.mark()});
-  graph_.Apply(site.edit, made);
+  path_.push_back({path_, graph_mark, matches_.mark()});
+  graph_.Apply(matched.edit, made);
   matches_.Update(graph_mark);
 }
 
-bool Workspace::Commit(const SitePtr& site, std::vector<int>* made) {
-  if (!matches_.IsApplicable(*site)) return false;
-  const SitePtr kept = site;  // of the match set, which changes
+bool Workspace::Commit(const MatchedEditPtr& matched, std::vector<int>* made) {
+  if (!matches_.IsApplicable(*matched)) return false;
+  const MatchedEditPtr kept = matched;  // of the match set, which changes
   Apply(*kept, made);
-  trail_ = std::make_shared<Trail>(Trail{kept, trail_, LengthOf(trail_) + 1});
+  path_ = std::make_shared<RewritePath>(RewritePath{kept, path_, LengthOf(path_) + 1});
   return true;
 }
 
-void Workspace::GoTo(const TrailPtr& trail) {
-  std::vector<TrailPtr> wanted(LengthOf(trail));
+void Workspace::GoTo(const RewritePathPtr& path) {
+  std::vector<RewritePathPtr> wanted(LengthOf(path));
   size_t i = wanted.size();
-  for (TrailPtr t = trail; t != nullptr; t = t->before) wanted[--i] = t;
+  for (RewritePathPtr t = path; t != nullptr; t = t->before) wanted[--i] = t;
   // How far the ways are one: the place before step i + 1 is where step i led to.
   auto reached = [&](size_t step) {
-    return step + 1 < path_.size() ? path_[step + 1].trail : trail_;
+    return step + 1 < path_.size() ? path_[step + 1].path : path_;
   };
   size_t common = 0;
   while (common < wanted.size() && common < path_.size() && reached(common) == wanted[common]) {
@@ -173,13 +175,13 @@ void Workspace::GoTo(const TrailPtr& trail) {
   if (common < path_.size()) {
     graph_.UndoTo(path_[common].graph_mark);
     matches_.UndoTo(path_[common].matches_mark);
-    trail_ = path_[common].trail;
+    path_ = path_[common].path;
     path_.resize(common);
   }
   for (; common < wanted.size(); ++common) {
-    Apply(*wanted[common]->site, nullptr);
-    trail_ = wanted[common];
+    Apply(*wanted[common]->matched, nullptr);
+    path_ = wanted[common];
   }
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -13,17 +13,17 @@
 #include "rewrite/matching/edit_graph.h"
 #include "rewrite/matching/match_set.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 // What led to a state, newest first; states share their beginnings. nullptr: the first state.
-struct Trail {
-  SitePtr site;
-  std::shared_ptr<const Trail> before;
+struct RewritePath {
+  MatchedEditPtr matched;
+  std::shared_ptr<const RewritePath> before;
   int length = 1;
 };
-using TrailPtr = std::shared_ptr<const Trail>;
-inline int LengthOf(const TrailPtr& trail) { return trail == nullptr ? 0 : trail->length; }
-std::vector<SitePtr> SitesOf(const TrailPtr& trail);  // oldest first
+using RewritePathPtr = std::shared_ptr<const RewritePath>;
+inline int LengthOf(const RewritePathPtr& path) { return path == nullptr ? 0 : path->length; }
+std::vector<MatchedEditPtr> MatchedEditsOf(const RewritePathPtr& path);  // oldest first
 
 // A graph, its matches, and the way to it. What a step costs depends on what it changes and, if the
 // cost model is no sum over operators, on what the price of the graph costs. For a large graph that
@@ -41,7 +41,7 @@ class Workspace {
 
   const EditGraph& graph() const { return graph_; }
   const MatchSet& matches() const { return matches_; }
-  const TrailPtr& trail() const { return trail_; }
+  const RewritePathPtr& path() const { return path_; }
   const Objective& objective() const { return objective_; }
   // Ranks from before are no good after it. If it asks for memory, so must the first one.
   void SetObjective(const Objective& objective) { objective_ = objective; }
@@ -57,26 +57,26 @@ class Workspace {
     uint64_t hash = 0;
     Rank rank;
   };
-  // What the graph, now of rank `now`, would be with `site`, one of its matches, applied; nullopt
-  // if that changes nothing, or cannot be done here.
-  absl::StatusOr<std::optional<Outcome>> Try(const Site& site, Rank now);
+  // What the graph, now of rank `now`, would be with `matched`, one of its matches, applied;
+  // nullopt if that changes nothing, or cannot be done here.
+  absl::StatusOr<std::optional<Outcome>> Try(const MatchedEdit& matched, Rank now);
   // Applies it. False, and nothing was done, if that cannot be done here. *made: see EditGraph.
-  bool Commit(const SitePtr& site, std::vector<int>* made = nullptr);
+  bool Commit(const MatchedEditPtr& matched, std::vector<int>* made = nullptr);
   // Back and forth to another state.
-  void GoTo(const TrailPtr& trail);
+  void GoTo(const RewritePathPtr& path);
 
   // Nodes changed and tried: a measure of the time spent that is the same in every run.
   int64_t work() const { return graph_.work() + matches_.work(); }
 
  private:
   struct Place {  // before a step
-    TrailPtr trail;
+    RewritePathPtr path;
     size_t graph_mark = 0, matches_mark = 0;
   };
-  void Apply(const Site& site, std::vector<int>* made);
-  std::vector<int> Around(const Site& site) const;
+  void Apply(const MatchedEdit& matched, std::vector<int>* made);
+  std::vector<int> Around(const MatchedEdit& matched) const;
   absl::StatusOr<int64_t> PriceOf(const std::vector<int>& nodes);
-  absl::StatusOr<Rank> PriceAfter(const Site& site, Rank now);
+  absl::StatusOr<Rank> PriceAfter(const MatchedEdit& matched, Rank now);
 
   CostModel* const costs_;
   Objective objective_;
@@ -85,10 +85,10 @@ class Workspace {
   const bool is_estimating_;
   absl::flat_hash_map<std::vector<uint64_t>, int64_t> known_;  // by Part::key
   MatchSet matches_;
-  TrailPtr trail_;
+  RewritePathPtr path_;
   std::vector<Place> path_;
 };
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_OPTIMIZER_SEARCH_WORKSPACE_H_

@@ -9,7 +9,7 @@
 #include "graph/builder.h"
 #include "pet/correctors/corrector.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 // A mutant with what it may cost before it is corrected.
@@ -128,4 +128,4 @@ absl::StatusOr<Candidates> FindCandidates(const Graph& original, const Candidate
   return result;
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

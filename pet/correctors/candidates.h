@@ -13,7 +13,7 @@
 #include "pet/mutants/mutant.h"
 #include "pet/regions/region.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 struct Candidate {
   Mutant mutant;
@@ -51,6 +51,6 @@ struct Candidates {
 // Internal where a proof and the field test disagree.
 absl::StatusOr<Candidates> FindCandidates(const Graph& original, const CandidateOptions& options);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_CORRECTORS_CANDIDATES_H_

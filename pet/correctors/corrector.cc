@@ -10,7 +10,7 @@
 #include "pet/mutants/layout_move.h"
 #include "pet/regions/region.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 absl::StatusOr<Value> Sliced(const Value& value, const Box& box) {
@@ -255,4 +255,4 @@ absl::StatusOr<Value> Overwritten(const Value& original, const Value& mutant,
   return Assembly(original, mutant).Run(WholeBox(original.shape()), {boxes.begin(), boxes.end()});
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -9,7 +9,7 @@
 #include "graph/graph.h"
 #include "pet/regions/box.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // `value` at the positions of `box` alone: the operators over those parts of the leaves that these
 // positions read, as far as that is found; what is outside a leaf is padded with zeros, and an
@@ -21,6 +21,6 @@ absl::StatusOr<Value> Restricted(const Value& value, const Box& box);
 absl::StatusOr<Value> Overwritten(const Value& original, const Value& mutant,
                                   absl::Span<const Box> boxes);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_CORRECTORS_CORRECTOR_H_

@@ -4,7 +4,7 @@
 
 #include "graph/op_table.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 bool OnlyAlgebra(const ScalarExpr& e) {
@@ -77,4 +77,4 @@ const std::vector<Contraction>& Contractions() {
   return all;
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

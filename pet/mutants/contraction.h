@@ -6,7 +6,7 @@
 
 #include "graph/graph.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // Whether the elements are made with +, -, *, / and sums alone.
 bool IsAlgebra(const Node& node);
@@ -22,6 +22,6 @@ struct Contraction {
 // All of the table with ranks 2 to 4, in its order.
 const std::vector<Contraction>& Contractions();
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_MUTANTS_CONTRACTION_H_

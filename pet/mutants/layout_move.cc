@@ -8,7 +8,7 @@
 #include "base/status_macros.h"
 #include "graph/builder.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 namespace {
 
@@ -155,4 +155,4 @@ absl::StatusOr<Value> SliceOf(const Value& x, const Shape& starts, const Shape& 
                 {{"starts", starts}, {"sizes", sizes}, {"steps", unit ? Shape() : steps}});
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // Takes a digit out of the index of one dimension and puts it into that of another:
 // with i = outer digit * (size / factor) + rest, or i = rest * factor + inner digit.
@@ -58,6 +58,6 @@ absl::StatusOr<Value> Rearranged(const Value& x, const Shape& split,
                                  const std::vector<int64_t>& perm, const Shape& shape);
 absl::StatusOr<Value> ReshapeTo(const Value& x, const Shape& shape);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_MUTANTS_LAYOUT_MOVE_H_

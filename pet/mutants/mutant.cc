@@ -13,7 +13,7 @@
 #include "pet/mutants/samples.h"
 #include "pet/mutants/split_mutant.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 class Enumeration {
@@ -245,4 +245,4 @@ absl::Status ForEachMutant(const Graph& original, const MutantOptions& options,
   return ForEachOperatorMutant(original, options, &samples, counted);
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -23,7 +23,7 @@
 #include "graph/graph.h"
 #include "pet/mutants/recipe.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 struct Mutant {
   Graph graph;                   // inputs and weights as the original's
@@ -49,6 +49,6 @@ struct MutantOptions {
 absl::Status ForEachMutant(const Graph& original, const MutantOptions& options,
                            const std::function<bool(Mutant)>& found);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_MUTANTS_MUTANT_H_

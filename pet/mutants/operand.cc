@@ -8,7 +8,7 @@
 #include "graph/builder.h"
 #include "pet/mutants/layout_move.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 constexpr int64_t kLongestWindow = 11;
@@ -197,4 +197,4 @@ std::vector<Operand> OperandsAt(const Siblings& part, size_t place) {
   return operands;
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -10,7 +10,7 @@
 #include "graph/graph.h"
 #include "pet/mutants/regroup.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 struct Operand {
   Value value;
@@ -35,6 +35,6 @@ Siblings SiblingsOf(const Graph& part);
 // of ones, whose sizes are two of 1 and the first leaf's and then a list.
 std::vector<Operand> OperandsAt(const Siblings& part, size_t place);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_MUTANTS_OPERAND_H_

@@ -14,7 +14,7 @@
 #include "pet/mutants/layout_move.h"
 #include "pet/mutants/operand.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 constexpr size_t kMostAttrs = 2000;
@@ -240,4 +240,4 @@ absl::Status ForEachOperatorMutant(const Graph& original, const MutantOptions& o
   return Enumeration(original, options, samples, found).Run();
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -8,7 +8,7 @@
 #include "pet/mutants/mutant.h"
 #include "pet/mutants/samples.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // For a part of one operator over leaves, or of applications of one operator over leaves that are
 // joined by another: each operator of the table that sums products (pet/mutants/contraction.h),
@@ -18,6 +18,6 @@ namespace lemma {
 absl::Status ForEachOperatorMutant(const Graph& original, const MutantOptions& options,
                                    Samples* samples, const std::function<bool(Mutant)>& found);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_MUTANTS_OPERATOR_MUTANT_H_

@@ -6,7 +6,7 @@
 #include "base/status_macros.h"
 #include "pet/regions/polynomial.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 std::vector<int64_t> Unravel(int64_t flat, const Shape& shape) {
@@ -49,4 +49,4 @@ absl::StatusOr<std::vector<int64_t>> ReachOf(const Value& output, const Value& l
   return high;
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -8,12 +8,12 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // By dimension of `leaf`: the distance from the first to the last position that the middle element
 // of `output` reads. Empty if it reads none.
 absl::StatusOr<std::vector<int64_t>> ReachOf(const Value& output, const Value& leaf);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_MUTANTS_REACH_H_

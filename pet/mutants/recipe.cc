@@ -7,7 +7,7 @@
 #include "base/status_macros.h"
 #include "graph/builder.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 std::string Layout::ToString() const {
   std::string text;
@@ -149,4 +149,4 @@ absl::StatusOr<Graph> ApplyRecipe(const Graph& original, const Recipe& recipe) {
   return original.WithOutputs({std::move(y)});
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

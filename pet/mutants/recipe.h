@@ -11,7 +11,7 @@
 #include "graph/graph.h"
 #include "pet/mutants/layout_move.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 struct Pad {
   int dim = 0;
@@ -66,6 +66,6 @@ absl::StatusOr<Value> MovedBack(Value y, const std::vector<DigitMove>& moves, co
 // The mutant of a graph with one output. InvalidArgument if one of the steps is not well-formed.
 absl::StatusOr<Graph> ApplyRecipe(const Graph& original, const Recipe& recipe);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_MUTANTS_RECIPE_H_

@@ -7,7 +7,7 @@
 
 #include "pet/mutants/layout_move.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 constexpr int kMostDims = 4;
@@ -108,4 +108,4 @@ std::vector<Regroup> RegroupsTo(const Shape& from, const Shape& to) {
   return found;
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // Reshape, transpose, reshape.
 struct Regroup {
@@ -28,6 +28,6 @@ int LongDims(const Shape& shape);
 // The ways to get from one shape to another as those above are undone.
 std::vector<Regroup> RegroupsTo(const Shape& from, const Shape& to);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_MUTANTS_REGROUP_H_

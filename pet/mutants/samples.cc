@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "pet/regions/region.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 constexpr int64_t kMostProducts = 10000;  // written out at one position
@@ -37,4 +37,4 @@ absl::StatusOr<bool> Samples::AgreeWith(const Value& value) {
   return agreed >= needed;
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

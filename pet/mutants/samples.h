@@ -11,7 +11,7 @@
 #include "graph/graph.h"
 #include "pet/regions/polynomial.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 class Samples {
  public:
@@ -28,6 +28,6 @@ class Samples {
   PolynomialReader reader_;
 };
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_MUTANTS_SAMPLES_H_

@@ -12,7 +12,7 @@
 #include "pet/mutants/recipe.h"
 #include "pet/regions/region.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 class Enumeration {
@@ -106,4 +106,4 @@ absl::Status ForEachSplitMutant(const Graph& original, Samples* samples,
   return Enumeration(original, samples, found).Run();
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

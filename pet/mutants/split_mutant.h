@@ -9,7 +9,7 @@
 #include "pet/mutants/mutant.h"
 #include "pet/mutants/samples.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // The operators over the first part of dimensions of equal size, one at most of each leaf; the rest
 // is the same over the other part. A half is cut off, or what is over after a multiple of a digit.
@@ -21,6 +21,6 @@ namespace lemma {
 absl::Status ForEachSplitMutant(const Graph& original, Samples* samples,
                                 const std::function<bool(Mutant)>& found);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_MUTANTS_SPLIT_MUTANT_H_

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 int64_t FloorOf(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
@@ -113,4 +113,4 @@ std::optional<Affine> AffineScope::Quotient(const Affine& f, int64_t m, Cut* cut
   return std::nullopt;
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

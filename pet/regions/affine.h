@@ -11,7 +11,7 @@
 #include "graph/expr/index_expr.h"
 #include "pet/regions/box.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // base + sum of coefficient * variable; variables ascending, coefficients not zero.
 struct Affine {
@@ -60,6 +60,6 @@ class AffineScope {
   std::vector<int64_t> extents_;
 };
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_REGIONS_AFFINE_H_

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 using Key = std::tuple<int64_t, int64_t, int64_t>;
@@ -111,4 +111,4 @@ std::vector<Box> MergeBoxes(std::vector<Box> boxes) {
   return boxes;
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

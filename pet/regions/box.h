@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "graph/tensor.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // start, start + step, …, start + (count - 1) * step.
 struct Range {
@@ -63,6 +63,6 @@ std::string ToString(const Box& box);
 // Few boxes with the positions of disjoint `boxes`, disjoint themselves and in order.
 std::vector<Box> MergeBoxes(std::vector<Box> boxes);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_REGIONS_BOX_H_

@@ -11,7 +11,7 @@
 #include "kernels/loops/cost.h"
 #include "rewrite/matching/match.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 std::vector<Field> LeafValues(const Value& leaf, uint64_t seed) {
@@ -146,4 +146,4 @@ absl::StatusOr<std::vector<Field>> FieldSampler::Values(const Box& box) const {
   return values;
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

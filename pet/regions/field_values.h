@@ -12,7 +12,7 @@
 #include "graph/graph.h"
 #include "pet/regions/box.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // Scalar operations of one run of the graph.
 absl::StatusOr<double> OperationsOf(const Graph& graph);
@@ -35,6 +35,6 @@ class FieldSampler {
   std::vector<Shape> shapes_;
 };
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_REGIONS_FIELD_VALUES_H_

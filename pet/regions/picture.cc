@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 constexpr int64_t kLargest = 100;  // rows or columns
@@ -156,4 +156,4 @@ std::string SvgPicture(const Region& region) {
                       "\" font-family=\"monospace\" font-size=\"11\">\n", body, "</svg>\n");
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

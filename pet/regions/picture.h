@@ -6,7 +6,7 @@
 
 #include "pet/regions/region.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // The last two dimensions as a grid, '#' where the graphs differ and '.' where they agree, once for
 // each grid that occurs, under a line that says at which indices of the other dimensions: "at
@@ -16,6 +16,6 @@ std::string TextPicture(const Region& region);
 // The same as an SVG image.
 std::string SvgPicture(const Region& region);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_REGIONS_PICTURE_H_

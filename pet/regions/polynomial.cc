@@ -9,7 +9,7 @@
 #include "base/status_macros.h"
 #include "pet/regions/term_form.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 using Wide = __int128;
@@ -306,4 +306,4 @@ absl::StatusOr<PolynomialDifference> Compare(const Polynomial& a, const Polynomi
   return NumPositions(box) == 1 ? PolynomialDifference::kEverywhere : PolynomialDifference::kOpen;
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -24,7 +24,7 @@
 #include "graph/graph.h"
 #include "pet/regions/box.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // An exact coefficient. What does not fit into 64 bits becomes invalid and stays so.
 struct Rational {
@@ -94,6 +94,6 @@ enum class PolynomialDifference {
 absl::StatusOr<PolynomialDifference> Compare(const Polynomial& a, const Polynomial& b,
                                              const Box& box, int64_t* left);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_REGIONS_POLYNOMIAL_H_

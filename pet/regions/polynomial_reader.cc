@@ -10,7 +10,7 @@
 #include "pet/regions/term_form.h"
 #include "rewrite/matching/match.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 constexpr size_t kMostTerms = 1000000;
@@ -415,4 +415,4 @@ absl::StatusOr<Family> PolynomialReader::Read(const Value& value, const Box& box
 
 int PolynomialReader::NumberOf(const Value& leaf) const { return impl_->NumberOf(leaf); }
 
-}  // namespace lemma
+}  // namespace lemma::pet

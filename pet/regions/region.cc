@@ -8,7 +8,7 @@
 #include "pet/regions/field_values.h"
 #include "pet/regions/polynomial.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 struct Cell {
@@ -174,4 +174,4 @@ absl::StatusOr<bool> AgreeAt(const Value& original, const Value& mutant,
   return difference == PolynomialDifference::kNone;
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -21,7 +21,7 @@
 #include "graph/graph.h"
 #include "pet/regions/box.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 struct RegionOptions {
   uint64_t seed = 1;  // of the field test
@@ -62,6 +62,6 @@ absl::StatusOr<bool> AgreeAt(const Value& original, const Value& mutant,
                              absl::Span<const int64_t> index, int64_t max_products,
                              PolynomialReader* reader);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_REGIONS_REGION_H_

@@ -4,11 +4,11 @@
 
 #include "pet/regions/polynomial.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // Adds coefficient * term, whatever form the term has, in normal form.
 void AddTerm(PolyTerm term, Rational coefficient, Polynomial* sum);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_REGIONS_TERM_FORM_H_

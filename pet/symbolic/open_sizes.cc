@@ -6,7 +6,7 @@
 #include "base/status_macros.h"
 #include "graph/builder.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 absl::StatusOr<OpenSizes> OpenSizes::Of(const Graph& original, const Recipe& recipe) {
   OpenSizes sizes(original, recipe);
@@ -119,4 +119,4 @@ void OpenSizes::Find() {
   }
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

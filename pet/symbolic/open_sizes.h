@@ -12,7 +12,7 @@
 #include "pet/mutants/recipe.h"
 #include "pet/symbolic/size_formula.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // Sizes of a graph's inputs and weights: one symbol for each dimension, or for each two that have
 // to be equal, at which the graph is well-formed whatever its value. A dimension that a mutant's
@@ -54,6 +54,6 @@ class OpenSizes {
   std::vector<OpenSize> open_;
 };
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_SYMBOLIC_OPEN_SIZES_H_

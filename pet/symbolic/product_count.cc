@@ -7,7 +7,7 @@
 #include "pet/mutants/recipe.h"
 #include "pet/regions/polynomial.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 absl::StatusOr<int64_t> ProductsAt(const Value& value, const Box& box, PolynomialReader* reader) {
@@ -75,4 +75,4 @@ absl::StatusOr<Graph> Counted(const Graph& like, const Box& box, int64_t count) 
   return GraphOf(like, y);
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -10,7 +10,7 @@
 #include "pet/regions/box.h"
 #include "pet/regions/region.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // The inputs of `like` by name, each used or not, and one output.
 absl::StatusOr<Graph> GraphOf(const Graph& like, const Value& output);
@@ -30,6 +30,6 @@ absl::StatusOr<Graph> OverOnes(const Graph& graph);
 // A tensor of the box's shape whose elements are all a sum of so many ones.
 absl::StatusOr<Graph> Counted(const Graph& like, const Box& box, int64_t count);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_SYMBOLIC_PRODUCT_COUNT_H_

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 int64_t ValueOf(const SizeFormula& formula, const Sizes& sizes) {
   int64_t sum = 0;
@@ -106,4 +106,4 @@ std::string RangeText(const SizeFormula* range) {
   return text;
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

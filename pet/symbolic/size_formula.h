@@ -9,7 +9,7 @@
 
 #include "rewrite/rules/term.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 using Sizes = std::vector<int64_t>;  // by symbol
 
@@ -35,6 +35,6 @@ Term TermOf(const SizeFormula& formula);
 // "0:2 * n0", "n1 + -1" or "0:n0:2": of a range's start, end and step.
 std::string RangeText(const SizeFormula* range);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_SYMBOLIC_SIZE_FORMULA_H_

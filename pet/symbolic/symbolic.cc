@@ -15,7 +15,7 @@
 #include "pet/symbolic/size_formula.h"
 #include "rewrite/rules/rule_text.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 // All numbers of a rule without symbols, in one order.
@@ -332,4 +332,4 @@ absl::StatusOr<SymbolicRegion> ProveForAllSizes(const Graph& original, const Rec
   return region;
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

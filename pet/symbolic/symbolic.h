@@ -16,7 +16,7 @@
 #include "rewrite/rules/substitution.h"
 #include "verifier/prover/prover.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 struct SymbolicRegion {
   // That the graphs agree on a box, for all sizes that its condition allows; one for each box.
@@ -42,6 +42,6 @@ struct SymbolicRegion {
 absl::StatusOr<SymbolicRegion> ProveForAllSizes(const Graph& original, const Recipe& recipe,
                                                 const ProverOptions& options = {});
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_PET_SYMBOLIC_SYMBOLIC_H_

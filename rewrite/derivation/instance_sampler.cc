@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "graph/builder.h"
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 
 namespace lemma {
 namespace {

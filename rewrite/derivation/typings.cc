@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 #include "rewrite/rules/coverage.h"
 
 namespace lemma {

@@ -99,14 +99,14 @@ bool EGraph::Unite(ValueRef a, ValueRef b) {
   return true;
 }
 
-bool EGraph::Apply(SitePtr site, std::vector<int>* made_nodes) {
+bool EGraph::Apply(MatchedEditPtr matched, std::vector<int>* made_nodes) {
   const int number = static_cast<int>(applications_.size());
-  Application application{std::move(site), {}};
+  Application application{std::move(matched), {}};
   auto resolve = [&](ValueRef v) {
     return v.node >= 0 ? v : ValueRef{application.made[~v.node], v.output};
   };
   bool is_new = false;
-  for (const EditNode& node : application.site->edit.nodes) {
+  for (const EditNode& node : application.matched->edit.nodes) {
     absl::InlinedVector<ValueRef, 4> operands;
     for (const ValueRef& v : node.operands) operands.push_back(resolve(v));
     int made = FindEqual(*node.head, ContentHash(*node.head), operands);
@@ -116,7 +116,7 @@ bool EGraph::Apply(SitePtr site, std::vector<int>* made_nodes) {
     }
     application.made.push_back(made);
   }
-  for (const auto& [from, to] : application.site->edit.replaced) {
+  for (const auto& [from, to] : application.matched->edit.replaced) {
     if (Unite(from, resolve(to))) is_new = true;
   }
   if (made_nodes != nullptr) *made_nodes = application.made;

@@ -25,7 +25,7 @@ namespace lemma {
 
 // A match that was applied, and the number of the node that stands for each of its edit's.
 struct Application {
-  SitePtr site;
+  MatchedEditPtr matched;
   std::vector<int> made;
 };
 
@@ -74,7 +74,7 @@ class EGraph : public MatchView {
 
   // Adds what the match of this view says. False, and nothing is kept, if that is known. *made: the
   // numbers of the nodes that stand for the edit's.
-  bool Apply(SitePtr site, std::vector<int>* made = nullptr);
+  bool Apply(MatchedEditPtr matched, std::vector<int>* made = nullptr);
   // Merges nodes that became equal since their operands did. After it no two live nodes are.
   void Rebuild();
 

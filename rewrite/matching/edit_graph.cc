@@ -4,7 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "base/hash.h"
-#include "rewrite/matching/raise_rank.h"
+#include "rewrite/matching/topological_order.h"
 
 namespace lemma {
 namespace {
@@ -265,7 +265,7 @@ void EditGraph::Raise(int node, int64_t rank) {
       for (const Use& use : value.uses) visit(use.position);
     }
   };
-  RaiseRank(
+  MaintainTopologicalOrder(
       node, rank, [&](int next) { return slots_[next].rank; }, set, for_each_user);
 }
 

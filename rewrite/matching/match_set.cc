@@ -53,11 +53,12 @@ absl::StatusOr<Edit> EditOf(const Substitution& rule, const MatchView& view, con
   return edit;
 }
 
-SitePtr SiteOf(const PreparedRule& rule, const MatchView& view, const Binding& match) {
+MatchedEditPtr MatchedEditOf(const PreparedRule& rule, const MatchView& view,
+                             const Binding& match) {
   if (!rule.coverage.Covers(match.symbols, match.dtype)) return nullptr;
   auto edit = EditOf(rule.rule(), view, match);
   if (!edit.ok()) return nullptr;
-  return std::make_shared<Site>(Site{&rule, match, *std::move(edit)});
+  return std::make_shared<MatchedEdit>(MatchedEdit{&rule, match, *std::move(edit)});
 }
 
 MatchSet::MatchSet(std::vector<const PreparedRule*> rules, const EditGraph* graph)
@@ -87,12 +88,12 @@ MatchSet::MatchSet(std::vector<const PreparedRule*> rules, const EditGraph* grap
 }
 
 void MatchSet::Found(const PreparedRule& rule, const Binding& match) {
-  SitePtr site = SiteOf(rule, *graph_, match);
-  if (site == nullptr) return;
+  MatchedEditPtr matched = MatchedEditOf(rule, *graph_, match);
+  if (matched == nullptr) return;
   const int number = size();
   by_node_.resize(std::max<size_t>(by_node_.size(), graph_->num_nodes()));
   for (int node : match.nodes) by_node_[node].push_back(number);
-  entries_.push_back({std::move(site), true});
+  entries_.push_back({std::move(matched), true});
   log_.push_back(kAdded);
 }
 
@@ -136,7 +137,7 @@ void MatchSet::UndoTo(size_t mark) {
       entries_[number].alive = true;
       continue;
     }
-    for (int node : entries_.back().site->match.nodes) by_node_[node].pop_back();
+    for (int node : entries_.back().matched->match.nodes) by_node_[node].pop_back();
     entries_.pop_back();
   }
 }

@@ -12,12 +12,12 @@
 namespace lemma {
 
 // A match and what applying the rule there does.
-struct Site {
+struct MatchedEdit {
   const PreparedRule* rule = nullptr;
   Binding match;
   Edit edit;
 };
-using SitePtr = std::shared_ptr<const Site>;
+using MatchedEditPtr = std::shared_ptr<const MatchedEdit>;
 
 // The edit that makes of the match in `view` the rule's target. FailedPrecondition as in Apply
 // (rewrite/matching/apply.h).
@@ -25,7 +25,7 @@ absl::StatusOr<Edit> EditOf(const Substitution& rule, const MatchView& view, con
 
 // The match of a form of the rule that its proof covers, with its edit; nullptr if none covers it,
 // or the target is not well-formed.
-SitePtr SiteOf(const PreparedRule& rule, const MatchView& view, const Binding& match);
+MatchedEditPtr MatchedEditOf(const PreparedRule& rule, const MatchView& view, const Binding& match);
 
 // Keeps up with a graph: after an edit, matches that bind a node that was touched go, and are
 // looked for again around the touched nodes only. A match that no form of its rule covers, or whose
@@ -40,9 +40,9 @@ class MatchSet {
   // ones in the order in which they arose.
   int size() const { return static_cast<int>(entries_.size()); }
   bool IsAlive(int number) const { return entries_[number].alive; }
-  const SitePtr& site(int number) const { return entries_[number].site; }
-  bool IsApplicable(const Site& site) const {
-    return !site.rule->matcher.Tangled(*graph_, site.match);
+  const MatchedEditPtr& matched(int number) const { return entries_[number].matched; }
+  bool IsApplicable(const MatchedEdit& matched) const {
+    return !matched.rule->matcher.Tangled(*graph_, matched.match);
   }
 
   // To be called after each edit that is to stay, with the graph's mark before it.
@@ -56,7 +56,7 @@ class MatchSet {
 
  private:
   struct Entry {
-    SitePtr site;
+    MatchedEditPtr matched;
     bool alive = true;
   };
   struct Start {

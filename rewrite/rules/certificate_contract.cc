@@ -44,7 +44,8 @@ bool ReadsFloats(const Definition& d, const ScalarExpr& e) {
 bool JumpsIn(const Definition& d, const ScalarExpr& e) {
   if (e.kind() == ScalarExpr::Kind::kApply) {
     const bool where = e.fn() == ScalarFn::kWhere;
-    if ((where || Info(e.fn()).jumps()) && ReadsFloats(d, where ? e.args()[0] : e)) return true;
+    if ((where || Info(e.fn()).discontinuous()) && ReadsFloats(d, where ? e.args()[0] : e))
+      return true;
   }
   return std::any_of(e.args().begin(), e.args().end(),
                      [&](const ScalarExpr& arg) { return JumpsIn(d, arg); });

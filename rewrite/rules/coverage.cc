@@ -129,7 +129,7 @@ void Coverage::ListForms() {
       AddForm(form.statement, text);
     };
     add(TextOf(form.statement, DType::kF32));
-    add(TextWithoutCarried(form.statement, DType::kF32));
+    add(TextWithoutBatchDims(form.statement, DType::kF32));
   }
 }
 
@@ -182,7 +182,7 @@ Coverage::Instance& Coverage::Find(const std::string& key, const RuleForm& form,
                          (IsFloat(common) || FitsIntegers(instance.form.statement, common));
   if (!instance.well_formed) return instance;
   for (const StatementText& text : {TextOf(instance.form.statement, common),
-                                    TextWithoutCarried(instance.form.statement, common)}) {
+                                    TextWithoutBatchDims(instance.form.statement, common)}) {
     auto found = forms_.find(text.text);
     if (found != forms_.end()) instance.texts.push_back({text.symbols, &found->second});
   }

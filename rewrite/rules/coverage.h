@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "rewrite/rules/carried.h"
+#include "rewrite/rules/batch_text.h"
 #include "rewrite/rules/statement.h"
 
 namespace lemma {
@@ -30,7 +30,7 @@ class Coverage {
   // True if the statement at the match's lists and known attributes, its sizes left open (or fixed
   // to 1, where they are 1 and an equality of sizes would fail), has requirements that hold for
   // these sizes, and is a proved form or becomes one without what it carries along
-  // (rewrite/rules/carried.h), whose requirements hold too. Forms speak of floats; a match of
+  // (rewrite/rules/batch_text.h), whose requirements hold too. Forms speak of floats; a match of
   // another type is covered if nothing is computed that the type does not hold.
   bool Covers(const SymbolValues& symbols, DType common);
 

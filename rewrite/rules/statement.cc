@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/status_macros.h"
 #include "graph/expr/compose.h"
-#include "rewrite/rules/carried.h"
+#include "rewrite/rules/batch_text.h"
 #include "rewrite/rules/zero_signs.h"
 
 namespace lemma {

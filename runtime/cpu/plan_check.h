@@ -13,7 +13,8 @@ absl::Status CheckPlaces(const CpuPlan& plan);
 
 // Internal, naming the step: unless each step finds in memory the elements of the values that its
 // spec names, so that nothing was overwritten that somebody still reads, and every output of the
-// graph is complete in the end. Follows each element through memory: O(bytes that the steps move).
+// graph is complete in the end. PostOpKind each element through memory: O(bytes that the steps
+// move).
 absl::Status CheckMovement(const Graph& graph, const CpuPlan& plan);
 
 }  // namespace lemma::cpu

@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "graph/barrier.h"
 #include "runtime/cuda/fusion.h"
-#include "runtime/cuda/small_steps.h"
+#include "runtime/cuda/horizontal_fusion.h"
 #include "runtime/cuda/state_in_place.h"
 #include "runtime/plan/compose_nodes.h"
 #include "runtime/plan/use_table.h"
@@ -56,7 +56,7 @@ class Planner {
       }
     }
     for (const Value& v : graph_.outputs()) plan_.outputs.push_back(BufferOf(v));
-    if (options_.side_by_side) PutSideBySide(&plan_);
+    if (options_.side_by_side) FuseSmallLaunches(&plan_);
     AddLaunches();
     plan_.state = StatePairs(graph_);
     UpdateStateInPlace([this](const Value& v) { return buffer_of_[uses_.IdOf(v)]; }, traits_,

@@ -31,8 +31,8 @@ namespace {
 
 struct Flags {
   std::string model, rules = "data/rules/starter.txt", cost_db;
-  BacktrackingOptions search;
-  int nodes = SaturationOptions().max_nodes;
+  optimizer::BacktrackingOptions search;
+  int nodes = optimizer::SaturationOptions().max_nodes;
   std::string search_name = "backtracking";
 };
 
@@ -77,33 +77,34 @@ absl::Status Main(const Flags& flags) {
   auto rules = RuleSet::Load(flags.rules);
   if (!rules.ok()) return rules.status();
   std::unique_ptr<KernelMeasurer> measurer;
-  std::unique_ptr<CostDb> db;
-  std::unique_ptr<CostModel> costs = MakeAnalyticCostModel();
+  std::unique_ptr<optimizer::CostDb> db;
+  std::unique_ptr<optimizer::CostModel> costs = optimizer::MakeAnalyticCostModel();
   if (!flags.cost_db.empty()) {
-    auto opened = CostDb::Open(flags.cost_db);
+    auto opened = optimizer::CostDb::Open(flags.cost_db);
     if (!opened.ok()) return opened.status();
     db = *std::move(opened);
     measurer = MakeCpuMeasurer(1);
-    costs = MakeMeasuredCostModel(measurer.get(), db.get());
+    costs = optimizer::MakeMeasuredCostModel(measurer.get(), db.get());
   }
-  const std::unique_ptr<RewriteSource> usable = Filtered(rules->get(), RewriteFilter());
+  const std::unique_ptr<RewriteSource> usable =
+      optimizer::Filtered(rules->get(), optimizer::RewriteFilter());
   const std::clock_t start = std::clock();
   std::clock_t best_at = start;
   int64_t best = 0;
-  auto watch = [&](const SearchProgress& progress) {
+  auto watch = [&](const optimizer::SearchProgress& progress) {
     if (progress.best.ns() != best) best_at = std::clock();
     best = progress.best.ns();
     return true;
   };
-  std::unique_ptr<Search> search;
+  std::unique_ptr<optimizer::Search> search;
   if (flags.search_name != "backtracking") {
-    SaturationOptions options;
+    optimizer::SaturationOptions options;
     options.first = flags.search;
     options.first.descend_only = flags.search_name == "saturation";
     options.max_nodes = flags.nodes;
-    search = MakeSaturationSearch(usable.get(), costs.get(), options);
+    search = optimizer::MakeSaturationSearch(usable.get(), costs.get(), options);
   } else {
-    search = MakeBacktrackingSearch(usable.get(), costs.get(), flags.search);
+    search = optimizer::MakeBacktrackingSearch(usable.get(), costs.get(), flags.search);
   }
   auto result = search->Run(*graph, watch);
   if (!result.ok()) return result.status();

@@ -6,14 +6,14 @@
 namespace lemma {
 
 int FuzzCosts(absl::string_view text) {
-  const auto entries = ParseCosts(text);
+  const auto entries = optimizer::ParseCosts(text);
   if (!entries.ok()) return 0;
-  const std::string printed = PrintCosts(*entries);
-  const auto again = ParseCosts(printed);
+  const std::string printed = optimizer::PrintCosts(*entries);
+  const auto again = optimizer::ParseCosts(printed);
   fuzz::Require(again.ok(), "what was printed is not read:",
                 again.ok() ? "" : std::string(again.status().message()) + "\n" + printed);
-  fuzz::Require(PrintCosts(*again) == printed, "other costs were read:", printed);
-  auto db = CostDb::Open("");
+  fuzz::Require(optimizer::PrintCosts(*again) == printed, "other costs were read:", printed);
+  auto db = optimizer::CostDb::Open("");
   fuzz::Require(db.ok(), "no database in memory");
   const auto changed = (*db)->PutAll(*entries, /*replace=*/false);
   fuzz::Require(changed.ok(), "costs that were read are not taken:", changed.status().message());

@@ -257,12 +257,12 @@ Found FoundBy(const EnumeratorOptions& options) {
   return found;
 }
 
-// With classes of divisible graphs, and without.
+// With classes of decomposable graphs, and without.
 class SharedOutTest : public testing::TestWithParam<bool> {
  protected:
   static EnumeratorOptions Options() {
     EnumeratorOptions options = Ops(3);
-    options.max_ops_of_divisible = GetParam() ? 3 : 2;
+    options.max_ops_of_decomposable = GetParam() ? 3 : 2;
     return options;
   }
 };
@@ -323,7 +323,7 @@ uint64_t ValueKey(Evaluator* evaluator, const TermGraph& graph, int value) {
 void ExpectClassesOfAllGraphs(const std::vector<std::string>& names, bool divide, size_t least) {
   auto set = SetOf(names);
   EnumeratorOptions options = Ops(3);
-  options.max_ops_of_divisible = divide ? 2 : 3;
+  options.max_ops_of_decomposable = divide ? 2 : 3;
   Enumerator enumerator(set.get(), options);
   ASSERT_TRUE(enumerator.Run().ok());
   Evaluator& evaluator = enumerator.evaluator();
@@ -331,7 +331,7 @@ void ExpectClassesOfAllGraphs(const std::vector<std::string>& names, bool divide
   struct Group {
     std::set<std::string> graphs;
     std::vector<uint64_t> outputs;
-    bool divisible = true;
+    bool decomposable = true;
   };
   std::map<std::vector<uint64_t>, Group> groups;
   ASSERT_TRUE(enumerator
@@ -341,10 +341,10 @@ void ExpectClassesOfAllGraphs(const std::vector<std::string>& names, bool divide
                     std::sort(outputs.begin(), outputs.end());
                     Group& group = groups[outputs];
                     group.graphs.insert(ToString(*set, graph));
-                    if (outputs.size() == 1) group.divisible = false;
+                    if (outputs.size() == 1) group.decomposable = false;
                     for (size_t i = 0; i < graph.ops.size(); ++i) {
                       const int num_outputs = set->instances()[graph.ops[i].instance].num_outputs;
-                      if (num_outputs > 1) group.divisible = false;
+                      if (num_outputs > 1) group.decomposable = false;
                       for (int o = 0; o < num_outputs; ++o) {
                         TermGraph one = graph;
                         one.outputs = {OutputValue(static_cast<int>(i), o)};
@@ -356,9 +356,9 @@ void ExpectClassesOfAllGraphs(const std::vector<std::string>& names, bool divide
   std::set<std::set<std::string>> expected, found;
   size_t several = 0;
   for (const auto& [outputs, group] : groups) {
-    const bool hot = std::all_of(outputs.begin(), outputs.end(),
-                                 [&](uint64_t key) { return terms[key].size() > 1; });
-    if (!hot || (divide && group.divisible) || group.graphs.size() < 2) continue;
+    const bool colliding = std::all_of(outputs.begin(), outputs.end(),
+                                       [&](uint64_t key) { return terms[key].size() > 1; });
+    if (!colliding || (divide && group.decomposable) || group.graphs.size() < 2) continue;
     several += outputs.size() > 1;
     expected.insert(group.graphs);
   }

@@ -5,7 +5,7 @@
 
 #include "generator/sets/taso_set.h"
 #include "gtest/gtest.h"
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 #include "rewrite/rules/rule_text.h"
 
 namespace lemma::generator {
@@ -15,9 +15,9 @@ namespace {
 absl::StatusOr<std::vector<Decision>> ByTesting(const std::vector<Substitution>& rules) {
   std::vector<Decision> decisions;
   for (const Substitution& rule : rules) {
-    FieldTestOptions options;
+    RandomizedCheckOptions options;
     options.instances = 10;
-    auto tested = FieldTest(rule, options);
+    auto tested = RandomizedCheck(rule, options);
     if (!tested.ok()) return tested.status();
     Decision& decision = decisions.emplace_back();
     decision.rule = rule;

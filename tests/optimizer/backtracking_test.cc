@@ -20,7 +20,7 @@
 #include "rewrite/rules/rule_text.h"
 #include "tests/rewrite/parse_testutil.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 // A price per operator, in nanoseconds; 100 for those that are not named.
@@ -378,4 +378,4 @@ TEST(ObjectiveTest, TheFrontIsWhatNoOtherBeats) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::optimizer

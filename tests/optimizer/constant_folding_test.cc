@@ -6,7 +6,7 @@
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 Graph Parse(const std::string& text) {
@@ -72,4 +72,4 @@ TEST(AssumeFoldedTest, HasTheShapeOfTheFoldedGraph) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::optimizer

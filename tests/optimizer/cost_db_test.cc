@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 #include "optimizer/cost/cost_text.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 std::string TempPath(const std::string& name) {
@@ -216,4 +216,4 @@ TEST(CostDbTest, NamesAPathThatCannotBeOpened) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::optimizer

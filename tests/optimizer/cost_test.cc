@@ -10,10 +10,10 @@
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "optimizer/cost/analytic_cost.h"
-#include "optimizer/cost/correction.h"
+#include "optimizer/cost/calibration.h"
 #include "optimizer/cost/measured_cost.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 TEST(CostTest, SumsSaturate) {
@@ -125,18 +125,18 @@ TEST(MeasuredCostTest, RunsOfGraphsCorrectWhatWasMeasuredAlone) {
   EXPECT_DOUBLE_EQ(ms(), 6 + 4.5);
 }
 
-TEST(CorrectionTest, FitsEachKindOfKernel) {
+TEST(CalibrationTest, FitsEachKindOfKernel) {
   const std::vector<CostEntry> known = {{"d", "conv(a)", {1, 0, 1, 0, 0, 2}},
                                         {"d", "conv(b)", {3, 0, 1, 0, 0, 3}},
                                         {"d", "conv(c)", {10, 0, 1}},
                                         {"d", "copy(a)", {4, 0, 1, 0, 0, 1}},
                                         {"d", "pool(a)", {10, 0, 1}}};
-  const Correction correction(known);
+  const Calibration correction(known);
   EXPECT_DOUBLE_EQ(correction.Milliseconds("conv(a)", 1), 2);
   EXPECT_DOUBLE_EQ(correction.Milliseconds("conv(c)", 10), 10 * 5.0 / 4);
   EXPECT_DOUBLE_EQ(correction.FactorOf("copy"), 1.0 / 4);
   EXPECT_DOUBLE_EQ(correction.FactorOf("pool"), 6.0 / 8);
-  EXPECT_DOUBLE_EQ(Correction({}).Milliseconds("conv(a)", 7), 7);
+  EXPECT_DOUBLE_EQ(Calibration({}).Milliseconds("conv(a)", 7), 7);
   EXPECT_EQ(KindOfKernel("max pool(f32[1]) -> f32[1]"), "max pool");
 }
 
@@ -190,4 +190,4 @@ TEST(MeasuredCostTest, WhatCannotRunIsInfinite) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -17,7 +17,7 @@
 #include "optimizer/cost/cost.h"
 #include "tests/rewrite/parse_testutil.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 // An operator of f32[4] by its name; "two": one of two outputs.
@@ -32,7 +32,8 @@ NodePtr Head(const std::string& op) {
 
 // What a rule would do: says what is told.
 bool Say(EGraph* egraph, Edit edit, std::vector<int>* made = nullptr) {
-  return egraph->Apply(std::make_shared<const Site>(Site{nullptr, {}, std::move(edit)}), made);
+  return egraph->Apply(
+      std::make_shared<const MatchedEdit>(MatchedEdit{nullptr, {}, std::move(edit)}), made);
 }
 
 // Some operators over two inputs, and random claims of what equals what.
@@ -366,4 +367,4 @@ TEST(ExtractionTest, TheInputIsAlwaysThere) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -11,7 +11,7 @@
 #include "runtime/cuda/cuda_backend.h"
 #include "tests/runtime/runtime_testutil.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 // `layers` of a = tanh(x w), the gradient for dy = y, and plain gradient descent of all weights.
@@ -277,4 +277,4 @@ TEST_F(RematerializationTest, TheTextFormKeepsBarriers) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::optimizer

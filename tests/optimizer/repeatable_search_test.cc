@@ -11,7 +11,7 @@
 #include "optimizer/search/rewrite_filter.h"
 #include "tests/optimizer/transformer_text.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 const RewriteSource& Starter() {
@@ -80,4 +80,4 @@ INSTANTIATE_TEST_SUITE_P(Models, RepeatableSearchTest,
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -28,7 +28,7 @@
 #include "tests/runtime/products.h"
 #include "tests/runtime/seeded_main.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 constexpr double kSeconds = 15;
@@ -263,4 +263,4 @@ TEST(RewrittenGraphs, ComputeWhatTheirInputsDo) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -17,7 +17,7 @@
 #include "tests/verifier/certificate/certificate_cases.h"
 #include "verifier/certificate/check.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 // Prices that make sense to no one, so that graphs are taken that no one would.
@@ -127,4 +127,4 @@ INSTANTIATE_TEST_SUITE_P(Light, LightTest,
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::optimizer

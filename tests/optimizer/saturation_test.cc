@@ -16,7 +16,7 @@
 #include "rewrite/rules/rule_text.h"
 #include "tests/rewrite/parse_testutil.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 constexpr double kInfinite = 1e30;
@@ -338,4 +338,4 @@ TEST(SaturationTest, OutputsMayTurnOutToBeInputs) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -14,7 +14,7 @@
 #include "optimizer/search/rewrite_filter.h"
 #include "tests/optimizer/transformer_text.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 const RuleSet& Starter() {
@@ -62,7 +62,7 @@ TEST(SearchScaleTest, TryingIsConstant) {
     Workspace work(Transformer(layers), Starter().Rules(), costs.get());
     const int64_t before = work.work();
     for (int m = 0; m < work.matches().size(); ++m) {
-      ASSERT_TRUE(work.Try(*work.matches().site(m), Rank()).ok());
+      ASSERT_TRUE(work.Try(*work.matches().matched(m), Rank()).ok());
     }
     per_try[layers > 4] = static_cast<double>(work.work() - before) / work.matches().size();
   }
@@ -143,4 +143,4 @@ TEST(SearchScaleTest, OptimizesTenThousandOperators) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::optimizer

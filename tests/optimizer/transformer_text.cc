@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 class Writer {
@@ -88,4 +88,4 @@ class Writer {
 
 std::string TransformerText(const TransformerSizes& sizes) { return Writer(sizes).Write(); }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

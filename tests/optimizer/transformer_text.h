@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace lemma {
+namespace lemma::optimizer {
 
 struct TransformerSizes {
   int layers = 2;
@@ -17,6 +17,6 @@ struct TransformerSizes {
 // no values. 55 operators and 16 weights a layer.
 std::string TransformerText(const TransformerSizes& sizes);
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
 #endif  // LEMMA_TESTS_OPTIMIZER_TRANSFORMER_TEXT_H_

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 constexpr int kVars = 3;
@@ -126,4 +126,4 @@ TEST(AffineTest, ADigitThatAlternatesIsCutIntoResidues) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::pet

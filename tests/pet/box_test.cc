@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 TEST(BoxTest, Text) {
@@ -54,4 +54,4 @@ TEST(BoxTest, WholeRowsAndStepsAreFound) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::pet

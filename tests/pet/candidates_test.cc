@@ -9,7 +9,7 @@
 #include "pet/correctors/corrector.h"
 #include "tests/pet/polynomial_oracle.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 Graph Parse(const std::string& text) {
@@ -130,4 +130,4 @@ TEST(CandidatesTest, AreEqualEverywhere) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::pet

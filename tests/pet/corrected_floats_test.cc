@@ -16,7 +16,7 @@
 #include "tests/pet/random_subprogram.h"
 #include "tests/runtime/runtime_testutil.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 constexpr int kPrograms = 200;
@@ -72,4 +72,4 @@ TEST(CorrectedFloatsTest, CpuAgreesWithTheOriginalsDefinitions) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -15,7 +15,7 @@
 #include "tests/pet/polynomial_oracle.h"
 #include "tests/pet/random_subprogram.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 constexpr int kPrograms = 1000;
@@ -171,4 +171,4 @@ TEST(CorrectedProgramsTest, WrongParityIsFound) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -14,7 +14,7 @@
 #include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 Graph Parse(const std::string& text) {
@@ -198,4 +198,4 @@ TEST(GroundRuleTest, SaysTheSizes) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -13,7 +13,7 @@
 #include "pet/mutants/regroup.h"
 #include "tests/pet/polynomial_oracle.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 using testing::AnyOf;
@@ -226,4 +226,4 @@ TEST(RegroupTest, EveryWayThereHasAWayBack) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::pet

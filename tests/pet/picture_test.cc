@@ -3,7 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 Region FoldedPairs() {
@@ -46,4 +46,4 @@ TEST(PictureTest, SvgHasASquareForEachPosition) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 // Elements of leaves, each as often as it is a factor; sorted.
@@ -156,4 +156,4 @@ std::vector<int64_t> DifferingPositions(const Graph& a, const Graph& b) {
   return positions;
 }
 
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -8,11 +8,11 @@
 
 #include "graph/graph.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // The row-major positions at which the only outputs differ as polynomials in inputs and weights.
 std::vector<int64_t> DifferingPositions(const Graph& a, const Graph& b);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_TESTS_PET_POLYNOMIAL_ORACLE_H_

@@ -7,7 +7,7 @@
 
 #include "graph/builder.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 class Maker {
@@ -123,4 +123,4 @@ class Maker {
 
 Graph RandomSubprogram(uint64_t seed) { return Maker(seed).Run(); }
 
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -6,13 +6,13 @@
 
 #include "graph/graph.h"
 
-namespace lemma {
+namespace lemma::pet {
 
 // A small convolution (odd sizes, asymmetric padding, strides, dilations, groups, bias), a chain of
 // two, two side by side or added, a data or weight gradient, a mean over windows or a matrix
 // product. Equal seeds, equal graphs.
 Graph RandomSubprogram(uint64_t seed);
 
-}  // namespace lemma
+}  // namespace lemma::pet
 
 #endif  // LEMMA_TESTS_PET_RANDOM_SUBPROGRAM_H_

@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "tests/pet/polynomial_oracle.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 Graph Parse(const std::string& text) {
@@ -236,4 +236,4 @@ TEST(RegionTest, RefusesWhatIsNoPolynomial) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::pet

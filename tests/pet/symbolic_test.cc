@@ -10,7 +10,7 @@
 #include "pet/mutants/mutant.h"
 #include "rewrite/rules/rule_text.h"
 
-namespace lemma {
+namespace lemma::pet {
 namespace {
 
 Graph Conv(const std::string& shape, const std::string& attrs) {
@@ -86,4 +86,4 @@ TEST(SymbolicRegionTest, PhasesOfADilatedConvolution) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::pet

@@ -3,9 +3,9 @@
 
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 #include "rewrite/matching/rewrite_source.h"
-#include "rewrite/rules/carried.h"
+#include "rewrite/rules/batch_text.h"
 #include "rewrite/rules/rule_text.h"
 
 namespace lemma {
@@ -183,7 +183,7 @@ Statement FormOf(absl::string_view text) {
 }
 
 std::vector<std::string> Erased(absl::string_view rule) {
-  return TextWithoutCarried(FormOf(rule), DType::kF32).erased;
+  return TextWithoutBatchDims(FormOf(rule), DType::kF32).erased;
 }
 
 TEST(Carried, OnlyWhatIsUsedNowhereElse) {

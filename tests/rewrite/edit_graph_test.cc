@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "rewrite/matching/apply.h"
 #include "rewrite/matching/match_set.h"
-#include "rewrite/matching/raise_rank.h"
+#include "rewrite/matching/topological_order.h"
 #include "tests/optimizer/transformer_text.h"
 
 namespace lemma {
@@ -49,14 +49,14 @@ graph net(x: f32[1,8,6,6], f1: weight f32[8,8,3,3], f2: weight f32[8,8,3,3], f3:
   return u, r3
 })";
 
-Graph ApplyTo(const Graph& graph, const Site& site, const std::vector<NodePtr>& nodes) {
+Graph ApplyTo(const Graph& graph, const MatchedEdit& matched, const std::vector<NodePtr>& nodes) {
   const MatchIndex index(graph);
   Match match;
-  for (const ValueRef& v : site.match.vars) match.vars.emplace_back(nodes[v.node], v.output);
-  for (int node : site.match.nodes) match.nodes.push_back(nodes[node]);
-  match.symbols = site.match.symbols;
-  match.dtype = site.match.dtype;
-  auto result = Apply(site.rule->rule(), match, index);
+  for (const ValueRef& v : matched.match.vars) match.vars.emplace_back(nodes[v.node], v.output);
+  for (int node : matched.match.nodes) match.nodes.push_back(nodes[node]);
+  match.symbols = matched.match.symbols;
+  match.dtype = matched.match.dtype;
+  auto result = Apply(matched.rule->rule(), match, index);
   EXPECT_TRUE(result.ok()) << result.status();
   return *std::move(result);
 }
@@ -69,8 +69,8 @@ std::map<std::string, int> Described(const EditGraph& graph, const MatchSet& mat
   std::map<std::string, int> result;
   for (int m = 0; m < matches.size(); ++m) {
     if (!matches.IsAlive(m)) continue;
-    const Binding& match = matches.site(m)->match;
-    std::string text = absl::StrCat(matches.site(m)->rule->rule().name, " vars");
+    const Binding& match = matches.matched(m)->match;
+    std::string text = absl::StrCat(matches.matched(m)->rule->rule().name, " vars");
     for (const ValueRef& v : match.vars) {
       absl::StrAppend(&text, " ", index.PositionOf(*nodes[v.node]), ".", v.output);
     }
@@ -112,14 +112,14 @@ void Walk(const Graph& start, int seed, int steps) {
   for (int step = 0; step < steps; ++step) {
     std::vector<int> usable;
     for (int m = 0; m < matches.size(); ++m) {
-      if (matches.IsAlive(m) && matches.IsApplicable(*matches.site(m))) usable.push_back(m);
+      if (matches.IsAlive(m) && matches.IsApplicable(*matches.matched(m))) usable.push_back(m);
     }
     if (usable.empty()) break;
-    const SitePtr site = matches.site(usable[random() % usable.size()]);
-    SCOPED_TRACE(absl::StrCat("step ", step, ": ", site->rule->rule().name));
-    expected = ApplyTo(expected, *site, nodes);
+    const MatchedEditPtr matched = matches.matched(usable[random() % usable.size()]);
+    SCOPED_TRACE(absl::StrCat("step ", step, ": ", matched->rule->rule().name));
+    expected = ApplyTo(expected, *matched, nodes);
     const size_t mark = graph.mark();
-    graph.Apply(site->edit);
+    graph.Apply(matched->edit);
     matches.Update(mark);
     simple.Update(mark);
     const Graph now = graph.ToGraph(&nodes);
@@ -163,7 +163,7 @@ TEST(EditGraphTest, HashForgetsTheOrderOfEdits) {
   };
   for (int a = 0; a < matches.size(); ++a) {
     for (int b = a + 1; b < matches.size(); b += 7) {
-      const Site &first = *matches.site(a), &second = *matches.site(b);
+      const MatchedEdit &first = *matches.matched(a), &second = *matches.matched(b);
       uint64_t hashes[2];
       bool both = true;
       for (bool swapped : {false, true}) {
@@ -216,7 +216,7 @@ TEST(RaiseRankTest, RaisesEachNodeOnceHoweverManyWaysLeadToIt) {
   std::vector<int64_t> rank(kNodes);
   for (int n = 0; n < kNodes; ++n) rank[n] = 2 * (n / 3) + (n % 3 != 0);
   int raised = 0;
-  RaiseRank(
+  MaintainTopologicalOrder(
       0, 10, [&](int n) { return rank[n]; },
       [&](int n, int64_t to) {
         rank[n] = to;

@@ -26,29 +26,30 @@ std::vector<int> NodesOf(const EGraph& egraph, const std::string& op) {
   return nodes;
 }
 
-std::vector<SitePtr> MatchesOf(const EGraph& egraph, const PreparedRule& rule) {
-  std::vector<SitePtr> sites;
+std::vector<MatchedEditPtr> MatchesOf(const EGraph& egraph, const PreparedRule& rule) {
+  std::vector<MatchedEditPtr> matched_edits;
   const int anchor = rule.rule().source.outputs[0].node;
   for (int n = 0; n < egraph.num_nodes(); ++n) {
     if (!egraph.IsLive(n)) continue;
     rule.matcher.ForEachAt(egraph, anchor, n, [&](const Binding& match) {
-      sites.push_back(SiteOf(rule, egraph, match));
-      EXPECT_NE(sites.back(), nullptr);
+      matched_edits.push_back(MatchedEditOf(rule, egraph, match));
+      EXPECT_NE(matched_edits.back(), nullptr);
       return true;
     });
   }
-  return sites;
+  return matched_edits;
 }
 
 // Applies every match of every rule, `rounds` times; how often something was new.
 int Saturate(EGraph* egraph, const RuleSet& rules, int rounds) {
   int news = 0;
   for (int round = 0; round < rounds; ++round) {
-    std::vector<SitePtr> sites;
+    std::vector<MatchedEditPtr> matched_edits;
     for (const PreparedRule* rule : rules.Rules()) {
-      for (SitePtr& site : MatchesOf(*egraph, *rule)) sites.push_back(std::move(site));
+      for (MatchedEditPtr& matched : MatchesOf(*egraph, *rule))
+        matched_edits.push_back(std::move(matched));
     }
-    for (SitePtr& site : sites) news += egraph->Apply(std::move(site));
+    for (MatchedEditPtr& matched : matched_edits) news += egraph->Apply(std::move(matched));
     egraph->Rebuild();
   }
   return news;
@@ -126,16 +127,16 @@ TEST(EGraphTest, KeepsTheNumbersOfTheGraph) {
 TEST(EGraphTest, SaysNothingNewTwice) {
   auto rules = Rules(kReluOnce);
   EGraph egraph(Parse("graph g(x: f32[4]) { a = relu(x) return a }"), nullptr);
-  const std::vector<SitePtr> sites = MatchesOf(egraph, *rules->Rules()[0]);
-  ASSERT_EQ(sites.size(), 1u);
+  const std::vector<MatchedEditPtr> matched_edits = MatchesOf(egraph, *rules->Rules()[0]);
+  ASSERT_EQ(matched_edits.size(), 1u);
   std::vector<int> made;
-  EXPECT_TRUE(egraph.Apply(sites[0], &made));
+  EXPECT_TRUE(egraph.Apply(matched_edits[0], &made));
   ASSERT_EQ(made.size(), 2u);
   EXPECT_EQ(egraph.Creator(made[0]), -1) << "relu(x) was there";
   EXPECT_EQ(egraph.Creator(made[1]), 0);
-  EXPECT_FALSE(egraph.Apply(sites[0]));
+  EXPECT_FALSE(egraph.Apply(matched_edits[0]));
   egraph.Rebuild();
-  EXPECT_FALSE(egraph.Apply(sites[0]));
+  EXPECT_FALSE(egraph.Apply(matched_edits[0]));
   EXPECT_EQ(egraph.applications().size(), 1u);
   EXPECT_EQ(egraph.applications()[0].made, made);
   ExpectConsistent(egraph);
@@ -203,10 +204,10 @@ TEST(EGraphTest, MatchesThroughWhatIsEqual) {
         nullptr);
     EXPECT_TRUE(MatchesOf(egraph, second).empty());
     EXPECT_EQ(Saturate(&egraph, *rules, 1), 1);
-    const std::vector<SitePtr> sites = MatchesOf(egraph, second);
-    ASSERT_EQ(sites.size(), 1u) << sum;
-    EXPECT_EQ(sites[0]->match.nodes[0], NodesOf(egraph, "abs")[0]);
-    EXPECT_EQ(egraph.Head(sites[0]->match.vars[1].node).input_index(), 1);
+    const std::vector<MatchedEditPtr> matched_edits = MatchesOf(egraph, second);
+    ASSERT_EQ(matched_edits.size(), 1u) << sum;
+    EXPECT_EQ(matched_edits[0]->match.nodes[0], NodesOf(egraph, "abs")[0]);
+    EXPECT_EQ(egraph.Head(matched_edits[0]->match.vars[1].node).input_index(), 1);
     EXPECT_EQ(Saturate(&egraph, *rules, 1), 1);
     EXPECT_EQ(egraph.ClassOf({NodesOf(egraph, "sub")[0], 0}), egraph.ClassOf(egraph.outputs()[0]));
     ExpectConsistent(egraph);

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 #include "rewrite/matching/rewrite_source.h"
 #include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
@@ -44,9 +44,9 @@ TEST_P(GeneratedRulesTest, AreProvedAndUsable) {
 TEST_P(GeneratedRulesTest, HoldInTheField) {
   size_t not_in_field = 0;
   for (const Substitution& rule : Rules()) {
-    FieldTestOptions options;
+    RandomizedCheckOptions options;
     options.instances = 5;
-    auto tested = FieldTest(rule, options);
+    auto tested = RandomizedCheck(rule, options);
     ASSERT_TRUE(tested.ok()) << rule.name << ": " << tested.status();
     if (!tested->counterexample) {
       EXPECT_GT(tested->instances, 0) << rule.name;

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
 #include "gtest/gtest.h"
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 #include "rewrite/matching/instantiate.h"
 #include "rewrite/rules/rule_text.h"
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 #include "rewrite/matching/apply.h"
 #include "rewrite/matching/rewrite_source.h"
 #include "rewrite/rules/rule_text.h"
@@ -38,7 +38,7 @@ class StarterRule : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(StarterRule, HoldsOnRandomInstances) {
-  auto result = FieldTest(rule());
+  auto result = RandomizedCheck(rule());
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_FALSE(result->counterexample.has_value()) << *result->counterexample;
   EXPECT_GE(result->instances, 100) << "not applicable: " << result->not_applicable;
@@ -72,7 +72,7 @@ TEST_P(StarterRule, HasAFalseNeighbour) {
     std::string text = Mutate(rule(), mutation);
     auto mutant = ParseRules(text);
     ASSERT_TRUE(mutant.ok()) << mutant.status() << "\n" << text;
-    auto result = FieldTest(mutant->at(0));
+    auto result = RandomizedCheck(mutant->at(0));
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_TRUE(result->counterexample.has_value())
         << "passed " << result->instances << " instances, not applicable " << result->not_applicable

@@ -151,9 +151,9 @@ TEST(Prover, LogsWhatCanBeRepeated) {
   const ProofLog& log = std::get<Proved>(verdict).log;
   EXPECT_FALSE(log.queries.empty());
   EXPECT_FALSE(log.steps.empty());
-  verify::Solver solver;
+  prover::Solver solver;
   for (const ProofLog::Query& query : log.queries) {
-    EXPECT_EQ(solver.Check(query.smt2, 1000000), verify::Satisfiable::kNo) << query.smt2;
+    EXPECT_EQ(solver.Check(query.smt2, 1000000), prover::Satisfiable::kNo) << query.smt2;
   }
 }
 

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 #include "tests/kernels/evaluate/naive_evaluator.h"
 
 namespace lemma {

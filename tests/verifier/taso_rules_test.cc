@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 #include "rewrite/rules/rule_text.h"
 #include "rewrite/taso/import.h"
 #include "tests/rewrite/taso/taso_testutil.h"
@@ -46,7 +46,7 @@ TEST_P(SampleTest, IsDecided) {
   const Precondition found = SynthesizePrecondition(Rules()[GetParam()]);
   auto guard = guards.find(GetParam());
   // Run by other code, on other instances.
-  auto tested = FieldTest(found.rule, {20, 3});
+  auto tested = RandomizedCheck(found.rule, {20, 3});
   ASSERT_TRUE(tested.ok()) << tested.status();
   EXPECT_FALSE(tested->counterexample) << *tested->counterexample;
   EXPECT_GE(tested->instances, 10);

@@ -14,11 +14,11 @@
 namespace lemma {
 namespace {
 
+using prover::Work;
+using prover::WorkEnded;
+using prover::WorkScope;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-using verify::Work;
-using verify::WorkEnded;
-using verify::WorkScope;
 
 TEST(WorkTest, EndsWhenMoreIsDoneThanTheLimit) {
   WorkScope scope(100000);
@@ -50,14 +50,14 @@ TEST(WorkTest, AnInnerScopeCountsForTheOuterOne) {
 
 TEST(WorkTest, WithoutAScopeNothingEnds) {
   { WorkScope scope(1); }
-  Work(verify::kUnlimitedWork / 2);
-  Work(verify::kUnlimitedWork / 2);
-  Work(verify::kUnlimitedWork / 2);
+  Work(prover::kUnlimitedWork / 2);
+  Work(prover::kUnlimitedWork / 2);
+  Work(prover::kUnlimitedWork / 2);
 }
 
 TEST(WorkTest, IsInterruptedSoon) {
   std::atomic<bool> interrupted{false};
-  WorkScope scope(verify::kUnlimitedWork, &interrupted);
+  WorkScope scope(prover::kUnlimitedWork, &interrupted);
   Work(1000000);
   interrupted = true;
   EXPECT_THROW(for (int i = 0; i < 100000; ++i) Work(1), WorkEnded);
@@ -120,7 +120,7 @@ TEST(ProofWorkTest, TheLimitIsExact) {
 TEST(ProofWorkTest, CanBeInterrupted) {
   std::atomic<bool> interrupted{false};
   ProverOptions options;
-  options.work = verify::kUnlimitedWork;
+  options.work = prover::kUnlimitedWork;
   options.interrupted = &interrupted;
   std::thread user([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));

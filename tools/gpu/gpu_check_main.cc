@@ -401,9 +401,9 @@ class GpuCheck {
     }
     std::vector<PlannedKernel> list;
     for (const auto& [signature, kernel] : kernels) list.push_back(kernel);
-    if (flags_.trial) return PrintCosts({});
+    if (flags_.trial) return optimizer::PrintCosts({});
     if (absl::Status s = measurer->Prepare(list); !s.ok()) Fail("costs", s.message());
-    std::vector<CostEntry> entries;
+    std::vector<optimizer::CostEntry> entries;
     for (const PlannedKernel& kernel : list) {
       auto ms = measurer->MeasureMs(kernel);
       if (!ms.ok()) {
@@ -411,7 +411,7 @@ class GpuCheck {
         continue;
       }
       const Work work = measurer->WorkOf(kernel);
-      MeasuredCost cost;
+      optimizer::MeasuredCost cost;
       cost.median_ms = *ms;
       cost.runs = 1;
       cost.flops = work.flops;
@@ -419,7 +419,7 @@ class GpuCheck {
       entries.push_back({measurer->device(), kernel.signature, cost});
     }
     std::printf("costs      of %d kernels\n", static_cast<int>(entries.size()));
-    return PrintCosts(std::move(entries));
+    return optimizer::PrintCosts(std::move(entries));
   }
 
   const CheckFlags& flags_;

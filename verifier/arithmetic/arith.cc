@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "verifier/arithmetic/work.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 Facts Arith::Relevant(const Facts& context, const Poly& goal) {
   const std::vector<Leaf> reached = leaves_.DepsOf(goal);
   absl::flat_hash_set<Leaf> seen(reached.begin(), reached.end());
@@ -278,4 +278,4 @@ Fact Arith::SimplifyFact(const Facts& context, const Fact& given) {
   return fact;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -15,7 +15,7 @@
 #include "verifier/arithmetic/poly.h"
 #include "verifier/arithmetic/solver.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 enum class Effort {
   kSyntax,  // no solver
@@ -96,6 +96,6 @@ class Arith {
   Memo answers_;
 };
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_ARITHMETIC_ARITH_H_

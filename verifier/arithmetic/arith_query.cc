@@ -7,7 +7,7 @@
 #include "verifier/arithmetic/linear.h"
 #include "verifier/arithmetic/work.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 // Of quotients of one number by y and by y*f, the second is the first one's by f.
 void Arith::RelateQuotients(const std::vector<Leaf>& divs, const Facts& rest, Facts* facts) {
@@ -213,4 +213,4 @@ bool Arith::Ask(const Facts& given, const std::string& what, Effort effort) {
   return true;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

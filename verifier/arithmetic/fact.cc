@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 int64_t FloorDivide(int64_t a, int64_t b) {
@@ -146,4 +146,4 @@ bool LowerBounds::ShowSum(const Facts& facts, const Poly& p, int depth, int* bud
   return false;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

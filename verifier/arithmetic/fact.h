@@ -8,7 +8,7 @@
 
 #include "verifier/arithmetic/poly.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 struct Fact {
   enum class Kind { kGe, kEq, kNe };  // p >= 0, p = 0, p != 0
@@ -54,6 +54,6 @@ class LowerBounds {
   std::vector<std::pair<Leaf, int64_t>> low_;  // sorted
 };
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_ARITHMETIC_FACT_H_

@@ -9,7 +9,7 @@
 
 #include "verifier/arithmetic/work.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 constexpr int kMaxPivots = 200;
@@ -306,4 +306,4 @@ Satisfiable DecideLinear(const Facts& given) {
   return Simplex(facts).Run();
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -5,7 +5,7 @@
 #include "verifier/arithmetic/fact.h"
 #include "verifier/arithmetic/solver.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 // Bounds are rounded first: 2x >= 1 is x >= 1. kNo if a sum of facts, each times a number that is
 // not negative (any number, if it is an equation), is a negative constant: that sum is computed,
@@ -14,6 +14,6 @@ namespace lemma::verify {
 // Deterministic.
 Satisfiable DecideLinear(const Facts& facts);
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_ARITHMETIC_LINEAR_H_

@@ -6,7 +6,7 @@
 
 #include "verifier/arithmetic/work.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 constexpr int64_t kLargest = 1 << 20;
@@ -224,4 +224,4 @@ bool ModelSearch::Find(const Facts& facts) {
   return false;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -7,7 +7,7 @@
 
 #include "verifier/arithmetic/fact.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 class ModelSearch {
  public:
@@ -24,6 +24,6 @@ class ModelSearch {
   std::map<Leaf, int64_t> last_;  // the last model found
 };
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_ARITHMETIC_MODEL_SEARCH_H_

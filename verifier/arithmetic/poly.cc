@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "verifier/arithmetic/work.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 bool Before(const Monomial& a, const Monomial& b) {
@@ -372,4 +372,4 @@ std::string Leaves::ToString(const Poly& p) const {
   return out;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

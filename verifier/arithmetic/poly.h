@@ -16,7 +16,7 @@
 
 #include "absl/container/inlined_vector.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 using Leaf = int32_t;
 // Sorted, with repetition; empty for 1. Products of up to four need no memory of their own.
@@ -134,6 +134,6 @@ class Leaves {
   std::map<std::string, Leaf> loads_;
 };
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_ARITHMETIC_POLY_H_

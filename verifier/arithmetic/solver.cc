@@ -9,7 +9,7 @@
 
 #include "verifier/arithmetic/work.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 // In steps of work, which take about as long.
@@ -105,4 +105,4 @@ Satisfiable Solver::Check(const std::string& script, uint32_t rlimit) {
   return answer->satisfiable;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

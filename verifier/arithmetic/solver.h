@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 enum class Satisfiable { kNo, kYes, kUnknown };
 
@@ -24,6 +24,6 @@ class Solver {
   int64_t queries_ = 0;
 };
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_ARITHMETIC_SOLVER_H_

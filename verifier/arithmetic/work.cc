@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 constexpr int64_t kBetweenLooks = 1 << 14;  // steps; a millisecond or so
@@ -60,4 +60,4 @@ void CheckWork() {
   if (over != nullptr) throw WorkEnded{over->limit_};
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

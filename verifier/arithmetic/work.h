@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 constexpr int64_t kUnlimitedWork = std::numeric_limits<int64_t>::max();
 
@@ -55,6 +55,6 @@ inline void Work(int64_t steps) {
   if ((work_meter.left -= steps) < 0) CheckWork();
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_ARITHMETIC_WORK_H_

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "verifier/normal_form/normalize.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 using Env = std::map<VarId, Poly>;
@@ -150,4 +150,4 @@ std::string UnprovedRead(Forms* forms, Arith* arith, const Definition& definitio
   return Checker(forms, arith, definition, symbols).Run(facts);
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

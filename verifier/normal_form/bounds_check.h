@@ -6,7 +6,7 @@
 
 #include "verifier/normal_form/build_form.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 // Empty if every read of `definition` is inside its tensor and every divisor is positive, wherever
 // `facts` hold; else the first that was not proved. A position that a tensor holds is checked when
@@ -14,6 +14,6 @@ namespace lemma::verify {
 std::string UnprovedRead(Forms* forms, Arith* arith, const Definition& definition,
                          const LeafMap& symbols, const Facts& facts);
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_NORMAL_FORM_BOUNDS_CHECK_H_

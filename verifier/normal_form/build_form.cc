@@ -10,7 +10,7 @@
 #include "verifier/normal_form/normalize.h"
 #include "verifier/normal_form/storage.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 constexpr size_t kMaxTerms = 3000;
@@ -477,4 +477,4 @@ NormalForm FormBuilder::Element(TensorId tensor, const std::vector<Poly>& at) {
   return Rounded(std::move(value), body.dtype);
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -11,7 +11,7 @@
 #include "graph/expr/tensor_expr.h"
 #include "verifier/normal_form/normal_form.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 class FormBuilder {
  public:
@@ -69,6 +69,6 @@ class FormBuilder {
   int64_t scalars_ = 0;
 };
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_NORMAL_FORM_BUILD_FORM_H_

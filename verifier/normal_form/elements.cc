@@ -9,7 +9,7 @@
 #include "graph/expr/arithmetic.h"
 #include "verifier/arithmetic/work.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 using Env = std::map<VarId, Poly>;
@@ -17,7 +17,7 @@ using Env = std::map<VarId, Poly>;
 constexpr size_t kMost = 400;
 
 // Exact on integers.
-bool KeepsIntegers(ScalarFn fn) { return Info(fn).keeps_integers() || Info(fn).jumps(); }
+bool KeepsIntegers(ScalarFn fn) { return Info(fn).keeps_integers() || Info(fn).discontinuous(); }
 
 // Which expressions compute with floats.
 class Floats {
@@ -103,10 +103,12 @@ class Collector {
   }
 
  private:
-  // `jumps`: whether these still are to be listed; what is inside one is not.
-  void Element(TensorId tensor, const std::vector<Poly>& at, const Place& place, bool jumps) {
+  // `discontinuities`: whether these still are to be listed; what is inside one is not.
+  void Element(TensorId tensor, const std::vector<Poly>& at, const Place& place,
+               bool discontinuities) {
     for (const Poly& p : at) result_.complete = result_.complete && !p.overflowed();
-    if (!result_.complete || !seen_.insert({tensor, at, place.guards, jumps}).second) return;
+    if (!result_.complete || !seen_.insert({tensor, at, place.guards, discontinuities}).second)
+      return;
     if (seen_.size() > 20 * kMost) result_.complete = false;
     if (tensor < definition_.num_inputs()) {
       const bool finite =
@@ -120,17 +122,17 @@ class Collector {
       return;
     }
     const TensorExpr& body = definition_.tensors[tensor - definition_.num_inputs()];
-    if (jumps && !IsFloat(body.dtype) && floats_.In(body.body)) {
+    if (discontinuities && !IsFloat(body.dtype) && floats_.In(body.body)) {
       Jump(builder_.Element(tensor, at), place);  // stored as integers
-      jumps = false;
+      discontinuities = false;
     }
     Env env;
     for (size_t i = 0; i < body.axes.size(); ++i) env[body.axes[i].var] = at[i];
-    Scalar(tensor, body.body, env, place, jumps);
+    Scalar(tensor, body.body, env, place, discontinuities);
   }
 
   void Scalar(TensorId tensor, const ScalarExpr& e, const Env& env, const Place& place,
-              bool jumps) {
+              bool discontinuities) {
     Work(4);
     if (!result_.complete) return;
     switch (e.kind()) {
@@ -138,22 +140,23 @@ class Collector {
       case ScalarExpr::Kind::kParam:
         return;
       case ScalarExpr::Kind::kIndex:
-        return Index(tensor, e.index(), env, place, jumps);
+        return Index(tensor, e.index(), env, place, discontinuities);
       case ScalarExpr::Kind::kRead: {
         std::vector<Poly> at;
         for (const IndexExpr& i : e.indices()) {
-          Index(tensor, i, env, place, jumps);
+          Index(tensor, i, env, place, discontinuities);
           at.push_back(builder_.Index(i, env));
         }
-        return Element(e.tensor(), at, place, jumps);
+        return Element(e.tensor(), at, place, discontinuities);
       }
       case ScalarExpr::Kind::kApply:
-        return Apply(tensor, e, env, place, jumps);
+        return Apply(tensor, e, env, place, discontinuities);
       case ScalarExpr::Kind::kSelect:
-        Condition(tensor, e.guard(), env, place, jumps);
+        Condition(tensor, e.guard(), env, place, discontinuities);
         for (int branch = 0; branch < 2; ++branch) {
           for (const Facts& guards : builder_.Cases(e.guard(), branch == 0, env)) {
-            Scalar(tensor, e.args()[branch], env, {place.axes, With(place.guards, guards)}, jumps);
+            Scalar(tensor, e.args()[branch], env, {place.axes, With(place.guards, guards)},
+                   discontinuities);
           }
         }
         return;
@@ -168,58 +171,63 @@ class Collector {
           here.guards.push_back(Fact::Ge(Poly::Of(leaf)));
           here.guards.push_back(Fact::Ge(extent - 1 - Poly::Of(leaf)));
         }
-        Condition(tensor, e.guard(), inner, here, jumps);
+        Condition(tensor, e.guard(), inner, here, discontinuities);
         for (const Facts& guards : builder_.Cases(e.guard(), true, inner)) {
-          Scalar(tensor, e.args()[0], inner, {here.axes, With(here.guards, guards)}, jumps);
+          Scalar(tensor, e.args()[0], inner, {here.axes, With(here.guards, guards)},
+                 discontinuities);
         }
         return;
       }
     }
   }
 
-  void Apply(TensorId tensor, const ScalarExpr& e, const Env& env, const Place& place, bool jumps) {
+  void Apply(TensorId tensor, const ScalarExpr& e, const Env& env, const Place& place,
+             bool discontinuities) {
     const bool where = e.fn() == ScalarFn::kWhere;
     const ScalarExpr& decides = where ? e.args()[0] : e;
-    const bool jump = jumps && (where || Info(e.fn()).jumps()) && floats_.In(decides);
+    const bool jump =
+        discontinuities && (where || Info(e.fn()).discontinuous()) && floats_.In(decides);
     if (jump) Jump(builder_.ValueIn(tensor, decides, env), place);
     if (Info(e.fn()).partial()) Partial(e.fn(), interpreted_.ValueIn(tensor, e, env), place);
     for (size_t i = 0; i < e.args().size(); ++i) {
-      const bool inside = where ? i == 0 : Info(e.fn()).jumps();
-      Scalar(tensor, e.args()[i], env, place, jumps && !inside);
+      const bool inside = where ? i == 0 : Info(e.fn()).discontinuous();
+      Scalar(tensor, e.args()[i], env, place, discontinuities && !inside);
     }
   }
 
   // Integers that tensors hold.
-  void Index(TensorId tensor, const IndexExpr& e, const Env& env, const Place& place, bool jumps) {
+  void Index(TensorId tensor, const IndexExpr& e, const Env& env, const Place& place,
+             bool discontinuities) {
     switch (e.kind()) {
       case IndexExpr::Kind::kConst:
       case IndexExpr::Kind::kSymbol:
       case IndexExpr::Kind::kVar:
         return;
       case IndexExpr::Kind::kLoad:
-        return Scalar(tensor, ScalarExpr(e.load()), env, place, jumps);
+        return Scalar(tensor, ScalarExpr(e.load()), env, place, discontinuities);
       default:
-        Index(tensor, e.lhs(), env, place, jumps);
-        Index(tensor, e.rhs(), env, place, jumps);
+        Index(tensor, e.lhs(), env, place, discontinuities);
+        Index(tensor, e.rhs(), env, place, discontinuities);
     }
   }
 
-  void Condition(TensorId tensor, const Guard& g, const Env& env, const Place& place, bool jumps) {
+  void Condition(TensorId tensor, const Guard& g, const Env& env, const Place& place,
+                 bool discontinuities) {
     switch (g.kind()) {
       case Guard::Kind::kTrue:
       case Guard::Kind::kFalse:
         return;
       case Guard::Kind::kLe:
       case Guard::Kind::kEq:
-        Index(tensor, g.lhs(), env, place, jumps);
-        Index(tensor, g.rhs(), env, place, jumps);
+        Index(tensor, g.lhs(), env, place, discontinuities);
+        Index(tensor, g.rhs(), env, place, discontinuities);
         return;
       case Guard::Kind::kNot:
-        Condition(tensor, g.left(), env, place, jumps);
+        Condition(tensor, g.left(), env, place, discontinuities);
         return;
       default:
-        Condition(tensor, g.left(), env, place, jumps);
-        Condition(tensor, g.right(), env, place, jumps);
+        Condition(tensor, g.left(), env, place, discontinuities);
+        Condition(tensor, g.right(), env, place, discontinuities);
     }
   }
 
@@ -251,7 +259,7 @@ class Collector {
         return;
       }
     }
-    Add(&result_.jumps, place, OfAtom(FnAtom("jump", {form})));
+    Add(&result_.discontinuities, place, OfAtom(FnAtom("jump", {form})));
   }
 
   // Numbers are left out, and whole powers, which are products.
@@ -322,7 +330,7 @@ void SimplifySet(Normalizer* normalizer, const Facts& facts, std::vector<Alterna
 bool JumpsIn(const Floats& floats, const ScalarExpr& e) {
   if (e.kind() == ScalarExpr::Kind::kApply) {
     if (e.fn() == ScalarFn::kWhere ? floats.In(e.args()[0])
-                                   : Info(e.fn()).jumps() && floats.In(e)) {
+                                   : Info(e.fn()).discontinuous() && floats.In(e)) {
       return true;
     }
   }
@@ -339,7 +347,7 @@ Elements ElementsOf(Forms* forms, const Definition& definition, const std::vecto
 }
 
 void Simplify(Normalizer* normalizer, const Facts& facts, Elements* elements) {
-  SimplifySet(normalizer, facts, &elements->jumps);
+  SimplifySet(normalizer, facts, &elements->discontinuities);
   for (auto& [tensor, reads] : elements->reads) SimplifySet(normalizer, facts, &reads);
 }
 
@@ -355,7 +363,7 @@ std::vector<NormalForm> FormsOf(const Elements& a, const Elements& b) {
   }
   std::vector<NormalForm> forms;
   for (const Elements* side : {&a, &b}) {
-    std::vector<NormalForm> sets = {SetOf(side->jumps)};
+    std::vector<NormalForm> sets = {SetOf(side->discontinuities)};
     for (TensorId tensor : read) {
       auto it = side->reads.find(tensor);
       sets.push_back(SetOf(it == side->reads.end() ? std::vector<Alternative>() : it->second));
@@ -377,4 +385,4 @@ bool Jumps(const Definition& definition) {
       });
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

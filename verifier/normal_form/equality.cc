@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "verifier/arithmetic/work.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 constexpr int kMaxRounds = 300;
@@ -354,4 +354,4 @@ bool Equality::Covers(const Atom& b, const Alternative& given, const Facts& cont
   return false;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -9,7 +9,7 @@
 #include "verifier/normal_form/form_text.h"
 #include "verifier/normal_form/normalize.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 // Terms cancel in pairs: a bijection of their axes, inferred from their reads, makes their atoms
 // equal; where their guards differ a part of each remains. Every inferred thing is checked.
@@ -94,6 +94,6 @@ class Equality {
   std::string remainder_;
 };
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_NORMAL_FORM_EQUALITY_H_

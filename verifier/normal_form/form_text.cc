@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 std::string NameOf(const Leaves& leaves, Leaf leaf) {
@@ -173,4 +173,4 @@ void StepLog::Are(const std::vector<Term>& terms) {
 
 void StepLog::Zero(const Term& term) { Line(absl::StrCat("zero ", Take(term))); }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -9,7 +9,7 @@
 
 #include "verifier/normal_form/normal_form.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 std::string TextOf(const Leaves& leaves, const Poly& p);
 std::string TextOf(const Leaves& leaves, const Fact& fact);
@@ -50,6 +50,6 @@ class StepLog {
   int last_ = 0;
 };
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_NORMAL_FORM_FORM_TEXT_H_

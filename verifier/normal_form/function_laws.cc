@@ -2,7 +2,7 @@
 #include "kernels/lanes/lane_ops.h"
 #include "verifier/normal_form/normalize.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 std::optional<ScalarFn> Symmetric(const Atom& atom) {
@@ -102,4 +102,4 @@ std::optional<NormalForm> Normalizer::TruthLaw(const Atom& atom) {
   return both ? product : Sum(Sum(a, b), Scaled(product, -1));
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -7,7 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "verifier/normal_form/normalize.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 // Terms and alternatives.
@@ -472,4 +472,4 @@ std::optional<NormalForm> Normalizer::MaxLaw(const Atom& atom, const Facts& cont
   return result;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "verifier/arithmetic/work.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 NormalFormPtr Share(NormalForm form) { return std::make_shared<const NormalForm>(std::move(form)); }
 
@@ -314,4 +314,4 @@ std::string Forms::Key(const NormalForm& form) {
   return parts.empty() ? "0" : absl::StrJoin(parts, " + ");
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -21,7 +21,7 @@
 #include "verifier/arithmetic/arith.h"
 #include "verifier/arithmetic/poly.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 struct Term;
 struct NormalForm {
@@ -115,6 +115,6 @@ class Forms {
   std::map<Leaf, std::string> bound_;  // names of axes while printing
 };
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_NORMAL_FORM_NORMAL_FORM_H_

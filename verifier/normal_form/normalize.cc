@@ -6,7 +6,7 @@
 
 #include "verifier/arithmetic/work.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 Facts With(const Facts& facts, const Facts& more) {
   Facts all = facts;
@@ -351,4 +351,4 @@ void Normalizer::SimplifyTerm(Term term, const Facts& context, std::vector<Term>
   out->push_back(std::move(term));
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

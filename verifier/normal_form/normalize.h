@@ -9,7 +9,7 @@
 
 #include "verifier/normal_form/normal_form.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 // Every step rewrites a form into one that is equal wherever the facts hold.
 class Normalizer {
@@ -94,6 +94,6 @@ std::optional<NormalForm> RoundingLaw(ScalarFn fn, const NormalForm& arg);
 // `facts` and `more` together.
 Facts With(const Facts& facts, const Facts& more);
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_NORMAL_FORM_NORMALIZE_H_

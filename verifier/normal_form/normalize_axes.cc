@@ -4,7 +4,7 @@
 
 #include "verifier/normal_form/normalize.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 // p as c*leaf + rest where leaf occurs nowhere in rest, c = 1 or -1.
@@ -159,4 +159,4 @@ Normalizer::Step Normalizer::MergeAxes(Term* term, const Facts& context) {
   return Step::kNothing;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

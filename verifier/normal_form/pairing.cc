@@ -7,7 +7,7 @@
 #include "verifier/arithmetic/work.h"
 #include "verifier/normal_form/equality.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 constexpr size_t kMaxAssignments = 24;
@@ -256,4 +256,4 @@ std::optional<Equality::Pairing> Equality::Pair(const Term& mine, const Term& gi
   return best;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "graph/expr/substitute.h"
-#include "verifier/normal_form/decisions.h"
+#include "verifier/normal_form/path_condition.h"
 #include "verifier/normal_form/storage.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 constexpr int kMaxSteps = 50000;
@@ -51,7 +51,7 @@ IndexExpr Combined(IndexExpr::Kind kind, const IndexExpr& a, const IndexExpr& b)
 }
 
 // Runs an expression with its integers unknown: where a comparison decides, the result is a Select
-// of what comes of either answer. `then` is told the decisions and the value.
+// of what comes of either answer. `then` is told the path_condition and the value.
 class Resolver {
  public:
   explicit Resolver(const Definition& definition) : original_(definition), result_(definition) {}
@@ -59,7 +59,7 @@ class Resolver {
   Definition Run(bool* reads_at_data) {
     for (size_t i = 0; i < result_.tensors.size(); ++i) {
       memo_.clear();
-      result_.tensors[i].body = Scalar(original_.tensors[i].body, Decisions());
+      result_.tensors[i].body = Scalar(original_.tensors[i].body, PathCondition());
     }
     if (steps_ > kMaxSteps) return original_;
     *reads_at_data |= reads_at_data_;
@@ -68,22 +68,23 @@ class Resolver {
 
  private:
   using Result = std::optional<ScalarExpr>;  // nullopt: not known to be an integer
-  using ThenInteger = std::function<ScalarExpr(const Decisions&, const IndexExpr&)>;
-  using ThenTruth = std::function<ScalarExpr(const Decisions&, bool)>;
+  using ThenInteger = std::function<ScalarExpr(const PathCondition&, const IndexExpr&)>;
+  using ThenTruth = std::function<ScalarExpr(const PathCondition&, bool)>;
 
-  Result Integer(const ScalarExpr& e, const Decisions& path, const ThenInteger& then);
-  Result IntegerFn(const ScalarExpr& e, const Decisions& path, const ThenInteger& then);
-  Result Quotient(const ScalarExpr& e, const Decisions& path, const ThenInteger& then);
+  Result Integer(const ScalarExpr& e, const PathCondition& path, const ThenInteger& then);
+  Result IntegerFn(const ScalarExpr& e, const PathCondition& path, const ThenInteger& then);
+  Result Quotient(const ScalarExpr& e, const PathCondition& path, const ThenInteger& then);
   // Of what is not 0.
-  Result Truth(const ScalarExpr& e, const Decisions& path, const ThenTruth& then);
-  Result Comparison(const ScalarExpr& e, const Decisions& path, const ThenTruth& then);
-  ScalarExpr Index(const IndexExpr& e, const Decisions& path, const ThenInteger& then);
-  ScalarExpr Branch(const IndexExpr& e, bool equal, const Decisions& path, const ThenTruth& then);
-  ScalarExpr Branch(const Guard& guard, const Decisions& path, const ThenTruth& then);
+  Result Truth(const ScalarExpr& e, const PathCondition& path, const ThenTruth& then);
+  Result Comparison(const ScalarExpr& e, const PathCondition& path, const ThenTruth& then);
+  ScalarExpr Index(const IndexExpr& e, const PathCondition& path, const ThenInteger& then);
+  ScalarExpr Branch(const IndexExpr& e, bool equal, const PathCondition& path,
+                    const ThenTruth& then);
+  ScalarExpr Branch(const Guard& guard, const PathCondition& path, const ThenTruth& then);
 
-  ScalarExpr Scalar(const ScalarExpr& e, const Decisions& path);
-  ScalarExpr Rebuilt(const ScalarExpr& e, const Decisions& path);
-  ScalarExpr Read(const ScalarExpr& e, Idx done, const Decisions& path);
+  ScalarExpr Scalar(const ScalarExpr& e, const PathCondition& path);
+  ScalarExpr Rebuilt(const ScalarExpr& e, const PathCondition& path);
+  ScalarExpr Read(const ScalarExpr& e, Idx done, const PathCondition& path);
 
   ScalarExpr BodyAt(const ScalarExpr& read);
   bool IsInput(TensorId id) const { return id < original_.num_inputs(); }
@@ -109,7 +110,7 @@ ScalarExpr Resolver::BodyAt(const ScalarExpr& read) {
 }
 
 // e = 0, or e >= 0.
-ScalarExpr Resolver::Branch(const IndexExpr& e, bool equal, const Decisions& path,
+ScalarExpr Resolver::Branch(const IndexExpr& e, bool equal, const PathCondition& path,
                             const ThenTruth& then) {
   if (++steps_ > kMaxSteps) return 0;
   if (auto known = path.Decide(e, equal)) return then(path, *known);
@@ -118,7 +119,7 @@ ScalarExpr Resolver::Branch(const IndexExpr& e, bool equal, const Decisions& pat
   return ScalarExpr::Select(equal ? Eq(e, 0) : Ge(e, 0), std::move(yes), std::move(no));
 }
 
-ScalarExpr Resolver::Branch(const Guard& guard, const Decisions& path, const ThenTruth& then) {
+ScalarExpr Resolver::Branch(const Guard& guard, const PathCondition& path, const ThenTruth& then) {
   switch (guard.kind()) {
     case Guard::Kind::kTrue:
     case Guard::Kind::kFalse:
@@ -129,19 +130,19 @@ ScalarExpr Resolver::Branch(const Guard& guard, const Decisions& path, const The
       return Branch(guard.lhs() - guard.rhs(), true, path, then);
     case Guard::Kind::kNot:
       return Branch(guard.left(), path,
-                    [&](const Decisions& p, bool holds) { return then(p, !holds); });
+                    [&](const PathCondition& p, bool holds) { return then(p, !holds); });
     case Guard::Kind::kAnd:
     case Guard::Kind::kOr:
       break;
   }
   const bool any = guard.kind() == Guard::Kind::kOr;
-  return Branch(guard.left(), path, [&](const Decisions& p, bool holds) {
+  return Branch(guard.left(), path, [&](const PathCondition& p, bool holds) {
     return holds == any ? then(p, holds) : Branch(guard.right(), p, then);
   });
 }
 
 // trunc(a / b) for a constant b > 0.
-Resolver::Result Resolver::Quotient(const ScalarExpr& e, const Decisions& path,
+Resolver::Result Resolver::Quotient(const ScalarExpr& e, const PathCondition& path,
                                     const ThenInteger& then) {
   if (e.kind() != ScalarExpr::Kind::kApply || e.fn() != ScalarFn::kDiv) return std::nullopt;
   const ScalarExpr& b = e.args()[1];
@@ -150,22 +151,23 @@ Resolver::Result Resolver::Quotient(const ScalarExpr& e, const Decisions& path,
     return std::nullopt;
   }
   const IndexExpr divisor = static_cast<int64_t>(b.value());
-  return Integer(e.args()[0], path, [&](const Decisions& p, const IndexExpr& a) {
-    return Branch(a, false, p, [&](const Decisions& q, bool positive) {
+  return Integer(e.args()[0], path, [&](const PathCondition& p, const IndexExpr& a) {
+    return Branch(a, false, p, [&](const PathCondition& q, bool positive) {
       return then(q, positive ? FloorDiv(a, divisor) : -FloorDiv(-a, divisor));
     });
   });
 }
 
-Resolver::Result Resolver::IntegerFn(const ScalarExpr& e, const Decisions& path,
+Resolver::Result Resolver::IntegerFn(const ScalarExpr& e, const PathCondition& path,
                                      const ThenInteger& then) {
   const std::vector<ScalarExpr>& args = e.args();
   auto two = [&](const std::function<IndexExpr(const IndexExpr&, const IndexExpr&)>& f) -> Result {
     bool failed = false;
     Result result =
-        Integer(args[0], path, [&](const Decisions& p, const IndexExpr& a) -> ScalarExpr {
-          Result inner = Integer(
-              args[1], p, [&](const Decisions& q, const IndexExpr& b) { return then(q, f(a, b)); });
+        Integer(args[0], path, [&](const PathCondition& p, const IndexExpr& a) -> ScalarExpr {
+          Result inner = Integer(args[1], p, [&](const PathCondition& q, const IndexExpr& b) {
+            return then(q, f(a, b));
+          });
           failed |= !inner;
           return inner ? *inner : ScalarExpr(0);
         });
@@ -187,7 +189,7 @@ Resolver::Result Resolver::IntegerFn(const ScalarExpr& e, const Decisions& path,
       if (args[1].kind() != ScalarExpr::Kind::kConst || args[1].value() < 1) return std::nullopt;
       return two([](I a, I b) { return Mod(a, b); });
     case ScalarFn::kNeg:
-      return Integer(args[0], path, [&](const Decisions& p, I a) { return then(p, -a); });
+      return Integer(args[0], path, [&](const PathCondition& p, I a) { return then(p, -a); });
     case ScalarFn::kTrunc:
       if (Result quotient = Quotient(args[0], path, then)) return quotient;
       return Integer(args[0], path, then);
@@ -197,7 +199,7 @@ Resolver::Result Resolver::IntegerFn(const ScalarExpr& e, const Decisions& path,
       return Integer(args[0], path, then);
     case ScalarFn::kWhere: {
       bool failed = false;
-      Result result = Truth(args[0], path, [&](const Decisions& p, bool holds) -> ScalarExpr {
+      Result result = Truth(args[0], path, [&](const PathCondition& p, bool holds) -> ScalarExpr {
         Result inner = Integer(args[holds ? 1 : 2], p, then);
         failed |= !inner;
         return inner ? *inner : ScalarExpr(0);
@@ -206,11 +208,11 @@ Resolver::Result Resolver::IntegerFn(const ScalarExpr& e, const Decisions& path,
     }
     default:
       return Comparison(e, path,
-                        [&](const Decisions& p, bool holds) { return then(p, holds ? 1 : 0); });
+                        [&](const PathCondition& p, bool holds) { return then(p, holds ? 1 : 0); });
   }
 }
 
-Resolver::Result Resolver::Integer(const ScalarExpr& e, const Decisions& path,
+Resolver::Result Resolver::Integer(const ScalarExpr& e, const PathCondition& path,
                                    const ThenInteger& then) {
   if (++steps_ > kMaxSteps) return std::nullopt;
   switch (e.kind()) {
@@ -234,7 +236,7 @@ Resolver::Result Resolver::Integer(const ScalarExpr& e, const Decisions& path,
     case ScalarExpr::Kind::kSelect: {
       bool failed = false;
       ScalarExpr result =
-          Branch(e.guard(), path, [&](const Decisions& p, bool holds) -> ScalarExpr {
+          Branch(e.guard(), path, [&](const PathCondition& p, bool holds) -> ScalarExpr {
             Result inner = Integer(e.args()[holds ? 0 : 1], p, then);
             failed |= !inner;
             return inner ? *inner : ScalarExpr(0);
@@ -247,7 +249,7 @@ Resolver::Result Resolver::Integer(const ScalarExpr& e, const Decisions& path,
 }
 
 // Of a function whose value is 0 or 1.
-Resolver::Result Resolver::Comparison(const ScalarExpr& e, const Decisions& path,
+Resolver::Result Resolver::Comparison(const ScalarExpr& e, const PathCondition& path,
                                       const ThenTruth& then) {
   const std::vector<ScalarExpr>& args = e.args();
   bool failed = false;
@@ -258,18 +260,19 @@ Resolver::Result Resolver::Comparison(const ScalarExpr& e, const Decisions& path
   Result result;
   switch (e.fn()) {
     case ScalarFn::kNot:
-      return Truth(args[0], path, [&](const Decisions& p, bool holds) { return then(p, !holds); });
+      return Truth(args[0], path,
+                   [&](const PathCondition& p, bool holds) { return then(p, !holds); });
     case ScalarFn::kAnd:
     case ScalarFn::kOr:
-      result = Truth(args[0], path, [&](const Decisions& p, bool holds) {
+      result = Truth(args[0], path, [&](const PathCondition& p, bool holds) {
         if (holds == (e.fn() == ScalarFn::kOr)) return then(p, holds);
         return or_fail(Truth(args[1], p, then));
       });
       break;
     case ScalarFn::kLess:
     case ScalarFn::kEqual:
-      result = Integer(args[0], path, [&](const Decisions& p, const IndexExpr& a) {
-        return or_fail(Integer(args[1], p, [&](const Decisions& q, const IndexExpr& b) {
+      result = Integer(args[0], path, [&](const PathCondition& p, const IndexExpr& a) {
+        return or_fail(Integer(args[1], p, [&](const PathCondition& q, const IndexExpr& b) {
           const bool equal = e.fn() == ScalarFn::kEqual;
           return Branch(equal ? a - b : b - a - 1, equal, q, then);
         }));
@@ -281,7 +284,7 @@ Resolver::Result Resolver::Comparison(const ScalarExpr& e, const Decisions& path
   return failed ? std::nullopt : result;
 }
 
-Resolver::Result Resolver::Truth(const ScalarExpr& e, const Decisions& path,
+Resolver::Result Resolver::Truth(const ScalarExpr& e, const PathCondition& path,
                                  const ThenTruth& then) {
   if (++steps_ > kMaxSteps) return std::nullopt;
   if (e.kind() == ScalarExpr::Kind::kRead && !IsInput(e.tensor()) &&
@@ -291,68 +294,72 @@ Resolver::Result Resolver::Truth(const ScalarExpr& e, const Decisions& path,
   if (e.kind() == ScalarExpr::Kind::kApply && IsComparison(e.fn())) {
     return Comparison(e, path, then);
   }
-  return Integer(e, path, [&](const Decisions& p, const IndexExpr& value) {
-    return Branch(value, true, p, [&](const Decisions& q, bool zero) { return then(q, !zero); });
+  return Integer(e, path, [&](const PathCondition& p, const IndexExpr& value) {
+    return Branch(value, true, p,
+                  [&](const PathCondition& q, bool zero) { return then(q, !zero); });
   });
 }
 
-ScalarExpr Resolver::Index(const IndexExpr& e, const Decisions& path, const ThenInteger& then) {
+ScalarExpr Resolver::Index(const IndexExpr& e, const PathCondition& path, const ThenInteger& then) {
   if (!HoldsLoad(e)) return then(path, e);
   if (e.kind() == IndexExpr::Kind::kLoad) {
     Result result = Integer(ScalarExpr(e.load()), path, then);
     return result ? *result : then(path, e);
   }
-  return Index(e.lhs(), path, [&](const Decisions& p, const IndexExpr& a) {
-    return Index(e.rhs(), p, [&](const Decisions& q, const IndexExpr& b) {
+  return Index(e.lhs(), path, [&](const PathCondition& p, const IndexExpr& a) {
+    return Index(e.rhs(), p, [&](const PathCondition& q, const IndexExpr& b) {
       return then(q, Combined(e.kind(), a, b));
     });
   });
 }
 
 // The read at each position that there may be, 0 where that is outside.
-ScalarExpr Resolver::Read(const ScalarExpr& e, Idx done, const Decisions& path) {
+ScalarExpr Resolver::Read(const ScalarExpr& e, Idx done, const PathCondition& path) {
   if (done.size() == e.indices().size()) return ScalarExpr::Read(e.tensor(), std::move(done));
   const IndexExpr size = original_.TypeOf(e.tensor()).dims[done.size()];
-  return Index(e.indices()[done.size()], path, [&](const Decisions& p, const IndexExpr& i) {
-    auto next = [&](const Decisions& q) {
+  return Index(e.indices()[done.size()], path, [&](const PathCondition& p, const IndexExpr& i) {
+    auto next = [&](const PathCondition& q) {
       Idx more = done;
       more.push_back(i);
       return Read(e, std::move(more), q);
     };
     if (!HoldsLoad(e.indices()[done.size()])) return next(p);
     reads_at_data_ = true;
-    return Branch(i, false, p, [&](const Decisions& q, bool low) {
+    return Branch(i, false, p, [&](const PathCondition& q, bool low) {
       if (!low) return ScalarExpr(0);
-      return Branch(size - 1 - i, false, q,
-                    [&](const Decisions& r, bool high) { return high ? next(r) : ScalarExpr(0); });
+      return Branch(size - 1 - i, false, q, [&](const PathCondition& r, bool high) {
+        return high ? next(r) : ScalarExpr(0);
+      });
     });
   });
 }
 
-ScalarExpr Resolver::Rebuilt(const ScalarExpr& e, const Decisions& path) {
+ScalarExpr Resolver::Rebuilt(const ScalarExpr& e, const PathCondition& path) {
   switch (e.kind()) {
     case ScalarExpr::Kind::kConst:
     case ScalarExpr::Kind::kParam:
       return e;
     case ScalarExpr::Kind::kIndex:
       return Index(e.index(), path,
-                   [](const Decisions&, const IndexExpr& i) { return ScalarExpr::Index(i); });
+                   [](const PathCondition&, const IndexExpr& i) { return ScalarExpr::Index(i); });
     case ScalarExpr::Kind::kRead:
       return Read(e, {}, path);
     case ScalarExpr::Kind::kSelect:
       return ScalarExpr::Select(e.guard(), Scalar(e.args()[0], path), Scalar(e.args()[1], path));
     case ScalarExpr::Kind::kReduce:
-      return ScalarExpr::Reduce(e.reduce(), e.axes(), e.guard(), Scalar(e.args()[0], Decisions()));
+      return ScalarExpr::Reduce(e.reduce(), e.axes(), e.guard(),
+                                Scalar(e.args()[0], PathCondition()));
     case ScalarExpr::Kind::kApply:
       break;
   }
   Result decided;
   if (e.fn() == ScalarFn::kWhere) {
-    decided = Truth(e.args()[0], path, [&](const Decisions& p, bool holds) {
+    decided = Truth(e.args()[0], path, [&](const PathCondition& p, bool holds) {
       return Scalar(e.args()[holds ? 1 : 2], p);
     });
   } else {
-    decided = Comparison(e, path, [](const Decisions&, bool holds) { return ScalarExpr(holds); });
+    decided =
+        Comparison(e, path, [](const PathCondition&, bool holds) { return ScalarExpr(holds); });
   }
   if (decided) return *decided;
   std::vector<ScalarExpr> args;
@@ -360,7 +367,7 @@ ScalarExpr Resolver::Rebuilt(const ScalarExpr& e, const Decisions& path) {
   return ScalarExpr::Apply(e.fn(), std::move(args));
 }
 
-ScalarExpr Resolver::Scalar(const ScalarExpr& e, const Decisions& path) {
+ScalarExpr Resolver::Scalar(const ScalarExpr& e, const PathCondition& path) {
   if (++steps_ > kMaxSteps) return e;
   if (!path.empty()) return Rebuilt(e, path);
   auto it = memo_.find(e.node().get());
@@ -376,4 +383,4 @@ Definition ResolveIntegers(const Definition& definition, bool* reads_at_data) {
   return Resolver(definition).Run(reads_at_data);
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

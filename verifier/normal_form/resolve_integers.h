@@ -11,13 +11,13 @@
 
 #include "graph/expr/tensor_expr.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 // `definition` with the same elements wherever it reads inside its tensors. Where it would not, at
 // a position that a tensor holds, the result reads 0; *reads_at_data becomes true if there is any
 // such read.
 Definition ResolveIntegers(const Definition& definition, bool* reads_at_data);
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_NORMAL_FORM_RESOLVE_INTEGERS_H_

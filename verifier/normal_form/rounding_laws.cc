@@ -1,7 +1,7 @@
 // Laws of floor, ceil, round and trunc, which do not decrease and leave integers alone.
 #include "verifier/normal_form/normalize.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 int64_t FloorOf(int64_t n, int64_t d) { return n / d - (n % d < 0 ? 1 : 0); }
@@ -59,4 +59,4 @@ std::optional<NormalForm> RoundingLaw(ScalarFn fn, const NormalForm& arg) {
   return Scaled(OfAtom(std::move(max)), minus ? -1 : 1);
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 bool IsNarrow(DType dtype) { return IsInteger(dtype) && dtype != DType::kI64; }
@@ -92,4 +92,4 @@ std::string IntegerStorage(const Definition& definition, const TensorExpr& tenso
   return absl::StrCat(real ? "saturate_" : "wrap_", Name(tensor.dtype));
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -4,7 +4,7 @@
 
 #include "verifier/normal_form/storage.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 // Whether every value of `e` is one that `dtype` has. What is only moved is.
@@ -81,4 +81,4 @@ Definition StoredBytes(Definition definition) {
   return definition;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -4,13 +4,13 @@
 
 #include "graph/expr/tensor_expr.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 // `definition` with the outputs of type i8 and u8 as executors store them
 // (kernels/evaluate/evaluate.h): reals are cut off and saturate, integers wrap. Wider integers are
 // taken not to overflow.
 Definition StoredBytes(Definition definition);
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_NORMAL_FORM_STORED_BYTES_H_

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 constexpr int64_t kConstants[] = {0, 1, 2, 3};
@@ -199,4 +199,4 @@ Comparison GuardLanguage::ToComparison(const GuardAtom& atom) const {
   return {product(atom.x, atom.y), atom.relation, *right};
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

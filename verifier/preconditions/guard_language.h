@@ -9,7 +9,7 @@
 
 #include "rewrite/rules/substitution.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 // The integers of one instance of a rule that conditions speak of: its integer symbols and the
 // lengths of its lists.
@@ -55,6 +55,6 @@ class GuardLanguage {
   std::vector<GuardAtom> atoms_;
 };
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_PRECONDITIONS_GUARD_LANGUAGE_H_

@@ -15,11 +15,11 @@
 namespace lemma {
 namespace {
 
-using verify::GuardAtom;
-using verify::GuardLanguage;
-using verify::GuardValues;
-using verify::RuleInstances;
-using verify::Work;
+using prover::GuardAtom;
+using prover::GuardLanguage;
+using prover::GuardValues;
+using prover::RuleInstances;
+using prover::Work;
 
 // Of instances, by number.
 using Bits = std::vector<uint64_t>;
@@ -377,10 +377,10 @@ Precondition SynthesizePrecondition(const Substitution& rule, const ProverOption
                                     const PreconditionOptions& options) {
   Precondition result;
   result.rule = rule;
-  verify::WorkScope work(options.work, prover.interrupted);
+  prover::WorkScope work(options.work, prover.interrupted);
   try {
     Synthesize(rule, prover, options, &result);
-  } catch (const verify::WorkEnded& end) {
+  } catch (const prover::WorkEnded& end) {
     result.reason = end.Reason("the search for a guard");
   }
   return result;

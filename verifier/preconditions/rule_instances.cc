@@ -9,7 +9,7 @@
 #include "verifier/refutation/concrete.h"
 #include "verifier/refutation/refuter.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 constexpr int64_t kMaxSteps = 8000;
@@ -269,4 +269,4 @@ bool RuleInstances::ShowEverything(const std::vector<int>& instances) const {
   return false;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

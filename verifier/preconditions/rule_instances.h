@@ -13,7 +13,7 @@
 #include "rewrite/rules/substitution.h"
 #include "verifier/prover/prover.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 struct RuleInstance {
   int form = 0;         // of the rule, by number
@@ -54,6 +54,6 @@ class RuleInstances {
   std::optional<Refuted> counterexample_;
 };
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_PRECONDITIONS_RULE_INSTANCES_H_

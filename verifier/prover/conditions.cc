@@ -5,7 +5,7 @@
 
 #include "verifier/normal_form/build_form.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 std::map<std::string, bool> ConditionsOf(const Statement& statement) {
   Leaves leaves;
@@ -39,4 +39,4 @@ std::map<std::string, bool> ConditionsOf(const Statement& statement) {
   return conditions;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -14,7 +14,7 @@
 #include "verifier/normal_form/resolve_integers.h"
 #include "verifier/normal_form/stored_bytes.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 constexpr int64_t kMaxChosen = 16, kMaxFolded = 4096;
@@ -335,4 +335,4 @@ Verdict ProveClaim(const GraphClaim& claim, const ProverOptions& options) {
   return verdict;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

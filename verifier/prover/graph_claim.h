@@ -11,7 +11,7 @@
 #include "graph/tensor.h"
 #include "verifier/prover/prover.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 struct GraphClaim {
   Statement statement;
@@ -34,6 +34,6 @@ Verdict ProveClaim(const GraphClaim& claim, const ProverOptions& options);
 // takes more than some billion operations.
 std::optional<Refuted> RefuteGraphs(const GraphClaim& claim, const ProverOptions& options);
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_PROVER_GRAPH_CLAIM_H_

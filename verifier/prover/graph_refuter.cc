@@ -10,7 +10,7 @@
 #include "verifier/prover/graph_claim.h"
 #include "verifier/refutation/comparison.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 constexpr double kMaxWork = 2e9;  // operations of one comparison
@@ -149,4 +149,4 @@ std::optional<Refuted> RefuteGraphs(const GraphClaim& claim, const ProverOptions
   return std::nullopt;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

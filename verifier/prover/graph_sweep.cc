@@ -16,7 +16,7 @@
 #include "verifier/arithmetic/work.h"
 #include "verifier/prover/graph_claim.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 constexpr double kMaxWork = 2e10;         // operations of one run of both graphs
@@ -239,4 +239,4 @@ std::optional<Swept> Sweep(const Graph& a, const Graph& b, const ProverOptions& 
   return Sweeper(a, b, options).Run();
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

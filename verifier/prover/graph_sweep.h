@@ -7,7 +7,7 @@
 #include "graph/graph.h"
 #include "verifier/prover/prover.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 struct Swept {
   Graph graph;    // the second, computing of the first's values those that were proved equal to its
@@ -22,6 +22,6 @@ std::optional<Swept> Sweep(const Graph& a, const Graph& b, const ProverOptions& 
 // Adds to `total` what rests on `part` too.
 void Join(const Proved& part, Proved* total);
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_PROVER_GRAPH_SWEEP_H_

@@ -12,7 +12,7 @@
 namespace lemma {
 namespace {
 
-using verify::GraphClaim;
+using prover::GraphClaim;
 
 // Operators, of both graphs together, of which the prover is told at once.
 constexpr int kSmall = 24, kLargest = 64;
@@ -57,7 +57,7 @@ std::string Coverage(const Graph& a) {
 }
 
 Verdict AtOnce(const GraphClaim& claim, const ProverOptions& options) {
-  if (claim.operators <= kLargest) return verify::ProveClaim(claim, options);
+  if (claim.operators <= kLargest) return prover::ProveClaim(claim, options);
   return Unknown{absl::StrCat("the graphs differ in too much: ", claim.operators,
                               " operators have to be looked at together")};
 }
@@ -66,7 +66,7 @@ bool HasJumps(const Graph& graph) {
   for (const NodePtr& node : graph.nodes()) {
     if (!node->is_op()) continue;
     auto definition = DefinitionOf(*node);
-    if (!definition.ok() || verify::Jumps(*definition)) return true;
+    if (!definition.ok() || prover::Jumps(*definition)) return true;
   }
   return false;
 }
@@ -88,14 +88,14 @@ Verdict Joined(const Graph& a, const Graph& b, const GraphClaim& whole, Proved p
 // Value by value, then what is left.
 Verdict PieceByPiece(const Graph& a, const Graph& b, const GraphClaim& whole,
                      const ProverOptions& options) {
-  auto swept = verify::Sweep(a, b, options);
+  auto swept = prover::Sweep(a, b, options);
   if (!swept) return Unknown{"the graphs are too large to be run"};
   if (swept->graph.outputs() == a.outputs()) return Joined(a, b, whole, swept->proved);
-  auto rest = verify::MakeClaim(a, swept->graph, true);
+  auto rest = prover::MakeClaim(a, swept->graph, true);
   if (!rest.ok()) return Unknown{std::string(rest.status().message())};
   Verdict verdict = AtOnce(*rest, options);
   if (auto* proved = std::get_if<Proved>(&verdict)) {
-    verify::Join(swept->proved, proved);
+    prover::Join(swept->proved, proved);
     return Joined(a, b, whole, *proved);
   }
   return verdict;
@@ -109,10 +109,10 @@ bool IsBitExact(const Verdict& verdict) {
 Verdict ProveDifferent(const Graph& a, const Graph& b, const GraphClaim& whole,
                        const ProverOptions& options) {
   // With what both graphs compute as inputs first: that says less, but more simply.
-  auto cut = verify::MakeClaim(a, b, true);
+  auto cut = prover::MakeClaim(a, b, true);
   if (!cut.ok()) return Unknown{std::string(cut.status().message())};
   Verdict verdict = Unknown{""};
-  if (cut->operators <= kSmall) verdict = verify::ProveClaim(*cut, options);
+  if (cut->operators <= kSmall) verdict = prover::ProveClaim(*cut, options);
   if (IsBitExact(verdict)) return verdict;
   Verdict pieces = PieceByPiece(a, b, whole, options);
   if (IsBitExact(pieces) || (IsProved(pieces) && !IsProved(verdict))) return pieces;
@@ -130,9 +130,9 @@ Verdict CompareGraphs(const Graph& a, const Graph& b, const ProverOptions& optio
     same.coverage = ", being one graph";
     verdict = same;
   } else {
-    auto whole = verify::MakeClaim(a, b, false);
+    auto whole = prover::MakeClaim(a, b, false);
     if (!whole.ok()) return Unknown{std::string(whole.status().message())};
-    if (auto refuted = verify::RefuteGraphs(*whole, options)) return *std::move(refuted);
+    if (auto refuted = prover::RefuteGraphs(*whole, options)) return *std::move(refuted);
     verdict = ProveDifferent(a, b, *whole, options);
   }
   if (auto* proved = std::get_if<Proved>(&verdict)) {
@@ -147,10 +147,10 @@ Verdict CompareGraphs(const Graph& a, const Graph& b, const ProverOptions& optio
 
 Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options) {
   // Each of the proofs has a limit of its own; there are only so many.
-  verify::WorkScope work(verify::kUnlimitedWork, options.interrupted);
+  prover::WorkScope work(prover::kUnlimitedWork, options.interrupted);
   try {
     return CompareGraphs(a, b, options);
-  } catch (const verify::WorkEnded& end) {
+  } catch (const prover::WorkEnded& end) {
     return Unknown{end.Reason("the comparison of graphs")};
   }
 }

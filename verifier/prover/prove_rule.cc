@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "rewrite/rules/carried.h"
+#include "rewrite/rules/batch_text.h"
 #include "verifier/arithmetic/work.h"
 #include "verifier/prover/conditions.h"
 #include "verifier/prover/proof_file.h"
@@ -50,7 +50,7 @@ std::string Requirements(const std::vector<RuleForm>& all) {
   std::map<std::string, size_t> forms_with;
   std::set<std::string> needed;
   for (const RuleForm& form : all) {
-    for (const auto& [name, says] : verify::ConditionsOf(form.statement)) {
+    for (const auto& [name, says] : prover::ConditionsOf(form.statement)) {
       ++forms_with[name];
       if (says) needed.insert(name);
     }
@@ -72,7 +72,7 @@ void CountStating(const Substitution& rule) {
   for (const Pattern* pattern : {&rule.source, &rule.target}) {
     for (const PatternNode& node : pattern->nodes) size += static_cast<int64_t>(node.inputs.size());
   }
-  if (size > kMany) verify::Work(std::min(size, int64_t{1} << 20) * size * kStepsPerPair);
+  if (size > kMany) prover::Work(std::min(size, int64_t{1} << 20) * size * kStepsPerPair);
 }
 
 Verdict ProveForms(const Substitution& rule, const ProverOptions& options) {
@@ -85,7 +85,7 @@ Verdict ProveForms(const Substitution& rule, const ProverOptions& options) {
   std::vector<const RuleForm*> bases;  // those that do not follow from one before
   for (const RuleForm& form : forms.forms) {
     const bool follows = std::any_of(bases.begin(), bases.end(), [&](const RuleForm* base) {
-      return OnlyCarriesMore(form.statement, base->statement);
+      return OnlyAddsBatchDims(form.statement, base->statement);
     });
     if (follows) AddChosen(form, &more);
     // For a file others can repeat a proof of its own is better.
@@ -126,12 +126,12 @@ Verdict ProveForms(const Substitution& rule, const ProverOptions& options) {
 }  // namespace
 
 Verdict ProveRule(const Substitution& rule, const ProverOptions& options) {
-  verify::WorkScope work(options.work, options.interrupted);
+  prover::WorkScope work(options.work, options.interrupted);
   try {
     Verdict verdict = ProveForms(rule, options);
     if (auto* proved = std::get_if<Proved>(&verdict)) proved->work = work.spent();
     return verdict;
-  } catch (const verify::WorkEnded& end) {
+  } catch (const prover::WorkEnded& end) {
     return Unknown{end.Reason("the forms of the rule")};
   }
 }

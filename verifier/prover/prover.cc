@@ -23,21 +23,21 @@
 namespace lemma {
 namespace {
 
-using verify::Arith;
-using verify::Effort;
-using verify::Elements;
-using verify::Equality;
-using verify::Fact;
-using verify::Facts;
-using verify::FormBuilder;
-using verify::Forms;
-using verify::Hypotheses;
-using verify::Laws;
-using verify::Leaf;
-using verify::LeafMap;
-using verify::Leaves;
-using verify::NormalForm;
-using verify::Poly;
+using prover::Arith;
+using prover::Effort;
+using prover::Elements;
+using prover::Equality;
+using prover::Fact;
+using prover::Facts;
+using prover::FormBuilder;
+using prover::Forms;
+using prover::Hypotheses;
+using prover::Laws;
+using prover::Leaf;
+using prover::LeafMap;
+using prover::Leaves;
+using prover::NormalForm;
+using prover::Poly;
 
 std::vector<IndexExpr> InputSizes(const Statement& statement) {
   std::vector<IndexExpr> sizes;
@@ -95,7 +95,7 @@ class Attempt {
   Verdict Run() {
     doing_ = "the instances tried first";
     if (std::string problem = Interfaces(); !problem.empty()) return Unknown{problem};
-    verify::Refuter refuter(statement_, hypotheses_, &leaves_, options_.seed);
+    prover::Refuter refuter(statement_, hypotheses_, &leaves_, options_.seed);
     std::mt19937_64 random(options_.seed);
     if (!refuter.Sample(&random) && !refuter.SampleSuggested(&random)) {
       return Unknown{"no small sizes were found for which the precondition holds"};
@@ -170,7 +170,7 @@ class Attempt {
     obligations_.resize(queries);
     steps_.resize(steps);
     for (const Facts& facts : undecided[0]) {
-      reason = Cases(verify::With(more, facts), contract, depth + 1);
+      reason = Cases(prover::With(more, facts), contract, depth + 1);
       if (!reason.empty()) return reason;
     }
     return "";
@@ -182,7 +182,7 @@ class Attempt {
     const char* names[] = {"source", "target"};
     const Definition* sides[] = {&statement_.source, &statement_.target};
     for (int side = 0; side < 2; ++side) {
-      std::string problem = verify::UnprovedRead(&forms_, &arith_, *sides[side],
+      std::string problem = prover::UnprovedRead(&forms_, &arith_, *sides[side],
                                                  hypotheses_.solved(), hypotheses_.facts());
       if (!problem.empty()) return absl::StrCat("in the ", names[side], ": ", problem);
     }
@@ -192,10 +192,10 @@ class Attempt {
   void LogCase(const Facts& more, const std::string& laws) {
     if (!options_.keep_obligations) return;
     steps_.push_back(absl::StrCat("case ", laws));
-    for (const Fact& fact : more) steps_.push_back("fact " + verify::TextOf(leaves_, fact));
+    for (const Fact& fact : more) steps_.push_back("fact " + prover::TextOf(leaves_, fact));
     for (const auto& [symbol, value] : hypotheses_.solved()) {
       steps_.push_back(
-          absl::StrCat("set ", leaves_.Info(symbol).name, " ", verify::TextOf(leaves_, value)));
+          absl::StrCat("set ", leaves_.Info(symbol).name, " ", prover::TextOf(leaves_, value)));
     }
   }
 
@@ -241,7 +241,7 @@ class Attempt {
       at.push_back(i);
     }
     const Facts whole = facts;
-    verify::StepLog log(&leaves_, &steps_);
+    prover::StepLog log(&leaves_, &steps_);
     // Nothing has to be shown of an output without elements.
     if (arith_.Unsatisfiable(facts)) {
       if (options_.keep_obligations) log.Line(absl::StrCat("output ", o, " empty"));
@@ -251,7 +251,7 @@ class Attempt {
     if (options_.keep_obligations) {
       equality.log = &log;
       std::string names;
-      for (const Poly& i : at) absl::StrAppend(&names, " ", verify::TextOf(leaves_, i));
+      for (const Poly& i : at) absl::StrAppend(&names, " ", prover::TextOf(leaves_, i));
       log.Line(absl::StrCat("output ", o, names));
     }
     NormalForm forms[2];
@@ -266,8 +266,8 @@ class Attempt {
       for (NormalForm& form : forms) form = equality.normalizer().Simplify(form, facts);
     }
     if (options_.keep_obligations) {
-      log.Line("source " + verify::TextOf(leaves_, forms[0]));
-      log.Line("target " + verify::TextOf(leaves_, forms[1]));
+      log.Line("source " + prover::TextOf(leaves_, forms[0]));
+      log.Line("target " + prover::TextOf(leaves_, forms[1]));
     }
     const size_t written = steps_.size();
     doing_ = "the comparison of normal forms";
@@ -294,16 +294,16 @@ class Attempt {
     return absl::StrCat("a difference remains: ", left);
   }
 
-  // Whether both sides' element is computed from the same elements of inputs, jumps at the same
-  // values, and has none at the same ones. What cannot be decided is not so.
+  // Whether both sides' element is computed from the same elements of inputs, discontinuities at
+  // the same values, and has none at the same ones. What cannot be decided is not so.
   bool SameElements(size_t o, const std::vector<Poly>& at, const Facts& facts) {
     doing_ = "the comparison of what is read";
     const size_t written = steps_.size();
-    verify::WorkScope work(kElementsWork);
+    prover::WorkScope work(kElementsWork);
     bool same = false;
     try {
       same = CompareElements(o, at, facts);
-    } catch (const verify::WorkEnded& end) {
+    } catch (const prover::WorkEnded& end) {
       if (end.limit != kElementsWork) throw;  // the whole proof's, or interrupted
     }
     steps_.resize(written);  // nothing that the proof rests on
@@ -311,21 +311,21 @@ class Attempt {
   }
 
   bool CompareElements(size_t o, const std::vector<Poly>& at, const Facts& facts) {
-    Elements source = verify::ElementsOf(&forms_, statement_.source, &statement_.source_operators,
+    Elements source = prover::ElementsOf(&forms_, statement_.source, &statement_.source_operators,
                                          hypotheses_.solved(), statement_.finite,
                                          statement_.source.outputs[o], at);
-    Elements target = verify::ElementsOf(&forms_, statement_.target, &statement_.target_operators,
+    Elements target = prover::ElementsOf(&forms_, statement_.target, &statement_.target_operators,
                                          hypotheses_.solved(), statement_.finite,
                                          statement_.target.outputs[o], at);
     if (!source.complete || !target.complete) return false;
     Equality exact(&forms_, &arith_, Laws::kNone), interpreted(&forms_, &arith_, Laws::kRing);
     for (Elements* side : {&source, &target}) {
-      verify::Simplify(&exact.normalizer(), facts, side);
-      verify::SimplifyPartial(&interpreted.normalizer(), facts, side);
+      prover::Simplify(&exact.normalizer(), facts, side);
+      prover::SimplifyPartial(&interpreted.normalizer(), facts, side);
     }
-    return AreOne(verify::FormsOf(source, target), facts, &exact) &&
+    return AreOne(prover::FormsOf(source, target), facts, &exact) &&
            ((source.partial.empty() && target.partial.empty()) ||
-            AreOne(verify::PartialFormsOf(source, target), facts, &interpreted));
+            AreOne(prover::PartialFormsOf(source, target), facts, &interpreted));
   }
 
   bool AreOne(std::vector<NormalForm> sets, Facts facts, Equality* equality) {
@@ -341,26 +341,26 @@ class Attempt {
     std::set<Leaf> divs;
     for (int side = 0; side < 2; ++side) CollectDivs(forms[side], &divs);
     for (Leaf div : divs) {
-      const verify::LeafInfo info = leaves_.Info(div);
+      const prover::LeafInfo info = leaves_.Info(div);
       std::vector<Leaf> in_divisor = leaves_.DepsOf(info.b);
       bool constant_divisor = true;
       for (Leaf leaf : in_divisor) {
-        constant_divisor &= leaves_.Info(leaf).kind == verify::LeafInfo::Kind::kSymbol;
+        constant_divisor &= leaves_.Info(leaf).kind == prover::LeafInfo::Kind::kSymbol;
       }
       if (!constant_divisor || !arith_.Positive(*facts, info.b)) continue;
       for (Leaf index : leaves_.DepsOf(info.a)) {
-        if (leaves_.Info(index).kind != verify::LeafInfo::Kind::kVar) continue;
+        if (leaves_.Info(index).kind != prover::LeafInfo::Kind::kVar) continue;
         const int64_t c = info.a.CoefficientOf({index});
-        const Poly rest = info.a - Poly::Of(verify::Monomial{index}, c);
+        const Poly rest = info.a - Poly::Of(prover::Monomial{index}, c);
         if ((c != 1 && c != -1) || leaves_.Mentions(rest, index)) continue;
         // The rest has to vanish from the quotient, else the digits do not help.
-        if (!verify::ExactQuotient(rest, info.b) && !rest.IsZero()) continue;
+        if (!prover::ExactQuotient(rest, info.b) && !rest.IsZero()) continue;
         if (!arith_.NonNegative(*facts, Poly::Of(index))) continue;
         const Leaf q = leaves_.NewVar("q"), r = leaves_.NewVar("r");
         const LeafMap map = {{index, info.b * Poly::Of(q) + Poly::Of(r)}};
         if (options_.keep_obligations) {
           steps_.push_back(absl::StrCat("digits ", leaves_.Info(index).name, " ",
-                                        verify::TextOf(leaves_, info.b), " ", leaves_.Info(q).name,
+                                        prover::TextOf(leaves_, info.b), " ", leaves_.Info(q).name,
                                         " ", leaves_.Info(r).name));
         }
         Facts next = {Fact::Ge(Poly::Of(q)), Fact::Ge(Poly::Of(r)),
@@ -385,14 +385,14 @@ class Attempt {
     auto add = [&](const Poly& p) {
       for (const auto& [m, c] : p.terms()) {
         for (Leaf leaf : m) {
-          if (leaves_.Info(leaf).kind == verify::LeafInfo::Kind::kDiv) divs->insert(leaf);
+          if (leaves_.Info(leaf).kind == prover::LeafInfo::Kind::kDiv) divs->insert(leaf);
         }
       }
     };
-    for (const verify::Term& term : form.terms) {
+    for (const prover::Term& term : form.terms) {
       add(term.coefficient);
       for (const Fact& fact : term.guards) add(fact.p);
-      for (const verify::Atom& atom : term.atoms) {
+      for (const prover::Atom& atom : term.atoms) {
         for (const Poly& p : atom.index) add(p);
         for (const auto& arg : atom.args) CollectDivs(*arg, divs);
         for (const auto& alternative : atom.alternatives) {
@@ -409,14 +409,14 @@ class Attempt {
     proved.id = ProofId(statement_);
     proved.queries = arith_.solver().queries();
     std::vector<std::string> names;
-    for (const auto& [name, says] : verify::ConditionsOf(statement_)) {
+    for (const auto& [name, says] : prover::ConditionsOf(statement_)) {
       if (says) names.push_back(name);
     }
     proved.coverage = absl::StrCat(
         "all sizes >= 1", names.empty() ? "" : absl::StrCat(" with ", absl::StrJoin(names, ", ")));
     if (options_.keep_obligations) {
       std::set<std::string> seen;
-      for (const verify::Obligation& o : obligations_) {
+      for (const prover::Obligation& o : obligations_) {
         if (seen.insert(o.script).second) proved.log.queries.push_back({o.what, o.script});
       }
       proved.log.steps = steps_;
@@ -433,20 +433,20 @@ class Attempt {
   Hypotheses hypotheses_;
   bool elements_differ_ = false;   // of the sides, in the last attempt
   bool rounding_differs_ = false;  // so that no proof without laws can succeed
-  std::vector<verify::Obligation> obligations_;
+  std::vector<prover::Obligation> obligations_;
   std::vector<std::string> steps_;
 };
 
 }  // namespace
 
 Verdict Prove(const Statement& statement, const ProverOptions& options) {
-  verify::WorkScope work(options.work, options.interrupted);
+  prover::WorkScope work(options.work, options.interrupted);
   const char* doing = "the requirements";
   try {
     Verdict verdict = Attempt(statement, options, &doing).Run();
     if (auto* proved = std::get_if<Proved>(&verdict)) proved->work = work.spent();
     return verdict;
-  } catch (const verify::WorkEnded& end) {
+  } catch (const prover::WorkEnded& end) {
     return Unknown{end.Reason(doing)};
   }
 }

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 template <class Number>
@@ -184,4 +184,4 @@ std::optional<Refuted> FindDifference(const ComparedSides& sides, InputStyle sty
   return found;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -14,7 +14,7 @@
 #include "verifier/refutation/suggestions.h"
 #include "verifier/verdict.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 // What is drawn for elements.
 struct InputStyle {
@@ -67,6 +67,6 @@ std::optional<DifferentElement> LargestDifference(const std::vector<std::vector<
 std::optional<Refuted> FindDifference(const ComparedSides& sides, InputStyle style, uint64_t seed,
                                       bool* unequal = nullptr);
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_REFUTATION_COMPARISON_H_

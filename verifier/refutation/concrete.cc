@@ -7,7 +7,7 @@
 #include "kernels/loops/cost.h"
 #include "verifier/arithmetic/work.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 constexpr int64_t kWorkToCompile = 1000;
@@ -124,4 +124,4 @@ template std::optional<std::vector<Values<Field>>> EvaluateAll<Field>(
     const Definition&, const std::vector<Values<Field>>&, const std::map<std::string, Field>&,
     int64_t);
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -12,7 +12,7 @@
 #include "graph/expr/tensor_expr.h"
 #include "kernels/evaluate/evaluate.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 template <class Number>
 struct Values {
@@ -59,6 +59,6 @@ extern template std::optional<std::vector<Values<Field>>> EvaluateAll<Field>(
     const Definition&, const std::vector<Values<Field>>&, const std::map<std::string, Field>&,
     int64_t);
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_REFUTATION_CONCRETE_H_

@@ -6,7 +6,7 @@
 #include "verifier/normal_form/build_form.h"
 #include "verifier/normal_form/normalize.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 void AddName(const std::string& name, std::vector<std::string>* names) {
@@ -292,4 +292,4 @@ std::optional<int64_t> Hypotheses::Value(const Poly& p,
   return sum;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -11,7 +11,7 @@
 #include "verifier/arithmetic/arith.h"
 #include "verifier/normal_form/normal_form.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 using SymbolMap = std::map<std::string, int64_t>;
 
@@ -55,6 +55,6 @@ void CollectSymbols(const ScalarExpr& e, std::vector<std::string>* symbols,
 void CollectSymbols(const Definition& d, std::vector<std::string>* symbols,
                     std::vector<std::string>* params);
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_REFUTATION_HYPOTHESES_H_

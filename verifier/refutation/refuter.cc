@@ -11,7 +11,7 @@
 #include "verifier/refutation/comparison.h"
 #include "verifier/refutation/unroll.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 constexpr double kMaxWork = 200000;            // operations and elements of a side
@@ -323,4 +323,4 @@ std::optional<Refuted> Refuter::SearchSuggested(int64_t work) {
   return found;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -14,7 +14,7 @@
 #include "verifier/refutation/hypotheses.h"
 #include "verifier/refutation/suggestions.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 // Whether `e` depends on the order of numbers: then elements of random signs may hide a difference
 // that shows where all of them are negative.
@@ -77,6 +77,6 @@ class Refuter {
   double max_work_;                         // operations and elements of a side that is run
 };
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_REFUTATION_REFUTER_H_

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <set>
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 constexpr int64_t kReached = 5;         // small samples draw all sizes up to this one
@@ -127,4 +127,4 @@ Suggestions SuggestionsOf(const Statement& statement) {
   return suggestions;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

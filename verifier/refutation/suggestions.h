@@ -7,7 +7,7 @@
 
 #include "rewrite/rules/statement.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 // min(n, 40) is n unless n is larger, and clip(x, 0, 6) is relu(x) where x is at most 6: a sample
 // of small numbers shows no difference.
@@ -22,6 +22,6 @@ struct Suggestions {
 // From all constants in the statement's sizes, positions, guards, requirements and elements.
 Suggestions SuggestionsOf(const Statement& statement);
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_REFUTATION_SUGGESTIONS_H_

@@ -4,7 +4,7 @@
 
 #include "graph/expr/substitute.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 class Unroller {
@@ -75,4 +75,4 @@ std::optional<Definition> Unrolled(const Definition& definition, int max_terms) 
   return result;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -15,7 +15,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 bool Accepts(const Node& node) {
   return node.type(0).dtype == DType::kF32 && node.type(0).rank() == 4 &&
          node.type(0).num_elements() > 0 &&
-         HowFollows(node, node.inputs()[0], kChannel) == Follows::kChannelAffine;
+         PostOpKindOf(node, node.inputs()[0], kChannel) == PostOpKind::kChannelAffine;
 }
 
 struct Bounds {

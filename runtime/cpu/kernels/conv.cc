@@ -27,7 +27,7 @@ bool IsPixelwise(const Node& node) {
 bool RunsAsProduct(const std::vector<NodePtr>& nodes) {
   if (!IsPixelwise(*nodes[0])) return false;
   for (size_t n = 1; n < nodes.size(); ++n) {
-    if (HowFollows(*nodes[n], Value(nodes[n - 1], 0), kChannel) == Follows::kChannelAffine) {
+    if (PostOpKindOf(*nodes[n], Value(nodes[n - 1], 0), kChannel) == PostOpKind::kChannelAffine) {
       return false;
     }
   }
@@ -52,7 +52,8 @@ bool CrashesBySum(const Node& node) {
 
 bool Fuses(const CpuKernelSpec& spec, const Node& user) {
   const Value v(spec.nodes.back(), 0);
-  if (HowFollows(user, v, kChannel) == Follows::kSum && CrashesBySum(spec.head())) return false;
+  if (PostOpKindOf(user, v, kChannel) == PostOpKind::kSum && CrashesBySum(spec.head()))
+    return false;
   return FusesBehind(spec, user, kChannel, spec.head().inputs().size() < 3);
 }
 

@@ -140,8 +140,8 @@ std::optional<Eltwise> EltwiseBehind(const Node& user, const Value& v);
 // How `user` of `v` follows a kernel: not at all; as a function of the element; plus a vector along
 // the channels; plus a tensor of its own size; or times and plus known vectors. `channel`: the
 // channels' dimension of the kernel's output.
-enum class Follows { kNo, kEltwise, kBias, kSum, kChannelAffine };
-Follows HowFollows(const Node& user, const Value& v, int channel);
+enum class PostOpKind { kNo, kEltwise, kBias, kSum, kChannelAffine };
+PostOpKind PostOpKindOf(const Node& user, const Value& v, int channel);
 // y = scale * x + shift per channel, for a kChannelAffine `node` with those static parameters: from
 // its definition, whose values at 0 and 1 it takes in double. Unimplemented where they are not
 // finite.

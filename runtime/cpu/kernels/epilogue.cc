@@ -42,7 +42,7 @@ bool Clash(const Eltwise& a, const Eltwise& b) {
 }
 
 // How many post-operations at most an application becomes.
-int MostPostOps(Follows how) { return how == Follows::kChannelAffine ? 2 : 1; }
+int MostPostOps(PostOpKind how) { return how == PostOpKind::kChannelAffine ? 2 : 1; }
 
 }  // namespace
 
@@ -109,34 +109,34 @@ std::optional<Eltwise> EltwiseBehind(const Node& user, const Value& v) {
   return Eltwise{algorithm::eltwise_linear, *factor, 0.0f};
 }
 
-Follows HowFollows(const Node& user, const Value& v, int channel) {
-  if (EltwiseBehind(user, v)) return Follows::kEltwise;
+PostOpKind PostOpKindOf(const Node& user, const Value& v, int channel) {
+  if (EltwiseBehind(user, v)) return PostOpKind::kEltwise;
   if (user.IsOp("batch_norm")) {
-    if (channel != 1 || user.inputs()[0] != v) return Follows::kNo;
+    if (channel != 1 || user.inputs()[0] != v) return PostOpKind::kNo;
     for (size_t i = 1; i < user.inputs().size(); ++i) {
-      if (!IsStaticValue(user.inputs()[i])) return Follows::kNo;
+      if (!IsStaticValue(user.inputs()[i])) return PostOpKind::kNo;
     }
-    return Follows::kChannelAffine;
+    return PostOpKind::kChannelAffine;
   }
-  if (user.inputs().size() != 2 || !user.IsOp("add")) return Follows::kNo;
+  if (user.inputs().size() != 2 || !user.IsOp("add")) return PostOpKind::kNo;
   const Value& other = Other(user, v);
-  if (other.type() == v.type() && !IsStaticValue(other)) return Follows::kSum;
-  return IsPerChannel(other, v.shape(), channel) ? Follows::kBias : Follows::kNo;
+  if (other.type() == v.type() && !IsStaticValue(other)) return PostOpKind::kSum;
+  return IsPerChannel(other, v.shape(), channel) ? PostOpKind::kBias : PostOpKind::kNo;
 }
 
 bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool may_bias) {
-  const Follows how = HowFollows(user, Value(spec.nodes.back(), 0), channel);
-  if (how == Follows::kNo) return false;
-  if (how == Follows::kBias) return may_bias && spec.nodes.size() == 1;
+  const PostOpKind how = PostOpKindOf(user, Value(spec.nodes.back(), 0), channel);
+  if (how == PostOpKind::kNo) return false;
+  if (how == PostOpKind::kBias) return may_bias && spec.nodes.size() == 1;
   int post_ops = MostPostOps(how);
   const std::optional<Eltwise> own = EltwiseBehind(user, Value(spec.nodes.back(), 0));
   for (size_t n = 1; n < spec.nodes.size(); ++n) {
     const Value before(spec.nodes[n - 1], 0);
-    const Follows fused = HowFollows(*spec.nodes[n], before, channel);
+    const PostOpKind fused = PostOpKindOf(*spec.nodes[n], before, channel);
     const std::optional<Eltwise> other = EltwiseBehind(*spec.nodes[n], before);
     if (own && other && Clash(*own, *other)) return false;
     // One operand is read from the output's own memory.
-    if (how == Follows::kSum && fused == Follows::kSum) return false;
+    if (how == PostOpKind::kSum && fused == PostOpKind::kSum) return false;
     post_ops += MostPostOps(fused);
   }
   return post_ops <= kMaxPostOps;
@@ -161,13 +161,13 @@ absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticVal
       ++n;
       continue;
     }
-    switch (HowFollows(node, before, channel)) {
-      case Follows::kEltwise: {
+    switch (PostOpKindOf(node, before, channel)) {
+      case PostOpKind::kEltwise: {
         const Eltwise f = *EltwiseBehind(node, before);
         e.ops.append_eltwise(1.0f, f.algorithm, f.alpha, f.beta);
         break;
       }
-      case Follows::kBias: {
+      case PostOpKind::kBias: {
         const int input = spec.InputIndex(Other(node, before));
         if (n == 1 && !has_bias) {
           e.bias = input;
@@ -178,11 +178,11 @@ absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticVal
         e.ops.append_binary(algorithm::binary_add, per_channel);
         break;
       }
-      case Follows::kSum:
+      case PostOpKind::kSum:
         e.sum = spec.InputIndex(Other(node, before));
         e.ops.append_sum(1.0f);
         break;
-      case Follows::kChannelAffine: {
+      case PostOpKind::kChannelAffine: {
         std::vector<Tensor> parameters;
         for (size_t i = 1; i < node.inputs().size(); ++i) {
           parameters.push_back(statics[spec.InputIndex(node.inputs()[i])]);
@@ -195,7 +195,7 @@ absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticVal
         append_fixed(algorithm::binary_add, std::move(shift));
         break;
       }
-      case Follows::kNo:
+      case PostOpKind::kNo:
         return absl::InternalError(absl::StrCat(node.op().name, " was fused, but does not follow"));
     }
   }
@@ -246,7 +246,7 @@ void BindWeights(const CpuKernelSpec& spec, const StaticValues& statics, int inp
 int FusedSum(const CpuKernelSpec& spec, int channel) {
   for (size_t n = 1; n < spec.nodes.size(); ++n) {
     Value before(spec.nodes[n - 1], 0);
-    if (HowFollows(*spec.nodes[n], before, channel) == Follows::kSum) {
+    if (PostOpKindOf(*spec.nodes[n], before, channel) == PostOpKind::kSum) {
       return spec.InputIndex(Other(*spec.nodes[n], before));
     }
   }

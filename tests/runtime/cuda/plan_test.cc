@@ -226,7 +226,7 @@ constexpr char kUpdates[] =
       return q, ma, mb, na, nb, nc, large
     })";
 
-TEST(CudaPlan, SmallStepsAreSideBySide) {
+TEST(CudaPlan, SmallStepsAreFusedHorizontally) {
   EmulatedPlans plans;
   const Graph graph = GraphOf(kUpdates);
   ASSERT_TRUE(plans.Add(graph).ok());

@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 class ArithTest : public ::testing::Test {
@@ -123,4 +123,4 @@ TEST_F(ArithTest, ImpliesNothingFalse) {
 }
 
 }  // namespace
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 TEST(LinearTest, DecidesByASum) {
@@ -99,4 +99,4 @@ TEST(LinearTest, SaysNothingFalseOfLargeNumbers) {
 }
 
 }  // namespace
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 #include "rewrite/rules/substitution.h"
 
 namespace lemma {

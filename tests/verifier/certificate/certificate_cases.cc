@@ -13,7 +13,7 @@
 #include "optimizer/folding/constant_folding.h"
 #include "optimizer/folding/rebuild.h"
 #include "optimizer/search/certificate.h"
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 #include "rewrite/rules/rule_text.h"
 #include "tests/rewrite/random_rewrites.h"
 #include "verifier/certificate/check.h"
@@ -22,7 +22,7 @@ namespace lemma {
 namespace {
 
 Graph WithWeights(const Graph& graph, uint64_t seed) {
-  ValueMap map;
+  optimizer::ValueMap map;
   for (const NodePtr& node : graph.nodes()) {
     if (node->kind() != Node::Kind::kWeight || node->has_payload()) continue;
     std::vector<double> values;
@@ -34,12 +34,12 @@ Graph WithWeights(const Graph& graph, uint64_t seed) {
     EXPECT_TRUE(tensor.ok()) << tensor.status();
     map[Value(node, 0)] = Value(Node::Weight(node->name(), node->type(0), *tensor), 0);
   }
-  return ReplaceValues(graph, map);
+  return optimizer::ReplaceValues(graph, map);
 }
 
-RewriteStep StepOf(const std::string& name, const std::string& where, const Graph& before,
-                   const Graph& after) {
-  RewriteStep step;
+optimizer::RewriteStep StepOf(const std::string& name, const std::string& where,
+                              const Graph& before, const Graph& after) {
+  optimizer::RewriteStep step;
   step.name = name;
   step.where = where;
   step.before = before.StructuralHash();
@@ -47,13 +47,15 @@ RewriteStep StepOf(const std::string& name, const std::string& where, const Grap
   return step;
 }
 
-CertificateCase Finish(const Graph& input, const Graph& last, const std::vector<RewriteStep>& steps,
+CertificateCase Finish(const Graph& input, const Graph& last,
+                       const std::vector<optimizer::RewriteStep>& steps,
                        const std::vector<Substitution>& rules) {
-  auto output = FoldConstants(last);
+  auto output = optimizer::FoldConstants(last);
   EXPECT_TRUE(output.ok()) << output.status();
   const bool nothing = steps.empty();
-  auto certificate = Certify(input, steps, nothing ? input : *output, rules,
-                             nothing ? Certificate::Result::kInput : Certificate::Result::kBest);
+  auto certificate =
+      optimizer::Certify(input, steps, nothing ? input : *output, rules,
+                         nothing ? Certificate::Result::kInput : Certificate::Result::kBest);
   EXPECT_TRUE(certificate.ok()) << certificate.status();
   CertificateCase files{PrintGraph(input), PrintGraph(nothing ? input : *output), ""};
   if (!certificate.ok()) return files;
@@ -99,7 +101,7 @@ CertificateCase RandomWalk(const Graph& graph, const std::vector<Substitution>& 
   EXPECT_TRUE(set.ok()) << set.status();
   const Graph input = WithWeights(graph, seed);
   Graph now = input;
-  std::vector<RewriteStep> done;
+  std::vector<optimizer::RewriteStep> done;
   for (int i = 0; i < steps; ++i) {
     std::optional<RandomRewrite> next = Rewritten(now, **set, &random);
     if (!next) break;
@@ -115,7 +117,7 @@ CertificateCase Walk(const std::string& graph, const std::vector<Substitution>& 
   auto set = RuleSet::Create(rules);
   EXPECT_TRUE(set.ok()) << set.status();
   Graph now = input;
-  std::vector<RewriteStep> done;
+  std::vector<optimizer::RewriteStep> done;
   for (const std::string& name : names) {
     const MatchIndex index(now);
     std::optional<Graph> next;

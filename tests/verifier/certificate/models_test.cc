@@ -37,17 +37,18 @@ TEST_P(ModelsTest, CertificateIsRight) {
   const Graph& input = model->graph;
   auto rules = RuleSet::Create(StarterRules());
   ASSERT_TRUE(rules.ok()) << rules.status();
-  const auto costs = MakeAnalyticCostModel();
-  BacktrackingOptions options;
+  const auto costs = optimizer::MakeAnalyticCostModel();
+  optimizer::BacktrackingOptions options;
   options.limits.max_steps = 30;
-  auto found = MakeBacktrackingSearch(rules->get(), costs.get(), options)->Run(input, nullptr);
+  auto found =
+      optimizer::MakeBacktrackingSearch(rules->get(), costs.get(), options)->Run(input, nullptr);
   ASSERT_TRUE(found.ok()) << found.status();
-  auto folded = FoldConstants(found->best);
+  auto folded = optimizer::FoldConstants(found->best);
   ASSERT_TRUE(folded.ok()) << folded.status();
   const auto result =
       found->rewrites.empty() ? Certificate::Result::kInput : Certificate::Result::kBest;
-  auto made = Certify(input, found->rewrites, found->rewrites.empty() ? input : *folded,
-                      StarterRules(), result);
+  auto made = optimizer::Certify(input, found->rewrites, found->rewrites.empty() ? input : *folded,
+                                 StarterRules(), result);
   ASSERT_TRUE(made.ok()) << made.status();
   made->input_file = made->output_file = std::string(64, '0');
   auto certificate = ParseCertificate(PrintCertificate(*made));
@@ -66,7 +67,7 @@ TEST_P(ModelsTest, CertificateIsRight) {
     EXPECT_NE(CheckCertificate(*certificate, *output, *output, check).problem, "");
   }
 
-  auto replayed = Replay(*certificate, input, StarterRules());
+  auto replayed = optimizer::Replay(*certificate, input, StarterRules());
   ASSERT_TRUE(replayed.ok()) << replayed.status();
   EXPECT_EQ(replayed->graph.StructuralHash(), found->best.StructuralHash());
 }

@@ -11,7 +11,7 @@
 #include "verifier/normal_form/equality.h"
 #include "verifier/normal_form/normalize.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 using Point = std::map<Leaf, int64_t>;
@@ -348,4 +348,4 @@ INSTANTIATE_TEST_SUITE_P(, NormalFormTest,
                          });
 
 }  // namespace
-}  // namespace lemma::verify
+}  // namespace lemma::prover

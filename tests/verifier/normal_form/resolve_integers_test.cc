@@ -5,9 +5,9 @@
 
 #include "gtest/gtest.h"
 #include "tests/kernels/evaluate/naive_evaluator.h"
-#include "verifier/normal_form/decisions.h"
+#include "verifier/normal_form/path_condition.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 constexpr int kSize = 3, kReals = 5;
@@ -166,7 +166,7 @@ TEST(ResolveIntegers, ReadsNothingOutside) {
 }
 
 // All comparisons of v + c with 0, after any two others.
-TEST(Decisions, AgreeWithArithmetic) {
+TEST(PathCondition, AgreeWithArithmetic) {
   const IndexExpr v = IndexExpr::Var(0);
   std::vector<IndexExpr> sums;
   for (int64_t c = -2; c <= 2; ++c) sums.insert(sums.end(), {v + c, IndexExpr(c) - v});
@@ -179,9 +179,9 @@ TEST(Decisions, AgreeWithArithmetic) {
       for (size_t j = 0; j < sums.size(); ++j) {
         for (int kinds = 0; kinds < 4; ++kinds) {
           const bool first = (kinds & 1) != 0, second = (kinds & 2) != 0;
-          const Decisions known = Decisions()
-                                      .With(sums[i], first, holds(i, first, at))
-                                      .With(sums[j], second, holds(j, second, at));
+          const PathCondition known = PathCondition()
+                                          .With(sums[i], first, holds(i, first, at))
+                                          .With(sums[j], second, holds(j, second, at));
           for (size_t k = 0; k < sums.size(); ++k) {
             for (bool equal : {false, true}) {
               const std::optional<bool> decided = known.Decide(sums[k], equal);
@@ -192,10 +192,10 @@ TEST(Decisions, AgreeWithArithmetic) {
       }
     }
   }
-  EXPECT_EQ(Decisions().With(v, false, true).Decide(v + 1, false), true);
-  EXPECT_EQ(Decisions().With(v, false, true).Decide(v + 1, true), false);
-  EXPECT_EQ(Decisions().With(v, false, true).Decide(v - 1, false), std::nullopt);
+  EXPECT_EQ(PathCondition().With(v, false, true).Decide(v + 1, false), true);
+  EXPECT_EQ(PathCondition().With(v, false, true).Decide(v + 1, true), false);
+  EXPECT_EQ(PathCondition().With(v, false, true).Decide(v - 1, false), std::nullopt);
 }
 
 }  // namespace
-}  // namespace lemma::verify
+}  // namespace lemma::prover

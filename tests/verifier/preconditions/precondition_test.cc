@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 #include "rewrite/rules/rule_text.h"
 #include "tests/verifier/prover_testutil.h"
 
@@ -59,7 +59,7 @@ TEST_P(UnguardedTest, FindsTheGuard) {
   // Run by other code, on other instances.
   Substitution checked = found.rule;
   checked.contract = std::get<Proved>(*found.with).contract;
-  auto tested = FieldTest(checked, {40, 7});
+  auto tested = RandomizedCheck(checked, {40, 7});
   ASSERT_TRUE(tested.ok()) << tested.status();
   EXPECT_FALSE(tested->counterexample) << *tested->counterexample;
 }

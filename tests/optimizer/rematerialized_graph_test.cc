@@ -1,4 +1,4 @@
-#include "optimizer/memory/numbered_copies.h"
+#include "optimizer/memory/rematerialized_graph.h"
 
 #include <string>
 
@@ -8,12 +8,12 @@
 #include "gtest/gtest.h"
 #include "tests/runtime/runtime_testutil.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
-class NumberedCopiesTest : public testing::Test {
+class RematerializedGraphTest : public testing::Test {
  protected:
-  NumberedCopiesTest() {
+  RematerializedGraphTest() {
     for (size_t n = 0; n < graph_.nodes().size(); ++n) {
       const NodePtr& node = graph_.nodes()[n];
       position_[node.get()] = static_cast<int>(n);
@@ -42,7 +42,7 @@ class NumberedCopiesTest : public testing::Test {
   std::vector<bool> is_static_;
 };
 
-TEST_F(NumberedCopiesTest, WhatIsFetchedIsOffloadedOnce) {
+TEST_F(RematerializedGraphTest, WhatIsFetchedIsOffloadedOnce) {
   Recomputation second{{a}, {{a, {d, 0}}}, {}, {b, 0}}, third{{a}, {{a, {e, 0}}}, {}, {c, 0}};
   second.fetched = third.fetched = a;
   const std::string both = R"(graph g(x: f32[4]) {
@@ -82,7 +82,7 @@ TEST_F(NumberedCopiesTest, WhatIsFetchedIsOffloadedOnce) {
   })"));
 }
 
-TEST_F(NumberedCopiesTest, WhatIsFetchedIsReadByRecomputations) {
+TEST_F(RematerializedGraphTest, WhatIsFetchedIsReadByRecomputations) {
   Recomputation second{{a}, {{a, {c, 2}}}, {}, {b, 0}};
   second.fetched = a;
   const Recomputation third{{c}, {{c, {d, 0}}}, {}, {b, 0}};
@@ -100,7 +100,7 @@ TEST_F(NumberedCopiesTest, WhatIsFetchedIsReadByRecomputations) {
   })"));
 }
 
-TEST_F(NumberedCopiesTest, WhatIsFetchedIsNotJoined) {
+TEST_F(RematerializedGraphTest, WhatIsFetchedIsNotJoined) {
   Recomputation second{{a}, {{a, {d, 0}}}, {}, {b, 0}};
   second.fetched = a;
   const Recomputation third{{a}, {{a, {e, 0}}}, {}, {c, 0}};
@@ -111,7 +111,7 @@ TEST_F(NumberedCopiesTest, WhatIsFetchedIsNotJoined) {
   EXPECT_EQ(list[1].fetched, -1);
 }
 
-TEST_F(NumberedCopiesTest, EachCopyHasItsBarrier) {
+TEST_F(RematerializedGraphTest, EachCopyHasItsBarrier) {
   const Recomputation second{{a}, {{a, {d, 0}}}, {}, {b, 0}};
   const Recomputation third{{a}, {{a, {e, 0}}}, {}, {c, 0}};
   EXPECT_EQ(With({second, third}), Text(R"(graph g(x: f32[4]) {
@@ -128,7 +128,7 @@ TEST_F(NumberedCopiesTest, EachCopyHasItsBarrier) {
   })"));
 }
 
-TEST_F(NumberedCopiesTest, ACopyMayReadACopy) {
+TEST_F(RematerializedGraphTest, ACopyMayReadACopy) {
   const Recomputation second{{a}, {{a, {d, 0}}}, {}, {c, 0}};
   Recomputation of_b{{b}, {{b, {c, 0}}}, {{a, 1}}, {b, 0}};
   EXPECT_EQ(With({second, of_b}), "contradiction") << "c reads b, which reads what comes after c";
@@ -148,7 +148,7 @@ TEST_F(NumberedCopiesTest, ACopyMayReadACopy) {
   })"));
 }
 
-TEST_F(NumberedCopiesTest, TheLastToNameAReaderCounts) {
+TEST_F(RematerializedGraphTest, TheLastToNameAReaderCounts) {
   const Recomputation second{{a}, {{a, {d, 0}}, {a, {e, 0}}}, {}, {b, 0}};
   const Recomputation third{{a}, {{a, {e, 0}}}, {}, {c, 0}};
   const std::string both = With({second, third});
@@ -158,7 +158,7 @@ TEST_F(NumberedCopiesTest, TheLastToNameAReaderCounts) {
 }
 
 // The token of the third copy is a second one; if that is emptied, it is the first.
-TEST_F(NumberedCopiesTest, WhatAnEmptiedRecomputationMadeIsTheFirst) {
+TEST_F(RematerializedGraphTest, WhatAnEmptiedRecomputationMadeIsTheFirst) {
   const Recomputation second{{a, b}, {{a, {d, 0}}}, {}, {c, 0}};
   const Recomputation after_copy{{a}, {{a, {e, 0}}}, {}, {a, 1}};
   const Recomputation after_first{{a}, {{a, {e, 0}}}, {}, {a, 0}};
@@ -166,7 +166,7 @@ TEST_F(NumberedCopiesTest, WhatAnEmptiedRecomputationMadeIsTheFirst) {
   EXPECT_EQ(With({Recomputation(), after_copy}), With({Recomputation(), after_first}));
 }
 
-TEST_F(NumberedCopiesTest, WhatWaitsForItselfIsAContradiction) {
+TEST_F(RematerializedGraphTest, WhatWaitsForItselfIsAContradiction) {
   for (int token : {d, e}) {
     EXPECT_EQ(With({{{a}, {{a, {d, 0}}}, {}, {token, 0}}}), "contradiction") << token;
   }
@@ -176,7 +176,7 @@ TEST_F(NumberedCopiesTest, WhatWaitsForItselfIsAContradiction) {
   EXPECT_EQ(With({first, other}), "contradiction");
 }
 
-TEST_F(NumberedCopiesTest, JoinedMakeOneCopy) {
+TEST_F(RematerializedGraphTest, JoinedMakeOneCopy) {
   const Recomputation first{{a}, {{a, {d, 0}}}, {}, {b, 0}};
   const Recomputation reads_it{{c}, {{c, {e, 0}}}, {{a, 1}}, {c, 0}};
   const Recomputation added{{a, b}, {{a, {e, 0}}}, {}, {b, 0}};
@@ -190,4 +190,4 @@ TEST_F(NumberedCopiesTest, JoinedMakeOneCopy) {
 }
 
 }  // namespace
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -6,8 +6,8 @@
 // (degree / 2^61), and in double, stored as f32 between operators, where a bit-exact rule has to
 // give equal bits. A rule that passes is not proved: other sizes and ranks are untouched, as are
 // laws that the field does not have.
-#ifndef LEMMA_REWRITE_DERIVATION_FIELD_TEST_H_
-#define LEMMA_REWRITE_DERIVATION_FIELD_TEST_H_
+#ifndef LEMMA_REWRITE_DERIVATION_RANDOMIZED_CHECK_H_
+#define LEMMA_REWRITE_DERIVATION_RANDOMIZED_CHECK_H_
 
 #include <cstdint>
 #include <optional>
@@ -45,12 +45,12 @@ class InstanceSampler {
   SymbolValues values_;
 };
 
-struct FieldTestOptions {
+struct RandomizedCheckOptions {
   int instances = 100;
   uint64_t seed = 1;
 };
 
-struct FieldTestResult {
+struct RandomizedCheckResult {
   int instances = 0;  // with elements to compare, on which both sides agreed
   int empty = 0;      // without any
   // Instances whose source is well-formed, but whose target is not, or has other types: the rule is
@@ -62,12 +62,12 @@ struct FieldTestResult {
 
 // Stops at the first counterexample. Fewer instances than asked for are returned if no more were
 // found. A status other than OK is an operator's mistake, not the rule's.
-absl::StatusOr<FieldTestResult> FieldTest(const Substitution& rule,
-                                          const FieldTestOptions& options = {});
+absl::StatusOr<RandomizedCheckResult> RandomizedCheck(const Substitution& rule,
+                                                      const RandomizedCheckOptions& options = {});
 
 // "n = 3, s = [1, 2]".
 std::string Describe(const Substitution& rule, const Assignment& assignment);
 
 }  // namespace lemma
 
-#endif  // LEMMA_REWRITE_DERIVATION_FIELD_TEST_H_
+#endif  // LEMMA_REWRITE_DERIVATION_RANDOMIZED_CHECK_H_

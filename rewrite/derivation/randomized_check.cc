@@ -1,4 +1,4 @@
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 
 #include <algorithm>
 #include <cmath>
@@ -201,9 +201,9 @@ std::string Describe(const Substitution& rule, const Assignment& assignment) {
   return text;
 }
 
-absl::StatusOr<FieldTestResult> FieldTest(const Substitution& rule,
-                                          const FieldTestOptions& options) {
-  FieldTestResult result;
+absl::StatusOr<RandomizedCheckResult> RandomizedCheck(const Substitution& rule,
+                                                      const RandomizedCheckOptions& options) {
+  RandomizedCheckResult result;
   InstanceSampler sampler(rule, options.seed);
   Random random(Mix64(options.seed));
   for (int tries = 0; tries < 8 * options.instances && result.instances < options.instances;

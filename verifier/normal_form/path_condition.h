@@ -1,6 +1,6 @@
 // What a case distinction has decided of integers so far. Internal to the prover.
-#ifndef LEMMA_VERIFIER_NORMAL_FORM_DECISIONS_H_
-#define LEMMA_VERIFIER_NORMAL_FORM_DECISIONS_H_
+#ifndef LEMMA_VERIFIER_NORMAL_FORM_PATH_CONDITION_H_
+#define LEMMA_VERIFIER_NORMAL_FORM_PATH_CONDITION_H_
 
 #include <cstdint>
 #include <map>
@@ -10,15 +10,15 @@
 
 #include "graph/expr/index_expr.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 
 // For sums that differ by a constant only, the range of one decides the others.
-class Decisions {
+class PathCondition {
  public:
   // Whether e = 0, or e >= 0, is known to hold or not to hold.
   std::optional<bool> Decide(const IndexExpr& e, bool equal) const;
   // And that it holds, or does not.
-  Decisions With(const IndexExpr& e, bool equal, bool holds) const;
+  PathCondition With(const IndexExpr& e, bool equal, bool holds) const;
   bool empty() const { return ranges_.empty(); }
 
  private:
@@ -30,6 +30,6 @@ class Decisions {
   std::map<std::string, Range> ranges_;
 };
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover
 
-#endif  // LEMMA_VERIFIER_NORMAL_FORM_DECISIONS_H_
+#endif  // LEMMA_VERIFIER_NORMAL_FORM_PATH_CONDITION_H_

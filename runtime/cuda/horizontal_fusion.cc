@@ -1,4 +1,4 @@
-#include "runtime/cuda/small_steps.h"
+#include "runtime/cuda/horizontal_fusion.h"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "kernels/codegen/side_by_side.h"
+#include "kernels/codegen/horizontal_fusion.h"
 
 namespace lemma::cuda {
 
@@ -23,7 +23,7 @@ constexpr int64_t kSmallBytes = 64 * 1024;
 const GridKernel& OnlyKernel(const Step& step) { return step.program->kernels[0]; }
 
 bool IsSmall(const CudaPlan& plan, const Step& step) {
-  if (step.program == nullptr || !codegen::CanBeSideBySide(*step.program)) return false;
+  if (step.program == nullptr || !codegen::CanFuseHorizontally(*step.program)) return false;
   const std::vector<int>& buffers = step.buffers;
   return std::all_of(buffers.begin(), buffers.end(), [&](int b) {
     return b < 0 || plan.buffers[b].type.num_bytes() <= kSmallBytes;
@@ -49,13 +49,13 @@ Step Together(std::vector<Step> steps) {
     result.parts.push_back({step.nodes.size(), step.program->slots.size()});
     programs.push_back(step.program);
   }
-  result.program = std::make_shared<const GridProgram>(codegen::SideBySide(programs));
+  result.program = std::make_shared<const GridProgram>(codegen::FuseHorizontally(programs));
   return result;
 }
 
 }  // namespace
 
-void PutSideBySide(CudaPlan* plan) {
+void FuseSmallLaunches(CudaPlan* plan) {
   const size_t count = plan->steps.size();
   // By buffer: whether a step reads it that stays where it is. Readers come behind the writer.
   std::vector<bool> needed(plan->buffers.size(), false), moves(count, false);

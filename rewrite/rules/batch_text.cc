@@ -1,4 +1,4 @@
-#include "rewrite/rules/carried.h"
+#include "rewrite/rules/batch_text.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graph/expr/substitute.h"
-#include "rewrite/rules/carried_dims.h"
+#include "rewrite/rules/batch_dims.h"
 
 namespace lemma {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 class Printer {
  public:
   // Without what is `carried`, if it is given.
-  Printer(const Statement& statement, DType common, const CarriedDims* carried)
+  Printer(const Statement& statement, DType common, const BatchDims* carried)
       : statement_(statement), common_(common), carried_(carried) {}
 
   StatementText Print() {
@@ -37,7 +37,7 @@ class Printer {
 
  private:
   bool Keep(int side, TensorId tensor, size_t dim) {
-    if (carried_ == nullptr || !carried_->IsCarried(side, tensor, dim)) return true;
+    if (carried_ == nullptr || !carried_->IsBatch(side, tensor, dim)) return true;
     const IndexExpr& size = carried_->SizeOf(side, tensor, dim);
     if (size.kind() == IndexExpr::Kind::kSymbol) erased_.insert(size.name());
     return false;
@@ -144,7 +144,7 @@ class Printer {
 
   const Statement& statement_;
   DType common_;
-  const CarriedDims* carried_;
+  const BatchDims* carried_;
   int side_ = 0;
   std::string out_;
   std::map<VarId, size_t> vars_;
@@ -159,14 +159,14 @@ StatementText TextOf(const Statement& statement, DType common) {
   return Printer(statement, common, nullptr).Print();
 }
 
-StatementText TextWithoutCarried(const Statement& statement, DType common) {
-  const CarriedDims carried(statement);
+StatementText TextWithoutBatchDims(const Statement& statement, DType common) {
+  const BatchDims carried(statement);
   return Printer(statement, common, &carried).Print();
 }
 
-bool OnlyCarriesMore(const Statement& statement, const Statement& proved) {
-  const StatementText mine = TextWithoutCarried(statement, DType::kF32);
-  const StatementText other = TextWithoutCarried(proved, DType::kF32);
+bool OnlyAddsBatchDims(const Statement& statement, const Statement& proved) {
+  const StatementText mine = TextWithoutBatchDims(statement, DType::kF32);
+  const StatementText other = TextWithoutBatchDims(proved, DType::kF32);
   if (mine.text != other.text) return false;
   ExprSubstitution names;
   for (size_t i = 0; i < other.symbols.size(); ++i) {

@@ -1,4 +1,4 @@
-#include "kernels/codegen/phases.h"
+#include "kernels/codegen/polyphase.h"
 
 #include <algorithm>
 #include <optional>
@@ -125,8 +125,8 @@ NestSource AtPhase(const NestSource& source, const ScalarExpr& reduce,
 
 }  // namespace
 
-std::vector<NestSource> SplitPhases(const NestSource& source, const ScalarExpr& reduce,
-                                    int* fresh) {
+std::vector<NestSource> SplitIntoPhases(const NestSource& source, const ScalarExpr& reduce,
+                                        int* fresh) {
   if (reduce.reduce() != ReduceKind::kSum) return {};  // of nothing it is 0
   std::vector<Guard> equalities;
   CollectEqualities(reduce.guard(), &equalities);

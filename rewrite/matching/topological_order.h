@@ -1,6 +1,6 @@
 // Keeping numbers of nodes above those of what they are computed from.
-#ifndef LEMMA_REWRITE_MATCHING_RAISE_RANK_H_
-#define LEMMA_REWRITE_MATCHING_RAISE_RANK_H_
+#ifndef LEMMA_REWRITE_MATCHING_TOPOLOGICAL_ORDER_H_
+#define LEMMA_REWRITE_MATCHING_TOPOLOGICAL_ORDER_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace lemma {
 // could be raised again for every way that leads to it. rank_of(node): its rank;
 // for_each_user(node, visit): visit(user).
 template <class RankOf, class Set, class ForEachUser>
-void RaiseRank(int node, int64_t rank, const RankOf& rank_of, const Set& set,
-               const ForEachUser& for_each_user) {
+void MaintainTopologicalOrder(int node, int64_t rank, const RankOf& rank_of, const Set& set,
+                              const ForEachUser& for_each_user) {
   std::map<std::pair<int64_t, int>, int64_t> pending = {{{rank_of(node), node}, rank}};
   while (!pending.empty()) {
     const auto [key, wanted] = *pending.begin();
@@ -33,4 +33,4 @@ void RaiseRank(int node, int64_t rank, const RankOf& rank_of, const Set& set,
 
 }  // namespace lemma
 
-#endif  // LEMMA_REWRITE_MATCHING_RAISE_RANK_H_
+#endif  // LEMMA_REWRITE_MATCHING_TOPOLOGICAL_ORDER_H_

@@ -1,4 +1,4 @@
-#include "kernels/codegen/side_by_side.h"
+#include "kernels/codegen/horizontal_fusion.h"
 
 #include <algorithm>
 #include <string>
@@ -25,7 +25,7 @@ std::string FunctionOf(const GridKernel& kernel) {
 
 }  // namespace
 
-bool CanBeSideBySide(const GridProgram& program) {
+bool CanFuseHorizontally(const GridProgram& program) {
   if (program.kernels.size() != 1) return false;
   const GridKernel& kernel = program.kernels[0];
   // With fewer threads there is one block: more of them find nothing to do.
@@ -33,7 +33,7 @@ bool CanBeSideBySide(const GridProgram& program) {
          !kernel.synchronizes && (kernel.threads == kThreads || kernel.blocks == 1);
 }
 
-GridProgram SideBySide(absl::Span<const std::shared_ptr<const GridProgram>> programs) {
+GridProgram FuseHorizontally(absl::Span<const std::shared_ptr<const GridProgram>> programs) {
   GridProgram result;
   GridKernel all;
   std::string functions, body;

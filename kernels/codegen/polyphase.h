@@ -1,6 +1,6 @@
 // Strided gradients as dense sums. Internal to grid_program.
-#ifndef LEMMA_KERNELS_CODEGEN_PHASES_H_
-#define LEMMA_KERNELS_CODEGEN_PHASES_H_
+#ifndef LEMMA_KERNELS_CODEGEN_POLYPHASE_H_
+#define LEMMA_KERNELS_CODEGEN_POLYPHASE_H_
 
 #include <vector>
 
@@ -14,9 +14,9 @@ namespace lemma::codegen {
 // (loops::SplitMixedAxes makes these): one source for each phase, which computes its elements of
 // the output and whose reduction has only what the guard admits. Empty if there is no such guard,
 // or `reduce` is no sum.
-std::vector<loops::NestSource> SplitPhases(const loops::NestSource& source,
-                                           const ScalarExpr& reduce, int* fresh);
+std::vector<loops::NestSource> SplitIntoPhases(const loops::NestSource& source,
+                                               const ScalarExpr& reduce, int* fresh);
 
 }  // namespace lemma::codegen
 
-#endif  // LEMMA_KERNELS_CODEGEN_PHASES_H_
+#endif  // LEMMA_KERNELS_CODEGEN_POLYPHASE_H_

@@ -1,6 +1,6 @@
 // What runs of whole graphs teach about kernels that were measured on their own.
-#ifndef LEMMA_OPTIMIZER_COST_CORRECTION_H_
-#define LEMMA_OPTIMIZER_COST_CORRECTION_H_
+#ifndef LEMMA_OPTIMIZER_COST_CALIBRATION_H_
+#define LEMMA_OPTIMIZER_COST_CALIBRATION_H_
 
 #include <map>
 #include <string>
@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "optimizer/cost/cost_db.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 // The kind of a kernel: what its signature begins with, up to the operands ("conv", "copy").
 absl::string_view KindOfKernel(absl::string_view signature);
@@ -19,10 +19,10 @@ absl::string_view KindOfKernel(absl::string_view signature);
 // times a factor of its kind: the least-squares fit, variances in proportion to the times, of the
 // kernels of that kind for which both are known; of all kinds if there is none of its own; 1 if
 // there is none at all. Else a search would prefer what was never tried.
-class Correction {
+class Calibration {
  public:
   // `known`: of one device.
-  explicit Correction(const std::vector<CostEntry>& known);
+  explicit Calibration(const std::vector<CostEntry>& known);
 
   double Milliseconds(absl::string_view signature, double alone_ms) const;
   double FactorOf(absl::string_view kind) const;
@@ -37,6 +37,6 @@ class Correction {
   Sums all_;
 };
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
-#endif  // LEMMA_OPTIMIZER_COST_CORRECTION_H_
+#endif  // LEMMA_OPTIMIZER_COST_CALIBRATION_H_

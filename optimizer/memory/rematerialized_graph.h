@@ -1,6 +1,6 @@
 // Graphs that compute some of their nodes more than once, or keep them in the host's memory.
-#ifndef LEMMA_OPTIMIZER_MEMORY_NUMBERED_COPIES_H_
-#define LEMMA_OPTIMIZER_MEMORY_NUMBERED_COPIES_H_
+#ifndef LEMMA_OPTIMIZER_MEMORY_REMATERIALIZED_GRAPH_H_
+#define LEMMA_OPTIMIZER_MEMORY_REMATERIALIZED_GRAPH_H_
 
 #include <map>
 #include <optional>
@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "graph/graph.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 // A node of the original graph, by position, as it is computed for the first time (number 0) or
 // again (from 1 on).
@@ -45,7 +45,7 @@ struct Recomputation {
   bool empty() const { return nodes.empty(); }
 };
 
-struct CopiedGraph {
+struct RematerializedGraph {
   Graph graph;
   // Of all nodes but offloads and barriers; of the barriers that bring back, what they bring.
   absl::flat_hash_map<const Node*, Copy> origins;
@@ -55,10 +55,10 @@ struct CopiedGraph {
 // are of graph.nodes(); what is static needs no barrier. Copies that an empty recomputation would
 // have made are taken to be the first ones, so that any may be emptied, and the others mean the
 // same. nullopt if a copy would have to wait for itself.
-std::optional<CopiedGraph> WithCopies(const Graph& graph,
-                                      const absl::flat_hash_map<const Node*, int>& position,
-                                      const std::vector<bool>& is_static,
-                                      absl::Span<const Recomputation> list);
+std::optional<RematerializedGraph> WithCopies(const Graph& graph,
+                                              const absl::flat_hash_map<const Node*, int>& position,
+                                              const std::vector<bool>& is_static,
+                                              absl::Span<const Recomputation> list);
 
 // `list` with one more recomputation, joined with those that share a node with it and with those of
 // the numbers `also`, if they fetch nothing: they become one, whose copies begin after
@@ -66,6 +66,6 @@ std::optional<CopiedGraph> WithCopies(const Graph& graph,
 std::vector<Recomputation> Joined(std::vector<Recomputation> list, const Recomputation& added,
                                   const std::set<int>& also = {});
 
-}  // namespace lemma
+}  // namespace lemma::optimizer
 
-#endif  // LEMMA_OPTIMIZER_MEMORY_NUMBERED_COPIES_H_
+#endif  // LEMMA_OPTIMIZER_MEMORY_REMATERIALIZED_GRAPH_H_

@@ -1,6 +1,6 @@
 // Several small kernels of a plan as one launch. Internal to planning.
-#ifndef LEMMA_RUNTIME_CUDA_SMALL_STEPS_H_
-#define LEMMA_RUNTIME_CUDA_SMALL_STEPS_H_
+#ifndef LEMMA_RUNTIME_CUDA_HORIZONTAL_FUSION_H_
+#define LEMMA_RUNTIME_CUDA_HORIZONTAL_FUSION_H_
 
 #include "runtime/cuda/cuda_plan.h"
 
@@ -10,8 +10,8 @@ namespace lemma::cuda {
 // the end of `plan`, and makes one step of as many as have nothing to do with each other: the
 // updates of small parameters in a step of training. Small: so that it costs next to nothing that
 // what they read stays until then. Before launches are made and memory is placed.
-void PutSideBySide(CudaPlan* plan);
+void FuseSmallLaunches(CudaPlan* plan);
 
 }  // namespace lemma::cuda
 
-#endif  // LEMMA_RUNTIME_CUDA_SMALL_STEPS_H_
+#endif  // LEMMA_RUNTIME_CUDA_HORIZONTAL_FUSION_H_

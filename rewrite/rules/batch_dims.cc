@@ -1,4 +1,4 @@
-#include "rewrite/rules/carried_dims.h"
+#include "rewrite/rules/batch_dims.h"
 
 #include <algorithm>
 #include <map>
@@ -51,7 +51,7 @@ bool IsOne(const IndexExpr& e) { return e.AsConst() == 1; }
 
 }  // namespace
 
-class CarriedDims::Finder {
+class BatchDims::Finder {
  public:
   explicit Finder(const Statement& statement)
       : statement_(statement), slots_(statement), parents_(slots_.size()), bad_(slots_.size()) {
@@ -70,7 +70,7 @@ class CarriedDims::Finder {
   }
 
   const Slots& slots() const { return slots_; }
-  bool IsCarried(int slot) { return !bad_[Root(&parents_, slot)]; }
+  bool IsBatch(int slot) { return !bad_[Root(&parents_, slot)]; }
 
  private:
   void VisitSide(const Definition& d) {
@@ -230,15 +230,14 @@ class CarriedDims::Finder {
   std::map<std::string, std::string> same_;
 };
 
-CarriedDims::CarriedDims(const Statement& statement)
-    : finder_(std::make_unique<Finder>(statement)) {}
-CarriedDims::~CarriedDims() = default;
+BatchDims::BatchDims(const Statement& statement) : finder_(std::make_unique<Finder>(statement)) {}
+BatchDims::~BatchDims() = default;
 
-bool CarriedDims::IsCarried(int side, TensorId tensor, size_t dim) const {
-  return finder_->IsCarried(finder_->slots().Of(side, tensor, dim));
+bool BatchDims::IsBatch(int side, TensorId tensor, size_t dim) const {
+  return finder_->IsBatch(finder_->slots().Of(side, tensor, dim));
 }
 
-const IndexExpr& CarriedDims::SizeOf(int side, TensorId tensor, size_t dim) const {
+const IndexExpr& BatchDims::SizeOf(int side, TensorId tensor, size_t dim) const {
   return finder_->slots().SizeOf(finder_->slots().Of(side, tensor, dim));
 }
 

@@ -1,10 +1,9 @@
 // Proofs at any rank: what is true without carried dimensions only is not believed with them.
-#include "rewrite/rules/carried.h"
-
 #include <map>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "rewrite/rules/batch_text.h"
 #include "tests/verifier/prover_testutil.h"
 
 namespace lemma {
@@ -61,7 +60,7 @@ TEST(Carried, TellsFalseFromTrue) {
   for (const char* path : {"tests/verifier/identities.txt", "data/rules/starter.txt"}) {
     for (const Substitution& rule : RulesIn(path)) {
       for (const RuleForm& form : FormsOf(rule).forms) {
-        truths[TextWithoutCarried(form.statement, DType::kF32).text] = rule.name;
+        truths[TextWithoutBatchDims(form.statement, DType::kF32).text] = rule.name;
       }
     }
   }
@@ -72,7 +71,7 @@ TEST(Carried, TellsFalseFromTrue) {
     for (const Substitution& rule : RulesIn(std::string("tests/verifier/") + family)) {
       for (const RuleForm& form : FormsOf(rule).forms) {
         ++compared;
-        auto it = truths.find(TextWithoutCarried(form.statement, DType::kF32).text);
+        auto it = truths.find(TextWithoutBatchDims(form.statement, DType::kF32).text);
         EXPECT_TRUE(it == truths.end()) << rule.name << " reads as " << it->second;
       }
     }

@@ -1,4 +1,4 @@
-#include "optimizer/memory/relief.h"
+#include "optimizer/memory/memory_reduction.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "graph/builder.h"
 #include "optimizer/memory/recomputation_candidates.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 constexpr double kLeastMs = 1e-4;  // even a view costs a little
@@ -17,17 +17,17 @@ constexpr double kLinkBytesPerMs = 64e6;
 
 }  // namespace
 
-Reliefs Reliefs::Without(int index) const {
-  Reliefs others = *this;
+Reductions Reductions::Without(int index) const {
+  Reductions others = *this;
   others.recomputed[index] = Recomputation();
   return others;
 }
 
-std::vector<int64_t> Relieved::Live() const {
+std::vector<int64_t> ReducedGraph::Live() const {
   return LiveBytes(timeline.buffers, timeline.kernels.size());
 }
 
-Reliever::Reliever(const Graph& graph, KernelMeasurer* measurer)
+MemoryReducer::MemoryReducer(const Graph& graph, KernelMeasurer* measurer)
     : graph_(graph), measurer_(measurer) {
   const auto& nodes = graph.nodes();
   for (size_t n = 0; n < nodes.size(); ++n) position_[nodes[n].get()] = static_cast<int>(n);
@@ -38,7 +38,7 @@ Reliever::Reliever(const Graph& graph, KernelMeasurer* measurer)
   }
 }
 
-absl::Status Reliever::Price(CostModel* costs) {
+absl::Status MemoryReducer::Price(CostModel* costs) {
   auto shares = costs->SharesOf(graph_);
   if (!shares.ok()) return shares.status();
   node_ms_.assign(graph_.nodes().size(), 0);
@@ -54,7 +54,7 @@ absl::Status Reliever::Price(CostModel* costs) {
   return measurer_->CanOffload() ? PriceTransfers(costs) : absl::OkStatus();
 }
 
-absl::Status Reliever::PriceTransfers(CostModel* costs) {
+absl::Status MemoryReducer::PriceTransfers(CostModel* costs) {
   absl::flat_hash_map<std::string, double> known;
   for (size_t n = 0; n < transfer_ms_.size(); ++n) {
     const Node& node = *graph_.nodes()[n];
@@ -77,53 +77,54 @@ absl::Status Reliever::PriceTransfers(CostModel* costs) {
   return absl::OkStatus();
 }
 
-double Reliever::MsOf(const Recomputation& unit) const {
+double MemoryReducer::MsOf(const Recomputation& unit) const {
   double ms = unit.empty() ? 0 : kLeastMs;
   for (int n : unit.nodes) ms += n == unit.fetched ? transfer_ms_[n] : node_ms_[n];
   return ms;
 }
 
-double Reliever::MsOf(const Reliefs& reliefs) const {
+double MemoryReducer::MsOf(const Reductions& reductions) const {
   double ms = 0;
-  for (const Recomputation& unit : reliefs.recomputed) ms += MsOf(unit);
+  for (const Recomputation& unit : reductions.recomputed) ms += MsOf(unit);
   return ms;
 }
 
-absl::StatusOr<std::optional<Relieved>> Reliever::With(Reliefs reliefs) {
-  std::optional<Relieved> relieved;
-  auto copied = WithCopies(graph_, position_, is_static_, reliefs.recomputed);
-  if (!copied) return relieved;
+absl::StatusOr<std::optional<ReducedGraph>> MemoryReducer::With(Reductions reductions) {
+  std::optional<ReducedGraph> reduced;
+  auto copied = WithCopies(graph_, position_, is_static_, reductions.recomputed);
+  if (!copied) return reduced;
   auto timeline = measurer_->Timeline(copied->graph);
   if (!timeline.ok()) return timeline.status();
-  relieved = Relieved{std::move(reliefs), *std::move(copied), *std::move(timeline)};
-  relieved->ms = MsOf(relieved->reliefs);
-  return relieved;
+  reduced = ReducedGraph{std::move(reductions), *std::move(copied), *std::move(timeline)};
+  reduced->ms = MsOf(reduced->reductions);
+  return reduced;
 }
 
-std::vector<ReliefChoice> Reliever::Candidates(const Relieved& now, int peak) const {
-  std::vector<ReliefChoice> candidates;
-  const PlannedCopies plan{now.copied, now.timeline, now.reliefs.recomputed, is_static_};
+std::vector<ReductionChoice> MemoryReducer::Candidates(const ReducedGraph& now, int peak) const {
+  std::vector<ReductionChoice> candidates;
+  const PlannedCopies plan{now.copied, now.timeline, now.reductions.recomputed, is_static_};
   const auto add = [&](std::vector<RecomputationCandidate> found) {
     for (RecomputationCandidate& c : found) {
       const int fetched = c.list.back().fetched;
       if (fetched >= 0 && transfer_ms_[fetched] == 0) continue;
       const auto bytes = static_cast<double>(now.timeline.buffers[c.buffer].bytes);
-      Reliefs reliefs{std::move(c.list)};
-      const double ms = MsOf(reliefs) - now.ms;
-      candidates.push_back({std::move(reliefs), ms / bytes});
+      Reductions reductions{std::move(c.list)};
+      const double ms = MsOf(reductions) - now.ms;
+      candidates.push_back({std::move(reductions), ms / bytes});
     }
   };
   add(RecomputationCandidates(plan, peak));
   if (measurer_->CanOffload()) add(OffloadCandidates(plan, peak));
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const ReliefChoice& a, const ReliefChoice& b) { return a.score < b.score; });
+  std::stable_sort(
+      candidates.begin(), candidates.end(),
+      [](const ReductionChoice& a, const ReductionChoice& b) { return a.score < b.score; });
   return candidates;
 }
 
-std::vector<int> Reliever::ByCost(const Reliefs& reliefs) const {
+std::vector<int> MemoryReducer::ByCost(const Reductions& reductions) const {
   std::vector<std::pair<double, int>> order;
-  for (size_t k = 0; k < reliefs.recomputed.size(); ++k) {
-    const Recomputation& unit = reliefs.recomputed[k];
+  for (size_t k = 0; k < reductions.recomputed.size(); ++k) {
+    const Recomputation& unit = reductions.recomputed[k];
     if (!unit.empty()) order.emplace_back(-MsOf(unit), static_cast<int>(k));
   }
   std::sort(order.begin(), order.end());
@@ -132,4 +133,4 @@ std::vector<int> Reliever::ByCost(const Reliefs& reliefs) const {
   return indices;
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

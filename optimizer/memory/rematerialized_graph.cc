@@ -1,4 +1,4 @@
-#include "optimizer/memory/numbered_copies.h"
+#include "optimizer/memory/rematerialized_graph.h"
 
 #include <algorithm>
 #include <iterator>
@@ -8,7 +8,7 @@
 #include "graph/barrier.h"
 #include "graph/builder.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 namespace {
 
 class CopyBuilder {
@@ -171,14 +171,14 @@ void Rename(int from, int to, Recomputation* unit) {
 
 }  // namespace
 
-std::optional<CopiedGraph> WithCopies(const Graph& graph,
-                                      const absl::flat_hash_map<const Node*, int>& position,
-                                      const std::vector<bool>& is_static,
-                                      absl::Span<const Recomputation> list) {
+std::optional<RematerializedGraph> WithCopies(const Graph& graph,
+                                              const absl::flat_hash_map<const Node*, int>& position,
+                                              const std::vector<bool>& is_static,
+                                              absl::Span<const Recomputation> list) {
   CopyBuilder builder(graph, position, is_static, list);
   auto copied = builder.Run();
   if (!copied) return std::nullopt;
-  return CopiedGraph{*std::move(copied), builder.Origins()};
+  return RematerializedGraph{*std::move(copied), builder.Origins()};
 }
 
 std::vector<Recomputation> Joined(std::vector<Recomputation> list, const Recomputation& added,
@@ -208,4 +208,4 @@ std::vector<Recomputation> Joined(std::vector<Recomputation> list, const Recompu
   return list;
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

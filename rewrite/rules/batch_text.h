@@ -7,8 +7,8 @@
 // along the tensors, each slice is what the definition without C gives on the inputs' slices. So
 // the statement holds for every E if the statement without C does; and that without C holds if the
 // statement does for E = 1. Dimensions of constant size 1, read at 0, are carried in the same way.
-#ifndef LEMMA_REWRITE_RULES_CARRIED_H_
-#define LEMMA_REWRITE_RULES_CARRIED_H_
+#ifndef LEMMA_REWRITE_RULES_BATCH_TEXT_H_
+#define LEMMA_REWRITE_RULES_BATCH_TEXT_H_
 
 #include <string>
 #include <vector>
@@ -27,12 +27,12 @@ struct StatementText {
 StatementText TextOf(const Statement& statement, DType common);
 // The same of the statement without what it only carries along. Sizes count as equal if the
 // statement requires them to be.
-StatementText TextWithoutCarried(const Statement& statement, DType common);
+StatementText TextWithoutBatchDims(const Statement& statement, DType common);
 
 // Whether `statement` follows from `proved` since it only carries more along: the texts without
 // what is carried are equal, and the second's requirements are among the first's or known to hold.
-bool OnlyCarriesMore(const Statement& statement, const Statement& proved);
+bool OnlyAddsBatchDims(const Statement& statement, const Statement& proved);
 
 }  // namespace lemma
 
-#endif  // LEMMA_REWRITE_RULES_CARRIED_H_
+#endif  // LEMMA_REWRITE_RULES_BATCH_TEXT_H_

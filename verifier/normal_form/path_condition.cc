@@ -1,11 +1,11 @@
-#include "verifier/normal_form/decisions.h"
+#include "verifier/normal_form/path_condition.h"
 
 #include <algorithm>
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 
-namespace lemma::verify {
+namespace lemma::prover {
 namespace {
 
 // c + v, v a sum of multiples of things that are not integers known here. The text of v has a
@@ -49,7 +49,7 @@ std::optional<Linear> LinearOf(const IndexExpr& e) {
 
 }  // namespace
 
-std::optional<bool> Decisions::Decide(const IndexExpr& e, bool equal) const {
+std::optional<bool> PathCondition::Decide(const IndexExpr& e, bool equal) const {
   const std::optional<Linear> linear = LinearOf(e);
   if (!linear) return std::nullopt;
   const Linear& l = *linear;
@@ -69,8 +69,8 @@ std::optional<bool> Decisions::Decide(const IndexExpr& e, bool equal) const {
   return std::nullopt;
 }
 
-Decisions Decisions::With(const IndexExpr& e, bool equal, bool holds) const {
-  Decisions path = *this;
+PathCondition PathCondition::With(const IndexExpr& e, bool equal, bool holds) const {
+  PathCondition path = *this;
   const std::optional<Linear> linear = LinearOf(e);
   if (!linear) return path;
   const Linear& l = *linear;
@@ -83,4 +83,4 @@ Decisions Decisions::With(const IndexExpr& e, bool equal, bool holds) const {
   return path;
 }
 
-}  // namespace lemma::verify
+}  // namespace lemma::prover

@@ -1,12 +1,12 @@
-#include "optimizer/cost/correction.h"
+#include "optimizer/cost/calibration.h"
 
-namespace lemma {
+namespace lemma::optimizer {
 
 absl::string_view KindOfKernel(absl::string_view signature) {
   return signature.substr(0, signature.find('('));
 }
 
-Correction::Correction(const std::vector<CostEntry>& known) {
+Calibration::Calibration(const std::vector<CostEntry>& known) {
   for (const auto& [device, signature, cost] : known) {
     if (cost.in_graph_ms <= 0) continue;
     in_graph_[signature] = cost.in_graph_ms;
@@ -17,14 +17,14 @@ Correction::Correction(const std::vector<CostEntry>& known) {
   }
 }
 
-double Correction::Milliseconds(absl::string_view signature, double alone_ms) const {
+double Calibration::Milliseconds(absl::string_view signature, double alone_ms) const {
   auto it = in_graph_.find(signature);
   return it != in_graph_.end() ? it->second : alone_ms * FactorOf(KindOfKernel(signature));
 }
 
-double Correction::FactorOf(absl::string_view kind) const {
+double Calibration::FactorOf(absl::string_view kind) const {
   auto it = kinds_.find(std::string(kind));
   return it != kinds_.end() ? it->second.Factor() : all_.Factor();
 }
 
-}  // namespace lemma
+}  // namespace lemma::optimizer

@@ -1,0 +1,28 @@
+// Which dimensions a statement only carries along (rewrite/rules/batch_text.h). Internal to
+// rewrite/.
+#ifndef LEMMA_REWRITE_RULES_BATCH_DIMS_H_
+#define LEMMA_REWRITE_RULES_BATCH_DIMS_H_
+
+#include <memory>
+
+#include "rewrite/rules/statement.h"
+
+namespace lemma {
+
+class BatchDims {
+ public:
+  explicit BatchDims(const Statement& statement);
+  ~BatchDims();
+
+  // Of dimension `dim` of a tensor of the source (side 0) or the target (side 1).
+  bool IsBatch(int side, TensorId tensor, size_t dim) const;
+  const IndexExpr& SizeOf(int side, TensorId tensor, size_t dim) const;
+
+ private:
+  class Finder;
+  std::unique_ptr<Finder> finder_;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_REWRITE_RULES_BATCH_DIMS_H_
