@@ -213,6 +213,16 @@ void Graph::Index() {
   for (const Value& v : outputs_) visit(v.node_ptr());
 }
 
+uint64_t HashOperator(const Node& node) {
+  return HashCombine(HashString(node.op().name), HashAttrs(node.attrs()));
+}
+
+uint64_t HashApplication(const Node& node) {
+  uint64_t h = HashOperator(node);
+  for (const Value& v : node.inputs()) h = HashCombine(h, v.type().Hash());
+  return h;
+}
+
 uint64_t Graph::StructuralHash() const {
   // Weights count by their values, those without by first use, so that renaming changes nothing.
   std::unordered_map<const Node*, uint64_t> hashes;
@@ -229,7 +239,7 @@ uint64_t Graph::StructuralHash() const {
     } else if (!node->is_op()) {
       h = node->hash();
     } else {
-      h = HashCombine(HashString(node->op().name), HashAttrs(node->attrs()));
+      h = HashOperator(*node);
       for (const Value& v : node->inputs()) h = HashCombine(h, value_hash(v));
       for (const TensorType& type : node->types()) h = HashCombine(h, type.Hash());
     }

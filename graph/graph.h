@@ -126,6 +126,11 @@ class Node {
   uint64_t hash_ = 0;
 };
 
+// Hashes of an operator's application: of the operator with its attributes; and of these with the
+// inputs' types, on which its definition depends. Equal wherever the node stands.
+uint64_t HashOperator(const Node& node);
+uint64_t HashApplication(const Node& node);
+
 class Graph {
  public:
   Graph() = default;

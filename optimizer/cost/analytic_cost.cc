@@ -4,7 +4,6 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "base/hash.h"
 #include "kernels/loops/cost.h"
 #include "optimizer/folding/constant_folding.h"
 
@@ -15,13 +14,6 @@ int64_t InputBytes(const Graph& graph) {
   int64_t bytes = 0;
   for (const Value& v : graph.inputs()) bytes += v.type().num_bytes();
   return bytes;
-}
-
-// Independent of where the node occurs.
-uint64_t SignatureHash(const Node& node) {
-  uint64_t h = HashCombine(HashString(node.op().name), HashAttrs(node.attrs()));
-  for (const Value& v : node.inputs()) h = HashCombine(h, v.type().Hash());
-  return h;
 }
 
 class AnalyticCostModel : public CostModel {
@@ -43,7 +35,7 @@ class AnalyticCostModel : public CostModel {
 
  private:
   Cost CostOf(const Node& node) {
-    auto [it, inserted] = memo_.try_emplace(SignatureHash(node));
+    auto [it, inserted] = memo_.try_emplace(HashApplication(node));
     if (inserted) it->second = Estimate(node);
     return it->second;
   }

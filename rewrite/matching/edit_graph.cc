@@ -18,7 +18,7 @@ constexpr int64_t kRankStep = 1024;
 
 uint64_t ContentHash(const Node& head) {
   if (!head.is_op()) return head.hash();
-  uint64_t h = HashCombine(HashString(head.op().name), HashAttrs(head.attrs()));
+  uint64_t h = HashOperator(head);
   for (const TensorType& type : head.types()) h = HashCombine(h, type.Hash());
   return h;
 }

@@ -6,7 +6,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "base/hash.h"
 #include "graph/barrier.h"
 #include "graph/expr/free_vars.h"
 #include "kernels/codegen/grid_program.h"
@@ -143,8 +142,7 @@ class Fuser {
 
   const Traits& Of(int i) {
     const Node& node = *uses_.nodes[i];
-    uint64_t key = HashCombine(HashString(node.op().name), HashAttrs(node.attrs()));
-    for (const Value& v : node.inputs()) key = HashCombine(key, v.type().Hash());
+    const uint64_t key = HashApplication(node);
     auto it = traits_.find(key);
     if (it != traits_.end()) return it->second;
     absl::StatusOr<Definition> definition = DefinitionOf(node);

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "base/hash.h"
-
 namespace lemma {
 namespace {
 
@@ -154,9 +152,7 @@ int64_t AffineView::OffsetOver(const Strides& input_strides) const {
 }
 
 const NodeTraits& NodeTraitsCache::Of(const Node& node) {
-  uint64_t key = HashCombine(HashString(node.op().name), HashAttrs(node.attrs()));
-  for (const Value& v : node.inputs()) key = HashCombine(key, v.type().Hash());
-  std::unique_ptr<NodeTraits>& entry = traits_[key];
+  std::unique_ptr<NodeTraits>& entry = traits_[HashApplication(node)];
   if (entry == nullptr) entry = std::make_unique<NodeTraits>(Analyze(node));
   return *entry;
 }

@@ -152,7 +152,7 @@ class Evaluator {
   // An operator without a definition: a function of its operands all the same.
   void Guess(const Node& node, const std::vector<RowPtr>& operands,
              const std::vector<std::shared_ptr<Row>>& results) const {
-    uint64_t hash = HashCombine(HashString(node.op().name), HashAttrs(node.attrs()));
+    uint64_t hash = HashOperator(node);
     for (const RowPtr& row : operands) {
       hash = HashCombine(hash, row->size());
       for (const Number& x : *row) hash = HashCombine(hash, Bits(x));
