@@ -108,7 +108,7 @@ LIBRARIES = {
 }
 
 # The only places that may ask which operator a node is.
-OPERATOR_NAMES_ALLOWED = re.compile(r"graph/ops/|graph/onnx/|runtime/cpu/|tests/")
+OPERATOR_NAMES_ALLOWED = re.compile(r"graph/ops/|graph/onnx/|runtime/cpu/kernels/|tests/")
 OPERATOR_TABLE = "graph/ops/op_table.inc"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -31,7 +31,7 @@ class Grouper {
       if (!node.is_op() || uses_.is_static[i]) continue;
       result_.role[i] = NodeRole::kKernel;
       if (IsReshape(node) || !traits_.Of(node).views.empty()) result_.role[i] = NodeRole::kView;
-      if (node.IsOp("concat")) result_.role[i] = NodeRole::kConcat;
+      if (traits_.Of(node).concat_dim) result_.role[i] = NodeRole::kConcat;
       if (fuse_layout_ || Free(i) || IsIdentity(traits_.Of(node))) continue;
       result_.role[i] = NodeRole::kKernel;
       Open(&LayoutKernel(), i);

@@ -161,7 +161,7 @@ class MovementChecker {
     const bool moves = node.is_op() && !node.inputs().empty();
     if (moves && IsReshape(node)) {
       *result = ElementsOf(node.inputs()[0]);
-    } else if (moves && node.IsOp("concat")) {
+    } else if (moves && traits_.Of(node).concat_dim) {
       Concatenate(v, result.get());
     } else if (moves && !traits_.Of(node).views.empty()) {
       const AffineView& view = traits_.Of(node).views[v.output()];
@@ -180,8 +180,7 @@ class MovementChecker {
 
   void Concatenate(const Value& v, std::vector<Element>* result) {
     const Node& node = v.node();
-    const int64_t axis = node.Int("axis");
-    const size_t dim = static_cast<size_t>(axis < 0 ? axis + v.type().rank() : axis);
+    const auto dim = static_cast<size_t>(*traits_.Of(node).concat_dim);
     const Strides row = RowMajorStrides(v.shape());
     int64_t offset = 0;
     for (const Value& part : node.inputs()) {

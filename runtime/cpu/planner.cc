@@ -340,7 +340,7 @@ class Planner {
     for (int other : uses_.Users(node.inputs()[0])) {
       const Node& longer = *uses_.nodes[other];
       if (grouping_.role[other] != NodeRole::kConcat || other == n ||
-          longer.Int("axis") != node.Int("axis") ||
+          traits_.Of(longer).concat_dim != traits_.Of(node).concat_dim ||
           longer.inputs().size() <= node.inputs().size() ||
           !std::equal(node.inputs().begin(), node.inputs().end(), longer.inputs().begin())) {
         continue;
@@ -348,11 +348,6 @@ class Planner {
       if (best < 0 || longer.inputs().size() < uses_.nodes[best]->inputs().size()) best = other;
     }
     return best;
-  }
-
-  static int AxisOf(const Node& concat) {
-    const int64_t axis = concat.Int("axis");
-    return static_cast<int>(axis < 0 ? axis + concat.type(0).rank() : axis);
   }
 
   // Gives concat n a location: dimensions in the order that `strides` over `shape` has.
@@ -379,7 +374,7 @@ class Planner {
   Location RegionOf(int concat, size_t operand) {
     const Node& node = *uses_.nodes[concat];
     Location region = LocationOf(Value(uses_.nodes[concat], 0));
-    const auto axis = static_cast<size_t>(AxisOf(node));
+    const auto axis = static_cast<size_t>(*traits_.Of(node).concat_dim);
     std::vector<int64_t>& starts = concat_starts_[concat];
     if (starts.empty()) {
       starts.push_back(0);

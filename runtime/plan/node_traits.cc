@@ -78,6 +78,78 @@ std::optional<AffineView> ViewOf(const Definition& definition, const TensorExpr&
   return view;
 }
 
+// The first value of an output index that `guard` refuses, and which index that is, if the guard
+// admits all that are smaller: i <= c.
+struct UpperBound {
+  int dim = 0;
+  int64_t end = 0;
+};
+std::optional<UpperBound> UpperBoundOf(const Guard& guard,
+                                       const absl::flat_hash_map<VarId, int>& vars) {
+  if (guard.kind() != Guard::Kind::kLe) return std::nullopt;
+  int64_t constant = 0;
+  std::vector<int64_t> coefficient(vars.size(), 0);
+  if (!AddAffine(guard.lhs(), 1, vars, &constant, &coefficient) ||
+      !AddAffine(guard.rhs(), -1, vars, &constant, &coefficient)) {
+    return std::nullopt;
+  }
+  std::optional<UpperBound> bound;
+  for (size_t dim = 0; dim < coefficient.size(); ++dim) {
+    if (coefficient[dim] == 0) continue;
+    if (coefficient[dim] != 1 || bound) return std::nullopt;
+    bound = UpperBound{static_cast<int>(dim), 1 - constant};
+  }
+  return bound;
+}
+
+// Whether `part` is input `input`, all of it, moved by `start` along dimension `dim` of the output.
+bool IsPart(const Definition& definition, const TensorExpr& tensor, const ScalarExpr& part,
+            int input, int dim, int64_t start) {
+  if (part.kind() != ScalarExpr::Kind::kRead || part.tensor() != input) return false;
+  const ExprType& type = definition.inputs[input];
+  if (type.dtype != tensor.dtype || type.dims.size() != tensor.axes.size()) return false;
+  const absl::flat_hash_map<VarId, int> vars = AxisOf(tensor);
+  for (size_t d = 0; d < tensor.axes.size(); ++d) {
+    const bool moved = static_cast<int>(d) == dim;
+    int64_t constant = 0;
+    std::vector<int64_t> coefficient(vars.size(), 0), own(vars.size(), 0);
+    own[d] = 1;
+    if (!AddAffine(part.indices()[d], 1, vars, &constant, &coefficient) || coefficient != own ||
+        constant != (moved ? -start : 0)) {
+      return false;
+    }
+    if (!moved && type.dims[d].AsConst() != tensor.axes[d].extent.AsConst()) return false;
+  }
+  return true;
+}
+
+// Whether the output is: if i < end_0 then input 0, else if i < end_1 then input 1, …
+std::optional<int> ConcatDimOf(const Definition& definition, const TensorExpr& tensor) {
+  const absl::flat_hash_map<VarId, int> vars = AxisOf(tensor);
+  const ScalarExpr* rest = &tensor.body;
+  std::optional<int> dim;
+  int64_t start = 0;
+  for (int input = 0; input < definition.num_inputs(); ++input) {
+    const bool last = input + 1 == definition.num_inputs();
+    const ScalarExpr* part = rest;
+    if (!last) {
+      if (rest->kind() != ScalarExpr::Kind::kSelect) return std::nullopt;
+      const std::optional<UpperBound> bound = UpperBoundOf(rest->guard(), vars);
+      if (!bound || dim.value_or(bound->dim) != bound->dim) return std::nullopt;
+      dim = bound->dim;
+      part = &rest->args()[0];
+      rest = &rest->args()[1];
+      if (definition.inputs[input].dims.size() != tensor.axes.size() ||
+          definition.inputs[input].dims[*dim].AsConst() != bound->end - start) {
+        return std::nullopt;
+      }
+    }
+    if (!dim || !IsPart(definition, tensor, *part, input, *dim, start)) return std::nullopt;
+    start += definition.inputs[input].dims[*dim].AsConst().value_or(0);
+  }
+  return dim && tensor.axes[*dim].extent.AsConst() == start ? dim : std::nullopt;
+}
+
 bool IsPointwise(const ScalarExpr& e, const Definition& definition,
                  const absl::flat_hash_map<VarId, int>& vars) {
   switch (e.kind()) {
@@ -127,6 +199,7 @@ NodeTraits Analyze(const Node& node) {
   traits.is_index = InputsReadAsIndex(*definition);
   const TensorExpr* tensor = output(0);
   traits.pointwise = node.num_outputs() == 1 && tensor != nullptr;
+  if (traits.pointwise) traits.concat_dim = ConcatDimOf(*definition, *tensor);
   for (const TensorExpr& t : definition->tensors) {
     traits.pointwise = traits.pointwise && IsPointwise(t.body, *definition, AxisOf(t));
   }

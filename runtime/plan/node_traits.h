@@ -37,6 +37,9 @@ struct NodeTraits {
   bool pointwise = false;
   // One per output if all outputs are affine views.
   std::vector<AffineView> views;
+  // The dimension along which the only output holds all inputs one after the other, two or more of
+  // them; absent where it does not.
+  std::optional<int> concat_dim;
   Domain domain = Domain::kAny;
   std::vector<bool> is_index;  // by input: decides where something is read or written
 };
