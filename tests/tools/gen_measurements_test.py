@@ -56,6 +56,10 @@ class MeasurementsTest(unittest.TestCase):
         self.assertIn("2026-01-03; a machine", text)
         self.assertIn("[rules.json](../data/measurements/rules.json)", text)
 
+    def test_several_commands(self):
+        text = page([{**SECTION, "command": ["tools/a", "tools/b"]}])
+        self.assertIn("a machine; `tools/a`; `tools/b`; [docs", text)
+
     def test_the_date_of_a_file(self):
         section = {k: v for k, v in SECTION.items() if k not in ("columns", "rows", "date")}
         text = page([{**section, "source": "memory.json"}],

@@ -203,7 +203,9 @@ def section_text(section, data):
         raise ValueError(f"section {section['title']!r}: a row has not {len(columns)} cells")
     page = section["page"]
     target = page[len("docs/"):] if page.startswith("docs/") else f"../{page}"
-    where = f"{date}; {section['machine']}; `{section['command']}`"
+    commands = section["command"]
+    commands = [commands] if isinstance(commands, str) else commands
+    where = "; ".join([date, section["machine"], *(f"`{command}`" for command in commands)])
     if report:
         where += f"; [{section['source']}](../{DATA}/{section['source']})"
     parts = [f"### {section['title']}", f"{where}; [{page}]({target})", section.get("text", ""),
