@@ -1,0 +1,254 @@
+"""Writes docs/measurements.md from data/measurements; see tools/gen_measurements --help."""
+
+import argparse
+import difflib
+import json
+import pathlib
+import re
+import statistics
+import sys
+
+import gpu_table
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DATA = pathlib.Path("data/measurements")
+PAGE = pathlib.Path("docs/measurements.md")
+HEAD = """\
+# Measurements
+
+Every measured figure, with its date, machine and command. `tools/gen_measurements` writes this page from [data/measurements](../data/measurements); `tools/gen_measurements --check` and a test say whether it is up to date. Other pages quote at most a ratio or two and link here.
+
+Times are milliseconds unless a column says otherwise, MB are 10⁶ bytes, and the machines had other work only where a section says so.
+"""
+REQUIRED = ("group", "title", "page", "command", "machine")
+
+
+def ms(value):
+    return f"{value:.2f}"
+
+
+def megabytes(value):
+    return f"{value / 1e6:.1f}"
+
+
+def gain(before, after):
+    """How much faster: before / after - 1."""
+    return f"{100 * (before / after - 1):.1f} %"
+
+
+def inference(report):
+    rows = {}
+    for row in report["rows"]:
+        rows.setdefault(row["model"], {})[row["threads"]] = row
+    lines, means = [], {1: [], 2: []}
+    for model, by_threads in rows.items():
+        one, two = by_threads[1], by_threads.get(2)
+        for threads, row in by_threads.items():
+            means[threads].append(row["optimized_to_onnxruntime"])
+        lines.append([model, *(ms(one["ms"][k]) for k in ("onnxruntime", "lemma", "optimized")),
+                      *(f"{one[k]:.3f}" for k in ("lemma_to_onnxruntime",
+                                                  "optimized_to_onnxruntime",
+                                                  "optimized_to_lemma")),
+                      f"{two['optimized_to_onnxruntime']:.3f}" if two else ""])
+    after = "Geometric mean of optimized / ORT: " + ", ".join(
+        f"{statistics.geometric_mean(values):.3f} with {threads} thread{'s' * (threads > 1)}"
+        for threads, values in means.items() if values) + "."
+    return ["model", "ORT", "Lemma", "optimized", "Lemma / ORT", "optimized / ORT",
+            "optimized / Lemma", "optimized / ORT, 2 threads"], lines, after
+
+
+def search(report):
+    lines = []
+    for row in report["rows"]:
+        before, after = row["predicted_ms_before"], row["predicted_ms_after"]
+        least = row.get("bound_ms")
+        share = "" if least is None or before <= least else \
+            f"{100 * (before - after) / (before - least):.0f} %"
+        used = (row["search_peak_bytes"] - row["search_start_bytes"]) / 1e6
+        lines.append([
+            row["model"], f"{row['operators_before']} → {row['operators_after']}",
+            f"{ms(before)} → {ms(after)}", gain(before, after), "" if least is None else ms(least),
+            share,
+            f"{ms(row['ms_before'])} → {ms(row['ms_after'])}" + " (kept)" * row["kept_input"],
+            gain(row["ms_before"], row["ms_after"]),
+            f"{row['tensat_percent']['tensat']} %" if "tensat_percent" in row else "",
+            f"{row['graphs']}", f"{row['graphs_per_second']:.0f}", f"{row['search_seconds']:.1f}",
+            f"{row['best_seconds']:.1f}", f"{row['search_peak_bytes'] / 1e6:.0f}", f"{used:.0f}"])
+    return ["model", "operators", "predicted", "gain", "bound", "share", "measured", "gain",
+            "Tensat's gain", "graphs", "graphs/s", "search s", "best after s", "process MB",
+            "search MB"], lines, ""
+
+
+def training(report):
+    lines = [[row["model"] + ", from ONNX" * (row["form"] == "onnx"),
+              *(f"{row['ms'][k]:.0f}" for k in ("pytorch", "lemma", "optimized")),
+              f"{row['pytorch_by_optimized']:.2f}", f"{row['lemma_by_optimized']:.2f}",
+              "{} → {}".format(*row["operators"]),
+              "{:.0f} → {:.0f}".format(*(b / 1e6 for b in row["peak_bytes"]))]
+             for row in report["rows"]]
+    return ["model", "PyTorch", "Lemma", "optimized", "PyTorch / optimized", "Lemma / optimized",
+            "operators", "peak MB"], lines, ""
+
+
+def memory(report):
+    lines = []
+    for row in report["rows"]:
+        for point in row["points"]:
+            if "failed" in point:
+                least = int(re.search(r"least needs (\d+)", point["failed"])[1])
+                cells = ["", "", "", "", f"not reached: at least {megabytes(least)} MB"]
+            else:
+                cells = [megabytes(point["peak_bytes"]), f"{point['ms']:.0f}",
+                         f"{point['ratio']:.2f}", f"{point['recomputed']}",
+                         "identical" if point["identical"] else "DIFFERS"]
+            lines.append([row["model"], f"{point['share']} %", *cells])
+    return ["model", "limit", "peak MB", "step", "to unlimited", "recomputed operators",
+            "state after 3 steps"], lines, ""
+
+
+def gpu(report):
+    rows = gpu_table.rows_of(report)
+    lines = [gpu_table.line(row) for row in rows]
+    columns = ["model", "kernels", "Lemma", "optimized", "eager", "compile", "eager / min",
+               "compile / min", "peak MB", "MFU"]
+    after = gpu_table.summary(rows).replace(" / ours", " / min(Lemma, optimized)")
+    # Columns that no model fills say nothing.
+    keep = [i for i in range(len(columns)) if any(line[i] for line in lines)]
+    after = "" if after.startswith("PyTorch was not") else after
+    return [columns[i] for i in keep], [[line[i] for i in keep] for line in lines], after
+
+
+def offload(report):
+    columns, lines, after = gpu(report)
+    return [column.replace("optimized", "with offloads") for column in columns], lines, after
+
+
+def bandwidth(report):
+    lines = [[row["kernel"], f"{row['ms']:.3f}", f"{row['bytes'] / row['ms'] * 1e-6:.0f}",
+              f"{row['bytes'] / row['copy_ms'] * 1e-6:.0f}",
+              f"{100 * row['copy_ms'] / row['ms']:.0f} %"] for row in report["elementwise"]]
+    return ["kernel", "ms", "GB/s", "a copy, GB/s", "share"], lines, ""
+
+
+def proofs(report):
+    slowest = sorted(report["rows"], key=lambda row: -row["cpu_ms"])[:5]
+    lines = [[f"`{row['rule']}`", row["verdict"], f"{row['cpu_ms'] / 1000:.1f}"] for row in slowest]
+    rows = report["rows"]
+    asked = [row["queries"] for row in rows if row["queries"]]
+    after = (f"{report['rules']} rules take {report['cpu_s']} s of processor time; the median is"
+             f" {statistics.median(row['cpu_ms'] for row in rows):.0f} ms, the largest peak memory"
+             f" {max(row['peak_mb'] for row in rows):.0f} MB. {len(asked)} rules ask Z3,"
+             f" {sum(asked)} times in all.")
+    return ["rule", "contract", "CPU s"], lines, after
+
+
+def growth(report):
+    keys = ["graphs", "terms", "class_members"]
+    lines = [[f"{label} {row[by]}", *(f"{row[k]:,}" for k in keys),
+              f"{row['enumeration_cpu_s']:.2f}", f"{row['peak_mb']}"]
+             for label, by, rows in (("operators:", "max_ops", report["by_operators"]),
+                                     ("instances:", "instances", report["by_instances"]))
+             for row in rows]
+    return ["", "graphs", "terms", "members", "CPU s", "MB"], lines, ""
+
+
+def rules(report):
+    lines = [[row["model"], *(f"{row['ms'][k]:.3f}" for k in ("input", "starter", "generated")),
+              f"{row['ms']['generated'] / row['ms']['starter']:.3f}"] for row in report["rows"]]
+    return ["model", "input", "starter", "generated", "generated / starter"], lines, ""
+
+
+def pet(report):
+    def cells(row):
+        rules_only, both = row["off"], row["on"]
+        steps = sum(n for rule, n in both["rules"].items() if rule.startswith("pet_"))
+        return [row["model"].replace("_", " "), row["fusion"], f"{rules_only['ms_before']:.3f}",
+                *(gain(r["ms_before"], r["ms_after"]) for r in (rules_only, both)), f"{steps}",
+                f"{both['search_seconds']:.0f}"]
+    lines = [cells(row) for row in report["rows"]]
+    return ["model", "fusion", "input", "gain by rules", "by rules and mutants",
+            "mutants applied", "search s"], lines, ""
+
+
+VIEWS = {"inference": inference, "search": search, "training": training, "memory": memory,
+         "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,
+         "bandwidth": bandwidth, "proofs": proofs, "generator_growth": growth, "rules": rules,
+         "pet": pet}
+
+
+def date_of(section, report):
+    """When it was measured: the section says so, or else the file."""
+    machine = report.get("machine", {}) if report else {}
+    found = section.get("date") or (report or {}).get("date") or machine.get("date")
+    if not found and report:
+        found = ", ".join(sorted({row["date"] for row in report["rows"] if "date" in row}))
+    return found
+
+
+def section_text(section, data):
+    for key in REQUIRED:
+        if not section.get(key):
+            raise ValueError(f"section {section.get('title')!r} has no {key!r}")
+    report = None
+    columns, lines, after = section.get("columns"), section.get("rows"), ""
+    if "source" in section:
+        report = json.loads((data / section["source"]).read_text())
+        view = section.get("view", pathlib.Path(section["source"]).stem)
+        columns, lines, after = VIEWS[view](report)
+    date = date_of(section, report)
+    if not date:
+        raise ValueError(f"section {section['title']!r} has no date")
+    lines = [list(map(str, line)) for line in lines]
+    if any(len(line) != len(columns) for line in lines):
+        raise ValueError(f"section {section['title']!r}: a row has not {len(columns)} cells")
+    page = section["page"]
+    target = page[len("docs/"):] if page.startswith("docs/") else f"../{page}"
+    commands = section["command"]
+    commands = [commands] if isinstance(commands, str) else commands
+    where = "; ".join([date, section["machine"], *(f"`{command}`" for command in commands)])
+    if report:
+        where += f"; [{section['source']}](../{DATA}/{section['source']})"
+    parts = [f"### {section['title']}", f"{where}; [{page}]({target})", section.get("text", ""),
+             gpu_table.table(columns, lines), after]
+    notes = section.get("notes", [])
+    parts += [note for note in notes if note.startswith("!")]
+    parts.append("\n".join(f"- {note}" for note in notes if not note.startswith("!")))
+    return "\n\n".join(part for part in parts if part)
+
+
+def page_text(root):
+    data = root / DATA
+    sections = json.loads((data / "page.json").read_text())["sections"]
+    parts, group = [HEAD.strip()], None
+    for section in sections:
+        if section["group"] != group:
+            group = section["group"]
+            parts.append(f"## {group}")
+        parts.append(section_text(section, data))
+    return "\n\n".join(parts) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="tools/gen_measurements",
+        description="Writes docs/measurements.md from data/measurements. page.json lists the"
+                    " sections; the tables come from the files that the benchmarks write.")
+    parser.add_argument("--check", action="store_true",
+                        help="write nothing; exit status 1 if the page is out of date")
+    flags = parser.parse_args()
+    text = page_text(ROOT)
+    if not flags.check:
+        (ROOT / PAGE).write_text(text)
+        return 0
+    have = (ROOT / PAGE).read_text() if (ROOT / PAGE).exists() else ""
+    if have == text:
+        return 0
+    diff = difflib.unified_diff(have.splitlines(), text.splitlines(), str(PAGE), "generated", "", "",
+                                1, "")
+    print("\n".join(list(diff)[:40]), file=sys.stderr)
+    print(f"{PAGE} is out of date; tools/gen_measurements writes it", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
