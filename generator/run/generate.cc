@@ -147,9 +147,9 @@ class Generation {
   // Whether it is to be decided in this stage. Otherwise it is in another's queue, or not tried.
   absl::StatusOr<bool> IsDue(Stage stage, Candidate* candidate) {
     Stage due = kGeneral;
-    if (PostOpKind(*candidate, Means::kGuarded)) {
+    if (Follows(*candidate, Means::kGuarded)) {
       due = kUnderGuard;
-    } else if (PostOpKind(*candidate, Means::kSuspected)) {
+    } else if (Follows(*candidate, Means::kSuspected)) {
       due = kFromUnproved;
     } else {
       LEMMA_ASSIGN_OR_RETURN(const bool passes, PassesTest(candidate));
@@ -174,11 +174,11 @@ class Generation {
     return tried;
   }
 
-  bool PostOpKind(const Candidate& candidate, Means::Trust trust) {
+  bool Follows(const Candidate& candidate, Means::Trust trust) {
     return known_.AreJoined(candidate.sources, candidate.targets, candidate.With(trust));
   }
   bool IsDerived(const Candidate& candidate) {
-    const bool derived = PostOpKind(candidate, Means::kProved);
+    const bool derived = Follows(candidate, Means::kProved);
     if (derived) CountDerived(candidate);
     return derived;
   }
@@ -194,7 +194,7 @@ class Generation {
       return false;
     }
     if (IsDerived(*candidate)) return false;
-    if (candidate->rule || PostOpKind(*candidate, Means::kGuarded)) return true;
+    if (candidate->rule || Follows(*candidate, Means::kGuarded)) return true;
     if (!candidate->instance) {
       LEMMA_ASSIGN_OR_RETURN(const bool equal, evaluator_.Confirm(candidate->pair));
       if (!equal) {
@@ -207,7 +207,7 @@ class Generation {
       if (!now) return false;
     }
     if (IsKnownBySteps(*candidate)) return false;
-    if (PostOpKind(*candidate, Means::kGuarded)) return true;
+    if (Follows(*candidate, Means::kGuarded)) return true;
     return HasRule(candidate);
   }
 

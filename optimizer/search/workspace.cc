@@ -109,7 +109,7 @@ absl::StatusOr<int64_t> Workspace::PriceOf(const std::vector<int>& nodes) {
   return price;
 }
 
-// Applies the matched and prices what becomes of the graph.
+// Applies the edit and prices what becomes of the graph.
 absl::StatusOr<Rank> Workspace::PriceAfter(const MatchedEdit& matched, Rank now) {
   if (!is_estimating_) {
     graph_.Apply(matched.edit);
@@ -147,7 +147,7 @@ absl::StatusOr<std::optional<Workspace::Outcome>> Workspace::Try(const MatchedEd
 
 void Workspace::Apply(const MatchedEdit& matched, std::vector<int>* made) {
   const size_t graph_mark = graph_.mark();
-  path_.push_back({path_, graph_mark, matches_.mark()});
+  places_.push_back({path_, graph_mark, matches_.mark()});
   graph_.Apply(matched.edit, made);
   matches_.Update(graph_mark);
 }
@@ -166,17 +166,17 @@ void Workspace::GoTo(const RewritePathPtr& path) {
   for (RewritePathPtr t = path; t != nullptr; t = t->before) wanted[--i] = t;
   // How far the ways are one: the place before step i + 1 is where step i led to.
   auto reached = [&](size_t step) {
-    return step + 1 < path_.size() ? path_[step + 1].path : path_;
+    return step + 1 < places_.size() ? places_[step + 1].path : path_;
   };
   size_t common = 0;
-  while (common < wanted.size() && common < path_.size() && reached(common) == wanted[common]) {
+  while (common < wanted.size() && common < places_.size() && reached(common) == wanted[common]) {
     ++common;
   }
-  if (common < path_.size()) {
-    graph_.UndoTo(path_[common].graph_mark);
-    matches_.UndoTo(path_[common].matches_mark);
-    path_ = path_[common].path;
-    path_.resize(common);
+  if (common < places_.size()) {
+    graph_.UndoTo(places_[common].graph_mark);
+    matches_.UndoTo(places_[common].matches_mark);
+    path_ = places_[common].path;
+    places_.resize(common);
   }
   for (; common < wanted.size(); ++common) {
     Apply(*wanted[common]->matched, nullptr);

@@ -86,7 +86,7 @@ class Workspace {
   absl::flat_hash_map<std::vector<uint64_t>, int64_t> known_;  // by Part::key
   MatchSet matches_;
   RewritePathPtr path_;
-  std::vector<Place> path_;
+  std::vector<Place> places_;
 };
 
 }  // namespace lemma::optimizer

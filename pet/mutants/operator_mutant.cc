@@ -57,7 +57,7 @@ std::string TextOf(const OpDef& op, const Attrs& attrs) {
   std::string text;
   for (const auto& [name, value] : attrs) {
     if (value == *op.FindAttr(name)->default_value) continue;
-    absl::StrAppend(&text, text.empty() ? " {" : ", ", name, " = ", ToString(value));
+    absl::StrAppend(&text, text.empty() ? " {" : ", ", name, " = ", lemma::ToString(value));
   }
   return text.empty() ? text : text + "}";
 }
@@ -129,9 +129,9 @@ class Enumeration {
           if (!results.ok() || (*results)[0].num_elements() != wanted_.type().num_elements()) {
             continue;
           }
-          const std::string how =
-              absl::StrCat(contraction.op->name, TextOf(*contraction.op, chosen), " of ", a.how,
-                           " as ", ToString(x.shape), " and ", b.how, " as ", ToString(y.shape));
+          const std::string how = absl::StrCat(
+              contraction.op->name, TextOf(*contraction.op, chosen), " of ", a.how, " as ",
+              lemma::ToString(x.shape), " and ", b.how, " as ", lemma::ToString(y.shape));
           LEMMA_ASSIGN_OR_RETURN(Value first, Applied(x, a.value));
           LEMMA_ASSIGN_OR_RETURN(Value second, Applied(y, b.value));
           LEMMA_RETURN_IF_ERROR(

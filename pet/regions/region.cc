@@ -62,8 +62,8 @@ absl::StatusOr<std::vector<Cell>> CellsOf(const Value& original, const Value& mu
 
 absl::Status Disagreement(const std::vector<int64_t>& index, bool differs) {
   return absl::InternalError(absl::StrCat("the field test finds that the graphs ",
-                                          differs ? "agree" : "differ", " at ", ToString(index),
-                                          ", the proof says otherwise"));
+                                          differs ? "agree" : "differ", " at ",
+                                          lemma::ToString(index), ", the proof says otherwise"));
 }
 
 // Both graphs on one random input.
@@ -121,7 +121,7 @@ absl::Status TestCorners(const Graph& original, const Graph& mutant, const std::
 
 bool Region::Contains(absl::Span<const int64_t> index) const {
   return std::any_of(differs.begin(), differs.end(),
-                     [&](const Box& box) { return lemma::Contains(box, index); });
+                     [&](const Box& box) { return pet::Contains(box, index); });
 }
 
 absl::StatusOr<Region> FindRegion(const Graph& original, const Graph& mutant,

@@ -193,7 +193,7 @@ TEST(DiagonalMoveTest, ZerosBetweenBlocks) {
   const Value& w = graph.inputs()[0];
   auto moved = ApplyMove(w, DiagonalMove{0, 1, 2});
   ASSERT_TRUE(moved.ok()) << moved.status();
-  EXPECT_EQ(ToString(moved->shape()), "[4,4]");
+  EXPECT_EQ(lemma::ToString(moved->shape()), "[4,4]");
   for (int block : {0, 1}) {
     auto diagonal = SliceOf(*moved, {2 * block, 2 * block}, {2, 2});
     auto own = SliceOf(w, {2 * block, 0}, {2, 2});
@@ -221,7 +221,7 @@ TEST(RegroupTest, EveryWayThereHasAWayBack) {
     for (const Regroup& way : RegroupsTo(regroup.shape, x.shape())) {
       back.push_back(AgreeEverywhere(*Applied(way, *there), x).value_or(false));
     }
-    EXPECT_THAT(back, Contains(true)) << ToString(regroup.shape);
+    EXPECT_THAT(back, Contains(true)) << lemma::ToString(regroup.shape);
   }
 }
 
