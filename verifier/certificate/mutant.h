@@ -28,9 +28,8 @@ absl::StatusOr<FloatContract> ContractOfSums(const Substitution& rule, uint64_t 
 // FailedPrecondition, which says why, unless
 //   * both rules have no symbols or conditions, one output each, computed from floats by +, -, *, /
 //     and sums, and the same source;
-//   * all elements of source and target are equal as polynomials with rational coefficients; as
-//   many
-//     as are compared are also equal modulo a prime drawn by `seed`;
+//   * all elements of source and target are equal as polynomials with rational coefficients; those
+//     that are compared are also equal modulo a prime drawn by `seed`;
 //   * source and mutant differ at all positions of the boxes, and at no other;
 //   * the rule promises no more than ContractOfSums.
 //

@@ -28,12 +28,11 @@ absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref);
 
 // FailedPrecondition, which says why, unless
 //   * the source, at the step's symbols and variables, is in the graph exactly where the step says,
-//   up
-//     to the order of a commutative operator's operands;
+//     up to the order of a commutative operator's operands;
 //   * the rule's weights are finite (verifier/certificate/finite.h);
 //   * constants of the source are in the graph exactly; constants of the target, and real
-//   attributes
-//     that are computed or written in the rule, up to one rounding (rewrite/rules/held_numbers.h);
+//     attributes that are computed or written in the rule, up to one rounding
+//     (rewrite/rules/held_numbers.h);
 //   * no operand is empty, the guard holds, and a form of the proof covers the symbols;
 //   * the target is well-formed and has the source's types;
 //   * no variable depends on an output of the source.
