@@ -39,7 +39,7 @@ struct Refuted {
   int output = 0;
   std::vector<int64_t> index;
   double source = 0, target = 0;  // the elements there, in double
-  // Shapes of the output, set where they differ. No element is named then.
+  // Shapes of the output, set if they differ. No element is named then.
   std::vector<int64_t> source_shape, target_shape;
   bool shapes_differ() const { return source_shape != target_shape; }
   std::string ToString() const;

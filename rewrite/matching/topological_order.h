@@ -14,7 +14,6 @@ namespace lemma {
 // set(node, rank) once for each raised node, operands before users, so that no node is raised again
 // for each path that leads to it. rank_of(node) returns its rank; for_each_user(node, visit) calls
 // visit(user) for each user.
-// for_each_user(node, visit): visit(user).
 template <class RankOf, class Set, class ForEachUser>
 void MaintainTopologicalOrder(int node, int64_t rank, const RankOf& rank_of, const Set& set,
                               const ForEachUser& for_each_user) {

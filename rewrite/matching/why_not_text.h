@@ -14,7 +14,7 @@ namespace lemma {
 enum class Missing {
   kOperator,   // the rule's last operator has other numbers of operands or outputs
   kOperand,    // an operand comes from another operator, or is another value
-  kReader,     // no operator that the rule needs reads a value
+  kReader,     // an operator that the rule needs does not read a value
   kAttribute,  // an attribute has another value
   kRole,       // a variable is not a weight, or not a known one
   kType,       // a variable has another element type
@@ -23,7 +23,7 @@ enum class Missing {
   kGuard,      // the precondition does not hold
   kTangled,    // an operand is computed from an output
   kCoverage,   // no form of the proof covers it (rewrite/rules/coverage.h)
-  kTarget,     // the target cannot be built for it
+  kTarget,     // the target cannot be built for the match
   kNothing,    // the rule applies
 };
 // "operator", …, "coverage", "target", "nothing".

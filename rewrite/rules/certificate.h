@@ -81,8 +81,8 @@ struct Certificate {
   Result result = Result::kInput;
   // How input and output may differ in floating-point arithmetic.
   FloatContract contract = FloatContract::kBitExact;
-  // The rules of the steps, each once, in order of first use. Documentation is dropped. Of their
-  // records only verdict (kProved or kNone), contract and id are kept.
+  // The rules of the steps, each once, in order of first use. Documentation is dropped. Their
+  // records keep only verdict (kProved or kNone), contract and id.
   std::vector<Substitution> rules;
   std::vector<CertificateMutant> mutants;  // for some of `rules`, in the same order
   std::vector<CertificateStep> steps;

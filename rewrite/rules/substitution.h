@@ -38,7 +38,7 @@ namespace lemma {
 // How source and target may differ in floating-point arithmetic. Each contract allows what the one
 // before it allows.
 enum class FloatContract {
-  kBitExact,      // equal bits: data moves, or the arithmetic is the same
+  kBitExact,      // equal bits: moves data, does the same arithmetic
   kReassociates,  // equal as real numbers, rounded differently
   kRealOnly,      // overflow, NaN or infinities may differ too
 };
@@ -63,8 +63,8 @@ struct ProofRecord {
 const char* Name(ProofRecord::Verdict verdict);
 
 // What a variable may be bound to. The role is about profit and about the float contract: weights
-// are finite, so `reassociates` may ignore which of their elements a side reads. A value known not
-// to be finite is not bound to a weight.
+// are finite, so `reassociates` may ignore which of their elements a side reads. Weights known
+// not to be finite are bound to neither of the weight roles.
 enum class VarRole {
   kAny,
   kWeight,    // known before the inputs: depends on finite weights and constants only
@@ -115,7 +115,7 @@ struct Comparison {
   Relation relation = Relation::kEq;
   Term rhs;
 };
-// nullopt if a side has no value. Sides are numbers or, for = and !=, lists; otherwise nullopt.
+// nullopt if a side has no value, or is neither a number nor (for = and !=) a list.
 std::optional<bool> Evaluate(const Comparison& comparison, const SymbolValues& values);
 
 struct Symbol {

@@ -40,7 +40,7 @@ class LowerBounds {
     const int64_t* low = Find(leaf);
     return low != nullptr && *low >= least;
   }
-  // Tries to show p >= 0: writes each leaf as its lower bound plus a rest, and expects that no
+  // Tries to show p >= 0: writes each leaf as its lower bound plus a rest, and checks that no
   // coefficient is negative.
   bool ShowNonNegative(const Poly& p) const;
   // Tries to show p >= 0: p is a sum of `facts`, each times leaves that are not negative (any

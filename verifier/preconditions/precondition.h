@@ -47,9 +47,9 @@ struct Precondition {
 // differ and from the prover's counterexamples, then confirms the guard: the rule is proved with
 // all conjuncts, and refuted without any one of them.
 //
-// Rejects trivial guards, which only allow instances in which a reduction of the target has one
-// term though others have several; an operator of the target copies its operand though others
-// compute; or more than two sizes, not counting attributes, have a constant upper bound.
+// Rejects trivial guards, which allow only special instances: a reduction of the target has one
+// term, though it has several elsewhere; an operator of the target copies its operand, though it
+// computes elsewhere; or more than two sizes, not counting attributes, have a constant upper bound.
 //
 // Deterministic; limited by counts, not by a clock. When prover.interrupted ends it, `without` is
 // Unknown or there is no guard; discard that result.

@@ -15,8 +15,8 @@ namespace lemma::prover {
 
 using SymbolMap = std::map<std::string, int64_t>;
 
-// The requirements with equations solved: an equation gives the value of a symbol; a divisibility a
-// | b gives b as a multiple of a by a new symbol.
+// The requirements with equations solved: an equation gives the value of a symbol. If a symbol must
+// be divisible, its value is the divisor times a new symbol.
 class Hypotheses {
  public:
   // `positive`: expressions that are at least 1. `more`: further facts about symbols.
