@@ -193,7 +193,7 @@ void EGraph::SetClasses() {
     if (!IsLive(n)) continue;
     for (int k = 0; k < Head(n).num_outputs(); ++k) class_({n, k}).values.push_back({n, k});
   }
-  // The value that is known best represents the class.
+  // A value with the highest flags represents the class.
   for (Class& c : classes_) {
     auto best = std::max_element(c.values.begin(), c.values.end(),
                                  [&](const ValueRef& a, const ValueRef& b) {

@@ -228,8 +228,8 @@ class Checker {
     return absl::OkStatus();
   }
 
-  // Whether step `i` by itself holds in the field. FailedPrecondition if it holds in double
-  // neither.
+  // Whether step `i` by itself holds in the field. FailedPrecondition if it does not hold
+  // in double either.
   absl::StatusOr<bool> Holds(size_t i, const RandomValues& random) {
     result_.step = static_cast<int>(i) + 1;
     std::vector<Value> source, target;

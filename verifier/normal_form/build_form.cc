@@ -181,8 +181,8 @@ NormalForm ExactNegation(const NormalForm& form) {
 
 }  // namespace
 
-// Laws that hold bit for bit in floating-point arithmetic: a - b = a + (-b), -(-a) = a, 1*a = a/1 =
-// a, a + (-0) = a; maxima and minima depend on the set of their operands only.
+// Laws that hold bit for bit in floating-point arithmetic: a - b = a + (-b), -(-a) = a, 1*a = a,
+// a/1 = a, a + (-0) = a; maxima and minima depend on the set of their operands only.
 std::optional<NormalForm> FormBuilder::ApplyExactly(ScalarFn fn,
                                                     const std::vector<NormalForm>& args) {
   switch (fn) {

@@ -273,8 +273,8 @@ class GuardSearch {
     return IsProved(verdict);
   }
 
-  // Replaces a condition that leaves each of its variables one value by these values: x <= 2 by x =
-  // 1, x = 2 * y by x = 0 and y = 0.
+  // If a condition leaves each of its variables one value, replaces it by these values: x <= 2
+  // becomes x = 1; x = 2 * y becomes x = 0 and y = 0.
   Conjunction Tightened(const Conjunction& guard) const {
     Bits all = agree_;
     for (size_t i = 0; i < all.size(); ++i) all[i] |= differ_[i];

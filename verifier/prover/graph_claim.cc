@@ -122,7 +122,7 @@ std::optional<std::vector<Tensor>> Folded(const Node& node, const std::vector<Te
   return results;
 }
 
-// The definition. Real attributes are rounded to the operator's precision, as its constant operands
+// The definition with real attributes rounded to the operator's precision, as its constant operands
 // are.
 absl::StatusOr<Definition> DefinitionInPrecision(const Node& node) {
   Attrs attrs = node.attrs();

@@ -33,9 +33,7 @@ std::string Describe(const std::vector<const RuleForm*>& bases, const Values& mo
   }
   std::vector<std::string> parts;
   for (const auto& [name, values] : proved) {
-    if (values.size() == 1 && values.count(kOpen) > 0)
-      continue;  // other values are batch
-                 // dimensions
+    if (values.size() == 1 && values.count(kOpen) > 0) continue;  // only batch dimensions
     bool others = false;
     if (auto it = more.find(name); it != more.end()) {
       for (const std::string& value : it->second) others = others || values.count(value) == 0;

@@ -227,7 +227,7 @@ bool Hypotheses::SolveOne() {
         return true;
       }
     }
-    // a - b * (a div b) = 0, a symbol: it is b times a new symbol.
+    // a - b * (a div b) = 0 for a symbol a: a is b times a new symbol.
     for (const auto& [m, c] : p.terms()) {
       for (Leaf leaf : m) {
         const LeafInfo info = leaves_->Info(leaf);
