@@ -45,8 +45,7 @@ struct RuleForm {
   // Values of the rule's symbols. An open one is the IndexExpr::Symbol or ScalarExpr::Param of the
   // same name. Elements of an open list `b` are the symbols b[0], b[1], ...
   SymbolValues symbols;
-  std::map<std::string, std::string> chosen;  // values of the symbols that are not open: text for
-                                              // people
+  std::map<std::string, std::string> chosen;  // values of symbols that are not open, for people
   Statement statement;
 };
 

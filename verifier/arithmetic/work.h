@@ -42,8 +42,7 @@ class WorkScope {
 
 // The counters of this thread.
 struct WorkMeter {
-  int64_t granted = kUnlimitedWork, left = kUnlimitedWork;  // steps until the scopes are checked
-                                                            // next
+  int64_t granted = kUnlimitedWork, left = kUnlimitedWork;  // until the scopes are checked
   WorkScope* innermost = nullptr;
 };
 inline thread_local WorkMeter work_meter;

@@ -18,8 +18,7 @@ namespace lemma {
 
 struct ProverOptions {
   uint64_t seed = 1;         // of the samples
-  uint32_t rlimit = 300000;  // Z3's limit for one query: a count of steps, the same on every
-                             // machine
+  uint32_t rlimit = 300000;  // Z3's limit per query, in steps: the same on every machine
   // Limit on the steps of one proof, with all its forms, cases and queries. Beyond it the answer is
   // Unknown. This is a count too: the default takes about 30 s, and no rule of data/rules takes
   // more than a quarter of it.
