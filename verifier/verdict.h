@@ -1,4 +1,4 @@
-// What the prover answers of a claim: proved, refuted, or unknown.
+// The prover's answer about a claim: proved, refuted, or unknown.
 #ifndef LEMMA_VERIFIER_VERDICT_H_
 #define LEMMA_VERIFIER_VERDICT_H_
 
@@ -12,7 +12,8 @@
 
 namespace lemma {
 
-// What Z3 answered "unsat" to, and what was inferred, for others to repeat.
+// The evidence of a proof, for others to repeat: the queries that Z3 found unsatisfiable, and the
+// steps that the prover inferred.
 struct ProofLog {
   struct Query {
     std::string about;
@@ -24,11 +25,11 @@ struct ProofLog {
 
 struct Proved {
   FloatContract contract = FloatContract::kRealOnly;
-  // For which sizes, attributes and ranks: text for people.
+  // The sizes, attributes and ranks that the proof covers: text for people.
   std::string coverage;
-  // Hash of the statement and of the meanings of its operators.
+  // Hash of the statement and of the definitions of its operators.
   std::string id;
-  int64_t queries = 0, work = 0;  // that it took
+  int64_t queries = 0, work = 0;  // what the proof took
   ProofLog log;
 };
 
@@ -38,7 +39,7 @@ struct Refuted {
   int output = 0;
   std::vector<int64_t> index;
   double source = 0, target = 0;  // the elements there, in double
-  // Of the output, where they differ; then no element is named.
+  // Shapes of the output, set if they differ. No element is named then.
   std::vector<int64_t> source_shape, target_shape;
   bool shapes_differ() const { return source_shape != target_shape; }
   std::string ToString() const;

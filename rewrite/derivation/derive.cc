@@ -12,8 +12,8 @@
 namespace lemma {
 namespace {
 
-// Why applications from `source` to `target` cannot be looked for: the reader of rules sees to it
-// for a rule's source only.
+// Whether applications from `source` to `target` can be searched. The reader of rules checks this
+// only for the rule's own direction.
 bool IsMatchable(const Substitution& rule) {
   std::vector<bool> occurs(rule.vars.size());
   for (const PatternNode& node : rule.source.nodes) {
@@ -109,7 +109,7 @@ void Deriver::ForEachNeighbour(const Graph& graph, const std::set<int>& without,
   }
 }
 
-// Graphs seen from one end, and how each was reached.
+// The graphs reached from one end, and how each was reached.
 class Deriver::Search {
  public:
   struct Seen {
@@ -131,14 +131,14 @@ class Deriver::Search {
   }
   const Seen& operator[](int i) const { return all_[i]; }
   int size() const { return static_cast<int>(all_.size()); }
-  // Graphs of the level that was reached last: from here on.
+  // The first graph of the level that was reached last.
   int level_begin() const { return level_begin_; }
   int level_size() const { return size() - level_begin_; }
   void BeginLevel() { level_begin_ = size(); }
 
  private:
   std::vector<Seen> all_;
-  // Hash-consing makes equal outputs equal graphs.
+  // By hash-consing, graphs with equal outputs are equal.
   absl::flat_hash_map<std::vector<Value>, int> numbers_;
   int level_begin_ = 0;
 };
@@ -152,7 +152,7 @@ absl::StatusOr<DeriveResult> Deriver::Derive(const Graph& source, const Graph& t
   const int most_ops =
       std::max(ends[0][0].graph.num_ops(), ends[1][0].graph.num_ops()) + limits.extra_ops;
   DeriveResult result;
-  // The graphs' numbers where the ends meet.
+  // The numbers of the graph where both ends meet.
   std::optional<std::pair<int, int>> meeting;
   if (int same = ends[1].Find(ends[0][0].graph); same >= 0) meeting = {0, same};
   auto graphs = [&] { return int64_t{ends[0].size()} + ends[1].size(); };
@@ -180,7 +180,7 @@ absl::StatusOr<DeriveResult> Deriver::Derive(const Graph& source, const Graph& t
       });
     }
     if (cut && !meeting) break;
-    // A level without graphs makes no chain longer.
+    // Only a level with graphs makes chains longer.
     if (here.level_size() > 0 || meeting) ++result.steps;
   }
   result.graphs = graphs();
@@ -204,7 +204,7 @@ absl::Status Deriver::Check(const Derivation& derivation) const {
   const Graph* before = &derivation.source;
   for (size_t i = 0; i < derivation.steps.size(); ++i) {
     const DerivationStep& step = derivation.steps[i];
-    // Found in one direction or from its end in the other.
+    // The step may have been found from its result, in the other direction.
     bool found = false;
     for (bool reversed : {false, true}) {
       auto it = directions_.find({step.rule, step.backward != reversed});

@@ -1,10 +1,10 @@
-// Whether a rule follows from others: a chain of their applications from its source to its target.
+// Derives a rule from others: finds a chain of their applications from its source to its target.
 //
-// A rule speaks of all sizes, a chain of graphs at the sizes it was found at. Each step is an
-// application of a rule that the matcher finds and whose statement covers it, so the two ends are
-// equal there if the rules are true. That they are at other sizes too is made plausible by sizes
-// that are distinct (rewrite/derivation/typings.h), and is not shown: where a rule's truth matters,
-// it has to be proved itself. Nor does "not found" show that there is no derivation.
+// A rule is about all sizes, a chain is about graphs at the sizes at which it was found. Each step
+// applies a rule that the matcher finds and whose proof covers it, so the two ends are equal there
+// if the rules are true. Distinct sizes (rewrite/derivation/typings.h) make it plausible at other
+// sizes but do not prove it: where a rule's truth matters, prove the rule itself. "Not found" does
+// not show that no derivation exists.
 #ifndef LEMMA_REWRITE_DERIVATION_DERIVE_H_
 #define LEMMA_REWRITE_DERIVATION_DERIVE_H_
 
@@ -29,60 +29,61 @@
 
 namespace lemma {
 
-// The graph with the first two operands of each commutative operator in one order: equal outputs
-// for all graphs that differ in that order only.
+// The graph with the first two operands of each commutative operator in a fixed order. Graphs that
+// differ only in that order get equal outputs.
 Graph WithOperandsInOrder(const Graph& graph);
 
 struct DerivationStep {
   int rule = 0;           // number in Deriver::rules()
   bool backward = false;  // from the rule's target to its source
-  Graph graph;            // after the step, operands in order
+  Graph graph;            // graph after the step, operands in order
 };
 struct Derivation {
   Graph source;                       // operands in order
-  std::vector<DerivationStep> steps;  // none: both ends are one graph
+  std::vector<DerivationStep> steps;  // empty: both ends are the same graph
 
   const Graph& target() const { return steps.empty() ? source : steps.back().graph; }
 };
 
 struct DeriveLimits {
   int max_steps = 6;
-  int64_t max_graphs = 20000;  // from both ends together
-  int extra_ops = 4;           // how many operators more than the larger end a graph may have
-  std::set<int> without;       // numbers of rules not to be used
+  int64_t max_graphs = 20000;  // graphs from both ends together
+  int extra_ops = 4;           // how many more operators than the larger end a graph may have
+  std::set<int> without;       // numbers of rules that must not be used
 };
 
 struct DeriveResult {
   std::optional<Derivation> derivation;
-  int64_t graphs = 0;  // seen
-  int steps = 0;       // all chains of so many steps were tried, as far as steps can be found
-  // Every graph that can be reached within extra_ops was seen.
+  int64_t graphs = 0;  // graphs seen
+  int steps = 0;       // all chains of up to this many steps were tried, as far as steps can be
+                       // found
+  // Every graph reachable within extra_ops was seen.
   bool exhausted = false;
 };
 
-// Rules to derive with. They are taken as they are: whether they are proved is for the caller to
-// know. Roles of variables, which are about profit, are dropped.
+// The rules to derive with. The caller must know whether they are proved. Roles of variables are
+// dropped, since they are about profit.
 class Deriver {
  public:
   explicit Deriver(std::vector<Substitution> rules);
 
   const std::vector<Substitution>& rules() const { return rules_; }
-  // Whether applications in this direction can be looked for: all outputs there are operators' and
-  // connected, all variables occur. A chain may have steps in the other direction all the same,
-  // where they are found from its other end.
+  // Whether the rule can be matched in this direction: operators compute all outputs there, the
+  // outputs are connected, and all variables occur. A chain may still contain steps in a direction
+  // that cannot be matched, found from the other end.
   bool CanApply(int rule, bool backward) const;
 
-  // visit(graph, rule, backward) for every graph that one step makes of `graph`.
+  // Calls visit(graph, rule, backward) for every graph that one step makes of `graph`.
   void ForEachNeighbour(const Graph& graph, const std::set<int>& without,
                         absl::FunctionRef<void(Graph, int, bool)> visit) const;
 
-  // Breadth first from both ends, so a chain found is short, if not always the shortest. The result
-  // depends on the rules and graphs alone. InvalidArgument if the graphs' inputs differ.
+  // Searches breadth first from both ends: a chain found is short, but not always the shortest. The
+  // result depends on the rules and graphs alone. InvalidArgument if the graphs' inputs differ.
   absl::StatusOr<DeriveResult> Derive(const Graph& source, const Graph& target,
                                       const DeriveLimits& limits = {}) const;
 
-  // Repeats a derivation step by step from its graphs. FailedPrecondition names the first step that
-  // is none.
+  // Repeats a derivation step by step from its graphs. FailedPrecondition names the first invalid
+  // step.
   absl::Status Check(const Derivation& derivation) const;
 
  private:
@@ -100,35 +101,36 @@ class Deriver {
                           absl::FunctionRef<void(Graph)> visit) const;
 
   std::vector<Substitution> rules_;
-  // By rule: what its proof speaks of is the same in both directions.
+  // By rule: the coverage of its proof, which is the same in both directions.
   std::vector<std::unique_ptr<Coverage>> coverage_;
-  // By number and whether it is backward; those that can be applied.
+  // By rule number and `backward`; only those that can be matched.
   std::map<std::pair<int, bool>, std::unique_ptr<const Direction>> directions_;
   absl::flat_hash_map<const OpDef*, std::vector<const Direction*>> by_op_;
 };
 
-// A rule derived, at several typings.
+// The derivations of a rule at several typings.
 struct RuleDerivation {
   struct AtTyping {
     Assignment assignment;
     DeriveResult result;
   };
-  std::vector<AtTyping> typings;  // the first one without a derivation is the last one tried
+  std::vector<AtTyping> typings;  // ends with the first typing that has no derivation
 
   bool found() const { return !typings.empty() && typings.back().result.derivation.has_value(); }
 };
 
-// Tries up to `typings` typings of the rule. InvalidArgument if none was found.
+// Tries up to `typings` typings of the rule. InvalidArgument if the rule has none.
 absl::StatusOr<RuleDerivation> DeriveRule(const Deriver& deriver, const Substitution& rule,
                                           const DeriveLimits& limits = {}, int typings = 3);
 
-// Whether each of the rules is one application of the other, at the typings tried: they differ in
-// names, the order of commutative operands, or which side is the source, at most.
+// Whether each rule is one application of the other at the typings tried. Then they differ at most
+// in names, in the order of commutative operands, and in which side is the source.
 bool AreTheSame(const Substitution& a, const Substitution& b);
 
-// "3 steps: gen_1, gen_4 backward, gen_2"; "no step: both sides are one graph".
+// "3 steps: gen_1, gen_4 backward, gen_2" or "no step: both sides are one graph".
 std::string Summary(const Deriver& deriver, const Derivation& derivation);
-// "not found within 20000 graphs; chains of up to 4 steps were tried", or that there are no others.
+// "not found within 20000 graphs; chains of up to 4 steps were tried", or that no other chains
+// exist.
 std::string NotFound(const DeriveResult& result);
 // The loosest contract of the rules used; bit_exact if there are none.
 FloatContract ContractOf(const Deriver& deriver, const Derivation& derivation);

@@ -1,5 +1,5 @@
-// Random instances of rules. Symbols are drawn in the order in which the source meets them; where
-// an operator refuses what was drawn for its attributes, only they are drawn again.
+// Draws random instances of rules. Symbols are drawn in the order of the source. If an operator
+// rejects the values of its attributes, only these are drawn again.
 #include <algorithm>
 
 #include "base/hash.h"
@@ -21,7 +21,7 @@ int64_t InstanceSampler::Below(int64_t n) {
 
 std::optional<Assignment> InstanceSampler::Draw(int attempts) {
   for (int i = 0; i < attempts; ++i) {
-    // Kept for a while, since what is drawn again until it fits would otherwise be of low rank.
+    // Keeps a rank for a while: drawing a new one after each failure would favour low ranks.
     static constexpr int64_t kRanks[] = {0, 1, 1, 2, 2, 2, 3, 3};
     if (i % 64 == 0) rank_ = kRanks[Below(std::size(kRanks))];
     if (auto assignment = TryOnce()) return assignment;
@@ -52,7 +52,7 @@ std::vector<int64_t> InstanceSampler::ProposeList(const AttrSpec* spec, const Sh
       case 2:  // the identity
         for (int64_t i = 0; i < rank; ++i) list[i] = i;
         return list;
-      case 3:  // as many elements, other factors
+      case 3:  // same number of elements, other factors
         for (int64_t i = 0; i + 1 < rank; ++i) {
           if (Below(2) == 0) continue;
           list[i + 1] *= list[i];
@@ -61,7 +61,7 @@ std::vector<int64_t> InstanceSampler::ProposeList(const AttrSpec* spec, const Sh
         }
         if (Below(2) == 0) list.insert(list.begin() + Below(rank + 1), 1);
         return list;
-      case 4:  // what it broadcasts to
+      case 4:  // a shape that it broadcasts to
         for (int64_t& i : list) i = i == 1 ? 1 + Below(3) : i;
         if (Below(3) == 0) list.insert(list.begin(), 1 + Below(3));
         return list;
@@ -79,7 +79,7 @@ std::vector<int64_t> InstanceSampler::ProposeList(const AttrSpec* spec, const Sh
         return list;
     }
   }
-  // Dimensions: often those of a list before, with some of them 1, or its end.
+  // Dimensions: often those of an earlier list, with some of them 1, or its end.
   for (const auto& value : values_) {
     auto* other = value ? std::get_if<Idx>(&*value) : nullptr;
     if (other == nullptr || Below(3) == 0) continue;
@@ -98,7 +98,7 @@ std::vector<int64_t> InstanceSampler::ProposeList(const AttrSpec* spec, const Sh
 ExprAttr InstanceSampler::Propose(int symbol, const AttrSpec* spec, const Shape* operand) {
   switch (rule_.symbols[symbol].kind) {
     case SymbolKind::kReal: {
-      // Dyadic, so that f32 holds them.
+      // Dyadic, so f32 represents them exactly.
       static constexpr double kReals[] = {0.5, 0.125, 1.5, 2.0, -0.75, 3.0, 1.0};
       return ScalarExpr(kReals[Below(std::size(kReals))]);
     }
@@ -123,7 +123,7 @@ bool InstanceSampler::ChooseInTerm(const Term& term, const AttrSpec* spec, const
     if (values_[symbol]) continue;
     bool whole = term.kind() == Term::Kind::kSymbol;
     values_[symbol] = Propose(symbol, whole ? spec : nullptr, whole ? operand : nullptr);
-    // In a list of terms, what is spliced in stands for what the others leave over.
+    // In a list of terms, a spliced symbol takes the elements that the other terms leave.
     bool spliced = term.kind() == Term::Kind::kList && spec != nullptr &&
                    rule_.symbols[symbol].kind == SymbolKind::kList;
     if (spliced) {
@@ -137,7 +137,7 @@ bool InstanceSampler::ChooseInTerm(const Term& term, const AttrSpec* spec, const
   return any;
 }
 
-// Precondition x = term, x not drawn yet.
+// Solves preconditions x = term where x is not drawn yet.
 void InstanceSampler::SolveEqualities() {
   for (const Comparison& c : rule_.where) {
     if (c.relation != Relation::kEq) continue;
@@ -168,7 +168,7 @@ bool InstanceSampler::BuildNode(const PatternNode& node, std::vector<std::vector
       const Shape* operand = inputs.empty() ? nullptr : &inputs[0].shape();
       drawn = ChooseInTerm(term, node.op->FindAttr(name), operand) || drawn;
     }
-    // A pattern of this one node, over values that are there.
+    // A pattern of this node only, over existing values.
     Pattern pattern;
     pattern.nodes = {node};
     for (size_t i = 0; i < node.inputs.size(); ++i) {

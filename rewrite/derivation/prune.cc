@@ -17,7 +17,7 @@ int CountOperators(const Substitution& rule) {
   return count;
 }
 
-// Whether the derivation keeps what the rule promises, at every typing.
+// Whether the derivation keeps the rule's contract at every typing.
 bool Gives(const Deriver& deriver, const RuleDerivation& derivation, FloatContract contract) {
   return derivation.found() &&
          std::all_of(derivation.typings.begin(), derivation.typings.end(),
@@ -40,7 +40,7 @@ Pruned PruneRules(const std::vector<Substitution>& rules, const PruneOptions& op
   });
   const Deriver deriver(rules);
   DeriveLimits limits = options.limits;
-  // The rules of a derivation of `rule` from those that are not left out; nullopt: there is none.
+  // The rules in a derivation of `rule` from the rules not left out; nullopt if there is none.
   auto derive = [&](int rule) -> std::optional<std::vector<int>> {
     auto derivation = DeriveRule(deriver, rules[rule], limits, options.typings);
     if (!derivation.ok() || !Gives(deriver, *derivation, rules[rule].contract)) return std::nullopt;
@@ -61,8 +61,8 @@ Pruned PruneRules(const std::vector<Substitution>& rules, const PruneOptions& op
       limits.without.erase(rule);
     }
   }
-  // Chains through rules that were left out later may have become too long, or have steps that no
-  // search finds. What was left out last, the smallest, is looked at first: it may help others.
+  // Derivations may have used rules that were left out later; without them a chain may be too long,
+  // or not found. Checks the last one, the smallest, first, since it may help to derive others.
   Pruned pruned;
   for (auto it = left_out.rbegin(); it != left_out.rend(); ++it) {
     std::optional<std::vector<int>> from;

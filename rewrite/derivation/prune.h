@@ -1,5 +1,5 @@
-// Leaving out rules that others give (rewrite/derivation/derive.h), so that few with the same power
-// remain.
+// Removes rules that can be derived from the others (rewrite/derivation/derive.h). The few that
+// remain have the same power.
 #ifndef LEMMA_REWRITE_DERIVATION_PRUNE_H_
 #define LEMMA_REWRITE_DERIVATION_PRUNE_H_
 
@@ -14,25 +14,25 @@ namespace lemma {
 struct PruneOptions {
   DeriveLimits limits;
   int typings = 3;
-  // Asked before each rule is looked at, which may be twice, with how often that was; false ends
-  // it: what is not known to follow is kept.
+  // Called before each attempt to derive a rule (up to two per rule), with the number of attempts
+  // so far. false ends the search: rules not yet known to be derivable are kept.
   std::function<bool(int)> go_on = [](int) { return true; };
 };
 
 struct Pruned {
   struct LeftOut {
     int rule = 0;
-    std::vector<int> from;  // kept rules, of the derivation at the first typing; empty: both sides
-                            // are one graph but for the order of commutative operands
+    std::vector<int> from;  // numbers of kept rules, of the derivation at the first typing; empty:
+                            // both sides are one graph up to the order of commutative operands
   };
-  std::vector<int> kept;  // numbers, ascending
+  std::vector<int> kept;  // numbers of rules, ascending
   std::vector<LeftOut> left_out;
 };
 
-// Tries to leave out one rule after the other: those with the most operators first, then those with
-// guards, with the fewest variables, and the later ones. Each that is left out is derived from what
-// is kept in the end, within the limits, at all typings tried, with no looser a float contract than
-// it promises.
+// Tries to leave out one rule after another: first those with the most operators, then those with
+// guards, with the fewest variables, and later ones. Each rule left out can be derived from the
+// kept rules, within the limits, at all typings tried, with a float contract no looser than its
+// own.
 Pruned PruneRules(const std::vector<Substitution>& rules, const PruneOptions& options = {});
 
 }  // namespace lemma

@@ -17,11 +17,11 @@ namespace {
 Field Convert(double value, const Field*) { return Field::FromDouble(value); }
 double Convert(double value, const double*) { return value; }
 
-// Every value of a graph as a dense row of numbers.
+// Computes every value of a graph as a dense array of numbers.
 template <class Number>
 class GraphEvaluator {
  public:
-  // `round`: after every operator, to what f32 holds.
+  // `round`: rounds to f32 after every operator.
   GraphEvaluator(const Graph& graph, bool round) : graph_(graph), round_(round) {}
 
   absl::StatusOr<std::vector<std::vector<Number>>> Run(
@@ -82,12 +82,12 @@ class Random {
   uint64_t state_;
 };
 
-// Integers stay small, so that they may be indices and truth values.
+// Integers stay small, so that they may serve as indices and truth values.
 Field RandomNumber(Random& random, DType dtype, bool, const Field*) {
   if (!IsFloat(dtype)) return Field(static_cast<int64_t>(random.Next() % 2));
   return Field::FromRaw(random.Next() % Field::kPrime);
 }
-// In [-2, 2], or in (0, 2] for functions of positive numbers; f32 holds it.
+// In [-2, 2], or in (0, 2] for functions of positive numbers; exact in f32.
 double RandomNumber(Random& random, DType dtype, bool positive, const double*) {
   if (!IsFloat(dtype)) return static_cast<double>(random.Next() % 2);
   double v = static_cast<double>(random.Next() % (1 << 20) + 1) / (1 << 19);
@@ -110,7 +110,7 @@ bool SameBits(double a, double b) {
   return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-// Rounding to f32 between operators may cost a few digits of the largest number around.
+// Rounding to f32 between operators may cost a few digits of the largest number.
 bool Near(double a, double b, double scale) {
   if (!std::isfinite(a) || !std::isfinite(b)) return true;  // the field decides
   return std::abs(a - b) <= 1e-3 * std::max(scale, 1.0);

@@ -1,11 +1,11 @@
-// Testing a rule on random instances.
+// Tests a rule on random instances.
 //
 // An instance gives every symbol a small value such that the source is well-formed and the
-// precondition holds. Both sides are then evaluated on random inputs: in the field of
-// graph/expr/field.h, where equality of rational functions is decided up to a probability of
-// (degree / 2^61), and in double, stored as f32 between operators, where a bit-exact rule has to
-// give equal bits. A rule that passes is not proved: other sizes and ranks are untouched, as are
-// laws that the field does not have.
+// precondition holds. Both sides are then evaluated on random inputs. In the field of
+// graph/expr/field.h, equality of rational functions is decided up to an error probability of
+// degree / 2^61. In double, stored as f32 between operators, a bit-exact rule must give equal bits.
+// A rule that passes is not proved: other sizes and ranks, and laws that the field does not have,
+// are untested.
 #ifndef LEMMA_REWRITE_DERIVATION_RANDOMIZED_CHECK_H_
 #define LEMMA_REWRITE_DERIVATION_RANDOMIZED_CHECK_H_
 
@@ -20,13 +20,13 @@
 
 namespace lemma {
 
-// Draws random values for the rule's symbols; equal seeds give equal sequences.
+// Draws random values for the rule's symbols. Equal seeds give equal sequences.
 class InstanceSampler {
  public:
   InstanceSampler(const Substitution& rule, uint64_t seed) : rule_(rule), state_(seed) {}
 
-  // An assignment under which the source is well-formed and the precondition holds; nullopt if none
-  // was found in `attempts` tries.
+  // An assignment for which the source is well-formed and the precondition holds; nullopt if
+  // `attempts` tries found none.
   std::optional<Assignment> Draw(int attempts = 2000);
 
  private:
@@ -52,16 +52,16 @@ struct RandomizedCheckOptions {
 
 struct RandomizedCheckResult {
   int instances = 0;  // with elements to compare, on which both sides agreed
-  int empty = 0;      // without any
-  // Instances whose source is well-formed, but whose target is not, or has other types: the rule is
-  // not applied there.
+  int empty = 0;      // without elements
+  // Instances with a well-formed source whose target is not well-formed or has other types: the
+  // rule is not applied there.
   int not_applicable = 0;
-  // An instance on which the sides differ: symbols, inputs' types, output, element, both values.
+  // An instance on which the sides differ: symbols, types of inputs, output, element, both values.
   std::optional<std::string> counterexample;
 };
 
-// Stops at the first counterexample. Fewer instances than asked for are returned if no more were
-// found. A status other than OK is an operator's mistake, not the rule's.
+// Stops at the first counterexample. Checks fewer instances than requested if no more are found. A
+// status other than OK is an error of an operator, not of the rule.
 absl::StatusOr<RandomizedCheckResult> RandomizedCheck(const Substitution& rule,
                                                       const RandomizedCheckOptions& options = {});
 

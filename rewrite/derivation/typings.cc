@@ -32,7 +32,7 @@ bool IsWellFormed(const Substitution& rule, const Assignment& assignment) {
   return true;
 }
 
-// Symbols that sizes of variables are made of.
+// The symbols in the dimensions of variables.
 std::vector<int> SizeSymbols(const Substitution& rule) {
   std::vector<int> symbols;
   for (const PatternVar& var : rule.vars) var.dims.CollectSymbols(&symbols);
@@ -50,8 +50,7 @@ IndexExpr* SizeAt(Assignment* assignment, int symbol, size_t element) {
   return element == 0 ? std::get_if<IndexExpr>(&value) : nullptr;
 }
 
-// Gives each size in turn the least value from `least` on that none has yet, where that keeps the
-// rule well-formed.
+// Gives each size in turn the least unused value from `least` on that keeps the rule well-formed.
 void MakeDistinct(const Substitution& rule, const std::vector<int>& symbols, int64_t least,
                   Assignment* assignment) {
   std::set<int64_t> used;
@@ -69,7 +68,7 @@ void MakeDistinct(const Substitution& rule, const std::vector<int>& symbols, int
   }
 }
 
-// How many sizes are 1 or another's too.
+// Number of sizes that are 1 or equal to another size.
 int CountRepeated(const std::vector<int>& symbols, Assignment assignment) {
   std::set<int64_t> seen = {1};
   int repeated = 0;
@@ -81,7 +80,7 @@ int CountRepeated(const std::vector<int>& symbols, Assignment assignment) {
   return repeated;
 }
 
-// Lengths of lists, 1 for other symbols.
+// Lengths of lists; 1 for other symbols.
 std::vector<size_t> Lengths(const std::vector<int>& symbols, const Assignment& assignment) {
   std::vector<size_t> lengths;
   for (int symbol : symbols) {
@@ -108,13 +107,13 @@ std::vector<Assignment> DistinctTypings(const Substitution& rule, int count, uin
   InstanceSampler sampler(rule, seed);
   Coverage coverage(rule);
   std::set<std::vector<std::string>> seen;
-  // By lengths of lists: with the number of sizes that are not distinct.
+  // By lengths of lists: assignments with their number of repeated sizes.
   std::map<std::vector<size_t>, std::vector<std::pair<int, Assignment>>> found;
   for (int i = 0; i < kDraws; ++i) {
     auto drawn = sampler.Draw(500);
     if (!drawn) break;
     if (!IsWellFormed(rule, *drawn)) continue;
-    // Sizes that grow, or fall, in the order of the symbols; other quotients and remainders.
+    // Sizes rise or fall in the order of the symbols, for different quotients and remainders.
     MakeDistinct(rule, i % 2 == 0 ? symbols : reversed, 2 + i % 3, &*drawn);
     if (!seen.insert(TextsOf(*drawn)).second) continue;
     if (!coverage.Covers(drawn->symbols, drawn->dtype)) continue;

@@ -152,7 +152,7 @@ void EGraph::Rebuild() {
   SetClasses();
 }
 
-// A value is known as soon as one way of computing it is.
+// A value is known if one way of computing it is.
 void EGraph::SetFlags() {
   std::vector<Flags> of_class(classes_.size(), Flags::kNone);
   for (bool changed = true; changed;) {
@@ -193,7 +193,7 @@ void EGraph::SetClasses() {
     if (!IsLive(n)) continue;
     for (int k = 0; k < Head(n).num_outputs(); ++k) class_({n, k}).values.push_back({n, k});
   }
-  // One that knows most stands for all.
+  // A value with the highest flags represents the class.
   for (Class& c : classes_) {
     auto best = std::max_element(c.values.begin(), c.values.end(),
                                  [&](const ValueRef& a, const ValueRef& b) {

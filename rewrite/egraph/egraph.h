@@ -1,11 +1,12 @@
-// A graph together with all that its values are known to equal: an e-graph.
+// An e-graph: holds many equal graphs at once, as a graph with the classes of values known to be
+// equal.
 //
-// Applying a rule takes nothing away: the target's nodes are added, and its values become equal to
-// the source's. So no rewrite stands in the way of another, and one set of nodes holds every graph
-// that they lead to, of which optimizer/extraction/extraction.h picks the cheapest.
+// Applying a rule removes nothing: it adds the target's nodes and makes the target's values equal
+// to the source's. So no rewrite prevents another, and one set of nodes holds every graph that the
+// rules lead to. optimizer/extraction/extraction.h picks the cheapest of them.
 //
-// Willsey et al., "egg: fast and extensible equality saturation", POPL 2021; Yang et al., "Equality
-// saturation for tensor graph superoptimization", MLSys 2021, for rules of several outputs.
+// Willsey et al., "egg: fast and extensible equality saturation", POPL 2021. For rules with several
+// outputs: Yang et al., "Equality saturation for tensor graph superoptimization", MLSys 2021.
 #ifndef LEMMA_REWRITE_EGRAPH_EGRAPH_H_
 #define LEMMA_REWRITE_EGRAPH_EGRAPH_H_
 
@@ -23,69 +24,69 @@
 
 namespace lemma {
 
-// A match that was applied, and the number of the node that stands for each of its edit's.
+// A match that was applied, and by node of its edit the number of the node that stands for it.
 struct Application {
   MatchedEditPtr matched;
   std::vector<int> made;
 };
 
-// What the view shows is as of the last Rebuild(). A class is a set of equal values; the one that
-// stands for it is Canonical(). A value may be computed from itself here: only what is extracted
-// has to be free of cycles.
+// The view shows the state of the last Rebuild(). A class is a set of equal values, and Canonical()
+// is its representative. A value may be computed from itself here: only an extracted graph must be
+// free of cycles.
 class EGraph : public MatchView {
  public:
   // `folds`: as in EditGraphOptions.
   EGraph(const Graph& graph, std::function<bool(const Node&)> folds);
 
-  // Numbers of nodes, merged ones included: [0, num_nodes()). Those of the graph come first, in the
-  // order of its nodes().
+  // Numbers of nodes, merged ones included: [0, num_nodes()). Those of the original graph come
+  // first, in the order of its nodes().
   int num_nodes() const { return static_cast<int>(slots_.size()); }
   int num_originals() const { return num_originals_; }
   int num_live() const { return num_live_; }
-  // Not merged with an equal one.
+  // Whether it was not merged with an equal node.
   bool IsLive(int node) const { return slots_[node].merged_into < 0; }
   // The live node that `node` was merged into, or itself.
   int LiveNode(int node) const;
   const NodePtr& HeadPtr(int node) const { return slots_[node].head; }
-  // By position in graph.nodes(), the live node that is the same; -1 if there is none.
+  // By position in graph.nodes(): the equal live node; -1 if there is none.
   std::vector<int> NodesOf(const Graph& graph) const;
-  // Canonical values.
+  // The graph's outputs, canonical.
   std::vector<ValueRef> outputs() const;
-  // A number of the value's class, below num_values().
+  // The number of the value's class, below num_values().
   int ClassOf(ValueRef v) const { return Root(NumberOf(v)); }
   int num_values() const { return static_cast<int>(parent_.size()); }
-  // The canonical value of a class by that number.
+  // The canonical value of the class with that number.
   ValueRef ValueOf(int number) const { return classes_[number].values.front(); }
 
   const Node& Head(int node) const override { return *slots_[node].head; }
   absl::Span<const ValueRef> Operands(int node) const override { return slots_[node].operands; }
   ValueRef Canonical(ValueRef value) const override { return class_(value).values.front(); }
-  // Of live nodes.
+  // Outputs of live nodes only.
   absl::Span<const ValueRef> EqualTo(const ValueRef& value) const override {
     return class_(value).values;
   }
   absl::Span<const Use> Users(ValueRef value) const override { return class_(value).uses; }
   bool IsStatic(int node) const override { return slots_[node].flags >= Flags::kStatic; }
   bool IsKnown(int node) const override { return slots_[node].flags >= Flags::kKnown; }
-  // Computed beforehand, if the operands are.
+  // Whether it is computed beforehand, provided that its operands are.
   bool IsFolded(int node) const { return slots_[node].flags == Flags::kFolded; }
-  // Is no question here, where values may be computed from themselves: false.
+  // Always false: values may be computed from themselves here.
   bool Depends(absl::Span<const ValueRef>, absl::Span<const int>) const override { return false; }
 
-  // Adds what the match of this view says. False, and nothing is kept, if that is known. *made: the
-  // numbers of the nodes that stand for the edit's.
+  // Adds what the match, one of this view, says. False, and nothing is kept, if it is known
+  // already. *made: by node of the edit, the number of the node that stands for it.
   bool Apply(MatchedEditPtr matched, std::vector<int>* made = nullptr);
-  // Merges nodes that became equal since their operands did. After it no two live nodes are.
+  // Merges nodes whose operands became equal. Afterwards no two live nodes are equal.
   void Rebuild();
 
-  // In the order in which they were applied.
+  // In order of application.
   const std::vector<Application>& applications() const { return applications_; }
-  // The application that added the node; -1: it is the graph's.
+  // The application that added the node; -1 for the original graph's nodes.
   int Creator(int node) const { return slots_[node].creator; }
 
  private:
-  // Each includes the ones before: depends on anything, on no input, on no weight without values
-  // either, is computed beforehand.
+  // Each level includes the ones before: depends on anything; on no input; on no weight without
+  // values either; is computed beforehand.
   enum class Flags { kNone, kStatic, kKnown, kFolded };
   struct Slot {
     NodePtr head;

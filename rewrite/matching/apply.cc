@@ -21,7 +21,7 @@ absl::StatusOr<std::vector<Value>> BuildTarget(const Substitution& rule, const M
 
 absl::StatusOr<Graph> Apply(const Substitution& rule, const Match& match, const MatchIndex& index) {
   for (const Value& v : match.vars) {
-    // Proofs speak of positive sizes (docs/proofs.md).
+    // Proofs cover positive sizes only (docs/proofs.md).
     if (v.type().num_elements() == 0) {
       return absl::FailedPreconditionError(
           absl::StrCat("rule ", rule.name, ": not proved for an empty operand"));
@@ -50,7 +50,7 @@ absl::StatusOr<Graph> Replace(const MatchIndex& index,
     }
     first = std::min(first, index.PositionOf(from.node()));
   }
-  // By position: what the node became; nullptr: itself.
+  // By position: the node's replacement; nullptr: itself.
   std::vector<NodePtr> renewed(index.num_nodes());
   auto successor = [&](const Value& value) -> Value {
     for (const auto& [from, to] : replacements) {

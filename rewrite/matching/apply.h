@@ -1,4 +1,4 @@
-// Applying a rule where it matches.
+// Applies a rule to a graph at a match.
 #ifndef LEMMA_REWRITE_MATCHING_APPLY_H_
 #define LEMMA_REWRITE_MATCHING_APPLY_H_
 
@@ -9,17 +9,17 @@
 
 namespace lemma {
 
-// The graph with every output of the match replaced by the target's. What does not depend on them
-// is shared with the old graph; names of inputs and outputs stay, and labels where a value has a
-// successor. FailedPrecondition if the target is not well-formed at these sizes, or would change a
-// value's type, or if an operand is empty, which no proof covers.
+// The graph with every output of the match replaced by the target's output. Nodes that do not
+// depend on these outputs are shared with the old graph. Names of inputs and outputs stay; labels
+// stay where the value has a successor. FailedPrecondition if the target is not well-formed at
+// these sizes or would change a value's type, or if an operand is empty, which no proof covers.
 absl::StatusOr<Graph> Apply(const Substitution& rule, const Match& match, const MatchIndex& index);
 
-// The values that the target gives for the match, by output.
+// The target's outputs for the match.
 absl::StatusOr<std::vector<Value>> BuildTarget(const Substitution& rule, const Match& match);
 
-// The graph with values replaced by others of the same type (FailedPrecondition otherwise) that
-// do not depend on the replaced ones. For rewrites that are no rules.
+// The graph with values replaced by others of the same type (else FailedPrecondition), which must
+// not depend on the replaced ones. For rewrites that are not rules.
 absl::StatusOr<Graph> Replace(const MatchIndex& index,
                               const std::vector<std::pair<Value, Value>>& replacements);
 

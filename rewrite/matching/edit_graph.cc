@@ -11,7 +11,7 @@ namespace {
 
 using OperandList = absl::InlinedVector<ValueRef, 4>;
 
-// Between the ranks of neighbours at first, so that what is put between them fits.
+// Initial distance between ranks: leaves room for nodes inserted between neighbours.
 constexpr int64_t kRankStep = 1024;
 
 }  // namespace
@@ -77,7 +77,7 @@ EditGraph::EditGraph(const Graph& graph, EditGraphOptions options)
   log_.clear();
 }
 
-// ---- What is kept up to date ----
+// ---- Derived data that is kept up to date ----
 
 uint64_t EditGraph::KeyOf(uint64_t content, absl::Span<const ValueRef> operands) const {
   uint64_t key = content;
@@ -350,8 +350,8 @@ void EditGraph::Apply(const Edit& edit, std::vector<int>* made) {
     }
     numbers.push_back(number);
   }
-  // What is there already may be the very value that is to go (relu(x) as relu(relu(x))): replacing
-  // it in what is computed from it would close a cycle, and nothing is gained by it.
+  // A node that exists may be the value to replace (relu(x) as relu(relu(x))). Replacing it in
+  // nodes computed from it would close a cycle, and gains nothing.
   const bool needs_replaced = std::any_of(
       edit.replaced.begin(), edit.replaced.end(), [&](const std::pair<ValueRef, ValueRef>& pair) {
         return resolve(pair.second) != pair.first &&
@@ -370,8 +370,8 @@ void EditGraph::Apply(const Edit& edit, std::vector<int>* made) {
     const ValueRef now = resolve(target);
     unused.push_back(old.node);
     if (now == old) continue;
-    // What takes a value's place takes its name, so that later edits find the same names whatever
-    // came first.
+    // The new value takes the name of the old one, so that later edits see the same names whatever
+    // the order of edits.
     auto is_new = std::find(fresh.begin(), fresh.end(), now.node);
     if (is_new != fresh.end() && value_(now).uses.empty() && value_(now).outputs == 0) {
       SwapNames(old, now);

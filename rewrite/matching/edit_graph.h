@@ -1,10 +1,10 @@
-// A graph that is changed in place and back again.
+// A graph that a search edits in place and restores by undo.
 //
-// A Graph is immutable, and since equal expressions are one node, replacing a value makes anew all
-// that is computed from it. A search tries thousands of replacements for each that it keeps. Here
-// nodes refer to operands by number, so a replacement touches its users only, and everything that
-// the search asks for (a hash, the number of operators, the price) is kept up to date: applying an
-// edit and undoing it cost what the edit changes, whatever the size of the graph.
+// A Graph is immutable, and equal expressions are one node, so replacing a value rebuilds
+// everything computed from it. A search tries thousands of replacements for each that it keeps.
+// Here nodes refer to operands by number, so a replacement touches only its users. The hash, the
+// number of operators and the price are kept up to date. Applying or undoing an edit costs time in
+// the size of the edit, not of the graph.
 #ifndef LEMMA_REWRITE_MATCHING_EDIT_GRAPH_H_
 #define LEMMA_REWRITE_MATCHING_EDIT_GRAPH_H_
 
@@ -22,51 +22,52 @@
 
 namespace lemma {
 
-// An applied operator (or a leaf) to be added. Operands with node >= 0 are the graph's; {~i, k} is
-// output k of the edit's own node number i.
+// An operator (or a leaf) to add. Operands with node >= 0 are the graph's; {~i, k} is output k of
+// the edit's own node number i.
 struct EditNode {
-  NodePtr head;  // kind, operator, attributes, types; its operands count for nothing
+  NodePtr head;  // kind, operator, attributes, types; its operands are ignored
   std::vector<ValueRef> operands;
 };
 
-// The graph's nodes, whose numbers are their positions, and its outputs.
+// The graph's nodes, numbered by position, and its outputs.
 std::vector<EditNode> EditNodesOf(const Graph& graph, std::vector<ValueRef>* outputs);
 
-// Whether two nodes are the same but for their operands, and a hash of all but those.
+// Whether two nodes are equal except for their operands, and a hash of the same content.
 bool SameContent(const Node& a, const Node& b);
 uint64_t ContentHash(const Node& head);
 
-// Replaces uses of values by others of the same type, which may not be computed from them.
+// Adds nodes and replaces uses of values by others of the same type, which must not be computed
+// from the replaced ones.
 struct Edit {
   std::vector<EditNode> nodes;  // operands before users
   std::vector<std::pair<ValueRef, ValueRef>> replaced;
 };
 
 struct EditGraphOptions {
-  // Whether an operator over known values is computed once, beforehand; absent: none is. What is
-  // has no price.
+  // Whether an operator over known values is folded: computed once, beforehand, at no price.
+  // Absent: none is.
   std::function<bool(const Node&)> folds;
-  // What one operator adds to the price of the graph; absent: nothing. Must be below 2^40.
+  // An operator's share of the graph's price; must be below 2^40. Absent: 0.
   std::function<int64_t(const Node&)> price;
 };
 
 class EditGraph : public MatchView {
  public:
   EditGraph(const Graph& graph, EditGraphOptions options);
-  // The graph of `nodes`, whose operands are earlier ones; inputs have to be numbered from 0 on.
+  // The graph of `nodes`. Operands of a node come before it; inputs must be numbered from 0 on.
   EditGraph(absl::Span<const EditNode> nodes, absl::Span<const ValueRef> outputs,
             EditGraphOptions options);
 
   EditGraph(const EditGraph&) = delete;
   EditGraph& operator=(const EditGraph&) = delete;
 
-  // Numbers of nodes, dead ones included: [0, num_nodes()). Those of the graph that it was made of
-  // come first, in their order.
+  // Numbers of nodes, dead ones included: [0, num_nodes()). Those of the original graph come first,
+  // in their order.
   int num_nodes() const { return static_cast<int>(slots_.size()); }
   bool IsLive(int node) const { return slots_[node].live; }
-  // Operands before users, in an order that stays near that of the graph it was made of.
+  // Operands before users, in an order close to that of the original graph.
   std::vector<int> LiveNodes() const;
-  // Nodes in that order.
+  // `nodes` in that order.
   std::vector<int> Sorted(std::vector<int> nodes) const;
   const NodePtr& HeadPtr(int node) const { return slots_[node].head; }
   const std::vector<ValueRef>& outputs() const { return outputs_; }
@@ -77,39 +78,39 @@ class EditGraph : public MatchView {
   bool IsStatic(int node) const override { return slots_[node].is_static; }
   bool IsKnown(int node) const override { return slots_[node].is_known && slots_[node].is_static; }
   bool Depends(absl::Span<const ValueRef> values, absl::Span<const int> roots) const override;
-  // Computed beforehand (EditGraphOptions::folds).
+  // Whether it is computed beforehand (EditGraphOptions::folds).
   bool IsFolded(int node) const { return slots_[node].is_folded; }
   bool IsOutput(ValueRef value) const { return value_(value).outputs > 0; }
 
-  // Equal for equal graphs that arose from the same one by edits, in whatever order, but for rare
-  // cases; two different graphs have the same hash by chance alone.
+  // With rare exceptions, equal graphs that arose from the same graph by edits, in any order, have
+  // equal hashes. Different graphs have equal hashes only by chance.
   uint64_t hash() const { return hash_; }
   int num_ops() const { return num_ops_; }
   int64_t price() const { return price_; }
 
-  // Adds the edit's nodes (an equal one that is there is taken instead; nothing is done if that
-  // makes a node depend on what it is to replace), replaces the values, merges users that become
-  // equal to others, removes what nothing uses any more. The number that each node of the edit got
-  // goes to *made.
+  // Adds the edit's nodes, or takes an equal node that exists; replaces the values; merges users
+  // that become equal to others; removes nodes that nothing uses any more. Does nothing if an equal
+  // node that exists would make a new node depend on the value to replace. *made: by node of the
+  // edit, its number.
   void Apply(const Edit& edit, std::vector<int>* made = nullptr);
 
-  // Undoes, newest first, what was applied since mark() was `mark`. The graph is as it was then,
-  // numbers included.
+  // Undoes everything applied since mark() returned `mark`, newest first. The graph is then the
+  // same as it was, numbers included.
   size_t mark() const { return log_.size(); }
   void UndoTo(size_t mark);
-  // Nodes that were added, or got other operands, or another IsStatic, IsKnown or IsFolded, since
-  // then, and those that were removed: each once, ascending.
+  // The nodes since `mark` that were added, removed, or got other operands or another IsStatic,
+  // IsKnown or IsFolded: each once, ascending.
   std::vector<int> TouchedSince(size_t mark) const;
 
-  // Live nodes in the order of ToGraph().nodes(), and ToGraph().StructuralHash(), without making
-  // that graph.
+  // Live nodes in the order of ToGraph().nodes(), and ToGraph().StructuralHash(), both without
+  // building that graph.
   std::vector<int> GraphOrder() const;
   uint64_t StructuralHash(absl::Span<const int> graph_order) const;
-  // As Graph has it.
+  // The label, as in Graph.
   absl::string_view LabelOf(ValueRef value) const;
 
-  // As an immutable graph, with the names and, where a value has a successor, labels of the one it
-  // was made of. *nodes: by number, the node's counterpart; nullptr where dead.
+  // The immutable graph, with the names of the original graph, and its labels where a value has a
+  // successor. *nodes: by number, the node in that graph; nullptr if dead.
   Graph ToGraph(std::vector<NodePtr>* nodes = nullptr) const;
 
   // Nodes added or given other operands so far, undone ones included: a measure of work.
@@ -118,8 +119,8 @@ class EditGraph : public MatchView {
  private:
   struct ValueInfo {
     std::vector<Use> uses;
-    int outputs = 0;    // of the graph, that are this value
-    uint64_t name = 0;  // what users' shares of the hash call it
+    int outputs = 0;    // how many of the graph's outputs are this value
+    uint64_t name = 0;  // names the value in its users' shares of the hash
     const std::string* label = nullptr;
   };
   struct Slot {
@@ -154,10 +155,11 @@ class EditGraph : public MatchView {
   void Raise(int node, int64_t rank);
   void Undo(const Entry& entry);
 
-  // In and out of what is kept up to date: uses, the table of equal nodes, hash, counts, price.
+  // Adds a node to, and removes it from, the derived data: uses, the table of equal nodes, hash,
+  // counts, price.
   void Link(int node);
   void Unlink(int node);
-  // Returns whether one changed.
+  // Returns whether a flag changed.
   bool SetFlags(Slot* slot) const;
   uint64_t KeyOf(uint64_t content, absl::Span<const ValueRef> operands) const;
   uint64_t ShareOf(const Slot& slot) const;

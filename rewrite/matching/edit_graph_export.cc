@@ -1,4 +1,4 @@
-// From an edited graph back to an immutable one.
+// Converts an edited graph back to an immutable one.
 #include <algorithm>
 #include <utility>
 
@@ -24,7 +24,7 @@ std::vector<int> EditGraph::Sorted(std::vector<int> nodes) const {
   return nodes;
 }
 
-// In the order of their numbers as inputs, which are never removed.
+// By number. Inputs are never removed.
 std::vector<int> EditGraph::Inputs() const {
   std::vector<int> inputs;
   for (int n = 0; n < num_nodes(); ++n) {
@@ -60,7 +60,7 @@ std::vector<int> EditGraph::GraphOrder() const {
   return order;
 }
 
-// As Graph::StructuralHash does it.
+// The same hash as Graph::StructuralHash.
 uint64_t EditGraph::StructuralHash(absl::Span<const int> graph_order) const {
   std::vector<uint64_t> hashes(slots_.size());
   uint64_t weights = 0;

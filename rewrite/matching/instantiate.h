@@ -1,4 +1,4 @@
-// Concrete graphs from patterns: the target of a match, and instances of a rule for testing.
+// Builds concrete graphs from patterns: the target of a match, or test instances of a rule.
 #ifndef LEMMA_REWRITE_MATCHING_INSTANTIATE_H_
 #define LEMMA_REWRITE_MATCHING_INSTANTIATE_H_
 
@@ -20,14 +20,14 @@ struct Assignment {
 // The concrete type of a variable; InvalidArgument if a size has no value or is negative.
 absl::StatusOr<TensorType> TypeOf(const PatternVar& var, const Assignment& assignment);
 
-// The pattern's outputs over the given values of the variables; *nodes: by the pattern's nodes,
-// what they became. InvalidArgument if it is not well-formed there.
+// The pattern's outputs for the given values of the variables. *nodes: by pattern node, the node
+// built for it. InvalidArgument if the pattern is not well-formed for them.
 absl::StatusOr<std::vector<Value>> BuildPattern(const Substitution& rule, const Pattern& pattern,
                                                 absl::Span<const Value> vars,
                                                 const SymbolValues& symbols, DType dtype,
                                                 std::vector<NodePtr>* nodes = nullptr);
 
-// Whether a variable that has to be a weight becomes one, or an input like the others.
+// Whether a variable with the role of a weight becomes a weight, or an input like the others.
 enum class VarsAs { kInputs, kRoles };
 
 // The pattern (one of the rule's) as a graph over the rule's variables, in their order.

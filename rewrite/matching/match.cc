@@ -86,7 +86,7 @@ absl::StatusOr<Matcher::Plan> Matcher::MakePlan(int start) const {
     }
     return false;
   };
-  // Users of what the rule computes are found before users of variables, which may be many.
+  // Users of computed values come before users of variables, which may be many.
   auto next = [&](bool of_var) -> std::optional<Step> {
     for (size_t n = 0; n < source.nodes.size(); ++n) {
       const PatternNode& node = source.nodes[n];
@@ -114,7 +114,7 @@ absl::StatusOr<Matcher::Plan> Matcher::MakePlan(int start) const {
   return plan;
 }
 
-// Plans `node`, whose step is there, and what it is computed from.
+// Plans the operands of `node`, whose step exists.
 void Matcher::PlanDown(int node, std::vector<bool>* planned, Plan* plan) const {
   (*planned)[node] = true;
   for (const PatternValue& input : rule_->source.nodes[node].inputs) {
@@ -203,7 +203,7 @@ class Matcher::Run {
     return BindOperands(step, inputs, 0, false, std::move(state));
   }
 
-  // Binds operands from number i on, to each of the values that it may be taken for, and goes on.
+  // Binds operands from number i on, to each value that each may stand for, and continues.
   bool BindOperands(size_t step, absl::Span<const ValueRef> inputs, size_t i, bool swap,
                     State state) const {
     const PatternNode& pattern = rule_.source.nodes[plan_[step].node];
@@ -317,8 +317,8 @@ class Matcher::Run {
   absl::FunctionRef<bool(const Binding&)> found_;
 };
 
-// Whether each operand comes from the operator that the pattern has there: most nodes fail that,
-// and nothing has to be allocated to see it.
+// Whether each operand comes from the operator in the pattern. Most nodes fail this test, and it
+// allocates nothing.
 bool Matcher::OperandsMayMatch(const PatternNode& pattern, const MatchView& view, int node) const {
   bool commutes = IsCommuting(pattern);
   const auto operands = view.Operands(node);
@@ -337,7 +337,7 @@ bool Matcher::OperandsMayMatch(const PatternNode& pattern, const MatchView& view
   return true;
 }
 
-// The same of what has to read it.
+// The same test for the operators that must read it.
 bool Matcher::UsersMayMatch(int number, const MatchView& view, int node) const {
   if (reader_[number] == nullptr) return true;
   for (int output = 0; output < view.Head(node).num_outputs(); ++output) {
@@ -362,7 +362,7 @@ bool Matcher::ForEachAt(const MatchView& view, int number, int node,
   return Run(*this, plans_[number], view, found).From(0, std::move(state));
 }
 
-// Only outputs of several nodes can be so tangled.
+// Only a match with outputs of several nodes can be tangled like this.
 bool Matcher::Tangled(const MatchView& view, const Binding& match) const {
   std::vector<int> roots;
   for (const PatternValue& output : rule_->source.outputs) {

@@ -1,4 +1,4 @@
-// Finding a rule's source in a graph.
+// Finds the places in a graph where a rule's source occurs.
 #ifndef LEMMA_REWRITE_MATCHING_MATCH_H_
 #define LEMMA_REWRITE_MATCHING_MATCH_H_
 
@@ -15,19 +15,20 @@
 
 namespace lemma {
 
-// All elements have the same bytes, as those of a constant in a rule do.
+// Whether all elements have the same bytes, as in a rule's constants.
 bool IsUniform(const Tensor& tensor);
 
-// A binding of a rule's variables, symbols and source nodes to a graph's.
+// A match: binds a rule's variables, symbols and source nodes to those of a graph.
 struct Match {
-  int anchor = 0;              // position of the node that the first output's node is bound to
+  int anchor = 0;              // position of the node bound to the node of the source's first
+                               // output
   std::vector<Value> vars;     // by variable
   std::vector<NodePtr> nodes;  // by source node
   SymbolValues symbols;        // constants
   DType dtype = DType::kF32;   // the rule's common type
 };
 
-// The same by the numbers that a view gives to nodes.
+// The same match, with nodes by their numbers in a MatchView.
 struct Binding {
   int anchor = 0;
   std::vector<ValueRef> vars;
@@ -43,31 +44,31 @@ Match ToMatch(const MatchIndex& index, const Binding& binding);
 class Matcher {
  public:
   // Fails if the source's outputs are not connected through shared values. `untyped`, by variable:
-  // types and sizes do not matter, for matches of less than a rule (rewrite/matching/why_not.h).
+  // its type and sizes are ignored, to match a part of a rule (rewrite/matching/why_not.h).
   static absl::StatusOr<Matcher> Create(const Substitution& rule, std::vector<bool> untyped = {});
-  // The same, but each order of alike siblings is a match of its own: for finding a given match,
-  // whose order came from a view that numbered the nodes otherwise.
+  // The same, but each order of interchangeable siblings is a match of its own. For finding a given
+  // match, whose order came from a view that numbers nodes differently.
   static absl::StatusOr<Matcher> CreateForAllOrders(const Substitution& rule);
 
   const Substitution& rule() const { return *rule_; }
-  // The operator of the first output's node: only its applications can be anchors.
+  // The operator of the first output's node; all anchors are applications of it.
   const OpDef& anchor_op() const { return *rule_->source.nodes[rule_->source.outputs[0].node].op; }
 
-  // Calls `found` for every match whose anchor stands at `anchor`, in an order that depends on the
-  // graph's structure alone, until it returns false. Returns false if `found` did.
+  // Calls `found` for every match with this anchor, until it returns false. Returns false if
+  // `found` did. The order depends on the graph's structure alone.
   //
-  // A commutative operator's first two operands are tried both ways. Values inside the source may
-  // be used elsewhere too: their nodes then stay. Two orders of alike siblings count as one match.
-  // Not reported: matches in which a variable depends on an output of the match, since replacing
-  // that output would leave it in use.
+  // Tries both orders of a commutative operator's first two operands. Values inside the source may
+  // have other users; their nodes then stay. Orders of interchangeable siblings count as one match
+  // unless the rule has a precondition. Skips Tangled matches: replacing the output would leave it
+  // in use.
   bool ForEach(const MatchIndex& index, int anchor,
                absl::FunctionRef<bool(const Match&)> found) const;
   // The same for all anchors in ascending order.
   bool ForEach(const MatchIndex& index, absl::FunctionRef<bool(const Match&)> found) const;
 
-  // Calls `found` for every match of `view` in which `node` is bound to the source's node number
-  // `number`, an operator's, until it returns false; so a search for what a change made possible
-  // starts from what was changed. Returns false if `found` did. Includes matches that are Tangled.
+  // Calls `found` for every match of `view` that binds `node` to node `number` of the source, which
+  // must be an operator, until it returns false. Returns false if `found` did. A search uses this
+  // to look for new matches around a change. Includes Tangled matches.
   bool ForEachAt(const MatchView& view, int number, int node,
                  absl::FunctionRef<bool(const Binding&)> found) const;
   // Whether a variable depends on an output of the match.
@@ -76,8 +77,8 @@ class Matcher {
  private:
   struct Step {
     int node = 0;  // of the source
-    // The node is looked for among the users of this value, at this operand; otherwise it is known
-    // from an operand of an earlier step (or is where the plan starts).
+    // The node is searched among the users of this value, at operand `slot`. Without a value it is
+    // already known from an operand of an earlier step, or the plan starts there.
     std::optional<PatternValue> via;
     int slot = 0;
   };
@@ -90,19 +91,19 @@ class Matcher {
   void PlanDown(int node, std::vector<bool>* planned, Plan* plan) const;
   bool OperandsMayMatch(const PatternNode& pattern, const MatchView& view, int node) const;
   bool UsersMayMatch(int number, const MatchView& view, int node) const;
-  // A text that alike siblings share.
+  // A text that is equal for interchangeable siblings.
   std::string Signature(const PatternValue& value) const;
 
   const Substitution* rule_;
-  std::vector<Plan> plans_;  // by the source's node that they start from; of operators only
-  // By the source's node: one like the anchor that is no operand, so that either order would match.
-  // Only the one with the anchor first counts.
+  std::vector<Plan> plans_;  // by source node where the plan starts; for operators only
+  // By source node: whether it is a sibling of the anchor and interchangeable with it. Only the
+  // match where the anchor has the lower position counts.
   std::vector<bool> after_anchor_;
-  // By the source's node, outputs apart: an operator that has to read it.
+  // By source node that is no output: an operator that must read it.
   std::vector<const OpDef*> reader_;
   // By node and attribute: the value of an attribute without symbols.
   std::vector<std::vector<std::optional<AttrValue>>> literals_;
-  std::vector<bool> untyped_;  // by variable; empty: none is
+  std::vector<bool> untyped_;  // by variable; empty: all are typed
 };
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// What matching asks of a graph: who uses a value, where an operator occurs.
+// Indexes a graph for matching: the users of each value, the applications of each operator.
 #ifndef LEMMA_REWRITE_MATCHING_MATCH_INDEX_H_
 #define LEMMA_REWRITE_MATCHING_MATCH_INDEX_H_
 
@@ -12,7 +12,7 @@
 
 namespace lemma {
 
-// Built once for each graph, in time linear in its size. Keeps a reference to the graph.
+// Built once per graph, in time linear in its size. Keeps a reference to the graph.
 class MatchIndex : public MatchView {
  public:
   explicit MatchIndex(const Graph& graph);
@@ -21,7 +21,7 @@ class MatchIndex : public MatchView {
   const NodePtr& node(int position) const { return graph_.nodes()[position]; }
   int num_nodes() const { return static_cast<int>(graph_.nodes().size()); }
 
-  // Where the node stands in graph().nodes(); -1 if it is not in the graph.
+  // The node's position in graph().nodes(); -1 if it is not in the graph.
   int PositionOf(const Node& node) const;
 
   // Nodes are numbered by position.

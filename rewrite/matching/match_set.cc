@@ -12,8 +12,8 @@
 namespace lemma {
 
 absl::StatusOr<Edit> EditOf(const Substitution& rule, const MatchView& view, const Binding& match) {
-  // The target is made of stand-ins for the operands: it depends on their types alone, so matches
-  // of equal types share it.
+  // The target is built over placeholders for the operands: it depends on their types alone, so
+  // matches of equal types share it.
   std::vector<Value> stand_ins;
   for (size_t i = 0; i < match.vars.size(); ++i) {
     const ValueRef& v = match.vars[i];
@@ -107,7 +107,7 @@ void MatchSet::Update(size_t graph_mark) {
       log_.push_back(number);
     }
   }
-  // A match that binds several touched nodes is found from each.
+  // A match that binds several touched nodes is found once from each.
   using Key = std::pair<const PreparedRule*, std::vector<int>>;
   absl::flat_hash_set<Key> seen;
   for (int node : touched) {

@@ -1,4 +1,4 @@
-// All matches of some rules in a graph that changes.
+// Keeps all matches of a set of rules up to date while a graph changes.
 #ifndef LEMMA_REWRITE_MATCHING_MATCH_SET_H_
 #define LEMMA_REWRITE_MATCHING_MATCH_SET_H_
 
@@ -11,7 +11,7 @@
 
 namespace lemma {
 
-// A match and what applying the rule there does.
+// A match, and the edit that applies the rule there.
 struct MatchedEdit {
   const PreparedRule* rule = nullptr;
   Binding match;
@@ -19,25 +19,25 @@ struct MatchedEdit {
 };
 using MatchedEditPtr = std::shared_ptr<const MatchedEdit>;
 
-// The edit that makes of the match in `view` the rule's target. FailedPrecondition as in Apply
+// The edit that replaces the match in `view` by the rule's target. FailedPrecondition as in Apply
 // (rewrite/matching/apply.h).
 absl::StatusOr<Edit> EditOf(const Substitution& rule, const MatchView& view, const Binding& match);
 
-// The match of a form of the rule that its proof covers, with its edit; nullptr if none covers it,
-// or the target is not well-formed.
+// The match with its edit. nullptr if no form of the rule's proof covers it, or if the target is
+// not well-formed.
 MatchedEditPtr MatchedEditOf(const PreparedRule& rule, const MatchView& view, const Binding& match);
 
-// Keeps up with a graph: after an edit, matches that bind a node that was touched go, and are
-// looked for again around the touched nodes only. A match that no form of its rule covers, or whose
-// target is not well-formed, is none. Tangled ones are kept, since an edit far away can disentangle
-// them: ask IsApplicable before using one.
+// Updates itself after an edit: drops the matches that bind a touched node, and searches again only
+// around touched nodes. Skips matches that no form of the rule covers or whose target is not
+// well-formed. Keeps Tangled ones, since an edit far away can untangle them: check IsApplicable
+// before using one.
 class MatchSet {
  public:
   // Finds all matches. `rules` and `graph` must outlive it.
   MatchSet(std::vector<const PreparedRule*> rules, const EditGraph* graph);
 
-  // Matches by number, gone ones included: those found at first by anchor and then by rule, later
-  // ones in the order in which they arose.
+  // Matches by number, dead ones included: first the initial ones by anchor, then by rule; after
+  // them later ones in the order in which they were found.
   int size() const { return static_cast<int>(entries_.size()); }
   bool IsAlive(int number) const { return entries_[number].alive; }
   const MatchedEditPtr& matched(int number) const { return entries_[number].matched; }
@@ -45,9 +45,9 @@ class MatchSet {
     return !matched.rule->matcher.Tangled(*graph_, matched.match);
   }
 
-  // To be called after each edit that is to stay, with the graph's mark before it.
+  // Call it after each edit that stays, with the graph's mark before that edit.
   void Update(size_t graph_mark);
-  // mark() and UndoTo as the graph has them.
+  // As in EditGraph.
   size_t mark() const { return log_.size(); }
   void UndoTo(size_t mark);
 
@@ -72,8 +72,8 @@ class MatchSet {
   // By operator.
   absl::flat_hash_map<const OpDef*, std::vector<Start>> anchors_, starts_;
   std::vector<Entry> entries_;
-  std::vector<std::vector<int>> by_node_;  // numbers of matches that bind it
-  std::vector<int> log_;                   // kAdded, or the number of a match that went
+  std::vector<std::vector<int>> by_node_;  // by node: numbers of the matches that bind it
+  std::vector<int> log_;                   // kAdded, or the number of a match that was dropped
   int64_t work_ = 0;
 };
 

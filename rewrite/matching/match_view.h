@@ -1,4 +1,4 @@
-// What matching asks of a graph, whatever holds it.
+// The interface through which matching reads a graph, whatever stores it.
 #ifndef LEMMA_REWRITE_MATCHING_MATCH_VIEW_H_
 #define LEMMA_REWRITE_MATCHING_MATCH_VIEW_H_
 
@@ -7,7 +7,7 @@
 
 namespace lemma {
 
-// An output of the node that a view has under a number.
+// Output `output` of the node that a view knows by number `node`.
 struct ValueRef {
   int node = -1;
   int output = 0;
@@ -17,34 +17,35 @@ struct ValueRef {
   friend bool operator!=(const ValueRef& a, const ValueRef& b) { return !(a == b); }
 };
 
-// Nodes by number. MatchIndex (rewrite/matching/match_index.h) shows a Graph, EditGraph
-// (rewrite/matching/edit_graph.h) one that changes, EGraph (rewrite/egraph/egraph.h) many at once.
+// A graph whose nodes have numbers. MatchIndex (rewrite/matching/match_index.h) views a Graph,
+// EditGraph (rewrite/matching/edit_graph.h) is one that changes, EGraph (rewrite/egraph/egraph.h)
+// holds many graphs at once.
 class MatchView {
  public:
   virtual ~MatchView() = default;
 
-  // Kind, operator, attributes, types and payload of the node. Its operands are not to be asked
-  // for: those are Operands().
+  // Kind, operator, attributes, types and payload of the node. Do not use its operands: call
+  // Operands().
   virtual const Node& Head(int node) const = 0;
   virtual absl::Span<const ValueRef> Operands(int node) const = 0;
 
-  // Where values are known to be equal, one stands for all: Operands() gives it, Users() takes it.
-  // Here each stands for itself.
+  // The representative of the values known to equal `value`. Operands() returns representatives,
+  // and Users() takes one. By default each value represents itself.
   virtual ValueRef Canonical(ValueRef value) const { return value; }
-  // The values that `value`, canonical, stands for.
+  // The values that `value`, a representative, stands for.
   virtual absl::Span<const ValueRef> EqualTo(const ValueRef& value) const { return {&value, 1}; }
 
-  // An operand of the node `position`. Ordered by position, then slot.
+  // Operand `slot` of the node `position`. Uses are ordered by position, then slot.
   struct Use {
     int position = 0;
     int slot = 0;
   };
   virtual absl::Span<const Use> Users(ValueRef value) const = 0;
 
-  // Depends on no input of the graph, and on no weight or constant that is known to hold an
-  // infinity or NaN: what a rule's weight may be bound to.
+  // The node depends on no input of the graph, and on no weight or constant known to hold an
+  // infinity or NaN. A rule's weight may be bound to it.
   virtual bool IsStatic(int node) const = 0;
-  // The same, and depends on no weight whose values are unknown.
+  // IsStatic, and it depends on no weight whose values are unknown.
   virtual bool IsKnown(int node) const = 0;
 
   // Whether one of `values` is computed from an output of one of `roots`.

@@ -1,4 +1,4 @@
-// Where rewrites come from: rules, and whatever else proposes steps to the optimizer.
+// Sources of rewrites: they propose the steps that the optimizer may take.
 #ifndef LEMMA_REWRITE_MATCHING_REWRITE_SOURCE_H_
 #define LEMMA_REWRITE_MATCHING_REWRITE_SOURCE_H_
 
@@ -15,13 +15,14 @@
 
 namespace lemma {
 
-// "merge(x = input, a = %3.0; n = 4)": the rule's variables as `vars` calls them, its symbols.
+// "merge(x = input, a = %3.0; n = 4)": the rule's variables with their names in `vars`, and its
+// symbols.
 std::string Describe(const Substitution& rule, const std::vector<std::string>& vars,
                      const SymbolValues& symbols);
-// What Describe calls a value: its label or, where there is none, its position.
+// The name of a value for Describe: its label or, if it has none, its position and output.
 std::string NameInSteps(absl::string_view label, int position, int output);
 
-// One applicable step. Refers to its source and to the index it was found in.
+// One applicable step. Refers to its source and to the index in which it was found.
 class Rewrite {
  public:
   virtual ~Rewrite() = default;
@@ -30,13 +31,13 @@ class Rewrite {
   virtual const ProofRecord& proof() const = 0;
   // Position in the old graph of a node that is replaced.
   virtual int anchor() const = 0;
-  // Distinguishes steps of one name, for people and certificates; equal in every run.
+  // Tells steps of the same name apart, for people and certificates; equal in every run.
   virtual std::string Describe() const = 0;
-  // FailedPrecondition: not applicable after all.
+  // FailedPrecondition if the step turns out not to be applicable.
   virtual absl::StatusOr<Graph> Apply() const = 0;
 };
 
-// A rule, ready to be matched.
+// A rule prepared for matching.
 struct PreparedRule {
   explicit PreparedRule(Matcher m) : matcher(std::move(m)), coverage(matcher.rule()) {}
   const Substitution& rule() const { return matcher.rule(); }
@@ -47,18 +48,17 @@ struct PreparedRule {
 class RewriteSource {
  public:
   virtual ~RewriteSource() = default;
-  // The rules whose rewrites these are, in their order, for searches that match on their own. They
-  // live as long as the source.
+  // The rules of this source, in order, for searches that match on their own. They live as long as
+  // the source.
   virtual std::vector<const PreparedRule*> Rules() const = 0;
-  // Calls `visit` with each step that applies to the indexed graph until it returns false. The
-  // order depends on the source and on the graph's structure alone. The step lives during the call
-  // only.
+  // Calls `visit` with each step that applies to the indexed graph, until it returns false. The
+  // order depends only on the source and the graph's structure. A step lives during its call only.
   virtual void ForEach(const MatchIndex& index,
                        absl::FunctionRef<bool(const Rewrite&)> visit) const = 0;
 };
 
-// Rules in a given order. Steps come by position of their anchor, then in the order of the rules.
-// A match that no form of its rule covers (rewrite/rules/coverage.h) is none.
+// Rules in a given order. Steps are ordered by position of the anchor, then by rule. Matches that
+// no form of the rule covers (rewrite/rules/coverage.h) are skipped.
 class RuleSet : public RewriteSource {
  public:
   // Fails if a rule cannot be matched (see Matcher::Create).
@@ -75,7 +75,7 @@ class RuleSet : public RewriteSource {
   RuleSet() = default;
   std::vector<Substitution> rules_;
   std::vector<std::unique_ptr<const PreparedRule>> prepared_;
-  // By the operator they are anchored at, in the order of the rules.
+  // By anchor operator, in the order of the rules.
   absl::flat_hash_map<const OpDef*, std::vector<const PreparedRule*>> by_op_;
 };
 

@@ -1,4 +1,4 @@
-// Keeping numbers of nodes above those of what they are computed from.
+// Keeps the ranks of nodes in topological order: each above the ranks of its operands.
 #ifndef LEMMA_REWRITE_MATCHING_TOPOLOGICAL_ORDER_H_
 #define LEMMA_REWRITE_MATCHING_TOPOLOGICAL_ORDER_H_
 
@@ -9,11 +9,11 @@
 
 namespace lemma {
 
-// Makes the rank of `node` at least `rank`, and those of its users, and theirs, one more than what
-// they use; ranks were in order but for `node`, and no node is computed from itself. Calls
-// set(node, rank) once for each node that is raised, after what it uses: taken as they come, a node
-// could be raised again for every way that leads to it. rank_of(node): its rank;
-// for_each_user(node, visit): visit(user).
+// Raises the rank of `node` to at least `rank`, then raises its users, and theirs, above their
+// operands. Before the call only `node` may be out of order; the graph must have no cycle. Calls
+// set(node, rank) once for each raised node, operands before users, so that no node is raised again
+// for each path that leads to it. rank_of(node) returns its rank; for_each_user(node, visit) calls
+// visit(user) for each user.
 template <class RankOf, class Set, class ForEachUser>
 void MaintainTopologicalOrder(int node, int64_t rank, const RankOf& rank_of, const Set& set,
                               const ForEachUser& for_each_user) {

@@ -3,7 +3,7 @@
 namespace lemma {
 namespace {
 
-// Whether a symbol of that kind may have this value; reals take integers too.
+// Whether a symbol of this kind may have this value. Reals accept integers.
 bool Fits(SymbolKind kind, const ExprAttr& value) {
   switch (kind) {
     case SymbolKind::kUnknown:
@@ -39,7 +39,7 @@ bool Unifier::Equate(const Term& term, const ExprAttr& value) {
 
 bool Unifier::Settle() {
   bool progress = true;
-  // Each round that gets anywhere binds a symbol or a length; the bound is for `where` clauses
+  // Each round that makes progress binds a symbol or a length. The bound is for `where` clauses
   // that hold without binding anything.
   for (size_t round = 0; progress && round <= 2 * values_.size() + 1; ++round) {
     progress = false;
@@ -156,7 +156,7 @@ Unifier::Outcome Unifier::TryCall(const Term& call, const ExprAttr& value) {
   return Outcome::kOpen;
 }
 
-// Solves fn(a, b) = value for the argument that is not number `known`, which is `other`.
+// Solves fn(a, b) = value for one argument. Argument number `known` has the value `other`.
 Unifier::Outcome Unifier::Undo(const Term& call, int known, const ExprAttr& other,
                                const ExprAttr& value) {
   const Term& unknown = call.args()[1 - known];

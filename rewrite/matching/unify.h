@@ -1,4 +1,4 @@
-// Solving for a rule's symbols: terms on one side, the constants of a graph on the other.
+// Solves for a rule's symbols, given equations between terms and constants of a graph.
 #ifndef LEMMA_REWRITE_MATCHING_UNIFY_H_
 #define LEMMA_REWRITE_MATCHING_UNIFY_H_
 
@@ -11,18 +11,18 @@
 
 namespace lemma {
 
-// Collects equations term = constant. An equation that determines its last unknown symbol by
-// arithmetic that can be undone gives it its value; one that does not is kept until others did.
-// Copyable: a copy is where backtracking returns to. Terms are referred to and must live on.
+// Collects equations term = constant. An equation with one unknown symbol left gives its value, if
+// the arithmetic can be inverted. Otherwise the equation waits until others bind symbols. Copy it
+// to backtrack. Keeps references to the terms, which must outlive it.
 class Unifier {
  public:
   explicit Unifier(const Substitution& rule)
       : rule_(&rule), values_(rule.symbols.size()), lengths_(rule.symbols.size()) {}
 
-  // False if the equation contradicts what is known.
+  // False if the equation contradicts the values known so far.
   bool Equate(const Term& term, const ExprAttr& value);
-  // Uses what was kept and the equalities among the rule's preconditions until nothing changes.
-  // True if every equation then holds, as does the whole precondition.
+  // Solves the waiting equations and the equalities of the rule's precondition until nothing
+  // changes. True if every equation and the whole precondition then hold.
   bool Settle();
 
   const SymbolValues& values() const { return values_; }
@@ -34,7 +34,7 @@ class Unifier {
   Outcome TryCall(const Term& call, const ExprAttr& value);
   Outcome Undo(const Term& call, int known, const ExprAttr& other, const ExprAttr& value);
   Outcome BindSymbol(const Term& symbol, const ExprAttr& value);
-  // Elements that a splice of `term` stands for.
+  // The number of elements that a splice of `term` stands for.
   std::optional<size_t> LengthOf(const Term& term) const;
 
   const Substitution* rule_;

@@ -21,7 +21,7 @@ const char* Name(Missing missing) {
   return kNames[static_cast<int>(missing)];
 }
 
-// The nodes that the kept conditions reach from the anchor, with what is kept of them.
+// The nodes that the kept conditions reach from the anchor, with the kept parts of them.
 struct WhyNotExplainer::Weakened {
   Substitution rule;
   std::optional<Matcher> matcher;
@@ -47,7 +47,7 @@ WhyNotExplainer::WhyNotExplainer(const PreparedRule& rule) : rule_(rule) {
   AddValues();
 }
 
-// What `node` is computed from.
+// Adds conditions on the operands of `node` and, recursively, of the operators that compute them.
 void WhyNotExplainer::AddOperators(int node, std::vector<bool>* seen) {
   (*seen)[node] = true;
   const auto& inputs = rule_.rule().source.nodes[node].inputs;
@@ -59,7 +59,8 @@ void WhyNotExplainer::AddOperators(int node, std::vector<bool>* seen) {
   }
 }
 
-// Operators that read what is known and, with them, what they are computed from.
+// Adds conditions on operators that read reached values, and on the operators that compute their
+// operands.
 void WhyNotExplainer::AddReaders(std::vector<bool>* seen) {
   const Pattern& source = rule_.rule().source;
   auto is_known = [&](const PatternValue& value) {
@@ -133,7 +134,7 @@ bool WhyNotExplainer::Keeps(const Kept& kept, const RuleCondition& condition) co
   return it != conditions_.end() && kept[it - conditions_.begin()];
 }
 
-// The nodes and variables that are reached, and the variables as far as they are kept.
+// Builds the nodes and variables that are reached, with the kept parts of the variables.
 void WhyNotExplainer::WeakenVars(const Kept& kept, Weakened* weakened) const {
   const Substitution& whole = rule_.rule();
   std::vector<bool> reached(whole.source.nodes.size());
@@ -212,8 +213,8 @@ const WhyNotExplainer::Weakened& WhyNotExplainer::Weaken(const Kept& kept) {
       rule.where.push_back(whole.where[i]);
     }
   }
-  // Of two orders of alike siblings the matcher reports one, unless there is a precondition. Here
-  // each sibling is asked about.
+  // The matcher reports one of two orders of interchangeable siblings, unless there is a
+  // precondition. Here each sibling needs an answer.
   rule.where.push_back({Term(0), Relation::kEq, Term(0)});
   std::vector<bool> untyped = known->is_typed;
   untyped.flip();
@@ -234,7 +235,7 @@ std::vector<Binding> WhyNotExplainer::Matches(const MatchIndex& index, const Kep
   return found;
 }
 
-// The binding in the whole rule's numbers; what is not reached is -1.
+// The binding in the whole rule's numbers; -1 for what is not reached.
 Binding WhyNotExplainer::InTheWhole(const Weakened& weakened, const Binding& part) const {
   const Substitution& rule = rule_.rule();
   Binding match = part;
@@ -286,7 +287,7 @@ WhyNot WhyNotExplainer::Explain(const MatchIndex& index, int anchor) {
     result.reason = CountsText(source.nodes[source.outputs[0].node], index, anchor);
     return result;
   }
-  // What one condition leaves open another may settle, so those that fail are tried again.
+  // A condition kept later may make an earlier one hold, so failing conditions are tried again.
   for (bool progress = true; progress;) {
     progress = false;
     for (size_t c = 0; c < conditions_.size(); ++c) {

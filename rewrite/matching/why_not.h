@@ -1,10 +1,10 @@
-// Why a rule does not apply at an operator.
+// Explains why a rule does not apply at an operator.
 //
-// A rule's source is taken apart into conditions: an operand comes from that operator, an attribute
-// has that value, a variable is a weight, the precondition holds, and so on. What a condition means
-// is the matcher's business alone: a rule that asks for fewer of them is matched in its place. At
-// an operator conditions are added one by one, operators first, as long as a match remains; the
-// first that cannot be added is the answer.
+// The rule's source is split into conditions: an operand comes from a given operator, an attribute
+// has a given value, a variable is a weight, the precondition holds, and so on. Only the matcher
+// decides what a condition means: it matches a weakened rule that asks for fewer of them. At an
+// operator, conditions are added one by one, operators first, as long as a match remains. The first
+// condition that cannot be added is the answer.
 #ifndef LEMMA_REWRITE_MATCHING_WHY_NOT_H_
 #define LEMMA_REWRITE_MATCHING_WHY_NOT_H_
 
@@ -19,14 +19,14 @@
 
 namespace lemma {
 
-// What became of a rule at one operator.
+// The outcome for a rule at one operator.
 struct WhyNot {
   Missing missing = Missing::kNothing;
-  int held = 0;                // conditions that hold together there
-  bool alone = false;          // nothing else is missing before the rule matches
-  std::string reason;          // in the rule's names; equal for alike places. "" if it applies
-  int at = -1;                 // position of the node at which it fails
-  std::vector<Match> matches;  // if it applies: those that bind the operator, up to 32
+  int held = 0;                // number of conditions that hold together there
+  bool alone = false;          // no other condition fails
+  std::string reason;          // uses the rule's names; equal for similar places; "" if it applies
+  int at = -1;                 // position of the node where it fails
+  std::vector<Match> matches;  // if it applies: up to 32 matches that bind the operator
 };
 
 // Answers for one rule, which must outlive it.
@@ -35,8 +35,8 @@ class WhyNotExplainer {
   explicit WhyNotExplainer(const PreparedRule& rule);
   ~WhyNotExplainer();
 
-  // At the application of the rule's anchor operator at `anchor`. Of alike siblings each is an
-  // anchor, though together they are one match.
+  // `anchor`: an application of the rule's anchor operator. Each interchangeable sibling is an
+  // anchor of its own, though together they are one match.
   WhyNot Explain(const MatchIndex& index, int anchor);
 
  private:
@@ -47,7 +47,7 @@ class WhyNotExplainer {
   void AddReaders(std::vector<bool>* seen);
   void AddValues();
 
-  // Whether the condition speaks of what the kept ones reach.
+  // Whether the kept conditions reach the nodes and variables that the condition is about.
   bool IsReached(const RuleCondition& condition, const Weakened& weakened) const;
   bool Keeps(const Kept& kept, const RuleCondition& condition) const;
   void WeakenVars(const Kept& kept, Weakened* weakened) const;
@@ -55,7 +55,7 @@ class WhyNotExplainer {
   const Weakened& Weaken(const Kept& kept);
   std::vector<Binding> Matches(const MatchIndex& index, const Kept& kept, int anchor, size_t most);
   Binding InTheWhole(const Weakened& weakened, const Binding& part) const;
-  // Of a whole match.
+  // The obstacle of a match of the whole source.
   WhyNot Obstacle(const MatchIndex& index, const Binding& match) const;
 
   const PreparedRule& rule_;

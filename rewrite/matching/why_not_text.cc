@@ -9,7 +9,7 @@
 namespace lemma {
 namespace {
 
-// As the rule's text calls it; an output without a name after its operator.
+// The value's name in the rule's text; an output without a name is called after its operator.
 std::string NameOf(const Substitution& rule, const PatternValue& value) {
   if (value.is_var()) return rule.vars[value.index].name;
   const PatternNode& node = rule.source.nodes[value.node];
@@ -22,7 +22,7 @@ std::string OutputOf(const OpDef& op, int output, int num_outputs) {
   return num_outputs == 1 ? op.name : absl::StrCat("output ", output + 1, " of ", op.name);
 }
 
-// What computes an operand, in the rule and in the graph.
+// The operator that computes an operand, in the rule or in the graph.
 std::string Wanted(const Substitution& rule, const PatternValue& value) {
   if (value.is_var()) return NameOf(rule, value);
   const PatternNode& node = rule.source.nodes[value.node];
@@ -47,7 +47,7 @@ std::string ValueText(const ExprAttr& value) {
   return constant ? ToString(*constant) : "?";
 }
 
-// "n = 4, k = 3", of the symbols in `terms` that have values.
+// "n = 4, k = 3": the symbols in `terms` that have values.
 std::string SymbolsIn(const Substitution& rule, const std::vector<Term>& terms,
                       const SymbolValues& symbols) {
   std::vector<int> numbers;
@@ -61,7 +61,7 @@ std::string With(const std::string& symbols) {
   return symbols.empty() ? "" : absl::StrCat(" with ", symbols);
 }
 
-// The term's value or, while that is open, the term.
+// The term's value, or the term itself while it has none.
 std::string TermText(const Term& term, const SymbolValues& symbols) {
   auto value = lemma::Evaluate(term, symbols);
   return value ? ValueText(*value) : term.ToString();

@@ -1,4 +1,4 @@
-// The conditions that a rule's source consists of, and what is said of one that does not hold.
+// The conditions in a rule's source, and texts that say why one does not hold.
 #ifndef LEMMA_REWRITE_MATCHING_WHY_NOT_TEXT_H_
 #define LEMMA_REWRITE_MATCHING_WHY_NOT_TEXT_H_
 
@@ -10,20 +10,20 @@
 
 namespace lemma {
 
-// What is missing for a rule to apply. In the order in which conditions are tried.
+// The kind of condition that fails, in the order in which conditions are tried.
 enum class Missing {
-  kOperator,   // the operator that the rule ends in has other operands or outputs by number
+  kOperator,   // the rule's last operator has other numbers of operands or outputs
   kOperand,    // an operand comes from another operator, or is another value
-  kReader,     // a value is not read by another operator that the rule needs
+  kReader,     // an operator that the rule needs does not read a value
   kAttribute,  // an attribute has another value
-  kRole,       // a variable is no weight, or no known one
+  kRole,       // a variable is not a weight, or not a known one
   kType,       // a variable has another element type
   kShape,      // a variable has other dimensions
   kConstant,   // a constant has other elements or another shape
   kGuard,      // the precondition does not hold
   kTangled,    // an operand is computed from an output
   kCoverage,   // no form of the proof covers it (rewrite/rules/coverage.h)
-  kTarget,     // the target cannot be made of it
+  kTarget,     // the target cannot be built for the match
   kNothing,    // the rule applies
 };
 // "operator", …, "coverage", "target", "nothing".
@@ -32,22 +32,24 @@ const char* Name(Missing missing);
 // A condition on a match of a rule.
 struct RuleCondition {
   Missing kind = Missing::kOperand;
-  int node = -1;   // of the source; -1: of none
-  int index = -1;  // of the operand, attribute, variable or precondition; of a constant see below
+  int node = -1;   // of the source; -1: none
+  int index = -1;  // of the operand, attribute, variable or precondition; for a constant kElements
+                   // or kDims
   friend bool operator==(const RuleCondition& a, const RuleCondition& b) {
     return a.kind == b.kind && a.node == b.node && a.index == b.index;
   }
 };
-constexpr int kElements = 0, kDims = 1;  // of a constant
+constexpr int kElements = 0, kDims = 1;  // RuleCondition::index of a constant
 
-// Why `condition` does not hold besides those that `match` meets, in which nodes and variables that
-// these do not reach are -1. In the rule's names, with the graph's sizes and attributes.
+// Why `condition` does not hold in addition to those that `match` satisfies. Nodes and variables
+// that those do not reach are -1 in `match`. The text uses the rule's names and the graph's sizes
+// and attributes.
 std::string ReasonText(const Substitution& rule, const MatchIndex& index, const Binding& match,
                        const RuleCondition& condition);
-// The position of the node that this is about.
+// The position of the node that the reason is about.
 int PlaceOf(const Substitution& rule, const Binding& match, const RuleCondition& condition);
 
-// That the node at `position` has other numbers of operands or outputs than `pattern`.
+// Says that the node at `position` has other numbers of operands or outputs than `pattern`.
 std::string CountsText(const PatternNode& pattern, const MatchIndex& index, int position);
 // "n = 4, k = [1,2]": the symbols that have values.
 std::string SymbolsText(const Substitution& rule, const SymbolValues& symbols);

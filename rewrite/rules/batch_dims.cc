@@ -8,7 +8,7 @@
 namespace lemma {
 namespace {
 
-// Numbers the dimensions of the inputs, which the sides share, and of each side's tensors.
+// Numbers the dimensions of the inputs, which both sides share, and of each side's tensors.
 class Slots {
  public:
   explicit Slots(const Statement& statement) {
@@ -28,7 +28,7 @@ class Slots {
     return first_[side][tensor] + static_cast<int>(dim);
   }
   const IndexExpr& SizeOf(int slot) const { return sizes_[slot]; }
-  int TensorOf(int slot) const { return owners_[slot]; }  // distinct numbers
+  int TensorOf(int slot) const { return owners_[slot]; }  // a different number per tensor
 
  private:
   void Add(std::vector<int>* first, const Idx& dims) {
@@ -101,7 +101,7 @@ class BatchDims::Finder {
 
   void Join(int a, int b) { parents_[Root(&parents_, a)] = Root(&parents_, b); }
 
-  // A use of variables and symbols that is more than carrying.
+  // Records a use of variables and symbols other than passing a batch dimension through.
   void Use(const IndexExpr& e) {
     switch (e.kind()) {
       case IndexExpr::Kind::kConst:
@@ -176,7 +176,7 @@ class BatchDims::Finder {
     return it == same_.end() ? name : Same(it->second);
   }
 
-  // Carries badness to whole classes, and finds classes whose sizes will not do.
+  // Extends bad_ to whole classes, and rejects classes whose sizes are unsuitable.
   void Judge() {
     std::map<int, std::vector<int>> classes;
     for (int slot = 0; slot < slots_.size(); ++slot) {
@@ -200,7 +200,7 @@ class BatchDims::Finder {
         for (int slot : members) CollectUsed(slots_.SizeOf(slot));
       }
     }
-    // A size that is used elsewhere is not only carried; then it is in use where it was.
+    // A size with another use makes its dimensions ordinary ones. Their sizes are then in use too.
     for (bool more = true; more;) {
       more = false;
       for (auto& [root, members] : classes) {
@@ -223,9 +223,9 @@ class BatchDims::Finder {
   const Statement& statement_;
   Slots slots_;
   std::vector<int> parents_;
-  std::vector<bool> bad_;  // of a root, once judged: of its class
+  std::vector<bool> bad_;  // by slot; after Judge, the root's value is that of its class
   int side_ = 0;
-  std::map<VarId, int> axes_;  // of the tensor being visited
+  std::map<VarId, int> axes_;  // axes of the tensor being visited
   std::set<std::string> used_;
   std::map<std::string, std::string> same_;
 };

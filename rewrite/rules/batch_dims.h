@@ -1,5 +1,4 @@
-// Which dimensions a statement only carries along (rewrite/rules/batch_text.h). Internal to
-// rewrite/.
+// Finds the batch dimensions of a statement (rewrite/rules/batch_text.h). Internal to rewrite/.
 #ifndef LEMMA_REWRITE_RULES_BATCH_DIMS_H_
 #define LEMMA_REWRITE_RULES_BATCH_DIMS_H_
 
@@ -14,7 +13,7 @@ class BatchDims {
   explicit BatchDims(const Statement& statement);
   ~BatchDims();
 
-  // Of dimension `dim` of a tensor of the source (side 0) or the target (side 1).
+  // About dimension `dim` of a tensor of the source (side 0) or the target (side 1).
   bool IsBatch(int side, TensorId tensor, size_t dim) const;
   const IndexExpr& SizeOf(int side, TensorId tensor, size_t dim) const;
 

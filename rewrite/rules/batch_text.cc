@@ -14,7 +14,7 @@ namespace {
 
 class Printer {
  public:
-  // Without what is `carried`, if it is given.
+  // Leaves out the batch dimensions `carried`, if given.
   Printer(const Statement& statement, DType common, const BatchDims* carried)
       : statement_(statement), common_(common), carried_(carried) {}
 

@@ -74,7 +74,7 @@ const Substitution* Find(const std::vector<Substitution>& rules, absl::string_vi
   return it == rules.end() ? nullptr : &*it;
 }
 
-// Takes a certificate's text from the front.
+// Parses a certificate's text from front to back.
 class Reader {
  public:
   explicit Reader(absl::string_view text) : rest_(text) {}
@@ -160,7 +160,7 @@ class Reader {
     if (rules->size() != 1) return Expected("one rule");
     rest_.remove_prefix(end + 3);
     *rule = std::move((*rules)[0]);
-    rule->doc.clear();  // a comment is not as it is written
+    rule->doc.clear();  // a text with a comment then differs from the printed one
     return absl::OkStatus();
   }
 
@@ -337,7 +337,7 @@ class Reader {
     return absl::SimpleAtoi(digits, value) ? absl::OkStatus() : Expected("a number");
   }
 
-  // Taken: an integer's characters.
+  // Takes and returns the characters of an integer.
   absl::string_view Digits() {
     const absl::string_view digits =
         rest_.substr(0, std::min(rest_.find_first_not_of("-0123456789"), rest_.size()));
@@ -345,7 +345,7 @@ class Reader {
     return digits;
   }
 
-  // Taken: what stands before `end`, or nothing if that is not on this line.
+  // Takes and returns the text before `end`; nothing if `end` is not on this line.
   absl::string_view Until(absl::string_view end) {
     const absl::string_view line =
         rest_.substr(0, std::min(rest_.find('\n'), rest_.size() - 1) + 1);

@@ -1,8 +1,9 @@
-// Certificates: how one graph became another, step by step, for others to repeat.
+// Certificates record how one graph became another, step by step, for others to repeat.
 //
-// A certificate is text (docs/certificates.md). It names the input and the output, holds the rules
-// that were used, and says of each step which rule was applied to which values, and what graph
-// came out. optimizer/search/certificate.h makes one, verifier/certificate/check.h repeats it.
+// A certificate is text (docs/certificates.md). It names the input and the output and holds the
+// rules used. For each step it gives the rule, the values it was applied to, and the resulting
+// graph. optimizer/search/certificate.h makes certificates, verifier/certificate/check.h repeats
+// them.
 #ifndef LEMMA_REWRITE_RULES_CERTIFICATE_H_
 #define LEMMA_REWRITE_RULES_CERTIFICATE_H_
 
@@ -20,7 +21,7 @@
 
 namespace lemma {
 
-// A value of a graph: an output of the node at a position in Graph::nodes().
+// A value of a graph: output `output` of the node at `position` in Graph::nodes().
 struct ValueAt {
   int position = 0;
   int output = 0;
@@ -33,77 +34,80 @@ struct CertificateStep {
   std::string rule;
   DType dtype = DType::kF32;       // the rule's common type
   std::vector<ValueAt> vars;       // by variable of the rule
-  std::vector<int> nodes;          // by node of the rule's source: a position
+  std::vector<int> nodes;          // by node of the rule's source: its position in the graph
   std::vector<AttrValue> symbols;  // by symbol of the rule
-  uint64_t after = 0;              // StructuralHash of the graph that the step gives
+  uint64_t after = 0;              // StructuralHash of the graph after the step
 };
 
-// A value of the last step's graph that became a constant.
+// A value of the graph after the last step that was replaced by a constant.
 struct CertificateFold {
   ValueAt value;
   TensorType type;
   std::string sha256;  // of the constant's bytes
 };
 
-// What makes a rule true at its own sizes only: it is a mutant of its source, corrected where that
-// differs (docs/pet.md). It has no symbol. Nobody has to believe it: all of it can be computed.
+// Why a rule is true at its own sizes: its target is a mutant of its source, corrected in the
+// positions where the mutant differs (docs/pet.md). The rule has no symbols. A checker computes all
+// of this and trusts nothing.
 struct CertificateMutant {
-  // A range of positions in one dimension: first, number, distance.
+  // Positions in one dimension: first position, number of positions, step.
   using Range = std::array<int64_t, 3>;
   using Box = std::vector<Range>;
 
-  Substitution rule;         // the rule of the steps, less its record, with the mutant as target
-  std::vector<Box> differs;  // where the mutant and the source do, and nowhere else; disjoint
+  Substitution rule;         // the rule in the steps, without its record, with the uncorrected
+                             // mutant as target
+  std::vector<Box> differs;  // exactly the positions where mutant and source differ; disjoint
 };
 
 struct Certificate {
-  // Which graph of the search the output is. Nobody can check that but by the search itself.
+  // Which graph of the search the output is. Only the search itself can check this.
   enum class Result {
-    kBest,       // the cheapest one
-    kDescended,  // what the first descent reached; the cheapest one did not pay when executed
-    kReplayed,   // what the steps of another certificate give
+    kBest,       // the cheapest graph
+    kDescended,  // the result of the first descent; the cheapest graph did not pay off when
+                 // executed
+    kReplayed,   // the result of the steps of another certificate
     kInput,      // the input: no step, nothing folded
   };
 
   // SHA-256 of the files, in hexadecimal.
   std::string input_file, output_file;
-  // StructuralHash of the input as it was read, and of the graph that was written, without its
-  // barriers (graph/barrier.h).
+  // StructuralHash of the input as read, and of the graph as written, without its barriers
+  // (graph/barrier.h).
   uint64_t input_graph = 0, output_graph = 0;
-  // How the input was read: sizes of symbolic dimensions, and the seed of the weights that replaced
-  // its own.
+  // How the input was read: sizes of symbolic dimensions, and the seed of random weights that
+  // replaced its own.
   std::map<std::string, int64_t> dims;
   std::optional<int64_t> reseed;
   Result result = Result::kInput;
   // How input and output may differ in floating-point arithmetic.
   FloatContract contract = FloatContract::kBitExact;
-  // Those of the steps, each once, in the order of their first use. Only verdict (kProved or
-  // kNone), contract and id of the records are kept, and no documentation.
+  // The rules of the steps, each once, in order of first use. Documentation is dropped. Their
+  // records keep only verdict (kProved or kNone), contract and id.
   std::vector<Substitution> rules;
-  std::vector<CertificateMutant> mutants;  // of some of them, in their order
+  std::vector<CertificateMutant> mutants;  // for some of `rules`, in the same order
   std::vector<CertificateStep> steps;
   std::vector<CertificateFold> folds;  // by position
 };
 // "best", "first descent", "replayed", "input".
 const char* Name(Certificate::Result result);
 
-// A rule as a certificate keeps it.
+// The rule in the form in which a certificate keeps it.
 Substitution ForCertificate(Substitution rule);
 
-// The contract of a graph whose steps use `rules` and which computes `folded` beforehand: the
-// loosest of theirs. Folding is bit_exact where it moves data of one type or computes integers;
-// else it reassociates, since intermediate results are not rounded; and it is real_only where such
-// a result is compared or rounded to an integer, which may be another one.
+// The float contract of a graph whose steps use `rules` and which computes `folded` beforehand: the
+// loosest contract of these. Folding is bit_exact if it moves data of one type or computes
+// integers. Otherwise it reassociates, since intermediate results are not rounded. It is real_only
+// if such a result is compared or rounded to an integer, since this may change the outcome.
 FloatContract ContractOf(const std::vector<Substitution>& rules, const std::vector<Value>& folded);
 
-// Ends in a checksum of all that stands before it. Equal certificates give equal text.
+// The text ends in a checksum of all text before it. Equal certificates give equal text.
 std::string PrintCertificate(const Certificate& certificate);
 
 // Whether `text` claims to be a certificate, of any version.
 bool IsCertificate(absl::string_view text);
 
-// Reads what PrintCertificate writes, and nothing else: any other text of the same meaning is
-// refused. InvalidArgument, which names the line and, where there is one, the step.
+// Accepts exactly the texts that PrintCertificate writes; rejects any other text of the same
+// meaning. Errors are InvalidArgument and name the line and, where there is one, the step.
 absl::StatusOr<Certificate> ParseCertificate(absl::string_view text);
 
 }  // namespace lemma

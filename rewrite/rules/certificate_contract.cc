@@ -1,4 +1,4 @@
-// The float contract of a certificate: of its rules and of what was computed beforehand.
+// The float contract of a certificate, from its rules and from the folded values.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -16,7 +16,7 @@ bool OnlyMoves(const ScalarExpr& e) {
   return here && std::all_of(e.args().begin(), e.args().end(), OnlyMoves);
 }
 
-// Whether to compute the node in double or exactly, and to round the result, gives its bits.
+// Whether computing the node in double or exactly, and then rounding, gives the node's own bits.
 bool KeepsBits(const Node& node) {
   std::vector<TensorType> types = node.input_types();
   types.insert(types.end(), node.types().begin(), node.types().end());
@@ -24,7 +24,7 @@ bool KeepsBits(const Node& node) {
                    [](const TensorType& type) { return IsFloat(type.dtype); })) {
     return true;
   }
-  // Positions may be integers beside the one type that is moved.
+  // Beside the one type that is moved, there may be integers as positions.
   for (const TensorType& type : types) {
     if (IsFloat(type.dtype) && type.dtype != node.type(0).dtype) return false;
   }
@@ -40,7 +40,7 @@ bool ReadsFloats(const Definition& d, const ScalarExpr& e) {
                      [&](const ScalarExpr& arg) { return ReadsFloats(d, arg); });
 }
 
-// Whether it matters on which side of something a float lies.
+// Whether the value is discontinuous in a float.
 bool JumpsIn(const Definition& d, const ScalarExpr& e) {
   if (e.kind() == ScalarExpr::Kind::kApply) {
     const bool where = e.fn() == ScalarFn::kWhere;
@@ -61,7 +61,7 @@ bool Jumps(const Node& node) {
   });
 }
 
-// The operators that values are computed by, operands first.
+// The operators that compute the values, operands first.
 std::vector<const Node*> OperatorsOf(const std::vector<Value>& values) {
   std::vector<const Node*> order;
   absl::flat_hash_set<const Node*> seen;

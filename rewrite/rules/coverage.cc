@@ -8,7 +8,7 @@
 namespace lemma {
 namespace {
 
-// A value that is not finite is no real number, of which alone most proofs speak.
+// Most proofs cover real numbers only; a value that is not finite is not one.
 bool IsFinite(const ExprAttr& value) {
   auto* real = std::get_if<ScalarExpr>(&value);
   return real == nullptr ||
@@ -31,7 +31,7 @@ const Guard* Failing(const std::vector<Guard>& requirements,
   return nullptr;
 }
 
-// Of two sizes that should be equal but are not, the one that is 1; "" if there is none.
+// If two sizes should be equal but are not: the one that is 1; "" if there is none.
 std::string UnitSize(const Guard& guard, const std::map<std::string, int64_t>& sizes) {
   if (guard.kind() != Guard::Kind::kEq) return "";
   for (const IndexExpr* side : {&guard.lhs(), &guard.rhs()}) {
@@ -44,9 +44,8 @@ std::string UnitSize(const Guard& guard, const std::map<std::string, int64_t>& s
   return "";
 }
 
-// Forms are proved for floats, which they take for real numbers. For another type they hold if
-// nothing is stored that the type does not hold: data are moved and compared and, of 64 bits,
-// added and multiplied.
+// Whether a form, proved for real numbers, holds for another type. It does if the type holds every
+// stored value: data may be moved and compared and, in 64 bits, added and multiplied.
 bool FitsIntegers(const ScalarExpr& e, DType type) {
   const bool wide = type == DType::kI64;
   switch (e.kind()) {
@@ -116,7 +115,8 @@ void Coverage::AddForm(const Statement& statement, const StatementText& text) {
 void Coverage::ListForms() {
   listed_ = true;
   for (const RuleForm& form : FormsOf(rule_, limits_).forms) {
-    // Of forms that say the same the first, which is the smallest, and those that ask for less.
+    // Of forms with equal texts, keeps the first, which is the smallest, and those that require
+    // less.
     auto add = [&](const StatementText& text) {
       auto it = forms_.find(text.text);
       if (it != forms_.end()) {
@@ -191,7 +191,7 @@ Coverage::Instance& Coverage::Find(const std::string& key, const RuleForm& form,
 
 bool Coverage::Holds(const Form& form, const Instance::Text& text, const Sizes& sizes) {
   Sizes named = sizes;
-  // Elements of lists are others in the form; the same name means the same for all else.
+  // Elements of lists have other names in the form. All other names mean the same.
   for (auto it = named.begin(); it != named.end();) {
     it = it->first.find('[') == std::string::npos ? std::next(it) : named.erase(it);
   }

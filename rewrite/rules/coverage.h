@@ -1,9 +1,9 @@
-// Does the proof of a rule speak of this match?
+// Decides whether the proof of a rule covers a match.
 //
 // A rule is proved form by form (rewrite/rules/statement.h): for some lengths of its lists, some
-// values of attributes that an operator must know, and under the requirements that its operators
-// state for open sizes. A match may be an instance of none of the forms: a compound size that is 1
-// and broadcasts, a longer list, an axis that was not tried. Such an instance is not applied.
+// values of attributes that an operator must know, and under the operators' requirements on open
+// sizes. A match may be an instance of no form: a compound size is 1 and broadcasts, a list is
+// longer, an axis was not tried. The rule is not applied to such a match.
 #ifndef LEMMA_REWRITE_RULES_COVERAGE_H_
 #define LEMMA_REWRITE_RULES_COVERAGE_H_
 
@@ -19,23 +19,24 @@
 
 namespace lemma {
 
-// Answers for one rule, which must outlive it. Forms are listed when first asked, and answers
-// remembered by all but the sizes. Thread-safe.
+// Answers for one rule, which must outlive it. The first call lists the forms. Answers are cached
+// by everything but the sizes. Thread-safe.
 class Coverage {
  public:
   explicit Coverage(const Substitution& rule, const FormLimits& limits = {});
 
-  // `symbols`: constants, as a match has them; `common`: the type of variables without one.
+  // `symbols`: the match's constants. `common`: the type of variables without one.
   //
-  // True if the statement at the match's lists and known attributes, its sizes left open (or fixed
-  // to 1, where they are 1 and an equality of sizes would fail), has requirements that hold for
-  // these sizes, and is a proved form or becomes one without what it carries along
-  // (rewrite/rules/batch_text.h), whose requirements hold too. Forms speak of floats; a match of
-  // another type is covered if nothing is computed that the type does not hold.
+  // States the rule at the match's lists and known attributes, with sizes left open (or fixed to 1,
+  // where they are 1 and an equality of sizes would fail). True if the requirements of this
+  // statement hold for the match's sizes, and the statement is a proved form, or equals one when
+  // both lose their batch dimensions (rewrite/rules/batch_text.h), whose requirements hold too.
+  // Forms are proved for floats; a match of another type is covered if the type holds every value
+  // that is computed.
   bool Covers(const SymbolValues& symbols, DType common);
 
  private:
-  struct Form {  // a proved one
+  struct Form {  // a form that is proved
     std::vector<Guard> requirements;
     std::map<std::string, size_t> numbers;  // of symbols in the form's text
     std::set<std::string> erased;           // symbols taken to be 1
@@ -53,7 +54,7 @@ class Coverage {
 
   void ListForms();
   void AddForm(const Statement& statement, const StatementText& text);
-  // The form that leaves sizes open; nullopt if a value does not suit its symbol.
+  // The form with open sizes. nullopt if a value does not fit its symbol.
   std::optional<RuleForm> Open(const SymbolValues& symbols, DType common, Sizes* sizes,
                                std::string* key) const;
   Instance& Find(const std::string& key, const RuleForm& form, DType common);
@@ -61,7 +62,7 @@ class Coverage {
 
   const Substitution& rule_;
   const FormLimits limits_;
-  std::vector<bool> known_;  // by symbol: it is no open one
+  std::vector<bool> known_;  // by symbol: whether it is not open
   std::mutex mutex_;
   bool listed_ = false;
   std::map<std::string, std::vector<Form>> forms_;  // by text

@@ -1,4 +1,5 @@
-// Which values of a rule's symbols are tried: each makes a form (rewrite/rules/statement.h).
+// Chooses the values of a rule's symbols to try: each choice makes a form
+// (rewrite/rules/statement.h).
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -40,7 +41,7 @@ class FormLister {
       for (const Choice& choice : choices) most = std::max(most, choice.length);
       longest += most;
     }
-    // Short lists first, so that a limit cuts off long ones.
+    // Short lists first, so that a limit cuts off the long ones.
     for (int total = 0; total <= longest; ++total) Choose(0, total, &form);
     if (result_.forms.empty()) {
       result_.problem = absl::StrCat("the source is well-formed for no values tried: ", problem_);
@@ -51,11 +52,11 @@ class FormLister {
  private:
   struct Choice {
     ExprAttr value;
-    std::string text;  // "" if left open
+    std::string text;  // "" if it is open
     int length = 0;    // of a list
   };
 
-  // 0: in no variable's dimensions, 1: all of a variable's, 2: part of them.
+  // 0: in no variable's dimensions; 1: all dimensions of a variable; 2: part of them.
   int PlaceInDims(int symbol) const {
     int place = 0;
     for (const PatternVar& var : rule_.vars) {
@@ -114,7 +115,7 @@ class FormLister {
     return choices;
   }
 
-  // Lists of `length` elements in all.
+  // Chooses lists with `length` elements in total.
   void Choose(size_t i, int length, RuleForm* form) {
     if (result_.truncated) return;
     if (i < values_.size()) {
@@ -127,7 +128,7 @@ class FormLister {
       return;
     }
     if (length != 0) return;
-    // Symbols that stand for sizes of one dimension may be 1, where it broadcasts.
+    // Symbols that are the size of one dimension may be 1 where it broadcasts.
     std::vector<RuleForm> work;
     if (State(form)) work.push_back(*form);
     std::set<std::string> done;
@@ -149,7 +150,7 @@ class FormLister {
     }
   }
 
-  // Sizes that are required to equal another size as a whole, by an operator of the source alone.
+  // Symbols that an operator of the source requires to equal another symbol.
   std::vector<std::string> Broadcast(const Statement& statement) const {
     std::vector<std::string> names;
     for (const Guard& guard : statement.requirements) {
@@ -164,7 +165,7 @@ class FormLister {
     return names;
   }
 
-  // False if the source is well-formed for no sizes.
+  // False if the source is not well-formed for any sizes.
   bool State(RuleForm* form) {
     const absl::Status status = MakeStatement(rule_, form);
     if (!status.ok() && problem_.empty()) problem_ = std::string(status.message());

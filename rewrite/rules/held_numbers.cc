@@ -11,7 +11,7 @@
 namespace lemma {
 namespace {
 
-// Relative; ten operations in double stay far below it, what f32 makes of it is far above.
+// Relative error. Ten operations in double stay far below it; rounding to f32 is far above it.
 constexpr double kMostError = 0x1p-40;
 constexpr double kAny = std::numeric_limits<double>::infinity();
 
@@ -22,7 +22,7 @@ std::optional<double> RealOf(const Term& term, const SymbolValues& symbols) {
   return real->value();
 }
 
-// The number that a term is, an integer widened.
+// The value of a term as a double; integers are converted.
 double NumberOf(const Term& term, const SymbolValues& symbols) {
   auto value = Evaluate(term, symbols);
   auto* index = value ? std::get_if<IndexExpr>(&*value) : nullptr;
@@ -30,8 +30,7 @@ double NumberOf(const Term& term, const SymbolValues& symbols) {
   return RealOf(term, symbols).value_or(std::nan(""));
 }
 
-// A bound of the relative error of the real that is computed for `term` in double. Integers are
-// exact.
+// A bound on the relative error of the real computed for `term` in double. Integers are exact.
 double ErrorOf(const Term& term, const SymbolValues& symbols) {
   if (term.kind() != Term::Kind::kCall) return 0;
   const std::optional<double> value = RealOf(term, symbols);
@@ -58,8 +57,8 @@ double ErrorOf(const Term& term, const SymbolValues& symbols) {
   }
 }
 
-// The type beside which the node's attributes stand: f32 unless it is on f64, or on one narrower
-// type alone.
+// The type to which the node's attributes are rounded: f64 if one of its tensors is, else its float
+// type if it has only one, else f32.
 DType WidestOf(const Node& node) {
   std::vector<TensorType> types = node.input_types();
   types.insert(types.end(), node.types().begin(), node.types().end());

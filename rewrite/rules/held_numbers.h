@@ -1,9 +1,9 @@
-// Whether a graph holds the numbers that a rule speaks of.
+// Checks that a graph can represent the numbers in a rule.
 //
-// A rule is proved of real numbers. An application rounds them: a constant to its element type, an
-// attribute to a double and, in ONNX and on most back ends, to an f32 number or to the type it
-// stands beside. Rounded once a number is still what the rule says, up to the rounding that its
-// float contract allows. One that becomes 0 or infinite is not, nor is what is left of a difference
+// A rule is proved for real numbers. An application rounds them: a constant to its element type, an
+// attribute to a double and, in ONNX and on most back ends, to f32 or to the type of its operands.
+// A number that is rounded once still satisfies the rule, up to the rounding that the float
+// contract allows. A number that becomes 0 or infinite does not, nor does the rest of a difference
 // of large numbers.
 #ifndef LEMMA_REWRITE_RULES_HELD_NUMBERS_H_
 #define LEMMA_REWRITE_RULES_HELD_NUMBERS_H_
@@ -17,17 +17,17 @@
 
 namespace lemma {
 
-// Whether `stored` is `value` rounded once to `dtype`: exact for integers, for f64, and where
-// `value` is no finite number.
+// Whether `stored` is `value` rounded once to `dtype`. It must be exact for integers, for f64, and
+// where `value` is not finite.
 bool IsRounded(double value, double stored, DType dtype);
 
-// `node` is what the pattern's node is at the symbols' values. "" if its constant or its real
-// attributes are what the pattern's terms mean in real numbers, rounded once; else which one is
-// not. A symbol by itself stands for the number that it is.
+// `node` is an instance of `pattern` at the symbols' values. "" if its constant and its real
+// attributes are the values of the pattern's terms in real numbers, rounded once; otherwise names
+// the one that is not. A term that is only a symbol is exact.
 std::string LostNumber(const PatternNode& pattern, const Node& node, const SymbolValues& symbols);
 
-// FailedPrecondition, which names the number, if LostNumber finds one in `nodes`, which are those
-// of `side` one by one.
+// `nodes` are the nodes of `side`, in order. FailedPrecondition, which names the number, if
+// LostNumber finds one in them.
 absl::Status CheckNumbers(const Pattern& side, absl::Span<const NodePtr> nodes,
                           const SymbolValues& symbols);
 

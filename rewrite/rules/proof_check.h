@@ -1,4 +1,4 @@
-// Whether a rule's proof record is a proof of what the rule says now.
+// Checks whether a rule's proof record is up to date: a proof of the rule as it is now.
 #ifndef LEMMA_REWRITE_RULES_PROOF_CHECK_H_
 #define LEMMA_REWRITE_RULES_PROOF_CHECK_H_
 
@@ -8,15 +8,15 @@
 
 namespace lemma {
 
-// The id that a proof of the rule has: of its statement and of its operators' definitions as they
-// are in this program. "" if it cannot be stated.
+// The id that a proof of the rule would have now: a hash of its statement and of its operators'
+// definitions in this program. "" if the rule cannot be stated.
 std::string CurrentProofId(const Substitution& rule);
 
-// Why the rule must not be applied: it has no record; was refuted or left open; the record is of
-// another statement, or of other definitions; or the rule promises a stricter float contract than
-// was proved. "" if there is no reason.
+// Why the rule must not be applied; "" if it may be. Reasons: it has no record; it was refuted or
+// left undecided; the record is of another statement or of other definitions; the rule promises a
+// stricter float contract than was proved.
 //
-// The record is what its file says: this finds what is out of date, not a forgery.
+// Trusts the record in the rule's file: it finds outdated records, not forged ones.
 std::string ProofProblem(const Substitution& rule);
 
 }  // namespace lemma

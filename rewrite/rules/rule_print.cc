@@ -1,4 +1,4 @@
-// Rules to text.
+// Prints rules.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -10,7 +10,7 @@ namespace {
 
 using text::QuoteName;
 
-// "[m, k]" without the space, as types are written.
+// "[m, k]" without the space, as types are printed.
 std::string PrintDims(const Term& dims) {
   std::string out = "[";
   for (size_t i = 0; i < dims.args().size(); ++i) {

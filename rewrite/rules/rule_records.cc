@@ -1,4 +1,4 @@
-// Proof records in a text of rules, in place.
+// Changes proof records in a text of rules, in place.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -9,7 +9,7 @@
 namespace lemma {
 namespace {
 
-// Of a position in `text`.
+// The offset of a position in `text`.
 size_t OffsetOf(absl::string_view text, text::Position position) {
   size_t line = 0;
   for (int i = 1; i < position.line; ++i) line = text.find('\n', line) + 1;

@@ -107,7 +107,7 @@ class RuleReader {
     }
   }
 
-  // `kind` is what the place of the term asks for; symbols take it on.
+  // `kind`: the kind that the context requires. Symbols get this kind.
   absl::StatusOr<Term> ReadTerm(const text::Expr& expr, SymbolKind kind) {
     switch (expr.kind) {
       case text::Expr::Kind::kInt:
@@ -142,7 +142,7 @@ class RuleReader {
   }
 
   absl::StatusOr<Comparison> ReadComparison(const text::Comparison& comparison) {
-    // A symbol that is not known yet is of the other side's kind.
+    // A symbol of unknown kind gets the kind of the other side.
     SymbolKind kind = std::max(KindOf(comparison.lhs), KindOf(comparison.rhs));
     Comparison result;
     LEMMA_ASSIGN_OR_RETURN(result.lhs, ReadTerm(comparison.lhs, kind));

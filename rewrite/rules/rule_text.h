@@ -1,5 +1,5 @@
-// Rules in the text form. The grammar is in graph/text/syntax.h, the meaning in
-// rewrite/rules/substitution.h and rewrite/rules/term.h.
+// Reads and writes rules in the text form. graph/text/syntax.h defines the grammar,
+// rewrite/rules/substitution.h and rewrite/rules/term.h the meaning.
 #ifndef LEMMA_REWRITE_RULES_RULE_TEXT_H_
 #define LEMMA_REWRITE_RULES_RULE_TEXT_H_
 
@@ -14,25 +14,25 @@
 
 namespace lemma {
 
-// The rules of a text, in order; graphs among them are skipped. Errors are InvalidArgument and read
-// "file:line:column: message". Two rules of one name are an error.
+// The rules of a text, in order; skips graphs. Errors are InvalidArgument of the form
+// "file:line:column: message". Two rules of the same name are an error.
 absl::StatusOr<std::vector<Substitution>> ParseRules(absl::string_view text,
                                                      absl::string_view file = "text");
 absl::StatusOr<Substitution> BuildRule(const text::Block& block, absl::string_view file);
 absl::StatusOr<ProofRecord> BuildRecord(const text::Record& record, absl::string_view file);
 absl::StatusOr<FloatContract> ReadFloatContract(const text::Name& name, absl::string_view file);
 
-// Reads back as the same rule.
+// ParseRules reads the text back as the same rule.
 std::string PrintRule(const Substitution& rule);
 
-// What follows a rule's last '}': "proved reassociates "ID" "COVERAGE"", or "" for kNone.
+// The record as it stands after a rule's last '}': "proved reassociates "ID" "COVERAGE"", or "" for
+// kNone.
 std::string PrintRecord(const ProofRecord& record);
-// `text` with the records of the rules that `records` names set to what it says (kNone removes
-// one). Nothing else changes: comments and layout stay as they are. A text that does not parse, or
-// a name that no rule has, is InvalidArgument.
+// `text` with the records of the named rules replaced (kNone removes a record). Comments and layout
+// stay as they are. InvalidArgument if the text does not parse or no rule has a name in `records`.
 absl::StatusOr<std::string> WithRecords(absl::string_view text, absl::string_view file,
                                         const std::map<std::string, ProofRecord>& records);
-// The same of the float contracts that rules promise.
+// The same for the float contracts that rules promise.
 absl::StatusOr<std::string> WithContracts(absl::string_view text, absl::string_view file,
                                           const std::map<std::string, FloatContract>& contracts);
 

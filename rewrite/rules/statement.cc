@@ -1,4 +1,5 @@
-// A rule's claim for given values of its symbols, open ones being symbols of expressions.
+// States a rule's claim for given values of its symbols. Open symbols become symbols of
+// expressions.
 #include "rewrite/rules/statement.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 namespace lemma {
 namespace {
 
-// broadcast(s, t) for sizes that are equal wherever `guards` hold; those it lacks are added.
+// broadcast(s, t), assuming that sizes are equal where needed. Adds missing equalities to `guards`.
 std::optional<ExprAttr> BroadcastAssuming(const Idx& s, const Idx& t, std::vector<Guard>* guards) {
   const Idx &longer = s.size() >= t.size() ? s : t, &shorter = s.size() >= t.size() ? t : s;
   Idx result = longer;
@@ -47,7 +48,7 @@ std::optional<ExprAttr> EvaluateAssuming(const Term& term, const SymbolValues& s
   return BroadcastAssuming(std::get<Idx>(*s), std::get<Idx>(*t), guards);
 }
 
-// Conjuncts one by one, so that each can be solved.
+// Splits a conjunction, so that each conjunct can be solved.
 void AddConjuncts(const Guard& guard, std::vector<Guard>* guards) {
   if (guard.kind() == Guard::Kind::kAnd) {
     AddConjuncts(guard.right(), guards);
@@ -75,7 +76,7 @@ Guard Relate(const IndexExpr& a, Relation relation, const IndexExpr& b) {
   return true;
 }
 
-// False if it cannot hold. One that speaks of reals is not used.
+// False if it cannot hold. Ignores comparisons of reals.
 bool AddComparison(const Comparison& comparison, const SymbolValues& symbols,
                    std::vector<Guard>* guards) {
   auto lhs = EvaluateAssuming(comparison.lhs, symbols, guards);
@@ -222,7 +223,8 @@ std::string ProofId(const Statement& statement) {
   for (const Guard& guard : statement.requirements) {
     absl::StrAppend(&text, "where ", guard.ToString(), "\n");
   }
-  // Once proved bit by bit without a look at these; no record of all others has to be made anew.
+  // An older prover proved such statements bit-exact without regard to signs of zeros. This line
+  // makes those records stale, and no others.
   if (DividesByZeroOfAnySign(statement.source) || DividesByZeroOfAnySign(statement.target)) {
     absl::StrAppend(&text, "zero signs\n");
   }

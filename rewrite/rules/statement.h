@@ -1,5 +1,5 @@
-// What a rule claims, as statements about tensor expressions: what the prover proves, what a proof
-// id names, and what an application must fall under.
+// Expresses the claim of a rule as statements about tensor expressions. The prover proves
+// statements, a proof id is a hash of them, and a covered application is an instance of one.
 #ifndef LEMMA_REWRITE_RULES_STATEMENT_H_
 #define LEMMA_REWRITE_RULES_STATEMENT_H_
 
@@ -14,62 +14,62 @@
 namespace lemma {
 
 // One claim: wherever `requirements` hold and every dimension of every input is at least 1, the
-// outputs of `target` have the shapes and the elements that those of `source` have.
+// outputs of `target` have the same shapes and elements as those of `source`.
 struct Statement {
   std::string name;
   Definition source, target;  // the same inputs in both
-  // For each tensor of a side which of its operators made it: what an operator reads of its own it
-  // has not stored.
+  // By tensor of a side: the number of the operator that computes it. An operator reads its own
+  // tensors before they are stored, and so unrounded.
   std::vector<int> source_operators, target_operators;
   std::vector<Guard> requirements;
-  // By input: all its elements are finite, so that it does not matter to the float contract which
-  // of them a side reads. Weights of rules are; none beyond its end is.
+  // By input: whether all its elements are finite, as those of a rule's weights are. The float
+  // contract then ignores which of them a side reads. Elements beyond its end are never finite.
   std::vector<bool> finite;
 };
 
-// The statement's proof id: a hash of its composed definitions with all their types, which operator
-// each is of, the order of their outputs, and the requirements. It changes if an operator's
-// definition does. The version number in it has to change when the prover is found to have proved
-// something false, so that no record outlives that.
+// The statement's proof id: a hash of its composed definitions with all types, the operator of
+// each, the order of outputs, and the requirements. It changes if an operator's definition changes.
+// Raise the version number in it when the prover is found to have proved something false: no older
+// record stays valid then.
 std::string ProofId(const Statement& statement);
 
-// A rule's symbols are left open where statements can be: sizes and most attributes. A list of
-// unknown length (as in [b.., m, k]) and an attribute that an operator must know (an axis, a
-// permutation) are tried value by value; each combination is a form with a statement of its own.
+// The forms in which a rule is stated and proved. Sizes and most attributes are left open. A list
+// of unknown length (as in [b.., m, k]) and an attribute that an operator must know (an axis, a
+// permutation) are tried value by value. Each combination is a form with its own statement.
 struct FormLimits {
-  int max_rank = 2;     // dimensions tried for a list that is part of a variable's dimensions
+  int max_rank = 2;     // most dimensions tried for a list that is part of a variable's dimensions
   int max_forms = 160;  // of one rule
 };
 
 struct RuleForm {
-  // The rule's symbols; open ones are IndexExpr::Symbol or ScalarExpr::Param of the symbol's name,
-  // elements of an open list `b` are the symbols b[0], b[1], ...
+  // Values of the rule's symbols. An open one is the IndexExpr::Symbol or ScalarExpr::Param of the
+  // same name. Elements of an open list `b` are the symbols b[0], b[1], ...
   SymbolValues symbols;
-  std::map<std::string, std::string> chosen;  // what is not left open: text for people
+  std::map<std::string, std::string> chosen;  // values of symbols that are not open, for people
   Statement statement;
 };
 
-// Sets form->statement for the symbols' values; InvalidArgument if an application of either side is
-// not well-formed for them, or if what is required is known to be false. Sizes that broadcast() in
-// a term needs equal are required to be. `common` is the type of variables without one.
+// Sets form->statement for the symbols' values. InvalidArgument if an operator of either side is
+// not well-formed for them, or if a requirement is known to be false. Sizes that a broadcast() in a
+// term needs equal become requirements. `common`: the type of variables without one.
 absl::Status MakeStatement(const Substitution& rule, RuleForm* form, DType common = DType::kF32);
-// Gives the symbol, or the element of a list symbol, that has this name the value 1, and tells
-// form->chosen so; false if there is none. The statement stays.
+// Sets the symbol, or list element, of this name to 1 and records that in form->chosen. Returns
+// false if there is none. Leaves the statement unchanged.
 bool FixToOne(const std::string& name, RuleForm* form);
-// Whether the symbol stands in an attribute that its operator needs to know.
+// Whether the symbol occurs in an attribute that its operator must know.
 bool MustBeKnown(const Substitution& rule, int symbol);
 // The name of an element of an open list.
 std::string ElementName(const std::string& list, size_t i);
 
 struct RuleForms {
-  std::vector<RuleForm> forms;  // those for which the source is well-formed
+  std::vector<RuleForm> forms;  // the forms for which the source is well-formed
   bool truncated = false;       // there are more than max_forms
-  std::string problem;          // why there are none, or none can be listed
+  std::string problem;          // why there is no form, or the forms cannot be listed
 };
 // Deterministic.
 RuleForms FormsOf(const Substitution& rule, const FormLimits& limits = {});
 
-// Of the rule as a whole: of all its forms. "" if it has none.
+// The proof id of the whole rule, over all its forms. "" if it has none.
 std::string ProofId(const RuleForms& forms);
 
 }  // namespace lemma

@@ -1,10 +1,10 @@
-// Substitutions: rewrite rules as data.
+// Substitutions are rewrite rules as data: a source pattern, a target pattern and a precondition.
 //
-// A rule is two patterns over the same variables and symbols. It claims: for all values of its
+// Both patterns are over the same variables and symbols. A rule claims: for all values of its
 // symbols for which the source is well-formed and the precondition holds, and for all input
-// tensors, every output of the target equals the source's output at the same position. Nothing in a
-// rule has a meaning of its own: operators mean what the operator table says, terms what
-// rewrite/rules/term.h says.
+// tensors, every output of the target equals the source's output at the same position. A rule
+// defines no meaning of its own: the operator table defines the operators, rewrite/rules/term.h the
+// terms.
 //
 //   # x·(a | b) = x·a | x·b
 //   rule merge_matmul_rhs(x: [m,k], a: [k,n1], b: [k,n2]) reassociates {
@@ -19,8 +19,8 @@
 //   }
 //   proved reassociates "1f…" "all sizes >= 1 …"
 //
-// Element types: a variable without one has the rule's common type, which is any float type; in a
-// bit-exact rule it is any type for which the source is well-formed.
+// Element types: a variable without one has the rule's common type. This is any float type, or in a
+// bit-exact rule any type for which the source is well-formed.
 #ifndef LEMMA_REWRITE_RULES_SUBSTITUTION_H_
 #define LEMMA_REWRITE_RULES_SUBSTITUTION_H_
 
@@ -35,10 +35,10 @@
 
 namespace lemma {
 
-// How source and target may differ in floating-point arithmetic. Each allows what the one before
-// it does.
+// How source and target may differ in floating-point arithmetic. Each contract allows what the one
+// before it allows.
 enum class FloatContract {
-  kBitExact,      // equal bits: data is moved, the same arithmetic is done
+  kBitExact,      // equal bits: moves data, does the same arithmetic
   kReassociates,  // equal as real numbers, rounded differently
   kRealOnly,      // overflow, NaN or infinities may differ too
 };
@@ -46,14 +46,14 @@ enum class FloatContract {
 const char* Name(FloatContract contract);
 std::optional<FloatContract> ParseFloatContract(absl::string_view name);
 
-// What is known about a rule's truth: what `lemma verify` found, kept with the rule. Whether it
-// still speaks of the rule is for rewrite/rules/proof_check.h to say.
+// The result of `lemma verify` for a rule, kept with the rule. rewrite/rules/proof_check.h says
+// whether it still applies to the rule as it is now.
 struct ProofRecord {
   enum class Verdict { kNone, kProved, kRefuted, kUnknown };
   Verdict verdict = Verdict::kNone;
-  FloatContract contract = FloatContract::kRealOnly;  // the strictest that was proved
+  FloatContract contract = FloatContract::kRealOnly;  // the strictest contract proved
   std::string id;      // hash of the statement and of the operators' definitions
-  std::string detail;  // sizes, attributes and ranks covered; a counterexample; a reason
+  std::string detail;  // the sizes, attributes and ranks covered; a counterexample; a reason
   friend bool operator==(const ProofRecord& a, const ProofRecord& b) {
     return a.verdict == b.verdict && a.contract == b.contract && a.id == b.id &&
            a.detail == b.detail;
@@ -62,13 +62,13 @@ struct ProofRecord {
 // "none", "proved", "refuted", "unknown".
 const char* Name(ProofRecord::Verdict verdict);
 
-// What a variable may be bound to. The restriction is about profit, and about the float contract:
-// weights are finite, so it does not matter to `reassociates` which of their elements a side reads.
-// Those that are known not to be are bound to none.
+// What a variable may be bound to. The role is about profit and about the float contract: weights
+// are finite, so `reassociates` may ignore which of their elements a side reads. Weights known
+// not to be finite are bound to neither of the weight roles.
 enum class VarRole {
   kAny,
-  kWeight,    // known before the inputs are: depends on finite weights and constants only
-  kConstant,  // the same, and its values are known when the graph is optimized
+  kWeight,    // known before the inputs: depends on finite weights and constants only
+  kConstant,  // as kWeight, and its values are known when the graph is optimized
 };
 
 struct PatternVar {
@@ -89,13 +89,13 @@ struct PatternValue {
 };
 
 struct PatternNode {
-  // nullptr: a constant, all of whose elements are `fill`.
+  // nullptr: a constant whose elements are all `fill`.
   const OpDef* op = nullptr;
   std::vector<PatternValue> inputs;
-  // All of the operator's attributes, in its order.
+  // All attributes of the operator, in the operator's order.
   std::vector<std::pair<std::string, Term>> attrs;
   std::vector<std::string> output_names;  // "" where unnamed
-  // Constants only.
+  // For constants only.
   std::optional<DType> dtype;
   Term dims, fill;
 
@@ -115,7 +115,7 @@ struct Comparison {
   Relation relation = Relation::kEq;
   Term rhs;
 };
-// nullopt if a side has no value, or is neither a number nor, for = and !=, a list.
+// nullopt if a side has no value, or is neither a number nor (for = and !=) a list.
 std::optional<bool> Evaluate(const Comparison& comparison, const SymbolValues& values);
 
 struct Symbol {
@@ -123,9 +123,9 @@ struct Symbol {
   SymbolKind kind = SymbolKind::kUnknown;
 };
 
-// Made by the reader in rewrite/rules/rule_text.h, which checks that
+// The reader in rewrite/rules/rule_text.h makes it and checks that
 //   * operators, attributes and numbers of operands and outputs are right;
-//   * every output of the source is an operator's, and each node of either side is needed;
+//   * an operator computes every output of the source, and each node of either side is needed;
 //   * every symbol occurs in the source or in the precondition.
 struct Substitution {
   std::string name;

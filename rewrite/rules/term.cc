@@ -16,7 +16,7 @@ constexpr TermFnInfo kInfo[] = {
 
 using OptionalAttr = std::optional<ExprAttr>;
 
-// Lists made from a few characters must stay small.
+// Lists written with a few characters must stay small.
 constexpr int64_t kLongestList = 64;
 
 std::optional<std::vector<int64_t>> Constants(const Idx& list) {
@@ -122,7 +122,7 @@ ScalarExpr Widen(const ExprAttr& value) {
                           : ScalarExpr::Index(index);
 }
 
-// Two arguments: integers, reals (an integer widens), or lists element by element.
+// Operands: integers, reals (integers are converted), or lists, element by element.
 OptionalAttr ApplyArithmetic(TermFn fn, const ExprAttr& a, const ExprAttr& b) {
   auto *list_a = std::get_if<Idx>(&a), *list_b = std::get_if<Idx>(&b);
   if (list_a != nullptr && list_b != nullptr) {

@@ -1,10 +1,11 @@
-// Terms: attributes, sizes and side conditions of rules, over symbols.
+// Terms express the attributes, sizes and side conditions of rules over symbols.
 //
-// A term denotes an integer, a real, a string or a list of integers. One evaluator serves both
-// uses: with symbols bound to constants it computes, with symbols bound to index expressions it
-// yields what the prover reasons about. A list symbol stands for a list of any length; "s.." in a
-// list splices it, so that [b.., m, k] is a matrix under any number of batch dimensions. A rule
-// with list symbols means all the rules that arise by writing the lists out, element by element.
+// A term denotes an integer, a real, a string or a list of integers. One evaluator has two uses:
+// with symbols bound to constants it computes a value; with symbols bound to index expressions it
+// yields an expression that the prover reasons about. A list symbol stands for a list of any
+// length. "s.." in a list splices it: [b.., m, k] is a matrix under any number of batch dimensions.
+// A rule with list symbols means all rules that arise when the lists are written out, element by
+// element.
 #ifndef LEMMA_REWRITE_RULES_TERM_H_
 #define LEMMA_REWRITE_RULES_TERM_H_
 
@@ -24,7 +25,7 @@
 namespace lemma {
 
 enum class TermFn {
-  kAdd,        // a + b; on lists element by element, as are the next two
+  kAdd,        // a + b; kAdd, kSub and kMul work element by element on lists
   kSub,        // a - b
   kMul,        // a * b
   kDiv,        // floor(a / b), b > 0
@@ -57,9 +58,9 @@ class Term {
   Term(int64_t value = 0);  // NOLINT: a constant reads as itself
   static Term Real(double value);
   static Term String(std::string value);
-  // `index` numbers the symbols of one rule.
+  // `index`: the symbol's number in its rule.
   static Term Symbol(std::string name, int index);
-  // splice[i]: items[i] is a list whose elements stand in its place.
+  // If splice[i], items[i] is a list whose elements take its place.
   static Term List(std::vector<Term> items, std::vector<bool> splice);
   static Term Call(TermFn fn, std::vector<Term> args);
   static Term Of(const AttrValue& value);
@@ -73,9 +74,9 @@ class Term {
   const std::vector<Term>& args() const { return node_->args; }  // of a call or a list
   bool IsSplice(size_t i) const { return node_->splice[i]; }
 
-  // As the text form writes it.
+  // The term in the text form.
   std::string ToString() const;
-  // Numbers of the symbols in it, each once, in order of occurrence.
+  // Appends the numbers of the term's symbols, each once, in order of occurrence.
   void CollectSymbols(std::vector<int>* symbols) const;
 
  private:
@@ -92,14 +93,15 @@ class Term {
   std::shared_ptr<const Node> node_;
 };
 
-// Values of a rule's symbols, by number; absent: not known (yet).
+// Values of a rule's symbols, by number; nullopt: not known (yet).
 using SymbolValues = std::vector<std::optional<ExprAttr>>;
 
-// The value of `term`; nullopt if a symbol in it is unknown, or if it has none (lists of unequal
-// length added, division by 0, a list that is no permutation, kinds that do not fit).
+// The value of `term`. nullopt if a symbol in it is unknown or the term has no value: lists of
+// unequal length are added, a division by 0, a list that is no permutation, kinds that do not fit.
 std::optional<ExprAttr> Evaluate(const Term& term, const SymbolValues& values);
 
-// Same kind and, where constant, same value; index expressions and reals compare by Identical form.
+// Whether kinds and, for constants, values are the same. Index expressions and reals are compared
+// by their Identical form.
 bool SameValue(const ExprAttr& a, const ExprAttr& b);
 // The constant; nullopt if a symbol remains.
 std::optional<AttrValue> ToAttrValue(const ExprAttr& value);

@@ -22,7 +22,7 @@ class ZeroSigns {
   }
 
  private:
-  // Whether its value may be a zero whose sign is open; notes divisions by such.
+  // Whether the value may be a zero of undetermined sign. Records divisions by such values.
   bool IsOpen(const ScalarExpr& e) {
     std::vector<bool> args;
     for (const ScalarExpr& arg : e.args()) args.push_back(IsOpen(arg));
@@ -53,7 +53,7 @@ class ZeroSigns {
       });
     };
     switch (e.fn()) {
-      case ScalarFn::kMax:  // max(x, 1) is no zero
+      case ScalarFn::kMax:  // max(x, 1) is never zero
         return !constant(1);
       case ScalarFn::kMin:
         return !constant(-1);
@@ -67,7 +67,7 @@ class ZeroSigns {
       case ScalarFn::kExp:
       case ScalarFn::kCos:
       case ScalarFn::kCosh:
-        return false;  // of 0 and -0 the same
+        return false;  // equal for 0 and -0
       case ScalarFn::kWhere:
         return args[1] || args[2];
       default:
@@ -76,7 +76,7 @@ class ZeroSigns {
   }
 
   const Definition& definition_;
-  std::vector<bool> open_;  // by tensor that is made
+  std::vector<bool> open_;  // by computed tensor
   bool divides_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Where the sign of a zero decides.
+// Finds divisions whose result depends on the sign of a zero.
 #ifndef LEMMA_REWRITE_RULES_ZERO_SIGNS_H_
 #define LEMMA_REWRITE_RULES_ZERO_SIGNS_H_
 
@@ -6,10 +6,10 @@
 
 namespace lemma {
 
-// Whether something is divided by what a maximum or minimum may have made 0. Which of 0 and -0 a
-// maximum gives depends on the order of its operands, which proofs bit by bit do not look at: no
-// harm but in a divisor, where it makes an infinity of the other sign, or in the base of a power.
-// "No" is certain.
+// Whether a result of a maximum or minimum that may be 0 reaches a divisor or the base of a power.
+// The order of operands decides whether a maximum gives 0 or -0, and bit-exact proofs ignore that
+// order. It matters only there: division by -0 gives an infinity of the other sign. False is
+// certain; true may be wrong.
 bool DividesByZeroOfAnySign(const Definition& definition);
 
 }  // namespace lemma

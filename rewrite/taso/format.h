@@ -1,4 +1,4 @@
-// The numbers of TASO's file format.
+// The numeric codes of TASO's file format.
 #ifndef LEMMA_REWRITE_TASO_FORMAT_H_
 #define LEMMA_REWRITE_TASO_FORMAT_H_
 
@@ -44,7 +44,7 @@ enum Key {
   kMergeCount = 14,
 };
 
-// Values of kPadding; the other one is "valid", which is none.
+// A value of kPadding. The other value means "valid": no padding.
 constexpr int kSamePadding = 0;
 
 }  // namespace lemma::taso

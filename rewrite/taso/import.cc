@@ -22,7 +22,7 @@ using taso::TypedValue;
 
 constexpr int kMostOperators = 32;  // of one side
 
-// A tensor of a rule: output ts of operator op of a side, or variable op < 0 of both.
+// A tensor of a rule: output ts of operator op on one side, or variable op < 0 of both sides.
 struct TensorKey {
   int side = 0, op = 0, ts = 0;
   friend bool operator<(const TensorKey& a, const TensorKey& b) {
@@ -33,13 +33,13 @@ TensorKey Key(int side, int op, int ts) {
   return op < 0 ? TensorKey{0, op, 0} : TensorKey{side, op, ts};
 }
 
-// Tensors of one rank.
+// Classes of tensors with equal rank.
 class RankClasses {
  public:
   struct Rank {
     std::optional<int> fixed;
     int least = 0;
-    bool from_front = false;  // of rank `least` if none is fixed
+    bool from_front = false;  // of rank `least` if `fixed` is absent
   };
 
   int Find(const TensorKey& key) {
@@ -91,7 +91,7 @@ class RuleImporter {
     auto text =
         builder_.Text(absl::StrCat("taso_", number_), absl::StrCat("TASO's rule ", number_));
     if (!text.ok()) return Error("", text.status());
-    // Once by itself, so that an error names the rule.
+    // Parsed alone, so that an error names the rule.
     auto read = ParseRules(*text, absl::StrCat("rule ", number_));
     if (!read.ok()) return Error("", read.status());
     return text;
@@ -206,7 +206,7 @@ class RuleImporter {
     return absl::OkStatus();
   }
 
-  // "" for a rank that is known, else the list symbol of the dimensions before.
+  // "" if the rank is known, else the list symbol for the dimensions before.
   std::string BatchOf(const TensorKey& key) {
     const RankClasses::Rank& rank = ranks_.RankOf(key);
     if (rank.fixed || rank.from_front) return "";
@@ -259,7 +259,7 @@ class RuleImporter {
   const taso::Rule& rule_;
   const int number_;
   std::vector<TasoOp> ops_[2];
-  std::map<int, int> variables_;  // and their places
+  std::map<int, int> variables_;  // variables and their positions
   std::vector<int> order_;
   std::map<int, bool> weights_;
   RankClasses ranks_;

@@ -1,13 +1,13 @@
-// Rules in the form in which TASO (SOSP'19) stores them: protobuf, schema in
+// Imports the rule files of TASO (SOSP'19): protobuf messages with the schema
 // rewrite/taso/rules.proto.
 //
-// TASO's rules state no shapes. Each becomes a rule of ours (rewrite/rules/substitution.h) with the
-// most general types for which both of its sides are well-formed: ranks from the operators, sizes
-// and numbers of groups as symbols. docs/taso.md says what each operator is taken to mean.
+// TASO's rules state no shapes. Each becomes one of our rules (rewrite/rules/substitution.h) with
+// the most general types for which both sides are well-formed: the operators give ranks; sizes and
+// numbers of groups are symbols. docs/taso.md defines the meaning of each operator.
 //
-// Nothing is proved here, and some of TASO's rules are false as they stand: a rule has no
-// precondition but what its types need. Ask SynthesizePrecondition in
-// verifier/preconditions/precondition.h.
+// The import proves nothing, and some of TASO's rules are false as they stand: a rule has only the
+// preconditions that its types need. SynthesizePrecondition in
+// verifier/preconditions/precondition.h finds the others.
 #ifndef LEMMA_REWRITE_TASO_IMPORT_H_
 #define LEMMA_REWRITE_TASO_IMPORT_H_
 
@@ -19,13 +19,13 @@
 
 namespace lemma {
 
-// `bytes`: a serialized RuleCollection. The rules in its order, named taso_0, taso_1, … by their
-// place; PrintRule of each reads back. Their contract is `reassociates`, which the proof may
-// strengthen.
+// `bytes`: a serialized RuleCollection. Returns its rules in order, named taso_0, taso_1, … by
+// position. ParseRules reads PrintRule of each. Their contract is `reassociates`; a proof may
+// strengthen it.
 //
-// InvalidArgument if the bytes are no such message, or else at the first rule that is malformed or
-// has an operator or parameter without a meaning here: the message names rule, side and operator,
-// each by its place, as in "rule 3, target operator 1 (conv2d): …".
+// InvalidArgument if the bytes are not such a message, or at the first rule that is malformed or
+// uses an operator or parameter without a meaning here. The message gives the positions of rule,
+// side and operator: "rule 3, target operator 1 (conv2d): …".
 absl::StatusOr<std::vector<Substitution>> ImportTaso(absl::string_view bytes);
 
 }  // namespace lemma

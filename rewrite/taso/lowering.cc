@@ -1,4 +1,4 @@
-// Applications of TASO's operators as applications of ours.
+// Translates applications of TASO's operators into ours.
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "rewrite/rules/term.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostNestedParts = 256;
 
-// eye(n)[i,j] = 1 if i = j, otherwise 0: what is left of ones on and above, and on and below, the
+// eye(n)[i,j] = 1 if i = j, else 0: the intersection of ones on and above, and on and below, the
 // diagonal.
 absl::StatusOr<TypedValue> Identity(RuleBuilder& b, const IndexExpr& n) {
   TypedValue ones = b.Constant(1, "", {n, n});
@@ -105,7 +105,7 @@ absl::StatusOr<std::vector<TypedValue>> TasoOp::Lower(RuleBuilder& b,
   return out;
 }
 
-// A kernel is odd where its padding is "same": half of it lies on each side, at any stride. The
+// With padding "same" a kernel has odd size: half of it lies on each side, at any stride. The
 // number of groups is C(x) / C(w).
 TasoOp::Result TasoOp::Conv(RuleBuilder& b, const std::vector<TypedValue>& in) const {
   const bool target = b.side() == RuleBuilder::Side::kTarget;
@@ -151,8 +151,8 @@ TasoOp::Result TasoOp::Pool(RuleBuilder& b, const std::vector<TypedValue>& in) c
   return std::vector<TypedValue>{y};
 }
 
-// Into what the last concat along the axis put together, if there was one of as many parts, else
-// into equal parts.
+// Splits into the parts that the last concat along the axis joined, if their number fits; else into
+// equal parts.
 TasoOp::Result TasoOp::Split(RuleBuilder& b, const std::vector<TypedValue>& in) const {
   const int axis = At(kAxis);
   if (axis >= in[0].rank()) {
@@ -175,7 +175,7 @@ TasoOp::Result TasoOp::Split(RuleBuilder& b, const std::vector<TypedValue>& in) 
   return out;
 }
 
-// Zeros around the kernel, the smaller half of them before it.
+// Pads the kernel with zeros; the smaller half goes before it.
 TasoOp::Result TasoOp::Enlarge(RuleBuilder& b, const std::vector<TypedValue>& in) const {
   Idx pads(8, 0);
   for (int i = 0; i < 2; ++i) {
@@ -190,8 +190,8 @@ TasoOp::Result TasoOp::Enlarge(RuleBuilder& b, const std::vector<TypedValue>& in
   return std::vector<TypedValue>{y};
 }
 
-// w of as many groups as are merged into one: y[j*q + i, l*c + d, …] = w[j*q + i, d, …] if j = l,
-// otherwise 0. Each group's kernels get zeros for the inputs of the others.
+// Merges groups of w: y[j*q + i, l*c + d, …] = w[j*q + i, d, …] if j = l, else 0. Each group's
+// kernels get zeros for the inputs of the others.
 TasoOp::Result TasoOp::MergeGroups(RuleBuilder& b, const std::vector<TypedValue>& in) const {
   const int count = At(kMergeCount);
   const IndexExpr& c = in[0].dims[1];
@@ -235,7 +235,7 @@ TasoOp::Result TasoOp::Constant(RuleBuilder& b, const std::string& batch, int ra
   return std::vector<TypedValue>{*std::move(value)};
 }
 
-// Where TASO keeps what concat put together: as its operators' split information.
+// Sets parts for the operators that keep TASO's split information.
 absl::Status TasoOp::SetParts(const SizeSolver& sizes, const std::vector<TypedValue>& in,
                               TypedValue* result) const {
   TypedValue& y = *result;

@@ -13,7 +13,7 @@ constexpr int kLastKey = kMergeCount;
 constexpr int kMostOperands = 16;
 constexpr int kMostParts = 16;
 constexpr int kHighestRank = 6;
-constexpr int kLargest = 1024;  // of kernels, strides and counts
+constexpr int kLargest = 1024;  // limit on kernels, strides and counts
 
 struct TypeInfo {
   const char* name;
@@ -154,7 +154,7 @@ absl::Status TasoOp::CheckConcat(size_t inputs) const {
   return absl::OkStatus();
 }
 
-// The permutation's digits in base number-of-dimensions, the last one least.
+// Digits of the permutation in base number-of-dimensions, least significant last.
 absl::Status TasoOp::CheckTranspose() {
   LEMMA_RETURN_IF_ERROR(Require(kNumDims, 1, kHighestRank));
   const int rank = At(kNumDims);

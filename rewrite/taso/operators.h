@@ -1,4 +1,4 @@
-// What TASO's operators are in ours (docs/taso.md).
+// Translates TASO's operators into ours (docs/taso.md).
 #ifndef LEMMA_REWRITE_TASO_OPERATORS_H_
 #define LEMMA_REWRITE_TASO_OPERATORS_H_
 
@@ -13,31 +13,31 @@
 
 namespace lemma::taso {
 
-// An operator of a rule file, its type and parameters checked.
+// An operator of a rule file, with checked type and parameters.
 class TasoOp {
  public:
-  // InvalidArgument if its type or one of its parameters is missing, unknown or out of range, or
-  // if it has another number of operands than its type takes.
+  // InvalidArgument if its type or a parameter is missing, unknown or out of range, or if the
+  // number of operands does not fit its type.
   static absl::StatusOr<TasoOp> Read(const Operator& op);
 
   const char* name() const;  // of its type
   int num_outputs() const { return num_outputs_; }
 
-  // Ranks, as far as the operator alone tells: `fixed` of all its operands and results, or only
-  // that they have one rank, which is at least `least`.
+  // What the operator alone says about ranks: `fixed` is the rank of all operands and results.
+  // Without it they have the same rank, at least `least`.
   struct Ranks {
     std::optional<int> fixed;
     int least = 0;
     bool scalar_operand = false;  // the second operand is a number
-    bool from_front = false;      // it counts dimensions from the first, so none come before
+    bool from_front = false;      // it counts dimensions from the first: none come before
   };
   Ranks ranks() const;
 
-  // Its results. `batch` and `rank` are those of its result, for an operator without operands.
+  // The operator's results. `batch` and `rank`: those of the result if it has no operands.
   absl::StatusOr<std::vector<TypedValue>> Lower(RuleBuilder& builder,
                                                 const std::vector<TypedValue>& inputs,
                                                 const std::string& batch, int rank) const;
-  // Whether it takes operand `i` as the weight of a convolution.
+  // Whether operand `i` is the weight of a convolution.
   bool TakesWeight(int i) const;
 
  private:

@@ -130,8 +130,8 @@ std::string RuleBuilder::TextOfSide(Side side) {
   for (const Node& node : nodes_[i]) used.insert(node.inputs.begin(), node.inputs.end());
   std::string text = "{\n";
   for (Node& node : nodes_[i]) {
-    // A part of several that nothing reads has no name. An operator that nothing reads keeps its,
-    // for the reader to complain about.
+    // An unused output among several gets no name. An operator without any used output keeps its
+    // names: the reader of rules then reports it.
     if (node.outputs.size() > 1) {
       for (std::string& name : node.outputs) {
         if (used.count(name) == 0) name = "_";

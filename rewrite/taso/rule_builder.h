@@ -1,4 +1,4 @@
-// A rule of ours in the making: operators applied one by one, types inferred on the way.
+// Builds one of our rules: applies operators one by one and infers types.
 #ifndef LEMMA_REWRITE_TASO_RULE_BUILDER_H_
 #define LEMMA_REWRITE_TASO_RULE_BUILDER_H_
 
@@ -14,8 +14,8 @@
 
 namespace lemma::taso {
 
-// What a dimension was put together from, as TASO's concat records it for its split; no children:
-// nothing is known.
+// The parts that TASO's concat joined in a dimension, recorded for TASO's split. No children: no
+// parts are known.
 struct Parts {
   IndexExpr size;
   std::vector<Parts> children;
@@ -23,10 +23,10 @@ struct Parts {
 
 struct TypedValue {
   std::string name;
-  // "" or the list symbol for dimensions before `dims`, of any number.
+  // "", or the list symbol for the dimensions before `dims`, of any number.
   std::string batch;
   Idx dims;
-  std::vector<Parts> parts;  // one for each of dims
+  std::vector<Parts> parts;  // one for each of `dims`
   DType dtype = DType::kF32;
 
   int rank() const { return static_cast<int>(dims.size()); }
@@ -42,18 +42,18 @@ class RuleBuilder {
   Side side() const { return side_; }
   SizeSolver& sizes() { return sizes_; }
 
-  // The operator's outputs over `inputs`; its requirements become equations. InvalidArgument if it
-  // cannot be well-formed there.
+  // The operator's outputs for `inputs`. Its requirements become equations. InvalidArgument if it
+  // cannot be well-formed.
   absl::StatusOr<std::vector<TypedValue>> Apply(absl::string_view op,
                                                 const std::vector<TypedValue>& inputs,
                                                 ExprAttrs attrs = {});
   absl::StatusOr<TypedValue> ApplyOne(absl::string_view op, const std::vector<TypedValue>& inputs,
                                       ExprAttrs attrs = {});
   TypedValue Constant(ScalarExpr fill, std::string batch, Idx dims);
-  // A condition of the rule, unless it holds for all sizes.
+  // Adds the condition a <= b to the rule, unless it holds for all sizes.
   void RequireLe(const IndexExpr& a, const IndexExpr& b) { at_most_.emplace_back(a, b); }
 
-  // Source and target return these in order; their types have to agree.
+  // Source and target return these values as their next output; their types must agree.
   absl::Status AddOutput(const TypedValue& source, const TypedValue& target);
 
   // The rule in the text form.

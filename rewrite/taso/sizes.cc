@@ -60,7 +60,7 @@ Size operator*(const Size& a, const Size& b) {
 
 namespace {
 
-// m less the atoms of `part`; nullopt if it does not have them.
+// m without the atoms of `part`; nullopt unless it has them.
 std::optional<Size::Monomial> Without(const Size::Monomial& m, const Size::Monomial& part) {
   if (!std::includes(m.begin(), m.end(), part.begin(), part.end())) return std::nullopt;
   Size::Monomial rest;
@@ -92,7 +92,7 @@ int SizeSolver::Intern(const Size& numerator, const Size& denominator) const {
   return static_cast<int>(atoms_.size()) - 1;
 }
 
-// floor(a / b). What is a multiple of b comes out: (b*q + r) div b = q + r div b.
+// floor(a / b), taking out multiples of b: (b*q + r) div b = q + r div b.
 Size SizeSolver::Div(const Size& a, const Size& b) const {
   Size quotient, rest = a;
   if (b.terms().empty()) {
@@ -112,7 +112,7 @@ Size SizeSolver::Div(const Size& a, const Size& b) const {
       }
     }
   } else {
-    // The leading term of b, again and again, as long as everything comes out.
+    // Divides by the leading term of b as long as it divides exactly.
     const auto& [monomial, coefficient] = *b.terms().rbegin();
     while (!rest.IsZero() && !rest.overflowed()) {
       const auto [m, c] = *rest.terms().rbegin();
@@ -239,7 +239,8 @@ Size SizeSolver::Reduced(Size size) const {
   return result;
 }
 
-// Who gives way: what is to be expressed, then sizes, then attributes; the younger one first.
+// Which symbol is solved for: dependent ones first, then sizes, then attributes; younger ones
+// first.
 int SizeSolver::Rank(int symbol) const {
   const Kind kind = atoms_[symbol].kind;
   return (kind == Kind::kDependent ? 2 : kind == Kind::kSize ? 1 : 0) * (1 << 20) + symbol;
@@ -299,7 +300,8 @@ absl::Status SizeSolver::SolveAll() {
       if (zero.overflowed())
         return absl::InvalidArgumentError("its sizes leave 64 bits, or are divided by 0");
       if (zero.IsZero()) continue;
-      // Linear in one unknown, which would not be an integer, or constant and not 0.
+      // Impossible: linear in one unknown with a solution that is not an integer, or a nonzero
+      // constant.
       bool impossible = zero.AsConst().has_value();
       for (const auto& [monomial, coefficient] : zero.terms()) {
         impossible |= zero.terms().size() <= 2 && zero.terms().count({}) > 0 &&

@@ -1,4 +1,4 @@
-// Equations among sizes: how the most general types of a rule are found.
+// Solves equations among sizes, to find the most general types of a rule.
 #ifndef LEMMA_REWRITE_TASO_SIZES_H_
 #define LEMMA_REWRITE_TASO_SIZES_H_
 
@@ -16,8 +16,8 @@
 
 namespace lemma::taso {
 
-// An integer polynomial over atoms: a symbol, or the quotient of two polynomials. Atoms are numbers
-// of a SizeSolver.
+// An integer polynomial over atoms. An atom is a symbol or the quotient of two polynomials, given
+// by its number in a SizeSolver.
 class Size {
  public:
   Size(int64_t constant = 0);  // NOLINT: a constant reads as itself
@@ -26,7 +26,7 @@ class Size {
   using Monomial = std::vector<int>;  // sorted, with repetition; empty for 1
   const std::map<Monomial, int64_t>& terms() const { return terms_; }
   std::optional<int64_t> AsConst() const;
-  // A coefficient left 64 bits, or a divisor was 0; sticks, and equals nothing.
+  // A coefficient exceeded 64 bits, or a divisor was 0. It stays so, and equals nothing.
   bool overflowed() const { return overflowed_; }
   bool IsZero() const { return terms_.empty() && !overflowed_; }
 
@@ -46,41 +46,40 @@ class Size {
   bool overflowed_ = false;
 };
 
-// Collects equations and solves them for symbols, as far as that is possible in polynomials
-// without negative coefficients.
+// Collects equations and solves them for symbols, as far as the solutions are polynomials without
+// negative coefficients.
 class SizeSolver {
  public:
   enum class Kind {
     kSize,       // a dimension: at least 1
-    kAttribute,  // an attribute that the source binds
+    kAttribute,  // an attribute that the source determines
     kDependent,  // to be expressed by the others: an attribute of the target
   };
 
-  // A new symbol. `hint` is what people would call it.
+  // A new symbol. `hint`: its preferred name.
   IndexExpr New(absl::string_view hint, Kind kind);
 
-  // InvalidArgument if the equations contradict each other. An equation that cannot be solved is
-  // kept; `stated`: it will not be said by an operator, so Unsolved has to list it.
+  // InvalidArgument if the equations contradict each other. Keeps an equation that it cannot solve.
+  // `stated`: no operator implies it, so Unsolved must list it.
   absl::Status Equate(const IndexExpr& a, const IndexExpr& b, bool stated = false);
-  // All equations among conjunctions of `guard`.
+  // Equates all equations in the conjunction `guard`.
   absl::Status Assume(const Guard& guard);
-  // What the symbol is if no equation tells.
+  // The value of the symbol if no equation gives one.
   void SetFallback(const IndexExpr& symbol, const IndexExpr& value);
-  // To be called when all is said: gives symbols without a value their fallback.
+  // Call it after the last equation: symbols without a value get their fallback.
   void Close();
 
-  // With what is known put in; nullopt where it is no polynomial.
+  // The value, with solved symbols substituted; nullopt if it is not a polynomial.
   std::optional<Size> Value(const IndexExpr& e) const;
   bool Same(const IndexExpr& a, const IndexExpr& b) const;
-  // The same value with what is known put in, written out as a sum of products; InvalidArgument if
-  // it overflowed.
+  // The same as a sum of products; InvalidArgument if it overflowed.
   absl::StatusOr<IndexExpr> Normalized(const IndexExpr& e) const;
-  // Stated equations that are still open: polynomials that are 0.
+  // Stated equations that are still open, as polynomials that are 0.
   std::vector<Size> Unsolved() const;
-  // l and r without negative coefficients, r - l a positive part of `size` that is as small as can
-  // be: what l <= r and l = r say is what 0 <= size and 0 = size say.
+  // Polynomials l and r without negative coefficients such that l <= r is equivalent to 0 <= size,
+  // and l = r to 0 = size. r - l is `size` without factors known to be positive.
   std::pair<Size, Size> Sides(const Size& size) const;
-  // As the text form of rules writes it; names symbols on first use.
+  // In the text form of rules. Names symbols on first use.
   std::string Text(const Size& size);
   std::string Text(const IndexExpr& e);
 
@@ -102,9 +101,9 @@ class SizeSolver {
   Size Substitute(const Size& size) const;
   Size Div(const Size& a, const Size& b) const;
   int Intern(const Size& numerator, const Size& denominator) const;
-  // `size` less factors that are known to be positive.
+  // `size` divided by factors known to be positive.
   Size Reduced(Size size) const;
-  // For whatever values of the symbols; not only then.
+  // Whether it is positive for all values of the symbols. False says nothing.
   bool AlwaysPositive(const Size& size) const;
   bool Mentions(const Size& size, int symbol) const;
   IndexExpr ToIndex(const Size& size) const;

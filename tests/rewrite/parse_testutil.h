@@ -1,4 +1,4 @@
-// Graphs and rules from text, for tests.
+// Parses graphs and rules for tests.
 #ifndef LEMMA_TESTS_REWRITE_PARSE_TESTUTIL_H_
 #define LEMMA_TESTS_REWRITE_PARSE_TESTUTIL_H_
 
@@ -19,7 +19,7 @@ inline Graph Parse(const std::string& text) {
   return *std::move(graph);
 }
 
-// Rules that no one has proved.
+// Rules without a proof.
 inline std::unique_ptr<RuleSet> Rules(const std::string& text) {
   auto rules = ParseRules(text);
   EXPECT_TRUE(rules.ok()) << rules.status();

@@ -1,4 +1,4 @@
-// ONNX's operator cases that come twice, as an operator and as its function body.
+// Finds ONNX's operator test cases that exist twice: as an operator and as its function body.
 #ifndef LEMMA_TESTS_VERIFIER_ONNX_PAIRS_H_
 #define LEMMA_TESTS_VERIFIER_ONNX_PAIRS_H_
 
@@ -13,11 +13,11 @@ namespace lemma {
 std::vector<std::string> ListOnnxPairs();
 
 struct OnnxPair {
-  std::string problem;     // empty: both were imported
+  std::string problem;     // "": both were imported
   Graph a, b;              // the operator and its function body
-  bool at_values = false;  // shapes depend on the inputs' values, which are those of the case
+  bool at_values = false;  // shapes depend on the inputs' values, which are then those of the case
 };
-// An import that needs values of inputs to tell its shapes gets those of the case.
+// An import that needs values of inputs to infer shapes gets those of the case.
 OnnxPair ImportOnnxPair(const std::string& name);
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// Rules in tests of the prover.
+// Reads rules for tests of the prover.
 #ifndef LEMMA_TESTS_VERIFIER_PROVER_TESTUTIL_H_
 #define LEMMA_TESTS_VERIFIER_PROVER_TESTUTIL_H_
 
@@ -10,12 +10,12 @@
 
 namespace lemma {
 
-// Parses text that is known to be right; fails the test otherwise.
+// Parses a valid text; fails the test if it is not valid.
 std::vector<Substitution> Rules(const std::string& text);
-// The rules of a file, by its path from the root of the project.
+// The rules of a file, given by its path from the project's root.
 std::vector<Substitution> RulesIn(const std::string& path);
 Verdict ProveText(const std::string& rule, const ProverOptions& options = {});
-// The claim read from right to left.
+// The rule with source and target exchanged.
 Substitution Reversed(const Substitution& rule);
 
 }  // namespace lemma

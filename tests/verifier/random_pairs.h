@@ -1,4 +1,4 @@
-// Random graphs, what rules make of them, and near misses.
+// Draws random graphs, their rewrites, and graphs that are nearly equal.
 #ifndef LEMMA_TESTS_VERIFIER_RANDOM_PAIRS_H_
 #define LEMMA_TESTS_VERIFIER_RANDOM_PAIRS_H_
 
@@ -15,16 +15,16 @@ namespace lemma {
 
 class RandomPairs {
  public:
-  // The rules of a file, in the text form. Equal seeds give equal sequences.
+  // `rules_path`: a file of rules in the text form. Equal seeds give equal sequences.
   RandomPairs(const std::string& rules_path, uint64_t seed);
 
-  // A small instance of a random rule's source, with functions of elements behind it; nullopt if
-  // the rule has none.
+  // A small instance of a random rule's source, followed by element-wise functions; nullopt if the
+  // rule has none.
   std::optional<Graph> DrawGraph();
-  // The graph after `steps` rewrites, or as many as there are, each chosen at random.
+  // The graph after `steps` random rewrites, or as many as there are.
   Graph Rewritten(const Graph& graph, int steps, int* done);
-  // The graph with one operator, operand, or attribute exchanged, of the same interface; nullopt if
-  // nothing fits. *what says which.
+  // The graph with one operator, operand or attribute replaced and the same interface; nullopt if
+  // nothing fits. *what: the change.
   std::optional<Graph> Perturbed(const Graph& graph, std::string* what);
 
  private:
@@ -35,10 +35,10 @@ class RandomPairs {
   std::mt19937_64 random_;
 };
 
-// The outputs in double, operator by operator, at random inputs that depend on the seed and on the
-// inputs' names and types alone; weights and inputs of one name get equal values.
+// The outputs in double, operator by operator. The random inputs depend only on the seed and on the
+// inputs' names and types; weights and inputs of the same name get equal values.
 std::vector<std::vector<double>> EvaluateGraph(const Graph& graph, uint64_t seed);
-// Some elements are finite and differ by more than rounding explains.
+// Whether some elements are finite and differ by more than rounding explains.
 bool DifferVisibly(const std::vector<std::vector<double>>& a,
                    const std::vector<std::vector<double>>& b);
 

@@ -46,7 +46,7 @@ bool Arith::Implied(const Facts& context, const Fact& given, Effort effort) {
         if (*c != 0) return true;
         break;
     }
-    // Only a contradictory context implies it; that is not what is being asked.
+    // Only a contradictory context would imply it. Contradictions are not searched here.
     return false;
   }
   Work(static_cast<int64_t>(context.size()));

@@ -1,4 +1,4 @@
-// What follows from facts about sizes and indices. Internal to the prover.
+// Decides what follows from facts about integer sizes and indices. Internal to the prover.
 #ifndef LEMMA_VERIFIER_ARITHMETIC_ARITH_H_
 #define LEMMA_VERIFIER_ARITHMETIC_ARITH_H_
 
@@ -19,11 +19,11 @@ namespace lemma::prover {
 
 enum class Effort {
   kSyntax,  // no solver
-  kLinear,  // monomials as unknowns, with lemmas on their products
-  kFull,    // then nonlinear integer arithmetic, up to the resource limit
+  kLinear,  // each monomial is an unknown; adds lemmas on products
+  kFull,    // then nonlinear integer arithmetic too, up to the resource limit
 };
 
-// A question answered "yes" by the solver: `script` is unsatisfiable.
+// A question that the solver answered with "yes": `script` is unsatisfiable.
 struct Obligation {
   std::string what;
   std::string script;
@@ -36,9 +36,10 @@ class Arith {
 
   bool Implied(const Facts& context, const Fact& goal, Effort effort = Effort::kLinear);
   bool Unsatisfiable(const Facts& context, Effort effort = Effort::kLinear);
-  // The same of `context` and `facts`; looks at those of `context` only that bear on `facts`.
+  // Whether `context` and `facts` contradict each other. Uses only the facts of `context` that are
+  // connected to `facts` by leaves.
   bool Contradicts(const Facts& context, const Facts& facts, Effort effort = Effort::kLinear);
-  // Equal under `context`.
+  // Whether a = b wherever `context` holds.
   bool Equal(const Facts& context, const Poly& a, const Poly& b, Effort effort = Effort::kLinear);
   bool NonNegative(const Facts& context, const Poly& p, Effort effort = Effort::kLinear) {
     return Implied(context, Fact::Ge(p), effort);
@@ -51,20 +52,20 @@ class Arith {
     return NonNegative(context, r) && NonNegative(context, b - 1 - r);
   }
 
-  // Rewrites quotients as far as `context` decides them.
+  // Simplifies quotients, minima and maxima as far as `context` decides them.
   Poly SimplifyDivs(const Facts& context, const Poly& p);
   Fact SimplifyFact(const Facts& context, const Fact& fact);
 
   Leaves& leaves() { return leaves_; }
   Solver& solver() { return solver_; }
   uint32_t rlimit = 200000;  // of a nonlinear query
-  // Collected while set.
+  // If set, obligations are added to it.
   std::vector<Obligation>* log = nullptr;
 
  private:
   bool Ask(const Facts& facts, const std::string& what, Effort effort);
   Facts Relevant(const Facts& context, const Poly& goal);
-  // Adds what defines the quotients, minima and maxima in `facts`.
+  // Adds the facts that define the quotients, minima and maxima in `facts`.
   void Define(Facts* facts, Facts* rest, int depth);
   void RelateQuotients(const std::vector<Leaf>& divs, const Facts& rest, Facts* facts);
   std::string Script(const Facts& facts, bool nonlinear);
@@ -74,12 +75,12 @@ class Arith {
   Solver solver_;
   ModelSearch models_;
   int depth_ = 0;
-  // Answers; with the script if facts were unsatisfiable.
+  // An answer, with the script if the facts were unsatisfiable.
   struct Answer {
     bool holds = false;
     std::string script;
   };
-  // A table from facts and effort; references stay valid.
+  // A table from facts and effort to answers. References to answers stay valid.
   class Memo {
    public:
     // The answer to the question, and whether it is new.

@@ -1,4 +1,4 @@
-// Questions to the solver: definitions of quotients, lemmas on products, SMT-LIB text.
+// Prepares questions to the solver: defines quotients, adds lemmas on products, writes SMT-LIB.
 #include <algorithm>
 #include <set>
 
@@ -9,7 +9,7 @@
 
 namespace lemma::prover {
 
-// Of quotients of one number by y and by y*f, the second is the first one's by f.
+// Relates the quotients of one number by y and by y*f: the second is the first divided by f.
 void Arith::RelateQuotients(const std::vector<Leaf>& divs, const Facts& rest, Facts* facts) {
   for (Leaf fine : divs) {
     for (Leaf coarse : divs) {
@@ -26,7 +26,7 @@ void Arith::RelateQuotients(const std::vector<Leaf>& divs, const Facts& rest, Fa
 
 void Arith::Define(Facts* facts, Facts* rest, int depth) {
   std::set<Leaf> done;
-  std::vector<Leaf> divs;  // by positive divisors
+  std::vector<Leaf> divs;  // quotients by positive divisors
   for (size_t next = 0; next < facts->size(); ++next) {
     std::vector<Leaf> found;
     for (const auto& [m, c] : (*facts)[next].p.terms()) {
@@ -111,7 +111,7 @@ namespace {
 
 constexpr size_t kMaxFacts = 250;
 
-// Products of facts with non-negative leaves, where they speak of monomials that occur.
+// Adds products of facts with nonnegative leaves if they mention monomials that occur.
 void AddProducts(Facts* facts, const std::function<bool(Leaf)>& nonnegative,
                  const std::function<bool(Leaf)>& positive) {
   std::set<Monomial> wanted;
@@ -120,7 +120,7 @@ void AddProducts(Facts* facts, const std::function<bool(Leaf)>& nonnegative,
       if (m.size() >= 2) wanted.insert(m);
     }
   }
-  // A fact times what is missing from one of its monomials to one that is wanted.
+  // Multiplies a fact by the factor that takes one of its monomials to a wanted one.
   std::set<std::pair<size_t, Monomial>> done;
   const size_t original = facts->size();
   const std::set<Monomial> first = wanted;
@@ -178,7 +178,7 @@ bool Arith::Ask(const Facts& given, const std::string& what, Effort effort) {
     if (remembered->holds && log != nullptr) log->push_back({what, remembered->script});
     return remembered->holds;
   }
-  // Most questions are answered "no", and then by small numbers.
+  // For most questions the answer is "no", and small integers show it.
   if (models_.Find(given)) return false;
   Facts facts = given;
   ++depth_;

@@ -74,7 +74,7 @@ LowerBounds::LowerBounds(const Facts& facts) {
     }
     low_.emplace_back(m[0], bound);
   }
-  // The greatest of each leaf.
+  // Keeps the greatest bound of each leaf.
   std::sort(low_.begin(), low_.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : a.second > b.second;
   });
@@ -104,7 +104,7 @@ bool LowerBounds::ShowNonNegative(const Poly& p) const {
   for (const auto& [m, c] : shifted.terms()) {
     if (c < 0) return false;
     for (Leaf leaf : m) {
-      // A square of something unbounded is not looked for.
+      // Does not look for squares of unbounded leaves.
       if (Find(leaf) == nullptr) return false;
     }
   }
@@ -120,7 +120,7 @@ bool LowerBounds::ShowSum(const Facts& facts, const Poly& p, int depth, int* bud
   if (p.overflowed() || --*budget < 0) return false;
   if (ShowNonNegative(p)) return true;
   if (depth == 0) return false;
-  // The last negative term has to be cancelled; so has one whose sign is not known.
+  // The last negative term must cancel, and so must a term of unknown sign.
   for (auto term = p.terms().rbegin(); term != p.terms().rend(); ++term) {
     const auto& [m, c] = *term;
     const bool bounded =

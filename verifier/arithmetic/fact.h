@@ -1,4 +1,4 @@
-// Facts about sizes and indices. Internal to the prover.
+// Facts about integer sizes and indices: polynomials compared with 0. Internal to the prover.
 #ifndef LEMMA_VERIFIER_ARITHMETIC_FACT_H_
 #define LEMMA_VERIFIER_ARITHMETIC_FACT_H_
 
@@ -25,13 +25,14 @@ struct Fact {
 using Facts = std::vector<Fact>;
 
 Fact Negation(const Fact& fact);
-// Divides by the content (rounding bounds), gives equalities a sign.
+// Divides by the greatest common divisor of the coefficients (which rounds bounds), and gives
+// equations a canonical sign.
 Fact Normalized(const Fact& fact);
 
-// Equal for equal facts in one order; for tables only.
+// Equal for equal facts in the same order. For hash tables only.
 uint64_t HashOf(const Facts& facts);
 
-// Lower bounds of leaves, from facts that are bounds of one leaf.
+// Lower bounds of leaves, taken from the facts that bound a single leaf.
 class LowerBounds {
  public:
   explicit LowerBounds(const Facts& facts);
@@ -39,16 +40,18 @@ class LowerBounds {
     const int64_t* low = Find(leaf);
     return low != nullptr && *low >= least;
   }
-  // p >= 0 since all coefficients are, once each leaf is written as its lower bound plus something.
+  // Tries to show p >= 0: writes each leaf as its lower bound plus a rest, and checks that no
+  // coefficient is negative.
   bool ShowNonNegative(const Poly& p) const;
-  // p >= 0 since it is a sum of `facts`, each times leaves that are not negative (any leaves, if
-  // the fact is an equation), and of something that is not negative by these bounds. Tries few.
+  // Tries to show p >= 0: p is a sum of `facts`, each times leaves that are not negative (any
+  // leaves, if the fact is an equation), plus a rest that these bounds show not to be negative.
+  // Tries only a few sums.
   bool ShowSum(const Facts& facts, const Poly& p) const;
 
  private:
   bool ShowSum(const Facts& facts, const Poly& p, int depth, int* budget) const;
 
-  // nullptr if there is none.
+  // nullptr if `leaf` has no bound.
   const int64_t* Find(Leaf leaf) const;
 
   std::vector<std::pair<Leaf, int64_t>> low_;  // sorted

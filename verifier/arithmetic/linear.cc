@@ -14,12 +14,12 @@ namespace {
 
 constexpr int kMaxPivots = 200;
 
-// Of 64 bits; what does not fit is no number, for good.
+// A 64-bit rational. A result that does not fit is not a number, and stays so.
 class Rational {
  public:
   Rational(int64_t n = 0) : n_(n) {}  // NOLINT: a number reads as itself
   int64_t numerator() const { return n_; }
-  int64_t denominator() const { return d_; }  // positive; 0: no number
+  int64_t denominator() const { return d_; }  // positive; 0: not a number
   bool IsZero() const { return n_ == 0 && d_ != 0; }
   bool IsNumber() const { return d_ != 0; }
   int Sign() const { return n_ > 0 ? 1 : n_ < 0 ? -1 : 0; }
@@ -68,14 +68,14 @@ class Rational {
   int64_t n_ = 0, d_ = 1;
 };
 
-// Of an unknown, by a fact.
+// A bound of an unknown, from a fact.
 struct Bound {
   Rational value;
   int fact = -1;
 };
 
-// Unknowns are monomials and, behind them, sums: what facts of several monomials say of them is a
-// bound of the sum. A basic unknown is a sum of others, by its row; at first the sums are basic.
+// Unknowns are monomials, followed by sums: a fact with several monomials is a bound on their sum.
+// A row gives a basic unknown as a linear combination of the others; at first the sums are basic.
 class Simplex {
  public:
   explicit Simplex(const Facts& facts) : facts_(facts), sums_(facts.size()) {
@@ -148,7 +148,7 @@ class Simplex {
   bool BelowLow(int u) const { return HasLow(u) && values_[u] < low_[u].value; }
   bool AboveHigh(int u) const { return HasHigh(u) && high_[u].value < values_[u]; }
 
-  // The fact is factor * unknown + constant.
+  // Writes the fact as factor * unknown + constant.
   int64_t FactorOf(int unknown, int fact) const {
     return unknown < num_monomials_ ? sums_[fact][0].second : 1;
   }
@@ -165,7 +165,7 @@ class Simplex {
     }
   }
 
-  // Of the rows whose unknown is beyond one of its bounds, that of the least one.
+  // The row with the least unknown that violates one of its bounds; nullptr if none does.
   Row* Violated() {
     Row* least = nullptr;
     for (Row& row : rows_) {
@@ -175,7 +175,8 @@ class Simplex {
     return least;
   }
 
-  // The column of the least unknown that can move so that the row's goes up (or down); -1: none.
+  // The column of the least unknown that can change so that the row's unknown rises (or falls); -1
+  // if there is none.
   int Entering(const Row& row, bool up) const {
     int best = -1;
     for (int j = 0; j < num_monomials_; ++j) {
@@ -189,7 +190,7 @@ class Simplex {
     return best;
   }
 
-  // The row's unknown gets the value, and changes places with that of the column.
+  // Sets the row's unknown to `value` and exchanges it with the column's unknown.
   void Pivot(Row* pivot, int column, const Rational& value) {
     const int out = pivot->unknown, in = columns_[column];
     std::vector<Rational>& own = pivot->coefficients;
@@ -224,15 +225,15 @@ class Simplex {
 
   using Multiples = std::vector<std::pair<int, Rational>>;  // of facts
 
-  // What says that the unknown less its lower bound is not negative; or its upper bound less it.
+  // The multiple of a fact that says unknown - lower bound >= 0 or upper bound - unknown >= 0.
   std::pair<int, Rational> Multiple(int unknown, bool low) const {
     const int fact = low ? low_[unknown].fact : high_[unknown].fact;
     const Rational times = Rational(1) / Rational(FactorOf(unknown, fact));
     return {fact, low ? times : -times};
   }
 
-  // The row's unknown is beyond its bound, and so is the sum that it is, by the bounds of the
-  // others.
+  // The row's unknown violates its bound, and the bounds of the other unknowns of the row keep it
+  // there. Returns the facts that contradict each other.
   Multiples Explanation(const Row& row, bool up) const {
     Multiples multiples = {Multiple(row.unknown, up)};
     for (int j = 0; j < num_monomials_; ++j) {
@@ -245,7 +246,7 @@ class Simplex {
     return multiples;
   }
 
-  // kNo if the sum of these multiples is a negative constant. Nothing else is believed.
+  // kNo if the sum of these multiples is a negative constant. Trusts nothing else.
   Satisfiable Check(const Multiples& multiples) const {
     int64_t common = 1;
     for (const auto& [fact, times] : multiples) {
@@ -267,7 +268,7 @@ class Simplex {
     return constant && *constant < 0 ? Satisfiable::kNo : Satisfiable::kUnknown;
   }
 
-  // All facts at the values of the monomials, if these are integers.
+  // Checks all facts at the values of the monomials, if these are integers.
   bool Holds() const {
     for (int m = 0; m < num_monomials_; ++m) {
       if (values_[m].denominator() != 1) return false;

@@ -16,7 +16,7 @@ int64_t FloorDivide(int64_t a, int64_t b) {
   return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
-// Unknowns in `p`: variables, symbols and loads, also inside quotients.
+// Collects the unknowns of `p`: variables, symbols and loads, also inside quotients.
 void Collect(const Leaves& leaves, const Poly& p, std::set<Leaf>* unknowns) {
   for (const auto& [m, c] : p.terms()) {
     for (Leaf leaf : m) {
@@ -31,7 +31,7 @@ void Collect(const Leaves& leaves, const Poly& p, std::set<Leaf>* unknowns) {
   }
 }
 
-// Unknowns get values one by one; a fact is checked when the last of its unknowns has one.
+// Gives the unknowns values one by one. A fact is checked when its last unknown gets a value.
 class Search {
  public:
   Search(const Leaves& leaves, const Facts& facts, std::vector<Leaf> order,
@@ -111,7 +111,7 @@ class Search {
                                           : *value != 0;
   }
 
-  // Bounds of an unknown by what is linear in it; false if they exclude each other.
+  // Bounds of an unknown from the facts that are linear in it; false if they exclude each other.
   bool Bound(size_t i, std::optional<int64_t>* low, std::optional<int64_t>* high) {
     auto at_least = [&](int64_t v) { *low = std::max(low->value_or(v), v); };
     auto at_most = [&](int64_t v) { *high = std::min(high->value_or(v), v); };
@@ -198,7 +198,7 @@ bool ModelSearch::Find(const Facts& facts) {
   std::vector<Leaf> order(all.begin(), all.end());
   auto is_size = [&](Leaf leaf) { return leaves_.Info(leaf).kind == LeafInfo::Kind::kSymbol; };
   std::stable_partition(order.begin(), order.end(), is_size);
-  // The last model with what the goal speaks of changed; then from scratch, the goal first.
+  // First tries the last model, changing the unknowns of the goal; then from scratch, goal first.
   std::vector<Leaf> goal_last = order, goal_first = order;
   std::stable_partition(goal_last.begin(), goal_last.end(),
                         [&](Leaf leaf) { return goal.count(leaf) == 0; });

@@ -1,4 +1,4 @@
-// Small integers at which facts hold. Internal to the prover.
+// Searches small integers at which facts hold. Internal to the prover.
 #ifndef LEMMA_VERIFIER_ARITHMETIC_MODEL_SEARCH_H_
 #define LEMMA_VERIFIER_ARITHMETIC_MODEL_SEARCH_H_
 
@@ -13,10 +13,10 @@ class ModelSearch {
  public:
   explicit ModelSearch(const Leaves& leaves) : leaves_(leaves) {}
 
-  // True if integers were found at which all of `facts` hold, so that they do not contradict each
-  // other; false says nothing. The last fact is the one that others of the same context were asked
-  // without. Integers that tensors hold are taken as independent. Cheap next to a solver; depends
-  // on what was asked before, in that order, and on nothing else.
+  // True if integers were found at which all of `facts` hold, so that the facts do not contradict
+  // each other. False says nothing. The last fact should be the new one: earlier calls in the same
+  // context asked about the others. Integers that tensors hold count as independent. Cheap next to
+  // a solver. The result depends only on the sequence of calls so far.
   bool Find(const Facts& facts);
 
  private:

@@ -65,7 +65,7 @@ void Poly::Add(const Monomial& monomial, int64_t coefficient) {
     return;
   }
   if (__builtin_add_overflow(at->second, coefficient, &at->second)) overflowed_ = true;
-  // Has no opposite, and cannot be divided by -1.
+  // INT64_MIN has no opposite and cannot be divided by -1.
   if (at->second == INT64_MIN) overflowed_ = true;
   if (at->second == 0) terms_.erase(at);
 }
@@ -183,7 +183,7 @@ Leaf Leaves::NewSymbol(const std::string& hint) {
 Leaf Leaves::NewVar(const std::string& hint) {
   LeafInfo info;
   info.kind = LeafInfo::Kind::kVar;
-  info.name = absl::StrCat("%", hint, infos_.size());  // no symbol is called so
+  info.name = absl::StrCat("%", hint, infos_.size());  // no symbol has such a name
   return Intern(std::move(info));
 }
 
@@ -333,7 +333,7 @@ Poly Leaves::Substitute(const Poly& p, const LeafMap& map) {
     }
     result = result + product;
   }
-  // An overflow of p itself must not be forgotten.
+  // Keeps the overflow of p itself.
   return p.overflowed() ? result + p : result;
 }
 

@@ -1,7 +1,7 @@
 // Integer polynomials over the leaves of index expressions. Internal to the prover.
 //
-// A leaf is a symbol, an index variable, or something that is not a polynomial: a quotient, a
-// minimum, a maximum or an integer that a tensor holds. Equal leaves are interned as one number.
+// A leaf is a symbol, an index variable, or an expression that is not a polynomial: a quotient, a
+// minimum, a maximum or an integer that a tensor holds. Equal leaves have the same number.
 #ifndef LEMMA_VERIFIER_ARITHMETIC_POLY_H_
 #define LEMMA_VERIFIER_ARITHMETIC_POLY_H_
 
@@ -19,11 +19,11 @@
 namespace lemma::prover {
 
 using Leaf = int32_t;
-// Sorted, with repetition; empty for 1. Products of up to four need no memory of their own.
+// Leaves in ascending order, with repetition; empty for 1. Up to four leaves need no allocation.
 using Monomial = absl::InlinedVector<Leaf, 4>;
 
-// Coefficients are 64-bit, INT64_MIN excepted; an overflow sticks, and a polynomial that overflowed
-// equals none, not even itself.
+// Coefficients are 64-bit without INT64_MIN. A polynomial that overflowed stays so, and equals no
+// polynomial, not even itself.
 class Poly {
  public:
   Poly(int64_t constant = 0);  // NOLINT: a constant reads as itself
@@ -47,7 +47,7 @@ class Poly {
     return !a.overflowed_ && !b.overflowed_ && a.terms_ == b.terms_;
   }
   friend bool operator!=(const Poly& a, const Poly& b) { return !(a == b); }
-  // For sorted containers. Every polynomial that overflowed is one.
+  // For sorted containers. All polynomials that overflowed compare as equivalent.
   friend bool operator<(const Poly& a, const Poly& b) {
     return a.overflowed_ != b.overflowed_ ? b.overflowed_ : a.terms_ < b.terms_;
   }
@@ -61,14 +61,14 @@ class Poly {
   bool overflowed_ = false;
 };
 
-// `m` without one `leaf`; nullopt if it has none.
+// `m` without one occurrence of `leaf`; nullopt if there is none.
 std::optional<Monomial> Without(const Monomial& m, Leaf leaf);
-// a / b, if b divides a.
+// a / b; nullopt unless b divides a.
 std::optional<Monomial> Quotient(const Monomial& a, const Monomial& b);
 Monomial Times(const Monomial& a, const Monomial& b);
-// a / b, if b divides a with integer coefficients.
+// a / b; nullopt unless b divides a with integer coefficients.
 std::optional<Poly> ExactQuotient(const Poly& a, const Poly& b);
-// The greatest constant and the greatest monomial that divide every term; p must not be zero.
+// The greatest constant, and the greatest monomial, that divide every term. p must not be zero.
 int64_t ContentOf(const Poly& p);
 Monomial CommonMonomial(const Poly& p);
 
@@ -78,21 +78,21 @@ using NormalFormPtr = std::shared_ptr<const NormalForm>;
 struct LeafInfo {
   enum class Kind { kSymbol, kVar, kDiv, kMin, kMax, kLoad };
   Kind kind = Kind::kSymbol;
-  std::string name;  // of a symbol or a variable; of a load its text
+  std::string name;  // of a symbol or a variable; the text of a load
   Poly a, b;         // a div b, min(a, b), max(a, b)
   NormalFormPtr load;
-  std::vector<Leaf> deps;  // the symbols and variables in it (itself, if it is one), sorted
+  std::vector<Leaf> deps;  // symbols and variables in it (itself, if it is one), sorted
 };
 
 using LeafMap = std::map<Leaf, Poly>;
 
-// Owns the leaves of one proof. Numbers depend on the order in which leaves are asked for, only.
+// Owns the leaves of one proof. Their numbers depend only on the order in which they are asked for.
 class Leaves {
  public:
   Leaf Symbol(const std::string& name);
   Leaf NewSymbol(const std::string& hint);
   Leaf NewVar(const std::string& hint);
-  // floor(a / b) for b > 0, a quotient of polynomials where it is one.
+  // floor(a / b) for b > 0; without a quotient leaf if the result is a polynomial.
   Poly Div(const Poly& a, const Poly& b);
   Poly Mod(const Poly& a, const Poly& b) { return a - b * Div(a, b); }
   Poly Min(const Poly& a, const Poly& b) { return Extreme(LeafInfo::Kind::kMin, a, b); }
@@ -106,7 +106,7 @@ class Leaves {
 
   // Symbols and variables in `p`, also inside quotients, sorted.
   std::vector<Leaf> DepsOf(const Poly& p) const;
-  // The same in any order, with repetition.
+  // The same leaves in any order, with repetition.
   template <class Visit>
   void ForEachDep(const Poly& p, const Visit& visit) const {
     for (const auto& [m, c] : p.terms()) {
@@ -116,12 +116,12 @@ class Leaves {
     }
   }
   bool Mentions(const Poly& p, Leaf base) const;
-  // Whether `base` occurs in p inside a leaf other than itself.
+  // Whether `base` occurs in `p` inside another leaf.
   bool MentionsInside(const Poly& p, Leaf base) const;
-  // Replaces base leaves, inside other leaves too.
+  // Replaces symbols and variables, inside other leaves too.
   Poly Substitute(const Poly& p, const LeafMap& map);
 
-  // How Substitute reaches into loads; set by the normal form.
+  // Substitutes inside loads. Set by the normal form.
   std::function<Poly(const LeafInfo& load, const LeafMap& map)> substitute_load;
 
  private:

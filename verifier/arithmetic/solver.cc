@@ -20,7 +20,7 @@ struct Answer {
   int64_t resources = 0;  // as Z3 counts them
 };
 
-// Answers by limit and text, up to an amount of text; then from the beginning.
+// A cache of answers by limit and text. It is cleared when it exceeds an amount of text.
 class Memory {
  public:
   std::optional<Answer> Find(uint32_t rlimit, const std::string& script) {
@@ -50,7 +50,7 @@ Memory& Remembered() {
   return memory;
 }
 
-// Of the one check that was made in `context`.
+// Resources of the only check made in `context`.
 int64_t ResourcesSpent(Z3_context context, Z3_solver solver) {
   const Z3_stats stats = Z3_solver_get_statistics(context, solver);
   Z3_stats_inc_ref(context, stats);
@@ -77,7 +77,7 @@ Answer AskZ3(const std::string& script, uint32_t rlimit) {
   Z3_params_set_uint(context, params, Z3_mk_string_symbol(context, "rlimit"), rlimit);
   Z3_solver_set_params(context, solver, params);
   Z3_solver_from_string(context, solver, script.c_str());
-  // A script that does not parse must not look like an easy question.
+  // A script that does not parse must not count as answered.
   Answer result;
   if (Z3_get_error_code(context) == Z3_OK) {
     const Z3_lbool answer = Z3_solver_check(context, solver);
@@ -100,7 +100,7 @@ Satisfiable Solver::Check(const std::string& script, uint32_t rlimit) {
     answer = AskZ3(script, rlimit);
     Remembered().Add(rlimit, script, *answer);
   }
-  // Remembered or not, so that work does not depend on what was asked before.
+  // Charged for cached answers too, so that work does not depend on earlier questions.
   Work(kWorkPerQuery + answer->resources * kWorkPerResource);
   return answer->satisfiable;
 }

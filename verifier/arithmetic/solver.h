@@ -1,4 +1,4 @@
-// The only way to Z3: SMT-LIB text in, an answer out.
+// The only interface to Z3: takes SMT-LIB text, returns an answer.
 #ifndef LEMMA_VERIFIER_ARITHMETIC_SOLVER_H_
 #define LEMMA_VERIFIER_ARITHMETIC_SOLVER_H_
 
@@ -9,15 +9,15 @@ namespace lemma::prover {
 
 enum class Satisfiable { kNo, kYes, kUnknown };
 
-// Answers depend on the text and the limit alone: each query is asked in a context of its own, and
-// a resource limit rather than a clock ends it. So they are remembered for all solvers of the
-// process, in any thread; forms of a rule, and rules that resemble each other, ask the same.
+// An answer depends on the text and the limit alone: each query has its own context, and a resource
+// limit, not a clock, ends it. So answers are cached for all solvers of the process, in all
+// threads: the forms of a rule, and similar rules, ask the same queries.
 class Solver {
  public:
-  // `script`: declarations and assertions, no check-sat.
+  // `script`: declarations and assertions, without check-sat.
   Satisfiable Check(const std::string& script, uint32_t rlimit);
 
-  // Calls of Check, remembered or not.
+  // Number of calls of Check, cached or not.
   int64_t queries() const { return queries_; }
 
  private:

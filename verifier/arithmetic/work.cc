@@ -16,7 +16,7 @@ std::string WorkEnded::Reason(const std::string& in) const {
   return absl::StrCat("work limit of ", limit, " steps reached in ", in);
 }
 
-// What was done since the last time counts for every scope.
+// Adds the work since the last call to every scope.
 void WorkScope::Settle() {
   const int64_t done = work_meter.granted - work_meter.left;
   for (WorkScope* s = work_meter.innermost; s != nullptr; s = s->outer_) s->spent_ += done;

@@ -1,5 +1,5 @@
-// What a proof may cost: steps that are counted, never timed, so that a verdict is the same on
-// every machine. Internal to the verifier.
+// Limits the work of a proof. Work is counted in steps and never timed, so that a verdict is the
+// same on every machine. Internal to the verifier.
 #ifndef LEMMA_VERIFIER_ARITHMETIC_WORK_H_
 #define LEMMA_VERIFIER_ARITHMETIC_WORK_H_
 
@@ -12,16 +12,16 @@ namespace lemma::prover {
 
 constexpr int64_t kUnlimitedWork = std::numeric_limits<int64_t>::max();
 
-// Thrown by Work(). Whoever makes a WorkScope catches it, so none leaves the verifier.
+// Thrown by Work(). The creator of a WorkScope catches it, so it never leaves the verifier.
 struct WorkEnded {
-  int64_t limit = 0;  // of the scope whose work is spent; 0: interrupted
+  int64_t limit = 0;  // of the scope that is exhausted; 0: interrupted
   std::string Reason(const std::string& in) const;
 };
 
-// While one lives, what is done on this thread counts for it, and for those that were there before.
+// While a scope lives, work on this thread counts for it and for the scopes around it.
 class WorkScope {
  public:
-  // `interrupted`, if any, ends the work too, soon after it becomes true.
+  // `interrupted`, if given, also ends the work soon after it becomes true.
   explicit WorkScope(int64_t limit, const std::atomic<bool>* interrupted = nullptr);
   ~WorkScope();
   WorkScope(const WorkScope&) = delete;
@@ -40,17 +40,18 @@ class WorkScope {
   int64_t spent_ = 0;
 };
 
-// Of this thread.
+// The counters of this thread.
 struct WorkMeter {
-  int64_t granted = kUnlimitedWork, left = kUnlimitedWork;  // until the next look at the scopes
+  int64_t granted = kUnlimitedWork, left = kUnlimitedWork;  // until the scopes are checked
   WorkScope* innermost = nullptr;
 };
 inline thread_local WorkMeter work_meter;
 
-// Counts what is left until the scopes are looked at, and throws WorkEnded if one is over.
+// Adds the steps done since the last call to all scopes. Throws WorkEnded if one is exhausted or
+// interrupted.
 void CheckWork();
 
-// Counts steps: a step is about one operation on one term of a polynomial, some 30 ns.
+// Counts steps. A step is about one operation on one term of a polynomial, some 30 ns.
 inline void Work(int64_t steps) {
   if ((work_meter.left -= steps) < 0) CheckWork();
 }

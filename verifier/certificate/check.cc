@@ -80,7 +80,7 @@ class Checker {
       ++next;
     }
     for (const Substitution& rule : certificate_.rules) {
-      // The first step that uses the rule is to blame.
+      // Reports the first step that uses the rule.
       for (size_t i = certificate_.steps.size(); i-- > 0;) {
         if (certificate_.steps[i].rule == rule.name) result_.step = static_cast<int>(i) + 1;
       }
@@ -93,8 +93,8 @@ class Checker {
     return absl::OkStatus();
   }
 
-  // Why the rule is not to be believed: what a mutant is said to be is computed, of another rule
-  // somebody else has to know.
+  // Why the rule is not trusted. The claims about a mutant are computed; about other rules the
+  // caller decides.
   std::string Disbelief(const Substitution& rule) {
     for (const CertificateMutant& mutant : certificate_.mutants) {
       if (mutant.rule.name != rule.name) continue;
@@ -147,7 +147,7 @@ class Checker {
     return Output(constants);
   }
 
-  // How many of `values` the graph reads without passing another one of them.
+  // Number of `values` that the outputs reach without passing through another one of them.
   static size_t Reached(const Graph& graph, const std::vector<Value>& values) {
     const absl::flat_hash_set<Value> stops(values.begin(), values.end());
     absl::flat_hash_set<Value> seen;
@@ -169,7 +169,7 @@ class Checker {
 
   absl::Status Output(const Replacements& constants) const {
     LEMMA_ASSIGN_OR_RETURN(Graph final, Replace(graphs_.back(), constants));
-    // Values that are computed twice are the same values.
+    // Removing barriers merges values that were computed twice.
     final = WithoutBarriers(final);
     const Graph output = WithoutBarriers(output_);
     if (final.StructuralHash() != certificate_.output_graph) {
@@ -184,9 +184,9 @@ class Checker {
     return No(absl::StrCat("the output is not the graph of the last step: ", difference));
   }
 
-  // Input and unfolded graph on random inputs.
+  // Compares the input and the graph before folding on random inputs.
   absl::Status Compare() {
-    if (certificate_.steps.empty()) return absl::OkStatus();  // one graph
+    if (certificate_.steps.empty()) return absl::OkStatus();  // the same graph
     RandomValues random;
     random.threads = options_.threads;
     for (const Replaced& step : replaced_) {
@@ -204,8 +204,8 @@ class Checker {
     return absl::OkStatus();
   }
 
-  // Finds the step that is wrong, or those whose laws the field lacks: then what lies between
-  // them has to agree.
+  // Finds the wrong step, or else the steps whose laws the field does not have. The graphs between
+  // such steps must agree.
   absl::Status Explain(const RandomValues& random) {
     std::vector<size_t> laws;
     for (size_t i = 0; i < replaced_.size(); ++i) {
@@ -228,7 +228,8 @@ class Checker {
     return absl::OkStatus();
   }
 
-  // Whether step `i` holds in the field, by itself; FailedPrecondition if not in double either.
+  // Whether step `i` by itself holds in the field. FailedPrecondition if it does not hold
+  // in double either.
   absl::StatusOr<bool> Holds(size_t i, const RandomValues& random) {
     result_.step = static_cast<int>(i) + 1;
     std::vector<Value> source, target;
@@ -240,7 +241,7 @@ class Checker {
                            AgreeInField(source, target, replaced_[i].vars, random));
     if (in_field) return true;
     const Substitution& rule = *rules_.at(certificate_.steps[i].rule).first;
-    // What moves data only holds in every field.
+    // A rule that only moves data holds in every field.
     bool in_double = rule.contract != FloatContract::kBitExact;
     if (in_double) {
       LEMMA_ASSIGN_OR_RETURN(in_double, AgreeInDouble(source, target, replaced_[i].vars, random));
@@ -255,7 +256,7 @@ class Checker {
   std::map<std::string, std::pair<const Substitution*, std::unique_ptr<Coverage>>> rules_;
   Folder folder_;
   FiniteWeights weights_;
-  std::vector<Graph> graphs_;  // the input and, after each step, what it gives
+  std::vector<Graph> graphs_;  // the input, then the graph after each step
   std::vector<Replaced> replaced_;
   CertificateCheck result_;
 };

@@ -10,8 +10,8 @@
 namespace lemma::certificate {
 namespace {
 
-// Relative to the largest element: arithmetic is in double, but constants of both sides are rounded
-// to their types.
+// Relative to the largest element. Arithmetic is in double, but the constants of both sides are
+// rounded to their types.
 double Tolerance(absl::Span<const Value> values) {
   double tolerance = 2e-6;
   for (const Value& v : values) {

@@ -1,4 +1,4 @@
-// Do values agree on random inputs?
+// Compares values on random inputs.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_COMPARE_H_
 #define LEMMA_VERIFIER_CERTIFICATE_COMPARE_H_
 
@@ -14,8 +14,8 @@ namespace lemma::certificate {
 absl::StatusOr<bool> AgreeInField(absl::Span<const Value> a, absl::Span<const Value> b,
                                   absl::Span<const Value> free, RandomValues random);
 
-// The same in double, on positive numbers and on others, up to what rounding explains; elements
-// that are not finite are passed over.
+// The same in double, on positive numbers and on numbers of both signs, up to rounding. Skips
+// elements that are not finite.
 absl::StatusOr<bool> AgreeInDouble(absl::Span<const Value> a, absl::Span<const Value> b,
                                    absl::Span<const Value> free, RandomValues random);
 

@@ -20,13 +20,13 @@ namespace {
 absl::Status No(absl::string_view why) { return absl::FailedPreconditionError(why); }
 
 constexpr char kTooLarge[] = "its numbers are too large or too fine to be told apart in the field";
-// A quarter of what the field tells apart: the bounds below are sums in double.
+// A quarter of what the field can tell apart, since the bounds below are sums in double.
 constexpr double kLargest = 0x1p58;
-// Elements that one element may read, each as often as it is read. A product reads what its factors
-// read, so this bounds the degree too.
+// Limit on the elements that one element reads, counted with repetition. A product reads all that
+// its factors read, so this bounds the degree too.
 constexpr double kMostReads = 0x1p40;
 
-// Common denominators; 0: larger than kLargest.
+// A common denominator; 0: larger than kLargest.
 using Denominator = uint64_t;
 
 Denominator Times(Denominator a, Denominator b) {
@@ -37,8 +37,8 @@ Denominator Common(Denominator a, Denominator b) {
   return a == 0 || b == 0 ? 0 : Times(a, b / std::gcd(a, b));
 }
 
-// x = numerator / denominator, the latter a power of two, the former odd or 0; nullopt if it is not
-// finite or one of them is too large.
+// x = numerator / denominator: the denominator is a power of two, the numerator odd or 0. nullopt
+// if x is not finite or one of them is too large.
 struct Dyadic {
   uint64_t numerator = 0;
   Denominator denominator = 1;
@@ -62,7 +62,7 @@ bool HasReads(const ScalarExpr& e) {
          std::any_of(e.args().begin(), e.args().end(), HasReads);
 }
 
-// What a definition's tensors are made of, by `Rewrite`; the rest as it is.
+// The definition with the bodies of its tensors rewritten.
 template <class Rewrite>
 Definition Rewritten(Definition definition, const Rewrite& rewrite) {
   for (TensorExpr& tensor : definition.tensors) tensor.body = rewrite(tensor.body);
@@ -98,7 +98,7 @@ ScalarExpr SizeOf(const ScalarExpr& e) {
   }
 }
 
-// How often each element is read, as a linear function of the elements.
+// Counts the reads of each element, as a linear function of the elements.
 ScalarExpr CountOf(const ScalarExpr& e) {
   switch (e.kind()) {
     case ScalarExpr::Kind::kRead:
@@ -117,7 +117,7 @@ ScalarExpr CountOf(const ScalarExpr& e) {
   }
 }
 
-// Rewritten definitions, evaluated over one number type.
+// Runs rewritten definitions over one number type.
 template <class Number, class Rewrite, class Leaf>
 class Runner {
  public:
@@ -171,7 +171,7 @@ absl::StatusOr<std::vector<Number>> RunRewritten(const Value& value, Rewrite rew
   return Runner<Number, Rewrite, Leaf>(std::move(rewrite), std::move(leaf)).Run(value);
 }
 
-// Common denominators of all coefficients of a value's elements.
+// Common denominators of all coefficients in a value's elements.
 class Denominators {
  public:
   absl::StatusOr<Denominator> Of(const Value& value) {
@@ -232,7 +232,7 @@ class Denominators {
     return result;
   }
 
-  // What 1/e needs, for all values that the number e has.
+  // The denominator that 1/e introduces, for all values of e.
   absl::StatusOr<Denominator> OfDivisor(const Node& node, const Definition& d,
                                         const TensorExpr& tensor, const ScalarExpr& e) {
     std::vector<double> values;
@@ -258,7 +258,7 @@ class Denominators {
     return result;
   }
 
-  // At all positions of the tensor.
+  // Values of `e` at all positions of the tensor.
   static absl::StatusOr<std::vector<double>> ValuesOf(const Definition& d, const TensorExpr& tensor,
                                                       const ScalarExpr& e) {
     Definition alone;
@@ -281,8 +281,8 @@ std::vector<double> ReadsOfLeaf(const Value& v) {
   return std::vector<double>(static_cast<size_t>(v.type().num_elements()), reads);
 }
 
-// A polynomial of degree 2^61 - 1 may be 0 at all points of the field, and what is read that often
-// counts as not read.
+// A polynomial of degree 2^61 - 1 may be 0 at all points of the field, and 2^61 - 1 reads count as
+// none.
 absl::Status ReadsFew(const Value& value) {
   LEMMA_ASSIGN_OR_RETURN(const std::vector<double> reads,
                          RunRewritten<double>(value, CountOf, ReadsOfLeaf));
@@ -316,7 +316,7 @@ absl::Status DecidedByField(const Value& a, const Value& b) {
   LEMMA_ASSIGN_OR_RETURN(const std::vector<double> y, RunRewritten<double>(b, SizeOf, SizesOfLeaf));
   if (common == 0) return No(kTooLarge);
   for (size_t i = 0; i < x.size(); ++i) {
-    // Not a number is not small.
+    // Written so that NaN is rejected too.
     if (!((x[i] + y[i]) * static_cast<double>(common) < kLargest)) return No(kTooLarge);
   }
   return absl::OkStatus();

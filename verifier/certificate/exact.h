@@ -1,8 +1,8 @@
-// When equality in the field implies equality of rational polynomials.
+// Decides when equality modulo a prime implies equality of rational polynomials.
 //
-// Sums and products of inputs are polynomials with rational coefficients. Equal modulo a prime they
-// need not be equal: 2^61 - 1 is 0 there. They are if the coefficients of their difference, made
-// whole by a common denominator, are smaller than the prime.
+// Sums and products of inputs are polynomials with rational coefficients. Polynomials that are
+// equal modulo a prime may differ: 2^61 - 1 is 0 there. They are equal if the coefficients of their
+// difference, over a common denominator, are smaller than the prime.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_EXACT_H_
 #define LEMMA_VERIFIER_CERTIFICATE_EXACT_H_
 
@@ -17,18 +17,18 @@
 
 namespace lemma::certificate {
 
-// Ok if elements of `a` and `b`, which are of one type and computed by +, -, *, / and sums, that
-// are equal at random points modulo 2^61 - 1 are equal as polynomials with rational coefficients.
-// FailedPrecondition, which says why: a constant is no real number, something that is no constant
-// divides, numbers are so large or so fine that a coefficient may pass for 0, or an element reads
-// 2^40 others or more, each as often as it does: a polynomial of that degree may pass for 0. No
-// bound is rounded down.
+// `a` and `b` have one type and are computed by +, -, *, / and sums. Ok if elements that are equal
+// at random points modulo 2^61 - 1 are equal as polynomials with rational coefficients. Otherwise
+// FailedPrecondition, which says why: a constant is not a real number; a divisor is not constant;
+// numbers are so large or so fine that a coefficient may be 0 modulo the prime; or an element reads
+// 2^40 or more others, counted with repetition, so that a polynomial of that degree may be 0. All
+// bounds round up.
 absl::Status DecidedByField(const Value& a, const Value& b);
 
-// By element of `value`, a random linear function, drawn by `seed`, of how often it reads each
-// element of each float input other than `finite`. Different ones show different reads; equal ones,
-// but with probability 2^-61, the same reads, each as often. FailedPrecondition if that is 2^40
-// times or more: counts are numbers of the field.
+// By element of `value`: a random linear function, drawn by `seed`, of how often it reads each
+// element of each float input outside `finite`. Different results show different reads. Equal
+// results mean the same reads, each as often, except with probability 2^-61. FailedPrecondition if
+// an element is read 2^40 times or more: counts are numbers of the field.
 absl::StatusOr<std::vector<uint64_t>> ReadsOf(const Value& value,
                                               const absl::flat_hash_set<Value>& finite,
                                               uint64_t seed);
@@ -36,9 +36,9 @@ absl::StatusOr<std::vector<uint64_t>> ReadsOf(const Value& value,
 // A prime between 2^61 and 2^62.
 uint64_t DrawPrime(uint64_t seed);
 
-// Compares elements of `a` and `b` modulo `prime` on random inputs, by an evaluator that shares
-// nothing with graph/expr/evaluate: all positions, or as many, drawn by `seed`, as some 2^25 steps
-// allow. Returns how many; FailedPrecondition if one differs.
+// Compares elements of `a` and `b` modulo `prime` on random inputs. The evaluator shares no code
+// with kernels/evaluate. Compares all positions, or as many, drawn by `seed`, as some 2^25 steps
+// allow. Returns their number; FailedPrecondition if one differs.
 absl::StatusOr<int64_t> CompareModulo(const Value& a, const Value& b, uint64_t prime,
                                       uint64_t seed);
 

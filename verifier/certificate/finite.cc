@@ -6,7 +6,7 @@
 namespace lemma::certificate {
 
 bool FiniteWeights::AreFinite(const Value& value) {
-  // An explicit stack, operands first: chains may be long.
+  // Uses an explicit stack, operands first: chains may be long.
   std::vector<std::pair<NodePtr, size_t>> stack = {{value.node_ptr(), 0}};
   while (!stack.empty()) {
     auto& [node, next] = stack.back();
@@ -21,7 +21,7 @@ bool FiniteWeights::AreFinite(const Value& value) {
   return known_.at(&value.node()) != Known::kNot;
 }
 
-// Its operands are known.
+// The operands are known.
 FiniteWeights::Known FiniteWeights::OfNode(const NodePtr& node) const {
   if (node->kind() == Node::Kind::kInput || !node->is_finite()) return Known::kNot;
   if (!node->is_op()) return node->has_payload() ? Known::kFinite : Known::kAssumed;

@@ -1,4 +1,4 @@
-// Whether what a rule calls a weight is finite: its float contract rests on that.
+// Checks that the weights a rule matches are finite: the rule's float contract relies on it.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_FINITE_H_
 #define LEMMA_VERIFIER_CERTIFICATE_FINITE_H_
 
@@ -8,15 +8,15 @@
 
 namespace lemma::certificate {
 
-// Looks at each value once. Nodes have to outlive it.
+// Visits each value once. Nodes must outlive it.
 class FiniteWeights {
  public:
-  // `folder` computes what is computed from weights; not owned.
+  // `folder` computes values that depend on weights only; not owned.
   explicit FiniteWeights(Folder* folder) : folder_(*folder) {}
 
-  // Whether the value depends on weights and constants only, and none of these, nor anything
-  // computed on the way, holds an infinity or NaN in its type. Weights without values are taken to
-  // be finite, and so is what is computed from them: nothing is known of it.
+  // Whether the value depends on weights and constants only, and neither these nor any intermediate
+  // result holds an infinity or NaN in its type. Weights without values, and values computed from
+  // them, are assumed finite.
   bool AreFinite(const Value& value);
 
  private:

@@ -57,7 +57,7 @@ absl::Status Folder::Compute(const Node& node) {
   options.threads = threads_;
   absl::Status status = absl::InvalidArgumentError("not integral");
   if (integral) status = Run<int64_t>(program, in, out, options);
-  // Integers may pass through functions of the reals.
+  // Integers may pass through real functions.
   if (absl::IsInvalidArgument(status)) status = Run<double>(program, in, out, options);
   LEMMA_RETURN_IF_ERROR(status);
   for (size_t i = 0; i < results.size(); ++i) {

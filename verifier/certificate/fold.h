@@ -1,4 +1,4 @@
-// What constant folding has to have computed.
+// Recomputes the constants that constant folding must give.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_FOLD_H_
 #define LEMMA_VERIFIER_CERTIFICATE_FOLD_H_
 
@@ -8,13 +8,13 @@
 
 namespace lemma::certificate {
 
-// Computes values that depend on constants and on weights with values alone, by their definitions:
-// in double, with intermediate results unrounded, and integers exactly where all is integral.
+// Computes values that depend only on constants and on weights with values, by their definitions:
+// in double without rounding intermediate results, and exactly if everything is an integer.
 class Folder {
  public:
   explicit Folder(int threads) : threads_(threads) {}
 
-  // Rounded once, to the value's type. FailedPrecondition if it depends on anything else.
+  // The value, rounded once to its type. FailedPrecondition if it depends on anything else.
   absl::StatusOr<Tensor> ValueOf(const Value& value);
 
  private:

@@ -1,4 +1,4 @@
-// Definitions read element by element, modulo any prime: a second evaluator, of the plainest kind.
+// A simple second evaluator: evaluates definitions element by element modulo a prime.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -40,7 +40,7 @@ class Modulo {
     const int64_t r = x % static_cast<int64_t>(p_);
     return static_cast<uint64_t>(r < 0 ? r + static_cast<int64_t>(p_) : r);
   }
-  // x is finite.
+  // x must be finite.
   uint64_t OfDouble(double x) const {
     int exponent = 0;
     const auto digits = static_cast<int64_t>(std::ldexp(std::frexp(x, &exponent), 53));
@@ -58,7 +58,7 @@ bool IsPrime(uint64_t n) {
     if (n % d == 0) return n == d;
   }
   const Modulo m(n);
-  // These bases decide all 64-bit numbers.
+  // These bases decide primality of all 64-bit numbers.
   for (uint64_t base : {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37}) {
     uint64_t d = n - 1;
     while (d % 2 == 0) d /= 2;

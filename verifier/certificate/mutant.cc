@@ -31,7 +31,8 @@ bool OnlySumsAndProducts(const ScalarExpr& e) {
   return std::all_of(e.args().begin(), e.args().end(), OnlySumsAndProducts);
 }
 
-// The field takes real attributes of operators on f32 for f32 numbers, the definitions do not.
+// Whether real attributes are f32 numbers beside f32 operands. The field rounds them to f32; the
+// definitions do not.
 bool HoldsAttributes(const Node& node) {
   for (const TensorType& type : node.input_types()) {
     if (type.dtype == DType::kF64) return true;
@@ -57,7 +58,7 @@ absl::Status CheckOperators(const Value& value, absl::flat_hash_set<const Node*>
   return absl::OkStatus();
 }
 
-// The rule's variables as inputs, each of the size that the rule says.
+// The rule's variables as inputs, of the sizes in the rule.
 absl::StatusOr<std::vector<Value>> Variables(const Substitution& rule) {
   std::vector<Value> vars;
   for (const PatternVar& var : rule.vars) {
@@ -120,7 +121,7 @@ absl::StatusOr<FloatContract> ContractOf(const Substitution& rule, const Sides& 
                                                : FloatContract::kRealOnly;
 }
 
-// By position: whether a box holds it; no two may.
+// By position: whether a box holds it. Boxes must not overlap.
 absl::StatusOr<std::vector<bool>> Inside(const std::vector<CertificateMutant::Box>& boxes,
                                          const Shape& shape) {
   std::vector<bool> inside(static_cast<size_t>(NumElements(shape)), false);

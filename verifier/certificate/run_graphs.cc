@@ -59,7 +59,7 @@ class Evaluator {
 
   bool IsLeaf(const Value& v) const { return !v.node().is_op() || free_.contains(v); }
 
-  // What is to be computed, operands first.
+  // Lists the nodes to compute, operands first.
   std::vector<NodePtr> Order(absl::Span<const Value> wanted) const {
     std::vector<NodePtr> order;
     absl::flat_hash_set<const Node*> seen;
@@ -92,7 +92,7 @@ class Evaluator {
       for (double x : node.payload().ToDoubles()) row->push_back(NumberOf(x, Tag()));
       return row;
     }
-    // By number, not by hash: two leaves may have one.
+    // By number, not by hash: two leaves may have equal hashes.
     const uint64_t number = numbers_.try_emplace(v, numbers_.size()).first->second;
     const uint64_t hash = HashCombine(random_.seed, number);
     for (int64_t i = 0; i < n; ++i) row->push_back(Random(HashCombine(hash, i), v.dtype()));
@@ -124,7 +124,7 @@ class Evaluator {
     }
     for (int i = 0; i < node->num_outputs(); ++i) {
       const Value v(node, i);
-      // Another value of a node that is half free may be in use already.
+      // If one output of a node is free, another may already be in use.
       if (uses_.contains(v) && !free_.contains(v)) rows_[v] = std::move(results[i]);
     }
     for (const Value& v : node->inputs()) {
@@ -149,7 +149,7 @@ class Evaluator {
     return lemma::Run<Number>(program, in, out, options_);
   }
 
-  // An operator without a definition: a function of its operands all the same.
+  // An operator without a definition is a random function of its operands.
   void Guess(const Node& node, const std::vector<RowPtr>& operands,
              const std::vector<std::shared_ptr<Row>>& results) const {
     uint64_t hash = HashOperator(node);
@@ -181,7 +181,7 @@ uint64_t RandomOf(uint64_t seed, const Value& input) {
   return HashCombine(seed, static_cast<uint64_t>(input.node().input_index()));
 }
 
-// Every bit counts there.
+// Rounds real attributes as constants are rounded: in the field every bit matters.
 absl::StatusOr<Definition> FieldDefinitionOf(const Node& node) {
   Attrs attrs = node.attrs();
   std::vector<TensorType> types = node.input_types();

@@ -1,4 +1,4 @@
-// Graphs evaluated over any numbers: in the field of graph/expr/field.h, or in double.
+// Evaluates graphs over the field of graph/expr/field.h or over double.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_RUN_GRAPHS_H_
 #define LEMMA_VERIFIER_CERTIFICATE_RUN_GRAPHS_H_
 
@@ -15,31 +15,31 @@ namespace lemma::certificate {
 
 struct RandomValues {
   uint64_t seed = 1;
-  // Integers that are not known are 0 or 1, so that they may be positions; or all 0.
+  // Unknown integers are 0 or 1, so that they may serve as positions; if true, all are 0.
   bool zeros = false;
-  // In double, reals that are not known lie in (0, 2], where every function has a value; else in
-  // [-2, 2].
+  // In double, unknown reals are in (0, 2], where every function has a value; if false, in [-2, 2].
   bool positive = true;
   int threads = 1;
-  // Weights that keep their values. Others of floats become random, as what is not known is; an
-  // integer that is known keeps its value.
+  // Weights that keep their values. Other float weights become random, like unknown values. Known
+  // integers always keep their values.
   absl::flat_hash_set<const Node*> kept;
 };
 
-// The elements of `wanted`, in row-major order. `free` take random values instead of their own, as
-// do inputs of graphs. A value without a definition is a random function of its operands. What is
-// common to several wanted values is computed once, and dropped after its last use. Number is Field
-// or double. OutOfRange if a tensor holds positions outside the tensor they are positions in.
+// The elements of `wanted`, in row-major order. Inputs and the values in `free` are random. A value
+// without a definition is a random function of its operands. Shared values are computed once and
+// dropped after their last use. Number is Field or double. OutOfRange if a tensor holds a position
+// outside the tensor that it indexes.
 template <class Number>
 absl::StatusOr<std::vector<std::vector<Number>>> Evaluate(absl::Span<const Value> wanted,
                                                           absl::Span<const Value> free,
                                                           const RandomValues& random);
 
-// What the random elements of a graph's input are drawn by. Of its number: a hash of its type could
-// be that of another input, and both would have the same elements.
+// The seed for the elements of a graph's input. It depends on the input's number: a hash of its
+// type could be that of another input, and both would then have the same elements.
 uint64_t RandomOf(uint64_t seed, const Value& input);
 
-// What is evaluated over the field: real attributes are f32 numbers beside f32, as constants are.
+// The definition to evaluate over the field. Real attributes of f32 operators are rounded to f32,
+// as constants are.
 absl::StatusOr<Definition> FieldDefinitionOf(const Node& node);
 
 }  // namespace lemma::certificate

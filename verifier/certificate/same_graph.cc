@@ -24,7 +24,7 @@ std::string Called(const Graph& graph, const Value& value) {
                       label.empty() ? "" : absl::StrCat(" '", label, "'"));
 }
 
-// How the nodes differ beside their operands; "" if they do not.
+// How the nodes differ, ignoring operands; "" if they do not.
 std::string NodeDifference(const Node& a, const Node& b) {
   if (a.types() != b.types()) return "its type";
   if (a.has_payload() || b.has_payload()) {

@@ -1,4 +1,4 @@
-// Whether two graphs are the same, node by node.
+// Compares two graphs node by node.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_SAME_GRAPH_H_
 #define LEMMA_VERIFIER_CERTIFICATE_SAME_GRAPH_H_
 
@@ -8,13 +8,13 @@
 
 namespace lemma::certificate {
 
-// "" if both have the same inputs and outputs, by name, order and type, and compute the latter by
-// the same operators with the same attributes, from weights and constants with the same bytes. The
-// names of weights with values do not count, nor whether a value is called weight or constant.
-// Otherwise the first difference that is found.
+// "" if both graphs have the same inputs and outputs, by name, order and type, and compute the
+// outputs by the same operators with the same attributes from weights and constants with the same
+// bytes. Ignores the names of weights with values, and whether a value is a weight or a constant.
+// Otherwise describes the first difference.
 std::string Difference(const Graph& a, const Graph& b);
 
-// Equal in kind and in every bit; unlike ==, which takes 0.0 for -0.0 and NaN for nothing.
+// Equal in kind and in every bit. Unlike ==, it tells 0.0 from -0.0 and finds NaN equal to itself.
 bool SameBits(const AttrValue& a, const AttrValue& b);
 
 }  // namespace lemma::certificate

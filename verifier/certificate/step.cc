@@ -59,7 +59,7 @@ class MatchCheck {
     return std::move(result_);
   }
 
-  // A side over given values of the variables.
+  // Builds a side over given values of the variables.
   absl::StatusOr<std::vector<Value>> RunSide(const Pattern& side, std::vector<Value> vars) {
     result_.vars = std::move(vars);
     return Build(side);
@@ -78,7 +78,7 @@ class MatchCheck {
     return absl::OkStatus();
   }
 
-  // Unless the rule moves data only, it speaks of floats. A type that nothing has is f32.
+  // A rule that does more than move data is about floats. Without a use the common type is f32.
   absl::Status CommonType() const {
     bool used = false;
     for (const PatternVar& var : rule_.vars) used |= !var.dtype;
@@ -125,7 +125,7 @@ class MatchCheck {
     if (!fill.ok()) return false;
     if (auto* integer = std::get_if<int64_t>(&*fill)) {
       if (!IsFloat(tensor.dtype())) return tensor.AtInt(0) == *integer;
-      constexpr int64_t kLargest = int64_t{1} << 53;  // that a double tells from the next one
+      constexpr int64_t kLargest = int64_t{1} << 53;  // double holds all integers up to this one
       return tensor.AtDouble(0) == static_cast<double>(*integer) && *integer <= kLargest &&
              *integer >= -kLargest;
     }
@@ -148,7 +148,7 @@ class MatchCheck {
         return No(absl::StrCat("variable ", var.name, " has type ", value.type().ToString(),
                                ", not ", type.ToString()));
       }
-      // The float contract rests on it.
+      // The float contract relies on it.
       if (var.role != VarRole::kAny && !weights->AreFinite(value)) {
         return No(
             absl::StrCat("variable ", var.name, " is no weight, or holds an infinity or NaN"));
@@ -178,13 +178,13 @@ class MatchCheck {
     return absl::OkStatus();
   }
 
-  // How the node differs from the pattern's, whose operands are bound; "" if it does not.
+  // How the node differs from the pattern's; its operands are bound. "" if it does not differ.
   std::string Differs(const PatternNode& pattern, const Node& node) const {
     if (pattern.op == nullptr) {
       auto tensor = Filled(pattern);
       if (!tensor.ok()) return std::string(tensor.status().message());
       const bool same = node.has_payload() && node.payload().SameBytes(*tensor);
-      // What rounds to the constant is not the constant.
+      // A constant that only rounds to the pattern's is another constant.
       return same && IsFilledExactly(pattern, *tensor) ? "" : "it is another constant";
     }
     if (!node.is_op() || &node.op() != pattern.op) return "it is no " + pattern.op->name;
@@ -249,7 +249,7 @@ class MatchCheck {
     return outputs;
   }
 
-  // Replacing an output that a variable needs would leave it in use.
+  // If a variable needed an output, replacing that output would leave it in use.
   absl::Status NoCycle() const {
     absl::flat_hash_set<const Node*> replaced, seen;
     for (const auto& [from, to] : result_.outputs) replaced.insert(&from.node());
@@ -299,7 +299,7 @@ absl::StatusOr<std::vector<Value>> Applied(const Substitution& rule, const Patte
 }
 
 absl::StatusOr<Graph> Replace(const Graph& graph, const Replacements& replacements) {
-  // Values that became others.
+  // Values with their replacements.
   absl::flat_hash_map<Value, Value> now(replacements.begin(), replacements.end());
   auto renewed = [&](const Value& value) {
     auto it = now.find(value);
@@ -312,7 +312,7 @@ absl::StatusOr<Graph> Replace(const Graph& graph, const Replacements& replacemen
     if (inputs == node->inputs()) continue;
     const NodePtr other = Node::Apply(&node->op(), std::move(inputs), node->attrs(), node->types());
     for (int i = 0; i < node->num_outputs(); ++i) {
-      now.try_emplace(Value(node, i), Value(other, i));  // what is replaced stays so
+      now.try_emplace(Value(node, i), Value(other, i));  // keeps replacements made before
     }
   }
   GraphBuilder builder(graph.name());

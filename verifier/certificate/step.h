@@ -1,4 +1,4 @@
-// One step of a certificate: is it what its rule says?
+// Checks one step of a certificate: is it an application of its rule?
 #ifndef LEMMA_VERIFIER_CERTIFICATE_STEP_H_
 #define LEMMA_VERIFIER_CERTIFICATE_STEP_H_
 
@@ -16,22 +16,22 @@ namespace lemma::certificate {
 
 using Replacements = std::vector<std::pair<Value, Value>>;
 
-// What a step does to a graph.
+// The effect of a step on a graph.
 struct Replaced {
   std::vector<Value> vars;       // by variable of the rule
-  std::vector<Value> constants;  // matched by constants of the source
-  Replacements outputs;          // source's and target's
+  std::vector<Value> constants;  // values matched by constants of the source
+  Replacements outputs;          // the source's outputs and the target's that replace them
 };
 
-// The value that `ref` names; InvalidArgument if the graph has none.
+// The value at `ref`; InvalidArgument if the graph has none.
 absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref);
 
 // FailedPrecondition, which says why, unless
-//   * the source, at the step's symbols and over the values of its variables, is in the graph
-//     exactly where the step says, but for the order of a commutative operator's operands;
-//   * what the rule calls a weight is finite (verifier/certificate/finite.h);
-//   * constants of the source are in the graph exactly; those of the target, and real attributes
-//     that are computed or written in the rule, but for one rounding
+//   * the source, at the step's symbols and variables, is in the graph exactly where the step says,
+//     up to the order of a commutative operator's operands;
+//   * the rule's weights are finite (verifier/certificate/finite.h);
+//   * constants of the source are in the graph exactly; constants of the target, and real
+//     attributes that are computed or written in the rule, up to one rounding
 //     (rewrite/rules/held_numbers.h);
 //   * no operand is empty, the guard holds, and a form of the proof covers the symbols;
 //   * the target is well-formed and has the source's types;
@@ -39,13 +39,13 @@ absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref);
 absl::StatusOr<Replaced> CheckMatch(const Substitution& rule, const CertificateStep& step,
                                     const Graph& graph, Coverage* coverage, FiniteWeights* weights);
 
-// The outputs of one side of a rule without symbols over these values of its variables.
-// FailedPrecondition if it is not well-formed.
+// The outputs of one side of a rule without symbols, for these values of its variables.
+// FailedPrecondition if the side is not well-formed.
 absl::StatusOr<std::vector<Value>> Applied(const Substitution& rule, const Pattern& side,
                                            std::vector<Value> vars);
 
-// The graph with every use of each first value become the second, whose operands stay as they are.
-// Types agree. Names of inputs and outputs stay, labels are lost.
+// The graph with every use of a first value replaced by the second, whose own operands are not
+// replaced. Types must agree. Keeps names of inputs and outputs, drops labels.
 absl::StatusOr<Graph> Replace(const Graph& graph, const Replacements& replacements);
 
 }  // namespace lemma::certificate

@@ -25,7 +25,7 @@ Algebra::Algebra(Level level, int64_t* work) : level_(level), work_(*work) {
 }
 
 bool operator<(const Atom& a, const Atom& b) {
-  // Rational has no order; a polynomial's is that of its parts.
+  // Rational has no order; polynomials are ordered by their parts.
   auto less = [](const Polynomial& x, const Polynomial& y) {
     return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end(),
                                         [](const auto& s, const auto& t) {
@@ -103,7 +103,7 @@ Value Algebra::Param(const std::string& name) {
   return OfAtom(std::move(atom));
 }
 
-// m * 2^e is a rational while both are small; else m is an atom, so that products stay exact.
+// m * 2^e is a rational if both are small. Otherwise m is an atom, so that products stay exact.
 Value Algebra::Constant(double value) {
   Atom atom;
   atom.kind = Atom::Kind::kConstant;
@@ -211,7 +211,7 @@ bool Algebra::IsTruth(const Polynomial& x) const {
       if (!facts_[atom].truth) return false;
     }
   }
-  // 1, a product of truth values, or 1 less one.
+  // 1, a product of truth values, or 1 minus such a product.
   if (x.size() == 1) return x.begin()->second == Rational{1, 1};
   const auto first = x.begin(), second = std::next(first);
   return x.size() == 2 && first->first.empty() && first->second == Rational{1, 1} &&
@@ -229,7 +229,8 @@ bool Algebra::IsInteger(const Polynomial& x) const {
 
 std::vector<std::pair<Monomial, Rational>> Algebra::LeastCoefficients(
     const std::vector<Polynomial>& set) {
-  std::map<Monomial, std::pair<size_t, Rational>> least;  // with how many have the monomial
+  std::map<Monomial, std::pair<size_t, Rational>> least;  // and how many polynomials have the
+                                                          // monomial
   for (const Polynomial& p : set) {
     for (const auto& [m, c] : p) {
       auto [it, added] = least.emplace(m, std::make_pair(size_t{1}, c));

@@ -1,8 +1,10 @@
-// Exact values over all inputs at once: polynomials with rational coefficients in atoms.
+// Computes exactly over all inputs at once: values are polynomials with rational coefficients in
+// atoms.
 //
 // An atom is an element of an input, a real parameter, or a nonlinear function of polynomials.
-// Everything is kept in a canonical form, so equal polynomials are equal values; what the laws of a
-// level cannot bring to one form stays unlike, and ApproximatelyEqual tells whether it differs.
+// Values are kept in a canonical form, so values with equal polynomials are equal. Values whose
+// polynomials differ may still be equal by laws beyond the level; ApproximatelyEqual searches for a
+// point at which they differ.
 #ifndef LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
 #define LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
 
@@ -19,7 +21,7 @@
 
 namespace lemma::checker {
 
-// num / den in lowest terms, den > 0. Arithmetic that leaves 64 bits reports to the Algebra.
+// num / den in lowest terms, den > 0. The Algebra records a problem if a result exceeds 64 bits.
 struct Rational {
   int64_t num = 0, den = 1;
   friend bool operator==(Rational a, Rational b) { return a.num == b.num && a.den == b.den; }
@@ -31,14 +33,14 @@ using Monomial = std::vector<std::pair<AtomId, int>>;  // powers, by atom; empty
 using Polynomial = std::map<Monomial, Rational>;       // no zeros
 using Value = std::shared_ptr<const Polynomial>;
 
-// fn at numbers, in double; arguments that it does not have are ignored.
+// The value of `fn` at numbers, in double. Ignores the arguments beyond its arity.
 double ValueAt(ScalarFn fn, double a, double b = 0, double c = 0);
 
-// The laws of a float contract: docs/proofs.md.
+// The laws of each float contract: docs/proofs.md.
 enum class Level {
   kBits,  // arithmetic is uninterpreted
   kRing,  // sums, products and maxima in any order
-  kReal,  // also those of exp, log and reciprocals, and of squares of maxima
+  kReal,  // also laws of exp, log and reciprocals, and of squares of maxima
 };
 
 struct Atom {
@@ -52,7 +54,7 @@ struct Atom {
   friend bool operator<(const Atom& a, const Atom& b);
 };
 
-// What is known of an atom.
+// Known properties of an atom's value.
 struct AtomFacts {
   bool truth = false;  // 0 or 1
   bool integer = false;
@@ -60,38 +62,38 @@ struct AtomFacts {
 
 class Algebra {
  public:
-  // *work grows by one for each term touched.
+  // Adds one to *work for each term touched.
   Algebra(Level level, int64_t* work);
 
-  // Made once for each name.
+  // Calls with the same arguments give the same atom.
   Value Input(int tensor, int64_t offset, DType dtype);
   Value Param(const std::string& name);
   Value Constant(double value);
   Value Integer(int64_t value) { return Number({value, 1}); }
 
   Value Apply(ScalarFn fn, const std::vector<Value>& args);
-  // All values of a reduction, in its order.
+  // `values`: all values of the reduction, in its order.
   Value Reduce(ReduceKind kind, const std::vector<Value>& values);
   Value Reciprocal(const Value& x);
-  // Sums and products as polynomials, whatever the level.
+  // Interprets sums and products as polynomials at any level.
   Value Sum(const Value& a, const Value& b, Rational factor = {1, 1});  // a + factor * b
   Value Product(const Value& a, const Value& b);
 
   Rational Ratio(int64_t num, int64_t den) { return Make(num, den); }  // den != 0
-  // The number that x is; false if it is none.
+  // Whether x is a number, and which.
   static bool IsNumber(const Value& x, Rational* number);
   static bool IsInfinite(const Polynomial& x);
   static bool Same(const Value& a, const Value& b) { return *a == *b; }
-  // No point was found at which a and b differ, by more than rounding in double. Never the reason
+  // True if no point was found at which a and b differ by more than double rounding. Never a reason
   // to call them equal.
   bool ApproximatelyEqual(const Value& a, const Value& b);
   // x in double, at one of the points that ApproximatelyEqual looks at.
   double Sample(const Value& x, int point);
   std::string ToString(const Value& x) const;
 
-  // Counts other work with that on terms.
+  // Counts one step of work other than on terms.
   void Touch() { ++work_; }
-  // Why the values are worthless: an overflow, an infinity in arithmetic; "" if they are fine.
+  // Why the values are unusable: an overflow, or an infinity in arithmetic. "" if they are fine.
   const std::string& problem() const { return problem_; }
   void Fail(const std::string& why) {
     if (problem_.empty()) problem_ = why;
@@ -116,19 +118,19 @@ class Algebra {
   Polynomial WithoutSquares(const Polynomial& x);
   Value Compare(ScalarFn fn, const Value& a, const Value& b);
   Value Round(ScalarFn fn, const Value& a);
-  // f(x) for an odd or even f by f(0) or f(-x), where that is the form to keep.
+  // Replaces f(x), f odd or even, by f(0) or f(-x) where that is the canonical form.
   std::optional<Value> Symmetric(ScalarFn fn, const Value& x);
   Value Power(const Value& base, const Value& exponent);
   Value Exp(const Value& x);
   Value Log(const Value& x);
   Value ApplyBits(ScalarFn fn, std::vector<Value> args);
   Value NegatedBits(const Value& x);
-  // The value of a constant, bit by bit.
+  // The value of a constant where arithmetic is uninterpreted.
   std::optional<double> ConstantOf(const Polynomial& x) const;
   Value Extreme(Atom::Kind kind, const std::vector<Value>& values);
 
-  // The polynomial t such that exp(t) can be taken out of every term of x, chosen so that x times
-  // any exponential gives t plus its argument.
+  // The polynomial t with exp(t) a common factor of the terms of x, chosen so that multiplying x by
+  // an exponential adds that exponential's argument to t.
   Polynomial CommonExponent(const Polynomial& x);
   const Polynomial* ExponentOf(const Monomial& m, size_t* at) const;
   bool IsPositive(const Polynomial& x) const;
@@ -136,10 +138,10 @@ class Algebra {
   bool IsInteger(const Polynomial& x) const;
   static std::vector<std::pair<Monomial, Rational>> LeastCoefficients(
       const std::vector<Polynomial>& set);
-  // The positive rational by which all coefficients become coprime integers.
+  // The positive rational factor that makes all coefficients coprime integers.
   Rational Content(const std::vector<Polynomial>& set);
 
-  // The value of x where atoms have the values of `point`, which is filled in on demand.
+  // The value of x in double. `point` holds the values of atoms; missing ones are added.
   double At(const Polynomial& x, int style, std::map<AtomId, double>* point);
   double AtomAt(AtomId id, int style, std::map<AtomId, double>* point);
   std::string ToString(const Polynomial& x) const;

@@ -1,4 +1,4 @@
-// Functions of exact values. Laws that are not written here, or in algebra_laws.cc, are not used.
+// Functions of exact values. Uses only the laws written here and in algebra_laws.cc.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -22,7 +22,7 @@ Value Algebra::Fn(ScalarFn fn, std::vector<Value> args, AtomFacts facts) {
   atom.fn = fn;
   for (const Value& arg : args) atom.args.push_back(*arg);
   if (Info(fn).commutative() && atom.args.size() == 2) {
-    // Any order that depends on the values only.
+    // Any order that depends only on the values.
     Atom swapped = atom;
     std::swap(swapped.args[0], swapped.args[1]);
     if (swapped < atom) atom = std::move(swapped);
@@ -51,7 +51,7 @@ Value Algebra::Compare(ScalarFn fn, const Value& a, const Value& b) {
     return Integer(fn == ScalarFn::kLess ? Less(x, y) : x == y);
   if (level_ == Level::kBits || IsInfinite(*a) || IsInfinite(*b))
     return Fn(fn, {a, b}, {true, true});
-  // By the sign of the difference, which a positive factor does not change.
+  // Decides by the sign of the difference; a positive factor does not change it.
   Value d = Sum(b, a, {-1, 1});
   if (IsNumber(d, &x)) return Integer(fn == ScalarFn::kLess ? x.num > 0 : x.num == 0);
   Rational scale = Div({1, 1}, Content({*d}));
@@ -127,7 +127,7 @@ Value Algebra::Extreme(Atom::Kind kind, const std::vector<Value>& values) {
       atom.args.push_back(*v);
     }
   }
-  // As a set, in the order of atoms of one argument each; of constants only one counts.
+  // A set, ordered by atoms of one argument each. Of constants only the extreme one is kept.
   std::map<Atom, Polynomial> set;
   for (const Polynomial& arg : atom.args) {
     auto beats = [&](const Polynomial& other) {

@@ -38,8 +38,8 @@ bool Algebra::Flatten(std::vector<Polynomial>* set) {
   return false;
 }
 
-// max(t + c * S) = t + c * max(S): t and c > 0 are chosen so that they are moved by any addition
-// and any scaling of the whole set.
+// max(t + c * S) = t + c * max(S). The choice of t and c > 0 is canonical: adding a value to the
+// whole set adds it to t, and scaling the set scales t and c.
 Value Algebra::Max(std::vector<Value> values) {
   std::vector<Polynomial> set;
   for (const Value& v : values) {
@@ -58,7 +58,7 @@ Value Algebra::Max(std::vector<Value> values) {
     AddTo(&shift, common, {1, 1});
     for (Polynomial& p : set) AddTo(&p, common, {-1, 1});
   }
-  // Of elements that differ by a number only the greatest counts.
+  // Of elements that differ by a number, only the greatest counts.
   std::map<std::vector<std::pair<Monomial, std::pair<int64_t, int64_t>>>, Rational> best;
   for (const Polynomial& p : set) {
     Rational constant{0, 1};
@@ -81,7 +81,7 @@ Value Algebra::Max(std::vector<Value> values) {
     set.push_back(std::move(p));
   }
   DropBetween(&set);
-  // Dropping elements may have left more in common.
+  // The remaining elements may have more in common.
   const auto least = LeastCoefficients(set);
   const Polynomial common(least.begin(), least.end());
   AddTo(&shift, common, {1, 1});
@@ -98,7 +98,7 @@ Value Algebra::Max(std::vector<Value> values) {
   return Sum(Share(std::move(shift)), OfAtom(std::move(atom)), content);
 }
 
-// Leaves out each p = (1 - t) * a + t * b, where a and b are other elements and 0 <= t <= 1.
+// Drops each p = (1 - t) * a + t * b, where a and b are other elements and 0 <= t <= 1.
 void Algebra::DropBetween(std::vector<Polynomial>* set) {
   auto minus = [&](const Polynomial& x, const Polynomial& y) {
     Polynomial difference = x;
@@ -130,7 +130,7 @@ void Algebra::DropBetween(std::vector<Polynomial>* set) {
   }
 }
 
-// (m - a) * (m - b) = 0 for m = max(a, b): no power of such an m is above 1.
+// (m - a) * (m - b) = 0 for m = max(a, b): rewrites higher powers of m.
 Polynomial Algebra::WithoutSquares(const Polynomial& x) {
   Polynomial result;
   for (const auto& [m, c] : x) {
@@ -165,7 +165,7 @@ const Polynomial* Algebra::ExponentOf(const Monomial& m, size_t* at) const {
   return nullptr;
 }
 
-// By its form: a sum of products of exponentials, and their reciprocals.
+// Whether the form shows it: a sum of products of exponentials and their reciprocals.
 bool Algebra::IsPositive(const Polynomial& x) const {
   return !x.empty() && std::all_of(x.begin(), x.end(), [&](const auto& term) {
     return term.second.num > 0 &&
@@ -246,7 +246,7 @@ Value Algebra::Reciprocal(const Value& given) {
       common = both;
     }
     size_t at = 0;
-    // What is left of exponentials stays: it is no common factor.
+    // The rest of the exponentials stays: it is no common factor.
     if (ExponentOf(common, &at) != nullptr) common.erase(common.begin() + at);
     for (const auto& [atom, power] : common) {
       Atom inverse;

@@ -1,4 +1,4 @@
-// Values in double at random points: only ever the reason to say that two values differ.
+// Evaluates values in double at random points. Used only to show that two values differ.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -99,7 +99,7 @@ double ValueAt(ScalarFn fn, double a, double b, double c) {
     case ScalarFn::kWhere:
       return a != 0 ? b : c;
     default:
-      return NAN;  // stored values: plans have them, rules do not
+      return NAN;  // stored values occur in plans, not in rules
   }
 }
 

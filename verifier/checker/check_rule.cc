@@ -16,7 +16,7 @@ Level LevelOf(FloatContract contract) {
 
 enum class Outcome { kEqual, kEmpty, kDiffers, kUndecided };
 
-// Compares all elements; *detail says where they are unlike.
+// Compares all elements. *detail says where they differ.
 Outcome Compare(const Substitution& rule, const Instance& instance, Level level, int fill,
                 int64_t* work, std::string* detail) {
   Algebra algebra(level, work);
@@ -60,13 +60,13 @@ Outcome CompareAll(const Substitution& rule, const Instance& instance, int64_t* 
                    std::string* detail) {
   const Level level = LevelOf(rule.contract);
   Outcome outcome = Outcome::kEmpty;
-  // Positions that are read from tensors get numbers, several times over.
+  // Inputs whose elements are positions get numbers, several times.
   const int fills = NeedsPositions(rule, instance, work) ? 4 : 1;
   for (int fill = 0; fill < fills; ++fill) {
     const int seed = fills == 1 ? 0 : fill + 1;
     Outcome one = Compare(rule, instance, level, seed, work, detail);
     if (one == Outcome::kUndecided && level == Level::kBits) {
-      // Unlike as uninterpreted arithmetic; are they unlike as real numbers too?
+      // They differ under uninterpreted arithmetic; do they differ as real numbers too?
       std::string as_reals;
       const Outcome real = Compare(rule, instance, Level::kReal, seed, work, &as_reals);
       if (real == Outcome::kDiffers) *detail = as_reals;

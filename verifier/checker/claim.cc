@@ -22,7 +22,7 @@ std::optional<int64_t> NumberOf(const Node& node) {
   return node.is_number ? std::optional<int64_t>(node.number) : std::nullopt;
 }
 
-// False if the node is no value.
+// False if the node is not a value.
 bool AddSymbol(const Node& node, ExprAttr* value, Fixed* fixed) {
   if (node.Is("real", 1)) {
     *value = ScalarExpr::Param(node.items[0].text);

@@ -1,4 +1,4 @@
-// What one form of a proof is about.
+// The claim of one form in a proof: its symbols and requirements, and the instances it applies to.
 #ifndef LEMMA_VERIFIER_CHECKER_CLAIM_H_
 #define LEMMA_VERIFIER_CHECKER_CLAIM_H_
 
@@ -14,19 +14,19 @@
 namespace lemma::checker {
 
 struct Claim {
-  SymbolValues symbols;       // of the rule, as the form has them
-  std::vector<Fixed> fixed;   // what of them is
-  std::vector<Guard> guards;  // what the operators of both sides require
+  SymbolValues symbols;       // of the rule, with the form's values
+  std::vector<Fixed> fixed;   // by symbol: the fixed parts of its value
+  std::vector<Guard> guards;  // requirements of the operators of both sides
 };
 
-// InvalidArgument if the form does not give every symbol a value, or the rule is not well-formed
-// with these.
+// InvalidArgument if the form does not give every symbol a value, or if the rule is not well-formed
+// for these values.
 absl::StatusOr<Claim> ClaimOf(const Substitution& rule, const Form& form);
 
-// Whether the instance is one of those that the claim speaks of.
+// Whether the claim applies to the instance.
 bool IsAbout(const Claim& claim, const Instance& instance, int64_t* work);
 
-// Values that the names in a form's symbols have on an instance that it is about.
+// For an instance to which the claim applies: values of the names in the form's symbols.
 std::map<std::string, int64_t> OpenSymbols(const Claim& claim, const Instance& instance);
 
 }  // namespace lemma::checker

@@ -1,4 +1,4 @@
-// A pattern of a rule at concrete sizes, node by node, over exact values.
+// Evaluates a definition at concrete sizes over exact values.
 #ifndef LEMMA_VERIFIER_CHECKER_EVALUATOR_H_
 #define LEMMA_VERIFIER_CHECKER_EVALUATOR_H_
 
@@ -17,18 +17,18 @@ struct TensorValue {
   std::vector<Value> elements;  // row-major
 };
 
-// Reports an index outside its tensor, a symbol left over and the like to the algebra.
+// Reports errors, such as an index outside its tensor or an unbound symbol, to the algebra.
 class Evaluator {
  public:
   Evaluator(Algebra* algebra, const Definition& definition, std::vector<const TensorValue*> inputs);
   // The definition's outputs.
   std::vector<TensorValue> Run();
 
-  // Sizes that are no constants.
+  // Values of symbols, for sizes that are not constant.
   void SetSymbols(const std::map<std::string, int64_t>* symbols) { symbols_ = symbols; }
   bool Holds(const Guard& g);
 
-  // An index is an element of an input that is no number: give it numbers.
+  // An index is an element of an input that is an indeterminate: give that input numbers.
   bool needs_positions() const { return needs_positions_; }
   bool read_outside() const { return read_outside_; }
 
@@ -47,7 +47,7 @@ class Evaluator {
   bool needs_positions_ = false, read_outside_ = false;
 };
 
-// Row-major position, or -1 if `index` is outside.
+// Row-major position; -1 if `index` is outside.
 int64_t OffsetOf(const std::vector<int64_t>& dims, const std::vector<int64_t>& index);
 
 }  // namespace lemma::checker

@@ -11,10 +11,10 @@ namespace lemma::checker {
 namespace {
 
 constexpr size_t kMostPoints = 4096;
-constexpr int64_t kMostTries = 400'000;  // of points, for one element
+constexpr int64_t kMostTries = 400'000;  // points per element
 constexpr int64_t kTriesPerWork = 4;
-constexpr int64_t kFarthest = int64_t{1} << 24;  // numbers stay below, so that products fit
-constexpr int64_t kUnbounded = 12;  // how far an axis goes where only nonlinear guards bound it
+constexpr int64_t kFarthest = int64_t{1} << 24;  // numbers stay below it, so that products fit
+constexpr int64_t kUnbounded = 12;  // extent of an axis that only nonlinear guards bound
 
 int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
@@ -100,7 +100,7 @@ std::optional<FormValue::Affine> FormValue::AffineOf(const Node& poly,
     return result;
   }
   if (poly.text != "+" && poly.text != "*") {
-    // Known, if it is free of open axes.
+    // Constant, if it contains no open axis.
     std::vector<const Node*> work = {&poly};
     while (!work.empty()) {
       const Node* node = work.back();
@@ -135,7 +135,7 @@ std::optional<FormValue::Affine> FormValue::AffineOf(const Node& poly,
   return result;
 }
 
-// Interval propagation through the guards that are affine.
+// Interval propagation through affine guards.
 std::vector<FormValue::Range> FormValue::Bounds(const Node& where, const std::vector<int>& open) {
   std::vector<Range> ranges(open.size());
   std::vector<Affine> known;  // each >= 0
@@ -154,7 +154,7 @@ std::vector<FormValue::Range> FormValue::Bounds(const Node& where, const std::ve
     for (const Affine& a : known) {
       for (size_t i = 0; i < open.size(); ++i) {
         if (a.factors[i] == 0) continue;
-        // factor * axis >= -(the greatest that the rest can be)
+        // factor * axis >= -(the greatest value of the rest)
         std::optional<int64_t> most = a.constant;
         for (size_t j = 0; j < open.size() && most; ++j) {
           if (j == i || a.factors[j] == 0) continue;
@@ -339,7 +339,7 @@ Value FormValue::AtomOf(const Node& atom) {
       for (size_t i = 1; i < items.size(); ++i) args.push_back(Form(items[i]));
       return algebra_.Apply(*fn, args);
     }
-    // What storing in a type does to a value is unknown to a proof; here it keeps the value.
+    // To a proof, storing in a type is an unknown function. Here it keeps the value.
     for (absl::string_view storage : {"round_", "wrap_", "saturate_"}) {
       absl::string_view type = name;
       if (absl::ConsumePrefix(&type, storage) && ParseDType(type) && items.size() == 2) {

@@ -1,4 +1,4 @@
-// Recorded normal forms, evaluated where all names have values.
+// Evaluates the normal forms in a proof file, given values of all names.
 #ifndef LEMMA_VERIFIER_CHECKER_FORM_VALUE_H_
 #define LEMMA_VERIFIER_CHECKER_FORM_VALUE_H_
 
@@ -15,20 +15,20 @@ namespace lemma::checker {
 
 class FormValue {
  public:
-  // `names`: how many there are; `inputs`: what reads find.
+  // `names`: number of names. `inputs`: the tensors that reads refer to.
   FormValue(Algebra* algebra, size_t names, std::vector<const TensorValue*> inputs)
       : algebra_(*algebra), inputs_(std::move(inputs)), values_(names) {}
 
   void Set(int name, std::optional<int64_t> value) { values_[name] = value; }
   std::optional<int64_t> Get(int name) const { return values_[name]; }
-  // A real parameter; one without a value is an indeterminate.
+  // Sets a real parameter. A parameter without a value is an indeterminate.
   void SetParam(const std::string& name, double value) { params_[name] = value; }
 
   int64_t Integer(const Node& poly);
   bool Holds(const Node& fact);
   Value Form(const Node& form);
   Value Term(const Node& term);
-  // The product of a term's atoms where its axes have the values set.
+  // The product of a term's atoms at the values set for its axes.
   Value Atoms(const Node& term);
   // The integer points of a term's axes at which its guards hold, in lexicographic order.
   using Points = std::vector<std::vector<int64_t>>;
@@ -36,7 +36,7 @@ class FormValue {
   void SetAxes(const Node& axes, const std::vector<int64_t>& point);
   void ClearAxes(const Node& axes);
 
-  // What is wrong with the text: a name without a value, an axis without bounds and the like.
+  // What is wrong with the text, such as a name without a value or an axis without bounds.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -55,7 +55,7 @@ class FormValue {
   std::vector<Value> Alternatives(const Node& atom, size_t first);
   void Enumerate(const Node& where, std::vector<int>* open, const Node& axes, Points* points);
   std::vector<Range> Bounds(const Node& where, const std::vector<int>& open);
-  // nullopt where the polynomial is not affine in the open axes.
+  // nullopt if the polynomial is not affine in the open axes.
   std::optional<Affine> AffineOf(const Node& poly, const std::vector<int>& open);
 
   Algebra& algebra_;

@@ -13,9 +13,9 @@ namespace {
 constexpr int64_t kMostElements = 256;  // of one tensor
 constexpr int64_t kDefineWork = 20;     // in terms touched
 constexpr int kMostWeight = 40;
-constexpr int64_t kLargestSize = 5;  // beyond the bounds, if there is little to look at
+constexpr int64_t kLargestSize = 5;  // beyond the bounds, if that is little work
 constexpr int kUnusualLength = 2;    // weight of a list that fits no operand
-constexpr int kDraws = 4;  // values drawn for a symbol before what comes before it is drawn again
+constexpr int kDraws = 4;  // values drawn for a symbol before an earlier symbol is drawn again
 constexpr int64_t kDrawWork = 4000;
 
 int64_t CountOf(const Idx& dims) {
@@ -67,7 +67,7 @@ Instances::Instances(const Substitution& rule, const Bounds& bounds, int64_t* wo
     AddSymbols(c.lhs, {});
     AddSymbols(c.rhs, {});
   }
-  // Of a claim that is no rule: what only its target has.
+  // For claims that are not rules: symbols that only the target has.
   for (const PatternNode& node : rule.target.nodes) {
     if (node.op == nullptr) AddSymbols(node.dims, size);
     if (node.op == nullptr) AddSymbols(node.fill, {});
@@ -85,7 +85,7 @@ void Instances::AddSymbols(const Term& term, Step step) {
   }
 }
 
-// A real that the precondition or the form of a definition depends on.
+// Whether the precondition or the form of a definition depends on this real.
 bool Instances::MustBeNumber(int symbol) const {
   auto used = [&](const Term& term) {
     std::vector<int> symbols;
@@ -105,7 +105,7 @@ bool Instances::MustBeNumber(int symbol) const {
   return false;
 }
 
-// Whether the symbol is a dimension of a variable, and not only part of one.
+// Whether the symbol is a whole dimension of a variable.
 bool Instances::IsDimension(int symbol) const {
   return std::any_of(rule_.vars.begin(), rule_.vars.end(), [&](const PatternVar& var) {
     const auto& items = var.dims.args();
@@ -127,7 +127,7 @@ void Instances::ForEach(const std::function<bool(const Instance&)>& visit) {
     complete_weight_ = weight;
     if (cut_) continue;
     complete_size_ = bounds_.max_size;
-    // Larger sizes, while that is little work.
+    // Larger sizes, as long as that is little work.
     if (work_ - start > bounds_.work / 8 || bounds_.max_size >= kLargestSize) return;
     ++bounds_.max_size;
     weight = -1;
@@ -142,7 +142,7 @@ void Instances::ForEach(const std::function<bool(const Instance&)>& visit) {
   }
 }
 
-// Weight: what is left of it for the steps to come.
+// `weight`: the weight left for this and later steps.
 bool Instances::Search(size_t at, int weight) {
   if (stopped_ || work_ > limit_) return false;
   if (at == steps_.size()) return Leaf();
@@ -182,7 +182,7 @@ bool Instances::Leaf() {
   for (const Comparison& c : rule_.where) {
     if (!Evaluate(c, now_.symbols).value_or(false)) return true;
   }
-  // Each instance once: those of a lower weight have been seen.
+  // Visits each instance once: those of lower weight were visited before.
   if (!seen_.insert(Describe(rule_, now_)).second) return true;
   now_.target.clear();
   now_.target_exists = true;
@@ -273,7 +273,7 @@ std::optional<Definition> Instances::NodeAt(const PatternNode& node,
                                             const std::vector<Definition>& before) {
   work_ += kDefineWork;
   auto meaning = MeaningAt(node, now_.inputs, before, now_.symbols);
-  // Over constants every requirement is decided.
+  // For constants every requirement is decided.
   if (!meaning || !meaning->requirements.empty()) return std::nullopt;
   for (TensorId id : meaning->definition.outputs) {
     if (CountOf(meaning->definition.TypeOf(id).dims) < 0) return std::nullopt;
@@ -281,7 +281,7 @@ std::optional<Definition> Instances::NodeAt(const PatternNode& node,
   return std::move(meaning->definition);
 }
 
-// ---- What is tried for a symbol ----
+// ---- Values to try for a symbol ----
 
 std::vector<std::pair<int64_t, int>> Instances::Numbers(const Step& step, bool in_list) const {
   int64_t usual = 1, least = -1, most = bounds_.max_size;
@@ -309,7 +309,7 @@ std::vector<std::pair<int64_t, int>> Instances::Numbers(const Step& step, bool i
   }
   std::vector<std::pair<int64_t, int>> result;
   for (int64_t v : values) {
-    // In a list without a usual value 0 and 1 are as good: it may be of offsets or of sizes.
+    // In a list without a usual value, 0 and 1 are equally likely: it may hold offsets or sizes.
     const bool either = in_list && !step.is_size && v == 0;
     const int distance = either ? 0 : static_cast<int>(std::abs(v - usual));
     result.emplace_back(v, v < 0 ? 3 : std::min(distance, 3));
@@ -349,7 +349,7 @@ void Instances::Lists(const Step& step, int weight, std::vector<Choice>* out) {
       std::advance(length, random_() % lengths.size());
       std::vector<int64_t> list;
       for (int i = 0; i < *length; ++i) list.push_back(numbers[random_() % numbers.size()].first);
-      // Often a permutation or the operand's usual value: else few would be well-formed.
+      // Often a permutation or the operand's usual value: otherwise few would be well-formed.
       if (random_() % 3 == 0) {
         for (size_t i = 0; i < list.size(); ++i) list[i] = static_cast<int64_t>(i);
         std::shuffle(list.begin(), list.end(), random_);

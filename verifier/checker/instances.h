@@ -1,5 +1,5 @@
-// The instances of a rule at small sizes: values of its symbols for which the source is well-formed
-// and the precondition holds.
+// Enumerates the instances of a rule at small sizes: values of its symbols for which the source is
+// well-formed and the precondition holds.
 #ifndef LEMMA_VERIFIER_CHECKER_INSTANCES_H_
 #define LEMMA_VERIFIER_CHECKER_INSTANCES_H_
 
@@ -18,19 +18,19 @@
 namespace lemma::checker {
 
 struct Instance {
-  SymbolValues symbols;                    // constants, but for reals that stay parameters
-  std::vector<ExprType> inputs;            // of the rule's variables
-  std::vector<Definition> source, target;  // one for each node of the pattern
-  bool target_exists = false;              // whether the target is well-formed too
+  SymbolValues symbols;                    // constants; reals may stay parameters
+  std::vector<ExprType> inputs;            // types of the rule's variables
+  std::vector<Definition> source, target;  // one for each pattern node
+  bool target_exists = false;              // the target is well-formed too
 };
 
-// What a pattern's node means over operands of those types, of which the definitions of nodes
-// before it are part; nullopt if it is not well-formed, or has no value.
+// The meaning of a pattern node for operands of these types. `before`: definitions of the nodes
+// before it. nullopt if the node is not well-formed or a term has no value.
 std::optional<OpMeaning> MeaningAt(const PatternNode& node, const std::vector<ExprType>& inputs,
                                    const std::vector<Definition>& before,
                                    const SymbolValues& symbols);
 
-// A symbol's value, as far as it is fixed.
+// The part of a symbol's value that is fixed.
 struct Fixed {
   std::optional<int64_t> number;
   std::optional<std::vector<std::optional<int64_t>>> list;
@@ -41,31 +41,32 @@ std::string Describe(const Substitution& rule, const Instance& instance);
 
 class Instances {
  public:
-  // `fixed`: for each symbol; empty if none is.
+  // `fixed`: by symbol; empty: nothing is fixed.
   Instances(const Substitution& rule, const Bounds& bounds, int64_t* work,
             std::vector<Fixed> fixed = {});
 
-  // Calls `visit` until it returns false or the work is used up: first with all instances in the
-  // order of their weight (how far values are above the least ones), and once half of the work is
-  // used, with instances drawn from all those within the bounds.
+  // Calls `visit` until it returns false or the work limit is reached. Goes through all instances
+  // by ascending weight (how far values are above the least ones). When half of the work is used,
+  // draws random instances within the bounds instead.
   void ForEach(const std::function<bool(const Instance&)>& visit);
 
-  // The size up to which all instances were visited: that of the bounds, or more if there was
-  // little to look at; 0 if that was too much.
+  // The size up to which all instances were visited: that of the bounds, more if this was little
+  // work, or 0 if it was too much.
   int64_t complete_size() const { return complete_size_; }
   int64_t max_size() const { return bounds_.max_size; }
   int complete_weight() const { return complete_weight_; }  // -1: none
   int64_t drawn() const { return drawn_; }
-  // Why there can be none.
+  // Why no instance can exist.
   const std::string& problem() const { return problem_; }
 
  private:
   struct Step {
     enum class Kind { kSymbol, kVars, kNode } kind = Kind::kSymbol;
     int symbol = 0;                  // kSymbol
-    const AttrSpec* spec = nullptr;  // the attribute whose value it is; nullptr: of part of a term
-    bool is_size = false;            // it stands in a variable's dimensions
-    int node = 0;                    // kNode, and where a symbol's attribute belongs
+    const AttrSpec* spec = nullptr;  // the attribute that has this symbol as its value; nullptr:
+                                     // the symbol is part of a term
+    bool is_size = false;            // the symbol occurs in a variable's dimensions
+    int node = 0;                    // kNode: the node; kSymbol: the node of `spec`
   };
   struct Choice {
     ExprAttr value;
@@ -75,7 +76,7 @@ class Instances {
   void AddSymbols(const Term& term, Step step);
   bool MustBeNumber(int symbol) const;
   bool IsDimension(int symbol) const;
-  // False: stop altogether.
+  // Returns false to stop the search.
   bool Search(size_t step, int weight);
   bool Leaf();
   std::vector<Choice> Choices(const Step& step, int weight);

@@ -211,7 +211,7 @@ class Reader {
     return true;
   }
 
-  // Numbers up to a word that is none.
+  // Numbers, up to the first word that is not one.
   std::vector<int> Numbers(std::string* word) {
     std::vector<int> numbers;
     word->clear();

@@ -1,4 +1,4 @@
-// Proof files, read. The grammar is in docs/proofs.md.
+// Parses proof files. docs/proofs.md has the grammar.
 #ifndef LEMMA_VERIFIER_CHECKER_PROOF_TEXT_H_
 #define LEMMA_VERIFIER_CHECKER_PROOF_TEXT_H_
 
@@ -14,8 +14,8 @@ namespace lemma::checker {
 
 // A name, a number or a list (head a b ...).
 struct Node {
-  std::string text;  // of a name; a list's is that of its head
-  int name = -1;     // names are numbered
+  std::string text;  // of a name; of a list, its head
+  int name = -1;     // number of the name
   bool is_list = false, is_number = false;
   int64_t number = 0;
   std::vector<Node> items;  // of a list, after its head
@@ -25,7 +25,7 @@ struct Node {
   }
 };
 
-// What happened to the terms of a difference.
+// A step that uses up terms of a difference and makes others.
 struct Event {
   enum class Kind { kDifference, kPair, kCollect, kZero } kind = Kind::kDifference;
   int line = 0;
@@ -50,7 +50,7 @@ struct Output {
 
 struct Case {
   int line = 0;
-  std::string laws;  // none, ring, real; impossible
+  std::string laws;  // "none", "ring", "real" or "impossible"
   std::vector<Node> facts;
   std::vector<std::pair<int, Node>> solved;
   std::vector<Output> outputs;
@@ -70,8 +70,8 @@ struct ProofText {
   int64_t steps = 0;
 };
 
-// InvalidArgument, naming the line, where the text is no proof file or a step is missing: every
-// term has to be used up by a later step, and every part that is announced has to be there.
+// InvalidArgument, naming the line, if the text is not a proof file or a step is missing: a later
+// step must use up every term, and every announced part must follow.
 absl::StatusOr<ProofText> ParseProof(absl::string_view text);
 
 }  // namespace lemma::checker

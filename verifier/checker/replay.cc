@@ -15,8 +15,8 @@
 namespace lemma::checker {
 namespace {
 
-constexpr int64_t kLeastWork = 6000;  // of one form
-constexpr int64_t kElements = 8;      // of an output, on one instance
+constexpr int64_t kLeastWork = 6000;  // per form
+constexpr int64_t kElements = 8;      // per output and instance
 constexpr int64_t kMostSolutions = 20000;
 
 int LevelOf(absl::string_view laws) {
@@ -106,7 +106,7 @@ class Replayer {
     int64_t reached = 0, work = 0;
     Instances instances(rule_, bounds, &work, claim.fixed);
     instances.ForEach([&](const Instance& instance) {
-      // Else it is another form's.
+      // Otherwise it belongs to another form.
       if (!instance.target_exists || !IsAbout(claim, instance, &work)) return true;
       const auto open = OpenSymbols(claim, instance);
       ++reached;
@@ -178,7 +178,7 @@ class Replayer {
     for (const Node& item : node.items) NamesIn(item, names);
   }
 
-  // Finds values of symbols that the proof introduced, by trying.
+  // Searches values for symbols that the proof introduced.
   bool Solve(const Case& c, const std::map<std::string, int64_t>& open, FormValue* values) {
     std::set<int> used;
     int64_t most = 1;
@@ -216,7 +216,7 @@ class Replayer {
     if (output.names.size() != source.dims.size()) Reject(output.line, "another rank");
     if (source.dims != sides.target(output.number).dims) Reject(output.line, "the shapes differ");
     const int64_t step = std::max<int64_t>(1, count / kElements);
-    // Offset, so that not only the first columns are seen.
+    // The offset varies, so that not only the first columns are checked.
     for (int64_t n = 0; n < count && result_.problem.empty(); n += step) {
       const int64_t element = std::min(count - 1, n + (n / step) % step);
       FormValue at = values;
@@ -251,7 +251,7 @@ class Replayer {
         return;
       }
     }
-    // The maximum of nothing, on both sides: there is no difference to speak of.
+    // Both sides are the maximum of an empty set: there is no difference.
     if (Algebra::IsInfinite(*forms[0]) && Algebra::Same(forms[0], forms[1])) {
       ++result_.undecided;
       return;
@@ -279,8 +279,8 @@ class Replayer {
     }
   }
 
-  // The map has to be a bijection of the points of both terms, or where it leaves a rest, one to
-  // one; and where both terms are, their atoms have to be equal.
+  // The map must be a bijection of the points of both terms; if the step leaves a rest, it must be
+  // one to one. At common points the atoms must be equal.
   bool ReplayPair(const Event& event, const Output& output, std::map<int, Value>& terms,
                   FormValue* at, Algebra* algebra) {
     const Node& mine = output.terms.at(event.used[0]);
@@ -327,16 +327,17 @@ class Replayer {
     return true;
   }
 
-  // False: stop looking at this element.
+  // False ends the work on this element.
   bool Agree(int line, const std::string& what, const Value& x, const Value& y, FormValue* at,
              Algebra* algebra) {
     if (!at->problem().empty()) return Reject(line, absl::StrCat(what, ": ", at->problem()));
-    // The sides could be evaluated, so it is the step that cannot.
+    // The sides could be evaluated, so the step is the problem.
     if (!algebra->problem().empty()) {
       return Reject(line, absl::StrCat(what, ": ", algebra->problem()));
     }
     ++result_.checks;
-    // Unlike in form only would do for real numbers, but not for the laws that the proof claims.
+    // Values whose polynomials differ may be equal as reals, but not under the laws that the proof
+    // claims.
     if (Algebra::Same(x, y)) return true;
     return Reject(line,
                   absl::StrCat(what, ": ", algebra->ToString(x), " is not ", algebra->ToString(y)));

@@ -17,7 +17,7 @@ Sides::Sides(const Substitution& rule, const Instance& instance, Algebra* algebr
     }
     for (int64_t i = 0; i < size; ++i) {
       const bool number = fill > 0 && IsInteger(type.dtype);
-      // Mostly positions that are inside, sometimes at the end of a dimension.
+      // Mostly valid positions, sometimes the end of a dimension.
       const uint64_t hash = Mix64(HashCombine(HashCombine(fill, v), i));
       tensor.elements.push_back(number
                                     ? algebra->Integer(static_cast<int64_t>(hash % (1 + fill % 3)))

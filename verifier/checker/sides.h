@@ -1,4 +1,4 @@
-// Both sides of a rule, evaluated on one instance.
+// Evaluates both sides of a rule on one instance.
 #ifndef LEMMA_VERIFIER_CHECKER_SIDES_H_
 #define LEMMA_VERIFIER_CHECKER_SIDES_H_
 
@@ -12,8 +12,8 @@ namespace lemma::checker {
 
 class Sides {
  public:
-  // fill = 0: all inputs are indeterminates. Otherwise integer inputs hold small numbers, others
-  // for each fill. Problems are reported to the algebra.
+  // fill = 0: all inputs are indeterminates. Otherwise integer inputs hold small numbers, different
+  // for each fill. Errors go to the algebra.
   Sides(const Substitution& rule, const Instance& instance, Algebra* algebra, int fill);
 
   const TensorValue& input(int var) const { return inputs_[var]; }
@@ -21,11 +21,11 @@ class Sides {
   const TensorValue& target(size_t output) const { return outputs_[1][output]; }
   const TensorValue& side(int which, size_t output) const { return outputs_[which][output]; }
   bool needs_positions() const { return needs_positions_; }
-  // The inputs hold positions at which the source itself reads outside a tensor.
+  // With these inputs as positions, the source itself reads outside a tensor.
   bool invalid() const { return invalid_; }
 
  private:
-  // Whether nothing was read outside its tensor.
+  // False if a read was outside its tensor.
   bool Run(const Pattern& pattern, const std::vector<Definition>& nodes, Algebra* algebra,
            std::vector<TensorValue>* outputs);
 
@@ -34,7 +34,7 @@ class Sides {
   bool needs_positions_ = false, invalid_ = false;
 };
 
-// Whether an index is read from an integer input.
+// Whether an element of an integer input is used as an index.
 bool NeedsPositions(const Substitution& rule, const Instance& instance, int64_t* work);
 
 }  // namespace lemma::checker

@@ -1,4 +1,5 @@
-// Obligations of one side alone: reads inside tensors, divisors positive. Internal to the prover.
+// Proves the obligations of one side: reads are inside tensors, divisors positive. Internal to the
+// prover.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_BOUNDS_CHECK_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_BOUNDS_CHECK_H_
 
@@ -8,9 +9,9 @@
 
 namespace lemma::prover {
 
-// Empty if every read of `definition` is inside its tensor and every divisor is positive, wherever
-// `facts` hold; else the first that was not proved. A position that a tensor holds is checked when
-// it is read and assumed here.
+// "" if every read of `definition` is inside its tensor and every divisor is positive wherever
+// `facts` hold. Otherwise describes the first that was not proved. Positions that a tensor holds
+// are checked when they are read, so this assumes them valid.
 std::string UnprovedRead(Forms* forms, Arith* arith, const Definition& definition,
                          const LeafMap& symbols, const Facts& facts);
 

@@ -59,7 +59,7 @@ Poly FormBuilder::Index(const IndexExpr& e, const Env& env) {
     case IndexExpr::Kind::kMax:
       return leaves_.Max(Index(e.lhs(), env), Index(e.rhs(), env));
     case IndexExpr::Kind::kLoad: {
-      // Uninterpreted: which integer it is does not matter.
+      // Uninterpreted: the integer may have any value.
       FormBuilder plain(&forms_, definition_, Laws::kNone, symbols_, operators_);
       plain.reader_ = reader_;
       NormalForm form = plain.Scalar(ScalarExpr(e.load()), env);
@@ -151,7 +151,7 @@ NormalForm FormBuilder::Inverse(NormalForm form) {
 
 namespace {
 
-// The atom that a form is, if it is just that.
+// The only atom of a form that is a single atom; nullptr otherwise.
 const Atom* OnlyAtom(const NormalForm& form) {
   if (form.terms.size() != 1) return nullptr;
   const Term& term = form.terms[0];
@@ -181,8 +181,8 @@ NormalForm ExactNegation(const NormalForm& form) {
 
 }  // namespace
 
-// What holds bit by bit in floating-point arithmetic: a - b = a + (-b), -(-a) = a, 1*a = a/1 = a,
-// a + (-0) = a, and maxima and minima are those of sets.
+// Laws that hold bit for bit in floating-point arithmetic: a - b = a + (-b), -(-a) = a, 1*a = a,
+// a/1 = a, a + (-0) = a; maxima and minima depend on the set of their operands only.
 std::optional<NormalForm> FormBuilder::ApplyExactly(ScalarFn fn,
                                                     const std::vector<NormalForm>& args) {
   switch (fn) {
@@ -271,8 +271,7 @@ NormalForm FormBuilder::Apply(const ScalarExpr& e, const Env& env) {
         break;
       }
       case ScalarFn::kWhere: {
-        // z * where(c, x, y) = where(c, z * x, z * y) differs where z is infinite: inf * 0 is no
-        // number.
+        // z * where(c, x, y) = where(c, z * x, z * y) fails if z is infinite: inf * 0 is NaN.
         if (laws_ != Laws::kRealOnly) break;
         TooLarge(args[1]);
         TooLarge(args[2]);
@@ -328,7 +327,7 @@ NormalForm FormBuilder::Reduce(const ScalarExpr& e, const Env& env) {
     }
     return Scaled(OfAtom(forms_.Substitute(atom, {})), sign);
   }
-  // In its order, so that cases cannot be told apart.
+  // An ordered reduction cannot be split into cases.
   if (cases.size() != 1) {
     if (cases.empty()) return OfAtom(FnAtom(absl::StrCat(Name(kind), "_empty"), {}));
     if (error_.empty()) error_ = "a reduction has a disjunction as its condition";
@@ -401,9 +400,9 @@ bool FormBuilder::Representable(const Atom& atom, DType dtype) const {
   return false;
 }
 
-// What an operator computes it rounds once, when it stores it; what it only chooses or moves is a
-// value of the type already. Terms exclude each other where arithmetic is uninterpreted, and none
-// has axes.
+// An operator rounds a computed value once, when it stores it. A value that is only selected or
+// moved already has the type. Where arithmetic is uninterpreted, terms exclude each other and have
+// no axes.
 NormalForm FormBuilder::Rounded(NormalForm form, DType dtype) const {
   for (Term& term : form.terms) {
     if (Representable(term, dtype)) continue;

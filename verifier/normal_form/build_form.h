@@ -1,4 +1,4 @@
-// From definitions to normal forms. Internal to the prover.
+// Builds normal forms from definitions. Internal to the prover.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_BUILD_FORM_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_BUILD_FORM_H_
 
@@ -15,9 +15,9 @@ namespace lemma::prover {
 
 class FormBuilder {
  public:
-  // `operators`, if given: which operator makes each tensor of `definition`. Where arithmetic is
-  // uninterpreted, what another operator reads is rounded, and so are outputs; what an operator
-  // reads of its own is not. Not given: nothing is rounded.
+  // `operators`, if given: by tensor of `definition`, the operator that computes it. Where
+  // arithmetic is uninterpreted, an operator reads its own tensors unrounded and those of other
+  // operators rounded; outputs are rounded. Without `operators` nothing is rounded.
   FormBuilder(Forms* forms, const Definition& definition, Laws laws, const LeafMap& symbols,
               const std::vector<int>* operators = nullptr)
       : forms_(*forms),
@@ -27,13 +27,14 @@ class FormBuilder {
         symbols_(symbols),
         operators_(operators) {}
 
-  // The element of `tensor`, an input or an output, at `at`, locals written out. Unsimplified;
-  // `error` says what could not be expressed.
+  // The element of `tensor`, an input or an output, at index `at`, with local tensors expanded. Not
+  // simplified. error() says what could not be expressed.
   NormalForm Element(TensorId tensor, const std::vector<Poly>& at);
   // The value of an expression in the body of `tensor`.
   NormalForm ValueIn(TensorId tensor, const ScalarExpr& e, const std::map<VarId, Poly>& env);
   Poly Index(const IndexExpr& e, const std::map<VarId, Poly>& env);
-  // Conjunctions that exclude each other and together are equivalent to `guard` (or its opposite).
+  // Mutually exclusive conjunctions that together are equivalent to `guard`, or to its negation if
+  // not `positive`.
   std::vector<Facts> Cases(const Guard& guard, bool positive, const std::map<VarId, Poly>& env);
 
   const std::string& error() const { return error_; }
@@ -43,7 +44,7 @@ class FormBuilder {
   NormalForm Scalar(const ScalarExpr& e, const Env& env);
   NormalForm Select(const ScalarExpr& e, const NormalForm& then, const NormalForm& otherwise,
                     const Env& env);
-  // Whether these are values of `dtype` already, whatever is read.
+  // Whether the value is always one of `dtype`, whatever elements are read.
   bool Representable(const Atom& atom, DType dtype) const;
   bool Representable(const Term& term, DType dtype) const;
   bool Representable(const NormalForm& form, DType dtype) const;
@@ -64,7 +65,7 @@ class FormBuilder {
   const std::vector<int>* operators_;
   int reader_ = -1;  // the operator whose element is being built
   std::string error_;
-  // What was looked at so far, and the most: a value that is used twice is written out twice.
+  // Number of scalar expressions visited, and its limit: a value used twice is expanded twice.
   static constexpr int64_t kMaxScalars = 30000;
   int64_t scalars_ = 0;
 };

@@ -16,10 +16,10 @@ using Env = std::map<VarId, Poly>;
 
 constexpr size_t kMost = 400;
 
-// Exact on integers.
+// Whether `fn` is exact on integers.
 bool KeepsIntegers(ScalarFn fn) { return Info(fn).keeps_integers() || Info(fn).discontinuous(); }
 
-// Which expressions compute with floats.
+// Says which expressions compute with floats.
 class Floats {
  public:
   explicit Floats(const Definition& definition) : definition_(definition) {
@@ -69,7 +69,7 @@ class Floats {
   std::vector<bool> tensors_;
 };
 
-// The atom that a form is, if it is just that.
+// The only atom of a form that is a single atom; nullptr otherwise.
 const Atom* OnlyAtom(const NormalForm& form) {
   if (form.terms.size() != 1) return nullptr;
   const Term& t = form.terms[0];
@@ -78,7 +78,7 @@ const Atom* OnlyAtom(const NormalForm& form) {
   return alone ? &t.atoms[0] : nullptr;
 }
 
-// Where in the sums and conditions around it something stands.
+// The axes and guards of the sums and conditions around an expression.
 struct Place {
   std::vector<Leaf> axes;
   Facts guards;
@@ -103,7 +103,7 @@ class Collector {
   }
 
  private:
-  // `discontinuities`: whether these still are to be listed; what is inside one is not.
+  // `discontinuities`: whether to list these. Inside a discontinuity they are not listed again.
   void Element(TensorId tensor, const std::vector<Poly>& at, const Place& place,
                bool discontinuities) {
     for (const Poly& p : at) result_.complete = result_.complete && !p.overflowed();
@@ -195,7 +195,7 @@ class Collector {
     }
   }
 
-  // Integers that tensors hold.
+  // Visits the integers that tensors hold.
   void Index(TensorId tensor, const IndexExpr& e, const Env& env, const Place& place,
              bool discontinuities) {
     switch (e.kind()) {
@@ -231,8 +231,9 @@ class Collector {
     }
   }
 
-  // f(g(x)) = g(x) and f(max(x, y)) = max(f(x), f(y)) bit for bit for rounding functions, and
-  // f(-x) = -f(x) for some, so these jump where g(x), where f(x) and f(y), and where f(x) do.
+  // Lists a discontinuity. Bit for bit, f(g(x)) = g(x) and f(max(x, y)) = max(f(x), f(y)) for
+  // rounding functions, and f(-x) = -f(x) for some. So these are discontinuous where g(x), where
+  // f(x) and f(y), and where f(x) is.
   void Jump(const NormalForm& form, const Place& place) {
     const Atom* atom = OnlyAtom(form);
     if (atom != nullptr && atom->kind == Atom::Kind::kConstant) return;
@@ -262,7 +263,7 @@ class Collector {
     Add(&result_.discontinuities, place, OfAtom(FnAtom("jump", {form})));
   }
 
-  // Numbers are left out, and whole powers, which are products.
+  // Skips numbers, and whole powers, which are products.
   void Partial(ScalarFn fn, NormalForm form, const Place& place) {
     const bool takes = std::any_of(form.terms.begin(), form.terms.end(), [&](const Term& t) {
       return std::any_of(t.atoms.begin(), t.atoms.end(), [&](const Atom& atom) {
@@ -272,7 +273,7 @@ class Collector {
     if (takes) Add(&result_.partial, place, std::move(form));
   }
 
-  // Its axes are the alternative's own.
+  // Gives the alternative axes of its own.
   void Add(std::vector<Alternative>* to, const Place& place, NormalForm value) {
     if (to->size() >= kMost) result_.complete = false;
     Atom shell;
@@ -291,7 +292,8 @@ class Collector {
   Elements result_;
 };
 
-// A maximum stays one, however few values it has: of x[i] alone, and of x[i] for each k < n, too.
+// The added value keeps it a maximum however few values it has, such as x[i] alone or x[i] for each
+// k < n.
 NormalForm SetOf(std::vector<Alternative> alternatives) {
   Atom atom;
   atom.kind = Atom::Kind::kMax;
@@ -301,8 +303,8 @@ NormalForm SetOf(std::vector<Alternative> alternatives) {
   return OfAtom(std::move(atom));
 }
 
-// The points of an alternative are those of a sum of its values: what rewrites the sum and leaves
-// all coefficients 1 maps points to points.
+// An alternative has the points of a sum of its values. A rewrite of the sum that leaves all
+// coefficients 1 maps points to points.
 void SimplifySet(Normalizer* normalizer, const Facts& facts, std::vector<Alternative>* set) {
   std::vector<Alternative> simpler;
   for (Alternative& alternative : *set) {
@@ -355,7 +357,7 @@ void SimplifyPartial(Normalizer* normalizer, const Facts& facts, Elements* eleme
   SimplifySet(normalizer, facts, &elements->partial);
 }
 
-// Sets are maxima: the prover compares these as sets of values.
+// Sets are written as maxima, since the prover compares these as sets of values.
 std::vector<NormalForm> FormsOf(const Elements& a, const Elements& b) {
   std::set<TensorId> read;
   for (const Elements* side : {&a, &b}) {

@@ -104,7 +104,8 @@ bool Equality::CancelOnce(std::vector<Term>* terms, const Facts& context) {
   auto sign = [](const Term& t) {
     return t.coefficient.terms().empty() || t.coefficient.terms().back().second > 0 ? 1 : -1;
   };
-  // Pairs of opposite sign that leave nothing; then any of opposite sign; then of equal sign.
+  // First pairs of opposite sign without remainder; then any of opposite sign; then pairs of equal
+  // sign without remainder.
   for (int pass = 0; pass < 3; ++pass) {
     for (size_t i = 0; i < terms->size(); ++i) {
       Work(static_cast<int64_t>(terms->size() - i));
@@ -138,7 +139,7 @@ bool Equality::CancelOnce(std::vector<Term>* terms, const Facts& context) {
 void Equality::Combine(const Term& mine, const Pairing& pairing, const Facts& context,
                        std::vector<Term>* out, std::vector<Term>* vanished) {
   const Term& image = pairing.image;
-  // Where both are: the coefficients add up.
+  // Where both terms are defined, the coefficients add up.
   Term both = mine;
   both.guards = With(mine.guards, pairing.only_image);
   int64_t common = 0;
@@ -154,7 +155,7 @@ void Equality::Combine(const Term& mine, const Pairing& pairing, const Facts& co
     }
   }
   if (!both.coefficient.IsZero()) normalizer_.SimplifyTerm(both, context, out);
-  // Where only one is.
+  // Where only one term is defined.
   auto residual = [&](Term term, const Facts& lacking) {
     for (const Fact& fact : lacking) {
       Term part = term;
@@ -246,7 +247,7 @@ bool Equality::AtomsEqual(const Atom& a, const Atom& b, const Facts& context) {
   bool in_order = true;
   for (size_t i = 0; i < a.args.size() && in_order; ++i) in_order = equal(i, i);
   if (in_order) return true;
-  // Not min and max, which choose between 0 and -0 by the order of their arguments.
+  // min and max are excluded: they choose between 0 and -0 by the order of their arguments.
   const bool commutative = a.Is(ScalarFn::kAdd) || a.Is(ScalarFn::kMul) || a.Is(ScalarFn::kEqual) ||
                            a.Is(ScalarFn::kAnd) || a.Is(ScalarFn::kOr);
   return commutative && equal(0, 1) && equal(1, 0);
@@ -277,7 +278,7 @@ bool Equality::ReductionsEqual(const Atom& a, const Atom& b, const Facts& contex
 
 bool Equality::Covers(const Atom& b, const Alternative& given, const Facts& context, int depth) {
   if (depth > 4 || --budget_ <= 0) return false;
-  // Its axes are constants from here on: fresh ones, so that they are nobody else's.
+  // The axes become constants: fresh ones, so that they are unique.
   Atom shell;
   shell.kind = Atom::Kind::kMax;
   shell.alternatives = {given};
@@ -290,7 +291,7 @@ bool Equality::Covers(const Atom& b, const Alternative& given, const Facts& cont
     std::vector<Leaf> unknowns = other.axes, bound;
     Equations(*a.value, *other.value, &equations, &unknowns, &bound, 0);
     LeafMap solution = Solve(std::move(equations), unknowns, here);
-    // Axes that no read determines: any point will do, so try the ends of their ranges.
+    // For axes that no read determines any point will do: tries the ends of their ranges.
     std::vector<LeafMap> maps = {LeafMap()};
     for (Leaf axis : other.axes) {
       std::vector<Poly> values;
@@ -338,7 +339,7 @@ bool Equality::Covers(const Atom& b, const Alternative& given, const Facts& cont
       const Facts both = With(here, missing);
       if (!missing.empty() && arith_.Contradicts(here, missing)) continue;
       if (!AreEqual(*a.value, forms_.Substitute(*other.value, map), both)) continue;
-      // What is left of a where a guard does not hold has to be covered too.
+      // The part of `a` where a guard does not hold must be covered too.
       bool covered = true;
       Alternative rest = a;
       for (const Fact& fact : missing) {

@@ -1,4 +1,4 @@
-// Are two normal forms equal? Internal to the prover.
+// Decides whether two normal forms are equal. Internal to the prover.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_EQUALITY_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_EQUALITY_H_
 
@@ -11,8 +11,9 @@
 
 namespace lemma::prover {
 
-// Terms cancel in pairs: a bijection of their axes, inferred from their reads, makes their atoms
-// equal; where their guards differ a part of each remains. Every inferred thing is checked.
+// Terms cancel in pairs. A bijection of their axes, inferred from their reads, must make their
+// atoms equal; where their guards differ, a part of each term remains. Everything inferred is
+// checked.
 class Equality {
  public:
   Equality(Forms* forms, Arith* arith, Laws laws)
@@ -22,59 +23,59 @@ class Equality {
         laws_(laws),
         normalizer_(forms, arith, laws) {}
 
-  // `difference` is 0 wherever `context` holds.
+  // Whether `difference` is 0 wherever `context` holds.
   bool IsZero(const NormalForm& difference, const Facts& context);
   bool AreEqual(const NormalForm& a, const NormalForm& b, const Facts& context);
 
-  // `form` with terms under functions and maxima added up where they are equal but for their axes,
-  // and simplified; nullopt if there are none.
+  // `form`, simplified, with terms under functions and maxima added up if they are equal up to
+  // their axes. nullopt if there are none.
   std::optional<NormalForm> Merged(const NormalForm& form, const Facts& context);
 
   Normalizer& normalizer() { return normalizer_; }
-  // What was left when IsZero last failed at the outermost level.
+  // The terms that remained when IsZero last failed at the outermost level.
   const std::string& remainder() const { return remainder_; }
-  StepLog* log = nullptr;  // of the outermost difference
+  StepLog* log = nullptr;  // for the outermost difference
 
  private:
   struct Equation {
     Poly mine, other;
   };
-  // A map of the other term's axes to mine, and the guards that one side has and the other lacks.
+  // A map of the other term's axes to mine, and the guards that only one side has.
   struct Pairing {
     LeafMap map;
-    Term other;  // the other term, with axes of its own
-    Term image;  // the same over my axes
+    Term other;  // the other term, with its axes renamed apart
+    Term image;  // the other term over my axes
     Facts only_mine, only_image;
   };
 
-  // Adds up such terms of `form` itself, and under its functions; whether there were any.
+  // Adds up such terms of `form` itself, or under its functions. Returns whether there were any.
   bool AddUp(NormalForm* form, const Facts& context);
   bool AddUpUnder(NormalForm* form, const Facts& context);
   bool CancelOnce(std::vector<Term>* terms, const Facts& context);
-  // Bijections first that leave no residual; nullopt if there is none.
+  // Prefers bijections that leave no remainder. nullopt if there is none.
   std::optional<Pairing> Pair(const Term& mine, const Term& other, const Facts& context);
-  // `exact`: nothing may be left of either.
+  // `exact`: neither term may leave a remainder.
   std::optional<Pairing> TryMap(const Term& mine, const Term& other, const LeafMap& map,
                                 const Facts& context, bool exact = false);
-  // Appends what is left of two terms that were paired, simplified, to `out`; `vanished`: what is
-  // left but is 0 for other reasons than that it is nowhere.
+  // Appends the simplified remainder of two paired terms to `out`. `vanished`: remainders that are
+  // 0 for another reason than an empty domain.
   void Combine(const Term& mine, const Pairing& pairing, const Facts& context,
                std::vector<Term>* out, std::vector<Term>* vanished);
 
   bool AtomsEqual(const Atom& a, const Atom& b, const Facts& context);
-  // Matches each atom of `a` with one of `b`.
+  // Matches each atom of `a` with an equal atom of `b`.
   bool ProductsEqual(const std::vector<Atom>& a, const std::vector<Atom>& b, const Facts& context);
   bool ReductionsEqual(const Atom& a, const Atom& b, const Facts& context);
-  // Every value of `a` is one of `b`.
+  // Whether every value of `a` is also a value of `b`.
   bool Covers(const Atom& b, const Alternative& a, const Facts& context, int depth);
 
-  // Equations that hold if the factors are paired in order. Axes bound inside are unknowns too,
-  // those of the other side; my own are listed in *bound, since no solution may speak of them.
+  // Equations that hold if the factors are paired in order. Bound axes of the other side are
+  // unknowns too. My bound axes go to *bound: no solution may mention them.
   void Equations(const Atom& mine, const Atom& other, std::vector<Equation>* equations,
                  std::vector<Leaf>* unknowns, std::vector<Leaf>* bound, int depth);
   void Equations(const NormalForm& mine, const NormalForm& other, std::vector<Equation>* equations,
                  std::vector<Leaf>* unknowns, std::vector<Leaf>* bound, int depth);
-  // Solves for unknowns with unit coefficients.
+  // Solves for unknowns that have coefficient 1 or -1.
   LeafMap Solve(std::vector<Equation> equations, const std::vector<Leaf>& unknowns,
                 const Facts& context);
   bool Invertible(const std::vector<Leaf>& mine, const std::vector<Leaf>& others,

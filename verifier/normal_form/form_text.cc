@@ -114,13 +114,13 @@ int StepLog::Take(const Term& term) {
   const std::string text = TextOf(leaves_, term);
   auto it =
       std::find_if(live_.begin(), live_.end(), [&](const Live& live) { return live.text == text; });
-  if (it == live_.end()) return 0;  // no term has this number, so the checker will object
+  if (it == live_.end()) return 0;  // no term has this number, so the checker will reject it
   const int number = it->number;
   live_.erase(it);
   return number;
 }
 
-// " N" after writing the term.
+// Adds the term and returns " N", its number.
 std::string StepLog::Add(const std::string& text) {
   live_.push_back({++last_, text});
   Line(absl::StrCat("term ", last_, " ", text));

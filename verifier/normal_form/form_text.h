@@ -1,5 +1,5 @@
-// Normal forms as text that keeps everything, for proof files (docs/proofs.md has the grammar).
-// Internal to the prover.
+// Writes normal forms as lossless text for proof files (docs/proofs.md has the grammar). Internal
+// to the prover.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_FORM_TEXT_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_FORM_TEXT_H_
 
@@ -16,23 +16,23 @@ std::string TextOf(const Leaves& leaves, const Fact& fact);
 std::string TextOf(const Leaves& leaves, const Term& term);
 std::string TextOf(const Leaves& leaves, const NormalForm& form);
 
-// Writes how the terms of a difference cancel, line by line. Terms have numbers; each step names
-// those that it uses up and those that it makes.
+// Logs how the terms of a difference cancel, line by line. Terms have numbers; each step names the
+// terms that it uses up and those that it makes.
 class StepLog {
  public:
   StepLog(const Leaves* leaves, std::vector<std::string>* lines)
       : leaves_(*leaves), lines_(*lines) {}
 
   void Line(std::string text) { lines_.push_back(std::move(text)); }
-  // The difference of both sides, to begin with.
+  // Starts with the terms of the difference of both sides.
   void Difference(const std::vector<Term>& terms);
-  // `mine` and `other` give way to `rest`. `renamed` is `other` with axes of its own; `map` gives
-  // them as polynomials in those of `mine`.
+  // `rest` replaces `mine` and `other`. `renamed` is `other` with its axes renamed apart; `map`
+  // gives these axes as polynomials in those of `mine`.
   void Paired(const Term& mine, const Term& other, const Term& renamed, const LeafMap& map,
               const std::vector<Term>& rest);
-  // The terms are these now, after like ones were added up.
+  // Like terms were added up; these are the terms now.
   void Are(const std::vector<Term>& terms);
-  // The term is 0 everywhere.
+  // The term is identically 0.
   void Zero(const Term& term);
 
  private:
@@ -40,7 +40,7 @@ class StepLog {
     int number;
     std::string text;
   };
-  // The number of a term that there is; it is there no more.
+  // Removes a live term and returns its number.
   int Take(const Term& term);
   std::string Add(const std::string& text);
 

@@ -13,7 +13,7 @@ std::optional<ScalarFn> Symmetric(const Atom& atom) {
   return std::nullopt;
 }
 
-// The value at 0 of an even function: all there are have an integer there.
+// The value of an even function at 0, which is an integer for all of them.
 int64_t AtZero(ScalarFn fn) {
   double value = 0;
   Lanes<double>().unary[static_cast<int>(fn)](&value, &value, 1);
@@ -26,7 +26,7 @@ bool IsNumber(const NormalForm& form) {
   return form.terms.size() == 1 && t.axes.empty() && t.guards.empty() && t.atoms.empty();
 }
 
-// The atom that a form is, if it is just that.
+// The only atom of a form that is a single atom; nullptr otherwise.
 const Atom* OnlyAtom(const NormalForm& form) {
   if (form.terms.size() != 1) return nullptr;
   const Term& t = form.terms[0];
@@ -58,7 +58,7 @@ std::optional<NormalForm> Normalizer::SymmetryLaw(const Atom& atom) {
   const NormalForm& arg = *atom.args[0];
   const bool odd = Info(*fn).symmetry() == Symmetry::kOdd;
   if (arg.terms.empty()) return odd ? NormalForm() : Number(AtZero(*fn));
-  // Of x and -x, the one whose term of the least key is positive.
+  // Keeps x or -x: the one whose term with the least key is positive.
   const Term* first = nullptr;
   std::string least;
   for (const Term& t : arg.terms) {
@@ -72,7 +72,7 @@ std::optional<NormalForm> Normalizer::SymmetryLaw(const Atom& atom) {
   return Scaled(OfAtom(FnAtom(atom.name, {Scaled(arg, -1)})), odd ? -1 : 1);
 }
 
-// x < y and x = y for x and y that differ by a number.
+// x < y and x = y for x and y whose difference is a number.
 std::optional<NormalForm> Normalizer::CompareLaw(const Atom& atom) {
   const bool less = atom.Is(ScalarFn::kLess);
   if (!less && !atom.Is(ScalarFn::kEqual)) return std::nullopt;
@@ -83,7 +83,7 @@ std::optional<NormalForm> Normalizer::CompareLaw(const Atom& atom) {
   return less && *n > 0 ? Number(1) : NormalForm();
 }
 
-// Truth(c) for what c is made of.
+// Simplifies Truth(c) by the structure of c.
 std::optional<NormalForm> Normalizer::TruthLaw(const Atom& atom) {
   if (!atom.Is(ScalarFn::kWhere) || !IsTruth(atom)) return std::nullopt;
   const NormalForm& condition = *atom.args[0];

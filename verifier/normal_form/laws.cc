@@ -1,4 +1,4 @@
-// Laws of functions: what the normal form does with exp, log, reciprocals and maxima.
+// Laws of functions: normal forms of exp, log, reciprocals and maxima.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -10,7 +10,7 @@
 namespace lemma::prover {
 namespace {
 
-// Terms and alternatives.
+// For terms and alternatives.
 template <class T>
 bool IsPlain(const T& t) {
   return t.axes.empty() && t.guards.empty();
@@ -30,7 +30,7 @@ std::optional<double> ConstantOf(const NormalForm& form) {
   return value;
 }
 
-// A number, or a constant that has only a name.
+// Whether it is a number, or a constant known by its name only.
 bool IsConstant(const NormalForm& form) {
   return std::all_of(form.terms.begin(), form.terms.end(), [](const Term& t) {
     return IsPlain(t) && std::all_of(t.atoms.begin(), t.atoms.end(), [](const Atom& atom) {
@@ -69,7 +69,7 @@ std::optional<NormalForm> Normalizer::Law(const Atom& atom, const Facts& context
   }
 }
 
-// A sum of products of exponentials and of their reciprocals.
+// Whether the form shows that it is positive: a sum of products of exponentials and reciprocals.
 bool Normalizer::IsPositive(const NormalForm& form) const {
   auto positive = [&](const Atom& atom) {
     if (NonZero(atom)) return true;
@@ -89,7 +89,7 @@ std::optional<NormalForm> Normalizer::ExpLaw(const NormalForm& arg) {
   auto negative = [](const Term& t) {
     return !t.coefficient.overflowed() && t.coefficient.terms().back().second < 0;
   };
-  // s where the term is log(s) or -log(s).
+  // s, if the term is log(s) or -log(s).
   auto inside = [&](const Term& t) -> const NormalForm* {
     const bool alone = IsPlain(t) && t.denominator == 1 && t.atoms.size() == 1 &&
                        (t.coefficient == Poly(1) || t.coefficient == Poly(-1));
@@ -138,8 +138,8 @@ std::optional<std::pair<Atom, NormalForm>> Normalizer::CommonFactor(const Normal
   return std::nullopt;
 }
 
-// log(exp(a)) = a, log(exp(a) * s) = a + log(s), log(1/s) = -log(s). A factor is taken out only if
-// it is positive, so that the logarithm of the rest exists where that of the whole does.
+// log(exp(a)) = a, log(exp(a) * s) = a + log(s), log(1/s) = -log(s). Takes out a factor only if it
+// is positive: then the logarithm of the rest exists wherever that of the whole does.
 std::optional<NormalForm> Normalizer::LogLaw(const NormalForm& arg) {
   if (auto common = CommonFactor(arg)) {
     const auto& [atom, rest] = *common;
@@ -217,7 +217,7 @@ void Normalizer::SimplifyAlternatives(Atom* atom, const Facts& context) {
   while (!work.empty() && ++steps_ <= kMaxSteps) {
     Alternative next = std::move(work.back());
     work.pop_back();
-    // Guards are simplified as those of a term whose only atom is the value.
+    // Simplifies guards like those of a term whose only atom is the value.
     Term shell;
     shell.axes = next.axes;
     shell.guards = next.guards;
@@ -240,13 +240,13 @@ void Normalizer::SimplifyAlternatives(Atom* atom, const Facts& context) {
         yes.value = no.value = Share(std::move(value));
         yes.guards.push_back(*guard);
         no.guards.push_back(Negation(*guard));
-        // Both have the same binders, in scopes of their own.
+        // Both copies have the same binders, each in its own scope.
         work.push_back(std::move(no));
         work.push_back(std::move(yes));
         continue;
       }
-      // The term of `value` that is a maximum itself, times a positive number. The terms beside it
-      // are copied only where nothing else could be done with them: MaxLaw takes them out.
+      // Finds the term of `value` that is a maximum itself, times a positive number. Copies the
+      // other terms only if nothing else can be done with them; MaxLaw takes them out.
       const bool alone = work.empty() && done.empty();
       const bool may_copy = IsPlain(next) && !alone && work.size() < kMany;
       size_t nested = 0;
@@ -299,7 +299,8 @@ void Normalizer::SimplifyAlternatives(Atom* atom, const Facts& context) {
   if (is_max) DropDominated(atom, context);
 }
 
-// Whether c >= 0 follows from max(a, b) >= a: a number, or one once maxima are replaced so.
+// Whether c >= 0 follows from max(a, b) >= a: c is a number, or becomes one when maxima are
+// replaced.
 bool Normalizer::IsNonNegative(const NormalForm& form, const Facts& context, int depth) {
   constexpr int kMaxDepth = 2;
   const NormalForm sum = Combine(form);
@@ -326,14 +327,14 @@ bool Normalizer::IsNonNegative(const NormalForm& form, const Facts& context, int
   return false;
 }
 
-// p = (1 - t) * a + t * b for a number 0 <= t <= 1, so that p <= max(a, b).
+// Whether p = (1 - t) * a + t * b for a number 0 <= t <= 1; then p <= max(a, b).
 bool Normalizer::IsBetween(const NormalForm& p, const NormalForm& a, const NormalForm& b) {
   const NormalForm part = Combine(Sum(p, Scaled(a, -1))), whole = Combine(Sum(b, Scaled(a, -1)));
   if (part.terms.size() != whole.terms.size()) return false;
   std::map<std::string, const Term*> by_key;
   for (const Term& t : whole.terms) by_key[forms_.Key(t, false)] = &t;
   std::set<std::string> seen;
-  // t as a fraction, found in the first term.
+  // t as a fraction, from the first term.
   int64_t num = 0, den = 0;
   for (const Term& t : part.terms) {
     const std::string key = forms_.Key(t, false);
@@ -387,8 +388,8 @@ std::optional<Fact> Normalizer::GuardOfConstant(const Atom& atom) const {
   return std::nullopt;
 }
 
-// m * m = (a + b) * m - a * b for m = max(a, b), since (m - a) * (m - b) = 0. Where a is infinite
-// and b is not, this differs: inf * 0 is no number.
+// m * m = (a + b) * m - a * b for m = max(a, b), since (m - a) * (m - b) = 0. This fails if a is
+// infinite and b is not: inf * 0 is NaN.
 std::optional<NormalForm> Normalizer::SquareLaw(const Atom& m) {
   if (laws_ != Laws::kRealOnly || m.kind != Atom::Kind::kMax || m.alternatives.size() != 2 ||
       !IsPlain(m.alternatives[0]) || !IsPlain(m.alternatives[1])) {
@@ -408,7 +409,7 @@ std::optional<NormalForm> Normalizer::MaxLaw(const Atom& atom, const Facts& cont
   }
   if (laws_ == Laws::kNone) return std::nullopt;
   if (atom.alternatives.size() == 1 && !first.axes.empty()) {
-    // Some point exists: every guard is one of the bounds of an axis, whose extent is positive.
+    // A point exists if every guard is a bound of one axis, whose extent is positive.
     Facts rest = first.guards;
     bool exists = true;
     for (Leaf axis : first.axes) {

@@ -274,7 +274,7 @@ std::string Forms::Key(const Atom& atom) {
 
 std::string Forms::Key(const Term& term, bool with_coefficient) {
   auto saved = bound_;
-  // Axes are numbered by a first printing in which they have no names of their own.
+  // Numbers the axes by their order in a first printing, in which they have no names.
   std::vector<std::pair<std::string, Leaf>> order;
   for (Leaf axis : term.axes) bound_[axis] = "?";
   for (Leaf axis : term.axes) {

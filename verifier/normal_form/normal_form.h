@@ -1,13 +1,13 @@
-// Scalar expressions as sums of terms. Internal to the prover.
+// The prover's normal form: scalar expressions as sums of terms. Internal to the prover.
 //
 //   normal form = sum of terms
-//   term        = coefficient / denominator * sum over the integer points of its axes at which all
-//                 guards hold of the product of its atoms
+//   term        = coefficient / denominator * the sum, over the integer points of its axes at which
+//                 all guards hold, of the product of its atoms
 //   atom        = a read of an input | a function of normal forms | the reciprocal of one | a
 //                 maximum or another reduction over points
 //
-// The bounds of axes are guards like others. Bound axes have numbers of their own: no two binders
-// in one normal form share one, and substitution renames them.
+// The bounds of axes are guards like others. Bound axes have unique numbers: no two binders in one
+// normal form share one, and substitution renames them.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_NORMAL_FORM_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_NORMAL_FORM_H_
 
@@ -28,7 +28,7 @@ struct NormalForm {
   std::vector<Term> terms;
 };
 
-// The values at the points of `axes` where `guards` hold.
+// The values of `value` at the points of `axes` where `guards` hold.
 struct Alternative {
   std::vector<Leaf> axes;
   Facts guards;
@@ -38,12 +38,12 @@ struct Alternative {
 struct Atom {
   enum class Kind {
     kRead,         // tensor at index
-    kConstant,     // a real constant or parameter that has a name only
+    kConstant,     // a real constant or parameter known by its name only
     kFn,           // name(args)
     kInverse,      // 1 / args[0]
     kSizeInverse,  // 1 / index[0]
-    kMax,          // the greatest (name: max) or least (min) of all values of alternatives
-    kReduce,       // name over the one alternative: a product, or a reduction in its order
+    kMax,          // the greatest (name: max) or least (min) value of all alternatives
+    kReduce,       // `name` over its only alternative: a product, or a reduction in its order
   };
   Kind kind = Kind::kRead;
   std::string name;
@@ -63,11 +63,11 @@ struct Term {
   std::vector<Atom> atoms;
 };
 
-// Which laws of the real numbers may be used.
+// The laws of real numbers that may be used.
 enum class Laws {
   kNone,      // arithmetic is uninterpreted: only data is moved
   kRing,      // sums and products in any order, maxima; division only by sizes
-  kRealOnly,  // also those of exp, log and division, which rounding and overflow break
+  kRealOnly,  // also laws of exp, log and division, which rounding and overflow break
 };
 
 NormalFormPtr Share(NormalForm form);
@@ -77,26 +77,26 @@ Atom FnAtom(std::string name, std::vector<NormalForm> args);
 NormalForm Sum(const NormalForm& a, const NormalForm& b);
 NormalForm Scaled(const NormalForm& a, int64_t factor);
 
-// Substitution, renaming, printing.
+// Substitutes, renames and prints forms.
 class Forms {
  public:
   explicit Forms(Leaves* leaves);
 
   NormalForm Product(const NormalForm& a, const NormalForm& b);
-  // Replaces free leaves and gives every binder a new axis.
+  // Replaces free leaves and gives every binder new axes.
   NormalForm Substitute(const NormalForm& form, const LeafMap& map);
   Term Substitute(const Term& term, const LeafMap& map);
   Atom Substitute(const Atom& atom, const LeafMap& map);
   Facts Substitute(const Facts& facts, const LeafMap& map);
-  // The same, and the term's own axes become new ones too.
+  // The same; the term's own axes become new ones too.
   Term Renamed(const Term& term);
 
   bool Mentions(const NormalForm& form, Leaf leaf) const;
   bool Mentions(const Atom& atom, Leaf leaf) const;
   void CollectDeps(const NormalForm& form, std::vector<Leaf>* deps) const;
 
-  // Equal for forms that are equal up to the names of axes and the order of terms and factors;
-  // not only then.
+  // Forms with equal keys are equal up to names of axes, order of terms and factors, and repeated
+  // alternatives. Some forms that are equal in this sense have different keys.
   std::string Key(const NormalForm& form);
   std::string Key(const Term& term, bool with_coefficient = true);
   std::string Key(const Atom& atom);
@@ -112,7 +112,7 @@ class Forms {
   bool Mentions(const Facts& facts, Leaf leaf) const;
 
   Leaves& leaves_;
-  std::map<Leaf, std::string> bound_;  // names of axes while printing
+  std::map<Leaf, std::string> bound_;  // names of bound axes while printing
 };
 
 }  // namespace lemma::prover

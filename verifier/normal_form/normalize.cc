@@ -40,7 +40,7 @@ NormalForm Normalizer::Combine(NormalForm form) {
       continue;
     }
     Term& other = result.terms[it->second];
-    // Coefficients that mention axes speak of axes with different numbers.
+    // Coefficients that mention axes are not comparable: the axes have different numbers.
     bool own = false;
     for (Leaf axis : term.axes) own = own || leaves_.Mentions(term.coefficient, axis);
     for (Leaf axis : other.axes) own = own || leaves_.Mentions(other.coefficient, axis);
@@ -126,7 +126,7 @@ Normalizer::Step Normalizer::Indices(Term* term, const Facts& context) {
 }
 
 Normalizer::Step Normalizer::DropGuards(Term* term, const Facts& context) {
-  // A bound of an axis that has just one of its kind is not implied by anything else.
+  // No other guard implies the only lower or upper bound of an axis.
   auto is_range = [&](size_t i) {
     const Fact& fact = term->guards[i];
     if (fact.kind != Fact::Kind::kGe) return false;
@@ -257,7 +257,7 @@ Normalizer::Step Normalizer::OneAtom(Term* term, size_t i, const Facts& inner, c
   auto guard = GuardOfConstant(atom);
   auto is_guard = [&](const Fact& fact) { return fact == *guard || fact == Negation(*guard); };
   if (guard && std::none_of(term->guards.begin(), term->guards.end(), is_guard)) {
-    // max(if g then c, a) = if g then max(c, a) else a, so that constants meet.
+    // max(if g then c, a) = if g then max(c, a) else a brings constants together.
     Term yes = *term, no = *term;
     yes.guards.push_back(*guard);
     no.guards.push_back(Negation(*guard));
@@ -296,7 +296,7 @@ Normalizer::Step Normalizer::Squares(Term* term, const Facts& context, std::vect
     for (size_t j = i + 1; j < term->atoms.size(); ++j) {
       if (forms_.Key(term->atoms[j]) != key) continue;
       term->atoms.erase(term->atoms.begin() + j);
-      if (truth) return Step::kChanged;  // its own square
+      if (truth) return Step::kChanged;  // a truth value is its own square
       Expand(*term, i, *square, context, out);
       return Step::kReplaced;
     }
@@ -329,7 +329,7 @@ Normalizer::Step Normalizer::Cancel(Term* term) {
 }
 
 void Normalizer::SimplifyTerm(Term term, const Facts& context, std::vector<Term>* out) {
-  Facts settled;  // guards that nothing could be done about
+  Facts settled;  // guards that cannot be simplified further
   for (int round = 0; round < 60; ++round) {
     if (++steps_ > kMaxSteps) break;
     Work(static_cast<int64_t>(8 + context.size() + term.guards.size()));

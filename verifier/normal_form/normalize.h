@@ -1,4 +1,4 @@
-// Simplification of normal forms under facts. Internal to the prover.
+// Simplifies normal forms under facts. Internal to the prover.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_NORMALIZE_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_NORMALIZE_H_
 
@@ -11,27 +11,27 @@
 
 namespace lemma::prover {
 
-// Every step rewrites a form into one that is equal wherever the facts hold.
+// Every step replaces a form by one that is equal wherever the facts hold.
 class Normalizer {
  public:
   Normalizer(Forms* forms, Arith* arith, Laws laws)
       : forms_(*forms), leaves_(forms->leaves()), arith_(*arith), laws_(laws) {}
 
   NormalForm Simplify(const NormalForm& form, const Facts& context);
-  // One term becomes any number of terms.
+  // Appends any number of terms to *out whose sum is `term`.
   void SimplifyTerm(Term term, const Facts& context, std::vector<Term>* out);
-  // Adds up terms that have one key.
+  // Adds up terms with equal keys.
   NormalForm Combine(NormalForm form);
 
-  // Something grew beyond its limit: the forms are still right, but not simple.
+  // A limit was reached: the forms are still correct, but not fully simplified.
   bool exhausted() const { return steps_ > kMaxSteps; }
 
  private:
   enum class Step { kNothing, kChanged, kGone, kReplaced };
   static constexpr int kMaxSteps = 20000;
 
-  // Each may change `term` (kChanged), find it to be zero (kGone) or put others in its place into
-  // *out (kReplaced).
+  // Each step may change `term` (kChanged), find it to be zero (kGone), or append its replacements
+  // to *out (kReplaced).
   Step Guards(Term* term, const Facts& context);
   Step OnePoint(Term* term);
   Step Indices(Term* term, const Facts& context);
@@ -41,18 +41,18 @@ class Normalizer {
   Step Atoms(Term* term, const Facts& context, std::vector<Term>* out);
   Step OneAtom(Term* term, size_t i, const Facts& inner, const Facts& context,
                std::vector<Term>* out);
-  // Two equal atoms by a law of their product.
+  // Replaces two equal atoms by a law of their product.
   Step Squares(Term* term, const Facts& context, std::vector<Term>* out);
   Step UnusedAxis(Term* term, const Facts& context);
   Step MergeAxes(Term* term, const Facts& context);
   Step Cancel(Term* term);
 
-  // A guard in `form` that depends on none of the axes of the term it guards.
+  // A guard in `form` that depends on none of the axes of its term.
   std::optional<Fact> OuterGuard(const NormalForm& form);
-  // `term` without atom i, times `factor`.
+  // Appends `term` with atom i replaced by `factor`.
   void Expand(const Term& term, size_t i, const NormalForm& factor, const Facts& context,
               std::vector<Term>* out);
-  // Replaces atom i by an equal form, if a law gives one.
+  // The form that a law gives for the atom; nullopt if none applies.
   std::optional<NormalForm> Law(const Atom& atom, const Facts& context);
   std::optional<NormalForm> ExpLaw(const NormalForm& arg);
   std::optional<NormalForm> LogLaw(const NormalForm& arg);
@@ -63,13 +63,13 @@ class Normalizer {
   std::optional<NormalForm> CompareLaw(const Atom& atom);
   std::optional<NormalForm> TruthLaw(const Atom& atom);
   void SimplifyAlternatives(Atom* atom, const Facts& context);
-  // Leaves out alternatives that are nowhere the only greatest (or, named min, the only least).
+  // Drops alternatives that are nowhere the only maximum (or, with name min, the only minimum).
   void DropDominated(Atom* atom, const Facts& context);
-  // A guard of an alternative that is a constant without axes, beside others.
+  // A guard of a constant alternative without axes, if there are other alternatives.
   std::optional<Fact> GuardOfConstant(const Atom& atom) const;
   bool IsNonNegative(const NormalForm& form, const Facts& context, int depth);
   bool IsBetween(const NormalForm& p, const NormalForm& a, const NormalForm& b);
-  // A factor of every term of `form`, the same for all, and what remains.
+  // An atom that is a factor of every term of `form`, and the rest of the form.
   std::optional<std::pair<Atom, NormalForm>> CommonFactor(const NormalForm& form);
   bool NonZero(const Atom& atom) const;
   bool IsPositive(const NormalForm& form) const;
@@ -83,15 +83,15 @@ class Normalizer {
 
 // 1 where `condition` is not 0, else 0.
 NormalForm Truth(const NormalForm& condition);
-// Whether `atom` is 0 or 1, whatever it is applied to.
+// Whether `atom` is always 0 or 1.
 bool IsTruth(const Atom& atom);
 
-// Whether `atom` is floor, ceil, round or trunc, and which.
+// The function, if `atom` is floor, ceil, round or trunc.
 std::optional<ScalarFn> RoundingOf(const Atom& atom);
-// fn(arg) by a law of rounding functions.
+// fn(arg), simplified by a law of rounding functions.
 std::optional<NormalForm> RoundingLaw(ScalarFn fn, const NormalForm& arg);
 
-// `facts` and `more` together.
+// The facts of both.
 Facts With(const Facts& facts, const Facts& more);
 
 }  // namespace lemma::prover

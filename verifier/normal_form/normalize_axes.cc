@@ -7,7 +7,7 @@
 namespace lemma::prover {
 namespace {
 
-// p as c*leaf + rest where leaf occurs nowhere in rest, c = 1 or -1.
+// Writes p as c*leaf + rest, where c is 1 or -1 and rest does not contain leaf.
 std::optional<std::pair<int, Poly>> UnitIn(const Leaves& leaves, const Poly& p, Leaf leaf) {
   const int64_t c = p.CoefficientOf({leaf});
   if (c != 1 && c != -1) return std::nullopt;
@@ -36,7 +36,7 @@ Normalizer::Step Normalizer::OnePoint(Term* term) {
   return Step::kNothing;
 }
 
-// k = b*q + r where k div b is used.
+// Replaces k by b*q + r where k div b is used.
 Normalizer::Step Normalizer::SplitAxis(Term* term, const Facts& context) {
   std::set<Leaf> divs;
   auto collect = [&](const Poly& p) {
@@ -110,7 +110,7 @@ Normalizer::Step Normalizer::UnusedAxis(Term* term, const Facts& context) {
   return Step::kNothing;
 }
 
-// Two axes that are used as b*q + r only, r a digit of b, are one.
+// Merges two axes q and r that are used only as b*q + r, where r is a digit of b.
 Normalizer::Step Normalizer::MergeAxes(Term* term, const Facts& context) {
   auto range = [&](const Term& t, Leaf axis) -> std::optional<Poly> {  // extent of 0 <= axis
     bool low = false;

@@ -1,4 +1,4 @@
-// Bijections between the axes of two terms: inferred from what the terms read, then checked.
+// Finds bijections between the axes of two terms: infers them from the reads, then checks them.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -47,7 +47,7 @@ std::vector<std::vector<int>> Equality::Assignments(const std::vector<Atom>& min
 void Equality::Equations(const NormalForm& mine, const NormalForm& other,
                          std::vector<Equation>* equations, std::vector<Leaf>* unknowns,
                          std::vector<Leaf>* bound, int depth) {
-  // Terms that only one on either side resembles.
+  // Only terms whose signature occurs once on each side.
   std::map<std::string, std::pair<std::vector<const Term*>, std::vector<const Term*>>> by_signature;
   for (const Term& t : mine.terms) by_signature[Signature(t.atoms)].first.push_back(&t);
   for (const Term& t : other.terms) by_signature[Signature(t.atoms)].second.push_back(&t);
@@ -93,7 +93,7 @@ LeafMap Equality::Solve(std::vector<Equation> equations, const std::vector<Leaf>
   for (const Equation& e : equations) zeros.push_back(e.mine - e.other);
   for (bool more = true; more;) {
     more = false;
-    // The fewest unknowns first: what is determined alone is not expressed by something open.
+    // Fewest unknowns first, so that a determined unknown is not expressed by an open one.
     std::vector<std::pair<int, size_t>> order;
     for (size_t i = 0; i < zeros.size(); ++i) {
       int count = 0;
@@ -104,7 +104,7 @@ LeafMap Equality::Solve(std::vector<Equation> equations, const std::vector<Leaf>
     for (const auto& [count, i] : order) {
       Poly p = zeros[i];
       if (p.overflowed() || p.IsZero()) continue;
-      // A factor of every term, if it is not 0, is left out.
+      // Drops factors of every term that are not 0.
       for (Leaf factor : CommonMonomial(p)) {
         if (open.count(factor) > 0 || !arith_.Positive(context, Poly::Of(factor))) continue;
         p = *ExactQuotient(p, Poly::Of(factor));
@@ -129,7 +129,7 @@ LeafMap Equality::Solve(std::vector<Equation> equations, const std::vector<Leaf>
   return solution;
 }
 
-// others = map(mine) can be solved for mine, using each equation once.
+// Whether others = map(mine) can be solved for mine, using each equation once.
 bool Equality::Invertible(const std::vector<Leaf>& mine, const std::vector<Leaf>& others,
                           const LeafMap& map) {
   if (mine.size() != others.size()) return false;
@@ -185,7 +185,7 @@ std::optional<Equality::Pairing> Equality::TryMap(const Term& mine, const Term& 
   if (!ProductsEqual(mine.atoms, pairing.image.atoms, both)) return std::nullopt;
   if (exact) return pairing;
   const bool same = compare_guards();
-  // Without a common point nothing would cancel.
+  // Without a common point nothing cancels.
   if (!same && arith_.Contradicts(context, With(mine.guards, pairing.image.guards))) {
     return std::nullopt;
   }
@@ -217,7 +217,7 @@ std::optional<Equality::Pairing> Equality::Pair(const Term& mine, const Term& gi
         map[axis] = it->second;
       }
     }
-    // Axes that no read determines: one of mine each, in any order.
+    // Axes that no read determines: assigns each to one of mine, in any order.
     std::vector<Leaf> choice = mine.axes;
     std::sort(choice.begin(), choice.end());
     if (left.size() > 3) continue;
@@ -237,7 +237,7 @@ std::optional<Equality::Pairing> Equality::Pair(const Term& mine, const Term& gi
       std::string text;
       for (const auto& [leaf, poly] : so_far) {
         absl::StrAppend(&text, leaf, "=", leaves_.ToString(poly), ";");
-        // Axes bound inside, of either side, mean nothing here.
+        // Bound axes of either side have no meaning here.
         for (Leaf dep : leaves_.DepsOf(poly)) {
           if (Contains(unknowns, dep) || Contains(bound, dep)) return false;
         }

@@ -8,8 +8,8 @@
 namespace lemma::prover {
 namespace {
 
-// c + v, v a sum of multiples of things that are not integers known here. The text of v has a
-// leading coefficient that is positive; `sign` is what it was.
+// The sum c + v, where v is a sum of multiples of unknown integers. The text of v is normalized to
+// a positive leading coefficient; `sign` is the original sign.
 struct Linear {
   std::string v;
   int64_t sign = 1, c = 0;
@@ -17,7 +17,7 @@ struct Linear {
 
 using Parts = std::map<std::string, int64_t>;  // "" is the constant
 
-// False if a number gets too large.
+// False if a number becomes too large.
 bool AddTo(const IndexExpr& e, int64_t factor, Parts* parts) {
   const bool product = e.kind() == IndexExpr::Kind::kMul;
   if (product && (e.lhs().is_const() || e.rhs().is_const())) {

@@ -1,4 +1,5 @@
-// What a case distinction has decided of integers so far. Internal to the prover.
+// The path condition of a case distinction: what is decided so far about integers. Internal to the
+// prover.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_PATH_CONDITION_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_PATH_CONDITION_H_
 
@@ -12,12 +13,12 @@
 
 namespace lemma::prover {
 
-// For sums that differ by a constant only, the range of one decides the others.
+// Keeps a range per sum: it decides other sums that differ by a constant only.
 class PathCondition {
  public:
-  // Whether e = 0, or e >= 0, is known to hold or not to hold.
+  // Whether e = 0 (`equal`) or e >= 0 (otherwise) holds; nullopt if that is not decided.
   std::optional<bool> Decide(const IndexExpr& e, bool equal) const;
-  // And that it holds, or does not.
+  // The path condition with that decided as `holds`.
   PathCondition With(const IndexExpr& e, bool equal, bool holds) const;
   bool empty() const { return ranges_.empty(); }
 

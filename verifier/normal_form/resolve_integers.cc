@@ -50,8 +50,8 @@ IndexExpr Combined(IndexExpr::Kind kind, const IndexExpr& a, const IndexExpr& b)
   }
 }
 
-// Runs an expression with its integers unknown: where a comparison decides, the result is a Select
-// of what comes of either answer. `then` is told the path_condition and the value.
+// Evaluates an expression with unknown integers. At a comparison, the result is a Select of the
+// results for both answers. `then` receives the path condition and the value.
 class Resolver {
  public:
   explicit Resolver(const Definition& definition) : original_(definition), result_(definition) {}
@@ -74,7 +74,7 @@ class Resolver {
   Result Integer(const ScalarExpr& e, const PathCondition& path, const ThenInteger& then);
   Result IntegerFn(const ScalarExpr& e, const PathCondition& path, const ThenInteger& then);
   Result Quotient(const ScalarExpr& e, const PathCondition& path, const ThenInteger& then);
-  // Of what is not 0.
+  // Whether the value is not 0.
   Result Truth(const ScalarExpr& e, const PathCondition& path, const ThenTruth& then);
   Result Comparison(const ScalarExpr& e, const PathCondition& path, const ThenTruth& then);
   ScalarExpr Index(const IndexExpr& e, const PathCondition& path, const ThenInteger& then);
@@ -96,7 +96,7 @@ class Resolver {
   Definition result_;
   int steps_ = 0;
   bool reads_at_data_ = false;
-  // By node, where nothing has been decided; expressions are kept so that no other gets their
+  // By node, for an empty path condition. Keeps the expressions, so that no other gets their
   // address.
   std::unordered_map<const ScalarNode*, std::pair<ScalarExpr, ScalarExpr>> memo_;
 };
@@ -109,7 +109,7 @@ ScalarExpr Resolver::BodyAt(const ScalarExpr& read) {
   return Substitute(local.body, at);
 }
 
-// e = 0, or e >= 0.
+// Branches on e = 0 or e >= 0.
 ScalarExpr Resolver::Branch(const IndexExpr& e, bool equal, const PathCondition& path,
                             const ThenTruth& then) {
   if (++steps_ > kMaxSteps) return 0;
@@ -223,7 +223,7 @@ Resolver::Result Resolver::Integer(const ScalarExpr& e, const PathCondition& pat
       return Index(e.index(), path, then);
     case ScalarExpr::Kind::kRead:
       if (!IsInput(e.tensor())) {
-        // What storing may change is not looked into.
+        // A value that storing may change is not resolved.
         if (!IntegerStorage(original_, Local(e)).empty()) {
           return then(path, IndexExpr::Load(e.node()));
         }
@@ -248,7 +248,7 @@ Resolver::Result Resolver::Integer(const ScalarExpr& e, const PathCondition& pat
   }
 }
 
-// Of a function whose value is 0 or 1.
+// For a function whose value is 0 or 1.
 Resolver::Result Resolver::Comparison(const ScalarExpr& e, const PathCondition& path,
                                       const ThenTruth& then) {
   const std::vector<ScalarExpr>& args = e.args();
@@ -313,7 +313,7 @@ ScalarExpr Resolver::Index(const IndexExpr& e, const PathCondition& path, const 
   });
 }
 
-// The read at each position that there may be, 0 where that is outside.
+// The read at each possible position; 0 where the position is outside.
 ScalarExpr Resolver::Read(const ScalarExpr& e, Idx done, const PathCondition& path) {
   if (done.size() == e.indices().size()) return ScalarExpr::Read(e.tensor(), std::move(done));
   const IndexExpr size = original_.TypeOf(e.tensor()).dims[done.size()];

@@ -1,4 +1,4 @@
-// Laws of floor, ceil, round and trunc, which do not decrease and leave integers alone.
+// Laws of floor, ceil, round and trunc, which are monotonic and keep integers.
 #include "verifier/normal_form/normalize.h"
 
 namespace lemma::prover {
@@ -12,7 +12,7 @@ int64_t Rounded(ScalarFn fn, int64_t n, int64_t d) {
   if (fn == ScalarFn::kFloor) return down;
   if (fn == ScalarFn::kCeil) return up;
   if (fn == ScalarFn::kTrunc) return n >= 0 ? down : up;
-  // To the nearer, or the even one of two.
+  // To the nearest; a tie goes to even.
   const int64_t below = n - down * d, above = up * d - n;
   if (below != above) return below < above ? down : up;
   return down % 2 == 0 ? down : up;

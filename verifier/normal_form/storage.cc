@@ -9,8 +9,8 @@ namespace {
 
 bool IsNarrow(DType dtype) { return IsInteger(dtype) && dtype != DType::kI64; }
 
-// The types of the tensors whose elements are part of the value of `e`; not those that only decide
-// which value it is.
+// Visits the types of the tensors whose elements contribute to the value of `e`. Skips tensors that
+// only select the value.
 template <class Visit>
 void ForEachValueRead(const Definition& definition, const ScalarExpr& e, const Visit& visit) {
   switch (e.kind()) {
@@ -32,7 +32,7 @@ void ForEachValueRead(const Definition& definition, const ScalarExpr& e, const V
   }
 }
 
-// Whether the value of `e` is one of the integer type `dtype` whatever the elements read are.
+// Whether `e` always has a value of the integer type `dtype`, whatever elements are read.
 bool StaysIn(DType dtype, const Definition& definition, const ScalarExpr& e) {
   auto arguments_stay = [&](size_t from = 0) {
     return std::all_of(e.args().begin() + from, e.args().end(),

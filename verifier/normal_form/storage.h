@@ -1,4 +1,4 @@
-// What storing a value in an element type may do to it. Internal to the prover.
+// Says how storing a value in an integer type may change it. Internal to the prover.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_STORAGE_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_STORAGE_H_
 
@@ -9,9 +9,9 @@
 
 namespace lemma::prover {
 
-// The name of the unknown function that storing an element of `tensor` is; "" if it keeps it. A
-// proof takes floats for real numbers and 64 bits for enough, but an integer type cuts off
-// fractions, and a narrow one wraps or saturates.
+// The name of an uninterpreted function for storing an element of `tensor`; "" if storing keeps the
+// value. A proof takes floats as real numbers and assumes that 64 bits suffice, but an integer type
+// cuts off fractions, and a narrow one wraps or saturates.
 std::string IntegerStorage(const Definition& definition, const TensorExpr& tensor);
 
 }  // namespace lemma::prover

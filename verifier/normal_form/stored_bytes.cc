@@ -7,7 +7,7 @@
 namespace lemma::prover {
 namespace {
 
-// Whether every value of `e` is one that `dtype` has. What is only moved is.
+// Whether every value of `e` is a value of `dtype`, as values are that are only moved.
 bool Fits(const ScalarExpr& e, DType dtype, const Definition& d) {
   const double low = dtype == DType::kI8 ? -128 : 0, high = dtype == DType::kI8 ? 127 : 255;
   auto all_fit = [&](size_t from) {
@@ -51,7 +51,7 @@ bool Fits(const ScalarExpr& e, DType dtype, const Definition& d) {
   }
 }
 
-// Otherwise it is computed in integers.
+// Whether it computes in reals; otherwise in integers.
 bool ComputesInReals(const Definition& d) {
   auto is_float = [](const auto& tensor) { return IsFloat(tensor.dtype); };
   return std::any_of(d.inputs.begin(), d.inputs.end(), is_float) ||

@@ -1,4 +1,4 @@
-// What a tensor of 8-bit integers keeps of the numbers computed for it. Internal to the prover.
+// Makes the storage of 8-bit integer tensors explicit in a definition. Internal to the prover.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_STORED_BYTES_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_STORED_BYTES_H_
 
@@ -6,9 +6,9 @@
 
 namespace lemma::prover {
 
-// `definition` with the outputs of type i8 and u8 as executors store them
-// (kernels/evaluate/evaluate.h): reals are cut off and saturate, integers wrap. Wider integers are
-// taken not to overflow.
+// `definition` with its outputs of type i8 and u8 as executors store them
+// (kernels/evaluate/evaluate.h): reals are cut off and saturate, integers wrap. Assumes that wider
+// integers do not overflow.
 Definition StoredBytes(Definition definition);
 
 }  // namespace lemma::prover

@@ -1,4 +1,4 @@
-// The conditions that preconditions are made of. Internal to the verifier.
+// The language of conditions from which preconditions are built. Internal to the verifier.
 #ifndef LEMMA_VERIFIER_PRECONDITIONS_GUARD_LANGUAGE_H_
 #define LEMMA_VERIFIER_PRECONDITIONS_GUARD_LANGUAGE_H_
 
@@ -11,12 +11,11 @@
 
 namespace lemma::prover {
 
-// The integers of one instance of a rule that conditions speak of: its integer symbols and the
-// lengths of its lists.
+// The integers of one instance of a rule: its integer symbols and the lengths of its lists.
 using GuardValues = std::vector<std::optional<int64_t>>;
 
-// One condition: x*y or x, related to  scale*u*v + w + constant  with any of u, v, w left out; or
-// x a multiple of u; or two lists equal.
+// One condition. kCompare: x*y, or x alone, compared with scale*u*v + w + constant; any of u, v, w
+// may be absent. kDivides: x is a multiple of u. kSameList: two lists are equal.
 struct GuardAtom {
   static constexpr int kNone = -1;
   enum class Kind { kCompare, kDivides, kSameList };
@@ -25,7 +24,7 @@ struct GuardAtom {
   Relation relation = Relation::kEq;
   int u = kNone, v = kNone, w = kNone;
   int64_t scale = 1, constant = 0;
-  // How much there is to it; of two conditions that say the same, the smaller one is taken.
+  // Complexity. Of two equivalent conditions, the smaller one is taken.
   int size = 0;
 };
 
@@ -33,13 +32,15 @@ class GuardLanguage {
  public:
   explicit GuardLanguage(const Substitution& rule);
 
-  // All conditions, simple ones first. With more than a few symbols, those of four are left out.
+  // All conditions, simple ones first. Leaves out those with four symbols if the rule has more than
+  // a few symbols.
   const std::vector<GuardAtom>& atoms() const { return atoms_; }
   GuardValues ValuesOf(const SymbolValues& symbols) const;
-  // False where a value is missing.
+  // False if a value is missing.
   bool Holds(const GuardAtom& atom, const GuardValues& values, const SymbolValues& symbols) const;
   Comparison ToComparison(const GuardAtom& atom) const;
-  // Whether it bounds, by a constant, a symbol that is only a size of variables, in no attribute.
+  // Whether it is a constant upper bound of a symbol that is only a size of variables, not in an
+  // attribute.
   bool BoundsSize(const GuardAtom& atom) const;
 
  private:
@@ -49,7 +50,8 @@ class GuardLanguage {
   Term TermOf(int variable) const;
 
   const Substitution& rule_;
-  std::vector<int> variables_;  // symbols; the rest are lists, of which the length is meant
+  std::vector<int> variables_;  // symbols; those after num_integers_ are lists and stand for their
+                                // length
   size_t num_integers_ = 0;
   std::set<int> in_attributes_;  // symbols
   std::vector<GuardAtom> atoms_;

@@ -1,5 +1,6 @@
-// The guard is refined in turns: the weakest conjunction that fits all instances seen is tried on
-// new instances and then given to the prover; what fails leaves instances behind that exclude it.
+// Refines the guard in turns: takes the weakest conjunction that fits all instances so far, tests
+// it on new instances and gives it to the prover. A guard that fails adds instances that exclude
+// it.
 #include "verifier/preconditions/precondition.h"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ using prover::GuardValues;
 using prover::RuleInstances;
 using prover::Work;
 
-// Of instances, by number.
+// A set of instances, by number.
 using Bits = std::vector<uint64_t>;
 
 int Count(const Bits& a) {
@@ -42,9 +43,9 @@ bool Disjoint(const Bits& a, const Bits& b) {
 constexpr int kInstancesPerTry = 24;
 constexpr int kInstancesOnFailure = 48;
 constexpr int kEnoughInstances = 8;
-// A kernel of 1 x 1 has two; a guard that bounds more sizes speaks of next to nothing.
+// A 1 x 1 kernel has two bounded sizes. A guard that bounds more sizes is too special.
 constexpr int kMostBoundedSizes = 2;
-// Conditions larger than this stand alone.
+// Larger conditions are not combined with others.
 constexpr int kLargestInPair = 4;
 
 class GuardSearch {
@@ -67,7 +68,7 @@ class GuardSearch {
   const RuleInstances& instances() const { return instances_; }
   bool SomeAgree() const { return Count(agree_) > 0; }
 
-  // A guard that is proved; fills *verdict.
+  // Finds a guard that is proved, and sets *verdict.
   std::optional<Conjunction> Run(Verdict* verdict) {
     std::optional<Conjunction> guard = Find();
     if (!guard) return std::nullopt;
@@ -110,7 +111,7 @@ class GuardSearch {
     return std::nullopt;
   }
 
-  // Enters instances that are new.
+  // Adds new instances.
   void Update() {
     const auto& all = instances_.all();
     for (; entered_ < all.size(); ++entered_) {
@@ -134,14 +135,14 @@ class GuardSearch {
     FindDistinct();
   }
 
-  // Atoms that tell instances apart, one of each set that tell the same ones.
+  // Finds the atoms that tell instances apart, one for each way of dividing them.
   void FindDistinct() {
     std::set<Bits> seen;
     distinct_.clear();
     Bits everything = agree_;
     for (size_t i = 0; i < everything.size(); ++i) everything[i] |= differ_[i];
     for (size_t a = 0; a < bits_.size(); ++a) {
-      // x <= 1 where x is never less than 1: people would say x = 1, which is an atom too.
+      // Skips x <= 1 where x is never less than 1: x = 1 is an atom too, and reads better.
       if (bits_[a] == everything || Disjoint(bits_[a], agree_) || !strict_[a]) continue;
       if (seen.insert(bits_[a]).second) distinct_.push_back(static_cast<int>(a));
     }
@@ -216,7 +217,7 @@ class GuardSearch {
     return std::nullopt;
   }
 
-  // One atom after the other: the one that excludes the most for what it costs.
+  // Adds one atom after another: the one that excludes the most for its cost.
   std::optional<Conjunction> Greedy() {
     Conjunction guard;
     Bits wrong = differ_, right = agree_;
@@ -252,14 +253,14 @@ class GuardSearch {
     return count;
   }
 
-  // Whether further instances, drawn for the guard, have not shown it wrong.
+  // Whether the guard withstands further instances drawn for it.
   bool Survives(const Conjunction& guard, int count) {
     instances_.Draw(ToWhere(guard), count);
     Update();
     return Disjoint(Satisfying(guard, differ_), differ_) && ShowsEverything(guard);
   }
 
-  // Proved, after a test on instances, under whatever laws.
+  // Whether the guard withstands instances and is then proved, under any laws.
   bool Check(const Conjunction& guard) {
     ++attempts_;
     if (!Survives(guard, kInstancesPerTry)) return false;
@@ -272,8 +273,8 @@ class GuardSearch {
     return IsProved(verdict);
   }
 
-  // A condition that leaves each of its variables one value says these values: x <= 2 where there
-  // is no other than 1, x = 2 * y where both are 0.
+  // If a condition leaves each of its variables one value, replaces it by these values: x <= 2
+  // becomes x = 1; x = 2 * y becomes x = 0 and y = 0.
   Conjunction Tightened(const Conjunction& guard) const {
     Bits all = agree_;
     for (size_t i = 0; i < all.size(); ++i) all[i] |= differ_[i];
@@ -298,7 +299,7 @@ class GuardSearch {
     return tight;
   }
 
-  // The atom that says which value the variable has in all these instances; -1 if there is none.
+  // The atom that gives the variable its value in all these instances; -1 if there is none.
   int ValueAmong(int variable, const Bits& instances) const {
     for (size_t a = 0; a < bits_.size(); ++a) {
       const GuardAtom& atom = language_.atoms()[a];
@@ -312,7 +313,7 @@ class GuardSearch {
     return -1;
   }
 
-  // Without conjuncts that are not needed.
+  // Removes unnecessary conjuncts.
   Conjunction Minimized(Conjunction guard) {
     for (size_t i = 0; i < guard.size() && guard.size() > 1;) {
       Conjunction fewer = guard;
@@ -333,8 +334,9 @@ class GuardSearch {
   RuleInstances instances_;
   size_t entered_ = 0;
   Bits agree_, differ_;
-  std::vector<Bits> bits_;    // of each atom: the instances for which it holds
-  std::vector<bool> strict_;  // an equality, or an inequality that was seen to hold as none
+  std::vector<Bits> bits_;    // by atom: the instances for which it holds
+  std::vector<bool> strict_;  // by atom: an equality, or an inequality that held strictly at least
+                              // once
   std::vector<int> distinct_;
   std::set<Conjunction> tried_;
   int attempts_ = 0, proofs_ = 0;

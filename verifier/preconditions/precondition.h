@@ -1,9 +1,9 @@
-// Preconditions are found, not typed in: for a rule that is false as it stands, the weakest guard
-// of a small language under which it is proved.
+// Finds the precondition of a rule that is false as it stands: the weakest guard of a small
+// language under which the rule is proved.
 //
 // The language: conjunctions of comparisons (=, <=, >=) of the rule's integer symbols with each
-// other and with small constants, equalities of products of them (k1 * g2 = k2 * g1), and lengths
-// and equalities of its lists.
+// other and with small constants, equalities of products of symbols (k1 * g2 = k2 * g1), and
+// conditions on the lengths and the equality of its lists.
 #ifndef LEMMA_VERIFIER_PRECONDITIONS_PRECONDITION_H_
 #define LEMMA_VERIFIER_PRECONDITIONS_PRECONDITION_H_
 
@@ -18,20 +18,20 @@
 namespace lemma {
 
 struct PreconditionOptions {
-  int samples = 240;      // instances drawn, over all forms of the rule
-  int max_attempts = 48;  // guards tried on instances
-  int max_proofs = 6;     // guards given to the prover
+  int samples = 240;      // instances to draw, over all forms of the rule
+  int max_attempts = 48;  // guards to try on instances
+  int max_proofs = 6;     // guards to give to the prover
   int max_conjuncts = 6;
-  // Steps of all proofs and instances together; then nothing more is found out.
+  // Limit on the steps of all proofs and instances together; the search then ends.
   int64_t work = 2'000'000'000;
 };
 
-// What became of a rule. Three cases:
+// The result for a rule. Three cases:
 //   proved as it stands: `without` is Proved, `found` is empty;
-//   proved under a guard: `without` is Refuted, `with` Proved, `found` the conjuncts;
+//   proved under a guard: `without` is Refuted, `with` is Proved, `found` holds the conjuncts;
 //   neither: `reason` says why, `with` is absent.
 struct Precondition {
-  Substitution rule;  // the rule given; `found` is at the end of its `where`
+  Substitution rule;  // the given rule, with `found` at the end of its `where`
   std::vector<Comparison> found;
   Verdict without = Unknown{};
   std::optional<Verdict> with;
@@ -39,21 +39,20 @@ struct Precondition {
 
   // Whether `rule` may be used.
   bool proved() const { return IsProved(without) || (with && IsProved(*with)); }
-  // The verdict on `rule` as it is here.
+  // The verdict on `rule` with its present `where`.
   const Verdict& verdict() const { return with ? *with : without; }
 };
 
-// Proves the rule, or else refines a guard from instances on which its sides agree and differ and
-// from the prover's counterexamples, and has it confirmed: proved with all conjuncts, and refuted
-// without any one of them.
+// Proves the rule. If it is false, refines a guard from instances on which its sides agree or
+// differ and from the prover's counterexamples, then confirms the guard: the rule is proved with
+// all conjuncts, and refuted without any one of them.
 //
-// A guard is no answer if it leaves nothing worth saying: only instances in which a reduction of
-// the target that could have several terms has one, or one of its operators that could do something
-// copies its operand; or only instances in which more than two sizes, of those that are no
-// attributes, are at most some constant.
+// Rejects trivial guards, which allow only special instances: a reduction of the target has one
+// term, though it has several elsewhere; an operator of the target copies its operand, though it
+// computes elsewhere; or more than two sizes, not counting attributes, have a constant upper bound.
 //
-// Deterministic; limited by counts, not by a clock. Interrupted by prover.interrupted: `without` is
-// Unknown, or there is no guard, and nothing of it should be kept.
+// Deterministic; limited by counts, not by a clock. When prover.interrupted ends it, `without` is
+// Unknown or there is no guard; discard that result.
 Precondition SynthesizePrecondition(const Substitution& rule, const ProverOptions& prover = {},
                                     const PreconditionOptions& options = {});
 

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMaxSteps = 8000;
 constexpr int64_t kMaxElements = 600;
 
-// What a body reads, and its reductions that are in no other.
+// The tensors that a body reads, and its outermost reductions.
 struct BodyFacts {
   std::set<TensorId> reads;
   std::vector<ScalarExpr> reductions;
@@ -28,7 +28,7 @@ void Collect(const ScalarExpr& e, bool inside, BodyFacts* facts) {
   for (const ScalarExpr& arg : e.args()) Collect(arg, inside || reduces, facts);
 }
 
-// Elements that are drawn: any, or small integers, those of a tensor of one sign, or 0 for most.
+// The elements to draw: any; small integers, of one sign in each tensor; or mostly 0.
 enum class Elements { kAny, kOneSign, kSparse };
 
 Field RandomElement(Elements elements, bool negative, std::mt19937_64* random) {
@@ -62,7 +62,7 @@ std::optional<std::vector<Values<Field>>> RandomInputs(const Definition& definit
   return inputs;
 }
 
-// Every tensor of one side, and what the side's operators do.
+// Computes every tensor of one side, and what the side's operators do.
 class Side {
  public:
   Side(const Definition& definition, const absl::flat_hash_map<std::string, int64_t>& binding)
@@ -71,7 +71,7 @@ class Side {
   const Definition& definition() const { return definition_; }
 
   bool Run(const std::vector<Values<Field>>& inputs, const std::map<std::string, Field>& params) {
-    // Behind the tensors, for each reduction the numbers of its terms.
+    // After the tensors, the number of terms of each reduction.
     const size_t tensors = definition_.tensors.size();
     for (size_t i = 0; i < tensors; ++i) {
       facts_.emplace_back();
@@ -126,7 +126,7 @@ class Side {
   std::vector<Values<Field>> tensors_;
 };
 
-// The values of the rule's symbols where its open sizes have the values given.
+// The values of the rule's symbols, given values of its open sizes.
 SymbolValues Close(const RuleForm& form, const SymbolMap& symbols) {
   IndexEnv env;
   env.symbol = [&](const std::string& name) -> std::optional<int64_t> {
@@ -235,7 +235,7 @@ void RuleInstances::DrawFrom(const RuleForm& form, int count) {
       same = a.SameResults(b);
     }
     if (!same) {
-      // The field knows fewer laws than the reals. Which signs are drawn may matter.
+      // The field has fewer laws than the reals, so this compares in double too. Signs may matter.
       std::optional<Refuted> found;
       for (int tries = compares ? 4 : 1; tries > 0 && !found; --tries) {
         found = refuter.Compare(*sample, random());

@@ -1,4 +1,4 @@
-// Small instances of a rule, on which its sides agree or differ. Internal to the verifier.
+// Draws small instances of a rule and records whether its sides agree. Internal to the verifier.
 #ifndef LEMMA_VERIFIER_PRECONDITIONS_RULE_INSTANCES_H_
 #define LEMMA_VERIFIER_PRECONDITIONS_RULE_INSTANCES_H_
 
@@ -16,12 +16,12 @@
 namespace lemma::prover {
 
 struct RuleInstance {
-  int form = 0;         // of the rule, by number
+  int form = 0;         // number of the rule's form
   SymbolValues values;  // of the rule's symbols; absent: a real
   bool agree = false;
-  // Of each of the target's operators, what it does here: whether a reduction has several terms,
-  // whether the result is other than an operand. (An operator of the source alone may do nothing:
-  // that it can then be left out is worth saying.)
+  // By operator of the target, whether it does something here: its reduction has several terms, or
+  // its result is not a copy of an operand. (An operator of the source may do nothing: a rule that
+  // then leaves it out is useful.)
   std::vector<bool> does;
 };
 
@@ -29,15 +29,15 @@ class RuleInstances {
  public:
   RuleInstances(const Substitution& rule, const ProverOptions& options);
 
-  // Draws up to `count` further instances for which `where` holds too. Those that are there
-  // already are not added again.
+  // Draws up to `count` further instances for which `where` holds too. Skips instances that exist
+  // already.
   void Draw(const std::vector<Comparison>& where, int count);
 
   const std::vector<RuleInstance>& all() const { return all_; }
-  // Of the first instance on which the sides were seen to differ.
+  // For the first instance on which the sides differed.
   const std::optional<Refuted>& counterexample() const { return counterexample_; }
-  // Whether these instances, by number, show each operator do all that it was seen to do in any
-  // instance of forms that have as many operators.
+  // Whether, for some number of operators, these instances together show each operator do all that
+  // it did in any instance of forms with that number of operators.
   bool ShowEverything(const std::vector<int>& instances) const;
 
  private:
@@ -48,7 +48,8 @@ class RuleInstances {
   const ProverOptions& options_;
   uint64_t draws_ = 0;
   std::map<std::string, int> forms_;
-  std::map<size_t, std::vector<bool>> seen_;  // what operators were seen to do, by their number
+  std::map<size_t, std::vector<bool>> seen_;  // by number of operators: what each operator was seen
+                                              // to do
   std::set<std::string> known_;
   std::vector<RuleInstance> all_;
   std::optional<Refuted> counterexample_;

@@ -1,4 +1,4 @@
-// What a statement requires of sizes, for people. Internal to the prover.
+// Lists what a statement requires of sizes, for people. Internal to the prover.
 #ifndef LEMMA_VERIFIER_PROVER_CONDITIONS_H_
 #define LEMMA_VERIFIER_PROVER_CONDITIONS_H_
 
@@ -9,8 +9,9 @@
 
 namespace lemma::prover {
 
-// The requirements, as text, each once however often it is stated; and whether it says anything:
-// whether it does not hold already because sizes of inputs are at least 1.
+// The requirements as text, each once. The value is true if the requirement says something: it does
+// not already hold because sizes of inputs are at least 1, and it is not equivalent, once
+// simplified, to one before it.
 std::map<std::string, bool> ConditionsOf(const Statement& statement);
 
 }  // namespace lemma::prover

@@ -19,13 +19,14 @@ namespace {
 
 constexpr int64_t kMaxChosen = 16, kMaxFolded = 4096;
 
-// -0 is none: it is told from 0 where bits count.
+// -0 is not exact: bit for bit it differs from 0.
 bool IsExactInteger(double x) {
   return x == std::floor(x) && std::abs(x) < 9007199254740992.0 && !(x == 0 && std::signbit(x));
 }
 
-// The constant as a function of its index: one value, an integer that is affine in the index, or,
-// of a few values, which of them. Others are known by their content only.
+// The constant as a function of its index, in one of three cases: all elements are equal; integers
+// that are affine in the index; or a few values, selected by the index. Other constants stay
+// inputs.
 std::optional<ScalarExpr> ClosedForm(const Tensor& t, const Idx& index) {
   if (t.size() == 0) return std::nullopt;
   const std::vector<int64_t> strides = RowMajorStrides(t.shape());
@@ -85,7 +86,7 @@ std::optional<Definition> ConstantDefinition(const Tensor& t) {
   return definition;
 }
 
-// Floats that are not multiples of 1/4096 have probably been rounded.
+// Floats that are not multiples of 1/4096 were probably rounded.
 bool LooksRounded(const Node& node) {
   for (const auto& [name, attr] : node.attrs()) {
     auto* x = std::get_if<double>(&attr);
@@ -98,7 +99,7 @@ bool LooksRounded(const Node& node) {
   return false;
 }
 
-// The integers or truth values that `node` makes of constants, where it does so exactly.
+// The integers or truth values that `node` computes from constants, if this is exact.
 std::optional<std::vector<Tensor>> Folded(const Node& node, const std::vector<Tensor>& operands) {
   auto definition = DefinitionOf(node);
   auto program = definition.ok() ? CompileLoops(*definition) : definition.status();
@@ -121,8 +122,8 @@ std::optional<std::vector<Tensor>> Folded(const Node& node, const std::vector<Te
   return results;
 }
 
-// The definition with real attributes of the precision that the operator computes in, as its
-// constant operands are.
+// The definition with real attributes rounded to the operator's precision, as its constant operands
+// are.
 absl::StatusOr<Definition> DefinitionInPrecision(const Node& node) {
   Attrs attrs = node.attrs();
   bool doubles = node.type(0).dtype == DType::kF64;
@@ -135,7 +136,8 @@ absl::StatusOr<Definition> DefinitionInPrecision(const Node& node) {
   return StoredBytes(std::move(definition));
 }
 
-// What both sides read: inputs by position, weights by name, other things by content.
+// Builds the claim. Both sides share inputs: graph inputs by position, weights by name, other
+// values by content.
 class Builder {
  public:
   Builder(const Graph& a, const Graph& b, bool cut) : graphs_{&a, &b}, cut_(cut) {}
@@ -159,8 +161,8 @@ class Builder {
   const Graph* graphs_[2];
   const bool cut_;
   absl::flat_hash_set<const Node*> shared_;
-  std::set<std::string> free_weights_;     // alike in both graphs: any values will do
-  absl::flat_hash_map<Value, int> index_;  // of the statement's inputs
+  std::set<std::string> free_weights_;     // equal in both graphs: the claim holds for any values
+  absl::flat_hash_map<Value, int> index_;  // number of the statement's input
   std::map<std::string, int> weights_;
   absl::flat_hash_map<Value, Tensor> constants_;
   std::vector<ExprType> types_;
@@ -185,7 +187,7 @@ void Builder::MatchWeights() {
 int Builder::InputFor(const Value& value) {
   const Node& node = value.node();
   const bool free = node.kind() == Node::Kind::kWeight && free_weights_.count(node.name()) > 0;
-  // Nodes are values: the same input or constant is the same node in both graphs.
+  // Nodes are compared by content: both graphs share the node of an equal input or constant.
   auto [it, added] = index_.emplace(value, static_cast<int>(types_.size()));
   if (free) {
     auto [named, first] = weights_.emplace(node.name(), it->second);
@@ -287,7 +289,7 @@ absl::StatusOr<GraphClaim> Builder::Build() {
     for (const Value& input : graphs_[i]->inputs()) {
       LEMMA_RETURN_IF_ERROR(Visit(input, &sides[i]));
     }
-    // Operands before users; what is only needed above a cut is not visited.
+    // Operands before users. Skips values that are only needed to compute a cut value.
     absl::flat_hash_set<Value> needed(graphs_[i]->outputs().begin(), graphs_[i]->outputs().end());
     const std::vector<NodePtr>& nodes = graphs_[i]->nodes();
     for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {

@@ -1,4 +1,5 @@
-// Two graphs at their shapes as a statement, its proof and its refutation. Internal to the prover.
+// Turns two graphs at their shapes into a statement, and proves or refutes it. Internal to the
+// prover.
 #ifndef LEMMA_VERIFIER_PROVER_GRAPH_CLAIM_H_
 #define LEMMA_VERIFIER_PROVER_GRAPH_CLAIM_H_
 
@@ -15,23 +16,22 @@ namespace lemma::prover {
 
 struct GraphClaim {
   Statement statement;
-  // Of the statement's inputs that are constants, or weights whose values matter.
+  // By input of the statement: its values, if it is a constant or a weight whose values matter.
   std::vector<std::optional<Tensor>> known;
-  // Constants were rounded when they were written, so that results that differ little may be meant
-  // to be equal.
+  // Some constants look rounded. Then results that differ by little may be meant to be equal.
   bool rounded = false;
   int operators = 0;  // of both graphs, constants included
 };
 
-// `cut`: values of floats that both graphs compute are inputs, whatever they are.
+// `cut`: floating-point values that both graphs compute become inputs, which may have any values.
 absl::StatusOr<GraphClaim> MakeClaim(const Graph& a, const Graph& b, bool cut);
 
-// Does not try to refute. The coverage is what has to be added to that of the graphs.
+// Does not try to refute. Proved::coverage is only what the caller appends to the graphs' coverage.
 Verdict ProveClaim(const GraphClaim& claim, const ProverOptions& options);
 
-// Inputs at which both sides, run in double, differ by more than rounding explains, also in f32 and
-// if the inputs are changed a little, and at which the sides differ in the field. Runs nothing that
-// takes more than some billion operations.
+// Searches for inputs at which the sides differ. They must differ in double by more than rounding
+// explains, also in f32 and after a small change of the inputs, and they must differ in the field.
+// Runs nothing that takes more than some billion operations.
 std::optional<Refuted> RefuteGraphs(const GraphClaim& claim, const ProverOptions& options);
 
 }  // namespace lemma::prover

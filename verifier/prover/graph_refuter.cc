@@ -81,8 +81,8 @@ class GraphRefuter {
     return inputs;
   }
 
-  // Rounding alone makes the sides differ by much only next to a jump of a function: then they do
-  // not for inputs nearby, or not in f32.
+  // Rounding alone makes a large difference only next to a discontinuity of a function. Such a
+  // difference disappears at nearby inputs or in f32.
   bool Stable(Columns<double> inputs, const DifferentElement& found, std::mt19937_64* random) {
     Columns<float> singles;
     for (const std::vector<double>& input : inputs)

@@ -21,21 +21,22 @@ namespace {
 
 constexpr double kMaxWork = 2e10;         // operations of one run of both graphs
 constexpr int kMaxTogether = 24;          // operators in one proof
-constexpr int kCandidates = 3;            // values tried for one
+constexpr int kCandidates = 3;            // values of `a` tried for one of `b`
 constexpr int kMaxFailures = 20;          // proofs that fail
 constexpr size_t kSketch = 16;            // elements of a value that are compared
-constexpr int64_t kWorkPerNode = 100000;  // so that it is asked whether to go on
+constexpr int64_t kWorkPerNode = 100000;  // keeps the interruption flag checked
 
 using Column = std::vector<double>;
 using Sketches = absl::flat_hash_map<Value, Column>;
 
-// Runs graphs in double on inputs drawn by node, so that they are the same for both.
+// Runs graphs in double. Random inputs depend on the node, so equal nodes of both graphs get equal
+// values.
 class Sketcher {
  public:
   Sketcher(uint64_t seed, const absl::flat_hash_set<const Node*>* drawn_weights)
       : seed_(seed), drawn_weights_(*drawn_weights) {}
 
-  // A few elements of each value; values that cannot be computed have none.
+  // A few elements of each value; none if the value cannot be computed.
   Sketches Run(const Graph& graph) {
     Sketches sketches;
     absl::flat_hash_map<Value, int> users;
@@ -176,7 +177,7 @@ class Sweeper {
     }
   }
 
-  // `value` of b is `now` since its operands have moved.
+  // `value` of b; `now` is the same value over replaced operands.
   void Merge(const Value& value, const Value& now) {
     auto sketch = in_b_.find(value);
     if (!IsFloat(value.dtype()) || sketch == in_b_.end()) return;

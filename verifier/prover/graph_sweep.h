@@ -1,4 +1,4 @@
-// Proving large graphs equal value by value. Internal to the prover.
+// Proves large graphs equal value by value. Internal to the prover.
 #ifndef LEMMA_VERIFIER_PROVER_GRAPH_SWEEP_H_
 #define LEMMA_VERIFIER_PROVER_GRAPH_SWEEP_H_
 
@@ -10,16 +10,17 @@
 namespace lemma::prover {
 
 struct Swept {
-  Graph graph;    // the second, computing of the first's values those that were proved equal to its
-  Proved proved;  // that it equals the second
+  Graph graph;    // `b`, with each value that was proved equal to one of `a` replaced by it
+  Proved proved;  // `graph` equals `b`
 };
 
-// Goes through `b`, operands first. A value that has the numbers of one of `a` on random inputs,
-// and is proved to be that one with what both compute as inputs, is replaced by it; so each proof
-// speaks of a few operators. nullopt if running both takes more than 2e10 operations.
+// Goes through `b`, operands first. A value of `b` is replaced by a value of `a` if both agree on
+// random inputs and are then proved equal. The proof takes values that both graphs compute as
+// inputs, so each proof is about a few operators. nullopt if running both graphs takes more than
+// 2e10 operations.
 std::optional<Swept> Sweep(const Graph& a, const Graph& b, const ProverOptions& options);
 
-// Adds to `total` what rests on `part` too.
+// Adds `part` to `total`, which now rests on it too: the looser contract, the work, the queries.
 void Join(const Proved& part, Proved* total);
 
 }  // namespace lemma::prover

@@ -1,5 +1,5 @@
-// Proofs as text files, for others to repeat: a second solver (the obligations) and the small
-// checker (the steps). The format is in docs/proofs.md.
+// Writes proofs as text files, for others to repeat: a second solver repeats the obligations, and
+// the small checker the steps. docs/proofs.md describes the format.
 #ifndef LEMMA_VERIFIER_PROVER_PROOF_FILE_H_
 #define LEMMA_VERIFIER_PROVER_PROOF_FILE_H_
 
@@ -12,7 +12,8 @@
 
 namespace lemma {
 
-// Lines of a log that say which values of the rule's symbols the lines after them are about.
+// Lines of a proof file that give the values of the rule's symbols in `form`. The lines after them
+// are about this form.
 std::vector<std::string> FormLines(const Substitution& rule, const RuleForm& form);
 
 // `proved` must come from ProveRule(rule) with ProverOptions::keep_obligations.

@@ -1,4 +1,4 @@
-// Two graphs at their shapes: at once if they are small, else value by value.
+// Proves two graphs equal at their shapes: in one proof if they are small, else value by value.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -14,10 +14,10 @@ namespace {
 
 using prover::GraphClaim;
 
-// Operators, of both graphs together, of which the prover is told at once.
+// Numbers of operators, both graphs together, for one proof.
 constexpr int kSmall = 24, kLargest = 64;
 
-// Why the graphs cannot be compared at all; empty if they can.
+// Why the graphs cannot be compared; "" if they can.
 std::string Mismatch(const Graph& a, const Graph& b) {
   if (a.inputs().size() != b.inputs().size()) {
     return absl::StrCat("the graphs have ", a.inputs().size(), " and ", b.inputs().size(),
@@ -71,8 +71,9 @@ bool HasJumps(const Graph& graph) {
   return false;
 }
 
-// Pieces that are proved one by one: what one rounds differently may come to lie on the other side
-// of a jump in a later one, and a zero whose sign it leaves open be a divisor there.
+// Adjusts the contract of pieces that were proved one by one. A value that one piece rounds
+// differently may cross a discontinuity in a later one, and a zero of undetermined sign may become
+// a divisor there.
 Verdict Joined(const Graph& a, const Graph& b, const GraphClaim& whole, Proved proved) {
   const Statement& statement = whole.statement;
   if (proved.contract == FloatContract::kBitExact &&
@@ -85,7 +86,7 @@ Verdict Joined(const Graph& a, const Graph& b, const GraphClaim& whole, Proved p
   return proved;
 }
 
-// Value by value, then what is left.
+// Proves value by value, then proves what is left in one proof.
 Verdict PieceByPiece(const Graph& a, const Graph& b, const GraphClaim& whole,
                      const ProverOptions& options) {
   auto swept = prover::Sweep(a, b, options);
@@ -108,7 +109,7 @@ bool IsBitExact(const Verdict& verdict) {
 
 Verdict ProveDifferent(const Graph& a, const Graph& b, const GraphClaim& whole,
                        const ProverOptions& options) {
-  // With what both graphs compute as inputs first: that says less, but more simply.
+  // First with the values that both graphs compute as inputs: a weaker claim, but a simpler one.
   auto cut = prover::MakeClaim(a, b, true);
   if (!cut.ok()) return Unknown{std::string(cut.status().message())};
   Verdict verdict = Unknown{""};
@@ -146,7 +147,7 @@ Verdict CompareGraphs(const Graph& a, const Graph& b, const ProverOptions& optio
 }  // namespace
 
 Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options) {
-  // Each of the proofs has a limit of its own; there are only so many.
+  // Each proof has its own limit, and the number of proofs is limited.
   prover::WorkScope work(prover::kUnlimitedWork, options.interrupted);
   try {
     return CompareGraphs(a, b, options);

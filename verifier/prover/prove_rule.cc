@@ -1,4 +1,4 @@
-// A rule is proved form by form (rewrite/rules/statement.h).
+// Proves a rule form by form (rewrite/rules/statement.h).
 #include <algorithm>
 #include <set>
 
@@ -13,7 +13,7 @@
 namespace lemma {
 namespace {
 
-// Values of what is not left open in each form, by name.
+// By name of a symbol that is not open in each form: its values.
 using Values = std::map<std::string, std::set<std::string>>;
 constexpr char kOpen[] = "any";
 
@@ -21,7 +21,7 @@ void AddChosen(const RuleForm& form, Values* values) {
   for (const auto& [name, value] : form.chosen) (*values)[name].insert(value);
 }
 
-// `more`: of forms that follow from others, since they only carry more dimensions along.
+// `more`: values in forms that follow from others because they only add batch dimensions.
 std::string Describe(const std::vector<const RuleForm*>& bases, const Values& more) {
   Values proved;
   for (const RuleForm* form : bases) AddChosen(*form, &proved);
@@ -33,7 +33,7 @@ std::string Describe(const std::vector<const RuleForm*>& bases, const Values& mo
   }
   std::vector<std::string> parts;
   for (const auto& [name, values] : proved) {
-    if (values.size() == 1 && values.count(kOpen) > 0) continue;  // the rest is carried along
+    if (values.size() == 1 && values.count(kOpen) > 0) continue;  // only batch dimensions
     bool others = false;
     if (auto it = more.find(name); it != more.end()) {
       for (const std::string& value : it->second) others = others || values.count(value) == 0;
@@ -44,8 +44,8 @@ std::string Describe(const std::vector<const RuleForm*>& bases, const Values& mo
   return absl::StrCat(parts.empty() ? "" : ": ", absl::StrJoin(parts, ", "));
 }
 
-// What is required of sizes in each form beyond being positive; that some forms require more is
-// said in words.
+// The requirements on sizes beyond being positive. Those that only some forms have are summarized
+// in words.
 std::string Requirements(const std::vector<RuleForm>& all) {
   std::map<std::string, size_t> forms_with;
   std::set<std::string> needed;
@@ -63,9 +63,10 @@ std::string Requirements(const std::vector<RuleForm>& all) {
   return parts.empty() ? "" : absl::StrCat(" with ", absl::StrJoin(parts, ", "));
 }
 
-// Stating a rule is not counted step by step. What it takes grows with the square of the symbols
-// and operands, since an operand's place in a concatenation is a sum over those before it; with
-// thousands it would take minutes before the first step of a proof.
+// Charges the work of stating a rule, which is not counted step by step. It grows with the square
+// of the symbols and operands, since an operand's position in a concatenation is a sum over the
+// operands before it. With thousands of operands it would take minutes before the first step of a
+// proof.
 void CountStating(const Substitution& rule) {
   constexpr int64_t kMany = 200, kStepsPerPair = 40;
   auto size = static_cast<int64_t>(rule.symbols.size());
@@ -82,13 +83,13 @@ Verdict ProveForms(const Substitution& rule, const ProverOptions& options) {
   Proved total;
   total.contract = FloatContract::kBitExact;
   Values more;
-  std::vector<const RuleForm*> bases;  // those that do not follow from one before
+  std::vector<const RuleForm*> bases;  // forms that do not follow from an earlier one
   for (const RuleForm& form : forms.forms) {
     const bool follows = std::any_of(bases.begin(), bases.end(), [&](const RuleForm* base) {
       return OnlyAddsBatchDims(form.statement, base->statement);
     });
     if (follows) AddChosen(form, &more);
-    // For a file others can repeat a proof of its own is better.
+    // In a file that others repeat, the form gets a proof of its own.
     if (follows && !options.keep_obligations) continue;
     Verdict verdict = Prove(form.statement, options);
     if (follows && std::holds_alternative<Unknown>(verdict)) continue;

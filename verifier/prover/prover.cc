@@ -53,7 +53,7 @@ FloatContract ContractOf(Laws laws) {
                                : FloatContract::kRealOnly;
 }
 
-// One type of float all through: nothing is rounded to another type on the way.
+// Whether all floats have one type, so that nothing is rounded to another type on the way.
 bool OneFloatType(const Statement& statement) {
   std::set<DType> floats;
   for (const Definition* d : {&statement.source, &statement.target}) {
@@ -67,20 +67,21 @@ bool OneFloatType(const Statement& statement) {
   return floats.size() <= 1;
 }
 
-// Bit by bit, maxima are sets, so nothing may depend on which of their zeros they give.
+// Bit-exact proofs treat maxima as sets, so nothing may depend on which zero a maximum gives.
 bool ZeroSignsMatter(const Statement& statement) {
   return DividesByZeroOfAnySign(statement.source) || DividesByZeroOfAnySign(statement.target);
 }
 
-// Steps of one comparison of what is read: some 0.2 s. Most take a hundredth.
+// Limit on the steps of comparing the reads of one element: some 0.2 s. Most take a hundredth of
+// it.
 constexpr int64_t kElementsWork = 6'000'001;
 
-// Steps of the search at sizes that constants suggest: some 0.3 s.
+// Limit on the steps of the search at sizes that constants suggest: some 0.3 s.
 constexpr int64_t kSuggestedWork = 10'000'001;
 
 class Attempt {
  public:
-  // Keeps in *doing what it does, for people.
+  // *doing says in words what is being done.
   Attempt(const Statement& statement, const ProverOptions& options, const char** doing)
       : statement_(statement),
         options_(options),
@@ -105,7 +106,7 @@ class Attempt {
     FloatContract contract = FloatContract::kBitExact;
     std::string reason = Cases({}, &contract, 0);
     if (reason.empty()) return Success(contract);
-    // Only now, for a proof takes less time than a search that finds nothing.
+    // This comes last, since a proof takes less time than a search that finds nothing.
     doing_ = "the instances that constants suggest";
     hypotheses_ = Hypotheses(&forms_, &arith_, statement_.requirements, InputSizes(statement_));
     if (options_.samples > 0) {
@@ -132,8 +133,8 @@ class Attempt {
     return "";
   }
 
-  // Empty if proved under `more` as well; *contract is the weakest that was needed. A disjunction
-  // among the requirements is left out first, and makes cases if the proof fails.
+  // "" if proved where `more` holds too. *contract becomes the weakest contract needed. First
+  // ignores disjunctions among the requirements; if the proof fails, splits one into cases.
   std::string Cases(const Facts& more, FloatContract* contract, int depth) {
     hypotheses_ =
         Hypotheses(&forms_, &arith_, statement_.requirements, InputSizes(statement_), more);
@@ -157,8 +158,8 @@ class Attempt {
       reason = Outputs(more, laws);
       if (!reason.empty()) continue;
       FloatContract needed = ContractOf(laws);
-      // A narrower type on the way may overflow; what one side does not read may be infinite; what
-      // rounding changed may be on the other side of a jump.
+      // A narrower intermediate type may overflow; elements that only one side reads may be
+      // infinite; values that rounding changed may cross a discontinuity.
       if (laws == Laws::kRing && (elements_differ_ || !OneFloatType(statement_))) {
         needed = FloatContract::kRealOnly;
         if (options_.keep_obligations) steps_[start] = "case real";
@@ -218,7 +219,7 @@ class Attempt {
     return "";
   }
 
-  // Fresh constants for the indices; one that is divided by a size becomes two digits.
+  // Indices of the output are fresh constants. One that is divided by a size becomes two digits.
   std::string Output(size_t o, Laws laws) {
     const Definition* sides[] = {&statement_.source, &statement_.target};
     FormBuilder builders[] = {
@@ -242,7 +243,7 @@ class Attempt {
     }
     const Facts whole = facts;
     prover::StepLog log(&leaves_, &steps_);
-    // Nothing has to be shown of an output without elements.
+    // For an output without elements there is nothing to prove.
     if (arith_.Unsatisfiable(facts)) {
       if (options_.keep_obligations) log.Line(absl::StrCat("output ", o, " empty"));
       return "";
@@ -273,7 +274,7 @@ class Attempt {
     doing_ = "the comparison of normal forms";
     bool equal = equality.AreEqual(forms[0], forms[1], facts);
     if (!equal && laws != Laws::kNone) {
-      // Once more, with what differs in its axes only added up under maxima too.
+      // Once more, with terms under maxima added up if they differ only in their axes.
       bool merged = false;
       NormalForm sums[2] = {forms[0], forms[1]};
       for (NormalForm& form : sums) {
@@ -294,8 +295,8 @@ class Attempt {
     return absl::StrCat("a difference remains: ", left);
   }
 
-  // Whether both sides' element is computed from the same elements of inputs, discontinuities at
-  // the same values, and has none at the same ones. What cannot be decided is not so.
+  // Whether the elements of both sides depend on the same elements of inputs, are discontinuous at
+  // the same values and undefined at the same values. False if this cannot be decided.
   bool SameElements(size_t o, const std::vector<Poly>& at, const Facts& facts) {
     doing_ = "the comparison of what is read";
     const size_t written = steps_.size();
@@ -304,9 +305,9 @@ class Attempt {
     try {
       same = CompareElements(o, at, facts);
     } catch (const prover::WorkEnded& end) {
-      if (end.limit != kElementsWork) throw;  // the whole proof's, or interrupted
+      if (end.limit != kElementsWork) throw;  // the limit of the whole proof, or interrupted
     }
-    steps_.resize(written);  // nothing that the proof rests on
+    steps_.resize(written);  // the proof does not rest on these steps
     return same;
   }
 
@@ -353,7 +354,7 @@ class Attempt {
         const int64_t c = info.a.CoefficientOf({index});
         const Poly rest = info.a - Poly::Of(prover::Monomial{index}, c);
         if ((c != 1 && c != -1) || leaves_.Mentions(rest, index)) continue;
-        // The rest has to vanish from the quotient, else the digits do not help.
+        // The rest must vanish from the quotient; otherwise the digits do not help.
         if (!prover::ExactQuotient(rest, info.b) && !rest.IsZero()) continue;
         if (!arith_.NonNegative(*facts, Poly::Of(index))) continue;
         const Leaf q = leaves_.NewVar("q"), r = leaves_.NewVar("r");
@@ -378,7 +379,7 @@ class Attempt {
     return false;
   }
 
-  // All but the last: what the last may be simplified by.
+  // All but the last fact: the context for simplifying it.
   static Facts Front(const Facts& facts) { return Facts(facts.begin(), facts.end() - 1); }
 
   void CollectDivs(const NormalForm& form, std::set<Leaf>* divs) {
@@ -431,8 +432,9 @@ class Attempt {
   Forms forms_;
   Arith arith_;
   Hypotheses hypotheses_;
-  bool elements_differ_ = false;   // of the sides, in the last attempt
-  bool rounding_differs_ = false;  // so that no proof without laws can succeed
+  bool elements_differ_ = false;   // in the last attempt, whether the sides depend on different
+                                   // elements
+  bool rounding_differs_ = false;  // then no proof without laws can succeed
   std::vector<prover::Obligation> obligations_;
   std::vector<std::string> steps_;
 };

@@ -1,8 +1,9 @@
-// The prover: are two tensor programs equal, for all sizes and attributes? (docs/proofs.md)
+// The prover decides whether two tensor programs are equal for all sizes and attributes
+// (docs/proofs.md).
 //
-// A proof is about real numbers. An answer "proved" rests on the normal form (verifier/
-// normal_form.h) and on Z3; an answer "refuted" comes with sizes at which the two sides, run in
-// the field and in double on the same random inputs, differ.
+// A proof is about real numbers. The answer "proved" relies on the normal form
+// (verifier/normal_form/normal_form.h) and on Z3. The answer "refuted" comes with sizes at which
+// the two sides differ when they run on the same random inputs, both in the field and in double.
 #ifndef LEMMA_VERIFIER_PROVER_PROVER_H_
 #define LEMMA_VERIFIER_PROVER_PROVER_H_
 
@@ -17,28 +18,30 @@ namespace lemma {
 
 struct ProverOptions {
   uint64_t seed = 1;         // of the samples
-  uint32_t rlimit = 300000;  // Z3's, per query: a count of steps, the same on every machine
-  // Steps of one proof, with all its forms, cases and queries; then it is Unknown. A count as well:
-  // these take about 30 s, and no rule of data/rules takes more than a quarter.
+  uint32_t rlimit = 300000;  // Z3's limit per query, in steps: the same on every machine
+  // Limit on the steps of one proof, with all its forms, cases and queries. Beyond it the answer is
+  // Unknown. This is a count too: the default takes about 30 s, and no rule of data/rules takes
+  // more than a quarter of it.
   int64_t work = 1'000'000'000;
-  // Looked at all the time: soon after it becomes true the answer is Unknown, which then says
-  // nothing of the claim.
+  // Soon after this becomes true the answer is Unknown, which then says nothing about the claim.
   const std::atomic<bool>* interrupted = nullptr;
   int samples = 10;  // concrete comparisons before a proof is tried; 0: none
   FormLimits forms;  // of a rule
-  // The first contract that is tried; one that is stricter is not asked about.
+  // The first contract to try. Stricter contracts are not tried.
   FloatContract strictest = FloatContract::kBitExact;
   bool keep_obligations = false;
 };
 
-// Deterministic: depends on the arguments only.
+// Deterministic: the result depends on the arguments only.
 Verdict Prove(const Statement& statement, const ProverOptions& options = {});
 
-// A rule, for all values of its symbols. Lists of unknown length and attributes that an operator
-// needs to know are tried one by one, up to the options' limits; Proved::coverage names them.
+// Proves a rule for all values of its symbols. Lists of unknown length and attributes that an
+// operator must know are tried value by value, up to the options' limits. Proved::coverage names
+// them.
 Verdict ProveRule(const Substitution& rule, const ProverOptions& options = {});
 
-// Two graphs at their shapes. Inputs correspond by position, weights by name; constants are values.
+// Proves two graphs equal at their shapes. Inputs correspond by position, weights by name, and
+// constants by value.
 Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options = {});
 
 }  // namespace lemma

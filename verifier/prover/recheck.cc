@@ -21,10 +21,10 @@ extern char** environ;
 namespace lemma {
 namespace {
 
-// So many queries share a start of the solver.
+// Number of queries per start of the solver.
 constexpr size_t kBatch = 64;
 
-// A file in memory, so that nothing is left of it whatever happens, read from its beginning.
+// A file in memory: nothing is left of it in any case. Read from its beginning.
 class MemoryFile {
  public:
   static absl::StatusOr<std::unique_ptr<MemoryFile>> Holding(const std::string& text) {
@@ -56,7 +56,7 @@ class MemoryFile {
   const int file_;
 };
 
-// Runs a program on `input`; what it printed on standard output.
+// Runs a program on `input` and returns its standard output.
 absl::StatusOr<std::string> Output(const std::vector<std::string>& command,
                                    const std::string& input) {
   auto stdin_file = MemoryFile::Holding(input);
@@ -92,7 +92,7 @@ absl::StatusOr<std::string> Output(const std::vector<std::string>& command,
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  // Some systems report a program that is missing only here.
+  // Some systems report a missing program only here.
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && output.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(command[0], ": cannot be started"));
   }
@@ -131,7 +131,7 @@ absl::StatusOr<std::vector<std::string>> Rechecker::Ask(
               absl::StrCat("--tlimit-per=", options_.milliseconds)},
              text);
   if (!output.ok()) return output.status();
-  // "query 3" and then its answer; anything else ends the batch.
+  // Expects "query 3", then its answer. Anything else ends the batch.
   std::vector<std::string> answers;
   size_t begun = 0;
   for (absl::string_view line : absl::StrSplit(*output, '\n')) {

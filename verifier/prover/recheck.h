@@ -1,4 +1,4 @@
-// A second opinion: the obligations of a proof, put to another solver as a program of its own.
+// Asks a second solver, run as a separate program, to confirm the obligations of a proof.
 #ifndef LEMMA_VERIFIER_PROVER_RECHECK_H_
 #define LEMMA_VERIFIER_PROVER_RECHECK_H_
 
@@ -16,18 +16,18 @@
 namespace lemma {
 
 struct RecheckOptions {
-  std::string solver = "cvc5";  // a name looked up in PATH, or a path
+  std::string solver = "cvc5";  // a name to look up in PATH, or a path
   int64_t rlimit = 200000;      // per query, in the solver's own steps
-  // Whatever the step limit misses, in wall-clock time.
+  // Limit in wall-clock time, for anything that the step limit misses.
   int64_t milliseconds = 20000;
-  // Set, it ends what is being done; what was not answered then counts as unknown.
+  // Ends the work when it becomes true. Queries without an answer then count as unknown.
   const std::atomic<bool>* interrupted = nullptr;
 };
 
 struct RecheckResult {
-  int64_t agreed = 0;   // unsatisfiable here too
+  int64_t agreed = 0;   // unsatisfiable for this solver too
   int64_t unknown = 0;  // no answer within the limits
-  // Satisfiable here, or refused as malformed; `answer` is what the solver said.
+  // The solver answered "satisfiable" or rejected the query as malformed. `answer` is its output.
   struct Disagreement {
     ProofLog::Query query;
     std::string answer;
@@ -35,7 +35,7 @@ struct RecheckResult {
   std::vector<Disagreement> disagreed;
 };
 
-// May be used by several threads at once. A query is asked once, however often it comes.
+// Thread-safe. Each query is asked once, however often it comes.
 class Rechecker {
  public:
   // FailedPrecondition if the solver cannot be started.
@@ -47,8 +47,9 @@ class Rechecker {
 
  private:
   explicit Rechecker(RecheckOptions options) : options_(std::move(options)) {}
-  // Answers to the first scripts, at least one: "unsat", "sat", "unknown" or an error. A solver
-  // that stops early leaves the rest; what it stopped at without a word is unknown.
+  // Answers to a prefix of `scripts`, at least one answer: "unsat", "sat", "unknown" or an error.
+  // The prefix is shorter if the solver stops early. A script at which it stops silently is
+  // unknown.
   absl::StatusOr<std::vector<std::string>> Ask(
       const std::vector<const std::string*>& scripts) const;
 

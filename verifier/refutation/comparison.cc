@@ -98,7 +98,7 @@ class Comparer {
     }
   }
 
-  // Rounding alone makes the sides differ by much only next to a jump of a function.
+  // Rounding alone makes a large difference only next to a discontinuity of a function.
   bool IsStable(const DifferentElement& found) {
     Columns<double> moved = inputs_;
     for (size_t i = 0; i < moved.size(); ++i) {
@@ -113,7 +113,7 @@ class Comparer {
     return std::abs(again - difference) <= 0.5 * std::abs(difference);
   }
 
-  // Small integers are what they are in the field too; other reals are drawn anew.
+  // Small integers keep their values in the field. Other reals are drawn again.
   bool DifferInField() {
     const bool draw = style_.reals == InputStyle::Reals::kPositive ||
                       style_.reals == InputStyle::Reals::kSigned ||

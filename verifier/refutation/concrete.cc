@@ -22,7 +22,7 @@ void CollectParams(const ScalarExpr& e, std::vector<std::string>* names) {
   for (const ScalarExpr& arg : e.args()) CollectParams(arg, names);
 }
 
-// Parameters as further inputs, so that they may be of any number type.
+// The definition with its parameters as further inputs, so that they may have any number type.
 Definition ParamsAsInputs(const Definition& definition, const std::vector<std::string>& params) {
   if (params.empty()) return definition;
   Definition d = definition;
@@ -40,7 +40,7 @@ Definition ParamsAsInputs(const Definition& definition, const std::vector<std::s
   return d;
 }
 
-// Elements of everything it makes; nullopt if a size is no constant or is negative.
+// Number of elements computed; nullopt if a size is not constant or is negative.
 std::optional<double> Elements(const Definition& definition) {
   double sum = 0;
   for (TensorId id = 0; id < definition.num_inputs() + static_cast<int>(definition.tensors.size());

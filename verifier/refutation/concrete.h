@@ -1,4 +1,4 @@
-// Definitions at concrete sizes, run by kernels/evaluate/evaluate.h. Internal to the verifier.
+// Runs definitions at concrete sizes with kernels/evaluate/evaluate.h. Internal to the verifier.
 #ifndef LEMMA_VERIFIER_REFUTATION_CONCRETE_H_
 #define LEMMA_VERIFIER_REFUTATION_CONCRETE_H_
 
@@ -20,20 +20,20 @@ struct Values {
   std::vector<Number> data;  // row-major
 };
 
-// A definition whose sizes are constants (Bind them); its parameters may be open.
+// A definition with constant sizes (Bind them first). Its real parameters may be open.
 class Concrete {
  public:
-  // nullopt if a symbol remains or one run takes more than `max_work` operations and elements.
+  // nullopt if a symbol remains, or if one run takes more than `max_work` operations and elements.
   static std::optional<Concrete> Of(const Definition& definition, double max_work);
 
-  // Of inputs and outputs.
+  // Shapes of inputs and outputs.
   const std::vector<int64_t>& input_dims(size_t i) const { return program_.inputs()[i].dims; }
   const std::vector<int64_t>& output_dims(size_t i) const { return program_.outputs()[i].dims; }
   size_t num_outputs() const { return program_.outputs().size(); }
   double work() const { return work_; }
 
-  // All outputs, elements in row-major order and not rounded to their types; nullopt if a position
-  // that a tensor holds lies outside, or a parameter has no value. Number is double or Field.
+  // All outputs, elements in row-major order, not rounded to their types. nullopt if a position
+  // that a tensor holds is out of range, or if a parameter has no value. Number is double or Field.
   template <class Number>
   std::optional<std::vector<std::vector<Number>>> Run(
       const std::vector<std::vector<Number>>& inputs,
@@ -48,7 +48,7 @@ class Concrete {
   double work_;
 };
 
-// The same in one step.
+// Concrete::Of and Run in one call.
 template <class Number>
 std::optional<std::vector<Values<Number>>> EvaluateAll(const Definition& definition,
                                                        const std::vector<Values<Number>>& inputs,

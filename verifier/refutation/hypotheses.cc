@@ -125,7 +125,7 @@ Hypotheses::Hypotheses(Forms* forms, Arith* arith, const std::vector<Guard>& req
   }
   for (int round = 0; round < 100 && SolveOne(); ++round) {
   }
-  // Of a disjunction the one case that is possible, if it is only one; else it is not used.
+  // Uses a disjunction only if exactly one of its cases is possible.
   for (const std::vector<Facts>& cases : disjunctions) {
     std::vector<Facts> possible, original;
     for (const Facts& given : cases) {
@@ -147,7 +147,7 @@ Hypotheses::Hypotheses(Forms* forms, Arith* arith, const std::vector<Guard>& req
   Clean();
 }
 
-// Of a product that is at least 1 and whose other factors are, a factor is.
+// If a product is at least 1, and all factors but one are, that factor is too.
 void Hypotheses::BoundFactors() {
   for (bool more = true; more;) {
     more = false;
@@ -202,7 +202,7 @@ bool Hypotheses::SolveOne() {
     }
     if (p.AsConst()) continue;
     facts_[i].p = p;
-    // A symbol by the others.
+    // Solves for a symbol.
     for (auto it = p.terms().rbegin(); it != p.terms().rend(); ++it) {
       const auto& [m, c] = *it;
       if (m.size() != 1 || (c != 1 && c != -1)) continue;
@@ -227,7 +227,7 @@ bool Hypotheses::SolveOne() {
         return true;
       }
     }
-    // a - b * (a div b) = 0, a symbol: it is b times a new symbol.
+    // a - b * (a div b) = 0 for a symbol a: a is b times a new symbol.
     for (const auto& [m, c] : p.terms()) {
       for (Leaf leaf : m) {
         const LeafInfo info = leaves_->Info(leaf);

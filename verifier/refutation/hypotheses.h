@@ -1,4 +1,4 @@
-// What may be assumed about sizes and attributes. Internal to the prover.
+// Derives facts about sizes and attributes from a statement's requirements. Internal to the prover.
 #ifndef LEMMA_VERIFIER_REFUTATION_HYPOTHESES_H_
 #define LEMMA_VERIFIER_REFUTATION_HYPOTHESES_H_
 
@@ -15,22 +15,22 @@ namespace lemma::prover {
 
 using SymbolMap = std::map<std::string, int64_t>;
 
-// The requirements of a statement, with equations solved: an equation gives the value of a symbol,
-// a divisibility a | b gives b a new symbol for the quotient.
+// The requirements with equations solved: an equation gives the value of a symbol. If a symbol must
+// be divisible, its value is the divisor times a new symbol.
 class Hypotheses {
  public:
-  // `positive`: expressions that are at least 1; `more`: further facts about symbols.
+  // `positive`: expressions that are at least 1. `more`: further facts about symbols.
   Hypotheses(Forms* forms, Arith* arith, const std::vector<Guard>& requirements,
              const std::vector<IndexExpr>& positive, const Facts& more = {});
 
-  const LeafMap& solved() const { return solved_; }  // symbols by others
+  const LeafMap& solved() const { return solved_; }  // solved symbols, in terms of free ones
   const Facts& facts() const { return facts_; }
-  // Disjunctions that were not used, each a list of cases that exclude each other, in terms of the
-  // symbols before solving.
+  // Disjunctions that were not used. Each is a list of cases that exclude each other, in terms of
+  // the symbols before solving.
   const std::vector<std::vector<Facts>>& undecided() const { return undecided_; }
-  // Symbols that are free, in the order in which they occur.
+  // The free symbols, in order of occurrence.
   std::vector<Leaf> FreeSymbols() const;
-  // The value of `p` with free symbols as given; nullopt where it has none.
+  // The value of `p` at these values of the free symbols; nullopt if it has none.
   std::optional<int64_t> Value(const Poly& p, const std::map<Leaf, int64_t>& values) const;
 
  private:
@@ -47,7 +47,7 @@ class Hypotheses {
   std::vector<std::vector<Facts>> undecided_;
 };
 
-// Names of the symbols in `e`, in order of occurrence.
+// Appends the names of the symbols in `e`, in order of occurrence.
 void CollectSymbols(const IndexExpr& e, std::vector<std::string>* names);
 void CollectSymbols(const Guard& g, std::vector<std::string>* names);
 void CollectSymbols(const ScalarExpr& e, std::vector<std::string>* symbols,

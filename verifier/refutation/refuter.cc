@@ -14,13 +14,13 @@
 namespace lemma::prover {
 namespace {
 
-constexpr double kMaxWork = 200000;            // operations and elements of a side
+constexpr double kMaxWork = 200000;            // limit on operations and elements of a side
 constexpr double kMaxSuggestedWork = 2000000;  // at suggested sizes, such as three of 65
-constexpr int64_t kLargestSmall = 64;          // of values that follow from small ones
+constexpr int64_t kLargestSmall = 64;          // limit on values that follow from small ones
 constexpr int64_t kLargestSuggested = 100000;
 constexpr int kSuggestedDraws = 60;  // with several suggested sizes at a time
-constexpr int kMaxTerms = 400;       // of sums that are written out
-constexpr int kMaxInOrder = 3;       // comparisons with these; they only save time
+constexpr int kMaxTerms = 400;       // terms of sums that are written out
+constexpr int kMaxInOrder = 3;       // comparisons of such sums; they only save time
 
 // Whether the evaluator may choose an order in `e`.
 bool AddsUp(const ScalarExpr& e) {
@@ -157,7 +157,7 @@ std::vector<InputStyle> Refuter::Styles() const {
     styles.push_back({Reals::kOneSign, 0, 2});
     styles.push_back({Reals::kSparse, 0, 2});
   }
-  // Several, since one that is small, or rises where it should fall, shows nothing.
+  // Several styles, since small or monotonic elements alone may show no difference.
   if (suggestions_) styles.insert(styles.end(), 3, {Reals::kSuggested, -2, 2, &*suggestions_});
   if (suggestions_ && compares_) styles.insert(styles.end(), 3, {Reals::kMonotonic, -2, 2});
   return styles;
@@ -206,7 +206,7 @@ void Refuter::CompareInOrder(const absl::flat_hash_map<std::string, int64_t>& bi
   if (!target) return;
   auto a = Concrete::Of(*source, kMaxWork), b = Concrete::Of(*target, kMaxWork);
   if (!a || !b) return;
-  // By infinite elements times 0, too: x + w * 0 is x else.
+  // Also with infinite elements: x + w * 0 is then not x.
   for (auto reals : {InputStyle::Reals::kPositive, InputStyle::Reals::kSomeInfinite}) {
     InputStyle style;
     style.reals = reals;
@@ -214,7 +214,7 @@ void Refuter::CompareInOrder(const absl::flat_hash_map<std::string, int64_t>& bi
   }
 }
 
-// Each symbol as small as it can be with the sides still differing.
+// Makes each symbol as small as possible while the sides still differ.
 void Refuter::Shrink(SymbolMap symbols, Refuted* found) {
   bool smaller = true;
   for (int round = 0; round < 4 && smaller; ++round) {
@@ -239,7 +239,7 @@ void Refuter::Shrink(SymbolMap symbols, Refuted* found) {
 std::optional<Refuted> Refuter::Search(int samples) {
   std::mt19937_64 random(seed_);
   for (int i = 0; i < samples; ++i) {
-    // Every second time what is not a size may be negative.
+    // Every second sample may have negative attributes.
     auto symbols = Sample(&random, i % 2 == 1 ? Style::kNegative : Style::kVaried);
     if (!symbols) return std::nullopt;
     const uint64_t seed = HashCombine(seed_, i);
@@ -296,7 +296,8 @@ std::optional<Refuted> Refuter::SearchSuggested(int64_t work) {
     return found.has_value();
   };
   try {
-    // Elements at small sizes, then each size alone, the smallest first, then several at a time.
+    // First suggested elements at small sizes, then each size alone, the smallest first, then
+    // several.
     if (!suggestions().elements.empty()) {
       for (int i = 0; i < 4; ++i) {
         if (differ(Sample(&random))) return found;
@@ -318,7 +319,7 @@ std::optional<Refuted> Refuter::SearchSuggested(int64_t work) {
       if (differ(symbols)) return found;
     }
   } catch (const WorkEnded& end) {
-    if (end.limit != work) throw;  // the whole proof's, or interrupted
+    if (end.limit != work) throw;  // the limit of the whole proof, or interrupted
   }
   return found;
 }

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kReached = 5;         // small samples draw all sizes up to this one
 constexpr double kReachedElement = 2;   // and elements around these
 constexpr int64_t kLargestSize = 5000;  // more elements take too long
-constexpr size_t kMostForPairs = 6;     // constants of which sums and products are taken
+constexpr size_t kMostForPairs = 6;     // limit on constants whose sums and products are taken
 
 class Constants {
  public:
@@ -56,7 +56,7 @@ class Constants {
   void Collect(const ScalarExpr& e) {
     switch (e.kind()) {
       case ScalarExpr::Kind::kConst:
-        // What counts positions is compared with sizes.
+        // It may be compared with positions, so it counts as a size too.
         if (std::abs(e.value()) > kReachedElement && std::isfinite(e.value())) {
           element.insert(e.value());
         }

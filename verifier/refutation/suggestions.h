@@ -1,4 +1,4 @@
-// Values at which the constants of a claim may matter. Internal to the prover.
+// Finds values at which the constants of a claim may matter. Internal to the prover.
 #ifndef LEMMA_VERIFIER_REFUTATION_SUGGESTIONS_H_
 #define LEMMA_VERIFIER_REFUTATION_SUGGESTIONS_H_
 
@@ -9,17 +9,17 @@
 
 namespace lemma::prover {
 
-// min(n, 40) is n unless n is larger, and clip(x, 0, 6) is relu(x) where x is at most 6: a sample
-// of small numbers shows no difference.
+// Samples of small numbers do not show every difference: min(n, 40) is n for n up to 40, and
+// clip(x, 0, 6) is relu(x) for x up to 6.
 struct Suggestions {
-  // Of sizes and attributes: next to each whole constant, its double, and the sums and products of
-  // two of them; beyond what small samples reach. Ascending; magnitudes only.
+  // For sizes and attributes: values around each whole constant, its double, and the sums and
+  // products of two of them, beyond the reach of small samples. Ascending; magnitudes only.
   std::vector<int64_t> sizes;
-  // Of elements: the same for each constant among the elements; nothing if small samples reach all.
+  // For elements: the same for each constant among the elements. Empty if small samples reach all.
   std::vector<double> elements;
 };
 
-// From all constants in the statement's sizes, positions, guards, requirements and elements.
+// Uses all constants in the statement's sizes, positions, guards, requirements and elements.
 Suggestions SuggestionsOf(const Statement& statement);
 
 }  // namespace lemma::prover

@@ -1,4 +1,4 @@
-// Sums and products written out, so that an evaluator keeps their order. Internal to the verifier.
+// Writes out sums and products, so that an evaluator keeps their order. Internal to the verifier.
 #ifndef LEMMA_VERIFIER_REFUTATION_UNROLL_H_
 #define LEMMA_VERIFIER_REFUTATION_UNROLL_H_
 
@@ -8,9 +8,9 @@
 
 namespace lemma::prover {
 
-// `definition`, all of whose sizes are constants, with each sum and product as additions and
-// multiplications in the order of its indices; a term that a condition leaves out is neutral.
-// nullopt if that takes more than `max_terms` terms or an extent varies.
+// `definition`, whose sizes must be constant, with each sum and product as additions and
+// multiplications in the order of its indices. A term that a condition excludes becomes the neutral
+// element. nullopt if this takes more than `max_terms` terms, or if an extent varies.
 std::optional<Definition> Unrolled(const Definition& definition, int max_terms);
 
 }  // namespace lemma::prover

@@ -1,4 +1,4 @@
-// Rule files of TASO's, written down.
+// Builds TASO rule files in memory.
 #ifndef LEMMA_TESTS_REWRITE_TASO_TASO_TESTUTIL_H_
 #define LEMMA_TESTS_REWRITE_TASO_TASO_TESTUTIL_H_
 
@@ -12,16 +12,16 @@ namespace lemma::taso {
 
 using Params = std::vector<std::pair<int, int>>;
 
-// 3 x 3 kernels: at stride 1, padding "same"; at strides 2 and 1 without padding, then relu.
+// 3 x 3 kernels. kSame: stride 1, padding "same". kValid: strides 2 and 1, no padding, then relu.
 inline const Params kSame = {{4, 3}, {5, 3}, {6, 1}, {7, 1}, {8, 0}, {9, 0}};
 inline const Params kValid = {{4, 3}, {5, 3}, {6, 2}, {7, 1}, {8, 1}, {9, 2}};
 
-// An operator of a type, its operands as pairs of operator (or variable) and output, and its
-// parameters as pairs of key and value.
+// An operator: its type, its operands as pairs of operator (or variable) and output, its parameters
+// as pairs of key and value.
 Operator Op(int type, const std::vector<std::pair<int, int>>& inputs, const Params& params = {});
 
-// One rule, serialized. Output 0 of each side's last operator is the rule's output; `variable`
-// instead of that of the target, if it is negative.
+// One rule, serialized. The rule's output is output 0 of each side's last operator. A negative
+// `variable` takes the place of the target's.
 std::string File(const std::vector<Operator>& source, const std::vector<Operator>& target,
                  int variable = 0);
 

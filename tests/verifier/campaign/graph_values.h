@@ -1,4 +1,4 @@
-// What graphs compute, in several kinds of numbers. Nothing here is the prover's.
+// Evaluates graphs in several kinds of numbers, without any code of the prover.
 #ifndef LEMMA_TESTS_VERIFIER_CAMPAIGN_GRAPH_VALUES_H_
 #define LEMMA_TESTS_VERIFIER_CAMPAIGN_GRAPH_VALUES_H_
 
@@ -12,36 +12,37 @@
 
 namespace lemma {
 
-// A graph whose every operator has been made ready by kernels/evaluate/evaluate.h.
+// A graph with each operator compiled for kernels/evaluate/evaluate.h.
 class GraphRunner {
  public:
   static absl::StatusOr<GraphRunner> Of(const Graph& graph);
 
-  // As real numbers: floats are doubles and never rounded to their types, integers are stored as
-  // what they are. OutOfRange if a position that a tensor holds lies outside. *largest: of all
-  // finite numbers on the way.
+  // The outputs as real numbers: floats are doubles and never rounded to their types, integers are
+  // stored in their types. OutOfRange if a position that a tensor holds is out of range. *largest:
+  // the largest finite magnitude, intermediate results included.
   absl::StatusOr<std::vector<std::vector<double>>> RunReal(const std::vector<Tensor>& inputs,
                                                            double* largest) const;
-  // As typed: each operator's results rounded to their types.
+  // The outputs as typed: each operator's results are rounded to their types.
   absl::StatusOr<std::vector<Tensor>> RunTyped(const std::vector<Tensor>& inputs) const;
-  // The inputs' elements in the field. Only for graphs that are rational.
+  // The outputs in the field, for inputs given in the field. Only for rational graphs.
   absl::StatusOr<std::vector<std::vector<Field>>> RunField(
       const std::vector<std::vector<Field>>& inputs) const;
 
-  // Only floats, sums, products, quotients and moves: then unequal in the field is unequal.
+  // Only floats, sums, products, quotients and moves: values that differ in the field differ.
   bool rational() const { return rational_; }
-  // Only floats, sums, products and moves: exact in double where numbers are short.
+  // Only floats, sums, products and moves: exact in double if numbers are short.
   bool polynomial() const { return polynomial_; }
-  // Minima, maxima and comparisons, of which 0 and -0 may be either.
+  // Has minima, maxima or comparisons, which may give either of 0 and -0.
   bool compares() const { return compares_; }
-  // Sums or products of many, in an order that the evaluator chooses.
+  // Has sums or products of many terms, in an order that the evaluator chooses.
   bool adds_up() const { return adds_up_; }
-  // All floats are f64, so that constants are what they are written as.
+  // All floats are f64, so constants keep the values they are written with.
   bool wide() const { return wide_; }
-  // Jumps (roundings, comparisons, integers) beside functions like tanh and exp: rounding alone may
-  // put tanh(-18) + 1 or log(exp(x)) - x on the other side of a jump, at nearby inputs too.
+  // Has discontinuities (roundings, comparisons, integers) and functions like tanh and exp:
+  // rounding alone may put tanh(-18) + 1 or log(exp(x)) - x on the other side of a discontinuity,
+  // also at nearby inputs.
   bool jumps_where_rounded() const { return (jumps_ || integers_) && saturates_; }
-  // f16 or bf16 occur.
+  // f16 or bf16 occurs.
   bool narrow() const { return narrow_; }
   // Integers or truth values occur.
   bool integers() const { return integers_; }
@@ -52,7 +53,7 @@ class GraphRunner {
   struct Operator {
     NodePtr node;
     LoopProgram program;
-    bool exact = false;  // in int64_t
+    bool exact = false;  // computed in int64_t
   };
   explicit GraphRunner(Graph graph) : graph_(std::move(graph)) {}
   absl::StatusOr<std::vector<Tensor>> Run(const std::vector<Tensor>& inputs, bool rounded,
@@ -65,8 +66,8 @@ class GraphRunner {
   double work_ = 0;
 };
 
-// RunReal once more by tests/kernels/evaluate/naive_evaluator.h, which shares no code with the
-// other. Only where no integers occur.
+// RunReal with tests/kernels/evaluate/naive_evaluator.h, which shares no code with the other
+// evaluator. Only for graphs without integers.
 absl::StatusOr<std::vector<std::vector<double>>> RunNaively(const Graph& graph,
                                                             const std::vector<Tensor>& inputs);
 

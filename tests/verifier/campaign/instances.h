@@ -1,4 +1,5 @@
-// Instances of a claim at many sizes: small ones, primes, and those next to the claim's constants.
+// Draws instances of a claim at many sizes: small ones, primes, and sizes near the claim's
+// constants.
 #ifndef LEMMA_TESTS_VERIFIER_CAMPAIGN_INSTANCES_H_
 #define LEMMA_TESTS_VERIFIER_CAMPAIGN_INSTANCES_H_
 
@@ -14,26 +15,27 @@
 
 namespace lemma {
 
-// Numbers in the rule's dimensions, attributes, constants and conditions.
+// The numbers in the rule's dimensions, attributes, constants and conditions.
 std::vector<double> ConstantsOf(const Substitution& rule);
 
 class Instances {
  public:
   Instances(const Substitution& rule, uint64_t seed);
 
-  // Values for which the source is well-formed, the condition holds and no input is empty, none
-  // drawn before; nullopt if none was found. Every second one is drawn from one before by changing
-  // some of its sizes.
+  // New values for which the source is well-formed, the condition holds and no input is empty;
+  // nullopt if none was found. Every second result is an earlier one with some of its sizes
+  // changed.
   std::optional<Assignment> Draw();
 
  private:
   std::optional<Assignment> Varied(const Assignment& from);
   int64_t AnySize();
-  // At most some thousand elements each, and one for each dimension at least.
+  // Limits each input to some thousand elements, with at least one for each dimension.
   bool Fits(const Assignment& assignment) const;
 
   const Substitution& rule_;
-  const Substitution unconditional_;  // the rule without its condition, which small sizes may fail
+  const Substitution unconditional_;  // the rule without its condition, which may exclude small
+                                      // sizes
   InstanceSampler sampler_, any_sampler_;
   std::mt19937_64 random_;
   std::vector<int64_t> near_;  // the rule's constants

@@ -1,4 +1,4 @@
-// Inputs for both sides of a claim.
+// Draws inputs for both sides of a claim.
 #ifndef LEMMA_TESTS_VERIFIER_CAMPAIGN_JUDGE_INPUTS_H_
 #define LEMMA_TESTS_VERIFIER_CAMPAIGN_JUDGE_INPUTS_H_
 
@@ -16,20 +16,20 @@ enum class Inputs {
   kWhole,          // small integers
   kZero,           // zeros
   kSparse,         // most are 0
-  kOneSign,        // integers, those of a tensor of one sign
-  kMonotonic,      // they rise or fall through a tensor
-  kConstants,      // on and next to the claim's constants
-  kDyadic,         // 64ths, of which sums and products are exact in double
+  kOneSign,        // integers, of one sign in each tensor
+  kMonotonic,      // rise or fall through a tensor
+  kConstants,      // equal to and near the claim's constants
+  kDyadic,         // multiples of 1/64, whose sums and products are exact in double
   kSpecial,        // some infinite, NaN, -0, denormal or the largest; integers at their limits
-  kDyadicSpecial,  // 64ths, some infinite, NaN or -0: sums do not depend on their order
+  kDyadicSpecial,  // multiples of 1/64, some infinite, NaN or -0: sums do not depend on their order
 };
 
-// Of the graph's inputs, floats of their types or, `wide`, of f64. Integers are small enough for
-// positions in half of the cases.
+// For the graph's inputs. Floats have the inputs' types or, if `wide`, f64. In half of the calls
+// integers are small enough to be positions.
 std::vector<Tensor> DrawInputs(const Graph& graph, Inputs kind, bool wide,
                                const std::vector<double>& constants, std::mt19937_64* random);
 
-// The inputs with each float moved by up to 1e-9.
+// The inputs, with each float changed by up to 1e-9.
 std::vector<Tensor> Moved(const std::vector<Tensor>& inputs, std::mt19937_64* random);
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// Small changes of the patterns of a rule.
+// Makes small changes to the patterns of a rule.
 #ifndef LEMMA_TESTS_VERIFIER_CAMPAIGN_MUTATE_PATTERN_H_
 #define LEMMA_TESTS_VERIFIER_CAMPAIGN_MUTATE_PATTERN_H_
 
@@ -9,16 +9,16 @@
 
 namespace lemma {
 
-// Changes one thing of one side: operands exchanged, another operand, an operator exchanged for one
-// of its kind, left out, done twice or put between, an attribute, a constant. "" if nothing fits;
-// else what was done. The result need not be well-formed.
+// Makes one change to one side: exchanges two operands, replaces an operand, replaces an operator
+// by one of its kind, removes, repeats or inserts an operator, or changes an attribute or a
+// constant. Returns the change in words; "" if none was possible. The result may be ill-formed.
 std::string MutateSide(const Substitution& rule, Pattern* side, std::mt19937_64* random);
 
-// Does one thing to both sides, so that what is true stays so: an operator behind an output or in
-// front of a variable. "" if nothing fits.
+// Adds the same operator to both sides, behind an output or in front of a variable, so that a true
+// claim stays true. "" if none was possible.
 std::string MutateBothSides(Substitution* rule, std::mt19937_64* random);
 
-// Leaves out what no output needs, and gives the rest names that depend on its place alone.
+// Removes nodes that no output needs. Names the rest by position.
 void Tidy(Pattern* pattern);
 
 }  // namespace lemma

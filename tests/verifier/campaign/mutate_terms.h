@@ -1,4 +1,4 @@
-// Small changes of the terms of a rule.
+// Makes small changes to the terms of a rule.
 #ifndef LEMMA_TESTS_VERIFIER_CAMPAIGN_MUTATE_TERMS_H_
 #define LEMMA_TESTS_VERIFIER_CAMPAIGN_MUTATE_TERMS_H_
 
@@ -10,11 +10,11 @@
 
 namespace lemma {
 
-// The term with one thing changed: a constant, a symbol, an operand, an operator, an element of a
-// list. `names`: the rule's symbols. Often the result makes no sense; whoever reads it says so.
+// The term with one change: a constant, a symbol, an operand, an operator, or an element of a list.
+// `names`: the rule's symbols. The result often makes no sense; its reader must reject it.
 Term MutatedTerm(const Term& term, const std::vector<Symbol>& names, std::mt19937_64* random);
 
-// The same of a comparison, or one that is weaker, or none: relaxes a guard.
+// Changes, weakens or removes one comparison, which relaxes a guard.
 bool MutateGuard(std::vector<Comparison>* where, const std::vector<Symbol>& names,
                  std::mt19937_64* random);
 

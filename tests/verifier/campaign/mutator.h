@@ -1,4 +1,4 @@
-// Mutants of rules: claims that are nearly true, some of them true.
+// Draws mutants of rules: claims that are nearly true, and some that are true.
 #ifndef LEMMA_TESTS_VERIFIER_CAMPAIGN_MUTATOR_H_
 #define LEMMA_TESTS_VERIFIER_CAMPAIGN_MUTATOR_H_
 
@@ -14,22 +14,21 @@
 namespace lemma {
 
 struct RuleMutant {
-  Substitution rule;  // real_only: it promises as little as it can
-  std::string text;   // of the rule, which reads back as it
-  std::string what;   // the rule it is made of and what was changed, for people
+  Substitution rule;  // real_only: it promises as little as possible
+  std::string text;   // the rule as text, which reads back as the rule
+  std::string what;   // for people: the original rule and the changes
 };
 
 class Mutator {
  public:
-  // `families`: rules that are true, each family drawn as often as any other. Equal seeds give
-  // equal sequences.
+  // `families`: true rules; each family is drawn equally often. Equal seeds give equal sequences.
   Mutator(std::vector<std::vector<Substitution>> families, uint64_t seed);
 
-  // A mutant that was not drawn before: a rule, in either direction or both of its sides alike, of
-  // which one to four things are changed; among them such as keep it true. Both sides are
-  // well-formed for some sizes, with outputs of the same types, and not written alike.
+  // A mutant that was not drawn before: a rule, its reverse, or one side twice, with one to four
+  // changes, some of which keep it true. Both sides are well-formed for some sizes, have outputs of
+  // the same types, and are not written alike.
   RuleMutant Draw();
-  int64_t tries() const { return tries_; }  // that gave no new rule included
+  int64_t tries() const { return tries_; }  // including those that gave no new rule
 
  private:
   std::optional<RuleMutant> TryOnce();

@@ -1,4 +1,4 @@
-// Claims about every operator of the table.
+// Makes claims about every operator of the table.
 #ifndef LEMMA_TESTS_VERIFIER_CAMPAIGN_OPERATOR_CLAIMS_H_
 #define LEMMA_TESTS_VERIFIER_CAMPAIGN_OPERATOR_CLAIMS_H_
 
@@ -8,8 +8,8 @@
 
 namespace lemma {
 
-// For each example of an operator the rule that it equals itself, at its own sizes and at open ones
-// (equal sizes are one symbol). True, and good for nothing but mutants.
+// For each example of an operator, the rule that it equals itself, at the example's sizes and at
+// open ones (equal sizes are one symbol). True, and useful for mutants only.
 std::vector<Substitution> OperatorClaims();
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// Certificates to check and to tamper with.
+// Builds certificates to check and to tamper with.
 #ifndef LEMMA_TESTS_VERIFIER_CERTIFICATE_CERTIFICATE_CASES_H_
 #define LEMMA_TESTS_VERIFIER_CERTIFICATE_CERTIFICATE_CASES_H_
 
@@ -14,7 +14,7 @@
 
 namespace lemma {
 
-// Three files.
+// The contents of three files.
 struct CertificateCase {
   std::string input, output;  // graphs in the text form
   std::string certificate;
@@ -28,24 +28,24 @@ Graph GraphOf(const std::string& text);
 // A small instance of a random rule's source; nullopt if the rule has none.
 std::optional<Graph> RandomInstance(const std::vector<Substitution>& rules, uint64_t seed);
 
-// The certificate of what random rewrites, as many as there are up to `steps`, make of the graph,
-// whose weights without values get some.
+// The certificate of up to `steps` random rewrites of the graph. Weights without values get some.
 CertificateCase RandomWalk(const Graph& graph, const std::vector<Substitution>& rules, int steps,
                            uint64_t seed);
-// The same for rewrites by these rules, the first that matches of each.
+// The same for rewrites by the named rules, each at its first match.
 CertificateCase Walk(const std::string& graph, const std::vector<Substitution>& rules,
                      const std::vector<std::string>& names);
 
-// What `lemma check` says of the three, the starter rules being believed: "" if they are right.
+// The problem that `lemma check` reports for the three files if it trusts the starter rules; "" if
+// there is none.
 std::string Problem(const CertificateCase& files);
-// The same where `disbelieve` says why a rule is not believed; "" if it is.
+// The same. `disbelieve` says why a rule is not trusted; "" if it is.
 std::string Problem(const CertificateCase& files,
                     const std::function<std::string(const Substitution&)>& disbelieve);
 
-// The case with its certificate changed, and written anew with a right checksum.
+// The case with its certificate changed and written again with a correct checksum.
 CertificateCase Changed(const CertificateCase& files,
                         const std::function<void(Certificate*)>& change);
-// The certificate's text with the checksum of what now stands before it.
+// The certificate's text with the checksum of its present content.
 std::string WithChecksum(const std::string& certificate);
 
 }  // namespace lemma
