@@ -17,7 +17,7 @@ int64_t InputBytes(const Graph& graph) {
   return bytes;
 }
 
-// Independent of where the node occurs.
+// Equal for equal applications, wherever they occur.
 uint64_t SignatureHash(const Node& node) {
   uint64_t h = HashCombine(HashString(node.op().name), HashAttrs(node.attrs()));
   for (const Value& v : node.inputs()) h = HashCombine(h, v.type().Hash());
