@@ -26,8 +26,7 @@ namespace lemma::generator {
 // Which pairs may be used. Trust: kProved: proved pairs and pairs that follow from them; kGuarded:
 // also pairs that hold under a guard; kSuspected: also pairs that are refuted or unknown.
 // Elimination: drop a split that undoes a concat. Without it, such a split stays if rewriting
-// brought the two together, which leaves those pairs that a rewriter finds without making a concat
-// out of nothing.
+// brought the two together; the remaining pairs serve a rewriter that cannot invent a concat.
 struct Means {
   enum Trust { kProved, kGuarded, kSuspected };
   Trust trust = kProved;
