@@ -14,8 +14,8 @@ namespace lemma::optimizer {
 
 // Expresses a cost model as a sum over nodes. Many models are not such a sum, because back ends
 // fuse operators and elide copies. Then a node's price is the least that it was seen to add: alone;
-// after a node that an operand may come from, itself after the nodes at which it adds least; or in
-// a graph passed to LookAt.
+// after a node that an operand may come from (and after the chain at which that node adds least);
+// or in a graph passed to LookAt.
 class NodePrices {
  public:
   // Both arguments must outlive it.

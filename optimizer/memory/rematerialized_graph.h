@@ -56,8 +56,8 @@ struct RematerializedGraph {
 
 // `graph` with its recomputations behind barriers (graph/barrier.h). `position` and `is_static`
 // refer to graph.nodes(); static nodes need no barrier. References to copies of an empty
-// recomputation read the first copy, so emptying any one leaves the meaning of the others. nullopt
-// if a copy would have to wait for itself.
+// recomputation read the first copy, so one recomputation can be emptied without changing the
+// others. nullopt if a copy would have to wait for itself.
 std::optional<RematerializedGraph> WithCopies(const Graph& graph,
                                               const absl::flat_hash_map<const Node*, int>& position,
                                               const std::vector<bool>& is_static,

@@ -28,8 +28,8 @@ struct ReplayedSteps {
 };
 
 // Applies only the certificate's steps, using the rules of `rules` that state the same.
-// InvalidArgument, naming the step, if `rules` lacks its rule, or if the step does not apply or
-// gives another graph.
+// InvalidArgument if `input` is another graph, if `rules` lacks a rule (named), or if a step
+// (named) does not apply or gives another graph.
 absl::StatusOr<ReplayedSteps> Replay(const Certificate& certificate, const Graph& input,
                                      absl::Span<const Substitution> rules);
 

@@ -17,7 +17,7 @@ namespace lemma::optimizer {
 
 struct SearchLimits {
   // Generated graphs: applied rewrites that give a graph with known hash and cost. The first
-  // descent is always completed.
+  // descent may exceed this limit.
   int64_t max_steps = 100000;
   // Wall-clock time; 0: no limit. A search that this limit stops need not be repeatable.
   double max_seconds = 0;

@@ -11,8 +11,8 @@
 
 namespace lemma::pet {
 
-// Moves a digit of the index of one dimension to the index of another, where i = outer digit *
-// (size / factor) + rest, or i = rest * factor + inner digit.
+// Moves a digit of the index i of one dimension to the index of another, where
+// i = outer digit * (size / factor) + rest, or i = rest * factor + inner digit.
 struct DigitMove {
   int from = 0, to = 0;
   int64_t factor = 1;       // number of values of the digit; divides the size of `from`

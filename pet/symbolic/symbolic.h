@@ -38,7 +38,8 @@ struct SymbolicRegion {
   bool differs_proved(size_t box) const;  // `box` is a number in `counted`
 };
 
-// InvalidArgument if no size is open, or if a number (named in the message) has no such formula.
+// InvalidArgument if no size is open, if the mutant or where it differs has another form at other
+// sizes, or if a number has no such formula.
 absl::StatusOr<SymbolicRegion> ProveForAllSizes(const Graph& original, const Recipe& recipe,
                                                 const ProverOptions& options = {});
 
