@@ -12,8 +12,7 @@ namespace lemma::pet {
 
 // The rule that the two graphs' outputs are equal, at their shapes; it has no symbols. Its
 // variables are the inputs, then the weights that either side reads, in the order of `source`;
-// weights stay weights. InvalidArgument if a constant is not uniform, since a rule cannot express
-// that.
+// weights stay weights. InvalidArgument for a non-uniform constant, which a rule cannot express.
 absl::StatusOr<Substitution> GroundRule(std::string name, const Graph& source, const Graph& target);
 
 // As above, with a record, including `detail`, that the rule is proved; the caller must have proved

@@ -17,7 +17,7 @@ constexpr uint64_t kFactorSeed = 0x8f3a21c5;
 constexpr uint64_t kConfirmingSeed = 0x5bd1e995;
 constexpr uint64_t kExactSeed = 0x2545f491;
 constexpr int kExactRounds = 3;
-// Several rounds: on a single number, relu(s) = s holds half of the time. The later ones are
+// On a single number, relu(s) = s holds half of the time, hence several rounds. Later ones are
 // signed.
 constexpr int kConfirmingRounds = 16, kRandomRounds = 4;
 // A multiple of 81, so that averages over nine elements, and averages of them, are integers.

@@ -1,5 +1,4 @@
-// Files that hold the result of an enumeration, by an interruptible run or one of several
-// processes.
+// Files that hold the result of an enumeration, by a run or by one of several processes.
 #ifndef LEMMA_GENERATOR_RUN_CLASS_FILE_H_
 #define LEMMA_GENERATOR_RUN_CLASS_FILE_H_
 

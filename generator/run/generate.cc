@@ -36,8 +36,7 @@ enum Stage {
 };
 struct StageInfo {
   const char* name;
-  // Limits per size. Candidates that follow are tested first, and tried if true at all sizes
-  // tested.
+  // Limits per size. Derivable candidates are tested first, and tried if true at all sizes tested.
   size_t most_tested, most_tried;
   // Number of candidates decided together. Those of one batch may follow from each other.
   size_t batch;
@@ -145,8 +144,7 @@ class Generation {
     return absl::OkStatus();
   }
 
-  // Whether to decide it in this stage. Otherwise moves it to another queue or rejects it as not
-  // tried.
+  // Whether to decide it in this stage. If not, moves it to another queue or lists it as not tried.
   absl::StatusOr<bool> IsDue(Stage stage, Candidate* candidate) {
     Stage due = kGeneral;
     if (PostOpKind(*candidate, Means::kGuarded)) {

@@ -27,8 +27,7 @@ class PairCollector {
   // Pairs with fewer variables and more operators come later: they say less and may follow.
   using Place = std::tuple<int, size_t, std::string>;
 
-  // Arguments must outlive this; `known` may learn pairs in the meantime. Counts are added to
-  // `stats`.
+  // Arguments must outlive this. `known` may learn pairs meanwhile. Counts are added to `stats`.
   PairCollector(const OperatorSet* set, Derivation* known, Evaluator* evaluator,
                 GenerateStats* stats);
 

@@ -18,8 +18,7 @@ struct RunId {
   void Write(ByteWriter* out) const;
   static RunId Read(ByteReader* in);
 };
-// The first difference between `theirs` and `ours`: "--max-ops=3, not --max-ops=2"; "" if there is
-// none.
+// The first difference between `theirs` and `ours`: "--max-ops=3, not --max-ops=2"; "" if none.
 std::string Difference(const RunId& theirs, const RunId& ours);
 
 }  // namespace lemma::generator

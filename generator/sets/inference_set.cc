@@ -68,8 +68,8 @@ InstanceText Split() {
           {{"i", int64_t{3}}}};
 }
 
-// Batch normalization folded into the preceding convolution; weights alone determine its scale and
-// shift.
+// Batch normalization, with scale and shift made from weights, folded into the convolution before
+// it.
 TableSetText FoldSet() {
   return {{
               GroupedConv2d(),

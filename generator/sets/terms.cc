@@ -134,8 +134,7 @@ NamedPair WithoutNames(const OperatorSet& set, const Pair& pair) {
   // Both exist: they are subgraphs of graphs.
   result.pair.source = *Normalized(set, sorted.source);
   result.pair.target = *Normalized(set, sorted.target);
-  // The order of operands depends on names, and names depend on that order; a few rounds settle
-  // both.
+  // The order of operands depends on names, and names on that order; a few rounds settle both.
   for (int round = 0; round < kNamingRounds; ++round) {
     std::map<int, int> names;
     auto rename_all = [&](TermGraph* graph) {

@@ -1,5 +1,4 @@
-// Functions on term graphs, independent of what the operators compute, and canonical names for
-// pairs.
+// Functions on the structure of term graphs, and canonical names for pairs.
 #ifndef LEMMA_GENERATOR_SETS_TERMS_H_
 #define LEMMA_GENERATOR_SETS_TERMS_H_
 
@@ -18,7 +17,7 @@ void RemoveUnread(TermGraph* graph);
 void CountInputs(const TermGraph& graph, int value, std::vector<int>* counts);
 
 // Merges equal terms, removes unread ones, sorts operands of commutative operators, and puts
-// operators in the order in which the outputs need them. nullopt if an operator would read its own
+// operators in the order in which outputs need them. nullopt if an operator would read its own
 // result.
 std::optional<TermGraph> Normalized(const OperatorSet& set, const TermGraph& graph);
 

@@ -311,8 +311,7 @@ class Program {
     }
     for (const ValueRef& v : egraph.outputs()) AddSum(y_[egraph.ClassOf(v)], 1);
     const Necessary necessary(egraph, candidates);
-    // One provider per class is enough, so its alternatives together need a common operand only
-    // once.
+    // One provider per class is enough, so alternatives together need a common operand only once.
     for (int c : candidates_.classes) {
       std::map<int, std::vector<int>> users;  // by operand class: providers of c
       for (size_t i = 0; i < y_[c].size(); ++i) {

@@ -25,8 +25,7 @@ struct Extraction {
 };
 
 struct ExtractionOptions {
-  // Limit on nodes of the solver's search tree. When it is reached, the bound is what is proved so
-  // far.
+  // Limit on nodes of the solver's search tree. At the limit, the bound is what is proved so far.
   int max_nodes = 2000;
 };
 

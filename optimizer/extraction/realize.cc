@@ -86,7 +86,7 @@ class Sources {
     });
   }
 
-  // By value that can replace `from`, by applications before `before`: the previous value and the
+  // By value that can replace `from` before application `before`: the previous value and
   // application.
   absl::flat_hash_map<Key, Step> WaysFrom(Key from, int before, std::vector<Key>* in_order) const {
     absl::flat_hash_map<Key, Step> reached = {{from, {from, -1}}};
@@ -119,8 +119,7 @@ class Sources {
     return true;
   }
 
-  // Merges the two values into one: `to` if possible, otherwise the nearest value that can replace
-  // both.
+  // Merges the two values into one: `to` if possible, else the nearest one that can replace both.
   void Join(Key from, Key to) {
     if (Follow(from, to, kAll) || !IsThere(to, kAll)) return;
     std::vector<Key> in_order;

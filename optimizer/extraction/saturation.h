@@ -1,5 +1,4 @@
-// Equality saturation: applies all rewrites at once in an e-graph, then extracts the cheapest
-// graph.
+// Equality saturation: applies all rewrites in an e-graph, then extracts the cheapest graph.
 #ifndef LEMMA_OPTIMIZER_EXTRACTION_SATURATION_H_
 #define LEMMA_OPTIMIZER_EXTRACTION_SATURATION_H_
 

@@ -53,8 +53,7 @@ class MemoryReducer {
   // nullopt if the reductions contradict each other.
   absl::StatusOr<std::optional<ReducedGraph>> With(Reductions reductions);
 
-  // Possible reductions of the buffers that are live while kernel `peak` runs, the cheapest (by
-  // score) first.
+  // Possible reductions of buffers that are live while kernel `peak` runs; the least score first.
   std::vector<ReductionChoice> Candidates(const ReducedGraph& now, int peak) const;
 
   // The indices of the non-empty elements of `reductions`, the most expensive first.

@@ -339,8 +339,7 @@ class CandidateBuilder {
     });
   }
 
-  // Adds the nodes to the recomputation that reads them: no barriers separate nodes of one
-  // recomputation.
+  // Adds the nodes to the recomputation that reads them, inside of which there are no barriers.
   void TakeIn(int number, std::vector<Recomputation>* list) const {
     for (Recomputation& other : *list) {
       for (const auto& read : unit_.late) other.late.erase(read);

@@ -1,5 +1,4 @@
-// Rematerialized graphs: graphs that compute some nodes more than once, or keep values in host
-// memory.
+// Rematerialized graphs: they compute some nodes more than once, or keep values in host memory.
 #ifndef LEMMA_OPTIMIZER_MEMORY_REMATERIALIZED_GRAPH_H_
 #define LEMMA_OPTIMIZER_MEMORY_REMATERIALIZED_GRAPH_H_
 
@@ -36,8 +35,7 @@ struct Recomputation {
   // Pairs of a node and a reader that reads this copy of it. If several recomputations name the
   // same pair, the last one counts.
   std::set<std::pair<int, Copy>> late;
-  // The number of the copy to read, for operands of `nodes`; operands not named here: the first
-  // copy.
+  // The number of the copy to read, by operand of `nodes`; for other operands, the first copy.
   std::map<int, int> operands;
   Copy token;  // the copies may begin after this one
   // One of `nodes`, with one output, that is not recomputed: the copy of it with the number in
@@ -49,8 +47,7 @@ struct Recomputation {
 
 struct RematerializedGraph {
   Graph graph;
-  // Covers all nodes except offloads and barriers, and the barriers that fetch: they map to what
-  // they fetch.
+  // For all nodes except offloads and barriers. Barriers that fetch map to what they fetch.
   absl::flat_hash_map<const Node*, Copy> origins;
 };
 

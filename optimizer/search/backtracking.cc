@@ -87,8 +87,7 @@ class BacktrackingRun {
     return {time, memory, last};
   }
 
-  // Searches for the current objective, up to step number `until`. Stores the results in best_ and
-  // descended_.
+  // Searches for the current objective, up to step number `until`. Sets best_ and descended_.
   absl::Status Phase(int64_t until) {
     Explorer explorer(&work_, &budget_, options_.alpha, HasFront() ? &front_ : nullptr);
     auto rank = work_.Price();
@@ -200,8 +199,7 @@ class BacktrackingRun {
   }
 
   absl::Status SearchPart(const std::vector<const Part*>& members) {
-    // Only the whole graph shows whether a limit is kept; if it exceeds the limit, parts must
-    // shrink.
+    // Only the whole graph shows whether a limit is kept. If it is not, parts must shrink.
     Objective objective = work_.objective();
     objective.memory_limit = 0;
     if (best_.rank.over > 0) objective.goal = Objective::Goal::kMemory;

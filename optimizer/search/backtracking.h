@@ -18,9 +18,8 @@ struct BacktrackingOptions {
   // The search expands a graph while its cost is below alpha times the best cost.
   double alpha = 1.05;
   // What to minimize. kPareto spends a third of the steps on time, a third on memory, and a third
-  // on the product or, with a limit, on time below it. SearchResult::front is taken from all graphs
-  // seen; the best is the fastest one below the limit or, without a limit, the one with the least
-  // product.
+  // on the product or, with a limit, on time below it. SearchResult::front covers all graphs seen;
+  // the best is the fastest one below the limit or, without a limit, the one of least product.
   Objective objective = {};
   // Do the first descent only.
   bool descend_only = false;

@@ -17,8 +17,7 @@ class ParetoFront {
   };
 
   // Adds a graph, unless the front has one that is as fast and as small (at equal time and memory:
-  // with as few operators). Removes the graphs that it beats. Calls `path` only if it adds the
-  // graph.
+  // with as few operators). Removes graphs that it beats. Calls `path` only if the graph is added.
   void Offer(const Rank& rank, absl::FunctionRef<RewritePathPtr()> path);
 
   // The fastest first, the smallest last.

@@ -12,8 +12,7 @@
 namespace lemma::optimizer {
 namespace {
 
-// The graph's operators that depend on an input, operands before users, and the readers of each
-// value.
+// The operators that depend on a graph input, operands before users, and the readers of values.
 class Sequence {
  public:
   explicit Sequence(const EditGraph& graph) : graph_(graph) {

@@ -43,8 +43,7 @@ Part PartOf(const EditGraph& graph, const std::vector<int>& nodes);
 class PartMap {
  public:
   explicit PartMap(const Part& part);
-  // `part` must be in the state in which `matched` matches. nullptr if the whole graph lacks the
-  // match.
+  // `part` is the graph in which `matched` matches. nullptr if the whole graph lacks the match.
   MatchedEditPtr Translate(const EditGraph& part, const EditGraph& whole,
                            const MatchedEdit& matched) const;
   // Records that an edit made the nodes `made` of the part and `made_in_whole` of the whole graph.

@@ -15,8 +15,7 @@
 
 namespace lemma::optimizer {
 
-// The edits that led to a state, newest first. Paths share their beginnings. nullptr: the first
-// state.
+// The edits that led to a state, newest first. Paths share beginnings. nullptr: the first state.
 struct RewritePath {
   MatchedEditPtr matched;
   std::shared_ptr<const RewritePath> before;
@@ -62,8 +61,7 @@ class Workspace {
   // The hash and rank that the current graph, of rank `now`, would have after `matched`, one of its
   // matches. nullopt if that changes nothing or cannot be applied here.
   absl::StatusOr<std::optional<Outcome>> Try(const MatchedEdit& matched, Rank now);
-  // Applies `matched`. Returns false, without any change, if it cannot be applied. *made: see
-  // EditGraph.
+  // Applies `matched`. False, without any change, if it cannot be applied. *made: see EditGraph.
   bool Commit(const MatchedEditPtr& matched, std::vector<int>* made = nullptr);
   // Moves to another state by undoing and applying edits.
   void GoTo(const RewritePathPtr& path);

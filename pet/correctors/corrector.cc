@@ -78,8 +78,8 @@ absl::StatusOr<Value> Window(const Value& value, const std::vector<Interval>& bo
   return window;
 }
 
-// Applies one operator to windows of its operands; fails if the result does not have the box's
-// shape.
+// Applies one operator to windows of its operands; fails if the result has another shape than the
+// box.
 absl::StatusOr<Value> OverWindows(const Node& node, int output, const Box& box) {
   LEMMA_ASSIGN_OR_RETURN(const Definition definition, DefinitionOf(node));
   if (definition.outputs.size() != 1 || definition.tensors.size() != 1 || output != 0) {

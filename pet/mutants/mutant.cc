@@ -119,8 +119,7 @@ class Enumeration {
     return {0, reach / 2, reach};
   }
 
-  // Blocks overlap by a window's reach beyond its first element. The operator's own padding comes
-  // before them.
+  // Blocks overlap by a window's reach beyond its first element, after the operator's own padding.
   void AddBlocks(int from, int to, int64_t f, std::vector<Layout>* layouts) const {
     const int64_t overlap = reach_[from];
     if (overlap == 0) return;

@@ -185,8 +185,7 @@ std::vector<Operand> OperandsAt(const Siblings& part, size_t place) {
   std::vector<Value> leaves;
   for (const NodePtr& node : part.applications) leaves.push_back(node->inputs()[place]);
   operands = Together(leaves, place >= 2);
-  // Not for several siblings: data of one would meet zero weights of another, so a NaN could
-  // spread.
+  // Not for several siblings: data of one would meet zero weights of another, and spread a NaN.
   if (place < 2 && leaves.size() == 1) AddDiagonals(part, &operands);
   const size_t with_diagonals = operands.size();
   if (place == 1 && leaves.size() == 1) AddReversals(&operands);

@@ -167,8 +167,7 @@ class Enumeration {
     return absl::OkStatus();
   }
 
-  // Whether only attributes would differ from the original, such as the dilation of a filter of one
-  // element.
+  // Whether only attributes would differ from the original, such as the dilation of a 1x1 filter.
   bool IsApplication(const OpDef& op, const std::vector<Value>& operands) const {
     const Node& node = *part_.applications[0];
     return part_.applications.size() == 1 && &node.op() == &op && node.inputs().size() >= 2 &&

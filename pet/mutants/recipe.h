@@ -25,8 +25,7 @@ struct Layout {
   std::vector<DigitMove> digits;
 
   int64_t factor() const { return blocks.empty() ? digits[0].factor : blocks[0].blocks; }
-  // The moves on the result that undo the layout, the last first. Blocks of a result do not
-  // overlap.
+  // The moves that undo the layout on the result, last first. Blocks of a result do not overlap.
   std::vector<DigitMove> Back() const;
   std::string ToString() const;
 };

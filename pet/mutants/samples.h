@@ -15,8 +15,7 @@ namespace lemma::pet {
 
 class Samples {
  public:
-  // Samples `number` positions of `original`: two corners, then random ones. It has numeric
-  // elements.
+  // Samples `number` positions of `original`, which is numeric: two corners, then random ones.
   Samples(Value original, int number, uint64_t seed);
 
   // Compares elements as polynomials; stops when half cannot be reached. A value that is not a

@@ -47,9 +47,8 @@ struct TermRead {
   std::vector<int64_t> outer;  // by dimension of the box, per step of its ranges
   std::vector<int64_t> inner;  // by axis of the term
 };
-// A term in normal form: reads and axes are sorted, axes that no read depends on are removed, and
-// axes that continue one another are merged. Equal terms are equal families; the converse need not
-// hold.
+// A term in normal form: reads and axes are sorted, axes without reads are removed, and axes that
+// continue one another are merged. Equal terms are equal families; the converse need not hold.
 struct PolyTerm {
   std::vector<int64_t> extents;
   std::vector<TermRead> reads;

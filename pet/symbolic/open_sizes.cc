@@ -55,9 +55,8 @@ absl::StatusOr<Graph> OpenSizes::Resized(const std::vector<Shape>& shapes) const
   return std::move(builder).Build();
 }
 
-// Whether the original is well-formed with these dimensions doubled. If no dimension of the data is
-// among them, exactly one dimension of the result must double; otherwise the size belongs to a
-// window.
+// Whether the original is well-formed with these dimensions doubled. If they include no dimension
+// of the data, exactly one dimension of the result must double; else it is the size of a window.
 bool OpenSizes::MayDouble(const std::vector<LeafDim>& dims) const {
   std::vector<Shape> shapes = ShapesOf();
   bool data = false;

@@ -226,8 +226,7 @@ class Lifting {
     return all;
   }
 
-  // Replaces the rule's numbers by the formulas from *next on, in symbols for the sizes minus
-  // `less`.
+  // Replaces the rule's numbers by formulas, from *next on, in symbols for the sizes minus `less`.
   static absl::StatusOr<Substitution> Generalized(Substitution rule, const Sizes& base,
                                                   const Sizes& less,
                                                   const std::vector<SizeFormula>& formulas,

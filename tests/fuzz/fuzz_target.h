@@ -1,6 +1,5 @@
 // Shared declarations of the fuzz targets. A target is a function LLVMFuzzerTestOneInput that
-// passes any bytes to a reader. libFuzzer calls it (tools/test --fuzz) or, in the default tests,
-// our driver.
+// passes any bytes to a reader. libFuzzer (tools/test --fuzz) or our driver calls it.
 #ifndef LEMMA_TESTS_FUZZ_FUZZ_TARGET_H_
 #define LEMMA_TESTS_FUZZ_FUZZ_TARGET_H_
 

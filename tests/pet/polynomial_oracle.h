@@ -10,8 +10,7 @@
 
 namespace lemma::pet {
 
-// The row-major positions at which the graphs' only outputs differ as polynomials in inputs and
-// weights.
+// The row-major positions where the only outputs differ, as polynomials in inputs and weights.
 std::vector<int64_t> DifferingPositions(const Graph& a, const Graph& b);
 
 }  // namespace lemma::pet

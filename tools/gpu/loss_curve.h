@@ -1,5 +1,4 @@
-// Runs training in a folder of tools/package_gpu and compares its losses with PyTorch's, step by
-// step.
+// Runs training in a folder of tools/package_gpu and compares each loss with PyTorch's.
 #ifndef LEMMA_TOOLS_GPU_LOSS_CURVE_H_
 #define LEMMA_TOOLS_GPU_LOSS_CURVE_H_
 

@@ -24,8 +24,7 @@ struct Variant {
   Graph graph;
 };
 
-// A model, or a training step with its optimized form if there is one, with its inputs and expected
-// results.
+// A model, or a training step and (if any) its optimized form, with inputs and expected results.
 struct PackagedModel {
   std::vector<Variant> variants;  // the first is the original
   std::vector<Tensor> inputs;

@@ -86,8 +86,7 @@ absl::StatusOr<std::vector<Tensor>> Nearby(absl::Span<const Tensor> inputs, uint
 
 namespace {
 
-// The samples of an output, and the differences that rounding may cause in its elements and its
-// norm.
+// The samples of an output, and the differences that rounding may cause in elements and norm.
 struct Known {
   absl::Span<const double> head, values;
   double rounding = 0, norm_rounding = 0;

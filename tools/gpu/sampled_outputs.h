@@ -27,8 +27,8 @@ absl::StatusOr<std::vector<Tensor>> Nearby(absl::Span<const Tensor> inputs, uint
 // plus four times the distance that elements of the output moved: rounding across a discontinuity,
 // such as that of relu's gradient at 0, changes more than the tolerance covers, and each way to
 // compute a step rounds differently. A norm may differ by what the tolerance allows for all
-// elements, plus four times the largest relative change of any output's norm: norms move much less
-// than elements.
+// elements, plus four times the largest relative change of any norm: norms move much less than
+// elements.
 struct SampledDifference {
   api::OutputDifference worst;
   int outputs = 0;
