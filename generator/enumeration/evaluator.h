@@ -43,8 +43,7 @@ class Evaluator {
   };
   // All applications to operands of these types.
   absl::StatusOr<const std::vector<Application>*> Applications(int type0, int type1);
-  // The same if Applications was called with these types, else nullptr. For several threads at
-  // once.
+  // The same if Applications was called with these types, else nullptr. Threads may share it.
   const std::vector<Application>* Known(int type0, int type1) const {
     const size_t row = static_cast<size_t>(type0 + 1), column = static_cast<size_t>(type1 + 1);
     return row < applications_.size() && column < applications_[row].size()

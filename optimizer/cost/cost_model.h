@@ -32,7 +32,7 @@ class CostModel {
     return std::vector<Cost>();
   }
 
-  // What one application adds to CostOf of any graph in which it is not folded. Depends on its
+  // The cost that one application adds to any graph in which it is not folded. Depends on its
   // operator, attributes and types only, not on its neighbours. nullopt, for every application, if
   // the model is not such a sum. With it, a search prices the change of a rewrite instead of the
   // graph.

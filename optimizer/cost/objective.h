@@ -1,4 +1,4 @@
-// What a search minimizes: time, memory, or both.
+// The objective of a search: least time, least memory, or both.
 #ifndef LEMMA_OPTIMIZER_COST_OBJECTIVE_H_
 #define LEMMA_OPTIMIZER_COST_OBJECTIVE_H_
 

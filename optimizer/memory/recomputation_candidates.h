@@ -1,4 +1,4 @@
-// Finds values of a planned graph that could be dropped and recomputed, or offloaded to the host.
+// Finds values of a planned graph that can be dropped and recomputed, or offloaded to the host.
 #ifndef LEMMA_OPTIMIZER_MEMORY_RECOMPUTATION_CANDIDATES_H_
 #define LEMMA_OPTIMIZER_MEMORY_RECOMPUTATION_CANDIDATES_H_
 

@@ -1,4 +1,5 @@
-// Explores rewrites from one graph: descent, single rewrites, and apply-all of one rule.
+// Explores the graphs that rewrites reach from one graph: by descent, by single rewrites, and by
+// apply-all (one rule at all its matches).
 #ifndef LEMMA_OPTIMIZER_SEARCH_EXPLORER_H_
 #define LEMMA_OPTIMIZER_SEARCH_EXPLORER_H_
 

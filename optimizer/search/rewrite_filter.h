@@ -30,8 +30,8 @@ struct UnprovedRule {
   std::string name;
   std::string problem;  // ProofProblem in rewrite/rules/proof_check.h
 };
-// The rules that the filter asks for but whose record does not prove them, in order. Check this
-// before a search unless the filter allows unproved rules: Accepts looks at a record's verdict
+// The rules that the filter asks for but whose record does not prove them, in order. If there are
+// any, no search should start unless the filter allows them: Accepts looks at a record's verdict
 // only, not at whether the record is up to date.
 std::vector<UnprovedRule> UnprovedRules(absl::Span<const Substitution> rules,
                                         const RewriteFilter& filter);
