@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<PetRule>> PetFinder::RulesFor(const Graph& graph) {
           HashCombine(part.graph.StructuralHash(), candidate.corrected.StructuralHash());
       auto rule = ProvedGroundRule(absl::StrFormat("pet_%016x", hash), part.graph,
                                    candidate.corrected, DetailOf(candidate));
-      if (!rule.ok()) continue;  // a constant of several values
+      if (!rule.ok()) continue;  // it has a non-uniform constant
       rules.push_back({*std::move(rule), part.graph, candidate});
     }
   }

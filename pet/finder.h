@@ -1,4 +1,4 @@
-// PET for a whole graph: its parts, their corrected mutants, and the rules that these are.
+// PET for a whole graph: finds its subprograms, corrects their mutants, and returns them as rules.
 #ifndef LEMMA_PET_FINDER_H_
 #define LEMMA_PET_FINDER_H_
 
@@ -18,32 +18,32 @@ namespace lemma::pet {
 struct PetOptions {
   CandidateOptions candidates;
   SubprogramOptions subprograms;
-  // A candidate that costs more than this times its original is offered to nobody.
+  // Candidates that cost more than this times their original are dropped.
   double max_cost = 1.0;
 };
 
-// A rule and where it comes from.
+// A rule and its origin.
 struct PetRule {
-  Substitution rule;  // from the part to the corrected mutant, at these shapes
+  Substitution rule;  // from the subprogram to the corrected mutant, at these shapes
   Graph original;
   Candidate candidate;
 };
 
-// Remembers what it found for a part, so that an equal one, in the same graph or in another, gets
-// the same answer at once.
+// Caches the candidates of each subprogram, so that an equal one, in the same or another graph,
+// gets the same answer at once.
 class PetFinder {
  public:
   explicit PetFinder(PetOptions options) : options_(std::move(options)) {}
 
-  // The candidates of one part. What a deadline cut short is not remembered.
+  // The candidates of one subprogram. A result that the deadline cut short is not cached.
   absl::StatusOr<std::shared_ptr<const Candidates>> CandidatesOf(const Graph& part);
 
-  // The rules for all parts of a graph, by part and then by cost. Parts that are no sums of
-  // products after all, or too large to be decided, have none; nor have those that are left when
-  // the candidates' deadline passes.
+  // The rules for all subprograms of a graph, by subprogram, then by cost. None for subprograms
+  // that turn out not to be sums of products or are too large to decide, or that remain when the
+  // candidates' deadline passes.
   absl::StatusOr<std::vector<PetRule>> RulesFor(const Graph& graph);
 
-  int64_t hits() const { return hits_; }  // answers that were remembered
+  int64_t hits() const { return hits_; }  // answers from the cache
 
  private:
   const PetOptions options_;

@@ -1,4 +1,4 @@
-// Candidates as rules: what lets the optimizer use them like any other.
+// Turns PET candidates into rules that the optimizer uses like any other rule.
 #ifndef LEMMA_PET_RULE_H_
 #define LEMMA_PET_RULE_H_
 
@@ -10,13 +10,13 @@
 
 namespace lemma::pet {
 
-// The rule that the graphs' outputs are equal, at their shapes: it has no symbol. Variables are the
-// inputs, then the weights that either side reads, in the order of `source`; those are weights in
-// the rule too. InvalidArgument if a constant has several values, which a rule cannot say.
+// The rule that the two graphs' outputs are equal, at their shapes; it has no symbols. Its
+// variables are the inputs, then the weights that either side reads, in the order of `source`;
+// weights stay weights. InvalidArgument for a non-uniform constant, which a rule cannot express.
 absl::StatusOr<Substitution> GroundRule(std::string name, const Graph& source, const Graph& target);
 
-// The same with a record that says that it is proved, as the caller has done, and `detail`. The
-// float contract is kReassociates; whoever uses the rule finds out whether only kRealOnly holds
+// As above, with a record, including `detail`, that the rule is proved; the caller must have proved
+// it. The float contract is kReassociates; the caller must find out whether only kRealOnly holds
 // (verifier/certificate/mutant.h).
 absl::StatusOr<Substitution> ProvedGroundRule(std::string name, const Graph& source,
                                               const Graph& target, std::string detail);

@@ -35,7 +35,7 @@ class Finder {
       if (!node->is_op() || static_.contains(node.get())) continue;
       if (node->type(0).num_elements() < options_.min_elements) continue;
       std::vector<NodePtr> part = Suits(*node) ? std::vector<NodePtr>{node} : Joined(node);
-      // Longer and longer chains that end here.
+      // Extends the chain that ends here, as long as possible.
       while (!part.empty()) {
         LEMMA_ASSIGN_OR_RETURN(Graph extracted, Extract(part));
         auto [it, is_new] = known.try_emplace(extracted.StructuralHash(), found.size());
@@ -56,8 +56,8 @@ class Finder {
     return IsSum(node);
   }
 
-  // A node that only puts together or adds what applications of one operator give, and these;
-  // empty: it is none.
+  // A node that only concatenates or adds results of one operator, with these applications; empty
+  // if the node is not of this form.
   std::vector<NodePtr> Joined(const NodePtr& node) {
     if (node->inputs().size() < 2 || node->num_outputs() != 1 || !IsAlgebra(*node)) return {};
     std::vector<NodePtr> part;
@@ -71,7 +71,7 @@ class Finder {
     return part;
   }
 
-  // With the one operand that suits and that nothing else uses; empty: there is none.
+  // Extends the chain by the one suitable operand that nothing else uses; empty if there is none.
   std::vector<NodePtr> Longer(std::vector<NodePtr> part) {
     const bool joined = !Suits(*part[0]);
     if (joined || static_cast<int>(part.size()) >= options_.max_ops) return {};
@@ -83,7 +83,7 @@ class Finder {
     return {};
   }
 
-  // The part, users first, over inputs and weights of its own.
+  // Copies the part (users first) to a graph with its own inputs and weights.
   absl::StatusOr<Graph> Extract(const std::vector<NodePtr>& part) {
     GraphBuilder builder("part");
     absl::flat_hash_map<Value, Value> now;

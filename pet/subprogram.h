@@ -1,4 +1,4 @@
-// The parts of a graph that PET works on.
+// Finds the subprograms of a graph: the parts that PET mutates.
 #ifndef LEMMA_PET_SUBPROGRAM_H_
 #define LEMMA_PET_SUBPROGRAM_H_
 
@@ -11,23 +11,23 @@
 namespace lemma::pet {
 
 struct Subprogram {
-  // One output. Its inputs stand for values of the whole graph; what depends on weights and
-  // constants only is a weight, named by its place and filled with ones, so that equal parts of a
-  // model are equal graphs.
+  // Has one output. Its inputs stand for values of the whole graph. A value that depends on weights
+  // and constants only is a weight, named by its place and filled with ones, so that equal parts of
+  // a model are equal graphs.
   Graph graph;
   int occurrences = 1;
-  Value first;  // what it computes where it occurs first
+  Value first;  // its output at the first occurrence
 };
 
 struct SubprogramOptions {
   int max_ops = 2;
-  // Elements of the output that make it worth looking at.
+  // Subprograms with fewer output elements are skipped.
   int64_t min_elements = 1;
 };
 
-// The connected parts, of at most so many operators, whose elements are sums of products of at
-// least two inputs or weights, and whose inner values nothing else uses: single operators, and
-// chains. In the order in which their outputs occur; each once.
+// The subprograms of at most max_ops operators that sum products: single operators, chains of them
+// whose inner values nothing else uses, and applications of one operator that another one
+// concatenates or adds. In the order in which their outputs occur; each once.
 absl::StatusOr<std::vector<Subprogram>> SubprogramsOf(const Graph& graph,
                                                       const SubprogramOptions& options = {});
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the rules of the folders: what may lie at the top, and who may include or link whom.
+"""Checks the folder rules: allowed top-level entries, and which folder may include or link which.
 
 Usage: tools/check_layout.py [ROOT]
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that what pages link to is there: files, and headings in them.
+"""Checks that the files and headings to which pages link exist.
 
 Usage: tools/check_links.py [ROOT]
 
-Looks at every Markdown file that git knows. Prints one line per broken link as file:line: message;
-exit status 1 if there is one. Addresses of other hosts are not opened.
+Reads every Markdown file that git tracks. Prints one line per broken link as file:line: message;
+exit status 1 if there is one. Links to other hosts are not opened.
 """
 
 import pathlib

@@ -8,8 +8,8 @@
 namespace lemma::generator {
 namespace {
 
-constexpr int kMostTermSize = 80;    // of a term that rewriting makes
-constexpr int kMostNormalSize = 16;  // of a side of an equation between normal forms
+constexpr int kMostTermSize = 80;    // limit for a term that rewriting makes
+constexpr int kMostNormalSize = 16;  // limit for a side of an equation between normal forms
 
 }  // namespace
 
@@ -173,7 +173,7 @@ bool Derivation::MayMatch(const Direction& direction, const TermStore::Node& nod
   return (fits(0, 0) && fits(1, 1)) || (store_.IsCommutative(node) && fits(0, 1) && fits(1, 0));
 }
 
-// Calls done() for matches, with bound_, until it says that this is the one.
+// Calls done() for each match, with bound_ set, until done() accepts one.
 template <class Done>
 bool Derivation::Match(const Goal* goal, const Done& done) {
   if (goal == nullptr) return done();
@@ -191,7 +191,7 @@ bool Derivation::Match(const Goal* goal, const Done& done) {
       goal->pattern % kMostOutputs != goal->value % kMostOutputs) {
     return false;
   }
-  // done() may make nodes, so none is referred to after it.
+  // Copies the operands, because done() may add nodes and invalidate references.
   const std::array<int, kMostOperands> p = pattern.operands, v = node.operands;
   const int n = store_.NumOperands(node);
   const bool commutative = store_.IsCommutative(node) && v[0] != v[1];
@@ -207,7 +207,7 @@ bool Derivation::Match(const Goal* goal, const Done& done) {
   return Match(&other_first, done);
 }
 
-// The pattern with variables replaced; kNone if it is not well-formed.
+// The pattern with its variables replaced; kNone if that is not well-formed.
 int Derivation::Replacement(int pattern) {
   const TermStore::Node node = store_.node(pattern);
   if (node.instance == TermStore::kVariable) return bound_[node.operands[0]];
@@ -264,14 +264,14 @@ int Derivation::Normalize(int value, Run* run) {
   }
   int result = value;
   if (!run->means.elimination && store_.set().instances()[node.instance].num_outputs > 1) {
-    // As it stands, before rewriting brings anything together.
+    // First the term as it stands, before rewriting brings a split and a concat together.
     result = RewriteRoot(value, run->as_given, run);
     if (result != value) return Remember(value, Normalize(result, run), run);
   }
   std::array<int, kMostOperands> operands = node.operands;
   for (int k = 0; k < store_.NumOperands(node); ++k) operands[k] = Normalize(operands[k], run);
   if (operands != node.operands) {
-    // A split may not know any more where its operand was put together.
+    // The rewritten operand may not tell the split where to split.
     const int made = store_.Make(node.instance, operands);
     bool same = made != TermStore::kNone;
     for (int o = 0; same && o < store_.set().instances()[node.instance].num_outputs; ++o) {

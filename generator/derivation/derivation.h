@@ -1,12 +1,12 @@
-// What follows from pairs that are known, by rewriting.
+// Finds what follows from known pairs by rewriting.
 //
-// Each output of a pair is an equation between terms: whatever its variables stand for, where both
-// sides are well-formed, they are equal. Equations are used from the larger side to the smaller one
-// in the order of TermStore (ordered rewriting: one that could go either way is used where the
-// terms at hand get smaller), so rewriting ends; a term that is left is its normal form. Terms of
-// one normal form are equal if the equations are true. Two normal forms may well be equal too: for
-// these, a few steps in either direction are tried. Every term on the way is well-formed at the
-// sizes of the enumeration; other sizes are not looked at.
+// Each output of a pair is an equation between terms: both sides are equal for all values of its
+// variables for which they are well-formed. Equations are used from the larger side to the smaller
+// one in the order of TermStore, so rewriting ends in a normal form. (This is ordered rewriting: an
+// equation without a larger side is used wherever it makes the term at hand smaller.) Terms with
+// one normal form are equal if the equations are true. Terms with different normal forms may be
+// equal too; for these, a few steps in either direction are tried. All intermediate terms are
+// well-formed at the sizes of the enumeration; other sizes are not considered.
 #ifndef LEMMA_GENERATOR_DERIVATION_DERIVATION_H_
 #define LEMMA_GENERATOR_DERIVATION_DERIVATION_H_
 
@@ -23,56 +23,57 @@
 
 namespace lemma::generator {
 
-// What may be used. Trust: proved pairs and what follows from them; also pairs that hold under a
-// guard; also pairs that are refuted or unknown.
-// Without elimination, a split that undoes a concat is not dropped where rewriting brought the two
-// together: what is left are pairs that a rewriter finds that cannot make a concat out of nothing.
+// Which pairs may be used. Trust: kProved: proved pairs and pairs that follow from them; kGuarded:
+// also pairs that hold under a guard; kSuspected: also pairs that are refuted or unknown.
+// Elimination: drop a split that undoes a concat. Without it, such a split stays if rewriting
+// brought the two together; the remaining pairs serve a rewriter that cannot invent a concat.
 struct Means {
   enum Trust { kProved, kGuarded, kSuspected };
   Trust trust = kProved;
   bool elimination = true;
 };
 
-// A use of a known pair; backward: from its target to its source.
+// One use of a known pair; backward: from its target to its source.
 struct DerivationStep {
   int pair = 0;
   bool backward = false;
 };
 
-// From the end to the beginning.
+// Turns steps from source to target into steps from target to source.
 void ReverseSteps(std::vector<DerivationStep>* steps);
 
 class Derivation {
  public:
   explicit Derivation(OperatorSet* set) : store_(set) { Clear(); }
 
-  // Numbers the pair; its inputs are variables. `steps`: of a proved one that follows from others.
-  // With the variables' types, what the pair says of normal forms is known too: where rewriting
-  // takes apart what one of its sides is made of, that side is never met again.
+  // Adds the pair under the next number; its inputs are variables. `steps`: the derivation of a
+  // proved pair that follows from others. `types`: the types of its variables. With them, the
+  // equation between the normal forms of its sides is added too; it is needed where rewriting
+  // destroys the form of a side, so that the side itself never matches again.
   int Add(const Pair& pair, Means::Trust trust, std::vector<DerivationStep> steps = {},
           std::vector<int> types = {});
-  // A proved pair that turned out to follow.
+  // Records that a proved pair follows from others.
   void SetDerived(int pair, std::vector<DerivationStep> steps);
-  // Orders the instances by what the pairs that are not suspected say
-  // (generator/derivation/precedence.h). Whether anything changed.
+  // Orders the instances by the pairs that are not suspected (generator/derivation/precedence.h).
+  // Returns whether the order changed.
   bool ChoosePrecedence();
-  // Forgets all terms but those of the pairs.
+  // Forgets all terms except those of the pairs.
   void Clear();
 
-  // The outputs of a graph; `types` of its inputs.
+  // The outputs of a graph as terms; `types`: the types of its inputs.
   std::vector<int> Intern(const TermGraph& graph, const std::vector<int>& types);
   int NormalForm(int value, Means means);
   bool AreJoined(const std::vector<int>& source, const std::vector<int>& target, Means means);
 
-  // Steps by proved pairs that follow from no others, which lead from source to target, output by
-  // output; without pair `except`. nullopt if none were found.
+  // Steps that lead from source to target, output by output, by proved pairs that follow from no
+  // others, except pair `except`. nullopt if none were found.
   std::optional<std::vector<DerivationStep>> Derive(const std::vector<int>& source,
                                                     const std::vector<int>& target, Means means,
                                                     int except = -1);
-  // The first pair that is not proved on the way from one to the other, which are joined.
+  // The first pair that is not proved on the path between source and target, which must be joined.
   int FirstSuspect(const std::vector<int>& source, const std::vector<int>& target, Means means);
 
-  // Of a derived pair, by proved ones.
+  // The steps of a derived pair, by proved pairs.
   const std::vector<DerivationStep>& StepsOf(int pair) const { return known_[pair].steps; }
 
   TermStore& store() { return store_; }
@@ -84,16 +85,16 @@ class Derivation {
   struct Known {
     Pair pair;
     Means::Trust trust = Means::kProved;
-    bool eliminates = false;            // one side is variables alone, several
-    std::vector<DerivationStep> steps;  // of proved pairs
+    bool eliminates = false;            // one side consists of several variables only
+    std::vector<DerivationStep> steps;  // by proved pairs
     std::vector<int> types;             // of its variables, if given
-    int normal_of = -1;                 // the pair whose sides' normal forms these are
+    int normal_of = -1;                 // if >= 0: this holds the normal forms of that pair's sides
   };
   // An equation used in one direction.
   struct Direction {
     int from = 0, to = 0;  // terms
     DerivationStep step;
-    bool smaller = false;  // `to` is smaller, whatever the variables stand for
+    bool smaller = false;  // `to` is smaller for all values of the variables
     bool normalizes = false;
     std::array<int, kMostOperands> below = {};  // instances of the operands of `from`
   };
@@ -101,11 +102,11 @@ class Derivation {
     int pattern, value;
     const Goal* next;
   };
-  // One normalization. With a trace, nothing is remembered.
+  // One normalization. With a trace, nothing is cached.
   struct Run {
     Means means;
     int except = -1;
-    bool as_given = true;  // rather than made by a step: eliminations there were there before
+    bool as_given = true;  // the term was given, not made by a step: its eliminations were in it
     std::vector<DerivationStep>* trace = nullptr;
     absl::flat_hash_map<int, int> memo;
   };

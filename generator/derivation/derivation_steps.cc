@@ -1,4 +1,4 @@
-// Ways from one side to the other, with each step.
+// Derives one side of a pair from the other, step by step.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -9,7 +9,7 @@
 namespace lemma::generator {
 namespace {
 
-constexpr size_t kMostNeighbours = 400;  // of a term, that are looked at
+constexpr size_t kMostNeighbours = 400;  // limit for one term
 
 }  // namespace
 
@@ -42,7 +42,7 @@ bool Derivation::DeriveOne(int source, int target, Means means, int except,
     int value;
     std::optional<DerivationStep> step;
   };
-  // Normal forms near one side, and how they were reached.
+  // The normal forms near one side, with the steps that reach them.
   auto near = [&](int value, int form) {
     std::vector<std::pair<int, DerivationStep>> found;
     ForEachNeighbour(value, run, [&](int result, DerivationStep step) {
@@ -63,7 +63,7 @@ bool Derivation::DeriveOne(int source, int target, Means means, int except,
     return finish(it->second.value, it->second.step, target, {});
   }
   const auto near_target = near(target, target_form);
-  // The smallest, so that the result does not depend on the order of a hash table.
+  // Takes the smallest one, so that the result does not depend on the order of a hash table.
   int best = TermStore::kNone;
   for (const auto& [form, place] : near_target) {
     if (near_source.contains(form) && (best == TermStore::kNone || form < best)) best = form;

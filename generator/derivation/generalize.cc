@@ -13,10 +13,10 @@
 namespace lemma::generator {
 namespace {
 
-constexpr size_t kMostOccurrences = 4;  // of an input, in a graph
+constexpr size_t kMostOccurrences = 4;  // limit on an input's occurrences in a graph
 constexpr size_t kLargestTree = 12;     // operators
 
-// Where the graph reads the value.
+// The places where the graph reads the value.
 std::vector<int*> Occurrences(TermGraph* graph, int value) {
   std::vector<int*> places;
   for (Term& term : graph->ops) {
@@ -30,8 +30,8 @@ std::vector<int*> Occurrences(TermGraph* graph, int value) {
   return places;
 }
 
-// The graph with an operator of its own for each use; those of several results stay shared. Without
-// operators if that is too large.
+// Copies operators so that each use has its own, except those with several results. Returns no
+// operators if the tree would be too large.
 class Unsharing {
  public:
   Unsharing(const OperatorSet& set, const TermGraph& graph) : set_(set), graph_(graph) {}
@@ -63,7 +63,7 @@ class Unsharing {
   std::map<int, int> copied_;
 };
 
-// The pair with the occurrences whose bits are set made another value.
+// The pair with another value at the occurrences whose bits are set.
 Pair Split(Pair pair, int value, unsigned in_source, unsigned in_target, int other) {
   const std::pair<TermGraph*, unsigned> sides[] = {{&pair.source, in_source},
                                                    {&pair.target, in_target}};
@@ -89,9 +89,9 @@ class Generalizer {
   }
 
  private:
-  // A term of both sides.
+  // A term that both sides contain.
   struct Common {
-    int source, target;  // as the graphs call it
+    int source, target;  // its number in each graph
     int type, size;
   };
 
@@ -131,14 +131,14 @@ class Generalizer {
     }
     return absl::OkStatus();
   }
-  // Whether it found one that can be a variable.
+  // Replaces a common term by a variable if possible; returns whether it did.
   absl::StatusOr<bool> ReplaceTerm() {
     const int other = NextInput();
     for (const Common& common : CommonTerms()) {
       Pair pair = general_.pair;
       const std::vector<int*> sources = Occurrences(&pair.source, common.source);
       const std::vector<int*> targets = Occurrences(&pair.target, common.target);
-      // Of an operator of several results one may be read only.
+      // Possibly only another result of the operator is read.
       if (sources.empty() || targets.empty()) continue;
       for (int* place : sources) *place = other;
       for (int* place : targets) *place = other;
@@ -151,7 +151,7 @@ class Generalizer {
     return false;
   }
 
-  // On trees: what is used twice may be two things.
+  // Works on trees, since two uses of a term may become two terms.
   absl::Status SplitInputs() {
     const OperatorSet& set = store_.set();
     const Pair given = general_.pair;
@@ -182,7 +182,7 @@ class Generalizer {
     return absl::OkStatus();
   }
 
-  // Whether some of its occurrences can be another one. The first keeps its name.
+  // Replaces some occurrences of an input by a new one if possible. The first occurrence stays.
   absl::StatusOr<bool> SplitInput(int value) {
     const size_t sources = Occurrences(&general_.pair.source, value).size();
     const size_t targets = Occurrences(&general_.pair.target, value).size();
@@ -198,7 +198,7 @@ class Generalizer {
     return false;
   }
 
-  // Takes it, with an input more, if both sides are equal.
+  // Accepts the pair, with one more input, if both sides are equal.
   absl::StatusOr<bool> Accept(Pair pair, int type) {
     std::vector<int> types = general_.more_types;
     types.push_back(type);

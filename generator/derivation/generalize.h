@@ -1,4 +1,4 @@
-// Pairs with as many variables as they are true for.
+// Generalizes a pair to as many variables as it is true for.
 #ifndef LEMMA_GENERATOR_DERIVATION_GENERALIZE_H_
 #define LEMMA_GENERATOR_DERIVATION_GENERALIZE_H_
 
@@ -10,19 +10,19 @@
 
 namespace lemma::generator {
 
-// A pair of which the given one is an instance, and that is equal on random values too:
-// - what both sides compute alike is a variable where it does not matter what it is:
-//   matmul(relu(a), add(b, c)) and … relu(a) … become matmul(d, add(b, c)) and … d …, d of the type
-//   of relu(a), which no input of the set may have;
-// - some uses of an input are a new one, also where they are in a term that is used twice:
-//   add(concat(a, b), concat(c, c)) becomes add(concat(a, b), concat(c, d)), although there are
-//   three inputs of a kind only.
-// Greedy: of several ways, the first; larger terms first.
+// A more general pair that is still equal on random values; the given pair is an instance of it.
+// - A common term of both sides becomes a variable if its value does not matter:
+//   matmul(relu(a), add(b, c)) and … relu(a) … become matmul(d, add(b, c)) and … d …, where d has
+//   the type of relu(a), which no input of the set may have.
+// - Some uses of an input become a new input, also in a term that is used twice:
+//   add(concat(a, b), concat(c, c)) becomes add(concat(a, b), concat(c, d)), even if the set has
+//   only three inputs of that kind.
+// Greedy: larger terms first; takes the first change that works.
 struct GeneralPair {
   Pair pair;
   std::vector<int> more_types;  // of inputs beyond those of the set
 };
-// `store` is of the evaluator's set.
+// `store` must be for the evaluator's set.
 absl::StatusOr<GeneralPair> Generalized(Evaluator* evaluator, TermStore* store, const Pair& pair);
 
 }  // namespace lemma::generator

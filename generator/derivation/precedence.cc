@@ -18,8 +18,8 @@ void CountOps(const TermGraph& graph, int value, std::vector<int>* counts) {
   for (int v : term.operands) CountOps(graph, v, counts);
 }
 
-// Calls visit(f, g, ways) where the pair says that g of f's results is f of g's results, in so many
-// operands of f; or that it does not matter which operand of f it is that g is applied to.
+// Calls visit(f, g, ways) if the pair says f(g(x), y) = g(f(x, y)), in `ways` operands of f, or if
+// it says that g may be applied to either operand of f.
 template <class Visit>
 void ForEachExchange(const OperatorSet& set, const TermGraph* const graphs[2], const int outputs[2],
                      const Visit& visit) {
@@ -40,7 +40,7 @@ void ForEachExchange(const OperatorSet& set, const TermGraph* const graphs[2], c
   }
 }
 
-// An output of a pair, from one of its sides.
+// An output on one side of a pair.
 struct Side {
   const TermGraph* graph;
   int value;
@@ -60,7 +60,7 @@ struct Side {
   }
 };
 
-// votes[f][g]: how much speaks for f before g.
+// votes[f][g]: the number of reasons for f before g.
 void Vote(const Side& small, const Side& large, Counts* votes) {
   if (small.value < 0 || !small.IsLinear()) return;
   const int f = small.root(), g = large.root();
@@ -104,7 +104,7 @@ Counts VotesOf(const OperatorSet& set, const std::vector<const Pair*>& pairs) {
 std::vector<int> PrecedenceOf(const OperatorSet& set, const std::vector<const Pair*>& pairs) {
   const int n = static_cast<int>(set.instances().size());
   const Counts votes = VotesOf(set, pairs);
-  // In turns, the one that wins over what is left.
+  // Repeatedly picks the instance that wins against the remaining ones.
   std::vector<int> precedence(n, 0);
   std::vector<bool> placed(n, false);
   for (int place = n; place-- > 0;) {

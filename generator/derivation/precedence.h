@@ -1,4 +1,4 @@
-// Which instances come before which in the order of terms.
+// Chooses the precedence of instances, which orders terms.
 #ifndef LEMMA_GENERATOR_DERIVATION_PRECEDENCE_H_
 #define LEMMA_GENERATOR_DERIVATION_PRECEDENCE_H_
 
@@ -8,13 +8,12 @@
 
 namespace lemma::generator {
 
-// For TermStore: of each instance, its place, larger ones before smaller ones, so that normal forms
-// are sums of products rather than products of sums.
-// - f before g if a pair makes g of f's results out of f of g's results: f(g(x, y)) = g(f(x),
-// f(y)).
-// - An instance that is written in others comes before them.
-// - Of two that can be exchanged, the one comes first into more operands of which the other goes:
-//   outside, it is in one place.
+// For TermStore: the place of each instance, larger ones before smaller ones, chosen so that normal
+// forms are sums of products rather than products of sums:
+// - f before g if a pair distributes f over g: f(g(x, y)) = g(f(x), f(y)).
+// - An instance that can be written in terms of others comes before them.
+// - If f and g can be exchanged, f(g(x), y) = g(f(x, y)), f comes before g if this holds for more
+//   operands of f than of g. Outside of f, g has only one place.
 // - Constants come last.
 std::vector<int> PrecedenceOf(const OperatorSet& set, const std::vector<const Pair*>& pairs);
 

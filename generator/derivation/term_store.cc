@@ -85,7 +85,7 @@ TermGraph TermStore::GraphOf(int value) const {
   return graph;
 }
 
-// `places` of nodes that the graph has already.
+// `places`: of the nodes that the graph already has.
 int TermStore::Copy(int value, absl::flat_hash_map<int, int>* places, TermGraph* graph) const {
   const Node& n = node(value);
   if (n.instance < 0) return InputValue(n.operands[0]);
@@ -143,7 +143,7 @@ void TermStore::SetPrecedence(std::vector<int> precedence) {
   greater_.clear();
 }
 
-// Inputs come last.
+// Orders operators before inputs.
 int64_t TermStore::Rank(int value) const {
   const Node& n = node(value);
   if (n.instance < 0) return -1 - n.operands[0] - (int64_t{n.types[0] + 1} << 32);
@@ -183,7 +183,7 @@ bool TermStore::IsGreater(int a, int b) {
     return num_s == 1 && Greater(s.operands[0], t.operands[0]);
   }
   if (IsCommutative(s)) {
-    // What both have does not count; what is left of t has to be below something left of s.
+    // Common operands cancel; each remaining operand of t must be below some remaining one of s.
     std::array<int, 2> left_s = s.operands, left_t = t.operands;
     for (int& x : left_s) {
       for (int& y : left_t) {

@@ -1,4 +1,4 @@
-// Terms of an operator set, hash-consed and typed, with an order on them.
+// Stores the terms of an operator set, hash-consed and typed, with an order on them.
 #ifndef LEMMA_GENERATOR_DERIVATION_TERM_STORE_H_
 #define LEMMA_GENERATOR_DERIVATION_TERM_STORE_H_
 
@@ -13,9 +13,9 @@
 
 namespace lemma::generator {
 
-// A value is kMostOutputs * node + output. Operands of commutative instances are in the order of
-// their numbers. A node's types are what its instance makes of its operands' types; what rests on
-// variables, as the sides of rules do, has none.
+// A value is numbered kMostOutputs * node + output. Operands of commutative instances are sorted by
+// number. A node's types are those that its instance gives for its operands' types; terms with
+// variables, such as the sides of rules, have no types.
 class TermStore {
  public:
   static constexpr int kNone = -1;
@@ -24,7 +24,7 @@ class TermStore {
     int instance = kInput;
     std::array<int, kMostOperands> operands = {kNone, kNone};  // an input's or variable's number
     std::array<int, kMostOutputs> types = {kNone, kNone};
-    int size = 0;  // operators, as a tree; at most kMostSize
+    int size = 0;  // number of operators as a tree; at most kMostSize
   };
   static constexpr int kMostSize = 1 << 20;
 
@@ -35,9 +35,9 @@ class TermStore {
   int Variable(int number);
   // The node; kNone if the instance does not take operands of these types.
   int Make(int instance, const std::array<int, kMostOperands>& operands);
-  // The nodes of a graph's operators, kNone where there is none; `types` of its inputs.
+  // The nodes of a graph's operators, or kNone; `types`: the types of its inputs.
   std::vector<int> NodesOf(const TermGraph& graph, const std::vector<int>& types);
-  // The value that the graph calls `value`, or kNone; `nodes` as NodesOf gives them.
+  // The value that the graph numbers `value`, or kNone; `nodes` must come from NodesOf.
   int ValueOf(int value, const std::vector<int>& nodes, const std::vector<int>& types);
 
   // The value as a graph; inputs keep their numbers.
@@ -51,18 +51,18 @@ class TermStore {
     return node.instance >= 0 && set_->instances()[node.instance].commutative;
   }
   int TypeOf(int value) const { return node(value).types[value % kMostOutputs]; }
-  // Equal numbers for types of equal dimensions.
+  // Equal for types of equal dimensions.
   int DimsOf(int value);
-  // Forgets all nodes, but not what instances make of types.
+  // Forgets all nodes, but not the types of applications.
   void Clear();
   int num_nodes() const { return static_cast<int>(nodes_.size()); }
   const OperatorSet& set() const { return *set_; }
-  // What went wrong when an instance was applied, other than that it could not be.
+  // The first error of applying an instance, other than that it does not take the operands.
   const absl::Status& status() const { return status_; }
 
-  // A lexicographic path order with the instances' precedence, larger ones first; operands of
-  // commutative instances are compared as sets. Total on terms without variables, and well-founded;
-  // a term that is greater stays greater whatever its variables stand for.
+  // A lexicographic path order by the instances' precedence, larger ones first; operands of
+  // commutative instances are compared as sets. It is well-founded, total on terms without
+  // variables, and stable: a greater term stays greater for all values of the variables.
   void SetPrecedence(std::vector<int> precedence);
   const std::vector<int>& precedence() const { return precedence_; }
   bool Greater(int a, int b);

@@ -1,4 +1,4 @@
-// Graphs in 28 bytes, for millions of them.
+// Graphs in 28 bytes each, to keep millions of them.
 #ifndef LEMMA_GENERATOR_ENUMERATION_COMPACT_GRAPH_H_
 #define LEMMA_GENERATOR_ENUMERATION_COMPACT_GRAPH_H_
 
@@ -9,7 +9,7 @@
 
 namespace lemma::generator {
 
-// A TermGraph of up to kMostOps operators; instances below 256, inputs below 127.
+// A TermGraph of up to kMostOps operators, with instances below 256 and inputs below 127.
 struct CompactGraph {
   static constexpr int kMostOps = 5;
   static constexpr int8_t kNoOperand = -128;

@@ -1,4 +1,4 @@
-// Terms: their enumeration and their values.
+// Enumerates terms and computes their values.
 #include "generator/enumeration/enumerator.h"
 
 #include <algorithm>
@@ -159,7 +159,7 @@ absl::Status Enumerator::EvaluateLastLevel() {
   return ForEachSet(options_.max_ops - 1, 0, kMostNodes,
                     [&](const NodeSet& set, absl::Span<const NodeRun> runs) -> absl::Status {
                       CountGraphs(options_.max_ops, set, runs);
-                      // Sets come in the order of their first nodes.
+                      // Sets are ordered by their first nodes.
                       if (set.size > 0) {
                         cursors_.resize(std::max<size_t>(cursors_.size(), set.nodes[0] + 1),
                                         {ordinal, last_keys_.size()});
@@ -185,7 +185,7 @@ const Field* Enumerator::Elements(int value) {
   return prepared_[OutputOf(value)].data();
 }
 
-// A set has at most one node whose elements are not kept, for it rests on all others.
+// A set has at most one node whose elements are not stored, because it rests on all others.
 absl::Status Enumerator::PrepareElements(int number) {
   if (number == prepared_node_) return absl::OkStatus();
   const Application& application = ApplicationOf(number);
@@ -266,7 +266,7 @@ absl::StatusOr<bool> Enumerator::IsIdentity(const NodeSet& set, const NewTerm& t
     identity.source.outputs.push_back(OutputValue(set.size, static_cast<int>(o)));
     identity.target.outputs.push_back(LocalValue(set, targets[o]));
   }
-  // What follows from another identity needs no random inputs of its own.
+  // If another identity implies it, no random inputs are needed.
   bool follows = false;
   for (const IdentityPattern& pattern : patterns_[instance]) {
     const size_t last = pattern.source.ops.size() - 1;
@@ -295,8 +295,8 @@ absl::StatusOr<bool> Enumerator::IsIdentity(const NodeSet& set, const NewTerm& t
   return true;
 }
 
-// Whether a law of the one value can be one of the other: images may be more or larger, kernels
-// not.
+// Whether a law of one value may hold for the other: they must have the same rank and, after the
+// first two dimensions, the same sizes (such as those of a kernel's window).
 bool Enumerator::IsOfOneForm(int value, int other) const {
   const std::vector<int64_t>& a = set_->DimsOf(types_[value]);
   const std::vector<int64_t>& b = set_->DimsOf(types_[other]);
@@ -333,7 +333,7 @@ absl::Status Enumerator::RefineKeys() {
     if (keys_[i] & kColliding) keys_[i] = Evaluator::Refined(keys_[i], inputs[i]);
   }
   prepared_node_ = kNone;
-  // Leaves the elements in output_.
+  // Computes the elements into output_.
   auto refine = [&](const Application& application, const Operands& operands,
                     uint64_t* keys) -> absl::Status {
     const Field* elements[kMostOperands] = {Elements(operands[0]), Elements(operands[1])};

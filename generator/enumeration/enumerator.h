@@ -1,20 +1,22 @@
-// All graphs of up to a number of operators over an operator set, and those that may be equal.
+// Enumerates all graphs of up to a number of operators over an operator set, and groups those that
+// may be equal into classes.
 //
-// A graph is a set of operator nodes that holds the operands of each of its nodes. Nodes are
-// hash-consed and numbered, operands before users and those that rest on fewer operators first; a
-// graph is generated once, as the increasing sequence of its nodes' numbers. So there are no
-// isomorphic copies and no orders of evaluation; operands of commutative operators are ordered; and
-// what graphs share is evaluated once. The outputs of a graph are the values that none of its nodes
-// reads. docs/generator.md says which graphs are left out and why that loses no rule.
+// A graph is a set of operator nodes that contains the operands of each of its nodes. Nodes are
+// hash-consed and numbered: operands before users, and nodes that rest on (depend on) fewer
+// operators first. A graph is generated once, as the increasing sequence of its nodes' numbers. So
+// there are no isomorphic copies and no reorderings, operands of commutative operators are sorted,
+// and nodes shared by graphs are evaluated once. The outputs of a graph are the values that none of
+// its nodes reads. docs/generator.md says which graphs are left out and why that loses no rule.
 //
-// A value's key is a hash of its dimensions and of some of its elements, on random inputs; of
-// values that then look alike, also of all elements on further inputs, small integers of one sign
-// in each. A graph's key is the sum of its outputs' keys.
+// A value's key is a hash of its dimensions and of some of its elements, on random inputs. If other
+// values have the same key, it also covers all elements on further inputs: small integers, all of
+// one sign within each input. A graph's key is the sum of its outputs' keys. A value is colliding
+// if another term has its key; a graph is colliding if all its outputs are.
 //
-// A graph is decomposable if it has several outputs and no operator of two: that it is equal to
-// another such graph says no more than that their outputs are, and each of these is a smaller graph
-// of one output. So where graphs have many operators, decomposable ones are in a class only if an
-// indecomposable one is.
+// A graph is decomposable if it has several outputs and no operator with two. Equality of two such
+// graphs says no more than equality of their outputs, each of which is a smaller graph with one
+// output. So above max_ops_of_decomposable operators, a class has decomposable graphs only if it
+// also has an indecomposable one.
 #ifndef LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_H_
 #define LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_H_
 
@@ -40,35 +42,34 @@ namespace lemma::generator {
 struct EnumeratorOptions {
   int max_ops = 2;  // in 1…kMostOps
   uint64_t seed = 1;
-  int threads = 1;  // for graphs; terms are evaluated on one. No result depends on it
+  int threads = 1;  // for graphs; terms use one. Results do not depend on it
   const std::atomic<bool>* interrupted = nullptr;
-  // Bytes for terms with their values, and for what is known of graphs. Graphs whose records do not
-  // fit are enumerated again for each share of their keys. No result depends on it.
+  // Bytes for terms with their values and for records of graphs. If the records do not fit, graphs
+  // are enumerated again for each share of the keys. Results do not depend on it.
   int64_t max_memory = int64_t{8} << 30;
-  // With max_ops above this, classes of decomposable graphs only are left out.
+  // If max_ops exceeds this, classes that have only decomposable graphs are left out.
   int max_ops_of_decomposable = 4;
-  // Only classes with keys in this one of num_shards equal ranges, and one of as many parts of the
-  // identities: each is in exactly one shard. At most kMostKeyRanges.
+  // Only classes whose keys lie in range number `shard` of num_shards equal ranges, and an equal
+  // part of the identities: each is in exactly one shard. num_shards is at most kMostKeyRanges.
   int shard = 0, num_shards = 1;
 };
 constexpr int kMostOps = CompactGraph::kMostOps, kMostKeyRanges = 4096;
 
 struct EnumeratorStats {
-  int64_t terms = 0;         // distinct applications, those pruned included
-  int64_t pruned_terms = 0;  // equal to one of their inputs or parts
-  int64_t graphs = 0;        // by size and in all
+  int64_t terms = 0;         // distinct applications, including pruned ones
+  int64_t pruned_terms = 0;  // equal to one of their inputs or subterms
+  int64_t graphs = 0;        // in all; by size below
   std::array<int64_t, kMostOps + 1> graphs_of_size = {};
-  int64_t distinct = 0;  // values
-  // All of whose outputs are values that another term has as well. This shard's; decomposable ones
-  // that are left out are not counted.
+  int64_t distinct = 0;  // distinct values
+  // Colliding graphs of this shard, without the decomposable ones that are left out.
   int64_t hot_graphs = 0;
-  int64_t classes = 0;       // of at least two such graphs with one key; this shard's
+  int64_t classes = 0;       // sets of at least two colliding graphs with one key, in this shard
   int64_t members = 0;       // of these classes
-  int64_t shares = 0;        // that the keys were divided into for want of memory
-  int64_t terms_memory = 0;  // bytes that terms and their values take
+  int64_t shares = 0;        // number of shares into which limited memory divides the keys
+  int64_t terms_memory = 0;  // bytes for terms and their values
 };
 
-// A key and a graph's place in the order of enumeration.
+// A graph, as its key and its place in the order of enumeration.
 struct GraphRecord {
   uint64_t key = 0, place = 0;
 };
@@ -78,27 +79,26 @@ class Enumerator {
   // `set` must outlive this.
   Enumerator(OperatorSet* set, const EnumeratorOptions& options);
 
-  // Cancelled if interrupted; ResourceExhausted if the terms do not fit in max_memory with room for
-  // a share of the graphs, or cannot be numbered; InvalidArgument for options that are out of
-  // range.
+  // Cancelled if interrupted; ResourceExhausted if max_memory cannot hold the terms and a share of
+  // the graphs, or if the terms cannot be numbered; InvalidArgument if an option is out of range.
   absl::Status Run();
 
   int num_inputs() const { return num_inputs_; }
   Evaluator& evaluator() { return evaluator_; }
   const EnumeratorStats& stats() const { return stats_; }
-  // Terms that are equal to one of their inputs or parts, found when they were pruned.
+  // Terms that are equal to one of their inputs or subterms, found when such terms were pruned.
   const std::vector<Pair>& identities() const { return identities_; }
-  // Graphs with colliding outputs that share their key with another one, smallest first in each
-  // class. Outputs of the members of a class correspond by their keys.
+  // Colliding graphs with the same key, smallest first. Outputs of the members of a class
+  // correspond by their keys.
   struct Class {
     std::vector<TermGraph> members;
   };
   absl::StatusOr<std::vector<Class>> Classes();
-  // The same classes in the same order (of keys), one at a time, for when there are millions of
-  // members. Stops at the first error of `visit` and returns it. After Run.
+  // Visits the same classes in the same order (of keys) one at a time, for when there are millions
+  // of members. Stops at the first error of `visit` and returns it. Call Run first.
   absl::Status ForEachClass(
       const std::function<absl::Status(absl::Span<const CompactGraph>)>& visit);
-  // Every graph that is enumerated; for tests. After Run.
+  // Visits every enumerated graph; for tests. Call Run first.
   absl::Status ForEachGraph(const std::function<void(const TermGraph&)>& visit);
 
  private:
@@ -114,15 +114,15 @@ class Enumerator {
     std::array<int, kMostOps> nodes = {};
     uint64_t mask = 0;         // of inputs that they rest on
     uint32_t read = 0;         // bit OutputValue(i, o): output o of nodes[i] is read by a later one
-    bool two_outputs = false;  // one of the nodes has
+    bool two_outputs = false;  // one of the nodes has two
   };
-  // Nodes begin … end - 1, all of which rest on the same operators and others' absence.
+  // Nodes begin … end - 1, which all rest on the same stored operators.
   struct NodeRun {
     int begin = 0, end = 0;
     bool on_nothing = false;   // they read inputs only
     bool two_outputs = false;  // some of them have
   };
-  // An application that is no stored node; it reads each node of a set that no other node reads.
+  // An application that is not a stored node. It reads each node of a set that no other node reads.
   struct NewTerm {
     const Application* application = nullptr;
     Operands operands = {kNone, kNone};
@@ -132,24 +132,24 @@ class Enumerator {
   template <class Visit>
   class SetWalk;
 
-  // Value numbers: the inputs, then kMostOutputs for each node.
+  // Value numbers: first the inputs, then kMostOutputs numbers for each node.
   int ValueOf(int node, int output) const { return num_inputs() + kMostOutputs * node + output; }
   int NodeOf(int value) const {
     return value < num_inputs() ? kNone : (value - num_inputs()) / kMostOutputs;
   }
   int OutputOf(int value) const { return (value - num_inputs()) % kMostOutputs; }
   int OutputsOf(int node) const { return outputs_of_[nodes_[node].instance]; }
-  // As an operand in a graph of the set.
+  // The value as an operand in a graph made from the set.
   int LocalValue(const NodeSet& set, int value) const;
   uint32_t ReadBits(const NodeSet& set, const Operands& operands) const;
 
-  // Inputs that come before one in `mask` that could be exchanged with them, and are not in it.
+  // Inputs not in `mask` that could be exchanged with a later one that is in `mask`.
   uint64_t Missing(uint64_t mask) const {
     uint64_t before = 0;
     for (size_t k = 0; k < same_group_.size(); ++k) before |= (mask >> (k + 1)) & same_group_[k];
     return before & ~mask;
   }
-  // Whether `free` further operands can be the missing ones.
+  // Whether `free` further operands can be the missing inputs.
   bool Completable(uint64_t mask, int free) const {
     const uint64_t missing = Missing(mask);
     return missing == 0 || (free > 0 && __builtin_popcountll(missing) <= free);
@@ -162,13 +162,13 @@ class Enumerator {
   bool SkipsDecomposable() const { return options_.max_ops > options_.max_ops_of_decomposable; }
   int FreeOperands(int size) const { return kMostOperands * (options_.max_ops - size); }
 
-  // Terms.
+  // ---- Terms ----
   void AddInputs();
   absl::Status AddNodes(int size);
   absl::Status AddNode(int size, const NewTerm& term, const Keys& keys);
   absl::Status EvaluateLastLevel();
-  // Applications to values of the set and inputs that read all nodes of the set. Those to types
-  // that were not met before are left out unless `compile`.
+  // Visits the applications to inputs and values of the set that read all nodes of the set. Skips
+  // operand types that were not met before unless `compile`.
   template <class Visit>
   absl::Status ForEachNewTerm(const NodeSet& set, bool compile, const Visit& visit);
   absl::Status Evaluate(const NodeSet& set, const NewTerm& term, Keys* keys, bool* pruned);
@@ -181,62 +181,63 @@ class Enumerator {
   absl::Status PrepareElements(int node);
   absl::Status PrepareOperands(const Operands& operands);
   const Application& ApplicationOf(int node) const;
-  // Has the lowest bit of keys say whether another term has the key.
+  // Sets the lowest bit of each key to whether another term has the key.
   void MarkColliding();
   // Makes the keys of colliding values depend on all elements, on further inputs.
   absl::Status RefineKeys();
   int64_t TermsMemory() const;
   absl::Status CheckMemory() const;
 
-  // Graphs.
-  // visit(set, runs of nodes that may follow it, in no order) for all sets of a size; those whose
-  // first node is in [first_begin, first_end), if the size is not 0.
+  // ---- Graphs ----
+  //
+  // Calls visit(set, runs of nodes that may follow it, in no order) for all sets of a size. Unless
+  // the size is 0, only for those whose first node is in [first_begin, first_end).
   template <class Visit>
   absl::Status ForEachSet(int size, int first_begin, int first_end, const Visit& visit) const;
-  // A graph: the nodes of a set, and one more.
+  // A graph: the nodes of a set, and one more node.
   struct Visited {
     uint64_t place = 0, key = 0;
     int num_outputs = 0;
     bool decomposable = false;  // and SkipsDecomposable()
     const NodeSet* set = nullptr;
     int instance = 0;
-    const Operands* operands = nullptr;  // of the one more
+    const Operands* operands = nullptr;  // of the last node
     const uint64_t* keys = nullptr;      // of its outputs
   };
-  // Graphs to visit: all; those with colliding outputs that are indecomposable; or those that are
-  // decomposable and whose outputs are values that outputs of indecomposable ones are.
+  // Selects the graphs to visit: all; indecomposable colliding ones; or decomposable ones whose
+  // outputs all occur among the outputs of indecomposable ones.
   enum class Which { kAll, kIndecomposable, kDecomposable };
   struct Cursor {
     uint64_t set = 0;  // ordinal
     size_t last = 0;   // in last_keys_
   };
-  // visit(Visited) for the graphs of a size.
+  // Calls visit(Visited) for the graphs of a size.
   template <class Visit>
   absl::Status VisitGraphs(int size, Which which, int first_begin, int first_end, Cursor cursor,
                            const Visit& visit);
   template <class Visit>
   void VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> runs, int size, Which which,
                        Cursor* cursor, const Visit& visit);
-  // visit(thread, Visited) for all sizes, on all threads.
+  // Calls visit(thread, Visited) for the graphs of all sizes, on all threads.
   template <class Visit>
   absl::Status VisitAllGraphs(Which which, const Visit& visit);
-  // visit(key) for the outputs of a graph.
+  // Calls visit(key) for the outputs of a graph.
   template <class Visit>
   void ForEachOutput(const Visited& visited, const Visit& visit) const;
-  // Those that end in a node.
+  // Counts the graphs that end in a stored node.
   void CountGraphs(int size, const NodeSet& set, absl::Span<const NodeRun> runs);
   absl::Status FindGraphs();
-  // What is known of indecomposable graphs with several outputs.
+  // Data on indecomposable graphs with several outputs.
   struct Siblings {
     std::vector<uint64_t> keys;
     absl::flat_hash_set<uint64_t> outputs;
     int most_outputs = 0;
   };
-  // Divisible graphs with one of their keys.
+  // Finds decomposable graphs that have one of these keys.
   absl::Status FindPartners(std::vector<Siblings> siblings);
   absl::Status FindRecords(uint64_t first_bin, uint64_t end_bin);
   absl::Status ForEachShare(const std::function<absl::Status()>& visit);
-  // Bins of this shard.
+  // The bins of this shard.
   uint64_t FirstBin() const;
   uint64_t EndBin() const;
   bool IsOfShard(uint64_t key) const;
@@ -255,8 +256,8 @@ class Enumerator {
   EnumeratorStats stats_;
   std::vector<Pair> identities_;
   int64_t num_identities_ = 0;  // of all shards
-  // Identities that do not follow from others in the list: for each instance, those whose last
-  // operator it is. Targets are values of the source.
+  // Identities that do not follow from others in the list, by the instance of their last operator.
+  // Targets are values of the source.
   struct IdentityPattern {
     TermGraph source;
     std::vector<int> targets;
@@ -265,31 +266,31 @@ class Enumerator {
 
   std::vector<int> outputs_of_;       // of instances
   std::vector<uint64_t> same_group_;  // [k]: inputs i such that i + k can be exchanged with i
-  // Of nodes; those of fewer than max_ops operators are stored.
+  // By node; nodes of fewer than max_ops operators are stored.
   std::vector<Node> nodes_;
   std::vector<uint64_t> masks_;     // of inputs that they rest on
   std::vector<uint64_t> sums_;      // of their outputs' keys
   std::vector<uint8_t> colliding_;  // all of their outputs
-  // Partners' outputs are among these nodes' values.
+  // Whether the node's value may be an output of a partner (see bins_).
   std::vector<uint8_t> partner_;
   int most_partner_outputs_ = 0;
-  std::vector<bool> has_users_;                    // it is the last one that some run rests on
+  std::vector<bool> has_users_;                    // the last node that some run rests on
   std::array<int, kMostOps + 1> first_node_ = {};  // of each size
   std::vector<int> types_;                         // of values
-  std::vector<uint64_t> keys_;    // of values; the lowest bit says whether it is colliding
+  std::vector<uint64_t> keys_;                     // of values; the lowest bit: it is colliding
   std::vector<int64_t> offsets_;  // of values in elements_; of nodes of max_ops - 2 operators
   std::vector<Field> elements_;
   absl::flat_hash_map<uint64_t, NodeRun> runs_;  // by the nodes they rest on
-  // Of the outputs of terms of max_ops operators, in the order of enumeration; 0: pruned.
+  // Keys of the outputs of terms of max_ops operators, in the order of enumeration; 0: pruned.
   std::vector<uint64_t> last_keys_;
-  // Where the sets begin that have a certain first node, of those of max_ops - 1.
+  // By first node: where the sets of max_ops - 1 nodes with this first node begin.
   std::vector<Cursor> cursors_;
 
-  // Of this shard: colliding graphs that are indecomposable, or partners of such (decomposable with
-  // the key of one), by the leading bits of their keys; and the partners.
+  // Of this shard: the number, by leading bits of the key, of indecomposable colliding graphs and
+  // their partners (decomposable graphs with the same key); and the partners.
   std::vector<uint64_t> bins_;
   std::vector<GraphRecord> partners_;
-  // Of the members of classes in share [first_bin, end_bin).
+  // The members of classes in share [first_bin, end_bin).
   std::vector<GraphRecord> records_;
   uint64_t first_bin_ = 0, end_bin_ = 0;
 

@@ -1,4 +1,4 @@
-// Classes of graphs of equal keys.
+// Finds the classes of graphs with equal keys.
 #include <algorithm>
 #include <atomic>
 #include <numeric>
@@ -85,7 +85,7 @@ absl::Status Enumerator::FindPartners(std::vector<Siblings> siblings) {
 
 absl::Status Enumerator::FindRecords(uint64_t first_bin, uint64_t end_bin) {
   if (first_bin == first_bin_ && end_bin == end_bin_) return absl::OkStatus();
-  // Where each bin's records begin, and where its next one goes.
+  // Where each bin's records begin, and the position of its next record.
   std::vector<size_t> starts = {0};
   for (uint64_t bin = first_bin; bin < end_bin; ++bin) {
     starts.push_back(starts.back() + bins_[bin]);
@@ -125,7 +125,7 @@ absl::Status Enumerator::FindRecords(uint64_t first_bin, uint64_t end_bin) {
   return absl::OkStatus();
 }
 
-// Half of the memory is for records, half for graphs.
+// Records and graphs get half of the memory each.
 absl::Status Enumerator::ForEachShare(const std::function<absl::Status()>& visit) {
   const int64_t partners = static_cast<int64_t>(partners_.size() * sizeof(GraphRecord));
   const int64_t most = (options_.max_memory - stats_.terms_memory - partners) / 2 /
@@ -158,7 +158,7 @@ absl::Status Enumerator::ForEachShare(const std::function<absl::Status()>& visit
 }
 
 absl::StatusOr<std::vector<CompactGraph>> Enumerator::GraphsOf(size_t begin, size_t end) {
-  // Records by their places, and by the leading bits of these.
+  // The records, sorted by place.
   std::vector<std::pair<uint64_t, uint32_t>> wanted;
   wanted.reserve(end - begin);
   for (size_t i = begin; i < end; ++i) {
@@ -166,7 +166,7 @@ absl::StatusOr<std::vector<CompactGraph>> Enumerator::GraphsOf(size_t begin, siz
   }
   std::sort(wanted.begin(), wanted.end());
   std::vector<CompactGraph> graphs(end - begin);
-  // Places rise as long as a thread stays in a set, and from set to set.
+  // Places increase within a set, and from set to set of one thread.
   std::vector<size_t> nexts(options_.threads, 0);
   auto visit = [&](int thread, const Visited& visited) {
     size_t& next = nexts[thread];

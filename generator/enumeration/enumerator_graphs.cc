@@ -1,4 +1,4 @@
-// Graphs as sets of nodes: their forms, and how many there are.
+// Converts sets of nodes to graphs, and counts graphs.
 #include <algorithm>
 
 #include "base/status_macros.h"

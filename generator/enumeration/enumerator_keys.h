@@ -1,4 +1,4 @@
-// Sets of random 64-bit keys, for enumerator.h.
+// A compact set of random 64-bit keys, for enumerator.h.
 #ifndef LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_KEYS_H_
 #define LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_KEYS_H_
 
@@ -10,10 +10,10 @@
 
 namespace lemma::generator {
 
-// At most 2^32 keys. Contains reads one word of memory for most keys that are not in it.
+// At most 2^32 keys. For most keys that are not in the set, Contains reads one word of memory.
 class KeySet {
  public:
-  // Keys that are in the list at least so many times; zeros do not count.
+  // The set of keys that occur in `all` at least `times` times, without 0.
   explicit KeySet(std::vector<uint64_t> all, size_t times = 1) : keys_(std::move(all)) {
     std::sort(keys_.begin(), keys_.end());
     size_t kept = 0;
@@ -41,7 +41,7 @@ class KeySet {
     for (size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
   }
 
-  // Of the list, however often.
+  // The number of distinct keys in `all`, without 0.
   int64_t distinct() const { return distinct_; }
   int64_t size() const { return static_cast<int64_t>(keys_.size()); }
   bool Contains(uint64_t key) const {
@@ -58,9 +58,9 @@ class KeySet {
   size_t BucketOf(uint64_t key) const { return BitOf(key) >> kBucketShift; }
 
   std::vector<uint64_t> keys_;    // sorted
-  int bucket_bits_ = 0;           // leading bits that number a bucket
+  int bucket_bits_ = 0;           // number of leading bits that select a bucket
   std::vector<uint32_t> starts_;  // of buckets
-  std::vector<uint64_t> bits_;    // whether some key begins like this
+  std::vector<uint64_t> bits_;    // by leading bits: whether some key begins with them
   int64_t distinct_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Sets of nodes, and what can be applied to them: the inner loops of enumerator.h, for its parts.
+// Walks sets of nodes and the applications to them: the inner loops of enumerator.h.
 #ifndef LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_SETS_H_
 #define LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_SETS_H_
 
@@ -10,14 +10,14 @@
 
 namespace lemma::generator {
 
-// Nodes that others rest on are numbered with so many bits, so that as many as one can rest on fit
-// into 64 bits.
+// Bits for the number of a node that others rest on. The numbers of all nodes that one node rests
+// on fit into 64 bits.
 constexpr int kNodeBits = 21;
 static_assert(kNodeBits * (kMostOps - 2) <= 64);
 
-constexpr uint64_t kColliding = 1;  // of a value's key: another term has it
+constexpr uint64_t kColliding = 1;  // in a value's key: another term has the same key
 
-// Goes through the sets of a size that hold the operands of each of their nodes.
+// Visits the sets of a size that contain the operands of each of their nodes.
 template <class Visit>
 class Enumerator::SetWalk {
  public:
@@ -66,7 +66,7 @@ class Enumerator::SetWalk {
     }
   }
 
-  // Those that rest on the node, and those of before.
+  // Finds the runs of nodes that rest on this node, and keeps the earlier ones.
   void FindRuns(int level, int node) {
     auto& runs = runs_[level + 1];
     runs.clear();
@@ -92,7 +92,7 @@ class Enumerator::SetWalk {
   int first_begin_ = 0, first_end_ = 0;
   NodeSet set_;
   std::array<absl::InlinedVector<NodeRun, 1 << (kMostOps - 1)>, kMostOps> runs_;
-  // Of subsets of the set's nodes.
+  // By subset of the set's nodes.
   std::array<uint64_t, 1 << kMostOps> packed_ = {};
   std::array<bool, 1 << kMostOps> packable_ = {};
   int64_t count_ = 0;
@@ -108,7 +108,7 @@ absl::Status Enumerator::ForEachSet(int size, int first_begin, int first_end,
 template <class Visit>
 absl::Status Enumerator::ForEachNewTerm(const NodeSet& set, bool compile, const Visit& visit) {
   constexpr uint32_t kAllOutputs = (1u << kMostOutputs) - 1;
-  // Nodes that no other one reads: the new term has to.
+  // Nodes that no other node reads; the new term must read them.
   std::array<int, kMostOperands> top;
   int tops = 0;
   for (int i = 0; i < set.size; ++i) {

@@ -1,4 +1,4 @@
-// Visits of graphs, for the parts of enumerator.h: a set of nodes, and one more.
+// Visits graphs, as a set of nodes and one more node; for the parts of enumerator.h.
 #ifndef LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_VISITS_H_
 #define LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_VISITS_H_
 
@@ -11,11 +11,12 @@
 
 namespace lemma::generator {
 
-// A place: size, number of the set, and number of the node or, above all of those, of the new term.
+// A place packs a size, the number of the set, and the number of the last node; new terms come
+// after all stored nodes.
 constexpr int kLocalBits = 28, kSizeShift = 61;
 constexpr uint64_t kTermPlace = uint64_t{1} << (kLocalBits - 1);
 constexpr int kEvery = 1 << 30;
-// Keys are divided into shares by their leading bits.
+// The leading bits of a key select its bin; shares are ranges of bins.
 constexpr int kBinBits = 12;
 constexpr uint64_t kBins = uint64_t{1} << kBinBits;
 static_assert(kBins == kMostKeyRanges);
@@ -24,7 +25,7 @@ inline uint64_t BinOf(uint64_t key) { return key >> (64 - kBinBits); }
 template <class Visit>
 void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> runs, int size,
                                  Which which, Cursor* cursor, const Visit& visit) {
-  // The set's outputs.
+  // Outputs of the set.
   struct Output {
     uint32_t bit;
     bool cold;
@@ -73,7 +74,7 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
       (colliding_only && cold > kMostOperands) ||
       (decomposable_only && num_outputs + 1 - kMostOperands > most_partner_outputs_);
   const std::vector<uint8_t>& colliding = decomposable_only ? partner_ : colliding_;
-  // The largest graphs that end in a stored node have one that it does not rest on.
+  // A stored node rests on fewer than max_ops operators, so the graph has another output.
   const bool all_decomposable = divide && size == options_.max_ops && !set.two_outputs;
   const int least = set.size == 0 ? 0 : set.nodes[set.size - 1] + 1;
   for (const NodeRun& run : runs) {
@@ -90,7 +91,7 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
       add(sums_[node], colliding[node] != 0);
     }
   }
-  // A new term reads everything: it is the one output, or one of the nodes has two.
+  // A new term reads every output of the set, so it is the only output unless some node has two.
   if (size < options_.max_ops || decomposable_only) return;
   visited.place = place | kTermPlace;
   ForEachNewTerm(set, false, [&](const NewTerm& term) {
@@ -128,7 +129,7 @@ absl::Status Enumerator::VisitAllGraphs(Which which, const Visit& visit) {
     LEMMA_RETURN_IF_ERROR(VisitGraphs(size, which, 0, kEvery, {}, visit_first));
   }
   if (options_.max_ops == 1) return VisitGraphs(1, which, 0, kEvery, {}, visit_first);
-  // Sets by their first node.
+  // Threads take sets by their first node.
   std::atomic<int> next = 0;
   std::vector<absl::Status> statuses(options_.threads);
   ParallelFor(options_.threads, options_.threads, [&](int64_t begin, int64_t end) {

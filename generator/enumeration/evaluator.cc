@@ -11,15 +11,16 @@
 namespace lemma::generator {
 namespace {
 
-constexpr int kMostSamples = 24;  // elements that a key looks at
+constexpr int kMostSamples = 24;  // limit on the elements that a key covers
 constexpr int64_t kSmall = int64_t{1} << 20;
 constexpr uint64_t kFactorSeed = 0x8f3a21c5;
 constexpr uint64_t kConfirmingSeed = 0x5bd1e995;
 constexpr uint64_t kExactSeed = 0x2545f491;
 constexpr int kExactRounds = 3;
-// Of an order: one alone says relu(s) = s of half of all numbers. The later ones are signed.
+// On a single number, relu(s) = s holds half of the time, hence several rounds. Later ones are
+// signed.
 constexpr int kConfirmingRounds = 16, kRandomRounds = 4;
-// Averages over nine elements, and averages of them, are whole too.
+// A multiple of 81, so that averages over nine elements, and averages of them, are integers.
 constexpr int kSignedUnit = 81, kSignedValues = 4096;
 
 uint64_t MixKey(uint64_t key, uint64_t x) {
@@ -75,7 +76,7 @@ Evaluator::KeyForm Evaluator::KeyFormOf(int type) {
   return {seed, static_cast<int>(SampleOf(type).size())};
 }
 
-// A random linear function in the field, scrambled.
+// A random linear function of the elements in the field, then scrambled.
 uint64_t Evaluator::KeyForm::KeyOf(const Field* sampled) const {
   static const std::array<uint64_t, kMostSamples> kFactors = [] {
     std::array<uint64_t, kMostSamples> factors;
@@ -230,7 +231,7 @@ absl::StatusOr<std::vector<std::vector<Field>>> Evaluator::EvaluateGraph(
   std::vector<std::vector<Field>> outputs;
   for (int v : graph.outputs) {
     outputs.push_back(value_of(v));
-    // Dimensions go with the elements, so that equal elements of another shape differ.
+    // Appends the dimensions, so that equal elements of different shapes differ.
     for (int64_t d : set_->DimsOf(type_of(v))) outputs.back().push_back(Field(d));
   }
   return outputs;

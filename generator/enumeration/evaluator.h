@@ -1,4 +1,4 @@
-// Values of graphs of an operator set, in the field of graph/expr/field.h on random inputs.
+// Evaluates graphs of an operator set on random inputs, in the field of graph/expr/field.h.
 #ifndef LEMMA_GENERATOR_ENUMERATION_EVALUATOR_H_
 #define LEMMA_GENERATOR_ENUMERATION_EVALUATOR_H_
 
@@ -15,19 +15,19 @@
 
 namespace lemma::generator {
 
-// Thread-compatible: it compiles kernels when they are first needed.
+// Thread-compatible: it compiles kernels on first use.
 class Evaluator {
  public:
   // `set` must outlive this.
   Evaluator(OperatorSet* set, uint64_t seed);
 
-  static constexpr int kNone = -1;  // no operand, or its type
+  static constexpr int kNone = -1;  // no operand, or the type of no operand
 
-  // How a value of some type is hashed.
+  // How values of one type are hashed.
   struct KeyForm {
     uint64_t seed = 0;  // from its dimensions
     int num_sampled = 0;
-    // Even and not zero.
+    // Even and nonzero.
     uint64_t KeyOf(const Field* sampled) const;
   };
   // An instance applied to operands of certain types.
@@ -36,46 +36,45 @@ class Evaluator {
     std::vector<int> types;  // of the outputs
     Graph graph;
     std::vector<KeyForm> key_forms;   // of the outputs
-    const Kernel* sampled = nullptr;  // computes the elements of SampleOf(types[…])
-    // All elements; compiled when it is first needed.
+    const Kernel* sampled = nullptr;  // computes only the elements SampleOf(types[…])
+    // Computes all elements; compiled on first use.
     mutable const Kernel* whole = nullptr;
     bool commutative = false, distinct = false;
   };
-  // All that can be applied to operands of these types.
+  // All applications to operands of these types.
   absl::StatusOr<const std::vector<Application>*> Applications(int type0, int type1);
-  // The same, or nullptr if it was not called with these types. Several threads may ask.
+  // The same if Applications was called with these types, else nullptr. Threads may share it.
   const std::vector<Application>* Known(int type0, int type1) const {
     const size_t row = static_cast<size_t>(type0 + 1), column = static_cast<size_t>(type1 + 1);
     return row < applications_.size() && column < applications_[row].size()
                ? applications_[row][column].get()
                : nullptr;
   }
-  // All elements of the outputs, one output after the other.
+  // Computes all elements of the outputs, one output after the other.
   absl::Status RunFull(const Application& application, const Field* const* operands,
                        std::vector<Field>* out);
 
-  // The elements of a value that its key looks at.
+  // The elements of a value that its key covers.
   const std::vector<int>& SampleOf(int type);
-  // A hash of dimensions and sampled elements.
+  // A hash of the dimensions and the sampled elements.
   uint64_t KeyOf(int type, const Field* sampled) { return KeyFormOf(type).KeyOf(sampled); }
 
-  // A key of the key and the elements, even and not zero.
+  // A key of `key` and all elements; even and nonzero.
   static uint64_t Refined(uint64_t key, absl::Span<const Field> elements);
 
   int num_inputs() const { return num_inputs_; }
   int64_t NumElements(int type) const;
   std::vector<std::vector<Field>> RandomInputs(uint64_t seed,
                                                const std::vector<int>& more_types = {}) const;
-  // Small integers, of one sign in each input: where max and relu meet sums and products, signs
-  // matter, and random elements of the field are almost never all negative.
+  // Inputs of small integers, all of one sign within each input. Signs matter where max and relu
+  // meet sums and products, and random field elements are almost never all negative.
   std::vector<std::vector<Field>> SignedInputs(uint64_t seed,
                                                const std::vector<int>& more_types = {}) const;
 
   // A hash of all elements of the outputs, on three further random inputs.
   absl::StatusOr<uint64_t> ExactKey(const TermGraph& graph);
-  // Whether both graphs have the same values on further random inputs, signed ones among them, all
-  // elements compared.
-  // Inputs beyond those of the set are of the given types.
+  // Whether both graphs have the same values on further random inputs, some of them signed;
+  // compares all elements. Inputs beyond those of the set have the types `more_types`.
   absl::StatusOr<bool> Confirm(const Pair& pair, const std::vector<int>& more_types = {});
 
  private:

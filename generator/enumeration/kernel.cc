@@ -9,17 +9,17 @@
 namespace lemma::generator {
 namespace {
 
-// Products are below 2^122, so that 32 of them fit with room to spare.
+// Products are below 2^122, so 32 of them can be added without overflow.
 constexpr int kTermsBetweenReductions = 32;
 
-// Of a type with one dimension.
+// The program for a one-dimensional operand.
 absl::StatusOr<LoopProgram> FlatProgram(const Node& node, int size) {
   const TensorType type{node.type(0).dtype, {size}};
   LEMMA_ASSIGN_OR_RETURN(Definition definition, Define(node.op(), {type}, node.attrs()));
   return CompileLoops(definition);
 }
 
-// The elements of a node that are needed, and their places in scratch memory.
+// The needed elements of a node, and their place in scratch memory.
 struct Needed {
   std::vector<int> elements;
   int at = 0;
@@ -49,7 +49,7 @@ absl::StatusOr<Kernel> KernelCompiler::Compile(const Graph& graph,
   for (size_t i = 0; i < wanted.size(); ++i) {
     for (int element : wanted[i]) need(graph.outputs()[i], element);
   }
-  // Users before operands: what is needed of a node is known when it is reached.
+  // Users come before operands, so all needed elements of a node are known when it is reached.
   const std::vector<NodePtr>& nodes = graph.nodes();
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     const NodePtr& node = *it;
@@ -219,7 +219,7 @@ void Kernel::RunProgram(const Step& step, const Field* const* banks, Field* scra
     outputs.push_back({result, std::nullopt, step.output_strides[i]});
     result += step.output_sizes[i];
   }
-  // The program was compiled and run while it was probed; it cannot fail for other values.
+  // The program was compiled and run during probing; other values cannot make it fail.
   lemma::Run<Field>(*step.program, inputs, outputs).IgnoreError();
 }
 

@@ -1,12 +1,12 @@
-// Applications of an instance on flat arrays over the field of graph/expr/field.h.
+// Applies an instance to flat arrays of field elements (graph/expr/field.h), fast.
 //
-// The definition in the operator table is the only one: an operator's loop program is run on probes
-// (unit vectors, random vectors), and what it does there is written down as a table. A table is
-// kept only if it agrees with the program on further random vectors: an operator that passed is
-// linear (or bilinear) in the field up to a probability of (degree / 2^61). All others run as loop
-// programs. A mistake here could cost candidates, never make a false rule.
+// The only definition of an operator is the one in the operator table: its loop program is run on
+// probes (unit vectors, random vectors), and its behaviour is recorded as a table. A table is kept
+// only if it agrees with the program on further random vectors. An operator that passes is linear
+// (or bilinear) in the field, except with probability degree / 2^61. Other operators run as loop
+// programs. A mistake here could lose candidates but never make a false rule.
 //
-// Values must be elements of the field proper (Field::is_special() false).
+// Values must be proper field elements (Field::is_special() false).
 #ifndef LEMMA_GENERATOR_ENUMERATION_KERNEL_H_
 #define LEMMA_GENERATOR_ENUMERATION_KERNEL_H_
 
@@ -23,8 +23,8 @@
 
 namespace lemma::generator {
 
-// One operator, as a table where it has one. Elements of several operands or outputs are numbered
-// one after the other.
+// How one operator is computed: as a table if possible. Elements of several operands or outputs are
+// numbered consecutively.
 struct NodeForm {
   enum class Kind {
     kLinear,       // y[row] = coefficient * sum of x[a]
@@ -33,45 +33,45 @@ struct NodeForm {
     kProgram,      // anything else
   };
   struct Entry {
-    int a = 0, b = 0;  // b of kBilinear only
+    int a = 0, b = 0;  // b: kBilinear only
   };
   Kind kind = Kind::kProgram;
   std::vector<Entry> entries;  // row by row
-  std::vector<int> row_end;    // of tables: num_elements ends
+  std::vector<int> row_end;    // tables only; num_elements ends
   Field coefficient = Field(1);
   NodePtr node;
-  std::vector<int> operand_offset;  // where each operand's elements begin; one more at the end
-  int num_elements = 0;             // of all outputs
+  std::vector<int> operand_offset;  // where each operand's elements begin, then the end
+  int num_elements = 0;             // in all outputs
 
   bool is_table() const { return kind == Kind::kLinear || kind == Kind::kBilinear; }
   int RowBegin(int row) const { return row == 0 ? 0 : row_end[row - 1]; }
 };
 
-// What runs. Thread-compatible: Run uses the scratch memory given to it.
+// A compiled application. Thread-compatible: Run uses the scratch memory passed to it.
 class Kernel {
  public:
-  // out: the wanted elements of the first output, then those of the second.
+  // out: the wanted elements of the first output, then of the second.
   void Run(absl::Span<const Field* const> operands, Field* out, std::vector<Field>* scratch) const;
   int num_wanted() const { return static_cast<int>(gather_.size()); }
 
  private:
   friend class KernelCompiler;
-  // An element: bank << kBankShift | offset. Banks are the operands of the instance, then the
+  // An element's position: bank << kBankShift | offset. Banks are the instance's operands, then the
   // scratch memory.
   using Source = uint32_t;
   static constexpr int kBankShift = 29, kMostOperands = 2;
   struct Step {
     NodeForm::Kind kind = NodeForm::Kind::kProgram;
-    bool copy = false;  // a table whose rows are one element each
+    bool copy = false;  // each row of the table is one element
     std::vector<int> row_end;
     std::vector<Source> a, b;
     Field coefficient;
-    // kElementwise and kProgram: operands are copied to `arguments` first.
+    // kElementwise and kProgram: operands are first copied to `arguments`.
     std::vector<Source> arguments;
     std::vector<std::vector<int64_t>> operand_strides, output_strides;
     std::vector<int> operand_sizes, output_sizes;
     std::shared_ptr<LoopProgram> program;
-    int out = 0, size = 0;  // in the scratch memory
+    int out = 0, size = 0;  // position in the scratch memory, and size
     int argument_at = 0;
   };
   static void RunTable(const Step& step, const Field* const* banks, Field* scratch);
@@ -82,18 +82,18 @@ class Kernel {
 
   std::vector<Step> steps_;
   std::vector<Source> gather_;
-  std::vector<std::pair<int, Field>> constants_;  // put into scratch memory first
+  std::vector<std::pair<int, Field>> constants_;  // stored in scratch memory first
   int scratch_size_ = 0;
 };
 
-// Compiles applications; operators that occur again are probed once.
+// Compiles applications. Operators that occur again are probed only once.
 class KernelCompiler {
  public:
   explicit KernelCompiler(uint64_t seed) : state_(seed) {}
 
-  // `wanted`: for each output of the graph, the elements to compute.
+  // `wanted`: the elements to compute, for each output of the graph.
   absl::StatusOr<Kernel> Compile(const Graph& graph, const std::vector<std::vector<int>>& wanted);
-  // How an operator's node is run.
+  // How an operator's node is computed.
   absl::StatusOr<const NodeForm*> FormOf(const NodePtr& node);
 
  private:

@@ -1,4 +1,4 @@
-// Tables of operators, found by running their definitions.
+// Derives tables of operators by running their definitions.
 #include <algorithm>
 
 #include "base/hash.h"
@@ -8,7 +8,7 @@
 namespace lemma::generator {
 namespace {
 
-constexpr int kMostElements = 1 << 16;  // of operands of tables
+constexpr int kMostElements = 1 << 16;  // limit for operands of tables
 constexpr int kLeastCompared = 64;      // elements
 constexpr int kFieldBits = 60, kDoubleBits = 52;
 
@@ -65,11 +65,11 @@ absl::StatusOr<std::vector<Number>> KernelCompiler::Evaluate(const NodeForm& for
 }
 
 absl::StatusOr<bool> KernelCompiler::Agrees(const NodeForm& form) {
-  // Of a function that looks at signs, one element alone passes every other time.
+  // A function that tests signs passes half of the trials with a single element.
   const int trials = std::max(2, kLeastCompared / std::max(1, form.num_elements));
   for (int trial = 0; trial < trials; ++trial) {
     std::vector<Field> x = Random(form.operand_offset.back());
-    // Where a condition is looked at, both of its values are to be seen.
+    // Boolean operands must show both values.
     for (size_t k = 0; k < form.node->inputs().size(); ++k) {
       if (form.node->inputs()[k].dtype() != DType::kBool) continue;
       for (int i = form.operand_offset[k]; i < form.operand_offset[k + 1]; ++i) {
@@ -84,8 +84,8 @@ absl::StatusOr<bool> KernelCompiler::Agrees(const NodeForm& form) {
   return true;
 }
 
-// If all coefficients are one number c, then the elements 2^0, 2^1, … give c times a sum whose
-// binary digits say which elements are in it.
+// If all coefficients equal one number c, then inputs 2^0, 2^1, … give c times a sum whose binary
+// digits show which elements it contains.
 absl::StatusOr<bool> KernelCompiler::ProbeLinear(NodeForm* form) {
   const int n = form->operand_offset.back();
   if (n == 0 || n > kMostElements) return false;
@@ -121,9 +121,9 @@ absl::StatusOr<bool> KernelCompiler::ProbeLinear(NodeForm* form) {
   return Agrees(*form);
 }
 
-// If each element of the result has at most one product with any element of the smaller operand,
-// and all coefficients are 1: the larger operand's elements are numbered from 1, some of the
-// smaller one's are powers of a base, and the digits of the result say who meets whom.
+// If each element of the result has at most one product with each element of the smaller operand,
+// and all coefficients are 1: number the larger operand's elements from 1, let some of the smaller
+// one's be powers of a base, and the digits of the result show which elements are multiplied.
 absl::StatusOr<bool> KernelCompiler::ProbeBilinear(NodeForm* form) {
   if (form->operand_offset.size() != 3) return false;
   const int middle = form->operand_offset[1], n = form->operand_offset[2];
@@ -167,7 +167,7 @@ absl::StatusOr<bool> KernelCompiler::ProbeElementwise(NodeForm* form) {
   }
   std::vector<Field> x = Random(n);
   LEMMA_ASSIGN_OR_RETURN(std::vector<Field> y, Evaluate(*form, x));
-  // Each element depends on its own alone: every other one changed, the others stay.
+  // Changes every other element: the results at unchanged elements must stay the same.
   std::vector<Field> changed = x;
   const std::vector<Field> other = Random(n);
   for (int i = 0; i < n; i += 2) changed[i] = other[i];
@@ -175,7 +175,7 @@ absl::StatusOr<bool> KernelCompiler::ProbeElementwise(NodeForm* form) {
   for (int i = 1; i < n; i += 2) {
     if (partly[i] != y[i]) return false;
   }
-  // By one function, whatever the shape is.
+  // One function for all elements, whatever the shape.
   const TensorType flat{form->node->type(0).dtype, {n}};
   auto definition = Define(form->node->op(), {flat}, form->node->attrs());
   if (!definition.ok() || definition->TypeOf(definition->outputs[0]).rank() != 1) return false;

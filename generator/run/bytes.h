@@ -1,4 +1,4 @@
-// Numbers and strings as bytes, for files that only this program reads.
+// Encodes numbers and strings as bytes, for files that only this program reads.
 #ifndef LEMMA_GENERATOR_RUN_BYTES_H_
 #define LEMMA_GENERATOR_RUN_BYTES_H_
 
@@ -13,12 +13,12 @@ namespace lemma::generator {
 class ByteWriter {
  public:
   void Byte(uint8_t value) { bytes_ += static_cast<char>(value); }
-  // Seven bits a byte, the lowest first.
+  // Seven bits per byte, the lowest first.
   void Number(uint64_t value) {
     for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
     bytes_ += static_cast<char>(value);
   }
-  // Numbers near zero are short.
+  // Short for numbers near zero.
   void Signed(int64_t value) {
     Number(static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63));
   }
@@ -33,8 +33,8 @@ class ByteWriter {
   std::string bytes_;
 };
 
-// Reads what a ByteWriter wrote. Where the bytes end too early everything is 0 or empty, and ok()
-// is false from then on.
+// Decodes the output of a ByteWriter. If the bytes end too early, values are 0 or empty and ok() is
+// false from then on.
 class ByteReader {
  public:
   explicit ByteReader(absl::string_view bytes) : rest_(bytes) {}
@@ -72,8 +72,8 @@ class ByteReader {
     rest_.remove_prefix(size);
     return bytes;
   }
-  // A number of things that take at least a byte each, so that no garbled one asks for more memory
-  // than the file could fill.
+  // A number of items of at least one byte each. It is bounded by the remaining bytes, so that a
+  // damaged file cannot request excessive memory.
   uint64_t Count() {
     const uint64_t count = Number();
     return count > rest_.size() ? Fail() : count;

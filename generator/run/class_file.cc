@@ -30,7 +30,7 @@ void Write(const CompactGraph& graph, ByteWriter* out) {
   for (int i = 0; i < graph.num_outputs; ++i) out->Byte(static_cast<uint8_t>(graph.outputs[i]));
 }
 
-// More operators or outputs than there can be are left to IsOf.
+// IsOf checks later that there are not too many operators or outputs.
 CompactGraph ReadGraph(ByteReader* in) {
   CompactGraph graph;
   graph.num_ops = in->Byte();
@@ -52,7 +52,7 @@ absl::Status Damaged(const std::string& path) {
 
 bool IsOf(const OperatorSet& set, const CompactGraph& graph) {
   if (graph.num_ops > graph.ops.size() || graph.num_outputs > graph.outputs.size()) return false;
-  // A value is an input, or an output of one of the first `ops` operators.
+  // A value is an input or an output of one of the first `ops` operators.
   auto is_value = [&](int value, int ops) {
     if (value < 0) return static_cast<size_t>(-1 - value) < set.inputs().size();
     const int op = value / kMostOutputs;
@@ -92,7 +92,7 @@ absl::Status WriteClassFile(const std::string& path, const RunId& run, const Sha
   run.Write(&out);
   out.Signed(shard.index);
   out.Signed(shard.count);
-  // Files are read by the program that wrote them only: the numbers as they lie in memory will do.
+  // Only the program that wrote a file reads it, so the in-memory representation suffices.
   static_assert(std::is_trivially_copyable_v<EnumeratorStats>);
   const EnumeratorStats& stats = enumerated.stats;
   out.Bytes({reinterpret_cast<const char*>(&stats), sizeof(stats)});
@@ -123,7 +123,7 @@ absl::StatusOr<ClassFile> ReadClassFile(const std::string& path) {
   file.shard.index = in.Signed();
   file.shard.count = in.Signed();
   const absl::string_view stats = in.Bytes();
-  // Another build may lay them out otherwise; that it is another one is for its reader to say.
+  // Another build may use another layout; the caller detects that the file is from another build.
   if (stats.size() == sizeof(EnumeratorStats)) {
     std::memcpy(&file.enumerated.stats, stats.data(), stats.size());
   }
@@ -181,7 +181,7 @@ absl::StatusOr<Enumerated> Merged(std::vector<ClassFile> shards) {
   }
   Enumerated merged;
   merged.max_ops = first.enumerated.max_ops;
-  // Each of them enumerated all graphs.
+  // Each shard enumerated all graphs.
   merged.stats = first.enumerated.stats;
   merged.stats.classes = merged.stats.members = merged.stats.hot_graphs = 0;
   for (ClassFile& shard : shards) {

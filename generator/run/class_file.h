@@ -1,4 +1,4 @@
-// Files of what was enumerated: by a run that may be interrupted, or by one of several processes.
+// Files that hold the result of an enumeration, by a run or by one of several processes.
 #ifndef LEMMA_GENERATOR_RUN_CLASS_FILE_H_
 #define LEMMA_GENERATOR_RUN_CLASS_FILE_H_
 
@@ -13,7 +13,7 @@
 
 namespace lemma::generator {
 
-// Part `index` of `count`, counted from 0.
+// Part `index` of `count`, from 0.
 constexpr int64_t kMostShards = kMostKeyRanges;
 struct Shard {
   int64_t index = 0, count = 1;
@@ -31,19 +31,19 @@ struct ClassFile {
   Enumerated enumerated;
 };
 
-// Complete, or nothing is written.
+// Writes the complete file or nothing.
 absl::Status WriteClassFile(const std::string& path, const RunId& run, const Shard& shard,
                             const Enumerated& enumerated);
-// NotFound, or InvalidArgument if it is no such file or is damaged; with the path.
+// NotFound, or InvalidArgument if it is not such a file or is damaged; the message has the path.
 absl::StatusOr<ClassFile> ReadClassFile(const std::string& path);
-// InvalidArgument if the classes name what `set` lacks.
+// InvalidArgument if the classes refer to instances or inputs that `set` lacks.
 absl::Status CheckTerms(const Enumerated& enumerated, const OperatorSet& set);
 
-// What one process would have enumerated. InvalidArgument if the files are not all of the shards of
-// one run; the message names those that are missing.
+// The result of a single process. InvalidArgument unless the files are all shards of one run; the
+// message names missing shards.
 absl::StatusOr<Enumerated> Merged(std::vector<ClassFile> shards);
 
-// The order of classes that does not depend on how the work was shared out; equal ones become one.
+// Sorts classes in an order that does not depend on the division of work; merges equal classes.
 void SortClasses(Enumerated* enumerated);
 
 }  // namespace lemma::generator

@@ -20,25 +20,25 @@
 namespace lemma::generator {
 namespace {
 
-// A rule that takes more steps than these is kept.
+// Rules whose derivation takes more steps are kept.
 constexpr size_t kMostSteps = 12;
 constexpr int kTestInstances = 10;
 constexpr size_t kClassesBetweenChecks = 1024;
 
-// Candidates are gone through in this order, so that as little as possible is tried of what needs
-// more than a proof, or is likely to be of no use. The rest is listed as not tried.
+// Candidates are decided in this order of stages, so that few attempts go to those that need more
+// than a proof or are probably useless. The remaining ones are listed as not tried.
 enum Stage {
   kGeneral,       // true at all sizes tested
-  kNeedsGuard,    // false at some sizes, or no others were found
-  kUnderGuard,    // follows where rules with a guard are used
-  kFromUnproved,  // follows from what is refuted or unknown
+  kNeedsGuard,    // false at some sizes, or tested at no others
+  kUnderGuard,    // follows by rules with a guard
+  kFromUnproved,  // follows from candidates that are refuted or unknown
   kNumStages,
 };
 struct StageInfo {
   const char* name;
-  // For each size. What follows is tested first, and tried if it is true at all sizes tested.
+  // Limits per size. Derivable candidates are tested first, and tried if true at all sizes tested.
   size_t most_tested, most_tried;
-  // How many are decided together. Those of one batch may follow from each other.
+  // Number of candidates decided together. Those of one batch may follow from each other.
   size_t batch;
   const char* reason;
 };
@@ -51,16 +51,16 @@ constexpr StageInfo kStages[] = {
 
 struct Candidate {
   Pair pair;                     // over inputs of the set
-  std::vector<int> more_types;   // of inputs beyond them
-  std::optional<Pair> instance;  // of the pair, which is looked at if the pair is not proved
-  bool as_is = false;            // there is nothing more general to look at
+  std::vector<int> more_types;   // of inputs beyond those of the set
+  std::optional<Pair> instance;  // an instance of the pair, tried if the pair is not proved
+  bool as_is = false;            // there is nothing more general to try
   NamedPair named;
   std::vector<int> types;             // of its variables
   std::vector<int> sources, targets;  // terms
   std::optional<Substitution> rule;
-  std::optional<bool> passes;  // the test at other sizes
+  std::optional<bool> passes;  // the check at other sizes
 
-  // Several outputs are together because of a split: a rewriter that merges has to find them.
+  // A split joins several outputs; elimination is off, since a rewriter must find the merge.
   Means With(Means::Trust trust) const { return {trust, sources.size() == 1}; }
 };
 
@@ -144,7 +144,7 @@ class Generation {
     return absl::OkStatus();
   }
 
-  // Whether it is to be decided in this stage. Otherwise it is in another's queue, or not tried.
+  // Whether to decide it in this stage. If not, moves it to another queue or lists it as not tried.
   absl::StatusOr<bool> IsDue(Stage stage, Candidate* candidate) {
     Stage due = kGeneral;
     if (Follows(*candidate, Means::kGuarded)) {
@@ -186,7 +186,7 @@ class Generation {
     result_.stats.derived += candidate.instance ? 2 : 1;
   }
 
-  // Whether it is neither known nor false. It has a rule, unless it follows under a guard.
+  // Whether it is still undecided. An open candidate has a rule unless it follows by guarded rules.
   absl::StatusOr<bool> IsOpen(Candidate* candidate) {
     Prepare(candidate);
     if (decided_.contains(candidate->named.key)) {
@@ -225,8 +225,8 @@ class Generation {
     return false;
   }
 
-  // Makes it a pair of which it is an instance, if there is one that was not decided. False if that
-  // one is proved, or at work.
+  // Replaces the candidate by a more general pair that is not decided yet, if there is one. Returns
+  // false if the general pair is proved or in progress.
   absl::StatusOr<bool> Generalize(Candidate* candidate) {
     candidate->as_is = true;
     LEMMA_ASSIGN_OR_RETURN(GeneralPair general,
@@ -249,7 +249,7 @@ class Generation {
     return true;
   }
 
-  // What was made more general, unless that is proved.
+  // Tries the instance of a generalized pair that was not proved.
   void LookAtInstance(Candidate* candidate) {
     if (!candidate->instance) return;
     Candidate& instance = again_.emplace_back();
@@ -332,7 +332,7 @@ class Generation {
   void Record(Candidate* candidate, Decision decision) {
     GenerateStats& stats = result_.stats;
     InternSides(candidate);
-    // Perhaps from one of the same batch.
+    // It may follow from one of the same batch.
     if (decision.answer == Decision::Answer::kProved && IsDerived(*candidate)) return;
     switch (decision.answer) {
       case Decision::Answer::kProved:
@@ -343,7 +343,7 @@ class Generation {
         return;
       case Decision::Answer::kGuarded:
         ++stats.guarded;
-        // What it gives holds where its guard does, and perhaps elsewhere too.
+        // What follows from it holds where its guard does, and perhaps elsewhere.
         Suspect(*candidate, Means::kGuarded);
         numbers_.push_back(-1);
         Keep(*candidate, std::move(decision.rule), true);
@@ -364,7 +364,7 @@ class Generation {
     types_.push_back(candidate.types);
   }
 
-  // Later rules first: a rule is dropped if those that are left give it.
+  // Drops each rule, later ones first, that follows from the remaining ones.
   absl::Status Finish() {
     std::vector<GeneratedRule>& rules = result_.rules;
     std::map<int, std::string> names;  // by pair
@@ -375,7 +375,7 @@ class Generation {
     known_.Clear();
     std::map<int, const Pair*> pairs;
     for (size_t i = 0; i < rules.size(); ++i) pairs[numbers_[i]] = &rules[i].pair;
-    // From x to transpose(transpose(x)): no rewriter would think of it.
+    // Steps from x to transpose(transpose(x)), for example, are not found by a rewriter.
     auto introduces = [&](const DerivationStep& step) {
       const Pair& pair = *pairs[step.pair];
       return (step.backward ? pair.target : pair.source).ops.empty();
@@ -413,10 +413,10 @@ class Generation {
   PairCollector pairs_;
   std::map<int, std::string> suspects_;  // texts, by number
   std::array<std::deque<Candidate>, kNumStages> queues_;
-  std::deque<Candidate> again_;  // to be looked at when what is at work is decided
-  // Keys, of all sizes, and of the batch.
+  std::deque<Candidate> again_;  // to be tried when the current batch is decided
+  // Keys: of all sizes, and of the current batch.
   absl::flat_hash_set<std::string> decided_, at_work_;
-  std::vector<int> numbers_;             // of rules among those known; -1: guarded
+  std::vector<int> numbers_;             // by rule: the number of its pair in known_; -1: guarded
   std::vector<std::vector<int>> types_;  // of rules' variables
   int64_t number_ = 0;
   size_t tested_ = 0, tried_ = 0;  // in this stage
@@ -433,7 +433,7 @@ absl::StatusOr<Enumerated> Enumerate(
   Enumerated result;
   result.max_ops = options.max_ops;
   result.stats = enumerator.stats();
-  // The source and target of an identity are a class as well.
+  // An identity's source and target form a class too.
   for (const Pair& pair : enumerator.identities()) {
     result.classes.push_back({{Compacted(pair.target), Compacted(pair.source)}});
   }

@@ -1,4 +1,4 @@
-// From an operator set to rules: enumerate, compare, lift, have proved, drop what follows.
+// Generates rules from an operator set: enumerates, compares, lifts, proves, drops derivable rules.
 #ifndef LEMMA_GENERATOR_RUN_GENERATE_H_
 #define LEMMA_GENERATOR_RUN_GENERATE_H_
 
@@ -16,22 +16,22 @@
 
 namespace lemma::generator {
 
-// What became of a candidate.
+// The result of deciding a candidate.
 struct Decision {
   enum class Answer { kProved, kGuarded, kRefuted, kUnknown };
   Answer answer = Answer::kUnknown;
   Substitution rule;   // with guard, contract and record, if it is proved
-  std::string reason;  // a counterexample, or why nothing is known
+  std::string reason;  // a counterexample, or why the answer is unknown
 };
-// Decides the rules, in their order. Cancelled if interrupted.
+// Decides the rules, in order. Cancelled if interrupted.
 using Prover =
     std::function<absl::StatusOr<std::vector<Decision>>(const std::vector<Substitution>&)>;
 
 struct GenerateOptions {
   uint64_t seed = 1;
-  int threads = 1;  // for comparing; the result does not depend on it
+  int threads = 1;  // for comparing; results do not depend on it
   const std::atomic<bool>* interrupted = nullptr;
-  // What goes on, for people: "comparing graphs", how much is done and of how much.
+  // For people: the current activity ("comparing graphs"), the amount done, and the total.
   std::function<void(const std::string&, int64_t, int64_t)> progress;
 };
 
@@ -39,8 +39,8 @@ struct GeneratedRule {
   Pair pair;
   Substitution rule;
   bool guarded = false;
-  // Names of kept rules that give this one, in the order of their use, so that it is not needed;
-  // empty: it is.
+  // Names of kept rules from which this one follows, in order of use; such a rule is not needed.
+  // Empty: the rule is needed.
   std::vector<std::string> follows_from;
 };
 struct Rejected {
@@ -49,11 +49,11 @@ struct Rejected {
   std::string reason;
 };
 
-// Graphs whose keys are equal, smallest first; outputs correspond.
+// Graphs with equal keys, smallest first; outputs correspond.
 struct ValueClass {
   std::vector<CompactGraph> members;
 };
-// What an enumeration leaves for the rest.
+// The result of an enumeration.
 struct Enumerated {
   int max_ops = 0;
   std::vector<ValueClass> classes;
@@ -61,13 +61,13 @@ struct Enumerated {
 };
 
 struct GenerateStats {
-  int64_t pairs = 0;       // of graphs of a class with different normal forms; by parts
-  int64_t candidates = 0;  // of them that differ in more than names
-  int64_t unequal = 0;     // of them that were not equal on further inputs
-  int64_t derived = 0;     // of them that followed from rules proved before, not proved
-  int64_t waiting = 0;     // of them that follow from one that is not proved, not tried
+  int64_t pairs = 0;       // parts of graphs of one class with different normal forms
+  int64_t candidates = 0;  // of `pairs`: distinct up to names
+  int64_t unequal = 0;     // of `candidates`: unequal on further inputs
+  int64_t derived = 0;     // of `candidates`: follow from rules proved before; not proved again
+  int64_t waiting = 0;     // of `candidates`: follow from one that is not proved; not tried
   int64_t unliftable = 0, proved = 0, guarded = 0, refuted = 0, unknown = 0;
-  int64_t pruned = 0;  // proved, but following from the others
+  int64_t pruned = 0;  // proved, but derivable from the other rules
 };
 
 struct Generated {
@@ -76,12 +76,12 @@ struct Generated {
   GenerateStats stats;
 };
 
-// `progress` as in GenerateOptions. Deterministic in the set and the options.
+// `progress` as in GenerateOptions. Deterministic for the same set and options.
 absl::StatusOr<Enumerated> Enumerate(
     OperatorSet* set, const EnumeratorOptions& options,
     const std::function<void(const std::string&, int64_t, int64_t)>& progress = {});
 
-// Deterministic in the set, what was enumerated and the seed, if the prover is.
+// Deterministic for the same set, enumeration and seed, if the prover is.
 absl::StatusOr<Generated> Generate(OperatorSet* set, const Enumerated& enumerated,
                                    const GenerateOptions& options, const Prover& prove);
 

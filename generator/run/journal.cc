@@ -20,11 +20,11 @@
 namespace lemma::generator {
 namespace {
 
-// The first record holds this and the run; each other one a candidate and its decision.
+// The first record holds this and the run; each other record holds a candidate and its decision.
 constexpr char kMagic[] = "lemma journal, format 1";
 constexpr int64_t kMostBytes = int64_t{1} << 36;
-// A record: the length of its payload, a check of that length at this place, a check of the
-// payload, the payload.
+// A record: the length of its payload, a check of the length and the record's position, a check of
+// the payload, the payload.
 constexpr size_t kHeadBytes = 24;
 
 uint64_t LengthCheck(uint64_t length, uint64_t place) { return HashCombine(place, length); }
@@ -109,7 +109,7 @@ absl::Status Journal::Read(const std::string& bytes) {
     ByteReader head(rest);
     const uint64_t length = head.Fixed();
     if (head.Fixed() != LengthCheck(length, end_)) {
-      // A machine that stops may leave a file that is longer than what was written.
+      // A machine crash may leave zeros after the written data.
       if (rest.find_first_not_of('\0') == absl::string_view::npos) break;
       return damaged;
     }

@@ -1,4 +1,4 @@
-// What was decided of candidates, on disk: a run that is killed need not decide it again.
+// A journal of decisions on disk, so that a run that was killed need not repeat them.
 #ifndef LEMMA_GENERATOR_RUN_JOURNAL_H_
 #define LEMMA_GENERATOR_RUN_JOURNAL_H_
 
@@ -17,25 +17,25 @@
 
 namespace lemma::generator {
 
-// A file of records, each with a checksum, that only grows. A last record that is not whole, as a
-// kill leaves it, is dropped when the file is opened. Thread-safe.
+// An append-only file of records, each with a checksum. An incomplete last record, left by a kill,
+// is dropped when the file is opened. Thread-safe.
 class Journal {
  public:
-  // Opens it, or makes it. One process at a time can have it open. InvalidArgument, with the path,
-  // if that is another one, or if the file cannot be written, is no journal, or is damaged.
+  // Opens or creates the file. Only one process at a time can have it open. InvalidArgument, with
+  // the path, if another process has it open, or if it is not writable, not a journal, or damaged.
   static absl::StatusOr<std::unique_ptr<Journal>> Open(const std::string& path, const RunId& run);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // Of the run that it was made for.
+  // The run for which the journal was created.
   const RunId& run() const { return run_; }
   int64_t size() const;
 
-  // What was decided of the candidate, whatever its name was.
+  // The decision on the candidate, whatever its name was.
   std::optional<Decision> Find(const Substitution& candidate) const;
-  // When it returns, the record outlives the process. The disk is asked for it once a second at
-  // most: what a machine that stops has not written is decided again.
+  // On return, the record survives the end of the process. It is synced to disk at most once a
+  // second; decisions that a machine crash loses are made again.
   absl::Status Add(const Substitution& candidate, const Decision& decision);
 
  private:
@@ -47,12 +47,12 @@ class Journal {
   const std::string path_;
   const int file_;
   RunId run_;
-  int64_t end_ = 0;  // of the last whole record
+  int64_t end_ = 0;  // of the last complete record
   std::chrono::steady_clock::time_point synced_;
-  bool is_dirty_ = false;  // a record was added since
-  absl::Status failure_;   // of a write; nothing is added after it
+  bool is_dirty_ = false;  // a record was added since the last sync
+  absl::Status failure_;   // of a write; nothing is added afterwards
   mutable std::mutex mutex_;
-  // By the candidate's text: the rest of the record.
+  // By the candidate's text: the rest of its record.
   absl::flat_hash_map<std::string, std::string> decided_;
 };
 

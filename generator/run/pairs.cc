@@ -32,7 +32,7 @@ absl::Status PairCollector::Collect(const ValueClass& one, int size) {
   size_t count = 0;
   while (count < one.members.size() && one.members[count].num_ops <= size) ++count;
   if (count < 2 || one.members[count - 1].num_ops < size) return absl::OkStatus();
-  // Siblings that could be merged: whether they are found is more than whether they are equal.
+  // Graphs with splits may be siblings to merge; a rewriter must find that, beyond their equality.
   const bool has_splits = one.members[0].num_outputs > 1 &&
                           std::any_of(one.members.begin(), one.members.begin() + count,
                                       [&](const CompactGraph& graph) { return HasSplit(graph); });
@@ -52,12 +52,12 @@ absl::Status PairCollector::Collect(const ValueClass& one, int size) {
     }
   }
   if (forms.size() < 2) return absl::OkStatus();
-  // The key that found them looks at some elements, of one run.
+  // The class's key covers only some elements, in one run.
   for (Form& form : forms) {
     LEMMA_ASSIGN_OR_RETURN(form.key, evaluator_.ExactKey(Expanded(one.members[form.member])));
   }
   for (size_t i = 1; i < forms.size(); ++i) {
-    // Two smaller ones were compared before.
+    // Pairs of smaller members were compared before.
     if (one.members[forms[i].member].num_ops < size) continue;
     size_t first = 0;
     while (forms[first].key != forms[i].key) ++first;
@@ -75,8 +75,8 @@ bool PairCollector::HasSplit(const CompactGraph& graph) const {
                      [&](const auto& op) { return set_.instances()[op.instance].num_outputs > 1; });
 }
 
-// Of each output, the number of its part. Open ones are together only if they are outputs of one
-// operator, or rest on them: else each of them says more by itself.
+// The number of the part of each output. Two open outputs share a part only if both depend on one
+// operator with several outputs; separately, each of them says more.
 std::vector<size_t> PairCollector::PartsOf(const Pair& pair, const std::vector<bool>& open) const {
   std::vector<size_t> part(open.size());
   std::iota(part.begin(), part.end(), 0);
@@ -104,7 +104,7 @@ std::vector<size_t> PairCollector::PartsOf(const Pair& pair, const std::vector<b
   return part;
 }
 
-// Outputs that are known to be equal are left out.
+// Leaves out outputs that are known to be equal.
 void PairCollector::AddParts(const Pair& pair, const std::vector<int>& source_forms,
                              const std::vector<int>& target_forms) {
   std::vector<bool> open;

@@ -1,4 +1,4 @@
-// Pairs of graphs that look alike and are not known to be equal.
+// Finds pairs of graphs that look equal but are not known to be.
 #ifndef LEMMA_GENERATOR_RUN_PAIRS_H_
 #define LEMMA_GENERATOR_RUN_PAIRS_H_
 
@@ -18,26 +18,26 @@
 
 namespace lemma::generator {
 
-// Names, turned around if only so the target has no variable of its own.
+// Names the pair; swaps its sides if only then each target variable occurs in the source.
 NamedPair Named(const OperatorSet& set, Pair* pair);
 
-// The pairs of classes of graphs, each once up to names.
+// Collects the pairs of classes of graphs, each once up to names.
 class PairCollector {
  public:
-  // Fewer variables and more operators come later: they say less, and may follow.
+  // Pairs with fewer variables and more operators come later: they say less and may follow.
   using Place = std::tuple<int, size_t, std::string>;
 
-  // All must outlive this; what the rewriting knows may grow. Counts go to `stats`.
+  // Arguments must outlive this. `known` may learn pairs meanwhile. Counts are added to `stats`.
   PairCollector(const OperatorSet* set, Derivation* known, Evaluator* evaluator,
                 GenerateStats* stats);
 
-  // Adds a pair for each member of `size` operators that rewriting does not make the same as a
-  // smaller one, if both are equal on further random inputs.
+  // Adds a pair for each member of `size` operators whose normal form differs from those of smaller
+  // members, if it equals a smaller one on further random inputs.
   absl::Status Collect(const ValueClass& one, int size);
-  // Those that were added since the last call.
+  // The pairs added since the last call.
   std::map<Place, Pair> Take();
 
-  // Whether a pair of this key was never met before; from now on it was.
+  // Returns true, once, for each key.
   bool IsNew(const std::string& key) { return seen_.insert(key).second; }
 
  private:

@@ -1,4 +1,4 @@
-// What a run of the generator is: everything that its results depend on.
+// Identifies a run of the generator: everything on which its results depend.
 #ifndef LEMMA_GENERATOR_RUN_RUN_ID_H_
 #define LEMMA_GENERATOR_RUN_RUN_ID_H_
 
@@ -9,16 +9,16 @@
 
 namespace lemma::generator {
 
-// The files of a run begin with it: they are of no use to a run that would find something else.
+// Each file of a run begins with it, so that a run with different results rejects the file.
 struct RunId {
   std::string ops;  // operator set and instances, joined by commas
   int64_t max_ops = 0, seed = 0;
-  uint64_t program = 0;  // a hash of the program, so of operators, enumeration and prover
+  uint64_t program = 0;  // a hash of the program, so of its operators, enumeration and prover
 
   void Write(ByteWriter* out) const;
   static RunId Read(ByteReader* in);
 };
-// The first thing that tells `theirs` from `ours`: "--max-ops=3, not --max-ops=2"; "" if nothing.
+// The first difference between `theirs` and `ours`: "--max-ops=3, not --max-ops=2"; "" if none.
 std::string Difference(const RunId& theirs, const RunId& ours);
 
 }  // namespace lemma::generator

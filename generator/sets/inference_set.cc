@@ -1,5 +1,5 @@
-// What rewrites of inference graphs are made of. Sizes of one set differ where nothing makes them
-// equal; attributes are symbols, so that rules hold for any stride, padding and dilation.
+// Operator sets for rewrites of inference graphs. Sizes in one set differ unless something makes
+// them equal. Attributes are symbols, so that rules hold for any stride, padding and dilation.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -8,7 +8,7 @@
 namespace lemma::generator {
 namespace {
 
-// Of convolutions: unequal paddings, so that they are told apart.
+// Attributes of convolutions; the paddings differ, so that they can be distinguished.
 Attrs Window() {
   return {{"d", std::vector<int64_t>{1, 1}},
           {"p", std::vector<int64_t>{0, 1, 1, 2}},
@@ -26,7 +26,7 @@ InstanceText Conv2dBias() {
           "conv2d(x, f, b) {dilations = d, pads = p, strides = t}", Window()};
 }
 
-// The same in groups of channels.
+// The same, with groups of channels.
 Attrs GroupedWindow() {
   Attrs values = Window();
   values["g"] = int64_t{2};
@@ -45,7 +45,7 @@ InstanceText BatchNorm() {
   return {"batch_norm", "x: [n, c, h, w], (s: [c], o: [c], m: [c], v: [c])",
           "batch_norm(x, s, o, m, v) {epsilon = epsilon}", Epsilon()};
 }
-// The scale and the shift that a batch normalization amounts to.
+// The scale and shift equal to a batch normalization.
 InstanceText NormAffine() {
   return {"norm_affine", "(s: [c], o: [c], m: [c], v: [c])",
           "e = constant [c] fill epsilon u = add(v, e) r = sqrt(u) a = div(s, r) "
@@ -68,8 +68,8 @@ InstanceText Split() {
           {{"i", int64_t{3}}}};
 }
 
-// Batch normalization into the convolution before it: with its own scale and shift, which weights
-// alone decide.
+// Batch normalization, with scale and shift made from weights, folded into the convolution before
+// it.
 TableSetText FoldSet() {
   return {{
               GroupedConv2d(),
@@ -111,7 +111,7 @@ TableSetText NormSet() {
           }};
 }
 
-// A number for each channel into the filters, or into the bias.
+// A number per channel, moved into the filters or the bias.
 TableSetText ChannelsSet() {
   return {{
               GroupedConv2d(),
@@ -144,7 +144,7 @@ TableSetText ChannelsSet() {
           }};
 }
 
-// Convolutions of one image become one.
+// Merging convolutions of one image.
 TableSetText SiblingsSet() {
   return {{
               Conv2d(),
@@ -175,7 +175,7 @@ TableSetText SiblingsReluSet() {
           }};
 }
 
-// Several concats or splits become one. Operators of three tensors take two of them as a bundle.
+// Merging several concats or splits. Operators of three tensors take two of them as a bundle.
 TableSetText NestedSet() {
   return {{
               Concat(),
@@ -215,7 +215,7 @@ TableSetText UnarySet() {
           }};
 }
 
-// Maximum pooling with what it lets through.
+// Maximum pooling, and functions that commute with it.
 TableSetText PoolSet() {
   const Attrs window = {{"d", std::vector<int64_t>{1, 1}},
                         {"k", std::vector<int64_t>{2, 3}},
@@ -230,7 +230,7 @@ TableSetText PoolSet() {
           }};
 }
 
-// Products of one matrix become one. `rows`: the dimensions of x but the last.
+// Merging products with one matrix. `rows`: the dimensions of x except the last.
 TableSetText LinearSet(const std::string& rows, const Shape& x, int axis) {
   const std::string split = absl::StrCat("axis = ", axis, ", sizes = [i, j]");
   return {{
@@ -256,7 +256,7 @@ TableSetText LinearSet(const std::string& rows, const Shape& x, int axis) {
           }};
 }
 
-// Products of three matrices, or of as many stacks of `batch` of them.
+// Products of three matrices, or of three stacks of `batch` matrices.
 TableSetText ProductsSet(const std::string& batch, const Shape& sizes) {
   auto with = [&](int64_t rows, int64_t columns) {
     Shape shape = sizes;
@@ -276,7 +276,7 @@ TableSetText ProductsSet(const std::string& batch, const Shape& sizes) {
           }};
 }
 
-// A number for each channel of a single image into the filters.
+// A number per channel of a single image, moved into the filters.
 TableSetText GateSet() {
   return {{
               Conv2d(),
@@ -343,7 +343,7 @@ TableSetText BiasSet() {
           }};
 }
 
-// Layer normalization written out: its parts.
+// The steps of layer normalization.
 TableSetText LayerNormSet() {
   return {{
               {"centre",

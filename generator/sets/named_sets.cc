@@ -18,7 +18,7 @@ using Made = absl::StatusOr<std::unique_ptr<OperatorSet>>;
 struct NamedSetInfo {
   const char* name;
   NameList instances;
-  std::function<Made(const NameList&)> make;  // of some of its instances; of all, if there are none
+  std::function<Made(const NameList&)> make;  // with these of its instances; none given: all
 };
 
 NamedSetInfo Taso(const char* name, TasoInstances which) {
@@ -54,7 +54,7 @@ const std::vector<NamedSetInfo>& Sets() {
   return *sets;
 }
 
-// The first of `names` that the set has not.
+// The first of `names` that the set lacks.
 const std::string* Missing(const NamedSetInfo& set, const NameList& names) {
   for (const std::string& name : names) {
     if (!std::count(set.instances.begin(), set.instances.end(), name)) return &name;

@@ -1,4 +1,4 @@
-// The operator sets that `lemma generate --ops=` knows.
+// Makes the operator sets that `lemma generate --ops=` names.
 #ifndef LEMMA_GENERATOR_SETS_NAMED_SETS_H_
 #define LEMMA_GENERATOR_SETS_NAMED_SETS_H_
 
@@ -11,12 +11,12 @@
 
 namespace lemma::generator {
 
-// "taso", "taso_plus", "transformer", "training".
+// "taso", "taso_plus", "transformer", "training", and the sets for inference.
 std::vector<std::string> SetNames();
 
-// A set's name; or one and then some of its instances; or instances only, of the first set that has
-// them all. They come in the set's order, with all of its inputs. InvalidArgument names what there
-// is.
+// Makes the set for: a set's name; a set's name and some of its instances; or only instances, of
+// the first set that has them all. Instances keep the set's order; all of its inputs are included.
+// InvalidArgument lists the existing names.
 absl::StatusOr<std::unique_ptr<OperatorSet>> NamedSet(const std::vector<std::string>& names);
 
 }  // namespace lemma::generator

@@ -1,5 +1,5 @@
-// What is enumerated: instances of operators (an operator with its attributes), and the tensors
-// that they start from.
+// An operator set defines what is enumerated: instances (operators with their attributes) and the
+// input tensors to which they are applied.
 #ifndef LEMMA_GENERATOR_SETS_OPERATOR_SET_H_
 #define LEMMA_GENERATOR_SETS_OPERATOR_SET_H_
 
@@ -15,8 +15,8 @@
 
 namespace lemma::generator {
 
-// Operators applied one after the other. A value below zero is input -1 - v of the set; any other
-// is 2 * (place of the operator) + output.
+// One application of an instance. An operand below zero is input -1 - v of the set; any other
+// operand is 2 * (place of the operator) + output.
 struct Term {
   int instance = 0;
   std::vector<int> operands;
@@ -32,12 +32,12 @@ constexpr int kMostOperands = 2;  // of an instance
 inline int InputValue(int input) { return -1 - input; }
 inline int OutputValue(int op, int output) { return kMostOutputs * op + output; }
 
-// A graph; its operators in an order in which operands come first.
+// A graph; operands come before their users.
 struct TermGraph {
   std::vector<Term> ops;
   std::vector<int> outputs;
 };
-// Two graphs that are thought to be equal, output by output.
+// Two graphs that may be equal, output by output.
 struct Pair {
   TermGraph source, target;
 };
@@ -46,22 +46,21 @@ struct Instance {
   std::string name;
   int num_operands = 0, num_outputs = 1;
   bool commutative = false;
-  bool distinct = false;  // it is applied to two different values only
+  bool distinct = false;  // it is not applied to the same value twice
 };
 
 struct Input {
   std::string name;
   int type = 0;
-  // Inputs of one type and one role, which could be exchanged, have the same group and follow each
-  // other.
+  // Inputs of one type and role, which could be exchanged, have the same group and are consecutive.
   int group = 0;
-  // Its random values are numbers below 2^20, not any elements of the field: of sums and products
-  // of a few of them, the order is that of numbers, so laws of the order hold.
+  // Its random values are numbers below 2^20 instead of any field elements. Sums and products of a
+  // few of them are ordered as numbers, so laws of the order hold.
   bool small = false;
 };
 
-// An operator set numbers the types that occur: dimensions, and whatever else decides whether an
-// instance can be applied.
+// An operator set. It numbers the types that occur; a type is the dimensions and anything else that
+// decides whether an instance applies.
 class OperatorSet {
  public:
   virtual ~OperatorSet() = default;
@@ -71,17 +70,17 @@ class OperatorSet {
 
   struct Application {
     std::vector<int> types;  // of the outputs
-    Graph graph;             // over the operands, in the operators of the table
+    Graph graph;             // over the operands, with operators of the table
   };
   // NotFound if the instance does not take operands of these types.
   virtual absl::StatusOr<Application> Apply(int instance, const std::vector<int>& types) = 0;
 
-  // The rule with the most general types under which both sides are well-formed. Nothing is proved.
+  // The rule with the most general types for which both sides are well-formed. It is not proved.
   virtual absl::StatusOr<Substitution> Lift(const Pair& pair, absl::string_view name) const = 0;
 };
 
-// "add(x1, matmul(x2, w1))"; outputs of one instance are told apart by .0 and .1. Inputs have their
-// names, or as variables are x1, x2, …
+// "add(x1, matmul(x2, w1))"; .0 and .1 distinguish outputs of one instance. kInputs: inputs have
+// their names; kVariables: they are x1, x2, …
 enum class Names { kInputs, kVariables };
 std::string ToString(const OperatorSet& set, const TermGraph& graph, Names names = Names::kInputs);
 std::string ToString(const OperatorSet& set, const Pair& pair, Names names = Names::kInputs);

@@ -25,8 +25,8 @@ absl::Status Mismatch() {
   return absl::InvalidArgumentError("the instance does not take operands of these types");
 }
 
-// Where a dimension of the result is as large as one of an operand, it is taken to be put together
-// as that one is; where it is as large as both operands' there together, from them.
+// Guesses how the result's dimensions are composed: one that is as large as an operand's is
+// composed like it; one that is as large as both operands' together is composed of them.
 void FindParts(const SizeSolver& sizes, const std::vector<TypedValue>& in, TypedValue* out) {
   for (int d = 0; d < out->rank(); ++d) {
     Parts& parts = out->parts[d];
@@ -55,7 +55,7 @@ absl::Status NotTaken() {
   return absl::NotFoundError("the instance takes another number of tensors");
 }
 
-// The parts of an operand that is one input of the graph.
+// The tensors of an operand, which is one input of the graph.
 absl::StatusOr<std::vector<Value>> AddOperand(const std::string& name, const BundleShape& shapes,
                                               GraphBuilder* builder) {
   if (shapes.size() == 1) return std::vector<Value>{builder->Input(name, {DType::kF32, shapes[0]})};
@@ -74,7 +74,7 @@ absl::StatusOr<std::vector<Value>> AddOperand(const std::string& name, const Bun
   return parts;
 }
 
-// "x: [n, c], (a: [c], b: [c])": the items, and how many belong to each operand.
+// "x: [n, c], (a: [c], b: [c])": the items, and the number of items of each operand.
 struct Bundled {
   std::vector<std::string> items;
   std::vector<int> parts;
@@ -144,8 +144,8 @@ absl::StatusOr<TableInstance> TableInstance::Read(const InstanceText& text) {
   return made;
 }
 
-// A rule uses all its variables and returns no variable; so each operand gets a relu behind all
-// other operators, which is what is returned in its place.
+// A rule uses all its variables and returns none of them. So each operand gets a relu after all
+// other operators, and the relu is returned in its place.
 std::string TableInstance::RuleText() {
   const size_t found = text_.body.rfind("return ");
   std::string statements, results;
@@ -211,7 +211,7 @@ absl::Status TableInstance::ReadOperands() {
     }
     operands_.push_back(rank);
   }
-  // A constant's sizes are its users'.
+  // A constant's sizes are determined by its users.
   for (const PatternNode& node : rule_.source.nodes) {
     if (!rule_.vars.empty() || node.op != nullptr) continue;
     for (size_t i = 0; i < node.dims.args().size(); ++i) {
@@ -255,7 +255,7 @@ absl::Status TableInstance::CheckAttributes() const {
   return absl::OkStatus();
 }
 
-// By applying the instance to operands of open sizes.
+// Applies the instance to operands of open sizes.
 absl::Status TableInstance::FindResults() {
   RuleBuilder builder;
   std::vector<TypedValue> in;
@@ -328,7 +328,7 @@ absl::Status TableInstance::BindSizes(RuleBuilder& builder, const std::vector<Ty
       [&](const lemma::Term& item, const IndexExpr& dim, const Parts& parts) -> absl::Status {
         LEMMA_ASSIGN_OR_RETURN(const ExprAttr value, ValueOf(item, *values));
         LEMMA_RETURN_IF_ERROR(sizes.Equate(std::get<IndexExpr>(value), dim));
-        // A sum of open sizes, where two parts are known.
+        // A sum of open sizes, if its two parts are known.
         if (item.kind() != lemma::Term::Kind::kCall || item.fn() != TermFn::kAdd)
           return absl::OkStatus();
         for (size_t k = 0; k < 2 && parts.children.size() == 2; ++k) {
@@ -375,7 +375,7 @@ absl::StatusOr<std::vector<TypedValue>> TableInstance::Lower(RuleBuilder& builde
     }
   }
   LEMMA_RETURN_IF_ERROR(BindSizes(builder, in, fallback, values));
-  // What is known to be 1 has to be seen to be 1: it repeats.
+  // A size that is known to be 1 becomes the constant 1, because it is broadcast.
   std::vector<TypedValue> known = in;
   for (TypedValue& x : known) {
     for (IndexExpr& dim : x.dims) {
@@ -406,7 +406,7 @@ absl::StatusOr<std::vector<TypedValue>> TableInstance::LowerNodes(
     ExprAttrs attrs;
     for (const auto& [name, term] : node.attrs) {
       LEMMA_ASSIGN_OR_RETURN(ExprAttr value, ValueOf(term, values));
-      // A default goes without saying.
+      // Omits attributes that have their default values.
       const auto& usual = node.op->FindAttr(name)->default_value;
       const auto constant = ToAttrValue(value);
       if (usual && constant && *usual == *constant) continue;

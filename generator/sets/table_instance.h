@@ -1,4 +1,4 @@
-// Operators of the table as instances of an operator set, written in the rule language.
+// Instances of an operator set, defined by texts in the rule language over the operator table.
 #ifndef LEMMA_GENERATOR_SETS_TABLE_INSTANCE_H_
 #define LEMMA_GENERATOR_SETS_TABLE_INSTANCE_H_
 
@@ -16,27 +16,27 @@ namespace lemma::generator {
 
 struct InstanceText {
   std::string name;
-  // At most two, with the sizes that they must have: "x: [b.., m, k], w: [k, n]". One list symbol,
-  // always in front, stands for any number of dimensions, which every operator of the instance only
-  // carries along: no attribute may name it. Tensors in parentheses are one operand, a bundle: in
-  // "x: [n, c, h, w], (f: [k, c, r, s], b: [k])" there are two. A rule has a variable for each
-  // part.
+  // At most two operands, with required sizes: "x: [b.., m, k], w: [k, n]". One list symbol, always
+  // in front, stands for any number of batch dimensions: dimensions that every operator of the
+  // instance keeps and that no attribute names. Tensors in parentheses form one operand, a bundle:
+  // "x: [n, c, h, w], (f: [k, c, r, s], b: [k])" has two operands. A rule has a variable for each
+  // tensor of a bundle.
   std::string operands;
-  // An application, "matmul(x, w)", or statements with a "return" at the end, in which parentheses
-  // bundle results; results may be operands. A symbol occurs in
-  // the operands, where sizes tell its value or it is a size that the rule leaves open ("n = h*d"),
-  // or in attributes only: then it is the same throughout a rule.
+  // An application, "matmul(x, w)", or statements and a final "return", in which parentheses bundle
+  // results. Results may be operands. A symbol occurs in the operands, where sizes determine it or
+  // the rule leaves it open ("n = h*d"), or in attributes only; then it is the same in the whole
+  // rule.
   std::string body;
-  // Of such symbols, in the enumeration.
+  // Values, in the enumeration, of symbols that sizes do not determine.
   Attrs values;
   bool distinct = false;  // as in Instance
-  bool proper = false;    // it takes no operand with a size of 1 where the text has a symbol
+  bool proper = false;    // no operand may have size 1 where the text has a symbol
 };
 
-// What an operand or a result is: a tensor, or the tensors of a bundle.
+// An operand or a result: a tensor, or the tensors of a bundle.
 using BundleShape = std::vector<Shape>;
 
-// A tensor of `dims` dimensions; `row`: any number of further ones come before.
+// A tensor of `dims` dimensions; `row`: any number of batch dimensions come before them.
 struct RankPattern {
   bool row = false;
   int dims = 0;
@@ -48,27 +48,28 @@ class TableInstance {
   static absl::StatusOr<TableInstance> Read(const InstanceText& text);
 
   const Instance& instance() const { return instance_; }
-  // Tensors, those of bundles one after the other; and how many belong to each operand and result.
+  // The tensors, with bundles flattened, and the number of tensors of each operand and result.
   const std::vector<RankPattern>& operands() const { return operands_; }
   const std::vector<RankPattern>& results() const { return results_; }
   const std::vector<int>& operand_parts() const { return operand_parts_; }
   const std::vector<int>& result_parts() const { return result_parts_; }
-  // What the instance calls a dimension of an operand, counted from the last; "" for none.
+  // The instance's name of a dimension of an operand, counted from the last; "" if it has none.
   std::string NameOfDim(int operand, int from_end) const;
 
   const Attrs& values() const { return text_.values; }
   const std::vector<Symbol>& symbols() const { return rule_.symbols; }
-  // Symbols that occur in attributes only, by number.
+  // Numbers of the symbols that occur in attributes only.
   const std::vector<int>& attributes() const { return attributes_; }
 
-  // The dimensions that a constant has before those that its text names.
+  // The dimensions of a constant before those that its text names.
   struct ConstantRow {
     std::string batch;  // as in TypedValue
     int dims = 0;
   };
-  // The results over `in`, whose ranks fit. `values` has the attributes' values, and gets all of
-  // them; sizes that are left open in the end become what they are in `fallback`, which is empty or
-  // has one for each symbol. InvalidArgument if the instance cannot be applied.
+  // The results of the instance on `in`, which must have fitting ranks. `values` has the
+  // attributes' values and receives the values of all symbols. Sizes that stay open take their
+  // values from `fallback`, which is empty or has one per symbol. InvalidArgument if the instance
+  // cannot be applied.
   absl::StatusOr<std::vector<taso::TypedValue>> Lower(taso::RuleBuilder& builder,
                                                       const std::vector<taso::TypedValue>& in,
                                                       const ConstantRow& constant,
@@ -76,11 +77,11 @@ class TableInstance {
                                                       SymbolValues* values) const;
 
   struct Built {
-    Graph graph;  // a bundle is a vector: its parts' elements one after the other
+    Graph graph;  // a bundle is a vector of its parts' elements, one part after the other
     std::vector<BundleShape> results;
   };
-  // The application to operands of these dimensions, with the values of the text. NotFound if it
-  // does not take them.
+  // The application to operands of these dimensions, with the text's values. NotFound if it does
+  // not take them.
   absl::StatusOr<Built> Build(const std::vector<BundleShape>& operands) const;
 
  private:
@@ -103,10 +104,10 @@ class TableInstance {
   Substitution rule_;  // the source is the instance
   std::vector<int> operand_parts_, result_parts_;
   std::vector<RankPattern> operands_, results_;
-  int row_ = -1;                 // the list symbol in front
+  int row_ = -1;                 // the list symbol of the batch dimensions
   std::vector<int> sizes_;       // symbols of operands, other than row_
   std::vector<int> attributes_;  // all others
-  bool proper_ = false;          // as the text says, or since a 1 is to repeat along something
+  bool proper_ = false;          // from the text, or because a size 1 would be broadcast
 };
 
 }  // namespace lemma::generator

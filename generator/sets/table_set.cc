@@ -17,8 +17,9 @@ using taso::RuleBuilder;
 using taso::SizeSolver;
 using taso::TypedValue;
 
-// Ranks that are a number of dimensions after a row: a list of any length. Rows are found to be
-// equal, to be a number of dimensions after another row, or to have a length that is known.
+// Unifies ranks of the form: a list of unknown length, plus a number of dimensions. A list may turn
+// out to equal another one, to be longer than another one by a number of dimensions, or to have a
+// known length.
 class Rows {
  public:
   struct Rank {
@@ -37,7 +38,7 @@ class Rows {
     }
     return rank;
   }
-  // False if no lengths fit.
+  // Returns false if no lengths fit.
   bool Unify(const Rank& a, const Rank& b) {
     Rank longer = Find(a), shorter = Find(b);
     if (longer.dims < shorter.dims) std::swap(longer, shorter);
@@ -74,10 +75,10 @@ class Lifting {
   }
 
  private:
-  using ValueKey = std::pair<int, int>;  // a side, and a value of it; variables are of side 0
+  using ValueKey = std::pair<int, int>;  // a side, and a value on it; variables are on side 0
   static ValueKey Key(int side, int value) { return {value < 0 ? 0 : side, value}; }
 
-  // Of each part of a value.
+  // By part of a value.
   using Ranks = std::vector<Rows::Rank>;
 
   Ranks& RanksOf(const ValueKey& key, int parts) {
@@ -150,14 +151,14 @@ class Lifting {
       const auto& [instance, operand] = uses_.at(v);
       const int parts = PartsOf(v);
       const Ranks ranks = RanksOf({0, v}, parts);
-      int number = 0;  // of the first part among the instance's tensors
+      int number = 0;  // the number of the first part among the instance's tensors
       for (int k = 0; k < operand; ++k) number += instance->operand_parts()[k];
       for (int p = 0; p < parts; ++p) {
         const Rows::Rank rank = rows_.Find(ranks[p]);
         Idx dims;
         for (int d = rank.dims - 1; d >= 0; --d) {
           const std::string name = instance->NameOfDim(number + p, d);
-          // b is what rows are called.
+          // Names that begin with b stand for lists.
           dims.push_back(builder_.sizes().New(name.empty() || name[0] == 'b' ? "d" : name,
                                               SizeSolver::Kind::kSize));
         }
@@ -207,7 +208,7 @@ class Lifting {
     return absl::OkStatus();
   }
 
-  // A symbol if the source has it; what only the target has stays as it is.
+  // A symbol if the source has it; attributes that only the target has keep their values.
   ExprAttr Attribute(int side, const TableInstance& instance, int symbol) {
     const std::string& name = instance.symbols()[symbol].name;
     auto it = attributes_.find(name);
@@ -231,12 +232,12 @@ class Lifting {
   const TermGraph* const sides_[2];
   Rows rows_;
   std::map<ValueKey, Ranks> ranks_;
-  std::vector<int> order_;                                    // variables as they occur
+  std::vector<int> order_;                                    // variables by first occurrence
   std::map<int, std::pair<const TableInstance*, int>> uses_;  // the first use of each
   std::map<int, std::string> row_names_;
   RuleBuilder builder_;
   std::map<ValueKey, std::vector<TypedValue>> values_;  // a bundle's parts
-  std::map<int, SymbolValues> first_;  // of an instance's symbols, where it first occurs
+  std::map<int, SymbolValues> first_;  // values of an instance's symbols at its first occurrence
   std::map<std::string, ExprAttr> attributes_;
 };
 
@@ -288,7 +289,7 @@ class Set : public OperatorSet {
       dims_.push_back(shapes[0]);
       return it->second;
     }
-    // As many ones as no tensor has: a bundle is equal to none.
+    // No tensor has so many dimensions of size 1, so a bundle equals no tensor.
     Shape dims(kBundleRank - 1, 1);
     dims.push_back(0);
     for (const Shape& shape : shapes) dims.back() += TensorType{DType::kF32, shape}.num_elements();

@@ -1,4 +1,4 @@
-// Operator sets over the operators of the table.
+// Makes operator sets from instances that are texts over the operator table.
 #ifndef LEMMA_GENERATOR_SETS_TABLE_SET_H_
 #define LEMMA_GENERATOR_SETS_TABLE_SET_H_
 
@@ -14,10 +14,10 @@
 namespace lemma::generator {
 
 struct InputGroup {
-  std::string name;  // of one input; of several, x1, x2, …
+  std::string name;  // of one input; several are x1, x2, …
   int count = 1;
   Shape dims;
-  std::vector<Shape> more = {};  // further tensors: a bundle
+  std::vector<Shape> more = {};  // further tensors of a bundle
 
   BundleShape bundle() const {
     BundleShape shapes = {dims};
@@ -26,13 +26,12 @@ struct InputGroup {
   }
 };
 
-// The set of these instances and inputs. What an instance is and does, it says itself; a pair is
-// lifted by solving what its instances and their operators require of sizes:
-//   * ranks are as the instances have them; dimensions that all of them only carry along are a list
-//     of any length;
-//   * sizes are symbols, equal only where an operator or an output asks for it, and 1 only where an
-//     instance or a result says so;
-//   * attributes that are symbols of an instance stay symbols, the same in the whole rule.
+// The set of these instances and inputs. Types and values follow from the texts. A pair is lifted
+// to a rule by solving the requirements of its instances and their operators on sizes:
+//   * Ranks are those of the instances; common batch dimensions become a list of any length.
+//   * Sizes are symbols. They are equal only where an operator or an output requires it, and 1 only
+//     where an instance or a result says so.
+//   * Attributes that are symbols of an instance stay symbols, the same in the whole rule.
 // InvalidArgument if a text is wrong.
 absl::StatusOr<std::unique_ptr<OperatorSet>> TableSet(const std::vector<InstanceText>& instances,
                                                       const std::vector<InputGroup>& inputs);

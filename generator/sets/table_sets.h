@@ -1,4 +1,4 @@
-// The operator sets that are written down as texts over the operator table.
+// The operator sets that are written as texts over the operator table.
 #ifndef LEMMA_GENERATOR_SETS_TABLE_SETS_H_
 #define LEMMA_GENERATOR_SETS_TABLE_SETS_H_
 
@@ -21,7 +21,7 @@ struct NamedTableSet {
   const char* name;
   TableSetText text;
 };
-// Small sets, each of what one kind of rewrite of inference graphs is made of: inference_set.cc.
+// Small sets, one for each kind of rewrite of inference graphs; see inference_set.cc.
 const std::vector<NamedTableSet>& InferenceSets();
 
 }  // namespace lemma::generator

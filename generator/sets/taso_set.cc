@@ -22,19 +22,19 @@ namespace {
 using taso::RuleBuilder;
 using taso::TypedValue;
 
-constexpr int64_t kMostElements = 512;  // of a tensor, in TASO's generator
+constexpr int64_t kMostElements = 512;  // limit for a tensor, as in TASO's generator
 constexpr int kSame = taso::kSamePadding, kRelu = 2;
 
 struct TasoInstance {
   Instance instance;
   int type;
   std::vector<std::pair<int, int>> parameters;
-  std::vector<int64_t> kernel;  // that the second operand must have
+  std::vector<int64_t> kernel;  // required of the second operand
   std::vector<int64_t> dims;    // of a constant
   int rank = 0;                 // of the first operand; 0: any
 };
 
-// What TASO's operators can do beyond its generator's defaults.
+// Adds instances that TASO's operators allow beyond its generator's defaults.
 void AddMore(std::vector<TasoInstance>* all) {
   using namespace taso;
   all->push_back({{"sigmoid", 1, 1, false}, kSigmoid, {}, {}, {}, 0});
@@ -112,7 +112,7 @@ std::vector<TasoInstance> AllInstances(TasoInstances which) {
                    {},
                    0});
   }
-  // (1, 0) in base 2.
+  // The permutation (1, 0) as a number in base 2.
   all.push_back(
       {{"transpose", 1, 1, false}, kTranspose, {{kNumDims, 2}, {kPermutation, 2}}, {}, {}, 2});
   if (which == TasoInstances::kPlus) AddMore(&all);
@@ -178,7 +178,7 @@ class Set : public OperatorSet {
       result.types.push_back(type);
     }
     LEMMA_ASSIGN_OR_RETURN(std::string text, builder.Text("instance", chosen.instance.name));
-    // Where there are no operands, nothing says of which type a constant's elements are.
+    // Without operands, nothing determines a constant's element type.
     if (types.empty()) text = absl::StrReplaceAll(text, {{"= constant [", "= constant f32["}});
     LEMMA_ASSIGN_OR_RETURN(std::vector<Substitution> rules, ParseRules(text, "an instance"));
     LEMMA_ASSIGN_OR_RETURN(result.graph, Instantiate(rules[0], rules[0].source, {}));
@@ -210,7 +210,7 @@ class Set : public OperatorSet {
   struct Type {
     std::vector<int64_t> dims;
     std::vector<taso::Parts> parts;
-    bool kernel = false;  // of an input that is a convolution's kernel
+    bool kernel = false;  // it is an input and a convolution's kernel
   };
 
   absl::Status CheckTypes(const TasoInstance& chosen, const std::vector<int>& types) const {
@@ -233,7 +233,7 @@ class Set : public OperatorSet {
         first.dims != types_[types[1]].dims) {
       return mismatch;  // TASO does not broadcast
     }
-    // TASO's generator convolves no kernel among the inputs, and enlarges no other values.
+    // TASO's generator convolves no kernel that is an input, and enlarges no other values.
     if (chosen.type == taso::kConv && first.kernel) return mismatch;
     const bool enlarges_all = which_ == TasoInstances::kPlus;
     if (chosen.type == taso::kEnlarge && !first.kernel && !enlarges_all) return mismatch;
@@ -241,13 +241,13 @@ class Set : public OperatorSet {
       return mismatch;  // it would do nothing
     }
     for (const auto& [key, value] : chosen.parameters) {
-      // Of one position every stride is the same.
+      // With one position, every stride gives the same result.
       const bool stride = key == taso::kStrideH || key == taso::kStrideW;
       if (stride && value > 1 && (first.dims[2] == 1 || first.dims[3] == 1)) return mismatch;
     }
     if (chosen.type == taso::kSplit) {
-      // Only what a concat put together: equal parts of anything would be a rule about divisible
-      // sizes.
+      // Only dimensions that a concat made: splits into equal parts would give rules about
+      // divisible sizes.
       const size_t axis = chosen.parameters[1].second;
       if (axis >= first.dims.size() || first.parts[axis].children.size() != 2) return mismatch;
     }

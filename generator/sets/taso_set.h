@@ -1,7 +1,7 @@
-// TASO's operator instances and inputs (SOSP'19, its generator's defaults).
+// TASO's operator instances and inputs (SOSP'19, defaults of its generator).
 //
-// The instances mean what rewrite/taso says of the operators of TASO's rule files, so that a pair
-// of graphs is lifted as a rule read from such a file is.
+// The instances have the meaning that rewrite/taso gives to operators of TASO's rule files, so a
+// pair is lifted in the same way as a rule read from such a file.
 #ifndef LEMMA_GENERATOR_SETS_TASO_SET_H_
 #define LEMMA_GENERATOR_SETS_TASO_SET_H_
 
@@ -16,14 +16,14 @@ namespace lemma::generator {
 
 enum class TasoInstances {
   kTaso,
-  // And sigmoid, tanh, convolutions of stride 2, without padding and in two groups, pooling of
-  // stride 2, and the kernels that these take; and enlarges any kernel, not inputs only.
+  // Adds sigmoid, tanh, convolutions of stride 2, without padding and in two groups, pooling of
+  // stride 2, and the kernels that these need; enlarges any kernel, not only inputs.
   kPlus,
 };
 std::vector<std::string> TasoInstanceNames(TasoInstances which);
 
-// The whole set, or the instances of these names (in the set's order) and all inputs.
-// InvalidArgument names an instance that does not exist.
+// The whole set, or the named instances (in the set's order) with all inputs. InvalidArgument names
+// an instance that does not exist.
 absl::StatusOr<std::unique_ptr<OperatorSet>> TasoSet(const std::vector<std::string>& only = {},
                                                      TasoInstances which = TasoInstances::kTaso);
 

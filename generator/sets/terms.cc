@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kNamingRounds = 3;
 
-// Rebuilds what its outputs need.
+// Rebuilds the operators that the outputs need.
 class Normalizer {
  public:
   Normalizer(const OperatorSet& set, const TermGraph& graph)
@@ -47,7 +47,7 @@ class Normalizer {
     return OutputValue(place_[op], value % kMostOutputs);
   }
 
-  // By what is computed, so that the order does not depend on that of the operators.
+  // Sorts by structure, so that the order does not depend on that of the operators.
   void Order(std::vector<int>* operands) {
     if ((*operands)[0] == (*operands)[1]) return;
     TermGraph a = result_, b = result_;
@@ -116,7 +116,7 @@ std::optional<TermGraph> Normalized(const OperatorSet& set, const TermGraph& gra
 }
 
 NamedPair WithoutNames(const OperatorSet& set, const Pair& pair) {
-  // Outputs by their structure.
+  // Sorts outputs by their structure.
   std::vector<std::pair<std::string, int>> order;
   for (size_t i = 0; i < pair.source.outputs.size(); ++i) {
     order.emplace_back(absl::StrCat(AppendText(pair.source, pair.source.outputs[i], false), "=",
@@ -134,7 +134,7 @@ NamedPair WithoutNames(const OperatorSet& set, const Pair& pair) {
   // Both exist: they are subgraphs of graphs.
   result.pair.source = *Normalized(set, sorted.source);
   result.pair.target = *Normalized(set, sorted.target);
-  // The order of operands depends on names, and names on that order: a few rounds settle both.
+  // The order of operands depends on names, and names on that order; a few rounds settle both.
   for (int round = 0; round < kNamingRounds; ++round) {
     std::map<int, int> names;
     auto rename_all = [&](TermGraph* graph) {

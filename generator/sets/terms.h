@@ -1,4 +1,4 @@
-// Graphs of terms as such, and names for pairs of them.
+// Functions on the structure of term graphs, and canonical names for pairs.
 #ifndef LEMMA_GENERATOR_SETS_TERMS_H_
 #define LEMMA_GENERATOR_SETS_TERMS_H_
 
@@ -10,24 +10,25 @@
 
 namespace lemma::generator {
 
-// Drops operators that no output depends on.
+// Removes operators that no output depends on.
 void RemoveUnread(TermGraph* graph);
 
-// Adds how often each input is in the value, as a tree; by -1 - input.
+// Adds the number of occurrences of each input in the value as a tree; indexed by -1 - input.
 void CountInputs(const TermGraph& graph, int value, std::vector<int>* counts);
 
-// Equal terms merged, unread ones dropped, operands of commutative operators in order; operators
-// in the order in which the outputs need them. nullopt if an operator would read its own result.
+// Merges equal terms, removes unread ones, sorts operands of commutative operators, and puts
+// operators in the order in which outputs need them. nullopt if an operator would read its own
+// result.
 std::optional<TermGraph> Normalized(const OperatorSet& set, const TermGraph& graph);
 
-// The pair with its outputs in an order that does not depend on inputs' names, and its inputs
-// numbered by first occurrence as variables: -1, -2, …
+// A pair whose outputs have an order independent of the inputs' names, and whose inputs are
+// variables -1, -2, …, numbered by first occurrence.
 struct NamedPair {
   Pair pair;
-  std::string key;  // equal for pairs that differ in names only
+  std::string key;  // equal for pairs that differ only in names
   int num_variables = 0;
-  std::vector<int> inputs;  // of the pair that was named, by number of variable
-  bool covers = false;      // the target has no variable that the source has not
+  std::vector<int> inputs;  // by variable: the input of the original pair
+  bool covers = false;      // every variable of the target occurs in the source
 };
 NamedPair WithoutNames(const OperatorSet& set, const Pair& pair);
 

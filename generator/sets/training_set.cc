@@ -1,4 +1,4 @@
-// Backward passes. Sizes: matrices 3 x 5; images 2 x 4 x 5 x 6, kernels 3 x 4 x 3 x 3.
+// Operators of backward passes. Sizes: matrices 3 x 5; images 2 x 4 x 5 x 6, kernels 3 x 4 x 3 x 3.
 #include "generator/sets/table_sets.h"
 
 namespace lemma::generator {
@@ -78,7 +78,7 @@ const TableSetText& TrainingSet() {
           {"b", 2, {5}},
           {"s", 1, {}},
           {"i", 2, {2, 4, 5, 6}},  // images
-          {"o", 2, {2, 3, 5, 6}},  // what the kernels make of them
+          {"o", 2, {2, 3, 5, 6}},  // results of the kernels
           {"f", 2, {3, 4, 3, 3}},
           {"k", 1, {3}},
       }};

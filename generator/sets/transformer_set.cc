@@ -1,4 +1,4 @@
-// What transformers are made of. Sizes: batch 2, sequence 5, 3 heads of 4, so 12 features.
+// Operators of transformers. Sizes: batch 2, sequence 5, 3 heads of 4, so 12 features.
 #include "generator/sets/table_sets.h"
 
 namespace lemma::generator {
@@ -6,12 +6,12 @@ namespace lemma::generator {
 const TableSetText& TransformerSet() {
   static const TableSetText* const set = new TableSetText{
       {
-          // Products of one batch, and with weights that the batch shares.
+          // Products within a batch, and with weights that the batch shares.
           {"matmul", "x: [b.., m, k], y: [b.., k, n]", "matmul(x, y)", {}, true},
           {"linear", "x: [b.., l, m, k], w: [k, n]", "matmul(x, w)", {}},
           {"add", "x: [b..], y: [b..]", "add(x, y)", {}, true},
           {"mul", "x: [b..], y: [b..]", "mul(x, y)", {}},
-          // A number for each feature, or for each row, or one.
+          // One number per feature, per row, or in all.
           {"add_bias", "x: [b.., m, n], y: [n]", "add(x, y)", {}},
           {"mul_bias", "x: [b.., m, n], y: [n]", "mul(x, y)", {}},
           {"sub_row", "x: [b.., m, n], y: [b.., m, 1]", "sub(x, y)", {}},
@@ -25,7 +25,7 @@ const TableSetText& TransformerSet() {
           {"sum_last", "x: [b.., m, n]", "reduce_sum(x) {axes = [-1], keepdims = 1}", {}},
           {"max_last", "x: [b.., m, n]", "reduce_max(x) {axes = [-1], keepdims = 1}", {}},
           {"mean_last", "x: [b.., m, n]", "reduce_mean(x) {axes = [-1], keepdims = 1}", {}},
-          // Of a row of one element it is 1, whatever that is.
+          // The softmax of a row of one element is always 1.
           {"softmax", "x: [b.., m, n]", "softmax(x)", {}, false, true},
           {"split_heads",
            "x: [n, m, h*d]",
@@ -47,7 +47,7 @@ const TableSetText& TransformerSet() {
           {"x", 3, {2, 5, 12}},    // activations
           {"w", 3, {12, 12}},      // weights
           {"z", 3, {2, 3, 5, 4}},  // of heads
-          {"y", 1, {2, 5, 3, 4}},  // before they are exchanged
+          {"y", 1, {2, 5, 3, 4}},  // before the heads' dimension is exchanged
           {"b", 3, {12}},
           {"r", 2, {2, 5, 1}},
           {"s", 1, {}},

@@ -1,4 +1,4 @@
-// An estimate of cost from definitions alone: the roofline model.
+// Estimates costs from operator definitions alone, by the roofline model.
 #ifndef LEMMA_OPTIMIZER_COST_ANALYTIC_COST_H_
 #define LEMMA_OPTIMIZER_COST_ANALYTIC_COST_H_
 
@@ -12,15 +12,15 @@
 
 namespace lemma::optimizer {
 
-// The roofline's time of each operator (optimizer/cost/roofline.h), its work counted as its
-// definition does (kernels/loops/cost.h). Knows of no fusion. An opaque operator costs its bytes,
-// the same before and after.
+// Sums the roofline's time (optimizer/cost/roofline.h) of each operator, whose work is counted from
+// its definition (kernels/loops/cost.h). Ignores fusion. An opaque operator costs the transfer of
+// its bytes, so it costs the same before and after a rewrite.
 std::unique_ptr<CostModel> MakeAnalyticCostModel(const Roofline& machine = {});
 
-// What values take while each operator runs, if operators run in the graph's order and free what is
-// used up; weights not counted.
+// Bytes of live values while each operator runs, if operators run in the graph's order and values
+// are freed after their last use. Weights are not counted.
 std::vector<int64_t> LiveBytes(const Graph& graph);
-// The largest of these; what the inputs take if there is no operator.
+// The largest element of LiveBytes; the size of the inputs if the graph has no operator.
 int64_t PeakLiveBytes(const Graph& graph);
 
 }  // namespace lemma::optimizer

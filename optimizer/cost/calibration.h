@@ -1,4 +1,4 @@
-// What runs of whole graphs teach about kernels that were measured on their own.
+// Calibrates times of kernels measured alone by their times in runs of whole graphs.
 #ifndef LEMMA_OPTIMIZER_COST_CALIBRATION_H_
 #define LEMMA_OPTIMIZER_COST_CALIBRATION_H_
 
@@ -12,16 +12,16 @@
 
 namespace lemma::optimizer {
 
-// The kind of a kernel: what its signature begins with, up to the operands ("conv", "copy").
+// The kind of a kernel: the beginning of its signature, up to the operands ("conv", "copy").
 absl::string_view KindOfKernel(absl::string_view signature);
 
-// A kernel that was timed in runs costs what it took there. Any other costs what it took alone
-// times a factor of its kind: the least-squares fit, variances in proportion to the times, of the
-// kernels of that kind for which both are known; of all kinds if there is none of its own; 1 if
-// there is none at all. Else a search would prefer what was never tried.
+// A kernel that was timed in such runs costs its time there. Any other kernel costs its time alone
+// times a factor: a least-squares fit, with variances proportional to the times, over kernels of
+// the same kind for which both times are known; if there are none, over all kinds; if there are
+// none at all, 1. Without the factor, a search would prefer kernels that were never run in a graph.
 class Calibration {
  public:
-  // `known`: of one device.
+  // `known`: the entries of one device.
   explicit Calibration(const std::vector<CostEntry>& known);
 
   double Milliseconds(absl::string_view signature, double alone_ms) const;

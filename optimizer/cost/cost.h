@@ -1,4 +1,4 @@
-// What a graph costs: time and memory.
+// The cost of a graph: time and peak memory.
 #ifndef LEMMA_OPTIMIZER_COST_COST_H_
 #define LEMMA_OPTIMIZER_COST_COST_H_
 
@@ -10,12 +10,12 @@
 namespace lemma::optimizer {
 
 // A time in whole nanoseconds, so that a sum does not depend on the order of its terms, and a peak
-// of memory in bytes. Both saturate at kInfinite, which no arithmetic leaves.
+// of memory in bytes. Both saturate at kInfinite; arithmetic on an infinite cost stays infinite.
 class Cost {
  public:
   static constexpr int64_t kInfinite = std::numeric_limits<int64_t>::max();
 
-  constexpr Cost() = default;  // nothing
+  constexpr Cost() = default;  // zero
   static Cost Nanoseconds(double ns) { return Cost(Saturate(ns), 0); }
   static Cost Milliseconds(double ms) { return Nanoseconds(ms * 1e6); }
   static constexpr Cost Infinite() { return Cost(kInfinite, kInfinite); }
@@ -27,18 +27,18 @@ class Cost {
 
   Cost WithPeak(int64_t bytes) const { return Cost(ns_, bytes < 0 ? 0 : bytes); }
 
-  // One after the other: times add, the larger peak counts.
+  // Sequential execution: times add up, the larger peak counts.
   friend Cost operator+(Cost a, Cost b) {
     int64_t ns = a.ns_ > kInfinite - b.ns_ ? kInfinite : a.ns_ + b.ns_;
     return Cost(ns, a.peak_bytes_ > b.peak_bytes_ ? a.peak_bytes_ : b.peak_bytes_);
   }
   Cost& operator+=(Cost other) { return *this = *this + other; }
-  // factor >= 0; of the time only.
+  // Scales the time only; factor >= 0.
   Cost Scaled(double factor) const {
     return is_infinite() ? *this : Cost(Saturate(static_cast<double>(ns_) * factor), peak_bytes_);
   }
 
-  // Time decides, memory breaks ties.
+  // Time decides; memory breaks ties.
   friend bool operator<(Cost a, Cost b) {
     return std::tie(a.ns_, a.peak_bytes_) < std::tie(b.ns_, b.peak_bytes_);
   }
@@ -48,7 +48,7 @@ class Cost {
 
  private:
   constexpr Cost(int64_t ns, int64_t peak_bytes) : ns_(ns), peak_bytes_(peak_bytes) {}
-  // NaN is infinite: what cannot be told is not cheap.
+  // NaN counts as infinite: an unknown time must not look cheap.
   static int64_t Saturate(double ns) {
     if (!(ns < 9.2e18)) return kInfinite;
     return ns <= 0 ? 0 : static_cast<int64_t>(std::llround(ns));

@@ -12,7 +12,7 @@
 namespace lemma::optimizer {
 namespace {
 
-// 2: flops and bytes. 3: times in runs of graphs.
+// Version 2 added flops and bytes; version 3 added times in runs of graphs.
 constexpr int kSchemaVersion = 3;
 constexpr int kBusyTimeoutMs = 30000;
 constexpr int kRetryMs = 10;
@@ -48,8 +48,8 @@ class Statement {
     const unsigned char* text = sqlite3_column_text(statement_, column);
     return text == nullptr ? "" : reinterpret_cast<const char*>(text);
   }
-  // kCostColumns, from `column` on; nothing if one is no number, which SQLite lets into any column,
-  // or no cost.
+  // Reads kCostColumns, starting at `column`. Nothing if a column is not a number, which SQLite
+  // allows everywhere, or not a valid cost.
   std::optional<MeasuredCost> ReadCost(int column) {
     for (int i = column; i < column + kNumCostColumns; ++i) {
       const int type = sqlite3_column_type(statement_, i);
@@ -110,14 +110,14 @@ absl::Status CostDb::Execute(const char* sql) {
   return Failure("the database of costs cannot be used");
 }
 
-// Of a transaction that failed, if there is one.
+// Rolls back the current transaction, if any.
 void CostDb::Rollback() {
   if (!sqlite3_get_autocommit(db_)) sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
 absl::Status CostDb::Prepare() {
-  // SQLite's own waiting leaves out the change of a new file's journal, for fear of a deadlock: of
-  // several processes that open it at once, all but one are told at once that it is busy.
+  // SQLite's busy timeout does not cover the journal change of a new file, because of possible
+  // deadlocks: if several processes open the file at once, all but one get SQLITE_BUSY immediately.
   for (int waited = 0;; waited += kRetryMs) {
     absl::Status status = TryPrepare();
     const bool busy = (sqlite3_errcode(db_) & 0xff) == SQLITE_BUSY;
@@ -134,8 +134,8 @@ absl::StatusOr<int64_t> CostDb::Version() {
 }
 
 absl::Status CostDb::TryPrepare() {
-  // With a write-ahead log readers do not wait for writers. Where a file system lacks what it
-  // needs, SQLite stays with its rollback journal.
+  // With a write-ahead log, readers do not wait for writers. On file systems without support for
+  // it, SQLite keeps its rollback journal.
   if (absl::Status s = Execute("PRAGMA journal_mode = WAL"); !s.ok()) return s;
   if (absl::Status s = Execute("PRAGMA synchronous = NORMAL"); !s.ok()) return s;
   auto version = Version();
@@ -146,7 +146,7 @@ absl::Status CostDb::TryPrepare() {
 }
 
 absl::Status CostDb::BringUpToDate() {
-  auto version = Version();  // again: another process may have been at it
+  auto version = Version();  // again: another process may have upgraded it
   if (!version.ok() || *version == kSchemaVersion) return version.status();
   const std::string set_version = absl::StrCat("PRAGMA user_version = ", kSchemaVersion);
   if (*version == 0) {

@@ -1,4 +1,4 @@
-// Measured kernel times, kept in SQLite between runs and shared by processes.
+// Stores measured kernel times in an SQLite file that runs and processes share.
 #ifndef LEMMA_OPTIMIZER_COST_COST_DB_H_
 #define LEMMA_OPTIMIZER_COST_COST_DB_H_
 
@@ -18,12 +18,12 @@ struct sqlite3;
 namespace lemma::optimizer {
 
 struct MeasuredCost {
-  double median_ms = 0;     // of the runs in one repetition, the quietest
+  double median_ms = 0;     // per run, in the repetition with the least median
   double variance_ms2 = 0;  // between repetitions
   int runs = 0;             // repetitions
-  // What the kernel does: scalar operations, and bytes of its operands and results. 0: not known.
+  // The kernel's work: scalar operations, and bytes of its operands and results. 0: unknown.
   double flops = 0, bytes = 0;
-  double in_graph_ms = 0;  // mean of its medians in runs of whole graphs; 0: not timed there
+  double in_graph_ms = 0;  // mean of its medians in runs of whole graphs; 0: never timed there
 };
 
 // Kernel signatures and milliseconds.
@@ -34,18 +34,18 @@ struct CostEntry {
   MeasuredCost cost;
 };
 
-// One table, keyed by device (KernelMeasurer::device(): device, back end, library version and
-// threads) and kernel signature. The first measurement of a key stays, so that processes that
-// measure at the same time agree afterwards and a search can be repeated. Costs are finite and not
-// negative: others are not written, and are errors where a database has them (InvalidArgument).
-// Writes are atomic and wait for other processes. Not thread-safe; open one per thread.
+// One table, keyed by device (KernelMeasurer::device(): device, back end, library version, threads)
+// and kernel signature. The first measurement of a key stays, so that processes that measure at the
+// same time agree afterwards and searches are repeatable. Costs are finite and not negative; others
+// are not written, and reading one from a file is an error (InvalidArgument). Writes are atomic and
+// wait for other processes. Not thread-safe: open one per thread.
 class CostDb {
  public:
-  // Creates the file and its folder if need be. "" is a database in memory. InvalidArgument, with
-  // the path, if the file is something else or of another version; PermissionDenied if it cannot
-  // be opened for writing.
+  // Creates the file and its folder if necessary. "" is a database in memory. InvalidArgument, with
+  // the path, if the file is not such a database or has another version; PermissionDenied if it
+  // cannot be opened for writing.
   static absl::StatusOr<std::unique_ptr<CostDb>> Open(const std::string& path);
-  // ~/.cache/lemma/costs.sqlite; "" (in memory) where there is no home folder.
+  // ~/.cache/lemma/costs.sqlite, or "" (in memory) if there is no home folder.
   static std::string DefaultPath();
 
   ~CostDb();
@@ -53,18 +53,18 @@ class CostDb {
 
   absl::StatusOr<std::optional<MeasuredCost>> Find(absl::string_view device,
                                                    absl::string_view signature);
-  // Keeps an earlier measurement of the same key; returns the one that is in force.
+  // Returns the measurement in force: an earlier one of the same key stays.
   absl::StatusOr<MeasuredCost> Put(absl::string_view device, absl::string_view signature,
                                    const MeasuredCost& cost);
-  // Times of kernels in runs of whole graphs. The first of a kernel stays; one whose cost is not
-  // known is left out. Returns how many were kept, all or, with an error, none.
+  // Stores kernel times from runs of whole graphs. The first time of a kernel stays; kernels
+  // without an entry are skipped. Returns how many were stored: all or, on error, none.
   absl::StatusOr<int64_t> PutInGraph(absl::string_view device, const KernelTimes& times);
   absl::StatusOr<int64_t> Count();
-  // All of one device ("": of all), in the order of device and signature.
+  // All entries of one device ("": of all), sorted by device and signature.
   absl::StatusOr<std::vector<CostEntry>> Entries(absl::string_view device = "");
   absl::StatusOr<std::vector<std::string>> Devices();  // sorted
-  // Each entry as Put would keep it, in one transaction: all or, with an error, none. `replace`: in
-  // place of an earlier measurement. Returns how many were new or replaced.
+  // Stores each entry as Put would, in one transaction: all or, on error, none. `replace`:
+  // overwrite earlier measurements. Returns how many were new or replaced.
   absl::StatusOr<int64_t> PutAll(const std::vector<CostEntry>& entries, bool replace);
   const std::string& path() const { return path_; }
 
@@ -73,10 +73,10 @@ class CostDb {
   absl::Status Prepare();
   absl::Status TryPrepare();
   absl::StatusOr<int64_t> Version();
-  // In a transaction.
+  // To be called within a transaction.
   absl::Status BringUpToDate();
   void Rollback();
-  // False: there was one already.
+  // False: an entry existed already.
   absl::StatusOr<bool> Insert(const char* verb, const CostEntry& entry);
   absl::Status Execute(const char* sql);
   absl::Status NoCost(absl::string_view device, absl::string_view signature) const;

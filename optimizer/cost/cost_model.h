@@ -1,4 +1,4 @@
-// Cost models: graph -> Cost. The search sees this interface only.
+// The interface of a cost model, which maps a graph to a Cost. Searches see only this interface.
 #ifndef LEMMA_OPTIMIZER_COST_COST_MODEL_H_
 #define LEMMA_OPTIMIZER_COST_COST_MODEL_H_
 
@@ -16,25 +16,25 @@ class CostModel {
  public:
   virtual ~CostModel() = default;
 
-  // The cost of one inference. What depends on known weights only is free: it is computed once,
-  // when optimization ends (optimizer/folding/constant_folding.h). A graph that cannot be run is
-  // infinite; a status means that the model itself failed. Equal graphs get equal costs as long as
-  // the model lives.
+  // The cost of one inference. Values that depend on known weights only are free: they are computed
+  // once, when optimization ends (optimizer/folding/constant_folding.h). A graph that cannot run
+  // costs infinity; an error status means that the model itself failed. Equal graphs get equal
+  // costs during the model's lifetime.
   virtual absl::StatusOr<Cost> CostOf(const Graph& graph) = 0;
 
-  // The same without measuring anything: what is not known is estimated, rather too low.
+  // As CostOf, but measures nothing: an unknown cost is estimated, rather too low.
   virtual absl::StatusOr<Cost> EstimateOf(const Graph& graph) { return CostOf(graph); }
 
-  // What CostOf is made of, by position in nodes(): what is computed together counts where it
-  // begins, the rest of it for nothing. Not more than CostOf in all. Empty if the model cannot
+  // How CostOf is composed, by position in nodes(). Operators that are computed together count at
+  // the first of them; the others cost 0. The sum is at most CostOf. Empty if the model cannot
   // tell.
   virtual absl::StatusOr<std::vector<Cost>> SharesOf(const Graph& /*graph*/) {
     return std::vector<Cost>();
   }
 
-  // What one application adds to CostOf of any graph in which it is not folded: its operator,
-  // attributes and types decide, not what is around it. nullopt if the model is not such a sum;
-  // then it is for every application. Lets a search price what a rewrite changes instead of the
+  // The cost that one application adds to any graph in which it is not folded. Depends on its
+  // operator, attributes and types only, not on its neighbours. nullopt, for every application, if
+  // the model is not such a sum. With it, a search prices the change of a rewrite instead of the
   // graph.
   virtual std::optional<Cost> CostOfOperator(const Node& /*node*/) { return std::nullopt; }
 

@@ -19,7 +19,7 @@ namespace {
 constexpr char kHeader[] = "lemma costs 2";
 constexpr char kDevice[] = "device ";
 
-// The fewest digits that read back as the same number.
+// The shortest decimal that reads back as the same number.
 std::string Number(double value) {
   for (int digits = 6; digits < 17; ++digits) {
     std::string text = absl::StrFormat("%.*g", digits, value);

@@ -1,12 +1,12 @@
-// Measured costs as text: to keep them beside a model, to carry them to another machine, to repeat
-// a search bit for bit.
+// Reads and writes measured costs as text, to keep them beside a model, carry them to another
+// machine, or repeat a search bit for bit.
 //
 //     lemma costs 2
 //     device cpu, AMD EPYC, AVX-512, oneDNN 2.6.3, threads 1, kernels 4
 //     0.219818 3.7e-07 3 25690112 1204224 0.2431 conv(f32[1,64,56,56] …) …
 //
-// A line for each kernel: median in ms, variance in ms^2, runs, flops, bytes, ms in runs of graphs
-// (0: not timed there), signature; all of a device follow its line. Numbers read back as they were.
+// One line per kernel: median in ms, variance in ms^2, runs, flops, bytes, ms in runs of graphs (0:
+// not timed there), signature. A device's kernels follow its line. Numbers read back exactly.
 #ifndef LEMMA_OPTIMIZER_COST_COST_TEXT_H_
 #define LEMMA_OPTIMIZER_COST_COST_TEXT_H_
 
@@ -19,11 +19,11 @@
 
 namespace lemma::optimizer {
 
-// The same entries in another order give the same text. Devices and signatures are single lines.
+// Independent of the order of the entries. Devices and signatures must be single lines.
 std::string PrintCosts(std::vector<CostEntry> entries);
 
-// InvalidArgument, with the number of the line, unless it is text as above: times finite and
-// positive, nothing negative, no kernel of a device twice, no line cut off.
+// InvalidArgument, with the line number, unless the text has the format above: finite positive
+// times, nothing negative, each kernel of a device once, no truncated line.
 absl::StatusOr<std::vector<CostEntry>> ParseCosts(absl::string_view text);
 
 }  // namespace lemma::optimizer

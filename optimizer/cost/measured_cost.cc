@@ -18,12 +18,12 @@
 namespace lemma::optimizer {
 namespace {
 
-// The kernel or graph cannot be run here, which is no failure of measuring.
+// Whether the kernel or graph cannot run here; that is not a failure of the measurement.
 bool CannotRun(const absl::Status& status) {
   return absl::IsUnimplemented(status) || absl::IsResourceExhausted(status);
 }
 
-// Other work on the machine only ever adds time, so the quietest repetition tells most.
+// Other work on the machine only adds time, so the least median is the best estimate.
 MeasuredCost Summarize(const std::vector<double>& ms) {
   MeasuredCost result;
   result.runs = static_cast<int>(ms.size());
@@ -34,8 +34,8 @@ MeasuredCost Summarize(const std::vector<double>& ms) {
   return result;
 }
 
-// Where in graph.nodes() stands what each operator of `folded`, the graph with constants in place
-// of some operators, came from.
+// By operator of `folded` (`graph` with constants in place of some operators): the position in
+// graph.nodes() of the operator it came from.
 absl::flat_hash_map<const Node*, size_t> PositionsIn(const Graph& graph, const Graph& folded) {
   absl::flat_hash_map<const Node*, const Node*> origin;
   std::vector<std::pair<const Node*, const Node*>> pending;
@@ -56,7 +56,7 @@ absl::flat_hash_map<const Node*, size_t> PositionsIn(const Graph& graph, const G
   return result;
 }
 
-// The sum over the kernels of a plan, each asked for once.
+// Sums the costs of a plan's kernels; asks for each kernel once.
 class KernelCostModel : public CostModel {
  public:
   explicit KernelCostModel(KernelMeasurer* measurer) : measurer_(measurer) {}
@@ -97,11 +97,11 @@ class KernelCostModel : public CostModel {
  protected:
   KernelMeasurer* measurer() { return measurer_; }
   virtual absl::StatusOr<Cost> CostOfKernel(const PlannedKernel& kernel) = 0;
-  // Those of which CostOfKernel was not asked yet will be asked for next.
+  // Called before CostOfKernel with the kernels whose cost will be asked for next.
   virtual absl::Status PrepareKernels(const std::vector<PlannedKernel>& /*kernels*/) {
     return absl::OkStatus();
   }
-  // Without measuring it.
+  // As CostOfKernel, but without measuring.
   virtual absl::StatusOr<Cost> EstimateOfKernel(const PlannedKernel& kernel) {
     return CostOfKernel(kernel);
   }
@@ -174,7 +174,7 @@ class MeasuredCostModel : public KernelCostModel {
       if (!known->has_value()) unknown.push_back(kernel);
     }
     const absl::Status s = measurer()->Prepare(unknown);
-    // Measuring says it of the kernel at hand.
+    // If the kernels cannot run, measuring reports it for each kernel.
     return CannotRun(s) ? absl::OkStatus() : s;
   }
 
@@ -190,7 +190,7 @@ class MeasuredCostModel : public KernelCostModel {
     return EstimateCost(*machine_, measurer()->WorkOf(kernel));
   }
 
-  // What the database says, corrected.
+  // The calibrated cost from the database.
   absl::StatusOr<std::optional<Cost>> Known(const PlannedKernel& kernel) {
     if (!calibration_) {
       auto entries = db_->Entries(device_);
@@ -222,8 +222,8 @@ class MeasuredCostModel : public KernelCostModel {
   CostDb* const db_;
   const MeasureOptions options_;
   const std::string device_;
-  std::optional<Roofline> machine_;         // of what is known
-  std::optional<Calibration> calibration_;  // as of the first kernel
+  std::optional<Roofline> machine_;         // fitted to the known kernels
+  std::optional<Calibration> calibration_;  // set when the first kernel is priced
 };
 
 class KnownCostModel : public KernelCostModel {

@@ -9,11 +9,11 @@
 namespace lemma::optimizer {
 namespace {
 
-// Nodes before a node that decide what it adds.
+// Length of the longest chain of nodes before a node that is considered for its price.
 constexpr size_t kLongestChain = 3;
 
-// Some nodes of an e-graph, each after those that it reads, as a graph: what comes from elsewhere
-// is an input, or a weight where no input decides it.
+// Builds a graph from some nodes of an e-graph, added after their operands. Other values are inputs
+// or, if they depend on no input, weights.
 class SmallGraph {
  public:
   explicit SmallGraph(const EGraph& egraph) : egraph_(egraph) {}

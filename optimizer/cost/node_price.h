@@ -1,4 +1,4 @@
-// What the nodes of an e-graph cost one by one.
+// Prices the nodes of an e-graph one by one.
 #ifndef LEMMA_OPTIMIZER_COST_NODE_PRICE_H_
 #define LEMMA_OPTIMIZER_COST_NODE_PRICE_H_
 
@@ -12,21 +12,21 @@
 
 namespace lemma::optimizer {
 
-// A cost model as a sum over nodes. If it is none, because back ends fuse operators and move data
-// for nothing, a node costs the least that it adds: alone, or to any node that an operand may come
-// from, which comes after the one that itself adds least to, and so on; and no more than in any
-// graph that was looked at.
+// Expresses a cost model as a sum over nodes. Many models are not such a sum, because back ends
+// fuse operators and elide copies. Then a node's price is the least that it was seen to add: alone;
+// after a node that an operand may come from (and after the chain at which that node adds least);
+// or in a graph passed to LookAt.
 class NodePrices {
  public:
-  // Both must outlive it.
+  // Both arguments must outlive it.
   NodePrices(const EGraph* egraph, CostModel* costs) : egraph_(*egraph), costs_(*costs) {}
 
-  // By node, in nanoseconds; merged ones and leaves cost nothing, nor does what is folded. Nodes
-  // that are not `exact` are CostModel::EstimateOf.
+  // Prices by node, in nanoseconds. Merged nodes, leaves and folded nodes cost 0. Nodes that are
+  // not `exact` are priced by CostModel::EstimateOf.
   absl::StatusOr<std::vector<int64_t>> All(const std::vector<bool>& exact);
 
-  // Looks at a graph of the e-graph's nodes. After it the sum over them is the graph's cost at
-  // most.
+  // Lowers prices to the shares of a graph made of the e-graph's nodes. Afterwards the sum of its
+  // nodes' prices is at most the graph's cost.
   absl::Status LookAt(const Graph& graph);
 
  private:
@@ -36,8 +36,8 @@ class NodePrices {
 
   const EGraph& egraph_;
   CostModel& costs_;
-  absl::flat_hash_map<int, int64_t> seen_;                    // by node: the least in a graph
-  std::vector<Chain> chain_;                                  // by node, which comes last
+  absl::flat_hash_map<int, int64_t> seen_;  // by node: its least share in a graph
+  std::vector<Chain> chain_;                // by node: the node itself, last, after those before it
   absl::flat_hash_map<uint64_t, int64_t> known_, estimated_;  // by the hash of a small graph
 };
 

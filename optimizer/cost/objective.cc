@@ -6,7 +6,7 @@
 namespace lemma::optimizer {
 namespace {
 
-constexpr double kUnit = 1e9;  // a product is counted in this fraction of the reference's
+constexpr double kUnit = 1e9;  // the product of the reference, in the unit of products
 
 double Ratio(int64_t value, int64_t reference) {
   return static_cast<double>(std::max<int64_t>(value, 1)) /

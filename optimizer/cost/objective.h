@@ -1,4 +1,4 @@
-// What a search makes small: time, memory, or both.
+// The objective of a search: least time, least memory, or both.
 #ifndef LEMMA_OPTIMIZER_COST_OBJECTIVE_H_
 #define LEMMA_OPTIMIZER_COST_OBJECTIVE_H_
 
@@ -11,11 +11,11 @@ namespace lemma::optimizer {
 
 // How good a graph is; the lower, the better.
 struct Rank {
-  int64_t over = 0;   // bytes of its peak above the limit
-  int64_t value = 0;  // what is to be small, in the objective's unit
+  int64_t over = 0;   // bytes of the peak above the limit
+  int64_t value = 0;  // what is minimized, in the objective's unit
   int64_t ns = 0;
   int ops = 0;
-  int64_t peak_bytes = 0;  // of no account; 0 where the objective does not ask for it
+  int64_t peak_bytes = 0;  // not compared; 0 if the objective does not need it
 
   static Rank OfTime(int64_t ns, int ops) { return {0, ns, ns, ops, 0}; }
   friend bool operator<(const Rank& a, const Rank& b) {
@@ -26,21 +26,21 @@ struct Rank {
 struct Objective {
   enum class Goal {
     kTime,
-    kMemory,   // the peak; of equal peaks the faster
-    kProduct,  // time^(1 - w) * peak^w, w being memory_weight
+    kMemory,   // the peak; at equal peaks, the faster
+    kProduct,  // time^(1 - w) * peak^w, where w is memory_weight
     kPareto,   // each of these; of all graphs that were priced, those that no other one beats in
                // both
   };
   Goal goal = Goal::kTime;
-  int64_t memory_limit = 0;    // bytes; 0: none. Graphs above it rank by how far they are above it
+  int64_t memory_limit = 0;    // bytes; 0: none. Graphs above it rank by the excess
   double memory_weight = 0.5;  // 0 to 1
-  Cost reference = {};         // kProduct: of the graph that counts as 1
+  Cost reference = {};         // kProduct: the cost of the graph that counts as 1
 
-  // Whether time is all that counts, so that a price of operators will do.
+  // Whether only time counts, so that a price per operator suffices.
   bool IsTime() const { return goal == Goal::kTime && memory_limit == 0; }
-  // The one by which the best of a front is chosen; itself if it is no front that is wanted.
+  // The objective that chooses the best graph of a front; *this unless the goal is kPareto.
   Objective Deciding() const;
-  // Not for kPareto, which is no order.
+  // Not for kPareto, which defines no order.
   Rank RankOf(const Cost& cost, int ops) const;
 };
 

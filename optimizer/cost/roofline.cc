@@ -8,7 +8,7 @@ namespace {
 constexpr double kNsPerMs = 1e6;
 constexpr double kOverheads = 10;
 
-// What one in ten reaches; `otherwise` of none.
+// The rate that one kernel in ten reaches; `otherwise` if there are none.
 double TopTenth(std::vector<double> rates, double otherwise) {
   if (rates.empty()) return otherwise;
   auto at = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 10);

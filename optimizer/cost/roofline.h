@@ -1,4 +1,4 @@
-// The roofline model: the time of work from three figures of a machine.
+// The roofline model: estimates the time of a kernel from three figures of a machine.
 #ifndef LEMMA_OPTIMIZER_COST_ROOFLINE_H_
 #define LEMMA_OPTIMIZER_COST_ROOFLINE_H_
 
@@ -10,19 +10,19 @@
 
 namespace lemma::optimizer {
 
-// The defaults are one core of a current server.
+// The defaults describe one core of a current server.
 struct Roofline {
   double flops_per_second = 1e11;
   double bytes_per_second = 1e10;
-  double overhead_ns = 1000;  // of starting one kernel
+  double overhead_ns = 1000;  // time to start one kernel
 };
 
 // overhead + max(flops / flops_per_second, bytes / bytes_per_second).
 Cost EstimateCost(const Roofline& machine, const Work& work);
 
-// The ceilings that measured kernels of one device show: what the fastest tenth of those that take
-// at least ten times the overhead reach; the overhead is the shortest time of all. Kernels without
-// flops or bytes count for neither; what no kernel tells stays as in the default.
+// Fits the figures to measured kernels of one device. The overhead is the shortest time of all. A
+// rate is what the fastest tenth of the kernels reach, among those that take at least ten times the
+// overhead and have flops or bytes, respectively. Figures without data keep their defaults.
 Roofline FitRoofline(const std::vector<CostEntry>& measured);
 
 }  // namespace lemma::optimizer

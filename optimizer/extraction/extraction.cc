@@ -26,7 +26,7 @@ std::vector<int> OperandClasses(const EGraph& egraph, int node) {
   return classes;
 }
 
-// Which class is computed from which, by nodes that are let in one by one.
+// Tracks which class is computed from which, for outputs that are admitted one by one.
 class ClassOrder {
  public:
   explicit ClassOrder(const EGraph& egraph)
@@ -35,7 +35,7 @@ class ClassOrder {
         below_(egraph.num_values()),
         above_(egraph.num_values()) {}
 
-  // False, and the output stays outside, if its class would be computed from itself.
+  // Returns false, and leaves the output out, if its class would be computed from itself.
   bool Admit(ValueRef v) {
     const std::vector<int> operands = OperandClasses(egraph_, v.node);
     const int made = egraph_.ClassOf(v);
@@ -53,7 +53,7 @@ class ClassOrder {
     return true;
   }
 
-  int64_t RankOf(int c) const { return rank_[c]; }  // above those that it is computed from
+  int64_t RankOf(int c) const { return rank_[c]; }  // above the classes that it is computed from
 
  private:
   bool Reaches(std::vector<int> pending, int wanted) const {
@@ -73,9 +73,9 @@ class ClassOrder {
   std::vector<std::vector<int>> below_, above_;
 };
 
-// The part of an e-graph that a graph is made of: nodes that can be run and that outputs are
-// computed from, with the outputs that close no cycle with nodes before. The first of a class that
-// the input has closes none, so the input is there.
+// The nodes of an e-graph from which a graph may be extracted: those that can run and on which
+// outputs depend, without outputs that would close a cycle with earlier nodes. The input's own
+// nodes close none, so the input graph is included.
 struct Candidates {
   Candidates(const EGraph& egraph, const std::vector<int64_t>& price)
       : made_by(egraph.num_nodes()), of_class(egraph.num_values()) {
@@ -91,7 +91,7 @@ struct Candidates {
         }
       }
     }
-    // Bottom up, since a node that cannot be run takes those with it that need it.
+    // Bottom up, because a node that cannot run excludes the nodes that need it.
     std::vector<int> sorted;
     for (int n = 0; n < egraph.num_nodes(); ++n) {
       if (!made_by[n].empty()) sorted.push_back(n);
@@ -121,11 +121,11 @@ struct Candidates {
   std::vector<int> nodes;                       // operands before users
   std::vector<std::vector<ValueRef>> made_by;   // by node: its outputs that close no cycle
   std::vector<std::vector<ValueRef>> of_class;  // by class
-  std::vector<int> classes;                     // that are needed, each after those it is made of
-  int num_left_out = 0;                         // since they close a cycle
+  std::vector<int> classes;  // needed classes, each after those it is computed from
+  int num_left_out = 0;      // outputs that would close a cycle
 
  private:
-  // What outputs are computed from.
+  // Keeps only what the outputs depend on.
   void Keep(const EGraph& egraph, const ClassOrder& order, const std::vector<int>& runnable) {
     std::vector<bool> needed(of_class.size()), used(egraph.num_nodes());
     std::vector<int> pending;
@@ -153,7 +153,7 @@ struct Candidates {
   }
 };
 
-// Leaves providers of what outputs need, and sets the price.
+// Keeps only providers on which the outputs depend, and sets the price.
 void Trim(const EGraph& egraph, const std::vector<int64_t>& price, Selection* selection) {
   std::vector<ValueRef> kept(egraph.num_values());
   absl::flat_hash_set<int> counted;
@@ -174,7 +174,7 @@ void Trim(const EGraph& egraph, const std::vector<int64_t>& price, Selection* se
 
 // ---- Bottom up ----
 
-// A class's cheapest way so far.
+// The cheapest known way to compute a class.
 struct Way {
   std::vector<uint64_t> nodes;  // a bit for each candidate
   int64_t price = 0;
@@ -237,7 +237,7 @@ class Greedy {
 
 // ---- The integer program ----
 
-// By class, which others every graph that computes it computes too, as bits.
+// By class: the classes that every graph that computes it must also compute, as bits.
 class Necessary {
  public:
   Necessary(const EGraph& egraph, const Candidates& candidates)
@@ -246,7 +246,7 @@ class Necessary {
     for (size_t i = 0; i < candidates.classes.size(); ++i) {
       number_[candidates.classes[i]] = static_cast<int>(i);
     }
-    // The nodes come operands first, so when a class's last provider comes, all are known.
+    // Nodes come operands first, so at the last provider of a class all bits are known.
     std::vector<bool> begun(candidates.classes.size());
     for (int n : candidates.nodes) {
       Bits all(words_);
@@ -269,12 +269,12 @@ class Necessary {
     }
   }
 
-  // Those of class c that are not necessary for another of them.
+  // The necessary classes among `classes` that are not necessary for another necessary class of c.
   std::vector<int> Nearest(int c, const std::vector<int>& classes) const {
     const Bits& set = sets_[number_[c]];
     Bits implied(words_);
     std::vector<int> nearest;
-    // Later classes are not necessary for earlier ones.
+    // Later classes are never necessary for earlier ones.
     for (size_t w = words_; w-- > 0;) {
       while (const uint64_t rest = set[w] & ~implied[w]) {
         const int i = static_cast<int>(w) * 64 + 63 - __builtin_clzll(rest);
@@ -303,7 +303,7 @@ class Program {
     y_.resize(egraph.num_values());
     for (int c : candidates_.classes) {
       for (const ValueRef& v : candidates_.of_class[c]) {
-        // The only output of a node provides its class whenever the node is computed.
+        // A node with one output provides its class whenever it is computed.
         const bool alone = egraph.Head(v.node).num_outputs() == 1;
         y_[c].push_back(alone ? x_.at(v.node) : AddVariable(0));
         if (!alone) rows_.push_back({{x_.at(v.node), y_[c].back()}, {1, -1}, 0});
@@ -311,7 +311,7 @@ class Program {
     }
     for (const ValueRef& v : egraph.outputs()) AddSum(y_[egraph.ClassOf(v)], 1);
     const Necessary necessary(egraph, candidates);
-    // One provider of each class is enough, so those that need the same operand need it once.
+    // One provider per class is enough, so alternatives together need a common operand only once.
     for (int c : candidates_.classes) {
       std::map<int, std::vector<int>> users;  // by operand class: providers of c
       for (size_t i = 0; i < y_[c].size(); ++i) {
@@ -320,7 +320,8 @@ class Program {
         }
       }
       for (const auto& [operand, columns] : users) AddAtLeast(y_[operand], columns);
-      // Implied, but not for fractions: two ways to c of a half each need half of what both need.
+      // Implied for integers, but it strengthens the relaxation: two half-selected ways to c need
+      // only half of an operand that both need.
       for (int below : necessary.Nearest(c, candidates.classes)) {
         auto direct = users.find(below);
         if (direct == users.end() || direct->second.size() < y_[c].size()) {
@@ -330,7 +331,7 @@ class Program {
     }
   }
 
-  // Begins with `start`. Sets *bound. False if no solution was found.
+  // Starts from `start`. Sets *bound. Returns false if no solution was found.
   bool Solve(const Selection& start, int max_nodes, Selection* found, double* bound) const {
     std::unique_ptr<Cbc_Model, decltype(&Cbc_deleteModel)> model(Cbc_newModel(), &Cbc_deleteModel);
     Cbc_setLogLevel(model.get(), 0);
@@ -356,7 +357,7 @@ class Program {
 
  private:
   static constexpr double kInfinity = std::numeric_limits<double>::max();
-  // Prices in microseconds suit the solver's tolerances.
+  // Prices are in microseconds, which suits the solver's tolerances.
   static constexpr double kScale = 1000;
 
   struct Row {
@@ -391,7 +392,7 @@ class Program {
                     high.data());
     for (int i = 0; i < num_columns; ++i) {
       Cbc_setInteger(model, i);
-      Cbc_setColName(model, i, absl::StrCat("v", i).c_str());  // the start goes by names
+      Cbc_setColName(model, i, absl::StrCat("v", i).c_str());  // the start solution refers to names
     }
   }
 
@@ -404,7 +405,7 @@ class Program {
     rows_.push_back({columns, std::vector<double>(columns.size(), 1), at_least});
   }
 
-  // The sum of `more` is at least that of `less`.
+  // Adds the constraint sum(more) >= sum(less).
   void AddAtLeast(const std::vector<int>& more, const std::vector<int>& less) {
     AddSum(more, 0);
     Row& row = rows_.back();
@@ -455,7 +456,7 @@ absl::StatusOr<Extraction> Extract(const EGraph& egraph, const std::vector<int64
     if (found.price < result.best.price) result.best = std::move(found);
   }
   result.num_left_out = candidates.num_left_out;
-  // The solver's numbers are rounded.
+  // The solver rounds its results.
   constexpr double kTolerance = 1e-6;
   const double reached = static_cast<double>(result.best.price);
   result.bound = bound >= reached * (1 - kTolerance)

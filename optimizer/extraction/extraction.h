@@ -1,4 +1,4 @@
-// Picking one graph out of an e-graph: the cheapest.
+// Extracts the cheapest graph from an e-graph.
 #ifndef LEMMA_OPTIMIZER_EXTRACTION_EXTRACTION_H_
 #define LEMMA_OPTIMIZER_EXTRACTION_EXTRACTION_H_
 
@@ -10,40 +10,40 @@
 
 namespace lemma::optimizer {
 
-// Nodes that form a graph: each class that is needed has one provider, without cycles.
+// Nodes that form a graph without cycles: each needed class has one value that provides it.
 struct Selection {
-  // By EGraph::ClassOf: the value of the class that is computed; node < 0 where none is.
+  // By EGraph::ClassOf: the value that provides the class; node < 0 if the class is not needed.
   std::vector<ValueRef> provider;
   int64_t price = 0;  // sum over the nodes, each counted once
 };
 
 struct Extraction {
   Selection best;
-  // No graph that is looked at has a sum that is lower by more than a millionth. At most
-  // best.price.
+  // A lower bound, up to one millionth, on the sum of every graph considered. At most best.price.
   int64_t bound = 0;
-  int num_left_out = 0;  // outputs of nodes that would close a cycle
+  int num_left_out = 0;  // outputs of nodes that are excluded because they would close a cycle
 };
 
 struct ExtractionOptions {
-  // Nodes of the solver's search tree. Used up, the bound is what is proved until then.
+  // Limit on nodes of the solver's search tree. At the limit, the bound is what is proved so far.
   int max_nodes = 2000;
 };
 
-// price[n] is what node n adds; Cost::kInfinite: it is not to be used. An output of a node that
-// would close a cycle with the nodes numbered below is left out (as in Yang et al., 2021): so no
-// graph that is looked at has a cycle, but some without one are not looked at. What is left is a
-// graph at least, if the prices of the original nodes are finite; FailedPrecondition if there is
-// none.
+// For both functions: price[n] is what node n adds; Cost::kInfinite: node n must not be used. An
+// output of a node that would close a cycle with nodes of lower numbers is excluded (as in Yang et
+// al., 2021). So no graph considered has a cycle, but some acyclic graphs are not considered. There
+// is at least one graph if the prices of the original nodes are finite; FailedPrecondition if there
+// is none.
 
-// Bottom up: each class takes the node whose own price and that of all below it, counted once, is
-// lowest. Need not be the cheapest graph.
+// Works bottom up: each class takes the node with the lowest price of itself and all nodes below
+// it, each counted once. The result need not be the cheapest graph.
 absl::StatusOr<Selection> ExtractGreedily(const EGraph& egraph, const std::vector<int64_t>& price);
 
-// The cheapest graph as the solution of an integer program (solved by CBC): x_n, whether node n is
-// computed; y_v, whether value v provides its class. Minimal sum of price_n x_n, such that y_v <=
-// x_n for v of n, the y of each output's class sum to 1 at least, and the y of each class to as
-// much as those of any one class that are computed from it. Deterministic.
+// Solves an integer program with CBC. Variables: x_n, whether node n is computed; y_v, whether
+// value v provides its class. It minimizes the sum of price_n x_n. Constraints: y_v <= x_n for each
+// value v of node n; the y of the class of each output sum to at least 1; for classes c and d, the
+// y of d sum to at least the sum of the y of those values of c that have d as an operand.
+// Deterministic.
 absl::StatusOr<Extraction> Extract(const EGraph& egraph, const std::vector<int64_t>& price,
                                    const ExtractionOptions& options = {});
 

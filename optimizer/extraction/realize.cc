@@ -12,9 +12,10 @@
 namespace lemma::optimizer {
 namespace {
 
-// The applications that lead from the input to a selection. Each puts values in the place of others
-// of their class, so they form ways from what is there to what is selected. What one matches is
-// there already or comes from earlier ones, as in the e-graph, so none waits for itself.
+// Collects the applications that lead from the input to a selection. An application lets values
+// replace others of their class, so applications form paths from present values to selected ones.
+// The nodes that it matches are in the input or made by earlier applications, as in the e-graph, so
+// no application waits for itself.
 class Sources {
  public:
   Sources(const EGraph& egraph, const Selection& selection)
@@ -27,7 +28,7 @@ class Sources {
         steps_[KeyOf(from)].push_back({KeyOf(now), static_cast<int>(i)});
       }
     }
-    std::vector<size_t> followed(selection.provider.size());  // of those that are there
+    std::vector<size_t> followed(selection.provider.size());  // by class: values handled so far
     for (bool more = true; more;) {
       more = false;
       for (size_t c = 0; c < selection.provider.size(); ++c) {
@@ -38,7 +39,7 @@ class Sources {
         }
       }
       if (more) continue;
-      // No way leads there: as it was made at first.
+      // No path leads there: use the application that created the value.
       for (const ValueRef& v : selection.provider) {
         if (v.node < 0 || IsThere(KeyOf(v), kAll)) continue;
         Need(egraph_.Creator(v.node));
@@ -54,7 +55,7 @@ class Sources {
   using Key = std::pair<int, int>;  // a live node, its output
   struct There {
     Key value;
-    int since = -1;  // the application
+    int since = -1;  // the application that makes it
   };
   struct Step {
     Key to;
@@ -64,7 +65,7 @@ class Sources {
   Key KeyOf(ValueRef v) const { return {egraph_.LiveNode(v.node), v.output}; }
   std::vector<There>& ThereOf(Key v) { return there_[egraph_.ClassOf({v.first, v.second})]; }
 
-  // The node is there after that application.
+  // Records that the node is present after application `since`.
   void Has(int node, int since) {
     for (int k = 0; k < egraph_.Head(node).num_outputs(); ++k) {
       const Key v = KeyOf({node, k});
@@ -85,7 +86,8 @@ class Sources {
     });
   }
 
-  // What can take the value's place, by applications before that one: from where, by which.
+  // By value that can replace `from` before application `before`: the previous value and
+  // application.
   absl::flat_hash_map<Key, Step> WaysFrom(Key from, int before, std::vector<Key>* in_order) const {
     absl::flat_hash_map<Key, Step> reached = {{from, {from, -1}}};
     *in_order = {from};
@@ -107,7 +109,8 @@ class Sources {
     for (Key at = to; at != from; at = reached.at(at).to) Need(reached.at(at).application);
   }
 
-  // Needs what is on the shortest way, over applications before that one. Whether there is a way.
+  // Needs the applications on the shortest path that are earlier than `before`. Returns whether
+  // there is a path.
   bool Follow(Key from, Key to, int before) {
     std::vector<Key> in_order;
     const auto reached = WaysFrom(from, before, &in_order);
@@ -116,7 +119,7 @@ class Sources {
     return true;
   }
 
-  // Makes one value of the two, `to` if possible, else the nearest that may take both places.
+  // Merges the two values into one: `to` if possible, else the nearest one that can replace both.
   void Join(Key from, Key to) {
     if (Follow(from, to, kAll) || !IsThere(to, kAll)) return;
     std::vector<Key> in_order;
@@ -147,7 +150,7 @@ class Sources {
 
   const EGraph& egraph_;
   std::vector<std::vector<There>> there_;              // by class
-  absl::flat_hash_map<Key, std::vector<Step>> steps_;  // what may take a value's place
+  absl::flat_hash_map<Key, std::vector<Step>> steps_;  // replacements of a value
   std::set<int> needed_;
 };
 
@@ -185,7 +188,7 @@ class Realizer {
     return it != meaning_.end() && it->second == egraph_.LiveNode(in_egraph);
   }
 
-  // The operands too: a commutative operator's can be taken in either order.
+  // Compares operands too: a commutative operator's operands can match in either order.
   bool Means(const Binding& match, const Binding& in_egraph) const {
     for (size_t i = 0; i < match.nodes.size(); ++i) {
       if (!Means(match.nodes[i], in_egraph.nodes[i])) return false;
@@ -199,7 +202,7 @@ class Realizer {
     return true;
   }
 
-  // Needed applications whose match is in the graph as it is.
+  // The needed applications whose match is in the current graph.
   std::vector<std::pair<int, MatchedEditPtr>> Ready() const {
     std::vector<std::pair<int, MatchedEditPtr>> ready;
     for (int number : needed_) {
@@ -227,7 +230,7 @@ class Realizer {
     return found;
   }
 
-  // One that takes away what the fewest others match; among them the first.
+  // Chooses the application that destroys the fewest other matches; of several, the first.
   const std::pair<int, MatchedEditPtr>& Choose(
       const std::vector<std::pair<int, MatchedEditPtr>>& ready) const {
     auto takes_away = [&](const std::pair<int, MatchedEditPtr>& chosen) {
@@ -259,8 +262,8 @@ class Realizer {
   const EGraph& egraph_;
   std::set<int> needed_;
   Workspace& work_;
-  absl::flat_hash_map<int, int> meaning_;             // by node of the graph: of the e-graph
-  absl::flat_hash_map<int, std::vector<int>> nodes_;  // and back
+  absl::flat_hash_map<int, int> meaning_;  // by node of the graph: its node in the e-graph
+  absl::flat_hash_map<int, std::vector<int>> nodes_;  // the inverse
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// From an extracted graph back to rewrites, one after the other.
+// Turns a graph extracted from an e-graph back into a sequence of rewrites.
 #ifndef LEMMA_OPTIMIZER_EXTRACTION_REALIZE_H_
 #define LEMMA_OPTIMIZER_EXTRACTION_REALIZE_H_
 
@@ -8,11 +8,11 @@
 
 namespace lemma::optimizer {
 
-// Applies to `work`, whose graph in hand is the one that `egraph` was made of, the matches by
-// which values of the selection take the place of the input's, each as soon as what it matches is
-// there and, if possible, before another takes that away. An e-graph keeps what was replaced and a
-// graph does not, so this can fail to get all the way; every graph on it equals the input. Returns
-// the number of matches that were left.
+// `egraph` must be made from the current graph of `work`. Applies to `work` the matches by which
+// values of the selection replace the input's values, each as soon as its pattern is present and,
+// if possible, before another match destroys it. An e-graph keeps replaced nodes and a graph does
+// not, so this may stop before the selection is reached; every graph on the path equals the input.
+// Returns the number of matches that could not be applied.
 int Realize(const EGraph& egraph, const Selection& selection, Workspace* work);
 
 }  // namespace lemma::optimizer

@@ -19,9 +19,9 @@
 namespace lemma::optimizer {
 namespace {
 
-// Matches of one rule that are taken up in one round: those of others get a turn.
+// Limit on matches of one rule per round, so that all rules get a turn.
 constexpr int kMatchesPerRule = 2000;
-// Rounds of pricing what was extracted exactly, where the rest is estimated.
+// Limit on rounds of exact pricing of the extracted nodes; the others are estimated.
 constexpr int kPricingRounds = 8;
 
 class SaturationRun {
@@ -41,10 +41,10 @@ class SaturationRun {
     const bool is_saturated = Saturate();
     if (WasCancelled()) return std::optional<SearchBound>();
     auto extraction = GoToCheapest(best);
-    // No graph of it can be run, so none is better than what there is.
+    // No graph in it can run, so none is better than *best.
     if (absl::IsFailedPrecondition(extraction.status())) return std::optional<SearchBound>();
     if (!extraction.ok()) return extraction.status();
-    // What was left out could have been cheaper, and descent may have found it.
+    // A graph that was left out could be cheaper, and the descent may have found it.
     const int64_t bound = std::min(extraction->bound, best->rank.ns);
     return SearchBound{Cost::Nanoseconds(static_cast<double>(bound)), work_.HasSum(),
                        is_saturated && extraction->num_left_out == 0};
@@ -56,7 +56,7 @@ class SaturationRun {
   }
   bool IsFull() const { return egraph_.num_live() >= max_nodes_; }
 
-  // What is known already: the graphs on the way of these rewrites from the first one.
+  // Adds to the e-graph the graphs on the path of these rewrites from the first graph.
   void AddWay(const std::vector<MatchedEditPtr>& matched_edits) {
     std::vector<int> number(egraph_.num_originals());
     std::iota(number.begin(), number.end(), 0);
@@ -82,7 +82,7 @@ class SaturationRun {
     egraph_.Rebuild();
   }
 
-  // Whether every match was applied.
+  // Returns whether every match was applied.
   bool Saturate() {
     while (!IsFull() && !WasCancelled()) {
       bool is_complete = true;
@@ -96,7 +96,7 @@ class SaturationRun {
       }
       egraph_.Rebuild();
       if (i < matched_edits.size())
-        return false;  // also if there is room again: some were not applied
+        return false;  // even if there is room again: some matches were not applied
     }
     return false;
   }
@@ -139,8 +139,8 @@ class SaturationRun {
     return key;
   }
 
-  // Where operators have no price of their own, what is not known is estimated, until what is
-  // chosen is known.
+  // If operators have no price of their own, unknown prices are estimated; selected nodes are
+  // priced exactly until all of them are known.
   absl::StatusOr<Extraction> GoToCheapest(SearchState* best) {
     NodePrices prices(&egraph_, &costs_);
     std::vector<bool> exact(egraph_.num_nodes());
@@ -195,7 +195,7 @@ class SaturationRun {
   absl::flat_hash_set<uint64_t> seen_;  // matches
 };
 
-// Backtracking, or its first descent, and then saturation of what it started from and found.
+// Backtracking or its first descent, then saturation from its initial graph and its result.
 class Saturation : public Search {
  public:
   Saturation(const RewriteSource* source, CostModel* costs, const SaturationOptions& options)

@@ -1,4 +1,4 @@
-// Equality saturation: all rewrites at once, then the cheapest graph.
+// Equality saturation: applies all rewrites in an e-graph, then extracts the cheapest graph.
 #ifndef LEMMA_OPTIMIZER_EXTRACTION_SATURATION_H_
 #define LEMMA_OPTIMIZER_EXTRACTION_SATURATION_H_
 
@@ -12,23 +12,22 @@
 namespace lemma::optimizer {
 
 struct SaturationOptions {
-  // What comes before; the objective is time. Its result, and all on the way to it, is in the
-  // e-graph from the beginning.
+  // The search that runs first; its objective is time. The e-graph starts with its result and all
+  // graphs on the path to it.
   BacktrackingOptions first;
   int max_nodes = 6000;  // of the e-graph
 };
 
-// Applies every match to an e-graph (rewrite/egraph/egraph.h) until nothing new arises or it is
-// full, extracts the cheapest graph (optimizer/extraction/extraction.h), and goes there from the
-// input by the rewrites that the e-graph remembers, so that the result has steps as any other. What
-// cannot be reached one rewrite after the other, since two are in each other's way, is left as it
-// is; descent follows. The best of all that is the result.
+// Creates the search. It applies every match to an e-graph (rewrite/egraph/egraph.h) until nothing
+// new arises or the e-graph is full, extracts the cheapest graph
+// (optimizer/extraction/extraction.h), and goes there from the input by the rewrites that the
+// e-graph recorded, so that the result has steps as usual. Rewrites that conflict with one another
+// are skipped; a descent follows. The result is the best graph of all these.
 //
-// A cost model that is no sum over operators is taken for one (optimizer/cost/node_price.h), of
-// which then the bound is. The result is priced exactly.
-//
-// SearchResult::bound is set unless the search was stopped. `source`
-// and `costs` must outlive it.
+// A cost model that is not a sum over operators is approximated by one
+// (optimizer/cost/node_price.h); the bound then refers to the approximation. The result itself is
+// priced exactly. SearchResult::bound is set unless the search was stopped. `source` and `costs`
+// must outlive the search.
 std::unique_ptr<Search> MakeSaturationSearch(const RewriteSource* source, CostModel* costs,
                                              const SaturationOptions& options = {});
 

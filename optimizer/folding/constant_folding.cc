@@ -13,8 +13,7 @@
 namespace lemma::optimizer {
 namespace {
 
-// A result of up to this size is always kept; a larger one if it is at most kMaxGrowth times its
-// operands.
+// Results up to this size are always kept; larger ones only up to kMaxGrowth times their operands.
 constexpr int64_t kSmallBytes = 1 << 20;
 constexpr int64_t kMaxGrowth = 2;
 
@@ -25,7 +24,7 @@ bool WorthKeeping(const Node& node) {
   return out <= kSmallBytes || out <= kMaxGrowth * in;
 }
 
-// Foldable values that the rest of the graph reads, in the order of the graph's nodes.
+// The foldable values that the rest of the graph reads, in the order of the graph's nodes.
 std::vector<Value> Frontier(const Graph& graph, const absl::flat_hash_set<const Node*>& foldable) {
   std::vector<Value> result;
   absl::flat_hash_set<Value> seen;
@@ -40,13 +39,13 @@ std::vector<Value> Frontier(const Graph& graph, const absl::flat_hash_set<const 
   return result;
 }
 
-// Computes nodes on demand and keeps their values in double, or in their own type if integral.
+// Computes nodes on demand. Keeps values in double, or in their own type if it is integral.
 class Folder {
  public:
   explicit Folder(int threads) { options_.threads = threads; }
 
   absl::StatusOr<Tensor> ValueOf(const Value& value) {
-    // An explicit stack, operands first: chains may be long.
+    // Uses an explicit stack, since chains may be long.
     std::vector<NodePtr> stack = {value.node_ptr()};
     while (!stack.empty()) {
       NodePtr node = stack.back();
@@ -92,7 +91,7 @@ class Folder {
     }
     absl::Status status = absl::InvalidArgumentError("");
     if (integral) status = Run<int64_t>(*program, in, out, options_);
-    // Integers may pass through functions of the reals.
+    // An integer program may contain functions of reals; it is then run in double.
     if (absl::IsInvalidArgument(status)) status = Run<double>(*program, in, out, options_);
     if (!status.ok()) return status;
     for (size_t i = 0; i < results.size(); ++i) {
@@ -108,7 +107,7 @@ class Folder {
 }  // namespace
 
 bool IsFoldable(const Node& node) {
-  // An operator without a definition has no output types of its own.
+  // Without a definition, an operator has no output types.
   return WorthKeeping(node) && InferTypes(node.op(), node.input_types(), node.attrs()).ok();
 }
 

@@ -1,4 +1,4 @@
-// What depends on known weights only is computed once, when optimization ends.
+// Folds constants: values that depend on known weights only are computed once, after optimization.
 #ifndef LEMMA_OPTIMIZER_FOLDING_CONSTANT_FOLDING_H_
 #define LEMMA_OPTIMIZER_FOLDING_CONSTANT_FOLDING_H_
 
@@ -8,21 +8,21 @@
 
 namespace lemma::optimizer {
 
-// The operator nodes of `graph` whose operands, and theirs, are constants and weights with known
-// values. Left out: opaque operators, and results so much larger than their operands (an expanded
-// constant) that keeping them would cost more than computing them.
+// The operator nodes of `graph` that depend only on constants and weights with known values.
+// Excluded: opaque operators, and results so much larger than their operands (such as an expanded
+// constant) that storing them would cost more than computing them.
 absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph);
 
 // Whether the operator node folds if its operands do.
 bool IsFoldable(const Node& node);
 
-// `graph` with every foldable value that is still used replaced by a constant. Computed in double
-// (integers exactly), intermediate results unrounded, and rounded once to the value's type. A node
-// that cannot be computed stays. Unchanged if nothing folds.
+// Replaces every foldable value that is still used by a constant. Computes in double (integers
+// exactly) without rounding intermediate results, and rounds once to the value's type. A node that
+// cannot be computed stays. Returns `graph` unchanged if nothing folds.
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads = 1);
 
-// The graph that FoldConstants would make, less the work: a weight without values stands for every
-// constant it would compute. For costs and plans, which depend on types alone.
+// The graph that FoldConstants would make, without computing: weights without values stand for its
+// constants. For costs and plans, which depend on types only.
 Graph AssumeFolded(const Graph& graph);
 
 }  // namespace lemma::optimizer

@@ -10,13 +10,13 @@
 namespace lemma::optimizer {
 namespace {
 
-// Where `value` is found in the new graph.
+// The value in the new graph.
 const Value& Mapped(const ValueMap& map, const Value& value) {
   auto it = map.find(value);
   return it == map.end() ? value : it->second;
 }
 
-// The node over the new operands; itself if they are the old ones.
+// Applies the node's operator to the new operands; returns the node itself if they are unchanged.
 NodePtr Reapply(const NodePtr& node, const ValueMap& map) {
   std::vector<Value> inputs;
   bool changed = false;
@@ -40,7 +40,7 @@ Graph ReplaceValues(const Graph& graph, const ValueMap& replacements) {
     NodePtr now = node->is_op() ? Reapply(node, map) : node;
     for (int i = 0; i < node->num_outputs(); ++i) {
       Value old(node, i);
-      // A replaced value's label goes to what replaces it.
+      // The label of a replaced value goes to its replacement.
       const Value& target = replacements.contains(old) ? Mapped(map, old) : Value(now, i);
       absl::string_view label = graph.LabelOf(old);
       if (!label.empty()) builder.Label(target, std::string(label));

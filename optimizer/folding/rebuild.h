@@ -1,4 +1,4 @@
-// Graphs with some values replaced.
+// Rebuilds a graph with some of its values replaced.
 #ifndef LEMMA_OPTIMIZER_FOLDING_REBUILD_H_
 #define LEMMA_OPTIMIZER_FOLDING_REBUILD_H_
 
@@ -9,9 +9,9 @@ namespace lemma::optimizer {
 
 using ValueMap = absl::flat_hash_map<Value, Value>;
 
-// `graph` with every use of a key replaced by the key's value, which has the same type (CHECK) and
-// is taken as it is: keys below it are not replaced. Names and, where a node lives on, labels stay.
-// Linear in the size of the graph.
+// Replaces every use of a key in `graph` by the key's value, which must have the same type (CHECK).
+// The replacements themselves are inserted as they are: keys inside them are not replaced. Names
+// stay; so do labels of nodes that remain. Linear in the size of the graph.
 Graph ReplaceValues(const Graph& graph, const ValueMap& replacements);
 
 }  // namespace lemma::optimizer

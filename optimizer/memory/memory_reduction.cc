@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kLeastMs = 1e-4;  // even a view costs a little
 constexpr int64_t kLeastOffloaded = 1 << 16;
-// PCIe 5 of 16 lanes, one way: no link to a host is faster but those soldered to one.
+// PCIe 5 with 16 lanes, one way. Only links soldered to the host are faster.
 constexpr double kLinkBytesPerMs = 64e6;
 
 }  // namespace

@@ -1,9 +1,8 @@
-// What can be done about values that wait in memory: one of them at a time.
+// Memory reductions: changes that take one buffer away from the peak of a graph's memory plan.
 //
-// A plan of memory is found by whoever chooses among reductions
-// (optimizer/memory/rematerialization.h); here is what they are: dropping what waits and computing
-// it again, and, where the device has memory of its own, offloading it to the host's and bringing
-// it back.
+// A reduction drops a value that waits for its next use and recomputes it or, on a device with its
+// own memory, offloads it to host memory and fetches it back. This file lists and prices
+// reductions; optimizer/memory/rematerialization.h chooses among them.
 #ifndef LEMMA_OPTIMIZER_MEMORY_MEMORY_REDUCTION_H_
 #define LEMMA_OPTIMIZER_MEMORY_MEMORY_REDUCTION_H_
 
@@ -20,44 +19,44 @@
 
 namespace lemma::optimizer {
 
-// All that is done about a graph's memory.
+// All reductions that are applied to a graph.
 struct Reductions {
   std::vector<Recomputation> recomputed;
 
   Reductions Without(int index) const;
 };
 
-// A graph with reductions, and its plan.
+// A graph with its reductions, and its memory plan.
 struct ReducedGraph {
   Reductions reductions;
   RematerializedGraph copied;
   MemoryTimeline timeline;
-  double ms = 0;  // what the reductions cost
+  double ms = 0;  // time that the reductions add
 
-  std::vector<int64_t> Live() const;  // bytes, by kernel
+  std::vector<int64_t> Live() const;  // bytes in use, by kernel
 };
 
-// One more reduction of a ReducedGraph.
+// The choice of one more reduction for a ReducedGraph.
 struct ReductionChoice {
-  Reductions reductions;  // with it
-  double score = 0;       // time that it costs by the bytes that it takes away from the peak
+  Reductions reductions;  // including the new one
+  double score = 0;       // added ms per byte that leaves the peak
 };
 
 class MemoryReducer {
  public:
-  // Of `graph`, as `measurer` plans it.
+  // For `graph`, as `measurer` plans it.
   MemoryReducer(const Graph& graph, KernelMeasurer* measurer);
 
-  // What each node costs; before anything else is called.
+  // Prices each node; must be called first.
   absl::Status Price(CostModel* costs);
 
   // nullopt if the reductions contradict each other.
   absl::StatusOr<std::optional<ReducedGraph>> With(Reductions reductions);
 
-  // What can be done about the buffers that are there while kernel `peak` runs, the cheapest first.
+  // Possible reductions of buffers that are live while kernel `peak` runs; the least score first.
   std::vector<ReductionChoice> Candidates(const ReducedGraph& now, int peak) const;
 
-  // Which of `reductions` there are, those that cost most first.
+  // The indices of the non-empty elements of `reductions`, the most expensive first.
   std::vector<int> ByCost(const Reductions& reductions) const;
 
  private:
@@ -70,7 +69,7 @@ class MemoryReducer {
   absl::flat_hash_map<const Node*, int> position_;
   std::vector<bool> is_static_;
   std::vector<double> node_ms_;
-  std::vector<double> transfer_ms_;  // by node: to the host and back; 0 if that is not offered
+  std::vector<double> transfer_ms_;  // by node: to the host and back; 0: not offered
 };
 
 }  // namespace lemma::optimizer

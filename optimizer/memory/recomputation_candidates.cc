@@ -13,7 +13,7 @@
 namespace lemma::optimizer {
 namespace {
 
-// --- When and where a plan has what ---
+// ---- When and where the plan holds each value ----
 
 class PlanIndex {
  public:
@@ -33,7 +33,7 @@ class PlanIndex {
       const Copy* origin = OriginOf(*node);
       if (origin == nullptr) continue;
       copies_[origin->node].push_back(node.get());
-      // Its operands' kernels write it.
+      // A concatenation that its operands' kernels write in place.
       const bool joint = KernelOf(*node) < 0 && node->inputs().size() > 1;
       auto place = place_.find(Value(node, 0));
       if (joint && place != place_.end()) joints_[place->second].push_back(node);
@@ -46,8 +46,8 @@ class PlanIndex {
     auto it = kernel_of_.find(&node);
     return it == kernel_of_.end() ? -1 : it->second;
   }
-  // When it first reads: its kernel, or, of what is another view of its operands, the first kernel
-  // that reads that.
+  // When it first reads: its kernel or, if it is only a view of its operands, the first kernel that
+  // reads the view.
   int UseTime(const Node& node) const { return use_time_.at(&node); }
   const Copy* OriginOf(const Node& node) const {  // nullptr: a barrier
     auto it = now_.copied.origins.find(&node);
@@ -63,7 +63,7 @@ class PlanIndex {
   const std::vector<NodePtr>& JointsIn(int b) const { return joints_[b]; }  // concatenations
   Value ValueOf(const Node* node, int output) const { return Value(ptr_.at(node), output); }
 
-  // What others read of what a kernel computes.
+  // The values that the kernel computes and others read.
   std::vector<Value> ResultsOf(int kernel) const {
     std::vector<Value> results;
     for (const NodePtr& node : t_.kernels[kernel].nodes) {
@@ -78,13 +78,13 @@ class PlanIndex {
     return results;
   }
 
-  // Whether `v` lies in memory while kernel `time` runs, or where nothing else comes.
+  // Whether `v` is in memory while kernel `time` runs, or is an output outside of all buffers.
   bool IsThere(const Value& v, int time) const {
     auto place = place_.find(v);
     if (place == place_.end()) return outputs_.contains(v);
     const BufferLife& life = t_.buffers[place->second];
     if (life.first > time || life.last < time) return false;
-    if (!joints_[place->second].empty()) return true;  // others wrote other parts
+    if (!joints_[place->second].empty()) return true;  // its parts have different writers
     int made = KernelOf(v.node());
     for (const Node* node = &v.node(); made < 0 && !node->inputs().empty();) {
       node = &node->inputs()[0].node();
@@ -125,15 +125,15 @@ class PlanIndex {
   std::vector<std::vector<NodePtr>> joints_;  // by buffer
 };
 
-// --- One candidate ---
+// ---- One candidate ----
 
 class CandidateBuilder {
  public:
-  // `joins`: with the recomputations that make the same nodes, or that read what is dropped.
+  // `joins`: merge with recomputations that make the same nodes or read the dropped value.
   CandidateBuilder(const PlannedCopies& now, const PlanIndex& index, int peak, bool joins)
       : now_(now), index_(index), peak_(peak), joins_(joins) {}
 
-  // The value in buffer b, offloaded.
+  // Offloads the value in buffer b.
   std::optional<RecomputationCandidate> Offloaded(int b) {
     const std::vector<int> writers = WritersOf(b);
     if (writers.empty() || !index_.JointsIn(b).empty() || IsReadAtPeak(b)) return std::nullopt;
@@ -143,11 +143,11 @@ class CandidateBuilder {
       return std::nullopt;
     }
     const Value v(nodes.back(), 0);
-    if (!index_.IsThere(v, peak_)) return std::nullopt;  // it made several, and this is another one
+    if (!index_.IsThere(v, peak_)) return std::nullopt;  // b holds another result of the kernel
     if (!AddLate(v) || unit_.late.empty() || !FindToken(writers.back())) return std::nullopt;
     Copy kept = *index_.OriginOf(v.node());
     unit_.fetched = kept.node;
-    // What was brought back is in the host's memory still.
+    // A value that was fetched is still in host memory.
     while (kept.number > 0 && now_.list[kept.number - 1].fetched == kept.node) {
       const auto& operands = now_.list[kept.number - 1].operands;
       const auto from = operands.find(kept.node);
@@ -159,7 +159,7 @@ class CandidateBuilder {
     return candidate;
   }
 
-  // What waits in buffer b, once for all that read it after the peak.
+  // Recomputes the values in buffer b once for all their readers after the peak.
   std::optional<RecomputationCandidate> ForAll(int b) {
     const std::vector<int> writers = WritersOf(b);
     if (writers.empty()) return std::nullopt;
@@ -191,8 +191,9 @@ class CandidateBuilder {
     return candidate;
   }
 
-  // What the kernel of the peak reads in buffer b, for each of its readers from then on apart: it
-  // may be computed within their kernels, and is not stored then. Of what is there anyway.
+  // Recomputes the values in buffer b, which the kernel at the peak reads, separately for each
+  // reader from then on: a reader's kernel may fuse them, so that they are not stored. Uses
+  // available operands only.
   std::optional<RecomputationCandidate> ForEach(int b) {
     const std::vector<int> writers = WritersOf(b);
     if (writers.size() != 1 || !index_.JointsIn(b).empty()) return std::nullopt;
@@ -202,7 +203,7 @@ class CandidateBuilder {
     for (const Value& v : index_.ResultsOf(writers[0])) {
       if (!FindReaders(v, &readers)) return std::nullopt;
     }
-    if (readers.empty()) return std::nullopt;  // it reads a view that was read before
+    if (readers.empty()) return std::nullopt;  // only an earlier view is read
     RecomputationCandidate candidate;
     candidate.buffer = b;
     candidate.list = now_.list;
@@ -223,13 +224,13 @@ class CandidateBuilder {
     return candidate;
   }
 
-  // Whether joining makes a difference to what ForAll gave.
+  // Whether joining makes a difference to the result of ForAll.
   bool Touches() const {
     return !also_.empty() || std::any_of(now_.list.begin(), now_.list.end(), SharesNodes());
   }
 
  private:
-  static constexpr size_t kMaxKernels = 12;  // that one candidate computes again
+  static constexpr size_t kMaxKernels = 12;  // limit on kernels that one candidate recomputes
 
   bool IsReadAtPeak(int b) const {
     const auto& reads = now_.timeline.reads[peak_];
@@ -243,8 +244,8 @@ class CandidateBuilder {
     };
   }
 
-  // The kernels whose results are in buffer b at the peak: all that wrote a part of a
-  // concatenation, or the last one. Empty if one of them makes the peak or comes after it.
+  // The kernels whose results are in buffer b at the peak: all writers of a concatenation, or the
+  // last writer. Empty if one of them runs at the peak or later.
   std::vector<int> WritersOf(int b) const {
     std::vector<int> writers;
     const bool joint = !index_.JointsIn(b).empty();
@@ -272,11 +273,11 @@ class CandidateBuilder {
     return true;
   }
 
-  // Those who read `v` after the peak get the new copy; views of it are copied along.
+  // Lets readers of `v` after the peak read the new copy; copies views of `v` too.
   bool AddLate(const Value& v) {
     for (const Node* user : index_.UsersOf(v)) {
       if (members_.contains(user)) continue;
-      if (index_.OriginOf(*user) == nullptr) {  // a barrier, for some copies
+      if (index_.OriginOf(*user) == nullptr) {  // a barrier before some copies
         for (const Node* copy : index_.UsersOf(index_.ValueOf(user, 0))) {
           if (!members_.contains(copy) && !AddReader(v, *copy, /*through_barrier=*/true)) {
             return false;
@@ -338,7 +339,7 @@ class CandidateBuilder {
     });
   }
 
-  // Into the recomputation that reads it: what one makes is read without barriers.
+  // Adds the nodes to the recomputation that reads them, inside of which there are no barriers.
   void TakeIn(int number, std::vector<Recomputation>* list) const {
     for (Recomputation& other : *list) {
       for (const auto& read : unit_.late) other.late.erase(read);
@@ -348,7 +349,7 @@ class CandidateBuilder {
     into.operands.insert(unit_.operands.begin(), unit_.operands.end());
   }
 
-  // Operands that are gone by then are computed again too.
+  // Also recomputes operands that are no longer available then.
   bool AddOperands() {
     std::vector<const Node*> pending;
     std::swap(pending, added_);
@@ -375,8 +376,8 @@ class CandidateBuilder {
     return true;
   }
 
-  // A copy of `v` that is there when it is needed, or could be kept until then without adding to
-  // the peak.
+  // Finds a copy of `v` that is available when needed, or that can be kept until then without
+  // raising the peak.
   bool Find(const Value& v) {
     const Copy& origin = *index_.OriginOf(v.node());
     const auto take = [&](const Node& node) {
@@ -392,7 +393,7 @@ class CandidateBuilder {
     return index_.IsThere(v, peak_) && take(v.node());
   }
 
-  // The last node that is computed before the copy is needed.
+  // Takes as token the last node that is computed before the copy is needed.
   bool FindToken(int last_writer) {
     for (int k = first_use_ - 1; k > last_writer; --k) {
       for (const NodePtr& node : now_.timeline.kernels[k].nodes) {
@@ -405,7 +406,7 @@ class CandidateBuilder {
     return false;
   }
 
-  // What is joined begins as early as the first of all would.
+  // A joined recomputation begins with the earliest token of those it joins.
   Recomputation WithFirstToken() const {
     Recomputation unit = unit_;
     int time = TimeOf(unit.token);
@@ -432,11 +433,11 @@ class CandidateBuilder {
   const int peak_;
   const bool joins_;
   Recomputation unit_;
-  std::set<int> also_;  // numbers of recomputations that read what is dropped
+  std::set<int> also_;  // numbers of recomputations that read the dropped value
   int first_use_ = 0;
   size_t num_kernels_ = 0;
   std::vector<const Node*> added_;
-  absl::flat_hash_set<const Node*> members_;  // that are computed again
+  absl::flat_hash_set<const Node*> members_;  // nodes that are recomputed
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What could be dropped and computed again, or offloaded, in a planned graph.
+// Finds values of a planned graph that can be dropped and recomputed, or offloaded to the host.
 #ifndef LEMMA_OPTIMIZER_MEMORY_RECOMPUTATION_CANDIDATES_H_
 #define LEMMA_OPTIMIZER_MEMORY_RECOMPUTATION_CANDIDATES_H_
 
@@ -9,7 +9,7 @@
 
 namespace lemma::optimizer {
 
-// A graph as WithCopies made it from `list`, and its plan.
+// A graph that WithCopies made from `list`, and its memory plan.
 struct PlannedCopies {
   const RematerializedGraph& copied;
   const MemoryTimeline& timeline;
@@ -18,18 +18,18 @@ struct PlannedCopies {
 };
 
 struct RecomputationCandidate {
-  int buffer = 0;                   // that it takes away from the peak
-  std::vector<Recomputation> list;  // with it
+  int buffer = 0;                   // the buffer that leaves the peak
+  std::vector<Recomputation> list;  // including the new recomputation
 };
 
-// For each buffer that waits while kernel `peak` runs: a recomputation of its own, which may be of
-// what was recomputed before, and, where others make the same, one joined with those. For each
-// buffer that the kernel reads: one for each reader from then on, whose kernel may take it in. By
-// buffer.
+// Candidates for each buffer that waits while kernel `peak` runs: a recomputation of its own
+// (possibly of recomputed values) and, where other recomputations make the same nodes, one joined
+// with those. For each buffer that the kernel reads: one recomputation per reader from that time
+// on, which the reader's kernel may fuse. In order of buffers.
 std::vector<RecomputationCandidate> RecomputationCandidates(const PlannedCopies& now, int peak);
 
-// For each buffer of one value that waits while kernel `peak` runs: the value offloaded, and
-// brought back before it is read again. By buffer.
+// Candidates for each buffer that holds one value and waits while kernel `peak` runs: the value is
+// offloaded and fetched back before its next use. In order of buffers.
 std::vector<RecomputationCandidate> OffloadCandidates(const PlannedCopies& now, int peak);
 
 }  // namespace lemma::optimizer

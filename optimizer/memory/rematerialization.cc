@@ -11,17 +11,17 @@
 namespace lemma::optimizer {
 namespace {
 
-// Chooses among reductions; what they are is the MemoryReducer's.
+// Chooses among the reductions that the MemoryReducer offers.
 class Rematerializer {
  public:
   Rematerializer(MemoryReducer* reliever, int64_t limit, std::function<bool(int64_t)> progress,
                  const Deadline& deadline)
       : reliever_(reliever), limit_(limit), progress_(std::move(progress)), deadline_(deadline) {}
 
-  // Several descents, since each is greedy: with the limit as the target, and with less, so that
-  // more is dropped, and taken back where it was not needed. If the limit is not reached, with
-  // still less, and with one target after the other on the way there: what is far above the limit
-  // everywhere, nothing seems to relieve.
+  // Each descent is greedy, so several targets are tried: the limit, and 3/4 of it, where more is
+  // dropped and unnecessary reductions are undone. If the limit is not reached: half of it, and a
+  // sequence of targets from the input's peak downwards, because far above the limit no single
+  // reduction seems to help.
   absl::StatusOr<Rematerialization> Run() {
     auto input = reliever_->With({});
     if (!input.ok()) return input.status();
@@ -73,7 +73,7 @@ class Rematerializer {
     return stopped_;
   }
 
-  // Until the limit is reached, or nothing brings it nearer.
+  // Adds reductions until the limit is reached or none brings it nearer.
   absl::StatusOr<ReducedGraph> Descend(ReducedGraph now, int64_t step) {
     while (!Reaches(now) && !Stopped()) {
       const std::vector<int64_t> live = now.Live();
@@ -86,7 +86,7 @@ class Rematerializer {
         now = **std::move(next);
         if (!GoesOn(now)) break;
       } else if (target_ - step > limit_ / 4) {
-        target_ -= step;  // below the limit too: gaps between buffers take the rest
+        target_ -= step;  // below the limit too: gaps between buffers take up the difference
       } else {
         break;
       }
@@ -94,7 +94,7 @@ class Rematerializer {
     return now;
   }
 
-  // Without what is not needed to stay at the limit, or at what was reached.
+  // Removes reductions that are not needed to stay within the limit, or at the reached peak.
   absl::StatusOr<ReducedGraph> Undo(ReducedGraph now) {
     const int64_t bound = std::max(limit_, now.timeline.peak_bytes);
     for (int reduction : reliever_->ByCost(now.reductions)) {
@@ -106,7 +106,7 @@ class Rematerializer {
     return now;
   }
 
-  // Descends again from where one of the most expensive reductions is taken back, while that helps.
+  // Removes one of the most expensive reductions and descends again, as long as that helps.
   absl::StatusOr<ReducedGraph> Retry(ReducedGraph best) {
     int left = 4;
     for (bool helped = true; helped;) {
@@ -129,7 +129,7 @@ class Rematerializer {
     return best;
   }
 
-  // How far the plan is above the target, at all of its kernels.
+  // The bytes by which the plan exceeds the target, summed over its kernels.
   double Excess(const ReducedGraph& now) const {
     double excess = 0;
     for (int64_t bytes : now.Live()) {
@@ -138,11 +138,11 @@ class Rematerializer {
     return excess;
   }
 
-  // The one that lowers the excess most for its time, of the cheapest few.
+  // Of the cheapest few candidates, the one that lowers the excess most per added time.
   absl::StatusOr<std::optional<ReducedGraph>> Best(const ReducedGraph& now,
                                                    const std::vector<ReductionChoice>& candidates) {
     constexpr int kTries = 8;
-    constexpr double kLeastMs = 1e-4;  // joined with others, it may cost less than nothing
+    constexpr double kLeastMs = 1e-4;  // a joined recomputation may lower the total time
     const double excess = Excess(now);
     std::optional<ReducedGraph> best;
     double best_rate = 0;
@@ -166,7 +166,7 @@ class Rematerializer {
   const std::function<bool(int64_t)> progress_;
   int64_t target_ = 0;
   const Deadline deadline_;
-  bool stopped_ = false;  // by whoever watches, or late
+  bool stopped_ = false;  // by `progress` or the deadline
 };
 
 }  // namespace

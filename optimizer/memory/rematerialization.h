@@ -1,13 +1,12 @@
-// Memory for time: values that wait long for their next use are dropped and computed again.
+// Trades time for memory: drops values that wait long for their next use and recomputes them.
 //
-// A training step keeps most of what its forward pass computes until the backward pass asks for
-// it. Recomputation (Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016) is written
-// into the graph itself: late users read another copy, computed behind `barrier`s
-// (graph/ops/training/barrier.cc) that let it begin only when it is needed
+// A training step keeps most results of its forward pass until the backward pass needs them.
+// Recomputation (Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016) is written
+// into the graph itself: late users read a second copy, behind `barrier`s
+// (graph/ops/training/barrier.cc) that delay its computation until it is needed
 // (optimizer/memory/rematerialized_graph.h). So the result is an ordinary graph that every back end
-// executes, and that equals the input once barriers are taken away (WithoutBarriers in
-// graph/barrier.h). What can be done about a value that waits is told by
-// optimizer/memory/memory_reduction.h, and chosen here.
+// executes; it equals the input once barriers are removed (WithoutBarriers in graph/barrier.h).
+// optimizer/memory/memory_reduction.h lists the possible reductions; the choice is made here.
 #ifndef LEMMA_OPTIMIZER_MEMORY_REMATERIALIZATION_H_
 #define LEMMA_OPTIMIZER_MEMORY_REMATERIALIZATION_H_
 
@@ -23,19 +22,19 @@
 namespace lemma::optimizer {
 
 struct Rematerialization {
-  Graph graph;             // with the peak nearest to the limit that was found
+  Graph graph;             // the graph found whose peak is nearest to the limit
   int64_t peak_bytes = 0;  // of its plan
   int recomputed = 0;      // operators of `graph` that are copies of others
-  int offloaded = 0;       // values of `graph` that are kept in the host's memory
+  int offloaded = 0;       // values of `graph` that are kept in host memory
 };
 
-// Lowers the peak of the plan that `measurer` makes of `graph` to `limit_bytes`, if it can, in
-// steps: of what waits while the peak is reached, it drops what relieves it most for the time that
-// computing it again costs by `costs`. In the end it takes back what was not needed. Of several
-// such searches the result that reaches the limit at the least cost counts, or that of the least
-// peak. Deterministic; some hundred to some thousand plans. `progress`, if given, gets the peak
-// after each step; returning false ends the search with the best it has, and so does the deadline,
-// which is looked at before each plan.
+// Lowers the peak of the plan that `measurer` makes of `graph` to `limit_bytes`, if possible. In
+// each step it takes, among the values that wait at the peak, the reduction with the least added
+// time (by `costs`) per byte. At the end it removes unnecessary reductions. It runs several such
+// searches and returns the cheapest result that reaches the limit, or else the one with the least
+// peak. Deterministic; makes hundreds to thousands of plans. `progress`, if given, gets the peak
+// after each step; returning false ends the search with the best result so far. So does the
+// deadline, which is checked before each plan.
 absl::StatusOr<Rematerialization> Rematerialize(
     const Graph& graph, int64_t limit_bytes, KernelMeasurer* measurer, CostModel* costs,
     const std::function<bool(int64_t peak_bytes)>& progress = nullptr,

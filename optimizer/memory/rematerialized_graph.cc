@@ -49,7 +49,7 @@ class CopyBuilder {
     return *std::move(graph);
   }
 
-  // Copies that turned out to be one node have the least number of theirs.
+  // Copies that turned out to be one node get the least of their numbers.
   absl::flat_hash_map<const Node*, Copy> Origins() const {
     absl::flat_hash_map<const Node*, Copy> origins;
     for (size_t n = 0; n < first_.size(); ++n) {
@@ -87,7 +87,7 @@ class CopyBuilder {
     return {node, 0};
   }
 
-  // nullptr if it would have to wait for itself.
+  // Returns nullptr if the copy would have to wait for itself.
   NodePtr Make(const Copy& copy) {
     {
       Made& made = At(copy);
@@ -127,7 +127,7 @@ class CopyBuilder {
     return copy.number > 0 && list_[copy.number - 1].fetched == copy.node;
   }
 
-  // What is brought back twice is offloaded once.
+  // A value that is fetched twice is offloaded once.
   NodePtr Fetch(const Copy& copy) {
     const std::map<int, int>& operands = list_[copy.number - 1].operands;
     const auto named = operands.find(copy.node);
@@ -156,7 +156,7 @@ class CopyBuilder {
   absl::flat_hash_map<std::pair<int, int>, NodePtr> offloaded_;
 };
 
-// What reads a copy of number `from` reads that of number `to`.
+// Makes readers of copies with number `from` read those with number `to`.
 void Rename(int from, int to, Recomputation* unit) {
   std::set<std::pair<int, Copy>> late;
   for (const auto& [node, reader] : unit->late) {
@@ -184,7 +184,7 @@ std::optional<RematerializedGraph> WithCopies(const Graph& graph,
 std::vector<Recomputation> Joined(std::vector<Recomputation> list, const Recomputation& added,
                                   const std::set<int>& also) {
   Recomputation all = added;
-  std::set<std::pair<int, Copy>> taken;  // by recomputations that stay, and of higher numbers
+  std::set<std::pair<int, Copy>> taken;  // by recomputations that stay and have higher numbers
   std::vector<int> joined;
   for (int number = static_cast<int>(list.size()); number > 0; --number) {
     Recomputation& unit = list[number - 1];

@@ -1,4 +1,4 @@
-// Graphs that compute some of their nodes more than once, or keep them in the host's memory.
+// Rematerialized graphs: they compute some nodes more than once, or keep values in host memory.
 #ifndef LEMMA_OPTIMIZER_MEMORY_REMATERIALIZED_GRAPH_H_
 #define LEMMA_OPTIMIZER_MEMORY_REMATERIALIZED_GRAPH_H_
 
@@ -14,8 +14,8 @@
 
 namespace lemma::optimizer {
 
-// A node of the original graph, by position, as it is computed for the first time (number 0) or
-// again (from 1 on).
+// One computation of a node of the original graph, given by position: the first one (number 0) or a
+// recomputation (numbers from 1).
 struct Copy {
   int node = -1;
   int number = 0;
@@ -28,18 +28,18 @@ struct Copy {
   }
 };
 
-// Nodes that are computed once more for some of their users. The k-th recomputation of a list makes
-// the copies of number k + 1, which read each other.
+// Nodes that are computed once more for some of their users. The k-th recomputation of a list (from
+// 0) makes the copies of number k + 1, which read each other.
 struct Recomputation {
   std::set<int> nodes;
-  // Readers of a node here that read this copy. Where several recomputations name a reader, the
-  // last of them counts.
+  // Pairs of a node and a reader that reads this copy of it. If several recomputations name the
+  // same pair, the last one counts.
   std::set<std::pair<int, Copy>> late;
-  // Operands of nodes here that are read as copies of this number; of those not named, the first.
+  // The number of the copy to read, by operand of `nodes`; for other operands, the first copy.
   std::map<int, int> operands;
-  Copy token;  // after which the copies may begin
-  // One of the nodes, of one output, that is not computed again: a copy of it is offloaded and
-  // brought back (graph/ops/training/offload.cc), that of the number in `operands`. -1: none.
+  Copy token;  // the copies may begin after this one
+  // One of `nodes`, with one output, that is not recomputed: the copy of it with the number in
+  // `operands` is offloaded and fetched back (graph/ops/training/offload.cc). -1: none.
   int fetched = -1;
 
   bool empty() const { return nodes.empty(); }
@@ -47,22 +47,22 @@ struct Recomputation {
 
 struct RematerializedGraph {
   Graph graph;
-  // Of all nodes but offloads and barriers; of the barriers that bring back, what they bring.
+  // For all nodes except offloads and barriers. Barriers that fetch map to what they fetch.
   absl::flat_hash_map<const Node*, Copy> origins;
 };
 
-// `graph` with what is computed again behind barriers (graph/barrier.h). `position` and `is_static`
-// are of graph.nodes(); what is static needs no barrier. Copies that an empty recomputation would
-// have made are taken to be the first ones, so that any may be emptied, and the others mean the
-// same. nullopt if a copy would have to wait for itself.
+// `graph` with its recomputations behind barriers (graph/barrier.h). `position` and `is_static`
+// refer to graph.nodes(); static nodes need no barrier. References to copies of an empty
+// recomputation read the first copy, so one recomputation can be emptied without changing the
+// others. nullopt if a copy would have to wait for itself.
 std::optional<RematerializedGraph> WithCopies(const Graph& graph,
                                               const absl::flat_hash_map<const Node*, int>& position,
                                               const std::vector<bool>& is_static,
                                               absl::Span<const Recomputation> list);
 
-// `list` with one more recomputation, joined with those that share a node with it and with those of
-// the numbers `also`, if they fetch nothing: they become one, whose copies begin after
-// `added.token`, and what was read as one of their copies is read as its.
+// Adds `added` to `list`, merged with those recomputations, among the ones that fetch nothing, that
+// share a node with it or whose number is in `also`. The merged copies begin after `added.token`;
+// whatever read a copy of a merged recomputation reads the new copy.
 std::vector<Recomputation> Joined(std::vector<Recomputation> list, const Recomputation& added,
                                   const std::set<int>& also = {});
 

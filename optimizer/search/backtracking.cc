@@ -22,7 +22,7 @@ Cost CostOf(const Rank& rank) {
   return Cost::Nanoseconds(static_cast<double>(rank.ns)).WithPeak(rank.peak_bytes);
 }
 
-// One run.
+// One run of the search.
 class BacktrackingRun {
  public:
   BacktrackingRun(const Graph& graph, std::vector<const PreparedRule*> rules, CostModel* costs,
@@ -47,8 +47,7 @@ class BacktrackingRun {
       const auto left = static_cast<int64_t>(phases.size() - i);
       const int64_t until = budget_.steps() + (budget_.max_steps() - budget_.steps()) / left;
       absl::Status s = Phase(until);
-      // What a measurement was to tell that was interrupted stays unknown; the best so far is
-      // there.
+      // Results of an interrupted measurement stay unknown; the best state so far remains valid.
       was_interrupted = absl::IsCancelled(s);
       if (was_interrupted) break;
       if (!s.ok()) return s;
@@ -78,7 +77,7 @@ class BacktrackingRun {
 
   bool HasFront() const { return options_.objective.goal == Objective::Goal::kPareto; }
 
-  // What is searched for, one after the other.
+  // The objectives to search for, in order.
   std::vector<Objective> Phases() const {
     Objective last = options_.objective.Deciding();
     last.reference = initial_cost_;
@@ -88,8 +87,7 @@ class BacktrackingRun {
     return {time, memory, last};
   }
 
-  // Searches for the objective in hand, to that number of steps; best_ and descended_ are what it
-  // found.
+  // Searches for the current objective, up to step number `until`. Sets best_ and descended_.
   absl::Status Phase(int64_t until) {
     Explorer explorer(&work_, &budget_, options_.alpha, HasFront() ? &front_ : nullptr);
     auto rank = work_.Price();
@@ -101,7 +99,7 @@ class BacktrackingRun {
     descended_ = best_;
     if (!options_.descend_only) {
       if (absl::Status s = SearchParts(until, &explorer); !s.ok()) return s;
-      // Estimates would add up in a queue.
+      // Not when estimating: errors of estimates would accumulate in a queue.
       if (!work_.IsEstimating()) {
         if (HasFront()) budget_.ShareUntil(until);
         absl::Status status = explorer.Explore({initial, descended_, best_}, &best_);
@@ -114,7 +112,7 @@ class BacktrackingRun {
     return options_.finish(&work_, &budget_, &best_);
   }
 
-  // The best is that of the front's graphs which the last objective prefers.
+  // Takes as best the graph of the front that the last objective prefers.
   void TakeFromFront(const Objective& objective, std::vector<FrontPoint>* points) {
     std::optional<Rank> least;
     size_t best = 0;
@@ -131,7 +129,7 @@ class BacktrackingRun {
     if (!points->empty()) (*points)[best].is_best = true;
   }
 
-  // The graphs that were found, and the ways to them.
+  // Writes the graphs found, and the steps to them.
   absl::Status Describe(SearchResult* result) {
     work_.GoTo(descended_.path);
     result->descended = work_.graph().ToGraph();
@@ -155,7 +153,7 @@ class BacktrackingRun {
     return PriceSteps(descended_.path, &result->descended_rewrites);
   }
 
-  // `steps` are those of `path`.
+  // Sets the prices of `steps`, the steps of `path`.
   absl::Status PriceSteps(const RewritePathPtr& path, std::vector<RewriteStep>* steps) {
     if (!options_.price_steps) return absl::OkStatus();
     RewritePathPtr at = path;
@@ -168,8 +166,8 @@ class BacktrackingRun {
     return absl::OkStatus();
   }
 
-  // Explores the parts of what is the best so far, alike ones once, with half of the steps up to
-  // `until`, and takes what that finds into the whole.
+  // Explores the parts of the best graph so far, equal ones once, with half of the steps up to
+  // `until`, and applies the results to the whole graph.
   absl::Status SearchParts(int64_t until, Explorer* explorer) {
     work_.GoTo(best_.path);
     const std::vector<Part> parts = Partition(work_.graph());
@@ -196,12 +194,12 @@ class BacktrackingRun {
       if (!s.ok()) return s;
     }
     if (absl::Status s = ChangeAllParts(); !s.ok()) return s;
-    // What is at the borders, and what the parts made possible.
+    // Descends on rewrites across borders, and on those that the parts' rewrites enabled.
     return explorer->Descend(&best_, /*free=*/true);
   }
 
   absl::Status SearchPart(const std::vector<const Part*>& members) {
-    // Whether a limit is kept only the whole can tell; what is above it has to become smaller.
+    // Only the whole graph shows whether a limit is kept. If it is not, parts must shrink.
     Objective objective = work_.objective();
     objective.memory_limit = 0;
     if (best_.rank.over > 0) objective.goal = Objective::Goal::kMemory;
@@ -231,7 +229,7 @@ class BacktrackingRun {
     return absl::OkStatus();
   }
 
-  // A peak that parts share goes down only when all of them change, and what lies across borders.
+  // Changes all parts together: a peak that several parts share falls only if all of them change.
   absl::Status ChangeAllParts() {
     if (searched_.empty()) return absl::OkStatus();
     work_.GoTo(best_.path);
@@ -252,8 +250,8 @@ class BacktrackingRun {
     return TakeIfBetter();
   }
 
-  // Repeats what was done to a part of `part`'s kind in the whole; false, and nothing was done, if
-  // that cannot be done there.
+  // Repeats on the whole graph the edits made to a part equal to `member`. Returns false, without
+  // any change, if they cannot all be applied.
   bool Repeat(const std::vector<MatchedEditPtr>& matched_edits, const Part& member,
               Workspace* part) {
     const RewritePathPtr before = work_.path();
@@ -271,7 +269,7 @@ class BacktrackingRun {
     return true;
   }
 
-  // The whole as it is now.
+  // Takes the current whole graph if it is better than the best.
   absl::Status TakeIfBetter() {
     auto rank = work_.Price();
     if (!rank.ok()) return rank.status();
@@ -290,7 +288,7 @@ class BacktrackingRun {
   SearchBudget budget_;
   struct SearchedPart {
     std::vector<const Part*> members;
-    std::vector<MatchedEditPtr> matched_edits;  // what was found in the first
+    std::vector<MatchedEditPtr> matched_edits;  // found in the first member
     std::unique_ptr<Workspace> part;
   };
   std::vector<SearchedPart> searched_;

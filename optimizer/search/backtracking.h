@@ -1,4 +1,4 @@
-// Cost-based backtracking search (TASO, SOSP'19, section 5), preceded and interleaved by descent.
+// Cost-based backtracking search (TASO, SOSP'19, section 5), combined with greedy descent.
 #ifndef LEMMA_OPTIMIZER_SEARCH_BACKTRACKING_H_
 #define LEMMA_OPTIMIZER_SEARCH_BACKTRACKING_H_
 
@@ -15,31 +15,33 @@ namespace lemma::optimizer {
 
 struct BacktrackingOptions {
   SearchLimits limits;
-  // A graph is followed up while its cost is below alpha times the best cost.
+  // The search expands a graph while its cost is below alpha times the best cost.
   double alpha = 1.05;
-  // What to make small. kPareto: a third of the steps for time, one for memory and one for the
-  // product or, with a limit, for time below it. SearchResult::front is what all of these saw; the
-  // best is the fastest below the limit or, without one, the one of the least product.
+  // What to minimize. kPareto spends a third of the steps on time, a third on memory, and a third
+  // on the product or, with a limit, on time below it. SearchResult::front covers all graphs seen;
+  // the best is the fastest one below the limit or, without a limit, the one of least product.
   Objective objective = {};
-  // Only the first descent.
+  // Do the first descent only.
   bool descend_only = false;
-  // Called when all that is done for an objective, unless the search was stopped: may set *best, a
-  // state of `work`, to a better one by the objective of `work`.
+  // Called at the end of the search for each objective, unless the search was stopped. It may
+  // replace *best by a state of `work` that is better by the objective of `work`.
   std::function<absl::Status(Workspace* work, SearchBudget* budget, SearchState* best)> finish =
       nullptr;
-  // Whether RewriteStep::cost is wanted: a price for each step of the result.
+  // Whether to set RewriteStep::cost, the price after each step of the result.
   bool price_steps = false;
 };
 
-// Three moves, one mechanism:
-//   * Descent takes any rewrite that lowers the cost (at equal cost: the number of operators) until
-//     there is none. Real models need hundreds of these, one per layer; a queue would drown.
-//   * A single rewrite, whatever it does to the cost. The cheapest waiting graph goes first; graphs
-//     that were seen (by structural hash) are dropped; those above the threshold too.
-//   * One rule everywhere it matches, then descent. A model's layers repeat: what pays only in two
-//     steps would else cost two steps of the budget per layer.
-// Ties are broken by operator count and then by age. Graphs of many operators are searched in parts
-// too (docs/search.md). `source` and `costs` must outlive the search.
+// Creates the search. It makes three kinds of moves:
+//   * Descent: it applies every rewrite that lowers the cost (or, at equal cost, the number of
+//     operators) until there is none. Real models need hundreds of these, one per layer; a queue of
+//     single rewrites would not reach that far.
+//   * Single rewrite: it applies one rewrite, whether or not the cost falls. The cheapest queued
+//     graph is expanded first. Graphs above the threshold, and graphs whose structural hash was
+//     seen before, are dropped.
+//   * Apply-all: it applies one rule at all its matches, then descends. A model's layers repeat, so
+//     a gain that needs two steps per layer would otherwise cost two steps of the budget per layer.
+// Ties are broken by operator count, then by age. Large graphs are also searched in parts
+// (docs/search.md). `source` and `costs` must outlive the search.
 std::unique_ptr<Search> MakeBacktrackingSearch(const RewriteSource* source, CostModel* costs,
                                                const BacktrackingOptions& options = {});
 

@@ -35,7 +35,7 @@ std::vector<AttrValue> ValuesOf(const SymbolValues& symbols) {
   return values;
 }
 
-// As a certificate has it, less the graph that results.
+// The step as in a certificate, without the resulting graph.
 CertificateStep StepOf(const Substitution& rule, const Match& match, const MatchIndex& index) {
   CertificateStep step;
   step.rule = rule.name;
@@ -46,7 +46,7 @@ CertificateStep StepOf(const Substitution& rule, const Match& match, const Match
   return step;
 }
 
-// By their text: what is not a number equals itself.
+// Compares texts, so that NaN equals itself.
 bool SameSymbols(const std::vector<AttrValue>& a, const std::vector<AttrValue>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const AttrValue& x, const AttrValue& y) {
@@ -59,7 +59,7 @@ bool SameMatch(const CertificateStep& a, const CertificateStep& b) {
          SameSymbols(a.symbols, b.symbols);
 }
 
-// Rules by name, each made ready when it is first needed.
+// Rules by name, each prepared when it is first needed.
 class Rules {
  public:
   explicit Rules(absl::Span<const Substitution> rules) : rules_(rules) {}
@@ -84,9 +84,9 @@ class Rules {
   std::map<std::string, std::unique_ptr<PreparedRule>> prepared_;
 };
 
-// Does one step: of the rule's matches in `graph` that are `wanted`, the first that leads to the
-// graph with hash `after`. Looks at one place if `nodes`, the source's, are given. Sets *step and
-// *where and moves *graph on; false if there is none.
+// Applies one step: among the rule's matches in `graph` that are `wanted`, the first that leads to
+// the graph with hash `after`. If `nodes` (those of the source) are given, looks at that place
+// only. Sets *step and *where and replaces *graph; returns false if there is no such match.
 absl::StatusOr<bool> Advance(const PreparedRule& rule, const std::vector<int>& nodes,
                              uint64_t after, absl::FunctionRef<bool(const CertificateStep&)> wanted,
                              Graph* graph, CertificateStep* step, std::string* where) {
@@ -122,20 +122,20 @@ absl::StatusOr<bool> Advance(const PreparedRule& rule, const std::vector<int>& n
   return true;
 }
 
-// The graph that the steps make of the input, changed in place: a step costs a walk over the graph,
-// not a new one.
+// Repeats the search's steps on one graph in place, so that a step costs a walk over the graph and
+// not a new graph.
 class Repetition {
  public:
   explicit Repetition(const Graph& input) { Begin(input); }
 
-  // Does `done` where the search says that it did it. False, and nothing is done, if that is no
-  // match that leads to the graph with the step's hash.
+  // Applies `done` where the search says that it was applied. Returns false, without any change, if
+  // there is no match at that place that leads to the graph with the step's hash.
   bool AdvanceThere(const PreparedRule& rule, const RewriteStep& done, CertificateStep* step) {
     const int root = rule.rule().source.outputs[0].node;
     if (root >= static_cast<int>(done.nodes.size())) return false;
     const int position = done.nodes[root];
     if (position < 0 || position >= static_cast<int>(order_.size())) return false;
-    // All before one is applied: the matcher looks at the graph on the way.
+    // Collects all matches before one is applied, because the matcher reads the graph meanwhile.
     std::vector<MatchedEditPtr> matched_edits;
     rule.matcher.ForEachAt(*graph_, root, order_[position], [&](const Binding& match) {
       if (!IsThere(match, done) || rule.matcher.Tangled(*graph_, match)) return true;
@@ -160,7 +160,7 @@ class Repetition {
   }
 
   Graph ToGraph() const { return graph_->ToGraph(); }
-  // Goes on from another graph.
+  // Continues from another graph.
   void Begin(const Graph& graph) {
     graph_ = std::make_unique<EditGraph>(graph, EditGraphOptions());
     SetOrder(graph_->GraphOrder());
@@ -193,10 +193,10 @@ class Repetition {
   }
 
   std::unique_ptr<EditGraph> graph_;
-  std::vector<int> order_, position_;  // of the graph's nodes, and back
+  std::vector<int> order_, position_;  // the graph's node by position, and the inverse
 };
 
-// The values of `graph` that are constants in `folded`, which is otherwise the same.
+// The values of `graph` that are constants in `folded`, which is otherwise equal to it.
 std::vector<std::pair<Value, Value>> FoldsBetween(const Graph& graph, const Graph& folded) {
   std::vector<std::pair<Value, Value>> folds, pending;
   absl::flat_hash_set<Value> seen;

@@ -1,4 +1,4 @@
-// Making certificates of what a search did, and doing what a certificate says.
+// Makes a certificate from the steps of a search, and replays the steps of a certificate.
 #ifndef LEMMA_OPTIMIZER_SEARCH_CERTIFICATE_H_
 #define LEMMA_OPTIMIZER_SEARCH_CERTIFICATE_H_
 
@@ -14,22 +14,22 @@
 
 namespace lemma::optimizer {
 
-// Everything but the files' hashes and how the input was read. `output` is what folding constants
-// made of the graph after the last step. Every step is found again by its rule, its place
-// or, if need be, just the graph that it leads to, and applied: Internal if there is none. A step
-// costs time linear in the graph. Cancelled where the deadline was interrupted.
+// Makes the certificate, except for the files' hashes and how the input was read. `output` is the
+// graph after the last step with its constants folded. Each step is found again by its rule and its
+// place or, if that fails, by its rule and the resulting graph, and is then applied; Internal if it
+// is not found. A step takes time linear in the graph. Cancelled if the deadline was interrupted.
 absl::StatusOr<Certificate> Certify(const Graph& input, absl::Span<const RewriteStep> steps,
                                     const Graph& output, absl::Span<const Substitution> rules,
                                     Certificate::Result result, const Deadline& deadline = {});
 
 struct ReplayedSteps {
-  Graph graph;  // after the last step, nothing folded
+  Graph graph;  // after the last step, without constant folding
   std::vector<RewriteStep> steps;
 };
 
-// Applies the certificate's steps, and nothing else, by those of `rules` that say the same.
-// InvalidArgument, which names the step, if `rules` lack one, or if it does not apply or leads to
-// another graph.
+// Applies only the certificate's steps, using the rules of `rules` that state the same.
+// InvalidArgument if `input` is another graph, if `rules` lacks a rule (named), or if a step
+// (named) does not apply or gives another graph.
 absl::StatusOr<ReplayedSteps> Replay(const Certificate& certificate, const Graph& input,
                                      absl::Span<const Substitution> rules);
 

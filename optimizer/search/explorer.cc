@@ -59,7 +59,7 @@ void Explorer::Push(SearchState state) {
   queue_.emplace(key, std::move(state));
 }
 
-// What `matched` makes of the graph that `before` leads to.
+// Offers to the front the graph that `matched` makes of the one that `before` leads to.
 void Explorer::Offer(const Rank& rank, const MatchedEditPtr& matched,
                      const RewritePathPtr& before) {
   if (front_ == nullptr) return;
@@ -68,8 +68,8 @@ void Explorer::Offer(const Rank& rank, const MatchedEditPtr& matched,
   });
 }
 
-// Each pass tries each match once, those that arise on the way included; passes repeat until one
-// finds nothing, since a rewrite may pay only after a later one.
+// Each pass tries each match once, including matches that arise during the pass. Passes repeat
+// until one finds nothing, because a rewrite may pay off only after a later one.
 absl::Status Explorer::Descend(SearchState* state, bool free) {
   const SearchState start = *state;
   work_.GoTo(state->path);
@@ -89,7 +89,7 @@ absl::Status Explorer::Descend(SearchState* state, bool free) {
     }
   }
   if (!work_.IsEstimating() || state->path == start.path) return absl::OkStatus();
-  // All estimates together are looked at once.
+  // After estimates, the price of the result is computed exactly.
   auto exact = work_.Price();
   if (!exact.ok()) return exact.status();
   state->rank = *exact;
@@ -107,7 +107,7 @@ absl::Status Explorer::Explore(const std::vector<SearchState>& states, SearchSta
     SearchState state = std::move(queue_.begin()->second);
     queue_.erase(queue_.begin());
     if (!Promising(state)) {
-      if (work_.objective().memory_limit == 0) break;  // and so is none of the rest
+      if (work_.objective().memory_limit == 0) break;  // the rest of the queue costs more
       continue;
     }
     status = Expand(state);
@@ -116,7 +116,7 @@ absl::Status Explorer::Explore(const std::vector<SearchState>& states, SearchSta
   return status;
 }
 
-// Takes note of a new graph.
+// Handles a new graph: descends if it is wanted or better than the best, then queues it.
 absl::Status Explorer::Consider(SearchState state, bool descend) {
   if (descend || state.rank < best_->rank) {
     absl::Status descended = Descend(&state, false);
@@ -163,8 +163,8 @@ absl::Status Explorer::Expand(const SearchState& state) {
   return absl::OkStatus();
 }
 
-// Applies one rule at all its matches of `from`, then descends. From the outputs back: what is
-// computed before a match stays as it was, and what the rule itself makes is not matched again.
+// Applies one rule at all its matches of `from`, then descends. It goes from the outputs backwards,
+// so the nodes before a match are unchanged and nodes that the rule makes are not matched again.
 absl::Status Explorer::ApplyAll(const SearchState& from, const std::vector<int>& matches) {
   work_.GoTo(from.path);
   for (auto m = matches.rbegin(); m != matches.rend(); ++m) {

@@ -1,4 +1,5 @@
-// Backtracking from one graph: descent, single rewrites, one rule everywhere.
+// Explores the graphs that rewrites reach from one graph: by descent, by single rewrites, and by
+// apply-all (one rule at all its matches).
 #ifndef LEMMA_OPTIMIZER_SEARCH_EXPLORER_H_
 #define LEMMA_OPTIMIZER_SEARCH_EXPLORER_H_
 
@@ -17,20 +18,20 @@
 
 namespace lemma::optimizer {
 
-// What the explorations of one search may use up together.
+// The budget that all explorations of one search share.
 class SearchBudget {
  public:
-  // `report` is called now and then; it returns whether to go on.
+  // `report` is called from time to time; it returns whether to continue.
   SearchBudget(const SearchLimits& limits, std::function<bool(int64_t queued)> report);
 
-  // Counts one graph that was generated.
+  // Counts one generated graph.
   void Count(int64_t queued);
-  // To be called now and then while none is.
+  // To be called regularly while no graph is generated.
   void Tick(int64_t queued);
-  // `free`: that the steps are used up does not matter.
+  // `free`: ignore the limit on steps.
   bool Stopped(bool free = false);
-  // Steps beyond this number, if it is less than the limit's, do not happen either; a stop for that
-  // reason is none of the search's. nullopt: the limit alone counts.
+  // Also stops explorations at this number of steps if it is below the limit; stop() is not set
+  // then. nullopt: only the limit counts.
   void ShareUntil(std::optional<int64_t> steps) { share_ = steps; }
   bool ShareIsUsedUp() const { return share_ && steps_ >= *share_; }
 
@@ -50,7 +51,7 @@ class SearchBudget {
   std::optional<StopReason> stop_;
 };
 
-// A graph that was reached.
+// A graph that the search reached.
 struct SearchState {
   RewritePathPtr path;
   uint64_t hash = 0;
@@ -59,16 +60,16 @@ struct SearchState {
 
 class Explorer {
  public:
-  // Graphs are followed up while they cost less than `alpha` times the best. All that are priced
-  // are offered to `front`, which may be absent.
+  // Expands graphs that cost less than `alpha` times the best. Offers every priced graph to
+  // `front`, which may be null.
   Explorer(Workspace* work, SearchBudget* budget, double alpha, ParetoFront* front = nullptr)
       : work_(*work), budget_(*budget), alpha_(alpha), front_(front) {}
 
-  // Takes any rewrite that lowers the cost, until none does, from the graph in hand. `free`: the
-  // number of steps does not matter.
+  // Starting from `state`, applies every rewrite that lowers the cost until there is none. `free`:
+  // ignore the limit on steps.
   absl::Status Descend(SearchState* state, bool free);
-  // Goes on from `states` until nothing promising waits or the budget is used up. *best is the best
-  // so far, before and after; also if the status is not OK.
+  // Explores from `states` until no promising graph is queued or the budget is used up. *best holds
+  // the best state before and after the call, also if the status is not OK.
   absl::Status Explore(const std::vector<SearchState>& states, SearchState* best);
 
  private:

@@ -8,7 +8,7 @@ void ParetoFront::Offer(const Rank& rank, absl::FunctionRef<RewritePathPtr()> pa
   if (rank.ns == Cost::kInfinite) return;
   auto after = points_.upper_bound(rank.ns);
   if (after != points_.begin()) {
-    const Rank& known = std::prev(after)->second.rank;  // the smallest of those as fast
+    const Rank& known = std::prev(after)->second.rank;  // the smallest that is at least as fast
     const bool is_equal = known.ns == rank.ns && known.peak_bytes == rank.peak_bytes;
     if (is_equal ? known.ops <= rank.ops : known.peak_bytes <= rank.peak_bytes) return;
   }

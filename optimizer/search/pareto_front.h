@@ -1,4 +1,4 @@
-// The graphs of a search that no other one beats in time and in memory.
+// The Pareto front of a search: the graphs that no other graph beats in both time and memory.
 #ifndef LEMMA_OPTIMIZER_SEARCH_PARETO_FRONT_H_
 #define LEMMA_OPTIMIZER_SEARCH_PARETO_FRONT_H_
 
@@ -12,19 +12,19 @@ namespace lemma::optimizer {
 class ParetoFront {
  public:
   struct Point {
-    Rank rank;  // with its peak
+    Rank rank;  // including its peak memory
     RewritePathPtr path;
   };
 
-  // Takes a graph if none of the front is as fast and as small, or is equally so with fewer
-  // operators; those that it beats go. `path` is asked for only then.
+  // Adds a graph, unless the front has one that is as fast and as small (at equal time and memory:
+  // with as few operators). Removes graphs that it beats. Calls `path` only if the graph is added.
   void Offer(const Rank& rank, absl::FunctionRef<RewritePathPtr()> path);
 
   // The fastest first, the smallest last.
   const std::map<int64_t, Point>& points() const { return points_; }
 
  private:
-  std::map<int64_t, Point> points_;  // by time; peaks fall
+  std::map<int64_t, Point> points_;  // by time; peak memory falls
 };
 
 }  // namespace lemma::optimizer

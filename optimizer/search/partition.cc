@@ -12,7 +12,7 @@
 namespace lemma::optimizer {
 namespace {
 
-// The graph's operators that depend on an input, operands before users, and who reads what.
+// The operators that depend on a graph input, operands before users, and the readers of values.
 class Sequence {
  public:
   explicit Sequence(const EditGraph& graph) : graph_(graph) {
@@ -33,14 +33,14 @@ class Sequence {
     return position_[node] >= begin && position_[node] < end;
   }
 
-  // Where the part that begins at `begin` ends.
+  // The end of the part that begins at `begin`.
   int EndOf(int begin, const PartitionOptions& options) const {
     if (size() - begin <= options.max_ops) return size();
     int best = begin + options.min_ops;
-    // What is left must not be too small for a part either.
+    // The remainder must not be too small for a part.
     const int last = std::min(begin + options.max_ops, size() - options.min_ops);
-    // Among equally narrow cuts what is around them decides, so that layers that repeat are cut at
-    // the same place wherever the part begins.
+    // Ties between equally narrow cuts are broken by the operators around them, so that repeated
+    // layers are cut at the same place wherever the part begins.
     auto rank = [&](int end) { return std::make_pair(width_[end], AroundCut(end)); };
     for (int end = best; end <= last; ++end) {
       if (rank(end) <= rank(best)) best = end;
@@ -59,7 +59,7 @@ class Sequence {
     return h;
   }
 
-  // width_[i]: values made before operator i that are read at or after it.
+  // Computes width_[i]: the number of values made before operator i and read at or after it.
   void CountWidths() {
     std::vector<int> change(size() + 1);
     for (int n : graph_.LiveNodes()) {
@@ -82,7 +82,7 @@ class Sequence {
 
 class PartBuilder {
  public:
-  // `nodes`: operands before users. `is_within` says which those are.
+  // `nodes`: operands before users; `is_within`: whether a node is one of them.
   PartBuilder(const EditGraph& graph, absl::Span<const int> nodes,
               absl::FunctionRef<bool(int)> is_within)
       : graph_(graph), nodes_(nodes), is_within_(is_within) {}
@@ -114,7 +114,7 @@ class PartBuilder {
                         static_cast<uint64_t>(local.output));
   }
 
-  // Of a weight its type matters, since a rule may ask for it, and a value that all elements share.
+  // A weight counts by its type, which rules may test, and by its value if all elements are equal.
   static uint64_t ContentOf(const Node& head) {
     uint64_t h = Mix64(static_cast<uint64_t>(head.kind()));
     if (head.is_op()) {
@@ -138,7 +138,7 @@ class PartBuilder {
     return {entry->second, 0};
   }
 
-  // The node's number in the part; what is static comes with all that it is computed from.
+  // The node's number in the part. A static node is added with all nodes that it depends on.
   int Add(int root) {
     std::vector<int> pending = {root};
     while (!pending.empty()) {
@@ -211,7 +211,7 @@ MatchedEditPtr PartMap::Translate(const EditGraph& part, const EditGraph& whole,
                                   const MatchedEdit& matched) const {
   bool found = true;
   auto value = [&](ValueRef v) {
-    if (v.node < 0) return v;  // the edit's own
+    if (v.node < 0) return v;  // made by the edit itself
     const std::optional<ValueRef> there = Find(v);
     found = found && there && whole.IsLive(there->node);
     return there.value_or(ValueRef{0, 0});
@@ -232,8 +232,8 @@ MatchedEditPtr PartMap::Translate(const EditGraph& part, const EditGraph& whole,
   return found ? result : nullptr;
 }
 
-// The same operator on the same operands. That is how it was when the graph was cut, but what other
-// parts share may have changed since.
+// Whether the node is the same operator on the same operands in both graphs. It was when the graph
+// was cut, but edits of other parts may have changed nodes that they share.
 bool PartMap::IsAlike(const EditGraph& part, const EditGraph& whole, int node) const {
   const int there = Find({node, 0})->node;
   const Node &a = part.Head(node), &b = whole.Head(there);

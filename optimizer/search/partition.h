@@ -1,4 +1,4 @@
-// Large graphs in pieces, cut where few values cross.
+// Splits a large graph into parts, with cuts where few values cross.
 #ifndef LEMMA_OPTIMIZER_SEARCH_PARTITION_H_
 #define LEMMA_OPTIMIZER_SEARCH_PARTITION_H_
 
@@ -12,41 +12,41 @@
 namespace lemma::optimizer {
 
 struct PartitionOptions {
-  // Operators of a part that depend on an input of the graph. What depends on weights only is in
-  // every part that uses it.
+  // Limits on the operators of a part that depend on a graph input. Operators that depend on
+  // weights only are copied into every part that uses them.
   int min_ops = 24;
   int max_ops = 96;
 };
 
-// Consecutive operators of a graph as a graph of their own: what comes from outside is an input,
-// what is read outside an output.
+// Consecutive operators of a graph as a graph of its own. Values from outside are its inputs;
+// values that are read outside are its outputs.
 struct Part {
   std::vector<EditNode> nodes;
   std::vector<ValueRef> outputs;
-  int num_ops = 0;  // that are this part's alone
-  // By node: where it is in the whole graph; of an input, the value that it stands for, otherwise
-  // the output counts for nothing.
+  int num_ops = 0;  // operators that belong to this part alone
+  // By node: its position in the whole graph. For an input: the value that it stands for (for other
+  // nodes the output number has no meaning).
   std::vector<ValueRef> origin;
-  // Equal for parts that are the same but for the values of their weights, and those only if not
-  // all elements are equal. What is searched in one holds for the others.
+  // Equal for parts that differ only in the values of their weights, where a weight whose elements
+  // are all equal must have the same value too. Rewrites found in one such part hold in the others.
   std::vector<uint64_t> key;
 };
 
-// Every operator that depends on an input of the graph is in one part. Each cut is, of those that
-// leave a part of an allowed size, one of the least width (values that cross it).
+// Puts every operator that depends on a graph input into one part. Each cut has the least width
+// (number of values that cross it) among the cuts that leave a part of an allowed size.
 std::vector<Part> Partition(const EditGraph& graph, const PartitionOptions& options = {});
 
-// Those operators, which depend on an input of the graph, as a part; operands before users.
+// Makes a part of these operators, which depend on a graph input; operands precede users.
 Part PartOf(const EditGraph& graph, const std::vector<int>& nodes);
 
-// Translates matches of a part's graph, as it is rewritten, to the whole one.
+// Translates matches in a part's graph, while it is being rewritten, to the whole graph.
 class PartMap {
  public:
   explicit PartMap(const Part& part);
-  // `part` is as it is where `matched` matches. nullptr if the match is not in the whole graph too.
+  // `part` is the graph in which `matched` matches. nullptr if the whole graph lacks the match.
   MatchedEditPtr Translate(const EditGraph& part, const EditGraph& whole,
                            const MatchedEdit& matched) const;
-  // Takes note that an edit made these nodes of the part, and those of the whole graph.
+  // Records that an edit made the nodes `made` of the part and `made_in_whole` of the whole graph.
   void Extend(const std::vector<int>& made, const std::vector<int>& made_in_whole);
 
  private:

@@ -1,4 +1,4 @@
-// Which of a source's rewrites may be used: proved ones, if nothing else is said.
+// Selects the rewrites that a search may use; by default only proved ones.
 #ifndef LEMMA_OPTIMIZER_SEARCH_REWRITE_FILTER_H_
 #define LEMMA_OPTIMIZER_SEARCH_REWRITE_FILTER_H_
 
@@ -13,15 +13,15 @@
 namespace lemma::optimizer {
 
 struct RewriteFilter {
-  // The weakest contract that is acceptable.
+  // The weakest contract that is accepted.
   FloatContract numerics = FloatContract::kReassociates;
   std::set<std::string> disabled;
   std::set<std::string> only;  // empty: all
   bool allow_unproved = false;
 
-  // What the name and the contract allow.
+  // Whether the name and the contract are allowed.
   bool Asks(const std::string& name, FloatContract contract) const;
-  // What, besides, is recorded as proved.
+  // Whether, in addition, the rule's record says that it is proved.
   bool Accepts(const Rewrite& rewrite) const;
   bool Accepts(const Substitution& rule) const;
 };
@@ -30,13 +30,13 @@ struct UnprovedRule {
   std::string name;
   std::string problem;  // ProofProblem in rewrite/rules/proof_check.h
 };
-// Those of `rules` that the filter asks for but whose record is no proof of them, in their order. A
-// search should not be begun with any, unless the filter allows them: Accepts sees records, not
-// whether they are up to date.
+// The rules that the filter asks for but whose record does not prove them, in order. If there are
+// any, no search should start unless the filter allows them: Accepts looks at a record's verdict
+// only, not at whether the record is up to date.
 std::vector<UnprovedRule> UnprovedRules(absl::Span<const Substitution> rules,
                                         const RewriteFilter& filter);
 
-// The rewrites of `source`, which must outlive it, that the filter accepts.
+// The rewrites of `source` that the filter accepts. `source` must outlive the result.
 std::unique_ptr<RewriteSource> Filtered(const RewriteSource* source, RewriteFilter filter);
 
 }  // namespace lemma::optimizer

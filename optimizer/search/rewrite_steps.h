@@ -1,4 +1,4 @@
-// What a search did, told in terms of whole graphs.
+// Describes the edits of a search as steps between whole graphs.
 #ifndef LEMMA_OPTIMIZER_SEARCH_REWRITE_STEPS_H_
 #define LEMMA_OPTIMIZER_SEARCH_REWRITE_STEPS_H_
 
@@ -9,8 +9,8 @@
 
 namespace lemma::optimizer {
 
-// The steps that lead from `graph` over `matched edits`, which are numbered as an EditGraph of it
-// does that applied them in this order. Each costs time linear in the graph.
+// The steps that `matched_edits` perform on `graph`. Their nodes are numbered as in an EditGraph of
+// `graph` to which they are applied in order. A step takes time linear in the graph.
 std::vector<RewriteStep> StepsOf(const Graph& graph,
                                  absl::Span<const MatchedEditPtr> matched_edits);
 

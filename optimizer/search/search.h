@@ -1,4 +1,4 @@
-// Searches: from a graph to a cheaper equal one.
+// The interface of a search strategy: it finds a cheaper graph that equals the given one.
 #ifndef LEMMA_OPTIMIZER_SEARCH_SEARCH_H_
 #define LEMMA_OPTIMIZER_SEARCH_SEARCH_H_
 
@@ -16,58 +16,58 @@
 namespace lemma::optimizer {
 
 struct SearchLimits {
-  // Graphs generated: rewrites applied, giving a graph whose hash and cost are known. The first
-  // descent is finished whatever it takes.
+  // Generated graphs: applied rewrites that give a graph with known hash and cost. The first
+  // descent may exceed this limit.
   int64_t max_steps = 100000;
-  // Wall clock; 0: no limit. A search that the clock stops need not come out the same again.
+  // Wall-clock time; 0: no limit. A search that this limit stops need not be repeatable.
   double max_seconds = 0;
 };
 
-// From the outside: what happened so far.
+// Passed to the progress callback.
 struct SearchProgress {
   int64_t steps = 0;
-  int64_t queued = 0;  // graphs that wait to be looked at
+  int64_t queued = 0;  // graphs that wait to be expanded
   Cost initial, best;
-  int num_rewrites = 0;  // on the way to the best graph
+  int num_rewrites = 0;  // on the path to the best graph
 };
 
 enum class StopReason {
-  kExhausted,  // nothing left within the threshold
+  kExhausted,  // no graph below the threshold is left
   kSteps,
   kSeconds,
   kCancelled,  // by the progress callback
 };
 const char* Name(StopReason reason);
 
-// One application on the way to the best graph.
+// One applied rewrite on the path to the best graph.
 struct RewriteStep {
   std::string name;
   std::string where;    // Rewrite::Describe()
   uint64_t before = 0;  // structural hashes
   uint64_t after = 0;
-  // The match, by positions in the nodes() of the graph before: of the rule's variables, and of the
-  // nodes of its source.
+  // The match, as positions in nodes() of the graph before the step: the values of the rule's
+  // variables, and the nodes that its source pattern matched.
   std::vector<ValueRef> vars;
   std::vector<int> nodes;
-  // Predicted, of the graph after; absent unless asked for.
+  // The predicted cost of the graph after the step; set only on request.
   std::optional<Cost> cost;
 };
 
-// A graph of a front of time and memory.
+// A graph on the front of time and memory.
 struct FrontPoint {
   Cost cost;
   int ops = 0;
   bool is_best = false;
 };
 
-// What a graph costs at least.
+// A lower bound on the cost of equal graphs.
 struct SearchBound {
   Cost cost;
-  // No graph that was looked at costs less, by more than a millionth. Else an estimate: the cost
-  // model is no sum over operators, and what each adds at least (optimizer/cost/node_price.h) was
-  // looked for, but not everywhere.
+  // True: no graph considered costs less, up to one millionth. False: an estimate, because the cost
+  // model is not a sum over operators, and the least that each adds (optimizer/cost/node_price.h)
+  // was sought in some graphs only.
   bool is_proved = false;
-  // Of all graphs that the rules lead to; else of those that fitted into the limits.
+  // Whether the bound covers all graphs that the rules reach; if not, only those within the limits.
   bool is_of_all = false;
 };
 
@@ -75,25 +75,26 @@ struct SearchResult {
   Graph best;
   Cost initial_cost, best_cost;
   std::vector<RewriteStep> rewrites;  // from the input to `best`
-  // What the first descent reached: fewer, surely profitable rewrites.
+  // The result of the first descent: fewer rewrites, each surely profitable.
   Graph descended;
   std::vector<RewriteStep> descended_rewrites;
-  // If a front was asked for: the graphs that no other one seen beats in time and in peak memory,
-  // the fastest first.
+  // If a front was requested: the graphs that no other graph seen beats in both time and peak
+  // memory, the fastest first.
   std::vector<FrontPoint> front;
   StopReason stop = StopReason::kExhausted;
   int64_t steps = 0;
   double search_seconds =
       0;  // processor time of generating them; describing the result comes on top
-  std::optional<SearchBound> bound;  // of strategies that prove one
+  std::optional<SearchBound> bound;  // only from strategies that prove one
 };
 
-// A strategy. The same graph, rewrites, costs and limits (but for seconds) give the same result.
+// A search strategy. Deterministic for the same graph, rewrites, costs and limits, except that
+// max_seconds may change the result.
 class Search {
  public:
   virtual ~Search() = default;
-  // Called now and then; returning false stops the search, which then returns what it has. So does
-  // a cost that is Cancelled, but for that of the first graph, which is an error.
+  // Called from time to time; returning false stops the search, which then returns what it has. A
+  // cost that is Cancelled stops it too, except for the first graph, where it is an error.
   using OnProgress = std::function<bool(const SearchProgress&)>;
   virtual absl::StatusOr<SearchResult> Run(const Graph& graph, const OnProgress& progress) = 0;
 };

@@ -11,11 +11,11 @@ namespace lemma::optimizer {
 namespace {
 
 constexpr int64_t kLargestPrice = int64_t{1} << 40;
-// Graphs of more operators are estimated, from this many around a match.
+// Above this number of operators, costs are estimated from kAround operators around a match.
 constexpr int kExactOps = 600;
 constexpr size_t kAround = 40;
 
-// Whether the model prices operators one by one.
+// Whether the model is a sum over operators.
 bool IsSum(CostModel* costs, const Graph& graph) {
   for (const NodePtr& node : graph.nodes()) {
     if (node->is_op()) return costs->CostOfOperator(*node).has_value();
@@ -98,7 +98,7 @@ std::vector<int> Workspace::Around(const MatchedEdit& matched) const {
 }
 
 absl::StatusOr<int64_t> Workspace::PriceOf(const std::vector<int>& nodes) {
-  if (nodes.empty()) return 0;  // a rewrite of what depends on weights only
+  if (nodes.empty()) return 0;  // the rewrite concerns weights only
   const Part part = PartOf(graph_, graph_.Sorted(nodes));
   auto known = known_.find(part.key);
   if (known != known_.end()) return known->second;
@@ -109,7 +109,7 @@ absl::StatusOr<int64_t> Workspace::PriceOf(const std::vector<int>& nodes) {
   return price;
 }
 
-// Applies the edit and prices what becomes of the graph.
+// Applies `matched` and prices the resulting graph.
 absl::StatusOr<Rank> Workspace::PriceAfter(const MatchedEdit& matched, Rank now) {
   if (!is_estimating_) {
     graph_.Apply(matched.edit);
@@ -154,7 +154,7 @@ void Workspace::Apply(const MatchedEdit& matched, std::vector<int>* made) {
 
 bool Workspace::Commit(const MatchedEditPtr& matched, std::vector<int>* made) {
   if (!matches_.IsApplicable(*matched)) return false;
-  const MatchedEditPtr kept = matched;  // of the match set, which changes
+  const MatchedEditPtr kept = matched;  // `matched` belongs to the match set, which changes
   Apply(*kept, made);
   path_ = std::make_shared<RewritePath>(RewritePath{kept, path_, LengthOf(path_) + 1});
   return true;
@@ -164,7 +164,7 @@ void Workspace::GoTo(const RewritePathPtr& path) {
   std::vector<RewritePathPtr> wanted(LengthOf(path));
   size_t i = wanted.size();
   for (RewritePathPtr t = path; t != nullptr; t = t->before) wanted[--i] = t;
-  // How far the ways are one: the place before step i + 1 is where step i led to.
+  // Finds the common beginning of both paths. Step i leads to the state before step i + 1.
   auto reached = [&](size_t step) {
     return step + 1 < places_.size() ? places_[step + 1].path : path_;
   };

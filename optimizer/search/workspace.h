@@ -1,4 +1,4 @@
-// One graph in hand, from which a search goes to others.
+// The current graph of a search, its matches, and moves from it to other graphs.
 #ifndef LEMMA_OPTIMIZER_SEARCH_WORKSPACE_H_
 #define LEMMA_OPTIMIZER_SEARCH_WORKSPACE_H_
 
@@ -15,7 +15,7 @@
 
 namespace lemma::optimizer {
 
-// What led to a state, newest first; states share their beginnings. nullptr: the first state.
+// The edits that led to a state, newest first. Paths share beginnings. nullptr: the first state.
 struct RewritePath {
   MatchedEditPtr matched;
   std::shared_ptr<const RewritePath> before;
@@ -25,11 +25,11 @@ using RewritePathPtr = std::shared_ptr<const RewritePath>;
 inline int LengthOf(const RewritePathPtr& path) { return path == nullptr ? 0 : path->length; }
 std::vector<MatchedEditPtr> MatchedEditsOf(const RewritePathPtr& path);  // oldest first
 
-// A graph, its matches, and the way to it. What a step costs depends on what it changes and, if the
-// cost model is no sum over operators, on what the price of the graph costs. For a large graph that
-// would be too much: then what a rewrite changes is estimated, by the price of the operators around
-// it before and after, as a graph of their own. A peak of memory is no sum of anything: where the
-// objective asks for it, each graph is priced as a whole, however large.
+// A graph, its matches, and the path that led to it. A step costs time in proportion to what it
+// changes and, if the cost model is not a sum over operators, to pricing the graph. That is too
+// slow for a large graph; there a rewrite's effect is estimated by pricing only the operators
+// around it, before and after, as a graph of its own. Peak memory is never a sum: if the objective
+// asks for it, each graph is priced as a whole, however large.
 class Workspace {
  public:
   // `costs` must outlive it.
@@ -43,29 +43,30 @@ class Workspace {
   const MatchSet& matches() const { return matches_; }
   const RewritePathPtr& path() const { return path_; }
   const Objective& objective() const { return objective_; }
-  // Ranks from before are no good after it. If it asks for memory, so must the first one.
+  // Ranks computed before are invalid afterwards. Only an objective that asked for memory from the
+  // beginning may be followed by one that asks for memory.
   void SetObjective(const Objective& objective) { objective_ = objective; }
 
-  // Of the graph in hand, exactly.
+  // The exact rank of the current graph.
   absl::StatusOr<Rank> Price();
   // Whether the cost model is a sum over operators.
   bool HasSum() const { return is_sum_; }
-  // Whether Try estimates.
+  // Whether Try estimates ranks.
   bool IsEstimating() const { return is_estimating_; }
 
   struct Outcome {
     uint64_t hash = 0;
     Rank rank;
   };
-  // What the graph, now of rank `now`, would be with `matched`, one of its matches, applied;
-  // nullopt if that changes nothing, or cannot be done here.
+  // The hash and rank that the current graph, of rank `now`, would have after `matched`, one of its
+  // matches. nullopt if that changes nothing or cannot be applied here.
   absl::StatusOr<std::optional<Outcome>> Try(const MatchedEdit& matched, Rank now);
-  // Applies it. False, and nothing was done, if that cannot be done here. *made: see EditGraph.
+  // Applies `matched`. False, without any change, if it cannot be applied. *made: see EditGraph.
   bool Commit(const MatchedEditPtr& matched, std::vector<int>* made = nullptr);
-  // Back and forth to another state.
+  // Moves to another state by undoing and applying edits.
   void GoTo(const RewritePathPtr& path);
 
-  // Nodes changed and tried: a measure of the time spent that is the same in every run.
+  // Number of nodes changed and tried: a measure of the time spent that is the same in every run.
   int64_t work() const { return graph_.work() + matches_.work(); }
 
  private:

@@ -12,13 +12,13 @@
 namespace lemma::pet {
 namespace {
 
-// A mutant with what it may cost before it is corrected.
+// A mutant with an estimate of its cost before correction.
 struct Priced {
   Mutant mutant;
   int64_t estimate = 0;
 };
 
-// A mutant that leaves a part out, and that part added.
+// The sum of a mutant that leaves a part out and that part.
 absl::StatusOr<Graph> WithRest(const Graph& original, const Mutant& mutant) {
   LEMMA_ASSIGN_OR_RETURN(Value sum, Apply1("add", {mutant.graph.outputs()[0], mutant.rest}));
   return original.WithOutputs({std::move(sum)});
@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<Priced>> PricedMutants(const Graph& original,
   return priced;
 }
 
-// Adds what was left out, or overwrites the boxes; leaves no graph where these are too many.
+// Adds the part left out, or overwrites the boxes; `corrected` stays empty if these are too many.
 absl::Status Correct(const Graph& original, const CandidateOptions& options, Candidate* candidate) {
   const Region& region = candidate->region;
   if (candidate->mutant.rest) {
@@ -67,8 +67,8 @@ absl::Status Correct(const Graph& original, const CandidateOptions& options, Can
   return absl::OkStatus();
 }
 
-// The mutant made equal, and proved to be, though not tested yet; nullopt if it differs too widely
-// or is too large.
+// Corrects the mutant and proves the result equal, without the randomized check. nullopt if the
+// mutant differs too widely or is too large.
 absl::StatusOr<std::optional<Candidate>> Corrected(const Graph& original, Mutant mutant,
                                                    const CandidateOptions& options) {
   RegionOptions untested = options.regions;
@@ -88,7 +88,7 @@ absl::StatusOr<std::optional<Candidate>> Corrected(const Graph& original, Mutant
   return candidate;
 }
 
-// Both proofs again, with the field test.
+// Repeats both proofs, now with the randomized check.
 absl::Status Test(const Graph& original, const RegionOptions& options, Candidate* candidate) {
   LEMMA_ASSIGN_OR_RETURN(candidate->region, FindRegion(original, candidate->mutant.graph, options));
   LEMMA_ASSIGN_OR_RETURN(const Region rest, FindRegion(original, candidate->corrected, options));

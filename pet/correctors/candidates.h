@@ -1,4 +1,4 @@
-// Corrected mutants of a subprogram, cheapest first: what PET offers.
+// Finds the corrected mutants of a subprogram, cheapest first.
 #ifndef LEMMA_PET_CORRECTORS_CANDIDATES_H_
 #define LEMMA_PET_CORRECTORS_CANDIDATES_H_
 
@@ -18,7 +18,7 @@ namespace lemma::pet {
 struct Candidate {
   Mutant mutant;
   Region region;          // where the mutant differs
-  Graph corrected;        // differs nowhere
+  Graph corrected;        // equals the original everywhere
   std::string corrector;  // "none needed", "overwrite 2 boxes", "add what was left out"
   int64_t cost = 0;       // of `corrected`, in the unit of the options' cost
 };
@@ -28,27 +28,27 @@ using CostFn = std::function<absl::StatusOr<int64_t>(const Graph&)>;
 struct CandidateOptions {
   MutantOptions mutants;
   RegionOptions regions;
-  // A mutant to which nothing is added may differ at this share of the positions.
+  // The largest share of positions at which a mutant may differ if nothing is added to it.
   double max_differs = 0.5;
-  int look_at = 48;  // mutants, the cheapest by `estimate`
-  int keep = 8;      // corrected ones, the cheapest by `cost`
-  // What a graph costs: nanoseconds, or anything else of which less is better. Required; `cost`
-  // may be slow, as when it measures: it is asked of corrected mutants only.
+  int look_at = 48;  // number of mutants to correct, the cheapest by `estimate`
+  int keep = 8;      // number of candidates to keep, the cheapest by `cost`
+  // The cost of a graph, in nanoseconds or any unit where less is better. Required. `cost` may be
+  // slow, for example by measuring: it is called for the original and for corrected mutants only.
   CostFn estimate, cost;
-  // Once it has passed no further mutant is looked at.
+  // After it passes, no further mutant is considered.
   Deadline deadline;
 };
 
 struct Candidates {
   std::vector<Candidate> found;  // by cost, then by estimate, then in the order of ForEachMutant
   int64_t original_cost = 0;
-  int64_t mutants = 0;    // that agreed at the samples
-  int64_t looked_at = 0;  // of them
+  int64_t mutants = 0;    // mutants that agreed at the samples
+  int64_t looked_at = 0;  // mutants that were considered for correction
 };
 
-// Every candidate is proved and tested to be equal to the original at its shapes: the region of
-// `corrected` is empty; what is too large for that is none. Errors are ForEachMutant's, and
-// Internal where a proof and the field test disagree.
+// Every candidate is proved and tested to equal the original at its shapes: the region of
+// `corrected` is empty. Candidates that are too large for that are dropped. Errors are those of
+// ForEachMutant, and Internal if a proof and the randomized check disagree.
 absl::StatusOr<Candidates> FindCandidates(const Graph& original, const CandidateOptions& options);
 
 }  // namespace lemma::pet

@@ -23,13 +23,13 @@ absl::StatusOr<Value> Sliced(const Value& value, const Box& box) {
   return SliceOf(value, starts, sizes, steps);
 }
 
-// Bounds of the positions in input `tensor` that a body reads; guards are not looked at.
+// Bounds of the positions that a body reads from input `tensor`; ignores guards.
 class ReadBounds {
  public:
   ReadBounds(TensorId tensor, std::vector<std::optional<Interval>> vars)
       : tensor_(tensor), vars_(std::move(vars)) {}
 
-  // False if a position has no bounds.
+  // Returns false if a position has no bounds.
   bool Visit(const ScalarExpr& e) {
     for (const Axis& axis : e.axes()) {
       auto extent = Bound(axis.extent);
@@ -60,7 +60,7 @@ class ReadBounds {
   std::vector<Interval> bounds_;
 };
 
-// Positions [lo, hi] of each dimension, zeros where there are none.
+// Positions [lo, hi] of each dimension, with zeros outside the value.
 absl::StatusOr<Value> Window(const Value& value, const std::vector<Interval>& bounds) {
   Box inside;
   for (size_t d = 0; d < bounds.size(); ++d) {
@@ -78,7 +78,8 @@ absl::StatusOr<Value> Window(const Value& value, const std::vector<Interval>& bo
   return window;
 }
 
-// One operator over windows of its operands; fails if that is not a value of the box's shape.
+// Applies one operator to windows of its operands; fails if the result has another shape than the
+// box.
 absl::StatusOr<Value> OverWindows(const Node& node, int output, const Box& box) {
   LEMMA_ASSIGN_OR_RETURN(const Definition definition, DefinitionOf(node));
   if (definition.outputs.size() != 1 || definition.tensors.size() != 1 || output != 0) {
@@ -103,7 +104,7 @@ absl::StatusOr<Value> OverWindows(const Node& node, int output, const Box& box) 
     operands.push_back(std::move(window));
   }
   Attrs attrs = node.attrs();
-  // The padding is part of the windows now.
+  // The windows include the padding.
   if (auto pads = attrs.find("pads"); pads != attrs.end()) {
     auto* list = std::get_if<std::vector<int64_t>>(&pads->second);
     if (list != nullptr) list->assign(list->size(), 0);
@@ -124,11 +125,12 @@ absl::StatusOr<Value> Restricted(const Value& value, const Box& box) {
   if (dense) {
     LEMMA_ASSIGN_OR_RETURN(const Value slice, Sliced(value, box));
     auto result = OverWindows(value.node(), value.output(), box);
-    // A mean that counts the padding, say, is another one where that is explicit.
+    // The result can differ: a mean that counts padding, for example, divides differently if the
+    // padding is explicit.
     if (!result.ok() || !AgreeEverywhere(*result, slice).value_or(false)) return slice;
     return result;
   }
-  // All between the first and the last position, then every so-many-th of it.
+  // Takes all positions from the first to the last, then slices them with steps.
   Box hull, part;
   for (const Range& r : box) {
     hull.push_back({r.start, r.last() - r.start + 1, 1});
@@ -140,7 +142,7 @@ absl::StatusOr<Value> Restricted(const Value& value, const Box& box) {
 
 namespace {
 
-// The positions that two ranges share: of one step, or one inside the other.
+// The positions that two ranges share; they must have one step, or one must contain the other.
 std::optional<Range> Common(const Range& a, const Range& b) {
   std::optional<Range> common;
   for (int64_t i = 0; i < a.count; ++i) {
@@ -164,7 +166,7 @@ class Assembly {
   absl::StatusOr<Value> Run(const Box& box, const std::vector<Box>& bad) {
     if (bad.empty()) return Sliced(mutant_, box);
     if (std::find(bad.begin(), bad.end(), box) != bad.end()) return Restricted(original_, box);
-    // The dimension that falls into the fewest parts.
+    // Splits along the dimension with the fewest parts.
     size_t dim = box.size();
     std::vector<Range> parts;
     bool interleaved = false;
@@ -195,7 +197,7 @@ class Assembly {
   }
 
  private:
-  // Where bad boxes begin and end in the range; or its residues, if they come in steps.
+  // Splits the range where bad boxes begin and end, or into residues if bad boxes have steps.
   static std::vector<Range> PartsOf(const Range& range, size_t d, const std::vector<Box>& bad,
                                     bool* interleaved) {
     int64_t step = 1;
@@ -230,7 +232,7 @@ class Assembly {
     return Apply1("concat", values, {{"axis", static_cast<int64_t>(dim)}});
   }
 
-  // Element i of the result is element i div n of value i mod n, for n values.
+  // With n values, element i of the result is element i div n of value i mod n.
   static absl::StatusOr<Value> Interleaved(const std::vector<Value>& values, size_t dim) {
     std::vector<Value> columns;
     for (const Value& value : values) {

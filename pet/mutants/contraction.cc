@@ -37,7 +37,7 @@ bool IsSum(const Definition& definition) {
                      [](const TensorExpr& tensor) { return HasSum(tensor.body); });
 }
 
-// What an operator's definition is for operands of these ranks, sizes of 2.
+// Evaluates the operator's definition for operands of these ranks with all sizes 2.
 bool SumsProducts(const OpDef& op, int first, int second) {
   auto attrs = CompleteAttrs(op, {});
   if (!attrs.ok()) return false;

@@ -1,4 +1,4 @@
-// Which operators sum products, read off their definitions.
+// Finds the operators that sum products, from their definitions.
 #ifndef LEMMA_PET_MUTANTS_CONTRACTION_H_
 #define LEMMA_PET_MUTANTS_CONTRACTION_H_
 
@@ -8,18 +8,18 @@
 
 namespace lemma::pet {
 
-// Whether the elements are made with +, -, *, / and sums alone.
+// Whether the elements are computed with +, -, *, / and sums only.
 bool IsAlgebra(const Node& node);
-// The same, with at least one sum.
+// As IsAlgebra, with at least one sum.
 bool IsSum(const Node& node);
 
-// An operator that sums products of its first two operands, of these ranks, and needs no attribute
-// to be given.
+// An operator that sums products of its first two operands, which have these ranks, and that needs
+// no explicit attribute.
 struct Contraction {
   const OpDef* op = nullptr;
   int ranks[2] = {0, 0};
 };
-// All of the table with ranks 2 to 4, in its order.
+// All such operators of the table with operands of rank 2 to 4, in the table's order.
 const std::vector<Contraction>& Contractions();
 
 }  // namespace lemma::pet

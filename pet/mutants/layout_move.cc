@@ -12,7 +12,7 @@ namespace lemma::pet {
 
 namespace {
 
-// Whether a transpose leaves the elements where they are: only dimensions of one element move.
+// Whether a transpose leaves the elements in place because it moves only dimensions of one element.
 bool Stays(const Shape& shape, const std::vector<int64_t>& perm) {
   std::vector<int64_t> moved;
   for (int64_t p : perm) {
@@ -60,7 +60,7 @@ absl::StatusOr<Value> ApplyMove(const Value& x, const DigitMove& move) {
     return absl::InvalidArgumentError(absl::StrCat(move.factor, " does not divide dimension ",
                                                    move.from, " of ", x.type().ToString()));
   }
-  // The digit as a dimension of its own, then beside the dimension that it goes to.
+  // Makes the digit a dimension, then moves it next to its target dimension.
   Shape split = x.shape();
   const auto from = static_cast<size_t>(move.from);
   split[from] /= move.factor;
@@ -112,7 +112,8 @@ absl::StatusOr<Value> ApplyMove(const Value& x, const DiagonalMove& move) {
   for (size_t d = 0; d < split.size(); ++d) {
     if (d != from && d != to_now) perm.push_back(static_cast<int64_t>(d));
   }
-  // Rows that are longer by one block more than there are begin one block later each.
+  // Extending each row by `blocks` blocks and cutting the flat result into shorter rows shifts each
+  // row by one block more than the row before.
   const int64_t row = x.type().num_elements() / blocks;
   LEMMA_ASSIGN_OR_RETURN(Value y, Rearranged(x, split, perm, {blocks, row}));
   Shape square = {blocks};
@@ -120,7 +121,7 @@ absl::StatusOr<Value> ApplyMove(const Value& x, const DiagonalMove& move) {
   LEMMA_ASSIGN_OR_RETURN(y, PadDim(y, 1, 0, row * blocks));
   LEMMA_ASSIGN_OR_RETURN(y, ReshapeTo(y, {blocks * row * (blocks + 1)}));
   LEMMA_ASSIGN_OR_RETURN(y, SliceOf(y, {0}, {blocks * blocks * row}));
-  // Back, with the second digit in front of `to`.
+  // Transposes back, with the second digit in front of `to`.
   std::vector<int64_t> back;
   int64_t other = 3;
   for (size_t d = 0; d < split.size(); ++d) {

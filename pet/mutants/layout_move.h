@@ -1,4 +1,4 @@
-// Layout moves: how a mutant lays a tensor out anew, and back.
+// Layout moves: how a mutant changes the layout of a tensor, and back.
 #ifndef LEMMA_PET_MUTANTS_LAYOUT_MOVE_H_
 #define LEMMA_PET_MUTANTS_LAYOUT_MOVE_H_
 
@@ -11,25 +11,25 @@
 
 namespace lemma::pet {
 
-// Takes a digit out of the index of one dimension and puts it into that of another:
-// with i = outer digit * (size / factor) + rest, or i = rest * factor + inner digit.
+// Moves a digit of the index i of one dimension to the index of another, where
+// i = outer digit * (size / factor) + rest, or i = rest * factor + inner digit.
 struct DigitMove {
   int from = 0, to = 0;
-  int64_t factor = 1;       // values of the digit; divides the size of `from`
-  bool from_inner = false;  // the last digit of `from`, else the first
-  bool to_inner = false;    // becomes the last digit of `to`, else the first
+  int64_t factor = 1;       // number of values of the digit; divides the size of `from`
+  bool from_inner = false;  // take the last digit of `from`; false: the first
+  bool to_inner = false;    // it becomes the last digit of `to`; false: the first
 
   DigitMove Inverse() const { return {to, from, factor, to_inner, from_inner}; }
   std::string ToString() const;
 };
 
-// Of operators reshape and transpose. InvalidArgument if the factor does not divide.
+// Uses reshape and transpose. InvalidArgument if the factor does not divide the size.
 absl::StatusOr<Value> ApplyMove(const Value& x, const DigitMove& move);
-// The shape of that; empty if the factor does not divide.
+// The shape after the move; empty if the factor does not divide the size.
 Shape ShapeAfter(Shape shape, const DigitMove& move);
 
-// Cuts dimension `from` into `blocks` of which each has `overlap` elements of the next, and puts
-// them side by side as the first digit of `to`: slices and a concat.
+// Cuts dimension `from` into `blocks`, each with `overlap` elements of the next one, and makes the
+// block number the first digit of `to`. Uses slices and a concat.
 struct BlockMove {
   int from = 0, to = 0;
   int64_t blocks = 1, overlap = 0;
@@ -39,21 +39,21 @@ struct BlockMove {
 // InvalidArgument unless the size of `from`, less the overlap, divides into blocks.
 absl::StatusOr<Value> ApplyMove(const Value& x, const BlockMove& move);
 
-// Puts `blocks` parts of dimension `from` on the diagonal of a matrix of blocks: dimension `to` is
-// so many times as long, and zero where its first digit is not that of `from`. Of operators pad,
-// reshape, slice and transpose. InvalidArgument if the parts are not equal.
+// Puts `blocks` parts of dimension `from` on the diagonal of a block matrix: dimension `to` becomes
+// `blocks` times as long, and is zero where its first digit differs from that of `from`. Uses pad,
+// reshape, slice and transpose. InvalidArgument if the parts are not of equal size.
 struct DiagonalMove {
   int from = 0, to = 0;
   int64_t blocks = 1;
 };
 absl::StatusOr<Value> ApplyMove(const Value& x, const DiagonalMove& move);
 
-// x with zeros before and behind a dimension; negative: cut off.
+// x with zeros before and after a dimension; negative numbers cut elements off.
 absl::StatusOr<Value> PadDim(const Value& x, int dim, int64_t before, int64_t after);
-// Elements [starts, starts + sizes) of x, or with steps; x itself where that is all.
+// Elements [starts, starts + sizes) of x, optionally with steps; x itself if that is all of it.
 absl::StatusOr<Value> SliceOf(const Value& x, const Shape& starts, const Shape& sizes,
                               const Shape& steps = {});
-// Reshape, transpose, reshape; without the transpose where that leaves the elements in place.
+// Reshape, transpose, reshape; without the transpose if it moves no element.
 absl::StatusOr<Value> Rearranged(const Value& x, const Shape& split,
                                  const std::vector<int64_t>& perm, const Shape& shape);
 absl::StatusOr<Value> ReshapeTo(const Value& x, const Shape& shape);

@@ -81,8 +81,8 @@ class Enumeration {
     return layouts;
   }
 
-  // One digit, with and without a gap in the dimension that it goes to; two dimensions of one
-  // role give a digit each.
+  // Layouts that move one digit, with and without a gap in the target dimension. A second dimension
+  // may give a digit too.
   void AddDigits(int from, int to, int64_t f, std::vector<Layout>* layouts) const {
     for (int form = 0; form < 4; ++form) {
       const DigitMove move = {from, to, f, (form & 1) != 0, (form & 2) != 0};
@@ -91,7 +91,7 @@ class Enumeration {
     }
   }
 
-  // `pads`: the padding that the operator had itself, half its reach, is made explicit.
+  // `pads`: make the operator's own padding, half its reach, explicit.
   void AddDigits(const DigitMove& move, int64_t gap, bool pads,
                  std::vector<Layout>* layouts) const {
     Layout one;
@@ -113,14 +113,13 @@ class Enumeration {
     }
   }
 
-  // None, and what a window reaches beyond an element.
+  // No gap, and gaps as wide as the reach of a window beyond one element, or half of it.
   std::set<int64_t> Gaps(int dim) const {
     const int64_t reach = reach_[dim];
     return {0, reach / 2, reach};
   }
 
-  // Blocks overlap by what a window reaches beyond its first element; the padding that the
-  // operator had itself comes before.
+  // Blocks overlap by a window's reach beyond its first element, after the operator's own padding.
   void AddBlocks(int from, int to, int64_t f, std::vector<Layout>* layouts) const {
     const int64_t overlap = reach_[from];
     if (overlap == 0) return;
@@ -164,7 +163,7 @@ class Enumeration {
         done_ = true;
         return absl::OkStatus();
       }
-      // Attributes that are as they were already need not be tried again.
+      // Skips changes that leave the attributes as they are.
       Attrs together;
       for (const NodePtr& node : ops_) {
         for (auto& [name, value] : Changed(*node, change, layout.factor())) {
@@ -181,7 +180,7 @@ class Enumeration {
     return absl::OkStatus();
   }
 
-  // moved_[0]: the data alone, moved_[1]: weights too; empty if none can be.
+  // moved_[0]: only the data; moved_[1]: weights too, or empty if no weight can be moved.
   absl::Status MoveLeaves(const Layout& layout) {
     LEMMA_ASSIGN_OR_RETURN(moved_[0], MovedLeaves(original_, leaf_, layout, false));
     moved_[1].clear();
@@ -212,10 +211,10 @@ class Enumeration {
   Samples* const samples_;
   const std::function<bool(Mutant)>& found_;
   std::vector<NodePtr> ops_;
-  size_t lists_ = 0;  // attributes that are lists, at most
+  size_t lists_ = 0;  // the largest number of list attributes of an operator
   std::vector<AttrChange> changes_;
   LeafMap moved_[2];
-  int leaf_ = 0;  // the input that is laid out
+  int leaf_ = 0;  // the input whose layout changes
   Value data_;
   std::vector<int64_t> reach_;  // by dimension of the data
   absl::flat_hash_set<Value> seen_;
@@ -232,7 +231,7 @@ absl::Status ForEachMutant(const Graph& original, const MutantOptions& options,
   }
   if (original.outputs()[0].type().num_elements() == 0) return absl::OkStatus();
   Samples samples(original.outputs()[0], options.samples, options.seed);
-  // Fails if the output is no polynomial.
+  // Fails if the output is not a polynomial.
   LEMMA_RETURN_IF_ERROR(samples.AgreeWith(original.outputs()[0]).status());
   bool more = true;
   const std::function<bool(Mutant)> counted = [&](Mutant mutant) {

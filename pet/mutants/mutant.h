@@ -1,15 +1,15 @@
-// Mutants: graphs in another layout or of another operator, equal to the original at some positions
-// at least (PET, OSDI'21, section 4).
+// Enumerates mutants: graphs with another layout or another operator that equal the original at
+// some positions at least (PET, OSDI'21, section 4).
 //
-// They are enumerated, not written down, in this order:
-//   * the data are laid out anew (digits of one dimension are put into another, with padding where
-//     sizes do not divide or a gap has to keep things apart, or a dimension is cut into blocks that
-//     overlap), the operators are applied with their attributes as they are or divided by the
-//     digit, weights take part in the move or not, and the result is laid out back;
-//   * the operators over a part of a sum, if the rest can be added (pet/mutants/split_mutant.h);
-//   * other operators that sum products (pet/mutants/operator_mutant.h).
-// What has the right type and agrees at half of some sampled positions, as polynomials, is a
-// mutant; pet/regions/region.h finds where it differs.
+// The enumeration follows no list of known mutants. In this order it tries:
+//   * A new layout of the data: digits of one dimension move to another, or a dimension is cut into
+//     overlapping blocks. Padding is added where sizes do not divide, or as a gap that separates
+//     elements. The operators keep their attributes or have them divided by the digit, weights move
+//     along or not, and the result is moved back.
+//   * The operators over a part of a sum, if the rest can be added (pet/mutants/split_mutant.h).
+//   * Other operators that sum products (pet/mutants/operator_mutant.h).
+// A graph is a mutant if it has the right type and agrees at half of some sampled positions, as
+// polynomials. pet/regions/region.h finds where it differs.
 #ifndef LEMMA_PET_MUTANTS_MUTANT_H_
 #define LEMMA_PET_MUTANTS_MUTANT_H_
 
@@ -26,26 +26,26 @@
 namespace lemma::pet {
 
 struct Mutant {
-  Graph graph;                   // inputs and weights as the original's
+  Graph graph;                   // same inputs and weights as the original
   std::optional<Recipe> recipe;  // absent: another operator
-  std::string words;             // what was done, where there is no recipe
-  Value rest;                    // what has to be added everywhere; mostly nothing
+  std::string words;             // description, if there is no recipe
+  Value rest;                    // to be added everywhere; usually absent
 
   std::string how() const { return recipe ? recipe->ToString() : words; }
 };
 
 struct MutantOptions {
   uint64_t seed = 1;  // of the sampled positions
-  int samples = 8;    // of them, borders included
-  // A layout may take so many times the elements of the original one.
+  int samples = 8;    // number of sampled positions, borders included
+  // Limit on the elements of a new layout, relative to the original one.
   double max_growth = 1.5;
-  int64_t max_tried = 200000;            // combinations whose types are looked at
-  int64_t max_operators_tried = 100000;  // the same, of other operators
+  int64_t max_tried = 200000;            // combinations whose types are checked
+  int64_t max_operators_tried = 100000;  // the same, for other operators
 };
 
-// Calls `found` for each mutant, in an order that depends on the graph and the options alone, until
-// it returns false. `original` has one output. The layouts of inputs change, those of weights with
-// them or not at all. Unimplemented, which names the operator, if the output is no polynomial.
+// Calls `found` for each mutant until it returns false. The order depends only on the graph and the
+// options. `original` has one output. Layouts of inputs change; those of weights change with them
+// or not at all. Unimplemented, naming the operator, if the output is not a polynomial.
 absl::Status ForEachMutant(const Graph& original, const MutantOptions& options,
                            const std::function<bool(Mutant)>& found);
 

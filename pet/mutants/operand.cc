@@ -12,7 +12,7 @@ namespace lemma::pet {
 namespace {
 
 constexpr int64_t kLongestWindow = 11;
-constexpr int64_t kMostElements = int64_t{1} << 25;  // of a weight with zeros between its blocks
+constexpr int64_t kMostElements = int64_t{1} << 25;  // limit for a weight in blocks on a diagonal
 
 bool OverLeaves(const Node& node) {
   return node.is_op() && node.num_outputs() == 1 &&
@@ -36,7 +36,7 @@ bool IsStatic(const Value& v) {
   return std::all_of(v.node().inputs().begin(), v.node().inputs().end(), IsStatic);
 }
 
-// The leaves as one value, in every way.
+// All ways to combine the leaves into one value.
 std::vector<Operand> Together(const std::vector<Value>& leaves, bool may_add) {
   std::vector<Operand> found;
   const bool same =
@@ -83,7 +83,7 @@ void AddDiagonals(const Siblings& part, std::vector<Operand>* operands) {
   }
 }
 
-// One or two short dimensions run the other way round.
+// Reverses one or two short dimensions.
 void AddReversals(std::vector<Operand>* operands) {
   const Operand operand = (*operands)[0];
   const Shape& shape = operand.value.shape();
@@ -159,7 +159,7 @@ Siblings SiblingsOf(const Graph& graph) {
     for (const Value& v : node->inputs()) numbers.insert(v.shape().begin(), v.shape().end());
   }
   for (const Shape& window : windows) {
-    // What a window reaches beyond its first element, less the padding that there is.
+    // A window's reach beyond its first element, less the padding.
     for (const std::vector<int64_t>& list : std::set<std::vector<int64_t>>(lists)) {
       if (list.size() != 2 * window.size()) continue;
       std::vector<int64_t> rest;
@@ -185,7 +185,7 @@ std::vector<Operand> OperandsAt(const Siblings& part, size_t place) {
   std::vector<Value> leaves;
   for (const NodePtr& node : part.applications) leaves.push_back(node->inputs()[place]);
   operands = Together(leaves, place >= 2);
-  // Several siblings' data would meet the zeros of each other's weights, and a NaN get across.
+  // Not for several siblings: data of one would meet zero weights of another, and spread a NaN.
   if (place < 2 && leaves.size() == 1) AddDiagonals(part, &operands);
   const size_t with_diagonals = operands.size();
   if (place == 1 && leaves.size() == 1) AddReversals(&operands);

@@ -1,4 +1,4 @@
-// What a mutant's operator may be applied to. Internal to pet.
+// Lists the operands to which an operator mutant may be applied.
 #ifndef LEMMA_PET_MUTANTS_OPERAND_H_
 #define LEMMA_PET_MUTANTS_OPERAND_H_
 
@@ -14,25 +14,26 @@ namespace lemma::pet {
 
 struct Operand {
   Value value;
-  std::string how;              // in words
-  std::vector<Regroup> groups;  // the ways to see it; not empty
+  std::string how;              // a description
+  std::vector<Regroup> groups;  // the ways to regroup its dimensions; not empty
 };
 
-// A part of one operator over leaves, applied once, or several times and joined.
+// Applications of one operator over leaves: one, or several whose results are joined.
 struct Siblings {
   std::vector<NodePtr> applications;
-  // The lists among their attributes, and those taken from what a window reaches; the numbers:
-  // attributes, sizes of leaves and digits.
+  // Candidates for attributes. Lists: list attributes, and a window's reach less its padding.
+  // Numbers: number attributes, sizes of leaves, and digits.
   std::vector<std::vector<int64_t>> lists;
   std::vector<int64_t> numbers;
 };
-// No applications: the graph is none.
+// No applications if the graph has another form.
 Siblings SiblingsOf(const Graph& part);
 
-// Operand `place` of the applications: one leaf, or theirs one behind the other along each
-// dimension, or from the third on added; of one application the second also reversed in one or two
-// dimensions, and weights in blocks on a diagonal. Where operators have no such operand: constants
-// of ones, whose sizes are two of 1 and the first leaf's and then a list.
+// Candidates for operand `place`: the leaf of one application; or the leaves of several,
+// concatenated along each dimension or, from the third operand on, added. For one application, also
+// weights in blocks on a diagonal and, for the second operand, reversed in one or two dimensions.
+// If the part has no such operand: constants of ones, whose shape is two numbers out of 1 and the
+// first leaf's sizes, followed by a list.
 std::vector<Operand> OperandsAt(const Siblings& part, size_t place);
 
 }  // namespace lemma::pet

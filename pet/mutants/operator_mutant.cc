@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMostAttrs = 2000;
 
-// The numbers or lists that an attribute may be.
+// The candidate values of an attribute.
 std::vector<AttrValue> ChoicesFor(const AttrSpec& spec, const Siblings& part) {
   std::vector<AttrValue> choices = {*spec.default_value};
   auto add = [&](AttrValue value) {
@@ -52,7 +52,7 @@ std::vector<Attrs> AttrsFor(const OpDef& op, const Siblings& part) {
   return all;
 }
 
-// " {groups = 2}": what is not as it is by default.
+// " {groups = 2}": the attributes that differ from their defaults.
 std::string TextOf(const OpDef& op, const Attrs& attrs) {
   std::string text;
   for (const auto& [name, value] : attrs) {
@@ -93,7 +93,7 @@ class Enumeration {
   }
 
  private:
-  // With dimensions in their order, or some in another.
+  // Tries operands without permutations of dimensions or, if `permuted`, with some.
   absl::Status TryAll(const std::vector<Operand> (&operands)[2], bool permuted) {
     for (const Contraction& contraction : Contractions()) {
       const std::vector<Attrs> attrs = AttrsFor(*contraction.op, part_);
@@ -111,7 +111,8 @@ class Enumeration {
 
   absl::Status TryOperands(const Contraction& contraction, const std::vector<Attrs>& attrs,
                            const Operand& a, const Operand& b, bool permuted) {
-    // Of two operands with four long dimensions only the second's are permuted, all by themselves.
+    // If both operands have four long dimensions, only the second one is permuted, and the first
+    // one keeps its shape.
     const bool large = LongDims(a.value.shape()) > 3 && LongDims(b.value.shape()) > 3;
     for (const Regroup& x : a.groups) {
       if (static_cast<int>(x.shape.size()) != contraction.ranks[0]) continue;
@@ -166,15 +167,14 @@ class Enumeration {
     return absl::OkStatus();
   }
 
-  // Whether only attributes would differ from what there is: a filter of one element, say, with
-  // another dilation.
+  // Whether only attributes would differ from the original, such as the dilation of a 1x1 filter.
   bool IsApplication(const OpDef& op, const std::vector<Value>& operands) const {
     const Node& node = *part_.applications[0];
     return part_.applications.size() == 1 && &node.op() == &op && node.inputs().size() >= 2 &&
            node.inputs()[0] == operands[0] && node.inputs()[1] == operands[1];
   }
 
-  // y and a vector along each of y's dimensions, or what has y's type.
+  // y plus a vector along each possible dimension of y, or plus a value of y's type.
   static std::vector<Value> Sums(const Value& y, const Value& term) {
     std::vector<Value> shaped;
     if (term.type().rank() == 1) {
@@ -226,7 +226,7 @@ class Enumeration {
   Samples* const samples_;
   const std::function<bool(Mutant)>& found_;
   const Siblings part_;
-  std::vector<Operand> added_;  // what stands behind two operands
+  std::vector<Operand> added_;  // the operands after the first two
   std::set<int64_t> divisors_;
   absl::flat_hash_set<Value> seen_;
   int64_t tried_ = 0;

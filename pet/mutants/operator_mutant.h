@@ -1,4 +1,4 @@
-// Mutants of another operator. Internal to pet: a part of ForEachMutant.
+// Enumerates mutants that use another operator; a part of ForEachMutant.
 #ifndef LEMMA_PET_MUTANTS_OPERATOR_MUTANT_H_
 #define LEMMA_PET_MUTANTS_OPERATOR_MUTANT_H_
 
@@ -10,11 +10,11 @@
 
 namespace lemma::pet {
 
-// For a part of one operator over leaves, or of applications of one operator over leaves that are
-// joined by another: each operator of the table that sums products (pet/mutants/contraction.h),
-// over the leaves or what they are put together (pet/mutants/operand.h), regrouped, with attributes
-// from among the numbers that the part has; what is left of the operands is added, a constant of
-// ones divided by; the result is regrouped back. Nothing for other parts.
+// Handles one operator over leaves, or applications of one operator over leaves that another one
+// joins; other graphs have no such mutants. Tries each operator of the table that sums products
+// (pet/mutants/contraction.h), on operands made from the leaves (pet/mutants/operand.h) and
+// regrouped, with attributes made from the part's own numbers. Remaining operands are added; with a
+// constant of ones as an operand, the result may be divided. The result is regrouped back.
 absl::Status ForEachOperatorMutant(const Graph& original, const MutantOptions& options,
                                    Samples* samples, const std::function<bool(Mutant)>& found);
 

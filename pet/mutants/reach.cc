@@ -30,7 +30,7 @@ absl::StatusOr<std::vector<int64_t>> ReachOf(const Value& output, const Value& l
   for (const auto& [term, coefficient] : family.terms) {
     for (const TermRead& read : term.reads) {
       if (read.leaf != number) continue;
-      // Of axes that run on in each other the ends are those of the whole.
+      // Merged axes end where the last of their parts ends.
       int64_t first = read.base, last = read.base;
       for (size_t a = 0; a < term.extents.size(); ++a) {
         (read.inner[a] < 0 ? first : last) += read.inner[a] * (term.extents[a] - 1);

@@ -1,4 +1,4 @@
-// How far the elements that one element is computed from lie apart. Internal to pet.
+// Computes how far apart the elements are that one output element reads.
 #ifndef LEMMA_PET_MUTANTS_REACH_H_
 #define LEMMA_PET_MUTANTS_REACH_H_
 

@@ -1,4 +1,4 @@
-// How a mutant is made of its original: what can be repeated at other sizes.
+// Recipes: how a mutant is made from its original, so that it can be repeated at other sizes.
 #ifndef LEMMA_PET_MUTANTS_RECIPE_H_
 #define LEMMA_PET_MUTANTS_RECIPE_H_
 
@@ -18,49 +18,49 @@ struct Pad {
   int64_t before = 0, after = 0;
 };
 
-// How data are laid out: padding, then blocks or digits.
+// A new layout of the data: padding, then blocks or digits.
 struct Layout {
   std::vector<Pad> pads;
   std::vector<BlockMove> blocks;
   std::vector<DigitMove> digits;
 
   int64_t factor() const { return blocks.empty() ? digits[0].factor : blocks[0].blocks; }
-  // The moves back, on the result: the last first. Blocks of a result do not overlap.
+  // The moves that undo the layout on the result, last first. Blocks of a result do not overlap.
   std::vector<DigitMove> Back() const;
   std::string ToString() const;
 };
 absl::StatusOr<Value> LaidOut(Value x, const Layout& layout);
-// The shape of that; empty if something does not divide.
+// The shape after the layout; empty if something does not divide.
 Shape ShapeAfter(Shape shape, const Layout& layout);
-// Adds padding at the end that makes dimension `dim` of a shape, padded already, a multiple of f.
+// Adds padding at the end that makes dimension `dim` of the padded `shape` a multiple of f.
 void RoundUp(const Shape& shape, int dim, int64_t f, std::vector<Pad>* pads);
 
-// What happens to attributes that are lists of numbers: strides, dilations, pads.
+// Changes of attributes that are lists of numbers: strides, dilations, pads.
 struct AttrChange {
-  unsigned divided = 0;  // by list: which are divided by the layout's factor, rounded up
-  unsigned zeroed = 0;   // by list: which become 0
-  unsigned entries = 3;  // of every list: even ones (1), odd ones (2)
+  unsigned divided = 0;  // bit per list: divide by the layout's factor, rounded up
+  unsigned zeroed = 0;   // bit per list: set to 0
+  unsigned entries = 3;  // entries of each list to change: even ones (1), odd ones (2)
 };
 Attrs Changed(const Node& node, const AttrChange& change, int64_t factor);
 
 struct Recipe {
-  int data = 0;  // the input that is laid out anew
+  int data = 0;  // the input whose layout changes
   Layout layout;
   AttrChange change;
-  bool with_weights = false;  // weights of the data's rank move too, padded at the end to multiples
-  bool back = true;           // the result is moved back
+  bool with_weights = false;  // move weights of the data's rank too, padded at the end
+  bool back = true;           // move the result back
 
   std::string ToString() const;
 };
 
 using LeafMap = absl::flat_hash_map<Value, Value>;
-// What the leaves of a graph become.
+// The new leaves of the graph.
 absl::StatusOr<LeafMap> MovedLeaves(const Graph& original, int data, const Layout& layout,
                                     bool with_weights);
-// The operators of a graph over other leaves, attributes changed.
+// The operators of a graph, with other leaves and changed attributes.
 absl::StatusOr<Value> Rebuilt(const Graph& original, const LeafMap& leaves,
                               const AttrChange& change, int64_t factor);
-// Moved back and cut, from the start of every dimension, to the type of `wanted`.
+// Moves y back and cuts it, from the start of every dimension, to the type of `wanted`.
 absl::StatusOr<Value> MovedBack(Value y, const std::vector<DigitMove>& moves, const Value& wanted);
 
 // The mutant of a graph with one output. InvalidArgument if one of the steps is not well-formed.

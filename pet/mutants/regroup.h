@@ -1,4 +1,4 @@
-// Tensors seen with other dimensions: what lets another operator take them.
+// Regroups the dimensions of a tensor so that another operator can take it.
 #ifndef LEMMA_PET_MUTANTS_REGROUP_H_
 #define LEMMA_PET_MUTANTS_REGROUP_H_
 
@@ -18,14 +18,15 @@ struct Regroup {
 };
 absl::StatusOr<Value> Applied(const Regroup& regroup, const Value& x);
 
-// The shape as it is; then its dimensions, less those of one element, in every order, or in their
-// own where `permute` is false, neighbours grouped into 2 to 4; with ones in front or behind up to
-// rank 4, or 2, where there are at most 3 of more than one element. Of more than 4: as it is alone.
+// The ways to regroup `shape`; the first one keeps it. Dimensions of one element are removed; the
+// others, in every order or (`permute` false) in their own, are merged with neighbours into 2 to 4
+// dimensions. If there are at most 3 of them, ones are added in front or behind, up to rank 4, or
+// to rank 2 from rank 1. If there are more than 4, only the first way.
 std::vector<Regroup> RegroupsOf(const Shape& shape, bool permute);
-// Dimensions of more than one element.
+// The number of dimensions of more than one element.
 int LongDims(const Shape& shape);
 
-// The ways to get from one shape to another as those above are undone.
+// The ways from one shape to another that undo such a regrouping.
 std::vector<Regroup> RegroupsTo(const Shape& from, const Shape& to);
 
 }  // namespace lemma::pet

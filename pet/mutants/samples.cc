@@ -6,7 +6,7 @@
 namespace lemma::pet {
 namespace {
 
-constexpr int64_t kMostProducts = 10000;  // written out at one position
+constexpr int64_t kMostProducts = 10000;  // expanded at one position
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Whether a graph agrees with another at half of some sampled positions. Internal to pet: what
-// tells mutants from other graphs of the right type.
+// Tests whether a graph agrees with the original at half of some sampled positions. This tells
+// mutants from other graphs of the right type.
 #ifndef LEMMA_PET_MUTANTS_SAMPLES_H_
 #define LEMMA_PET_MUTANTS_SAMPLES_H_
 
@@ -15,11 +15,11 @@ namespace lemma::pet {
 
 class Samples {
  public:
-  // `number` positions of `original`: two corners, then any. Its elements are numbers.
+  // Samples `number` positions of `original`, which is numeric: two corners, then random ones.
   Samples(Value original, int number, uint64_t seed);
 
-  // As polynomials; given up when half is out of reach. A value that is no polynomial, or too large
-  // a one, agrees nowhere, unless it is the original: then it is an error.
+  // Compares elements as polynomials; stops when half cannot be reached. A value that is not a
+  // polynomial, or too large, agrees nowhere; for the original itself it is an error.
   absl::StatusOr<bool> AgreeWith(const Value& value);
 
  private:

@@ -45,7 +45,7 @@ class Enumeration {
     return parts;
   }
 
-  // The dimension of each leaf from number `at` on: one of this size, or none (-1).
+  // Chooses a dimension of this size, or none (-1), for each leaf from number `at` on.
   absl::Status Choose(size_t at, int64_t size, int64_t first) {
     if (done_) return absl::OkStatus();
     if (at == leaves_.size()) return Try(size, first);
@@ -58,7 +58,7 @@ class Enumeration {
     return absl::OkStatus();
   }
 
-  // The original over [start, start + count) of the chosen dimensions.
+  // The original, restricted to [start, start + count) of the chosen dimensions.
   absl::StatusOr<Value> Over(int64_t start, int64_t count) const {
     LeafMap now;
     for (const NodePtr& node : original_.nodes()) {

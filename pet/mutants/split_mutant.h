@@ -1,5 +1,4 @@
-// Mutants that leave a part of a sum out, and what they left out. Internal to pet: a part of
-// ForEachMutant.
+// Enumerates mutants that leave out a part of a sum, with the part to add; a part of ForEachMutant.
 #ifndef LEMMA_PET_MUTANTS_SPLIT_MUTANT_H_
 #define LEMMA_PET_MUTANTS_SPLIT_MUTANT_H_
 
@@ -11,13 +10,13 @@
 
 namespace lemma::pet {
 
-// The operators over the first part of dimensions of equal size, one at most of each leaf; the rest
-// is the same over the other part. A half is cut off, or what is over after a multiple of a digit.
-// Mutants are such as give with the rest, added, what the original does, everywhere.
+// The mutant applies the operators to the first part of dimensions of equal size, at most one of
+// each leaf; `rest` applies them to the other part. The cut is at half, or at the last multiple of
+// a digit. Only mutants whose sum with `rest` equals the original everywhere are found.
 //
-// Every product of the original occurs once in one of the two and there is no other, so that a NaN
-// or an infinity of a leaf reaches the same elements, unless a sum overflows that would not in the
-// other order: no zero is multiplied, and nothing is added that has to be subtracted again.
+// Every product of the original occurs once in one of the two, and no other product does. So a NaN
+// or an infinity of a leaf reaches the same elements, unless a sum overflows only in the new order:
+// no zeros are multiplied, and nothing is subtracted again.
 absl::Status ForEachSplitMutant(const Graph& original, Samples* samples,
                                 const std::function<bool(Mutant)>& found);
 

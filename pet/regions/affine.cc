@@ -58,7 +58,7 @@ std::optional<bool> AffineScope::IsNonNegative(const Affine& f, Cut* cut) const 
   Affine rest = f;
   rest.terms.erase(std::find(rest.terms.begin(), rest.terms.end(), std::pair(var, a)));
   const Interval others = Bounds(rest);
-  // Where the variable alone decides: a * x >= -others.lo makes it true, < -others.hi false.
+  // Where the variable alone decides: a * x >= -others.lo implies true, a * x < -others.hi false.
   for (const int64_t bound : {-others.lo, -others.hi}) {
     const int64_t at = a > 0 ? -FloorOf(-bound, a) : FloorOf(bound, a) + 1;
     if (0 < at && at < n) {
@@ -77,10 +77,10 @@ std::optional<bool> AffineScope::IsZero(const Affine& f, Cut* cut) const {
   int64_t divisor = 0;
   for (const auto& [var, coefficient] : f.terms) divisor = std::gcd(divisor, coefficient);
   if (f.base % divisor != 0) return false;
-  // Zero is where both f >= 0 and -f >= 0.
+  // f is zero where both f >= 0 and -f >= 0.
   if (!IsNonNegative(f, cut)) return std::nullopt;
   if (!IsNonNegative(Sum(Affine(), f, -1), cut)) return std::nullopt;
-  return std::nullopt;  // not reached: one of them was open, or f is constant
+  return std::nullopt;  // not reached: one of them was undecided, or f is constant
 }
 
 std::optional<Affine> AffineScope::Quotient(const Affine& f, int64_t m, Cut* cut) const {

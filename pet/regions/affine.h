@@ -1,4 +1,4 @@
-// Positions as affine functions of variables that run over whole ranges. Internal to pet.
+// Affine functions of variables that run over ranges, with exact decisions on signs and quotients.
 #ifndef LEMMA_PET_REGIONS_AFFINE_H_
 #define LEMMA_PET_REGIONS_AFFINE_H_
 
@@ -13,13 +13,13 @@
 
 namespace lemma::pet {
 
-// base + sum of coefficient * variable; variables ascending, coefficients not zero.
+// base + sum of coefficient * variable; variables ascend, coefficients are not zero.
 struct Affine {
   int64_t base = 0;
   absl::InlinedVector<std::pair<int, int64_t>, 6> terms;
 
   static Affine Of(int64_t value) { return {value, {}}; }
-  // The positions of a range, counted by `var`.
+  // The positions of a range, where variable `var` counts them.
   static Affine Of(const Range& range, int var) {
     if (range.count == 1) return Of(range.start);
     return {range.start, {{var, range.step}}};
@@ -28,17 +28,17 @@ struct Affine {
 };
 Affine Sum(const Affine& a, const Affine& b, int64_t scale = 1);  // a + scale * b
 
-// Where a range has to be cut before something about it can be decided.
+// Where to cut the range of a variable so that a question about it can be decided on each piece.
 struct Cut {
   int var = -1;
-  int64_t at = 0;       // in front of this position of the range, or
-  int64_t modulus = 0;  // into as many residues
+  int64_t at = 0;       // cut before this position of the range, or
+  int64_t modulus = 0;  // cut into this many residues
 
   // The pieces of the range of `var`.
   std::vector<Range> Pieces(const Range& range) const;
 };
 
-// The variables: number i runs over [0, extents[i]).
+// The variables: variable i runs over [0, extents[i]).
 class AffineScope {
  public:
   int Add(int64_t extent) {
@@ -48,14 +48,14 @@ class AffineScope {
   int64_t extent(int var) const { return extents_[var]; }
   Interval Bounds(const Affine& f) const;
 
-  // f >= 0, or f = 0; nullopt: it depends, and *cut says where to cut.
+  // Whether f >= 0, or f = 0, everywhere; nullopt if that varies, and *cut says where to cut.
   std::optional<bool> IsNonNegative(const Affine& f, Cut* cut) const;
   std::optional<bool> IsZero(const Affine& f, Cut* cut) const;
-  // floor(f / m); nullopt: no affine function, and *cut says where to cut.
+  // floor(f / m); nullopt if that is not affine, and *cut says where to cut.
   std::optional<Affine> Quotient(const Affine& f, int64_t m, Cut* cut) const;
 
  private:
-  // Of the variables of f the one with the fewest values.
+  // The variable of f with the fewest values.
   std::pair<int, int64_t> Shortest(const Affine& f) const;
   std::vector<int64_t> extents_;
 };

@@ -13,7 +13,7 @@ namespace {
 using Key = std::tuple<int64_t, int64_t, int64_t>;
 Key KeyOf(const Range& r) { return {r.start, r.count, r.count == 1 ? 0 : r.step}; }
 
-// Both ranges as one, if they are: one behind the other, or interleaved. a starts first.
+// The union of two ranges if it is a range: consecutive or interleaved. a starts first.
 std::optional<Range> Joined(const Range& a, const Range& b) {
   const int64_t gap = b.start - a.last();
   const int64_t step = a.count > 1 ? a.step : b.count > 1 ? b.step : gap;
@@ -26,7 +26,7 @@ std::optional<Range> Joined(const Range& a, const Range& b) {
   return std::nullopt;
 }
 
-// Joins what differs in dimension `d` alone; returns whether anything was.
+// Merges boxes that differ in dimension `d` only; returns whether any were merged.
 bool MergeAlong(size_t d, std::vector<Box>* boxes) {
   std::map<std::vector<Key>, std::vector<Range>> rows;
   for (const Box& box : *boxes) {
@@ -100,7 +100,7 @@ std::vector<Box> MergeBoxes(std::vector<Box> boxes) {
   if (boxes.empty()) return boxes;
   for (bool changed = true; changed;) {
     changed = false;
-    // The last dimension first, so that whole rows arise.
+    // The last dimension first, to form whole rows.
     for (size_t d = boxes[0].size(); d-- > 0;) changed |= MergeAlong(d, &boxes);
   }
   std::sort(boxes.begin(), boxes.end(), [](const Box& a, const Box& b) {

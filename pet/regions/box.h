@@ -1,4 +1,4 @@
-// Boxes of positions: what a region is made of.
+// Boxes of positions, from which regions are built.
 #ifndef LEMMA_PET_REGIONS_BOX_H_
 #define LEMMA_PET_REGIONS_BOX_H_
 
@@ -19,7 +19,7 @@ struct Range {
   bool Contains(int64_t i) const { return i >= start && i <= last() && (i - start) % step == 0; }
   // Positions [from, from + n) of the range.
   Range Part(int64_t from, int64_t n) const { return {start + from * step, n, step}; }
-  // Every m-th position from the r-th on.
+  // Every m-th position, starting at the r-th.
   Range Residue(int64_t r, int64_t m) const {
     return {start + r * step, (count - r + m - 1) / m, step * m};
   }
@@ -29,7 +29,7 @@ struct Range {
   friend bool operator!=(const Range& a, const Range& b) { return !(a == b); }
 };
 
-// One range for each dimension; the positions whose indices are in them.
+// One range per dimension: the positions whose indices all lie in these ranges.
 using Box = std::vector<Range>;
 
 // All positions of a tensor.
@@ -57,10 +57,10 @@ void ForEachPosition(const Box& box, Visit visit) {
   }
 }
 
-// "[0:4, 2, 0:14:2, 5]": the first position, the one behind the last and, unless 1, the step.
+// "[0:4, 2, 0:14:2, 5]": the first position, one past the last and, unless 1, the step.
 std::string ToString(const Box& box);
 
-// Few boxes with the positions of disjoint `boxes`, disjoint themselves and in order.
+// Merges disjoint `boxes` into few disjoint boxes with the same positions, in order.
 std::vector<Box> MergeBoxes(std::vector<Box> boxes);
 
 }  // namespace lemma::pet

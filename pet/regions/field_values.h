@@ -1,5 +1,5 @@
-// Graphs run in the field of 2^61 - 1 elements on random inputs. Internal to pet: what tests
-// regions and shares nothing with how they are found but the definitions.
+// Evaluates graphs on random inputs in the field of 2^61 - 1 elements. This tests regions
+// independently: it shares only the operators' definitions with the code that finds them.
 #ifndef LEMMA_PET_REGIONS_FIELD_VALUES_H_
 #define LEMMA_PET_REGIONS_FIELD_VALUES_H_
 
@@ -14,19 +14,19 @@
 
 namespace lemma::pet {
 
-// Scalar operations of one run of the graph.
+// Scalar operations in one run of the graph.
 absl::StatusOr<double> OperationsOf(const Graph& graph);
 
-// The elements of the graph's only output, in row-major order. Inputs, weights and constants of
-// several values are random, and the same in every graph for one seed.
+// The elements of the graph's only output, in row-major order. Inputs, weights and non-uniform
+// constants are random; with the same seed they are the same in every graph.
 absl::StatusOr<std::vector<Field>> FieldValues(const Graph& graph, uint64_t seed);
 
-// The same values, a box at a time, from the graph's composed definition: what lies outside is not
-// computed.
+// The same values, one box at a time, from the graph's composed definition; elements outside the
+// box are not computed.
 class FieldSampler {
  public:
   static absl::StatusOr<FieldSampler> Create(const Graph& graph, uint64_t seed);
-  // ResourceExhausted where the composed definition is too large to be run.
+  // ResourceExhausted if the composed definition is too large to run.
   absl::StatusOr<std::vector<Field>> Values(const Box& box) const;
 
  private:

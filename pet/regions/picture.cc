@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kLargest = 100;  // rows or columns
 constexpr int kSide = 8;           // of a square, in pixels
 
-// The region in a plane of the last two dimensions, and where that plane occurs.
+// The region in one plane of the last two dimensions, and where that plane occurs.
 struct Panel {
   std::vector<Box> where;  // boxes of the other dimensions
   std::vector<Box> differs;
@@ -25,7 +25,7 @@ std::string KeyOf(const std::vector<Box>& boxes) {
   return key;
 }
 
-// Shapes of less than two dimensions are seen as rows.
+// A shape with fewer than two dimensions is drawn as a row.
 struct Plane {
   size_t outer = 0;  // dimensions before the last two
   int64_t rows = 1, columns = 1;
@@ -39,12 +39,12 @@ Plane PlaneOf(const Shape& shape) {
   return plane;
 }
 
-// Cuts the other dimensions where a box begins, ends or skips, dimension by dimension.
+// Splits the other dimensions into cells, one dimension at a time, where the set of boxes changes.
 std::vector<Panel> PanelsOf(const Region& region) {
   const Plane plane = PlaneOf(region.shape);
   std::vector<Box> cells = {Box()};
   for (size_t d = 0; d < plane.outer; ++d) {
-    // Indices that the same boxes contain are alike.
+    // Indices in the same boxes belong together.
     std::map<std::vector<bool>, std::vector<Box>> alike;
     for (int64_t i = 0; i < region.shape[d]; ++i) {
       std::vector<bool> inside;

@@ -1,4 +1,4 @@
-// A region as a picture of the output.
+// Draws a region as a picture of the output.
 #ifndef LEMMA_PET_REGIONS_PICTURE_H_
 #define LEMMA_PET_REGIONS_PICTURE_H_
 
@@ -8,9 +8,9 @@
 
 namespace lemma::pet {
 
-// The last two dimensions as a grid, '#' where the graphs differ and '.' where they agree, once for
-// each grid that occurs, under a line that says at which indices of the other dimensions: "at
-// [0:4:2, *]:". Of grids beyond 100 columns or rows the rest is left out, which a line says.
+// Draws the last two dimensions as a grid: '#' where the graphs differ, '.' where they agree. Each
+// distinct grid is drawn once, under a line with the indices of the other dimensions: "at [0:4:2,
+// *]:". Grids are cut at 100 columns and rows; a line says so.
 std::string TextPicture(const Region& region);
 
 // The same as an SVG image.

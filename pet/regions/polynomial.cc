@@ -84,7 +84,7 @@ void DropAxis(size_t axis, PolyTerm* term) {
   }
 }
 
-// Whether axis b goes on where axis a ends, in every read.
+// Whether axis b continues axis a in every read.
 bool RunsOn(const PolyTerm& term, size_t a, size_t b) {
   return std::all_of(term.reads.begin(), term.reads.end(), [&](const TermRead& read) {
     return read.inner[b] == term.extents[a] * read.inner[a];
@@ -96,7 +96,7 @@ void SortReads(PolyTerm* term) {
             [](const TermRead& a, const TermRead& b) { return Tied(a) < Tied(b); });
 }
 
-// Runs every axis in the direction in which its first read grows.
+// Turns every axis to the direction in which its first read increases.
 void TurnAxes(PolyTerm* term) {
   for (size_t axis = 0; axis < term->extents.size(); ++axis) {
     auto first = std::find_if(term->reads.begin(), term->reads.end(),
@@ -129,7 +129,7 @@ void SortAxes(PolyTerm* term) {
   *term = std::move(sorted);
 }
 
-// Axes that run on in each other, or in nothing, are no axes of their own.
+// Merges axes that continue one another; removes axes that no read uses.
 void MergeAxes(PolyTerm* term, Rational* coefficient) {
   for (size_t a = 0; a < term->extents.size();) {
     const bool used = std::any_of(term->reads.begin(), term->reads.end(),
@@ -169,14 +169,14 @@ void AddTerm(PolyTerm term, Rational coefficient, Polynomial* sum) {
 
 namespace {
 
-// What equal polynomials share: for the products of the same leaves the sum of the coefficients
-// and, for each leaf, the sum of coefficient * position, an affine function of the box's position.
+// A property that equal polynomials share, for each product of leaves: the sum of the coefficients
+// and, for each leaf, the sum of coefficient * position, which is affine in the box's position.
 struct Moment {
   Wide count = 0;
   std::vector<std::vector<Wide>> first;  // by read; twice the sum, then by dimension
 };
 
-// Whether the moments are different at every position of the box.
+// Whether the moments differ at every position of the box.
 bool MomentsDiffer(const Polynomial& difference, const Box& box) {
   std::map<std::vector<int>, Moment> moments;
   for (const auto& [term, coefficient] : difference) {
@@ -188,7 +188,7 @@ bool MomentsDiffer(const Polynomial& difference, const Box& box) {
     for (int64_t extent : term.extents) weight *= extent;
     moment.count += weight;
     moment.first.resize(leaves.size(), std::vector<Wide>(box.size() + 1, 0));
-    // Reads of one leaf are told apart by nothing: they share a moment.
+    // Reads of the same leaf are indistinguishable, so they share a moment.
     for (size_t r = 0; r < leaves.size(); ++r) {
       size_t at = r;
       while (at > 0 && leaves[at - 1] == leaves[r]) --at;
@@ -216,9 +216,9 @@ bool MomentsDiffer(const Polynomial& difference, const Box& box) {
   return false;
 }
 
-// At one position: whether the sums of coefficient * position * position differ for two reads, of
-// leaves that a product has once each. Over an axis of n steps of d the mean of a position's square
-// is that of its mean, plus d^2 (n^2 - 1) / 12.
+// At one position: whether the sums of coefficient * position * position differ for two reads, in
+// products that contain each leaf once. Over an axis of n steps of d, the mean of the squared
+// position is the square of the mean plus d^2 (n^2 - 1) / 12.
 bool SecondMomentsDiffer(const Polynomial& difference) {
   std::map<std::vector<int>, std::vector<Wide>> moments;
   for (const auto& [term, coefficient] : difference) {
@@ -255,7 +255,7 @@ bool SecondMomentsDiffer(const Polynomial& difference) {
   return false;
 }
 
-// Writes the shortest axis of every term out.
+// Expands the shortest axis of every term.
 Polynomial Expanded(const Polynomial& terms) {
   Polynomial sum;
   for (const auto& [term, coefficient] : terms) {
@@ -302,7 +302,7 @@ absl::StatusOr<PolynomialDifference> Compare(const Polynomial& a, const Polynomi
     *left -= products;
     difference = Expanded(difference);
   }
-  // Single products, none of which cancel: at one position that is a difference.
+  // All terms are single products and none cancel; at one position that is a difference.
   return NumPositions(box) == 1 ? PolynomialDifference::kEverywhere : PolynomialDifference::kOpen;
 }
 

@@ -1,15 +1,15 @@
-// Elements of a graph as polynomials in the elements of its leaves, for a whole box of positions at
-// once.
+// Reads the elements of a graph as polynomials in the elements of its leaves, for a whole box of
+// positions at once.
 //
-// At constant shapes every element of a graph of sums, products and layout operators is a
-// polynomial. Over a box on which no guard and no digit of an index changes its course the
-// polynomials of all positions are one family:
+// At constant shapes, every element of a graph of sums, products and layout operators is a
+// polynomial. On a box where all guards are constant and all digits of indices (quotients and
+// remainders) are affine, the polynomials of all positions form one family:
 //
 //   element(v) = sum of terms;  term(v) = coefficient * sum(r < extents) product of reads,
 //   read(v, r) = leaf[base + outer . v + inner . r]        (row-major positions)
 //
-// which is read off the operators' definitions. Two such families are equal on the box if their
-// terms cancel. Nothing here knows an operator.
+// Families are derived from operator definitions, never from operator names. Two families are equal
+// on the box if their terms cancel.
 #ifndef LEMMA_PET_REGIONS_POLYNOMIAL_H_
 #define LEMMA_PET_REGIONS_POLYNOMIAL_H_
 
@@ -26,12 +26,12 @@
 
 namespace lemma::pet {
 
-// An exact coefficient. What does not fit into 64 bits becomes invalid and stays so.
+// An exact coefficient. A result that does not fit into 64 bits is invalid, and remains so.
 struct Rational {
-  int64_t numerator = 0, denominator = 1;  // reduced, denominator > 0; 0: invalid
+  int64_t numerator = 0, denominator = 1;  // reduced; denominator > 0, or 0 if invalid
 
   static Rational Of(int64_t value) { return {value, 1}; }
-  // Invalid if not finite, too large or too fine.
+  // Invalid if the value is not finite, too large, or not a fraction of 64-bit numbers.
   static Rational OfDouble(double value);
   bool valid() const { return denominator > 0; }
   bool is_zero() const { return valid() && numerator == 0; }
@@ -47,8 +47,8 @@ struct TermRead {
   std::vector<int64_t> outer;  // by dimension of the box, per step of its ranges
   std::vector<int64_t> inner;  // by axis of the term
 };
-// In a normal form: reads and axes sorted, no axis that nothing depends on, axes that run on in
-// each other merged. Equal terms are equal families; the converse need not hold.
+// A term in normal form: reads and axes are sorted, axes without reads are removed, and axes that
+// continue one another are merged. Equal terms are equal families; the converse need not hold.
 struct PolyTerm {
   std::vector<int64_t> extents;
   std::vector<TermRead> reads;
@@ -56,26 +56,26 @@ struct PolyTerm {
 };
 using Polynomial = std::map<PolyTerm, Rational>;
 
-// A box has to be cut first: the pieces.
+// The terms of a value on a box or, if the box must be cut first, the pieces.
 struct Family {
   Polynomial terms;
-  std::vector<Box> pieces;  // not empty: there are no terms
+  std::vector<Box> pieces;  // if not empty, there are no terms
 };
 
-// Reads elements of values off the definitions; remembers definitions and numbers leaves, so
-// polynomials of one reader can be compared.
+// Derives polynomials from definitions. It caches definitions and numbers the leaves, so only
+// polynomials from the same reader can be compared.
 class PolynomialReader {
  public:
   PolynomialReader();
   ~PolynomialReader();
 
   // The elements of `value` in `box`, whose ranges lie inside its shape. Leaves are inputs, weights
-  // (of whatever values) and constants of several values; a constant of one value is a
-  // coefficient. Unimplemented, which names the operator, if an element is no polynomial;
-  // ResourceExhausted if a coefficient does not fit or there are more than a million terms.
+  // (with arbitrary values) and non-uniform constants; a uniform constant is a coefficient.
+  // Unimplemented, naming the operator, if an element is not a polynomial; ResourceExhausted if a
+  // coefficient does not fit or there are more than a million terms.
   absl::StatusOr<Family> Read(const Value& value, const Box& box);
 
-  // The number of a leaf in TermRead; -1 if it was not met yet.
+  // The number of a leaf in TermRead; -1 if it was not read yet.
   int NumberOf(const Value& leaf) const;
 
  private:
@@ -83,14 +83,14 @@ class PolynomialReader {
   std::unique_ptr<Impl> impl_;
 };
 
-// a - b: empty if they are equal families. Terms that are left are expanded, axis by axis, until
-// they cancel or are single products.
+// Compares families by a - b. Terms that do not cancel are expanded, axis by axis, until they
+// cancel or are single products.
 enum class PolynomialDifference {
   kNone,        // equal for all positions of the box and all values of the leaves
   kEverywhere,  // different, as polynomials, at every position
-  kOpen,        // neither was seen; never at a single position
+  kOpen,        // undecided; never at a single position
 };
-// Takes the products that are written out from *left; ResourceExhausted if these are too few.
+// Subtracts the number of expanded products from *left; ResourceExhausted if *left is too small.
 absl::StatusOr<PolynomialDifference> Compare(const Polynomial& a, const Polynomial& b,
                                              const Box& box, int64_t* left);
 

@@ -1,4 +1,4 @@
-// Elements read off definitions.
+// Reads elements of graphs from definitions.
 #include <algorithm>
 #include <utility>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMostTerms = 1000000;
 
-// A term as it is being made: axes are variables of the scope.
+// An unfinished term; its axes are variables of the scope.
 struct RawTerm {
   Rational coefficient = Rational::Of(1);
   std::vector<int> axes;
@@ -23,7 +23,7 @@ struct RawTerm {
 };
 using RawTerms = std::vector<RawTerm>;
 
-// Where a body is evaluated: variables of one definition.
+// The variables of one definition while its body is evaluated.
 struct Frame {
   const Node* node = nullptr;
   const Definition* definition = nullptr;
@@ -65,8 +65,8 @@ class PolynomialReader::Impl {
   }
 
  private:
-  // All of these return false if the box or a sum has to be cut first (cut_), or on an error
-  // (status_).
+  // The functions below return false if the box or a sum must be cut first (see cut_), or on an
+  // error (see status_).
 
   bool Fail(absl::Status status) {
     if (status_.ok()) status_ = std::move(status);
@@ -104,7 +104,7 @@ class PolynomialReader::Impl {
     return kept.get();
   }
 
-  // Element `at` of a tensor that the frame's definition makes.
+  // Element `at` of a tensor that the frame's definition computes.
   bool Body(TensorId tensor, const std::vector<Affine>& at, const Frame& outer, RawTerms* terms) {
     const TensorExpr& made = outer.definition->tensors[tensor - outer.definition->num_inputs()];
     Frame frame{outer.node, outer.definition, {}};
@@ -211,7 +211,7 @@ class PolynomialReader::Impl {
     for (RawTerm& term : *terms) term.coefficient = -term.coefficient;
   }
 
-  // 1 / the number that the terms are.
+  // Replaces the terms, which must be a number, by their reciprocal.
   bool Invert(const Frame& frame, RawTerms* terms) {
     Rational value;
     for (const RawTerm& term : *terms) {
@@ -267,7 +267,7 @@ class PolynomialReader::Impl {
     return true;
   }
 
-  // Gives the sum's axes the ranges of the box; returns the first of their variables.
+  // Binds the axes of a sum to the ranges of the box; returns their first variable.
   int BindAxes(const ScalarExpr& e, const Box& box, Frame& frame, std::vector<int>* axes) {
     int first = -1;
     for (size_t i = 0; i < box.size(); ++i) {
@@ -362,7 +362,7 @@ class PolynomialReader::Impl {
         return true;
       case Guard::Kind::kAnd:
       case Guard::Kind::kOr: {
-        // One side may decide although the other cannot be decided yet.
+        // One side may decide even if the other cannot be decided yet.
         const bool decisive = guard.kind() == Guard::Kind::kOr;
         const bool left = Holds(guard.left(), frame, holds);
         if (left && *holds == decisive) return true;

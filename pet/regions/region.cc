@@ -16,7 +16,7 @@ struct Cell {
   bool differs = false;
 };
 
-// The pieces that both sides' cuts leave; empty if there are none.
+// Decides the box, or returns the pieces into which it must be cut.
 absl::StatusOr<std::vector<Box>> Decide(const Value& original, const Value& mutant, const Box& box,
                                         int64_t* products_left, PolynomialReader* reader,
                                         bool* differs) {
@@ -66,7 +66,7 @@ absl::Status Disagreement(const std::vector<int64_t>& index, bool differs) {
                                           lemma::ToString(index), ", the proof says otherwise"));
 }
 
-// Both graphs on one random input.
+// Runs both graphs on the same random input.
 absl::Status TestWhole(const Graph& original, const Graph& mutant, const std::vector<Cell>& cells,
                        uint64_t seed, int64_t* tested) {
   LEMMA_ASSIGN_OR_RETURN(const std::vector<Field> a, FieldValues(original, seed));
@@ -86,7 +86,7 @@ absl::Status TestWhole(const Graph& original, const Graph& mutant, const std::ve
   return status;
 }
 
-// The corners of a box, and a position inside that the seed chooses.
+// The corners of a box, and a position inside it that the seed selects.
 std::vector<Box> Samples(const Box& box, uint64_t* state) {
   Box corners = box, inside = box;
   for (size_t d = 0; d < box.size(); ++d) {

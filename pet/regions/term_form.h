@@ -1,4 +1,4 @@
-// Sums of terms. Internal to pet.
+// Normalizes terms of polynomials when adding them.
 #ifndef LEMMA_PET_REGIONS_TERM_FORM_H_
 #define LEMMA_PET_REGIONS_TERM_FORM_H_
 
@@ -6,7 +6,7 @@
 
 namespace lemma::pet {
 
-// Adds coefficient * term, whatever form the term has, in normal form.
+// Adds coefficient * term, in normal form; `term` may have any form.
 void AddTerm(PolyTerm term, Rational coefficient, Polynomial* sum);
 
 }  // namespace lemma::pet

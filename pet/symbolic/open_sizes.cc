@@ -36,7 +36,7 @@ std::vector<Shape> OpenSizes::ShapesOf() const {
   return shapes;
 }
 
-// The original with other sizes.
+// The original with new sizes.
 absl::StatusOr<Graph> OpenSizes::Resized(const std::vector<Shape>& shapes) const {
   LeafMap leaves;
   for (const NodePtr& node : original_.nodes()) {
@@ -55,8 +55,8 @@ absl::StatusOr<Graph> OpenSizes::Resized(const std::vector<Shape>& shapes) const
   return std::move(builder).Build();
 }
 
-// Whether the original is well-formed with these dimensions doubled. Where the data are not among
-// them, one dimension of the result has to double with them: else it is a window's.
+// Whether the original is well-formed with these dimensions doubled. If they include no dimension
+// of the data, exactly one dimension of the result must double; else it is the size of a window.
 bool OpenSizes::MayDouble(const std::vector<LeafDim>& dims) const {
   std::vector<Shape> shapes = ShapesOf();
   bool data = false;
@@ -76,7 +76,7 @@ bool OpenSizes::MayDouble(const std::vector<LeafDim>& dims) const {
   return twice == 1 && same + 1 == static_cast<int>(before.size());
 }
 
-// What the layout divides the dimensions by; 0 if they were padded for that.
+// The number by which the layout divides the dimensions; 0 if they were padded for it.
 int64_t OpenSizes::FactorOf(const std::vector<LeafDim>& dims) const {
   int64_t factor = 1;
   for (const LeafDim& d : dims) {

@@ -1,4 +1,4 @@
-// Which sizes of a graph may be any. Internal to pet.
+// Finds which sizes of a graph may vary.
 #ifndef LEMMA_PET_SYMBOLIC_OPEN_SIZES_H_
 #define LEMMA_PET_SYMBOLIC_OPEN_SIZES_H_
 
@@ -14,25 +14,25 @@
 
 namespace lemma::pet {
 
-// Sizes of a graph's inputs and weights: one symbol for each dimension, or for each two that have
-// to be equal, at which the graph is well-formed whatever its value. A dimension that a mutant's
-// layout divides is the symbol times what it is divided by; one that it pads is none.
+// The open sizes of a graph's inputs and weights: one symbol for each dimension, or for each two
+// that must be equal, for which the graph is well-formed at any value. If a mutant's layout divides
+// a dimension, the dimension is the symbol times the divisor. A dimension that it pads is not open.
 class OpenSizes {
  public:
-  // InvalidArgument if there are none. Graph and recipe have to outlive it.
+  // InvalidArgument if there are none. The graph and the recipe must outlive it.
   static absl::StatusOr<OpenSizes> Of(const Graph& original, const Recipe& recipe);
 
   size_t count() const { return open_.size(); }
-  int64_t value(size_t symbol) const { return open_[symbol].value; }  // at hand
+  int64_t value(size_t symbol) const { return open_[symbol].value; }  // in the given graph
   // The graph with these sizes. InvalidArgument if it is not well-formed.
   absl::StatusOr<Graph> At(const Sizes& sizes) const;
 
  private:
-  // A dimension of a leaf.
+  // One dimension of a leaf.
   struct LeafDim {
     size_t leaf = 0, dim = 0;
   };
-  // The dimensions that are `factor` times one size.
+  // Dimensions that equal `factor` times one size.
   struct OpenSize {
     std::vector<LeafDim> dims;
     int64_t factor = 1;

@@ -1,4 +1,4 @@
-// Elements over ones: how many products they sum up. Internal to pet.
+// Counts the products that each element sums, by evaluating graphs on ones.
 #ifndef LEMMA_PET_SYMBOLIC_PRODUCT_COUNT_H_
 #define LEMMA_PET_SYMBOLIC_PRODUCT_COUNT_H_
 
@@ -12,22 +12,22 @@
 
 namespace lemma::pet {
 
-// The inputs of `like` by name, each used or not, and one output.
+// A graph with this output and the inputs of `like`, by name, whether used or not.
 absl::StatusOr<Graph> GraphOf(const Graph& like, const Value& output);
 
-// A box on all of which each of two graphs sums up one number of products, less those subtracted.
+// A box on which each of two graphs sums a constant number of products (less those subtracted).
 struct Count {
   Box box;
   int64_t original = 0, mutant = 0;
 };
 
-// The parts where the graphs differ, with these numbers. InvalidArgument if one is not positive.
+// The parts where the graphs differ, with their counts. InvalidArgument if a count is not positive.
 absl::StatusOr<std::vector<Count>> CountsOf(const Graph& original, const Graph& mutant,
                                             const Region& region);
 
-// The graph's inputs and weights times 0, plus 1.
+// The graph with its inputs and weights replaced by themselves times 0, plus 1.
 absl::StatusOr<Graph> OverOnes(const Graph& graph);
-// A tensor of the box's shape whose elements are all a sum of so many ones.
+// A tensor of the box's shape whose elements are each a sum of `count` ones.
 absl::StatusOr<Graph> Counted(const Graph& like, const Box& box, int64_t count);
 
 }  // namespace lemma::pet

@@ -22,7 +22,7 @@ int64_t ValueOf(const SizeFormula& formula, const Sizes& sizes) {
 SizeFormula Interpolated(std::vector<int64_t> values, const Sizes& base,
                          const std::vector<size_t>& symbols) {
   const unsigned all = 1u << symbols.size();
-  // Differences are the coefficients of products of what the sizes are above `base`.
+  // These differences are the coefficients of the products of (size - base).
   for (size_t b = 0; b < symbols.size(); ++b) {
     for (unsigned set = 0; set < all; ++set) {
       if ((set >> b) & 1) values[set] -= values[set & ~(1u << b)];

@@ -1,4 +1,4 @@
-// Numbers as sums of products of sizes that may be any. Internal to pet.
+// Size formulas: sums of products of open sizes.
 #ifndef LEMMA_PET_SYMBOLIC_SIZE_FORMULA_H_
 #define LEMMA_PET_SYMBOLIC_SIZE_FORMULA_H_
 
@@ -13,20 +13,21 @@ namespace lemma::pet {
 
 using Sizes = std::vector<int64_t>;  // by symbol
 
-// Coefficient by set of symbols, ascending: linear in each size. None is 0.
+// Coefficients by ascending set of symbols; linear in each size. The empty formula is 0.
 using SizeFormula = std::map<std::vector<size_t>, int64_t>;
 
 int64_t ValueOf(const SizeFormula& formula, const Sizes& sizes);
 
-// The formula over `symbols` with the value values[set] where the sizes are those of `base`, plus 1
-// for each symbol whose bit `set` has: 2^symbols values.
+// The formula over `symbols` whose value is values[set] at the sizes `base`, plus 1 for each symbol
+// whose bit is set in `set`. `values` has 2^symbols elements.
 SizeFormula Interpolated(std::vector<int64_t> values, const Sizes& base,
                          const std::vector<size_t>& symbols);
 
-// The formula in what the sizes are above `base`.
+// The formula in terms of the differences between the sizes and `base`.
 SizeFormula Shifted(const SizeFormula& formula, const Sizes& base);
 
 // Whether the formulas differ, always in the same direction, at all sizes from `base` on.
+// Sufficient, not necessary: false means undecided.
 bool NeverEqual(const SizeFormula& a, const SizeFormula& b, const Sizes& base);
 
 std::string SizeName(size_t symbol);  // "n0"

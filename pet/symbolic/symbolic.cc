@@ -18,7 +18,7 @@
 namespace lemma::pet {
 namespace {
 
-// All numbers of a rule without symbols, in one order.
+// Visits all numbers in a rule without symbols, in a fixed order.
 template <class Visit>
 Term WithIntegers(const Term& term, const Visit& visit) {
   if (term.kind() == Term::Kind::kInt) return visit(term.integer());
@@ -39,13 +39,13 @@ void ReplaceIntegers(Substitution* rule, const Visit& visit) {
   }
 }
 
-// What a rule is besides its numbers.
+// The text of a rule without its numbers.
 std::string FormOf(Substitution rule) {
   ReplaceIntegers(&rule, [](int64_t) { return Term(0); });
   return PrintRule(rule);
 }
 
-// The boxes of the positions outside a region.
+// Boxes that cover the positions outside a region.
 std::vector<Box> Outside(const Region& region) {
   std::vector<Box> outside;
   ForEachPosition(WholeBox(region.shape), [&](const std::vector<int64_t>& index) {
@@ -57,7 +57,7 @@ std::vector<Box> Outside(const Region& region) {
   return MergeBoxes(std::move(outside));
 }
 
-// What there is at one assignment of sizes.
+// The rules and numbers at one assignment of sizes.
 struct Instance {
   std::vector<Substitution> rules;  // one for each box on which the graphs agree
   std::vector<std::string> forms;
@@ -68,11 +68,11 @@ struct Instance {
 
 class Lifting {
  public:
-  // `counts`: of where the graphs differ, else of where they agree.
+  // `counts`: make rules about counts where the graphs differ; otherwise rules that they agree.
   Lifting(const OpenSizes& open, const Recipe& recipe, bool counts)
       : open_(open), recipe_(recipe), counts_(counts) {}
 
-  // The rules are in ways().
+  // The rules are returned by ways().
   absl::StatusOr<SymbolicRegion> Run() {
     Sizes base;
     for (size_t s = 0; s < open_.count(); ++s) {
@@ -83,8 +83,8 @@ class Lifting {
     return Symbolic(base, formulas);
   }
 
-  // Each rule as it is, then in terms of each size less 1: so the last row of a block is a
-  // row of the block, whatever its size, which is easier to see.
+  // The variants of each rule: as fitted, and with each size expressed as a smaller symbol plus 1.
+  // In the latter the last row of a block is visibly inside the block.
   const std::vector<std::vector<Substitution>>& ways() const { return ways_; }
 
  private:
@@ -161,7 +161,7 @@ class Lifting {
     return GraphOf(graph, slice);
   }
 
-  // The numbers at other sizes, if all else is as it was.
+  // The numbers at other sizes; an error if anything else changes.
   absl::StatusOr<std::vector<int64_t>> NumbersAt(const Sizes& sizes) {
     auto [it, is_new] = numbers_.try_emplace(sizes);
     if (!is_new) return it->second;
@@ -174,7 +174,7 @@ class Lifting {
     return numbers_[sizes] = other.numbers;
   }
 
-  // Each number as a polynomial that is linear in each size: by differences.
+  // Fits each number by a polynomial that is linear in each size.
   absl::StatusOr<std::vector<SizeFormula>> Fit(const Sizes& base) {
     numbers_[base] = instance_.numbers;
     const size_t n = instance_.numbers.size();
@@ -191,7 +191,7 @@ class Lifting {
     for (size_t i = 0; i < n; ++i) {
       LEMMA_ASSIGN_OR_RETURN(formulas[i], FitOne(base, i, depends[i]));
     }
-    // A guess that other sizes contradict is none.
+    // Rejects fits that other sizes contradict.
     Sizes larger = base;
     for (size_t s = 0; s < base.size(); ++s) larger[s] += 2 + static_cast<int64_t>(s % 2);
     LEMMA_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, NumbersAt(larger));
@@ -216,7 +216,7 @@ class Lifting {
     return Interpolated(std::move(values), base, symbols);
   }
 
-  // Nothing, then 1 for each size.
+  // All sizes unchanged, then each size lessened by 1.
   std::vector<Sizes> Lessened() const {
     std::vector<Sizes> all = {Sizes(open_.count(), 0)};
     for (size_t s = 0; s < open_.count(); ++s) {
@@ -226,7 +226,7 @@ class Lifting {
     return all;
   }
 
-  // A rule whose numbers are the formulas from *next on, in symbols that are the sizes less `less`.
+  // Replaces the rule's numbers by formulas, from *next on, in symbols for the sizes minus `less`.
   static absl::StatusOr<Substitution> Generalized(Substitution rule, const Sizes& base,
                                                   const Sizes& less,
                                                   const std::vector<SizeFormula>& formulas,
@@ -237,7 +237,7 @@ class Lifting {
           {Term::Symbol(SizeName(s), static_cast<int>(s)), Relation::kGe, Term(base[s] - less[s])});
     }
     ReplaceIntegers(&rule, [&](int64_t) { return TermOf(Shifted(formulas[(*next)++], less)); });
-    // The reader checks what a rule has to be.
+    // Parsing checks the requirements on rules.
     LEMMA_ASSIGN_OR_RETURN(std::vector<Substitution> read, ParseRules(PrintRule(rule)));
     return std::move(read[0]);
   }
@@ -289,7 +289,7 @@ class Lifting {
   std::vector<std::vector<Substitution>> ways_;
 };
 
-// Each rule in the first way that is proved, else as it is.
+// Chooses for each rule the first variant that is proved, or the first variant if none is.
 void Prove(const std::vector<std::vector<Substitution>>& rules, const ProverOptions& options,
            std::vector<Substitution>* chosen, std::vector<Verdict>* verdicts) {
   for (const std::vector<Substitution>& ways : rules) {

@@ -1,9 +1,9 @@
-// Regions for all sizes.
+// Proves for all sizes where a mutant agrees with its original.
 //
-// A recipe is applied at a few small sizes, and so are the boxes where the mutant agrees with its
-// original. Every number that occurs, in a shape, an attribute or a box, is then taken to be a sum
-// of products of the sizes: that is a guess, which makes rules with symbols. Whether these are true
-// is for the prover to say (verifier/prover/prover.h).
+// The recipe is applied at a few small sizes, and the boxes where the mutant agrees are found
+// there. Every number in a shape, an attribute or a box is then fitted by a sum of products of the
+// sizes. These fits are guesses, which make rules with symbols; the prover decides whether the
+// rules are true (verifier/prover/prover.h).
 #ifndef LEMMA_PET_SYMBOLIC_SYMBOLIC_H_
 #define LEMMA_PET_SYMBOLIC_SYMBOLIC_H_
 
@@ -19,26 +19,27 @@
 namespace lemma::pet {
 
 struct SymbolicRegion {
-  // That the graphs agree on a box, for all sizes that its condition allows; one for each box.
+  // One rule per box: the graphs agree on it, for all sizes that the rule's condition allows.
   std::vector<Substitution> rules;
   std::vector<Verdict> verdicts;     // of the rules
   std::vector<std::string> agrees;   // the boxes: "[0:2*n, 0:k, 0:h - 1, 0:w]"
-  std::vector<std::string> differs;  // the others: so at all sizes that were tried
+  std::vector<std::string> differs;  // the other boxes, as found at all sizes tried
 
-  bool proved() const;  // that they agree
+  bool proved() const;  // that all of `rules` are true
 
-  // That they differ on boxes that make up the others: with inputs and weights of ones both give
-  // counts of products, which are not equal at any size. Two rules for each box, of the original's
-  // count and the mutant's.
+  // Proofs that the graphs differ, on boxes that make up the boxes of `differs`: on inputs and
+  // weights of ones both graphs give counts of products, which are unequal at all sizes. Two rules
+  // per box, for the original's count and for the mutant's.
   std::vector<Substitution> counts;
   std::vector<Verdict> count_verdicts;
   std::vector<std::string> counted;  // the boxes: "[…]: 9 * n1 and 6 * n1"
-  std::string not_counted;           // why there are none
+  std::string not_counted;           // why `counts` is empty
 
-  bool differs_proved(size_t box) const;  // number `box` of `counted`
+  bool differs_proved(size_t box) const;  // `box` is a number in `counted`
 };
 
-// InvalidArgument if no size is open, or the numbers are no such sums: then it says of what.
+// InvalidArgument if no size is open, if the mutant or where it differs has another form at other
+// sizes, or if a number has no such formula.
 absl::StatusOr<SymbolicRegion> ProveForAllSizes(const Graph& original, const Recipe& recipe,
                                                 const ProverOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Certificates, less their checksum, which is made to fit: the parser has to judge the rest.
+// Certificates. The checksum is made to fit, so that the parser examines the rest.
 #include "absl/strings/str_cat.h"
 #include "base/sha256.h"
 #include "rewrite/rules/certificate.h"

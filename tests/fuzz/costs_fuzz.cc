@@ -1,4 +1,4 @@
-// Costs as text, and their way into a database.
+// Costs in text form, and storing them in a database.
 #include "optimizer/cost/cost_db.h"
 #include "optimizer/cost/cost_text.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -1,6 +1,6 @@
-// Runs a fuzz target over its corpus and over seeded changes of it; in the default tests, where
-// libFuzzer is not. An input that crashes it, takes more than two seconds of the processor's or a
-// gigabyte of memory ends the program, and is kept as a file.
+// Runs a fuzz target on its corpus and on seeded mutations of it; used in the default tests,
+// without libFuzzer. If an input crashes the target, or takes more than two seconds of processor
+// time or a gigabyte of memory, the program stores the input in a file and ends.
 //
 //     driver [--seconds=S] [--seed=N] FILE...        S = 0: the files only
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include "tests/fuzz/fuzz_target.h"
 
 extern "C" {
-// Absent where a target has none, or where there is no AddressSanitizer.
+// Null if the target has no mutator, or without AddressSanitizer.
 __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t*, size_t, size_t, unsigned);
 __attribute__((weak)) void __sanitizer_set_death_callback(void (*)());
 }
@@ -91,7 +91,7 @@ void Prepare() {
   if (__sanitizer_set_death_callback != nullptr) {
     __sanitizer_set_death_callback(KeepCurrent);
     std::signal(SIGABRT, OnSignal);
-    return;  // AddressSanitizer reserves all there is
+    return;  // AddressSanitizer reserves the whole address space
   }
   for (int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) std::signal(signal, OnSignal);
   const rlimit memory = {kMemory, kMemory};
@@ -143,7 +143,7 @@ size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size) {
       bytes.insert(place, piece, piece + std::strlen(piece));
       break;
     }
-    case 4: {  // a piece of another input, or of this one
+    case 4: {  // inserts a piece of another input, or of this one
       if (other->empty()) break;
       const size_t from = Below(other->size());
       const size_t length = std::min(other->size() - from, 1 + Below(64));
@@ -152,7 +152,7 @@ size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size) {
       bytes.insert(bytes.begin() + static_cast<long>(at), piece.begin(), piece.end());
       break;
     }
-    default: {  // a run of digits becomes another number
+    default: {  // replaces a run of digits by another number
       size_t digit = at;
       while (digit < size && !std::isdigit(bytes[digit])) ++digit;
       size_t end = digit;
@@ -194,7 +194,7 @@ int main(int argc, char** argv) {
   const std::clock_t start = std::clock();
   unsigned runs = 0;
   while (static_cast<double>(std::clock() - start) < seconds * CLOCKS_PER_SEC) {
-    const unsigned own = seed * 1000003u + ++runs;  // each input can be had alone
+    const unsigned own = seed * 1000003u + ++runs;  // each input can be reproduced alone
     random_numbers.seed(own);
     RunOne(Changed(own));
   }

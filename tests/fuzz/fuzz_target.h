@@ -1,5 +1,5 @@
-// What the fuzz targets share. A target is a function LLVMFuzzerTestOneInput that gives any bytes
-// to a reader: libFuzzer calls it (tools/test --fuzz), or in the default tests our driver.
+// Shared declarations of the fuzz targets. A target is a function LLVMFuzzerTestOneInput that
+// passes any bytes to a reader. libFuzzer (tools/test --fuzz) or our driver calls it.
 #ifndef LEMMA_TESTS_FUZZ_FUZZ_TARGET_H_
 #define LEMMA_TESTS_FUZZ_FUZZ_TARGET_H_
 
@@ -10,10 +10,10 @@
 
 extern "C" {
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
-// Changes `size` bytes in place, up to `max_size`; returns their new number. libFuzzer has one, our
-// driver another.
+// Changes `size` bytes in place, up to `max_size`; returns the new size. Defined by libFuzzer and
+// by our driver.
 size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
-// The same by the target itself, for bytes that have a structure. Optional.
+// The target's own mutation, for structured bytes. Optional.
 size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed);
 }
 
@@ -23,7 +23,7 @@ inline absl::string_view Text(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// Ends the program, as a crash would, unless `condition` holds.
+// Aborts the program, like a crash, unless `condition` holds.
 void Require(bool condition, absl::string_view what, absl::string_view detail = "");
 
 }  // namespace lemma::fuzz

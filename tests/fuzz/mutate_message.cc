@@ -28,7 +28,7 @@ class Mutator {
     Message* message = messages_[Below(messages_.size())];
     if (message->GetDescriptor()->field_count() == 0) return;
     if (Below(6) == 0 && CopyAnother(message)) return;
-    // Fields that are there, more often than those that are not.
+    // Prefers fields that are present.
     std::vector<const FieldDescriptor*> present;
     message->GetReflection()->ListFields(*message, &present);
     const int fields = message->GetDescriptor()->field_count();
@@ -78,7 +78,7 @@ class Mutator {
       }
     }
     if (alike.empty()) return false;
-    const std::unique_ptr<Message> copy(message->New());  // one may be within the other
+    const std::unique_ptr<Message> copy(message->New());  // one may contain the other
     copy->CopyFrom(*alike[Below(alike.size())]);
     message->CopyFrom(*copy);
     return true;
@@ -143,7 +143,7 @@ class Mutator {
     return text;
   }
 
-  // The element `i` of a repeated field, where its size is a new one; -1: the field.
+  // Sets element `i` of a repeated field, or appends it if `i` is the size; -1: a singular field.
   void Set(Message* message, const FieldDescriptor* field, int i) {
     const Reflection* r = message->GetReflection();
     const bool one = i < 0;
@@ -202,7 +202,7 @@ void MutateMessage(Message* message, unsigned seed) {
 
 size_t MutateSerialized(Message* message, uint8_t* data, size_t size, size_t max_size,
                         unsigned seed) {
-  // Bytes as such now and then, for the parser's own sake.
+  // Sometimes mutates the plain bytes, to test the parser itself.
   if (seed % 16 == 0 || !message->ParsePartialFromArray(data, static_cast<int>(size))) {
     return LLVMFuzzerMutate(data, size, max_size);
   }

@@ -1,5 +1,5 @@
-// Changes protobuf messages by their structure, so that what comes out is mostly well-formed and
-// gets past the parser, to the reader that has to judge it.
+// Mutates protobuf messages by their structure, so that the results are mostly well-formed and pass
+// the parser to reach the code under test.
 #ifndef LEMMA_TESTS_FUZZ_MUTATE_MESSAGE_H_
 #define LEMMA_TESTS_FUZZ_MUTATE_MESSAGE_H_
 
@@ -10,11 +10,11 @@
 
 namespace lemma::fuzz {
 
-// One to four changes: a field set, dropped, repeated or moved, a number at one of its extremes, a
-// string or a part like another one in the message. The same `seed` gives the same changes.
+// Makes one to four changes: sets, drops, repeats or moves a field, sets a number to an extreme, or
+// makes a string or a part equal to another one in the message. Deterministic for a `seed`.
 void MutateMessage(google::protobuf::Message* message, unsigned seed);
 
-// What LLVMFuzzerCustomMutator is for bytes of `message`'s type.
+// A LLVMFuzzerCustomMutator for bytes of `message`'s type.
 size_t MutateSerialized(google::protobuf::Message* message, uint8_t* data, size_t size,
                         size_t max_size, unsigned seed);
 

@@ -1,4 +1,4 @@
-// Rules: what reads prints, and reads back as the same.
+// Rules: any text that parses must print, and the print must parse to the same.
 #include "rewrite/rules/rule_text.h"
 #include "tests/fuzz/fuzz_target.h"
 

@@ -1,5 +1,5 @@
-// Files of tensors, in a file that is in memory only. The header's length is made to fit in most of
-// them, so that the header is judged.
+// Files of tensors, as files in memory. The header's length is usually made to fit, so that the
+// header itself is examined.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ void ReadOne(absl::string_view bytes) {
   file->Set(bytes);
   const auto read = ReadSafetensors(file->path());
   if (!read.ok()) return;
-  // Offsets follow each other without gaps: there are no more bytes than the file has.
+  // Offsets are consecutive without gaps, so tensors have no more bytes than the file.
   int64_t total = 0;
   for (const auto& [name, tensor] : read->tensors) total += tensor.type().num_bytes();
   fuzz::Require(total <= static_cast<int64_t>(bytes.size()), "tensors take more than the file has");

@@ -1,4 +1,4 @@
-// Rules in TASO's format: each that is taken prints, and reads back as the same.
+// Rules in TASO's format: each accepted rule must print, and the print must parse to the same.
 #include "rewrite/rules/rule_text.h"
 #include "rewrite/taso/import.h"
 #include "rewrite/taso/rules.pb.h"

@@ -1,4 +1,4 @@
-// Graphs in the text form: what reads prints, and reads back as the same.
+// Graphs in text form: any text that parses must print, and the print must parse to the same.
 #include "graph/checker.h"
 #include "graph/text/text.h"
 #include "tests/fuzz/fuzz_target.h"

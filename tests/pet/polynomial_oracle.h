@@ -1,5 +1,5 @@
-// Where two graphs differ, by writing every element out: an oracle for pet/regions/region.h that
-// shares nothing with it but the operators' definitions. For small shapes.
+// Finds where two graphs differ by expanding every element. An oracle for pet/regions/region.h that
+// shares only the operators' definitions with it. For small shapes.
 #ifndef LEMMA_TESTS_PET_POLYNOMIAL_ORACLE_H_
 #define LEMMA_TESTS_PET_POLYNOMIAL_ORACLE_H_
 
@@ -10,7 +10,7 @@
 
 namespace lemma::pet {
 
-// The row-major positions at which the only outputs differ as polynomials in inputs and weights.
+// The row-major positions where the only outputs differ, as polynomials in inputs and weights.
 std::vector<int64_t> DifferingPositions(const Graph& a, const Graph& b);
 
 }  // namespace lemma::pet

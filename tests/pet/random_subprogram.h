@@ -1,4 +1,4 @@
-// Random sums of products to mutate.
+// Draws random sums of products to mutate.
 #ifndef LEMMA_TESTS_PET_RANDOM_SUBPROGRAM_H_
 #define LEMMA_TESTS_PET_RANDOM_SUBPROGRAM_H_
 
@@ -9,8 +9,8 @@
 namespace lemma::pet {
 
 // A small convolution (odd sizes, asymmetric padding, strides, dilations, groups, bias), a chain of
-// two, two side by side or added, a data or weight gradient, a mean over windows or a matrix
-// product. Equal seeds, equal graphs.
+// two, two that are concatenated or added, a data or weight gradient, a mean over windows, or a
+// matrix product. Equal seeds give equal graphs.
 Graph RandomSubprogram(uint64_t seed);
 
 }  // namespace lemma::pet

@@ -48,7 +48,7 @@ constexpr Case kCases[] = {{"relu", DType::kF32, Relu},
                            {"transpose of the last two axes", DType::kF32, Transpose},
                            {"add, f16", DType::kF16, Add}};
 
-// Random values that repeat: to draw each would take longer than all else.
+// Repeats 2^16 random values: drawing each one would take longer than the measurement.
 absl::StatusOr<Tensor> Values(const TensorType& type) {
   auto tensor = Tensor::Allocate(type);
   if (!tensor.ok()) return tensor;

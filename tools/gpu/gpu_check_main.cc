@@ -1,7 +1,8 @@
-// What needs a GPU: every operator and packaged models on the CUDA back end against expected
-// outputs, training against PyTorch's losses, times, and costs of kernels. tools/gpu_check runs it.
+// Runs all checks that need a GPU: every operator and packaged models on the CUDA back end against
+// expected outputs, training against PyTorch's losses, times, and costs of kernels. Started by
+// tools/gpu_check.
 //
-// Writes OUT/gpu.json, OUT/gpu_kernels.json (the kernels of each model that take longest) and
+// Writes OUT/gpu.json, OUT/gpu_kernels.json (the slowest kernels of each model) and
 // OUT/gpu_costs.txt. Exit status 0: all equal; 1: something differs or fails; 2: no device, or a
 // wrong argument.
 #include <algorithm>
@@ -142,7 +143,7 @@ class GpuCheck {
     std::printf("FAILED     %s: %s\n", what.c_str(), std::string(why).c_str());
   }
 
-  // NVRTC takes longest of all, and compiles side by side.
+  // Compiles on all processors in advance: NVRTC takes most of the time.
   void Warm(const char* what, const std::vector<Graph>& graphs) {
     if (flags_.trial) return;
     const auto start = Clock::now();
@@ -151,7 +152,7 @@ class GpuCheck {
     std::printf("compiled   %s in %.1f s\n", what, MsSince(start) * 1e-3);
   }
 
-  // Every example of the operator table against the reference.
+  // Compares every example of the operator table with the reference back end.
   Json CheckOperators() {
     const int before = failures_;
     std::vector<Example> examples;
@@ -205,7 +206,7 @@ class GpuCheck {
     return json;
   }
 
-  // Weights are drawn, and references computed, while the device works on operators.
+  // Draws weights and computes references while the device runs operators.
   void BeginLoading() {
     auto files = PackagedFiles(flags_.folder, flags_.models);
     if (!files.ok()) {
@@ -270,7 +271,7 @@ class GpuCheck {
     auto outputs = (*executable)->Run(model.inputs);
     const double cold_ms = MsSince(cold);
     if (!outputs.ok()) return outputs.status();
-    // The state of a step goes to the host and back each time.
+    // The state of a step is copied to the host and back each time.
     const bool step = model.inputs.size() > 10;
     auto run_ms = api::TimeRuns(executable->get(), model.inputs, flags_.trial ? 1 : step ? 5 : 20);
     if (!run_ms.ok()) return run_ms.status();
@@ -315,13 +316,13 @@ class GpuCheck {
         absl::StrCat(d.output, " differs by ", d.largest, ", allowed ", d.allowed));
   }
 
-  // Packaged training, its losses against PyTorch's.
+  // Runs packaged training and compares its losses with PyTorch's.
   Json CheckCurves() {
     std::vector<LossCurve> curves;
     std::vector<Graph> graphs;
     const std::vector<std::string> folders = CurveFolders(flags_.folder);
     if (folders.empty()) {
-      // A package of only some models has none.
+      // A package of selected models has no curves.
       std::printf("curves     none in %s\n", flags_.folder.c_str());
       if (flags_.curves_only) Fail("curves", "there is nothing to do");
     }
@@ -372,7 +373,7 @@ class GpuCheck {
                                             d.difference, ", allowed ", d.allowed));
   }
 
-  // The longest ones, for people.
+  // Keeps the slowest kernels, for people.
   void Keep(const std::string& name, std::vector<KernelTiming> rows) {
     std::stable_sort(rows.begin(), rows.end(),
                      [](const KernelTiming& a, const KernelTiming& b) { return a.ms > b.ms; });
@@ -388,7 +389,7 @@ class GpuCheck {
     kernels_.Set(name, std::move(shown));
   }
 
-  // Every kernel of `models` as the search measures it, for `lemma costs import`.
+  // Measures every kernel of `models` as the search does, for `lemma costs import`.
   std::string MeasureCosts(const std::vector<PackagedModel>& models) {
     std::unique_ptr<KernelMeasurer> measurer = MakeCudaMeasurer();
     std::map<std::string, PlannedKernel> kernels;
@@ -460,7 +461,7 @@ int Main(absl::Span<const std::string> arguments) {
 }  // namespace lemma::gpu
 
 int main(int argc, char** argv) {
-  // Progress is seen where output goes to a file, too.
+  // Line-buffered, so that progress is visible in a file too.
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);
   return lemma::gpu::Main(std::vector<std::string>(argv + 1, argv + argc));
 }

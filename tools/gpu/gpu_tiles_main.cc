@@ -1,12 +1,12 @@
-// Measures the tiles and parts of sums of products on a GPU: what the model of
-// kernels/codegen/tile_choice.cc is fitted to.
+// Measures tiles and split counts of sums of products on a GPU, to which the model of
+// kernels/codegen/tile_choice.cc is fitted.
 //
 // Usage: gpu_tiles_main FOLDER OUT SECONDS
 //
-// Of the models and steps in FOLDER it takes the sums of products, one of each size, in a random
+// It collects the sums of products in the models and steps of FOLDER, one of each size, in random
 // order, and times the kernels of each of its TileChoices within a CUDA graph, until SECONDS are
-// over. Writes to OUT a line for each: microseconds, batch, m, n, k, a_work, b_work, number of the
-// tile (-1: cuBLASLt), parts. tools/lib/fit_tiles.py fits the model's constants to it.
+// over. It writes one line for each to OUT: microseconds, batch, m, n, k, a_work, b_work, number of
+// the tile (-1: cuBLASLt), parts. tools/lib/fit_tiles.py fits the model's constants to these lines.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -101,7 +101,7 @@ class Sweep {
   }
   bool Over() const { return Seconds() > seconds_; }
 
-  // Fills the cache of compiled kernels by all processors.
+  // Fills the cache of compiled kernels, using all processors.
   static void CompileAhead(const std::vector<Case>& cases, size_t begin, size_t end) {
     std::vector<std::pair<const Case*, TileChoice>> work;
     for (size_t i = begin; i < end; ++i) {

@@ -43,7 +43,7 @@ absl::Status ReadLosses(const std::string& file, LossCurve* curve) {
   return absl::OkStatus();
 }
 
-// An input that is no state, and its values.
+// An input other than the state, with its values.
 struct Fed {
   int input = 0;
   Tensor values;  // [batches, …], or a scalar
@@ -67,7 +67,7 @@ bool Feeds(const Tensor& values, const TensorType& type) {
          Shape(shape.begin() + 1, shape.end()) == type.shape;
 }
 
-// The inputs that are fed, and the state in `inputs`.
+// Returns the inputs to feed, and puts the state into `inputs`.
 absl::StatusOr<std::vector<Fed>> Prepare(const LossCurve& curve, const Graph& step,
                                          std::vector<Tensor>* inputs) {
   std::vector<bool> is_state(step.inputs().size(), false);

@@ -1,4 +1,4 @@
-// Training in a folder of tools/package_gpu, its losses compared with PyTorch's step by step.
+// Runs training in a folder of tools/package_gpu and compares each loss with PyTorch's.
 #ifndef LEMMA_TOOLS_GPU_LOSS_CURVE_H_
 #define LEMMA_TOOLS_GPU_LOSS_CURVE_H_
 
@@ -15,37 +15,37 @@
 namespace lemma::gpu {
 
 struct LossCurve {
-  std::vector<Variant> variants;  // NAME and, if there is one, NAME.optimized
+  std::vector<Variant> variants;  // NAME and, if present, NAME.optimized
   NamedTensors state;             // before the first step
-  NamedTensors data;              // of each other input: [batches, …], or a scalar for all steps
-  // By step: PyTorch's losses in f64 and in f32, and how far from the former one may be.
+  NamedTensors data;              // of the other inputs: [batches, …], or a scalar for all steps
+  // By step: PyTorch's losses in f64 and f32, and the allowed difference from the former.
   std::vector<double> expected, in_f32, allowed;
 };
 
-// The folders FOLDER/curves/NAME in the order of their names; none if there is no FOLDER/curves.
+// The folders FOLDER/curves/NAME, sorted by name; empty if there is no FOLDER/curves.
 std::vector<std::string> CurveFolders(const std::string& folder);
 
 // Reads step.pb, step.pb.safetensors (the state), step.optimized.pb, data.safetensors and
-// losses.safetensors (f64, f32, allowed: f64[steps]). Messages begin with the file.
+// losses.safetensors (f64, f32, allowed: f64[steps]). Error messages begin with the file.
 absl::StatusOr<LossCurve> LoadCurve(const std::string& folder);
 
 struct CurveRun {
   std::vector<double> losses;  // by step
-  double step_ms = 0;          // the median, with the state's way from the host and back
+  double step_ms = 0;          // the median, including transfers of the state from and to the host
 };
 
-// As many steps of `step` as there are losses; each begins with the state that the one before
-// left, and reads the next batch, after the last one the first. InvalidArgument, named, where an
-// input has no value or one of another type, or `step` has no state or no scalar output `loss`.
+// Runs `step` once for each loss. Each step starts with the state of the previous one and reads the
+// next batch; after the last batch comes the first. InvalidArgument, naming the input, if an input
+// has no value or one of another type, or if `step` has no state or no scalar output `loss`.
 absl::StatusOr<CurveRun> RunCurve(const LossCurve& curve, const Graph& step, Backend* backend);
 
 struct CurveDifference {
-  int step = 0;  // the first, from 1, whose loss is off by more than is allowed; 0 if none is
-  double difference = 0, allowed = 0;        // there
-  double relative = 0, relative_of_f32 = 0;  // the largest: ours, PyTorch's own in f32
+  int step = 0;  // the first, from 1, whose loss differs by more than allowed; 0: none
+  double difference = 0, allowed = 0;        // at that step
+  double relative = 0, relative_of_f32 = 0;  // the largest: of our losses, and of PyTorch's in f32
 };
 
-// `losses`: one for each step.
+// `losses`: one per step.
 CurveDifference CompareCurve(const LossCurve& curve, absl::Span<const double> losses);
 
 }  // namespace lemma::gpu

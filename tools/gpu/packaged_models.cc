@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The X of X.onnx, X.optimized.onnx and X.step.pb; empty for what is none of these.
+// The X of X.onnx, X.optimized.onnx or X.step.pb; empty for other files.
 std::string NameOf(const fs::path& file) {
   const std::string stem = file.stem().string();
   if (file.extension() == ".onnx") return std::string(absl::StripSuffix(stem, ".optimized"));
@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<Tensor>> ByReference(const Graph& graph,
   return (*executable)->Run(inputs);
 }
 
-// What is not finite, or everywhere the same, would compare as equal with what is wrong.
+// Rejects outputs that are not finite or are constant, since wrong outputs could equal them.
 absl::Status CheckSound(const std::vector<Tensor>& expected) {
   for (const Tensor& tensor : expected) {
     if (!IsFloat(tensor.dtype())) continue;

@@ -1,4 +1,4 @@
-// The models and steps of training in a folder of tools/package_gpu.
+// Reads the models and training steps in a folder of tools/package_gpu.
 #ifndef LEMMA_TOOLS_GPU_PACKAGED_MODELS_H_
 #define LEMMA_TOOLS_GPU_PACKAGED_MODELS_H_
 
@@ -15,42 +15,41 @@
 
 namespace lemma::gpu {
 
-// Weights and inputs of all that is packaged.
+// For all packaged weights and inputs.
 constexpr uint64_t kSeed = 1;
 constexpr int64_t kIntegerRange = 1000;
 
 struct Variant {
-  std::string name;  // of the file, without its ending
+  std::string name;  // of the file, without its extension
   Graph graph;
 };
 
-// A model, or a step with its optimized form, if there is one; what they are run on and what comes
-// of it.
+// A model, or a training step and (if any) its optimized form, with inputs and expected results.
 struct PackagedModel {
-  std::vector<Variant> variants;  // the first one as it was
+  std::vector<Variant> variants;  // the first is the original
   std::vector<Tensor> inputs;
-  std::vector<Tensor> expected;  // outputs; none where there are samples
-  NamedTensors samples;          // of SampleOutputs
+  std::vector<Tensor> expected;  // outputs; empty if there are samples
+  NamedTensors samples;          // from SampleOutputs
 };
 
-// The models of FOLDER/models: X.onnx, X.optimized.onnx and steps X.step.pb, in the order of their
-// names; with `only`, those of these X. NotFound, named, if there is no such X, or nothing at all.
+// Files in FOLDER/models: X.onnx, X.optimized.onnx and steps X.step.pb, sorted by name; with
+// `only`, those of these X. NotFound, naming X, if an X is missing or there are no files at all.
 absl::StatusOr<std::vector<std::string>> PackagedFiles(const std::string& folder,
                                                        const std::vector<std::string>& only);
 
-// Reads one of these. A model's weights and inputs are drawn, and X.expected/output_0.pb, … is what
-// comes of them; an optimized model has folded weights of its own, and so its own expected outputs.
-// A step's new state is compared with X.step.safetensors, or without one computed here by the
-// reference. X.step.optimized.pb is its second variant.
+// Reads one of these files. A model's weights and inputs are random, and X.expected/output_0.pb, …
+// are the outputs for them. An optimized model has its own folded weights and so its own expected
+// outputs. The new state of a step is compared with X.step.safetensors or, if that is missing, with
+// the reference back end's. X.step.optimized.pb is its second variant.
 absl::StatusOr<PackagedModel> LoadPackaged(const std::string& file);
 
-// What a step is run on whose outputs are sampled: momenta are 0 and the learning rate is 1000, so
-// that the new state is nearly all gradient, and errors of gradients are not lost beside it.
+// Inputs for a step whose outputs are sampled. Momenta are 0 and the learning rate is 1000, so the
+// new state consists almost only of gradients and does not hide their errors.
 absl::StatusOr<std::vector<Tensor>> SampledStepInputs(const Graph& graph);
 
 struct PackagedDifference {
   api::OutputDifference worst;
-  int beyond_tolerance = 0;  // of SampledDifference
+  int beyond_tolerance = 0;  // from SampledDifference
 };
 absl::StatusOr<PackagedDifference> CompareWithExpected(const PackagedModel& model,
                                                        const Graph& variant,

@@ -1,5 +1,5 @@
-// Executes a step of training by the reference and keeps samples of its outputs, for gpu_check, and
-// how far from them the CPU back end's are.
+// Executes a training step on the reference back end, stores samples of its outputs for gpu_check,
+// and prints how far the CPU back end's outputs are from them.
 //
 // Usage: sample_step STEP.pb OUT.safetensors
 #include <cstdio>
@@ -30,7 +30,7 @@ absl::Status SampleStep(const std::string& step, const std::string& out) {
   if (!executable.ok()) return executable.status();
   std::vector<std::vector<Tensor>> nearby;
   for (int seed = 0; seed <= kNearby; ++seed) {
-    // First the inputs themselves: what f32 makes of them.
+    // First the unchanged inputs, to see the effect of f32 alone.
     auto moved = seed == 0 ? inputs : Nearby(*inputs, static_cast<uint64_t>(seed));
     if (!moved.ok()) return moved.status();
     auto others = (*executable)->Run(*moved);

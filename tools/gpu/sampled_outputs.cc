@@ -86,7 +86,7 @@ absl::StatusOr<std::vector<Tensor>> Nearby(absl::Span<const Tensor> inputs, uint
 
 namespace {
 
-// What is known of an output, and what its elements and its norm may differ by rounding.
+// The samples of an output, and the differences that rounding may cause in elements and norm.
 struct Known {
   absl::Span<const double> head, values;
   double rounding = 0, norm_rounding = 0;
@@ -111,7 +111,7 @@ absl::StatusOr<std::vector<Known>> Find(const Graph& graph, absl::Span<const Ten
   return result;
 }
 
-// The largest share of itself that the norm of an output moved beyond rounding.
+// The largest relative change of an output's norm beyond rounding.
 double NormShare(const std::vector<Known>& known) {
   double share = 0;
   for (const Known& output : known) {

@@ -1,4 +1,4 @@
-// Parts of outputs that are too large to keep, to compare later executions with.
+// Samples outputs that are too large to store, to compare later executions with them.
 #ifndef LEMMA_TOOLS_GPU_SAMPLED_OUTPUTS_H_
 #define LEMMA_TOOLS_GPU_SAMPLED_OUTPUTS_H_
 
@@ -13,28 +13,29 @@
 
 namespace lemma::gpu {
 
-// Of each output of `graph`, under its name, f64: its norm, its largest element, how far elements
-// and the norm moved at most in the outputs of `nearby`, which come of the same inputs by other
-// roundings, or of inputs that differ by a few roundings, and up to 256 elements at even distances.
-// InvalidArgument, named, where an output is not finite.
+// For each output of `graph`, under its name, in f64: its norm, its largest element, the largest
+// distances of elements and of the norm from those in `nearby`, and up to 256 evenly spaced
+// elements. `nearby` holds outputs for the same inputs with other roundings, or for inputs that
+// differ by a few roundings. InvalidArgument, naming the output, if an output is not finite.
 absl::StatusOr<NamedTensors> SampleOutputs(const Graph& graph, absl::Span<const Tensor> outputs,
                                            absl::Span<const std::vector<Tensor>> nearby);
 
-// Inputs of which each float has been moved by up to 2^-20 of itself, at random.
+// The inputs with each float changed at random by up to 2^-20 of itself.
 absl::StatusOr<std::vector<Tensor>> Nearby(absl::Span<const Tensor> inputs, uint64_t seed);
 
-// An element may differ by what runtime/tolerance.h allows, and by four times what elements of the
-// output moved: rounding that takes a value across a jump, such as that of relu's gradient at 0,
-// changes more than the tolerance knows of, and no two ways to compute a step round alike. A norm
-// may differ by what the tolerance allows all elements, and by four times the share of itself that
-// the norm of any output moved: norms move much less than elements.
+// The comparison of outputs with samples. An element may differ by what runtime/tolerance.h allows,
+// plus four times the distance that elements of the output moved: rounding across a discontinuity,
+// such as that of relu's gradient at 0, changes more than the tolerance covers, and each way to
+// compute a step rounds differently. A norm may differ by what the tolerance allows for all
+// elements, plus four times the largest relative change of any norm: norms move much less than
+// elements.
 struct SampledDifference {
   api::OutputDifference worst;
   int outputs = 0;
-  int beyond_tolerance = 0;  // outputs that needed more than what runtime/tolerance.h allows
+  int beyond_tolerance = 0;  // outputs that exceed the tolerance of runtime/tolerance.h
 };
 
-// InvalidArgument, named, where `samples` lacks an output or has one of another size.
+// InvalidArgument, naming the output, if `samples` lacks it or has it with another size.
 absl::StatusOr<SampledDifference> CompareSamples(const Graph& graph,
                                                  absl::Span<const Tensor> outputs,
                                                  const NamedTensors& samples);

@@ -1,4 +1,4 @@
-"""Steps of training under limits of memory; see tools/bench --help."""
+"""Measures training steps under memory limits; see tools/bench --help."""
 
 import argparse
 import datetime

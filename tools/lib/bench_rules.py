@@ -1,4 +1,4 @@
-"""Compares rule files by what the search makes of models with them; see tools/bench --help."""
+"""Compares rule files by the costs that the search reaches with them; see tools/bench --help."""
 
 import argparse
 import json

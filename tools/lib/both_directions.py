@@ -1,4 +1,4 @@
-"""Joins files that `lemma generate` wrote: every rule, and its reverse where that can be looked for.
+"""Joins files that `lemma generate` wrote: every rule, and its reverse if that can be matched.
 
     both_directions.py -o OUT NAME=FILE...
 

@@ -1,10 +1,10 @@
-"""Fits the model of kernels/codegen/tile_choice.cc to what gpu_tiles_main measured.
+"""Fits the model of kernels/codegen/tile_choice.cc to measurements of gpu_tiles_main.
 
     python3 tools/lib/fit_tiles.py data/measurements/gpu_tiles_h100.txt
 
-prints the model's constants, and by how much the choices of the fitted model are slower than the
-best that was measured. The model of a tile's kernel is in PredictedMicroseconds; TILES and the
-formula here are the same.
+prints the model's constants, and how much slower the fitted model's choices are than the best
+measured ones. TILES and the formula here must be the same as in PredictedMicroseconds, which holds
+the model of a tile's kernel.
 """
 
 import collections

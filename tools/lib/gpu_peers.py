@@ -1,8 +1,8 @@
 """Times PyTorch on the first GPU: models, and steps of training, eager and compiled.
 
-Prints one JSON object a line: {"model", "mode", "ms"}, the median of back-to-back runs between CUDA
-events; modes are "eager" and "compiled" (torch.compile, reduce-overhead: replayed CUDA graphs); or
-{"model", "mode", "error"}. All in f32 without TF32. A step is called X.step, as its file is.
+Prints one JSON object per line: {"model", "mode", "ms"}, where ms is the median of back-to-back
+runs between CUDA events, or {"model", "mode", "error"}. Modes are "eager" and "compiled" (torch.compile,
+reduce-overhead: replayed CUDA graphs). All in f32 without TF32. A step has its file's name, X.step.
 """
 
 import argparse

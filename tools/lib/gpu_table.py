@@ -1,9 +1,9 @@
-"""Prints the tables of docs/cuda.md and the README from what gpu_check measured.
+"""Prints the tables of docs/cuda.md and the README from measurements of gpu_check.
 
 Usage: gpu_table.py [GPU.json] [--only X,...]
 
-GPU.json is data/measurements/gpu_h100.json unless given. Times are milliseconds on the device; "by"
-divides PyTorch's time by that of our faster form.
+GPU.json is data/measurements/gpu_h100.json by default. Times are milliseconds on the device; "by"
+is PyTorch's time / min(Lemma, optimized).
 """
 
 import argparse

@@ -1,11 +1,12 @@
-"""Leaves the weights out of an ONNX model, as the models of data/models/light do.
+"""Removes the weights from an ONNX model, as in the models of data/models/light.
 
 Usage: light_model.py MODEL.onnx OUT.onnx
        light_model.py --sound FOLDER
 
 Every f32 initializer of more than 4096 elements becomes a ConstantOfShape of the same name: a shape
-and one value, from which `lemma run --reseed-weights` draws others. With --sound: whether the tensors
-FOLDER/*.pb, computed so, are finite, and none everywhere the same; exit status 1 if not.
+and one value, which `lemma run --reseed-weights` replaces by random values. With --sound, checks
+that the tensors FOLDER/*.pb, computed with such weights, are finite and not constant; exit status 1
+if not.
 """
 
 import pathlib

@@ -1,4 +1,4 @@
-"""Writes what gpu_check trains, and PyTorch's losses: FOLDER/NAME/ for each curve.
+"""Writes the training that gpu_check runs, with PyTorch's losses, to FOLDER/NAME/ for each curve.
 
 Usage: package_curves.py LEMMA FOLDER [NAME...]
 """

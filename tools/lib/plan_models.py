@@ -1,4 +1,4 @@
-"""What a back end would run of each model, as a table; see tools/check_models --plan."""
+"""Prints a table of the plans that a back end makes of models; see tools/check_models --plan."""
 
 import json
 import pathlib

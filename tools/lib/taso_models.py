@@ -1,4 +1,4 @@
-"""Two models as TASO's evaluation builds them: without what its operators cannot say."""
+"""Two models as TASO's evaluation builds them, limited to its operators."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Writes the steps that tools/bench training times, and one more: FOLDER/NAME.step.pb, without state.
+"""Writes the steps of tools/bench training, and one more, to FOLDER/NAME.step.pb, without state.
 
 Usage: training_steps.py LEMMA FOLDER [NAME...]
 """

@@ -1,8 +1,8 @@
 """Small models to train, one for each way of building a network; see tools/check_training --zoo.
 
-Each has a few thousand parameters and three batches. Activations are smooth, so that a rounding
-does not take a value to the other side of a kink; maxima have arguments that are far apart. There
-are no biases that a normalization takes away again: their gradients are nothing but roundings.
+Each has a few thousand parameters and three batches. Activations are smooth, so that rounding does
+not move a value across a discontinuity of a gradient; arguments of maxima are far apart. No bias
+comes before a normalization that cancels it: its gradient would consist of rounding errors.
 """
 
 import collections
