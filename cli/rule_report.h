@@ -5,16 +5,11 @@
 #include <string>
 
 #include "base/json.h"
+#include "rewrite/rules/rule_text.h"
 #include "rewrite/rules/substitution.h"
 
 namespace lemma::cli {
 
-// "concat + matmul + split"; "nothing".
-std::string Operators(const Pattern& pattern);
-// Applications of operators; constants are none.
-int CountOperators(const Pattern& pattern);
-// "g = 2, p <= 1"; "" if there is none.
-std::string GuardText(const Substitution& rule);
 // `problem`: ProofProblem of the rule.
 Json RuleJson(const Substitution& rule, const std::string& problem);
 

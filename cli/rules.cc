@@ -1,5 +1,4 @@
 // lemma rules: lists and shows rules; its other subcommands are in files of their own.
-#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -12,7 +11,6 @@
 #include "base/json.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
-#include "cli/import_taso.h"
 #include "cli/rule_report.h"
 #include "cli/rules_commands.h"
 #include "rewrite/rules/proof_check.h"
@@ -48,14 +46,14 @@ int List(const api::RulesFile& file, bool json) {
 // All rules if there are no names.
 absl::StatusOr<int> Show(const api::RulesFile& file, const std::vector<std::string>& names,
                          bool json) {
-  if (absl::Status s = api::CheckRuleNames(names, file); !s.ok()) return s;
+  auto rules = api::NamedRules(file, names);
+  if (!rules.ok()) return rules.status();
   Json list = Json::Array();
-  for (const Substitution& rule : file.rules) {
-    if (!names.empty() && std::find(names.begin(), names.end(), rule.name) == names.end()) continue;
-    const std::string problem = ProofProblem(rule);
-    list.Add(RuleJson(rule, problem));
+  for (const Substitution* rule : *rules) {
+    const std::string problem = ProofProblem(*rule);
+    list.Add(RuleJson(*rule, problem));
     if (json) continue;
-    std::fputs(PrintRule(rule).c_str(), stdout);
+    std::fputs(PrintRule(*rule).c_str(), stdout);
     std::printf("# %s\n\n", problem.empty() ? "usable: the proof is of this rule and of the "
                                               "operators as they are"
                                             : absl::StrCat("not usable: ", problem).c_str());

@@ -1,5 +1,4 @@
 // lemma rules export: rules as text, JSON or DOT.
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -23,10 +22,12 @@ std::string Quoted(const std::string& text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
 }
 
-std::string ToText(const api::RulesFile& file) {
+using Rules = std::vector<const Substitution*>;
+
+std::string ToText(const Rules& rules) {
   std::string text;
-  for (const Substitution& rule : file.rules) {
-    absl::StrAppend(&text, text.empty() ? "" : "\n", PrintRule(rule));
+  for (const Substitution* rule : rules) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", PrintRule(*rule));
   }
   return text;
 }
@@ -60,23 +61,23 @@ Json PatternJson(const Substitution& rule, const Pattern& pattern) {
   return json;
 }
 
-std::string ToJson(const api::RulesFile& file) {
+std::string ToJson(const std::string& file, const Rules& rules) {
   Json list = Json::Array();
-  for (const Substitution& rule : file.rules) {
+  for (const Substitution* rule : rules) {
     Json variables = Json::Array();
-    for (const PatternVar& var : rule.vars) {
+    for (const PatternVar& var : rule->vars) {
       Json json = Json::Object();
       json.Set("name", var.name).Set("dims", var.dims.ToString());
       variables.Add(std::move(json));
     }
-    Json json = RuleJson(rule, ProofProblem(rule));
+    Json json = RuleJson(*rule, ProofProblem(*rule));
     json.Set("variables", std::move(variables));
-    json.Set("source_pattern", PatternJson(rule, rule.source));
-    json.Set("target_pattern", PatternJson(rule, rule.target));
+    json.Set("source_pattern", PatternJson(*rule, rule->source));
+    json.Set("target_pattern", PatternJson(*rule, rule->target));
     list.Add(std::move(json));
   }
   Json all = Json::Object();
-  all.Set("file", file.name).Set("rules", std::move(list));
+  all.Set("file", file).Set("rules", std::move(list));
   return all.ToString() + "\n";
 }
 
@@ -124,11 +125,11 @@ std::string SideToDot(const Substitution& rule, const Pattern& pattern, const st
   return text + "    }\n";
 }
 
-std::string ToDot(const api::RulesFile& file) {
+std::string ToDot(const Rules& rules) {
   std::string text = "digraph rules {\n  compound=true;\n  node [shape=box, fontname=Helvetica];\n";
-  for (size_t i = 0; i < file.rules.size(); ++i) {
-    const Substitution& rule = file.rules[i];
-    const std::string guard = GuardText(rule);
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const Substitution& rule = *rules[i];
+    const std::string guard = GuardText(rule.where);
     absl::StrAppend(&text, "  subgraph \"cluster_r", i, "\" {\n    label=",
                     Quoted(absl::StrCat(rule.name, guard.empty() ? "" : " where ", guard)), ";\n",
                     SideToDot(rule, rule.source, absl::StrCat("r", i, "s_"), "source"),
@@ -157,20 +158,11 @@ absl::StatusOr<int> RunRulesExport(Arguments arguments) {
   }
   auto file = api::LoadRulesFile((*positional)[0]);
   if (!file.ok()) return file.status();
-  const std::vector<std::string> names(positional->begin() + 1, positional->end());
-  if (absl::Status s = api::CheckRuleNames(names, *file); !s.ok()) return s;
-  if (!names.empty()) {
-    auto& rules = file->rules;
-    rules.erase(std::remove_if(rules.begin(), rules.end(),
-                               [&](const Substitution& rule) {
-                                 return std::find(names.begin(), names.end(), rule.name) ==
-                                        names.end();
-                               }),
-                rules.end());
-  }
-  const std::string text = format == "json"  ? ToJson(*file)
-                           : format == "dot" ? ToDot(*file)
-                                             : ToText(*file);
+  auto rules = api::NamedRules(*file, {positional->begin() + 1, positional->end()});
+  if (!rules.ok()) return rules.status();
+  const std::string text = format == "json"  ? ToJson(file->name, *rules)
+                           : format == "dot" ? ToDot(*rules)
+                                             : ToText(*rules);
   if (absl::Status s = api::WriteText(output, text); !s.ok()) return s;
   return kExitOk;
 }

@@ -1,4 +1,4 @@
-// What a run of `lemma generate` keeps on disk until it is done.
+// What a run of the generator keeps on disk until it is done.
 #ifndef LEMMA_API_GENERATION_GENERATE_STATE_H_
 #define LEMMA_API_GENERATION_GENERATE_STATE_H_
 
