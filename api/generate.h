@@ -63,8 +63,9 @@ struct GenerateResult {
 // enumeration does not fit in `memory`.
 absl::StatusOr<GenerateResult> Generate(const GenerateOptions& options);
 
-// Enumerates and compares only; nothing is proved or written.
-absl::StatusOr<generator::EnumeratorStats> CountGraphs(const GenerateOptions& options);
+// Enumerates and compares only, all graphs or one part of them; nothing is proved or written.
+absl::StatusOr<generator::EnumeratorStats> CountGraphs(const GenerateOptions& options,
+                                                       const generator::Shard& shard = {});
 
 // Enumerates one part of the graphs and writes it to `output`, for GenerateOptions::shards of the
 // process that puts all parts together. With `resume`, a file that is this part stays as it is.

@@ -94,8 +94,8 @@ absl::StatusOr<int> Generate(const GenerateFlags& flags) {
     if (!flags.json) std::fprintf(stderr, "lemma: note: %s\n", text.c_str());
   };
   if (flags.count || !flags.shard_text.empty()) {
-    auto stats =
-        flags.count ? api::CountGraphs(options) : api::EnumerateShard(options, flags.shard);
+    auto stats = flags.count ? api::CountGraphs(options, flags.shard)
+                             : api::EnumerateShard(options, flags.shard);
     progress.Clear();
     if (!stats.ok()) return InFlags(stats.status());
     PrintFigures(FiguresOf(*stats), ProcessUse::SoFar(), flags.json);

@@ -246,6 +246,15 @@ absl::Status Run::WriteResults(const Generated& generated) {
   return WriteFileAtomically(options_.output, {RulesText(run_, generated)});
 }
 
+absl::Status CheckShard(const Shard& shard) {
+  if (shard.index >= 0 && shard.index < shard.count && shard.count <= generator::kMostShards) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("option 'shard': ", generator::ToString(shard),
+                                                 " is not one of 1…", generator::kMostShards,
+                                                 " parts, counted from 0"));
+}
+
 absl::Status NoOutput() {
   return absl::InvalidArgumentError("option 'output': where to write is missing");
 }
@@ -271,8 +280,10 @@ absl::StatusOr<GenerateResult> Generate(const GenerateOptions& options) {
   return (*run)->WriteRules();
 }
 
-absl::StatusOr<generator::EnumeratorStats> CountGraphs(const GenerateOptions& options) {
-  auto run = Run::Begin(options);
+absl::StatusOr<generator::EnumeratorStats> CountGraphs(const GenerateOptions& options,
+                                                       const Shard& shard) {
+  if (absl::Status s = CheckShard(shard); !s.ok()) return s;
+  auto run = Run::Begin(options, shard);
   if (!run.ok()) return run.status();
   return (*run)->Count();
 }
@@ -280,11 +291,7 @@ absl::StatusOr<generator::EnumeratorStats> CountGraphs(const GenerateOptions& op
 absl::StatusOr<generator::EnumeratorStats> EnumerateShard(const GenerateOptions& options,
                                                           const Shard& shard) {
   if (options.output.empty()) return NoOutput();
-  if (shard.index < 0 || shard.index >= shard.count || shard.count > generator::kMostShards) {
-    return absl::InvalidArgumentError(absl::StrCat("option 'shard': ", generator::ToString(shard),
-                                                   " is not one of 1…", generator::kMostShards,
-                                                   " parts, counted from 0"));
-  }
+  if (absl::Status s = CheckShard(shard); !s.ok()) return s;
   auto run = Run::Begin(options, shard);
   if (!run.ok()) return run.status();
   return (*run)->WriteShard();
