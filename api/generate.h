@@ -28,8 +28,8 @@ struct GenerateOptions {
   int64_t memory = generator::EnumeratorOptions().max_memory;
   std::string output;    // where to write the rules, or the shard
   std::string rejected;  // where to list what is refuted or undecided; "": nowhere
-  // Whether to go on with a run of the same options that did not end. Without it, what such a run
-  // left is an error.
+  // Whether to go on with a run of the same options that did not end. Without it, the folder that
+  // such a run left is an error.
   bool resume = false;
   // Files that EnumerateShard wrote, all of one run. Where there are some, nothing is enumerated,
   // and ops, max_ops and seed are theirs.
@@ -37,8 +37,8 @@ struct GenerateOptions {
 
   // May be null. Soon after it becomes true, the function ends with Cancelled.
   const std::atomic<bool>* interrupted = nullptr;
-  // What goes on, for people: "comparing graphs", how much of it is done, and of how much (0: that
-  // is not known). One call of these three at a time.
+  // Reports the stage of the work for people, as "comparing graphs", how much of it is done, and
+  // how much there is (0: unknown). These three functions are called one at a time.
   std::function<void(const std::string& stage, int64_t done, int64_t all)> progress;
   // One more candidate is decided; `known`: by an earlier process.
   std::function<void(bool proved, bool known)> decided;
@@ -60,7 +60,7 @@ struct GenerateResult {
 // (api/rules/rules_file.h), each file whole or not at all. Until then the folder OUTPUT.run keeps
 // what was enumerated and decided, so that an interrupted or killed run can be resumed; it goes
 // with the last result. The results depend on ops, max_ops and seed only. ResourceExhausted if the
-// enumeration does not fit in `memory`.
+// enumeration does not fit in `memory`. Messages name an option as in "option 'max_ops'".
 absl::StatusOr<GenerateResult> Generate(const GenerateOptions& options);
 
 // Enumerates and compares only, all graphs or one part of them; nothing is proved or written.

@@ -67,8 +67,8 @@ struct ProveResult {
 
 // Are two graphs equal? Inputs correspond by position, weights by name. Files are read as
 // LoadModel reads them; in the text form a size may be a symbol, and then the answer is for all
-// sizes. Errors begin with the file's path, or name the option: InvalidArgument, NotFound,
-// FailedPrecondition if the second solver cannot be started, Cancelled.
+// sizes. Errors begin with the file's path, or name an option as in "option 'work'":
+// InvalidArgument, NotFound, FailedPrecondition if the second solver cannot be started, Cancelled.
 absl::StatusOr<ProveResult> Prove(const std::string& a, const std::string& b,
                                   const ProveOptions& options = {});
 // The same for graphs at their shapes. The small checker cannot look at these.

@@ -1,4 +1,4 @@
-// What this process has used of the machine.
+// The processor time and the memory that this process has used.
 #ifndef LEMMA_BASE_PROCESS_USE_H_
 #define LEMMA_BASE_PROCESS_USE_H_
 

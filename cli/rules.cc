@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "api/rules/export.h"
 #include "api/rules/rules_file.h"
 #include "base/flags.h"
 #include "base/json.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
-#include "cli/rule_report.h"
 #include "cli/rules_commands.h"
 #include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
@@ -19,22 +19,14 @@
 namespace lemma::cli {
 namespace {
 
-int List(const api::RulesFile& file, bool json) {
-  Json list = Json::Array();
+int List(const api::RulesFile& file) {
   TextTable table({"rule", "<record", "<contract", "<rewrites"});
   std::vector<std::string> problems;
   for (const Substitution& rule : file.rules) {
     const std::string problem = ProofProblem(rule);
-    list.Add(RuleJson(rule, problem));
     table.Row({rule.name, Name(rule.proof.verdict), Name(rule.contract),
                absl::StrCat(Operators(rule.source), " => ", Operators(rule.target))});
     if (!problem.empty()) problems.push_back(absl::StrCat(rule.name, ": ", problem));
-  }
-  if (json) {
-    Json all = Json::Object();
-    all.Set("file", file.name).Set("rules", std::move(list));
-    std::puts(all.ToString().c_str());
-    return kExitOk;
   }
   std::fputs(table.ToString().c_str(), stdout);
   for (const std::string& problem : problems) std::puts(problem.c_str());
@@ -51,7 +43,7 @@ absl::StatusOr<int> Show(const api::RulesFile& file, const std::vector<std::stri
   Json list = Json::Array();
   for (const Substitution* rule : *rules) {
     const std::string problem = ProofProblem(*rule);
-    list.Add(RuleJson(*rule, problem));
+    list.Add(api::RuleJson(*rule, problem));
     if (json) continue;
     std::fputs(PrintRule(*rule).c_str(), stdout);
     std::printf("# %s\n\n", problem.empty() ? "usable: the proof is of this rule and of the "
@@ -100,7 +92,7 @@ absl::StatusOr<int> RunRules(Arguments arguments) {
   }
   auto file = api::LoadRulesFile(positional->empty() ? "" : (*positional)[0]);
   if (!file.ok()) return file.status();
-  return names.empty() ? List(*file, json) : Show(*file, names, json);
+  return names.empty() && !json ? List(*file) : Show(*file, names, json);
 }
 
 absl::StatusOr<int> RunRulesShow(Arguments arguments) {

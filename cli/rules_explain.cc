@@ -7,13 +7,14 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "api/rules/explain.h"
+#include "api/rules/export.h"
 #include "base/flags.h"
 #include "base/json.h"
 #include "cli/option_names.h"
 #include "cli/progress_line.h"
-#include "cli/rule_report.h"
 #include "cli/rules_commands.h"
 #include "graph/text/text.h"
+#include "rewrite/rules/rule_text.h"
 
 namespace lemma::cli {
 namespace {
@@ -70,7 +71,7 @@ Json ToJson(const api::DerivationAtSizes& typing) {
 Json ToJson(const api::ExplainedRule& explained) {
   Json json = Json::Object();
   json.Set("rule", explained.rule.name).Set("in_file", explained.is_member);
-  if (explained.is_member) json.Set("about", RuleJson(explained.rule, explained.problem));
+  if (explained.is_member) json.Set("about", api::RuleJson(explained.rule, explained.problem));
   if (!explained.left_out.empty()) json.Set("left_out", explained.left_out);
   json.Set("found", explained.found).Set("answer", explained.answer);
   if (!explained.same_as.empty()) json.Set("same_as", explained.same_as);

@@ -19,10 +19,10 @@ void AddProofFlags(Flags* flags, api::ProofOptions* options);
 
 // The verdict's members are added to `json`, an object.
 void AddVerdict(const Verdict& verdict, Json* json);
-// The same of the verdict and of what others say of the proof.
+// The same for the verdict and the answers of those who repeated the proof.
 void AddOutcome(const api::ProofOutcome& outcome, Json* json);
 
-// What others say of a proof, for a table; "" if they were not asked or nothing is proved.
+// The answers of those who repeated a proof, for a table; "" if there are none.
 std::string RecheckCell(const api::ProofOutcome& outcome);
 std::string CheckCell(const api::ProofOutcome& outcome);
 // Why an outcome is not ok(), in full; empty if it is.

@@ -14,8 +14,8 @@ namespace {
 
 using generator::Decision;
 
-// Of a candidate's proof, and of the search for its guard with all proofs in it. Rules take a small
-// part of it; there are hundreds of candidates that end in nothing after any work.
+// Limits of a candidate's proof, and of the search for its guard with all proofs in it. Rules take
+// a small part of them; hundreds of candidates end in nothing after any work.
 constexpr int64_t kProofWork = 30'000'000, kGuardWork = 40'000'000;
 
 // `proved`, or a looser contract where an execution shows it: a proof is of definitions, and what

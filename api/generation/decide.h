@@ -1,4 +1,4 @@
-// What becomes of one candidate of the generator.
+// Decides one candidate of the generator: proved, guarded, refuted or unknown.
 #ifndef LEMMA_API_GENERATION_DECIDE_H_
 #define LEMMA_API_GENERATION_DECIDE_H_
 
@@ -10,9 +10,9 @@
 
 namespace lemma::api {
 
-// Proves the candidate for all sizes, or finds the guard under which it is true; what is proved,
-// but no search could look for, is unknown. Limited by steps, not by a clock. `interrupted` may be
-// null; once it is true the decision says nothing.
+// Proves the candidate for all sizes, or finds the guard under which it is true. A proved rule that
+// no search can look for is unknown. The limit is a number of steps, not a time. `interrupted` may
+// be null; once it is true the decision says nothing.
 generator::Decision Decide(const Substitution& candidate, uint64_t seed,
                            const std::atomic<bool>* interrupted);
 

@@ -19,7 +19,7 @@ bool RunJobs(int n, int jobs, const std::atomic<bool>* stop, absl::FunctionRef<v
 // InvalidArgument if the option 'jobs' is not in 1…256.
 absl::Status CheckJobs(int64_t jobs);
 
-// Cancelled: what work returns that was interrupted before it had a result.
+// Cancelled, for work that was interrupted before it had a result.
 absl::Status Interrupted();
 
 }  // namespace lemma::api

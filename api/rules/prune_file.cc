@@ -17,14 +17,14 @@
 namespace lemma::api {
 namespace {
 
-// What stands above the first rule, up to an empty line: how the file was made.
+// The comment above the first rule, up to an empty line; it says how the file was made.
 std::string Header(const std::string& text) {
   if (text.empty() || text[0] != '#') return "";
   const size_t end = text.find("\n\n"), rule = text.find("\nrule ");
   return end == std::string::npos || rule < end ? "" : text.substr(0, end + 1);
 }
 
-// What was left out of the rules before.
+// The text of the rules that were left out of the file before.
 absl::StatusOr<std::string> LeftOutBefore(const std::string& path) {
   std::error_code error;
   const std::string pruned = PrunedRulesPath(path);

@@ -1,10 +1,12 @@
-// What the library does with files of rules.
+// Files of rules: selecting, pruning, explaining, exporting, counting, importing.
 #include <atomic>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "api/rules/explain.h"
+#include "api/rules/export.h"
 #include "api/rules/import_taso.h"
 #include "api/rules/prune_file.h"
 #include "api/rules/rules_file.h"
@@ -111,6 +113,21 @@ TEST(ExplainTest, WhatIsNotProvedIsNotUsed) {
   options.typings = 99;
   EXPECT_THAT(api::Explain(rules, "twice", options).status().message(),
               HasSubstr("option 'typings': must be in 1…20"));
+}
+
+TEST(ExportTest, EachFormat) {
+  const std::string rules = WriteTemp("r.txt", absl::StrCat(kTwice, kNeg));
+  auto text = api::ExportRules(rules, {"neg"});
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_EQ(*text, *api::ExportRules(WriteTemp("again.txt", *text)));
+  auto json = api::ExportRules(rules, {"neg"}, "json");
+  ASSERT_TRUE(json.ok()) << json.status();
+  EXPECT_THAT(*json, HasSubstr("\"rule\":\"neg\""));
+  EXPECT_THAT(*json, HasSubstr("\"target_pattern\":{\"nodes\":[],"));
+  EXPECT_THAT(*api::ExportRules(rules, {}, "dot"), StartsWith("digraph rules {"));
+  EXPECT_THAT(api::ExportRules(rules, {"nex"}).status().message(), HasSubstr("did you mean neg?"));
+  EXPECT_THAT(api::ExportRules(rules, {}, "svg").status().message(),
+              HasSubstr("option 'format': 'svg'"));
 }
 
 TEST(StatsTest, CountsRecordsAndKinds) {

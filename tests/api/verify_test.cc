@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Of three rules the second one is false, and the third one promises too much.
+// The second rule is false, and the third one promises too much.
 constexpr char kRules[] =
     "# kept\nrule twice(x: [n]) bit_exact { y = relu(x) z = relu(y) return z } => "
     "{ y = relu(x) return y }\n"
