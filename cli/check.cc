@@ -22,11 +22,11 @@
 #include "cli/check_plan.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/verdict_text.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
 #include "rewrite/rules/rule_text.h"
 #include "verifier/checker/checker.h"
+#include "verifier/prover/proof_file.h"
 #include "verifier/prover/prover.h"
 
 namespace lemma::cli {

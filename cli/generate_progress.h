@@ -15,10 +15,11 @@ class GenerateProgress {
  public:
   explicit GenerateProgress(bool quiet) : line_(quiet) {}
 
-  // As in generator::GenerateOptions.
+  // As in api::GenerateOptions.
   void Stage(const std::string& what, int64_t done, int64_t all);
   // One more is decided; `known`: by an earlier process.
   void Decided(bool proved, bool known);
+  void Clear() { line_.Clear(); }
 
  private:
   using Clock = std::chrono::steady_clock;

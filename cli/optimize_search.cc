@@ -20,7 +20,6 @@
 #include "base/text_table.h"
 #include "cli/interrupt.h"
 #include "cli/optimize_print.h"
-#include "cli/rule_report.h"
 #include "optimizer/cost/analytic_cost.h"
 #include "optimizer/cost/measured_cost.h"
 #include "optimizer/extraction/saturation.h"
@@ -29,6 +28,7 @@
 #include "optimizer/search/certificate.h"
 #include "pet/finder.h"
 #include "pet/rule.h"
+#include "rewrite/rules/rule_text.h"
 #include "verifier/certificate/mutant.h"
 
 namespace lemma::cli {

@@ -14,7 +14,6 @@
 #include "cli/commands.h"
 #include "cli/optimize_search.h"
 #include "cli/pet_examples.h"
-#include "cli/verdict_text.h"
 #include "graph/text/text.h"
 #include "pet/finder.h"
 #include "pet/regions/picture.h"

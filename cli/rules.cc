@@ -1,5 +1,4 @@
 // lemma rules: lists and shows rules; its other subcommands are in files of their own.
-#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -7,13 +6,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "api/rules/export.h"
 #include "api/rules/rules_file.h"
 #include "base/flags.h"
 #include "base/json.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
-#include "cli/import_taso.h"
-#include "cli/rule_report.h"
 #include "cli/rules_commands.h"
 #include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
@@ -21,22 +19,14 @@
 namespace lemma::cli {
 namespace {
 
-int List(const api::RulesFile& file, bool json) {
-  Json list = Json::Array();
+int List(const api::RulesFile& file) {
   TextTable table({"rule", "<record", "<contract", "<rewrites"});
   std::vector<std::string> problems;
   for (const Substitution& rule : file.rules) {
     const std::string problem = ProofProblem(rule);
-    list.Add(RuleJson(rule, problem));
     table.Row({rule.name, Name(rule.proof.verdict), Name(rule.contract),
                absl::StrCat(Operators(rule.source), " => ", Operators(rule.target))});
     if (!problem.empty()) problems.push_back(absl::StrCat(rule.name, ": ", problem));
-  }
-  if (json) {
-    Json all = Json::Object();
-    all.Set("file", file.name).Set("rules", std::move(list));
-    std::puts(all.ToString().c_str());
-    return kExitOk;
   }
   std::fputs(table.ToString().c_str(), stdout);
   for (const std::string& problem : problems) std::puts(problem.c_str());
@@ -48,14 +38,14 @@ int List(const api::RulesFile& file, bool json) {
 // All rules if there are no names.
 absl::StatusOr<int> Show(const api::RulesFile& file, const std::vector<std::string>& names,
                          bool json) {
-  if (absl::Status s = api::CheckRuleNames(names, file); !s.ok()) return s;
+  auto rules = api::NamedRules(file, names);
+  if (!rules.ok()) return rules.status();
   Json list = Json::Array();
-  for (const Substitution& rule : file.rules) {
-    if (!names.empty() && std::find(names.begin(), names.end(), rule.name) == names.end()) continue;
-    const std::string problem = ProofProblem(rule);
-    list.Add(RuleJson(rule, problem));
+  for (const Substitution* rule : *rules) {
+    const std::string problem = ProofProblem(*rule);
+    list.Add(api::RuleJson(*rule, problem));
     if (json) continue;
-    std::fputs(PrintRule(rule).c_str(), stdout);
+    std::fputs(PrintRule(*rule).c_str(), stdout);
     std::printf("# %s\n\n", problem.empty() ? "usable: the proof is of this rule and of the "
                                               "operators as they are"
                                             : absl::StrCat("not usable: ", problem).c_str());
@@ -102,7 +92,7 @@ absl::StatusOr<int> RunRules(Arguments arguments) {
   }
   auto file = api::LoadRulesFile(positional->empty() ? "" : (*positional)[0]);
   if (!file.ok()) return file.status();
-  return names.empty() ? List(*file, json) : Show(*file, names, json);
+  return names.empty() && !json ? List(*file) : Show(*file, names, json);
 }
 
 absl::StatusOr<int> RunRulesShow(Arguments arguments) {

@@ -7,6 +7,7 @@
 
 namespace lemma::cli {
 
+absl::StatusOr<int> RunImportTaso(Arguments arguments);
 absl::StatusOr<int> RunRulesExplain(Arguments arguments);
 absl::StatusOr<int> RunRulesExport(Arguments arguments);
 absl::StatusOr<int> RunRulesPrune(Arguments arguments);

@@ -1,5 +1,4 @@
 // lemma rules stats: how many rules of which kind a file has.
-#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -8,62 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/rules/rules_file.h"
+#include "api/rules/stats.h"
 #include "base/flags.h"
 #include "base/json.h"
 #include "base/text_table.h"
-#include "cli/rule_report.h"
 #include "cli/rules_commands.h"
-#include "rewrite/rules/proof_check.h"
 
 namespace lemma::cli {
 namespace {
-
-std::map<std::string, int> OperatorCounts(const Pattern& pattern) {
-  std::map<std::string, int> counts;
-  for (const PatternNode& node : pattern.nodes) {
-    if (node.op != nullptr) ++counts[node.op->name];
-  }
-  return counts;
-}
-
-// What a rule does to the operators.
-const char* KindOf(const Substitution& rule) {
-  const auto source = OperatorCounts(rule.source), target = OperatorCounts(rule.target);
-  if (source == target) return source.size() == 1 ? "associates" : "commutes";
-  const int from = CountOperators(rule.source), to = CountOperators(rule.target);
-  return to < from ? "fewer operators" : to > from ? "more operators" : "other operators";
-}
-
-struct OperatorUse {
-  int source = 0, target = 0;  // rules that have it on that side
-};
-
-struct Stats {
-  int rules = 0, usable = 0, guarded = 0, several_outputs = 0;
-  std::map<std::string, int> records, contracts, kinds;
-  std::map<std::pair<int, int>, int> sizes;  // operators of source and target
-  std::map<std::string, OperatorUse> operators;
-};
-
-Stats StatsOf(const std::vector<Substitution>& rules) {
-  Stats stats;
-  for (const Substitution& rule : rules) {
-    ++stats.rules;
-    const bool usable = ProofProblem(rule).empty();
-    stats.usable += usable ? 1 : 0;
-    // A record that says "proved" of another statement, or of less than is promised.
-    const bool stale = !usable && rule.proof.verdict == ProofRecord::Verdict::kProved;
-    ++stats.records[stale ? "stale" : Name(rule.proof.verdict)];
-    ++stats.contracts[Name(rule.contract)];
-    ++stats.kinds[KindOf(rule)];
-    stats.guarded += rule.where.empty() ? 0 : 1;
-    stats.several_outputs += rule.source.outputs.size() > 1 ? 1 : 0;
-    ++stats.sizes[{CountOperators(rule.source), CountOperators(rule.target)}];
-    for (const auto& [name, count] : OperatorCounts(rule.source)) ++stats.operators[name].source;
-    for (const auto& [name, count] : OperatorCounts(rule.target)) ++stats.operators[name].target;
-  }
-  return stats;
-}
 
 Json Counts(const std::map<std::string, int>& counts) {
   Json json = Json::Object();
@@ -71,7 +22,7 @@ Json Counts(const std::map<std::string, int>& counts) {
   return json;
 }
 
-void PrintJson(const std::string& file, const Stats& stats) {
+void PrintJson(const std::string& file, const api::RuleStats& stats) {
   Json sizes = Json::Array(), operators = Json::Object();
   for (const auto& [size, count] : stats.sizes) {
     Json one = Json::Object();
@@ -99,7 +50,7 @@ void PrintCounts(const char* what, const std::map<std::string, int>& counts) {
   }
 }
 
-void PrintText(const Stats& stats) {
+void PrintText(const api::RuleStats& stats) {
   std::printf("%d rules, %d of them usable, %d with a guard, %d with several outputs\n\n",
               stats.rules, stats.usable, stats.guarded, stats.several_outputs);
   PrintCounts("record", stats.records);
@@ -139,7 +90,7 @@ absl::StatusOr<int> RunRulesStats(Arguments arguments) {
   }
   auto file = api::LoadRulesFile(positional->empty() ? "" : (*positional)[0]);
   if (!file.ok()) return file.status();
-  const Stats stats = StatsOf(file->rules);
+  const api::RuleStats stats = api::StatsOf(file->rules);
   json ? PrintJson(file->name, stats) : PrintText(stats);
   return kExitOk;
 }

@@ -1,36 +1,41 @@
-// Verdicts and proof records for people and machines.
+// Verdicts and proofs for people and machines, and the flags that say how to prove.
 #ifndef LEMMA_CLI_VERDICT_TEXT_H_
 #define LEMMA_CLI_VERDICT_TEXT_H_
 
+#include <functional>
 #include <string>
+#include <vector>
 
-#include "absl/status/status.h"
+#include "api/prove.h"
+#include "base/flags.h"
 #include "base/json.h"
-#include "rewrite/rules/substitution.h"
-#include "verifier/prover/prover.h"
+#include "cli/progress_line.h"
+#include "verifier/verdict.h"
 
 namespace lemma::cli {
 
-// What is kept with a rule.
-ProofRecord RecordOf(const Substitution& rule, const Verdict& verdict);
+// --proofs, --recheck, --check, --seed, --work.
+void AddProofFlags(Flags* flags, api::ProofOptions* options);
 
-// "proved", "refuted", "unknown".
-const char* Word(const Verdict& verdict);
-// Coverage, counterexample or reason.
-std::string Explanation(const Verdict& verdict);
 // The verdict's members are added to `json`, an object.
 void AddVerdict(const Verdict& verdict, Json* json);
+// The same for the verdict and the answers of those who repeated the proof.
+void AddOutcome(const api::ProofOutcome& outcome, Json* json);
+
+// The answers of those who repeated a proof, for a table; "" if there are none.
+std::string RecheckCell(const api::ProofOutcome& outcome);
+std::string CheckCell(const api::ProofOutcome& outcome);
+// Why an outcome is not ok(), in full; empty if it is.
+std::vector<std::string> Problems(const api::ProofOutcome& outcome);
+// "cvc5 1.0.3: agrees with 12 obligations, disagrees with 0, no answer to 0".
+std::string RecheckSummary(const std::string& solver,
+                           const std::vector<const api::ProofOutcome*>& outcomes);
+
+// Shows "12 of 70 rules, 3 s" on the line, which must outlive the function.
+std::function<void(int done, int all)> ShowRules(ProgressLine* line);
 
 // At most `width` characters, the last a "…" if there were more.
 std::string Shortened(const std::string& text, size_t width);
-
-// A name for files: what is neither a letter, a digit, _, - nor . becomes % and two hex digits.
-std::string FileNameOf(const std::string& name);
-// Makes the folder if it is missing, its parents too.
-absl::Status MakeFolder(const std::string& path);
-
-// All obligations as one SMT-LIB 2 script: a solver prints "unsat" for each.
-std::string ObligationScript(const std::string& title, const ProofLog& log);
 
 }  // namespace lemma::cli
 

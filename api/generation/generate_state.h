@@ -1,4 +1,4 @@
-// What a run of `lemma generate` keeps on disk until it is done.
+// The files of a run of the generator that is not done.
 #ifndef LEMMA_API_GENERATION_GENERATE_STATE_H_
 #define LEMMA_API_GENERATION_GENERATE_STATE_H_
 
@@ -36,7 +36,7 @@ class GenerateState {
   const std::string& folder() const { return folder_; }
   bool empty() const { return !has_classes_ && journal_->size() == 0; }
 
-  // What an earlier process enumerated; once.
+  // The classes that an earlier process enumerated; once.
   std::optional<generator::Enumerated> TakeClasses() { return std::move(classes_); }
   absl::Status SaveClasses(const generator::Enumerated& enumerated);
   generator::Journal& journal() { return *journal_; }

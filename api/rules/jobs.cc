@@ -7,13 +7,13 @@
 
 namespace lemma::api {
 
-bool RunJobs(int n, int jobs, const std::atomic<bool>& stop, absl::FunctionRef<void(int)> work,
+bool RunJobs(int n, int jobs, const std::atomic<bool>* stop, absl::FunctionRef<void(int)> work,
              absl::FunctionRef<void(int)> done) {
   std::atomic<int> next{0};
   std::mutex mutex;
   int finished = 0;
   auto run = [&] {
-    while (!stop.load()) {
+    while (stop == nullptr || !*stop) {
       const int i = next.fetch_add(1);
       if (i >= n) return;
       work(i);
@@ -27,5 +27,12 @@ bool RunJobs(int n, int jobs, const std::atomic<bool>& stop, absl::FunctionRef<v
   for (std::thread& thread : threads) thread.join();
   return finished == n;
 }
+
+absl::Status CheckJobs(int64_t jobs) {
+  if (jobs >= 1 && jobs <= 256) return absl::OkStatus();
+  return absl::InvalidArgumentError("option 'jobs': must be in 1…256");
+}
+
+absl::Status Interrupted() { return absl::CancelledError("interrupted: no result was written"); }
 
 }  // namespace lemma::api

@@ -74,4 +74,15 @@ absl::Status CheckRuleNames(const std::vector<std::string>& names, const RulesFi
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<const Substitution*>> NamedRules(const RulesFile& file,
+                                                            const std::vector<std::string>& names) {
+  if (absl::Status s = CheckRuleNames(names, file); !s.ok()) return s;
+  std::vector<const Substitution*> rules;
+  for (const Substitution& rule : file.rules) {
+    const bool named = std::find(names.begin(), names.end(), rule.name) != names.end();
+    if (names.empty() || named) rules.push_back(&rule);
+  }
+  return rules;
+}
+
 }  // namespace lemma::api

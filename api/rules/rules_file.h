@@ -27,6 +27,10 @@ std::string PrunedRulesPath(const std::string& path);
 // InvalidArgument, with near names where there are some, if a name is no rule's.
 absl::Status CheckRuleNames(const std::vector<std::string>& names, const RulesFile& file);
 
+// The rules of the names, in the file's order; all if there are no names. Errors as CheckRuleNames.
+absl::StatusOr<std::vector<const Substitution*>> NamedRules(const RulesFile& file,
+                                                            const std::vector<std::string>& names);
+
 }  // namespace lemma::api
 
 #endif  // LEMMA_API_RULES_RULES_FILE_H_

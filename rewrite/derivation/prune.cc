@@ -6,15 +6,13 @@
 #include <tuple>
 #include <utility>
 
+#include "rewrite/rules/rule_text.h"
+
 namespace lemma {
 namespace {
 
-int CountOperators(const Substitution& rule) {
-  int count = 0;
-  for (const Pattern* side : {&rule.source, &rule.target}) {
-    for (const PatternNode& node : side->nodes) count += node.op != nullptr ? 1 : 0;
-  }
-  return count;
+int OperatorsOfBoth(const Substitution& rule) {
+  return CountOperators(rule.source) + CountOperators(rule.target);
 }
 
 // Whether the derivation keeps the rule's contract at every typing.
@@ -33,7 +31,7 @@ Pruned PruneRules(const std::vector<Substitution>& rules, const PruneOptions& op
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](int a, int b) {
     auto key = [&](int i) {
-      return std::tuple(-CountOperators(rules[i]), rules[i].where.empty(), rules[i].vars.size(),
+      return std::tuple(-OperatorsOfBoth(rules[i]), rules[i].where.empty(), rules[i].vars.size(),
                         -i);
     };
     return key(a) < key(b);

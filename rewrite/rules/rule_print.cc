@@ -1,4 +1,6 @@
 // Prints rules.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -79,14 +81,30 @@ std::string PrintRule(const Substitution& rule) {
                     var.dtype ? std::string(Name(*var.dtype)) : "", PrintDims(var.dims));
   }
   absl::StrAppend(&out, ") ", Name(rule.contract));
-  for (size_t i = 0; i < rule.where.size(); ++i) {
-    const Comparison& c = rule.where[i];
-    absl::StrAppend(&out, i ? ", " : " where ", c.lhs.ToString(), " ", Name(c.relation), " ",
-                    c.rhs.ToString());
-  }
+  if (!rule.where.empty()) absl::StrAppend(&out, " where ", GuardText(rule.where));
   return absl::StrCat(out, " ", PrintPattern(rule, rule.source), " => ",
                       PrintPattern(rule, rule.target), "\n", PrintRecord(rule.proof),
                       rule.proof.verdict == ProofRecord::Verdict::kNone ? "" : "\n");
+}
+
+std::string GuardText(const std::vector<Comparison>& guard) {
+  return absl::StrJoin(guard, ", ", [](std::string* out, const Comparison& c) {
+    absl::StrAppend(out, c.lhs.ToString(), " ", Name(c.relation), " ", c.rhs.ToString());
+  });
+}
+
+std::string Operators(const Pattern& pattern) {
+  std::vector<std::string> names;
+  for (const PatternNode& node : pattern.nodes) {
+    if (node.op != nullptr) names.push_back(node.op->name);
+  }
+  return names.empty() ? "nothing" : absl::StrJoin(names, " + ");
+}
+
+int CountOperators(const Pattern& pattern) {
+  return static_cast<int>(
+      std::count_if(pattern.nodes.begin(), pattern.nodes.end(),
+                    [](const PatternNode& node) { return node.op != nullptr; }));
 }
 
 }  // namespace lemma

@@ -24,6 +24,12 @@ absl::StatusOr<FloatContract> ReadFloatContract(const text::Name& name, absl::st
 
 // ParseRules reads the text back as the same rule.
 std::string PrintRule(const Substitution& rule);
+// "g = 2, p <= 1"; "" if there is none.
+std::string GuardText(const std::vector<Comparison>& guard);
+// For people: "concat + matmul + split"; "nothing".
+std::string Operators(const Pattern& pattern);
+// Applications of operators; constants are none.
+int CountOperators(const Pattern& pattern);
 
 // The record as it stands after a rule's last '}': "proved reassociates "ID" "COVERAGE"", or "" for
 // kNone.

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/base/temp_files.h"
+
 namespace lemma {
 
 struct LemmaResult {
@@ -31,14 +33,6 @@ std::vector<std::string> Ulimit(const std::string& limit);
 
 // Exit status 2 and one line on standard error, which holds all `parts`.
 void ExpectOneLine(const LemmaResult& result, const std::vector<std::string>& parts);
-
-// A new, empty folder.
-std::string NewFolder();
-// Writes `bytes` to a file of that name in a new folder; returns its path.
-std::string WriteTemp(const std::string& name, const std::string& bytes);
-std::string ReadAll(const std::string& path);
-// Names of the files in a folder, sorted.
-std::vector<std::string> FilesIn(const std::string& folder);
 
 }  // namespace lemma
 

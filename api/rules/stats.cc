@@ -1,0 +1,45 @@
+#include "api/rules/stats.h"
+
+#include "rewrite/rules/proof_check.h"
+#include "rewrite/rules/rule_text.h"
+
+namespace lemma::api {
+namespace {
+
+std::map<std::string, int> OperatorCounts(const Pattern& pattern) {
+  std::map<std::string, int> counts;
+  for (const PatternNode& node : pattern.nodes) {
+    if (node.op != nullptr) ++counts[node.op->name];
+  }
+  return counts;
+}
+
+const char* KindOf(const Substitution& rule) {
+  const auto source = OperatorCounts(rule.source), target = OperatorCounts(rule.target);
+  if (source == target) return source.size() == 1 ? "associates" : "commutes";
+  const int from = CountOperators(rule.source), to = CountOperators(rule.target);
+  return to < from ? "fewer operators" : to > from ? "more operators" : "other operators";
+}
+
+}  // namespace
+
+RuleStats StatsOf(const std::vector<Substitution>& rules) {
+  RuleStats stats;
+  for (const Substitution& rule : rules) {
+    ++stats.rules;
+    const bool usable = ProofProblem(rule).empty();
+    stats.usable += usable ? 1 : 0;
+    const bool stale = !usable && rule.proof.verdict == ProofRecord::Verdict::kProved;
+    ++stats.records[stale ? "stale" : Name(rule.proof.verdict)];
+    ++stats.contracts[Name(rule.contract)];
+    ++stats.kinds[KindOf(rule)];
+    stats.guarded += rule.where.empty() ? 0 : 1;
+    stats.several_outputs += rule.source.outputs.size() > 1 ? 1 : 0;
+    ++stats.sizes[{CountOperators(rule.source), CountOperators(rule.target)}];
+    for (const auto& [name, count] : OperatorCounts(rule.source)) ++stats.operators[name].source;
+    for (const auto& [name, count] : OperatorCounts(rule.target)) ++stats.operators[name].target;
+  }
+  return stats;
+}
+
+}  // namespace lemma::api

@@ -1,0 +1,24 @@
+// The processor time and the memory that this process has used.
+#ifndef LEMMA_BASE_PROCESS_USE_H_
+#define LEMMA_BASE_PROCESS_USE_H_
+
+#include <sys/resource.h>
+
+namespace lemma {
+
+struct ProcessUse {
+  double seconds = 0;    // of processor time, on all threads
+  double megabytes = 0;  // of memory, at most
+
+  static ProcessUse SoFar() {
+    rusage usage = {};
+    getrusage(RUSAGE_SELF, &usage);
+    return {static_cast<double>(usage.ru_utime.tv_sec) +
+                static_cast<double>(usage.ru_utime.tv_usec) * 1e-6,
+            static_cast<double>(usage.ru_maxrss) / 1024.0};
+  }
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_BASE_PROCESS_USE_H_
