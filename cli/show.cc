@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "api/draw.h"
 #include "api/execution/backends.h"
 #include "api/inspect.h"
 #include "api/models/model_file.h"
@@ -13,7 +14,6 @@
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/graph_dot.h"
 #include "graph/text/text.h"
 
 namespace lemma::cli {
@@ -186,7 +186,7 @@ absl::StatusOr<int> RunShow(Arguments arguments) {
   } else if (common.json) {
     PrintJson(*model);
   } else if (format == "dot") {
-    std::fputs(GraphToDot(model->graph).c_str(), stdout);
+    std::fputs(api::GraphToDot(model->graph).c_str(), stdout);
   } else if (format == "ops") {
     PrintTable(*model);
   } else {
