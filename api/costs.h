@@ -1,4 +1,5 @@
-// Measured costs of kernels: what there are, how they travel, and how far they are from a run.
+// Measured costs of kernels: lists them, carries them between databases, and compares them with a
+// run of a model.
 #ifndef LEMMA_API_COSTS_H_
 #define LEMMA_API_COSTS_H_
 
@@ -46,6 +47,7 @@ struct CalibrationOptions {
 struct Calibration {
   struct Kernel {
     KernelTiming timing;  // in the run
+    std::string kind;     // "conv", "copy": the beginning of its signature
     double predicted_ms = 0;
   };
   std::vector<Kernel> kernels;

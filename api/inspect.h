@@ -1,4 +1,5 @@
-// What a model consists of, and what a back end would do and need to run it.
+// Inspects a model: its operators and weights, and the kernels and the memory that a back end would
+// use for it.
 #ifndef LEMMA_API_INSPECT_H_
 #define LEMMA_API_INSPECT_H_
 
@@ -15,14 +16,14 @@
 
 namespace lemma::api {
 
-// All applications of one operator.
+// All applications of one operator in a graph.
 struct OperatorTotals {
   int64_t count = 0;
   double flops = 0, bytes = 0;  // read and written; without those that cannot be counted
 };
 // By the operator's name.
 std::map<std::string, OperatorTotals> OperatorsOf(const Graph& graph);
-// Of weights and constants.
+// The bytes of all weights and constants.
 int64_t WeightBytes(const Graph& graph);
 
 // The kernels that the back end would run. Errors begin with the model's path.

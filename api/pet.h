@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "api/execution/backends.h"
 #include "api/optimization/costs.h"
+#include "base/deadline.h"
 #include "graph/graph.h"
 #include "pet/correctors/candidates.h"
 #include "pet/subprogram.h"
@@ -24,6 +25,7 @@ struct PetSearchOptions {
   int64_t keep = 8;      // corrected mutants of a part, the cheapest
   int64_t look_at = 48;  // mutants of a part that are corrected and priced
   int64_t max_ops = 2;   // operators in a part
+  Deadline deadline;     // once it has passed no further mutant is looked at
   // Called before a part, number 1 to `parts`, and before a kernel is measured.
   std::function<void(int part, int parts)> on_part;
   std::function<void(absl::string_view signature)> on_measure;

@@ -30,13 +30,13 @@ struct TrainingStepOptions {
 std::vector<std::string> LossNames();
 std::vector<std::string> UpdateNames();
 
-// InvalidArgument if an option is out of range or fits no other: what MakeTrainingStep refuses
-// whatever the model. Errors name options as option clip_norm.
+// InvalidArgument if an option is out of range or excludes another: MakeTrainingStep then refuses
+// any model. Errors name options as option clip_norm.
 absl::Status CheckTrainingStepOptions(const TrainingStepOptions& options);
 
 struct TrainingStepModel {
   TrainingStep step;
-  NamedTensors state;  // initial values, and as metadata what runs of the step have to know
+  NamedTensors state;  // initial values, and metadata that runs of the step read
 };
 // `model` is loaded for training (LoadOptions). Errors about it begin with its path.
 absl::StatusOr<TrainingStepModel> MakeTrainingStep(const Model& model,

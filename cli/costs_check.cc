@@ -12,7 +12,6 @@
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "optimizer/cost/correction.h"
 
 namespace lemma::cli {
 namespace {
@@ -26,8 +25,8 @@ struct Times {
 void PrintTable(const api::Calibration& report) {
   std::map<std::string, Times> kinds;
   Times all;
-  for (const auto& [timing, predicted_ms] : report.kernels) {
-    for (Times* times : {&kinds[std::string(KindOfKernel(timing.signature))], &all}) {
+  for (const auto& [timing, kind, predicted_ms] : report.kernels) {
+    for (Times* times : {&kinds[kind], &all}) {
       ++times->kernels;
       times->predicted += predicted_ms;
       times->in_run += timing.ms;
@@ -50,7 +49,7 @@ void PrintTable(const api::Calibration& report) {
 
 void PrintJson(const api::Calibration& report) {
   Json kernels = Json::Array();
-  for (const auto& [timing, predicted_ms] : report.kernels) {
+  for (const auto& [timing, kind, predicted_ms] : report.kernels) {
     Json kernel = Json::Object();
     kernel.Set("signature", timing.signature).Set("value", timing.label);
     kernel.Set("predicted_ms", predicted_ms).Set("ms", timing.ms);

@@ -175,6 +175,7 @@ absl::StatusOr<int> RunPet(Arguments arguments) {
     return kExitOk;
   }
   if (absl::Status s = pet.common.Check(); !s.ok()) return s;
+  if (absl::Status s = pet.common.Check(); !s.ok()) return s;
   auto graph = ReadGraph(pet, *positional);
   if (!graph.ok()) return graph.status();
   auto parts = FindParts(pet, *graph);

@@ -1,4 +1,4 @@
-// What the measured costs predict for a model, beside what it takes.
+// Compares the measured costs of kernels with their times in a run of a model.
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -27,7 +27,8 @@ absl::Status Predict(const std::vector<CostEntry>& costs, std::vector<KernelTimi
       return absl::InternalError(absl::StrCat("executed but not planned: ", timing.signature));
     }
     const double ms = correction.Milliseconds(timing.signature, it->second);
-    result->kernels.push_back({std::move(timing), ms});
+    const std::string kind(KindOfKernel(timing.signature));
+    result->kernels.push_back({std::move(timing), kind, ms});
   }
   return absl::OkStatus();
 }

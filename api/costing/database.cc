@@ -1,4 +1,4 @@
-// What measured costs there are, and their way from one database to another as text.
+// Lists measured costs, and carries them from one database to another as text.
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -1,4 +1,4 @@
-// What a back end's plan says of a model.
+// The kernels and the memory of a back end's plan for a model.
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
@@ -17,7 +17,7 @@ std::string NameOf(const Graph& graph, const PlannedKernel& kernel) {
   return label.empty() ? op : absl::StrCat(op, " ", label);
 }
 
-// What lives while kernel `peak` runs, the largest first.
+// The values that live while kernel `peak` runs, the largest first.
 std::vector<MemoryOverRun::LiveValue> LiveAt(const Graph& graph, const MemoryTimeline& timeline,
                                              int peak) {
   absl::flat_hash_map<int, Value> first;  // by buffer

@@ -1,4 +1,4 @@
-// What a model consists of.
+// The operators and weights of a model.
 #include "api/inspect.h"
 #include "kernels/loops/cost.h"
 

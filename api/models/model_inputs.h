@@ -1,4 +1,4 @@
-// Values for what a model takes.
+// Values for a model's inputs.
 #ifndef LEMMA_API_MODELS_MODEL_INPUTS_H_
 #define LEMMA_API_MODELS_MODEL_INPUTS_H_
 

@@ -12,11 +12,13 @@ absl::StatusOr<std::vector<MutatedPart>> FindMutants(const Graph& graph,
   if (options.keep < 1 || options.look_at < 1 || options.max_ops < 1) {
     return OptionError("option keep, option look_at and option max_ops must be at least 1");
   }
-  auto costs = MakeCosts(options.costs, options.execution, Deadline(), options.on_measure);
+  if (absl::Status s = CheckExecutionOptions(options.execution); !s.ok()) return s;
+  auto costs = MakeCosts(options.costs, options.execution, options.deadline, options.on_measure);
   if (!costs.ok()) return costs.status();
   PetOptions pet;
   pet.candidates.cost = Nanoseconds(costs->model.get(), false);
   pet.candidates.estimate = Nanoseconds(costs->model.get(), true);
+  pet.candidates.deadline = options.deadline;
   pet.candidates.keep = static_cast<int>(options.keep);
   pet.candidates.look_at = static_cast<int>(options.look_at);
   pet.subprograms.max_ops = static_cast<int>(options.max_ops);

@@ -15,8 +15,8 @@
 
 namespace lemma::api {
 
-// Of a state's metadata: how many classes the input `labels` chooses among, and the label that does
-// not count, if there is one.
+// Keys of a state's metadata: the number of classes that the input `labels` chooses among, and the
+// label that does not count, if there is one.
 constexpr char kClassesKey[] = "lemma.classes", kIgnoreKey[] = "lemma.ignore_index";
 
 // The data of batches that are made up; any other is a file's name.

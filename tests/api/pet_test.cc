@@ -1,5 +1,6 @@
 #include "api/pet.h"
 
+#include <atomic>
 #include <string>
 
 #include "api/pet/examples.h"
@@ -35,6 +36,15 @@ TEST(PetTest, FindsMutantsOfAConvolution) {
     const Candidate* differs = api::FirstThatDiffers(*parts);
     if (differs != nullptr) EXPECT_FALSE(differs->region.empty());
   }
+}
+
+TEST(PetTest, LooksAtNothingOnceItIsInterrupted) {
+  const std::atomic<bool> interrupted = true;
+  api::PetSearchOptions options = Estimated();
+  options.deadline = Deadline::After(0, &interrupted);
+  auto parts = api::FindMutants(ModelOf(api::PetExamples()[0].text).graph, options);
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  EXPECT_EQ((*parts)[0].candidates->looked_at, 0);
 }
 
 TEST(PetTest, APartThatIsNoSumOfProductsHasNone) {

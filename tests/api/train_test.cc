@@ -34,14 +34,13 @@ class TrainTest : public testing::Test {
     options_.execution.backend = "reference";
   }
 
-  // The step's state after so many steps. Stops when the flag says so.
-  std::vector<double> Losses(const std::atomic<bool>* interrupted = nullptr) {
+  // The loss of each step that is run.
+  std::vector<double> Losses() {
     auto run = api::TrainingRun::Start(step_, options_);
     EXPECT_TRUE(run.ok()) << run.status();
     std::vector<double> losses;
-    EXPECT_TRUE(run->Continue([&](const auto& progress) { losses.push_back(progress.scalars[0]); },
-                              interrupted)
-                    .ok());
+    EXPECT_TRUE(
+        run->Continue([&](const auto& progress) { losses.push_back(progress.scalars[0]); }).ok());
     return losses;
   }
   std::string StartError() {
