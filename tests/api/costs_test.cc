@@ -49,6 +49,7 @@ TEST(CostsTest, ErrorsSayWhatIsMissing) {
                                 "no costs of the device 'x'"));
   EXPECT_FALSE(api::ImportCosts(folder + "/b.sqlite", folder + "/none", false).ok());
   EXPECT_FALSE(FileSize(folder + "/b.sqlite").ok()) << "a database for nothing";
+  EXPECT_FALSE(api::ListCosts(folder).ok()) << "a folder is no database";
   api::CalibrationOptions options;
   options.database = folder + "/c.sqlite";
   options.execution.backend = "reference";

@@ -17,25 +17,53 @@ api::PetSearchOptions Estimated() {
   return options;
 }
 
-TEST(PetTest, FindsMutantsOfAConvolution) {
+Graph Example(const std::string& name) {
   for (const api::PetExample& example : api::PetExamples()) {
-    if (std::string(example.name) != "dilated7") continue;
-    api::PetSearchOptions options = Estimated();
-    int parts_seen = 0;
-    options.on_part = [&](int part, int parts) {
-      EXPECT_EQ(part, ++parts_seen);
-      EXPECT_EQ(parts, 1);
-    };
-    auto parts = api::FindMutants(ModelOf(example.text).graph, options);
-    ASSERT_TRUE(parts.ok()) << parts.status();
-    ASSERT_EQ(parts->size(), 1u);
-    EXPECT_EQ(parts_seen, 1);
-    const auto& found = (*parts)[0].candidates->found;
-    ASSERT_EQ(found.size(), 2u);
-    EXPECT_GE(api::PredictedGain((*parts)[0], found[0]), api::PredictedGain((*parts)[0], found[1]));
-    const Candidate* differs = api::FirstThatDiffers(*parts);
-    if (differs != nullptr) EXPECT_FALSE(differs->region.empty());
+    if (example.name == name) return ModelOf(example.text).graph;
   }
+  ADD_FAILURE() << name;
+  return Graph();
+}
+
+TEST(PetTest, FindsMutantsThatDifferAndCorrectsThem) {
+  api::PetSearchOptions options = Estimated();
+  options.keep = options.look_at = 200;
+  int parts_seen = 0;
+  options.on_part = [&](int part, int parts) {
+    EXPECT_EQ(part, ++parts_seen);
+    EXPECT_EQ(parts, 1);
+  };
+  auto parts = api::FindMutants(Example("halves"), options);
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  ASSERT_EQ(parts->size(), 1u);
+  EXPECT_EQ(parts_seen, 1);
+  const auto& found = (*parts)[0].candidates->found;
+  ASSERT_GT(found.size(), 2u);
+  EXPECT_GE(api::PredictedGain((*parts)[0], found[0]), api::PredictedGain((*parts)[0], found[1]));
+  const Candidate* differs = api::FirstThatDiffers(*parts);
+  ASSERT_NE(differs, nullptr);
+  EXPECT_FALSE(differs->region.empty());
+}
+
+TEST(PetTest, ProvesForAllSizesWhereAMutantHasARecipe) {
+  api::PetSearchOptions options = Estimated();
+  options.keep = 3;
+  auto parts = api::FindMutants(Example("pointwise"), options);
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  const api::MutatedPart& part = (*parts)[0];
+  int recipes = 0;
+  for (const Candidate& candidate : part.candidates->found) {
+    auto region = api::ProveForAllSizes(part, candidate);
+    if (candidate.mutant.recipe) {
+      ++recipes;
+      ASSERT_TRUE(region.ok()) << region.status();
+      EXPECT_TRUE(region->proved());
+    } else {
+      EXPECT_EQ(region.status().code(), absl::StatusCode::kFailedPrecondition);
+    }
+  }
+  EXPECT_GT(recipes, 0);
+  EXPECT_LT(recipes, 3);
 }
 
 TEST(PetTest, LooksAtNothingOnceItIsInterrupted) {

@@ -119,6 +119,14 @@ TEST(InputsTest, FilesAndDefaultsMakeTheInputs) {
             "option int_range: must be at least 1");
 }
 
+TEST(OutputsTest, NeedAFolder) {
+  const api::Model model = ModelOf(kSum);
+  const std::string file = NewTestFolder() + "/g.lemma";
+  ASSERT_TRUE(api::SaveModel(model, file, api::ModelFormat::kText).ok());
+  const absl::Status status = api::SaveOutputs(model.graph, {}, file + "/folder");
+  EXPECT_TRUE(absl::StartsWith(status.message(), file)) << status;
+}
+
 TEST(LoadModelTest, FillsWeightsAnew) {
   const std::string path = NewTestFolder() + "/g.lemma";
   const api::Model model =
