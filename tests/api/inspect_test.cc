@@ -11,14 +11,15 @@ namespace {
 
 constexpr char kChain[] =
     "graph g(x: f32[64,64], w: weight f32[64,64] = fill 0.5) {\n"
-    "  a = matmul(x, w)\n  b = softmax(a) {axis = 1}\n  c = matmul(b, w)\n  return c }";
+    "  a = matmul(x, w)\n  b = matmul(a, w)\n  c = softmax(b) {axis = 1}\n  d = matmul(c, w)\n  "
+    "return d }";
 
 TEST(InspectTest, CountsOperatorsAndWeights) {
   const api::Model model = ModelOf(kChain);
   const auto operators = api::OperatorsOf(model.graph);
   ASSERT_EQ(operators.size(), 2u);
-  EXPECT_EQ(operators.at("matmul").count, 2);
-  EXPECT_EQ(operators.at("matmul").flops, 2 * 2.0 * 64 * 64 * 64);
+  EXPECT_EQ(operators.at("matmul").count, 3);
+  EXPECT_EQ(operators.at("matmul").flops, 3 * 2.0 * 64 * 64 * 64);
   EXPECT_EQ(api::WeightBytes(model.graph), 64 * 64 * 4);
 }
 
@@ -36,6 +37,7 @@ TEST(InspectTest, SaysWhatLivesAtThePeak) {
     bytes += value.bytes;
   }
   EXPECT_EQ(bytes, memory->live_bytes);
+  EXPECT_EQ(memory->at_peak.size(), 2u);  // an operand and the result
   EXPECT_GE(memory->arena_bytes, memory->live_bytes);
   auto plan = api::PlanOf(model, {});
   ASSERT_TRUE(plan.ok()) << plan.status();
