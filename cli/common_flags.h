@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "api/execution/backends.h"
 #include "api/models/model_file.h"
+#include "api/models/model_inputs.h"
 #include "base/flags.h"
 #include "graph/tensor.h"
 #include "runtime/executor.h"
@@ -28,13 +31,16 @@ struct CommonFlags {
   std::vector<std::string> inputs;  // files; empty: random values
   int64_t int_range = 2;
   bool training = false;  // keep what matters in training only
-  double max_memory_gb;   // half of what the machine has
+  double max_memory_gb = api::HalfOfMemoryGb();
 
   CommonFlags();
   void AddModel(Flags* flags);      // --dim, --reseed-weights, --json
   void AddFusion(Flags* flags);     // --fusion
   void AddReuse(Flags* flags);      // --reuse
   void AddExecution(Flags* flags);  // this and the others
+
+  api::ExecutionOptions Execution() const;
+  api::InputOptions InputValues() const;
 
   // Values out of range, and a fusion that the back end has not: InvalidArgument.
   absl::Status Check() const;
@@ -53,9 +59,10 @@ struct CommonFlags {
 absl::StatusOr<std::string> OneArgument(const std::string& what,
                                         const std::vector<std::string>& positional);
 
-// Tensors of .pb files; a folder stands for the files PREFIX0.pb, PREFIX1.pb, … in it.
-absl::StatusOr<std::vector<Tensor>> ReadTensors(const std::vector<std::string>& paths,
-                                                const std::string& prefix);
+// The error with flags in the place of the library's names of options: "option max_ops" becomes
+// "--max-ops", unless `flags` says another one.
+absl::Status WithFlags(const absl::Status& error,
+                       const std::map<std::string, std::string>& flags = {});
 
 }  // namespace lemma::cli
 

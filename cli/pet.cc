@@ -1,81 +1,62 @@
 // lemma pet: partially equivalent mutants of a model's parts.
-#include <algorithm>
+#include "api/pet.h"
+
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "api/models/model_file.h"
+#include "api/pet/examples.h"
 #include "base/flags.h"
 #include "base/json.h"
 #include "cli/commands.h"
-#include "cli/optimize_search.h"
-#include "cli/pet_examples.h"
+#include "cli/common_flags.h"
+#include "cli/progress_line.h"
+#include "cli/verdict_text.h"
 #include "graph/text/text.h"
-#include "pet/finder.h"
 #include "pet/regions/picture.h"
-#include "pet/symbolic/symbolic.h"
 
 namespace lemma::cli {
 namespace {
 
 struct PetFlags {
-  OptimizeFlags optimize;  // the model and the costs
-  std::string example, svg;
-  int64_t keep = 8, look_at = 48, max_ops = 2;
+  CommonFlags common;
+  api::PetSearchOptions search;
+  std::string example, svg, cost = "analytic";
   bool graphs = false, all_sizes = false;
-};
-
-// What was found for one part.
-struct Part {
-  Subprogram part;
-  std::shared_ptr<const Candidates> candidates;
 };
 
 absl::StatusOr<Graph> ReadGraph(const PetFlags& flags, const std::vector<std::string>& positional) {
   if (flags.example.empty()) {
     auto path = OneArgument("MODEL", positional);
     if (!path.ok()) return path.status();
-    auto model = flags.optimize.common.Load(*path);
+    auto model = flags.common.Load(*path);
     if (!model.ok()) return model.status();
     return std::move(model->graph);
   }
   if (!positional.empty()) return absl::InvalidArgumentError("MODEL or --example, not both");
-  for (const PetExample& example : PetExamples()) {
+  for (const api::PetExample& example : api::PetExamples()) {
     if (flags.example == example.name) return ParseGraph(example.text);
   }
   return absl::InvalidArgumentError(absl::StrCat("--example: there is no ", flags.example));
 }
 
-absl::StatusOr<std::vector<Part>> FindParts(const PetFlags& flags, const Graph& graph,
-                                            CostModel* costs, ProgressLine* progress) {
-  PetOptions options;
-  options.candidates.cost = Nanoseconds(costs, false);
-  options.candidates.estimate = Nanoseconds(costs, true);
-  options.candidates.keep = static_cast<int>(flags.keep);
-  options.candidates.look_at = static_cast<int>(flags.look_at);
-  options.subprograms.max_ops = static_cast<int>(flags.max_ops);
-  auto parts = SubprogramsOf(graph, options.subprograms);
-  if (!parts.ok()) return parts.status();
-  PetFinder finder(options);
-  std::vector<Part> found;
-  for (Subprogram& part : *parts) {
-    progress->Show(absl::StrCat("part ", found.size() + 1, " of ", parts->size()));
-    auto candidates = finder.CandidatesOf(part.graph);
-    if (!candidates.ok()) return candidates.status();
-    found.push_back({std::move(part), *std::move(candidates)});
-  }
-  progress->Clear();
-  return found;
-}
-
-double Gain(const Part& part, const Candidate& candidate) {
-  return static_cast<double>(part.candidates->original_cost) /
-             static_cast<double>(std::max<int64_t>(candidate.cost, 1)) -
-         1;
+absl::StatusOr<std::vector<api::MutatedPart>> FindParts(const PetFlags& flags, const Graph& graph) {
+  ProgressLine progress(flags.common.json);
+  api::PetSearchOptions options = flags.search;
+  options.execution = flags.common.Execution();
+  options.costs.measured = flags.cost == "measured";
+  options.on_part = [&progress](int part, int parts) {
+    progress.Show(absl::StrCat("part ", part, " of ", parts));
+  };
+  options.on_measure = [&progress](absl::string_view signature) {
+    progress.Show(absl::StrCat("measuring ", signature.substr(0, 60)));
+  };
+  auto parts = api::FindMutants(graph, options);
+  if (!parts.ok()) return WithFlags(parts.status());
+  return parts;
 }
 
 std::string BoxesOf(const Region& region) {
@@ -86,8 +67,8 @@ std::string BoxesOf(const Region& region) {
 }
 
 // What holds of the mutant at all sizes, one line for each box.
-void PrintForAllSizes(const Graph& original, const Recipe& recipe) {
-  auto region = ProveForAllSizes(original, recipe);
+void PrintForAllSizes(const api::MutatedPart& part, const Candidate& candidate) {
+  auto region = api::ProveForAllSizes(part, candidate);
   if (!region.ok()) {
     std::printf("   for all sizes: not known: %s\n",
                 std::string(region.status().message()).c_str());
@@ -115,7 +96,7 @@ void PrintForAllSizes(const Graph& original, const Recipe& recipe) {
   }
 }
 
-void PrintPart(const PetFlags& flags, const Part& part) {
+void PrintPart(const PetFlags& flags, const api::MutatedPart& part) {
   PrintOptions elide;
   elide.elide = true;
   std::printf("%s", PrintGraph(part.part.graph, elide).c_str());
@@ -137,14 +118,14 @@ void PrintPart(const PetFlags& flags, const Part& part) {
       std::printf("%s", TextPicture(c.region).c_str());
     }
     std::printf("   corrector: %s; %.3f ms, predicted gain %.1f %%\n", c.corrector.c_str(),
-                static_cast<double>(c.cost) * 1e-6, 100 * Gain(part, c));
-    if (flags.all_sizes && c.mutant.recipe) PrintForAllSizes(part.part.graph, *c.mutant.recipe);
+                static_cast<double>(c.cost) * 1e-6, 100 * api::PredictedGain(part, c));
+    if (flags.all_sizes && c.mutant.recipe) PrintForAllSizes(part, c);
     if (flags.graphs) std::printf("%s", PrintGraph(c.corrected, elide).c_str());
   }
   std::printf("\n");
 }
 
-Json JsonOf(const Part& part) {
+Json JsonOf(const api::MutatedPart& part) {
   Json mutants = Json::Array();
   for (const Candidate& c : part.candidates->found) {
     Json boxes = Json::Array();
@@ -153,7 +134,7 @@ Json JsonOf(const Part& part) {
     mutant.Set("how", c.mutant.how()).Set("differs", c.region.positions);
     mutant.Set("positions", NumElements(c.region.shape)).Set("boxes", std::move(boxes));
     mutant.Set("cells", c.region.cells).Set("tested", c.region.tested);
-    mutant.Set("corrector", c.corrector).Set("ns", c.cost).Set("gain", Gain(part, c));
+    mutant.Set("corrector", c.corrector).Set("ns", c.cost).Set("gain", api::PredictedGain(part, c));
     mutants.Add(std::move(mutant));
   }
   Json json = Json::Object();
@@ -165,65 +146,54 @@ Json JsonOf(const Part& part) {
   return json;
 }
 
-// The first part's cheapest mutant that differs somewhere, as a picture.
-absl::Status WriteSvg(const std::string& path, const std::vector<Part>& parts) {
-  for (const Part& part : parts) {
-    for (const Candidate& c : part.candidates->found) {
-      if (!c.region.empty()) return api::WriteText(path, SvgPicture(c.region));
-    }
-  }
-  return absl::NotFoundError("--svg: none of the mutants differs anywhere");
-}
-
 }  // namespace
 
 absl::StatusOr<int> RunPet(Arguments arguments) {
   PetFlags pet;
-  pet.optimize.cost = "analytic";
   std::vector<std::string> names = {""};
-  for (const PetExample& example : PetExamples()) names.push_back(example.name);
+  for (const api::PetExample& example : api::PetExamples()) names.push_back(example.name);
   Flags flags("pet", "MODEL | --example=NAME",
               "Lists partially equivalent mutants of the parts of a model that are sums of "
               "products: where each differs, proved, what corrects it, and what it costs.");
   flags.Choice("example", &pet.example, names, "a small model instead");
   flags.String("svg", &pet.svg, "FILE", "a picture of where the first one that differs does");
-  flags.Int("keep", &pet.keep, "corrected mutants of a part, the cheapest");
-  flags.Int("look-at", &pet.look_at, "mutants of a part that are corrected and priced");
-  flags.Int("max-ops", &pet.max_ops, "operators in a part");
+  flags.Int("keep", &pet.search.keep, "corrected mutants of a part, the cheapest");
+  flags.Int("look-at", &pet.search.look_at, "mutants of a part that are corrected and priced");
+  flags.Int("max-ops", &pet.search.max_ops, "operators in a part");
   flags.Bool("graphs", &pet.graphs, "print corrected mutants");
   flags.Bool("all-sizes", &pet.all_sizes,
              "prove for all sizes where a mutant agrees, which takes seconds for each");
-  flags.Choice("cost", &pet.optimize.cost, {"analytic", "measured"},
+  flags.Choice("cost", &pet.cost, {"analytic", "measured"},
                "an estimate, or kernels measured on this machine");
-  flags.String("cost-db", &pet.optimize.cost_db, "FILE", "where measured costs are kept");
-  pet.optimize.common.AddExecution(&flags);
-  pet.optimize.common.AddModel(&flags);
+  flags.String("cost-db", &pet.search.costs.database, "FILE", "where measured costs are kept");
+  pet.common.AddExecution(&flags);
+  pet.common.AddModel(&flags);
   auto positional = flags.Parse(arguments);
   if (!positional.ok()) return positional.status();
   if (flags.help()) {
     std::fputs(flags.Help().c_str(), stdout);
     return kExitOk;
   }
-  if (absl::Status s = pet.optimize.common.Check(); !s.ok()) return s;
-  if (pet.keep < 1 || pet.look_at < 1 || pet.max_ops < 1) {
-    return absl::InvalidArgumentError("--keep, --look-at and --max-ops must be at least 1");
-  }
+  if (absl::Status s = pet.common.Check(); !s.ok()) return s;
+  if (absl::Status s = pet.common.Check(); !s.ok()) return s;
   auto graph = ReadGraph(pet, *positional);
   if (!graph.ok()) return graph.status();
-  ProgressLine progress(pet.optimize.common.json);
-  auto costs = MakeCosts(pet.optimize, Deadline(), &progress);
-  if (!costs.ok()) return costs.status();
-  auto parts = FindParts(pet, *graph, costs->model.get(), &progress);
+  auto parts = FindParts(pet, *graph);
   if (!parts.ok()) return parts.status();
   if (!pet.svg.empty()) {
-    if (absl::Status s = WriteSvg(pet.svg, *parts); !s.ok()) return s;
+    const Candidate* first = api::FirstThatDiffers(*parts);
+    if (first == nullptr) {
+      return absl::NotFoundError("--svg: none of the mutants differs anywhere");
+    }
+    absl::Status written = api::WriteText(pet.svg, SvgPicture(first->region));
+    if (!written.ok()) return written;
   }
-  if (pet.optimize.common.json) {
+  if (pet.common.json) {
     Json json = Json::Array();
-    for (const Part& part : *parts) json.Add(JsonOf(part));
+    for (const api::MutatedPart& part : *parts) json.Add(JsonOf(part));
     std::puts(json.ToString().c_str());
   } else {
-    for (const Part& part : *parts) PrintPart(pet, part);
+    for (const api::MutatedPart& part : *parts) PrintPart(pet, part);
     if (parts->empty()) std::puts("no part is a sum of products");
   }
   return parts->empty() ? kExitNo : kExitOk;

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "api/draw.h"
 #include "base/text_table.h"
-#include "cli/graph_dot.h"
 #include "cli/report_template.h"
 #include "rewrite/rules/rule_text.h"
 
@@ -161,11 +161,11 @@ absl::StatusOr<std::string> Drawing(const Graph& graph, const Graph& other, cons
   for (const Node* node : changed) {
     for (const Value& v : node->inputs()) around.insert(&v.node());
   }
-  DotOptions options;
+  api::DotOptions options;
   options.changed = [&](const Node& node) { return changed.contains(&node); };
   const bool all = graph.num_ops() <= kLargestDrawing;
   if (!all) options.shown = [&](const Node& node) { return around.contains(&node); };
-  auto svg = DotToSvg(GraphToDot(graph, options));
+  auto svg = api::DotToSvg(api::GraphToDot(graph, options));
   if (!svg.ok()) return svg.status();
   return absl::StrCat(
       "<p>", graph.num_ops(), " operators", all ? "" : "; what changed is drawn, and its operands",

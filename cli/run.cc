@@ -1,9 +1,7 @@
 // lemma run: execute a model, time it, compare it, profile it.
-#include <unistd.h>
+#include "api/run.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -11,17 +9,15 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "api/execution/compare.h"
 #include "api/execution/profile.h"
-#include "api/execution/roofline.h"
 #include "api/execution/timing.h"
+#include "api/models/tensor_files.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/run_steps.h"
-#include "graph/onnx/tensor_proto.h"
 
 namespace lemma::cli {
 namespace {
@@ -35,38 +31,8 @@ struct RunFlags {
   StepFlags steps;
 };
 
-absl::Status SaveOutputs(const Graph& graph, const std::vector<Tensor>& outputs,
-                         const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    return absl::InvalidArgumentError(absl::StrCat(folder, ": cannot be made: ", error.message()));
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    absl::Status saved =
-        WriteFileAtomically(absl::StrCat(folder, "/output_", i, ".pb"),
-                            {SerializeTensorProto(graph.output_names()[i], outputs[i])});
-    if (!saved.ok()) return saved;
-  }
-  return absl::OkStatus();
-}
-
-// The worst difference from the expected tensors; InvalidArgument if their number is wrong.
-absl::StatusOr<api::OutputDifference> CompareWithFiles(const Graph& graph,
-                                                       const std::vector<Tensor>& outputs,
-                                                       const std::vector<std::string>& files) {
-  auto expected = ReadTensors(files, "output_");
-  if (!expected.ok()) return expected.status();
-  if (expected->size() != outputs.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("--expect: ", expected->size(),
-                                                   " tensors given, the model has ", outputs.size(),
-                                                   " outputs"));
-  }
-  return api::CompareOutputs(graph, outputs, *expected);
-}
-
 // Obeys "run N", "save DIR" and "quit" on standard input, one line of JSON each.
-absl::Status Serve(const Graph& graph, Executable* executable, absl::Span<const Tensor> inputs) {
+absl::Status Serve(api::PreparedModel* model) {
   std::puts("{\"ready\":true}");
   std::fflush(stdout);
   std::string line;
@@ -76,15 +42,15 @@ absl::Status Serve(const Graph& graph, Executable* executable, absl::Span<const 
     if (words.empty()) continue;
     if (words[0] == "quit") break;
     if (words[0] == "run" && words.size() == 2 && absl::SimpleAtoi(words[1], &count)) {
-      auto ms = api::TimeRuns(executable, inputs, static_cast<int>(count));
+      auto ms = model->Times(count);
       if (!ms.ok()) return ms.status();
       Json reply = Json::Object();
       reply.Set("ms", Json::Array(*ms));
       std::puts(reply.ToString().c_str());
     } else if (words[0] == "save" && words.size() == 2) {
-      auto outputs = executable->Run(inputs);
+      auto outputs = model->Outputs();
       if (!outputs.ok()) return outputs.status();
-      if (absl::Status s = SaveOutputs(graph, *outputs, words[1]); !s.ok()) return s;
+      if (absl::Status s = api::SaveOutputs(model->graph(), *outputs, words[1]); !s.ok()) return s;
       std::puts(absl::StrCat("{\"saved\":", outputs->size(), "}").c_str());
     } else {
       return absl::InvalidArgumentError(
@@ -95,48 +61,39 @@ absl::Status Serve(const Graph& graph, Executable* executable, absl::Span<const 
   return absl::OkStatus();
 }
 
-struct Report {
-  std::vector<double> ms;
-  MemoryUse memory;
-  std::vector<KernelTiming> kernels;
-  api::Roofline roofline;
-  bool compared = false;
-  api::OutputDifference difference;
-};
-
-void Print(const RunFlags& flags, const api::Model& model, const Report& report) {
+void Print(const RunFlags& flags, const api::Model& model, const api::RunResult& result) {
   if (flags.common.json) {
     Json json = Json::Object();
     json.Set("graph", model.graph.name()).Set("backend", flags.common.backend);
     json.Set("threads", flags.common.threads).Set("operators", model.graph.num_ops());
-    json.Set("median_ms", api::Median(report.ms)).Set("ms", Json::Array(report.ms));
-    json.Set("peak_bytes", report.memory.planned_bytes);
-    json.Set("weight_bytes", report.memory.weight_bytes);
-    if (report.compared) {
-      json.Set("equal", report.difference.ok).Set("difference", report.difference.largest);
-      json.Set("allowed", report.difference.allowed);
+    json.Set("median_ms", api::Median(result.ms)).Set("ms", Json::Array(result.ms));
+    json.Set("peak_bytes", result.memory.planned_bytes);
+    json.Set("weight_bytes", result.memory.weight_bytes);
+    if (result.difference) {
+      json.Set("equal", result.difference->ok).Set("difference", result.difference->largest);
+      json.Set("allowed", result.difference->allowed);
     }
     if (flags.profile) {
-      const api::ProfileTotals totals = api::TotalsOf(report.kernels, report.roofline);
-      json.Set("roof_flops_per_second", report.roofline.flops_per_second);
-      json.Set("roof_bytes_per_second", report.roofline.bytes_per_second);
+      const api::ProfileTotals totals = api::TotalsOf(result.profile, result.roofline);
+      json.Set("roof_flops_per_second", result.roofline.flops_per_second);
+      json.Set("roof_bytes_per_second", result.roofline.bytes_per_second);
       json.Set("flops", totals.work.flops).Set("roof", totals.roof).Set("mfu", totals.mfu);
-      json.Set("kernels", api::ProfileJson(report.kernels, report.roofline));
+      json.Set("kernels", api::ProfileJson(result.profile, result.roofline));
     }
     std::puts(json.ToString().c_str());
     return;
   }
-  if (flags.profile) std::fputs(api::ProfileTable(report.kernels, report.roofline).c_str(), stdout);
+  if (flags.profile) std::fputs(api::ProfileTable(result.profile, result.roofline).c_str(), stdout);
   std::printf("%s: %d operators on %s, %d thread%s\n", model.graph.name().c_str(),
               model.graph.num_ops(), flags.common.backend.c_str(),
               static_cast<int>(flags.common.threads), flags.common.threads == 1 ? "" : "s");
-  std::printf("time         %s (median of %d)\n", FormatMs(api::Median(report.ms)).c_str(),
-              static_cast<int>(report.ms.size()));
+  std::printf("time         %s (median of %d)\n", FormatMs(api::Median(result.ms)).c_str(),
+              static_cast<int>(result.ms.size()));
   std::printf("peak memory  %s of values, %s of weights\n",
-              FormatBytes(static_cast<double>(report.memory.planned_bytes)).c_str(),
-              FormatBytes(static_cast<double>(report.memory.weight_bytes)).c_str());
-  if (report.compared) {
-    const api::OutputDifference& d = report.difference;
+              FormatBytes(static_cast<double>(result.memory.planned_bytes)).c_str(),
+              FormatBytes(static_cast<double>(result.memory.weight_bytes)).c_str());
+  if (result.difference) {
+    const api::OutputDifference& d = *result.difference;
     std::printf("outputs      %s: %s\n",
                 !d.ok          ? "DIFFER"
                 : d.compared() ? "as expected"
@@ -145,67 +102,37 @@ void Print(const RunFlags& flags, const api::Model& model, const Report& report)
   }
 }
 
-// Profiles the executable as the flags ask for.
-absl::Status Profile(const RunFlags& flags, const api::Model& model, Backend* backend,
-                     const CompileOptions& options, Executable* executable,
-                     absl::Span<const Tensor> inputs, Report* report) {
-  if (flags.profile) {
-    auto kernels = api::ProfileRuns(executable, inputs, static_cast<int>(flags.runs));
-    if (!kernels.ok()) return kernels.status();
-    report->kernels = *std::move(kernels);
-    auto roofline = api::MeasureRoofline(backend, options);
-    if (!roofline.ok()) return roofline.status();
-    report->roofline = *roofline;
-  }
-  if (flags.trace.empty()) return absl::OkStatus();
-  std::vector<KernelTiming> rows;
-  auto outputs = executable->RunTimed(inputs, &rows);
-  if (!outputs.ok()) return outputs.status();
-  const std::string process = absl::StrCat(model.graph.name(), " on ", backend->name());
-  return WriteFileAtomically(flags.trace, {api::ChromeTrace(process, rows)});
-}
-
 absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
-  auto inputs = flags.common.Inputs(*model);
-  if (!inputs.ok()) return api::Prefixed(path, inputs.status());
-  auto backend = flags.common.MakeBackend();
-  if (!backend.ok()) return backend.status();
-  CompileOptions options;
-  options.threads = static_cast<int>(flags.common.threads);
-  auto executable = (*backend)->Compile(model->graph, options);
-  if (!executable.ok()) return api::Prefixed(path, executable.status());
   if (flags.serve) {
-    absl::Status served = Serve(model->graph, executable->get(), *inputs);
-    if (!served.ok()) return served;
+    auto prepared =
+        api::PreparedModel::Make(*model, flags.common.Execution(), flags.common.InputValues());
+    if (!prepared.ok()) return prepared.status();
+    if (absl::Status s = Serve(&*prepared); !s.ok()) return s;
     return kExitOk;
   }
-  Report report;
-  auto outputs = (*executable)->Run(*inputs);  // also the warm-up
-  if (!outputs.ok()) {
-    return absl::Status(outputs.status().code(),
-                        absl::StrCat(path, ": ", outputs.status().message()));
+  api::RunOptions options;
+  options.execution = flags.common.Execution();
+  options.inputs = flags.common.InputValues();
+  options.runs = flags.runs;
+  options.profile = flags.profile;
+  options.trace = !flags.trace.empty();
+  options.expect = flags.expect;
+  options.on_outputs = [&](const std::vector<Tensor>& outputs) {
+    if (flags.outputs.empty()) return absl::OkStatus();
+    return api::SaveOutputs(model->graph, outputs, flags.outputs);
+  };
+  auto result = api::Run(*model, options);
+  if (!result.ok()) return result.status();
+  if (!flags.trace.empty()) {
+    const std::string process = absl::StrCat(model->graph.name(), " on ", result->backend);
+    absl::Status written =
+        WriteFileAtomically(flags.trace, {api::ChromeTrace(process, result->trace)});
+    if (!written.ok()) return written;
   }
-  if (!flags.outputs.empty()) {
-    absl::Status saved = SaveOutputs(model->graph, *outputs, flags.outputs);
-    if (!saved.ok()) return saved;
-  }
-  if (!flags.expect.empty()) {
-    auto difference = CompareWithFiles(model->graph, *outputs, flags.expect);
-    if (!difference.ok()) return difference.status();
-    report.difference = *difference;
-    report.compared = true;
-  }
-  auto ms = api::TimeRuns(executable->get(), *inputs, static_cast<int>(flags.runs));
-  if (!ms.ok()) return ms.status();
-  report.ms = *std::move(ms);
-  absl::Status profiled =
-      Profile(flags, *model, backend->get(), options, executable->get(), *inputs, &report);
-  if (!profiled.ok()) return profiled;
-  report.memory = (*executable)->memory();
-  Print(flags, *model, report);
-  return report.compared && !report.difference.ok ? kExitNo : kExitOk;
+  Print(flags, *model, *result);
+  return result->difference && !result->difference->ok ? kExitNo : kExitOk;
 }
 
 }  // namespace
@@ -238,8 +165,9 @@ absl::StatusOr<int> RunRun(Arguments arguments) {
   auto path = OneArgument("MODEL", *positional);
   if (!path.ok()) return path.status();
   if (absl::Status s = run.steps.Check(); !s.ok()) return s;
-  if (run.steps.steps > 0) return RunSteps(run.steps, run.common, *path);
-  return Execute(run, *path);
+  if (run.steps.options.steps > 0) return RunSteps(run.steps, run.common, *path);
+  auto status = Execute(run, *path);
+  return status.ok() ? status : WithFlags(status.status());
 }
 
 }  // namespace lemma::cli

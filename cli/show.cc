@@ -6,49 +6,18 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "api/draw.h"
 #include "api/execution/backends.h"
+#include "api/inspect.h"
 #include "api/models/model_file.h"
 #include "base/json.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/graph_dot.h"
-#include "cli/show_memory.h"
 #include "graph/text/text.h"
-#include "kernels/loops/cost.h"
 
 namespace lemma::cli {
 namespace {
-
-struct OpRow {
-  int64_t count = 0;
-  double flops = 0, bytes = 0;
-};
-
-std::map<std::string, OpRow> OpRows(const Graph& graph) {
-  std::map<std::string, OpRow> rows;
-  for (const NodePtr& node : graph.nodes()) {
-    if (!node->is_op()) continue;
-    OpRow& row = rows[node->op().name];
-    ++row.count;
-    auto definition = DefinitionOf(*node);
-    auto work = definition.ok() ? CountWork(*definition) : definition.status();
-    if (!work.ok()) continue;
-    row.flops += work->flops;
-    row.bytes += work->bytes_read + work->bytes_written;
-  }
-  return rows;
-}
-
-int64_t WeightBytes(const Graph& graph) {
-  int64_t bytes = 0;
-  for (const NodePtr& node : graph.nodes()) {
-    const bool is_weight =
-        node->kind() == Node::Kind::kWeight || node->kind() == Node::Kind::kConstant;
-    if (is_weight) bytes += node->type(0).num_bytes();
-  }
-  return bytes;
-}
 
 Json Ports(const std::vector<std::string>& names, const std::vector<Value>& values) {
   Json ports = Json::Array();
@@ -63,7 +32,7 @@ Json Ports(const std::vector<std::string>& names, const std::vector<Value>& valu
 void PrintJson(const api::Model& model) {
   const Graph& graph = model.graph;
   Json ops = Json::Object();
-  for (const auto& [name, row] : OpRows(graph)) {
+  for (const auto& [name, row] : api::OperatorsOf(graph)) {
     Json op = Json::Object();
     op.Set("count", row.count).Set("flops", row.flops).Set("bytes", row.bytes);
     ops.Set(name, std::move(op));
@@ -72,7 +41,7 @@ void PrintJson(const api::Model& model) {
   json.Set("graph", graph.name()).Set("format", Name(model.format));
   json.Set("inputs", Ports(graph.input_names(), graph.inputs()));
   json.Set("outputs", Ports(graph.output_names(), graph.outputs()));
-  json.Set("operators", graph.num_ops()).Set("weight_bytes", WeightBytes(graph));
+  json.Set("operators", graph.num_ops()).Set("weight_bytes", api::WeightBytes(graph));
   json.Set("hash", absl::StrCat(absl::Hex(graph.StructuralHash(), absl::kZeroPad16)));
   json.Set("by_operator", std::move(ops));
   std::puts(json.ToString().c_str());
@@ -81,7 +50,7 @@ void PrintJson(const api::Model& model) {
 void PrintTable(const api::Model& model) {
   const Graph& graph = model.graph;
   std::printf("%s (%s): %d operators, %s of weights\n", graph.name().c_str(), Name(model.format),
-              graph.num_ops(), FormatBytes(static_cast<double>(WeightBytes(graph))).c_str());
+              graph.num_ops(), FormatBytes(static_cast<double>(api::WeightBytes(graph))).c_str());
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     std::printf("  input  %s: %s\n", graph.input_names()[i].c_str(),
                 graph.inputs()[i].type().ToString().c_str());
@@ -91,8 +60,8 @@ void PrintTable(const api::Model& model) {
                 graph.outputs()[i].type().ToString().c_str());
   }
   TextTable table({"operator", "count", "Mflop", "bytes moved"});
-  std::vector<std::pair<std::string, OpRow>> rows;
-  for (const auto& row : OpRows(graph)) rows.push_back(row);
+  std::vector<std::pair<std::string, api::OperatorTotals>> rows;
+  for (const auto& row : api::OperatorsOf(graph)) rows.push_back(row);
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.second.flops > b.second.flops; });
   for (const auto& [name, row] : rows) {
@@ -103,18 +72,13 @@ void PrintTable(const api::Model& model) {
   std::fputs(table.ToString().c_str(), stdout);
 }
 
-// What a back end would run, and the memory it needs.
-absl::Status PrintPlan(const CommonFlags& common, const Graph& graph) {
-  auto backend = common.MakeBackend();
-  if (!backend.ok()) return backend.status();
-  CompileOptions options;
-  options.threads = static_cast<int>(common.threads);
-  auto plan = (*backend)->Plan(graph, options);
+absl::Status PrintPlan(const CommonFlags& common, const api::Model& model) {
+  auto plan = api::PlanOf(model, common.Execution());
   if (!plan.ok()) return plan.status();
   if (common.json) {
     Json json = Json::Object();
-    json.Set("graph", graph.name()).Set("backend", common.backend).Set("kernels", plan->kernels);
-    json.Set("peak_bytes", plan->memory.planned_bytes);
+    json.Set("graph", model.graph.name()).Set("backend", common.backend);
+    json.Set("kernels", plan->kernels).Set("peak_bytes", plan->memory.planned_bytes);
     json.Set("live_bytes", plan->memory.live_bytes);
     json.Set("weight_bytes", plan->memory.weight_bytes);
     std::puts(json.ToString().c_str());
@@ -125,6 +89,64 @@ absl::Status PrintPlan(const CommonFlags& common, const Graph& graph) {
               common.backend.c_str(),
               FormatBytes(static_cast<double>(plan->memory.planned_bytes)).c_str(),
               FormatBytes(static_cast<double>(plan->memory.weight_bytes)).c_str());
+  return absl::OkStatus();
+}
+
+// As many rows as fit a screen; each stands for some kernels, by the one with the most memory.
+void PrintBars(const api::MemoryOverRun& memory) {
+  constexpr size_t kRows = 48, kWidth = 40;
+  const auto most = static_cast<double>(memory.live_bytes);
+  const auto& kernels = memory.kernels;
+  const size_t step = (kernels.size() + kRows - 1) / kRows;
+  TextTable table({"kernel", "memory", "<", "<largest there"});
+  for (size_t from = 0; from < kernels.size(); from += step) {
+    const auto first = kernels.begin() + static_cast<int64_t>(from);
+    const auto end = kernels.begin() + static_cast<int64_t>(std::min(from + step, kernels.size()));
+    const auto at = std::max_element(
+        first, end, [](const auto& a, const auto& b) { return a.live_bytes < b.live_bytes; });
+    const auto live = static_cast<double>(at->live_bytes);
+    const auto width = static_cast<size_t>(kWidth * live / std::max(most, 1.0) + 0.5);
+    table.Row(
+        {absl::StrCat(at - kernels.begin()), FormatBytes(live), std::string(width, '#'), at->name});
+  }
+  std::fputs(table.ToString().c_str(), stdout);
+}
+
+void PrintMemory(const api::MemoryOverRun& memory) {
+  if (memory.kernels.empty()) {
+    std::puts("nothing is computed when it runs");
+    return;
+  }
+  PrintBars(memory);
+  std::puts("");
+  TextTable table({"<largest at the peak", "<type", "memory", "kernels"});
+  for (size_t i = 0; i < std::min<size_t>(memory.at_peak.size(), 10); ++i) {
+    const api::MemoryOverRun::LiveValue& value = memory.at_peak[i];
+    table.Row({value.name, value.type, FormatBytes(static_cast<double>(value.bytes)),
+               absl::StrCat(value.first, "–", value.last)});
+  }
+  std::fputs(table.ToString().c_str(), stdout);
+  std::printf("\npeak  %s of values at once, at kernel %d of %d; %s with gaps between them\n",
+              FormatBytes(static_cast<double>(memory.live_bytes)).c_str(), memory.peak,
+              static_cast<int>(memory.kernels.size()),
+              FormatBytes(static_cast<double>(memory.arena_bytes)).c_str());
+}
+
+// What intermediate values take while each kernel of the plan runs, and which are the largest at
+// the peak.
+absl::Status ShowMemory(const CommonFlags& common, const api::Model& model) {
+  auto memory = api::MemoryOf(model, common.Execution());
+  if (!memory.ok()) return WithFlags(memory.status(), {{"backend", "--memory"}});
+  if (!common.json) {
+    PrintMemory(*memory);
+    return absl::OkStatus();
+  }
+  std::vector<double> live;
+  for (const auto& kernel : memory->kernels) live.push_back(static_cast<double>(kernel.live_bytes));
+  Json json = Json::Object();
+  json.Set("graph", model.graph.name()).Set("peak_bytes", memory->arena_bytes);
+  json.Set("peak_kernel", memory->peak).Set("live_bytes", Json::Array(live));
+  std::puts(json.ToString().c_str());
   return absl::OkStatus();
 }
 
@@ -158,20 +180,13 @@ absl::StatusOr<int> RunShow(Arguments arguments) {
   auto model = common.Load(*path);
   if (!model.ok()) return model.status();
   if (!plan.empty()) {
-    absl::Status printed = PrintPlan(common, model->graph);
-    if (!printed.ok()) return api::Prefixed(*path, printed);
+    if (absl::Status s = PrintPlan(common, *model); !s.ok()) return s;
   } else if (memory) {
-    auto measurer = common.MakeMeasurer();
-    if (measurer == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--memory: the back end ", common.backend, " makes no plan"));
-    }
-    absl::Status shown = ShowMemory(model->graph, measurer.get(), common.json);
-    if (!shown.ok()) return api::Prefixed(*path, shown);
+    if (absl::Status s = ShowMemory(common, *model); !s.ok()) return s;
   } else if (common.json) {
     PrintJson(*model);
   } else if (format == "dot") {
-    std::fputs(GraphToDot(model->graph).c_str(), stdout);
+    std::fputs(api::GraphToDot(model->graph).c_str(), stdout);
   } else if (format == "ops") {
     PrintTable(*model);
   } else {

@@ -1,38 +1,32 @@
 // lemma train: a model as a step of training.
-#include <algorithm>
-#include <cmath>
+#include "api/train.h"
+
 #include <cstdio>
-#include <limits>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "base/json.h"
 #include "base/text_table.h"
-#include "cli/batches.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "graph/grad/training_step.h"
-#include "graph/safetensors.h"
 
 namespace lemma::cli {
 namespace {
 
 struct TrainFlags {
   CommonFlags common;
-  std::string output, loss = "cross-entropy", update = "sgd", ignore_index, lr;
-  TrainingOptions options;
+  std::string output, ignore_index;
+  api::TrainingStepOptions options;
 
   void Add(Flags* flags) {
-    TrainingOptions& o = options;
+    TrainingOptions& o = options.details;
     flags->String("output|o", &output, "STEP",
                   "where to; .onnx, .lemma or .pb. The state goes to STEP.safetensors");
-    flags->Choice("loss", &loss, {"cross-entropy", "mse", "bce"},
+    flags->Choice("loss", &options.loss, api::LossNames(),
                   "of the output and the input `labels`; bce takes logits");
-    flags->Choice("update", &update, {"sgd", "adam", "adamw"}, "what becomes of the weights");
-    flags->String("lr", &lr, "X",
+    flags->Choice("update", &options.update, api::UpdateNames(), "what becomes of the weights");
+    flags->String("lr", &options.lr, "X",
                   "learning rate to note in the state; `run --set lr=X` can say another");
     flags->Real("momentum", &o.update.momentum, "sgd");
     flags->Bool("nesterov", &o.update.nesterov, "sgd: Nesterov's momentum");
@@ -56,49 +50,15 @@ struct TrainFlags {
   }
 
   absl::Status Resolve() {
-    static const std::map<std::string, LossKind> kLosses = {
-        {"cross-entropy", LossKind::kSoftmaxCrossEntropy},
-        {"mse", LossKind::kMeanSquaredError},
-        {"bce", LossKind::kBinaryCrossEntropyLogits}};
-    static const std::map<std::string, UpdateKind> kUpdates = {
-        {"sgd", UpdateKind::kSgd}, {"adam", UpdateKind::kAdam}, {"adamw", UpdateKind::kAdamW}};
-    options.loss.kind = kLosses.at(loss);
-    options.update.kind = kUpdates.at(update);
-    auto bad = [](const char* what) { return absl::InvalidArgumentError(what); };
-    if (output.empty()) return bad("where to? give -o STEP");
+    if (output.empty()) return absl::InvalidArgumentError("where to? give -o STEP");
     int64_t ignored = 0;
     if (!ignore_index.empty()) {
-      if (!absl::SimpleAtoi(ignore_index, &ignored)) return bad("--ignore-index: a whole number");
-      options.loss.ignore_index = ignored;
+      if (!absl::SimpleAtoi(ignore_index, &ignored)) {
+        return absl::InvalidArgumentError("--ignore-index: a whole number");
+      }
+      options.details.loss.ignore_index = ignored;
     }
-    double rate = 0;
-    if (!lr.empty() && (!absl::SimpleAtod(lr, &rate) || !std::isfinite(rate))) {
-      return bad("--lr: must be a number");
-    }
-    const Update& u = options.update;
-    auto outside = [](double x, double low, double high) { return !(x >= low && x <= high); };
-    constexpr double kMost = std::numeric_limits<float>::max();
-    if (rate < 0) return bad("--lr: must not be negative");
-    if (outside(u.momentum, 0, kMost)) return bad("--momentum: must be finite and not negative");
-    if (outside(u.weight_decay, 0, kMost)) {
-      return bad("--weight-decay: must be finite and not negative");
-    }
-    if (outside(u.beta1, 0, 1) || u.beta1 == 1) return bad("--beta1: must be at least 0, below 1");
-    if (outside(u.beta2, 0, 1) || u.beta2 == 1) return bad("--beta2: must be at least 0, below 1");
-    if (outside(u.epsilon, 0, kMost)) return bad("--epsilon: must be finite and not negative");
-    if (outside(options.batch_norm_momentum, 0, 1)) {
-      return bad("--batch-norm-momentum: must be from 0 to 1");
-    }
-    if (options.accumulate < 1) return bad("--accumulate: must be at least 1");
-    if (outside(options.clip_norm, 0, kMost)) {
-      return bad("--clip-norm: must be finite and not negative");
-    }
-    if (!(options.loss_scale > 0 && options.loss_scale <= kMost)) {
-      return bad("--loss-scale: must be finite and positive");
-    }
-    if (u.nesterov && u.momentum == 0) return bad("--nesterov: needs --momentum");
-    if (u.counts_steps() && u.momentum != 0) return bad("--momentum: is sgd's");
-    return absl::OkStatus();
+    return WithFlags(api::CheckTrainingStepOptions(options));
   }
 };
 
@@ -134,29 +94,14 @@ void Report(const TrainFlags& flags, const api::Model& model, const TrainingStep
 absl::Status Train(const TrainFlags& flags, const std::string& path) {
   auto format = api::FormatOfPath(flags.output);
   if (!format.ok()) return format.status();
-  const std::string state_path = flags.output + ".safetensors";
+  const std::string state_path = api::StatePathOf(flags.output);
   if (absl::Status s = api::CheckOutputs({flags.output, state_path}, {path}); !s.ok()) return s;
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
-  auto step = BuildTrainingStep(model->graph, flags.options);
-  if (!step.ok()) return api::Prefixed(path, step.status());
-  NamedTensors state;
-  state.tensors = step->state;
-  state.metadata = {{"model", path}, {"loss", flags.loss}, {"update", flags.update}};
-  if (!flags.lr.empty()) state.metadata["lr"] = flags.lr;
-  if (step->classes > 0) state.metadata[kClassesKey] = absl::StrCat(step->classes);
-  if (const auto ignored = flags.options.loss.ignore_index) {
-    state.metadata[kIgnoreKey] = absl::StrCat(*ignored);
-  }
-  api::Model out;
-  out.graph = step->graph;
-  auto files = api::StageModel(out, flags.output, *format);
-  if (!files.ok()) return files.status();
-  auto state_file = StageSafetensors(state_path, state);
-  if (!state_file.ok()) return state_file.status();
-  files->push_back(*std::move(state_file));
-  if (absl::Status s = CommitAll(*std::move(files)); !s.ok()) return s;
-  Report(flags, *model, *step, state_path);
+  auto made = api::MakeTrainingStep(*model, flags.options);
+  if (!made.ok()) return made.status();
+  if (absl::Status s = api::SaveTrainingStep(*made, flags.output); !s.ok()) return s;
+  Report(flags, *model, made->step, state_path);
   return absl::OkStatus();
 }
 

@@ -97,7 +97,7 @@ MAY_USE_ONLY = {
 LIBRARIES = {
     "Z3": (r"z3(\+\+|_\w+)?\.h$", ["//third_party:z3"], ["verifier/"]),
     "oneDNN": (r"(oneapi/dnnl/)?dnnl\w*\.(h|hpp)$", ["//third_party:dnnl"], ["runtime/cpu/"]),
-    "Graphviz": (r"graphviz/", ["//third_party:graphviz"], ["cli/"]),
+    "Graphviz": (r"graphviz/", ["//third_party:graphviz"], ["api/"]),
     "CBC": (r"coin/", ["//third_party:cbc"], ["optimizer/"]),
     "ONNX": (r"onnx/", ["//third_party:onnx"], ["graph/onnx/"]),
     "CUDA": (

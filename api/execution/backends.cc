@@ -1,7 +1,12 @@
 #include "api/execution/backends.h"
 
+#include <future>
+#include <system_error>
+#include <thread>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "api/models/option_error.h"
 #include "api/version.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/cuda/cuda_backend.h"
@@ -55,6 +60,22 @@ const Entry* Find(absl::string_view name) {
   return nullptr;
 }
 
+// Whether so many threads can be had at once. OpenMP would end the process where they cannot.
+bool CanStart(int threads) {
+  std::promise<void> ended;
+  std::shared_future<void> end(ended.get_future());
+  std::vector<std::thread> started;
+  bool all = true;
+  try {
+    for (int i = 1; i < threads; ++i) started.emplace_back([end] { end.wait(); });
+  } catch (const std::system_error&) {
+    all = false;
+  }
+  ended.set_value();
+  for (std::thread& thread : started) thread.join();
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::string> BackendNames() {
@@ -75,6 +96,32 @@ std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int thre
   const Entry* entry = Find(backend);
   if (entry == nullptr || entry->make_measurer == nullptr) return nullptr;
   return entry->make_measurer(threads, options);
+}
+
+absl::Status CheckExecutionOptions(const ExecutionOptions& execution) {
+  const int threads = execution.threads;
+  if (threads < 1 || threads > 1024) {
+    return OptionError(absl::StrCat("option threads: ", threads, " is not in 1…1024"));
+  }
+  if (!CanStart(threads)) {
+    return NamesOptions(absl::ResourceExhaustedError(
+        absl::StrCat("option threads: not enough memory for ", threads, " threads")));
+  }
+  if (!execution.kernels.fuse_layout && execution.backend != "cpu") {
+    return OptionError(absl::StrCat("option fuse_layout: the back end cpu knows it, ",
+                                    execution.backend, " does not"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const ExecutionOptions& execution) {
+  return MakeBackend(execution.backend, execution.kernels);
+}
+
+CompileOptions CompileOptionsOf(const ExecutionOptions& execution) {
+  CompileOptions result;
+  result.threads = execution.threads;
+  return result;
 }
 
 std::string VersionText() {

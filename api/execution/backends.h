@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "runtime/executor.h"
@@ -19,12 +20,25 @@ struct BackendOptions {
   bool fuse_layout = true;  // as of CpuOptions, for the back end "cpu"
   bool reuse_late = true;   // as of CudaOptions, for "cuda" and "cuda-generated"
 };
+// What executes a graph, and how.
+struct ExecutionOptions {
+  std::string backend = BackendNames().front();
+  int threads = 1;  // inside a kernel
+  BackendOptions kernels;
+};
 // InvalidArgument, with the names there are, for another one.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,
                                                      const BackendOptions& options = {});
 // nullptr if the back end's kernels cannot be measured one by one.
 std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int threads,
                                              const BackendOptions& options = {});
+
+// InvalidArgument if the back end has no such kernels or there are too many threads, and
+// ResourceExhausted if the system gives not so many. Errors name options as option threads.
+absl::Status CheckExecutionOptions(const ExecutionOptions& execution);
+
+absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const ExecutionOptions& execution);
+CompileOptions CompileOptionsOf(const ExecutionOptions& execution);
 
 }  // namespace lemma::api
 

@@ -5,8 +5,10 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "api/models/random_values.h"
 #include "base/file.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
@@ -54,7 +56,11 @@ absl::StatusOr<bool> IsTextFile(const std::string& path) {
 
 absl::Status Prefixed(const std::string& path, const absl::Status& status) {
   if (absl::StartsWith(status.message(), path)) return status;
-  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+  absl::Status prefixed(status.code(), absl::StrCat(path, ": ", status.message()));
+  status.ForEachPayload([&prefixed](absl::string_view type, const absl::Cord& payload) {
+    prefixed.SetPayload(type, payload);
+  });
+  return prefixed;
 }
 
 const char* Name(ModelFormat format) {
@@ -75,6 +81,7 @@ absl::StatusOr<Model> LoadModel(const std::string& path, const std::map<std::str
   if (!read.ok()) return read.status();
   const std::string head = *std::move(read);
   Model model;
+  model.path = path;
   if (IsGraphProto(head)) {
     auto bytes = ReadFile(path, kMaxFileBytes);
     if (!bytes.ok()) return Prefixed(path, bytes.status());
@@ -108,6 +115,15 @@ absl::StatusOr<Model> LoadModel(const std::string& path, const std::map<std::str
   model.info = std::move(imported->info);
   model.notes = std::move(imported->notes);
   for (std::string& line : imported->opaque) model.notes.push_back(std::move(line));
+  return model;
+}
+
+absl::StatusOr<Model> LoadModel(const std::string& path, const LoadOptions& options) {
+  auto model = LoadModel(path, options.dims, options.training);
+  if (!model.ok() || !options.reseed) return model;
+  auto graph = ReseedWeights(model->graph, *options.reseed);
+  if (!graph.ok()) return graph.status();
+  model->graph = *std::move(graph);
   return model;
 }
 

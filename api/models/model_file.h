@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ enum class ModelFormat { kOnnx, kText, kProto };
 const char* Name(ModelFormat format);
 
 struct Model {
+  std::string path;  // of its file, with which messages about it begin; "": none
   Graph graph;
   ModelFormat format = ModelFormat::kText;
   OnnxInfo info;                   // of an ONNX model
@@ -32,13 +34,21 @@ absl::StatusOr<Model> LoadModel(const std::string& path,
                                 const std::map<std::string, int64_t>& dims = {},
                                 bool training = false);
 
+// The same with more to choose.
+struct LoadOptions {
+  std::map<std::string, int64_t> dims;
+  bool training = false;
+  std::optional<uint64_t> reseed;  // weights are filled with random values of this seed
+};
+absl::StatusOr<Model> LoadModel(const std::string& path, const LoadOptions& options);
+
 // Whether a file, which must exist and not be empty, is text. Messages begin with the path.
 absl::StatusOr<bool> IsTextFile(const std::string& path);
 
 // The format that a path's ending asks for: .onnx, .txt or .lemma (text), .pb or .graphpb (ours).
 absl::StatusOr<ModelFormat> FormatOfPath(absl::string_view path);
 
-// The status with `path` in front of its message, unless it begins with it.
+// The error with `path` in front of its message, unless it begins with it.
 absl::Status Prefixed(const std::string& path, const absl::Status& status);
 
 // The files of a model, the one called `path` last, to be committed together with others.

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "cli/graph_dot.h"
 #include "gmock/gmock.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
@@ -74,14 +73,6 @@ TEST(ReportTest, OfALargeGraphDrawsWhatChanged) {
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_EQ(Count(*page, ">sin</text>"), 2);  // the operand of each
   EXPECT_EQ(Count(*page, ">tanh</text>"), 1);
-}
-
-TEST(GraphDotTest, QuotesNames) {
-  auto svg = DotToSvg("digraph \"a\\\"b\" { n0 [label=\"x < y\"] }");
-  ASSERT_TRUE(svg.ok()) << svg.status();
-  EXPECT_EQ(svg->find("<svg"), 0u);
-  EXPECT_THAT(*svg, HasSubstr("x &lt; y"));
-  EXPECT_FALSE(DotToSvg("digraph {").ok());
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ struct Model {
   const char *name, *loss;
 };
 
-class TrainingZooTest : public testing::TestWithParam<api::Model> {
+class TrainingZooTest : public testing::TestWithParam<Model> {
  protected:
   // Losses off by more than this share of PyTorch's in f64 are wrong.
   void ExpectLossesOfPyTorch(const std::string& step, const std::string& update,
@@ -86,10 +86,10 @@ TEST_P(TrainingZooTest, LossesAreThoseOfPyTorch) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, TrainingZooTest,
-                         testing::Values(api::Model{"graph_scatter", "mse"},
-                                         api::Model{"soft_experts", "cross-entropy"},
-                                         api::Model{"pooling_ceil", "cross-entropy"},
-                                         api::Model{"causal_shifts", "mse"}),
+                         testing::Values(Model{"graph_scatter", "mse"},
+                                         Model{"soft_experts", "cross-entropy"},
+                                         Model{"pooling_ceil", "cross-entropy"},
+                                         Model{"causal_shifts", "mse"}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

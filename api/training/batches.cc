@@ -1,4 +1,4 @@
-#include "cli/batches.h"
+#include "api/training/batches.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,12 +7,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "api/models/option_error.h"
 #include "api/models/random_values.h"
 #include "base/hash.h"
 #include "runtime/stepper.h"
 
-namespace lemma::cli {
+namespace lemma::api {
 namespace {
 
 constexpr char kLabels[] = "labels", kRate[] = "lr";
@@ -26,26 +26,11 @@ std::string BatchesOf(const TensorType& type) {
 // Steps that nothing can come of.
 absl::Status CheckSetting(absl::string_view from, absl::string_view name, double value) {
   if (!std::isfinite(value)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(from, ": ", name, "=", value, " is no finite number"));
+    return OptionError(absl::StrCat(from, ": ", name, "=", value, " is no finite number"));
   }
   if (name == kRate && value < 0) {
-    return absl::InvalidArgumentError(
+    return OptionError(
         absl::StrCat(from, ": ", name, "=", value, ": a learning rate is not negative"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ReadSettings(const StepFlags& flags, std::map<std::string, double>* settings) {
-  for (const std::string& text : flags.set) {
-    const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits('=', 1));
-    double value = 0;
-    if (parts.size() != 2 || !absl::SimpleAtod(parts[1], &value)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--set: '", text, "' is not NAME=VALUE, VALUE a number"));
-    }
-    if (absl::Status s = CheckSetting("--set", parts[0], value); !s.ok()) return s;
-    (*settings)[parts[0]] = value;
   }
   return absl::OkStatus();
 }
@@ -60,17 +45,15 @@ std::optional<int64_t> NumberOf(const std::map<std::string, std::string>& metada
 
 }  // namespace
 
-absl::StatusOr<Batches> Batches::Create(const StepFlags& flags, const CommonFlags& common,
-                                        const Graph& graph,
+absl::StatusOr<Batches> Batches::Create(const BatchOptions& options, const Graph& graph,
                                         const std::map<std::string, std::string>& metadata) {
   Batches batches;
-  batches.count_ = flags.batches;
-  batches.seed_ = static_cast<uint64_t>(common.seed);
-  batches.int_range_ = common.int_range;
+  batches.options_ = options;
+  batches.count_ = options.batches;
   batches.classes_ = NumberOf(metadata, kClassesKey).value_or(0);
   batches.ignored_label_ = NumberOf(metadata, kIgnoreKey);
-  if (flags.data != "synthetic") {
-    auto data = ReadSafetensors(flags.data);
+  if (options.data != kSynthetic) {
+    auto data = ReadSafetensors(options.data);
     if (!data.ok()) return data.status();
     batches.data_ = *std::move(data);
     batches.count_ = 0;
@@ -78,16 +61,18 @@ absl::StatusOr<Batches> Batches::Create(const StepFlags& flags, const CommonFlag
   std::vector<bool> is_state(graph.inputs().size(), false);
   for (const StatePair& pair : StatePairs(graph)) is_state[pair.input] = true;
   batches.metadata_ = metadata;
-  std::map<std::string, double> settings;
-  if (absl::Status s = ReadSettings(flags, &settings); !s.ok()) return s;
+  std::map<std::string, double> settings = options.set;
+  for (const auto& [name, value] : settings) {
+    if (absl::Status s = CheckSetting("option set", name, value); !s.ok()) return s;
+  }
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     if (is_state[i]) continue;
-    absl::Status added = batches.Add(static_cast<int>(i), graph, flags, &settings);
+    absl::Status added = batches.Add(static_cast<int>(i), graph, &settings);
     if (!added.ok()) return added;
   }
   for (const auto& [name, value] : settings) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--set: the step takes no scalar '", name, "' besides its state and data"));
+    return OptionError(absl::StrCat("option set: the step takes no scalar '", name,
+                                    "' besides its state and data"));
   }
   if (batches.count_ == 0) batches.count_ = 1;
   return batches;
@@ -110,8 +95,7 @@ absl::Status Batches::Load(int64_t step, std::vector<Tensor>* inputs) {
   return absl::OkStatus();
 }
 
-absl::Status Batches::Add(int input, const Graph& graph, const StepFlags& flags,
-                          std::map<std::string, double>* settings) {
+absl::Status Batches::Add(int input, const Graph& graph, std::map<std::string, double>* settings) {
   Source source;
   source.input = input;
   source.type = graph.inputs()[input].type();
@@ -132,13 +116,13 @@ absl::Status Batches::Add(int input, const Graph& graph, const StepFlags& flags,
     source.fixed = *std::move(value);
     settings->erase(setting);
   } else if (given != data_.tensors.end()) {
-    if (absl::Status s = CheckData(source, given->second, flags.data); !s.ok()) return s;
-    if (absl::Status s = CheckLabels(source, given->second, flags.data); !s.ok()) return s;
+    if (absl::Status s = CheckData(source, given->second, options_.data); !s.ok()) return s;
+    if (absl::Status s = CheckLabels(source, given->second, options_.data); !s.ok()) return s;
   } else if (source.type.rank() == 0) {
-    return absl::InvalidArgumentError(absl::StrCat("the step needs a value of ", source.name,
-                                                   ": give it with --set ", source.name, "=…"));
-  } else if (flags.data != "synthetic") {
-    return absl::InvalidArgumentError(absl::StrCat(flags.data, ": has no tensor ", source.name,
+    return OptionError(absl::StrCat("the step needs a value of ", source.name,
+                                    ": give it with option set ", source.name, "=…"));
+  } else if (options_.data != kSynthetic) {
+    return absl::InvalidArgumentError(absl::StrCat(options_.data, ": has no tensor ", source.name,
                                                    "; it needs ", BatchesOf(source.type),
                                                    ", one row for each batch"));
   }
@@ -171,11 +155,11 @@ absl::Status Batches::CheckLabels(const Source& source, const Tensor& data,
   for (int64_t i = 0; i < data.size(); ++i) {
     const int64_t label = data.AtInt(i);
     if ((label >= 0 && label < classes_) || label == ignored_label_) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        file, ": label ", label, " (number ", i % row, " of batch ", i / row,
-        ") is none of the classes 0 to ", classes_ - 1,
-        ignored_label_ ? absl::StrCat(", nor ", *ignored_label_, ", which is ignored")
-                       : "; lemma train --ignore-index names one that does not count"));
+    return OptionError(
+        absl::StrCat(file, ": label ", label, " (number ", i % row, " of batch ", i / row,
+                     ") is none of the classes 0 to ", classes_ - 1,
+                     ignored_label_ ? absl::StrCat(", nor ", *ignored_label_, ", which is ignored")
+                                    : "; option ignore_index names one that does not count"));
   }
   return absl::OkStatus();
 }
@@ -184,9 +168,11 @@ absl::StatusOr<Tensor> Batches::ValueOf(const Source& source, int64_t batch) {
   if (source.fixed) return *source.fixed;
   auto given = data_.tensors.find(source.name);
   if (given == data_.tensors.end()) {
+    const auto seed = static_cast<uint64_t>(options_.seed);
+    const int64_t range = options_.int_range;
     const bool chooses = source.name == kLabels && classes_ > 0;
-    return api::RandomInput(source.type, HashCombine(HashCombine(seed_, batch), source.input),
-                            chooses ? std::min(int_range_, classes_) : int_range_);
+    return RandomInput(source.type, HashCombine(HashCombine(seed, batch), source.input),
+                       chooses ? std::min(range, classes_) : range);
   }
   auto row = Tensor::Allocate(source.type);
   if (!row.ok()) return row.status();
@@ -196,4 +182,4 @@ absl::StatusOr<Tensor> Batches::ValueOf(const Source& source, int64_t batch) {
   return row;
 }
 
-}  // namespace lemma::cli
+}  // namespace lemma::api

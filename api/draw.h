@@ -1,6 +1,6 @@
 // Drawings of graphs: DOT, and SVG laid out by Graphviz.
-#ifndef LEMMA_CLI_GRAPH_DOT_H_
-#define LEMMA_CLI_GRAPH_DOT_H_
+#ifndef LEMMA_API_DRAW_H_
+#define LEMMA_API_DRAW_H_
 
 #include <functional>
 #include <string>
@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 
-namespace lemma::cli {
+namespace lemma::api {
 
 struct DotOptions {
   // Nodes that differ from the others: of the class "changed" in SVG. Absent: none.
@@ -24,6 +24,6 @@ std::string GraphToDot(const Graph& graph, const DotOptions& options = {});
 // One <svg> element, without XML header. InvalidArgument if it is not DOT.
 absl::StatusOr<std::string> DotToSvg(const std::string& dot);
 
-}  // namespace lemma::cli
+}  // namespace lemma::api
 
-#endif  // LEMMA_CLI_GRAPH_DOT_H_
+#endif  // LEMMA_API_DRAW_H_

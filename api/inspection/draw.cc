@@ -1,4 +1,4 @@
-#include "cli/graph_dot.h"
+#include "api/draw.h"
 
 #include <graphviz/gvc.h>
 
@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 
-namespace lemma::cli {
+namespace lemma::api {
 namespace {
 
 std::string Quoted(const std::string& text) {
@@ -88,4 +88,4 @@ absl::StatusOr<std::string> DotToSvg(const std::string& dot) {
   return svg.substr(start);
 }
 
-}  // namespace lemma::cli
+}  // namespace lemma::api

@@ -1,6 +1,6 @@
-#include "cli/pet_examples.h"
+#include "api/pet/examples.h"
 
-namespace lemma::cli {
+namespace lemma::api {
 
 const std::vector<PetExample>& PetExamples() {
   static const auto& examples = *new std::vector<PetExample>{
@@ -74,4 +74,4 @@ const std::vector<PetExample>& PetExamples() {
   return examples;
 }
 
-}  // namespace lemma::cli
+}  // namespace lemma::api

@@ -1,0 +1,64 @@
+// Measured costs of kernels: lists them, carries them between databases, and compares them with a
+// run of a model.
+#ifndef LEMMA_API_COSTS_H_
+#define LEMMA_API_COSTS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "api/execution/backends.h"
+#include "api/models/model_file.h"
+#include "api/models/model_inputs.h"
+#include "optimizer/cost/cost_db.h"
+#include "runtime/executor.h"
+
+namespace lemma::api {
+
+// A device of a database, and what its kernels reach at most.
+struct DeviceCosts {
+  std::string device;
+  int64_t kernels = 0;
+  double flops_per_second = 0, bytes_per_second = 0;
+  double overhead_ns = 0;  // of starting a kernel
+};
+// By name. Databases are files; one that does not exist is made.
+absl::StatusOr<std::vector<DeviceCosts>> ListCosts(const std::string& database);
+
+// As text (optimizer/cost/cost_text.h): those of one device, "": of all. InvalidArgument if there
+// are none.
+absl::StatusOr<std::string> ExportCosts(const std::string& database, const std::string& device);
+
+// Reads such a text into a database, all or nothing. Costs that are known stay, unless `replace`.
+struct ImportedCosts {
+  int64_t imported = 0, kept = 0;
+};
+absl::StatusOr<ImportedCosts> ImportCosts(const std::string& database, const std::string& file,
+                                          bool replace);
+
+struct CalibrationOptions {
+  ExecutionOptions execution;
+  InputOptions inputs;
+  std::string database = CostDb::DefaultPath();
+  int64_t runs = 15;
+  bool learn = false;  // keep the times in the run: they correct the costs from now on
+};
+struct Calibration {
+  struct Kernel {
+    KernelTiming timing;  // in the run
+    std::string kind;     // "conv", "copy": the beginning of its signature
+    double predicted_ms = 0;
+  };
+  std::vector<Kernel> kernels;
+  double predicted_ms = 0, run_ms = 0;  // of the whole model
+  double measuring_seconds = 0;         // that kernels without costs took
+  int64_t learned = 0;                  // kernels
+};
+// Compares what the costs predict for a model's kernels with a run. Kernels without costs are
+// measured. Errors about the model begin with its path; those about options name them.
+absl::StatusOr<Calibration> Calibrate(const Model& model, const CalibrationOptions& options);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_COSTS_H_

@@ -1,0 +1,55 @@
+// Inspects a model: its operators and weights, and the kernels and the memory that a back end would
+// use for it.
+#ifndef LEMMA_API_INSPECT_H_
+#define LEMMA_API_INSPECT_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "api/execution/backends.h"
+#include "api/models/model_file.h"
+#include "graph/graph.h"
+#include "runtime/executor.h"
+
+namespace lemma::api {
+
+// All applications of one operator in a graph.
+struct OperatorTotals {
+  int64_t count = 0;
+  double flops = 0, bytes = 0;  // read and written; without those that cannot be counted
+};
+// By the operator's name.
+std::map<std::string, OperatorTotals> OperatorsOf(const Graph& graph);
+// The bytes of all weights and constants.
+int64_t WeightBytes(const Graph& graph);
+
+// The kernels that the back end would run. Errors begin with the model's path.
+absl::StatusOr<PlanSummary> PlanOf(const Model& model, const ExecutionOptions& execution);
+
+// Memory of intermediate values over a run.
+struct MemoryOverRun {
+  struct Kernel {
+    std::string name;        // its operator, and the label of what it computes
+    int64_t live_bytes = 0;  // of all values while it runs
+  };
+  struct LiveValue {
+    std::string name, type;  // an empty type: a copy, or scratch of a kernel
+    int64_t bytes = 0;
+    int first = 0, last = 0;  // kernels that it lives in
+  };
+  std::vector<Kernel> kernels;     // in the order in which they run
+  int peak = 0;                    // the first kernel with the most live bytes
+  int64_t live_bytes = 0;          // there
+  int64_t arena_bytes = 0;         // with gaps between values
+  std::vector<LiveValue> at_peak;  // the largest first
+};
+// By the back end's plan. InvalidArgument, about option backend, if that makes none; Unimplemented
+// if it tells no lifetimes. Errors about the model begin with its path.
+absl::StatusOr<MemoryOverRun> MemoryOf(const Model& model, const ExecutionOptions& execution);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_INSPECT_H_

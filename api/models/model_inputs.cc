@@ -1,0 +1,86 @@
+#include "api/models/model_inputs.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "api/models/option_error.h"
+#include "api/models/random_values.h"
+#include "api/models/tensor_files.h"
+#include "runtime/executor.h"
+
+namespace lemma::api {
+namespace {
+
+// A lower bound of the bytes that a run needs: what comes in, and the operands and results of the
+// largest operator. Names the largest value on the way.
+absl::Status CheckMemory(const Graph& graph, double max_gb) {
+  auto gb = [](const TensorType& type) { return static_cast<double>(type.num_bytes()) * 1e-9; };
+  double kept = 0, most = 0, largest = 0;
+  std::string name;
+  for (const NodePtr& node : graph.nodes()) {
+    double here = 0;
+    for (int i = 0; i < node->num_outputs(); ++i) {
+      here += gb(node->type(i));
+      if (gb(node->type(i)) <= largest) continue;
+      largest = gb(node->type(i));
+      const absl::string_view label = graph.LabelOf(Value(node, i));
+      const std::string shown = label.empty() ? std::string() : absl::StrCat("'", label, "' ");
+      name = absl::StrCat(node->is_op() ? node->op().name + " " : "", shown, "of type ",
+                          node->type(i).ToString());
+    }
+    if (node->is_op()) {
+      for (const Value& v : node->inputs()) here += v.node().is_op() ? gb(v.type()) : 0;
+      most = std::max(most, here);
+    } else {
+      kept += here;
+    }
+  }
+  if (kept + most <= max_gb) return absl::OkStatus();
+  return NamesOptions(absl::ResourceExhaustedError(
+      absl::StrFormat("needs %.4g GB of memory or more, above option max_memory_gb %.4g; the "
+                      "largest value is %s",
+                      kept + most, max_gb, name)));
+}
+
+}  // namespace
+
+double HalfOfMemoryGb() {
+  const double bytes =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  return std::max(1.0, std::floor(bytes * 1e-9 / 2));
+}
+
+absl::Status CheckInputOptions(const InputOptions& options) {
+  if (options.int_range < 1) return OptionError("option int_range: must be at least 1");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Tensor>> InputsOf(const Model& model, const InputOptions& options) {
+  const Graph& graph = model.graph;
+  if (absl::Status s = CheckInputOptions(options); !s.ok()) return s;
+  if (absl::Status s = CheckMemory(graph, options.max_memory_gb); !s.ok()) return s;
+  const bool random = options.files.empty();
+  auto tensors = random
+                     ? RandomInputs(graph, static_cast<uint64_t>(options.seed), options.int_range)
+                     : ReadTensors(options.files, "input_");
+  if (!tensors.ok()) return tensors.status();
+  const bool all = !random && tensors->size() == graph.inputs().size();
+  for (size_t i = 0; i < graph.inputs().size() && !all; ++i) {
+    auto value = model.info.defaults.find(graph.input_names()[i]);
+    if (value == model.info.defaults.end()) continue;
+    if (random) {
+      (*tensors)[i] = value->second;
+    } else if (i <= tensors->size()) {
+      tensors->insert(tensors->begin() + static_cast<std::ptrdiff_t>(i), value->second);
+    }
+  }
+  if (absl::Status s = CheckInputs(graph, *tensors); !s.ok()) return s;
+  return tensors;
+}
+
+}  // namespace lemma::api

@@ -1,0 +1,27 @@
+// Tensors in files of ONNX's TensorProto, as a model's inputs or outputs.
+#ifndef LEMMA_API_MODELS_TENSOR_FILES_H_
+#define LEMMA_API_MODELS_TENSOR_FILES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "graph/tensor.h"
+
+namespace lemma::api {
+
+// The tensors of .pb files. A folder stands for the files PREFIX0.pb, PREFIX1.pb, … in it; NotFound
+// if there are none. Messages name the file.
+absl::StatusOr<std::vector<Tensor>> ReadTensors(const std::vector<std::string>& paths,
+                                                const std::string& prefix);
+
+// Writes the outputs of `graph` to output_0.pb, … in a folder, which is made if need be.
+absl::Status SaveOutputs(const Graph& graph, absl::Span<const Tensor> outputs,
+                         const std::string& folder);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_MODELS_TENSOR_FILES_H_

@@ -1,0 +1,83 @@
+// Executes a model: outputs, times, memory, and each kernel's share.
+#ifndef LEMMA_API_RUN_H_
+#define LEMMA_API_RUN_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "api/execution/backends.h"
+#include "api/execution/compare.h"
+#include "api/execution/roofline.h"
+#include "api/models/model_file.h"
+#include "api/models/model_inputs.h"
+#include "graph/graph.h"
+#include "graph/tensor.h"
+#include "runtime/executor.h"
+
+namespace lemma::api {
+
+struct RunOptions {
+  ExecutionOptions execution;
+  InputOptions inputs;
+  int64_t runs = 10;     // timed executions, after one that is not
+  bool profile = false;  // also each kernel's time, and what this machine reaches at most
+  bool trace = false;    // also when each kernel ran, in one execution more
+  // Files of tensors to compare the outputs with, or folders of output_0.pb, …; empty: none.
+  std::vector<std::string> expect;
+  // Gets the outputs before anything is timed. An error ends the run, which returns it.
+  std::function<absl::Status(const std::vector<Tensor>&)> on_outputs;
+};
+
+struct RunResult {
+  std::string backend;  // the name of what executed it
+  std::vector<Tensor> outputs;
+  std::vector<double> ms;  // of each timed execution
+  MemoryUse memory;
+  std::vector<KernelTiming> profile;  // medians over the timed executions
+  Roofline roofline;
+  std::vector<KernelTiming> trace;
+  std::optional<OutputDifference> difference;  // from what was expected
+};
+
+// Errors about the model begin with its path; those about options name them, as option runs.
+absl::StatusOr<RunResult> Run(const Model& model, const RunOptions& options);
+
+// A model that is compiled and has its inputs: for those who run it as they need it.
+class PreparedModel {
+ public:
+  static absl::StatusOr<PreparedModel> Make(const Model& model, const ExecutionOptions& execution,
+                                            const InputOptions& inputs);
+
+  absl::StatusOr<std::vector<Tensor>> Outputs() { return executable_->Run(inputs_); }
+  absl::StatusOr<std::vector<double>> Times(int64_t runs);  // milliseconds
+
+  const Graph& graph() const { return graph_; }
+  const std::vector<Tensor>& inputs() const { return inputs_; }
+  Backend& backend() const { return *backend_; }
+  Executable& executable() const { return *executable_; }
+
+ private:
+  PreparedModel(Graph graph, std::vector<Tensor> inputs, std::unique_ptr<Backend> backend,
+                std::unique_ptr<Executable> executable)
+      : graph_(std::move(graph)),
+        inputs_(std::move(inputs)),
+        backend_(std::move(backend)),
+        executable_(std::move(executable)) {}
+
+  Graph graph_;
+  std::vector<Tensor> inputs_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Executable> executable_;
+};
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_RUN_H_

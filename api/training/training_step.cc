@@ -1,0 +1,126 @@
+// A model as a step of training.
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "api/models/option_error.h"
+#include "api/train.h"
+#include "base/file.h"
+
+namespace lemma::api {
+namespace {
+
+constexpr std::pair<const char*, LossKind> kLosses[] = {
+    {"cross-entropy", LossKind::kSoftmaxCrossEntropy},
+    {"mse", LossKind::kMeanSquaredError},
+    {"bce", LossKind::kBinaryCrossEntropyLogits}};
+constexpr std::pair<const char*, UpdateKind> kUpdates[] = {
+    {"sgd", UpdateKind::kSgd}, {"adam", UpdateKind::kAdam}, {"adamw", UpdateKind::kAdamW}};
+
+template <class Table>
+std::vector<std::string> NamesOf(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& [name, kind] : table) names.push_back(name);
+  return names;
+}
+
+// Sets *kind to what the table calls `wanted`.
+template <class Table, class Kind>
+absl::Status Find(const char* option, const Table& table, const std::string& wanted, Kind* kind) {
+  for (const auto& [name, its_kind] : table) {
+    if (wanted != name) continue;
+    *kind = its_kind;
+    return absl::OkStatus();
+  }
+  return OptionError(absl::StrCat("option ", option, ": '", wanted, "' is none of ",
+                                  absl::StrJoin(NamesOf(table), ", ")));
+}
+
+absl::Status CheckRate(const std::string& lr) {
+  double rate = 0;
+  if (!lr.empty() && (!absl::SimpleAtod(lr, &rate) || !std::isfinite(rate))) {
+    return OptionError("option lr: must be a number");
+  }
+  if (rate < 0) return OptionError("option lr: must not be negative");
+  return absl::OkStatus();
+}
+
+// With the kinds of loss and update.
+absl::StatusOr<TrainingOptions> Checked(const TrainingStepOptions& options) {
+  TrainingOptions details = options.details;
+  Update& u = details.update;
+  if (absl::Status s = Find("loss", kLosses, options.loss, &details.loss.kind); !s.ok()) return s;
+  if (absl::Status s = Find("update", kUpdates, options.update, &u.kind); !s.ok()) return s;
+  if (absl::Status s = CheckRate(options.lr); !s.ok()) return s;
+  auto outside = [](double x, double low, double high) { return !(x >= low && x <= high); };
+  auto below_0 = [](const char* option) {
+    return OptionError(absl::StrCat("option ", option, ": must be finite and not negative"));
+  };
+  constexpr double kMost = std::numeric_limits<float>::max();
+  if (outside(u.momentum, 0, kMost)) return below_0("momentum");
+  if (outside(u.weight_decay, 0, kMost)) return below_0("weight_decay");
+  for (auto [option, beta] : {std::pair("beta1", u.beta1), std::pair("beta2", u.beta2)}) {
+    if (!outside(beta, 0, 1) && beta != 1) continue;
+    return OptionError(absl::StrCat("option ", option, ": must be at least 0, below 1"));
+  }
+  if (outside(u.epsilon, 0, kMost)) return below_0("epsilon");
+  if (outside(details.batch_norm_momentum, 0, 1)) {
+    return OptionError("option batch_norm_momentum: must be from 0 to 1");
+  }
+  if (details.accumulate < 1) return OptionError("option accumulate: must be at least 1");
+  if (outside(details.clip_norm, 0, kMost)) return below_0("clip_norm");
+  if (!(details.loss_scale > 0 && details.loss_scale <= kMost)) {
+    return OptionError("option loss_scale: must be finite and positive");
+  }
+  if (u.nesterov && u.momentum == 0) return OptionError("option nesterov: needs option momentum");
+  if (u.counts_steps() && u.momentum != 0) return OptionError("option momentum: is sgd's");
+  return details;
+}
+
+}  // namespace
+
+std::vector<std::string> LossNames() { return NamesOf(kLosses); }
+std::vector<std::string> UpdateNames() { return NamesOf(kUpdates); }
+
+absl::Status CheckTrainingStepOptions(const TrainingStepOptions& options) {
+  return Checked(options).status();
+}
+
+absl::StatusOr<TrainingStepModel> MakeTrainingStep(const Model& model,
+                                                   const TrainingStepOptions& options) {
+  auto details = Checked(options);
+  if (!details.ok()) return details.status();
+  auto step = BuildTrainingStep(model.graph, *details);
+  if (!step.ok()) return Prefixed(model.path, step.status());
+  TrainingStepModel made;
+  made.step = *std::move(step);
+  made.state.tensors = made.step.state;
+  auto& metadata = made.state.metadata;
+  metadata = {{"model", model.path}, {"loss", options.loss}, {"update", options.update}};
+  if (!options.lr.empty()) metadata["lr"] = options.lr;
+  if (made.step.classes > 0) metadata[kClassesKey] = absl::StrCat(made.step.classes);
+  if (const auto ignored = details->loss.ignore_index) {
+    metadata[kIgnoreKey] = absl::StrCat(*ignored);
+  }
+  return made;
+}
+
+std::string StatePathOf(const std::string& step) { return absl::StrCat(step, ".safetensors"); }
+
+absl::Status SaveTrainingStep(const TrainingStepModel& made, const std::string& path) {
+  auto format = FormatOfPath(path);
+  if (!format.ok()) return format.status();
+  Model model;
+  model.graph = made.step.graph;
+  auto files = StageModel(model, path, *format);
+  if (!files.ok()) return files.status();
+  auto state_file = StageSafetensors(StatePathOf(path), made.state);
+  if (!state_file.ok()) return state_file.status();
+  files->push_back(*std::move(state_file));
+  return CommitAll(*std::move(files));
+}
+
+}  // namespace lemma::api

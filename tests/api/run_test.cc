@@ -1,0 +1,147 @@
+#include "api/run.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "api/models/tensor_files.h"
+#include "gtest/gtest.h"
+#include "tests/api/model_text.h"
+
+namespace lemma {
+namespace {
+
+constexpr char kSum[] = "graph g(x: f32[2,3]) { y = add(x, x) return y }";
+
+api::RunOptions Reference() {
+  api::RunOptions options;
+  options.execution.backend = "reference";
+  options.runs = 3;
+  return options;
+}
+
+TEST(RunTest, GivesOutputsAndTimes) {
+  const std::string folder = NewTestFolder();
+  const api::Model model = ModelOf(kSum);
+  api::RunOptions options = Reference();
+  options.trace = true;
+  options.on_outputs = [&](const std::vector<Tensor>& outputs) {
+    return api::SaveOutputs(model.graph, outputs, folder);
+  };
+  auto result = api::Run(model, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  auto inputs = api::InputsOf(model, options.inputs);
+  ASSERT_TRUE(inputs.ok());
+  EXPECT_EQ(result->outputs[0].AtDouble(1), 2 * (*inputs)[0].AtDouble(1));
+  EXPECT_EQ(result->ms.size(), 3u);
+  EXPECT_EQ(result->trace.size(), 1u);
+  EXPECT_TRUE(result->profile.empty());
+  EXPECT_FALSE(result->difference);
+
+  options.expect = {folder};
+  result = api::Run(model, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(result->difference->ok);
+}
+
+TEST(RunTest, SaysHowFarOutputsAreFromWhatIsExpected) {
+  const std::string folder = NewTestFolder();
+  const api::Model model = ModelOf(kSum);
+  ASSERT_TRUE(
+      api::SaveOutputs(model.graph, {*Tensor::Filled({DType::kF32, {2, 3}}, 9)}, folder).ok());
+  api::RunOptions options = Reference();
+  options.expect = {folder};
+  auto result = api::Run(model, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_FALSE(result->difference->ok);
+
+  options.expect = {folder, folder};
+  EXPECT_EQ(api::Run(model, options).status().message(),
+            "option expect: 2 tensors given, the model has 1 outputs");
+}
+
+TEST(RunTest, ErrorsNameOptionsOrTheModel) {
+  api::Model model = ModelOf(kSum);
+  model.path = "sum.lemma";
+  api::RunOptions options = Reference();
+  options.runs = 0;
+  EXPECT_EQ(api::Run(model, options).status().message(), "option runs: must be at least 1");
+  options = Reference();
+  options.execution.threads = 0;
+  EXPECT_EQ(api::Run(model, options).status().message(), "option threads: 0 is not in 1…1024");
+  options = Reference();
+  options.execution.kernels.fuse_layout = false;
+  EXPECT_EQ(api::Run(model, options).status().message(),
+            "option fuse_layout: the back end cpu knows it, reference does not");
+  options = Reference();
+  options.inputs.max_memory_gb = 0;
+  const absl::Status status = api::Run(model, options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(absl::StartsWith(status.message(), "sum.lemma: needs ")) << status;
+}
+
+TEST(RunTest, AnErrorOfTheCallersEndsTheRun) {
+  api::RunOptions options = Reference();
+  options.on_outputs = [](const std::vector<Tensor>&) { return absl::DataLossError("full"); };
+  EXPECT_EQ(api::Run(ModelOf(kSum), options).status(), absl::DataLossError("full"));
+}
+
+TEST(RunTest, AModelIsPreparedOnce) {
+  auto model = api::PreparedModel::Make(ModelOf(kSum), Reference().execution, {});
+  ASSERT_TRUE(model.ok()) << model.status();
+  auto ms = model->Times(4);
+  ASSERT_TRUE(ms.ok());
+  EXPECT_EQ(ms->size(), 4u);
+  EXPECT_TRUE(model->Outputs().ok());
+}
+
+TEST(InputsTest, FilesAndDefaultsMakeTheInputs) {
+  api::Model model = ModelOf("graph g(x: f32[2], y: f32[2]) { z = sub(x, y) return z }");
+  model.info.defaults["y"] = *Tensor::Filled({DType::kF32, {2}}, 5);
+  auto random = api::InputsOf(model, {});
+  ASSERT_TRUE(random.ok()) << random.status();
+  EXPECT_EQ((*random)[1].AtDouble(0), 5);
+
+  const std::string folder = NewTestFolder();
+  ASSERT_TRUE(api::SaveOutputs(model.graph, {*Tensor::Filled({DType::kF32, {2}}, 3)}, folder).ok());
+  api::InputOptions options;
+  options.files = {folder + "/output_0.pb"};
+  auto read = api::InputsOf(model, options);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ((*read)[0].AtDouble(0), 3);
+  EXPECT_EQ((*read)[1].AtDouble(0), 5);
+
+  options.files = {folder};
+  EXPECT_EQ(api::InputsOf(model, options).status().message(), folder + ": has no file input_0.pb");
+  options = {};
+  options.int_range = 0;
+  EXPECT_EQ(api::InputsOf(model, options).status().message(),
+            "option int_range: must be at least 1");
+}
+
+TEST(OutputsTest, NeedAFolder) {
+  const api::Model model = ModelOf(kSum);
+  const std::string file = NewTestFolder() + "/g.lemma";
+  ASSERT_TRUE(api::SaveModel(model, file, api::ModelFormat::kText).ok());
+  const absl::Status status = api::SaveOutputs(model.graph, {}, file + "/folder");
+  EXPECT_TRUE(absl::StartsWith(status.message(), file)) << status;
+}
+
+TEST(LoadModelTest, FillsWeightsAnew) {
+  const std::string path = NewTestFolder() + "/g.lemma";
+  const api::Model model =
+      ModelOf("graph g(x: f32[2], w: weight f32[2] = fill 1.0) { y = add(x, w) return y }");
+  ASSERT_TRUE(api::SaveModel(model, path, api::ModelFormat::kText).ok());
+  api::LoadOptions options;
+  auto plain = api::LoadModel(path, options);
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_EQ(plain->path, path);
+  EXPECT_EQ(plain->graph.StructuralHash(), model.graph.StructuralHash());
+  options.reseed = 7;
+  auto seeded = api::LoadModel(path, options);
+  ASSERT_TRUE(seeded.ok()) << seeded.status();
+  EXPECT_NE(PrintGraph(seeded->graph), PrintGraph(model.graph));
+}
+
+}  // namespace
+}  // namespace lemma
