@@ -14,7 +14,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "api/execution/backends.h"
+#include "api/models/option_error.h"
 #include "api/models/random_values.h"
 #include "graph/onnx/tensor_proto.h"
 
@@ -158,12 +160,16 @@ absl::StatusOr<std::vector<Tensor>> CommonFlags::Inputs(const api::Model& model)
   return tensors;
 }
 
+api::ExecutionOptions CommonFlags::Execution() const {
+  return {backend, static_cast<int>(threads), {fusion == "on", reuse == "late"}};
+}
+
 absl::StatusOr<std::unique_ptr<lemma::Backend>> CommonFlags::MakeBackend() const {
-  return api::MakeBackend(backend, {fusion == "on", reuse == "late"});
+  return api::MakeBackend(backend, Execution().kernels);
 }
 
 std::unique_ptr<KernelMeasurer> CommonFlags::MakeMeasurer() const {
-  return api::MakeMeasurer(backend, static_cast<int>(threads), {fusion == "on", reuse == "late"});
+  return api::MakeMeasurer(backend, static_cast<int>(threads), Execution().kernels);
 }
 
 absl::StatusOr<std::string> OneArgument(const std::string& what,
@@ -204,6 +210,14 @@ absl::StatusOr<std::vector<Tensor>> ReadTensors(const std::vector<std::string>& 
     tensors.push_back(std::move(tensor->tensor));
   }
   return tensors;
+}
+
+absl::Status WithFlags(const absl::Status& error, const std::map<std::string, std::string>& flags) {
+  return api::RenameOptions(error, [&flags](absl::string_view name) {
+    auto other = flags.find(std::string(name));
+    if (other != flags.end()) return other->second;
+    return absl::StrCat("--", absl::StrReplaceAll(name, {{"_", "-"}}));
+  });
 }
 
 }  // namespace lemma::cli

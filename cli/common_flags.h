@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "api/execution/backends.h"
 #include "api/models/model_file.h"
 #include "base/flags.h"
 #include "graph/tensor.h"
@@ -44,6 +45,8 @@ struct CommonFlags {
   // random values where there is no default. ResourceExhausted, before anything is allocated, if
   // the graph needs more than max_memory_gb.
   absl::StatusOr<std::vector<Tensor>> Inputs(const api::Model& model) const;
+  // What executes it, as the flags say.
+  api::ExecutionOptions Execution() const;
   absl::StatusOr<std::unique_ptr<Backend>> MakeBackend() const;
   // nullptr if the back end's kernels cannot be measured one by one.
   std::unique_ptr<KernelMeasurer> MakeMeasurer() const;
@@ -56,6 +59,11 @@ absl::StatusOr<std::string> OneArgument(const std::string& what,
 // Tensors of .pb files; a folder stands for the files PREFIX0.pb, PREFIX1.pb, … in it.
 absl::StatusOr<std::vector<Tensor>> ReadTensors(const std::vector<std::string>& paths,
                                                 const std::string& prefix);
+
+// The error with flags in the place of the library's names of options: "option max_ops" becomes
+// "--max-ops", unless `flags` says another one.
+absl::Status WithFlags(const absl::Status& error,
+                       const std::map<std::string, std::string>& flags = {});
 
 }  // namespace lemma::cli
 

@@ -9,11 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "api/models/model_file.h"
+#include "api/optimization/costs.h"
 #include "base/flags.h"
 #include "base/json.h"
 #include "cli/commands.h"
-#include "cli/optimize_search.h"
+#include "cli/optimize.h"
 #include "cli/pet_examples.h"
+#include "cli/progress_line.h"
 #include "cli/verdict_text.h"
 #include "graph/text/text.h"
 #include "pet/finder.h"
@@ -54,8 +56,8 @@ absl::StatusOr<Graph> ReadGraph(const PetFlags& flags, const std::vector<std::st
 absl::StatusOr<std::vector<Part>> FindParts(const PetFlags& flags, const Graph& graph,
                                             CostModel* costs, ProgressLine* progress) {
   PetOptions options;
-  options.candidates.cost = Nanoseconds(costs, false);
-  options.candidates.estimate = Nanoseconds(costs, true);
+  options.candidates.cost = api::Nanoseconds(costs, false);
+  options.candidates.estimate = api::Nanoseconds(costs, true);
   options.candidates.keep = static_cast<int>(flags.keep);
   options.candidates.look_at = static_cast<int>(flags.look_at);
   options.subprograms.max_ops = static_cast<int>(flags.max_ops);
@@ -212,7 +214,8 @@ absl::StatusOr<int> RunPet(Arguments arguments) {
   auto graph = ReadGraph(pet, *positional);
   if (!graph.ok()) return graph.status();
   ProgressLine progress(pet.optimize.common.json);
-  auto costs = MakeCosts(pet.optimize, Deadline(), &progress);
+  auto costs = api::MakeCosts(pet.optimize.Costs(), pet.optimize.common.Execution(), Deadline(),
+                              [&](absl::string_view kernel) { ShowMeasuring(kernel, &progress); });
   if (!costs.ok()) return costs.status();
   auto parts = FindParts(pet, *graph, costs->model.get(), &progress);
   if (!parts.ok()) return parts.status();

@@ -3,38 +3,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
-#include "rewrite/rules/proof_check.h"
 
 namespace lemma::cli {
-
-ProofRecord RecordOf(const Substitution& rule, const Verdict& verdict) {
-  ProofRecord record;
-  record.detail = Explanation(verdict);
-  if (auto* proved = std::get_if<Proved>(&verdict)) {
-    record.verdict = ProofRecord::Verdict::kProved;
-    record.contract = proved->contract;
-    record.id = proved->id;
-  } else {
-    record.verdict =
-        IsRefuted(verdict) ? ProofRecord::Verdict::kRefuted : ProofRecord::Verdict::kUnknown;
-    record.id = CurrentProofId(rule);
-  }
-  return record;
-}
-
-const char* Word(const Verdict& verdict) {
-  return IsProved(verdict) ? "proved" : IsRefuted(verdict) ? "refuted" : "unknown";
-}
-
-std::string Explanation(const Verdict& verdict) {
-  if (auto* proved = std::get_if<Proved>(&verdict)) return proved->coverage;
-  if (auto* refuted = std::get_if<Refuted>(&verdict)) return refuted->ToString();
-  return std::get<Unknown>(verdict).reason;
-}
 
 void AddVerdict(const Verdict& verdict, Json* json) {
   json->Set("verdict", Word(verdict));
@@ -70,16 +41,6 @@ std::string Shortened(const std::string& text, size_t width) {
   return characters <= width ? text : text.substr(0, cut) + "…";
 }
 
-std::string FileNameOf(const std::string& name) {
-  std::string file;
-  for (unsigned char c : name) {
-    const bool plain =
-        absl::ascii_isalnum(c) || c == '_' || c == '-' || (c == '.' && !file.empty());
-    file += plain ? std::string(1, static_cast<char>(c)) : absl::StrFormat("%%%02x", c);
-  }
-  return file;
-}
-
 absl::Status MakeFolder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
@@ -87,17 +48,6 @@ absl::Status MakeFolder(const std::string& path) {
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": no folder can be made here",
                    error ? absl::StrCat(": ", error.message()) : std::string()));
-}
-
-std::string ObligationScript(const std::string& title, const ProofLog& log) {
-  auto comment = [](absl::string_view text) { return absl::StrReplaceAll(text, {{"\n", " "}}); };
-  std::string script = absl::StrCat("; ", comment(title), ": ", log.queries.size(),
-                                    " obligations; every answer must be unsat\n");
-  for (size_t i = 0; i < log.queries.size(); ++i) {
-    absl::StrAppend(&script, i == 0 ? "" : "(reset)\n", "; ", i, ": ",
-                    comment(log.queries[i].about), "\n", log.queries[i].smt2, "(check-sat)\n");
-  }
-  return script;
 }
 
 }  // namespace lemma::cli

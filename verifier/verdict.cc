@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "rewrite/rules/proof_check.h"
 
 namespace lemma {
 
@@ -23,6 +24,31 @@ std::string ToString(const Verdict& verdict) {
   }
   if (auto* refuted = std::get_if<Refuted>(&verdict)) return refuted->ToString();
   return absl::StrCat("unknown: ", std::get<Unknown>(verdict).reason);
+}
+
+const char* Word(const Verdict& verdict) {
+  return IsProved(verdict) ? "proved" : IsRefuted(verdict) ? "refuted" : "unknown";
+}
+
+std::string Explanation(const Verdict& verdict) {
+  if (auto* proved = std::get_if<Proved>(&verdict)) return proved->coverage;
+  if (auto* refuted = std::get_if<Refuted>(&verdict)) return refuted->ToString();
+  return std::get<Unknown>(verdict).reason;
+}
+
+ProofRecord RecordOf(const Substitution& rule, const Verdict& verdict) {
+  ProofRecord record;
+  record.detail = Explanation(verdict);
+  if (auto* proved = std::get_if<Proved>(&verdict)) {
+    record.verdict = ProofRecord::Verdict::kProved;
+    record.contract = proved->contract;
+    record.id = proved->id;
+  } else {
+    record.verdict =
+        IsRefuted(verdict) ? ProofRecord::Verdict::kRefuted : ProofRecord::Verdict::kUnknown;
+    record.id = CurrentProofId(rule);
+  }
+  return record;
 }
 
 }  // namespace lemma

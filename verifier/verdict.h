@@ -50,6 +50,12 @@ struct Unknown {
 
 using Verdict = std::variant<Proved, Refuted, Unknown>;
 std::string ToString(const Verdict& verdict);
+// "proved", "refuted", "unknown".
+const char* Word(const Verdict& verdict);
+// The coverage, the counterexample or the reason.
+std::string Explanation(const Verdict& verdict);
+// The record of the verdict that is kept with the rule.
+ProofRecord RecordOf(const Substitution& rule, const Verdict& verdict);
 inline bool IsProved(const Verdict& v) { return std::holds_alternative<Proved>(v); }
 inline bool IsRefuted(const Verdict& v) { return std::holds_alternative<Refuted>(v); }
 

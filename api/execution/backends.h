@@ -19,6 +19,12 @@ struct BackendOptions {
   bool fuse_layout = true;  // as of CpuOptions, for the back end "cpu"
   bool reuse_late = true;   // as of CudaOptions, for "cuda" and "cuda-generated"
 };
+// What executes a graph, and how.
+struct ExecutionOptions {
+  std::string backend = BackendNames().front();
+  int threads = 1;  // inside a kernel
+  BackendOptions kernels;
+};
 // InvalidArgument, with the names there are, for another one.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,
                                                      const BackendOptions& options = {});

@@ -1,6 +1,9 @@
 #include "verifier/prover/proof_file.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "rewrite/rules/rule_text.h"
 
@@ -55,6 +58,27 @@ std::string WriteProofFile(const Substitution& rule, const Proved& proved) {
   }
   absl::StrAppend(&text, "end ", proved.log.steps.size(), " ", proved.log.queries.size(), "\n");
   return text;
+}
+
+std::string ObligationScript(const std::string& title, const ProofLog& log) {
+  auto comment = [](absl::string_view text) { return absl::StrReplaceAll(text, {{"\n", " "}}); };
+  std::string script = absl::StrCat("; ", comment(title), ": ", log.queries.size(),
+                                    " obligations; every answer must be unsat\n");
+  for (size_t i = 0; i < log.queries.size(); ++i) {
+    absl::StrAppend(&script, i == 0 ? "" : "(reset)\n", "; ", i, ": ",
+                    comment(log.queries[i].about), "\n", log.queries[i].smt2, "(check-sat)\n");
+  }
+  return script;
+}
+
+std::string FileNameOf(const std::string& name) {
+  std::string file;
+  for (unsigned char c : name) {
+    const bool plain =
+        absl::ascii_isalnum(c) || c == '_' || c == '-' || (c == '.' && !file.empty());
+    file += plain ? std::string(1, static_cast<char>(c)) : absl::StrFormat("%%%02x", c);
+  }
+  return file;
 }
 
 }  // namespace lemma

@@ -1,0 +1,47 @@
+#include "api/optimization/costs.h"
+
+#include <utility>
+
+#include "optimizer/cost/analytic_cost.h"
+#include "optimizer/cost/measured_cost.h"
+
+namespace lemma::api {
+
+std::unique_ptr<KernelMeasurer> MakeMeasurer(const ExecutionOptions& execution) {
+  return MakeMeasurer(execution.backend, execution.threads, execution.kernels);
+}
+
+absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptions& execution,
+                                const Deadline& deadline,
+                                std::function<void(absl::string_view kernel)> on_measure) {
+  Costs costs;
+  if (options.measured) costs.measurer = MakeMeasurer(execution);
+  if (costs.measurer == nullptr) {
+    costs.model = MakeAnalyticCostModel();
+    return costs;
+  }
+  auto db = CostDb::Open(options.database);
+  if (!db.ok()) return db.status();
+  costs.db = *std::move(db);
+  if (!options.device.empty()) {
+    auto known = MakeKnownCostModel(costs.measurer.get(), costs.db.get(), options.device);
+    if (!known.ok()) return known.status();
+    costs.model = *std::move(known);
+    return costs;
+  }
+  MeasureOptions measure;
+  measure.deadline = deadline;
+  measure.on_measure = std::move(on_measure);
+  costs.model = MakeMeasuredCostModel(costs.measurer.get(), costs.db.get(), std::move(measure));
+  return costs;
+}
+
+CostFn Nanoseconds(CostModel* model, bool estimate) {
+  return [model, estimate](const Graph& graph) -> absl::StatusOr<int64_t> {
+    auto cost = estimate ? model->EstimateOf(graph) : model->CostOf(graph);
+    if (!cost.ok()) return cost.status();
+    return cost->ns();
+  };
+}
+
+}  // namespace lemma::api
