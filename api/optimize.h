@@ -93,11 +93,11 @@ struct OptimizeOptions {
   // ends all with Cancelled.
   Deadline deadline;
   std::function<void(const OptimizeProgress&)> on_progress;
-};
 
-// InvalidArgument if a value is out of range, or options exclude each other. The message names the
-// option (api/models/option_error.h).
-absl::Status CheckOptions(const OptimizeOptions& options);
+  // InvalidArgument if a value is out of range, or options exclude each other. The message names
+  // the option (api/models/option_error.h).
+  absl::Status Check() const;
+};
 
 // What was found.
 struct OptimizeResult {

@@ -76,7 +76,7 @@ absl::Status OptimizeFlags::Check() const {
         absl::StrCat("--search=", search, ": knows time only; use backtracking for memory"));
   }
   if (!(seconds >= 0)) return absl::InvalidArgumentError("--seconds: must be at least 0");
-  return WithFlags(api::CheckOptions(Options()));
+  return WithFlags(Options().Check());
 }
 
 api::OptimizeOptions OptimizeFlags::Options() const {

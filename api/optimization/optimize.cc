@@ -106,38 +106,37 @@ absl::Status CertifyResult(const Graph& input, SearchRun* run) {
 
 }  // namespace
 
-absl::Status CheckOptions(const OptimizeOptions& options) {
-  using Search = OptimizeOptions::Search;
-  const bool replays = !options.replay.empty();
-  if (replays && !options.why_not.empty())
+absl::Status OptimizeOptions::Check() const {
+  const bool replays = !replay.empty();
+  if (replays && !why_not.empty())
     return OptionError("option why_not: nothing is searched with a replay");
-  if (replays && options.pet) return OptionError("option pet: nothing is searched with a replay");
-  if (replays && options.objective.goal != Objective::Goal::kTime) {
+  if (replays && pet) return OptionError("option pet: nothing is searched with a replay");
+  if (replays && objective.goal != Objective::Goal::kTime) {
     return OptionError("option objective: nothing is searched with a replay");
   }
-  if (!options.costs.device.empty() && !options.costs.measured) {
+  if (!costs.device.empty() && !costs.measured) {
     return OptionError("option device: there are no measured costs with analytic ones");
   }
-  const double weight = options.objective.memory_weight;
+  const double weight = objective.memory_weight;
   if (!(weight >= 0 && weight <= 1))
     return OptionError("option memory_weight: must be from 0 to 1");
-  if (options.objective.memory_limit < 0)
+  if (objective.memory_limit < 0)
     return OptionError("option memory_limit: must be at least 0");
-  if (options.runs < 3) return OptionError("option runs: must be at least 3");
-  if (options.budget < 1) return OptionError("option budget: must be at least 1");
-  if (options.search != Search::kBacktracking && !options.objective.IsTime()) {
+  if (runs < 3) return OptionError("option runs: must be at least 3");
+  if (budget < 1) return OptionError("option budget: must be at least 1");
+  if (search != Search::kBacktracking && !objective.IsTime()) {
     return OptionError("option search: saturation knows time only; use backtracking for memory");
   }
-  if (options.nodes < 1 || options.nodes > kMaxNodes) {
+  if (nodes < 1 || nodes > kMaxNodes) {
     return OptionError(absl::StrCat("option nodes: must be 1 to ", kMaxNodes));
   }
-  if (!(options.alpha >= 1)) return OptionError("option alpha: must be at least 1");
+  if (!(alpha >= 1)) return OptionError("option alpha: must be at least 1");
   return absl::OkStatus();
 }
 
 absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Tensor> inputs,
                                         const OptimizeOptions& options) {
-  if (absl::Status s = CheckOptions(options); !s.ok()) return s;
+  if (absl::Status s = options.Check(); !s.ok()) return s;
   SearchRun run(options);
   if (absl::Status s = FindResult(input, &run); !s.ok()) return s;
   if (!options.execute) {

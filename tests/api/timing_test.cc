@@ -8,7 +8,7 @@
 namespace lemma {
 namespace {
 
-TEST(TimingTest, api::Median) {
+TEST(TimingTest, Median) {
   EXPECT_EQ(api::Median({3, 1, 2}), 2);
   EXPECT_EQ(api::Median({4, 1, 2, 3}), 2.5);
   EXPECT_EQ(api::Median({}), 0);
