@@ -16,7 +16,7 @@
 namespace lemma::cli {
 namespace {
 
-// For timing kernels, and again for drawing graphs, whatever time the search has left.
+// For timing the kernels of a graph, and for drawing, whatever time the search has left.
 constexpr double kLateSeconds = 2;
 
 std::string Change(const std::string& before, const std::string& after) {
@@ -67,8 +67,8 @@ absl::StatusOr<ReportGraph> GraphOf(const Graph& graph, const OptimizeFlags& fla
   compile.threads = static_cast<int>(flags.common.threads);
   auto executable = backend->Compile(graph, compile);
   if (!executable.ok()) return executable.status();
-  auto kernels =
-      api::ProfileRuns(executable->get(), inputs, static_cast<int>(flags.runs), deadline);
+  auto kernels = api::ProfileRuns(executable->get(), inputs, static_cast<int>(flags.runs),
+                                  deadline.NotWithin(kLateSeconds));
   if (!kernels.ok()) return kernels.status();
   result.kernels = *std::move(kernels);
   return result;
@@ -84,7 +84,6 @@ absl::Status StageReport(const OptimizeFlags& flags, const std::string& model, c
   if (!file.ok()) return file.status();
   auto backend = api::BackendFor(flags.Options());
   if (!backend.ok()) return backend.status();
-  const Deadline late = deadline.NotWithin(kLateSeconds);
   const api::Acceptance& accepted = result.accepted;
   Report report;
   report.title = model;
@@ -112,10 +111,10 @@ absl::Status StageReport(const OptimizeFlags& flags, const std::string& model, c
     if (used.count(rule.name) > 0) report.rules.push_back(rule);
   }
   const bool times = accepted.measured && flags.Times();
-  auto before = GraphOf(input, flags, times, backend->get(), inputs, late);
+  auto before = GraphOf(input, flags, times, backend->get(), inputs, deadline);
   if (!before.ok()) return before.status();
   report.before = *std::move(before);
-  auto after = GraphOf(accepted.graph, flags, times, backend->get(), inputs, late);
+  auto after = GraphOf(accepted.graph, flags, times, backend->get(), inputs, deadline);
   if (!after.ok()) return after.status();
   report.after = *std::move(after);
   auto page = ReportPage(report, deadline.NotWithin(kLateSeconds));

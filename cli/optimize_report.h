@@ -15,8 +15,8 @@
 namespace lemma::cli {
 
 // Stages the page that --report asks for, if it does. `model` is the input's file, `inputs` are
-// values for the input graph. Once the deadline has passed, kernels are timed for two seconds more,
-// and no drawing begins after two further seconds; the page says so.
+// values for the input graph. Once the deadline has passed, the kernels of each graph are timed for
+// two seconds at most, and no drawing begins two seconds after the first; the page says so.
 absl::Status StageReport(const OptimizeFlags& flags, const std::string& model, const Graph& input,
                          const api::OptimizeResult& result, absl::Span<const Tensor> inputs,
                          const Deadline& deadline, std::vector<StagedFile>* files);

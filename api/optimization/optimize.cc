@@ -120,8 +120,7 @@ absl::Status OptimizeOptions::Check() const {
   const double weight = objective.memory_weight;
   if (!(weight >= 0 && weight <= 1))
     return OptionError("option memory_weight: must be from 0 to 1");
-  if (objective.memory_limit < 0)
-    return OptionError("option memory_limit: must be at least 0");
+  if (objective.memory_limit < 0) return OptionError("option memory_limit: must be at least 0");
   if (runs < 3) return OptionError("option runs: must be at least 3");
   if (budget < 1) return OptionError("option budget: must be at least 1");
   if (search != Search::kBacktracking && !objective.IsTime()) {

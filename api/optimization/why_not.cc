@@ -87,6 +87,7 @@ absl::StatusOr<WhyNotGraph> ExplainIn(const PreparedRule& rule, const Graph& gra
   WhyNotGraph result;
   auto cost = costs->CostOf(graph);
   if (!cost.ok()) return cost.status();
+  const Deadline pricing = deadline.Half();  // the rest is for the other places
   Objective deciding = objective.Deciding();
   deciding.reference = *cost;
   const Rank before = deciding.RankOf(*cost, 0);
@@ -99,7 +100,7 @@ absl::StatusOr<WhyNotGraph> ExplainIn(const PreparedRule& rule, const Graph& gra
       continue;
     }
     const WhyNot answer = explainer.Explain(index, anchor);
-    auto after = BestOf(rule.rule(), index, answer.matches, deciding, costs, deadline, &budget);
+    auto after = BestOf(rule.rule(), index, answer.matches, deciding, costs, pricing, &budget);
     if (!after.ok()) return after.status();
     WhyNotGroup& group =
         GroupOf(&result, answer,

@@ -62,7 +62,8 @@ struct WhyNotReport {
 
 // What the rule finds in `graph`. Prices at most two hundred of the graphs that it would make,
 // fewer if they are large; of several matches at one place the one that `objective` prefers counts.
-// Looks at no further place once the deadline has passed.
+// Prices no further graph when half of the time is over, and looks at no further place once the
+// deadline has passed.
 absl::StatusOr<WhyNotGraph> ExplainIn(const PreparedRule& rule, const Graph& graph,
                                       const Objective& objective, CostModel* costs,
                                       const Deadline& deadline = Deadline());

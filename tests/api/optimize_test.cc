@@ -212,7 +212,11 @@ TEST(OptimizeTest, WrongOptionsAreNamed) {
   EXPECT_THAT(error([](O* o) { o->budget = 0; }), HasSubstr("option budget"));
   EXPECT_THAT(error([](O* o) { o->nodes = 1 << 20; }), HasSubstr("option nodes"));
   EXPECT_THAT(error([](O* o) { o->objective.memory_weight = 2; }), HasSubstr("memory_weight"));
-  EXPECT_THAT(error([](O* o) { o->replay = "c"; o->pet = true; }), HasSubstr("option pet"));
+  EXPECT_THAT(error([](O* o) {
+                o->replay = "c";
+                o->pet = true;
+              }),
+              HasSubstr("option pet"));
   EXPECT_THAT(error([](O* o) {
                 o->search = O::Search::kSaturation;
                 o->objective.goal = Objective::Goal::kMemory;

@@ -55,6 +55,23 @@ TEST(BoundedTimeTest, SecondsBoundTheLookForMutants) {
   EXPECT_EQ(result.exit_status, 0) << result.err;
 }
 
+// Each of so many siblings is a place where the rule applies with many others.
+TEST(BoundedTimeTest, SecondsBoundWhyARuleWasNotApplied) {
+  std::string text = "graph g(x: f32[8,8]) {", outputs;
+  for (int i = 0; i < 12000; ++i) {
+    const std::string n = std::to_string(i);
+    text += " w" + n + " = constant f32[8,8] fill " + n + ".5 m" + n + " = matmul(x, w" + n + ")";
+    outputs += (i > 0 ? ", m" : "m") + n;
+  }
+  const std::string model = WriteTemp("siblings.lemma", text + " return " + outputs + " }");
+  const LemmaResult result =
+      RunWithin(9, {"optimize", model, "--why-not=merge_matmul_rhs", "--only=relu_of_relu",
+                    "--seconds=1", "--cost=analytic"});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("input: 12000 x matmul\n"));
+  EXPECT_THAT(result.out, HasSubstr(" of them were not looked at: the time is up\n"));
+}
+
 // It has a thousand operators, and a limit that it cannot come to.
 TEST(BoundedTimeTest, SecondsBoundWhatKeepsToALimitOfMemory) {
   constexpr int kDepth = 300;

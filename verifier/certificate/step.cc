@@ -321,9 +321,8 @@ absl::StatusOr<Graph> Replace(const Graph& graph, const Replacements& replacemen
   };
   for (const NodePtr& node : graph.nodes()) {
     if (!node->is_op()) continue;
-    const bool stays =
-        std::none_of(node->inputs().begin(), node->inputs().end(),
-                     [&](const Value& input) { return now.contains(input); });
+    const bool stays = std::none_of(node->inputs().begin(), node->inputs().end(),
+                                    [&](const Value& input) { return now.contains(input); });
     if (stays) continue;
     std::vector<Value> inputs;
     for (const Value& input : node->inputs()) inputs.push_back(renewed(input));
