@@ -42,7 +42,7 @@ struct CheckResult {
   Certificate certificate;                 // empty if it is rejected before it is repeated
   std::map<std::string, int64_t> assumed;  // sizes of symbolic dimensions that nobody gave
   uint64_t seed = 0;                       // that was used
-  // Options that might lead to another answer.
+  // The option that might lead to another answer.
   enum class Hint {
     kNone,
     kRules,   // `rules` or `prove`: the certificate has a rule that the file has not

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,42 +55,37 @@ struct OptimizeProgress {
 };
 
 struct OptimizeOptions {
+  // Rules.
+  std::string rules;                 // a file; "": the built-in ones
+  std::vector<std::string> disable;  // names of rules not to use
+  std::vector<std::string> only;     // names of the only rules to use; empty: all
+  FloatContract numerics = FloatContract::kReassociates;  // the most that a rule may change
+  bool allow_unproved = false;  // use rules whose proof is missing or out of date, too
+  bool pet = false;             // rewrite parts by corrected mutants of theirs, too (docs/pet.md)
+
+  // The search (docs/search.md).
   enum class Search { kBacktracking, kSaturation, kAuto };
-
-  // Rules: a file, or "" for the built-in ones; names of those to leave out, and of the only ones
-  // to use; the most that one may change of floating-point results.
-  std::string rules;
-  std::vector<std::string> disable, only;
-  FloatContract numerics = FloatContract::kReassociates;
-  bool allow_unproved = false;  // rules whose proof is missing or out of date too
-  bool pet = false;             // corrected mutants of parts too (docs/pet.md)
-
-  // The search (docs/search.md): graphs that it generates; it explores those that cost less than
-  // `alpha` times the best; operators that saturation keeps at once.
   Search search = Search::kBacktracking;
-  int64_t budget = 5000;
-  double alpha = 1.05;
-  int64_t nodes = 6000;
-  Objective objective;       // what is to become less; saturation knows time only
-  bool price_steps = false;  // say what each step costs
-  // A certificate whose steps are applied instead of searching; "": none. Then nothing is timed.
-  std::string replay;
+  int64_t budget = 5000;     // graphs to generate
+  double alpha = 1.05;       // explores graphs that cost less than this times the best
+  int64_t nodes = 6000;      // operators that saturation keeps at once
+  Objective objective;       // what becomes less; saturation knows time only
+  bool price_steps = false;  // say what the graph costs after each step
   CostOptions costs;
+  std::string replay;  // a certificate whose steps are applied instead of a search; "": none
 
-  // What executes input and contenders, how often (at least 3), and whether at all: without it,
-  // unproved rules are left out, and the search is all that the result tells of.
-  ExecutionOptions execution;
-  int64_t runs = 15;
-  bool execute = true;
-  // Whether the file to be written holds values that are computed again to save memory: ONNX does
-  // not.
-  bool keeps_barriers = true;
+  // The execution of what was found.
+  bool execute = true;         // false: the result is the search's, and leaves out unproved rules
+  ExecutionOptions execution;  // an objective with memory uses memory again at once
+  int64_t runs = 15;           // of input and contender each, at least 3; none for a replay
+  bool keeps_barriers = true;  // false for an ONNX file: it cannot say that a value is recomputed
+
+  // What is said of the result.
   bool certify = true;
-  std::string why_not;  // a rule whose use, or why it was not used, is explained; "": none
+  std::string why_not;  // a rule: where it was not applied, and why; "": none
 
-  // Ends the search, of which it is the time; what comes after does the least it can once it has
-  // passed. An interruption ends the search too, and does not count after it; one that comes later
-  // ends all with Cancelled.
+  // Ends the search. What follows does the least it can once this has passed. An interruption ends
+  // the search, too, and what was found is judged all the same; a later one ends all of it.
   Deadline deadline;
   std::function<void(const OptimizeProgress&)> on_progress;
 

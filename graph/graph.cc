@@ -133,7 +133,7 @@ NodePtr Node::Intern(std::unique_ptr<Node> node) {
   node->hash_ = node->ComputeHash();
   NodeTable::Shard& shard = NodeTable::Get().ShardOf(node->hash_);
   // Declared before the lock: nodes that die here retire after it is released.
-  std::vector<NodePtr> looked_at;
+  absl::InlinedVector<NodePtr, 2> looked_at;
   std::lock_guard<std::mutex> lock(shard.mutex);
   auto& alike = shard.nodes[node->hash_];
   for (const std::weak_ptr<const Node>& other : alike) {
