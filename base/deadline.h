@@ -21,9 +21,9 @@ class Deadline {
   // In `seconds` (0: never), or as soon as *interrupted, which must outlive it, is true.
   static Deadline After(double seconds, const std::atomic<bool>* interrupted = nullptr) {
     Deadline deadline;
+    deadline.seconds_ = seconds;
     if (seconds > 0 && seconds < 1e9) {
-      deadline.at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                        std::chrono::duration<double>(seconds));
+      deadline.at_ = In(seconds);
     }
     deadline.interrupted_ = interrupted;
     return deadline;
@@ -34,6 +34,22 @@ class Deadline {
     Deadline half = *this;
     if (at_) half.at_ = Clock::now() + (*at_ - Clock::now()) / 2;
     return half;
+  }
+
+  // As long again from now on, for work that begins when this may have passed.
+  Deadline Again() const { return After(seconds_, interrupted_); }
+  // The same, but it does not pass within `seconds` from now unless it is interrupted: for what
+  // follows work that uses up all the time there is.
+  Deadline NotWithin(double seconds) const {
+    Deadline later = *this;
+    if (at_) later.at_ = std::max(*at_, In(seconds));
+    return later;
+  }
+  // The same, which nothing interrupts.
+  Deadline WithoutInterruption() const {
+    Deadline other = *this;
+    other.interrupted_ = nullptr;
+    return other;
   }
 
   // Seconds that are left, never quite none; 0 where nothing but an interruption ends it.
@@ -50,6 +66,12 @@ class Deadline {
 
  private:
   using Clock = std::chrono::steady_clock;
+  static Clock::time_point In(double seconds) {
+    return Clock::now() +
+           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+
+  double seconds_ = 0;
   std::optional<Clock::time_point> at_;
   const std::atomic<bool>* interrupted_ = nullptr;
 };

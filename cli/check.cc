@@ -1,33 +1,21 @@
-// lemma check: repeats a certificate with the small checker.
-#include "verifier/certificate/check.h"
+// lemma check: repeats a certificate with the small checker, or checks a back end's plan.
+#include "api/check.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
-#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "api/models/model_file.h"
-#include "api/models/random_values.h"
-#include "api/optimization/certificate_file.h"
-#include "api/rules/rules_file.h"
-#include "base/file.h"
 #include "base/flags.h"
 #include "base/json.h"
-#include "cli/check_plan.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "graph/onnx/export.h"
-#include "graph/onnx/import.h"
-#include "rewrite/rules/rule_text.h"
-#include "verifier/checker/checker.h"
-#include "verifier/prover/proof_file.h"
-#include "verifier/prover/prover.h"
 
 namespace lemma::cli {
 namespace {
@@ -39,170 +27,25 @@ struct CheckFlags {
   int64_t reseed = -1;
 };
 
-struct Answer {
-  Certificate certificate;
-  CertificateCheck check;
-  std::map<std::string, int64_t> assumed;  // symbolic dimensions that nobody bound
-};
-
-Answer No(std::string problem) {
-  Answer answer;
-  answer.check.problem = std::move(problem);
-  return answer;
+std::optional<uint64_t> SeedOf(const CheckFlags& flags) {
+  if (flags.seed < 0) return std::nullopt;
+  return static_cast<uint64_t>(flags.seed);
 }
 
-// Why the rule is not proved, by proving it; "" if it is, as its record says.
-std::string ProveAnew(const Substitution& rule) {
-  const Verdict verdict = ProveRule(rule);
-  if (!IsProved(verdict)) return absl::StrCat(Word(verdict), ": ", Explanation(verdict));
-  const ProofRecord record = RecordOf(rule, verdict);
-  if (record.id == rule.proof.id && record.contract == rule.proof.contract) return "";
-  return absl::StrCat("what is proved is ", record.id, " ", Name(record.contract));
-}
-
-// Why a proof file is no proof of the rule; "" if it is one.
-std::string ReplayOne(const Substitution& rule, const std::string& folder) {
-  const std::string path = absl::StrCat(folder, "/", FileNameOf(rule.name), ".proof");
-  auto text = ReadFile(path, int64_t{1} << 30);
-  if (!text.ok()) return absl::StrCat("there is no proof ", path);
-  const checker::Checked checked = checker::CheckRule(rule);
-  if (checked.answer == checker::Checked::Answer::kDiffers) {
-    return absl::StrCat("its sides differ: ", checked.detail);
-  }
-  const checker::Replayed replayed = checker::ReplayProof(*text, rule);
-  return replayed.accepted ? "" : absl::StrCat(path, ": ", replayed.problem);
-}
-
-// Why a rule of a certificate is not to be believed; "" if it is one of the file's, or is proved.
-std::string Disbelieve(const CheckFlags& flags, const api::RulesFile& file,
-                       const Substitution& rule) {
-  const Substitution* own = nullptr;
-  for (const Substitution& r : file.rules) {
-    if (r.name == rule.name && PrintRule(ForCertificate(r)) == PrintRule(rule)) own = &r;
-  }
-  if (flags.prove) return ProveAnew(rule);
-  if (own == nullptr) {
-    return absl::StrCat("it is none of ", file.name,
-                        "; --rules FILE says which to believe, --prove proves it");
-  }
-  return flags.proofs.empty() ? "" : ReplayOne(*own, flags.proofs);
-}
-
-// The graph after it was written in the format and read again.
-absl::StatusOr<Graph> AsWritten(const Graph& graph, const api::Model& written) {
-  if (written.format != api::ModelFormat::kOnnx) return graph;
-  ExportOptions options;
-  options.info = written.info;
-  auto bytes = ExportOnnx(graph, options);
-  if (!bytes.ok()) return bytes.status();
-  auto model = ImportOnnxBytes(*bytes, {});
-  if (!model.ok()) return model.status();
-  return std::move(model->graph);
-}
-
-// What inputs are that are not given is part of a model's meaning.
-bool SameDefaults(const OnnxInfo& a, const OnnxInfo& b) {
-  return std::equal(a.defaults.begin(), a.defaults.end(), b.defaults.begin(), b.defaults.end(),
-                    [](const auto& x, const auto& y) {
-                      return x.first == y.first && x.second.SameBytes(y.second);
-                    });
-}
-
-// Sizes that were chosen for symbolic dimensions when the model was read.
-std::map<std::string, int64_t> AssumedDims(const api::Model& model,
-                                           const std::map<std::string, int64_t>& given) {
-  std::map<std::string, int64_t> assumed;
-  const std::vector<std::string>& names = model.graph.input_names();
-  for (const OnnxPort& port : model.info.inputs) {
-    const auto at = std::find(names.begin(), names.end(), port.name);
-    if (at == names.end()) continue;
-    const Shape& shape = model.graph.inputs()[static_cast<size_t>(at - names.begin())].shape();
-    for (size_t axis = 0; axis < port.dims.size() && axis < shape.size(); ++axis) {
-      std::string name = port.dims[axis];
-      int64_t fixed = 0;
-      if (absl::SimpleAtoi(name, &fixed)) continue;
-      if (name == "?") name = absl::StrCat(port.name, ".", axis);
-      if (given.count(name) == 0) assumed[name] = shape[axis];
-    }
-  }
-  return assumed;
-}
-
-// The output has the sizes that were bound, or symbolic dimensions of those names still.
-absl::StatusOr<api::Model> LoadOutput(const std::string& path,
-                                      const std::map<std::string, int64_t>& dims) {
-  auto model = api::LoadModel(path, dims);
-  if (model.ok() || dims.empty()) return model;
-  auto plain = api::LoadModel(path);
-  if (!plain.ok()) return model;
-  const std::map<std::string, int64_t> used = api::UsedDims(*plain, dims);
-  return used.empty() ? std::move(plain) : api::LoadModel(path, used);
-}
-
-// A file may be two things at once: others take it for ONNX, by its name, and Lemma for something
-// else, by its content. "" if both say the same.
-std::string OtherFormat(const std::string& path, const api::Model& model) {
-  const auto named = api::FormatOfPath(path);
-  if (!named.ok() || *named != api::ModelFormat::kOnnx || model.format == *named) return "";
-  return absl::StrCat(path, " is ", Name(model.format), " by its content and ", Name(*named),
-                      " by its name");
-}
-
-absl::StatusOr<Answer> Check(const CheckFlags& flags, const std::vector<std::string>& paths) {
-  auto rules = api::LoadRulesFile(flags.rules);
-  if (!rules.ok()) return rules.status();
-  auto text = api::ReadCertificateText(paths[2]);
-  if (!text.ok()) return text.status();
-  auto certificate = ParseCertificate(*text);
-  if (!certificate.ok()) return No(std::string(certificate.status().message()));
-  const std::string* recorded[] = {&certificate->input_file, &certificate->output_file};
-  for (int i = 0; i < 2; ++i) {
-    auto sha256 = api::FileSha256(paths[i]);
-    if (!sha256.ok()) return sha256.status();
-    if (*sha256 != *recorded[i]) {
-      return No(absl::StrCat(paths[i], " is not the file that the certificate is of"));
-    }
-  }
-  auto input = api::LoadModel(paths[0], certificate->dims);
-  if (!input.ok()) return input.status();
-  auto output = LoadOutput(paths[1], certificate->dims);
-  if (!output.ok()) return output.status();
-  for (const std::string& problem :
-       {OtherFormat(paths[0], *input), OtherFormat(paths[1], *output)}) {
-    if (!problem.empty()) return No(problem);
-  }
-  if (!SameDefaults(input->info, output->info)) {
-    return No("inputs have other default values than the output's");
-  }
-  if (api::UsedDims(*input, certificate->dims) != certificate->dims) {
-    return No("the input has no such symbolic dimension as the certificate says");
-  }
-  if (certificate->reseed.value_or(-1) != flags.reseed) {
-    if (!certificate->reseed) return No("the input's weights were not replaced");
-    const int64_t seed = *certificate->reseed;
-    return No(absl::StrCat("the output has random weights of seed ", seed,
-                           ", not the input's; --reseed-weights=", seed, " asks for these"));
-  }
-  if (certificate->reseed) {
-    auto graph = api::ReseedWeights(input->graph, static_cast<uint64_t>(*certificate->reseed));
-    if (!graph.ok()) return graph.status();
-    input->graph = *std::move(graph);
-  }
-  CertificateCheckOptions options;
-  options.disbelieve = [&](const Substitution& rule) { return Disbelieve(flags, *rules, rule); };
-  options.as_written = [&](const Graph& graph) { return AsWritten(graph, *output); };
+api::CheckOptions OptionsOf(const CheckFlags& flags) {
+  api::CheckOptions options;
+  options.rules = flags.rules;
+  options.prove = flags.prove;
+  options.proofs = flags.proofs;
   options.samples = static_cast<int>(flags.samples);
-  options.seed = static_cast<uint64_t>(flags.seed);
+  options.seed = SeedOf(flags);
+  if (flags.reseed >= 0) options.reseed = flags.reseed;
   options.threads = static_cast<int>(flags.threads);
-  Answer answer;
-  answer.assumed = AssumedDims(*input, certificate->dims);
-  answer.check = CheckCertificate(*certificate, input->graph, output->graph, options);
-  answer.certificate = *std::move(certificate);
-  return answer;
+  return options;
 }
 
 // What was done to the input before its graph is the certificate's.
-std::string HowRead(const Answer& answer) {
+std::string HowRead(const api::CheckResult& answer) {
   const Certificate& certificate = answer.certificate;
   std::string text;
   for (const auto& [name, size] : certificate.dims) absl::StrAppend(&text, ", ", name, " = ", size);
@@ -230,12 +73,28 @@ std::string Printable(absl::string_view text) {
   return printable;
 }
 
-void Print(const CheckFlags& flags, const Answer& answer) {
+// The problem, with the flags that might help.
+std::string ProblemOf(const api::CheckResult& answer) {
+  using Hint = api::CheckResult::Hint;
+  switch (answer.hint) {
+    case Hint::kNone:
+      return answer.problem();
+    case Hint::kRules:
+      return absl::StrCat(answer.problem(),
+                          "; --rules FILE says which to believe, --prove proves it");
+    case Hint::kReseed:
+      return absl::StrCat(answer.problem(), "; --reseed-weights=", *answer.certificate.reseed,
+                          " asks for these");
+  }
+  return answer.problem();
+}
+
+void Print(const CheckFlags& flags, const api::CheckResult& answer) {
   const Certificate& c = answer.certificate;
   const CertificateCheck& check = answer.check;
   if (flags.json) {
     Json json = Json::Object();
-    json.Set("ok", check.ok()).Set("step", check.step).Set("problem", check.problem);
+    json.Set("ok", check.ok()).Set("step", check.step).Set("problem", ProblemOf(answer));
     if (check.ok()) {
       json.Set("steps", static_cast<int64_t>(c.steps.size()));
       json.Set("rules", static_cast<int64_t>(c.rules.size()));
@@ -252,7 +111,7 @@ void Print(const CheckFlags& flags, const Answer& answer) {
         entry.Set("contract", Name(mutant.contract)).Set("prime", absl::StrCat(mutant.prime));
         mutants.Add(std::move(entry.Set("compared", mutant.compared).Set("of", mutant.elements)));
       }
-      json.Set("mutants", std::move(mutants)).Set("seed", flags.seed);
+      json.Set("mutants", std::move(mutants)).Set("seed", static_cast<int64_t>(answer.seed));
       json.Set("samples", check.samples).Set("elements", check.elements).Set("laws", check.laws);
     }
     std::puts(json.ToString().c_str());
@@ -260,7 +119,7 @@ void Print(const CheckFlags& flags, const Answer& answer) {
   }
   if (!check.ok()) {
     const std::string step = check.step > 0 ? absl::StrCat("step ", check.step, ": ") : "";
-    std::printf("REJECTED: %s%s\n", step.c_str(), Printable(check.problem).c_str());
+    std::printf("REJECTED: %s%s\n", step.c_str(), Printable(ProblemOf(answer)).c_str());
     return;
   }
   std::printf("checked: %zu steps by %zu rules, %zu constants folded, %s (%s%s)\n", c.steps.size(),
@@ -282,8 +141,65 @@ void Print(const CheckFlags& flags, const Answer& answer) {
         static_cast<long long>(check.laws));
   }
   if (check.samples > 0 || !check.mutants.empty()) {
-    std::printf("repeatable with --seed=%lld\n", static_cast<long long>(flags.seed));
+    std::printf("repeatable with --seed=%lld\n", static_cast<long long>(answer.seed));
   }
+}
+
+void PrintCudaPlan(const CheckFlags& flags, const api::PlanCheck& check) {
+  const int64_t launches = check.compared + check.by_definition;
+  if (flags.json) {
+    Json json = Json::Object();
+    json.Set("ok", check.ok()).Set("problem", check.problem);
+    json.Set("launches", launches).Set("compared", check.compared);
+    json.Set("by_definition", check.by_definition);
+    std::puts(json.Set("seed", static_cast<int64_t>(check.seed)).ToString().c_str());
+  } else if (!check.ok()) {
+    std::printf("REJECTED: %s\n", check.problem.c_str());
+  } else {
+    std::printf(
+        "checked: of %lld launches each finds in memory what its operators read, in every order "
+        "that the plan allows; %lld are products, described to the library as their operators mean "
+        "on random values, %lld are generated or copies\n",
+        static_cast<long long>(launches), static_cast<long long>(check.compared),
+        static_cast<long long>(check.by_definition));
+  }
+}
+
+void PrintCpuPlan(const CheckFlags& flags, const api::PlanCheck& check) {
+  if (flags.json) {
+    Json json = Json::Object();
+    json.Set("ok", check.ok()).Set("problem", check.problem).Set("proved", check.proved);
+    json.Set("compared", check.compared).Set("by_definition", check.by_definition);
+    std::puts(json.Set("seed", static_cast<int64_t>(check.seed)).ToString().c_str());
+  } else if (!check.ok()) {
+    std::printf("REJECTED: %s\n", check.problem.c_str());
+  } else {
+    std::printf(
+        "checked: %lld kernels of the library are proved to compute, in real numbers, what their "
+        "operators mean, %lld compute it on random values, %lld are generated or our own; each "
+        "element stays in memory until it is read\n",
+        static_cast<long long>(check.proved), static_cast<long long>(check.compared),
+        static_cast<long long>(check.by_definition));
+  }
+}
+
+absl::StatusOr<int> CheckPlan(const CheckFlags& flags, const std::string& backend,
+                              const std::string& path) {
+  if (!absl::c_linear_search(api::PlanCheckBackends(), backend)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--plan=", backend, ": there are plans of cpu and of cuda"));
+  }
+  auto model = api::LoadModel(path);
+  if (!model.ok()) return model.status();
+  auto check =
+      api::CheckPlan(model->graph, {backend, SeedOf(flags), static_cast<int>(flags.threads)});
+  if (!check.ok()) return check.status();
+  if (backend == "cuda") {
+    PrintCudaPlan(flags, *check);
+  } else {
+    PrintCpuPlan(flags, *check);
+  }
+  return check->ok() ? kExitOk : kExitNo;
 }
 
 }  // namespace
@@ -321,8 +237,7 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
   if (!plan.empty()) {
     auto path = OneArgument("MODEL", *positional);
     if (!path.ok()) return path.status();
-    const int64_t seed = check.seed < 0 ? static_cast<int64_t>(api::DrawSeed()) : check.seed;
-    return CheckPlan({plan, check.json, seed, check.threads}, *path);
+    return CheckPlan(check, plan, *path);
   }
   if (positional->size() != 3) {
     return absl::InvalidArgumentError("which IN, OUT and CERTIFICATE? see --help");
@@ -334,11 +249,11 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
     return absl::InvalidArgumentError("--threads: must be in 1…1024");
   }
   if (check.seed < -1) return absl::InvalidArgumentError("--seed: must be at least -1");
-  if (check.seed < 0) check.seed = static_cast<int64_t>(api::DrawSeed());
-  auto answer = Check(check, *positional);
+  auto answer =
+      api::CheckCertificate((*positional)[0], (*positional)[1], (*positional)[2], OptionsOf(check));
   if (!answer.ok()) return answer.status();
   Print(check, *answer);
-  return answer->check.ok() ? kExitOk : kExitNo;
+  return answer->ok() ? kExitOk : kExitNo;
 }
 
 }  // namespace lemma::cli

@@ -3,27 +3,22 @@
 #define LEMMA_CLI_OPTIMIZE_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
-#include "api/optimization/acceptance.h"
+#include "absl/strings/string_view.h"
+#include "api/optimize.h"
 #include "base/flags.h"
 #include "cli/common_flags.h"
-#include "cli/why_not.h"
-#include "optimizer/cost/cost_db.h"
-#include "optimizer/cost/objective.h"
-#include "optimizer/search/rewrite_filter.h"
-#include "optimizer/search/search.h"
+#include "cli/progress_line.h"
 
 namespace lemma::cli {
 
 // What the command line says.
 struct OptimizeFlags {
   CommonFlags common;
-  std::string output, rules, cost = "measured", cost_db = CostDb::DefaultPath(), device;
+  std::string output, rules, cost = "measured", cost_db = api::CostOptions().database, device;
   std::string numerics = "reassociate";
   std::vector<std::string> disable, only;
   std::string search = "backtracking", pet = "off";
@@ -41,29 +36,27 @@ struct OptimizeFlags {
   // Values out of range, and flags that exclude each other: InvalidArgument.
   absl::Status Check() const;
 
-  RewriteFilter Filter() const;
+  // The same for the library, but for the deadline and progress.
+  api::OptimizeOptions Options() const;
+  api::CostOptions Costs() const;
   Objective ObjectiveOf() const;
   // Whether input and result are timed.
   bool Times() const { return device.empty() && replay.empty(); }
-  // Whether it is for a GPU that is not here.
-  bool DeviceIsAbsent() const {
-    return !device.empty() && absl::StartsWith(common.backend, "cuda");
-  }
   std::string CertificatePath() const;  // "": none
 };
 
-// What came of it.
+// What was found, with what only the command knows.
 struct Outcome {
-  std::vector<UnprovedRule> unproved;  // allowed, used or not
-  SearchResult search;
-  double search_seconds = 0;  // of a second search too, with corrected costs; `search` is the last
-  double best_seconds = 0;    // until the best graph was found
+  api::OptimizeResult result;
   // Memory of the process when the search began, and the most while it ran.
   int64_t search_start_bytes = 0, search_peak_bytes = 0;
-  api::Acceptance accepted;
-  int64_t learned = 0;  // kernels whose costs were corrected, since what was found did not pay
-  std::optional<WhyNotReport> why_not;
 };
+
+// "a, b, c".
+std::string Names(const std::vector<UnprovedRule>& rules);
+
+// That the kernel is measured now.
+void ShowMeasuring(absl::string_view kernel, ProgressLine* progress);
 
 }  // namespace lemma::cli
 

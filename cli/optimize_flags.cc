@@ -2,16 +2,10 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "api/models/model_file.h"
 #include "cli/optimize.h"
 
 namespace lemma::cli {
-namespace {
-
-// Sets of nodes are held as bits, for each node.
-constexpr int64_t kMaxNodes = 100000;
-
-}  // namespace
-
 void OptimizeFlags::AddTo(Flags* flags) {
   flags->String("output|o", &output, "OUT", "where to: .onnx, .lemma or .txt, .pb");
   flags->String("rules", &rules, "FILE", "rules to use instead of the built-in ones");
@@ -77,35 +71,49 @@ absl::Status OptimizeFlags::Check() const {
   if (!replay.empty() && objective != "time") {
     return absl::InvalidArgumentError("--objective: nothing is searched with --replay");
   }
-  if (!(memory_weight >= 0 && memory_weight <= 1)) {
-    return absl::InvalidArgumentError("--memory-weight: must be from 0 to 1");
-  }
-  if (runs < 3) return absl::InvalidArgumentError("--runs: must be at least 3");
-  if (budget < 1) return absl::InvalidArgumentError("--budget: must be at least 1");
   if (search != "backtracking" && !ObjectiveOf().IsTime()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--search=", search, ": knows time only; use backtracking for memory"));
   }
-  if (nodes < 1 || nodes > kMaxNodes) {
-    return absl::InvalidArgumentError(absl::StrCat("--nodes: must be 1 to ", kMaxNodes));
-  }
   if (!(seconds >= 0)) return absl::InvalidArgumentError("--seconds: must be at least 0");
-  if (!(alpha >= 1)) return absl::InvalidArgumentError("--alpha: must be at least 1");
-  return absl::OkStatus();
+  return WithFlags(Options().Check());
 }
 
-RewriteFilter OptimizeFlags::Filter() const {
+api::OptimizeOptions OptimizeFlags::Options() const {
+  using Search = api::OptimizeOptions::Search;
   static const std::map<std::string, FloatContract> kContracts = {
       {"exact", FloatContract::kBitExact},
       {"reassociate", FloatContract::kReassociates},
       {"real", FloatContract::kRealOnly}};
-  RewriteFilter filter;
-  filter.numerics = kContracts.at(numerics);
-  filter.disabled = {disable.begin(), disable.end()};
-  filter.only = {only.begin(), only.end()};
-  filter.allow_unproved = allow_unproved;
-  return filter;
+  static const std::map<std::string, Search> kSearches = {{"backtracking", Search::kBacktracking},
+                                                          {"saturation", Search::kSaturation},
+                                                          {"auto", Search::kAuto}};
+  const auto format = api::FormatOfPath(output);
+  api::OptimizeOptions options;
+  options.rules = rules;
+  options.disable = disable;
+  options.only = only;
+  options.numerics = kContracts.at(numerics);
+  options.allow_unproved = allow_unproved;
+  options.pet = pet == "on";
+  options.search = kSearches.at(search);
+  options.budget = budget;
+  options.alpha = alpha;
+  options.nodes = nodes;
+  options.objective = ObjectiveOf();
+  options.price_steps = !report.empty();
+  options.replay = replay;
+  options.costs = Costs();
+  options.execution = common.Execution();
+  options.runs = runs;
+  options.execute = !output.empty();
+  options.keeps_barriers = !format.ok() || *format != api::ModelFormat::kOnnx;
+  options.certify = !CertificatePath().empty();
+  options.why_not = why_not;
+  return options;
 }
+
+api::CostOptions OptimizeFlags::Costs() const { return {cost == "measured", cost_db, device}; }
 
 Objective OptimizeFlags::ObjectiveOf() const {
   static const std::map<std::string, Objective::Goal> kGoals = {

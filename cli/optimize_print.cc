@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/json.h"
 #include "base/text_table.h"
+#include "cli/why_not_text.h"
 
 namespace lemma::cli {
 namespace {
@@ -33,8 +34,8 @@ double Ratio(int64_t after, int64_t before) {
 
 // Why it is the input that was written.
 std::string WhyKept(const OptimizeFlags& flags, const Outcome& outcome) {
-  const api::Acceptance& result = outcome.accepted;
-  if (outcome.search.rewrites.empty() && !result.found) {
+  const api::Acceptance& result = outcome.result.accepted;
+  if (outcome.result.search.rewrites.empty() && !result.found) {
     return flags.objective == "time"     ? "no rule makes it faster"
            : flags.objective == "memory" ? "no rule makes it smaller, nor as small and faster"
                                          : "no rule makes it better";
@@ -98,8 +99,8 @@ void PrintBound(const SearchResult& search) {
 }
 
 void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
-  const SearchResult& p = outcome.search;
-  const api::Acceptance& result = outcome.accepted;
+  const SearchResult& p = outcome.result.search;
+  const api::Acceptance& result = outcome.result.accepted;
   auto counts = [](const std::vector<RewriteStep>& steps) {
     Json rules = Json::Object();
     for (const auto& [name, count] : RuleCounts(steps)) rules.Set(name, count);
@@ -144,12 +145,12 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
   json.Set("rules", counts(result.rewrites)).Set("search_rules", counts(p.rewrites));
   if (flags.allow_unproved) {
     Json unproved = Json::Object();
-    for (const UnprovedRule& rule : outcome.unproved) unproved.Set(rule.name, rule.problem);
+    for (const UnprovedRule& rule : outcome.result.unproved) unproved.Set(rule.name, rule.problem);
     json.Set("unproved_rules_allowed", std::move(unproved));
   }
-  json.Set("learned_kernels", outcome.learned);
-  json.Set("graphs", p.steps).Set("search_seconds", outcome.search_seconds);
-  json.Set("best_seconds", outcome.best_seconds);
+  json.Set("learned_kernels", outcome.result.calibrated);
+  json.Set("graphs", p.steps).Set("search_seconds", outcome.result.search_seconds);
+  json.Set("best_seconds", outcome.result.best_seconds);
   json.Set("search_start_bytes", outcome.search_start_bytes);
   json.Set("search_peak_bytes", outcome.search_peak_bytes);
   json.Set("graphs_per_second", GraphsPerSecond(p));
@@ -159,13 +160,14 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
     json.Set("bound_proved", p.bound->is_proved);
     json.Set("bound_share", ShareOfBound(p));
   }
-  if (outcome.why_not) json.Set("why_not", WhyNotJson(*outcome.why_not));
+  if (outcome.result.why_not)
+    json.Set("why_not", WhyNotJson(*outcome.result.why_not, flags.numerics));
   std::puts(json.ToString().c_str());
 }
 
 void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
-  const SearchResult& p = outcome.search;
-  const api::Acceptance& result = outcome.accepted;
+  const SearchResult& p = outcome.result.search;
+  const api::Acceptance& result = outcome.result.accepted;
   auto bytes = [](int64_t n) { return FormatBytes(static_cast<double>(n)); };
   TextTable table({flags.common.backend, "before", "after", "after/before"});
   if (result.measured && flags.Times()) {
@@ -199,19 +201,20 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
                 result.difference.ToString().c_str());
   }
   std::printf("%d graphs in %.1f s, %.0f per second of processor time: %s\n",
-              static_cast<int>(p.steps), outcome.search_seconds, GraphsPerSecond(p), Name(p.stop));
+              static_cast<int>(p.steps), outcome.result.search_seconds, GraphsPerSecond(p),
+              Name(p.stop));
   PrintBound(p);
   PrintFront(p.front);
-  if (outcome.learned > 0) {
+  if (outcome.result.calibrated > 0) {
     std::printf("corrected the costs of %d kernels by their times in runs that did not pay\n",
-                static_cast<int>(outcome.learned));
+                static_cast<int>(outcome.result.calibrated));
   }
   if (result.kept_input()) {
     std::printf("kept the input: %s\n", WhyKept(flags, outcome).c_str());
   } else {
     for (const auto& [name, count] : RuleCounts(result.rewrites)) {
       const bool unproved =
-          std::any_of(outcome.unproved.begin(), outcome.unproved.end(),
+          std::any_of(outcome.result.unproved.begin(), outcome.result.unproved.end(),
                       [&](const UnprovedRule& rule) { return rule.name == name; });
       std::printf("%5d x %s%s\n", count, name.c_str(), unproved ? " (UNPROVED)" : "");
     }
@@ -222,23 +225,27 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
       std::printf("%5d values are offloaded to the host, to save memory\n", result.offloaded);
     }
   }
-  if (!outcome.unproved.empty()) {
-    std::printf("UNPROVED rules were allowed: %s\n", Names(outcome.unproved).c_str());
+  if (!outcome.result.unproved.empty()) {
+    std::printf("UNPROVED rules were allowed: %s\n", Names(outcome.result.unproved).c_str());
   }
   std::printf("written to %s\n", flags.output.c_str());
   if (const std::string path = flags.CertificatePath(); !path.empty()) {
     std::printf("certificate: %s\n", path.c_str());
   }
   if (!flags.report.empty()) std::printf("report: %s\n", flags.report.c_str());
-  if (outcome.why_not)
-    std::fputs(WhyNotText(*outcome.why_not, !flags.ObjectiveOf().IsTime()).c_str(), stdout);
+  if (outcome.result.why_not)
+    std::fputs(
+        WhyNotText(*outcome.result.why_not, flags.numerics, !flags.ObjectiveOf().IsTime()).c_str(),
+        stdout);
 }
 
 // All there is to say if nothing is written.
 void PrintWhyNot(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
-  const SearchResult& search = outcome.search;
+  const SearchResult& search = outcome.result.search;
   if (!flags.common.json) {
-    std::fputs(WhyNotText(*outcome.why_not, !flags.ObjectiveOf().IsTime()).c_str(), stdout);
+    std::fputs(
+        WhyNotText(*outcome.result.why_not, flags.numerics, !flags.ObjectiveOf().IsTime()).c_str(),
+        stdout);
     return;
   }
   Json json = Json::Object();
@@ -246,7 +253,7 @@ void PrintWhyNot(const OptimizeFlags& flags, const Graph& input, const Outcome& 
   json.Set("predicted_ms_before", search.initial_cost.ms());
   json.Set("predicted_ms_after", search.best_cost.ms());
   json.Set("graphs", search.steps).Set("stopped", Name(search.stop));
-  json.Set("why_not", WhyNotJson(*outcome.why_not));
+  json.Set("why_not", WhyNotJson(*outcome.result.why_not, flags.numerics));
   std::puts(json.ToString().c_str());
 }
 

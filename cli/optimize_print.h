@@ -2,9 +2,6 @@
 #ifndef LEMMA_CLI_OPTIMIZE_PRINT_H_
 #define LEMMA_CLI_OPTIMIZE_PRINT_H_
 
-#include <string>
-#include <vector>
-
 #include "cli/optimize.h"
 #include "graph/graph.h"
 
@@ -13,9 +10,6 @@ namespace lemma::cli {
 // To standard output: a table and what is to be said of it, or with --json one object. Without -o
 // only what --why-not asks for.
 void Print(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome);
-
-// "a, b, c".
-std::string Names(const std::vector<UnprovedRule>& rules);
 
 }  // namespace lemma::cli
 

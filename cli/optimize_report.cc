@@ -16,6 +16,9 @@
 namespace lemma::cli {
 namespace {
 
+// For timing the kernels of a graph, and for drawing, whatever time the search has left.
+constexpr double kLateSeconds = 2;
+
 std::string Change(const std::string& before, const std::string& after) {
   return absl::StrCat(before, " → ", after);
 }
@@ -54,7 +57,8 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Graph& input,
 
 // `times`: whether its kernels are.
 absl::StatusOr<ReportGraph> GraphOf(const Graph& graph, const OptimizeFlags& flags, bool times,
-                                    Backend* backend, absl::Span<const Tensor> inputs) {
+                                    Backend* backend, absl::Span<const Tensor> inputs,
+                                    const Deadline& deadline) {
   ReportGraph result;
   result.graph = graph;
   result.live_bytes = LiveBytes(graph);
@@ -63,7 +67,8 @@ absl::StatusOr<ReportGraph> GraphOf(const Graph& graph, const OptimizeFlags& fla
   compile.threads = static_cast<int>(flags.common.threads);
   auto executable = backend->Compile(graph, compile);
   if (!executable.ok()) return executable.status();
-  auto kernels = api::ProfileRuns(executable->get(), inputs, static_cast<int>(flags.runs));
+  auto kernels = api::ProfileRuns(executable->get(), inputs, static_cast<int>(flags.runs),
+                                  deadline.NotWithin(kLateSeconds));
   if (!kernels.ok()) return kernels.status();
   result.kernels = *std::move(kernels);
   return result;
@@ -72,16 +77,18 @@ absl::StatusOr<ReportGraph> GraphOf(const Graph& graph, const OptimizeFlags& fla
 }  // namespace
 
 absl::Status StageReport(const OptimizeFlags& flags, const std::string& model, const Graph& input,
-                         const Outcome& outcome, Backend* backend, absl::Span<const Tensor> inputs,
-                         std::vector<StagedFile>* files) {
+                         const api::OptimizeResult& result, absl::Span<const Tensor> inputs,
+                         const Deadline& deadline, std::vector<StagedFile>* files) {
   if (flags.report.empty()) return absl::OkStatus();
   auto file = api::LoadRulesFile(flags.rules);
   if (!file.ok()) return file.status();
-  const api::Acceptance& accepted = outcome.accepted;
+  auto backend = api::BackendFor(flags.Options());
+  if (!backend.ok()) return backend.status();
+  const api::Acceptance& accepted = result.accepted;
   Report report;
   report.title = model;
-  report.facts = FactsOf(input, outcome.search, accepted);
-  report.facts.insert(report.facts.end(), {{"back end", backend->version()},
+  report.facts = FactsOf(input, result.search, accepted);
+  report.facts.insert(report.facts.end(), {{"back end", (*backend)->version()},
                                            {"numerics", flags.numerics},
                                            {"rules", file->name},
                                            {"written to", flags.output}});
@@ -91,10 +98,10 @@ absl::Status StageReport(const OptimizeFlags& flags, const std::string& model, c
     if (flags.memory_limit > 0)
       report.facts.emplace_back("memory limit", bytes(flags.memory_limit));
     report.facts.emplace_back("peak memory, predicted",
-                              Change(bytes(outcome.search.initial_cost.peak_bytes()),
-                                     bytes(outcome.search.best_cost.peak_bytes())));
+                              Change(bytes(result.search.initial_cost.peak_bytes()),
+                                     bytes(result.search.best_cost.peak_bytes())));
   }
-  report.predicted_ms = outcome.search.initial_cost.ms();
+  report.predicted_ms = result.search.initial_cost.ms();
   std::set<std::string> used;
   for (const RewriteStep& step : accepted.rewrites) {
     report.steps.push_back({step.name, step.where, step.cost ? step.cost->ms() : -1});
@@ -104,13 +111,13 @@ absl::Status StageReport(const OptimizeFlags& flags, const std::string& model, c
     if (used.count(rule.name) > 0) report.rules.push_back(rule);
   }
   const bool times = accepted.measured && flags.Times();
-  auto before = GraphOf(input, flags, times, backend, inputs);
+  auto before = GraphOf(input, flags, times, backend->get(), inputs, deadline);
   if (!before.ok()) return before.status();
   report.before = *std::move(before);
-  auto after = GraphOf(accepted.graph, flags, times, backend, inputs);
+  auto after = GraphOf(accepted.graph, flags, times, backend->get(), inputs, deadline);
   if (!after.ok()) return after.status();
   report.after = *std::move(after);
-  auto page = ReportPage(report);
+  auto page = ReportPage(report, deadline.NotWithin(kLateSeconds));
   if (!page.ok()) return page.status();
   auto staged = StagedFile::Write(flags.report, {*page});
   if (staged.ok()) files->push_back(*std::move(staged));

@@ -155,7 +155,11 @@ absl::flat_hash_set<const Node*> Changed(const Graph& graph, const Graph& other)
   return changed;
 }
 
-absl::StatusOr<std::string> Drawing(const Graph& graph, const Graph& other, const std::string& id) {
+absl::StatusOr<std::string> Drawing(const Graph& graph, const Graph& other, const std::string& id,
+                                    const Deadline& deadline) {
+  if (deadline.Passed()) {
+    return absl::StrCat("<p>", graph.num_ops(), " operators; not drawn: the time is up</p>\n");
+  }
   const absl::flat_hash_set<const Node*> changed = Changed(graph, other);
   absl::flat_hash_set<const Node*> around = changed;
   for (const Node* node : changed) {
@@ -175,11 +179,11 @@ absl::StatusOr<std::string> Drawing(const Graph& graph, const Graph& other, cons
 
 }  // namespace
 
-absl::StatusOr<std::string> ReportPage(const Report& report) {
+absl::StatusOr<std::string> ReportPage(const Report& report, const Deadline& deadline) {
   const Graph &before = report.before.graph, &after = report.after.graph;
-  auto drawn_before = Drawing(before, after, "search-before");
+  auto drawn_before = Drawing(before, after, "search-before", deadline);
   if (!drawn_before.ok()) return drawn_before.status();
-  auto drawn_after = Drawing(after, before, "search-after");
+  auto drawn_after = Drawing(after, before, "search-after", deadline);
   if (!drawn_after.ok()) return drawn_after.status();
   const std::string body = absl::StrCat(
       "<h1>", Escaped(report.title), "</h1>\n", Facts(report), "<h2>Graphs before and after</h2>\n",

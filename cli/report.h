@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/deadline.h"
 #include "graph/graph.h"
 #include "rewrite/rules/substitution.h"
 #include "runtime/executor.h"
@@ -37,8 +38,9 @@ struct Report {
 
 // One HTML page that needs nothing else: tables, plots, both graphs as SVG that can be moved,
 // enlarged and searched. Of a graph of more than 800 operators, what differs from the other is
-// drawn, with its neighbours. Equal reports give equal pages.
-absl::StatusOr<std::string> ReportPage(const Report& report);
+// drawn, with its neighbours. Equal reports give equal pages. Once the deadline has passed no graph
+// is drawn, and the page says so.
+absl::StatusOr<std::string> ReportPage(const Report& report, const Deadline& deadline = Deadline());
 
 }  // namespace lemma::cli
 

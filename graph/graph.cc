@@ -5,9 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <unordered_map>
-#include <unordered_set>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "base/hash.h"
 
 namespace lemma {
@@ -22,7 +23,8 @@ class NodeTable {
   }
   struct Shard {
     std::mutex mutex;
-    std::unordered_multimap<uint64_t, std::weak_ptr<const Node>> nodes;
+    // Almost always one node for a hash.
+    absl::flat_hash_map<uint64_t, absl::InlinedVector<std::weak_ptr<const Node>, 1>> nodes;
   };
   Shard& ShardOf(uint64_t hash) { return shards_[hash % shards_.size()]; }
 
@@ -33,10 +35,13 @@ class NodeTable {
 void Forget(const Node* node) {
   NodeTable::Shard& shard = NodeTable::Get().ShardOf(node->hash());
   std::lock_guard<std::mutex> lock(shard.mutex);
-  auto [begin, end] = shard.nodes.equal_range(node->hash());
-  for (auto it = begin; it != end;) {
-    it = it->second.expired() ? shard.nodes.erase(it) : std::next(it);
-  }
+  auto it = shard.nodes.find(node->hash());
+  if (it == shard.nodes.end()) return;
+  auto& alike = it->second;
+  alike.erase(std::remove_if(alike.begin(), alike.end(),
+                             [](const std::weak_ptr<const Node>& n) { return n.expired(); }),
+              alike.end());
+  if (alike.empty()) shard.nodes.erase(it);
 }
 
 // Deleter of nodes. A node's death may end its operands; they queue here instead of recursing,
@@ -128,18 +133,17 @@ NodePtr Node::Intern(std::unique_ptr<Node> node) {
   node->hash_ = node->ComputeHash();
   NodeTable::Shard& shard = NodeTable::Get().ShardOf(node->hash_);
   // Declared before the lock: nodes that die here retire after it is released.
-  std::vector<NodePtr> looked_at;
+  absl::InlinedVector<NodePtr, 2> looked_at;
   std::lock_guard<std::mutex> lock(shard.mutex);
-  auto [begin, end] = shard.nodes.equal_range(node->hash_);
-  for (auto it = begin; it != end; ++it) {
-    if (NodePtr existing = it->second.lock()) {
+  auto& alike = shard.nodes[node->hash_];
+  for (const std::weak_ptr<const Node>& other : alike) {
+    if (NodePtr existing = other.lock()) {
       looked_at.push_back(existing);
       if (existing->Same(*node)) return existing;
     }
   }
-  uint64_t hash = node->hash_;
   NodePtr shared(node.release(), Retire);
-  shard.nodes.emplace(hash, shared);
+  alike.push_back(shared);
   return shared;
 }
 
@@ -191,21 +195,22 @@ absl::string_view Graph::LabelOf(const Value& value) const {
 void Graph::Index() {
   nodes_.clear();
   num_ops_ = 0;
-  std::unordered_set<const Node*> seen;
-  // Explicit stack: graphs may be deeper than the call stack allows.
-  std::vector<std::pair<NodePtr, size_t>> stack;
+  absl::flat_hash_set<const Node*> seen;
+  // Explicit stack: graphs may be deeper than the call stack allows. The outputs keep what it
+  // points to.
+  std::vector<std::pair<const NodePtr*, size_t>> stack;
   auto visit = [&](const NodePtr& root) {
     if (!seen.insert(root.get()).second) return;
-    stack.emplace_back(root, 0);
+    stack.emplace_back(&root, 0);
     while (!stack.empty()) {
       auto& [node, next] = stack.back();
-      if (next < node->inputs().size()) {
-        const NodePtr& operand = node->inputs()[next++].node_ptr();
-        if (seen.insert(operand.get()).second) stack.emplace_back(operand, 0);
+      if (next < (*node)->inputs().size()) {
+        const NodePtr& operand = (*node)->inputs()[next++].node_ptr();
+        if (seen.insert(operand.get()).second) stack.emplace_back(&operand, 0);
         continue;
       }
-      if (node->is_op()) ++num_ops_;
-      nodes_.push_back(node);
+      if ((*node)->is_op()) ++num_ops_;
+      nodes_.push_back(*node);
       stack.pop_back();
     }
   };
@@ -225,7 +230,8 @@ uint64_t HashApplication(const Node& node) {
 
 uint64_t Graph::StructuralHash() const {
   // Weights count by their values, those without by first use, so that renaming changes nothing.
-  std::unordered_map<const Node*, uint64_t> hashes;
+  absl::flat_hash_map<const Node*, uint64_t> hashes;
+  hashes.reserve(nodes_.size());
   uint64_t weights = 0;
   auto value_hash = [&](const Value& v) {
     return HashCombine(hashes.at(&v.node()), static_cast<uint64_t>(v.output()));

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "base/stopwatch.h"
 
 namespace lemma::api {
@@ -17,7 +17,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kLeastRounds = 3;  // whatever time they take
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -27,6 +26,27 @@ std::vector<double> Ratios(const std::vector<double>& a, const std::vector<doubl
   std::vector<double> ratios;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) ratios.push_back(b[i] / a[i]);
   return ratios;
+}
+
+// The medians of up to `runs` runs, in turn, each of which begins only where goes_on(run).
+absl::StatusOr<std::vector<std::vector<KernelTiming>>> ProfileWhile(
+    absl::FunctionRef<bool(int)> goes_on, absl::Span<Executable* const> candidates,
+    absl::Span<const Tensor> inputs, int runs) {
+  std::vector<std::vector<KernelTiming>> rows(candidates.size());
+  std::vector<std::vector<std::vector<double>>> ms(candidates.size());
+  for (int run = 0; run < runs; ++run) {
+    if (!goes_on(run)) break;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      auto outputs = candidates[i]->RunTimed(inputs, &rows[i]);
+      if (!outputs.ok()) return outputs.status();
+      ms[i].resize(rows[i].size());
+      for (size_t k = 0; k < rows[i].size(); ++k) ms[i][k].push_back(rows[i][k].ms);
+    }
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (size_t k = 0; k < rows[i].size(); ++k) rows[i][k].ms = Median(ms[i][k]);
+  }
+  return rows;
 }
 
 }  // namespace
@@ -53,32 +73,22 @@ absl::StatusOr<std::vector<double>> TimeRuns(Executable* executable,
   return ms;
 }
 
-absl::StatusOr<std::vector<KernelTiming>> ProfileRuns(Executable* executable,
-                                                      absl::Span<const Tensor> inputs, int runs) {
-  auto profiles = ProfileAlternating({executable}, inputs, runs, kNoLimit);
-  if (!profiles.ok()) return profiles.status();
-  return std::move(profiles->front());
-}
-
 absl::StatusOr<std::vector<std::vector<KernelTiming>>> ProfileAlternating(
     absl::Span<Executable* const> candidates, absl::Span<const Tensor> inputs, int runs,
     double max_seconds) {
-  std::vector<std::vector<KernelTiming>> rows(candidates.size());
-  std::vector<std::vector<std::vector<double>>> ms(candidates.size());
   const auto start = Clock::now();
-  for (int run = 0; run < runs; ++run) {
-    if (run >= kLeastRounds && SecondsSince(start) > max_seconds) break;
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      auto outputs = candidates[i]->RunTimed(inputs, &rows[i]);
-      if (!outputs.ok()) return outputs.status();
-      ms[i].resize(rows[i].size());
-      for (size_t k = 0; k < rows[i].size(); ++k) ms[i][k].push_back(rows[i][k].ms);
-    }
-  }
-  for (size_t i = 0; i < rows.size(); ++i) {
-    for (size_t k = 0; k < rows[i].size(); ++k) rows[i][k].ms = Median(ms[i][k]);
-  }
-  return rows;
+  return ProfileWhile(
+      [&](int run) { return run < kLeastRounds || SecondsSince(start) <= max_seconds; }, candidates,
+      inputs, runs);
+}
+
+absl::StatusOr<std::vector<KernelTiming>> ProfileRuns(Executable* executable,
+                                                      absl::Span<const Tensor> inputs, int runs,
+                                                      const Deadline& deadline) {
+  auto profiles = ProfileWhile([&](int run) { return run == 0 || !deadline.Passed(); },
+                               {executable}, inputs, runs);
+  if (!profiles.ok()) return profiles.status();
+  return std::move(profiles->front());
 }
 
 KernelTimes TimesBySignature(absl::Span<const std::vector<KernelTiming>> profiles) {

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "base/deadline.h"
 #include "graph/tensor.h"
 #include "optimizer/cost/cost_db.h"
 #include "runtime/executor.h"
@@ -21,9 +22,11 @@ absl::StatusOr<std::vector<double>> TimeRuns(Executable* executable,
                                              absl::Span<const Tensor> inputs, int runs,
                                              int threads = 0);
 
-// Each kernel's median over `runs` executions, at least one.
+// Each kernel's median over `runs` executions, at least one. After the first, none begins once the
+// deadline has passed.
 absl::StatusOr<std::vector<KernelTiming>> ProfileRuns(Executable* executable,
-                                                      absl::Span<const Tensor> inputs, int runs);
+                                                      absl::Span<const Tensor> inputs, int runs,
+                                                      const Deadline& deadline = Deadline());
 
 // The same of each candidate, executed in turn as by TimeAlternating: until each has been executed
 // `runs` times, or `max_seconds` have passed and each three times.

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "api/execution/definitions.h"
 #include "api/execution/jump.h"
+#include "api/models/option_error.h"
 
 namespace lemma::api {
 namespace {
@@ -72,7 +73,7 @@ bool SameBytes(absl::Span<const Tensor> a, absl::Span<const Tensor> b) {
 absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor> inputs,
                   const AcceptanceOptions& options, Acceptance* result) {
   std::vector<double> a, b;
-  const Deadline enough = Deadline::After(kLateSeconds);
+  const Deadline enough = options.deadline.NotWithin(kLateSeconds);
   for (int batch = 0; batch < kBatches; ++batch) {
     auto ms = TimeAlternating({before, after}, inputs, options.runs, kMaxSeconds, options.threads);
     if (!ms.ok()) return ms.status();
@@ -80,7 +81,7 @@ absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor
     b.insert(b.end(), (*ms)[1].begin(), (*ms)[1].end());
     result->found = PairedRatio(a, b);
     if (result->found->high <= 1 - kLeastGain || result->found->low >= 1 - kLeastGain) break;
-    if (options.deadline.Passed() && enough.Passed()) break;
+    if (enough.Passed()) break;
   }
   result->runs = static_cast<int>(a.size());
   result->ms_before = Median(a);
@@ -91,7 +92,7 @@ absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor
 // Those but whose constants overflowed where the input's did not: right for real numbers only.
 std::vector<Contender> Allowed(const Graph& input, std::vector<Contender> contenders,
                                const AcceptanceOptions& options) {
-  if (options.numerics == "real" || HasInfinities(input)) return contenders;
+  if (options.numerics == FloatContract::kRealOnly || HasInfinities(input)) return contenders;
   contenders.erase(std::remove_if(contenders.begin(), contenders.end(),
                                   [](const Contender& c) { return HasInfinities(c.graph); }),
                    contenders.end());
@@ -171,7 +172,7 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
     result->rejected = *std::move(why_not);
     return absl::OkStatus();
   }
-  if (options.numerics == "exact" && !SameBytes(after->outputs, before.outputs)) {
+  if (options.numerics == FloatContract::kBitExact && !SameBytes(after->outputs, before.outputs)) {
     // The rules keep every bit of the definitions; a kernel may still sum in another order.
     return absl::OkStatus();
   }
@@ -217,9 +218,9 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
   auto before = Prepare(backend, input, options, inputs);
   if (absl::IsUnimplemented(before.status())) {  // opaque operators: the prediction has to do
     if (options.objective.memory_limit > 0) {
-      return absl::FailedPreconditionError(
-          "--memory-limit: the memory of a model with operators that only its own runtime knows "
-          "cannot be told");
+      return NamesOptions(absl::FailedPreconditionError(
+          "option memory_limit: the memory of a model with operators that only its own runtime "
+          "knows cannot be told"));
     }
     if (contenders.empty()) return result;
     result.graph = contenders.front().graph;

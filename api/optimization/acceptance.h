@@ -14,6 +14,7 @@
 #include "graph/graph.h"
 #include "optimizer/cost/objective.h"
 #include "optimizer/search/search.h"
+#include "rewrite/rules/substitution.h"
 #include "runtime/executor.h"
 
 namespace lemma::api {
@@ -27,7 +28,8 @@ struct Contender {
 };
 
 struct AcceptanceOptions {
-  std::string numerics = "reassociate";  // "exact": not a bit of the outputs may differ
+  // kBitExact: not a bit of the outputs may differ.
+  FloatContract numerics = FloatContract::kReassociates;
   int threads = 1;
   // Alternating, of both graphs; up to four times as many where they leave it open. 0: nothing is
   // timed, and the first contender that computes the same is the result.
@@ -39,8 +41,8 @@ struct AcceptanceOptions {
   Backend* planner = nullptr;
   // What has to become less; kPareto: the product or, with a limit, time.
   Objective objective = {};
-  // Once it has passed no batch of runs begins two seconds after the first: what is open then stays
-  // open.
+  // Once it has passed, no batch of runs begins two seconds after the first: what is open then
+  // stays open.
   Deadline deadline;
 };
 
@@ -83,7 +85,7 @@ struct Acceptance {
 // it. What is executed in more memory than the limit is no result; if the input is, any contender
 // that keeps to it is better. An input that cannot be run here yields to the first contender
 // untimed; FailedPrecondition if there is a limit, which nobody could vouch for. Contenders whose
-// constants overflowed are none, unless numerics is "real".
+// constants overflowed are none, unless `numerics` is kRealOnly.
 absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
                                   std::vector<Contender> contenders,
                                   absl::Span<const Tensor> inputs,

@@ -51,12 +51,25 @@ std::map<std::string, int64_t> UsedDims(const Model& model,
   return used;
 }
 
+absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& model,
+                                        const std::map<std::string, int64_t>& dims) {
+  auto sha256 = FileSha256(path);
+  if (!sha256.ok()) return sha256.status();
+  return InputRecord{*std::move(sha256), UsedDims(model, dims), std::nullopt};
+}
+
+Certificate Recorded(Certificate certificate, const InputRecord& record) {
+  certificate.input_file = record.sha256;
+  certificate.dims = record.dims;
+  certificate.reseed = record.reseed;
+  return certificate;
+}
+
 absl::StatusOr<StagedFile> StageCertificate(Certificate certificate, const StagedFile& output,
                                             const std::string& path) {
   if (output.temporary().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path,
-        ": cannot tell the hash of what is no regular file; --certificate=none does without"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": cannot tell the hash of what is no regular file"));
   }
   auto sha256 = FileSha256(output.temporary());
   if (!sha256.ok()) return sha256.status();

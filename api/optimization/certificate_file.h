@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -24,7 +25,19 @@ absl::StatusOr<std::string> ReadCertificateText(const std::string& path);
 std::map<std::string, int64_t> UsedDims(const Model& model,
                                         const std::map<std::string, int64_t>& dims);
 
-// Adds the hash of the output, and stages the certificate for `path`.
+// How a model was read, which its certificate says.
+struct InputRecord {
+  std::string sha256;                   // of its file, as it was then
+  std::map<std::string, int64_t> dims;  // sizes that were given to its symbolic dimensions
+  std::optional<int64_t> reseed;        // the seed of the weights that replaced its own
+};
+// Of a model that was just read from `path`.
+absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& model,
+                                        const std::map<std::string, int64_t>& dims = {});
+Certificate Recorded(Certificate certificate, const InputRecord& record);
+
+// Adds the hash of the output, and stages the certificate for `path`. FailedPrecondition if the
+// output is no regular file, which has none.
 absl::StatusOr<StagedFile> StageCertificate(Certificate certificate, const StagedFile& output,
                                             const std::string& path);
 

@@ -42,7 +42,7 @@ api::Contender From(const std::string& constant) {
 
 // The name of the step that leads to what is accepted.
 std::string Accepted(const Graph& input, std::vector<api::Contender> contenders,
-                     const std::string& numerics) {
+                     FloatContract numerics) {
   RunsNothing backend;
   api::AcceptanceOptions options;
   options.numerics = numerics;
@@ -52,11 +52,13 @@ std::string Accepted(const Graph& input, std::vector<api::Contender> contenders,
   return accepted->kept_input() ? "the input" : accepted->rewrites[0].name;
 }
 
-TEST(api::Acceptance, ConstantsThatOverflowedNeedNoExecution) {
-  EXPECT_EQ(Accepted(Adding("1.0"), {From("inf"), From("2.0")}, "reassociate"), "2.0");
-  EXPECT_EQ(Accepted(Adding("1.0"), {From("inf")}, "exact"), "the input");
-  EXPECT_EQ(Accepted(Adding("1.0"), {From("inf"), From("2.0")}, "real"), "inf");
-  EXPECT_EQ(Accepted(Adding("inf"), {From("inf"), From("2.0")}, "reassociate"), "inf");
+TEST(Acceptance, ConstantsThatOverflowedNeedNoExecution) {
+  EXPECT_EQ(Accepted(Adding("1.0"), {From("inf"), From("2.0")}, FloatContract::kReassociates),
+            "2.0");
+  EXPECT_EQ(Accepted(Adding("1.0"), {From("inf")}, FloatContract::kBitExact), "the input");
+  EXPECT_EQ(Accepted(Adding("1.0"), {From("inf"), From("2.0")}, FloatContract::kRealOnly), "inf");
+  EXPECT_EQ(Accepted(Adding("inf"), {From("inf"), From("2.0")}, FloatContract::kReassociates),
+            "inf");
 }
 
 // 0, by way of a constant.
@@ -118,31 +120,31 @@ std::string AcceptedSize(int input, const std::vector<int>& contenders, const Ob
 
 using Goal = Objective::Goal;
 
-TEST(api::Acceptance, MemoryHasToBecomeLess) {
+TEST(Acceptance, MemoryHasToBecomeLess) {
   EXPECT_EQ(AcceptedSize(100, {110, 90}, {Goal::kMemory}), "90");
   EXPECT_EQ(AcceptedSize(100, {110}, {Goal::kMemory}), "100");
   EXPECT_EQ(AcceptedSize(100, {90}, {Goal::kMemory}, 7), "90");  // however long it takes
 }
 
-TEST(api::Acceptance, NothingAboveTheLimitIsAccepted) {
+TEST(Acceptance, NothingAboveTheLimitIsAccepted) {
   EXPECT_EQ(AcceptedSize(100, {130, 110}, {Goal::kTime, 120}), "110");
   EXPECT_EQ(AcceptedSize(100, {130, 121}, {Goal::kTime, 120}), "100");
   EXPECT_EQ(AcceptedSize(100, {130, 121}, {Goal::kPareto, 120}), "100");
 }
 
-TEST(api::Acceptance, AnInputAboveTheLimitYieldsToWhatKeepsToIt) {
+TEST(Acceptance, AnInputAboveTheLimitYieldsToWhatKeepsToIt) {
   EXPECT_EQ(AcceptedSize(100, {90, 80}, {Goal::kTime, 80}, 7), "80");
   EXPECT_EQ(AcceptedSize(100, {90, 81}, {Goal::kTime, 80}), "none below 81");
   EXPECT_EQ(AcceptedSize(100, {130}, {Goal::kMemory, 80}), "none below 100");
   EXPECT_EQ(AcceptedSize(100, {}, {Goal::kMemory, 80}), "none below 100");
 }
 
-TEST(api::Acceptance, TheProductHasToBecomeLess) {
+TEST(Acceptance, TheProductHasToBecomeLess) {
   EXPECT_EQ(AcceptedSize(100, {50}, {Goal::kProduct, 0, 1.0}, 7), "50");
   EXPECT_EQ(AcceptedSize(100, {150}, {Goal::kPareto, 0, 1.0}, 7), "100");
 }
 
-TEST(api::Acceptance, NobodyVouchesForTheMemoryOfUnknownOperators) {
+TEST(Acceptance, NobodyVouchesForTheMemoryOfUnknownOperators) {
   RunsNothing backend;
   api::AcceptanceOptions options;
   options.objective.memory_limit = 100;
@@ -190,7 +192,7 @@ Graph Parsed(const std::string& text) {
 }
 
 // The contender does all that the input does, and a hundred times more.
-TEST(api::Acceptance, RunsThatDidNotPayTellTheirKernelsTimes) {
+TEST(Acceptance, RunsThatDidNotPayTellTheirKernelsTimes) {
   const Graph input = Parsed("graph g(x: f32[64,64]) { y = relu(x) return y }");
   const Graph slow = Parsed(R"(graph g(x: f32[64,64]) {
     i = constant f32[64,64] fill 0.0
@@ -232,7 +234,7 @@ bool TakenFor(const std::string& before, const std::string& after,
 }
 
 // 1 + 0.75 ulp - 1 is 0 or more, as it is summed: the sign of it jumps.
-TEST(api::Acceptance, ARoundingThatCrossesAJumpIsNoError) {
+TEST(Acceptance, ARoundingThatCrossesAJumpIsNoError) {
   const std::string left = "d = add(a, b) e = add(d, c) y = sign(e)";
   const std::string right = "d = add(b, c) e = add(a, d) y = sign(e)";
   const double b = 0.75 / (1 << 24);
@@ -240,7 +242,7 @@ TEST(api::Acceptance, ARoundingThatCrossesAJumpIsNoError) {
   EXPECT_TRUE(TakenFor(right, left, {1, b, -1}));
 }
 
-TEST(api::Acceptance, SomethingElseIsNotTakenThoughItJumps) {
+TEST(Acceptance, SomethingElseIsNotTakenThoughItJumps) {
   const std::string sum = "d = add(a, b) e = add(d, c) y = sign(e)";
   // Wrong at these numbers only, wrong everywhere, right but for rounding that nothing survives.
   EXPECT_FALSE(TakenFor(sum, "d = add(a, c) y = sign(d)", {1, 0.75 / (1 << 20), -1}));
@@ -293,7 +295,7 @@ class Faulty : public Backend {
   double factor_;
 };
 
-TEST(api::Acceptance, ALibraryThatIsWrongIsNotBelieved) {
+TEST(Acceptance, ALibraryThatIsWrongIsNotBelieved) {
   const Graph input = Parsed("graph g(x: f32[3]) { y = exp(x) z = neg(y) w = neg(z) return w }");
   const Graph same = Parsed("graph g(x: f32[3]) { y = exp(x) return y }");
   const std::vector<Tensor> inputs = {*Tensor::FromDoubles({DType::kF32, {3}}, {0.5, 1, 2})};
@@ -311,7 +313,7 @@ TEST(api::Acceptance, ALibraryThatIsWrongIsNotBelieved) {
       << accepted.status();
 }
 
-TEST(api::Acceptance, WhereNothingIsFiniteNothingUnprovedIsTaken) {
+TEST(Acceptance, WhereNothingIsFiniteNothingUnprovedIsTaken) {
   const Graph input = Parsed("graph g(x: f32[2]) { y = log(x) z = neg(y) return z }");
   const Graph other = Parsed("graph g(x: f32[2]) { y = log(x) return y }");
   const std::vector<Tensor> inputs = {*Tensor::FromDoubles({DType::kF32, {2}}, {-1, -2})};
@@ -332,7 +334,7 @@ TEST(api::Acceptance, WhereNothingIsFiniteNothingUnprovedIsTaken) {
 }
 
 // Partial sums of weights near the largest float overflow or not, as they are ordered.
-TEST(api::Acceptance, AnInputNearOverflowIsKept) {
+TEST(Acceptance, AnInputNearOverflowIsKept) {
   const Graph input =
       Parsed(R"(graph g(x: f32[1,4], w: weight f32[4,1] = [3e38, 3e38, -3e38, -3e38])
     { y = matmul(x, w) z = neg(y) u = neg(z) return u })");

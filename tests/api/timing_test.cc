@@ -81,6 +81,20 @@ TEST(TimingTest, ProfilesInTurn) {
   EXPECT_EQ(api::TimesBySignature(*profiles), (KernelTimes{{"relu()", 6}}));
 }
 
+TEST(TimingTest, AfterADeadlineOneRunIsProfiled) {
+  std::string log;
+  Slowing a('a', &log);
+  std::atomic<bool> interrupted{false};
+  const Deadline deadline = Deadline::After(0, &interrupted);
+  ASSERT_TRUE(api::ProfileRuns(&a, {}, 5, deadline).ok());
+  EXPECT_EQ(log, "aaaaa");
+  interrupted = true;
+  auto profile = api::ProfileRuns(&a, {}, 5, deadline);
+  ASSERT_TRUE(profile.ok());
+  EXPECT_EQ(log, "aaaaaa");
+  EXPECT_EQ(profile->size(), 3u);
+}
+
 TEST(TimingTest, AlternatesAfterAWarmUp) {
   std::string log;
   Fake a('a', &log), b('b', &log);

@@ -1,5 +1,6 @@
 #include "cli/report.h"
 
+#include <atomic>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -37,6 +38,15 @@ Report Example() {
   report.predicted_ms = 1;
   report.steps = {{"neg_neg", "x = a", 0.5}};
   return report;
+}
+
+TEST(ReportTest, DrawsNothingAfterTheDeadline) {
+  const std::atomic<bool> interrupted{true};
+  auto page = ReportPage(Example(), Deadline::After(0, &interrupted));
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(Count(*page, "operators; not drawn: the time is up"), 2);
+  EXPECT_THAT(*page, Not(HasSubstr(">tanh</text>")));
+  EXPECT_THAT(*page, HasSubstr("-0.5000 ms"));
 }
 
 TEST(ReportTest, ShowsBothGraphsAndMarksWhatDiffers) {

@@ -14,7 +14,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 // Two pairs of transposes, and one whose partner is a relu.
-std::string api::Model() {
+std::string Model() {
   return WriteTemp("g.lemma", R"(graph g(x: f32[8,16], y: f32[8,16], z: f32[8,16]) {
     a = transpose(x) {perm = [1, 0]} b = transpose(a) {perm = [1, 0]} c = relu(b)
     d = transpose(y) {perm = [1, 0]} e = transpose(d) {perm = [1, 0]} f = neg(e)
@@ -23,8 +23,7 @@ std::string api::Model() {
 }
 
 LemmaResult WhyNot(const std::string& rule, std::vector<std::string> more = {}) {
-  std::vector<std::string> arguments = {"optimize", api::Model(), "--cost=analytic", "--why-not",
-                                        rule};
+  std::vector<std::string> arguments = {"optimize", Model(), "--cost=analytic", "--why-not", rule};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return RunLemma(arguments);
 }
@@ -106,7 +105,7 @@ TEST(WhyNotTest, WrongUse) {
   EXPECT_THAT(WhyNot("nothing_like_this").err, Not(HasSubstr("did you mean")));
   ExpectOneLine(WhyNot("identity_slice", {"--report", "r.html"}), {"-o OUT"});
   ExpectOneLine(WhyNot("identity_slice", {"--replay", "c.cert", "-o", "o.lemma"}), {"--replay"});
-  ExpectOneLine(RunLemma({"optimize", api::Model()}), {"-o OUT"});
+  ExpectOneLine(RunLemma({"optimize", Model()}), {"-o OUT"});
 }
 
 }  // namespace

@@ -249,8 +249,21 @@ class MatchCheck {
     return outputs;
   }
 
+  // Whether no variable can depend on what is replaced because all of them come before all nodes of
+  // the source: operands come before their users in nodes(). Else nothing is known.
+  bool VariablesComeFirst() const {
+    for (const PatternValue& output : rule_.source.outputs) {
+      if (output.is_var()) return false;
+    }
+    if (step_.nodes.empty()) return false;
+    const int first = *std::min_element(step_.nodes.begin(), step_.nodes.end());
+    return std::all_of(step_.vars.begin(), step_.vars.end(),
+                       [&](const ValueAt& var) { return var.position < first; });
+  }
+
   // If a variable needed an output, replacing that output would leave it in use.
   absl::Status NoCycle() const {
+    if (VariablesComeFirst()) return absl::OkStatus();
     absl::flat_hash_set<const Node*> replaced, seen;
     for (const auto& [from, to] : result_.outputs) replaced.insert(&from.node());
     std::vector<const Node*> pending;
@@ -301,12 +314,16 @@ absl::StatusOr<std::vector<Value>> Applied(const Substitution& rule, const Patte
 absl::StatusOr<Graph> Replace(const Graph& graph, const Replacements& replacements) {
   // Values with their replacements.
   absl::flat_hash_map<Value, Value> now(replacements.begin(), replacements.end());
+  now.reserve(graph.nodes().size());
   auto renewed = [&](const Value& value) {
     auto it = now.find(value);
     return it == now.end() ? value : it->second;
   };
   for (const NodePtr& node : graph.nodes()) {
     if (!node->is_op()) continue;
+    const bool stays = std::none_of(node->inputs().begin(), node->inputs().end(),
+                                    [&](const Value& input) { return now.contains(input); });
+    if (stays) continue;
     std::vector<Value> inputs;
     for (const Value& input : node->inputs()) inputs.push_back(renewed(input));
     if (inputs == node->inputs()) continue;

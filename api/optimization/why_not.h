@@ -1,6 +1,6 @@
-// lemma optimize --why-not: where a rule could stand, and why it was not applied there.
-#ifndef LEMMA_CLI_WHY_NOT_H_
-#define LEMMA_CLI_WHY_NOT_H_
+// Where a rule could be applied, and why it was not.
+#ifndef LEMMA_API_OPTIMIZATION_WHY_NOT_H_
+#define LEMMA_API_OPTIMIZATION_WHY_NOT_H_
 
 #include <cstdint>
 #include <optional>
@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/json.h"
+#include "base/deadline.h"
 #include "graph/graph.h"
 #include "optimizer/cost/cost_model.h"
 #include "optimizer/cost/objective.h"
 #include "rewrite/matching/rewrite_source.h"
 #include "rewrite/matching/why_not.h"
 
-namespace lemma::cli {
+namespace lemma::api {
 
 // Operators at which the answer is the same.
 struct WhyNotGroup {
@@ -37,25 +37,37 @@ struct WhyNotGraph {
   // Applications of the operator that the rule ends in, but those that depend on weights only,
   // which cost nothing.
   int anchors = 0;
+  int not_looked_at = 0;            // of them, since the deadline had passed
   std::vector<WhyNotGroup> groups;  // those nearest to a match first
 };
 
 struct WhyNotReport {
-  std::string rule, source, anchor;  // its name, its operators and the one that it ends in
-  std::string excluded;              // why the search did not look at the rule; "": it did
-  int applied = 0;                   // steps of the search's result that apply it
+  std::string rule;                 // its name
+  std::vector<std::string> source;  // its source's operators
+  std::string anchor;               // the one of them that the source ends in
+  // Why the search did not look at the rule.
+  enum class Excluded {
+    kNot,           // it did
+    kDisabled,      // by its name
+    kNotAmongOnly,  // others are the only ones
+    kContract,      // it may change more than is allowed
+    kUnproved,      // `problem` says why
+  };
+  Excluded excluded = Excluded::kNot;
+  FloatContract contract = FloatContract::kBitExact;  // the rule's
+  std::string problem;                                // why it counts as not proved
+  int applied = 0;                                    // steps of the search's result that apply it
   WhyNotGraph input, result;
 };
 
 // What the rule finds in `graph`. Prices at most two hundred of the graphs that it would make,
 // fewer if they are large; of several matches at one place the one that `objective` prefers counts.
+// Prices no further graph when half of the time is over, and looks at no further place once the
+// deadline has passed.
 absl::StatusOr<WhyNotGraph> ExplainIn(const PreparedRule& rule, const Graph& graph,
-                                      const Objective& objective, CostModel* costs);
+                                      const Objective& objective, CostModel* costs,
+                                      const Deadline& deadline = Deadline());
 
-// `memory`: how it changes is said too.
-std::string WhyNotText(const WhyNotReport& report, bool memory);
-Json WhyNotJson(const WhyNotReport& report);
+}  // namespace lemma::api
 
-}  // namespace lemma::cli
-
-#endif  // LEMMA_CLI_WHY_NOT_H_
+#endif  // LEMMA_API_OPTIMIZATION_WHY_NOT_H_

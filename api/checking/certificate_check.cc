@@ -1,0 +1,202 @@
+// Checking certificates: what is believed of rules, and how files become models.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "api/check.h"
+#include "api/models/random_values.h"
+#include "api/optimization/certificate_file.h"
+#include "api/rules/rules_file.h"
+#include "base/file.h"
+#include "graph/onnx/export.h"
+#include "graph/onnx/import.h"
+#include "rewrite/rules/rule_text.h"
+#include "verifier/checker/checker.h"
+#include "verifier/prover/proof_file.h"
+#include "verifier/prover/prover.h"
+#include "verifier/verdict.h"
+
+namespace lemma::api {
+namespace {
+
+CheckResult No(std::string problem) {
+  CheckResult result;
+  result.check.problem = std::move(problem);
+  return result;
+}
+
+// Why the rule is not proved, by proving it; "" if it is, as its record says.
+std::string ProveAnew(const Substitution& rule) {
+  const Verdict verdict = ProveRule(rule);
+  if (!IsProved(verdict)) return absl::StrCat(Word(verdict), ": ", Explanation(verdict));
+  const ProofRecord record = RecordOf(rule, verdict);
+  if (record.id == rule.proof.id && record.contract == rule.proof.contract) return "";
+  return absl::StrCat("what is proved is ", record.id, " ", Name(record.contract));
+}
+
+// Why a proof file is no proof of the rule; "" if it is one.
+std::string ReplayOne(const Substitution& rule, const std::string& folder) {
+  const std::string path = absl::StrCat(folder, "/", FileNameOf(rule.name), ".proof");
+  auto text = ReadFile(path, int64_t{1} << 30);
+  if (!text.ok()) return absl::StrCat("there is no proof ", path);
+  const checker::Checked checked = checker::CheckRule(rule);
+  if (checked.answer == checker::Checked::Answer::kDiffers) {
+    return absl::StrCat("its sides differ: ", checked.detail);
+  }
+  const checker::Replayed replayed = checker::ReplayProof(*text, rule);
+  return replayed.accepted ? "" : absl::StrCat(path, ": ", replayed.problem);
+}
+
+// Why a rule of a certificate is not to be believed; "" if it is one of the file's, or is proved.
+std::string Disbelieve(const CheckOptions& options, const RulesFile& file, const Substitution& rule,
+                       CheckResult::Hint* hint) {
+  const Substitution* own = nullptr;
+  for (const Substitution& r : file.rules) {
+    if (r.name == rule.name && PrintRule(ForCertificate(r)) == PrintRule(rule)) own = &r;
+  }
+  if (options.prove) return ProveAnew(rule);
+  if (own == nullptr) {
+    *hint = CheckResult::Hint::kRules;
+    return absl::StrCat("it is none of ", file.name);
+  }
+  return options.proofs.empty() ? "" : ReplayOne(*own, options.proofs);
+}
+
+// The graph after it was written in the format and read again.
+absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& written) {
+  if (written.format != ModelFormat::kOnnx) return graph;
+  ExportOptions options;
+  options.info = written.info;
+  auto bytes = ExportOnnx(graph, options);
+  if (!bytes.ok()) return bytes.status();
+  auto model = ImportOnnxBytes(*bytes, {});
+  if (!model.ok()) return model.status();
+  return std::move(model->graph);
+}
+
+// What inputs are that are not given is part of a model's meaning.
+bool SameDefaults(const OnnxInfo& a, const OnnxInfo& b) {
+  return std::equal(a.defaults.begin(), a.defaults.end(), b.defaults.begin(), b.defaults.end(),
+                    [](const auto& x, const auto& y) {
+                      return x.first == y.first && x.second.SameBytes(y.second);
+                    });
+}
+
+// Sizes that were chosen for symbolic dimensions when the model was read.
+std::map<std::string, int64_t> AssumedDims(const Model& model,
+                                           const std::map<std::string, int64_t>& given) {
+  std::map<std::string, int64_t> assumed;
+  const std::vector<std::string>& names = model.graph.input_names();
+  for (const OnnxPort& port : model.info.inputs) {
+    const auto at = std::find(names.begin(), names.end(), port.name);
+    if (at == names.end()) continue;
+    const Shape& shape = model.graph.inputs()[static_cast<size_t>(at - names.begin())].shape();
+    for (size_t axis = 0; axis < port.dims.size() && axis < shape.size(); ++axis) {
+      std::string name = port.dims[axis];
+      int64_t fixed = 0;
+      if (absl::SimpleAtoi(name, &fixed)) continue;
+      if (name == "?") name = absl::StrCat(port.name, ".", axis);
+      if (given.count(name) == 0) assumed[name] = shape[axis];
+    }
+  }
+  return assumed;
+}
+
+// The output has the sizes that were bound, or symbolic dimensions of those names still.
+absl::StatusOr<Model> LoadOutput(const std::string& path,
+                                 const std::map<std::string, int64_t>& dims) {
+  auto model = LoadModel(path, dims);
+  if (model.ok() || dims.empty()) return model;
+  auto plain = LoadModel(path);
+  if (!plain.ok()) return model;
+  const std::map<std::string, int64_t> used = UsedDims(*plain, dims);
+  return used.empty() ? std::move(plain) : LoadModel(path, used);
+}
+
+// A file may be two things at once: others take it for ONNX, by its name, and Lemma for something
+// else, by its content. "" if both say the same.
+std::string OtherFormat(const std::string& path, const Model& model) {
+  const auto named = FormatOfPath(path);
+  if (!named.ok() || *named != ModelFormat::kOnnx || model.format == *named) return "";
+  return absl::StrCat(path, " is ", Name(model.format), " by its content and ", Name(*named),
+                      " by its name");
+}
+
+// What keeps the models from being those of the certificate, whatever its steps are.
+CheckResult WrongModels(const Model& input, const Model& output, const Certificate& certificate,
+                        const CheckOptions& options) {
+  if (!SameDefaults(input.info, output.info)) {
+    return No("inputs have other default values than the output's");
+  }
+  if (UsedDims(input, certificate.dims) != certificate.dims) {
+    return No("the input has no such symbolic dimension as the certificate says");
+  }
+  if (certificate.reseed == options.reseed) return CheckResult();
+  if (!certificate.reseed) return No("the input's weights were not replaced");
+  CheckResult result = No(absl::StrCat("the output has random weights of seed ",
+                                       *certificate.reseed, ", not the input's"));
+  result.hint = CheckResult::Hint::kReseed;
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<CheckResult> CheckCertificate(const Model& input, const Model& output,
+                                             const Certificate& certificate,
+                                             const CheckOptions& options) {
+  if (options.samples < 0) return absl::InvalidArgumentError("samples: must be at least 0");
+  auto rules = LoadRulesFile(options.rules);
+  if (!rules.ok()) return rules.status();
+  CheckResult result = WrongModels(input, output, certificate, options);
+  result.seed = options.seed ? *options.seed : DrawSeed();
+  result.certificate = certificate;
+  if (!result.ok()) return result;
+  Graph graph = input.graph;
+  if (certificate.reseed) {
+    auto reseeded = ReseedWeights(graph, static_cast<uint64_t>(*certificate.reseed));
+    if (!reseeded.ok()) return reseeded.status();
+    graph = *std::move(reseeded);
+  }
+  CertificateCheckOptions check;
+  check.disbelieve = [&](const Substitution& rule) {
+    return Disbelieve(options, *rules, rule, &result.hint);
+  };
+  check.as_written = [&](const Graph& written) { return AsWritten(written, output); };
+  check.samples = options.samples;
+  check.seed = result.seed;
+  check.threads = options.threads;
+  result.check = lemma::CheckCertificate(certificate, graph, output.graph, check);
+  result.assumed = AssumedDims(input, certificate.dims);
+  return result;
+}
+
+absl::StatusOr<CheckResult> CheckCertificate(const std::string& input, const std::string& output,
+                                             const std::string& certificate,
+                                             const CheckOptions& options) {
+  if (auto rules = LoadRulesFile(options.rules); !rules.ok()) return rules.status();
+  auto text = ReadCertificateText(certificate);
+  if (!text.ok()) return text.status();
+  auto parsed = ParseCertificate(*text);
+  if (!parsed.ok()) return No(std::string(parsed.status().message()));
+  const std::pair<const std::string&, const std::string&> files[] = {{input, parsed->input_file},
+                                                                     {output, parsed->output_file}};
+  for (const auto& [path, recorded] : files) {
+    auto sha256 = FileSha256(path);
+    if (!sha256.ok()) return sha256.status();
+    if (*sha256 != recorded) {
+      return No(absl::StrCat(path, " is not the file that the certificate is of"));
+    }
+  }
+  auto before = LoadModel(input, parsed->dims);
+  if (!before.ok()) return before.status();
+  auto after = LoadOutput(output, parsed->dims);
+  if (!after.ok()) return after.status();
+  for (const std::string& problem : {OtherFormat(input, *before), OtherFormat(output, *after)}) {
+    if (!problem.empty()) return No(problem);
+  }
+  return CheckCertificate(*before, *after, *parsed, options);
+}
+
+}  // namespace lemma::api

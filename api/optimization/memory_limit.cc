@@ -1,0 +1,90 @@
+#include "api/optimization/memory_limit.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "optimizer/memory/rematerialization.h"
+
+namespace lemma::api {
+namespace {
+
+// What the input's executable plans; nothing where it has opaque operators, so that nobody knows.
+absl::StatusOr<std::optional<int64_t>> PlannedBytes(const Graph& input, const SearchRun& run) {
+  auto backend = MakeBackend(run.execution.backend, run.execution.kernels);
+  if (!backend.ok()) return backend.status();
+  CompileOptions compile;
+  compile.threads = run.execution.threads;
+  if (DeviceIsAbsent(run.options)) {
+    auto plan = (*backend)->Plan(input, compile);
+    if (!plan.ok()) return plan.status();
+    return plan->memory.planned_bytes;
+  }
+  auto executable = (*backend)->Compile(input, compile);
+  if (absl::IsUnimplemented(executable.status())) return std::optional<int64_t>();
+  if (!executable.ok()) return executable.status();
+  return (*executable)->memory().planned_bytes;
+}
+
+}  // namespace
+
+absl::Status SetLimits(const Graph& input, SearchRun* run) {
+  auto planned = PlannedBytes(input, *run);
+  if (!planned.ok()) return planned.status();
+  const int64_t memory_limit = run->options.objective.memory_limit;
+  const auto limit = [&](int64_t peak) {
+    return *planned ? std::max<int64_t>(1, memory_limit + peak - **planned) : memory_limit;
+  };
+  auto cost = run->costs.model->CostOf(input);
+  if (!cost.ok()) return cost.status();
+  run->peak_limit = run->plan_limit = limit(cost->peak_bytes());
+  // Analytic costs know of no plan, but the back end may.
+  if (run->costs.measurer != nullptr) return absl::OkStatus();
+  run->planner = MakeMeasurer(run->execution);
+  if (run->planner == nullptr) return absl::OkStatus();
+  auto plan = run->planner->Plan(input);
+  if (absl::IsUnimplemented(plan.status())) return absl::OkStatus();
+  if (!plan.ok()) return plan.status();
+  run->plan_limit = limit(plan->peak_bytes);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Contender> KeptToLimit(Contender contender, SearchRun* run) {
+  KernelMeasurer* planner =
+      run->costs.measurer != nullptr ? run->costs.measurer.get() : run->planner.get();
+  if (run->peak_limit == 0 || planner == nullptr) return contender;
+  if (!run->options.keeps_barriers) return contender;
+  run->Begin(SearchRun::Stage::kMemory);
+  // As long again as the search, which may have taken all of its time.
+  const Deadline deadline = run->options.deadline.Again();
+  auto on_progress = [&](int64_t peak_bytes) {
+    run->Tell([&](OptimizeProgress* p) { p->peak_bytes = peak_bytes; });
+    return !deadline.interrupted();
+  };
+  // Another graph's kernels may need more for themselves than the input's, by which the limit was
+  // set: then it is tried for less.
+  constexpr int kAttempts = 3;
+  const int64_t memory_limit = run->options.objective.memory_limit;
+  int64_t limit = run->plan_limit;
+  Contender kept = contender;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    auto found = Rematerialize(contender.graph, limit, planner, run->costs.model.get(), on_progress,
+                               deadline);
+    run->was_interrupted = run->was_interrupted || deadline.interrupted();
+    if (absl::IsUnimplemented(found.status()) || absl::IsCancelled(found.status())) break;
+    if (!found.ok()) return found.status();
+    kept.graph = std::move(found->graph);
+    kept.recomputed = found->recomputed;
+    kept.offloaded = found->offloaded;
+    auto planned = PlannedBytes(kept.graph, *run);
+    if (!planned.ok()) return planned.status();
+    if (!*planned || **planned <= memory_limit) break;
+    const int64_t over = **planned - memory_limit;
+    // What is far off is out of reach, not misjudged.
+    if (over > memory_limit / 8 || over >= limit) break;
+    limit -= over;
+  }
+  return kept;
+}
+
+}  // namespace lemma::api

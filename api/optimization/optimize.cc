@@ -1,0 +1,189 @@
+// Optimize: search, fold, compare, measure end to end, certify.
+#include "api/optimize.h"
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "api/models/option_error.h"
+#include "api/optimization/memory_limit.h"
+#include "api/optimization/mutants.h"
+#include "api/optimization/search_run.h"
+#include "optimizer/folding/constant_folding.h"
+#include "optimizer/search/certificate.h"
+
+namespace lemma::api {
+namespace {
+
+// Saturation holds a set of nodes as bits for each node.
+constexpr int64_t kMaxNodes = 100000;
+
+// The graph that the search found, and the one that its first descent reached, unless it is among
+// `*seen`; with a limit of memory the input too, if values have to be computed again or offloaded
+// to keep to it.
+absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun* run,
+                                                  std::set<uint64_t>* seen) {
+  std::vector<Contender> contenders;
+  auto add = [&](const Graph& graph, const std::vector<RewriteStep>& rewrites) -> absl::Status {
+    run->Begin(SearchRun::Stage::kAcceptance);
+    auto folded = FoldConstants(graph, run->execution.threads);
+    if (!folded.ok()) return folded.status();
+    auto kept = KeptToLimit({*std::move(folded), rewrites}, run);
+    if (!kept.ok()) return kept.status();
+    const bool differs = !rewrites.empty() || kept->recomputed > 0 || kept->offloaded > 0;
+    if (differs) contenders.push_back(*std::move(kept));
+    return absl::OkStatus();
+  };
+  auto is_new = [&](const Graph& graph) { return seen->insert(graph.StructuralHash()).second; };
+  const SearchResult& search = run->result.search;
+  absl::Status status;
+  if (is_new(search.best)) status = add(search.best, search.rewrites);
+  if (status.ok() && is_new(search.descended)) {
+    status = add(search.descended, search.descended_rewrites);
+  }
+  if (status.ok() && run->peak_limit > 0) status = add(input, {});
+  if (!status.ok()) return status;
+  return contenders;
+}
+
+// Executes what the search found beside the input, and takes it if it pays. Where it does not, the
+// search is repeated once with costs that these runs have corrected.
+absl::Status Judge(const Graph& input, absl::Span<const Tensor> inputs, SearchRun* run) {
+  auto backend = BackendFor(run->options);
+  if (!backend.ok()) return backend.status();
+  auto planner = MakeBackend(run->execution.backend, run->execution.kernels);
+  if (!planner.ok()) return planner.status();
+  AcceptanceOptions options;
+  options.numerics = run->options.numerics;
+  options.threads = run->execution.threads;
+  options.unproved = !run->result.unproved.empty();
+  options.runs = run->Times() ? static_cast<int>(run->options.runs) : 0;
+  options.objective = run->options.objective;
+  if (DeviceIsAbsent(run->options)) options.planner = planner->get();
+  std::set<uint64_t> seen = {input.StructuralHash()};
+  for (int search = 1;; ++search) {
+    auto contenders = Contenders(input, run, &seen);
+    if (!contenders.ok()) return contenders.status();
+    if (search == 2 && contenders->empty()) return absl::OkStatus();
+    run->Begin(SearchRun::Stage::kAcceptance);
+    options.deadline = run->DeadlineAfterSearch();
+    auto accepted = Accept(backend->get(), input, *std::move(contenders), inputs, options);
+    if (!accepted.ok()) return accepted.status();
+    run->result.accepted = *std::move(accepted);
+    auto calibrated = Calibrate(run);
+    if (!calibrated.ok()) return calibrated.status();
+    if (!*calibrated || search == 2) return absl::OkStatus();
+    if (absl::Status s = SearchAgain(input, run); !s.ok()) return s;
+  }
+}
+
+// Which graph of the search was accepted.
+Certificate::Result ResultOf(const SearchRun& run) {
+  using Result = Certificate::Result;
+  const Acceptance& accepted = run.result.accepted;
+  if (accepted.kept_input()) return Result::kInput;
+  if (!run.options.replay.empty()) return Result::kReplayed;
+  const bool best = accepted.rewrites.empty() ||
+                    accepted.rewrites.back().after == run.result.search.best.StructuralHash();
+  return best ? Result::kBest : Result::kDescended;
+}
+
+absl::Status CertifyResult(const Graph& input, SearchRun* run) {
+  const Acceptance& accepted = run->result.accepted;
+  auto certificate = Certify(input, accepted.rewrites, accepted.graph, run->file.rules,
+                             ResultOf(*run), run->DeadlineAfterSearch());
+  if (!certificate.ok()) return certificate.status();
+  if (certificate->steps.empty() && certificate->folds.empty()) {
+    certificate->result = Certificate::Result::kInput;
+  }
+  certificate->mutants = MutantsOf(certificate->rules, run->mutants);
+  run->result.certificate = *std::move(certificate);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status OptimizeOptions::Check() const {
+  const bool replays = !replay.empty();
+  if (replays && !why_not.empty())
+    return OptionError("option why_not: nothing is searched with a replay");
+  if (replays && pet) return OptionError("option pet: nothing is searched with a replay");
+  if (replays && objective.goal != Objective::Goal::kTime) {
+    return OptionError("option objective: nothing is searched with a replay");
+  }
+  if (!costs.device.empty() && !costs.measured) {
+    return OptionError("option device: there are no measured costs with analytic ones");
+  }
+  const double weight = objective.memory_weight;
+  if (!(weight >= 0 && weight <= 1))
+    return OptionError("option memory_weight: must be from 0 to 1");
+  if (objective.memory_limit < 0) return OptionError("option memory_limit: must be at least 0");
+  if (runs < 3) return OptionError("option runs: must be at least 3");
+  if (budget < 1) return OptionError("option budget: must be at least 1");
+  if (search != Search::kBacktracking && !objective.IsTime()) {
+    return OptionError("option search: saturation knows time only; use backtracking for memory");
+  }
+  if (nodes < 1 || nodes > kMaxNodes) {
+    return OptionError(absl::StrCat("option nodes: must be 1 to ", kMaxNodes));
+  }
+  if (!(alpha >= 1)) return OptionError("option alpha: must be at least 1");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Tensor> inputs,
+                                        const OptimizeOptions& options) {
+  if (absl::Status s = options.Check(); !s.ok()) return s;
+  SearchRun run(options);
+  if (absl::Status s = FindResult(input, &run); !s.ok()) return s;
+  if (!options.execute) {
+    run.Begin(SearchRun::Stage::kResult);
+    absl::Status s = ExplainWhyNot(input, run.result.search.best, &run);
+    if (!s.ok()) return s;
+    return std::move(run.result);
+  }
+  if (absl::Status s = Judge(input, inputs, &run); !s.ok()) return s;
+  if (!run.result.fits()) return std::move(run.result);
+  run.Begin(SearchRun::Stage::kResult);
+  if (options.certify) {
+    if (absl::Status s = CertifyResult(input, &run); !s.ok()) return s;
+  }
+  absl::Status s = ExplainWhyNot(input, run.result.accepted.graph, &run);
+  if (!s.ok()) return s;
+  return std::move(run.result);
+}
+
+absl::StatusOr<std::unique_ptr<Backend>> BackendFor(const OptimizeOptions& options) {
+  if (DeviceIsAbsent(options)) return MakeBackend("cpu");
+  const ExecutionOptions execution = ExecutionOf(options);
+  return MakeBackend(execution.backend, execution.kernels);
+}
+
+absl::StatusOr<std::vector<StagedFile>> StageOptimized(Model input, const InputRecord& record,
+                                                       const OptimizeResult& result,
+                                                       const std::string& path,
+                                                       const std::string& certificate) {
+  if (!result.fits())
+    return absl::InvalidArgumentError("nothing that was found keeps to the limit of memory");
+  auto format = FormatOfPath(path);
+  if (!format.ok()) return format.status();
+  input.graph = result.accepted.graph;
+  auto files = StageModel(input, path, *format);
+  if (!files.ok() || certificate.empty()) return files;
+  if (!result.certificate)
+    return absl::InvalidArgumentError("certify: there is no certificate to write");
+  auto staged = StageCertificate(Recorded(*result.certificate, record), files->back(), certificate);
+  if (!staged.ok()) return staged.status();
+  files->push_back(*std::move(staged));
+  return files;
+}
+
+absl::Status SaveOptimized(Model input, const InputRecord& record, const OptimizeResult& result,
+                           const std::string& path, const std::string& certificate) {
+  auto files = StageOptimized(std::move(input), record, result, path, certificate);
+  return files.ok() ? CommitAll(*std::move(files)) : files.status();
+}
+
+}  // namespace lemma::api

@@ -1,0 +1,123 @@
+#include "cli/why_not_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/text_table.h"
+
+namespace lemma::cli {
+namespace {
+
+using api::WhyNotGraph;
+using api::WhyNotGroup;
+using api::WhyNotReport;
+
+constexpr size_t kMostPlaces = 4;  // that are printed of a group
+
+// "-1.2 us", "+3.0 ms"; "-1.2 us to +3.0 ms".
+std::string Signed(double ms) { return absl::StrCat(ms < 0 ? "-" : "+", FormatMs(std::abs(ms))); }
+std::string Signed(int64_t bytes) {
+  return absl::StrCat(bytes < 0 ? "-" : "+", FormatBytes(std::abs(static_cast<double>(bytes))));
+}
+template <typename T>
+std::string Range(T least, T most) {
+  return Signed(least) == Signed(most) ? Signed(least)
+                                       : absl::StrCat(Signed(least), " to ", Signed(most));
+}
+
+std::string GroupText(const WhyNotGroup& group, bool memory) {
+  std::string text = absl::StrFormat("%5d x %s", group.places.size(), group.reason);
+  if (group.alone && group.missing < Missing::kTangled) absl::StrAppend(&text, "; all else fits");
+  if (const auto& c = group.change; c && (memory || c->least_ms != 0 || c->most_ms != 0)) {
+    absl::StrAppend(&text, ": ", Range(c->least_ms, c->most_ms),
+                    memory ? ", " + Range(c->least_bytes, c->most_bytes) : "");
+  }
+  const size_t shown = std::min(group.places.size(), kMostPlaces);
+  const std::vector<std::string> some(group.places.begin(), group.places.begin() + shown);
+  return absl::StrCat(text, "\n          ", absl::StrJoin(some, ", "),
+                      shown < group.places.size() ? ", …\n" : "\n");
+}
+
+std::string GraphText(const std::string& what, const std::string& anchor, const WhyNotGraph& graph,
+                      bool memory) {
+  std::string text = absl::StrCat(what, ": ", graph.anchors, " x ", anchor, "\n");
+  for (const WhyNotGroup& group : graph.groups) text += GroupText(group, memory);
+  if (graph.not_looked_at > 0) {
+    absl::StrAppend(&text, "    ", graph.not_looked_at,
+                    " of them were not looked at: the time is up\n");
+  }
+  return text;
+}
+
+// Why the search did not look at the rule; "" if it did.
+std::string Exclusion(const WhyNotReport& report, const std::string& numerics) {
+  using Excluded = WhyNotReport::Excluded;
+  switch (report.excluded) {
+    case Excluded::kNot:
+      return "";
+    case Excluded::kDisabled:
+      return "--disable names it";
+    case Excluded::kNotAmongOnly:
+      return "--only leaves it out";
+    case Excluded::kContract:
+      return absl::StrCat("it is ", Name(report.contract), ", which --numerics=", numerics,
+                          " does not allow");
+    case Excluded::kUnproved:
+      return report.problem;
+  }
+  return "";
+}
+
+std::string Source(const WhyNotReport& report) {
+  return report.source.empty() ? "nothing" : absl::StrJoin(report.source, " + ");
+}
+
+Json GraphJson(const WhyNotGraph& graph) {
+  Json groups = Json::Array();
+  for (const WhyNotGroup& group : graph.groups) {
+    Json places = Json::Array();
+    for (const std::string& place : group.places) places.Add(place);
+    Json json = Json::Object();
+    json.Set("missing", Name(group.missing)).Set("reason", group.reason);
+    json.Set("all_else_fits", group.alone).Set("places", std::move(places));
+    if (const auto& c = group.change; c) {
+      json.Set("change_ms_least", c->least_ms).Set("change_ms_most", c->most_ms);
+      json.Set("change_bytes_least", c->least_bytes).Set("change_bytes_most", c->most_bytes);
+    }
+    groups.Add(std::move(json));
+  }
+  Json json = Json::Object();
+  json.Set("anchors", graph.anchors).Set("groups", std::move(groups));
+  if (graph.not_looked_at > 0) json.Set("not_looked_at", graph.not_looked_at);
+  return json;
+}
+
+}  // namespace
+
+std::string WhyNotText(const WhyNotReport& report, const std::string& numerics, bool memory) {
+  std::string text = absl::StrCat("rule ", report.rule, " (", Source(report), "): ");
+  if (const std::string why = Exclusion(report, numerics); !why.empty()) {
+    absl::StrAppend(&text, "the search did not use it: ", why, "\n");
+  } else {
+    absl::StrAppend(
+        &text, report.applied == 0 ? "not applied" : absl::StrCat("applied ", report.applied, " x"),
+        "\n");
+  }
+  return absl::StrCat(text, GraphText("input", report.anchor, report.input, memory),
+                      GraphText("result", report.anchor, report.result, memory));
+}
+
+Json WhyNotJson(const WhyNotReport& report, const std::string& numerics) {
+  Json json = Json::Object();
+  json.Set("rule", report.rule).Set("source", Source(report)).Set("anchor", report.anchor);
+  json.Set("excluded", Exclusion(report, numerics)).Set("applied", report.applied);
+  json.Set("input", GraphJson(report.input)).Set("result", GraphJson(report.result));
+  return json;
+}
+
+}  // namespace lemma::cli

@@ -1,0 +1,18 @@
+// What `lemma optimize --why-not` prints.
+#ifndef LEMMA_CLI_WHY_NOT_TEXT_H_
+#define LEMMA_CLI_WHY_NOT_TEXT_H_
+
+#include <string>
+
+#include "api/optimization/why_not.h"
+#include "base/json.h"
+
+namespace lemma::cli {
+
+// `numerics`: as the flag was given. `memory`: how it changes is said too.
+std::string WhyNotText(const api::WhyNotReport& report, const std::string& numerics, bool memory);
+Json WhyNotJson(const api::WhyNotReport& report, const std::string& numerics);
+
+}  // namespace lemma::cli
+
+#endif  // LEMMA_CLI_WHY_NOT_TEXT_H_

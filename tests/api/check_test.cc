@@ -1,0 +1,147 @@
+// Check as a library: certificates of files and of models, and plans.
+#include "api/check.h"
+
+#include <string>
+#include <vector>
+
+#include "api/models/random_values.h"
+#include "api/optimize.h"
+#include "api/rules/rules_file.h"
+#include "base/file.h"
+#include "gmock/gmock.h"
+#include "graph/text/text.h"
+#include "gtest/gtest.h"
+#include "optimizer/search/certificate.h"
+
+namespace lemma {
+namespace {
+
+using ::testing::HasSubstr;
+using Hint = api::CheckResult::Hint;
+
+constexpr char kGraph[] = R"(graph g(x: f32[4,8]) {
+  f = constant f32[8,8] fill 0.5
+  a = relu(x) b = relu(a) y = matmul(b, f)
+  return y
+})";
+
+api::Model ModelOf(const std::string& text) {
+  api::Model model;
+  auto graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  model.graph = *graph;
+  return model;
+}
+
+// The rewritten model with its certificate, taken whether it pays or not.
+class CheckTest : public testing::Test {
+ protected:
+  CheckTest() : input_(ModelOf(kGraph)), output_(input_) {
+    api::OptimizeOptions options;
+    options.costs.measured = false;
+    options.execute = false;
+    options.only = {"relu_of_relu"};
+    auto found = api::Optimize(input_.graph, {}, options);
+    EXPECT_TRUE(found.ok()) << found.status();
+    output_.graph = found->search.best;
+    auto rules = api::LoadRulesFile("");
+    auto certificate = Certify(input_.graph, found->search.rewrites, output_.graph, rules->rules,
+                               Certificate::Result::kBest);
+    EXPECT_TRUE(certificate.ok()) << certificate.status();
+    certificate_ = *certificate;
+  }
+
+  api::CheckResult Check(const api::CheckOptions& options = {}) {
+    auto result = api::CheckCertificate(input_, output_, certificate_, options);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? *result : api::CheckResult();
+  }
+
+  api::Model input_, output_;
+  Certificate certificate_;
+};
+
+TEST_F(CheckTest, AcceptsWhatIsRight) {
+  api::CheckOptions options;
+  options.seed = 7;
+  const api::CheckResult result = Check(options);
+  EXPECT_EQ(result.problem(), "");
+  EXPECT_EQ(result.seed, 7);
+  EXPECT_EQ(result.certificate.steps.size(), 1);
+  EXPECT_EQ(result.check.samples, 1);
+}
+
+TEST_F(CheckTest, ProvesRulesAnew) {
+  api::CheckOptions options;
+  options.prove = true;
+  EXPECT_EQ(Check(options).problem(), "");
+}
+
+TEST_F(CheckTest, RejectsAnotherOutput) {
+  output_.graph = ModelOf("graph g(x: f32[4,8]) { y = relu(x) return y }").graph;
+  EXPECT_THAT(Check().problem(), HasSubstr("the output is not the graph of the last step"));
+}
+
+TEST_F(CheckTest, RejectsAWrongStepByItsNumber) {
+  certificate_.steps[0].after ^= 1;
+  const api::CheckResult result = Check();
+  EXPECT_EQ(result.check.step, 1);
+  EXPECT_THAT(result.problem(), HasSubstr("gives another graph"));
+}
+
+TEST_F(CheckTest, SaysWhichOptionMightHelp) {
+  const std::string rules = testing::TempDir() + "/rules.txt";
+  ASSERT_TRUE(WriteFileAtomically(rules, {R"(rule other(x: [n]) bit_exact {
+    a = neg(x) b = neg(a) return b } => { return x })"})
+                  .ok());
+  api::CheckOptions options;
+  options.rules = rules;
+  api::CheckResult result = Check(options);
+  EXPECT_THAT(result.problem(), HasSubstr("relu_of_relu: it is none of"));
+  EXPECT_EQ(result.hint, Hint::kRules);
+  certificate_.reseed = 3;
+  result = Check();
+  EXPECT_THAT(result.problem(), HasSubstr("random weights of seed 3"));
+  EXPECT_EQ(result.hint, Hint::kReseed);
+}
+
+TEST_F(CheckTest, WrongOptionsAndFiles) {
+  api::CheckOptions options;
+  options.samples = -1;
+  EXPECT_FALSE(api::CheckCertificate(input_, output_, certificate_, options).ok());
+  options.samples = 1;
+  options.rules = "/no/such/rules";
+  EXPECT_FALSE(api::CheckCertificate(input_, output_, certificate_, options).ok());
+  auto missing = api::CheckCertificate("/no/model", "/no/output", "/no/certificate", {});
+  EXPECT_THAT(std::string(missing.status().message()), HasSubstr("/no/certificate"));
+}
+
+TEST_F(CheckTest, FilesOfOtherModelsAreRejected) {
+  const std::string folder = testing::TempDir();
+  const std::string in = folder + "/in.lemma", cert = folder + "/c.cert";
+  certificate_.input_file = certificate_.output_file = std::string(64, '0');
+  ASSERT_TRUE(WriteFileAtomically(in, {kGraph}).ok());
+  ASSERT_TRUE(WriteFileAtomically(cert, {PrintCertificate(certificate_)}).ok());
+  auto result = api::CheckCertificate(in, in, cert, {});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(result->problem(), HasSubstr("is not the file that the certificate is of"));
+}
+
+TEST(CheckPlanTest, PlansComputeWhatTheirOperatorsMean) {
+  for (const std::string& backend : api::PlanCheckBackends()) {
+    auto check = api::CheckPlan(ModelOf(kGraph).graph, {backend, 1});
+    ASSERT_TRUE(check.ok()) << check.status();
+    EXPECT_EQ(check->problem, "");
+    EXPECT_GT(check->proved + check->compared + check->by_definition, 0) << backend;
+    EXPECT_EQ(check->seed, 1);
+  }
+}
+
+TEST(CheckPlanTest, ThereIsNoPlanOfOthers) {
+  auto check = api::CheckPlan(ModelOf(kGraph).graph, {"reference", 1});
+  EXPECT_THAT(std::string(check.status().message()),
+              HasSubstr("plans of cpu and of cuda, not of reference"));
+}
+
+}  // namespace
+}  // namespace lemma
