@@ -17,8 +17,8 @@ const char* TypeName(Number number);
 // `value` as a constant, rounded to nearest; an integer is truncated and saturated, 0 for NaN.
 std::string Literal(double value, Number number);
 
-// The function of two numbers, the type that names the reduction ("fn_add", "Sum"), and its initial
-// value.
+// The function of two numbers ("fn_add"), the type that names the reduction ("Sum"), and the
+// initial value.
 const char* ReduceFunction(ReduceKind kind);
 const char* ReduceName(ReduceKind kind);
 double IdentityOf(ReduceKind kind);
