@@ -13,7 +13,7 @@
 namespace lemma {
 namespace {
 
-// All living nodes by hash. Weak: a node leaves when its last user does.
+// All living nodes by hash. The table holds weak references: a node dies with its last user.
 class NodeTable {
  public:
   static NodeTable& Get() {
@@ -39,8 +39,8 @@ void Forget(const Node* node) {
   }
 }
 
-// Deleter of nodes. A node's death may end its operands; they queue here instead of recursing,
-// since graphs may be deeper than the call stack allows.
+// Deletes a node. This may delete its operands too; they queue here instead of recursing, since
+// graphs may be deeper than the call stack allows.
 void Retire(const Node* node) {
   thread_local std::vector<const Node*>* queue = nullptr;
   if (queue != nullptr) {
@@ -127,7 +127,7 @@ bool Node::Same(const Node& other) const {
 NodePtr Node::Intern(std::unique_ptr<Node> node) {
   node->hash_ = node->ComputeHash();
   NodeTable::Shard& shard = NodeTable::Get().ShardOf(node->hash_);
-  // Declared before the lock: nodes that die here retire after it is released.
+  // Declared before the lock, so that nodes that die here are retired after it is released.
   std::vector<NodePtr> looked_at;
   std::lock_guard<std::mutex> lock(shard.mutex);
   auto [begin, end] = shard.nodes.equal_range(node->hash_);
@@ -214,7 +214,8 @@ void Graph::Index() {
 }
 
 uint64_t Graph::StructuralHash() const {
-  // Weights count by their values, those without by first use, so that renaming changes nothing.
+  // Weights with values count by their values, others by first use, so that renaming changes
+  // nothing.
   std::unordered_map<const Node*, uint64_t> hashes;
   uint64_t weights = 0;
   auto value_hash = [&](const Value& v) {

@@ -11,7 +11,8 @@
 
 namespace lemma {
 
-// Whether `value` is exactly representable in `dtype`.
+// Whether `value` is known to be exactly representable in `dtype`. For f16 and bf16 only infinities
+// and whole numbers up to 256 are.
 bool Holds(DType dtype, double value);
 // Whether every value of `from` is exactly representable in `to`.
 bool Holds(DType to, DType from);
