@@ -114,7 +114,8 @@ Work WorkOf(const CpuKernelSpec& spec) {
 }
 
 int ThreadsFor(int64_t floats, int threads) {
-  constexpr int64_t kFloatsPerThread = 65536;  // some ten microseconds, what a second thread costs
+  // about ten microseconds, the cost of a second thread
+  constexpr int64_t kFloatsPerThread = 65536;
   return static_cast<int>(std::min<int64_t>(threads, 1 + floats / kFloatsPerThread));
 }
 
