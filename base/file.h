@@ -48,7 +48,7 @@ class StagedFile {
   int lock_ = -1;  // held on the temporary file while its writer lives
 };
 
-// Removes all temporary files that are not committed, on all threads. For a signal handler that
+// Removes all temporary files, of all threads, that are not committed. For a signal handler that
 // ends the process, since no destructor runs then. Async-signal-safe.
 void RemoveStagedFiles();
 
