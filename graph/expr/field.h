@@ -1,4 +1,5 @@
-// The finite field in which fingerprints are computed: integers modulo p = 2^61 - 1.
+// The finite field in which fingerprints (values at random inputs) are computed: integers modulo
+// p = 2^61 - 1.
 //
 // If a rational expression over real numbers holds for all inputs, it holds in this field too. At
 // random inputs, two different polynomials of degree d agree with probability at most d/p. Every

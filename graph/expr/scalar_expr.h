@@ -46,7 +46,7 @@ enum Traits : unsigned {
   kEven = 16,   // f(-x) = f(x), where x is one number
   kTruth = 32,  // the value is 0 or 1
   kStep = 64,   // discontinuous somewhere, as rounding to integers is
-  kPartial = 128,        // NaN for some finite arguments
+  kPartial = 128,        // no number for some finite arguments, such as log(-1)
   kKeepsIntegers = 256,  // integer arguments give an integer, exactly
   kCheap = 512,          // about as fast as an addition
   kIntegral = 1024,      // has values in int64_t; set for rows that give an integer value

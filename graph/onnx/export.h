@@ -26,8 +26,8 @@ struct ExportOptions {
 
 // The serialized model. A weight without values becomes an input after the graph's own inputs.
 // Opaque nodes are written as they were imported. Unimplemented if an operator has no form in ONNX,
-// or if an opaque operator had another meaning before operator set 17. InvalidArgument if the model
-// would exceed max_inline_bytes.
+// or if an opaque operator means something else in operator set 17 than in its own set.
+// InvalidArgument if the model would exceed max_inline_bytes.
 absl::StatusOr<std::string> ExportOnnx(const Graph& graph, const ExportOptions& options = {});
 
 // Stages the model at `path` and, if needed, the weights at `path`.data; commit both with

@@ -122,7 +122,7 @@ class ModelImporter {
   int64_t nodes_imported_ = 0;
   absl::flat_hash_set<std::string> used_;  // names that some node reads
   absl::flat_hash_set<std::string> initializers_;
-  std::vector<std::pair<std::string, Value>> parameters_;                   // includes the floats
+  std::vector<std::pair<std::string, Value>> parameters_;                   // float initializers
   absl::flat_hash_map<std::string, const onnx::FunctionProto*> functions_;  // "domain:name"
   absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw random numbers
   absl::flat_hash_map<Value, std::optional<Tensor>> known_;

@@ -54,7 +54,7 @@ class Formula {
   Value Mul(const Value& a, double b) { return a ? Mul(a, Scalar(a.dtype(), b)) : a; }
   Value Div(const Value& a, double b) { return a ? Div(a, Scalar(a.dtype(), b)) : a; }
   Value Square(const Value& a) { return Mul(a, a); }
-  // test ? a : b. a and b have one element type.
+  // test ? a : b. An empty operand counts as zero; otherwise both have one element type.
   Value Where(const Value& test, const Value& a, const Value& b);
 
   Value Sum(const Value& x, std::vector<int64_t> axes, bool keepdims = false);

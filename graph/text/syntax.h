@@ -111,7 +111,7 @@ struct Comparison {
   Expr rhs;
 };
 
-// Whether the rule was proved (ProofRecord in rewrite/rules/substitution.h).
+// The recorded result of a rule's proof (ProofRecord in rewrite/rules/substitution.h).
 struct Record {
   Name verdict;
   Name contract;  // of "proved"
