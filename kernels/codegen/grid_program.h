@@ -4,8 +4,7 @@
 // that the CPU evaluates (kernels/loops/loop_ir.h). There are three schedules:
 //
 //   * by element: a thread computes one element, or as many consecutive ones as fit into 16 bytes
-//   if
-//     memory is contiguous.
+//     if memory is contiguous.
 //   * by row: a warp or a block computes the elements that share reductions, and its threads carry
 //     out each reduction together. Softmax and normalizations are one kernel.
 //   * by tile: computes sums of products (matrix products and convolutions of any layout, and their

@@ -49,7 +49,7 @@ class NestPrinter {
 
   std::string VarName(int var) const;
   std::string PolyText(const loops::Poly& p);
-  // The same for the first element of a pack.
+  // The same for the first element of a pack (consecutive elements of one memory access).
   std::string PackStartText(const loops::Poly& p);
   // The name or constant that holds the value of a node.
   std::string Value(int node);

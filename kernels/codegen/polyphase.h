@@ -1,4 +1,5 @@
-// Polyphase decomposition: turns strided gradients into dense sums. Internal to grid_program.
+// Polyphase decomposition: turns the gradient of a strided convolution into one dense sum per phase
+// (position modulo the stride). Internal to grid_program.
 #ifndef LEMMA_KERNELS_CODEGEN_POLYPHASE_H_
 #define LEMMA_KERNELS_CODEGEN_POLYPHASE_H_
 

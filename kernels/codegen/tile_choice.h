@@ -29,8 +29,8 @@ struct TileShape {
 
 struct TileChoice {
   int tile = 0;  // of TileShapes()
-  int64_t parts =
-      1;  // of the sum: each by blocks of its own, and another kernel for these together
+  // Parts of the sum. Each is computed by its own blocks; another kernel adds them.
+  int64_t parts = 1;
 };
 
 // The sizes and the choice that a kernel was generated with.

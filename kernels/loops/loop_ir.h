@@ -1,8 +1,9 @@
 // Loop nests: the compiled form of a tensor's definition. Internal to evaluation.
 //
-// A nest computes one box of one tensor. It contains no symbols: strides are folded into flat
-// element offsets, indices are polynomials over loop variables and opaque terms, shared subterms
-// are one node, and every variable has one binder.
+// A nest computes one box of one tensor (a product of index ranges). Its vectorized loop runs over
+// lanes: consecutive values of one loop variable. A nest contains no symbols: strides are folded
+// into flat element offsets, indices are polynomials over loop variables and opaque terms, shared
+// subterms are one node, and every variable has one binder.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_IR_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_IR_H_
 
