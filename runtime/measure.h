@@ -36,7 +36,7 @@ struct PlannedKernel {
 
 struct KernelPlan {
   std::vector<PlannedKernel> kernels;  // in execution order, with repetitions
-  // Peak of intermediate values and of the scratch memory of running kernels; without weights.
+  // Peak of intermediate values and of the scratch memory of kernels without weights.
   int64_t peak_bytes = 0;
 };
 

@@ -16,6 +16,7 @@ absl::StatusOr<bool> NearsOverflow(const Graph& graph, absl::Span<const Tensor> 
                                    int threads = 1);
 
 // As Compare (runtime/tolerance.h), but ignores elements that are infinite or NaN on either side.
+// False unless both have the same float type.
 bool AgreesWhereFinite(const Tensor& actual, const Tensor& expected, double relative_tolerance);
 
 }  // namespace lemma

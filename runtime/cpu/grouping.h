@@ -30,10 +30,11 @@ struct Grouping {
   std::vector<Group> groups;
 };
 
-// A kernel's head application takes all that it can fuse behind it. An element-wise application
-// joins the only other element-wise application of the same shape that reads it. Everything else
-// stands alone. Without `fuse_layout` there are no concatenations, and only views of whole values
-// as they are; other layout applications are kernels that copy.
+// A kernel consists of a head application, such as a convolution, and the applications fused behind
+// it. A head takes all that it can fuse. An element-wise application joins the only other
+// element-wise application of the same shape that reads it. Everything else stands alone. Without
+// `fuse_layout` there are no concatenations, and only views of whole values as they are; other
+// layout applications are kernels that copy.
 Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout);
 
 }  // namespace lemma::cpu

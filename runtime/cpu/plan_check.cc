@@ -14,7 +14,7 @@ namespace lemma::cpu {
 namespace {
 
 // Whether no two elements share a place: from the fastest dimension on, each dimension's step
-// exceeds the extent of all faster ones.
+// is at least the span of all faster ones.
 bool IsApart(const Shape& shape, const Strides& strides) {
   if (NumElements(shape) == 0) return true;
   const std::vector<int> order = DimOrder(shape, strides);
