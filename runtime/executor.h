@@ -40,9 +40,8 @@ struct KernelTiming {
 struct MemoryUse {
   int64_t weight_bytes = 0;   // constants and packed weights, kept between runs
   int64_t planned_bytes = 0;  // the arena of all intermediate values: a run's peak
-  // largest sum of simultaneously live values: a lower bound of planned_bytes
-  int64_t live_bytes = 0;
-  int64_t host_bytes = 0;  // values offloaded to the host's memory during a run
+  int64_t live_bytes = 0;     // largest sum of simultaneously live values, <= planned_bytes
+  int64_t host_bytes = 0;     // values offloaded to the host's memory during a run
 };
 
 // Keeps state variables (graph/training_state.h) on a device between runs, as long as the

@@ -30,8 +30,7 @@ struct PlannedKernel {
   // weight values and the position in the graph.
   std::string signature;
   std::shared_ptr<const KernelSpec> spec;
-  // the graph's operators that it computes; empty if it only moves data
-  std::vector<NodePtr> nodes;
+  std::vector<NodePtr> nodes;  // operators of the graph; empty: it only moves data
 };
 
 struct KernelPlan {

@@ -79,8 +79,7 @@ void FieldTile(Field* c, int64_t ldc, const Field* a, const Field* b, int64_t kc
   for (int i = 0; i < kTile; ++i) {
     for (int j = 0; j < kTile; ++j) acc[i][j] = accumulate ? c[i * ldc + j].raw() : 0;
   }
-  // number of 122-bit products that fit into 128 bits, with a margin
-  constexpr int64_t kExact = 32;
+  constexpr int64_t kExact = 32;  // 122-bit products that fit into 128 bits, with a margin
   while (kc > 0) {
     int64_t some = kc < kExact ? kc : kExact;
     kc -= some;

@@ -223,8 +223,7 @@ class Planner {
     const NodePtr& user = uses_.nodes[users[0]];
     const NodeTraits& traits = traits_.Of(*user);
     if (traits.views.size() != 1 || traits.views[0].permutation.empty()) return {};
-    // the view does not read this operand
-    if (user->inputs()[traits.views[0].input] != v) return {};
+    if (user->inputs()[traits.views[0].input] != v) return {};  // the view does not read v
     Value out(user, 0);
     Strides outer = Preferred(out);
     if (outer.empty()) outer = RowMajorStrides(out.shape());
@@ -468,8 +467,7 @@ class Planner {
     EmitCopy(v, v.type(), IsStatic(v) ? nullptr : &from, to);
   }
 
-  // by operand, along the concatenation's axis
-  absl::flat_hash_map<int, std::vector<int64_t>> concat_starts_;
+  absl::flat_hash_map<int, std::vector<int64_t>> concat_starts_;  // by operand, along its axis
   const Graph& graph_;
   NodeTraitsCache& traits_;
   const PlanOptions options_;

@@ -432,8 +432,7 @@ std::string CudaPlan::Describe(const Graph& graph) const {
 }
 
 std::vector<KernelSet> KernelSetsOf(const CudaPlan& plan) {
-  // the fixed cost of compiling a source equals that of a few kernels
-  constexpr size_t kKernels = 16;
+  constexpr size_t kKernels = 16;  // a source's fixed cost equals a few kernels'
   std::vector<KernelSet> sets;
   absl::flat_hash_set<std::string> known;
   for (const Step& step : plan.steps) {

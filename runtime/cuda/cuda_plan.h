@@ -28,8 +28,7 @@ struct Buffer {
   Kind kind = Kind::kArena;
   TensorType type;
   int first = 0, last = 0;  // launches; not for kStatic
-  // bytes from the start of the arena, of the static values or of the host's memory
-  int64_t offset = 0;
+  int64_t offset = 0;       // bytes from the start of the arena, static or host memory
 };
 
 // One part of a horizontally fused step: the numbers of its nodes and slots.
