@@ -1,7 +1,7 @@
 // Elementary operations on runs of numbers ("lanes"), with which loop nests are executed.
 //
 // There is one table per number type, chosen once for this machine's instruction set. The choice
-// does not affect results, except where libm's results differ: there is no fused multiply-add, and
+// does not affect results, except for those of libm: no operation uses fused multiply-add, and
 // reductions lay out partial results the same way everywhere.
 #ifndef LEMMA_KERNELS_LANES_LANE_OPS_H_
 #define LEMMA_KERNELS_LANES_LANE_OPS_H_

@@ -14,8 +14,8 @@
 namespace lemma {
 
 struct RandomGraphOptions {
-  int operators = 8;             // the largest number
-  int64_t most_elements = 4096;  // the largest number in one value
+  int operators = 8;             // the largest number of them
+  int64_t most_elements = 4096;  // the largest number of a value
   // The operators that may occur; default: all that have a definition.
   std::function<bool(const OpDef&)> allowed;
   // Operators that must not occur together with infinite or NaN numbers.

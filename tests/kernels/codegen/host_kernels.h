@@ -15,10 +15,9 @@
 namespace lemma {
 
 // The kernels of several programs, compiled by the host's compiler with this test's sanitizers.
-// Internal, with the compiler's messages, if a kernel does not compile.
 class HostKernels {
  public:
-  // Internal with the compiler's messages if one does not compile.
+  // Internal, with the compiler's messages, if a kernel does not compile.
   static absl::StatusOr<std::unique_ptr<HostKernels>> Compile(
       const std::vector<const codegen::GridProgram*>& programs);
   ~HostKernels();
