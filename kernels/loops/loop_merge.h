@@ -13,7 +13,7 @@ namespace loops {
 void Compact(Nest* nest);
 
 // Merges two adjacent axes into one if the whole nest depends on them only through outer * extent +
-// inner. MergeAxes works in place on `axes`, which are among nest->axes or these themselves;
+// inner. MergeAxes works in place on `axes`, which is &nest->axes or holds some of these;
 // MergeReductionAxes works on the axes of each reduction.
 void MergeAxes(Nest* nest, std::vector<int>* axes);
 void MergeReductionAxes(Nest* nest);

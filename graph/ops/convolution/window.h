@@ -19,7 +19,7 @@ struct WindowAxis {
   IndexExpr Position(const IndexExpr& p, const IndexExpr& r) const {
     return p * stride + r * dilation - pad_begin;
   }
-  // The distance from a window's first to its last position, plus one.
+  // The number of input positions from a window's first to its last.
   IndexExpr Reach() const { return (kernel - 1) * dilation + 1; }
   // The number of windows that fit into the padded axis. With ceil_mode, one more if it extends
   // past the end but starts inside the axis or its leading padding.
