@@ -43,7 +43,6 @@ class Flags {
   // remaining arguments. InvalidArgument names an unknown flag (with the nearest known one), or a
   // missing or bad value.
   absl::StatusOr<std::vector<std::string>> Parse(absl::Span<const std::string> arguments);
-  // Whether this flag was among the arguments.
   bool Given(const std::string& name) const { return given_.count(name) > 0; }
   // Whether --help was among the arguments. The other arguments are then unchecked.
   bool help() const { return help_; }

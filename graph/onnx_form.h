@@ -52,7 +52,6 @@ class OnnxImport {
   absl::StatusOr<std::vector<Value>> Ops(absl::string_view op, std::vector<Value> inputs,
                                          Attrs attrs = {});
   Value Constant(Tensor tensor);
-  // A scalar constant of the given element type.
   absl::StatusOr<Value> Scalar(DType dtype, double value);
 
   // The error for a node that Lemma's operator cannot express: "unsupported: OP (reason)".

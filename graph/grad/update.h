@@ -28,17 +28,14 @@ struct Update {
   bool counts_steps() const { return kind != UpdateKind::kSgd; }
 };
 
-// The inputs of one update.
 struct UpdateInput {
   Value weight, gradient, rate;  // of one element type
   Value step;                    // t, a scalar; given if counts_steps()
   // The state variable NAME.`suffix` of this weight, of the weight's type and initially 0.
   std::function<Value(const std::string& suffix)> state;
-  // Sets the variable's next value.
   std::function<void(const std::string& suffix, const Value& next)> set_state;
 };
 
-// The weight's next value.
 Value UpdatedWeight(Formula& f, const Update& update, const UpdateInput& in);
 
 }  // namespace lemma

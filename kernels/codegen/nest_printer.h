@@ -44,7 +44,6 @@ class NestPrinter {
   void Open(std::vector<int> vars, bool transparent);
   // Returns the scope's statements.
   std::string Close();
-  // Adds text to the innermost scope.
   void Add(const std::string& text);
 
   std::string VarName(int var) const;

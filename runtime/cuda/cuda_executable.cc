@@ -306,7 +306,6 @@ class CudaExecutable : public Executable, public StateKeeper {
     return s;
   }
 
-  // Uploads the value through pinned memory.
   absl::Status StageInput(const Tensor& value, size_t i) {
     const size_t bytes = static_cast<size_t>(value.type().num_bytes());
     if (bytes > 0) std::memcpy(staging_.host() + staging_offset_[i], value.raw(), bytes);

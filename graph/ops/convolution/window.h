@@ -24,7 +24,6 @@ struct WindowAxis {
   // The number of windows that fit into the padded axis. With ceil_mode, one more if it extends
   // past the end but starts inside the axis or its leading padding.
   IndexExpr OutputSize(bool ceil_mode = false) const;
-  // Whether no window touches padding.
   bool NeverPads(bool ceil_mode = false) const;
 };
 
@@ -45,7 +44,6 @@ struct OnnxWindow {
   std::vector<int64_t> kernel, strides, dilations, pads;
 
   int rank() const { return static_cast<int>(kernel.size()); }
-  // Only the axes [begin, end).
   OnnxWindow Axes(int begin, int end) const;
   // Adds a leading axis of one position, which turns a 1-d window into a 2-d one.
   OnnxWindow WithUnitAxis() const;

@@ -43,7 +43,6 @@ auto CatchDnnl(F f) -> decltype(f()) {
   }
 }
 
-// A oneDNN primitive with its memory.
 class DnnlKernel : public Kernel {
  public:
   void SetPrimitive(dnnl::primitive primitive, const dnnl::memory::desc& scratch, std::string note);
