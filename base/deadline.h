@@ -1,4 +1,4 @@
-// When work has to end: at a time, when somebody interrupts it, or never.
+// A deadline says when work must end: at a given time, when someone interrupts it, or never.
 #ifndef LEMMA_BASE_DEADLINE_H_
 #define LEMMA_BASE_DEADLINE_H_
 
@@ -11,14 +11,15 @@
 
 namespace lemma {
 
-// One object for all that a command does: search, proofs, measurements, certificate. Whatever may
-// take more than a second looks at it, so that none of them goes on when it should not. Copies are
-// the same deadline. What depends on the clock need not come out the same again; what is
-// interrupted ends with Cancelled or with the best so far.
+// One deadline covers everything that a command does: search, proofs, measurements, certificate.
+// Each task that may take more than a second checks it and stops once it has passed. Copies are the
+// same deadline. A result that depends on the clock may differ between runs. Interrupted work
+// returns Cancelled or the best result so far.
 class Deadline {
  public:
-  Deadline() = default;  // never
-  // In `seconds` (0: never), or as soon as *interrupted, which must outlive it, is true.
+  Deadline() = default;  // Never passes.
+  // Passes after `seconds` (0: never), or as soon as *interrupted is true. *interrupted must
+  // outlive the deadline.
   static Deadline After(double seconds, const std::atomic<bool>* interrupted = nullptr) {
     Deadline deadline;
     deadline.seconds_ = seconds;
@@ -29,39 +30,39 @@ class Deadline {
     return deadline;
   }
 
-  // The same, with half of the time that is left.
+  // The same deadline with half of the remaining time.
   Deadline Half() const {
     Deadline half = *this;
     if (at_) half.at_ = Clock::now() + (*at_ - Clock::now()) / 2;
     return half;
   }
 
-  // As long again from now on, for work that begins when this may have passed.
+  // The same time again from now on, for work that may begin when this deadline has passed.
   Deadline Again() const { return After(seconds_, interrupted_); }
-  // The same, but it does not pass within `seconds` from now unless it is interrupted: for what
-  // follows work that uses up all the time there is.
+  // The same deadline, but it does not pass within `seconds` from now unless it is interrupted: for
+  // work that follows other work that uses up all the time.
   Deadline NotWithin(double seconds) const {
     Deadline later = *this;
     if (at_) later.at_ = std::max(*at_, In(seconds));
     return later;
   }
-  // The same, which nothing interrupts.
+  // The same deadline without interruption.
   Deadline WithoutInterruption() const {
     Deadline other = *this;
     other.interrupted_ = nullptr;
     return other;
   }
 
-  // Seconds that are left, never quite none; 0 where nothing but an interruption ends it.
+  // Remaining seconds, at least 1e-3; 0 if only an interruption can end the work.
   double seconds_left() const {
     if (!at_) return 0;
     return std::max(1e-3, std::chrono::duration<double>(*at_ - Clock::now()).count());
   }
   bool interrupted() const { return interrupted_ != nullptr && *interrupted_; }
   bool Passed() const { return interrupted() || (at_ && Clock::now() >= *at_); }
-  // What was interrupted returns, if it has nothing else to return.
+  // The status that interrupted work returns if it has no other result.
   static absl::Status Interruption() { return absl::CancelledError("interrupted"); }
-  // For those that look at nothing else; may be null.
+  // The interruption flag alone; may be null.
   const std::atomic<bool>* interruption() const { return interrupted_; }
 
  private:

@@ -45,7 +45,7 @@ absl::Status SystemError(const std::string& path, const char* action) {
   return errno == ENOENT ? absl::NotFoundError(message) : absl::InvalidArgumentError(message);
 }
 
-// Opens what is to be read. It must be a regular file: a FIFO would be waited for without end.
+// Opens a file for reading. It must be a regular file: reading a FIFO might never end.
 absl::StatusOr<int> OpenRegular(const std::string& path, int64_t* size) {
   Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return SystemError(path, "open");
@@ -85,11 +85,11 @@ absl::Status WriteAll(int fd, const std::string& path,
   return absl::OkStatus();
 }
 
-// Where writing to a path leads.
+// The file that writing to a path changes.
 struct Target {
-  std::string path;            // behind all links
-  bool write_through = false;  // is no file that could be replaced
-  mode_t mode = 0;             // of the file that is there; 0: there is none
+  std::string path;            // after all links
+  bool write_through = false;  // it is not a file that can be replaced
+  mode_t mode = 0;             // of the existing file; 0: there is none
 };
 
 std::string FolderOf(const std::string& path) {
@@ -98,14 +98,14 @@ std::string FolderOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// A link of /proc, as /dev/stdout ends in, names an open file rather than a path.
+// A link in /proc, where /dev/stdout ends, names an open file instead of a path.
 bool IsOnProc(const std::string& link) {
   struct statfs info;
   return statfs(FolderOf(link).c_str(), &info) == 0 && info.f_type == PROC_SUPER_MAGIC;
 }
 
 absl::StatusOr<Target> Resolve(const std::string& path) {
-  constexpr int kMaxLinks = 40;  // as the kernel
+  constexpr int kMaxLinks = 40;  // the kernel's limit
   Target target{path};
   struct stat info;
   for (int links = 0;; ++links) {
@@ -135,10 +135,11 @@ absl::StatusOr<Target> Resolve(const std::string& path) {
   return target;
 }
 
-// A device, a FIFO or an open file gets the bytes; there is nothing to take back.
+// Writes the bytes to a device, a FIFO or an open file. This cannot be undone.
 absl::Status WriteThrough(const std::string& path, const Target& target,
                           const std::vector<absl::string_view>& pieces) {
-  // What this process has open is written where it stands: opened anew it would begin at 0.
+  // A file that this process has open is written at its current position; opening it anew would
+  // start at 0.
   constexpr absl::string_view kOwn = "/proc/self/fd/";
   int own = -1;
   const bool is_own = absl::StartsWith(target.path, kOwn) &&
@@ -151,11 +152,11 @@ absl::Status WriteThrough(const std::string& path, const Target& target,
   return status;
 }
 
-// Ends the name of a temporary file, before six characters that make it the only one.
+// Ends the name of a temporary file, before six characters that make it unique.
 constexpr char kTemporary[] = ".lemma-";
 
-// Removes what processes that were killed while they wrote `path` have left. A live one holds a
-// lock on its file.
+// Removes temporary files of processes that were killed while they wrote `path`. A live process
+// holds a lock on its file.
 void RemoveLeftovers(const std::string& path) {
   const std::string folder = FolderOf(path);
   const std::string prefix =
@@ -172,8 +173,8 @@ void RemoveLeftovers(const std::string& path) {
   closedir(entries);
 }
 
-// The names of temporary files, where a signal's handler can read them. More than these are left to
-// the next writer.
+// The names of temporary files, where a signal handler can read them. Files beyond this number are
+// left to the next writer.
 struct Staged {
   std::atomic<bool> taken{false}, ready{false};
   char name[4096];
@@ -199,7 +200,7 @@ void Unregister(const std::string& name) {
   }
 }
 
-// A new file for the contents of `target`, locked by this process.
+// Creates a new file for the contents of `target`, locked by this process.
 absl::StatusOr<int> OpenTemporary(const std::string& path, const std::string& target,
                                   std::string* name) {
   constexpr int kTries = 100;
@@ -208,7 +209,7 @@ absl::StatusOr<int> OpenTemporary(const std::string& path, const std::string& ta
     Descriptor file(mkostemp(temporary.data(), O_CLOEXEC));
     if (file.get() < 0) break;
     flock(file.get(), LOCK_EX);
-    // Another writer may have taken it for a leftover before it was locked.
+    // Before it was locked, another writer may have removed it as a leftover.
     struct stat info;
     if (fstat(file.get(), &info) == 0 && info.st_nlink == 0) continue;
     Register(temporary);
@@ -218,13 +219,13 @@ absl::StatusOr<int> OpenTemporary(const std::string& path, const std::string& ta
   return SystemError(path, "write");
 }
 
-// So that the new name outlasts a loss of power too. Some file systems do not offer it.
+// Makes the new name survive a power failure. Some file systems do not support this.
 void SyncFolder(const std::string& path) {
   Descriptor folder(open(FolderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() >= 0) fsync(folder.get());
 }
 
-// mkostemp makes a file private; this is the mode that creating it would give it.
+// mkostemp makes a file private; this is the mode that a normal creation would give it.
 mode_t DefaultMode() {
   const mode_t mask = umask(0);
   umask(mask);
@@ -285,7 +286,7 @@ absl::StatusOr<StagedFile> StagedFile::Write(const std::string& path,
   if (!opened.ok()) return opened.status();
   staged.lock_ = *opened;
   if (absl::Status s = WriteAll(staged.lock_, path, pieces); !s.ok()) return s;
-  // Synced before the rename: else a machine that stops may leave the new name on an empty file.
+  // Synced before the rename: otherwise, if the machine stops, the new name may hold an empty file.
   const mode_t mode = target->mode != 0 ? target->mode : DefaultMode();
   if (fchmod(staged.lock_, mode) != 0 || fsync(staged.lock_) != 0) {
     return SystemError(path, "write");

@@ -1,4 +1,4 @@
-// Whole files in and out.
+// Reads and writes whole files.
 #ifndef LEMMA_BASE_FILE_H_
 #define LEMMA_BASE_FILE_H_
 
@@ -12,55 +12,54 @@
 
 namespace lemma {
 
-// NotFound or InvalidArgument, with the path and the system's reason, if `path` cannot be read or
-// is longer than `max_bytes`. Only regular files are read: a FIFO might never come to an end.
+// Returns NotFound or InvalidArgument, with the path and the system's reason, if `path` cannot be
+// read or is longer than `max_bytes`. Reads regular files only: a FIFO might never end.
 absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t max_bytes);
 
-// Reads `size` bytes from `offset` on into `buffer`.
 absl::Status ReadFileRange(const std::string& path, int64_t offset, int64_t size, void* buffer);
 absl::StatusOr<int64_t> FileSize(const std::string& path);
 
-// Whether both lead to one file that is there.
+// Whether both paths lead to one existing file.
 bool AreOneFile(const std::string& a, const std::string& b);
 
-// Contents that are on the disk beside the file that they are for, under another name. All whole
-// files are written by it, so that several can be written or none.
+// New contents of a file, already on the disk under a temporary name next to it. All whole files
+// are written this way, so that a group of files can be written together or not at all.
 class StagedFile {
  public:
-  // Writes the concatenation of `pieces` to a temporary file beside `path` and brings it to the
-  // disk. What a process left that was killed while it did the same is removed. A link is followed.
-  // A device, a FIFO or an open file (/dev/stdout) is not replaced: it gets the bytes at once.
+  // Writes the concatenation of `pieces` to a temporary file next to `path` and flushes it to the
+  // disk. Removes temporary files that a killed process left there. Follows links. A device, a FIFO
+  // or an open file (/dev/stdout) is not replaced: it receives the bytes at once.
   static absl::StatusOr<StagedFile> Write(const std::string& path,
                                           const std::vector<absl::string_view>& pieces);
   StagedFile(StagedFile&& other) noexcept;
   StagedFile& operator=(StagedFile&& other) noexcept;
-  ~StagedFile();  // removes what was not committed
+  ~StagedFile();  // removes the temporary file if it was not committed
 
-  // Renames it to `path`, whose mode it has taken.
+  // Renames the temporary file to `path`. It already has the mode of `path`.
   absl::Status Commit();
-  // Where the contents are before Commit(); empty where they were written through.
+  // The temporary file's path before Commit(); empty if the bytes were written at once.
   const std::string& temporary() const { return temporary_; }
 
  private:
   StagedFile() = default;
 
   std::string path_, target_, temporary_;
-  int lock_ = -1;  // on the temporary file: its writer lives
+  int lock_ = -1;  // held on the temporary file while its writer lives
 };
 
-// Removes what is staged and not committed, on all threads: for a handler that ends the process,
-// which destroys nothing. Async-signal-safe.
+// Removes all temporary files, of all threads, that are not committed. For a signal handler that
+// ends the process, since no destructor runs then. Async-signal-safe.
 void RemoveStagedFiles();
 
-// In their order; stops at the first failure.
+// Commits in the given order; stops at the first failure.
 absl::Status CommitAll(std::vector<StagedFile> files);
 
-// Stages and commits: `path` is either complete or untouched, and a failure leaves nothing behind.
+// Stages and commits. `path` is either complete or untouched, and a failure leaves nothing behind.
 absl::Status WriteFileAtomically(const std::string& path,
                                  const std::vector<absl::string_view>& pieces);
 
-// Why writing to `path` cannot succeed, as far as that can be told before there is something to
-// write; messages begin with the path.
+// Returns an error if writing to `path` is already known to fail, before there is anything to
+// write. Messages begin with the path.
 absl::Status CheckWritable(const std::string& path);
 
 }  // namespace lemma

@@ -31,7 +31,7 @@ absl::Status Bad(absl::string_view text, absl::string_view wanted) {
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not ", wanted));
 }
 
-// Of sizes, by the power of 1024.
+// Units of sizes, by the power of 1024.
 constexpr absl::string_view kUnits = "KMGT";
 
 }  // namespace
@@ -98,7 +98,7 @@ void Flags::Bytes(absl::string_view name, int64_t* target, std::string doc) {
   flag.set = [target](const std::string& text) {
     std::string upper = absl::AsciiStrToUpper(text);
     absl::string_view digits = upper;
-    // 500000, 500K, 500k, 500KB and 500KiB: a thousand is 1024 in each of them.
+    // 500000, 500K, 500k, 500KB and 500KiB; K always means 1024.
     if (!absl::ConsumeSuffix(&digits, "IB")) absl::ConsumeSuffix(&digits, "B");
     const bool has_b = digits.size() < upper.size();
     int power = 0;

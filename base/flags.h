@@ -1,4 +1,4 @@
-// Command lines: a table of flags, each bound to a variable.
+// Parses command lines by a table of flags, each bound to a variable.
 #ifndef LEMMA_BASE_FLAGS_H_
 #define LEMMA_BASE_FLAGS_H_
 
@@ -16,10 +16,10 @@
 
 namespace lemma {
 
-// The flags of one command. Variables keep their value, the default, unless the flag is given.
+// The flags of one command. A variable keeps its value, the default, unless its flag is given.
 class Flags {
  public:
-  // `synopsis` is what follows the command's name: "MODEL -o OUT".
+  // `synopsis` is the text after the command's name: "MODEL -o OUT".
   Flags(std::string command, std::string synopsis, std::string doc);
 
   // `name` without dashes; "output|o" has the short form -o. `doc` is one line.
@@ -31,20 +31,20 @@ class Flags {
   void String(absl::string_view name, std::string* target, std::string value, std::string doc);
   void Choice(absl::string_view name, std::string* target, std::vector<std::string> choices,
               std::string doc);
-  // Comma-separated; may be given again.
+  // Comma-separated; may be given several times.
   void List(absl::string_view name, std::vector<std::string>* target, std::string value,
             std::string doc);
-  // NAME=N; may be given again.
+  // NAME=N; may be given several times.
   void Sizes(absl::string_view name, std::map<std::string, int64_t>* target, std::string doc);
-  // A line under the flags: examples.
+  // Adds a line below the flags in the help text, such as an example.
   void Note(std::string text) { notes_.push_back(std::move(text)); }
 
-  // Reads --name=value, --name value, -o value, --switch; "--" ends flags. Returns what is left.
-  // InvalidArgument names an unknown flag (with the nearest one), a missing or a bad value.
+  // Reads --name=value, --name value, -o value, --switch; "--" ends the flags. Returns the
+  // remaining arguments. InvalidArgument names an unknown flag (with the nearest known one), or a
+  // missing or bad value.
   absl::StatusOr<std::vector<std::string>> Parse(absl::Span<const std::string> arguments);
-  // Whether the flag of that name was among the arguments.
   bool Given(const std::string& name) const { return given_.count(name) > 0; }
-  // Whether --help was among the arguments. Then nothing else was checked.
+  // Whether --help was among the arguments. The other arguments are then unchecked.
   bool help() const { return help_; }
   std::string Help() const;
 
@@ -65,7 +65,7 @@ class Flags {
   bool help_ = false;
 };
 
-// The candidate most like `given`, or "" if none is near: for "did you mean".
+// The candidate most similar to `given`, or "" if none is near; for "did you mean".
 std::string Nearest(absl::string_view given, absl::Span<const std::string> candidates);
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// Stable 64-bit hashing: the same value on every machine and in every run. Never fed an address.
+// Stable 64-bit hashes: the same on every machine and in every run. Never hash an address.
 #ifndef LEMMA_BASE_HASH_H_
 #define LEMMA_BASE_HASH_H_
 
@@ -17,7 +17,7 @@ inline uint64_t Mix64(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Order-dependent combination.
+// Combines hashes; the order matters.
 inline uint64_t HashCombine(uint64_t seed, uint64_t value) {
   return Mix64(seed ^ (Mix64(value) + 0x165667b19e3779f9u));
 }

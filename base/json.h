@@ -1,4 +1,4 @@
-// JSON on its way out.
+// Builds JSON values and prints them.
 #ifndef LEMMA_BASE_JSON_H_
 #define LEMMA_BASE_JSON_H_
 
@@ -11,14 +11,14 @@
 
 namespace lemma {
 
-// A value; objects keep the order in which members were added.
+// A JSON value. Objects keep the order in which members were added.
 class Json {
  public:
   Json() = default;  // null
   Json(bool value) : text_(value ? "true" : "false") {}
   Json(int value) : Json(static_cast<int64_t>(value)) {}
   Json(int64_t value) : text_(std::to_string(value)) {}
-  Json(double value);  // null if not finite, for which JSON has no word
+  Json(double value);  // null if not finite, since JSON has no such numbers
   Json(absl::string_view value);
   Json(const std::string& value) : Json(absl::string_view(value)) {}
   Json(const char* value) : Json(absl::string_view(value)) {}
@@ -29,14 +29,14 @@ class Json {
   Json& Add(Json value) &;                         // to an array
   Json& Set(absl::string_view key, Json value) &;  // to an object
 
-  // On one line.
+  // The text, on one line.
   std::string ToString() const;
 
  private:
   enum class Kind { kScalar, kArray, kObject };
   Kind kind_ = Kind::kScalar;
   std::string text_ = "null";
-  std::vector<std::pair<std::string, Json>> members_;  // keys empty in an array
+  std::vector<std::pair<std::string, Json>> members_;  // the keys are empty in an array
 };
 
 }  // namespace lemma

@@ -6,8 +6,8 @@
 
 namespace lemma {
 
-// OpenMP's threads rather than our own: oneDNN uses them too, and two pools on the same cores would
-// wait for each other.
+// Uses OpenMP's threads, because oneDNN uses them too: two pools on the same cores would wait for
+// each other.
 void ParallelFor(int threads, int64_t n, const std::function<void(int64_t, int64_t)>& body) {
   if (n <= 0) return;
   threads = static_cast<int>(std::min<int64_t>(threads, n));

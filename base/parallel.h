@@ -1,4 +1,4 @@
-// Loops over several threads.
+// Runs loops on several threads.
 #ifndef LEMMA_BASE_PARALLEL_H_
 #define LEMMA_BASE_PARALLEL_H_
 
@@ -7,10 +7,10 @@
 
 namespace lemma {
 
-// Calls body(begin, end) for disjoint ranges that cover [0, n), on up to `threads` threads, the
-// caller's among them, and returns when all calls have. Which thread gets which range is open; a
-// body called on ranges in turn must give the same. Threads are kept for later calls. A call from
-// within a body, or while another call is running, runs on its own thread only.
+// Calls body(begin, end) for disjoint ranges that cover [0, n) and returns when all calls have
+// returned. It uses up to `threads` threads, the caller's among them. The assignment of ranges to
+// threads is unspecified, so the result must not depend on it. The threads are kept for later
+// calls. A call from within a body, or during another call, uses only its own thread.
 void ParallelFor(int threads, int64_t n, const std::function<void(int64_t, int64_t)>& body);
 
 }  // namespace lemma

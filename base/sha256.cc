@@ -10,7 +10,7 @@
 namespace lemma {
 namespace {
 
-// No hash is better than a wrong one.
+// A failure ends the program: no hash is better than a wrong one.
 void Require(int result) {
   if (result == 1) return;
   std::fputs("libcrypto cannot compute SHA-256\n", stderr);

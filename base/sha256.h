@@ -1,5 +1,5 @@
-// SHA-256, by OpenSSL's libcrypto, for what has to be told apart even if somebody wants it not to
-// be.
+// Computes SHA-256 with OpenSSL's libcrypto, for contents that must be told apart even if someone
+// forges them.
 #ifndef LEMMA_BASE_SHA256_H_
 #define LEMMA_BASE_SHA256_H_
 
@@ -12,12 +12,12 @@ struct evp_md_ctx_st;
 
 namespace lemma {
 
-// Takes bytes in any pieces. Ends the program if the library fails.
+// Hashes bytes that arrive in pieces. Ends the program if the library fails.
 class Sha256 {
  public:
   Sha256();
   void Add(absl::string_view bytes);
-  // 64 hex digits, as sha256sum prints them. Nothing may be added afterwards.
+  // 64 hex digits, as sha256sum prints them. No bytes may be added afterwards.
   std::string Finish();
 
  private:

@@ -1,4 +1,4 @@
-// Early return on errors, for definitions and ONNX hooks.
+// Macros that return early on errors.
 #ifndef LEMMA_BASE_STATUS_MACROS_H_
 #define LEMMA_BASE_STATUS_MACROS_H_
 

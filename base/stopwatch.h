@@ -1,4 +1,4 @@
-// Time that a computation takes.
+// Measures the time that a computation takes.
 #ifndef LEMMA_BASE_STOPWATCH_H_
 #define LEMMA_BASE_STOPWATCH_H_
 
@@ -8,8 +8,8 @@
 
 namespace lemma {
 
-// Starts when it is made. With one thread, time in which the thread had no processor does not
-// count, so that other work on the machine adds less.
+// Starts when constructed. With one thread, time in which that thread had no processor does not
+// count, so that other work on the machine disturbs the result less.
 class Stopwatch {
  public:
   explicit Stopwatch(int threads) : by_thread_(threads == 1) {

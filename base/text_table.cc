@@ -8,7 +8,7 @@
 namespace lemma {
 namespace {
 
-// Characters rather than bytes: labels may be UTF-8.
+// Counts characters, not bytes: labels may be UTF-8.
 size_t Width(const std::string& text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; });
 }

@@ -1,4 +1,4 @@
-// Tables for people.
+// Prints tables and numbers for people.
 #ifndef LEMMA_BASE_TEXT_TABLE_H_
 #define LEMMA_BASE_TEXT_TABLE_H_
 
@@ -7,8 +7,8 @@
 
 namespace lemma {
 
-// Columns as wide as their widest cell. The first column is flush left, as is any that is named
-// with a leading '<'; the others are flush right.
+// A table whose columns are as wide as their widest cell. The first column is left-aligned, and so
+// is any column whose name starts with '<'; the others are right-aligned.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header);

@@ -12,8 +12,8 @@
 namespace lemma {
 namespace {
 
-// Shortest of the usual precisions that reads back to the same double, always with a point, an
-// exponent or a name, so that it is not taken for an integer.
+// The shortest of the usual precisions that reads back to the same double. The text always has a
+// point, an exponent or a name, so that it is not read as an integer.
 std::string FloatToString(double v) {
   if (std::isnan(v)) return "nan";
   if (std::isinf(v)) return v > 0 ? "inf" : "-inf";

@@ -1,4 +1,4 @@
-// Attributes of an operator application.
+// Attributes of an operator application: named constants such as axes or strides.
 #ifndef LEMMA_GRAPH_ATTR_H_
 #define LEMMA_GRAPH_ATTR_H_
 
@@ -14,7 +14,7 @@ namespace lemma {
 
 enum class AttrKind { kInt, kFloat, kString, kInts, kFloats };
 
-// Alternatives in the order of AttrKind. Booleans are integers 0 and 1.
+// Alternatives in the order of AttrKind. Booleans are the integers 0 and 1.
 using AttrValue =
     std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
 inline AttrKind KindOf(const AttrValue& value) { return static_cast<AttrKind>(value.index()); }
@@ -23,10 +23,10 @@ inline AttrKind KindOf(const AttrValue& value) { return static_cast<AttrKind>(va
 using Attrs = std::map<std::string, AttrValue>;
 
 uint64_t HashAttrs(const Attrs& attrs);
-// "3", "0.5", "\"same\"", "[1, 2]"; floats so that they read back exactly.
+// "3", "0.5", "\"same\"", "[1, 2]"; floats are printed so that they read back exactly.
 std::string ToString(const AttrValue& value);
 
-// An attribute as a definition sees it: integers and reals may be symbols. Alternatives in the
+// An attribute in an operator's definition: integers and reals may be symbols. Alternatives in the
 // order of AttrKind.
 using ExprAttr = std::variant<IndexExpr, ScalarExpr, std::string, Idx, std::vector<double>>;
 using ExprAttrs = std::map<std::string, ExprAttr>;

@@ -1,5 +1,5 @@
-// Values that are computed again, or kept elsewhere meanwhile: see graph/ops/training/barrier.cc
-// and graph/ops/training/offload.cc.
+// Marks values that are recomputed, or stored elsewhere between uses, to save memory. The two
+// operators are defined in graph/ops/training/barrier.cc and graph/ops/training/offload.cc.
 #ifndef LEMMA_GRAPH_BARRIER_H_
 #define LEMMA_GRAPH_BARRIER_H_
 
@@ -7,19 +7,20 @@
 
 namespace lemma {
 
-// `x`, at hand once `after` is: what is computed from it is another value than what is computed
-// from x itself.
+// `x`, available once `after` has been computed. The result is another value than `x`, so nodes
+// that read it are not merged with nodes that read `x`.
 Value Barrier(const Value& x, const Value& after);
 
-// `x`, in the host's memory where the device has its own.
+// `x`, stored in host memory if the device has its own memory.
 Value Offload(const Value& x);
 
-// Whether it is an application of these: what they compute says nothing of when and where.
+// Whether `node` applies the operator barrier, or offload.
 bool IsBarrier(const Node& node);
 bool IsOffload(const Node& node);
 
-// `graph` with the first operand of each barrier and the operand of each offload in its place, so
-// that what was computed twice is computed once. Names and, where a node lives on, labels stay.
+// Replaces each barrier by its first operand and each offload by its operand in `graph`, so that
+// duplicated computations merge again. Input and output names stay, and so do labels of nodes that
+// remain.
 Graph WithoutBarriers(const Graph& graph);
 
 }  // namespace lemma

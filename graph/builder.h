@@ -1,4 +1,4 @@
-// Builds graphs, checking every step.
+// Builds graphs and checks every step.
 #ifndef LEMMA_GRAPH_BUILDER_H_
 #define LEMMA_GRAPH_BUILDER_H_
 
@@ -11,16 +11,16 @@
 
 namespace lemma {
 
-// Applies operator `op` to `inputs`: fills in attribute defaults, checks types, infers output
-// types. Returns one value per output. Errors are InvalidArgument and name operator, sizes and what
-// would be accepted.
+// Applies operator `op` to `inputs`: fills in default attributes, checks types, infers output
+// types. Returns one value per output. Errors are InvalidArgument and name the operator, the sizes
+// and what would be accepted.
 absl::StatusOr<std::vector<Value>> ApplyOp(absl::string_view op, std::vector<Value> inputs,
                                            Attrs attrs = {});
 // The same for an operator known to have one output.
 absl::StatusOr<Value> Apply1(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
 
-// An operator without a definition: an uninterpreted function of its whole inputs, whose output
-// types are given. `attrs` are the opaque operator's (domain, op_type, payload).
+// Applies an opaque operator: an uninterpreted function of its whole inputs, without a definition.
+// The caller gives the output types. `attrs` are the opaque operator's (domain, op_type, payload).
 absl::StatusOr<std::vector<Value>> ApplyOpaque(std::vector<Value> inputs, Attrs attrs,
                                                std::vector<TensorType> output_types);
 

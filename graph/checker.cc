@@ -15,7 +15,7 @@ absl::Status Broken(const Graph& graph, absl::string_view what) {
   return absl::InternalError(absl::StrCat("graph ", graph.name(), ": ", what));
 }
 
-// What is wrong with an operator node; empty if nothing.
+// The violated invariant of an operator node; empty if there is none.
 std::string ProblemOf(const Node& node) {
   if (&node.op() == FindOp("opaque")) return "";
   auto attrs = CompleteAttrs(node.op(), node.attrs());

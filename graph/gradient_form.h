@@ -1,8 +1,9 @@
-// What an operator's gradient sees: one application, and the gradients of its results.
+// The interface that an operator's gradient is written against: one application, and the gradients
+// of its results.
 //
-// A gradient states its equation and returns, for each input, the sum over all outputs y of
-// J(y, input)^T * dy, built from ordinary operators, so that everything that holds for graphs holds
-// for it: it is proved about, optimized and executed like any other.
+// For each input, an operator's gradient returns the sum over all outputs y of J(y, input)^T * dy.
+// It is built from ordinary operators, so it is proved, optimized and executed like any other
+// graph.
 #ifndef LEMMA_GRAPH_GRADIENT_FORM_H_
 #define LEMMA_GRAPH_GRADIENT_FORM_H_
 
@@ -14,18 +15,18 @@
 
 namespace lemma {
 
-// Errors are kept in status(), which whoever asked for the gradient reads: a gradient returns what
-// it has built.
+// Keeps the first error in status(), which the caller of the gradient reads. A gradient itself just
+// returns the values it has built.
 class GradientForm : public Formula {
  public:
-  // `result_gradients` has one value for each output of `node`, of its type; empty: it is zero.
+  // `result_gradients` has one value per output of `node`, of the output's type; empty means zero.
   GradientForm(NodePtr node, std::vector<Value> result_gradients, Apply apply)
       : Formula(apply), node_(std::move(node)), result_gradients_(std::move(result_gradients)) {}
 
   const Node& node() const { return *node_; }
   int num_inputs() const { return static_cast<int>(node_->inputs().size()); }
   const Value& Input(int i) const { return node_->inputs()[i]; }
-  // The application's own result: reuse it rather than compute it again.
+  // The application's own result. Reuse it instead of computing it again.
   Value Output(int i = 0) const { return Value(node_, i); }
   // The gradient of output `i`; empty if it is zero.
   const Value& ResultGradient(int i = 0) const { return result_gradients_[i]; }

@@ -14,7 +14,7 @@
 namespace lemma {
 namespace {
 
-// All living nodes by hash. Weak: a node leaves when its last user does.
+// All living nodes by hash. The table holds weak references: a node dies with its last user.
 class NodeTable {
  public:
   static NodeTable& Get() {
@@ -44,8 +44,8 @@ void Forget(const Node* node) {
   if (alike.empty()) shard.nodes.erase(it);
 }
 
-// Deleter of nodes. A node's death may end its operands; they queue here instead of recursing,
-// since graphs may be deeper than the call stack allows.
+// Deletes a node. This may delete its operands too; they queue here instead of recursing, since
+// graphs may be deeper than the call stack allows.
 void Retire(const Node* node) {
   thread_local std::vector<const Node*>* queue = nullptr;
   if (queue != nullptr) {
@@ -132,7 +132,7 @@ bool Node::Same(const Node& other) const {
 NodePtr Node::Intern(std::unique_ptr<Node> node) {
   node->hash_ = node->ComputeHash();
   NodeTable::Shard& shard = NodeTable::Get().ShardOf(node->hash_);
-  // Declared before the lock: nodes that die here retire after it is released.
+  // Declared before the lock, so that nodes that die here are retired after it is released.
   absl::InlinedVector<NodePtr, 2> looked_at;
   std::lock_guard<std::mutex> lock(shard.mutex);
   auto& alike = shard.nodes[node->hash_];
@@ -229,7 +229,8 @@ uint64_t HashApplication(const Node& node) {
 }
 
 uint64_t Graph::StructuralHash() const {
-  // Weights count by their values, those without by first use, so that renaming changes nothing.
+  // Weights with values count by their values, others by first use, so that renaming changes
+  // nothing.
   absl::flat_hash_map<const Node*, uint64_t> hashes;
   hashes.reserve(nodes_.size());
   uint64_t weights = 0;

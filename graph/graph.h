@@ -1,9 +1,9 @@
 // Immutable tensor programs.
 //
-// A Graph is a DAG of hash-consed nodes: structurally equal applications are one Node, whichever
-// graph they occur in, so equal values are equal pointers, graphs share what they have in common,
-// and common subexpressions are merged by construction. Graphs are made by GraphBuilder
-// (graph/builder.h), which checks shapes; an existing Graph is always well-formed.
+// A Graph is a DAG of hash-consed nodes: structurally equal applications are one Node, in whichever
+// graphs they occur. So equal values are equal pointers, graphs share common parts, and common
+// subexpressions are merged by construction. GraphBuilder (graph/builder.h) makes graphs and checks
+// shapes; an existing Graph is always well-formed.
 #ifndef LEMMA_GRAPH_GRAPH_H_
 #define LEMMA_GRAPH_GRAPH_H_
 
@@ -41,12 +41,12 @@ class Value {
   // Stable hash of the expression (no addresses, no labels); see Node::hash.
   uint64_t hash() const;
 
-  // Hash-consing makes identity structural equality.
+  // Thanks to hash-consing, identity is structural equality.
   friend bool operator==(const Value& a, const Value& b) {
     return a.node_ == b.node_ && a.output_ == b.output_;
   }
   friend bool operator!=(const Value& a, const Value& b) { return !(a == b); }
-  // For unordered containers within one process; never for an order that shows.
+  // For unordered containers within one process. Not for an order that affects results.
   template <typename H>
   friend H AbslHashValue(H h, const Value& v) {
     return H::combine(std::move(h), v.node_.get(), v.output_);
@@ -70,7 +70,7 @@ class Node {
   bool is_op() const { return kind_ == Kind::kOp; }
   // A constant, or a weight whose values are known.
   bool has_payload() const { return !payload_.empty_handle(); }
-  // Whether no element of the payload is an infinity or no number; true without one.
+  // Whether no element of the payload is infinite or NaN; true without a payload.
   bool is_finite() const { return finite_; }
   bool IsOp(absl::string_view name) const { return is_op() && op_->name == name; }
 
@@ -86,19 +86,20 @@ class Node {
   const std::string& name() const { return name_; }   // kWeight
   const Tensor& payload() const { return payload_; }  // kConstant, kWeight
 
-  // Attributes that the operator declares (CHECK).
+  // Attributes that the operator declares (otherwise CHECK fails).
   int64_t Int(absl::string_view attr) const;
   double Float(absl::string_view attr) const;
   const std::string& String(absl::string_view attr) const;
   const std::vector<int64_t>& Ints(absl::string_view attr) const;
   const std::vector<double>& Floats(absl::string_view attr) const;
 
-  // Stable: no addresses. Independent of labels and of where the node occurs; includes weights'
-  // names.
+  // Stable: contains no addresses. Depends on weights' names, but not on labels or on the node's
+  // place.
   uint64_t hash() const { return hash_; }
 
-  // The node that equals this description, made if there is none yet. The caller has checked types.
-  // Thread-safe. Weights are told apart by name, type and payload; inputs by index and type.
+  // Returns the node with this description, and makes it if there is none yet. The caller has
+  // checked types. Thread-safe. Weights are identified by name, type and payload; inputs by index
+  // and type.
   static NodePtr Input(int index, TensorType type);
   static NodePtr Weight(std::string name, TensorType type, Tensor payload);
   static NodePtr Constant(Tensor payload);
@@ -136,27 +137,27 @@ class Graph {
   Graph() = default;
 
   const std::string& name() const { return name_; }
-  // In declared order, unused ones included. inputs()[i] is the node Input(i).
+  // In declared order, including unused inputs. inputs()[i] is the node Input(i).
   const std::vector<Value>& inputs() const { return inputs_; }
   const std::vector<Value>& outputs() const { return outputs_; }
   const std::vector<std::string>& input_names() const { return input_names_; }
   const std::vector<std::string>& output_names() const { return output_names_; }
-  // Every node that an output depends on, and every input: operands before users; the order depends
-  // on structure alone (depth first from the outputs, operands in order).
+  // All inputs and every node that an output depends on, operands before users. The order depends
+  // on the structure alone (depth first from the outputs, operands in order).
   const std::vector<NodePtr>& nodes() const { return nodes_; }
-  // Operator applications among nodes().
+  // The number of operator applications among nodes().
   int num_ops() const { return num_ops_; }
 
-  // A label for people: input, output or weight name, or the name given when built; unique within
-  // the graph only where it is an input's or an output's. Empty if none was given.
+  // A label for people: the name of an input, output or weight, or the label given to the builder.
+  // Only labels of inputs and outputs are unique in the graph. Empty if there is none.
   absl::string_view LabelOf(const Value& value) const;
   const std::map<std::pair<uint64_t, int>, std::string>& labels() const { return labels_; }
 
-  // Equal for graphs that compute the same expression; independent of names, labels and the order
-  // of construction.
+  // Equal for graphs that compute the same expression. Independent of names, labels and
+  // construction order.
   uint64_t StructuralHash() const;
 
-  // The same graph under another name / with the outputs replaced (types must agree: CHECK).
+  // The same graph under another name, or with other outputs (types must agree, or CHECK fails).
   Graph WithOutputs(std::vector<Value> outputs) const;
 
  private:

@@ -5,7 +5,7 @@
 namespace lemma {
 namespace {
 
-// The attribute as T, the fallback if it is absent, an error if it is neither.
+// The attribute as T, or the fallback if it is absent; otherwise an error.
 template <class T>
 absl::StatusOr<T> Get(const OnnxImport& node, absl::string_view name,
                       const std::optional<T>& fallback, const char* kind) {
@@ -75,7 +75,7 @@ OnnxImporter ImportAs(std::string op_type, std::string our_op, AttrNames attrs) 
     Attrs ours;
     for (const auto& [our_name, onnx_name] : attrs) {
       const OnnxAttr* attr = node.FindAttr(onnx_name);
-      if (attr == nullptr) continue;  // our default is ONNX's where ImportAs is used
+      if (attr == nullptr) continue;  // ImportAs is only used if Lemma's default equals ONNX's
       if (auto* i = std::get_if<int64_t>(attr)) ours[our_name] = *i;
       if (auto* f = std::get_if<double>(attr)) ours[our_name] = *f;
       if (auto* s = std::get_if<std::string>(attr)) ours[our_name] = *s;

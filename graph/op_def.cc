@@ -8,7 +8,7 @@
 namespace lemma {
 namespace {
 
-// A definition that asks for what its table entry does not declare is our own mistake.
+// A definition that uses what its table entry does not declare is a bug in Lemma.
 [[noreturn]] void Broken(const OpDef& op, absl::string_view what) {
   std::fprintf(stderr, "lemma: definition of %s: %.*s\n", op.name.c_str(),
                static_cast<int>(what.size()), what.data());
@@ -246,7 +246,7 @@ absl::StatusOr<std::vector<TensorType>> InferTypes(const OpDef& op,
   ExprAttrs expr_attrs = ToExprAttrs(attrs);
   OpContext context(op, std::move(types), expr_attrs, OpContext::Mode::kTypesOnly);
   if (auto s = op.define(context); !s.ok()) return s;
-  // Over constants every requirement is decided, unless its arithmetic leaves 64 bits.
+  // With constant sizes every requirement is decided, unless its arithmetic exceeds 64 bits.
   if (!context.requirements().empty()) {
     return context.Fail(
         absl::StrCat("the sizes are too large: ", context.requirements()[0].ToString()));

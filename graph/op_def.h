@@ -1,9 +1,9 @@
-// The operator table's entry type, and the context in which a definition is written.
+// The type of operator table entries, and the context in which an operator's definition is written.
 //
 // An operator is one OpDef: its attributes, and one function `define` that states requirements,
-// output shapes and output elements in terms of the inputs' shapes. Called with constant sizes it
-// checks and infers shapes and yields an executable definition; called with symbols it yields what
-// the prover reasons about. See docs/adding-an-operator.md.
+// output shapes and output elements as functions of the input shapes. With constant sizes, `define`
+// checks and infers shapes and gives an executable definition. With symbolic sizes, it gives the
+// definition that the prover works on. See docs/adding-an-operator.md.
 #ifndef LEMMA_GRAPH_OP_DEF_H_
 #define LEMMA_GRAPH_OP_DEF_H_
 
@@ -31,16 +31,16 @@ class Value;
 struct AttrSpec {
   std::string name;
   AttrKind kind = AttrKind::kInt;
-  std::optional<AttrValue> default_value;  // absent: the attribute has to be given
-  // Whether a rule may leave it a symbol. An attribute that decides the form of the definition
-  // (an axis, a permutation, a flag) must be known.
+  std::optional<AttrValue> default_value;  // absent: the attribute must be given
+  // Whether a rule may leave the attribute symbolic. An attribute that decides the form of the
+  // definition (an axis, a permutation, a flag) must be known.
   bool symbolic = false;
   std::string doc;
 };
 
 class OpContext;
 
-// How an ONNX operator becomes ours; returns its outputs in ONNX's order.
+// Imports one ONNX operator; returns its outputs in ONNX's order.
 struct OnnxImporter {
   std::string op_type;  // in the default domain
   std::function<absl::StatusOr<std::vector<Value>>(OnnxImport&)> import;
@@ -58,22 +58,22 @@ struct OpDef {
   int max_inputs = 1;  // or kVariadic
   std::vector<AttrSpec> attrs;
   std::function<absl::Status(OpContext&)> define;
-  // f(a, b) = f(b, a) for its first two inputs. For matching and enumeration only; tested against
-  // the definition.
+  // Whether f(a, b) = f(b, a) for the first two inputs. Used in matching and enumeration only;
+  // tested against the definition.
   bool commutative = false;
-  // Applications for the conformance suite, borders included: "(f32[2,3], f32[3]) {axis = 1}".
+  // Applications for the conformance suite, with edge cases: "(f32[2,3], f32[3]) {axis = 1}".
   std::vector<std::string> examples;
   std::vector<OnnxImporter> onnx_import;
-  // Emits the ONNX nodes for one application; absent: not expressible in ONNX.
+  // Emits the ONNX nodes for one application; absent: ONNX cannot express the operator.
   std::function<absl::Status(OnnxExport&)> onnx_export;
-  // Builds the gradients with respect to the inputs from ordinary operators, one value for each
-  // input: an empty one where the gradient is zero everywhere. Absent: not differentiable.
+  // Builds the gradients with respect to the inputs from ordinary operators: one value per input,
+  // empty if the gradient is zero everywhere. Absent: not differentiable.
   std::function<absl::StatusOr<std::vector<Value>>(GradientForm&)> gradient;
 
   const AttrSpec* FindAttr(absl::string_view attr) const;
 };
 
-// Reads inputs and attributes, states requirements, and collects what a definition makes.
+// The context of a definition: gives inputs and attributes, records requirements and outputs.
 class OpContext {
  public:
   enum class Mode {
@@ -90,7 +90,7 @@ class OpContext {
   const Idx& dims(int i) const { return input(i).dims; }
   const IndexExpr& Dim(int i, int axis) const { return input(i).dims[axis]; }
 
-  // Attributes; `name` must be one of the operator's, of that kind (CHECK).
+  // Attributes. The operator must declare `name`, with that kind (otherwise CHECK fails).
   int64_t Int(absl::string_view name) const;                // not symbolic
   std::vector<int64_t> Ints(absl::string_view name) const;  // not symbolic
   const IndexExpr& Size(absl::string_view name) const;
@@ -99,26 +99,26 @@ class OpContext {
   const std::string& String(absl::string_view name) const;
   const std::vector<double>& Reals(absl::string_view name) const;
 
-  // Attribute or argument `axis`, negative counting from the end, in [0, rank); an error names it.
+  // `axis` in [0, rank); a negative one counts from the end. An error names the axis.
   absl::StatusOr<int> NormalizeAxis(int64_t axis, int rank) const;
 
-  // States that `guard` holds. False only if it is known to be false; a guard that depends on
-  // symbols is recorded as a requirement of the application. Use LEMMA_REQUIRE.
+  // Requires `guard`. Returns false only if it is known to be false. A guard that depends on
+  // symbols becomes a requirement of the application. Use LEMMA_REQUIRE.
   bool Holds(const Guard& guard);
-  // An InvalidArgument status: operator name, message, the input types.
+  // An InvalidArgument status with the operator's name, the message and the input types.
   absl::Status Fail(absl::string_view message) const;
 
   using Body = std::function<ScalarExpr(const Idx&)>;
-  // Adds the next output, or a local tensor that later bodies may read. `body` gets the index of
-  // the element; it is called at most once, and not at all in kTypesOnly mode.
+  // Adds the next output, or a local tensor that later bodies may read. `body` takes the element's
+  // index. It is called at most once, and never in kTypesOnly mode.
   TensorId Output(DType dtype, Idx dims, const Body& body);
   TensorId Local(DType dtype, Idx dims, const Body& body);
 
-  // Element `index` of a tensor; the caller sees to it that it lies inside.
+  // Element `index` of a tensor. The caller ensures that it lies inside.
   ScalarExpr Read(TensorId tensor, Idx index) const;
-  // The same, and `outside` where the index is outside the tensor.
+  // Element `index`, or `outside` if the index lies outside the tensor.
   ScalarExpr ReadOr(TensorId tensor, Idx index, const ScalarExpr& outside) const;
-  // reduce over 0 <= r_i < extents[i] of body(r), optionally only where where(r) holds.
+  // Reduces body(r) over 0 <= r_i < extents[i], restricted to where(r) if `where` is given.
   ScalarExpr Reduce(ReduceKind kind, const Idx& extents, const Body& body,
                     const std::function<Guard(const Idx&)>& where = nullptr);
   ScalarExpr Sum(const Idx& extents, const Body& body) {
@@ -141,7 +141,7 @@ class OpContext {
   std::vector<Guard> requirements_;
 };
 
-// Returns from a `define` function with a message unless `guard` may hold.
+// Returns an error with the message from a `define` function if `guard` is known to be false.
 #define LEMMA_REQUIRE(context, guard, ...)              \
   do {                                                  \
     if (!(context).Holds(guard)) {                      \
@@ -149,21 +149,21 @@ class OpContext {
     }                                                   \
   } while (false)
 
-// `attrs` with defaults filled in. Fails on an unknown, missing or wrongly typed attribute. An
-// integer given for a float attribute is converted.
+// Fills in defaults. Fails on an unknown, missing or wrongly typed attribute. Converts an integer
+// given for a float attribute.
 absl::StatusOr<Attrs> CompleteAttrs(const OpDef& op, Attrs attrs);
 absl::StatusOr<ExprAttrs> CompleteExprAttrs(const OpDef& op, ExprAttrs attrs);
 
-// Output types of an application with concrete types; `attrs` complete. Fails with a message that
+// Output types of an application with concrete types; `attrs` must be complete. The error message
 // names the operator, the offending sizes and what is accepted.
 absl::StatusOr<std::vector<TensorType>> InferTypes(const OpDef& op,
                                                    absl::Span<const TensorType> inputs,
                                                    const Attrs& attrs);
 
-// The meaning of an application, over constants or symbols.
+// The definition of an application with constant or symbolic sizes.
 struct OpMeaning {
   Definition definition;
-  // What must hold of sizes and attributes for the application to be well-formed.
+  // Conditions on sizes and attributes under which the application is well-formed.
   std::vector<Guard> requirements;
 };
 absl::StatusOr<OpMeaning> Define(const OpDef& op, std::vector<ExprType> inputs,

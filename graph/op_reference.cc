@@ -42,7 +42,7 @@ std::string Inputs(const OpDef& op) {
   return absl::StrJoin(inputs, ", ");
 }
 
-// A table cell cannot hold a bar.
+// A table cell cannot contain a bar.
 std::string Cell(absl::string_view text) { return absl::StrReplaceAll(text, {{"|", "\\|"}}); }
 
 std::string AttrTable(const OpDef& op) {

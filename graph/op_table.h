@@ -1,4 +1,4 @@
-// All operators.
+// The table of all operators.
 #ifndef LEMMA_GRAPH_OP_TABLE_H_
 #define LEMMA_GRAPH_OP_TABLE_H_
 
@@ -8,9 +8,9 @@
 
 namespace lemma {
 
-// In the order of graph/ops/op_table.inc. The entries live as long as the program.
+// All operators, in the order of graph/ops/op_table.inc. The entries live as long as the program.
 absl::Span<const OpDef* const> AllOps();
-// nullptr if there is none of that name.
+// nullptr if no operator has this name.
 const OpDef* FindOp(absl::string_view name);
 
 }  // namespace lemma

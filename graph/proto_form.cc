@@ -47,7 +47,7 @@ class Writer {
   explicit Writer(const Graph& graph) : graph_(graph) {}
 
   absl::StatusOr<std::string> Run() {
-    // Protobuf counts sizes in 31 bits, and says nothing useful where they overflow.
+    // Protobuf counts sizes in 31 bits, and its message on overflow is not helpful.
     int64_t payload = 0;
     for (const NodePtr& node : graph_.nodes()) {
       if (node->has_payload()) payload += node->payload().type().num_bytes();

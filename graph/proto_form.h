@@ -1,5 +1,5 @@
-// The protobuf form of graphs: the same graph comes back, with names, labels and every bit of its
-// payloads. graph/graph.proto says what is in it.
+// Serializes graphs as protobuf messages (graph/graph.proto) and reads them back. Names, labels and
+// every bit of the payloads survive.
 #ifndef LEMMA_GRAPH_PROTO_FORM_H_
 #define LEMMA_GRAPH_PROTO_FORM_H_
 
@@ -11,13 +11,13 @@
 
 namespace lemma {
 
-// Whether a file that begins with `bytes` (16 are enough) is one of ours.
+// Whether a file that begins with `bytes` (16 suffice) is a serialized Lemma graph.
 bool IsGraphProto(absl::string_view bytes);
 
-// Equal graphs give equal bytes. Fails if it would be larger than protobuf allows (2 GiB).
+// Equal graphs give equal bytes. Fails if the message would exceed protobuf's limit of 2 GiB.
 absl::StatusOr<std::string> SerializeGraph(const Graph& graph);
 
-// Checks everything it reads: the types are inferred again and must agree. Errors are
+// Checks everything it reads: it infers the types again and compares them. Errors are
 // InvalidArgument and begin with `file` and, where there is one, the node's number and operator.
 absl::StatusOr<Graph> DeserializeGraph(absl::string_view bytes, absl::string_view file = "proto");
 

@@ -42,7 +42,7 @@ std::optional<DType> ParseTypeName(absl::string_view name) {
   return std::nullopt;
 }
 
-// Where a tensor lies, counted from the end of the header.
+// A tensor's place, counted from the end of the header.
 struct Entry {
   std::string name;
   TensorType type;
@@ -95,7 +95,7 @@ absl::StatusOr<Entry> ReadEntry(const std::string& name, const JsonValue& value)
   return entry;
 }
 
-// All entries by position. They must follow each other without gaps up to `data_bytes`.
+// All entries sorted by position. They must be contiguous up to `data_bytes`.
 absl::StatusOr<std::vector<Entry>> ReadEntries(const Object& header, int64_t data_bytes) {
   std::vector<Entry> entries;
   for (const auto& [name, value] : header.fields()) {
@@ -134,7 +134,7 @@ absl::StatusOr<std::map<std::string, std::string>> ReadMetadata(const Object& he
   return metadata;
 }
 
-// Truth values are stored as 0 and 1, which whoever reads them relies on.
+// Checks that bools are stored as 0 and 1; readers of the tensor rely on this.
 absl::Status CheckTruthValues(const Entry& entry, const Tensor& tensor) {
   if (tensor.dtype() != DType::kBool) return absl::OkStatus();
   for (uint8_t byte : tensor.data<uint8_t>()) {
@@ -143,8 +143,8 @@ absl::Status CheckTruthValues(const Entry& entry, const Tensor& tensor) {
   return absl::OkStatus();
 }
 
-// Whether lists and objects are nested no deeper than the format's are, with room for extensions:
-// the JSON reader takes more than linear time otherwise.
+// Whether lists and objects are nested at most as deep as in the format, plus room for extensions.
+// The JSON reader would take more than linear time on deeper nesting.
 bool IsFlat(absl::string_view json) {
   constexpr int kMaxDepth = 16;
   int depth = 0;
@@ -248,7 +248,7 @@ absl::StatusOr<StagedFile> StageSafetensors(const std::string& path, const Named
     }
     entries.push_back({name, tensor.type()});
   }
-  // The widest elements first, so that every tensor is aligned to its elements.
+  // Widest elements first, so that every tensor is aligned to its elements.
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return SizeOf(a.type.dtype) > SizeOf(b.type.dtype);
   });

@@ -1,5 +1,5 @@
-// Named tensors in a file of the safetensors format: eight bytes with the length of a header, the
-// header in JSON, then the tensors' bytes without gaps.
+// Reads and writes named tensors in the safetensors format: eight bytes with the length of a
+// header, the header in JSON, then the tensors' bytes without gaps.
 #ifndef LEMMA_GRAPH_SAFETENSORS_H_
 #define LEMMA_GRAPH_SAFETENSORS_H_
 
@@ -18,15 +18,15 @@ struct NamedTensors {
   std::map<std::string, std::string> metadata;
 };
 
-// Reads the whole file. NotFound if there is none; InvalidArgument, naming the path and the tensor,
-// if the file is no such file, if offsets, types and shapes contradict each other or the file's
-// length, or if an element type is none of ours.
+// Reads the whole file. NotFound if it does not exist. InvalidArgument, with the path and the
+// tensor's name, if the file is not of this format, if offsets, types and shapes contradict each
+// other or the file's length, or if Lemma has no such element type.
 absl::StatusOr<NamedTensors> ReadSafetensors(const std::string& path);
 
-// Complete, or `path` is left as it was. Equal contents give equal bytes. No tensor may be named
-// "__metadata__"; names and metadata must be UTF-8.
+// Writes a complete file, or leaves `path` untouched. Equal contents give equal bytes. No tensor
+// may be named "__metadata__"; names and metadata must be UTF-8.
 absl::Status WriteSafetensors(const std::string& path, const NamedTensors& contents);
-// The same, to be committed together with others.
+// Stages the same file, so that it can be committed together with others.
 absl::StatusOr<StagedFile> StageSafetensors(const std::string& path, const NamedTensors& contents);
 
 }  // namespace lemma

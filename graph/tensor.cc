@@ -207,7 +207,7 @@ std::vector<int64_t> Tensor::ToInts() const {
 
 namespace {
 
-// Numbers with all bits of the exponent set are infinities or none.
+// A number with all exponent bits set is infinite or NaN.
 template <class Bits>
 bool AllFinite(const void* data, int64_t n, Bits exponent) {
   const Bits* bits = static_cast<const Bits*>(data);
@@ -284,7 +284,7 @@ uint16_t FloatToHalf(float value) {
   uint16_t sign = static_cast<uint16_t>((word >> 16) & 0x8000u);
   uint32_t magnitude = word & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return sign | 0x7e00u;
-  if (magnitude >= 0x477ff000u) return sign | 0x7c00u;  // rounds to at least 65520: infinity
+  if (magnitude >= 0x477ff000u) return sign | 0x7c00u;  // 65520 or more: rounds to infinity
   if (magnitude < 0x38800000u) {  // below 2^-14: subnormal, a multiple of 2^-24
     float absolute;
     std::memcpy(&absolute, &magnitude, 4);

@@ -16,7 +16,7 @@ namespace lemma {
 // Dimensions, outermost first; rank 0 is a scalar.
 using Shape = std::vector<int64_t>;
 
-// Elements of `shape`, saturating at INT64_MAX.
+// The number of elements of `shape`; INT64_MAX if it is larger.
 int64_t NumElements(const Shape& shape);
 // "[2,3]"
 std::string ToString(const Shape& shape);
@@ -29,7 +29,7 @@ struct TensorType {
 
   int rank() const { return static_cast<int>(shape.size()); }
   int64_t num_elements() const { return NumElements(shape); }
-  // Saturating.
+  // INT64_MAX if it is larger.
   int64_t num_bytes() const;
   uint64_t Hash() const;
   // "f32[2,3]"
@@ -40,15 +40,15 @@ struct TensorType {
   friend bool operator!=(const TensorType& a, const TensorType& b) { return !(a == b); }
 };
 
-// Dense row-major values, shared and immutable once handed on. Copies share the buffer.
+// Dense row-major values. Copies share the buffer. A tensor is immutable once it is shared.
 class Tensor {
  public:
   Tensor() = default;
-  // Uninitialized values in a buffer aligned to 64 bytes. Fails if it cannot be allocated.
+  // Uninitialized values in a buffer aligned to 64 bytes. Fails if the allocation fails.
   static absl::StatusOr<Tensor> Allocate(TensorType type);
   // Every element is `value`, converted to the element type.
   static absl::StatusOr<Tensor> Filled(TensorType type, double value);
-  // `values` in row-major order, converted to the element type; the count must fit the type.
+  // `values` in row-major order, converted to the element type; their number must fit the type.
   static absl::StatusOr<Tensor> FromDoubles(TensorType type, absl::Span<const double> values);
   static absl::StatusOr<Tensor> FromInts(TensorType type, absl::Span<const int64_t> values);
   // A 1-d i64 tensor.
@@ -73,20 +73,20 @@ class Tensor {
     return {static_cast<T*>(mutable_raw()), static_cast<size_t>(size())};
   }
 
-  // Element `i` in row-major order, widened. i64 values beyond 2^53 lose digits in AtDouble.
+  // Element `i` in row-major order, widened. AtDouble rounds i64 values beyond 2^53.
   double AtDouble(int64_t i) const;
-  int64_t AtInt(int64_t i) const;  // floats truncate
+  int64_t AtInt(int64_t i) const;  // floats are truncated
   std::vector<double> ToDoubles() const;
   std::vector<int64_t> ToInts() const;
 
-  // Whether no element is an infinity or no number.
+  // Whether no element is infinite or NaN.
   bool IsFinite() const;
 
-  // The same buffer seen with another shape of as many elements.
+  // The same buffer under another shape with as many elements.
   Tensor Reshaped(Shape shape) const;
   // Hash of type and bytes; computed once.
   uint64_t ContentHash() const;
-  // Type and bytes agree (so NaN equals itself, and 0 differs from -0).
+  // Whether types and bytes agree (so NaN equals itself, and 0 differs from -0).
   bool SameBytes(const Tensor& other) const;
 
  private:

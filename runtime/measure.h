@@ -1,9 +1,9 @@
-// The measuring interface: what would a graph's kernels cost on this device?
+// Estimates the time of a graph's kernels on a device by measuring each kernel once.
 //
-// A back end plans a graph cheaply, without packing weights or allocating values, into kernels with
-// stable signatures. Equal signatures take the same time on the same device, so a cost model
-// measures each once and keeps the result under (device(), signature). The cost of a graph is the
-// sum over its kernels.
+// A back end plans a graph into kernels with stable signatures. This is cheap: it neither packs
+// weights nor allocates values. Kernels with equal signatures take the same time on one device, so
+// a cost model measures each once and keeps the result under (device(), signature). The cost of a
+// graph is the sum over its kernels.
 #ifndef LEMMA_RUNTIME_MEASURE_H_
 #define LEMMA_RUNTIME_MEASURE_H_
 
@@ -20,32 +20,32 @@
 
 namespace lemma {
 
-// What a back end needs to build one kernel; opaque to others.
+// The data from which a back end builds one kernel; opaque to others.
 struct KernelSpec {
   virtual ~KernelSpec() = default;
 };
 
 struct PlannedKernel {
-  // Operators, shapes, layouts, attributes, fusion: one printable line, independent of names,
+  // Operators, shapes, layouts, attributes and fusion in one printable line. Independent of names,
   // weight values and the position in the graph.
   std::string signature;
   std::shared_ptr<const KernelSpec> spec;
-  std::vector<NodePtr> nodes;  // the operators of the graph that it computes; none: it moves data
+  std::vector<NodePtr> nodes;  // operators of the graph; empty: it only moves data
 };
 
 struct KernelPlan {
-  std::vector<PlannedKernel> kernels;  // in execution order, repetitions included
-  // Of intermediate values, and of what kernels without weights need besides while they run.
+  std::vector<PlannedKernel> kernels;  // in execution order, with repetitions
+  // Peak of intermediate values and of the scratch memory of kernels without weights.
   int64_t peak_bytes = 0;
 };
 
-// A plan with the lifetimes of what its peak counts.
+// A plan with the lifetimes of the buffers that its peak counts.
 struct MemoryTimeline {
-  std::vector<PlannedKernel> kernels;           // in execution order; lifetimes count them
-  std::vector<std::vector<int>> reads, writes;  // by kernel: which buffers
-  std::vector<BufferLife> buffers;              // of the arena
-  int first_scratch = 0;  // from this one on they are what kernels need while they run
-  std::vector<std::pair<Value, int>> places;  // values that lie in one of these
+  std::vector<PlannedKernel> kernels;           // in execution order; lifetimes count kernels
+  std::vector<std::vector<int>> reads, writes;  // by kernel: indices of buffers
+  std::vector<BufferLife> buffers;              // in the arena
+  int first_scratch = 0;  // buffers from this one on are scratch memory of running kernels
+  std::vector<std::pair<Value, int>> places;  // values that lie in one of the buffers, and which
   int64_t peak_bytes = 0;                     // size of the arena
 };
 
@@ -56,32 +56,31 @@ class KernelMeasurer {
   // The key of measurements: device, back end, library version, threads.
   virtual std::string device() const = 0;
 
-  // The kernels that a compiled `graph` would run. A few microseconds per operator. Weights need no
-  // values. Unimplemented for graphs that cannot be run at all.
+  // The kernels that a compiled `graph` would run. Takes a few microseconds per operator. Weights
+  // need no values. Unimplemented for graphs that cannot run at all.
   virtual absl::StatusOr<KernelPlan> Plan(const Graph& graph) = 0;
 
-  // The same plan with lifetimes; Unimplemented where the back end does not tell.
+  // The same plan with lifetimes; Unimplemented if the back end does not know them.
   virtual absl::StatusOr<MemoryTimeline> Timeline(const Graph& /*graph*/) {
     return absl::UnimplementedError("the back end tells no lifetimes");
   }
 
-  // Whether what is offloaded (graph/ops/training/offload.cc) leaves the memory that peaks count.
+  // Whether offloaded values (graph/ops/training/offload.cc) leave the memory that peaks count.
   virtual bool CanOffload() const { return false; }
 
-  // What the kernel's operators compute, and what it reads and writes: what is between fused
-  // operators counts for no bytes. 0 flops where a definition cannot be counted.
+  // The operations of the kernel's operators, and the bytes that it reads and writes. Values
+  // between fused operators count no bytes. 0 flops if a definition cannot be counted.
   virtual Work WorkOf(const PlannedKernel& kernel) const = 0;
 
-  // Does ahead what measuring each of `kernels` would do first and several processors can do
-  // together: compiles them.
+  // Prepares measurements of `kernels` on several processors at once, for instance by compiling
+  // them.
   virtual absl::Status Prepare(absl::Span<const PlannedKernel> /*kernels*/) {
     return absl::OkStatus();
   }
 
-  // Median milliseconds of one execution on its own, on random but sane values: as in a large
-  // model, where operands come from the kernels just before and weights from memory, since those
-  // of all other kernels went through the caches since the last run. Takes some milliseconds to
-  // some hundreds.
+  // Median milliseconds of one execution alone, on random but sane values. The caches are arranged
+  // as in a large model: operands come from the preceding kernels, weights from main memory, since
+  // other kernels' weights have displaced them. Takes some milliseconds to some hundreds.
   virtual absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) = 0;
 };
 

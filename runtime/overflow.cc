@@ -17,7 +17,7 @@ bool AllFinite(const Tensor& tensor) {
   return true;
 }
 
-// Whether a finite element is within 2^10 of the largest float.
+// Whether a finite element is within a factor 2^10 of the largest float.
 bool IsLarge(const Tensor& tensor) {
   constexpr double kNear = std::numeric_limits<float>::max() / 1024.0;
   for (int64_t i = 0; IsFloat(tensor.dtype()) && i < tensor.size(); ++i) {

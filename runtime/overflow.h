@@ -1,4 +1,5 @@
-// Near the largest float it depends on the order of a sum whether it overflows.
+// Detects graphs whose values come near the largest float, where the order of a sum decides whether
+// it overflows.
 #ifndef LEMMA_RUNTIME_OVERFLOW_H_
 #define LEMMA_RUNTIME_OVERFLOW_H_
 
@@ -9,12 +10,13 @@
 
 namespace lemma {
 
-// Whether an operator of the graph makes a finite number within 2^10 of the largest float, or makes
-// an infinity or NaN of finite operands. Infinities that are given prove nothing.
+// Whether an operator of the graph makes a finite number within a factor 2^10 of the largest float,
+// or makes an infinity or NaN from finite operands. Infinities among the inputs do not count.
 absl::StatusOr<bool> NearsOverflow(const Graph& graph, absl::Span<const Tensor> inputs,
                                    int threads = 1);
 
-// As Compare (runtime/tolerance.h), but for elements that are infinite or NaN on one side.
+// As Compare (runtime/tolerance.h), but ignores elements that are infinite or NaN on either side.
+// False unless both have the same float type.
 bool AgreesWhereFinite(const Tensor& actual, const Tensor& expected, double relative_tolerance);
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// A training step run again and again, its state carried from one run to the next.
+// Runs a training step repeatedly and passes its state from one run to the next.
 #ifndef LEMMA_RUNTIME_STEPPER_H_
 #define LEMMA_RUNTIME_STEPPER_H_
 
@@ -15,24 +15,24 @@
 
 namespace lemma {
 
-// State variables are those of StatePairs. Where the executable keeps state itself, on a device, it
-// stays there until it is asked for. Not thread-safe.
+// State variables are those of StatePairs. If the executable can keep state on its device, the
+// state stays there until it is asked for. Not thread-safe.
 class Stepper {
  public:
-  // `executable` is of `graph`, which has to outlive the stepper.
+  // `executable` must be compiled from `graph`, which must outlive the stepper.
   Stepper(const Graph& graph, std::unique_ptr<Executable> executable);
 
-  // `values` in the order of the graph's inputs, those of no state variable not looked at.
-  // InvalidArgument for one that is missing or of another type. The step may write over them: they
-  // have to be nobody else's.
+  // `values` in the order of the graph's inputs; only those of state variables are read.
+  // InvalidArgument if one is missing or has another type. A step may overwrite them, so nobody
+  // else may share them.
   absl::Status SetState(std::vector<Tensor> values);
 
-  // One step; FailedPrecondition before SetState. `inputs` in the graph's order, those of state
-  // variables not looked at. Gives the graph's outputs, empty handles where they are new state.
+  // Runs one step; FailedPrecondition before SetState. `inputs` in the graph's order; those of
+  // state variables are ignored. Returns the graph's outputs, with empty handles for new state.
   // After an error the state is undefined.
   absl::StatusOr<std::vector<Tensor>> Step(absl::Span<const Tensor> inputs);
 
-  // In the order of the graph's inputs; empty handles for those that are no state. Valid until the
+  // In the order of the graph's inputs; empty handles for inputs that are no state. Valid until the
   // next step. FailedPrecondition before SetState.
   absl::StatusOr<std::vector<Tensor>> State() const;
 
@@ -43,7 +43,7 @@ class Stepper {
   const Graph& graph_;
   const std::vector<StatePair> pairs_;
   std::unique_ptr<Executable> executable_;
-  StateKeeper* const keeper_;  // nullptr: state_ has it
+  StateKeeper* const keeper_;  // nullptr: the state is in state_
   std::vector<Tensor> state_;
   bool has_state_ = false;
 };

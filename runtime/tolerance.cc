@@ -53,7 +53,7 @@ double AddedError(const Node& node) {
   absl::StatusOr<Definition> definition = DefinitionOf(node);
   if (!definition.ok()) return 0;
   const Found found = Inspect(*definition);
-  // Rounded to 16 bits, values that differ by the least can be two units apart.
+  // After rounding to 16 bits, values that barely differ can be two units apart.
   double stored = 0;
   for (const TensorType& type : node.types()) {
     const bool moved =

@@ -1,13 +1,13 @@
-// How far two executions of a graph in f32 may differ. The one place that says so.
+// The tolerance between two executions of a graph in f32. It is defined only here.
 //
-// Model of rounding: with u = 2^-24, an operator whose elements are reductions of K terms adds a
-// relative error of at most u * (16 + 4 * sqrt(K)) to what it takes over from its operands:
-// rounding errors of a reduction behave like a random walk, of which four standard deviations are
-// allowed, and scalar functions are good to a few units in the last place. Operators that only move
-// elements add none. Errors add up along paths, so a graph's tolerance is the largest sum over a
-// path to an output. It is relative to the largest element of the output (at least 1), since the
-// elements of an output share their operands' errors. A result in f16 or bf16 is rounded once more,
-// by a unit u of its own.
+// Rounding model, with u = 2^-24: an operator whose elements are reductions of K terms adds a
+// relative error of at most u * (16 + 4 * sqrt(K)) to the errors of its operands. Rounding errors
+// of a reduction behave like a random walk, of which four standard deviations are allowed; scalar
+// functions are accurate to a few units in the last place. Operators that only move elements add
+// none. Errors add up along paths, so a graph's tolerance is the largest sum over a path to an
+// output. It is relative to the largest element of the output (at least 1), since the elements of
+// an output share their operands' errors. A result in f16 or bf16 is rounded once more, by a unit u
+// of its own.
 #ifndef LEMMA_RUNTIME_TOLERANCE_H_
 #define LEMMA_RUNTIME_TOLERANCE_H_
 
@@ -21,10 +21,11 @@
 
 namespace lemma {
 
-// Terms of the longest sum or product that an element of `definition` is made of; 0 if none.
+// The number of terms in the longest sum or product in an element of `definition`; 0 if there is
+// none.
 int64_t ReductionLength(const Definition& definition);
 
-// What `node` itself adds to the error of its results, as a share of their largest element.
+// The error that `node` itself adds to its results, relative to their largest element.
 double AddedError(const Node& node);
 
 // The relative tolerance of each output; 0 for integers and bools.
@@ -34,8 +35,8 @@ struct Difference {
   double largest = 0;  // absolute; infinite if one is NaN and the other is not
   double scale = 1;    // max(1, largest finite expected element)
   bool within = true;  // largest <= tolerance * scale, types equal, and integers the same
-  // Elements, and those of them that say something: expected to be finite. NaN agrees with NaN and
-  // an infinity with itself, whatever was computed before it.
+  // The number of elements, and of those whose expected value is finite. NaN agrees with NaN and an
+  // infinity with itself, so only finite elements give evidence.
   int64_t elements = 0, finite = 0;
 
   double relative() const { return largest / scale; }

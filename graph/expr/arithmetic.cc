@@ -32,7 +32,7 @@ bool AnyFloatInput(const Definition& d) {
                      [](const ExprType& input) { return IsFloat(input.dtype); });
 }
 
-// Every tensor's elements are elements of others: nothing is computed.
+// Whether every tensor's elements are elements of other tensors, so that nothing is computed.
 bool OnlyMoves(const Definition& d) {
   return std::all_of(d.tensors.begin(), d.tensors.end(), [](const TensorExpr& tensor) {
     return tensor.body.kind() == ScalarExpr::Kind::kRead;
@@ -43,7 +43,7 @@ DType TypeOfStored(ScalarFn fn) {
   return static_cast<DType>(static_cast<int>(fn) - static_cast<int>(ScalarFn::kStoredF32));
 }
 
-// Whether every value of `e` is one of `dtype` already.
+// Whether every value of `e` already is a value of `dtype`.
 bool Has(DType dtype, const ScalarExpr& e, const Definition& d) {
   auto all = [&](size_t from) {
     return std::all_of(e.args().begin() + from, e.args().end(),
@@ -57,14 +57,14 @@ bool Has(DType dtype, const ScalarExpr& e, const Definition& d) {
     case ScalarExpr::Kind::kIndex:
       return dtype == DType::kI64;
     case ScalarExpr::Kind::kRead:
-      // What a local holds has not been stored.
+      // A local holds values that have not been stored.
       return (e.tensor() < d.num_inputs() ||
               std::count(d.outputs.begin(), d.outputs.end(), e.tensor()) > 0) &&
              Holds(dtype, d.TypeOf(e.tensor()).dtype);
     case ScalarExpr::Kind::kSelect:
       return all(0);
     case ScalarExpr::Kind::kReduce:
-      // Over nothing they are infinite, which only floats are.
+      // An empty reduction gives an infinity, which only floats have.
       return (e.reduce() == ReduceKind::kMax || e.reduce() == ReduceKind::kMin) && IsFloat(dtype) &&
              all(0);
     case ScalarExpr::Kind::kApply:
@@ -74,7 +74,8 @@ bool Has(DType dtype, const ScalarExpr& e, const Definition& d) {
   if (Info(e.fn()).truth()) return true;
   if (IsStored(e.fn())) return Holds(dtype, TypeOfStored(e.fn()));
   if (e.fn() == ScalarFn::kMin || e.fn() == ScalarFn::kMax) return all(0);
-  // The remainder of an exact division is exact, the others round to integers or change signs.
+  // The remainder of an exact division is exact; other exact functions round to integers or change
+  // signs.
   return IsFloat(dtype) && Info(e.fn()).exact() && all(0);
 }
 
@@ -92,7 +93,7 @@ class LoadFinder {
   const absl::flat_hash_set<TensorId>& found() const { return found_; }
 
  private:
-  // All that is read within is loaded.
+  // Records all tensors that are read in a load.
   void Load(const ScalarExpr& e) {
     if (!loaded_.insert(e.node().get()).second) return;
     if (e.kind() == ScalarExpr::Kind::kRead) found_.insert(e.tensor());
@@ -125,11 +126,11 @@ class LoadFinder {
   }
 
   absl::flat_hash_set<const ScalarNode*> seen_, loaded_;
-  std::deque<ScalarExpr> kept_;  // so that no address is another's later
+  std::deque<ScalarExpr> kept_;  // kept, so that no later node gets the same address
   absl::flat_hash_set<TensorId> found_;
 };
 
-// Looks for what has no integer value.
+// Finds functions and constants without integer values.
 class IntegralChecker {
  public:
   absl::Status Check(const ScalarExpr& e) {
@@ -170,7 +171,7 @@ bool Holds(DType dtype, double value) {
       return static_cast<double>(static_cast<float>(value)) == value || std::isnan(value);
     case DType::kF16:
     case DType::kBF16:
-      // Small integers; what else there is does not matter here.
+      // Infinities and small integers; no other values are recognized.
       return std::isinf(value) || (value == std::floor(value) && std::abs(value) <= 256);
     case DType::kI64:
       return value == std::floor(value) && std::abs(value) < 0x1p63;

@@ -1,4 +1,5 @@
-// What a definition is computed in, and what is lost where its results are stored.
+// Decides in which arithmetic (float, double or int64_t) a definition is computed, and where
+// storing its results loses precision.
 #ifndef LEMMA_GRAPH_EXPR_ARITHMETIC_H_
 #define LEMMA_GRAPH_EXPR_ARITHMETIC_H_
 
@@ -10,37 +11,40 @@
 
 namespace lemma {
 
-// The value, a number, is a value of `dtype`: nothing happens to it.
+// Whether `value` is known to be exactly representable in `dtype`. For f16 and bf16 only infinities
+// and whole numbers up to 256 are.
 bool Holds(DType dtype, double value);
-// Every value of `from` is one of `to`.
+// Whether every value of `from` is exactly representable in `to`.
 bool Holds(DType to, DType from);
 
-// InvalidArgument if `definition` has a function or a constant that is not integral.
+// InvalidArgument if `definition` has a function or a constant without integer values.
 absl::Status CheckIntegral(const Definition& definition);
 
 enum class Arithmetic { kFloat, kDouble, kInteger };  // float, double, int64_t
 
-// Exactly in integers where no floating type takes part and every function has an integer value, or
-// where integers are only moved. Otherwise in double (`Number` of the reference), or in float where
-// that suffices: unless an f64 takes part, or an integer that a float may not hold comes out.
+// kInteger, which is exact, if no floating type takes part and every function has an integer value,
+// or if the definition only moves integers. Otherwise kFloat where it suffices, else kDouble
+// (`Number` of the reference). Float does not suffice if an f64 takes part, or if an output has an
+// integer type whose values a float may not hold.
 Arithmetic ArithmeticFor(const Definition& definition);
 
-// Whether definitions may be computed together, as one kernel in one arithmetic.
+// Definitions may be computed together, as one kernel in one arithmetic, if their domains agree.
 enum class Domain {
-  kAny,       // truth values and integers that are moved at most: either way the same
+  kAny,       // only truth values and moved integers: any arithmetic gives the same
   kIntegers,  // wraps, exact beyond 2^53
   kReals,
 };
 Domain DomainOf(const Definition& definition);
-// The domain of both together; nullopt: they have none.
+// The domain of both together; nullopt if there is none.
 std::optional<Domain> Common(Domain a, Domain b);
 
-// By input: whether it decides where something is read or written. Linear in the definition.
+// For each input: whether its values decide where something is read or written. Linear in the size
+// of the definition.
 std::vector<bool> InputsReadAsIndex(const Definition& definition);
 
-// The definition with every output as it is after it has been stored as its element type and loaded
-// again, for others to read in `arithmetic`. Only where that can differ: not for what has the type
-// already, nor what it is computed in.
+// The definition with each output rounded to its element type, as if it had been stored and loaded
+// again for use in `arithmetic`. Outputs that already have exact values of their type, or the type
+// of the computation, are unchanged.
 Definition WithStoredOutputs(Definition definition, Arithmetic arithmetic);
 
 }  // namespace lemma

@@ -8,7 +8,7 @@
 namespace lemma {
 namespace {
 
-// Marks the tensors `e` reads.
+// Marks the tensors that `e` reads.
 class ReadMarker {
  public:
   explicit ReadMarker(std::vector<bool>* read) : read_(read) {}
@@ -44,7 +44,7 @@ class ReadMarker {
   absl::flat_hash_map<const ScalarNode*, bool> seen_;
 };
 
-// Removes locals that neither a kept tensor nor the outputs need; from *of_tensors too, if given.
+// Removes locals that neither the outputs nor a kept tensor need; also from *of_tensors, if given.
 Definition DropUnread(const Definition& d, std::vector<int>* of_tensors = nullptr) {
   int n = d.num_inputs();
   std::vector<bool> needed(n + d.tensors.size(), false);
@@ -74,7 +74,7 @@ Definition DropUnread(const Definition& d, std::vector<int>* of_tensors = nullpt
   return result;
 }
 
-// The tensor that `id` is, element by element.
+// A copy of tensor `id`, element by element.
 TensorExpr CopyOf(Definition* d, TensorId id) {
   ExprType type = d->TypeOf(id);
   TensorExpr copy;
@@ -109,7 +109,7 @@ class Chainer {
   void Append(const Definition& d, std::vector<TensorId> moved);
 
   Definition result_;
-  std::vector<int> steps_;                       // that made each tensor
+  std::vector<int> steps_;                       // the step of each tensor
   std::vector<std::vector<TensorId>> produced_;  // the outputs of each step
 };
 
@@ -146,7 +146,7 @@ absl::Status Chainer::Add(const ComposeStep& step) {
   return absl::OkStatus();
 }
 
-// Appends the tensors of `d`, whose inputs are the tensors `moved`.
+// Appends the tensors of `d`; `moved` are the tensors that serve as its inputs.
 void Chainer::Append(const Definition& d, std::vector<TensorId> moved) {
   ExprSubstitution shift;
   for (VarId v = 0; v < d.num_vars; ++v) shift.vars[v] = IndexExpr::Var(result_.num_vars + v);
@@ -204,7 +204,7 @@ Definition Inline(const Definition& definition, const std::function<bool(TensorI
            (which == nullptr || which(id));
   };
   for (TensorExpr& tensor : d.tensors) {
-    // Reads of the same element of a local become one shared subterm.
+    // Merges reads of the same element of a local into one shared subterm.
     std::vector<std::pair<std::pair<TensorId, Idx>, ScalarExpr>> done;
     ExprSubstitution outer;
     outer.read = [&](TensorId id, Idx indices) {

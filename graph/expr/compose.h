@@ -1,4 +1,5 @@
-// Composition of definitions by substitution: the meaning of a graph, from its operators'.
+// Composes definitions by substitution: gives the meaning of a graph from its operators'
+// definitions.
 #ifndef LEMMA_GRAPH_EXPR_COMPOSE_H_
 #define LEMMA_GRAPH_EXPR_COMPOSE_H_
 
@@ -15,7 +16,7 @@
 
 namespace lemma {
 
-// A small graph of definitions. A Source is where a tensor comes from: an input of the whole
+// A small graph of definitions. A Source says where a tensor comes from: an input of the whole
 // composition (step == -1), or an output of an earlier step.
 struct Source {
   int step = -1;
@@ -26,29 +27,29 @@ struct ComposeStep {
   std::vector<Source> inputs;  // one for each of definition->inputs
 };
 
-// One definition over `inputs` for the graph of `steps`, which come in topological order. All
-// tensors of all steps are kept, as locals except for the `outputs` asked for; an input or a
-// repeated tensor among `outputs` is copied. InvalidArgument if a source does not exist or has
-// another rank than the input it feeds; that sizes agree is the caller's to check.
-// *made_by, if given: for each of its tensors the number of its step; copies have one of their own.
+// One definition over `inputs` for the graph of `steps`, given in topological order. Keeps all
+// tensors of all steps; those not in `outputs` become locals. An input or a repeated tensor among
+// `outputs` is copied. InvalidArgument if a source does not exist or its rank differs from the
+// input that it feeds. The caller checks that sizes agree. *made_by, if given, receives the step
+// number of each tensor; each copy has a number of its own.
 absl::StatusOr<Definition> Chain(absl::Span<const ExprType> inputs,
                                  absl::Span<const ComposeStep> steps,
                                  absl::Span<const Source> outputs,
                                  std::vector<int>* made_by = nullptr);
 
 // Replaces reads of locals by the local's body at the read's indices, with fresh variables for its
-// reductions, and drops locals nobody reads. `which` chooses the locals, by id; default: all. A
-// local that is read twice is computed twice. Guards decided by a substituted constant disappear.
+// reductions, and drops unread locals. `which` chooses the locals by id; default: all. A local that
+// is read twice is computed twice. Guards that a substituted constant decides disappear.
 Definition Inline(const Definition& definition,
                   const std::function<bool(TensorId local)>& which = nullptr);
 
-// `consumer` fed by `producer`: feeds[i] is the producer output that consumer input i is, or
-// nullopt where it remains an input. The result's inputs are the producer's, then the consumer's
-// remaining ones; its outputs are the consumer's. In Chain form: wrap in Inline() to fuse.
+// `consumer` fed by `producer`: feeds[i] is the producer output that replaces consumer input i, or
+// nullopt if the input remains. The result's inputs are the producer's, then the consumer's
+// remaining ones; its outputs are the consumer's. Locals are kept; call Inline() to fuse.
 absl::StatusOr<Definition> Chain(const Definition& producer, const Definition& consumer,
                                  absl::Span<const std::optional<int>> feeds);
 
-// Binds symbols and parameters to constants. What is not named stays.
+// Replaces the named symbols and parameters by constants; others stay.
 Definition Bind(const Definition& definition,
                 const absl::flat_hash_map<std::string, int64_t>& symbols,
                 const absl::flat_hash_map<std::string, double>& params = {});

@@ -145,7 +145,7 @@ Field Field::FromDouble(double value) {
   int exponent;
   double fraction = std::frexp(value, &exponent);
   Field mantissa(static_cast<int64_t>(std::ldexp(fraction, 53)));
-  // 2^61 = 1, so that exponents count modulo 61.
+  // 2^61 = 1, so exponents count modulo 61.
   int shift = (exponent - 53) % 61;
   if (shift < 0) shift += 61;
   return mantissa * FromRaw(uint64_t{1} << shift);

@@ -1,13 +1,14 @@
-// The finite field of fingerprints: integers modulo p = 2^61 - 1.
+// The finite field in which fingerprints (values at random inputs) are computed: integers modulo
+// p = 2^61 - 1.
 //
-// An expression over real numbers that holds for all inputs holds in this field wherever it is
-// rational; at random inputs, two different polynomials of degree d agree with probability at most
-// d/p. Every other function is a random oracle: a fixed pseudo-random function of its arguments,
-// restricted by the laws stated at ApplyField. Equal expressions therefore have equal values unless
-// their equality rests on a law not stated there; that costs a missed rewrite, never a wrong one.
+// If a rational expression over real numbers holds for all inputs, it holds in this field too. At
+// random inputs, two different polynomials of degree d agree with probability at most d/p. Every
+// other function is a random oracle: a fixed pseudo-random function of its arguments, restricted by
+// the laws stated at ApplyField. Equal expressions therefore have equal values, unless their
+// equality needs a law that is not stated there. That costs a missed rewrite, never a wrong one.
 //
-// Besides the p elements there are three special ones, +inf, -inf and NaN, so that a mask or the
-// maximum over nothing mean what they do for real numbers.
+// Besides the p elements there are three special ones, +inf, -inf and NaN. With them, masks and the
+// maximum over nothing mean the same as for real numbers.
 #ifndef LEMMA_GRAPH_EXPR_FIELD_H_
 #define LEMMA_GRAPH_EXPR_FIELD_H_
 
@@ -27,7 +28,7 @@ class Field {
   explicit constexpr Field(int64_t value) : raw_(Residue(value)) {}
   // Exact: a double is mantissa * 2^exponent. Infinities and NaN become the special elements.
   static Field FromDouble(double value);
-  // The element with the given raw(); used for input randomness (raw < kPrime).
+  // The element with the given raw(); for random inputs (raw < kPrime).
   static constexpr Field FromRaw(uint64_t raw) {
     Field f;
     f.raw_ = raw;
@@ -41,8 +42,8 @@ class Field {
   constexpr uint64_t raw() const { return raw_; }
   constexpr bool is_special() const { return (raw_ & kSpecial) != 0; }
   constexpr bool is_nan() const { return raw_ == (kSpecial | 2); }
-  // The representative in (-p/2, p/2), by which elements are ordered; for +inf and -inf
-  // a number above and below all of these.
+  // The representative in (-p/2, p/2), which orders the elements. +inf and -inf give a number above
+  // and below all of these.
   constexpr int64_t Signed() const {
     if (is_special()) return (raw_ & 1) ? INT64_MIN : INT64_MAX;
     return raw_ > kPrime / 2 ? static_cast<int64_t>(raw_) - static_cast<int64_t>(kPrime)
@@ -51,8 +52,8 @@ class Field {
   // The inverse of a non-zero, non-special element.
   Field Inverse() const;
 
-  // inf + x = inf, inf - inf = NaN; a product with a special element other than by 1 and -1
-  // is an oracle. a / 0 is an oracle.
+  // inf + x = inf, inf - inf = NaN. A product with a special element is an oracle, except by 1 and
+  // -1. a / 0 is an oracle.
   friend Field operator+(Field a, Field b) {
     if ((a.raw_ | b.raw_) & kSpecial) return AddSpecial(a, b);
     return FromRaw(Once(a.raw_ + b.raw_));
@@ -72,7 +73,7 @@ class Field {
 
   // x mod p, for any x.
   static constexpr uint64_t Reduce(unsigned __int128 x) {
-    // x = high * 2^61 + low = high + low (mod p); twice, for high can exceed 61 bits.
+    // x = high * 2^61 + low = high + low (mod p). Done twice, since high can exceed 61 bits.
     unsigned __int128 y = (x & kPrime) + (x >> 61);
     return Once(static_cast<uint64_t>(y & kPrime) + static_cast<uint64_t>(y >> 61));
   }

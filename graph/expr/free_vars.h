@@ -1,4 +1,4 @@
-// The free index variables of expressions.
+// Computes the free index variables of expressions.
 #ifndef LEMMA_GRAPH_EXPR_FREE_VARS_H_
 #define LEMMA_GRAPH_EXPR_FREE_VARS_H_
 
@@ -9,13 +9,13 @@
 
 namespace lemma {
 
-// Ascending, without repetition.
+// Ascending, without duplicates.
 using VarSet = std::vector<VarId>;
 
 VarSet Union(const VarSet& a, const VarSet& b);
 bool Contains(const VarSet& set, VarId var);
 
-// Answers for any number of expressions, visiting shared subterms once. The expressions must
+// Answers for any number of expressions and visits shared subterms once. The expressions must
 // outlive the object.
 class FreeVars {
  public:

@@ -1,10 +1,10 @@
 // Integer expressions over size symbols and index variables, and guards on them.
 //
-// IndexExpr is the language of tensor positions: what an operator's definition uses to say which
-// element it reads and how large an axis is. Sizes and integer attributes are either constants
-// (a concrete graph) or symbols (a rule); the same definition serves both. Values are immutable and
-// cheap to copy; constants need no allocation. Construction folds constants and neutral elements,
-// so a definition over concrete sizes yields no symbol at all.
+// An operator's definition uses IndexExpr to say which element it reads and how large an axis is.
+// Sizes and integer attributes are constants (in a concrete graph) or symbols (in a rule); one
+// definition serves both. Values are immutable and cheap to copy; constants need no allocation.
+// Construction folds constants and neutral elements, so a definition over concrete sizes contains
+// no symbols.
 #ifndef LEMMA_GRAPH_EXPR_INDEX_EXPR_H_
 #define LEMMA_GRAPH_EXPR_INDEX_EXPR_H_
 
@@ -27,7 +27,7 @@ class IndexExpr {
  public:
   enum class Kind {
     kConst,     // value()
-    kSymbol,    // name(): a size or an integer attribute, fixed but unknown
+    kSymbol,    // name(): an unknown but fixed size or integer attribute
     kVar,       // var(): an output index or a reduction axis
     kAdd,       // lhs() + rhs()
     kMul,       // lhs() * rhs()
@@ -58,7 +58,7 @@ class IndexExpr {
   const IndexExpr& rhs() const;
   const std::shared_ptr<const ScalarNode>& load() const;
 
-  // Identity of the shared node, nullptr for constants. For memo tables only, never for ordering.
+  // The shared node's identity, nullptr for constants. For memo tables only, never for ordering.
   const IndexNode* node() const { return node_.get(); }
 
   std::string ToString() const;
@@ -95,15 +95,15 @@ using Idx = std::vector<IndexExpr>;
 IndexExpr Product(const Idx& dims, size_t begin, size_t end);
 inline IndexExpr Product(const Idx& dims) { return Product(dims, 0, dims.size()); }
 
-// Same tree, node for node. Says nothing about semantic equality.
+// Whether both are the same tree, node for node. Trees that differ may still be equal in value.
 bool Identical(const IndexExpr& a, const IndexExpr& b);
 
-// What a leaf of an index expression stands for; nullopt where nothing is known.
+// The values of an index expression's leaves; nullopt if unknown.
 struct IndexEnv {
   std::function<std::optional<int64_t>(VarId)> var;
   std::function<std::optional<int64_t>(const std::string&)> symbol;
 };
-// The value of `e` under `env`; nullopt where a leaf is unknown, data-dependent, or a divisor is
+// The value of `e` under `env`; nullopt if a leaf is unknown or data-dependent, or if a divisor is
 // not positive.
 std::optional<int64_t> EvaluateIndex(const IndexExpr& e, const IndexEnv& env);
 
@@ -111,7 +111,8 @@ std::optional<int64_t> EvaluateIndex(const IndexExpr& e, const IndexEnv& env);
 struct Interval {
   int64_t lo = 0, hi = 0;
 };
-// Bounds of `e` given bounds of its variables (nullopt: unbounded, as is any data-dependent index).
+// Bounds of `e` from the bounds of its variables (nullopt: unbounded). A data-dependent index is
+// unbounded.
 std::optional<Interval> BoundIndex(const IndexExpr& e,
                                    const std::function<std::optional<Interval>(VarId)>& var);
 

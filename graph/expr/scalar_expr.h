@@ -1,8 +1,8 @@
-// Scalar expressions: the value of one tensor element, as a function of its index.
+// Scalar expressions: the value of one tensor element as a function of its index.
 //
-// This is the language in which every operator is defined, once (docs/architecture.md). Everything
-// else about an operator is read off such an expression: its reference execution, its fingerprint
-// in a finite field, its operation count, its generated kernel and its proofs.
+// Every operator is defined once, in this language (docs/architecture.md). Everything else is
+// derived from that definition: the operator's reference execution, its fingerprint in a finite
+// field, its operation count, its generated kernels and its proofs.
 #ifndef LEMMA_GRAPH_EXPR_SCALAR_EXPR_H_
 #define LEMMA_GRAPH_EXPR_SCALAR_EXPR_H_
 
@@ -16,10 +16,11 @@
 
 namespace lemma {
 
-// Numbers a tensor inside one definition: the inputs first, then the tensors the definition makes.
+// Numbers a tensor within one definition: first the inputs, then the tensors that the definition
+// makes.
 using TensorId = int32_t;
 
-// Scalar functions: scalar_functions.inc, with a row for each, says what they are.
+// Scalar functions, one per row of scalar_functions.inc.
 enum class ScalarFn {
 #define LEMMA_FN(id, name, arity, traits, real, integer, field, gradient) id,
 #define LEMMA_REAL_FN(id, name, arity, traits, real, field, gradient) id,
@@ -36,20 +37,19 @@ enum class Symmetry {
 
 namespace scalar_fn {
 
-// What is known of a function, whatever its arguments.
+// Properties of a function that hold for all arguments.
 enum Traits : unsigned {
-  kAlgebraic = 1,        // exact in any field
-  kCommutative = 2,      // f(a, b) = f(b, a)
-  kExact = 4,            // of values of a float type the result (of `where` that of b and c) is one
-                         // too: never rounded
-  kOdd = 8,              // f(-x) = -f(x), where x is one number
-  kEven = 16,            // f(-x) = f(x), where x is one number
-  kTruth = 32,           // the value is 0 or 1
-  kStep = 64,            // the value jumps somewhere, as rounding to integers does
-  kPartial = 128,        // no number for some finite arguments
-  kKeepsIntegers = 256,  // of integers an integer, exactly
+  kAlgebraic = 1,    // exact in any field
+  kCommutative = 2,  // f(a, b) = f(b, a)
+  kExact = 4,   // never rounds: arguments (of `where`, b and c) of a float type give a value of it
+  kOdd = 8,     // f(-x) = -f(x), where x is one number
+  kEven = 16,   // f(-x) = f(x), where x is one number
+  kTruth = 32,  // the value is 0 or 1
+  kStep = 64,   // discontinuous somewhere, as rounding to integers is
+  kPartial = 128,        // no number for some finite arguments, such as log(-1)
+  kKeepsIntegers = 256,  // integer arguments give an integer, exactly
   kCheap = 512,          // about as fast as an addition
-  kIntegral = 1024,      // has a value in int64_t: of the rows that give one
+  kIntegral = 1024,      // has values in int64_t; set for rows that give an integer value
 };
 
 struct Row {
@@ -65,8 +65,8 @@ struct Row {
   constexpr bool keeps_integers() const { return traits & kKeepsIntegers; }
   constexpr bool integral() const { return traits & kIntegral; }
   constexpr bool truth() const { return traits & kTruth; }
-  // Rounding of the arguments may change the value a lot. `where` jumps with its condition, and is
-  // none of these.
+  // Whether rounding the arguments may change the value a lot. False for `where`, although it is
+  // discontinuous in its condition.
   constexpr bool discontinuous() const { return traits & (kTruth | kStep); }
   constexpr Symmetry symmetry() const {
     return traits & kOdd ? Symmetry::kOdd : traits & kEven ? Symmetry::kEven : Symmetry::kNone;
@@ -107,13 +107,13 @@ class ScalarExpr {
  public:
   enum class Kind {
     kConst,   // value()
-    kParam,   // name(): a real attribute, fixed but unknown (rules only)
+    kParam,   // name(): an unknown but fixed real attribute (rules only)
     kIndex,   // index(): an index as a number
     kRead,    // tensor() at indices(); every index must lie inside the tensor
     kApply,   // fn() of args()
     kSelect,  // guard() ? args()[0] : args()[1]; the branch not taken is not evaluated
-    kReduce,  // reduce() over axes(), where guard() holds, of args()[0]; the extents may use outer
-              // variables and earlier axes; over nothing: 0, 1, -inf, +inf
+    kReduce,  // reduce() of args()[0] over axes() where guard() holds; extents may use outer
+              // variables and earlier axes; an empty reduction gives 0, 1, -inf, +inf
   };
 
   ScalarExpr(double value = 0);  // NOLINT: a constant reads as itself
@@ -137,7 +137,7 @@ class ScalarExpr {
   ReduceKind reduce() const;
   const std::vector<Axis>& axes() const;
 
-  // Never nullptr. Identity for memo tables only, never for ordering.
+  // Never nullptr. Its identity is for memo tables only, never for ordering.
   const std::shared_ptr<const ScalarNode>& node() const { return node_; }
 
   std::string ToString() const;

@@ -70,12 +70,12 @@ std::optional<Interval> Simplifier::Bounds(const IndexExpr& e) const {
     if (it == extents_.end()) return std::nullopt;
     return Interval{0, std::max<int64_t>(it->second - 1, 0)};
   };
-  // In normal form, so that a variable that occurs twice counts once.
+  // Uses the normal form, so that a repeated variable counts once.
   if (auto linear = ToLinear(e)) return BoundIndex(ToIndexExpr(*linear), range);
   return BoundIndex(e, range);
 }
 
-// a div m or a mod m: with a = m * q + r, the quotient is q and the remainder r if 0 <= r < m.
+// a div m or a mod m: if a = m * q + r and 0 <= r < m, the quotient is q and the remainder r.
 IndexExpr Simplifier::SimplifyQuotient(const IndexExpr& a, int64_t m, bool quotient) {
   IndexExpr unchanged = quotient ? FloorDiv(a, m) : Mod(a, m);
   auto linear = ToLinear(a);

@@ -1,4 +1,4 @@
-// Simplification of expressions by the ranges of their index variables.
+// Simplifies expressions, given the ranges of their index variables.
 #ifndef LEMMA_GRAPH_EXPR_SIMPLIFY_H_
 #define LEMMA_GRAPH_EXPR_SIMPLIFY_H_
 
@@ -13,25 +13,25 @@
 
 namespace lemma {
 
-// base + sum of coefficient * variable; variables ascending, coefficients not zero.
+// base + sum of coefficient * variable; variables ascending, coefficients nonzero.
 struct LinearIndex {
   int64_t base = 0;
   std::vector<std::pair<VarId, int64_t>> terms;
 
   int64_t CoefficientOf(VarId var) const;
 };
-// nullopt if `e` is not of this form.
+// nullopt if `e` has another form.
 std::optional<LinearIndex> ToLinear(const IndexExpr& e);
 IndexExpr ToIndexExpr(const LinearIndex& linear);
 LinearIndex Add(const LinearIndex& a, const LinearIndex& b, int64_t scale = 1);  // a + scale * b
 
-// Rewrites expressions to equal ones, given that every variable v satisfies 0 <= v < its extent:
-// quotients and remainders that the ranges decide are replaced by what they are, guards they
-// decide by their value, and what these made unreachable is dropped. The axes of reductions count
-// as ranges, so no variable may have two binders. Subterms shared by pointer stay shared.
+// Rewrites expressions to equal ones, given that every variable v satisfies 0 <= v < its extent.
+// Replaces quotients, remainders and guards that the ranges decide by their values, and drops
+// unreachable parts. The axes of reductions count as ranges, so each variable must have only one
+// binder. Subterms shared by pointer stay shared.
 class Simplifier {
  public:
-  // Of constant extents; others are unknown.
+  // Only constant extents are used; others count as unknown.
   void SetExtent(VarId var, const IndexExpr& extent);
 
   IndexExpr Simplify(const IndexExpr& e);
@@ -47,7 +47,7 @@ class Simplifier {
   ScalarExpr Rebuild(const ScalarExpr& e);
 
   absl::flat_hash_map<VarId, int64_t> extents_;
-  // The key's expression and what it became.
+  // Maps a node to its expression and the simplified expression.
   absl::flat_hash_map<const ScalarNode*, std::pair<ScalarExpr, ScalarExpr>> memo_;
 };
 

@@ -1,4 +1,4 @@
-// Substitution in expressions: of variables, tensors, symbols and parameters.
+// Substitutes variables, tensors, symbols and parameters in expressions.
 #ifndef LEMMA_GRAPH_EXPR_SUBSTITUTE_H_
 #define LEMMA_GRAPH_EXPR_SUBSTITUTE_H_
 
@@ -10,17 +10,16 @@
 
 namespace lemma {
 
-// Simultaneous replacement of index variables, tensors, symbols and parameters in expressions.
-// Absent means unchanged. Subterms shared by pointer stay shared, and what construction folds
-// (constants, decided guards) folds again.
+// A simultaneous replacement. What has no entry stays unchanged. Subterms shared by pointer stay
+// shared, and construction folds constants and decided guards again.
 
 struct ExprSubstitution {
-  // Must not capture: no replacement mentions a variable that a Reduce in the expression binds.
-  // Variables a Reduce binds may themselves be mapped, to plain variables: that renames them.
+  // Must not capture: no replacement may mention a variable that a Reduce in the expression binds.
+  // Variables bound by a Reduce may be mapped only to plain variables, which renames them.
   absl::flat_hash_map<VarId, IndexExpr> vars;
   absl::flat_hash_map<std::string, IndexExpr> symbols;
   absl::flat_hash_map<std::string, ScalarExpr> params;
-  // What a read of `tensor` at (already substituted) `indices` becomes; nullptr: stays a read.
+  // Replaces a read of `tensor` at (already substituted) `indices`; nullptr: reads stay.
   std::function<ScalarExpr(TensorId tensor, Idx indices)> read;
   // If set, every Reduce binds fresh variables, numbered from *fresh on.
   int* fresh = nullptr;

@@ -1,4 +1,4 @@
-// Tensor expressions: whole tensors defined element by element.
+// Tensor expressions define whole tensors element by element.
 #ifndef LEMMA_GRAPH_EXPR_TENSOR_EXPR_H_
 #define LEMMA_GRAPH_EXPR_TENSOR_EXPR_H_
 
@@ -25,11 +25,11 @@ struct TensorExpr {
   ScalarExpr body;
 };
 
-// The meaning of one operator application (or of a composed graph).
+// The meaning of one operator application, or of a composed graph.
 //
-// Tensor ids 0 … inputs.size()-1 are the inputs; tensor inputs.size() + i is tensors[i], whose body
-// reads only smaller ids. A tensor that is not an output is a local: a shared subterm, equal by
-// definition to substituting its body wherever it is read, and evaluated once.
+// Tensor ids 0 … inputs.size()-1 are the inputs. Id inputs.size() + i is tensors[i], whose body
+// reads only smaller ids. A tensor that is not an output is a local: a shared subterm that is
+// evaluated once. Substituting its body for every read gives an equal definition.
 struct Definition {
   std::vector<ExprType> inputs;
   std::vector<TensorExpr> tensors;

@@ -36,7 +36,7 @@ class Differentiator {
   }
 
  private:
-  // Puts what a node depends on before it, without recursion: graphs are thousands of nodes deep.
+  // Orders nodes after their operands, without recursion: graphs are thousands of nodes deep.
   void Visit(const NodePtr& root) {
     std::vector<std::pair<NodePtr, size_t>> stack = {{root, 0}};
     if (!seen_.insert(root.get()).second) return;
@@ -55,7 +55,7 @@ class Differentiator {
     }
   }
 
-  // Whether a parameter has any influence on `value`, and by more than a whole number.
+  // Whether a parameter affects `value` in a differentiable way (not only through integers).
   bool Depends(const Value& value) const {
     return IsFloat(value.dtype()) &&
            (active_.count(&value.node()) > 0 || parameters_.count(value) > 0);

@@ -11,8 +11,8 @@ int64_t ClassAxis(const Loss& loss, const TensorType& x) {
 
 Value MeanOf(Formula& f, const Value& x) { return f.Mean(x, AxesBut(x ? x.type().rank() : 0)); }
 
-// The labels' log-probabilities are picked by comparing the labels with the classes' numbers; a
-// label to be ignored, which may be none of them, is compared with nothing.
+// Selects the labels' log-probabilities by comparing labels with class numbers. A label to be
+// ignored may be no class number; it is not compared.
 Value SoftmaxCrossEntropy(Formula& f, const Loss& loss, const Value& x, const Value& labels) {
   const int64_t axis = ClassAxis(loss, x.type()), rank = x.type().rank();
   Shape kept = x.shape(), line(rank, 1);

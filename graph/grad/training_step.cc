@@ -19,7 +19,8 @@ namespace {
 
 using ValueMap = absl::flat_hash_map<Value, Value>;
 
-// The same application on the operands that `map` gives for its own; its outputs are added to it.
+// Applies the node to the operands that `map` gives for its own operands, and adds its outputs to
+// `map`.
 absl::Status Rebuild(const NodePtr& node, ValueMap& map) {
   std::vector<Value> inputs;
   bool same = true;
@@ -47,7 +48,7 @@ class StepBuilder {
   }
 
  private:
-  // One variable of the state. Until the end it is a weight of the graph.
+  // One variable of the state. Until Finish() it is a weight of the graph.
   struct Variable {
     std::string name;
     Value now, next;
@@ -70,7 +71,7 @@ class StepBuilder {
                          [&](const Variable& v) { return v.name == name; });
   }
 
-  // The model with its operators' training forms; running statistics become state.
+  // Builds the model with the training forms of its operators; running statistics become state.
   absl::Status BuildForward() {
     int64_t salt = 0;
     for (const NodePtr& node : model_.nodes()) {
@@ -95,7 +96,7 @@ class StepBuilder {
     return absl::OkStatus();
   }
 
-  // The state variable `seed`, which counts steps.
+  // The state variable `seed`, which each step increments.
   Value Seed() {
     if (!seed_) {
       const TensorType type{DType::kI64, {}};
@@ -164,7 +165,7 @@ class StepBuilder {
     return absl::OkStatus();
   }
 
-  // A trained weight with its gradient, both in the type it is updated in.
+  // A trained weight with its gradient, both in the type of the update.
   struct Trained {
     std::string name;
     Value weight, gradient;
@@ -198,14 +199,14 @@ class StepBuilder {
     return trained;
   }
 
-  // A parameter without dimensions is a constant as far as training goes.
+  // Training treats a parameter without dimensions as a constant.
   void NoteScalar(const Node& node) {
     if (node.is_op() || !IsFloat(node.type(0).dtype) || node.type(0).rank() > 0) return;
     const bool is_weight = node.kind() == Node::Kind::kWeight;
     if (is_weight) untrained_.push_back({node.name(), "it has no dimensions"});
   }
 
-  // A weight that is stored narrowly is updated in f32 and rounded where the model uses it.
+  // A weight stored in a narrow type is updated in f32 and rounded where the model uses it.
   absl::Status Widen(Trained& t) {
     const Node& node = t.weight.node();
     const DType stored = t.weight.dtype();
@@ -241,7 +242,7 @@ class StepBuilder {
     }
   }
 
-  // Averages the gradients of several steps. `last` is true in the last of them, and empty where
+  // Averages the gradients of several steps. Returns whether this is the last of them; empty if
   // every step updates.
   Value Accumulate(std::vector<Trained>& trained) {
     if (options_.accumulate == 1) return Value();
@@ -288,7 +289,7 @@ class StepBuilder {
     return f_.status();
   }
 
-  // The graph with inputs in the place of the state's weights.
+  // The graph, with inputs instead of the state's weights.
   absl::StatusOr<TrainingStep> Finish() {
     GraphBuilder draft(model_.name());
     for (size_t i = 0; i < model_.inputs().size(); ++i) {
@@ -326,7 +327,7 @@ class StepBuilder {
     return step;
   }
 
-  // The model's names for what is still there.
+  // Copies the model's names of values that still exist.
   void CopyLabels(const ValueMap& map, GraphBuilder& builder) const {
     for (const NodePtr& node : model_.nodes()) {
       for (int i = 0; i < node->num_outputs(); ++i) {
@@ -342,10 +343,10 @@ class StepBuilder {
   const Graph& model_;
   const TrainingOptions& options_;
   Formula f_;
-  ValueMap map_;  // the model's values, and what they are in training
+  ValueMap map_;  // maps the model's values to their values in training
   std::set<std::string> running_;
   std::vector<Variable> state_;
-  ValueMap rounded_;  // weights stored narrowly, and the state rounded to them
+  ValueMap rounded_;  // weights stored in a narrow type, and the state rounded to that type
   Value labels_, rate_, loss_, seed_;
   int64_t classes_ = 0;
   std::vector<TrainingStep::Untrained> untrained_;

@@ -1,4 +1,4 @@
-// Updates: the next value of a weight from its gradient.
+// Weight updates (SGD, Adam, AdamW): the next value of a weight from its gradient.
 #ifndef LEMMA_GRAPH_GRAD_UPDATE_H_
 #define LEMMA_GRAPH_GRAD_UPDATE_H_
 
@@ -11,14 +11,13 @@ namespace lemma {
 
 enum class UpdateKind { kSgd, kAdam, kAdamW };
 
-// With w the weight, g its gradient, r the learning rate, t = 1, 2, … the number of the step and
-// d = weight_decay:
-//   sgd:    g' = g + d w; without momentum w' = w - r g'; else
+// PyTorch's updates, where w is the weight, g its gradient, r the learning rate, t = 1, 2, … the
+// step number and d = weight_decay:
+//   sgd:    g' = g + d w; without momentum w' = w - r g'; with momentum
 //           m' = momentum m + g', w' = w - r m', or with nesterov w' = w - r (g' + momentum m')
 //   adam:   g' = g + d w, m' = beta1 m + (1 - beta1) g', v' = beta2 v + (1 - beta2) g'²,
 //           w' = w - r / (1 - beta1^t) m' / (sqrt(v') / sqrt(1 - beta2^t) + epsilon)
-//   adamw:  adam's with g' = g, on w - r d w in the place of w
-// These are PyTorch's.
+//   adamw:  as adam with g' = g, applied to w - r d w instead of w
 struct Update {
   UpdateKind kind = UpdateKind::kSgd;
   double momentum = 0;
@@ -29,17 +28,14 @@ struct Update {
   bool counts_steps() const { return kind != UpdateKind::kSgd; }
 };
 
-// What one update sees.
 struct UpdateInput {
   Value weight, gradient, rate;  // of one element type
-  Value step;                    // t, a scalar; where counts_steps()
-  // The state variable NAME.`suffix` of this weight, of its type and 0 at first.
+  Value step;                    // t, a scalar; given if counts_steps()
+  // The state variable NAME.`suffix` of this weight, of the weight's type and initially 0.
   std::function<Value(const std::string& suffix)> state;
-  // Sets what it is next.
   std::function<void(const std::string& suffix, const Value& next)> set_state;
 };
 
-// The weight's next value.
 Value UpdatedWeight(Formula& f, const Update& update, const UpdateInput& in);
 
 }  // namespace lemma

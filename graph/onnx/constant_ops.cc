@@ -120,12 +120,12 @@ Values ImportRange(OnnxImport& node) {
                      Tensor::FromDoubles({dtype, {static_cast<int64_t>(values.size())}}, values));
 }
 
-// The element type that an attribute names, as ONNX numbers them.
+// The element type that an attribute names by ONNX's number.
 absl::StatusOr<DType> TypeAttr(OnnxImport& node, const char* name, DType fallback) {
   if (node.FindAttr(name) == nullptr) return fallback;
   auto number = node.Int(name);
   if (!number.ok()) return number.status();
-  // The numbers are the format's; ONNX's headers stay out of operators' importers.
+  // The format's numbers; ONNX's headers are not included in operators' importers.
   switch (*number) {
     case 1:
       return DType::kF32;
@@ -169,7 +169,7 @@ Values ImportEyeLike(OnnxImport& node) {
   return OneConstant(node, Tensor::FromDoubles(type, values));
 }
 
-// a0 - a1 cos(t) + a2 cos(2t), t = 2 pi n / N, N one less if the window is symmetric.
+// a0 - a1 cos(t) + a2 cos(2t), t = 2 pi n / N; N is one less if the window is symmetric.
 Values ImportWindow(OnnxImport& node, double a0, double a1, double a2) {
   auto size = node.ConstantInput(0);
   auto periodic = node.Int("periodic", 1);

@@ -1,4 +1,5 @@
-// ONNX operators whose results are known once shapes are: they leave nothing in the graph.
+// Imports ONNX operators whose results are known once shapes are known. They leave no node in the
+// graph.
 #ifndef LEMMA_GRAPH_ONNX_CONSTANT_OPS_H_
 #define LEMMA_GRAPH_ONNX_CONSTANT_OPS_H_
 

@@ -27,7 +27,7 @@ constexpr TypePair kTypes[] = {
     {DType::kBool, TensorProto::BOOL},
 };
 
-// ONNX's numbering of the types we lack, those newer than the headers included.
+// ONNX's numbers of the types that Lemma lacks, including types newer than the headers.
 std::string UnsupportedTypeName(int32_t type) {
   switch (type) {
     case TensorProto::UNDEFINED:
@@ -96,7 +96,7 @@ absl::Status WrongBytes(const TensorType& type, int64_t bytes) {
       absl::StrCat(type.ToString(), " needs ", type.num_bytes(), " bytes, has ", bytes));
 }
 
-// Truth values other than 0 and 1 would be seen by kernels.
+// Replaces bools other than 0 and 1, which kernels would see.
 void NormalizeBools(Tensor* tensor) {
   if (tensor->dtype() != DType::kBool) return;
   for (uint8_t& b : tensor->mutable_data<uint8_t>()) b = b != 0;
@@ -108,7 +108,7 @@ struct ExternalRange {
   std::optional<int64_t> length;
 };
 
-// Where external data lie, once it is certain that this is below `directory`.
+// The place of external data, after a check that it is inside `directory`.
 absl::StatusOr<ExternalRange> FindExternal(const TensorProto& proto, const std::string& directory) {
   namespace fs = std::filesystem;
   ExternalRange range;
@@ -138,7 +138,7 @@ absl::StatusOr<ExternalRange> FindExternal(const TensorProto& proto, const std::
   std::error_code error;
   fs::path root = fs::weakly_canonical(directory, error);
   fs::path file = fs::weakly_canonical(root / relative, error);
-  // A link may lead outside, too.
+  // A link may also lead outside.
   auto [root_end, file_end] = std::mismatch(root.begin(), root.end(), file.begin(), file.end());
   if (leaves || error || root_end != root.end()) {
     return absl::InvalidArgumentError(

@@ -21,9 +21,9 @@
 namespace lemma {
 namespace {
 
-constexpr int kIrVersion = 8;  // the one that came with operator set 15 and is current in 17
+constexpr int kIrVersion = 8;  // introduced with operator set 15, and still current in 17
 
-// Whether a real attribute of an ONNX node stands for the number: rounded, but not to 0, nor to an
+// Whether a real attribute of an ONNX node can hold the number: rounded, but not to 0 or an
 // infinity.
 bool HoldsReal(double v) {
   const double single = static_cast<float>(v);
@@ -75,7 +75,7 @@ void SetType(const std::string& name, const TensorType& type, onnx::ValueInfoPro
   proto->set_name(name);
   auto* tensor = proto->mutable_type()->mutable_tensor_type();
   tensor->set_elem_type(ToOnnxType(type.dtype));
-  auto* shape = tensor->mutable_shape();  // present even if it is a scalar's
+  auto* shape = tensor->mutable_shape();  // also present for a scalar
   for (int64_t d : type.shape) shape->add_dim()->set_dim_value(d);
 }
 
@@ -133,7 +133,7 @@ class NodeExport : public OnnxExport {
   void Emit(absl::string_view op_type, std::vector<std::string> inputs,
             std::vector<std::string> outputs,
             std::vector<std::pair<std::string, OnnxAttr>> attrs) override;
-  // What ONNX cannot say of what was emitted; "" if it says all.
+  // What ONNX cannot express of the emitted graph; "" if it expresses all.
   const std::string& lost() const { return lost_; }
 
  private:
@@ -213,7 +213,7 @@ void Exporter::SetHeader() {
   model_.mutable_graph()->set_name(graph_.name().empty() ? "main" : graph_.name());
 }
 
-// The names people know stand; all others make way.
+// Inputs and computed outputs keep their names; other values get names that differ from them.
 void Exporter::NameValues() {
   for (size_t i = 0; i < graph_.inputs().size(); ++i) {
     names_[graph_.inputs()[i]] = graph_.input_names()[i];
@@ -221,7 +221,7 @@ void Exporter::NameValues() {
   }
   for (size_t i = 0; i < graph_.outputs().size(); ++i) {
     const std::string& name = graph_.output_names()[i];
-    if (!taken_.insert(name).second) continue;  // an input under its own name
+    if (!taken_.insert(name).second) continue;  // an input with its own name
     const Value& value = graph_.outputs()[i];
     if (value.node().is_op()) names_.emplace(value, name);
   }
@@ -296,7 +296,7 @@ absl::Status Exporter::CheckOpset(const onnx::NodeProto& node,
   return absl::OkStatus();
 }
 
-// One that an opaque node needs; once.
+// Adds a function that an opaque node needs, once.
 absl::Status Exporter::AddFunction(const onnx::FunctionProto& function) {
   for (const onnx::FunctionProto& known : model_.functions()) {
     if (known.domain() != function.domain() || known.name() != function.name()) continue;
@@ -329,7 +329,7 @@ absl::Status Exporter::AddOpaque(const NodePtr& node) {
   onnx::NodeProto* proto = model_.mutable_graph()->add_node();
   *proto = std::move(unpacked->node);
   if (!outputs.empty()) proto->set_name(absl::StrCat(proto->op_type(), "/", outputs[0]));
-  // Nobody else can tell their types.
+  // Nothing else determines their types.
   const std::vector<std::string>& named = graph_.output_names();
   for (int i = 0; i < node->num_outputs(); ++i) {
     if (std::find(named.begin(), named.end(), outputs[i]) != named.end()) continue;
@@ -376,7 +376,7 @@ void PutInline(const Exporter& exporter) {
   }
 }
 
-// Lays tensors out one after the other, each from a multiple of 64 bytes on.
+// Places tensors one after another, each at a multiple of 64 bytes.
 std::vector<absl::string_view> PutBeside(const Exporter& exporter, const std::string& file) {
   static const char kPadding[64] = {};
   std::vector<absl::string_view> pieces;

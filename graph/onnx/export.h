@@ -1,4 +1,4 @@
-// From graphs to ONNX models, of operator set 17.
+// Exports graphs as ONNX models of operator set 17.
 #ifndef LEMMA_GRAPH_ONNX_EXPORT_H_
 #define LEMMA_GRAPH_ONNX_EXPORT_H_
 
@@ -17,24 +17,25 @@ namespace lemma {
 constexpr int kExportOpset = 17;
 
 struct ExportOptions {
-  // Describes the model; names, types and order of inputs and outputs come from the graph. Defaults
-  // of its inputs are written.
+  // Describes the model. Names, types and order of inputs and outputs come from the graph. The
+  // inputs' default values are written.
   OnnxInfo info;
-  // Weights beyond this many bytes together go to a file beside the model.
+  // If the weights exceed this many bytes together, they go to a file next to the model.
   int64_t max_inline_bytes = 1'900'000'000;
 };
 
-// The serialized model. A weight without values becomes an input after the graph's own. Opaque
-// nodes come back as they were. Unimplemented if an operator has no form in ONNX, or an opaque one
-// meant something else in operator set 17; InvalidArgument if the model would exceed
-// max_inline_bytes.
+// The serialized model. A weight without values becomes an input after the graph's own inputs.
+// Opaque nodes are written as they were imported. Unimplemented if an operator has no form in ONNX,
+// or if an opaque operator means something else in operator set 17 than in its own set.
+// InvalidArgument if the model would exceed max_inline_bytes.
 absl::StatusOr<std::string> ExportOnnx(const Graph& graph, const ExportOptions& options = {});
 
-// The same to `path`, and weights to `path`.data if need be: to be committed (CommitAll) together.
+// Stages the model at `path` and, if needed, the weights at `path`.data; commit both with
+// CommitAll.
 absl::StatusOr<std::vector<StagedFile>> StageOnnx(const Graph& graph, const std::string& path,
                                                   const ExportOptions& options = {});
 
-// Stages and commits: either complete or, on failure, nothing is written.
+// Stages and commits: the files are complete or, on failure, not written.
 absl::Status WriteOnnx(const Graph& graph, const std::string& path,
                        const ExportOptions& options = {});
 

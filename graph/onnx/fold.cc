@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node, absl::Span<const 
   }
   absl::Status status = absl::InvalidArgumentError("");
   if (integral) status = Run<int64_t>(*program, views, targets);
-  // Some functions of integers are not integers on the way: floor(sqrt(n)).
+  // Some integer functions have intermediate results that are not integers: floor(sqrt(n)).
   if (absl::IsInvalidArgument(status)) status = Run<double>(*program, views, targets);
   if (!status.ok()) return status;
   return outputs;

@@ -1,4 +1,4 @@
-// Execution of single operators at import time, through their definitions.
+// Evaluates single operators at import time by their definitions.
 #ifndef LEMMA_GRAPH_ONNX_FOLD_H_
 #define LEMMA_GRAPH_ONNX_FOLD_H_
 
@@ -10,8 +10,8 @@
 
 namespace lemma {
 
-// The values of `node`'s outputs for these values of its inputs: exact integers if all its tensors
-// are of integer or truth type, doubles otherwise.
+// The values of `node`'s outputs for these input values. Exact integers if all its tensors are
+// integers or bools, otherwise doubles.
 absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node, absl::Span<const Tensor> inputs);
 
 }  // namespace lemma

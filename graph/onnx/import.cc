@@ -37,7 +37,7 @@ absl::StatusOr<ImportedModel> ImportOnnx(const std::string& path, const ImportOp
   if (!bytes.ok()) return bytes.status();
   onnx::ModelProto model;
   absl::Status status = ParseModel(*bytes, &model);
-  *bytes = std::string();  // large models are not held twice
+  *bytes = std::string();  // so that large models are not held twice
   if (status.ok()) {
     std::string directory = std::filesystem::path(path).parent_path().string();
     auto imported = ModelImporter(&model, options, directory.empty() ? "." : directory).Run();

@@ -1,4 +1,4 @@
-// Nodes, functions and subgraphs.
+// Imports nodes, functions and subgraphs.
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -17,7 +17,7 @@ namespace {
 constexpr int kMaxDepth = 32;             // of nested functions and subgraphs
 constexpr int64_t kMaxNodes = 1'000'000;  // after inlining and unrolling
 
-// A float constant this large in a node is a trained value, not a parameter.
+// A float constant in a node with more elements counts as trained values, not as a parameter.
 constexpr int64_t kMaxConstantElements = 1024;
 
 const OnnxImporter* FindImporter(const std::string& op_type) {
@@ -38,7 +38,7 @@ const OnnxImporter* FindImporter(const std::string& op_type) {
   return it == table->end() ? nullptr : it->second;
 }
 
-// Replaces attributes that refer to the function's by the call's; absent ones disappear.
+// Replaces references to the function's attributes by the call's attributes; absent ones disappear.
 void BindAttributes(const onnx::NodeProto& call, NodeList* nodes) {
   for (onnx::NodeProto& node : *nodes) {
     auto* attributes = node.mutable_attribute();
@@ -61,7 +61,7 @@ void BindAttributes(const onnx::NodeProto& call, NodeList* nodes) {
   }
 }
 
-// Fields of newer ONNX headers than ours.
+// Fields of ONNX headers newer than the ones used here.
 constexpr int kOverloadOfNode = 8, kOverloadOfFunction = 13, kDefaultsOfFunction = 11;
 
 template <class Message, class Visit>
@@ -79,7 +79,7 @@ bool HasUnknown(const Message& message, int number) {
   return has;
 }
 
-// The call with the function's defaults for attributes that it does not give.
+// The call, with the function's defaults for missing attributes.
 absl::StatusOr<onnx::NodeProto> WithDefaults(const onnx::FunctionProto& function,
                                              const onnx::NodeProto& call) {
   onnx::NodeProto full = call;
@@ -165,7 +165,7 @@ absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope
 Value ModelImporter::PromoteToWeight(const onnx::NodeProto& node, const Value& value) {
   if (value.node().kind() != Node::Kind::kConstant || !IsFloat(value.dtype())) return value;
   const Tensor& tensor = value.node().payload();
-  // An initializer that is no more than a shape is how published models leave out their weights.
+  // Published models omit their weights by replacing an initializer with only its shape.
   bool expanded = node.op_type() == "ConstantOfShape" && node.input_size() == 1 &&
                   initializers_.count(node.input(0)) != 0 && tensor.size() > 1;
   bool large = node.op_type() == "Constant" && tensor.size() > kMaxConstantElements;
@@ -236,7 +236,7 @@ absl::StatusOr<std::vector<Result>> ModelImporter::InlineFunction(
   }
   for (int i = 0; i < function.input_size(); ++i) {
     const Value* value = i < call.input_size() ? scope.Find(call.input(i)) : nullptr;
-    // An absent argument is an empty value: the body's nodes see it as absent, too.
+    // An absent argument becomes an empty value, so that the body's nodes see it as absent, too.
     body.values[function.input(i)] = value == nullptr ? Value() : *value;
   }
   NodeList nodes = function.node();
@@ -283,7 +283,7 @@ absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodePro
   if (ReadsFiles(node, functions_)) return absl::UnimplementedError("it has external data inside");
   std::string mark;
   if (MayDraw(node, functions_)) {
-    // Two such nodes are never one.
+    // Two such nodes are never equal.
     mark = absl::StartsWith(node.doc_string(), kDrawMark) ? node.doc_string()
                                                           : absl::StrCat(kDrawMark, draws_.size());
     if (!draws_.insert(mark).second) {
@@ -309,7 +309,7 @@ absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodePro
                              {"payload", std::move(opaque.payload)}},
                             std::move(types));
   if (!values.ok()) return values;
-  // Back to ONNX's positions, where an output may be left out.
+  // Back to ONNX's positions, where an output may be omitted.
   std::vector<Value> outputs;
   size_t next = 0;
   for (const std::string& name : node.output()) {

@@ -1,4 +1,4 @@
-// Values that are computed at import.
+// Computes values at import.
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -12,8 +12,8 @@
 namespace lemma {
 namespace {
 
-// ONNX keeps reals as f32. The shortest decimal that stands for the same f32 is what people wrote,
-// and is the same again after an export and another import, be it given or a default.
+// ONNX stores reals as f32. The shortest decimal that rounds to the same f32 is what people wrote.
+// It stays the same after another export and import, whether it is given or a default.
 double ShortestDecimal(double value) {
   char text[32];
   float single = static_cast<float>(value), back = 0;
@@ -58,7 +58,7 @@ absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
     values.push_back(input.node().payload());
   }
   auto results = FoldNode(node, values);
-  if (!results.ok()) return outputs;  // stays an application, and fails when it runs
+  if (!results.ok()) return outputs;  // stays an application, and fails at run time
   for (size_t i = 0; i < outputs->size(); ++i) {
     (*outputs)[i] = builder_.Constant(std::move((*results)[i]));
   }
@@ -68,7 +68,7 @@ absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
 std::optional<Tensor> ModelImporter::Known(const Value& value) { return Compute(value, 0); }
 
 std::optional<Tensor> ModelImporter::Compute(const Value& value, int depth) {
-  constexpr int kMaxDepth = 500;  // far beyond what computes a shape
+  constexpr int kMaxDepth = 500;  // far more than any shape computation needs
   const Node& node = value.node();
   if (node.has_payload()) return node.payload();
   if (node.kind() == Node::Kind::kInput) {

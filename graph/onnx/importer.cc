@@ -15,7 +15,7 @@ absl::Status Prefixed(absl::string_view prefix, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(prefix, ": ", status.message()));
 }
 
-// Inputs and outputs are tensors; ONNX has other kinds.
+// Inputs and outputs must be tensors; ONNX has other kinds.
 absl::Status CheckIsTensor(const onnx::TypeProto& type) {
   switch (type.value_case()) {
     case onnx::TypeProto::kTensorType:
@@ -233,7 +233,7 @@ absl::StatusOr<TensorType> ModelImporter::InputType(const onnx::ValueInfoProto& 
 
 absl::Status ModelImporter::ReadInputs(Scope* scope) {
   for (const auto& input : model_->graph().input()) {
-    if (initializers_.count(input.name()) != 0) {  // has a value: a weight, before IR version 4
+    if (initializers_.count(input.name()) != 0) {  // it has a value: a weight, before IR version 4
       const TensorType& type = scope->values[input.name()].type();
       const auto& declared = input.type().tensor_type();
       if (declared.elem_type() != ToOnnxType(type.dtype)) {
@@ -340,7 +340,7 @@ void ModelImporter::NoteUntrained() {
   absl::flat_hash_set<const Node*> used;
   for (const NodePtr& node : result_.graph.nodes()) used.insert(node.get());
   for (const auto& [name, value] : parameters_) {
-    if (absl::StartsWith(name, "onnx::")) continue;  // what PyTorch calls constants of its own
+    if (absl::StartsWith(name, "onnx::")) continue;  // PyTorch's names for its own constants
     if (value.type().rank() == 0) {
       Note(absl::StrCat("'", name, "' is not trained: it has no dimensions, so it is a constant"));
     } else if (used.count(&value.node()) == 0) {
@@ -353,7 +353,7 @@ absl::StatusOr<ImportedModel> ModelImporter::Run() {
   const onnx::GraphProto& graph = model_->graph();
   if (auto s = ReadHeader(); !s.ok()) return s;
   if (auto s = ReadInitializers(graph, &main_); !s.ok()) return s;
-  // The values are ours now; weights should not be held twice.
+  // The values have been copied; weights should not be held twice.
   for (auto& tensor : *model_->mutable_graph()->mutable_initializer()) {
     delete tensor.release_raw_data();
   }

@@ -1,4 +1,4 @@
-// One import: the state that its parts share. Internal to graph/onnx.
+// The state that all parts of one ONNX import share. Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_IMPORTER_H_
 #define LEMMA_GRAPH_ONNX_IMPORTER_H_
 
@@ -19,27 +19,26 @@
 
 namespace lemma {
 
-// Constant results up to this size are computed at import.
+// Constant results of up to this many elements are computed at import.
 constexpr int64_t kMaxFoldElements = int64_t{1} << 16;
 
-// Whether an initializer is taken for trained values: floats with axes, or large; all else
-// parametrizes operators.
+// Whether an initializer counts as trained values: floats with rank at least 1, or large tensors.
+// All others parametrize operators.
 bool IsTrained(const Tensor& tensor);
-// The doc_string of an initializer for which that is not so. Ours only: other models have no such
-// text.
+// The doc_string of an initializer that is an exception to IsTrained. Only Lemma writes it.
 constexpr char kConstantMark[] = "lemma: constant";
 constexpr char kWeightMark[] = "lemma: weight";
 
-// Names and what they stand for, in a graph, a subgraph or a function's body.
+// Names and their values in a graph, a subgraph or a function's body.
 struct Scope {
   const Scope* parent = nullptr;
   absl::flat_hash_map<std::string, Value> values;
   // Lists of tensors of known length.
   absl::flat_hash_map<std::string, std::vector<Value>> sequences;
-  // Declared types of values, from the graph this scope belongs to.
+  // Declared types of values, from the graph of this scope.
   absl::flat_hash_map<std::string, const onnx::TypeProto*> declared;
   std::map<std::string, int> opsets;  // by domain
-  int depth = 0;                      // of subgraphs and functions
+  int depth = 0;                      // nesting of subgraphs and functions
 
   const Value* Find(const std::string& name) const;
   const std::vector<Value>* FindSequence(const std::string& name) const;
@@ -47,7 +46,7 @@ struct Scope {
   int opset() const;
 };
 
-// What a node makes: a value, or a list of values.
+// A result of a node: a value, or a list of values.
 struct Result {
   Value value;
   std::optional<std::vector<Value>> sequence;
@@ -59,23 +58,23 @@ struct Result {
 
 class ModelImporter {
  public:
-  // `directory` is where external data lie; empty: nowhere.
+  // `directory` holds external data; empty: there are none.
   ModelImporter(onnx::ModelProto* model, const ImportOptions& options, std::string directory);
   absl::StatusOr<ImportedModel> Run();
 
   // The value's elements, if they are known: a payload, or a small computation from payloads and
-  // from values of inputs that the options give.
+  // from the input values given in the options.
   std::optional<Tensor> Known(const Value& value);
-  // `op` applied to `inputs`, and computed if all of them are constants and the result is small.
+  // `op` applied to `inputs`. Computed at once if all inputs are constants and the result is small.
   absl::StatusOr<std::vector<Value>> Apply(absl::string_view op, std::vector<Value> inputs,
                                            Attrs attrs);
-  // The type declared for a value, if it is complete once symbolic dimensions are bound.
+  // The declared type of a value, if binding symbolic dimensions makes it complete.
   std::optional<TensorType> DeclaredType(const Scope& scope, const std::string& name);
 
-  // The results of the graph's outputs, its inputs and captured names being known in `scope`.
+  // The results of the graph's outputs. `scope` must hold its inputs and the names it captures.
   absl::StatusOr<std::vector<Result>> ImportSubgraph(const onnx::GraphProto& graph, Scope* scope);
 
-  // Reports, kept for the end of the import.
+  // Adds to the notes of the import.
   void Note(std::string note);
 
  private:
@@ -88,7 +87,7 @@ class ModelImporter {
   absl::StatusOr<std::vector<int64_t>> BindDims(const onnx::ValueInfoProto& input);
   absl::StatusOr<TensorType> InputType(const onnx::ValueInfoProto& input);
   absl::Status CheckDimsUsed() const;
-  // Says which parameters training leaves as they are.
+  // Notes which parameters training leaves unchanged.
   void NoteUntrained();
 
   absl::Status ImportNodes(const NodeList& nodes, const std::vector<std::string>& outputs,
@@ -100,14 +99,14 @@ class ModelImporter {
                                                      const onnx::NodeProto& call,
                                                      const Scope& scope);
   absl::StatusOr<std::vector<Value>> MakeOpaque(const onnx::NodeProto& node, const Scope& scope);
-  // In training, the weight that an Identity of an initializer stands for: exporters write equal
-  // values once, so that what all weights of a kind begin with, zeros or ones, ties them together.
-  // Empty for any other node. Values that differ among each other are equal on purpose.
+  // In training, gives an Identity of an initializer a weight of its own; empty for any other node.
+  // Exporters write equal values once, which would tie together weights that only start equal, as
+  // zeros or ones. An initializer whose elements differ is shared on purpose and stays tied.
   Value Untied(const onnx::NodeProto& node, const Scope& scope);
-  // A constant that stands for trained values becomes a weight of that name.
+  // Turns a constant that holds trained values into a weight of that name.
   Value PromoteToWeight(const onnx::NodeProto& node, const Value& value);
 
-  // Of an input: the value given, else its default; nullptr if there is none.
+  // The input's given value, else its default; nullptr if there is neither.
   const Tensor* ValueOf(const std::string& input) const;
   std::optional<Tensor> Compute(const Value& value, int depth);
   int UsedOutputs(const onnx::NodeProto& node) const;
@@ -121,9 +120,9 @@ class ModelImporter {
   std::vector<std::string> input_names_;
   std::map<std::string, int64_t> bound_dims_;
   int64_t nodes_imported_ = 0;
-  absl::flat_hash_set<std::string> used_;  // names somebody reads
+  absl::flat_hash_set<std::string> used_;  // names that some node reads
   absl::flat_hash_set<std::string> initializers_;
-  std::vector<std::pair<std::string, Value>> parameters_;                   // floats among them
+  std::vector<std::pair<std::string, Value>> parameters_;                   // float initializers
   absl::flat_hash_map<std::string, const onnx::FunctionProto*> functions_;  // "domain:name"
   absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw random numbers
   absl::flat_hash_map<Value, std::optional<Tensor>> known_;

@@ -1,4 +1,4 @@
-// What an ONNX model says beside its graph.
+// What an ONNX model says besides its graph: versions, declared shapes, default values.
 #ifndef LEMMA_GRAPH_ONNX_MODEL_INFO_H_
 #define LEMMA_GRAPH_ONNX_MODEL_INFO_H_
 
@@ -11,10 +11,10 @@
 
 namespace lemma {
 
-// An input or output as the model declared it.
+// An input or output as the model declares it.
 struct OnnxPort {
   std::string name;
-  // "3", the name of a symbolic dimension, or "?"; empty if no shape was declared.
+  // "3", the name of a symbolic dimension, or "?"; empty if the model declares no shape.
   std::vector<std::string> dims;
 };
 
@@ -25,7 +25,7 @@ struct OnnxInfo {
   int64_t model_version = 0;
   std::map<std::string, std::string> metadata;
   std::vector<OnnxPort> inputs, outputs;
-  // Of inputs that need not be given, by name: what they are then (since IR version 4).
+  // Default values of optional inputs, by name (since IR version 4).
   std::map<std::string, Tensor> defaults;
 };
 

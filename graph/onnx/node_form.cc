@@ -11,7 +11,7 @@ namespace {
 
 using onnx::AttributeProto;
 
-// nullopt for kinds that importers have no use for: graphs, sparse tensors, types.
+// nullopt for kinds that importers do not use: graphs, sparse tensors, types.
 absl::StatusOr<std::optional<OnnxAttr>> ToAttr(const AttributeProto& proto) {
   auto some = [](OnnxAttr attr) { return std::optional<OnnxAttr>(std::move(attr)); };
   AttributeProto::AttributeType type = proto.type();
@@ -50,7 +50,7 @@ absl::StatusOr<std::optional<OnnxAttr>> ToAttr(const AttributeProto& proto) {
   }
 }
 
-// Say nothing about the result.
+// Whether the attribute does not affect the result.
 bool IsHint(absl::string_view attr) {
   return attr == "consumed_inputs" || attr == "is_test" || attr == "doc_string";
 }
@@ -88,8 +88,8 @@ absl::StatusOr<std::unique_ptr<NodeForm>> NodeForm::Make(ModelImporter* importer
   return form;
 }
 
-// Before operator set 7 the second operand of an element-wise operator was broadcast only if asked
-// to, from dimension `axis` of the first on; a vector of slopes belonged to the channels.
+// Before operator set 7, an element-wise operator broadcast its second operand only on request,
+// from dimension `axis` of the first operand on; a vector of slopes belonged to the channels.
 absl::Status NodeForm::AlignLegacyBroadcast() {
   if (opset_ >= 7 || inputs_.size() < 2 || !inputs_[0] || !inputs_[1]) return absl::OkStatus();
   const bool slopes = op_type() == "PRelu" && inputs_[1].type().num_elements() > 1;

@@ -1,4 +1,4 @@
-// An ONNX node as operators' importers see it. Internal to graph/onnx.
+// One ONNX node as operators' importers see it. Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_NODE_FORM_H_
 #define LEMMA_GRAPH_ONNX_NODE_FORM_H_
 
@@ -14,7 +14,7 @@ namespace lemma {
 
 class NodeForm : public OnnxImport {
  public:
-  // `used_outputs`: positions up to the last output that somebody reads.
+  // `used_outputs`: the number of positions up to the last output that is read.
   static absl::StatusOr<std::unique_ptr<NodeForm>> Make(ModelImporter* importer,
                                                         const onnx::NodeProto& node,
                                                         const Scope& scope, int used_outputs);
@@ -29,8 +29,8 @@ class NodeForm : public OnnxImport {
   absl::StatusOr<Tensor> ConstantInput(int i) override;
   const OnnxAttr* FindAttr(absl::string_view name) const override;
 
-  // Fails if the importer never looked at something the node carries: then it does not know what
-  // the node means.
+  // Fails if the importer never read something that the node contains: it may then have missed part
+  // of the node's meaning.
   absl::Status CheckUnderstood() const;
 
  protected:
@@ -48,7 +48,7 @@ class NodeForm : public OnnxImport {
   int used_outputs_;
   std::vector<Value> inputs_;  // empty values stand for absent ones
   std::map<std::string, OnnxAttr, std::less<>> attrs_;
-  std::set<std::string, std::less<>> opaque_attrs_;  // of kinds that importers cannot see
+  std::set<std::string, std::less<>> opaque_attrs_;  // of kinds that importers cannot read
   std::set<int> inputs_read_;
   mutable std::set<std::string, std::less<>> attrs_read_;
 };

@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// For each node the nodes that make what it reads.
+// For each node, the nodes that make its inputs.
 absl::StatusOr<std::vector<std::vector<int>>> FindProducers(
     const std::vector<Names>& reads, const NodeList& nodes,
     const absl::flat_hash_map<std::string, int>& maker,
@@ -33,7 +33,7 @@ absl::StatusOr<std::vector<std::vector<int>>> FindProducers(
   return producers;
 }
 
-// Depth first, so that nodes already in order stay in it. Without recursion: graphs can be deep.
+// Depth first, so that nodes already in order keep it. Not recursive, since graphs can be deep.
 absl::StatusOr<std::vector<int>> Sort(const NodeList& nodes,
                                       const std::vector<std::vector<int>>& producers) {
   enum State : char { kNew, kOpen, kDone };

@@ -40,7 +40,8 @@ void RenameNode(onnx::NodeProto* node, const Rename& rename) {
   RenameSubgraphs(node, rename);
 }
 
-// Calls visit for each of the nodes, and for all in their subgraphs and the functions they call.
+// Calls visit for each of the nodes, the nodes in their subgraphs, and those in functions they
+// call.
 template <class Nodes, class Visit>
 void VisitNodes(const Nodes& nodes, const FunctionMap& functions,
                 std::map<std::string, const onnx::FunctionProto*>* called, const Visit& visit) {
@@ -183,7 +184,7 @@ absl::StatusOr<UnpackedNode> UnpackOpaque(absl::string_view payload,
 }
 
 int OpsetOfChange(absl::string_view op_type, int from, int to) {
-  // Read off ONNX's schemas: inputs moved, attributes dropped, defaults or meanings changed.
+  // From ONNX's schemas: moved inputs, dropped attributes, changed defaults or meanings.
   static const auto* changes = new std::map<std::string, std::set<int>, std::less<>>{
       {"BatchNormalization", {7, 9, 14}},
       {"Clip", {11}},

@@ -1,9 +1,11 @@
-// Nodes that are carried through a graph unread. Internal to graph/onnx.
+// Packs ONNX nodes that Lemma does not interpret into opaque operators, and unpacks them at export.
+// Internal to graph/onnx.
 //
-// The payload is an ONNX model of one node: it keeps the operator sets it was written for, and the
-// model's functions that the node needs. Names in it are positions ("i0", "o1", "c0" for what
-// subgraphs capture), so that equal nodes are equal bytes whatever their values are called. A node
-// that may draw random numbers equals no other: its doc_string numbers it, in exported models too.
+// The payload is an ONNX model of one node. It keeps the operator sets that the node was written
+// for and the model's functions that it needs. Names in it are positions ("i0", "o1", "c0" for
+// names that subgraphs capture), so equal nodes give equal bytes whatever their values are called.
+// A node that may draw random numbers equals no other: a number in its doc_string identifies it, in
+// exported models too.
 #ifndef LEMMA_GRAPH_ONNX_OPAQUE_H_
 #define LEMMA_GRAPH_ONNX_OPAQUE_H_
 
@@ -31,30 +33,30 @@ using FunctionMap = absl::flat_hash_map<std::string, const onnx::FunctionProto*>
 OpaqueNode PackOpaque(const onnx::NodeProto& node, const std::map<std::string, int>& opsets,
                       const FunctionMap& functions, const std::string& mark);
 
-// Whether a tensor inside the node, or inside a function that it needs, lies in another file: two
-// equal nodes may then mean different things.
+// Whether a tensor in the node, or in a function that it needs, lies in another file. Two equal
+// nodes may then have different meanings.
 bool ReadsFiles(const onnx::NodeProto& node, const FunctionMap& functions);
 
-// Begins the doc_string of a node that may draw random numbers; a number follows.
+// Prefix of the doc_string of a node that may draw random numbers; a number follows.
 constexpr char kDrawMark[] = "lemma: draw ";
-// Whether the node, its subgraphs or functions have an operator that draws random numbers, or one
-// of another domain, which may.
+// Whether the node, its subgraphs or functions contain an operator that draws random numbers, or an
+// operator of another domain, which may.
 bool MayDraw(const onnx::NodeProto& node, const FunctionMap& functions);
 
 struct UnpackedNode {
   onnx::NodeProto node;
   std::map<std::string, int> opsets;
-  std::vector<onnx::FunctionProto> functions;  // of the model, that it needs
+  std::vector<onnx::FunctionProto> functions;  // the model's functions that the node needs
 };
-// The node with its values' names in the new model. `fresh` makes a name unused so far, for what
+// The node with its values' names in the new model. `fresh` makes an unused name, for names that
 // subgraphs define.
 absl::StatusOr<UnpackedNode> UnpackOpaque(
     absl::string_view payload, const std::vector<std::string>& inputs,
     const std::vector<std::string>& outputs,
     const std::function<std::string(const std::string&)>& fresh);
 
-// The first operator set in (from, to] in which `op_type` of the default domain means something
-// else than before; 0 if there is none. Widened types are no change.
+// The first operator set in (from, to] in which the meaning of `op_type` of the default domain
+// changes; 0 if there is none. Widened types are no change.
 int OpsetOfChange(absl::string_view op_type, int from, int to);
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// Lists of tensors: their lengths are known at import, so that only their elements remain.
+// Lists of tensors. Their lengths are known at import, so only their elements remain in the graph.
 #include <map>
 #include <optional>
 #include <string>
@@ -24,7 +24,7 @@ absl::StatusOr<std::vector<Value>> SequenceInput(const onnx::NodeProto& node, co
   return *sequence;
 }
 
-// Input `i` as a position in [0, count), negative ones counting from the end; `fallback` if absent.
+// Input `i` as a position in [0, count); a negative one counts from the end; `fallback` if absent.
 absl::StatusOr<int64_t> Position(ModelImporter& importer, const onnx::NodeProto& node,
                                  const Scope& scope, int i, int64_t count, int64_t fallback) {
   if (!HasInput(node, i)) return fallback;
@@ -134,7 +134,7 @@ Results ImportSplit(ModelImporter& importer, const onnx::NodeProto& node, const 
     auto split = KnownInput(importer, node, scope, 1);
     if (!split.ok()) return split.status();
     sizes = split->ToInts();
-    if (split->type().rank() == 0) {  // parts of this size, the last one the rest
+    if (split->type().rank() == 0) {  // parts of this size; the last one has the remainder
       const int64_t part = split->AtInt(0);
       if (part < 1) return absl::InvalidArgumentError("the parts are empty");
       sizes.clear();
@@ -152,7 +152,7 @@ Results ImportIdentity(ModelImporter&, const onnx::NodeProto& node, const Scope&
   return One(*std::move(items));
 }
 
-// The body applied to each element of the first input, and of every other one that is a sequence.
+// Applies the body to each element of the first input, and of every other input that is a sequence.
 Results ImportMap(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
   const onnx::GraphProto* body = FindGraph(node, "body");
   auto first = SequenceInput(node, scope, 0);

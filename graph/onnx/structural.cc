@@ -126,7 +126,7 @@ using Results = absl::StatusOr<std::vector<Result>>;
 
 constexpr int64_t kMaxIterations = 1024;
 
-// A branch whose condition is known is the only one.
+// If the condition is known, only that branch is imported.
 Results ImportIf(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
   const onnx::GraphProto* branches[] = {FindGraph(node, "else_branch"),
                                         FindGraph(node, "then_branch")};
@@ -140,7 +140,7 @@ Results ImportIf(ModelImporter& importer, const onnx::NodeProto& node, const Sco
   return importer.ImportSubgraph(*branches[known->AtInt(0) != 0 ? 1 : 0], &inner);
 }
 
-// What a loop carries on: a tensor or a sequence, by name.
+// A value that a loop passes on, by name: a tensor or a sequence.
 absl::StatusOr<Result> Carried(const onnx::NodeProto& node, const Scope& scope, int i) {
   if (HasInput(node, i)) {
     if (const auto* sequence = scope.FindSequence(node.input(i))) return Result(*sequence);
@@ -155,7 +155,7 @@ Value ConstantOf(TensorType type, int64_t value) {
   return tensor.ok() ? Value(Node::Constant(*std::move(tensor)), 0) : Value();
 }
 
-// Appends the results of one iteration that are collected, and returns the first `count`.
+// Appends one iteration's collected results, and returns the first `count`.
 absl::Status Collect(std::vector<Result> results, size_t count, std::vector<Result>* carried,
                      std::vector<std::vector<Value>>* collected) {
   for (size_t i = count; i < results.size(); ++i) {
@@ -167,7 +167,7 @@ absl::Status Collect(std::vector<Result> results, size_t count, std::vector<Resu
   return absl::OkStatus();
 }
 
-// Unrolled: the number of iterations has to be known.
+// Unrolls the loop; the number of iterations must be known.
 Results ImportLoop(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
   const onnx::GraphProto* body = FindGraph(node, "body");
   if (body == nullptr || body->input_size() != node.input_size() ||
@@ -225,7 +225,7 @@ int64_t Nth(const onnx::NodeProto& node, absl::string_view name, size_t i) {
   return given ? attribute->ints(static_cast<int>(i)) : 0;
 }
 
-// Unrolled over the elements of the scanned inputs.
+// Unrolls over the elements of the scanned inputs.
 Results ImportScan(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
   const onnx::GraphProto* body = FindGraph(node, "body");
   const int64_t scanned = IntAttribute(node, "num_scan_inputs", 0);

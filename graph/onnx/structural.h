@@ -1,5 +1,5 @@
-// ONNX operators that work on names, subgraphs and lists of tensors rather than on elements: they
-// are resolved at import. Internal to graph/onnx.
+// Imports ONNX operators that work on names, subgraphs and lists of tensors instead of elements.
+// They are resolved at import. Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_STRUCTURAL_H_
 #define LEMMA_GRAPH_ONNX_STRUCTURAL_H_
 
@@ -16,10 +16,10 @@ namespace lemma {
 using StructuralImporter = absl::StatusOr<std::vector<Result>> (*)(ModelImporter&,
                                                                    const onnx::NodeProto&,
                                                                    const Scope&);
-// nullptr if `node` is not of that kind.
+// nullptr if `node` is no such operator.
 StructuralImporter FindStructural(const onnx::NodeProto& node, const Scope& scope);
 
-// The part of it that is in sequences.cc.
+// The same for the operators in sequences.cc.
 StructuralImporter FindSequenceImporter(const onnx::NodeProto& node, const Scope& scope);
 
 namespace structural {
@@ -32,16 +32,16 @@ const onnx::GraphProto* FindGraph(const onnx::NodeProto& node, absl::string_view
 int64_t IntAttribute(const onnx::NodeProto& node, absl::string_view name, int64_t fallback);
 bool HasInput(const onnx::NodeProto& node, int i);
 absl::StatusOr<Value> TensorInput(const onnx::NodeProto& node, const Scope& scope, int i);
-// Its values; Unimplemented if they are not known.
+// The values of input `i`; Unimplemented if they are not known.
 absl::StatusOr<Tensor> KnownInput(ModelImporter& importer, const onnx::NodeProto& node,
                                   const Scope& scope, int i);
 
 absl::StatusOr<Value> Reshape(ModelImporter& importer, const Value& x, Shape shape);
-// Joins values along a new dimension `axis`, and takes one apart along it.
+// Stack joins values along a new dimension `axis`; Unstack splits a value along it.
 absl::StatusOr<Value> Stack(ModelImporter& importer, const std::vector<Value>& items, int64_t axis);
 absl::StatusOr<std::vector<Value>> Unstack(ModelImporter& importer, const Value& x, int64_t axis);
 
-// A scope for a graph inside a node, which sees the names outside.
+// A scope for a graph inside a node; it sees the outer names.
 Scope Inside(const Scope& scope);
 void Bind(const std::string& name, const Result& result, Scope* scope);
 

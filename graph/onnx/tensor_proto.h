@@ -1,4 +1,4 @@
-// Tensors as ONNX stores them: serialized TensorProto messages.
+// Reads and writes tensors as serialized ONNX TensorProto messages.
 #ifndef LEMMA_GRAPH_ONNX_TENSOR_PROTO_H_
 #define LEMMA_GRAPH_ONNX_TENSOR_PROTO_H_
 
@@ -18,7 +18,7 @@ struct NamedTensor {
 // InvalidArgument if `bytes` is no TensorProto or its data do not fit its shape; Unimplemented
 // ("unsupported: element type string") for a type that Lemma lacks.
 absl::StatusOr<NamedTensor> ParseTensorProto(absl::string_view bytes);
-// The same from a file; external data lie beside it. Messages begin with the path.
+// Reads a file; external data lie next to it. Messages begin with the path.
 absl::StatusOr<NamedTensor> ReadTensorProto(const std::string& path);
 
 std::string SerializeTensorProto(absl::string_view name, const Tensor& tensor);

@@ -1,4 +1,4 @@
-// Linear maps along one axis, as matrices.
+// Represents linear maps along one axis as matrices, to transpose them for gradients.
 #ifndef LEMMA_GRAPH_OPS_AXIS_MAP_H_
 #define LEMMA_GRAPH_OPS_AXIS_MAP_H_
 
@@ -9,8 +9,8 @@ namespace lemma::ops {
 // A constant [size,size] with ones on the diagonal.
 Value Identity(Formula& f, DType dtype, int64_t size);
 
-// For y[…,i,…] = sum(j) m[j,i] * x[…,j,…] along `axis`: dx[…,j,…] = sum(i) dy[…,i,…] * m[j,i].
-// m is what the map makes of Identity(), whose rows are the elements of x.
+// The gradient of a linear map y[…,i,…] = sum(j) m[j,i] * x[…,j,…] along `axis`: dx[…,j,…] = sum(i)
+// dy[…,i,…] * m[j,i]. To get m, apply the map to the rows of Identity().
 Value TransposedAlongAxis(Formula& f, const Value& dy, int64_t axis, const Value& m);
 
 }  // namespace lemma::ops

@@ -1,4 +1,4 @@
-// Requirements that many operators state.
+// Requirements that many operators share.
 #ifndef LEMMA_GRAPH_OPS_CHECKS_H_
 #define LEMMA_GRAPH_OPS_CHECKS_H_
 
@@ -8,7 +8,7 @@
 
 namespace lemma::ops {
 
-// All inputs have one numeric element type.
+// Requires one numeric element type for all inputs.
 inline absl::Status RequireNumeric(OpContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) {
     LEMMA_REQUIRE(c, c.dtype(i) != DType::kBool, "element type must be a number, not bool");
@@ -18,14 +18,14 @@ inline absl::Status RequireNumeric(OpContext& c) {
   return absl::OkStatus();
 }
 
-// All inputs have one floating-point element type.
+// Requires one floating-point element type for all inputs.
 inline absl::Status RequireFloat(OpContext& c) {
   LEMMA_REQUIRE(c, IsFloat(c.dtype(0)), "element type must be f32, f64, f16 or bf16, not ",
                 Name(c.dtype(0)));
   return RequireNumeric(c);
 }
 
-// Input `i` is a vector of `size` elements; `what` is its name.
+// Requires that input `i` is a vector of `size` elements; `what` is its name in errors.
 inline absl::Status RequireVector(OpContext& c, int i, const char* what, const IndexExpr& size) {
   LEMMA_REQUIRE(c, c.rank(i) == 1, what, " must be a vector of ", size.ToString(),
                 " elements, not of rank ", c.rank(i));

@@ -8,7 +8,7 @@
 namespace lemma {
 namespace {
 
-// The shape that both broadcast to; they do.
+// The shape that both broadcast to; it must exist.
 Shape Broadcast(const Shape& a, const Shape& b) {
   const Shape& longer = a.size() < b.size() ? b : a;
   const Shape& shorter = a.size() < b.size() ? a : b;
@@ -68,7 +68,7 @@ std::optional<double> Formula::Uniform(const Value& x) {
 }
 
 Value Formula::Arithmetic(absl::string_view op, const Value& a, const Value& b) {
-  // A number that was expanded broadcasts as well unexpanded.
+  // An expanded number broadcasts equally well without the expansion.
   auto small = [&](const Value& x, const Value& other) {
     const std::optional<double> number = Uniform(x);
     const bool fits = number && Broadcast(x.shape(), other.shape()) == other.shape();
@@ -108,7 +108,7 @@ Value Formula::Mul(const Value& a, const Value& b) {
   if (y == 1.0) return Expand(a, shape);
   if (x == -1.0) return Expand(Neg(b), shape);
   if (y == -1.0) return Expand(Neg(a), shape);
-  if (x && !y) return Mul(b, a);  // numbers to the right, where one meets another
+  if (x && !y) return Mul(b, a);  // a number goes to the right, where it may meet another one
   if (y && a.node().IsOp("mul") && a.shape() == shape) {
     const std::vector<Value>& factors = a.node().inputs();
     if (const std::optional<double> z = Uniform(factors[1])) {

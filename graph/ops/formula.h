@@ -1,4 +1,4 @@
-// Writing compositions of operators as formulas.
+// Builds compositions of operators, written like formulas.
 #ifndef LEMMA_GRAPH_OPS_FORMULA_H_
 #define LEMMA_GRAPH_OPS_FORMULA_H_
 
@@ -13,15 +13,15 @@
 
 namespace lemma {
 
-// Applies operators and keeps the first error, after which it yields empty values: a composition is
-// written straight down, and asked once whether it went well.
+// Applies operators and keeps the first error; after it, all results are empty. So a composition is
+// written without checks, and its status is read once at the end.
 //
-// An empty value stands for zero of whatever shape is wanted: a sum leaves it out, and what is
-// linear in it is empty too. Multiplication by 1, addition of 0 and arithmetic on constants of one
-// number are carried out here, so that they do not appear in graphs.
+// An empty value stands for zero of any shape: a sum leaves it out, and anything linear in it is
+// empty too. Formula simplifies multiplication by 1, addition of 0 and arithmetic on constants with
+// one repeated number, so that these do not appear in graphs.
 class Formula {
  public:
-  // ApplyOp of graph/builder.h, which this header cannot see.
+  // ApplyOp of graph/builder.h, which this header cannot include.
   using Apply = absl::StatusOr<std::vector<Value>> (*)(absl::string_view op,
                                                        std::vector<Value> inputs, Attrs attrs);
   explicit Formula(Apply apply) : apply_(apply) {}
@@ -31,17 +31,17 @@ class Formula {
     if (status_.ok()) status_ = std::move(status);
   }
 
-  // The first output, or all; empty where an input is.
+  // The first output, or all outputs; empty if an input is empty.
   Value Op(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
   std::vector<Value> Ops(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
 
   Value Constant(const absl::StatusOr<Tensor>& tensor);
   Value Scalar(DType dtype, double value);
-  // `value` everywhere.
+  // A tensor whose elements are all `value`.
   Value Filled(const TensorType& type, double value);
   // `x`, or zeros where it is empty.
   Value OrZeros(const Value& x, const TensorType& type) { return x ? x : Filled(type, 0); }
-  // The number that every element of `x` is known to be.
+  // The number that all elements of `x` equal, if that is known.
   static std::optional<double> Uniform(const Value& x);
 
   // Shapes broadcast.
@@ -54,16 +54,16 @@ class Formula {
   Value Mul(const Value& a, double b) { return a ? Mul(a, Scalar(a.dtype(), b)) : a; }
   Value Div(const Value& a, double b) { return a ? Div(a, Scalar(a.dtype(), b)) : a; }
   Value Square(const Value& a) { return Mul(a, a); }
-  // test ? a : b, both of b's or a's element type.
+  // test ? a : b. An empty operand counts as zero; otherwise both have one element type.
   Value Where(const Value& test, const Value& a, const Value& b);
 
   Value Sum(const Value& x, std::vector<int64_t> axes, bool keepdims = false);
   Value Mean(const Value& x, std::vector<int64_t> axes, bool keepdims = false);
-  // The sum over what broadcasting `shape` to x's repeats: the transpose of expand.
+  // The sum of x over the elements that broadcasting from `shape` repeats: the transpose of expand.
   Value SumTo(const Value& x, const Shape& shape);
   Value Expand(const Value& x, const Shape& shape);
   Value Reshape(const Value& x, const Shape& shape);
-  // Composed with a transpose that x is.
+  // Merges with `x` if `x` is a transpose.
   Value Transpose(const Value& x, std::vector<int64_t> perm);
   // Exchanges the last two dimensions.
   Value MatrixTranspose(const Value& x);
@@ -78,7 +78,7 @@ class Formula {
   absl::Status status_;
 };
 
-// 0, 1, …, n - 1 less those in `without`.
+// 0, 1, …, n - 1 without the elements of `without`.
 std::vector<int64_t> AxesBut(int64_t n, const std::vector<int64_t>& without = {});
 
 }  // namespace lemma

@@ -10,7 +10,7 @@
 namespace lemma::text {
 namespace {
 
-// Words that mean something else where a value or an operator is named.
+// Words with a special meaning where a value or an operator is named.
 constexpr absl::string_view kKeywords[] = {"return", "constant", "_"};
 
 bool IsNameStart(char c) { return absl::ascii_isalpha(c) || c == '_'; }
@@ -53,7 +53,7 @@ class Lexer {
     return c;
   }
 
-  // False at the end of the text.
+  // Returns false at the end of the text.
   bool SkipBlanks() {
     while (!AtEnd()) {
       if (Peek() == '#') {

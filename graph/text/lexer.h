@@ -1,4 +1,4 @@
-// Tokens of the text form (graph/text/text.h), and errors that point at them.
+// Splits the text form (graph/text/text.h) into tokens, and makes errors that point at them.
 #ifndef LEMMA_GRAPH_TEXT_LEXER_H_
 #define LEMMA_GRAPH_TEXT_LEXER_H_
 
@@ -12,7 +12,7 @@
 
 namespace lemma::text {
 
-// Both count from 1; columns count bytes.
+// Both are counted from 1; columns count bytes.
 struct Position {
   int line = 1;
   int column = 1;
@@ -28,25 +28,25 @@ struct Token {
   };
   Kind kind = Kind::kEnd;
   std::string text;
-  bool quoted = false;  // kName in quotes: never a keyword, and may also be a string
+  bool quoted = false;  // a kName in quotes: never a keyword; may also be a string
   uint64_t integer = 0;
   double real = 0;
-  Position position, end;  // of its first character, and just past its last
-  // The lines of comment that end on the line before, without their marks. Empty after a gap.
+  Position position, end;  // of the first character; just past the last one
+  // The comment lines directly above the token, without their marks. Empty after a blank line.
   std::string comment;
 };
 
 // "file:line:column: message", InvalidArgument.
 absl::Status ErrorAt(absl::string_view file, Position position, absl::string_view message);
 
-// The last token is kEnd. Comments run from # to the end of the line.
+// The last token is kEnd. A comment runs from # to the end of the line.
 absl::StatusOr<std::vector<Token>> Tokenize(absl::string_view text, absl::string_view file);
 
-// How an error message calls the token: "')'", "the name 'x'", "the end of the file".
+// The token in an error message: "')'", "the name 'x'", "the end of the file".
 std::string Describe(const Token& token);
 
-// A name as the text form writes it: quoted unless it is an identifier and
-// not return, constant or _.
+// A name as the text form writes it: quoted unless it is an identifier other than return, constant
+// and _.
 std::string QuoteName(absl::string_view name);
 std::string Quote(absl::string_view content);
 

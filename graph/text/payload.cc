@@ -1,4 +1,4 @@
-// Values of weights and constants in the text form.
+// Parses and prints the values of weights and constants in the text form.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -17,7 +17,7 @@ constexpr int64_t kLargestFill = int64_t{1} << 30;
 
 bool IsIntegral(DType dtype) { return !IsFloat(dtype); }
 
-// The literal as element `i` of `tensor`.
+// Stores the literal as element `i` of `tensor`.
 absl::Status Store(const Expr& expr, Tensor* tensor, int64_t i, absl::string_view file) {
   auto literal = LiteralAttr(expr, file);
   if (!literal.ok()) return literal.status();
@@ -87,7 +87,7 @@ absl::StatusOr<Tensor> ReadFill(const TensorType& type, const Payload& payload,
   if (!tensor.ok() || type.num_elements() == 0) return tensor;
   absl::Status status = Store(payload.values[0], &*tensor, 0, file);
   if (!status.ok()) return status;
-  // Doubles the filled part until all is filled.
+  // Doubles the filled part until everything is filled.
   char* bytes = static_cast<char*>(tensor->mutable_raw());
   int64_t total = type.num_bytes();
   for (int64_t filled = SizeOf(type.dtype); filled < total;) {
@@ -105,7 +105,7 @@ bool IsUniform(const Tensor& tensor) {
   return total >= size && std::memcmp(bytes, bytes + size, total - size) == 0;
 }
 
-// Whether element `i` survives printing as a number: a NaN with an unusual payload does not.
+// Whether element `i` survives printing as a number; a NaN with an unusual payload does not.
 bool Prints(const Tensor& tensor, int64_t i) {
   if (IsIntegral(tensor.dtype())) {
     // A bool is stored as a byte, which may hold anything.

@@ -1,4 +1,4 @@
-// Graphs to text.
+// Prints graphs as text.
 #include <set>
 
 #include "absl/container/flat_hash_map.h"
@@ -43,7 +43,7 @@ class Printer {
   }
 
  private:
-  // An output without a label is called by its output's name.
+  // An output without a label gets its output's name.
   std::string LabelOf(const Value& value) const {
     absl::string_view label = graph_.LabelOf(value);
     if (!label.empty()) return std::string(label);
@@ -51,7 +51,7 @@ class Printer {
     return it == output_names_.end() ? std::string() : it->second;
   }
 
-  // Chooses the name of `value` and returns it as it is written where it is defined.
+  // Chooses the name of `value` and returns its text for the place of its definition.
   std::string Define(const Value& value, const std::string& label) {
     if (!label.empty() && used_names_.insert(label).second) {
       names_[value] = label;

@@ -58,7 +58,7 @@ class Parser {
     if (TryPunct(text)) return absl::OkStatus();
     return Expected(absl::StrCat("'", text, "'", why));
   }
-  // Calls `item` for each of a list that `close` ends; the opening has been taken.
+  // Calls `item` for each item of a list up to `close`; the opening bracket has been consumed.
   template <class F>
   absl::Status ParseList(absl::string_view close, F item) {
     if (TryPunct(close)) return absl::OkStatus();
@@ -288,7 +288,8 @@ class Parser {
   }
   absl::Status ParseSumInside(Expr* expr) {
     RETURN_IF_ERROR(ParseProduct(expr));
-    // The tree of a chain is as deep as the chain is long; what is copied or destroyed recurses.
+    // Limits the length, since the tree of a chain is as deep as the chain is long, and copying or
+    // destroying it recurses.
     for (int length = 0; AtPunct("+") || AtPunct("-"); ++length) {
       if (length > kMaxExprDepth) return Expected("a shorter expression");
       std::string fn = Take().text;

@@ -23,9 +23,9 @@
 //                calls "f(expr, …)", lists "[item, …]" and parentheses
 //   comparison = expr ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) expr
 //
-// Names are identifiers, joined by dots if need be, or anything in double quotes. %0, %1, … name
-// values that have no label. A comment, from # to the end of the line, directly above a rule is its
-// documentation. Layout is free.
+// Names are identifiers, possibly joined by dots, or any text in double quotes. %0, %1, … name
+// values without a label. A comment runs from # to the end of the line; directly above a rule it is
+// the rule's documentation. Layout is free.
 #ifndef LEMMA_GRAPH_TEXT_SYNTAX_H_
 #define LEMMA_GRAPH_TEXT_SYNTAX_H_
 
@@ -47,7 +47,7 @@ struct Expr {
   Kind kind = Kind::kInt;
   int64_t integer = 0;
   double real = 0;
-  std::string text;        // a name, a string, or what is called: "+", "-", "*", "div", "f", …
+  std::string text;  // a name, a string, or the called function: "+", "-", "*", "div", "f", …
   std::vector<Expr> args;  // of a list or a call; a splice has one
   Position position;
 };
@@ -87,7 +87,7 @@ struct Target {
 
 struct Statement {
   std::vector<Target> targets;
-  // A constant if type is given, else an application.
+  // A constant if `type` is given, else an application.
   std::optional<Type> type;
   Payload payload;
   Name op;
@@ -111,12 +111,12 @@ struct Comparison {
   Expr rhs;
 };
 
-// What is known about a rule's truth (ProofRecord in rewrite/rules/substitution.h).
+// The recorded result of a rule's proof (ProofRecord in rewrite/rules/substitution.h).
 struct Record {
   Name verdict;
   Name contract;  // of "proved"
   std::string id, detail;
-  Position end;  // just past it
+  Position end;  // just past the record
 };
 
 struct Block {
@@ -124,19 +124,19 @@ struct Block {
   Name name;
   std::vector<Param> params;
   Body body;
-  // Rules only.
+  // Only for rules.
   Body target;
   Name contract;
   std::vector<Comparison> where;
   std::string doc;
-  Position end;  // just past its last '}', where a record may be written
+  Position end;  // just past the last '}', where a record may be written
   std::optional<Record> record;
 };
 
 // All blocks of a file. Errors read "file:line:column: expected this or that, found …".
 absl::StatusOr<std::vector<Block>> ParseBlocks(absl::string_view text, absl::string_view file);
 
-// Expressions nested deeper than this are refused.
+// Deeper nesting of expressions is an error.
 constexpr int kMaxExprDepth = 64;
 
 }  // namespace lemma::text

@@ -26,7 +26,7 @@ std::string NearestOp(absl::string_view name) {
     return row.back();
   };
   std::string best;
-  int least = 3;  // more than two slips is another word
+  int least = 3;  // with more than two typing errors it is another word
   if (name.size() > 64) return best;
   for (const OpDef* op : AllOps()) {
     int d = distance(op->name);

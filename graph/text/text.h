@@ -1,5 +1,5 @@
-// The text form of graphs. What is printed reads back as the same graph: structure, names, labels
-// and every bit of every payload. The grammar is in graph/text/syntax.h.
+// Prints and parses the text form of graphs. A printed graph reads back as the same graph:
+// structure, names, labels and every bit of every payload. The grammar is in graph/text/syntax.h.
 //
 //   graph two_heads(x: f32[8,64], wq: weight f32[64,32], b: weight f32[2] = [1.0, 2.0]) {
 //     q = matmul(x, wq)
@@ -23,37 +23,38 @@
 namespace lemma {
 
 struct ParseOptions {
-  std::string file = "text";  // what errors call the text
-  // `fill` makes a tensor of any size from a few characters; all of a text together stay below.
+  std::string file = "text";  // the name of the text in errors
+  // Limit on the bytes of all `fill` payloads of a text together: a few characters can fill a
+  // tensor of any size.
   int64_t max_fill_bytes = int64_t{1} << 32;
 };
 
-// The graph of a text that holds exactly one. Errors are InvalidArgument and read
-// "file:line:column: message", where the message names what would be accepted.
+// Parses a text that holds exactly one graph. Errors are InvalidArgument and read
+// "file:line:column: message"; the message names what would be accepted.
 absl::StatusOr<Graph> ParseGraph(absl::string_view text, const ParseOptions& options = {});
-// All graphs of a text, in order; rules among them are skipped.
+// All graphs of a text, in order; rules are skipped.
 absl::StatusOr<std::vector<Graph>> ParseGraphs(absl::string_view text,
                                                const ParseOptions& options = {});
 // The graph of one block of a syntax tree.
 absl::StatusOr<Graph> BuildGraph(const text::Block& block, const ParseOptions& options = {});
 
 struct PrintOptions {
-  bool elide = false;  // payloads of more than a few values as "...", which does not read back
-  bool types = false;  // the type of every value
+  bool elide = false;  // long payloads are printed as "...", which does not read back
+  bool types = false;  // print the type of every value
 };
 std::string PrintGraph(const Graph& graph, const PrintOptions& options = {});
 
 namespace text {
 
-// "relu" for "relo": the operator named most like `name`, or "" if none is near.
+// The operator whose name is most similar to `name` ("relu" for "relo"), or "" if none is near.
 std::string NearestOp(absl::string_view name);
-// A literal as an attribute; fails on names and calls.
+// A literal as an attribute; fails for names and calls.
 absl::StatusOr<AttrValue> LiteralAttr(const Expr& expr, absl::string_view file);
 absl::StatusOr<TensorType> ConcreteType(const Type& type, absl::string_view file);
-// `fill_budget` is reduced by the bytes that a fill takes.
+// Subtracts the bytes of a `fill` from *fill_budget.
 absl::StatusOr<Tensor> ReadPayload(const TensorType& type, const Payload& payload,
                                    absl::string_view file, int64_t* fill_budget);
-// "[1.0, 2.0]", "fill 0.5", "base64 \"…\"" or, if `elide` and long, "...".
+// "[1.0, 2.0]", "fill 0.5", "base64 \"…\"" or, for a long payload if `elide`, "...".
 std::string PrintPayload(const Tensor& tensor, bool elide);
 
 }  // namespace text

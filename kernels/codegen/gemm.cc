@@ -1,4 +1,4 @@
-// Which tiled sums of products are plain matrix products.
+// Recognizes tiled sums of products that are plain matrix products.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -39,7 +39,7 @@ std::optional<AffineRead> MatchAffine(const Nest& nest, const std::vector<Axis>&
   return read;
 }
 
-// Node `n` if it reads a tensor of f32 at an affine index that is always inside.
+// Matches node `n` if it reads an f32 tensor at an affine index that is always in bounds.
 std::optional<AffineRead> MatchRead(const KernelContext& context, const Nest& nest,
                                     const std::vector<Axis>& axes, int n) {
   const loops::Node& node = nest.nodes[n];
@@ -65,7 +65,7 @@ std::optional<AffineRead> MatchFactor(const KernelContext& context, const Scalar
   return MatchRead(context, nest, axes, nest.root);
 }
 
-// What is added to the sum, each a read; false if node `n` is something else.
+// Matches the addends of the sum, each of which must be a read; false if node `n` is anything else.
 bool MatchSum(const KernelContext& context, const Nest& nest, const std::vector<Axis>& axes,
               int sum_slot, int n, int* sums, std::vector<AffineRead>* addends) {
   const loops::Node& node = nest.nodes[n];
@@ -84,7 +84,7 @@ bool MatchSum(const KernelContext& context, const Nest& nest, const std::vector<
   return true;
 }
 
-// Axes that all tensors run through as if they were one, with a stride for each tensor.
+// Axes that all tensors traverse as if they were one axis, with one stride per tensor.
 struct Line {
   int64_t extent = 1;
   std::vector<int64_t> strides;
@@ -102,7 +102,7 @@ std::vector<Line> LinesOf(const std::vector<Axis>& axes,
   return lines;
 }
 
-// As few lines as possible, the one with the largest stride in tensor `by` first.
+// Merges into as few lines as possible; the one with the largest stride in tensor `by` comes first.
 std::vector<Line> Merged(std::vector<Line> lines, size_t by) {
   std::stable_sort(lines.begin(), lines.end(),
                    [by](const Line& x, const Line& y) { return x.strides[by] > y.strides[by]; });
@@ -124,7 +124,7 @@ std::vector<Line> Merged(std::vector<Line> lines, size_t by) {
 
 bool Fits(int64_t size) { return size >= 0 && size <= std::numeric_limits<int32_t>::max(); }
 
-// A matrix of `rows` by `columns`, if one of them is contiguous and the other one does not overlap.
+// A matrix of `rows` by `columns`, if one is contiguous and the other does not overlap.
 std::optional<GemmMatrix> MatrixOf(const AffineRead& read, size_t tensor, const Line& rows,
                                    const Line& columns, const Line& batch) {
   GemmMatrix matrix;
@@ -139,7 +139,7 @@ std::optional<GemmMatrix> MatrixOf(const AffineRead& read, size_t tensor, const 
   return valid ? std::make_optional(matrix) : std::nullopt;
 }
 
-// C or the bias.
+// Places C or the bias.
 bool PlaceAddend(const AffineRead& read, size_t tensor, const Line& rows, const Line& columns,
                  const Line& batch, GemmCall* call) {
   // Libraries load the bias in packs.
@@ -181,7 +181,7 @@ std::optional<GemmCall> MatchGemm(const KernelContext& context, const TiledSourc
   const std::vector<Line> k = Merged(LinesOf(c.k, reads), kA);
   std::vector<Line> m = Merged(LinesOf(c.m, reads), kD), n = Merged(LinesOf(c.n, reads), kD);
   if (k.size() != 1 || m.empty() || n.empty()) return std::nullopt;
-  // Outer rows that do not follow each other are a batch with the same other factor.
+  // Outer rows that are not contiguous become a batch with the same other factor.
   std::vector<Line> batches = LinesOf(c.batch, reads);
   for (const std::vector<Line>* lines : {&m, &n}) {
     batches.insert(batches.end(), lines->begin(), lines->end() - 1);
@@ -189,7 +189,7 @@ std::optional<GemmCall> MatchGemm(const KernelContext& context, const TiledSourc
   batches = Merged(std::move(batches), kD);
   if (batches.size() > 1) return std::nullopt;
   const Line batch = batches.empty() ? Line{1, std::vector<int64_t>(reads.size(), 0)} : batches[0];
-  // D is stored by columns.
+  // D is stored column by column.
   const bool swapped = n.back().strides[kD] == 1;
   const Line &rows = swapped ? n.back() : m.back(), &columns = swapped ? m.back() : n.back();
   const auto left =
@@ -217,7 +217,7 @@ void NumberArguments(const GridKernel& kernel, GemmCall* call) {
   auto number = [&](int* slot) {
     if (*slot < 0) return;
     const auto read = std::find(kernel.reads.begin(), kernel.reads.end(), *slot);
-    *slot = static_cast<int>(read - kernel.reads.begin());  // behind them: what is written
+    *slot = static_cast<int>(read - kernel.reads.begin());  // the written slot follows them
   };
   for (int* slot :
        {&call->a.argument, &call->b.argument, &call->c.argument, &call->bias_argument}) {

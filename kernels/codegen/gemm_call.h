@@ -1,4 +1,4 @@
-// A matrix product as libraries take it.
+// Describes a matrix product in the form that libraries such as cuBLASLt take.
 #ifndef LEMMA_KERNELS_CODEGEN_GEMM_CALL_H_
 #define LEMMA_KERNELS_CODEGEN_GEMM_CALL_H_
 
@@ -6,18 +6,18 @@
 
 namespace lemma::codegen {
 
-// A matrix in memory, in elements. Element (i, j) in batch p lies at
-// offset + p * batch_stride + i + j * leading, or, transposed, at … + i * leading + j.
+// A matrix in memory, measured in elements. Element (i, j) of batch p lies at offset + p *
+// batch_stride + i + j * leading; if transposed, at … + i * leading + j.
 struct GemmMatrix {
-  int argument = -1;  // of the kernel; -1: there is no such matrix
+  int argument = -1;  // the kernel's argument; -1: there is no such matrix
   int64_t offset = 0;
   bool transposed = false;
   int64_t leading = 0;
   int64_t batch_stride = 0;
 };
 
-// D = A * B + C + bias, in f32, for each of `batch` matrices: A is m by k, B is k by n. C and D are
-// m by n and not transposed; bias[i] is added to all elements of row i. Sizes and strides along
+// D = A * B + C + bias, in f32, for each of `batch` matrices. A is m by k, B is k by n. C and D are
+// m by n and not transposed. bias[i] is added to all elements of row i. Sizes and strides along
 // matrices are below 2^31. C and D do not overlap.
 struct GemmCall {
   int64_t batch = 1, m = 0, n = 0, k = 0;

@@ -52,7 +52,7 @@ int64_t ElementsOf(const ExprType& type) {
   return elements;
 }
 
-// Outputs that are inputs or other outputs again become tensors of their own.
+// Gives an output that is an input or a repeated output a tensor of its own.
 void CopySharedOutputs(Definition* d) {
   for (size_t i = 0; i < d->outputs.size(); ++i) {
     const TensorId id = d->outputs[i];
@@ -71,7 +71,7 @@ void CopySharedOutputs(Definition* d) {
   }
 }
 
-// The tensor that `tensor` reads at its own indices, perhaps a part of it; or -1.
+// The tensor that `tensor` copies at its own indices, possibly in part; or -1.
 TensorId CopiedBy(const TensorExpr& tensor) {
   if (tensor.body.kind() != ScalarExpr::Kind::kRead) return -1;
   const Idx& index = tensor.body.indices();
@@ -83,8 +83,8 @@ TensorId CopiedBy(const TensorExpr& tensor) {
   return tensor.body.tensor();
 }
 
-// A local that an output only copies, in the type it would be stored in, becomes that output: what
-// a normalization is computed with and gives as results is computed once, and not copied.
+// If an output only copies a local, in the type it would be stored in, the local becomes the
+// output. So a normalization's statistics that are also results are computed once and not copied.
 void StoreLocalsAsOutputs(Definition* d, DType storage) {
   for (TensorId& output : d->outputs) {
     const TensorExpr& copy = d->tensors[output - d->num_inputs()];
@@ -113,7 +113,7 @@ NestSource SimplifiedSource(const TensorExpr& tensor, int slot, int* fresh) {
   return source;
 }
 
-// The first sum of products in `source` that is worth tiles.
+// The first sum of products in `source` that is large enough for tiles.
 std::optional<std::pair<ScalarExpr, ContractionSource>> FindContraction(const NestSource& source) {
   for (const ScalarExpr& reduce : OuterReductions(source.body)) {
     if (auto c = loops::MatchContraction(reduce, source.axes)) return std::make_pair(reduce, *c);
@@ -121,7 +121,7 @@ std::optional<std::pair<ScalarExpr, ContractionSource>> FindContraction(const Ne
   return std::nullopt;
 }
 
-// Everything below a single output as one kernel, if no reduction is computed again and again then.
+// Makes all tensors below a single output one kernel, if that repeats no reduction.
 std::optional<Definition> AsOneKernel(const Definition& definition) {
   if (definition.outputs.size() != 1 || definition.tensors.size() < 2) return std::nullopt;
   Definition whole = Inline(definition);
@@ -131,7 +131,7 @@ std::optional<Definition> AsOneKernel(const Definition& definition) {
       SimplifiedSource(whole.tensors.back(), static_cast<int>(whole.outputs[0]), &fresh);
   if (loops::IsEmpty(source)) return whole;
   if (FindContraction(loops::SplitMixedAxes(source, &fresh))) {
-    // Others would be summed up by one thread for each element.
+    // With several reductions, one thread would compute each sum for each element.
     if (OuterReductions(source.body).size() != 1) return std::nullopt;
     return whole;
   }
@@ -174,7 +174,7 @@ class Builder {
     program_.slots.push_back({dtype, elements});
   }
 
-  // Slots that a pass appended get storage.
+  // Gives storage to slots that a pass appended.
   void AddStorage() {
     for (size_t i = context_.storage.size(); i < context_.slots.size(); ++i) {
       int64_t elements = 1;
@@ -201,7 +201,7 @@ class Builder {
     return forced ? *options_.tile : ChooseTile(size);
   }
 
-  // `reduce`, the only reduction of `source`, as two: parts of it, and these together.
+  // Splits `reduce`, the only reduction of `source`, into parts and a reduction over the parts.
   NestSource Split(const NestSource& source, const ScalarExpr& reduce, int64_t parts,
                    NestSource* partial) {
     NestSource rest = source;
@@ -212,7 +212,7 @@ class Builder {
     return rest;
   }
 
-  // A reduction by element or by row that too few threads would compute.
+  // Handles a reduction, by element or by row, that would occupy too few threads.
   bool EmitInParts(const NestSource& source) {
     const std::vector<ScalarExpr> reductions = OuterReductions(source.body);
     if (reductions.size() != 1) return false;
@@ -251,7 +251,7 @@ class Builder {
     program_.kernels.push_back(KernelByElement(context_, nest));
   }
 
-  // Each phase of a strided gradient on its own, if tiles are worth it for one of them.
+  // Emits each phase of a strided gradient separately, if one of them is large enough for tiles.
   bool EmitPhases(const NestSource& source) {
     const std::vector<ScalarExpr> reductions = OuterReductions(source.body);
     if (reductions.size() != 1) return false;
@@ -266,7 +266,8 @@ class Builder {
     return true;
   }
 
-  // The sum of products of `source`, if it has one worth tiles, and what comes of it.
+  // Emits the sum of products of `source`, if one is large enough for tiles, with the computation
+  // on it.
   bool EmitTiles(const NestSource& source) {
     if (EmitPhases(source)) return true;
     auto found = FindContraction(source);
@@ -274,7 +275,7 @@ class Builder {
     bool any = false;
     const NestSource whole = Extracted(source, true, found->first.node().get(), &any);
     found = FindContraction(whole);
-    if (!found) return false;  // its factors were not what they seemed
+    if (!found) return false;  // its factors did not have the expected form
     const ProductSize size = SizeOf(context_, found->second, &fresh_);
     const TileUse use{size, ChoiceFor(size)};
     if (use.choice.parts > 1) {
@@ -308,7 +309,7 @@ class Builder {
     kernel.tile = use;
     kernel.gemm = MatchGemm(context_, tiled);
     if (kernel.gemm) NumberArguments(kernel, &*kernel.gemm);
-    // The sum is in registers.
+    // The sum stays in registers.
     context_.slots.pop_back();
     context_.storage.pop_back();
     program_.kernels.push_back(std::move(kernel));
@@ -331,7 +332,7 @@ absl::StatusOr<GridProgram> MakeGridProgram(const Definition& original,
   if (auto whole = AsOneKernel(definition)) {
     definition = *std::move(whole);
   } else {
-    // What is reduced stays a tensor.
+    // A reduced tensor stays a tensor.
     const Definition d = definition;
     definition = Inline(
         d, [&](TensorId local) { return !HasReduction(d.tensors[local - d.num_inputs()].body); });

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// "(PARAMETERS) {\nBODY}\n" of a kernel's code, as a function of the block.
+// A kernel's code "(PARAMETERS) {\nBODY}\n" as a function of the block number.
 std::string FunctionOf(const GridKernel& kernel) {
   const size_t name = kernel.code.find(kernel.name + "(");
   const std::string rest = kernel.code.substr(name + kernel.name.size() + 1);
@@ -28,7 +28,7 @@ std::string FunctionOf(const GridKernel& kernel) {
 bool CanFuseHorizontally(const GridProgram& program) {
   if (program.kernels.size() != 1) return false;
   const GridKernel& kernel = program.kernels[0];
-  // With fewer threads there is one block: more of them find nothing to do.
+  // A kernel with fewer threads has one block; extra threads have no work.
   return absl::StartsWith(kernel.schedule, "by element") && !kernel.checks &&
          !kernel.synchronizes && (kernel.threads == kThreads || kernel.blocks == 1);
 }
@@ -64,7 +64,7 @@ GridProgram FuseHorizontally(absl::Span<const std::shared_ptr<const GridProgram>
   const std::string rest =
       absl::StrCat("(", absl::StrJoin(parameters[0], ", "), ") {\n", body, "}\n");
   all.name = absl::StrCat("k_", absl::Hex(HashString(functions + rest), absl::kZeroPad16));
-  // Functions of the same name may be side by side in another kernel of the same source.
+  // Another fused kernel in the same source may contain functions of the same name.
   all.code = absl::StrCat("namespace of_", all.name, " {\n", functions,
                           "}  // namespace\nextern \"C\" __global__ void __launch_bounds__(",
                           kThreads, ")\n", all.name, rest);

@@ -1,4 +1,4 @@
-// Small kernels as one launch.
+// Horizontal fusion: combines small independent kernels into one launch.
 #ifndef LEMMA_KERNELS_CODEGEN_HORIZONTAL_FUSION_H_
 #define LEMMA_KERNELS_CODEGEN_HORIZONTAL_FUSION_H_
 
@@ -9,15 +9,16 @@
 
 namespace lemma::codegen {
 
-// Whether `program` is one kernel without barriers and checks, in blocks of any size.
+// Whether `program` is one kernel without barriers and checks that works with any block size.
 bool CanFuseHorizontally(const GridProgram& program);
 
-// As many pointers as a kernel may have that it is side by side with.
+// Limit on the number of pointer arguments of a fused kernel.
 constexpr int kMostPointers = 384;
 
-// One kernel that does what those of `programs` do, each by blocks of its own. The slots are those
-// of the first program, then those of the second one, and so on; num_inputs is 0: which are inputs
-// is not said. `programs` CanFuseHorizontally, and write what no other of them reads or writes.
+// One kernel that does the work of all `programs`, each in its own blocks. Its slots are those of
+// the first program, then those of the second, and so on. num_inputs is 0, since inputs are not
+// separated from other slots. Each program must satisfy CanFuseHorizontally, and must not write
+// anything that another one reads or writes.
 GridProgram FuseHorizontally(absl::Span<const std::shared_ptr<const GridProgram>> programs);
 
 }  // namespace lemma::codegen

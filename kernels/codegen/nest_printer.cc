@@ -24,7 +24,7 @@ namespace {
 
 constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
 
-// |p| at most, its partial sums included; kUnbounded if unknown or too large.
+// The maximum of |p| and its partial sums; kUnbounded if unknown or too large.
 int64_t Magnitude(const Nest& nest, const Poly& p) {
   double sum = std::fabs(static_cast<double>(p.base));
   for (const auto& [t, c] : p.terms) {
@@ -163,7 +163,7 @@ const Vars& NestPrinter::DepsOf(What what, int id) const {
 
 size_t NestPrinter::LevelFor(What what, int id) const {
   const Vars& deps = DepsOf(what, id);
-  // Arithmetic on indices that cannot fail may leave any scope.
+  // Index arithmetic that cannot fail may move out of any scope.
   bool harmless = false;
   if (what == What::kTerm) {
     const Term& term = nest_.terms[id];
@@ -186,7 +186,7 @@ std::string NestPrinter::Memo(What what, int id) {
     if (it != scope->known.end()) return it->second;
   }
   const size_t level = LevelFor(what, id);
-  // What is further in is set aside, so that statements land at `level`.
+  // Sets inner scopes aside, so that statements land at `level`.
   std::vector<Scope> inner(std::make_move_iterator(scopes_.begin() + level + 1),
                            std::make_move_iterator(scopes_.end()));
   scopes_.resize(level + 1);
@@ -281,7 +281,7 @@ std::string NestPrinter::Condition(int c) {
   if (!Loads(cond.right)) {
     return absl::StrCat("(", left, conjunction ? " && " : " || ", Condition(cond.right), ")");
   }
-  // What the right side loads may make sense only where the left side does not decide.
+  // The right side's loads may be valid only if the left side does not decide.
   const std::string name = absl::StrCat(options_.prefix, "c", names_++);
   Add(absl::StrCat("bool ", name, " = ", left, ";\n"));
   Open({}, false);
@@ -347,7 +347,7 @@ std::string NestPrinter::Read(int n, Number number, const std::string& name) {
   return name;
 }
 
-// The pack is loaded one scope further out.
+// Loads the pack one scope further out.
 std::string NestPrinter::PackedRead(int n, Number number, const std::string& name) {
   const loops::Node& node = nest_.nodes[n];
   Scope inner = std::move(scopes_.back());
@@ -378,7 +378,7 @@ std::string NestPrinter::Select(int n, Number number, const std::string& name) {
   return name;
 }
 
-// The statements of one step of a reduction, in the innermost scope.
+// Emits the statements of one reduction step into the innermost scope.
 void NestPrinter::Accumulate(const loops::Node& node, Number number, const std::string& name) {
   auto step = [&] {
     const std::string value = Argument(node.args[0], number);

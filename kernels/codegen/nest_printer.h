@@ -15,53 +15,52 @@
 
 namespace lemma::codegen {
 
-// Of `p`, as far as its terms tell.
+// Bounds of `p`, derived from the bounds of its terms.
 std::optional<Interval> BoundsOf(const loops::Nest& nest, const loops::Poly& p);
-// Whether every index of `nest` and every step on the way to it is below 2^31.
+// Whether every index of `nest`, and every intermediate result, is below 2^31.
 bool FitsInt(const loops::Nest& nest);
 
-// Emits statements that compute the values of nodes, each into the outermost open scope in which it
-// is defined, once. A caller opens a scope for every block of code it will write, asks for values,
-// closes the scopes and puts the blocks together.
+// Emits statements that compute the values of nodes. Each value is computed once, in the outermost
+// open scope in which it is defined. The caller opens a scope for each block of code, asks for
+// values, closes the scopes and joins the blocks.
 class NestPrinter {
  public:
   struct Options {
     Number number = Number::kFloat;
     bool wide = false;           // 64-bit indices
-    std::string prefix;          // of all names, where several nests share a kernel
+    std::string prefix;          // of all names, if several nests share a kernel
     std::vector<DType> storage;  // of each slot
-    // The threads that compute a cooperative reduction: 32 or the block's.
+    // The number of threads that compute a cooperative reduction: 32 or the block's.
     int group = 1;
-    // A read of this slot is this expression.
+    // Reads of this slot are replaced by the expression `value`.
     int value_slot = -1;
     std::string value;
   };
   NestPrinter(const loops::Nest& nest, Options options);
 
-  // In it `vars` have the names VarName gives; the caller declares them. A transparent scope runs
-  // at least once whenever the one around it does, so what depends on none of its variables may
-  // move out of it.
+  // Opens a scope of `vars`, named by VarName; the caller declares them. A transparent scope runs
+  // at least once whenever the enclosing scope runs, so values that depend on none of its variables
+  // may move out of it.
   void Open(std::vector<int> vars, bool transparent);
   // Returns the scope's statements.
   std::string Close();
-  // Adds text to the innermost scope.
   void Add(const std::string& text);
 
   std::string VarName(int var) const;
   std::string PolyText(const loops::Poly& p);
-  // The same for the first element of a pack.
+  // The same for the first element of a pack (consecutive elements of one memory access).
   std::string PackStartText(const loops::Poly& p);
   // The name or constant that holds the value of a node.
   std::string Value(int node);
 
-  // These reductions are computed by `group` threads together, `lane` being the number of one.
-  // Barriers inside: only for nodes without free variables that differ among the threads.
+  // `group` threads compute these reductions together; `lane` is a thread's number. The code
+  // contains barriers, so only nodes whose free variables agree among the threads are allowed.
   void SetCooperative(std::vector<int> nodes) { cooperative_ = std::move(nodes); }
-  // These reads are of `width` consecutive elements along `var`, all of them loaded outside of the
-  // innermost scope, in which `index` says which is meant.
+  // These reads load `width` consecutive elements along `var` at once, outside the innermost scope.
+  // Inside it, `index` selects the element.
   void SetPacked(std::vector<int> nodes, int var, int width, std::string index);
 
-  // Slots that were read, in order; whether an index is checked, so that `error` is written.
+  // The slots that were read, in order; whether the code checks an index and so may write `error`.
   const std::vector<int>& slots() const { return slots_; }
   bool checks() const { return checks_; }
   std::string SlotName(int slot);

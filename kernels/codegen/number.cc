@@ -91,7 +91,7 @@ double IdentityOf(ReduceKind kind) {
 
 std::string Literal(double value, Number number) {
   if (number == Number::kInteger) {
-    // Saturated, and 0 for NaN, as a real is stored.
+    // Saturated, and 0 for NaN, as when a real is stored.
     if (std::isnan(value)) return "int64(0)";
     if (value >= 9223372036854775808.0) return "0x7fffffffffffffffll";
     if (value <= -9223372036854775808.0) return "(-0x7fffffffffffffffll - 1)";
@@ -105,7 +105,7 @@ std::string Literal(double value, Number number) {
   std::string digits = text;
   if (digits.find_first_of(".e") == std::string::npos) digits += ".0";
   if (number == Number::kFloat) {
-    // Rounded here: the nearest float of the decimal could differ.
+    // Rounded here, since the decimal's nearest float could differ.
     std::snprintf(text, sizeof text, "%.9g", static_cast<double>(static_cast<float>(value)));
     digits = text;
     if (digits == "inf" || digits == "-inf") return Literal(std::copysign(HUGE_VAL, value), number);

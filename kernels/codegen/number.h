@@ -1,4 +1,4 @@
-// How numbers, their types and functions are written in kernels.
+// Writes numbers, their types and functions as kernel source.
 #ifndef LEMMA_KERNELS_CODEGEN_NUMBER_H_
 #define LEMMA_KERNELS_CODEGEN_NUMBER_H_
 
@@ -8,7 +8,7 @@
 
 namespace lemma::codegen {
 
-// What numbers are computed in.
+// The number type of a computation.
 enum class Number { kFloat, kDouble, kInteger };
 
 // "float", "double", "int64".
@@ -17,7 +17,8 @@ const char* TypeName(Number number);
 // `value` as a constant, rounded to nearest; an integer is truncated and saturated, 0 for NaN.
 std::string Literal(double value, Number number);
 
-// The function of two numbers, and the type that names it: "fn_add", "Sum". What it starts from.
+// The function of two numbers ("fn_add"), the type that names the reduction ("Sum"), and the
+// initial value.
 const char* ReduceFunction(ReduceKind kind);
 const char* ReduceName(ReduceKind kind);
 double IdentityOf(ReduceKind kind);

@@ -14,7 +14,7 @@ using loops::NestSource;
 
 namespace {
 
-constexpr int64_t kMostPhases = 4;  // of an axis, and in all 4 * 4
+constexpr int64_t kMostPhases = 4;  // per axis, and 4 * 4 in all
 
 void CollectEqualities(const Guard& g, std::vector<Guard>* equalities) {
   if (g.kind() == Guard::Kind::kAnd) {
@@ -25,7 +25,7 @@ void CollectEqualities(const Guard& g, std::vector<Guard>* equalities) {
   }
 }
 
-// The modulus of "e mod m == constant"; 0 if it is something else.
+// The modulus of "e mod m == constant"; 0 for any other guard.
 int64_t ModulusOf(const Guard& equality) {
   const IndexExpr& left = equality.lhs();
   if (left.kind() != IndexExpr::Kind::kMod || !left.rhs().is_const()) return 0;
@@ -41,7 +41,7 @@ std::optional<bool> Holds(const Guard& equality, VarId var, int64_t at) {
   return *a == *b;
 }
 
-// `reduce` where the phases are constants (those of `constants`), with only what it admits.
+// `reduce` with the phases set to `constants`, restricted to admitted values.
 class Admitted {
  public:
   Admitted(const ScalarExpr& reduce, const ExprSubstitution& constants, int* fresh)
@@ -74,7 +74,7 @@ class Admitted {
     auto axis = std::find_if(axes_.begin(), axes_.end(),
                              [&](const Axis& a) { return a.var == *vars.begin(); });
     if (axis == axes_.end() || !axis->extent.is_const()) return;
-    // Replaced only where these are every m-th value; the guard stays and is simplified away.
+    // Replaces the axis only by the values it admits; the guard stays and is simplified away.
     const int64_t extent = axis->extent.value();
     std::vector<int64_t> admitted;
     for (int64_t at = 0; at < extent; ++at) {
@@ -127,7 +127,7 @@ NestSource AtPhase(const NestSource& source, const ScalarExpr& reduce,
 
 std::vector<NestSource> SplitIntoPhases(const NestSource& source, const ScalarExpr& reduce,
                                         int* fresh) {
-  if (reduce.reduce() != ReduceKind::kSum) return {};  // of nothing it is 0
+  if (reduce.reduce() != ReduceKind::kSum) return {};  // an empty sum is 0
   std::vector<Guard> equalities;
   CollectEqualities(reduce.guard(), &equalities);
   std::vector<VarId> phases;

@@ -1,4 +1,5 @@
-// Strided gradients as dense sums. Internal to grid_program.
+// Polyphase decomposition: turns the gradient of a strided convolution into one dense sum per phase
+// (position modulo the stride). Internal to grid_program.
 #ifndef LEMMA_KERNELS_CODEGEN_POLYPHASE_H_
 #define LEMMA_KERNELS_CODEGEN_POLYPHASE_H_
 
@@ -9,11 +10,11 @@
 
 namespace lemma::codegen {
 
-// `source`, whose body has the sum `reduce`, where a guard of that admits only every m-th value of
-// a reduction axis, and which ones depends on a phase, an output axis of few values
-// (loops::SplitMixedAxes makes these): one source for each phase, which computes its elements of
-// the output and whose reduction has only what the guard admits. Empty if there is no such guard,
-// or `reduce` is no sum.
+// Splits `source` into one source per phase. Its body contains the sum `reduce`, with a guard that
+// admits only every m-th value of a reduction axis; the phase, an output axis with few values (made
+// by loops::SplitMixedAxes), decides which values. Each result computes the output elements of its
+// phase, and its reduction runs only over admitted values. Empty if there is no such guard, or if
+// `reduce` is not a sum.
 std::vector<loops::NestSource> SplitIntoPhases(const loops::NestSource& source,
                                                const ScalarExpr& reduce, int* fresh);
 

@@ -1,7 +1,7 @@
-// What every generated kernel may call: conversions, scalar functions, reductions by warp and
-// block. Compiled by NVRTC and nvcc in front of the kernels, and as host C++ behind
-// tests/kernels/codegen/grid_emulator.h. Scalar functions mean what kernels/evaluate/evaluate.h
-// says.
+// Functions that generated kernels call: conversions, scalar functions, and reductions by warp and
+// block. NVRTC and nvcc compile this text in front of the kernels. Tests compile it as host C++
+// behind tests/kernels/codegen/grid_emulator.h. kernels/evaluate/evaluate.h gives the semantics of
+// scalar functions.
 #ifndef LEMMA_KERNELS_CODEGEN_PRELUDE_CUH_
 #define LEMMA_KERNELS_CODEGEN_PRELUDE_CUH_
 
@@ -10,7 +10,7 @@ namespace lemma_gpu {
 typedef long long int64;
 typedef unsigned long long uint64;
 
-// Storage types that C++ has no name for.
+// Storage types that C++ lacks.
 struct f16 {
   unsigned short bits;
 };
@@ -77,7 +77,8 @@ __device__ inline f16 ToF16(float x) {
   return f16{static_cast<unsigned short>(result | sign)};
 }
 
-// To float, so that rounding on to 16 bits rounds once: an inexact result is made odd.
+// Rounds to float such that a later rounding to 16 bits equals a single rounding: makes an inexact
+// result odd.
 __device__ inline float RoundToOdd(double x) {
   const float f = static_cast<float>(x);
   const double back = f;
@@ -88,7 +89,7 @@ __device__ inline float RoundToOdd(double x) {
 __device__ inline float RoundToOdd(float x) { return x; }
 __device__ inline float RoundToOdd(int64 x) { return RoundToOdd(static_cast<double>(x)); }
 
-// x rounded towards zero and brought into [lo, hi]; `end` is hi + 1, exact as a float.
+// x rounded towards zero and limited to [lo, hi]; `end` is hi + 1, exact as a float.
 template <class F>
 __device__ inline int64 Saturate(F x, int64 lo, int64 hi, F end) {
   if (x >= end) return hi;
@@ -96,7 +97,7 @@ __device__ inline int64 Saturate(F x, int64 lo, int64 hi, F end) {
   return x == x ? static_cast<int64>(x) : 0;
 }
 
-// An element as a number of type T.
+// Converts an element to a number of type T.
 template <class T, class S>
 struct LoadAs {
   static __device__ inline T From(S x) { return static_cast<T>(x); }
@@ -139,7 +140,7 @@ __device__ inline T Load(S x) {
   return LoadAs<T, S>::From(x);
 }
 
-// A number as an element: integers saturate if it is real, wrap if it is an integer.
+// Stores a number as an element. For integer elements, real numbers saturate and integers wrap.
 __device__ inline void Store(float* to, float x) { *to = x; }
 __device__ inline void Store(float* to, double x) { *to = static_cast<float>(x); }
 __device__ inline void Store(float* to, int64 x) { *to = static_cast<float>(x); }
@@ -173,7 +174,7 @@ LEMMA_STORE_INTEGER(signed char, -128ll, 127ll, 128.0)
 LEMMA_STORE_INTEGER(unsigned char, 0ll, 255ll, 256.0)
 #undef LEMMA_STORE_INTEGER
 
-// Several consecutive elements, aligned to their size together, by one access of memory.
+// Several consecutive elements, aligned to their total size, for a single memory access.
 template <class S, int N>
 struct alignas(sizeof(S) * N) Pack {
   S at[N];
@@ -194,7 +195,7 @@ __device__ inline I FloorDiv(I a, I b) {
   const I q = a / b;
   return a % b < 0 ? q - 1 : q;
 }
-// For divisors of which it is not known that they are positive.
+// For divisors not known to be positive.
 template <class I>
 __device__ inline I FloorDivOr0(I a, I b) {
   return b > 0 ? FloorDiv(a, b) : 0;
@@ -214,7 +215,7 @@ __device__ inline I Greatest(I a, I b) {
 
 // --- Scalar functions ---
 
-// What the table's rows call (graph/expr/scalar_functions.inc), of float and of double.
+// Functions that the table's rows call (graph/expr/scalar_functions.inc), for float and double.
 #define LEMMA_OF_LIBM(Name, name)                              \
   __device__ inline float Name(float x) { return name##f(x); } \
   __device__ inline double Name(double x) { return name(x); }
@@ -242,13 +243,13 @@ LEMMA_OF_LIBM(Atanh, atanh)
 
 __device__ inline float Fmod(float a, float b) { return fmodf(a, b); }
 __device__ inline double Fmod(double a, double b) { return fmod(a, b); }
-// A remainder of the dividend's sign as one of the divisor's.
+// Turns a remainder with the dividend's sign into one with the divisor's sign.
 template <class T>
 __device__ inline T Shifted(T r, T b) {
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-// The powers that occur in models cost a product.
+// Common powers are computed as products.
 template <class F>
 __device__ inline F SmallPower(F a, F b, F otherwise) {
   return b == F(2) ? a * a : b == F(1) ? a : b == F(-1) ? F(1) / a : otherwise;
@@ -256,7 +257,7 @@ __device__ inline F SmallPower(F a, F b, F otherwise) {
 __device__ inline float Pow(float a, float b) { return SmallPower(a, b, powf(a, b)); }
 __device__ inline double Pow(double a, double b) { return SmallPower(a, b, pow(a, b)); }
 
-// Of integers. Sums and products wrap; division truncates, and by 0 gives 0.
+// Integer functions. Sums and products wrap; division truncates, and division by 0 gives 0.
 __device__ inline uint64 U(int64 x) { return static_cast<uint64>(x); }
 __device__ inline int64 S(uint64 x) { return static_cast<int64>(x); }
 __device__ inline int64 Quotient(int64 a, int64 b) {
@@ -273,7 +274,7 @@ __device__ inline int64 Power(int64 a, int64 n) {
   return S(result);
 }
 
-// What storing a number as an element and loading it again gives.
+// The value after storing a number as an element and loading it again.
 template <class S, class T>
 __device__ inline T Stored(T x) {
   S element;
@@ -290,7 +291,7 @@ typedef signed char StorageI8;
 typedef unsigned char StorageU8;
 typedef truth StorageBool;
 
-// fn_NAME of each row, of float, double and int64.
+// fn_NAME for each row, for float, double and int64.
 #define LEMMA_ARGUMENTS_1(T) [[maybe_unused]] T a
 #define LEMMA_ARGUMENTS_2(T) [[maybe_unused]] T a, [[maybe_unused]] T b
 #define LEMMA_ARGUMENTS_3(T) [[maybe_unused]] T a, [[maybe_unused]] T b, [[maybe_unused]] T c
@@ -343,7 +344,8 @@ struct Min {
   }
 };
 
-// Of the values of a warp's threads, all of which take part; every thread gets the same result.
+// Reduces the values of all threads of a warp; every thread must take part and gets the same
+// result.
 template <class Op, class T>
 __device__ inline T WarpReduce(T value) {
   for (int distance = 16; distance > 0; distance >>= 1) {
@@ -352,7 +354,7 @@ __device__ inline T WarpReduce(T value) {
   return value;
 }
 
-// Of the values of a block's threads; `shared` has room for one number for each warp.
+// Reduces the values of a block's threads; `shared` has room for one number per warp.
 template <class Op, int kThreads, class T>
 __device__ inline T BlockReduce(T value, T* shared) {
   value = WarpReduce<Op>(value);

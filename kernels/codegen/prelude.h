@@ -1,4 +1,4 @@
-// kernels/codegen/prelude.cuh, as the build put it into the program.
+// The text of kernels/codegen/prelude.cuh, embedded by the build.
 #ifndef LEMMA_KERNELS_CODEGEN_PRELUDE_H_
 #define LEMMA_KERNELS_CODEGEN_PRELUDE_H_
 

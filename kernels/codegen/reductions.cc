@@ -15,7 +15,7 @@ namespace {
 using Kind = ScalarExpr::Kind;
 using Memo = absl::flat_hash_map<const ScalarNode*, ScalarExpr>;
 
-// Element `body` at every value of `axes`, in a new slot.
+// A new slot with element `body` at every value of `axes`.
 loops::NestSource NewTensor(std::vector<Axis> axes, const ScalarExpr& body,
                             std::vector<loops::Slot>* slots) {
   loops::NestSource nest;
@@ -35,7 +35,7 @@ loops::NestSource NewTensor(std::vector<Axis> axes, const ScalarExpr& body,
   return nest;
 }
 
-// Rebuilds what is under no guard, bottom-up, through applications and unguarded reductions.
+// Rebuilds unguarded parts bottom-up, through applications and unguarded reductions.
 class Rebuilder {
  public:
   virtual ~Rebuilder() = default;
@@ -124,7 +124,7 @@ class Extractor : public Rebuilder {
   const ScalarNode* keep_;
   std::vector<loops::Slot>* slots_;
   std::vector<loops::NestSource>* before_;
-  std::vector<ScalarExpr> rebuilt_;  // what FreeVars remembers by address
+  std::vector<ScalarExpr> rebuilt_;  // FreeVars remembers these by address
   FreeVars free_;
 };
 
@@ -173,7 +173,7 @@ ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axe
   std::vector<Axis> steps;
   ExprSubstitution digits;
   Guard inside(true);
-  // A part of one of the axes, if one has parts of equal length; or of all of them in a row.
+  // Splits one of the axes, if one has parts of equal length; otherwise all of them in a row.
   auto whole = std::find_if(reduce.axes().begin(), reduce.axes().end(),
                             [&](const Axis& axis) { return axis.extent.value() % parts == 0; });
   if (whole != reduce.axes().end()) {

@@ -1,4 +1,4 @@
-// Reductions inside a tensor's body: which are the same, and which to compute on their own.
+// Finds equal reductions in a tensor's body, and moves reductions into tensors of their own.
 #ifndef LEMMA_KERNELS_CODEGEN_REDUCTIONS_H_
 #define LEMMA_KERNELS_CODEGEN_REDUCTIONS_H_
 
@@ -10,23 +10,23 @@
 
 namespace lemma::codegen {
 
-// `e` with equal reductions, up to the names of their variables, as one.
+// Merges reductions of `e` that are equal up to the names of their variables.
 ScalarExpr ShareReductions(const ScalarExpr& e);
 
-// The reductions of `body` that are under no guard and in no other reduction.
+// The reductions of `body` that are inside no guard and no other reduction.
 std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body);
 
-// Takes every reduction out of the body of `source` that is under no guard, that depends on axes of
-// `source` alone, and on not all of them (or `all`, whatever it depends on), into a new tensor;
-// except `keep`. Appends what computes these to `before`, operands before users, and their slots to
-// `slots`.
+// Moves reductions from the body of `source` into new tensors, except `keep`. It moves each
+// reduction that is under no guard and depends only on axes of `source`, but not on all of them
+// (with `all`, whatever it depends on). Appends the sources that compute the new tensors to
+// `before`, operands before users, and their slots to `slots`.
 loops::NestSource ExtractReductions(const loops::NestSource& source, bool all,
                                     const ScalarNode* keep, std::vector<loops::Slot>* slots,
                                     std::vector<loops::NestSource>* before);
 
-// `reduce`, whose extents are constants, in `parts` parts of equal length: returns the reduction of
-// these, which reads a new tensor, and sets *partial to what computes that. `axes` are the loops
-// around; *fresh numbers new variables.
+// Splits `reduce`, whose extents are constants, into `parts` parts of equal length. Returns the
+// reduction of the parts, which reads a new tensor, and sets *partial to the source that computes
+// this tensor. `axes` are the enclosing loops; *fresh numbers new variables.
 ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int64_t parts,
                           int* fresh, std::vector<loops::Slot>* slots, loops::NestSource* partial);
 

@@ -36,7 +36,7 @@ NestPrinter::Options OptionsFor(const KernelContext& context, const Nest& nest) 
 }
 
 // Declares the variables `axes`, the last one fastest, as digits of `number`. `names` replaces the
-// printer's.
+// printer's names.
 std::string Digits(const NestPrinter& printer, const Nest& nest, const std::vector<int>& axes,
                    const std::string& number) {
   std::string text;
@@ -59,7 +59,7 @@ std::string StoreText(NestPrinter& printer, const KernelContext& context, const 
                       TypeName(context.number), "(", value, "));\n");
 }
 
-// Does anything under `p`'s terms depend on `var`, beyond the coefficient of var itself?
+// Whether anything in `p`'s terms depends on `var`, apart from the coefficient of var itself.
 bool Bends(const Nest& nest, const Poly& p, int var) {
   return std::any_of(p.terms.begin(), p.terms.end(), [&](const auto& part) {
     const Term& term = nest.terms[part.first];
@@ -67,7 +67,7 @@ bool Bends(const Nest& nest, const Poly& p, int var) {
   });
 }
 
-// May `width` elements from index p on, var being a multiple of width, be one access?
+// Whether `width` elements from index p on, with var a multiple of width, can be one access.
 bool Packs(const Nest& nest, const Poly& p, int var, int width) {
   if (CoefficientOf(p, var) != 1 || Bends(nest, p, var) || p.base % width != 0) return false;
   return std::all_of(p.terms.begin(), p.terms.end(), [&](const auto& part) {
@@ -75,7 +75,7 @@ bool Packs(const Nest& nest, const Poly& p, int var, int width) {
   });
 }
 
-// Nodes that every element needs: under no guard and in no reduction.
+// Marks nodes that every element needs: under no guard and in no reduction.
 void Unguarded(const Nest& nest, int n, std::vector<bool>* seen) {
   if ((*seen)[n]) return;
   (*seen)[n] = true;
@@ -83,7 +83,8 @@ void Unguarded(const Nest& nest, int n, std::vector<bool>* seen) {
   for (int arg : nest.nodes[n].args) Unguarded(nest, arg, seen);
 }
 
-// Elements that a thread computes along the last axis, and the reads that are packs then.
+// The number of elements that a thread computes along the last axis, and the reads that become
+// packs.
 int ChoosePack(const KernelContext& context, const Nest& nest, std::vector<int>* reads) {
   if (nest.axes.empty()) return 1;
   const int var = nest.axes.back();
@@ -92,7 +93,7 @@ int ChoosePack(const KernelContext& context, const Nest& nest, std::vector<int>*
   if (width < 2 || nest.vars[var].extent % width != 0 || !Packs(nest, nest.out, var, width)) {
     return 1;
   }
-  // Not worth it where it leaves processors without work.
+  // Does not pay if processors would be without work.
   if (Extent(nest, nest.axes) < 64 * kBlock) return 1;
   std::vector<bool> seen(nest.nodes.size(), false);
   Unguarded(nest, nest.root, &seen);
@@ -109,7 +110,7 @@ int ChoosePack(const KernelContext& context, const Nest& nest, std::vector<int>*
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// The index of an element at a point, with unknown loads as 0.
+// The index of an element at a point; unknown loads count as 0.
 int64_t IndexAt(const Nest& nest, const Poly& p, const std::vector<int64_t>& vars) {
   int64_t sum = p.base;
   for (const auto& [t, c] : p.terms) {
@@ -131,7 +132,7 @@ int64_t IndexAt(const Nest& nest, const Poly& p, const std::vector<int64_t>& var
   return sum;
 }
 
-// Of the reads below `node`: how many move by one element with `var`.
+// The number of reads below `node` that move by one element with `var`.
 int ReadsAlong(const Nest& nest, int node, int var) {
   std::vector<bool> seen(nest.nodes.size(), false);
   std::function<void(int)> visit = [&](int n) {
@@ -148,7 +149,7 @@ int ReadsAlong(const Nest& nest, int node, int var) {
   return count;
 }
 
-// Reductions over constant extents, under no guard, that depend on axes of the output alone.
+// Finds unguarded reductions over constant extents that depend only on axes of the output.
 void FindReductions(const Nest& nest, int n, const loops::Vars& axes, std::vector<bool>* seen,
                     std::vector<int>* found) {
   if ((*seen)[n]) return;
@@ -173,7 +174,7 @@ int64_t Steps(const Nest& nest, int n) {
   return steps;
 }
 
-// Threads for a reduction of each element; 1: none worth it.
+// The number of threads for each element's reduction; 1: sharing does not pay.
 int GroupForElements(const Nest& nest, const std::vector<int>& reductions) {
   const int64_t elements = Extent(nest, nest.axes);
   int64_t steps = 0;
@@ -185,7 +186,7 @@ int GroupForElements(const Nest& nest, const std::vector<int>& reductions) {
   }
   constexpr int64_t kManyElements = 4096, kFewSteps = 16, kWarpSteps = 1024;
   if (steps <= kFewSteps || (steps <= kWarpSteps / 4 && along == 0 && across > 0)) return 1;
-  // Neighbours read neighbours, and are enough to keep the device busy.
+  // Neighbouring threads read neighbouring elements, and there are enough to keep the device busy.
   if (elements >= kManyElements && (across >= along || (across > 0 && steps <= 64))) return 1;
   return steps <= kWarpSteps || elements >= 4 * kManyElements ? 32 : kBlock;
 }
@@ -240,7 +241,7 @@ int64_t PartsFor(const Nest& nest) {
     }
     steps = std::max(steps, product);
   }
-  // What a thread does one after the other, and threads.
+  // Steps that one thread does in sequence, and the number of threads.
   constexpr int64_t kManySteps = 64, kFewestSteps = 16, kEnough = 64 * 1024;
   const int64_t group = rows == Rows::kTogether ? plan.group : 1;
   const int64_t threads = std::max<int64_t>(Extent(nest, nest.axes), 1) * group;
@@ -279,7 +280,7 @@ GridKernel KernelByElement(const KernelContext& context, const Nest& nest) {
   NestPrinter printer(nest, OptionsFor(context, nest));
   std::vector<int> packed;
   const int width = ChoosePack(context, nest, &packed);
-  Nest threads = nest;  // for its extents
+  Nest threads = nest;  // for the extents
   if (width > 1) threads.vars[nest.axes.back()].extent /= width;
   const int64_t items = Extent(threads, nest.axes);
   const int block = items >= kBlock ? kBlock : static_cast<int>(CeilDivide(items, 32) * 32);

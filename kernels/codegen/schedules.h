@@ -1,4 +1,4 @@
-// The three ways to turn a nest into a kernel (grid_program.h). Internal to it.
+// Turns a nest into a kernel by one of the three schedules of grid_program.h. Internal to it.
 #ifndef LEMMA_KERNELS_CODEGEN_SCHEDULES_H_
 #define LEMMA_KERNELS_CODEGEN_SCHEDULES_H_
 
@@ -14,15 +14,15 @@
 
 namespace lemma::codegen {
 
-// What all kernels of a program have in common.
+// The context that all kernels of a program share.
 struct KernelContext {
   Number number = Number::kFloat;
   std::vector<DType> storage;      // of each slot
   std::vector<loops::Slot> slots;  // dense
 };
 
-// Reductions that threads carry out together. A row is one value of `row_axes`; its threads share
-// the values of the other axes.
+// Reductions that several threads carry out together. A row is one value of `row_axes`; its threads
+// divide the values of the other axes among them.
 struct RowPlan {
   std::vector<int> reductions;  // nodes
   std::vector<int> row_axes, other_axes;
@@ -30,11 +30,11 @@ struct RowPlan {
 };
 
 enum class Rows {
-  kNone,      // no reduction, or none worth it: by element
+  kNone,      // no reduction, or none worth sharing: by element
   kTogether,  // *plan is set
-  kApart,     // reductions want other loops than what uses them: tensors of their own
+  kApart,     // reductions need other loops than their users: compute them as tensors of their own
 };
-// `nest` is lowered.
+// `nest` must be lowered.
 Rows PlanRows(const loops::Nest& nest, RowPlan* plan);
 
 GridKernel KernelByElement(const KernelContext& context, const loops::Nest& nest);
@@ -51,19 +51,19 @@ ProductSize SizeOf(const KernelContext& context, const loops::ContractionSource&
 GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled,
                         const TileShape& tile, int* fresh);
 
-// `tiled` as a matrix product, if it is one of f32 with no more than a bias and a matrix added to
-// it. Its arguments are slots; NumberArguments makes them arguments of `kernel`.
+// `tiled` as a matrix product, if it is one in f32 with at most a bias and a matrix added to it.
+// The result names slots; NumberArguments replaces them by the arguments of `kernel`.
 std::optional<GemmCall> MatchGemm(const KernelContext& context, const TiledSource& tiled);
 void NumberArguments(const GridKernel& kernel, GemmCall* call);
 
-// In how many parts to compute the only reduction of `nest`, which has no tiles, so that a device
-// has enough to do; 1: as it is.
+// The number of parts in which to compute the only reduction of `nest`, which has no tiles, so that
+// the device has enough work; 1: do not split.
 int64_t PartsFor(const loops::Nest& nest);
 
-// By how many elements `p` moves from point 0 to the next along `var`, as far as no load decides.
+// The change of `p` in elements from point 0 to 1 of `var`, ignoring loads.
 int64_t StepAlong(const loops::Nest& nest, const loops::Poly& p, int var);
 
-// Puts name and parameters around `body`; `writes` is the slot written.
+// Adds the name and the parameters to `body`; `writes` is the written slot.
 GridKernel Finish(const KernelContext& context, std::vector<int> reads, int writes, bool checks,
                   int64_t blocks, int threads, bool synchronizes, std::string schedule,
                   const std::string& body);

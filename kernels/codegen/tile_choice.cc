@@ -14,10 +14,9 @@ constexpr TileShape kTiles[] = {
     {16, 64, 16, 2, 4},  {64, 16, 16, 4, 2},
 };
 
-// What a step of `depth` products takes in microseconds: of a block whose multiprocessor has no
-// other, and of each of several beside each other, of which there are at most so many; the latter
-// for each element's unit of work, too. Fitted by tools/lib/fit_tiles.py to
-// data/measurements/gpu_tiles_h100.txt.
+// Microseconds of a step of `depth` products: of a block alone on its multiprocessor, and of each
+// of several blocks on one multiprocessor, of which there is a maximum number; the latter also per
+// element's unit of work. Fitted by tools/lib/fit_tiles.py to data/measurements/gpu_tiles_h100.txt.
 struct StepTime {
   double alone, beside, work;
   int64_t together;
@@ -29,9 +28,10 @@ constexpr StepTime kStepTimes[] = {
     {0.242, 0.214, 5.20e-06, 5},
 };
 static_assert(std::size(kStepTimes) == std::size(kTiles));
-// A thread's work for a step, for each element it loads and unit of work.
+// A thread's work in a step, per loaded element and unit of work.
 constexpr double kThreadWork = 0.0092;
-// Of a kernel, beside its steps; of one more that adds up parts, and the bytes that go through it.
+// Microseconds of a kernel besides its steps, and of a second kernel that adds up parts; the bytes
+// per microsecond of the latter.
 constexpr double kLaunch = 2.40, kCombine = 0.67, kBytesPerMicrosecond = 2.9e6;
 
 constexpr int64_t kMultiprocessors = 132;
@@ -89,7 +89,7 @@ double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice) 
 }
 
 TileChoice ChooseTile(const ProductSize& size) {
-  // Parts take memory, and the model is not that exact.
+  // Parts need memory, and the model is not exact.
   constexpr double kWorthParts = 0.9;
   auto time = [&](const TileChoice& choice) {
     return PredictedMicroseconds(size, choice) / (choice.parts > 1 ? kWorthParts : 1);

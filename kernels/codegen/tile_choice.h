@@ -1,5 +1,5 @@
-// In which tiles a sum of products is computed, and in how many parts: a stated space, and a model
-// of the time that each of it takes. docs/cuda.md has its figures.
+// Chooses the tile shape of a sum of products and the number of parts it is split into. Candidates
+// come from a fixed space; a model predicts the time of each. docs/cuda.md has its figures.
 #ifndef LEMMA_KERNELS_CODEGEN_TILE_CHOICE_H_
 #define LEMMA_KERNELS_CODEGEN_TILE_CHOICE_H_
 
@@ -14,12 +14,12 @@ namespace lemma::codegen {
 // out[batch, m, n] = sum(k) a(batch, m, k) * b(batch, n, k).
 struct ProductSize {
   int64_t batch = 1, m = 1, n = 1, k = 1;
-  // What loading an element of a factor takes besides: conditions, and divisions of its index.
+  // Extra work to load an element of a factor: conditions, and divisions in its index.
   int a_work = 0, b_work = 0;
 };
 
-// A block computes rows * columns elements, `depth` products at a time; a thread thread_rows *
-// thread_columns of them.
+// A block computes rows * columns elements, `depth` products at a time. Each thread computes
+// thread_rows * thread_columns of them.
 struct TileShape {
   int rows, columns, depth, thread_rows, thread_columns;
 
@@ -29,11 +29,11 @@ struct TileShape {
 
 struct TileChoice {
   int tile = 0;  // of TileShapes()
-  int64_t parts =
-      1;  // of the sum: each by blocks of its own, and another kernel for these together
+  // Parts of the sum. Each is computed by its own blocks; another kernel adds them.
+  int64_t parts = 1;
 };
 
-// Sizes and a choice, of a kernel that was generated so.
+// The sizes and the choice that a kernel was generated with.
 struct TileUse {
   ProductSize size;  // of the whole sum
   TileChoice choice;
@@ -41,13 +41,14 @@ struct TileUse {
 
 absl::Span<const TileShape> TileShapes();
 
-// All that are worth a try.
+// All choices worth trying.
 std::vector<TileChoice> TileChoices(const ProductSize& size);
 
-// Microseconds on the device that the model was fitted to; good for comparisons.
+// Predicted microseconds on the device that the model was fitted to; for comparisons.
 double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice);
 
-// The choice of least predicted time; parts only where they are predicted to gain a tenth.
+// The choice with the least predicted time; splits the sum only if that is predicted to gain a
+// tenth.
 TileChoice ChooseTile(const ProductSize& size);
 
 }  // namespace lemma::codegen

@@ -1,4 +1,4 @@
-// Sums of products by tile: out[batch, m, n] = f(sum(k) a(batch, m, k) * b(batch, n, k)).
+// Generates sums of products by tile: out[batch, m, n] = f(sum(k) a(batch, m, k) * b(batch, n, k)).
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -24,7 +24,7 @@ int64_t Size(const std::vector<Axis>& axes) {
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// One variable for all of `axes`, the last one fastest, and what it makes of each.
+// One variable for all of `axes`, the last one fastest, and the substitution for each.
 Axis Flatten(const std::vector<Axis>& axes, int* fresh, ExprSubstitution* substitution) {
   Axis flat{(*fresh)++, Size(axes)};
   int64_t inner = Size(axes);
@@ -35,7 +35,8 @@ Axis Flatten(const std::vector<Axis>& axes, int* fresh, ExprSubstitution* substi
   return flat;
 }
 
-// An expression of batch, `first` and `second`, which are variables nb and nb + 1 of the nest.
+// Lowers an expression of batch, `first` and `second`, which become variables nb and nb + 1 of the
+// nest.
 Nest LowerOf(const KernelContext& context, const ScalarExpr& body, int slot, const Idx& out,
              const std::vector<Axis>& batch, const std::vector<Axis>& first,
              const std::vector<Axis>& second, int* fresh) {
@@ -49,11 +50,11 @@ Nest LowerOf(const KernelContext& context, const ScalarExpr& body, int slot, con
   flatten.fresh = fresh;
   source.body = Substitute(body, flatten);
   Nest nest = loops::Lower(source, context.slots, loops::LowerOptions{/*merge_axes=*/false});
-  nest.axes.clear();  // nobody counts their product
+  nest.axes.clear();  // their product is not needed
   return nest;
 }
 
-// Of two variables the one along which more reads move by one element.
+// Whether more reads move by one element along `second` than along `first`.
 bool PrefersSecond(const Nest& nest, int first, int second) {
   int score = 0;
   for (const loops::Node& node : nest.nodes) {
@@ -64,7 +65,8 @@ bool PrefersSecond(const Nest& nest, int first, int second) {
   return score > 0;
 }
 
-// "if (…) " for what may lie behind the end of `total` elements in tiles of `tile`; or nothing.
+// The text "if (…) " for positions that may lie past the end of `total` elements in tiles of
+// `tile`; or "".
 struct Border {
   std::string at;
   int64_t total, tile;
@@ -78,7 +80,7 @@ std::string CheckText(const std::vector<Border>& borders) {
   return checks.empty() ? "" : absl::StrCat("if (", absl::StrJoin(checks, " && "), ") ");
 }
 
-// Prints the code of one factor's way into shared memory.
+// Prints the code that moves one factor into shared memory.
 class FactorPrinter {
  public:
   FactorPrinter(const KernelContext& context, const Nest& nest, const char* prefix, int batch,
@@ -94,7 +96,7 @@ class FactorPrinter {
     std::vector<int> batches;
     for (int i = 0; i < batch; ++i) batches.push_back(i);
 
-    // The kernel, a step along the depth, one element, and the same where it is inside.
+    // Scopes: the kernel, a step along the depth, one element, and that element if it is inside.
     const std::string fast = absl::StrCat("static_cast<int>(threadIdx.x) % ", width);
     const std::string slow =
         absl::StrCat("static_cast<int>(threadIdx.x) / ", width, " + u * ", step);
@@ -131,9 +133,9 @@ class FactorPrinter {
                           name_, "_row] = ", name_, "_next[u];\n}\n");
   }
 
-  // Behind the declaration of the batch's variables and NAME_first.
+  // Follows the declaration of the batch's variables and NAME_first.
   std::string before() const { return declared_ + before_; }
-  // From memory to registers, and on to shared memory.
+  // From memory to registers, and then to shared memory.
   const std::string& load() const { return load_; }
   const std::string& store() const { return store_; }
   NestPrinter& printer() { return printer_; }
@@ -211,7 +213,7 @@ GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled,
 
   const int64_t tiles_m = CeilDivide(m, tile.rows), tiles_n = CeilDivide(n, tile.columns);
   const int across = tile.columns / tile.thread_columns;  // threads along a row of the tile
-  // A thread's columns, so many of them side by side that a read has 16 bytes.
+  // The number of a thread's adjacent columns, so that a read has 16 bytes.
   const int pack = std::min(tile.thread_columns, 4);
   const std::string column_of_j = absl::StrCat("(thread_column * ", pack, " + j / ", pack, " * ",
                                                pack * across, " + j % ", pack, ")");

@@ -17,12 +17,12 @@ namespace lemma {
 namespace loops {
 namespace {
 
-// Blocks, in elements: a panel of `kDepth` stays in the first-level cache, a block of `kRows`
-// panels in the second.
+// Block sizes in elements: a panel of `kDepth` fits into the first-level cache, a block of `kRows`
+// panels into the second.
 constexpr int64_t kDepth = 256;
 constexpr int64_t kRows = 96;
 constexpr int64_t kColumns = 256;
-// Copies of a factor are at most this large; larger factors are copied in parts.
+// The maximum size of a factor's copy; larger factors are copied in parts.
 constexpr int64_t kMaxCopyBytes = int64_t{32} << 20;
 constexpr double kNsPerThread = 20000;
 
@@ -45,8 +45,8 @@ void SetDigits(NestRunner<T>* runner, const Nest& nest, const std::vector<int>& 
   }
 }
 
-// A range of rows of a factor in panels of `width` rows: all of a panel's depth is contiguous,
-// element (row, depth) at depth * width + row. Rows beyond the range are zero.
+// A range of rows of a factor, in panels of `width` rows. A panel's depth is contiguous: element
+// (row, depth) lies at depth * width + row. Rows beyond the range are zero.
 template <class T>
 class Panels {
  public:
@@ -61,7 +61,7 @@ class Panels {
   }
 
   // Copies rows first + [begin, end) of `factor` to rows [begin, end); begin is a multiple of
-  // width. False if it meets a value that is not finite.
+  // width. Returns false at a value that is not finite.
   bool Fill(NestRunner<T>* runner, const Factor& factor, int64_t first, int64_t begin, int64_t end,
             bool check);
 
@@ -171,10 +171,10 @@ class Runner {
 template <class T>
 void Runner<T>::Copy(const Factor& factor, int64_t batch, int64_t first, int64_t rows,
                      Panels<T>* panels, int threads) {
-  // Field tiles are right for ordinary elements only.
+  // Field tiles are correct for ordinary elements only.
   constexpr bool kField = std::is_same_v<T, Field>;
   const bool check = kField || (c_.guarded && std::is_floating_point_v<T>);
-  // Whole panels, enough of them for a block of lanes.
+  // Whole panels, enough for a block of lanes.
   const int64_t step = RoundUp(std::max<int64_t>(factor.nest.block, 64), panels->width());
   ParallelFor(threads, (rows + step - 1) / step, [&](int64_t begin, int64_t end) {
     NestRunner<T> runner(factor.nest, slots_, num_inputs_);
@@ -255,7 +255,7 @@ void Runner<T>::RunBatch(int64_t batch, int threads) {
     Copy(c_.a, batch, m, m_end - m, &a, threads);
     for (int64_t n = 0; n < c_.n && !failed(); n += n_step) {
       const int64_t n_end = std::min(c_.n, n + n_step);
-      // The one copy of b serves all parts of a.
+      // All parts of a use the single copy of b.
       if (m == 0 || n_step < c_.n) Copy(c_.b, batch, n, n_end - n, &b, threads);
       if (!failed()) Multiply(batch, m, m_end, n, n_end, &a, &b, threads);
     }
@@ -269,12 +269,12 @@ absl::StatusOr<bool> Runner<T>::Run(int threads) {
   const double work_ns = 0.1 * static_cast<double>(batches) * static_cast<double>(c_.m) *
                          static_cast<double>(c_.n) * static_cast<double>(c_.k);
   threads = static_cast<int>(std::min<double>(threads, 1 + work_ns / kNsPerThread));
-  // Many products run side by side, few are each cut up.
+  // Runs many products in parallel, but splits each of a few products.
   const bool side_by_side = batches >= 2 * threads;
   ParallelFor(side_by_side ? threads : 1, batches, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end && !failed(); ++i) RunBatch(i, side_by_side ? 1 : threads);
   });
-  // A guard may protect a read of the factor that it was not put on.
+  // A guard elsewhere may protect this read of the factor.
   if (error_ && !c_.guarded) return status_;
   return !failed();
 }

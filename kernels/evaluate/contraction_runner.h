@@ -1,4 +1,4 @@
-// Execution of contractions as blocked matrix products. Internal to evaluation.
+// Runs contractions as blocked matrix products. Internal to evaluation.
 #ifndef LEMMA_KERNELS_EVALUATE_CONTRACTION_RUNNER_H_
 #define LEMMA_KERNELS_EVALUATE_CONTRACTION_RUNNER_H_
 
@@ -11,9 +11,9 @@ namespace lemma {
 namespace loops {
 
 // Copies both factors into panels of the tile's shape and multiplies them. Every element is one
-// plain sum in the order of k. False, with the output in an unknown state, if the factors have
-// values for which this way of computing is not right: the caller then has to compute the
-// definition literally.
+// plain sum in the order of k. Returns false, with the output in an unknown state, if the factors
+// have values for which this method is wrong; the caller must then evaluate the definition
+// literally.
 template <class T>
 absl::StatusOr<bool> RunContraction(const Contraction& contraction,
                                     absl::Span<const BoundSlot> slots, int num_inputs, int threads);

@@ -26,9 +26,9 @@ using loops::Slot;
 struct LoopProgram::Impl {
   Definition definition;
   std::vector<Tensor> inputs, outputs;
-  absl::Status integral;  // may it run in int64_t?
+  absl::Status integral;  // whether it may run in int64_t
 
-  // Plans made so far, by the strides of inputs and outputs.
+  // Plans so far, by the strides of inputs and outputs.
   mutable std::mutex mutex;
   mutable std::map<std::vector<int64_t>, std::shared_ptr<const Plan>> plans;
 };
@@ -47,7 +47,7 @@ int64_t NumElements(const std::vector<int64_t>& dims) {
   return n;
 }
 
-// An output that is an input, or another output again, becomes a tensor of its own.
+// Gives an output that is an input or a repeated output a tensor of its own.
 void CopySharedOutputs(Definition* d) {
   for (size_t i = 0; i < d->outputs.size(); ++i) {
     const TensorId id = d->outputs[i];
@@ -76,7 +76,7 @@ int64_t ReadInteger(const void* data, int64_t offset) {
   }
 }
 
-// bf16 and f16 are read through their widening.
+// bf16 and f16 are widened when read.
 template <DType D>
 int64_t ReadNarrow(const void* data, int64_t offset) {
   float value;
@@ -172,7 +172,7 @@ std::shared_ptr<const Plan> PlanFor(const LoopProgram::Impl& impl,
   }
   std::lock_guard<std::mutex> lock(impl.mutex);
   if (auto it = impl.plans.find(key); it != impl.plans.end()) return it->second;
-  // Strides that keep changing are no reason to keep growing.
+  // Limits growth if strides change in every run.
   constexpr size_t kMaxPlans = 32;
   if (impl.plans.size() >= kMaxPlans) impl.plans.clear();
   const Definition& d = impl.definition;
@@ -182,7 +182,7 @@ std::shared_ptr<const Plan> PlanFor(const LoopProgram::Impl& impl,
   return impl.plans[key] = std::make_shared<Plan>(loops::MakePlan(d, std::move(slots)));
 }
 
-// Threads are worth starting for this many nanoseconds of work each.
+// A thread is worth starting for this many nanoseconds of work.
 constexpr double kNsPerThread = 20000;
 
 template <class T>

@@ -1,19 +1,20 @@
-// Execution of definitions: loop nests over dense or strided tensors, for any number type.
+// Evaluates definitions: runs loop nests over dense or strided tensors, for any number type.
 //
-// A Definition whose sizes are all constants is compiled once and run many times. The number type
-// is the algebra computed in: double is the reference, float the CPU back end's, int64_t exact
-// integer arithmetic, Field a fingerprint's. What a tensor is stored as is independent of it: loads
-// widen, stores round.
+// A Definition with constant sizes is compiled once and run many times. The number type sets the
+// arithmetic: double for the reference, float for the CPU back end, int64_t for exact integers,
+// Field for fingerprints. It is independent of the tensors' storage types: loads widen, stores
+// round.
 //
-// Semantics beyond what scalar_expr.h says:
+// Semantics in addition to scalar_expr.h:
 //   * min and max propagate NaN. Sums and products may be reassociated, in an order that depends
 //     on neither the machine nor the number of threads.
 //   * Locals are kept in the number type; their dtype does not round them.
 //   * int64_t: arithmetic wraps, div truncates towards zero, x/0 = x mod 0 = 0. A function or a
 //     constant that is not integral is an InvalidArgument.
 //   * A data-dependent index is computed in int64_t arithmetic from the stored integers, and always
-//     checked: one outside its tensor gives OutOfRange. Any other read outside its tensor is
-//     an operator's mistake and gives Internal. Neither touches memory outside a tensor.
+//     checked: if it is outside its tensor, the result is OutOfRange. Any other read outside its
+//     tensor is an error in the operator and gives Internal. Neither touches memory outside a
+//     tensor.
 #ifndef LEMMA_KERNELS_EVALUATE_EVALUATE_H_
 #define LEMMA_KERNELS_EVALUATE_EVALUATE_H_
 
@@ -31,20 +32,20 @@
 
 namespace lemma {
 
-// Memory of one tensor; does not own it. Element (i, j, …) lies `i*strides[0] + j*strides[1] + …`
-// elements from `data`; strides may be zero or negative.
+// The memory of one tensor, not owned. Element (i, j, …) lies `i*strides[0] + j*strides[1] + …`
+// elements after `data`; strides may be zero or negative.
 struct TensorView {
   const void* data = nullptr;
-  std::optional<DType> storage;  // nullopt: elements are of the number type computed in
+  std::optional<DType> storage;  // nullopt: elements have the number type of the computation
   std::vector<int64_t> strides;
 };
 
-// An output. Its elements must not overlap each other, nor any input's, except that an output may
-// be exactly an input (same data, storage and strides) that only this output's body reads, and only
-// at the element written.
+// An output. Its elements must not overlap each other or any input. One exception: an output may be
+// exactly an input (same data, storage and strides) if only this output's body reads that input,
+// and only at the element that it writes.
 //
-// Storing rounds f16 and bf16 to nearest even; from a real number to an integer it truncates and
-// saturates (NaN gives 0), from int64_t to a narrower integer it wraps; to bool it is x != 0.
+// Stores to f16 and bf16 round to nearest even. Stores of a real number to an integer truncate and
+// saturate (NaN gives 0). Stores of int64_t to a narrower integer wrap. Stores to bool give x != 0.
 struct MutableTensorView {
   void* data = nullptr;
   std::optional<DType> storage;
@@ -73,12 +74,12 @@ class LoopProgram {
   std::shared_ptr<const Impl> impl_;
 };
 
-// InvalidArgument if a symbol or a parameter remains, or if `definition` is malformed (names an
-// unbound variable or tensor, wrong arity or rank).
+// InvalidArgument if a symbol or a parameter remains, or if `definition` is malformed (unbound
+// variable or tensor, wrong arity or rank).
 absl::StatusOr<LoopProgram> CompileLoops(const Definition& definition);
 
 struct RunOptions {
-  int threads = 1;  // results do not depend on it
+  int threads = 1;  // does not affect results
 };
 
 // Computes all outputs. The first run with given strides plans the loops (tens of microseconds);

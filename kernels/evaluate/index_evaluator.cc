@@ -19,14 +19,15 @@ int64_t FloorDivide(int64_t a, int64_t b) {
 
 int64_t Later(int64_t at, int64_t steps) { return steps > kForever - at ? kForever : at + steps; }
 
-// For how many steps from `value` on floor(value / m) stays, if value grows by `slope`.
+// The number of steps from `value` on during which floor(value / m) stays, if value grows by
+// `slope`.
 int64_t StepsInQuotient(int64_t value, int64_t slope, int64_t m) {
   int64_t rest = value - m * FloorDivide(value, m);
   if (slope > 0) return (m - rest + slope - 1) / slope;
   return rest / -slope + 1;
 }
 
-// For how many steps value <= 0 stays as it is.
+// The number of steps during which the truth of value <= 0 stays.
 int64_t StepsInSign(int64_t value, int64_t slope) {
   if (value <= 0) return slope > 0 ? -value / slope + 1 : kForever;
   return slope < 0 ? (value - slope - 1) / -slope : kForever;

@@ -1,4 +1,4 @@
-// Values of indices and conditions while a nest runs. Internal to evaluation.
+// Computes the values of indices and conditions while a nest runs. Internal to evaluation.
 #ifndef LEMMA_KERNELS_EVALUATE_INDEX_EVALUATOR_H_
 #define LEMMA_KERNELS_EVALUATE_INDEX_EVALUATOR_H_
 
@@ -18,15 +18,15 @@ namespace loops {
 struct BoundSlot {
   void* data = nullptr;  // written only if the slot is an output or a local
   std::optional<DType> storage;
-  bool number = false;  // elements are of the number type computed in
+  bool number = false;  // elements have the number type of the computation
   int64_t element_size = 0;
   int64_t (*read_integer)(const void* data, int64_t offset) = nullptr;
 
   void* At(int64_t offset) const { return static_cast<char*>(data) + offset * element_size; }
 };
 
-// A piece of a lane-dependent index: value at the first lane, value + slope at the next, … as long
-// as the lane is before `end`.
+// A piece of a lane-dependent index: value at the first lane, value + slope at the next, and so on
+// for lanes before `end`.
 struct LaneRun {
   int64_t value, slope, end;
 };
@@ -37,8 +37,8 @@ struct CondRun {
   int64_t end;
 };
 
-// Lanes are counted from the start of the current block: lane `at` of variable `lane` has the
-// value that was Set plus `at`. Where `lane` is -1, nothing may depend on a lane.
+// Lanes are counted from the start of the current block: lane `at` of variable `lane` has the value
+// passed to Set plus `at`. If `lane` is -1, nothing may depend on a lane.
 class IndexEvaluator {
  public:
   IndexEvaluator(const Nest& nest, absl::Span<const BoundSlot> slots, int num_inputs);
@@ -46,7 +46,8 @@ class IndexEvaluator {
   void Set(int var, int64_t value);
   int64_t Get(int var) const { return values_[var]; }
 
-  // Time passes when a variable changes. True if no dependence of `node` changed after `stamp`.
+  // A clock that advances when a variable changes. Unchanged: no variable that `node` depends on
+  // has changed since `stamp`.
   int64_t now() const { return clock_; }
   bool Unchanged(const Node& node, int64_t stamp) const;
 
@@ -56,15 +57,15 @@ class IndexEvaluator {
   void Points(const Poly& p, int lane, int64_t from, int64_t to, int64_t* out);
 
   bool Test(int cond, int lane, int64_t at);
-  // Ends no later than `to`.
+  // The result ends at `to` or before.
   CondRun ScanCond(int cond, int lane, int64_t at, int64_t to);
 
-  // Whether all checks of a read hold for lanes [from, to), over which its indices are affine.
+  // Whether all checks of a read hold for lanes [from, to), where its indices are affine.
   bool CheckAffine(const Node& node, int lane, int64_t from, int64_t to);
   bool CheckPoints(const Node& node, int lane, int64_t from, int64_t to, int64_t* scratch);
 
-  // The first failed check, if any. Afterwards values are meaningless, but no memory outside a
-  // tensor is touched.
+  // The first failed check, if any. After a failure, values are meaningless, but no memory outside
+  // a tensor is touched.
   bool failed() const { return !error_.ok(); }
   const absl::Status& error() const { return error_; }
 

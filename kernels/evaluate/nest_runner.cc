@@ -17,8 +17,8 @@ int FunctionOf(ReduceKind kind) {
 
 int64_t LaneExtent(const Nest& nest) { return nest.lane < 0 ? 1 : nest.vars[nest.lane].extent; }
 
-// Asks for the cache lines of elements [offset, offset + count) of the slot, which may not be
-// there. Inlined: GCC takes calls of a function that does nothing else for superfluous.
+// Prefetches the cache lines of elements [offset, offset + count) of the slot, which need not
+// exist. Inlined, since GCC removes calls of a function that does nothing else.
 [[gnu::always_inline]] inline void Prefetch(const BoundSlot& slot, int64_t offset, int64_t count) {
   constexpr int64_t kLine = 64, kMost = 16;
   const char* at = static_cast<const char*>(slot.At(offset));
@@ -48,7 +48,7 @@ NestRunner<T>::NestRunner(const Nest& nest, absl::Span<const BoundSlot> slots, i
     const Node& node = nest.nodes[n];
     if (node.kind == Kind::kConst) scalars_[n] = NumberFromDouble<T>(node.value);
     if (node.lane < 0 && node.own_lane < 0) continue;
-    buffer_[n] = total;  // of a scalar reduction: for a body that does not depend on its lane
+    buffer_[n] = total;  // of a scalar reduction, for a body that does not depend on its lane
     total += size;
   }
   buffers_.reset(new T[total + size]);
@@ -147,7 +147,7 @@ void NestRunner<T>::Store(const BoundSlot& slot, int64_t offset, int64_t stride,
   store(slot.At(offset), stride, src, n);
 }
 
-// A child may compute into its parent's destination if nobody else wants its value, now or later.
+// A child may compute into its parent's destination if its value has no other use, now or later.
 template <class T>
 bool NestRunner<T>::Shareable(const Node& parent, int child) const {
   const Node& node = nest_.nodes[child];
@@ -216,7 +216,8 @@ const T* NestRunner<T>::ReadVector(const Node& node, int64_t from, int64_t to, T
   for (int64_t at = from; at < to;) {
     LaneRun run = index_.Scan(node.index, node.lane, at);
     int64_t end = std::min(run.end, to);
-    // The processor foresees no gaps. The next runs probably follow as this one followed the last.
+    // Hardware prefetching does not cross gaps. The next runs probably have the same distance as
+    // the last two.
     constexpr int64_t kAhead = 6;
     if (at > from && run.slope == 1) {
       Prefetch(slot, run.value + kAhead * (run.value - last), end - at);

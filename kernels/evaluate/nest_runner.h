@@ -1,4 +1,4 @@
-// Execution of one loop nest. Internal to evaluation.
+// Runs one loop nest. Internal to evaluation.
 #ifndef LEMMA_KERNELS_EVALUATE_NEST_RUNNER_H_
 #define LEMMA_KERNELS_EVALUATE_NEST_RUNNER_H_
 
@@ -15,26 +15,27 @@
 namespace lemma {
 namespace loops {
 
-// Interprets a scheduled nest in blocks of lanes: a node is evaluated for all lanes of a block at
-// once, when it is asked for, and kept until a variable it depends on changes. One object per
-// thread; the nest and the memory of the slots have to outlive it.
+// Interprets a scheduled nest in blocks of lanes. A node is evaluated on demand for all lanes of a
+// block at once, and its value is kept until a variable that it depends on changes. Use one object
+// per thread; the nest and the memory of the slots must outlive it.
 template <class T>
 class NestRunner {
  public:
   NestRunner(const Nest& nest, absl::Span<const BoundSlot> slots, int num_inputs);
 
-  // The output box is cut into this many items: one block of lanes at one value of the other axes.
+  // The number of items of the output box. An item is one block of lanes at one value of the other
+  // axes.
   static int64_t NumItems(const Nest& nest);
   // Computes and stores items [begin, end).
   absl::Status Run(int64_t begin, int64_t end);
 
-  // For a nest used as a function: its root at `count` <= nest.block consecutive values of the
-  // lane from `first` on, the other axes having been Set. Valid until the next call.
+  // For a nest used as a function: its root at `count` <= nest.block consecutive values of the lane
+  // from `first` on, after Set for the other axes. Valid until the next call.
   void Set(int var, int64_t value) { index_.Set(var, value); }
   const T* Root(int64_t first, int64_t count);
   const absl::Status& error() const { return index_.error(); }
 
-  // If not allowed, an output is written only after everything it depends on has been read.
+  // If false, an output is written only after everything that it depends on has been read.
   void set_direct_output(bool allowed) { direct_output_ = allowed; }
 
  private:
@@ -42,7 +43,7 @@ class NestRunner {
     const T* data;
     bool vector;
   };
-  // What is known of a node's value: lanes [from, to) in its buffer, or its scalar.
+  // The known part of a node's value: lanes [from, to) in its buffer, or its scalar.
   struct Memo {
     int64_t stamp = -1, from = 0, to = 0;
   };
@@ -56,7 +57,8 @@ class NestRunner {
   const T* SelectVector(const Node& node, int64_t from, int64_t to, T* dst);
   void IndexVector(const Node& node, int64_t from, int64_t to, T* dst);
   void ApplyVector(const Node& node, int64_t from, int64_t to, T* dst);
-  // A sum or a difference with a product that nobody else wants, in one loop; false if it is none.
+  // Computes a sum or difference with a product that has no other user in one loop; false if `node`
+  // is none.
   bool MulThenVector(const Node& node, int64_t from, int64_t to, T* dst);
   void ReduceVector(const Node& node, int64_t from, int64_t to, T* dst);
   void AccumulateVector(const Node& node, int64_t from, int64_t to, T* acc);
@@ -69,11 +71,11 @@ class NestRunner {
   void AccumulateLanes(const Node& node, T* partials);
   void AccumulateRun(const Node& node, int64_t from, int64_t to, T* partials);
 
-  // Runs `leaf` for every value of a reduction's loops that its scalar guards admit.
+  // Runs `leaf` for every value of a reduction's loops that satisfies its scalar guards.
   template <class Leaf>
   void Loop(const Node& node, size_t level, const Leaf& leaf);
-  // Calls then(from, to) for the maximal runs of lanes where `cond` holds, otherwise(from, to) for
-  // the others, in order.
+  // Calls then(from, to) for the maximal runs of lanes where `cond` holds, and otherwise(from, to)
+  // for the other runs, in order.
   template <class Then, class Otherwise>
   void ForRuns(int cond, int lane, int64_t from, int64_t to, const Then& then,
                const Otherwise& otherwise);

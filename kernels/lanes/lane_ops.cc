@@ -1,4 +1,4 @@
-// The lane operations every machine has, and the choice among the instruction sets.
+// The lane operations for every machine, and the choice of the instruction set.
 #include "kernels/lanes/lane_ops.h"
 
 #include <cmath>
@@ -72,14 +72,14 @@ void IntegerTile(int64_t* c, int64_t ldc, const int64_t* a, const int64_t* b, in
   }
 }
 
-// Operands are not special.
+// Operands must not be special elements.
 void FieldTile(Field* c, int64_t ldc, const Field* a, const Field* b, int64_t kc, bool accumulate) {
   using Wide = unsigned __int128;
   Wide acc[kTile][kTile];
   for (int i = 0; i < kTile; ++i) {
     for (int j = 0; j < kTile; ++j) acc[i][j] = accumulate ? c[i * ldc + j].raw() : 0;
   }
-  constexpr int64_t kExact = 32;  // products of 122 bits that 128 bits hold, with a margin
+  constexpr int64_t kExact = 32;  // 122-bit products that fit into 128 bits, with a margin
   while (kc > 0) {
     int64_t some = kc < kExact ? kc : kExact;
     kc -= some;
@@ -124,7 +124,8 @@ Isa BestIsa() {
   return Isa::kBaseline;
 }
 
-// A table is built by code for its own instruction set, so only that of the best one is.
+// Builds only the table of the best instruction set, since building a table executes its
+// instructions.
 template <class T>
 const LaneOps<T>& Choose(const LaneOps<T>* (*avx512)(), const LaneOps<T>* (*avx2)(),
                          const LaneOps<T>& baseline) {

@@ -1,8 +1,8 @@
-// Elementary operations on runs of numbers ("lanes"): what loop nests are executed with.
+// Elementary operations on runs of numbers ("lanes"), with which loop nests are executed.
 //
-// One table per number type, chosen once for the instruction set of this machine. Results do
-// not depend on that choice, except where libm's do: there is no fused multiply-add, and partial
-// results of reductions are laid out the same everywhere.
+// There is one table per number type, chosen once for this machine's instruction set. The choice
+// does not affect results, except for those of libm: no operation uses fused multiply-add, and
+// reductions lay out partial results the same way everywhere.
 #ifndef LEMMA_KERNELS_LANES_LANE_OPS_H_
 #define LEMMA_KERNELS_LANES_LANE_OPS_H_
 
@@ -17,13 +17,13 @@ namespace lemma {
 // A reduction over lanes keeps this many partial results: lane i goes to partial i mod kPartials.
 constexpr int kPartials = 32;
 
-// Destinations may be exactly an operand; other overlap is not allowed.
+// A destination may be exactly an operand; no other overlap is allowed.
 template <class T>
 struct LaneOps {
   using Unary = void (*)(T* dst, const T* a, int64_t n);
   using Binary = void (*)(T* dst, const T* a, const T* b, int64_t n);
 
-  // Indexed by ScalarFn; nullptr where the function has another arity or no value in T.
+  // Indexed by ScalarFn; nullptr if the function has another arity or no value in T.
   Unary unary[kNumScalarFns];
   Binary vv[kNumScalarFns];
   Binary vs[kNumScalarFns];  // b[0] for all lanes
@@ -33,7 +33,7 @@ struct LaneOps {
 
   void (*fill)(T* dst, T value, int64_t n);
   void (*iota)(T* dst, int64_t start, int64_t step, int64_t n);
-  // Strided copies, converting from and to storage. Strides and offsets count elements.
+  // Strided copies that convert from and to storage. Strides and offsets count elements.
   void (*load[kNumDTypes])(T* dst, const void* src, int64_t stride, int64_t n);
   void (*store[kNumDTypes])(void* dst, int64_t stride, const T* src, int64_t n);
   void (*load_number)(T* dst, const void* src, int64_t stride, int64_t n);
@@ -69,13 +69,13 @@ template <class T>
 T ReduceIdentity(ReduceKind kind);
 template <class T>
 T NumberFromDouble(double value);
-// Truncates; a number without an integer gives 0.
+// Truncates; gives 0 for a number without an integer value.
 template <class T>
 int64_t IntegerFromNumber(T value);
 
 namespace lane_internal {
-// To be called only where the processor has the instructions: they are executed in the call
-// already. nullptr: the compiler has none.
+// Call these only if the processor has the instructions, since the call itself executes them.
+// nullptr: the compiler lacks them.
 const LaneOps<float>* FloatLanesAvx512();
 const LaneOps<double>* DoubleLanesAvx512();
 const LaneOps<float>* FloatLanesAvx2();

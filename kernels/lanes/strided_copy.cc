@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kTile = 32;
 
-// Two-dimensional: `inner` runs along the destination, `outer` along the source where it is a
+// Copies a plane: `inner` runs along the destination, and `outer` along the source if it is a
 // transpose.
 template <class E>
 void CopyPlane(E* to, const E* from, const CopyAxis& outer, const CopyAxis& inner) {
@@ -21,8 +21,8 @@ void CopyPlane(E* to, const E* from, const CopyAxis& outer, const CopyAxis& inne
     }
     return;
   }
-  // Through a buffer, so that source and destination are each touched along their own lines, at
-  // any stride.
+  // Copies through a buffer, so that source and destination are each accessed along their own
+  // lines, at any stride.
   E buffer[kTile * (kTile + 1)];
   for (int64_t i0 = 0; i0 < outer.extent; i0 += kTile) {
     const int64_t rows = std::min(kTile, outer.extent - i0);
@@ -50,7 +50,7 @@ void Copy(E* to, const E* from, const std::vector<CopyAxis>& axes, int threads) 
   const CopyAxis &outer = axes[loops], &inner = axes[loops + 1];
   int64_t planes = 1;
   for (size_t i = 0; i < loops; ++i) planes *= axes[i].extent;
-  // The work is handed out in bands of rows of a plane.
+  // Work is divided into bands of rows of a plane.
   const int64_t band = threads > 1 ? std::min(outer.extent, 2 * kTile) : outer.extent;
   const int64_t bands = (outer.extent + band - 1) / band;
   ParallelFor(threads, planes * bands, [&](int64_t begin, int64_t end) {
@@ -82,7 +82,7 @@ void StridedCopy(void* to, const void* from, int64_t element_size, std::vector<C
     return std::abs(a.to_stride) > std::abs(b.to_stride);
   });
   while (axes.size() < 2) axes.insert(axes.begin(), {1, 0, 0});
-  // The plane of a transpose: the axis along the source, and the one along the destination.
+  // The plane of a transpose: one axis along the source, one along the destination.
   if (std::abs(axes.back().from_stride) != 1) {
     auto along_source = std::find_if(axes.begin(), axes.end() - 1, [](const CopyAxis& axis) {
       return std::abs(axis.from_stride) == 1 && axis.extent > 1;

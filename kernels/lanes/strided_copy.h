@@ -1,4 +1,4 @@
-// Copies between layouts.
+// Copies tensors between layouts.
 #ifndef LEMMA_KERNELS_LANES_STRIDED_COPY_H_
 #define LEMMA_KERNELS_LANES_STRIDED_COPY_H_
 
@@ -11,8 +11,8 @@ struct CopyAxis {
   int64_t extent, to_stride, from_stride;  // strides in elements
 };
 
-// to[sum i*to_stride] = from[sum i*from_stride] for all indices, elements of 1, 2, 4 or 8 bytes.
-// Source strides may be zero or negative. Transposes go tile by tile.
+// to[sum i*to_stride] = from[sum i*from_stride] for all indices. Elements have 1, 2, 4 or 8 bytes.
+// Source strides may be zero or negative. Transposes are copied tile by tile.
 void StridedCopy(void* to, const void* from, int64_t element_size, std::vector<CopyAxis> axes,
                  int threads);
 

@@ -1,4 +1,4 @@
-// Are all reads of a definition inside their tensors?
+// Proves that all reads of a definition lie inside their tensors.
 #ifndef LEMMA_KERNELS_LOOPS_BOUNDS_H_
 #define LEMMA_KERNELS_LOOPS_BOUNDS_H_
 
@@ -10,13 +10,13 @@
 namespace lemma {
 
 // The reads of `definition` that interval analysis could not prove in bounds, as text: the tensor,
-// the dimension, the index, its possible values and the guards in force. Empty: every read is in
+// the dimension, the index, its possible values and the active guards. Empty: every read is in
 // bounds, for all values of the indices that its guards and axes admit. Sizes must be constants; a
-// read whose index or size mentions a symbol is reported. Data-dependent indices are not
-// reported: they are checked when they run.
+// read whose index or size mentions a symbol is reported. Data-dependent indices are not reported,
+// since they are checked at run time.
 //
-// Sound, not complete: it uses the affine facts among the guards in force (also under `and`, and
-// `or` by cases), together with the ranges of the variables they mention.
+// Sound, but not complete: it uses the affine facts among the active guards (also under `and`, and
+// by cases under `or`), and the ranges of the variables in them.
 std::vector<std::string> UnprovedReads(const Definition& definition);
 
 }  // namespace lemma

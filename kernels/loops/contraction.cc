@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kMinRows = 8;
 constexpr int64_t kMinDepth = 4;
 constexpr int64_t kMinWork = 4096;
-// Partitions of the factors into two are tried exhaustively.
+// All partitions of the factors into two are tried.
 constexpr size_t kMaxFactors = 6;
 
 int64_t Size(const std::vector<Axis>& axes) {
@@ -44,8 +44,8 @@ void CollectConjuncts(const Guard& g, std::vector<Guard>* conjuncts) {
   }
 }
 
-// Splits `axes` by which side mentions them; those of extent 1 may have been simplified away. False
-// if an axis is mentioned by neither.
+// Splits `axes` by the side that mentions them; axes of extent 1 may have been simplified away.
+// False if neither side mentions an axis.
 bool Classify(const std::vector<Axis>& axes, const VarSet& a, const VarSet& b,
               ContractionSource* c) {
   c->batch.clear();
@@ -64,7 +64,7 @@ bool Worthwhile(const ContractionSource& c) {
   return m >= kMinRows && n >= kMinRows && k >= kMinDepth && m * n * k >= kMinWork;
 }
 
-// Puts each conjunct on a side that knows its variables.
+// Moves each conjunct to a side that has its variables.
 bool PlaceGuards(const std::vector<Guard>& conjuncts, FreeVars* free, const VarSet& a_vars,
                  const VarSet& b_vars, Guard* a, Guard* b) {
   auto within = [](const VarSet& inner, const VarSet& outer) {
@@ -85,7 +85,7 @@ bool PlaceGuards(const std::vector<Guard>& conjuncts, FreeVars* free, const VarS
 
 ScalarExpr Guarded(const Guard& g, const ScalarExpr& e) { return ScalarExpr::Select(g, e, 0); }
 
-// An index variable for all of `axes`, the last one fastest, as replacement of each.
+// An index variable for all of `axes`, the last one fastest, and its replacement of each.
 Axis Flatten(const std::vector<Axis>& axes, int* fresh, ExprSubstitution* substitution) {
   Axis flat{(*fresh)++, Size(axes)};
   IndexExpr rest = IndexExpr::Var(flat.var);
@@ -146,7 +146,7 @@ std::optional<ContractionSource> MatchContraction(const ScalarExpr& reduce,
   c.guarded = !conjuncts.empty();
 
   FreeVars free;
-  // The first factor is on side a; any other may be on either.
+  // The first factor is on side a; each other one may be on either side.
   for (unsigned sides = 1; sides < (1u << (factors.size() - 1)); ++sides) {
     VarSet a_vars, b_vars;
     std::optional<ScalarExpr> a, b;

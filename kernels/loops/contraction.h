@@ -1,5 +1,5 @@
-// Sums of products of two factors: convolutions and matrix products of any layout. Internal to
-// evaluation.
+// Recognizes sums of products of two factors: convolutions and matrix products of any layout.
+// Internal to evaluation.
 #ifndef LEMMA_KERNELS_LOOPS_CONTRACTION_H_
 #define LEMMA_KERNELS_LOOPS_CONTRACTION_H_
 
@@ -14,23 +14,23 @@
 namespace lemma {
 namespace loops {
 
-// out[batch, m, n] = sum(k) a(batch, m, k) * b(batch, n, k), where each of the four is a list of
-// axes and a factor is any expression of its axes.
+// out[batch, m, n] = sum(k) a(batch, m, k) * b(batch, n, k). Each of batch, m, n and k is a list of
+// axes, and a factor is any expression in its axes.
 struct ContractionSource {
   std::vector<Axis> batch, m, n, k;
   ScalarExpr a, b;
-  // A term left out by a guard is computed as 0 times the other factor, which makes a difference
-  // where that is infinite or NaN.
+  // A term that a guard excludes is computed as 0 times the other factor. The result differs if
+  // that factor is infinite or NaN.
   bool guarded = false;
 };
 
-// `reduce` as a function of `axes`, which have constant extents, if it is a contraction and worth
-// the copies it takes. No variable of `reduce` has two binders.
+// `reduce` as a function of `axes`, which have constant extents, if it is a contraction and large
+// enough to repay copying its factors. No variable of `reduce` may have two binders.
 std::optional<ContractionSource> MatchContraction(const ScalarExpr& reduce,
                                                   const std::vector<Axis>& axes);
 
-// A factor as a function of its rows (the m or n axes) and depths (the k axes), the last ones
-// fastest.
+// A factor as a function of its rows (the m or n axes) and depths (the k axes); the last axes are
+// the fastest.
 struct Factor {
   Nest nest;  // its lane is the last of `rows` or of `depths`
   std::vector<int> batch, rows, depths;
@@ -48,7 +48,7 @@ struct Contraction {
   bool guarded = false;
 };
 
-// `source` has a body that MatchContraction accepts. `fresh` numbers new variables.
+// MatchContraction must accept the body of `source`. `fresh` numbers new variables.
 Contraction LowerContraction(const NestSource& source, const ContractionSource& contraction,
                              absl::Span<const Slot> slots, int* fresh);
 

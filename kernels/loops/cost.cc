@@ -38,10 +38,10 @@ class Counter {
   }
 
  private:
-  // Notes that node n is evaluated in the given fraction of the iterations around it.
+  // Records that node n is evaluated in the given fraction of the enclosing iterations.
   void Visit(int n, double share);
   double FlopsOf(const Node& node) const;
-  // How many values the variables in `vars` have together.
+  // The number of joint values of the variables in `vars`.
   double Values(const Vars& vars) const;
   // The fraction of the values of its variables for which a condition holds.
   double Fraction(int cond) const;
@@ -54,7 +54,7 @@ class Counter {
 };
 
 void Counter::Visit(int n, double share) {
-  // The largest share of those that ask for it.
+  // The largest share among its users.
   if (share <= share_[n]) return;
   share_[n] = share;
   const Node& node = nest_.nodes[n];

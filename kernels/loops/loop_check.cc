@@ -11,8 +11,8 @@ namespace lemma {
 namespace loops {
 namespace {
 
-// Visits one tensor's body, remembering the first thing wrong with it. Subterms shared by pointer
-// are visited once per scope.
+// Visits one tensor's body and keeps the first error. Subterms shared by pointer are visited once
+// per scope.
 class Checker {
  public:
   Checker(const Definition& definition, TensorId self) : definition_(definition), self_(self) {}
@@ -114,7 +114,7 @@ void Checker::Visit(const ScalarExpr& e) {
 }
 
 void Checker::VisitReduce(const ScalarExpr& e) {
-  // What has been seen may mention variables that mean something else in here, and the reverse.
+  // Visited subterms may contain variables with another meaning in this scope, and vice versa.
   auto outside = seen_;
   auto bound = bound_;
   for (const Axis& axis : e.axes()) {

@@ -1,4 +1,4 @@
-// Is a definition fit for evaluation? Internal to evaluation.
+// Checks that a definition can be evaluated. Internal to evaluation.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_CHECK_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_CHECK_H_
 

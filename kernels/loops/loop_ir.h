@@ -1,7 +1,8 @@
-// Loop nests: what a tensor's definition is compiled to. Internal to evaluation.
+// Loop nests: the compiled form of a tensor's definition. Internal to evaluation.
 //
-// A nest computes one box of one tensor. Everything symbolic is gone: strides are folded into flat
-// element offsets, indices are polynomials over loop variables and opaque terms, shared
+// A nest computes one box of one tensor (a product of index ranges). Its vectorized loop runs over
+// lanes: consecutive values of one loop variable. A nest contains no symbols: strides are folded
+// into flat element offsets, indices are polynomials over loop variables and opaque terms, shared
 // subterms are one node, and every variable has one binder.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_IR_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_IR_H_
@@ -23,7 +24,7 @@ namespace loops {
 constexpr int kMaxVars = 192;
 using Vars = std::bitset<kMaxVars>;
 
-// base + sum of coefficient * term, terms ascending and coefficients not zero.
+// base + sum of coefficient * term; terms ascending, coefficients nonzero.
 struct Poly {
   int64_t base = 0;
   absl::InlinedVector<std::pair<int, int64_t>, 3> terms;
@@ -31,7 +32,7 @@ struct Poly {
   bool is_const() const { return terms.empty(); }
 };
 
-// An integer that polynomials are made of.
+// An integer from which polynomials are built.
 struct Term {
   enum class Kind {
     kVar,
@@ -50,10 +51,10 @@ struct Term {
   Vars deps;
   bool data_dependent = false;
   bool bounded = false;
-  Interval bounds;  // if bounded
+  Interval bounds;  // set if it is bounded
 };
 
-// A condition; index 0 and 1 of Nest::guards are the constants false and true.
+// A condition. Nest::conds[0] and [1] are the constants false and true.
 struct Cond {
   enum class Kind { kFalse, kTrue, kLe, kEq, kAnd, kOr, kNot };
   Kind kind = Kind::kTrue;
@@ -64,22 +65,22 @@ struct Cond {
 constexpr int kCondFalse = 0;
 constexpr int kCondTrue = 1;
 
-// 0 <= index < size has to be checked when the read happens.
+// A check at run time that 0 <= index < size.
 struct Check {
   int dim = 0;
   Poly index;
   int64_t size = 0;
   bool data_dependent = false;
-  // For messages: the index as written, and its range as far as it is known.
+  // For messages: the index as written, and its range if known.
   IndexExpr source;
   std::optional<Interval> bounds;
 };
 
-// How an index moves along the lanes.
+// How an index changes along the lanes.
 enum class LaneMode : uint8_t {
   kAffine,  // one step size for all lanes
-  kRuns,    // piecewise, in pieces worth the trouble
-  kPoints,  // anything
+  kRuns,    // piecewise affine, in pieces long enough to pay
+  kPoints,  // any values
 };
 
 struct Node {
@@ -95,36 +96,36 @@ struct Node {
   std::vector<std::pair<int, Poly>> axes;  // kReduce: variables and extents
 
   Vars deps;                  // free variables
-  std::vector<int> dep_list;  // the same
+  std::vector<int> dep_list;  // the same as a list
   int uses = 0;
 
   // Set by scheduling.
   int lane = -1;      // the variable this node is vectorized over; -1: a scalar
-  int own_lane = -1;  // scalar kReduce: its axis that becomes its body's lane
+  int own_lane = -1;  // scalar kReduce: the axis of its own that is its body's lane
   LaneMode mode = LaneMode::kAffine;
   std::vector<std::vector<int>> level_guards;  // kReduce: conjuncts to test inside axis i
   int lane_guard = kCondTrue;                  // kReduce: the conjuncts that depend on the lane
 };
 
 struct LoopVar {
-  int64_t extent = 0;  // greatest, if it depends on outer variables
+  int64_t extent = 0;  // the greatest one, if it depends on outer variables
 };
 
 struct Nest {
   std::vector<LoopVar> vars;
   std::vector<Term> terms;  // terms[v] is variable v
   std::vector<Cond> conds;
-  std::vector<Node> nodes;  // arguments before what uses them
+  std::vector<Node> nodes;  // operands before users
   std::vector<int> axes;    // the loops over the output box, outermost first
   int root = -1;
   int out_slot = -1;
-  Poly out;  // the flat element offset written
+  Poly out;  // the flat offset of the written element
 
   // Set by scheduling.
   int lane = -1;  // one of `axes`, or -1
   LaneMode out_mode = LaneMode::kAffine;
-  int64_t block = 1;   // lanes at a time, for every lane variable
-  double cost_ns = 0;  // rough, single-threaded
+  int64_t block = 1;   // lanes per block, for every lane variable
+  double cost_ns = 0;  // a rough estimate for one thread
 };
 
 }  // namespace loops

@@ -16,7 +16,7 @@ namespace lemma {
 namespace loops {
 namespace {
 
-// CompileLoops has refused what would end here.
+// CompileLoops rejects definitions that would end here.
 [[noreturn]] void Impossible(const std::string& what) {
   std::fprintf(stderr, "loop lowering: %s\n", what.c_str());
   std::abort();
@@ -44,7 +44,7 @@ class Lowerer {
   int AddCond(Cond cond);
 
   int LowerScalar(const ScalarExpr& e);
-  // The same where `cond` is known to have the value `holds`.
+  // Lowers `e` where `cond` is known to have the value `holds`.
   int LowerUnder(int cond, bool holds, const ScalarExpr& e);
   void Assume(int cond, bool holds);
   bool IsNotPositive(const Poly& p) const;
@@ -60,8 +60,8 @@ class Lowerer {
   absl::flat_hash_map<VarId, int> vars_;
   absl::flat_hash_map<const ScalarNode*, bool> declared_;
   absl::flat_hash_map<const ScalarNode*, int> memo_;
-  // Polynomials that are <= 0 where the current expression is evaluated, and what was lowered
-  // under them: it may rely on them and is of no use elsewhere.
+  // Polynomials known to be <= 0 where the current expression is evaluated, and the nodes lowered
+  // under them. Those nodes rely on these facts and cannot be used elsewhere.
   std::vector<Poly> facts_;
   std::vector<const ScalarNode*> lowered_under_facts_;
 };
@@ -73,7 +73,7 @@ void Lowerer::Declare(VarId var, int64_t extent) {
   table_.AddVar(extent);
 }
 
-// Variables have to come before all other terms.
+// Variables must come before all other terms.
 void Lowerer::DeclareVars(const IndexExpr& e) {
   if (e.is_const() || e.kind() == IndexExpr::Kind::kVar) return;
   if (e.kind() == IndexExpr::Kind::kLoad) return DeclareVars(ScalarExpr(e.load()));
@@ -197,7 +197,8 @@ bool SameChecks(const std::vector<Check>& a, const std::vector<Check>& b) {
   });
 }
 
-// Adds `node` unless an equal one exists. Reductions have their own variables and are never equal.
+// Adds `node` unless an equal one exists. Each reduction has its own variables, so no two are
+// equal.
 int Lowerer::AddNode(Node node) {
   using Kind = ScalarExpr::Kind;
   for (size_t i = 0; i < nest_.nodes.size(); ++i) {
@@ -206,7 +207,7 @@ int Lowerer::AddNode(Node node) {
         n.guard != node.guard || n.args != node.args || !(n.index == node.index)) {
       continue;
     }
-    // Bitwise, for NaN and -0.
+    // Compared bitwise, for NaN and -0.
     if (n.kind == Kind::kConst && std::memcmp(&n.value, &node.value, sizeof(double)) != 0) continue;
     if (SameChecks(n.checks, node.checks)) return static_cast<int>(i);
   }
@@ -232,7 +233,7 @@ void Lowerer::Assume(int cond, bool holds) {
   const Cond& c = nest_.conds[cond];
   switch (c.kind) {
     case Cond::Kind::kLe:
-      // Otherwise poly >= 1.
+      // If the condition is false, poly >= 1.
       facts_.push_back(holds ? c.poly : Add(Constant(1), c.poly, -1));
       return;
     case Cond::Kind::kEq:
@@ -321,7 +322,7 @@ int Lowerer::LowerReduce(const ScalarExpr& e) {
   if (empty) return MakeConst(identity);
   node.guard = LowerGuard(e.guard());
   int body = LowerUnder(node.guard, true, e.args()[0]);
-  // sum(if g then x else 0) = sum where g of x, and the like.
+  // sum(if g then x else 0) = sum of x where g; similarly for other reductions.
   if (nest_.nodes[body].kind == ScalarExpr::Kind::kSelect) {
     const Node& select = nest_.nodes[body];
     const Node& otherwise = nest_.nodes[select.args[1]];

@@ -1,4 +1,4 @@
-// From expressions to loop nests. Internal to evaluation.
+// Lowers expressions to loop nests. Internal to evaluation.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_LOWERING_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_LOWERING_H_
 
@@ -10,13 +10,13 @@ namespace lemma {
 namespace loops {
 
 struct LowerOptions {
-  bool merge_axes = true;  // of the output box; those of reductions always are
+  bool merge_axes = true;  // merges axes of the output box; reduction axes are always merged
 };
 
-// Lowers `source`. Variable i of the nest is source.axes[i]. Indices are brought to a normal form
-// in which reshapes of dense tensors cancel; what the ranges of the variables decide (guards,
-// bounds, quotients) is decided. Consecutive axes that everything treats as one become one. The
-// result is unscheduled.
+// Lowers `source`. Variable i of the nest is source.axes[i]. Indices get a normal form in which
+// reshapes of dense tensors cancel. Guards, bounds and quotients that the variables' ranges decide
+// are resolved. Consecutive axes that are always used together become one. The result is not
+// scheduled.
 Nest Lower(const NestSource& source, absl::Span<const Slot> slots,
            const LowerOptions& options = {});
 

@@ -10,8 +10,8 @@ namespace lemma {
 namespace loops {
 namespace {
 
-// Visits every polynomial of `nest`, except those of terms nothing mentions: they are found through
-// those that mention them.
+// Visits every polynomial of `nest`, except those of unused terms: terms are reached through their
+// users.
 template <class Visit>
 void ForEachPoly(Nest* nest, Visit visit) {
   std::vector<bool> seen(nest->terms.size(), false);
@@ -33,7 +33,7 @@ void ForEachPoly(Nest* nest, Visit visit) {
   for (Cond& cond : nest->conds) reach(cond.poly);
 }
 
-// Merges `outer` into `inner` if nothing tells them apart.
+// Merges `outer` into `inner` if they are always used together.
 bool TryMerge(Nest* nest, int outer, int inner) {
   int64_t extent = nest->vars[inner].extent;
   bool same = true;
@@ -61,7 +61,7 @@ struct Usage {
   std::vector<bool> nodes, terms, conds;
 };
 
-// Marks what node `n` needs.
+// Marks everything that node `n` needs.
 void CollectNode(const Nest& nest, int n, Usage* used);
 
 void CollectPoly(const Nest& nest, const Poly& p, Usage* used) {
@@ -134,8 +134,8 @@ void RecomputeDeps(Nest* nest) {
     for (const auto& term : p.terms) deps |= nest->terms[term.first].deps;
     return deps;
   };
-  // Terms come before the nodes that mention them, except that a load mentions a node: each round
-  // gets one level of loads right.
+  // Terms come before the nodes that use them, except that a load uses a node. Each round settles
+  // one level of loads.
   int rounds = 1;
   for (const Term& term : nest->terms) rounds += term.load >= 0 ? 1 : 0;
   for (int round = 0; round < rounds; ++round) {

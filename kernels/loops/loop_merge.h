@@ -1,4 +1,4 @@
-// Clean-up of loop nests. Internal to evaluation.
+// Cleans up loop nests. Internal to evaluation.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_MERGE_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_MERGE_H_
 
@@ -9,16 +9,16 @@
 namespace lemma {
 namespace loops {
 
-// Drops what the root does not need and recounts uses.
+// Removes nodes that the root does not need and recounts uses.
 void Compact(Nest* nest);
 
-// Makes one axis of two adjacent ones wherever the whole nest depends on them only through
-// outer * extent + inner: of `axes`, in place, which are among nest->axes or these themselves; or
-// of each reduction.
+// Merges two adjacent axes into one if the whole nest depends on them only through outer * extent +
+// inner. MergeAxes works in place on `axes`, which is &nest->axes or holds some of these;
+// MergeReductionAxes works on the axes of each reduction.
 void MergeAxes(Nest* nest, std::vector<int>* axes);
 void MergeReductionAxes(Nest* nest);
 
-// Sets Node::deps, Node::dep_list and Cond::deps from what the nodes mention.
+// Recomputes Node::deps, Node::dep_list and Cond::deps from the nodes.
 void RecomputeDeps(Nest* nest);
 
 }  // namespace loops

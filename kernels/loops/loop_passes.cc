@@ -18,10 +18,10 @@ namespace loops {
 namespace {
 
 constexpr size_t kMaxPieces = 32;
-// Lanes that are worth a block of their own.
+// The number of lanes that justifies a separate block.
 constexpr int64_t kEnoughLanes = 256;
 
-// Calls visit(node) for every expression below `e`, conditions and indices included, once each.
+// Calls visit(node) once for every expression in `e`, including conditions and indices.
 class Walker {
  public:
   virtual ~Walker() = default;
@@ -66,7 +66,7 @@ class Walker {
 
 int64_t CeilDivide(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
-// Where guards on a single variable change their value.
+// Finds where guards on a single variable change their value.
 class BreakFinder : public Walker {
  public:
   std::map<VarId, std::set<int64_t>> breaks;
@@ -88,7 +88,7 @@ class BreakFinder : public Walker {
   }
 };
 
-// The quotients by which variables are used.
+// Finds the constants that divide variables.
 class DivisorFinder : public Walker {
  public:
   std::map<VarId, std::set<int64_t>> divisors;
@@ -102,8 +102,8 @@ class DivisorFinder : public Walker {
   }
 };
 
-// Variables of which a guard admits every m-th value, and m: the stride of a transposed
-// convolution.
+// Finds variables of which a guard admits every m-th value, and m, as for the stride of a
+// transposed convolution.
 class PhaseFinder : public Walker {
  public:
   std::map<VarId, std::set<int64_t>> phases;
@@ -129,7 +129,7 @@ NestSource Simplified(NestSource source) {
   return source;
 }
 
-// Two pieces of a nest run under different ranges of the same variables, and bind their own.
+// Two pieces of a nest have different ranges of the same variables, so each binds its own.
 NestSource Substituted(const NestSource& source, ExprSubstitution substitution, int* fresh) {
   NestSource result = source;
   for (IndexExpr& index : result.out) index = Substitute(index, substitution);
@@ -144,7 +144,7 @@ std::vector<NestSource> SplitAtGuards(const NestSource& unsimplified, int* fresh
   NestSource source = Simplified(unsimplified);
   BreakFinder finder;
   finder.Walk(source.body);
-  std::vector<std::vector<int64_t>> cuts;  // of each axis, ends included
+  std::vector<std::vector<int64_t>> cuts;  // of each axis, including its ends
   size_t pieces = 1;
   for (const Axis& axis : source.axes) {
     std::vector<int64_t> points = {0};
@@ -175,7 +175,7 @@ std::vector<NestSource> SplitAtGuards(const NestSource& unsimplified, int* fresh
 
 namespace {
 
-// Into how many phases to split `axis`, if it is worth it.
+// The number of phases to split `axis` into, if that pays.
 std::optional<int64_t> PhasesOf(const Axis& axis, const std::set<int64_t>& phases) {
   constexpr int64_t kWorthwhile = 4;
   const int64_t extent = axis.extent.value();
@@ -204,7 +204,7 @@ NestSource SplitMixedAxes(const NestSource& source, int* fresh) {
       continue;
     }
     const std::set<int64_t>& divisors = finder.divisors[axis.var];
-    // Each divisor a multiple of the one before, the extent of the last.
+    // Each divisor must be a multiple of the preceding one, and the extent of the last one.
     bool chain = !divisors.empty() && *divisors.begin() > 1;
     int64_t unit = 1;
     for (int64_t divisor : divisors) {
@@ -227,7 +227,7 @@ NestSource SplitMixedAxes(const NestSource& source, int* fresh) {
     split.vars[axis.var] = whole + IndexExpr::Var(result.axes.back().var);
   }
   if (split.vars.empty()) return source;
-  // Outermost, so that lanes run through the values of one phase.
+  // Outermost, so that lanes run over the values of one phase.
   result.axes.insert(result.axes.begin(), phases.begin(), phases.end());
   return Simplified(Substituted(result, std::move(split), fresh));
 }
@@ -273,13 +273,13 @@ class Extractor {
   bool WorthATensor(const ScalarExpr& e, const std::vector<Axis>& axes, bool is_root) const;
   ScalarExpr Extract(const ScalarExpr& e, const std::vector<Axis>& axes);
 
-  std::vector<Axis> context_;  // the loops around, outermost first
-  size_t num_outer_ = 0;       // how many of these are axes of the output, not of extent 1
+  std::vector<Axis> context_;  // the enclosing loops, outermost first
+  size_t num_outer_ = 0;       // how many of them are axes of the output with extent above 1
   const ScalarNode* root_;
   std::vector<Slot>* slots_;
   std::vector<NestSource>* before_;
   absl::flat_hash_map<const ScalarNode*, ScalarExpr> memo_;
-  std::vector<ScalarExpr> keep_alive_;  // what FreeVars remembers by address
+  std::vector<ScalarExpr> keep_alive_;  // FreeVars remembers these by address
   FreeVars free_;
 };
 
@@ -305,7 +305,7 @@ ScalarExpr Extractor::Rebuild(const ScalarExpr& e) {
 ScalarExpr Extractor::RebuildReduce(const ScalarExpr& e) {
   const size_t depth = context_.size();
   context_.insert(context_.end(), e.axes().begin(), e.axes().end());
-  // Under a guard the body may be meaningless.
+  // Under a false guard the body may be meaningless.
   ScalarExpr body = e.guard().is_true() ? Rebuild(e.args()[0]) : e.args()[0];
   context_.resize(depth);
   ScalarExpr rebuilt = e;
@@ -326,11 +326,11 @@ ScalarExpr Extractor::RebuildReduce(const ScalarExpr& e) {
 
 bool Extractor::WorthATensor(const ScalarExpr& e, const std::vector<Axis>& axes,
                              bool is_root) const {
-  // The root is a nest by itself.
+  // The root already is a nest of its own.
   if (is_root && axes.size() == num_outer_) return false;
   if (axes.empty()) return !context_.empty();
   if (MatchContraction(e, axes)) return true;
-  // Loops that do not matter but have loops inside that do: these repeat the reduction.
+  // Loops that do not affect the reduction but enclose loops that do: they repeat it.
   int64_t repeated = 1;
   size_t found = 0;
   for (const Axis& axis : context_) {

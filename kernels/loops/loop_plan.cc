@@ -12,8 +12,8 @@ namespace lemma {
 namespace loops {
 namespace {
 
-// With the axes in the order of the written tensor in memory, the innermost last, so that those
-// that are one run there are neighbours. `source` itself if an axis is not one dimension's.
+// Orders the axes as the written tensor lies in memory, innermost last, so that axes that form one
+// run become neighbours. Returns `source` itself if an axis does not belong to one dimension.
 NestSource InMemoryOrder(const NestSource& source, const Slot& slot) {
   auto step_of = [&](const Axis& axis) -> int64_t {
     for (size_t d = 0; d < source.out.size(); ++d) {
@@ -31,7 +31,7 @@ NestSource InMemoryOrder(const NestSource& source, const Slot& slot) {
   return result;
 }
 
-// Recognizes a nest that moves elements unchanged along affine paths.
+// Recognizes a nest that copies elements along affine paths.
 void FindCopy(Step* step) {
   const Nest& nest = step->nest;
   const Node& root = nest.nodes[nest.root];
@@ -100,7 +100,7 @@ Nest PlanNest(const NestSource& written, absl::Span<const Slot> slots) {
   const NestSource source = InMemoryOrder(written, slots[written.slot]);
   Nest best = Lower(source, slots);
   Schedule(&best);
-  // Nothing is left of this numbering in the nest.
+  // The nest keeps no variable of this numbering.
   int fresh = 1 << 30;
   for (const NestSource& collapsed : CollapseShortAxes(source, &fresh)) {
     Nest nest = Lower(collapsed, slots);

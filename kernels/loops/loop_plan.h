@@ -1,4 +1,4 @@
-// The steps that compute a definition, for given strides. Internal to evaluation.
+// Plans the steps that compute a definition for given strides. Internal to evaluation.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_PLAN_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_PLAN_H_
 
@@ -14,12 +14,12 @@
 namespace lemma {
 namespace loops {
 
-// One nest, and which way it is computed.
+// One nest, with the ways to compute it.
 struct Step {
   NestSource source;
-  // If set, unless the values rule it out: see RunContraction.
+  // Used if set, unless the factors' values rule it out (see RunContraction).
   std::optional<Contraction> contraction;
-  // If not empty, and both tensors are stored alike: a copy from `copied_slot`.
+  // If not empty, and both tensors have the same storage: the step is a copy from `copied_slot`.
   std::vector<CopyAxis> copy;
   int copied_slot = -1;
   int64_t copy_to = 0, copy_from = 0;  // offsets of the first element
@@ -33,10 +33,10 @@ struct Plan {
   std::vector<Step> steps;  // in order
 };
 
-// `slots` has the strides of all of `definition`'s tensors, which has passed CheckEvaluable.
+// `slots` has the strides of all tensors of `definition`, which must have passed CheckEvaluable.
 Plan MakePlan(const Definition& definition, std::vector<Slot> slots);
 
-// The nest of `source` itself, scheduled.
+// The nest of `source` alone, scheduled.
 Nest PlanNest(const NestSource& source, absl::Span<const Slot> slots);
 
 }  // namespace loops

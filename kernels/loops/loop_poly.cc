@@ -12,7 +12,7 @@ int64_t FloorDivide(int64_t a, int64_t b) {
   return a % b < 0 ? q - 1 : q;
 }
 
-// Interval ends stay far from overflow, or the interval is given up.
+// Interval ends stay far below overflow; otherwise the interval is dropped.
 constexpr int64_t kHuge = int64_t{1} << 60;
 
 std::optional<Interval> MakeInterval(__int128 lo, __int128 hi) {

@@ -1,4 +1,4 @@
-// Arithmetic on index polynomials and the terms they are made of. Internal to evaluation.
+// Arithmetic on index polynomials and their terms. Internal to evaluation.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_POLY_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_POLY_H_
 
@@ -20,17 +20,17 @@ int64_t CoefficientOf(const Poly& p, int term);
 std::optional<Interval> Intersect(const std::optional<Interval>& a,
                                   const std::optional<Interval>& b);
 
-// A polynomial with what is known of its values; that can be more than its terms tell, as for
-// x - m * (x div m).
+// A polynomial with bounds of its value. They can be tighter than its terms imply, as for x - m *
+// (x div m).
 struct BoundedPoly {
   Poly poly;
   std::optional<Interval> bounds;
 };
 
-// Owns the terms of one nest; equal terms are one.
+// Owns the terms of one nest. Equal terms are stored once.
 class TermTable {
  public:
-  // Variables come first, numbered from 0; extents are set before the variable is used.
+  // Variables come first, numbered from 0. Set a variable's extent before it is used.
   void AddVar(int64_t extent);
   void SetExtent(int var, int64_t extent);
 
@@ -49,7 +49,7 @@ class TermTable {
   std::vector<Term> Take() { return std::move(terms_); }
 
  private:
-  // The polynomial of one term, added unless an equal one exists.
+  // The polynomial of one term. Adds the term unless an equal one exists.
   BoundedPoly Intern(Term term);
   BoundedPoly DivConst(const BoundedPoly& a, int64_t m);
 

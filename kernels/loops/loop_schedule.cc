@@ -15,20 +15,20 @@ namespace {
 
 using Kind = ScalarExpr::Kind;
 
-// Estimated times in nanoseconds: of interpreting a node once, and per lane.
+// Estimated nanoseconds: to interpret a node once, and per lane.
 constexpr double kNodeNs = 15;
-constexpr double kRunNs = 12;  // starting a run of a piecewise index
+constexpr double kRunNs = 12;  // to start a run of a piecewise index
 constexpr double kContiguousNs = 0.06;
 constexpr double kStridedNs = 1.2;  // a cache line per element, shared with neighbouring blocks
-constexpr double kPointNs = 4;      // an index of its own per lane
+constexpr double kPointNs = 4;      // for an index of its own per lane
 constexpr double kCheapFnNs = 0.08;
 constexpr double kDearFnNs = 1;
 constexpr double kMaxBlock = 1024;
 
-// Pieces of at least this many lanes are handled one by one.
+// Pieces with at least this many lanes are handled one by one.
 constexpr int64_t kWorthwhileRun = 6;
 
-// Over how many consecutive values of `lane` a polynomial stays affine in it, at least typically.
+// The typical number of consecutive values of `lane` over which a polynomial stays affine in it.
 int64_t RunLength(const Nest& nest, const Poly& p, int lane);
 
 int64_t RunLength(const Nest& nest, const Term& term, int lane) {
@@ -105,7 +105,7 @@ LaneMode ModeOf(int64_t run_length) {
   return run_length >= kWorthwhileRun ? LaneMode::kRuns : LaneMode::kPoints;
 }
 
-// Of one lane of a read or a write whose index takes `scan_ns` to evaluate.
+// The time for one lane of a read or a write whose index takes `scan_ns` to evaluate.
 double AccessNs(int64_t run_length, int64_t slope, double scan_ns) {
   switch (ModeOf(run_length)) {
     case LaneMode::kAffine:
@@ -120,18 +120,19 @@ double AccessNs(int64_t run_length, int64_t slope, double scan_ns) {
 
 double FunctionNs(ScalarFn fn) { return Info(fn).cheap() ? kCheapFnNs : kDearFnNs; }
 
-// Estimates times under a choice of lanes.
+// Estimates times for a choice of lanes.
 class Estimator {
  public:
   explicit Estimator(const Nest& nest) : nest_(nest), seen_(nest.nodes.size(), false) {}
 
-  // The time of node n and of what it needs that no earlier call counted, with `lane` the lane.
+  // The time of node n and its operands, without those that an earlier call counted, if `lane` is
+  // the lane.
   double Cost(int n, int lane);
   // The best own lane of a scalar reduction.
   std::pair<int, double> BestOwnLane(const Node& node);
 
  private:
-  // How often a node is interpreted, and over how many lanes in all.
+  // How often a node is interpreted, and over how many lanes in total.
   struct Count {
     double times, lanes;
   };
@@ -157,7 +158,7 @@ double Estimator::GuardNs(int cond, const Count& count, int lane) const {
   if (cond == kCondTrue) return 0;
   const double scan = ScanNs(nest_, cond);
   if (lane < 0 || !nest_.conds[cond].deps.test(lane)) return count.times * scan;
-  // Two or three runs per block; with quotients inside, as many per few lanes.
+  // Two or three runs per block; with quotients, as many per few lanes.
   const int64_t run = std::min(RunLength(nest_, cond, lane), nest_.vars[lane].extent);
   const double blocks = std::max(count.times, count.lanes / static_cast<double>(run));
   return blocks * (2 * scan + kRunNs);
@@ -195,7 +196,7 @@ double Estimator::Cost(int n, int lane) {
     if (!vector) {
       auto [own_lane, own_cost] = BestOwnLane(node);
       if (own_lane >= 0) {
-        Cost(node.args[0], own_lane);  // only to mark what is counted
+        Cost(node.args[0], own_lane);  // only to mark them as counted
         return cost + own_cost + 20 * count.times;
       }
     }
@@ -250,7 +251,7 @@ int AddAnd(Nest* nest, int left, int right) {
   return AddCond(nest, std::move(cond));
 }
 
-// Axes whose extent depends on the lane run to their greatest extent under a guard.
+// An axis whose extent depends on the lane runs to its greatest extent under a guard.
 void GuardLaneExtents(Nest* nest, Node* node) {
   for (auto& [var, extent] : node->axes) {
     bool depends = false;
@@ -278,7 +279,7 @@ void Conjuncts(const Nest& nest, int cond, std::vector<int>* out) {
   }
 }
 
-// Distributes the guard of a reduction over its loops, own_lane's innermost.
+// Distributes the guard of a reduction over its loops; own_lane's loop is innermost.
 void PlaceGuards(Nest* nest, Node* node) {
   int lane = node->lane >= 0 ? node->lane : node->own_lane;
   auto own = std::find_if(node->axes.begin(), node->axes.end(),
@@ -301,7 +302,7 @@ void PlaceGuards(Nest* nest, Node* node) {
   }
 }
 
-// Gives every node its lane; reductions that stay scalar choose their own.
+// Gives every node its lane; reductions that stay scalar choose their own lane.
 void AssignLanes(Nest* nest, int n, int lane, std::vector<bool>* seen) {
   if ((*seen)[n]) return;
   (*seen)[n] = true;
@@ -328,7 +329,7 @@ int64_t ChooseBlock(const Nest& nest) {
   bool sums = false;
   if (nest.lane >= 0) longest = nest.vars[nest.lane].extent;
   for (const Node& node : nest.nodes) {
-    // Such lanes are read where they are, at least if they are stored as numbers.
+    // Such lanes are read in place, at least if they are stored in the number type.
     const bool in_place = node.kind == Kind::kRead && node.mode == LaneMode::kAffine &&
                           CoefficientOf(node.index, node.lane) == 1;
     if (node.lane >= 0) ++(in_place ? reads : vectors);
@@ -336,8 +337,8 @@ int64_t ChooseBlock(const Nest& nest) {
     longest = std::max(longest, nest.vars[node.own_lane].extent);
     sums = true;
   }
-  if (sums) vectors += reads;  // the order of a sum follows from its block, and stays
-  // Buffers of all nodes together fit the first-level cache.
+  if (sums) vectors += reads;  // a sum's order depends on its block and must not change
+  // The buffers of all nodes together fit into the first-level cache.
   int64_t most = std::clamp<int64_t>(24 * 1024 / (8 * vectors), 128, 1024);
   if (longest <= most) return longest;
   int64_t blocks = (longest + most - 1) / most;

@@ -1,4 +1,4 @@
-// What loop nests are made from. Internal to evaluation.
+// The input of lowering: a box of a tensor and its expression. Internal to evaluation.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_SOURCE_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_SOURCE_H_
 
@@ -11,14 +11,14 @@
 namespace lemma {
 namespace loops {
 
-// A tensor in memory. Slots are numbered like the tensors read by the expressions.
+// A tensor in memory. Slots have the numbers of the tensors that the expressions read.
 struct Slot {
   std::vector<int64_t> dims;
   std::vector<int64_t> strides;
 };
 
-// A box of a tensor as written by a definition: body at every value of `axes`, stored at
-// `out` of tensor `slot`. Extents are constants and no variable of `axes` is bound again.
+// A box of a tensor that a definition writes: body at every value of `axes`, stored at `out` of
+// tensor `slot`. Extents are constants, and no variable of `axes` is bound again.
 struct NestSource {
   int slot = -1;
   std::vector<Axis> axes;
@@ -28,7 +28,7 @@ struct NestSource {
 
 bool IsEmpty(const NestSource& source);
 
-// All of `tensor`, with every variable bound once; `fresh` numbers new variables.
+// All of `tensor`, with one binder per variable; `fresh` numbers new variables.
 NestSource SourceOf(const TensorExpr& tensor, int slot, int* fresh);
 
 // The tensors of `definition`, row-major.

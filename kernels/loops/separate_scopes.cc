@@ -18,7 +18,7 @@ class Separator {
   ScalarExpr Rebuild(const ScalarExpr& e);
 
  private:
-  // What has been rebuilt for use in one guard's branch or under one reduction.
+  // Subterms rebuilt for use in one guard's branch or under one reduction.
   using Scope = absl::flat_hash_map<const ScalarNode*, ScalarExpr>;
 
   IndexExpr Rebuild(const IndexExpr& e);
@@ -26,11 +26,11 @@ class Separator {
   ScalarExpr RebuildNode(const ScalarExpr& e);
   ScalarExpr RebuildReduce(const ScalarExpr& e);
   ScalarExpr RebuildBranch(const ScalarExpr& e);
-  // The outermost scope that a rebuilt `e` may be used in.
+  // The outermost scope that may use a rebuilt `e`.
   size_t Level(const ScalarExpr& e);
 
   std::vector<Scope> scopes_;
-  size_t guard_level_ = 0;  // the innermost scope under a guard
+  size_t guard_level_ = 0;  // the innermost guarded scope
   struct Binding {
     VarId renamed;
     size_t level;

@@ -1,4 +1,4 @@
-// Renaming of bound variables before lowering. Internal to evaluation.
+// Renames bound variables before lowering. Internal to evaluation.
 #ifndef LEMMA_KERNELS_LOOPS_SEPARATE_SCOPES_H_
 #define LEMMA_KERNELS_LOOPS_SEPARATE_SCOPES_H_
 
@@ -7,10 +7,10 @@
 namespace lemma {
 namespace loops {
 
-// `e` with every variable bound by one reduction, and every reduction (by pointer) in one branch of
-// guards only: what holds where it is evaluated can be assumed inside it. Otherwise what was
-// shared stays shared. No variable of `e` may be bound inside its own scope. New variables are
-// numbered from 2^28 on.
+// `e` with one binder per variable, and with every reduction (by pointer) only in one branch of
+// guards, so that the reduction may assume the conditions of its place. All other shared subterms
+// stay shared. No variable of `e` may be bound inside its own scope. New variables are numbered
+// from 2^28 on.
 ScalarExpr SeparateScopes(const ScalarExpr& e);
 
 }  // namespace loops

@@ -21,7 +21,7 @@ void Read(absl::Span<const char> memory) {
 
 #ifdef __x86_64__
 
-// How much has to be read until nothing else is in the caches of one core.
+// The number of bytes to read until the caches of one core hold nothing else.
 size_t DisplacingBytes() {
   size_t cache = 0;
 #ifdef _SC_LEVEL2_CACHE_SIZE
@@ -41,7 +41,7 @@ void Evict(absl::Span<const char> memory) {
 
 #else
 
-// More than the last caches of most processors hold.
+// More than the last-level caches of most processors hold.
 size_t DisplacingBytes() { return size_t{64} << 20; }
 
 void Evict(absl::Span<const char>) {}

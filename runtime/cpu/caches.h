@@ -1,4 +1,4 @@
-// What is in the processor's caches when a kernel is measured.
+// Puts the processor's caches into a realistic state before a kernel is measured.
 #ifndef LEMMA_RUNTIME_CPU_CACHES_H_
 #define LEMMA_RUNTIME_CPU_CACHES_H_
 
@@ -10,12 +10,12 @@ namespace lemma::cpu {
 
 using MemoryRanges = std::vector<absl::Span<const char>>;
 
-// Arranges the caches as they are when a kernel of a large model starts. `cold` comes from main
-// memory: weights, last read in another run, and memory for results, last used some kernels ago.
-// `warm` is as near as it fits: what the kernel before wrote. All else that the kernel needs, its
-// code too, has given way to the work of other kernels. Some tenths of a millisecond per megabyte;
-// without an instruction that takes single lines out of the caches (x86-64 has one) some
-// milliseconds at least.
+// Arranges the caches as at the start of a kernel in a large model. `cold` ranges are in main
+// memory: weights, last read in the previous run, and memory for results, last used some kernels
+// ago. `warm` ranges, written by the preceding kernel, are as close to the processor as they fit.
+// Everything else that the kernel needs, including its code, has been displaced by other kernels.
+// Takes some tenths of a millisecond per megabyte, or at least some milliseconds if the processor
+// has no instruction that flushes single cache lines (x86-64 has one).
 void ArrangeCaches(const MemoryRanges& cold, const MemoryRanges& warm);
 
 }  // namespace lemma::cpu

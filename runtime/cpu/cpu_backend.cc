@@ -89,7 +89,7 @@ class CpuExecutable : public Executable {
   std::string Describe() const override { return plan_.Describe(); }
 
  private:
-  // An operand's place: a buffer and bytes, or a static value.
+  // An operand's place: a byte offset in a buffer, or a static value.
   struct Place {
     int buffer = -1;
     int64_t bytes = 0;
@@ -202,11 +202,11 @@ class CpuExecutable : public Executable {
   Graph graph_;
   CpuPlan plan_;
   int threads_;
-  std::vector<int> in_place_of_;  // by output: the input whose memory it takes over, or -1
+  std::vector<int> in_place_of_;  // by output: the input whose memory it reuses, or -1
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<std::vector<Place>> inputs_, outputs_;  // by step
-  std::vector<Work> work_;                            // by step; empty until asked for
-  std::vector<Tensor> statics_;                       // those that kernels read when they run
+  std::vector<Work> work_;                            // by step; empty until requested
+  std::vector<Tensor> statics_;                       // those that kernels read at run time
   std::vector<char*> base_;                           // by buffer
   std::vector<char*> scratch_;                        // by step
   Tensor arena_;

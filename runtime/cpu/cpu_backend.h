@@ -1,4 +1,4 @@
-// The CPU back end: oneDNN where it has the operator, generated loops elsewhere.
+// The CPU back end: oneDNN for operators that it has, generated loops for others.
 #ifndef LEMMA_RUNTIME_CPU_CPU_BACKEND_H_
 #define LEMMA_RUNTIME_CPU_CPU_BACKEND_H_
 
@@ -10,16 +10,16 @@
 namespace lemma {
 
 struct CpuOptions {
-  // Whether layout operators are fused into their neighbours: reshapes, slices, transposes and the
-  // like are views where strides allow it, operands of concatenations are written in place, and
-  // products in the order that a transpose behind them wants. Else each is a kernel that copies,
-  // for comparison.
+  // Whether to fuse layout operators into their neighbours: reshapes, slices, transposes and the
+  // like become views if strides allow it, operands of concatenations are written in place, and
+  // products are written in the order that a following transpose needs. Otherwise each is a kernel
+  // that copies, for comparison.
   bool fuse_layout = true;
 };
 
 std::unique_ptr<Backend> MakeCpuBackend(const CpuOptions& options = {});
 
-// Measures the kernels that the CPU back end would run with so many threads.
+// Measures the kernels that the CPU back end would run with `threads` threads.
 std::unique_ptr<KernelMeasurer> MakeCpuMeasurer(int threads = 1, const CpuOptions& options = {});
 
 }  // namespace lemma

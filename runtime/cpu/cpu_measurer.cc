@@ -1,4 +1,4 @@
-// Measures single kernels of the CPU back end on made-up values.
+// Measures single kernels of the CPU back end on random values.
 #include <algorithm>
 #include <random>
 #include <string>
@@ -18,8 +18,8 @@ namespace lemma {
 namespace cpu {
 namespace {
 
-// Values in [0.25, 1.25): no denormals, no domain errors of logarithms and roots. Integers are 0,
-// so that they are valid indices.
+// Values in [0.25, 1.25): no denormals, and no domain errors of logarithms and roots. Integers are
+// 0, so that they are valid indices.
 absl::StatusOr<Tensor> MadeUp(DType dtype, int64_t elements, std::mt19937* random) {
   constexpr size_t kDistinct = 10007;
   absl::StatusOr<Tensor> t = Tensor::Filled({dtype, {std::max<int64_t>(elements, 1)}}, 0.75);
@@ -40,7 +40,7 @@ absl::Span<const char> BytesAt(const void* at, const CpuKernelSpec::Operand& ope
 
 struct Operands {
   std::vector<Tensor> memory;
-  std::vector<void*> in, out;  // into `memory`
+  std::vector<void*> in, out;  // pointers into `memory`
   StaticValues statics;
 };
 
@@ -68,8 +68,8 @@ absl::StatusOr<Operands> MadeUpOperands(const CpuKernelSpec& spec) {
     if (!at.ok()) return at.status();
     made.out.push_back(*at);
   }
-  // In a plan the sum is usually added in place. Not where the operand is a part of something
-  // larger: its elements would lie beyond the output's.
+  // In a plan the sum is usually added in place. Not if the operand is a part of something larger:
+  // its elements would extend beyond the output's.
   if (!spec.in_place.empty() && !spec.nodes.empty() && spec.def != &PointwiseKernel()) {
     const auto& operand = spec.inputs[spec.in_place[0]];
     const auto& result = spec.outputs[0];
@@ -166,7 +166,8 @@ class CpuMeasurer : public KernelMeasurer {
   }
 
  private:
-  // What each kernel needs while it runs; of those with weights, which they would pack, not known.
+  // The scratch memory of each kernel; unknown for kernels with weights, since those would be
+  // packed.
   absl::StatusOr<std::vector<int64_t>> ScratchOf(const std::vector<PlannedKernel>& kernels) {
     std::vector<int64_t> scratch;
     for (const PlannedKernel& kernel : kernels) {
@@ -186,7 +187,7 @@ class CpuMeasurer : public KernelMeasurer {
     return scratch;
   }
 
-  // Repeats until the median is settled enough: at least 5 runs and 2 ms, at most 50 runs or 0.2 s.
+  // Repeats until the median is stable: at least 5 runs and 2 ms, at most 50 runs or 0.2 s.
   absl::StatusOr<double> Median(absl::FunctionRef<absl::Status()> run, const MemoryRanges& cold,
                                 const MemoryRanges& warm) const {
     std::vector<double> times;

@@ -9,7 +9,7 @@ namespace lemma::cpu {
 
 namespace {
 
-// Whether the application lays nothing out anew.
+// Whether the application changes no element's place.
 bool IsIdentity(const NodeTraits& traits) {
   if (traits.views.size() != 1 || traits.views[0].permutation.empty()) return false;
   const std::vector<int>& permutation = traits.views[0].permutation;
@@ -99,7 +99,7 @@ class Grouper {
     return true;
   }
 
-  // Joins the element-wise group that is the only one to read node i, if there is one.
+  // Joins the element-wise group that alone reads node i, or opens a group.
   void JoinOrOpen(int i) {
     if (!Pointwise(i)) {
       Open(&DefinitionKernel(), i);
@@ -118,7 +118,7 @@ class Grouper {
     const Domain own = traits_.Of(*uses_.nodes[i]).domain;
     const std::optional<Domain> domain =
         joins ? Common(domain_of_[group], own) : std::optional<Domain>();
-    // Long chains gain nothing more, and their temporaries leave the cache.
+    // Longer chains bring no further gain, and their temporaries no longer fit into the cache.
     constexpr size_t kMaxNodes = 24;
     if (domain && result_.groups[group].nodes.size() < kMaxNodes) {
       Add(group, i);

@@ -1,4 +1,4 @@
-// Which applications of a graph run together in one kernel.
+// Decides which applications of a graph run together in one kernel.
 #ifndef LEMMA_RUNTIME_CPU_GROUPING_H_
 #define LEMMA_RUNTIME_CPU_GROUPING_H_
 
@@ -11,11 +11,11 @@
 
 namespace lemma::cpu {
 
-// How an application is carried out.
+// The way an application is executed.
 enum class NodeRole {
   kNone,    // an input, or static
-  kView,    // its outputs are its input's memory (reshapes too, if the strides allow it)
-  kConcat,  // its output is memory that its inputs are written to
+  kView,    // its outputs are views of its input (reshapes too, if the strides allow it)
+  kConcat,  // its output is memory that the producers of its inputs write to
   kKernel,  // in a group
 };
 
@@ -30,10 +30,11 @@ struct Grouping {
   std::vector<Group> groups;
 };
 
-// Heads of kernels take what they can fuse behind them; element-wise applications that only one
-// other element-wise application of the same shape reads join it; everything else stands alone.
-// Without `fuse_layout` there are no concatenations, and no views but of all of a value as it is:
-// each such application is a kernel that copies.
+// A kernel consists of a head application, such as a convolution, and the applications fused behind
+// it. A head takes all that it can fuse. An element-wise application joins the only other
+// element-wise application of the same shape that reads it. Everything else stands alone. Without
+// `fuse_layout` there are no concatenations, and only views of whole values as they are; other
+// layout applications are kernels that copy.
 Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout);
 
 }  // namespace lemma::cpu

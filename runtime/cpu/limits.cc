@@ -11,7 +11,8 @@
 namespace lemma::cpu {
 namespace {
 
-// The attributes of convolutions and poolings. The library counts in 32 bits, sums included.
+// The attributes of convolutions and poolings. The library computes with them, and adds them, in 32
+// bits.
 constexpr const char* kWindows[] = {"strides", "dilations", "pads", "kernel"};
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 4;
 

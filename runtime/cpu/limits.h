@@ -1,4 +1,4 @@
-// What no plan can be made for.
+// Rejects graphs for which no plan can be made.
 #ifndef LEMMA_RUNTIME_CPU_LIMITS_H_
 #define LEMMA_RUNTIME_CPU_LIMITS_H_
 
@@ -7,8 +7,8 @@
 
 namespace lemma::cpu {
 
-// InvalidArgument, which names the operator and the attribute, if the graph slides a window in
-// steps that the library cannot count.
+// InvalidArgument, with the operator and the attribute, if an attribute of a window (strides,
+// dilations, pads, kernel) is too large for the library's 32-bit arithmetic.
 absl::Status CheckLimits(const Graph& graph);
 
 }  // namespace lemma::cpu

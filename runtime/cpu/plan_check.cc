@@ -13,8 +13,8 @@
 namespace lemma::cpu {
 namespace {
 
-// Whether no two elements lie at one place: from the fastest dimension on, each one steps over all
-// of those before.
+// Whether no two elements share a place: from the fastest dimension on, each dimension's step
+// is at least the span of all faster ones.
 bool IsApart(const Shape& shape, const Strides& strides) {
   if (NumElements(shape) == 0) return true;
   const std::vector<int> order = DimOrder(shape, strides);
@@ -93,8 +93,8 @@ class PlaceChecker {
   size_t step_ = 0;
 };
 
-// An element of a value, by its number in row-major order; of the value that a kernel or an input
-// gives, for views and concatenations of it as well.
+// An element of a value, by its number in row-major order. Views and concatenations are traced back
+// to the value that a kernel or an input gives.
 struct Element {
   int32_t value = -1;
   int64_t index = -1;
@@ -191,7 +191,7 @@ class MovementChecker {
     }
   }
 
-  // An element is found by the first of its bytes.
+  // The first byte of an element identifies it.
   bool Holds(const Location& at, const TensorType& type, const std::vector<Element>& elements) {
     const int64_t size = SizeOf(type.dtype);
     const std::vector<Element>& memory = memory_[at.buffer];
@@ -256,7 +256,7 @@ class MovementChecker {
       }
     }
     for (size_t k = 0; k < step.outputs.size(); ++k) {
-      // A copy gives its input's elements.
+      // A copy gives the elements of its input.
       const Value& v = spec.nodes.empty() ? spec.inputs[0].value : spec.outputs[k].value;
       Write(ElementsOf(v), spec.outputs[k].type, step.outputs[k]);
     }

@@ -1,4 +1,4 @@
-// What must hold of every plan, whatever it is of.
+// Checks the invariants of all CPU plans.
 #ifndef LEMMA_RUNTIME_CPU_PLAN_CHECK_H_
 #define LEMMA_RUNTIME_CPU_PLAN_CHECK_H_
 
@@ -7,14 +7,14 @@
 
 namespace lemma::cpu {
 
-// Internal, naming the step: unless what each step reads and writes lies inside its buffer, as its
-// kernel's spec says, and no two elements that it writes lie at one place. O(steps * rank^2).
+// Internal, with the step's name, unless the elements that each step reads and writes lie inside
+// their buffers, as its kernel's spec says, and no two elements that it writes share a place.
+// O(steps * rank^2).
 absl::Status CheckPlaces(const CpuPlan& plan);
 
-// Internal, naming the step: unless each step finds in memory the elements of the values that its
-// spec names, so that nothing was overwritten that somebody still reads, and every output of the
-// graph is complete in the end. PostOpKind each element through memory: O(bytes that the steps
-// move).
+// Internal, with the step's name, unless each step finds in memory the elements of the values that
+// its spec names (nothing was overwritten too early), and every output of the graph is complete at
+// the end. Follows each element through memory: O(bytes that the steps move).
 absl::Status CheckMovement(const Graph& graph, const CpuPlan& plan);
 
 }  // namespace lemma::cpu

@@ -1,4 +1,4 @@
-// What the kernels of a plan claim to compute, for others to prove.
+// States what the kernels of a plan claim to compute, so that a prover can check it.
 #ifndef LEMMA_RUNTIME_CPU_PLAN_CLAIMS_H_
 #define LEMMA_RUNTIME_CPU_PLAN_CLAIMS_H_
 
@@ -16,29 +16,29 @@ namespace lemma {
 
 struct KernelClaim {
   std::string kernel;  // its signature
-  Graph meaning;       // the nodes that it was made for, over its operands
-  // The same over the same operands, as what the library was handed says (statement.h); nullopt:
-  // there is none, for this reason.
+  Graph meaning;       // the nodes that it was built for, over its operands
+  // The same over the same operands, read back from what the library was given (statement.h);
+  // nullopt if there is none, and why.
   std::optional<Graph> statement;
   std::string why_none;
-  // By operand: the number that it has in every run, if it is a weight or a constant; else empty.
+  // By operand: its value in every run, if it is a weight or a constant; otherwise empty.
   std::vector<Tensor> statics;
-  // Whether the statement has numbers of its own, rounded from such weights.
+  // Whether the statement contains numbers that were computed and rounded from such weights.
   bool has_numbers = false;
 };
 
-// Of every kernel that the CPU back end would run `graph` by, built as it would build them.
-// Internal if a step does not find in memory what it reads (plan_check.h), or if buffers that are
-// alive together share memory.
+// The claims of every kernel that the CPU back end would run for `graph`, built as it would build
+// them. Internal if a step does not find in memory what it reads (plan_check.h), or if
+// simultaneously live buffers share memory.
 absl::StatusOr<std::vector<KernelClaim>> ClaimsOfPlan(const Graph& graph,
                                                       const CompileOptions& compile = {},
                                                       const CpuOptions& options = {});
 
-// InvalidArgument, saying how far they are apart, unless statement and meaning agree on random
-// numbers, computed in double and rounded to f32 in the end: within 1e-6 of the largest, or 1e-5
-// where the statement has numbers of its own. Two sums of products that are not the same differ at
-// random numbers but by a chance of nothing. Weights are random too, except where numbers were made
-// of them. Ok without a statement.
+// InvalidArgument, with the distance, unless statement and meaning agree on random numbers,
+// computed in double and finally rounded to f32: within 1e-6 of the largest, or 1e-5 if the
+// statement has numbers of its own. Different sums of products differ at random numbers almost
+// surely. Weights are random too, except those from which numbers were computed. Ok without
+// a statement.
 absl::Status CheckClaim(const KernelClaim& claim, uint64_t seed);
 
 }  // namespace lemma

@@ -116,7 +116,7 @@ class Planner {
     plan_.steps.push_back(std::move(step));
   }
 
-  // A step that copies a value (as it lies at `from`, or static) to `to`.
+  // Emits a step that copies a value (located at `from`, or static) to `to`.
   void EmitCopy(const Value& v, const TensorType& type, const Location* from, const Location& to) {
     PlanStep step;
     step.spec = std::make_shared<CpuKernelSpec>();
@@ -132,7 +132,7 @@ class Planner {
     Push(std::move(step));
   }
 
-  // The value in another layout, copied once.
+  // The value in another layout, copied only once.
   Location Reordered(const Value& v, const Strides& strides) {
     auto [entry, fresh] = reordered_.try_emplace({uses_.IdOf(v), strides});
     if (fresh) {
@@ -155,7 +155,7 @@ class Planner {
       }
       const AffineView& view = traits.views[k];
       const Value& in = node->inputs()[view.input];
-      if (IsStatic(in)) {  // another operand is dynamic, but nobody reads it
+      if (IsStatic(in)) {  // another operand is dynamic, but no element of it is read
         Location from = NewLocation(in.type(), RowMajorStrides(in.shape()));
         EmitCopy(in, in.type(), nullptr, from);
         Settle(out, {from.buffer, view.OffsetOver(from.strides), view.StridesOver(from.strides)});
@@ -173,7 +173,8 @@ class Planner {
       Settle(out, {from.buffer, from.offset, *strides});
       return;
     }
-    // Copied; at once into the layout that its users will want, where that is a view of the source.
+    // Copies, and directly into the layout that the users will want, if that is a view of the
+    // source.
     Strides wanted = Taken(out);
     if (wanted.empty() && out.type().rank() == 4 && !uses_.IsOutput(out) &&
         ChannelsInnermost(in.shape(), from.strides)) {
@@ -200,7 +201,7 @@ class Planner {
     return false;
   }
 
-  // The strides that `v` would be copied to for a kernel if they were row-major; empty: for none.
+  // The strides to which `v`, if it were row-major, would be copied for a kernel; empty: no copy.
   Strides Taken(const Value& v) {
     if (uses_.IsOutput(v)) return {};
     for (int user : uses_.Users(v)) {
@@ -214,7 +215,7 @@ class Planner {
     return {};
   }
 
-  // What the users of `v` would like its strides to be; empty: nothing in particular.
+  // The strides that the users of `v` prefer; empty: no preference.
   Strides Preferred(const Value& v) {
     if (uses_.IsOutput(v)) return RowMajorStrides(v.shape());
     const std::vector<int>& users = uses_.Users(v);
@@ -222,7 +223,7 @@ class Planner {
     const NodePtr& user = uses_.nodes[users[0]];
     const NodeTraits& traits = traits_.Of(*user);
     if (traits.views.size() != 1 || traits.views[0].permutation.empty()) return {};
-    if (user->inputs()[traits.views[0].input] != v) return {};  // an operand that it does not read
+    if (user->inputs()[traits.views[0].input] != v) return {};  // the view does not read v
     Value out(user, 0);
     Strides outer = Preferred(out);
     if (outer.empty()) outer = RowMajorStrides(out.shape());
@@ -243,7 +244,7 @@ class Planner {
         const bool inside =
             grouping_.group_of[from] >= 0 && grouping_.group_of[from] == grouping_.group_of[n];
         if (inside || spec->InputIndex(v) >= 0) continue;
-        const Location& at = LocationOf(v);  // none if static, or not computed yet
+        const Location& at = LocationOf(v);  // none if it is static or not computed yet
         spec->inputs.push_back(
             {v, v.type(), at.buffer < 0 ? RowMajorStrides(v.shape()) : at.strides, IsStatic(v)});
       }
@@ -286,7 +287,8 @@ class Planner {
     const CpuKernelSpec::Operand& out = spec.outputs[k];
     const Shape& shape = out.type.shape;
     if (auto region = RegionFor(out.value, out.strides)) {
-      // Loops from definitions write in any order, the library's only with gaps in their own.
+      // Loops from definitions write any strides; library kernels allow gaps only in their own
+      // order.
       const bool any = spec.def == &PointwiseKernel() || spec.def == &DefinitionKernel();
       const bool gaps = spec.def->strided_output != nullptr &&
                         DimOrder(shape, region->strides) == DimOrder(shape, out.strides) &&
@@ -304,7 +306,7 @@ class Planner {
     return NewLocation(out.type, out.strides);
   }
 
-  // The graph output's own memory, if the value is row-major there.
+  // The memory of the graph output itself, if the value is row-major there.
   std::optional<Location> OutputFor(const Value& v, const Strides& strides) {
     if (!uses_.IsOutput(v) || !SameLayout(v.shape(), strides, RowMajorStrides(v.shape()))) {
       return std::nullopt;
@@ -316,7 +318,7 @@ class Planner {
     return Location{buffer, 0, strides};
   }
 
-  // Whether nobody will read input i of the step after it.
+  // Whether nothing reads input i of the step after that step.
   bool Reusable(const PlanStep& step, int i) {
     const Value& v = step.spec->inputs[i].value;
     const int buffer = LocationOf(v).buffer;
@@ -331,9 +333,10 @@ class Planner {
     return true;
   }
 
-  // --- Concatenations: their inputs are written where they belong, if those can be. ---
+  // --- Concatenations: their inputs are written in place if possible. ---
 
-  // The concatenation whose leading inputs are all of concat n's, so that n is a part of it; -1.
+  // The concatenation whose leading inputs are exactly concat n's, so that n is a part of it; or
+  // -1.
   int Extension(int n) const {
     const Node& node = *uses_.nodes[n];
     int best = -1;
@@ -350,7 +353,7 @@ class Planner {
     return best;
   }
 
-  // Gives concat n a location: dimensions in the order that `strides` over `shape` has.
+  // Gives concat n a location, with the order of dimensions that `strides` has over `shape`.
   void LocateConcat(int n, const Shape& shape, const Strides& strides) {
     Value out(uses_.nodes[n], 0);
     if (LocationOf(out).buffer >= 0) return;
@@ -367,7 +370,7 @@ class Planner {
     } else {
       Settle(out, NewLocation(out.type(), dense));
     }
-    // More values will lie there than its own.
+    // Other values will lie there, too.
     holders_[LocationOf(out).buffer] += 2;
   }
 
@@ -401,7 +404,7 @@ class Planner {
     return group.def->strided_input(nodes, at, operand);
   }
 
-  // Where `v`, about to be written with `strides`, should go to be part of a concatenation.
+  // The place for `v`, which is about to be written with `strides`, as a part of a concatenation.
   std::optional<Location> RegionFor(const Value& v, const Strides& strides) {
     if (uses_.IsOutput(v)) return std::nullopt;
     int concat = -1;
@@ -459,7 +462,7 @@ class Planner {
     EmitCopy(v, v.type(), IsStatic(v) ? nullptr : &from, to);
   }
 
-  absl::flat_hash_map<int, std::vector<int64_t>> concat_starts_;  // along its axis, by operand
+  absl::flat_hash_map<int, std::vector<int64_t>> concat_starts_;  // by operand, along its axis
   const Graph& graph_;
   NodeTraitsCache& traits_;
   const PlanOptions options_;
@@ -468,8 +471,8 @@ class Planner {
   CpuPlan plan_;
   std::vector<Location> location_;  // by value
   std::vector<int> static_id_;      // by value
-  std::vector<bool> done_;          // by node: its users' reads of operands have been planned
-  std::vector<int> holders_;        // by buffer: values that lie in it
+  std::vector<bool> done_;          // by node: reads of its users' operands are planned
+  std::vector<int> holders_;        // by buffer: the number of values in it
   std::map<std::pair<int, Strides>, Location> reordered_;
   std::set<std::pair<std::pair<int, int64_t>, int>> copied_;
 };

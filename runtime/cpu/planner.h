@@ -1,4 +1,4 @@
-// From a graph to steps: kernels in order, with the place of every operand.
+// Plans a graph as steps: kernels in order, with a place for every operand.
 #ifndef LEMMA_RUNTIME_CPU_PLANNER_H_
 #define LEMMA_RUNTIME_CPU_PLANNER_H_
 
@@ -16,7 +16,7 @@
 
 namespace lemma::cpu {
 
-// Where a value lies: strides over a buffer, from an offset in elements.
+// The place of a value: strides over a buffer, from an offset in elements.
 struct Location {
   int buffer = -1;
   int64_t offset = 0;
@@ -26,14 +26,14 @@ struct Location {
 struct PlanBuffer {
   enum class Kind { kArena, kInput, kOutput };
   Kind kind = Kind::kArena;
-  int index = 0;  // of the graph's input or output
+  int index = 0;  // of the graph's inputs or outputs
   int64_t bytes = 0;
   int first_step = 0, last_step = 0;
 };
 
 struct PlanStep {
   std::shared_ptr<CpuKernelSpec> spec;
-  std::vector<Location> inputs;    // unused for static ones
+  std::vector<Location> inputs;    // unused for static inputs
   std::vector<int> static_inputs;  // index into CpuPlan::statics, or -1
   std::vector<Location> outputs;
 };
@@ -42,14 +42,14 @@ struct CpuPlan {
   std::vector<PlanStep> steps;
   std::vector<PlanBuffer> buffers;
   std::vector<Value> statics;                 // static values that some step reads
-  std::vector<std::pair<Value, int>> places;  // the buffers of values; empty unless asked for
+  std::vector<std::pair<Value, int>> places;  // the buffers of values; empty unless requested
 
-  // Whether output `output` may lie where input `input` does: nothing reads the input after the
-  // step that writes the output, and that step, if it reads it, does so element by element.
+  // Whether output `output` may lie in the memory of input `input`. Nothing may read the input
+  // after the step that writes the output, and that step may read it only element by element.
   bool MayOverwrite(int input, int output) const;
 
-  // Lifetimes of the arena's buffers, of which `ids` gets the indices in `buffers`, and behind
-  // these of `scratch`, the bytes that each step needs besides while it runs.
+  // Lifetimes of the arena's buffers; *ids receives their indices in `buffers`. They are followed
+  // by those of `scratch`, the additional bytes that each step needs while it runs.
   std::vector<BufferLife> ArenaLives(std::vector<int>* ids,
                                      absl::Span<const int64_t> scratch = {}) const;
   std::string Describe() const;

@@ -23,7 +23,7 @@ struct Place {
   Strides strides;
 };
 
-// Dimensions and strides of a descriptor that has such.
+// The dimensions and strides of a descriptor, if it has them.
 absl::StatusOr<Place> PlaceOf(const dnnl::memory::desc& desc) {
   if (desc.data.format_kind != dnnl_blocked || desc.data.format_desc.blocking.inner_nblks != 0) {
     return absl::UnimplementedError("an operand has a layout of the library's own");
@@ -87,8 +87,8 @@ class StatementReader {
     return nullptr;
   }
 
-  // The elements of `v`, which lie in memory as `from` says, as a tensor that lies there as `to`
-  // says: in the order of memory both have the same dimensions, split up or merged.
+  // The elements of `v`, located in memory by `from`, as a tensor located by `to`: in the order of
+  // memory both have the same dimensions, possibly split or merged.
   absl::StatusOr<Value> Seen(Value v, const Place& from, const Place& to) {
     const std::vector<int> order = DimOrder(from.shape, from.strides);
     const std::vector<int> wanted = DimOrder(to.shape, to.strides);
@@ -154,7 +154,7 @@ class StatementReader {
     return {padding[0][0], padding[0][1], padding[1][0], padding[1][1]};
   }
 
-  // Per channel of `rank` dimensions.
+  // Adds the bias per channel.
   absl::StatusOr<Value> WithBias(Value y, bool has_bias) {
     if (!has_bias) return y;
     LEMMA_ASSIGN_OR_RETURN(Value bias, Argument(DNNL_ARG_BIAS));
@@ -202,7 +202,7 @@ class StatementReader {
       const Ints merged = {s[0] * s[1], s[2], s[3], s[4]};
       LEMMA_ASSIGN_OR_RETURN(w, builder_.Op("reshape", {w}, {{"shape", merged}}));
     }
-    // The library takes rows of the result that no window reaches for granted.
+    // The library allows rows of the result that no window reaches.
     const Ints pads = Pads(c.padding);
     Ints more(2);
     for (int i = 0; i < 2; ++i) {
@@ -231,7 +231,7 @@ class StatementReader {
     const auto& p = Query<dnnl_pooling_v2_desc_t>(dnnl_query_pooling_v2_d);
     LEMMA_ASSIGN_OR_RETURN(Value x, Argument(DNNL_ARG_SRC));
     Ints pads = Pads(p.padding);
-    // What no window reaches at the end is negative padding.
+    // Negative padding stands for a part at the end that no window reaches.
     for (int64_t& pad : pads) pad = std::max<int64_t>(pad, 0);
     Attrs attrs = {{"kernel", Pair(p.kernel)},
                    {"strides", Pair(p.strides)},
@@ -345,7 +345,7 @@ class StatementReader {
     return y;
   }
 
-  // What was in the output's memory is added.
+  // Adds the former contents of the output's memory.
   absl::StatusOr<Value> WithSum(Value y, const dnnl::post_ops& ops, int i) {
     float scale = 1;
     ops.get_params_sum(i, scale);

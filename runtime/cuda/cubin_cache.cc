@@ -11,13 +11,13 @@ namespace lemma::cuda {
 namespace {
 
 constexpr int64_t kMaxBytes = int64_t{1} << 30;
-constexpr size_t kDigestBytes = 64;  // in hexadecimal, in front of the cubin
+constexpr size_t kDigestBytes = 64;  // in hexadecimal, before the cubin
 
 std::string PathOf(const std::string& folder, const std::string& key) {
   return absl::StrCat(folder, "/", key, ".cubin");
 }
 
-// Of key and cubin, so that a file under another's name is no match either.
+// A digest of key and cubin, so that a file renamed to another key does not match.
 std::string Digest(const std::string& key, absl::string_view cubin) {
   Sha256 hash;
   hash.Add(key);

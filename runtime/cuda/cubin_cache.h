@@ -1,4 +1,4 @@
-// Compiled kernels on disk. Needs no CUDA.
+// Caches compiled kernels on disk. Needs no CUDA.
 #ifndef LEMMA_RUNTIME_CUDA_CUBIN_CACHE_H_
 #define LEMMA_RUNTIME_CUDA_CUBIN_CACHE_H_
 
@@ -9,11 +9,11 @@
 
 namespace lemma::cuda {
 
-// What was kept under `key`, a name of a file, or nothing: also where it is not, byte for byte,
-// what was kept.
+// The cubin stored under `key`, which is a file name. Nothing if there is none or if it is not byte
+// for byte what was stored.
 std::optional<std::string> CachedCubin(const std::string& folder, const std::string& key);
 
-// A cache that cannot be written is no reason to fail.
+// Stores a cubin. Ignores errors, since the cache is optional.
 void KeepCubin(const std::string& folder, const std::string& key, absl::string_view cubin);
 
 }  // namespace lemma::cuda

@@ -49,7 +49,7 @@ struct Library {
   }
 };
 
-// nullptr if the library lacks something.
+// nullptr if the library lacks a function.
 const Library* Bind(void* handle) {
   auto* library = new Library;
   bool complete = true;
@@ -67,13 +67,13 @@ struct File {
   int major;
   const char* name;
 };
-// Installed, or on the path for libraries; the newest first.
+// Installed files, or names on the library path; newest first.
 constexpr File kFiles[] = {{13, "libcublasLt.so.13"},
                            {13, "/usr/local/cuda/lib64/libcublasLt.so.13"},
                            {12, "libcublasLt.so.12"},
                            {12, "/usr/local/cuda/lib64/libcublasLt.so.12"}};
 
-// Loads hundreds of megabytes, so no more than one.
+// Loads at most one library, since each takes hundreds of megabytes.
 absl::StatusOr<const Library*> GetLibrary(int newest) {
   static std::mutex mutex;
   static auto* loaded = new std::vector<const Library*>(std::size(kFiles), nullptr);
@@ -106,7 +106,7 @@ class Product : public MatrixProduct {
   }
 
   absl::Status Describe(const GemmCall& call, absl::Span<const CUdeviceptr> arguments) {
-    // Without TF32, which is another type of computation.
+    // Without TF32, which would be another computation type.
     absl::Status s = cublas_.Check(
         cublas_.cublasLtMatmulDescCreate(&product_, CUBLAS_COMPUTE_32F, CUDA_R_32F), "product");
     auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
@@ -146,7 +146,7 @@ class Product : public MatrixProduct {
         cublas_.Check(cublas_.cublasLtMatmulPreferenceCreate(&preference), "preference");
     if (!s.ok()) return s;
     auto set_alignment = [&](cublasLtMatmulPreferenceAttributes_t attribute, CUdeviceptr data) {
-      // The largest power of two, up to what the library assumes.
+      // The largest power of two that divides the address, up to the library's own assumption.
       const uint32_t bytes = static_cast<uint32_t>(std::min<CUdeviceptr>(data & -data, 256));
       s.Update(cublas_.Check(
           cublas_.cublasLtMatmulPreferenceSetAttribute(preference, attribute, &bytes, sizeof bytes),
@@ -156,7 +156,7 @@ class Product : public MatrixProduct {
     set_alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, b_data_);
     set_alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c_data_);
     set_alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, d_data_);
-    // No workspace is the default.
+    // The default is no workspace.
     cublasLtMatmulHeuristicResult_t result = {};
     int found = 0;
     if (s.ok()) {
@@ -183,7 +183,7 @@ class Product : public MatrixProduct {
   }
 
  private:
-  // Of a matrix that is `rows` by `columns` once transposed as asked for.
+  // Describes a matrix that is `rows` by `columns` after the requested transposition.
   absl::Status MakeLayout(const GemmMatrix& matrix, int64_t rows, int64_t columns, int64_t batch,
                           cublasLtMatrixLayout_t* layout) {
     if (matrix.transposed) std::swap(rows, columns);
@@ -203,7 +203,7 @@ class Product : public MatrixProduct {
     return s;
   }
 
-  // In place the library wants one layout for both.
+  // If C and D are in place, the library requires one layout for both.
   cublasLtMatrixLayout_t LayoutOfC() const { return c_data_ == d_data_ ? d_ : c_; }
 
   const Library& cublas_;

@@ -1,4 +1,4 @@
-// Matrix products by cuBLASLt, found when the program runs. Only where the program was built with
+// Computes matrix products with cuBLASLt, which is loaded at run time. Only in programs built with
 // CUDA's headers (HAVE_CUDA).
 #ifndef LEMMA_RUNTIME_CUDA_CUBLAS_H_
 #define LEMMA_RUNTIME_CUDA_CUBLAS_H_
@@ -15,33 +15,35 @@
 
 namespace lemma::cuda {
 
-// A product of matrices at fixed addresses, its algorithm chosen. It needs no workspace, so that
-// products may run side by side.
+// A product of matrices at fixed addresses, with a chosen algorithm. It needs no workspace, so
+// several products may run at the same time.
 class MatrixProduct {
  public:
   virtual ~MatrixProduct() = default;
-  // May be captured.
+  // May be captured into a CUDA graph.
   virtual absl::Status Launch(CUstream stream) const = 0;
 };
 
-// The library for the context that was current when it was opened; it must outlive its products.
+// The library for the context that was current when it was opened. It must outlive its products.
 class Cublas {
  public:
   virtual ~Cublas() = default;
-  // By the algorithm that the library's heuristics put first, in f32 without TF32. `arguments`: the
-  // addresses of the kernel's. Unimplemented where the library has none for such matrices.
+  // Takes the algorithm that the library's heuristics rank first, in f32 without TF32. `arguments`
+  // are the addresses of the kernel's arguments. Unimplemented if the library has no algorithm for
+  // such matrices.
   virtual absl::StatusOr<std::unique_ptr<MatrixProduct>> Choose(
       const codegen::GemmCall& call, absl::Span<const CUdeviceptr> arguments) const = 0;
 };
 
-// The newest library that can be loaded, up to version `newest` of CUDA unless that is 0.
+// Opens the newest library that can be loaded, up to CUDA version `newest` unless that is 0.
 // FailedPrecondition if there is none; Internal if it does not start.
 absl::StatusOr<std::unique_ptr<Cublas>> OpenCublas(int newest);
 
-// "cuBLASLt 13.1.0"; FailedPrecondition as above. Needs no GPU.
+// "cuBLASLt 13.1.0"; FailedPrecondition if there is none. Needs no GPU.
 absl::StatusOr<std::string> CublasVersion(int newest);
 
-// Whether the library takes the description of `call`; as above if there is none. Needs no GPU.
+// Whether the library accepts the description of `call`; FailedPrecondition if there is no library.
+// Needs no GPU.
 absl::Status CheckDescription(const codegen::GemmCall& call);
 
 }  // namespace lemma::cuda

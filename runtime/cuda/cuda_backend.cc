@@ -36,7 +36,7 @@ absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph& graph, CudaPlan pl
   return LoadPlan(**device, graph, std::move(plan), threads, options.libraries);
 }
 
-// Kernels point into the plans.
+// Kernel sets point into `plans`.
 absl::Status CompileAll(const std::vector<CudaPlan>& plans) {
   auto device = OpenDevice();
   if (!device.ok()) return device.status();

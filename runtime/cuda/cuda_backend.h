@@ -1,4 +1,4 @@
-// The CUDA back end: kernels generated from the operators' definitions (kernels/codegen).
+// The CUDA back end: runs kernels generated from operators' definitions (kernels/codegen).
 #ifndef LEMMA_RUNTIME_CUDA_CUDA_BACKEND_H_
 #define LEMMA_RUNTIME_CUDA_CUDA_BACKEND_H_
 
@@ -17,27 +17,28 @@
 namespace lemma {
 
 struct CudaOptions {
-  // Matrix products by cuBLASLt where it is found; else every kernel is generated.
+  // Whether to use cuBLASLt for matrix products if it is found; otherwise every kernel is
+  // generated.
   bool libraries = true;
-  // How kernels are generated; other than the default, for measurements.
+  // Options of kernel generation; changed only for measurements.
   codegen::GridOptions grid = {};
-  // As of PlanOptions (runtime/cuda/cuda_plan.h). A measurer's peaks are always those of `false`.
+  // As in PlanOptions (runtime/cuda/cuda_plan.h). A measurer's peaks always assume `false`.
   bool reuse_late = true;
 };
 
-// Plan() needs no GPU. Compile() without one is FailedPrecondition ("no CUDA device: …"), and so it
-// is in a program built without CUDA's headers.
+// Plan() needs no GPU. Compile() without a GPU, or in a program built without CUDA's headers, gives
+// FailedPrecondition ("no CUDA device: …").
 std::unique_ptr<Backend> MakeCudaBackend(const CudaOptions& options = {});
 
-// Compiles the kernels of `graphs`, side by side, into the folder that Compile looks into. Fails as
-// Plan and Compile do.
+// Compiles the kernels of `graphs` in parallel into the folder where Compile looks for them. Fails
+// as Plan and Compile do.
 absl::Status CompileAhead(absl::Span<const Graph> graphs);
 
-// Milliseconds of each of `runs` copies of `bytes` bytes within the device's memory, of which each
-// reads and writes that many. FailedPrecondition without a device.
+// Milliseconds of each of `runs` copies within the device's memory. Each copy reads and writes
+// `bytes` bytes. FailedPrecondition without a device.
 absl::StatusOr<std::vector<double>> TimeDeviceCopies(int64_t bytes, int runs);
 
-// Plans and counts without a GPU; MeasureMs needs one.
+// Plan and WorkOf need no GPU; MeasureMs does.
 std::unique_ptr<KernelMeasurer> MakeCudaMeasurer(const CudaOptions& options = {});
 
 }  // namespace lemma

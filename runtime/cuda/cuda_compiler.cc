@@ -36,7 +36,7 @@ struct Nvrtc {
   int major = 0, minor = 0;
 };
 
-// nullptr if the library lacks something.
+// nullptr if the library lacks a function.
 const Nvrtc* Bind(void* library) {
   auto* nvrtc = new Nvrtc;
   bool complete = true;
@@ -50,7 +50,7 @@ const Nvrtc* Bind(void* library) {
   return nullptr;
 }
 
-// Installed, or on the path for libraries; the newest first.
+// Installed files, or names on the library path; newest first.
 constexpr const char* kFiles[] = {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13",
                                   "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.12",
                                   "libnvrtc.so"};

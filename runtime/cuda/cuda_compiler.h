@@ -1,4 +1,5 @@
-// CUDA C++ to machine code, by NVRTC, found when the program runs; results are kept on disk.
+// Compiles CUDA C++ to machine code with NVRTC, which is loaded at run time, and caches results on
+// disk.
 #ifndef LEMMA_RUNTIME_CUDA_CUDA_COMPILER_H_
 #define LEMMA_RUNTIME_CUDA_CUDA_COMPILER_H_
 
@@ -9,20 +10,20 @@
 
 namespace lemma::cuda {
 
-// Compiles `source` for sm_`architecture` into a cubin. `folder`, unless empty, keeps cubins under
-// a hash of source, architecture and NVRTC's version, and is made if it does not exist. Of the
-// NVRTCs that can be loaded the newest is taken, up to version `newest` of CUDA unless that is 0: a
-// driver loads no machine code of a later one. FailedPrecondition if there is none; Internal with
-// the compiler's messages if `source` does not compile. Needs no GPU.
+// Compiles `source` for sm_`architecture` into a cubin. `folder`, if not empty, caches cubins under
+// a hash of source, architecture and NVRTC's version; it is created if needed. Uses the newest
+// NVRTC that can be loaded, up to CUDA version `newest` unless that is 0, since a driver cannot
+// load machine code of a later version. FailedPrecondition if there is none; Internal with the
+// compiler's messages if `source` does not compile. Needs no GPU.
 absl::StatusOr<std::string> CompileCubin(const std::string& source, int architecture,
                                          const std::string& folder, int newest = 0);
 
-// The same of each source, on `threads` threads, of which each compiles a source of its own.
+// Compiles several sources on `threads` threads, one source per thread at a time.
 absl::StatusOr<std::vector<std::string>> CompileCubins(const std::vector<std::string>& sources,
                                                        int architecture, const std::string& folder,
                                                        int newest, int threads);
 
-// As many as the machine has processors: compiling is waited for.
+// The number of processors, since compilation blocks the caller.
 int CompilerThreads();
 
 // ~/.cache/lemma/cubins; empty without a home.

@@ -1,5 +1,5 @@
-// What copying within a device's memory takes: the ceiling of kernels that only move values. Only
-// where the program was built with CUDA's headers (HAVE_CUDA).
+// Times copies within a device's memory: the upper limit for kernels that only move values. Only in
+// programs built with CUDA's headers (HAVE_CUDA).
 #ifndef LEMMA_RUNTIME_CUDA_CUDA_COPY_H_
 #define LEMMA_RUNTIME_CUDA_CUDA_COPY_H_
 
@@ -11,8 +11,8 @@
 
 namespace lemma::cuda {
 
-// Milliseconds of each of `runs` copies of `bytes` bytes, by the device's clock.
-// ResourceExhausted if twice as many bytes are not free.
+// Milliseconds of each of `runs` copies of `bytes` bytes, by the device's clock. ResourceExhausted
+// unless twice as many bytes are free.
 absl::StatusOr<std::vector<double>> TimeCopies(const CudaDevice& device, int64_t bytes, int runs);
 
 }  // namespace lemma::cuda

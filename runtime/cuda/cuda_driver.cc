@@ -20,14 +20,15 @@ absl::StatusOr<const CudaDriver*> LoadDriver() {
   const char* missing = nullptr;
   auto find = [&](const char* name) {
     void* symbol = dlsym(library, name);
-    // The same function under the name that drivers before 12.8 know.
+    // Drivers before 12.8 have the function under this name.
     if (symbol == nullptr && std::strcmp(name, "cuEventElapsedTime_v2") == 0) {
       symbol = dlsym(library, "cuEventElapsedTime");
     }
     if (symbol == nullptr) missing = name;
     return symbol;
   };
-// The header renames functions to their latest version: expand before making a string.
+// The header renames functions to their latest version, so the name is expanded before it becomes a
+// string.
 #define LEMMA_TEXT_OF(name) #name
 #define LEMMA_NAME_OF(name) LEMMA_TEXT_OF(name)
 #define LEMMA_CUDA_FIND(name) \

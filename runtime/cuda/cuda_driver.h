@@ -1,5 +1,5 @@
-// The CUDA driver, found when the program runs, so that one program serves machines with and
-// without it. Only where the program was built with CUDA's headers (HAVE_CUDA).
+// The CUDA driver, loaded at run time, so that one program works on machines with and without it.
+// Only in programs built with CUDA's headers (HAVE_CUDA).
 #ifndef LEMMA_RUNTIME_CUDA_CUDA_DRIVER_H_
 #define LEMMA_RUNTIME_CUDA_CUDA_DRIVER_H_
 
@@ -13,7 +13,7 @@
 
 namespace lemma::cuda {
 
-// Of libcuda.so.1. The names are CUDA's, with the version that its header gives them.
+// Functions of libcuda.so.1, with CUDA's names in the version that its header gives.
 #define LEMMA_CUDA_FUNCTIONS(F)  \
   F(cuInit)                      \
   F(cuDriverGetVersion)          \
@@ -60,11 +60,11 @@ struct CudaDriver {
   LEMMA_CUDA_FUNCTIONS(LEMMA_CUDA_POINTER)
 #undef LEMMA_CUDA_POINTER
 
-  // OK, or Internal (ResourceExhausted where memory is out): "WHAT: CUDA's message".
+  // OK, or Internal (ResourceExhausted if memory is exhausted): "WHAT: CUDA's message".
   absl::Status Check(CUresult result, absl::string_view what) const;
 };
 
-// The first device with its primary context current. One per process; never given back.
+// The first device with its primary context made current. One per process; never released.
 struct CudaDevice {
   const CudaDriver* driver = nullptr;
   CUdevice device = 0;

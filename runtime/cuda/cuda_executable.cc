@@ -54,7 +54,7 @@ class CudaExecutable : public Executable, public StateKeeper {
     auto outputs = RunWith(inputs, [this] { return LaunchOneByOne(); });
     if (!outputs.ok()) return outputs;
     timings->clear();
-    // One row for each step: its launches follow each other.
+    // One row per step: its launches are consecutive.
     for (size_t l = 0; l < plan_.launches.size();) {
       const int id = plan_.launches[l].step;
       const size_t first = l;
@@ -78,7 +78,7 @@ class CudaExecutable : public Executable, public StateKeeper {
     return outputs;
   }
 
-  // Unless a new value is the old one of another variable: then the copies would want an order.
+  // nullptr if a new value is another variable's old value: the copies would then need an order.
   StateKeeper* state_keeper() override {
     for (const StatePair& pair : plan_.state) {
       const int from = plan_.outputs[pair.output];
@@ -128,7 +128,7 @@ class CudaExecutable : public Executable, public StateKeeper {
     absl::Status s = Begin(inputs);
     if (s.ok()) s = EnsureEvents(2 * static_cast<size_t>(runs));
     for (int run = 0; s.ok() && run < runs; ++run) {
-      // Again for each: the arena may have given their memory to other values.
+      // Uploads again before each run: the arena may have given the inputs' memory to other values.
       for (size_t i = 0; s.ok() && run > 0 && i < inputs.size(); ++i) s = UploadInput(i);
       s.Update(cuda_.Check(cuda_.cuEventRecord(events_[2 * run], stream_), "event"));
       if (s.ok()) s = Replay();
@@ -161,7 +161,7 @@ class CudaExecutable : public Executable, public StateKeeper {
     if (s.ok()) s = Instantiate(sequence, &exec);
     if (s.ok()) s = EnsureEvents(static_cast<size_t>(runs) + 1);
     if (s.ok()) s = Begin(inputs);
-    // The first one warms up.
+    // The first run warms up.
     for (int run = 0; s.ok() && run <= runs; ++run) {
       s = cuda_.Check(cuda_.cuGraphLaunch(exec, stream_), graph_.name());
       s.Update(cuda_.Check(cuda_.cuEventRecord(events_[run], stream_), "event"));
@@ -225,8 +225,8 @@ class CudaExecutable : public Executable, public StateKeeper {
 
   CUdeviceptr Address(int buffer) const { return memory_.AddressOf(plan_.buffers[buffer]); }
 
-  // The launches with the order among them that the plan asks for: the device runs branches side by
-  // side.
+  // Captures the launches with the plan's order among them; the device runs independent branches in
+  // parallel.
   absl::Status Capture() {
     absl::Status s = cuda_.Check(cuda_.cuGraphCreate(&captured_, 0), "CUDA graph");
     std::vector<CUgraphNode> nodes(plan_.launches.size());
@@ -242,7 +242,7 @@ class CudaExecutable : public Executable, public StateKeeper {
     return cuda_.Check(cuda_.cuGraphInstantiateWithFlags(exec, graph, 0), "CUDA graph");
   }
 
-  // To where the next run reads it, what was not written there.
+  // Copies new state to where the next run reads it, unless it was written there.
   absl::Status MoveState() {
     absl::Status s;
     for (const StatePair& pair : plan_.state) {
@@ -292,7 +292,7 @@ class CudaExecutable : public Executable, public StateKeeper {
     return cuda_.Check(cuda_.cuStreamSynchronize(stream_), graph_.name());
   }
 
-  // Clears the error words, and uploads the inputs, those of `which` if it is not empty.
+  // Clears the error words and uploads the inputs; only those of `which` if it is not empty.
   absl::Status Begin(absl::Span<const Tensor> inputs, const std::vector<bool>& which = {}) {
     if (absl::Status s = CheckInputs(graph_, inputs, which); !s.ok()) return s;
     absl::Status s = MakeCurrent();
@@ -306,7 +306,6 @@ class CudaExecutable : public Executable, public StateKeeper {
     return s;
   }
 
-  // Uploads it through pinned memory.
   absl::Status StageInput(const Tensor& value, size_t i) {
     const size_t bytes = static_cast<size_t>(value.type().num_bytes());
     if (bytes > 0) std::memcpy(staging_.host() + staging_offset_[i], value.raw(), bytes);
@@ -322,7 +321,7 @@ class CudaExecutable : public Executable, public StateKeeper {
         absl::StrCat("input ", graph_.input_names()[i]));
   }
 
-  // Waits for all that was asked for, and says what kernels found wrong.
+  // Waits for all enqueued work, and reports errors that kernels found.
   absl::Status End() {
     absl::Status s;
     if (!plan_.launches.empty()) {
@@ -334,7 +333,7 @@ class CudaExecutable : public Executable, public StateKeeper {
     return s.ok() ? CheckErrorWords() : s;
   }
 
-  // A copy of what lies in `buffer` to pinned memory, asked for.
+  // Enqueues a copy of `buffer` to pinned memory.
   absl::Status Download(int buffer, int64_t to, const std::string& what) {
     const size_t bytes = static_cast<size_t>(plan_.buffers[buffer].type.num_bytes());
     if (bytes == 0) return absl::OkStatus();
@@ -349,7 +348,7 @@ class CudaExecutable : public Executable, public StateKeeper {
     return value;
   }
 
-  // With the inputs and the outputs of these masks; empty: with all, as if there were no state.
+  // Uses the inputs and outputs of these masks; an empty mask means all, as if there were no state.
   template <class Launches>
   absl::StatusOr<std::vector<Tensor>> RunWith(absl::Span<const Tensor> inputs,
                                               const Launches& launches,
@@ -363,7 +362,7 @@ class CudaExecutable : public Executable, public StateKeeper {
       if (!wanted(i)) continue;
       s = Download(plan_.outputs[i], offsets[i], absl::StrCat("output ", graph_.output_names()[i]));
     }
-    // After that: an output may be the old value of a state variable.
+    // After the downloads: an output may be the old value of a state variable.
     if (s.ok() && !downloaded.empty()) s = MoveState();
     if (s.ok()) s = End();
     if (!s.ok()) return s;
@@ -402,7 +401,7 @@ class CudaExecutable : public Executable, public StateKeeper {
   CUgraph captured_ = nullptr;
   CUgraphExec graph_exec_ = nullptr;
   std::vector<CUevent> events_;
-  std::vector<Work> work_;  // by step; empty until asked for
+  std::vector<Work> work_;  // by step; empty until requested
   Memory arena_, statics_, errors_, host_errors_, offloaded_, staging_;
   Launches launches_;
   std::vector<int64_t> staging_offset_;  // of the inputs, then of the outputs

@@ -1,4 +1,5 @@
-// A planned graph on a device. Only where the program was built with CUDA's headers (HAVE_CUDA).
+// Loads a planned graph onto a device and runs it. Only in programs built with CUDA's headers
+// (HAVE_CUDA).
 #ifndef LEMMA_RUNTIME_CUDA_CUDA_EXECUTABLE_H_
 #define LEMMA_RUNTIME_CUDA_CUDA_EXECUTABLE_H_
 
@@ -13,17 +14,17 @@
 
 namespace lemma::cuda {
 
-// Compiles the plan's kernels for `device`, uploads what is static, and captures one run as a CUDA
+// Compiles the plan's kernels for `device`, uploads static values, and captures one run as a CUDA
 // graph. A run copies inputs through pinned memory, replays the graph, copies the outputs back, and
-// waits once. `threads` compute what depends on weights alone, on the host. `libraries`: matrix
-// products by cuBLASLt, where it is found and has an algorithm.
+// waits once. The host computes values that depend only on weights, on `threads` threads.
+// `libraries`: use cuBLASLt for matrix products if it is found and has an algorithm.
 absl::StatusOr<std::unique_ptr<Executable>> LoadPlan(const CudaDevice& device, const Graph& graph,
                                                      CudaPlan plan, int threads, bool libraries);
 
-// Milliseconds of one run of `executable`, one of LoadPlan, within a CUDA graph of `repeats` runs
-// in a row: without the gaps around a lone kernel, and with its operands in the caches where they
-// fit. The median of `runs` such graphs. Inputs whose memory later kernels use have their values in
-// the first run only.
+// Milliseconds of one run of `executable`, which LoadPlan made, within a CUDA graph of `repeats`
+// consecutive runs. So gaps around a lone kernel do not count, and operands are in the caches if
+// they fit. Returns the median over `runs` such graphs. Inputs whose memory later kernels reuse
+// have their values only in the first run.
 absl::StatusOr<double> TimeInSequence(Executable* executable, absl::Span<const Tensor> inputs,
                                       int repeats, int runs);
 

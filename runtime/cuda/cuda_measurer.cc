@@ -1,4 +1,4 @@
-// Measures single kernels of the CUDA back end on made-up values.
+// Measures single kernels of the CUDA back end on random values.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -20,21 +20,21 @@ namespace lemma {
 namespace cuda {
 namespace {
 
-// The device's memory is so much faster than the host's link: 3.35 TB/s beside 64 GB/s (PCIe 5 x16)
-// of an H100, 2.0 TB/s beside 32 GB/s of an A100. For copies that were not measured.
+// Ratio of the device memory's bandwidth to that of the host's link: 3.35 TB/s to 64 GB/s (PCIe 5
+// x16) for an H100, 2.0 TB/s to 32 GB/s for an A100. Used for copies that were not measured.
 constexpr double kTimesSlower = 60;
 
 struct StepSpec : KernelSpec {
   explicit StepSpec(const Step& step) : nodes(step.nodes), is_transfer(step.program == nullptr) {}
   std::vector<NodePtr> nodes;
-  bool is_transfer;  // between the device's and the host's memory
+  bool is_transfer;  // between device and host memory
 };
 
 const StepSpec* SpecOf(const PlannedKernel& kernel) {
   return dynamic_cast<const StepSpec*>(kernel.spec.get());
 }
 
-// A copy to the host's memory and one from there.
+// A copy to the host's memory and back.
 absl::StatusOr<Graph> RoundTrip(const TensorType& type) {
   GraphBuilder builder("kernel");
   const Value x = builder.Input("x", type);
@@ -42,7 +42,7 @@ absl::StatusOr<Graph> RoundTrip(const TensorType& type) {
   return std::move(builder).Build();
 }
 
-// The nodes as a graph whose inputs are what they read.
+// The nodes as a graph; its inputs are the values that they read.
 absl::StatusOr<Graph> GraphOfNodes(const std::vector<NodePtr>& nodes) {
   GraphBuilder builder("kernel");
   absl::flat_hash_map<Value, Value> now;
@@ -60,7 +60,7 @@ absl::StatusOr<Graph> GraphOfNodes(const std::vector<NodePtr>& nodes) {
   for (int k = 0; k < nodes.back()->num_outputs(); ++k) {
     builder.Output(absl::StrCat("y", k), now.at(Value(nodes.back(), k)));
   }
-  // Indices stay valid in every run: nothing else takes the memory of a result.
+  // Indices stay valid in every run, since no other value reuses the memory of a result.
   const std::vector<Value> operands = OperandsOf(nodes);
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!IsFloat(operands[i].dtype())) builder.Output(absl::StrCat("z", i), now.at(operands[i]));
@@ -95,7 +95,7 @@ absl::StatusOr<double> Time(Executable*, const std::vector<Tensor>&) {
 }
 #endif
 
-// Lifetimes by step.
+// Lifetimes counted in steps.
 MemoryTimeline TimelineOf(const CudaPlan& plan) {
   MemoryTimeline timeline;
   for (const Step& step : plan.steps) {
@@ -104,7 +104,8 @@ MemoryTimeline TimelineOf(const CudaPlan& plan) {
   timeline.peak_bytes = plan.memory.planned_bytes;
   const int end = static_cast<int>(plan.steps.size());
   if (end == 0) return timeline;
-  // Of a time in launches, from 1; before and behind them count to the first step and the last.
+  // Converts a time in launches, from 1; times before and after them count as the first and last
+  // step.
   auto step_at = [&](int time) {
     if (time <= 0) return 0;
     const size_t launch = static_cast<size_t>(time - 1);
@@ -149,7 +150,7 @@ class CudaMeasurer : public KernelMeasurer {
   explicit CudaMeasurer(const CudaOptions& options)
       : options_(options), backend_(MakeCudaBackend(options)) {}
 
-  // The number counts changes of the kernels, or of how they are measured.
+  // Change the number when kernels, or the way they are measured, change.
   std::string device() const override {
     return absl::StrCat("cuda, kernels 2, ", backend_->version());
   }
@@ -196,7 +197,7 @@ class CudaMeasurer : public KernelMeasurer {
     return Precompile(sources);
   }
 
-  // Operands are in the device's caches where they fit.
+  // Operands are in the device's caches if they fit.
   absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) override {
     absl::StatusOr<Graph> graph = GraphOf(kernel);
     if (!graph.ok()) return graph.status();

@@ -1,4 +1,4 @@
-// Memory of a device, or pinned memory of its host. Only with HAVE_CUDA.
+// Owns memory of a device, or pinned memory of its host. Only with HAVE_CUDA.
 #ifndef LEMMA_RUNTIME_CUDA_DEVICE_MEMORY_H_
 #define LEMMA_RUNTIME_CUDA_DEVICE_MEMORY_H_
 
@@ -23,7 +23,7 @@ class Memory {
     if (host_ != nullptr) cuda_->cuMemFreeHost(host_);
   }
 
-  // Once. ResourceExhausted, naming `what`, if there is none left.
+  // Call at most once. ResourceExhausted, with `what`, if memory is exhausted.
   absl::Status Allocate(const CudaDriver& cuda, Where where, int64_t bytes, const char* what) {
     cuda_ = &cuda;
     const size_t size = static_cast<size_t>(std::max<int64_t>(bytes, 1));

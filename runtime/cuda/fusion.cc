@@ -14,12 +14,12 @@
 namespace lemma::cuda {
 namespace {
 
-// What fusion wants to know of an application's definition.
+// The properties of an application's definition that fusion needs.
 struct Traits {
   bool reduces = false;
   bool multiplies = false;    // sums of products
-  int functions = 0;          // scalar functions for an element, where there are no reductions
-  std::vector<double> reads;  // of each input: elements read, again and again
+  int functions = 0;          // scalar functions per element, if there are no reductions
+  std::vector<double> reads;  // for each input: the number of elements read, with repetitions
 };
 
 class Inspector {
@@ -69,7 +69,8 @@ class Inspector {
   FreeVars free_;
 };
 
-// An output that reads its input in the same order: element i of both, counted row by row.
+// Whether the output reads its input in the same order: output element i is input element i, in
+// row-major order.
 bool KeepsOrder(const Node& node, const NodeTraits& traits) {
   if (node.num_outputs() != 1 || node.inputs().empty() ||
       node.type(0).dtype != node.inputs()[0].dtype() ||
@@ -149,7 +150,7 @@ class Fuser {
     return traits_[key] = definition.ok() ? Inspector(*definition).Run() : Traits();
   }
 
-  // Whether the group's members compute with what node i gives as they would if it were stored.
+  // Whether the group's members compute with node i's result as if it were stored.
   bool KeepsValues(int i, int group) {
     Domain domain = node_traits_.Of(*uses_.nodes[i]).domain;
     const bool real = domain == Domain::kReals;
@@ -160,7 +161,7 @@ class Fuser {
       if (!common) return false;
       domain = *common;
       for (size_t k = 0; k < user.inputs().size(); ++k) {
-        // An index is computed in integers.
+        // Indices are computed in integers.
         if (real && traits.is_index[k] && &user.inputs()[k].node() == uses_.nodes[i].get()) {
           return false;
         }
@@ -169,7 +170,7 @@ class Fuser {
     return true;
   }
 
-  // Times an element of node i's value is read by node `user`, on average.
+  // How often node `user` reads an element of node i's value, on average.
   double ReadsOfElement(int i, int user) {
     const Node& node = *uses_.nodes[user];
     double reads = 0;
@@ -210,22 +211,22 @@ class Fuser {
       if (functions == 0 || reads <= kAboutOnce) return true;
       if (Of(user).multiplies) return false;
       if (Of(user).reduces) return reads <= kAgainForRows;
-      // A factor for each row or channel is computed again rather than stored.
+      // A factor per row or channel is recomputed instead of stored.
       return Elements(i) < Elements(user) && functions <= kFewFunctions;
     });
   }
 
   bool IsProduct(int i) { return Of(i).multiplies && Of(i).reads.size() > 1; }
 
-  // A factor of a product that another product's epilogue can be: computed once, and what it
-  // becomes a factor of stays a plain product.
+  // A factor of a product may also fit as the epilogue of another product. There it is computed
+  // once, and the product that uses it stays a plain product.
   bool IsBetterBehindProduct(int i, int group) {
     const std::vector<int>& members = result_.groups[group];
     return Of(i).functions > 0 && !IsPlainToRoot(i) && FollowsProduct(i) &&
            std::any_of(members.begin(), members.end(), [&](int m) { return IsProduct(m); });
   }
 
-  // Element-wise steps of one shape lead from a product to node i.
+  // Whether a product reaches node i through element-wise steps of one shape.
   bool FollowsProduct(int i) {
     if (IsProduct(i)) return true;
     const auto [known, is_new] = follows_product_.emplace(i, false);
@@ -242,7 +243,7 @@ class Fuser {
     return follows_product_[i] = follows;
   }
 
-  // All ways from node i to the group's result are element-wise, of one shape.
+  // Whether all paths from node i to the group's result are element-wise, of one shape.
   bool IsPlainToRoot(int i) {
     const Value v(uses_.nodes[i], 0);
     for (int user : uses_.Users(v)) {
@@ -257,7 +258,7 @@ class Fuser {
 
   bool IsEpilogueOf(int i, const std::vector<int>& users) {
     if (!IsPlainToRoot(i)) return false;
-    // One head is enough: a second one's sums would be computed by one thread for each element.
+    // At most one head: a second one's sums would be computed by one thread per element.
     for (int member : result_.groups[result_.group_of[users[0]]]) {
       if (Of(member).reduces) return false;
     }
@@ -273,7 +274,7 @@ class Fuser {
     return definition.ok() && codegen::IsOneKernel(*definition);
   }
 
-  // Fusing must not make what was one kernel several, as it does where a definition is cut up.
+  // Fusion must not turn one kernel into several, as it can where a definition is cut up.
   bool Fits(int i, int group) {
     if (result_.groups[group].size() < 8) return true;
     auto definition = Composed(i, group);

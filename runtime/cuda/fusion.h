@@ -1,4 +1,4 @@
-// Which applications of a graph become one CUDA kernel, from their definitions alone.
+// Decides which applications of a graph become one CUDA kernel, from their definitions alone.
 #ifndef LEMMA_RUNTIME_CUDA_FUSION_H_
 #define LEMMA_RUNTIME_CUDA_FUSION_H_
 
@@ -11,23 +11,23 @@
 namespace lemma::cuda {
 
 struct Fusion {
-  // By node: the group it is in; -1 for inputs and for what is static or an alias.
+  // By node: its group; -1 for inputs, static values and aliases.
   std::vector<int> group_of;
   // Positions of the nodes of each group, ascending. The last one's outputs are the group's.
   std::vector<std::vector<int>> groups;
   // By node: its output is its operand's memory, read in the same order.
   std::vector<bool> is_alias;
-  // By node: an offload whose value only barriers read, or a barrier that reads such a one: a copy
-  // to the host's memory or from it. In a group of its own.
+  // By node: an offload whose value only barriers read, or a barrier that reads such a value. It is
+  // a copy to or from the host's memory, in a group of its own.
   std::vector<bool> is_transfer;
 };
 
-// An application joins the group of its users, if it is one and the application's value is no
-// output of the graph, where recomputing it costs less than storing and reading it:
-//   * without reductions: where each element is read about once, or only moved; but not as a factor
-//     of a product where it can be the epilogue of another one;
-//   * with reductions: where its users are element-wise and of its shape (an epilogue), or where
-//     the whole group is still one row kernel (a normalization made of small operators).
+// An application joins the group of its users if they form one group, its value is no output of the
+// graph, and recomputing the value costs less than storing and reading it:
+//   * without reductions: if each element is read about once, or only moved; but not as a factor of
+//     a product if it can be the epilogue of another product;
+//   * with reductions: if its users are element-wise and have its shape (an epilogue), or if the
+//     whole group is still one row kernel (a normalization made of small operators).
 Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits);
 
 }  // namespace lemma::cuda

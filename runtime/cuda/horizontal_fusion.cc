@@ -57,7 +57,7 @@ Step Together(std::vector<Step> steps) {
 
 void FuseSmallLaunches(CudaPlan* plan) {
   const size_t count = plan->steps.size();
-  // By buffer: whether a step reads it that stays where it is. Readers come behind the writer.
+  // By buffer: whether a step that does not move reads it. Readers come after the writer.
   std::vector<bool> needed(plan->buffers.size(), false), moves(count, false);
   for (size_t s = count; s-- > 0;) {
     const Step& step = plan->steps[s];
@@ -73,7 +73,7 @@ void FuseSmallLaunches(CudaPlan* plan) {
       for (int slot : kernel.reads) needed[step.buffers[slot]] = true;
     }
   }
-  // Of those that move: behind all that write what they read.
+  // The level of a moving step: after all steps that write what it reads.
   std::vector<int> level_of(plan->buffers.size(), 0);
   std::map<int, std::vector<Step>> levels;
   std::vector<Step> steps;

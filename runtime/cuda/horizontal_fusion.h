@@ -1,4 +1,4 @@
-// Several small kernels of a plan as one launch. Internal to planning.
+// Horizontal fusion: puts several small kernels of a plan into one launch. Internal to planning.
 #ifndef LEMMA_RUNTIME_CUDA_HORIZONTAL_FUSION_H_
 #define LEMMA_RUNTIME_CUDA_HORIZONTAL_FUSION_H_
 
@@ -6,10 +6,10 @@
 
 namespace lemma::cuda {
 
-// Moves small element-wise steps, whose results only such steps and the graph's outputs need, to
-// the end of `plan`, and makes one step of as many as have nothing to do with each other: the
-// updates of small parameters in a step of training. Small: so that it costs next to nothing that
-// what they read stays until then. Before launches are made and memory is placed.
+// Moves small element-wise steps to the end of `plan` and fuses independent ones into one step,
+// such as the updates of small parameters in a training step. A step may move if only such steps
+// and the graph's outputs need its results. "Small" means that keeping its operands until then
+// costs next to nothing. Runs before launches are made and memory is placed.
 void FuseSmallLaunches(CudaPlan* plan);
 
 }  // namespace lemma::cuda

@@ -111,10 +111,10 @@ absl::Status Launches::AddTo(CUgraph graph, size_t l, const std::vector<CUgraphN
                      NameOf(l));
 }
 
-// What the library launches, as a graph within the graph.
+// Adds the library's launches as a graph within the graph.
 absl::Status Launches::AddProduct(CUgraph graph, size_t l, const std::vector<CUgraphNode>& after,
                                   CUgraphNode* node) {
-  // The library may load code while it is captured.
+  // The library may load code during the capture.
   absl::Status s =
       cuda_.Check(cuda_.cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED), NameOf(l));
   if (!s.ok()) return s;
@@ -130,7 +130,7 @@ absl::Status Launches::AddProduct(CUgraph graph, size_t l, const std::vector<CUg
   return s;
 }
 
-// Between the device's memory and the host's.
+// A copy between device and host memory.
 absl::Status Launches::AddCopy(CUgraph graph, size_t l, const std::vector<CUgraphNode>& after,
                                CUgraphNode* node) {
   const Buffer &from = BufferOf(l, 0), &to = BufferOf(l, 1);

@@ -1,4 +1,5 @@
-// The launches of a plan on a device, as nodes of CUDA graphs or one by one. Only with HAVE_CUDA.
+// Runs the launches of a plan on a device, as nodes of CUDA graphs or one by one. Only with
+// HAVE_CUDA.
 #ifndef LEMMA_RUNTIME_CUDA_LAUNCHES_H_
 #define LEMMA_RUNTIME_CUDA_LAUNCHES_H_
 
@@ -14,11 +15,11 @@
 
 namespace lemma::cuda {
 
-// Where the buffers of a plan lie.
+// The memory where the buffers of a plan lie.
 struct PlacedMemory {
   CUdeviceptr arena = 0, statics = 0;
-  char* host = nullptr;    // of what is offloaded
-  CUdeviceptr errors = 0;  // a word for each launch
+  char* host = nullptr;    // of offloaded values
+  CUdeviceptr errors = 0;  // one word per launch
 
   CUdeviceptr AddressOf(const Buffer& buffer) const {
     const auto offset = static_cast<CUdeviceptr>(buffer.offset);
@@ -29,23 +30,23 @@ struct PlacedMemory {
 
 class Launches {
  public:
-  // All have to outlive it. Nothing can be launched before Prepare.
+  // All arguments must outlive the object. Call Prepare before any launch.
   Launches(const CudaDevice& device, const Graph& graph, const CudaPlan& plan)
       : device_(device), cuda_(*device.driver), graph_(graph), plan_(plan) {}
   Launches(const Launches&) = delete;
   ~Launches();
 
-  // Compiles and loads the kernels; with `libraries`, looks for library functions that compute the
-  // same. `stream` is where they are launched one by one.
+  // Compiles and loads the kernels. With `libraries`, looks for library functions that compute the
+  // same. `stream` is used to launch kernels one by one.
   absl::Status Prepare(const PlacedMemory& memory, CUstream stream, bool libraries);
 
-  // Adds launch `l` behind the nodes `after`.
+  // Adds launch `l` to `graph`, dependent on the nodes `after`.
   absl::Status AddTo(CUgraph graph, size_t l, const std::vector<CUgraphNode>& after,
                      CUgraphNode* node);
-  // Asks for launch `l` on the stream.
+  // Enqueues launch `l` on the stream.
   absl::Status Launch(size_t l);
 
-  // What carries it out, for people.
+  // The kernel's schedule or the library function, for people.
   std::string ScheduleOf(size_t l) const;
   // For messages.
   std::string NameOf(size_t l) const;
@@ -53,7 +54,7 @@ class Launches {
  private:
   bool IsCopy(size_t l) const { return plan_.IsCopy(plan_.launches[l]); }
   const codegen::GridKernel& KernelOf(size_t l) const { return plan_.KernelOf(plan_.launches[l]); }
-  // nullptr where the generated kernel runs.
+  // nullptr if the generated kernel runs.
   const MatrixProduct* ProductOf(size_t l) const {
     return products_.empty() ? nullptr : products_[l].get();
   }
@@ -79,8 +80,8 @@ class Launches {
   CUstream stream_ = nullptr;
   std::vector<CUmodule> modules_;
   std::vector<CUfunction> functions_;                // by launch; nullptr: a copy
-  std::vector<std::vector<CUdeviceptr>> addresses_;  // of its arguments
-  std::vector<std::vector<void*>> arguments_;        // pointers to these
+  std::vector<std::vector<CUdeviceptr>> addresses_;  // of the launch's arguments
+  std::vector<std::vector<void*>> arguments_;        // pointers to the addresses
   std::unique_ptr<Cublas> cublas_;
   std::vector<std::unique_ptr<MatrixProduct>> products_;  // by launch; empty without the library
 };

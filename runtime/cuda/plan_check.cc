@@ -18,10 +18,10 @@
 namespace lemma::cuda {
 namespace {
 
-// What a buffer holds: a value of the graph, or a temporary of a step.
+// The contents of a buffer: a value of the graph, or a temporary of a step.
 struct Content {
-  const Node* node = nullptr;  // nullptr: of a step
-  int number = -1;             // of the node's output, or of the step; -1: nothing
+  const Node* node = nullptr;  // nullptr: a temporary of a step
+  int number = -1;             // the node's output, or the step; -1: nothing
   int slot = -1;               // of the step
 
   bool operator==(const Content& other) const {
@@ -77,7 +77,7 @@ class Checker {
            y.offset < x.offset + x.type.num_bytes();
   }
 
-  // Whether launches `a` and `b` may not run side by side.
+  // Whether launches `a` and `b` must not run at the same time.
   bool Conflict(size_t a, size_t b) const {
     const Launch &first = plan_.launches[a], &second = plan_.launches[b];
     const std::vector<int> x = plan_.Arguments(first), y = plan_.Arguments(second);
@@ -116,7 +116,7 @@ class Checker {
     return absl::OkStatus();
   }
 
-  // The value whose memory `v` is: reshapes and barriers are their operand's.
+  // The value whose memory `v` shares: reshapes and barriers share their operand's.
   absl::StatusOr<Content> Canonical(Value v) const {
     while (v.node().is_op() && computed_.count(&v.node()) == 0 && statics_.count(v) == 0) {
       const Node& node = v.node();
@@ -133,7 +133,7 @@ class Checker {
     return Content{&v.node(), v.output(), -1};
   }
 
-  // What each slot of a step holds, once it does.
+  // The contents of each slot after a step.
   absl::StatusOr<std::vector<Content>> SlotsOf(int s) const {
     const Step& step = plan_.steps[s];
     std::vector<Content> slots;
@@ -198,7 +198,7 @@ class Checker {
     return absl::OkStatus();
   }
 
-  // Tensors without elements are everywhere.
+  // Every buffer holds a tensor without elements.
   bool Holds(int buffer, const Content& content) const {
     return contents_[buffer] == content || plan_.buffers[buffer].type.num_elements() == 0;
   }
@@ -237,13 +237,13 @@ class Checker {
   std::vector<Content> contents_;  // by buffer
 };
 
-// Where element (i, j) of batch `p` lies.
+// The place of element (i, j) of batch `p`.
 int64_t PlaceOf(const codegen::GemmMatrix& matrix, int64_t p, int64_t i, int64_t j) {
   const int64_t first = matrix.offset + p * matrix.batch_stride;
   return matrix.transposed ? first + i * matrix.leading + j : first + i + j * matrix.leading;
 }
 
-// InvalidArgument where it leaves a tensor.
+// InvalidArgument if it leaves a tensor.
 absl::StatusOr<Tensor> Multiply(const codegen::GemmCall& call,
                                 const std::vector<std::vector<double>>& arguments,
                                 const TensorType& type) {
@@ -272,7 +272,7 @@ absl::StatusOr<Tensor> Multiply(const codegen::GemmCall& call,
   return Tensor::FromDoubles(type, result);
 }
 
-// What the step's nodes give, each result rounded to its type.
+// The results of the step's nodes, each rounded to its type.
 absl::StatusOr<Tensor> ByDefinition(const Step& step, const std::vector<Value>& operands,
                                     const std::vector<Tensor>& inputs) {
   absl::flat_hash_map<Value, Tensor> values;
@@ -287,7 +287,7 @@ absl::StatusOr<Tensor> ByDefinition(const Step& step, const std::vector<Value>& 
   return values.at(Value(step.nodes.back(), 0));
 }
 
-// Of a step that is one kernel, and that a product.
+// Checks a step that is one kernel and a product.
 absl::Status CheckProduct(const Step& step, uint64_t seed) {
   const codegen::GridKernel& kernel = step.program->kernels[0];
   const std::vector<Value> operands = OperandsOf(step.nodes);

@@ -1,4 +1,4 @@
-// What must hold of every CUDA plan, found out from the plan alone. Needs no GPU.
+// Checks the invariants of CUDA plans, from the plan alone. Needs no GPU.
 #ifndef LEMMA_RUNTIME_CUDA_PLAN_CHECK_H_
 #define LEMMA_RUNTIME_CUDA_PLAN_CHECK_H_
 
@@ -11,26 +11,26 @@
 
 namespace lemma::cuda {
 
-// Internal, naming the launch, unless
+// Internal, with the launch's name, unless
 //
 //   * every buffer lies inside its memory,
-//   * of two launches that touch the same memory, one of them writing, the later one waits for the
-//     earlier one, directly or through others; but for kernels that write parts of one result,
+//   * if two launches touch the same memory and one of them writes, the later one waits for the
+//     earlier one, directly or through others; except for kernels that write parts of one result,
 //   * each launch finds in memory the values that its operators read, and every output of `graph`
-//     is there in the end.
+//     is there at the end.
 //
 // O(launches^2 * arguments^2).
 absl::Status CheckPlan(const Graph& graph, const CudaPlan& plan);
 
 struct ProductCheck {
   int launches = 0;   // that are products for the library
-  int different = 0;  // of those, not counting equal ones again
+  int different = 0;  // the number of different ones among them
 };
 
-// Computes, on random values, each product that the library may be asked for as it is described
-// to the library (codegen::GemmCall), and as its operators are defined. Internal, naming the step,
-// where they differ by more than rounding (runtime/tolerance.h). Products of several kernels are
-// not looked at.
+// For each product that the library may compute, compares two results on random values: the product
+// as described to the library (codegen::GemmCall), and its operators' definitions. Internal, with
+// the step's name, if they differ by more than rounding (runtime/tolerance.h). Skips products made
+// of several kernels.
 absl::StatusOr<ProductCheck> CheckProducts(const CudaPlan& plan, uint64_t seed);
 
 }  // namespace lemma::cuda

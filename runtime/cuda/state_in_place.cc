@@ -43,7 +43,7 @@ class InPlace {
     const int first = writers.front();
     const int read = readers.empty() ? -1 : readers.back();
     if (read < first) return true;
-    // Read by more than one of the kernels that are one launch side by side: not in order.
+    // If several kernels of one horizontally fused launch read it, they run in no particular order.
     return read == first && std::count(readers.begin(), readers.end(), first) == 1 &&
            DependsElementByElement(plan_.steps[plan_.launches[first].step], old_buffer, new_buffer);
   }
@@ -69,7 +69,7 @@ class InPlace {
     std::vector<int> readers, writers;  // launches, ascending; one entry for each argument
   };
 
-  // Whether of what lies in `from`, element i is read for element i of `to`, and for nothing else.
+  // Whether element i of `from` is read only to compute element i of `to`.
   bool DependsElementByElement(const Step& step, int from, int to) const {
     const int64_t elements = plan_.buffers[from].type.num_elements();
     absl::flat_hash_set<const Node*> depends;
@@ -87,7 +87,7 @@ class InPlace {
     return makes;
   }
 
-  // Its kernels, without the promise that they write none of what they read.
+  // Replaces its kernels by ones that may write what they read.
   void AllowAliases(Step* step) {
     if (step->program == nullptr || aliased_.count(step->program) > 0) return;
     Program& program = with_aliases_[step->program];

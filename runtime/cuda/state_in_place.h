@@ -1,4 +1,4 @@
-// New values of state variables in the memory of the old ones.
+// Puts new values of state variables into the memory of the old ones.
 #ifndef LEMMA_RUNTIME_CUDA_STATE_IN_PLACE_H_
 #define LEMMA_RUNTIME_CUDA_STATE_IN_PLACE_H_
 
@@ -9,9 +9,10 @@
 
 namespace lemma::cuda {
 
-// Of a plan with launches but without places: where nothing reads the old value after the launch
-// that first writes the new one, and that launch, if it does, reads each element only for the new
-// value of the same element, both become one buffer. `buffer_of`: of each value; -1 if it has none.
+// Merges the buffers of a state variable's old and new value in a plan that has launches but no
+// places yet. Condition: nothing reads the old value after the launch that first writes the new
+// one; that launch may read each element of the old value only to compute the same element of the
+// new one. `buffer_of` gives a value's buffer, or -1 if it has none.
 void UpdateStateInPlace(absl::FunctionRef<int(const Value&)> buffer_of, NodeTraitsCache& traits,
                         CudaPlan* plan);
 

@@ -20,7 +20,7 @@ absl::StatusOr<std::vector<Definition>> DefinitionsOf(absl::Span<const NodePtr> 
   return definitions;
 }
 
-// What all of them together are computed in.
+// The arithmetic of all definitions together.
 Arithmetic ArithmeticFor(absl::Span<const Definition> definitions) {
   if (definitions.size() == 1) return lemma::ArithmeticFor(definitions[0]);
   Definition all;

@@ -1,4 +1,4 @@
-// The meaning of several applications that run as one kernel.
+// Composes the definitions of several applications that run as one kernel.
 #ifndef LEMMA_RUNTIME_PLAN_COMPOSE_NODES_H_
 #define LEMMA_RUNTIME_PLAN_COMPOSE_NODES_H_
 
@@ -11,15 +11,15 @@
 
 namespace lemma {
 
-// What `nodes` read and none of them makes: distinct values in the order of their first use.
+// The values that `nodes` read but none of them computes, distinct, in order of first use.
 std::vector<Value> OperandsOf(absl::Span<const NodePtr> nodes);
 
-// What the nodes are computed in as one kernel.
+// The arithmetic of the nodes as one kernel.
 Arithmetic ArithmeticOf(absl::Span<const NodePtr> nodes);
 
-// One definition over `inputs` whose outputs are those of the last of `nodes`, operands before
-// users. Every operand is one of `inputs` or an output of an earlier node. The other nodes' tensors
-// are locals, rounded to their types as storing them would.
+// One definition over `inputs`, whose outputs are those of the last node. `nodes` are in order,
+// operands before users, and every operand is in `inputs` or an output of an earlier node. The
+// other nodes' tensors are locals, rounded to their types as if stored.
 absl::StatusOr<Definition> ComposeNodes(absl::Span<const NodePtr> nodes,
                                         absl::Span<const Value> inputs);
 

@@ -14,7 +14,7 @@ Work WorkOfGroup(absl::Span<const NodePtr> nodes) {
     absl::StatusOr<Work> counted = CountWork(*definition);
     if (!counted.ok()) continue;
     work.flops += counted->flops;
-    // A gather reads no more of a table than it picks.
+    // A gather reads only the selected part of a table.
     if (nodes.size() == 1) work.bytes_read = counted->bytes_read;
   }
   if (nodes.size() > 1) {

@@ -1,4 +1,4 @@
-// What a kernel that runs several applications computes, reads and writes.
+// Counts the work of a kernel that runs several applications.
 #ifndef LEMMA_RUNTIME_PLAN_GROUP_WORK_H_
 #define LEMMA_RUNTIME_PLAN_GROUP_WORK_H_
 
@@ -8,8 +8,8 @@
 
 namespace lemma {
 
-// The operations of all `nodes` (0 where a definition cannot be counted), the bytes of what comes
-// from outside and of the last one's outputs. What is between them counts for no bytes.
+// The operations of all `nodes` (0 if a definition cannot be counted), and the bytes of their
+// external operands and of the last node's outputs. Values between the nodes count no bytes.
 Work WorkOfGroup(absl::Span<const NodePtr> nodes);
 
 }  // namespace lemma

@@ -79,7 +79,7 @@ std::optional<Strides> ReshapedView(const Shape& from, const Strides& strides, c
         return std::nullopt;
       }
     } while (size_from != size_to);
-    // The source group must be one run of equal steps.
+    // The source group must be one run with equal steps.
     int64_t step = 1, expected = 0;
     bool any = false;
     for (size_t k = i_end; k-- > i;) {

@@ -1,6 +1,6 @@
 // Physical layouts of values: element strides over logical dimensions.
 //
-// The graph is always logical; where an element lies in memory is strides alone. Channels-last is
+// Graphs are always logical; only strides say where an element lies in memory. Channels-last has
 // the strides [H*W*C, 1, W*C, C], a transposed view permutes strides, a slice adds an offset, a
 // broadcast has stride 0.
 #ifndef LEMMA_RUNTIME_PLAN_LAYOUT_H_
@@ -20,24 +20,25 @@ using Strides = std::vector<int64_t>;
 // [N, C, spatial…] with the channels innermost; rank at least 3.
 Strides ChannelsLast(const Shape& shape);
 
-// The same elements at the same places: strides of dimensions of size 1 do not matter.
+// Whether both place the same elements at the same positions. Strides of dimensions of size 1 do
+// not matter.
 bool SameLayout(const Shape& shape, const Strides& a, const Strides& b);
 
-// Elements fill a block of memory without gaps or overlap, in some order of the dimensions.
+// Whether elements fill a block of memory without gaps or overlap, in some order of the dimensions.
 bool IsDense(const Shape& shape, const Strides& strides);
 
-// Elements between the first and the last, both included; 0 for an empty tensor. Strides must not
-// be negative.
+// The number of elements from the first to the last, inclusive; 0 for an empty tensor. Strides must
+// not be negative.
 int64_t SpanOf(const Shape& shape, const Strides& strides);
 
-// Dimensions from the slowest to the fastest; those of size 1 keep the place of a row-major order.
+// Dimensions from the slowest to the fastest. Those of size 1 keep their row-major place.
 std::vector<int> DimOrder(const Shape& shape, const Strides& strides);
 
-// Dense strides with the dimensions in that order.
+// Dense strides for that order of the dimensions.
 Strides DenseInOrder(const Shape& shape, const std::vector<int>& order);
 
-// Strides under which the same memory, read in row-major order as `to`, has the elements of `from`
-// in row-major order; nullopt if there are none.
+// Strides that show the same memory in shape `to`, such that its elements in row-major order are
+// those of `from` in row-major order; nullopt if no strides do.
 std::optional<Strides> ReshapedView(const Shape& from, const Strides& strides, const Shape& to);
 
 // "row-major", "channels-last", or the strides.

@@ -1,4 +1,4 @@
-// Static memory planning: buffers with known lifetimes share one arena.
+// Plans memory statically: buffers with known lifetimes share one arena.
 #ifndef LEMMA_RUNTIME_PLAN_MEMORY_PLAN_H_
 #define LEMMA_RUNTIME_PLAN_MEMORY_PLAN_H_
 
@@ -11,7 +11,7 @@
 
 namespace lemma {
 
-// A buffer holds a value from the start of step `first` to the end of step `last`.
+// A buffer that holds a value from the start of step `first` to the end of step `last`.
 struct BufferLife {
   int64_t bytes = 0;
   int first = 0;
@@ -24,15 +24,16 @@ struct MemoryPlan {
   int64_t live_bytes = 0;        // largest sum of simultaneously live (aligned) buffers
 };
 
-// The bytes alive in each of so many steps.
+// The live bytes in each of `steps` steps.
 std::vector<int64_t> LiveBytes(absl::Span<const BufferLife> buffers, size_t steps,
                                int64_t alignment = 1);
 
-// Places large buffers first, each into the smallest gap that fits between the buffers whose
-// lifetimes overlap its own. Deterministic; O(n^2) for n buffers.
+// Places large buffers first, each into the smallest sufficient gap between buffers whose lifetimes
+// overlap its own. Deterministic; O(n^2) for n buffers.
 MemoryPlan PlanMemory(absl::Span<const BufferLife> buffers, int64_t alignment = 64);
 
-// Internal, naming two buffers, if buffers that are live together overlap or one leaves the arena.
+// Internal, with the names of two buffers, if simultaneously live buffers overlap or one leaves the
+// arena.
 absl::Status CheckMemoryPlan(absl::Span<const BufferLife> buffers, const MemoryPlan& plan);
 
 }  // namespace lemma

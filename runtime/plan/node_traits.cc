@@ -69,7 +69,7 @@ std::optional<AffineView> ViewOf(const Definition& definition, const TensorExpr&
       found = static_cast<int>(out);
     }
     if (found < 0 || permutation[found] >= 0 || view.offset[in] != 0) return view;
-    // A part of it, if only from the start on, has not its size.
+    // A part of the input, even from its start on, has another size.
     const auto size = tensor.axes[found].extent.AsConst();
     if (!size || size != definition.inputs[view.input].dims[in].AsConst()) return view;
     permutation[found] = static_cast<int>(in);
@@ -163,7 +163,7 @@ bool IsPointwise(const ScalarExpr& e, const Definition& definition,
         if (index.kind() != IndexExpr::Kind::kVar) return false;
         auto axis = vars.find(index.var());
         if (axis == vars.end()) return false;
-        // A permuted element is not the output's own.
+        // A permuted element is not at the output's own index.
         if (dims.size() == vars.size() && axis->second != static_cast<int>(d)) return false;
       }
       return true;

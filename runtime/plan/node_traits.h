@@ -1,4 +1,4 @@
-// What a planner needs to know of an operator application, read off its definition.
+// Properties of operator applications that planners need, derived from their definitions.
 #ifndef LEMMA_RUNTIME_PLAN_NODE_TRAITS_H_
 #define LEMMA_RUNTIME_PLAN_NODE_TRAITS_H_
 
@@ -14,26 +14,26 @@
 
 namespace lemma {
 
-// An output that is another way of looking at one input: element i of the output is element
-// offset + coefficient * i of the input.
+// An output that is a view of one input: element i of the output is element offset + coefficient *
+// i of the input.
 struct AffineView {
   int input = 0;
   int output_rank = 0;
   std::vector<int64_t> offset;                    // per input dimension
   std::vector<std::vector<int64_t>> coefficient;  // [input dimension][output dimension]
 
-  // The strides and the additional element offset of the view over an input laid out so.
+  // The view's strides and additional element offset over an input with the given strides.
   Strides StridesOver(const Strides& input_strides) const;
   int64_t OffsetOver(const Strides& input_strides) const;
-  // output dimension -> input dimension if the view is all of the input with its dimensions in
-  // another order; empty otherwise.
+  // Maps output dimensions to input dimensions if the view is the whole input with permuted
+  // dimensions; empty otherwise.
   std::vector<int> permutation;
 };
 
 struct NodeTraits {
   bool defined = false;  // has an executable definition
-  // One output, a function of elements of the inputs at the output's own index, or broadcast: an
-  // input of the output's shape is read nowhere else.
+  // There is one output, whose elements are functions of the inputs' elements at its own index, or
+  // broadcast. Inputs of the output's shape are read nowhere else.
   bool pointwise = false;
   // One per output if all outputs are affine views.
   std::vector<AffineView> views;
@@ -41,10 +41,10 @@ struct NodeTraits {
   // them; absent where it does not.
   std::optional<int> concat_dim;
   Domain domain = Domain::kAny;
-  std::vector<bool> is_index;  // by input: decides where something is read or written
+  std::vector<bool> is_index;  // by input: its values decide where something is read or written
 };
 
-// Memo of traits by operator, attributes and input types. Not thread-safe.
+// Caches traits by operator, attributes and input types. Not thread-safe.
 class NodeTraitsCache {
  public:
   const NodeTraits& Of(const Node& node);

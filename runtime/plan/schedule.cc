@@ -41,7 +41,8 @@ class Scheduler {
 
   int PositionOf(const Value& v) const { return position_.at(&v.node()); }
 
-  // The readers of a state variable, to be visited before the node that makes its new value.
+  // Records readers of state variables, which must come before the node that computes the new
+  // value.
   void ReadBeforeWritten() {
     absl::flat_hash_map<int, int> writer;  // input's node -> new value's
     for (const StatePair& pair : StatePairs(graph_)) {
@@ -56,13 +57,13 @@ class Scheduler {
         if (it == writer.end() || it->second == reader) continue;
         const int write = it->second;
         before_[write].push_back(reader);
-        // Who reads a view of the old value reads the old value.
+        // A reader of a view of the old value reads the old value.
         if (MovesData(*graph_.nodes()[i])) writer[reader] = write;
       }
     }
   }
 
-  // Each result is its operand's elements, elsewhere: memory may be shared.
+  // Whether each result only has its operand's elements at other places: they may share memory.
   static bool MovesData(const Node& node) {
     if (!node.is_op() || node.inputs().size() != 1) return false;
     const auto definition = DefinitionOf(node);
@@ -72,7 +73,7 @@ class Scheduler {
                                           });
   }
 
-  // False if some of before_ contradicts the operands; that is removed then.
+  // Returns false if an entry of before_ contradicts the operands, and removes that entry.
   bool TryAll() {
     order_.clear();
     state_.assign(graph_.nodes().size(), State::kNew);
@@ -86,7 +87,7 @@ class Scheduler {
                        [&](int output) { return Visit(PositionOf(graph_.outputs()[output])); });
   }
 
-  // Depth first: the operands, then what has to come before the node.
+  // Depth first: the operands, then the nodes that must come before this one.
   bool Visit(int root) {
     if (state_[root] != State::kNew) return true;
     state_[root] = State::kOpen;
@@ -107,7 +108,7 @@ class Scheduler {
         state_[other] = State::kOpen;
         stack.emplace_back(other, 0);
       } else if (state_[other] == State::kOpen && is_operand) {
-        // A reader of the old value depends on the new one.
+        // A reader of the old value depends on the new value.
         for (auto it = stack.rbegin(); it != stack.rend(); ++it) {
           if (it->second > graph_.nodes()[it->first]->inputs().size()) before_[it->first].clear();
           if (it->first == other) break;
@@ -130,7 +131,7 @@ class Scheduler {
   absl::flat_hash_map<const Node*, int> position_;
   std::vector<State> state_;
   std::vector<std::vector<int>> before_;
-  std::vector<std::vector<int>> offloads_;  // by node: those of its values
+  std::vector<std::vector<int>> offloads_;  // by node: the offloads of its values
   std::vector<int> level_;                  // length of the longest path to the node
   std::vector<NodePtr> order_;
 };

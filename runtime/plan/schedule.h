@@ -1,4 +1,4 @@
-// The order in which a graph's nodes are executed.
+// Chooses the order in which a graph's nodes are executed.
 #ifndef LEMMA_RUNTIME_PLAN_SCHEDULE_H_
 #define LEMMA_RUNTIME_PLAN_SCHEDULE_H_
 
@@ -9,11 +9,11 @@
 
 namespace lemma {
 
-// Every node of graph.nodes(), operands before users, in an order that needs little memory: each
-// value as late as its first use allows, outputs that are early at hand first, so that a training
-// step computes the gradient of a layer's weights and updates them before it goes on to the layer
-// below. What is offloaded is so at once. A state variable's new value comes after all that reads
-// the old one, where that is possible, so that it can take its place. O(n log n); depends on
+// Returns every node of graph.nodes(), operands before users, in an order that needs little memory.
+// Each value is computed as late as its first use allows, and outputs that can be computed early
+// come first. So a training step computes the gradient of a layer's weights and updates them before
+// it continues with the layer below. Offloads run at once. A state variable's new value comes after
+// all readers of the old one if possible, so that it can replace it. O(n log n); depends on the
 // structure alone.
 std::vector<NodePtr> ScheduleNodes(const Graph& graph);
 

@@ -1,4 +1,4 @@
-// A graph's nodes and values by position in the order of execution, and who uses what.
+// Numbers a graph's nodes and values by execution order, and records the users of each value.
 #ifndef LEMMA_RUNTIME_PLAN_USE_TABLE_H_
 #define LEMMA_RUNTIME_PLAN_USE_TABLE_H_
 
@@ -9,7 +9,7 @@
 
 namespace lemma {
 
-// The graph has to outlive it.
+// The graph must outlive the table.
 struct UseTable {
   explicit UseTable(const Graph& graph);
 
@@ -24,7 +24,7 @@ struct UseTable {
   std::vector<int> first_value;  // by node
   std::vector<std::vector<int>> users;
   std::vector<bool> is_output;
-  // By node: depends on weights and constants alone, so it is computed once, at compile time.
+  // By node: depends only on weights and constants, so it is computed once, at compile time.
   std::vector<bool> is_static;
 };
 

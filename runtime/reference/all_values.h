@@ -1,4 +1,4 @@
-// A graph evaluated by the definitions of its operators, with all that lies between.
+// Evaluates a graph by the definitions of its operators, and keeps all intermediate values.
 #ifndef LEMMA_RUNTIME_REFERENCE_ALL_VALUES_H_
 #define LEMMA_RUNTIME_REFERENCE_ALL_VALUES_H_
 
@@ -10,8 +10,8 @@
 
 namespace lemma {
 
-// Every value of the graph, inputs and weights included, each result rounded to its type. Keeps all
-// of them in memory.
+// Every value of the graph, including inputs and weights. Each result is rounded to its type. All
+// of them stay in memory.
 absl::StatusOr<absl::flat_hash_map<Value, Tensor>> AllValues(const Graph& graph,
                                                              absl::Span<const Tensor> inputs,
                                                              int threads = 1);

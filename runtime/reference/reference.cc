@@ -136,7 +136,7 @@ class ReferenceExecutable : public Executable {
     return Tensor::FromDoubles({dtype, value.shape()}, value.ToDoubles());
   }
 
-  // Values that nobody reads after a node, and the memory that this bounds.
+  // Finds values without readers after each node, and the resulting bound on memory.
   void PlanLifetimes() {
     const std::vector<NodePtr>& nodes = graph_.nodes();
     absl::flat_hash_map<Value, size_t> last_use;

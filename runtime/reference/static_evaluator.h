@@ -1,4 +1,4 @@
-// What depends on weights and constants alone, computed once, by definition.
+// Computes values that depend only on weights and constants, once, by their definitions.
 #ifndef LEMMA_RUNTIME_REFERENCE_STATIC_EVALUATOR_H_
 #define LEMMA_RUNTIME_REFERENCE_STATIC_EVALUATOR_H_
 
@@ -12,8 +12,8 @@ class StaticEvaluator {
  public:
   explicit StaticEvaluator(int threads) : threads_(threads) {}
 
-  // FailedPrecondition, named, if a weight that `v` depends on has no values. `v` must not depend
-  // on inputs.
+  // FailedPrecondition, with the weight's name, if `v` depends on a weight without values. `v` must
+  // not depend on inputs.
   absl::StatusOr<Tensor> Evaluate(const Value& v);
 
  private:

@@ -1,4 +1,4 @@
-// The applications that the operator table gives as examples.
+// The example applications that the operator table gives, for tests.
 #ifndef LEMMA_TESTS_GRAPH_OP_EXAMPLES_H_
 #define LEMMA_TESTS_GRAPH_OP_EXAMPLES_H_
 
@@ -23,11 +23,11 @@ std::ostream& operator<<(std::ostream& out, const OpExample& example);
 // "(f32[2,3], i64[4]) {axis = 1}".
 absl::StatusOr<OpExample> ParseExample(const OpDef& op, absl::string_view text);
 
-// Of all operators; those that do not parse are left out (a test of their own finds them).
+// The examples of all operators. Skips those that do not parse; another test reports them.
 std::vector<OpExample> AllExamples();
 
-// Values for the inputs of an example, the same in every run: floats in [0.1, 0.9), integers 1 and
-// 2, or beside floats -1 and 0, which are positions in any axis.
+// Values for the inputs of an example, the same in every run. Floats are in [0.1, 0.9). Integers
+// are 1 and 2; next to floats they are -1 and 0, which are positions in any axis.
 std::vector<std::vector<double>> ExampleValues(const OpExample& example);
 
 }  // namespace lemma

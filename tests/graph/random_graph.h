@@ -1,5 +1,5 @@
-// Random graphs over the whole operator table, for tests that hold two executions of one graph
-// against each other.
+// Makes random graphs over the whole operator table, for tests that compare two executions of a
+// graph.
 #ifndef LEMMA_TESTS_GRAPH_RANDOM_GRAPH_H_
 #define LEMMA_TESTS_GRAPH_RANDOM_GRAPH_H_
 
@@ -14,17 +14,17 @@
 namespace lemma {
 
 struct RandomGraphOptions {
-  int operators = 8;             // at most
-  int64_t most_elements = 4096;  // of a value
-  // Which operators may occur; default: all that have a definition.
+  int operators = 8;             // the largest number of them
+  int64_t most_elements = 4096;  // the largest number of a value
+  // The operators that may occur; default: all that have a definition.
   std::function<bool(const OpDef&)> allowed;
-  // Which operators do not occur beside numbers that are infinite or NaN.
+  // Operators that must not occur together with infinite or NaN numbers.
   std::function<bool(const OpDef&)> finite_only;
-  // Which element types inputs and casts may have; default: all.
+  // The element types of inputs and casts; default: all.
   std::function<bool(DType)> allowed_type;
-  // Graphs that are drawn beside operators, three times of five: each is applied to values made
-  // before where they have its inputs' types or can be cut and padded to them. By a seed; nullopt:
-  // no graph this time. Every value that nothing reads is an output then.
+  // Makes subgraphs that are used next to operators, in three of five draws. A subgraph is applied
+  // to existing values that have its inputs' types or can be cut and padded to them. The argument
+  // is a seed; nullopt: no subgraph this time. If set, every unread value is an output.
   std::function<std::optional<Graph>(uint64_t seed)> part;
 };
 
@@ -33,11 +33,11 @@ struct RandomGraph {
   std::vector<Tensor> inputs;
 };
 
-// Operators with the attributes of their examples, on values made before where their types allow
-// it, else on new inputs and weights; casts between all element types; chains that can be fused,
-// slices, transposed views, concatenations, values used several times, several outputs. Sizes 0 and
-// 1 and odd ones; in one graph of eight, floats that are infinite, NaN or -0. The same seed gives
-// the same graph.
+// The graph contains operators with the attributes of their examples, on existing values if their
+// types allow it, otherwise on new inputs and weights. It also contains casts between all element
+// types, chains that can be fused, slices, transposed views, concatenations, values with several
+// users, and several outputs. Sizes include 0, 1 and odd ones; one graph in eight has infinite, NaN
+// or -0 floats. The same seed gives the same graph.
 RandomGraph MakeRandomGraph(uint64_t seed, const RandomGraphOptions& options = {});
 
 }  // namespace lemma

@@ -1,5 +1,5 @@
-// Holds an execution against the definitions of a graph's operators, each result rounded to its
-// type, and tells a fault from rounding where rounding is enlarged.
+// Compares an execution with the definitions of a graph's operators, each result rounded to its
+// type. Distinguishes faults from rounding errors that the graph amplifies.
 #ifndef LEMMA_TESTS_RUNTIME_DEFINITIONS_REFEREE_H_
 #define LEMMA_TESTS_RUNTIME_DEFINITIONS_REFEREE_H_
 
@@ -21,18 +21,19 @@ class DefinitionsReferee {
 
   DefinitionsReferee(Graph graph, std::vector<Tensor> inputs);
 
-  // What the definitions give on the inputs.
+  // The outputs that the definitions give.
   const Outputs& expected() const { return expected_; }
   bool ExpectsNaN() const;
 
-  // "" if `actual`, what `run` gave on the inputs, is what the definitions give; else which output
-  // is off and how far. Where it is further off than runtime/tolerance.h allows it is excused if
-  // the definitions move as far when each operator's operands and result are disturbed by what it
-  // may be off, if both agree on inputs nearby (then rounding crossed a jump), or if finite values
-  // agree and sums may overflow (runtime/overflow.h). *excused, if given: whether it was.
+  // Returns "" if `actual`, which `run` computed from the inputs, agrees with the definitions;
+  // otherwise which output differs and how far. A difference beyond runtime/tolerance.h is excused
+  // in three cases: the definitions change as much when each operator's operands and result are
+  // disturbed within tolerance; both agree on nearby inputs (then rounding crossed a
+  // discontinuity); or finite values agree and sums may overflow (runtime/overflow.h). *excused, if
+  // given, receives whether it was.
   std::string Off(const std::vector<Tensor>& actual, const Execution& run,
                   bool* excused = nullptr) const;
-  // The same of one output.
+  // The same for one output.
   std::string OffAt(size_t output, const std::vector<Tensor>& actual, const Execution& run,
                     bool* excused = nullptr) const;
 

@@ -1,4 +1,4 @@
-// ONNX Runtime as an engine of its own, to hold ours against: tools/ort_run, in another process.
+// Runs ONNX Runtime (tools/ort_run) in another process, to compare Lemma with it.
 #ifndef LEMMA_TESTS_RUNTIME_ORT_ENGINE_H_
 #define LEMMA_TESTS_RUNTIME_ORT_ENGINE_H_
 
@@ -15,14 +15,14 @@ namespace lemma {
 
 class OrtEngine {
  public:
-  // `arguments`: of tools/ort_run each. FailedPrecondition, saying how to get it, if ONNX Runtime
-  // is not installed: nothing is installed here.
+  // `arguments` are those of tools/ort_run. FailedPrecondition if ONNX Runtime is not installed;
+  // the message says how to install it. Installs nothing.
   static absl::StatusOr<std::unique_ptr<OrtEngine>> Start(std::vector<std::string> arguments);
   ~OrtEngine();
 
-  // The outputs of a serialized model. InvalidArgument with ONNX Runtime's own words if it refuses
-  // it or its inputs; Internal if it ended: the next call starts it anew. Unimplemented if it has
-  // no inputs of that element type.
+  // The outputs of a serialized model. InvalidArgument with ONNX Runtime's message if it refuses
+  // the model or its inputs. Internal if the process ended; the next call restarts it.
+  // Unimplemented if ONNX Runtime has no inputs of that element type.
   absl::StatusOr<std::vector<Tensor>> Run(const std::string& model,
                                           const std::vector<Tensor>& inputs);
 
@@ -33,7 +33,7 @@ class OrtEngine {
   absl::StatusOr<std::string> Line();
 
   const std::vector<std::string> arguments_;
-  const std::string folder_;  // of the model and its tensors
+  const std::string folder_;  // holds the model and its tensors
   int process_ = -1;
   FILE* to_ = nullptr;
   FILE* from_ = nullptr;

@@ -1,4 +1,5 @@
-// Where ONNX Runtime is no referee: what ONNX leaves open, and its faults (docs/reliability.md).
+// Lists cases in which ONNX Runtime may differ from the definitions: behaviour that ONNX leaves
+// open, and ONNX Runtime's faults (docs/reliability.md).
 #ifndef LEMMA_TESTS_RUNTIME_ORT_EXCEPTIONS_H_
 #define LEMMA_TESTS_RUNTIME_ORT_EXCEPTIONS_H_
 
@@ -11,11 +12,12 @@
 
 namespace lemma {
 
-// Why ONNX Runtime may give something else than the definition of `node` on these operands; "" if
-// nothing is known of it.
+// Why ONNX Runtime may differ from the definition of `node` on these operands; "" if no reason is
+// known.
 std::string OrtException(const Node& node, absl::Span<const Tensor> operands);
 
-// The same of what each output of `graph` depends on, on these inputs. The definitions execute.
+// For each output of `graph`: the reasons for all nodes that it depends on, on these inputs.
+// Executes the definitions.
 std::vector<std::set<std::string>> OrtExceptions(const Graph& graph,
                                                  absl::Span<const Tensor> inputs);
 

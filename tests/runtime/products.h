@@ -1,4 +1,4 @@
-// The operators whose kernels are oneDNN's products.
+// Recognizes operators whose kernels are oneDNN's products.
 #ifndef LEMMA_TESTS_RUNTIME_PRODUCTS_H_
 #define LEMMA_TESTS_RUNTIME_PRODUCTS_H_
 
@@ -9,7 +9,7 @@
 
 namespace lemma {
 
-// What follows them may turn NaN into a number (docs/reliability.md).
+// Operations fused behind them may turn NaN into a number (docs/reliability.md).
 inline bool IsProduct(const OpDef& op) {
   return absl::StrContains(op.name, "conv") || absl::StrContains(op.name, "matmul");
 }

@@ -1,4 +1,4 @@
-// Graphs with random values, and comparison of the CPU back end with the reference.
+// Makes graphs with random values, and compares the CPU back end with the reference.
 #ifndef LEMMA_TESTS_RUNTIME_RUNTIME_TESTUTIL_H_
 #define LEMMA_TESTS_RUNTIME_RUNTIME_TESTUTIL_H_
 
@@ -27,9 +27,8 @@ Graph GraphOf(absl::string_view text, uint64_t seed = 1);
 std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed = 1);
 
 // Runs `graph` on both back ends, twice on the CPU (a second run must not depend on the first),
-// with and without fusion of layout operators, and expects equal outputs within the tolerance and
-// plans that keep each element until it is read.
-// Returns the CPU's executable, with fusion, for further questions.
+// with and without fusion of layout operators. Expects equal outputs within the tolerance, and
+// plans that keep each element until it is read. Returns the CPU's executable, with fusion.
 std::unique_ptr<Executable> ExpectCpuMatchesReference(const Graph& graph,
                                                       const std::vector<Tensor>& inputs,
                                                       int threads = 1);
@@ -38,7 +37,7 @@ std::unique_ptr<Executable> ExpectCpuMatchesReference(absl::string_view text);
 // The names of the kernels that `executable` runs, joined by spaces.
 std::string KernelsOf(Executable& executable, const std::vector<Tensor>& inputs);
 
-// Compares the CPU back end with the reference on random inputs, and returns the kernels run.
+// Compares the CPU back end with the reference on random inputs. Returns the names of the kernels.
 std::string KernelsRun(absl::string_view graph_text);
 
 }  // namespace lemma

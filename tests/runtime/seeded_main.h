@@ -1,4 +1,4 @@
-// The main function of tests that draw other random graphs, or mutants of rules, in each run.
+// The main function of tests that draw new random graphs or rule mutants in each run.
 #ifndef LEMMA_TESTS_RUNTIME_SEEDED_MAIN_H_
 #define LEMMA_TESTS_RUNTIME_SEEDED_MAIN_H_
 
@@ -7,9 +7,9 @@
 namespace lemma {
 
 struct SeedFlags {
-  uint64_t first_seed = 0;  // --first_seed=N; drawn from the system, and printed, unless given
-  int64_t graphs = 0;       // --graphs=N; 0: as many as the test wants
-  int64_t mutants = 0;      // --mutants=N; the same
+  uint64_t first_seed = 0;  // --first_seed=N; if not given, drawn from the system and printed
+  int64_t graphs = 0;       // --graphs=N; 0: the test's default
+  int64_t mutants = 0;      // --mutants=N; 0: the test's default
 };
 const SeedFlags& Seeds();
 

@@ -1,4 +1,4 @@
-// What element types do to values between operators, with what NumPy gives.
+// Test cases of rounding to element types between operators, with NumPy's results.
 #ifndef LEMMA_TESTS_RUNTIME_STORED_TYPE_CASES_H_
 #define LEMMA_TESTS_RUNTIME_STORED_TYPE_CASES_H_
 

@@ -1,4 +1,4 @@
-// Writing compositions of operators as formulas.
+// Builds compositions of operators during import, written like formulas.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_BUILD_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_BUILD_H_
 
@@ -11,8 +11,8 @@
 
 namespace lemma::ops {
 
-// Applies operators and keeps the first error, after which it yields empty values: a composition is
-// written straight down, and asked once whether it went well.
+// Applies operators and keeps the first error; after it, all results are empty. So a composition is
+// written without checks, and its status is read once at the end.
 class OnnxBuild {
  public:
   explicit OnnxBuild(OnnxImport& node) : node_(node) {}
@@ -36,7 +36,7 @@ class OnnxBuild {
   Value Sub(const Value& a, const Value& b) { return Op("sub", {a, b}); }
   Value Mul(const Value& a, const Value& b) { return Op("mul", {a, b}); }
   Value Div(const Value& a, const Value& b) { return Op("div", {a, b}); }
-  // With a scalar of a's element type.
+  // b becomes a scalar of a's element type.
   Value Add(const Value& a, double b) { return a ? Add(a, Scalar(a.dtype(), b)) : a; }
   Value Mul(const Value& a, double b) { return a ? Mul(a, Scalar(a.dtype(), b)) : a; }
   Value From(double a, const Value& b) { return b ? Sub(Scalar(b.dtype(), a), b) : b; }

@@ -1,4 +1,5 @@
-// ONNX operators that are compositions of ours. Each list belongs to the operator it leans on most.
+// Imports ONNX operators that are compositions of Lemma's. Each list belongs to the Lemma operator
+// that it uses most.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_COMPOSITES_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_COMPOSITES_H_
 
@@ -10,19 +11,19 @@ namespace lemma::ops {
 
 // MeanVarianceNormalization, LpNormalization, GlobalLpPool.
 std::vector<OnnxImporter> NormComposites();
-// Einsum: a matmul where it is one.
+// Einsum; becomes a matmul where possible.
 OnnxImporter EinsumImporter();
 // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss.
 std::vector<OnnxImporter> LossComposites();
 
-// Those that lean on no single operator.
+// The lists below belong to no single operator.
 // DFT, STFT.
 std::vector<OnnxImporter> FourierComposites();
 // RNN, GRU, LSTM.
 std::vector<OnnxImporter> RecurrentComposites();
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, QLinearMatMul.
 std::vector<OnnxImporter> QuantizedComposites();
-// Adagrad, Momentum, Adam; their names carry the domain, ai.onnx.preview.training.
+// Adagrad, Momentum, Adam. Their names include the domain, ai.onnx.preview.training.
 std::vector<OnnxImporter> OptimizerComposites();
 
 }  // namespace lemma::ops

@@ -7,7 +7,7 @@
 namespace lemma::ops {
 namespace {
 
-// Of a 3-d window along its depth; each is a slice of the input.
+// The taps of a 3-d window along its depth; each is a slice of the input.
 constexpr int64_t kMaxTaps = 1024;
 
 }  // namespace

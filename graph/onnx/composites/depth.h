@@ -1,4 +1,4 @@
-// Convolutions with a third spatial axis, as ones with two.
+// Turns convolutions with three spatial axes into ones with two.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_DEPTH_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_DEPTH_H_
 
@@ -8,8 +8,8 @@
 
 namespace lemma::ops {
 
-// x, [N,C,D,H,W], as [N*E, C*T, H, W], E being the positions that a window of T along D has: what a
-// window sees along D become channels, next to each other. Negative padding cuts off.
+// x, [N,C,D,H,W], as [N*E, C*T, H, W], where a window of size T has E positions along D. The D
+// positions in one window become neighbouring channels. Negative padding crops.
 absl::StatusOr<Value> DepthToChannels(OnnxImport& node, const Value& x, const OnnxWindow& depth);
 
 // [N*E,K,H,W] as [N,K,E,H,W].

@@ -1,4 +1,4 @@
-// Element types as ONNX's attributes number them.
+// Converts between element types and ONNX's type numbers.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_DTYPE_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_DTYPE_H_
 
@@ -12,7 +12,7 @@ namespace lemma::ops {
 
 // Values of ONNX's TensorProto.DataType.
 int64_t ToOnnxNumber(DType dtype);
-// Unsupported for what we have no element type for.
+// Unsupported if Lemma has no such element type.
 absl::StatusOr<DType> FromOnnxNumber(const OnnxImport& node, int64_t number);
 
 // `x` with element type `to`; `x` itself if it has that type.

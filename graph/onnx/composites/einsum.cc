@@ -11,7 +11,7 @@
 namespace lemma::ops {
 namespace {
 
-// The labels of a product of two tensors that is a matmul, by what becomes of them.
+// The labels of a two-operand product that is a matmul, grouped by their role.
 struct Product {
   std::string a, b, out;                    // as given
   std::string batch, rows, inner, columns;  // in both and out; in a and out; in both; in b and out
@@ -27,7 +27,7 @@ bool IsPlain(const std::string& labels) {
   return true;
 }
 
-// nullopt for whatever is not a matmul of two operands, each label named once in each.
+// nullopt unless it is a matmul of two operands with each label once per operand.
 std::optional<Product> AsProduct(std::string equation) {
   equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
   std::vector<std::string> sides = absl::StrSplit(equation, "->");
@@ -54,7 +54,7 @@ std::optional<Product> AsProduct(std::string equation) {
   return p;
 }
 
-// x with its dimensions, labelled `from`, in the order `to`.
+// Permutes x's dimensions, labelled `from`, to the order `to`.
 absl::StatusOr<Value> Arrange(OnnxImport& node, const Value& x, const std::string& from,
                               const std::string& to) {
   if (from == to) return x;
@@ -86,7 +86,7 @@ absl::StatusOr<Value> ApplyProduct(OnnxImport& node, const Product& p, Value a, 
   return Arrange(node, y, made, p.out);
 }
 
-// A product of two operands becomes a matmul, which rewrites and back ends know better.
+// Turns a product of two operands into a matmul, for which more rewrites and kernels exist.
 absl::StatusOr<std::vector<Value>> ImportEinsum(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(std::string equation, node.String("equation"));
   std::vector<Value> in;

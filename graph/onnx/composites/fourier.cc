@@ -12,8 +12,8 @@ namespace {
 
 using Values = absl::StatusOr<std::vector<Value>>;
 
-// The matrix [length * parts, bins * 2] that takes `length` numbers, complex ones as pairs, to
-// y[k] = sum(n < length) x[n] exp(sign 2 pi i k n / length), divided by length if sign is positive.
+// The matrix [length * parts, bins * 2] that maps `length` numbers, complex ones as pairs, to y[k]
+// = sum(n < length) x[n] exp(sign 2 pi i k n / length), divided by length if sign is positive.
 absl::StatusOr<Tensor> FourierMatrix(DType dtype, int64_t length, int64_t parts, int64_t bins,
                                      double sign) {
   if (length * parts * bins * 2 > (int64_t{1} << 24)) {
@@ -72,7 +72,7 @@ Values ImportDft(OnnxImport& node) {
       return node.Unsupported("a length that pads or cuts the signal");
     }
   }
-  // Swapping the axis with the last but one is its own inverse.
+  // Swapping the axis with the last but one; its own inverse.
   std::vector<int64_t> swap(rank);
   for (int i = 0; i < rank; ++i) swap[i] = i;
   std::swap(swap[axis], swap[rank - 2]);
@@ -85,7 +85,7 @@ Values ImportDft(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
-// Windows of `length` elements, `step` apart, each transformed.
+// Transforms each of the windows of `length` elements, `step` apart.
 Values ImportStft(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value signal, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(Tensor step_tensor, node.ConstantInput(1));

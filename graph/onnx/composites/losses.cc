@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMaxClasses = int64_t{1} << 24;
 
-// [1,C,1…]: the classes' numbers.
+// The class numbers as [1,C,1…].
 absl::StatusOr<Value> ClassNumbers(OnnxImport& node, DType dtype, const Shape& x) {
   if (x[1] > kMaxClasses) return node.Unsupported(absl::StrCat(x[1], " classes"));
   std::vector<int64_t> numbers(x[1]);
@@ -36,9 +36,9 @@ absl::StatusOr<Value> Labels(OnnxImport& node, const Shape& x) {
   return Reshape(node, label, shape);
 }
 
-// loss[n,i…] = -sum(c < C, c = label[n,i…]) x[n,c,i…] * weight[c], 0 where the label is to be
-// ignored; reduced to its sum, or to its sum divided by that of the weights chosen. A negative
-// label counts from the end, as it does in ONNX's own definition by GatherElements.
+// loss[n,i…] = -sum(c < C, c = label[n,i…]) x[n,c,i…] * weight[c], 0 where the label is ignored.
+// Reduced to its sum, or to its sum divided by the sum of the selected weights. A negative label
+// counts from the end, as in ONNX's own definition by GatherElements.
 absl::StatusOr<Value> NegativeLogLikelihood(OnnxImport& node, const Value& x) {
   LEMMA_ASSIGN_OR_RETURN(std::string reduction, node.String("reduction", "mean"));
   if (reduction != "none" && reduction != "sum" && reduction != "mean") {

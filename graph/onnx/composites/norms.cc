@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<Value>> ImportMeanVariance(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
-// (sum over axes of |x|^p)^(1/p), axes kept with size 1.
+// (sum over axes of |x|^p)^(1/p); the axes stay with size 1.
 absl::StatusOr<Value> Norm(OnnxImport& node, const Value& x, const Ints& axes, int64_t p) {
   Attrs over = {{"axes", axes}, {"keepdims", int64_t{1}}};
   if (p == 2) return node.Op("reduce_l2", {x}, over);
@@ -41,7 +41,7 @@ absl::StatusOr<Value> Norm(OnnxImport& node, const Value& x, const Ints& axes, i
   return node.Op("pow", {sum, inverse});
 }
 
-// x divided by its norm along one axis; 0 where that is 0.
+// x divided by its norm along one axis; 0 where the norm is 0.
 absl::StatusOr<std::vector<Value>> ImportLpNormalization(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", -1));

@@ -11,8 +11,9 @@ namespace {
 
 using Values = absl::StatusOr<std::vector<Value>>;
 
-// Inputs are the rate R and the step T, then for n tensors X, G and the states, each kind together;
-// outputs are X' and the new states likewise. `update` sees X, G and the states of one tensor.
+// The inputs are the rate R, the step T, and for n tensors all X, then all G, then the states, each
+// kind together. The outputs are all X', then the new states in the same order. `update` takes X, G
+// and the states of one tensor.
 using Update = std::function<std::vector<Value>(OnnxBuild&, const std::vector<Value>&)>;
 Values ForEachTensor(OnnxImport& node, int kinds, const Update& update) {
   if (node.num_inputs() < 2) return absl::InvalidArgumentError("the number of inputs does not fit");

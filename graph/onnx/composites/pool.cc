@@ -9,8 +9,8 @@
 namespace lemma::ops {
 namespace {
 
-// An ONNX pooling as `op` along the spatial axes of `w`; a pooling of the whole window is one of
-// the parts in turn, so any number of axes is done two at a time.
+// Applies an ONNX pooling as `op` along the spatial axes of `w`. A window can be pooled in parts,
+// one after the other, so any number of axes is done two at a time.
 absl::StatusOr<Value> ApplyPool(OnnxImport& node, const std::string& op, const Value& x,
                                 const OnnxWindow& w, const Attrs& attrs) {
   const Shape& shape = x.shape();
@@ -27,7 +27,7 @@ absl::StatusOr<Value> ApplyPool(OnnxImport& node, const std::string& op, const V
     return Reshape(node, y, {y.shape()[0], y.shape()[1], y.shape()[3]});
   }
   if (w.rank() != 3) return node.Unsupported(absl::StrCat(w.rank(), " spatial axes"));
-  // First height and width of every depth, then depth for every position of the result.
+  // First height and width for every depth, then depth for every position of the result.
   LEMMA_ASSIGN_OR_RETURN(Value slices,
                          Reshape(node, x, {shape[0], shape[1] * shape[2], shape[3], shape[4]}));
   LEMMA_ASSIGN_OR_RETURN(Value planes, apply2d(slices, w.Axes(1, 3)));
@@ -49,8 +49,8 @@ struct OnnxPadding {
   bool changed = false;
 };
 
-// ONNX's ceil_mode may have one window more, that covers no element. Where it has, the padding at
-// the end says which windows there are, instead of ceil_mode.
+// With ONNX's ceil_mode there may be one more window that covers no element. In that case the end
+// padding is adjusted to give the right windows, instead of ceil_mode.
 OnnxPadding ExportPadding(const Node& node, const Shape& pooled) {
   OnnxPadding padding{node.Ints("pads"), node.Int("ceil_mode") != 0};
   if (!padding.ceil_mode) return padding;
@@ -136,7 +136,7 @@ absl::StatusOr<std::vector<Value>> ImportLpPool(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
-// Puts each element of x back where max_pool2d_index says it came from, zeros elsewhere.
+// Puts each element of x at the place that max_pool2d_index gave, with zeros elsewhere.
 absl::StatusOr<std::vector<Value>> ImportMaxUnpool(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(Value index, node.Input(1));
@@ -155,7 +155,7 @@ absl::StatusOr<std::vector<Value>> ImportMaxUnpool(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value y, node.Op("scatter_elements", {zeros, index, x}));
   LEMMA_ASSIGN_OR_RETURN(y, Reshape(node, y, pooled_from));
   if (!node.HasInput(2)) return std::vector<Value>{y};
-  // A larger output repeats nothing: what it has more stays 0.
+  // A larger output repeats nothing: the additional elements stay 0.
   LEMMA_ASSIGN_OR_RETURN(Tensor wanted, node.ConstantInput(2));
   std::vector<int64_t> sizes = wanted.ToInts(), pads(pooled_from.size(), 0);
   if (sizes.size() != pooled_from.size()) {
@@ -191,7 +191,7 @@ absl::Status ExportMaxPoolIndex(OnnxExport& out) {
   return absl::OkStatus();
 }
 
-// The maxima's positions, and a sum into zeros there.
+// Exports the maxima's positions, and a sum into zeros at these positions.
 absl::Status ExportMaxPoolGradient(OnnxExport& out) {
   const TensorType& type = out.node().type(0);
   LEMMA_ASSIGN_OR_RETURN(Tensor zeros, Tensor::Filled({type.dtype, {type.num_elements()}}, 0));

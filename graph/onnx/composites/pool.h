@@ -1,4 +1,4 @@
-// Pooling in ONNX.
+// Imports ONNX's pooling operators.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_POOL_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_POOL_H_
 
@@ -9,7 +9,7 @@
 
 namespace lemma::ops {
 
-// Any number of spatial axes up to three.
+// One to three spatial axes.
 absl::StatusOr<std::vector<Value>> ImportMaxPool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportMaxUnpool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportAveragePool(OnnxImport& node);

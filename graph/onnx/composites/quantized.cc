@@ -1,4 +1,4 @@
-// Quantization, as arithmetic on the numbers that the integers stand for.
+// Quantization as arithmetic on the numbers that the integers represent.
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/onnx/composites/axes.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Values = absl::StatusOr<std::vector<Value>>;
 
-// A scale or zero point for each position along `axis` of a tensor of rank `rank`; a scalar stays.
+// One scale or zero point per position along `axis` of a tensor of rank `rank`; a scalar stays.
 absl::StatusOr<Value> AlongAxis(OnnxImport& node, const Value& v, int64_t axis, int rank) {
   if (v.type().rank() == 0) return v;
   if (v.type().num_elements() == 1) return Reshape(node, v, {});

@@ -14,7 +14,7 @@ namespace {
 
 using Values = absl::StatusOr<std::vector<Value>>;
 
-// Our operator for ONNX's name of an activation, with its default parameters.
+// Lemma's operator for ONNX's activation name, with its default parameters.
 const std::string* FindActivation(const std::string& name) {
   static const auto* table = new std::map<std::string, std::string>{
       {"Relu", "relu"},         {"Tanh", "tanh"},         {"Sigmoid", "sigmoid"},
@@ -24,14 +24,14 @@ const std::string* FindActivation(const std::string& name) {
   return it == table->end() ? nullptr : &it->second;
 }
 
-// Attributes and sizes that the three share.
+// Attributes and sizes that all three have.
 struct Form {
   int64_t steps = 0, batch = 0, hidden = 0, directions = 1;
   int64_t gates = 1;
   bool reverse = false;      // the only direction runs backwards
   bool batch_first = false;  // layout = 1
   std::optional<double> clip;
-  std::vector<std::string> activations;  // ours, for each direction in turn
+  std::vector<std::string> activations;  // Lemma's names, for one direction after the other
   int64_t per_direction = 1;             // activations
 
   const std::string& Activation(int64_t direction, int64_t i) const {
@@ -56,7 +56,7 @@ class Recurrence {
   Values Run(bool has_cell);
 
  protected:
-  // The next state from gate inputs x [batch, gates * hidden], biases not added.
+  // The next state from the gate inputs x [batch, gates * hidden], before biases are added.
   virtual State Step(int64_t direction, const Value& x, const State& state, const Weights& w) = 0;
 
   // Gate number `gate` of a [.., gates * hidden] value.
@@ -72,7 +72,7 @@ class Recurrence {
     if (form_.clip) x = b_.Op("clip", {x}, {{"min", -*form_.clip}, {"max", *form_.clip}});
     return b_.Op(form_.Activation(direction, i), {x});
   }
-  // The last activation has no clipping before it.
+  // The last activation is not preceded by clipping.
   Value Apply(int64_t direction, int64_t i, const Value& x) {
     return b_.Op(form_.Activation(direction, i), {x});
   }
@@ -146,7 +146,7 @@ Values Recurrence::Run(bool has_cell) {
   for (int64_t d = 0; d < form_.directions; ++d) {
     Weights w = WeightsOf(d);
     State state = InitialState(d, x.dtype(), has_cell);
-    // The inputs' part of all steps at once.
+    // The inputs' contribution for all steps at once.
     Value inputs = b_.Op("matmul", {rows, w.w});
     if (w.w_bias) inputs = b_.Add(inputs, w.w_bias);
     std::vector<Value> parts = {inputs};

@@ -1,4 +1,5 @@
-// Element types that ONNX's operators take, where they take fewer than ours.
+// Restricts exports to the element types that ONNX's operators take, which can be fewer than
+// Lemma's.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TYPES_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_TYPES_H_
 
@@ -17,15 +18,15 @@ namespace lemma::ops {
 
 using ExportHook = std::function<absl::Status(OnnxExport&)>;
 
-// Of positions, where an operator takes any.
+// Types of positions for operators that take any of them.
 inline std::vector<DType> OnnxPositions() { return {DType::kI64, DType::kI32}; }
 inline std::vector<DType> OnnxFloats() { return {DType::kF32, DType::kF64, DType::kF16}; }
-// Of most arithmetic: no narrow integers.
+// Types of most arithmetic operators: no narrow integers.
 inline std::vector<DType> OnnxNumbers() {
   return {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64};
 }
 
-// `hook` where input 0 has one of `types`; elsewhere an Unimplemented status.
+// Runs `hook` if input 0 has one of `types`; otherwise returns an Unimplemented status.
 inline ExportHook ExportFor(std::vector<DType> types, ExportHook hook) {
   return [types = std::move(types), hook = std::move(hook)](OnnxExport& out) -> absl::Status {
     DType dtype = out.node().inputs()[0].dtype();
@@ -35,8 +36,8 @@ inline ExportHook ExportFor(std::vector<DType> types, ExportHook hook) {
   };
 }
 
-// `hook` with input `input`, integers, as i64 where it has none of `types`: no position is too
-// large for that.
+// Runs `hook` with the integer input `input` cast to i64 if its type is not among `types`. Every
+// position fits into i64.
 inline ExportHook ExportWithPositions(int input, std::vector<DType> types, ExportHook hook) {
   class Widened : public OnnxExport {
    public:

@@ -50,8 +50,8 @@ absl::Status DefineConv2d(OpContext& c) {
   return absl::OkStatus();
 }
 
-// dx is dy spread over the windows by w, dw the products of dy and the windows of x, dbias the sum
-// of dy over all axes but k (graph/ops/convolution/conv_gradient.h).
+// dx spreads dy over the windows with w, dw has the products of dy and the windows of x, and dbias
+// the sums of dy over all axes except k (graph/ops/convolution/conv_gradient.h).
 std::vector<Value> Conv2dGradient(GradientForm& f) {
   const Value &x = f.Input(0), &w = f.Input(1), &dy = f.ResultGradient();
   const int64_t groups = f.node().Int("groups");
@@ -62,8 +62,8 @@ std::vector<Value> Conv2dGradient(GradientForm& f) {
   return gradients;
 }
 
-// The conv2d of values that are [N,C,H,W] and [K,C/groups,R,S]; a 1-d convolution is one of
-// height 1.
+// Applies conv2d to values of shapes [N,C,H,W] and [K,C/groups,R,S]; a 1-d convolution has height
+// 1.
 absl::StatusOr<Value> ApplyConv(OnnxImport& node, std::vector<Value> in, OnnxWindow window,
                                 int64_t groups) {
   const bool one_d = window.rank() == 1;
@@ -111,7 +111,7 @@ absl::StatusOr<std::vector<Value>> ImportConv(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
-// The integers as f32 less their zero point: one number, or one for each output channel of a
+// The integers as f32 minus their zero point, which is one number, or one per output channel of a
 // weight.
 absl::StatusOr<Value> Centered(OnnxImport& node, int i) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(i));
@@ -125,7 +125,7 @@ absl::StatusOr<Value> Centered(OnnxImport& node, int i) {
   return node.Op("sub", {x, zero});
 }
 
-// In f32, which ONNX can express and which holds every sum exactly up to 2^24.
+// Computes in f32, which ONNX can express and which is exact for sums up to 2^24.
 absl::StatusOr<std::vector<Value>> ImportConvInteger(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, Centered(node, 0));
   LEMMA_ASSIGN_OR_RETURN(Value w, Centered(node, 1));

@@ -10,7 +10,7 @@ Value SpreadWindows(Formula& f, const Node& node, const Value& y, const Value& w
   const std::vector<int64_t>&strides = node.Ints("strides"), &dilations = node.Ints("dilations");
   std::vector<int64_t> pads = node.Ints("pads"), missing(2);
   for (size_t i = 0; i < 2; ++i) {
-    // Where the last window ends; beyond it x is padding, or what no window reaches.
+    // The end of the last window. Beyond it, x is padding or not reached by any window.
     const int64_t end =
         (y.shape()[2 + i] - 1) * strides[i] + (w.shape()[2 + i] - 1) * dilations[i] + 1 - pads[i];
     pads[2 + i] = std::max<int64_t>(end - sizes[i], 0);
@@ -24,8 +24,8 @@ Value SpreadWindows(Formula& f, const Node& node, const Value& y, const Value& w
                {"output_padding", missing}});
 }
 
-// A convolution whose kernel is y and which sums over the batch: batch and channels are exchanged,
-// strides and dilations too. Each group sees its own channels of x, as batches of one convolution:
+// A convolution with kernel y that sums over the batch: batch and channels are exchanged, and so
+// are strides and dilations. Each group has its own channels of x, as batches of one convolution:
 // [c, g*N + n] is x[n, g*C + c].
 Value WindowProducts(Formula& f, const Node& node, const Value& x, const Value& y, int64_t groups,
                      const Shape& shape) {
@@ -35,8 +35,8 @@ Value WindowProducts(Formula& f, const Node& node, const Value& x, const Value& 
   std::vector<int64_t> pads = node.Ints("pads");
   Shape used = x.shape();
   for (size_t i = 0; i < 2; ++i) {
-    // So much padding at the end that there are as many positions as w has elements. Where that
-    // would be negative no window reaches the end of x, which is cut off.
+    // Padding at the end that gives as many positions as w has elements. If it is negative, no
+    // window reaches the end of x, which is cut off.
     const int64_t reach = (y.shape()[2 + i] - 1) * strides[i] + 1;
     const int64_t end = (shape[2 + i] - 1) * dilations[i] + reach - pads[i];
     used[2 + i] = std::clamp<int64_t>(end, 1, x.shape()[2 + i]);

@@ -1,4 +1,4 @@
-// Gradients of the two convolutions, which are each other's transposes as linear maps.
+// Gradients of the two convolutions. As linear maps, the two are each other's transposes.
 #ifndef LEMMA_GRAPH_OPS_CONVOLUTION_CONV_GRADIENT_H_
 #define LEMMA_GRAPH_OPS_CONVOLUTION_CONV_GRADIENT_H_
 
@@ -6,9 +6,9 @@
 
 namespace lemma::ops {
 
-// The transpose of the window sums of kernel `w` over [N,C,H,W], as `node`'s attributes strides,
-// pads and dilations place them: from y, [N,K,P,Q], to x, whose height and width are `sizes`. Rows
-// and columns that no window reaches are 0.
+// The transpose of the window sums of kernel `w` over [N,C,H,W], with the attributes strides, pads
+// and dilations of `node`. Maps y, [N,K,P,Q], to x, whose height and width are `sizes`. Rows and
+// columns that no window reaches are 0.
 Value SpreadWindows(Formula& f, const Node& node, const Value& y, const Value& w, int64_t groups,
                     const Shape& sizes);
 

@@ -14,9 +14,9 @@
 namespace lemma::ops {
 namespace {
 
-// conv2d's windows with the roles of input and output exchanged: element i of x is spread over
-// output positions i*stride + r*dilation - pad_begin. So that position p gets x[i] * w[r] where
-// p + pad_begin - r*dilation = i*stride.
+// conv2d's windows with input and output exchanged: element i of x is spread over the output
+// positions i*stride + r*dilation - pad_begin. So position p receives x[i] * w[r] where p +
+// pad_begin - r*dilation = i*stride.
 struct Spread {
   IndexExpr element;  // i
   Guard exists;       // the division is exact and i is an element of x
@@ -83,7 +83,7 @@ absl::Status DefineConvTranspose2d(OpContext& c) {
 }
 
 // dx[n,c,i,j] = sum(k, r, s) dy[n,k, i*sh + r*dh - top, …] * w[c,k,r,s]: a conv2d of dy, without
-// the windows that lie in the output padding alone. dw are the products of x and the windows of dy
+// windows that lie only in the output padding. dw has the products of x and the windows of dy
 // (graph/ops/convolution/conv_gradient.h).
 std::vector<Value> ConvTranspose2dGradient(GradientForm& f) {
   const Value &x = f.Input(0), &w = f.Input(1), &dy = f.ResultGradient();
@@ -121,7 +121,7 @@ absl::StatusOr<OutputPlan> PlanOutput(const OnnxImport& node, const Shape& input
     int64_t wanted = shape.empty() ? input[i + 2] * w.strides[i] : shape[i];
     int64_t total = (input[i + 2] - 1) * w.strides[i] + plan.output_padding[i] +
                     (w.kernel[i] - 1) * w.dilations[i] + 1 - wanted;
-    // What is missing is appended.
+    // A negative total is appended as output padding.
     if (total < 0) plan.output_padding[i] -= total;
     total = std::max<int64_t>(total, 0);
     int64_t less = total / 2, more = total - less;
@@ -164,7 +164,8 @@ absl::StatusOr<Value> ApplyTransposed1d(OnnxImport& node, std::vector<Value> in,
   return Reshape(node, y, {y.shape()[0], y.shape()[1], y.shape()[3]});
 }
 
-// Along the depth: zeros between the elements of x, then an ordinary window with its taps reversed.
+// Along the depth: puts zeros between the elements of x, then applies an ordinary window with
+// reversed taps.
 absl::StatusOr<Value> ApplyTransposed3d(OnnxImport& node, std::vector<Value> in,
                                         const Transposed& t) {
   const Shape x = in[0].shape(), w = in[1].shape();
@@ -179,7 +180,7 @@ absl::StatusOr<Value> ApplyTransposed3d(OnnxImport& node, std::vector<Value> in,
     LEMMA_ASSIGN_OR_RETURN(stuffed,
                            Reshape(node, stuffed, {x[0], x[1], x[2] * stride, x[3], x[4]}));
   }
-  // The zeros after the last element are padding already.
+  // The zeros after the last element already count as padding.
   const int64_t reach = (taps - 1) * depth.dilations[0];
   const int64_t after = reach - depth.pads[1] + t.output_padding[0] - (stride - 1);
   OnnxWindow ordinary{{taps}, {1}, depth.dilations, {reach - depth.pads[0], after}};

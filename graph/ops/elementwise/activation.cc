@@ -24,12 +24,12 @@ ScalarExpr Less(const ScalarExpr& a, const ScalarExpr& b) { return Apply(ScalarF
 
 ScalarExpr Sigmoid(const ScalarExpr& x) { return ScalarExpr(1) / (ScalarExpr(1) + Exp(-x)); }
 
-// ln(1 + e^x) without overflow: the larger of 0 and x comes out of the logarithm.
+// ln(1 + e^x) without overflow: takes the larger of 0 and x out of the logarithm.
 ScalarExpr Softplus(const ScalarExpr& x) {
   return Max(x, 0) + Apply(ScalarFn::kLog, ScalarExpr(1) + Exp(-Apply(ScalarFn::kAbs, x)));
 }
 
-// y[i…] = f(x[i…]) with float attributes, named alike in ONNX.
+// y[i…] = f(x[i…]) with float attributes that have the same names in ONNX.
 OpDef Activation(std::string name, std::string equation, std::string onnx_type,
                  std::vector<AttrSpec> attrs, UnaryBody f) {
   OpDef op = Unary(std::move(name), std::move(equation), "", Accepts::kFloat, std::move(f));
@@ -53,7 +53,7 @@ std::string Scalar(OnnxExport& out, double value) {
   return out.Constant(*Tensor::Filled({out.node().type(0).dtype, {}}, value));
 }
 
-// Clip's bounds are attributes before operator set 11 and inputs since; computed bounds become
+// Clip's bounds are attributes before operator set 11 and inputs since then; computed bounds become
 // max and min.
 absl::StatusOr<Value> ImportClip(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
@@ -77,7 +77,7 @@ absl::StatusOr<Value> ImportClip(OnnxImport& node) {
   return bounds.empty() ? x : node.Op("clip", {x}, bounds);
 }
 
-// ONNX clips to the least and largest finite numbers where there is no bound.
+// Without a bound, ONNX clips to the least or largest finite number.
 absl::Status ExportClip(OnnxExport& out) {
   const double low = out.node().Float("min"), high = out.node().Float("max");
   const bool is_float = IsFloat(out.node().type(0).dtype);

@@ -1,4 +1,4 @@
-// Functions of two elements, and the choice between two.
+// Functions of two elements, and the selection between two.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -24,7 +24,7 @@ OpDef Documented(OpDef op, std::string doc, bool commutative) {
 }
 
 ScalarExpr Less(const ScalarExpr& a, const ScalarExpr& b) { return Apply(ScalarFn::kLess, a, b); }
-// Not `not b < a`: with NaN every comparison is false.
+// Not the same as `not b < a`: with NaN every comparison is false.
 ScalarExpr LessOrEqual(const ScalarExpr& a, const ScalarExpr& b) {
   return Apply(ScalarFn::kOr, Less(a, b), Apply(ScalarFn::kEqual, a, b));
 }
@@ -40,12 +40,14 @@ OpDef Logic(OpDef op) {
   return Documented(std::move(op), kBroadcast, true);
 }
 
-// ONNX's Pow takes an exponent of any type and gives the base's; ours computes in one type.
+// ONNX's Pow allows an exponent of any type and returns the base's type; Lemma computes in one
+// type.
 absl::StatusOr<std::vector<Value>> ImportPow(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value base, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(Value exponent, node.Input(1));
   const DType result = base.dtype();
-  // A float exponent of an integer base: the power is a float, cut off to an integer at the end.
+  // For an integer base and a float exponent, the power is a float, truncated to an integer at the
+  // end.
   const DType common = IsFloat(result) || !IsFloat(exponent.dtype()) ? result : exponent.dtype();
   LEMMA_ASSIGN_OR_RETURN(base, Cast(node, base, common));
   LEMMA_ASSIGN_OR_RETURN(exponent, Cast(node, exponent, common));
@@ -68,8 +70,8 @@ absl::StatusOr<std::vector<Value>> ImportMod(OnnxImport& node) {
   return node.Ops(fmod != 0 ? "fmod" : "mod", {a, b});
 }
 
-// ONNX's Mod takes floats with the dividend's sign only: b is added where that is not the
-// divisor's. a - b * floor(a / b) would lose digits, and be NaN where b is infinite.
+// For floats, ONNX's Mod only has the dividend's sign, so b is added where that differs from the
+// divisor's sign. a - b * floor(a / b) would lose digits, and be NaN where b is infinite.
 absl::Status ExportMod(OnnxExport& out) {
   const std::string a = out.Input(0), b = out.Input(1);
   const DType dtype = out.node().type(0).dtype;

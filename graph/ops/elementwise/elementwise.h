@@ -1,4 +1,4 @@
-// Element-wise operators: one line of definition each.
+// Builders for element-wise operators, so that each is one line of definition.
 #ifndef LEMMA_GRAPH_OPS_ELEMENTWISE_ELEMENTWISE_H_
 #define LEMMA_GRAPH_OPS_ELEMENTWISE_ELEMENTWISE_H_
 
@@ -13,7 +13,7 @@
 
 namespace lemma::ops {
 
-// Element types that an operator takes.
+// The element types that an operator takes.
 enum class Accepts { kFloat, kNumber, kBool, kAny };
 absl::Status RequireDType(OpContext& c, int input, Accepts accepts);
 
@@ -28,26 +28,26 @@ inline BinaryBody ByFn2(ScalarFn fn) {
       [fn](const OpContext&, const ScalarExpr& a, const ScalarExpr& b) { return Apply(fn, a, b); };
 }
 
-// y[i…] = f(x[i…]). An empty `onnx_type` leaves out the ONNX hooks.
+// y[i…] = f(x[i…]). An empty `onnx_type` means no ONNX hooks.
 OpDef Unary(std::string name, std::string equation, std::string onnx_type, Accepts accepts,
             UnaryBody f);
 // The same with a result of type bool.
 OpDef UnaryTest(std::string name, std::string equation, std::string onnx_type, Accepts accepts,
                 UnaryBody f);
 
-// y[i…] = f(a[i…], b[i…]), operands of one element type, shapes broadcast.
+// y[i…] = f(a[i…], b[i…]). Operands have one element type; shapes broadcast.
 OpDef Binary(std::string name, std::string equation, std::string onnx_type, Accepts accepts,
              BinaryBody f);
 OpDef BinaryTest(std::string name, std::string equation, std::string onnx_type, Accepts accepts,
                  BinaryBody f);
 
-// A float attribute that a rule may leave open.
+// A float attribute that a rule may leave symbolic.
 AttrSpec Real(std::string name, std::optional<double> default_value, std::string doc);
 
-// Sets the ONNX hooks to the operator `onnx_type`, all attributes renamed as listed.
+// Sets the ONNX hooks to the operator `onnx_type`. `attrs` maps all attribute names.
 void NameInOnnx(OpDef& op, std::string onnx_type, AttrNames attrs);
 
-// A variadic ONNX operator as a chain of applications of a binary one.
+// Imports a variadic ONNX operator as a chain of applications of a binary one.
 OnnxImporter ImportChain(std::string onnx_type, std::string our_op);
 absl::StatusOr<Value> Chain(OnnxImport& node, absl::string_view our_op);
 

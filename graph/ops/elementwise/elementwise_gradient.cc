@@ -9,13 +9,14 @@
 namespace lemma::ops {
 namespace {
 
-// One application's definition, as operators: values of its subexpressions, and what dy becomes on
-// the way to one input. Both are linear in size, since equal applications are one node.
+// Differentiates one application's definition with operators: builds the values of its
+// subexpressions, and the gradient that reaches one input. Both are linear in size, since equal
+// applications are one node.
 class Differentiation {
  public:
   Differentiation(GradientForm& f, TensorId input) : f_(f), input_(input) {}
 
-  // dy * d(body)/dx, x being the input; empty if the definition's body does not depend on it.
+  // dy * d(body)/dx for the input x; empty if the body does not depend on it.
   Value OfBody(const ScalarExpr& body) {
     body_ = &body;
     return Gradient(body);
@@ -63,7 +64,7 @@ class Differentiation {
         return f_.Div(args[0], args[1]);
       case ScalarFn::kNeg:
         return f_.Neg(args[0]);
-      default:  // the operators are named like the functions
+      default:  // operators have the names of the functions
         return f_.Op(Info(e.fn()).name, std::move(args));
     }
   }
@@ -78,7 +79,7 @@ class Differentiation {
     return any ? OfRow(e, flows[0], flows[1], flows[2]) : Value();
   }
 
-  // da, db, dc: dy * de/da and so on, less the function's own derivatives.
+  // da, db, dc: dy times the derivatives of the arguments, without the function's own derivatives.
   Value OfRow(const ScalarExpr& e, const Value& da, [[maybe_unused]] const Value& db,
               [[maybe_unused]] const Value& dc) {
     GradientForm& f = f_;
@@ -107,8 +108,8 @@ class Differentiation {
     return f_.Op("where", {negative, f_.Op("ceil", {x}), f_.Op("floor", {x})});
   }
 
-  // max(a, b) is a where b < a, and min(a, b) where a < b. If b is a number, these are where
-  // b < max(a, b) and min(a, b) < b, which need not keep a.
+  // max(a, b) is a where b < a, and min(a, b) is a where a < b. If b is a number, this equals b <
+  // max(a, b) and min(a, b) < b, which do not need to keep a.
   Value OfExtreme(const ScalarExpr& e, const Value& da, const Value& db) {
     return OfExtreme(e, e.args()[0], e.args()[1], da, db);
   }
@@ -122,7 +123,7 @@ class Differentiation {
         f_.Op("less", max ? std::vector<Value>{bound, x} : std::vector<Value>{x, bound}), da, db);
   }
 
-  // a^b: da * b * a^(b-1) + db * a^b * ln(a), the second term 0 at a = 0.
+  // a^b: da * b * a^(b-1) + db * a^b * ln(a); the second term is 0 at a = 0.
   Value OfPower(const ScalarExpr& e, const Value& da, const Value& db) {
     const Value a = ValueOf(e.args()[0]), b = ValueOf(e.args()[1]);
     Value sum;

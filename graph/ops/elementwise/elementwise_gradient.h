@@ -11,17 +11,19 @@ namespace lemma::ops {
 
 using Gradient = std::function<absl::StatusOr<std::vector<Value>>(GradientForm&)>;
 
-// Of an operator that makes one element of the result from one element of each input (shapes
-// broadcast): dx[j…] = sum(i… that read j…) dy[i…] * df/dx. The derivative df/dx is that of the
-// definition's own expression. Where max and min are attained by both operands, a constant takes
-// it, otherwise the second one.
+// The gradient of an operator that makes one result element from one element of each input (shapes
+// broadcast): dx[j…] = sum(i… that read j…) dy[i…] * df/dx. Differentiates the definition's own
+// expression. If both operands attain a max or min, the gradient goes to a constant operand if
+// there is one, otherwise to the second operand.
 absl::StatusOr<std::vector<Value>> ElementwiseGradient(GradientForm& f);
 
-// Of an operator with one input, stated where the derived form would be long: dx from x, y and dy.
+// The gradient of an operator with one input, as a stated formula for dx in x, y and dy. For
+// operators whose derived gradient would be long.
 Gradient StatedGradient(
     std::function<Value(GradientForm& f, const Value& x, const Value& y, const Value& dy)> dx);
 
-// Of an operator whose results do not change with its inputs wherever they have a derivative.
+// The gradient of an operator whose results are constant in its inputs wherever they have a
+// derivative.
 absl::StatusOr<std::vector<Value>> ZeroGradient(GradientForm& f);
 
 }  // namespace lemma::ops

@@ -1,4 +1,4 @@
-// Reads at positions that other tensors hold.
+// Reads at positions given by other tensors.
 #include <algorithm>
 
 #include "graph/gradient_form.h"
@@ -88,7 +88,7 @@ std::function<absl::StatusOr<std::vector<Value>>(OnnxImport&)> ImportAlongAxis(s
   };
 }
 
-// The elements along an axis, or of all of x, where a condition known now holds.
+// Selects the elements along an axis, or of all of x, where a condition known at import holds.
 absl::StatusOr<std::vector<Value>> ImportCompress(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(Tensor condition, node.ConstantInput(1));
@@ -124,7 +124,8 @@ absl::Status DefineReverseSequence(OpContext& c) {
   return absl::OkStatus();
 }
 
-// dx[b…,k,a…] = sum(j… with indices[j…] = k) dy[b…,j…,a…]: sums into zeros, k the first axis.
+// dx[b…,k,a…] = sum(j… with indices[j…] = k) dy[b…,j…,a…]: adds into zeros, with k as the first
+// axis.
 std::vector<Value> GatherGradient(GradientForm& f) {
   const Value &x = f.Input(0), &indices = f.Input(1), &dy = f.ResultGradient();
   const int64_t rank = x.type().rank(), chosen = indices.type().rank();
@@ -155,8 +156,8 @@ std::vector<Value> GatherElementsGradient(GradientForm& f) {
           Value()};
 }
 
-// The same for whole positions; to those after batch dimensions the numbers of the batches are
-// added in front.
+// The same for whole positions. With batch dimensions, the batch numbers are put in front of the
+// positions.
 std::vector<Value> GatherNdGradient(GradientForm& f) {
   const Value &x = f.Input(0), &indices = f.Input(1);
   const int64_t last = indices.type().rank() - 1;

@@ -38,7 +38,7 @@ absl::StatusOr<std::vector<Value>> ImportOneHot(OnnxImport& node) {
   return node.Ops("one_hot", {indices, values}, {{"depth", depth.AtInt(0)}, {"axis", axis}});
 }
 
-// ONNX's indices have one dimension or more: a scalar's makes way again.
+// ONNX's indices have at least one dimension; the dimension added to a scalar is removed again.
 absl::Status ExportOneHot(OnnxExport& out) {
   const int64_t depth = out.node().Int("depth");
   const std::string depths = out.Constant(Tensor::Ints({depth}));

@@ -1,4 +1,4 @@
-// Positions that tensors hold.
+// Positions that are elements of tensors, as in gather and scatter.
 #ifndef LEMMA_GRAPH_OPS_INDEXING_POSITIONS_H_
 #define LEMMA_GRAPH_OPS_INDEXING_POSITIONS_H_
 
@@ -7,12 +7,12 @@
 
 namespace lemma::ops {
 
-// Input `input` holds integers.
+// Requires integers in input `input`.
 absl::Status RequirePositions(OpContext& c, int input);
 
-// `position`, counted from the end of an axis of `size` elements if it is negative.
+// `position`; a negative one counts from the end of an axis of `size` elements.
 ScalarExpr Wrapped(const ScalarExpr& position, const IndexExpr& size);
-// The same as an index, which whoever executes it checks.
+// The same as an index. The executor checks that it is in range.
 IndexExpr Position(const ScalarExpr& position, const IndexExpr& size);
 
 }  // namespace lemma::ops

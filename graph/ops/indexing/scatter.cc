@@ -1,4 +1,4 @@
-// Writes at positions that other tensors hold, as sums over the updates that go to an element.
+// Writes at positions given by other tensors, defined as sums over the updates of each element.
 #include "graph/gradient_form.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/types.h"
@@ -10,7 +10,7 @@
 namespace lemma::ops {
 namespace {
 
-// What to do with the updates of one element, and with the element itself.
+// How the updates of one element are combined with each other and with the element.
 struct Reduction {
   ReduceKind kind;
   double neutral;
@@ -29,8 +29,8 @@ ScalarExpr Where(const ScalarExpr& test, const ScalarExpr& a, const ScalarExpr& 
   return Apply(ScalarFn::kWhere, test, a, b);
 }
 
-// The new value of an element that was `old`. Over the updates r < extents, hits(r) is 1 where r
-// goes to this element, and update(r) its value.
+// The new value of an element that was `old`. For the updates r < extents, hits(r) is 1 if r goes
+// to this element, and update(r) is its value.
 ScalarExpr Combine(OpContext& c, const Reduction& how, const ScalarExpr& old, const Idx& extents,
                    const OpContext::Body& hits, const OpContext::Body& update) {
   ScalarExpr updates = c.Reduce(
@@ -123,10 +123,10 @@ absl::Status DefineScatterNd(OpContext& c) {
   return absl::OkStatus();
 }
 
-// With u the updates that go to an element and `gather` reading where they go:
+// With the updates u of an element, and `gather` reading at the updates' positions:
 //   none: dx = dy where nothing is written, 0 elsewhere; du = gather(dy)
 //   add:  dx = dy, du = gather(dy)
-//   mul:  dx = dy * prod(u), du = gather(dy * y) / u, which has no value where u is 0.
+//   mul:  dx = dy * prod(u), du = gather(dy * y) / u, which is undefined where u is 0.
 std::vector<Value> ScatterGradient(GradientForm& f, const std::string& gather, const Attrs& where) {
   const Value &indices = f.Input(1), &updates = f.Input(2), &dy = f.ResultGradient();
   const std::string& reduction = f.node().String("reduction");
@@ -155,8 +155,8 @@ bool IsZeros(const Value& v) {
   return true;
 }
 
-// max_pool2d_gradient as it is exported: a sum into zeros at the positions of maxima, all as
-// vectors. An empty value if it is something else.
+// Recognizes the exported form of max_pool2d_gradient: a sum into zeros at the positions of maxima,
+// on vectors. Returns an empty value for anything else.
 absl::StatusOr<Value> MaxPoolGradient(OnnxImport& node, const Value& x, const Value& indices,
                                       const Value& updates) {
   if (!indices.node().IsOp("reshape") || !IsFloat(x.dtype())) return Value();

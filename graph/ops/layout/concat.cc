@@ -1,4 +1,4 @@
-// Putting tensors together along an axis, and cutting them apart.
+// Concatenates tensors along an axis, and splits them.
 #include "graph/gradient_form.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx_form.h"
@@ -31,7 +31,7 @@ absl::Status DefineConcat(OpContext& c) {
     dims[axis] = dims[axis] + c.Dim(k, axis);
   }
   c.Output(c.dtype(0), dims, [&](const Idx& out) {
-    // From the last part to the first: if i < end_k then x_k else what follows.
+    // From the last part to the first: if i < end_k then x_k else the following parts.
     ScalarExpr value;
     for (int k = c.num_inputs() - 1; k >= 0; --k) {
       Idx at = out;
@@ -81,7 +81,7 @@ std::vector<Value> ConcatGradient(GradientForm& f) {
   return f.Ops("split", {f.ResultGradient()}, {{"axis", axis}, {"sizes", sizes}});
 }
 
-// dx[…, start_k + i, …] = dy_k[…,i,…]: a concatenation, zeros where a part is not used.
+// dx[…, start_k + i, …] = dy_k[…,i,…]: a concatenation, with zeros for unused parts.
 std::vector<Value> SplitGradient(GradientForm& f) {
   std::vector<Value> parts;
   for (int i = 0; i < f.node().num_outputs(); ++i) {
@@ -104,8 +104,8 @@ absl::StatusOr<std::vector<Value>> ImportConcat(OnnxImport& node) {
   return node.Ops("concat", std::move(parts), {{"axis", axis}});
 }
 
-// Sizes are an attribute before operator set 13 and an input since; without them the parts are
-// equal, but for a last one that takes what is left.
+// Sizes are an attribute before operator set 13 and an input since then. Without them the parts are
+// equal, except for a last part with the remainder.
 absl::StatusOr<std::vector<Value>> ImportSplit(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", 0));

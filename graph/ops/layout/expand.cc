@@ -62,7 +62,7 @@ std::vector<Value> TileGradient(GradientForm& f) {
   return {f.Sum(f.Reshape(f.ResultGradient(), dims), axes)};
 }
 
-// ONNX lets the shape and x broadcast each other.
+// In ONNX, the shape and x broadcast each other.
 absl::StatusOr<std::vector<Value>> ImportExpand(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(Tensor given, node.ConstantInput(1));

@@ -1,4 +1,4 @@
-// Repetition of elements along axes.
+// Repeats elements along axes.
 #ifndef LEMMA_GRAPH_OPS_LAYOUT_EXPAND_H_
 #define LEMMA_GRAPH_OPS_LAYOUT_EXPAND_H_
 
@@ -8,7 +8,8 @@
 
 namespace lemma::ops {
 
-// A tensor whose elements are all `value`: a scalar expanded, however large the type is.
+// A tensor whose elements are all `value`: an expanded scalar, so its payload is small for any
+// type.
 absl::StatusOr<Value> Filled(OnnxImport& node, const TensorType& type, double value);
 
 }  // namespace lemma::ops

@@ -10,10 +10,10 @@
 namespace lemma::ops {
 namespace {
 
-// A float of moderate size as an exact fraction; nullopt if it has none with small terms.
+// A float of moderate size as an exact fraction; nullopt if there is none with small terms.
 std::optional<std::pair<int64_t, int64_t>> AsFraction(double scale) {
   if (!(scale > 0) || !std::isfinite(scale)) return std::nullopt;
-  // A scale such as 0.6 was meant as 3/5, which is the nearest small fraction.
+  // A scale such as 0.6 means 3/5, which is the nearest small fraction.
   for (int64_t den = 1; den <= 64; ++den) {
     const double num = std::round(scale * static_cast<double>(den));
     if (num >= 1 &&
@@ -97,7 +97,7 @@ absl::StatusOr<std::vector<ResizeAxis>> ReadResizeAxes(OnnxImport& node, const S
   }
   const bool has_region = node.op_type() == "Resize" && node.opset() >= 11;
   if (has_region && node.HasInput(1)) {
-    // The region of interest counts only with tf_crop_and_resize, which is refused.
+    // The region of interest matters only for tf_crop_and_resize, which is refused.
     LEMMA_RETURN_IF_ERROR(node.Input(1).status());
   }
   const int scales_at = has_region ? 2 : 1;
@@ -128,7 +128,7 @@ absl::StatusOr<std::vector<double>> InterpolationMatrix(const OnnxImport& node,
     double sum = 0;
     for (int64_t j = floor - reach + 1; j <= floor + reach; ++j) {
       if (how.exclude_outside && (j < 0 || j >= axis.input)) continue;
-      // Elements outside are the nearest element inside.
+      // Outside, the nearest element inside is used.
       const double weight = Weight(at - static_cast<double>(j), how);
       row[std::min(std::max<int64_t>(j, 0), axis.input - 1)] += weight;
       sum += weight;

@@ -1,4 +1,4 @@
-// What ONNX's Resize does to each axis.
+// Imports ONNX's Resize, axis by axis.
 #ifndef LEMMA_GRAPH_OPS_LAYOUT_INTERPOLATION_H_
 #define LEMMA_GRAPH_OPS_LAYOUT_INTERPOLATION_H_
 
@@ -14,13 +14,13 @@ namespace lemma::ops {
 
 struct ResizeAxis {
   int64_t input = 0, output = 0;
-  // The scale as an exact fraction num/den, in lowest terms: output over input where sizes are
-  // given, otherwise the given number, a float being a fraction.
+  // The scale as an exact fraction num/den in lowest terms: output over input if sizes are given,
+  // otherwise the given number (every float is a fraction).
   std::pair<int64_t, int64_t> scale = {1, 1};
 };
 
-// One for each dimension of `shape`, from scales or sizes, attributes or inputs, of any operator
-// set of Resize and Upsample.
+// One per dimension of `shape`. Reads scales or sizes, attributes or inputs, of any operator set of
+// Resize and Upsample.
 absl::StatusOr<std::vector<ResizeAxis>> ReadResizeAxes(OnnxImport& node, const Shape& shape);
 
 struct Interpolation {
@@ -30,12 +30,12 @@ struct Interpolation {
   bool exclude_outside = false;
 };
 
-// Row i holds the weights of x's elements in element i of the result.
+// Row i holds the weights of x's elements in result element i.
 absl::StatusOr<std::vector<double>> InterpolationMatrix(const OnnxImport& node,
                                                         const ResizeAxis& axis,
                                                         const Interpolation& how);
 
-// x resampled along every axis that changes, as products with constant matrices.
+// Resamples x along every axis that changes, as products with constant matrices.
 absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
                                   const std::vector<ResizeAxis>& axes, const Interpolation& how);
 

@@ -8,8 +8,8 @@
 namespace lemma::ops {
 namespace {
 
-// Where element `i` of the padded axis comes from, counted from the first element of x, is decided
-// dimension by dimension, so that every read is seen to be inside x.
+// Computes which element of x element `i` of the padded axis comes from. The case is decided
+// separately for each dimension, so that every read is provably inside x.
 class Padding {
  public:
   Padding(const OpContext& c, const Idx& pads) : c_(c), pads_(pads) {}
@@ -50,7 +50,7 @@ class Padding {
   }
 
  private:
-  // A pad of 0 or less puts nothing there.
+  // False for a pad of 0 or less, which adds nothing.
   static bool Pads(const IndexExpr& pad) { return !pad.is_const() || pad.value() > 0; }
 
   const OpContext& c_;
@@ -86,9 +86,9 @@ absl::Status DefinePad(OpContext& c) {
   return absl::OkStatus();
 }
 
-// With a constant: dx[i…] = dy[before + i …], 0 where x was cut off. Mirrored or extended, y is a
-// linear function of x along each dimension: dx = dy * Mᵀ, M being the operator's result for the
-// identity matrix.
+// For constant padding: dx[i…] = dy[before + i …], and 0 where x was cropped. Otherwise (mirrored
+// or extended) y is linear in x along each dimension: dx = dy * Mᵀ, where M is the operator's
+// result for the identity matrix.
 std::vector<Value> PadGradient(GradientForm& f) {
   const std::vector<int64_t>& pads = f.node().Ints("pads");
   const size_t rank = pads.size() / 2;
@@ -108,8 +108,8 @@ std::vector<Value> PadGradient(GradientForm& f) {
   return {dx};
 }
 
-// Pads and value are attributes before operator set 11 and inputs since; from 18 on axes can be
-// chosen.
+// Pads and value are attributes before operator set 11 and inputs since then; from 18 on, axes can
+// be chosen.
 absl::StatusOr<std::vector<Value>> ImportPad(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(std::string mode, node.String("mode", "constant"));

@@ -9,11 +9,11 @@
 namespace lemma::ops {
 namespace {
 
-// A product of a constant and symbols, by which groups of dimensions are compared.
+// A product of a constant and symbols, to compare the sizes of groups of dimensions.
 struct Monomial {
   int64_t coefficient = 1;
   std::vector<std::string> symbols;  // sorted
-  bool known = true;                 // false: the size is no such product
+  bool known = true;                 // false: the size is not such a product
 
   void MultiplyBy(const IndexExpr& size) {
     if (size.is_const()) {
@@ -37,20 +37,20 @@ struct Monomial {
   }
 };
 
-// Dimensions [from, from_end) of x and [to, to_end) of y that hold as many elements, the dimensions
-// before them too: positions inside a group are exchanged without regard to other groups.
+// Dimensions [from, from_end) of x and [to, to_end) of y with equally many elements, and so have
+// all dimensions before them. Positions in a group are mapped independently of other groups.
 struct Group {
   size_t from = 0, from_end = 0, to = 0, to_end = 0;
 };
 
-// The finest cut into groups that is known to be right.
+// The finest partition into groups that is known to be correct.
 std::vector<Group> Groups(const Idx& from, const Idx& to) {
   std::vector<Group> groups;
   Group group;
   Monomial left, right;
   while (group.from_end < from.size() || group.to_end < to.size()) {
     const bool more_left = group.from_end < from.size(), more_right = group.to_end < to.size();
-    // Extend the side that lacks a factor; both where neither is known to.
+    // Extend the side that lacks a factor, or both if neither is known to lack one.
     const bool extend_left = more_left && (!more_right || !right.Divides(left) || left == right);
     const bool extend_right = more_right && (!more_left || !left.Divides(right) || left == right);
     if (extend_left || !extend_right) left.MultiplyBy(from[group.from_end++]);
@@ -65,8 +65,8 @@ std::vector<Group> Groups(const Idx& from, const Idx& to) {
   return groups;
 }
 
-// Position in x's dimensions of a group, for position `out` in y: as numbers of mixed radix both
-// have one value.
+// The position in x's dimensions of a group, for position `out` in y: as mixed-radix numbers, both
+// have the same value.
 void AppendDigits(const Group& g, const Idx& from, const Idx& to, const Idx& out, Idx* at) {
   IndexExpr flat = 0;
   for (size_t i = g.to; i < g.to_end; ++i) flat = flat + out[i] * Product(to, i + 1, g.to_end);
@@ -163,7 +163,7 @@ absl::StatusOr<std::vector<Value>> ImportFlatten(OnnxImport& node) {
                       NumElements(Shape(middle, x.shape().end()))}));
 }
 
-// Axes are an attribute before operator set 13 and an input since.
+// Axes are an attribute before operator set 13 and an input since then.
 absl::StatusOr<std::optional<std::vector<int64_t>>> ReadAxes(OnnxImport& node) {
   if (node.HasInput(1)) {
     LEMMA_ASSIGN_OR_RETURN(Tensor constant, node.ConstantInput(1));
@@ -246,7 +246,7 @@ OpDef Make_reshape() {
   op.onnx_export = [](OnnxExport& out) {
     const std::vector<int64_t>& shape = out.node().Ints("shape");
     std::vector<std::pair<std::string, OnnxAttr>> attrs;
-    // A size of 0 would stand for the input's.
+    // A size of 0 would mean the input's size.
     if (std::count(shape.begin(), shape.end(), 0) > 0) attrs = {{"allowzero", int64_t{1}}};
     out.Emit("Reshape", {out.Input(0), out.Constant(Tensor::Ints(shape))}, {out.Output(0)},
              std::move(attrs));

@@ -1,4 +1,4 @@
-// Resampling. Nearest-neighbour is an operator; linear and cubic interpolation are matrix products
+// Resampling. Nearest-neighbour is an operator. Linear and cubic interpolation are matrix products
 // with constant weights, built at import.
 #include <cmath>
 #include <numeric>
@@ -36,7 +36,7 @@ absl::Status DefineResizeNearest(OpContext& c) {
     for (size_t d = 0; d < rank; ++d) {
       const IndexExpr& size = c.Dim(0, static_cast<int>(d));
       IndexExpr from = FloorDiv(out[d] * mul[d] + add[d], by[d]);
-      // Clamp only where something can lie outside.
+      // Clamp only if a position can lie outside.
       auto source = [&](int64_t i) {
         IndexEnv env;
         env.var = [i](VarId) { return std::optional(i); };
@@ -52,8 +52,8 @@ absl::Status DefineResizeNearest(OpContext& c) {
   return absl::OkStatus();
 }
 
-// dx[j…] = sum(i… that come from j…) dy[i…]. Along a dimension that is enlarged by a whole factor,
-// a sum over blocks; else dy * Mᵀ, M being the operator's result for the identity matrix.
+// dx[j…] = sum(i… that come from j…) dy[i…]. Along a dimension enlarged by a whole factor, this is
+// a sum over blocks; otherwise dy * Mᵀ, where M is the operator's result for the identity matrix.
 std::vector<Value> ResizeNearestGradient(GradientForm& f) {
   const Shape& shape = f.Input(0).shape();
   Value dx = f.ResultGradient();
@@ -68,7 +68,7 @@ std::vector<Value> ResizeNearestGradient(GradientForm& f) {
       if (by > 1) dx = f.Sum(f.Reshape(dx, blocks), {inside});
       continue;
     }
-    using Ints = std::vector<int64_t>;  // rows stay, columns are as x along d
+    using Ints = std::vector<int64_t>;  // rows stay, columns have x's size along d
     const Attrs attrs = {{"sizes", Ints{shape[d], size}},
                          {"mul", Ints{1, mul}},
                          {"add", Ints{0, add}},
@@ -80,7 +80,7 @@ std::vector<Value> ResizeNearestGradient(GradientForm& f) {
   return {dx};
 }
 
-// The rounding of a position p/q to an element, all as floor((i*mul + add) / by).
+// The element that a position p/q is rounded to, always as floor((i*mul + add) / by).
 struct Linear {
   int64_t mul = 1, add = 0, by = 1;
   int64_t At(int64_t i) const {
@@ -94,7 +94,7 @@ absl::StatusOr<Linear> Rounded(const OnnxImport& node, const Linear& position,
   const auto [mul, add, by] = position;
   if (rounding == "floor") return position;
   if (rounding == "ceil") return Linear{mul, add + by - 1, by};
-  // Nearest, halves up: floor(p + 1/2); halves down: ceil(p - 1/2).
+  // Nearest, ties up: floor(p + 1/2); ties down: ceil(p - 1/2).
   if (rounding == "round_prefer_ceil") return Linear{2 * mul, 2 * add + by, 2 * by};
   if (rounding == "round_prefer_floor") return Linear{2 * mul, 2 * add + by - 1, 2 * by};
   return node.Unsupported(absl::StrCat("nearest_mode ", rounding));
@@ -119,8 +119,8 @@ absl::StatusOr<Linear> SourcePosition(const OnnxImport& node, const ResizeAxis& 
   return node.Unsupported(absl::StrCat("coordinate_transformation_mode ", mode));
 }
 
-// The simplest form with the same elements: what the optimizer sees should not depend on how a
-// model says that every element is doubled.
+// The simplest form with the same elements: different ways to say that every element is doubled
+// should look the same to the optimizer.
 Linear Simplest(const Linear& given, int64_t input, int64_t output) {
   auto source = [input](const Linear& l, int64_t i) {
     return std::min(std::max<int64_t>(l.At(i), 0), input - 1);
@@ -165,7 +165,7 @@ absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(std::string rounding,
                          node.String("nearest_mode", old ? "floor" : "round_prefer_floor"));
   LEMMA_ASSIGN_OR_RETURN(std::vector<ResizeAxis> axes, ReadResizeAxes(node, x.shape()));
-  node.FindAttr("extrapolation_value");  // of tf_crop_and_resize, which is refused
+  node.FindAttr("extrapolation_value");  // for tf_crop_and_resize, which is refused
   bool changes = false;
   for (const ResizeAxis& axis : axes) {
     if (axis.input < 1) return absl::InvalidArgumentError("x is empty");
@@ -189,8 +189,8 @@ absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
-// Enlargement by whole factors as Resize; anything else as one Gather for each axis, which no
-// rounding in floating point can change.
+// Exports enlargement by whole factors as Resize, and anything else as one Gather per axis, which
+// floating-point rounding cannot change.
 absl::Status ExportResizeNearest(OnnxExport& out) {
   const Node& node = out.node();
   const std::vector<int64_t>&sizes = node.Ints("sizes"), &mul = node.Ints("mul"),

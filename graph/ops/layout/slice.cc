@@ -23,7 +23,7 @@ absl::Status DefineSlice(OpContext& c) {
     LEMMA_REQUIRE(c, Ge(size, 0), "the size ", size.ToString(), " is negative");
     IndexExpr last = starts[d] + (size - 1) * steps[d];
     const IndexExpr& extent = c.Dim(0, static_cast<int>(d));
-    // One condition where possible: with step 1 only the ends can lie outside.
+    // One condition if possible: with step 1, only the ends can lie outside.
     Guard inside = steps[d].is_const() && steps[d].value() == 1
                        ? Ge(starts[d], 0) && Le(starts[d] + size, extent)
                        : InRange(starts[d], extent) && InRange(last, extent);
@@ -39,7 +39,7 @@ absl::Status DefineSlice(OpContext& c) {
   return absl::OkStatus();
 }
 
-// x with steps - 1 zeros behind each element.
+// x with steps - 1 zeros after each element.
 Value Interleaved(Formula& f, const Value& x, const std::vector<int64_t>& steps) {
   if (!x) return x;
   Shape dims, sizes;
@@ -52,9 +52,8 @@ Value Interleaved(Formula& f, const Value& x, const std::vector<int64_t>& steps)
   return f.Reshape(f.Op("pad", {f.Reshape(x, dims)}, {{"pads", pads}}), sizes);
 }
 
-// dx[starts + i*steps …] = dy[i…], 0 elsewhere. Along each dimension: dy summed up where the step
-// is 0, reversed where it is negative, with zeros between its elements where it is not 1, and
-// padded to x's size.
+// dx[starts + i*steps …] = dy[i…], 0 elsewhere. Along each dimension, dy is summed if the step is
+// 0, reversed if it is negative, spaced with zeros if it is not 1 or -1, and padded to x's size.
 std::vector<Value> SliceGradient(GradientForm& f) {
   const Shape& shape = f.Input(0).shape();
   const size_t rank = shape.size();
@@ -121,7 +120,7 @@ absl::StatusOr<Ranges> ReadRanges(OnnxImport& node, int rank) {
   return r;
 }
 
-// Python's slices: negative positions count from the end, and what lies outside is cut off.
+// Python's slices: negative positions count from the end, and positions outside are clamped.
 absl::StatusOr<std::vector<Value>> ImportSlice(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(Ranges r, ReadRanges(node, x.type().rank()));
@@ -150,7 +149,7 @@ absl::StatusOr<std::vector<Value>> ImportSlice(OnnxImport& node) {
 
 absl::Status ExportSlice(OnnxExport& out) {
   const Node& node = out.node();
-  if (node.type(0).rank() == 0) {  // which ONNX Runtime refuses to slice
+  if (node.type(0).rank() == 0) {  // ONNX Runtime refuses to slice it
     out.Emit("Identity", {out.Input(0)}, {out.Output(0)});
     return absl::OkStatus();
   }
@@ -159,7 +158,7 @@ absl::Status ExportSlice(OnnxExport& out) {
   if (steps.empty()) steps.assign(starts.size(), 1);
   for (size_t d = 0; d < starts.size(); ++d) {
     int64_t end = starts[d] + sizes[d] * steps[d];
-    // Going down past element 0: a negative end would count from the back.
+    // The range goes down past element 0; a negative end would count from the back.
     if (end < 0) end = INT64_MIN;
     ends.push_back(sizes[d] == 0 ? starts[d] : end);
     axes.push_back(static_cast<int64_t>(d));

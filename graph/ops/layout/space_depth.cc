@@ -1,4 +1,4 @@
-// Exchange of channels for space.
+// Moves elements between channels and space.
 #include "graph/gradient_form.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
@@ -48,7 +48,7 @@ absl::Status DefineSpaceToDepth(OpContext& c) {
   return absl::OkStatus();
 }
 
-// The inverse, which is a transpose of the axes that y's sizes are products of.
+// The inverse: a transpose of the axes whose products are y's sizes.
 std::vector<Value> DepthToSpaceGradient(GradientForm& f) {
   const Value& dy = f.ResultGradient();
   const int64_t block = f.node().Int("block");

@@ -64,7 +64,7 @@ OpDef Make_transpose() {
   op.onnx_import = {{"Transpose", ImportTranspose}};
   op.onnx_export = [](OnnxExport& out) {
     if (out.node().type(0).rank() > 0) return ExportAs("Transpose", {{"perm", "perm"}})(out);
-    // ONNX's checker takes no attribute that is an empty list.
+    // ONNX's checker refuses an attribute that is an empty list.
     out.Emit("Identity", {out.Input(0)}, {out.Output(0)});
     return absl::OkStatus();
   };

@@ -16,8 +16,8 @@
 namespace lemma::ops {
 namespace {
 
-// A subscript as one label per dimension. The dimensions of an ellipsis are labelled with digits,
-// '0' the last, so that they align at the right.
+// A subscript with one label per dimension. Digits label the dimensions of an ellipsis, with '0'
+// for the last, so that they align at the right.
 using Labels = std::string;
 
 absl::StatusOr<Labels> ParseTerm(OpContext& c, const std::string& term, int ellipsis_rank) {
@@ -44,8 +44,8 @@ struct Equation {
   Labels output;
 };
 
-// Without "->", the output has the ellipsis and then each label that occurs once, in the order of
-// the alphabet.
+// Without "->", the output has the ellipsis and then every label that occurs once, in alphabetical
+// order.
 Labels ImplicitOutput(const std::vector<Labels>& inputs) {
   std::map<char, int> count;
   for (const Labels& labels : inputs) {
@@ -147,12 +147,12 @@ absl::Status DefineEinsum(OpContext& c) {
   return absl::OkStatus();
 }
 
-// The equation as letters alone, one for each label.
+// The equation with letters only, one per label.
 char Letter(int i) { return static_cast<char>(i < 26 ? 'a' + i : 'A' + i - 26); }
 
-// dx_n[labels_n…] = sum(other labels) dy[out…] * product of the other inputs. A label that x_n has
-// twice gets a second letter and an identity matrix, one that nothing else has is repeated, and one
-// along which x_n was repeated is summed over.
+// dx_n[labels_n…] = sum(other labels) dy[out…] * product of the other inputs. A label that occurs
+// twice in x_n gets a second letter and an identity matrix. A label that occurs nowhere else is
+// repeated. If x_n was repeated along a label, that label is summed over.
 class EinsumGradient {
  public:
   EinsumGradient(GradientForm& f, const Equation& equation) : f_(f), equation_(equation) {
@@ -180,7 +180,7 @@ class EinsumGradient {
       operands.push_back(Identity(f_, x.dtype(), x.shape()[d]));
       terms.push_back({labels[d], target[d]});
     }
-    // Dimensions of x that the product has, the others being 1.
+    // The dimensions of x that the product has; the others are 1.
     Labels made;
     Shape shape(target.size(), 1);
     std::map<char, int64_t> sizes;
@@ -251,7 +251,7 @@ OpDef Make_einsum() {
                  "(f32[3,3,2]) {equation = \"iij->\"}",
                  "(f32[2,1], f32[2,4]) {equation = \"ij,ij->j\"}"};
   op.onnx_import = {EinsumImporter()};
-  // Any number but a bfloat.
+  // All numeric types except bf16.
   std::vector<DType> types = {DType::kF32, DType::kF64, DType::kF16, DType::kI32,
                               DType::kI64, DType::kI8,  DType::kU8};
   op.onnx_export = ExportFor(types, ExportAs("Einsum", {{"equation", "equation"}}));

@@ -43,8 +43,8 @@ absl::Status DefineMatmul(OpContext& c) {
   return absl::OkStatus();
 }
 
-// dx = dy * wᵀ and dw = xᵀ * dy, each summed over the batches that repeat it. Where all of x's
-// batches share one matrix w, dw is one product over the rows of all batches.
+// dx = dy * wᵀ and dw = xᵀ * dy, each summed over the batches that repeat it. If all of x's batches
+// share one matrix w, dw is one product over the rows of all batches.
 std::vector<Value> MatmulGradient(GradientForm& f) {
   const Value &x = f.Input(0), &w = f.Input(1), &dy = f.ResultGradient();
   const Value dx = f.Op("matmul", {dy, f.MatrixTranspose(w)});
@@ -60,7 +60,7 @@ std::vector<Value> MatmulGradient(GradientForm& f) {
   return {f.SumTo(dx, x.shape()), dw};
 }
 
-// A vector on the left is a row, one on the right a column; the axis added vanishes from the
+// A vector on the left is a row, one on the right a column. The added axis is removed from the
 // result.
 absl::StatusOr<Value> MultiplyAnyRank(OnnxImport& node, Value a, Value b) {
   const bool row = a.type().rank() == 1, column = b.type().rank() == 1;
@@ -122,7 +122,7 @@ absl::StatusOr<std::vector<Value>> ImportGemm(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
-// x as i32 less its zero point, a scalar or one number per row (of a) or column (of b).
+// x as i32 minus its zero point, which is a scalar or one number per row (of a) or column (of b).
 absl::StatusOr<Value> Centered(OnnxImport& node, int i) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(i));
   LEMMA_ASSIGN_OR_RETURN(x, Cast(node, x, DType::kI32));

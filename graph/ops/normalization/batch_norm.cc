@@ -1,4 +1,4 @@
-// Batch normalization with given statistics, and how ONNX's is read.
+// Batch normalization with given statistics, and its ONNX import.
 #include "graph/ops/normalization/batch_norm.h"
 
 #include "base/status_macros.h"

@@ -1,4 +1,4 @@
-// What batch normalization for inference and for training share.
+// Parts that batch normalization for inference and for training share.
 #ifndef LEMMA_GRAPH_OPS_NORMALIZATION_BATCH_NORM_H_
 #define LEMMA_GRAPH_OPS_NORMALIZATION_BATCH_NORM_H_
 
@@ -10,11 +10,11 @@
 
 namespace lemma::ops {
 
-// x is [N,C,spatial…] of a float type, and inputs 1, 2, … are vectors of C elements, for messages
-// called `names`.
+// Requires that x is [N,C,spatial…] of a float type and that inputs 1, 2, … are vectors of C
+// elements. Messages call these `names`.
 absl::Status RequireChannelVectors(OpContext& c, const std::vector<const char*>& names);
 
-// All axes of x but the channels'.
+// All axes of x except the channels.
 std::vector<int64_t> OverChannels(const Value& x);
 
 AttrSpec BatchNormEpsilon();

@@ -21,8 +21,8 @@ std::vector<int> AllButChannels(const OpContext& c) {
   return over;
 }
 
-// Batch normalization with the mean and the variance of x over all its axes but c, which are
-// outputs too.
+// Batch normalization by the mean and variance of x over all its axes except c; both are also
+// outputs.
 absl::Status DefineBatchNormTraining(OpContext& c) {
   LEMMA_RETURN_IF_ERROR(RequireChannelVectors(c, {"scale", "bias"}));
   const std::vector<int> over = AllButChannels(c);
@@ -81,8 +81,8 @@ absl::Status DefineGradient(OpContext& c) {
   return absl::OkStatus();
 }
 
-// dx, dscale and dbias as batch_norm_training_gradient has them, of M elements per channel, and
-// dx + dmean/M + 2/M * (x - mean) * dvariance.
+// dx, dscale and dbias as in batch_norm_training_gradient, with M elements per channel; dx also
+// receives dmean/M + 2/M * (x - mean) * dvariance.
 std::vector<Value> BatchNormTrainingGradient(GradientForm& f) {
   const Value &x = f.Input(0), &scale = f.Input(1), &dy = f.ResultGradient();
   const double count = static_cast<double>(x.type().num_elements()) / x.shape()[1];
@@ -106,8 +106,8 @@ std::vector<Value> BatchNormTrainingGradient(GradientForm& f) {
 
 std::vector<int64_t> ReducedAxes(const Node& node) { return AxesBut(node.type(0).rank(), {1}); }
 
-// Statistics by reductions, then the inference form. ONNX has a training form, but ONNX Runtime
-// lets its statistics overwrite each other where they are not the model's own outputs.
+// Exports reductions for the statistics, then the inference form. ONNX has a training form, but
+// ONNX Runtime lets its statistics overwrite each other unless they are the model's own outputs.
 absl::Status ExportTraining(OnnxExport& out) {
   const Node& node = out.node();
   const std::vector<int64_t> axes = ReducedAxes(node);
@@ -126,8 +126,8 @@ absl::Status ExportTraining(OnnxExport& out) {
   return absl::OkStatus();
 }
 
-// As the equation says, since ONNX has no such operator. The rule
-// recognize_batch_norm_training_gradient finds it again.
+// Exports the equation, since ONNX has no such operator. The rule
+// recognize_batch_norm_training_gradient recognizes it again.
 absl::Status ExportTrainingGradient(OnnxExport& out) {
   const Node& node = out.node();
   const TensorType& x = node.inputs()[0].type();

@@ -126,7 +126,7 @@ std::vector<Value> LayerNormGradient(GradientForm& f) {
 }
 
 // The same for x as [N,groups,…], whose last axis is normalized; dscale and dbias are sums over all
-// axes but c.
+// axes except c.
 std::vector<Value> GroupedGradient(GradientForm& f, int64_t groups) {
   const Value &x = f.Input(0), &dy = f.ResultGradient();
   if (x.type().num_elements() == 0) return std::vector<Value>(3);
@@ -183,7 +183,8 @@ absl::StatusOr<std::vector<Value>> ImportLayerNorm(OnnxImport& node) {
   return outputs;
 }
 
-// Operator set 17 has no group normalization: each group is an instance, scaled afterwards.
+// Operator set 17 has no group normalization: each group becomes an instance and is scaled
+// afterwards.
 absl::Status ExportGroupNorm(OnnxExport& out) {
   const Node& node = out.node();
   const TensorType& type = node.type(0);

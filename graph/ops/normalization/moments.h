@@ -1,4 +1,4 @@
-// Means and variances, as normalizations need them.
+// Means and variances for normalizations.
 #ifndef LEMMA_GRAPH_OPS_NORMALIZATION_MOMENTS_H_
 #define LEMMA_GRAPH_OPS_NORMALIZATION_MOMENTS_H_
 
@@ -10,14 +10,14 @@
 namespace lemma::ops {
 
 struct Moments {
-  TensorId mean = -1, variance = -1;  // indexed by the axes that remain
+  TensorId mean = -1, variance = -1;  // indexed by the remaining axes
 };
 
 // Mean and population variance of input 0 over the axes `over`, as locals. The variance is the mean
-// square of differences from the mean: the difference of mean squares cancels badly.
+// square of differences from the mean; a difference of mean squares would cancel badly.
 Moments LocalMoments(OpContext& c, const std::vector<int>& over);
 
-// None of the axes `over` of input 0 is empty.
+// Requires that none of the axes `over` of input 0 is empty.
 absl::Status RequireNotEmpty(OpContext& c, const std::vector<int>& over);
 
 }  // namespace lemma::ops

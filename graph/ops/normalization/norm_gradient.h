@@ -1,4 +1,4 @@
-// What the gradients of normalizations have in common.
+// Parts that the gradients of normalizations share.
 #ifndef LEMMA_GRAPH_OPS_NORMALIZATION_NORM_GRADIENT_H_
 #define LEMMA_GRAPH_OPS_NORMALIZATION_NORM_GRADIENT_H_
 
@@ -8,7 +8,7 @@
 
 namespace lemma::ops {
 
-// z = (x - mean) * inverse, inverse = 1 / sqrt(variance + epsilon), mean and variance over `axes`.
+// z = (x - mean) * inverse, inverse = 1 / sqrt(variance + epsilon); mean and variance over `axes`.
 struct Normalized {
   std::vector<int64_t> axes;
   Value z, inverse;
@@ -21,7 +21,7 @@ Value NormalizeGradient(Formula& f, const Normalized& n, const Value& dz);
 // 1 / sqrt(variance + epsilon).
 Value InverseDeviation(Formula& f, const Value& variance, double epsilon);
 
-// A vector of one number per channel as [C,1,…], so that it broadcasts to [N,C,spatial…] of `rank`
+// A vector of one number per channel as [C,1,…], which broadcasts to [N,C,spatial…] of `rank`
 // dimensions.
 Value PerChannel(Formula& f, const Value& vector, int rank);
 

@@ -1,4 +1,4 @@
-// Functions of one axis: softmax, its logarithm, hardmax, and where extremes lie.
+// Functions along one axis: softmax, its logarithm, hardmax, and positions of extremes.
 #include "base/status_macros.h"
 #include "graph/gradient_form.h"
 #include "graph/onnx/composites/axes.h"
@@ -11,7 +11,7 @@
 namespace lemma::ops {
 namespace {
 
-// The axis an operator works along, and how to get at lines along it.
+// The axis that an operator works along, and access to lines along it.
 struct Line {
   int axis;
   IndexExpr size;
@@ -79,8 +79,8 @@ absl::Status DefineLogSoftmax(OpContext& c) {
   return absl::OkStatus();
 }
 
-// Of the k with x[i,k] = extreme[i] the first, or the last. NaN, which is the extreme of a line
-// that holds it, equals nothing.
+// The first or last k with x[i,k] = extreme[i]. NaN, which is the extreme of a line that contains
+// it, equals nothing.
 ScalarExpr Position(OpContext& c, const Line& line, TensorId extreme, const Idx& rest, bool last) {
   return c.Reduce(last ? ReduceKind::kMax : ReduceKind::kMin, {line.size}, [&](const Idx& k) {
     const ScalarExpr x = c.Read(0, line.At(rest, k[0]));
@@ -118,13 +118,13 @@ std::vector<Value> LogSoftmaxGradient(GradientForm& f) {
   return {f.Sub(dy, f.Mul(f.Op("exp", {f.Output()}), sum))};
 }
 
-// Operator set 12 and before: all axes from `axis` on are one.
+// Operator set 12 and before: all axes from `axis` on count as one.
 absl::StatusOr<std::vector<Value>> ImportSoftmax(OnnxImport& node, const std::string& op) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   const bool flattens = node.opset() < 13;
   const int rank = x.type().rank();
   LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", flattens ? 1 : -1));
-  if (flattens && axis == rank) axis = rank - 1;  // lines of one element would be all ones
+  if (flattens && axis == rank) axis = rank - 1;  // lines of one element would give only ones
   LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, rank));
   Shape shape = x.shape(), lines = shape;
   if (flattens) {
@@ -157,7 +157,7 @@ OpDef AlongAxis(std::string name, std::string onnx, std::string equation) {
   return op;
 }
 
-// y[i] = the k for which x[i,k] is extreme.
+// y[i] = the k for which x[i,k] is the extreme.
 OpDef ArgExtreme(std::string name, std::string onnx, ReduceKind kind, std::string extreme) {
   OpDef op;
   op.name = name;

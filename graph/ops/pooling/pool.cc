@@ -21,12 +21,12 @@ struct Pool {
   bool never_pads;
   Idx dims;  // of the result
 
-  // The element of x that out's window has at r.
+  // The element of x at position r of out's window.
   Idx At(const Idx& out, const Idx& r) const {
     return {out[0], out[1], windows[0].Position(out[2], r[0]), windows[1].Position(out[3], r[1])};
   }
   Idx Kernel() const { return {windows[0].kernel, windows[1].kernel}; }
-  // Where r falls on x rather than on padding.
+  // Whether r lies in x, not in padding.
   std::function<Guard(const Idx&)> Inside(const Idx& out) const {
     if (never_pads) return nullptr;
     return [this, out](const Idx& r) {
@@ -48,7 +48,7 @@ absl::StatusOr<Pool> ReadPool(OpContext& c) {
       pool.windows[0].NeverPads(pool.ceil_mode) && pool.windows[1].NeverPads(pool.ceil_mode);
   pool.dims = {c.Dim(0, 0), c.Dim(0, 1)};
   for (const WindowAxis& w : pool.windows) {
-    // A window of padding alone has no maximum and no mean.
+    // A window with only padding has no maximum and no mean.
     LEMMA_REQUIRE(c, Lt(w.pad_begin, w.Reach()) && Lt(w.pad_end, w.Reach()), "padding ",
                   w.pad_begin.ToString(), " and ", w.pad_end.ToString(),
                   " must be less than the window's reach ", w.Reach().ToString());
@@ -81,14 +81,15 @@ absl::Status DefineMaxPool(OpContext& c) {
   return absl::OkStatus();
 }
 
-// The position in a tensor of shape `dims`, counted row by row or, within [H,W], column by column.
+// The position in a tensor of shape `dims`, counted in row-major or, within [H,W], in column-major
+// order.
 IndexExpr PositionOf(const Idx& at, const Idx& dims, bool column_major) {
   IndexExpr plane = (at[0] * dims[1] + at[1]) * dims[2] * dims[3];
   return plane + (column_major ? at[3] * dims[2] + at[2] : at[2] * dims[3] + at[3]);
 }
 
-// The position in x of the maximum that max_pool2d takes; the first one of several. NaN, which is
-// the maximum of a window that holds it, equals nothing.
+// The position in x of max_pool2d's maximum; the first one of several. NaN, which is the maximum of
+// a window that contains it, equals nothing.
 OpContext::Body FirstMaximum(OpContext& c, const Pool& pool, bool column_major) {
   TensorId max =
       c.Local(c.dtype(0), pool.dims, [&](const Idx& out) { return MaxOf(c, pool, out); });
@@ -156,7 +157,8 @@ absl::Status DefineMaxPoolGradient(OpContext& c) {
   return absl::OkStatus();
 }
 
-// Positions r of one axis' window at p with 0 <= Position(p, r) + before < size + before + after.
+// The number of positions r of one axis' window at p with 0 <= Position(p, r) + before < size +
+// before + after.
 ScalarExpr Covered(OpContext& c, const WindowAxis& w, const IndexExpr& p, const IndexExpr& before,
                    const IndexExpr& after) {
   return c.Reduce(
@@ -164,7 +166,7 @@ ScalarExpr Covered(OpContext& c, const WindowAxis& w, const IndexExpr& p, const 
       [&](const Idx& r) { return InRange(w.Position(p, r[0]) + before, w.size + before + after); });
 }
 
-// The sum of max_pool2d's window instead of its maximum, divided by the number of its elements.
+// The sum over max_pool2d's window, divided by the number of its elements.
 absl::Status DefineAvgPool(OpContext& c) {
   LEMMA_RETURN_IF_ERROR(RequireFloat(c));
   LEMMA_ASSIGN_OR_RETURN(Pool pool, ReadPool(c));
@@ -176,7 +178,7 @@ absl::Status DefineAvgPool(OpContext& c) {
     if (pool.never_pads || (include_pad && !pool.ceil_mode)) {
       return sum / ScalarExpr::Index(Product(pool.Kernel()));
     }
-    // A product of counts, since a window is a product of its axes.
+    // A product of counts, since a window is a product of axes.
     ScalarExpr count = 1;
     for (int i = 0; i < 2; ++i) {
       const WindowAxis& w = pool.windows[i];
@@ -207,7 +209,7 @@ std::vector<double> Counts(const Node& node, size_t axis, bool include_pad) {
   return counts;
 }
 
-// dx[n,c,h,w] = sum over the windows that cover it of dy / count: the windows' sums transposed.
+// dx[n,c,h,w] = sum over the windows that cover it of dy / count: the transpose of the window sums.
 std::vector<Value> AvgPoolGradient(GradientForm& f) {
   const Node& node = f.node();
   const Value& x = f.Input(0);

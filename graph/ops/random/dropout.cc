@@ -18,8 +18,8 @@ class Generator {
   Generator(Formula& f, const Value& seed, int64_t salt)
       : f_(f), key_(Reduced(f.Add(Times(Reduced(seed), 48271), Number(salt % kPrime)))) {}
 
-  // One pseudo-random number in [0, kPrime) for each element of `shape`: a linear function of
-  // position and key, which tells them apart, and three products, which mix it.
+  // One pseudo-random number in [0, kPrime) per element of `shape`: a linear function of position
+  // and key, which differs between them, mixed by three products.
   Value Numbers(const Shape& shape) {
     Value h = Reduced(f_.Add(Times(Reduced(Positions(shape)), 39916801), key_));
     for (const int64_t addend : {7919, 15485863, 32452843}) {
@@ -34,7 +34,7 @@ class Generator {
   Value Reduced(const Value& x) { return f_.Op("mod", {x, Number(kPrime)}); }
   Value Times(const Value& x, int64_t factor) { return f_.Op("mul", {x, Number(factor)}); }
 
-  // Row-major positions: sums of multiples of the indices, one small constant for each axis.
+  // Row-major positions, as sums of multiples of the indices, with one small constant per axis.
   Value Positions(const Shape& shape) {
     const std::vector<int64_t> strides = RowMajorStrides(shape);
     Value sum = Number(0);
@@ -76,7 +76,7 @@ absl::StatusOr<DropoutNode> ReadDropout(OnnxImport& node) {
   return d;
 }
 
-// Inference drops nothing: the value itself, and a mask that is true everywhere.
+// Inference drops nothing: returns the value itself, and a mask that is true everywhere.
 absl::StatusOr<std::vector<Value>> ImportDropout(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(const DropoutNode d, ReadDropout(node));
   if (d.training && d.ratio != 0) return node.Unsupported("training mode draws random numbers");

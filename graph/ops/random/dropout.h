@@ -1,4 +1,4 @@
-// Dropout from a seed, by ordinary operators.
+// Seeded dropout, built from ordinary operators.
 #ifndef LEMMA_GRAPH_OPS_RANDOM_DROPOUT_H_
 #define LEMMA_GRAPH_OPS_RANDOM_DROPOUT_H_
 
@@ -8,10 +8,10 @@
 
 namespace lemma::ops {
 
-// x with each element 0 with probability `ratio`, in [0, 1), and else divided by 1 - ratio. What is
-// dropped depends on nothing but `seed`, an i64 scalar, on `salt`, which tells the dropouts of a
-// model apart, and on the element's position: a counter-based generator, whose arithmetic modulo a
-// prime below 2^26 is exact in every back end, doubles included.
+// Sets each element of x to 0 with probability `ratio`, in [0, 1), and divides the others by 1 -
+// ratio. Which elements are dropped depends only on `seed`, an i64 scalar, on `salt`, which differs
+// between the dropouts of a model, and on the element's position. The counter-based generator
+// computes modulo a prime below 2^26, so it is exact in every back end, including those in double.
 Value Dropout(Formula& f, const Value& x, double ratio, const Value& seed, int64_t salt);
 
 }  // namespace lemma::ops

@@ -55,7 +55,7 @@ OpDef Make_cumsum() {
       {"exclusive", AttrKind::kInt, int64_t{0}, false, "1: without x at i"},
       {"reverse", AttrKind::kInt, int64_t{0}, false, "1: from i to the end"}};
   op.define = DefineCumsum;
-  // dx[…,k,…] = sum(i with k <= i) dy[…,i,…]: the other way round.
+  // dx[…,k,…] = sum(i with k <= i) dy[…,i,…]: the cumulative sum in the other direction.
   op.gradient = [](GradientForm& f) {
     Attrs attrs = f.node().attrs();
     attrs["reverse"] = int64_t{f.node().Int("reverse") == 0};

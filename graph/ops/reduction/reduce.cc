@@ -13,7 +13,7 @@
 namespace lemma::ops {
 namespace {
 
-// Which axes of an input vanish, and how indices of the output and of the reduction make one of it.
+// The reduced axes of an input, and how indices of the output and of the reduction form its index.
 struct Axes {
   std::vector<bool> reduced;
   Idx extents;  // of the reduced axes, in order
@@ -112,7 +112,7 @@ std::function<void(OpContext&, const Axes&)> Plain(ReduceKind kind) {
   };
 }
 
-// A gradient's view of a reduction: a result with the reduced axes back, of size 1.
+// A reduction in a gradient: its result with the reduced axes restored, with size 1.
 struct Reduced {
   explicit Reduced(GradientForm& f) : f(f), x(f.Input(0)), shape(x.shape()) {
     for (int64_t axis : f.node().Ints("axes")) {
@@ -152,8 +152,8 @@ std::vector<Value> ExtremeGradient(GradientForm& f) {
   return {f.Where(attains, f.Div(r.dy, count), Value())};
 }
 
-// dx[i…,r…] = dy[i…] * prod(q… other than r…) x[i…,q…]. Not as a quotient, since x may be 0: with
-// the reduced axes made one, each element has a row of all elements where it stands as 1.
+// dx[i…,r…] = dy[i…] * prod(q… other than r…) x[i…,q…]. Not a quotient, since x may be 0: the
+// reduced axes are merged, and each element gets a row of all elements with itself replaced by 1.
 std::vector<Value> ProductGradient(GradientForm& f) {
   Reduced r(f);
   if (r.x.type().num_elements() == 0) return {Value()};
@@ -189,7 +189,7 @@ std::vector<Value> LogSumExpGradient(GradientForm& f) {
   return {f.Mul(f.Op("exp", {f.Sub(r.x, r.Kept(f.Output()))}), r.dy)};
 }
 
-// An ONNX reduction of f(x): f is our unary operator, or "mul" for x*x.
+// An ONNX reduction of f(x), where f is Lemma's unary operator, or "mul" for x*x.
 OnnxImporter ImportReductionOf(std::string onnx, std::string f, std::string after = "") {
   return {onnx, [f, after](OnnxImport& node) -> absl::StatusOr<std::vector<Value>> {
             LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));

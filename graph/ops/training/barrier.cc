@@ -11,7 +11,7 @@ absl::Status DefineBarrier(OpContext& c) {
   return absl::OkStatus();
 }
 
-// ONNX has no order but that of operands, so what the barrier is for is lost.
+// ONNX has no order except that of operands, so the barrier's effect is lost.
 absl::Status ExportBarrier(OnnxExport& form) {
   form.Emit("Identity", {form.Input(0)}, {form.Output(0)});
   return absl::OkStatus();

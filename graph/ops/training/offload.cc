@@ -11,7 +11,7 @@ absl::Status DefineOffload(OpContext& c) {
   return absl::OkStatus();
 }
 
-// ONNX does not say where values lie.
+// ONNX cannot say where values are stored.
 absl::Status ExportOffload(OnnxExport& form) {
   form.Emit("Identity", {form.Input(0)}, {form.Output(0)});
   return absl::OkStatus();

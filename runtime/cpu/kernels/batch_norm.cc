@@ -1,4 +1,4 @@
-// Batch normalization with known statistics that stands alone, with the bounds that follow it,
+// Batch normalization with known statistics as a kernel of its own, with the bounds that follow it,
 // channels last.
 #include <limits>
 
@@ -33,7 +33,7 @@ bool Fuses(const CpuKernelSpec& spec, const Node& user) {
   return spec.nodes.size() == 1 && BoundsOf(user).has_value();
 }
 
-// Channels innermost, and the pixels of all images evenly apart.
+// Channels are innermost, and the pixels of all images are evenly spaced.
 bool IsMatrix(const Shape& s, const Strides& strides, int64_t* step) {
   auto view =
       ReshapedView({s[0], s[2], s[3]}, {strides[0], strides[2], strides[3]}, {s[0] * s[2] * s[3]});

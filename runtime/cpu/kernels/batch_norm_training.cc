@@ -10,7 +10,7 @@ using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
 using Forward = dnnl::batch_normalization_forward;
 using Backward = dnnl::batch_normalization_backward;
 
-// Operands that each have a place of their own, which the library's arguments need.
+// Operands must have distinct places, which the library's arguments need.
 bool Accepts(const Node& node) {
   const auto& in = node.inputs();
   for (size_t i = 0; i < in.size(); ++i) {
@@ -51,7 +51,7 @@ Forward::primitive_desc ForwardDesc(const CpuKernelSpec& spec, const dnnl::memor
   return Forward::primitive_desc(desc, OwnScratch(), Engine());
 }
 
-// Binds the arguments to the node's inputs, in order, and to the outputs.
+// Binds the arguments to the node's inputs in order, and to the outputs.
 std::unique_ptr<Kernel> Bind(const CpuKernelSpec& spec, const dnnl::memory::desc& image,
                              std::unique_ptr<DnnlKernel> kernel, const std::vector<int>& inputs,
                              const std::vector<int>& outputs) {
@@ -86,7 +86,7 @@ Built BuildGradient(const CpuKernelSpec& spec, const StaticValues&) {
     const Backward::primitive_desc pd(desc, OwnScratch(), Engine(), ForwardDesc(spec, x));
     auto kernel = std::make_unique<DnnlKernel>();
     kernel->SetPrimitive(Backward(pd), pd.scratchpad_desc(), pd.impl_info_str());
-    // The library wants an argument for the shift, and does not read it.
+    // The library requires an argument for the shift, but does not read it.
     const auto vector = VectorDesc(x.dims());
     const int64_t channels = spec.outputs[0].type.shape[1];
     kernel->BindFixed(DNNL_ARG_SHIFT, Vector(std::vector<float>(channels), vector));

@@ -1,4 +1,4 @@
-// A linear function for each column of a matrix, and bounds.
+// Applies a linear function with bounds to each column of a matrix.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_CHANNEL_AFFINE_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_CHANNEL_AFFINE_H_
 
@@ -6,7 +6,7 @@
 
 namespace lemma::kernels {
 
-// y[i,j] = min(max(x[i,j] * scale[j] + shift[j], low), high); rows lie x_step and y_step floats
+// y[i,j] = min(max(x[i,j] * scale[j] + shift[j], low), high). Rows are x_step and y_step floats
 // apart. NaN stays NaN. y may be x.
 void ChannelAffine(const float* x, int64_t x_step, const float* scale, const float* shift,
                    float low, float high, int64_t rows, int64_t columns, float* y, int64_t y_step);

@@ -1,5 +1,5 @@
-// Convolutions through oneDNN, channels last. On AVX-512 its channels-last kernels run as fast as
-// those of blocked layouts, and nothing has to be reordered between operators.
+// Convolutions by oneDNN, channels last. On AVX-512 its channels-last kernels are as fast as those
+// for blocked layouts, and nothing must be reordered between operators.
 #include "runtime/cpu/kernels/dnnl_util.h"
 
 namespace lemma::cpu {
@@ -14,8 +14,8 @@ bool IsF32(const Node& node) {
   return node.type(0).num_elements() > 0;
 }
 
-// A product of the pixels' channel vectors with a matrix: it takes and gives pixels that lie apart,
-// which a convolution does not.
+// Whether it is a product of the pixels' channel vectors with a matrix. A product accepts pixels
+// that are spaced apart, which a convolution does not.
 bool IsPixelwise(const Node& node) {
   const Shape& w = node.inputs()[1].shape();
   const std::vector<int64_t> ones = {1, 1}, zeros = {0, 0, 0, 0};
@@ -23,7 +23,8 @@ bool IsPixelwise(const Node& node) {
          node.Ints("pads") == zeros;
 }
 
-// As a matrix product. With post-operations that read a vector the convolution is the faster one.
+// Whether to run as a matrix product. With post-operations that read a vector, the convolution is
+// faster.
 bool RunsAsProduct(const std::vector<NodePtr>& nodes) {
   if (!IsPixelwise(*nodes[0])) return false;
   for (size_t n = 1; n < nodes.size(); ++n) {
@@ -34,7 +35,7 @@ bool RunsAsProduct(const std::vector<NodePtr>& nodes) {
   return true;
 }
 
-// Pixels one after the other, each `step` elements after the one before.
+// Whether consecutive pixels are `step` elements apart.
 bool HasPixelStep(const Shape& shape, const Strides& strides, int64_t* step) {
   auto view = ReshapedView({shape[0], shape[2], shape[3]}, {strides[0], strides[2], strides[3]},
                            {shape[0] * shape[2] * shape[3]});
@@ -43,8 +44,8 @@ bool HasPixelStep(const Shape& shape, const Strides& strides, int64_t* step) {
   return *step >= shape[1];
 }
 
-// oneDNN 2.6's code for SSE4.1 reads the operand of a depthwise convolution's sum as if it were
-// aligned, and crashes where it is not.
+// oneDNN 2.6's SSE4.1 code assumes that the summed operand of a depthwise convolution is aligned,
+// and crashes if it is not.
 bool CrashesBySum(const Node& node) {
   const bool depthwise = node.Int("groups") > 1 && node.inputs()[1].shape()[1] == 1;
   return depthwise && dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::sse41;
@@ -65,7 +66,7 @@ void Layouts(CpuKernelSpec& spec, const Strides&) {
   } else if (!RunsAsProduct(spec.nodes) || !HasPixelStep(x.type.shape, x.strides, &step)) {
     x.strides = ChannelsLast(x.type.shape);
   }
-  // Weights, bias and vectors behind it that are computed may be views, such as a transpose's.
+  // Computed weights, biases and fused vectors may be views, such as of a transpose.
   for (size_t i = 1; i < spec.inputs.size(); ++i) {
     spec.inputs[i].strides = RowMajorStrides(spec.inputs[i].type.shape);
   }
@@ -73,7 +74,7 @@ void Layouts(CpuKernelSpec& spec, const Strides&) {
   y.strides = ChannelsLast(y.type.shape);
   if (int sum = FusedSum(spec, kChannel); sum >= 0) {
     spec.inputs[sum].strides = y.strides;
-    // What the convolution itself reads must outlive its first results.
+    // The convolution's own operands must outlive its first results.
     if (sum >= static_cast<int>(spec.head().inputs().size())) spec.in_place = {sum};
   }
 }
@@ -177,7 +178,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
   });
 }
 
-// x of the convolution as the kernel's input 0, whatever the order of the spec's inputs.
+// x of the convolution is the kernel's input 0, whatever the order of the spec's inputs.
 bool AcceptsConv(const Node& node) { return IsF32(node) && node.inputs()[0] != node.inputs()[1]; }
 
 }  // namespace

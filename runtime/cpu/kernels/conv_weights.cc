@@ -1,12 +1,12 @@
-// Convolutions whose kernel is larger than their result, as the gradients of weights are, as
-// oneDNN's gradients of weights.
+// Runs convolutions whose kernel is larger than their result, such as gradients of weights, with
+// oneDNN's backward-weights primitive.
 //
 //   y[c,k,r,s] = sum(n, p, q) x[c, n, r*a + p*b - top, s*a + q*b - left] * f[k,n,p,q]
 //
-// is the gradient of the weights [k,c,r,s] of a convolution of [n,c,…] with strides b and
-// dilations a whose results have the gradients f[n,k,p,q]: the library has loops for a small y and
-// long sums, whereas a convolution would hold all of f as its filter. Where r and s have one value
-// each, y is a product of matrices.
+// is the gradient of the weights [k,c,r,s] of a convolution of [n,c,…] with strides b and dilations
+// a, if its results have the gradients f[n,k,p,q]. The library has loops for a small y and long
+// sums; a convolution would hold all of f as its filter. If r and s have only one value each, y is
+// a product of matrices.
 #include <algorithm>
 #include <optional>
 
@@ -18,14 +18,14 @@ namespace {
 
 using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
 
-// [b, c, h, w] by memory in which c is the batch and b the channel of channels-last images.
+// [b, c, h, w] in memory where c is the batch and b the channel of channels-last images.
 Strides SwappedChannelsLast(const Shape& shape) {
   return {1, shape[0] * shape[2] * shape[3], shape[0] * shape[3], shape[0]};
 }
 Shape Swapped(const Shape& shape) { return {shape[1], shape[0], shape[2], shape[3]}; }
 
-// What has to be added at the end of images of height and width `image`, so that the windows come
-// out even. Negative: so much of the image no window reaches.
+// The padding to add at the end of images of height and width `image`, so that a whole number of
+// windows fits. Negative: the number of rows or columns that no window reaches.
 dnnl::memory::dims EndPadding(const Node& node, const Shape& image) {
   const Shape &f = node.inputs()[1].shape(), &y = node.type(0).shape;
   const auto &a = node.Ints("strides"), &b = node.Ints("dilations"), &pads = node.Ints("pads");
@@ -38,8 +38,8 @@ dnnl::memory::dims EndPadding(const Node& node, const Shape& image) {
 
 Shape ImageOf(const Shape& x) { return {x[2], x[3]}; }
 
-// What `v` has the first elements of in each dimension, so that those that follow them are there to
-// be read; nothing if it is no such part.
+// The value whose first elements in each dimension are `v`, so that the following elements can be
+// read, too; nullopt if `v` is no such part.
 std::optional<Value> BeginningOf(const Value& v) {
   const Node& node = v.node();
   if (node.IsOp("transpose")) return BeginningOf(node.inputs()[0]);
@@ -50,8 +50,8 @@ std::optional<Value> BeginningOf(const Value& v) {
   return node.inputs()[0];
 }
 
-// Height and width of the images, as they lie in memory, of which x has the first rows and columns,
-// and of which the windows reach no more; nothing if it does not lie so.
+// Height and width of the images in memory if x consists of their first rows and columns and the
+// windows reach no others; nullopt otherwise.
 std::optional<Shape> CutImage(const Node& node, const Value& x, const Strides& strides) {
   const Shape& shape = x.shape();
   const std::optional<Value> whole = BeginningOf(x);
@@ -63,7 +63,7 @@ std::optional<Shape> CutImage(const Node& node, const Value& x, const Strides& s
   }
   const dnnl::memory::dims end = EndPadding(node, image);
   for (size_t i = 0; i < 2; ++i) {
-    // As many as the library itself leaves over: less than a step.
+    // As many as the library itself leaves unused: less than a step.
     if (image[i] < shape[2 + i] || end[i] > 0 || -end[i] >= node.Ints("dilations")[i]) {
       return std::nullopt;
     }
@@ -91,7 +91,7 @@ void Layouts(CpuKernelSpec& spec, const Strides&) {
   }
   const Shape& y = spec.outputs[0].type.shape;
   const int64_t area = y[2] * y[3];
-  spec.outputs[0].strides = {area, y[0] * area, y[3], 1};  // row-major once it is [k,c,r,s]
+  spec.outputs[0].strides = {area, y[0] * area, y[3], 1};  // row-major when seen as [k,c,r,s]
 }
 
 class WeightGradientKernel : public Kernel {
@@ -147,7 +147,7 @@ class WeightGradientKernel : public Kernel {
   size_t scratch_size_ = 0;
 };
 
-// The result has one element for each pair of channels, and no window reaches beyond an image.
+// Whether the result has one element per pair of channels, and no window reaches beyond an image.
 bool IsProduct(const Node& node) {
   const Shape& y = node.type(0).shape;
   const auto& pads = node.Ints("pads");
@@ -155,8 +155,8 @@ bool IsProduct(const Node& node) {
          std::all_of(pads.begin(), pads.end(), [](int64_t p) { return p == 0; });
 }
 
-// A product of the matrices [pixels, channels] of f and of what the windows see of x, which is
-// gathered first if it is not every pixel.
+// Multiplies two matrices [pixels, channels]: f, and the part of x that the windows see, which is
+// gathered first unless it is every pixel.
 class ProductKernel : public Kernel {
  public:
   ProductKernel(const Node& node, const Shape& images, int x, int dy, int threads)

@@ -20,9 +20,8 @@ class BlockCopy : public Kernel {
   size_t bytes_;
 };
 
-// What oneDNN takes: from the fastest dimension on, each one steps over all of the one before.
-// Every second column of rows of 13 does not: 7 steps of 2 are more than a row, though nothing
-// overlaps.
+// oneDNN's condition: from the fastest dimension on, each one's step exceeds all of the preceding
+// one. Every second column of rows of 13 fails: 7 steps of 2 exceed a row, though nothing overlaps.
 bool Nests(const Shape& shape, const Strides& strides) {
   const std::vector<int> order = DimOrder(shape, strides);
   int64_t least = 1;

@@ -1,4 +1,4 @@
-// The processor, the library's version, and how many threads it uses.
+// Names the processor and the library's version, and sets the number of its threads.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_CPU_DEVICE_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_CPU_DEVICE_H_
 
@@ -9,7 +9,7 @@ namespace lemma::cpu {
 // "AMD EPYC, AVX-512, oneDNN 2.6.3".
 std::string DeviceName();
 
-// While it lives, oneDNN uses `threads` threads when called from this thread.
+// During its life, oneDNN uses `threads` threads when called from this thread.
 class ThreadScope {
  public:
   explicit ThreadScope(int threads);

@@ -1,4 +1,4 @@
-// Transposed convolutions through oneDNN, channels last.
+// Transposed convolutions by oneDNN, channels last.
 #include "runtime/cpu/kernels/dnnl_util.h"
 
 namespace lemma::cpu {
@@ -7,8 +7,8 @@ namespace {
 constexpr int kChannel = 1;
 using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
 
-// Output padding is padding not cut off at the end. oneDNN takes rows that no window reaches for
-// granted, as long as there are fewer than the stride: then as many windows fit.
+// Output padding is padding that is not cut off at the end. oneDNN accepts rows that no window
+// reaches if there are fewer than the stride, since then the number of windows is the same.
 std::optional<std::vector<int64_t>> EndPadding(const Node& node) {
   const auto &pads = node.Ints("pads"), &more = node.Ints("output_padding");
   std::vector<int64_t> end;

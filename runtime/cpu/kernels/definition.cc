@@ -1,5 +1,5 @@
-// Kernels that run definitions: fused element-wise chains, and operators without a kernel of their
-// own.
+// Kernels that run definitions: fused element-wise chains, and operators without a specialized
+// kernel.
 #include <algorithm>
 #include <utility>
 
@@ -47,13 +47,13 @@ class DefinitionRunner : public Kernel {
   std::string note_;
 };
 
-// The meaning of the spec's nodes as one definition over its inputs.
+// The spec's nodes as one definition over its inputs.
 absl::StatusOr<Definition> Compose(const CpuKernelSpec& spec) {
   std::vector<Value> inputs;
   for (const auto& in : spec.inputs) inputs.push_back(in.value);
   absl::StatusOr<Definition> chain = ComposeNodes(spec.nodes, inputs);
   if (!chain.ok() || spec.nodes.size() == 1) return chain;
-  // A local that is smaller than the result (a factor for each channel) is worth keeping.
+  // A local smaller than the result (such as a factor per channel) is kept instead of recomputed.
   const int64_t size = spec.outputs[0].type.num_elements();
   return Inline(*chain, [&](TensorId local) {
     int64_t elements = 1;
@@ -85,7 +85,7 @@ class KernelOrDefinition : public Kernel {
     const auto* x = static_cast<const float*>(inputs[0]);
     if (takes_(x)) return library_->Run(inputs, outputs, scratch);
     if (inputs[0] != outputs[0]) return definition_->Run(inputs, outputs, nullptr);
-    std::vector<float> copy(x, x + elements_);  // more than one element may be read of it
+    std::vector<float> copy(x, x + elements_);  // several elements of it may be read
     void* const from = copy.data();
     return definition_->Run({&from, 1}, outputs, nullptr);
   }
@@ -112,7 +112,8 @@ Strides OrderLike(const CpuKernelSpec& spec, const Shape& shape) {
 void PointwiseLayouts(CpuKernelSpec& spec, const Strides& wanted) {
   auto& out = spec.outputs[0];
   out.strides = wanted.empty() ? OrderLike(spec, out.type.shape) : wanted;
-  // The one read last first: writing to lines that were read a block ago took twice the time.
+  // Prefers the operand that is read last: writing to lines that were read a block ago took twice
+  // the time.
   for (size_t i = spec.inputs.size(); i-- > 0;) {
     const auto& in = spec.inputs[i];
     if (!in.is_static && in.type == out.type) spec.in_place.push_back(static_cast<int>(i));

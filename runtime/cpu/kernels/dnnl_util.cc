@@ -24,7 +24,8 @@ dnnl::stream& Stream() {
 dnnl::memory::desc Desc(const Shape& shape, const Strides& strides) {
   Strides canonical = strides;
   const std::vector<int> order = DimOrder(shape, strides);
-  // From the fastest dimension outwards; a dimension of size 1 steps over what it encloses.
+  // From the fastest dimension outwards; a dimension of size 1 gets the extent of the faster ones
+  // as its step.
   int64_t enclosed = 1;
   for (size_t i = order.size(); i-- > 0;) {
     const int d = order[i];
@@ -148,7 +149,7 @@ dnnl::memory Vector(const std::vector<float>& values, const dnnl::memory::desc& 
 
 namespace {
 
-// *seen: static applications that were looked at, since operands may share theirs.
+// *seen: static applications already visited, since operands may share subterms.
 bool IsStaticNode(const Node& node, absl::flat_hash_set<const Node*>* seen) {
   if (node.kind() == Node::Kind::kInput) return false;
   if (node.inputs().empty() || seen->contains(&node)) return true;

@@ -1,4 +1,4 @@
-// What the oneDNN kernels share. Exceptions of the library end here.
+// Helpers of the oneDNN kernels. They turn the library's exceptions into statuses.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_DNNL_UTIL_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_DNNL_UTIL_H_
 
@@ -16,19 +16,19 @@ namespace lemma::cpu {
 
 const dnnl::engine& Engine();
 
-// f32 by strides. Strides of dimensions of size 1 are set as in a dense layout of the same order,
-// since oneDNN compares them.
+// An f32 descriptor with the given strides. Strides of dimensions of size 1 are set as in a dense
+// layout of the same order, since oneDNN compares them.
 dnnl::memory::desc Desc(const Shape& shape, const Strides& strides);
-// f32 and channels last, spelled as oneDNN's own such layouts: where C, H or W is 1 the strides
-// alone do not tell it from a row-major one.
+// An f32 channels-last descriptor, written as oneDNN writes it: if C, H or W is 1, strides alone do
+// not distinguish it from row-major.
 dnnl::memory::desc ChannelsLastDesc(const Shape& shape);
 dnnl::memory::desc AnyDesc(const Shape& shape);
 
-// Attributes by which a primitive uses the scratch memory that it is given.
+// Attributes that make a primitive use the scratch memory passed to it.
 dnnl::primitive_attr OwnScratch();
 
-// Runs oneDNN code; what it throws becomes Unimplemented where it has no such primitive (a padding
-// that is larger than the window, say), else Internal.
+// Runs oneDNN code. An exception becomes Unimplemented if the library has no such primitive (for
+// padding larger than the window, say), otherwise Internal.
 template <class F>
 auto CatchDnnl(F f) -> decltype(f()) {
   try {
@@ -43,37 +43,36 @@ auto CatchDnnl(F f) -> decltype(f()) {
   }
 }
 
-// A primitive and the memory it runs on.
 class DnnlKernel : public Kernel {
  public:
   void SetPrimitive(dnnl::primitive primitive, const dnnl::memory::desc& scratch, std::string note);
   // Argument `arg` is input or output `index` of the kernel.
   void BindInput(int arg, int index, const dnnl::memory::desc& desc);
   void BindOutput(int arg, int index, const dnnl::memory::desc& desc);
-  // Argument `arg` stays the same; this kernel keeps it. `input`: whose elements it has, which lie
-  // there as `seen_as` says; -1: numbers of its own.
+  // Fixes argument `arg` to `memory`, which this kernel keeps. `input` is the input with the same
+  // elements, laid out as `seen_as`; -1: the numbers belong to no input.
   void BindFixed(int arg, dnnl::memory memory, int input = -1,
                  const dnnl::memory::desc& seen_as = {});
-  // A dynamic input that is reordered before every run.
+  // Reorders a dynamic input before every run.
   void BindReordered(int arg, int index, const dnnl::memory::desc& from,
                      const dnnl::memory::desc& to);
-  // Output 0 is copied from that input before the run, unless it lies there already.
+  // Copies the input to output 0 before the run, unless it already lies there.
   void StartFrom(int input, size_t bytes) {
     start_from_ = input;
     start_bytes_ = bytes;
   }
 
-  // For statement.h: where an argument comes from, or goes to.
+  // For statement.h: the source or destination of an argument.
   struct Argument {
     int arg = 0;
-    int index = -1;  // of the spec's inputs or outputs; -1: `memory`
+    int index = -1;  // in the spec's inputs or outputs; -1: `memory`
     bool is_output = false;
     dnnl::memory::desc desc;  // of the operand as it lies in memory
     dnnl::memory memory;
   };
   const std::vector<Argument>& arguments() const { return arguments_; }
   const dnnl::primitive& primitive() const { return primitive_; }
-  // The input that is in the output's memory when the primitive runs; -1: none.
+  // The input that is copied to the output's memory before the primitive runs; -1: none.
   int start_from() const { return start_from_; }
 
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
@@ -111,48 +110,50 @@ class DnnlKernel : public Kernel {
 // A copy of `value` (row-major, seen as `from`) in the layout `to`.
 dnnl::memory Packed(const Tensor& value, const dnnl::memory::desc& from,
                     const dnnl::memory::desc& to);
-// Floats kept by the memory object itself.
+// Floats owned by the memory object.
 dnnl::memory Vector(const std::vector<float>& values, const dnnl::memory::desc& desc);
 
-// What follows a convolution or matrix product in the same kernel.
+// The operations fused behind a convolution or matrix product.
 struct Epilogue {
   struct Operand {
     int arg;    // dnnl argument
-    int input;  // of the spec; -1: `fixed`
+    int input;  // index in the spec; -1: `fixed`
     dnnl::memory::desc desc;
     std::vector<float> fixed;
   };
   dnnl::post_ops ops;
   std::vector<Operand> operands;
-  int bias = -1;  // input that is the bias
-  int sum = -1;   // input that is added in full
+  int bias = -1;  // the input that is the bias
+  int sum = -1;   // the input that is added in full
 };
 
 struct Eltwise {
   dnnl::algorithm algorithm;
   float alpha = 0, beta = 0;
 };
-// The activation that the application is, if oneDNN has it.
+// The activation that `node` applies, if oneDNN has it.
 std::optional<Eltwise> EltwiseOf(const Node& node);
-// The same of `user` of `v`, or its multiplication by a known number.
+// The same for `user` of `v`; also takes a multiplication of `v` by a known number.
 std::optional<Eltwise> EltwiseBehind(const Node& user, const Value& v);
 
-// How `user` of `v` follows a kernel: not at all; as a function of the element; plus a vector along
-// the channels; plus a tensor of its own size; or times and plus known vectors. `channel`: the
-// channels' dimension of the kernel's output.
+// How `user` of `v` can be fused behind a kernel: not at all (kNo); as a function of the element;
+// as the addition of a vector along the channels; as the addition of a tensor of its own size; or
+// as multiplication and addition of known vectors. `channel`: the channels' dimension of the
+// kernel's output.
 enum class PostOpKind { kNo, kEltwise, kBias, kSum, kChannelAffine };
 PostOpKind PostOpKindOf(const Node& user, const Value& v, int channel);
-// y = scale * x + shift per channel, for a kChannelAffine `node` with those static parameters: from
-// its definition, whose values at 0 and 1 it takes in double. Unimplemented where they are not
+// y = scale * x + shift per channel, for a kChannelAffine `node` with those static parameters.
+// Evaluates the node's definition at 0 and 1 in double. Unimplemented if the coefficients are not
 // finite.
 absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> parameters,
                                 std::vector<float>* scale, std::vector<float>* shift);
-// For KernelDef::fuses: not more than oneDNN takes behind one primitive. `may_bias`: the head has
-// no bias of its own.
+// For KernelDef::fuses: limits the fusion to what oneDNN accepts behind one primitive. `may_bias`:
+// the head has no bias of its own.
 bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool may_bias);
 
 // The epilogue of nodes 1… of a spec. `channel`: the channels' dimension of the output's logical
-// shape; `channel_shape`: a per-channel operand over the primitive's output, "{1, C, 1, 1}".
+// shape; `channel_shape`: the shape of a per-channel operand over the primitive's output, such as
+// "{1, C, 1, 1}".
 absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticValues& statics,
                                       int channel, const Shape& channel_shape, bool has_bias);
 void BindEpilogue(const Epilogue& epilogue, DnnlKernel* kernel);
@@ -161,13 +162,13 @@ dnnl::primitive_attr EpilogueAttributes(const Epilogue& epilogue);
 // The input that a fused addition adds in full; -1: none.
 int FusedSum(const CpuKernelSpec& spec, int channel);
 
-// Packs a static weight, or has a dynamic one reordered in every run. `input` < 0: no bias.
+// Packs a static weight, or reorders a dynamic one in every run. `input` < 0: no bias.
 void BindWeights(const CpuKernelSpec& spec, const StaticValues& statics, int input,
                  const dnnl::memory::desc& from, const dnnl::memory::desc& to, DnnlKernel* kernel);
 void BindBias(const CpuKernelSpec& spec, const StaticValues& statics, int input,
               const dnnl::memory::desc& desc, DnnlKernel* kernel);
 
-// Depends on weights and constants alone.
+// Whether `v` depends only on weights and constants.
 bool IsStaticValue(const Value& v);
 
 }  // namespace lemma::cpu

@@ -1,4 +1,4 @@
-// What oneDNN computes behind a convolution or matrix product, as post-operations.
+// Turns operations behind a convolution or matrix product into oneDNN's post-operations.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -10,12 +10,12 @@ namespace {
 
 using dnnl::algorithm;
 
-// What oneDNN takes behind one primitive.
+// The most post-operations that oneDNN accepts for one primitive.
 constexpr int kMaxPostOps = 32;
 
 float Real(const Node& node, const char* attr) { return static_cast<float>(node.Float(attr)); }
 
-// The one known element of a scalar constant.
+// The known element of a scalar constant.
 std::optional<float> KnownScalar(const Value& v) {
   if (!v.node().has_payload() || v.type().num_elements() != 1 || v.dtype() != DType::kF32) {
     return std::nullopt;
@@ -23,25 +23,25 @@ std::optional<float> KnownScalar(const Value& v) {
   return v.node().payload().data<float>()[0];
 }
 
-// The other operand of a binary application of which one operand is `v`.
+// The operand of a binary application that is not `v`.
 const Value& Other(const Node& node, const Value& v) {
   return node.inputs()[0] == v ? node.inputs()[1] : node.inputs()[0];
 }
 
-// Whether `v` broadcasts along dimension `channel` of `shape` alone.
+// Whether `v` broadcasts along dimension `channel` of `shape` only.
 bool IsPerChannel(const Value& v, const Shape& shape, int channel) {
   const int shift = static_cast<int>(shape.size()) - v.type().rank();
   if (v.type().num_elements() != shape[channel] || shift > channel) return false;
   return v.shape()[channel - shift] == shape[channel];
 }
 
-// oneDNN up to 2.6 keeps one set of parameters for each algorithm of a primitive, and applies the
-// first one's wherever that algorithm occurs again.
+// oneDNN up to 2.6 keeps one set of parameters per algorithm of a primitive, and uses the first
+// one's wherever that algorithm occurs again.
 bool Clash(const Eltwise& a, const Eltwise& b) {
   return a.algorithm == b.algorithm && (a.alpha != b.alpha || a.beta != b.beta);
 }
 
-// How many post-operations at most an application becomes.
+// The largest number of post-operations for an application.
 int MostPostOps(PostOpKind how) { return how == PostOpKind::kChannelAffine ? 2 : 1; }
 
 }  // namespace
@@ -69,7 +69,7 @@ absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> param
   for (int64_t c = 0; c < channels; ++c) {
     scale->push_back(static_cast<float>(at[1][c] - at[0][c]));
     shift->push_back(static_cast<float>(at[0][c]));
-    // An infinite mean or scale is no number times x plus another.
+    // With an infinite mean or scale, the function is not scale * x + shift.
     if (std::isfinite(scale->back()) && std::isfinite(shift->back())) continue;
     return absl::UnimplementedError("parameters of a channel that are not finite");
   }
@@ -100,7 +100,7 @@ std::optional<Eltwise> EltwiseBehind(const Node& user, const Value& v) {
   if (!quotient && !user.IsOp("mul")) return std::nullopt;
   std::optional<float> factor = KnownScalar(Other(user, v));
   if (factor && quotient) {
-    // Only of a power of two is 1/x exact, and so the product is the quotient.
+    // 1/x is exact only for powers of two; only then the product equals the quotient.
     int exponent = 0;
     if (std::fabs(std::frexp(*factor, &exponent)) != 0.5f) return std::nullopt;
     factor = 1.0f / *factor;
@@ -135,7 +135,7 @@ bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool 
     const PostOpKind fused = PostOpKindOf(*spec.nodes[n], before, channel);
     const std::optional<Eltwise> other = EltwiseBehind(*spec.nodes[n], before);
     if (own && other && Clash(*own, *other)) return false;
-    // One operand is read from the output's own memory.
+    // Only one operand can be read from the output's own memory.
     if (how == PostOpKind::kSum && fused == PostOpKind::kSum) return false;
     post_ops += MostPostOps(fused);
   }

@@ -114,7 +114,7 @@ Work WorkOf(const CpuKernelSpec& spec) {
 }
 
 int ThreadsFor(int64_t floats, int threads) {
-  constexpr int64_t kFloatsPerThread = 65536;  // some ten microseconds, what a second thread costs
+  constexpr int64_t kFloatsPerThread = 65536;  // about 10 us, the cost of a second thread
   return static_cast<int>(std::min<int64_t>(threads, 1 + floats / kFloatsPerThread));
 }
 

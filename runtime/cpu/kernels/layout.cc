@@ -1,4 +1,4 @@
-// Layout operators as kernels of their own, for plans that do not fuse them into their neighbours.
+// Layout operators as separate kernels, for plans that do not fuse them into their neighbours.
 #include <algorithm>
 #include <utility>
 
@@ -17,7 +17,7 @@ struct Part {
 
 class Copies : public Kernel {
  public:
-  // The elements of `type` that lie at `from` in inputs, to `to` in outputs.
+  // Adds a copy of the elements of `type` from `from` in the inputs to `to` in the outputs.
   absl::Status Add(const TensorType& type, const Part& from, const Part& to) {
     CpuKernelSpec spec;
     spec.def = &CopyKernel();
@@ -88,7 +88,7 @@ absl::Status AddViews(const CpuKernelSpec& spec, const std::vector<AffineView>& 
 absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec, const StaticValues&) {
   auto copies = std::make_unique<Copies>();
   absl::Status status;
-  if (IsReshape(spec.head())) {  // both in row-major order, for which the input's shape does
+  if (IsReshape(spec.head())) {  // both are row-major, so the input's shape serves for both
     const CpuKernelSpec::Operand& in = spec.inputs[0];
     status = copies->Add(in.type, {0, 0, in.strides}, {0, 0, RowMajorStrides(in.type.shape)});
   } else if (spec.head().IsOp("concat")) {

@@ -1,4 +1,4 @@
-// Matrix products through oneDNN. Transposed and otherwise strided operands are read in place.
+// Matrix products by oneDNN. Transposed and otherwise strided operands are read in place.
 #include <algorithm>
 #include <utility>
 
@@ -22,7 +22,7 @@ bool Fuses(const CpuKernelSpec& spec, const Node& user) {
   return FusesBehind(spec, user, Channel(spec), true);
 }
 
-// One of the last two dimensions is contiguous, and the other one's steps do not overlap.
+// Whether one of the last two dimensions is contiguous and the other one's steps do not overlap.
 bool IsMatrixLike(const Shape& shape, const Strides& strides) {
   const size_t r = shape.size();
   const int64_t rows = shape[r - 2], columns = shape[r - 1];
@@ -42,7 +42,7 @@ bool IsByColumns(const Strides& strides) {
 }
 
 void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
-  // Vectors behind the product that are computed may be views.
+  // Computed vectors fused behind the product may be views.
   for (auto& in : spec.inputs) {
     const auto& operands = spec.head().inputs();
     if (std::find(operands.begin(), operands.end(), in.value) == operands.end()) {
@@ -57,7 +57,8 @@ void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
   const size_t r = y.type.shape.size();
   const bool by_rows =
       !wanted.empty() && wanted[r - 1] == 1 && wanted[r - 2] >= y.type.shape[r - 1];
-  // A product of values that nothing follows can as well be that of the transposed ones.
+  // A product without fused operations can also be computed as the product of the transposed
+  // operands.
   const bool by_columns = !wanted.empty() && spec.nodes.size() == 1 && IsByColumns(wanted) &&
                           wanted[r - 1] >= y.type.shape[r - 2] && !spec.inputs.front().is_static &&
                           !spec.inputs.back().is_static;
@@ -84,7 +85,7 @@ struct Matrix {
   }
 };
 
-// With leading dimensions of size 1 up to `rank`.
+// Adds leading dimensions of size 1 up to `rank`.
 Matrix Widen(const CpuKernelSpec::Operand& o, size_t rank) {
   Matrix m{o.type.shape, o.strides};
   while (m.shape.size() < rank) {
@@ -94,8 +95,8 @@ Matrix Widen(const CpuKernelSpec::Operand& o, size_t rank) {
   return m;
 }
 
-// Drops the leading dimensions where all have size 1, down to the rank whose batches oneDNN runs
-// best.
+// Drops leading dimensions that have size 1 in all operands, down to the rank whose batches oneDNN
+// runs fastest.
 void DropUnits(Matrix* a, Matrix* b, Matrix* y) {
   while (y->shape.size() > 4 && a->shape[0] == 1 && b->shape[0] == 1) {
     for (Matrix* m : {a, b, y}) {
@@ -105,8 +106,8 @@ void DropUnits(Matrix* a, Matrix* b, Matrix* y) {
   }
 }
 
-// Makes the rows of all batches one matrix's, if b is the same for all: one large product, and b is
-// packed once. False if the rows do not lie evenly.
+// Merges the rows of all batches into one matrix if all batches share b: one large product, with b
+// packed once. False if the rows are not evenly spaced.
 bool FlattenRows(Matrix* a, Matrix* b, Matrix* y) {
   const size_t r = y->shape.size();
   for (size_t d = 0; d + 2 < r; ++d) {
@@ -133,7 +134,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildMatmul(const CpuKernelSpec& spec,
   const Node& node = spec.head();
   int a_index = spec.InputIndex(node.inputs()[0]), b_index = spec.InputIndex(node.inputs()[1]);
   size_t rank = spec.outputs[0].type.shape.size();
-  if (rank == 3) rank = 4;  // the better kernel
+  if (rank == 3) rank = 4;  // rank 4 has the faster kernel
   Matrix a = Widen(spec.inputs[a_index], rank), b = Widen(spec.inputs[b_index], rank);
   Matrix y = Widen(spec.outputs[0], rank);
   if (IsByColumns(spec.outputs[0].strides)) {  // y^T = b^T a^T

@@ -18,7 +18,7 @@ __attribute__((target_clones("avx512f", "avx2", "default")))  // one of them run
 void MaxPoolGradient(const float* x, const float* dy, int64_t channels, const PoolSizes& s,
                      float* dx, float* scratch) {
   float* const best = scratch;
-  float* const number = scratch + channels;  // of the best, exact as a float
+  float* const number = scratch + channels;  // the number of the best, exact as a float
   std::memset(dx, 0, static_cast<size_t>(s.image[0] * s.image[1] * channels) * sizeof(float));
   for (int64_t p = 0; p < s.windows[0]; ++p) {
     for (int64_t q = 0; q < s.windows[1]; ++q) {
@@ -40,7 +40,7 @@ void MaxPoolGradient(const float* x, const float* dy, int64_t channels, const Po
           }
 #pragma GCC ivdep
           for (int64_t c = 0; c < channels; ++c) {
-            // The first NaN is the maximum of its window.
+            // The first NaN in a window is its maximum.
             const bool more = best[c] == best[c] && !(from[c] <= best[c]);
             best[c] = more ? from[c] : best[c];
             number[c] = more ? here : number[c];

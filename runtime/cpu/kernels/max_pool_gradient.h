@@ -1,4 +1,4 @@
-// The gradient of maximum pooling over channels-last images.
+// Computes the gradient of maximum pooling over channels-last images.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_MAX_POOL_GRADIENT_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_MAX_POOL_GRADIENT_H_
 
@@ -12,9 +12,9 @@ struct PoolSizes {
   int64_t pad[2];  // before the first row and column
 };
 
-// dx[h,w,c] = sum of dy[p,q,c] over the windows whose first maximum is x[h,w,c], of one image. NaN
-// is the maximum of a window that holds it.
-// `scratch`: 2 * channels floats. Each window reaches into the image.
+// dx[h,w,c] = sum of dy[p,q,c] over the windows whose first maximum is x[h,w,c], for one image. A
+// NaN is the maximum of its window. `scratch`: 2 * channels floats. Each window must overlap the
+// image.
 void MaxPoolGradient(const float* x, const float* dy, int64_t channels, const PoolSizes& sizes,
                      float* dx, float* scratch);
 

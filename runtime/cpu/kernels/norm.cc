@@ -1,4 +1,4 @@
-// Softmax and normalizations through oneDNN.
+// Softmax and normalizations by oneDNN.
 #include <utility>
 
 #include "runtime/cpu/kernels/dnnl_util.h"
@@ -37,7 +37,7 @@ void SoftmaxLayouts(CpuKernelSpec& spec, const Strides&) {
   spec.in_place = {0};
 }
 
-// The library makes numbers of rows with NaN or without a finite number.
+// The library gives numbers instead of NaN for rows with NaN or without a finite number.
 Built BuildSoftmax(const CpuKernelSpec& spec, const StaticValues&) {
   return CatchDnnl([&]() -> Built {
     const Node& node = spec.head();
@@ -123,7 +123,7 @@ Built BuildLrn(const CpuKernelSpec& spec, const StaticValues&) {
 KernelDef MakeSoftmaxKernel() {
   KernelDef def;
   def.name = "softmax";
-  def.ops = {"softmax"};  // the library's logarithm is off by 1e-6 near 1
+  def.ops = {"softmax"};  // the library's log_softmax has an error of 1e-6 near 1
   def.accepts = AcceptsSoftmax;
   def.layouts = SoftmaxLayouts;
   def.build = BuildSoftmax;

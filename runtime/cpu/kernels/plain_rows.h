@@ -1,4 +1,4 @@
-// What libraries' kernels take for granted of their operands.
+// Checks assumptions that libraries' kernels make about their operands.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_PLAIN_ROWS_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_PLAIN_ROWS_H_
 
@@ -6,11 +6,11 @@
 
 namespace lemma::kernels {
 
-// Whether each of the rows, which lie one after the other, has a finite number and nothing but such
-// and -infinity.
+// Whether each row contains a finite number, and otherwise only finite numbers and -infinity. Rows
+// are contiguous.
 bool HasPlainRows(const float* x, int64_t rows, int64_t columns);
 
-// Whether every number is above -infinity, so that none is NaN either.
+// Whether every number is above -infinity, so that none is NaN.
 bool AllAboveMinusInfinity(const float* x, int64_t count);
 
 }  // namespace lemma::kernels

@@ -1,4 +1,4 @@
-// Pooling, channels last: through oneDNN, except for means over the whole image.
+// Pooling, channels last: by oneDNN, except for means over the whole image.
 #include <algorithm>
 
 #include "base/parallel.h"
@@ -18,7 +18,7 @@ struct Window {
   dnnl::memory::dims kernel, strides, dilations, begin, end;
 };
 
-// The end padding is what the output size implies, so ceil_mode needs no case of its own.
+// The end padding follows from the output size, so ceil_mode needs no special case.
 Window WindowOf(const Node& node) {
   Window w;
   const auto &pads = node.Ints("pads"), &dilations = node.Ints("dilations");
@@ -34,7 +34,7 @@ Window WindowOf(const Node& node) {
   return w;
 }
 
-// Whether a window lies in the padding altogether: the definition's maximum of nothing is
+// Whether some window lies entirely in padding: the definition's maximum of an empty set is
 // -infinity, the library's the least float.
 bool HasEmptyWindow(const Node& node) {
   const auto &strides = node.Ints("strides"), &dilations = node.Ints("dilations");
@@ -58,7 +58,7 @@ bool AcceptsMax(const Node& node) { return IsF32(node) && !HasEmptyWindow(node);
 bool AcceptsAvg(const Node& node) {
   if (!IsF32(node) || HasEmptyWindow(node)) return false;
   if (node.Int("count_include_pad") == 0) return true;
-  // oneDNN counts the whole window, also where it sticks out of the padded input.
+  // oneDNN counts the whole window, even where it extends beyond the padded input.
   const Window w = WindowOf(node);
   const auto& pads = node.Ints("pads");
   return w.end[0] <= pads[2] && w.end[1] <= pads[3];
@@ -100,7 +100,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildPool(const CpuKernelSpec& spec,
 
 using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
 
-// The library's maximum passes over NaN, and is the least float of nothing but -infinity.
+// The library's maximum skips NaN, and for only -infinity gives the least float.
 Built BuildMax(const CpuKernelSpec& spec, const StaticValues&) {
   return CatchDnnl([&]() -> Built {
     Built pool = BuildPool(spec, dnnl::algorithm::pooling_max, WindowOf(spec.head()));
@@ -122,7 +122,7 @@ Built BuildAvg(const CpuKernelSpec& spec, const StaticValues&) {
   });
 }
 
-// Channels innermost, pixels any even distance apart; channels stand side by side in the result.
+// Channels are innermost and pixels are evenly spaced; the result's channels are contiguous.
 class SpatialMean : public Kernel {
  public:
   SpatialMean(const Shape& shape, const Strides& strides, int threads)

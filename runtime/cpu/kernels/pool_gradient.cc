@@ -1,5 +1,5 @@
-// The gradient of maximum pooling, channels last. By its definition each element would look for all
-// windows whose maximum it is.
+// The gradient of maximum pooling, channels last. By the definition, each element would search for
+// all windows whose maximum it is.
 #include <algorithm>
 
 #include "base/parallel.h"
@@ -17,7 +17,7 @@ bool IsFilled(const Value& v, DType dtype) {
 
 bool AcceptsPool(const Node& node) {
   for (const Value& v : node.inputs()) {
-    if (!IsFilled(v, DType::kF32) || IsStaticValue(v)) return false;  // these are row-major
+    if (!IsFilled(v, DType::kF32) || IsStaticValue(v)) return false;  // static ones are row-major
   }
   return node.inputs()[0] != node.inputs()[1];
 }

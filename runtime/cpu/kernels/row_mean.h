@@ -1,4 +1,4 @@
-// Means of the columns of a matrix.
+// Computes the means of the columns of a matrix.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_ROW_MEAN_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_ROW_MEAN_H_
 
@@ -6,8 +6,8 @@
 
 namespace lemma::kernels {
 
-// y[j] = sum(i < rows) x[i * step + j] / rows for j < columns. Sums of 64 rows are added up
-// separately, so that the error grows with 64 + rows / 64 rather than with rows.
+// y[j] = sum(i < rows) x[i * step + j] / rows for j < columns. Sums 64 rows at a time and then adds
+// these sums, so that the error grows with 64 + rows / 64 instead of rows.
 void RowMean(const float* x, int64_t rows, int64_t columns, int64_t step, float* y);
 
 }  // namespace lemma::kernels

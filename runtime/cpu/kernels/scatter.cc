@@ -1,4 +1,4 @@
-// Sums into a tensor at positions that another one holds: what the gradients of gathers are.
+// Sums into a tensor at positions given by another one, as in the gradients of gathers.
 #include <cstring>
 
 #include "runtime/cpu/kernels/kernel.h"
@@ -8,7 +8,7 @@ namespace {
 
 using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
 
-// Adds runs of `run` updates that lie one after the other.
+// Adds updates in contiguous runs of `run` elements.
 class Scatter : public Kernel {
  public:
   Scatter(const CpuKernelSpec& spec) : node_(spec.nodes[0]) {
@@ -36,7 +36,8 @@ class Scatter : public Kernel {
   virtual void Add(const int64_t* indices, const float* updates, float* y) const = 0;
   virtual void Add(const int32_t* indices, const float* updates, float* y) const = 0;
 
-  // Counted from the end if negative; false if it lies outside, where nothing is added.
+  // Makes a negative index count from the end. Returns false if it lies outside; then nothing is
+  // added.
   static bool Inside(int64_t* index, int64_t size) {
     if (*index < 0) *index += size;
     return *index >= 0 && *index < size;

@@ -1,4 +1,4 @@
-// Values of a graph in any number type, node by node.
+// Evaluates all values of a graph in any number type, node by node.
 #ifndef LEMMA_TESTS_GRAPH_GRAD_GRAPH_VALUES_H_
 #define LEMMA_TESTS_GRAPH_GRAD_GRAPH_VALUES_H_
 
@@ -11,7 +11,7 @@
 
 namespace lemma {
 
-// Elements of one tensor: floats as Numbers, integers and truth values as integers.
+// The elements of one tensor: floats as Numbers, integers and bools as integers.
 template <class Number>
 struct TensorValues {
   std::vector<Number> numbers;
@@ -30,7 +30,7 @@ struct TensorValues {
 inline void FromDouble(double value, double* number) { *number = value; }
 inline void FromDouble(double value, Field* number) { *number = Field::FromDouble(value); }
 
-// Compiled once for each node, which is kept.
+// Compiles each node once and keeps the result.
 inline absl::StatusOr<LoopProgram> LoopsOf(const NodePtr& node) {
   static auto* programs = new absl::flat_hash_map<NodePtr, LoopProgram>;
   auto it = programs->find(node);

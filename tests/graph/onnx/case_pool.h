@@ -1,4 +1,4 @@
-// Runs cases in child processes, so that a crash is laid at one case's door.
+// Runs test cases in child processes, so that a crash fails only its own case.
 #ifndef LEMMA_TESTS_GRAPH_ONNX_CASE_POOL_H_
 #define LEMMA_TESTS_GRAPH_ONNX_CASE_POOL_H_
 
@@ -8,8 +8,8 @@
 
 namespace lemma {
 
-// run(i) for all i < count, in `processes` children. A child that dies, or spends more than
-// `seconds` on a case, costs that case only: its result is "FAIL: crash (signal N)".
+// Calls run(i) for all i < count in `processes` children. If a child dies, or spends more than
+// `seconds` on a case, only that case fails, with "FAIL: crash (signal N)".
 std::vector<std::string> RunIsolated(int count, const std::function<std::string(int)>& run,
                                      int processes, int seconds);
 

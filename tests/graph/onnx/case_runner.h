@@ -1,4 +1,4 @@
-// Runs ONNX's own operator cases: a model, inputs, expected outputs.
+// Runs ONNX's own operator test cases: a model, inputs, expected outputs.
 #ifndef LEMMA_TESTS_GRAPH_ONNX_CASE_RUNNER_H_
 #define LEMMA_TESTS_GRAPH_ONNX_CASE_RUNNER_H_
 
@@ -13,12 +13,12 @@ namespace lemma {
 //   "unsupported: OP (reason)"
 //   "contradiction: …" if the case disagrees with itself
 //   "FAIL: what differs"
-// A model that passes is exported too: the result has to satisfy ONNX's checker, and to mean the
-// same when it is imported again.
+// A model that passes is also exported. The result must satisfy ONNX's checker and have the same
+// meaning after another import.
 std::string RunCase(const std::string& directory);
 
-// Imports `count` damaged copies of the case's model, chosen by `seed`, and exports what can be
-// imported. "pass", unless it crashes.
+// Imports `count` damaged copies of the case's model, chosen by `seed`, and exports those that can
+// be imported. Returns "pass" unless it crashes.
 std::string DamageCase(const std::string& directory, int count, uint64_t seed);
 
 }  // namespace lemma

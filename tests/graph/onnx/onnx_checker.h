@@ -1,4 +1,4 @@
-// ONNX's own checker.
+// Runs ONNX's own checker.
 #ifndef LEMMA_TESTS_GRAPH_ONNX_ONNX_CHECKER_H_
 #define LEMMA_TESTS_GRAPH_ONNX_ONNX_CHECKER_H_
 
@@ -7,7 +7,7 @@
 namespace lemma {
 
 // Empty if the serialized model passes onnx.checker, ONNX's shape inference finds no contradiction,
-// and each operator takes the types of its operands; otherwise the complaint.
+// and each operator accepts its operands' types; otherwise the error message.
 std::string CheckWithOnnx(const std::string& model);
 
 }  // namespace lemma

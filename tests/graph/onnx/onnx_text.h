@@ -1,4 +1,4 @@
-// Small ONNX models, written in ONNX's text form.
+// Builds small ONNX models from ONNX's text form.
 #ifndef LEMMA_TESTS_GRAPH_ONNX_ONNX_TEXT_H_
 #define LEMMA_TESTS_GRAPH_ONNX_ONNX_TEXT_H_
 
@@ -10,8 +10,8 @@
 
 namespace lemma {
 
-// The model of operator set `opset` with this graph: "g (float[2] x) => (float[2] y) {y =
-// Relu(x)}". A graph that does not parse fails the running test.
+// A model of operator set `opset` with this graph: "g (float[2] x) => (float[2] y) {y = Relu(x)}".
+// If the graph does not parse, the running test fails.
 onnx::ModelProto OnnxModel(const std::string& graph, int opset = 17);
 
 // Adds an initializer of ones.

@@ -22,28 +22,29 @@ struct Arg {
   std::vector<double> values;
 
   double At(const std::vector<int64_t>& index) const;
-  // 0 outside.
+  // The element at `index`, or 0 outside the tensor.
   double AtOr0(const std::vector<int64_t>& index) const;
 };
 
-// Small whole numbers without pattern, the same in every run.
+// Small whole numbers without a pattern, the same in every run.
 Arg SomeNumbers(Shape shape, int seed = 1);
 
 struct Outputs {
   std::vector<TensorType> types;
   std::vector<std::vector<double>> values;
 };
-// The outputs of `op`, by its definition.
+// The outputs of `op`, computed by its definition.
 absl::StatusOr<Outputs> Eval(absl::string_view op, const std::vector<Arg>& args, Attrs attrs = {});
-// The values of its first output; NaN-free nonsense and a test failure on error.
+// The values of the first output. On error, the test fails and arbitrary values without NaN are
+// returned.
 std::vector<double> Eval1(absl::string_view op, const std::vector<Arg>& args, Attrs attrs = {});
 
 // "f32[1,2]" of output `i`, or the error message.
 std::string TypeOf(absl::string_view op, const std::vector<TensorType>& inputs, Attrs attrs = {},
                    int i = 0);
 
-// The requirements that `op` states over symbolic sizes, as text; a test failure on error.
-// dims are sizes or names: {"N", "C", "3"}; attributes given as text are symbols too.
+// The requirements that `op` states over symbolic sizes, as text; on error the test fails. dims are
+// sizes or names: {"N", "C", "3"}. Attributes given as text are symbols too.
 std::vector<std::string> Requirements(absl::string_view op,
                                       const std::vector<std::vector<std::string>>& dims,
                                       ExprAttrs attrs = {});

@@ -1,9 +1,9 @@
-// Runs CUDA kernels that were compiled as host C++: blocks one after the other, the threads of a
-// block as fibers that take turns at barriers and shuffles.
+// Runs CUDA kernels that were compiled as host C++. Blocks run one after another; the threads of a
+// block are fibers that take turns at barriers and shuffles.
 //
-// Stands in front of kernels/codegen/prelude.cuh. What a GPU leaves undefined ends the process with
-// a message here: a barrier that not all threads of a block reach, a shuffle that not all living
-// threads of a warp take part in.
+// Include before kernels/codegen/prelude.cuh. Behaviour that a GPU leaves undefined ends the
+// process with a message: a barrier that some threads of a block do not reach, or a shuffle in
+// which some living threads of a warp do not take part.
 #ifndef LEMMA_TESTS_KERNELS_CODEGEN_GRID_EMULATOR_H_
 #define LEMMA_TESTS_KERNELS_CODEGEN_GRID_EMULATOR_H_
 
@@ -24,7 +24,7 @@
 #define __global__
 #define __device__
 #define __launch_bounds__(threads)
-// One block runs at a time, so what its threads share may be static.
+// Only one block runs at a time, so memory shared by its threads may be static.
 #define __shared__ static
 #define __restrict__ __restrict
 #define __align__(bytes) __attribute__((aligned(bytes)))
@@ -45,7 +45,7 @@ struct Fiber {
   ucontext_t context;
   std::vector<char> stack;
   State state = State::kReady;
-  unsigned long long slot = 0;  // what it gives to a shuffle
+  unsigned long long slot = 0;  // the value that it passes to a shuffle
 };
 
 struct Block {
@@ -71,7 +71,7 @@ inline void EnterFiber() {
 #endif
 }
 
-// From the running fiber to the scheduler, until that comes back.
+// Switches from the running fiber to the scheduler, until the scheduler resumes it.
 inline void Wait(State state) {
   Fiber& fiber = block->fibers[block->running];
   fiber.state = state;
@@ -105,7 +105,7 @@ inline void Resume(int i) {
 #endif
 }
 
-// Lets the fibers [from, to) go on if all of them that live are at `state`.
+// Resumes the fibers [from, to) if all living ones among them are at `state`.
 inline bool Release(int from, int to, State state) {
   int waiting = 0, living = 0;
   for (int i = from; i < to; ++i) {

@@ -1,4 +1,4 @@
-// Executes the matrix products that libraries are asked for, on the host.
+// Computes the matrix products described for a library, on the host.
 #ifndef LEMMA_TESTS_KERNELS_CODEGEN_HOST_GEMM_H_
 #define LEMMA_TESTS_KERNELS_CODEGEN_HOST_GEMM_H_
 
@@ -10,8 +10,8 @@
 
 namespace lemma {
 
-// `pointers` are those of the kernel's arguments, of `elements` each. InvalidArgument if a matrix
-// does not lie in its argument, or has a shape that the call's definition rules out.
+// `pointers` point to the kernel's arguments, with `elements` elements each. InvalidArgument if a
+// matrix does not lie inside its argument, or has a shape that GemmCall excludes.
 absl::Status RunGemm(const codegen::GemmCall& call, const std::vector<void*>& pointers,
                      const std::vector<int64_t>& elements);
 

@@ -1,4 +1,4 @@
-// Executes grid programs on the host: their kernels as C++ over the grid emulator.
+// Runs grid programs on the host: compiles their kernels as C++ with the grid emulator.
 #ifndef LEMMA_TESTS_KERNELS_CODEGEN_HOST_KERNELS_H_
 #define LEMMA_TESTS_KERNELS_CODEGEN_HOST_KERNELS_H_
 
@@ -14,19 +14,19 @@
 
 namespace lemma {
 
-// The kernels of many programs, compiled by the host's compiler with this test's sanitizers.
+// The kernels of several programs, compiled by the host's compiler with this test's sanitizers.
 class HostKernels {
  public:
-  // Internal with the compiler's messages if one does not compile.
+  // Internal, with the compiler's messages, if a kernel does not compile.
   static absl::StatusOr<std::unique_ptr<HostKernels>> Compile(
       const std::vector<const codegen::GridProgram*>& programs);
   ~HostKernels();
 
-  // Runs one kernel, which was among those compiled. `pointers`: its arguments, the error word
-  // aside. NotFound if it was not; OutOfRange or Internal if it finds an index outside a tensor.
+  // Runs one of the compiled kernels. `pointers` are its arguments without the error word. NotFound
+  // if it was not compiled; OutOfRange or Internal if it finds an index outside a tensor.
   absl::Status Launch(const codegen::GridKernel& kernel, std::vector<void*> pointers) const;
 
-  // Runs `program`, which was among those compiled.
+  // Runs one of the compiled programs.
   absl::Status Run(const codegen::GridProgram& program, absl::Span<const Tensor> inputs,
                    std::vector<Tensor>* outputs) const;
 

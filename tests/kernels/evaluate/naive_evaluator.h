@@ -1,5 +1,5 @@
-// The meaning of definitions, spelled out: a slow recursive evaluator to test fast ones against. It
-// shares no code with kernels/evaluate/evaluate.h.
+// A slow recursive evaluator of definitions, with which fast ones are compared. It shares no code
+// with kernels/evaluate/evaluate.h.
 #ifndef LEMMA_TESTS_KERNELS_EVALUATE_NAIVE_EVALUATOR_H_
 #define LEMMA_TESTS_KERNELS_EVALUATE_NAIVE_EVALUATOR_H_
 
@@ -20,8 +20,8 @@ struct Dense {
   std::vector<T> data;  // row-major
 };
 
-// All tensors of `definition`: the inputs given, then those it makes. An index outside its tensor
-// ends the program, saying which.
+// All tensors of `definition`: the given inputs, then its own tensors. An index outside its tensor
+// ends the program with a message.
 template <class T>
 std::vector<Dense<T>> EvaluateNaively(const Definition& definition, std::vector<Dense<T>> inputs);
 

@@ -1,4 +1,4 @@
-// Short ways to write definitions by hand, and to compare their evaluation with the naive one.
+// Shorthand to write definitions by hand, and to compare their evaluation with the naive one.
 #ifndef LEMMA_TESTS_KERNELS_LOOPS_DEFINITION_TESTUTIL_H_
 #define LEMMA_TESTS_KERNELS_LOOPS_DEFINITION_TESTUTIL_H_
 
@@ -12,7 +12,7 @@
 
 namespace lemma {
 
-// Builds one definition; all inputs first.
+// Builds one definition. Add all inputs first.
 class DefinitionBuilder {
  public:
   TensorId Input(std::vector<int64_t> dims, DType dtype = DType::kF32);
@@ -47,18 +47,18 @@ Definition Conv(std::vector<int64_t> x, std::vector<int64_t> w, int64_t stride, 
                 int64_t groups);
 Definition Matmul(int64_t m, int64_t k, int64_t n);
 
-// Small random integers, so that double and int64_t are exact; for Field arbitrary elements.
+// Small random integers, so that double and int64_t are exact; arbitrary elements for Field.
 template <class T>
 std::vector<Dense<T>> RandomInputs(const Definition& definition, uint32_t seed);
 
-// Runs over dense tensors of T.
+// Runs the definition over dense tensors of T.
 template <class T>
 absl::StatusOr<std::vector<Dense<T>>> RunDense(const Definition& definition,
                                                const std::vector<Dense<T>>& inputs,
                                                int threads = 1);
 
-// Expects (gtest) that evaluation in double, int64_t (where that is possible) and Field agrees
-// with the naive one on random inputs, exactly or, for doubles, up to rounding.
+// Expects (gtest) that evaluation on random inputs in double, int64_t (if possible) and Field
+// agrees with the naive one: exactly, or up to rounding for doubles.
 void ExpectEvaluatesAsNaively(const Definition& definition, uint32_t seed = 1);
 
 }  // namespace lemma

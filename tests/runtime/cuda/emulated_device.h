@@ -1,4 +1,5 @@
-// A CUDA device on the host: the driver's functions over the grid emulator. Only with HAVE_CUDA.
+// Emulates a CUDA device on the host: implements the driver's functions with the grid emulator.
+// Only with HAVE_CUDA.
 #ifndef LEMMA_TESTS_RUNTIME_CUDA_EMULATED_DEVICE_H_
 #define LEMMA_TESTS_RUNTIME_CUDA_EMULATED_DEVICE_H_
 
@@ -12,20 +13,19 @@
 
 namespace lemma {
 
-// What a stream is asked for happens when it is waited for and no sooner, so that memory read
-// before that has its old values; the nodes of a CUDA graph run in an order chosen at random among
-// those that it allows. Copies must stay within allocations of the right kind. It checks no more of
-// what it is told. One at a time.
+// Work on a stream runs only when the stream is waited for, so memory read before that has its old
+// values. The nodes of a CUDA graph run in a random order among those that it allows. Copies must
+// stay within allocations of the right kind; nothing else is checked. Only one device at a time.
 class EmulatedDevice {
  public:
-  // That can launch the kernels of `plans`.
+  // A device that can launch the kernels of `plans`.
   static absl::StatusOr<std::unique_ptr<EmulatedDevice>> Create(
       const std::vector<const cuda::CudaPlan*>& plans, uint64_t seed);
   ~EmulatedDevice();
 
   const cuda::CudaDevice& device() const { return device_; }
 
-  // Bytes copied so far, and allocated at present.
+  // Bytes copied so far, and bytes allocated now.
   int64_t copied_to_device() const;
   int64_t copied_to_host() const;
   int64_t copied_on_device() const;

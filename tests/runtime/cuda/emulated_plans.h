@@ -1,4 +1,4 @@
-// CUDA plans of graphs, executed on the host over the grid emulator.
+// Runs CUDA plans of graphs on the host with the grid emulator.
 #ifndef LEMMA_TESTS_RUNTIME_CUDA_EMULATED_PLANS_H_
 #define LEMMA_TESTS_RUNTIME_CUDA_EMULATED_PLANS_H_
 
@@ -24,16 +24,15 @@ class EmulatedPlans {
   size_t size() const { return graphs_.size(); }
   const Graph& graph(size_t i) const { return graphs_[i]; }
   const cuda::CudaPlan& plan(size_t i) const { return plans_[i]; }
-  // How many launches of plan `i` are matrix products.
+  // The number of launches of plan `i` that are matrix products.
   int ProductsOf(size_t i) const;
 
-  // Runs plan `i` in one arena, its launches in an order that `seed` chooses among those that
-  // Launch::after allows. `products`: matrix products as a library computes them, instead of by
-  // their kernels.
+  // Runs plan `i` in one arena. `seed` chooses the order of launches among those that Launch::after
+  // allows. `products`: compute matrix products as a library does, not by their kernels.
   absl::StatusOr<std::vector<Tensor>> Run(size_t i, absl::Span<const Tensor> inputs, uint64_t seed,
                                           bool products = false) const;
-  // Runs plan `i` in two orders, from `seed` on, the second time with `products`, and expects what
-  // the reference computes; on random inputs unless given.
+  // Runs plan `i` in two orders, from `seed` on, the second time with `products`, and expects the
+  // reference's results. The inputs are random unless given.
   void ExpectMatchesReference(size_t i, uint64_t seed = 1) const;
   void ExpectMatchesReference(size_t i, absl::Span<const Tensor> inputs, uint64_t seed = 1) const;
 
