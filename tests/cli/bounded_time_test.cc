@@ -65,7 +65,7 @@ TEST(BoundedTimeTest, SecondsBoundWhyARuleWasNotApplied) {
   }
   const std::string model = WriteTemp("siblings.lemma", text + " return " + outputs + " }");
   const LemmaResult result =
-      RunWithin(9, {"optimize", model, "--why-not=merge_matmul_rhs", "--only=relu_of_relu",
+      RunWithin(6, {"optimize", model, "--why-not=merge_matmul_rhs", "--only=relu_of_relu",
                     "--seconds=1", "--cost=analytic"});
   EXPECT_EQ(result.exit_status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("input: 12000 x matmul\n"));
