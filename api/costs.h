@@ -40,7 +40,7 @@ absl::StatusOr<ImportedCosts> ImportCosts(const std::string& database, const std
 struct CalibrationOptions {
   ExecutionOptions execution;
   InputOptions inputs;
-  std::string database = CostDb::DefaultPath();
+  std::string database = optimizer::CostDb::DefaultPath();
   int64_t runs = 15;
   bool learn = false;  // keep the times in the run: they correct the costs from now on
 };

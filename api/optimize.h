@@ -46,12 +46,12 @@ struct OptimizeProgress {
     kResult,      // the certificate, and why a rule was not applied
   };
   Stage stage = Stage::kRules;
-  bool begins = false;                     // the stage; then the fields below say nothing
-  const OptimizeResult* so_far = nullptr;  // lives during the call
-  std::string measured;                    // the kernel that is measured next; "": none
-  std::optional<SearchProgress> search;    // kSearch
-  double seconds = 0;                      // kSearch: since the first search began
-  int64_t peak_bytes = 0;                  // kMemory
+  bool begins = false;                              // the stage; then the fields below say nothing
+  const OptimizeResult* so_far = nullptr;           // lives during the call
+  std::string measured;                             // the kernel that is measured next; "": none
+  std::optional<optimizer::SearchProgress> search;  // kSearch
+  double seconds = 0;                               // kSearch: since the first search began
+  int64_t peak_bytes = 0;                           // kMemory
 };
 
 struct OptimizeOptions {
@@ -66,11 +66,11 @@ struct OptimizeOptions {
   // The search (docs/search.md).
   enum class Search { kBacktracking, kSaturation, kAuto };
   Search search = Search::kBacktracking;
-  int64_t budget = 5000;     // graphs to generate
-  double alpha = 1.05;       // explores graphs that cost less than this times the best
-  int64_t nodes = 6000;      // operators that saturation keeps at once
-  Objective objective;       // what becomes less; saturation knows time only
-  bool price_steps = false;  // say what the graph costs after each step
+  int64_t budget = 5000;           // graphs to generate
+  double alpha = 1.05;             // explores graphs that cost less than this times the best
+  int64_t nodes = 6000;            // operators that saturation keeps at once
+  optimizer::Objective objective;  // what becomes less; saturation knows time only
+  bool price_steps = false;        // say what the graph costs after each step
   CostOptions costs;
   std::string replay;  // a certificate whose steps are applied instead of a search; "": none
 
@@ -96,10 +96,10 @@ struct OptimizeOptions {
 
 // What was found.
 struct OptimizeResult {
-  std::vector<UnprovedRule> unproved;  // rules that were asked for, used or not
-  SearchResult search;                 // the last search
-  double search_seconds = 0;           // of a second search too, with calibrated costs
-  double best_seconds = 0;             // until the best graph was found
+  std::vector<optimizer::UnprovedRule> unproved;  // rules that were asked for, used or not
+  optimizer::SearchResult search;                 // the last search
+  double search_seconds = 0;                      // of a second search too, with calibrated costs
+  double best_seconds = 0;                        // until the best graph was found
   // The graph to use, with times and differences; nothing without `execute`.
   Acceptance accepted;
   int64_t calibrated = 0;  // kernels whose costs were corrected, since what was found did not pay

@@ -33,8 +33,8 @@ struct PetSearchOptions {
 
 // A part of a graph that is a sum of products, and its corrected mutants.
 struct MutatedPart {
-  Subprogram part;
-  std::shared_ptr<const Candidates> candidates;  // costs in nanoseconds
+  pet::Subprogram part;
+  std::shared_ptr<const pet::Candidates> candidates;  // costs in nanoseconds
 };
 
 // In the order in which the parts occur; each once. InvalidArgument if an option is out of range.
@@ -42,15 +42,15 @@ absl::StatusOr<std::vector<MutatedPart>> FindMutants(const Graph& graph,
                                                      const PetSearchOptions& options);
 
 // How many times the part's time its corrected mutant saves: 1 where it takes half as long.
-double PredictedGain(const MutatedPart& part, const Candidate& candidate);
+double PredictedGain(const MutatedPart& part, const pet::Candidate& candidate);
 
 // Where a mutant agrees with the part at all sizes, proved, which takes seconds. FailedPrecondition
 // if the mutant has no recipe; InvalidArgument if what it does is not known at other sizes.
-absl::StatusOr<SymbolicRegion> ProveForAllSizes(const MutatedPart& part,
-                                                const Candidate& candidate);
+absl::StatusOr<pet::SymbolicRegion> ProveForAllSizes(const MutatedPart& part,
+                                                     const pet::Candidate& candidate);
 
 // The first part's cheapest mutant that differs somewhere; nullptr: there is none.
-const Candidate* FirstThatDiffers(const std::vector<MutatedPart>& parts);
+const pet::Candidate* FirstThatDiffers(const std::vector<MutatedPart>& parts);
 
 }  // namespace lemma::api
 

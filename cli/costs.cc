@@ -74,7 +74,7 @@ absl::StatusOr<int> Import(const std::string& db_path, const std::string& path, 
 
 absl::StatusOr<int> RunCosts(Arguments arguments) {
   if (!arguments.empty() && arguments[0] == "check") return RunCostsCheck(arguments.subspan(1));
-  std::string path = CostDb::DefaultPath(), device, output;
+  std::string path = optimizer::CostDb::DefaultPath(), device, output;
   bool json = false, replace = false;
   Flags flags("costs", "[export | import FILE | check MODEL]",
               "Lists the devices whose kernels were measured, and what their kernels reach. export "

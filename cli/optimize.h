@@ -39,7 +39,7 @@ struct OptimizeFlags {
   // The same for the library, but for the deadline and progress.
   api::OptimizeOptions Options() const;
   api::CostOptions Costs() const;
-  Objective ObjectiveOf() const;
+  optimizer::Objective ObjectiveOf() const;
   // Whether input and result are timed.
   bool Times() const { return device.empty() && replay.empty(); }
   std::string CertificatePath() const;  // "": none
@@ -53,7 +53,7 @@ struct Outcome {
 };
 
 // "a, b, c".
-std::string Names(const std::vector<UnprovedRule>& rules);
+std::string Names(const std::vector<optimizer::UnprovedRule>& rules);
 
 // That the kernel is measured now.
 void ShowMeasuring(absl::string_view kernel, ProgressLine* progress);

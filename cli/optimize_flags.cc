@@ -85,9 +85,10 @@ api::OptimizeOptions OptimizeFlags::Options() const {
       {"exact", FloatContract::kBitExact},
       {"reassociate", FloatContract::kReassociates},
       {"real", FloatContract::kRealOnly}};
-  static const std::map<std::string, Search> kSearches = {{"backtracking", Search::kBacktracking},
-                                                          {"saturation", Search::kSaturation},
-                                                          {"auto", Search::kAuto}};
+  static const std::map<std::string, optimizer::Search> kSearches = {
+      {"backtracking", Search::kBacktracking},
+      {"saturation", Search::kSaturation},
+      {"auto", Search::kAuto}};
   const auto format = api::FormatOfPath(output);
   api::OptimizeOptions options;
   options.rules = rules;
@@ -115,11 +116,11 @@ api::OptimizeOptions OptimizeFlags::Options() const {
 
 api::CostOptions OptimizeFlags::Costs() const { return {cost == "measured", cost_db, device}; }
 
-Objective OptimizeFlags::ObjectiveOf() const {
-  static const std::map<std::string, Objective::Goal> kGoals = {
-      {"time", Objective::Goal::kTime},
-      {"memory", Objective::Goal::kMemory},
-      {"pareto", Objective::Goal::kPareto}};
+optimizer::Objective OptimizeFlags::ObjectiveOf() const {
+  static const std::map<std::string, optimizer::Objective::Goal> kGoals = {
+      {"time", optimizer::Objective::Goal::kTime},
+      {"memory", optimizer::Objective::Goal::kMemory},
+      {"pareto", optimizer::Objective::Goal::kPareto}};
   return {kGoals.at(objective), memory_limit, memory_weight};
 }
 

@@ -15,16 +15,17 @@
 namespace lemma::cli {
 namespace {
 
-std::vector<std::pair<std::string, int>> RuleCounts(const std::vector<RewriteStep>& steps) {
+std::vector<std::pair<std::string, int>> RuleCounts(
+    const std::vector<optimizer::RewriteStep>& steps) {
   std::map<std::string, int> counts;
-  for (const RewriteStep& step : steps) ++counts[step.name];
+  for (const optimizer::RewriteStep& step : steps) ++counts[step.name];
   std::vector<std::pair<std::string, int>> sorted(counts.begin(), counts.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   return sorted;
 }
 
-double GraphsPerSecond(const SearchResult& search) {
+double GraphsPerSecond(const optimizer::SearchResult& search) {
   return static_cast<double>(search.steps) / std::max(1e-6, search.search_seconds);
 }
 
@@ -56,13 +57,13 @@ std::string WhyKept(const OptimizeFlags& flags, const Outcome& outcome) {
 }
 
 // Of a long front, some points evenly.
-void PrintFront(const std::vector<FrontPoint>& front) {
+void PrintFront(const std::vector<optimizer::FrontPoint>& front) {
   if (front.empty()) return;
   constexpr size_t kMostRows = 20;
   const size_t step = (front.size() + kMostRows - 1) / kMostRows;
   TextTable table({"time and memory, predicted", "time", "peak memory", "operators"});
   for (size_t i = 0; i < front.size(); ++i) {
-    const FrontPoint& point = front[i];
+    const optimizer::FrontPoint& point = front[i];
     if (i % step != 0 && !point.is_best && i + 1 != front.size()) continue;
     table.Row({point.is_best ? "best" : "", FormatMs(point.cost.ms()),
                FormatBytes(static_cast<double>(point.cost.peak_bytes())), absl::StrCat(point.ops)});
@@ -70,9 +71,9 @@ void PrintFront(const std::vector<FrontPoint>& front) {
   std::fputs(table.ToString().c_str(), stdout);
 }
 
-Json FrontJson(const std::vector<FrontPoint>& front) {
+Json FrontJson(const std::vector<optimizer::FrontPoint>& front) {
   Json list = Json::Array();
-  for (const FrontPoint& point : front) {
+  for (const optimizer::FrontPoint& point : front) {
     Json json = Json::Object();
     json.Set("ms", point.cost.ms()).Set("peak_bytes", point.cost.peak_bytes());
     json.Set("operators", point.ops).Set("best", point.is_best);
@@ -82,12 +83,12 @@ Json FrontJson(const std::vector<FrontPoint>& front) {
 }
 
 // Of the gain that the bound leaves room for.
-double ShareOfBound(const SearchResult& search) {
+double ShareOfBound(const optimizer::SearchResult& search) {
   const double all = search.initial_cost.ms() - search.bound->cost.ms();
   return all > 0 ? (search.initial_cost.ms() - search.best_cost.ms()) / all : 1;
 }
 
-void PrintBound(const SearchResult& search) {
+void PrintBound(const optimizer::SearchResult& search) {
   if (!search.bound) return;
   const char* of = search.bound->is_of_all ? "that the rules lead to" : "that was looked at";
   std::printf(
@@ -99,9 +100,9 @@ void PrintBound(const SearchResult& search) {
 }
 
 void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
-  const SearchResult& p = outcome.result.search;
+  const optimizer::SearchResult& p = outcome.result.search;
   const api::Acceptance& result = outcome.result.accepted;
-  auto counts = [](const std::vector<RewriteStep>& steps) {
+  auto counts = [](const std::vector<optimizer::RewriteStep>& steps) {
     Json rules = Json::Object();
     for (const auto& [name, count] : RuleCounts(steps)) rules.Set(name, count);
     return rules;
@@ -145,7 +146,8 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
   json.Set("rules", counts(result.rewrites)).Set("search_rules", counts(p.rewrites));
   if (flags.allow_unproved) {
     Json unproved = Json::Object();
-    for (const UnprovedRule& rule : outcome.result.unproved) unproved.Set(rule.name, rule.problem);
+    for (const optimizer::UnprovedRule& rule : outcome.result.unproved)
+      unproved.Set(rule.name, rule.problem);
     json.Set("unproved_rules_allowed", std::move(unproved));
   }
   json.Set("learned_kernels", outcome.result.calibrated);
@@ -166,7 +168,7 @@ void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& ou
 }
 
 void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
-  const SearchResult& p = outcome.result.search;
+  const optimizer::SearchResult& p = outcome.result.search;
   const api::Acceptance& result = outcome.result.accepted;
   auto bytes = [](int64_t n) { return FormatBytes(static_cast<double>(n)); };
   TextTable table({flags.common.backend, "before", "after", "after/before"});
@@ -215,7 +217,7 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
     for (const auto& [name, count] : RuleCounts(result.rewrites)) {
       const bool unproved =
           std::any_of(outcome.result.unproved.begin(), outcome.result.unproved.end(),
-                      [&](const UnprovedRule& rule) { return rule.name == name; });
+                      [&](const optimizer::UnprovedRule& rule) { return rule.name == name; });
       std::printf("%5d x %s%s\n", count, name.c_str(), unproved ? " (UNPROVED)" : "");
     }
     if (result.recomputed > 0) {
@@ -241,7 +243,7 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
 
 // All there is to say if nothing is written.
 void PrintWhyNot(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
-  const SearchResult& search = outcome.result.search;
+  const optimizer::SearchResult& search = outcome.result.search;
   if (!flags.common.json) {
     std::fputs(
         WhyNotText(*outcome.result.why_not, flags.numerics, !flags.ObjectiveOf().IsTime()).c_str(),
@@ -269,9 +271,10 @@ void Print(const OptimizeFlags& flags, const Graph& input, const Outcome& outcom
   }
 }
 
-std::string Names(const std::vector<UnprovedRule>& rules) {
-  return absl::StrJoin(
-      rules, ", ", [](std::string* text, const UnprovedRule& rule) { text->append(rule.name); });
+std::string Names(const std::vector<optimizer::UnprovedRule>& rules) {
+  return absl::StrJoin(rules, ", ", [](std::string* text, const optimizer::UnprovedRule& rule) {
+    text->append(rule.name);
+  });
 }
 
 }  // namespace lemma::cli

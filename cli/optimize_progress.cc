@@ -40,7 +40,7 @@ void OptimizeListener::operator()(const api::OptimizeProgress& progress) {
   } else if (!progress.measured.empty()) {
     ShowMeasuring(progress.measured, &line_);
   } else if (progress.search) {
-    const SearchProgress& p = *progress.search;
+    const optimizer::SearchProgress& p = *progress.search;
     line_.Show(absl::StrFormat("%d graphs, cost %.3f -> %.3f ms, %.0f s", p.steps, p.initial.ms(),
                                p.best.ms(), progress.seconds));
   } else {
@@ -71,7 +71,7 @@ void OptimizeListener::Leave() {
 
 void OptimizeListener::End() { Leave(); }
 
-void OptimizeListener::WarnOfUnproved(const std::vector<UnprovedRule>& unproved) {
+void OptimizeListener::WarnOfUnproved(const std::vector<optimizer::UnprovedRule>& unproved) {
   if (unproved.empty()) return;
   refuses_unproved_ = !flags_.allow_unproved && !flags_.output.empty();
   if (!flags_.allow_unproved || flags_.output.empty()) return;

@@ -32,7 +32,7 @@ class OptimizeListener {
   using Stage = api::OptimizeProgress::Stage;
   void Enter(const api::OptimizeProgress& progress);
   void Leave();
-  void WarnOfUnproved(const std::vector<UnprovedRule>& unproved);
+  void WarnOfUnproved(const std::vector<optimizer::UnprovedRule>& unproved);
   void NoteOnMemory() const;
 
   const OptimizeFlags& flags_;

@@ -24,7 +24,7 @@ std::string Change(const std::string& before, const std::string& after) {
 }
 
 std::vector<std::pair<std::string, std::string>> FactsOf(const Graph& input,
-                                                         const SearchResult& search,
+                                                         const optimizer::SearchResult& search,
                                                          const api::Acceptance& accepted) {
   std::vector<std::pair<std::string, std::string>> facts;
   if (accepted.ms_before > 0) {
@@ -61,7 +61,7 @@ absl::StatusOr<ReportGraph> GraphOf(const Graph& graph, const OptimizeFlags& fla
                                     const Deadline& deadline) {
   ReportGraph result;
   result.graph = graph;
-  result.live_bytes = LiveBytes(graph);
+  result.live_bytes = optimizer::LiveBytes(graph);
   if (!times) return result;
   CompileOptions compile;
   compile.threads = static_cast<int>(flags.common.threads);
@@ -103,7 +103,7 @@ absl::Status StageReport(const OptimizeFlags& flags, const std::string& model, c
   }
   report.predicted_ms = result.search.initial_cost.ms();
   std::set<std::string> used;
-  for (const RewriteStep& step : accepted.rewrites) {
+  for (const optimizer::RewriteStep& step : accepted.rewrites) {
     report.steps.push_back({step.name, step.where, step.cost ? step.cost->ms() : -1});
     used.insert(step.name);
   }

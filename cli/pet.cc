@@ -59,15 +59,15 @@ absl::StatusOr<std::vector<api::MutatedPart>> FindParts(const PetFlags& flags, c
   return parts;
 }
 
-std::string BoxesOf(const Region& region) {
+std::string BoxesOf(const pet::Region& region) {
   std::string text;
-  for (const Box& box : region.differs)
+  for (const pet::Box& box : region.differs)
     absl::StrAppend(&text, text.empty() ? "" : " ", ToString(box));
   return text;
 }
 
 // What holds of the mutant at all sizes, one line for each box.
-void PrintForAllSizes(const api::MutatedPart& part, const Candidate& candidate) {
+void PrintForAllSizes(const api::MutatedPart& part, const pet::Candidate& candidate) {
   auto region = api::ProveForAllSizes(part, candidate);
   if (!region.ok()) {
     std::printf("   for all sizes: not known: %s\n",
@@ -105,7 +105,7 @@ void PrintPart(const PetFlags& flags, const api::MutatedPart& part) {
               static_cast<long long>(part.candidates->mutants),
               static_cast<long long>(part.candidates->looked_at), part.candidates->found.size());
   int number = 0;
-  for (const Candidate& c : part.candidates->found) {
+  for (const pet::Candidate& c : part.candidates->found) {
     std::printf("\n%d. %s\n", ++number, c.mutant.how().c_str());
     const int64_t positions = NumElements(c.region.shape);
     if (c.region.empty()) {
@@ -115,7 +115,7 @@ void PrintPart(const PetFlags& flags, const api::MutatedPart& part) {
       std::printf("   differs at %lld of %lld positions: %s\n",
                   static_cast<long long>(c.region.positions), static_cast<long long>(positions),
                   BoxesOf(c.region).c_str());
-      std::printf("%s", TextPicture(c.region).c_str());
+      std::printf("%s", pet::TextPicture(c.region).c_str());
     }
     std::printf("   corrector: %s; %.3f ms, predicted gain %.1f %%\n", c.corrector.c_str(),
                 static_cast<double>(c.cost) * 1e-6, 100 * api::PredictedGain(part, c));
@@ -127,9 +127,9 @@ void PrintPart(const PetFlags& flags, const api::MutatedPart& part) {
 
 Json JsonOf(const api::MutatedPart& part) {
   Json mutants = Json::Array();
-  for (const Candidate& c : part.candidates->found) {
+  for (const pet::Candidate& c : part.candidates->found) {
     Json boxes = Json::Array();
-    for (const Box& box : c.region.differs) boxes.Add(ToString(box));
+    for (const pet::Box& box : c.region.differs) boxes.Add(ToString(box));
     Json mutant = Json::Object();
     mutant.Set("how", c.mutant.how()).Set("differs", c.region.positions);
     mutant.Set("positions", NumElements(c.region.shape)).Set("boxes", std::move(boxes));
@@ -181,11 +181,11 @@ absl::StatusOr<int> RunPet(Arguments arguments) {
   auto parts = FindParts(pet, *graph);
   if (!parts.ok()) return parts.status();
   if (!pet.svg.empty()) {
-    const Candidate* first = api::FirstThatDiffers(*parts);
+    const pet::Candidate* first = api::FirstThatDiffers(*parts);
     if (first == nullptr) {
       return absl::NotFoundError("--svg: none of the mutants differs anywhere");
     }
-    absl::Status written = api::WriteText(pet.svg, SvgPicture(first->region));
+    absl::Status written = api::WriteText(pet.svg, pet::SvgPicture(first->region));
     if (!written.ok()) return written;
   }
   if (pet.common.json) {

@@ -7,7 +7,7 @@
 #include "api/execution/timing.h"
 #include "api/models/option_error.h"
 #include "base/stopwatch.h"
-#include "optimizer/cost/correction.h"
+#include "optimizer/cost/calibration.h"
 #include "optimizer/cost/measured_cost.h"
 
 namespace lemma::api {
@@ -16,18 +16,18 @@ namespace {
 constexpr double kMaxSeconds = 60;
 
 // Adds what `costs` predict for each kernel.
-absl::Status Predict(const std::vector<CostEntry>& costs, std::vector<KernelTiming> timings,
-                     Calibration* result) {
-  const Correction correction(costs);
+absl::Status Predict(const std::vector<optimizer::CostEntry>& costs,
+                     std::vector<KernelTiming> timings, Calibration* result) {
+  const optimizer::Calibration calibration(costs);
   absl::flat_hash_map<std::string, double> alone;
-  for (const CostEntry& entry : costs) alone[entry.signature] = entry.cost.median_ms;
+  for (const optimizer::CostEntry& entry : costs) alone[entry.signature] = entry.cost.median_ms;
   for (KernelTiming& timing : timings) {
     auto it = alone.find(timing.signature);
     if (it == alone.end()) {
       return absl::InternalError(absl::StrCat("executed but not planned: ", timing.signature));
     }
-    const double ms = correction.Milliseconds(timing.signature, it->second);
-    const std::string kind(KindOfKernel(timing.signature));
+    const double ms = calibration.Milliseconds(timing.signature, it->second);
+    const std::string kind(optimizer::KindOfKernel(timing.signature));
     result->kernels.push_back({std::move(timing), kind, ms});
   }
   return absl::OkStatus();
@@ -35,11 +35,11 @@ absl::Status Predict(const std::vector<CostEntry>& costs, std::vector<KernelTimi
 
 absl::StatusOr<Calibration> Measure(const CalibrationOptions& options, const Graph& graph,
                                     absl::Span<const Tensor> inputs, KernelMeasurer* measurer) {
-  auto db = CostDb::Open(options.database);
+  auto db = optimizer::CostDb::Open(options.database);
   if (!db.ok()) return db.status();
   Calibration result;
   const Stopwatch measuring(0);
-  auto predicted = MakeMeasuredCostModel(measurer, db->get())->CostOf(graph);
+  auto predicted = optimizer::MakeMeasuredCostModel(measurer, db->get())->CostOf(graph);
   if (!predicted.ok()) return predicted.status();
   result.predicted_ms = predicted->ms();
   result.measuring_seconds = measuring.Ms() / 1e3;
@@ -56,7 +56,7 @@ absl::StatusOr<Calibration> Measure(const CalibrationOptions& options, const Gra
   if (!timings.ok()) return timings.status();
   auto costs = (*db)->Entries(measurer->device());
   if (!costs.ok()) return costs.status();
-  const KernelTimes in_graph = TimesBySignature({*timings});
+  const optimizer::KernelTimes in_graph = TimesBySignature({*timings});
   if (absl::Status s = Predict(*costs, *std::move(timings), &result); !s.ok()) return s;
   if (options.learn) {
     auto learned = (*db)->PutInGraph(measurer->device(), in_graph);

@@ -15,7 +15,7 @@ constexpr int64_t kMaxTextBytes = int64_t{1} << 30;
 }  // namespace
 
 absl::StatusOr<std::vector<DeviceCosts>> ListCosts(const std::string& database) {
-  auto db = CostDb::Open(database);
+  auto db = optimizer::CostDb::Open(database);
   if (!db.ok()) return db.status();
   auto devices = (*db)->Devices();
   if (!devices.ok()) return devices.status();
@@ -23,7 +23,7 @@ absl::StatusOr<std::vector<DeviceCosts>> ListCosts(const std::string& database) 
   for (const std::string& device : *devices) {
     auto entries = (*db)->Entries(device);
     if (!entries.ok()) return entries.status();
-    const lemma::Roofline machine = FitRoofline(*entries);
+    const optimizer::Roofline machine = optimizer::FitRoofline(*entries);
     list.push_back({device, static_cast<int64_t>(entries->size()), machine.flops_per_second,
                     machine.bytes_per_second, machine.overhead_ns});
   }
@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<DeviceCosts>> ListCosts(const std::string& database) 
 }
 
 absl::StatusOr<std::string> ExportCosts(const std::string& database, const std::string& device) {
-  auto db = CostDb::Open(database);
+  auto db = optimizer::CostDb::Open(database);
   if (!db.ok()) return db.status();
   auto entries = (*db)->Entries(device);
   if (!entries.ok()) return entries.status();
@@ -40,17 +40,17 @@ absl::StatusOr<std::string> ExportCosts(const std::string& database, const std::
         database, ": no costs", device.empty() ? "" : absl::StrCat(" of the device '", device, "'"),
         "; lemma costs lists what there is"));
   }
-  return PrintCosts(*std::move(entries));
+  return optimizer::PrintCosts(*std::move(entries));
 }
 
 absl::StatusOr<ImportedCosts> ImportCosts(const std::string& database, const std::string& file,
                                           bool replace) {
   auto text = ReadFile(file, kMaxTextBytes);
   if (!text.ok()) return Prefixed(file, text.status());
-  auto entries = ParseCosts(*text);
+  auto entries = optimizer::ParseCosts(*text);
   if (!entries.ok()) return Prefixed(file, entries.status());
   // Not before: what cannot be read should leave no new database.
-  auto db = CostDb::Open(database);
+  auto db = optimizer::CostDb::Open(database);
   if (!db.ok()) return db.status();
   auto changed = (*db)->PutAll(*entries, replace);
   if (!changed.ok()) return changed.status();

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "api/execution/jump.h"
+#include "api/execution/discontinuity.h"
 #include "runtime/overflow.h"
 #include "runtime/reference/reference.h"
 #include "runtime/tolerance.h"

@@ -91,14 +91,14 @@ absl::StatusOr<std::vector<KernelTiming>> ProfileRuns(Executable* executable,
   return std::move(profiles->front());
 }
 
-KernelTimes TimesBySignature(absl::Span<const std::vector<KernelTiming>> profiles) {
+optimizer::KernelTimes TimesBySignature(absl::Span<const std::vector<KernelTiming>> profiles) {
   std::map<std::string, std::vector<double>> ms;
   for (const std::vector<KernelTiming>& rows : profiles) {
     for (const KernelTiming& row : rows) {
       if (!row.signature.empty()) ms[row.signature].push_back(row.ms);
     }
   }
-  KernelTimes means;
+  optimizer::KernelTimes means;
   for (const auto& [signature, times] : ms) {
     means.emplace_back(signature, std::accumulate(times.begin(), times.end(), 0.0) /
                                       static_cast<double>(times.size()));

@@ -35,7 +35,7 @@ absl::StatusOr<std::vector<std::vector<KernelTiming>>> ProfileAlternating(
     double max_seconds);
 
 // The mean over all kernels of a signature, in these profiles together; those without one left out.
-KernelTimes TimesBySignature(absl::Span<const std::vector<KernelTiming>> profiles);
+optimizer::KernelTimes TimesBySignature(absl::Span<const std::vector<KernelTiming>> profiles);
 
 // Executes the candidates in turn, a b a b …, so that a disturbance hits all alike: one warm-up
 // round, then rounds until each has `runs` times, or `max_seconds` have passed and each has at

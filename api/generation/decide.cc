@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 #include "rewrite/matching/rewrite_source.h"
 #include "verifier/preconditions/precondition.h"
 
@@ -22,11 +22,11 @@ constexpr int64_t kProofWork = 30'000'000, kGuardWork = 40'000'000;
 // an operator computes at once is not rounded in between.
 FloatContract TestedContract(Substitution rule, FloatContract proved, uint64_t seed) {
   if (proved != FloatContract::kBitExact) return proved;
-  FieldTestOptions options;
+  RandomizedCheckOptions options;
   options.instances = 20;
   options.seed = seed;
   rule.contract = proved;
-  auto tested = FieldTest(rule, options);
+  auto tested = RandomizedCheck(rule, options);
   return tested.ok() && !tested->counterexample ? proved : FloatContract::kReassociates;
 }
 

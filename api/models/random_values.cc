@@ -130,7 +130,7 @@ absl::StatusOr<std::vector<Tensor>> RandomStepInputs(const Graph& graph, uint64_
 
 absl::StatusOr<Graph> ReseedWeights(const Graph& graph, uint64_t seed) {
   const absl::flat_hash_map<Value, std::string> roles = Roles(graph);
-  ValueMap replacements;
+  optimizer::ValueMap replacements;
   for (const NodePtr& node : graph.nodes()) {
     if (node->kind() != Node::Kind::kWeight || !IsFloat(node->type(0).dtype)) continue;
     const Value weight(node, 0);
@@ -140,7 +140,7 @@ absl::StatusOr<Graph> ReseedWeights(const Graph& graph, uint64_t seed) {
     if (!values.ok()) return values.status();
     replacements[weight] = Value(Node::Weight(node->name(), weight.type(), *std::move(values)), 0);
   }
-  return ReplaceValues(graph, replacements);
+  return optimizer::ReplaceValues(graph, replacements);
 }
 
 }  // namespace lemma::api

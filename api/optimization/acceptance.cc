@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/execution/definitions.h"
-#include "api/execution/jump.h"
+#include "api/execution/discontinuity.h"
 #include "api/models/option_error.h"
 
 namespace lemma::api {
@@ -101,8 +101,8 @@ std::vector<Contender> Allowed(const Graph& input, std::vector<Contender> conten
 
 // Whether what was timed last, and is executed in so much memory, is better than the input.
 bool Pays(const AcceptanceOptions& options, const Acceptance& result, int64_t bytes) {
-  using Goal = Objective::Goal;
-  const Objective objective = options.objective.Deciding();
+  using Goal = optimizer::Objective::Goal;
+  const optimizer::Objective objective = options.objective.Deciding();
   const int64_t before = result.memory_before.planned_bytes;
   if (objective.memory_limit > 0 && before > objective.memory_limit) return true;
   const double ratio = options.runs > 0 ? result.found->high : 0;
@@ -123,7 +123,7 @@ absl::Status TimeKernels(Executable* before, Executable* after, absl::Span<const
   if (options.runs == 0 || !options.objective.IsTime()) return absl::OkStatus();
   auto profiles = ProfileAlternating({before, after}, inputs, options.runs, kMaxSeconds);
   if (!profiles.ok()) return profiles.status();
-  const KernelTimes times = TimesBySignature(*profiles);
+  const optimizer::KernelTimes times = TimesBySignature(*profiles);
   result->in_graph.insert(result->in_graph.end(), times.begin(), times.end());
   return absl::OkStatus();
 }
@@ -152,8 +152,8 @@ absl::StatusOr<std::string> WhyNotEqual(const Graph& input, const Candidate& bef
   }
   const OutputDifference executed = CompareOutputs(input, after.outputs, before.outputs);
   if (executed.ok) return std::string();
-  auto jump = DifferByAJump(input, before.executable.get(), contender.graph, after.executable.get(),
-                            inputs, options.threads);
+  auto jump = DifferByADiscontinuity(input, before.executable.get(), contender.graph,
+                                     after.executable.get(), inputs, options.threads);
   if (!jump.ok()) return jump.status();
   return *jump ? "" : absl::StrCat("it computes something else than the input: ", Off(executed));
 }

@@ -22,9 +22,9 @@ namespace lemma::api {
 // A graph that might be the result, constants folded.
 struct Contender {
   Graph graph;
-  std::vector<RewriteStep> rewrites;  // from the input
-  int recomputed = 0;                 // operators that it computes again to save memory
-  int offloaded = 0;                  // values that it keeps in the host's memory
+  std::vector<optimizer::RewriteStep> rewrites;  // from the input
+  int recomputed = 0;                            // operators that it computes again to save memory
+  int offloaded = 0;                             // values that it keeps in the host's memory
 };
 
 struct AcceptanceOptions {
@@ -40,7 +40,7 @@ struct AcceptanceOptions {
   // that is not here.
   Backend* planner = nullptr;
   // What has to become less; kPareto: the product or, with a limit, time.
-  Objective objective = {};
+  optimizer::Objective objective = {};
   // Once it has passed, no batch of runs begins two seconds after the first: what is open then
   // stays open.
   Deadline deadline;
@@ -48,10 +48,11 @@ struct AcceptanceOptions {
 
 struct Acceptance {
   Graph graph;
-  std::vector<RewriteStep> rewrites;  // from the input to `graph`; empty: the input is kept
-  int recomputed = 0;                 // operators of `graph` that are copies of others
-  int offloaded = 0;                  // values of `graph` that are kept in the host's memory
-  bool measured = false;              // false: the input cannot be run here
+  std::vector<optimizer::RewriteStep>
+      rewrites;           // from the input to `graph`; empty: the input is kept
+  int recomputed = 0;     // operators of `graph` that are copies of others
+  int offloaded = 0;      // values of `graph` that are kept in the host's memory
+  bool measured = false;  // false: the input cannot be run here
   // Time of what was found last, kept or not, to the input's; absent: nothing was timed.
   std::optional<RatioInterval> found;
   int runs = 0;                        // behind `found`
@@ -69,7 +70,7 @@ struct Acceptance {
   std::string rejected;
   // Times of kernels in runs of the input and of contenders that did not pay, in the order in which
   // these were tried; empty if there was none.
-  KernelTimes in_graph;
+  optimizer::KernelTimes in_graph;
 
   bool kept_input() const { return rewrites.empty() && recomputed == 0 && offloaded == 0; }
 };

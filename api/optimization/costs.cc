@@ -17,26 +17,28 @@ absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptio
   Costs costs;
   if (options.measured) costs.measurer = MakeMeasurer(execution);
   if (costs.measurer == nullptr) {
-    costs.model = MakeAnalyticCostModel();
+    costs.model = optimizer::MakeAnalyticCostModel();
     return costs;
   }
-  auto db = CostDb::Open(options.database);
+  auto db = optimizer::CostDb::Open(options.database);
   if (!db.ok()) return db.status();
   costs.db = *std::move(db);
   if (!options.device.empty()) {
-    auto known = MakeKnownCostModel(costs.measurer.get(), costs.db.get(), options.device);
+    auto known =
+        optimizer::MakeKnownCostModel(costs.measurer.get(), costs.db.get(), options.device);
     if (!known.ok()) return known.status();
     costs.model = *std::move(known);
     return costs;
   }
-  MeasureOptions measure;
+  optimizer::MeasureOptions measure;
   measure.deadline = deadline;
   measure.on_measure = std::move(on_measure);
-  costs.model = MakeMeasuredCostModel(costs.measurer.get(), costs.db.get(), std::move(measure));
+  costs.model =
+      optimizer::MakeMeasuredCostModel(costs.measurer.get(), costs.db.get(), std::move(measure));
   return costs;
 }
 
-CostFn Nanoseconds(CostModel* model, bool estimate) {
+CostFn Nanoseconds(optimizer::CostModel* model, bool estimate) {
   return [model, estimate](const Graph& graph) -> absl::StatusOr<int64_t> {
     auto cost = estimate ? model->EstimateOf(graph) : model->CostOf(graph);
     if (!cost.ok()) return cost.status();

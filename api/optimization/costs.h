@@ -21,7 +21,7 @@ struct CostOptions {
   // Times of kernels on this machine, measured where the database does not know them; else an
   // estimate, as for a back end whose kernels cannot be measured one by one.
   bool measured = true;
-  std::string database = CostDb::DefaultPath();
+  std::string database = optimizer::CostDb::DefaultPath();
   // A device that is not here: its costs in the database are used, and nothing is measured. "":
   // this machine.
   std::string device;
@@ -30,8 +30,8 @@ struct CostOptions {
 // The cost model and what it refers to.
 struct Costs {
   std::unique_ptr<KernelMeasurer> measurer;  // null if costs are estimated, and so is `db`
-  std::unique_ptr<CostDb> db;
-  std::unique_ptr<CostModel> model;
+  std::unique_ptr<optimizer::CostDb> db;
+  std::unique_ptr<optimizer::CostModel> model;
 };
 
 // `on_measure` is called with each kernel's signature before it is measured. Once the deadline is
@@ -45,7 +45,7 @@ absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptio
 std::unique_ptr<KernelMeasurer> MakeMeasurer(const ExecutionOptions& execution);
 
 // The cost of a graph, or an estimate of it, in nanoseconds, for PET.
-CostFn Nanoseconds(CostModel* model, bool estimate);
+pet::CostFn Nanoseconds(optimizer::CostModel* model, bool estimate);
 
 }  // namespace lemma::api
 

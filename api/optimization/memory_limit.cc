@@ -68,8 +68,8 @@ absl::StatusOr<Contender> KeptToLimit(Contender contender, SearchRun* run) {
   int64_t limit = run->plan_limit;
   Contender kept = contender;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    auto found = Rematerialize(contender.graph, limit, planner, run->costs.model.get(), on_progress,
-                               deadline);
+    auto found = optimizer::Rematerialize(contender.graph, limit, planner, run->costs.model.get(),
+                                          on_progress, deadline);
     run->was_interrupted = run->was_interrupted || deadline.interrupted();
     if (absl::IsUnimplemented(found.status()) || absl::IsCancelled(found.status())) break;
     if (!found.ok()) return found.status();

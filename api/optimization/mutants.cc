@@ -10,11 +10,11 @@
 namespace lemma::api {
 namespace {
 
-absl::StatusOr<CertificateMutant> ForCertificate(const PetRule& rule) {
-  auto mutant = GroundRule(rule.rule.name, rule.original, rule.candidate.mutant.graph);
+absl::StatusOr<CertificateMutant> ForCertificate(const pet::PetRule& rule) {
+  auto mutant = pet::GroundRule(rule.rule.name, rule.original, rule.candidate.mutant.graph);
   if (!mutant.ok()) return mutant.status();
   CertificateMutant entry{*std::move(mutant), {}};
-  for (const Box& box : rule.candidate.region.differs) {
+  for (const pet::Box& box : rule.candidate.region.differs) {
     CertificateMutant::Box& ranges = entry.differs.emplace_back();
     for (const Range& r : box) ranges.push_back({r.start, r.count, r.step});
   }
@@ -23,8 +23,8 @@ absl::StatusOr<CertificateMutant> ForCertificate(const PetRule& rule) {
 
 }  // namespace
 
-PetOptions PetOptionsOf(CostModel* costs, const Deadline& deadline) {
-  PetOptions options;
+pet::PetOptions PetOptionsOf(optimizer::CostModel* costs, const Deadline& deadline) {
+  pet::PetOptions options;
   options.candidates.cost = Nanoseconds(costs, false);
   options.candidates.estimate = Nanoseconds(costs, true);
   options.candidates.look_at = 12;  // each is measured
@@ -32,12 +32,12 @@ PetOptions PetOptionsOf(CostModel* costs, const Deadline& deadline) {
   return options;
 }
 
-absl::StatusOr<int> AddMutants(const Graph& graph, PetFinder* finder, SearchRun* run) {
+absl::StatusOr<int> AddMutants(const Graph& graph, pet::PetFinder* finder, SearchRun* run) {
   run->Begin(SearchRun::Stage::kMutants);
   auto rules = finder->RulesFor(graph);
   if (!rules.ok()) return rules.status();
   int added = 0;
-  for (const PetRule& rule : *rules) {
+  for (const pet::PetRule& rule : *rules) {
     const bool known = std::any_of(
         run->mutants.begin(), run->mutants.end(),
         [&](const CertificateMutant& mutant) { return mutant.rule.name == rule.rule.name; });

@@ -12,11 +12,11 @@
 namespace lemma::api {
 
 // The finder's options: candidates are priced by the run's costs.
-PetOptions PetOptionsOf(CostModel* costs, const Deadline& deadline);
+pet::PetOptions PetOptionsOf(optimizer::CostModel* costs, const Deadline& deadline);
 
 // Adds the rules of the corrected mutants of the graph's parts that cost less than these. Returns
 // how many are new.
-absl::StatusOr<int> AddMutants(const Graph& graph, PetFinder* finder, SearchRun* run);
+absl::StatusOr<int> AddMutants(const Graph& graph, pet::PetFinder* finder, SearchRun* run);
 
 // Takes over the rules of a certificate that are corrected mutants, if each is what it says.
 absl::Status TakeMutants(const Certificate& certificate, SearchRun* run);

@@ -27,9 +27,10 @@ constexpr int64_t kMaxNodes = 100000;
 absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun* run,
                                                   std::set<uint64_t>* seen) {
   std::vector<Contender> contenders;
-  auto add = [&](const Graph& graph, const std::vector<RewriteStep>& rewrites) -> absl::Status {
+  auto add = [&](const Graph& graph,
+                 const std::vector<optimizer::RewriteStep>& rewrites) -> absl::Status {
     run->Begin(SearchRun::Stage::kAcceptance);
-    auto folded = FoldConstants(graph, run->execution.threads);
+    auto folded = optimizer::FoldConstants(graph, run->execution.threads);
     if (!folded.ok()) return folded.status();
     auto kept = KeptToLimit({*std::move(folded), rewrites}, run);
     if (!kept.ok()) return kept.status();
@@ -38,7 +39,7 @@ absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun*
     return absl::OkStatus();
   };
   auto is_new = [&](const Graph& graph) { return seen->insert(graph.StructuralHash()).second; };
-  const SearchResult& search = run->result.search;
+  const optimizer::SearchResult& search = run->result.search;
   absl::Status status;
   if (is_new(search.best)) status = add(search.best, search.rewrites);
   if (status.ok() && is_new(search.descended)) {
@@ -111,7 +112,7 @@ absl::Status OptimizeOptions::Check() const {
   if (replays && !why_not.empty())
     return OptionError("option why_not: nothing is searched with a replay");
   if (replays && pet) return OptionError("option pet: nothing is searched with a replay");
-  if (replays && objective.goal != Objective::Goal::kTime) {
+  if (replays && objective.goal != optimizer::Objective::Goal::kTime) {
     return OptionError("option objective: nothing is searched with a replay");
   }
   if (!costs.device.empty() && !costs.measured) {

@@ -21,8 +21,8 @@ namespace {
 // Of explaining why a rule was not applied, whatever time the search has left.
 constexpr double kWhyNotSeconds = 2;
 
-RewriteFilter FilterOf(const OptimizeOptions& options) {
-  RewriteFilter filter;
+optimizer::RewriteFilter FilterOf(const OptimizeOptions& options) {
+  optimizer::RewriteFilter filter;
   filter.numerics = options.numerics;
   filter.disabled = {options.disable.begin(), options.disable.end()};
   filter.only = {options.only.begin(), options.only.end()};
@@ -43,8 +43,8 @@ absl::Status LoadRules(SearchRun* run) {
   }
   run->file = *std::move(file);
   run->filter = FilterOf(options);
-  std::vector<UnprovedRule>& unproved = run->result.unproved;
-  unproved = UnprovedRules(run->file.rules, run->filter);
+  std::vector<optimizer::UnprovedRule>& unproved = run->result.unproved;
+  unproved = optimizer::UnprovedRules(run->file.rules, run->filter);
   run->Begin(SearchRun::Stage::kRules);
   if (options.allow_unproved || unproved.empty()) return absl::OkStatus();
   if (options.execute) {
@@ -53,12 +53,12 @@ absl::Status LoadRules(SearchRun* run) {
         run->file.name, ": rule ", unproved[0].name, " may not be used: ", unproved[0].problem,
         more == 0 ? "" : absl::StrCat(" (and ", more, " more rules)")));
   }
-  for (const UnprovedRule& rule : unproved) run->filter.disabled.insert(rule.name);
+  for (const optimizer::UnprovedRule& rule : unproved) run->filter.disabled.insert(rule.name);
   return absl::OkStatus();
 }
 
 // What the steps of the certificate lead to.
-absl::StatusOr<SearchResult> ReplaySteps(const Graph& graph, SearchRun* run) {
+absl::StatusOr<optimizer::SearchResult> ReplaySteps(const Graph& graph, SearchRun* run) {
   const std::string& path = run->options.replay;
   auto text = ReadCertificateText(path);
   if (!text.ok()) return text.status();
@@ -74,7 +74,7 @@ absl::StatusOr<SearchResult> ReplaySteps(const Graph& graph, SearchRun* run) {
   }
   auto replayed = Replay(*certificate, graph, run->file.rules);
   if (!replayed.ok()) return Prefixed(path, replayed.status());
-  SearchResult result;
+  optimizer::SearchResult result;
   result.best = result.descended = replayed->graph;
   result.rewrites = result.descended_rewrites = replayed->steps;
   result.steps = static_cast<int64_t>(replayed->steps.size());
@@ -85,25 +85,26 @@ absl::Status MakeReady(SearchRun* run) {
   auto rules = RuleSet::Create(run->file.rules);
   if (!rules.ok()) return Prefixed(run->file.name, rules.status());
   run->rules = *std::move(rules);
-  run->usable = Filtered(run->rules.get(), run->filter);
+  run->usable = optimizer::Filtered(run->rules.get(), run->filter);
   return absl::OkStatus();
 }
 
-std::unique_ptr<Search> MakeSearch(const SearchRun& run, BacktrackingOptions options) {
+std::unique_ptr<optimizer::Search> MakeSearch(const SearchRun& run,
+                                              optimizer::BacktrackingOptions options) {
   using Strategy = OptimizeOptions::Search;
   if (run.options.search == Strategy::kBacktracking) {
-    return MakeBacktrackingSearch(run.usable.get(), run.costs.model.get(), options);
+    return optimizer::MakeBacktrackingSearch(run.usable.get(), run.costs.model.get(), options);
   }
   options.descend_only = run.options.search == Strategy::kSaturation;
-  return MakeSaturationSearch(run.usable.get(), run.costs.model.get(),
-                              {std::move(options), static_cast<int>(run.options.nodes)});
+  return optimizer::MakeSaturationSearch(run.usable.get(), run.costs.model.get(),
+                                         {std::move(options), static_cast<int>(run.options.nodes)});
 }
 
 absl::Status RunSearch(const Graph& graph, SearchRun* run) {
   const Deadline& deadline = run->options.deadline;
   OptimizeResult& result = run->result;
   run->Begin(SearchRun::Stage::kSearch);
-  BacktrackingOptions options;
+  optimizer::BacktrackingOptions options;
   options.limits = {run->options.budget, deadline.seconds_left()};
   options.alpha = run->options.alpha;
   options.objective = run->options.objective;
@@ -117,8 +118,8 @@ absl::Status RunSearch(const Graph& graph, SearchRun* run) {
     const std::chrono::duration<double> now = std::chrono::steady_clock::now() - start;
     return before + now.count();
   };
-  std::optional<Cost> best;
-  auto on_progress = [&](const SearchProgress& p) {
+  std::optional<optimizer::Cost> best;
+  auto on_progress = [&](const optimizer::SearchProgress& p) {
     if (!best || !(p.best == *best)) result.best_seconds = best ? seconds() : 0;
     best = p.best;
     run->Tell([&](OptimizeProgress* progress) {
@@ -141,7 +142,7 @@ absl::Status RunSearch(const Graph& graph, SearchRun* run) {
 // Why the search did not look at the rule.
 void Exclude(const SearchRun& run, const Substitution& rule, WhyNotReport* report) {
   using Excluded = WhyNotReport::Excluded;
-  const RewriteFilter filter = FilterOf(run.options);
+  const optimizer::RewriteFilter filter = FilterOf(run.options);
   report->contract = rule.contract;
   if (filter.disabled.count(rule.name) > 0) {
     report->excluded = Excluded::kDisabled;
@@ -150,7 +151,7 @@ void Exclude(const SearchRun& run, const Substitution& rule, WhyNotReport* repor
   } else if (rule.contract > filter.numerics) {
     report->excluded = Excluded::kContract;
   } else if (!run.filter.Accepts(rule)) {
-    for (const UnprovedRule& unproved : run.result.unproved) {
+    for (const optimizer::UnprovedRule& unproved : run.result.unproved) {
       if (unproved.name != rule.name) continue;
       report->excluded = Excluded::kUnproved;
       report->problem = unproved.problem;
@@ -200,7 +201,7 @@ void SearchRun::Tell(const std::function<void(OptimizeProgress*)>& fill) const {
 absl::Status FindResult(const Graph& input, SearchRun* run) {
   if (absl::Status s = LoadRules(run); !s.ok()) return s;
   const OptimizeOptions& options = run->options;
-  SearchResult& search = run->result.search;
+  optimizer::SearchResult& search = run->result.search;
   if (!options.replay.empty()) {
     auto replayed = ReplaySteps(input, run);
     if (!replayed.ok()) return replayed.status();
@@ -221,10 +222,10 @@ absl::Status FindResult(const Graph& input, SearchRun* run) {
       if (round == 2 && *added == 0) return absl::OkStatus();
     }
     if (absl::Status s = MakeReady(run); !s.ok()) return s;
-    const SearchResult before = std::move(search);
+    const optimizer::SearchResult before = std::move(search);
     if (absl::Status s = RunSearch(input, run); !s.ok()) return s;
-    const bool is_cut =
-        search.stop == StopReason::kCancelled || search.stop == StopReason::kSeconds;
+    const bool is_cut = search.stop == optimizer::StopReason::kCancelled ||
+                        search.stop == optimizer::StopReason::kSeconds;
     // One that was cut short may know less than the one before it.
     const bool is_better =
         options.objective.IsTime() && search.best_cost.ns() < before.best_cost.ns();
@@ -250,7 +251,8 @@ absl::StatusOr<bool> Calibrate(SearchRun* run) {
   if (!calibrated.ok()) return calibrated.status();
   result.calibrated += *calibrated;
   return *calibrated > 0 && result.accepted.kept_input() &&
-         run->options.deadline.seconds_left() == 0 && result.search.stop != StopReason::kCancelled;
+         run->options.deadline.seconds_left() == 0 &&
+         result.search.stop != optimizer::StopReason::kCancelled;
 }
 
 absl::Status ExplainWhyNot(const Graph& input, const Graph& graph, SearchRun* run) {
@@ -267,7 +269,7 @@ absl::Status ExplainWhyNot(const Graph& input, const Graph& graph, SearchRun* ru
   }
   report.anchor = rule.matcher.anchor_op().name;
   Exclude(*run, rule.rule(), &report);
-  for (const RewriteStep& step : run->result.search.rewrites) {
+  for (const optimizer::RewriteStep& step : run->result.search.rewrites) {
     report.applied += step.name == report.rule ? 1 : 0;
   }
   const Deadline deadline = run->DeadlineAfterSearch().NotWithin(kWhyNotSeconds);

@@ -25,7 +25,7 @@ struct SearchRun {
   const ExecutionOptions execution;  // as the objective wants it
   RulesFile file;  // with the rules of mutants, or of the certificate that is replayed
   std::vector<CertificateMutant> mutants;  // where these rules come from
-  RewriteFilter filter;
+  optimizer::RewriteFilter filter;
   std::unique_ptr<RuleSet> rules;
   std::unique_ptr<RewriteSource> usable;  // those of the rules that the filter accepts
   Costs costs;

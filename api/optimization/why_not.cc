@@ -17,8 +17,9 @@ constexpr int kMostPriced = 200, kMostNodes = 500000;
 // is used up, or if none can be applied or priced.
 absl::StatusOr<std::optional<Rank>> BestOf(const Substitution& rule, const MatchIndex& index,
                                            const std::vector<Match>& matches,
-                                           const Objective& objective, CostModel* costs,
-                                           const Deadline& deadline, int* budget) {
+                                           const optimizer::Objective& objective,
+                                           optimizer::CostModel* costs, const Deadline& deadline,
+                                           int* budget) {
   std::optional<Rank> best;
   for (const Match& match : matches) {
     if (--*budget < 0 || deadline.Passed()) break;
@@ -37,7 +38,7 @@ std::string PlaceName(const MatchIndex& index, int position) {
   return NameInSteps(index.graph().LabelOf(Value(index.node(position), 0)), position, 0);
 }
 
-std::string AppliesText(const Objective& objective, const Rank& before,
+std::string AppliesText(const optimizer::Objective& objective, const Rank& before,
                         const std::optional<Rank>& after) {
   if (!after) return "it applies; not priced";
   const bool time = objective.IsTime();
@@ -80,15 +81,15 @@ std::tuple<int, bool, bool, int, int> Key(const WhyNotGroup& group) {
 }  // namespace
 
 absl::StatusOr<WhyNotGraph> ExplainIn(const PreparedRule& rule, const Graph& graph,
-                                      const Objective& objective, CostModel* costs,
-                                      const Deadline& deadline) {
+                                      const optimizer::Objective& objective,
+                                      optimizer::CostModel* costs, const Deadline& deadline) {
   const MatchIndex index(graph);
   WhyNotExplainer explainer(rule);
   WhyNotGraph result;
   auto cost = costs->CostOf(graph);
   if (!cost.ok()) return cost.status();
   const Deadline pricing = deadline.Half();  // the rest is for the other places
-  Objective deciding = objective.Deciding();
+  optimizer::Objective deciding = objective.Deciding();
   deciding.reference = *cost;
   const Rank before = deciding.RankOf(*cost, 0);
   int budget = std::min(kMostPriced, std::max(10, kMostNodes / std::max(1, index.num_nodes())));

@@ -65,7 +65,8 @@ struct WhyNotReport {
 // Prices no further graph when half of the time is over, and looks at no further place once the
 // deadline has passed.
 absl::StatusOr<WhyNotGraph> ExplainIn(const PreparedRule& rule, const Graph& graph,
-                                      const Objective& objective, CostModel* costs,
+                                      const optimizer::Objective& objective,
+                                      optimizer::CostModel* costs,
                                       const Deadline& deadline = Deadline());
 
 }  // namespace lemma::api

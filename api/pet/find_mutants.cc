@@ -15,18 +15,18 @@ absl::StatusOr<std::vector<MutatedPart>> FindMutants(const Graph& graph,
   if (absl::Status s = CheckExecutionOptions(options.execution); !s.ok()) return s;
   auto costs = MakeCosts(options.costs, options.execution, options.deadline, options.on_measure);
   if (!costs.ok()) return costs.status();
-  PetOptions pet;
+  pet::PetOptions pet;
   pet.candidates.cost = Nanoseconds(costs->model.get(), false);
   pet.candidates.estimate = Nanoseconds(costs->model.get(), true);
   pet.candidates.deadline = options.deadline;
   pet.candidates.keep = static_cast<int>(options.keep);
   pet.candidates.look_at = static_cast<int>(options.look_at);
   pet.subprograms.max_ops = static_cast<int>(options.max_ops);
-  auto parts = SubprogramsOf(graph, pet.subprograms);
+  auto parts = pet::SubprogramsOf(graph, pet.subprograms);
   if (!parts.ok()) return parts.status();
-  PetFinder finder(pet);
+  pet::PetFinder finder(pet);
   std::vector<MutatedPart> found;
-  for (Subprogram& part : *parts) {
+  for (pet::Subprogram& part : *parts) {
     if (options.on_part) {
       options.on_part(static_cast<int>(found.size()) + 1, static_cast<int>(parts->size()));
     }
@@ -37,23 +37,23 @@ absl::StatusOr<std::vector<MutatedPart>> FindMutants(const Graph& graph,
   return found;
 }
 
-double PredictedGain(const MutatedPart& part, const Candidate& candidate) {
+double PredictedGain(const MutatedPart& part, const pet::Candidate& candidate) {
   return static_cast<double>(part.candidates->original_cost) /
              static_cast<double>(std::max<int64_t>(candidate.cost, 1)) -
          1;
 }
 
-absl::StatusOr<SymbolicRegion> ProveForAllSizes(const MutatedPart& part,
-                                                const Candidate& candidate) {
+absl::StatusOr<pet::SymbolicRegion> ProveForAllSizes(const MutatedPart& part,
+                                                     const pet::Candidate& candidate) {
   if (!candidate.mutant.recipe) {
     return absl::FailedPreconditionError("the mutant has no recipe for other sizes");
   }
   return lemma::ProveForAllSizes(part.part.graph, *candidate.mutant.recipe);
 }
 
-const Candidate* FirstThatDiffers(const std::vector<MutatedPart>& parts) {
+const pet::Candidate* FirstThatDiffers(const std::vector<MutatedPart>& parts) {
   for (const MutatedPart& part : parts) {
-    for (const Candidate& candidate : part.candidates->found) {
+    for (const pet::Candidate& candidate : part.candidates->found) {
       if (!candidate.region.empty()) return &candidate;
     }
   }

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "rewrite/derivation/derive.h"
-#include "rewrite/derivation/field_test.h"
+#include "rewrite/derivation/randomized_check.h"
 #include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
 

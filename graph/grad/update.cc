@@ -25,7 +25,7 @@ Value Sgd(Formula& f, const Update& update, const UpdateInput& in) {
 }
 
 // 1 - base^t.
-Value Calibration(Formula& f, double base, const Value& t) {
+Value Correction(Formula& f, double base, const Value& t) {
   return f.Sub(f.Scalar(t.dtype(), 1), f.Op("pow", {f.Scalar(t.dtype(), base), t}));
 }
 
@@ -41,9 +41,9 @@ Value Adam(Formula& f, const Update& update, const UpdateInput& in) {
     const Value kept = f.Sub(f.Scalar(in.rate.dtype(), 1), f.Mul(in.rate, update.weight_decay));
     weight = f.Mul(weight, kept);
   }
-  const Value root = f.Op("sqrt", {Calibration(f, update.beta2, in.step)});
+  const Value root = f.Op("sqrt", {Correction(f, update.beta2, in.step)});
   const Value deviation = f.Add(f.Div(f.Op("sqrt", {v}), root), update.epsilon);
-  const Value rate = f.Div(in.rate, Calibration(f, update.beta1, in.step));
+  const Value rate = f.Div(in.rate, Correction(f, update.beta1, in.step));
   return f.Sub(weight, f.Div(f.Mul(m, rate), deviation));
 }
 

@@ -35,7 +35,7 @@ Graph Adding(const std::string& constant) {
 }
 
 api::Contender From(const std::string& constant) {
-  RewriteStep step;
+  optimizer::RewriteStep step;
   step.name = constant;
   return {Adding(constant), {step}};
 }
@@ -104,21 +104,21 @@ class Sized : public Backend {
 };
 
 // The bytes of what is accepted of contenders that need so many; -1 and the least if none may be.
-std::string AcceptedSize(int input, const std::vector<int>& contenders, const Objective& objective,
-                         int runs = 0) {
+std::string AcceptedSize(int input, const std::vector<int>& contenders,
+                         const optimizer::Objective& objective, int runs = 0) {
   Sized backend;
   api::AcceptanceOptions options;
   options.runs = runs;
   options.objective = objective;
   std::vector<api::Contender> all;
-  for (int bytes : contenders) all.push_back({Cancelling(bytes), {RewriteStep()}});
+  for (int bytes : contenders) all.push_back({Cancelling(bytes), {optimizer::RewriteStep()}});
   auto accepted = api::Accept(&backend, Cancelling(input), std::move(all), {}, options);
   EXPECT_TRUE(accepted.ok()) << accepted.status();
   if (accepted->least_bytes) return absl::StrCat("none below ", *accepted->least_bytes);
   return absl::StrCat(accepted->memory_after.planned_bytes);
 }
 
-using Goal = Objective::Goal;
+using Goal = optimizer::Objective::Goal;
 
 TEST(Acceptance, MemoryHasToBecomeLess) {
   EXPECT_EQ(AcceptedSize(100, {110, 90}, {Goal::kMemory}), "90");
@@ -201,7 +201,8 @@ TEST(Acceptance, RunsThatDidNotPayTellTheirKernelsTimes) {
   api::AcceptanceOptions options;
   options.runs = 3;
   const std::vector<Tensor> inputs = {*Tensor::Filled({DType::kF32, {64, 64}}, 0.5)};
-  auto accepted = api::Accept(&backend, input, {{slow, {RewriteStep()}}}, inputs, options);
+  auto accepted =
+      api::Accept(&backend, input, {{slow, {optimizer::RewriteStep()}}}, inputs, options);
   ASSERT_TRUE(accepted.ok()) << accepted.status();
   EXPECT_TRUE(accepted->kept_input());
   std::string kernels;
@@ -210,7 +211,7 @@ TEST(Acceptance, RunsThatDidNotPayTellTheirKernelsTimes) {
     EXPECT_GT(ms, 0);
   }
   EXPECT_EQ(kernels, "add matmul relu ");
-  accepted = api::Accept(&backend, slow, {{input, {RewriteStep()}}}, inputs, options);
+  accepted = api::Accept(&backend, slow, {{input, {optimizer::RewriteStep()}}}, inputs, options);
   ASSERT_TRUE(accepted.ok()) << accepted.status();
   EXPECT_TRUE(accepted->in_graph.empty());
 }
@@ -226,8 +227,8 @@ bool TakenFor(const std::string& before, const std::string& after,
   api::AcceptanceOptions options;
   options.runs = 0;
   const std::vector<Tensor> inputs = {*Tensor::FromDoubles({DType::kF32, {3}}, values)};
-  auto accepted =
-      api::Accept(backend.get(), graph(before), {{graph(after), {RewriteStep()}}}, inputs, options);
+  auto accepted = api::Accept(backend.get(), graph(before),
+                              {{graph(after), {optimizer::RewriteStep()}}}, inputs, options);
   EXPECT_TRUE(accepted.ok()) << accepted.status();
   EXPECT_EQ(accepted->kept_input(), !accepted->rejected.empty());
   return !accepted->kept_input();
@@ -302,11 +303,11 @@ TEST(Acceptance, ALibraryThatIsWrongIsNotBelieved) {
   api::AcceptanceOptions options;
   options.runs = 0;
   Faulty right(1), wrong(1.001);
-  auto accepted = api::Accept(&right, input, {{same, {RewriteStep()}}}, inputs, options);
+  auto accepted = api::Accept(&right, input, {{same, {optimizer::RewriteStep()}}}, inputs, options);
   ASSERT_TRUE(accepted.ok()) << accepted.status();
   EXPECT_FALSE(accepted->kept_input());
   EXPECT_EQ(accepted->difference.finite, 3);
-  accepted = api::Accept(&wrong, input, {{same, {RewriteStep()}}}, inputs, options);
+  accepted = api::Accept(&wrong, input, {{same, {optimizer::RewriteStep()}}}, inputs, options);
   EXPECT_TRUE(absl::IsInternal(accepted.status()));
   EXPECT_TRUE(
       absl::StrContains(accepted.status().message(), "the back end faulty computes something else"))
@@ -320,14 +321,16 @@ TEST(Acceptance, WhereNothingIsFiniteNothingUnprovedIsTaken) {
   api::AcceptanceOptions options;
   options.runs = 0;
   const std::unique_ptr<Backend> backend = MakeCpuBackend();
-  auto accepted = api::Accept(backend.get(), input, {{other, {RewriteStep()}}}, inputs, options);
+  auto accepted =
+      api::Accept(backend.get(), input, {{other, {optimizer::RewriteStep()}}}, inputs, options);
   ASSERT_TRUE(accepted.ok()) << accepted.status();
   EXPECT_FALSE(accepted->kept_input());
   EXPECT_FALSE(accepted->difference.compared());
   EXPECT_EQ(accepted->difference.ToString(),
             "nothing was compared: all 2 values are infinite or NaN");
   options.unproved = true;
-  accepted = api::Accept(backend.get(), input, {{other, {RewriteStep()}}}, inputs, options);
+  accepted =
+      api::Accept(backend.get(), input, {{other, {optimizer::RewriteStep()}}}, inputs, options);
   ASSERT_TRUE(accepted.ok()) << accepted.status();
   EXPECT_TRUE(accepted->kept_input());
   EXPECT_TRUE(absl::StrContains(accepted->rejected, "nothing was compared"));

@@ -157,7 +157,7 @@ TEST(OptimizeTest, AnInterruptionEndsTheSearchOnly) {
   };
   auto result = Optimize(ManySteps(), options);
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->search.stop, StopReason::kCancelled);
+  EXPECT_EQ(result->search.stop, optimizer::StopReason::kCancelled);
   EXPECT_TRUE(result->certificate.has_value());
   interrupted = false;
   options.on_progress = [&](const api::OptimizeProgress& progress) {
@@ -215,7 +215,7 @@ TEST(OptimizeTest, WrongOptionsAreNamed) {
               HasSubstr("option pet"));
   EXPECT_THAT(error([](O* o) {
                 o->search = O::Search::kSaturation;
-                o->objective.goal = Objective::Goal::kMemory;
+                o->objective.goal = optimizer::Objective::Goal::kMemory;
               }),
               HasSubstr("option search"));
   EXPECT_THAT(error([](O* o) { o->only = {"no_such_rule"}; }), HasSubstr("no rule named"));
@@ -230,7 +230,7 @@ TEST(OptimizeTest, RefusesRulesWithoutAProof) {
                   .ok());
   api::OptimizeOptions options = Quick();
   options.rules = rules;
-  std::vector<UnprovedRule> told;
+  std::vector<optimizer::UnprovedRule> told;
   options.on_progress = [&](const api::OptimizeProgress& progress) {
     told = progress.so_far->unproved;
   };

@@ -40,7 +40,7 @@ TEST(PetTest, FindsMutantsThatDifferAndCorrectsThem) {
   const auto& found = (*parts)[0].candidates->found;
   ASSERT_GT(found.size(), 2u);
   EXPECT_GE(api::PredictedGain((*parts)[0], found[0]), api::PredictedGain((*parts)[0], found[1]));
-  const Candidate* differs = api::FirstThatDiffers(*parts);
+  const pet::Candidate* differs = api::FirstThatDiffers(*parts);
   ASSERT_NE(differs, nullptr);
   EXPECT_FALSE(differs->region.empty());
 }
@@ -52,7 +52,7 @@ TEST(PetTest, ProvesForAllSizesWhereAMutantHasARecipe) {
   ASSERT_TRUE(parts.ok()) << parts.status();
   const api::MutatedPart& part = (*parts)[0];
   int recipes = 0;
-  for (const Candidate& candidate : part.candidates->found) {
+  for (const pet::Candidate& candidate : part.candidates->found) {
     auto region = api::ProveForAllSizes(part, candidate);
     if (candidate.mutant.recipe) {
       ++recipes;

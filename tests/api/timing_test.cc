@@ -78,7 +78,7 @@ TEST(TimingTest, ProfilesInTurn) {
   EXPECT_EQ(log, "ababababab");
   ASSERT_EQ(profiles->size(), 2u);
   EXPECT_EQ((*profiles)[0][1].ms, 9);
-  EXPECT_EQ(api::TimesBySignature(*profiles), (KernelTimes{{"relu()", 6}}));
+  EXPECT_EQ(api::TimesBySignature(*profiles), (optimizer::KernelTimes{{"relu()", 6}}));
 }
 
 TEST(TimingTest, AfterADeadlineOneRunIsProfiled) {

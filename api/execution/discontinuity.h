@@ -1,6 +1,6 @@
 // Outputs that differ because rounding took a value across a jump.
-#ifndef LEMMA_API_EXECUTION_JUMP_H_
-#define LEMMA_API_EXECUTION_JUMP_H_
+#ifndef LEMMA_API_EXECUTION_DISCONTINUITY_H_
+#define LEMMA_API_EXECUTION_DISCONTINUITY_H_
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -27,10 +27,10 @@ absl::StatusOr<bool> AgreesNearby(const Graph& graph, Executable* expected, Exec
 // jump, such as the one of relu's gradient at 0. What computes something else fails in double, what
 // is unstable where `before` is not on all inputs. Executes both by definitions, and up to seven
 // times each.
-absl::StatusOr<bool> DifferByAJump(const Graph& before, Executable* run_before, const Graph& after,
-                                   Executable* run_after, absl::Span<const Tensor> inputs,
-                                   int threads);
+absl::StatusOr<bool> DifferByADiscontinuity(const Graph& before, Executable* run_before,
+                                            const Graph& after, Executable* run_after,
+                                            absl::Span<const Tensor> inputs, int threads);
 
 }  // namespace lemma::api
 
-#endif  // LEMMA_API_EXECUTION_JUMP_H_
+#endif  // LEMMA_API_EXECUTION_DISCONTINUITY_H_

@@ -1,4 +1,4 @@
-#include "api/execution/jump.h"
+#include "api/execution/discontinuity.h"
 
 #include <cmath>
 #include <memory>
@@ -60,9 +60,9 @@ absl::StatusOr<bool> AgreesNearby(const Graph& graph, Executable* expected, Exec
   return false;
 }
 
-absl::StatusOr<bool> DifferByAJump(const Graph& before, Executable* run_before, const Graph& after,
-                                   Executable* run_after, absl::Span<const Tensor> inputs,
-                                   int threads) {
+absl::StatusOr<bool> DifferByADiscontinuity(const Graph& before, Executable* run_before,
+                                            const Graph& after, Executable* run_after,
+                                            absl::Span<const Tensor> inputs, int threads) {
   const std::unique_ptr<Backend> reference = MakeReferenceBackend(BetweenOperators::kUnrounded);
   CompileOptions options;
   options.threads = threads;
