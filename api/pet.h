@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<MutatedPart>> FindMutants(const Graph& graph,
 double PredictedGain(const MutatedPart& part, const pet::Candidate& candidate);
 
 // Proves for all sizes where the mutant agrees with the part; takes seconds. FailedPrecondition if
-// the mutant has no recipe, InvalidArgument if the recipe cannot be applied at other sizes
+// the mutant has no recipe, InvalidArgument if the mutant takes another form at other sizes
 // (pet/symbolic/symbolic.h).
 absl::StatusOr<pet::SymbolicRegion> ProveForAllSizes(const MutatedPart& part,
                                                      const pet::Candidate& candidate);

@@ -79,9 +79,8 @@ struct Acceptance {
 
 // Returns the first contender that is better than the input, or else the input. "Better" means, by
 // objective:
-//   time: faster by at least 1 % with 95 % confidence. A smaller gain is within the variation of
-//   one
-//     graph from process to process;
+//   time: faster by at least 1 % with 95 % confidence. A smaller gain could be the variation of
+//     one graph from process to process;
 //   memory: less planned memory, or the same memory and faster;
 //   product: less by at least 1 %, with the same confidence in the time.
 //
