@@ -1,4 +1,5 @@
 // Generates rules from an operator set: enumerates, compares, lifts, proves, drops derivable rules.
+// The caller provides the prover; api/generation/generate.cc calls all this and writes the files.
 #ifndef LEMMA_GENERATOR_RUN_GENERATE_H_
 #define LEMMA_GENERATOR_RUN_GENERATE_H_
 
