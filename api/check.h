@@ -42,7 +42,7 @@ struct CheckResult {
   CertificateCheck check;
   Certificate certificate;  // empty if it was rejected before its steps were repeated
   std::map<std::string, int64_t> assumed;  // sizes of symbolic dimensions that were not given
-  uint64_t seed = 0;                       // that was used
+  uint64_t seed = 0;                       // the seed that the check used
   // The option that might change the answer.
   enum class Hint {
     kNone,
@@ -81,7 +81,7 @@ struct PlanCheck {
   int64_t proved = 0;         // by the prover, in real numbers; "cpu" only
   int64_t compared = 0;       // on random values
   int64_t by_definition = 0;  // generated from the definitions, or kernels of our own
-  uint64_t seed = 0;          // that was used
+  uint64_t seed = 0;          // the seed that the check used
 
   bool ok() const { return problem.empty(); }
 };

@@ -53,7 +53,7 @@ struct Calibration {
   std::vector<Kernel> kernels;
   double predicted_ms = 0, run_ms = 0;  // of the whole model
   double measuring_seconds = 0;         // spent on kernels without costs
-  int64_t learned = 0;                  // kernels
+  int64_t learned = 0;                  // kernels whose times were kept
 };
 // Compares the predicted times of a model's kernels with their times in a run. Kernels without
 // costs are measured. Errors about the model begin with its path; those about options name them.

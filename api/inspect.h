@@ -42,7 +42,7 @@ struct MemoryOverRun {
   };
   std::vector<Kernel> kernels;     // in the order in which they run
   int peak = 0;                    // the first kernel with the most live bytes
-  int64_t live_bytes = 0;          // there
+  int64_t live_bytes = 0;          // during that kernel
   int64_t arena_bytes = 0;         // including gaps between values
   std::vector<LiveValue> at_peak;  // the largest first
 };
