@@ -1,4 +1,4 @@
-// Collects the data of the page that `lemma optimize --report` writes (cli/report.h).
+// What `lemma optimize` did, as a page.
 #ifndef LEMMA_CLI_OPTIMIZE_REPORT_H_
 #define LEMMA_CLI_OPTIMIZE_REPORT_H_
 
@@ -14,9 +14,9 @@
 
 namespace lemma::cli {
 
-// If --report is given, makes the page and adds it to *files. `model` is the input's file, `inputs`
-// are values for the input graph. After the deadline, the kernels of each graph are timed for at
-// most two seconds, and drawings begin within two seconds or are left out; the page says so.
+// Stages the page that --report asks for, if it does. `model` is the input's file, `inputs` are
+// values for the input graph. Once the deadline has passed, the kernels of each graph are timed for
+// two seconds at most, and no drawing begins two seconds after the first; the page says so.
 absl::Status StageReport(const OptimizeFlags& flags, const std::string& model, const Graph& input,
                          const api::OptimizeResult& result, absl::Span<const Tensor> inputs,
                          const Deadline& deadline, std::vector<StagedFile>* files);

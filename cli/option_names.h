@@ -1,4 +1,4 @@
-// Replaces option names of the library by flags of the command, in messages that quote the names.
+// Options of the library as flags of the command.
 #ifndef LEMMA_CLI_OPTION_NAMES_H_
 #define LEMMA_CLI_OPTION_NAMES_H_
 
@@ -6,8 +6,8 @@
 
 namespace lemma::cli {
 
-// Takes the status of a function of api/. "option 'max_ops': must be …" becomes "--max-ops: must be
-// …"; 'output' becomes -o. For messages without quotes see WithFlags (cli/common_flags.h).
+// The status of a function of api/, which names options as in "option 'max_ops': must be …", with
+// flags in their place: "--max-ops: must be …"; -o for 'output'.
 absl::Status InFlags(const absl::Status& status);
 
 }  // namespace lemma::cli

@@ -1,4 +1,4 @@
-// The text of cli/report_page.html, which the build puts into the program.
+// cli/report_page.html, as the build put it into the program.
 #ifndef LEMMA_CLI_REPORT_TEMPLATE_H_
 #define LEMMA_CLI_REPORT_TEMPLATE_H_
 
