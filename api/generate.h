@@ -58,9 +58,9 @@ struct GenerateResult {
 };
 
 // Writes the rules to `output`, and those that follow from them to PrunedRulesPath(output)
-// (api/rules/rules_file.h), each file completely or not at all. Until then the folder OUTPUT.run
-// keeps the classes and decisions, so that an interrupted or killed run can be resumed; the folder
-// is removed at the end. The results depend on ops, max_ops and seed only. ResourceExhausted if the
+// (api/rules/rules_file.h), each file whole or not at all. Until then the folder OUTPUT.run keeps
+// what was enumerated and decided, so that an interrupted or killed run can be resumed; it goes
+// with the last result. The results depend on ops, max_ops and seed only. ResourceExhausted if the
 // enumeration does not fit in `memory`. Messages name an option as in "option 'max_ops'".
 absl::StatusOr<GenerateResult> Generate(const GenerateOptions& options);
 

@@ -69,10 +69,10 @@ struct OptimizeOptions {
   enum class Search { kBacktracking, kSaturation, kAuto };
   Search search = Search::kBacktracking;
   int64_t budget = 5000;           // graphs to generate
-  double alpha = 1.05;             // explores graphs that cost less than alpha times the best
-  int64_t nodes = 6000;            // limit on the operators in saturation's e-graph
-  optimizer::Objective objective;  // the quantity to reduce; saturation reduces time only
-  bool price_steps = false;        // set RewriteStep::cost, the cost after each step
+  double alpha = 1.05;             // explores graphs that cost less than this times the best
+  int64_t nodes = 6000;            // operators that saturation keeps at once
+  optimizer::Objective objective;  // what becomes less; saturation knows time only
+  bool price_steps = false;        // say what the graph costs after each step
   CostOptions costs;
   std::string replay;  // a certificate; its steps are applied instead of a search. "": none
 
@@ -96,7 +96,7 @@ struct OptimizeOptions {
   absl::Status Check() const;
 };
 
-// The result of an optimization.
+// What was found.
 struct OptimizeResult {
   std::vector<optimizer::UnprovedRule> unproved;  // selected rules without a current proof
   optimizer::SearchResult search;                 // the last search

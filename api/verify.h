@@ -43,7 +43,7 @@ struct VerifyResult {
   std::string solver;  // the second solver's name and version; "" if none was used
   double seconds = 0;
 
-  bool ok() const;  // each rule is proved as it promises, and no other program disagrees
+  bool ok() const;  // each rule is proved as it promises, and nobody disagrees
 };
 
 // Proves each rule of a file for all sizes; "" stands for the built-in rules. Writes the output

@@ -1,5 +1,4 @@
-// The subcommands of `lemma`. RunNAME is in cli/NAME.cc, except that RunCostsCheck is in
-// cli/costs_check.cc. A subcommand reads flags, calls the library (api/) and prints.
+// The subcommands, one file each.
 #ifndef LEMMA_CLI_COMMANDS_H_
 #define LEMMA_CLI_COMMANDS_H_
 
@@ -36,7 +35,7 @@ std::vector<Command> AllCommands();
 
 absl::StatusOr<int> RunCheck(Arguments arguments);
 absl::StatusOr<int> RunCosts(Arguments arguments);
-absl::StatusOr<int> RunCostsCheck(Arguments arguments);  // called by RunCosts
+absl::StatusOr<int> RunCostsCheck(Arguments arguments);  // of RunCosts
 absl::StatusOr<int> RunGenerate(Arguments arguments);
 absl::StatusOr<int> RunOptimize(Arguments arguments);
 absl::StatusOr<int> RunPet(Arguments arguments);

@@ -50,25 +50,24 @@ struct CommonFlags {
   // The values of the model's inputs: the files of --inputs, default values, or random values.
   // ResourceExhausted, before anything is allocated, if the graph needs more than max_memory_gb.
   absl::StatusOr<std::vector<Tensor>> Inputs(const api::Model& model) const;
-  // The back end and its options, as the flags say.
+  // What executes it, as the flags say.
   api::ExecutionOptions Execution() const;
   absl::StatusOr<std::unique_ptr<Backend>> MakeBackend() const;
   // nullptr if the back end's kernels cannot be measured one by one.
   std::unique_ptr<KernelMeasurer> MakeMeasurer() const;
 };
 
-// The only positional argument, called `what` in the help; InvalidArgument if there is none or more
-// than one.
+// The command's only positional argument, called `what` in its help; else InvalidArgument.
 absl::StatusOr<std::string> OneArgument(const std::string& what,
                                         const std::vector<std::string>& positional);
 
-// Replaces the library's option names in an error by flags: "option max_ops" becomes "--max-ops",
-// or the flag that `flags` gives for the name.
+// The error with flags in the place of the library's names of options: "option max_ops" becomes
+// "--max-ops", unless `flags` says another one.
 absl::Status WithFlags(const absl::Status& error,
                        const std::map<std::string, std::string>& flags = {});
 
-// Replaces the library's option names in an error by flags: "option max_ops" becomes "--max-ops",
-// or the flag that `flags` gives for the name.
+// The error with flags in the place of the library's names of options: "option max_ops" becomes
+// "--max-ops", unless `flags` says another one.
 absl::Status WithFlags(const absl::Status& error,
                        const std::map<std::string, std::string>& flags = {});
 

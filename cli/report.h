@@ -1,4 +1,4 @@
-// Makes the HTML page of `lemma optimize --report`.
+// The page that `lemma optimize --report` writes.
 #ifndef LEMMA_CLI_REPORT_H_
 #define LEMMA_CLI_REPORT_H_
 

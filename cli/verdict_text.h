@@ -17,12 +17,12 @@ namespace lemma::cli {
 // --proofs, --recheck, --check, --seed, --work.
 void AddProofFlags(Flags* flags, api::ProofOptions* options);
 
-// Adds the verdict's members to the object `json`.
+// The verdict's members are added to `json`, an object.
 void AddVerdict(const Verdict& verdict, Json* json);
-// The same for the verdict and the answers of the programs that repeated the proof.
+// The same for the verdict and the answers of those who repeated the proof.
 void AddOutcome(const api::ProofOutcome& outcome, Json* json);
 
-// The answers of the second solver and of the small checker, for a table; "" if there is none.
+// The answers of those who repeated a proof, for a table; "" if there are none.
 std::string RecheckCell(const api::ProofOutcome& outcome);
 std::string CheckCell(const api::ProofOutcome& outcome);
 // Why an outcome is not ok(), in full; empty if it is.

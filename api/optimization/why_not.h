@@ -60,9 +60,10 @@ struct WhyNotReport {
   WhyNotGraph input, result;
 };
 
-// Explains the rule at each place in `graph`. Prices at most two hundred of the resulting graphs,
-// fewer if they are large; of several matches at one place, the one that `objective` prefers
-// counts. Stops pricing after half of the time, and stops looking at places after the deadline.
+// What the rule finds in `graph`. Prices at most two hundred of the graphs that it would make,
+// fewer if they are large; of several matches at one place the one that `objective` prefers counts.
+// Prices no further graph when half of the time is over, and looks at no further place once the
+// deadline has passed.
 absl::StatusOr<WhyNotGraph> ExplainIn(const PreparedRule& rule, const Graph& graph,
                                       const optimizer::Objective& objective,
                                       optimizer::CostModel* costs,
