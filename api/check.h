@@ -1,5 +1,5 @@
-// Checking what was done: does a certificate tell the truth of two models, does a back end's plan
-// compute what a model means?
+// Checks what was done: whether a certificate is true of two models, and whether a back end's plan
+// computes what the model's operators define. Code: api/checking.
 //
 //   auto answer = api::CheckCertificate("model.onnx", "faster.onnx", "faster.onnx.cert", {});
 //   if (answer.ok() && answer->ok()) …
@@ -26,26 +26,27 @@ struct CheckOptions {
   bool prove = false;  // believe no record: prove the certificate's rules anew
   // A folder with a file NAME.proof for each rule, which the small checker repeats; "": none.
   std::string proofs;
-  // How often input and output are compared on random values in the field; 0: not.
+  // How often input and output are compared on random values in the field (graph/expr/field.h); 0:
+  // never.
   int samples = 1;
-  // Of the random values, and of the second prime that mutants are compared modulo. Absent: drawn
-  // from the system, so that nobody who wrote the certificate could know it.
+  // Chooses the random values, and the second prime modulo which mutants are compared. Absent:
+  // drawn from the system, so that the author of the certificate could not know it.
   std::optional<uint64_t> seed;
-  // The seed of the weights that the input's are to be replaced by; absent: they are its own.
+  // The seed of random weights that replace the input's weights; absent: the input keeps its own.
   std::optional<int64_t> reseed;
   int threads = 1;
 };
 
-// What the check found; problem() says why the certificate is rejected, "" if it is right.
+// The result of the check. problem() says why the certificate is rejected; "" if it is right.
 struct CheckResult {
   CertificateCheck check;
-  Certificate certificate;                 // empty if it is rejected before it is repeated
-  std::map<std::string, int64_t> assumed;  // sizes of symbolic dimensions that nobody gave
-  uint64_t seed = 0;                       // that was used
-  // The option that might lead to another answer.
+  Certificate certificate;  // empty if it was rejected before its steps were repeated
+  std::map<std::string, int64_t> assumed;  // sizes of symbolic dimensions that were not given
+  uint64_t seed = 0;                       // the seed that the check used
+  // The option that might change the answer.
   enum class Hint {
     kNone,
-    kRules,   // `rules` or `prove`: the certificate has a rule that the file has not
+    kRules,   // `rules` or `prove`: the certificate has a rule that the file lacks
     kReseed,  // `reseed`: the output has the random weights of certificate.reseed
   };
   Hint hint = Hint::kNone;
@@ -54,15 +55,14 @@ struct CheckResult {
   const std::string& problem() const { return check.problem; }
 };
 
-// Repeats, by the small checker (verifier/certificate/check.h), what the certificate says of how
-// the output was made of the input. All three are files, and the certificate has to be of these
-// two. A status is about a file that cannot be read or an option; what is wrong with the
-// certificate is in the result.
+// Repeats the certificate's steps with the small checker (verifier/certificate/check.h). All three
+// are files; the certificate must name these two models. A status that is not OK is about an
+// unreadable file or an option; a fault in the certificate is in the result.
 absl::StatusOr<CheckResult> CheckCertificate(const std::string& input, const std::string& output,
                                              const std::string& certificate,
                                              const CheckOptions& options);
-// The same of models, whose files' hashes nobody looks at. The input was read with the dimensions
-// that the certificate says; its weights are still its own.
+// The same for models in memory; hashes of files are not compared. The input must have been read
+// with the dimensions that the certificate names, and must have its own weights.
 absl::StatusOr<CheckResult> CheckCertificate(const Model& input, const Model& output,
                                              const Certificate& certificate,
                                              const CheckOptions& options);
@@ -75,20 +75,19 @@ struct PlanCheckOptions {
 // The back ends whose plans can be checked.
 std::vector<std::string> PlanCheckBackends();
 
-// How many kernels, or launches, it is known of that they compute what their operators mean.
+// How many kernels (for CUDA, launches) are known to compute what their operators define.
 struct PlanCheck {
   std::string problem;        // the kernel that computes something else; "": none
   int64_t proved = 0;         // by the prover, in real numbers; "cpu" only
   int64_t compared = 0;       // on random values
   int64_t by_definition = 0;  // generated from the definitions, or kernels of our own
-  uint64_t seed = 0;          // that was used
+  uint64_t seed = 0;          // the seed that the check used
 
   bool ok() const { return problem.empty(); }
 };
 
-// Whether each kernel of the plan that a back end makes of the graph, as it is handed to the
-// library, computes what its operators mean, and whether each element stays in memory until it is
-// read.
+// Checks the plan that a back end makes for the graph: each kernel, as it is handed to the library,
+// must compute what its operators define, and each element must stay in memory until it is read.
 absl::StatusOr<PlanCheck> CheckPlan(const Graph& graph, const PlanCheckOptions& options);
 
 }  // namespace lemma::api

@@ -1,5 +1,5 @@
-// Measured costs of kernels: lists them, carries them between databases, and compares them with a
-// run of a model.
+// Measured costs of kernels: lists them, copies them between databases, and compares them with a
+// run of a model. Code: api/costing.
 #ifndef LEMMA_API_COSTS_H_
 #define LEMMA_API_COSTS_H_
 
@@ -16,21 +16,21 @@
 
 namespace lemma::api {
 
-// A device of a database, and what its kernels reach at most.
+// A device in a database, and the peak rates of its kernels.
 struct DeviceCosts {
   std::string device;
   int64_t kernels = 0;
   double flops_per_second = 0, bytes_per_second = 0;
   double overhead_ns = 0;  // of starting a kernel
 };
-// By name. Databases are files; one that does not exist is made.
+// Sorted by name. A database is a file; a missing one is created.
 absl::StatusOr<std::vector<DeviceCosts>> ListCosts(const std::string& database);
 
-// As text (optimizer/cost/cost_text.h): those of one device, "": of all. InvalidArgument if there
-// are none.
+// The costs of a device as text (optimizer/cost/cost_text.h); "" stands for all devices.
+// InvalidArgument if there are none.
 absl::StatusOr<std::string> ExportCosts(const std::string& database, const std::string& device);
 
-// Reads such a text into a database, all or nothing. Costs that are known stay, unless `replace`.
+// Reads such a text into a database, completely or not at all. Known costs stay unless `replace`.
 struct ImportedCosts {
   int64_t imported = 0, kept = 0;
 };
@@ -42,7 +42,7 @@ struct CalibrationOptions {
   InputOptions inputs;
   std::string database = optimizer::CostDb::DefaultPath();
   int64_t runs = 15;
-  bool learn = false;  // keep the times in the run: they correct the costs from now on
+  bool learn = false;  // keep the kernels' times in the run; they correct later costs
 };
 struct Calibration {
   struct Kernel {
@@ -52,11 +52,11 @@ struct Calibration {
   };
   std::vector<Kernel> kernels;
   double predicted_ms = 0, run_ms = 0;  // of the whole model
-  double measuring_seconds = 0;         // that kernels without costs took
-  int64_t learned = 0;                  // kernels
+  double measuring_seconds = 0;         // spent on kernels without costs
+  int64_t learned = 0;                  // kernels whose times were kept
 };
-// Compares what the costs predict for a model's kernels with a run. Kernels without costs are
-// measured. Errors about the model begin with its path; those about options name them.
+// Compares the predicted times of a model's kernels with their times in a run. Kernels without
+// costs are measured. Errors about the model begin with its path; those about options name them.
 absl::StatusOr<Calibration> Calibrate(const Model& model, const CalibrationOptions& options);
 
 }  // namespace lemma::api

@@ -1,4 +1,4 @@
-// Drawings of graphs: DOT, and SVG laid out by Graphviz.
+// Draws graphs as DOT, and as SVG laid out by Graphviz. Code: api/inspection.
 #ifndef LEMMA_API_DRAW_H_
 #define LEMMA_API_DRAW_H_
 
@@ -11,17 +11,19 @@
 namespace lemma::api {
 
 struct DotOptions {
-  // Nodes that differ from the others: of the class "changed" in SVG. Absent: none.
+  // Whether a node differs from the other graph; it gets the class "changed" in SVG. Absent: none
+  // does.
   std::function<bool(const Node&)> changed;
-  // Which operators and inputs to draw. Absent: all.
+  // Whether to draw an operator or input. Absent: all are drawn.
   std::function<bool(const Node&)> shown;
 };
 
-// Operators and inputs as boxes; weights and constants stay out, or they would hide the rest. A
-// box's tooltip names its label in the graph, its attributes and the types of its operands.
+// Draws operators and inputs as boxes. Weights and constants are left out, since they would hide
+// the rest. A box's tooltip gives its label in the graph, its attributes and the types of its
+// operands.
 std::string GraphToDot(const Graph& graph, const DotOptions& options = {});
 
-// One <svg> element, without XML header. InvalidArgument if it is not DOT.
+// One <svg> element without an XML header. InvalidArgument if it is not DOT.
 absl::StatusOr<std::string> DotToSvg(const std::string& dot);
 
 }  // namespace lemma::api

@@ -1,7 +1,7 @@
-// Generate: rules found by machine (docs/generator.md).
+// Finds rules by machine (docs/generator.md). Code: api/generation, which drives generator/run.
 //
-// Enumerates all graphs over a set of operators, proves those that are equal on random values equal
-// for all sizes, leaves out what follows from other rules, and writes the rest.
+// Enumerates all graphs over a set of operators, takes pairs that are equal on random values,
+// proves them equal for all sizes, drops those that follow from other rules, and writes the rest.
 #ifndef LEMMA_API_GENERATE_H_
 #define LEMMA_API_GENERATE_H_
 
@@ -24,25 +24,26 @@ struct GenerateOptions {
   int64_t max_ops = 2;                      // operators in a graph, 1 … generator::kMostOps
   int64_t seed = 1;                         // of the random values
   int64_t threads = 1;                      // 1 … 256; the rules do not depend on it
-  // Bytes for the enumeration, at least 16 MB; with less it takes longer and finds the same.
+  // Bytes for the enumeration, at least 16 MB. A smaller value makes it slower and changes no
+  // result.
   int64_t memory = generator::EnumeratorOptions().max_memory;
   std::string output;    // where to write the rules, or the shard
-  std::string rejected;  // where to list what is refuted or undecided; "": nowhere
-  // Whether to go on with a run of the same options that did not end. Without it, the folder that
-  // such a run left is an error.
+  std::string rejected;  // where to list refuted and undecided candidates; "": nowhere
+  // Whether to continue an unfinished run with the same options. Otherwise the folder that such a
+  // run left is an error.
   bool resume = false;
-  // Files that EnumerateShard wrote, all of one run. Where there are some, nothing is enumerated,
-  // and ops, max_ops and seed are theirs.
+  // All files that EnumerateShard wrote in one run. If given, nothing is enumerated; ops, max_ops
+  // and seed are taken from the files.
   std::vector<std::string> shards;
 
   // May be null. Soon after it becomes true, the function ends with Cancelled.
   const std::atomic<bool>* interrupted = nullptr;
-  // Reports the stage of the work for people, as "comparing graphs", how much of it is done, and
-  // how much there is (0: unknown). These three functions are called one at a time.
+  // Receives, for people, the current stage ("comparing graphs"), the amount done, and the total
+  // (0: unknown). Of these three functions only one runs at a time.
   std::function<void(const std::string& stage, int64_t done, int64_t all)> progress;
-  // One more candidate is decided; `known`: by an earlier process.
+  // Called after each decision on a candidate. `known`: an earlier process made it.
   std::function<void(bool proved, bool known)> decided;
-  std::function<void(const std::string&)> note;  // one line that the user should know
+  std::function<void(const std::string&)> note;  // receives a line for the user
 
   // InvalidArgument names the option that is out of range.
   absl::Status Check() const;
@@ -53,7 +54,7 @@ struct GenerateResult {
   generator::GenerateStats decided;
   int64_t written = 0;     // rules in `output`
   int64_t resumed = 0;     // candidates that an earlier process had decided
-  ProcessUse enumeration;  // what the process had used when all graphs were enumerated
+  ProcessUse enumeration;  // time and memory of the process when the enumeration ended
 };
 
 // Writes the rules to `output`, and those that follow from them to PrunedRulesPath(output)
@@ -63,12 +64,12 @@ struct GenerateResult {
 // enumeration does not fit in `memory`. Messages name an option as in "option 'max_ops'".
 absl::StatusOr<GenerateResult> Generate(const GenerateOptions& options);
 
-// Enumerates and compares only, all graphs or one part of them; nothing is proved or written.
+// Only enumerates and compares, all graphs or one part of them. Proves and writes nothing.
 absl::StatusOr<generator::EnumeratorStats> CountGraphs(const GenerateOptions& options,
                                                        const generator::Shard& shard = {});
 
-// Enumerates one part of the graphs and writes it to `output`, for GenerateOptions::shards of the
-// process that puts all parts together. With `resume`, a file that is this part stays as it is.
+// Enumerates one part of the graphs and writes it to `output`. A later call of Generate gets all
+// parts as GenerateOptions::shards. With `resume`, an existing file with this part is kept.
 absl::StatusOr<generator::EnumeratorStats> EnumerateShard(const GenerateOptions& options,
                                                           const generator::Shard& shard);
 

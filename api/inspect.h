@@ -1,5 +1,5 @@
-// Inspects a model: its operators and weights, and the kernels and the memory that a back end would
-// use for it.
+// Inspects a model: its operators and weights, and the kernels and memory that a back end would use
+// for it. Code: api/inspection.
 #ifndef LEMMA_API_INSPECT_H_
 #define LEMMA_API_INSPECT_H_
 
@@ -19,7 +19,7 @@ namespace lemma::api {
 // All applications of one operator in a graph.
 struct OperatorTotals {
   int64_t count = 0;
-  double flops = 0, bytes = 0;  // read and written; without those that cannot be counted
+  double flops = 0, bytes = 0;  // read and written; definitions that cannot be counted are left out
 };
 // By the operator's name.
 std::map<std::string, OperatorTotals> OperatorsOf(const Graph& graph);
@@ -38,16 +38,16 @@ struct MemoryOverRun {
   struct LiveValue {
     std::string name, type;  // an empty type: a copy, or scratch of a kernel
     int64_t bytes = 0;
-    int first = 0, last = 0;  // kernels that it lives in
+    int first = 0, last = 0;  // the first and last kernel during which it lives
   };
   std::vector<Kernel> kernels;     // in the order in which they run
   int peak = 0;                    // the first kernel with the most live bytes
-  int64_t live_bytes = 0;          // there
-  int64_t arena_bytes = 0;         // with gaps between values
+  int64_t live_bytes = 0;          // during that kernel
+  int64_t arena_bytes = 0;         // including gaps between values
   std::vector<LiveValue> at_peak;  // the largest first
 };
-// By the back end's plan. InvalidArgument, about option backend, if that makes none; Unimplemented
-// if it tells no lifetimes. Errors about the model begin with its path.
+// Follows the back end's plan. InvalidArgument, about option backend, if that back end makes no
+// plan; Unimplemented if its plan has no lifetimes. Errors about the model begin with its path.
 absl::StatusOr<MemoryOverRun> MemoryOf(const Model& model, const ExecutionOptions& execution);
 
 }  // namespace lemma::api

@@ -1,4 +1,5 @@
-// Optimizing a model: a search for a graph that computes the same and costs less.
+// Optimizes a model: searches for an equal graph that costs less, and executes it to confirm that.
+// Code: api/optimization (optimize.cc drives it).
 //
 //   auto model = api::LoadModel("model.onnx");
 //   auto inputs = api::RandomInputs(model->graph, /*seed=*/1, /*integer_range=*/2);
@@ -35,22 +36,23 @@ namespace lemma::api {
 
 struct OptimizeResult;
 
-// What Optimize is doing: reported when a stage begins, and now and then while it lasts.
+// A progress report of Optimize: made at the beginning of each stage, and from time to time during
+// it.
 struct OptimizeProgress {
   enum class Stage {
-    kRules,       // the rules are read; so_far->unproved is known
-    kMutants,     // looks for corrected mutants of parts
-    kSearch,      // ended by an interruption: the best graph so far is taken
-    kAcceptance,  // constants are folded; contenders are executed and timed
-    kMemory,      // looks for less memory; ended by an interruption as the search is
-    kResult,      // the certificate, and why a rule was not applied
+    kRules,       // the rules have been read; so_far->unproved is set
+    kMutants,     // looks for corrected mutants of parts (docs/pet.md)
+    kSearch,      // searches; an interruption ends it with the best graph so far
+    kAcceptance,  // folds constants, executes and times contenders
+    kMemory,      // reduces memory; an interruption ends it as it ends the search
+    kResult,      // makes the certificate and the report on `why_not`
   };
   Stage stage = Stage::kRules;
-  bool begins = false;                              // the stage; then the fields below say nothing
-  const OptimizeResult* so_far = nullptr;           // lives during the call
-  std::string measured;                             // the kernel that is measured next; "": none
+  bool begins = false;                     // of the stage: then only so_far is set
+  const OptimizeResult* so_far = nullptr;  // valid during the call only
+  std::string measured;                    // signature of the kernel measured next; "": none
   std::optional<optimizer::SearchProgress> search;  // kSearch
-  double seconds = 0;                               // kSearch: since the first search began
+  double seconds = 0;                               // kSearch: time spent in searches
   int64_t peak_bytes = 0;                           // kMemory
 };
 
@@ -59,9 +61,9 @@ struct OptimizeOptions {
   std::string rules;                 // a file; "": the built-in ones
   std::vector<std::string> disable;  // names of rules not to use
   std::vector<std::string> only;     // names of the only rules to use; empty: all
-  FloatContract numerics = FloatContract::kReassociates;  // the most that a rule may change
-  bool allow_unproved = false;  // use rules whose proof is missing or out of date, too
-  bool pet = false;             // rewrite parts by corrected mutants of theirs, too (docs/pet.md)
+  FloatContract numerics = FloatContract::kReassociates;  // the loosest contract to accept
+  bool allow_unproved = false;                            // also use rules without a current proof
+  bool pet = false;  // also use corrected mutants of parts as rules (docs/pet.md)
 
   // The search (docs/search.md).
   enum class Search { kBacktracking, kSaturation, kAuto };
@@ -72,20 +74,20 @@ struct OptimizeOptions {
   optimizer::Objective objective;  // what becomes less; saturation knows time only
   bool price_steps = false;        // say what the graph costs after each step
   CostOptions costs;
-  std::string replay;  // a certificate whose steps are applied instead of a search; "": none
+  std::string replay;  // a certificate; its steps are applied instead of a search. "": none
 
-  // The execution of what was found.
-  bool execute = true;         // false: the result is the search's, and leaves out unproved rules
-  ExecutionOptions execution;  // an objective with memory uses memory again at once
-  int64_t runs = 15;           // of input and contender each, at least 3; none for a replay
-  bool keeps_barriers = true;  // false for an ONNX file: it cannot say that a value is recomputed
+  // Execution of the graphs found.
+  bool execute = true;         // false: nothing is executed, and unproved rules are not used
+  ExecutionOptions execution;  // an objective with memory sets reuse_late to false
+  int64_t runs = 15;  // timed runs of input and contender each, at least 3; a replay has none
+  bool keeps_barriers = true;  // false for ONNX output, which cannot express recomputed values
 
-  // What is said of the result.
+  // Reports on the result.
   bool certify = true;
-  std::string why_not;  // a rule: where it was not applied, and why; "": none
+  std::string why_not;  // a rule: report where it was not applied, and why; "": none
 
-  // Ends the search. What follows does the least it can once this has passed. An interruption ends
-  // the search, too, and what was found is judged all the same; a later one ends all of it.
+  // Ends the search; the work after it is then kept to a minimum. An interruption during the search
+  // also ends it, and the result is judged as usual. An interruption later ends the whole call.
   Deadline deadline;
   std::function<void(const OptimizeProgress&)> on_progress;
 
@@ -96,39 +98,41 @@ struct OptimizeOptions {
 
 // What was found.
 struct OptimizeResult {
-  std::vector<optimizer::UnprovedRule> unproved;  // rules that were asked for, used or not
+  std::vector<optimizer::UnprovedRule> unproved;  // selected rules without a current proof
   optimizer::SearchResult search;                 // the last search
-  double search_seconds = 0;                      // of a second search too, with calibrated costs
-  double best_seconds = 0;                        // until the best graph was found
-  // The graph to use, with times and differences; nothing without `execute`.
+  double search_seconds = 0;                      // includes a second search with calibrated costs
+  double best_seconds = 0;  // from the start of the search until the best graph was found
+  // The graph to use, with times and differences; empty without `execute`.
   Acceptance accepted;
-  int64_t calibrated = 0;  // kernels whose costs were corrected, since what was found did not pay
-  // How the input became accepted.graph, but for what StageOptimized adds.
+  int64_t calibrated = 0;  // kernels whose costs were corrected because a result did not pay
+  // How the input became accepted.graph. StageOptimized adds the hashes of the files.
   std::optional<Certificate> certificate;
   std::optional<WhyNotReport> why_not;
 
-  // False: a memory limit was given, and even the input exceeds it, so that there is no result.
+  // False if every graph, the input too, exceeds the memory limit. Then there is no result.
   bool fits() const { return !accepted.least_bytes.has_value(); }
 };
 
-// Searches, executes what it found beside the input on `inputs`, and takes what pays (Accept in
-// api/optimization/acceptance.h); where nothing does, searches once more with costs that these runs
-// have corrected. NotFound or InvalidArgument, before anything is executed, for a wrong option,
-// file or name of a rule. FailedPrecondition if a rule that is asked for is not proved, before the
-// search; so_far->unproved names it. Cancelled if it was interrupted before there was a result.
+// Searches for graphs, executes them and the input on `inputs`, and accepts one that is better
+// (Accept in api/optimization/acceptance.h). If none is, searches once more with costs that these
+// runs have corrected. Errors before anything is executed: NotFound or InvalidArgument for a wrong
+// option, file or rule name; FailedPrecondition if a selected rule is not proved (so_far->unproved
+// names it). Cancelled if it was interrupted before there was a result.
 absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Tensor> inputs,
                                         const OptimizeOptions& options);
 
-// What executes both graphs: the back end of the options or, for a GPU that is not here, the CPU.
+// The back end that executes both graphs: that of the options or, for a GPU that is not present,
+// the CPU.
 absl::StatusOr<std::unique_ptr<Backend>> BackendFor(const OptimizeOptions& options);
 
-// The files of a result that fits: the model at `path`, whose ending says its format, and its
-// certificate at `certificate` ("": none). `input` is the model as it was read, `record` how.
+// Prepares the files of a result for which fits() holds: the model at `path`, whose ending selects
+// the format, and its certificate at `certificate` ("": none). `input` is the model as it was read,
+// `record` how it was read (RecordInput).
 absl::StatusOr<std::vector<StagedFile>> StageOptimized(Model input, const InputRecord& record,
                                                        const OptimizeResult& result,
                                                        const std::string& path,
                                                        const std::string& certificate);
-// The same, and commits them: all are written, or none.
+// Prepares and commits the files: writes all of them, or none.
 absl::Status SaveOptimized(Model input, const InputRecord& record, const OptimizeResult& result,
                            const std::string& path, const std::string& certificate);
 

@@ -1,4 +1,4 @@
-// Partially equivalent mutants of a model's parts: docs/pet.md.
+// Finds partially equivalent mutants of a model's parts (docs/pet.md). Code: api/pet.
 #ifndef LEMMA_API_PET_H_
 #define LEMMA_API_PET_H_
 
@@ -21,12 +21,13 @@ namespace lemma::api {
 
 struct PetSearchOptions {
   ExecutionOptions execution;
-  CostOptions costs;     // what mutants are compared by
-  int64_t keep = 8;      // corrected mutants of a part, the cheapest
-  int64_t look_at = 48;  // mutants of a part that are corrected and priced
-  int64_t max_ops = 2;   // operators in a part
-  Deadline deadline;     // once it has passed no further mutant is looked at
-  // Called before a part, number 1 to `parts`, and before a kernel is measured.
+  CostOptions costs;     // by which mutants are compared
+  int64_t keep = 8;      // how many corrected mutants of a part to keep, the cheapest ones
+  int64_t look_at = 48;  // how many mutants of a part to correct and price
+  int64_t max_ops = 2;   // the most operators in a part
+  Deadline deadline;     // no further mutant is tried after it
+  // on_part is called before each part, which is number 1 to `parts`; on_measure before each
+  // measurement.
   std::function<void(int part, int parts)> on_part;
   std::function<void(absl::string_view signature)> on_measure;
 };
@@ -37,19 +38,22 @@ struct MutatedPart {
   std::shared_ptr<const pet::Candidates> candidates;  // costs in nanoseconds
 };
 
-// In the order in which the parts occur; each once. InvalidArgument if an option is out of range.
+// Lists the parts in order of occurrence, equal parts once. InvalidArgument if an option is out of
+// range.
 absl::StatusOr<std::vector<MutatedPart>> FindMutants(const Graph& graph,
                                                      const PetSearchOptions& options);
 
-// How many times the part's time its corrected mutant saves: 1 where it takes half as long.
+// The predicted speedup, minus 1: it is 1 if the corrected mutant takes half as long as the part.
 double PredictedGain(const MutatedPart& part, const pet::Candidate& candidate);
 
-// Where a mutant agrees with the part at all sizes, proved, which takes seconds. FailedPrecondition
-// if the mutant has no recipe; InvalidArgument if what it does is not known at other sizes.
+// Proves for all sizes where the mutant agrees with the part; takes seconds. FailedPrecondition if
+// the mutant has no recipe, InvalidArgument if the mutant takes another form at other sizes
+// (pet/symbolic/symbolic.h).
 absl::StatusOr<pet::SymbolicRegion> ProveForAllSizes(const MutatedPart& part,
                                                      const pet::Candidate& candidate);
 
-// The first part's cheapest mutant that differs somewhere; nullptr: there is none.
+// The cheapest mutant that differs somewhere, of the first part that has one; nullptr if there is
+// none.
 const pet::Candidate* FirstThatDiffers(const std::vector<MutatedPart>& parts);
 
 }  // namespace lemma::api

@@ -1,7 +1,7 @@
-// Prove: is a rule true, are two graphs equal?
+// Proves that a rule is true or that two graphs are equal. Code: api/proofs.
 //
 // The prover answers (verifier/prover/prover.h); a second solver and the small checker may repeat
-// what it proved. docs/proofs.md says what a proof is worth.
+// its proofs. docs/proofs.md says what a proof covers.
 #ifndef LEMMA_API_PROVE_H_
 #define LEMMA_API_PROVE_H_
 
@@ -22,12 +22,12 @@
 
 namespace lemma::api {
 
-// How to prove, and who repeats the proof.
+// How to prove, and which programs repeat the proof.
 struct ProofOptions {
-  int64_t seed = 1;                     // of the instances that are tried before a proof
-  int64_t work = ProverOptions().work;  // steps after which a proof is given up
-  // A folder, made if it is missing, for the files of each proof: NAME.proof, its steps, and
-  // NAME.smt2, its obligations. "": none are written.
+  int64_t seed = 1;                     // of the random instances on which refutation is tried
+  int64_t work = ProverOptions().work;  // limit on the steps of a proof
+  // A folder, created if missing, for the files of each proof: NAME.proof with its steps and
+  // NAME.smt2 with its obligations. "": no files.
   std::string proofs;
   std::string recheck;  // the second solver: "cvc5" or a path to it; "": none
   bool check = false;   // whether the small checker repeats each proof, at small sizes
@@ -35,19 +35,19 @@ struct ProofOptions {
   const std::atomic<bool>* interrupted = nullptr;
 };
 
-// The answer to one claim, and what those who repeated its proof say.
+// The answer to one claim, and the answers of the programs that repeated its proof.
 struct ProofOutcome {
   Verdict verdict = Unknown{"not tried"};
-  double seconds = 0;                                 // that the proof alone took
+  double seconds = 0;                                 // of the proof alone
   FloatContract promised = FloatContract::kRealOnly;  // by the rule
   std::optional<RecheckResult> recheck;
   std::optional<checker::Checked> checked;
   std::optional<checker::Replayed> replayed;
   absl::Status status;  // a file that cannot be written, a solver that cannot be started
 
-  // Whether what is proved, if anything, is at least as strict as what is promised.
+  // False if the claim is proved with a looser contract than promised.
   bool contract_holds() const;
-  // Whether the claim is proved as promised, and nobody disagrees.
+  // Whether the claim is proved as promised, and no other program disagrees.
   bool ok() const;
 };
 
@@ -61,8 +61,8 @@ struct ProveOptions {
 
 struct ProveResult {
   ProofOutcome outcome;
-  bool symbolic = false;  // the answer is for all values of symbols, not for one shape
-  std::string solver;     // the second solver's name and version; "" if none was asked
+  bool symbolic = false;  // whether the answer is for all values of symbols, not for one shape
+  std::string solver;     // the second solver's name and version; "" if none was used
 };
 
 // Are two graphs equal? Inputs correspond by position, weights by name. Files are read as
@@ -71,9 +71,9 @@ struct ProveResult {
 // InvalidArgument, NotFound, FailedPrecondition if the second solver cannot be started, Cancelled.
 absl::StatusOr<ProveResult> Prove(const std::string& a, const std::string& b,
                                   const ProveOptions& options = {});
-// The same for graphs at their shapes. The small checker cannot look at these.
+// The same for graphs in memory, at their shapes. The small checker cannot repeat these proofs.
 absl::StatusOr<ProveResult> Prove(const Graph& a, const Graph& b, const ProofOptions& options = {});
-// Is the rule true for all values of its symbols?
+// Decides whether the rule is true for all values of its symbols.
 absl::StatusOr<ProveResult> Prove(const Substitution& rule, const ProofOptions& options = {});
 
 }  // namespace lemma::api

@@ -1,4 +1,5 @@
-// Executes a model: outputs, times, memory, and each kernel's share.
+// Executes a model, and reports outputs, times, memory and the time of each kernel. Code:
+// api/execution. Training steps run by TrainingRun (api/train.h).
 #ifndef LEMMA_API_RUN_H_
 #define LEMMA_API_RUN_H_
 
@@ -27,30 +28,31 @@ namespace lemma::api {
 struct RunOptions {
   ExecutionOptions execution;
   InputOptions inputs;
-  int64_t runs = 10;     // timed executions, after one that is not
-  bool profile = false;  // also each kernel's time, and what this machine reaches at most
-  bool trace = false;    // also when each kernel ran, in one execution more
-  // Files of tensors to compare the outputs with, or folders of output_0.pb, …; empty: none.
+  int64_t runs = 10;     // timed executions, after one untimed execution
+  bool profile = false;  // also the time of each kernel, and this machine's peak rates
+  bool trace = false;    // also the start of each kernel, in one additional execution
+  // Files of tensors with the expected outputs, or folders with output_0.pb, …. If empty, nothing
+  // is compared.
   std::vector<std::string> expect;
-  // Gets the outputs before anything is timed. An error ends the run, which returns it.
+  // Receives the outputs before anything is timed. If it returns an error, Run returns that error.
   std::function<absl::Status(const std::vector<Tensor>&)> on_outputs;
 };
 
 struct RunResult {
-  std::string backend;  // the name of what executed it
+  std::string backend;  // the name of the back end that executed it
   std::vector<Tensor> outputs;
   std::vector<double> ms;  // of each timed execution
   MemoryUse memory;
   std::vector<KernelTiming> profile;  // medians over the timed executions
   Roofline roofline;
   std::vector<KernelTiming> trace;
-  std::optional<OutputDifference> difference;  // from what was expected
+  std::optional<OutputDifference> difference;  // from the expected outputs
 };
 
-// Errors about the model begin with its path; those about options name them, as option runs.
+// Messages about the model begin with its path; those about options name them ("option runs").
 absl::StatusOr<RunResult> Run(const Model& model, const RunOptions& options);
 
-// A model that is compiled and has its inputs: for those who run it as they need it.
+// A compiled model with its inputs, for callers who run it themselves.
 class PreparedModel {
  public:
   static absl::StatusOr<PreparedModel> Make(const Model& model, const ExecutionOptions& execution,

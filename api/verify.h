@@ -1,4 +1,5 @@
-// Verify: is every rule of a file true? Replay: are the proofs in a folder proofs of its rules?
+// Verify proves every rule of a file. Replay checks that the proof files in a folder prove the
+// rules of a file. Code: api/proofs.
 #ifndef LEMMA_API_VERIFY_H_
 #define LEMMA_API_VERIFY_H_
 
@@ -21,8 +22,7 @@ struct VerifyOptions {
   std::vector<std::string> only;  // names of the rules to prove; empty: all
   // Where to write the file with each rule's proof record; it may be the file itself. "": nowhere.
   std::string output;
-  // Whether a rule that promises a stricter float contract than is proved is written with the one
-  // that is.
+  // Whether to write a rule with the proved float contract if it promises a stricter one.
   bool relax = false;
   int64_t jobs = 1;  // rules proved at the same time, 1 … 256; verdicts do not depend on it
   std::function<void(int done, int all)> progress;
@@ -34,21 +34,21 @@ struct VerifyOptions {
 struct VerifiedRule {
   Substitution rule;
   ProofOutcome outcome;
-  std::string record_problem;  // why the record that the file had is out of date; "" if it is not
+  std::string record_problem;  // why the record in the file is out of date; "" if it is current
 };
 
 struct VerifyResult {
   std::string file;  // its path, or "built-in rules"
   std::vector<VerifiedRule> rules;
-  std::string solver;  // the second solver's name and version; "" if none was asked
+  std::string solver;  // the second solver's name and version; "" if none was used
   double seconds = 0;
 
   bool ok() const;  // each rule is proved as it promises, and nobody disagrees
 };
 
 // Proves each rule of a file for all sizes; "" stands for the built-in rules. Writes the output
-// only when all are decided, whatever the answers, and at once. Interrupted, it returns Cancelled
-// and writes no records; proof files that are there by then stay.
+// when all rules are decided, whatever the answers. After an interruption it returns Cancelled and
+// writes no records; proof files already written stay.
 absl::StatusOr<VerifyResult> Verify(const std::string& rules, const VerifyOptions& options = {});
 
 struct ReplayOptions {
@@ -68,11 +68,11 @@ struct ReplayResult {
   std::string file;
   std::vector<ReplayedRule> rules;
 
-  int64_t accepted() const;  // how many proofs are
+  int64_t accepted() const;  // the number of accepted proofs
 };
 
-// Proves nothing: the small checker looks at each rule at small sizes, and repeats its proof,
-// NAME.proof in `folder`, as Verify wrote it. Neither the prover nor a solver runs.
+// Lets the small checker test each rule at small sizes and repeat its proof, the file NAME.proof in
+// `folder` that Verify wrote. Runs neither the prover nor a solver.
 absl::StatusOr<ReplayResult> Replay(const std::string& rules, const std::string& folder,
                                     const ReplayOptions& options = {});
 

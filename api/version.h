@@ -1,4 +1,4 @@
-// What program this is.
+// The version of the program.
 #ifndef LEMMA_API_VERSION_H_
 #define LEMMA_API_VERSION_H_
 
@@ -8,7 +8,8 @@ namespace lemma::api {
 
 inline constexpr char kVersion[] = "0.1.0";
 
-// "lemma 0.1.0" and a line per back end.
+// "lemma 0.1.0", and a line with the version of each back end. Defined in
+// api/execution/backends.cc.
 std::string VersionText();
 
 }  // namespace lemma::api

@@ -22,13 +22,14 @@ absl::StatusOr<int64_t> FileSize(const std::string& path);
 // Whether both paths lead to one existing file.
 bool AreOneFile(const std::string& a, const std::string& b);
 
-// New contents of a file, already on the disk under a temporary name next to it. All whole files
-// are written this way, so that a group of files can be written together or not at all.
+// New contents of a file, already on disk under a temporary name beside it. Every complete file is
+// written this way, so that several files can be committed together or not at all.
 class StagedFile {
  public:
   // Writes the concatenation of `pieces` to a temporary file next to `path` and flushes it to the
-  // disk. Removes temporary files that a killed process left there. Follows links. A device, a FIFO
-  // or an open file (/dev/stdout) is not replaced: it receives the bytes at once.
+  // disk. Removes temporary files that a killed process left there. If `path` is a symbolic link,
+  // its target is replaced. A device, a FIFO or an open file (/dev/stdout) is not replaced: it
+  // receives the bytes at once.
   static absl::StatusOr<StagedFile> Write(const std::string& path,
                                           const std::vector<absl::string_view>& pieces);
   StagedFile(StagedFile&& other) noexcept;
@@ -58,8 +59,8 @@ absl::Status CommitAll(std::vector<StagedFile> files);
 absl::Status WriteFileAtomically(const std::string& path,
                                  const std::vector<absl::string_view>& pieces);
 
-// Returns an error if writing to `path` is already known to fail, before there is anything to
-// write. Messages begin with the path.
+// To be called before long work whose result goes to `path`: returns an error if writing there is
+// already known to fail. Messages begin with the path.
 absl::Status CheckWritable(const std::string& path);
 
 }  // namespace lemma

@@ -9,7 +9,8 @@
 
 namespace lemma {
 
-// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): a bijection that avalanches.
+// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): a bijection in which each input bit
+// changes about half of the output bits.
 inline uint64_t Mix64(uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;

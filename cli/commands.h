@@ -10,7 +10,7 @@
 
 namespace lemma::cli {
 
-// Exit statuses; an error's follows from its code (ExitOf).
+// Exit statuses. ExitOf gives the exit status of an error.
 constexpr int kExitOk = 0;
 constexpr int kExitNo =
     1;  // the answer is no: outputs differ, a check failed, a proof was not found
@@ -20,12 +20,12 @@ constexpr int kExitInterrupted = 130;  // Ctrl-C, as shells count signals
 
 int ExitOf(const absl::Status& status);
 
-// A command gets what follows its name, writes results to standard output, and returns kExitOk or
-// kExitNo, or a status whose message becomes the one line on standard error.
+// A command gets the arguments after its name, writes results to standard output, and returns
+// kExitOk or kExitNo, or an error whose message becomes the one line on standard error.
 using Arguments = absl::Span<const std::string>;
 struct Command {
   const char* name;
-  const char* synopsis;  // what follows the name
+  const char* synopsis;  // the arguments, for the help page
   const char* summary;   // one line
   absl::StatusOr<int> (*run)(Arguments);
 };

@@ -20,35 +20,35 @@
 
 namespace lemma::cli {
 
-// What to read, and how to run it.
+// How to read a model, and how to execute it.
 struct CommonFlags {
   std::map<std::string, int64_t> dims;
-  int64_t reseed = -1;  // of weights; negative: as they are
+  int64_t reseed = -1;  // the seed of new weights; negative: the model keeps its own
   bool json = false;
   int64_t seed = 1;
   int64_t threads = 1;
   std::string backend, fusion = "on", reuse = "late";
-  std::vector<std::string> inputs;  // files; empty: random values
+  std::vector<std::string> inputs;  // files of input values; empty: random values
   int64_t int_range = 2;
-  bool training = false;  // keep what matters in training only
+  bool training = false;  // keep operators that act in training only, such as dropout
   double max_memory_gb = api::HalfOfMemoryGb();
 
   CommonFlags();
   void AddModel(Flags* flags);      // --dim, --reseed-weights, --json
   void AddFusion(Flags* flags);     // --fusion
   void AddReuse(Flags* flags);      // --reuse
-  void AddExecution(Flags* flags);  // this and the others
+  void AddExecution(Flags* flags);  // the back end, threads and input values; also --fusion
 
   api::ExecutionOptions Execution() const;
   api::InputOptions InputValues() const;
 
-  // Values out of range, and a fusion that the back end has not: InvalidArgument.
+  // InvalidArgument if a value is out of range, or if the back end does not know --fusion.
   absl::Status Check() const;
-  // The model, weights filled anew if asked for. Notes go to standard error unless --json.
+  // Reads the model, and replaces its weights if --reseed-weights is given. Notes go to standard
+  // error unless --json.
   absl::StatusOr<api::Model> Load(const std::string& path) const;
-  // What the model is to be run on: --inputs, in which inputs with a default may be left out, or
-  // random values where there is no default. ResourceExhausted, before anything is allocated, if
-  // the graph needs more than max_memory_gb.
+  // The values of the model's inputs: the files of --inputs, default values, or random values.
+  // ResourceExhausted, before anything is allocated, if the graph needs more than max_memory_gb.
   absl::StatusOr<std::vector<Tensor>> Inputs(const api::Model& model) const;
   absl::StatusOr<std::unique_ptr<Backend>> MakeBackend() const;
   // nullptr if the back end's kernels cannot be measured one by one.

@@ -1,4 +1,4 @@
-// What ends the process from within: no memory, no stack, a library's exception.
+// Ends the process cleanly when memory or stack runs out, or when a library throws.
 #ifndef LEMMA_CLI_FAILURES_H_
 #define LEMMA_CLI_FAILURES_H_
 
@@ -6,13 +6,14 @@
 
 namespace lemma::cli {
 
-// From now on a failed allocation, on any thread, ends the process with kExitBadInput and one line
-// on standard error; so does a crash or an abort of a library that had no memory. An exception that
-// nobody catches ends it with kExitInternal. A write beyond the limit of a file's size fails
-// instead of ending the process. The process has to end by _exit.
+// After this call, a failed allocation on any thread ends the process with kExitBadInput and one
+// line on standard error; so does a crash or abort of a library that got no memory. An uncaught
+// exception ends it with kExitInternal. A write beyond the file size limit returns an error instead
+// of ending the process. The process must end by _exit.
 void InstallFailureHandlers();
 
-// The exit status of `work`, or of the line that is printed where it throws.
+// Returns the exit status of `work`. If `work` throws, prints one line and returns the status for
+// it.
 int WithoutExceptions(absl::FunctionRef<int()> work);
 
 }  // namespace lemma::cli

@@ -1,4 +1,4 @@
-// What a run of `lemma generate` is at, and how long it will take.
+// Shows the progress of `lemma generate` and estimates the remaining time.
 #ifndef LEMMA_CLI_GENERATE_PROGRESS_H_
 #define LEMMA_CLI_GENERATE_PROGRESS_H_
 
@@ -10,14 +10,14 @@
 
 namespace lemma::cli {
 
-// "deciding: 120 of 800, 96 proved, 14.2 a second, 680 left: about 48 s". One call at a time.
+// Shows "deciding: 120 of 800, 96 proved, 14.2 a second, 680 left: about 48 s". Not thread-safe.
 class GenerateProgress {
  public:
   explicit GenerateProgress(bool quiet) : line_(quiet) {}
 
-  // As in api::GenerateOptions.
+  // As GenerateOptions::progress (api/generate.h).
   void Stage(const std::string& what, int64_t done, int64_t all);
-  // One more is decided; `known`: by an earlier process.
+  // Counts one decision; `known`: an earlier process made it.
   void Decided(bool proved, bool known);
   void Clear() { line_.Clear(); }
 
@@ -28,9 +28,9 @@ class GenerateProgress {
   ProgressLine line_;
   std::string what_;
   int64_t done_ = 0, all_ = 0;
-  int64_t proved_ = 0;             // in all
-  int64_t decided_ = 0;            // that `done_` does not count yet
-  int64_t first_ = 0, known_ = 0;  // done when the stage began; done since then without work
+  int64_t proved_ = 0;             // in the whole run
+  int64_t decided_ = 0;            // decisions since `done_` was set
+  int64_t first_ = 0, known_ = 0;  // done at the stage's beginning; known decisions since then
   Clock::time_point began_, shown_;
 };
 

@@ -1,4 +1,4 @@
-// Ctrl-C during long work.
+// Handles Ctrl-C during long work.
 #ifndef LEMMA_CLI_INTERRUPT_H_
 #define LEMMA_CLI_INTERRUPT_H_
 
@@ -9,9 +9,9 @@
 
 namespace lemma::cli {
 
-// While one lives, the first Ctrl-C sets a flag that the work looks at; the second ends the program
-// at once. Where Ctrl-C was ignored before, as in a job in the background, it stays so. One at a
-// time.
+// During the lifetime of such an object, the first Ctrl-C sets a flag that the work polls; the
+// second ends the program at once. If the process ignored Ctrl-C before, as a background job does,
+// it still does. Only one such object may exist at a time.
 class InterruptScope {
  public:
   InterruptScope();
@@ -19,14 +19,15 @@ class InterruptScope {
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
   const std::atomic<bool>& flag() const { return Flag(); }
-  // The same for those that are made before one lives; false while none does.
+  // The same flag, for callers that need its address before an object exists. False while none
+  // exists.
   static const std::atomic<bool>& Flag();
 
  private:
   struct sigaction previous_;
 };
 
-// What a command returns that was interrupted before it had a result.
+// The error of a command that was interrupted before it had a result.
 absl::Status InterruptedError();
 
 }  // namespace lemma::cli

@@ -1,4 +1,5 @@
-// What the parts of `lemma optimize` share.
+// Flags and results that the files of `lemma optimize` share. RunOptimize is in cli/optimize.cc; it
+// calls api/optimize.h.
 #ifndef LEMMA_CLI_OPTIMIZE_H_
 #define LEMMA_CLI_OPTIMIZE_H_
 
@@ -15,7 +16,7 @@
 
 namespace lemma::cli {
 
-// What the command line says.
+// The flags of the command line.
 struct OptimizeFlags {
   CommonFlags common;
   std::string output, rules, cost = "measured", cost_db = api::CostOptions().database, device;
@@ -30,13 +31,13 @@ struct OptimizeFlags {
   bool allow_unproved = false;
   std::string certificate, replay;  // files; "none": no certificate
   std::string report;
-  std::string why_not;  // a rule; without an output it is explained, and nothing else
+  std::string why_not;  // a rule to explain; without an output nothing else is done
 
   void AddTo(Flags* flags);
-  // Values out of range, and flags that exclude each other: InvalidArgument.
+  // InvalidArgument if a value is out of range, or if two flags exclude each other.
   absl::Status Check() const;
 
-  // The same for the library, but for the deadline and progress.
+  // The flags as options of the library. Deadline and progress are not set.
   api::OptimizeOptions Options() const;
   api::CostOptions Costs() const;
   optimizer::Objective ObjectiveOf() const;
@@ -45,17 +46,17 @@ struct OptimizeFlags {
   std::string CertificatePath() const;  // "": none
 };
 
-// What was found, with what only the command knows.
+// The library's result, with figures that only the command knows.
 struct Outcome {
   api::OptimizeResult result;
-  // Memory of the process when the search began, and the most while it ran.
+  // The memory of the process when the search began, and its maximum during the search.
   int64_t search_start_bytes = 0, search_peak_bytes = 0;
 };
 
-// "a, b, c".
+// The rules' names: "a, b, c".
 std::string Names(const std::vector<optimizer::UnprovedRule>& rules);
 
-// That the kernel is measured now.
+// Shows on the line that the kernel is being measured.
 void ShowMeasuring(absl::string_view kernel, ProgressLine* progress);
 
 }  // namespace lemma::cli

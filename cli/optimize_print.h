@@ -1,4 +1,4 @@
-// What `lemma optimize` prints.
+// Prints the result of `lemma optimize`.
 #ifndef LEMMA_CLI_OPTIMIZE_PRINT_H_
 #define LEMMA_CLI_OPTIMIZE_PRINT_H_
 
@@ -7,8 +7,8 @@
 
 namespace lemma::cli {
 
-// To standard output: a table and what is to be said of it, or with --json one object. Without -o
-// only what --why-not asks for.
+// Prints a table with remarks, or one JSON object with --json, to standard output. Without -o it
+// prints only the answer to --why-not.
 void Print(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome);
 
 }  // namespace lemma::cli

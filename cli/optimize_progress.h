@@ -1,4 +1,4 @@
-// What `lemma optimize` shows while it works, and when Ctrl-C ends a search instead of the program.
+// Shows the progress of `lemma optimize`, and lets Ctrl-C end a search instead of the program.
 #ifndef LEMMA_CLI_OPTIMIZE_PROGRESS_H_
 #define LEMMA_CLI_OPTIMIZE_PROGRESS_H_
 
@@ -13,17 +13,17 @@
 
 namespace lemma::cli {
 
-// The listener of one call of api::Optimize; both arguments must outlive it.
+// Receives the progress of one call of api::Optimize. Both arguments must outlive it.
 class OptimizeListener {
  public:
   OptimizeListener(const OptimizeFlags& flags, const Graph& input)
       : flags_(flags), input_(input), line_(flags.common.json) {}
 
   void operator()(const api::OptimizeProgress& progress);
-  // When the call has returned.
+  // To be called after Optimize has returned.
   void End();
 
-  // Whether a rule that is not proved kept the search from beginning.
+  // Whether an unproved rule kept the search from starting.
   bool refuses_unproved() const { return refuses_unproved_; }
   int64_t search_start_bytes() const { return search_start_bytes_; }
   int64_t search_peak_bytes() const { return search_peak_bytes_; }
@@ -39,7 +39,7 @@ class OptimizeListener {
   const Graph& input_;
   ProgressLine line_;
   Stage stage_ = Stage::kRules;
-  std::optional<InterruptScope> interrupt_;  // while a search, or a look for less memory, runs
+  std::optional<InterruptScope> interrupt_;  // set during a search or a memory reduction
   bool refuses_unproved_ = false;
   int64_t search_start_bytes_ = 0, search_peak_bytes_ = 0;
 };

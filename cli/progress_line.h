@@ -1,4 +1,4 @@
-// A line on standard error that is rewritten in place.
+// A progress line on standard error that is rewritten in place.
 #ifndef LEMMA_CLI_PROGRESS_LINE_H_
 #define LEMMA_CLI_PROGRESS_LINE_H_
 
@@ -10,7 +10,7 @@
 
 namespace lemma::cli {
 
-// On terminals only; erased in the end.
+// Shown on terminals only. The destructor erases it.
 class ProgressLine {
  public:
   explicit ProgressLine(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO)) {}

@@ -15,31 +15,31 @@
 
 namespace lemma::cli {
 
-// A graph before or after.
+// The graph before or after the optimization.
 struct ReportGraph {
   Graph graph;
-  std::vector<KernelTiming> kernels;     // of one run, in order; empty: not executed
+  std::vector<KernelTiming> kernels;     // of one run, in order; empty if it was not executed
   std::vector<int64_t> live_bytes = {};  // of values while each operator runs
 };
 
 struct ReportStep {
   std::string rule, where;
-  double ms = 0;  // predicted, of the graph after the step; negative: not priced
+  double ms = 0;  // predicted time of the graph after the step; negative: unknown
 };
 
 struct Report {
   std::string title;                                       // the model's file
-  std::vector<std::pair<std::string, std::string>> facts;  // what, value: in the page's order
+  std::vector<std::pair<std::string, std::string>> facts;  // names and values, in the page's order
   ReportGraph before, after;
   double predicted_ms = 0;  // of the input
   std::vector<ReportStep> steps;
-  std::vector<Substitution> rules;  // those that the steps name
+  std::vector<Substitution> rules;  // the rules that the steps name
 };
 
-// One HTML page that needs nothing else: tables, plots, both graphs as SVG that can be moved,
-// enlarged and searched. Of a graph of more than 800 operators, what differs from the other is
-// drawn, with its neighbours. Equal reports give equal pages. Once the deadline has passed no graph
-// is drawn, and the page says so.
+// A self-contained HTML page: tables, plots, and both graphs as SVG that can be moved, enlarged and
+// searched. If a graph has more than 800 operators, only those that differ from the other graph and
+// their neighbours are drawn. Equal reports give equal pages. After the deadline no graph is drawn,
+// and the page says so.
 absl::StatusOr<std::string> ReportPage(const Report& report, const Deadline& deadline = Deadline());
 
 }  // namespace lemma::cli

@@ -1,4 +1,5 @@
-// The subcommands of `lemma rules`, as Command::run: what follows their name.
+// The subcommands of `lemma rules`; `arguments` follow the subcommand's name (Command::run in
+// cli/commands.h).
 #ifndef LEMMA_CLI_RULES_COMMANDS_H_
 #define LEMMA_CLI_RULES_COMMANDS_H_
 

@@ -1,4 +1,4 @@
-// lemma run --steps: a step of training, executed again and again.
+// `lemma run --steps`: runs a training step repeatedly. It calls TrainingRun (api/train.h).
 #ifndef LEMMA_CLI_RUN_STEPS_H_
 #define LEMMA_CLI_RUN_STEPS_H_
 
@@ -14,15 +14,15 @@
 namespace lemma::cli {
 
 struct StepFlags {
-  api::TrainingRunOptions options;  // steps 0: no training
+  api::TrainingRunOptions options;  // steps == 0: no training
   std::vector<std::string> set;     // NAME=VALUE of scalar inputs
 
   void AddTo(Flags* flags);
   absl::Status Check() const;
 };
 
-// Runs the steps that are still to be done. Prints the scalars that each gives, and its time.
-// Ctrl-C ends it after a step, whose state is saved.
+// Runs the remaining steps. Prints the scalar outputs of each step, and its time. Ctrl-C ends it
+// after the current step and saves the state.
 absl::StatusOr<int> RunSteps(const StepFlags& flags, const CommonFlags& common,
                              const std::string& path);
 

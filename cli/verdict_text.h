@@ -1,4 +1,4 @@
-// Verdicts and proofs for people and machines, and the flags that say how to prove.
+// Prints verdicts and proofs as text and JSON; the flags of commands that prove.
 #ifndef LEMMA_CLI_VERDICT_TEXT_H_
 #define LEMMA_CLI_VERDICT_TEXT_H_
 
@@ -31,10 +31,10 @@ std::vector<std::string> Problems(const api::ProofOutcome& outcome);
 std::string RecheckSummary(const std::string& solver,
                            const std::vector<const api::ProofOutcome*>& outcomes);
 
-// Shows "12 of 70 rules, 3 s" on the line, which must outlive the function.
+// A function that shows "12 of 70 rules, 3 s" on the line, which must outlive it.
 std::function<void(int done, int all)> ShowRules(ProgressLine* line);
 
-// At most `width` characters, the last a "…" if there were more.
+// The first `width` characters of `text`; "…" replaces the last if there are more.
 std::string Shortened(const std::string& text, size_t width);
 
 }  // namespace lemma::cli

@@ -1,4 +1,4 @@
-// What `lemma optimize --why-not` prints.
+// Formats the report of `lemma optimize --why-not` (api/optimization/why_not.h).
 #ifndef LEMMA_CLI_WHY_NOT_TEXT_H_
 #define LEMMA_CLI_WHY_NOT_TEXT_H_
 
@@ -9,7 +9,7 @@
 
 namespace lemma::cli {
 
-// `numerics`: as the flag was given. `memory`: how it changes is said too.
+// `numerics` is the flag's value. `memory`: whether to include changes of memory.
 std::string WhyNotText(const api::WhyNotReport& report, const std::string& numerics, bool memory);
 Json WhyNotJson(const api::WhyNotReport& report, const std::string& numerics);
 

@@ -1,4 +1,4 @@
-// The back ends that this program was built with.
+// The back ends that this program was built with: the only place that knows their names.
 #ifndef LEMMA_API_EXECUTION_BACKENDS_H_
 #define LEMMA_API_EXECUTION_BACKENDS_H_
 
@@ -14,27 +14,28 @@
 
 namespace lemma::api {
 
-// The default first.
+// The default comes first.
 std::vector<std::string> BackendNames();
 struct BackendOptions {
-  bool fuse_layout = true;  // as of CpuOptions, for the back end "cpu"
-  bool reuse_late = true;   // as of CudaOptions, for "cuda" and "cuda-generated"
+  bool fuse_layout = true;  // see CpuOptions; for the back end "cpu"
+  bool reuse_late = true;   // see CudaOptions; for "cuda" and "cuda-generated"
 };
-// What executes a graph, and how.
+// The back end that executes a graph, and its options.
 struct ExecutionOptions {
   std::string backend = BackendNames().front();
   int threads = 1;  // inside a kernel
   BackendOptions kernels;
 };
-// InvalidArgument, with the names there are, for another one.
+// InvalidArgument, listing the known names, if `name` is none of them.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,
                                                      const BackendOptions& options = {});
 // nullptr if the back end's kernels cannot be measured one by one.
 std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int threads,
                                              const BackendOptions& options = {});
 
-// InvalidArgument if the back end has no such kernels or there are too many threads, and
-// ResourceExhausted if the system gives not so many. Errors name options as option threads.
+// InvalidArgument if the back end does not know a kernel option or the number of threads is out of
+// range; ResourceExhausted if the system cannot start so many threads. Messages name options
+// (api/models/option_error.h).
 absl::Status CheckExecutionOptions(const ExecutionOptions& execution);
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const ExecutionOptions& execution);

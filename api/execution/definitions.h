@@ -1,4 +1,4 @@
-// What the definitions of a model's operators give, as the referee of its executions.
+// Executes a model by its operators' definitions, and judges other executions by the result.
 #ifndef LEMMA_API_EXECUTION_DEFINITIONS_H_
 #define LEMMA_API_EXECUTION_DEFINITIONS_H_
 
@@ -26,16 +26,16 @@ class Definitions {
     bool agrees = true;
     OutputDifference difference;
   };
-  // Whether `run`, which executes this graph (`is_graph`) or one of the same meaning and gave
-  // `outputs`, computes what the definitions say. An output that is further off than rounding
-  // explains (runtime/tolerance.h) is excused, and difference.excuse says why, where
-  //   the definitions' own output is off for the rounding between their operators, and `run`'s by
-  //     at most four times as much;
-  //   rounding took a value across a jump, such as that of relu's gradient at 0: then both agree on
-  //     some inputs near these;
-  //   `run` executes the graph itself, finite values agree, and sums in it may overflow or not by
-  //     their order (runtime/overflow.h).
-  // Executes them up to eight times more in these cases.
+  // Whether `run` computes what the definitions say. `run` executes this graph (`is_graph`) or an
+  // equal one, and gave `outputs`. An output that differs by more than rounding explains
+  // (runtime/tolerance.h) is excused, with the reason in difference.excuse, if
+  //   - rounding between operators explains it: the definitions' own output differs from the one
+  //     in double, and the output of `run` differs from that by at most four times as much; or
+  //   - rounding moved a value across a discontinuity, such as the one of relu's gradient at 0, and
+  //     both agree on some inputs near these; or
+  //   - `run` executes the graph itself, all finite values agree, and the order of a sum decides
+  //     whether it overflows (runtime/overflow.h).
+  // In these cases both are executed up to eight more times.
   absl::StatusOr<Verdict> Judge(Executable* run, absl::Span<const Tensor> outputs, bool is_graph);
 
   const std::vector<Tensor>& outputs() const { return outputs_; }
@@ -44,7 +44,7 @@ class Definitions {
   Definitions(const Graph& graph, absl::Span<const Tensor> inputs, int threads)
       : graph_(graph), inputs_(inputs), threads_(threads) {}
 
-  // "": there is none.
+  // The reason for which the difference is excused; "" if there is none.
   absl::StatusOr<std::string> Excuse(Executable* run, absl::Span<const Tensor> outputs,
                                      bool is_graph);
 

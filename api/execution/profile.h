@@ -1,4 +1,4 @@
-// What a profile says: times of kernels beside the work they do, and when they ran.
+// Prints profiles: the times of kernels beside the work that they do, and when each ran.
 #ifndef LEMMA_API_EXECUTION_PROFILE_H_
 #define LEMMA_API_EXECUTION_PROFILE_H_
 
@@ -11,9 +11,10 @@
 
 namespace lemma::api {
 
-// All kernels together. `roof` is the share of the measured roofline: the time that the work takes
-// at least, over the time it took; above 1 where operands come from caches. `mfu` is operations per
-// second over those of the roofline's matrix product.
+// Sums over all kernels. `roof` is the share of the measured roofline (api/execution/roofline.h):
+// the least time that the work takes, divided by the time that it took; above 1 if operands come
+// from caches. `mfu` (model FLOPs utilization) is the operations per second, divided by those of
+// the roofline's matrix product.
 struct ProfileTotals {
   double ms = 0, roof = 0, mfu = 0;
   Work work;

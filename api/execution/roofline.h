@@ -1,4 +1,4 @@
-// What a back end reaches at most on this machine: the roof that kernels are compared with.
+// Measures the peak rates of a back end on this machine, with which kernels are compared.
 #ifndef LEMMA_API_EXECUTION_ROOFLINE_H_
 #define LEMMA_API_EXECUTION_ROOFLINE_H_
 
@@ -12,12 +12,12 @@ struct Roofline {
   double flops_per_second = 0;  // of a matrix product
   double bytes_per_second = 0;  // read and written by one element-wise kernel, beyond the caches
 
-  // Seconds that `work` takes at least; 0 for none.
+  // The least seconds that `work` takes; 0 for no work.
   double SecondsFor(const Work& work) const;
 };
 
-// Measures both with the back end's own kernels: the best of a few runs of x @ w and of relu(x).
-// Takes a second or so.
+// Measures both rates with the back end's own kernels: the best of a few runs of x @ w and of
+// relu(x). Takes about a second.
 absl::StatusOr<Roofline> MeasureRoofline(Backend* backend, const CompileOptions& options);
 
 }  // namespace lemma::api

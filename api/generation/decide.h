@@ -1,4 +1,4 @@
-// Decides one candidate of the generator: proved, guarded, refuted or unknown.
+// Decides one candidate of the generator: proved, true under a guard, refuted or unknown.
 #ifndef LEMMA_API_GENERATION_DECIDE_H_
 #define LEMMA_API_GENERATION_DECIDE_H_
 
@@ -10,9 +10,10 @@
 
 namespace lemma::api {
 
-// Proves the candidate for all sizes, or finds the guard under which it is true. A proved rule that
-// no search can look for is unknown. The limit is a number of steps, not a time. `interrupted` may
-// be null; once it is true the decision says nothing.
+// Proves the candidate for all sizes, or finds the guard under which it is true
+// (verifier/preconditions/precondition.h). The answer is also "unknown" if the rule is proved but
+// the matcher cannot search for it. Work is limited by a number of steps, not by time.
+// `interrupted` may be null; once it is true, the decision is meaningless.
 generator::Decision Decide(const Substitution& candidate, uint64_t seed,
                            const std::atomic<bool>* interrupted);
 

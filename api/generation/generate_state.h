@@ -1,4 +1,4 @@
-// The files of a run of the generator that is not done.
+// Keeps the work of an unfinished run of the generator on disk.
 #ifndef LEMMA_API_GENERATION_GENERATE_STATE_H_
 #define LEMMA_API_GENERATION_GENERATE_STATE_H_
 
@@ -15,16 +15,17 @@
 
 namespace lemma::api {
 
-// A hash of the program that runs, read from its file.
+// A hash of the running program's file.
 absl::StatusOr<uint64_t> ProgramHash();
 
-// A folder, RULES.run: the classes that were enumerated, once they all are, and a journal of what
-// was decided. One process at a time can have it open. Where nothing was kept, the folder goes with
-// this object.
+// The folder RULES.run. It holds the classes of equal graphs, once the enumeration is complete, and
+// a journal of decisions (generator/run/journal.h). Only one process at a time can have it open. If
+// it is empty, the destructor removes it.
 class GenerateState {
  public:
-  // For the run whose results go to `output`. InvalidArgument if there is something that is not
-  // ours, that is damaged, or that another run keeps; without `resume`, if anything is kept.
+  // Opens the folder of the run that writes `output`. InvalidArgument if it contains a file that is
+  // not Lemma's, is damaged, or belongs to another run; without `resume`, also if it contains any
+  // work.
   static absl::StatusOr<std::unique_ptr<GenerateState>> Open(const std::string& output,
                                                              const generator::OperatorSet& set,
                                                              const generator::RunId& run,
@@ -36,12 +37,12 @@ class GenerateState {
   const std::string& folder() const { return folder_; }
   bool empty() const { return !has_classes_ && journal_->size() == 0; }
 
-  // The classes that an earlier process enumerated; once.
+  // The classes that an earlier process enumerated, if any. Call it once.
   std::optional<generator::Enumerated> TakeClasses() { return std::move(classes_); }
   absl::Status SaveClasses(const generator::Enumerated& enumerated);
   generator::Journal& journal() { return *journal_; }
 
-  // When the results are written: there is nothing to continue.
+  // Removes the folder. To be called when the results are written.
   absl::Status Remove();
 
  private:

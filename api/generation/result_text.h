@@ -1,4 +1,4 @@
-// The files that a run of the generator writes, as text.
+// Makes the texts of the files that a run of the generator writes.
 #ifndef LEMMA_API_GENERATION_RESULT_TEXT_H_
 #define LEMMA_API_GENERATION_RESULT_TEXT_H_
 
@@ -10,14 +10,14 @@
 
 namespace lemma::api {
 
-// How many rules are needed: they follow from no others.
+// The number of needed rules: those that do not follow from others.
 int64_t CountNeeded(const generator::Generated& generated);
-// A file of the rules that are needed. Its first line names the command that makes it.
+// The file of needed rules. Its first line gives the command that makes it.
 std::string RulesText(const generator::RunId& run, const generator::Generated& generated);
-// A file of those that follow from them; the last line above each says from which. "" if there are
-// none.
+// The file of rules that follow from needed ones; the last comment line above each rule names
+// those. "" if there are none.
 std::string PrunedText(const generator::RunId& run, const generator::Generated& generated);
-// A line for each pair that is refuted or undecided, with the reason.
+// One line per refuted or undecided pair, with the reason.
 std::string RejectedText(const generator::Generated& generated);
 
 }  // namespace lemma::api

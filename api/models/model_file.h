@@ -1,4 +1,4 @@
-// Model files: ONNX, the text form or our protobuf.
+// Reads and writes models: ONNX, the text form or our protobuf.
 #ifndef LEMMA_API_MODELS_MODEL_FILE_H_
 #define LEMMA_API_MODELS_MODEL_FILE_H_
 
@@ -21,46 +21,48 @@ enum class ModelFormat { kOnnx, kText, kProto };
 const char* Name(ModelFormat format);
 
 struct Model {
-  std::string path;  // of its file, with which messages about it begin; "": none
+  std::string path;  // of its file; messages about the model begin with it. "": no file
   Graph graph;
   ModelFormat format = ModelFormat::kText;
   OnnxInfo info;                   // of an ONNX model
-  std::vector<std::string> notes;  // what was decided while reading, one line each
+  std::vector<std::string> notes;  // decisions made while reading, one line each
 };
 
-// Told apart by content, not by name. Messages begin with the path. `dims` binds symbolic
-// dimensions of ONNX models; `training` keeps their dropouts.
+// Recognizes the format by content, not by name. Messages begin with the path. `dims` binds
+// symbolic dimensions of ONNX models; `training` keeps their dropout operators.
 absl::StatusOr<Model> LoadModel(const std::string& path,
                                 const std::map<std::string, int64_t>& dims = {},
                                 bool training = false);
 
-// The same with more to choose.
+// The same with more options.
 struct LoadOptions {
   std::map<std::string, int64_t> dims;
   bool training = false;
-  std::optional<uint64_t> reseed;  // weights are filled with random values of this seed
+  std::optional<uint64_t> reseed;  // replaces the weights by random values (ReseedWeights)
 };
 absl::StatusOr<Model> LoadModel(const std::string& path, const LoadOptions& options);
 
-// Whether a file, which must exist and not be empty, is text. Messages begin with the path.
+// Whether a file is text. An error if it is missing or empty; messages begin with the path.
 absl::StatusOr<bool> IsTextFile(const std::string& path);
 
-// The format that a path's ending asks for: .onnx, .txt or .lemma (text), .pb or .graphpb (ours).
+// The format that a path's ending selects: .onnx, .txt or .lemma (text), .pb (our protobuf).
+// InvalidArgument for any other ending.
 absl::StatusOr<ModelFormat> FormatOfPath(absl::string_view path);
 
-// The error with `path` in front of its message, unless it begins with it.
+// The error with `path` put before its message, unless the message already begins with it.
 absl::Status Prefixed(const std::string& path, const absl::Status& status);
 
-// The files of a model, the one called `path` last, to be committed together with others.
+// Prepares the files of a model, so that they can be committed together with others (base/file.h).
+// The file `path` comes last.
 absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std::string& path,
                                                    ModelFormat format);
 
-// Complete, or nothing is written.
+// Writes the complete model or nothing.
 absl::Status SaveModel(const Model& model, const std::string& path, ModelFormat format);
 
-// Fails where writing `outputs` (those that are empty are none) would, as far as that can be told:
-// minutes of search should not end in a missing folder. Nor may an output take the place of another
-// one, or of an input: what cannot be got back is not overwritten unasked.
+// Returns an error if writing `outputs` is already known to fail, so that minutes of search do not
+// end at a missing folder. Empty paths are skipped. Also an error if an output would overwrite
+// another output or an input.
 absl::Status CheckOutputs(const std::vector<std::string>& outputs,
                           const std::vector<std::string>& inputs);
 

@@ -1,4 +1,4 @@
-// Values for a model's inputs.
+// Provides values for a model's inputs: from files, or random.
 #ifndef LEMMA_API_MODELS_MODEL_INPUTS_H_
 #define LEMMA_API_MODELS_MODEL_INPUTS_H_
 
@@ -17,20 +17,20 @@ namespace lemma::api {
 double HalfOfMemoryGb();
 
 struct InputOptions {
-  // Files of tensors, or folders of input_0.pb, …; inputs that have a default may be left out.
-  // Empty: random values, where there is no default.
+  // Files of tensors, or folders with input_0.pb, …. Inputs with a default value may be left out.
+  // If empty, inputs without a default get random values.
   std::vector<std::string> files;
   int64_t seed = 1;       // of random values
-  int64_t int_range = 2;  // random integers are below this
-  // Models that need more are refused before anything is allocated.
+  int64_t int_range = 2;  // random integers are in [0, int_range)
+  // A model that needs more is refused before anything is allocated.
   double max_memory_gb = HalfOfMemoryGb();
 };
 
-// Errors name options as option int_range.
+// Messages name options, such as "option int_range" (api/models/option_error.h).
 absl::Status CheckInputOptions(const InputOptions& options);
 
-// One tensor per input. InvalidArgument if files do not fit; ResourceExhausted if the model needs
-// more memory than max_memory_gb.
+// One tensor per input. InvalidArgument if the files do not match the inputs; ResourceExhausted if
+// the model needs more memory than max_memory_gb.
 absl::StatusOr<std::vector<Tensor>> InputsOf(const Model& model, const InputOptions& options);
 
 }  // namespace lemma::api

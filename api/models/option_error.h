@@ -1,7 +1,7 @@
-// Errors about options.
+// Makes errors about options, in which a program can replace the options' names.
 //
-// A message writes an option as "option NAME", as in "option runs: must be at least 1". A program
-// that has other names for its options, such as flags, puts these in their place.
+// A message names an option as "option NAME": "option runs: must be at least 1". A program whose
+// options have other names, such as flags, replaces these names.
 #ifndef LEMMA_API_MODELS_OPTION_ERROR_H_
 #define LEMMA_API_MODELS_OPTION_ERROR_H_
 
@@ -13,14 +13,14 @@
 
 namespace lemma::api {
 
-// The same error, marked as one whose message names options: a payload lists them.
+// Marks the error, by a payload, as one whose message names options.
 absl::Status NamesOptions(absl::Status error);
 
-// The same for an InvalidArgument with this message.
+// A marked InvalidArgument error with this message.
 absl::Status OptionError(absl::string_view message);
 
-// The error with rename(NAME) in the place of each "option NAME", and without the mark. A status
-// that is not marked stays as it is.
+// Replaces each "option NAME" in a marked error by rename(NAME) and removes the mark. Returns any
+// other status unchanged.
 absl::Status RenameOptions(const absl::Status& error,
                            absl::FunctionRef<std::string(absl::string_view name)> rename);
 

@@ -1,4 +1,4 @@
-// Repeatable random values for inputs and weights.
+// Makes repeatable random values for inputs and weights.
 #ifndef LEMMA_API_MODELS_RANDOM_VALUES_H_
 #define LEMMA_API_MODELS_RANDOM_VALUES_H_
 
@@ -11,7 +11,7 @@
 
 namespace lemma::api {
 
-// The same numbers on every machine: SplitMix64.
+// A random number generator, SplitMix64: the same numbers on every machine.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -23,24 +23,26 @@ class Random {
   uint64_t state_;
 };
 
-// A seed in [0, 2^62) that nobody could know before: from the system.
+// An unpredictable seed in [0, 2^62), drawn from the system.
 uint64_t DrawSeed();
 
-// Floats are standard normal, integers uniform in [0, integer_range), truth values fair.
+// Floats are standard normal, integers uniform in [0, integer_range), truth values true or false
+// with equal probability.
 absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_t integer_range);
 
 // One such tensor per input of `graph`.
 absl::StatusOr<std::vector<Tensor>> RandomInputs(const Graph& graph, uint64_t seed,
                                                  int64_t integer_range);
 
-// The same for a step of training: inputs X with an output X.next as ReseedWeights fills weights,
-// and `lr`, the learning rate, 0.001.
+// The same for a training step. State inputs (X with an output X.next) get values as weights do in
+// ReseedWeights; the learning rate `lr` is 0.001.
 absl::StatusOr<std::vector<Tensor>> RandomStepInputs(const Graph& graph, uint64_t seed,
                                                      int64_t integer_range);
 
-// `graph` with every floating weight filled anew, by its name and `seed`: matrices and kernels so
-// that values keep their size from layer to layer (He et al. 2015), variances and scales in
-// [0.5, 1.5], other vectors small. What an operator calls its operand tells which is which.
+// Replaces every floating-point weight of `graph` by random values, chosen by its name and `seed`.
+// Matrices and convolution kernels are scaled so that values keep their magnitude from layer to
+// layer (He et al. 2015); variances and scales are in [0.5, 1.5]; other vectors are small. The
+// operand's name in the operator's definition decides which of these a weight is.
 absl::StatusOr<Graph> ReseedWeights(const Graph& graph, uint64_t seed);
 
 }  // namespace lemma::api

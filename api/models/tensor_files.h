@@ -1,4 +1,4 @@
-// Tensors in files of ONNX's TensorProto, as a model's inputs or outputs.
+// Reads and writes a model's inputs and outputs as files of ONNX's TensorProto.
 #ifndef LEMMA_API_MODELS_TENSOR_FILES_H_
 #define LEMMA_API_MODELS_TENSOR_FILES_H_
 
@@ -18,7 +18,7 @@ namespace lemma::api {
 absl::StatusOr<std::vector<Tensor>> ReadTensors(const std::vector<std::string>& paths,
                                                 const std::string& prefix);
 
-// Writes the outputs of `graph` to output_0.pb, … in a folder, which is made if need be.
+// Writes the outputs of `graph` to output_0.pb, … in a folder, which is created if it is missing.
 absl::Status SaveOutputs(const Graph& graph, absl::Span<const Tensor> outputs,
                          const std::string& folder);
 

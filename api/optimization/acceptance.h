@@ -1,4 +1,4 @@
-// Whether what a search found is better than its input when both are executed.
+// Executes a model and the graphs that a search found, and decides whether one of them is accepted.
 #ifndef LEMMA_API_OPTIMIZATION_ACCEPTANCE_H_
 #define LEMMA_API_OPTIMIZATION_ACCEPTANCE_H_
 
@@ -19,74 +19,80 @@
 
 namespace lemma::api {
 
-// A graph that might be the result, constants folded.
+// A graph that might become the result; its constants are folded.
 struct Contender {
   Graph graph;
   std::vector<optimizer::RewriteStep> rewrites;  // from the input
-  int recomputed = 0;                            // operators that it computes again to save memory
-  int offloaded = 0;                             // values that it keeps in the host's memory
+  int recomputed = 0;                            // operators that it computes twice to save memory
+  int offloaded = 0;                             // values that it keeps in host memory
 };
 
 struct AcceptanceOptions {
-  // kBitExact: not a bit of the outputs may differ.
+  // kBitExact: the outputs must be equal bit by bit.
   FloatContract numerics = FloatContract::kReassociates;
   int threads = 1;
-  // Alternating, of both graphs; up to four times as many where they leave it open. 0: nothing is
-  // timed, and the first contender that computes the same is the result.
+  // Timed runs of each of two graphs, in turn; up to four times as many if the answer is still
+  // open. 0: nothing is timed, and the first contender with equal outputs is the result.
   int runs = 15;
-  // Rules that are not proved were used: what cannot be compared is not accepted then.
+  // Whether unproved rules were used. Then a contender whose outputs cannot be compared is
+  // rejected.
   bool unproved = false;
-  // Whose plans tell what memory a graph is executed in, if that is another back end: of a device
-  // that is not here.
+  // For a device that is not present: the back end whose plans give the memory use. nullptr: the
+  // executing back end gives it.
   Backend* planner = nullptr;
-  // What has to become less; kPareto: the product or, with a limit, time.
+  // The quantity to reduce. kPareto: the product of time and memory or, with a limit, time.
   optimizer::Objective objective = {};
-  // Once it has passed, no batch of runs begins two seconds after the first: what is open then
-  // stays open.
+  // Timing of a contender stops here, but not within two seconds after it began. A comparison that
+  // is still open then counts as "not better".
   Deadline deadline;
 };
 
 struct Acceptance {
   Graph graph;
   std::vector<optimizer::RewriteStep>
-      rewrites;           // from the input to `graph`; empty: the input is kept
+      rewrites;           // from the input to `graph`; empty if the input is kept
   int recomputed = 0;     // operators of `graph` that are copies of others
-  int offloaded = 0;      // values of `graph` that are kept in the host's memory
-  bool measured = false;  // false: the input cannot be run here
-  // Time of what was found last, kept or not, to the input's; absent: nothing was timed.
+  int offloaded = 0;      // values of `graph` that are kept in host memory
+  bool measured = false;  // false if the input cannot be executed here
+  // The time of the last contender, accepted or not, divided by the input's; absent if nothing was
+  // timed.
   std::optional<RatioInterval> found;
-  int runs = 0;                        // behind `found`
-  std::optional<int64_t> found_bytes;  // planned for it; absent: nothing was found
-  // Medians; of one graph if the input is kept. With one thread of its processor time, so that
-  // other work on the machine counts for less.
+  int runs = 0;                        // from which `found` is computed
+  std::optional<int64_t> found_bytes;  // planned memory of that contender; absent if there was none
+  // Median times; both are the input's if it is kept. With one thread this is processor time, so
+  // that other work on the machine counts less.
   double ms_before = 0, ms_after = 0, ratio = 1;
   MemoryUse memory_before, memory_after;
-  // The least that the input or a contender needs, if all of them need more than the limit: then
-  // there is no result, and the input stands in for it.
+  // If the input and all contenders need more memory than the limit: the least of these amounts.
+  // Then there is no result, and `graph` is the input.
   std::optional<int64_t> least_bytes;
-  // Of `graph`'s outputs from what the definitions of the input's operators give.
+  // The difference between the outputs of `graph` and those that the input's definitions give.
   OutputDifference difference;
-  // Why a contender was not even timed: it computes something else. Empty: none did.
+  // Why a contender was rejected before timing: its outputs are wrong. "" if there was none.
   std::string rejected;
-  // Times of kernels in runs of the input and of contenders that did not pay, in the order in which
-  // these were tried; empty if there was none.
+  // Times of kernels inside runs of the input and of each contender that was not better, in the
+  // order of the attempts; for calibration.
   optimizer::KernelTimes in_graph;
 
   bool kept_input() const { return rewrites.empty() && recomputed == 0 && offloaded == 0; }
 };
 
-// The first contender that is better than the input, else the input. What is better:
-//   time: faster by at least one per cent with 95 % confidence. Less than that is within what the
-//     same graph varies by from process to process, so that it could not be told from slower;
-//   memory: executed in less memory or, in the same, faster;
-//   product: less by at least one per cent, with that confidence in the time.
-// A contender that computes something else than the input, as executed here or as its operators are
-// defined (definitions.h; but see jump.h), is none, whatever was proved. Internal if the input's
-// own execution is not what its operators' definitions give: then nothing here can be trusted with
-// it. What is executed in more memory than the limit is no result; if the input is, any contender
-// that keeps to it is better. An input that cannot be run here yields to the first contender
-// untimed; FailedPrecondition if there is a limit, which nobody could vouch for. Contenders whose
-// constants overflowed are none, unless `numerics` is kRealOnly.
+// Returns the first contender that is better than the input, or else the input. "Better" means, by
+// objective:
+//   time: faster by at least 1 % with 95 % confidence. A smaller gain could be the variation of
+//     one graph from process to process;
+//   memory: less planned memory, or the same memory and faster;
+//   product: less by at least 1 %, with the same confidence in the time.
+//
+// A contender with wrong outputs is rejected, proved or not: they must agree with the input's
+// outputs as executed, and with those of the input's definitions (api/execution/definitions.h),
+// apart from discontinuities (api/execution/discontinuity.h). Internal if the input's own execution
+// disagrees with its definitions: then no comparison can be trusted. A contender whose constants
+// overflowed is rejected, unless `numerics` is kRealOnly.
+//
+// With a memory limit, a graph above the limit is no result; if the input is above it, any
+// contender below it is better. An input that cannot be executed here is replaced by the first
+// contender without timing; FailedPrecondition if there is a limit, since it cannot be checked.
 absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
                                   std::vector<Contender> contenders,
                                   absl::Span<const Tensor> inputs,

@@ -1,4 +1,4 @@
-// Certificates as files beside models.
+// Reads and writes certificates as files beside models.
 #ifndef LEMMA_API_OPTIMIZATION_CERTIFICATE_FILE_H_
 #define LEMMA_API_OPTIMIZATION_CERTIFICATE_FILE_H_
 
@@ -17,27 +17,27 @@ namespace lemma::api {
 // SHA-256 of a file, in hexadecimal. Messages begin with the path.
 absl::StatusOr<std::string> FileSha256(const std::string& path);
 
-// A file that claims to be a certificate; anything else is InvalidArgument. Messages begin with the
-// path.
+// The text of a file that begins as a certificate does; InvalidArgument for any other file.
+// Messages begin with the path.
 absl::StatusOr<std::string> ReadCertificateText(const std::string& path);
 
-// Those of `dims` that the model has symbolic dimensions for.
+// The entries of `dims` whose names are symbolic dimensions of the model.
 std::map<std::string, int64_t> UsedDims(const Model& model,
                                         const std::map<std::string, int64_t>& dims);
 
-// How a model was read, which its certificate says.
+// How a model was read. The certificate records this.
 struct InputRecord {
-  std::string sha256;                   // of its file, as it was then
-  std::map<std::string, int64_t> dims;  // sizes that were given to its symbolic dimensions
+  std::string sha256;                   // of its file when it was read
+  std::map<std::string, int64_t> dims;  // sizes given to its symbolic dimensions
   std::optional<int64_t> reseed;        // the seed of the weights that replaced its own
 };
-// Of a model that was just read from `path`.
+// The record of a model that was just read from `path`.
 absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& model,
                                         const std::map<std::string, int64_t>& dims = {});
 Certificate Recorded(Certificate certificate, const InputRecord& record);
 
 // Adds the hash of the output, and stages the certificate for `path`. FailedPrecondition if the
-// output is no regular file, which has none.
+// output is not a regular file, because nothing else has a hash.
 absl::StatusOr<StagedFile> StageCertificate(Certificate certificate, const StagedFile& output,
                                             const std::string& path);
 

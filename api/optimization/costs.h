@@ -1,4 +1,4 @@
-// Where the costs come from that an optimization goes by.
+// Makes the cost model of an optimization: measured, from a database, or estimated.
 #ifndef LEMMA_API_OPTIMIZATION_COSTS_H_
 #define LEMMA_API_OPTIMIZATION_COSTS_H_
 
@@ -18,24 +18,24 @@
 namespace lemma::api {
 
 struct CostOptions {
-  // Times of kernels on this machine, measured where the database does not know them; else an
-  // estimate, as for a back end whose kernels cannot be measured one by one.
+  // True: times of kernels on this machine, measured if the database lacks them. False, and always
+  // for a back end whose kernels cannot be measured one by one: an estimate.
   bool measured = true;
   std::string database = optimizer::CostDb::DefaultPath();
-  // A device that is not here: its costs in the database are used, and nothing is measured. "":
+  // A device that is not present: its costs come from the database, and nothing is measured. "":
   // this machine.
   std::string device;
 };
 
 // The cost model and what it refers to.
 struct Costs {
-  std::unique_ptr<KernelMeasurer> measurer;  // null if costs are estimated, and so is `db`
+  std::unique_ptr<KernelMeasurer> measurer;  // null if costs are estimated; `db` then too
   std::unique_ptr<optimizer::CostDb> db;
   std::unique_ptr<optimizer::CostModel> model;
 };
 
-// `on_measure` is called with each kernel's signature before it is measured. Once the deadline is
-// interrupted, costs that are not known are Cancelled. NotFound if the database has no costs of the
+// `on_measure` is called with each kernel's signature before it is measured. After an interruption
+// through `deadline`, unknown costs are Cancelled. NotFound if the database has no costs of the
 // device.
 absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptions& execution,
                                 const Deadline& deadline,
@@ -44,7 +44,8 @@ absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptio
 // nullptr if the back end's kernels cannot be measured one by one.
 std::unique_ptr<KernelMeasurer> MakeMeasurer(const ExecutionOptions& execution);
 
-// The cost of a graph, or an estimate of it, in nanoseconds, for PET.
+// For PET (docs/pet.md): a function from a graph to its cost in nanoseconds, or to an estimate of
+// it.
 pet::CostFn Nanoseconds(optimizer::CostModel* model, bool estimate);
 
 }  // namespace lemma::api

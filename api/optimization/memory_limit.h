@@ -1,4 +1,4 @@
-// Keeping to a limit of memory.
+// Brings graphs below a memory limit.
 #ifndef LEMMA_API_OPTIMIZATION_MEMORY_LIMIT_H_
 #define LEMMA_API_OPTIMIZATION_MEMORY_LIMIT_H_
 
@@ -10,15 +10,15 @@
 
 namespace lemma::api {
 
-// Sets the run's limits for what the cost model calls a peak, and for what the back end's plan
-// does. By how much each of them is off for the input, because kernels need memory of their own,
-// it is taken to be off for all graphs. A model with opaque operators is refused when it comes to
-// executing it (Accept).
+// Sets run->peak_limit and run->plan_limit from the memory limit. The peaks of the cost model and
+// of the back end's plan leave out memory that kernels need for themselves; the difference is
+// measured for the input and assumed to be the same for all graphs. A model with opaque operators
+// is not refused here but in Accept.
 absl::Status SetLimits(const Graph& input, SearchRun* run);
 
-// The contender with values computed again so that it keeps to the limit, or as near to it as was
-// found. It is returned as it is if there is no limit, if it keeps to it, if the back end does not
-// tell lifetimes, or if the file to be written would lose them.
+// The contender, with values recomputed or offloaded until it meets the limit or comes as near to
+// it as was found. It is returned unchanged if there is no limit, if it meets the limit already, if
+// the back end gives no lifetimes, or if the output format cannot hold recomputed values.
 absl::StatusOr<Contender> KeptToLimit(Contender contender, SearchRun* run);
 
 }  // namespace lemma::api

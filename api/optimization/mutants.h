@@ -1,4 +1,4 @@
-// Rules that are corrected mutants of parts of the graph (docs/pet.md).
+// Adds corrected mutants of parts of the graph as rules (docs/pet.md).
 #ifndef LEMMA_API_OPTIMIZATION_MUTANTS_H_
 #define LEMMA_API_OPTIMIZATION_MUTANTS_H_
 
@@ -11,17 +11,18 @@
 
 namespace lemma::api {
 
-// The finder's options: candidates are priced by the run's costs.
+// Options for the finder, which prices candidates by `costs`.
 pet::PetOptions PetOptionsOf(optimizer::CostModel* costs, const Deadline& deadline);
 
-// Adds the rules of the corrected mutants of the graph's parts that cost less than these. Returns
-// how many are new.
+// For each part of the graph, adds those corrected mutants that cost less than the part to the
+// run's rules. Returns the number of new rules.
 absl::StatusOr<int> AddMutants(const Graph& graph, pet::PetFinder* finder, SearchRun* run);
 
-// Takes over the rules of a certificate that are corrected mutants, if each is what it says.
+// Adds the corrected mutants of a certificate to the run's rules, after it has checked each of
+// them.
 absl::Status TakeMutants(const Certificate& certificate, SearchRun* run);
 
-// The mutants that `rules` are, in their order.
+// The entries of `known` that belong to `rules`, in the order of `rules`.
 std::vector<CertificateMutant> MutantsOf(const std::vector<Substitution>& rules,
                                          const std::vector<CertificateMutant>& known);
 

@@ -1,4 +1,5 @@
-// The search of an optimization, with the rules and costs that its options ask for.
+// Runs the search of an optimization with the rules and costs that its options select. Internal to
+// Optimize (api/optimization/optimize.cc).
 #ifndef LEMMA_API_OPTIMIZATION_SEARCH_RUN_H_
 #define LEMMA_API_OPTIMIZATION_SEARCH_RUN_H_
 
@@ -17,30 +18,31 @@
 
 namespace lemma::api {
 
-// What one call of Optimize works with, and its result so far.
+// The data of one call of Optimize, and its result so far.
 struct SearchRun {
   explicit SearchRun(const OptimizeOptions& o);
 
   const OptimizeOptions options;
-  const ExecutionOptions execution;  // as the objective wants it
-  RulesFile file;  // with the rules of mutants, or of the certificate that is replayed
-  std::vector<CertificateMutant> mutants;  // where these rules come from
+  const ExecutionOptions execution;  // adjusted to the objective (ExecutionOf)
+  RulesFile file;  // the rules, including mutants and those of a replayed certificate
+  std::vector<CertificateMutant> mutants;  // by rule that is a mutant: its origin
   optimizer::RewriteFilter filter;
   std::unique_ptr<RuleSet> rules;
-  std::unique_ptr<RewriteSource> usable;  // those of the rules that the filter accepts
+  std::unique_ptr<RewriteSource> usable;  // the rules that the filter accepts
   Costs costs;
-  std::unique_ptr<KernelMeasurer> planner;  // of memory, where costs are analytic
-  // The memory limit for what the cost model calls a peak, and for what the plan does; 0: none.
+  std::unique_ptr<KernelMeasurer> planner;  // plans memory if costs are analytic
+  // The memory limit in terms of the cost model's peak, and of the plan's peak (SetLimits); 0:
+  // none.
   int64_t peak_limit = 0, plan_limit = 0;
   OptimizeResult result;
-  bool was_interrupted = false;  // the search or the look for less memory; not what follows
-  // The deadline of what follows them.
+  bool was_interrupted = false;  // during the search or the memory reduction
+  // The deadline for the work after these.
   Deadline DeadlineAfterSearch() const;
 
   using Stage = OptimizeProgress::Stage;
-  // Begins a stage, and reports it.
+  // Begins a stage and reports it.
   void Begin(Stage next);
-  // Reports what `fill` says of the stage.
+  // Reports progress in the stage; `fill` sets the fields.
   void Tell(const std::function<void(OptimizeProgress*)>& fill) const;
   // Whether input and result are timed.
   bool Times() const { return options.costs.device.empty() && options.replay.empty(); }
@@ -49,23 +51,24 @@ struct SearchRun {
   Stage stage_ = Stage::kRules;
 };
 
-// The execution that the options ask for: memory is used again at once where it matters.
+// The execution that the options ask for. If the objective includes memory, reuse_late is false.
 ExecutionOptions ExecutionOf(const OptimizeOptions& options);
-// Whether it is for a GPU that is not here.
+// Whether the execution is for a GPU that is not present.
 bool DeviceIsAbsent(const OptimizeOptions& options);
 
-// Reads the rules and, by a search or the certificate to be replayed, fills run->result but for
-// what is accepted and what follows from that.
+// Reads the rules, and searches or replays a certificate. Fills run->result, except for `accepted`
+// and what is computed from it.
 absl::Status FindResult(const Graph& input, SearchRun* run);
 
-// Repeats the search of FindResult with the costs as the database has them now.
+// Repeats the search of FindResult with the current costs of the database.
 absl::Status SearchAgain(const Graph& input, SearchRun* run);
 
-// Keeps the times of kernels in runs of what was found, if it did not pay. Returns whether to
-// search again: the times were news, nothing was accepted, and no limit of time is in the way.
+// If a contender did not pay, stores the times of its kernels in the cost database. Returns whether
+// to search again: some times were new, nothing was accepted, there is no time limit, and the
+// search was not cancelled.
 absl::StatusOr<bool> Calibrate(SearchRun* run);
 
-// Explains options.why_not in the input and in `graph`, which the search led to.
+// Explains where the rule options.why_not was not applied, in the input and in the result `graph`.
 absl::Status ExplainWhyNot(const Graph& input, const Graph& graph, SearchRun* run);
 
 }  // namespace lemma::api

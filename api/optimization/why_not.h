@@ -1,4 +1,4 @@
-// Where a rule could be applied, and why it was not.
+// Explains where a rule could be applied, and why it was not.
 #ifndef LEMMA_API_OPTIMIZATION_WHY_NOT_H_
 #define LEMMA_API_OPTIMIZATION_WHY_NOT_H_
 
@@ -17,15 +17,15 @@
 
 namespace lemma::api {
 
-// Operators at which the answer is the same.
+// Operators with the same answer (rewrite/matching/why_not.h).
 struct WhyNotGroup {
   Missing missing = Missing::kNothing;
   std::string reason;
   int held = 0;
   bool alone = false;
   std::vector<std::string> places;  // labels, or positions in the graph
-  // If the rule applies: how the predicted time and peak memory of the graph change, at least and
-  // at most over the places; absent: it was not priced.
+  // If the rule applies: the least and the greatest change of the graph's predicted time and peak
+  // memory over the places. Absent if it was not priced.
   struct Change {
     double least_ms = 0, most_ms = 0;
     int64_t least_bytes = 0, most_bytes = 0;
@@ -34,29 +34,29 @@ struct WhyNotGroup {
 };
 
 struct WhyNotGraph {
-  // Applications of the operator that the rule ends in, but those that depend on weights only,
-  // which cost nothing.
+  // Applications of the operator that the rule's source ends in. Those that depend on weights only
+  // are left out, since they cost nothing.
   int anchors = 0;
-  int not_looked_at = 0;            // of them, since the deadline had passed
-  std::vector<WhyNotGroup> groups;  // those nearest to a match first
+  int not_looked_at = 0;            // of these, because the deadline had passed
+  std::vector<WhyNotGroup> groups;  // the nearest to a match first
 };
 
 struct WhyNotReport {
   std::string rule;                 // its name
-  std::vector<std::string> source;  // its source's operators
-  std::string anchor;               // the one of them that the source ends in
+  std::vector<std::string> source;  // the operators of its source
+  std::string anchor;               // the last operator of the source
   // Why the search did not look at the rule.
   enum class Excluded {
-    kNot,           // it did
+    kNot,           // it was not excluded
     kDisabled,      // by its name
-    kNotAmongOnly,  // others are the only ones
-    kContract,      // it may change more than is allowed
+    kNotAmongOnly,  // only other rules were selected
+    kContract,      // its float contract is looser than allowed
     kUnproved,      // `problem` says why
   };
   Excluded excluded = Excluded::kNot;
   FloatContract contract = FloatContract::kBitExact;  // the rule's
   std::string problem;                                // why it counts as not proved
-  int applied = 0;                                    // steps of the search's result that apply it
+  int applied = 0;  // how many steps of the search's result apply it
   WhyNotGraph input, result;
 };
 

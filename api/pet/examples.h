@@ -1,4 +1,4 @@
-// Small models to look for mutants in.
+// Small models that show mutants (docs/pet.md), for `lemma pet --example=`.
 #ifndef LEMMA_API_PET_EXAMPLES_H_
 #define LEMMA_API_PET_EXAMPLES_H_
 
@@ -9,7 +9,7 @@ namespace lemma::api {
 
 struct PetExample {
   const char* name;
-  const char* text;  // a graph
+  const char* text;  // a graph in the text form
 };
 const std::vector<PetExample>& PetExamples();
 

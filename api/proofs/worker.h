@@ -1,4 +1,5 @@
-// One claim after the other proved, and each proof repeated by others.
+// Proves claims, and lets a second solver and the small checker repeat each proof. The worker
+// behind Prove, Verify and ImportTasoFile.
 #ifndef LEMMA_API_PROOFS_WORKER_H_
 #define LEMMA_API_PROOFS_WORKER_H_
 
@@ -14,21 +15,21 @@
 
 namespace lemma::api {
 
-// May be used by several threads at once.
+// Thread-safe.
 class ProofWorker {
  public:
-  // Makes the folder and starts the solver once, so that what is missing is said first. Proofs are
-  // not repeated once options.interrupted is true.
+  // Creates the folder and starts the solver once, so that a missing one is reported before any
+  // work. Once options.interrupted is true, proofs are not repeated.
   static absl::StatusOr<std::unique_ptr<ProofWorker>> Create(const ProofOptions& options);
 
-  // The second solver's name and version; "" if none is asked.
+  // The second solver's name and version; "" without a second solver.
   std::string solver() const { return rechecker_ ? rechecker_->version() : ""; }
-  // The proof's log is written or handed on, then dropped.
+  // Proves the rule and repeats the proof. The proof's log is then dropped to save memory.
   ProofOutcome Prove(const Substitution& rule);
-  // The same for a claim whose verdict is known, with its log; `name` is for files. `rule`, if any,
-  // is what the small checker looks at.
+  // Repeats the proof in outcome->verdict, which must have its log. `name` names the files. The
+  // small checker repeats it only if a `rule` is given.
   void Repeat(const std::string& name, const Substitution* rule, ProofOutcome* outcome);
-  // Those to prove with.
+  // The prover's options.
   ProverOptions options() const;
   bool interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
 

@@ -1,4 +1,4 @@
-// The rules of data/rules/starter.txt, as they were when this program was built.
+// The text of data/rules/starter.txt, which the build puts into the program.
 #ifndef LEMMA_API_RULES_BUILTIN_RULES_H_
 #define LEMMA_API_RULES_BUILTIN_RULES_H_
 

@@ -1,4 +1,4 @@
-// Rules for other programs: as text, JSON or DOT.
+// Exports rules as text, JSON or DOT, for other programs.
 #ifndef LEMMA_API_RULES_EXPORT_H_
 #define LEMMA_API_RULES_EXPORT_H_
 
@@ -11,12 +11,13 @@
 
 namespace lemma::api {
 
-// A rule with its record, its operators and its text. `problem`: ProofProblem of the rule.
+// A rule with its record, operators and text. `problem` is ProofProblem of the rule
+// (rewrite/rules/proof_check.h).
 Json RuleJson(const Substitution& rule, const std::string& problem);
 
-// The rules of a file, or those named, in the format "text" (which reads back as the same rules),
-// "json" (with both sides as lists of nodes) or "dot" (a cluster for each rule, with one for each
-// side). InvalidArgument if there is no such rule or format.
+// The rules of a file, or the named ones, in the format "text" (which reads back as the same
+// rules), "json" (both sides as lists of nodes) or "dot" (a cluster per rule, with one cluster per
+// side inside). InvalidArgument for an unknown rule or format.
 absl::StatusOr<std::string> ExportRules(const std::string& rules,
                                         const std::vector<std::string>& names = {},
                                         const std::string& format = "text");

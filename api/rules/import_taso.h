@@ -1,4 +1,4 @@
-// TASO's rules, each decided.
+// Imports rules in TASO's format and proves each (docs/taso.md).
 #ifndef LEMMA_API_RULES_IMPORT_TASO_H_
 #define LEMMA_API_RULES_IMPORT_TASO_H_
 
@@ -18,7 +18,7 @@ namespace lemma::api {
 struct ImportTasoOptions {
   ProofOptions proof;
   std::string output;      // where to write the proved rules; "": nowhere
-  bool synthesize = true;  // look for the weakest guard under which a false rule is true
+  bool synthesize = true;  // for a false rule, look for the weakest guard that makes it true
   int64_t jobs = 1;        // rules proved at the same time, 1 … 256; verdicts do not depend on it
   std::function<void(int done, int all)> progress;
 
@@ -31,22 +31,22 @@ struct ImportedRule {
   Verdict without_guard;  // of the rule as it is in the file
   ProofOutcome outcome;   // of `rule`
   std::string note;       // for people
-  bool written = false;   // proved, and to the output if there is one
+  bool written = false;   // whether it is proved and was written
 
-  // Proved, but only under its guard.
+  // Whether it is proved, but only under its guard.
   bool guarded() const { return !guard.empty() && outcome.ok(); }
 };
 
 struct ImportedTaso {
   std::vector<ImportedRule> rules;
-  std::string solver;  // the second solver's name and version; "" if none was asked
+  std::string solver;  // the second solver's name and version; "" if none was used
   double seconds = 0;
 
   bool ok() const;  // all are proved
 };
 
-// Reads a file of rules in TASO's format, proves each, and writes those that are proved and that a
-// search can look for. Cancelled, and nothing is written, if it was interrupted.
+// Reads a file of rules in TASO's format, proves each, and writes the proved ones that the matcher
+// can search for. Cancelled, with nothing written, if it was interrupted.
 absl::StatusOr<ImportedTaso> ImportTasoFile(const std::string& path,
                                             const ImportTasoOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Independent pieces of work on several threads.
+// Runs independent jobs on several threads.
 #ifndef LEMMA_API_RULES_JOBS_H_
 #define LEMMA_API_RULES_JOBS_H_
 
@@ -10,16 +10,16 @@
 
 namespace lemma::api {
 
-// Calls work(0) … work(n - 1), each once, begun in this order, on `jobs` threads. After each,
-// done(how many are done), one call at a time. False if *stop, which may be null, became true
-// first; then some may not have been begun.
+// Calls work(0) … work(n - 1), each once, on `jobs` threads; they start in this order. After each,
+// calls done(number of finished jobs), one call at a time. `stop` may be null. False if *stop
+// became true first; then some jobs were not started.
 bool RunJobs(int n, int jobs, const std::atomic<bool>* stop, absl::FunctionRef<void(int)> work,
              absl::FunctionRef<void(int)> done);
 
 // InvalidArgument if the option 'jobs' is not in 1…256.
 absl::Status CheckJobs(int64_t jobs);
 
-// Cancelled, for work that was interrupted before it had a result.
+// The Cancelled status of work that was interrupted before it had a result.
 absl::Status Interrupted();
 
 }  // namespace lemma::api

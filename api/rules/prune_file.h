@@ -1,4 +1,4 @@
-// A file of rules without those that the others give.
+// Removes from a file of rules those that follow from the others.
 #ifndef LEMMA_API_RULES_PRUNE_FILE_H_
 #define LEMMA_API_RULES_PRUNE_FILE_H_
 
@@ -13,11 +13,11 @@
 namespace lemma::api {
 
 struct PruneFileOptions {
-  std::string output;         // where to write the rules that are kept
-  int64_t max_steps = 4;      // applications of rules in a row, 1 … 64
-  int64_t max_graphs = 2000;  // looked at for each rule and its sizes, 1 … 2^30
-  const std::atomic<bool>* interrupted = nullptr;  // ends it soon after it becomes true
-  // How many rules were looked at, which may be twice each, of how many rules.
+  std::string output;         // where to write the remaining rules
+  int64_t max_steps = 4;      // limit on the length of a derivation, 1 … 64
+  int64_t max_graphs = 2000;  // limit on graphs per rule and choice of sizes, 1 … 2^30
+  const std::atomic<bool>* interrupted = nullptr;  // soon after it becomes true, the work ends
+  // Receives the number of examined rules (some are examined twice) and the number of all rules.
   std::function<void(int done, int rules)> progress;
 
   absl::Status Check() const;  // InvalidArgument names the option
@@ -25,13 +25,13 @@ struct PruneFileOptions {
 
 struct PrunedFile {
   int64_t rules = 0, kept = 0, left_out = 0;
-  std::string pruned_path;  // the file of rules that were left out, now and before; "" if none were
+  std::string pruned_path;  // the file of removed rules, now and before; "" if there are none
 };
 
-// Writes the rules of a file that the others do not give (rewrite/derivation/prune.h) to `output`,
-// and those that they do give, after those left out of the file before, to
-// PrunedRulesPath(output). FailedPrecondition if a rule is not proved: it gives nothing. Cancelled,
-// and nothing is written, if it was interrupted.
+// Writes the rules that do not follow from others (rewrite/derivation/prune.h) to options.output.
+// Writes the removed rules to PrunedRulesPath(options.output), after those that were removed from
+// the file `rules` earlier. FailedPrecondition if a rule is not proved, because nothing may be
+// derived by it. Cancelled, with nothing written, if it was interrupted.
 absl::StatusOr<PrunedFile> PruneFile(const std::string& rules, const PruneFileOptions& options);
 
 }  // namespace lemma::api

@@ -1,4 +1,4 @@
-// Files of rules.
+// Reads files of rules, and selects rules by name.
 #ifndef LEMMA_API_RULES_RULES_FILE_H_
 #define LEMMA_API_RULES_RULES_FILE_H_
 
@@ -17,17 +17,18 @@ struct RulesFile {
   std::vector<Substitution> rules;  // at least one
 };
 
-// "" stands for the built-in rules. Messages begin with the file's name.
+// Reads a file; "" stands for the built-in rules. Messages begin with the file's name.
 absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path);
 
-// Where the rules are that were left out of such a file because they follow from it:
+// The path of the rules that were removed from the file because they follow from its other rules:
 // "rules.pruned.txt" for "rules.txt".
 std::string PrunedRulesPath(const std::string& path);
 
-// InvalidArgument, with near names where there are some, if a name is no rule's.
+// InvalidArgument, with similar names if any, if a name belongs to no rule.
 absl::Status CheckRuleNames(const std::vector<std::string>& names, const RulesFile& file);
 
-// The rules of the names, in the file's order; all if there are no names. Errors as CheckRuleNames.
+// The named rules in the file's order, or all rules if `names` is empty. Errors as in
+// CheckRuleNames.
 absl::StatusOr<std::vector<const Substitution*>> NamedRules(const RulesFile& file,
                                                             const std::vector<std::string>& names);
 

@@ -1,4 +1,4 @@
-// How many rules there are of which kind.
+// Counts rules by kind.
 #ifndef LEMMA_API_RULES_STATS_H_
 #define LEMMA_API_RULES_STATS_H_
 
@@ -16,10 +16,10 @@ struct RuleStats {
     int source = 0, target = 0;  // rules that have the operator on that side
   };
   int rules = 0, usable = 0, guarded = 0, several_outputs = 0;
-  // Numbers of rules by their record's verdict ("stale" if it is proved of another statement, or of
-  // less than the rule promises), by float contract, and by what they do to the operators:
-  // "associates" (both sides have the same ones, of one kind), "commutes" (of several kinds),
-  // "fewer operators", "more operators", "other operators".
+  // Numbers of rules by the verdict in their records ("stale" if the record proves another
+  // statement, or less than the rule promises), by float contract, and by change of operators:
+  // "associates" (both sides have the same operators, all of one kind), "commutes" (the same
+  // operators, of several kinds), "fewer operators", "more operators", "other operators".
   std::map<std::string, int> records, contracts, kinds;
   std::map<std::pair<int, int>, int> sizes;  // by numbers of operators of source and target
   std::map<std::string, OperatorUse> operators;

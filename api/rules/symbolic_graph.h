@@ -1,4 +1,4 @@
-// Graphs in the text form whose sizes are symbols.
+// Turns two graphs with symbolic sizes, in the text form, into a claim for the prover.
 #ifndef LEMMA_API_RULES_SYMBOLIC_GRAPH_H_
 #define LEMMA_API_RULES_SYMBOLIC_GRAPH_H_
 
@@ -10,12 +10,12 @@
 
 namespace lemma::api {
 
-// Whether a size or an attribute of the graph is more than a number.
+// Whether a size or an attribute of the graph contains a symbol.
 bool IsSymbolic(const text::Block& graph);
 
 // The claim that two graphs are equal for all values of their symbols: a rule from `a` to `b`.
 // Inputs correspond by position, weights by name (whatever their values are), symbols by name.
-// InvalidArgument if inputs do not correspond, or if there is no such rule.
+// InvalidArgument if inputs do not correspond, or if the rule is not well-formed.
 absl::StatusOr<Substitution> EqualityClaim(const text::Block& a, const std::string& file_a,
                                            const text::Block& b, const std::string& file_b);
 

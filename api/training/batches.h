@@ -1,4 +1,5 @@
-// Where the values of a training step's inputs come from.
+// Provides the values of a training step's inputs, batch by batch: from a file, from settings, or
+// random.
 #ifndef LEMMA_API_TRAINING_BATCHES_H_
 #define LEMMA_API_TRAINING_BATCHES_H_
 
@@ -15,34 +16,34 @@
 
 namespace lemma::api {
 
-// Keys of a state's metadata: the number of classes that the input `labels` chooses among, and the
-// label that does not count, if there is one.
+// Keys of a state's metadata: the number of classes of the input `labels`, and the label that the
+// loss ignores, if any.
 constexpr char kClassesKey[] = "lemma.classes", kIgnoreKey[] = "lemma.ignore_index";
 
-// The data of batches that are made up; any other is a file's name.
+// The value of BatchOptions::data for random batches; any other value is a file's name.
 constexpr char kSynthetic[] = "synthetic";
 
 struct BatchOptions {
   std::string data = kSynthetic;      // safetensors with [batches, …] of each input
-  int64_t batches = 16;               // different ones that are made up
+  int64_t batches = 16;               // number of different random batches
   std::map<std::string, double> set;  // values of scalar inputs, such as the learning rate `lr`
-  int64_t seed = 1;                   // of what is made up
-  int64_t int_range = 2;              // integers that are made up are below this
+  int64_t seed = 1;                   // of random batches
+  int64_t int_range = 2;              // random integers are in [0, int_range)
 };
 
-// The graph's inputs that are no state, and their values: of the option set, of the state's
-// metadata, of the file of data, which has a row for each batch, or made up. Equal options and
-// metadata give equal values.
+// The values of the graph's inputs that are not state. Each comes from the option `set`, the
+// state's metadata, the data file (one row per batch), or is random. Equal options and metadata
+// give equal values.
 class Batches {
  public:
-  // InvalidArgument, with the option or the file, if a value is missing, of another type, no finite
-  // number, or a label that is none of the classes.
+  // InvalidArgument, naming the option or the file, if a value is missing, has another type, is not
+  // finite, or is a label that is not a class.
   static absl::StatusOr<Batches> Create(const BatchOptions& options, const Graph& graph,
                                         const std::map<std::string, std::string>& metadata);
 
   int64_t count() const { return count_; }
 
-  // Puts batch `step` mod count() in its places.
+  // Stores batch `step` mod count() in its places in *inputs.
   absl::Status Load(int64_t step, std::vector<Tensor>* inputs);
 
  private:
@@ -51,7 +52,7 @@ class Batches {
     TensorType type;
     std::string name;
     std::optional<Tensor> fixed;
-    std::map<int64_t, Tensor> made;  // by batch, as far as they were asked for
+    std::map<int64_t, Tensor> made;  // random values by batch, made when first used
   };
 
   absl::Status Add(int input, const Graph& graph, std::map<std::string, double>* settings);
@@ -61,7 +62,7 @@ class Batches {
 
   BatchOptions options_;
   int64_t count_ = 0, kept_bytes_ = 0;
-  int64_t classes_ = 0;  // 0: not known
+  int64_t classes_ = 0;  // 0: unknown
   std::optional<int64_t> ignored_label_;
   NamedTensors data_;
   std::vector<Source> sources_;

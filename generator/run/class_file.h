@@ -1,4 +1,4 @@
-// Files that hold the result of an enumeration, by a run or by one of several processes.
+// Files that hold the result of an enumeration, of a whole run or of one of several processes.
 #ifndef LEMMA_GENERATOR_RUN_CLASS_FILE_H_
 #define LEMMA_GENERATOR_RUN_CLASS_FILE_H_
 

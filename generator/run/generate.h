@@ -1,4 +1,5 @@
 // Generates rules from an operator set: enumerates, compares, lifts, proves, drops derivable rules.
+// The caller provides the prover; api/generation/generate.cc calls all this and writes the files.
 #ifndef LEMMA_GENERATOR_RUN_GENERATE_H_
 #define LEMMA_GENERATOR_RUN_GENERATE_H_
 
@@ -23,7 +24,8 @@ struct Decision {
   Substitution rule;   // with guard, contract and record, if it is proved
   std::string reason;  // a counterexample, or why the answer is unknown
 };
-// Decides the rules, in order. Cancelled if interrupted.
+// A function of the caller that decides the rules and returns the decisions in their order.
+// Cancelled if interrupted.
 using Prover =
     std::function<absl::StatusOr<std::vector<Decision>>(const std::vector<Substitution>&)>;
 
@@ -61,11 +63,11 @@ struct Enumerated {
 };
 
 struct GenerateStats {
-  int64_t pairs = 0;       // parts of graphs of one class with different normal forms
-  int64_t candidates = 0;  // of `pairs`: distinct up to names
+  int64_t pairs = 0;       // graphs, or parts, of one class whose normal forms differ
+  int64_t candidates = 0;  // of these, distinct up to names
   int64_t unequal = 0;     // of `candidates`: unequal on further inputs
   int64_t derived = 0;     // of `candidates`: follow from rules proved before; not proved again
-  int64_t waiting = 0;     // of `candidates`: follow from one that is not proved; not tried
+  int64_t waiting = 0;     // of `candidates`: follow from an unproved one; not tried
   int64_t unliftable = 0, proved = 0, guarded = 0, refuted = 0, unknown = 0;
   int64_t pruned = 0;  // proved, but derivable from the other rules
 };

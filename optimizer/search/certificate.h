@@ -1,4 +1,5 @@
 // Makes a certificate from the steps of a search, and replays the steps of a certificate.
+// rewrite/rules/certificate.h defines certificates; verifier/certificate checks them.
 #ifndef LEMMA_OPTIMIZER_SEARCH_CERTIFICATE_H_
 #define LEMMA_OPTIMIZER_SEARCH_CERTIFICATE_H_
 

@@ -1,4 +1,5 @@
-// The interface of a search strategy: it finds a cheaper graph that equals the given one.
+// The interface of a search strategy: it finds a cheaper graph that equals the given one. The
+// strategies are optimizer/search/backtracking.h and optimizer/extraction/saturation.h.
 #ifndef LEMMA_OPTIMIZER_SEARCH_SEARCH_H_
 #define LEMMA_OPTIMIZER_SEARCH_SEARCH_H_
 

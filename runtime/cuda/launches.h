@@ -36,8 +36,8 @@ class Launches {
   Launches(const Launches&) = delete;
   ~Launches();
 
-  // Compiles and loads the kernels. With `libraries`, looks for library functions that compute the
-  // same. `stream` is used to launch kernels one by one.
+  // Compiles and loads the kernels. With `libraries`, replaces a kernel by a cuBLASLt function that
+  // computes the same, if there is one. `stream` is the stream for Launch.
   absl::Status Prepare(const PlacedMemory& memory, CUstream stream, bool libraries);
 
   // Adds launch `l` to `graph`, dependent on the nodes `after`.

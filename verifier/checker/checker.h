@@ -1,4 +1,5 @@
-// The small checker repeats the prover's claims at small sizes, with code of its own.
+// The small checker repeats the prover's claims at small sizes with independent code. CheckRule is
+// in check_rule.cc, ReplayProof in replay.cc.
 //
 // It shares with the prover only what states a claim: the rule's text form and terms (rewrite/) and
 // the operators' definitions (graph/). It uses no Z3, no normalization and no search.
@@ -15,8 +16,8 @@ namespace lemma::checker {
 
 // Which instances are checked: the smallest first, until the work limit is reached.
 struct Bounds {
-  // Sizes from 1 to max_size, and other small integers around 0. Larger ones if that is little
-  // work.
+  // Sizes range from 1 to max_size, other integers over small values around 0; both further if that
+  // is little work.
   int64_t max_size = 3;
   int max_list = 3;        // elements of a list of unknown length
   int64_t work = 400'000;  // limit per rule: terms touched, the same count on every machine
@@ -50,7 +51,7 @@ struct Replayed {
   int64_t steps = 0;      // steps in the file
   int64_t checks = 0;     // evaluations of a step at concrete sizes
   int64_t undecided = 0;  // instances and elements without a value to compare: see Checked
-  int64_t unreached = 0;  // forms, and outputs of cases, without an instance
+  int64_t unreached = 0;  // forms, and outputs in a case, for which there is no instance
   int64_t uncovered = 0;  // instances within the bounds that belong to no form
 };
 

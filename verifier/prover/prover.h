@@ -32,16 +32,16 @@ struct ProverOptions {
   bool keep_obligations = false;
 };
 
-// Deterministic: the result depends on the arguments only.
+// Proves one statement (prover.cc). Deterministic: the result depends on the arguments only.
 Verdict Prove(const Statement& statement, const ProverOptions& options = {});
 
-// Proves a rule for all values of its symbols. Lists of unknown length and attributes that an
-// operator must know are tried value by value, up to the options' limits. Proved::coverage names
-// them.
+// Proves a rule for all values of its symbols, form by form (prove_rule.cc). Lists of unknown
+// length and attributes that an operator must know are tried value by value, up to the options'
+// limits. Proved::coverage names them.
 Verdict ProveRule(const Substitution& rule, const ProverOptions& options = {});
 
-// Proves two graphs equal at their shapes. Inputs correspond by position, weights by name, and
-// constants by value.
+// Proves two graphs equal at their shapes (prove_graphs.cc). Inputs correspond by position, weights
+// by name, and constants by value.
 Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options = {});
 
 }  // namespace lemma

@@ -15,18 +15,18 @@ namespace lemma::prover {
 
 using SymbolMap = std::map<std::string, int64_t>;
 
-// The requirements with equations solved: an equation gives the value of a symbol. If a symbol must
-// be divisible, its value is the divisor times a new symbol.
+// The requirements, with their equations solved for symbols: C = G * D replaces C. If K must be
+// divisible by g, then g times a new symbol replaces K.
 class Hypotheses {
  public:
   // `positive`: expressions that are at least 1. `more`: further facts about symbols.
   Hypotheses(Forms* forms, Arith* arith, const std::vector<Guard>& requirements,
              const std::vector<IndexExpr>& positive, const Facts& more = {});
 
-  const LeafMap& solved() const { return solved_; }  // solved symbols, in terms of free ones
+  const LeafMap& solved() const { return solved_; }  // solved symbols, as polynomials in free ones
   const Facts& facts() const { return facts_; }
-  // Disjunctions that were not used. Each is a list of cases that exclude each other, in terms of
-  // the symbols before solving.
+  // Disjunctions among the requirements, which facts() leaves out. Each is a list of mutually
+  // exclusive cases over the original symbols.
   const std::vector<std::vector<Facts>>& undecided() const { return undecided_; }
   // The free symbols, in order of occurrence.
   std::vector<Leaf> FreeSymbols() const;

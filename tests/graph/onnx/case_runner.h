@@ -11,7 +11,7 @@ namespace lemma {
 //   "pass"
 //   "pass, not exported: REASON"
 //   "unsupported: OP (reason)"
-//   "contradiction: …" if the case disagrees with itself
+//   "contradiction: …" if the case's inputs do not have the types that its model declares
 //   "FAIL: what differs"
 // A model that passes is also exported. The result must satisfy ONNX's checker and have the same
 // meaning after another import.
