@@ -42,8 +42,6 @@ struct SearchRun {
   void Begin(Stage next);
   // Reports what `fill` says of the stage.
   void Tell(const std::function<void(OptimizeProgress*)>& fill) const;
-  // Whether input and result are timed.
-  bool Times() const { return options.costs.device.empty() && options.replay.empty(); }
 
  private:
   Stage stage_ = Stage::kRules;

@@ -1,13 +1,12 @@
-#include "cli/report.h"
-
 #include <atomic>
 #include <string>
 
+#include "api/report/page.h"
 #include "gmock/gmock.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 
-namespace lemma::cli {
+namespace lemma::api {
 namespace {
 
 using testing::HasSubstr;
@@ -86,4 +85,4 @@ TEST(ReportTest, OfALargeGraphDrawsWhatChanged) {
 }
 
 }  // namespace
-}  // namespace lemma::cli
+}  // namespace lemma::api
