@@ -67,6 +67,20 @@ TEST_P(StrategiesTest, TakesTheObjectivesThatItKnows) {
 INSTANTIATE_TEST_SUITE_P(Table, StrategiesTest, testing::ValuesIn(Strategies()),
                          [](const auto& info) { return std::string(info.param.name); });
 
+TEST(DescentTest, EndsWhereTheFirstDescentOfBacktrackingDoes) {
+  auto model = ImportOnnx("data/models/light/light_squeezenet.onnx");
+  ASSERT_TRUE(model.ok()) << model.status();
+  auto search = [&](absl::string_view name) {
+    auto costs = MakeAnalyticCostModel();
+    StrategyOptions options;
+    options.search.limits.max_steps = 50;
+    return *FindStrategy(name)->make(&Starter(), costs.get(), options)->Run(model->graph, nullptr);
+  };
+  const SearchResult descent = search("descent"), backtracking = search("backtracking");
+  EXPECT_EQ(descent.best.StructuralHash(), backtracking.descended.StructuralHash());
+  EXPECT_LT(descent.steps, backtracking.steps);
+}
+
 TEST(StrategiesTableTest, NamesAreFoundAndUnique) {
   for (const Strategy& strategy : Strategies()) {
     EXPECT_EQ(FindStrategy(strategy.name), &strategy);
