@@ -61,7 +61,7 @@ struct GenerateResult {
 // (api/rules/rules_file.h), each file whole or not at all. Until then the folder OUTPUT.run keeps
 // what was enumerated and decided, so that an interrupted or killed run can be resumed; it goes
 // with the last result. The results depend on ops, max_ops and seed only. ResourceExhausted if the
-// enumeration does not fit in `memory`. Messages name an option as in "option 'max_ops'".
+// enumeration does not fit in `memory`. Messages name an option as in "option max_ops".
 absl::StatusOr<GenerateResult> Generate(const GenerateOptions& options);
 
 // Only enumerates and compares, all graphs or one part of them. Proves and writes nothing.

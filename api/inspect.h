@@ -16,6 +16,17 @@
 
 namespace lemma::api {
 
+// An operator of the table (docs/operators.md).
+struct OperatorEntry {
+  std::string signature;  // "conv2d(x, w, bias?)": ? may be left out, … repeats
+  std::string group;      // "convolution"
+};
+// By group, and by name in each.
+std::vector<OperatorEntry> ListOperators();
+// An operator's section of docs/operators.md. InvalidArgument, with the nearest name, if there is
+// none of that name.
+absl::StatusOr<std::string> OperatorPage(const std::string& name);
+
 // All applications of one operator in a graph.
 struct OperatorTotals {
   int64_t count = 0;

@@ -56,6 +56,11 @@ struct OptimizeProgress {
   int64_t peak_bytes = 0;                           // kMemory
 };
 
+// The search strategies (optimizer/strategies/strategies.inc), the default first, and what each
+// does, in a few words.
+std::vector<std::string> SearchNames();
+std::vector<std::string> SearchDescriptions();
+
 struct OptimizeOptions {
   // Rules.
   std::string rules;                 // a file; "": the built-in ones
@@ -66,12 +71,11 @@ struct OptimizeOptions {
   bool pet = false;  // also use corrected mutants of parts as rules (docs/pet.md)
 
   // The search (docs/search.md).
-  enum class Search { kBacktracking, kSaturation, kAuto };
-  Search search = Search::kBacktracking;
-  int64_t budget = 5000;           // graphs to generate
+  std::string search = SearchNames().front();  // one of SearchNames()
+  int64_t budget = 5000;                       // graphs to generate
   double alpha = 1.05;             // explores graphs that cost less than this times the best
   int64_t nodes = 6000;            // operators that saturation keeps at once
-  optimizer::Objective objective;  // what becomes less; saturation knows time only
+  optimizer::Objective objective;  // what becomes less; some strategies know time only
   bool price_steps = false;        // say what the graph costs after each step
   CostOptions costs;
   std::string replay;  // a certificate; its steps are applied instead of a search. "": none
@@ -94,7 +98,14 @@ struct OptimizeOptions {
   // InvalidArgument if a value is out of range, or options exclude each other. The message names
   // the option (api/models/option_error.h).
   absl::Status Check() const;
+  // Whether input and result are timed.
+  bool Times() const { return costs.device.empty() && replay.empty(); }
 };
+
+// "exact", "reassociate", "real", as reports and flags call them.
+const char* NumericsName(FloatContract numerics);
+// "time", "memory", "product", "pareto".
+const char* GoalName(optimizer::Objective::Goal goal);
 
 // What was found.
 struct OptimizeResult {

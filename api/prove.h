@@ -67,7 +67,7 @@ struct ProveResult {
 
 // Are two graphs equal? Inputs correspond by position, weights by name. Files are read as
 // LoadModel reads them; in the text form a size may be a symbol, and then the answer is for all
-// sizes. Errors begin with the file's path, or name an option as in "option 'work'":
+// sizes. Errors begin with the file's path, or name an option, as in "option work":
 // InvalidArgument, NotFound, FailedPrecondition if the second solver cannot be started, Cancelled.
 absl::StatusOr<ProveResult> Prove(const std::string& a, const std::string& b,
                                   const ProveOptions& options = {});

@@ -37,6 +37,14 @@ struct VerifiedRule {
   std::string record_problem;  // why the record in the file is out of date; "" if it is current
 };
 
+// Of rules: by their verdicts, and those that are not proved as they promise, or whose record is
+// missing or out of date.
+struct VerifyCounts {
+  int proved = 0, refuted = 0, unknown = 0;
+  int64_t failed = 0, outdated = 0;
+  int64_t queries = 0;  // to Z3, of the proofs
+};
+
 struct VerifyResult {
   std::string file;  // its path, or "built-in rules"
   std::vector<VerifiedRule> rules;
@@ -44,6 +52,7 @@ struct VerifyResult {
   double seconds = 0;
 
   bool ok() const;  // each rule is proved as it promises, and nobody disagrees
+  VerifyCounts counts() const;
 };
 
 // Proves each rule of a file for all sizes; "" stands for the built-in rules. Writes the output

@@ -11,9 +11,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "api/json/check.h"
 #include "api/models/model_file.h"
 #include "base/flags.h"
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 
@@ -21,7 +21,7 @@ namespace lemma::cli {
 namespace {
 
 struct CheckFlags {
-  std::string rules, proofs;
+  std::string plan, rules, proofs;
   bool prove = false, json = false;
   int64_t samples = 1, seed = -1, threads = 1;
   int64_t reseed = -1;
@@ -73,53 +73,27 @@ std::string Printable(absl::string_view text) {
   return printable;
 }
 
-// The problem, with the flags that might help.
-std::string ProblemOf(const api::CheckResult& answer) {
+// The flags that might help against the problem.
+std::string AdviceOf(const api::CheckResult& answer) {
   using Hint = api::CheckResult::Hint;
   switch (answer.hint) {
     case Hint::kNone:
-      return answer.problem();
+      return "";
     case Hint::kRules:
-      return absl::StrCat(answer.problem(),
-                          "; --rules FILE says which to believe, --prove proves it");
+      return "; --rules FILE says which to believe, --prove proves it";
     case Hint::kReseed:
-      return absl::StrCat(answer.problem(), "; --reseed-weights=", *answer.certificate.reseed,
-                          " asks for these");
+      return absl::StrCat("; --reseed-weights=", *answer.certificate.reseed, " asks for these");
   }
-  return answer.problem();
+  return "";
 }
 
-void Print(const CheckFlags& flags, const api::CheckResult& answer) {
+void Print(const api::CheckResult& answer) {
   const Certificate& c = answer.certificate;
   const CertificateCheck& check = answer.check;
-  if (flags.json) {
-    Json json = Json::Object();
-    json.Set("ok", check.ok()).Set("step", check.step).Set("problem", ProblemOf(answer));
-    if (check.ok()) {
-      json.Set("steps", static_cast<int64_t>(c.steps.size()));
-      json.Set("rules", static_cast<int64_t>(c.rules.size()));
-      json.Set("folds", static_cast<int64_t>(c.folds.size()));
-      json.Set("result", Name(c.result)).Set("contract", Name(c.contract));
-      Json dims = Json::Object();
-      for (const auto& [name, size] : c.dims) dims.Set(name, size);
-      for (const auto& [name, size] : answer.assumed) dims.Set(name, size);
-      json.Set("dims", std::move(dims));
-      if (c.reseed) json.Set("reseed", *c.reseed);
-      Json mutants = Json::Array();
-      for (const certificate::CheckedMutant& mutant : check.mutants) {
-        Json entry = Json::Object();
-        entry.Set("contract", Name(mutant.contract)).Set("prime", absl::StrCat(mutant.prime));
-        mutants.Add(std::move(entry.Set("compared", mutant.compared).Set("of", mutant.elements)));
-      }
-      json.Set("mutants", std::move(mutants)).Set("seed", static_cast<int64_t>(answer.seed));
-      json.Set("samples", check.samples).Set("elements", check.elements).Set("laws", check.laws);
-    }
-    std::puts(json.ToString().c_str());
-    return;
-  }
   if (!check.ok()) {
     const std::string step = check.step > 0 ? absl::StrCat("step ", check.step, ": ") : "";
-    std::printf("REJECTED: %s%s\n", step.c_str(), Printable(ProblemOf(answer)).c_str());
+    std::printf("REJECTED: %s%s\n", step.c_str(),
+                Printable(absl::StrCat(answer.problem(), AdviceOf(answer))).c_str());
     return;
   }
   std::printf("checked: %zu steps by %zu rules, %zu constants folded, %s (%s%s)\n", c.steps.size(),
@@ -145,41 +119,23 @@ void Print(const CheckFlags& flags, const api::CheckResult& answer) {
   }
 }
 
-void PrintCudaPlan(const CheckFlags& flags, const api::PlanCheck& check) {
-  const int64_t launches = check.compared + check.by_definition;
-  if (flags.json) {
-    Json json = Json::Object();
-    json.Set("ok", check.ok()).Set("problem", check.problem);
-    json.Set("launches", launches).Set("compared", check.compared);
-    json.Set("by_definition", check.by_definition);
-    std::puts(json.Set("seed", static_cast<int64_t>(check.seed)).ToString().c_str());
-  } else if (!check.ok()) {
+void PrintPlan(const std::string& backend, const api::PlanCheck& check) {
+  const auto compared = static_cast<long long>(check.compared);
+  const auto by_definition = static_cast<long long>(check.by_definition);
+  if (!check.ok()) {
     std::printf("REJECTED: %s\n", check.problem.c_str());
-  } else {
+  } else if (backend == "cuda") {
     std::printf(
         "checked: of %lld launches each finds in memory what its operators read, in every order "
         "that the plan allows; %lld are products, described to the library as their operators mean "
         "on random values, %lld are generated or copies\n",
-        static_cast<long long>(launches), static_cast<long long>(check.compared),
-        static_cast<long long>(check.by_definition));
-  }
-}
-
-void PrintCpuPlan(const CheckFlags& flags, const api::PlanCheck& check) {
-  if (flags.json) {
-    Json json = Json::Object();
-    json.Set("ok", check.ok()).Set("problem", check.problem).Set("proved", check.proved);
-    json.Set("compared", check.compared).Set("by_definition", check.by_definition);
-    std::puts(json.Set("seed", static_cast<int64_t>(check.seed)).ToString().c_str());
-  } else if (!check.ok()) {
-    std::printf("REJECTED: %s\n", check.problem.c_str());
+        compared + by_definition, compared, by_definition);
   } else {
     std::printf(
         "checked: %lld kernels of the library are proved to compute, in real numbers, what their "
         "operators mean, %lld compute it on random values, %lld are generated or our own; each "
         "element stays in memory until it is read\n",
-        static_cast<long long>(check.proved), static_cast<long long>(check.compared),
-        static_cast<long long>(check.by_definition));
+        static_cast<long long>(check.proved), compared, by_definition);
   }
 }
 
@@ -194,25 +150,42 @@ absl::StatusOr<int> CheckPlan(const CheckFlags& flags, const std::string& backen
   auto check =
       api::CheckPlan(model->graph, {backend, SeedOf(flags), static_cast<int>(flags.threads)});
   if (!check.ok()) return check.status();
-  if (backend == "cuda") {
-    PrintCudaPlan(flags, *check);
-  } else {
-    PrintCpuPlan(flags, *check);
-  }
+  flags.json ? PrintJson(ToJson(*check, backend)) : PrintPlan(backend, *check);
   return check->ok() ? kExitOk : kExitNo;
+}
+
+absl::StatusOr<int> Check(const CheckFlags& flags, const Positional& files) {
+  if (!flags.plan.empty()) {
+    auto path = OneArgument("MODEL", files);
+    if (!path.ok()) return path.status();
+    return CheckPlan(flags, flags.plan, *path);
+  }
+  if (files.size() != 3) {
+    return absl::InvalidArgumentError("which IN, OUT and CERTIFICATE? see --help");
+  }
+  if (flags.samples < 0 || flags.samples > 1000) {
+    return absl::InvalidArgumentError("--samples: must be in 0…1000");
+  }
+  if (flags.threads < 1 || flags.threads > 1024) {
+    return absl::InvalidArgumentError("--threads: must be in 1…1024");
+  }
+  if (flags.seed < -1) return absl::InvalidArgumentError("--seed: must be at least -1");
+  auto answer = api::CheckCertificate(files[0], files[1], files[2], OptionsOf(flags));
+  if (!answer.ok()) return answer.status();
+  flags.json ? PrintJson(ToJson(*answer, AdviceOf(*answer))) : Print(*answer);
+  return answer->ok() ? kExitOk : kExitNo;
 }
 
 }  // namespace
 
 absl::StatusOr<int> RunCheck(Arguments arguments) {
   CheckFlags check;
-  std::string plan;
   Flags flags("check", "IN OUT CERTIFICATE",
               "Repeats what lemma optimize says it did, by a small checker that shares no code "
               "with it. Exit status 1 if the certificate is not of these models or anything in it "
               "is wrong; the step is named. With --plan, of one model: whether the back end's "
               "kernels, as handed to the library, compute what their operators mean.");
-  flags.String("plan", &plan, "BACKEND", "check the plan of one model instead: cpu or cuda");
+  flags.String("plan", &check.plan, "BACKEND", "check the plan of one model instead: cpu or cuda");
   flags.String("rules", &check.rules, "FILE",
                "rules whose records are believed, instead of the built-in ones");
   flags.Bool("prove", &check.prove, "believe no record: prove the certificate's rules anew");
@@ -228,32 +201,8 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
             "the input's weights are to be random ones of this seed, as lemma optimize was told");
   flags.Int("threads", &check.threads, "threads inside an evaluation");
   flags.Bool("json", &check.json, "print one JSON object instead of text");
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
-    return kExitOk;
-  }
-  if (!plan.empty()) {
-    auto path = OneArgument("MODEL", *positional);
-    if (!path.ok()) return path.status();
-    return CheckPlan(check, plan, *path);
-  }
-  if (positional->size() != 3) {
-    return absl::InvalidArgumentError("which IN, OUT and CERTIFICATE? see --help");
-  }
-  if (check.samples < 0 || check.samples > 1000) {
-    return absl::InvalidArgumentError("--samples: must be in 0…1000");
-  }
-  if (check.threads < 1 || check.threads > 1024) {
-    return absl::InvalidArgumentError("--threads: must be in 1…1024");
-  }
-  if (check.seed < -1) return absl::InvalidArgumentError("--seed: must be at least -1");
-  auto answer =
-      api::CheckCertificate((*positional)[0], (*positional)[1], (*positional)[2], OptionsOf(check));
-  if (!answer.ok()) return answer.status();
-  Print(check, *answer);
-  return answer->ok() ? kExitOk : kExitNo;
+  return ParseAndRun(&flags, arguments,
+                     [&](const Positional& files) { return Check(check, files); });
 }
 
 }  // namespace lemma::cli

@@ -1,4 +1,4 @@
-// The subcommands, one file each.
+// The subcommands, one file each; commands.inc is their table.
 #ifndef LEMMA_CLI_COMMANDS_H_
 #define LEMMA_CLI_COMMANDS_H_
 
@@ -30,21 +30,13 @@ struct Command {
   absl::StatusOr<int> (*run)(Arguments);
 };
 
-// In the order of the help page.
+// Those of commands.inc, in its order.
 std::vector<Command> AllCommands();
 
-absl::StatusOr<int> RunCheck(Arguments arguments);
-absl::StatusOr<int> RunCosts(Arguments arguments);
+#define LEMMA_COMMAND(name, run, synopsis, summary) absl::StatusOr<int> run(Arguments arguments);
+#include "cli/commands.inc"
+#undef LEMMA_COMMAND
 absl::StatusOr<int> RunCostsCheck(Arguments arguments);  // of RunCosts
-absl::StatusOr<int> RunGenerate(Arguments arguments);
-absl::StatusOr<int> RunOptimize(Arguments arguments);
-absl::StatusOr<int> RunPet(Arguments arguments);
-absl::StatusOr<int> RunProve(Arguments arguments);
-absl::StatusOr<int> RunRules(Arguments arguments);
-absl::StatusOr<int> RunRun(Arguments arguments);
-absl::StatusOr<int> RunShow(Arguments arguments);
-absl::StatusOr<int> RunTrain(Arguments arguments);
-absl::StatusOr<int> RunVerify(Arguments arguments);
 
 }  // namespace lemma::cli
 

@@ -92,22 +92,46 @@ std::unique_ptr<KernelMeasurer> CommonFlags::MakeMeasurer() const {
   return api::MakeMeasurer(execution.backend, execution.threads, execution.kernels);
 }
 
-absl::StatusOr<std::string> OneArgument(const std::string& what,
-                                        const std::vector<std::string>& positional) {
+absl::StatusOr<int> ParseAndRun(
+    Flags* flags, Arguments arguments,
+    absl::FunctionRef<absl::StatusOr<int>(const Positional& positional)> run) {
+  auto positional = flags->Parse(arguments);
+  if (!positional.ok()) return positional.status();
+  if (!flags->help()) return run(*positional);
+  std::fputs(flags->Help().c_str(), stdout);
+  return kExitOk;
+}
+
+absl::StatusOr<int> ParseAndRun(Flags* flags, Arguments arguments, const std::string& what,
+                                absl::FunctionRef<absl::StatusOr<int>(const std::string&)> run) {
+  return ParseAndRun(flags, arguments, [&](const Positional& positional) -> absl::StatusOr<int> {
+    auto argument = OneArgument(what, positional);
+    if (!argument.ok()) return argument.status();
+    return run(*argument);
+  });
+}
+
+absl::StatusOr<std::string> OneArgument(const std::string& what, const Positional& positional) {
   if (positional.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("which ", what, "? see --help"));
   }
-  if (positional.size() > 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("one ", what, ", please: '", positional[1], "' is one too many"));
-  }
-  return positional[0];
+  return OptionalArgument(what, positional);
 }
+
+absl::StatusOr<std::string> OptionalArgument(const std::string& what,
+                                             const Positional& positional) {
+  if (positional.size() <= 1) return positional.empty() ? "" : positional[0];
+  return absl::InvalidArgumentError(
+      absl::StrCat("one ", what, ", please: '", positional[1], "' is one too many"));
+}
+
+void PrintJson(const Json& json) { std::puts(json.ToString().c_str()); }
 
 absl::Status WithFlags(const absl::Status& error, const std::map<std::string, std::string>& flags) {
   return api::RenameOptions(error, [&flags](absl::string_view name) {
     auto other = flags.find(std::string(name));
     if (other != flags.end()) return other->second;
+    if (name == "output") return std::string("-o");
     return absl::StrCat("--", absl::StrReplaceAll(name, {{"_", "-"}}));
   });
 }

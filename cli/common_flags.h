@@ -8,12 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "api/execution/backends.h"
 #include "api/models/model_file.h"
 #include "api/models/model_inputs.h"
 #include "base/flags.h"
+#include "base/json.h"
+#include "cli/commands.h"
 #include "graph/tensor.h"
 #include "runtime/executor.h"
 #include "runtime/measure.h"
@@ -39,6 +42,7 @@ struct CommonFlags {
   void AddReuse(Flags* flags);      // --reuse
   void AddExecution(Flags* flags);  // the back end, threads and input values; also --fusion
 
+  // What executes the model, as the flags say, and on what.
   api::ExecutionOptions Execution() const;
   api::InputOptions InputValues() const;
 
@@ -55,12 +59,26 @@ struct CommonFlags {
   std::unique_ptr<KernelMeasurer> MakeMeasurer() const;
 };
 
-// The command's only positional argument, called `what` in its help; else InvalidArgument.
-absl::StatusOr<std::string> OneArgument(const std::string& what,
-                                        const std::vector<std::string>& positional);
+// Parses the arguments, and runs the command with those that are no flags; or prints its help, if
+// that is asked for.
+using Positional = std::vector<std::string>;
+absl::StatusOr<int> ParseAndRun(
+    Flags* flags, Arguments arguments,
+    absl::FunctionRef<absl::StatusOr<int>(const Positional& positional)> run);
+// The same for a command with one such argument, called `what` in its help.
+absl::StatusOr<int> ParseAndRun(Flags* flags, Arguments arguments, const std::string& what,
+                                absl::FunctionRef<absl::StatusOr<int>(const std::string&)> run);
+
+// The only one of them; else InvalidArgument.
+absl::StatusOr<std::string> OneArgument(const std::string& what, const Positional& positional);
+// What may be left out, then "".
+absl::StatusOr<std::string> OptionalArgument(const std::string& what, const Positional& positional);
+
+// Prints the object on one line.
+void PrintJson(const Json& json);
 
 // The error with flags in the place of the library's names of options: "option max_ops" becomes
-// "--max-ops", unless `flags` says another one.
+// "--max-ops", "option output" -o, unless `flags` says another one.
 absl::Status WithFlags(const absl::Status& error,
                        const std::map<std::string, std::string>& flags = {});
 

@@ -7,11 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "api/json/costs.h"
 #include "api/models/model_file.h"
 #include "base/flags.h"
-#include "base/json.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
+#include "cli/common_flags.h"
 
 namespace lemma::cli {
 namespace {
@@ -20,27 +21,18 @@ namespace {
 absl::StatusOr<int> List(const std::string& db_path, bool json) {
   auto devices = api::ListCosts(db_path);
   if (!devices.ok()) return devices.status();
-  Json list = Json::Array();
+  if (json) {
+    PrintJson(ToJson(db_path, *devices));
+    return kExitOk;
+  }
   TextTable table({"<device", "kernels", "GFLOP/s", "GB/s", "overhead"});
   for (const api::DeviceCosts& device : *devices) {
-    Json json_device = Json::Object();
-    json_device.Set("device", device.device).Set("kernels", device.kernels);
-    json_device.Set("flops_per_second", device.flops_per_second);
-    json_device.Set("bytes_per_second", device.bytes_per_second);
-    json_device.Set("overhead_ns", device.overhead_ns);
-    list.Add(std::move(json_device));
     table.Row({device.device, absl::StrCat(device.kernels),
                absl::StrFormat("%.1f", device.flops_per_second * 1e-9),
                absl::StrFormat("%.1f", device.bytes_per_second * 1e-9),
                absl::StrFormat("%.1f us", device.overhead_ns * 1e-3)});
   }
-  if (json) {
-    Json all = Json::Object();
-    all.Set("file", db_path).Set("devices", std::move(list));
-    std::puts(all.ToString().c_str());
-  } else {
-    std::fputs(table.ToString().c_str(), stdout);
-  }
+  std::fputs(table.ToString().c_str(), stdout);
   return kExitOk;
 }
 
@@ -57,9 +49,7 @@ absl::StatusOr<int> Import(const std::string& db_path, const std::string& path, 
   auto done = api::ImportCosts(db_path, path, replace);
   if (!done.ok()) return done.status();
   if (json) {
-    Json all = Json::Object();
-    all.Set("file", path).Set("imported", done->imported).Set("kept", done->kept);
-    std::puts(all.ToString().c_str());
+    PrintJson(ToJson(path, *done));
     return kExitOk;
   }
   std::printf("%d costs imported into %s", static_cast<int>(done->imported), db_path.c_str());
@@ -85,27 +75,22 @@ absl::StatusOr<int> RunCosts(Arguments arguments) {
   flags.String("output|o", &output, "FILE", "export: where to; else to standard output");
   flags.Bool("replace", &replace, "import: in place of costs that are known");
   flags.Bool("json", &json, "print one JSON object instead of text");
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
-    return kExitOk;
-  }
-  const std::string what = positional->empty() ? "" : (*positional)[0];
-  const size_t wanted = what.empty() ? 0 : what == "import" ? 2 : 1;
-  if (!what.empty() && what != "export" && what != "import") {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "costs can be exported, imported or checked, not '", what, "'; see lemma costs --help"));
-  }
-  if (positional->size() != wanted) {
-    return absl::InvalidArgumentError(what == "import"
-                                          ? "which FILE of costs? one, please"
-                                          : absl::StrCat("'", positional->back(), "' is too much"));
-  }
-  if (what == "import") return Import(path, (*positional)[1], replace, json);
-  if (absl::Status s = api::CheckOutputs({output}, {path}); !s.ok()) return s;
-  if (what == "export") return Export(path, device, output);
-  return List(path, json);
+  return ParseAndRun(&flags, arguments, [&](const Positional& words) -> absl::StatusOr<int> {
+    const std::string what = words.empty() ? "" : words[0];
+    const size_t wanted = what.empty() ? 0 : what == "import" ? 2 : 1;
+    if (!what.empty() && what != "export" && what != "import") {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "costs can be exported, imported or checked, not '", what, "'; see lemma costs --help"));
+    }
+    if (words.size() != wanted) {
+      return absl::InvalidArgumentError(what == "import"
+                                            ? "which FILE of costs? one, please"
+                                            : absl::StrCat("'", words.back(), "' is too much"));
+    }
+    if (what == "import") return Import(path, words[1], replace, json);
+    if (absl::Status s = api::CheckOutputs({output}, {path}); !s.ok()) return s;
+    return what == "export" ? Export(path, device, output) : List(path, json);
+  });
 }
 
 }  // namespace lemma::cli

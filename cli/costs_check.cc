@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "api/costs.h"
-#include "base/json.h"
+#include "api/json/costs.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
@@ -47,21 +47,6 @@ void PrintTable(const api::Calibration& report) {
     std::printf("learned the times of %d kernels\n", static_cast<int>(report.learned));
 }
 
-void PrintJson(const api::Calibration& report) {
-  Json kernels = Json::Array();
-  for (const auto& [timing, kind, predicted_ms] : report.kernels) {
-    Json kernel = Json::Object();
-    kernel.Set("signature", timing.signature).Set("value", timing.label);
-    kernel.Set("predicted_ms", predicted_ms).Set("ms", timing.ms);
-    kernels.Add(std::move(kernel));
-  }
-  Json json = Json::Object();
-  json.Set("predicted_ms", report.predicted_ms).Set("ms", report.run_ms);
-  json.Set("measuring_seconds", report.measuring_seconds).Set("learned", report.learned);
-  json.Set("kernels", std::move(kernels));
-  std::puts(json.ToString().c_str());
-}
-
 }  // namespace
 
 absl::StatusOr<int> RunCostsCheck(Arguments arguments) {
@@ -76,26 +61,16 @@ absl::StatusOr<int> RunCostsCheck(Arguments arguments) {
              "keep the times in the run: they correct the costs from now on");
   common.AddExecution(&flags);
   common.AddModel(&flags);
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
+  return ParseAndRun(&flags, arguments, "MODEL", [&](const auto& path) -> absl::StatusOr<int> {
+    auto model = common.Load(path);
+    if (!model.ok()) return model.status();
+    options.execution = common.Execution();
+    options.inputs = common.InputValues();
+    auto report = api::Calibrate(*model, options);
+    if (!report.ok()) return WithFlags(report.status());
+    common.json ? PrintJson(ToJson(*report)) : PrintTable(*report);
     return kExitOk;
-  }
-  auto path = OneArgument("MODEL", *positional);
-  if (!path.ok()) return path.status();
-  auto model = common.Load(*path);
-  if (!model.ok()) return model.status();
-  options.execution = common.Execution();
-  options.inputs = common.InputValues();
-  auto report = api::Calibrate(*model, options);
-  if (!report.ok()) return WithFlags(report.status());
-  if (common.json) {
-    PrintJson(*report);
-  } else {
-    PrintTable(*report);
-  }
-  return kExitOk;
+  });
 }
 
 }  // namespace lemma::cli

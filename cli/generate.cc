@@ -11,13 +11,13 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "api/json/generate.h"
 #include "base/flags.h"
-#include "base/json.h"
 #include "base/process_use.h"
 #include "cli/commands.h"
+#include "cli/common_flags.h"
 #include "cli/generate_progress.h"
 #include "cli/interrupt.h"
-#include "cli/option_names.h"
 #include "generator/sets/named_sets.h"
 
 namespace lemma::cli {
@@ -30,49 +30,12 @@ struct GenerateFlags {
   generator::Shard shard;
 };
 
-struct Figure {
-  const char* name;
-  int64_t value;
-};
-
-std::vector<Figure> FiguresOf(const generator::EnumeratorStats& s) {
-  return {{"graphs", s.graphs},        {"terms", s.terms},     {"pruned_terms", s.pruned_terms},
-          {"distinct", s.distinct},    {"hits", s.hot_graphs}, {"classes", s.classes},
-          {"class_members", s.members}};
-}
-
-std::vector<Figure> FiguresOf(const api::GenerateResult& result) {
-  const generator::GenerateStats& s = result.decided;
-  std::vector<Figure> figures = FiguresOf(result.enumerated);
-  for (const Figure& figure : {Figure{"pairs", s.pairs},
-                               {"candidates", s.candidates},
-                               {"derived", s.derived},
-                               {"not_tried", s.waiting},
-                               {"no_form", s.unliftable},
-                               {"proved", s.proved},
-                               {"guarded", s.guarded},
-                               {"refuted", s.refuted},
-                               {"unknown", s.unknown},
-                               {"pruned", s.pruned},
-                               {"written", result.written},
-                               {"resumed", result.resumed}}) {
-    figures.push_back(figure);
-  }
-  return figures;
-}
-
 // Prints the figures with what was used until now, and until the enumeration was done.
-void PrintFigures(const std::vector<Figure>& figures, const ProcessUse& enumeration, bool json) {
+void PrintFigures(const std::vector<api::Figure>& figures, const ProcessUse& enumeration,
+                  bool json) {
   const ProcessUse all = ProcessUse::SoFar();
-  if (json) {
-    Json object = Json::Object();
-    for (const Figure& figure : figures) object.Set(figure.name, figure.value);
-    object.Set("enumeration_cpu_s", enumeration.seconds);
-    object.Set("cpu_s", all.seconds).Set("peak_mb", all.megabytes);
-    std::puts(object.ToString().c_str());
-    return;
-  }
-  for (const Figure& figure : figures) {
+  if (json) return PrintJson(ToJson(figures, enumeration, all));
+  for (const api::Figure& figure : figures) {
     std::printf("%-14s %12lld\n", absl::StrReplaceAll(figure.name, {{"_", " "}}).c_str(),
                 static_cast<long long>(figure.value));
   }
@@ -97,14 +60,14 @@ absl::StatusOr<int> Generate(const GenerateFlags& flags) {
     auto stats = flags.count ? api::CountGraphs(options, flags.shard)
                              : api::EnumerateShard(options, flags.shard);
     progress.Clear();
-    if (!stats.ok()) return InFlags(stats.status());
-    PrintFigures(FiguresOf(*stats), ProcessUse::SoFar(), flags.json);
+    if (!stats.ok()) return WithFlags(stats.status());
+    PrintFigures(api::FiguresOf(*stats), ProcessUse::SoFar(), flags.json);
     return kExitOk;
   }
   auto result = api::Generate(options);
   progress.Clear();
-  if (!result.ok()) return InFlags(result.status());
-  PrintFigures(FiguresOf(*result), result->enumeration, flags.json);
+  if (!result.ok()) return WithFlags(result.status());
+  PrintFigures(api::FiguresOf(*result), result->enumeration, flags.json);
   return kExitOk;
 }
 
@@ -150,7 +113,7 @@ absl::Status Check(const Flags& flags, GenerateFlags* generate) {
     if (!shard.ok()) return shard.status();
     generate->shard = *shard;
   }
-  return InFlags(options.Check());
+  return WithFlags(options.Check());
 }
 
 }  // namespace
@@ -187,16 +150,12 @@ absl::StatusOr<int> RunGenerate(Arguments arguments) {
   flags.Note(
       "Ctrl-C or a kill loses only what is at work: until RULES is written, RULES.run keeps what "
       "was\nenumerated and decided, and the same command with --resume goes on.");
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
-    return kExitOk;
-  }
-  options.shards = *std::move(positional);
-  if (!ops.empty()) options.ops = ops;
-  if (absl::Status s = Check(flags, &generate); !s.ok()) return s;
-  return Generate(generate);
+  return ParseAndRun(&flags, arguments, [&](const Positional& shards) -> absl::StatusOr<int> {
+    options.shards = shards;
+    if (!ops.empty()) options.ops = ops;
+    if (absl::Status s = Check(flags, &generate); !s.ok()) return s;
+    return Generate(generate);
+  });
 }
 
 }  // namespace lemma::cli

@@ -7,12 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "api/json/rules.h"
 #include "base/flags.h"
-#include "base/json.h"
 #include "base/text_table.h"
 #include "cli/common_flags.h"
 #include "cli/interrupt.h"
-#include "cli/option_names.h"
 #include "cli/progress_line.h"
 #include "cli/rules_commands.h"
 #include "cli/verdict_text.h"
@@ -46,23 +45,6 @@ void PrintTable(const std::vector<api::ImportedRule>& rules) {
   }
 }
 
-void PrintJson(const std::string& path, const api::ImportedTaso& imported) {
-  Json list = Json::Array();
-  for (const api::ImportedRule& rule : imported.rules) {
-    Json json = Json::Object(), without = Json::Object();
-    json.Set("rule", rule.rule.name).Set("guard", rule.guard);
-    AddOutcome(rule.outcome, &json);
-    AddVerdict(rule.without_guard, &without);
-    json.Set("without_guard", std::move(without)).Set("note", rule.note);
-    json.Set("written", rule.written);
-    json.Set("text", PrintRule(rule.rule));
-    list.Add(std::move(json));
-  }
-  Json all = Json::Object();
-  all.Set("file", path).Set("rules", std::move(list)).Set("seconds", imported.seconds);
-  std::puts(all.ToString().c_str());
-}
-
 void PrintText(const api::ImportedTaso& imported, const std::string& output) {
   PrintTable(imported.rules);
   std::map<std::string, int> words;
@@ -89,8 +71,8 @@ absl::StatusOr<int> Import(const std::string& path, api::ImportTasoOptions optio
     options.progress = ShowRules(&progress);
     imported = api::ImportTasoFile(path, options);
   }
-  if (!imported.ok()) return InFlags(imported.status());
-  json ? PrintJson(path, *imported) : PrintText(*imported, options.output);
+  if (!imported.ok()) return WithFlags(imported.status());
+  json ? PrintJson(ToJson(path, *imported)) : PrintText(*imported, options.output);
   return imported->ok() ? kExitOk : kExitNo;
 }
 
@@ -109,16 +91,10 @@ absl::StatusOr<int> RunImportTaso(Arguments arguments) {
   flags.Int("jobs", &import.jobs, "rules proved at the same time; verdicts do not depend on it");
   AddProofFlags(&flags, &import.proof);
   flags.Bool("json", &json, "print one JSON object instead of text");
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
-    return kExitOk;
-  }
-  auto path = OneArgument("FILE", *positional);
-  if (!path.ok()) return path.status();
-  if (absl::Status s = import.Check(); !s.ok()) return InFlags(s);
-  return Import(*path, import, json);
+  return ParseAndRun(&flags, arguments, "FILE", [&](const auto& path) -> absl::StatusOr<int> {
+    if (absl::Status s = import.Check(); !s.ok()) return WithFlags(s);
+    return Import(path, import, json);
+  });
 }
 
 }  // namespace lemma::cli

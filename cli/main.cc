@@ -92,18 +92,9 @@ int ExitOf(const absl::Status& status) {
 
 std::vector<Command> AllCommands() {
   return {
-      {"check", "IN OUT CERTIFICATE", "repeat what an optimization says it did", RunCheck},
-      {"costs", "[WHAT]", "list, check, export and import measured costs", RunCosts},
-      {"generate", "-o RULES", "find rules by enumerating graphs, and prove them", RunGenerate},
-      {"optimize", "MODEL -o OUT", "rewrite a model so that it runs faster", RunOptimize},
-      {"pet", "MODEL",
-       "list partially equivalent mutants, where they differ and what corrects them", RunPet},
-      {"prove", "A B", "prove that two graphs are equal, or find where they differ", RunProve},
-      {"rules", "[RULES]", "list and show rules and their records; import TASO's", RunRules},
-      {"run", "MODEL", "execute a model and time it", RunRun},
-      {"show", "MODEL", "print a model as text, as DOT or as a table of operators", RunShow},
-      {"train", "MODEL -o STEP", "make a model a step of training", RunTrain},
-      {"verify", "RULES", "prove every rule of a file, for all sizes", RunVerify},
+#define LEMMA_COMMAND(name, run, synopsis, summary) {name, synopsis, summary, run},
+#include "cli/commands.inc"
+#undef LEMMA_COMMAND
   };
 }
 

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "api/report.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/optimize_print.h"
 #include "cli/optimize_progress.h"
-#include "cli/optimize_report.h"
 
 namespace lemma::cli {
 namespace {
@@ -84,9 +84,16 @@ absl::Status Write(const OptimizeFlags& flags, const std::string& path, const ap
     return With(files.status(), "--certificate=none does without");
   }
   if (!files.ok()) return files.status();
-  absl::Status done =
-      StageReport(flags, path, model.graph, outcome.result, inputs, deadline, &*files);
-  return done.ok() ? CommitAll(*std::move(files)) : done;
+  if (!flags.report.empty()) {
+    api::OptimizeOptions options = flags.Options();
+    options.deadline = deadline;
+    auto page = api::ReportOf(model.graph, inputs, options, outcome.result, {path, flags.output});
+    if (!page.ok()) return page.status();
+    auto staged = StagedFile::Write(flags.report, {*page});
+    if (!staged.ok()) return staged.status();
+    files->push_back(*std::move(staged));
+  }
+  return CommitAll(*std::move(files));
 }
 
 absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path) {
@@ -123,16 +130,10 @@ absl::StatusOr<int> RunOptimize(Arguments arguments) {
               "Rewrites a model so that it runs faster, and writes it. What does not pay when both "
               "are executed is not kept; a model with unknown operators is not executed.");
   optimize.AddTo(&flags);
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
-    return kExitOk;
-  }
-  auto path = OneArgument("MODEL", *positional);
-  if (!path.ok()) return path.status();
-  if (absl::Status s = optimize.Check(); !s.ok()) return s;
-  return Optimize(optimize, *path);
+  return ParseAndRun(&flags, arguments, "MODEL", [&](const auto& path) -> absl::StatusOr<int> {
+    if (absl::Status s = optimize.Check(); !s.ok()) return s;
+    return Optimize(optimize, path);
+  });
 }
 
 }  // namespace lemma::cli

@@ -41,8 +41,6 @@ struct OptimizeFlags {
   api::OptimizeOptions Options() const;
   api::CostOptions Costs() const;
   optimizer::Objective ObjectiveOf() const;
-  // Whether input and result are timed.
-  bool Times() const { return device.empty() && replay.empty(); }
   std::string CertificatePath() const;  // "": none
 };
 

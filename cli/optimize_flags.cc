@@ -2,6 +2,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "api/models/model_file.h"
 #include "cli/optimize.h"
 
@@ -15,9 +16,8 @@ void OptimizeFlags::AddTo(Flags* flags) {
   flags->List("only", &only, "RULE,...", "the only rules to use");
   flags->Choice("numerics", &numerics, {"exact", "reassociate", "real"},
                 "what rules may change: no bit, roundings, or overflow and NaN too");
-  flags->Choice("search", &search, {"backtracking", "saturation", "auto"},
-                "one rewrite after the other; all at once, then the cheapest graph, with a bound; "
-                "both");
+  flags->Choice("search", &search, api::SearchNames(),
+                absl::StrJoin(api::SearchDescriptions(), "; "));
   flags->Choice("pet", &pet, {"off", "on"},
                 "rewrite parts by corrected mutants of theirs too, which takes seconds for each");
   flags->Int("nodes", &nodes, "operators that saturation keeps at once");
@@ -71,24 +71,15 @@ absl::Status OptimizeFlags::Check() const {
   if (!replay.empty() && objective != "time") {
     return absl::InvalidArgumentError("--objective: nothing is searched with --replay");
   }
-  if (search != "backtracking" && !ObjectiveOf().IsTime()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--search=", search, ": knows time only; use backtracking for memory"));
-  }
   if (!(seconds >= 0)) return absl::InvalidArgumentError("--seconds: must be at least 0");
   return WithFlags(Options().Check());
 }
 
 api::OptimizeOptions OptimizeFlags::Options() const {
-  using Search = api::OptimizeOptions::Search;
   static const std::map<std::string, FloatContract> kContracts = {
       {"exact", FloatContract::kBitExact},
       {"reassociate", FloatContract::kReassociates},
       {"real", FloatContract::kRealOnly}};
-  static const std::map<std::string, Search> kSearches = {
-      {"backtracking", Search::kBacktracking},
-      {"saturation", Search::kSaturation},
-      {"auto", Search::kAuto}};
   const auto format = api::FormatOfPath(output);
   api::OptimizeOptions options;
   options.rules = rules;
@@ -97,7 +88,7 @@ api::OptimizeOptions OptimizeFlags::Options() const {
   options.numerics = kContracts.at(numerics);
   options.allow_unproved = allow_unproved;
   options.pet = pet == "on";
-  options.search = kSearches.at(search);
+  options.search = search;
   options.budget = budget;
   options.alpha = alpha;
   options.nodes = nodes;

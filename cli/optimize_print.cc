@@ -2,32 +2,19 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
-#include <utility>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "base/json.h"
+#include "api/json/optimize.h"
+#include "api/optimization/search_figures.h"
 #include "base/text_table.h"
+#include "cli/common_flags.h"
 #include "cli/why_not_text.h"
 
 namespace lemma::cli {
 namespace {
-
-std::vector<std::pair<std::string, int>> RuleCounts(
-    const std::vector<optimizer::RewriteStep>& steps) {
-  std::map<std::string, int> counts;
-  for (const optimizer::RewriteStep& step : steps) ++counts[step.name];
-  std::vector<std::pair<std::string, int>> sorted(counts.begin(), counts.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
-  return sorted;
-}
-
-double GraphsPerSecond(const optimizer::SearchResult& search) {
-  return static_cast<double>(search.steps) / std::max(1e-6, search.search_seconds);
-}
 
 double Ratio(int64_t after, int64_t before) {
   return static_cast<double>(after) / static_cast<double>(std::max<int64_t>(before, 1));
@@ -71,23 +58,6 @@ void PrintFront(const std::vector<optimizer::FrontPoint>& front) {
   std::fputs(table.ToString().c_str(), stdout);
 }
 
-Json FrontJson(const std::vector<optimizer::FrontPoint>& front) {
-  Json list = Json::Array();
-  for (const optimizer::FrontPoint& point : front) {
-    Json json = Json::Object();
-    json.Set("ms", point.cost.ms()).Set("peak_bytes", point.cost.peak_bytes());
-    json.Set("operators", point.ops).Set("best", point.is_best);
-    list.Add(std::move(json));
-  }
-  return list;
-}
-
-// Of the gain that the bound leaves room for.
-double ShareOfBound(const optimizer::SearchResult& search) {
-  const double all = search.initial_cost.ms() - search.bound->cost.ms();
-  return all > 0 ? (search.initial_cost.ms() - search.best_cost.ms()) / all : 1;
-}
-
 void PrintBound(const optimizer::SearchResult& search) {
   if (!search.bound) return;
   const char* of = search.bound->is_of_all ? "that the rules lead to" : "that was looked at";
@@ -96,75 +66,7 @@ void PrintBound(const optimizer::SearchResult& search) {
           ? "no graph %s costs less than %s, predicted: the result has %.1f %% of the gain\n"
           : "a graph %s costs %s at least, by an estimate: the result has %.1f %% of the "
             "gain\n",
-      of, FormatMs(search.bound->cost.ms()).c_str(), 100 * ShareOfBound(search));
-}
-
-void PrintJson(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
-  const optimizer::SearchResult& p = outcome.result.search;
-  const api::Acceptance& result = outcome.result.accepted;
-  auto counts = [](const std::vector<optimizer::RewriteStep>& steps) {
-    Json rules = Json::Object();
-    for (const auto& [name, count] : RuleCounts(steps)) rules.Set(name, count);
-    return rules;
-  };
-  Json json = Json::Object();
-  json.Set("graph", input.name())
-      .Set("output", flags.output)
-      .Set("certificate", flags.CertificatePath())
-      .Set("kept_input", result.kept_input())
-      .Set("recomputed_operators", result.recomputed)
-      .Set("offloaded_values", result.offloaded);
-  json.Set("operators_before", input.num_ops());
-  json.Set("operators_after", result.graph.num_ops());
-  if (flags.replay.empty()) {
-    json.Set("predicted_ms_before", p.initial_cost.ms());
-    json.Set("predicted_ms_after", p.best_cost.ms());
-  }
-  if (!flags.ObjectiveOf().IsTime()) {
-    json.Set("objective", flags.objective).Set("memory_limit", flags.memory_limit);
-    json.Set("predicted_peak_bytes_before", p.initial_cost.peak_bytes());
-    json.Set("predicted_peak_bytes_after", p.best_cost.peak_bytes());
-  }
-  if (!p.front.empty()) json.Set("front", FrontJson(p.front));
-  if (!flags.device.empty()) json.Set("device", flags.device);
-  if (result.measured && flags.Times()) {
-    json.Set("ms_before", result.ms_before).Set("ms_after", result.ms_after);
-    json.Set("ratio", result.ratio);
-  }
-  if (result.measured) {
-    json.Set("peak_bytes_before", result.memory_before.planned_bytes);
-    json.Set("peak_bytes_after", result.memory_after.planned_bytes);
-    json.Set("difference", result.difference.largest).Set("allowed", result.difference.allowed);
-    json.Set("compared_values", result.difference.finite);
-    json.Set("output_values", result.difference.elements);
-    json.Set("excuse", result.difference.excuse).Set("rejected", result.rejected);
-  }
-  if (result.found) {
-    json.Set("found_ratio", result.found->median).Set("found_ratio_low", result.found->low);
-    json.Set("found_ratio_high", result.found->high).Set("runs", result.runs);
-  }
-  json.Set("rules", counts(result.rewrites)).Set("search_rules", counts(p.rewrites));
-  if (flags.allow_unproved) {
-    Json unproved = Json::Object();
-    for (const optimizer::UnprovedRule& rule : outcome.result.unproved)
-      unproved.Set(rule.name, rule.problem);
-    json.Set("unproved_rules_allowed", std::move(unproved));
-  }
-  json.Set("learned_kernels", outcome.result.calibrated);
-  json.Set("graphs", p.steps).Set("search_seconds", outcome.result.search_seconds);
-  json.Set("best_seconds", outcome.result.best_seconds);
-  json.Set("search_start_bytes", outcome.search_start_bytes);
-  json.Set("search_peak_bytes", outcome.search_peak_bytes);
-  json.Set("graphs_per_second", GraphsPerSecond(p));
-  json.Set("stopped", Name(p.stop));
-  if (p.bound) {
-    json.Set("bound_ms", p.bound->cost.ms()).Set("bound_of_all", p.bound->is_of_all);
-    json.Set("bound_proved", p.bound->is_proved);
-    json.Set("bound_share", ShareOfBound(p));
-  }
-  if (outcome.result.why_not)
-    json.Set("why_not", WhyNotJson(*outcome.result.why_not, flags.numerics));
-  std::puts(json.ToString().c_str());
+      of, FormatMs(search.bound->cost.ms()).c_str(), 100 * api::ShareOfBound(search));
 }
 
 void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
@@ -172,7 +74,7 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   const api::Acceptance& result = outcome.result.accepted;
   auto bytes = [](int64_t n) { return FormatBytes(static_cast<double>(n)); };
   TextTable table({flags.common.backend, "before", "after", "after/before"});
-  if (result.measured && flags.Times()) {
+  if (result.measured && flags.Options().Times()) {
     table.Row({"time, median", FormatMs(result.ms_before), FormatMs(result.ms_after),
                absl::StrFormat("%.3f", result.kept_input() ? 1.0 : result.ratio)});
   }
@@ -203,7 +105,7 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
                 result.difference.ToString().c_str());
   }
   std::printf("%d graphs in %.1f s, %.0f per second of processor time: %s\n",
-              static_cast<int>(p.steps), outcome.result.search_seconds, GraphsPerSecond(p),
+              static_cast<int>(p.steps), outcome.result.search_seconds, api::GraphsPerSecond(p),
               Name(p.stop));
   PrintBound(p);
   PrintFront(p.front);
@@ -214,7 +116,7 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   if (result.kept_input()) {
     std::printf("kept the input: %s\n", WhyKept(flags, outcome).c_str());
   } else {
-    for (const auto& [name, count] : RuleCounts(result.rewrites)) {
+    for (const auto& [name, count] : api::RuleCounts(result.rewrites)) {
       const bool unproved =
           std::any_of(outcome.result.unproved.begin(), outcome.result.unproved.end(),
                       [&](const optimizer::UnprovedRule& rule) { return rule.name == name; });
@@ -235,39 +137,29 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
     std::printf("certificate: %s\n", path.c_str());
   }
   if (!flags.report.empty()) std::printf("report: %s\n", flags.report.c_str());
-  if (outcome.result.why_not)
-    std::fputs(
-        WhyNotText(*outcome.result.why_not, flags.numerics, !flags.ObjectiveOf().IsTime()).c_str(),
-        stdout);
 }
 
-// All there is to say if nothing is written.
-void PrintWhyNot(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
-  const optimizer::SearchResult& search = outcome.result.search;
-  if (!flags.common.json) {
-    std::fputs(
-        WhyNotText(*outcome.result.why_not, flags.numerics, !flags.ObjectiveOf().IsTime()).c_str(),
-        stdout);
-    return;
-  }
-  Json json = Json::Object();
-  json.Set("graph", input.name());
-  json.Set("predicted_ms_before", search.initial_cost.ms());
-  json.Set("predicted_ms_after", search.best_cost.ms());
-  json.Set("graphs", search.steps).Set("stopped", Name(search.stop));
-  json.Set("why_not", WhyNotJson(*outcome.result.why_not, flags.numerics));
-  std::puts(json.ToString().c_str());
+std::string WhyNotOf(const OptimizeFlags& flags, const Outcome& outcome) {
+  return WhyNotText(*outcome.result.why_not, flags.numerics, !flags.ObjectiveOf().IsTime());
+}
+
+Json JsonOf(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
+  api::OptimizeContext context = {flags.output, flags.CertificatePath(), outcome.search_start_bytes,
+                                  outcome.search_peak_bytes, ""};
+  const auto& why_not = outcome.result.why_not;
+  if (why_not) context.excluded = Exclusion(*why_not, flags.numerics);
+  return flags.output.empty() ? api::WhyNotJson(input, outcome.result, context.excluded)
+                              : ToJson(input, flags.Options(), outcome.result, context);
 }
 
 }  // namespace
 
 void Print(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome) {
-  if (flags.output.empty()) {
-    PrintWhyNot(flags, input, outcome);
-  } else if (flags.common.json) {
-    PrintJson(flags, input, outcome);
+  if (flags.common.json) {
+    PrintJson(JsonOf(flags, input, outcome));
   } else {
-    PrintTable(flags, input, outcome);
+    if (!flags.output.empty()) PrintTable(flags, input, outcome);
+    if (outcome.result.why_not) std::fputs(WhyNotOf(flags, outcome).c_str(), stdout);
   }
 }
 

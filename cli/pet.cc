@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "api/json/pet.h"
 #include "api/models/model_file.h"
 #include "api/pet/examples.h"
 #include "base/flags.h"
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/progress_line.h"
@@ -125,25 +125,27 @@ void PrintPart(const PetFlags& flags, const api::MutatedPart& part) {
   std::printf("\n");
 }
 
-Json JsonOf(const api::MutatedPart& part) {
-  Json mutants = Json::Array();
-  for (const pet::Candidate& c : part.candidates->found) {
-    Json boxes = Json::Array();
-    for (const pet::Box& box : c.region.differs) boxes.Add(ToString(box));
-    Json mutant = Json::Object();
-    mutant.Set("how", c.mutant.how()).Set("differs", c.region.positions);
-    mutant.Set("positions", NumElements(c.region.shape)).Set("boxes", std::move(boxes));
-    mutant.Set("cells", c.region.cells).Set("tested", c.region.tested);
-    mutant.Set("corrector", c.corrector).Set("ns", c.cost).Set("gain", api::PredictedGain(part, c));
-    mutants.Add(std::move(mutant));
+absl::StatusOr<int> ListMutants(const PetFlags& flags, const Positional& positional) {
+  if (absl::Status s = flags.common.Check(); !s.ok()) return s;
+  auto graph = ReadGraph(flags, positional);
+  if (!graph.ok()) return graph.status();
+  auto parts = FindParts(flags, *graph);
+  if (!parts.ok()) return parts.status();
+  if (!flags.svg.empty()) {
+    const pet::Candidate* first = api::FirstThatDiffers(*parts);
+    if (first == nullptr) {
+      return absl::NotFoundError("--svg: none of the mutants differs anywhere");
+    }
+    absl::Status written = api::WriteText(flags.svg, pet::SvgPicture(first->region));
+    if (!written.ok()) return written;
   }
-  Json json = Json::Object();
-  json.Set("operators", part.part.graph.num_ops());
-  json.Set("output", part.part.graph.outputs()[0].type().ToString());
-  json.Set("occurrences", part.part.occurrences).Set("ns", part.candidates->original_cost);
-  json.Set("mutants", part.candidates->mutants).Set("looked_at", part.candidates->looked_at);
-  json.Set("kept", std::move(mutants));
-  return json;
+  if (flags.common.json) {
+    PrintJson(ToJson(*parts));
+  } else {
+    for (const api::MutatedPart& part : *parts) PrintPart(flags, part);
+    if (parts->empty()) std::puts("no part is a sum of products");
+  }
+  return parts->empty() ? kExitNo : kExitOk;
 }
 
 }  // namespace
@@ -168,35 +170,8 @@ absl::StatusOr<int> RunPet(Arguments arguments) {
   flags.String("cost-db", &pet.search.costs.database, "FILE", "where measured costs are kept");
   pet.common.AddExecution(&flags);
   pet.common.AddModel(&flags);
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
-    return kExitOk;
-  }
-  if (absl::Status s = pet.common.Check(); !s.ok()) return s;
-  if (absl::Status s = pet.common.Check(); !s.ok()) return s;
-  auto graph = ReadGraph(pet, *positional);
-  if (!graph.ok()) return graph.status();
-  auto parts = FindParts(pet, *graph);
-  if (!parts.ok()) return parts.status();
-  if (!pet.svg.empty()) {
-    const pet::Candidate* first = api::FirstThatDiffers(*parts);
-    if (first == nullptr) {
-      return absl::NotFoundError("--svg: none of the mutants differs anywhere");
-    }
-    absl::Status written = api::WriteText(pet.svg, pet::SvgPicture(first->region));
-    if (!written.ok()) return written;
-  }
-  if (pet.common.json) {
-    Json json = Json::Array();
-    for (const api::MutatedPart& part : *parts) json.Add(JsonOf(part));
-    std::puts(json.ToString().c_str());
-  } else {
-    for (const api::MutatedPart& part : *parts) PrintPart(pet, part);
-    if (parts->empty()) std::puts("no part is a sum of products");
-  }
-  return parts->empty() ? kExitNo : kExitOk;
+  return ParseAndRun(&flags, arguments,
+                     [&](const Positional& words) { return ListMutants(pet, words); });
 }
 
 }  // namespace lemma::cli

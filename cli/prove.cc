@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/json.h"
+#include "api/json/proofs.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/interrupt.h"
-#include "cli/option_names.h"
 #include "cli/verdict_text.h"
 
 namespace lemma::cli {
@@ -55,15 +54,8 @@ absl::StatusOr<int> Prove(const ProveFlags& flags, const std::string& a, const s
     std::fprintf(stderr, "lemma: note: %s: %s\n", path.c_str(), note.c_str());
   };
   auto result = api::Prove(a, b, options);
-  if (!result.ok()) return InFlags(result.status());
-  if (flags.common.json) {
-    Json json = Json::Object();
-    json.Set("a", a).Set("b", b).Set("symbolic", result->symbolic);
-    AddOutcome(result->outcome, &json);
-    std::puts(json.ToString().c_str());
-  } else {
-    Print(a, b, *result);
-  }
+  if (!result.ok()) return WithFlags(result.status());
+  flags.common.json ? PrintJson(ToJson(a, b, *result)) : Print(a, b, *result);
   return result->outcome.ok() ? kExitOk : kExitNo;
 }
 
@@ -80,17 +72,11 @@ absl::StatusOr<int> RunProve(Arguments arguments) {
   flags.Note(
       "Inputs correspond by position, weights by name. In the text form a size may be a symbol\n"
       "(x: f32[m,k]); then the proof is for all sizes, and symbols correspond by name.");
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
-    return kExitOk;
-  }
-  if (positional->size() != 2) {
+  return ParseAndRun(&flags, arguments, [&](const Positional& graphs) -> absl::StatusOr<int> {
+    if (graphs.size() == 2) return Prove(prove, graphs[0], graphs[1]);
     return absl::InvalidArgumentError(
-        absl::StrCat("two graphs, please, not ", positional->size(), "; see lemma prove --help"));
-  }
-  return Prove(prove, (*positional)[0], (*positional)[1]);
+        absl::StrCat("two graphs, please, not ", graphs.size(), "; see lemma prove --help"));
+  });
 }
 
 }  // namespace lemma::cli

@@ -1,4 +1,6 @@
 // lemma rules: lists and shows rules; its other subcommands are in files of their own.
+#include "api/json/rules.h"
+
 #include <cstdio>
 #include <map>
 #include <string>
@@ -9,9 +11,9 @@
 #include "api/rules/export.h"
 #include "api/rules/rules_file.h"
 #include "base/flags.h"
-#include "base/json.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
+#include "cli/common_flags.h"
 #include "cli/rules_commands.h"
 #include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
@@ -40,20 +42,16 @@ absl::StatusOr<int> Show(const api::RulesFile& file, const std::vector<std::stri
                          bool json) {
   auto rules = api::NamedRules(file, names);
   if (!rules.ok()) return rules.status();
-  Json list = Json::Array();
+  if (json) {
+    PrintJson(api::ToJson(file.name, *rules));
+    return kExitOk;
+  }
   for (const Substitution* rule : *rules) {
     const std::string problem = ProofProblem(*rule);
-    list.Add(api::RuleJson(*rule, problem));
-    if (json) continue;
     std::fputs(PrintRule(*rule).c_str(), stdout);
     std::printf("# %s\n\n", problem.empty() ? "usable: the proof is of this rule and of the "
                                               "operators as they are"
                                             : absl::StrCat("not usable: ", problem).c_str());
-  }
-  if (json) {
-    Json all = Json::Object();
-    all.Set("file", file.name).Set("rules", std::move(list));
-    std::puts(all.ToString().c_str());
   }
   return kExitOk;
 }
@@ -80,19 +78,13 @@ absl::StatusOr<int> RunRules(Arguments arguments) {
       "lemma rules show|stats|explain|prune|export|import-taso: each has a --help. A file of such "
       "a "
       "name is ./show.");
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
-    return kExitOk;
-  }
-  if (positional->size() > 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("one file of RULES, please: '", (*positional)[1], "' is one too many"));
-  }
-  auto file = api::LoadRulesFile(positional->empty() ? "" : (*positional)[0]);
-  if (!file.ok()) return file.status();
-  return names.empty() && !json ? List(*file) : Show(*file, names, json);
+  return ParseAndRun(&flags, arguments, [&](const Positional& positional) -> absl::StatusOr<int> {
+    auto path = OptionalArgument("file of RULES", positional);
+    if (!path.ok()) return path.status();
+    auto file = api::LoadRulesFile(*path);
+    if (!file.ok()) return file.status();
+    return names.empty() && !json ? List(*file) : Show(*file, names, json);
+  });
 }
 
 absl::StatusOr<int> RunRulesShow(Arguments arguments) {
@@ -100,18 +92,14 @@ absl::StatusOr<int> RunRulesShow(Arguments arguments) {
   Flags flags("rules show", "RULES [NAME…]",
               "Prints the rules of a file, or those named, and whether they may be used.");
   flags.Bool("json", &json, "print one JSON object instead of text");
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
-    return kExitOk;
-  }
-  if (positional->empty()) {
-    return absl::InvalidArgumentError("which RULES? a file, please; see lemma rules show --help");
-  }
-  auto file = api::LoadRulesFile((*positional)[0]);
-  if (!file.ok()) return file.status();
-  return Show(*file, {positional->begin() + 1, positional->end()}, json);
+  return ParseAndRun(&flags, arguments, [&](const Positional& words) -> absl::StatusOr<int> {
+    if (words.empty()) {
+      return absl::InvalidArgumentError("which RULES? a file, please; see lemma rules show --help");
+    }
+    auto file = api::LoadRulesFile(words[0]);
+    if (!file.ok()) return file.status();
+    return Show(*file, {words.begin() + 1, words.end()}, json);
+  });
 }
 
 }  // namespace lemma::cli

@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "api/json/rules.h"
 #include "api/rules/explain.h"
 #include "api/rules/export.h"
 #include "base/flags.h"
-#include "base/json.h"
-#include "cli/option_names.h"
+#include "cli/common_flags.h"
 #include "cli/progress_line.h"
 #include "cli/rules_commands.h"
 #include "graph/text/text.h"
@@ -54,44 +54,6 @@ void PrintText(const std::string& file, const api::ExplainedRule& explained, boo
   if (explained.found && !brief) PrintSteps(explained.typings);
 }
 
-Json ToJson(const api::DerivationAtSizes& typing) {
-  Json json = Json::Object();
-  json.Set("at", typing.at).Set("graphs", typing.graphs);
-  if (!typing.found) return json;
-  Json steps = Json::Array();
-  for (const api::DerivationAtSizes::Step& step : typing.steps) {
-    Json one = Json::Object();
-    one.Set("rule", step.rule).Set("backward", step.backward).Set("graph", PrintGraph(step.graph));
-    steps.Add(std::move(one));
-  }
-  json.Set("source", PrintGraph(typing.source)).Set("steps", std::move(steps));
-  return json;
-}
-
-Json ToJson(const api::ExplainedRule& explained) {
-  Json json = Json::Object();
-  json.Set("rule", explained.rule.name).Set("in_file", explained.is_member);
-  if (explained.is_member) json.Set("about", api::RuleJson(explained.rule, explained.problem));
-  if (!explained.left_out.empty()) json.Set("left_out", explained.left_out);
-  json.Set("found", explained.found).Set("answer", explained.answer);
-  if (!explained.same_as.empty()) json.Set("same_as", explained.same_as);
-  if (explained.typings.empty()) return json;
-  Json typings = Json::Array();
-  for (const api::DerivationAtSizes& typing : explained.typings) typings.Add(ToJson(typing));
-  json.Set("typings", std::move(typings));
-  return json;
-}
-
-void PrintJson(const api::Explanations& explanations) {
-  Json list = Json::Array();
-  for (const api::ExplainedRule& explained : explanations.rules) list.Add(ToJson(explained));
-  Json json = Json::Object();
-  json.Set("file", explanations.file.name);
-  json.Set("unused", static_cast<int>(explanations.unused.size()));
-  json.Set("rules", std::move(list));
-  std::puts(json.ToString().c_str());
-}
-
 absl::StatusOr<int> Explain(const std::string& path, const std::string& what,
                             const ExplainFlags& flags) {
   api::ExplainOptions options = flags.options;
@@ -103,10 +65,10 @@ absl::StatusOr<int> Explain(const std::string& path, const std::string& what,
     };
     explanations = api::Explain(path, what, options);
   }
-  if (!explanations.ok()) return InFlags(explanations.status());
+  if (!explanations.ok()) return WithFlags(explanations.status());
   const int exit_status = explanations->all_follow() ? kExitOk : kExitNo;
   if (flags.json) {
-    PrintJson(*explanations);
+    PrintJson(ToJson(*explanations));
     return exit_status;
   }
   if (!explanations->unused.empty()) {
@@ -140,19 +102,15 @@ absl::StatusOr<int> RunRulesExplain(Arguments arguments) {
   flags.Note(
       "A derivation is shown at some sizes, distinct where possible. That a rule is true for all "
       "sizes is what lemma verify proves.");
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
-    return kExitOk;
-  }
-  if (positional->size() != 2) {
-    return absl::InvalidArgumentError(
-        "RULES and WHAT, please: a file and a rule's name or another file; see lemma rules "
-        "explain --help");
-  }
-  if (absl::Status s = explain.options.Check(); !s.ok()) return InFlags(s);
-  return Explain((*positional)[0], (*positional)[1], explain);
+  return ParseAndRun(&flags, arguments, [&](const Positional& words) -> absl::StatusOr<int> {
+    if (words.size() != 2) {
+      return absl::InvalidArgumentError(
+          "RULES and WHAT, please: a file and a rule's name or another file; see lemma rules "
+          "explain --help");
+    }
+    if (absl::Status s = explain.options.Check(); !s.ok()) return WithFlags(s);
+    return Explain(words[0], words[1], explain);
+  });
 }
 
 }  // namespace lemma::cli

@@ -5,6 +5,7 @@
 #include "api/models/model_file.h"
 #include "api/rules/export.h"
 #include "base/flags.h"
+#include "cli/common_flags.h"
 #include "cli/rules_commands.h"
 
 namespace lemma::cli {
@@ -16,20 +17,16 @@ absl::StatusOr<int> RunRulesExport(Arguments arguments) {
   flags.Choice("format", &format, {"text", "json", "dot"}, "what to write");
   flags.String("output|o", &output, "FILE", "where to; else to standard output");
   flags.Note("lemma rules export --format dot RULES NAME | dot -Tsvg > rule.svg draws a rule.");
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
+  return ParseAndRun(&flags, arguments, [&](const Positional& words) -> absl::StatusOr<int> {
+    if (words.empty()) {
+      return absl::InvalidArgumentError(
+          "which RULES? a file, please; see lemma rules export --help");
+    }
+    auto text = api::ExportRules(words[0], {words.begin() + 1, words.end()}, format);
+    if (!text.ok()) return text.status();
+    if (absl::Status s = api::WriteText(output, *text); !s.ok()) return s;
     return kExitOk;
-  }
-  if (positional->empty()) {
-    return absl::InvalidArgumentError("which RULES? a file, please; see lemma rules export --help");
-  }
-  auto text =
-      api::ExportRules((*positional)[0], {positional->begin() + 1, positional->end()}, format);
-  if (!text.ok()) return text.status();
-  if (absl::Status s = api::WriteText(output, *text); !s.ok()) return s;
-  return kExitOk;
+  });
 }
 
 }  // namespace lemma::cli

@@ -4,12 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "api/json/rules.h"
 #include "api/rules/prune_file.h"
 #include "base/flags.h"
-#include "base/json.h"
 #include "cli/common_flags.h"
 #include "cli/interrupt.h"
-#include "cli/option_names.h"
 #include "cli/progress_line.h"
 #include "cli/rules_commands.h"
 
@@ -31,12 +30,9 @@ absl::StatusOr<int> Prune(const std::string& path, api::PruneFileOptions options
     return absl::FailedPreconditionError(absl::StrCat(pruned.status().message(), "; lemma verify ",
                                                       path, " -o ", path, " puts records right"));
   }
-  if (!pruned.ok()) return InFlags(pruned.status());
+  if (!pruned.ok()) return WithFlags(pruned.status());
   if (json) {
-    Json object = Json::Object();
-    object.Set("file", path).Set("rules", pruned->rules).Set("kept", pruned->kept);
-    object.Set("left_out", pruned->left_out);
-    std::puts(object.ToString().c_str());
+    PrintJson(ToJson(path, *pruned));
     return kExitOk;
   }
   std::puts(absl::StrCat(pruned->rules, " rules: ", pruned->kept, " kept, ", pruned->left_out,
@@ -62,17 +58,11 @@ absl::StatusOr<int> RunRulesPrune(Arguments arguments) {
   flags.Note(
       "A rule is left out if rules that are kept give it at some distinct sizes, with no looser a "
       "float contract. Ctrl-C ends it; nothing is written then.");
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
-    return kExitOk;
-  }
-  auto path = OneArgument("RULES", *positional);
-  if (!path.ok()) return path.status();
-  if (prune.output.empty()) return absl::InvalidArgumentError("where to? -o OUT");
-  if (absl::Status s = prune.Check(); !s.ok()) return InFlags(s);
-  return Prune(*path, prune, json);
+  return ParseAndRun(&flags, arguments, "RULES", [&](const auto& path) -> absl::StatusOr<int> {
+    if (prune.output.empty()) return absl::InvalidArgumentError("where to? -o OUT");
+    if (absl::Status s = prune.Check(); !s.ok()) return WithFlags(s);
+    return Prune(path, prune, json);
+  });
 }
 
 }  // namespace lemma::cli

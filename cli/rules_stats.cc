@@ -6,42 +6,16 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "api/json/rules.h"
 #include "api/rules/rules_file.h"
 #include "api/rules/stats.h"
 #include "base/flags.h"
-#include "base/json.h"
 #include "base/text_table.h"
+#include "cli/common_flags.h"
 #include "cli/rules_commands.h"
 
 namespace lemma::cli {
 namespace {
-
-Json Counts(const std::map<std::string, int>& counts) {
-  Json json = Json::Object();
-  for (const auto& [name, count] : counts) json.Set(name, count);
-  return json;
-}
-
-void PrintJson(const std::string& file, const api::RuleStats& stats) {
-  Json sizes = Json::Array(), operators = Json::Object();
-  for (const auto& [size, count] : stats.sizes) {
-    Json one = Json::Object();
-    one.Set("source", size.first).Set("target", size.second).Set("rules", count);
-    sizes.Add(std::move(one));
-  }
-  for (const auto& [name, use] : stats.operators) {
-    Json one = Json::Object();
-    one.Set("source", use.source).Set("target", use.target);
-    operators.Set(name, std::move(one));
-  }
-  Json json = Json::Object();
-  json.Set("file", file).Set("rules", stats.rules).Set("usable", stats.usable);
-  json.Set("guarded", stats.guarded).Set("several_outputs", stats.several_outputs);
-  json.Set("records", Counts(stats.records)).Set("contracts", Counts(stats.contracts));
-  json.Set("kinds", Counts(stats.kinds)).Set("sizes", std::move(sizes));
-  json.Set("operators", std::move(operators));
-  std::puts(json.ToString().c_str());
-}
 
 void PrintCounts(const char* what, const std::map<std::string, int>& counts) {
   for (const auto& [name, count] : counts) {
@@ -78,21 +52,15 @@ absl::StatusOr<int> RunRulesStats(Arguments arguments) {
   flags.Note(
       "A record is stale if the rule, or an operator's definition, is not what was proved. A rule "
       "associates if both sides have the same operators, of one kind; commutes if of several.");
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
+  return ParseAndRun(&flags, arguments, [&](const Positional& positional) -> absl::StatusOr<int> {
+    auto path = OptionalArgument("file of RULES", positional);
+    if (!path.ok()) return path.status();
+    auto file = api::LoadRulesFile(*path);
+    if (!file.ok()) return file.status();
+    const api::RuleStats stats = api::StatsOf(file->rules);
+    json ? PrintJson(ToJson(file->name, stats)) : PrintText(stats);
     return kExitOk;
-  }
-  if (positional->size() > 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("one file of RULES, please: '", (*positional)[1], "' is one too many"));
-  }
-  auto file = api::LoadRulesFile(positional->empty() ? "" : (*positional)[0]);
-  if (!file.ok()) return file.status();
-  const api::RuleStats stats = api::StatsOf(file->rules);
-  json ? PrintJson(file->name, stats) : PrintText(stats);
-  return kExitOk;
+  });
 }
 
 }  // namespace lemma::cli

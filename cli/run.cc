@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "api/execution/profile.h"
 #include "api/execution/timing.h"
+#include "api/json/run.h"
 #include "api/models/tensor_files.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -62,27 +63,6 @@ absl::Status Serve(api::PreparedModel* model) {
 }
 
 void Print(const RunFlags& flags, const api::Model& model, const api::RunResult& result) {
-  if (flags.common.json) {
-    Json json = Json::Object();
-    json.Set("graph", model.graph.name()).Set("backend", flags.common.backend);
-    json.Set("threads", flags.common.threads).Set("operators", model.graph.num_ops());
-    json.Set("median_ms", api::Median(result.ms)).Set("ms", Json::Array(result.ms));
-    json.Set("peak_bytes", result.memory.planned_bytes);
-    json.Set("weight_bytes", result.memory.weight_bytes);
-    if (result.difference) {
-      json.Set("equal", result.difference->ok).Set("difference", result.difference->largest);
-      json.Set("allowed", result.difference->allowed);
-    }
-    if (flags.profile) {
-      const api::ProfileTotals totals = api::TotalsOf(result.profile, result.roofline);
-      json.Set("roof_flops_per_second", result.roofline.flops_per_second);
-      json.Set("roof_bytes_per_second", result.roofline.bytes_per_second);
-      json.Set("flops", totals.work.flops).Set("roof", totals.roof).Set("mfu", totals.mfu);
-      json.Set("kernels", api::ProfileJson(result.profile, result.roofline));
-    }
-    std::puts(json.ToString().c_str());
-    return;
-  }
   if (flags.profile) std::fputs(api::ProfileTable(result.profile, result.roofline).c_str(), stdout);
   std::printf("%s: %d operators on %s, %d thread%s\n", model.graph.name().c_str(),
               model.graph.num_ops(), flags.common.backend.c_str(),
@@ -131,7 +111,7 @@ absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
         WriteFileAtomically(flags.trace, {api::ChromeTrace(process, result->trace)});
     if (!written.ok()) return written;
   }
-  Print(flags, *model, *result);
+  flags.common.json ? PrintJson(ToJson(*model, options, *result)) : Print(flags, *model, *result);
   return result->difference && !result->difference->ok ? kExitNo : kExitOk;
 }
 
@@ -155,19 +135,15 @@ absl::StatusOr<int> RunRun(Arguments arguments) {
   run.common.AddExecution(&flags);
   run.common.AddReuse(&flags);
   run.common.AddModel(&flags);
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
-    return kExitOk;
-  }
-  if (run.runs < 1) return absl::InvalidArgumentError("--runs: must be at least 1");
-  auto path = OneArgument("MODEL", *positional);
-  if (!path.ok()) return path.status();
-  if (absl::Status s = run.steps.Check(); !s.ok()) return s;
-  if (run.steps.options.steps > 0) return RunSteps(run.steps, run.common, *path);
-  auto status = Execute(run, *path);
-  return status.ok() ? status : WithFlags(status.status());
+  return ParseAndRun(&flags, arguments, [&](const Positional& positional) -> absl::StatusOr<int> {
+    if (run.runs < 1) return absl::InvalidArgumentError("--runs: must be at least 1");
+    auto path = OneArgument("MODEL", positional);
+    if (!path.ok()) return path.status();
+    if (absl::Status s = run.steps.Check(); !s.ok()) return s;
+    if (run.steps.options.steps > 0) return RunSteps(run.steps, run.common, *path);
+    auto status = Execute(run, *path);
+    return status.ok() ? status : WithFlags(status.status());
+  });
 }
 
 }  // namespace lemma::cli

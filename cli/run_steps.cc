@@ -8,61 +8,27 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "api/execution/timing.h"
-#include "base/json.h"
+#include "api/json/train.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
+#include "cli/common_flags.h"
 #include "cli/interrupt.h"
 
 namespace lemma::cli {
 namespace {
 
-// What the steps gave so far.
-class Log {
- public:
-  Log(std::vector<std::string> names, bool json)
-      : json_(json), names_(std::move(names)), values_(names_.size()) {}
-
-  void Add(const api::TrainingRun::Progress& progress) {
-    ms_.push_back(progress.ms);
-    std::string line = absl::StrCat("step ", progress.step);
-    for (size_t i = 0; i < names_.size(); ++i) {
-      values_[i].push_back(progress.scalars[i]);
-      absl::StrAppendFormat(&line, "  %s %.9g", names_[i], progress.scalars[i]);
-    }
-    if (!json_) std::printf("%s  %s\n", line.c_str(), FormatMs(progress.ms).c_str());
-    std::fflush(stdout);
+void PrintStep(const api::TrainingLog& log, const api::TrainingRun::Progress& progress) {
+  std::string line = absl::StrCat("step ", progress.step);
+  for (size_t i = 0; i < log.names().size(); ++i) {
+    absl::StrAppendFormat(&line, "  %s %.9g", log.names()[i], progress.scalars[i]);
   }
-
-  const std::vector<double>& ms() const { return ms_; }
-
-  Json ToJson() const {
-    Json json = Json::Object();
-    for (size_t i = 0; i < names_.size(); ++i) json.Set(names_[i], Json::Array(values_[i]));
-    return json;
-  }
-
- private:
-  const bool json_;
-  const std::vector<std::string> names_;
-  std::vector<std::vector<double>> values_;  // by name and step
-  std::vector<double> ms_;
-};
+  std::printf("%s  %s\n", line.c_str(), FormatMs(progress.ms).c_str());
+  std::fflush(stdout);
+}
 
 void Summarize(const CommonFlags& common, const Graph& graph, const api::TrainingRun& run,
-               const Log& log) {
+               const api::TrainingLog& log) {
   const MemoryUse memory = run.memory();
-  if (common.json) {
-    Json json = Json::Object();
-    json.Set("graph", graph.name()).Set("backend", common.backend);
-    json.Set("threads", common.threads).Set("operators", graph.num_ops());
-    json.Set("steps_done", run.steps_done()).Set("outputs", log.ToJson());
-    json.Set("ms", Json::Array(log.ms()));
-    json.Set("median_ms", log.ms().empty() ? Json() : Json(api::Median(log.ms())));
-    json.Set("state_bytes", run.state_bytes()).Set("peak_bytes", memory.planned_bytes);
-    json.Set("weight_bytes", memory.weight_bytes);
-    std::puts(json.ToString().c_str());
-    return;
-  }
   std::printf("%s: %d operators on %s, %lld steps done\n", graph.name().c_str(), graph.num_ops(),
               common.backend.c_str(), static_cast<long long>(run.steps_done()));
   if (!log.ms().empty()) {
@@ -129,12 +95,19 @@ absl::StatusOr<int> RunSteps(const StepFlags& flags, const CommonFlags& common,
   if (!run.ok()) {
     return WithFlags(run.status(), {{"ignore_index", "lemma train --ignore-index"}});
   }
-  Log log(run->scalar_names(), common.json);
+  api::TrainingLog log(run->scalar_names());
   InterruptScope interrupt;
-  absl::Status done =
-      run->Continue([&log](const auto& progress) { log.Add(progress); }, &interrupt.flag());
+  auto on_step = [&](const api::TrainingRun::Progress& progress) {
+    log.Add(progress);
+    if (!common.json) PrintStep(log, progress);
+  };
+  absl::Status done = run->Continue(on_step, &interrupt.flag());
   if (!done.ok()) return done;
-  Summarize(common, model->graph, *run, log);
+  if (common.json) {
+    PrintJson(ToJson(*model, options.execution, *run, log));
+  } else {
+    Summarize(common, model->graph, *run, log);
+  }
   if (run->steps_done() >= options.steps) return kExitOk;
   return absl::CancelledError(absl::StrCat(
       "interrupted after step ", run->steps_done(),

@@ -9,8 +9,8 @@
 #include "api/draw.h"
 #include "api/execution/backends.h"
 #include "api/inspect.h"
+#include "api/json/inspect.h"
 #include "api/models/model_file.h"
-#include "base/json.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
@@ -18,34 +18,6 @@
 
 namespace lemma::cli {
 namespace {
-
-Json Ports(const std::vector<std::string>& names, const std::vector<Value>& values) {
-  Json ports = Json::Array();
-  for (size_t i = 0; i < names.size(); ++i) {
-    Json port = Json::Object();
-    port.Set("name", names[i]).Set("type", values[i].type().ToString());
-    ports.Add(std::move(port));
-  }
-  return ports;
-}
-
-void PrintJson(const api::Model& model) {
-  const Graph& graph = model.graph;
-  Json ops = Json::Object();
-  for (const auto& [name, row] : api::OperatorsOf(graph)) {
-    Json op = Json::Object();
-    op.Set("count", row.count).Set("flops", row.flops).Set("bytes", row.bytes);
-    ops.Set(name, std::move(op));
-  }
-  Json json = Json::Object();
-  json.Set("graph", graph.name()).Set("format", Name(model.format));
-  json.Set("inputs", Ports(graph.input_names(), graph.inputs()));
-  json.Set("outputs", Ports(graph.output_names(), graph.outputs()));
-  json.Set("operators", graph.num_ops()).Set("weight_bytes", api::WeightBytes(graph));
-  json.Set("hash", absl::StrCat(absl::Hex(graph.StructuralHash(), absl::kZeroPad16)));
-  json.Set("by_operator", std::move(ops));
-  std::puts(json.ToString().c_str());
-}
 
 void PrintTable(const api::Model& model) {
   const Graph& graph = model.graph;
@@ -76,12 +48,7 @@ absl::Status PrintPlan(const CommonFlags& common, const api::Model& model) {
   auto plan = api::PlanOf(model, common.Execution());
   if (!plan.ok()) return plan.status();
   if (common.json) {
-    Json json = Json::Object();
-    json.Set("graph", model.graph.name()).Set("backend", common.backend);
-    json.Set("kernels", plan->kernels).Set("peak_bytes", plan->memory.planned_bytes);
-    json.Set("live_bytes", plan->memory.live_bytes);
-    json.Set("weight_bytes", plan->memory.weight_bytes);
-    std::puts(json.ToString().c_str());
+    PrintJson(ToJson(model, common.Execution(), *plan));
     return absl::OkStatus();
   }
   std::fputs(plan->text.c_str(), stdout);
@@ -137,16 +104,7 @@ void PrintMemory(const api::MemoryOverRun& memory) {
 absl::Status ShowMemory(const CommonFlags& common, const api::Model& model) {
   auto memory = api::MemoryOf(model, common.Execution());
   if (!memory.ok()) return WithFlags(memory.status(), {{"backend", "--memory"}});
-  if (!common.json) {
-    PrintMemory(*memory);
-    return absl::OkStatus();
-  }
-  std::vector<double> live;
-  for (const auto& kernel : memory->kernels) live.push_back(static_cast<double>(kernel.live_bytes));
-  Json json = Json::Object();
-  json.Set("graph", model.graph.name()).Set("peak_bytes", memory->arena_bytes);
-  json.Set("peak_kernel", memory->peak).Set("live_bytes", Json::Array(live));
-  std::puts(json.ToString().c_str());
+  common.json ? PrintJson(ToJson(model, *memory)) : PrintMemory(*memory);
   return absl::OkStatus();
 }
 
@@ -168,34 +126,28 @@ absl::StatusOr<int> RunShow(Arguments arguments) {
   common.AddReuse(&flags);
   common.AddModel(&flags);
   flags.Note("lemma show --format dot MODEL | dot -Tsvg > model.svg draws it.");
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
+  return ParseAndRun(&flags, arguments, "MODEL", [&](const auto& path) -> absl::StatusOr<int> {
+    if (!plan.empty()) common.backend = plan;
+    auto model = common.Load(path);
+    if (!model.ok()) return model.status();
+    if (!plan.empty()) {
+      if (absl::Status s = PrintPlan(common, *model); !s.ok()) return s;
+    } else if (memory) {
+      if (absl::Status s = ShowMemory(common, *model); !s.ok()) return s;
+    } else if (common.json) {
+      PrintJson(ToJson(*model));
+    } else if (format == "dot") {
+      std::fputs(api::GraphToDot(model->graph).c_str(), stdout);
+    } else if (format == "ops") {
+      PrintTable(*model);
+    } else {
+      PrintOptions options;
+      options.elide = !all_values;
+      options.types = types;
+      std::fputs(PrintGraph(model->graph, options).c_str(), stdout);
+    }
     return kExitOk;
-  }
-  auto path = OneArgument("MODEL", *positional);
-  if (!path.ok()) return path.status();
-  if (!plan.empty()) common.backend = plan;
-  auto model = common.Load(*path);
-  if (!model.ok()) return model.status();
-  if (!plan.empty()) {
-    if (absl::Status s = PrintPlan(common, *model); !s.ok()) return s;
-  } else if (memory) {
-    if (absl::Status s = ShowMemory(common, *model); !s.ok()) return s;
-  } else if (common.json) {
-    PrintJson(*model);
-  } else if (format == "dot") {
-    std::fputs(api::GraphToDot(model->graph).c_str(), stdout);
-  } else if (format == "ops") {
-    PrintTable(*model);
-  } else {
-    PrintOptions options;
-    options.elide = !all_values;
-    options.types = types;
-    std::fputs(PrintGraph(model->graph, options).c_str(), stdout);
-  }
-  return kExitOk;
+  });
 }
 
 }  // namespace lemma::cli

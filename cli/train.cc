@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "base/json.h"
+#include "api/json/train.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
@@ -62,30 +62,12 @@ struct TrainFlags {
   }
 };
 
-int64_t StateBytes(const TrainingStep& step) {
-  int64_t bytes = 0;
-  for (const auto& entry : step.state) bytes += entry.second.type().num_bytes();
-  return bytes;
-}
-
 void Report(const TrainFlags& flags, const api::Model& model, const TrainingStep& step,
             const std::string& state_path) {
   const int before = model.graph.num_ops(), after = step.graph.num_ops();
-  if (flags.common.json) {
-    Json json = Json::Object();
-    json.Set("step", flags.output).Set("state", state_path);
-    json.Set("operators_before", before).Set("operators", after);
-    json.Set("variables", static_cast<int64_t>(step.state.size()));
-    json.Set("state_bytes", StateBytes(step));
-    Json untrained = Json::Array();
-    for (const auto& one : step.untrained) untrained.Add(Json(one.name));
-    json.Set("untrained", std::move(untrained));
-    std::puts(json.ToString().c_str());
-    return;
-  }
   std::printf("%s: %d operators, of %d in the model\n", flags.output.c_str(), after, before);
   std::printf("%s: %zu variables, %s\n", state_path.c_str(), step.state.size(),
-              FormatBytes(static_cast<double>(StateBytes(step))).c_str());
+              FormatBytes(static_cast<double>(api::StateBytes(step))).c_str());
   for (const auto& one : step.untrained) {
     std::printf("not trained: %s (%s)\n", one.name.c_str(), one.reason.c_str());
   }
@@ -101,7 +83,11 @@ absl::Status Train(const TrainFlags& flags, const std::string& path) {
   auto made = api::MakeTrainingStep(*model, flags.options);
   if (!made.ok()) return made.status();
   if (absl::Status s = api::SaveTrainingStep(*made, flags.output); !s.ok()) return s;
-  Report(flags, *model, made->step, state_path);
+  if (flags.common.json) {
+    PrintJson(ToJson(*model, made->step, flags.output));
+  } else {
+    Report(flags, *model, made->step, state_path);
+  }
   return absl::OkStatus();
 }
 
@@ -113,17 +99,11 @@ absl::StatusOr<int> RunTrain(Arguments arguments) {
               "Makes a model a step of training: forward, loss, backward and weight update.");
   train.Add(&flags);
   flags.Note("lemma train model.onnx --loss=cross-entropy --update=adamw --lr=1e-3 -o step.onnx");
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
+  return ParseAndRun(&flags, arguments, "MODEL", [&](const auto& path) -> absl::StatusOr<int> {
+    if (absl::Status s = train.Resolve(); !s.ok()) return s;
+    if (absl::Status s = Train(train, path); !s.ok()) return s;
     return kExitOk;
-  }
-  auto path = OneArgument("MODEL", *positional);
-  if (!path.ok()) return path.status();
-  if (absl::Status s = train.Resolve(); !s.ok()) return s;
-  if (absl::Status s = Train(train, *path); !s.ok()) return s;
-  return kExitOk;
+  });
 }
 
 }  // namespace lemma::cli

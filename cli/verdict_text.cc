@@ -20,61 +20,6 @@ void AddProofFlags(Flags* flags, api::ProofOptions* options) {
              "steps after which a proof is given up; 30 million take about a second");
 }
 
-void AddVerdict(const Verdict& verdict, Json* json) {
-  json->Set("verdict", Word(verdict));
-  if (auto* proved = std::get_if<Proved>(&verdict)) {
-    json->Set("contract", Name(proved->contract)).Set("coverage", proved->coverage);
-    json->Set("id", proved->id).Set("queries", proved->queries).Set("work", proved->work);
-  } else if (auto* refuted = std::get_if<Refuted>(&verdict)) {
-    Json values = Json::Object(), index = Json::Array();
-    for (const auto& [name, value] : refuted->values) values.Set(name, value);
-    json->Set("values", std::move(values)).Set("seed", static_cast<int64_t>(refuted->seed));
-    json->Set("output", refuted->output);
-    if (refuted->shapes_differ()) {
-      Json source = Json::Array(), target = Json::Array();
-      for (int64_t size : refuted->source_shape) source.Add(size);
-      for (int64_t size : refuted->target_shape) target.Add(size);
-      json->Set("source_shape", std::move(source)).Set("target_shape", std::move(target));
-      return;
-    }
-    for (int64_t i : refuted->index) index.Add(i);
-    json->Set("index", std::move(index));
-    json->Set("source", refuted->source).Set("target", refuted->target);
-  } else {
-    json->Set("reason", std::get<Unknown>(verdict).reason);
-  }
-}
-
-void AddOutcome(const api::ProofOutcome& outcome, Json* json) {
-  AddVerdict(outcome.verdict, json);
-  json->Set("ok", outcome.ok()).Set("seconds", outcome.seconds);
-  if (outcome.recheck) {
-    Json disagreed = Json::Array();
-    for (const auto& [query, answer] : outcome.recheck->disagreed) {
-      Json item = Json::Object();
-      item.Set("answer", answer);
-      item.Set("about", query.about).Set("smt2", query.smt2);
-      disagreed.Add(std::move(item));
-    }
-    Json result = Json::Object();
-    result.Set("agreed", outcome.recheck->agreed).Set("unknown", outcome.recheck->unknown);
-    result.Set("disagreed", std::move(disagreed));
-    json->Set("recheck", std::move(result));
-  }
-  if (outcome.checked) {
-    Json result = Json::Object();
-    result.Set("equal", outcome.checked->equal).Set("undecided", outcome.checked->undecided);
-    result.Set("differs", outcome.checked->answer == checker::Checked::Answer::kDiffers);
-    result.Set("coverage", outcome.checked->coverage).Set("detail", outcome.checked->detail);
-    if (outcome.replayed) {
-      result.Set("steps_accepted", outcome.replayed->accepted)
-          .Set("steps", outcome.replayed->steps);
-      result.Set("step_checks", outcome.replayed->checks).Set("problem", outcome.replayed->problem);
-    }
-    json->Set("checker", std::move(result));
-  }
-}
-
 std::string RecheckCell(const api::ProofOutcome& outcome) {
   if (!outcome.recheck) return "";
   std::string cell = absl::StrCat(outcome.recheck->agreed, " agreed");

@@ -8,7 +8,6 @@
 
 #include "api/prove.h"
 #include "base/flags.h"
-#include "base/json.h"
 #include "cli/progress_line.h"
 #include "verifier/verdict.h"
 
@@ -16,11 +15,6 @@ namespace lemma::cli {
 
 // --proofs, --recheck, --check, --seed, --work.
 void AddProofFlags(Flags* flags, api::ProofOptions* options);
-
-// The verdict's members are added to `json`, an object.
-void AddVerdict(const Verdict& verdict, Json* json);
-// The same for the verdict and the answers of those who repeated the proof.
-void AddOutcome(const api::ProofOutcome& outcome, Json* json);
 
 // The answers of those who repeated a proof, for a table; "" if there are none.
 std::string RecheckCell(const api::ProofOutcome& outcome);

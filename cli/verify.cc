@@ -10,14 +10,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "api/json/proofs.h"
 #include "base/flags.h"
-#include "base/json.h"
 #include "base/process_use.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/interrupt.h"
-#include "cli/option_names.h"
 #include "cli/progress_line.h"
 #include "cli/verdict_text.h"
 
@@ -84,47 +83,21 @@ void PrintTable(const VerifyFlags& flags, const std::vector<api::VerifiedRule>& 
   }
 }
 
-Json RuleJson(const api::VerifiedRule& rule) {
-  Json json = Json::Object();
-  json.Set("rule", rule.rule.name).Set("promised", Name(rule.rule.contract));
-  AddOutcome(rule.outcome, &json);
-  json.Set("record", rule.record_problem.empty() ? "current" : rule.record_problem);
-  return json;
-}
-
 void Print(const VerifyFlags& flags, const api::VerifyResult& result) {
-  std::map<std::string, int> verdicts;
-  int64_t queries = 0, failed = 0, outdated = 0;
+  const api::VerifyCounts counts = result.counts();
   std::vector<const api::ProofOutcome*> outcomes;
-  for (const api::VerifiedRule& rule : result.rules) {
-    ++verdicts[Word(rule.outcome.verdict)];
-    if (auto* proved = std::get_if<Proved>(&rule.outcome.verdict)) queries += proved->queries;
-    failed += rule.outcome.ok() ? 0 : 1;
-    outdated += rule.record_problem.empty() ? 0 : 1;
-    outcomes.push_back(&rule.outcome);
-  }
-  if (flags.json) {
-    Json list = Json::Array();
-    for (const api::VerifiedRule& rule : result.rules) list.Add(RuleJson(rule));
-    Json json = Json::Object();
-    json.Set("file", result.file).Set("rules", std::move(list));
-    for (const char* word : {"proved", "refuted", "unknown"}) json.Set(word, verdicts[word]);
-    json.Set("failed", failed).Set("queries", queries).Set("seconds", result.seconds);
-    if (!result.solver.empty()) json.Set("solver", result.solver);
-    std::puts(json.ToString().c_str());
-    return;
-  }
+  for (const api::VerifiedRule& rule : result.rules) outcomes.push_back(&rule.outcome);
   PrintTable(flags, result.rules);
   std::printf("%zu rules: %d proved, %d refuted, %d unknown; %.1f s, %d queries\n",
-              result.rules.size(), verdicts["proved"], verdicts["refuted"], verdicts["unknown"],
-              result.seconds, static_cast<int>(queries));
+              result.rules.size(), counts.proved, counts.refuted, counts.unknown, result.seconds,
+              static_cast<int>(counts.queries));
   if (result.rules.size() > kSlowest) std::puts(Slowest(result.rules).c_str());
   if (!result.solver.empty()) std::puts(RecheckSummary(result.solver, outcomes).c_str());
   if (!flags.options.output.empty()) {
     std::printf("records written to %s\n", flags.options.output.c_str());
-  } else if (outdated > 0) {
+  } else if (counts.outdated > 0) {
     std::printf("%d records are missing or out of date; -o FILE writes them\n",
-                static_cast<int>(outdated));
+                static_cast<int>(counts.outdated));
   }
 }
 
@@ -138,28 +111,12 @@ absl::StatusOr<int> Verify(const VerifyFlags& flags, const std::string& path) {
     options.progress = ShowRules(&progress);
     result = api::Verify(path, options);
   }
-  if (!result.ok()) return InFlags(result.status());
-  Print(flags, *result);
+  if (!result.ok()) return WithFlags(result.status());
+  flags.json ? PrintJson(ToJson(*result)) : Print(flags, *result);
   return result->ok() ? kExitOk : kExitNo;
 }
 
-void Print(const api::ReplayResult& result, bool json) {
-  if (json) {
-    Json list = Json::Array();
-    for (const api::ReplayedRule& rule : result.rules) {
-      Json item = Json::Object();
-      item.Set("rule", rule.rule.name).Set("accepted", rule.problem.empty());
-      item.Set("instances", rule.checked.equal).Set("steps", rule.replayed.steps);
-      item.Set("checks", rule.replayed.checks).Set("undecided", rule.replayed.undecided);
-      item.Set("problem", rule.problem);
-      list.Add(std::move(item));
-    }
-    Json all = Json::Object();
-    all.Set("file", result.file).Set("rules", std::move(list));
-    all.Set("accepted", result.accepted());
-    std::puts(all.ToString().c_str());
-    return;
-  }
+void Print(const api::ReplayResult& result) {
   TextTable table({"rule", "<proof", "instances", "steps", "checks"});
   for (const api::ReplayedRule& rule : result.rules) {
     table.Row({rule.rule.name, rule.problem.empty() ? "accepted" : "REJECTED",
@@ -187,8 +144,8 @@ absl::StatusOr<int> Replay(const VerifyFlags& flags, const std::string& path) {
     options.progress = [&](const std::string& rule) { progress.Show(rule); };
     result = api::Replay(path, flags.replay, options);
   }
-  if (!result.ok()) return InFlags(result.status());
-  Print(*result, flags.json);
+  if (!result.ok()) return WithFlags(result.status());
+  flags.json ? PrintJson(ToJson(*result)) : Print(*result);
   return result->accepted() == static_cast<int64_t>(result->rules.size()) ? kExitOk : kExitNo;
 }
 
@@ -213,20 +170,16 @@ absl::StatusOr<int> RunVerify(Arguments arguments) {
                "prove nothing; let the small checker repeat the proofs that --proofs wrote there");
   flags.Bool("json", &verify.json, "print one JSON object instead of text");
   flags.Note("Ctrl-C ends it, within a second or so; no records are written then.");
-  auto positional = flags.Parse(arguments);
-  if (!positional.ok()) return positional.status();
-  if (flags.help()) {
-    std::fputs(flags.Help().c_str(), stdout);
-    return kExitOk;
-  }
-  auto path = OneArgument("RULES", *positional);
-  if (!path.ok()) return path.status();
-  if (absl::Status s = options.Check(); !s.ok()) return InFlags(s);
-  if (verify.replay.empty()) return Verify(verify, *path);
-  if (!options.output.empty() || !options.proof.proofs.empty() || !options.proof.recheck.empty()) {
-    return absl::InvalidArgumentError("--replay proves nothing: leave out -o, --proofs, --recheck");
-  }
-  return Replay(verify, *path);
+  return ParseAndRun(&flags, arguments, "RULES", [&](const auto& path) -> absl::StatusOr<int> {
+    if (absl::Status s = options.Check(); !s.ok()) return WithFlags(s);
+    if (verify.replay.empty()) return Verify(verify, path);
+    if (!options.output.empty() || !options.proof.proofs.empty() ||
+        !options.proof.recheck.empty()) {
+      return absl::InvalidArgumentError(
+          "--replay proves nothing: leave out -o, --proofs, --recheck");
+    }
+    return Replay(verify, path);
+  });
 }
 
 }  // namespace lemma::cli

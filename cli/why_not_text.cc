@@ -54,7 +54,8 @@ std::string GraphText(const std::string& what, const std::string& anchor, const 
   return text;
 }
 
-// Why the search did not look at the rule; "" if it did.
+}  // namespace
+
 std::string Exclusion(const WhyNotReport& report, const std::string& numerics) {
   using Excluded = WhyNotReport::Excluded;
   switch (report.excluded) {
@@ -73,34 +74,8 @@ std::string Exclusion(const WhyNotReport& report, const std::string& numerics) {
   return "";
 }
 
-std::string Source(const WhyNotReport& report) {
-  return report.source.empty() ? "nothing" : absl::StrJoin(report.source, " + ");
-}
-
-Json GraphJson(const WhyNotGraph& graph) {
-  Json groups = Json::Array();
-  for (const WhyNotGroup& group : graph.groups) {
-    Json places = Json::Array();
-    for (const std::string& place : group.places) places.Add(place);
-    Json json = Json::Object();
-    json.Set("missing", Name(group.missing)).Set("reason", group.reason);
-    json.Set("all_else_fits", group.alone).Set("places", std::move(places));
-    if (const auto& c = group.change; c) {
-      json.Set("change_ms_least", c->least_ms).Set("change_ms_most", c->most_ms);
-      json.Set("change_bytes_least", c->least_bytes).Set("change_bytes_most", c->most_bytes);
-    }
-    groups.Add(std::move(json));
-  }
-  Json json = Json::Object();
-  json.Set("anchors", graph.anchors).Set("groups", std::move(groups));
-  if (graph.not_looked_at > 0) json.Set("not_looked_at", graph.not_looked_at);
-  return json;
-}
-
-}  // namespace
-
 std::string WhyNotText(const WhyNotReport& report, const std::string& numerics, bool memory) {
-  std::string text = absl::StrCat("rule ", report.rule, " (", Source(report), "): ");
+  std::string text = absl::StrCat("rule ", report.rule, " (", SourceText(report), "): ");
   if (const std::string why = Exclusion(report, numerics); !why.empty()) {
     absl::StrAppend(&text, "the search did not use it: ", why, "\n");
   } else {
@@ -110,14 +85,6 @@ std::string WhyNotText(const WhyNotReport& report, const std::string& numerics, 
   }
   return absl::StrCat(text, GraphText("input", report.anchor, report.input, memory),
                       GraphText("result", report.anchor, report.result, memory));
-}
-
-Json WhyNotJson(const WhyNotReport& report, const std::string& numerics) {
-  Json json = Json::Object();
-  json.Set("rule", report.rule).Set("source", Source(report)).Set("anchor", report.anchor);
-  json.Set("excluded", Exclusion(report, numerics)).Set("applied", report.applied);
-  json.Set("input", GraphJson(report.input)).Set("result", GraphJson(report.result));
-  return json;
 }
 
 }  // namespace lemma::cli

@@ -5,13 +5,13 @@
 #include <string>
 
 #include "api/optimization/why_not.h"
-#include "base/json.h"
 
 namespace lemma::cli {
 
 // `numerics` is the flag's value. `memory`: whether to include changes of memory.
 std::string WhyNotText(const api::WhyNotReport& report, const std::string& numerics, bool memory);
-Json WhyNotJson(const api::WhyNotReport& report, const std::string& numerics);
+// Why the search did not use the rule; "" if it did.
+std::string Exclusion(const api::WhyNotReport& report, const std::string& numerics);
 
 }  // namespace lemma::cli
 

@@ -1,7 +1,6 @@
 #include "graph/op_reference.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -56,9 +55,15 @@ std::string AttrTable(const OpDef& op) {
   return out;
 }
 
-std::string Section(const OpDef& op) {
+}  // namespace
+
+std::string OperatorSignature(const OpDef& op) {
+  return absl::StrCat(op.name, "(", Inputs(op), ")");
+}
+
+std::string OperatorSection(const OpDef& op) {
   std::string out =
-      absl::StrCat("\n### ", op.name, "(", Inputs(op), ")\n\n```\n", op.equation, "\n```\n");
+      absl::StrCat("### ", OperatorSignature(op), "\n\n```\n", op.equation, "\n```\n");
   if (!op.doc.empty()) absl::StrAppend(&out, "\n", op.doc, "\n");
   if (!op.attrs.empty()) absl::StrAppend(&out, "\n", AttrTable(op));
   if (!op.examples.empty()) {
@@ -75,22 +80,26 @@ std::string Section(const OpDef& op) {
   return out;
 }
 
-}  // namespace
-
-std::string OperatorReference() {
-  std::vector<std::pair<std::string, std::vector<const OpDef*>>> groups;
+std::vector<OperatorGroup> OperatorGroups() {
+  std::vector<OperatorGroup> groups;
   for (const OpDef* op : AllOps()) {
     auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const auto& g) { return g.first == op->group; });
+                              [&](const auto& g) { return g.name == op->group; });
     if (group == groups.end()) group = groups.insert(groups.end(), {op->group, {}});
-    group->second.push_back(op);
+    group->operators.push_back(op);
   }
-  std::string out = kIntroduction;
-  for (auto& [group, ops] : groups) {
-    std::sort(ops.begin(), ops.end(),
+  for (OperatorGroup& group : groups) {
+    std::sort(group.operators.begin(), group.operators.end(),
               [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
-    absl::StrAppend(&out, "\n## ", group, "\n");
-    for (const OpDef* op : ops) out += Section(*op);
+  }
+  return groups;
+}
+
+std::string OperatorReference() {
+  std::string out = kIntroduction;
+  for (const OperatorGroup& group : OperatorGroups()) {
+    absl::StrAppend(&out, "\n## ", group.name, "\n");
+    for (const OpDef* op : group.operators) absl::StrAppend(&out, "\n", OperatorSection(*op));
   }
   return out;
 }

@@ -14,6 +14,7 @@
 #include "api/generation/generate_state.h"
 #include "api/generation/result_text.h"
 #include "api/models/model_file.h"
+#include "api/models/option_error.h"
 #include "api/rules/jobs.h"
 #include "api/rules/rules_file.h"
 #include "base/file.h"
@@ -84,7 +85,7 @@ absl::StatusOr<std::unique_ptr<Run>> Run::Begin(const GenerateOptions& options,
   }
   auto set = generator::NamedSet(absl::StrSplit(run->run_.ops, ','));
   if (!set.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("option 'ops': ", set.status().message()));
+    return OptionError(absl::StrCat("option ops: ", set.status().message()));
   }
   run->set_ = *std::move(set);
   if (run->merged_) {
@@ -128,7 +129,8 @@ generator::EnumeratorOptions Run::EnumeratorOptions() const {
 absl::Status Explained(const absl::Status& status) {
   if (absl::IsCancelled(status)) return Interrupted();
   if (!absl::IsResourceExhausted(status)) return status;
-  return absl::ResourceExhaustedError(absl::StrCat("option 'memory': ", status.message()));
+  return NamesOptions(
+      absl::ResourceExhaustedError(absl::StrCat("option memory: ", status.message())));
 }
 
 absl::StatusOr<generator::EnumeratorStats> Run::Count() {
@@ -168,8 +170,9 @@ absl::StatusOr<GenerateResult> Run::WriteRules() {
   }
   auto result = WriteRules(state->get());
   if (result.ok() || !absl::IsCancelled(result.status()) || (*state)->empty()) return result;
-  return absl::CancelledError(absl::StrCat(Interrupted().message(), "; ", (*state)->folder(),
-                                           " keeps what was done, for option 'resume'"));
+  return NamesOptions(
+      absl::CancelledError(absl::StrCat(Interrupted().message(), "; ", (*state)->folder(),
+                                        " keeps what was done, for option resume")));
 }
 
 // Enumerated before, by other processes, or now.
@@ -250,26 +253,21 @@ absl::Status CheckShard(const Shard& shard) {
   if (shard.index >= 0 && shard.index < shard.count && shard.count <= generator::kMostShards) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat("option 'shard': ", generator::ToString(shard),
-                                                 " is not one of 1…", generator::kMostShards,
-                                                 " parts, counted from 0"));
+  return OptionError(absl::StrCat("option shard: ", generator::ToString(shard), " is not one of 1…",
+                                  generator::kMostShards, " parts, counted from 0"));
 }
 
-absl::Status NoOutput() {
-  return absl::InvalidArgumentError("option 'output': where to write is missing");
-}
+absl::Status NoOutput() { return OptionError("option output: where to write is missing"); }
 
 }  // namespace
 
 absl::Status GenerateOptions::Check() const {
-  auto wrong = [](const auto&... words) {
-    return absl::InvalidArgumentError(absl::StrCat("option '", words...));
-  };
+  auto wrong = [](const auto&... words) { return OptionError(absl::StrCat(words...)); };
   if (max_ops < 1 || max_ops > generator::kMostOps) {
-    return wrong("max_ops': must be in 1…", generator::kMostOps);
+    return wrong("option max_ops: must be in 1…", generator::kMostOps);
   }
-  if (memory < kLeastMemory) return wrong("memory': at least 16M, please");
-  if (threads < 1 || threads > 256) return wrong("threads': must be in 1…256");
+  if (memory < kLeastMemory) return wrong("option memory: at least 16M, please");
+  if (threads < 1 || threads > 256) return wrong("option threads: must be in 1…256");
   return absl::OkStatus();
 }
 

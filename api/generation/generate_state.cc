@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "api/models/model_file.h"
+#include "api/models/option_error.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "generator/run/class_file.h"
@@ -42,8 +43,8 @@ absl::StatusOr<std::unique_ptr<GenerateState>> GenerateState::Open(
   std::error_code error;
   state->has_classes_ = fs::exists(state->ClassesPath(), error);
   if (!resume && !state->empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        folder, " keeps a run that did not end; go on with it by option 'resume', or delete it"));
+    return OptionError(absl::StrCat(
+        folder, " keeps a run that did not end; go on with it by option resume, or delete it"));
   }
   if (const std::string differs = Difference(state->journal_->run(), run); !differs.empty()) {
     // Where nothing is kept, the journal is made anew.
@@ -51,10 +52,9 @@ absl::StatusOr<std::unique_ptr<GenerateState>> GenerateState::Open(
       if (absl::Status s = state->Remove(); !s.ok()) return s;
       return Open(output, set, run, resume);
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat(folder, " keeps a run of ", differs,
-                     "; option 'resume' goes on with the same "
-                     "run only: repeat its flags, or delete the folder"));
+    return OptionError(absl::StrCat(folder, " keeps a run of ", differs,
+                                    "; option resume goes on with the same run only: repeat its "
+                                    "flags, or delete the folder"));
   }
   if (state->has_classes_) {
     if (absl::Status s = state->ReadClasses(set); !s.ok()) return s;

@@ -1,8 +1,33 @@
-// The operators and weights of a model.
+// The operators that there are; those of a model, and its weights.
 #include "api/inspect.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/flags.h"
+#include "graph/op_reference.h"
+#include "graph/op_table.h"
 #include "kernels/loops/cost.h"
 
 namespace lemma::api {
+
+std::vector<OperatorEntry> ListOperators() {
+  std::vector<OperatorEntry> entries;
+  for (const OperatorGroup& group : OperatorGroups()) {
+    for (const OpDef* op : group.operators) {
+      entries.push_back({OperatorSignature(*op), group.name});
+    }
+  }
+  return entries;
+}
+
+absl::StatusOr<std::string> OperatorPage(const std::string& name) {
+  if (const OpDef* op = FindOp(name)) return OperatorSection(*op);
+  std::vector<std::string> names;
+  for (const OpDef* op : AllOps()) names.push_back(op->name);
+  const std::string nearest = Nearest(name, names);
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no operator ", name,
+                   nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+}
 
 std::map<std::string, OperatorTotals> OperatorsOf(const Graph& graph) {
   std::map<std::string, OperatorTotals> operators;

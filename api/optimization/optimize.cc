@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "api/models/option_error.h"
 #include "api/optimization/memory_limit.h"
 #include "api/optimization/mutants.h"
 #include "api/optimization/search_run.h"
 #include "optimizer/folding/constant_folding.h"
 #include "optimizer/search/certificate.h"
+#include "optimizer/strategies/strategies.h"
 
 namespace lemma::api {
 namespace {
@@ -61,7 +63,7 @@ absl::Status Judge(const Graph& input, absl::Span<const Tensor> inputs, SearchRu
   options.numerics = run->options.numerics;
   options.threads = run->execution.threads;
   options.unproved = !run->result.unproved.empty();
-  options.runs = run->Times() ? static_cast<int>(run->options.runs) : 0;
+  options.runs = run->options.Times() ? static_cast<int>(run->options.runs) : 0;
   options.objective = run->options.objective;
   if (DeviceIsAbsent(run->options)) options.planner = planner->get();
   std::set<uint64_t> seen = {input.StructuralHash()};
@@ -107,6 +109,32 @@ absl::Status CertifyResult(const Graph& input, SearchRun* run) {
 
 }  // namespace
 
+std::vector<std::string> SearchNames() {
+  std::vector<std::string> names;
+  for (const optimizer::Strategy& strategy : optimizer::Strategies()) {
+    names.push_back(strategy.name);
+  }
+  return names;
+}
+
+std::vector<std::string> SearchDescriptions() {
+  std::vector<std::string> descriptions;
+  for (const optimizer::Strategy& strategy : optimizer::Strategies()) {
+    descriptions.push_back(strategy.help);
+  }
+  return descriptions;
+}
+
+const char* NumericsName(FloatContract numerics) {
+  static constexpr const char* kNames[] = {"exact", "reassociate", "real"};
+  return kNames[static_cast<int>(numerics)];
+}
+
+const char* GoalName(optimizer::Objective::Goal goal) {
+  static constexpr const char* kNames[] = {"time", "memory", "product", "pareto"};
+  return kNames[static_cast<int>(goal)];
+}
+
 absl::Status OptimizeOptions::Check() const {
   const bool replays = !replay.empty();
   if (replays && !why_not.empty())
@@ -118,15 +146,21 @@ absl::Status OptimizeOptions::Check() const {
   if (!costs.device.empty() && !costs.measured) {
     return OptionError("option device: there are no measured costs with analytic ones");
   }
+  const optimizer::Strategy* strategy = optimizer::FindStrategy(search);
+  if (strategy == nullptr) {
+    return OptionError(absl::StrCat("option search: '", search, "' is none of ",
+                                    absl::StrJoin(SearchNames(), ", ")));
+  }
+  if (!strategy->knows_memory && !objective.IsTime()) {
+    return OptionError(absl::StrCat("option search=", search, ": knows time only; use ",
+                                    SearchNames().front(), " for memory"));
+  }
   const double weight = objective.memory_weight;
   if (!(weight >= 0 && weight <= 1))
     return OptionError("option memory_weight: must be from 0 to 1");
   if (objective.memory_limit < 0) return OptionError("option memory_limit: must be at least 0");
   if (runs < 3) return OptionError("option runs: must be at least 3");
   if (budget < 1) return OptionError("option budget: must be at least 1");
-  if (search != Search::kBacktracking && !objective.IsTime()) {
-    return OptionError("option search: saturation knows time only; use backtracking for memory");
-  }
   if (nodes < 1 || nodes > kMaxNodes) {
     return OptionError(absl::StrCat("option nodes: must be 1 to ", kMaxNodes));
   }

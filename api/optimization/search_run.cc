@@ -11,9 +11,9 @@
 #include "api/models/model_file.h"
 #include "api/optimization/memory_limit.h"
 #include "api/optimization/mutants.h"
-#include "optimizer/extraction/saturation.h"
 #include "optimizer/search/backtracking.h"
 #include "optimizer/search/certificate.h"
+#include "optimizer/strategies/strategies.h"
 
 namespace lemma::api {
 namespace {
@@ -89,17 +89,6 @@ absl::Status MakeReady(SearchRun* run) {
   return absl::OkStatus();
 }
 
-std::unique_ptr<optimizer::Search> MakeSearch(const SearchRun& run,
-                                              optimizer::BacktrackingOptions options) {
-  using Strategy = OptimizeOptions::Search;
-  if (run.options.search == Strategy::kBacktracking) {
-    return optimizer::MakeBacktrackingSearch(run.usable.get(), run.costs.model.get(), options);
-  }
-  options.descend_only = run.options.search == Strategy::kSaturation;
-  return optimizer::MakeSaturationSearch(run.usable.get(), run.costs.model.get(),
-                                         {std::move(options), static_cast<int>(run.options.nodes)});
-}
-
 absl::Status RunSearch(const Graph& graph, SearchRun* run) {
   const Deadline& deadline = run->options.deadline;
   OptimizeResult& result = run->result;
@@ -128,7 +117,11 @@ absl::Status RunSearch(const Graph& graph, SearchRun* run) {
     });
     return !deadline.interrupted();
   };
-  auto found = MakeSearch(*run, options)->Run(graph, on_progress);
+  const std::unique_ptr<optimizer::Search> search =
+      optimizer::FindStrategy(run->options.search)
+          ->make(run->usable.get(), run->costs.model.get(),
+                 {options, static_cast<int>(run->options.nodes)});
+  auto found = search->Run(graph, on_progress);
   run->was_interrupted = run->was_interrupted || deadline.interrupted();
   if (!found.ok()) return found.status();
   result.search = *std::move(found);

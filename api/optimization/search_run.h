@@ -44,8 +44,6 @@ struct SearchRun {
   void Begin(Stage next);
   // Reports progress in the stage; `fill` sets the fields.
   void Tell(const std::function<void(OptimizeProgress*)>& fill) const;
-  // Whether input and result are timed.
-  bool Times() const { return options.costs.device.empty() && options.replay.empty(); }
 
  private:
   Stage stage_ = Stage::kRules;

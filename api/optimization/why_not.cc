@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "rewrite/matching/apply.h"
 
 namespace lemma::api {
@@ -81,6 +82,10 @@ std::tuple<int, bool, bool, int, int> Key(const WhyNotGroup& group) {
 }
 
 }  // namespace
+
+std::string SourceText(const WhyNotReport& report) {
+  return report.source.empty() ? "nothing" : absl::StrJoin(report.source, " + ");
+}
 
 absl::StatusOr<WhyNotGraph> ExplainIn(const PreparedRule& rule, const Graph& graph,
                                       const optimizer::Objective& objective,

@@ -60,6 +60,9 @@ struct WhyNotReport {
   WhyNotGraph input, result;
 };
 
+// "conv2d + relu": the source of the rule; "nothing" if it has no operators.
+std::string SourceText(const WhyNotReport& report);
+
 // What the rule finds in `graph`. Prices at most two hundred of the graphs that it would make,
 // fewer if they are large; of several matches at one place the one that `objective` prefers counts.
 // Prices no further graph when half of the time is over, and looks at no further place once the

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/models/model_file.h"
+#include "api/models/option_error.h"
 #include "api/models/random_values.h"
 #include "api/proofs/worker.h"
 #include "api/rules/jobs.h"
@@ -81,8 +82,8 @@ absl::StatusOr<ProveResult> ProveAtShapes(const Graph& a, const Graph& b, ProofW
 }
 
 absl::Status NothingToCheck() {
-  return absl::InvalidArgumentError(
-      "option 'check': the small checker looks at graphs whose sizes are symbols only");
+  return OptionError(
+      "option check: the small checker looks at graphs whose sizes are symbols only");
 }
 
 }  // namespace

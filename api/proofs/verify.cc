@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "api/models/option_error.h"
 #include "api/proofs/worker.h"
 #include "api/rules/jobs.h"
 #include "api/rules/rules_file.h"
@@ -38,8 +39,7 @@ absl::Status WriteRecords(const VerifyOptions& options, const RulesFile& file,
 
 absl::Status VerifyOptions::Check() const {
   if (relax && output.empty()) {
-    return absl::InvalidArgumentError(
-        "option 'relax' changes what is written: it needs option 'output'");
+    return OptionError("option relax changes what is written: it needs option output");
   }
   return CheckJobs(jobs);
 }
@@ -47,6 +47,18 @@ absl::Status VerifyOptions::Check() const {
 bool VerifyResult::ok() const {
   return std::all_of(rules.begin(), rules.end(),
                      [](const VerifiedRule& rule) { return rule.outcome.ok(); });
+}
+
+VerifyCounts VerifyResult::counts() const {
+  VerifyCounts counts;
+  for (const VerifiedRule& rule : rules) {
+    const Verdict& verdict = rule.outcome.verdict;
+    ++(IsProved(verdict) ? counts.proved : IsRefuted(verdict) ? counts.refuted : counts.unknown);
+    if (auto* proved = std::get_if<Proved>(&verdict)) counts.queries += proved->queries;
+    counts.failed += rule.outcome.ok() ? 0 : 1;
+    counts.outdated += rule.record_problem.empty() ? 0 : 1;
+  }
+  return counts;
 }
 
 absl::StatusOr<VerifyResult> Verify(const std::string& rules, const VerifyOptions& options) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "api/models/option_error.h"
 #include "base/file.h"
 #include "verifier/prover/proof_file.h"
 
@@ -37,7 +38,7 @@ bool ProofOutcome::ok() const {
 }
 
 absl::StatusOr<std::unique_ptr<ProofWorker>> ProofWorker::Create(const ProofOptions& options) {
-  if (options.work < 1) return absl::InvalidArgumentError("option 'work': must be at least 1");
+  if (options.work < 1) return OptionError("option work: must be at least 1");
   std::unique_ptr<ProofWorker> worker(new ProofWorker(options));
   if (!options.proofs.empty()) {
     if (absl::Status s = MakeFolder(options.proofs); !s.ok()) return s;
@@ -48,8 +49,9 @@ absl::StatusOr<std::unique_ptr<ProofWorker>> ProofWorker::Create(const ProofOpti
     recheck.interrupted = options.interrupted;
     auto rechecker = Rechecker::Create(recheck);
     if (!rechecker.ok()) {
-      return absl::Status(rechecker.status().code(),
-                          absl::StrCat("option 'recheck': ", rechecker.status().message()));
+      return NamesOptions(
+          absl::Status(rechecker.status().code(),
+                       absl::StrCat("option recheck: ", rechecker.status().message())));
     }
     worker->rechecker_ = *std::move(rechecker);
   }

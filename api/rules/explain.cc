@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "api/models/option_error.h"
 #include "rewrite/derivation/derive.h"
 #include "rewrite/derivation/randomized_check.h"
 #include "rewrite/rules/proof_check.h"
@@ -145,7 +146,7 @@ absl::Status ExplainOptions::Check() const {
                                    std::tuple("max_graphs", max_graphs, int64_t{1} << 30),
                                    std::tuple("typings", typings, int64_t{20})}) {
     if (value < 1 || value > most) {
-      return absl::InvalidArgumentError(absl::StrCat("option '", name, "': must be in 1…", most));
+      return OptionError(absl::StrCat("option ", name, ": must be in 1…", most));
     }
   }
   return absl::OkStatus();

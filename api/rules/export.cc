@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "api/models/option_error.h"
 #include "api/rules/rules_file.h"
 #include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
@@ -151,8 +152,7 @@ absl::StatusOr<std::string> ExportRules(const std::string& rules,
                                         const std::vector<std::string>& names,
                                         const std::string& format) {
   if (format != "text" && format != "json" && format != "dot") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("option 'format': '", format, "' is not text, json or dot"));
+    return OptionError(absl::StrCat("option format: '", format, "' is not text, json or dot"));
   }
   auto file = LoadRulesFile(rules);
   if (!file.ok()) return file.status();

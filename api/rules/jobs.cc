@@ -5,6 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "api/models/option_error.h"
+
 namespace lemma::api {
 
 bool RunJobs(int n, int jobs, const std::atomic<bool>* stop, absl::FunctionRef<void(int)> work,
@@ -30,7 +32,7 @@ bool RunJobs(int n, int jobs, const std::atomic<bool>* stop, absl::FunctionRef<v
 
 absl::Status CheckJobs(int64_t jobs) {
   if (jobs >= 1 && jobs <= 256) return absl::OkStatus();
-  return absl::InvalidArgumentError("option 'jobs': must be in 1…256");
+  return OptionError("option jobs: must be in 1…256");
 }
 
 absl::Status Interrupted() { return absl::CancelledError("interrupted: no result was written"); }

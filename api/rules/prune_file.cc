@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "api/models/option_error.h"
 #include "api/rules/jobs.h"
 #include "api/rules/rules_file.h"
 #include "base/file.h"
@@ -72,14 +73,13 @@ std::string LeftOutText(const std::vector<Substitution>& rules, const Pruned::Le
 
 absl::Status PruneFileOptions::Check() const {
   if (output.empty()) {
-    return absl::InvalidArgumentError("option 'output': where to write is missing");
+    return OptionError("option output: where to write is missing");
   }
   if (max_steps < 1 || max_steps > 64) {
-    return absl::InvalidArgumentError("option 'max_steps': must be in 1…64");
+    return OptionError("option max_steps: must be in 1…64");
   }
   if (max_graphs < 1 || max_graphs > int64_t{1} << 30) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("option 'max_graphs': must be in 1…", int64_t{1} << 30));
+    return OptionError(absl::StrCat("option max_graphs: must be in 1…", int64_t{1} << 30));
   }
   return absl::OkStatus();
 }

@@ -14,6 +14,18 @@ constexpr char kChain[] =
     "  a = matmul(x, w)\n  b = matmul(a, w)\n  c = softmax(b) {axis = 1}\n  d = matmul(c, w)\n  "
     "return d }";
 
+TEST(InspectTest, SaysWhatAnOperatorComputes) {
+  const auto operators = api::ListOperators();
+  EXPECT_GT(operators.size(), 50u);
+  EXPECT_EQ(operators[0].signature, "einsum(x…)");
+  EXPECT_EQ(operators[0].group, "linear algebra");
+  auto page = api::OperatorPage("matmul");
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_TRUE(absl::StartsWith(*page, "### matmul(x, w)\n\n```\ny[b…,i,j] = sum(k < K)")) << *page;
+  EXPECT_EQ(api::OperatorPage("matmull").status().message(),
+            "there is no operator matmull; did you mean matmul?");
+}
+
 TEST(InspectTest, CountsOperatorsAndWeights) {
   const api::Model model = ModelOf(kChain);
   const auto operators = api::OperatorsOf(model.graph);

@@ -214,10 +214,11 @@ TEST(OptimizeTest, WrongOptionsAreNamed) {
               }),
               HasSubstr("option pet"));
   EXPECT_THAT(error([](O* o) {
-                o->search = O::Search::kSaturation;
+                o->search = "saturation";
                 o->objective.goal = optimizer::Objective::Goal::kMemory;
               }),
               HasSubstr("option search"));
+  EXPECT_THAT(error([](O* o) { o->search = "luck"; }), HasSubstr("'luck' is none of backtracking"));
   EXPECT_THAT(error([](O* o) { o->only = {"no_such_rule"}; }), HasSubstr("no rule named"));
   EXPECT_THAT(error([](O* o) { o->execution.backend = "abacus"; }), HasSubstr("abacus"));
   EXPECT_THAT(error([](O* o) { o->rules = "/no/such/file"; }), HasSubstr("/no/such/file"));

@@ -56,7 +56,7 @@ TEST(ApiVerifyTest, RelaxesWhatIsPromisedInVain) {
   options.only = {"factor"};
   options.relax = true;
   EXPECT_THAT(api::Verify(WriteTemp("r.txt", kRules), options).status().message(),
-              HasSubstr("option 'relax' changes what is written: it needs option 'output'"));
+              HasSubstr("option relax changes what is written: it needs option output"));
   options.output = NewFolder() + "/out.txt";
   const auto result = api::Verify(WriteTemp("r.txt", kRules), options);
   ASSERT_TRUE(result.ok()) << result.status();
@@ -70,7 +70,7 @@ TEST(ApiVerifyTest, WritesNothingWhereItIsWrongOrInterrupted) {
   api::VerifyOptions options;
   options.output = folder + "/out.txt";
   options.jobs = 0;
-  EXPECT_THAT(api::Verify(rules, options).status().message(), HasSubstr("option 'jobs'"));
+  EXPECT_THAT(api::Verify(rules, options).status().message(), HasSubstr("option jobs"));
   options.jobs = 1;
   options.only = {"twic"};
   EXPECT_THAT(api::Verify(rules, options).status().message(), HasSubstr("did you mean twice?"));

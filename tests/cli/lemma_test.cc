@@ -64,7 +64,7 @@ TEST(LemmaTest, OptimizesByTheStrategyThatIsAskedFor) {
   const std::string model = ConvModel(), folder = NewFolder(), out = folder + "/out.onnx";
   ASSERT_EQ(RunLemma({"run", model, "--outputs=" + folder}).exit_status, 0);
   std::string predicted;
-  for (const std::string search : {"backtracking", "saturation", "auto"}) {
+  for (const std::string search : {"backtracking", "saturation", "auto", "descent"}) {
     LemmaResult result = RunLemma({"optimize", model, "-o", out, "--cost=analytic", "--runs=3",
                                    "--search=" + search, "--nodes=200", "--json"});
     ASSERT_EQ(result.exit_status, 0) << result.err;
@@ -74,7 +74,7 @@ TEST(LemmaTest, OptimizesByTheStrategyThatIsAskedFor) {
     const std::string found = result.out.substr(at, result.out.find(',', at) - at);
     if (predicted.empty()) predicted = found;
     EXPECT_EQ(found, predicted) << search;
-    if (search == "backtracking") {
+    if (search == "backtracking" || search == "descent") {
       EXPECT_THAT(result.out, Not(HasSubstr("bound_ms")));
     } else {
       EXPECT_THAT(result.out, HasSubstr("\"bound_ms\":0."));
@@ -86,7 +86,7 @@ TEST(LemmaTest, OptimizesByTheStrategyThatIsAskedFor) {
       RunLemma({"optimize", model, "-o", out, "--cost=analytic", "--search=saturation"}).out,
       HasSubstr("costs less than"));
   ExpectOneLine(RunLemma({"optimize", model, "-o", out, "--search=quick"}),
-                {"--search", "backtracking", "saturation", "auto"});
+                {"--search", "backtracking", "saturation", "auto", "descent"});
   for (const char* nodes : {"--nodes=0", "--nodes=-5", "--nodes=100001"}) {
     ExpectOneLine(RunLemma({"optimize", model, "-o", out, nodes}), {"--nodes", "1 to 100000"});
   }

@@ -1,6 +1,6 @@
-// The page that `lemma optimize --report` writes.
-#ifndef LEMMA_CLI_REPORT_H_
-#define LEMMA_CLI_REPORT_H_
+// The page that a report of an optimization is.
+#ifndef LEMMA_API_REPORT_PAGE_H_
+#define LEMMA_API_REPORT_PAGE_H_
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@
 #include "rewrite/rules/substitution.h"
 #include "runtime/executor.h"
 
-namespace lemma::cli {
+namespace lemma::api {
 
 // The graph before or after the optimization.
 struct ReportGraph {
@@ -42,6 +42,6 @@ struct Report {
 // and the page says so.
 absl::StatusOr<std::string> ReportPage(const Report& report, const Deadline& deadline = Deadline());
 
-}  // namespace lemma::cli
+}  // namespace lemma::api
 
-#endif  // LEMMA_CLI_REPORT_H_
+#endif  // LEMMA_API_REPORT_PAGE_H_

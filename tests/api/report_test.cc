@@ -1,13 +1,16 @@
-#include "cli/report.h"
+#include "api/report.h"
 
 #include <atomic>
 #include <string>
 
+#include "api/models/random_values.h"
+#include "api/report/page.h"
 #include "gmock/gmock.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
+#include "tests/api/model_text.h"
 
-namespace lemma::cli {
+namespace lemma::api {
 namespace {
 
 using testing::HasSubstr;
@@ -85,5 +88,23 @@ TEST(ReportTest, OfALargeGraphDrawsWhatChanged) {
   EXPECT_EQ(Count(*page, ">tanh</text>"), 1);
 }
 
+TEST(ReportTest, TellsOfAnOptimization) {
+  const Graph graph =
+      ModelOf("graph g(x: f32[2,3]) { a = relu(x) b = relu(a) c = neg(b) return c }").graph;
+  const auto inputs = *RandomInputs(graph, 1, 2);
+  OptimizeOptions options;
+  options.costs.measured = false;
+  options.runs = 3;
+  options.objective.goal = optimizer::Objective::Goal::kMemory;
+  auto result = Optimize(graph, inputs, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  auto page = ReportOf(graph, inputs, options, *result, {"in.onnx", "out.onnx"});
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_THAT(*page, HasSubstr("<h1>in.onnx</h1>"));
+  EXPECT_THAT(*page, HasSubstr("<td>written to</td><td>out.onnx</td>"));
+  EXPECT_THAT(*page, HasSubstr("<td>numerics</td><td>reassociate</td>"));
+  EXPECT_THAT(*page, HasSubstr("<td>objective</td><td>memory</td>"));
+}
+
 }  // namespace
-}  // namespace lemma::cli
+}  // namespace lemma::api

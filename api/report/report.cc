@@ -1,19 +1,19 @@
-#include "cli/optimize_report.h"
+#include "api/report.h"
 
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "api/execution/timing.h"
+#include "api/report/page.h"
 #include "api/rules/rules_file.h"
-#include "base/file.h"
 #include "base/text_table.h"
-#include "cli/report.h"
 #include "optimizer/cost/analytic_cost.h"
 
-namespace lemma::cli {
+namespace lemma::api {
 namespace {
 
 // For timing the kernels of a graph, and for drawing, whatever time the search has left.
@@ -25,7 +25,7 @@ std::string Change(const std::string& before, const std::string& after) {
 
 std::vector<std::pair<std::string, std::string>> FactsOf(const Graph& input,
                                                          const optimizer::SearchResult& search,
-                                                         const api::Acceptance& accepted) {
+                                                         const Acceptance& accepted) {
   std::vector<std::pair<std::string, std::string>> facts;
   if (accepted.ms_before > 0) {
     facts.emplace_back("time, median",
@@ -56,72 +56,71 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Graph& input,
 }
 
 // `times`: whether its kernels are.
-absl::StatusOr<ReportGraph> GraphOf(const Graph& graph, const OptimizeFlags& flags, bool times,
-                                    Backend* backend, absl::Span<const Tensor> inputs,
-                                    const Deadline& deadline) {
+absl::StatusOr<ReportGraph> GraphOf(const Graph& graph, const OptimizeOptions& options, bool times,
+                                    Backend* backend, absl::Span<const Tensor> inputs) {
   ReportGraph result;
   result.graph = graph;
   result.live_bytes = optimizer::LiveBytes(graph);
   if (!times) return result;
   CompileOptions compile;
-  compile.threads = static_cast<int>(flags.common.threads);
+  compile.threads = options.execution.threads;
   auto executable = backend->Compile(graph, compile);
   if (!executable.ok()) return executable.status();
-  auto kernels = api::ProfileRuns(executable->get(), inputs, static_cast<int>(flags.runs),
-                                  deadline.NotWithin(kLateSeconds));
+  auto kernels = ProfileRuns(executable->get(), inputs, static_cast<int>(options.runs),
+                             options.deadline.NotWithin(kLateSeconds));
   if (!kernels.ok()) return kernels.status();
   result.kernels = *std::move(kernels);
   return result;
 }
 
+void AddMemoryFacts(const OptimizeOptions& options, const optimizer::SearchResult& search,
+                    Report* report) {
+  if (options.objective.IsTime()) return;
+  auto bytes = [](int64_t n) { return FormatBytes(static_cast<double>(n)); };
+  report->facts.emplace_back("objective", GoalName(options.objective.goal));
+  if (options.objective.memory_limit > 0) {
+    report->facts.emplace_back("memory limit", bytes(options.objective.memory_limit));
+  }
+  report->facts.emplace_back(
+      "peak memory, predicted",
+      Change(bytes(search.initial_cost.peak_bytes()), bytes(search.best_cost.peak_bytes())));
+}
+
 }  // namespace
 
-absl::Status StageReport(const OptimizeFlags& flags, const std::string& model, const Graph& input,
-                         const api::OptimizeResult& result, absl::Span<const Tensor> inputs,
-                         const Deadline& deadline, std::vector<StagedFile>* files) {
-  if (flags.report.empty()) return absl::OkStatus();
-  auto file = api::LoadRulesFile(flags.rules);
-  if (!file.ok()) return file.status();
-  auto backend = api::BackendFor(flags.Options());
+absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor> inputs,
+                                     const OptimizeOptions& options, const OptimizeResult& result,
+                                     const ReportFiles& files) {
+  auto rules = LoadRulesFile(options.rules);
+  if (!rules.ok()) return rules.status();
+  auto backend = BackendFor(options);
   if (!backend.ok()) return backend.status();
-  const api::Acceptance& accepted = result.accepted;
+  const Acceptance& accepted = result.accepted;
   Report report;
-  report.title = model;
+  report.title = files.model;
   report.facts = FactsOf(input, result.search, accepted);
   report.facts.insert(report.facts.end(), {{"back end", (*backend)->version()},
-                                           {"numerics", flags.numerics},
-                                           {"rules", file->name},
-                                           {"written to", flags.output}});
-  if (!flags.ObjectiveOf().IsTime()) {
-    auto bytes = [](int64_t n) { return FormatBytes(static_cast<double>(n)); };
-    report.facts.emplace_back("objective", flags.objective);
-    if (flags.memory_limit > 0)
-      report.facts.emplace_back("memory limit", bytes(flags.memory_limit));
-    report.facts.emplace_back("peak memory, predicted",
-                              Change(bytes(result.search.initial_cost.peak_bytes()),
-                                     bytes(result.search.best_cost.peak_bytes())));
-  }
+                                           {"numerics", NumericsName(options.numerics)},
+                                           {"rules", rules->name},
+                                           {"written to", files.output}});
+  AddMemoryFacts(options, result.search, &report);
   report.predicted_ms = result.search.initial_cost.ms();
   std::set<std::string> used;
   for (const optimizer::RewriteStep& step : accepted.rewrites) {
     report.steps.push_back({step.name, step.where, step.cost ? step.cost->ms() : -1});
     used.insert(step.name);
   }
-  for (const Substitution& rule : file->rules) {
+  for (const Substitution& rule : rules->rules) {
     if (used.count(rule.name) > 0) report.rules.push_back(rule);
   }
-  const bool times = accepted.measured && flags.Times();
-  auto before = GraphOf(input, flags, times, backend->get(), inputs, deadline);
+  const bool times = accepted.measured && options.Times();
+  auto before = GraphOf(input, options, times, backend->get(), inputs);
   if (!before.ok()) return before.status();
   report.before = *std::move(before);
-  auto after = GraphOf(accepted.graph, flags, times, backend->get(), inputs, deadline);
+  auto after = GraphOf(accepted.graph, options, times, backend->get(), inputs);
   if (!after.ok()) return after.status();
   report.after = *std::move(after);
-  auto page = ReportPage(report, deadline.NotWithin(kLateSeconds));
-  if (!page.ok()) return page.status();
-  auto staged = StagedFile::Write(flags.report, {*page});
-  if (staged.ok()) files->push_back(*std::move(staged));
-  return staged.status();
+  return ReportPage(report, options.deadline.NotWithin(kLateSeconds));
 }
 
-}  // namespace lemma::cli
+}  // namespace lemma::api

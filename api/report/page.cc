@@ -1,4 +1,4 @@
-#include "cli/report.h"
+#include "api/report/page.h"
 
 #include <algorithm>
 #include <map>
@@ -9,11 +9,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "api/draw.h"
+#include "api/report/page_template.h"
 #include "base/text_table.h"
-#include "cli/report_template.h"
 #include "rewrite/rules/rule_text.h"
 
-namespace lemma::cli {
+namespace lemma::api {
 namespace {
 
 constexpr int kLargestDrawing = 800;  // operators
@@ -165,11 +165,11 @@ absl::StatusOr<std::string> Drawing(const Graph& graph, const Graph& other, cons
   for (const Node* node : changed) {
     for (const Value& v : node->inputs()) around.insert(&v.node());
   }
-  api::DotOptions options;
+  DotOptions options;
   options.changed = [&](const Node& node) { return changed.contains(&node); };
   const bool all = graph.num_ops() <= kLargestDrawing;
   if (!all) options.shown = [&](const Node& node) { return around.contains(&node); };
-  auto svg = api::DotToSvg(api::GraphToDot(graph, options));
+  auto svg = DotToSvg(GraphToDot(graph, options));
   if (!svg.ok()) return svg.status();
   return absl::StrCat(
       "<p>", graph.num_ops(), " operators", all ? "" : "; what changed is drawn, and its operands",
@@ -196,4 +196,4 @@ absl::StatusOr<std::string> ReportPage(const Report& report, const Deadline& dea
                              {{"@TITLE@", Escaped(report.title)}, {"@BODY@", body}});
 }
 
-}  // namespace lemma::cli
+}  // namespace lemma::api

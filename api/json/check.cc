@@ -1,0 +1,49 @@
+#include "api/json/check.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace lemma::api {
+
+Json ToJson(const CheckResult& answer, const std::string& advice) {
+  const Certificate& c = answer.certificate;
+  const CertificateCheck& check = answer.check;
+  Json json = Json::Object();
+  json.Set("ok", check.ok()).Set("step", check.step);
+  json.Set("problem", absl::StrCat(answer.problem(), advice));
+  if (!check.ok()) return json;
+  json.Set("steps", static_cast<int64_t>(c.steps.size()));
+  json.Set("rules", static_cast<int64_t>(c.rules.size()));
+  json.Set("folds", static_cast<int64_t>(c.folds.size()));
+  json.Set("result", Name(c.result)).Set("contract", Name(c.contract));
+  Json dims = Json::Object();
+  for (const auto& [name, size] : c.dims) dims.Set(name, size);
+  for (const auto& [name, size] : answer.assumed) dims.Set(name, size);
+  json.Set("dims", std::move(dims));
+  if (c.reseed) json.Set("reseed", *c.reseed);
+  Json mutants = Json::Array();
+  for (const certificate::CheckedMutant& mutant : check.mutants) {
+    Json entry = Json::Object();
+    entry.Set("contract", Name(mutant.contract)).Set("prime", absl::StrCat(mutant.prime));
+    mutants.Add(std::move(entry.Set("compared", mutant.compared).Set("of", mutant.elements)));
+  }
+  json.Set("mutants", std::move(mutants)).Set("seed", static_cast<int64_t>(answer.seed));
+  json.Set("samples", check.samples).Set("elements", check.elements).Set("laws", check.laws);
+  return json;
+}
+
+Json ToJson(const PlanCheck& check, const std::string& backend) {
+  Json json = Json::Object();
+  json.Set("ok", check.ok()).Set("problem", check.problem);
+  if (backend == "cuda") {
+    json.Set("launches", check.compared + check.by_definition);
+  } else {
+    json.Set("proved", check.proved);
+  }
+  json.Set("compared", check.compared).Set("by_definition", check.by_definition);
+  json.Set("seed", static_cast<int64_t>(check.seed));
+  return json;
+}
+
+}  // namespace lemma::api

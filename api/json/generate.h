@@ -1,0 +1,30 @@
+// Figures of a run of the generator, and the same as JSON.
+#ifndef LEMMA_API_JSON_GENERATE_H_
+#define LEMMA_API_JSON_GENERATE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "api/generate.h"
+#include "base/json.h"
+#include "base/process_use.h"
+
+namespace lemma::api {
+
+struct Figure {
+  const char* name;  // as in JSON: "pruned_terms"
+  int64_t value;
+};
+
+// In the order in which they are shown.
+std::vector<Figure> FiguresOf(const generator::EnumeratorStats& stats);
+std::vector<Figure> FiguresOf(const GenerateResult& result);
+
+// The figures, with what the process had used when the enumeration was done, and what it has in
+// all.
+Json ToJson(const std::vector<Figure>& figures, const ProcessUse& enumeration,
+            const ProcessUse& all);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_JSON_GENERATE_H_

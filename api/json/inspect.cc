@@ -1,0 +1,60 @@
+#include "api/json/inspect.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace lemma::api {
+namespace {
+
+Json Ports(const std::vector<std::string>& names, const std::vector<Value>& values) {
+  Json ports = Json::Array();
+  for (size_t i = 0; i < names.size(); ++i) {
+    Json port = Json::Object();
+    port.Set("name", names[i]).Set("type", values[i].type().ToString());
+    ports.Add(std::move(port));
+  }
+  return ports;
+}
+
+}  // namespace
+
+Json ToJson(const Model& model) {
+  const Graph& graph = model.graph;
+  Json ops = Json::Object();
+  for (const auto& [name, row] : OperatorsOf(graph)) {
+    Json op = Json::Object();
+    op.Set("count", row.count).Set("flops", row.flops).Set("bytes", row.bytes);
+    ops.Set(name, std::move(op));
+  }
+  Json json = Json::Object();
+  json.Set("graph", graph.name()).Set("format", Name(model.format));
+  json.Set("inputs", Ports(graph.input_names(), graph.inputs()));
+  json.Set("outputs", Ports(graph.output_names(), graph.outputs()));
+  json.Set("operators", graph.num_ops()).Set("weight_bytes", WeightBytes(graph));
+  json.Set("hash", absl::StrCat(absl::Hex(graph.StructuralHash(), absl::kZeroPad16)));
+  json.Set("by_operator", std::move(ops));
+  return json;
+}
+
+Json ToJson(const Model& model, const ExecutionOptions& execution, const PlanSummary& plan) {
+  Json json = Json::Object();
+  json.Set("graph", model.graph.name()).Set("backend", execution.backend);
+  json.Set("kernels", plan.kernels).Set("peak_bytes", plan.memory.planned_bytes);
+  json.Set("live_bytes", plan.memory.live_bytes);
+  json.Set("weight_bytes", plan.memory.weight_bytes);
+  return json;
+}
+
+Json ToJson(const Model& model, const MemoryOverRun& memory) {
+  std::vector<double> live;
+  for (const auto& kernel : memory.kernels) live.push_back(static_cast<double>(kernel.live_bytes));
+  Json json = Json::Object();
+  json.Set("graph", model.graph.name()).Set("peak_bytes", memory.arena_bytes);
+  json.Set("peak_kernel", memory.peak).Set("live_bytes", Json::Array(live));
+  return json;
+}
+
+}  // namespace lemma::api

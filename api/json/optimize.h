@@ -1,0 +1,32 @@
+// Optimizations as JSON.
+#ifndef LEMMA_API_JSON_OPTIMIZE_H_
+#define LEMMA_API_JSON_OPTIMIZE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "api/optimize.h"
+#include "base/json.h"
+#include "graph/graph.h"
+
+namespace lemma::api {
+
+// What only the caller of Optimize knows.
+struct OptimizeContext {
+  std::string output, certificate;  // files; "": none
+  // Memory of the process when the search began, and the most while it ran.
+  int64_t search_start_bytes = 0, search_peak_bytes = 0;
+  // Why the search did not use the rule options.why_not, in the caller's words; "": it did.
+  std::string excluded;
+};
+
+// The result for the graph `input`.
+Json ToJson(const Graph& input, const OptimizeOptions& options, const OptimizeResult& result,
+            const OptimizeContext& context);
+
+// The answer to options.why_not alone, for a search without execution.
+Json WhyNotJson(const Graph& input, const OptimizeResult& result, const std::string& excluded);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_JSON_OPTIMIZE_H_

@@ -1,0 +1,41 @@
+// Training as JSON.
+#ifndef LEMMA_API_JSON_TRAIN_H_
+#define LEMMA_API_JSON_TRAIN_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/train.h"
+#include "base/json.h"
+
+namespace lemma::api {
+
+// Of the state that a step carries on.
+int64_t StateBytes(const TrainingStep& step);
+// The step that was made of the model and saved at `path`.
+Json ToJson(const Model& model, const TrainingStep& step, const std::string& path);
+
+// What the steps of a run gave, one after the other.
+class TrainingLog {
+ public:
+  explicit TrainingLog(std::vector<std::string> names)
+      : names_(std::move(names)), values_(names_.size()) {}
+  void Add(const TrainingRun::Progress& progress);
+
+  const std::vector<std::string>& names() const { return names_; }            // of scalars
+  const std::vector<std::vector<double>>& values() const { return values_; }  // by name and step
+  const std::vector<double>& ms() const { return ms_; }                       // by step
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::vector<double>> values_;
+  std::vector<double> ms_;
+};
+Json ToJson(const Model& step, const ExecutionOptions& execution, const TrainingRun& run,
+            const TrainingLog& log);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_JSON_TRAIN_H_

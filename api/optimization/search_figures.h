@@ -1,0 +1,25 @@
+// Figures of a search, for those who show its result.
+#ifndef LEMMA_API_OPTIMIZATION_SEARCH_FIGURES_H_
+#define LEMMA_API_OPTIMIZATION_SEARCH_FIGURES_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "optimizer/search/search.h"
+
+namespace lemma::api {
+
+// How many of the steps apply each rule, the most frequent first; then by name.
+std::vector<std::pair<std::string, int>> RuleCounts(
+    const std::vector<optimizer::RewriteStep>& steps);
+
+// Per second of processor time.
+double GraphsPerSecond(const optimizer::SearchResult& search);
+
+// The share of the gain that the bound, which must be there, leaves room for.
+double ShareOfBound(const optimizer::SearchResult& search);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_OPTIMIZATION_SEARCH_FIGURES_H_

@@ -1,0 +1,32 @@
+// Reports of optimizations: one page for people.
+#ifndef LEMMA_API_REPORT_H_
+#define LEMMA_API_REPORT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "api/optimize.h"
+#include "graph/graph.h"
+#include "graph/tensor.h"
+
+namespace lemma::api {
+
+// The files that a report names.
+struct ReportFiles {
+  std::string model;   // the input: the page's title
+  std::string output;  // where the result goes
+};
+
+// The result of Optimize as one HTML page that needs nothing else: both graphs, each step, times
+// and memory. `inputs` are values for the input graph, on which the kernels of both graphs are
+// timed if Optimize timed these. With options.price_steps the page has the price of each step. Once
+// options.deadline has passed, the kernels of each graph are timed for two seconds at most, and no
+// drawing begins two seconds after the first; the page says so.
+absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor> inputs,
+                                     const OptimizeOptions& options, const OptimizeResult& result,
+                                     const ReportFiles& files);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_REPORT_H_

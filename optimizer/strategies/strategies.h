@@ -1,0 +1,45 @@
+// The search strategies by name. strategies.inc is their table.
+#ifndef LEMMA_OPTIMIZER_STRATEGIES_STRATEGIES_H_
+#define LEMMA_OPTIMIZER_STRATEGIES_STRATEGIES_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "optimizer/cost/cost_model.h"
+#include "optimizer/search/backtracking.h"
+#include "optimizer/search/search.h"
+#include "rewrite/matching/rewrite_source.h"
+
+namespace lemma::optimizer {
+
+// What a user may set. A strategy looks at those that it knows.
+struct StrategyOptions {
+  BacktrackingOptions search;  // limits, objective; `descend_only` is for the strategy to set
+  int max_nodes = 6000;        // of an e-graph
+};
+
+struct Strategy {
+  const char* name;
+  bool knows_memory;  // false: its objective has to be time
+  const char* help;   // what it does, in a few words
+  // `source` and `costs` must outlive the search.
+  std::unique_ptr<Search> (*make)(const RewriteSource* source, CostModel* costs,
+                                  const StrategyOptions& options);
+};
+
+// In the order of the table; the first is the default.
+const std::vector<Strategy>& Strategies();
+// nullptr if there is none of that name.
+const Strategy* FindStrategy(absl::string_view name);
+
+// The functions that make them, each in a file of its own.
+#define LEMMA_STRATEGY(name, make, knows_memory, help)                        \
+  std::unique_ptr<Search> make(const RewriteSource* source, CostModel* costs, \
+                               const StrategyOptions& options);
+#include "optimizer/strategies/strategies.inc"
+#undef LEMMA_STRATEGY
+
+}  // namespace lemma::optimizer
+
+#endif  // LEMMA_OPTIMIZER_STRATEGIES_STRATEGIES_H_
