@@ -57,9 +57,12 @@ OpDef Running(std::string name, ReduceKind kind) {
       {"exclusive", AttrKind::kInt, int64_t{0}, false, "1: without x at i"},
       {"reverse", AttrKind::kInt, int64_t{0}, false, "1: from i to the end"}};
   op.define = [kind](OpContext& c) { return DefineRunning(kind, c); };
-  op.examples = {"(f32[5])", "(f32[2,3,4]) {axis = 1, exclusive = 1}",
+  op.examples = {"(f32[5])",
+                 "(f32[2,3,4]) {axis = 1, exclusive = 1}",
                  "(f32[3,4]) {axis = -1, reverse = 1}",
-                 "(i64[4,2]) {axis = 0, exclusive = 1, reverse = 1}"};
+                 "(i64[4,2]) {axis = 0, exclusive = 1, reverse = 1}",
+                 "(f32[18,3]) {axis = 1}",
+                 "(i32[2,3,17]) {axis = 1, reverse = 1}"};
   return op;
 }
 
