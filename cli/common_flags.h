@@ -50,8 +50,6 @@ struct CommonFlags {
   // random values where there is no default. ResourceExhausted, before anything is allocated, if
   // the graph needs more than max_memory_gb.
   absl::StatusOr<std::vector<Tensor>> Inputs(const api::Model& model) const;
-  // What executes it, as the flags say.
-  api::ExecutionOptions Execution() const;
   absl::StatusOr<std::unique_ptr<Backend>> MakeBackend() const;
   // nullptr if the back end's kernels cannot be measured one by one.
   std::unique_ptr<KernelMeasurer> MakeMeasurer() const;
@@ -60,11 +58,6 @@ struct CommonFlags {
 // The command's only positional argument, called `what` in its help; else InvalidArgument.
 absl::StatusOr<std::string> OneArgument(const std::string& what,
                                         const std::vector<std::string>& positional);
-
-// The error with flags in the place of the library's names of options: "option max_ops" becomes
-// "--max-ops", unless `flags` says another one.
-absl::Status WithFlags(const absl::Status& error,
-                       const std::map<std::string, std::string>& flags = {});
 
 // The error with flags in the place of the library's names of options: "option max_ops" becomes
 // "--max-ops", unless `flags` says another one.

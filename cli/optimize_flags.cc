@@ -85,7 +85,7 @@ api::OptimizeOptions OptimizeFlags::Options() const {
       {"exact", FloatContract::kBitExact},
       {"reassociate", FloatContract::kReassociates},
       {"real", FloatContract::kRealOnly}};
-  static const std::map<std::string, optimizer::Search> kSearches = {
+  static const std::map<std::string, Search> kSearches = {
       {"backtracking", Search::kBacktracking},
       {"saturation", Search::kSaturation},
       {"auto", Search::kAuto}};

@@ -22,7 +22,7 @@ absl::Status MakeFaster(const std::string& path, const std::string& output) {
   if (!result.ok()) return result.status();
 
   const api::Acceptance& accepted = result->accepted;
-  for (const lemma::RewriteStep& step : accepted.rewrites) std::puts(step.name.c_str());
+  for (const lemma::optimizer::RewriteStep& step : accepted.rewrites) std::puts(step.name.c_str());
   std::printf("%.3f ms before, %.3f ms after\n", accepted.ms_before, accepted.ms_after);
   return api::SaveOptimized(*model, *record, *result, output, output + ".cert");
 }

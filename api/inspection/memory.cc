@@ -59,7 +59,7 @@ absl::StatusOr<MemoryOverRun> MemoryOf(const Model& model, const ExecutionOption
   auto timeline = measurer->Timeline(model.graph);
   if (!timeline.ok()) return Prefixed(model.path, timeline.status());
   const std::vector<int64_t> live =
-      optimizer::LiveBytes(timeline->buffers, timeline->kernels.size());
+      LiveBytes(timeline->buffers, timeline->kernels.size());
   MemoryOverRun memory;
   memory.arena_bytes = timeline->peak_bytes;
   for (size_t i = 0; i < live.size(); ++i) {

@@ -38,7 +38,7 @@ absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptio
   return costs;
 }
 
-CostFn Nanoseconds(optimizer::CostModel* model, bool estimate) {
+pet::CostFn Nanoseconds(optimizer::CostModel* model, bool estimate) {
   return [model, estimate](const Graph& graph) -> absl::StatusOr<int64_t> {
     auto cost = estimate ? model->EstimateOf(graph) : model->CostOf(graph);
     if (!cost.ok()) return cost.status();

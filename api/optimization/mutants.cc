@@ -16,7 +16,7 @@ absl::StatusOr<CertificateMutant> ForCertificate(const pet::PetRule& rule) {
   CertificateMutant entry{*std::move(mutant), {}};
   for (const pet::Box& box : rule.candidate.region.differs) {
     CertificateMutant::Box& ranges = entry.differs.emplace_back();
-    for (const Range& r : box) ranges.push_back({r.start, r.count, r.step});
+    for (const pet::Range& r : box) ranges.push_back({r.start, r.count, r.step});
   }
   return entry;
 }

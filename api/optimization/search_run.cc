@@ -72,7 +72,7 @@ absl::StatusOr<optimizer::SearchResult> ReplaySteps(const Graph& graph, SearchRu
   if (absl::Status s = TakeMutants(*certificate, run); !s.ok()) {
     return Prefixed(path, s);
   }
-  auto replayed = Replay(*certificate, graph, run->file.rules);
+  auto replayed = optimizer::Replay(*certificate, graph, run->file.rules);
   if (!replayed.ok()) return Prefixed(path, replayed.status());
   optimizer::SearchResult result;
   result.best = result.descended = replayed->graph;
@@ -212,7 +212,7 @@ absl::Status FindResult(const Graph& input, SearchRun* run) {
   if (!costs.ok()) return costs.status();
   run->costs = *std::move(costs);
   // The other half is the search's.
-  PetFinder finder(PetOptionsOf(run->costs.model.get(), options.deadline.Half()));
+  pet::PetFinder finder(PetOptionsOf(run->costs.model.get(), options.deadline.Half()));
   // Mutants of the input's parts, then of those that the search made.
   Graph graph = input;
   for (int round = 1; round <= 2; ++round) {

@@ -15,12 +15,13 @@ constexpr int kMostPriced = 200, kMostNodes = 500000;
 
 // What the rule makes of the graph by the best of the matches; nullopt if `budget` or the time
 // is used up, or if none can be applied or priced.
-absl::StatusOr<std::optional<Rank>> BestOf(const Substitution& rule, const MatchIndex& index,
-                                           const std::vector<Match>& matches,
-                                           const optimizer::Objective& objective,
-                                           optimizer::CostModel* costs, const Deadline& deadline,
-                                           int* budget) {
-  std::optional<Rank> best;
+absl::StatusOr<std::optional<optimizer::Rank>> BestOf(const Substitution& rule,
+                                                      const MatchIndex& index,
+                                                      const std::vector<Match>& matches,
+                                                      const optimizer::Objective& objective,
+                                                      optimizer::CostModel* costs,
+                                                      const Deadline& deadline, int* budget) {
+  std::optional<optimizer::Rank> best;
   for (const Match& match : matches) {
     if (--*budget < 0 || deadline.Passed()) break;
     auto graph = Apply(rule, match, index);
@@ -28,7 +29,7 @@ absl::StatusOr<std::optional<Rank>> BestOf(const Substitution& rule, const Match
     auto cost = costs->CostOf(*graph);
     if (!cost.ok()) return cost.status();
     if (cost->is_infinite()) continue;
-    const Rank rank = objective.RankOf(*cost, 0);  // operators are no reason
+    const optimizer::Rank rank = objective.RankOf(*cost, 0);  // operators are no reason
     if (!best || rank < *best) best = rank;
   }
   return best;
@@ -38,8 +39,8 @@ std::string PlaceName(const MatchIndex& index, int position) {
   return NameInSteps(index.graph().LabelOf(Value(index.node(position), 0)), position, 0);
 }
 
-std::string AppliesText(const optimizer::Objective& objective, const Rank& before,
-                        const std::optional<Rank>& after) {
+std::string AppliesText(const optimizer::Objective& objective, const optimizer::Rank& before,
+                        const std::optional<optimizer::Rank>& after) {
   if (!after) return "it applies; not priced";
   const bool time = objective.IsTime();
   if (*after < before) {
@@ -62,7 +63,8 @@ WhyNotGroup& GroupOf(WhyNotGraph* graph, const WhyNot& answer, const std::string
   return graph->groups.back();
 }
 
-void AddChange(const Rank& before, const Rank& after, std::optional<WhyNotGroup::Change>* change) {
+void AddChange(const optimizer::Rank& before, const optimizer::Rank& after,
+               std::optional<WhyNotGroup::Change>* change) {
   const double ms = static_cast<double>(after.ns - before.ns) * 1e-6;
   const int64_t bytes = after.peak_bytes - before.peak_bytes;
   if (!change->has_value()) *change = WhyNotGroup::Change{ms, ms, bytes, bytes};
@@ -91,7 +93,7 @@ absl::StatusOr<WhyNotGraph> ExplainIn(const PreparedRule& rule, const Graph& gra
   const Deadline pricing = deadline.Half();  // the rest is for the other places
   optimizer::Objective deciding = objective.Deciding();
   deciding.reference = *cost;
-  const Rank before = deciding.RankOf(*cost, 0);
+  const optimizer::Rank before = deciding.RankOf(*cost, 0);
   int budget = std::min(kMostPriced, std::max(10, kMostNodes / std::max(1, index.num_nodes())));
   for (int anchor : index.ApplicationsOf(rule.matcher.anchor_op())) {
     if (index.IsStatic(anchor)) continue;

@@ -48,7 +48,7 @@ absl::StatusOr<pet::SymbolicRegion> ProveForAllSizes(const MutatedPart& part,
   if (!candidate.mutant.recipe) {
     return absl::FailedPreconditionError("the mutant has no recipe for other sizes");
   }
-  return lemma::ProveForAllSizes(part.part.graph, *candidate.mutant.recipe);
+  return pet::ProveForAllSizes(part.part.graph, *candidate.mutant.recipe);
 }
 
 const pet::Candidate* FirstThatDiffers(const std::vector<MutatedPart>& parts) {
