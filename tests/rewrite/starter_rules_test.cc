@@ -2,14 +2,13 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_replace.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "rewrite/derivation/randomized_check.h"
 #include "rewrite/matching/apply.h"
 #include "rewrite/matching/rewrite_source.h"
 #include "rewrite/rules/rule_text.h"
+#include "tests/rewrite/starter_mutants.h"
 
 namespace lemma {
 namespace {
@@ -44,29 +43,9 @@ TEST_P(StarterRule, HoldsOnRandomInstances) {
   EXPECT_GE(result->instances, 100) << "not applicable: " << result->not_applicable;
 }
 
-struct Mutation {
-  const char* rule;
-  const char* from;
-  const char* to;
-};
-constexpr Mutation kMutations[] = {
-#include "tests/rewrite/starter_mutants.inc"
-};
-
-// The rule with the edit applied, as text.
-std::string Mutate(const Substitution& rule, const Mutation& mutation) {
-  std::string text = PrintRule(rule);
-  size_t arrow = text.find(" => ");
-  std::string before = text.substr(0, arrow), after = text.substr(arrow);
-  std::string& edited = absl::StrContains(after, mutation.from) ? after : before;
-  EXPECT_TRUE(absl::StrContains(edited, mutation.from)) << mutation.from << "\n" << text;
-  edited = absl::StrReplaceAll(edited, {{mutation.from, mutation.to}});
-  return before + after;
-}
-
 TEST_P(StarterRule, HasAFalseNeighbour) {
   int found = 0;
-  for (const Mutation& mutation : kMutations) {
+  for (const Mutation& mutation : StarterMutations()) {
     if (mutation.rule != GetParam()) continue;
     ++found;
     std::string text = Mutate(rule(), mutation);
@@ -79,7 +58,7 @@ TEST_P(StarterRule, HasAFalseNeighbour) {
         << "\n"
         << text;
   }
-  EXPECT_GE(found, 1) << "add a line to starter_mutants.inc";
+  EXPECT_GE(found, 1) << "add a line \"# mutant: FROM -> TO\" above the rule";
 }
 
 bool HasEmptyOperand(const Graph& graph) {

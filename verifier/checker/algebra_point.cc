@@ -98,6 +98,9 @@ double ValueAt(ScalarFn fn, double a, double b, double c) {
       return std::isinf(a);
     case ScalarFn::kWhere:
       return a != 0 ? b : c;
+    case ScalarFn::kBitAnd:
+      if (!(std::abs(a) < 0x1p63 && std::abs(b) < 0x1p63)) return NAN;  // says nothing
+      return static_cast<double>(static_cast<int64_t>(a) & static_cast<int64_t>(b));
     default:
       return NAN;  // stored values occur in plans, not in rules
   }

@@ -93,6 +93,49 @@ absl::Status ExportMod(OnnxExport& out) {
   return absl::OkStatus();
 }
 
+// Operator set 17 has no BitwiseAnd, so the bits are taken apart along a new last axis:
+// y = sum(k < K) (a[k] * b[k]) 2^k, a[k] = (a - a mod 2^k) / 2^k mod 2. K is the number of bits
+// without the sign; the sign bit is set where both operands are negative.
+absl::Status ExportBitwiseAnd(OnnxExport& out) {
+  const DType dtype = out.node().type(0).dtype;
+  const DType wide = dtype == DType::kI64 ? DType::kI64 : DType::kI32;  // which ONNX can sum
+  const int64_t bits = wide == DType::kI64 ? 63 : 31;
+  std::vector<int64_t> values;
+  for (int64_t k = 0; k < bits; ++k) values.push_back(int64_t{1} << k);
+  LEMMA_ASSIGN_OR_RETURN(const Tensor two_to_k, Tensor::FromInts({wide, {bits}}, values));
+  LEMMA_ASSIGN_OR_RETURN(const Tensor minimum,
+                         Tensor::FromInts({wide, {}}, {-(int64_t{1} << (bits - 1)) * 2}));
+  LEMMA_ASSIGN_OR_RETURN(const Tensor last, Tensor::FromInts({DType::kI64, {1}}, {-1}));
+  const std::string powers = out.Constant(two_to_k), axis = out.Constant(last),
+                    zero = out.Constant(*Tensor::Filled({wide, {}}, 0)),
+                    two = out.Constant(*Tensor::Filled({wide, {}}, 2));
+  auto emit = [&](const char* op, std::vector<std::string> operands,
+                  std::vector<std::pair<std::string, OnnxAttr>> attrs = {}) {
+    std::string result = out.Temporary();
+    out.Emit(op, std::move(operands), {result}, std::move(attrs));
+    return result;
+  };
+  std::string bits_of[2], negative[2];
+  for (int i = 0; i < 2; ++i) {
+    std::string x = out.Input(i);
+    if (wide != dtype) x = emit("Cast", {x}, {{"to", ToOnnxNumber(wide)}});
+    negative[i] = emit("Less", {x, zero});
+    const std::string column = emit("Unsqueeze", {x, axis});
+    const std::string whole = emit("Sub", {column, emit("Mod", {column, powers})});
+    bits_of[i] = emit("Mod", {emit("Div", {whole, powers}), two});
+  }
+  const std::string terms = emit("Mul", {emit("Mul", {bits_of[0], bits_of[1]}), powers});
+  const std::string sum = emit("ReduceSum", {terms, axis}, {{"keepdims", int64_t{0}}});
+  const std::string sign =
+      emit("Where", {emit("And", {negative[0], negative[1]}), out.Constant(minimum), zero});
+  if (wide == dtype) {
+    out.Emit("Add", {sum, sign}, {out.Output(0)});
+  } else {
+    out.Emit("Cast", {emit("Add", {sum, sign})}, {out.Output(0)}, {{"to", ToOnnxNumber(dtype)}});
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 OpDef Make_add() {
@@ -207,6 +250,23 @@ OpDef Make_xor() {
                       [](const OpContext&, const ScalarExpr& a, const ScalarExpr& b) {
                         return Apply(ScalarFn::kNot, Apply(ScalarFn::kEqual, a, b));
                       }));
+}
+
+OpDef Make_bitwise_and() {
+  OpDef op = Binary("bitwise_and", "y = a and b, bit by bit", "", Accepts::kNumber,
+                    ByFn2(ScalarFn::kBitAnd));
+  op.define = [define = op.define](OpContext& c) -> absl::Status {
+    LEMMA_REQUIRE(c, IsInteger(c.dtype(0)), "the element type must be an integer, not ",
+                  Name(c.dtype(0)));
+    return define(c);
+  };
+  op.gradient = nullptr;
+  op.examples = {"(i64[2,3], i64[2,3])", "(i32[2,3], i32[3])", "(i8[2,1], i8[4,1,3])",
+                 "(u8[], u8[3])", "(i64[1], i64[0])"};
+  op.onnx_import = {ImportAs("BitwiseAnd", "bitwise_and")};
+  op.onnx_export = ExportBitwiseAnd;
+  return Documented(std::move(op), "Integers in two's complement. Shapes broadcast as in numpy.",
+                    true);
 }
 
 OpDef Make_where() {

@@ -126,6 +126,15 @@ TEST(Elementwise, Truth) {
   EXPECT_THAT(Eval1("not", {b}), ElementsAre(1, 0, 1, 0));
 }
 
+TEST(Elementwise, BitwiseAnd) {
+  Arg a({4}, {12, -1, -128, 7}, DType::kI8), b({4}, {10, 5, -127, 0}, DType::kI8);
+  EXPECT_THAT(Eval1("bitwise_and", {a, b}), ElementsAre(8, 5, -128, 0));
+  Arg u({2}, {255, 170}, DType::kU8);
+  EXPECT_THAT(Eval1("bitwise_and", {u, Arg({}, {15}, DType::kU8)}), ElementsAre(15, 10));
+  EXPECT_THAT(TypeOf("bitwise_and", {{DType::kF32, {2}}, {DType::kF32, {2}}}),
+              HasSubstr("the element type must be an integer, not f32"));
+}
+
 TEST(Elementwise, Casts) {
   Arg x({4}, {-1.7, 0, 0.5, 2.9});
   EXPECT_THAT(Eval1("cast", {x}, {{"dtype", "i64"}}), ElementsAre(-1, 0, 0, 2));

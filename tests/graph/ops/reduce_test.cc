@@ -99,6 +99,17 @@ TEST(Cumsum, FourWays) {
             (Values{5, 3, 0, 11, 6, 0}));
 }
 
+TEST(Cumprod, FourWays) {
+  Arg x({2, 3}, {1, 2, 3, 4, 5, 0});
+  EXPECT_EQ(Eval1("cumprod", {x}), (Values{1, 2, 3, 4, 10, 0}));
+  EXPECT_EQ(Eval1("cumprod", {x}, {{"axis", kOne}}), (Values{1, 2, 6, 4, 20, 0}));
+  EXPECT_EQ(Eval1("cumprod", {x}, {{"axis", kOne}, {"exclusive", kOne}}),
+            (Values{1, 1, 2, 1, 4, 20}));
+  EXPECT_EQ(Eval1("cumprod", {x}, {{"axis", kOne}, {"reverse", kOne}}), (Values{6, 6, 3, 0, 0, 0}));
+  EXPECT_EQ(Eval1("cumprod", {x}, {{"axis", kOne}, {"reverse", kOne}, {"exclusive", kOne}}),
+            (Values{6, 3, 1, 0, 0, 1}));
+}
+
 TEST(Softmax, SumsToOneAlongItsAxis) {
   Arg x({2, 2}, {0, std::log(3.0), 1000, 1000});
   EXPECT_THAT(Eval1("softmax", {x}), Pointwise(DoubleNear(1e-9), Values{0.25, 0.75, 0.5, 0.5}));

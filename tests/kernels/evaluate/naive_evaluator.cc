@@ -13,6 +13,13 @@ namespace {
   std::abort();
 }
 
+// Rounded towards zero and saturated; 0 for NaN.
+int64_t Whole(double value) {
+  if (std::isnan(value)) return 0;
+  if (value <= -0x1p63) return INT64_MIN;
+  return value < 0x1p63 ? static_cast<int64_t>(value) : INT64_MAX;
+}
+
 double ApplyReal(ScalarFn fn, double a, double b, double c) {
   switch (fn) {
     case ScalarFn::kAdd:
@@ -95,6 +102,8 @@ double ApplyReal(ScalarFn fn, double a, double b, double c) {
       return std::isinf(a);
     case ScalarFn::kWhere:
       return a != 0 ? b : c;
+    case ScalarFn::kBitAnd:
+      return static_cast<double>(Whole(a) & Whole(b));
     default:
       break;
   }
@@ -123,6 +132,8 @@ int64_t Apply(ScalarFn fn, int64_t a, int64_t b, int64_t c) {
       return a == b;
     case ScalarFn::kWhere:
       return a != 0 ? b : c;
+    case ScalarFn::kBitAnd:
+      return a & b;
     case ScalarFn::kDiv:
     case ScalarFn::kMod:
     case ScalarFn::kFmod:
@@ -182,10 +193,10 @@ class Evaluator {
     if (e.kind() == IndexExpr::Kind::kLoad) return ToIndex(Value(ScalarExpr(e.load())));
     if (e.kind() == IndexExpr::Kind::kSymbol) return Fail<int64_t>("symbol " + e.name());
     int64_t a = Index(e.lhs()), b = Index(e.rhs());
-    const bool divides =
-        e.kind() == IndexExpr::Kind::kFloorDiv || e.kind() == IndexExpr::Kind::kMod;
+    const IndexExpr::Kind kind = e.kind();
+    const bool divides = kind == IndexExpr::Kind::kFloorDiv || kind == IndexExpr::Kind::kMod;
     if (divides && b <= 0) return Fail<int64_t>("divisor of " + e.ToString());
-    switch (e.kind()) {
+    switch (kind) {
       case IndexExpr::Kind::kAdd:
         return a + b;
       case IndexExpr::Kind::kMul:

@@ -3,11 +3,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "rewrite/rules/rule_text.h"
+#include "tests/rewrite/starter_mutants.h"
 #include "tests/verifier/prover_testutil.h"
 #include "verifier/checker/checker.h"
 
@@ -86,27 +85,14 @@ TEST(Checker, FindsUnguardedRulesFalse) {
   }
 }
 
-struct Mutation {
-  const char* rule;
-  const char* from;
-  const char* to;
-};
-constexpr Mutation kMutations[] = {
-#include "tests/rewrite/starter_mutants.inc"
-};
-
 TEST(Checker, FindsFalseNeighboursOfStarterRulesFalse) {
+  const std::vector<Mutation> mutations = StarterMutations();
   for (const Substitution& rule : RulesOf("data/rules/starter.txt")) {
     Substitution claim = rule;
     claim.proof = {};
-    const std::string text = PrintRule(claim);
-    for (const Mutation& mutation : kMutations) {
+    for (const Mutation& mutation : mutations) {
       if (mutation.rule != rule.name) continue;
-      const size_t arrow = text.find(" => ");
-      std::string before = text.substr(0, arrow), after = text.substr(arrow);
-      std::string& edited = absl::StrContains(after, mutation.from) ? after : before;
-      edited = absl::StrReplaceAll(edited, {{mutation.from, mutation.to}});
-      auto mutant = ParseRules(before + after);
+      auto mutant = ParseRules(Mutate(claim, mutation));
       ASSERT_TRUE(mutant.ok()) << mutant.status();
       const Checked checked = Check(mutant->front());
       EXPECT_EQ(checked.answer, Answer::kDiffers)
