@@ -111,6 +111,9 @@ LIBRARIES = {
 OPERATOR_NAMES_ALLOWED = re.compile(r"graph/ops/|graph/onnx/|runtime/cpu/kernels/|tests/")
 OPERATOR_TABLE = "graph/ops/op_table.inc"
 
+# Whose targets anybody may use; the others say who may, so that the build holds others to it.
+PUBLIC = {"api", "graph", "rewrite", "tests", "tools"}
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 LABEL = re.compile(r'"((?:@\w+)?//[^":]*)(:[^"]*)?"')
 SOURCE_SUFFIXES = (".cc", ".h", ".inc", ".cu", ".cuh")
@@ -182,7 +185,9 @@ def include_problems(root, path, line):
 
 
 def label_problems(path, line):
-    """The same rules for the targets a BUILD.bazel depends on."""
+    """The same rules for the targets a BUILD.bazel depends on, and who may be public."""
+    if '"//visibility:public"' in line.split("#")[0] and folder(path) not in PUBLIC:
+        yield f"{folder(path)}/ is not public: name the packages that may use it"
     for package, target in LABEL.findall(line.split("#")[0]):
         if "__" in target:  # a visibility
             continue

@@ -114,6 +114,13 @@ class TargetTest(unittest.TestCase):
         text = 'visibility = ["//visibility:public", "//cli:__subpackages__"]\n'
         self.assertEqual(problems(graph__BUILD_dot_bazel=text), [])
 
+    def test_only_some_rooms_are_public(self):
+        text = 'package(default_visibility = ["//visibility:public"])\n'
+        self.assertEqual(problems(api__BUILD_dot_bazel=text), [])
+        found = problems(pet__mutants__BUILD_dot_bazel=text)
+        self.assertEqual(found, [
+            "pet/mutants/BUILD.bazel:1: pet/ is not public: name the packages that may use it"])
+
 
 class OperatorNameTest(unittest.TestCase):
     def test_comparisons_are_found(self):
