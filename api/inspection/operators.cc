@@ -1,7 +1,6 @@
 // The operators that there are; those of a model, and its weights.
-#include "api/inspect.h"
-
 #include "absl/strings/str_cat.h"
+#include "api/inspect.h"
 #include "base/flags.h"
 #include "graph/op_reference.h"
 #include "graph/op_table.h"
