@@ -139,8 +139,8 @@ void PrintPlan(const std::string& backend, const api::PlanCheck& check) {
   }
 }
 
-absl::StatusOr<int> CheckPlan(const CheckFlags& flags, const std::string& backend,
-                              const std::string& path) {
+absl::StatusOr<int> CheckPlan(const CheckFlags& flags, const std::string& path) {
+  const std::string& backend = flags.plan;
   if (!absl::c_linear_search(api::PlanCheckBackends(), backend)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--plan=", backend, ": there are plans of cpu and of cuda"));
@@ -158,7 +158,7 @@ absl::StatusOr<int> Check(const CheckFlags& flags, const Positional& files) {
   if (!flags.plan.empty()) {
     auto path = OneArgument("MODEL", files);
     if (!path.ok()) return path.status();
-    return CheckPlan(flags, flags.plan, *path);
+    return CheckPlan(flags, *path);
   }
   if (files.size() != 3) {
     return absl::InvalidArgumentError("which IN, OUT and CERTIFICATE? see --help");

@@ -1,4 +1,4 @@
-// Flags that several commands share.
+// Flags that several commands share, and what each does with its arguments.
 #ifndef LEMMA_CLI_COMMON_FLAGS_H_
 #define LEMMA_CLI_COMMON_FLAGS_H_
 
@@ -59,9 +59,10 @@ struct CommonFlags {
   std::unique_ptr<KernelMeasurer> MakeMeasurer() const;
 };
 
-// Parses the arguments, and runs the command with those that are no flags; or prints its help, if
-// that is asked for.
-using Positional = std::vector<std::string>;
+using Positional = std::vector<std::string>;  // arguments that are no flags
+
+// Parses the arguments, and calls `run` with the positional ones; or prints the help, if that is
+// asked for.
 absl::StatusOr<int> ParseAndRun(
     Flags* flags, Arguments arguments,
     absl::FunctionRef<absl::StatusOr<int>(const Positional& positional)> run);

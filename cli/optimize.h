@@ -22,7 +22,7 @@ struct OptimizeFlags {
   std::string output, rules, cost = "measured", cost_db = api::CostOptions().database, device;
   std::string numerics = "reassociate";
   std::vector<std::string> disable, only;
-  std::string search = "backtracking", pet = "off";
+  std::string search = api::SearchNames().front(), pet = "off";
   int64_t nodes = 6000, budget = 5000, runs = 15;
   double alpha = 1.05, seconds = 0;
   std::string objective = "time";

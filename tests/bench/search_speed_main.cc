@@ -1,6 +1,6 @@
 // What a search does with one model, and how fast: one line of JSON.
 //
-//   search_speed MODEL [--search=backtracking|saturation|auto] [--nodes=N] [--rules=FILE]
+//   search_speed MODEL [--search=STRATEGY] [--nodes=N] [--rules=FILE]
 //   [--budget=N] [--seconds=S] [--alpha=A] [--cost-db=FILE]
 //
 // MODEL is an ONNX file or a graph's text. With --cost-db costs are measured ones (the CPU back
@@ -21,9 +21,8 @@
 #include "graph/text/text.h"
 #include "optimizer/cost/analytic_cost.h"
 #include "optimizer/cost/measured_cost.h"
-#include "optimizer/extraction/saturation.h"
-#include "optimizer/search/backtracking.h"
 #include "optimizer/search/rewrite_filter.h"
+#include "optimizer/strategies/strategies.h"
 #include "runtime/cpu/cpu_backend.h"
 
 namespace lemma {
@@ -31,8 +30,7 @@ namespace {
 
 struct Flags {
   std::string model, rules = "data/rules/starter.txt", cost_db;
-  optimizer::BacktrackingOptions search;
-  int nodes = optimizer::SaturationOptions().max_nodes;
+  optimizer::StrategyOptions options;
   std::string search_name = "backtracking";
 };
 
@@ -45,15 +43,15 @@ Flags Parse(int argc, char** argv) {
     } else if (absl::ConsumePrefix(&arg, "--cost-db=")) {
       flags.cost_db = std::string(arg);
     } else if (absl::ConsumePrefix(&arg, "--budget=")) {
-      (void)absl::SimpleAtoi(arg, &flags.search.limits.max_steps);
+      (void)absl::SimpleAtoi(arg, &flags.options.search.limits.max_steps);
     } else if (absl::ConsumePrefix(&arg, "--seconds=")) {
-      (void)absl::SimpleAtod(arg, &flags.search.limits.max_seconds);
+      (void)absl::SimpleAtod(arg, &flags.options.search.limits.max_seconds);
     } else if (absl::ConsumePrefix(&arg, "--search=")) {
       flags.search_name = std::string(arg);
     } else if (absl::ConsumePrefix(&arg, "--nodes=")) {
-      (void)absl::SimpleAtoi(arg, &flags.nodes);
+      (void)absl::SimpleAtoi(arg, &flags.options.max_nodes);
     } else if (absl::ConsumePrefix(&arg, "--alpha=")) {
-      (void)absl::SimpleAtod(arg, &flags.search.alpha);
+      (void)absl::SimpleAtod(arg, &flags.options.search.alpha);
     } else {
       flags.model = std::string(arg);
     }
@@ -72,6 +70,8 @@ absl::StatusOr<Graph> Load(const std::string& path) {
 }
 
 absl::Status Main(const Flags& flags) {
+  const optimizer::Strategy* strategy = optimizer::FindStrategy(flags.search_name);
+  if (strategy == nullptr) return absl::InvalidArgumentError("no strategy has this name");
   auto graph = Load(flags.model);
   if (!graph.ok()) return graph.status();
   auto rules = RuleSet::Load(flags.rules);
@@ -96,17 +96,7 @@ absl::Status Main(const Flags& flags) {
     best = progress.best.ns();
     return true;
   };
-  std::unique_ptr<optimizer::Search> search;
-  if (flags.search_name != "backtracking") {
-    optimizer::SaturationOptions options;
-    options.first = flags.search;
-    options.first.descend_only = flags.search_name == "saturation";
-    options.max_nodes = flags.nodes;
-    search = optimizer::MakeSaturationSearch(usable.get(), costs.get(), options);
-  } else {
-    search = optimizer::MakeBacktrackingSearch(usable.get(), costs.get(), flags.search);
-  }
-  auto result = search->Run(*graph, watch);
+  auto result = strategy->make(usable.get(), costs.get(), flags.options)->Run(*graph, watch);
   if (!result.ok()) return result.status();
   auto seconds = [&](std::clock_t t) { return static_cast<double>(t - start) / CLOCKS_PER_SEC; };
   const double all = seconds(std::clock());
