@@ -40,9 +40,9 @@ Work WorkOfDescent(int layers) {
   Explorer explorer(&work, &budget, 1.05);
   SearchState state{nullptr, work.graph().hash(), *work.Price()};
   EXPECT_TRUE(explorer.Descend(&state, true).ok());
-  EXPECT_GE(LengthOf(state.trail), 3 * layers);
+  EXPECT_GE(LengthOf(state.path), 3 * layers);
   work.GoTo(nullptr);
-  work.GoTo(state.trail);
+  work.GoTo(state.path);
   EXPECT_EQ(work.graph().hash(), state.hash);
   return {work.work(), budget.steps()};
 }
