@@ -6,6 +6,7 @@ Usage: tools/check_layout.py [ROOT]
 Prints one line per violation as file:line: message; exit status 1 if there is one.
 """
 
+import collections
 import pathlib
 import re
 import subprocess
@@ -118,6 +119,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 LABEL = re.compile(r'"((?:@\w+)?//[^":]*)(:[^"]*)?"')
 SOURCE_SUFFIXES = (".cc", ".h", ".inc", ".cu", ".cuh")
 LONG_FILE = 500
+LARGE_FOLDER = 30
 
 
 def files_of(root):
@@ -274,10 +276,20 @@ def type_problems(root, paths):
                 yield f"{path}: defines {name}, as {other} does"
 
 
+def folder_problems(paths):
+    """A folder of many files is several rooms."""
+    sources = collections.Counter(
+        str(pathlib.PurePosixPath(path).parent) for path in paths if path.endswith(SOURCE_SUFFIXES)
+    )
+    for name, count in sorted(sources.items()):
+        if count > LARGE_FOLDER:
+            yield f"{name}: has {count} source files directly in it; at most {LARGE_FOLDER}"
+
+
 def check(root):
     """Returns the violations below `root`, each one line of text."""
-    result = []
     paths = files_of(root)
+    result = list(folder_problems(paths))
     for name in sorted({folder(path) for path in paths}):
         if name not in TOP_LEVEL and not name.startswith("."):
             result.append(f"{name}: not in the list of top-level names")

@@ -167,6 +167,15 @@ class TopLevelTest(unittest.TestCase):
 
 
 
+class FolderTest(unittest.TestCase):
+    def test_many_files_are_several_rooms(self):
+        files = {f"pet__f{n}_dot_cc": "" for n in range(31)}
+        self.assertEqual(
+            problems(**files), ["pet: has 31 source files directly in it; at most 30"])
+        files.popitem()
+        self.assertEqual(problems(**files), [])
+
+
 class TypeTest(unittest.TestCase):
     def test_two_headers_define_one_name(self):
         one = "namespace lemma {\nstruct Candidate {\n  int a;\n};\n}  // namespace lemma\n"

@@ -1,5 +1,5 @@
 // lemma optimize: rewrites a model so that it runs faster, and writes it.
-#include "cli/optimize.h"
+#include "cli/optimize/optimize.h"
 
 #include <cstdio>
 #include <string>
@@ -10,8 +10,8 @@
 #include "api/report.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
-#include "cli/optimize_print.h"
-#include "cli/optimize_progress.h"
+#include "cli/optimize/print.h"
+#include "cli/optimize/progress.h"
 
 namespace lemma::cli {
 namespace {

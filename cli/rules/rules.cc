@@ -14,7 +14,7 @@
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/rules_commands.h"
+#include "cli/rules/commands.h"
 #include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
 

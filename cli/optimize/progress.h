@@ -7,7 +7,7 @@
 
 #include "api/optimize.h"
 #include "cli/interrupt.h"
-#include "cli/optimize.h"
+#include "cli/optimize/optimize.h"
 #include "cli/progress_line.h"
 #include "graph/graph.h"
 

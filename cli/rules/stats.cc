@@ -1,4 +1,6 @@
 // lemma rules stats: how many rules of which kind a file has.
+#include "api/rules/stats.h"
+
 #include <cstdio>
 #include <map>
 #include <string>
@@ -8,11 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "api/json/rules.h"
 #include "api/rules/rules_file.h"
-#include "api/rules/stats.h"
 #include "base/flags.h"
 #include "base/text_table.h"
 #include "cli/common_flags.h"
-#include "cli/rules_commands.h"
+#include "cli/rules/commands.h"
 
 namespace lemma::cli {
 namespace {

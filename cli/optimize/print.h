@@ -2,7 +2,7 @@
 #ifndef LEMMA_CLI_OPTIMIZE_PRINT_H_
 #define LEMMA_CLI_OPTIMIZE_PRINT_H_
 
-#include "cli/optimize.h"
+#include "cli/optimize/optimize.h"
 #include "graph/graph.h"
 
 namespace lemma::cli {

@@ -1,4 +1,4 @@
-#include "cli/why_not_text.h"
+#include "cli/optimize/why_not_text.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Formats the report of `lemma optimize --why-not` (api/optimization/why_not.h).
-#ifndef LEMMA_CLI_WHY_NOT_TEXT_H_
-#define LEMMA_CLI_WHY_NOT_TEXT_H_
+#ifndef LEMMA_CLI_OPTIMIZE_WHY_NOT_TEXT_H_
+#define LEMMA_CLI_OPTIMIZE_WHY_NOT_TEXT_H_
 
 #include <string>
 
@@ -15,4 +15,4 @@ std::string Exclusion(const api::WhyNotReport& report, const std::string& numeri
 
 }  // namespace lemma::cli
 
-#endif  // LEMMA_CLI_WHY_NOT_TEXT_H_
+#endif  // LEMMA_CLI_OPTIMIZE_WHY_NOT_TEXT_H_

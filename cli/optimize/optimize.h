@@ -1,7 +1,7 @@
-// Flags and results that the files of `lemma optimize` share. RunOptimize is in cli/optimize.cc; it
-// calls api/optimize.h.
-#ifndef LEMMA_CLI_OPTIMIZE_H_
-#define LEMMA_CLI_OPTIMIZE_H_
+// Flags and results that the files of `lemma optimize` share. RunOptimize is in
+// cli/optimize/optimize.cc; it calls api/optimize.h.
+#ifndef LEMMA_CLI_OPTIMIZE_OPTIMIZE_H_
+#define LEMMA_CLI_OPTIMIZE_OPTIMIZE_H_
 
 #include <cstdint>
 #include <string>
@@ -59,4 +59,4 @@ void ShowMeasuring(absl::string_view kernel, ProgressLine* progress);
 
 }  // namespace lemma::cli
 
-#endif  // LEMMA_CLI_OPTIMIZE_H_
+#endif  // LEMMA_CLI_OPTIMIZE_OPTIMIZE_H_

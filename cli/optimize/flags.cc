@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "api/models/model_file.h"
-#include "cli/optimize.h"
+#include "cli/optimize/optimize.h"
 
 namespace lemma::cli {
 void OptimizeFlags::AddTo(Flags* flags) {

@@ -1,4 +1,4 @@
-#include "cli/optimize_print.h"
+#include "cli/optimize/print.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -11,7 +11,7 @@
 #include "api/optimization/search_figures.h"
 #include "base/text_table.h"
 #include "cli/common_flags.h"
-#include "cli/why_not_text.h"
+#include "cli/optimize/why_not_text.h"
 
 namespace lemma::cli {
 namespace {

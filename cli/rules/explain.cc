@@ -1,4 +1,6 @@
 // lemma rules explain: why a rule is among those of a file, or how they give it.
+#include "api/rules/explain.h"
+
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -7,12 +9,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "api/json/rules.h"
-#include "api/rules/explain.h"
 #include "api/rules/export.h"
 #include "base/flags.h"
 #include "cli/common_flags.h"
 #include "cli/progress_line.h"
-#include "cli/rules_commands.h"
+#include "cli/rules/commands.h"
 #include "graph/text/text.h"
 #include "rewrite/rules/rule_text.h"
 

@@ -1,4 +1,4 @@
-#include "cli/optimize_progress.h"
+#include "cli/optimize/progress.h"
 
 #include <cstdio>
 #include <cstdlib>

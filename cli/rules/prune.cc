@@ -10,7 +10,7 @@
 #include "cli/common_flags.h"
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
-#include "cli/rules_commands.h"
+#include "cli/rules/commands.h"
 
 namespace lemma::cli {
 namespace {

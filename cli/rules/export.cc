@@ -1,12 +1,13 @@
 // lemma rules export: rules as text, JSON or DOT.
+#include "api/rules/export.h"
+
 #include <cstdio>
 #include <string>
 
 #include "api/models/model_file.h"
-#include "api/rules/export.h"
 #include "base/flags.h"
 #include "cli/common_flags.h"
-#include "cli/rules_commands.h"
+#include "cli/rules/commands.h"
 
 namespace lemma::cli {
 

@@ -13,7 +13,7 @@
 #include "cli/common_flags.h"
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
-#include "cli/rules_commands.h"
+#include "cli/rules/commands.h"
 #include "cli/verdict_text.h"
 #include "rewrite/rules/rule_text.h"
 
