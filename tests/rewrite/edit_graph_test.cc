@@ -146,14 +146,14 @@ void Walk(const Graph& start, int seed, int steps) {
 TEST(EditGraphTest, DoesWhatApplyDoes) {
   for (int seed = 0; seed < 20; ++seed) {
     Walk(Parse(kConvolutions), seed, 15);
-    Walk(Parse(TransformerText({1})), seed, 15);
+    Walk(Parse(optimizer::TransformerText({1})), seed, 15);
     if (testing::Test::HasFatalFailure()) return;
   }
 }
 
 // The same graph over different ways has the same hash; what is not the same has another.
 TEST(EditGraphTest, HashForgetsTheOrderOfEdits) {
-  EditGraph graph(Parse(TransformerText({2})), {});
+  EditGraph graph(Parse(optimizer::TransformerText({2})), {});
   MatchSet matches(Starter().Rules(), &graph);
   std::map<uint64_t, uint64_t> structural;  // by hash
   int pairs = 0;
