@@ -1,4 +1,5 @@
 // Functions of two elements, and the selection between two.
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -95,19 +96,17 @@ absl::Status ExportMod(OnnxExport& out) {
 
 // Operator set 17 has no BitwiseAnd, so the bits are taken apart along a new last axis:
 // y = sum(k < K) (a[k] * b[k]) 2^k, a[k] = (a - a mod 2^k) / 2^k mod 2. K is the number of bits
-// without the sign; the sign bit is set where both operands are negative.
+// without the sign; the sign bit is set where both operands are negative. Bits are summed in
+// chunks, since ONNX Runtime sums integers in floating point, which is exact for small sums only.
 absl::Status ExportBitwiseAnd(OnnxExport& out) {
+  constexpr int64_t kChunk = 21;
   const DType dtype = out.node().type(0).dtype;
   const DType wide = dtype == DType::kI64 ? DType::kI64 : DType::kI32;  // which ONNX can sum
   const int64_t bits = wide == DType::kI64 ? 63 : 31;
-  std::vector<int64_t> values;
-  for (int64_t k = 0; k < bits; ++k) values.push_back(int64_t{1} << k);
-  LEMMA_ASSIGN_OR_RETURN(const Tensor two_to_k, Tensor::FromInts({wide, {bits}}, values));
   LEMMA_ASSIGN_OR_RETURN(const Tensor minimum,
                          Tensor::FromInts({wide, {}}, {-(int64_t{1} << (bits - 1)) * 2}));
   LEMMA_ASSIGN_OR_RETURN(const Tensor last, Tensor::FromInts({DType::kI64, {1}}, {-1}));
-  const std::string powers = out.Constant(two_to_k), axis = out.Constant(last),
-                    zero = out.Constant(*Tensor::Filled({wide, {}}, 0)),
+  const std::string axis = out.Constant(last), zero = out.Constant(*Tensor::Filled({wide, {}}, 0)),
                     two = out.Constant(*Tensor::Filled({wide, {}}, 2));
   auto emit = [&](const char* op, std::vector<std::string> operands,
                   std::vector<std::pair<std::string, OnnxAttr>> attrs = {}) {
@@ -115,23 +114,40 @@ absl::Status ExportBitwiseAnd(OnnxExport& out) {
     out.Emit(op, std::move(operands), {result}, std::move(attrs));
     return result;
   };
-  std::string bits_of[2], negative[2];
+  std::string column[2], negative[2];
   for (int i = 0; i < 2; ++i) {
     std::string x = out.Input(i);
     if (wide != dtype) x = emit("Cast", {x}, {{"to", ToOnnxNumber(wide)}});
     negative[i] = emit("Less", {x, zero});
-    const std::string column = emit("Unsqueeze", {x, axis});
-    const std::string whole = emit("Sub", {column, emit("Mod", {column, powers})});
-    bits_of[i] = emit("Mod", {emit("Div", {whole, powers}), two});
+    column[i] = emit("Unsqueeze", {x, axis});
   }
-  const std::string terms = emit("Mul", {emit("Mul", {bits_of[0], bits_of[1]}), powers});
-  const std::string sum = emit("ReduceSum", {terms, axis}, {{"keepdims", int64_t{0}}});
-  const std::string sign =
+  std::string result =
       emit("Where", {emit("And", {negative[0], negative[1]}), out.Constant(minimum), zero});
+  for (int64_t first = 0; first < bits; first += kChunk) {
+    std::vector<int64_t> values, weights;
+    for (int64_t k = first; k < std::min(first + kChunk, bits); ++k) {
+      values.push_back(int64_t{1} << k);
+      weights.push_back(int64_t{1} << (k - first));
+    }
+    const int64_t count = static_cast<int64_t>(values.size());
+    LEMMA_ASSIGN_OR_RETURN(const Tensor two_to_k, Tensor::FromInts({wide, {count}}, values));
+    LEMMA_ASSIGN_OR_RETURN(const Tensor in_chunk, Tensor::FromInts({wide, {count}}, weights));
+    LEMMA_ASSIGN_OR_RETURN(const Tensor unit, Tensor::FromInts({wide, {}}, {int64_t{1} << first}));
+    const std::string powers = out.Constant(two_to_k);
+    std::string bits_of[2];
+    for (int i = 0; i < 2; ++i) {
+      const std::string whole = emit("Sub", {column[i], emit("Mod", {column[i], powers})});
+      bits_of[i] = emit("Mod", {emit("Div", {whole, powers}), two});
+    }
+    const std::string terms =
+        emit("Mul", {emit("Mul", {bits_of[0], bits_of[1]}), out.Constant(in_chunk)});
+    const std::string sum = emit("ReduceSum", {terms, axis}, {{"keepdims", int64_t{0}}});
+    result = emit("Add", {result, emit("Mul", {sum, out.Constant(unit)})});
+  }
   if (wide == dtype) {
-    out.Emit("Add", {sum, sign}, {out.Output(0)});
+    out.Emit("Identity", {result}, {out.Output(0)});
   } else {
-    out.Emit("Cast", {emit("Add", {sum, sign})}, {out.Output(0)}, {{"to", ToOnnxNumber(dtype)}});
+    out.Emit("Cast", {result}, {out.Output(0)}, {{"to", ToOnnxNumber(dtype)}});
   }
   return absl::OkStatus();
 }
