@@ -12,7 +12,7 @@
 
 namespace lemma::api {
 
-// Of the state that a step carries on.
+// Bytes of all state variables of a step.
 int64_t StateBytes(const TrainingStep& step);
 // The step that was made of the model and saved at `path`.
 Json ToJson(const Model& model, const TrainingStep& step, const std::string& path);

@@ -121,7 +121,9 @@ std::string OrtException(const Node& node, absl::Span<const Tensor> operands) {
   if (op == "pow" && IsInteger(to) && HasUnboundedPower(operands[0], operands[1])) {
     return "open: a power that its integer type does not hold";
   }
-  if (op == "reduce_prod" && IsInteger(to) && HasUnboundedProduct(operands[0])) {
+  // cumprod is exported as ReduceProd.
+  if ((op == "reduce_prod" || op == "cumprod") && IsInteger(to) &&
+      HasUnboundedProduct(operands[0])) {
     return "open: a product that its integer type does not hold";
   }
   if (kExtremes.count(op) > 0 && HasNaN(operands[0])) return "fault: extremes lose NaN";

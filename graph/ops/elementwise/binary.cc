@@ -106,7 +106,11 @@ absl::Status ExportBitwiseAnd(OnnxExport& out) {
   LEMMA_ASSIGN_OR_RETURN(const Tensor minimum,
                          Tensor::FromInts({wide, {}}, {-(int64_t{1} << (bits - 1)) * 2}));
   LEMMA_ASSIGN_OR_RETURN(const Tensor last, Tensor::FromInts({DType::kI64, {1}}, {-1}));
-  const std::string axis = out.Constant(last), zero = out.Constant(*Tensor::Filled({wide, {}}, 0)),
+  // Counted from the front: ONNX Runtime takes an axis from the end for another one if a size is 0.
+  LEMMA_ASSIGN_OR_RETURN(const Tensor sum_axis,
+                         Tensor::FromInts({DType::kI64, {1}}, {out.node().type(0).rank()}));
+  const std::string axis = out.Constant(last), bit_axis = out.Constant(sum_axis),
+                    zero = out.Constant(*Tensor::Filled({wide, {}}, 0)),
                     two = out.Constant(*Tensor::Filled({wide, {}}, 2));
   auto emit = [&](const char* op, std::vector<std::string> operands,
                   std::vector<std::pair<std::string, OnnxAttr>> attrs = {}) {
@@ -141,7 +145,7 @@ absl::Status ExportBitwiseAnd(OnnxExport& out) {
     }
     const std::string terms =
         emit("Mul", {emit("Mul", {bits_of[0], bits_of[1]}), out.Constant(in_chunk)});
-    const std::string sum = emit("ReduceSum", {terms, axis}, {{"keepdims", int64_t{0}}});
+    const std::string sum = emit("ReduceSum", {terms, bit_axis}, {{"keepdims", int64_t{0}}});
     result = emit("Add", {result, emit("Mul", {sum, out.Constant(unit)})});
   }
   if (wide == dtype) {
