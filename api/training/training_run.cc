@@ -1,4 +1,4 @@
-// A state that steps of training carry on.
+// Carries the state of a training step from one step to the next.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
