@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
+#include "graph/symbolic_size.h"
 
 namespace lemma {
 namespace {
@@ -56,7 +57,7 @@ uint64_t HashAttrs(const Attrs& attrs) {
 std::string ToString(const AttrValue& value) {
   switch (KindOf(value)) {
     case AttrKind::kInt:
-      return absl::StrCat(std::get<int64_t>(value));
+      return SizeName(std::get<int64_t>(value));
     case AttrKind::kFloat:
       return FloatToString(std::get<double>(value));
     case AttrKind::kString: {
@@ -73,8 +74,11 @@ std::string ToString(const AttrValue& value) {
       }
       return quoted + "\"";
     }
-    case AttrKind::kInts:
-      return absl::StrCat("[", absl::StrJoin(std::get<std::vector<int64_t>>(value), ", "), "]");
+    case AttrKind::kInts: {
+      auto format = [](std::string* out, int64_t v) { out->append(SizeName(v)); };
+      return absl::StrCat("[", absl::StrJoin(std::get<std::vector<int64_t>>(value), ", ", format),
+                          "]");
+    }
     case AttrKind::kFloats: {
       auto format = [](std::string* out, double v) { out->append(FloatToString(v)); };
       return absl::StrCat("[", absl::StrJoin(std::get<std::vector<double>>(value), ", ", format),
@@ -89,7 +93,7 @@ ExprAttrs ToExprAttrs(const Attrs& attrs) {
   for (const auto& [name, value] : attrs) {
     switch (KindOf(value)) {
       case AttrKind::kInt:
-        result[name] = IndexExpr(std::get<int64_t>(value));
+        result[name] = ToExpr(std::get<int64_t>(value));
         break;
       case AttrKind::kFloat:
         result[name] = ScalarExpr(std::get<double>(value));
@@ -97,11 +101,9 @@ ExprAttrs ToExprAttrs(const Attrs& attrs) {
       case AttrKind::kString:
         result[name] = std::get<std::string>(value);
         break;
-      case AttrKind::kInts: {
-        const auto& list = std::get<std::vector<int64_t>>(value);
-        result[name] = Idx(list.begin(), list.end());
+      case AttrKind::kInts:
+        result[name] = ToExprs(std::get<std::vector<int64_t>>(value));
         break;
-      }
       case AttrKind::kFloats:
         result[name] = std::get<std::vector<double>>(value);
         break;

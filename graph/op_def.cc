@@ -1,9 +1,11 @@
 #include "graph/op_def.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
 #include "absl/strings/str_join.h"
+#include "graph/symbolic_size.h"
 
 namespace lemma {
 namespace {
@@ -22,7 +24,10 @@ const char* KindName(AttrKind kind) {
 }
 
 std::string Describe(const ExprType& type) {
-  auto dim = [](std::string* out, const IndexExpr& d) { out->append(d.ToString()); };
+  auto dim = [](std::string* out, const IndexExpr& d) {
+    auto size = ToSize(d);
+    out->append(size ? SizeName(*size) : d.ToString());
+  };
   return absl::StrCat(Name(type.dtype), "[", absl::StrJoin(type.dims, ",", dim), "]");
 }
 
@@ -43,6 +48,44 @@ bool IsSymbolic(const ExprAttr& value) {
     }
   }
   return false;
+}
+
+std::string Text(const IndexExpr& e) {
+  auto size = ToSize(e);
+  return size ? SizeName(*size) : e.ToString();
+}
+
+std::string Text(const Guard& guard) {
+  switch (guard.kind()) {
+    case Guard::Kind::kLe:
+      return absl::StrCat(Text(guard.lhs()), " <= ", Text(guard.rhs()));
+    case Guard::Kind::kEq:
+      return absl::StrCat(Text(guard.lhs()), " = ", Text(guard.rhs()));
+    case Guard::Kind::kAnd:
+      return absl::StrCat(Text(guard.left()), " and ", Text(guard.right()));
+    case Guard::Kind::kOr:
+      return absl::StrCat(Text(guard.left()), " or ", Text(guard.right()));
+    default:
+      return guard.ToString();
+  }
+}
+
+// Whether a requirement on symbolic sizes holds for all of them, or may be assumed: a model that
+// does not meet it cannot run at that size. Equal sizes may be assumed only if neither can be 1,
+// since a size of 1 is broadcast where it is a number.
+bool MayBeAssumed(const Guard& requirement) {
+  auto decided = Decide(requirement);
+  if (decided) return *decided;
+  switch (requirement.kind()) {
+    case Guard::Kind::kLe:
+      return true;
+    case Guard::Kind::kEq:
+      return Decide(Le(2, requirement.lhs())) == true && Decide(Le(2, requirement.rhs())) == true;
+    case Guard::Kind::kAnd:
+      return MayBeAssumed(requirement.left()) && MayBeAssumed(requirement.right());
+    default:
+      return false;
+  }
 }
 
 absl::Status CheckInputCount(const OpDef& op, size_t count) {
@@ -234,7 +277,7 @@ absl::StatusOr<ExprAttrs> CompleteExprAttrs(const OpDef& op, ExprAttrs attrs) {
 }
 
 ExprType ToExprType(const TensorType& type) {
-  return {type.dtype, Idx(type.shape.begin(), type.shape.end())};
+  return {type.dtype, ToExprs(type.shape)};
 }
 
 absl::StatusOr<std::vector<TensorType>> InferTypes(const OpDef& op,
@@ -244,24 +287,38 @@ absl::StatusOr<std::vector<TensorType>> InferTypes(const OpDef& op,
   std::vector<ExprType> types;
   for (const TensorType& type : inputs) types.push_back(ToExprType(type));
   ExprAttrs expr_attrs = ToExprAttrs(attrs);
+  bool is_symbolic = std::any_of(inputs.begin(), inputs.end(), [](const TensorType& type) {
+    return lemma::IsSymbolic(type.shape);
+  });
+  for (const auto& [name, value] : expr_attrs) {
+    if (KindOf(attrs.at(name)) == AttrKind::kFloat || !IsSymbolic(value)) continue;
+    is_symbolic = true;
+    if (const AttrSpec* spec = op.FindAttr(name); spec != nullptr && !spec->symbolic) {
+      return AttrError(op, absl::StrCat("attribute ", name, " must be a number, not ",
+                                        ToString(attrs.at(name))));
+    }
+  }
   OpContext context(op, std::move(types), expr_attrs, OpContext::Mode::kTypesOnly);
   if (auto s = op.define(context); !s.ok()) return s;
-  // With constant sizes every requirement is decided, unless its arithmetic exceeds 64 bits.
-  if (!context.requirements().empty()) {
-    return context.Fail(
-        absl::StrCat("the sizes are too large: ", context.requirements()[0].ToString()));
+  for (const Guard& requirement : context.requirements()) {
+    // With constant sizes every requirement is decided, unless its arithmetic exceeds 64 bits.
+    if (!is_symbolic) {
+      return context.Fail(absl::StrCat("the sizes are too large: ", requirement.ToString()));
+    }
+    if (!MayBeAssumed(requirement)) {
+      return context.Fail(absl::StrCat("for some sizes this does not hold: ", Text(requirement)));
+    }
   }
   std::vector<TensorType> result;
   for (const ExprType& type : context.output_types()) {
     TensorType concrete{type.dtype, {}};
     for (const IndexExpr& dim : type.dims) {
-      if (!dim.is_const()) {
+      auto size = ToSize(dim);
+      if (!size) {
         return context.Fail(absl::StrCat("output size ", dim.ToString(), " is not a constant"));
       }
-      if (dim.value() < 0) {
-        return context.Fail(absl::StrCat("output size ", dim.value(), " is negative"));
-      }
-      concrete.shape.push_back(dim.value());
+      if (*size < 0) return context.Fail(absl::StrCat("output size ", *size, " is negative"));
+      concrete.shape.push_back(*size);
     }
     result.push_back(std::move(concrete));
   }

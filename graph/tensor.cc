@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
+#include "graph/symbolic_size.h"
 
 namespace lemma {
 namespace {
@@ -118,7 +119,8 @@ int64_t NumElements(const Shape& shape) {
 }
 
 std::string ToString(const Shape& shape) {
-  return absl::StrCat("[", absl::StrJoin(shape, ","), "]");
+  auto format = [](std::string* out, int64_t size) { out->append(SizeName(size)); };
+  return absl::StrCat("[", absl::StrJoin(shape, ",", format), "]");
 }
 
 std::vector<int64_t> RowMajorStrides(const Shape& shape) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -71,18 +72,21 @@ std::string GraphToDot(const Graph& graph, const DotOptions& options) {
 }
 
 absl::StatusOr<std::string> DotToSvg(const std::string& dot) {
-  std::unique_ptr<GVC_t, int (*)(GVC_t*)> context(gvContext(), gvFreeContext);
+  // One context, never freed: Graphviz's text layout remembers a font's name from the last context.
+  static std::mutex* const mutex = new std::mutex;
+  static GVC_t* const context = gvContext();
+  std::lock_guard<std::mutex> lock(*mutex);
   std::unique_ptr<Agraph_t, int (*)(Agraph_t*)> graph(agmemread(dot.c_str()), agclose);
   if (graph == nullptr) return absl::InvalidArgumentError("Graphviz cannot read this graph");
-  if (gvLayout(context.get(), graph.get(), "dot") != 0) {
+  if (gvLayout(context, graph.get(), "dot") != 0) {
     return absl::InternalError("Graphviz cannot lay out this graph");
   }
   char* data = nullptr;
   unsigned int length = 0;
-  const int failed = gvRenderData(context.get(), graph.get(), "svg", &data, &length);
+  const int failed = gvRenderData(context, graph.get(), "svg", &data, &length);
   std::string svg = failed == 0 ? std::string(data, length) : "";
   if (data != nullptr) gvFreeRenderData(data);
-  gvFreeLayout(context.get(), graph.get());
+  gvFreeLayout(context, graph.get());
   const size_t start = svg.find("<svg");
   if (start == std::string::npos) return absl::InternalError("Graphviz cannot draw this graph");
   return svg.substr(start);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/onnx_form.h"
+#include "graph/symbolic_size.h"
 
 namespace lemma {
 namespace {
@@ -55,12 +56,18 @@ Values ImportConstantOfShape(OnnxImport& node) {
   auto shape = node.ConstantInput(0);
   if (!shape.ok()) return shape.status();
   TensorType type{DType::kF32, shape->ToInts()};
+  const bool is_symbolic = IsSymbolic(type.shape);
   const OnnxAttr* attr = node.FindAttr("value");
   const Tensor* value = attr == nullptr ? nullptr : std::get_if<Tensor>(attr);
   if (attr != nullptr && (value == nullptr || value->size() != 1)) {
     return absl::InvalidArgumentError("attribute value must be a tensor of one element");
   }
   if (value != nullptr) type.dtype = value->dtype();
+  if (is_symbolic) {
+    auto scalar = node.Scalar(type.dtype, value == nullptr ? 0 : value->AtDouble(0));
+    if (!scalar.ok()) return scalar.status();
+    return node.Ops("expand", {*scalar}, {{"shape", type.shape}});
+  }
   if (auto status = CheckSize(type); !status.ok()) return status;
   auto tensor = Tensor::Allocate(type);
   if (!tensor.ok()) return tensor.status();
@@ -89,13 +96,49 @@ Values ImportShape(OnnxImport& node) {
   const int64_t rank = static_cast<int64_t>(shape.size());
   auto clamp = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
   int64_t first = clamp(*start), last = std::max(first, clamp(*end));
-  return OneConstant(node, Tensor::Ints(Shape(shape.begin() + first, shape.begin() + last)));
+  const Shape sizes(shape.begin() + first, shape.begin() + last);
+  if (IsSymbolic(sizes)) return node.Ops("sizes", {}, {{"sizes", sizes}});
+  return OneConstant(node, Tensor::Ints(sizes));
 }
 
 Values ImportSize(OnnxImport& node) {
   auto x = node.Input(0);
   if (!x.ok()) return x.status();
-  return OneConstant(node, Tensor::FromInts({DType::kI64, {}}, {x->type().num_elements()}));
+  const int64_t count = ProductOf(x->shape());
+  if (!IsSymbolic(count)) return OneConstant(node, Tensor::FromInts({DType::kI64, {}}, {count}));
+  auto sizes = node.Op("sizes", {}, {{"sizes", Shape{count}}});
+  if (!sizes.ok()) return sizes.status();
+  return node.Ops("reshape", {*sizes}, {{"shape", Shape{}}});
+}
+
+// The same for whole numbers and symbolic sizes: count * delta must not be less than the distance.
+Values SymbolicRange(OnnxImport& node, const Tensor* scalars) {
+  auto type = node.Input(0);
+  if (!type.ok()) return type.status();
+  for (int i = 0; i < 3; ++i) {
+    if (scalars[i].dtype() != DType::kI64) {
+      return node.Unsupported("a range of numbers that depend on symbolic sizes");
+    }
+  }
+  const IndexExpr start = ToExpr(scalars[0].AtInt(0)), limit = ToExpr(scalars[1].AtInt(0));
+  const int64_t delta = scalars[2].AtInt(0);
+  if (IsSymbolic(delta) || delta < 1 || Decide(Le(start, limit)) != true) {
+    return node.Unsupported("a range whose length may be 0 for some sizes");
+  }
+  auto count = ToSize(CeilDiv(limit - start, delta));
+  if (!count) return node.Unsupported("a range of symbolic length");
+  auto y = node.Op("iota", {}, {{"size", *count}});
+  for (const auto& [op, i] : {std::pair("mul", 2), std::pair("add", 0)}) {
+    auto scalar = node.Input(i);
+    for (const auto& status : {y.status(), scalar.status()}) {
+      if (!status.ok()) return status;
+    }
+    auto wide = node.Op("cast", {*scalar}, {{"dtype", std::string("i64")}});
+    if (!wide.ok()) return wide.status();
+    y = node.Op(op, {*y, *wide});
+  }
+  if (!y.ok()) return y.status();
+  return node.Ops("cast", {*y}, {{"dtype", std::string(Name(type->dtype()))}});
 }
 
 // start + i * delta for i < max(0, ceil((limit - start) / delta)).
@@ -106,6 +149,11 @@ Values ImportRange(OnnxImport& node) {
     if (!tensor.ok()) return tensor.status();
     if (tensor->size() != 1) return absl::InvalidArgumentError("inputs must be scalars");
     scalars[i] = *std::move(tensor);
+  }
+  for (const Tensor& scalar : scalars) {
+    if (scalar.dtype() == DType::kI64 && IsSymbolic(scalar.AtInt(0))) {
+      return SymbolicRange(node, scalars);
+    }
   }
   const DType dtype = scalars[0].dtype();
   const double start = scalars[0].AtDouble(0), delta = scalars[2].AtDouble(0);

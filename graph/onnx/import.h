@@ -1,6 +1,7 @@
 // Imports ONNX models as graphs.
 //
-// Import fixes all shapes: it binds symbolic dimensions and folds shape arithmetic. Trained
+// Import determines all shapes: it binds symbolic dimensions to numbers, or keeps them as symbolic
+// sizes, and evaluates shape arithmetic. Trained
 // initializers become weights with their names; scalars and integers become constants. From IR
 // version 4 on, an initializer that is also an input is that input's default value. The input stays
 // an input, since callers may give it another value. Before version 4, all initializers had to be
@@ -18,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "graph/graph.h"
 #include "graph/onnx/model_info.h"
+#include "graph/symbolic_size.h"
 #include "graph/tensor.h"
 
 namespace lemma {
@@ -25,7 +27,10 @@ namespace lemma {
 struct ImportOptions {
   // Sizes of symbolic dimensions by name; an unnamed dimension is called "INPUT.AXIS".
   std::map<std::string, int64_t> dims;
-  // Size of dimensions not named above; a note reports each.
+  // Dimensions that none of these bind stay symbolic (graph/symbolic_size.h), in these ranges;
+  // otherwise they get the size `default_dim`, and a note reports each.
+  bool symbolic = false;
+  std::map<std::string, SizeRange> ranges;
   int64_t default_dim = 1;
   // Values of inputs by name. They bind symbolic dimensions that `dims` does not bind. If an
   // operator needs an input's value to determine shapes, the value is taken from here, and a note

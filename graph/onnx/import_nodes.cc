@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/onnx/composites/composites.h"
 #include "graph/onnx/constant_ops.h"
 #include "graph/onnx/importer.h"
@@ -10,6 +11,7 @@
 #include "graph/onnx/opaque.h"
 #include "graph/onnx/structural.h"
 #include "graph/op_table.h"
+#include "graph/specialize.h"
 
 namespace lemma {
 namespace {
@@ -36,6 +38,17 @@ const OnnxImporter* FindImporter(const std::string& op_type) {
   }();
   auto it = table->find(op_type);
   return it == table->end() ? nullptr : it->second;
+}
+
+// Whether the operator's importer accepts symbolic sizes: it computes with none, or with
+// expressions.
+bool TakesSymbolicSizes(const std::string& op_type) {
+  static const auto* const names = new absl::flat_hash_set<std::string>{
+#define LEMMA_ONNX_OP(name) #name,
+#include "graph/onnx/symbolic_ops.inc"
+#undef LEMMA_ONNX_OP
+  };
+  return names->contains(op_type);
 }
 
 // Replaces references to the function's attributes by the call's attributes; absent ones disappear.
@@ -190,8 +203,10 @@ absl::StatusOr<std::vector<Result>> ModelImporter::Translate(const onnx::NodePro
     return absl::InvalidArgumentError("overloads of functions are not known here");
   }
   if (function != functions_.end()) return InlineFunction(*function->second, node, scope);
-  if (StructuralImporter importer = FindStructural(node, scope))
+  if (StructuralImporter importer = FindStructural(node, scope)) {
+    LEMMA_RETURN_IF_ERROR(CheckSizes(node, scope));
     return importer(*this, node, scope);
+  }
   auto values = CallImporter(node, scope);
   if (!values.ok()) return values.status();
   return std::vector<Result>(values->begin(), values->end());
@@ -208,6 +223,26 @@ Value ModelImporter::Untied(const onnx::NodeProto& node, const Scope& scope) {
   return builder_.Weight(node.output(0), values);
 }
 
+absl::Status ModelImporter::CheckSizes(const onnx::NodeProto& node, const Scope& scope) {
+  if (!options_.symbolic || TakesSymbolicSizes(node.op_type())) return absl::OkStatus();
+  std::map<std::string, SizeRange> dims;
+  for (const std::string& name : node.input()) {
+    const Value* value = name.empty() ? nullptr : scope.Find(name);
+    if (value == nullptr || !*value) continue;
+    for (int64_t size : value->shape()) CollectDims(size, &dims);
+    auto elements = sizes_.Of(*value);
+    for (const IndexExpr& e : elements.value_or(std::vector<IndexExpr>())) {
+      CollectDims(*ToSize(e), &dims);
+    }
+  }
+  if (dims.empty()) return absl::OkStatus();
+  std::string names;
+  for (const auto& [name, range] : dims) absl::StrAppend(&names, names.empty() ? "" : ", ", name);
+  return absl::FailedPreconditionError(
+      absl::StrCat(node.op_type(), " needs numbers for its sizes, here they depend on ", names,
+                   ": give --dim NAME=SIZE"));
+}
+
 absl::StatusOr<std::vector<Value>> ModelImporter::CallImporter(const onnx::NodeProto& node,
                                                                const Scope& scope) {
   std::string domain = NormalDomain(node.domain());
@@ -218,6 +253,7 @@ absl::StatusOr<std::vector<Value>> ModelImporter::CallImporter(const onnx::NodeP
   if (importer == nullptr) {
     return absl::UnimplementedError(absl::StrCat("unsupported: ", name, " (no definition)"));
   }
+  LEMMA_RETURN_IF_ERROR(CheckSizes(node, scope));
   auto form = NodeForm::Make(this, node, scope, UsedOutputs(node));
   if (!form.ok()) return form.status();
   auto values = importer->import(**form);

@@ -8,6 +8,7 @@
 #include "graph/onnx/fold.h"
 #include "graph/onnx/importer.h"
 #include "graph/op_table.h"
+#include "graph/specialize.h"
 
 namespace lemma {
 namespace {
@@ -50,6 +51,7 @@ absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
   if (!outputs.ok()) return outputs;
   std::vector<Tensor> values;
   const Node& node = (*outputs)[0].node();
+  if (IsSymbolic(node)) return outputs;
   for (const TensorType& type : node.types()) {
     if (type.num_elements() > kMaxFoldElements) return outputs;
   }
@@ -65,7 +67,17 @@ absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
   return outputs;
 }
 
-std::optional<Tensor> ModelImporter::Known(const Value& value) { return Compute(value, 0); }
+std::optional<Tensor> ModelImporter::Known(const Value& value) {
+  auto known = Compute(value, 0);
+  if (known || !options_.symbolic) return known;
+  auto elements = sizes_.Of(value);
+  if (!elements) return std::nullopt;
+  std::vector<int64_t> sizes;
+  for (const IndexExpr& e : *elements) sizes.push_back(*ToSize(e));
+  auto tensor = Tensor::FromInts({DType::kI64, value.shape()}, sizes);
+  if (!tensor.ok()) return std::nullopt;
+  return *std::move(tensor);
+}
 
 std::optional<Tensor> ModelImporter::Compute(const Value& value, int depth) {
   constexpr int kMaxDepth = 500;  // far more than any shape computation needs
@@ -80,7 +92,7 @@ std::optional<Tensor> ModelImporter::Compute(const Value& value, int depth) {
                       given ? "the value given" : "its default: shapes depend on it"));
     return *value;
   }
-  if (!node.is_op() || depth > kMaxDepth) return std::nullopt;
+  if (!node.is_op() || depth > kMaxDepth || IsSymbolic(node)) return std::nullopt;
   auto memo = known_.find(value);
   if (memo != known_.end()) return memo->second;
   known_[value] = std::nullopt;

@@ -86,7 +86,8 @@ ModelImporter::ModelImporter(onnx::ModelProto* model, const ImportOptions& optio
     : model_(model),
       options_(options),
       directory_(std::move(directory)),
-      builder_(model->graph().name().empty() ? "main" : model->graph().name()) {}
+      builder_(model->graph().name().empty() ? "main" : model->graph().name()),
+      sizes_([this](const Value& value) { return Compute(value, 0); }) {}
 
 void ModelImporter::Note(std::string note) {
   for (const std::string& known : result_.notes) {
@@ -174,6 +175,29 @@ const Tensor* ModelImporter::ValueOf(const std::string& input) const {
   return fallback == result_.info.defaults.end() ? nullptr : &fallback->second;
 }
 
+int64_t ModelImporter::SymbolicSize(const std::string& name) {
+  // Exporters write "past + 1" for a size that they know to be the sum.
+  auto dim = [this](const std::string& part) -> std::optional<IndexExpr> {
+    auto bound = bound_dims_.find(part);
+    if (bound != bound_dims_.end()) return ToExpr(bound->second);
+    auto given = options_.dims.find(part);
+    if (given == options_.dims.end() && dim_names_.count(part) == 0) return std::nullopt;
+    auto range = options_.ranges.find(part);
+    IndexExpr expr = given != options_.dims.end() ? IndexExpr(given->second)
+                     : range != options_.ranges.end() ? SymbolicDim(part, range->second)
+                                                      : SymbolicDim(part);
+    bound_dims_.emplace(part, *ToSize(expr));
+    return expr;
+  };
+  std::optional<IndexExpr> expr = dim(name);
+  if (!expr) expr = ParseSize(name, dim);
+  if (!expr) {
+    dim_names_.insert(name);
+    expr = dim(name);
+  }
+  return ToSize(*expr).value();
+}
+
 absl::StatusOr<Shape> ModelImporter::BindDims(const onnx::ValueInfoProto& input) {
   Shape shape;
   const auto& dims = input.type().tensor_type().shape().dim();
@@ -190,6 +214,10 @@ absl::StatusOr<Shape> ModelImporter::BindDims(const onnx::ValueInfoProto& input)
     std::string name = dims[axis].dim_param();
     if (name.empty()) name = absl::StrCat(input.name(), ".", axis);
     auto option = options_.dims.find(name);
+    if (options_.symbolic && option == options_.dims.end() && value == nullptr) {
+      shape.push_back(SymbolicSize(name));
+      continue;
+    }
     int64_t size = option != options_.dims.end() ? option->second
                    : value != nullptr            ? value->shape()[axis]
                                                  : options_.default_dim;
@@ -225,13 +253,18 @@ absl::StatusOr<TensorType> ModelImporter::InputType(const onnx::ValueInfoProto& 
     return absl::InvalidArgumentError(
         absl::StrCat(type.ToString(), " is declared, the value is ", value->type().ToString()));
   }
-  if (type.num_bytes() == INT64_MAX) {
+  if (type.num_bytes() == INT64_MAX && !IsSymbolic(type.shape)) {
     return absl::InvalidArgumentError(absl::StrCat(type.ToString(), " is too large"));
   }
   return type;
 }
 
 absl::Status ModelImporter::ReadInputs(Scope* scope) {
+  for (const auto& input : model_->graph().input()) {
+    for (const auto& dim : input.type().tensor_type().shape().dim()) {
+      if (!IsFixed(dim) && IsDimName(dim.dim_param())) dim_names_.insert(dim.dim_param());
+    }
+  }
   for (const auto& input : model_->graph().input()) {
     if (initializers_.count(input.name()) != 0) {  // it has a value: a weight, before IR version 4
       const TensorType& type = scope->values[input.name()].type();
@@ -271,7 +304,10 @@ absl::Status ModelImporter::ReadInputs(Scope* scope) {
 }
 
 absl::Status ModelImporter::CheckDimsUsed() const {
-  for (const auto& [name, size] : options_.dims) {
+  std::set<std::string> named;
+  for (const auto& [name, size] : options_.dims) named.insert(name);
+  for (const auto& [name, range] : options_.ranges) named.insert(name);
+  for (const std::string& name : named) {
     if (bound_dims_.count(name) != 0) continue;
     std::string known = absl::StrJoin(bound_dims_, ", ", [](std::string* out, const auto& entry) {
       absl::StrAppend(out, entry.first);
@@ -300,7 +336,7 @@ absl::Status ModelImporter::ReadOutputs(const Scope& scope) {
       fits &= declared.shape().dim_size() == type.rank();
       for (int i = 0; fits && i < type.rank(); ++i) {
         const auto& dim = declared.shape().dim(i);
-        fits = !IsFixed(dim) || dim.dim_value() == type.shape[i];
+        fits = !IsFixed(dim) || dim.dim_value() == type.shape[i] || IsSymbolic(type.shape[i]);
       }
     }
     OnnxPort port = ToPort(output);
@@ -327,6 +363,10 @@ std::optional<TensorType> ModelImporter::DeclaredType(const Scope& scope, const 
   for (const auto& dim : declared.shape().dim()) {
     if (IsFixed(dim)) {
       type.shape.push_back(dim.dim_value());
+      continue;
+    }
+    if (options_.symbolic && !dim.dim_param().empty()) {
+      type.shape.push_back(SymbolicSize(dim.dim_param()));
       continue;
     }
     auto bound = bound_dims_.find(dim.dim_param());

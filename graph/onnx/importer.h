@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "graph/builder.h"
 #include "graph/onnx/import.h"
 #include "graph/onnx/node_order.h"
+#include "graph/onnx/size_values.h"
 
 namespace lemma {
 
@@ -84,6 +86,10 @@ class ModelImporter {
   absl::Status ReadInitializers(const onnx::GraphProto& graph, Scope* scope);
   absl::Status ReadInputs(Scope* scope);
   absl::Status ReadOutputs(const Scope& scope);
+  // The size of a dimension called `name`, or of an expression over dimensions: symbolic.
+  int64_t SymbolicSize(const std::string& name);
+  // An error if a node with symbolic sizes needs numbers.
+  absl::Status CheckSizes(const onnx::NodeProto& node, const Scope& scope);
   absl::StatusOr<std::vector<int64_t>> BindDims(const onnx::ValueInfoProto& input);
   absl::StatusOr<TensorType> InputType(const onnx::ValueInfoProto& input);
   absl::Status CheckDimsUsed() const;
@@ -119,6 +125,7 @@ class ModelImporter {
   Scope main_;
   std::vector<std::string> input_names_;
   std::map<std::string, int64_t> bound_dims_;
+  std::set<std::string> dim_names_;  // that inputs declare, alone
   int64_t nodes_imported_ = 0;
   absl::flat_hash_set<std::string> used_;  // names that some node reads
   absl::flat_hash_set<std::string> initializers_;
@@ -126,6 +133,7 @@ class ModelImporter {
   absl::flat_hash_map<std::string, const onnx::FunctionProto*> functions_;  // "domain:name"
   absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw random numbers
   absl::flat_hash_map<Value, std::optional<Tensor>> known_;
+  SizeValues sizes_;
 };
 
 // "" for the default domain, under either of its names.

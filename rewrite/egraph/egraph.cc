@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "graph/specialize.h"
 
 namespace lemma {
 
@@ -161,7 +162,7 @@ void EGraph::SetFlags() {
       if (slot.merged_into >= 0) continue;
       const Node& head = *slot.head;
       Flags flags = Flags::kFolded;
-      if (head.kind() == Node::Kind::kInput) {
+      if (head.kind() == Node::Kind::kInput || IsSymbolic(head)) {
         flags = Flags::kNone;
       } else if (!head.is_op()) {
         flags = !head.is_finite()     ? Flags::kNone

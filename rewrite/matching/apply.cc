@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/builder.h"
+#include "graph/symbolic_size.h"
 #include "rewrite/matching/instantiate.h"
 #include "rewrite/rules/held_numbers.h"
 
@@ -22,7 +23,7 @@ absl::StatusOr<std::vector<Value>> BuildTarget(const Substitution& rule, const M
 absl::StatusOr<Graph> Apply(const Substitution& rule, const Match& match, const MatchIndex& index) {
   for (const Value& v : match.vars) {
     // Proofs cover positive sizes only (docs/proofs.md).
-    if (v.type().num_elements() == 0) {
+    if (MayBeEmpty(v.type().shape)) {
       return absl::FailedPreconditionError(
           absl::StrCat("rule ", rule.name, ": not proved for an empty operand"));
     }

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "base/hash.h"
+#include "graph/specialize.h"
 #include "rewrite/matching/topological_order.h"
 
 namespace lemma {
@@ -138,8 +139,9 @@ void EditGraph::Unlink(int node) {
 
 bool EditGraph::SetFlags(Slot* slot) const {
   const Node& head = *slot->head;
-  bool is_static = head.kind() != Node::Kind::kInput && head.is_finite();
-  bool is_known = head.is_op() || head.has_payload();
+  const bool is_symbolic = IsSymbolic(head);
+  bool is_static = head.kind() != Node::Kind::kInput && head.is_finite() && !is_symbolic;
+  bool is_known = (head.is_op() || head.has_payload()) && !is_symbolic;
   bool is_folded = is_known && (!head.is_op() || options_.folds != nullptr);
   for (const ValueRef& v : slot->operands) {
     const Slot& operand = slots_[v.node];

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/symbolic_size.h"
 #include "rewrite/matching/instantiate.h"
 #include "rewrite/rules/held_numbers.h"
 
@@ -18,7 +19,7 @@ absl::StatusOr<Edit> EditOf(const Substitution& rule, const MatchView& view, con
   for (size_t i = 0; i < match.vars.size(); ++i) {
     const ValueRef& v = match.vars[i];
     const TensorType& type = view.Head(v.node).type(v.output);
-    if (type.num_elements() == 0) {
+    if (MayBeEmpty(type.shape)) {
       return absl::FailedPreconditionError(
           absl::StrCat("rule ", rule.name, ": not proved for an empty operand"));
     }

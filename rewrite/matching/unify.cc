@@ -1,5 +1,9 @@
 #include "rewrite/matching/unify.h"
 
+#include <algorithm>
+
+#include "graph/symbolic_size.h"
+
 namespace lemma {
 namespace {
 
@@ -21,6 +25,13 @@ bool Fits(SymbolKind kind, const ExprAttr& value) {
 }
 
 bool Agree(const ExprAttr& a, const ExprAttr& b) {
+  if (auto* i = std::get_if<IndexExpr>(&a); i != nullptr && b.index() == a.index()) {
+    return AreEqual(*i, std::get<IndexExpr>(b));
+  }
+  if (auto* s = std::get_if<Idx>(&a); s != nullptr && b.index() == a.index()) {
+    const Idx& t = std::get<Idx>(b);
+    return s->size() == t.size() && std::equal(s->begin(), s->end(), t.begin(), AreEqual);
+  }
   if (a.index() == b.index()) return SameValue(a, b);
   auto* index = std::get_if<IndexExpr>(&a);
   auto* real = std::get_if<ScalarExpr>(&b);
@@ -161,7 +172,8 @@ Unifier::Outcome Unifier::Undo(const Term& call, int known, const ExprAttr& othe
                                const ExprAttr& value) {
   const Term& unknown = call.args()[1 - known];
   auto *a = std::get_if<IndexExpr>(&other), *v = std::get_if<IndexExpr>(&value);
-  if (a == nullptr || v == nullptr || !a->is_const() || !v->is_const()) return Outcome::kOpen;
+  if (a == nullptr || v == nullptr) return Outcome::kOpen;
+  if (!a->is_const() || !v->is_const()) return UndoSymbolic(call.fn(), known, unknown, *a, *v);
   int64_t x = a->value(), y = v->value(), solution = 0;
   switch (call.fn()) {
     case TermFn::kAdd:
@@ -182,6 +194,29 @@ Unifier::Outcome Unifier::Undo(const Term& call, int known, const ExprAttr& othe
       return Outcome::kOpen;
   }
   return Try(unknown, ExprAttr(IndexExpr(solution)));
+}
+
+// The same for symbolic sizes. A product is undone only if the quotient is exact for all sizes.
+Unifier::Outcome Unifier::UndoSymbolic(TermFn fn, int known, const Term& unknown,
+                                       const IndexExpr& a, const IndexExpr& v) {
+  IndexExpr solution = 0;
+  switch (fn) {
+    case TermFn::kAdd:
+      solution = v - a;
+      break;
+    case TermFn::kSub:
+      solution = known == 0 ? a - v : v + a;
+      break;
+    case TermFn::kMul:
+      if (Decide(Le(1, a)) != true) return Outcome::kOpen;
+      solution = FloorDiv(v, a);
+      if (!AreEqual(solution * a, v)) return Outcome::kFails;
+      break;
+    default:
+      return Outcome::kOpen;
+  }
+  auto size = ToSize(solution);
+  return size ? Try(unknown, ExprAttr(ToExpr(*size))) : Outcome::kOpen;
 }
 
 }  // namespace lemma

@@ -33,6 +33,8 @@ class Unifier {
   Outcome TryList(const Term& list, const ExprAttr& value);
   Outcome TryCall(const Term& call, const ExprAttr& value);
   Outcome Undo(const Term& call, int known, const ExprAttr& other, const ExprAttr& value);
+  Outcome UndoSymbolic(TermFn fn, int known, const Term& unknown, const IndexExpr& a,
+                       const IndexExpr& v);
   Outcome BindSymbol(const Term& symbol, const ExprAttr& value);
   // The number of elements that a splice of `term` stands for.
   std::optional<size_t> LengthOf(const Term& term) const;

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "graph/expr/substitute.h"
+#include "graph/symbolic_size.h"
 
 namespace lemma {
 namespace {
@@ -15,31 +17,45 @@ bool IsFinite(const ExprAttr& value) {
          (real->kind() == ScalarExpr::Kind::kConst && std::isfinite(real->value()));
 }
 
-// The first requirement that is not known to hold.
+// The first requirement that is not known to hold: for all values of symbolic sizes, if there are
+// any.
 const Guard* Failing(const std::vector<Guard>& requirements,
-                     const std::map<std::string, int64_t>& sizes) {
+                     const std::map<std::string, IndexExpr>& sizes) {
+  const bool is_symbolic = std::any_of(sizes.begin(), sizes.end(),
+                                       [](const auto& size) { return !size.second.is_const(); });
+  ExprSubstitution substitution;
+  if (is_symbolic) substitution.symbols.insert(sizes.begin(), sizes.end());
   IndexEnv env;
   env.var = [](VarId) { return std::nullopt; };
   env.symbol = [&](const std::string& name) -> std::optional<int64_t> {
     auto it = sizes.find(name);
     if (it == sizes.end()) return std::nullopt;
-    return it->second;
+    return it->second.value();
   };
   for (const Guard& guard : requirements) {
-    if (!EvaluateGuard(guard, env).value_or(false)) return &guard;
+    const std::optional<bool> holds =
+        is_symbolic ? Decide(Substitute(guard, substitution)) : EvaluateGuard(guard, env);
+    if (holds != true) return &guard;
   }
   return nullptr;
 }
 
+bool IsSymbolic(const AttrValue& value) {
+  auto* size = std::get_if<int64_t>(&value);
+  auto* sizes = std::get_if<std::vector<int64_t>>(&value);
+  return (size != nullptr && lemma::IsSymbolic(*size)) ||
+         (sizes != nullptr && lemma::IsSymbolic(*sizes));
+}
+
 // If two sizes should be equal but are not: the one that is 1; "" if there is none.
-std::string UnitSize(const Guard& guard, const std::map<std::string, int64_t>& sizes) {
+std::string UnitSize(const Guard& guard, const std::map<std::string, IndexExpr>& sizes) {
   if (guard.kind() != Guard::Kind::kEq) return "";
   for (const IndexExpr* side : {&guard.lhs(), &guard.rhs()}) {
     if (side->kind() != IndexExpr::Kind::kSymbol) return "";
   }
   for (const IndexExpr* side : {&guard.lhs(), &guard.rhs()}) {
     auto it = sizes.find(side->name());
-    if (it != sizes.end() && it->second == 1) return side->name();
+    if (it != sizes.end() && it->second.AsConst() == 1) return side->name();
   }
   return "";
 }
@@ -148,7 +164,7 @@ std::optional<RuleForm> Coverage::Open(const SymbolValues& symbols, DType common
     if (known_[i]) {
       form.symbols[i] = value;
       auto constant = ToAttrValue(value);
-      if (!constant) return std::nullopt;
+      if (!constant || IsSymbolic(*constant)) return std::nullopt;
       absl::StrAppend(key, ToString(*constant), ";");
     } else if (symbol.kind == SymbolKind::kReal) {
       form.symbols[i] = ScalarExpr::Param(symbol.name);
@@ -157,17 +173,17 @@ std::optional<RuleForm> Coverage::Open(const SymbolValues& symbols, DType common
       if (list == nullptr) return std::nullopt;
       Idx open;
       for (size_t j = 0; j < list->size(); ++j) {
-        if (!(*list)[j].is_const()) return std::nullopt;
+        if (!ToSize((*list)[j])) return std::nullopt;
         open.push_back(IndexExpr::Symbol(ElementName(symbol.name, j)));
-        (*sizes)[open.back().name()] = (*list)[j].value();
+        (*sizes)[open.back().name()] = (*list)[j];
       }
       absl::StrAppend(key, list->size(), ";");
       form.symbols[i] = std::move(open);
     } else {
       auto* index = std::get_if<IndexExpr>(&value);
-      if (index == nullptr || !index->is_const()) return std::nullopt;
+      if (index == nullptr || !ToSize(*index)) return std::nullopt;
       form.symbols[i] = IndexExpr::Symbol(symbol.name);
-      (*sizes)[symbol.name] = index->value();
+      (*sizes)[symbol.name] = *index;
     }
   }
   return form;

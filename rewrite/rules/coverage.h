@@ -28,7 +28,8 @@ class Coverage {
   // `symbols`: the match's constants. `common`: the type of variables without one.
   //
   // States the rule at the match's lists and known attributes, with sizes left open (or fixed to 1,
-  // where they are 1 and an equality of sizes would fail). True if the requirements of this
+  // where they are 1 and an equality of sizes would fail). Symbolic sizes of a graph must meet all of
+  // this for all values of its dimensions. True if the requirements of this
   // statement hold for the match's sizes, and the statement is a proved form, or equals one when
   // both lose their batch dimensions (rewrite/rules/batch_text.h), whose requirements hold too.
   // Forms are proved for floats; a match of another type is covered if the type holds every value
@@ -50,7 +51,7 @@ class Coverage {
     };
     std::vector<Text> texts;
   };
-  using Sizes = std::map<std::string, int64_t>;
+  using Sizes = std::map<std::string, IndexExpr>;
 
   void ListForms();
   void AddForm(const Statement& statement, const StatementText& text);

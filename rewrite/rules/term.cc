@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/symbolic_size.h"
 
 namespace lemma {
 namespace {
@@ -384,8 +385,9 @@ bool SameValue(const ExprAttr& a, const ExprAttr& b) {
 
 std::optional<AttrValue> ToAttrValue(const ExprAttr& value) {
   if (auto* i = std::get_if<IndexExpr>(&value)) {
-    if (!i->is_const()) return std::nullopt;
-    return AttrValue(i->value());
+    auto size = ToSize(*i);
+    if (!size) return std::nullopt;
+    return AttrValue(*size);
   }
   if (auto* x = std::get_if<ScalarExpr>(&value)) {
     if (x->kind() != ScalarExpr::Kind::kConst) return std::nullopt;
@@ -393,19 +395,23 @@ std::optional<AttrValue> ToAttrValue(const ExprAttr& value) {
   }
   if (auto* s = std::get_if<std::string>(&value)) return AttrValue(*s);
   if (auto* d = std::get_if<std::vector<double>>(&value)) return AttrValue(*d);
-  auto list = Constants(std::get<Idx>(value));
-  if (!list) return std::nullopt;
-  return AttrValue(*std::move(list));
+  std::vector<int64_t> list;
+  for (const IndexExpr& i : std::get<Idx>(value)) {
+    auto size = ToSize(i);
+    if (!size) return std::nullopt;
+    list.push_back(*size);
+  }
+  return AttrValue(std::move(list));
 }
 
 ExprAttr ToExprAttr(const AttrValue& value) {
-  if (auto* i = std::get_if<int64_t>(&value)) return IndexExpr(*i);
+  if (auto* i = std::get_if<int64_t>(&value)) return ToExpr(*i);
   if (auto* d = std::get_if<double>(&value)) return ScalarExpr(*d);
   if (auto* s = std::get_if<std::string>(&value)) return *s;
   if (auto* list = std::get_if<std::vector<int64_t>>(&value)) return ToExprAttr(*list);
   return std::get<std::vector<double>>(value);
 }
 
-ExprAttr ToExprAttr(const std::vector<int64_t>& list) { return Idx(list.begin(), list.end()); }
+ExprAttr ToExprAttr(const std::vector<int64_t>& list) { return ToExprs(list); }
 
 }  // namespace lemma

@@ -1,5 +1,5 @@
 // What bounds and ends a proof.
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 
 #include <atomic>
 #include <chrono>
@@ -14,9 +14,9 @@
 namespace lemma {
 namespace {
 
-using prover::Work;
-using prover::WorkEnded;
-using prover::WorkScope;
+using Work;
+using WorkEnded;
+using WorkScope;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -50,14 +50,14 @@ TEST(WorkTest, AnInnerScopeCountsForTheOuterOne) {
 
 TEST(WorkTest, WithoutAScopeNothingEnds) {
   { WorkScope scope(1); }
-  Work(prover::kUnlimitedWork / 2);
-  Work(prover::kUnlimitedWork / 2);
-  Work(prover::kUnlimitedWork / 2);
+  Work(kUnlimitedWork / 2);
+  Work(kUnlimitedWork / 2);
+  Work(kUnlimitedWork / 2);
 }
 
 TEST(WorkTest, IsInterruptedSoon) {
   std::atomic<bool> interrupted{false};
-  WorkScope scope(prover::kUnlimitedWork, &interrupted);
+  WorkScope scope(kUnlimitedWork, &interrupted);
   Work(1000000);
   interrupted = true;
   EXPECT_THROW(for (int i = 0; i < 100000; ++i) Work(1), WorkEnded);
@@ -120,7 +120,7 @@ TEST(ProofWorkTest, TheLimitIsExact) {
 TEST(ProofWorkTest, CanBeInterrupted) {
   std::atomic<bool> interrupted{false};
   ProverOptions options;
-  options.work = prover::kUnlimitedWork;
+  options.work = kUnlimitedWork;
   options.interrupted = &interrupted;
   std::thread user([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "absl/container/flat_hash_set.h"
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 
 namespace lemma::prover {
 Facts Arith::Relevant(const Facts& context, const Poly& goal) {

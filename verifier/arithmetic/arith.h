@@ -12,7 +12,7 @@
 
 #include "verifier/arithmetic/fact.h"
 #include "verifier/arithmetic/model_search.h"
-#include "verifier/arithmetic/poly.h"
+#include "graph/expr/polynomial.h"
 #include "verifier/arithmetic/solver.h"
 
 namespace lemma::prover {

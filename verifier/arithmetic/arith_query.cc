@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "verifier/arithmetic/arith.h"
 #include "verifier/arithmetic/linear.h"
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 
 namespace lemma::prover {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "verifier/arithmetic/poly.h"
+#include "graph/expr/polynomial.h"
 
 namespace lemma::prover {
 

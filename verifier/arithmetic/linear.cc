@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 
 namespace lemma::prover {
 namespace {

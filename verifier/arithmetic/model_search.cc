@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 
 namespace lemma::prover {
 namespace {

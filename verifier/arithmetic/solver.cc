@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 
 namespace lemma::prover {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "graph/expr/arithmetic.h"
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 
 namespace lemma::prover {
 namespace {

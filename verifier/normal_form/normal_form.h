@@ -19,7 +19,7 @@
 
 #include "graph/expr/scalar_expr.h"
 #include "verifier/arithmetic/arith.h"
-#include "verifier/arithmetic/poly.h"
+#include "graph/expr/polynomial.h"
 
 namespace lemma::prover {
 

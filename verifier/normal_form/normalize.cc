@@ -4,7 +4,7 @@
 #include <numeric>
 #include <set>
 
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 
 namespace lemma::prover {
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 #include "verifier/normal_form/equality.h"
 
 namespace lemma::prover {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 #include "verifier/preconditions/guard_language.h"
 #include "verifier/preconditions/rule_instances.h"
 
@@ -20,7 +20,7 @@ using prover::GuardAtom;
 using prover::GuardLanguage;
 using prover::GuardValues;
 using prover::RuleInstances;
-using prover::Work;
+using Work;
 
 // A set of instances, by number.
 using Bits = std::vector<uint64_t>;
@@ -379,10 +379,10 @@ Precondition SynthesizePrecondition(const Substitution& rule, const ProverOption
                                     const PreconditionOptions& options) {
   Precondition result;
   result.rule = rule;
-  prover::WorkScope work(options.work, prover.interrupted);
+  WorkScope work(options.work, prover.interrupted);
   try {
     Synthesize(rule, prover, options, &result);
-  } catch (const prover::WorkEnded& end) {
+  } catch (const WorkEnded& end) {
     result.reason = end.Reason("the search for a guard");
   }
   return result;

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/loops/cost.h"
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 #include "verifier/prover/graph_claim.h"
 #include "verifier/refutation/comparison.h"
 

@@ -13,7 +13,7 @@
 #include "graph/builder.h"
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/loops/cost.h"
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 #include "verifier/prover/graph_claim.h"
 
 namespace lemma::prover {

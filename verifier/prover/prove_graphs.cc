@@ -4,7 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
 #include "rewrite/rules/zero_signs.h"
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 #include "verifier/normal_form/elements.h"
 #include "verifier/prover/graph_claim.h"
 #include "verifier/prover/graph_sweep.h"
@@ -148,10 +148,10 @@ Verdict CompareGraphs(const Graph& a, const Graph& b, const ProverOptions& optio
 
 Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options) {
   // Each proof has its own limit, and the number of proofs is limited.
-  prover::WorkScope work(prover::kUnlimitedWork, options.interrupted);
+  WorkScope work(kUnlimitedWork, options.interrupted);
   try {
     return CompareGraphs(a, b, options);
-  } catch (const prover::WorkEnded& end) {
+  } catch (const WorkEnded& end) {
     return Unknown{end.Reason("the comparison of graphs")};
   }
 }

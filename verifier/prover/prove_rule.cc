@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "rewrite/rules/batch_text.h"
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 #include "verifier/prover/conditions.h"
 #include "verifier/prover/proof_file.h"
 #include "verifier/prover/prover.h"
@@ -73,7 +73,7 @@ void CountStating(const Substitution& rule) {
   for (const Pattern* pattern : {&rule.source, &rule.target}) {
     for (const PatternNode& node : pattern->nodes) size += static_cast<int64_t>(node.inputs.size());
   }
-  if (size > kMany) prover::Work(std::min(size, int64_t{1} << 20) * size * kStepsPerPair);
+  if (size > kMany) Work(std::min(size, int64_t{1} << 20) * size * kStepsPerPair);
 }
 
 Verdict ProveForms(const Substitution& rule, const ProverOptions& options) {
@@ -127,12 +127,12 @@ Verdict ProveForms(const Substitution& rule, const ProverOptions& options) {
 }  // namespace
 
 Verdict ProveRule(const Substitution& rule, const ProverOptions& options) {
-  prover::WorkScope work(options.work, options.interrupted);
+  WorkScope work(options.work, options.interrupted);
   try {
     Verdict verdict = ProveForms(rule, options);
     if (auto* proved = std::get_if<Proved>(&verdict)) proved->work = work.spent();
     return verdict;
-  } catch (const prover::WorkEnded& end) {
+  } catch (const WorkEnded& end) {
     return Unknown{end.Reason("the forms of the rule")};
   }
 }

@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
 #include "rewrite/rules/zero_signs.h"
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 #include "verifier/normal_form/bounds_check.h"
 #include "verifier/normal_form/build_form.h"
 #include "verifier/normal_form/elements.h"
@@ -300,11 +300,11 @@ class Attempt {
   bool SameElements(size_t o, const std::vector<Poly>& at, const Facts& facts) {
     doing_ = "the comparison of what is read";
     const size_t written = steps_.size();
-    prover::WorkScope work(kElementsWork);
+    WorkScope work(kElementsWork);
     bool same = false;
     try {
       same = CompareElements(o, at, facts);
-    } catch (const prover::WorkEnded& end) {
+    } catch (const WorkEnded& end) {
       if (end.limit != kElementsWork) throw;  // the limit of the whole proof, or interrupted
     }
     steps_.resize(written);  // the proof does not rest on these steps
@@ -442,13 +442,13 @@ class Attempt {
 }  // namespace
 
 Verdict Prove(const Statement& statement, const ProverOptions& options) {
-  prover::WorkScope work(options.work, options.interrupted);
+  WorkScope work(options.work, options.interrupted);
   const char* doing = "the requirements";
   try {
     Verdict verdict = Attempt(statement, options, &doing).Run();
     if (auto* proved = std::get_if<Proved>(&verdict)) proved->work = work.spent();
     return verdict;
-  } catch (const prover::WorkEnded& end) {
+  } catch (const WorkEnded& end) {
     return Unknown{end.Reason(doing)};
   }
 }

@@ -5,7 +5,7 @@
 #include "graph/expr/substitute.h"
 #include "graph/tensor.h"
 #include "kernels/loops/cost.h"
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 
 namespace lemma::prover {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
 #include "graph/expr/compose.h"
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 #include "verifier/normal_form/storage.h"
 #include "verifier/refutation/comparison.h"
 #include "verifier/refutation/unroll.h"

@@ -5,6 +5,7 @@
 #include "base/status_macros.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/ops/convolution/window.h"
+#include "graph/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -27,6 +28,7 @@ absl::StatusOr<Value> ApplyPool(OnnxImport& node, const std::string& op, const V
     return Reshape(node, y, {y.shape()[0], y.shape()[1], y.shape()[3]});
   }
   if (w.rank() != 3) return node.Unsupported(absl::StrCat(w.rank(), " spatial axes"));
+  if (IsSymbolic(shape)) return node.Unsupported("symbolic sizes in 3 spatial dimensions");
   // First height and width for every depth, then depth for every position of the result.
   LEMMA_ASSIGN_OR_RETURN(Value slices,
                          Reshape(node, x, {shape[0], shape[1] * shape[2], shape[3], shape[4]}));

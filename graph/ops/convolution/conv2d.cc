@@ -11,6 +11,7 @@
 #include "graph/ops/checks.h"
 #include "graph/ops/convolution/conv_gradient.h"
 #include "graph/ops/convolution/window.h"
+#include "graph/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -96,6 +97,9 @@ absl::StatusOr<Value> ImportConvOf(OnnxImport& node, std::vector<Value> in) {
   LEMMA_ASSIGN_OR_RETURN(auto kernel, KernelOfWeight(node, in[1].shape(), 3));
   LEMMA_ASSIGN_OR_RETURN(OnnxWindow window, ReadOnnxWindow(node, in[0].shape(), kernel));
   LEMMA_ASSIGN_OR_RETURN(int64_t groups, node.Int("group", 1));
+  if (window.rank() == 3 && IsSymbolic(in[0].shape())) {
+    return node.Unsupported("symbolic sizes in 3 spatial dimensions");
+  }
   if (window.rank() == 3) return ApplyConv3d(node, std::move(in), window, groups);
   return ApplyConv(node, std::move(in), window, groups);
 }

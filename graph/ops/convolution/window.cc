@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "graph/symbolic_size.h"
 
 namespace lemma::ops {
 
@@ -132,6 +133,17 @@ absl::StatusOr<OnnxWindow> ReadOnnxWindow(const OnnxImport& node, const Shape& i
   }
   for (size_t i = 0; i < rank; ++i) {
     if (w.strides[i] < 1) return absl::InvalidArgumentError("strides must be positive");
+    if (IsSymbolic(input[i + 2])) {
+      // The total padding depends on the size, unless the windows do not move by more than 1.
+      const int64_t total = (w.kernel[i] - 1) * w.dilations[i];
+      if (w.strides[i] != 1) {
+        return node.Unsupported(absl::StrCat("auto_pad ", auto_pad, " with a stride of ",
+                                             w.strides[i], " and a symbolic size"));
+      }
+      w.pads[i] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+      w.pads[rank + i] = total - w.pads[i];
+      continue;
+    }
     int64_t size = input[i + 2], reach = (w.kernel[i] - 1) * w.dilations[i] + 1;
     int64_t out = (size + w.strides[i] - 1) / w.strides[i];
     int64_t total = std::max<int64_t>(0, (out - 1) * w.strides[i] + reach - size);

@@ -4,6 +4,7 @@
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
+#include "graph/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -119,9 +120,18 @@ absl::StatusOr<std::vector<Value>> ImportSplit(OnnxImport& node) {
   if (sizes.empty()) {
     int64_t left = x.shape()[axis];
     if (parts < 1) return absl::InvalidArgumentError("num_outputs must be positive");
-    if (node.opset() < 18 && left % parts != 0) {
+    if (node.opset() < 18 && !IsSymbolic(left) && left % parts != 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("size ", left, " does not divide into ", parts, " equal parts"));
+    }
+    if (IsSymbolic(left)) {
+      auto part = QuotientOf(left, parts);
+      if (!part) {
+        return node.Unsupported(absl::StrCat("whether size ", SizeName(left), " divides into ",
+                                             parts, " equal parts is not known"));
+      }
+      sizes.assign(parts, *part);
+      return node.Ops("split", {x}, {{"axis", axis}, {"sizes", sizes}});
     }
     const int64_t size = (left + parts - 1) / parts;
     for (int64_t i = 0; i < parts; ++i) {

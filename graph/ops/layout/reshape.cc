@@ -5,6 +5,7 @@
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
+#include "graph/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -135,17 +136,21 @@ absl::StatusOr<std::vector<Value>> ImportReshape(OnnxImport& node) {
     }
     if (shape[i] == -1 && free < 0) {
       free = static_cast<int>(i);
-    } else if (shape[i] < 0 || __builtin_mul_overflow(known, shape[i], &known)) {
+      continue;
+    }
+    known = ProductOf({known, shape[i]});
+    if (shape[i] < 0 || known == INT64_MAX) {
       return absl::InvalidArgumentError(
           absl::StrCat("the shape ", ToString(shape), " is no shape"));
     }
   }
   if (free >= 0) {
-    if (known == 0 || x.type().num_elements() % known != 0) {
+    const auto size = QuotientOf(ProductOf(x.shape()), known);
+    if (!size) {
       return absl::InvalidArgumentError(
           absl::StrCat(x.type().ToString(), " cannot be reshaped to ", ToString(shape)));
     }
-    shape[free] = x.type().num_elements() / known;
+    shape[free] = *size;
   }
   return One(Reshape(node, x, shape));
 }
@@ -159,8 +164,8 @@ absl::StatusOr<std::vector<Value>> ImportFlatten(OnnxImport& node) {
   }
   auto middle = x.shape().begin() + (axis < 0 ? axis + rank : axis);
   return One(Reshape(node, x,
-                     {NumElements(Shape(x.shape().begin(), middle)),
-                      NumElements(Shape(middle, x.shape().end()))}));
+                     {ProductOf(Shape(x.shape().begin(), middle)),
+                      ProductOf(Shape(middle, x.shape().end()))}));
 }
 
 // Axes are an attribute before operator set 13 and an input since then.
@@ -178,7 +183,13 @@ absl::StatusOr<std::vector<Value>> ImportSqueeze(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(auto axes, ReadAxes(node));
   std::vector<bool> drop(x.shape().size(), false);
-  for (size_t d = 0; d < drop.size(); ++d) drop[d] = !axes && x.shape()[d] == 1;
+  for (size_t d = 0; d < drop.size(); ++d) {
+    drop[d] = !axes && x.shape()[d] == 1;
+    if (!axes && IsSymbolic(x.shape()[d]) && !IsAtLeast(x.shape()[d], 2)) {
+      return node.Unsupported(absl::StrCat("no axes: whether dimension ", d, " of ",
+                                           x.type().ToString(), " is 1 is not known"));
+    }
+  }
   for (int64_t given : axes.value_or(std::vector<int64_t>())) {
     LEMMA_ASSIGN_OR_RETURN(int64_t axis, NormalizeOnnxAxis(given, x.type().rank()));
     if (x.shape()[axis] != 1) {

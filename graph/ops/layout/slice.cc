@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "graph/gradient_form.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
+#include "graph/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -120,6 +123,32 @@ absl::StatusOr<Ranges> ReadRanges(OnnxImport& node, int rank) {
   return r;
 }
 
+// The start and the size of a slice whose extent or positions are symbolic. Where a position is
+// clamped must not depend on the sizes, except at the end, where the smaller one is taken.
+absl::StatusOr<std::pair<int64_t, int64_t>> SymbolicRange(const OnnxImport& node, int64_t start,
+                                                          int64_t end, int64_t step,
+                                                          int64_t extent) {
+  const IndexExpr size = ToExpr(extent);
+  auto place = [&](int64_t given) -> std::optional<IndexExpr> {
+    IndexExpr position = ToExpr(given);
+    auto is_negative = Decide(Lt(position, 0));
+    if (!is_negative) return std::nullopt;
+    if (*is_negative) position = given < -(INT64_MAX / 2) ? IndexExpr(0) : position + size;
+    return Min(Max(position, 0), size);
+  };
+  if (step > 0 && !IsSymbolic(step)) {
+    auto first = place(start), last = place(end);
+    if (first && last && Decide(Le(*first, *last)) == true) {
+      auto from = ToSize(*first);
+      auto count = ToSize(CeilDiv(*last - *first, step));
+      if (from && count) return std::make_pair(*from, *count);
+    }
+  }
+  return node.Unsupported(absl::StrCat("positions ", SizeName(start), " to ", SizeName(end),
+                                       " of a dimension of size ", SizeName(extent),
+                                       " depend on the size in another way than by a minimum"));
+}
+
 // Python's slices: negative positions count from the end, and positions outside are clamped.
 absl::StatusOr<std::vector<Value>> ImportSlice(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
@@ -128,6 +157,12 @@ absl::StatusOr<std::vector<Value>> ImportSlice(OnnxImport& node) {
   for (size_t i = 0; i < r.starts.size(); ++i) {
     const int64_t axis = r.axes[i], extent = x.shape()[axis], step = r.steps[i];
     if (step == 0 || step == INT64_MIN) return absl::InvalidArgumentError("a step is 0");
+    if (IsSymbolic(extent) || IsSymbolic(r.starts[i]) || IsSymbolic(r.ends[i])) {
+      LEMMA_ASSIGN_OR_RETURN(auto range, SymbolicRange(node, r.starts[i], r.ends[i], step, extent));
+      std::tie(starts[axis], sizes[axis]) = range;
+      steps[axis] = step;
+      continue;
+    }
     auto clamp = [&](int64_t position) {
       if (position < 0) position = position < -extent ? -1 : position + extent;
       const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;

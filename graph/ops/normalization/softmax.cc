@@ -7,6 +7,7 @@
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/elementwise/elementwise_gradient.h"
+#include "graph/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -128,8 +129,8 @@ absl::StatusOr<std::vector<Value>> ImportSoftmax(OnnxImport& node, const std::st
   LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, rank));
   Shape shape = x.shape(), lines = shape;
   if (flattens) {
-    lines = {NumElements(Shape(shape.begin(), shape.begin() + axis)),
-             NumElements(Shape(shape.begin() + axis, shape.end()))};
+    lines = {ProductOf(Shape(shape.begin(), shape.begin() + axis)),
+             ProductOf(Shape(shape.begin() + axis, shape.end()))};
     if (axis == rank - 1) {
       lines = shape;
     } else {

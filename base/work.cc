@@ -1,10 +1,10 @@
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 
-namespace lemma::prover {
+namespace lemma {
 namespace {
 
 constexpr int64_t kBetweenLooks = 1 << 14;  // steps; a millisecond or so
@@ -60,4 +60,4 @@ void CheckWork() {
   if (over != nullptr) throw WorkEnded{over->limit_};
 }
 
-}  // namespace lemma::prover
+}  // namespace lemma

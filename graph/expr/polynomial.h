@@ -1,9 +1,9 @@
-// Integer polynomials over the leaves of index expressions. Internal to the prover.
+// Integer polynomials over the leaves of index expressions: a normal form of such expressions.
 //
 // A leaf is a symbol, an index variable, or an expression that is not a polynomial: a quotient, a
 // minimum, a maximum or an integer that a tensor holds. Equal leaves have the same number.
-#ifndef LEMMA_VERIFIER_ARITHMETIC_POLY_H_
-#define LEMMA_VERIFIER_ARITHMETIC_POLY_H_
+#ifndef LEMMA_GRAPH_EXPR_POLYNOMIAL_H_
+#define LEMMA_GRAPH_EXPR_POLYNOMIAL_H_
 
 #include <cstdint>
 #include <functional>
@@ -16,7 +16,7 @@
 
 #include "absl/container/inlined_vector.h"
 
-namespace lemma::prover {
+namespace lemma {
 
 using Leaf = int32_t;
 // Leaves in ascending order, with repetition; empty for 1. Up to four leaves need no allocation.
@@ -72,8 +72,10 @@ std::optional<Poly> ExactQuotient(const Poly& a, const Poly& b);
 int64_t ContentOf(const Poly& p);
 Monomial CommonMonomial(const Poly& p);
 
+namespace prover {
 struct NormalForm;
-using NormalFormPtr = std::shared_ptr<const NormalForm>;
+}  // namespace prover
+using NormalFormPtr = std::shared_ptr<const prover::NormalForm>;
 
 struct LeafInfo {
   enum class Kind { kSymbol, kVar, kDiv, kMin, kMax, kLoad };
@@ -134,6 +136,6 @@ class Leaves {
   std::map<std::string, Leaf> loads_;
 };
 
-}  // namespace lemma::prover
+}  // namespace lemma
 
-#endif  // LEMMA_VERIFIER_ARITHMETIC_POLY_H_
+#endif  // LEMMA_GRAPH_EXPR_POLYNOMIAL_H_

@@ -1,12 +1,12 @@
-#include "verifier/arithmetic/poly.h"
+#include "graph/expr/polynomial.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "verifier/arithmetic/work.h"
+#include "base/work.h"
 
-namespace lemma::prover {
+namespace lemma {
 namespace {
 
 bool Before(const Monomial& a, const Monomial& b) {
@@ -372,4 +372,4 @@ std::string Leaves::ToString(const Poly& p) const {
   return out;
 }
 
-}  // namespace lemma::prover
+}  // namespace lemma

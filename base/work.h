@@ -1,18 +1,18 @@
-// Limits the work of a proof. Work is counted in steps and never timed, so that a verdict is the
-// same on every machine. Internal to the verifier.
-#ifndef LEMMA_VERIFIER_ARITHMETIC_WORK_H_
-#define LEMMA_VERIFIER_ARITHMETIC_WORK_H_
+// Limits the work of a computation, such as a proof. Work is counted in steps and never timed, so
+// that the result is the same on every machine.
+#ifndef LEMMA_BASE_WORK_H_
+#define LEMMA_BASE_WORK_H_
 
 #include <atomic>
 #include <cstdint>
 #include <limits>
 #include <string>
 
-namespace lemma::prover {
+namespace lemma {
 
 constexpr int64_t kUnlimitedWork = std::numeric_limits<int64_t>::max();
 
-// Thrown by Work(). The creator of a WorkScope catches it, so it never leaves the verifier.
+// Thrown by Work(). The creator of a WorkScope catches it, so it never leaves the creator's library.
 struct WorkEnded {
   int64_t limit = 0;  // of the scope that is exhausted; 0: interrupted
   std::string Reason(const std::string& in) const;
@@ -56,6 +56,6 @@ inline void Work(int64_t steps) {
   if ((work_meter.left -= steps) < 0) CheckWork();
 }
 
-}  // namespace lemma::prover
+}  // namespace lemma
 
-#endif  // LEMMA_VERIFIER_ARITHMETIC_WORK_H_
+#endif  // LEMMA_BASE_WORK_H_

@@ -1,0 +1,50 @@
+// Writes symbolic sizes as ONNX nodes that compute them from the inputs' shapes. Internal to
+// graph/onnx.
+#ifndef LEMMA_GRAPH_ONNX_SIZE_EXPORT_H_
+#define LEMMA_GRAPH_ONNX_SIZE_EXPORT_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "graph/symbolic_size.h"
+
+namespace lemma {
+
+class SizeExport {
+ public:
+  // Adds a node with one output of a fresh name, and returns that name.
+  using Emit = std::function<std::string(absl::string_view op_type, std::vector<std::string> inputs,
+                                         std::map<std::string, int64_t> attrs)>;
+  // The name of an i64 vector with these elements.
+  using Constant = std::function<std::string(const std::vector<int64_t>& elements)>;
+  SizeExport(const Graph& graph, Emit emit, Constant constant)
+      : graph_(graph), emit_(std::move(emit)), constant_(std::move(constant)) {}
+
+  // The name of an i64 vector of sizes. Each size is computed once.
+  std::string Vector(absl::Span<const int64_t> sizes);
+  // Unimplemented if a dimension was needed that no input has as a size of its own.
+  const absl::Status& status() const { return status_; }
+
+ private:
+  std::string One(const IndexExpr& e);  // a vector of one element
+  std::string Make(const IndexExpr& e);
+  std::string Dim(const IndexExpr& symbol);
+
+  const Graph& graph_;
+  const Emit emit_;
+  const Constant constant_;
+  std::map<std::string, std::string> made_;  // by the expression's text
+  std::map<std::string, std::string> shapes_;  // by input
+  absl::Status status_;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_SIZE_EXPORT_H_

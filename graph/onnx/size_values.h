@@ -1,0 +1,38 @@
+// Values of small integer tensors that are computed from symbolic sizes: the shape arithmetic of a
+// model. Internal to graph/onnx.
+#ifndef LEMMA_GRAPH_ONNX_SIZE_VALUES_H_
+#define LEMMA_GRAPH_ONNX_SIZE_VALUES_H_
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/graph.h"
+#include "graph/symbolic_size.h"
+
+namespace lemma {
+
+// Evaluates operators' definitions, element by element, over sizes instead of numbers.
+class SizeValues {
+ public:
+  // `leaf`: the payload of a value that is no operator's, if it is known.
+  explicit SizeValues(std::function<std::optional<Tensor>(const Value&)> leaf)
+      : leaf_(std::move(leaf)) {}
+
+  // The elements in row-major order. nullopt if one is no expression over sizes, or if which
+  // expression it is depends on the sizes.
+  std::optional<std::vector<IndexExpr>> Of(const Value& value) { return Find(value, 0); }
+
+ private:
+  using Elements = std::optional<std::vector<IndexExpr>>;
+  Elements Find(const Value& value, int depth);
+  Elements Compute(const Value& value, int depth);
+
+  const std::function<std::optional<Tensor>(const Value&)> leaf_;
+  absl::flat_hash_map<Value, Elements> known_;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_SIZE_VALUES_H_

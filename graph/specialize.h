@@ -1,0 +1,51 @@
+// Replaces symbolic sizes by numbers.
+#ifndef LEMMA_GRAPH_SPECIALIZE_H_
+#define LEMMA_GRAPH_SPECIALIZE_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "graph/symbolic_size.h"
+
+namespace lemma {
+
+// Whether an output's size, or an attribute, is symbolic.
+bool IsSymbolic(const Node& node);
+bool IsSymbolic(const Graph& graph);
+
+// The symbolic dimensions of a graph and their ranges.
+std::map<std::string, SizeRange> DimsOf(const Graph& graph);
+
+// The same graph for given sizes of its symbolic dimensions. InvalidArgument if a dimension has no
+// value or one outside its range, or if an operator does not take these sizes.
+absl::StatusOr<Graph> Specialize(const Graph& graph, const DimValues& values);
+
+// The sizes for which `types` are those of the graph's inputs. InvalidArgument if there are none;
+// the message names the input and its type.
+absl::StatusOr<DimValues> BindDims(const Graph& graph, absl::Span<const TensorType> types);
+
+// Replaces sizes node by node, and remembers each, for many graphs that share nodes.
+class Specializer {
+ public:
+  explicit Specializer(DimValues values) : values_(std::move(values)) {}
+
+  const DimValues& values() const { return values_; }
+  absl::StatusOr<NodePtr> Of(const NodePtr& node);
+  absl::StatusOr<Graph> Of(const Graph& graph);
+
+ private:
+  absl::StatusOr<TensorType> Of(const TensorType& type) const;
+  absl::StatusOr<NodePtr> Make(const Node& node);
+
+  DimValues values_;
+  absl::flat_hash_map<NodePtr, NodePtr> known_;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_SPECIALIZE_H_
