@@ -65,7 +65,10 @@ absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
   return outputs;
 }
 
-std::optional<Tensor> ModelImporter::Known(const Value& value) { return Compute(value, 0); }
+std::optional<Tensor> ModelImporter::Known(const Value& value) {
+  asked_.push_back(value);
+  return Compute(value, 0);
+}
 
 std::optional<Tensor> ModelImporter::Compute(const Value& value, int depth) {
   constexpr int kMaxDepth = 500;  // far more than any shape computation needs

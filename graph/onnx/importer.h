@@ -5,6 +5,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "graph/builder.h"
 #include "graph/onnx/import.h"
 #include "graph/onnx/node_order.h"
+#include "graph/onnx/origin/origin.h"
 
 namespace lemma {
 
@@ -93,6 +95,10 @@ class ModelImporter {
   absl::Status ImportNodes(const NodeList& nodes, const std::vector<std::string>& outputs,
                            Scope* scope);
   absl::Status ImportNode(const onnx::NodeProto& node, Scope* scope);
+  // Puts the model itself into the result, without the values of its initializers.
+  void KeepOrigin();
+  // Remembers what the import made of a node of the main graph. `position`: among its nodes.
+  void RecordOrigin(int position, bool draws);
   absl::StatusOr<std::vector<Result>> Translate(const onnx::NodeProto& node, const Scope& scope);
   absl::StatusOr<std::vector<Value>> CallImporter(const onnx::NodeProto& node, const Scope& scope);
   absl::StatusOr<std::vector<Result>> InlineFunction(const onnx::FunctionProto& function,
@@ -126,6 +132,9 @@ class ModelImporter {
   absl::flat_hash_map<std::string, const onnx::FunctionProto*> functions_;  // "domain:name"
   absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw random numbers
   absl::flat_hash_map<Value, std::optional<Tensor>> known_;
+  std::shared_ptr<OnnxOrigin> origin_ = std::make_shared<OnnxOrigin>();
+  absl::flat_hash_map<std::string, size_t> list_makers_;  // by list, in origin_->nodes
+  std::vector<Value> asked_;  // the arguments of Known since the last node of the main graph
 };
 
 // "" for the default domain, under either of its names.
