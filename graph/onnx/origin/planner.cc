@@ -59,7 +59,7 @@ bool Planner::BindRest(const OriginNode& node, const Value& value, Binder* binde
   for (const auto& [name, input] : node.inputs) {
     if (binder->Bound(input)) continue;
     Value chosen = input;
-    if (!input.node().has_payload()) {
+    if (input.node().is_op()) {
       // The value of that name, or the same value as before, if they come before this one.
       auto named = plan_.named.find(name);
       if (named != plan_.named.end()) chosen = named->second;
