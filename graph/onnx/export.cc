@@ -16,11 +16,11 @@
 namespace lemma {
 namespace {
 
-// The input's operator set or, for a graph that was not imported, kExportOpset, unless a node that
-// is kept belongs to a later one.
+// The input's operator set or, for a graph that was not imported, at least the sets of nodes that are
+// kept.
 int FirstOpset(const Graph& graph, const ExportOptions& options) {
-  if (options.info.origin != nullptr) return options.info.opset;
-  int opset = kExportOpset;
+  int opset = options.info.opset;
+  if (options.info.origin != nullptr) return opset;
   for (const NodePtr& node : graph.nodes()) {
     if (node->IsOp("opaque")) opset = std::max(opset, OpsetOfOpaque(node->String("payload")));
   }

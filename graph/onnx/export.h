@@ -20,12 +20,9 @@
 
 namespace lemma {
 
-// Of graphs that were not imported.
-constexpr int kExportOpset = 17;
-
 struct ExportOptions {
-  // Describes the model. Names, types and order of inputs and outputs come from the graph. The
-  // inputs' default values are written.
+  // Describes the model, with the operator set to use if possible. Names, types and order of inputs
+  // and outputs come from the graph. The inputs' default values are written.
   OnnxInfo info;
   // If the weights exceed this many bytes together, they go to a file next to the model.
   int64_t max_inline_bytes = 1'900'000'000;

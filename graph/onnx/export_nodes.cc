@@ -143,10 +143,9 @@ FormContext Exporter::MakeContext() {
     auto it = constant_values_.find(name);
     return it == constant_values_.end() ? nullptr : &it->second;
   };
-  context.rank = [this](const std::string& name) -> std::optional<int> {
+  context.type = [this](const std::string& name) -> const TensorType* {
     auto it = types_.find(name);
-    if (it == types_.end()) return std::nullopt;
-    return it->second.rank();
+    return it == types_.end() ? nullptr : &it->second;
   };
   context.new_constant = [this](Tensor tensor) { return AddConstant(std::move(tensor)); };
   context.new_name = [this] { return Fresh("t"); };

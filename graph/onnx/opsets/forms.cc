@@ -104,7 +104,7 @@ class Rewriter {
   // "" or what the set lacks. Changes the node; nodes to put around it go to before and after.
   std::string Rewrite(NodeProto* node) {
     for (auto step : {&Rewriter::MoveInputs, &Rewriter::MoveAxesToInput, &Rewriter::CountAxes,
-                      &Rewriter::EnlargeEarlier, &Rewriter::NormalizeLast}) {
+                      &Rewriter::Broadcast, &Rewriter::EnlargeEarlier, &Rewriter::NormalizeLast}) {
       if (std::string problem = (this->*step)(node); !problem.empty()) return problem;
     }
     return "";
@@ -116,6 +116,7 @@ class Rewriter {
   std::string MoveInputs(NodeProto* node);
   std::string MoveAxesToInput(NodeProto* node);
   std::string CountAxes(NodeProto* node);
+  std::string Broadcast(NodeProto* node);
   std::string EnlargeEarlier(NodeProto* node);
   std::string NormalizeLast(NodeProto* node);
 
@@ -175,15 +176,29 @@ std::string Rewriter::CountAxes(NodeProto* node) {
   if (std::all_of(positions.begin(), positions.end(), [](int64_t* p) { return *p >= 0; })) {
     return "";
   }
-  auto rank = node->input_size() == 0 ? std::nullopt : context_.rank(node->input(0));
-  if (!rank) return "an axis that counts from the end";
-  int64_t dims = *rank;
+  const TensorType* type = node->input_size() == 0 ? nullptr : context_.type(node->input(0));
+  if (type == nullptr) return "an axis that counts from the end";
+  int64_t dims = type->rank();
   if (node->op_type() == "Unsqueeze") dims += axes->ints_size();
   if (node->op_type() == "OneHot") dims += 1;
   for (int64_t* position : positions) {
     if (*position < 0) *position += dims;
   }
   if (axis != nullptr) axis->set_i(single);
+  return "";
+}
+
+// These operators broadcast from set 8 on.
+std::string Rewriter::Broadcast(NodeProto* node) {
+  static const auto* ops = new std::set<std::string>{"Max", "Mean", "Min", "Sum"};
+  if (opset_ >= 8 || ops->count(node->op_type()) == 0) return "";
+  const TensorType* first = context_.type(node->input(0));
+  for (const std::string& input : node->input()) {
+    const TensorType* type = context_.type(input);
+    if (type == nullptr || first == nullptr || type->shape != first->shape) {
+      return absl::StrCat("a broadcasting ", node->op_type());
+    }
+  }
   return "";
 }
 
@@ -214,15 +229,16 @@ std::string Rewriter::EnlargeEarlier(NodeProto* node) {
 std::string Rewriter::NormalizeLast(NodeProto* node) {
   static const auto* ops = new std::set<std::string>{"Hardmax", "LogSoftmax", "Softmax"};
   if (opset_ >= 13 || ops->count(node->op_type()) == 0) return "";
-  auto rank = context_.rank(node->input(0));
+  const TensorType* type = context_.type(node->input(0));
   AttributeProto* axis = FindAttribute(node, "axis");
-  if (!rank || axis == nullptr) return absl::StrCat("this form of ", node->op_type());
-  if (axis->i() < 0) axis->set_i(axis->i() + *rank);
-  if (axis->i() == *rank - 1) return "";
-  std::vector<int64_t> perm(static_cast<size_t>(*rank));
+  if (type == nullptr || axis == nullptr) return absl::StrCat("this form of ", node->op_type());
+  const int64_t rank = type->rank();
+  if (axis->i() < 0) axis->set_i(axis->i() + rank);
+  if (axis->i() == rank - 1) return "";
+  std::vector<int64_t> perm(static_cast<size_t>(rank));
   std::iota(perm.begin(), perm.end(), 0);
   std::swap(perm[static_cast<size_t>(axis->i())], perm.back());
-  axis->set_i(*rank - 1);
+  axis->set_i(rank - 1);
   auto transpose = [&](const std::string& from, const std::string& to) {
     NodeProto made;
     made.set_op_type("Transpose");

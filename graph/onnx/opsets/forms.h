@@ -6,7 +6,6 @@
 #include <onnx/onnx_pb.h>
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,7 @@ constexpr int kFormOpset = 17;
 // What the rewriting asks of the model that the node is part of.
 struct FormContext {
   std::function<const Tensor*(const std::string&)> constant;  // by name; nullptr: no constant
-  std::function<std::optional<int>(const std::string&)> rank;
+  std::function<const TensorType*(const std::string&)> type;  // by name; nullptr: not known
   std::function<std::string(Tensor)> new_constant;  // its name
   std::function<std::string()> new_name;            // of an intermediate value
 };

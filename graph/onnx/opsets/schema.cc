@@ -50,6 +50,15 @@ std::string AttributeProblem(const OpSchema& schema, onnx::NodeProto* node) {
   return "";
 }
 
+// The type that a Cast makes; 0 for any other node.
+int CastTo(const onnx::NodeProto& node) {
+  if (node.op_type() != "Cast") return 0;
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.name() == "to") return static_cast<int>(attribute.i());
+  }
+  return 0;
+}
+
 // Binds the schema's type variables; `variables` are numbers of element types by name.
 std::string TypeProblem(const OpSchema& schema, const onnx::NodeProto& node,
                         const ElementTypes& types, std::map<std::string, int>* variables) {
@@ -61,6 +70,10 @@ std::string TypeProblem(const OpSchema& schema, const onnx::NodeProto& node,
     const onnx::DataType name = TypeOf(type->second);
     if (input.GetTypes().count(name) == 0) return absl::StrCat("input ", i, " of type ", *name);
     variables->emplace(input.GetTypeStr(), type->second);
+  }
+  if (const int to = CastTo(node); to != 0) {
+    const onnx::DataType name = TypeOf(to);
+    if (schema.outputs()[0].GetTypes().count(name) == 0) return absl::StrCat("type ", *name);
   }
   return "";
 }
@@ -79,11 +92,7 @@ void AddOutputTypes(const OpSchema& schema, const onnx::NodeProto& node,
                  .tensor_type()
                  .elem_type();
     }
-    for (const auto& attribute : node.attribute()) {
-      if (node.op_type() == "Cast" && attribute.name() == "to") {
-        type = static_cast<int>(attribute.i());
-      }
-    }
+    if (const int to = CastTo(node); to != 0) type = to;
     types->emplace(node.output(i), type);
   }
 }
