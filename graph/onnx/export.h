@@ -1,4 +1,10 @@
-// Exports graphs as ONNX models of operator set 17.
+// Exports graphs as ONNX models.
+//
+// A graph that was imported becomes a model of the same operator set, IR version, documentation and
+// metadata. Nodes of the original model are written as they were, if what they compute is still
+// needed: with their names, attributes and documentation, under the same names of values. So a
+// graph that no step has changed gives the model that it came from, except that sizes are fixed,
+// and nodes and initializers that no output depends on are missing.
 #ifndef LEMMA_GRAPH_ONNX_EXPORT_H_
 #define LEMMA_GRAPH_ONNX_EXPORT_H_
 
@@ -14,19 +20,20 @@
 
 namespace lemma {
 
-constexpr int kExportOpset = 17;
-
 struct ExportOptions {
-  // Describes the model. Names, types and order of inputs and outputs come from the graph. The
-  // inputs' default values are written.
+  // Describes the model, with the operator set to use if possible. Names, types and order of inputs
+  // and outputs come from the graph. The inputs' default values are written.
   OnnxInfo info;
   // If the weights exceed this many bytes together, they go to a file next to the model.
   int64_t max_inline_bytes = 1'900'000'000;
+  // Receives one line if the model's operator set is not the input's, with the reason.
+  std::vector<std::string>* notes = nullptr;
 };
 
 // The serialized model. A weight without values becomes an input after the graph's own inputs.
-// Opaque nodes are written as they were imported. Unimplemented if an operator has no form in ONNX,
-// or if an opaque operator means something else in operator set 17 than in its own set.
+// Opaque nodes are written as they were imported. If an operator is not in the input's operator
+// set, the model's set is the smallest later one that has all operators. Unimplemented if an
+// operator has no form in ONNX, or if two opaque operators need different sets.
 // InvalidArgument if the model would exceed max_inline_bytes.
 absl::StatusOr<std::string> ExportOnnx(const Graph& graph, const ExportOptions& options = {});
 

@@ -1,4 +1,6 @@
 // Imports nodes, functions and subgraphs.
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -134,9 +136,47 @@ absl::Status ModelImporter::ImportNodes(const NodeList& nodes,
     if (++nodes_imported_ > kMaxNodes) {
       return absl::InvalidArgumentError("more than a million nodes after inlining");
     }
+    if (scope == &main_) asked_.clear();
+    const size_t draws = draws_.size();
     if (auto status = ImportNode(nodes[i], scope); !status.ok()) return status;
+    if (scope == &main_) RecordOrigin(i, draws_.size() > draws);
   }
   return absl::OkStatus();
+}
+
+void ModelImporter::RecordOrigin(int position, bool draws) {
+  const onnx::NodeProto& node = model_->graph().node(position);
+  OriginNode record;
+  record.nodes = {position};
+  record.asked = std::move(asked_);
+  record.draws = draws;
+  std::set<std::string> inputs;
+  for (const std::string& name : NamesRead(node)) {
+    if (!inputs.insert(name).second) continue;
+    if (const Value* value = main_.Find(name)) {
+      if (*value) record.inputs.emplace_back(name, *value);
+      continue;
+    }
+    auto maker = list_makers_.find(name);
+    if (maker == list_makers_.end()) continue;
+    const OriginNode& list = origin_->nodes[maker->second];
+    record.nodes.insert(record.nodes.end(), list.nodes.begin(), list.nodes.end());
+    record.asked.insert(record.asked.end(), list.asked.begin(), list.asked.end());
+    for (const NamedValue& input : list.inputs) {
+      if (inputs.insert(input.first).second) record.inputs.push_back(input);
+    }
+  }
+  std::sort(record.nodes.begin(), record.nodes.end());
+  record.nodes.erase(std::unique(record.nodes.begin(), record.nodes.end()), record.nodes.end());
+  for (const std::string& name : node.output()) {
+    auto value = main_.values.find(name);
+    if (value != main_.values.end()) record.outputs.push_back(*value);
+    if (main_.sequences.contains(name)) {
+      record.makes_list = true;
+      list_makers_[name] = origin_->nodes.size();
+    }
+  }
+  origin_->nodes.push_back(std::move(record));
 }
 
 absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope) {
@@ -319,9 +359,10 @@ absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodePro
   if (ReadsFiles(node, functions_)) return absl::UnimplementedError("it has external data inside");
   std::string mark;
   if (MayDraw(node, functions_)) {
-    // Two such nodes are never equal.
-    mark = absl::StartsWith(node.doc_string(), kDrawMark) ? node.doc_string()
-                                                          : absl::StrCat(kDrawMark, draws_.size());
+    // Two such nodes are never equal. The mark is the first line of the node's documentation.
+    mark = absl::StartsWith(node.doc_string(), kDrawMark)
+               ? node.doc_string().substr(0, node.doc_string().find('\n'))
+               : absl::StrCat(kDrawMark, draws_.size());
     if (!draws_.insert(mark).second) {
       return absl::InvalidArgumentError(absl::StrCat("two nodes are marked '", mark, "'"));
     }

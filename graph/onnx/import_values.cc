@@ -68,6 +68,7 @@ absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
 }
 
 std::optional<Tensor> ModelImporter::Known(const Value& value) {
+  asked_.push_back(value);
   auto known = Compute(value, 0);
   if (known || !options_.symbolic) return known;
   auto elements = sizes_.Of(value);

@@ -410,7 +410,27 @@ absl::StatusOr<ImportedModel> ModelImporter::Run() {
   if (!built.ok()) return built.status();
   result_.graph = *std::move(built);
   if (options_.training) NoteUntrained();
+  KeepOrigin();
   return std::move(result_);
+}
+
+void ModelImporter::KeepOrigin() {
+  for (auto& tensor : *model_->mutable_graph()->mutable_initializer()) {
+    tensor.clear_raw_data();
+    tensor.clear_float_data();
+    tensor.clear_double_data();
+    tensor.clear_int32_data();
+    tensor.clear_int64_data();
+    tensor.clear_uint64_data();
+    tensor.clear_external_data();
+    tensor.clear_data_location();
+    const Value* value = main_.Find(tensor.name());
+    if (value == nullptr || !value->node().has_payload()) continue;  // an input's default
+    origin_->initializers.emplace(tensor.name(), *value);
+  }
+  origin_->opsets = main_.opsets;
+  origin_->model = std::move(*model_);
+  result_.info.origin = std::move(origin_);
 }
 
 }  // namespace lemma

@@ -5,6 +5,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +18,7 @@
 #include "graph/builder.h"
 #include "graph/onnx/import.h"
 #include "graph/onnx/node_order.h"
+#include "graph/onnx/origin/origin.h"
 #include "graph/onnx/size_values.h"
 
 namespace lemma {
@@ -99,6 +101,10 @@ class ModelImporter {
   absl::Status ImportNodes(const NodeList& nodes, const std::vector<std::string>& outputs,
                            Scope* scope);
   absl::Status ImportNode(const onnx::NodeProto& node, Scope* scope);
+  // Puts the model itself into the result, without the values of its initializers.
+  void KeepOrigin();
+  // Remembers what the import made of a node of the main graph. `position`: among its nodes.
+  void RecordOrigin(int position, bool draws);
   absl::StatusOr<std::vector<Result>> Translate(const onnx::NodeProto& node, const Scope& scope);
   absl::StatusOr<std::vector<Value>> CallImporter(const onnx::NodeProto& node, const Scope& scope);
   absl::StatusOr<std::vector<Result>> InlineFunction(const onnx::FunctionProto& function,
@@ -134,6 +140,9 @@ class ModelImporter {
   absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw random numbers
   absl::flat_hash_map<Value, std::optional<Tensor>> known_;
   SizeValues sizes_;
+  std::shared_ptr<OnnxOrigin> origin_ = std::make_shared<OnnxOrigin>();
+  absl::flat_hash_map<std::string, size_t> list_makers_;  // by list, in origin_->nodes
+  std::vector<Value> asked_;  // the arguments of Known since the last node of the main graph
 };
 
 // "" for the default domain, under either of its names.

@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "graph/tensor.h"
 
 namespace lemma {
+
+struct OnnxOrigin;  // graph/onnx/origin/origin.h
 
 // An input or output as the model declares it.
 struct OnnxPort {
@@ -27,6 +30,8 @@ struct OnnxInfo {
   std::vector<OnnxPort> inputs, outputs;
   // Default values of optional inputs, by name (since IR version 4).
   std::map<std::string, Tensor> defaults;
+  // The model itself, for exports to keep what did not change; nullptr if there is none.
+  std::shared_ptr<const OnnxOrigin> origin;
 };
 
 }  // namespace lemma

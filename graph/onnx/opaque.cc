@@ -155,6 +155,38 @@ OpaqueNode PackOpaque(const onnx::NodeProto& original, const std::map<std::strin
   return result;
 }
 
+void VisitSubnodes(const onnx::NodeProto& node,
+                   const std::function<void(const onnx::NodeProto&)>& visit) {
+  std::map<std::string, const onnx::FunctionProto*> called;
+  VisitNodes(std::vector<onnx::NodeProto>{node}, {}, &called, visit);
+}
+
+std::vector<const onnx::FunctionProto*> FunctionsCalled(const onnx::NodeProto& node,
+                                                        const FunctionMap& functions) {
+  std::map<std::string, const onnx::FunctionProto*> called;
+  VisitNodes(std::vector<onnx::NodeProto>{node}, functions, &called, [](const auto&) {});
+  std::vector<const onnx::FunctionProto*> result;
+  for (const auto& [name, function] : called) result.push_back(function);
+  return result;
+}
+
+void RenameInSubgraphs(onnx::NodeProto* node, const std::map<std::string, std::string>& names) {
+  if (names.empty()) return;
+  RenameSubgraphs(node, [&](const std::string& name) {
+    auto it = names.find(name);
+    return it == names.end() ? name : it->second;
+  });
+}
+
+int OpsetOfOpaque(const std::string& payload) {
+  onnx::ModelProto model;
+  if (!model.ParseFromString(payload)) return 0;
+  for (const auto& entry : model.opset_import()) {
+    if (NormalDomain(entry.domain()).empty()) return static_cast<int>(entry.version());
+  }
+  return 0;
+}
+
 absl::StatusOr<UnpackedNode> UnpackOpaque(absl::string_view payload,
                                           const std::vector<std::string>& inputs,
                                           const std::vector<std::string>& outputs,
@@ -181,34 +213,6 @@ absl::StatusOr<UnpackedNode> UnpackOpaque(absl::string_view payload,
     return it->second;
   });
   return result;
-}
-
-int OpsetOfChange(absl::string_view op_type, int from, int to) {
-  // From ONNX's schemas: moved inputs, dropped attributes, changed defaults or meanings.
-  static const auto* changes = new std::map<std::string, std::set<int>, std::less<>>{
-      {"BatchNormalization", {7, 9, 14}},
-      {"Clip", {11}},
-      {"Dropout", {7, 12}},
-      {"Hardmax", {13}},
-      {"LogSoftmax", {13}},
-      {"Pad", {11}},
-      {"ReduceSum", {13}},
-      {"Resize", {11, 13}},
-      {"RoiAlign", {16}},
-      {"Scan", {9}},
-      {"Scatter", {11}},
-      {"Slice", {10}},
-      {"Softmax", {13}},
-      {"Split", {13}},
-      {"Squeeze", {13}},
-      {"TopK", {10}},
-      {"Unsqueeze", {13}},
-      {"Upsample", {9, 10}},
-  };
-  auto it = changes->find(op_type);
-  if (it == changes->end()) return 0;
-  auto change = it->second.upper_bound(from);
-  return change != it->second.end() && *change <= to ? *change : 0;
 }
 
 }  // namespace lemma

@@ -43,6 +43,18 @@ constexpr char kDrawMark[] = "lemma: draw ";
 // operator of another domain, which may.
 bool MayDraw(const onnx::NodeProto& node, const FunctionMap& functions);
 
+// Calls `visit` for the node and the nodes in its subgraphs.
+void VisitSubnodes(const onnx::NodeProto& node,
+                   const std::function<void(const onnx::NodeProto&)>& visit);
+// The functions that the node, or a function that it needs, calls.
+std::vector<const onnx::FunctionProto*> FunctionsCalled(const onnx::NodeProto& node,
+                                                        const FunctionMap& functions);
+// Renames values in the node's subgraphs.
+void RenameInSubgraphs(onnx::NodeProto* node, const std::map<std::string, std::string>& names);
+
+// The default domain's operator set of a payload; 0 if it has none.
+int OpsetOfOpaque(const std::string& payload);
+
 struct UnpackedNode {
   onnx::NodeProto node;
   std::map<std::string, int> opsets;
@@ -54,10 +66,6 @@ absl::StatusOr<UnpackedNode> UnpackOpaque(
     absl::string_view payload, const std::vector<std::string>& inputs,
     const std::vector<std::string>& outputs,
     const std::function<std::string(const std::string&)>& fresh);
-
-// The first operator set in (from, to] in which the meaning of `op_type` of the default domain
-// changes; 0 if there is none. Widened types are no change.
-int OpsetOfChange(absl::string_view op_type, int from, int to);
 
 }  // namespace lemma
 

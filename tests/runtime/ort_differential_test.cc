@@ -4,10 +4,12 @@
 // --test_arg=--first_seed=N; --test_arg=--graphs=N runs so many. A failure prints its seed and the
 // graph.
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <memory>
 #include <regex>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -75,10 +77,13 @@ int Print(const char* what, const Counts& counts) {
 class OrtDifferential : public testing::TestWithParam<const char*> {
  protected:
   // Fails the test where ONNX Runtime gives something else, unless that is known of it.
-  void Check(uint64_t seed, OrtEngine* ort) {
+  void Check(uint64_t seed, int opset, OrtEngine* ort) {
     const RandomGraph random = MakeRandomGraph(seed, Exportable(seed));
-    const std::string what = absl::StrCat("seed ", seed, "\n", PrintGraph(random.graph));
-    const auto model = ExportOnnx(random.graph);
+    const std::string what =
+        absl::StrCat("seed ", seed, ", operator set ", opset, "\n", PrintGraph(random.graph));
+    ExportOptions options;
+    options.info.opset = opset;
+    const auto model = ExportOnnx(random.graph, options);
     if (!model.ok()) {
       ++not_exported_[KindOf(model.status())];
       return;
@@ -105,32 +110,44 @@ class OrtDifferential : public testing::TestWithParam<const char*> {
     ++compared_;
   }
 
+  // Runs random graphs, each at the operator set that `opset_of` gives for its seed.
+  void CheckAll(const std::vector<std::string>& options, int64_t graphs,
+                const std::function<int(uint64_t)>& opset_of) {
+    auto ort = OrtEngine::Start(options);
+    if (absl::IsFailedPrecondition(ort.status())) GTEST_SKIP() << ort.status().message();
+    ASSERT_TRUE(ort.ok()) << ort.status();
+    const uint64_t first = Seeds().first_seed;
+    const int64_t wanted = Seeds().graphs > 0 ? Seeds().graphs : graphs;
+    for (uint64_t seed = first; seed < first + static_cast<uint64_t>(wanted); ++seed) {
+      Check(seed, opset_of(seed), ort->get());
+      if (HasFatalFailure()) return;
+    }
+    const int not_exported = Print("not exported", not_exported_);
+    const int refused = Print("refused", refused_);
+    const int known = Print("other values", known_);
+    std::printf(
+        "%d graphs compared, %d not exported, %d refused; %d outputs with other values that are "
+        "known, %d differences that rounding explains\n",
+        compared_, not_exported, refused, known, excused_);
+    EXPECT_GE(compared_, 2 * wanted / 3);
+    EXPECT_LE(known, compared_ / 20 + 2);
+    EXPECT_LE(excused_, compared_ / 20 + 2);
+  }
+
+ private:
   int compared_ = 0, excused_ = 0;
   Counts not_exported_, refused_, known_;
 };
 
 // By its optimization level.
 TEST_P(OrtDifferential, OnnxRuntimeComputesWhatTheDefinitionsSay) {
-  auto ort = OrtEngine::Start({"--optimize", GetParam()});
-  if (absl::IsFailedPrecondition(ort.status())) GTEST_SKIP() << ort.status().message();
-  ASSERT_TRUE(ort.ok()) << ort.status();
-  const uint64_t first = Seeds().first_seed;
-  const int64_t wanted = Seeds().graphs > 0 ? Seeds().graphs : kGraphs;
-  for (uint64_t seed = first; seed < first + static_cast<uint64_t>(wanted); ++seed) {
-    Check(seed, ort->get());
-    if (HasFatalFailure()) return;
-  }
-  const int not_exported = Print("not exported", not_exported_);
-  const int refused = Print("refused", refused_);
-  const int known = Print("other values", known_);
-  std::printf(
-      "%d graphs compared, %d not exported, %d refused; %d outputs with other values that are "
-      "known, "
-      "%d differences that rounding explains\n",
-      compared_, not_exported, refused, known, excused_);
-  EXPECT_GE(compared_, 2 * wanted / 3);
-  EXPECT_LE(known, compared_ / 20 + 2);
-  EXPECT_LE(excused_, compared_ / 20 + 2);
+  CheckAll({"--optimize", GetParam()}, kGraphs, [](uint64_t) { return 17; });
+}
+
+TEST_P(OrtDifferential, InEveryOperatorSet) {
+  CheckAll({"--optimize", GetParam()}, kGraphs, [](uint64_t seed) {
+    return 7 + static_cast<int>(seed % 15);  // to 21
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, OrtDifferential, testing::Values("disabled", "all"),

@@ -114,6 +114,29 @@ std::string CheckExport(const Graph& graph, const ImportOptions& options, const 
   return "pass";
 }
 
+// The model that is written is the one that was read: the same nodes, in meaning and number. ""
+// if so.
+std::string CheckKept(const ImportedModel& model, const ImportOptions& options,
+                      const std::string& original) {
+  ExportOptions kept;
+  kept.info = model.info;
+  auto bytes = ExportOnnx(model.graph, kept);
+  if (!bytes.ok()) return absl::StrCat("FAIL: kept: ", OneLine(bytes.status().message()));
+  std::string complaint = CheckWithOnnx(original).empty() ? CheckWithOnnx(*bytes) : "";
+  if (!complaint.empty()) return absl::StrCat("FAIL: kept: onnx.checker: ", OneLine(complaint));
+  auto again = ImportOnnxBytes(*bytes, options);
+  if (!again.ok()) return absl::StrCat("FAIL: kept: ", OneLine(again.status().message()));
+  if (again->graph.StructuralHash() != model.graph.StructuralHash()) {
+    return "FAIL: kept: the model that is written is another";
+  }
+  onnx::ModelProto before, after;
+  before.ParseFromString(original);
+  after.ParseFromString(*bytes);
+  if (after.graph().node_size() <= before.graph().node_size()) return "";
+  return absl::StrCat("FAIL: kept: ", before.graph().node_size(), " nodes became ",
+                      after.graph().node_size());
+}
+
 // What a case's expected output misses beyond rounding, relative to its largest element.
 double Slack(const std::string& directory) {
   // The expected outputs of window functions were made with pi = 3.1415.
@@ -130,8 +153,8 @@ void AddDefaults(const ImportedModel& model, std::vector<Tensor>* inputs) {
   }
 }
 
-std::string RunDataSet(const std::string& model_path, const std::vector<std::string>& names,
-                       const DataSet& data, double slack) {
+std::string RunDataSet(const std::string& model_path, const std::string& bytes,
+                       const std::vector<std::string>& names, const DataSet& data, double slack) {
   ImportOptions options;
   if (names.size() < data.inputs.size()) return "FAIL: more input files than inputs";
   for (size_t i = 0; i < data.inputs.size(); ++i) options.input_values[names[i]] = data.inputs[i];
@@ -143,12 +166,15 @@ std::string RunDataSet(const std::string& model_path, const std::vector<std::str
   if (!model->opaque.empty()) {
     const std::string& reason = model->opaque.front();
     RoundTrip(model->graph, options).status().IgnoreError();  // must not crash
+    if (std::string lost = CheckKept(*model, options, bytes); !lost.empty()) return lost;
     return OneLine(reason.substr(std::min(reason.find("unsupported"), reason.size())));
   }
   DataSet complete = data;
   AddDefaults(*model, &complete.inputs);
   std::string difference = RunAndCompare(model->graph, complete, slack);
-  return difference.empty() ? CheckExport(model->graph, options, complete, slack) : difference;
+  if (!difference.empty()) return difference;
+  if (std::string lost = CheckKept(*model, options, bytes); !lost.empty()) return lost;
+  return CheckExport(model->graph, options, complete, slack);
 }
 
 }  // namespace
@@ -169,7 +195,7 @@ std::string RunCase(const std::string& directory) {
     DataSet data;
     if (inputs.ok()) data.inputs = *inputs;
     if (outputs.ok()) data.outputs = *outputs;
-    result = RunDataSet(model_path, InputNames(model), data, Slack(directory));
+    result = RunDataSet(model_path, *bytes, InputNames(model), data, Slack(directory));
     for (const auto& status : {inputs.status(), outputs.status()}) {
       if (!status.ok() && result.rfind("pass", 0) == 0) return FromStatus(status);
     }

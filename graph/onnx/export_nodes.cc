@@ -1,0 +1,322 @@
+// Writes the nodes of an exported model: those that are kept from the model that was imported, and
+// those that operators say how to write.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/onnx/convert.h"
+#include "graph/onnx/exporter.h"
+#include "graph/onnx/importer.h"
+#include "graph/onnx/node_order.h"
+
+namespace lemma {
+namespace {
+
+// Whether a real attribute of an ONNX node can hold the number: rounded, but not to 0 or an
+// infinity.
+bool HoldsReal(double v) {
+  const double single = static_cast<float>(v);
+  return std::isnan(v) || v == single ||
+         (std::isfinite(single) && std::abs(single - v) <= 0x1p-24 * std::abs(v));
+}
+
+bool HoldsReals(const OnnxAttr& attr) {
+  if (auto* real = std::get_if<double>(&attr)) return HoldsReal(*real);
+  auto* reals = std::get_if<std::vector<double>>(&attr);
+  return reals == nullptr || std::all_of(reals->begin(), reals->end(), HoldsReal);
+}
+
+struct AttrSetter {
+  onnx::AttributeProto* proto;
+
+  using A = onnx::AttributeProto;
+  void operator()(int64_t v) const {
+    proto->set_type(A::INT);
+    proto->set_i(v);
+  }
+  void operator()(double v) const {
+    proto->set_type(A::FLOAT);
+    proto->set_f(static_cast<float>(v));
+  }
+  void operator()(const std::string& v) const {
+    proto->set_type(A::STRING);
+    proto->set_s(v);
+  }
+  void operator()(const std::vector<int64_t>& v) const {
+    proto->set_type(A::INTS);
+    for (int64_t x : v) proto->add_ints(x);
+  }
+  void operator()(const std::vector<double>& v) const {
+    proto->set_type(A::FLOATS);
+    for (double x : v) proto->add_floats(static_cast<float>(x));
+  }
+  void operator()(const std::vector<std::string>& v) const {
+    proto->set_type(A::STRINGS);
+    for (const std::string& x : v) proto->add_strings(x);
+  }
+  void operator()(const Tensor& v) const {
+    proto->set_type(A::TENSOR);
+    *proto->mutable_t() = ToProto("", v);
+  }
+};
+
+// The mark of an opaque node that may draw random numbers; "" for any other node.
+std::string DrawMark(const Node& node) {
+  onnx::ModelProto payload;
+  if (!node.IsOp("opaque") || !payload.ParseFromString(node.String("payload")) ||
+      payload.graph().node_size() != 1) {
+    return "";
+  }
+  const std::string& mark = payload.graph().node(0).doc_string();
+  return absl::StartsWith(mark, kDrawMark) ? mark : "";
+}
+
+}  // namespace
+
+class NodeExport : public OnnxExport {
+ public:
+  NodeExport(Exporter* exporter, NodePtr node) : exporter_(exporter), node_(std::move(node)) {}
+
+  const Node& node() const override { return *node_; }
+  std::string Input(int i) override {
+    if (i < 0 || i >= static_cast<int>(node_->inputs().size())) return "";
+    const Value& input = node_->inputs()[i];
+    const std::string& name = exporter_->NameOf(input);
+    exporter_->element_types_[name] = ToOnnxType(input.dtype());
+    return name;
+  }
+  std::string Output(int i) override { return exporter_->OutputName(Value(node_, i)); }
+  std::string Temporary() override {
+    return exporter_->Fresh(exporter_->origin_ == nullptr ? "t" : absl::StrCat(Output(0), "/part"));
+  }
+  std::string Constant(Tensor tensor) override {
+    return exporter_->AddConstant(std::move(tensor));
+  }
+  void Emit(absl::string_view op_type, std::vector<std::string> inputs,
+            std::vector<std::string> outputs,
+            std::vector<std::pair<std::string, OnnxAttr>> attrs) override;
+  // What ONNX cannot express of the emitted graph.
+  const absl::Status& status() const { return status_; }
+
+ private:
+  Exporter* exporter_;
+  NodePtr node_;
+  absl::Status status_;
+};
+
+void NodeExport::Emit(absl::string_view op_type, std::vector<std::string> inputs,
+                      std::vector<std::string> outputs,
+                      std::vector<std::pair<std::string, OnnxAttr>> attrs) {
+  onnx::NodeProto proto;
+  while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();
+  while (!outputs.empty() && outputs.back().empty()) outputs.pop_back();
+  proto.set_op_type(std::string(op_type));
+  for (std::string& name : inputs) proto.add_input(std::move(name));
+  for (const std::string& name : outputs) proto.add_output(name);
+  if (!outputs.empty()) proto.set_name(absl::StrCat(op_type, "/", outputs[0]));
+  for (const auto& [name, value] : attrs) {
+    onnx::AttributeProto* attribute = proto.add_attribute();
+    attribute->set_name(name);
+    std::visit(AttrSetter{attribute}, value);
+    if (!HoldsReals(value) && status_.ok()) {
+      status_ = absl::UnimplementedError(
+          absl::StrCat("unsupported: attribute ", name, " is no f32 number"));
+    }
+  }
+  auto added = exporter_->AddForm(std::move(proto));
+  if (status_.ok()) status_ = added;
+}
+
+void Exporter::Need(int opset, std::string reason) {
+  if (opset <= needed_opset_) return;
+  needed_opset_ = opset;
+  reason_ = std::move(reason);
+}
+
+FormContext Exporter::MakeContext() {
+  FormContext context;
+  context.constant = [this](const std::string& name) -> const Tensor* {
+    auto it = constant_values_.find(name);
+    return it == constant_values_.end() ? nullptr : &it->second;
+  };
+  context.type = [this](const std::string& name) -> const TensorType* {
+    auto it = types_.find(name);
+    return it == types_.end() ? nullptr : &it->second;
+  };
+  context.new_constant = [this](Tensor tensor) { return AddConstant(std::move(tensor)); };
+  context.new_name = [this] { return Fresh("t"); };
+  return context;
+}
+
+absl::Status Exporter::AddForm(onnx::NodeProto node) {
+  const FormContext context = MakeContext();
+  if (opset_ == kFormOpset) {
+    *model_.mutable_graph()->add_node() = std::move(node);
+    return absl::OkStatus();
+  }
+  Form form = FormIn(opset_, node, context, &element_types_);
+  if (form.nodes.empty()) {
+    const int opset = OpsetFor(opset_ + 1, node, context, element_types_);
+    const std::string reason =
+        absl::StrCat(Describe(node), ": operator set ", opset_, " does not have ", form.problem);
+    if (opset == 0) return absl::UnimplementedError(absl::StrCat("unsupported: ", reason));
+    Need(opset, reason);
+    form.nodes.push_back(std::move(node));  // the next attempt writes it
+  }
+  for (onnx::NodeProto& made : form.nodes) {
+    *model_.mutable_graph()->add_node() = std::move(made);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Exporter::AddNode(const NodePtr& node) {
+  switch (node->kind()) {
+    case Node::Kind::kInput:
+      return absl::OkStatus();
+    case Node::Kind::kWeight:
+    case Node::Kind::kConstant: {
+      Value value(node, 0);
+      std::string name = NameOf(value);
+      if (node->has_payload()) {
+        AddTensor(name, node->payload(), node->kind() == Node::Kind::kWeight);
+      } else {
+        SetPort(name, value.type(), model_.mutable_graph()->add_input());
+      }
+      return absl::OkStatus();
+    }
+    case Node::Kind::kOp:
+      break;
+  }
+  if (node->IsOp("opaque")) return AddOpaque(node);
+  const OpDef& op = node->op();
+  if (!op.onnx_export) {
+    return absl::UnimplementedError(
+        absl::StrCat("unsupported: ", op.name, " (ONNX has no such operator)"));
+  }
+  NodeExport form(this, node);
+  auto status = op.onnx_export(form);
+  if (status.ok()) status = form.status();
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat("'", NameOf(Value(node, 0)), "' (", op.name,
+                                                  "): ", status.message()));
+}
+
+bool Exporter::IsUsable(const OriginNode& origin) const {
+  if (origin.draws && (origin.outputs.empty() || DrawMark(origin.outputs[0].second.node()).empty()))
+    return false;
+  const int before = options_.info.opset;
+  for (int position : origin.nodes) {
+    const onnx::NodeProto& node = origin_->model.graph().node(position);
+    bool changes = false;
+    VisitSubnodes(node, [&](const onnx::NodeProto& inner) {
+      if (NormalDomain(inner.domain()).empty()) {
+        changes |= OpsetOfChange(inner.op_type(), before, opset_) != 0;
+      }
+    });
+    if (changes) return false;
+  }
+  return true;
+}
+
+// Writes the node, and those that make lists for it, as they were.
+void Exporter::AddKept(const OriginNode& origin, const KeptNode& kept) {
+  std::map<std::string, std::string> renamed;
+  for (size_t i = 0; i < origin.inputs.size(); ++i) {
+    const std::string& name = origin.inputs[i].first;
+    auto named = plan_.named.find(name);
+    if (named != plan_.named.end() && named->second == kept.inputs[i]) continue;
+    renamed[name] = NameOf(kept.inputs[i]);
+  }
+  for (int position : origin.nodes) {
+    onnx::NodeProto node = origin_->model.graph().node(position);
+    for (std::string& input : *node.mutable_input()) {
+      auto it = renamed.find(input);
+      if (it != renamed.end()) input = it->second;
+    }
+    RenameInSubgraphs(&node, renamed);
+    if (origin.draws) {
+      const std::string mark = DrawMark(origin.outputs[0].second.node());
+      if (!absl::StartsWith(node.doc_string(), kDrawMark)) {
+        node.set_doc_string(
+            node.doc_string().empty() ? mark : absl::StrCat(mark, "\n", node.doc_string()));
+      }
+    }
+    *model_.mutable_graph()->add_node() = std::move(node);
+  }
+  for (const auto& [name, value] : origin.outputs) element_types_[name] = ToOnnxType(value.dtype());
+}
+
+absl::Status Exporter::CheckOpset(const onnx::NodeProto& node,
+                                  const std::map<std::string, int>& opsets) {
+  auto it = opsets.find(NormalDomain(node.domain()));
+  const int opset = it == opsets.end() ? opset_ : it->second;
+  if (!NormalDomain(node.domain()).empty()) {
+    auto [entry, is_new] = opsets_.emplace(node.domain(), opset);
+    if (entry->second == opset) return absl::OkStatus();
+    return absl::UnimplementedError(absl::StrCat("unsupported: ", node.op_type(),
+                                                 " (two versions of domain ", node.domain(), ")"));
+  }
+  if (opset > opset_) {
+    Need(opset, absl::StrCat(Describe(node), ": is of operator set ", opset));
+  } else if (OpsetOfChange(node.op_type(), opset, opset_) != 0) {
+    return absl::UnimplementedError(
+        absl::StrCat("unsupported: ", node.op_type(), " (kept from operator set ", opset,
+                     ", means something else in ", opset_, ", which other nodes need)"));
+  }
+  for (const auto& attribute : node.attribute()) {
+    if (!attribute.has_g()) continue;
+    for (const auto& inner : attribute.g().node()) {
+      if (auto status = CheckOpset(inner, opsets); !status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Adds a function that an opaque node needs, once.
+absl::Status Exporter::AddFunction(const onnx::FunctionProto& function) {
+  for (const onnx::FunctionProto& known : model_.functions()) {
+    if (known.domain() != function.domain() || known.name() != function.name()) continue;
+    if (known.SerializeAsString() == function.SerializeAsString()) return absl::OkStatus();
+    return absl::UnimplementedError(
+        absl::StrCat("unsupported: ", function.name(), " (two functions have this name)"));
+  }
+  std::map<std::string, int> opsets;
+  for (const auto& entry : function.opset_import()) {
+    opsets[NormalDomain(entry.domain())] = static_cast<int>(entry.version());
+  }
+  for (const onnx::NodeProto& node : function.node()) {
+    if (auto status = CheckOpset(node, opsets); !status.ok()) return status;
+  }
+  *model_.add_functions() = function;
+  return absl::OkStatus();
+}
+
+absl::Status Exporter::AddOpaque(const NodePtr& node) {
+  std::vector<std::string> inputs, outputs;
+  for (const Value& input : node->inputs()) inputs.push_back(NameOf(input));
+  for (int i = 0; i < node->num_outputs(); ++i) outputs.push_back(OutputName(Value(node, i)));
+  auto unpacked = UnpackOpaque(node->String("payload"), inputs, outputs,
+                               [&](const std::string& name) { return Fresh(name); });
+  if (!unpacked.ok()) return unpacked.status();
+  if (auto status = CheckOpset(unpacked->node, unpacked->opsets); !status.ok()) return status;
+  for (const onnx::FunctionProto& function : unpacked->functions) {
+    if (auto status = AddFunction(function); !status.ok()) return status;
+  }
+  onnx::NodeProto* proto = model_.mutable_graph()->add_node();
+  *proto = std::move(unpacked->node);
+  if (!outputs.empty()) proto->set_name(absl::StrCat(proto->op_type(), "/", outputs[0]));
+  // Nothing else determines their types.
+  const std::vector<std::string>& named = graph_.output_names();
+  for (int i = 0; i < node->num_outputs(); ++i) {
+    element_types_[outputs[i]] = ToOnnxType(node->type(i).dtype);
+    if (std::find(named.begin(), named.end(), outputs[i]) != named.end()) continue;
+    SetPort(outputs[i], node->type(i), model_.mutable_graph()->add_value_info());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lemma

@@ -1,0 +1,120 @@
+// One attempt to write a graph as an ONNX model of a given operator set. Internal to graph/onnx.
+#ifndef LEMMA_GRAPH_ONNX_EXPORTER_H_
+#define LEMMA_GRAPH_ONNX_EXPORTER_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "graph/graph.h"
+#include "graph/onnx/export.h"
+#include "graph/onnx/opaque.h"
+#include "graph/onnx/opsets/forms.h"
+#include "graph/onnx/origin/plan.h"
+#include "graph/onnx/size_export.h"
+#include "graph/onnx_form.h"
+
+namespace lemma {
+
+class Exporter {
+ public:
+  // `opset`: of the default domain. `keeps_nodes`: whether nodes of the model that the graph was
+  // imported from are written as they were, where they still say what the graph computes.
+  Exporter(const Graph& graph, const ExportOptions& options, int opset, bool keeps_nodes);
+
+  absl::Status Run();
+
+  // The operator set that the model needs, and the first reason why. Nothing else is valid if it is
+  // above `opset`.
+  int needed_opset() const { return needed_opset_; }
+  const std::string& reason() const { return reason_; }
+  // False if nodes that are kept would have to be computed before themselves.
+  bool is_ordered() const { return is_ordered_; }
+
+  onnx::ModelProto& model() { return model_; }
+  // Payloads that initializers leave out.
+  const std::vector<std::pair<onnx::TensorProto*, Tensor>>& tensors() const { return tensors_; }
+  int64_t tensor_bytes() const { return tensor_bytes_; }
+
+ private:
+  friend class NodeExport;
+
+  struct Initializer {
+    onnx::TensorProto proto;  // without the values
+    Tensor tensor;
+    int rank = 0;             // initializers of the model come first, in their order
+    bool only_if_read = false;
+  };
+
+  // exporter.cc
+  void SetHeader();
+  void PlanNames();
+  void NameOutputs();
+  void NameAfterUsers();
+  void AddInputs();
+  void AddOutputs();
+  void AddInitializers();
+  void AddValueInfos();
+  void AddFunctions();
+  void DropLostReferences();
+  absl::Status OrderNodes();
+  void SetPort(const std::string& name, const TensorType& type, onnx::ValueInfoProto* port) const;
+  std::string Fresh(absl::string_view wish);
+  const std::string& NameOf(const Value& value);
+  std::string OutputName(const Value& value);
+  const onnx::TensorProto* KnownInitializer(const std::string& name) const;
+  void AddTensor(const std::string& name, const Tensor& tensor, bool is_weight,
+                 bool only_if_read = false);
+  // The name of a constant or, of symbolic sizes, of the vector that nodes compute.
+  std::string AddConstant(Tensor tensor);
+  std::string AddSizes(const Tensor& tensor);
+
+  // export_nodes.cc
+  absl::Status AddNode(const NodePtr& node);
+  void AddKept(const OriginNode& origin, const KeptNode& kept);
+  bool IsUsable(const OriginNode& origin) const;
+  absl::Status AddOpaque(const NodePtr& node);
+  absl::Status AddFunction(const onnx::FunctionProto& function);
+  absl::Status CheckOpset(const onnx::NodeProto& node, const std::map<std::string, int>& opsets);
+  void Need(int opset, std::string reason);
+  // Adds a node in the form of kFormOpset.
+  absl::Status AddForm(onnx::NodeProto node);
+  FormContext MakeContext();
+
+  const Graph& graph_;
+  const ExportOptions& options_;
+  const OnnxOrigin* const origin_;  // nullptr if the graph was not imported
+  const int opset_;
+  const bool keeps_nodes_;
+  OriginPlan plan_;
+  onnx::ModelProto model_;
+  int needed_opset_;
+  std::string reason_;
+  bool is_ordered_ = true;
+
+  absl::flat_hash_set<std::string> taken_;
+  absl::flat_hash_map<Value, std::string> names_;
+  absl::flat_hash_map<Value, std::string> repeated_;  // names of values computed once more
+  absl::flat_hash_map<std::string, TensorType> types_;  // by name
+  ElementTypes element_types_;
+  absl::flat_hash_map<uint64_t, std::vector<std::pair<Tensor, std::string>>> constants_;
+  absl::flat_hash_map<std::string, Tensor> constant_values_;
+  absl::flat_hash_map<std::string, int> known_initializers_;  // positions in the origin's model
+  std::unique_ptr<SizeExport> size_export_;
+  absl::Status sizes_status_;
+  std::map<std::string, int> opsets_;
+  FunctionMap functions_;  // the origin's
+  std::vector<Initializer> initializers_;
+  std::vector<std::pair<onnx::TensorProto*, Tensor>> tensors_;
+  int64_t tensor_bytes_ = 0;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_EXPORTER_H_

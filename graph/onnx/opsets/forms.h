@@ -1,0 +1,48 @@
+// Rewrites nodes from the form of operator set 17, in which operators are exported, for other sets.
+// Internal to graph/onnx.
+#ifndef LEMMA_GRAPH_ONNX_OPSETS_FORMS_H_
+#define LEMMA_GRAPH_ONNX_OPSETS_FORMS_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "graph/onnx/opsets/schema.h"
+#include "graph/tensor.h"
+
+namespace lemma {
+
+// The operator set in which operators say how they are exported.
+constexpr int kFormOpset = 17;
+
+// What the rewriting asks of the model that the node is part of.
+struct FormContext {
+  std::function<const Tensor*(const std::string&)> constant;  // by name; nullptr: no constant
+  std::function<const TensorType*(const std::string&)> type;  // by name; nullptr: not known
+  std::function<std::string(Tensor)> new_constant;  // its name
+  std::function<std::string()> new_name;            // of an intermediate value
+};
+
+struct Form {
+  std::vector<onnx::NodeProto> nodes;  // empty if the set does not have the node
+  std::string problem;                 // why it does not
+};
+
+// The nodes that mean in operator set `opset` what `node` means in kFormOpset. `types` gets the
+// types of their outputs, which stay unknown after kFormOpset.
+Form FormIn(int opset, onnx::NodeProto node, const FormContext& context, ElementTypes* types);
+
+// The smallest operator set from `opset` on that has the node; 0 if there is none up to kFormOpset.
+int OpsetFor(int opset, const onnx::NodeProto& node, const FormContext& context,
+             const ElementTypes& types);
+
+// The first operator set in (from, to] in which the meaning of `op_type` of the default domain
+// changes, or its form; 0 if there is none. Widened types are no change.
+int OpsetOfChange(absl::string_view op_type, int from, int to);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_OPSETS_FORMS_H_

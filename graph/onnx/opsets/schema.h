@@ -1,0 +1,26 @@
+// What ONNX's own schemas say of an operator in an operator set. Internal to graph/onnx.
+#ifndef LEMMA_GRAPH_ONNX_OPSETS_SCHEMA_H_
+#define LEMMA_GRAPH_ONNX_OPSETS_SCHEMA_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <map>
+#include <string>
+
+namespace lemma {
+
+// The last operator set whose schemas ONNX's library knows here; of later ones nothing is known.
+int LastKnownOpset();
+
+// By value, ONNX's number of the element type; 0 or absent: unknown.
+using ElementTypes = std::map<std::string, int>;
+
+// Why operator set `opset` of the default domain does not have the node, by its inputs' types,
+// attributes and numbers of inputs; "" if it has it, or if nothing is known of the set. Removes
+// attributes that the set lacks if they are the defaults of the last known set. Adds the types of
+// the node's outputs.
+std::string SchemaProblem(int opset, onnx::NodeProto* node, ElementTypes* types);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_OPSETS_SCHEMA_H_

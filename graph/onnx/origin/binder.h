@@ -1,0 +1,42 @@
+// Recognizes what the import made of an ONNX node in another graph. Internal to graph/onnx.
+#ifndef LEMMA_GRAPH_ONNX_ORIGIN_BINDER_H_
+#define LEMMA_GRAPH_ONNX_ORIGIN_BINDER_H_
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "graph/graph.h"
+#include "graph/onnx/origin/origin.h"
+
+namespace lemma {
+
+// Binds the inputs of an OriginNode to other values, so that its expressions become values of
+// another graph.
+class Binder {
+ public:
+  explicit Binder(const OriginNode& node);
+
+  // Binds inputs so that `pattern`, an expression of the node's inputs, becomes `value`. False if
+  // that is impossible; the binder is then of no further use. Linear in the expression's size.
+  bool Match(const Value& pattern, const Value& value);
+  // What the input became; empty if no expression that was matched contains it.
+  Value Bound(const Value& input) const;
+  // Binds an input that is still free. False if the node does not take such a value.
+  bool Bind(const Value& input, const Value& value);
+  // The expression with the inputs replaced. Inputs that are free stay.
+  Value Apply(const Value& pattern);
+
+  // The operators of the other graph that were matched.
+  std::vector<const Node*> Body() const;
+
+ private:
+  bool Accepts(const Value& input, const Value& value) const;
+
+  absl::flat_hash_set<Value> inputs_, asked_;
+  absl::flat_hash_map<Value, Value> bound_;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_ORIGIN_BINDER_H_

@@ -1,0 +1,43 @@
+// The ONNX model that a graph was imported from: each of its nodes, with the values that the import
+// made of it. Internal to graph/onnx.
+#ifndef LEMMA_GRAPH_ONNX_ORIGIN_ORIGIN_H_
+#define LEMMA_GRAPH_ONNX_ORIGIN_ORIGIN_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/graph.h"
+
+namespace lemma {
+
+using NamedValue = std::pair<std::string, Value>;
+
+// A node of the model's graph, as the import understood it: its outputs are expressions of its
+// inputs. The import of the same node with other inputs, of the same types, gives the same
+// expressions of these inputs, unless it read an element of a value in `asked`.
+struct OriginNode {
+  // Positions in the model's graph: of the node and, before it, of nodes that make lists of tensors
+  // for it. Ascending.
+  std::vector<int> nodes;
+  std::vector<NamedValue> inputs;   // tensors that they read, in subgraphs too; each once
+  std::vector<NamedValue> outputs;  // tensors that the node makes
+  std::vector<Value> asked;         // values whose elements the import wanted to know
+  bool makes_list = false;          // then it cannot be written on its own
+  bool draws = false;               // whether it may draw random numbers
+};
+
+struct OnnxOrigin {
+  onnx::ModelProto model;             // without the values of its initializers
+  std::map<std::string, int> opsets;  // by domain
+  std::vector<OriginNode> nodes;      // those that the outputs depend on, operands before users
+  absl::flat_hash_map<std::string, Value> initializers;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_ORIGIN_ORIGIN_H_

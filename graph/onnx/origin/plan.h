@@ -1,0 +1,45 @@
+// Which nodes of the model that a graph was imported from still say what the graph computes, so
+// that an export can write them as they were. Internal to graph/onnx.
+#ifndef LEMMA_GRAPH_ONNX_ORIGIN_PLAN_H_
+#define LEMMA_GRAPH_ONNX_ORIGIN_PLAN_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "graph/graph.h"
+#include "graph/onnx/origin/origin.h"
+
+namespace lemma {
+
+// A node of the model that is written as it was, except for the names of its inputs.
+struct KeptNode {
+  std::vector<Value> inputs;              // in the order of OriginNode::inputs
+  absl::flat_hash_set<const Node*> body;  // the operators that it stands for
+};
+
+// Each value of the graph that is needed has one source: it is an input, an output of a node that
+// is kept, an initializer that is kept, or it is spelled anew.
+struct OriginPlan {
+  std::map<int, KeptNode> kept;                   // by position in OnnxOrigin::nodes
+  absl::flat_hash_set<std::string> initializers;  // those that are kept, by name
+  absl::flat_hash_set<const Node*> spelled;       // all other nodes that are needed
+  // By name in the model, the value that has this name. A value may have several names.
+  absl::flat_hash_map<std::string, Value> named;
+  // A name of each value that is not spelled.
+  absl::flat_hash_map<Value, std::string> names;
+  std::vector<Value> leaves;  // spelled constants and weights that are not in the graph's nodes
+};
+
+// `usable` tells whether a node of the model may be written as it was. The plan depends on the
+// graph, its labels and the origin alone. Linear in the sizes of the graph and of what the nodes
+// stand for, as long as labels tell which node a value comes from.
+OriginPlan PlanExport(const Graph& graph, const OnnxOrigin& origin,
+                      const std::function<bool(const OriginNode&)>& usable);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_ORIGIN_PLAN_H_

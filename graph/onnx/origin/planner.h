@@ -1,0 +1,62 @@
+// The state of PlanExport. Internal to graph/onnx/origin.
+#ifndef LEMMA_GRAPH_ONNX_ORIGIN_PLANNER_H_
+#define LEMMA_GRAPH_ONNX_ORIGIN_PLANNER_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "graph/onnx/origin/binder.h"
+#include "graph/onnx/origin/plan.h"
+
+namespace lemma {
+
+// Goes through the graph from its outputs to its inputs. Users ask for a value by the name that it
+// had in the model; the model's node of that name is kept if its expressions, with other inputs,
+// give the value.
+class Planner {
+ public:
+  // `banned`: positions of nodes that are not kept.
+  Planner(const Graph& graph, const OnnxOrigin& origin, const absl::flat_hash_set<int>& banned);
+  OriginPlan Run();
+
+ private:
+  // A value has to be computed; `wish` is a name for it, or "".
+  void Demand(const Value& value, const std::string& wish);
+  void PlanOp(const NodePtr& node);
+  // Tries the names that users wish for; returns whether the value has a source then.
+  bool GrantWishes(const Value& value);
+  bool FindSource(const Value& value);
+  bool FindByShape(const Value& value);
+  // Gives the value the name of an output of one of the model's nodes, and keeps that node.
+  bool Grant(const std::string& name, const Value& value);
+  bool Keep(int number, const std::string& name, const Value& value);
+  // Chooses values for inputs on which no matched expression depends.
+  bool BindRest(const OriginNode& node, const Value& value, Binder* binder) const;
+
+  void PlanLeaves();
+  bool GrantLeaf(const std::string& name, const Value& value);
+  void Name(const std::string& name, const Value& value, bool is_source);
+  bool IsFree(const std::string& name, const Value& value) const;
+
+  const Graph& graph_;
+  const OnnxOrigin& origin_;
+  const absl::flat_hash_set<int>& banned_;
+  absl::flat_hash_map<const Node*, int> position_;
+  absl::flat_hash_map<std::string, int> maker_;        // by output, position in origin_.nodes
+  absl::flat_hash_map<std::string, Value> values_;     // by name, in the model
+  absl::flat_hash_map<Value, std::vector<std::string>> by_value_;
+  absl::flat_hash_map<uint64_t, std::vector<std::pair<int, int>>> by_operator_;  // node, output
+  absl::flat_hash_map<std::string, Value> reserved_;   // names of the graph's outputs
+  absl::flat_hash_map<Value, std::vector<std::string>> wishes_;
+  std::vector<std::pair<Value, std::string>> leaf_wishes_;
+  absl::flat_hash_set<Value> demanded_;
+  OriginPlan plan_;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_ORIGIN_PLANNER_H_
