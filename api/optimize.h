@@ -28,6 +28,7 @@
 #include "base/deadline.h"
 #include "base/file.h"
 #include "optimizer/cost/objective.h"
+#include "optimizer/cost/sized_cost.h"
 #include "optimizer/search/rewrite_filter.h"
 #include "optimizer/search/search.h"
 #include "rewrite/rules/certificate.h"
@@ -79,6 +80,11 @@ struct OptimizeOptions {
   bool price_steps = false;        // say what the graph costs after each step
   CostOptions costs;
   std::string replay;  // a certificate; its steps are applied instead of a search. "": none
+
+  // For a graph with symbolic sizes, and only for it: the sizes at which it is priced and executed,
+  // the inputs' sizes first. A result must pay at the first ones, and must not be slower at the
+  // others. Not with pet or a memory limit.
+  std::vector<optimizer::SizeHint> hints;
 
   // Execution of the graphs found.
   bool execute = true;         // false: nothing is executed, and unproved rules are not used

@@ -164,19 +164,55 @@ void Flags::List(absl::string_view name, std::vector<std::string>* target, std::
   Add(name, std::move(flag));
 }
 
+static absl::Status ReadSizes(const std::string& text, std::map<std::string, int64_t>* sizes) {
+  for (absl::string_view item : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+    const size_t equals = item.rfind('=');
+    int64_t size = 0;
+    if (equals == absl::string_view::npos || equals == 0 ||
+        !absl::SimpleAtoi(item.substr(equals + 1), &size) || size < 0) {
+      return Bad(item, "NAME=N with a size N >= 0");
+    }
+    (*sizes)[std::string(item.substr(0, equals))] = size;
+  }
+  return absl::OkStatus();
+}
+
 void Flags::Sizes(absl::string_view name, std::map<std::string, int64_t>* target, std::string doc) {
   Flag flag;
   flag.doc = std::move(doc);
   flag.value = "NAME=N";
+  flag.set = [target](const std::string& text) { return ReadSizes(text, target); };
+  Add(name, std::move(flag));
+}
+
+void Flags::SizeSets(absl::string_view name, std::vector<std::map<std::string, int64_t>>* target,
+                     std::string doc) {
+  Flag flag;
+  flag.doc = std::move(doc);
+  flag.value = "NAME=N,...";
+  flag.set = [target](const std::string& text) {
+    return ReadSizes(text, &target->emplace_back());
+  };
+  Add(name, std::move(flag));
+}
+
+void Flags::Ranges(absl::string_view name,
+                   std::map<std::string, std::pair<int64_t, int64_t>>* target, std::string doc) {
+  Flag flag;
+  flag.doc = std::move(doc);
+  flag.value = "NAME=LEAST:MOST";
   flag.set = [target](const std::string& text) {
     for (absl::string_view item : absl::StrSplit(text, ',', absl::SkipEmpty())) {
       const size_t equals = item.rfind('=');
-      int64_t size = 0;
-      if (equals == absl::string_view::npos || equals == 0 ||
-          !absl::SimpleAtoi(item.substr(equals + 1), &size) || size < 0) {
-        return Bad(item, "NAME=N with a size N >= 0");
+      const std::vector<absl::string_view> ends =
+          absl::StrSplit(item.substr(std::min(item.size(), equals + 1)), ':');
+      int64_t least = 0, most = 0;
+      if (equals == absl::string_view::npos || equals == 0 || ends.size() != 2 ||
+          !absl::SimpleAtoi(ends[0], &least) || !absl::SimpleAtoi(ends[1], &most) || least < 1 ||
+          most < least || most > INT32_MAX) {
+        return Bad(item, "NAME=LEAST:MOST with 1 <= LEAST <= MOST < 2^31");
       }
-      (*target)[std::string(item.substr(0, equals))] = size;
+      (*target)[std::string(item.substr(0, equals))] = {least, most};
     }
     return absl::OkStatus();
   };

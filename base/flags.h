@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -36,6 +37,12 @@ class Flags {
             std::string doc);
   // NAME=N; may be given several times.
   void Sizes(absl::string_view name, std::map<std::string, int64_t>* target, std::string doc);
+  // NAME=N,... each time it is given: one more set of sizes.
+  void SizeSets(absl::string_view name, std::vector<std::map<std::string, int64_t>>* target,
+                std::string doc);
+  // NAME=LEAST:MOST; may be given several times.
+  void Ranges(absl::string_view name, std::map<std::string, std::pair<int64_t, int64_t>>* target,
+              std::string doc);
   // Adds a line below the flags in the help text, such as an example.
   void Note(std::string text) { notes_.push_back(std::move(text)); }
 

@@ -18,6 +18,11 @@ void CommonFlags::AddModel(Flags* flags) {
   flags->Bool("json", &json, "print one JSON object instead of text");
 }
 
+void CommonFlags::AddRanges(Flags* flags) {
+  flags->Ranges("range", &ranges,
+                "sizes that a symbolic dimension may have; 1 and more unless given");
+}
+
 void CommonFlags::AddFusion(Flags* flags) {
   flags->Choice("fusion", &fusion, {"on", "off"},
                 "off: every layout operator is a copy of its own, on the back end cpu");
@@ -68,6 +73,8 @@ absl::StatusOr<api::Model> CommonFlags::Load(const std::string& path) const {
   api::LoadOptions options;
   options.dims = dims;
   options.training = training;
+  options.symbolic = symbolic;
+  for (const auto& [name, range] : ranges) options.ranges[name] = {range.first, range.second};
   if (reseed >= 0) options.reseed = static_cast<uint64_t>(reseed);
   auto model = api::LoadModel(path, options);
   if (!model.ok()) return model.status();

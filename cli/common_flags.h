@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -26,6 +27,8 @@ namespace lemma::cli {
 // How to read a model, and how to execute it.
 struct CommonFlags {
   std::map<std::string, int64_t> dims;
+  bool symbolic = false;  // dimensions without a size stay symbolic
+  std::map<std::string, std::pair<int64_t, int64_t>> ranges;  // of symbolic dimensions
   int64_t reseed = -1;  // the seed of new weights; negative: the model keeps its own
   bool json = false;
   int64_t seed = 1;
@@ -38,6 +41,7 @@ struct CommonFlags {
 
   CommonFlags();
   void AddModel(Flags* flags);      // --dim, --reseed-weights, --json
+  void AddRanges(Flags* flags);     // --range
   void AddFusion(Flags* flags);     // --fusion
   void AddReuse(Flags* flags);      // --reuse
   void AddExecution(Flags* flags);  // the back end, threads and input values; also --fusion

@@ -124,6 +124,19 @@ absl::StatusOr<NodePtr> Specializer::Make(const Node& node) {
     inputs.emplace_back(std::move(made), input.output());
   }
   if (!changed) return NodePtr();
+  return Apply(node, std::move(inputs));
+}
+
+absl::StatusOr<NodePtr> Specializer::Alone(const Node& node) {
+  std::vector<Value> inputs;
+  for (const Value& input : node.inputs()) {
+    LEMMA_ASSIGN_OR_RETURN(TensorType type, Of(input.type()));
+    inputs.emplace_back(Node::Input(static_cast<int>(inputs.size()), std::move(type)), 0);
+  }
+  return Apply(node, std::move(inputs));
+}
+
+absl::StatusOr<NodePtr> Specializer::Apply(const Node& node, std::vector<Value> inputs) {
   Attrs attrs = node.attrs();
   for (auto& [name, value] : attrs) {
     if (auto* size = std::get_if<int64_t>(&value)) {

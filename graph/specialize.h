@@ -37,10 +37,13 @@ class Specializer {
   const DimValues& values() const { return values_; }
   absl::StatusOr<NodePtr> Of(const NodePtr& node);
   absl::StatusOr<Graph> Of(const Graph& graph);
+  // The operator applied to inputs of the same types that are computed by nothing.
+  absl::StatusOr<NodePtr> Alone(const Node& node);
+  absl::StatusOr<TensorType> Of(const TensorType& type) const;
 
  private:
-  absl::StatusOr<TensorType> Of(const TensorType& type) const;
   absl::StatusOr<NodePtr> Make(const Node& node);
+  absl::StatusOr<NodePtr> Apply(const Node& node, std::vector<Value> inputs);
 
   DimValues values_;
   absl::flat_hash_map<NodePtr, NodePtr> known_;

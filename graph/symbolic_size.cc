@@ -173,7 +173,40 @@ class SizeForm {
     return sum + constant;
   }
 
+  // Bounds by the ranges of dimensions and by the laws of minima, maxima and quotients.
   Bounds BoundsOf(const Poly& p) const {
+    const __int128 lo = LeastOf(p, 0), least_opposite = LeastOf(-p, 0);
+    return {lo, least_opposite <= -Bounds::kFar ? Bounds::kFar : -least_opposite};
+  }
+
+ private:
+  static constexpr int kMaxReplacements = 4;
+
+  // A lower bound. A term c*leaf of a leaf that is a minimum, a maximum or a quotient may be
+  // replaced by something less: -min(a, b) by -a or -b, max(a, b) by a or b, and n*(a div n) by
+  // a - n + 1, -n*(a div n) by -a.
+  __int128 LeastOf(const Poly& p, int replaced) const {
+    __int128 best = IntervalOf(p).lo;
+    if (p.overflowed() || replaced >= kMaxReplacements) return best;
+    for (const auto& [monomial, c] : p.terms()) {
+      if (monomial.size() != 1) continue;
+      const LeafInfo& info = leaves_.Info(monomial[0]);
+      const Poly rest = p - Poly::Of(monomial, c);
+      const auto n = info.b.AsConst();
+      if ((info.kind == LeafInfo::Kind::kMin && c < 0) ||
+          (info.kind == LeafInfo::Kind::kMax && c > 0)) {
+        best = std::max({best, LeastOf(rest + Poly(c) * info.a, replaced + 1),
+                         LeastOf(rest + Poly(c) * info.b, replaced + 1)});
+      } else if (info.kind == LeafInfo::Kind::kDiv && n && *n > 0) {
+        const Poly scaled = Poly(*n) * rest + Poly(c) * (c > 0 ? info.a - Poly(*n - 1) : info.a);
+        const __int128 least = LeastOf(scaled, replaced + 1);
+        if (least > -Bounds::kFar) best = std::max(best, -FloorQuotient(-least, *n));
+      }
+    }
+    return best;
+  }
+
+  Bounds IntervalOf(const Poly& p) const {
     if (p.overflowed()) return {};
     // In terms of s - least, whose least value is 0, terms that grow and terms that fall are told
     // apart better than in terms of s.
@@ -217,7 +250,6 @@ class SizeForm {
     return total;
   }
 
- private:
   static std::optional<Poly> Checked(Poly p) {
     if (p.overflowed()) return std::nullopt;
     return p;
@@ -327,6 +359,12 @@ class SizeParser {
   }
 
   std::optional<IndexExpr> Factor(int depth) {
+    if (depth > kMaxDepth) return std::nullopt;
+    if (Take("-")) {
+      auto opposite = Factor(depth + 1);
+      if (!opposite) return std::nullopt;
+      return -*opposite;
+    }
     if (Take("(")) {
       auto inside = Sum(depth + 1);
       return Take(")") ? inside : std::nullopt;

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
+#include "graph/specialize.h"
 #include "rewrite/rules/rule_text.h"
 #include "verifier/checker/checker.h"
 #include "verifier/prover/proof_file.h"
@@ -71,7 +72,11 @@ absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& written) {
   options.info = written.info;
   auto bytes = ExportOnnx(graph, options);
   if (!bytes.ok()) return bytes.status();
-  auto model = ImportOnnxBytes(*bytes, {});
+  ImportOptions import;
+  const std::map<std::string, SizeRange> dims = DimsOf(graph);
+  import.symbolic = !dims.empty();
+  import.ranges = dims;
+  auto model = ImportOnnxBytes(*bytes, import);
   if (!model.ok()) return model.status();
   return std::move(model->graph);
 }
@@ -98,21 +103,31 @@ std::map<std::string, int64_t> AssumedDims(const Model& model,
       int64_t fixed = 0;
       if (absl::SimpleAtoi(name, &fixed)) continue;
       if (name == "?") name = absl::StrCat(port.name, ".", axis);
-      if (given.count(name) == 0) assumed[name] = shape[axis];
+      if (given.count(name) == 0 && !IsSymbolic(shape[axis])) assumed[name] = shape[axis];
     }
   }
   return assumed;
 }
 
 // The output has the sizes that were bound, or symbolic dimensions of those names still.
-absl::StatusOr<Model> LoadOutput(const std::string& path,
-                                 const std::map<std::string, int64_t>& dims) {
-  auto model = LoadModel(path, dims);
-  if (model.ok() || dims.empty()) return model;
-  auto plain = LoadModel(path);
+absl::StatusOr<Model> LoadOutput(const std::string& path, LoadOptions options) {
+  auto model = LoadModel(path, options);
+  if (model.ok() || options.dims.empty()) return model;
+  const std::map<std::string, int64_t> dims = std::move(options.dims);
+  options.dims.clear();
+  auto plain = LoadModel(path, options);
   if (!plain.ok()) return model;
-  const std::map<std::string, int64_t> used = UsedDims(*plain, dims);
-  return used.empty() ? std::move(plain) : LoadModel(path, used);
+  options.dims = UsedDims(*plain, dims);
+  return options.dims.empty() ? std::move(plain) : LoadModel(path, options);
+}
+
+// How the certificate says that the models were read.
+LoadOptions LoadAs(const Certificate& certificate) {
+  LoadOptions options;
+  options.dims = certificate.dims;
+  options.symbolic = !certificate.symbolic.empty();
+  options.ranges = certificate.symbolic;
+  return options;
 }
 
 // A file may be two things at once: others take it for ONNX, by its name, and Lemma for something
@@ -132,6 +147,9 @@ CheckResult WrongModels(const Model& input, const Model& output, const Certifica
   }
   if (UsedDims(input, certificate.dims) != certificate.dims) {
     return No("the input has no such symbolic dimension as the certificate says");
+  }
+  if (DimsOf(input.graph) != certificate.symbolic) {
+    return No("the symbolic dimensions are others than the certificate's");
   }
   if (certificate.reseed == options.reseed) return CheckResult();
   if (!certificate.reseed) return No("the input's weights were not replaced");
@@ -189,9 +207,9 @@ absl::StatusOr<CheckResult> CheckCertificate(const std::string& input, const std
       return No(absl::StrCat(path, " is not the file that the certificate is of"));
     }
   }
-  auto before = LoadModel(input, parsed->dims);
+  auto before = LoadModel(input, LoadAs(*parsed));
   if (!before.ok()) return before.status();
-  auto after = LoadOutput(output, parsed->dims);
+  auto after = LoadOutput(output, LoadAs(*parsed));
   if (!after.ok()) return after.status();
   for (const std::string& problem : {OtherFormat(input, *before), OtherFormat(output, *after)}) {
     if (!problem.empty()) return No(problem);

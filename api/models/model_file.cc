@@ -75,8 +75,9 @@ const char* Name(ModelFormat format) {
   return "";
 }
 
-absl::StatusOr<Model> LoadModel(const std::string& path, const std::map<std::string, int64_t>& dims,
-                                bool training) {
+namespace {
+
+absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& how) {
   auto read = ReadHead(path);
   if (!read.ok()) return read.status();
   const std::string head = *std::move(read);
@@ -106,8 +107,10 @@ absl::StatusOr<Model> LoadModel(const std::string& path, const std::map<std::str
         absl::StrCat(path, ": neither an ONNX model nor a graph of Lemma's"));
   }
   ImportOptions options;
-  options.dims = dims;
-  options.training = training;
+  options.dims = how.dims;
+  options.training = how.training;
+  options.symbolic = how.symbolic;
+  options.ranges = how.ranges;
   auto imported = ImportOnnx(path, options);
   if (!imported.ok()) return Prefixed(path, imported.status());
   model.format = ModelFormat::kOnnx;
@@ -118,8 +121,18 @@ absl::StatusOr<Model> LoadModel(const std::string& path, const std::map<std::str
   return model;
 }
 
+}  // namespace
+
+absl::StatusOr<Model> LoadModel(const std::string& path, const std::map<std::string, int64_t>& dims,
+                                bool training) {
+  LoadOptions options;
+  options.dims = dims;
+  options.training = training;
+  return Load(path, options);
+}
+
 absl::StatusOr<Model> LoadModel(const std::string& path, const LoadOptions& options) {
-  auto model = LoadModel(path, options.dims, options.training);
+  auto model = Load(path, options);
   if (!model.ok() || !options.reseed) return model;
   auto graph = ReseedWeights(model->graph, *options.reseed);
   if (!graph.ok()) return graph.status();

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "graph/graph.h"
 #include "graph/onnx/model_info.h"
+#include "graph/symbolic_size.h"
 
 namespace lemma::api {
 
@@ -38,6 +39,10 @@ absl::StatusOr<Model> LoadModel(const std::string& path,
 struct LoadOptions {
   std::map<std::string, int64_t> dims;
   bool training = false;
+  // Dimensions of an ONNX model that `dims` does not bind stay symbolic (graph/symbolic_size.h), in
+  // these ranges; otherwise each is taken to be 1, and a note says so.
+  bool symbolic = false;
+  std::map<std::string, SizeRange> ranges;
   std::optional<uint64_t> reseed;  // replaces the weights by random values (ReseedWeights)
 };
 absl::StatusOr<Model> LoadModel(const std::string& path, const LoadOptions& options);

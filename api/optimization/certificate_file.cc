@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/sha256.h"
+#include "graph/specialize.h"
 
 namespace lemma::api {
 
@@ -55,12 +56,13 @@ absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& mo
                                         const std::map<std::string, int64_t>& dims) {
   auto sha256 = FileSha256(path);
   if (!sha256.ok()) return sha256.status();
-  return InputRecord{*std::move(sha256), UsedDims(model, dims), std::nullopt};
+  return InputRecord{*std::move(sha256), UsedDims(model, dims), DimsOf(model.graph), std::nullopt};
 }
 
 Certificate Recorded(Certificate certificate, const InputRecord& record) {
   certificate.input_file = record.sha256;
   certificate.dims = record.dims;
+  certificate.symbolic = record.symbolic;
   certificate.reseed = record.reseed;
   return certificate;
 }

@@ -1,6 +1,7 @@
 // Optimize: search, fold, compare, measure end to end, certify.
 #include "api/optimize.h"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -10,9 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "api/models/option_error.h"
+#include "api/models/random_values.h"
 #include "api/optimization/memory_limit.h"
 #include "api/optimization/mutants.h"
 #include "api/optimization/search_run.h"
+#include "graph/specialize.h"
 #include "optimizer/folding/constant_folding.h"
 #include "optimizer/search/certificate.h"
 #include "optimizer/strategies/strategies.h"
@@ -52,6 +55,52 @@ absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun*
   return contenders;
 }
 
+// Accepts among contenders with symbolic sizes: executes all at the first of the hints, and the
+// accepted one at the others.
+absl::StatusOr<Acceptance> AcceptSymbolic(Backend* backend, const Graph& input,
+                                          const std::vector<Contender>& contenders,
+                                          absl::Span<const Tensor> inputs,
+                                          const std::vector<optimizer::SizeHint>& hints,
+                                          AcceptanceOptions options) {
+  Specializer first(hints[0].sizes);
+  auto sized = first.Of(input);
+  if (!sized.ok()) return sized.status();
+  std::vector<Contender> candidates;
+  for (const Contender& contender : contenders) {
+    auto graph = first.Of(contender.graph);
+    if (!graph.ok()) return graph.status();
+    candidates.push_back({*std::move(graph), contender.rewrites});
+  }
+  auto accepted = Accept(backend, *sized, candidates, inputs, options);
+  if (!accepted.ok()) return accepted;
+  if (accepted->kept_input()) {
+    accepted->graph = input;
+    return accepted;
+  }
+  const auto chosen = std::find_if(candidates.begin(), candidates.end(), [&](const Contender& c) {
+    return c.graph.StructuralHash() == accepted->graph.StructuralHash();
+  });
+  const Contender& contender = contenders[static_cast<size_t>(chosen - candidates.begin())];
+  for (size_t i = 1; i < hints.size(); ++i) {
+    Specializer other(hints[i].sizes);
+    auto before = other.Of(input), after = other.Of(contender.graph);
+    for (const auto& status : {before.status(), after.status()}) {
+      if (!status.ok()) return status;
+    }
+    auto values = RandomInputs(*before, /*seed=*/i, /*integer_range=*/2);
+    if (!values.ok()) return values.status();
+    auto again = Accept(backend, *before, {{*after, contender.rewrites}}, *values, options);
+    if (!again.ok()) return again;
+    if (!again->rejected.empty() || (again->found && again->found->low > 1)) {
+      again->graph = input;
+      again->rewrites.clear();
+      return again;
+    }
+  }
+  accepted->graph = contender.graph;
+  return accepted;
+}
+
 // Executes what the search found beside the input, and takes it if it pays. Where it does not, the
 // search is repeated once with costs that these runs have corrected.
 absl::Status Judge(const Graph& input, absl::Span<const Tensor> inputs, SearchRun* run) {
@@ -73,7 +122,10 @@ absl::Status Judge(const Graph& input, absl::Span<const Tensor> inputs, SearchRu
     if (search == 2 && contenders->empty()) return absl::OkStatus();
     run->Begin(SearchRun::Stage::kAcceptance);
     options.deadline = run->DeadlineAfterSearch();
-    auto accepted = Accept(backend->get(), input, *std::move(contenders), inputs, options);
+    auto accepted = run->options.hints.empty()
+                        ? Accept(backend->get(), input, *std::move(contenders), inputs, options)
+                        : AcceptSymbolic(backend->get(), input, *contenders, inputs,
+                                         run->options.hints, options);
     if (!accepted.ok()) return accepted.status();
     run->result.accepted = *std::move(accepted);
     auto calibrated = Calibrate(run);
@@ -159,6 +211,10 @@ absl::Status OptimizeOptions::Check() const {
   if (!(weight >= 0 && weight <= 1))
     return OptionError("option memory_weight: must be from 0 to 1");
   if (objective.memory_limit < 0) return OptionError("option memory_limit: must be at least 0");
+  if (!hints.empty() && (pet || objective.memory_limit > 0)) {
+    return OptionError(absl::StrCat("option ", pet ? "pet" : "memory_limit",
+                                    ": not with symbolic sizes; give option dims"));
+  }
   if (runs < 3) return OptionError("option runs: must be at least 3");
   if (budget < 1) return OptionError("option budget: must be at least 1");
   if (nodes < 1 || nodes > kMaxNodes) {
@@ -171,6 +227,11 @@ absl::Status OptimizeOptions::Check() const {
 absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Tensor> inputs,
                                         const OptimizeOptions& options) {
   if (absl::Status s = options.Check(); !s.ok()) return s;
+  if (IsSymbolic(input) != !options.hints.empty()) {
+    return absl::InvalidArgumentError(
+        options.hints.empty() ? "hints: a graph with symbolic sizes needs sizes to be priced at"
+                              : "hints: the graph has no symbolic sizes");
+  }
   SearchRun run(options);
   if (absl::Status s = FindResult(input, &run); !s.ok()) return s;
   if (!options.execute) {

@@ -11,6 +11,7 @@
 #include "api/models/model_file.h"
 #include "api/optimization/memory_limit.h"
 #include "api/optimization/mutants.h"
+#include "optimizer/cost/sized_cost.h"
 #include "optimizer/search/backtracking.h"
 #include "optimizer/search/certificate.h"
 #include "optimizer/strategies/strategies.h"
@@ -153,10 +154,13 @@ void Exclude(const SearchRun& run, const Substitution& rule, WhyNotReport* repor
 }
 
 absl::StatusOr<Costs> CostsOf(SearchRun* run) {
-  return MakeCosts(run->options.costs, run->execution, run->options.deadline,
+  auto costs = MakeCosts(run->options.costs, run->execution, run->options.deadline,
                    [run](absl::string_view kernel) {
                      run->Tell([&](OptimizeProgress* p) { p->measured = std::string(kernel); });
                    });
+  if (!costs.ok() || run->options.hints.empty()) return costs;
+  costs->model = optimizer::MakeSizedCostModel(std::move(costs->model), run->options.hints);
+  return costs;
 }
 
 }  // namespace

@@ -48,6 +48,9 @@ void OptimizeFlags::AddTo(Flags* flags) {
   flags->Int("runs", &runs,
              "alternating runs of both models at the end; up to four times as many if they "
              "leave it open which is faster");
+  flags->SizeSets("hint", &hints,
+                  "sizes of symbolic dimensions to optimize for; may be given several times");
+  common.AddRanges(flags);
   common.AddExecution(flags);
   common.AddModel(flags);
 }

@@ -7,11 +7,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "api/models/sizes.h"
+#include "api/models/tensor_files.h"
 #include "api/report.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/optimize/print.h"
 #include "cli/optimize/progress.h"
+#include "graph/specialize.h"
 
 namespace lemma::cli {
 namespace {
@@ -34,10 +38,45 @@ absl::Status InFlags(const OptimizeFlags& flags, const OptimizeListener& listene
   return WithFlags(status);
 }
 
+// The sizes to optimize for: those of --inputs, then those of --hint, or usual ones.
+absl::StatusOr<std::vector<optimizer::SizeHint>> HintsFor(const OptimizeFlags& flags,
+                                                          const Graph& graph) {
+  std::vector<optimizer::SizeHint> hints;
+  if (!IsSymbolic(graph)) {
+    if (!flags.hints.empty()) return absl::InvalidArgumentError("--hint: every size is a number");
+    return hints;
+  }
+  if (!flags.common.inputs.empty()) {
+    auto tensors = api::ReadTensors(flags.common.inputs, "input_");
+    if (!tensors.ok()) return tensors.status();
+    std::vector<TensorType> types;
+    for (const Tensor& tensor : *tensors) types.push_back(tensor.type());
+    auto sizes = BindDims(graph, types);
+    if (!sizes.ok()) return sizes.status();
+    hints.push_back({*std::move(sizes), 1});
+  }
+  for (const DimValues& given : flags.hints) {
+    auto sizes = api::CompleteSizes(graph, given);
+    if (!sizes.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("--hint: ", sizes.status().message()));
+    }
+    hints.push_back({*std::move(sizes), 1});
+  }
+  if (!hints.empty()) return hints;
+  hints.push_back({api::DefaultSizes(graph), 1});
+  if (!flags.common.json) {
+    std::fprintf(stderr, "lemma: note: optimized for %s; --hint says other sizes\n",
+                 absl::StrJoin(hints[0].sizes, ",", absl::PairFormatter("=")).c_str());
+  }
+  return hints;
+}
+
 absl::StatusOr<Outcome> Find(const OptimizeFlags& flags, const Graph& input,
+                             const std::vector<optimizer::SizeHint>& hints,
                              const std::vector<Tensor>& inputs, const Deadline& deadline) {
   OptimizeListener listener(flags, input);
   api::OptimizeOptions options = flags.Options();
+  options.hints = hints;
   options.deadline = deadline;
   options.on_progress = [&](const api::OptimizeProgress& progress) { listener(progress); };
   auto result = api::Optimize(input, inputs, options);
@@ -55,7 +94,9 @@ Deadline DeadlineOf(const OptimizeFlags& flags) {
 absl::StatusOr<int> OnlyExplain(const OptimizeFlags& flags, const std::string& path) {
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
-  auto outcome = Find(flags, model->graph, {}, DeadlineOf(flags));
+  auto hints = HintsFor(flags, model->graph);
+  if (!hints.ok()) return hints.status();
+  auto outcome = Find(flags, model->graph, *hints, {}, DeadlineOf(flags));
   if (!outcome.ok()) return outcome.status();
   Print(flags, model->graph, *outcome);
   return kExitOk;
@@ -76,6 +117,7 @@ int NothingFits(const OptimizeFlags& flags, const api::Acceptance& accepted) {
 
 // The model, its certificate and the report: all of them, or none.
 absl::Status Write(const OptimizeFlags& flags, const std::string& path, const api::Model& model,
+                   const std::vector<optimizer::SizeHint>& hints,
                    const api::InputRecord& record, const Outcome& outcome,
                    const std::vector<Tensor>& inputs, const Deadline& deadline) {
   auto files =
@@ -87,7 +129,16 @@ absl::Status Write(const OptimizeFlags& flags, const std::string& path, const ap
   if (!flags.report.empty()) {
     api::OptimizeOptions options = flags.Options();
     options.deadline = deadline;
-    auto page = api::ReportOf(model.graph, inputs, options, outcome.result, {path, flags.output});
+    // The page is of the sizes that were executed.
+    Graph input = model.graph;
+    api::OptimizeResult result = outcome.result;
+    for (Graph* graph : {&input, &result.accepted.graph}) {
+      if (hints.empty()) continue;
+      auto sized = Specialize(*graph, hints.front().sizes);
+      if (!sized.ok()) return sized.status();
+      *graph = *std::move(sized);
+    }
+    auto page = api::ReportOf(input, inputs, options, result, {path, flags.output});
     if (!page.ok()) return page.status();
     auto staged = StagedFile::Write(flags.report, {*page});
     if (!staged.ok()) return staged.status();
@@ -110,13 +161,17 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (flags.common.reseed >= 0) record->reseed = flags.common.reseed;
 
   // What cannot be run should be said before the search.
-  auto inputs = flags.common.Inputs(*model);
+  auto hints = HintsFor(flags, model->graph);
+  if (!hints.ok()) return hints.status();
+  auto sized = hints->empty() ? *model : api::AtSizes(*model, hints->front().sizes);
+  if (!sized.ok()) return api::Prefixed(path, sized.status());
+  auto inputs = flags.common.Inputs(*sized);
   if (!inputs.ok()) return api::Prefixed(path, inputs.status());
   const Deadline deadline = DeadlineOf(flags);
-  auto outcome = Find(flags, model->graph, *inputs, deadline);
+  auto outcome = Find(flags, model->graph, *hints, *inputs, deadline);
   if (!outcome.ok()) return outcome.status();
   if (!outcome->result.fits()) return NothingFits(flags, outcome->result.accepted);
-  absl::Status written = Write(flags, path, *model, *record, *outcome, *inputs, deadline);
+  absl::Status written = Write(flags, path, *model, *hints, *record, *outcome, *inputs, deadline);
   if (!written.ok()) return written;
   Print(flags, model->graph, *outcome);
   return kExitOk;
@@ -129,6 +184,7 @@ absl::StatusOr<int> RunOptimize(Arguments arguments) {
   Flags flags("optimize", "MODEL -o OUT",
               "Rewrites a model so that it runs faster, and writes it. What does not pay when both "
               "are executed is not kept; a model with unknown operators is not executed.");
+  optimize.common.symbolic = true;
   optimize.AddTo(&flags);
   return ParseAndRun(&flags, arguments, "MODEL", [&](const auto& path) -> absl::StatusOr<int> {
     if (absl::Status s = optimize.Check(); !s.ok()) return s;

@@ -31,6 +31,7 @@ struct OptimizeFlags {
   bool allow_unproved = false;
   std::string certificate, replay;  // files; "none": no certificate
   std::string report;
+  std::vector<DimValues> hints;  // sizes to optimize a model with symbolic dimensions for
   std::string why_not;  // a rule to explain; without an output nothing else is done
 
   void AddTo(Flags* flags);

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graph/specialize.h"
 #include "kernels/evaluate/evaluate.h"
 #include "optimizer/folding/rebuild.h"
 
@@ -108,7 +109,8 @@ class Folder {
 
 bool IsFoldable(const Node& node) {
   // Without a definition, an operator has no output types.
-  return WorthKeeping(node) && InferTypes(node.op(), node.input_types(), node.attrs()).ok();
+  return !IsSymbolic(node) && WorthKeeping(node) &&
+         InferTypes(node.op(), node.input_types(), node.attrs()).ok();
 }
 
 absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph) {

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/sha256.h"
 #include "base/status_macros.h"
@@ -37,6 +38,19 @@ absl::string_view ProofOf(const Substitution& rule) {
   return rule.proof.verdict == ProofRecord::Verdict::kProved ? rule.proof.id : kNoProof;
 }
 
+std::string PrintSize(int64_t size) {
+  return IsSymbolic(size) ? absl::StrCat("{", SizeName(size), "}") : absl::StrCat(size);
+}
+
+// As ToString; symbolic sizes in braces.
+std::string PrintSymbol(const AttrValue& value) {
+  if (auto* size = std::get_if<int64_t>(&value)) return PrintSize(*size);
+  auto* sizes = std::get_if<std::vector<int64_t>>(&value);
+  if (sizes == nullptr) return ToString(value);
+  auto format = [](std::string* out, int64_t size) { out->append(PrintSize(size)); };
+  return absl::StrCat("[", absl::StrJoin(*sizes, ", ", format), "]");
+}
+
 void PrintStep(const Substitution& rule, const CertificateStep& step, size_t number,
                std::string* out) {
   absl::StrAppend(out, "step ", number, " ", QuoteName(rule.name), " proof ", ProofOf(rule), "\n");
@@ -50,7 +64,7 @@ void PrintStep(const Substitution& rule, const CertificateStep& step, size_t num
   absl::StrAppend(out, "\n");
   for (size_t i = 0; i < step.symbols.size(); ++i) {
     absl::StrAppend(out, i == 0 ? "  " : ", ", QuoteName(rule.symbols[i].name), " = ",
-                    ToString(step.symbols[i]));
+                    PrintSymbol(step.symbols[i]));
   }
   absl::StrAppend(out, step.symbols.empty() ? "" : "\n", "  gives ", Hex16(step.after), "\n");
 }
@@ -95,6 +109,7 @@ class Reader {
     LEMMA_RETURN_IF_ERROR(File("input ", &result_.input_file, &result_.input_graph));
     LEMMA_RETURN_IF_ERROR(File("output ", &result_.output_file, &result_.output_graph));
     while (absl::StartsWith(rest_, "dim ")) LEMMA_RETURN_IF_ERROR(Dim());
+    while (absl::StartsWith(rest_, "symbolic ")) LEMMA_RETURN_IF_ERROR(Symbolic());
     if (absl::ConsumePrefix(&rest_, "reseed ")) {
       int64_t seed = 0;
       LEMMA_RETURN_IF_ERROR(Integer(Until("\n"), &seed));
@@ -129,6 +144,31 @@ class Reader {
     }
     result_.dims[(*tokens)[1].text] = static_cast<int64_t>(size);
     return Take("\n");
+  }
+
+  absl::Status Symbolic() {
+    auto tokens = text::Tokenize(Until("\n"), "");
+    if (!tokens.ok() || tokens->size() != 5) return Expected("symbolic NAME LEAST MOST");
+    const uint64_t least = (*tokens)[2].integer, most = (*tokens)[3].integer;
+    if (least < 1 || least > most || most > static_cast<uint64_t>(SizeRange::kNoLimit)) {
+      return Expected("a range of sizes");
+    }
+    result_.symbolic[(*tokens)[1].text] = {static_cast<int64_t>(least), static_cast<int64_t>(most)};
+    return Take("\n");
+  }
+
+  // "12", or "{seq + 1}" for a symbolic size.
+  absl::Status Size(int64_t* size) {
+    if (!absl::ConsumePrefix(&rest_, "{")) return Integer(Digits(), size);
+    auto expr = ParseSize(Until("}"), [this](const std::string& name) -> std::optional<IndexExpr> {
+      auto it = result_.symbolic.find(name);
+      if (it == result_.symbolic.end()) return std::nullopt;
+      return SymbolicDim(name, it->second);
+    });
+    auto parsed = expr ? ToSize(*expr) : std::nullopt;
+    if (!parsed) return Expected("a size");
+    *size = *parsed;
+    return Take("}");
   }
 
   absl::Status Rules() {
@@ -268,9 +308,15 @@ class Reader {
       Shape list;
       while (!absl::ConsumePrefix(&rest_, "]")) {
         if (!list.empty()) LEMMA_RETURN_IF_ERROR(Take(", "));
-        LEMMA_RETURN_IF_ERROR(Integer(Digits(), &list.emplace_back()));
+        LEMMA_RETURN_IF_ERROR(Size(&list.emplace_back()));
       }
       *value = std::move(list);
+      return absl::OkStatus();
+    }
+    if (absl::StartsWith(rest_, "{")) {
+      int64_t size = 0;
+      LEMMA_RETURN_IF_ERROR(Size(&size));
+      *value = size;
       return absl::OkStatus();
     }
     const absl::string_view number = rest_.substr(0, rest_.find_first_of(",\n"));
@@ -407,6 +453,9 @@ std::string PrintCertificate(const Certificate& c) {
                    "\noutput ", c.output_file, " graph ", Hex16(c.output_graph), "\n");
   for (const auto& [name, size] : c.dims) {
     absl::StrAppend(&out, "dim ", QuoteName(name), " ", size, "\n");
+  }
+  for (const auto& [name, range] : c.symbolic) {
+    absl::StrAppend(&out, "symbolic ", QuoteName(name), " ", range.least, " ", range.most, "\n");
   }
   if (c.reseed) absl::StrAppend(&out, "reseed ", *c.reseed, "\n");
   absl::StrAppend(&out, "result ", Name(c.result), "\ncontract ", Name(c.contract), "\n");

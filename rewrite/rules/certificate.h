@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/graph.h"
+#include "graph/symbolic_size.h"
 #include "rewrite/rules/substitution.h"
 
 namespace lemma {
@@ -78,6 +79,8 @@ struct Certificate {
   // replaced its own.
   std::map<std::string, int64_t> dims;
   std::optional<int64_t> reseed;
+  // The dimensions that stayed symbolic. The certificate is of all their values in these ranges.
+  std::map<std::string, SizeRange> symbolic;
   Result result = Result::kInput;
   // How input and output may differ in floating-point arithmetic.
   FloatContract contract = FloatContract::kBitExact;

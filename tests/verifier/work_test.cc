@@ -14,9 +14,6 @@
 namespace lemma {
 namespace {
 
-using Work;
-using WorkEnded;
-using WorkScope;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/builder.h"
+#include "graph/symbolic_size.h"
 #include "rewrite/rules/held_numbers.h"
 #include "verifier/certificate/same_graph.h"
 
@@ -102,7 +103,7 @@ class MatchCheck {
     auto* shape = std::get_if<Shape>(&value);
     if (shape == nullptr) return No(absl::StrCat(dims.ToString(), " is no shape"));
     for (int64_t dim : *shape) {
-      if (dim < 1) return No("an operand is empty, which no proof covers");
+      if (!IsAtLeast(dim, 1)) return No("an operand is empty, which no proof covers");
     }
     return TensorType{dtype.value_or(step_.dtype), std::move(*shape)};
   }

@@ -7,6 +7,8 @@
 namespace lemma::prover {
 namespace {
 
+using prover::TextOf;  // beside the functions of this name below
+
 std::string NameOf(const Leaves& leaves, Leaf leaf) {
   const LeafInfo& info = leaves.Info(leaf);
   switch (info.kind) {

@@ -20,7 +20,6 @@ using prover::GuardAtom;
 using prover::GuardLanguage;
 using prover::GuardValues;
 using prover::RuleInstances;
-using Work;
 
 // A set of instances, by number.
 using Bits = std::vector<uint64_t>;

@@ -33,11 +33,7 @@ using prover::FormBuilder;
 using prover::Forms;
 using prover::Hypotheses;
 using prover::Laws;
-using prover::Leaf;
-using prover::LeafMap;
-using prover::Leaves;
 using prover::NormalForm;
-using prover::Poly;
 
 std::vector<IndexExpr> InputSizes(const Statement& statement) {
   std::vector<IndexExpr> sizes;
@@ -342,20 +338,20 @@ class Attempt {
     std::set<Leaf> divs;
     for (int side = 0; side < 2; ++side) CollectDivs(forms[side], &divs);
     for (Leaf div : divs) {
-      const prover::LeafInfo info = leaves_.Info(div);
+      const LeafInfo info = leaves_.Info(div);
       std::vector<Leaf> in_divisor = leaves_.DepsOf(info.b);
       bool constant_divisor = true;
       for (Leaf leaf : in_divisor) {
-        constant_divisor &= leaves_.Info(leaf).kind == prover::LeafInfo::Kind::kSymbol;
+        constant_divisor &= leaves_.Info(leaf).kind == LeafInfo::Kind::kSymbol;
       }
       if (!constant_divisor || !arith_.Positive(*facts, info.b)) continue;
       for (Leaf index : leaves_.DepsOf(info.a)) {
-        if (leaves_.Info(index).kind != prover::LeafInfo::Kind::kVar) continue;
+        if (leaves_.Info(index).kind != LeafInfo::Kind::kVar) continue;
         const int64_t c = info.a.CoefficientOf({index});
-        const Poly rest = info.a - Poly::Of(prover::Monomial{index}, c);
+        const Poly rest = info.a - Poly::Of(Monomial{index}, c);
         if ((c != 1 && c != -1) || leaves_.Mentions(rest, index)) continue;
         // The rest must vanish from the quotient; otherwise the digits do not help.
-        if (!prover::ExactQuotient(rest, info.b) && !rest.IsZero()) continue;
+        if (!ExactQuotient(rest, info.b) && !rest.IsZero()) continue;
         if (!arith_.NonNegative(*facts, Poly::Of(index))) continue;
         const Leaf q = leaves_.NewVar("q"), r = leaves_.NewVar("r");
         const LeafMap map = {{index, info.b * Poly::Of(q) + Poly::Of(r)}};
@@ -386,7 +382,7 @@ class Attempt {
     auto add = [&](const Poly& p) {
       for (const auto& [m, c] : p.terms()) {
         for (Leaf leaf : m) {
-          if (leaves_.Info(leaf).kind == prover::LeafInfo::Kind::kDiv) divs->insert(leaf);
+          if (leaves_.Info(leaf).kind == LeafInfo::Kind::kDiv) divs->insert(leaf);
         }
       }
     };

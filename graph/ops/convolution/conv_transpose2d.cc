@@ -10,6 +10,7 @@
 #include "graph/ops/checks.h"
 #include "graph/ops/convolution/conv_gradient.h"
 #include "graph/ops/convolution/window.h"
+#include "graph/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -117,6 +118,9 @@ absl::StatusOr<OutputPlan> PlanOutput(const OnnxImport& node, const Shape& input
         absl::StrCat("output_padding and output_shape must have ", rank, " entries"));
   }
   if (!same && shape.empty()) return plan;
+  if (IsSymbolic(input)) {
+    return node.Unsupported("auto_pad or output_shape with symbolic sizes");
+  }
   for (size_t i = 0; i < rank; ++i) {
     int64_t wanted = shape.empty() ? input[i + 2] * w.strides[i] : shape[i];
     int64_t total = (input[i + 2] - 1) * w.strides[i] + plan.output_padding[i] +
@@ -209,6 +213,9 @@ absl::StatusOr<std::vector<Value>> ImportConvTranspose(OnnxImport& node) {
   t.window.pads = plan.pads;
   t.output_padding = plan.output_padding;
   LEMMA_ASSIGN_OR_RETURN(t.groups, node.Int("group", 1));
+  if (t.window.rank() == 3 && IsSymbolic(in[0].shape())) {
+    return node.Unsupported("symbolic sizes in 3 spatial dimensions");
+  }
   absl::StatusOr<Value> y = t.window.rank() == 1   ? ApplyTransposed1d(node, in, t)
                             : t.window.rank() == 2 ? ApplyTransposed2d(node, in, t)
                                                    : ApplyTransposed3d(node, in, t);

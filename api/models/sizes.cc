@@ -1,0 +1,55 @@
+#include "api/models/sizes.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "graph/specialize.h"
+
+namespace lemma::api {
+
+DimValues DefaultSizes(const Graph& graph) {
+  constexpr int64_t kImage = 224, kLength = 128;
+  DimValues sizes;
+  for (const Value& input : graph.inputs()) {
+    const Shape& shape = input.shape();
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      std::map<std::string, SizeRange> dims;
+      CollectDims(shape[axis], &dims);
+      const int64_t usual = axis == 0 ? 1 : shape.size() == 4 && axis >= 2 ? kImage : kLength;
+      for (const auto& [name, range] : dims) {
+        sizes.emplace(name, std::clamp(usual, range.least, range.most));
+      }
+    }
+  }
+  return sizes;
+}
+
+absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& given) {
+  const std::map<std::string, SizeRange> dims = DimsOf(graph);
+  for (const auto& [name, size] : given) {
+    auto dim = dims.find(name);
+    if (dim == dims.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "no dimension is called ", name, dims.empty() ? "; every dimension has a size" : "; there are: ",
+          absl::StrJoin(dims, ", ", [](std::string* out, const auto& d) { out->append(d.first); })));
+    }
+    if (size < dim->second.least || size > dim->second.most) {
+      return absl::InvalidArgumentError(absl::StrCat(name, "=", size, ": its range is ",
+                                                     dim->second.least, ":", dim->second.most));
+    }
+  }
+  DimValues sizes = given;
+  for (const auto& [name, size] : DefaultSizes(graph)) sizes.emplace(name, size);
+  return sizes;
+}
+
+absl::StatusOr<Model> AtSizes(const Model& model, const DimValues& sizes) {
+  auto graph = Specialize(model.graph, sizes);
+  if (!graph.ok()) return graph.status();
+  Model sized = model;
+  sized.graph = *std::move(graph);
+  return sized;
+}
+
+}  // namespace lemma::api

@@ -1,0 +1,239 @@
+// Models with symbolic dimensions: the import for all sizes must be, at each size, the import for
+// that size, before and after an export.
+#include <random>
+
+#include "absl/strings/match.h"
+#include "graph/onnx/export.h"
+#include "graph/onnx/import.h"
+#include "graph/specialize.h"
+#include "gtest/gtest.h"
+#include "runtime/reference/reference.h"
+#include "tests/graph/onnx/onnx_checker.h"
+#include "tests/graph/onnx/onnx_text.h"
+
+namespace lemma {
+namespace {
+
+ImportOptions Symbolic(std::map<std::string, SizeRange> ranges = {}) {
+  ImportOptions options;
+  options.symbolic = true;
+  options.ranges = std::move(ranges);
+  return options;
+}
+
+std::vector<Tensor> RandomInputs(const Graph& graph) {
+  std::mt19937 random(7);
+  std::vector<Tensor> inputs;
+  for (const Value& input : graph.inputs()) {
+    std::vector<double> values;
+    for (int64_t i = 0; i < input.type().num_elements(); ++i) {
+      values.push_back(IsFloat(input.dtype()) ? static_cast<double>(random() % 2001) / 1000 - 1
+                                              : static_cast<double>(random() % 3));
+    }
+    inputs.push_back(*Tensor::FromDoubles(input.type(), values));
+  }
+  return inputs;
+}
+
+std::vector<Tensor> Run(const Graph& graph) {
+  auto executable = MakeReferenceBackend()->Compile(graph, {});
+  EXPECT_TRUE(executable.ok()) << executable.status();
+  if (!executable.ok()) return {};
+  auto outputs = (*executable)->Run(RandomInputs(graph));
+  EXPECT_TRUE(outputs.ok()) << outputs.status();
+  return outputs.ok() ? *outputs : std::vector<Tensor>();
+}
+
+void ExpectSame(const Graph& a, const Graph& b, const std::string& what) {
+  const std::vector<Tensor> x = Run(a), y = Run(b);
+  ASSERT_EQ(x.size(), y.size()) << what;
+  for (size_t i = 0; i < x.size(); ++i) {
+    EXPECT_TRUE(x[i].SameBytes(y[i])) << what << ": output " << i << " is " << x[i].type().ToString()
+                                      << " and " << y[i].type().ToString();
+  }
+}
+
+void ExpectOneModelForAllSizes(const onnx::ModelProto& model, const std::vector<DimValues>& sizes,
+                               const std::map<std::string, SizeRange>& ranges = {}) {
+  const std::string bytes = model.SerializeAsString();
+  auto symbolic = ImportOnnxBytes(bytes, Symbolic(ranges));
+  ASSERT_TRUE(symbolic.ok()) << symbolic.status();
+  EXPECT_TRUE(symbolic->opaque.empty());
+  ExportOptions spelled;  // without the origin, every node is written anew
+  for (const bool keeps_nodes : {false, true}) {
+    ExportOptions options = spelled;
+    if (keeps_nodes) options.info = symbolic->info;
+    auto written = ExportOnnx(symbolic->graph, options);
+    ASSERT_TRUE(written.ok()) << written.status();
+    EXPECT_EQ(CheckWithOnnx(*written), "");
+    auto again = ImportOnnxBytes(*written, Symbolic(ranges));
+    ASSERT_TRUE(again.ok()) << again.status();
+    for (const DimValues& values : sizes) {
+      ImportOptions concrete;
+      concrete.dims = values;
+      auto imported = ImportOnnxBytes(bytes, concrete);
+      ASSERT_TRUE(imported.ok()) << imported.status();
+      auto made = Specialize(symbolic->graph, values), third = Specialize(again->graph, values);
+      ASSERT_TRUE(made.ok()) << made.status();
+      ASSERT_TRUE(third.ok()) << third.status();
+      ExpectSame(imported->graph, *made, "specialized");
+      ExpectSame(imported->graph, *third, "exported, imported and specialized");
+      auto direct = ImportOnnxBytes(*written, concrete);
+      ASSERT_TRUE(direct.ok()) << direct.status();
+      ExpectSame(imported->graph, direct->graph, "exported, and imported for numbers");
+    }
+  }
+}
+
+std::string ErrorOf(const onnx::ModelProto& model, std::map<std::string, SizeRange> ranges = {}) {
+  auto imported = ImportOnnxBytes(model.SerializeAsString(), Symbolic(std::move(ranges)));
+  if (!imported.ok()) return std::string(imported.status().message());
+  EXPECT_FALSE(imported->opaque.empty()) << "it was imported";
+  return imported->opaque.empty() ? "" : imported->opaque[0];
+}
+
+const std::vector<DimValues> kSizes = {
+    {{"batch", 1}, {"seq", 1}}, {{"batch", 2}, {"seq", 7}}, {{"batch", 3}, {"seq", 16}}};
+
+TEST(SymbolicTest, ShapeArithmetic) {
+  auto model = OnnxModel(R"(g (float[batch,seq,6] x) => (float[p,q,r,s] y) {
+    shape = Shape(x)
+    b = Gather(shape, zero)
+    s = Gather(shape, one)
+    target = Concat<axis = 0>(b, s, two, three)
+    four = Reshape(x, target)
+    y = Transpose<perm = [0, 2, 1, 3]>(four)
+  })");
+  for (const auto& [name, value] :
+       {std::pair("zero", 0), std::pair("one", 1), std::pair("two", 2), std::pair("three", 3)}) {
+    auto* tensor = model.mutable_graph()->add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(onnx::TensorProto::INT64);
+    tensor->add_dims(1);
+    tensor->add_int64_data(value);
+  }
+  ExpectOneModelForAllSizes(model, kSizes);
+}
+
+TEST(SymbolicTest, FlattensReshapesAndSplits) {
+  ExpectOneModelForAllSizes(OnnxModel(R"(g (float[batch,seq,8] x) => (float[n,m] y) {
+    a = Flatten<axis = 2>(x)
+    p, q = Split<axis = 1>(a)
+    y = Mul(p, q)
+  })"),
+                            kSizes);
+  ExpectOneModelForAllSizes(OnnxModel(R"(g (float[batch,seq,8] x) => (float[b,n] y) {
+    shape = Constant<value_ints = [0, -1]>()
+    y = Reshape(x, shape)
+  })"),
+                            kSizes);
+}
+
+TEST(SymbolicTest, SizesAsData) {
+  ExpectOneModelForAllSizes(OnnxModel(R"(g (float[batch,seq] x) => (float[batch,seq] y) {
+    shape = Shape(x)
+    i = Constant<value_int = 1>()
+    length = Gather(shape, i)
+    real = Cast<to = 1>(length)
+    zero = Constant<value_int = 0>()
+    positions = Range(zero, length, i)
+    where = Cast<to = 1>(positions)
+    z = Div(x, real)
+    y = Add(z, where)
+  })"),
+                            kSizes);
+}
+
+TEST(SymbolicTest, ExpandsAndCompares) {
+  // As PyTorch writes expand(-1, n): sizes of -1 are replaced by those of the operand.
+  ExpectOneModelForAllSizes(OnnxModel(R"(g (float[batch,seq] x) => (float[batch,seq,4] y) {
+    shape = Shape(x)
+    four = Constant<value_ints = [4]>()
+    target = Concat<axis = 0>(shape, four)
+    minus = Constant<value_ints = [-1, -1, -1]>()
+    ones = Constant<value_ints = [1, 1, 1]>()
+    is_minus = Equal(target, minus)
+    sizes = Where(is_minus, ones, target)
+    axes = Constant<value_ints = [2]>()
+    wide = Unsqueeze(x, axes)
+    y = Expand(wide, sizes)
+  })"),
+                            kSizes);
+}
+
+TEST(SymbolicTest, SlicesWhoseEndIsClamped) {
+  ExpectOneModelForAllSizes(OnnxModel(R"(g (float[batch,seq] x) => (float[batch,m] y) {
+    start = Constant<value_ints = [0]>()
+    end = Constant<value_ints = [5]>()
+    axis = Constant<value_ints = [1]>()
+    y = Slice(x, start, end, axis)
+  })"),
+                            kSizes);
+  ExpectOneModelForAllSizes(OnnxModel(R"(g (float[batch,seq] x) => (float[batch,m] y) {
+    start = Constant<value_ints = [1]>()
+    end = Constant<value_ints = [9223372036854775807]>()
+    axis = Constant<value_ints = [1]>()
+    step = Constant<value_ints = [2]>()
+    y = Slice(x, start, end, axis, step)
+  })"),
+                            {{{"batch", 2}, {"seq", 2}}, {{"batch", 1}, {"seq", 9}}},
+                            {{"seq", {2, 100}}});
+}
+
+TEST(SymbolicTest, ConvolutionsAndPoolings) {
+  auto model = OnnxModel(R"(g (float[batch,3,h,w] x) => (float[batch,5,p,q] y) {
+    a = Conv<pads = [1, 1, 1, 1], strides = [2, 2]>(x, k)
+    b = Relu(a)
+    y = MaxPool<kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]>(b)
+  })");
+  AddOnes(&model, "k", {5, 3, 3, 3});
+  ExpectOneModelForAllSizes(model, {{{"batch", 1}, {"h", 8}, {"w", 9}},
+                                    {{"batch", 2}, {"h", 5}, {"w", 1}}});
+}
+
+TEST(SymbolicTest, DimensionsThatAreSums) {
+  ExpectOneModelForAllSizes(
+      OnnxModel(R"(g (float[batch,past] a, float[batch,seq] b) => (float[batch,total] y) {
+    y = Concat<axis = 1>(a, b)
+  })"),
+      {{{"batch", 2}, {"past", 3}, {"seq", 1}}, {{"batch", 1}, {"past", 1}, {"seq", 4}}});
+  auto model = OnnxModel(
+      "g (float[batch,past] a, float[batch,seq] b, float[batch,all] m) => (float[batch,all] y) {"
+      " c = Concat<axis = 1>(a, b) y = Add(c, m) }");
+  model.mutable_graph()->mutable_input(2)->mutable_type()->mutable_tensor_type()->mutable_shape()
+      ->mutable_dim(1)->set_dim_param("past + seq");
+  auto imported = ImportOnnxBytes(model.SerializeAsString(), Symbolic());
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->graph.outputs()[0].type().ToString(), "f32[batch,past + seq]");
+}
+
+// Sizes that are equal, or not 1, at some sizes only: nothing may be made of that.
+TEST(SymbolicTest, RefusesWhatHoldsForSomeSizesOnly) {
+  EXPECT_TRUE(absl::StrContains(
+      ErrorOf(OnnxModel("g (float[a,4] x, float[b,4] y) => (float[c,4] z) { z = Add(x, y) }")),
+      "a = b"));
+  EXPECT_TRUE(absl::StrContains(
+      ErrorOf(OnnxModel("g (float[a,4] x, float[7,4] y) => (float[c,4] z) { z = Add(x, y) }")),
+      "a = 7"));
+  EXPECT_TRUE(absl::StrContains(
+      ErrorOf(OnnxModel("g (float[a,4] x) => (float[c] z) { z = Squeeze(x) }")), "whether"));
+  EXPECT_TRUE(absl::StrContains(
+      ErrorOf(OnnxModel("g (float[a,4] x) => (float[p,4] y, float[q,4] z) {"
+                        " y, z = Split<axis = 0>(x) }")),
+      "divides"));
+  EXPECT_TRUE(absl::StrContains(ErrorOf(OnnxModel(R"(g (float[a,4] x) => (float[p,6] y) {
+    shape = Constant<value_ints = [-1, 6]>()
+    y = Reshape(x, shape)
+  })")),
+                                "cannot be reshaped"));
+}
+
+TEST(SymbolicTest, NamesWhoNeedsNumbers) {
+  const std::string error =
+      ErrorOf(OnnxModel("g (float[a,4] x) => (float[a,4] y) { y = EyeLike(x) }"));
+  EXPECT_TRUE(absl::StrContains(error, "EyeLike needs numbers")) << error;
+  EXPECT_TRUE(absl::StrContains(error, "--dim")) << error;
+}
+
+}  // namespace
+}  // namespace lemma
