@@ -1,0 +1,25 @@
+// Imports ONNX operators of transformers as compositions of Lemma's. Names of other domains include
+// the domain.
+#ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_TRANSFORMER_H_
+#define LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_TRANSFORMER_H_
+
+#include <vector>
+
+#include "graph/op_def.h"
+
+namespace lemma::ops {
+
+// Attention, TensorScatter.
+std::vector<OnnxImporter> AttentionComposites();
+// LinearAttention, CausalConvWithState.
+std::vector<OnnxImporter> LinearAttentionComposites();
+// RotaryEmbedding, in both domains.
+std::vector<OnnxImporter> RotaryComposites();
+// RMSNormalization, GroupNormalization.
+std::vector<OnnxImporter> TransformerNormComposites();
+// Gelu, Swish, SwiGLU.
+std::vector<OnnxImporter> GatedActivations();
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_TRANSFORMER_H_
