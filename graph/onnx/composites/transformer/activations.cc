@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/onnx/composites/build.h"
-#include "graph/onnx/composites/transformer/transformer.h"
+#include "graph/onnx/composites/transformer/parts.h"
 
 namespace lemma::ops {
 namespace {

@@ -6,8 +6,8 @@
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/dtype.h"
 #include "graph/onnx/composites/transformer/core.h"
+#include "graph/onnx/composites/transformer/parts.h"
 #include "graph/onnx/composites/transformer/shapes.h"
-#include "graph/onnx/composites/transformer/transformer.h"
 
 namespace lemma::ops {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/onnx/composites/transformer/parts.h"
 #include "graph/onnx/composites/transformer/shapes.h"
-#include "graph/onnx/composites/transformer/transformer.h"
 
 namespace lemma::ops {
 namespace {

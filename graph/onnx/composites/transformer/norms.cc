@@ -5,8 +5,8 @@
 #include "base/status_macros.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/dtype.h"
+#include "graph/onnx/composites/transformer/parts.h"
 #include "graph/onnx/composites/transformer/shapes.h"
-#include "graph/onnx/composites/transformer/transformer.h"
 
 namespace lemma::ops {
 namespace {
@@ -92,7 +92,10 @@ Values ImportGroupNorm(OnnxImport& node) {
 }  // namespace
 
 std::vector<OnnxImporter> TransformerNormComposites() {
-  return {{"RMSNormalization", ImportRmsNorm}, {"GroupNormalization", ImportGroupNorm}};
+  return {{"RMSNormalization", ImportRmsNorm},
+          {"SimplifiedLayerNormalization", ImportRmsNorm},
+          {"com.microsoft.SimplifiedLayerNormalization", ImportRmsNorm},
+          {"GroupNormalization", ImportGroupNorm}};
 }
 
 }  // namespace lemma::ops

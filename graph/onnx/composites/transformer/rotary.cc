@@ -1,9 +1,9 @@
 // RotaryEmbedding of the default domain and of com.microsoft.
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/onnx/composites/transformer/parts.h"
 #include "graph/onnx/composites/transformer/rotation.h"
 #include "graph/onnx/composites/transformer/shapes.h"
-#include "graph/onnx/composites/transformer/transformer.h"
 
 namespace lemma::ops {
 namespace {
@@ -12,8 +12,7 @@ using Values = absl::StatusOr<std::vector<Value>>;
 
 // Rotates `x` of rank 3 or 4 and gives it its shape back. A tensor of rank 3 is [B,L,H*D]: with
 // 0 heads, their size is twice the width of the cache.
-Values Rotated(OnnxBuild& b, const Value& x, const Rotation& rotation,
-               int64_t heads) {
+Values Rotated(OnnxBuild& b, const Value& x, const Rotation& rotation, int64_t heads) {
   if (!x || !rotation.cos) return b.status();
   const int rank = x.type().rank();
   if (rank != 3 && rank != 4) {
@@ -81,9 +80,7 @@ Values ImportContribRotary(OnnxImport& node) {
 Value PositionsFrom(OnnxImport& node, OnnxBuild& b, const Value& given, int64_t batch,
                     int64_t length) {
   if (!given) return given;
-  if (given.type().num_elements() != 1 || batch * length == 1) {
-    return b.Reshape(given, {batch, length});
-  }
+  if (given.type().num_elements() != 1) return b.Reshape(given, {batch, length});
   const Value first = b.Reshape(b.Cast(given, DType::kI64), {1, 1});
   return Expand(b, b.Add(Positions(node, b, length, 2, 1), first), {batch, length});
 }

@@ -9,16 +9,7 @@
 
 namespace lemma::ops {
 
-// Attention, TensorScatter.
-std::vector<OnnxImporter> AttentionComposites();
-// LinearAttention, CausalConvWithState.
-std::vector<OnnxImporter> LinearAttentionComposites();
-// RotaryEmbedding, in both domains.
-std::vector<OnnxImporter> RotaryComposites();
-// RMSNormalization, GroupNormalization.
-std::vector<OnnxImporter> TransformerNormComposites();
-// Gelu, Swish, SwiGLU.
-std::vector<OnnxImporter> GatedActivations();
+std::vector<OnnxImporter> TransformerComposites();
 
 }  // namespace lemma::ops
 
