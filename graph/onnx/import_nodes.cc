@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/onnx/composites/composites.h"
+#include "graph/onnx/composites/transformer/transformer.h"
 #include "graph/onnx/constant_ops.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/node_form.h"
@@ -27,7 +28,7 @@ constexpr int64_t kMaxConstantElements = 1024;
 const OnnxImporter* FindImporter(const std::string& op_type) {
   static const auto* const composites = new std::vector<std::vector<OnnxImporter>>{
       ops::FourierComposites(), ops::RecurrentComposites(), ops::QuantizedComposites(),
-      ops::OptimizerComposites()};
+      ops::OptimizerComposites(), ops::TransformerComposites()};
   static const auto* const table = [] {
     auto* by_type = new absl::flat_hash_map<std::string, const OnnxImporter*>;
     auto add = [&](const std::vector<OnnxImporter>& importers) {

@@ -281,6 +281,9 @@ Results ImportScan(ModelImporter& importer, const onnx::NodeProto& node, const S
 }  // namespace
 
 StructuralImporter FindStructural(const onnx::NodeProto& node, const Scope& scope) {
+  if (node.domain() == "ai.onnx.preview" && node.op_type() == "FlexAttention") {
+    return ImportFlexAttention;
+  }
   if (!NormalDomain(node.domain()).empty()) return nullptr;
   if (node.op_type() == "If") return ImportIf;
   if (node.op_type() == "Loop") return ImportLoop;

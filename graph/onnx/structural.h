@@ -19,6 +19,10 @@ using StructuralImporter = absl::StatusOr<std::vector<Result>> (*)(ModelImporter
 // nullptr if `node` is no such operator.
 StructuralImporter FindStructural(const onnx::NodeProto& node, const Scope& scope);
 
+absl::StatusOr<std::vector<Result>> ImportFlexAttention(ModelImporter& importer,
+                                                        const onnx::NodeProto& node,
+                                                        const Scope& scope);
+
 // The same for the operators in sequences.cc.
 StructuralImporter FindSequenceImporter(const onnx::NodeProto& node, const Scope& scope);
 

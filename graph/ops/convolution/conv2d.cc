@@ -115,6 +115,40 @@ absl::StatusOr<std::vector<Value>> ImportConv(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
+// The activation that com.microsoft.FusedConv names, with its parameters.
+absl::StatusOr<Value> Activated(OnnxImport& node, const Value& x) {
+  LEMMA_ASSIGN_OR_RETURN(std::string name, node.String("activation", ""));
+  LEMMA_ASSIGN_OR_RETURN(std::vector<double> p,
+                         node.Floats("activation_params", std::vector<double>{}));
+  if (name.empty()) return x;
+  if (name == "Relu") return node.Op("relu", {x});
+  if (name == "Sigmoid") return node.Op("sigmoid", {x});
+  if (name == "Tanh") return node.Op("tanh", {x});
+  if (name == "LeakyRelu" && p.size() == 1) return node.Op("leaky_relu", {x}, {{"alpha", p[0]}});
+  if (name == "Clip" && p.size() == 2) {
+    return node.Op("clip", {x}, {{"min", p[0]}, {"max", p[1]}});
+  }
+  if (name == "HardSigmoid" && p.size() == 2) {
+    return node.Op("hard_sigmoid", {x}, {{"alpha", p[0]}, {"beta", p[1]}});
+  }
+  return node.Unsupported(absl::StrCat("activation ", name, " with ", p.size(), " parameters"));
+}
+
+// y = f(conv(x, w) + bias + z), of com.microsoft.
+absl::StatusOr<std::vector<Value>> ImportFusedConv(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(std::vector<Value> y, ImportConv(node));
+  if (node.HasInput(3)) {
+    LEMMA_ASSIGN_OR_RETURN(Value z, node.Input(3));
+    if (z.shape() != y[0].shape()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Z ", ToString(z.shape()), " must be ", ToString(y[0].shape())));
+    }
+    LEMMA_ASSIGN_OR_RETURN(y[0], node.Op("add", {y[0], z}));
+  }
+  LEMMA_ASSIGN_OR_RETURN(y[0], Activated(node, y[0]));
+  return y;
+}
+
 // The integers as f32 minus their zero point, which is one number, or one per output channel of a
 // weight.
 absl::StatusOr<Value> Centered(OnnxImport& node, int i) {
@@ -167,7 +201,9 @@ OpDef Make_conv2d() {
       "(f32[1,4,5,5], f32[3,4,1,1])",
       "(f32[2,2,8,7], f32[2,2,3,2]) {strides = [3,4], pads = [0,1,2,0]}",
   };
-  op.onnx_import = {{"Conv", ImportConv}, {"ConvInteger", ImportConvInteger}};
+  op.onnx_import = {{"Conv", ImportConv},
+                    {"com.microsoft.FusedConv", ImportFusedConv},
+                    {"ConvInteger", ImportConvInteger}};
   op.onnx_export = ExportFor(OnnxFloats(), ExportAs("Conv", {{"strides", "strides"},
                                                              {"pads", "pads"},
                                                              {"dilations", "dilations"},

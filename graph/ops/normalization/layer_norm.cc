@@ -2,6 +2,7 @@
 #include "base/status_macros.h"
 #include "graph/gradient_form.h"
 #include "graph/onnx/composites/axes.h"
+#include "graph/onnx/composites/dtype.h"
 #include "graph/onnx/composites/types.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
@@ -160,26 +161,35 @@ absl::StatusOr<std::vector<Value>> Statistics(OnnxImport& node, const Value& x, 
   return std::vector<Value>{mean, inverse};
 }
 
+// Computes in the type stash_type if the elements are narrower.
 absl::StatusOr<std::vector<Value>> ImportLayerNorm(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", -1));
   LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, x.type().rank()));
   LEMMA_ASSIGN_OR_RETURN(double epsilon, node.Float("epsilon", 1e-5));
-  node.FindAttr("stash_type");  // the precision of mean and variance
-  std::vector<Value> inputs = {x};
+  LEMMA_ASSIGN_OR_RETURN(int64_t stash_number, node.Int("stash_type", 1));
+  LEMMA_ASSIGN_OR_RETURN(DType stash, FromOnnxNumber(node, stash_number));
+  const DType dtype = x.dtype();
+  const DType wide = SizeOf(stash) > SizeOf(dtype) ? stash : dtype;
+  std::vector<Value> inputs;
   const Shape normalized(x.shape().begin() + axis, x.shape().end());
-  for (int i = 1; i < 3 && node.HasInput(i); ++i) {
+  for (int i = 0; i < 3 && node.HasInput(i); ++i) {
     LEMMA_ASSIGN_OR_RETURN(Value v, node.Input(i));
-    if (v.shape() != normalized) {
+    if (i > 0 && v.shape() != normalized) {
       LEMMA_ASSIGN_OR_RETURN(v, node.Op("expand", {v}, {{"shape", normalized}}));
     }
+    LEMMA_ASSIGN_OR_RETURN(v, Cast(node, v, wide));
     inputs.push_back(v);
   }
   Attrs attrs = {{"axis", axis}, {"epsilon", epsilon}};
   LEMMA_ASSIGN_OR_RETURN(std::vector<Value> outputs, node.Ops("layer_norm", inputs, attrs));
+  LEMMA_ASSIGN_OR_RETURN(outputs[0], Cast(node, outputs[0], dtype));
   if (node.num_outputs() == 1) return outputs;
-  LEMMA_ASSIGN_OR_RETURN(std::vector<Value> more, Statistics(node, x, axis, epsilon));
-  outputs.insert(outputs.end(), more.begin(), more.end());
+  LEMMA_ASSIGN_OR_RETURN(std::vector<Value> more, Statistics(node, inputs[0], axis, epsilon));
+  for (Value& statistic : more) {
+    LEMMA_ASSIGN_OR_RETURN(statistic, Cast(node, statistic, stash));
+    outputs.push_back(statistic);
+  }
   return outputs;
 }
 

@@ -1,0 +1,41 @@
+// Scaled dot-product attention, which all attention operators have in common.
+#ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_CORE_H_
+#define LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_CORE_H_
+
+#include <functional>
+
+#include "graph/onnx/composites/build.h"
+
+namespace lemma::ops {
+
+// y = p v, p = softmax(c + bias), c = cap * tanh(s / cap), s = (q √scale) (k √scale)ᵀ, for each
+// batch b and head h. Query head h reads head h div (H div K) of the keys and values.
+struct AttentionCore {
+  Value q, k, v;  // [B,H,L,D], [B,K,S,D], [B,K,S,E]; p gets the type of v
+  double scale = 1;
+  double cap = 0;              // 0: c = s
+  Value bias;                  // broadcasts to [B,H,L,S]; empty: none
+  bool may_hide_rows = false;  // a row of the bias may be -inf throughout; then p is 0 there
+  DType softmax = DType::kF32;
+  // Applied to c + bias, and to p; empty: neither is changed.
+  std::function<Value(const Value&)> score_mod, prob_mod;
+};
+
+// All of shape [B,H,L,S], except y, which is [B,H,L,E].
+struct AttentionValues {
+  Value y, s, c, biased, p;
+};
+
+AttentionValues Attend(OnnxImport& node, OnnxBuild& b, const AttentionCore& core);
+
+// 1 / √D.
+double DefaultScale(const Value& q);
+
+// 0 where `allowed`, else -inf.
+Value BiasOf(OnnxBuild& b, const Value& allowed, DType dtype);
+// a + b; an empty value stands for 0.
+Value SumOf(OnnxBuild& b, const Value& x, const Value& y);
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_CORE_H_

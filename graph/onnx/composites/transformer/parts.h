@@ -1,0 +1,33 @@
+// The lists that TransformerComposites() joins, one for each file.
+#ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_PARTS_H_
+#define LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_PARTS_H_
+
+#include <vector>
+
+#include "graph/op_def.h"
+
+namespace lemma::ops {
+
+// Attention, TensorScatter.
+std::vector<OnnxImporter> AttentionComposites();
+// LinearAttention, CausalConvWithState.
+std::vector<OnnxImporter> LinearAttentionComposites();
+// RotaryEmbedding, in both domains.
+std::vector<OnnxImporter> RotaryComposites();
+// RMSNormalization, GroupNormalization, SimplifiedLayerNormalization.
+std::vector<OnnxImporter> TransformerNormComposites();
+// Gelu, Swish, SwiGLU; Gelu, BiasGelu, FastGelu, QuickGelu of com.microsoft.
+std::vector<OnnxImporter> GatedActivations();
+
+// Of com.microsoft: Attention, MultiHeadAttention.
+std::vector<OnnxImporter> ContribAttentionComposites();
+// GroupQueryAttention.
+std::vector<OnnxImporter> GroupedAttentionComposites();
+// SkipLayerNormalization, SkipSimplifiedLayerNormalization, EmbedLayerNormalization.
+std::vector<OnnxImporter> ContribNormComposites();
+// FusedMatMul.
+std::vector<OnnxImporter> FusedProducts();
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_PARTS_H_

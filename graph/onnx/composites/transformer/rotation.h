@@ -1,0 +1,26 @@
+// The rotation of pairs of elements by an angle that depends on the position.
+#ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_ROTATION_H_
+#define LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_ROTATION_H_
+
+#include "graph/onnx/composites/build.h"
+
+namespace lemma::ops {
+
+// With the pairs (x[i], x[i + width/2]), or (x[2i], x[2i + 1]) if interleaved, for i < width/2:
+// y = (cos[i] x0 - sin[i] x1, sin[i] x0 + cos[i] x1). Elements from `width` on stay.
+struct Rotation {
+  Value cos, sin;     // [B,L,width/2]
+  int64_t width = 0;  // 0: the size of a head
+  bool interleaved = false;
+};
+
+// `x` is [B,H,L,D].
+Value Rotate(OnnxBuild& b, const Value& x, const Rotation& rotation);
+
+// Positions [batch, length]; `given` has them, or only the first one.
+Value PositionsFrom(OnnxImport& node, OnnxBuild& b, const Value& given, int64_t batch,
+                    int64_t length);
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_ROTATION_H_

@@ -1,0 +1,96 @@
+#include "graph/onnx/composites/transformer/shapes.h"
+
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+
+namespace lemma::ops {
+namespace {
+
+constexpr int64_t kMaxPositions = int64_t{1} << 24;
+
+}  // namespace
+
+void Fail(OnnxBuild& b, const std::string& message) {
+  b.Take<Value>(absl::InvalidArgumentError(message));
+}
+
+Value SplitHeads(OnnxBuild& b, const Value& x, int64_t heads) {
+  if (!x) return x;
+  const Shape& s = x.shape();
+  if (s.size() != 3 || heads < 1 || s[2] % heads != 0) {
+    Fail(b, absl::StrCat(ToString(s), " must be [batch, length, ", heads, " heads * size]"));
+    return Value();
+  }
+  return b.Transpose(b.Reshape(x, {s[0], s[1], heads, s[2] / heads}), {0, 2, 1, 3});
+}
+
+Value MergeHeads(OnnxBuild& b, const Value& x) {
+  if (!x) return x;
+  const Shape s = x.shape();
+  return b.Reshape(b.Transpose(x, {0, 2, 1, 3}), {s[0], s[2], s[1] * s[3]});
+}
+
+Value Slice(OnnxBuild& b, const Value& x, int axis, int64_t begin, int64_t end, int64_t step) {
+  if (!x) return x;
+  Shape sizes = x.shape();
+  if (begin == 0 && end == sizes[axis] && step == 1) return x;
+  Shape starts(sizes.size(), 0), steps(sizes.size(), 1);
+  starts[axis] = begin;
+  sizes[axis] = (end - begin + step - 1) / step;
+  steps[axis] = step;
+  return b.Op("slice", {x}, {{"starts", starts}, {"sizes", sizes}, {"steps", steps}});
+}
+
+std::vector<Value> Split(OnnxBuild& b, const Value& x, int axis, std::vector<int64_t> sizes) {
+  if (sizes.size() == 1) return {x};
+  std::vector<Value> parts =
+      b.Ops("split", {x}, {{"axis", static_cast<int64_t>(axis)}, {"sizes", sizes}});
+  parts.resize(sizes.size());
+  return parts;
+}
+
+Value Expand(OnnxBuild& b, const Value& x, Shape shape) {
+  if (!x || x.shape() == shape) return x;
+  return b.Op("expand", {x}, {{"shape", std::move(shape)}});
+}
+
+Value Filled(OnnxImport& node, OnnxBuild& b, DType dtype, Shape shape, double value) {
+  auto tensor = Tensor::Filled({dtype, std::move(shape)}, value);
+  if (!tensor.ok()) return b.Take<Value>(tensor.status());
+  return node.Constant(*std::move(tensor));
+}
+
+Value Positions(OnnxImport& node, OnnxBuild& b, int64_t count, int rank, int axis) {
+  if (count > kMaxPositions) {
+    return b.Take<Value>(node.Unsupported(absl::StrCat(count, " positions")));
+  }
+  std::vector<int64_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  Shape shape(rank, 1);
+  shape[axis] = count;
+  auto tensor = Tensor::FromInts({DType::kI64, shape}, numbers);
+  if (!tensor.ok()) return b.Take<Value>(tensor.status());
+  return node.Constant(*std::move(tensor));
+}
+
+Value WriteAt(OnnxImport& node, OnnxBuild& b, const Value& a, const Value& update,
+              const Value& start, int axis, bool circular) {
+  if (!a || !update || !start) return Value();
+  const Shape shape = a.shape();
+  const int64_t size = shape[axis], written = update.shape()[axis];
+  if (size == 0 || written == 0) return a;
+  const int rank = a.type().rank();
+  auto integer = [&](int64_t value) { return b.Scalar(DType::kI64, static_cast<double>(value)); };
+  Value from = b.Sub(Positions(node, b, size, rank, axis), start);
+  if (circular) from = b.Op("mod", {from, integer(size)});
+  const Value inside = b.Op(
+      "and", {b.Op("greater_equal", {from, integer(0)}), b.Op("less", {from, integer(written)})});
+  const Value safe = b.Op("where", {inside, from, integer(0)});
+  Shape indexed = shape;
+  const Value taken = b.Op("gather_elements", {update, Expand(b, safe, indexed)},
+                           {{"axis", static_cast<int64_t>(axis)}});
+  return b.Op("where", {inside, taken, a});
+}
+
+}  // namespace lemma::ops

@@ -1,0 +1,39 @@
+// Cuts and rearranges tensors of transformers. B is the batch, H counts heads, L positions, D is
+// the size of a head. All functions return an empty value if `b` has an error.
+#ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_SHAPES_H_
+#define LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_SHAPES_H_
+
+#include <string>
+#include <vector>
+
+#include "graph/onnx/composites/build.h"
+
+namespace lemma::ops {
+
+// Records an InvalidArgument error.
+void Fail(OnnxBuild& b, const std::string& message);
+
+// [B,L,H*D] as [B,H,L,D], and back.
+Value SplitHeads(OnnxBuild& b, const Value& x, int64_t heads);
+Value MergeHeads(OnnxBuild& b, const Value& x);
+
+// Elements begin, begin + step, … before `end` of a dimension.
+Value Slice(OnnxBuild& b, const Value& x, int axis, int64_t begin, int64_t end, int64_t step = 1);
+// `x` in the parts of these sizes along a dimension.
+std::vector<Value> Split(OnnxBuild& b, const Value& x, int axis, std::vector<int64_t> sizes);
+Value Expand(OnnxBuild& b, const Value& x, Shape shape);
+
+// A constant filled with one value.
+Value Filled(OnnxImport& node, OnnxBuild& b, DType dtype, Shape shape, double value);
+// The constant 0, 1, …, count - 1 of type i64 as dimension `axis` of `rank`; the others are 1.
+Value Positions(OnnxImport& node, OnnxBuild& b, int64_t count, int rank, int axis);
+
+// y = a in dimension `axis` at positions outside [start, start + L), where L is the size of
+// `update` there; inside, y is `update`. `start` is of type i64 and broadcasts; if `circular`,
+// positions are modulo the size.
+Value WriteAt(OnnxImport& node, OnnxBuild& b, const Value& a, const Value& update,
+              const Value& start, int axis, bool circular);
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_SHAPES_H_

@@ -1,0 +1,65 @@
+// Small tensors of doubles, and models run on them: formulas of operators are written as loops over
+// them and compared.
+#ifndef LEMMA_TESTS_GRAPH_ONNX_GRID_H_
+#define LEMMA_TESTS_GRAPH_ONNX_GRID_H_
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "graph/tensor.h"
+#include "gtest/gtest.h"
+
+namespace lemma {
+
+constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
+
+struct Grid {
+  Shape shape;
+  std::vector<double> values;
+
+  Grid() = default;
+  explicit Grid(Shape s, double value = 0);
+
+  // Element (i…); one index per dimension.
+  template <class... Index>
+  double& operator()(Index... index) {
+    return values[Offset({static_cast<int64_t>(index)...})];
+  }
+  template <class... Index>
+  double operator()(Index... index) const {
+    return values[Offset({static_cast<int64_t>(index)...})];
+  }
+
+ private:
+  size_t Offset(std::initializer_list<int64_t> index) const;
+};
+
+// Numbers in [-1, 1) that f16 holds, the same for the same seed.
+Grid Random(Shape shape, uint64_t seed);
+// These integers.
+Grid Vector(std::vector<double> values);
+// [B,L,H*D] as [B,H,L,D], and back.
+Grid InHeads(const Grid& x, int64_t heads);
+Grid OfHeads(const Grid& x);
+
+// What the model's outputs are on these inputs, computed by definition. `graph` is in ONNX's text
+// form; its nodes are in `domain`, but for constants. If there is an error, the test fails.
+std::vector<Grid> RunGraph(const std::string& graph, int opset, const std::vector<Grid>& inputs,
+                           const std::string& domain = "");
+// The error of importing it.
+std::string ErrorOfGraph(const std::string& graph, int opset, const std::string& domain = "");
+
+// Equal shapes, and elements that differ by `tolerance` at most.
+testing::AssertionResult Near(const Grid& actual, const Grid& expected, double tolerance = 2e-6);
+
+// y[b,h,i] = sum(j) softmax(j) score(b,h,i,j, q·k * scale) v[j]; 0 where all scores are -inf. Query
+// head h reads key head h div (H div K).
+using Score = std::function<double(int64_t b, int64_t h, int64_t i, int64_t j, double s)>;
+Grid AttentionByLoops(const Grid& q, const Grid& k, const Grid& v, double scale,
+                      const Score& score);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_GRAPH_ONNX_GRID_H_

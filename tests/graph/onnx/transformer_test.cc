@@ -1,0 +1,498 @@
+// Normalizations, rotations and activations of transformers, and operators of com.microsoft.
+#include <cmath>
+
+#include "gmock/gmock.h"
+#include "tests/graph/onnx/grid.h"
+
+namespace lemma {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kContrib[] = "com.microsoft";
+
+// (x - mean) / sqrt(mean of squares + epsilon) of each row of `size` elements; without `centered`,
+// the mean counts as 0.
+Grid Normalized(const Grid& x, int64_t size, double epsilon, bool centered) {
+  Grid y = x;
+  for (size_t begin = 0; begin < x.values.size(); begin += static_cast<size_t>(size)) {
+    double mean = 0, square = 0;
+    for (int64_t i = 0; i < size; ++i) mean += x.values[begin + i] / static_cast<double>(size);
+    if (!centered) mean = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      square += std::pow(x.values[begin + i] - mean, 2) / static_cast<double>(size);
+    }
+    for (int64_t i = 0; i < size; ++i) {
+      y.values[begin + i] = (x.values[begin + i] - mean) / std::sqrt(square + epsilon);
+    }
+  }
+  return y;
+}
+
+// y[…,i] = scale[i] * x[…,i] + bias[i], for i over the last elements of x.
+Grid Scaled(Grid x, const Grid& scale, const Grid& bias) {
+  for (size_t i = 0; i < x.values.size(); ++i) {
+    const size_t c = i % scale.values.size();
+    x.values[i] = scale.values[c] * x.values[i] + bias.values[c];
+  }
+  return x;
+}
+
+Grid Sum(Grid a, const Grid& b) {
+  for (size_t i = 0; i < a.values.size(); ++i) a.values[i] += b.values[i % b.values.size()];
+  return a;
+}
+
+Grid Mapped(Grid x, double (*f)(double)) {
+  for (double& value : x.values) value = f(value);
+  return x;
+}
+
+double Gelu(double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }
+double TanhGelu(double x) {
+  return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+double Swish(double x) { return x / (1 + std::exp(-0.5 * x)); }
+
+// x * w for matrices; x is [.,.,K].
+Grid Product(const Grid& x, const Grid& w) {
+  Grid y({x.shape[0], x.shape[1], w.shape[1]});
+  for (int64_t b = 0; b < y.shape[0]; ++b) {
+    for (int64_t i = 0; i < y.shape[1]; ++i) {
+      for (int64_t j = 0; j < y.shape[2]; ++j) {
+        for (int64_t k = 0; k < w.shape[0]; ++k) y(b, i, j) += x(b, i, k) * w(k, j);
+      }
+    }
+  }
+  return y;
+}
+
+// The columns from `begin` on of [.,.,width].
+Grid Columns(const Grid& x, int64_t begin, int64_t count) {
+  Grid y({x.shape[0], x.shape[1], count});
+  for (int64_t b = 0; b < y.shape[0]; ++b) {
+    for (int64_t i = 0; i < y.shape[1]; ++i) {
+      for (int64_t j = 0; j < count; ++j) y(b, i, j) = x(b, i, begin + j);
+    }
+  }
+  return y;
+}
+
+const Grid kOnes({8}, 1), kZeros({8});
+
+TEST(TransformerNorms, RootMeanSquare) {
+  const Grid x = Random({2, 3, 4}, 1), scale = Random({3, 4}, 2);
+  const auto y = RunGraph(
+      "g (float[2,3,4] x, float[3,4] w) => (float[2,3,4] y) "
+      "{ y = RMSNormalization<axis = -2, epsilon = 0.1>(x, w) }",
+      23, {x, scale});
+  EXPECT_TRUE(Near(y.at(0), Scaled(Normalized(x, 12, 0.1, false), scale, Grid({3, 4}))));
+}
+
+// f16 squares of 300 overflow; the operator computes in f32.
+TEST(TransformerNorms, HalfPrecisionIsComputedInSingle) {
+  const Grid x = Vector({300, 300, -300, 300});
+  const auto rms =
+      RunGraph("g (float16[4] x, float16[4] w) => (float16[4] y) { y = RMSNormalization(x, w) }",
+               23, {x, Grid({4}, 2)});
+  EXPECT_TRUE(Near(rms.at(0), Vector({2, 2, -2, 2}), 2e-3));
+  const auto layer = RunGraph(
+      "g (float16[4] x, float16[4] w) => (float16[4] y, float[1] m, float[1] d) "
+      "{ y, m, d = LayerNormalization(x, w) }",
+      17, {x, Grid({4}, 1)});
+  EXPECT_TRUE(Near(layer.at(0), Normalized(x, 4, 0, true), 2e-3));
+  EXPECT_TRUE(Near(layer[1], Vector({150}), 1e-4));
+  EXPECT_TRUE(Near(layer[2], Vector({1 / std::sqrt(67500.0)}), 1e-6));
+}
+
+// Before operator set 21, the scale is one number per group.
+TEST(TransformerNorms, Groups) {
+  const Grid x = Random({2, 4, 3}, 1), per_group = Random({2}, 2), bias = Random({2}, 3);
+  Grid expected = Normalized(x, 6, 1e-5, true), scale({4}), offset({4});
+  for (int c = 0; c < 4; ++c) {
+    scale(c) = per_group(c / 2);
+    offset(c) = bias(c / 2);
+    for (int n = 0; n < 2; ++n) {
+      for (int i = 0; i < 3; ++i) expected(n, c, i) = expected(n, c, i) * scale(c) + offset(c);
+    }
+  }
+  const auto y = RunGraph(
+      "g (float[2,4,3] x, float[2] w, float[2] b) => (float[2,4,3] y) "
+      "{ y = GroupNormalization<num_groups = 2>(x, w, b) }",
+      18, {x, per_group, bias});
+  EXPECT_TRUE(Near(y.at(0), expected));
+  const auto z = RunGraph(
+      "g (float[2,4,3] x, float[4] w, float[4] b) => (float[2,4,3] y) "
+      "{ y = GroupNormalization<num_groups = 2>(x, w, b) }",
+      21, {x, scale, offset});
+  EXPECT_TRUE(Near(z.at(0), expected));
+  EXPECT_THAT(ErrorOfGraph("g (float[2,4,3] x, float[4] w) => (float[2,4,3] y) "
+                           "{ y = GroupNormalization<num_groups = 2>(x, w, w) }",
+                           18),
+              HasSubstr("input 1 [4] must be [2]"));
+}
+
+TEST(TransformerNorms, SumsOfInputAndSkip) {
+  const Grid x = Random({2, 3, 8}, 1), skip = Random({3, 8}, 2), scale = Random({8}, 3),
+             beta = Random({8}, 4), bias = Random({8}, 5);
+  const Grid sum = Sum(Sum(x, skip), bias);
+  const auto y = RunGraph(
+      "g (float[2,3,8] x, float[3,8] k, float[8] w, float[8] b, float[8] c) => "
+      "(float[2,3,8] y, float[2,3,8] s) "
+      "{ y, m, d, s = SkipLayerNormalization<epsilon = 0.1>(x, k, w, b, c) }",
+      17, {x, skip, scale, beta, bias}, kContrib);
+  EXPECT_TRUE(Near(y.at(0), Scaled(Normalized(sum, 8, 0.1, true), scale, beta)));
+  EXPECT_TRUE(Near(y[1], sum));
+  const auto z = RunGraph(
+      "g (float[2,3,8] x, float[3,8] k, float[8] w, float[8] c) => (float[2,3,8] y) "
+      "{ y = SkipSimplifiedLayerNormalization<epsilon = 0.1>(x, k, w, c) }",
+      17, {x, skip, scale, bias}, kContrib);
+  EXPECT_TRUE(Near(z.at(0), Scaled(Normalized(sum, 8, 0.1, false), scale, kZeros)));
+}
+
+TEST(TransformerNorms, Embeddings) {
+  Grid ids({2, 3}), segments({2, 3}), mask({2, 3}, 1);
+  ids.values = {6, 0, 2, 1, 1, 5};
+  segments.values = {0, 0, 1, 0, 1, 1};
+  mask(1, 1) = mask(1, 2) = 0;
+  const Grid words = Random({7, 8}, 1), places = Random({5, 8}, 2), kinds = Random({2, 8}, 3),
+             scale = Random({8}, 4), bias = Random({8}, 5);
+  Grid sum({2, 3, 8});
+  for (int b = 0; b < 2; ++b) {
+    for (int l = 0; l < 3; ++l) {
+      for (int d = 0; d < 8; ++d) {
+        sum(b, l, d) = words(ids(b, l), d) + places(l, d) + kinds(segments(b, l), d);
+      }
+    }
+  }
+  const auto y = RunGraph(
+      "g (int32[2,3] i, int32[2,3] s, float[7,8] w, float[5,8] p, float[2,8] k, float[8] a, "
+      "float[8] b, int32[2,3] m) => (float[2,3,8] y, int32[2] n, float[2,3,8] e) "
+      "{ y, n, e = EmbedLayerNormalization<epsilon = 0.1>(i, s, w, p, k, a, b, m) }",
+      17, {ids, segments, words, places, kinds, scale, bias, mask}, kContrib);
+  EXPECT_TRUE(Near(y.at(0), Scaled(Normalized(sum, 8, 0.1, true), scale, bias)));
+  EXPECT_TRUE(Near(y[1], Vector({3, 1}), 0));
+  EXPECT_TRUE(Near(y[2], sum));
+}
+
+// Pairs are (i, i + 2), or (2i, 2i + 1) if interleaved; the elements from 4 on stay.
+TEST(RotaryEmbedding, RotatesPairsByPosition) {
+  const Grid x = Random({2, 3, 12}, 1), cos = Random({9, 2}, 2), sin = Random({9, 2}, 3);
+  Grid positions({2, 3});
+  positions.values = {0, 8, 1, 4, 4, 2};
+  for (const bool interleaved : {false, true}) {
+    Grid expected = InHeads(x, 2);
+    const Grid heads = expected;
+    for (int b = 0; b < 2; ++b) {
+      for (int h = 0; h < 2; ++h) {
+        for (int l = 0; l < 3; ++l) {
+          for (int i = 0; i < 2; ++i) {
+            const int first = interleaved ? 2 * i : i, second = interleaved ? first + 1 : i + 2;
+            const double c = cos(positions(b, l), i), s = sin(positions(b, l), i);
+            expected(b, h, l, first) = c * heads(b, h, l, first) - s * heads(b, h, l, second);
+            expected(b, h, l, second) = s * heads(b, h, l, first) + c * heads(b, h, l, second);
+          }
+        }
+      }
+    }
+    const std::string attributes = std::string("<num_heads = 2, rotary_embedding_dim = 4, ") +
+                                   "interleaved = " + (interleaved ? "1" : "0") + ">";
+    const auto y = RunGraph(
+        "g (float[2,3,12] x, float[9,2] c, float[9,2] s, int64[2,3] p) => (float[2,3,12] y) "
+        "{ y = RotaryEmbedding" +
+            attributes + "(x, c, s, p) }",
+        23, {x, cos, sin, positions});
+    EXPECT_TRUE(Near(y.at(0), OfHeads(expected))) << interleaved;
+    const auto z = RunGraph(
+        "g (float[2,3,12] x, int64[2,3] p, float[9,2] c, float[9,2] s) => (float[2,3,12] y) "
+        "{ y = RotaryEmbedding" +
+            attributes + "(x, p, c, s) }",
+        17, {x, positions, cos, sin}, kContrib);
+    EXPECT_TRUE(Near(z.at(0), OfHeads(expected))) << interleaved;
+  }
+}
+
+TEST(RotaryEmbedding, Errors) {
+  EXPECT_THAT(
+      ErrorOfGraph("g (float[2,3,12] x, float[2,3,3] c) => (float[2,3,12] y) "
+                   "{ y = RotaryEmbedding<num_heads = 2, rotary_embedding_dim = 4>(x, c, c) }",
+                   23),
+      HasSubstr("do not rotate 4 elements of [2,2,3,6]"));
+  EXPECT_THAT(ErrorOfGraph("g (float[2,3,12] x, float[2,3,3] c) => (float[2,3,12] y) "
+                           "{ y = RotaryEmbedding(x, c, c) }",
+                           23),
+              HasSubstr("attribute num_heads is missing"));
+}
+
+TEST(TransformerActivations, Formulas) {
+  const Grid x = Random({3, 8}, 1), bias = Random({8}, 2);
+  auto run = [&](const std::string& call, const std::string& domain) {
+    return RunGraph("g (float[3,8] x, float[8] b) => (float[3,8] y) { y = " + call + " }",
+                    domain.empty() ? 28 : 17, {x, bias}, domain)
+        .at(0);
+  };
+  EXPECT_TRUE(Near(run("Gelu(x)", ""), Mapped(x, Gelu)));
+  EXPECT_TRUE(Near(run("Gelu<approximate = \"tanh\">(x)", ""), Mapped(x, TanhGelu)));
+  EXPECT_TRUE(Near(run("Swish<alpha = 0.5>(x)", ""), Mapped(x, Swish)));
+  EXPECT_TRUE(Near(run("Gelu(x)", kContrib), Mapped(x, Gelu)));
+  EXPECT_TRUE(Near(run("BiasGelu(x, b)", kContrib), Mapped(Sum(x, bias), Gelu)));
+  EXPECT_TRUE(Near(run("FastGelu(x, b)", kContrib), Mapped(Sum(x, bias), TanhGelu)));
+  EXPECT_TRUE(Near(run("QuickGelu<alpha = 0.5>(x)", kContrib), Mapped(x, Swish)));
+  Grid gated = Mapped(x, Swish);
+  for (size_t i = 0; i < x.values.size(); ++i) gated.values[i] *= x.values[i];
+  EXPECT_TRUE(Near(run("SwiGLU<alpha = 0.5>(x, x)", ""), gated));
+  EXPECT_THAT(
+      ErrorOfGraph("g (float[3,8] x, float[8] b) => (float[3,8] y) { y = SwiGLU(x, b) }", 28),
+      HasSubstr("A [3,8] and B [8] must have one shape"));
+}
+
+TEST(FusedProducts, MatMulTransposesAndScales) {
+  const Grid a = Random({3, 2, 4}, 1), w = Random({5, 4}, 2);
+  Grid expected({2, 3, 5});
+  for (int b = 0; b < 2; ++b) {
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 5; ++j) {
+        for (int k = 0; k < 4; ++k) expected(b, i, j) += 0.5 * a(i, b, k) * w(j, k);
+      }
+    }
+  }
+  const auto y = RunGraph(
+      "g (float[3,2,4] a, float[5,4] w) => (float[2,3,5] y) "
+      "{ y = FusedMatMul<transBatchA = 1, transB = 1, alpha = 0.5>(a, w) }",
+      17, {a, w}, kContrib);
+  EXPECT_TRUE(Near(y.at(0), expected));
+}
+
+TEST(FusedProducts, ConvAddsAndActivates) {
+  const Grid x = Random({1, 1, 2, 2}, 1), z = Random({1, 1, 2, 2}, 2);
+  Grid expected({1, 1, 2, 2});
+  for (size_t i = 0; i < 4; ++i) {
+    const double s = 3 * x.values[i] + 0.25 + z.values[i];
+    expected.values[i] = s < 0 ? 0.125 * s : s;
+  }
+  const auto y = RunGraph(
+      "g (float[1,1,2,2] x, float[1,1,1,1] w, float[1] b, float[1,1,2,2] z) => (float[1,1,2,2] y) "
+      "{ y = FusedConv<activation = \"LeakyRelu\", activation_params = [0.125]>(x, w, b, z) }",
+      17, {x, Grid({1, 1, 1, 1}, 3), Grid({1}, 0.25), z}, kContrib);
+  EXPECT_TRUE(Near(y.at(0), expected));
+}
+
+// Rows of the mask add -10000 where they are 0, or hide the keys after a number of them.
+TEST(ContribAttention, ProjectsItsInput) {
+  const Grid x = Random({2, 3, 8}, 1), w = Random({8, 24}, 2), bias = Random({24}, 3),
+             past = Random({2, 2, 2, 1, 4}, 4);
+  const Grid qkv = Sum(Product(x, w), bias);
+  auto part = [&](int i) { return InHeads(Columns(qkv, i * 8, 8), 2); };
+  auto with_past = [&](int half) {
+    const Grid now = part(1 + half);
+    Grid y({2, 2, 4, 4});
+    for (int b = 0; b < 2; ++b) {
+      for (int h = 0; h < 2; ++h) {
+        for (int d = 0; d < 4; ++d) {
+          y(b, h, 0, d) = past(half, b, h, 0, d);
+          for (int t = 0; t < 3; ++t) y(b, h, t + 1, d) = now(b, h, t, d);
+        }
+      }
+    }
+    return y;
+  };
+  Grid mask({2, 4}, 1);
+  mask(0, 2) = mask(1, 0) = 0;
+  auto score = [&](int64_t b, int64_t, int64_t i, int64_t j, double s) {
+    return j > i + 1 ? kMinusInfinity : s + (mask(b, j) != 0 ? 0 : -2);
+  };
+  const auto y = RunGraph(
+      "g (float[2,3,8] x, float[8,24] w, float[24] b, int32[2,4] m, float[2,2,2,1,4] p) => "
+      "(float[2,3,8] y, float[2,2,2,4,4] r) { y, r = Attention<num_heads = 2, unidirectional = 1, "
+      "mask_filter_value = -2.0>(x, w, b, m, p) }",
+      17, {x, w, bias, mask, past}, kContrib);
+  const Grid k = with_past(0), v = with_past(1);
+  EXPECT_TRUE(Near(y.at(0), OfHeads(AttentionByLoops(part(0), k, v, 0.5, score)), 1e-5));
+  Grid present({2, 2, 2, 4, 4});
+  std::copy(k.values.begin(), k.values.end(), present.values.begin());
+  std::copy(v.values.begin(), v.values.end(), present.values.begin() + 64);
+  EXPECT_TRUE(Near(y[1], present, 1e-5));
+}
+
+TEST(ContribAttention, MultiHeadFormsOfKeysAndValues) {
+  const Grid q = Random({2, 3, 8}, 1), k = Random({2, 5, 8}, 2), v = Random({2, 5, 12}, 3),
+             bias = Random({28}, 4), lengths = Vector({4, 2});
+  auto biased = [&](const Grid& x, int64_t from) {
+    Grid part({x.shape[2]});
+    for (int64_t i = 0; i < x.shape[2]; ++i) part(i) = bias(from + i);
+    return InHeads(Sum(x, part), 2);
+  };
+  auto score = [&](int64_t b, int64_t, int64_t, int64_t j, double s) {
+    return s + (static_cast<double>(j) < lengths(b) ? 0 : -10000);
+  };
+  const auto y = RunGraph(
+      "g (float[2,3,8] q, float[2,5,8] k, float[2,5,12] v, float[28] b, int32[2] n) => "
+      "(float[2,3,12] y) { y = MultiHeadAttention<num_heads = 2>(q, k, v, b, n) }",
+      17, {q, k, v, bias, lengths}, kContrib);
+  const Grid expected = AttentionByLoops(biased(q, 0), biased(k, 8), biased(v, 16), 0.5, score);
+  EXPECT_TRUE(Near(y.at(0), OfHeads(expected), 1e-5));
+
+  // Query, key and value of a head are neighbours.
+  const Grid packed = Random({2, 3, 24}, 5);
+  auto unpacked = [&](int part) {
+    Grid x({2, 2, 3, 4});
+    for (int b = 0; b < 2; ++b) {
+      for (int h = 0; h < 2; ++h) {
+        for (int l = 0; l < 3; ++l) {
+          for (int d = 0; d < 4; ++d) x(b, h, l, d) = packed(b, l, (h * 3 + part) * 4 + d);
+        }
+      }
+    }
+    return x;
+  };
+  Grid input = packed;
+  input.shape = {2, 3, 2, 3, 4};
+  const auto z = RunGraph(
+      "g (float[2,3,2,3,4] x) => (float[2,3,8] y) { y = MultiHeadAttention<num_heads = 2>(x) }", 17,
+      {input}, kContrib);
+  auto plain = [](int64_t, int64_t, int64_t, int64_t, double s) { return s; };
+  EXPECT_TRUE(
+      Near(z.at(0), OfHeads(AttentionByLoops(unpacked(0), unpacked(1), unpacked(2), 0.5, plain))));
+}
+
+// Row b of the batch has n[b] keys. The cache has room for 6.
+class GroupQueryTest : public testing::Test {
+ protected:
+  const Grid q_ = Random({2, 1, 16}, 1), k_ = Random({2, 1, 8}, 2), v_ = Random({2, 1, 8}, 3);
+  const Grid past_k_ = Random({2, 2, 6, 4}, 4), past_v_ = Random({2, 2, 6, 4}, 5);
+  const int64_t n_[2] = {5, 3};
+
+  Grid Present(const Grid& past, const Grid& now) const {
+    Grid y({2, 2, 6, 4});
+    for (int b = 0; b < 2; ++b) {
+      for (int h = 0; h < 2; ++h) {
+        for (int t = 0; t < n_[b]; ++t) {
+          for (int d = 0; d < 4; ++d) {
+            y(b, h, t, d) = t + 1 < n_[b] ? past(b, h, t, d) : now(b, h, 0, d);
+          }
+        }
+      }
+    }
+    return y;
+  }
+  static std::string Graph(const std::string& attributes, const std::string& inputs = "",
+                           const std::string& names = "") {
+    return "g (float[2,1,16] q, float[2,1,8] k, float[2,1,8] v, float[2,2,6,4] a, "
+           "float[2,2,6,4] b, int32[2] n" +
+           inputs +
+           ") => (float[2,1,16] y, float[2,2,6,4] c, float[2,2,6,4] d) "
+           "{ t = Constant<value_int = 5>() "
+           "y, c, d = GroupQueryAttention<num_heads = 4, kv_num_heads = 2" +
+           attributes + ">(q, k, v, a, b, n, t" + names + ") }";
+  }
+  std::vector<Grid> Run(const std::string& graph, const std::vector<Grid>& more = {}) {
+    std::vector<Grid> inputs = {q_, k_, v_, past_k_, past_v_, Vector({4, 2})};
+    inputs.insert(inputs.end(), more.begin(), more.end());
+    return RunGraph(graph, 17, inputs, kContrib);
+  }
+};
+
+TEST_F(GroupQueryTest, WritesTheCacheAndReadsIt) {
+  auto score = [&](int64_t b, int64_t, int64_t, int64_t j, double s) {
+    return j < n_[b] ? 0.5 * std::tanh(2 * s) : kMinusInfinity;
+  };
+  const Grid k = Present(past_k_, InHeads(k_, 2)), v = Present(past_v_, InHeads(v_, 2));
+  const auto y = Run(Graph(", softcap = 0.5, scale = 0.3"));
+  EXPECT_TRUE(Near(y.at(0), OfHeads(AttentionByLoops(InHeads(q_, 4), k, v, 0.3, score))));
+  EXPECT_TRUE(Near(y[1], k, 0));
+  EXPECT_TRUE(Near(y[2], v, 0));
+}
+
+// A sink takes part in the softmax, but has no value; without one, a smooth softmax has a sink of
+// 0.
+TEST_F(GroupQueryTest, WindowBiasAndSink) {
+  const Grid bias = Random({1, 4, 1, 6}, 6), sink = Random({4}, 7);
+  const Grid k = Present(past_k_, InHeads(k_, 2)), v = Present(past_v_, InHeads(v_, 2));
+  // The sink is one more key, whose value is 0.
+  Grid sunk_k({2, 2, 7, 4}), sunk_v({2, 2, 7, 4});
+  for (int b = 0; b < 2; ++b) {
+    for (int h = 0; h < 2; ++h) {
+      for (int t = 0; t < 6; ++t) {
+        for (int d = 0; d < 4; ++d) {
+          sunk_k(b, h, t, d) = k(b, h, t, d);
+          sunk_v(b, h, t, d) = v(b, h, t, d);
+        }
+      }
+    }
+  }
+  auto score = [&](int64_t b, int64_t h, int64_t, int64_t j, double s) {
+    if (j == 6) return sink(h);
+    return j < n_[b] && j >= n_[b] - 2 ? s + bias(0, h, 0, j) : kMinusInfinity;
+  };
+  const auto y =
+      Run(Graph(", local_window_size = 2", ", float[1,4,1,6] m, float[4] s", ", , , , m, s"),
+          {bias, sink});
+  EXPECT_TRUE(Near(y.at(0), OfHeads(AttentionByLoops(InHeads(q_, 4), sunk_k, sunk_v, 0.5, score))));
+  auto smooth = [&](int64_t b, int64_t, int64_t, int64_t j, double s) {
+    return j == 6 ? 0 : j < n_[b] ? s : kMinusInfinity;
+  };
+  const auto z = Run(Graph(", smooth_softmax = 1"));
+  EXPECT_TRUE(
+      Near(z.at(0), OfHeads(AttentionByLoops(InHeads(q_, 4), sunk_k, sunk_v, 0.5, smooth))));
+}
+
+// New queries and keys are rotated by their position, which is n[b] - 1.
+TEST_F(GroupQueryTest, RotatesNewPositions) {
+  const Grid cos = Random({6, 2}, 8), sin = Random({6, 2}, 9);
+  auto rotated = [&](const Grid& x) {
+    Grid y = x;
+    for (int b = 0; b < 2; ++b) {
+      for (int h = 0; h < x.shape[1]; ++h) {
+        for (int i = 0; i < 2; ++i) {
+          const double c = cos(n_[b] - 1, i), s = sin(n_[b] - 1, i);
+          y(b, h, 0, i) = c * x(b, h, 0, i) - s * x(b, h, 0, i + 2);
+          y(b, h, 0, i + 2) = s * x(b, h, 0, i) + c * x(b, h, 0, i + 2);
+        }
+      }
+    }
+    return y;
+  };
+  auto score = [&](int64_t b, int64_t, int64_t, int64_t j, double s) {
+    return j < n_[b] ? s : kMinusInfinity;
+  };
+  const Grid k = Present(past_k_, rotated(InHeads(k_, 2))), v = Present(past_v_, InHeads(v_, 2));
+  const auto y =
+      Run(Graph(", do_rotary = 1", ", float[6,2] e, float[6,2] f", ", e, f"), {cos, sin});
+  EXPECT_TRUE(Near(y.at(0), OfHeads(AttentionByLoops(rotated(InHeads(q_, 4)), k, v, 0.5, score))));
+  EXPECT_TRUE(Near(y[1], k));
+}
+
+// Without a past, the keys are those of the queries. Positions from the row's length on are
+// padding.
+TEST_F(GroupQueryTest, PackedPrompt) {
+  const Grid qkv = Random({2, 3, 32}, 10), last = Vector({2, 1});
+  auto part = [&](int64_t from, int64_t heads) {
+    return InHeads(Columns(qkv, from, heads * 4), heads);
+  };
+  auto score = [&](int64_t b, int64_t, int64_t i, int64_t j, double s) {
+    return j <= i && static_cast<double>(j) <= last(b) ? s : kMinusInfinity;
+  };
+  const auto y = RunGraph(
+      "g (float[2,3,32] q, int32[2] n) => (float[2,3,16] y, float[2,2,3,4] c, float[2,2,3,4] d) "
+      "{ t = Constant<value_int = 3>() y, c, d = GroupQueryAttention<num_heads = 4, "
+      "kv_num_heads = 2>(q, , , , , n, t) }",
+      17, {qkv, last}, kContrib);
+  const Grid k = part(16, 2), v = part(24, 2);
+  EXPECT_TRUE(Near(y.at(0), OfHeads(AttentionByLoops(part(0, 4), k, v, 0.5, score))));
+  EXPECT_TRUE(Near(y[1], k, 0));
+}
+
+TEST_F(GroupQueryTest, Errors) {
+  EXPECT_THAT(ErrorOfGraph("g (float[2,1,16] q, int32[2] n, int32 t) => (float[2,1,8] y) "
+                           "{ y = GroupQueryAttention<num_heads = 2, kv_num_heads = 1>"
+                           "(q, , , , , n, t) }",
+                           17, kContrib),
+              HasSubstr("unsupported: GroupQueryAttention (input 6 't' must be a constant)"));
+  EXPECT_THAT(ErrorOfGraph(Graph(", qk_output = 1"), 17, kContrib),
+              HasSubstr("unsupported: GroupQueryAttention (qk_output = 1)"));
+  EXPECT_THAT(ErrorOfGraph(Graph(", k_quant_type = \"PER_TENSOR\""), 17, kContrib),
+              HasSubstr("unsupported: GroupQueryAttention (a quantized cache)"));
+}
+
+}  // namespace
+}  // namespace lemma
