@@ -13,7 +13,8 @@ namespace {
 // How the updates of one element are combined with each other and with the element.
 struct Reduction {
   ReduceKind kind;
-  double neutral;
+  // What stands for an update that goes elsewhere; nullopt: the element itself.
+  std::optional<double> neutral;
   std::optional<ScalarFn> with_old;  // nullopt: the updates replace the element
 };
 
@@ -22,7 +23,9 @@ absl::StatusOr<Reduction> ReadReduction(const OpContext& c) {
   if (name == "none") return Reduction{ReduceKind::kSum, 0, std::nullopt};
   if (name == "add") return Reduction{ReduceKind::kSum, 0, ScalarFn::kAdd};
   if (name == "mul") return Reduction{ReduceKind::kProd, 1, ScalarFn::kMul};
-  return c.Fail(absl::StrCat("reduction is ", name, "; it may be none, add or mul"));
+  if (name == "max") return Reduction{ReduceKind::kMax, std::nullopt, ScalarFn::kMax};
+  if (name == "min") return Reduction{ReduceKind::kMin, std::nullopt, ScalarFn::kMin};
+  return c.Fail(absl::StrCat("reduction is ", name, "; it may be none, add, mul, max or min"));
 }
 
 ScalarExpr Where(const ScalarExpr& test, const ScalarExpr& a, const ScalarExpr& b) {
@@ -33,8 +36,9 @@ ScalarExpr Where(const ScalarExpr& test, const ScalarExpr& a, const ScalarExpr& 
 // to this element, and update(r) is its value.
 ScalarExpr Combine(OpContext& c, const Reduction& how, const ScalarExpr& old, const Idx& extents,
                    const OpContext::Body& hits, const OpContext::Body& update) {
-  ScalarExpr updates = c.Reduce(
-      how.kind, extents, [&](const Idx& r) { return Where(hits(r), update(r), how.neutral); });
+  const ScalarExpr other = how.neutral ? ScalarExpr(*how.neutral) : old;
+  ScalarExpr updates =
+      c.Reduce(how.kind, extents, [&](const Idx& r) { return Where(hits(r), update(r), other); });
   if (how.with_old) return Apply(*how.with_old, old, updates);
   return Where(c.Sum(extents, hits), updates, old);
 }
@@ -126,7 +130,8 @@ absl::Status DefineScatterNd(OpContext& c) {
 // With the updates u of an element, and `gather` reading at the updates' positions:
 //   none: dx = dy where nothing is written, 0 elsewhere; du = gather(dy)
 //   add:  dx = dy, du = gather(dy)
-//   mul:  dx = dy * prod(u), du = gather(dy * y) / u, which is undefined where u is 0.
+//   mul:  dx = dy * prod(u), du = gather(dy * y) / u, which is undefined where u is 0
+//   max, min: dy is shared by those of x and u that equal y.
 std::vector<Value> ScatterGradient(GradientForm& f, const std::string& gather, const Attrs& where) {
   const Value &indices = f.Input(1), &updates = f.Input(2), &dy = f.ResultGradient();
   const std::string& reduction = f.node().String("reduction");
@@ -135,17 +140,37 @@ std::vector<Value> ScatterGradient(GradientForm& f, const std::string& gather, c
   if (reduction == "mul") {
     return {f.Again({dy, indices, updates}), Value(), f.Div(read(f.Mul(dy, f.Output())), updates)};
   }
+  if (reduction == "max" || reduction == "min") {
+    const Value kept = f.Op("equal", {f.Input(0), f.Output()});
+    const Value taken = f.Op("equal", {updates, read(f.Output())});
+    Attrs add = f.node().attrs();
+    add["reduction"] = std::string("add");
+    const Value count = f.Op(f.node().op().name,
+                             {f.Cast(kept, dy.dtype()), indices, f.Cast(taken, dy.dtype())}, add);
+    const Value share = f.Div(dy, count);
+    return {f.Where(kept, share, Value()), Value(), f.Where(taken, read(share), Value())};
+  }
   return {f.Again({dy, indices, f.Filled(updates.type(), 0)}), Value(), read(dy)};
 }
 
 AttrSpec ReductionAttr() {
   return {"reduction", AttrKind::kString, std::string("none"), false,
-          "none: updates replace; add, mul: they are combined with the element"};
+          "none: updates replace; add, mul, max, min: they are combined with the element"};
 }
 
 const char kDuplicates[] =
     "A negative index counts from the end. With reduction none no two updates may go to one "
     "element (ONNX leaves the result open; here it is their sum).";
+
+// Operator set 17 has no reductions max and min.
+ExportHook ExportScatter(ExportHook hook) {
+  return [hook](OnnxExport& out) -> absl::Status {
+    const std::string& reduction = out.node().String("reduction");
+    if (reduction != "max" && reduction != "min") return hook(out);
+    return absl::UnimplementedError(
+        absl::StrCat("operator set 17 has no reduction ", reduction, " of a scatter"));
+  };
+}
 
 bool IsZeros(const Value& v) {
   if (v.node().kind() != Node::Kind::kConstant) return false;
@@ -185,9 +210,6 @@ absl::StatusOr<std::vector<Value>> ImportScatterElements(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", 0));
   LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, x.type().rank()));
   LEMMA_ASSIGN_OR_RETURN(std::string reduction, node.String("reduction", "none"));
-  if (reduction == "min" || reduction == "max") {
-    return node.Unsupported(absl::StrCat("reduction ", reduction));
-  }
   if (reduction == "add") {
     LEMMA_ASSIGN_OR_RETURN(Value gradient, MaxPoolGradient(node, x, indices, updates));
     if (gradient) return std::vector<Value>{gradient};
@@ -211,14 +233,17 @@ OpDef Make_scatter_elements() {
   op.gradient = [](GradientForm& f) {
     return ScatterGradient(f, "gather_elements", {{"axis", f.node().Int("axis")}});
   };
-  op.examples = {"(f32[3,3], i64[2,3], f32[2,3])", "(f32[2,5], i64[1,2], f32[1,2]) {axis = 1}",
+  op.examples = {"(f32[3,3], i64[2,3], f32[2,3])",
+                 "(f32[2,5], i64[1,2], f32[1,2]) {axis = 1}",
                  "(f32[4], i32[3], f32[3]) {axis = -1, reduction = \"add\"}",
                  "(f32[4], i64[3], f32[3]) {reduction = \"mul\"}",
-                 "(f32[3,4], i64[2,6], f32[2,6]) {axis = 1, reduction = \"add\"}"};
+                 "(f32[3,4], i64[2,6], f32[2,6]) {axis = 1, reduction = \"add\"}",
+                 "(f32[3,3], i64[2,3], f32[2,3]) {reduction = \"max\"}",
+                 "(i64[3], i64[4], i64[4]) {reduction = \"min\"}"};
   op.onnx_import = {{"ScatterElements", ImportScatterElements}, {"Scatter", ImportScatterElements}};
   op.onnx_export = ExportWithPositions(
       1, OnnxPositions(),
-      ExportAs("ScatterElements", {{"axis", "axis"}, {"reduction", "reduction"}}));
+      ExportScatter(ExportAs("ScatterElements", {{"axis", "axis"}, {"reduction", "reduction"}})));
   return op;
 }
 
@@ -233,13 +258,16 @@ OpDef Make_scatter_nd() {
   op.attrs = {ReductionAttr()};
   op.define = DefineScatterNd;
   op.gradient = [](GradientForm& f) { return ScatterGradient(f, "gather_nd", {}); };
-  op.examples = {"(f32[4], i64[3,1], f32[3])", "(f32[2,3,2], i64[2,2], f32[2,2])",
+  op.examples = {"(f32[4], i64[3,1], f32[3])",
+                 "(f32[2,3,2], i64[2,2], f32[2,2])",
                  "(f32[2,2], i32[3,2], f32[3]) {reduction = \"add\"}",
                  "(f32[3,2], i64[1,1], f32[1,2]) {reduction = \"mul\"}",
-                 "(f32[3,2,2], i64[4,1], f32[4,2,2]) {reduction = \"add\"}"};
+                 "(f32[3,2,2], i64[4,1], f32[4,2,2]) {reduction = \"add\"}",
+                 "(f32[3,2], i64[4,1], f32[4,2]) {reduction = \"min\"}",
+                 "(f32[2,2], i32[3,2], f32[3]) {reduction = \"max\"}"};
   op.onnx_import = {ImportAs("ScatterND", "scatter_nd", {{"reduction", "reduction"}})};
-  op.onnx_export =
-      ExportWithPositions(1, {DType::kI64}, ExportAs("ScatterND", {{"reduction", "reduction"}}));
+  op.onnx_export = ExportWithPositions(
+      1, {DType::kI64}, ExportScatter(ExportAs("ScatterND", {{"reduction", "reduction"}})));
   return op;
 }
 
