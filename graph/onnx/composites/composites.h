@@ -27,7 +27,7 @@ std::vector<OnnxImporter> QuantizedComposites();
 std::vector<OnnxImporter> SamplingComposites();
 // RoiAlign, MaxRoiPool.
 std::vector<OnnxImporter> RegionComposites();
-// CenterCropPad, Col2Im.
+// CenterCropPad, Col2Im, TensorScatter.
 std::vector<OnnxImporter> LayoutComposites();
 // NonZero, Unique, NonMaxSuppression of constants; MelWeightMatrix.
 std::vector<OnnxImporter> ConstantComposites();

@@ -162,13 +162,119 @@ const char kDuplicates[] =
     "A negative index counts from the end. With reduction none no two updates may go to one "
     "element (ONNX leaves the result open; here it is their sum).";
 
-// Operator set 17 has no reductions max and min.
+// Writes the nodes of a scatter by max or min, which operator set 17 has not: for each position p
+// of the axis, the extreme of x and of all updates, those that do not go to p replaced by x.
+class ExtremeExport {
+ public:
+  explicit ExtremeExport(OnnxExport* out)
+      : out_(*out),
+        x_(out->node().inputs()[0].shape()),
+        indices_(out->node().inputs()[1].shape()) {}
+
+  absl::Status Elements() {
+    const int64_t rank = out_.node().type(0).rank(), axis = (out_.node().Int("axis") + rank) % rank;
+    std::string at = Wrapped(out_.Input(1), Number(x_[axis]), Number(0)), updates = out_.Input(2);
+    // Outside their box there are no updates, as if these went behind the axis.
+    Ints pads(2 * static_cast<size_t>(rank), 0);
+    bool covers = true;
+    for (int64_t d = 0; d < rank; ++d) {
+      if (d == axis || indices_[d] == x_[d]) continue;
+      pads[rank + d] = x_[d] - indices_[d];
+      covers = false;
+    }
+    if (!covers) {
+      LEMMA_ASSIGN_OR_RETURN(const Tensor zero, Tensor::Filled({Type(), {}}, 0));
+      at = Emit("Pad", {at, List(pads), Number(x_[axis])});
+      updates = Emit("Pad", {updates, List(pads), out_.Constant(zero)});
+    }
+    // [b…,p,r,a…]
+    const std::string rows = List({axis}), columns = List({axis + 1});
+    at = Emit("Unsqueeze", {at, rows});
+    updates = Emit("Unsqueeze", {updates, rows});
+    Shape shape(static_cast<size_t>(rank) + 1, 1);
+    shape[axis] = x_[axis];
+    const std::string hits = Emit("Equal", {at, Positions(shape)});
+    return Combine(hits, updates, Emit("Unsqueeze", {out_.Input(0), columns}), axis + 1,
+                   out_.Input(0), nullptr);
+  }
+
+  absl::Status Tuples() {
+    const size_t width = static_cast<size_t>(indices_.back());
+    // Tuples become places in x as a matrix, [places, elements].
+    const Shape chosen(x_.begin(), x_.begin() + static_cast<std::ptrdiff_t>(width));
+    const int64_t places = NumElements(chosen),
+                  elements =
+                      NumElements(Shape(x_.begin() + static_cast<std::ptrdiff_t>(width), x_.end()));
+    const int64_t rows = NumElements(indices_) / indices_.back();
+    Ints strides(width, 1);
+    for (size_t d = width - 1; d > 0; --d) strides[d - 1] = strides[d] * chosen[d];
+    const std::string tuples = Wrapped(out_.Input(1), List(chosen), Number(0));
+    const std::string weighted = Emit("Mul", {tuples, List(strides)});
+    const std::string place =
+        Emit("ReduceSum", {weighted, List({static_cast<int64_t>(indices_.size()) - 1})},
+             {{"keepdims", int64_t{0}}});
+    const std::string hits =
+        Emit("Equal", {Emit("Reshape", {place, List({1, rows, 1})}), Positions({places, 1, 1})});
+    const std::string x = Emit("Reshape", {out_.Input(0), List({places, elements})});
+    return Combine(hits, Emit("Reshape", {out_.Input(2), List({1, rows, elements})}),
+                   Emit("Reshape", {out_.Input(0), List({places, 1, elements})}), 1, x, &x_);
+  }
+
+ private:
+  using Ints = std::vector<int64_t>;
+
+  // The extreme of x and, along `axis`, of the updates that hit; as `shape` if one is given.
+  absl::Status Combine(const std::string& hits, const std::string& updates,
+                       const std::string& repeated, int64_t axis, const std::string& x,
+                       const Shape* shape) {
+    const bool greatest = out_.node().String("reduction") == "max";
+    const std::string candidates = Emit("Where", {hits, updates, repeated});
+    const std::string extreme = Emit(greatest ? "ReduceMax" : "ReduceMin", {candidates},
+                                     {{"axes", Ints{axis}}, {"keepdims", int64_t{0}}});
+    const char* op = greatest ? "Max" : "Min";
+    if (shape == nullptr) {
+      out_.Emit(op, {x, extreme}, {out_.Output(0)});
+    } else {
+      out_.Emit("Reshape", {Emit(op, {x, extreme}), List(*shape)}, {out_.Output(0)});
+    }
+    return absl::OkStatus();
+  }
+
+  DType Type() const { return out_.node().type(0).dtype; }
+  std::string Emit(const char* op, std::vector<std::string> inputs,
+                   std::vector<std::pair<std::string, OnnxAttr>> attrs = {}) {
+    std::string result = out_.Temporary();
+    out_.Emit(op, std::move(inputs), {result}, std::move(attrs));
+    return result;
+  }
+  std::string List(const Ints& values) { return out_.Constant(Tensor::Ints(values)); }
+  std::string Number(int64_t value) { return out_.Constant(Tensor::Ints({value}).Reshaped({})); }
+  std::string Positions(const Shape& shape) {
+    Ints numbers;
+    for (int64_t i = 0; i < NumElements(shape); ++i) numbers.push_back(i);
+    return out_.Constant(Tensor::Ints(numbers).Reshaped(shape));
+  }
+  // Negative positions count from the end.
+  std::string Wrapped(const std::string& indices, const std::string& sizes,
+                      const std::string& zero) {
+    const std::string wide = Emit("Cast", {indices}, {{"to", ToOnnxNumber(DType::kI64)}});
+    return Emit("Where", {Emit("Less", {wide, zero}), Emit("Add", {wide, sizes}), wide});
+  }
+
+  OnnxExport& out_;
+  const Shape &x_, &indices_;
+};
+
 ExportHook ExportScatter(ExportHook hook) {
   return [hook](OnnxExport& out) -> absl::Status {
-    const std::string& reduction = out.node().String("reduction");
-    if (reduction != "max" && reduction != "min") return hook(out);
-    return absl::UnimplementedError(
-        absl::StrCat("operator set 17 has no reduction ", reduction, " of a scatter"));
+    const Node& node = out.node();
+    if (node.String("reduction") != "max" && node.String("reduction") != "min") return hook(out);
+    if (node.inputs()[1].type().num_elements() == 0 || node.type(0).num_elements() == 0) {
+      out.Emit("Identity", {out.Input(0)}, {out.Output(0)});
+      return absl::OkStatus();
+    }
+    ExtremeExport extreme(&out);
+    return node.IsOp("scatter_nd") ? extreme.Tuples() : extreme.Elements();
   };
 }
 

@@ -148,6 +148,10 @@ absl::StatusOr<double> ResizePosition(const OnnxImport& node, const ResizeAxis& 
   if (mode == "tf_crop_and_resize") {
     const double last = static_cast<double>(axis.input - 1), length = axis.end - axis.begin;
     const double steps = scale * static_cast<double>(axis.input) - 1;
+    // Whether `steps` is that number or the size less 1 is told differently.
+    if (axis.scale.first * axis.input != axis.output * axis.scale.second) {
+      return node.Unsupported("tf_crop_and_resize by a scale that gives no whole size");
+    }
     const double along = steps > 0 ? at * length * last / steps : length * last / 2;
     return along + axis.begin * last;
   }
@@ -223,7 +227,8 @@ absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
   for (size_t d = 0; d < axes.size(); ++d) {
     const ResizeAxis& axis = axes[d];
     if (axis.Keeps()) continue;
-    if (axis.output < 1 || axis.input > kMaxWeights / axis.output) {
+    if (axis.output < 1) return node.Unsupported("interpolation that gives no elements");
+    if (axis.input > kMaxWeights / axis.output) {
       return node.Unsupported("interpolation of axes this long");
     }
     LEMMA_ASSIGN_OR_RETURN(std::vector<double> weights, InterpolationMatrix(node, axis, how));
