@@ -157,6 +157,10 @@ Values ImportDft(OnnxImport& node) {
 // Transforms each of the windows of `length` elements, `step` apart.
 Values ImportStft(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value signal, node.Input(0));
+  if (signal.type().rank() == 2) {  // real numbers
+    LEMMA_ASSIGN_OR_RETURN(signal,
+                           Reshape(node, signal, {signal.shape()[0], signal.shape()[1], 1}));
+  }
   LEMMA_ASSIGN_OR_RETURN(Tensor step_tensor, node.ConstantInput(1));
   LEMMA_ASSIGN_OR_RETURN(int64_t onesided, node.Int("onesided", 1));
   Value window;

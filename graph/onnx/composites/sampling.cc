@@ -72,7 +72,8 @@ SampledAxis SampleGrid(OnnxImport& node, OnnxBuild& b, const Value& grid, const 
   Value x = b.Add(grid, 1);
   x = axis.align_corners ? b.Mul(b.Mul(x, 0.5), size - 1) : b.Mul(b.Add(b.Mul(x, size), -1), 0.5);
   if (axis.mode == "nearest") x = b.Op("round", {x});
-  if (axis.padding != "zeros") {
+  // Cubic weights reach inwards from outside the border, so only the elements are clamped.
+  if (axis.padding == "reflection" || (axis.padding == "border" && axis.mode != "cubic")) {
     const Value moved =
         axis.padding == "border" ? Clamped(b, x, 0, size - 1) : Reflected(b, x, axis);
     x = b.Op("where", {Within(b, x, axis.Low(), axis.High()), x, moved});

@@ -162,6 +162,11 @@ absl::StatusOr<std::vector<ResizeAxis>> ReadResizeAxes(OnnxImport& node, const S
   std::vector<ResizeAxis> all;
   for (int64_t size : shape) all.push_back({size, size, {1, 1}});
   LEMMA_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, ReadAxes(node, shape.size()));
+  if (node.op_type() == "Upsample" && node.opset() < 7) {
+    LEMMA_ASSIGN_OR_RETURN(const double height, node.Float("height_scale"));
+    LEMMA_ASSIGN_OR_RETURN(const double width, node.Float("width_scale"));
+    return FromScales({1, 1, height, width}, axes, std::move(all));
+  }
   if (node.op_type() == "Upsample" && node.opset() < 9) {
     LEMMA_ASSIGN_OR_RETURN(const std::vector<double> scales, node.Floats("scales"));
     return FromScales(scales, axes, std::move(all));

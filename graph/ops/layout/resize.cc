@@ -246,7 +246,7 @@ absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
     LEMMA_ASSIGN_OR_RETURN(y, CropNearest(node, x, axes, coordinates, rounding));
   } else if (mode == "nearest") {
     LEMMA_ASSIGN_OR_RETURN(y, ResizeNearest(node, x, axes, coordinates, rounding));
-  } else if (mode == "linear" || mode == "cubic") {
+  } else if (mode == "linear" || mode == "bilinear" || mode == "cubic") {
     LEMMA_ASSIGN_OR_RETURN(y, Interpolate(node, x, axes, how));
   } else {
     return node.Unsupported(absl::StrCat("mode ", mode));

@@ -129,7 +129,15 @@ Built Build(const CpuKernelSpec& spec, const StaticValues&) {
 }
 
 template <class T>
+T Same(T x) {
+  return x;
+}
+
+// kKey gives the number to compare by.
+template <class T, auto kKey>
 class TopK : public Kernel {
+  using Key = decltype(kKey(T()));
+
  public:
   explicit TopK(const CpuKernelSpec& spec) {
     const Node& node = spec.head();
@@ -150,15 +158,15 @@ class TopK : public Kernel {
     auto* values = static_cast<T*>(outputs[0]);
     auto* indices = static_cast<int64_t*>(outputs[1]);
     ParallelFor(threads_, outer_ * inner_, [&](int64_t begin, int64_t end) {
-      std::vector<T> line(static_cast<size_t>(size_));
+      std::vector<Key> line(static_cast<size_t>(size_));
       std::vector<int64_t> order(static_cast<size_t>(size_));
       for (int64_t n = begin; n < end; ++n) {
         const int64_t from = n / inner_ * size_ * inner_ + n % inner_;
-        for (int64_t i = 0; i < size_; ++i) line[i] = x[from + i * inner_];
+        for (int64_t i = 0; i < size_; ++i) line[i] = kKey(x[from + i * inner_]);
         Sort(line, order);
         const int64_t to = n / inner_ * taken_ * inner_ + n % inner_;
         for (int64_t j = 0; j < taken_; ++j) {
-          values[to + j * inner_] = line[order[j]];
+          values[to + j * inner_] = x[from + order[j] * inner_];
           indices[to + j * inner_] = order[j];
         }
       }
@@ -168,18 +176,18 @@ class TopK : public Kernel {
 
  private:
   // Puts the places of the first elements first.
-  void Sort(const std::vector<T>& line, std::vector<int64_t>& order) const {
+  void Sort(const std::vector<Key>& line, std::vector<int64_t>& order) const {
     std::iota(order.begin(), order.end(), 0);
     std::partial_sort(order.begin(), order.begin() + taken_, order.end(),
                       [&](int64_t i, int64_t j) {
-                        const T a = line[i], b = line[j];
+                        const Key a = line[i], b = line[j];
                         if (Less(a, b)) return !largest_;
                         if (Less(b, a)) return largest_;
                         return i < j;
                       });
   }
   // NaN is larger than any number.
-  static bool Less(T a, T b) { return a < b || (b != b && a == a); }
+  static bool Less(Key a, Key b) { return a < b || (b != b && a == a); }
 
   int64_t size_, inner_, outer_, taken_;
   bool largest_;
@@ -187,10 +195,7 @@ class TopK : public Kernel {
 };
 
 bool AcceptsTopK(const Node& node) {
-  const DType dtype = node.type(0).dtype;
-  const bool known = dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI64 ||
-                     dtype == DType::kI32 || dtype == DType::kI8 || dtype == DType::kU8;
-  return known && node.type(0).num_elements() > 0;
+  return node.type(0).dtype != DType::kBool && node.type(0).num_elements() > 0;
 }
 
 void TopKLayouts(CpuKernelSpec& spec, const Strides&) {
@@ -198,20 +203,31 @@ void TopKLayouts(CpuKernelSpec& spec, const Strides&) {
   for (auto& out : spec.outputs) out.strides = RowMajorStrides(out.type.shape);
 }
 
+template <class T>
+Built BuildTopKOf(const CpuKernelSpec& spec) {
+  return std::make_unique<TopK<T, Same<T>>>(spec);
+}
+
 Built BuildTopK(const CpuKernelSpec& spec, const StaticValues&) {
   switch (spec.head().type(0).dtype) {
     case DType::kF64:
-      return std::make_unique<TopK<double>>(spec);
+      return BuildTopKOf<double>(spec);
+    case DType::kF32:
+      return BuildTopKOf<float>(spec);
+    case DType::kF16:
+      return std::make_unique<TopK<uint16_t, HalfToFloat>>(spec);
+    case DType::kBF16:
+      return std::make_unique<TopK<uint16_t, BFloat16ToFloat>>(spec);
     case DType::kI64:
-      return std::make_unique<TopK<int64_t>>(spec);
+      return BuildTopKOf<int64_t>(spec);
     case DType::kI32:
-      return std::make_unique<TopK<int32_t>>(spec);
+      return BuildTopKOf<int32_t>(spec);
     case DType::kI8:
-      return std::make_unique<TopK<int8_t>>(spec);
+      return BuildTopKOf<int8_t>(spec);
     case DType::kU8:
-      return std::make_unique<TopK<uint8_t>>(spec);
+      return BuildTopKOf<uint8_t>(spec);
     default:
-      return std::make_unique<TopK<float>>(spec);
+      return absl::UnimplementedError("elements of this type");
   }
 }
 
