@@ -56,16 +56,41 @@ absl::StatusOr<Value> Filled(OnnxImport& node, DType dtype, Shape shape, double 
   return node.Op("expand", {node.Constant(std::move(scalar))}, {{"shape", std::move(shape)}});
 }
 
+// The mean or the root of the sum of squares, cut off towards 0.
+absl::StatusOr<Value> OfIntegers(OnnxImport& node, const std::string& op, Value x,
+                                 const std::vector<int64_t>& axes, int64_t keepdims) {
+  const DType dtype = x.dtype();
+  double count = 1;
+  for (int64_t axis : axes) count *= static_cast<double>(x.shape()[axis]);
+  if (op == "reduce_l2") {
+    LEMMA_ASSIGN_OR_RETURN(x, node.Op("cast", {x}, {{"dtype", std::string("f64")}}));
+    LEMMA_ASSIGN_OR_RETURN(x, node.Op(op, {x}, {{"axes", axes}, {"keepdims", keepdims}}));
+    return node.Op("cast", {x}, {{"dtype", std::string(Name(dtype))}});
+  }
+  if (dtype != DType::kI64) {
+    LEMMA_ASSIGN_OR_RETURN(x, node.Op("cast", {x}, {{"dtype", std::string("i64")}}));
+  }
+  LEMMA_ASSIGN_OR_RETURN(x, node.Op("reduce_sum", {x}, {{"axes", axes}, {"keepdims", keepdims}}));
+  LEMMA_ASSIGN_OR_RETURN(const Value divisor, node.Scalar(DType::kI64, count));
+  LEMMA_ASSIGN_OR_RETURN(x, node.Op("div", {x, divisor}));
+  if (dtype == DType::kI64) return x;
+  return node.Op("cast", {x}, {{"dtype", std::string(Name(dtype))}});
+}
+
 // Reduces x over `axes`, in [0, rank).
 absl::StatusOr<Value> Reduced(OnnxImport& node, const std::string& op, const Value& x,
                               const std::vector<int64_t>& axes, int64_t keepdims) {
   if (x.type().rank() == 0) {
     LEMMA_ASSIGN_OR_RETURN(const Value vector, Reshape(node, x, {1}));
-    return node.Op(op, {vector}, {{"axes", std::vector<int64_t>{0}}});
+    return Reduced(node, op, vector, {0}, 0);
   }
   const std::optional<double> of_nothing = OfNothing(op);
   const bool empty =
       std::any_of(axes.begin(), axes.end(), [&](int64_t axis) { return x.shape()[axis] == 0; });
+  if ((!empty || !of_nothing) && IsInteger(x.dtype())) {
+    if (op == "reduce_mean" || op == "reduce_l2") return OfIntegers(node, op, x, axes, keepdims);
+    if (op == "reduce_logsumexp") return node.Unsupported("integers");
+  }
   if (!empty || !of_nothing) return node.Op(op, {x}, {{"axes", axes}, {"keepdims", keepdims}});
   Shape shape;
   for (int64_t d = 0; d < x.type().rank(); ++d) {

@@ -212,7 +212,7 @@ Values ImportMelWeightMatrix(OnnxImport& node) {
   if (!fits) return absl::InvalidArgumentError("a parameter is out of range");
   const int64_t bins = static_cast<int64_t>(in[0]);
   const int64_t rows = static_cast<int64_t>(in[1]) / 2 + 1;
-  if (bins * rows > (int64_t{1} << 26))
+  if (bins * rows > (int64_t{1} << 24))
     return absl::InvalidArgumentError("the matrix is too large");
   auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   const double low = mel(in[3]), step = (mel(in[4]) - low) / static_cast<double>(bins + 2);

@@ -80,6 +80,7 @@ absl::StatusOr<std::vector<BlockAxis>> ReadBlocks(OnnxImport& node) {
         return absl::InvalidArgumentError("sizes, strides and dilations must be positive");
       }
     }
+    if (a.size > (int64_t{1} << 24) / a.kernel) return node.Unsupported("images this large");
     if (a.before < 0 || a.after < 0 || a.before > kMaxSize || a.after > kMaxSize) {
       return absl::InvalidArgumentError("pads must not be negative");
     }
@@ -165,6 +166,7 @@ Values ImportTensorScatter(OnnxImport& node) {
   }
   if (mode != "linear" && mode != "circular") return node.Unsupported(absl::StrCat("mode ", mode));
   if (count == 0) return std::vector<Value>{past};
+  if (length > (int64_t{1} << 26)) return node.Unsupported("caches this long");
   OnnxBuild b(node);
   Shape along(rank, 1), batches(rank, 1);
   along[axis] = length;

@@ -25,6 +25,7 @@ absl::StatusOr<Value> RepeatedBlocks(OnnxImport& node, const Value& v, int64_t a
         absl::StrCat("scales ", ToString(v.shape()), " for blocks of ", size, " along axis ", axis,
                      " of ", ToString(shape), " must be ", ToString(expected)));
   }
+  if (length > (int64_t{1} << 26)) return node.Unsupported("axes this long");
   std::vector<int64_t> block;
   for (int64_t i = 0; i < length; ++i) block.push_back(i / size);
   return node.Op("gather", {v, node.Constant(Tensor::Ints(block))}, {{"axis", axis}});

@@ -13,6 +13,12 @@ namespace {
 
 using Values = absl::StatusOr<std::vector<Value>>;
 
+// Of a region along one axis, and of a bin.
+constexpr int64_t kMostBins = 4096, kMostSamples = 4096;
+
+// Of an image along one axis.
+constexpr int64_t kMostSize = int64_t{1} << 24;
+
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Value Vector(OnnxImport& node, OnnxBuild& b, DType dtype, const std::vector<double>& values) {
@@ -49,8 +55,13 @@ absl::StatusOr<AlignAttrs> ReadAlign(OnnxImport& node) {
   if (coordinates != "half_pixel" && coordinates != "output_half_pixel") {
     return node.Unsupported(absl::StrCat("coordinate_transformation_mode ", coordinates));
   }
-  if (a.pooled[0] < 1 || a.pooled[1] < 1 || a.ratio < 0) {
-    return absl::InvalidArgumentError("the output's size must be positive, the ratio not negative");
+  for (int64_t size : a.pooled) {
+    if (size < 1 || size > kMostBins) {
+      return absl::InvalidArgumentError(absl::StrCat("the output's size is ", size));
+    }
+  }
+  if (a.ratio < 0 || a.ratio > kMostSamples) {
+    return absl::InvalidArgumentError(absl::StrCat("sampling_ratio is ", a.ratio));
   }
   a.half_pixel = coordinates == "half_pixel";
   a.takes_max = mode == "max";
@@ -93,7 +104,7 @@ absl::StatusOr<RegionAxis> SampleRegions(OnnxImport& node, OnnxBuild& b, const V
       float extent = at(3 - axis) - at(1 - axis);
       if (!a.half_pixel) extent = std::max(extent, 1.0f);
       const float needed = std::ceil(extent / static_cast<float>(bins));
-      if (!(needed < 4096)) return node.Unsupported("regions this large");
+      if (!(needed <= kMostSamples)) return node.Unsupported("regions this large");
       out.counts.push_back(std::max(0.0f, needed));
       out.samples = std::max(out.samples, static_cast<int64_t>(out.counts.back()));
     }
@@ -217,7 +228,9 @@ Values ImportMaxRoiPool(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(const std::vector<int64_t> pooled, node.Ints("pooled_shape"));
   LEMMA_ASSIGN_OR_RETURN(const double scale, node.Float("spatial_scale", 1));
   const bool fits = x.type().rank() == 4 && rois.type().rank() == 2 && rois.shape()[1] == 5 &&
-                    pooled.size() == 2 && pooled[0] > 0 && pooled[1] > 0 && IsFloat(x.dtype()) &&
+                    pooled.size() == 2 && pooled[0] > 0 && pooled[1] > 0 &&
+                    pooled[0] <= kMostBins && pooled[1] <= kMostBins && IsFloat(x.dtype()) &&
+                    x.shape()[2] <= kMostSize && x.shape()[3] <= kMostSize &&
                     IsFloat(rois.dtype()) && x.shape()[2] > 0 && x.shape()[3] > 0;
   if (!fits) {
     return absl::InvalidArgumentError(absl::StrCat("X ", ToString(x.shape()), ", rois ",

@@ -122,6 +122,7 @@ Values ImportGridSample(OnnxImport& node) {
   if (axis.mode != "nearest" && !IsFloat(x.dtype())) {
     return node.Unsupported("interpolation between integers");
   }
+  if (shape[0] > (int64_t{1} << 24)) return node.Unsupported("batches this large");
   for (int d = 2; d < rank; ++d) {
     if (shape[d] < 1) return absl::InvalidArgumentError("X has an empty axis");
   }
@@ -169,7 +170,7 @@ Values ImportAffineGrid(OnnxImport& node) {
   }
   int64_t points = 1;
   for (int64_t d = 0; d < spatial; ++d) {
-    if (size[2 + d] < 1 || points > (int64_t{1} << 28) / size[2 + d]) {
+    if (size[2 + d] < 1 || points > (int64_t{1} << 24) / size[2 + d]) {
       return absl::InvalidArgumentError(absl::StrCat("size ", ToString(size)));
     }
     points *= size[2 + d];
@@ -289,6 +290,9 @@ Values ImportDeformConv(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value offset, node.Input(2));
   LEMMA_ASSIGN_OR_RETURN(const Deformed d, ReadDeformed(node, x, w, offset));
   if (!IsFloat(x.dtype())) return absl::InvalidArgumentError("X must be floats");
+  if (offset.type().num_elements() > (int64_t{1} << 28)) {
+    return node.Unsupported("offsets this large");
+  }
   const DType dtype = x.dtype();
   const int64_t taps = d.Taps(), points = d.Points(), groups = d.offset_group;
   OnnxBuild b(node);

@@ -81,6 +81,9 @@ absl::StatusOr<std::vector<ResizeAxis>> FromSizes(const std::vector<int64_t>& si
     axis.scale = chosen;
     // Rounded to nearest, halves up.
     axis.output = (2 * chosen.first * axis.input + chosen.second) / (2 * chosen.second);
+    if (axis.output > kMaxLength) {
+      return absl::InvalidArgumentError(absl::StrCat("dimension ", d, " becomes ", axis.output));
+    }
   }
   return result;
 }

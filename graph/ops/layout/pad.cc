@@ -126,7 +126,9 @@ absl::StatusOr<Value> PadByGathers(OnnxImport& node, Value y, const std::vector<
   for (size_t d = 0; d < rank; ++d) {
     const int64_t before = pads[d], after = pads[rank + d], size = y.shape()[d];
     if (before == 0 && after == 0) continue;
-    if (size < 1 || before + size + after < 0 || std::max(before, after) > (int64_t{1} << 31)) {
+    constexpr int64_t kMost = int64_t{1} << 26;
+    if (std::max({before, after, size}) > kMost) return node.Unsupported("axes this long");
+    if (size < 1 || before < -size || after < -size || before + size + after < 0) {
       return absl::InvalidArgumentError(absl::StrCat(
           "dimension ", d, " of size ", size, " cannot be padded by ", before, " and ", after));
     }
@@ -143,6 +145,9 @@ absl::StatusOr<Value> PadByValue(OnnxImport& node, const Value& x, const std::ve
                                  Value value) {
   if (value.type().num_elements() != 1) {
     return absl::InvalidArgumentError("the value must be a scalar");
+  }
+  if (x.type().num_elements() > (int64_t{1} << 28)) {
+    return node.Unsupported("a computed value around a tensor this large");
   }
   LEMMA_ASSIGN_OR_RETURN(value, Reshape(node, value, {}));
   LEMMA_ASSIGN_OR_RETURN(const Tensor ones, Tensor::Filled({DType::kI32, x.shape()}, 1));

@@ -183,6 +183,7 @@ absl::StatusOr<Value> CropNearest(OnnxImport& node, Value y, const std::vector<R
                                   const std::string& coordinates, const std::string& rounding) {
   for (size_t d = 0; d < axes.size(); ++d) {
     if (axes[d].Keeps()) continue;
+    if (axes[d].output > (int64_t{1} << 26)) return node.Unsupported("axes this long");
     std::vector<int64_t> from;
     for (int64_t i = 0; i < axes[d].output; ++i) {
       LEMMA_ASSIGN_OR_RETURN(double at, ResizePosition(node, axes[d], i, coordinates));
@@ -201,6 +202,7 @@ absl::StatusOr<Value> Extrapolated(OnnxImport& node, Value y, const std::vector<
                                    const std::string& coordinates, double value) {
   LEMMA_ASSIGN_OR_RETURN(const Value outside, node.Scalar(y.dtype(), value));
   for (size_t d = 0; d < axes.size(); ++d) {
+    if (axes[d].Keeps()) continue;
     std::vector<double> inside;
     for (int64_t i = 0; i < axes[d].output; ++i) {
       LEMMA_ASSIGN_OR_RETURN(const double at, ResizePosition(node, axes[d], i, coordinates));

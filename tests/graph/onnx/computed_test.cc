@@ -106,6 +106,17 @@ TEST(ComputedTest, GridSample) {
               Near({1, 4, 0, 2}));
 }
 
+// Slightly outside the border, cubic weights still reach the second column.
+TEST(ComputedTest, GridSampleReachesInwards) {
+  const Doubles y = Computed(
+      "g (float[1,1,1,2] x, float[1,1,1,2] grid) => (float[1,1,1,1] y) "
+      "{ y = GridSample<mode = \"cubic\", padding_mode = \"border\", align_corners = 1>(x, grid) }",
+      20, {{0, 1}, {2, 0}});
+  // Position 1.5: elements 0, 1, 1, 1 with weights that add up to 1, the first at distance 1.5.
+  const double d = 1.5, a = -0.75, first = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+  EXPECT_THAT(y, Near({1 - first}));
+}
+
 TEST(ComputedTest, GridSampleOfNoNumber) {
   const double nan = std::nan("");
   const Doubles y = Computed(GridSample("mode = \"nearest\", padding_mode = \"border\""), 20,
@@ -327,6 +338,16 @@ TEST(ComputedTest, ReductionsOfNothing) {
   EXPECT_THAT(reduced("ReduceMin", "bool"), ElementsAre(1, 1));
   EXPECT_THAT(reduced("ReduceLogSumExp", "float"), ElementsAre(-kInf, -kInf));
   EXPECT_THAT(reduced("ReduceSumSquare", "float"), ElementsAre(0, 0));
+}
+
+TEST(ComputedTest, ReductionsOfIntegersAreCutOff) {
+  const std::string graph =
+      "g (int32[3] x) => (int32 y) { a = Constant<value_ints = [0]>() y = Reduce";
+  EXPECT_THAT(Computed(graph + "Mean<keepdims = 0>(x, a) }", 18, {{-1, -1, -3}}), ElementsAre(-1));
+  EXPECT_THAT(Computed(graph + "L2<keepdims = 0>(x, a) }", 18, {{3, 4, 2}}), ElementsAre(5));
+  // The sum does not fit into 32 bits.
+  EXPECT_THAT(Computed(graph + "Mean<keepdims = 0>(x, a) }", 18, {Doubles(3, 2e9)}),
+              ElementsAre(2e9));
 }
 
 TEST(ComputedTest, ExtremesOfTruthValues) {
