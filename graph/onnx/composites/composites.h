@@ -23,6 +23,16 @@ std::vector<OnnxImporter> FourierComposites();
 std::vector<OnnxImporter> RecurrentComposites();
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, QLinearMatMul.
 std::vector<OnnxImporter> QuantizedComposites();
+// GridSample, AffineGrid, DeformConv.
+std::vector<OnnxImporter> SamplingComposites();
+// RoiAlign, MaxRoiPool.
+std::vector<OnnxImporter> RegionComposites();
+// CenterCropPad, Col2Im, TensorScatter.
+std::vector<OnnxImporter> LayoutComposites();
+// NonZero, Unique, NonMaxSuppression of constants; MelWeightMatrix.
+std::vector<OnnxImporter> ConstantComposites();
+// BitwiseNot, BitwiseOr, BitwiseXor, BitShift, BitCast.
+std::vector<OnnxImporter> BitComposites();
 // Adagrad, Momentum, Adam. Their names include the domain, ai.onnx.preview.training.
 std::vector<OnnxImporter> OptimizerComposites();
 

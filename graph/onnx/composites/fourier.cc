@@ -55,9 +55,65 @@ absl::StatusOr<Value> Transform(OnnxImport& node, OnnxBuild& b, const Value& x, 
   return b.Reshape(y, shape);
 }
 
+// The matrix [bins * parts, length] that maps the first half of the spectrum of `length` real
+// numbers to these: y[n] = 1 / length * sum(k < bins) w[k] Re(x[k] exp(2 pi i k n / length)). w[k]
+// is 2 where the other half has a bin of the same values, conjugate; 1 for the other bins, whose
+// imaginary parts do not count.
+absl::StatusOr<Tensor> RealInverseMatrix(DType dtype, int64_t length, int64_t parts) {
+  const int64_t bins = length / 2 + 1;
+  if (length > (int64_t{1} << 24) / (bins * parts)) {
+    return absl::UnimplementedError("the transform is too long for a matrix");
+  }
+  std::vector<double> values;
+  for (int64_t k = 0; k < bins; ++k) {
+    const bool twice = k > 0 && 2 * k < length;
+    for (int64_t part = 0; part < parts; ++part) {
+      for (int64_t n = 0; n < length; ++n) {
+        const double angle =
+            2 * M_PI * static_cast<double>(k * n % length) / static_cast<double>(length);
+        const double wave = part == 0 ? std::cos(angle) : twice ? -std::sin(angle) : 0;
+        values.push_back((twice ? 2 : 1) * wave / static_cast<double>(length));
+      }
+    }
+  }
+  return Tensor::FromDoubles({dtype, {bins * parts, length}}, values);
+}
+
+// x with `size` elements along `axis`: cut off, or zeros behind.
+Value Resized(OnnxBuild& b, const Value& x, int64_t axis, int64_t size) {
+  if (!x || x.shape()[axis] == size) return x;
+  std::vector<int64_t> pads(2 * x.shape().size(), 0);
+  pads[x.shape().size() + static_cast<size_t>(axis)] = size - x.shape()[axis];
+  return b.Op("pad", {x}, {{"pads", pads}});
+}
+
+// The real signal of `length` elements with the spectrum x, [..., bins, parts]: [..., length, 1].
+absl::StatusOr<Value> RealInverse(OnnxImport& node, OnnxBuild& b, const Value& x, int64_t length) {
+  if (!x) return b.status();
+  Shape shape = x.shape();
+  const int64_t parts = shape.back();
+  auto matrix = RealInverseMatrix(x.dtype(), length, parts);
+  if (!matrix.ok()) return node.Unsupported(matrix.status().message());
+  shape.pop_back();
+  shape.back() = (length / 2 + 1) * parts;
+  Value y = b.Op("matmul", {b.Reshape(x, shape), node.Constant(*std::move(matrix))});
+  shape.back() = length;
+  shape.push_back(1);
+  return b.Reshape(y, shape);
+}
+
+// The axis is an attribute before operator set 20 and an input since then.
+absl::StatusOr<int64_t> DftAxis(OnnxImport& node) {
+  if (node.opset() < 20) return node.Int("axis", 1);
+  if (!node.HasInput(2)) return -2;
+  LEMMA_ASSIGN_OR_RETURN(const Tensor given, node.ConstantInput(2));
+  if (given.size() != 1) return absl::InvalidArgumentError("axis must be a scalar");
+  return given.AtInt(0);
+}
+
 Values ImportDft(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
-  LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", 1));
+  LEMMA_ASSIGN_OR_RETURN(int64_t axis, DftAxis(node));
   LEMMA_ASSIGN_OR_RETURN(int64_t inverse, node.Int("inverse", 0));
   LEMMA_ASSIGN_OR_RETURN(int64_t onesided, node.Int("onesided", 0));
   const int rank = x.type().rank();
@@ -66,11 +122,19 @@ Values ImportDft(OnnxImport& node) {
   }
   LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, rank));
   if (axis == rank - 1) return absl::InvalidArgumentError("axis is that of the complex parts");
+  if (x.shape()[rank - 1] != 1 && x.shape()[rank - 1] != 2) {
+    return absl::InvalidArgumentError("the last dimension must be 1 (real) or 2 (complex)");
+  }
+  // Of the signal. To real numbers, the input has the first half of its spectrum.
+  const bool to_real = inverse != 0 && onesided != 0;
+  int64_t length = to_real ? 2 * (x.shape()[axis] - 1) : x.shape()[axis];
   if (node.HasInput(1)) {
-    LEMMA_ASSIGN_OR_RETURN(Tensor length, node.ConstantInput(1));
-    if (length.size() != 1 || length.AtInt(0) != x.shape()[axis]) {
-      return node.Unsupported("a length that pads or cuts the signal");
-    }
+    LEMMA_ASSIGN_OR_RETURN(const Tensor given, node.ConstantInput(1));
+    if (given.size() != 1) return absl::InvalidArgumentError("dft_length must be a scalar");
+    length = given.AtInt(0);
+  }
+  if (length < 1 || length > (int64_t{1} << 24)) {
+    return absl::InvalidArgumentError(absl::StrCat("the transform's length is ", length));
   }
   // Swapping the axis with the last but one; its own inverse.
   std::vector<int64_t> swap(rank);
@@ -78,8 +142,13 @@ Values ImportDft(OnnxImport& node) {
   std::swap(swap[axis], swap[rank - 2]);
   OnnxBuild b(node);
   auto moved = [&](const Value& v) { return axis == rank - 2 ? v : b.Transpose(v, swap); };
-  LEMMA_ASSIGN_OR_RETURN(Value y,
-                         Transform(node, b, moved(x), onesided != 0, inverse != 0 ? 1.0 : -1.0));
+  x = moved(Resized(b, x, axis, to_real ? length / 2 + 1 : length));
+  Value y;
+  if (to_real) {
+    LEMMA_ASSIGN_OR_RETURN(y, RealInverse(node, b, x, length));
+  } else {
+    LEMMA_ASSIGN_OR_RETURN(y, Transform(node, b, x, onesided != 0, inverse != 0 ? 1.0 : -1.0));
+  }
   y = moved(y);
   if (!b.status().ok()) return b.status();
   return std::vector<Value>{y};
@@ -88,6 +157,10 @@ Values ImportDft(OnnxImport& node) {
 // Transforms each of the windows of `length` elements, `step` apart.
 Values ImportStft(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value signal, node.Input(0));
+  if (signal.type().rank() == 2) {  // real numbers
+    LEMMA_ASSIGN_OR_RETURN(signal,
+                           Reshape(node, signal, {signal.shape()[0], signal.shape()[1], 1}));
+  }
   LEMMA_ASSIGN_OR_RETURN(Tensor step_tensor, node.ConstantInput(1));
   LEMMA_ASSIGN_OR_RETURN(int64_t onesided, node.Int("onesided", 1));
   Value window;

@@ -45,6 +45,25 @@ absl::StatusOr<Value> ApplyPool(OnnxImport& node, const std::string& op, const V
   return Reshape(node, y, {shape[0], shape[1], y.shape()[2], rows, columns});
 }
 
+// x with zeros around it, so that whole windows without padding are those of ceil_mode.
+absl::StatusOr<Value> PaddedForCeil(OnnxImport& node, const Value& x, OnnxWindow* w) {
+  const int rank = w->rank();
+  std::vector<int64_t> pads(2 * x.shape().size(), 0);
+  for (int i = 0; i < rank; ++i) {
+    const int64_t size = x.shape()[2 + i], before = w->pads[i], stride = w->strides[i];
+    const int64_t reach = (w->kernel[i] - 1) * w->dilations[i] + 1;
+    const int64_t room = size + before + w->pads[rank + i] - reach;
+    if (stride < 1 || room < 0) return absl::InvalidArgumentError("the window does not fit");
+    // The last window starts in the input or in the padding before it.
+    const int64_t windows =
+        std::min((room + stride - 1) / stride + 1, (size + before + stride - 1) / stride);
+    pads[2 + i] = before;
+    pads[x.shape().size() + 2 + i] = (windows - 1) * stride + reach - size - before;
+  }
+  w->pads.assign(w->pads.size(), 0);
+  return node.Op("pad", {x}, {{"pads", pads}});
+}
+
 struct OnnxPadding {
   std::vector<int64_t> pads;
   bool ceil_mode;
@@ -116,7 +135,6 @@ absl::StatusOr<std::vector<Value>> ImportLpPool(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(std::vector<int64_t> kernel, node.Ints("kernel_shape"));
   LEMMA_ASSIGN_OR_RETURN(OnnxWindow w, ReadOnnxWindow(node, x.shape(), kernel));
   LEMMA_ASSIGN_OR_RETURN(int64_t ceil_mode, node.Int("ceil_mode", 0));
-  if (ceil_mode != 0) return node.Unsupported("ceil_mode");
   LEMMA_ASSIGN_OR_RETURN(int64_t p, node.Int("p", 2));
   if (p < 1) return absl::InvalidArgumentError(absl::StrCat("p is ", p, ", it must be positive"));
   LEMMA_ASSIGN_OR_RETURN(Value power, node.Scalar(x.dtype(), static_cast<double>(p)));
@@ -128,6 +146,9 @@ absl::StatusOr<std::vector<Value>> ImportLpPool(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value y, node.Op("abs", {x}));
   if (p != 1) {
     LEMMA_ASSIGN_OR_RETURN(y, node.Op("pow", {y, power}));
+  }
+  if (ceil_mode != 0) {
+    LEMMA_ASSIGN_OR_RETURN(y, PaddedForCeil(node, y, &w));
   }
   LEMMA_ASSIGN_OR_RETURN(y,
                          ApplyPool(node, "avg_pool2d", y, w, {{"count_include_pad", int64_t{1}}}));

@@ -1,31 +1,85 @@
 // Quantization as arithmetic on the numbers that the integers represent.
+#include <cmath>
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/build.h"
 #include "graph/onnx/composites/composites.h"
+#include "graph/onnx/composites/dtype.h"
 
 namespace lemma::ops {
 namespace {
 
 using Values = absl::StatusOr<std::vector<Value>>;
 
-// One scale or zero point per position along `axis` of a tensor of rank `rank`; a scalar stays.
-absl::StatusOr<Value> AlongAxis(OnnxImport& node, const Value& v, int64_t axis, int rank) {
+// Repeats each element of v `size` times along `axis`, which then is cut off to x's length.
+absl::StatusOr<Value> RepeatedBlocks(OnnxImport& node, const Value& v, int64_t axis, int64_t size,
+                                     const Shape& shape) {
+  const int64_t length = shape[static_cast<size_t>(axis)];
+  Shape expected = shape;
+  expected[static_cast<size_t>(axis)] = (length + size - 1) / size;
+  if (v.shape() != expected) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("scales ", ToString(v.shape()), " for blocks of ", size, " along axis ", axis,
+                     " of ", ToString(shape), " must be ", ToString(expected)));
+  }
+  if (length > (int64_t{1} << 26)) return node.Unsupported("axes this long");
+  std::vector<int64_t> block;
+  for (int64_t i = 0; i < length; ++i) block.push_back(i / size);
+  return node.Op("gather", {v, node.Constant(Tensor::Ints(block))}, {{"axis", axis}});
+}
+
+// Where the scales and zero points of a tensor apply.
+struct Blocks {
+  Shape shape;
+  int64_t axis, size;  // 0: scales are a scalar or a vector along the axis
+};
+
+absl::StatusOr<Blocks> ReadBlocks(OnnxImport& node, const Value& x) {
+  Blocks blocks;
+  blocks.shape = x.shape();
+  LEMMA_ASSIGN_OR_RETURN(blocks.axis, node.Int("axis", 1));
+  LEMMA_ASSIGN_OR_RETURN(blocks.size, node.Int("block_size", 0));
+  if (blocks.size < 0) return absl::InvalidArgumentError("block_size must not be negative");
+  return blocks;
+}
+
+// A scale or zero point, so that it broadcasts over the tensor.
+absl::StatusOr<Value> AlongAxis(OnnxImport& node, const Value& v, const Blocks& blocks) {
+  const int rank = static_cast<int>(blocks.shape.size());
   if (v.type().rank() == 0) return v;
   if (v.type().num_elements() == 1) return Reshape(node, v, {});
-  if (v.type().rank() != 1) return node.Unsupported("scales that are no vector");
-  LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, rank));
+  LEMMA_ASSIGN_OR_RETURN(const int64_t axis, NormalizeOnnxAxis(blocks.axis, rank));
+  if (blocks.size > 0) return RepeatedBlocks(node, v, axis, blocks.size, blocks.shape);
+  if (v.type().rank() != 1)
+    return node.Unsupported("scales that are no vector, without block_size");
   Shape shape(rank, 1);
   shape[axis] = v.shape()[0];
   return Reshape(node, v, shape);
+}
+
+// The element type that the attribute names by ONNX's number; nullopt if it names none.
+absl::StatusOr<std::optional<DType>> TypeAttr(OnnxImport& node, const char* name) {
+  LEMMA_ASSIGN_OR_RETURN(const int64_t number, node.Int(name, 0));
+  if (number == 0) return std::nullopt;
+  LEMMA_ASSIGN_OR_RETURN(const DType dtype, FromOnnxNumber(node, number));
+  return dtype;
+}
+
+// The lowest and highest number of a narrow integer type.
+std::pair<double, double> RangeOf(DType dtype) {
+  const double values = std::ldexp(1.0, static_cast<int>(8 * SizeOf(dtype)));
+  if (Name(dtype)[0] == 'u') return {0, values - 1};
+  return {-values / 2, values / 2 - 1};
 }
 
 // saturate(round(x / scale) + zero) as `to`.
 Value Quantize(OnnxBuild& b, const Value& x, const Value& scale, const Value& zero, DType to) {
   Value rounded = b.Op("round", {b.Div(x, scale)});
   if (zero && rounded) rounded = b.Add(rounded, b.Cast(zero, rounded.dtype()));
-  const double low = to == DType::kI8 ? -128 : 0, high = to == DType::kI8 ? 127 : 255;
+  const auto [low, high] = RangeOf(to);
   return b.Cast(b.Op("clip", {rounded}, {{"min", low}, {"max", high}}), to);
 }
 
@@ -36,42 +90,52 @@ Value Centered(OnnxBuild& b, const Value& x, const Value& zero, DType dtype) {
 }
 
 absl::Status CheckNarrow(OnnxImport& node, DType dtype) {
-  if (dtype == DType::kI8 || dtype == DType::kU8) return absl::OkStatus();
+  if (IsInteger(dtype) && SizeOf(dtype) <= 2) return absl::OkStatus();
   return node.Unsupported(absl::StrCat("quantized type ", Name(dtype)));
 }
 
+// The quotient is taken in the scale's type, or in the type that the attribute precision names.
 Values ImportQuantize(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(Value scale, node.Input(1));
-  LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", 1));
-  const int rank = x.type().rank();
-  DType to = DType::kU8;
+  LEMMA_ASSIGN_OR_RETURN(const Blocks blocks, ReadBlocks(node, x));
+  LEMMA_ASSIGN_OR_RETURN(const std::optional<DType> precision, TypeAttr(node, "precision"));
+  LEMMA_ASSIGN_OR_RETURN(const std::optional<DType> output, TypeAttr(node, "output_dtype"));
+  LEMMA_RETURN_IF_ERROR(node.Int("saturate", 1).status());  // of floats; integers always do
+  DType to = output.value_or(DType::kU8);
   Value zero;
   if (node.HasInput(2)) {
     LEMMA_ASSIGN_OR_RETURN(zero, node.Input(2));
+    if (output && *output != zero.dtype()) {
+      return absl::InvalidArgumentError("output_dtype is not the zero point's element type");
+    }
     to = zero.dtype();
-    LEMMA_ASSIGN_OR_RETURN(zero, AlongAxis(node, zero, axis, rank));
+    LEMMA_ASSIGN_OR_RETURN(zero, AlongAxis(node, zero, blocks));
   }
   LEMMA_RETURN_IF_ERROR(CheckNarrow(node, to));
-  LEMMA_ASSIGN_OR_RETURN(scale, AlongAxis(node, scale, axis, rank));
+  LEMMA_ASSIGN_OR_RETURN(scale, AlongAxis(node, scale, blocks));
   OnnxBuild b(node);
-  Value y = Quantize(b, b.Cast(x, scale.dtype()), scale, zero, to);
+  const DType number = precision.value_or(scale.dtype());
+  Value y = Quantize(b, b.Cast(x, number), b.Cast(scale, number), zero, to);
   if (!b.status().ok()) return b.status();
   return std::vector<Value>{y};
 }
 
+// Operator set 23 can name another result than the scale's type.
 Values ImportDequantize(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(Value scale, node.Input(1));
-  LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", 1));
+  LEMMA_ASSIGN_OR_RETURN(const Blocks blocks, ReadBlocks(node, x));
+  LEMMA_ASSIGN_OR_RETURN(const std::optional<DType> output, TypeAttr(node, "output_dtype"));
   Value zero;
   if (node.HasInput(2)) {
     LEMMA_ASSIGN_OR_RETURN(zero, node.Input(2));
-    LEMMA_ASSIGN_OR_RETURN(zero, AlongAxis(node, zero, axis, x.type().rank()));
+    LEMMA_ASSIGN_OR_RETURN(zero, AlongAxis(node, zero, blocks));
   }
-  LEMMA_ASSIGN_OR_RETURN(scale, AlongAxis(node, scale, axis, x.type().rank()));
+  LEMMA_ASSIGN_OR_RETURN(scale, AlongAxis(node, scale, blocks));
   OnnxBuild b(node);
   Value y = b.Mul(Centered(b, x, zero, scale.dtype()), scale);
+  if (output) y = b.Cast(y, *output);
   if (!b.status().ok()) return b.status();
   return std::vector<Value>{y};
 }

@@ -175,6 +175,60 @@ absl::StatusOr<std::vector<Value>> ImportConvInteger(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
+// Input i, integers, as f32 minus input `zero`; that is one number, or one per output channel.
+absl::StatusOr<Value> CenteredBy(OnnxImport& node, int i, int zero) {
+  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(i));
+  LEMMA_ASSIGN_OR_RETURN(Value z, node.Input(zero));
+  LEMMA_ASSIGN_OR_RETURN(x, Cast(node, x, DType::kF32));
+  LEMMA_ASSIGN_OR_RETURN(z, Cast(node, z, DType::kF32));
+  Shape shape(z.type().num_elements() == 1 ? 0 : x.type().rank(), 1);
+  if (!shape.empty()) shape[0] = z.type().num_elements();
+  LEMMA_ASSIGN_OR_RETURN(z, Reshape(node, z, shape));
+  return node.Op("sub", {x, z});
+}
+
+// y = quantize((conv(x - x0, w - w0) + bias) * (x_scale w_scale / y_scale)), with a w_scale for
+// each output channel. The sums are f32, as those of QLinearMatMul.
+absl::StatusOr<std::vector<Value>> ImportQuantizedConv(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(const Value x, CenteredBy(node, 0, 2));
+  LEMMA_ASSIGN_OR_RETURN(const Value w, CenteredBy(node, 3, 5));
+  std::vector<Value> in = {x, w};
+  if (node.HasInput(8)) {
+    LEMMA_ASSIGN_OR_RETURN(Value bias, node.Input(8));
+    LEMMA_ASSIGN_OR_RETURN(bias, Cast(node, bias, DType::kF32));
+    in.push_back(bias);
+  }
+  LEMMA_ASSIGN_OR_RETURN(Value y, ImportConvOf(node, in));
+  auto scale_of = [&](int i) -> absl::StatusOr<Value> {
+    LEMMA_ASSIGN_OR_RETURN(const Value scale, node.Input(i));
+    Shape shape;
+    if (scale.type().num_elements() != 1) {
+      shape.assign(static_cast<size_t>(y.type().rank()) - 1, 1);
+      shape[0] = scale.type().num_elements();
+    }
+    return Reshape(node, scale, shape);
+  };
+  LEMMA_ASSIGN_OR_RETURN(Value scale, scale_of(1));
+  LEMMA_ASSIGN_OR_RETURN(const Value w_scale, scale_of(4));
+  LEMMA_ASSIGN_OR_RETURN(const Value y_scale, scale_of(6));
+  LEMMA_ASSIGN_OR_RETURN(scale, node.Op("mul", {scale, w_scale}));
+  LEMMA_ASSIGN_OR_RETURN(scale, node.Op("div", {scale, y_scale}));
+  LEMMA_ASSIGN_OR_RETURN(Value zero, node.Input(7));
+  const DType to = zero.dtype();
+  if ((to != DType::kI8 && to != DType::kU8) || zero.type().num_elements() != 1) {
+    return node.Unsupported("an output other than of i8 or u8 with one zero point");
+  }
+  LEMMA_ASSIGN_OR_RETURN(zero, Reshape(node, zero, {}));
+  LEMMA_ASSIGN_OR_RETURN(zero, Cast(node, zero, DType::kF32));
+  LEMMA_ASSIGN_OR_RETURN(y, node.Op("mul", {y, scale}));
+  LEMMA_ASSIGN_OR_RETURN(y, node.Op("round", {y}));
+  LEMMA_ASSIGN_OR_RETURN(y, node.Op("add", {y, zero}));
+  const double low = to == DType::kI8 ? -128 : 0;
+  LEMMA_ASSIGN_OR_RETURN(y, node.Op("clip", {y}, {{"min", low}, {"max", low + 255}}));
+  LEMMA_ASSIGN_OR_RETURN(y, Cast(node, y, to));
+  return std::vector<Value>{y};
+}
+
 }  // namespace
 
 OpDef Make_conv2d() {
@@ -203,7 +257,8 @@ OpDef Make_conv2d() {
   };
   op.onnx_import = {{"Conv", ImportConv},
                     {"com.microsoft.FusedConv", ImportFusedConv},
-                    {"ConvInteger", ImportConvInteger}};
+                    {"ConvInteger", ImportConvInteger},
+                    {"QLinearConv", ImportQuantizedConv}};
   op.onnx_export = ExportFor(OnnxFloats(), ExportAs("Conv", {{"strides", "strides"},
                                                              {"pads", "pads"},
                                                              {"dilations", "dilations"},

@@ -1,4 +1,5 @@
 // Functions of one element, without attributes.
+#include "graph/onnx/composites/dtype.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/elementwise/elementwise.h"
@@ -100,6 +101,17 @@ OpDef Make_is_inf() {
   op.examples.push_back("(f32[3]) {detect_positive = 0}");
   NameInOnnx(op, "IsInf",
              {{"detect_negative", "detect_negative"}, {"detect_positive", "detect_positive"}});
+  // ONNX's operator takes no narrow floats.
+  op.onnx_export = [as_onnx = op.onnx_export](OnnxExport& out) {
+    const Node& node = out.node();
+    if (SizeOf(node.inputs()[0].dtype()) > 2) return as_onnx(out);
+    const std::string wide = out.Temporary();
+    out.Emit("Cast", {out.Input(0)}, {wide}, {{"to", ToOnnxNumber(DType::kF32)}});
+    out.Emit("IsInf", {wide}, {out.Output(0)},
+             {{"detect_negative", node.Int("detect_negative")},
+              {"detect_positive", node.Int("detect_positive")}});
+    return absl::OkStatus();
+  };
   return op;
 }
 

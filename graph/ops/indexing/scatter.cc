@@ -13,7 +13,8 @@ namespace {
 // How the updates of one element are combined with each other and with the element.
 struct Reduction {
   ReduceKind kind;
-  double neutral;
+  // What stands for an update that goes elsewhere; nullopt: the element itself.
+  std::optional<double> neutral;
   std::optional<ScalarFn> with_old;  // nullopt: the updates replace the element
 };
 
@@ -22,7 +23,9 @@ absl::StatusOr<Reduction> ReadReduction(const OpContext& c) {
   if (name == "none") return Reduction{ReduceKind::kSum, 0, std::nullopt};
   if (name == "add") return Reduction{ReduceKind::kSum, 0, ScalarFn::kAdd};
   if (name == "mul") return Reduction{ReduceKind::kProd, 1, ScalarFn::kMul};
-  return c.Fail(absl::StrCat("reduction is ", name, "; it may be none, add or mul"));
+  if (name == "max") return Reduction{ReduceKind::kMax, std::nullopt, ScalarFn::kMax};
+  if (name == "min") return Reduction{ReduceKind::kMin, std::nullopt, ScalarFn::kMin};
+  return c.Fail(absl::StrCat("reduction is ", name, "; it may be none, add, mul, max or min"));
 }
 
 ScalarExpr Where(const ScalarExpr& test, const ScalarExpr& a, const ScalarExpr& b) {
@@ -33,8 +36,9 @@ ScalarExpr Where(const ScalarExpr& test, const ScalarExpr& a, const ScalarExpr& 
 // to this element, and update(r) is its value.
 ScalarExpr Combine(OpContext& c, const Reduction& how, const ScalarExpr& old, const Idx& extents,
                    const OpContext::Body& hits, const OpContext::Body& update) {
-  ScalarExpr updates = c.Reduce(
-      how.kind, extents, [&](const Idx& r) { return Where(hits(r), update(r), how.neutral); });
+  const ScalarExpr other = how.neutral ? ScalarExpr(*how.neutral) : old;
+  ScalarExpr updates =
+      c.Reduce(how.kind, extents, [&](const Idx& r) { return Where(hits(r), update(r), other); });
   if (how.with_old) return Apply(*how.with_old, old, updates);
   return Where(c.Sum(extents, hits), updates, old);
 }
@@ -126,7 +130,8 @@ absl::Status DefineScatterNd(OpContext& c) {
 // With the updates u of an element, and `gather` reading at the updates' positions:
 //   none: dx = dy where nothing is written, 0 elsewhere; du = gather(dy)
 //   add:  dx = dy, du = gather(dy)
-//   mul:  dx = dy * prod(u), du = gather(dy * y) / u, which is undefined where u is 0.
+//   mul:  dx = dy * prod(u), du = gather(dy * y) / u, which is undefined where u is 0
+//   max, min: dy is shared by those of x and u that equal y.
 std::vector<Value> ScatterGradient(GradientForm& f, const std::string& gather, const Attrs& where) {
   const Value &indices = f.Input(1), &updates = f.Input(2), &dy = f.ResultGradient();
   const std::string& reduction = f.node().String("reduction");
@@ -135,17 +140,143 @@ std::vector<Value> ScatterGradient(GradientForm& f, const std::string& gather, c
   if (reduction == "mul") {
     return {f.Again({dy, indices, updates}), Value(), f.Div(read(f.Mul(dy, f.Output())), updates)};
   }
+  if (reduction == "max" || reduction == "min") {
+    const Value kept = f.Op("equal", {f.Input(0), f.Output()});
+    const Value taken = f.Op("equal", {updates, read(f.Output())});
+    Attrs add = f.node().attrs();
+    add["reduction"] = std::string("add");
+    const Value count = f.Op(f.node().op().name,
+                             {f.Cast(kept, dy.dtype()), indices, f.Cast(taken, dy.dtype())}, add);
+    const Value share = f.Div(dy, count);
+    return {f.Where(kept, share, Value()), Value(), f.Where(taken, read(share), Value())};
+  }
   return {f.Again({dy, indices, f.Filled(updates.type(), 0)}), Value(), read(dy)};
 }
 
 AttrSpec ReductionAttr() {
   return {"reduction", AttrKind::kString, std::string("none"), false,
-          "none: updates replace; add, mul: they are combined with the element"};
+          "none: updates replace; add, mul, max, min: they are combined with the element"};
 }
 
 const char kDuplicates[] =
     "A negative index counts from the end. With reduction none no two updates may go to one "
     "element (ONNX leaves the result open; here it is their sum).";
+
+// Writes the nodes of a scatter by max or min, which operator set 17 has not: for each position p
+// of the axis, the extreme of x and of all updates, those that do not go to p replaced by x.
+class ExtremeExport {
+ public:
+  explicit ExtremeExport(OnnxExport* out)
+      : out_(*out),
+        x_(out->node().inputs()[0].shape()),
+        indices_(out->node().inputs()[1].shape()) {}
+
+  absl::Status Elements() {
+    const int64_t rank = out_.node().type(0).rank(), axis = (out_.node().Int("axis") + rank) % rank;
+    std::string at = Wrapped(out_.Input(1), Number(x_[axis]), Number(0)), updates = out_.Input(2);
+    // Outside their box there are no updates, as if these went behind the axis.
+    Ints pads(2 * static_cast<size_t>(rank), 0);
+    bool covers = true;
+    for (int64_t d = 0; d < rank; ++d) {
+      if (d == axis || indices_[d] == x_[d]) continue;
+      pads[rank + d] = x_[d] - indices_[d];
+      covers = false;
+    }
+    if (!covers) {
+      LEMMA_ASSIGN_OR_RETURN(const Tensor zero, Tensor::Filled({Type(), {}}, 0));
+      at = Emit("Pad", {at, List(pads), Number(x_[axis])});
+      updates = Emit("Pad", {updates, List(pads), out_.Constant(zero)});
+    }
+    // [b…,p,r,a…]
+    const std::string rows = List({axis}), columns = List({axis + 1});
+    at = Emit("Unsqueeze", {at, rows});
+    updates = Emit("Unsqueeze", {updates, rows});
+    Shape shape(static_cast<size_t>(rank) + 1, 1);
+    shape[axis] = x_[axis];
+    const std::string hits = Emit("Equal", {at, Positions(shape)});
+    return Combine(hits, updates, Emit("Unsqueeze", {out_.Input(0), columns}), axis + 1,
+                   out_.Input(0), nullptr);
+  }
+
+  absl::Status Tuples() {
+    const size_t width = static_cast<size_t>(indices_.back());
+    // Tuples become places in x as a matrix, [places, elements].
+    const Shape chosen(x_.begin(), x_.begin() + static_cast<std::ptrdiff_t>(width));
+    const int64_t places = NumElements(chosen),
+                  elements =
+                      NumElements(Shape(x_.begin() + static_cast<std::ptrdiff_t>(width), x_.end()));
+    const int64_t rows = NumElements(indices_) / indices_.back();
+    Ints strides(width, 1);
+    for (size_t d = width - 1; d > 0; --d) strides[d - 1] = strides[d] * chosen[d];
+    const std::string tuples = Wrapped(out_.Input(1), List(chosen), Number(0));
+    const std::string weighted = Emit("Mul", {tuples, List(strides)});
+    const std::string place =
+        Emit("ReduceSum", {weighted, List({static_cast<int64_t>(indices_.size()) - 1})},
+             {{"keepdims", int64_t{0}}});
+    const std::string hits =
+        Emit("Equal", {Emit("Reshape", {place, List({1, rows, 1})}), Positions({places, 1, 1})});
+    const std::string x = Emit("Reshape", {out_.Input(0), List({places, elements})});
+    return Combine(hits, Emit("Reshape", {out_.Input(2), List({1, rows, elements})}),
+                   Emit("Reshape", {out_.Input(0), List({places, 1, elements})}), 1, x, &x_);
+  }
+
+ private:
+  using Ints = std::vector<int64_t>;
+
+  // The extreme of x and, along `axis`, of the updates that hit; as `shape` if one is given.
+  absl::Status Combine(const std::string& hits, const std::string& updates,
+                       const std::string& repeated, int64_t axis, const std::string& x,
+                       const Shape* shape) {
+    const bool greatest = out_.node().String("reduction") == "max";
+    const std::string candidates = Emit("Where", {hits, updates, repeated});
+    const std::string extreme = Emit(greatest ? "ReduceMax" : "ReduceMin", {candidates},
+                                     {{"axes", Ints{axis}}, {"keepdims", int64_t{0}}});
+    const char* op = greatest ? "Max" : "Min";
+    if (shape == nullptr) {
+      out_.Emit(op, {x, extreme}, {out_.Output(0)});
+    } else {
+      out_.Emit("Reshape", {Emit(op, {x, extreme}), List(*shape)}, {out_.Output(0)});
+    }
+    return absl::OkStatus();
+  }
+
+  DType Type() const { return out_.node().type(0).dtype; }
+  std::string Emit(const char* op, std::vector<std::string> inputs,
+                   std::vector<std::pair<std::string, OnnxAttr>> attrs = {}) {
+    std::string result = out_.Temporary();
+    out_.Emit(op, std::move(inputs), {result}, std::move(attrs));
+    return result;
+  }
+  std::string List(const Ints& values) { return out_.Constant(Tensor::Ints(values)); }
+  std::string Number(int64_t value) { return out_.Constant(Tensor::Ints({value}).Reshaped({})); }
+  std::string Positions(const Shape& shape) {
+    Ints numbers;
+    for (int64_t i = 0; i < NumElements(shape); ++i) numbers.push_back(i);
+    return out_.Constant(Tensor::Ints(numbers).Reshaped(shape));
+  }
+  // Negative positions count from the end.
+  std::string Wrapped(const std::string& indices, const std::string& sizes,
+                      const std::string& zero) {
+    const std::string wide = Emit("Cast", {indices}, {{"to", ToOnnxNumber(DType::kI64)}});
+    return Emit("Where", {Emit("Less", {wide, zero}), Emit("Add", {wide, sizes}), wide});
+  }
+
+  OnnxExport& out_;
+  const Shape &x_, &indices_;
+};
+
+ExportHook ExportScatter(ExportHook hook) {
+  return [hook](OnnxExport& out) -> absl::Status {
+    const Node& node = out.node();
+    if (node.String("reduction") != "max" && node.String("reduction") != "min") return hook(out);
+    if (node.inputs()[1].type().num_elements() == 0 || node.type(0).num_elements() == 0) {
+      out.Emit("Identity", {out.Input(0)}, {out.Output(0)});
+      return absl::OkStatus();
+    }
+    ExtremeExport extreme(&out);
+    return node.IsOp("scatter_nd") ? extreme.Tuples() : extreme.Elements();
+  };
+}
 
 bool IsZeros(const Value& v) {
   if (v.node().kind() != Node::Kind::kConstant) return false;
@@ -185,9 +316,6 @@ absl::StatusOr<std::vector<Value>> ImportScatterElements(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", 0));
   LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, x.type().rank()));
   LEMMA_ASSIGN_OR_RETURN(std::string reduction, node.String("reduction", "none"));
-  if (reduction == "min" || reduction == "max") {
-    return node.Unsupported(absl::StrCat("reduction ", reduction));
-  }
   if (reduction == "add") {
     LEMMA_ASSIGN_OR_RETURN(Value gradient, MaxPoolGradient(node, x, indices, updates));
     if (gradient) return std::vector<Value>{gradient};
@@ -211,14 +339,17 @@ OpDef Make_scatter_elements() {
   op.gradient = [](GradientForm& f) {
     return ScatterGradient(f, "gather_elements", {{"axis", f.node().Int("axis")}});
   };
-  op.examples = {"(f32[3,3], i64[2,3], f32[2,3])", "(f32[2,5], i64[1,2], f32[1,2]) {axis = 1}",
+  op.examples = {"(f32[3,3], i64[2,3], f32[2,3])",
+                 "(f32[2,5], i64[1,2], f32[1,2]) {axis = 1}",
                  "(f32[4], i32[3], f32[3]) {axis = -1, reduction = \"add\"}",
                  "(f32[4], i64[3], f32[3]) {reduction = \"mul\"}",
-                 "(f32[3,4], i64[2,6], f32[2,6]) {axis = 1, reduction = \"add\"}"};
+                 "(f32[3,4], i64[2,6], f32[2,6]) {axis = 1, reduction = \"add\"}",
+                 "(f32[3,3], i64[2,3], f32[2,3]) {reduction = \"max\"}",
+                 "(i64[3], i64[4], i64[4]) {reduction = \"min\"}"};
   op.onnx_import = {{"ScatterElements", ImportScatterElements}, {"Scatter", ImportScatterElements}};
   op.onnx_export = ExportWithPositions(
       1, OnnxPositions(),
-      ExportAs("ScatterElements", {{"axis", "axis"}, {"reduction", "reduction"}}));
+      ExportScatter(ExportAs("ScatterElements", {{"axis", "axis"}, {"reduction", "reduction"}})));
   return op;
 }
 
@@ -233,13 +364,16 @@ OpDef Make_scatter_nd() {
   op.attrs = {ReductionAttr()};
   op.define = DefineScatterNd;
   op.gradient = [](GradientForm& f) { return ScatterGradient(f, "gather_nd", {}); };
-  op.examples = {"(f32[4], i64[3,1], f32[3])", "(f32[2,3,2], i64[2,2], f32[2,2])",
+  op.examples = {"(f32[4], i64[3,1], f32[3])",
+                 "(f32[2,3,2], i64[2,2], f32[2,2])",
                  "(f32[2,2], i32[3,2], f32[3]) {reduction = \"add\"}",
                  "(f32[3,2], i64[1,1], f32[1,2]) {reduction = \"mul\"}",
-                 "(f32[3,2,2], i64[4,1], f32[4,2,2]) {reduction = \"add\"}"};
+                 "(f32[3,2,2], i64[4,1], f32[4,2,2]) {reduction = \"add\"}",
+                 "(f32[3,2], i64[4,1], f32[4,2]) {reduction = \"min\"}",
+                 "(f32[2,2], i32[3,2], f32[3]) {reduction = \"max\"}"};
   op.onnx_import = {ImportAs("ScatterND", "scatter_nd", {{"reduction", "reduction"}})};
-  op.onnx_export =
-      ExportWithPositions(1, {DType::kI64}, ExportAs("ScatterND", {{"reduction", "reduction"}}));
+  op.onnx_export = ExportWithPositions(
+      1, {DType::kI64}, ExportScatter(ExportAs("ScatterND", {{"reduction", "reduction"}})));
   return op;
 }
 

@@ -10,6 +10,8 @@
 namespace lemma::ops {
 namespace {
 
+constexpr int64_t kMaxLength = int64_t{1} << 30;
+
 // A float of moderate size as an exact fraction; nullopt if there is none with small terms.
 std::optional<std::pair<int64_t, int64_t>> AsFraction(double scale) {
   if (!(scale > 0) || !std::isfinite(scale)) return std::nullopt;
@@ -28,38 +30,93 @@ std::optional<std::pair<int64_t, int64_t>> AsFraction(double scale) {
   return std::make_pair(static_cast<int64_t>(num) / common, kDen / common);
 }
 
+// `axes` are the dimensions of `shape` that scales or sizes name, in order.
 absl::StatusOr<std::vector<ResizeAxis>> FromScales(const std::vector<double>& scales,
-                                                   const Shape& shape) {
-  if (scales.size() != shape.size()) {
+                                                   const std::vector<int64_t>& axes,
+                                                   std::vector<ResizeAxis> result) {
+  if (scales.size() != axes.size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(scales.size(), " scales for ", shape.size(), " dimensions"));
+        absl::StrCat(scales.size(), " scales for ", axes.size(), " dimensions"));
   }
-  std::vector<ResizeAxis> axes;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    auto scale = AsFraction(scales[d]);
-    if (!scale) return absl::InvalidArgumentError(absl::StrCat("scale ", scales[d]));
-    const double size = std::floor(static_cast<double>(shape[d]) * scales[d]);
-    if (!(size < 1e9)) return absl::InvalidArgumentError(absl::StrCat("scale ", scales[d]));
-    axes.push_back({shape[d], static_cast<int64_t>(size), *scale});
+  for (size_t i = 0; i < axes.size(); ++i) {
+    ResizeAxis& axis = result[axes[i]];
+    auto scale = AsFraction(scales[i]);
+    if (!scale) return absl::InvalidArgumentError(absl::StrCat("scale ", scales[i]));
+    const double size = std::floor(static_cast<double>(axis.input) * scales[i]);
+    if (!(size < 1e9)) return absl::InvalidArgumentError(absl::StrCat("scale ", scales[i]));
+    axis.output = static_cast<int64_t>(size);
+    axis.scale = *scale;
+  }
+  return result;
+}
+
+// With a policy other than stretch, all axes have the least or the greatest of their scales.
+absl::StatusOr<std::vector<ResizeAxis>> FromSizes(const std::vector<int64_t>& sizes,
+                                                  const std::vector<int64_t>& axes,
+                                                  const std::string& policy,
+                                                  std::vector<ResizeAxis> result) {
+  if (sizes.size() != axes.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(sizes.size(), " sizes for ", axes.size(), " dimensions"));
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    ResizeAxis& axis = result[axes[i]];
+    if (sizes[i] < 1 || sizes[i] > kMaxLength || axis.input < 1 || axis.input > kMaxLength) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("size ", sizes[i], " of dimension ", axes[i], ", which is ", axis.input));
+    }
+    const int64_t common = std::gcd(sizes[i], axis.input);
+    axis.output = sizes[i];
+    axis.scale = {sizes[i] / common, axis.input / common};
+  }
+  if (policy == "stretch" || axes.empty()) return result;
+  std::pair<int64_t, int64_t> chosen = result[axes[0]].scale;
+  for (int64_t d : axes) {
+    const auto [num, den] = result[d].scale;
+    const bool less = num * chosen.second < chosen.first * den;
+    if (less == (policy == "not_larger")) chosen = result[d].scale;
+  }
+  for (int64_t d : axes) {
+    ResizeAxis& axis = result[d];
+    axis.scale = chosen;
+    // Rounded to nearest, halves up.
+    axis.output = (2 * chosen.first * axis.input + chosen.second) / (2 * chosen.second);
+    if (axis.output > kMaxLength) {
+      return absl::InvalidArgumentError(absl::StrCat("dimension ", d, " becomes ", axis.output));
+    }
+  }
+  return result;
+}
+
+// The dimensions that the node's inputs are about.
+absl::StatusOr<std::vector<int64_t>> ReadAxes(OnnxImport& node, size_t rank) {
+  std::vector<int64_t> axes;
+  for (size_t d = 0; d < rank; ++d) axes.push_back(static_cast<int64_t>(d));
+  LEMMA_ASSIGN_OR_RETURN(axes, node.Ints("axes", axes));
+  std::vector<bool> named(rank, false);
+  for (int64_t& axis : axes) {
+    LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, static_cast<int>(rank)));
+    if (named[axis])
+      return absl::InvalidArgumentError(absl::StrCat("axis ", axis, " is named twice"));
+    named[axis] = true;
   }
   return axes;
 }
 
-absl::StatusOr<std::vector<ResizeAxis>> FromSizes(const std::vector<int64_t>& sizes,
-                                                  const Shape& shape) {
-  if (sizes.size() != shape.size()) {
+// The region of interest: all begins, then all ends.
+absl::Status ReadRegion(OnnxImport& node, const std::vector<int64_t>& axes,
+                        std::vector<ResizeAxis>* result) {
+  LEMMA_ASSIGN_OR_RETURN(const Tensor region, node.ConstantInput(1));
+  const int64_t count = static_cast<int64_t>(axes.size());
+  if (region.size() != 2 * count) {
     return absl::InvalidArgumentError(
-        absl::StrCat(sizes.size(), " sizes for ", shape.size(), " dimensions"));
+        absl::StrCat("roi has ", region.size(), " elements, not ", 2 * count));
   }
-  std::vector<ResizeAxis> axes;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (sizes[d] < 1 || shape[d] < 1) {
-      return absl::InvalidArgumentError(absl::StrCat("size ", sizes[d], " of dimension ", d));
-    }
-    const int64_t common = std::gcd(sizes[d], shape[d]);
-    axes.push_back({shape[d], sizes[d], {sizes[d] / common, shape[d] / common}});
+  for (int64_t i = 0; i < count; ++i) {
+    (*result)[axes[i]].begin = region.AtDouble(i);
+    (*result)[axes[i]].end = region.AtDouble(count + i);
   }
-  return axes;
+  return absl::OkStatus();
 }
 
 // The weight of the element at distance `d` from the position.
@@ -72,68 +129,99 @@ double Weight(double d, const Interpolation& how) {
   return 0;
 }
 
-absl::StatusOr<double> Position(const OnnxImport& node, const ResizeAxis& axis, int64_t i,
-                                const std::string& mode) {
+}  // namespace
+
+absl::StatusOr<double> ResizePosition(const OnnxImport& node, const ResizeAxis& axis, int64_t i,
+                                      const std::string& mode) {
   const double scale =
       static_cast<double>(axis.scale.first) / static_cast<double>(axis.scale.second);
   const double at = static_cast<double>(i);
   if (mode == "asymmetric") return at / scale;
   if (mode == "half_pixel") return (at + 0.5) / scale - 0.5;
+  if (mode == "half_pixel_symmetric") {
+    // The middle of the result is that of x, also where the size is not exactly scale * input.
+    const double input = static_cast<double>(axis.input), size = static_cast<double>(axis.output);
+    return input / 2 * (1 - size / (scale * input)) + (at + 0.5) / scale - 0.5;
+  }
   if (mode == "pytorch_half_pixel") return axis.output > 1 ? (at + 0.5) / scale - 0.5 : 0.0;
   if (mode == "align_corners") {
     const double steps = scale * static_cast<double>(axis.input) - 1;
     return steps > 0 ? at * static_cast<double>(axis.input - 1) / steps : 0.0;
   }
+  if (mode == "tf_crop_and_resize") {
+    const double last = static_cast<double>(axis.input - 1), length = axis.end - axis.begin;
+    const double steps = scale * static_cast<double>(axis.input) - 1;
+    // Whether `steps` is that number or the size less 1 is told differently.
+    if (axis.scale.first * axis.input != axis.output * axis.scale.second) {
+      return node.Unsupported("tf_crop_and_resize by a scale that gives no whole size");
+    }
+    const double along = steps > 0 ? at * length * last / steps : length * last / 2;
+    return along + axis.begin * last;
+  }
   return node.Unsupported(absl::StrCat("coordinate_transformation_mode ", mode));
 }
 
-}  // namespace
-
 absl::StatusOr<std::vector<ResizeAxis>> ReadResizeAxes(OnnxImport& node, const Shape& shape) {
-  std::vector<double> scales;
+  std::vector<ResizeAxis> all;
+  for (int64_t size : shape) all.push_back({size, size, {1, 1}});
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, ReadAxes(node, shape.size()));
+  if (node.op_type() == "Upsample" && node.opset() < 7) {
+    LEMMA_ASSIGN_OR_RETURN(const double height, node.Float("height_scale"));
+    LEMMA_ASSIGN_OR_RETURN(const double width, node.Float("width_scale"));
+    return FromScales({1, 1, height, width}, axes, std::move(all));
+  }
   if (node.op_type() == "Upsample" && node.opset() < 9) {
-    LEMMA_ASSIGN_OR_RETURN(scales, node.Floats("scales"));
-    return FromScales(scales, shape);
+    LEMMA_ASSIGN_OR_RETURN(const std::vector<double> scales, node.Floats("scales"));
+    return FromScales(scales, axes, std::move(all));
   }
   const bool has_region = node.op_type() == "Resize" && node.opset() >= 11;
-  if (has_region && node.HasInput(1)) {
-    // The region of interest matters only for tf_crop_and_resize, which is refused.
-    LEMMA_RETURN_IF_ERROR(node.Input(1).status());
+  LEMMA_ASSIGN_OR_RETURN(const std::string mode,
+                         node.String("coordinate_transformation_mode", "half_pixel"));
+  if (has_region && mode == "tf_crop_and_resize") {
+    LEMMA_RETURN_IF_ERROR(ReadRegion(node, axes, &all));
+  } else if (has_region && node.HasInput(1)) {
+    LEMMA_RETURN_IF_ERROR(node.Input(1).status());  // unused in the other modes
   }
   const int scales_at = has_region ? 2 : 1;
-  if (node.FindAttr("axes") != nullptr) return node.Unsupported("attribute axes");
-  LEMMA_ASSIGN_OR_RETURN(std::string policy, node.String("keep_aspect_ratio_policy", "stretch"));
-  if (policy != "stretch") return node.Unsupported("keep_aspect_ratio_policy");
-  LEMMA_ASSIGN_OR_RETURN(int64_t antialias, node.Int("antialias", 0));
-  if (antialias != 0) return node.Unsupported("antialias");
+  LEMMA_ASSIGN_OR_RETURN(const std::string policy,
+                         node.String("keep_aspect_ratio_policy", "stretch"));
+  if (policy != "stretch" && policy != "not_larger" && policy != "not_smaller") {
+    return node.Unsupported(absl::StrCat("keep_aspect_ratio_policy ", policy));
+  }
   if (node.HasInput(scales_at)) {
-    LEMMA_ASSIGN_OR_RETURN(Tensor given, node.ConstantInput(scales_at));
-    if (given.size() > 0) return FromScales(given.ToDoubles(), shape);
+    LEMMA_ASSIGN_OR_RETURN(const Tensor given, node.ConstantInput(scales_at));
+    if (given.size() > 0) return FromScales(given.ToDoubles(), axes, std::move(all));
   }
   if (!has_region || !node.HasInput(3))
     return absl::InvalidArgumentError("neither scales nor sizes");
-  LEMMA_ASSIGN_OR_RETURN(Tensor sizes, node.ConstantInput(3));
-  return FromSizes(sizes.ToInts(), shape);
+  LEMMA_ASSIGN_OR_RETURN(const Tensor sizes, node.ConstantInput(3));
+  return FromSizes(sizes.ToInts(), axes, policy, std::move(all));
 }
 
 absl::StatusOr<std::vector<double>> InterpolationMatrix(const OnnxImport& node,
                                                         const ResizeAxis& axis,
                                                         const Interpolation& how) {
   std::vector<double> matrix(static_cast<size_t>(axis.input * axis.output), 0);
-  const int reach = how.cubic ? 2 : 1;
+  const double last = static_cast<double>(axis.input - 1);
+  // With antialias, weights reach as much further as a reduced image's elements are apart in x.
+  const double scale =
+      static_cast<double>(axis.scale.first) / static_cast<double>(axis.scale.second);
+  const double narrow = how.antialias ? std::min(1.0, scale) : 1.0;
+  const int64_t reach = static_cast<int64_t>(std::ceil((how.cubic ? 2 : 1) / narrow));
   for (int64_t i = 0; i < axis.output; ++i) {
-    LEMMA_ASSIGN_OR_RETURN(const double at, Position(node, axis, i, how.coordinates));
+    LEMMA_ASSIGN_OR_RETURN(const double at, ResizePosition(node, axis, i, how.coordinates));
+    if (how.coordinates == "tf_crop_and_resize" && !(at >= 0 && at <= last)) continue;
     const int64_t floor = static_cast<int64_t>(std::floor(at));
     double* row = matrix.data() + i * axis.input;
     double sum = 0;
     for (int64_t j = floor - reach + 1; j <= floor + reach; ++j) {
       if (how.exclude_outside && (j < 0 || j >= axis.input)) continue;
       // Outside, the nearest element inside is used.
-      const double weight = Weight(at - static_cast<double>(j), how);
+      const double weight = Weight((at - static_cast<double>(j)) * narrow, how);
       row[std::min(std::max<int64_t>(j, 0), axis.input - 1)] += weight;
       sum += weight;
     }
-    if (!how.exclude_outside) continue;
+    if (!how.exclude_outside && narrow == 1) continue;
     for (int64_t j = 0; j < axis.input; ++j) row[j] /= sum;
   }
   return matrix;
@@ -146,8 +234,9 @@ absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
   Value y = x;
   for (size_t d = 0; d < axes.size(); ++d) {
     const ResizeAxis& axis = axes[d];
-    if (axis.input == axis.output && axis.scale.first == axis.scale.second) continue;
-    if (axis.output < 1 || axis.input > kMaxWeights / axis.output) {
+    if (axis.Keeps()) continue;
+    if (axis.output < 1) return node.Unsupported("interpolation that gives no elements");
+    if (axis.input > kMaxWeights / axis.output) {
       return node.Unsupported("interpolation of axes this long");
     }
     LEMMA_ASSIGN_OR_RETURN(std::vector<double> weights, InterpolationMatrix(node, axis, how));

@@ -17,7 +17,18 @@ struct ResizeAxis {
   // The scale as an exact fraction num/den in lowest terms: output over input if sizes are given,
   // otherwise the given number (every float is a fraction).
   std::pair<int64_t, int64_t> scale = {1, 1};
+  // The part of x that the result shows, for tf_crop_and_resize: from 0 to 1 is all of it.
+  double begin = 0, end = 1;
+
+  // Whether the result's elements are x's, in every mode.
+  bool Keeps() const {
+    return input == output && scale.first == scale.second && begin == 0 && end == 1;
+  }
 };
+
+// The position in x of element i along an axis, in ONNX's coordinate_transformation_mode `mode`.
+absl::StatusOr<double> ResizePosition(const OnnxImport& node, const ResizeAxis& axis, int64_t i,
+                                      const std::string& mode);
 
 // One per dimension of `shape`. Reads scales or sizes, attributes or inputs, of any operator set of
 // Resize and Upsample.
@@ -28,6 +39,7 @@ struct Interpolation {
   bool cubic = false;       // otherwise linear
   double cubic_coefficient = -0.75;
   bool exclude_outside = false;
+  bool antialias = false;  // a reduced image averages as many elements as it leaves out
 };
 
 // Row i holds the weights of x's elements in result element i.

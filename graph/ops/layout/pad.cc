@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "graph/gradient_form.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx_form.h"
@@ -108,6 +110,54 @@ std::vector<Value> PadGradient(GradientForm& f) {
   return {dx};
 }
 
+// The element of an axis of `size` that is at position i of the axis continued without end: by
+// copies, or by copies that are mirrored at the first and the last element.
+int64_t Continued(int64_t i, int64_t size, bool mirrored) {
+  const int64_t period = mirrored ? std::max<int64_t>(2 * (size - 1), 1) : size;
+  const int64_t at = (i % period + period) % period;
+  return at < size ? at : period - at;
+}
+
+// Pads by copies of x, or by mirrored copies where these are longer than x: gathers along each
+// axis.
+absl::StatusOr<Value> PadByGathers(OnnxImport& node, Value y, const std::vector<int64_t>& pads,
+                                   bool mirrored) {
+  const size_t rank = pads.size() / 2;
+  for (size_t d = 0; d < rank; ++d) {
+    const int64_t before = pads[d], after = pads[rank + d], size = y.shape()[d];
+    if (before == 0 && after == 0) continue;
+    constexpr int64_t kMost = int64_t{1} << 26;
+    if (std::max({before, after, size}) > kMost) return node.Unsupported("axes this long");
+    if (size < 1 || before < -size || after < -size || before + size + after < 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "dimension ", d, " of size ", size, " cannot be padded by ", before, " and ", after));
+    }
+    std::vector<int64_t> from;
+    for (int64_t i = -before; i < size + after; ++i) from.push_back(Continued(i, size, mirrored));
+    LEMMA_ASSIGN_OR_RETURN(y, node.Op("gather", {y, node.Constant(Tensor::Ints(from))},
+                                      {{"axis", static_cast<int64_t>(d)}}));
+  }
+  return y;
+}
+
+// Pads by a value that is computed.
+absl::StatusOr<Value> PadByValue(OnnxImport& node, const Value& x, const std::vector<int64_t>& pads,
+                                 Value value) {
+  if (value.type().num_elements() != 1) {
+    return absl::InvalidArgumentError("the value must be a scalar");
+  }
+  if (x.type().num_elements() > (int64_t{1} << 28)) {
+    return node.Unsupported("a computed value around a tensor this large");
+  }
+  LEMMA_ASSIGN_OR_RETURN(value, Reshape(node, value, {}));
+  LEMMA_ASSIGN_OR_RETURN(const Tensor ones, Tensor::Filled({DType::kI32, x.shape()}, 1));
+  LEMMA_ASSIGN_OR_RETURN(const Value mark, node.Op("pad", {node.Constant(ones)}, {{"pads", pads}}));
+  LEMMA_ASSIGN_OR_RETURN(const Value inside,
+                         node.Op("cast", {mark}, {{"dtype", std::string("bool")}}));
+  LEMMA_ASSIGN_OR_RETURN(const Value padded, node.Op("pad", {x}, {{"pads", pads}}));
+  return node.Op("where", {inside, padded, value});
+}
+
 // Pads and value are attributes before operator set 11 and inputs since then; from 18 on, axes can
 // be chosen.
 absl::StatusOr<std::vector<Value>> ImportPad(OnnxImport& node) {
@@ -115,6 +165,7 @@ absl::StatusOr<std::vector<Value>> ImportPad(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(std::string mode, node.String("mode", "constant"));
   std::vector<int64_t> given, axes;
   double value = 0;
+  Value computed;
   if (node.opset() < 11) {
     LEMMA_ASSIGN_OR_RETURN(given, node.Ints(node.opset() < 2 ? "paddings" : "pads"));
     LEMMA_ASSIGN_OR_RETURN(value, node.Float("value", 0));
@@ -122,9 +173,13 @@ absl::StatusOr<std::vector<Value>> ImportPad(OnnxImport& node) {
     LEMMA_ASSIGN_OR_RETURN(Tensor constant, node.ConstantInput(1));
     given = constant.ToInts();
     if (node.HasInput(2)) {
-      LEMMA_ASSIGN_OR_RETURN(Tensor fill, node.ConstantInput(2));
-      if (fill.size() != 1) return absl::InvalidArgumentError("the value must be a scalar");
-      value = fill.AtDouble(0);
+      LEMMA_ASSIGN_OR_RETURN(computed, node.Input(2));
+      auto fill = node.ConstantInput(2);
+      if (fill.ok()) {
+        if (fill->size() != 1) return absl::InvalidArgumentError("the value must be a scalar");
+        value = fill->AtDouble(0);
+        computed = Value();
+      }
     }
   }
   const size_t rank = x.shape().size();
@@ -139,14 +194,23 @@ absl::StatusOr<std::vector<Value>> ImportPad(OnnxImport& node) {
         absl::StrCat("pads has ", given.size(), " entries, not ", 2 * axes.size()));
   }
   std::vector<int64_t> pads(2 * rank, 0);
-  bool moves = false;
+  bool moves = false, far = false;
   for (size_t i = 0; i < axes.size(); ++i) {
     LEMMA_ASSIGN_OR_RETURN(int64_t axis, NormalizeOnnxAxis(axes[i], static_cast<int>(rank)));
     pads[axis] = given[i];
     pads[rank + axis] = given[axes.size() + i];
     moves = moves || pads[axis] != 0 || pads[rank + axis] != 0;
+    far = far || std::max(pads[axis], pads[rank + axis]) >= x.shape()[axis];
   }
   if (!moves) return std::vector<Value>{x};
+  if (mode == "wrap" || (mode == "reflect" && far)) {
+    LEMMA_ASSIGN_OR_RETURN(const Value y, PadByGathers(node, x, pads, mode == "reflect"));
+    return std::vector<Value>{y};
+  }
+  if (mode == "constant" && computed) {
+    LEMMA_ASSIGN_OR_RETURN(const Value y, PadByValue(node, x, pads, computed));
+    return std::vector<Value>{y};
+  }
   return node.Ops("pad", {x}, {{"pads", pads}, {"mode", mode}, {"value", value}});
 }
 

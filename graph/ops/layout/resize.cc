@@ -1,5 +1,6 @@
 // Resampling. Nearest-neighbour is an operator. Linear and cubic interpolation are matrix products
 // with constant weights, built at import.
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -110,6 +111,10 @@ absl::StatusOr<Linear> SourcePosition(const OnnxImport& node, const ResizeAxis& 
     return Linear{2 * den, den - num, 2 * num};
   }
   if (mode == "pytorch_half_pixel") return Linear{0, 0, 1};
+  if (mode == "half_pixel_symmetric") {
+    // input/2 - output/2 * den/num + (i + 1/2) * den/num - 1/2
+    return Linear{2 * den, axis.input * num - axis.output * den + den - num, 2 * num};
+  }
   if (mode == "tf_half_pixel_for_nn") return Linear{2 * den, den, 2 * num};
   if (mode == "align_corners") {
     // i * (input - 1) / (scale*input - 1), where scale*input need not be whole.
@@ -143,7 +148,7 @@ absl::StatusOr<Value> ResizeNearest(OnnxImport& node, const Value& x,
   std::vector<int64_t> sizes, mul, add, by;
   for (const ResizeAxis& axis : axes) {
     Linear form;
-    if (axis.input != axis.output || axis.scale.first != axis.scale.second) {
+    if (!axis.Keeps()) {
       LEMMA_ASSIGN_OR_RETURN(Linear position, SourcePosition(node, axis, coordinates));
       LEMMA_ASSIGN_OR_RETURN(form, Rounded(node, position, rounding));
       form = Simplest(form, axis.input, axis.output);
@@ -156,6 +161,62 @@ absl::StatusOr<Value> ResizeNearest(OnnxImport& node, const Value& x,
   return node.Op("resize_nearest", {x}, {{"sizes", sizes}, {"mul", mul}, {"add", add}, {"by", by}});
 }
 
+// The element nearest to a position that need not be a small fraction.
+absl::StatusOr<int64_t> Nearest(const OnnxImport& node, double at, const std::string& rounding) {
+  double nearest = 0;
+  if (rounding == "floor") {
+    nearest = std::floor(at);
+  } else if (rounding == "ceil") {
+    nearest = std::ceil(at);
+  } else if (rounding == "round_prefer_ceil") {
+    nearest = std::floor(at + 0.5);
+  } else if (rounding == "round_prefer_floor") {
+    nearest = std::ceil(at - 0.5);
+  } else {
+    return node.Unsupported(absl::StrCat("nearest_mode ", rounding));
+  }
+  return static_cast<int64_t>(nearest);
+}
+
+// Reads the nearest elements of a part of x, a gather along each axis.
+absl::StatusOr<Value> CropNearest(OnnxImport& node, Value y, const std::vector<ResizeAxis>& axes,
+                                  const std::string& coordinates, const std::string& rounding) {
+  for (size_t d = 0; d < axes.size(); ++d) {
+    if (axes[d].Keeps()) continue;
+    if (axes[d].output > (int64_t{1} << 26)) return node.Unsupported("axes this long");
+    std::vector<int64_t> from;
+    for (int64_t i = 0; i < axes[d].output; ++i) {
+      LEMMA_ASSIGN_OR_RETURN(double at, ResizePosition(node, axes[d], i, coordinates));
+      at = std::min(std::max(at, 0.0), static_cast<double>(axes[d].input - 1));
+      LEMMA_ASSIGN_OR_RETURN(const int64_t nearest, Nearest(node, at, rounding));
+      from.push_back(nearest);
+    }
+    LEMMA_ASSIGN_OR_RETURN(y, node.Op("gather", {y, node.Constant(Tensor::Ints(from))},
+                                      {{"axis", static_cast<int64_t>(d)}}));
+  }
+  return y;
+}
+
+// y with `value` where its position is outside x.
+absl::StatusOr<Value> Extrapolated(OnnxImport& node, Value y, const std::vector<ResizeAxis>& axes,
+                                   const std::string& coordinates, double value) {
+  LEMMA_ASSIGN_OR_RETURN(const Value outside, node.Scalar(y.dtype(), value));
+  for (size_t d = 0; d < axes.size(); ++d) {
+    if (axes[d].Keeps()) continue;
+    std::vector<double> inside;
+    for (int64_t i = 0; i < axes[d].output; ++i) {
+      LEMMA_ASSIGN_OR_RETURN(const double at, ResizePosition(node, axes[d], i, coordinates));
+      inside.push_back(at >= 0 && at <= static_cast<double>(axes[d].input - 1));
+    }
+    if (std::find(inside.begin(), inside.end(), 0.0) == inside.end()) continue;
+    Shape shape(axes.size(), 1);
+    shape[d] = axes[d].output;
+    LEMMA_ASSIGN_OR_RETURN(Tensor mask, Tensor::FromDoubles({DType::kBool, shape}, inside));
+    LEMMA_ASSIGN_OR_RETURN(y, node.Op("where", {node.Constant(std::move(mask)), y, outside}));
+  }
+  return y;
+}
+
 absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(std::string mode, node.String("mode", "nearest"));
@@ -165,26 +226,35 @@ absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(std::string rounding,
                          node.String("nearest_mode", old ? "floor" : "round_prefer_floor"));
   LEMMA_ASSIGN_OR_RETURN(std::vector<ResizeAxis> axes, ReadResizeAxes(node, x.shape()));
-  node.FindAttr("extrapolation_value");  // for tf_crop_and_resize, which is refused
+  LEMMA_ASSIGN_OR_RETURN(const double outside, node.Float("extrapolation_value", 0));
   bool changes = false;
   for (const ResizeAxis& axis : axes) {
     if (axis.input < 1) return absl::InvalidArgumentError("x is empty");
-    changes = changes || axis.input != axis.output || axis.scale.first != axis.scale.second;
+    changes = changes || !axis.Keeps();
   }
   Interpolation how;
   how.coordinates = coordinates;
   LEMMA_ASSIGN_OR_RETURN(how.cubic_coefficient, node.Float("cubic_coeff_a", -0.75));
   LEMMA_ASSIGN_OR_RETURN(int64_t exclude, node.Int("exclude_outside", 0));
   how.exclude_outside = exclude != 0;
+  LEMMA_ASSIGN_OR_RETURN(int64_t antialias, node.Int("antialias", 0));
+  how.antialias = antialias != 0;
   how.cubic = mode == "cubic";
   if (!changes) return std::vector<Value>{x};
+  const bool crops = coordinates == "tf_crop_and_resize";
   Value y;
-  if (mode == "nearest") {
+  if (mode == "nearest" && how.antialias) return node.Unsupported("antialias of nearest elements");
+  if (mode == "nearest" && crops) {
+    LEMMA_ASSIGN_OR_RETURN(y, CropNearest(node, x, axes, coordinates, rounding));
+  } else if (mode == "nearest") {
     LEMMA_ASSIGN_OR_RETURN(y, ResizeNearest(node, x, axes, coordinates, rounding));
-  } else if (mode == "linear" || mode == "cubic") {
+  } else if (mode == "linear" || mode == "bilinear" || mode == "cubic") {
     LEMMA_ASSIGN_OR_RETURN(y, Interpolate(node, x, axes, how));
   } else {
     return node.Unsupported(absl::StrCat("mode ", mode));
+  }
+  if (crops) {
+    LEMMA_ASSIGN_OR_RETURN(y, Extrapolated(node, y, axes, coordinates, outside));
   }
   return std::vector<Value>{y};
 }

@@ -130,10 +130,12 @@ absl::StatusOr<std::pair<int64_t, int64_t>> SymbolicRange(const OnnxImport& node
                                                           int64_t extent) {
   const IndexExpr size = ToExpr(extent);
   auto place = [&](int64_t given) -> std::optional<IndexExpr> {
+    constexpr int64_t kBeyond = INT64_MAX / 2;  // no tensor is longer
+    if (given >= kBeyond && !IsSymbolic(given)) return size;
     IndexExpr position = ToExpr(given);
     auto is_negative = Decide(Lt(position, 0));
     if (!is_negative) return std::nullopt;
-    if (*is_negative) position = given < -(INT64_MAX / 2) ? IndexExpr(0) : position + size;
+    if (*is_negative) position = given < -kBeyond ? IndexExpr(0) : position + size;
     return Min(Max(position, 0), size);
   };
   if (step > 0 && !IsSymbolic(step)) {

@@ -1,6 +1,7 @@
-// Running sums and products along an axis. By the definition, each element would add up all
-// elements before it.
+// Passes along an axis: running sums and products, and the largest or smallest elements. By their
+// definitions, each element would meet all others of its line.
 #include <algorithm>
+#include <numeric>
 
 #include "base/parallel.h"
 #include "runtime/cpu/kernels/kernel.h"
@@ -127,6 +128,109 @@ Built Build(const CpuKernelSpec& spec, const StaticValues&) {
   }
 }
 
+template <class T>
+T Same(T x) {
+  return x;
+}
+
+// kKey gives the number to compare by.
+template <class T, auto kKey>
+class TopK : public Kernel {
+  using Key = decltype(kKey(T()));
+
+ public:
+  explicit TopK(const CpuKernelSpec& spec) {
+    const Node& node = spec.head();
+    const Shape& shape = node.inputs()[0].shape();
+    const int64_t rank = static_cast<int64_t>(shape.size());
+    const int64_t axis = (node.Int("axis") + rank) % rank;
+    size_ = shape[axis];
+    inner_ = RowMajorStrides(shape)[axis];
+    outer_ = NumElements(shape) / size_ / inner_;
+    taken_ = node.Int("k");
+    largest_ = node.Int("largest") != 0;
+    threads_ = ThreadsFor(NumElements(shape), spec.threads);
+  }
+
+  absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
+                   void*) override {
+    const auto* x = static_cast<const T*>(inputs[0]);
+    auto* values = static_cast<T*>(outputs[0]);
+    auto* indices = static_cast<int64_t*>(outputs[1]);
+    ParallelFor(threads_, outer_ * inner_, [&](int64_t begin, int64_t end) {
+      std::vector<Key> line(static_cast<size_t>(size_));
+      std::vector<int64_t> order(static_cast<size_t>(size_));
+      for (int64_t n = begin; n < end; ++n) {
+        const int64_t from = n / inner_ * size_ * inner_ + n % inner_;
+        for (int64_t i = 0; i < size_; ++i) line[i] = kKey(x[from + i * inner_]);
+        Sort(line, order);
+        const int64_t to = n / inner_ * taken_ * inner_ + n % inner_;
+        for (int64_t j = 0; j < taken_; ++j) {
+          values[to + j * inner_] = x[from + order[j] * inner_];
+          indices[to + j * inner_] = order[j];
+        }
+      }
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  // Puts the places of the first elements first.
+  void Sort(const std::vector<Key>& line, std::vector<int64_t>& order) const {
+    std::iota(order.begin(), order.end(), 0);
+    std::partial_sort(order.begin(), order.begin() + taken_, order.end(),
+                      [&](int64_t i, int64_t j) {
+                        const Key a = line[i], b = line[j];
+                        if (Less(a, b)) return !largest_;
+                        if (Less(b, a)) return largest_;
+                        return i < j;
+                      });
+  }
+  // NaN is larger than any number.
+  static bool Less(Key a, Key b) { return a < b || (b != b && a == a); }
+
+  int64_t size_, inner_, outer_, taken_;
+  bool largest_;
+  int threads_;
+};
+
+bool AcceptsTopK(const Node& node) {
+  return node.type(0).dtype != DType::kBool && node.type(0).num_elements() > 0;
+}
+
+void TopKLayouts(CpuKernelSpec& spec, const Strides&) {
+  spec.inputs[0].strides = RowMajorStrides(spec.inputs[0].type.shape);
+  for (auto& out : spec.outputs) out.strides = RowMajorStrides(out.type.shape);
+}
+
+template <class T>
+Built BuildTopKOf(const CpuKernelSpec& spec) {
+  return std::make_unique<TopK<T, Same<T>>>(spec);
+}
+
+Built BuildTopK(const CpuKernelSpec& spec, const StaticValues&) {
+  switch (spec.head().type(0).dtype) {
+    case DType::kF64:
+      return BuildTopKOf<double>(spec);
+    case DType::kF32:
+      return BuildTopKOf<float>(spec);
+    case DType::kF16:
+      return std::make_unique<TopK<uint16_t, HalfToFloat>>(spec);
+    case DType::kBF16:
+      return std::make_unique<TopK<uint16_t, BFloat16ToFloat>>(spec);
+    case DType::kI64:
+      return BuildTopKOf<int64_t>(spec);
+    case DType::kI32:
+      return BuildTopKOf<int32_t>(spec);
+    case DType::kI8:
+      return BuildTopKOf<int8_t>(spec);
+    case DType::kU8:
+      return BuildTopKOf<uint8_t>(spec);
+    default:
+      return absl::UnimplementedError("elements of this type");
+  }
+}
+
 }  // namespace
 
 KernelDef MakeScanKernel() {
@@ -136,6 +240,16 @@ KernelDef MakeScanKernel() {
   def.accepts = Accepts;
   def.layouts = Layouts;
   def.build = Build;
+  return def;
+}
+
+KernelDef MakeTopKKernel() {
+  KernelDef def;
+  def.name = "top_k";
+  def.ops = {"top_k"};
+  def.accepts = AcceptsTopK;
+  def.layouts = TopKLayouts;
+  def.build = BuildTopK;
   return def;
 }
 

@@ -1,4 +1,5 @@
-// Sums into a tensor at positions given by another one, as in the gradients of gathers.
+// Combines updates with a tensor at positions given by another one: sums, as in the gradients of
+// gathers, or extremes.
 #include <cstring>
 
 #include "runtime/cpu/kernels/kernel.h"
@@ -8,7 +9,22 @@ namespace {
 
 using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
 
-// Adds updates in contiguous runs of `run` elements.
+struct Sum {
+  float operator()(float old, float update) const { return old + update; }
+};
+// NaN in either operand propagates.
+struct Greatest {
+  float operator()(float old, float update) const {
+    return old > update || old != old ? old : update;
+  }
+};
+struct Least {
+  float operator()(float old, float update) const {
+    return old < update || old != old ? old : update;
+  }
+};
+
+// Combines updates in contiguous runs of `run` elements.
 class Scatter : public Kernel {
  public:
   Scatter(const CpuKernelSpec& spec) : node_(spec.nodes[0]) {
@@ -36,6 +52,15 @@ class Scatter : public Kernel {
   virtual void Add(const int64_t* indices, const float* updates, float* y) const = 0;
   virtual void Add(const int32_t* indices, const float* updates, float* y) const = 0;
 
+  // Calls `add` with the function that combines an element and an update.
+  template <class Do>
+  void WithReduction(Do add) const {
+    const std::string& reduction = node_->String("reduction");
+    if (reduction == "max") return add(Greatest());
+    if (reduction == "min") return add(Least());
+    add(Sum());
+  }
+
   // Makes a negative index count from the end. Returns false if it lies outside; then nothing is
   // added.
   static bool Inside(int64_t* index, int64_t size) {
@@ -58,11 +83,15 @@ class ScatterNd : public Scatter {
   }
 
  private:
-  void Add(const int64_t* i, const float* u, float* y) const override { AddRows(i, u, y); }
-  void Add(const int32_t* i, const float* u, float* y) const override { AddRows(i, u, y); }
+  void Add(const int64_t* i, const float* u, float* y) const override {
+    WithReduction([&](auto combine) { AddRows(i, u, combine, y); });
+  }
+  void Add(const int32_t* i, const float* u, float* y) const override {
+    WithReduction([&](auto combine) { AddRows(i, u, combine, y); });
+  }
 
-  template <class Index>
-  void AddRows(const Index* indices, const float* updates, float* y) const {
+  template <class Index, class Combine>
+  void AddRows(const Index* indices, const float* updates, Combine combine, float* y) const {
     for (int64_t row = 0; row < rows_; ++row, indices += width_, updates += run_) {
       int64_t offset = 0;
       bool inside = true;
@@ -72,7 +101,7 @@ class ScatterNd : public Scatter {
         offset += index * strides_[d];
       }
       if (!inside) continue;
-      for (int64_t i = 0; i < run_; ++i) y[offset + i] += updates[i];
+      for (int64_t i = 0; i < run_; ++i) y[offset + i] = combine(y[offset + i], updates[i]);
     }
   }
 
@@ -88,11 +117,15 @@ class ScatterElements : public Scatter {
   }
 
  private:
-  void Add(const int64_t* i, const float* u, float* y) const override { AddAll(i, u, y); }
-  void Add(const int32_t* i, const float* u, float* y) const override { AddAll(i, u, y); }
+  void Add(const int64_t* i, const float* u, float* y) const override {
+    WithReduction([&](auto combine) { AddAll(i, u, combine, y); });
+  }
+  void Add(const int32_t* i, const float* u, float* y) const override {
+    WithReduction([&](auto combine) { AddAll(i, u, combine, y); });
+  }
 
-  template <class Index>
-  void AddAll(const Index* indices, const float* updates, float* y) const {
+  template <class Index, class Combine>
+  void AddAll(const Index* indices, const float* updates, Combine combine, float* y) const {
     const Shape& box = shape(1);
     std::vector<int64_t> at(box.size(), 0);
     const int64_t count = NumElements(box);
@@ -100,7 +133,7 @@ class ScatterElements : public Scatter {
       int64_t offset = 0, index = indices[n];
       const bool inside = Inside(&index, shape(0)[axis_]);
       for (size_t d = 0; d < box.size(); ++d) offset += (d == axis_ ? index : at[d]) * strides_[d];
-      if (inside) y[offset] += updates[n];
+      if (inside) y[offset] = combine(y[offset], updates[n]);
       for (size_t d = box.size(); d-- > 0 && ++at[d] == box[d];) at[d] = 0;
     }
   }
@@ -113,9 +146,10 @@ bool Accepts(const Node& node) {
   const auto& in = node.inputs();
   const bool types = in[0].dtype() == DType::kF32 &&
                      (in[1].dtype() == DType::kI64 || in[1].dtype() == DType::kI32);
-  return types && node.String("reduction") == "add" && in[0] != in[2] &&
-         in[0].type().num_elements() > 0 && in[1].type().num_elements() > 0 &&
-         in[2].type().num_elements() > 0;
+  const std::string& reduction = node.String("reduction");
+  const bool known = reduction == "add" || reduction == "max" || reduction == "min";
+  return types && known && in[0] != in[2] && in[0].type().num_elements() > 0 &&
+         in[1].type().num_elements() > 0 && in[2].type().num_elements() > 0;
 }
 
 void Layouts(CpuKernelSpec& spec, const Strides&) {

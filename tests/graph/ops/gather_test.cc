@@ -1,3 +1,6 @@
+#include <cmath>
+#include <limits>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/graph/ops/op_testutil.h"
@@ -48,8 +51,21 @@ TEST(Scatter, Elements) {
                     {{"axis", int64_t{1}}, {"reduction", "add"}}),
               ElementsAre(1, 32, 3, 4, 5));
   EXPECT_THAT(TypeOf("scatter_elements", {x.type, {DType::kI64, {1, 2}}, updates.type},
-                     {{"axis", int64_t{1}}, {"reduction", "min"}}),
-              HasSubstr("reduction is min; it may be none, add or mul"));
+                     {{"axis", int64_t{1}}, {"reduction", "least"}}),
+              HasSubstr("reduction is least; it may be none, add, mul, max or min"));
+}
+
+TEST(Scatter, ExtremesOfUpdatesAndTheElement) {
+  Arg x({4}, {1, 2, 3, 4});
+  EXPECT_THAT(Eval1("scatter_elements", {x, Positions({3}, {1, 1, -1}), Arg({3}, {5, 7, 0})},
+                    {{"reduction", "max"}}),
+              ElementsAre(1, 7, 3, 4));
+  EXPECT_THAT(Eval1("scatter_nd", {x, Positions({3, 1}, {1, 1, 3}), Arg({3}, {5, -7, 9})},
+                    {{"reduction", "min"}}),
+              ElementsAre(1, -7, 3, 4));
+  EXPECT_THAT(
+      Eval1("scatter_elements", {x, Positions({0}, {}), Arg({0}, {})}, {{"reduction", "max"}}),
+      ElementsAre(1, 2, 3, 4));
 }
 
 TEST(Scatter, OutsideTheIndicesNothingChanges) {
@@ -74,6 +90,37 @@ TEST(OneHot, PutsTheValueWhereTheIndexPoints) {
   EXPECT_THAT(Eval1("one_hot", {Positions({2}, {1, 9}), values},
                     {{"depth", int64_t{2}}, {"axis", int64_t{0}}}),
               ElementsAre(5, 5, 7, 5));
+}
+
+TEST(TopK, TheLowerIndexIsFirstAmongEquals) {
+  Arg x({2, 4}, {3, 1, 3, 2, 5, 5, 5, 6});
+  auto largest = Eval("top_k", {x}, {{"k", int64_t{3}}});
+  ASSERT_TRUE(largest.ok()) << largest.status();
+  EXPECT_THAT(largest->values[0], ElementsAre(3, 3, 2, 6, 5, 5));
+  EXPECT_THAT(largest->values[1], ElementsAre(0, 2, 3, 3, 0, 1));
+  auto smallest =
+      Eval("top_k", {x}, {{"k", int64_t{1}}, {"axis", int64_t{0}}, {"largest", int64_t{0}}});
+  ASSERT_TRUE(smallest.ok()) << smallest.status();
+  EXPECT_THAT(smallest->values[0], ElementsAre(3, 1, 3, 2));
+  EXPECT_THAT(smallest->values[1], ElementsAre(0, 0, 0, 0));
+}
+
+TEST(TopK, NaNIsLargest) {
+  const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+  Arg x({5}, {1, nan, inf, nan, -inf});
+  auto largest = Eval("top_k", {x}, {{"k", int64_t{5}}});
+  auto smallest = Eval("top_k", {x}, {{"k", int64_t{5}}, {"largest", int64_t{0}}});
+  ASSERT_TRUE(largest.ok() && smallest.ok());
+  EXPECT_THAT(largest->values[1], ElementsAre(1, 3, 2, 0, 4));
+  EXPECT_THAT(smallest->values[1], ElementsAre(4, 0, 2, 1, 3));
+}
+
+TEST(TopK, Types) {
+  const TensorType x{DType::kI32, {3, 0, 2}};
+  EXPECT_EQ(TypeOf("top_k", {x}, {{"k", int64_t{2}}, {"axis", int64_t{-3}}}), "i32[2,0,2]");
+  EXPECT_EQ(TypeOf("top_k", {x}, {{"k", int64_t{0}}, {"axis", int64_t{1}}}, 1), "i64[3,0,2]");
+  EXPECT_THAT(TypeOf("top_k", {x}, {{"k", int64_t{3}}}),
+              HasSubstr("k is 3, axis 2 has 2 elements"));
 }
 
 }  // namespace

@@ -1,0 +1,439 @@
+// Sampling of images at computed positions: GridSample, AffineGrid, DeformConv.
+#include "graph/onnx/composites/sampling.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "graph/onnx/composites/axes.h"
+#include "graph/onnx/composites/composites.h"
+
+namespace lemma::ops {
+namespace {
+
+using Values = absl::StatusOr<std::vector<Value>>;
+
+// [first, first + 1, …] as a vector of floats.
+Value Offsets(OnnxImport& node, OnnxBuild& b, DType dtype, int64_t first, int64_t count) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<double>(first + i));
+  auto tensor = b.Take(Tensor::FromDoubles({dtype, {count}}, values));
+  return b.status().ok() ? node.Constant(std::move(tensor)) : Value();
+}
+
+Value WithLastAxis(OnnxBuild& b, const Value& x) {
+  if (!x) return x;
+  Shape shape = x.shape();
+  shape.push_back(1);
+  return b.Reshape(x, shape);
+}
+
+// How GridSample finds elements along an axis of `size` elements.
+struct GridAxis {
+  std::string mode, padding;
+  bool align_corners;
+  int64_t size;
+
+  double Low() const { return align_corners ? 0 : -0.5; }
+  double High() const { return static_cast<double>(size) - (align_corners ? 1 : 0.5); }
+};
+
+// x mirrored at both borders until it lies between them.
+Value Reflected(OnnxBuild& b, const Value& x, const GridAxis& axis) {
+  const double low = axis.Low(), range = axis.High() - low;
+  if (!x || range <= 0) return Clamped(b, x, low, low);
+  const Value along = b.Op("mod", {b.Add(x, -low), b.Scalar(x.dtype(), 2 * range)});
+  const Value back = b.Op("greater", {along, b.Scalar(along ? along.dtype() : DType::kF32, range)});
+  return b.Add(b.Op("where", {back, b.From(2 * range, along), along}), low);
+}
+
+// The weights of the elements at distances -1 - t, -t, 1 - t and 2 - t.
+Value CubicWeights(OnnxBuild& b, const Value& t) {
+  constexpr double kA = -0.75;
+  auto far = [&](const Value& d) {  // ((a d - 5a) d + 8a) d - 4a
+    return b.Add(b.Mul(b.Add(b.Mul(b.Add(b.Mul(d, kA), -5 * kA), d), 8 * kA), d), -4 * kA);
+  };
+  auto near = [&](const Value& d) {  // ((a + 2) d - (a + 3)) d² + 1
+    return b.Add(b.Mul(b.Mul(b.Add(b.Mul(d, kA + 2), -(kA + 3)), d), d), 1);
+  };
+  const Value rest = b.From(1, t);
+  std::vector<Value> weights = {far(b.Add(t, 1)), near(t), near(rest), far(b.Add(rest, 1))};
+  for (const Value& weight : weights) {
+    if (!weight) return Value();
+  }
+  return b.Concat(std::move(weights), t.type().rank() - 1);
+}
+
+// The elements for `grid`, [N,P], which has -1 and 1 at the borders.
+SampledAxis SampleGrid(OnnxImport& node, OnnxBuild& b, const Value& grid, const GridAxis& axis) {
+  const double size = static_cast<double>(axis.size);
+  // (n + 1) / 2 * (size - 1), or ((n + 1) * size - 1) / 2
+  Value x = b.Add(grid, 1);
+  x = axis.align_corners ? b.Mul(b.Mul(x, 0.5), size - 1) : b.Mul(b.Add(b.Mul(x, size), -1), 0.5);
+  if (axis.mode == "nearest") x = b.Op("round", {x});
+  // Cubic weights reach inwards from outside the border, so only the elements are clamped.
+  if (axis.padding == "reflection" || (axis.padding == "border" && axis.mode != "cubic")) {
+    const Value moved =
+        axis.padding == "border" ? Clamped(b, x, 0, size - 1) : Reflected(b, x, axis);
+    x = b.Op("where", {Within(b, x, axis.Low(), axis.High()), x, moved});
+  }
+  x = WithLastAxis(b, x);
+  if (!x) return {};
+  SampledAxis sampled;
+  Value at = x;
+  if (axis.mode != "nearest") {
+    const Value floor = b.Op("floor", {x});
+    const Value t = b.Sub(x, floor);
+    const bool cubic = axis.mode == "cubic";
+    at = b.Add(floor, Offsets(node, b, x.dtype(), cubic ? -1 : 0, cubic ? 4 : 2));
+    sampled.weight = cubic ? CubicWeights(b, t)
+                           : b.Op("concat", {b.From(1, t), t},
+                                  {{"axis", static_cast<int64_t>(x.type().rank() - 1)}});
+  }
+  if (axis.padding == "zeros") sampled.inside = Within(b, at, 0, size - 1);
+  if (axis.padding == "reflection") at = Reflected(b, at, axis);
+  sampled.index = Clamped(b, at, 0, size - 1);
+  return sampled;
+}
+
+Values ImportGridSample(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
+  LEMMA_ASSIGN_OR_RETURN(Value grid, node.Input(1));
+  GridAxis axis;
+  LEMMA_ASSIGN_OR_RETURN(int64_t align, node.Int("align_corners", 0));
+  LEMMA_ASSIGN_OR_RETURN(axis.padding, node.String("padding_mode", "zeros"));
+  LEMMA_ASSIGN_OR_RETURN(axis.mode, node.String("mode", "linear"));
+  if (axis.mode == "bilinear") axis.mode = "linear";
+  if (axis.mode == "bicubic") axis.mode = "cubic";
+  axis.align_corners = align != 0;
+  const int rank = x.type().rank(), spatial = rank - 2;
+  const Shape &shape = x.shape(), &at = grid.shape();
+  if (spatial < 1 || grid.type().rank() != rank || at[0] != shape[0] || at.back() != spatial) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "X ", ToString(shape), " and the grid ", ToString(at), " must be [N,C,D…] and [N,…,rank]"));
+  }
+  if (axis.mode != "linear" && axis.mode != "nearest" && axis.mode != "cubic") {
+    return node.Unsupported(absl::StrCat("mode ", axis.mode));
+  }
+  if (axis.padding != "zeros" && axis.padding != "border" && axis.padding != "reflection") {
+    return node.Unsupported(absl::StrCat("padding_mode ", axis.padding));
+  }
+  if (axis.mode != "nearest" && !IsFloat(x.dtype())) {
+    return node.Unsupported("interpolation between integers");
+  }
+  if (shape[0] > (int64_t{1} << 24)) return node.Unsupported("batches this large");
+  for (int d = 2; d < rank; ++d) {
+    if (shape[d] < 1) return absl::InvalidArgumentError("X has an empty axis");
+  }
+  OnnxBuild b(node);
+  const int64_t points = NumElements(Shape(at.begin() + 1, at.end() - 1));
+  grid = b.Reshape(Widened(b, grid), {at[0], points, spatial});
+  std::vector<SampledAxis> axes;
+  for (int d = 0; d < spatial; ++d) {
+    // The grid names the last axis first.
+    const Value coordinate =
+        b.Reshape(b.Op("slice", {grid},
+                       {{"starts", std::vector<int64_t>{0, 0, spatial - 1 - d}},
+                        {"sizes", Shape{at[0], points, 1}}}),
+                  {at[0], points});
+    axis.size = shape[2 + d];
+    axes.push_back(SampleGrid(node, b, coordinate, axis));
+  }
+  const bool sums = axis.mode != "nearest";
+  Value y = SampledTerms(node, b, sums ? Widened(b, x) : x, axes);
+  if (sums) {
+    y = b.Op("reduce_sum", {y}, {{"axes", std::vector<int64_t>{2}}});
+  } else {
+    y = b.Reshape(y, {shape[0], points, shape[1]});
+  }
+  Shape result = {shape[0], shape[1]};
+  result.insert(result.end(), at.begin() + 1, at.end() - 1);
+  y = b.Reshape(b.Transpose(b.Cast(y, x.dtype()), {0, 2, 1}), result);
+  if (!b.status().ok()) return b.status();
+  return std::vector<Value>{y};
+}
+
+// grid[n,p…,r] = sum(s) theta[n,r,s] * base[p…,s], where base holds the coordinates of position p…,
+// the last axis' first, and 1.
+Values ImportAffineGrid(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Value theta, node.Input(0));
+  LEMMA_ASSIGN_OR_RETURN(Tensor given, node.ConstantInput(1));
+  LEMMA_ASSIGN_OR_RETURN(int64_t align, node.Int("align_corners", 0));
+  const std::vector<int64_t> size = given.ToInts();
+  const int64_t spatial = static_cast<int64_t>(size.size()) - 2;
+  const bool fits =
+      (spatial == 2 || spatial == 3) && theta.shape() == Shape{size[0], spatial, spatial + 1};
+  if (!fits) {
+    return absl::InvalidArgumentError(absl::StrCat("theta ", ToString(theta.shape()), " and size ",
+                                                   ToString(size), " do not fit"));
+  }
+  int64_t points = 1;
+  for (int64_t d = 0; d < spatial; ++d) {
+    if (size[2 + d] < 1 || points > (int64_t{1} << 24) / size[2 + d]) {
+      return absl::InvalidArgumentError(absl::StrCat("size ", ToString(size)));
+    }
+    points *= size[2 + d];
+  }
+  std::vector<double> base;
+  for (int64_t p = 0; p < points; ++p) {
+    int64_t rest = p;
+    for (int64_t d = spatial - 1; d >= 0; --d) {
+      const int64_t count = size[2 + d], i = rest % count;
+      rest /= count;
+      // A single position lies at the start, -1, if corners are aligned.
+      const double steps =
+          static_cast<double>(align != 0 ? std::max<int64_t>(count - 1, 1) : count);
+      base.push_back((2 * static_cast<double>(i) + (align != 0 ? 0 : 1)) / steps - 1);
+    }
+    base.push_back(1);
+  }
+  OnnxBuild b(node);
+  const DType dtype = theta.dtype();
+  Tensor matrix = b.Take(Tensor::FromDoubles({dtype, {points, spatial + 1}}, base));
+  if (!b.status().ok()) return b.status();
+  Value y = b.Op("matmul", {node.Constant(std::move(matrix)), b.Transpose(theta, {0, 2, 1})});
+  Shape result = size;
+  result.erase(result.begin() + 1);
+  result.push_back(spatial);
+  y = b.Reshape(y, result);
+  if (!b.status().ok()) return b.status();
+  return std::vector<Value>{y};
+}
+
+// What DeformConv's attributes and shapes say.
+struct Deformed {
+  int64_t batch, channels, outputs, group, offset_group;
+  int spatial;
+  Shape image, kernel, result;
+  std::vector<int64_t> strides, dilations, pads;
+
+  int64_t Taps() const { return NumElements(kernel); }
+  int64_t Points() const { return NumElements(result); }
+};
+
+absl::StatusOr<Deformed> ReadDeformed(OnnxImport& node, const Value& x, const Value& w,
+                                      const Value& offset) {
+  Deformed d;
+  const Shape &image = x.shape(), &weights = w.shape(), &offsets = offset.shape();
+  d.spatial = x.type().rank() - 2;
+  if (d.spatial < 1 || weights.size() != image.size() || offsets.size() != image.size()) {
+    return absl::InvalidArgumentError("X, W and offset must have one rank, 3 or more");
+  }
+  d.batch = image[0];
+  d.channels = image[1];
+  d.outputs = weights[0];
+  d.image.assign(image.begin() + 2, image.end());
+  d.result.assign(offsets.begin() + 2, offsets.end());
+  LEMMA_ASSIGN_OR_RETURN(d.group, node.Int("group", 1));
+  LEMMA_ASSIGN_OR_RETURN(d.offset_group, node.Int("offset_group", 1));
+  const std::vector<int64_t> ones(d.spatial, 1), zeros(2 * static_cast<size_t>(d.spatial), 0);
+  LEMMA_ASSIGN_OR_RETURN(d.kernel,
+                         node.Ints("kernel_shape", Shape(weights.begin() + 2, weights.end())));
+  LEMMA_ASSIGN_OR_RETURN(d.strides, node.Ints("strides", ones));
+  LEMMA_ASSIGN_OR_RETURN(d.dilations, node.Ints("dilations", ones));
+  LEMMA_ASSIGN_OR_RETURN(d.pads, node.Ints("pads", zeros));
+  const size_t rank = static_cast<size_t>(d.spatial);
+  bool fits = d.group >= 1 && d.offset_group >= 1 && d.channels % d.group == 0 &&
+              d.channels % d.offset_group == 0 && d.outputs % d.group == 0 &&
+              weights[1] == d.channels / d.group &&
+              d.kernel == Shape(weights.begin() + 2, weights.end()) && d.strides.size() == rank &&
+              d.dilations.size() == rank && d.pads.size() == 2 * rank && offsets[0] == d.batch &&
+              offsets[1] == d.offset_group * d.Taps() * d.spatial;
+  for (size_t i = 0; fits && i < rank; ++i) {
+    fits = d.image[i] >= 1 && d.strides[i] >= 1 && d.dilations[i] >= 1 && d.kernel[i] >= 1;
+    const int64_t left =
+        d.image[i] + d.pads[i] + d.pads[rank + i] - ((d.kernel[i] - 1) * d.dilations[i] + 1);
+    fits = fits && left >= 0 && d.result[i] == left / d.strides[i] + 1;
+  }
+  if (fits) return d;
+  return absl::InvalidArgumentError(absl::StrCat("X ", ToString(image), ", W ", ToString(weights),
+                                                 " and offset ", ToString(offsets),
+                                                 " do not fit each other and the attributes"));
+}
+
+// The positions along axis `axis` of each tap's samples: [batch * offset_group, taps * points].
+Value TapPositions(OnnxImport& node, OnnxBuild& b, const Deformed& d, const Value& offset,
+                   int axis) {
+  if (!offset) return offset;
+  const int64_t taps = d.Taps(), points = d.Points();
+  std::vector<double> regular;  // where offsets are 0: [taps, points]
+  int64_t inner_taps = 1, inner_points = 1;
+  for (int i = axis + 1; i < d.spatial; ++i) {
+    inner_taps *= d.kernel[i];
+    inner_points *= d.result[i];
+  }
+  for (int64_t t = 0; t < taps; ++t) {
+    for (int64_t p = 0; p < points; ++p) {
+      const int64_t tap = t / inner_taps % d.kernel[axis];
+      const int64_t point = p / inner_points % d.result[axis];
+      regular.push_back(
+          static_cast<double>(point * d.strides[axis] - d.pads[axis] + tap * d.dilations[axis]));
+    }
+  }
+  Tensor base = b.Take(Tensor::FromDoubles({offset.dtype(), {1, 1, taps, points}}, regular));
+  if (!b.status().ok()) return Value();
+  const Shape apart = {d.batch, d.offset_group, taps, d.spatial, points};
+  const Value moved = b.Op("slice", {b.Reshape(offset, apart)},
+                           {{"starts", std::vector<int64_t>{0, 0, 0, axis, 0}},
+                            {"sizes", Shape{d.batch, d.offset_group, taps, 1, points}}});
+  const Value at = b.Add(b.Reshape(moved, {d.batch, d.offset_group, taps, points}),
+                         node.Constant(std::move(base)));
+  return b.Reshape(at, {d.batch * d.offset_group, taps * points});
+}
+
+// A convolution whose taps read between elements: each sample is moved by its own offset, and
+// scaled by a mask.
+Values ImportDeformConv(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
+  LEMMA_ASSIGN_OR_RETURN(Value w, node.Input(1));
+  LEMMA_ASSIGN_OR_RETURN(Value offset, node.Input(2));
+  LEMMA_ASSIGN_OR_RETURN(const Deformed d, ReadDeformed(node, x, w, offset));
+  if (!IsFloat(x.dtype())) return absl::InvalidArgumentError("X must be floats");
+  if (offset.type().num_elements() > (int64_t{1} << 28)) {
+    return node.Unsupported("offsets this large");
+  }
+  const DType dtype = x.dtype();
+  const int64_t taps = d.Taps(), points = d.Points(), groups = d.offset_group;
+  OnnxBuild b(node);
+  x = Widened(b, x);
+  offset = Widened(b, offset);
+  std::vector<SampledAxis> axes;
+  for (int i = 0; i < d.spatial; ++i) {
+    axes.push_back(LinearOrZero(b, TapPositions(node, b, d, offset, i), d.image[i]));
+  }
+  Shape images = d.image;
+  images.insert(images.begin(), {d.batch * groups, d.channels / groups});
+  // [batch * groups, taps * points, corners, channels / groups]
+  Value samples = SampledTerms(node, b, b.Reshape(x, images), axes);
+  samples = b.Op("reduce_sum", {samples}, {{"axes", std::vector<int64_t>{2}}});
+  samples = b.Reshape(b.Transpose(samples, {0, 2, 1}),
+                      {d.batch, groups, d.channels / groups, taps, points});
+  if (node.HasInput(4)) {
+    const Value mask = Widened(b, b.Input(4));
+    samples = b.Mul(samples, b.Reshape(mask, {d.batch, groups, 1, taps, points}));
+  }
+  samples = b.Reshape(samples, {d.batch, d.group, d.channels / d.group * taps, points});
+  const Value kernel =
+      b.Reshape(Widened(b, w), {d.group, d.outputs / d.group, d.channels / d.group * taps});
+  Value y = b.Reshape(b.Op("matmul", {kernel, samples}), {d.batch, d.outputs, points});
+  if (node.HasInput(3)) y = b.Add(y, b.Reshape(Widened(b, b.Input(3)), {d.outputs, 1}));
+  Shape result = d.result;
+  result.insert(result.begin(), {d.batch, d.outputs});
+  y = b.Cast(b.Reshape(y, result), dtype);
+  if (!b.status().ok()) return b.status();
+  return std::vector<Value>{y};
+}
+
+}  // namespace
+
+Value Clamped(OnnxBuild& b, const Value& x, double low, double high) {
+  if (!x) return x;
+  const Value least = b.Scalar(x.dtype(), low);
+  const Value above = b.Op("where", {b.Op("greater_equal", {x, least}), x, least});
+  return b.Op("min", {above, b.Scalar(x.dtype(), high)});
+}
+
+Value Within(OnnxBuild& b, const Value& x, double low, double high) {
+  if (!x) return x;
+  return b.Op("and", {b.Op("greater_equal", {x, b.Scalar(x.dtype(), low)}),
+                      b.Op("less_equal", {x, b.Scalar(x.dtype(), high)})});
+}
+
+SampledAxis LinearOrZero(OnnxBuild& b, const Value& positions, int64_t size) {
+  const Value x = WithLastAxis(b, positions);
+  if (!x) return {};
+  const int64_t last = x.type().rank() - 1;
+  const Value floor = b.Op("floor", {x});
+  const Value t = b.Sub(x, floor);
+  const Value at = b.Op("concat", {floor, b.Add(floor, 1)}, {{"axis", last}});
+  const double end = static_cast<double>(size) - 1;
+  SampledAxis sampled;
+  sampled.inside = Within(b, at, 0, end);
+  sampled.index = Clamped(b, at, 0, end);
+  sampled.weight = b.Op("concat", {b.From(1, t), t}, {{"axis", last}});
+  return sampled;
+}
+
+Value Widened(OnnxBuild& b, const Value& x) {
+  const bool half = x && (x.dtype() == DType::kF16 || x.dtype() == DType::kBF16);
+  return half ? b.Cast(x, DType::kF32) : x;
+}
+
+Value SampledTerms(OnnxImport& node, OnnxBuild& b, const Value& x,
+                   const std::vector<SampledAxis>& axes, const Value& images) {
+  for (const SampledAxis& axis : axes) {
+    if (!x || !axis.index) return Value();
+  }
+  const Shape& shape = x.shape();
+  const int64_t channels = shape[1], elements = NumElements(Shape(shape.begin() + 2, shape.end()));
+  // Rows of the channels of one element.
+  std::vector<int64_t> perm = {0};
+  for (int d = 2; d < x.type().rank(); ++d) perm.push_back(d);
+  perm.push_back(1);
+  const Value rows = b.Reshape(b.Transpose(x, perm), {shape[0] * elements, channels});
+
+  // [B,P…,K_d] as [B,P…,1,…,K_d,…,1]: one dimension for each axis' K.
+  const size_t before = axes[0].index.shape().size() - 1;
+  auto apart = [&](const Value& v, size_t d) {
+    if (!v) return v;
+    Shape wide(v.shape().begin(), v.shape().end() - 1);
+    wide.resize(before + axes.size(), 1);
+    wide[before + d] = v.shape().back();
+    return b.Reshape(v, wide);
+  };
+  Value row, weight, inside;
+  int64_t stride = elements;
+  for (size_t d = 0; d < axes.size(); ++d) {
+    stride /= shape[2 + d];
+    Value step = apart(b.Cast(axes[d].index, DType::kI64), d);
+    if (stride != 1) step = b.Mul(step, static_cast<double>(stride));
+    row = d == 0 ? step : b.Add(row, step);
+    if (axes[d].weight) {
+      const Value w = apart(axes[d].weight, d);
+      weight = d == 0 ? w : b.Mul(weight, w);
+    }
+    if (axes[d].inside) {
+      const Value in = apart(axes[d].inside, d);
+      inside = d == 0 ? in : b.Op("and", {inside, in});
+    }
+  }
+  if (!row) return Value();
+  // The first row of each batch's image.
+  const int64_t batches = row.shape()[0];
+  Value first = images;
+  if (!first) {
+    std::vector<int64_t> numbers;
+    for (int64_t n = 0; n < batches; ++n) numbers.push_back(n);
+    first = node.Constant(Tensor::Ints(numbers));
+  }
+  Shape per_batch(row.shape().size(), 1);
+  per_batch[0] = batches;
+  if (batches != 1 || images) {
+    first = b.Mul(b.Cast(first, DType::kI64), static_cast<double>(elements));
+    row = b.Add(row, b.Reshape(first, per_batch));
+  }
+  // [B,P…,K,C]
+  auto merged = [&](const Value& v, int64_t last) {
+    if (!v) return v;
+    Shape merged(v.shape().begin(), v.shape().begin() + static_cast<std::ptrdiff_t>(before));
+    merged.push_back(NumElements(
+        Shape(v.shape().begin() + static_cast<std::ptrdiff_t>(before), v.shape().end())));
+    if (last > 0) merged.push_back(last);
+    return b.Reshape(v, merged);
+  };
+  Value terms = b.Op("gather", {rows, merged(row, 0)}, {{"axis", int64_t{0}}});
+  if (inside && terms) {
+    terms = b.Op("where", {merged(inside, 1), terms, b.Scalar(terms.dtype(), 0)});
+  }
+  if (weight && terms) terms = b.Mul(terms, b.Cast(merged(weight, 1), terms.dtype()));
+  return terms;
+}
+
+std::vector<OnnxImporter> SamplingComposites() {
+  return {{"GridSample", ImportGridSample},
+          {"AffineGrid", ImportAffineGrid},
+          {"DeformConv", ImportDeformConv}};
+}
+
+}  // namespace lemma::ops

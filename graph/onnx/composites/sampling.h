@@ -1,0 +1,39 @@
+// Samples images at positions that are computed: gathers with weights.
+#ifndef LEMMA_GRAPH_ONNX_COMPOSITES_SAMPLING_H_
+#define LEMMA_GRAPH_ONNX_COMPOSITES_SAMPLING_H_
+
+#include <vector>
+
+#include "graph/onnx/composites/build.h"
+
+namespace lemma::ops {
+
+// The elements along one axis that take part in samples. All have shape [B,P…,K]: K elements for
+// each position P… of batch B; dimensions of size 1 broadcast against those of the other axes.
+struct SampledAxis {
+  Value index;   // floats, whole and inside the axis
+  Value weight;  // empty: all 1
+  Value inside;  // false where the element counts as 0; empty: all true
+};
+
+// The elements before and after each of `positions`, [B,P…], weighted linearly. What lies outside
+// an axis of `size` elements counts as 0.
+SampledAxis LinearOrZero(OnnxBuild& b, const Value& positions, int64_t size);
+
+// min(max(x, low), high), and low for NaN.
+Value Clamped(OnnxBuild& b, const Value& x, double low, double high);
+// Whether low <= x <= high.
+Value Within(OnnxBuild& b, const Value& x, double low, double high);
+
+// x as numbers that can be summed: f16 and bf16 become f32.
+Value Widened(OnnxBuild& b, const Value& x);
+
+// The weighted elements of x, [N,C,S…], where `axes` has one entry for each of S…: [B,P…,K,C]. K is
+// the product of the axes' K. Batch n of the samples reads image images[n] of x, or image n if
+// `images` is empty.
+Value SampledTerms(OnnxImport& node, OnnxBuild& b, const Value& x,
+                   const std::vector<SampledAxis>& axes, const Value& images = {});
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_ONNX_COMPOSITES_SAMPLING_H_
