@@ -30,6 +30,7 @@
 #include "optimizer/cost/objective.h"
 #include "optimizer/search/rewrite_filter.h"
 #include "optimizer/search/search.h"
+#include "rewrite/matching/rewrite_source.h"
 #include "rewrite/rules/certificate.h"
 
 namespace lemma::api {
@@ -69,6 +70,9 @@ struct OptimizeOptions {
   FloatContract numerics = FloatContract::kReassociates;  // the loosest contract to accept
   bool allow_unproved = false;                            // also use rules without a current proof
   bool pet = false;  // also use corrected mutants of parts as rules (docs/pet.md)
+
+  // Nodes of a graph that rewrites and folding leave as they are (LoopsOf); empty: none.
+  std::function<FixedNodes(const Graph&)> fixed;
 
   // The search (docs/search.md).
   std::string search = SearchNames().front();  // one of SearchNames()
@@ -132,17 +136,25 @@ struct OptimizeResult {
 absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Tensor> inputs,
                                         const OptimizeOptions& options);
 
+// For OptimizeOptions::fixed: the operators that loops and recurrent networks of an ONNX model
+// became. StageOptimized writes a loop as it was if they did not change. `model` need not outlive
+// the result.
+std::function<FixedNodes(const Graph&)> LoopsOf(const Model& model);
+
 // The back end that executes both graphs: that of the options or, for a GPU that is not present,
 // the CPU.
 absl::StatusOr<std::unique_ptr<Backend>> BackendFor(const OptimizeOptions& options);
 
 // Prepares the files of a result for which fits() holds: the model at `path`, whose ending selects
 // the format, and its certificate at `certificate` ("": none). `input` is the model as it was read,
-// `record` how it was read (RecordInput).
+// `record` how it was read (RecordInput). A model that is the input's, and ONNX like the input, is
+// a copy of its files, unless one of them has changed or would replace another file. `notes` (null:
+// not wanted) receives what differs between the models besides their nodes, one line each.
 absl::StatusOr<std::vector<StagedFile>> StageOptimized(Model input, const InputRecord& record,
                                                        const OptimizeResult& result,
                                                        const std::string& path,
-                                                       const std::string& certificate);
+                                                       const std::string& certificate,
+                                                       std::vector<std::string>* notes = nullptr);
 // Prepares and commits the files: writes all of them, or none.
 absl::Status SaveOptimized(Model input, const InputRecord& record, const OptimizeResult& result,
                            const std::string& path, const std::string& certificate);

@@ -34,10 +34,15 @@ absl::Status InFlags(const OptimizeFlags& flags, const OptimizeListener& listene
   return WithFlags(status);
 }
 
-absl::StatusOr<Outcome> Find(const OptimizeFlags& flags, const Graph& input,
+absl::StatusOr<Outcome> Find(const OptimizeFlags& flags, const api::Model& model,
                              const std::vector<Tensor>& inputs, const Deadline& deadline) {
+  const Graph& input = model.graph;
   OptimizeListener listener(flags, input);
   api::OptimizeOptions options = flags.Options();
+  const auto format = api::FormatOfPath(flags.output);
+  if (flags.loops == "keep" && format.ok() && *format == api::ModelFormat::kOnnx) {
+    options.fixed = api::LoopsOf(model);
+  }
   options.deadline = deadline;
   options.on_progress = [&](const api::OptimizeProgress& progress) { listener(progress); };
   auto result = api::Optimize(input, inputs, options);
@@ -55,7 +60,7 @@ Deadline DeadlineOf(const OptimizeFlags& flags) {
 absl::StatusOr<int> OnlyExplain(const OptimizeFlags& flags, const std::string& path) {
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
-  auto outcome = Find(flags, model->graph, {}, DeadlineOf(flags));
+  auto outcome = Find(flags, *model, {}, DeadlineOf(flags));
   if (!outcome.ok()) return outcome.status();
   Print(flags, model->graph, *outcome);
   return kExitOk;
@@ -78,12 +83,18 @@ int NothingFits(const OptimizeFlags& flags, const api::Acceptance& accepted) {
 absl::Status Write(const OptimizeFlags& flags, const std::string& path, const api::Model& model,
                    const api::InputRecord& record, const Outcome& outcome,
                    const std::vector<Tensor>& inputs, const Deadline& deadline) {
-  auto files =
-      api::StageOptimized(model, record, outcome.result, flags.output, flags.CertificatePath());
+  std::vector<std::string> notes;
+  auto files = api::StageOptimized(model, record, outcome.result, flags.output,
+                                   flags.CertificatePath(), &notes);
   if (absl::IsFailedPrecondition(files.status())) {
     return With(files.status(), "--certificate=none does without");
   }
   if (!files.ok()) return files.status();
+  for (const std::string& note : notes) {
+    if (!flags.common.json) {
+      std::fprintf(stderr, "lemma: note: %s: %s\n", flags.output.c_str(), note.c_str());
+    }
+  }
   if (!flags.report.empty()) {
     api::OptimizeOptions options = flags.Options();
     options.deadline = deadline;
@@ -113,7 +124,7 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   auto inputs = flags.common.Inputs(*model);
   if (!inputs.ok()) return api::Prefixed(path, inputs.status());
   const Deadline deadline = DeadlineOf(flags);
-  auto outcome = Find(flags, model->graph, *inputs, deadline);
+  auto outcome = Find(flags, *model, *inputs, deadline);
   if (!outcome.ok()) return outcome.status();
   if (!outcome->result.fits()) return NothingFits(flags, outcome->result.accepted);
   absl::Status written = Write(flags, path, *model, *record, *outcome, *inputs, deadline);

@@ -342,7 +342,8 @@ void Exporter::AddFunctions() {
     if (called.count(&function) != 0) *model_.add_functions() = function;
   }
   for (const auto& function : others) {
-    auto known = functions_.find(absl::StrCat(NormalDomain(function.domain()), ":", function.name()));
+    auto known =
+        functions_.find(absl::StrCat(NormalDomain(function.domain()), ":", function.name()));
     if (known == functions_.end() || called.count(known->second) == 0) {
       *model_.add_functions() = function;
     }

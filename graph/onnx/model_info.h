@@ -30,6 +30,8 @@ struct OnnxInfo {
   std::vector<OnnxPort> inputs, outputs;
   // Default values of optional inputs, by name (since IR version 4).
   std::map<std::string, Tensor> defaults;
+  // Files with the values of weights, relative to the model's folder; each once.
+  std::vector<std::string> data_files;
   // The model itself, for exports to keep what did not change; nullptr if there is none.
   std::shared_ptr<const OnnxOrigin> origin;
 };

@@ -111,10 +111,11 @@ bool IsFoldable(const Node& node) {
   return WorthKeeping(node) && InferTypes(node.op(), node.input_types(), node.attrs()).ok();
 }
 
-absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph) {
+absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph,
+                                               const absl::flat_hash_set<const Node*>& fixed) {
   absl::flat_hash_set<const Node*> result;
   for (const NodePtr& node : graph.nodes()) {
-    if (!node->is_op()) continue;
+    if (!node->is_op() || fixed.contains(node.get())) continue;
     auto known = [&](const Value& v) {
       return v.node().has_payload() || result.contains(&v.node());
     };
@@ -124,8 +125,9 @@ absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph) {
   return result;
 }
 
-absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads) {
-  const absl::flat_hash_set<const Node*> foldable = FoldableNodes(graph);
+absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads,
+                                    const absl::flat_hash_set<const Node*>& fixed) {
+  const absl::flat_hash_set<const Node*> foldable = FoldableNodes(graph, fixed);
   if (foldable.empty()) return graph;
   ValueMap replacements;
   Folder folder(threads);
