@@ -71,8 +71,9 @@ struct OptimizeOptions {
   bool allow_unproved = false;                            // also use rules without a current proof
   bool pet = false;  // also use corrected mutants of parts as rules (docs/pet.md)
 
-  // Nodes of a graph that rewrites and folding leave as they are (LoopsOf); empty: none.
-  std::function<FixedNodes(const Graph&)> fixed;
+  // Nodes of a graph that rewrites leave as they are (LoopsOf), and whose values are not folded
+  // (NodesOf). Empty: none.
+  std::function<FixedNodes(const Graph&)> fixed, unfolded;
 
   // The search (docs/search.md).
   std::string search = SearchNames().front();  // one of SearchNames()
@@ -136,10 +137,11 @@ struct OptimizeResult {
 absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Tensor> inputs,
                                         const OptimizeOptions& options);
 
-// For OptimizeOptions::fixed: the operators that loops and recurrent networks of an ONNX model
-// became. StageOptimized writes a loop as it was if they did not change. `model` need not outlive
-// the result.
+// For OptimizeOptions::fixed and ::unfolded: the operators that loops and recurrent networks, and
+// all nodes, of an ONNX model became. StageOptimized writes a node as it was if they did not change.
+// `model` need not outlive the result.
 std::function<FixedNodes(const Graph&)> LoopsOf(const Model& model);
+std::function<FixedNodes(const Graph&)> NodesOf(const Model& model);
 
 // The back end that executes both graphs: that of the options or, for a GPU that is not present,
 // the CPU.

@@ -13,7 +13,7 @@
 #include "api/optimization/memory_limit.h"
 #include "api/optimization/mutants.h"
 #include "api/optimization/search_run.h"
-#include "graph/onnx/loop_bodies.h"
+#include "graph/onnx/kept_bodies.h"
 #include "optimizer/folding/constant_folding.h"
 #include "optimizer/search/certificate.h"
 #include "optimizer/strategies/strategies.h"
@@ -33,8 +33,8 @@ absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun*
   auto add = [&](const Graph& graph,
                  const std::vector<optimizer::RewriteStep>& rewrites) -> absl::Status {
     run->Begin(SearchRun::Stage::kAcceptance);
-    const FixedNodes fixed = run->options.fixed ? run->options.fixed(graph) : FixedNodes();
-    auto folded = optimizer::FoldConstants(graph, run->execution.threads, fixed);
+    const FixedNodes unfolded = run->options.unfolded ? run->options.unfolded(graph) : FixedNodes();
+    auto folded = optimizer::FoldConstants(graph, run->execution.threads, unfolded);
     if (!folded.ok()) return folded.status();
     auto kept = KeptToLimit({*std::move(folded), rewrites}, run);
     if (!kept.ok()) return kept.status();
@@ -194,6 +194,10 @@ absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Ten
 
 std::function<FixedNodes(const Graph&)> LoopsOf(const Model& model) {
   return [info = model.info](const Graph& graph) { return LoopBodies(graph, info); };
+}
+
+std::function<FixedNodes(const Graph&)> NodesOf(const Model& model) {
+  return [info = model.info](const Graph& graph) { return KeptBodies(graph, info); };
 }
 
 absl::StatusOr<std::unique_ptr<Backend>> BackendFor(const OptimizeOptions& options) {

@@ -40,8 +40,9 @@ absl::StatusOr<Outcome> Find(const OptimizeFlags& flags, const api::Model& model
   OptimizeListener listener(flags, input);
   api::OptimizeOptions options = flags.Options();
   const auto format = api::FormatOfPath(flags.output);
-  if (flags.loops == "keep" && format.ok() && *format == api::ModelFormat::kOnnx) {
-    options.fixed = api::LoopsOf(model);
+  if (format.ok() && *format == api::ModelFormat::kOnnx) {
+    if (flags.loops == "keep") options.fixed = api::LoopsOf(model);
+    options.unfolded = api::NodesOf(model);
   }
   options.deadline = deadline;
   options.on_progress = [&](const api::OptimizeProgress& progress) { listener(progress); };

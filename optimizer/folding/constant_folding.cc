@@ -111,11 +111,10 @@ bool IsFoldable(const Node& node) {
   return WorthKeeping(node) && InferTypes(node.op(), node.input_types(), node.attrs()).ok();
 }
 
-absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph,
-                                               const absl::flat_hash_set<const Node*>& fixed) {
+absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph) {
   absl::flat_hash_set<const Node*> result;
   for (const NodePtr& node : graph.nodes()) {
-    if (!node->is_op() || fixed.contains(node.get())) continue;
+    if (!node->is_op()) continue;
     auto known = [&](const Value& v) {
       return v.node().has_payload() || result.contains(&v.node());
     };
@@ -126,12 +125,13 @@ absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph,
 }
 
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads,
-                                    const absl::flat_hash_set<const Node*>& fixed) {
-  const absl::flat_hash_set<const Node*> foldable = FoldableNodes(graph, fixed);
+                                    const absl::flat_hash_set<const Node*>& kept) {
+  const absl::flat_hash_set<const Node*> foldable = FoldableNodes(graph);
   if (foldable.empty()) return graph;
   ValueMap replacements;
   Folder folder(threads);
   for (const Value& value : Frontier(graph, foldable)) {
+    if (kept.contains(&value.node())) continue;
     auto tensor = folder.ValueOf(value);
     if (absl::IsResourceExhausted(tensor.status())) return tensor.status();
     if (tensor.ok()) replacements[value] = Value(Node::Constant(*std::move(tensor)), 0);

@@ -11,9 +11,7 @@ namespace lemma::optimizer {
 // The operator nodes of `graph` that depend only on constants and weights with known values.
 // Excluded: opaque operators, and results so much larger than their operands (such as an expanded
 // constant) that storing them would cost more than computing them.
-// `fixed`: further nodes to exclude.
-absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph,
-                                               const absl::flat_hash_set<const Node*>& fixed = {});
+absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph);
 
 // Whether the operator node folds if its operands do.
 bool IsFoldable(const Node& node);
@@ -21,9 +19,9 @@ bool IsFoldable(const Node& node);
 // Replaces every foldable value that is still used by a constant. Computes in double (integers
 // exactly) without rounding intermediate results, and rounds once to the value's type. A node that
 // cannot be computed stays. Returns `graph` unchanged if nothing folds.
-// Leaves `fixed` nodes, and what depends on them, as they are.
+// Values of the nodes in `kept` are not replaced.
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads = 1,
-                                    const absl::flat_hash_set<const Node*>& fixed = {});
+                                    const absl::flat_hash_set<const Node*>& kept = {});
 
 // The graph that FoldConstants would make, without computing: weights without values stand for its
 // constants. For costs and plans, which depend on types only.

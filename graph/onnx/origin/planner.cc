@@ -225,6 +225,26 @@ void Planner::PlanLeaves() {
   for (const auto& [value, wish] : leaf_wishes_) spell(value);
 }
 
+void Planner::NameSpelled() {
+  for (const NodePtr& node : graph_.nodes()) {
+    if (!node->is_op() || !plan_.spelled.contains(node.get())) continue;
+    for (int k = 0; k < node->num_outputs(); ++k) {
+      const Value value(node, k);
+      auto wishes = wishes_.find(value);
+      if (wishes == wishes_.end() || plan_.names.contains(value)) continue;
+      for (const std::string& wish : wishes->second) {
+        if (!IsFree(wish, value)) continue;
+        plan_.wished.emplace(value, wish);
+        plan_.named[wish] = value;
+        break;
+      }
+    }
+  }
+  for (const auto& [value, wish] : leaf_wishes_) {
+    if (!plan_.names.contains(value)) plan_.wished.emplace(value, wish);
+  }
+}
+
 OriginPlan Planner::Run() {
   for (size_t i = 0; i < graph_.inputs().size(); ++i) {
     Name(graph_.input_names()[i], graph_.inputs()[i], true);
@@ -243,6 +263,7 @@ OriginPlan Planner::Run() {
     }
   }
   PlanLeaves();
+  NameSpelled();
   return std::move(plan_);
 }
 

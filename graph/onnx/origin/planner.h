@@ -37,6 +37,8 @@ class Planner {
   // Chooses values for inputs on which no matched expression depends.
   bool BindRest(const OriginNode& node, const Value& value, Binder* binder) const;
 
+  // Names spelled values as their users wish.
+  void NameSpelled();
   void PlanLeaves();
   bool GrantLeaf(const std::string& name, const Value& value);
   void Name(const std::string& name, const Value& value, bool is_source);
