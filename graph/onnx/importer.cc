@@ -124,6 +124,7 @@ absl::Status ModelImporter::ReadHeader() {
     main_.opsets[""] = 1;
   }
   info.opset = main_.opset();
+  info.opsets = main_.opsets;
   for (const auto& function : model_->functions()) {
     const std::string name = absl::StrCat(NormalDomain(function.domain()), ":", function.name());
     if (!functions_.emplace(name, &function).second) {

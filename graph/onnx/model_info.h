@@ -23,7 +23,8 @@ struct OnnxPort {
 
 struct OnnxInfo {
   int64_t ir_version = 0;
-  int opset = 17;  // of the default domain
+  int opset = 17;                     // of the default domain
+  std::map<std::string, int> opsets;  // by domain; "" is the default domain
   std::string producer_name, producer_version, domain, doc_string;
   int64_t model_version = 0;
   std::map<std::string, std::string> metadata;

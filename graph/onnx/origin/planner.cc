@@ -94,7 +94,9 @@ bool Planner::Keep(int number, const std::string& name, const Value& value) {
         std::find(kept.inputs.begin(), kept.inputs.end(), made[i]) != kept.inputs.end();
     Name(node.outputs[i].first, made[i], !passes);
   }
-  for (const Node* body : binder.Body()) kept.body.insert(body);
+  for (const Node* body : binder.Body()) {
+    if (position_.contains(body)) kept.body.insert(body);
+  }
   return true;
 }
 
@@ -222,7 +224,10 @@ void Planner::PlanLeaves() {
     if (!position_.contains(&value.node())) plan_.leaves.push_back(value);
   };
   for (const NodePtr& node : graph_.nodes()) spell(Value(node, 0));
-  for (const auto& [value, wish] : leaf_wishes_) spell(value);
+  for (const auto& [value, wish] : leaf_wishes_) {
+    spell(value);
+    if (!plan_.names.contains(value)) plan_.wished.emplace(value, wish);
+  }
 }
 
 void Planner::NameSpelled() {
@@ -239,9 +244,6 @@ void Planner::NameSpelled() {
         break;
       }
     }
-  }
-  for (const auto& [value, wish] : leaf_wishes_) {
-    if (!plan_.names.contains(value)) plan_.wished.emplace(value, wish);
   }
 }
 
@@ -262,8 +264,8 @@ OriginPlan Planner::Run() {
       if (node->kind() == Node::Kind::kWeight) plan_.spelled.insert(node.get());
     }
   }
-  PlanLeaves();
   NameSpelled();
+  PlanLeaves();
   return std::move(plan_);
 }
 
