@@ -31,6 +31,7 @@
 #include "optimizer/cost/sized_cost.h"
 #include "optimizer/search/rewrite_filter.h"
 #include "optimizer/search/search.h"
+#include "rewrite/matching/rewrite_source.h"
 #include "rewrite/rules/certificate.h"
 
 namespace lemma::api {
@@ -70,6 +71,10 @@ struct OptimizeOptions {
   FloatContract numerics = FloatContract::kReassociates;  // the loosest contract to accept
   bool allow_unproved = false;                            // also use rules without a current proof
   bool pet = false;  // also use corrected mutants of parts as rules (docs/pet.md)
+
+  // Nodes of a graph that rewrites leave as they are (LoopsOf), and whose values are not folded
+  // (NodesOf). Empty: none.
+  std::function<FixedNodes(const Graph&)> fixed, unfolded;
 
   // The search (docs/search.md).
   std::string search = SearchNames().front();  // one of SearchNames()
@@ -138,17 +143,26 @@ struct OptimizeResult {
 absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Tensor> inputs,
                                         const OptimizeOptions& options);
 
+// For OptimizeOptions::fixed and ::unfolded: the operators that loops and recurrent networks, and
+// all nodes, of an ONNX model became. StageOptimized writes a node as it was if they did not change.
+// `model` need not outlive the result.
+std::function<FixedNodes(const Graph&)> LoopsOf(const Model& model);
+std::function<FixedNodes(const Graph&)> NodesOf(const Model& model);
+
 // The back end that executes both graphs: that of the options or, for a GPU that is not present,
 // the CPU.
 absl::StatusOr<std::unique_ptr<Backend>> BackendFor(const OptimizeOptions& options);
 
 // Prepares the files of a result for which fits() holds: the model at `path`, whose ending selects
 // the format, and its certificate at `certificate` ("": none). `input` is the model as it was read,
-// `record` how it was read (RecordInput).
+// `record` how it was read (RecordInput). A model that is the input's, and ONNX like the input, is
+// a copy of its files, unless one of them has changed or would replace another file. `notes` (null:
+// not wanted) receives what differs between the models besides their nodes, one line each.
 absl::StatusOr<std::vector<StagedFile>> StageOptimized(Model input, const InputRecord& record,
                                                        const OptimizeResult& result,
                                                        const std::string& path,
-                                                       const std::string& certificate);
+                                                       const std::string& certificate,
+                                                       std::vector<std::string>* notes = nullptr);
 // Prepares and commits the files: writes all of them, or none.
 absl::Status SaveOptimized(Model input, const InputRecord& record, const OptimizeResult& result,
                            const std::string& path, const std::string& certificate);

@@ -21,6 +21,7 @@ namespace {
 
 void PrintTable(const api::Model& model) {
   const Graph& graph = model.graph;
+  for (const std::string& line : api::OnnxHeader(model)) std::printf("%s\n", line.c_str());
   std::printf("%s (%s): %d operators, %s of weights\n", graph.name().c_str(), Name(model.format),
               graph.num_ops(), FormatBytes(static_cast<double>(api::WeightBytes(graph))).c_str());
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
@@ -144,6 +145,9 @@ absl::StatusOr<int> RunShow(Arguments arguments) {
       PrintOptions options;
       options.elide = !all_values;
       options.types = types;
+      for (const std::string& line : api::OnnxHeader(model.value())) {
+        std::printf("# %s\n", line.c_str());
+      }
       std::fputs(PrintGraph(model->graph, options).c_str(), stdout);
     }
     return kExitOk;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/onnx/import.h"
 
 namespace lemma::api {
 namespace {
@@ -36,6 +37,15 @@ Json ToJson(const Model& model) {
   json.Set("operators", graph.num_ops()).Set("weight_bytes", WeightBytes(graph));
   json.Set("hash", absl::StrCat(absl::Hex(graph.StructuralHash(), absl::kZeroPad16)));
   json.Set("by_operator", std::move(ops));
+  if (model.format != ModelFormat::kOnnx) return json;
+  Json opsets = Json::Object(), dims = Json::Object(), unknown = Json::Object();
+  for (const auto& [domain, version] : model.info.opsets) {
+    opsets.Set(domain.empty() ? "ai.onnx" : domain, version);
+  }
+  for (const SymbolicDim& dim : SymbolicDimsOf(model)) dims.Set(dim.name, dim.size);
+  for (const auto& [name, count] : UnknownOperators(graph)) unknown.Set(name, count);
+  json.Set("operator_sets", std::move(opsets)).Set("dimensions", std::move(dims));
+  json.Set("unknown_operators", std::move(unknown));
   return json;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "api/models/random_values.h"
 #include "base/file.h"
+#include "base/sha256.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
 #include "graph/proto_form.h"
@@ -148,12 +149,48 @@ absl::StatusOr<ModelFormat> FormatOfPath(absl::string_view path) {
       path, ": what format? a name ends in .onnx, .lemma or .txt (text) or .pb (our protobuf)"));
 }
 
+absl::StatusOr<std::vector<StagedFile>> StageCopy(const Model& model, const std::string& sha256,
+                                                  const std::string& path) {
+  namespace fs = std::filesystem;
+  auto bytes = ReadFile(model.path, kMaxFileBytes);
+  if (!bytes.ok()) return absl::NotFoundError(bytes.status().message());
+  Sha256 hash;
+  hash.Add(*bytes);
+  if (hash.Finish() != sha256) {
+    return absl::NotFoundError(absl::StrCat(model.path, ": has changed"));
+  }
+  std::vector<StagedFile> files;
+  auto stage = [&files](const std::string& file, absl::string_view content) {
+    auto staged = StagedFile::Write(file, {content});
+    if (staged.ok()) files.push_back(*std::move(staged));
+    return staged.status();
+  };
+  for (const std::string& name : model.info.data_files) {
+    const std::string from = (fs::path(model.path).parent_path() / name).string();
+    const std::string to = (fs::path(path).parent_path() / name).string();
+    if (AreOneFile(from, to)) continue;
+    auto data = ReadFile(from, INT64_MAX);
+    if (!data.ok()) return absl::NotFoundError(data.status().message());
+    std::error_code error;
+    if (fs::exists(to, error)) {
+      auto there = ReadFile(to, INT64_MAX);
+      if (there.ok() && *there == *data) continue;
+      return absl::NotFoundError(absl::StrCat(to, ": is another file"));
+    }
+    if (absl::Status s = stage(to, *data); !s.ok()) return absl::NotFoundError(s.message());
+  }
+  if (absl::Status s = stage(path, *bytes); !s.ok()) return Prefixed(path, s);
+  return files;
+}
+
 absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std::string& path,
-                                                   ModelFormat format) {
+                                                   ModelFormat format,
+                                                   std::vector<std::string>* notes) {
   absl::StatusOr<std::vector<StagedFile>> files = std::vector<StagedFile>();
   if (format == ModelFormat::kOnnx) {
     ExportOptions options;
     options.info = model.info;
+    options.notes = notes;
     files = StageOnnx(model.graph, path, options);
   } else {
     absl::StatusOr<std::string> bytes =

@@ -59,8 +59,16 @@ absl::Status Prefixed(const std::string& path, const absl::Status& status);
 
 // Prepares the files of a model, so that they can be committed together with others (base/file.h).
 // The file `path` comes last.
+// `notes` (null: not wanted) receives how an ONNX model had to differ from the one that was read.
 absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std::string& path,
-                                                   ModelFormat format);
+                                                   ModelFormat format,
+                                                   std::vector<std::string>* notes = nullptr);
+
+// Prepares a copy of a file as it was read, and of the files with its weights. NotFound if it is
+// another file by now (by its SHA-256), or if a file with other contents is in the place of one
+// with weights.
+absl::StatusOr<std::vector<StagedFile>> StageCopy(const Model& model, const std::string& sha256,
+                                                  const std::string& path);
 
 // Writes the complete model or nothing.
 absl::Status SaveModel(const Model& model, const std::string& path, ModelFormat format);

@@ -15,6 +15,7 @@
 #include "api/optimization/memory_limit.h"
 #include "api/optimization/mutants.h"
 #include "api/optimization/search_run.h"
+#include "graph/onnx/kept_bodies.h"
 #include "graph/specialize.h"
 #include "optimizer/folding/constant_folding.h"
 #include "optimizer/search/certificate.h"
@@ -35,7 +36,8 @@ absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun*
   auto add = [&](const Graph& graph,
                  const std::vector<optimizer::RewriteStep>& rewrites) -> absl::Status {
     run->Begin(SearchRun::Stage::kAcceptance);
-    auto folded = optimizer::FoldConstants(graph, run->execution.threads);
+    const FixedNodes unfolded = run->options.unfolded ? run->options.unfolded(graph) : FixedNodes();
+    auto folded = optimizer::FoldConstants(graph, run->execution.threads, unfolded);
     if (!folded.ok()) return folded.status();
     auto kept = KeptToLimit({*std::move(folded), rewrites}, run);
     if (!kept.ok()) return kept.status();
@@ -251,6 +253,14 @@ absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Ten
   return std::move(run.result);
 }
 
+std::function<FixedNodes(const Graph&)> LoopsOf(const Model& model) {
+  return [info = model.info](const Graph& graph) { return LoopBodies(graph, info); };
+}
+
+std::function<FixedNodes(const Graph&)> NodesOf(const Model& model) {
+  return [info = model.info](const Graph& graph) { return KeptBodies(graph, info); };
+}
+
 absl::StatusOr<std::unique_ptr<Backend>> BackendFor(const OptimizeOptions& options) {
   if (DeviceIsAbsent(options)) return MakeBackend("cpu");
   const ExecutionOptions execution = ExecutionOf(options);
@@ -260,13 +270,20 @@ absl::StatusOr<std::unique_ptr<Backend>> BackendFor(const OptimizeOptions& optio
 absl::StatusOr<std::vector<StagedFile>> StageOptimized(Model input, const InputRecord& record,
                                                        const OptimizeResult& result,
                                                        const std::string& path,
-                                                       const std::string& certificate) {
+                                                       const std::string& certificate,
+                                                       std::vector<std::string>* notes) {
   if (!result.fits())
     return absl::InvalidArgumentError("nothing that was found keeps to the limit of memory");
   auto format = FormatOfPath(path);
   if (!format.ok()) return format.status();
+  const bool is_input =
+      result.accepted.graph.StructuralHash() == input.graph.StructuralHash() && !record.reseed;
   input.graph = result.accepted.graph;
-  auto files = StageModel(input, path, *format);
+  absl::StatusOr<std::vector<StagedFile>> files = absl::NotFoundError("");
+  if (is_input && input.format == ModelFormat::kOnnx && *format == ModelFormat::kOnnx) {
+    files = StageCopy(input, record.sha256, path);
+  }
+  if (absl::IsNotFound(files.status())) files = StageModel(input, path, *format, notes);
   if (!files.ok() || certificate.empty()) return files;
   if (!result.certificate)
     return absl::InvalidArgumentError("certify: there is no certificate to write");

@@ -82,8 +82,10 @@ absl::StatusOr<optimizer::SearchResult> ReplaySteps(const Graph& graph, SearchRu
   return result;
 }
 
-absl::Status MakeReady(SearchRun* run) {
-  auto rules = RuleSet::Create(run->file.rules);
+absl::Status MakeReady(const Graph& input, SearchRun* run) {
+  std::shared_ptr<const FixedNodes> fixed;
+  if (run->options.fixed) fixed = std::make_shared<FixedNodes>(run->options.fixed(input));
+  auto rules = RuleSet::Create(run->file.rules, std::move(fixed));
   if (!rules.ok()) return Prefixed(run->file.name, rules.status());
   run->rules = *std::move(rules);
   run->usable = optimizer::Filtered(run->rules.get(), run->filter);
@@ -218,7 +220,7 @@ absl::Status FindResult(const Graph& input, SearchRun* run) {
       if (!added.ok()) return added.status();
       if (round == 2 && *added == 0) return absl::OkStatus();
     }
-    if (absl::Status s = MakeReady(run); !s.ok()) return s;
+    if (absl::Status s = MakeReady(input, run); !s.ok()) return s;
     const optimizer::SearchResult before = std::move(search);
     if (absl::Status s = RunSearch(input, run); !s.ok()) return s;
     const bool is_cut = search.stop == optimizer::StopReason::kCancelled ||

@@ -71,12 +71,18 @@ absl::StatusOr<std::vector<optimizer::SizeHint>> HintsFor(const OptimizeFlags& f
   return hints;
 }
 
-absl::StatusOr<Outcome> Find(const OptimizeFlags& flags, const Graph& input,
+absl::StatusOr<Outcome> Find(const OptimizeFlags& flags, const api::Model& model,
                              const std::vector<optimizer::SizeHint>& hints,
                              const std::vector<Tensor>& inputs, const Deadline& deadline) {
+  const Graph& input = model.graph;
   OptimizeListener listener(flags, input);
   api::OptimizeOptions options = flags.Options();
   options.hints = hints;
+  const auto format = api::FormatOfPath(flags.output);
+  if (format.ok() && *format == api::ModelFormat::kOnnx) {
+    if (flags.loops == "keep") options.fixed = api::LoopsOf(model);
+    options.unfolded = api::NodesOf(model);
+  }
   options.deadline = deadline;
   options.on_progress = [&](const api::OptimizeProgress& progress) { listener(progress); };
   auto result = api::Optimize(input, inputs, options);
@@ -96,7 +102,7 @@ absl::StatusOr<int> OnlyExplain(const OptimizeFlags& flags, const std::string& p
   if (!model.ok()) return model.status();
   auto hints = HintsFor(flags, model->graph);
   if (!hints.ok()) return hints.status();
-  auto outcome = Find(flags, model->graph, *hints, {}, DeadlineOf(flags));
+  auto outcome = Find(flags, *model, *hints, {}, DeadlineOf(flags));
   if (!outcome.ok()) return outcome.status();
   Print(flags, model->graph, *outcome);
   return kExitOk;
@@ -120,12 +126,18 @@ absl::Status Write(const OptimizeFlags& flags, const std::string& path, const ap
                    const std::vector<optimizer::SizeHint>& hints,
                    const api::InputRecord& record, const Outcome& outcome,
                    const std::vector<Tensor>& inputs, const Deadline& deadline) {
-  auto files =
-      api::StageOptimized(model, record, outcome.result, flags.output, flags.CertificatePath());
+  std::vector<std::string> notes;
+  auto files = api::StageOptimized(model, record, outcome.result, flags.output,
+                                   flags.CertificatePath(), &notes);
   if (absl::IsFailedPrecondition(files.status())) {
     return With(files.status(), "--certificate=none does without");
   }
   if (!files.ok()) return files.status();
+  for (const std::string& note : notes) {
+    if (!flags.common.json) {
+      std::fprintf(stderr, "lemma: note: %s: %s\n", flags.output.c_str(), note.c_str());
+    }
+  }
   if (!flags.report.empty()) {
     api::OptimizeOptions options = flags.Options();
     options.deadline = deadline;
@@ -168,7 +180,7 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   auto inputs = flags.common.Inputs(*sized);
   if (!inputs.ok()) return api::Prefixed(path, inputs.status());
   const Deadline deadline = DeadlineOf(flags);
-  auto outcome = Find(flags, model->graph, *hints, *inputs, deadline);
+  auto outcome = Find(flags, *model, *hints, *inputs, deadline);
   if (!outcome.ok()) return outcome.status();
   if (!outcome->result.fits()) return NothingFits(flags, outcome->result.accepted);
   absl::Status written = Write(flags, path, *model, *hints, *record, *outcome, *inputs, deadline);

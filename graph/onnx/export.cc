@@ -16,8 +16,8 @@
 namespace lemma {
 namespace {
 
-// The input's operator set or, for a graph that was not imported, at least the sets of nodes that are
-// kept.
+// The input's operator set or, for a graph that was not imported, at least the sets of nodes that
+// are kept.
 int FirstOpset(const Graph& graph, const ExportOptions& options) {
   int opset = options.info.opset;
   if (options.info.origin != nullptr) return opset;

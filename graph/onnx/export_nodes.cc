@@ -93,9 +93,7 @@ class NodeExport : public OnnxExport {
   std::string Temporary() override {
     return exporter_->Fresh(exporter_->origin_ == nullptr ? "t" : absl::StrCat(Output(0), "/part"));
   }
-  std::string Constant(Tensor tensor) override {
-    return exporter_->AddConstant(std::move(tensor));
-  }
+  std::string Constant(Tensor tensor) override { return exporter_->AddConstant(std::move(tensor)); }
   void Emit(absl::string_view op_type, std::vector<std::string> inputs,
             std::vector<std::string> outputs,
             std::vector<std::pair<std::string, OnnxAttr>> attrs) override;

@@ -81,6 +81,10 @@ const std::string& Exporter::NameOf(const Value& value) {
   if (it != names_.end()) return it->second;
   absl::string_view label = graph_.LabelOf(value);
   if (label.empty() && value.node().kind() == Node::Kind::kWeight) label = value.node().name();
+  std::string replaced;  // a name for what takes the place of a weight
+  if (auto wish = plan_.wished.find(value); label.empty() && wish != plan_.wished.end()) {
+    label = replaced = absl::StrCat(wish->second, "/changed");
+  }
   const std::string name = Fresh(label.empty() ? "v" : label);
   types_[name] = value.type();
   return names_.emplace(value, name).first->second;
@@ -202,6 +206,9 @@ void Exporter::PlanNames() {
   plan_ = PlanExport(graph_, *origin_,
                      [this](const OriginNode& node) { return keeps_nodes_ && IsUsable(node); });
   for (const auto& [value, name] : plan_.names) names_[value] = name;
+  for (const auto& [value, name] : plan_.wished) {
+    if (value.node().is_op()) names_[value] = name;
+  }
   for (const auto& [name, value] : plan_.named) {
     taken_.insert(name);
     types_[name] = value.type();
@@ -243,12 +250,19 @@ void Exporter::NameAfterUsers() {
       if (!graph_.LabelOf(Value(node, k)).empty()) NameOf(Value(node, k));
     }
   }
+  absl::flat_hash_map<const Node*, std::string> users;  // the nearest user that has a label
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     if (!(*it)->is_op() || !plan_.spelled.contains(it->get())) continue;
+    auto known = users.find(it->get());
+    const std::string user = known != users.end() ? known->second : NameOf(Value(*it, 0));
     for (const Value& input : (*it)->inputs()) {
-      if (names_.contains(input) || !input.node().is_op()) continue;
-      const std::string& user = NameOf(Value(*it, 0));
-      const std::string name = Fresh(absl::StrCat(user, "/", input.node().op().name));
+      const bool is_op = input.node().is_op();
+      if (names_.contains(input) || !plan_.spelled.contains(&input.node())) continue;
+      if (!is_op && (plan_.wished.contains(input) || !graph_.LabelOf(input).empty())) continue;
+      if (input.node().kind() == Node::Kind::kWeight) continue;  // has a name of its own
+      const std::string name =
+          Fresh(absl::StrCat(user, "/", is_op ? input.node().op().name : "constant"));
+      users.emplace(&input.node(), user);
       types_[name] = input.type();
       names_.emplace(input, name);
     }
@@ -386,7 +400,8 @@ void Exporter::AddFunctions() {
     if (called.count(&function) != 0) *model_.add_functions() = function;
   }
   for (const auto& function : others) {
-    auto known = functions_.find(absl::StrCat(NormalDomain(function.domain()), ":", function.name()));
+    auto known =
+        functions_.find(absl::StrCat(NormalDomain(function.domain()), ":", function.name()));
     if (known == functions_.end() || called.count(known->second) == 0) {
       *model_.add_functions() = function;
     }

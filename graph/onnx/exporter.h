@@ -48,7 +48,7 @@ class Exporter {
   struct Initializer {
     onnx::TensorProto proto;  // without the values
     Tensor tensor;
-    int rank = 0;             // initializers of the model come first, in their order
+    int rank = 0;  // initializers of the model come first, in their order
     bool only_if_read = false;
   };
 
@@ -100,7 +100,7 @@ class Exporter {
 
   absl::flat_hash_set<std::string> taken_;
   absl::flat_hash_map<Value, std::string> names_;
-  absl::flat_hash_map<Value, std::string> repeated_;  // names of values computed once more
+  absl::flat_hash_map<Value, std::string> repeated_;    // names of values computed once more
   absl::flat_hash_map<std::string, TensorType> types_;  // by name
   ElementTypes element_types_;
   absl::flat_hash_map<uint64_t, std::vector<std::pair<Tensor, std::string>>> constants_;

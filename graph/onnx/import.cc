@@ -14,6 +14,16 @@ bool LooksLikeOnnx(absl::string_view bytes) {
   return bytes.size() >= 2 && bytes[0] == 0x08 && bytes[1] >= 1 && bytes[1] < 64;
 }
 
+std::map<std::string, int> UnknownOperators(const Graph& graph) {
+  std::map<std::string, int> counts;
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->IsOp("opaque")) continue;
+    const std::string& domain = node->String("domain");
+    ++counts[absl::StrCat(domain, domain.empty() ? "" : ".", node->String("op_type"))];
+  }
+  return counts;
+}
+
 static absl::Status ParseModel(absl::string_view bytes, onnx::ModelProto* model) {
   if (static_cast<int64_t>(bytes.size()) > kMaxProtoBytes) {
     return absl::InvalidArgumentError(

@@ -58,6 +58,10 @@ absl::StatusOr<ImportedModel> ImportOnnx(const std::string& path,
 absl::StatusOr<ImportedModel> ImportOnnxBytes(absl::string_view bytes,
                                               const ImportOptions& options = {});
 
+// How often the graph contains each operator that Lemma does not know, by its name in ONNX:
+// "com.microsoft.Foo".
+std::map<std::string, int> UnknownOperators(const Graph& graph);
+
 // Whether `bytes`, the beginning of a file, may be an ONNX model.
 bool LooksLikeOnnx(absl::string_view bytes);
 

@@ -97,6 +97,16 @@ bool HasUnknown(const Message& message, int number) {
   return has;
 }
 
+// "node 'a' (TopK of operator set 13)".
+std::string DescribeIn(const onnx::NodeProto& node, const Scope& scope) {
+  std::string text = Describe(node);
+  auto opset = scope.opsets.find(NormalDomain(node.domain()));
+  if (opset == scope.opsets.end() || text.back() != ')') return text;
+  text.pop_back();
+  const std::string domain = opset->first.empty() ? "" : absl::StrCat(opset->first, " ");
+  return absl::StrCat(text, " of ", domain, "operator set ", opset->second, ")");
+}
+
 // The call, with the function's defaults for missing attributes.
 absl::StatusOr<onnx::NodeProto> WithDefaults(const onnx::FunctionProto& function,
                                              const onnx::NodeProto& call) {
@@ -184,18 +194,21 @@ void ModelImporter::RecordOrigin(int position, bool draws) {
 
 absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope) {
   auto results = Translate(node, *scope);
+  std::string what = DescribeIn(node, *scope);
   if (absl::IsUnimplemented(results.status())) {
     auto opaque = MakeOpaque(node, *scope);
     if (opaque.ok()) {
-      result_.opaque.push_back(absl::StrCat(Describe(node), ": ", results.status().message()));
+      result_.opaque.push_back(absl::StrCat(what, ": ", results.status().message()));
       results = std::vector<Result>(opaque->begin(), opaque->end());
     } else if (absl::IsInvalidArgument(opaque.status())) {
       results = opaque.status();
+    } else {
+      absl::StrAppend(&what, ", which cannot be kept as it is: ", opaque.status().message());
     }
   }
   if (!results.ok()) {
     return absl::Status(results.status().code(),
-                        absl::StrCat(Describe(node), ": ", results.status().message()));
+                        absl::StrCat(what, ": ", results.status().message()));
   }
   for (int i = 0; i < node.output_size(); ++i) {
     const std::string& name = node.output(i);
@@ -374,13 +387,16 @@ absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodePro
   std::vector<Value> inputs;
   for (const std::string& name : opaque.inputs) {
     const Value* value = scope.Find(name);
-    if (value == nullptr || !*value) return absl::UnimplementedError("an input is no tensor");
+    if (value == nullptr || !*value) return absl::UnimplementedError(absl::StrCat("its input '", name, "' is no tensor"));
     inputs.push_back(*value);
   }
   std::vector<TensorType> types;
   for (const std::string& name : opaque.outputs) {
     auto type = DeclaredType(scope, name);
-    if (!type) return absl::UnimplementedError("an output's type is not declared");
+    if (!type) {
+      return absl::UnimplementedError(absl::StrCat(
+          "the model declares no element type and shape of its output '", name, "' (value_info)"));
+    }
     types.push_back(*std::move(type));
   }
   auto values = ApplyOpaque(std::move(inputs),

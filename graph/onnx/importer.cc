@@ -125,6 +125,7 @@ absl::Status ModelImporter::ReadHeader() {
     main_.opsets[""] = 1;
   }
   info.opset = main_.opset();
+  info.opsets = main_.opsets;
   for (const auto& function : model_->functions()) {
     const std::string name = absl::StrCat(NormalDomain(function.domain()), ":", function.name());
     if (!functions_.emplace(name, &function).second) {
@@ -415,6 +416,13 @@ absl::StatusOr<ImportedModel> ModelImporter::Run() {
 }
 
 void ModelImporter::KeepOrigin() {
+  std::set<std::string> data_files;
+  for (const auto& tensor : model_->graph().initializer()) {
+    for (const auto& entry : tensor.external_data()) {
+      if (entry.key() == "location") data_files.insert(entry.value());
+    }
+  }
+  result_.info.data_files.assign(data_files.begin(), data_files.end());
   for (auto& tensor : *model_->mutable_graph()->mutable_initializer()) {
     tensor.clear_raw_data();
     tensor.clear_float_data();

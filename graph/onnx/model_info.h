@@ -23,13 +23,16 @@ struct OnnxPort {
 
 struct OnnxInfo {
   int64_t ir_version = 0;
-  int opset = 17;  // of the default domain
+  int opset = 17;                     // of the default domain
+  std::map<std::string, int> opsets;  // by domain; "" is the default domain
   std::string producer_name, producer_version, domain, doc_string;
   int64_t model_version = 0;
   std::map<std::string, std::string> metadata;
   std::vector<OnnxPort> inputs, outputs;
   // Default values of optional inputs, by name (since IR version 4).
   std::map<std::string, Tensor> defaults;
+  // Files with the values of weights, relative to the model's folder; each once.
+  std::vector<std::string> data_files;
   // The model itself, for exports to keep what did not change; nullptr if there is none.
   std::shared_ptr<const OnnxOrigin> origin;
 };

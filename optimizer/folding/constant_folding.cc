@@ -126,12 +126,14 @@ absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph) {
   return result;
 }
 
-absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads) {
+absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads,
+                                    const absl::flat_hash_set<const Node*>& kept) {
   const absl::flat_hash_set<const Node*> foldable = FoldableNodes(graph);
   if (foldable.empty()) return graph;
   ValueMap replacements;
   Folder folder(threads);
   for (const Value& value : Frontier(graph, foldable)) {
+    if (kept.contains(&value.node())) continue;
     auto tensor = folder.ValueOf(value);
     if (absl::IsResourceExhausted(tensor.status())) return tensor.status();
     if (tensor.ok()) replacements[value] = Value(Node::Constant(*std::move(tensor)), 0);

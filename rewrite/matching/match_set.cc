@@ -56,6 +56,11 @@ absl::StatusOr<Edit> EditOf(const Substitution& rule, const MatchView& view, con
 
 MatchedEditPtr MatchedEditOf(const PreparedRule& rule, const MatchView& view,
                              const Binding& match) {
+  if (rule.fixed != nullptr) {
+    for (int node : match.nodes) {
+      if (rule.fixed->contains(&view.Head(node))) return nullptr;
+    }
+  }
   if (!rule.coverage.Covers(match.symbols, match.dtype)) return nullptr;
   auto edit = EditOf(rule.rule(), view, match);
   if (!edit.ok()) return nullptr;

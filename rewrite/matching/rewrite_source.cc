@@ -59,12 +59,14 @@ std::string NameInSteps(absl::string_view label, int position, int output) {
   return label.empty() ? absl::StrCat("%", position, ".", output) : text::QuoteName(label);
 }
 
-absl::StatusOr<std::unique_ptr<RuleSet>> RuleSet::Create(std::vector<Substitution> rules) {
+absl::StatusOr<std::unique_ptr<RuleSet>> RuleSet::Create(std::vector<Substitution> rules,
+                                                         std::shared_ptr<const FixedNodes> fixed) {
   std::unique_ptr<RuleSet> set(new RuleSet);
   set->rules_ = std::move(rules);
   for (const Substitution& rule : set->rules_) {
     LEMMA_ASSIGN_OR_RETURN(Matcher matcher, Matcher::Create(rule));
-    auto prepared = std::make_unique<const PreparedRule>(std::move(matcher));
+    auto prepared = std::make_unique<PreparedRule>(std::move(matcher));
+    prepared->fixed = fixed;
     set->by_op_[&prepared->matcher.anchor_op()].push_back(prepared.get());
     set->prepared_.push_back(std::move(prepared));
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -37,12 +38,17 @@ class Rewrite {
   virtual absl::StatusOr<Graph> Apply() const = 0;
 };
 
+// Nodes of a graph, as views call them by Head().
+using FixedNodes = absl::flat_hash_set<const Node*>;
+
 // A rule prepared for matching.
 struct PreparedRule {
   explicit PreparedRule(Matcher m) : matcher(std::move(m)), coverage(matcher.rule()) {}
   const Substitution& rule() const { return matcher.rule(); }
   Matcher matcher;
   mutable Coverage coverage;
+  // Nodes that no step replaces or looks through (MatchedEditOf). May be null.
+  std::shared_ptr<const FixedNodes> fixed;
 };
 
 class RewriteSource {
@@ -62,7 +68,8 @@ class RewriteSource {
 class RuleSet : public RewriteSource {
  public:
   // Fails if a rule cannot be matched (see Matcher::Create).
-  static absl::StatusOr<std::unique_ptr<RuleSet>> Create(std::vector<Substitution> rules);
+  static absl::StatusOr<std::unique_ptr<RuleSet>> Create(
+      std::vector<Substitution> rules, std::shared_ptr<const FixedNodes> fixed = nullptr);
   // Reads the text form from a file; errors name the file.
   static absl::StatusOr<std::unique_ptr<RuleSet>> Load(const std::string& path);
 

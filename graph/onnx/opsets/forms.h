@@ -22,8 +22,8 @@ constexpr int kFormOpset = 17;
 struct FormContext {
   std::function<const Tensor*(const std::string&)> constant;  // by name; nullptr: no constant
   std::function<const TensorType*(const std::string&)> type;  // by name; nullptr: not known
-  std::function<std::string(Tensor)> new_constant;  // its name
-  std::function<std::string()> new_name;            // of an intermediate value
+  std::function<std::string(Tensor)> new_constant;            // its name
+  std::function<std::string()> new_name;                      // of an intermediate value
 };
 
 struct Form {

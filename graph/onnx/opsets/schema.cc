@@ -100,10 +100,8 @@ void AddOutputTypes(const OpSchema& schema, const onnx::NodeProto& node,
 }  // namespace
 
 int LastKnownOpset() {
-  static const int last = onnx::OpSchemaRegistry::DomainToVersionRange::Instance()
-                              .Map()
-                              .at(onnx::ONNX_DOMAIN)
-                              .second;
+  static const int last =
+      onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at(onnx::ONNX_DOMAIN).second;
   return last;
 }
 

@@ -31,6 +31,9 @@ struct OriginPlan {
   absl::flat_hash_map<std::string, Value> named;
   // A name of each value that is not spelled.
   absl::flat_hash_map<Value, std::string> names;
+  // Of a value that is spelled, the name by which nodes that are kept ask for it, if it has one.
+  // For a constant or weight this is the name of what it takes the place of.
+  absl::flat_hash_map<Value, std::string> wished;
   std::vector<Value> leaves;  // spelled constants and weights that are not in the graph's nodes
 };
 

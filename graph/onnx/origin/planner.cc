@@ -94,7 +94,9 @@ bool Planner::Keep(int number, const std::string& name, const Value& value) {
         std::find(kept.inputs.begin(), kept.inputs.end(), made[i]) != kept.inputs.end();
     Name(node.outputs[i].first, made[i], !passes);
   }
-  for (const Node* body : binder.Body()) kept.body.insert(body);
+  for (const Node* body : binder.Body()) {
+    if (position_.contains(body)) kept.body.insert(body);
+  }
   return true;
 }
 
@@ -222,7 +224,27 @@ void Planner::PlanLeaves() {
     if (!position_.contains(&value.node())) plan_.leaves.push_back(value);
   };
   for (const NodePtr& node : graph_.nodes()) spell(Value(node, 0));
-  for (const auto& [value, wish] : leaf_wishes_) spell(value);
+  for (const auto& [value, wish] : leaf_wishes_) {
+    spell(value);
+    if (!plan_.names.contains(value)) plan_.wished.emplace(value, wish);
+  }
+}
+
+void Planner::NameSpelled() {
+  for (const NodePtr& node : graph_.nodes()) {
+    if (!node->is_op() || !plan_.spelled.contains(node.get())) continue;
+    for (int k = 0; k < node->num_outputs(); ++k) {
+      const Value value(node, k);
+      auto wishes = wishes_.find(value);
+      if (wishes == wishes_.end() || plan_.names.contains(value)) continue;
+      for (const std::string& wish : wishes->second) {
+        if (!IsFree(wish, value)) continue;
+        plan_.wished.emplace(value, wish);
+        plan_.named[wish] = value;
+        break;
+      }
+    }
+  }
 }
 
 OriginPlan Planner::Run() {
@@ -242,6 +264,7 @@ OriginPlan Planner::Run() {
       if (node->kind() == Node::Kind::kWeight) plan_.spelled.insert(node.get());
     }
   }
+  NameSpelled();
   PlanLeaves();
   return std::move(plan_);
 }

@@ -37,6 +37,8 @@ class Planner {
   // Chooses values for inputs on which no matched expression depends.
   bool BindRest(const OriginNode& node, const Value& value, Binder* binder) const;
 
+  // Names spelled values as their users wish.
+  void NameSpelled();
   void PlanLeaves();
   bool GrantLeaf(const std::string& name, const Value& value);
   void Name(const std::string& name, const Value& value, bool is_source);
@@ -46,11 +48,11 @@ class Planner {
   const OnnxOrigin& origin_;
   const absl::flat_hash_set<int>& banned_;
   absl::flat_hash_map<const Node*, int> position_;
-  absl::flat_hash_map<std::string, int> maker_;        // by output, position in origin_.nodes
-  absl::flat_hash_map<std::string, Value> values_;     // by name, in the model
+  absl::flat_hash_map<std::string, int> maker_;     // by output, position in origin_.nodes
+  absl::flat_hash_map<std::string, Value> values_;  // by name, in the model
   absl::flat_hash_map<Value, std::vector<std::string>> by_value_;
   absl::flat_hash_map<uint64_t, std::vector<std::pair<int, int>>> by_operator_;  // node, output
-  absl::flat_hash_map<std::string, Value> reserved_;   // names of the graph's outputs
+  absl::flat_hash_map<std::string, Value> reserved_;  // names of the graph's outputs
   absl::flat_hash_map<Value, std::vector<std::string>> wishes_;
   std::vector<std::pair<Value, std::string>> leaf_wishes_;
   absl::flat_hash_set<Value> demanded_;

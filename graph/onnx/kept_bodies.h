@@ -1,0 +1,20 @@
+// The operators that nodes of an ONNX model became.
+#ifndef LEMMA_GRAPH_ONNX_KEPT_BODIES_H_
+#define LEMMA_GRAPH_ONNX_KEPT_BODIES_H_
+
+#include "absl/container/flat_hash_set.h"
+#include "graph/graph.h"
+#include "graph/onnx/model_info.h"
+
+namespace lemma {
+
+// The nodes of `graph` that stand for nodes of the model that it was made from. An export writes
+// such a node of the model as it was as long as none of the nodes that stand for it changes.
+absl::flat_hash_set<const Node*> KeptBodies(const Graph& graph, const OnnxInfo& info);
+
+// Those that stand for a GRU, Loop, LSTM, RNN or Scan.
+absl::flat_hash_set<const Node*> LoopBodies(const Graph& graph, const OnnxInfo& info);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_KEPT_BODIES_H_
