@@ -17,6 +17,9 @@
 // graphs says no more than equality of their outputs, each of which is a smaller graph with one
 // output. So above max_ops_of_decomposable operators, a class has decomposable graphs only if it
 // also has an indecomposable one.
+//
+// Terms and the walk over graphs are in enumerator.cc and the headers enumerator_*.h, classes in
+// enumerator_classes.cc, counts and conversions of graphs in enumerator_graphs.cc.
 #ifndef LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_H_
 #define LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_H_
 

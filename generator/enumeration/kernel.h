@@ -2,9 +2,9 @@
 //
 // The only definition of an operator is the one in the operator table: its loop program is run on
 // probes (unit vectors, random vectors), and its behaviour is recorded as a table. A table is kept
-// only if it agrees with the program on further random vectors. An operator that passes is linear
-// (or bilinear) in the field, except with probability degree / 2^61. Other operators run as loop
-// programs. A mistake here could lose candidates but never make a false rule.
+// only if it agrees with the program on further random vectors (node_form.cc). An operator that
+// passes is linear (or bilinear) in the field, except with probability degree / 2^61. Other
+// operators run as loop programs. A mistake here could lose candidates but never make a false rule.
 //
 // Values must be proper field elements (Field::is_special() false).
 #ifndef LEMMA_GENERATOR_ENUMERATION_KERNEL_H_

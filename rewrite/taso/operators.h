@@ -1,4 +1,4 @@
-// Translates TASO's operators into ours (docs/taso.md).
+// Translates TASO's operators into ours (docs/taso.md); the translations are in lowering.cc.
 #ifndef LEMMA_REWRITE_TASO_OPERATORS_H_
 #define LEMMA_REWRITE_TASO_OPERATORS_H_
 

@@ -1,4 +1,5 @@
-// Decides whether two normal forms are equal. Internal to the prover.
+// Decides whether two normal forms are equal. Internal to the prover. pairing.cc finds the
+// bijections between axes.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_EQUALITY_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_EQUALITY_H_
 
