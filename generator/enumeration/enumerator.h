@@ -289,8 +289,8 @@ class Enumerator {
   // By first node: where the sets of max_ops - 1 nodes with this first node begin.
   std::vector<Cursor> cursors_;
 
-  // Of this shard: the number, by leading bits of the key, of indecomposable colliding graphs and
-  // their partners (decomposable graphs with the same key); and the partners.
+  // By leading bits of the key: the number of indecomposable colliding graphs of this shard and of
+  // their partners (decomposable graphs with the same key). Then the partners themselves.
   std::vector<uint64_t> bins_;
   std::vector<GraphRecord> partners_;
   // The members of classes in share [first_bin, end_bin).
