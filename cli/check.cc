@@ -44,7 +44,7 @@ api::CheckOptions OptionsOf(const CheckFlags& flags) {
   return options;
 }
 
-// What was done to the input before its graph is the certificate's.
+// How the input has to be read so that its graph is the certificate's: sizes, new weights.
 std::string HowRead(const api::CheckResult& answer) {
   const Certificate& certificate = answer.certificate;
   std::string text;

@@ -107,7 +107,7 @@ int StatusOfException() {
   }
 }
 
-// Of a thread, or where nothing may be thrown.
+// Called when an exception leaves a thread, or a function that may throw nothing.
 [[noreturn]] void OnTerminate() {
   if (std::current_exception() != nullptr) End(StatusOfException());
   if (IsMemoryOut()) EndWithoutMemory();

@@ -99,8 +99,8 @@ void PrintMemory(const api::MemoryOverRun& memory) {
               FormatBytes(static_cast<double>(memory.arena_bytes)).c_str());
 }
 
-// What intermediate values take while each kernel of the plan runs, and which are the largest at
-// the peak.
+// Prints the memory of intermediate values while each kernel of the plan runs, and the largest
+// values at the peak.
 absl::Status ShowMemory(const CommonFlags& common, const api::Model& model) {
   auto memory = api::MemoryOf(model, common.Execution());
   if (!memory.ok()) return WithFlags(memory.status(), {{"backend", "--memory"}});

@@ -76,7 +76,7 @@ absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& written) {
   return std::move(model->graph);
 }
 
-// What inputs are that are not given is part of a model's meaning.
+// Default values of inputs are part of a model's meaning.
 bool SameDefaults(const OnnxInfo& a, const OnnxInfo& b) {
   return std::equal(a.defaults.begin(), a.defaults.end(), b.defaults.begin(), b.defaults.end(),
                     [](const auto& x, const auto& y) {
@@ -124,7 +124,7 @@ std::string OtherFormat(const std::string& path, const Model& model) {
                       " by its name");
 }
 
-// What keeps the models from being those of the certificate, whatever its steps are.
+// The reason why these are not the models of the certificate, before its steps are looked at.
 CheckResult WrongModels(const Model& input, const Model& output, const Certificate& certificate,
                         const CheckOptions& options) {
   if (!SameDefaults(input.info, output.info)) {

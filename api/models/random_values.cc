@@ -50,7 +50,7 @@ absl::StatusOr<Tensor> Fill(const TensorType& type, const Draw& draw) {
   return Tensor::FromDoubles(type, values);
 }
 
-// What the first operator that reads the value calls it: "w", "scale", "variance", …
+// The name that the first operator that reads the value gives this operand: "w", "scale", …
 absl::flat_hash_map<Value, std::string> Roles(const Graph& graph) {
   absl::flat_hash_map<Value, std::string> roles;
   for (const NodePtr& node : graph.nodes()) {

@@ -18,8 +18,8 @@ namespace {
 constexpr double kLeastGain = 0.01;
 constexpr double kMaxSeconds = 60;  // of one batch of runs
 constexpr int kBatches = 4;
-// Of batches of one contender, after which no further one begins when the deadline has passed: a
-// search that takes all the time there is should not cost small models what it found.
+// The time for the batches of one contender that a passed deadline does not shorten: a search that
+// takes all the time there is should not make a small model lose what was found.
 constexpr double kLateSeconds = 2;
 
 // One graph, compiled, with its outputs on the inputs.

@@ -9,7 +9,8 @@
 namespace lemma::api {
 namespace {
 
-// What the input's executable plans; nothing where it has opaque operators, so that nobody knows.
+// The bytes that the input's executable plans; nullopt if it has opaque operators, because nobody
+// knows then.
 absl::StatusOr<std::optional<int64_t>> PlannedBytes(const Graph& input, const SearchRun& run) {
   auto backend = MakeBackend(run.execution.backend, run.execution.kernels);
   if (!backend.ok()) return backend.status();
@@ -80,7 +81,7 @@ absl::StatusOr<Contender> KeptToLimit(Contender contender, SearchRun* run) {
     if (!planned.ok()) return planned.status();
     if (!*planned || **planned <= memory_limit) break;
     const int64_t over = **planned - memory_limit;
-    // What is far off is out of reach, not misjudged.
+    // A graph that is far above the limit is out of reach; a lower target would not help.
     if (over > memory_limit / 8 || over >= limit) break;
     limit -= over;
   }

@@ -18,7 +18,7 @@
 namespace lemma::api {
 namespace {
 
-// Of explaining why a rule was not applied, whatever time the search has left.
+// The time for explaining why a rule was not applied, however little the search has left.
 constexpr double kWhyNotSeconds = 2;
 
 optimizer::RewriteFilter FilterOf(const OptimizeOptions& options) {
@@ -57,7 +57,7 @@ absl::Status LoadRules(SearchRun* run) {
   return absl::OkStatus();
 }
 
-// What the steps of the certificate lead to.
+// Applies the steps of the certificate; the graph that they lead to is the result of the search.
 absl::StatusOr<optimizer::SearchResult> ReplaySteps(const Graph& graph, SearchRun* run) {
   const std::string& path = run->options.replay;
   auto text = ReadCertificateText(path);

@@ -133,7 +133,7 @@ std::string Memory(const Report& report) {
   return html + "</div>\n";
 }
 
-// What a node is by itself: were its operands counted, all behind a change would differ.
+// The node without its operands: if these counted, every node behind a change would differ.
 std::string LocalText(const Graph& graph, const NodePtr& node) {
   std::string text =
       absl::StrCat(node->is_op() ? node->op().name : "", " ", graph.LabelOf(Value(node, 0)));

@@ -109,7 +109,7 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (!record.ok()) return record.status();
   if (flags.common.reseed >= 0) record->reseed = flags.common.reseed;
 
-  // What cannot be run should be said before the search.
+  // Inputs that cannot be had should be reported before the search.
   auto inputs = flags.common.Inputs(*model);
   if (!inputs.ok()) return api::Prefixed(path, inputs.status());
   const Deadline deadline = DeadlineOf(flags);

@@ -43,7 +43,7 @@ std::string WhyKept(const OptimizeFlags& flags, const Outcome& outcome) {
                          FormatBytes(static_cast<double>(result.memory_before.planned_bytes)));
 }
 
-// Of a long front, some points evenly.
+// If the front is long, prints evenly spaced points of it.
 void PrintFront(const std::vector<optimizer::FrontPoint>& front) {
   if (front.empty()) return;
   constexpr size_t kMostRows = 20;
