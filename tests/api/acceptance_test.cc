@@ -1,4 +1,4 @@
-// What is taken for the result of a search, of graphs that no back end runs.
+// Which contender is accepted, also if no back end can execute the graphs.
 #include "api/optimization/acceptance.h"
 
 #include <memory>

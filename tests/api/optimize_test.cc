@@ -147,7 +147,7 @@ TEST(OptimizeTest, ExplainsWithoutExecuting) {
   EXPECT_EQ(result->why_not->applied, 0);
 }
 
-// What it has found when it is interrupted is judged and certified, though the flag stays set.
+// The graph found before an interruption is judged and certified, though the flag stays set.
 TEST(OptimizeTest, AnInterruptionEndsTheSearchOnly) {
   std::atomic<bool> interrupted{false};
   api::OptimizeOptions options = Quick();

@@ -180,7 +180,7 @@ const std::string kOfAnySize(
     "\022\001n\012\002\010\004B\002\020\021",
     69);
 
-// What holds at one size, or for other weights, is said to.
+// If the answer holds at certain sizes or for other weights only, the command says so.
 TEST(CertificateCommandTest, SaysOfWhichSizesAndWeightsItSpeaks) {
   const std::string in = WriteTemp("in.onnx", kOfAnySize);
   const struct {

@@ -116,7 +116,7 @@ TEST(GenerateResumeTest, KilledAtTenMomentsItWritesTheSame) {
 
   const LemmaResult resumed = RunLemma(session.Arguments({"--resume"}));
   ASSERT_EQ(resumed.exit_status, 0) << resumed.err;
-  // What was decided is not decided again.
+  // Candidates decided before are not decided again.
   EXPECT_THAT(resumed.out, HasSubstr(absl::StrCat("\"resumed\":", decided, ",")));
   EXPECT_TRUE(session.Results() == undisturbed.Results());
   EXPECT_EQ(FilesIn(session.folder), FilesIn(undisturbed.folder));

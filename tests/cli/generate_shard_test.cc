@@ -41,7 +41,7 @@ std::vector<std::string> Merge(const std::vector<std::string>& shards, const std
   for (const std::string& argument : To(folder)) arguments.push_back(argument);
   return arguments;
 }
-// What one process finds, made once.
+// The results of a run in one process, made once.
 const std::string& Unsharded() {
   static const std::string results = [] {
     const std::string folder = NewFolder();

@@ -1,4 +1,4 @@
-// What ends for lack of memory ends with a line and exit status 2, whoever lacked it.
+// A command that lacks memory ends with one line and exit status 2, wherever memory ran out.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -98,7 +98,7 @@ TEST(ProveTest, GraphsThatAreNone) {
                 {"a.lemma:1:", "one of the two graphs has to compute with every input"});
 }
 
-// What only the other graph requires is said, also where a broadcast makes several forms.
+// Requirements of only one graph are named, also where a broadcast makes several forms.
 TEST(ProveTest, SaysForWhichSizes) {
   const std::string a =
       "graph a(x: f32[a], u: f32[p], v: f32[q]) { y = neg(x) z = neg(y) s = add(u, v) "

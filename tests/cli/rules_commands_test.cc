@@ -167,7 +167,7 @@ TEST(ExplainTest, PrunedRulesByName) {
   ExpectOneLine(Explain(rules, "merge", {"--pruned=/nowhere.txt"}), {"/nowhere.txt"});
 }
 
-// What is not proved gives nothing.
+// Nothing is derived from rules that are not proved.
 TEST(ExplainTest, UnprovedRulesAreNotUsed) {
   const std::string rules = WriteTemp("r.txt", std::string(kColumns) + kParts);
   ASSERT_EQ(RunLemma({"verify", rules, "-o", rules, "--only=columns"}).exit_status, 0);
@@ -190,12 +190,12 @@ TEST(PruneTest, WritesBothFiles) {
   EXPECT_THAT(ReadAll(out), StartsWith("# Made by hand.\n\n# x·(y | z)"));
   EXPECT_THAT(RunLemma({"rules", out}).out, HasSubstr("2 rules, 2 of them usable"));
   EXPECT_THAT(ReadAll(pruned), HasSubstr("# follows from: columns\nrule same("));
-  // What was left out is explained by what is kept; there is no more to leave out.
+  // Each removed rule follows from the kept ones, and pruning again removes nothing.
   EXPECT_EQ(Explain(out, pruned, {"--brief"}).exit_status, 0);
   result = RunLemma({"rules", "prune", out, "-o", again, "--json"});
   EXPECT_THAT(result.out, HasSubstr("\"rules\":2,\"kept\":2,\"left_out\":0"));
   EXPECT_EQ(ReadAll(again), ReadAll(out));
-  // What was left out before is not forgotten.
+  // The file of removed rules keeps those of the first pruning.
   EXPECT_EQ(ReadAll(again.substr(0, again.size() - 4) + ".pruned.txt"), ReadAll(pruned));
 }
 

@@ -51,7 +51,7 @@ TEST(UnprovedRulesTest, AreRefused) {
                 {"r.txt: rule neg_twice may not be used: it has no proof (and 1 more rules)",
                  "lemma verify " + rules + " -o " + rules, "--allow-unproved"});
   EXPECT_EQ(result.written, "");
-  // What is not asked for need not be proved.
+  // Rules that are not selected need not be proved.
   const std::string half = WriteTemp("r.txt", kRules);
   ASSERT_EQ(RunLemma({"verify", half, "-o", half, "--only=neg_twice"}).exit_status, 0);
   EXPECT_EQ(Optimize(half, {"--only=neg_twice"}).exit_status, 0);
@@ -124,7 +124,7 @@ TEST(RulesTest, ImportsTaso) {
   const std::string again = NewFolder() + "/t.txt";
   EXPECT_EQ(RunLemma({"rules", "import-taso", kSample, "-o", again, "--jobs=4"}).exit_status, 0);
   EXPECT_EQ(ReadAll(again), ReadAll(out));
-  // What was written is proved, is usable, and is what verify finds too.
+  // The rules written are proved and usable, and verify finds the same records.
   EXPECT_THAT(RunLemma({"rules", out}).out, HasSubstr("21 rules, 21 of them usable"));
   const std::string text = ReadAll(out);
   EXPECT_EQ(RunLemma({"verify", out, "-o", out}).exit_status, 0);

@@ -1,4 +1,4 @@
-// What training is given that nothing can come of: labels, rates, places to write to.
+// Wrong labels, learning rates and output paths of training are refused.
 #include <string>
 #include <vector>
 

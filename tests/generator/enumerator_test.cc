@@ -232,7 +232,7 @@ TEST(EnumeratorTest, IdentitiesAreSaidBeforeTheyArePruned) {
   EXPECT_EQ(said.count("relu(s) => s"), 0u);
 }
 
-// What an enumeration finds, in its order.
+// The result of an enumeration, in its order.
 struct Found {
   EnumeratorStats stats;
   std::vector<std::string> classes, identities;

@@ -82,7 +82,7 @@ TEST(GenerateTest, FindsKnownRulesOfThreeOperators) {
   }
 }
 
-// What is true at the sizes of the enumeration only is refuted at others, and listed.
+// A pair that is equal at the sizes of the enumeration only is refuted at others, and listed.
 TEST(GenerateTest, CoincidencesOfSizesAreListed) {
   auto set = TasoSet({"conv1x3", "concat1_4d"});
   ASSERT_TRUE(set.ok());

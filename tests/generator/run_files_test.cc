@@ -1,4 +1,4 @@
-// What a run of the generator keeps on disk: read back as it was, or refused.
+// The files that a run of the generator keeps on disk are read back as written, or refused.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -21,7 +21,7 @@ absl::StatusOr<std::vector<Decision>> ByProof(const std::vector<Substitution>& r
     if (IsRefuted(verdict)) decision.answer = Decision::Answer::kRefuted;
     if (!IsProved(verdict)) continue;
     decision.answer = Decision::Answer::kProved;
-    // What is proved can be looked for.
+    // The matcher can search for each proved rule.
     decision.rule.contract = std::get<Proved>(verdict).contract;
     EXPECT_TRUE(RuleSet::Create({decision.rule}).ok()) << rule.doc;
   }
@@ -99,7 +99,7 @@ TEST(SetRulesTest, TrainingOfTwoOperators) {
   }
 }
 
-// What the hand-written rules for inference say, over operands that are bundles.
+// The hand-written rules for inference, over operands that are bundles.
 TEST(SetRulesTest, Inference) {
   const struct {
     const char* set;

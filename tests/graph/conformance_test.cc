@@ -1,4 +1,4 @@
-// What holds for every operator, by being in the table.
+// Properties of every operator in the table.
 #include <cmath>
 #include <set>
 

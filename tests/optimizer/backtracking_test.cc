@@ -92,7 +92,8 @@ TEST(BacktrackingTest, CrossesTheSameHillEverywhereAtOnce) {
   EXPECT_EQ(result.best_cost.ns(), 30 * 50);
 }
 
-// What the search's first rewrite makes comes last in its numbers, and first in the graph.
+// The node that the first rewrite makes has the last number in the search, but comes first in the
+// graph.
 TEST(BacktrackingTest, StepsWithSiblingsInAnotherOrderCanBeRepeated) {
   const std::string text =
       "rule sum(x: [m,k], a: [k,n], b: [k,n]) reassociates { p = matmul(x, a)\n q = matmul(x, b)\n"
@@ -276,7 +277,7 @@ TEST(ObjectiveTest, TimeAndMemoryDisagree) {
   const Graph graph = LargeAndSmall();
   EXPECT_EQ(Text(For({Goal::kTime}, graph, kWiden).initial_cost), "400 ns, 8040 bytes");
   EXPECT_EQ(Text(For({Goal::kTime}, graph, kWiden).best_cost), "210 ns, 16040 bytes");
-  // Of what has the least peak, the fastest.
+  // The fastest among the graphs of the least peak.
   EXPECT_EQ(Text(For({Goal::kMemory}, graph, kWiden).best_cost), "305 ns, 8040 bytes");
 }
 
@@ -290,7 +291,7 @@ TEST(ObjectiveTest, ALimitIsKept) {
   const Graph graph = LargeAndSmall();
   EXPECT_EQ(Text(For({Goal::kTime, 16039}, graph, kWiden).best_cost), "305 ns, 8040 bytes");
   EXPECT_EQ(Text(For({Goal::kTime, 16040}, graph, kWiden).best_cost), "210 ns, 16040 bytes");
-  // What is above it goes down as far as it can.
+  // A graph above the limit comes as near to it as it can.
   const Graph wide = For({Goal::kTime}, graph, kWiden).best;
   EXPECT_EQ(Text(For({Goal::kTime, 1000}, wide, kNarrow).best_cost), "305 ns, 8040 bytes");
 }

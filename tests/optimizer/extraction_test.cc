@@ -30,7 +30,7 @@ NodePtr Head(const std::string& op) {
       .node_ptr();
 }
 
-// What a rule would do: says what is told.
+// Applies an edit as a rule would.
 bool Say(EGraph* egraph, Edit edit, std::vector<int>* made = nullptr) {
   return egraph->Apply(
       std::make_shared<const MatchedEdit>(MatchedEdit{nullptr, {}, std::move(edit)}), made);

@@ -92,7 +92,7 @@ TEST_F(RematerializationTest, OffloadsWhereTheDeviceHasItsOwnMemory) {
   }
 }
 
-// What the kernel of the peak reads is a view that an earlier one read too.
+// The kernel at the peak reads a view that an earlier kernel read too.
 TEST_F(RematerializationTest, AViewThatWasReadBeforeHasNoReadersOfItsOwn) {
   const Graph graph = GraphOf(R"(graph g(x: f32[256,256], w: f32[512,128], k: f32[128,2048]) {
     a = matmul(x, x)

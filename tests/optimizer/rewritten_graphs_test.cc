@@ -36,7 +36,7 @@ namespace {
 constexpr double kSeconds = 15;
 constexpr int64_t kSearchSteps = 60;
 
-// What `lemma optimize` uses, and all that is shipped.
+// The rules that `lemma optimize` uses by default, and all shipped rules.
 struct Rules {
   std::vector<Substitution> starter = ProvedRules("starter.txt"), all = starter;
   std::unique_ptr<RuleSet> starter_set, all_set;

@@ -1,4 +1,5 @@
-// What saturation makes of random graphs and of the light models, as its certificate has it.
+// Saturation's results for random graphs and the light models equal their inputs: the checker
+// accepts their certificates.
 #include <memory>
 #include <optional>
 #include <string>

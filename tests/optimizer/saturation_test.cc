@@ -66,7 +66,7 @@ SaturationOptions Options(int max_nodes = 6000) {
   return options;
 }
 
-// What holds of every result.
+// Properties of every result.
 void ExpectIsRight(const Graph& graph, const SearchResult& result, CostModel* costs) {
   EXPECT_TRUE(CheckGraph(result.best).ok()) << CheckGraph(result.best);
   EXPECT_TRUE(CheckSameInterface(graph, result.best).ok());
@@ -317,7 +317,7 @@ TEST(SaturationTest, GraphsWithLittleInThem) {
   EXPECT_EQ(cost("graph g(x: f32[4]) { c = constant f32[2] fill 1.0 return c }"), 0);
   EXPECT_EQ(cost("graph g(x: f32[4]) { c = constant f32[2] fill 1.0 d = exp(c) return d, x }"), 0);
   EXPECT_EQ(cost("graph g(x: f32[4]) { a = exp(x) return a, x }"), 50);
-  // What a match goes over is an output too.
+  // A value inside a match is an output too.
   EXPECT_EQ(cost("graph g(x: f32[4]) { a = relu(x) b = relu(a) return b, a }"), 100);
   EXPECT_EQ(cost("graph g(x: f32[4]) { a = abs(x) b = tanh(a) return a, b }"), 5050);
   EXPECT_EQ(cost("graph g(x: f32[4], w: weight f32[4]) { a = exp(w) b = add(x, a) return b }"),

@@ -32,7 +32,7 @@ struct Work {
   int64_t nodes = 0, steps = 0;
 };
 
-// Of finding all matches, of descending to the end, and of going there and back.
+// The work of finding all matches, descending to the end, and going back and forth.
 Work WorkOfDescent(int layers) {
   auto costs = MakeAnalyticCostModel();
   Workspace work(Transformer(layers), Filtered(&Starter(), RewriteFilter())->Rules(), costs.get());

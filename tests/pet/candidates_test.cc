@@ -38,8 +38,8 @@ std::vector<Mutant> MutantsOf(const Graph& graph) {
   return mutants;
 }
 
-// Of the mutants that are described so, the least number of positions at which one differs; -1:
-// there is none.
+// The least number of positions at which a mutant with this description differs; -1: there is no
+// such mutant.
 int64_t Differs(const Graph& graph, const std::string& how) {
   int64_t least = -1;
   for (const Mutant& mutant : MutantsOf(graph)) {

@@ -53,7 +53,7 @@ std::vector<Found> MutantsOf(const Graph& graph, const std::string& begin) {
   return found;
 }
 
-// Of these, how those that differ nowhere were made.
+// The descriptions of those mutants that differ nowhere.
 std::vector<std::string> EqualMutants(const Graph& graph, const std::string& begin) {
   std::vector<std::string> equal;
   for (const Found& f : MutantsOf(graph, begin)) {

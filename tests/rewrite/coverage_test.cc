@@ -217,7 +217,7 @@ TEST(Carried, OnlyWhatIsUsedNowhereElse) {
             Names());
 }
 
-// What the sampler of the field tests draws from the starter rules is covered, but for a few.
+// At least nine tenths of the random instances of the starter rules are covered.
 TEST(Coverage, OfRandomInstancesOfTheStarterRules) {
   auto loaded = RuleSet::Load("data/rules/starter.txt");
   ASSERT_TRUE(loaded.ok()) << loaded.status();

@@ -259,7 +259,7 @@ TEST(PruneTest, WhatOthersGiveIsLeftOut) {
   EXPECT_THAT(Kept(all, options), ElementsAre("merge", "columns", "parts"));
 }
 
-// Of rules that give each other one stays.
+// If two rules follow from each other, one stays.
 TEST(PruneTest, TwinsAreNotBothLeftOut) {
   std::string twins = kColumns;
   twins += std::string(kColumns).substr(0, std::string(kColumns).find("rule parts"));

@@ -59,7 +59,7 @@ bool Equal(const EGraph& egraph, ValueRef a, ValueRef b) {
   return egraph.ClassOf(a) == egraph.ClassOf(b);
 }
 
-// What Rebuild() promises.
+// Checks the promises of Rebuild().
 void ExpectConsistent(const EGraph& egraph) {
   std::set<std::string> nodes;
   int live = 0;
@@ -145,7 +145,7 @@ TEST(EGraphTest, SaysNothingNewTwice) {
   EXPECT_EQ(egraph.num_live(), 3);
 }
 
-// What is computed alike from values that turn out equal is equal, however far away.
+// If two values turn out equal, so do all values computed from them in the same way.
 TEST(EGraphTest, IsCongruent) {
   auto rules = Rules(kReluTwice);
   EGraph egraph(Parse("graph g(x: f32[4], y: f32[4]) { a = relu(x) b = relu(a)\n"

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// What CheckNumbers says of the target of a rule with symbols a, b at these values.
+// The answer of CheckNumbers for the target of a rule with symbols a, b at these values.
 std::string Lost(const std::string& target, DType dtype, double a, double b) {
   const std::string text =
       "rule r(x: [n]) reassociates { y = scalar_mul(x) {alpha = a} z = scalar_mul(y) {alpha = b}"

@@ -1,4 +1,4 @@
-// What a step of a search costs: a graph of 200 operators, all starter rules.
+// Times a step of a search: a graph of 200 operators, all starter rules.
 #include <benchmark/benchmark.h>
 
 #include "graph/builder.h"

@@ -1,4 +1,4 @@
-// What the CPU back end fuses and where it puts values, and that the results stay right.
+// The CPU back end fuses and places values as expected, and its results stay right.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -77,7 +77,7 @@ constexpr char kMove[] = "$0 = scalar_mul($1) {alpha = -1.03}";
 constexpr char kConvolved[] = "x: f32[1,5,4,4], w: weight f32[5,5,3,3]";
 constexpr char kConvolve[] = "a0 = conv2d(x, w) {pads = [1,1,1,1]}";
 
-// What a kernel of `head`, which may be "", and `count` times `op` is called.
+// The name of a kernel of `head`, which may be "", and `count` times `op`.
 std::string Fused(absl::string_view head, absl::string_view op, int count) {
   std::string name(head);
   for (int i = 0; i < count; ++i) absl::StrAppend(&name, name.empty() ? "" : "+", op);

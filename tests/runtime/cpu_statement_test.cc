@@ -1,5 +1,5 @@
-// What the CPU back end's kernels of the library claim to compute, read back from what the library
-// was handed, is what their nodes mean; and a planner's fault would show.
+// Statements of the CPU back end's library kernels, read back from the library's descriptors, agree
+// with the meaning of the kernels' nodes; faults put into a plan are found.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -63,7 +63,7 @@ TEST(Statements, SayWhatTheirNodesMean) {
   for (const char* text : kGraphs) EXPECT_GT(Stated(GraphOf(text)), 0) << text;
 }
 
-// What the library computes, and what is fused behind it.
+// Operators that the library computes, and operators that it fuses behind them.
 bool IsOfLibrary(const OpDef& op) {
   for (const char* name : {"conv", "matmul", "pool", "softmax", "norm", "lrn"}) {
     if (absl::StrContains(op.name, name)) return true;

@@ -1,5 +1,5 @@
-// What is stored between operators keeps its type's values, also where fusion stores nothing: what
-// NumPy gives, on the CPU back end and the reference.
+// Values between operators are rounded to their types, also where fusion stores nothing: the CPU
+// back end and the reference give NumPy's results.
 #include <cmath>
 #include <limits>
 #include <string>

@@ -113,7 +113,7 @@ TEST(CpuTrainingKernels, ProductsOfTransposedOperands) {
   }
 }
 
-// What is known beforehand is row-major, whatever a kernel would like.
+// Values known beforehand are row-major, whatever layout a kernel prefers.
 TEST(CpuTrainingKernels, ImagesThatAreKnownBeforehand) {
   const std::string x = "graph g(f: f32[4,3,2,2], x: weight f32[2,3,5,6], dy: f32[2,3,2,3]) {\n ";
   for (const char* application :

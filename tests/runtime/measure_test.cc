@@ -74,8 +74,8 @@ TEST(Measure, FusionIsPartOfTheDevice) {
   EXPECT_EQ(plan->peak_bytes, 256);  // 9 x 6 floats, in whole lines of the cache
 }
 
-// What a kernel reads of its matrices and filters, it either packed or takes from their own place:
-// the measurer has both taken out of the caches.
+// A kernel reads its matrices and filters either packed or from their own place; the measurer takes
+// both out of the caches.
 TEST(Measure, EveryWeightIsPackedOrRead) {
   NodeTraitsCache traits;
   auto plan = cpu::PlanGraph(GraphOf(R"(graph g(x: f32[1,6,8,8], w: weight f32[6,6,3,3],

@@ -131,7 +131,7 @@ TEST(Prover, CounterexamplesAreSmall) {
   EXPECT_EQ(std::get<Refuted>(verdict).values.at("n"), "2");
 }
 
-// What the log holds can be asked again, of any solver.
+// Any solver can answer the queries of the log again.
 TEST(Prover, LogsWhatCanBeRepeated) {
   ProverOptions options;
   options.keep_obligations = true;

@@ -1,4 +1,4 @@
-// What rules make of a graph equals it; a graph with one thing changed does not.
+// A rewritten graph is proved equal to its original; a graph with one thing changed is not.
 #include "tests/verifier/random_pairs.h"
 
 #include "graph/text/text.h"

@@ -77,7 +77,7 @@ struct Case {
 const taso::Params kThree = {{4, 3}, {5, 3}}, kNone = {{9, 0}};
 const taso::Params kTranspose = {{10, 2}, {12, 2}, {13, 1}};
 
-// What TASO takes as axioms about its operators, and some of what it applies.
+// The axioms that TASO assumes about its operators, and some rules that it applies.
 const Case kCases[] = {
     {"enlarge",
      "",

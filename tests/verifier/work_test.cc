@@ -1,4 +1,4 @@
-// What bounds and ends a proof.
+// Limits on the work of a proof, and interruptions.
 #include "verifier/arithmetic/work.h"
 
 #include <atomic>
@@ -93,7 +93,7 @@ TEST(ProofWorkTest, ALongProofIsUnknown) {
   EXPECT_EQ(Reason(ProveText(kLong, options)), reason);
 }
 
-// What was proved before, and what the solver remembers, change nothing.
+// Earlier proofs, and answers that the solver remembers, change nothing.
 TEST(ProofWorkTest, TheLimitIsExact) {
   const char* rule = R"(rule merge(x: [n,g*c,h,w], f: [g*k,c,r,s], e: [g*k,c,r,s]) reassociates {
     p = conv2d(x, f) {groups = g}

@@ -187,7 +187,7 @@ TEST_P(OperatorGradient, IsThatOfFiniteDifferences) {
           x[i] = at + by;
           return Weighted(inputs, seeds);
         };
-        // Of fourth order: wrong by h^4 times the fifth derivative.
+        // A difference quotient of fourth order: its error is h^4 times the fifth derivative.
         const double want =
             (8 * (moved(h) - moved(-h)) - (moved(2 * h) - moved(-2 * h))) / (12 * h);
         x[i] = at;

@@ -223,7 +223,7 @@ TEST(TrainingStepTest, CrossEntropy) {
   const double log_sum = std::log(1 + std::exp(1.0));
   EXPECT_NEAR(run.Step({{"x", {1, 0, 0, 1, 0, 0}}, {"labels", {0, 0, 1}}, {"lr", {0.1}}}),
               ((log_sum - 1) + log_sum + std::log(2.0)) / 3, 1e-6);
-  // Of x[0] = (1, 0): dw[0,:] = (p - 1, 1 - p) / 3, p = e / (1 + e), from the first row alone.
+  // dw[0,:] comes from the row x[0] = (1, 0) alone: (p - 1, 1 - p) / 3 with p = e / (1 + e).
   const double p = std::exp(1.0) / (1 + std::exp(1.0));
   EXPECT_NEAR(run.State("w")[0], 1 - 0.1 * (p - 1) / 3, 1e-6);
 }

@@ -205,7 +205,7 @@ TEST(Evaluate, ReshapeByDivisionAndRemainder) {
     IndexExpr flat = o[0] * 12 + o[1];
     return Read(x, {FloorDiv(flat, 30), Mod(FloorDiv(flat, 5), 6), Mod(flat, 5)});
   });
-  // Of a transposed view: nothing cancels.
+  // A reshape of a transposed view: nothing cancels.
   b.Output({8, 15}, [&](const Idx& o) {
     IndexExpr flat = o[0] * 15 + o[1];
     return Read(x, {Mod(FloorDiv(flat, 6), 4), Mod(flat, 6), FloorDiv(flat, 24)});

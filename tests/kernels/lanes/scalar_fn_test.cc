@@ -1,4 +1,4 @@
-// What the table of functions says of each, against its values.
+// The properties of each function in the table agree with its values.
 #include <cmath>
 #include <random>
 #include <string>

@@ -1,4 +1,4 @@
-// What runs plans on a device, on an emulated one: state stays there, in place where it can.
+// Executables on an emulated device: state stays there, in place if it can.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>

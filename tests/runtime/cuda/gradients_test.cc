@@ -80,7 +80,7 @@ class RandomLayers {
     return parameters_.back();
   }
 
-  // What becomes of a gradient: a result as it is, reshaped or transposed, an update, or both.
+  // Uses a gradient: as a result (as it is, reshaped or transposed), in an update, or both.
   absl::Status Use(const Value& parameter, const Value& gradient, const Value& rate) {
     if (Below(3) == 0) outputs_.push_back(gradient);
     if (Below(5) == 0) {
@@ -257,7 +257,7 @@ TEST(CudaRandomGradients, MatchReference) {
       in_phases += *std::max_element(writers.begin(), writers.end()) > 1 ? 1 : 0;
     }
   }
-  // What is tested occurs.
+  // The cases to be tested do occur.
   EXPECT_GE(in_phases, 3);
   EXPECT_GE(side_by_side, kGraphs / 2);
   const absl::Status compiled = plans.Compile();

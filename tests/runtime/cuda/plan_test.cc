@@ -1,5 +1,5 @@
-// What the CUDA back end makes of graphs: which kernels, and that these, emulated, compute what the
-// reference does.
+// Plans of the CUDA back end: which kernels they have, and that these, emulated, give the
+// reference's results.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
@@ -111,7 +111,7 @@ const Case kCases[] = {
       c = conv_transpose2d(x, w) {pads = [1,1,1,1], strides = [2,2]}
       return c
     })"},
-    // Of its four phases one has terms.
+    // Only one of its four phases has terms.
     {"by tile; by element; by element; by element",
      R"(graph every_second(x: f32[2,16,9,7], w: weight f32[16,12,1,1]) {
       c = conv_transpose2d(x, w) {strides = [2,2], output_padding = [1,1]}
@@ -143,7 +143,7 @@ const Case kCases[] = {
       s = add(p, q)
       return s
     })"},
-    // What follows a product is its epilogue, not part of another one's factor.
+    // An operator that follows a product is its epilogue, not part of another product's factor.
     {"by tile; by tile",
      R"(graph heads(x: f32[24,32], v: f32[32,48], b: f32[48], k: f32[3,24,16]) {
       p = matmul(x, v)
@@ -210,7 +210,7 @@ TEST_F(CudaPlanCases, MatchReference) {
   for (size_t i = 0; i < plans_->size(); ++i) plans_->ExpectMatchesReference(i);
 }
 
-// What a step of training ends with: new momenta, and parameters that need them.
+// The end of a training step: new momenta, and parameters that need them.
 constexpr char kUpdates[] =
     R"(graph updates(x: f32[6,5], a: f32[5,4], b: f32[4], c: f32[4], va: f32[5,4], vb: f32[4],
                      big: f32[300,300]) {

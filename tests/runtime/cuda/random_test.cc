@@ -107,7 +107,8 @@ class RandomChain {
         static const char* const kUnary[] = {"relu", "sigmoid", "tanh", "neg",        "abs",
                                              "erf",  "sin",     "gelu", "hard_swish", "silu"};
         const int chosen = Below(10);
-        // Of large values, such as sums, it has few digits: seed 368 is off by 1.3 tolerances.
+        // The sine of a large value, such as a sum, has few correct digits: seed 368 is off by 1.3
+        // tolerances.
         if (memory_ && chosen == 6) return builder_.Op("relu", {v});
         return builder_.Op(kUnary[chosen], {v});
       }

@@ -1,4 +1,4 @@
-// What is stored between operators keeps its type's values where generated kernels fuse them.
+// Values between operators are rounded to their types where generated kernels fuse them.
 #include "gtest/gtest.h"
 #include "tests/runtime/cuda/emulated_plans.h"
 #include "tests/runtime/runtime_testutil.h"

@@ -21,9 +21,11 @@ namespace {
 
 constexpr double kMaxWork = 400000;   // of a side that is run
 constexpr double kNaiveWork = 20000;  // and that is run by the slow evaluator too
-// Of doubles, as a share of the largest number on the way; where constants are rounded to f32.
+// Tolerances in double, as a share of the largest number on the way: for exact constants, and for
+// constants rounded to f32.
 constexpr double kTolerance = 1e-9, kRoundedTolerance = 1e-6;
-// As typed: what is further off crossed a jump.
+// In the operators' own types: for f32, and for narrower types. A value that is further off crossed
+// a discontinuity.
 constexpr double kTypedTolerance = 1e-3, kNarrowTolerance = 0.05;
 
 struct Sides {
@@ -248,7 +250,7 @@ class JudgedClaim {
         auto c = sides.source.RunTyped(inputs), d = sides.target.RunTyped(inputs);
         if (!c.ok() || !d.ok()) continue;
         ++result_.typed;
-        // What has no value anyhow says nothing.
+        // Elements that are infinite or NaN without the inserted NaN say nothing.
         for (size_t o = 0; o < a->size(); ++o) {
           for (int64_t i = 0; i < (*a)[o].size() && found.empty(); ++i) {
             if (!std::isfinite((*a)[o].AtDouble(i)) || !std::isfinite((*b)[o].AtDouble(i)))
@@ -298,7 +300,7 @@ class JudgedClaim {
       auto sides = Build(assignment, &difference);
       if (!difference.empty()) return difference;
       if (sides == nullptr) continue;
-      // Of sums only those whose order does not matter: which one a back end takes is its affair.
+      // Only sums whose order does not matter, because a back end may choose any order.
       const bool sums = sides->source.adds_up() || sides->target.adds_up();
       const bool exact_in_double = sides->source.polynomial() && sides->target.polynomial();
       if (sums && assignment.dtype == DType::kF64 && !exact_in_double) continue;

@@ -30,7 +30,7 @@ const std::vector<std::string> kKinds[] = {
     {"depth_to_space", "space_to_depth"},
     {"gather", "gather_elements"}};
 
-// Of one operand, without attributes: what may be put anywhere. Conversions go beside.
+// Operators of one operand without attributes, which may be put anywhere; conversions are separate.
 const char* const kUnary[] = {"neg",  "abs", "relu", "floor", "ceil",       "round",
                               "sign", "exp", "tanh", "sqrt",  "reciprocal", "not"};
 

@@ -12,7 +12,7 @@
 namespace lemma {
 namespace {
 
-// Of a variable: its dimensions, its element type, or what is known of it.
+// Changes a variable: its dimensions, its element type or its role.
 std::string MutateVariable(Substitution* rule, std::mt19937_64* random) {
   PatternVar& var = rule->vars[(*random)() % rule->vars.size()];
   switch ((*random)() % 4) {

@@ -1,4 +1,4 @@
-// What the checker of certificates accepts, and what it does not.
+// The certificate checker accepts right certificates and rejects wrong ones.
 #include "verifier/certificate/check.h"
 
 #include <cstring>
@@ -196,7 +196,7 @@ TEST(CertificateTest, ARuleThatIsFalseIsNotBelieved) {
   EXPECT_THAT(CredulousProblem(files), HasSubstr("half: source and target differ"));
 }
 
-// What holds for positive numbers only is false.
+// A rule that holds for positive numbers only is false.
 TEST(CertificateTest, BothSignsAreLookedAt) {
   const Substitution rule = Forged(
       "rule id(x: [n]) real_only { a = relu(x) b = abs(a) return b } => { b = abs(x) return b }");

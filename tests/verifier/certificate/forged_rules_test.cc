@@ -126,7 +126,7 @@ TEST(ForgedRuleTest, ConstantsOfTheTargetAreHeld) {
   }
 }
 
-// What --prove says of a rule: "" if it is proved, with the contract that it promises.
+// The answer of --prove about a rule: "" if it is proved with the contract that it promises.
 std::string ProvedAs(const Substitution& rule) {
   const Verdict verdict = ProveRule(rule);
   if (!IsProved(verdict)) return "not proved";

@@ -68,7 +68,7 @@ std::vector<Forgery> Forgeries() {
               "b = constant f32[1,1] fill 2305843009213693952.0 c = constant f32[1,1] fill 1.0"
               " d = sub(b, c) e = pad(d) {pads = [2,1,2,2]} z = add(a, e)",
               kTooLarge),
-      // What the sides read, and what they store.
+      // The elements that the sides read, and the types that they store.
       {"an element that cancels", kVars, "reassociates", kCancel, "return x",
        "z = add(x, y) return z", "it promises reassociates, but only real_only holds"},
       {"an element that cancels, bit by bit", kVars, "bit_exact", kCancel, "return x",
@@ -143,7 +143,7 @@ TEST(ForgedCertificateTest, AContractIsDerivedAndNotRead) {
             FloatContract::kReassociates);
 }
 
-// What a rule calls a weight is finite: the checker looks.
+// A value that a rule calls a weight must be finite; the checker looks.
 TEST(ForgedCertificateTest, AnInputIsNoWeightAndAnInfinityIsNone) {
   const Forgery honest = {"", kVars, "real_only", kCancel, "return x", "z = add(x, y) return z",
                           ""};

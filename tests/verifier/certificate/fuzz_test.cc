@@ -98,7 +98,8 @@ class Tampering {
   std::mt19937_64 random_;
 };
 
-// What no checker can know: which graph of the search the output is.
+// The certificate without the line that no checker can check: which graph of the search the output
+// is.
 std::string WithoutResult(const std::string& text) {
   const size_t at = text.find("\nresult ");
   return text.substr(0, at) + text.substr(text.find('\n', at + 1));

@@ -1,4 +1,4 @@
-// Proof files are accepted as the prover writes them, and not once a step was changed.
+// Proof files are accepted as the prover writes them, and rejected if a step is changed.
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -273,7 +273,7 @@ TEST(Replay, RejectsTheProofOfAnotherRecordAndBrokenFiles) {
   EXPECT_FALSE(ReplayProof(Tampered(proof, "source ", deep), rule).accepted);
 }
 
-// Of the starter rules some, with many forms, convolutions, maxima, softmax and layer norm.
+// Some starter rules: with many forms, convolutions, maxima, softmax and layer norm.
 TEST(Replay, AcceptsProofsOfStarterRules) {
   auto rules = ParseRules(TextOf("data/rules/starter.txt"), "starter.txt");
   ASSERT_TRUE(rules.ok()) << rules.status();

@@ -260,7 +260,7 @@ std::vector<double> Evaluate(const Definition& definition, uint64_t seed, int64_
       .data;
 }
 
-// What a proof of an element at an index i works with.
+// The objects that a proof of an element at an index i needs.
 struct Setting {
   Leaves leaves;
   Forms forms{&leaves};

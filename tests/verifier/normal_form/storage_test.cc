@@ -1,4 +1,4 @@
-// What storing in an element type does to a value is no law of the real numbers.
+// Claims that ignore how storing in an element type changes a value are not proved.
 #include "verifier/normal_form/storage.h"
 
 #include "absl/strings/str_cat.h"

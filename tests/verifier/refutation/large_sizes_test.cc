@@ -125,7 +125,7 @@ TEST(LargeSizes, FalseOfIntegersAbove40) {
             "n = 1");
 }
 
-// What is true at all sizes but has no small ones is proved, not given up.
+// A claim that is true, but whose condition excludes all small sizes, is proved, not given up.
 TEST(LargeSizes, TrueWhereAllSizesAreLarge) {
   const Verdict verdict = ProveText(Claim("x: [n]", "where n >= 200", "y = neg(x) z = neg(y)",
                                           "y = abs(x) w = sub(y, y)"
