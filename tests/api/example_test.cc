@@ -1,4 +1,4 @@
-// The example of docs/library.md runs, and is what the page shows.
+// The example of docs/library.md runs, and its text is the page's.
 #include <array>
 #include <cstdio>
 #include <cstdlib>

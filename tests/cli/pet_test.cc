@@ -1,4 +1,4 @@
-// lemma pet, and what --pet=on does to lemma optimize.
+// lemma pet, and lemma optimize --pet=on.
 #include <string>
 
 #include "absl/strings/match.h"

@@ -48,7 +48,7 @@ rule merge(x: [m,k], y: [k,n], z: [k,n2]) bit_exact {
   return a, b
 }
 )";
-// As columns, but for names, order, and which side is the source.
+// The rule `columns` with other names, in another order, and with the sides exchanged.
 constexpr char kSame[] = R"(
 rule same(u: [k,n], v: [k,n2], w: [m,k]) bit_exact {
   p = matmul(w, u)
@@ -141,7 +141,7 @@ TEST(ExplainTest, NoIsExitStatusOne) {
   EXPECT_THAT(result.out, HasSubstr("chains of up to 1 step were tried"));
 }
 
-// Each rule of a file against the others of it.
+// Each rule of a file is derived from the others in it.
 TEST(ExplainTest, AFileByItself) {
   const std::string rules = Proved(std::string(kColumns) + kParts + kSame);
   const LemmaResult result = Explain(rules, rules, {"--brief"});

@@ -89,7 +89,7 @@ TEST(UnprovedRulesTest, AllowedLoudly) {
   EXPECT_THAT(result.err, HasSubstr("WARNING"));
   EXPECT_THAT(result.out,
               HasSubstr("\"unproved_rules_allowed\":{\"neg_twice\":\"it has no proof\""));
-  // Nothing to be loud about.
+  // If all rules are proved, the flag causes no warning.
   EXPECT_EQ(Optimize(Proved(), {"--allow-unproved"}).err, "");
 }
 
@@ -120,7 +120,7 @@ TEST(RulesTest, ImportsTaso) {
   EXPECT_THAT(result.out, HasSubstr("25 rules: 23 proved, 2 proved under a guard, 0 refuted, "
                                     "0 unknown"));
   EXPECT_THAT(result.out, HasSubstr("without its guard refuted at "));
-  // Whatever order the work is done in.
+  // The result does not depend on the order of the jobs.
   const std::string again = NewFolder() + "/t.txt";
   EXPECT_EQ(RunLemma({"rules", "import-taso", kSample, "-o", again, "--jobs=4"}).exit_status, 0);
   EXPECT_EQ(ReadAll(again), ReadAll(out));

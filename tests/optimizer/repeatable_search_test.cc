@@ -1,4 +1,4 @@
-// Searches of real models: the same every time, and nothing more to find in what they found.
+// Searches of real models give the same result every time, and find nothing more in their results.
 #include <string>
 
 #include "absl/strings/str_cat.h"

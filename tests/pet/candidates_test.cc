@@ -18,8 +18,8 @@ Graph Parse(const std::string& text) {
   return *std::move(graph);
 }
 
-// A layout operator costs what it moves, any other one only 1: mutants of one operator compete by
-// their layouts alone.
+// A layout operator costs the elements that it moves, any other one only 1, so that mutants of one
+// operator differ in cost by their layouts alone.
 absl::StatusOr<int64_t> Copies(const Graph& graph) {
   int64_t cost = 0;
   for (const NodePtr& node : graph.nodes()) {

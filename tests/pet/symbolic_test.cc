@@ -60,7 +60,7 @@ TEST(SymbolicRegionTest, HeightSplitInHalves) {
   EXPECT_THAT(open, testing::ElementsAre("[0:n0, 0:n4, n2 + -1, n3 + -1]: 6 * n1 and 4 * n1"));
 }
 
-// The parts of this one are not the same at all sizes.
+// The number of parts of this mutant depends on the sizes.
 TEST(SymbolicRegionTest, NoMoreIsSaidThanIsProved) {
   const SymbolicRegion region =
       RegionOf(Conv("[4,2,3,5]", "pads = [1,1,1,1]"), "last digit 2 of dim 0 to dim 3 (first)");

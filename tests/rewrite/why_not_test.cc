@@ -36,7 +36,7 @@ Graph Parse(const std::string& text) {
   return *std::move(graph);
 }
 
-// "operand@y: the operand of z is …", of the place labelled `anchor`.
+// "operand@y: the operand of z is …": the answer at the place labelled `anchor`.
 std::string Answer(const PreparedRule& rule, const std::string& text, absl::string_view anchor) {
   const Graph graph = Parse(text);
   const MatchIndex index(graph);
@@ -196,7 +196,7 @@ std::set<std::set<const Node*>> Sets(const std::vector<Match>& matches) {
   return sets;
 }
 
-// It applies where the search finds that it does, and nowhere else.
+// The answer is that the rule applies exactly where the search finds a match.
 TEST(WhyNot, AgreesWithTheMatcher) {
   int applicable = 0, others = 0;
   for (const char* name : {"squeezenet", "inception_v1", "densenet121"}) {

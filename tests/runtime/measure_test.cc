@@ -1,4 +1,4 @@
-// Measuring kernels on their own, and where their operands lie meanwhile.
+// Measuring single kernels, and the places of their operands meanwhile.
 #include <numeric>
 
 #include "base/stopwatch.h"
@@ -41,7 +41,7 @@ TEST(Measure, EveryKernelOfAGraphCanBeMeasured) {
   }
 }
 
-// A kernel runs under the signature that its cost is kept under.
+// The kernels of a run have the signatures of the plan, under which costs are kept.
 TEST(Measure, ARunHasTheSignaturesOfThePlan) {
   const Graph graph = GraphOf(kTwoLayers);
   auto plan = MakeCpuMeasurer()->Plan(graph);

@@ -55,7 +55,7 @@ TEST(RandomPairs, PerturbedGraphsAreRefuted) {
     if (!IsRefuted(verdict)) {
       printf("pair %d, %s: %s\n", i, what.c_str(), ToString(verdict).substr(0, 300).c_str());
     }
-    // Nor believed where nothing is run.
+    // With refutation switched off it is not proved either.
     ProverOptions options;
     options.samples = 0;
     if (all % 3 == 0) {

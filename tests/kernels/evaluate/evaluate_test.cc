@@ -45,7 +45,7 @@ TEST(Evaluate, BatchedProductOfTransposedOperand) {
   ExpectEvaluatesAsNaively(b.definition());
 }
 
-// Products within sums, of which the last is read twice.
+// Products within sums; the last product is read twice.
 Definition ProductsInSums() {
   DefinitionBuilder b;
   TensorId x = b.Input({5, 700}), y = b.Input({5, 700}), z = b.Input({5, 700});
@@ -87,7 +87,7 @@ TEST(Evaluate, ProductsInSumsAreRounded) {
     const float product = x[i] * factor;
     expected[i] = product + y[i];
   }
-  // In place.
+  // The same in place.
   const DType f32 = DType::kF32;
   const absl::Status status = lemma::Run<float>(
       *CompileLoops(b.definition()),
