@@ -93,7 +93,7 @@ class KernelCompiler {
 
   // `wanted`: the elements to compute, for each output of the graph.
   absl::StatusOr<Kernel> Compile(const Graph& graph, const std::vector<std::vector<int>>& wanted);
-  // How an operator's node is computed.
+  // The form in which the operator of `node` is computed.
   absl::StatusOr<const NodeForm*> FormOf(const NodePtr& node);
 
  private:

@@ -24,14 +24,15 @@ struct Statement {
   std::vector<int> source_operators, target_operators;
   std::vector<Guard> requirements;
   // By input: whether all its elements are finite, as those of a rule's weights are. The float
-  // contract then ignores which of them a side reads. Elements beyond its end are never finite.
+  // contract then ignores which of them a side reads. Reads beyond the input's end never count as
+  // finite.
   std::vector<bool> finite;
 };
 
-// The statement's proof id: a hash of its composed definitions with all types, the operator of
-// each, the order of outputs, and the requirements. It changes if an operator's definition changes.
-// Raise the version number in it when the prover is found to have proved something false: no older
-// record stays valid then.
+// The statement's proof id: a hash of its composed definitions with all types, the operator that
+// computes each tensor, the order of outputs, and the requirements. It changes if an operator's
+// definition changes. Raise the version number in it when the prover is found to have proved
+// something false: no older record stays valid then.
 std::string ProofId(const Statement& statement);
 
 // Limits on the forms in which a rule is stated and proved. A form leaves sizes and most attributes

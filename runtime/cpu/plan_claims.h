@@ -24,7 +24,7 @@ struct KernelClaim {
   std::string why_none;
   // By operand: its value in every run, if it is a weight or a constant; otherwise empty.
   std::vector<Tensor> statics;
-  // Whether the statement contains numbers that were computed and rounded from such weights.
+  // Whether the statement contains numbers that were computed from `statics` and rounded.
   bool has_numbers = false;
 };
 
