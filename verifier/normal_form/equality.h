@@ -49,7 +49,8 @@ class Equality {
     Facts only_mine, only_image;
   };
 
-  // Adds up such terms of `form` itself, or under its functions. Returns whether there were any.
+  // Adds up the terms that Merged adds up: those of `form` itself, or those under its functions.
+  // Returns whether there were any.
   bool AddUp(NormalForm* form, const Facts& context);
   bool AddUpUnder(NormalForm* form, const Facts& context);
   bool CancelOnce(std::vector<Term>* terms, const Facts& context);
