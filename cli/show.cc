@@ -59,7 +59,8 @@ absl::Status PrintPlan(const CommonFlags& common, const api::Model& model) {
   return absl::OkStatus();
 }
 
-// As many rows as fit a screen; each stands for some kernels, by the one with the most memory.
+// Prints as many rows as fit a screen. Each stands for several kernels and shows the one with the
+// most memory.
 void PrintBars(const api::MemoryOverRun& memory) {
   constexpr size_t kRows = 48, kWidth = 40;
   const auto most = static_cast<double>(memory.live_bytes);

@@ -1,4 +1,4 @@
-// Checking certificates: what is believed of rules, and how files become models.
+// Checks certificates: which rules are believed, and how files become models.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -27,7 +27,7 @@ CheckResult No(std::string problem) {
   return result;
 }
 
-// Why the rule is not proved, by proving it; "" if it is, as its record says.
+// Proves the rule anew. "" if it is proved as its record says, otherwise why not.
 std::string ProveAnew(const Substitution& rule) {
   const Verdict verdict = ProveRule(rule);
   if (!IsProved(verdict)) return absl::StrCat(Word(verdict), ": ", Explanation(verdict));
@@ -49,7 +49,7 @@ std::string ReplayOne(const Substitution& rule, const std::string& folder) {
   return replayed.accepted ? "" : absl::StrCat(path, ": ", replayed.problem);
 }
 
-// Why a rule of a certificate is not to be believed; "" if it is one of the file's, or is proved.
+// Why a rule of a certificate is not believed; "" if it is one of the file's rules, or is proved.
 std::string Disbelieve(const CheckOptions& options, const RulesFile& file, const Substitution& rule,
                        CheckResult::Hint* hint) {
   const Substitution* own = nullptr;
@@ -104,7 +104,7 @@ std::map<std::string, int64_t> AssumedDims(const Model& model,
   return assumed;
 }
 
-// The output has the sizes that were bound, or symbolic dimensions of those names still.
+// Loads the output, whose symbolic dimensions may still be open or have the sizes that were bound.
 absl::StatusOr<Model> LoadOutput(const std::string& path,
                                  const std::map<std::string, int64_t>& dims) {
   auto model = LoadModel(path, dims);
@@ -115,8 +115,8 @@ absl::StatusOr<Model> LoadOutput(const std::string& path,
   return used.empty() ? std::move(plain) : LoadModel(path, used);
 }
 
-// A file may be two things at once: others take it for ONNX, by its name, and Lemma for something
-// else, by its content. "" if both say the same.
+// A file may be read in two ways: other programs take it for ONNX by its name, Lemma for another
+// format by its content. "" if name and content agree.
 std::string OtherFormat(const std::string& path, const Model& model) {
   const auto named = FormatOfPath(path);
   if (!named.ok() || *named != ModelFormat::kOnnx || model.format == *named) return "";

@@ -27,7 +27,7 @@ double Random::Uniform(double low, double high) {
 }
 
 double Random::Normal() {
-  // Box and Muller; 1 - u is never 0.
+  // The method of Box and Muller; 1 - u is never 0.
   const double radius = std::sqrt(-2 * std::log(1 - Uniform(0, 1)));
   return radius * std::cos(6.283185307179586 * Uniform(0, 1));
 }

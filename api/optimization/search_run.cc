@@ -204,9 +204,10 @@ absl::Status FindResult(const Graph& input, SearchRun* run) {
   auto costs = CostsOf(run);
   if (!costs.ok()) return costs.status();
   run->costs = *std::move(costs);
-  // The other half is the search's.
+  // The search gets the other half of the time.
   pet::PetFinder finder(PetOptionsOf(run->costs.model.get(), options.deadline.Half()));
-  // Mutants of the input's parts, then of those that the search made.
+  // First mutants of the input's parts, then mutants of the parts of the graph that the search
+  // found.
   Graph graph = input;
   for (int round = 1; round <= 2; ++round) {
     if (options.pet) {
@@ -219,7 +220,7 @@ absl::Status FindResult(const Graph& input, SearchRun* run) {
     if (absl::Status s = RunSearch(input, run); !s.ok()) return s;
     const bool is_cut = search.stop == optimizer::StopReason::kCancelled ||
                         search.stop == optimizer::StopReason::kSeconds;
-    // One that was cut short may know less than the one before it.
+    // A search that was cut short may have found less than the one before it.
     const bool is_better =
         options.objective.IsTime() && search.best_cost.ns() < before.best_cost.ns();
     if (round == 2 && is_cut && !is_better) search = before;

@@ -11,7 +11,7 @@
 namespace lemma::api {
 namespace {
 
-// Graphs that are priced, and nodes of all of them.
+// Limits on the graphs that are priced, and on the nodes of all of them.
 constexpr int kMostPriced = 200, kMostNodes = 500000;
 
 // The rank of the graph that the best of the matches gives; nullopt if `budget` or the time is used

@@ -104,7 +104,7 @@ std::string Kernels(const Report& report) {
   return html + "</table>\n";
 }
 
-// `top`: what the upper edge stands for.
+// `top`: the value at the upper edge.
 std::string Plot(const std::vector<int64_t>& values, int64_t top) {
   std::string html =
       "<svg class=\"plot\" viewBox=\"0 0 1000 100\" preserveAspectRatio=\"none\"><polyline "

@@ -51,7 +51,7 @@ Deadline DeadlineOf(const OptimizeFlags& flags) {
   return Deadline::After(flags.seconds, &InterruptScope::Flag());
 }
 
-// Searches; nothing of it is executed or written.
+// Searches only; executes and writes nothing.
 absl::StatusOr<int> OnlyExplain(const OptimizeFlags& flags, const std::string& path) {
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();

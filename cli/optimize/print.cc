@@ -20,7 +20,7 @@ double Ratio(int64_t after, int64_t before) {
   return static_cast<double>(after) / static_cast<double>(std::max<int64_t>(before, 1));
 }
 
-// Why it is the input that was written.
+// Why the input was written and no other graph.
 std::string WhyKept(const OptimizeFlags& flags, const Outcome& outcome) {
   const api::Acceptance& result = outcome.result.accepted;
   if (outcome.result.search.rewrites.empty() && !result.found) {
