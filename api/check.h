@@ -55,9 +55,10 @@ struct CheckResult {
   const std::string& problem() const { return check.problem; }
 };
 
-// Repeats the certificate's steps with the small checker (verifier/certificate/check.h). All three
-// are files; the certificate must name these two models. A status that is not OK is about an
-// unreadable file or an option; a fault in the certificate is in the result.
+// Repeats the certificate's steps with the certificate checker (verifier/certificate/check.h).
+// `input`, `output` and `certificate` are files; the certificate must name these two models. A
+// status that is not OK is about an unreadable file or an option; a fault in the certificate is in
+// the result.
 absl::StatusOr<CheckResult> CheckCertificate(const std::string& input, const std::string& output,
                                              const std::string& certificate,
                                              const CheckOptions& options);

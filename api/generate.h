@@ -39,7 +39,7 @@ struct GenerateOptions {
   // May be null. Soon after it becomes true, the function ends with Cancelled.
   const std::atomic<bool>* interrupted = nullptr;
   // Receives, for people, the current stage ("comparing graphs"), the amount done, and the total
-  // (0: unknown). Of these three functions only one runs at a time.
+  // (0: unknown). Calls of `progress`, `decided` and `note` never overlap.
   std::function<void(const std::string& stage, int64_t done, int64_t all)> progress;
   // Called after each decision on a candidate. `known`: an earlier process made it.
   std::function<void(bool proved, bool known)> decided;
@@ -59,9 +59,10 @@ struct GenerateResult {
 
 // Writes the rules to `output`, and those that follow from them to PrunedRulesPath(output)
 // (api/rules/rules_file.h), each file whole or not at all. Until then the folder OUTPUT.run keeps
-// what was enumerated and decided, so that an interrupted or killed run can be resumed; it goes
-// with the last result. The results depend on ops, max_ops and seed only. ResourceExhausted if the
-// enumeration does not fit in `memory`. Messages name an option as in "option max_ops".
+// what was enumerated and decided, so that an interrupted or killed run can be resumed; it is
+// removed when all results are written. The results depend on ops, max_ops and seed only.
+// ResourceExhausted if the enumeration does not fit in `memory`. Messages name an option as in
+// "option max_ops".
 absl::StatusOr<GenerateResult> Generate(const GenerateOptions& options);
 
 // Only enumerates and compares, all graphs or one part of them. Proves and writes nothing.

@@ -81,8 +81,8 @@ struct OptimizeOptions {
   int64_t budget = 5000;                       // graphs to generate
   double alpha = 1.05;             // explores graphs that cost less than this times the best
   int64_t nodes = 6000;            // operators that saturation keeps at once
-  optimizer::Objective objective;  // what becomes less; some strategies know time only
-  bool price_steps = false;        // say what the graph costs after each step
+  optimizer::Objective objective;  // the quantity to reduce; some strategies know time only
+  bool price_steps = false;        // price the graph after each step (RewriteStep::cost)
   CostOptions costs;
   std::string replay;  // a certificate; its steps are applied instead of a search. "": none
 
@@ -118,7 +118,7 @@ const char* NumericsName(FloatContract numerics);
 // "time", "memory", "product", "pareto".
 const char* GoalName(optimizer::Objective::Goal goal);
 
-// What was found.
+// The result of Optimize.
 struct OptimizeResult {
   std::vector<optimizer::UnprovedRule> unproved;  // selected rules without a current proof
   optimizer::SearchResult search;                 // the last search

@@ -1,4 +1,4 @@
-// Reports of optimizations: one page for people.
+// Reports of optimizations: one page for people. Code: api/report.
 #ifndef LEMMA_API_REPORT_H_
 #define LEMMA_API_REPORT_H_
 

@@ -37,12 +37,12 @@ struct VerifiedRule {
   std::string record_problem;  // why the record in the file is out of date; "" if it is current
 };
 
-// Of rules: by their verdicts, and those that are not proved as they promise, or whose record is
-// missing or out of date.
+// Numbers of rules.
 struct VerifyCounts {
   int proved = 0, refuted = 0, unknown = 0;
+  // failed: not proved as they promise. outdated: with a record that is missing or out of date.
   int64_t failed = 0, outdated = 0;
-  int64_t queries = 0;  // to Z3, of the proofs
+  int64_t queries = 0;  // to Z3, of all proofs
 };
 
 struct VerifyResult {

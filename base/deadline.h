@@ -40,7 +40,7 @@ class Deadline {
   // The same time again from now on, for work that may begin when this deadline has passed.
   Deadline Again() const { return After(seconds_, interrupted_); }
   // The same deadline, but it does not pass within `seconds` from now unless it is interrupted: for
-  // work that follows other work that uses up all the time.
+  // work that begins when other work may have used up the time.
   Deadline NotWithin(double seconds) const {
     Deadline later = *this;
     if (at_) later.at_ = std::max(*at_, In(seconds));

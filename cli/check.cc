@@ -1,4 +1,4 @@
-// lemma check: repeats a certificate with the small checker, or checks a back end's plan.
+// lemma check: repeats a certificate with the certificate checker, or checks a back end's plan.
 #include "api/check.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ api::CheckOptions OptionsOf(const CheckFlags& flags) {
   return options;
 }
 
-// What was done to the input before its graph is the certificate's.
+// How the input has to be read so that its graph is the certificate's: sizes, new weights.
 std::string HowRead(const api::CheckResult& answer) {
   const Certificate& certificate = answer.certificate;
   std::string text;
@@ -58,8 +58,8 @@ std::string HowRead(const api::CheckResult& answer) {
   return text;
 }
 
-// Names of a certificate's rules may hold anything: no control character reaches the terminal,
-// where it could make a rejection look like an acceptance.
+// Names of a certificate's rules may contain any character. Control characters must not reach the
+// terminal, where they could make a rejection look like an acceptance.
 std::string Printable(absl::string_view text) {
   std::string printable;
   for (const char c : text) {

@@ -30,7 +30,7 @@ struct Command {
   absl::StatusOr<int> (*run)(Arguments);
 };
 
-// Those of commands.inc, in its order.
+// The commands of commands.inc, in its order.
 std::vector<Command> AllCommands();
 
 #define LEMMA_COMMAND(name, run, synopsis, summary) absl::StatusOr<int> run(Arguments arguments);

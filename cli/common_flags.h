@@ -46,7 +46,7 @@ struct CommonFlags {
   void AddReuse(Flags* flags);      // --reuse
   void AddExecution(Flags* flags);  // the back end, threads and input values; also --fusion
 
-  // What executes the model, as the flags say, and on what.
+  // The back end that executes the model, and the inputs' values, as the flags say.
   api::ExecutionOptions Execution() const;
   api::InputOptions InputValues() const;
 
@@ -70,13 +70,13 @@ using Positional = std::vector<std::string>;  // arguments that are no flags
 absl::StatusOr<int> ParseAndRun(
     Flags* flags, Arguments arguments,
     absl::FunctionRef<absl::StatusOr<int>(const Positional& positional)> run);
-// The same for a command with one such argument, called `what` in its help.
+// The same for a command with one positional argument, called `what` in its help.
 absl::StatusOr<int> ParseAndRun(Flags* flags, Arguments arguments, const std::string& what,
                                 absl::FunctionRef<absl::StatusOr<int>(const std::string&)> run);
 
-// The only one of them; else InvalidArgument.
+// The only positional argument; InvalidArgument if there is not exactly one.
 absl::StatusOr<std::string> OneArgument(const std::string& what, const Positional& positional);
-// What may be left out, then "".
+// The same for an argument that may be left out: "" if it is.
 absl::StatusOr<std::string> OptionalArgument(const std::string& what, const Positional& positional);
 
 // Prints the object on one line.

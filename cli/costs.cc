@@ -1,4 +1,4 @@
-// lemma costs: what measured costs there are; carries them from one database to another as text.
+// lemma costs: lists measured costs, and carries them from one database to another as text.
 #include "api/costs.h"
 
 #include <cstdio>

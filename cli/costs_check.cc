@@ -1,4 +1,4 @@
-// lemma costs check: what the measured costs predict for a model, beside what it takes.
+// lemma costs check: compares the time that costs predict for a model with its time in a run.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -16,7 +16,7 @@
 namespace lemma::cli {
 namespace {
 
-// Milliseconds; of several kernels their sum.
+// Milliseconds; for several kernels their sum.
 struct Times {
   int kernels = 0;
   double predicted = 0, in_run = 0;

@@ -19,7 +19,7 @@
 namespace lemma::cli {
 namespace {
 
-// Standard error may be a buffer's worth of memory away; this needs none.
+// Writes without allocating memory, as standard error's buffer might.
 void Say(const char* what) {
   char line[256] = "lemma: ";
   std::strncat(line, what, sizeof line - 10);
@@ -30,7 +30,7 @@ void Say(const char* what) {
 constexpr char kNoMemory[] =
     "out of memory: the system gives no more of it (a limit such as ulimit -v, or all is taken)";
 
-// Results are renamed when they are complete, so there is nothing to undo but what is staged.
+// Results are renamed only when they are complete, so only staged files have to be removed.
 [[noreturn]] void End(int status) {
   RemoveStagedFiles();
   _exit(status);
@@ -41,7 +41,7 @@ constexpr char kNoMemory[] =
   End(kExitBadInput);
 }
 
-// As without a handler.
+// Ends the process as the signal would without a handler.
 void EndBy(int signal) {
   RemoveStagedFiles();
   struct sigaction action = {};
@@ -50,7 +50,7 @@ void EndBy(int signal) {
   raise(signal);
 }
 
-// Whether it is lack of memory that libraries fail of.
+// Whether a library failed for lack of memory.
 bool IsMemoryOut() {
   constexpr size_t kSome = size_t{16} << 20;
   void* some = mmap(nullptr, kSome, PROT_READ | PROT_WRITE,
@@ -62,7 +62,7 @@ bool IsMemoryOut() {
 
 char* stack_top = nullptr;
 
-// Below the frames of main, and not further than the stack may grow.
+// Whether the address lies below the frames of main, and not further than the stack may grow.
 bool IsOnMainStack(const void* address) {
   rlimit limit;
   if (getrlimit(RLIMIT_STACK, &limit) != 0) return false;
@@ -89,7 +89,7 @@ int StatusOfException() {
     Say(kNoMemory);
     return kExitBadInput;
   } catch (const std::system_error& error) {
-    // A thread that cannot be had is lack of memory too.
+    // If no thread can be started, memory is lacking too.
     const bool resources = error.code().value() == EAGAIN || error.code().value() == ENOMEM;
     Say(resources ? "out of memory: no thread can be started" : error.what());
     return resources ? kExitBadInput : kExitInternal;
@@ -107,7 +107,7 @@ int StatusOfException() {
   }
 }
 
-// Of a thread, or where nothing may be thrown.
+// Called when an exception leaves a thread, or a function that may throw nothing.
 [[noreturn]] void OnTerminate() {
   if (std::current_exception() != nullptr) End(StatusOfException());
   if (IsMemoryOut()) EndWithoutMemory();
@@ -115,8 +115,8 @@ int StatusOfException() {
   End(kExitInternal);
 }
 
-// The command ends by _exit, so it is a library that called exit, and has said why: libgomp where
-// it gets no thread.
+// The command itself ends by _exit, so a library has called exit, and has said why: libgomp, if it
+// gets no thread.
 void OnForeignExit() { End(kExitBadInput); }
 
 }  // namespace
@@ -131,7 +131,7 @@ void InstallFailureHandlers() {
     if (signal(wanted, EndBy) == SIG_IGN) signal(wanted, SIG_IGN);  // as in the background
   }
 #if !defined(__SANITIZE_ADDRESS__)  // which reports crashes itself
-  // The handler of a stack that is full needs another one.
+  // If the stack is full, the handler needs another one.
   static char other_stack[64 << 10];
   stack_t stack = {};
   stack.ss_sp = other_stack;

@@ -30,7 +30,8 @@ struct GenerateFlags {
   generator::Shard shard;
 };
 
-// Prints the figures with what was used until now, and until the enumeration was done.
+// Prints the figures with the time and memory used so far, and those used until the enumeration was
+// done.
 void PrintFigures(const std::vector<api::Figure>& figures, const ProcessUse& enumeration,
                   bool json) {
   const ProcessUse all = ProcessUse::SoFar();
@@ -83,7 +84,7 @@ absl::StatusOr<generator::Shard> ParseShard(const std::string& text) {
   return shard;
 }
 
-// Which flags go together.
+// Checks which flags go together.
 absl::Status Check(const Flags& flags, GenerateFlags* generate) {
   auto wrong = [](const auto&... words) {
     return absl::InvalidArgumentError(absl::StrCat(words...));

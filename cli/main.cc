@@ -104,8 +104,8 @@ int main(int argc, char** argv) {
   lemma::cli::InstallFailureHandlers();
   const int status = lemma::cli::WithoutExceptions(
       [=] { return lemma::cli::Main(std::vector<std::string>(argv + 1, argv + argc)); });
-  // Libraries have nothing to do at the end that is worth waiting for. OpenBLAS, which comes with
-  // another one, would wait without end for a thread of its own that lacks memory.
+  // Skips the libraries' work at exit, which is not needed. OpenBLAS, which another library brings
+  // along, would wait forever for a thread of its own that lacks memory.
   std::fflush(nullptr);
   _exit(status);
 }

@@ -1,4 +1,4 @@
-// lemma op: what an operator computes, or which operators there are.
+// lemma op: describes and computes an operator, or lists the operators.
 #include <cstdio>
 #include <string>
 

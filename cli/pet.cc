@@ -66,7 +66,7 @@ std::string BoxesOf(const pet::Region& region) {
   return text;
 }
 
-// What holds of the mutant at all sizes, one line for each box.
+// Prints for each box of the mutant, on one line, what is proved at all sizes.
 void PrintForAllSizes(const api::MutatedPart& part, const pet::Candidate& candidate) {
   auto region = api::ProveForAllSizes(part, candidate);
   if (!region.ok()) {

@@ -1,4 +1,4 @@
-// lemma run: execute a model, time it, compare it, profile it.
+// lemma run: executes a model, times it, compares it, profiles it.
 #include "api/run.h"
 
 #include <cstdio>

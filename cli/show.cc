@@ -60,7 +60,8 @@ absl::Status PrintPlan(const CommonFlags& common, const api::Model& model) {
   return absl::OkStatus();
 }
 
-// As many rows as fit a screen; each stands for some kernels, by the one with the most memory.
+// Prints as many rows as fit a screen. Each stands for several kernels and shows the one with the
+// most memory.
 void PrintBars(const api::MemoryOverRun& memory) {
   constexpr size_t kRows = 48, kWidth = 40;
   const auto most = static_cast<double>(memory.live_bytes);
@@ -100,8 +101,8 @@ void PrintMemory(const api::MemoryOverRun& memory) {
               FormatBytes(static_cast<double>(memory.arena_bytes)).c_str());
 }
 
-// What intermediate values take while each kernel of the plan runs, and which are the largest at
-// the peak.
+// Prints the memory of intermediate values while each kernel of the plan runs, and the largest
+// values at the peak.
 absl::Status ShowMemory(const CommonFlags& common, const api::Model& model) {
   auto memory = api::MemoryOf(model, common.Execution());
   if (!memory.ok()) return WithFlags(memory.status(), {{"backend", "--memory"}});

@@ -1,4 +1,4 @@
-// lemma train: a model as a step of training.
+// lemma train: makes a training step from a model.
 #include "api/train.h"
 
 #include <cstdio>

@@ -29,7 +29,7 @@ struct VerifyFlags {
   bool json = false;
 };
 
-// "reassociates", or what the rule promises in vain too.
+// "reassociates", with the contract that the rule promises if it is stricter.
 std::string ContractCell(const api::VerifiedRule& rule) {
   auto* proved = std::get_if<Proved>(&rule.outcome.verdict);
   if (proved == nullptr) return "";

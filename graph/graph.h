@@ -97,7 +97,7 @@ class Node {
   // place.
   uint64_t hash() const { return hash_; }
 
-  // Returns the node with this description, and makes it if there is none yet. The caller has
+  // Each returns the node with these properties, and makes it if there is none yet. The caller has
   // checked types. Thread-safe. Weights are identified by name, type and payload; inputs by index
   // and type.
   static NodePtr Input(int index, TensorType type);
@@ -127,8 +127,9 @@ class Node {
   uint64_t hash_ = 0;
 };
 
-// Hashes of an operator's application: of the operator with its attributes; and of these with the
-// inputs' types, on which its definition depends. Equal wherever the node stands.
+// HashOperator: a hash of the operator and its attributes. HashApplication: of these and the types
+// of the inputs, which together determine the definition. Both are independent of the node's
+// operands and place.
 uint64_t HashOperator(const Node& node);
 uint64_t HashApplication(const Node& node);
 
@@ -157,7 +158,7 @@ class Graph {
   // construction order.
   uint64_t StructuralHash() const;
 
-  // The same graph under another name, or with other outputs (types must agree, or CHECK fails).
+  // The same graph with other outputs; CHECK fails if their number or types differ.
   Graph WithOutputs(std::vector<Value> outputs) const;
 
  private:

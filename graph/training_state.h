@@ -4,7 +4,6 @@
 // as outputs; the executor copies the outputs to the inputs for the next step. Only names link an
 // output to its input, since names survive in model files: the input NAME and the output NAME.next
 // are one variable.
-// NAME.next are one variable.
 #ifndef LEMMA_GRAPH_TRAINING_STATE_H_
 #define LEMMA_GRAPH_TRAINING_STATE_H_
 

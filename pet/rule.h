@@ -15,8 +15,8 @@ namespace lemma::pet {
 // weights stay weights. InvalidArgument for a non-uniform constant, which a rule cannot express.
 absl::StatusOr<Substitution> GroundRule(std::string name, const Graph& source, const Graph& target);
 
-// As above, with a record, including `detail`, that the rule is proved; the caller must have proved
-// it. The float contract is kReassociates; the caller must find out whether only kRealOnly holds
+// As above, with a proof record that holds `detail`; the caller must have proved the rule. The
+// float contract is kReassociates; the caller must find out whether only kRealOnly holds
 // (verifier/certificate/mutant.h).
 absl::StatusOr<Substitution> ProvedGroundRule(std::string name, const Graph& source,
                                               const Graph& target, std::string detail);

@@ -76,7 +76,7 @@ class Executable {
 
   // Milliseconds of each of `runs` executions, by the clock of a device that has its own memory:
   // from inputs in the device's memory to outputs there, without copies to or from the host.
-  // Unimplemented if a run has no such copies.
+  // Unimplemented if runs are on the host.
   virtual absl::StatusOr<std::vector<double>> TimeRuns(absl::Span<const Tensor> inputs, int runs);
 
   // The object that keeps state on the device; nullptr if the executable cannot.

@@ -35,8 +35,8 @@ struct Difference {
   double largest = 0;  // absolute; infinite if one is NaN and the other is not
   double scale = 1;    // max(1, largest finite expected element)
   bool within = true;  // largest <= tolerance * scale, types equal, and integers the same
-  // The number of elements, and of those whose expected value is finite. NaN agrees with NaN and an
-  // infinity with itself, so only finite elements give evidence.
+  // The number of all elements, and the number of elements whose expected value is finite. NaN
+  // agrees with NaN and an infinity with itself, so only finite elements give evidence.
   int64_t elements = 0, finite = 0;
 
   double relative() const { return largest / scale; }

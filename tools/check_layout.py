@@ -23,7 +23,7 @@ TOP_LEVEL = set(
 # likewise the target of that name.
 MAY_USE = {
     "base": ["base/"],
-    # What depends on constants only is computed while a model is read.
+    # kernels/evaluate computes constants while a model is read.
     "graph": ["graph/", "kernels/evaluate/", "base/"],
     "rewrite": ["rewrite/", "graph/", "kernels/evaluate/", "base/"],
     # Kernels are made from definitions, whatever the operator.
@@ -74,7 +74,7 @@ MAY_USE_ONLY = {
         "graph/expr/scalar_expr",
         "graph/expr/tensor_expr",
     ],
-    # What repeats certificates shares with the optimizer what states them.
+    # The certificate checker shares with the optimizer only the files that state a certificate.
     "verifier/certificate/": [
         "verifier/certificate/",
         "rewrite/rules/certificate",
@@ -112,7 +112,7 @@ LIBRARIES = {
 OPERATOR_NAMES_ALLOWED = re.compile(r"graph/ops/|graph/onnx/|runtime/cpu/kernels/|tests/")
 OPERATOR_TABLE = "graph/ops/op_table.inc"
 
-# Whose targets anybody may use; the others say who may, so that the build holds others to it.
+# Folders whose targets anybody may use. In other folders each target names its users by visibility.
 PUBLIC = {"api", "graph", "rewrite", "tests", "tools"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -223,7 +223,7 @@ def operator_name_pattern(names):
     if not names:
         return None
     literal = '"(?:' + "|".join(map(re.escape, names)) + ')"'
-    # What is compared speaks of an operator or a name: "max" may well be something else.
+    # The compared expression must mention an operator or a name: "max" may be something else.
     asked = r"[\w.>()\[\]:*&-]*(?:\b[oO]p|_op|Op|[nN]ame|[kK]ind)[\w.>()\[\]:*&-]*"
     return re.compile(
         rf"{asked}\s*[!=]=\s*{literal}|{literal}\s*[!=]=\s*{asked}|\bIsOp\([^;]*{literal}"

@@ -1,4 +1,4 @@
-// Checking certificates: what is believed of rules, and how files become models.
+// Checks certificates: which rules are believed, and how files become models.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -28,7 +28,7 @@ CheckResult No(std::string problem) {
   return result;
 }
 
-// Why the rule is not proved, by proving it; "" if it is, as its record says.
+// Proves the rule anew. "" if it is proved as its record says, otherwise why not.
 std::string ProveAnew(const Substitution& rule) {
   const Verdict verdict = ProveRule(rule);
   if (!IsProved(verdict)) return absl::StrCat(Word(verdict), ": ", Explanation(verdict));
@@ -50,7 +50,7 @@ std::string ReplayOne(const Substitution& rule, const std::string& folder) {
   return replayed.accepted ? "" : absl::StrCat(path, ": ", replayed.problem);
 }
 
-// Why a rule of a certificate is not to be believed; "" if it is one of the file's, or is proved.
+// Why a rule of a certificate is not believed; "" if it is one of the file's rules, or is proved.
 std::string Disbelieve(const CheckOptions& options, const RulesFile& file, const Substitution& rule,
                        CheckResult::Hint* hint) {
   const Substitution* own = nullptr;
@@ -81,7 +81,7 @@ absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& written) {
   return std::move(model->graph);
 }
 
-// What inputs are that are not given is part of a model's meaning.
+// Default values of inputs are part of a model's meaning.
 bool SameDefaults(const OnnxInfo& a, const OnnxInfo& b) {
   return std::equal(a.defaults.begin(), a.defaults.end(), b.defaults.begin(), b.defaults.end(),
                     [](const auto& x, const auto& y) {
@@ -109,7 +109,7 @@ std::map<std::string, int64_t> AssumedDims(const Model& model,
   return assumed;
 }
 
-// The output has the sizes that were bound, or symbolic dimensions of those names still.
+// Loads the output, whose symbolic dimensions may still be open or have the sizes that were bound.
 absl::StatusOr<Model> LoadOutput(const std::string& path, LoadOptions options) {
   auto model = LoadModel(path, options);
   if (model.ok() || options.dims.empty()) return model;
@@ -130,8 +130,8 @@ LoadOptions LoadAs(const Certificate& certificate) {
   return options;
 }
 
-// A file may be two things at once: others take it for ONNX, by its name, and Lemma for something
-// else, by its content. "" if both say the same.
+// A file may be read in two ways: other programs take it for ONNX by its name, Lemma for another
+// format by its content. "" if name and content agree.
 std::string OtherFormat(const std::string& path, const Model& model) {
   const auto named = FormatOfPath(path);
   if (!named.ok() || *named != ModelFormat::kOnnx || model.format == *named) return "";
@@ -139,7 +139,7 @@ std::string OtherFormat(const std::string& path, const Model& model) {
                       " by its name");
 }
 
-// What keeps the models from being those of the certificate, whatever its steps are.
+// The reason why these are not the models of the certificate, before its steps are looked at.
 CheckResult WrongModels(const Model& input, const Model& output, const Certificate& certificate,
                         const CheckOptions& options) {
   if (!SameDefaults(input.info, output.info)) {

@@ -1,4 +1,4 @@
-// Checking plans, kernel by kernel.
+// Checks plans, kernel by kernel.
 #include "runtime/cuda/plan_check.h"
 
 #include <algorithm>
@@ -18,7 +18,8 @@
 namespace lemma::api {
 namespace {
 
-// A kernel's statement is a few operators: what takes longer is left to random values.
+// Limits for a kernel's statement, which has few operators. If its proof takes longer, random
+// values must suffice.
 ProverOptions QuickProof() {
   ProverOptions options;
   options.work = 2'000'000;
@@ -27,7 +28,7 @@ ProverOptions QuickProof() {
   return options;
 }
 
-// Whether two kernels of this signature may differ: by numbers that were made of weights.
+// Whether kernels of this signature may differ by numbers that were computed from weights.
 bool HasNumbers(const KernelClaim& claim) {
   return claim.has_numbers ||
          std::any_of(claim.statics.begin(), claim.statics.end(),
@@ -62,7 +63,7 @@ absl::StatusOr<PlanCheck> CheckCpuPlan(const Graph& graph, uint64_t seed, int th
   return shown;
 }
 
-// As the back end "cuda" would execute it.
+// Checks the plan by which the back end "cuda" would execute the graph.
 absl::StatusOr<PlanCheck> CheckCudaPlan(const Graph& graph, uint64_t seed) {
   NodeTraitsCache traits;
   cuda::PlanOptions options;

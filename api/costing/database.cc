@@ -49,7 +49,7 @@ absl::StatusOr<ImportedCosts> ImportCosts(const std::string& database, const std
   if (!text.ok()) return Prefixed(file, text.status());
   auto entries = optimizer::ParseCosts(*text);
   if (!entries.ok()) return Prefixed(file, entries.status());
-  // Not before: what cannot be read should leave no new database.
+  // Opened only now: a text that cannot be read should leave no new database.
   auto db = optimizer::CostDb::Open(database);
   if (!db.ok()) return db.status();
   auto changed = (*db)->PutAll(*entries, replace);

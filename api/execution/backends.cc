@@ -18,7 +18,7 @@ namespace {
 struct Entry {
   const char* name;
   std::unique_ptr<Backend> (*make)(const BackendOptions& options);
-  // nullptr: cannot be measured.
+  // nullptr if the back end's kernels cannot be measured.
   std::unique_ptr<KernelMeasurer> (*make_measurer)(int threads, const BackendOptions& options);
 };
 
@@ -60,7 +60,7 @@ const Entry* Find(absl::string_view name) {
   return nullptr;
 }
 
-// Whether so many threads can be had at once. OpenMP would end the process where they cannot.
+// Whether the system can start so many threads at once. If it cannot, OpenMP would end the process.
 bool CanStart(int threads) {
   std::promise<void> ended;
   std::shared_future<void> end(ended.get_future());

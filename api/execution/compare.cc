@@ -19,7 +19,7 @@ OutputDifference CompareOutputs(const Graph& graph, absl::Span<const Tensor> act
     const double allowed = tolerances[i] * d.scale;
     elements += d.elements;
     finite += d.finite;
-    // What is not within its tolerance outweighs what is, whatever the figures.
+    // An output beyond its tolerance outweighs any output within it.
     double share = d.largest == 0 ? 0 : d.largest / (allowed > 0 ? allowed : 1e-300);
     if (!d.within) share += 1e300;
     if (share <= worst_share) continue;

@@ -44,7 +44,7 @@ absl::StatusOr<std::string> Definitions::Excuse(Executable* run, absl::Span<cons
   if (!exact.ok()) return exact.status();
   auto reals = (*exact)->Run(inputs_);
   if (!reals.ok()) return reals.status();
-  // Each output for itself: one that moves much says nothing of another.
+  // Each output is judged separately: a large change of one says nothing about another.
   const std::vector<double> tolerances = RelativeTolerances(graph_);
   bool jumps = true, overflows = is_graph;
   for (size_t i = 0; i < outputs.size(); ++i) {

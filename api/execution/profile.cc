@@ -10,7 +10,7 @@ namespace {
 
 double BytesOf(const Work& work) { return work.bytes_read + work.bytes_written; }
 
-// Operations per byte; 0 where nothing is moved.
+// Operations per byte; 0 if no bytes are moved.
 double Intensity(const Work& work) { return BytesOf(work) > 0 ? work.flops / BytesOf(work) : 0; }
 
 double Roof(const KernelTiming& row, const Roofline& roofline) {

@@ -10,7 +10,7 @@
 namespace lemma::api {
 namespace {
 
-// The best milliseconds of the only kernel of `op` applied to `inputs`.
+// The best time, in milliseconds, of the only kernel of `op` applied to `inputs`.
 absl::StatusOr<double> BestMs(Backend* backend, const CompileOptions& options, const char* op,
                               const std::vector<TensorType>& types, Work* work) {
   GraphBuilder builder("roofline");
@@ -55,7 +55,7 @@ double Roofline::SecondsFor(const Work& work) const {
 }
 
 absl::StatusOr<Roofline> MeasureRoofline(Backend* backend, const CompileOptions& options) {
-  // The reference takes its time.
+  // The reference back end is slow.
   const bool slow = absl::StartsWith(backend->name(), "reference");
   const int64_t size = slow ? 256 : backend->name() == "cuda" ? 4096 : 1024;
   const int64_t elements = slow ? 1 << 20 : backend->name() == "cuda" ? 1 << 27 : 1 << 24;

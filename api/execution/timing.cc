@@ -28,7 +28,7 @@ std::vector<double> Ratios(const std::vector<double>& a, const std::vector<doubl
   return ratios;
 }
 
-// The medians of up to `runs` runs, in turn, each of which begins only where goes_on(run).
+// The medians of up to `runs` runs, executed in turn. Run number `run` begins only if goes_on(run).
 absl::StatusOr<std::vector<std::vector<KernelTiming>>> ProfileWhile(
     absl::FunctionRef<bool(int)> goes_on, absl::Span<Executable* const> candidates,
     absl::Span<const Tensor> inputs, int runs) {
@@ -125,8 +125,8 @@ absl::StatusOr<std::vector<std::vector<double>>> TimeAlternating(
 RatioInterval PairedRatio(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> ratios = Ratios(a, b);
   std::sort(ratios.begin(), ratios.end());
-  // How many ratios lie below the true median is binomial(n, 1/2): leave out as many at either end
-  // as are outside with probability below 2.5 %.
+  // The number of ratios below the true median is binomial(n, 1/2). Leaves out as many at either
+  // end as are outside with probability below 2.5 %.
   const size_t n = ratios.size();
   size_t outside = 0;
   double term = std::pow(0.5, static_cast<double>(n)), tail = term;

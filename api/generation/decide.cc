@@ -14,12 +14,12 @@ namespace {
 
 using generator::Decision;
 
-// Limits of a candidate's proof, and of the search for its guard with all proofs in it. Rules take
-// a small part of them; hundreds of candidates end in nothing after any work.
+// Limits of a candidate's proof, and of the search for its guard with all its proofs. True rules
+// need a small part of them; hundreds of candidates stay undecided at any limit.
 constexpr int64_t kProofWork = 30'000'000, kGuardWork = 40'000'000;
 
-// `proved`, or a looser contract where an execution shows it: a proof is of definitions, and what
-// an operator computes at once is not rounded in between.
+// `proved`, or a looser contract if an execution shows that it is needed: a proof is about
+// definitions, and values inside an operator are not rounded.
 FloatContract TestedContract(Substitution rule, FloatContract proved, uint64_t seed) {
   if (proved != FloatContract::kBitExact) return proved;
   RandomizedCheckOptions options;

@@ -37,7 +37,7 @@ constexpr int64_t kLeastMemory = int64_t{16} << 20;
 // One call of Generate, CountGraphs or EnumerateShard.
 class Run {
  public:
-  // Looks at all that can be wrong before there is work to lose.
+  // Checks everything that can be wrong before there is work to lose.
   static absl::StatusOr<std::unique_ptr<Run>> Begin(const GenerateOptions& options,
                                                     const Shard& shard = {});
 
@@ -95,7 +95,7 @@ absl::StatusOr<std::unique_ptr<Run>> Run::Begin(const GenerateOptions& options,
   return run;
 }
 
-// Shards say themselves of which run they are.
+// Takes the run's options from the shards.
 absl::Status Run::ReadShards() {
   std::vector<ClassFile> files;
   for (const std::string& path : options_.shards) {
@@ -125,7 +125,7 @@ generator::EnumeratorOptions Run::EnumeratorOptions() const {
   return options;
 }
 
-// As a user should read it.
+// The error in words for the user.
 absl::Status Explained(const absl::Status& status) {
   if (absl::IsCancelled(status)) return Interrupted();
   if (!absl::IsResourceExhausted(status)) return status;
@@ -175,7 +175,8 @@ absl::StatusOr<GenerateResult> Run::WriteRules() {
                                         " keeps what was done, for option resume")));
 }
 
-// Enumerated before, by other processes, or now.
+// The classes that were enumerated before, by an earlier process or by shards; otherwise enumerates
+// them now.
 absl::StatusOr<Enumerated> Run::Classes(GenerateState* state) {
   if (auto kept = state->TakeClasses()) return *std::move(kept);
   absl::StatusOr<Enumerated> enumerated = merged_ ? *std::move(merged_) : Enumerate();

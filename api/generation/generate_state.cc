@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<GenerateState>> GenerateState::Open(
         folder, " keeps a run that did not end; go on with it by option resume, or delete it"));
   }
   if (const std::string differs = Difference(state->journal_->run(), run); !differs.empty()) {
-    // Where nothing is kept, the journal is made anew.
+    // If nothing is resumed, the journal begins anew.
     if (!resume) {
       if (absl::Status s = state->Remove(); !s.ok()) return s;
       return Open(output, set, run, resume);
@@ -70,8 +70,8 @@ absl::Status GenerateState::MakeFolder() {
   }
   fs::create_directory(folder_, error);
   if (error) return FolderError(folder_, error);
-  // The folder is deleted in the end, so nothing else may lie in it. classes.XXXXXX is what a kill
-  // leaves of a file that is being written.
+  // The folder is deleted in the end, so it must contain no other files. classes.XXXXXX is left by
+  // a process that was killed while writing the file.
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {
     const std::string name = entry.path().filename().string();
     if (name != "journal" && name != "classes" && !absl::StartsWith(name, "classes.")) {
@@ -85,7 +85,7 @@ absl::Status GenerateState::MakeFolder() {
 absl::Status GenerateState::ReadClasses(const generator::OperatorSet& set) {
   auto file = generator::ReadClassFile(ClassesPath());
   if (!file.ok()) return file.status();
-  // Both files are of one run, unless someone put them together.
+  // Both files belong to one run, unless someone put them together.
   if (const std::string differs = Difference(file->run, run_); !differs.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(ClassesPath(), ": is of ", differs));
   }

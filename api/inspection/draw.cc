@@ -35,7 +35,7 @@ std::string Tooltip(const Graph& graph, const NodePtr& node) {
 
 }  // namespace
 
-// The limits keep Graphviz from taking minutes over graphs whose edges are long, as DenseNet's are.
+// The limits keep Graphviz from taking minutes over graphs with long edges, such as DenseNet.
 std::string GraphToDot(const Graph& graph, const DotOptions& options) {
   std::string text =
       absl::StrCat("digraph ", Quoted(graph.name()),

@@ -1,4 +1,4 @@
-// The operators that there are; those of a model, and its weights.
+// Lists all operators, and the operators and weights of a model.
 #include "absl/strings/str_cat.h"
 #include "api/inspect.h"
 #include "base/flags.h"

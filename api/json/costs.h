@@ -12,7 +12,7 @@ namespace lemma::api {
 
 // The devices of the database in `file`.
 Json ToJson(const std::string& file, const std::vector<DeviceCosts>& devices);
-// What came from the text in `file`.
+// The result of reading costs from the text in `file`.
 Json ToJson(const std::string& file, const ImportedCosts& done);
 Json ToJson(const Calibration& report);
 

@@ -20,8 +20,8 @@ struct Figure {
 std::vector<Figure> FiguresOf(const generator::EnumeratorStats& stats);
 std::vector<Figure> FiguresOf(const GenerateResult& result);
 
-// The figures, with what the process had used when the enumeration was done, and what it has in
-// all.
+// The figures, with the time and memory that the process had used when the enumeration was done,
+// and those it used in all.
 Json ToJson(const std::vector<Figure>& figures, const ProcessUse& enumeration,
             const ProcessUse& all);
 

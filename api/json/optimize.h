@@ -11,7 +11,7 @@
 
 namespace lemma::api {
 
-// What only the caller of Optimize knows.
+// Figures and words that only the caller of Optimize knows.
 struct OptimizeContext {
   std::string output, certificate;  // files; "": none
   // Memory of the process when the search began, and the most while it ran.

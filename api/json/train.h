@@ -17,7 +17,7 @@ int64_t StateBytes(const TrainingStep& step);
 // The step that was made of the model and saved at `path`.
 Json ToJson(const Model& model, const TrainingStep& step, const std::string& path);
 
-// What the steps of a run gave, one after the other.
+// The scalar outputs and times of a run's steps, in their order.
 class TrainingLog {
  public:
   explicit TrainingLog(std::vector<std::string> names)

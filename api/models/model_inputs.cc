@@ -16,8 +16,8 @@
 namespace lemma::api {
 namespace {
 
-// A lower bound of the bytes that a run needs: what comes in, and the operands and results of the
-// largest operator. Names the largest value on the way.
+// Computes a lower bound of the bytes that a run needs: the inputs, and the operands and results of
+// the largest operator. An error names the largest value.
 absl::Status CheckMemory(const Graph& graph, double max_gb) {
   auto gb = [](const TensorType& type) { return static_cast<double>(type.num_bytes()) * 1e-9; };
   double kept = 0, most = 0, largest = 0;

@@ -53,7 +53,7 @@ absl::Status RenameOptions(const absl::Status& error,
                            absl::FunctionRef<std::string(absl::string_view name)> rename) {
   const auto payload = error.GetPayload(kPayload);
   if (!payload) return error;
-  // Others may be in the name of a file.
+  // Only these names: the message may contain others in a file's name.
   const std::vector<std::string> names = absl::StrSplit(std::string(*payload), ' ');
   return absl::Status(error.code(), Replaced(error.message(), [&](absl::string_view name) {
                         return absl::c_linear_search(names, name) ? rename(name)

@@ -27,7 +27,7 @@ double Random::Uniform(double low, double high) {
 }
 
 double Random::Normal() {
-  // Box and Muller; 1 - u is never 0.
+  // The method of Box and Muller; 1 - u is never 0.
   const double radius = std::sqrt(-2 * std::log(1 - Uniform(0, 1)));
   return radius * std::cos(6.283185307179586 * Uniform(0, 1));
 }
@@ -50,7 +50,7 @@ absl::StatusOr<Tensor> Fill(const TensorType& type, const Draw& draw) {
   return Tensor::FromDoubles(type, values);
 }
 
-// What the first operator that reads the value calls it: "w", "scale", "variance", …
+// The name that the first operator that reads the value gives this operand: "w", "scale", …
 absl::flat_hash_map<Value, std::string> Roles(const Graph& graph) {
   absl::flat_hash_map<Value, std::string> roles;
   for (const NodePtr& node : graph.nodes()) {

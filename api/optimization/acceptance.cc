@@ -18,8 +18,8 @@ namespace {
 constexpr double kLeastGain = 0.01;
 constexpr double kMaxSeconds = 60;  // of one batch of runs
 constexpr int kBatches = 4;
-// Of batches of one contender, after which no further one begins when the deadline has passed: a
-// search that takes all the time there is should not cost small models what it found.
+// The time for the batches of one contender that a passed deadline does not shorten: a search that
+// takes all the time there is should not make a small model lose what was found.
 constexpr double kLateSeconds = 2;
 
 // One graph, compiled, with its outputs on the inputs.
@@ -69,7 +69,7 @@ bool SameBytes(absl::Span<const Tensor> a, absl::Span<const Tensor> b) {
                     [](const Tensor& x, const Tensor& y) { return x.SameBytes(y); });
 }
 
-// Times both in turn until it is settled which is faster, or the batches are used up.
+// Times both in turn until it is clear which is faster, or the batches are used up.
 absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor> inputs,
                   const AcceptanceOptions& options, Acceptance* result) {
   std::vector<double> a, b;
@@ -89,7 +89,8 @@ absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor
   return absl::OkStatus();
 }
 
-// Those but whose constants overflowed where the input's did not: right for real numbers only.
+// Leaves out contenders with overflowed constants, if the input has none: they are right for real
+// numbers only.
 std::vector<Contender> Allowed(const Graph& input, std::vector<Contender> contenders,
                                const AcceptanceOptions& options) {
   if (options.numerics == FloatContract::kRealOnly || HasInfinities(input)) return contenders;
@@ -99,7 +100,7 @@ std::vector<Contender> Allowed(const Graph& input, std::vector<Contender> conten
   return contenders;
 }
 
-// Whether what was timed last, and is executed in so much memory, is better than the input.
+// Whether the contender timed last, with this memory, is better than the input.
 bool Pays(const AcceptanceOptions& options, const Acceptance& result, int64_t bytes) {
   using Goal = optimizer::Objective::Goal;
   const optimizer::Objective objective = options.objective.Deciding();
@@ -117,7 +118,7 @@ bool Pays(const AcceptanceOptions& options, const Acceptance& result, int64_t by
              1 - kLeastGain;
 }
 
-// Times the kernels of both in their runs, since the sum of their costs promised less of one.
+// Times the kernels of both in their runs, because the sum of costs predicted less for one of them.
 absl::Status TimeKernels(Executable* before, Executable* after, absl::Span<const Tensor> inputs,
                          const AcceptanceOptions& options, Acceptance* result) {
   if (options.runs == 0 || !options.objective.IsTime()) return absl::OkStatus();
@@ -133,7 +134,7 @@ std::string Off(const OutputDifference& difference) {
                       ", allowed ", difference.allowed);
 }
 
-// Why the contender is not the input, as executed or as defined; "" if it is.
+// Why the contender does not equal the input, as executed or as defined; "" if it does.
 absl::StatusOr<std::string> WhyNotEqual(const Graph& input, const Candidate& before,
                                         const Contender& contender, const Candidate& after,
                                         Definitions* definitions, absl::Span<const Tensor> inputs,
@@ -158,7 +159,7 @@ absl::StatusOr<std::string> WhyNotEqual(const Graph& input, const Candidate& bef
   return *jump ? "" : absl::StrCat("it computes something else than the input: ", Off(executed));
 }
 
-// Executes both and compares them; takes the contender if it pays.
+// Executes both and compares them; accepts the contender if it is better.
 absl::Status Try(Backend* backend, const Graph& input, const Contender& contender,
                  absl::Span<const Tensor> inputs, const AcceptanceOptions& options,
                  const Candidate& before, Definitions* definitions, Acceptance* result) {
@@ -173,7 +174,7 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
     return absl::OkStatus();
   }
   if (options.numerics == FloatContract::kBitExact && !SameBytes(after->outputs, before.outputs)) {
-    // The rules keep every bit of the definitions; a kernel may still sum in another order.
+    // The rules keep every bit of the definitions, but a kernel may sum in another order.
     return absl::OkStatus();
   }
   const MemoryUse& memory = after->memory;

@@ -35,10 +35,11 @@ struct InputRecord {
 // The record of a model that was just read from `path`.
 absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& model,
                                         const std::map<std::string, int64_t>& dims = {});
+// The certificate with this record of its input.
 Certificate Recorded(Certificate certificate, const InputRecord& record);
 
-// Adds the hash of the output, and stages the certificate for `path`. FailedPrecondition if the
-// output is not a regular file, because nothing else has a hash.
+// Adds the hash of the output, and stages the certificate for `path` (base/file.h).
+// FailedPrecondition if the output is not a regular file, such as a pipe: it cannot be hashed.
 absl::StatusOr<StagedFile> StageCertificate(Certificate certificate, const StagedFile& output,
                                             const std::string& path);
 

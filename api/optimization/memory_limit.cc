@@ -9,7 +9,8 @@
 namespace lemma::api {
 namespace {
 
-// What the input's executable plans; nothing where it has opaque operators, so that nobody knows.
+// The bytes that the input's executable plans; nullopt if it has opaque operators, because nobody
+// knows then.
 absl::StatusOr<std::optional<int64_t>> PlannedBytes(const Graph& input, const SearchRun& run) {
   auto backend = MakeBackend(run.execution.backend, run.execution.kernels);
   if (!backend.ok()) return backend.status();
@@ -38,7 +39,7 @@ absl::Status SetLimits(const Graph& input, SearchRun* run) {
   auto cost = run->costs.model->CostOf(input);
   if (!cost.ok()) return cost.status();
   run->peak_limit = run->plan_limit = limit(cost->peak_bytes());
-  // Analytic costs know of no plan, but the back end may.
+  // Analytic costs have no plan, but the back end may have one.
   if (run->costs.measurer != nullptr) return absl::OkStatus();
   run->planner = MakeMeasurer(run->execution);
   if (run->planner == nullptr) return absl::OkStatus();
@@ -55,14 +56,14 @@ absl::StatusOr<Contender> KeptToLimit(Contender contender, SearchRun* run) {
   if (run->peak_limit == 0 || planner == nullptr) return contender;
   if (!run->options.keeps_barriers) return contender;
   run->Begin(SearchRun::Stage::kMemory);
-  // As long again as the search, which may have taken all of its time.
+  // As much time again as the search had, which may have used up all of it.
   const Deadline deadline = run->options.deadline.Again();
   auto on_progress = [&](int64_t peak_bytes) {
     run->Tell([&](OptimizeProgress* p) { p->peak_bytes = peak_bytes; });
     return !deadline.interrupted();
   };
-  // Another graph's kernels may need more for themselves than the input's, by which the limit was
-  // set: then it is tried for less.
+  // Kernels of another graph may need more memory for themselves than the input's kernels, from
+  // which the limit was computed. Then a lower limit is tried.
   constexpr int kAttempts = 3;
   const int64_t memory_limit = run->options.objective.memory_limit;
   int64_t limit = run->plan_limit;
@@ -80,7 +81,7 @@ absl::StatusOr<Contender> KeptToLimit(Contender contender, SearchRun* run) {
     if (!planned.ok()) return planned.status();
     if (!*planned || **planned <= memory_limit) break;
     const int64_t over = **planned - memory_limit;
-    // What is far off is out of reach, not misjudged.
+    // A graph that is far above the limit is out of reach; a lower target would not help.
     if (over > memory_limit / 8 || over >= limit) break;
     limit -= over;
   }

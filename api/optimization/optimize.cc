@@ -24,12 +24,12 @@
 namespace lemma::api {
 namespace {
 
-// Saturation holds a set of nodes as bits for each node.
+// For each node, saturation keeps a set of nodes as bits.
 constexpr int64_t kMaxNodes = 100000;
 
-// The graph that the search found, and the one that its first descent reached, unless it is among
-// `*seen`; with a limit of memory the input too, if values have to be computed again or offloaded
-// to keep to it.
+// The graph that the search found, and the graph that its first descent reached, unless they are in
+// `*seen`. With a memory limit also the input, if values have to be recomputed or offloaded to keep
+// to it.
 absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun* run,
                                                   std::set<uint64_t>* seen) {
   std::vector<Contender> contenders;
@@ -103,8 +103,8 @@ absl::StatusOr<Acceptance> AcceptSymbolic(Backend* backend, const Graph& input,
   return accepted;
 }
 
-// Executes what the search found beside the input, and takes it if it pays. Where it does not, the
-// search is repeated once with costs that these runs have corrected.
+// Executes the graphs that the search found beside the input, and accepts one if it is better. If
+// none is, the search is repeated once with costs that these runs have corrected.
 absl::Status Judge(const Graph& input, absl::Span<const Tensor> inputs, SearchRun* run) {
   auto backend = BackendFor(run->options);
   if (!backend.ok()) return backend.status();

@@ -19,7 +19,7 @@
 namespace lemma::api {
 namespace {
 
-// Of explaining why a rule was not applied, whatever time the search has left.
+// The time for explaining why a rule was not applied, however little the search has left.
 constexpr double kWhyNotSeconds = 2;
 
 optimizer::RewriteFilter FilterOf(const OptimizeOptions& options) {
@@ -58,7 +58,7 @@ absl::Status LoadRules(SearchRun* run) {
   return absl::OkStatus();
 }
 
-// What the steps of the certificate lead to.
+// Applies the steps of the certificate; the graph that they lead to is the result of the search.
 absl::StatusOr<optimizer::SearchResult> ReplaySteps(const Graph& graph, SearchRun* run) {
   const std::string& path = run->options.replay;
   auto text = ReadCertificateText(path);
@@ -210,9 +210,10 @@ absl::Status FindResult(const Graph& input, SearchRun* run) {
   auto costs = CostsOf(run);
   if (!costs.ok()) return costs.status();
   run->costs = *std::move(costs);
-  // The other half is the search's.
+  // The search gets the other half of the time.
   pet::PetFinder finder(PetOptionsOf(run->costs.model.get(), options.deadline.Half()));
-  // Mutants of the input's parts, then of those that the search made.
+  // First mutants of the input's parts, then mutants of the parts of the graph that the search
+  // found.
   Graph graph = input;
   for (int round = 1; round <= 2; ++round) {
     if (options.pet) {
@@ -225,7 +226,7 @@ absl::Status FindResult(const Graph& input, SearchRun* run) {
     if (absl::Status s = RunSearch(input, run); !s.ok()) return s;
     const bool is_cut = search.stop == optimizer::StopReason::kCancelled ||
                         search.stop == optimizer::StopReason::kSeconds;
-    // One that was cut short may know less than the one before it.
+    // A search that was cut short may have found less than the one before it.
     const bool is_better =
         options.objective.IsTime() && search.best_cost.ns() < before.best_cost.ns();
     if (round == 2 && is_cut && !is_better) search = before;

@@ -25,18 +25,18 @@ struct SearchRun {
   const OptimizeOptions options;
   const ExecutionOptions execution;  // adjusted to the objective (ExecutionOf)
   RulesFile file;  // the rules, including mutants and those of a replayed certificate
-  std::vector<CertificateMutant> mutants;  // by rule that is a mutant: its origin
+  std::vector<CertificateMutant> mutants;  // the origin of each rule in `file` that is a mutant
   optimizer::RewriteFilter filter;
   std::unique_ptr<RuleSet> rules;
   std::unique_ptr<RewriteSource> usable;  // the rules that the filter accepts
   Costs costs;
   std::unique_ptr<KernelMeasurer> planner;  // plans memory if costs are analytic
-  // The memory limit in terms of the cost model's peak, and of the plan's peak (SetLimits); 0:
-  // none.
+  // The memory limit, restated for the peak of the cost model and for the peak of the back end's
+  // plan, which leave out some memory (SetLimits). 0: no limit.
   int64_t peak_limit = 0, plan_limit = 0;
   OptimizeResult result;
   bool was_interrupted = false;  // during the search or the memory reduction
-  // The deadline for the work after these.
+  // The deadline for the work after search and memory reduction.
   Deadline DeadlineAfterSearch() const;
 
   using Stage = OptimizeProgress::Stage;

@@ -11,11 +11,11 @@
 namespace lemma::api {
 namespace {
 
-// Graphs that are priced, and nodes of all of them.
+// Limits on the graphs that are priced, and on the nodes of all of them.
 constexpr int kMostPriced = 200, kMostNodes = 500000;
 
-// What the rule makes of the graph by the best of the matches; nullopt if `budget` or the time
-// is used up, or if none can be applied or priced.
+// The rank of the graph that the best of the matches gives; nullopt if `budget` or the time is used
+// up, or if none can be applied or priced.
 absl::StatusOr<std::optional<optimizer::Rank>> BestOf(const Substitution& rule,
                                                       const MatchIndex& index,
                                                       const std::vector<Match>& matches,
@@ -74,7 +74,7 @@ void AddChange(const optimizer::Rank& before, const optimizer::Rank& after,
        std::max(c.most_bytes, bytes)};
 }
 
-// What is nearest to a match, then what is frequent.
+// Orders groups: the nearest to a match first, then the most frequent.
 std::tuple<int, bool, bool, int, int> Key(const WhyNotGroup& group) {
   const Missing stage = std::max(group.missing, Missing::kGuard);  // matched at all
   return {-static_cast<int>(stage), !group.alone, !group.change.has_value(), -group.held,

@@ -63,10 +63,10 @@ struct WhyNotReport {
 // "conv2d + relu": the source of the rule; "nothing" if it has no operators.
 std::string SourceText(const WhyNotReport& report);
 
-// What the rule finds in `graph`. Prices at most two hundred of the graphs that it would make,
-// fewer if they are large; of several matches at one place the one that `objective` prefers counts.
-// Prices no further graph when half of the time is over, and looks at no further place once the
-// deadline has passed.
+// The places of `graph` where the rule matches or nearly matches, and what it would change there.
+// Prices at most two hundred of the graphs that the rule would make, fewer if they are large. If
+// several matches are at one place, the one that `objective` prefers counts. Prices no further
+// graph when half of the time until the deadline is over, and looks at no further place after it.
 absl::StatusOr<WhyNotGraph> ExplainIn(const PreparedRule& rule, const Graph& graph,
                                       const optimizer::Objective& objective,
                                       optimizer::CostModel* costs,

@@ -16,7 +16,7 @@
 namespace lemma::api {
 namespace {
 
-// The only graph of a text, if the file is one.
+// The only graph of a text file; nullopt if the file is no text.
 absl::StatusOr<std::optional<text::Block>> ReadTextGraph(const std::string& path) {
   auto is_text = IsTextFile(path);
   if (!is_text.ok()) return is_text.status();
@@ -32,7 +32,8 @@ absl::StatusOr<std::optional<text::Block>> ReadTextGraph(const std::string& path
   return std::move(blocks->front());
 }
 
-// The claim if a size of either graph is a symbol, else nullopt. *swapped: it reads from B to A.
+// The claim, if a size of either graph is a symbol; otherwise nullopt. *swapped: the claim reads
+// from B to A.
 absl::StatusOr<std::optional<Substitution>> SymbolicClaim(const std::string& a,
                                                           const std::string& b, bool* swapped) {
   auto block_a = ReadTextGraph(a), block_b = ReadTextGraph(b);
@@ -49,7 +50,7 @@ absl::StatusOr<std::optional<Substitution>> SymbolicClaim(const std::string& a,
   auto claim = EqualityClaim(**block_a, a, **block_b, b);
   *swapped = false;
   if (claim.ok()) return *std::move(claim);
-  // A rule's source has to use every input; either graph may be the source.
+  // The source of a rule must use every input, so the graph that does is the source.
   auto other = EqualityClaim(**block_b, b, **block_a, a);
   if (!other.ok()) return claim.status();
   *swapped = true;

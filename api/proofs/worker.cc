@@ -93,7 +93,7 @@ void ProofWorker::Repeat(const std::string& name, const Substitution* rule, Proo
   if (rule != nullptr) outcome->promised = rule->contract;
   if (!options_.proofs.empty()) outcome->status = WriteFiles(name, rule, *proved);
   if (options_.check && rule != nullptr) {
-    // With the record that this proof gives it, not the one that it came with.
+    // The claim gets the record of this proof in place of its old one.
     Substitution claim = *rule;
     claim.proof = RecordOf(*rule, outcome->verdict);
     outcome->checked = checker::CheckRule(claim);

@@ -104,7 +104,7 @@ std::string Kernels(const Report& report) {
   return html + "</table>\n";
 }
 
-// `top`: what the upper edge stands for.
+// `top`: the value at the upper edge.
 std::string Plot(const std::vector<int64_t>& values, int64_t top) {
   std::string html =
       "<svg class=\"plot\" viewBox=\"0 0 1000 100\" preserveAspectRatio=\"none\"><polyline "
@@ -133,7 +133,7 @@ std::string Memory(const Report& report) {
   return html + "</div>\n";
 }
 
-// What a node is by itself: were its operands counted, all behind a change would differ.
+// The node without its operands: if these counted, every node behind a change would differ.
 std::string LocalText(const Graph& graph, const NodePtr& node) {
   std::string text =
       absl::StrCat(node->is_op() ? node->op().name : "", " ", graph.LabelOf(Value(node, 0)));

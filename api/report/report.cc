@@ -16,7 +16,7 @@
 namespace lemma::api {
 namespace {
 
-// For timing the kernels of a graph, and for drawing, whatever time the search has left.
+// The time for timing the kernels of a graph, and for drawing, however little the search has left.
 constexpr double kLateSeconds = 2;
 
 std::string Change(const std::string& before, const std::string& after) {
@@ -55,7 +55,7 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Graph& input,
   return facts;
 }
 
-// `times`: whether its kernels are.
+// `times`: whether the kernels are timed.
 absl::StatusOr<ReportGraph> GraphOf(const Graph& graph, const OptimizeOptions& options, bool times,
                                     Backend* backend, absl::Span<const Tensor> inputs) {
   ReportGraph result;

@@ -25,7 +25,7 @@ const Substitution* FindRule(const RulesFile& file, const std::string& name) {
   return it == file.rules.end() ? nullptr : &*it;
 }
 
-// The line of the documentation that tells which rules give it.
+// The line of the rule's documentation that names the rules from which it follows.
 std::string NoteOf(const Substitution& rule) {
   for (absl::string_view line : absl::StrSplit(rule.doc, '\n')) {
     if (absl::StartsWith(line, "follows from: ")) return std::string(line);
@@ -55,7 +55,7 @@ class Explainer {
 
  private:
   DerivationAtSizes AtSizes(const Substitution& rule, const RuleDerivation::AtTyping& typing) const;
-  // One line, where `explained` is complete but for it.
+  // The answer in one line. The other members of `explained` must be set.
   std::string Answer(const ExplainedRule& explained,
                      const absl::StatusOr<RuleDerivation>& derivation) const;
 
@@ -119,7 +119,7 @@ ExplainedRule Explainer::Explain(const Substitution& rule, bool is_member) const
   return explained;
 }
 
-// The rules that were left out of a file, if they are kept somewhere.
+// The rules removed from a file, if there is a file of them.
 absl::StatusOr<std::optional<RulesFile>> LoadLeftOut(const std::string& path,
                                                      const ExplainOptions& options) {
   std::error_code error;
@@ -130,7 +130,7 @@ absl::StatusOr<std::optional<RulesFile>> LoadLeftOut(const std::string& path,
   return *std::move(file);
 }
 
-// The file `what`, where nothing else is called so.
+// Loads `what` as a file, because no rule has that name.
 absl::StatusOr<RulesFile> LoadOthers(const std::string& what, const RulesFile& file) {
   std::error_code error;
   if (std::filesystem::exists(what, error)) return LoadRulesFile(what);
@@ -184,7 +184,7 @@ absl::StatusOr<Explanations> Explain(const std::string& rules, const std::string
       options.progress(static_cast<int>(result.rules.size()),
                        static_cast<int>(others->rules.size()));
     }
-    // A rule of the file that is read again is not taken to give itself.
+    // If a rule of the file is read again, it is not derived from itself.
     const Substitution* member = FindRule(result.file, rule.name);
     const bool is_member = member != nullptr && PrintRule(*member) == PrintRule(rule);
     result.rules.push_back(explainer.Explain(rule, is_member));

@@ -17,8 +17,8 @@
 namespace lemma::api {
 
 struct ExplainOptions {
-  // A file of removed rules in which names are looked up too; "": PrunedRulesPath of the rules, if
-  // it exists.
+  // A file of rules removed from `rules` because they follow from others. Names are looked up there
+  // too. "": the file PrunedRulesPath(rules), if it exists.
   std::string pruned;
   int64_t max_steps = 6;       // limit on the length of a derivation, 1 … 64
   int64_t max_graphs = 20000;  // limit on graphs per choice of sizes, 1 … 2^30
@@ -57,8 +57,8 @@ struct ExplainedRule {
 
 struct Explanations {
   RulesFile file;
-  std::map<std::string, std::string> unused;  // why the records of other rules do not let them be
-                                              // used, by name
+  // The other rules of the file that derivations may not use, and why (ProofProblem).
+  std::map<std::string, std::string> unused;
   std::vector<ExplainedRule> rules;
 
   // Whether each explained rule outside the file was found to follow.

@@ -26,7 +26,7 @@ std::string ToText(const Rules& rules) {
   return text;
 }
 
-// A variable's number, or that of a node and its output.
+// The number of a variable, or of a node and its output.
 Json ValueJson(const Substitution& rule, const PatternValue& value) {
   Json json = Json::Object();
   if (value.is_var()) return std::move(json.Set("variable", rule.vars[value.index].name));
@@ -75,7 +75,7 @@ std::string ToJson(const std::string& file, const Rules& rules) {
   return all.ToString() + "\n";
 }
 
-// One side as a cluster; `id` begins the names of its nodes.
+// One side as a cluster. The names of its nodes begin with `id`.
 std::string SideToDot(const Substitution& rule, const Pattern& pattern, const std::string& id,
                       const char* label) {
   std::string text =

@@ -61,7 +61,7 @@ ImportedRule DecideRule(const Substitution& rule, bool synthesize, ProofWorker* 
   return result;
 }
 
-// The proved rules that can be looked for, as text.
+// Writes the proved rules that the matcher can search for.
 absl::Status Write(const std::string& output, const std::string& path,
                    const std::vector<ImportedRule>& rules) {
   std::string text = absl::StrCat("# TASO's rules from ",

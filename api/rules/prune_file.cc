@@ -25,7 +25,7 @@ std::string Header(const std::string& text) {
   return end == std::string::npos || rule < end ? "" : text.substr(0, end + 1);
 }
 
-// The text of the rules that were left out of the file before.
+// The text of the rules removed from the file earlier.
 absl::StatusOr<std::string> LeftOutBefore(const std::string& path) {
   std::error_code error;
   const std::string pruned = PrunedRulesPath(path);
@@ -53,7 +53,7 @@ std::string KeptText(const RulesFile& file, const Pruned& pruned) {
   return text;
 }
 
-// The rule with the names of those that give it.
+// The rule with the names of the rules from which it follows.
 std::string LeftOutText(const std::vector<Substitution>& rules, const Pruned::LeftOut& one) {
   std::vector<std::string> from;
   for (int i : one.from) {

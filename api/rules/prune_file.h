@@ -25,7 +25,7 @@ struct PruneFileOptions {
 
 struct PrunedFile {
   int64_t rules = 0, kept = 0, left_out = 0;
-  std::string pruned_path;  // the file of removed rules, now and before; "" if there are none
+  std::string pruned_path;  // the file of rules removed now or earlier; "" if there are none
 };
 
 // Writes the rules that do not follow from others (rewrite/derivation/prune.h) to options.output.

@@ -46,7 +46,7 @@ std::string PrunedRulesPath(const std::string& path) {
 
 namespace {
 
-// "; did you mean a, b?": the nearest name or, if none is near, some of which `name` is a part.
+// "; did you mean a, b?": the nearest name or, if none is near, some names that contain `name`.
 std::string Suggestion(const std::string& name, const std::vector<std::string>& known) {
   std::vector<std::string> near;
   if (std::string nearest = Nearest(name, known); !nearest.empty()) {

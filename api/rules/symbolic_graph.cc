@@ -36,7 +36,8 @@ bool Same(const text::Type& a, const text::Type& b) {
                     [](const Expr& x, const Expr& y) { return Same(x, y); });
 }
 
-// A claim joins two graphs, so what is wrong with the names of one has to be found before.
+// Checks the names of one graph. A claim joins two graphs, so faults in one have to be found
+// before.
 absl::Status CheckNames(const text::Block& graph, const std::string& file) {
   std::set<std::string> names;
   auto define = [&](const text::Name& name) {
@@ -91,7 +92,8 @@ const Param* Counterpart(const text::Block& a, const Param& param, size_t input)
   return nullptr;
 }
 
-// From names of parameters of `b` to those of `a`; every one of either must occur.
+// Maps names of parameters of `b` to names of parameters of `a`; every parameter of both must
+// occur.
 absl::StatusOr<std::map<std::string, std::string>> MatchParams(const text::Block& a,
                                                                const std::string& file_a,
                                                                const text::Block& b,
@@ -143,7 +145,7 @@ absl::Status CheckUses(const text::Block& graph, const std::string& file) {
   return absl::OkStatus();
 }
 
-// Values that are called like a parameter of the other graph get another name.
+// Renames values that have the name of a parameter of the other graph.
 void Rename(text::Body* body, std::map<std::string, std::string> names) {
   std::set<std::string> taken;
   for (const auto& [from, to] : names) taken.insert(to);
@@ -196,7 +198,7 @@ absl::StatusOr<Substitution> EqualityClaim(const text::Block& a, const std::stri
   claim.target = b.body;
   for (Param& param : claim.params) param.payload = {};
   Rename(&claim.target, *names);
-  // Positions in the second half are those of the other file.
+  // Positions in the second half refer to the other file.
   return BuildRule(claim, absl::StrCat(file_a, " = ", file_b));
 }
 

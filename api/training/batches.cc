@@ -23,7 +23,7 @@ std::string BatchesOf(const TensorType& type) {
                       absl::StrJoin(type.shape, ","), "]");
 }
 
-// Steps that nothing can come of.
+// Refuses settings that make every step useless.
 absl::Status CheckSetting(absl::string_view from, absl::string_view name, double value) {
   if (!std::isfinite(value)) {
     return OptionError(absl::StrCat(from, ": ", name, "=", value, " is no finite number"));
@@ -147,7 +147,7 @@ absl::Status Batches::CheckData(const Source& source, const Tensor& data, const 
   return absl::OkStatus();
 }
 
-// A label that is none of the classes would count as one whose probability is 1.
+// A label that is no class would count as a class of probability 1.
 absl::Status Batches::CheckLabels(const Source& source, const Tensor& data,
                                   const std::string& file) const {
   if (source.name != kLabels || classes_ == 0 || IsFloat(data.dtype())) return absl::OkStatus();

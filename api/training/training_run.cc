@@ -1,4 +1,4 @@
-// Carries the state of a training step from one step to the next.
+// Runs a training step again and again, and carries its state from one step to the next.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -31,7 +31,7 @@ std::vector<int> ScalarOutputs(const Graph& graph) {
   return scalars;
 }
 
-// *file: where it is from.
+// *file: the file from which the state is read.
 absl::StatusOr<NamedTensors> InitialState(const TrainingRunOptions& options,
                                           const std::string& model_path, std::string* file) {
   std::error_code error;
@@ -44,7 +44,7 @@ absl::StatusOr<NamedTensors> InitialState(const TrainingRunOptions& options,
 
 }  // namespace
 
-// The state, and how far it is.
+// The state, and the number of steps done.
 class TrainingRun::State {
  public:
   State(const Model& step, const TrainingRunOptions& options, Batches batches,
@@ -79,7 +79,7 @@ class TrainingRun::State {
                                                        tensor->second.type().ToString(),
                                                        ", the step needs ", type.ToString()));
       }
-      // The step may write over it, so it has to be nobody else's.
+      // The step may overwrite the tensor, so nobody else may share it.
       auto copy = Tensor::Allocate(type);
       if (!copy.ok()) return copy.status();
       std::copy_n(static_cast<const char*>(tensor->second.raw()), type.num_bytes(),

@@ -1,4 +1,4 @@
-// A model as a step of training.
+// Makes a training step from a model.
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -27,7 +27,7 @@ std::vector<std::string> NamesOf(const Table& table) {
   return names;
 }
 
-// Sets *kind to what the table calls `wanted`.
+// Sets *kind to the entry of the table that is named `wanted`.
 template <class Table, class Kind>
 absl::Status Find(const char* option, const Table& table, const std::string& wanted, Kind* kind) {
   for (const auto& [name, its_kind] : table) {
@@ -48,7 +48,7 @@ absl::Status CheckRate(const std::string& lr) {
   return absl::OkStatus();
 }
 
-// With the kinds of loss and update.
+// The options with the kinds of loss and update that are named.
 absl::StatusOr<TrainingOptions> Checked(const TrainingStepOptions& options) {
   TrainingOptions details = options.details;
   Update& u = details.update;

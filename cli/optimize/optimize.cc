@@ -96,7 +96,7 @@ Deadline DeadlineOf(const OptimizeFlags& flags) {
   return Deadline::After(flags.seconds, &InterruptScope::Flag());
 }
 
-// Searches; nothing of it is executed or written.
+// Searches only; executes and writes nothing.
 absl::StatusOr<int> OnlyExplain(const OptimizeFlags& flags, const std::string& path) {
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
@@ -172,7 +172,7 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (!record.ok()) return record.status();
   if (flags.common.reseed >= 0) record->reseed = flags.common.reseed;
 
-  // What cannot be run should be said before the search.
+  // Inputs that cannot be had should be reported before the search.
   auto hints = HintsFor(flags, model->graph);
   if (!hints.ok()) return hints.status();
   auto sized = hints->empty() ? *model : api::AtSizes(*model, hints->front().sizes);

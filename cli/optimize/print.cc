@@ -20,7 +20,7 @@ double Ratio(int64_t after, int64_t before) {
   return static_cast<double>(after) / static_cast<double>(std::max<int64_t>(before, 1));
 }
 
-// Why it is the input that was written.
+// Why the input was written and no other graph.
 std::string WhyKept(const OptimizeFlags& flags, const Outcome& outcome) {
   const api::Acceptance& result = outcome.result.accepted;
   if (outcome.result.search.rewrites.empty() && !result.found) {
@@ -43,7 +43,7 @@ std::string WhyKept(const OptimizeFlags& flags, const Outcome& outcome) {
                          FormatBytes(static_cast<double>(result.memory_before.planned_bytes)));
 }
 
-// Of a long front, some points evenly.
+// If the front is long, prints evenly spaced points of it.
 void PrintFront(const std::vector<optimizer::FrontPoint>& front) {
   if (front.empty()) return;
   constexpr size_t kMostRows = 20;

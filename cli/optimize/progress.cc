@@ -79,7 +79,7 @@ void OptimizeListener::WarnOfUnproved(const std::vector<optimizer::UnprovedRule>
                Names(unproved).c_str());
 }
 
-// A peak is found anew for the whole graph at each step.
+// If memory counts, the search plans the whole graph's memory for each rewrite that it tries.
 void OptimizeListener::NoteOnMemory() const {
   if (flags_.ObjectiveOf().IsTime() || input_.num_ops() <= kManyOps || flags_.common.json) return;
   std::fprintf(stderr,

@@ -1,4 +1,4 @@
-// lemma rules explain: why a rule is among those of a file, or how they give it.
+// lemma rules explain: how a rule follows from the rules of a file, or that no derivation is found.
 #include "api/rules/explain.h"
 
 #include <cstdio>

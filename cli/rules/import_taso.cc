@@ -1,4 +1,4 @@
-// lemma rules import-taso: TASO's rules, each decided.
+// lemma rules import-taso: decides TASO's rules.
 #include "api/rules/import_taso.h"
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// lemma rules prune: a file of rules without those that the others give.
+// lemma rules prune: writes a file of rules without those that follow from the others.
 #include <cstdio>
 #include <string>
 

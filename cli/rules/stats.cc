@@ -1,4 +1,4 @@
-// lemma rules stats: how many rules of which kind a file has.
+// lemma rules stats: counts a file's rules by kind.
 #include "api/rules/stats.h"
 
 #include <cstdio>

@@ -7,6 +7,8 @@
 // one normal form are equal if the equations are true. Terms with different normal forms may be
 // equal too; for these, a few steps in either direction are tried. All intermediate terms are
 // well-formed at the sizes of the enumeration; other sizes are not considered.
+//
+// Normal forms are in derivation.cc, steps from one side to the other in derivation_steps.cc.
 #ifndef LEMMA_GENERATOR_DERIVATION_DERIVATION_H_
 #define LEMMA_GENERATOR_DERIVATION_DERIVATION_H_
 

@@ -17,6 +17,9 @@
 // graphs says no more than equality of their outputs, each of which is a smaller graph with one
 // output. So above max_ops_of_decomposable operators, a class has decomposable graphs only if it
 // also has an indecomposable one.
+//
+// Terms and the walk over graphs are in enumerator.cc and the headers enumerator_*.h, classes in
+// enumerator_classes.cc, counts and conversions of graphs in enumerator_graphs.cc.
 #ifndef LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_H_
 #define LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_H_
 
@@ -286,8 +289,8 @@ class Enumerator {
   // By first node: where the sets of max_ops - 1 nodes with this first node begin.
   std::vector<Cursor> cursors_;
 
-  // Of this shard: the number, by leading bits of the key, of indecomposable colliding graphs and
-  // their partners (decomposable graphs with the same key); and the partners.
+  // By leading bits of the key: the number of indecomposable colliding graphs of this shard and of
+  // their partners (decomposable graphs with the same key). Then the partners themselves.
   std::vector<uint64_t> bins_;
   std::vector<GraphRecord> partners_;
   // The members of classes in share [first_bin, end_bin).

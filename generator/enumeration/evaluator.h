@@ -23,7 +23,7 @@ class Evaluator {
 
   static constexpr int kNone = -1;  // no operand, or the type of no operand
 
-  // How values of one type are hashed.
+  // Hashes the values of one type.
   struct KeyForm {
     uint64_t seed = 0;  // from its dimensions
     int num_sampled = 0;

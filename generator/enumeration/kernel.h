@@ -2,9 +2,9 @@
 //
 // The only definition of an operator is the one in the operator table: its loop program is run on
 // probes (unit vectors, random vectors), and its behaviour is recorded as a table. A table is kept
-// only if it agrees with the program on further random vectors. An operator that passes is linear
-// (or bilinear) in the field, except with probability degree / 2^61. Other operators run as loop
-// programs. A mistake here could lose candidates but never make a false rule.
+// only if it agrees with the program on further random vectors (node_form.cc). An operator that
+// passes is linear (or bilinear) in the field, except with probability degree / 2^61. Other
+// operators run as loop programs. A mistake here could lose candidates but never make a false rule.
 //
 // Values must be proper field elements (Field::is_special() false).
 #ifndef LEMMA_GENERATOR_ENUMERATION_KERNEL_H_
@@ -93,7 +93,7 @@ class KernelCompiler {
 
   // `wanted`: the elements to compute, for each output of the graph.
   absl::StatusOr<Kernel> Compile(const Graph& graph, const std::vector<std::vector<int>>& wanted);
-  // How an operator's node is computed.
+  // The form in which the operator of `node` is computed.
   absl::StatusOr<const NodeForm*> FormOf(const NodePtr& node);
 
  private:

@@ -343,7 +343,7 @@ class Generation {
         return;
       case Decision::Answer::kGuarded:
         ++stats.guarded;
-        // What follows from it holds where its guard does, and perhaps elsewhere.
+        // A pair that follows from it holds where the guard does, and perhaps elsewhere.
         Suspect(*candidate, Means::kGuarded);
         numbers_.push_back(-1);
         Keep(*candidate, std::move(decision.rule), true);

@@ -59,8 +59,8 @@ struct Input {
   bool small = false;
 };
 
-// An operator set. It numbers the types that occur; a type is the dimensions and anything else that
-// decides whether an instance applies.
+// An operator set (implemented in taso_set.cc and table_set.cc). It numbers the types that occur; a
+// type is the dimensions and anything else that decides whether an instance applies.
 class OperatorSet {
  public:
   virtual ~OperatorSet() = default;

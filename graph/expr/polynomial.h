@@ -108,7 +108,7 @@ class Leaves {
 
   // Symbols and variables in `p`, also inside quotients, sorted.
   std::vector<Leaf> DepsOf(const Poly& p) const;
-  // The same leaves in any order, with repetition.
+  // Calls visit(leaf) for the leaves of DepsOf, in any order, some repeatedly.
   template <class Visit>
   void ForEachDep(const Poly& p, const Visit& visit) const {
     for (const auto& [m, c] : p.terms()) {

@@ -10,9 +10,9 @@
 
 namespace lemma {
 
-// A simultaneous replacement. What has no entry stays unchanged. Subterms shared by pointer stay
-// shared, and construction folds constants and decided guards again.
-
+// A simultaneous replacement. A variable, symbol, parameter or read without an entry stays
+// unchanged. Subterms shared by pointer stay shared, and construction folds constants and decided
+// guards again.
 struct ExprSubstitution {
   // Must not capture: no replacement may mention a variable that a Reduce in the expression binds.
   // Variables bound by a Reduce may be mapped only to plain variables, which renames them.

@@ -1,5 +1,6 @@
 // Prints and parses the text form of graphs. A printed graph reads back as the same graph:
-// structure, names, labels and every bit of every payload. The grammar is in graph/text/syntax.h.
+// structure, names, labels and every bit of every payload. The grammar is in graph/text/syntax.h,
+// printing in print.cc, the values of weights and constants in payload.cc.
 //
 //   graph two_heads(x: f32[8,64], wq: weight f32[64,32], b: weight f32[2] = [1.0, 2.0]) {
 //     q = matmul(x, wq)

@@ -17,8 +17,8 @@ ScalarExpr ShareReductions(const ScalarExpr& e);
 std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body);
 
 // Moves reductions from the body of `source` into new tensors, except `keep`. It moves each
-// reduction that is under no guard and depends only on axes of `source`, but not on all of them
-// (with `all`, whatever it depends on). Appends the sources that compute the new tensors to
+// reduction that is under no guard and depends on nothing but axes of `source`; without `all`, it
+// leaves those that depend on all of the axes. Appends the sources that compute the new tensors to
 // `before`, operands before users, and their slots to `slots`.
 loops::NestSource ExtractReductions(const loops::NestSource& source, bool all,
                                     const ScalarNode* keep, std::vector<loops::Slot>* slots,

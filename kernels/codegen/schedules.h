@@ -1,4 +1,6 @@
-// Turns a nest into a kernel by one of the three schedules of grid_program.h. Internal to it.
+// Turns a nest into a kernel by one of the three schedules of grid_program.h. Internal to
+// kernels/codegen. The schedule by tiles is in tile_schedule.cc, matrix products for libraries are
+// in gemm.cc.
 #ifndef LEMMA_KERNELS_CODEGEN_SCHEDULES_H_
 #define LEMMA_KERNELS_CODEGEN_SCHEDULES_H_
 

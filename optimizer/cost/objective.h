@@ -28,8 +28,8 @@ struct Objective {
     kTime,
     kMemory,   // the peak; at equal peaks, the faster
     kProduct,  // time^(1 - w) * peak^w, where w is memory_weight
-    kPareto,   // each of these; of all graphs that were priced, those that no other one beats in
-               // both
+    kPareto,   // each of these; keeps the graphs that no other priced graph beats in both time and
+               // memory
   };
   Goal goal = Goal::kTime;
   int64_t memory_limit = 0;    // bytes; 0: none. Graphs above it rank by the excess

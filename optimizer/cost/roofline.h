@@ -20,9 +20,9 @@ struct Roofline {
 // overhead + max(flops / flops_per_second, bytes / bytes_per_second).
 Cost EstimateCost(const Roofline& machine, const Work& work);
 
-// Fits the figures to measured kernels of one device. The overhead is the shortest time of all. A
-// rate is what the fastest tenth of the kernels reach, among those that take at least ten times the
-// overhead and have flops or bytes, respectively. Figures without data keep their defaults.
+// Fits the figures to measured kernels of one device. The overhead is the shortest time of all. For
+// a rate, only kernels count that take at least ten times the overhead and have flops (or bytes);
+// it is the rate that the fastest tenth of them reach. Figures without data keep their defaults.
 Roofline FitRoofline(const std::vector<CostEntry>& measured);
 
 }  // namespace lemma::optimizer

@@ -41,9 +41,9 @@ absl::StatusOr<Selection> ExtractGreedily(const EGraph& egraph, const std::vecto
 
 // Solves an integer program with CBC. Variables: x_n, whether node n is computed; y_v, whether
 // value v provides its class. It minimizes the sum of price_n x_n. Constraints: y_v <= x_n for each
-// value v of node n; the y of the class of each output sum to at least 1; for classes c and d, the
-// y of d sum to at least the sum of the y of those values of c that have d as an operand.
-// Deterministic.
+// value v of node n; the y of the values in each output's class sum to at least 1; for classes c
+// and d, the y of the values in d sum to at least the sum of the y of the values in c that have d
+// as an operand. Deterministic.
 absl::StatusOr<Extraction> Extract(const EGraph& egraph, const std::vector<int64_t>& price,
                                    const ExtractionOptions& options = {});
 

@@ -23,9 +23,9 @@ struct RecomputationCandidate {
 };
 
 // Candidates for each buffer that waits while kernel `peak` runs: a recomputation of its own
-// (possibly of recomputed values) and, where other recomputations make the same nodes, one joined
-// with those. For each buffer that the kernel reads: one recomputation per reader from that time
-// on, which the reader's kernel may fuse. In order of buffers.
+// (possibly of recomputed values) and, if `now` already recomputes the same nodes, one that is
+// joined with that recomputation. For each buffer that the kernel reads: one recomputation for each
+// reader from then on, which the reader's kernel may fuse. In order of buffers.
 std::vector<RecomputationCandidate> RecomputationCandidates(const PlannedCopies& now, int peak);
 
 // Candidates for each buffer that holds one value and waits while kernel `peak` runs: the value is

@@ -138,7 +138,7 @@ class Rematerializer {
     return excess;
   }
 
-  // Of the cheapest few candidates, the one that lowers the excess most per added time.
+  // Among the cheapest few candidates, the one that lowers the excess most per added time.
   absl::StatusOr<std::optional<ReducedGraph>> Best(const ReducedGraph& now,
                                                    const std::vector<ReductionChoice>& candidates) {
     constexpr int kTries = 8;

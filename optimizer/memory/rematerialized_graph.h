@@ -60,9 +60,9 @@ std::optional<RematerializedGraph> WithCopies(const Graph& graph,
                                               const std::vector<bool>& is_static,
                                               absl::Span<const Recomputation> list);
 
-// Adds `added` to `list`, merged with those recomputations, among the ones that fetch nothing, that
-// share a node with it or whose number is in `also`. The merged copies begin after `added.token`;
-// whatever read a copy of a merged recomputation reads the new copy.
+// Adds `added` to `list`. It is merged with each recomputation that fetches nothing and either
+// shares a node with it or has its number in `also`. The merged copies begin after `added.token`;
+// readers of a copy of a merged recomputation read the new copy.
 std::vector<Recomputation> Joined(std::vector<Recomputation> list, const Recomputation& added,
                                   const std::set<int>& also = {});
 

@@ -64,9 +64,9 @@ struct FrontPoint {
 // A lower bound on the cost of equal graphs.
 struct SearchBound {
   Cost cost;
-  // True: no graph considered costs less, up to one millionth. False: an estimate, because the cost
-  // model is not a sum over operators, and the least that each adds (optimizer/cost/node_price.h)
-  // was sought in some graphs only.
+  // True: no graph considered costs less, up to one millionth. False: the bound is an estimate. The
+  // cost model is then not a sum over operators, and the least cost that each operator adds
+  // (optimizer/cost/node_price.h) was sought in some graphs only.
   bool is_proved = false;
   // Whether the bound covers all graphs that the rules reach; if not, only those within the limits.
   bool is_of_all = false;
@@ -84,8 +84,8 @@ struct SearchResult {
   std::vector<FrontPoint> front;
   StopReason stop = StopReason::kExhausted;
   int64_t steps = 0;
-  double search_seconds =
-      0;  // processor time of generating them; describing the result comes on top
+  // Processor time of generating the graphs, without that of describing the result.
+  double search_seconds = 0;
   std::optional<SearchBound> bound;  // only from strategies that prove one
 };
 

@@ -13,7 +13,7 @@
 
 namespace lemma::optimizer {
 
-// What a user may set. A strategy looks at those that it knows.
+// The options that a user may set. A strategy ignores those that do not concern it.
 struct StrategyOptions {
   BacktrackingOptions search;  // limits, objective; `descend_only` is for the strategy to set
   int max_nodes = 6000;        // of an e-graph

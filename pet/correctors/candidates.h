@@ -32,8 +32,9 @@ struct CandidateOptions {
   double max_differs = 0.5;
   int look_at = 48;  // number of mutants to correct, the cheapest by `estimate`
   int keep = 8;      // number of candidates to keep, the cheapest by `cost`
-  // The cost of a graph, in nanoseconds or any unit where less is better. Required. `cost` may be
-  // slow, for example by measuring: it is called for the original and for corrected mutants only.
+  // The cost of a graph, in nanoseconds or any unit where less is better. Both are required.
+  // `estimate` is called for all mutants. `cost` may be slow, for example because it measures: it
+  // is called for the original and for corrected mutants only.
   CostFn estimate, cost;
   // After it passes, no further mutant is considered.
   Deadline deadline;

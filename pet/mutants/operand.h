@@ -29,11 +29,11 @@ struct Siblings {
 // No applications if the graph has another form.
 Siblings SiblingsOf(const Graph& part);
 
-// Candidates for operand `place`: the leaf of one application; or the leaves of several,
-// concatenated along each dimension or, from the third operand on, added. For one application, also
-// weights in blocks on a diagonal and, for the second operand, reversed in one or two dimensions.
-// If the part has no such operand: constants of ones, whose shape is two numbers out of 1 and the
-// first leaf's sizes, followed by a list.
+// Candidates for operand `place` (0, 1, …). For one application: its leaf; for the first two
+// operands also weights in blocks on a diagonal; for the second operand also the leaf reversed in
+// one or two dimensions. For several applications: their leaves, concatenated along each dimension
+// or, from the third operand on, added. If the part has no such operand: constants of ones. Their
+// shape begins with two numbers, each 1 or a size of the first leaf, and ends with one of `lists`.
 std::vector<Operand> OperandsAt(const Siblings& part, size_t place);
 
 }  // namespace lemma::pet

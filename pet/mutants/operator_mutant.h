@@ -10,11 +10,12 @@
 
 namespace lemma::pet {
 
-// Handles one operator over leaves, or applications of one operator over leaves that another one
-// joins; other graphs have no such mutants. Tries each operator of the table that sums products
-// (pet/mutants/contraction.h), on operands made from the leaves (pet/mutants/operand.h) and
-// regrouped, with attributes made from the part's own numbers. Remaining operands are added; with a
-// constant of ones as an operand, the result may be divided. The result is regrouped back.
+// Handles one operator over leaves, or several applications of one operator over leaves whose
+// results another operator joins; other graphs have no such mutants. Tries each operator of the
+// table that sums products (pet/mutants/contraction.h), on operands made from the leaves
+// (pet/mutants/operand.h) and regrouped, with attributes made from the part's own numbers.
+// Remaining operands are added; with a constant of ones as an operand, the result may be divided.
+// The result is regrouped back.
 absl::Status ForEachOperatorMutant(const Graph& original, const MutantOptions& options,
                                    Samples* samples, const std::function<bool(Mutant)>& found);
 

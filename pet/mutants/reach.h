@@ -1,4 +1,4 @@
-// Computes how far apart the elements are that one output element reads.
+// Computes the reach of an output element: how far apart the elements of a leaf that it reads lie.
 #ifndef LEMMA_PET_MUTANTS_REACH_H_
 #define LEMMA_PET_MUTANTS_REACH_H_
 

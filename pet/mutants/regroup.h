@@ -18,10 +18,11 @@ struct Regroup {
 };
 absl::StatusOr<Value> Applied(const Regroup& regroup, const Value& x);
 
-// The ways to regroup `shape`; the first one keeps it. Dimensions of one element are removed; the
-// others, in every order or (`permute` false) in their own, are merged with neighbours into 2 to 4
-// dimensions. If there are at most 3 of them, ones are added in front or behind, up to rank 4, or
-// to rank 2 from rank 1. If there are more than 4, only the first way.
+// The ways to regroup `shape`; the first one keeps it. Dimensions of one element are removed. If
+// more than 4 remain, the first way is the only one. Otherwise the remaining ones, in every order
+// or (`permute` false) in their own, are merged with neighbours into 2 to 4 dimensions. If at most
+// 3 remain, results of lower rank are also filled up with ones, in front or behind: to rank 4, and
+// from rank 1 to rank 2.
 std::vector<Regroup> RegroupsOf(const Shape& shape, bool permute);
 // The number of dimensions of more than one element.
 int LongDims(const Shape& shape);

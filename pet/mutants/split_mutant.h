@@ -10,9 +10,10 @@
 
 namespace lemma::pet {
 
-// The mutant applies the operators to the first part of dimensions of equal size, at most one of
-// each leaf; `rest` applies them to the other part. The cut is at half, or at the last multiple of
-// a digit. Only mutants whose sum with `rest` equals the original everywhere are found.
+// Some leaves are cut in two along one dimension each; these dimensions have equal sizes. The
+// mutant applies the operators to the first parts, `rest` to the second ones. The cut is at half,
+// or at the last multiple of a digit. Finds only mutants whose sum with `rest` equals the original
+// everywhere.
 //
 // Every product of the original occurs once in one of the two, and no other product does. So a NaN
 // or an infinity of a leaf reaches the same elements, unless a sum overflows only in the new order:

@@ -62,8 +62,8 @@ struct Family {
   std::vector<Box> pieces;  // if not empty, there are no terms
 };
 
-// Derives polynomials from definitions. It caches definitions and numbers the leaves, so only
-// polynomials from the same reader can be compared.
+// Derives polynomials from definitions (polynomial_reader.cc). It caches definitions and numbers
+// the leaves, so only polynomials from the same reader can be compared.
 class PolynomialReader {
  public:
   PolynomialReader();

@@ -56,7 +56,8 @@ absl::StatusOr<Region> FindRegion(const Graph& original, const Graph& mutant,
 // randomized check.
 absl::StatusOr<bool> AgreeEverywhere(const Value& a, const Value& b);
 
-// Whether they agree at this position, as polynomials. ResourceExhausted beyond the limit.
+// Whether two values of one type agree at position `index`, as polynomials. ResourceExhausted if
+// that takes more than `max_products` expanded products.
 class PolynomialReader;
 absl::StatusOr<bool> AgreeAt(const Value& original, const Value& mutant,
                              absl::Span<const int64_t> index, int64_t max_products,

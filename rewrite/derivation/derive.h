@@ -62,15 +62,15 @@ struct DeriveResult {
 };
 
 // The rules to derive with. The caller must know whether they are proved. Roles of variables are
-// dropped, since they are about profit.
+// ignored.
 class Deriver {
  public:
   explicit Deriver(std::vector<Substitution> rules);
 
   const std::vector<Substitution>& rules() const { return rules_; }
-  // Whether the rule can be matched in this direction: operators compute all outputs there, the
-  // outputs are connected, and all variables occur. A chain may still contain steps in a direction
-  // that cannot be matched, found from the other end.
+  // Whether the rule can be matched in this direction: on the side that is matched, operators
+  // compute all outputs, the outputs are connected, and all variables occur. A chain may contain
+  // steps in the other direction too, since it is searched from both ends.
   bool CanApply(int rule, bool backward) const;
 
   // Calls visit(graph, rule, backward) for every graph that one step makes of `graph`.

@@ -73,8 +73,8 @@ class EGraph : public MatchView {
   // Always false: values may be computed from themselves here.
   bool Depends(absl::Span<const ValueRef>, absl::Span<const int>) const override { return false; }
 
-  // Adds what the match, one of this view, says. False, and nothing is kept, if it is known
-  // already. *made: by node of the edit, the number of the node that stands for it.
+  // Adds the nodes and equalities of a match in this view. False, without any change, if all of
+  // them are known already. *made: by node of the edit, the number of the node that stands for it.
   bool Apply(MatchedEditPtr matched, std::vector<int>* made = nullptr);
   // Merges nodes whose operands became equal. Afterwards no two live nodes are equal.
   void Rebuild();
@@ -85,8 +85,8 @@ class EGraph : public MatchView {
   int Creator(int node) const { return slots_[node].creator; }
 
  private:
-  // Each level includes the ones before: depends on anything; on no input; on no weight without
-  // values either; is computed beforehand.
+  // Levels; each implies the ones before it. kNone: no statement. kStatic: the node depends on no
+  // input. kKnown: nor on a weight without values. kFolded: it is computed beforehand.
   enum class Flags { kNone, kStatic, kKnown, kFolded };
   struct Slot {
     NodePtr head;

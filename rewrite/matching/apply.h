@@ -18,8 +18,8 @@ absl::StatusOr<Graph> Apply(const Substitution& rule, const Match& match, const 
 // The target's outputs for the match.
 absl::StatusOr<std::vector<Value>> BuildTarget(const Substitution& rule, const Match& match);
 
-// The graph with values replaced by others of the same type (else FailedPrecondition), which must
-// not depend on the replaced ones. For rewrites that are not rules.
+// The graph with values replaced by others, for rewrites that are not rules. FailedPrecondition if
+// the types differ. The new values must not depend on the replaced ones.
 absl::StatusOr<Graph> Replace(const MatchIndex& index,
                               const std::vector<std::pair<Value, Value>>& replacements);
 

@@ -4,7 +4,7 @@
 // everything computed from it. A search tries thousands of replacements for each that it keeps.
 // Here nodes refer to operands by number, so a replacement touches only its users. The hash, the
 // number of operators and the price are kept up to date. Applying or undoing an edit costs time in
-// the size of the edit, not of the graph.
+// the size of the edit, not of the graph. The way back to a Graph is in edit_graph_export.cc.
 #ifndef LEMMA_REWRITE_MATCHING_EDIT_GRAPH_H_
 #define LEMMA_REWRITE_MATCHING_EDIT_GRAPH_H_
 

@@ -2,9 +2,9 @@
 //
 // The rule's source is split into conditions: an operand comes from a given operator, an attribute
 // has a given value, a variable is a weight, the precondition holds, and so on. Only the matcher
-// decides what a condition means: it matches a weakened rule that asks for fewer of them. At an
-// operator, conditions are added one by one, operators first, as long as a match remains. The first
-// condition that cannot be added is the answer.
+// decides whether conditions hold: it searches for a weakened rule that has only some of them. At
+// an operator, conditions are added one by one, operators first, as long as a match remains. The
+// first condition that cannot be added is the answer.
 #ifndef LEMMA_REWRITE_MATCHING_WHY_NOT_H_
 #define LEMMA_REWRITE_MATCHING_WHY_NOT_H_
 

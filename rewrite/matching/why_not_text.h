@@ -41,9 +41,9 @@ struct RuleCondition {
 };
 constexpr int kElements = 0, kDims = 1;  // RuleCondition::index of a constant
 
-// Why `condition` does not hold in addition to those that `match` satisfies. Nodes and variables
-// that those do not reach are -1 in `match`. The text uses the rule's names and the graph's sizes
-// and attributes.
+// Why `condition` does not hold in addition to the conditions that `match` satisfies. Nodes and
+// variables that none of these conditions reaches are -1 in `match`. The text uses the rule's names
+// and the graph's sizes and attributes.
 std::string ReasonText(const Substitution& rule, const MatchIndex& index, const Binding& match,
                        const RuleCondition& condition);
 // The position of the node that the reason is about.

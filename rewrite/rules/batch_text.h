@@ -2,13 +2,13 @@
 // them follows from the statement without them.
 //
 // Let C be a set of dimensions of tensors of both sides, at most one per tensor, all of one size E.
-// A tensor that has one in C reads other tensors that have one with exactly its own index there. A
-// tensor without one reads none that has one. An output of the source has one where the target's
-// has. Nothing else depends on that index or on E. Fix the index to any value: by induction along
-// the tensors, each slice is what the definition without C gives on the slices of the inputs. So
-// the statement holds for every E if the statement without C holds, and the statement without C
-// holds if the statement holds for E = 1. Dimensions of constant size 1, read at 0, are batch
-// dimensions too.
+// A tensor that has a dimension in C reads each other such tensor at its own index in that
+// dimension. A tensor that has none reads no tensor that has one. An output of the source has a
+// dimension in C if and only if the target's output has the same one. Nothing else depends on that
+// index or on E. Fix the index to any value: by induction along the tensors, each slice is what the
+// definition without C gives on the slices of the inputs. So the statement holds for every E if the
+// statement without C holds, and the statement without C holds if the statement holds for E = 1.
+// Dimensions of constant size 1, read at 0, are batch dimensions too.
 #ifndef LEMMA_REWRITE_RULES_BATCH_TEXT_H_
 #define LEMMA_REWRITE_RULES_BATCH_TEXT_H_
 

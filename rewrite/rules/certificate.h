@@ -98,9 +98,10 @@ const char* Name(Certificate::Result result);
 Substitution ForCertificate(Substitution rule);
 
 // The float contract of a graph whose steps use `rules` and which computes `folded` beforehand: the
-// loosest contract of these. Folding is bit_exact if it moves data of one type or computes
-// integers. Otherwise it reassociates, since intermediate results are not rounded. It is real_only
-// if such a result is compared or rounded to an integer, since this may change the outcome.
+// loosest contract of these (certificate_contract.cc). Folding is bit_exact if it moves data of one
+// type or computes integers. Otherwise it reassociates, since intermediate results are not rounded.
+// It is real_only if such a result is compared or rounded to an integer, since this may change the
+// outcome.
 FloatContract ContractOf(const std::vector<Substitution>& rules, const std::vector<Value>& folded);
 
 // The text ends in a checksum of all text before it. Equal certificates give equal text.

@@ -131,8 +131,8 @@ void Coverage::AddForm(const Statement& statement, const StatementText& text) {
 void Coverage::ListForms() {
   listed_ = true;
   for (const RuleForm& form : FormsOf(rule_, limits_).forms) {
-    // Of forms with equal texts, keeps the first, which is the smallest, and those that require
-    // less.
+    // Among forms with equal texts, keeps the first, which is the smallest, and those that require
+    // less than it.
     auto add = [&](const StatementText& text) {
       auto it = forms_.find(text.text);
       if (it != forms_.end()) {

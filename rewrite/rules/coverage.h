@@ -28,12 +28,12 @@ class Coverage {
   // `symbols`: the match's constants. `common`: the type of variables without one.
   //
   // States the rule at the match's lists and known attributes, with sizes left open (or fixed to 1,
-  // where they are 1 and an equality of sizes would fail). Symbolic sizes of a graph must meet all of
-  // this for all values of its dimensions. True if the requirements of this
-  // statement hold for the match's sizes, and the statement is a proved form, or equals one when
-  // both lose their batch dimensions (rewrite/rules/batch_text.h), whose requirements hold too.
-  // Forms are proved for floats; a match of another type is covered if the type holds every value
-  // that is computed.
+  // where they are 1 and an equality of sizes would fail). Symbolic sizes of a graph must meet all
+  // of this for all values of its dimensions. True if some proved form is this
+  // statement, or equals it after both have lost their batch dimensions
+  // (rewrite/rules/batch_text.h), and the requirements of both hold for the match's sizes. Forms
+  // are proved for floats; a match of another type is covered if the type holds every value that is
+  // computed.
   bool Covers(const SymbolValues& symbols, DType common);
 
  private:

@@ -17,13 +17,13 @@
 
 namespace lemma {
 
-// Whether `stored` is `value` rounded once to `dtype`. It must be exact for integers, for f64, and
-// where `value` is not finite.
+// Whether `stored` is `value` rounded once to `dtype`. Integers, f64 numbers, and values that are
+// not finite must be exact.
 bool IsRounded(double value, double stored, DType dtype);
 
 // `node` is an instance of `pattern` at the symbols' values. "" if its constant and its real
-// attributes are the values of the pattern's terms in real numbers, rounded once; otherwise names
-// the one that is not. A term that is only a symbol is exact.
+// attributes are the values of the pattern's terms in real numbers, rounded once; otherwise the
+// name of a number that is not. A term that is only a symbol is exact.
 std::string LostNumber(const PatternNode& pattern, const Node& node, const SymbolValues& symbols);
 
 // `nodes` are the nodes of `side`, in order. FailedPrecondition, which names the number, if

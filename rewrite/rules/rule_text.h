@@ -1,5 +1,6 @@
 // Reads and writes rules in the text form. graph/text/syntax.h defines the grammar,
-// rewrite/rules/substitution.h and rewrite/rules/term.h the meaning.
+// rewrite/rules/substitution.h and rewrite/rules/term.h the meaning. Printing is in rule_print.cc,
+// records in rule_records.cc.
 #ifndef LEMMA_REWRITE_RULES_RULE_TEXT_H_
 #define LEMMA_REWRITE_RULES_RULE_TEXT_H_
 
@@ -26,9 +27,9 @@ absl::StatusOr<FloatContract> ReadFloatContract(const text::Name& name, absl::st
 std::string PrintRule(const Substitution& rule);
 // "g = 2, p <= 1"; "" if there is none.
 std::string GuardText(const std::vector<Comparison>& guard);
-// For people: "concat + matmul + split"; "nothing".
+// The pattern's operators for people: "concat + matmul + split"; "nothing" if it has none.
 std::string Operators(const Pattern& pattern);
-// Applications of operators; constants are none.
+// The number of operator applications, without constants.
 int CountOperators(const Pattern& pattern);
 
 // The record as it stands after a rule's last '}': "proved reassociates "ID" "COVERAGE"", or "" for

@@ -1,5 +1,6 @@
 // Expresses the claim of a rule as statements about tensor expressions. The prover proves
 // statements, a proof id is a hash of them, and a covered application is an instance of one.
+// Statements are made in statement.cc, forms in forms.cc.
 #ifndef LEMMA_REWRITE_RULES_STATEMENT_H_
 #define LEMMA_REWRITE_RULES_STATEMENT_H_
 
@@ -23,27 +24,29 @@ struct Statement {
   std::vector<int> source_operators, target_operators;
   std::vector<Guard> requirements;
   // By input: whether all its elements are finite, as those of a rule's weights are. The float
-  // contract then ignores which of them a side reads. Elements beyond its end are never finite.
+  // contract then ignores which of them a side reads. Reads beyond the input's end never count as
+  // finite.
   std::vector<bool> finite;
 };
 
-// The statement's proof id: a hash of its composed definitions with all types, the operator of
-// each, the order of outputs, and the requirements. It changes if an operator's definition changes.
-// Raise the version number in it when the prover is found to have proved something false: no older
-// record stays valid then.
+// The statement's proof id: a hash of its composed definitions with all types, the operator that
+// computes each tensor, the order of outputs, and the requirements. It changes if an operator's
+// definition changes. Raise the version number in it when the prover is found to have proved
+// something false: no older record stays valid then.
 std::string ProofId(const Statement& statement);
 
-// The forms in which a rule is stated and proved. Sizes and most attributes are left open. A list
-// of unknown length (as in [b.., m, k]) and an attribute that an operator must know (an axis, a
-// permutation) are tried value by value. Each combination is a form with its own statement.
+// Limits on the forms in which a rule is stated and proved. A form leaves sizes and most attributes
+// open. A list of unknown length (as in [b.., m, k]) and an attribute that an operator must know
+// (an axis, a permutation) are tried value by value. Each combination is a form with its own
+// statement.
 struct FormLimits {
   int max_rank = 2;     // most dimensions tried for a list that is part of a variable's dimensions
   int max_forms = 160;  // of one rule
 };
 
 struct RuleForm {
-  // Values of the rule's symbols. An open one is the IndexExpr::Symbol or ScalarExpr::Param of the
-  // same name. Elements of an open list `b` are the symbols b[0], b[1], ...
+  // Values of the rule's symbols. The value of an open symbol is the IndexExpr::Symbol or
+  // ScalarExpr::Param of its name. Elements of an open list `b` are the symbols b[0], b[1], ...
   SymbolValues symbols;
   std::map<std::string, std::string> chosen;  // values of symbols that are not open, for people
   Statement statement;

@@ -62,9 +62,9 @@ struct ProofRecord {
 // "none", "proved", "refuted", "unknown".
 const char* Name(ProofRecord::Verdict verdict);
 
-// What a variable may be bound to. The role is about profit and about the float contract: weights
-// are finite, so `reassociates` may ignore which of their elements a side reads. Weights known
-// not to be finite are bound to neither of the weight roles.
+// The values that a variable may bind. Rules restrict them for two reasons: some pay off for
+// weights only; and weights are finite, so `reassociates` may ignore which of their elements a side
+// reads. A weight known not to be finite is bound to neither kWeight nor kConstant.
 enum class VarRole {
   kAny,
   kWeight,    // known before the inputs: depends on finite weights and constants only

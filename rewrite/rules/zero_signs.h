@@ -8,8 +8,8 @@ namespace lemma {
 
 // Whether a result of a maximum or minimum that may be 0 reaches a divisor or the base of a power.
 // The order of operands decides whether a maximum gives 0 or -0, and bit-exact proofs ignore that
-// order. It matters only there: division by -0 gives an infinity of the other sign. False is
-// certain; true may be wrong.
+// order. The sign matters only in divisions and powers: division by -0 gives an infinity of the
+// other sign than division by 0. The answer "false" is certain; "true" may be wrong.
 bool DividesByZeroOfAnySign(const Definition& definition);
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// Translates TASO's operators into ours (docs/taso.md).
+// Translates TASO's operators into ours (docs/taso.md); the translations are in lowering.cc.
 #ifndef LEMMA_REWRITE_TASO_OPERATORS_H_
 #define LEMMA_REWRITE_TASO_OPERATORS_H_
 
@@ -23,8 +23,8 @@ class TasoOp {
   const char* name() const;  // of its type
   int num_outputs() const { return num_outputs_; }
 
-  // What the operator alone says about ranks: `fixed` is the rank of all operands and results.
-  // Without it they have the same rank, at least `least`.
+  // The ranks that the operator allows. `fixed` is the rank of all operands and results; without it
+  // they have the same rank, at least `least`.
   struct Ranks {
     std::optional<int> fixed;
     int least = 0;

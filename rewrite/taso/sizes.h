@@ -59,8 +59,9 @@ class SizeSolver {
   // A new symbol. `hint`: its preferred name.
   IndexExpr New(absl::string_view hint, Kind kind);
 
-  // InvalidArgument if the equations contradict each other. Keeps an equation that it cannot solve.
-  // `stated`: no operator implies it, so Unsolved must list it.
+  // Adds the equation a = b. InvalidArgument if the equations contradict each other. Keeps an
+  // equation that it cannot solve. `stated`: no operator implies the equation, so Unsolved must
+  // list it.
   absl::Status Equate(const IndexExpr& a, const IndexExpr& b, bool stated = false);
   // Equates all equations in the conjunction `guard`.
   absl::Status Assume(const Guard& guard);

@@ -19,7 +19,7 @@ struct CpuOptions {
 
 std::unique_ptr<Backend> MakeCpuBackend(const CpuOptions& options = {});
 
-// Measures the kernels that the CPU back end would run with `threads` threads.
+// Measures the kernels that the CPU back end would run with `threads` threads (cpu_measurer.cc).
 std::unique_ptr<KernelMeasurer> MakeCpuMeasurer(int threads = 1, const CpuOptions& options = {});
 
 }  // namespace lemma

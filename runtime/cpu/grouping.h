@@ -31,10 +31,10 @@ struct Grouping {
 };
 
 // A kernel consists of a head application, such as a convolution, and the applications fused behind
-// it. A head takes all that it can fuse. An element-wise application joins the only other
-// element-wise application of the same shape that reads it. Everything else stands alone. Without
-// `fuse_layout` there are no concatenations, and only views of whole values as they are; other
-// layout applications are kernels that copy.
+// it. A head takes all that it can fuse. An element-wise application joins the group of its users
+// if they are all element-wise, of its shape and in one group. Every other application is a group
+// of its own. Without `fuse_layout` there are no concatenations in place, and the only views are of
+// whole values as they are; other layout applications are kernels that copy.
 Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout);
 
 }  // namespace lemma::cpu

@@ -1,4 +1,5 @@
-// States what the kernels of a plan claim to compute, so that a prover can check it.
+// States the claim of each kernel of a plan, that it computes its nodes, so that a prover can check
+// it.
 #ifndef LEMMA_RUNTIME_CPU_PLAN_CLAIMS_H_
 #define LEMMA_RUNTIME_CPU_PLAN_CLAIMS_H_
 
@@ -17,13 +18,13 @@ namespace lemma {
 struct KernelClaim {
   std::string kernel;  // its signature
   Graph meaning;       // the nodes that it was built for, over its operands
-  // The same over the same operands, read back from what the library was given (statement.h);
-  // nullopt if there is none, and why.
+  // The computation over the same operands, read back from the descriptors that the library was
+  // given (statement.h). nullopt if there is none; why_none gives the reason.
   std::optional<Graph> statement;
   std::string why_none;
   // By operand: its value in every run, if it is a weight or a constant; otherwise empty.
   std::vector<Tensor> statics;
-  // Whether the statement contains numbers that were computed and rounded from such weights.
+  // Whether the statement contains numbers that were computed from `statics` and rounded.
   bool has_numbers = false;
 };
 

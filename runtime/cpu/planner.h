@@ -1,4 +1,5 @@
-// Plans a graph as steps: kernels in order, with a place for every operand.
+// Plans a graph as steps: kernels in order, with a place for every operand. Functions of CpuPlan
+// are in cpu_plan.cc.
 #ifndef LEMMA_RUNTIME_CPU_PLANNER_H_
 #define LEMMA_RUNTIME_CPU_PLANNER_H_
 

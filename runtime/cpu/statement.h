@@ -1,4 +1,4 @@
-// Reads back what a kernel computes from the descriptors that a library was given.
+// Reads back from the descriptors that a library was given what a kernel computes.
 #ifndef LEMMA_RUNTIME_CPU_STATEMENT_H_
 #define LEMMA_RUNTIME_CPU_STATEMENT_H_
 

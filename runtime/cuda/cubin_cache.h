@@ -9,8 +9,8 @@
 
 namespace lemma::cuda {
 
-// The cubin stored under `key`, which is a file name. Nothing if there is none or if it is not byte
-// for byte what was stored.
+// The cubin stored under `key`, which is a file name; nullopt if there is none or if its file is
+// damaged.
 std::optional<std::string> CachedCubin(const std::string& folder, const std::string& key);
 
 // Stores a cubin. Ignores errors, since the cache is optional.

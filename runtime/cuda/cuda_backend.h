@@ -1,4 +1,5 @@
-// The CUDA back end: runs kernels generated from operators' definitions (kernels/codegen).
+// The CUDA back end: runs kernels generated from operators' definitions (kernels/codegen). The
+// measurer is in cuda_measurer.cc.
 #ifndef LEMMA_RUNTIME_CUDA_CUDA_BACKEND_H_
 #define LEMMA_RUNTIME_CUDA_CUDA_BACKEND_H_
 

@@ -14,7 +14,7 @@ namespace lemma {
 // The values that `nodes` read but none of them computes, distinct, in order of first use.
 std::vector<Value> OperandsOf(absl::Span<const NodePtr> nodes);
 
-// The arithmetic of the nodes as one kernel.
+// The arithmetic (graph/expr/arithmetic.h) that the nodes need as one kernel.
 Arithmetic ArithmeticOf(absl::Span<const NodePtr> nodes);
 
 // One definition over `inputs`, whose outputs are those of the last node. `nodes` are in order,

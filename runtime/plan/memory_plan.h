@@ -11,7 +11,8 @@
 
 namespace lemma {
 
-// A buffer that holds a value from the start of step `first` to the end of step `last`.
+// A buffer that holds a value from the start of step `first` to the end of step `last`. Steps are
+// the kernels and copies of a plan, numbered in execution order.
 struct BufferLife {
   int64_t bytes = 0;
   int first = 0;
@@ -32,8 +33,8 @@ std::vector<int64_t> LiveBytes(absl::Span<const BufferLife> buffers, size_t step
 // overlap its own. Deterministic; O(n^2) for n buffers.
 MemoryPlan PlanMemory(absl::Span<const BufferLife> buffers, int64_t alignment = 64);
 
-// Internal, with the names of two buffers, if simultaneously live buffers overlap or one leaves the
-// arena.
+// An Internal error, with the numbers of the buffers, if simultaneously live buffers overlap or one
+// leaves the arena.
 absl::Status CheckMemoryPlan(absl::Span<const BufferLife> buffers, const MemoryPlan& plan);
 
 }  // namespace lemma

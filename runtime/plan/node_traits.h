@@ -37,8 +37,8 @@ struct NodeTraits {
   bool pointwise = false;
   // One per output if all outputs are affine views.
   std::vector<AffineView> views;
-  // The dimension along which the only output holds all inputs one after the other, two or more of
-  // them; absent where it does not.
+  // If the only output is the concatenation of two or more inputs: the dimension along which it
+  // holds them.
   std::optional<int> concat_dim;
   Domain domain = Domain::kAny;
   std::vector<bool> is_index;  // by input: its values decide where something is read or written

@@ -9,12 +9,12 @@
 
 namespace lemma {
 
-// Returns every node of graph.nodes(), operands before users, in an order that needs little memory.
-// Each value is computed as late as its first use allows, and outputs that can be computed early
-// come first. So a training step computes the gradient of a layer's weights and updates them before
-// it continues with the layer below. Offloads run at once. A state variable's new value comes after
-// all readers of the old one if possible, so that it can replace it. O(n log n); depends on the
-// structure alone.
+// Returns every node of graph.nodes(), operands before users, in an order that needs little memory:
+// outputs whose longest path from the inputs is shortest come first, and each other value as late
+// as its first use allows. So a training step computes the gradient of a layer's weights and
+// updates them before it continues with the layer below. An offload directly follows the value it
+// copies. A state variable's new value comes after all readers of the old one if possible, so that
+// it can take its memory. O(n log n); depends on the structure alone.
 std::vector<NodePtr> ScheduleNodes(const Graph& graph);
 
 }  // namespace lemma

@@ -1,4 +1,5 @@
-// Numbers a graph's nodes and values by execution order, and records the users of each value.
+// Numbers a graph's nodes and values by execution order (ScheduleNodes in runtime/plan/schedule.h),
+// and records the users of each value.
 #ifndef LEMMA_RUNTIME_PLAN_USE_TABLE_H_
 #define LEMMA_RUNTIME_PLAN_USE_TABLE_H_
 

@@ -11,8 +11,8 @@
 
 namespace lemma {
 
-// Rounding of floating values between operators. An integer or bool value is always converted to
-// its type at once.
+// Whether floating values are rounded between operators. Integers and bools always are converted to
+// their types.
 enum class BetweenOperators {
   kRounded,    // to their types, as when every operator is a kernel: "as typed"
   kUnrounded,  // kept in double and rounded only in graph outputs: nearer to real numbers

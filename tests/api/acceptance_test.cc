@@ -1,4 +1,4 @@
-// What is taken for the result of a search, of graphs that no back end runs.
+// Which contender is accepted, also if no back end can execute the graphs.
 #include "api/optimization/acceptance.h"
 
 #include <memory>
@@ -16,7 +16,7 @@
 namespace lemma {
 namespace {
 
-// As if each graph had an operator that only its own runtime knows.
+// Stands for a back end that has none of the graph's operators.
 class RunsNothing : public Backend {
  public:
   std::string name() const override { return "nothing"; }
@@ -40,7 +40,7 @@ api::Contender From(const std::string& constant) {
   return {Adding(constant), {step}};
 }
 
-// The name of the step that leads to what is accepted.
+// The name of the step that leads to the accepted graph.
 std::string Accepted(const Graph& input, std::vector<api::Contender> contenders,
                      FloatContract numerics) {
   RunsNothing backend;
@@ -61,7 +61,7 @@ TEST(Acceptance, ConstantsThatOverflowedNeedNoExecution) {
             "inf");
 }
 
-// 0, by way of a constant.
+// The value 0, computed from a constant.
 Graph Cancelling(int constant) {
   auto graph = ParseGraph(absl::StrCat("graph g() { c = constant f32[2] fill ", constant,
                                        ".0 y = sub(c, c) return y }"));
@@ -69,7 +69,7 @@ Graph Cancelling(int constant) {
   return *std::move(graph);
 }
 
-// Runs every graph to 0, in as many bytes as its constant says.
+// Runs every graph to 0, and plans as many bytes as its constant says.
 class Sized : public Backend {
  public:
   std::string name() const override { return "sized"; }
@@ -103,7 +103,8 @@ class Sized : public Backend {
   };
 };
 
-// The bytes of what is accepted of contenders that need so many; -1 and the least if none may be.
+// The bytes of the accepted graph, if the contenders need the given bytes. If none may be accepted,
+// -1 and the least bytes.
 std::string AcceptedSize(int input, const std::vector<int>& contenders,
                          const optimizer::Objective& objective, int runs = 0) {
   Sized backend;
@@ -152,7 +153,7 @@ TEST(Acceptance, NobodyVouchesForTheMemoryOfUnknownOperators) {
   EXPECT_EQ(accepted.status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
-// Gives what the reference back end gives, and names its kernels.
+// Gives the reference back end's results, and names its kernels.
 class NamesKernels : public Backend {
  public:
   std::string name() const override { return "names"; }
@@ -191,7 +192,7 @@ Graph Parsed(const std::string& text) {
   return *std::move(graph);
 }
 
-// The contender does all that the input does, and a hundred times more.
+// The contender does everything that the input does, a hundred times.
 TEST(Acceptance, RunsThatDidNotPayTellTheirKernelsTimes) {
   const Graph input = Parsed("graph g(x: f32[64,64]) { y = relu(x) return y }");
   const Graph slow = Parsed(R"(graph g(x: f32[64,64]) {
@@ -216,7 +217,7 @@ TEST(Acceptance, RunsThatDidNotPayTellTheirKernelsTimes) {
   EXPECT_TRUE(accepted->in_graph.empty());
 }
 
-// Whether `after` is taken for `before` on the CPU, where x is [a, b, c].
+// Whether `after` is accepted in place of `before` on the CPU, where x is [a, b, c].
 bool TakenFor(const std::string& before, const std::string& after,
               const std::vector<double>& values) {
   auto graph = [](const std::string& lines) {
@@ -234,7 +235,8 @@ bool TakenFor(const std::string& before, const std::string& after,
   return !accepted->kept_input();
 }
 
-// 1 + 0.75 ulp - 1 is 0 or more, as it is summed: the sign of it jumps.
+// 1 + 0.75 ulp - 1 is 0 or more, depending on the order of the sum; its sign is discontinuous
+// there.
 TEST(Acceptance, ARoundingThatCrossesAJumpIsNoError) {
   const std::string left = "d = add(a, b) e = add(d, c) y = sign(e)";
   const std::string right = "d = add(b, c) e = add(a, d) y = sign(e)";
@@ -245,10 +247,10 @@ TEST(Acceptance, ARoundingThatCrossesAJumpIsNoError) {
 
 TEST(Acceptance, SomethingElseIsNotTakenThoughItJumps) {
   const std::string sum = "d = add(a, b) e = add(d, c) y = sign(e)";
-  // Wrong at these numbers only, wrong everywhere, right but for rounding that nothing survives.
+  // Wrong at these numbers only; wrong everywhere; right, but rounding leaves no correct digit.
   EXPECT_FALSE(TakenFor(sum, "d = add(a, c) y = sign(d)", {1, 0.75 / (1 << 20), -1}));
   EXPECT_FALSE(TakenFor(sum, "d = add(a, b) e = sub(d, c) y = sign(e)", {1, 1, -3}));
-  // The input overflows, which excuses nothing.
+  // The input overflows too; that excuses nothing.
   EXPECT_FALSE(TakenFor("d = mul(b, b) y = div(d, b)",
                         "k = constant f32[1] fill 3e38 d = add(b, k) y = sub(d, k)", {1, 1e30, 1}));
   EXPECT_FALSE(TakenFor("y = mul(b, b)",
@@ -256,7 +258,7 @@ TEST(Acceptance, SomethingElseIsNotTakenThoughItJumps) {
                         {1, 0.3, 1}));
 }
 
-// A library with a fault: one of its results, as a product's kernel would get it wrong.
+// A library with a fault: one of its results is wrong, as if a product's kernel had computed it.
 class Faulty : public Backend {
  public:
   explicit Faulty(double factor) : factor_(factor) {}
@@ -336,7 +338,7 @@ TEST(Acceptance, WhereNothingIsFiniteNothingUnprovedIsTaken) {
   EXPECT_TRUE(absl::StrContains(accepted->rejected, "nothing was compared"));
 }
 
-// Partial sums of weights near the largest float overflow or not, as they are ordered.
+// Partial sums of weights near the largest float overflow or not, depending on their order.
 TEST(Acceptance, AnInputNearOverflowIsKept) {
   const Graph input =
       Parsed(R"(graph g(x: f32[1,4], w: weight f32[4,1] = [3e38, 3e38, -3e38, -3e38])

@@ -33,7 +33,7 @@ api::Model ModelOf(const std::string& text) {
   return model;
 }
 
-// The rewritten model with its certificate, taken whether it pays or not.
+// The rewritten model with its certificate, accepted whether it is faster or not.
 class CheckTest : public testing::Test {
  protected:
   CheckTest() : input_(ModelOf(kGraph)), output_(input_) {

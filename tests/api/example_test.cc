@@ -1,4 +1,4 @@
-// The example of docs/library.md runs, and is what the page shows.
+// The example of docs/library.md runs, and its text is the page's.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +21,7 @@ std::string Read(const std::string& path) {
   return text.ok() ? *text : "";
 }
 
-// What the program prints; its exit status goes to *status.
+// Runs the program and returns its output; its exit status goes to *status.
 std::string Execute(const std::string& command, int* status) {
   FILE* pipe = popen(command.c_str(), "r");
   std::string output;

@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Stage = api::OptimizeProgress::Stage;
 
-// Two products, where one with the sum of the weights will do.
+// Two products, which can become one with the sum of the weights.
 constexpr char kTwoProducts[] = R"(graph g(x: f32[256,256]) {
   f = constant f32[256,256] fill 0.5
   g = constant f32[256,256] fill 0.25
@@ -32,7 +32,7 @@ constexpr char kTwoProducts[] = R"(graph g(x: f32[256,256]) {
   return y
 })";
 
-// So many steps that the search takes long enough to tell how it goes.
+// A graph with so many steps that the search lasts long enough to report progress.
 std::string ManySteps() {
   std::string text = "graph g(x: f32[4]) { v0 = relu(x)";
   for (int i = 1; i < 2500; ++i) {
@@ -147,7 +147,7 @@ TEST(OptimizeTest, ExplainsWithoutExecuting) {
   EXPECT_EQ(result->why_not->applied, 0);
 }
 
-// What it has found when it is interrupted is judged and certified, though the flag stays set.
+// The graph found before an interruption is judged and certified, though the flag stays set.
 TEST(OptimizeTest, AnInterruptionEndsTheSearchOnly) {
   std::atomic<bool> interrupted{false};
   api::OptimizeOptions options = Quick();
@@ -247,7 +247,7 @@ TEST(OptimizeTest, RefusesRulesWithoutAProof) {
   EXPECT_THAT(allowed->accepted.rewrites, IsEmpty());
 }
 
-// Every place has an answer in time, or is counted as one that was not looked at.
+// Every place is explained before the deadline, or counted as not looked at.
 TEST(WhyNotTest, ADeadlineCutsItShort) {
   std::string text = "graph g(x: f32[4]) { v0 = tanh(x)";
   for (int i = 1; i < 50; ++i) {

@@ -92,7 +92,7 @@ TEST(ExplainTest, StepByStep) {
   ASSERT_FALSE(thrice.typings.empty());
   ASSERT_EQ(thrice.typings[0].steps.size(), 2u);
   EXPECT_EQ(thrice.typings[0].steps[0].rule, "twice");
-  // Read again without its record it is another one, the same as that of the file.
+  // The rule read again without its record counts as another rule, which equals that of the file.
   EXPECT_EQ(result->rules[1].same_as, "twice");
   EXPECT_FALSE(result->rules[2].found);
   EXPECT_FALSE(result->all_follow());

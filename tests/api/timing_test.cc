@@ -15,7 +15,7 @@ TEST(TimingTest, Median) {
 }
 
 TEST(TimingTest, PairsRounds) {
-  // A disturbance in one round hits both and leaves the ratio alone.
+  // A disturbance in one round slows both executions, so it leaves the ratio alone.
   const api::RatioInterval ratio = api::PairedRatio({10, 80, 12}, {5, 40, 6});
   EXPECT_EQ(ratio.low, 0.5);
   EXPECT_EQ(ratio.median, 0.5);

@@ -29,7 +29,7 @@ double Milliseconds(const timeval& t) {
   return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_usec) / 1e3;
 }
 
-// What a child process says of the rule: verdict, then queries.
+// The answer of a child process about the rule: verdict, then queries.
 std::string Prove(const Substitution& rule) {
   const Verdict verdict = ProveRule(rule);
   if (auto* proved = std::get_if<Proved>(&verdict)) {

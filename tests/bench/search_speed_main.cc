@@ -1,4 +1,4 @@
-// What a search does with one model, and how fast: one line of JSON.
+// Runs a search on one model and prints its result and speed: one line of JSON.
 //
 //   search_speed MODEL [--search=STRATEGY] [--nodes=N] [--rules=FILE]
 //   [--budget=N] [--seconds=S] [--alpha=A] [--cost-db=FILE]

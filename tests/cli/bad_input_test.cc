@@ -19,7 +19,7 @@ std::string GoodModel() {
   return model.SerializeAsString();
 }
 
-// Reading fails in every command alike; optimize leaves no file behind.
+// Every command refuses the file in the same way; optimize leaves no file behind.
 void ExpectRefused(const std::string& path, const std::vector<std::string>& parts) {
   ExpectOneLine(RunLemma({"run", path}), parts);
   ExpectOneLine(RunLemma({"show", path}), parts);
@@ -100,7 +100,7 @@ TEST(BadInputTest, HugeDeclaredInitializer) {
   ExpectRefused(WriteTemp("m.onnx", model.SerializeAsString()), {"m.onnx", "w"});
 }
 
-// Larger than the library can count, though no element is ever that far away.
+// Larger numbers than the library can count, though no element is ever that far away.
 TEST(BadInputTest, StridesAndDilationsOf2To62) {
   for (const std::string op :
        {"conv2d(x, w) {strides = [4611686018427387904, 9223372036854775807]}",

@@ -1,5 +1,5 @@
-// Inputs that are small, valid or not, and took time without bound. Limits count seconds of the
-// processor's, so that other work on the machine does not matter.
+// Small inputs, valid or not, whose processing would take unbounded time without a limit. Limits
+// count processor time, so that other work on the machine does not matter.
 #include <chrono>
 #include <fstream>
 #include <string>
@@ -36,7 +36,7 @@ TEST(BoundedTimeTest, AChainOfThousandsIsCertifiedInSeconds) {
   EXPECT_THAT(checked.out, HasSubstr("3999 steps"));
 }
 
-// Parts that all differ, each of which takes most of a second.
+// All parts differ, and each takes most of a second.
 TEST(BoundedTimeTest, SecondsBoundTheLookForMutants) {
   std::string text = "graph g(x: f32[1,8,32,32], w: weight f32[8,8,3,3] = fill 0.01) {",
               value = "x";
@@ -55,7 +55,7 @@ TEST(BoundedTimeTest, SecondsBoundTheLookForMutants) {
   EXPECT_EQ(result.exit_status, 0) << result.err;
 }
 
-// Each of so many siblings is a place where the rule applies with many others.
+// At each of the many siblings the rule applies together with many others.
 TEST(BoundedTimeTest, SecondsBoundWhyARuleWasNotApplied) {
   std::string text = "graph g(x: f32[8,8]) {", outputs;
   for (int i = 0; i < 12000; ++i) {
@@ -72,7 +72,7 @@ TEST(BoundedTimeTest, SecondsBoundWhyARuleWasNotApplied) {
   EXPECT_THAT(result.out, HasSubstr(" of them were not looked at: the time is up\n"));
 }
 
-// It has a thousand operators, and a limit that it cannot come to.
+// The model has a thousand operators, and a limit that it cannot reach.
 TEST(BoundedTimeTest, SecondsBoundWhatKeepsToALimitOfMemory) {
   constexpr int kDepth = 300;
   std::string text = "graph g(x: f32[16,16]) { a0 = matmul(x, x)";
@@ -136,7 +136,7 @@ TEST(BoundedTimeTest, ASumOfManyIsShown) {
   EXPECT_EQ(result.exit_status, 0) << result.err;
 }
 
-// Kernels that each take a while, all new to the database.
+// Each kernel takes a while to measure, and none is in the database.
 TEST(BoundedTimeTest, CtrlCIsObeyedWhileKernelsAreMeasured) {
   std::string text = "graph g(x: f32[1,64,64,64], w: weight f32[64,64,3,3] = fill 0.01) {";
   std::string outputs;

@@ -13,7 +13,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Cheaper in fact as well: two large products become one, by weights multiplied beforehand.
+// The result is faster when executed too: two large products become one, with weights multiplied
+// beforehand.
 const char kGraph[] =
     "graph g(x: f32[64,256], f: weight f32[256,256] = fill 0.01,"
     " h: weight f32[256,8] = fill 0.02) {"
@@ -23,7 +24,7 @@ struct Files {
   std::string folder, input, output, certificate;
 };
 
-// Optimizes the graph, by estimated costs; *out: what was printed.
+// Optimizes the graph by estimated costs; *out: the printed text.
 Files Optimized(const std::string& ending, std::string* out = nullptr) {
   Files files;
   files.folder = NewFolder();
@@ -80,7 +81,7 @@ TEST(CertificateCommandTest, ReplayGivesTheSameBytes) {
     other.output = again;
     other.certificate = again + ".cert";
     EXPECT_EQ(Check(other).exit_status, 0) << Check(other).out;
-    // The files are the same, so either certificate is of either.
+    // Both runs wrote equal files, so either certificate fits either pair.
     other.certificate = files.certificate;
     EXPECT_EQ(Check(other).exit_status, 0) << Check(other).out;
   }
@@ -119,7 +120,7 @@ TEST(CertificateCommandTest, TellsWhoVouchesForTheRules) {
   EXPECT_EQ(proved.exit_status, 0) << proved.out << proved.err;
 }
 
-// Nobody who writes a certificate knows the numbers that it will be checked with.
+// The author of a certificate cannot know the random numbers of the check.
 TEST(CertificateCommandTest, TheSeedIsDrawnAndSaid) {
   const Files files = Optimized(".lemma");
   const LemmaResult first = Check(files), second = Check(files);
@@ -141,8 +142,8 @@ TEST(CertificateCommandTest, WhatCannotBeReadIsBadInput) {
   ExpectOneLine(RunLemma({"check", files.input, files.folder, files.certificate}), {files.folder});
 }
 
-// An input with a default value: callers may give another, so it is not folded; and the default is
-// part of what a model means.
+// An input with a default value is not folded, since callers may give another value. The default is
+// a part of the model's meaning.
 TEST(CertificateCommandTest, AnInputWithADefaultStaysOne) {
   const std::string in = "tests/cli/input_with_default.onnx", folder = NewFolder();
   const std::string out = folder + "/out.onnx", cert = out + ".cert";
@@ -151,11 +152,11 @@ TEST(CertificateCommandTest, AnInputWithADefaultStaysOne) {
   EXPECT_THAT(result.err, HasSubstr("input 'w' has a default value"));
   EXPECT_THAT(RunLemma({"show", out}).out, HasSubstr("w: f32[4,3]"));
   EXPECT_EQ(RunLemma({"check", in, out, cert}).exit_status, 0);
-  // The default is what an input is that is not given, whatever the seed.
+  // Without a given value, the input has its default, whatever the seed.
   const std::string given = folder + "/given";
   ASSERT_EQ(RunLemma({"run", in, "--outputs", given, "--runs=1"}).exit_status, 0);
   EXPECT_EQ(RunLemma({"run", out, "--expect", given, "--runs=1"}).exit_status, 0);
-  // Another default, with hashes and checksum that fit.
+  // Another default value, with correct hashes and checksum.
   std::string model = ReadAll(out);
   const size_t at = model.find("\x1f\x5a\x3e\x7f");
   ASSERT_NE(at, std::string::npos);
@@ -180,7 +181,7 @@ const std::string kOfAnySize(
     "\022\001n\012\002\010\004B\002\020\021",
     69);
 
-// What holds at one size, or for other weights, is said to.
+// If the answer holds at certain sizes or for other weights only, the command says so.
 TEST(CertificateCommandTest, SaysOfWhichSizesAndWeightsItSpeaks) {
   const std::string in = WriteTemp("in.onnx", kOfAnySize);
   const struct {
@@ -198,7 +199,7 @@ TEST(CertificateCommandTest, SaysOfWhichSizesAndWeightsItSpeaks) {
     ASSERT_EQ(RunLemma(arguments).exit_status, 0);
     std::vector<std::string> check = {"check", in, out, out + ".cert"};
     if (*c.flags.begin() == "--reseed-weights") {
-      // Nobody takes such an output for the model unasked.
+      // Without the flag, such an output is not accepted for the model.
       const LemmaResult unasked = RunLemma(check);
       EXPECT_EQ(unasked.exit_status, 1);
       EXPECT_THAT(unasked.out, HasSubstr("the output has random weights of seed 5"));
@@ -212,7 +213,7 @@ TEST(CertificateCommandTest, SaysOfWhichSizesAndWeightsItSpeaks) {
   }
 }
 
-// A rule may be called anything.
+// A rule's name may contain any character.
 TEST(CertificateCommandTest, ARejectionIsOneLine) {
   const Files files = Optimized(".lemma");
   std::string text = ReadAll(files.certificate);
@@ -232,7 +233,7 @@ TEST(CertificateCommandTest, ARejectionIsOneLine) {
   EXPECT_EQ(result.out.find('\n'), result.out.size() - 1);
 }
 
-// Others take the file for ONNX, and may find another model in it.
+// Other programs read a file called .onnx as ONNX, and may find another model in it.
 TEST(CertificateCommandTest, AFileIsWhatItsNameSays) {
   const Files files = Optimized(".lemma");
   const std::string renamed = WriteTemp("out.onnx", ReadAll(files.output));

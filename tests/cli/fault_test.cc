@@ -1,5 +1,5 @@
-// Each command with an allocation or a step of writing that fails, at many places: exit status 2,
-// one line, and no file that is half there or left.
+// Each command, with an allocation or a step of writing that fails at one of many places: exit
+// status 2, one line, and no file that is incomplete or left over.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -23,7 +23,7 @@ constexpr char kRules[] = R"(rule relu_of_relu(x: [n]) bit_exact {
 
 class FaultTest : public testing::Test {
  protected:
-  // Writes to `folder`, if anywhere.
+  // Each command writes into `folder`, if it writes anything.
   std::vector<std::vector<std::string>> Commands(const std::string& folder) const {
     return {
         {"run", model_, "--runs=1", "--trace", folder + "/t.json"},
@@ -88,7 +88,7 @@ TEST_F(FaultTest, TheNthAllocationFails) {
       SCOPED_TRACE(words[0] + " new:" + std::to_string(n));
       if (result.exit_status == 0) break;  // fewer are made
       ++failed;
-      // SQLite has no reason to take back a database that is whole, and finds its log there again.
+      // SQLite does not remove a complete database, and recovers from the log beside it.
       if (words[0] == "costs") {
         for (const char* name : {"/db", "/db-wal", "/db-shm"}) {
           std::filesystem::remove(folder + name);

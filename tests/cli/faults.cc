@@ -1,6 +1,6 @@
 // Preloaded into the command: makes the n-th allocation, or the n-th step of writing a file, fail.
-// LEMMA_FAULTS=new:N or write:N says which; counted from when the command has begun, that is has
-// set its handler of failed allocations.
+// LEMMA_FAULTS=new:N or write:N selects it, counted from the time when the command has set its
+// handler of failed allocations.
 #include <dlfcn.h>
 #include <sys/types.h>
 #include <unistd.h>

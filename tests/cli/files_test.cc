@@ -1,4 +1,5 @@
-// Files that are read and written: what is no regular file, what would be overwritten, what fails.
+// Reading and writing files: files that are not regular, would be overwritten, or cannot be
+// written.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -130,7 +131,7 @@ TEST_F(FilesTest, ExternalDataInAFifoAreRefused) {
   ExpectOneLine(RunLemma({"run", Path("m.onnx")}), {"external data", "not a regular file"});
 }
 
-// A disk that is full, as a limit on files' sizes shows it.
+// A limit on file sizes stands for a full disk.
 TEST_F(FilesTest, AWriteThatFailsIsSaidAndLeavesNothing) {
   // Large enough for its certificate to be the second file that does not fit.
   std::string text = "graph g(x: f32[4]";
@@ -156,8 +157,8 @@ TEST_F(FilesTest, WhereOneOfTheResultsCannotBeWrittenNoneIs) {
   EXPECT_THAT(FilesIn(folder_), ElementsAre("o.lemma"));
 }
 
-// A temporary file that a killed process left goes when the same file is written again; one of a
-// process that is at work stays.
+// Writing a file removes the temporary file that a killed process left; the temporary file of a
+// running process stays.
 TEST_F(FilesTest, WhatAKilledProcessLeftIsRemoved) {
   std::ofstream(Path("o.lemma.lemma-AbC123")) << "left";
   std::ofstream(Path("o.lemma.lemma-other-name")) << "no leftover";

@@ -31,7 +31,7 @@ int64_t SizeOf(const std::string& path) {
   return stat(path.c_str(), &info) == 0 ? static_cast<int64_t>(info.st_size) : -1;
 }
 
-// A run, again and again in one folder.
+// Runs that are repeated in one folder.
 struct Session {
   explicit Session(int64_t ops = 3) : max_ops(ops) {}
   std::vector<std::string> Arguments(const std::vector<std::string>& more = {}) const {
@@ -48,7 +48,7 @@ struct Session {
   std::string state() const { return folder + "/rules.txt.run"; }
   bool has_classes() const { return SizeOf(state() + "/classes") >= 0; }
   int64_t journal_bytes() const { return std::max<int64_t>(SizeOf(state() + "/journal"), 0); }
-  // Every result, by the name of its file.
+  // All result files, by name.
   std::string Results() const {
     std::string all;
     for (const char* name : {"rules.txt", "rules.pruned.txt", "rejected.txt"}) {
@@ -61,7 +61,7 @@ struct Session {
   const std::string folder = NewFolder();
 };
 
-// How many candidates it holds decisions of. Opened as lemma would, from a copy.
+// The number of candidates with a decision in the journal, read from a copy.
 int64_t Decisions(const Session& session) {
   const std::string copy = WriteTemp("journal", ReadAll(session.state() + "/journal"));
   auto journal = generator::Journal::Open(copy, {});
@@ -90,8 +90,8 @@ TEST(GenerateResumeTest, KilledAtTenMomentsItWritesTheSame) {
   int enumerating = 0, deciding = 0;
   int64_t decided = 0;
   for (int kill = 0; kill < 10; ++kill) {
-    // A time for the first stage, which says nothing of its progress; a length of the journal for
-    // the second.
+    // A time for the first stage, which reports no progress; a length of the journal for the
+    // second.
     const int ms = std::uniform_int_distribution<int>(0, 40)(random);
     const int64_t bytes = session.journal_bytes() +
                           std::uniform_int_distribution<int64_t>(0, journal_bytes / 12)(random);
@@ -116,7 +116,7 @@ TEST(GenerateResumeTest, KilledAtTenMomentsItWritesTheSame) {
 
   const LemmaResult resumed = RunLemma(session.Arguments({"--resume"}));
   ASSERT_EQ(resumed.exit_status, 0) << resumed.err;
-  // What was decided is not decided again.
+  // Candidates decided before are not decided again.
   EXPECT_THAT(resumed.out, HasSubstr(absl::StrCat("\"resumed\":", decided, ",")));
   EXPECT_TRUE(session.Results() == undisturbed.Results());
   EXPECT_EQ(FilesIn(session.folder), FilesIn(undisturbed.folder));
@@ -131,7 +131,7 @@ TEST(GenerateResumeTest, InterruptedItSaysHowToGoOn) {
   EXPECT_THAT(interrupted.err, HasSubstr("rules.txt.run keeps what was done, for --resume"));
   EXPECT_EQ(FilesIn(session.folder), std::vector<std::string>{"rules.txt.run"});
 
-  // Not overwritten by accident, nor continued by another run.
+  // The unfinished run is not overwritten by accident, nor continued with other options.
   ExpectOneLine(RunLemma(session.Arguments()), {"rules.txt.run", "--resume", "delete"});
   ExpectOneLine(RunLemma(session.Arguments({"--resume", "--seed=7"})), {"--seed=1", "--seed=7"});
   ExpectOneLine(RunLemma(session.Arguments({"--resume", "--max-ops=1"})),

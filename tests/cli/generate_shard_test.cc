@@ -1,4 +1,4 @@
-// lemma generate shared out among processes.
+// lemma generate, divided among processes.
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -41,7 +41,7 @@ std::vector<std::string> Merge(const std::vector<std::string>& shards, const std
   for (const std::string& argument : To(folder)) arguments.push_back(argument);
   return arguments;
 }
-// What one process finds, made once.
+// The results of a run in one process, made once.
 const std::string& Unsharded() {
   static const std::string results = [] {
     const std::string folder = NewFolder();
@@ -61,7 +61,7 @@ TEST(GenerateShardTest, ThreeShardsGiveTheSameBytes) {
     bytes += static_cast<int64_t>(ReadAll(shards.back()).size());
   }
   RunOrFail(Generate({"--shard=0/1", "-o", folder + "/whole"}));
-  // Each holds a share of the classes, not all of them.
+  // Each shard holds a part of the classes.
   EXPECT_LT(bytes, static_cast<int64_t>(ReadAll(folder + "/whole").size()) + 3000);
   EXPECT_GT(ReadAll(shards[1]).size() * 4, ReadAll(folder + "/whole").size());
 

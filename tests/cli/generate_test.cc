@@ -1,4 +1,4 @@
-// lemma generate as a user meets it.
+// lemma generate as a user sees it.
 #include <filesystem>
 #include <set>
 #include <string>
@@ -50,7 +50,7 @@ TEST(GenerateTest, WritesProvedRulesWithRecords) {
   for (const Substitution& rule : *rules) {
     EXPECT_EQ(rule.proof.verdict, ProofRecord::Verdict::kProved) << rule.name;
   }
-  // The records are of the rules as they are: the verifier agrees with every one.
+  // The records fit the rules: the verifier agrees with every one.
   const std::string file = WriteTemp("rules.txt", run.rules);
   const LemmaResult verified = RunLemma({"verify", file});
   EXPECT_EQ(verified.exit_status, 0) << verified.out;
@@ -91,7 +91,7 @@ TEST(GenerateTest, CountsOnly) {
 
 TEST(GenerateTest, InterruptedWritesNothing) {
   const std::string folder = NewFolder();
-  // Long before the enumeration is done: nothing is worth keeping.
+  // Interrupted long before the enumeration ends: nothing is kept.
   const LemmaResult result =
       InterruptLemma({"generate", "--max-ops=4", "-o", folder + "/rules.txt"},
                      [&] { return !FilesIn(folder).empty(); });

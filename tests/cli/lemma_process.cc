@@ -15,11 +15,11 @@ namespace lemma {
 
 namespace {
 
-// Sent the signal once `at_work` is true, if it is given.
+// Runs the command. Once `at_work` is true, if it is given, sends the signal.
 LemmaResult Run(const std::vector<std::string>& arguments, const std::string& input,
                 const std::function<bool()>& at_work, int signal_to_send = SIGINT,
                 const std::vector<std::string>& wrapper = {}) {
-  // Files rather than pipes: neither side can block the other.
+  // Output goes to files: with pipes, a full one could block the command.
   static const std::string home = NewFolder();
   const std::string folder = NewFolder();
   std::ofstream(folder + "/in", std::ios::binary) << input;
@@ -50,7 +50,7 @@ LemmaResult Run(const std::vector<std::string>& arguments, const std::string& in
   result.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.out = ReadAll(folder + "/out");
   result.err = ReadAll(folder + "/err");
-  // With a wrapper that may be what is tried.
+  // With a wrapper, status 127 may be the result to be tested.
   if (wrapper.empty()) EXPECT_NE(result.exit_status, 127) << "cli/lemma cannot be started";
   return result;
 }

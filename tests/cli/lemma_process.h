@@ -18,14 +18,14 @@ struct LemmaResult {
 // Runs the command with these arguments, in a home folder of its own, `input` on standard input.
 LemmaResult RunLemma(const std::vector<std::string>& arguments, const std::string& input = "");
 
-// The same, but presses Ctrl-C (SIGINT) once `at_work` is true; it is asked again and again.
+// The same, but presses Ctrl-C (SIGINT) once `at_work`, which is called repeatedly, returns true.
 LemmaResult InterruptLemma(const std::vector<std::string>& arguments,
                            const std::function<bool()>& at_work);
-// The same, but it is killed (SIGKILL).
+// The same, but kills the command (SIGKILL).
 LemmaResult KillLemma(const std::vector<std::string>& arguments,
                       const std::function<bool()>& at_work);
 
-// The same, started by another program, whose arguments end with the command and its own.
+// The same, started by another program: `wrapper`, followed by the command and its arguments.
 LemmaResult RunLemmaUnder(const std::vector<std::string>& wrapper,
                           const std::vector<std::string>& arguments);
 // A wrapper that sets a limit, such as "-v 500000", in units of the shell's.

@@ -1,4 +1,4 @@
-// The command at work on a small model.
+// The command on a small model.
 #include <string>
 
 #include "gmock/gmock.h"
@@ -59,7 +59,7 @@ TEST(LemmaTest, CostsAreComparedWithARun) {
   EXPECT_THAT(bad.err, HasSubstr("the kernels of reference are not measured"));
 }
 
-// By each strategy; those that can say how much more there may be do.
+// Each strategy works; those that prove a bound print it.
 TEST(LemmaTest, OptimizesByTheStrategyThatIsAskedFor) {
   const std::string model = ConvModel(), folder = NewFolder(), out = folder + "/out.onnx";
   ASSERT_EQ(RunLemma({"run", model, "--outputs=" + folder}).exit_status, 0);
@@ -68,7 +68,7 @@ TEST(LemmaTest, OptimizesByTheStrategyThatIsAskedFor) {
     LemmaResult result = RunLemma({"optimize", model, "-o", out, "--cost=analytic", "--runs=3",
                                    "--search=" + search, "--nodes=200", "--json"});
     ASSERT_EQ(result.exit_status, 0) << result.err;
-    // Which of the graphs is written is for the clock to say, not what was found.
+    // Timing decides which graph is written, so only the graphs found are compared.
     const size_t at = result.out.find("\"predicted_ms_after\"");
     ASSERT_NE(at, std::string::npos);
     const std::string found = result.out.substr(at, result.out.find(',', at) - at);
@@ -93,8 +93,8 @@ TEST(LemmaTest, OptimizesByTheStrategyThatIsAskedFor) {
   ExpectOneLine(RunLemma({"optimize", model, "-o", out, "--nodes=many"}), {"--nodes", "many"});
 }
 
-// One database is filled by measuring; its costs go to another as text, under another name, and
-// give the same result there without anything being measured.
+// Measuring fills one database. Its costs go to another one as text, under another device's name,
+// and give the same result there without measuring.
 TEST(LemmaTest, CostsTravelAsText) {
   const std::string model = WriteTemp("g.lemma", R"(graph g(x: f32[64,64], y: f32[64,64]) {
     a = relu(x) b = relu(y) c = add(a, b) return c })");
@@ -121,7 +121,7 @@ TEST(LemmaTest, CostsTravelAsText) {
     results.push_back(ReadAll(folder + name));
   }
   EXPECT_EQ(results[0], results[1]);
-  // A GPU need not be here either.
+  // The GPU need not be present either.
   LemmaResult gpu = RunLemma({"optimize", model, "-o", folder + "/g.lemma", "--cost-db", far_db,
                               "--device", "far away", "--backend", "cuda"});
   EXPECT_EQ(gpu.exit_status, 0) << gpu.err;
@@ -137,7 +137,7 @@ TEST(LemmaTest, ReportsAsAPage) {
     a = transpose(x) {perm = [1, 0]} b = transpose(a) {perm = [1, 0]}
     c = relu(b) return c })");
   const std::string folder = NewFolder(), db = folder + "/a.sqlite";
-  // Optimized for a device that is not here, so that no timing decides.
+  // Optimized for a device that is not present, so that no timing decides.
   const std::string costs = WriteTemp("c.txt", "lemma costs 2\ndevice d\n0.001 0 1 0 0 0 none\n");
   ASSERT_EQ(RunLemma({"costs", "import", costs, "--cost-db", db}).exit_status, 0);
   LemmaResult result = RunLemma({"optimize", model, "-o", folder + "/o.lemma", "--cost-db", db,
@@ -184,7 +184,7 @@ TEST(LemmaTest, TextAndProtobufReadBack) {
   EXPECT_THAT(shown.out, HasSubstr("\"format\":\"proto\""));
 }
 
-// Optimizes a graph in the text form, without measuring; what was written.
+// Optimizes a graph in the text form without measuring. Returns the written graph.
 std::string Optimized(const std::string& graph, const std::string& numerics) {
   const std::string out = NewFolder() + "/out.lemma";
   LemmaResult result = RunLemma({"optimize", WriteTemp("g.lemma", graph), "-o", out,

@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// One multiplication instead of two is faster, but its results lie beside each other longer.
+// One multiplication in place of two is faster, but its results are live together for longer.
 constexpr char kGraph[] = R"(graph g(x: f32[512,512]) {
   a = constant f32[512,64] fill 0.5
   b = constant f32[512,64] fill 0.25
@@ -26,7 +26,7 @@ constexpr char kGraph[] = R"(graph g(x: f32[512,512]) {
   return r, s, t
 })";
 
-// Optimized for a device that is not here, so that no timing decides.
+// Optimizes for a device that is not present, so that no timing decides.
 class ObjectiveTest : public testing::Test {
  protected:
   ObjectiveTest() {
@@ -41,7 +41,7 @@ class ObjectiveTest : public testing::Test {
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     return RunLemma(arguments);
   }
-  // Operators of what was written.
+  // Whether the written graph has the merged product.
   bool IsMerged() { return ReadAll(folder_ + "/o.lemma").find("split") != std::string::npos; }
 
   const std::string folder_ = NewFolder();
@@ -58,7 +58,7 @@ TEST_F(ObjectiveTest, TimeAndMemoryChooseDifferently) {
   EXPECT_THAT(memory.out, HasSubstr("kept the input: no rule makes it smaller"));
 }
 
-// Eight products that wait for the way back: dear to compute again, and cheap to copy.
+// Eight products that are needed again in reverse order: slow to compute again, quick to copy.
 TEST_F(ObjectiveTest, OffloadsToTheHostOfADevice) {
   std::string text = "graph deep(x: f32[256,256]) {\n  a0 = matmul(x, x)\n";
   for (int i = 1; i <= 8; ++i) {
@@ -79,12 +79,12 @@ TEST_F(ObjectiveTest, OffloadsToTheHostOfADevice) {
   EXPECT_EQ(RunLemma({"check", deep, out, out + ".cert"}).exit_status, 0);
   EXPECT_EQ(RunLemma({"run", out, "--runs=1"}).exit_status, 0);
   EXPECT_THAT(RunLemma({"show", out, "--plan=cuda"}).out, HasSubstr("to the host's memory"));
-  // On the CPU it would lie where it lay before.
+  // On the CPU an offloaded value would stay in the same memory.
   const LemmaResult here = RunLemma({"optimize", deep, "-o", out, "--memory-limit=1800K",
                                      "--budget=1", "--device=d", "--cost-db", db_, "--json"});
   ASSERT_EQ(here.exit_status, 0) << here.err;
   EXPECT_THAT(here.out, HasSubstr("\"offloaded_values\":0"));
-  // Analytic costs know of no plan; the limit, here in plain bytes, is reached all the same.
+  // Analytic costs know no plan. The limit, in bytes of values, is reached nevertheless.
   const LemmaResult analytic = RunLemma({"optimize", deep, "-o", out, "--memory-limit=1843200",
                                          "--budget=1", "--cost=analytic", "--runs=3", "--json"});
   ASSERT_EQ(analytic.exit_status, 0) << analytic.err;
@@ -126,7 +126,7 @@ TEST_F(ObjectiveTest, TheFrontIsPrinted) {
   EXPECT_FALSE(IsMerged());
 }
 
-// A rule that pays under one objective does not under another.
+// A rule that pays off under one objective may not under another.
 TEST_F(ObjectiveTest, WhyNotSpeaksOfTheObjective) {
   EXPECT_THAT(Optimize({"--why-not=merge_matmul_rhs"}).out,
               HasSubstr("    2 x it applies, and the graph gets faster: -"));

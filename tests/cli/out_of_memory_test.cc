@@ -1,4 +1,4 @@
-// What ends for lack of memory ends with a line and exit status 2, whoever lacked it.
+// A command that lacks memory ends with one line and exit status 2, wherever memory ran out.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -48,7 +48,7 @@ TEST(OutOfMemoryTest, EveryCommandEndsWithALineUnderEveryLimit) {
       ++short_of_memory;
       SCOPED_TRACE(command[0] + " under " + limit);
       EXPECT_EQ(result.exit_status, 2) << result.err;
-      // libgomp, where it gets no thread, says so itself, after an empty line.
+      // If libgomp gets no thread, it prints its own line, after an empty one.
       const size_t line = result.err.find_first_not_of('\n');
       ASSERT_NE(line, std::string::npos);
       EXPECT_EQ(result.err.find('\n', line), result.err.size() - 1) << result.err;

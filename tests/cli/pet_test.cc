@@ -1,4 +1,4 @@
-// lemma pet, and what --pet=on does to lemma optimize.
+// lemma pet, and lemma optimize --pet=on.
 #include <string>
 
 #include "absl/strings/match.h"
@@ -55,8 +55,8 @@ TEST(PetTest, OptimizesWithMutantsAndCertifiesIt) {
                 {"--pet"});
 }
 
-// What the search did, of a report: the rules that it used and the graphs that it made. What was
-// timed is left out.
+// The part of a report about the search: the rules that it used and the graphs that it made,
+// without times.
 std::string SearchOf(const std::string& json) {
   std::string found;
   for (const char* field : {"\"search_rules\":", "\"graphs\":"}) {

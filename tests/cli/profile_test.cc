@@ -98,7 +98,7 @@ TEST(ProfileTest, PlansOfModelsStateTheirPeak) {
     ASSERT_EQ(plan.exit_status, 0) << plan.err;
     EXPECT_GT(NumberOf(plan.out, "kernels"), 10) << name;
     EXPECT_GE(NumberOf(plan.out, "peak_bytes"), NumberOf(plan.out, "live_bytes")) << name;
-    // No more than the largest layers' values, however deep the model is.
+    // At most the values of the largest layers, however deep the model is.
     EXPECT_LT(NumberOf(plan.out, "peak_bytes"), 64e6) << name;
     EXPECT_GT(NumberOf(plan.out, "weight_bytes"), 1e6) << name;
   }

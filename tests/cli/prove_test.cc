@@ -18,7 +18,7 @@ using ::testing::StartsWith;
 constexpr char kTwo[] =
     "graph two(x: f32[m,k], a: weight f32[k,p], b: weight f32[k,q]) {\n"
     "  u = matmul(x, a)\n  v = matmul(x, b)\n  y = concat(u, v) {axis = 1}\n  return y\n}\n";
-// Weights in another order, other names, one of them that of an input over there.
+// The same with weights in another order and with other names, one of them an input's name in kTwo.
 constexpr char kOne[] =
     "graph one(input: f32[m,k], b: weight f32[k,q], a: weight f32[k,p]) {\n"
     "  x = concat(a, b) {axis = 1}\n  y = matmul(input, x)\n  return y\n}\n";
@@ -30,7 +30,7 @@ std::string Replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-// With sizes in place of symbols.
+// Replaces the symbols by sizes.
 std::string Fixed(const std::string& text) {
   return Replaced(Replaced(Replaced(text, "m,k]", "2,3]"), "k,p]", "3,4]"), "k,q]", "3,4]");
 }
@@ -86,7 +86,7 @@ TEST(ProveTest, EitherGraphMayBeTheSimplerOne) {
   }
 }
 
-// Names are looked at graph by graph: the inputs of the other one are no values here.
+// Names are resolved in each graph separately: inputs of the other graph are unknown here.
 TEST(ProveTest, GraphsThatAreNone) {
   const std::string a = "graph a(z: f32[n], w: f32[n]) { y = sub(z, w) return y }";
   auto body = [](const std::string& text) { return "graph b(x: f32[n], v: f32[n]) " + text; };
@@ -98,7 +98,7 @@ TEST(ProveTest, GraphsThatAreNone) {
                 {"a.lemma:1:", "one of the two graphs has to compute with every input"});
 }
 
-// What only the other graph requires is said, also where a broadcast makes several forms.
+// Requirements of only one graph are named, also where a broadcast makes several forms.
 TEST(ProveTest, SaysForWhichSizes) {
   const std::string a =
       "graph a(x: f32[a], u: f32[p], v: f32[q]) { y = neg(x) z = neg(y) s = add(u, v) "

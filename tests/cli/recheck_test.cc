@@ -1,4 +1,4 @@
-// Everything that is proved of the starter rules, repeated by others.
+// cvc5 and the small checker repeat the proofs of all starter rules.
 #include <string>
 
 #include "gmock/gmock.h"

@@ -48,7 +48,7 @@ rule merge(x: [m,k], y: [k,n], z: [k,n2]) bit_exact {
   return a, b
 }
 )";
-// As columns, but for names, order, and which side is the source.
+// The rule `columns` with other names, in another order, and with the sides exchanged.
 constexpr char kSame[] = R"(
 rule same(u: [k,n], v: [k,n2], w: [m,k]) bit_exact {
   p = matmul(w, u)
@@ -141,7 +141,7 @@ TEST(ExplainTest, NoIsExitStatusOne) {
   EXPECT_THAT(result.out, HasSubstr("chains of up to 1 step were tried"));
 }
 
-// Each rule of a file against the others of it.
+// Each rule of a file is derived from the others in it.
 TEST(ExplainTest, AFileByItself) {
   const std::string rules = Proved(std::string(kColumns) + kParts + kSame);
   const LemmaResult result = Explain(rules, rules, {"--brief"});
@@ -167,7 +167,7 @@ TEST(ExplainTest, PrunedRulesByName) {
   ExpectOneLine(Explain(rules, "merge", {"--pruned=/nowhere.txt"}), {"/nowhere.txt"});
 }
 
-// What is not proved gives nothing.
+// Nothing is derived from rules that are not proved.
 TEST(ExplainTest, UnprovedRulesAreNotUsed) {
   const std::string rules = WriteTemp("r.txt", std::string(kColumns) + kParts);
   ASSERT_EQ(RunLemma({"verify", rules, "-o", rules, "--only=columns"}).exit_status, 0);
@@ -190,12 +190,12 @@ TEST(PruneTest, WritesBothFiles) {
   EXPECT_THAT(ReadAll(out), StartsWith("# Made by hand.\n\n# x·(y | z)"));
   EXPECT_THAT(RunLemma({"rules", out}).out, HasSubstr("2 rules, 2 of them usable"));
   EXPECT_THAT(ReadAll(pruned), HasSubstr("# follows from: columns\nrule same("));
-  // What was left out is explained by what is kept; there is no more to leave out.
+  // Each removed rule follows from the kept ones, and pruning again removes nothing.
   EXPECT_EQ(Explain(out, pruned, {"--brief"}).exit_status, 0);
   result = RunLemma({"rules", "prune", out, "-o", again, "--json"});
   EXPECT_THAT(result.out, HasSubstr("\"rules\":2,\"kept\":2,\"left_out\":0"));
   EXPECT_EQ(ReadAll(again), ReadAll(out));
-  // What was left out before is not forgotten.
+  // The file of removed rules keeps those of the first pruning.
   EXPECT_EQ(ReadAll(again.substr(0, again.size() - 4) + ".pruned.txt"), ReadAll(pruned));
 }
 

@@ -51,7 +51,7 @@ TEST(UnprovedRulesTest, AreRefused) {
                 {"r.txt: rule neg_twice may not be used: it has no proof (and 1 more rules)",
                  "lemma verify " + rules + " -o " + rules, "--allow-unproved"});
   EXPECT_EQ(result.written, "");
-  // What is not asked for need not be proved.
+  // Rules that are not selected need not be proved.
   const std::string half = WriteTemp("r.txt", kRules);
   ASSERT_EQ(RunLemma({"verify", half, "-o", half, "--only=neg_twice"}).exit_status, 0);
   EXPECT_EQ(Optimize(half, {"--only=neg_twice"}).exit_status, 0);
@@ -89,7 +89,7 @@ TEST(UnprovedRulesTest, AllowedLoudly) {
   EXPECT_THAT(result.err, HasSubstr("WARNING"));
   EXPECT_THAT(result.out,
               HasSubstr("\"unproved_rules_allowed\":{\"neg_twice\":\"it has no proof\""));
-  // Nothing to be loud about.
+  // If all rules are proved, the flag causes no warning.
   EXPECT_EQ(Optimize(Proved(), {"--allow-unproved"}).err, "");
 }
 
@@ -120,11 +120,11 @@ TEST(RulesTest, ImportsTaso) {
   EXPECT_THAT(result.out, HasSubstr("25 rules: 23 proved, 2 proved under a guard, 0 refuted, "
                                     "0 unknown"));
   EXPECT_THAT(result.out, HasSubstr("without its guard refuted at "));
-  // Whatever order the work is done in.
+  // The result does not depend on the order of the jobs.
   const std::string again = NewFolder() + "/t.txt";
   EXPECT_EQ(RunLemma({"rules", "import-taso", kSample, "-o", again, "--jobs=4"}).exit_status, 0);
   EXPECT_EQ(ReadAll(again), ReadAll(out));
-  // What was written is proved, is usable, and is what verify finds too.
+  // The rules written are proved and usable, and verify finds the same records.
   EXPECT_THAT(RunLemma({"rules", out}).out, HasSubstr("21 rules, 21 of them usable"));
   const std::string text = ReadAll(out);
   EXPECT_EQ(RunLemma({"verify", out, "-o", out}).exit_status, 0);

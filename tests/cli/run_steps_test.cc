@@ -151,7 +151,8 @@ TEST_F(RunStepsTest, TheCheckpointOfAnotherStepIsRefused) {
                 {"checkpoint of another step"});
 }
 
-// Eight layers whose activations wait for the way back; a limit below what they take together.
+// Eight layers whose activations are needed again in the backward pass; the limit is below their
+// sum.
 TEST_F(RunStepsTest, ValuesAreComputedTwiceToKeepToALimit) {
   std::string text = "graph deep(x: f32[64,64]) {\n  a0 = tanh(x)\n";
   for (int i = 1; i <= 8; ++i) absl::StrAppend(&text, "  a", i, " = tanh(a", i - 1, ")\n");

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::Key;
 using ::testing::Not;
 
-// A small classifier of images, with what a step has to treat on its own.
+// A small image classifier with the operators that a training step treats specially.
 constexpr char kModel[] =
     R"(graph net(x: f32[4,2,8,8], "conv.w": weight f32[4,2,3,3] = fill 0.25, scale: weight f32[4] = fill 1.0,
           shift: weight f32[4] = fill 0.125, mean: weight f32[4] = fill 0.5, variance: weight f32[4] = fill 2.0,
@@ -59,7 +59,7 @@ TEST(TrainTest, AnOptimizedStepComputesTheSame) {
   EXPECT_EQ(run.exit_status, 0) << run.out << run.err;
 }
 
-// ONNX has no gradient of a pooling: it is recognized by what it is written as.
+// ONNX has no gradient of pooling; the import recognizes the operators that express it.
 TEST(TrainTest, AStepComesBackFromOnnxAsItWas) {
   const std::string model = WriteTemp("net.lemma", kModel);
   LemmaResult text = RunLemma({"show", Train(model, "a.lemma"), "--format=ops"});

@@ -1,4 +1,4 @@
-// What training is given that nothing can come of: labels, rates, places to write to.
+// Wrong labels, learning rates and output paths of training are refused.
 #include <string>
 #include <vector>
 
@@ -102,7 +102,7 @@ TEST_F(TrainingInputTest, WhereNoCheckpointCanBeWrittenNoStepIsDone) {
 
 TEST_F(TrainingInputTest, ATemporaryFileOfAKilledRunIsGoneWhenItIsResumed) {
   const std::string step = Step(), checkpoint = folder_ + "/c.safetensors";
-  // Killed while it writes: the file is there and nobody holds it.
+  // As left by a process that was killed while writing: the file exists, and nobody has it open.
   ASSERT_EQ(RunLemma({"run", step, "--steps=1", "--checkpoint", checkpoint}).exit_status, 0);
   NamedTensors none;
   ASSERT_TRUE(WriteSafetensors(checkpoint + ".lemma-AbCdEf", none).ok());

@@ -1,4 +1,4 @@
-// lemma verify: proofs, records, second opinions.
+// lemma verify: proofs, records, the second solver and the small checker.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 
-// Two true rules; the second one's proof takes a solver.
+// Two true rules; only the second one's proof needs the solver.
 constexpr char kRules[] = R"(# A file   of rules.
 
 # relu(relu(x)) = relu(x)
@@ -68,7 +68,7 @@ TEST(VerifyTest, ProvesAndKeepsRecords) {
   const std::string text = ReadAll(out);
   EXPECT_THAT(text, HasSubstr("\nproved bit_exact \""));
   EXPECT_EQ(WithoutRecords(text), kRules);
-  // In place and with more jobs: not a byte changes.
+  // In place and with more jobs, the file stays the same byte for byte.
   result = RunLemma({"verify", out, "-o", out, "--jobs=3"});
   EXPECT_EQ(result.exit_status, 0) << result.err;
   EXPECT_EQ(ReadAll(out), text);
@@ -147,7 +147,7 @@ TEST(VerifyTest, IsRepeatedByCvc5) {
   EXPECT_THAT(result.out, Not(HasSubstr(": agrees with 0 ")));
 }
 
-// A solver of our own making: a script that says it is cvc5.
+// A stand-in for the second solver: a script that calls itself cvc5.
 std::string FakeSolver(const std::string& body) {
   const std::string path = WriteTemp(
       "cvc5",
@@ -200,7 +200,7 @@ TEST(VerifyTest, CtrlCLeavesNothing) {
     EXPECT_THAT(file, MatchesRegex("\\w+.(proof|smt2)"));
 }
 
-// Three poolings and a relu in another order: seconds, unless the work is bounded.
+// Three poolings and a relu in another order: takes seconds, unless the work is bounded.
 constexpr char kLong[] = R"(rule poolings(x: [n,c,h,w]) bit_exact {
   p = max_pool2d(x) {kernel = [3, 3], pads = [1, 1, 1, 1]}
   q = max_pool2d(p) {kernel = [3, 3], pads = [1, 1, 1, 1]}
@@ -250,7 +250,7 @@ TEST(VerifyTest, BadInput) {
   EXPECT_EQ(ReadAll(rules), kRules);
 }
 
-// A rule that promises more than is proved is written with what is.
+// A rule that promises a stricter contract than is proved is written with the proved one.
 TEST(VerifyTest, RelaxWritesTheContractThatIsProved) {
   const std::string rules =
       WriteTemp("rules.txt",

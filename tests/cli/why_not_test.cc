@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// Two pairs of transposes, and one whose partner is a relu.
+// Two pairs of transposes, and a transpose followed by a relu.
 std::string Model() {
   return WriteTemp("g.lemma", R"(graph g(x: f32[8,16], y: f32[8,16], z: f32[8,16]) {
     a = transpose(x) {perm = [1, 0]} b = transpose(a) {perm = [1, 0]} c = relu(b)
@@ -86,7 +86,7 @@ TEST(WhyNotTest, AsJson) {
                         "\"places\":[\"i\"]}"));
 }
 
-// Beside an output it is said of what is written.
+// With -o, the explanation is about the written graph too.
 TEST(WhyNotTest, BesideAnOutput) {
   const std::string folder = NewFolder();
   const LemmaResult result =

@@ -63,7 +63,7 @@ TEST_P(KnownRuleTest, FollowsFromTheDatabase) {
   const Substitution& rule = Known()[GetParam()];
   EXPECT_EQ(ProofProblem(rule), "") << rule.name << ": a known rule has to be true";
   const Deriver& deriver = Database();
-  // Where rules were left out that others give, chains are longer than those that a user asks for.
+  // Rules that follow from others were left out, so chains are longer than users ask for.
   DeriveLimits limits;
   limits.max_steps = 10;
   limits.max_graphs = 50000;
@@ -74,7 +74,7 @@ TEST_P(KnownRuleTest, FollowsFromTheDatabase) {
   for (const RuleDerivation::AtTyping& typing : derived->typings) {
     EXPECT_EQ(deriver.Check(*typing.result.derivation), absl::OkStatus());
   }
-  // Where the database has the rule itself, that is said; else the first typing's steps.
+  // If the database has the rule itself, names it; otherwise lists the steps at the first typing.
   const Derivation& first = *derived->typings[0].result.derivation;
   const bool is_there =
       first.steps.size() == 1 && AreTheSame(rule, deriver.rules()[first.steps[0].rule]);

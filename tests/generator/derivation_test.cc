@@ -70,7 +70,7 @@ TEST_F(DerivationTest, RewritesInsideATerm) {
       Joined({{{{kRelu, {-1}}, {kMatmul, {0, -2}}}, {2}}, {{{kMatmul, {-1, -2}}}, {0}}}, kProved));
 }
 
-// No side of the rule is the smaller one.
+// Neither side of the rule is smaller than the other.
 TEST_F(DerivationTest, OrdersSumsByTheirTerms) {
   known_.Add(sum_, Means::kProved);
   // c + (b + a) and a + (c + b)
@@ -93,7 +93,7 @@ TEST_F(DerivationTest, MultipliesOut) {
              kProved));
 }
 
-// Multiplying out leaves no a·(b + c) for which a pair could be used.
+// After multiplying out there is no a·(b + c) left to which a pair applies.
 TEST_F(DerivationTest, KnowsWhatAPairSaysOfNormalForms) {
   const Pair pair = {{{{kAdd, {-2, -3}}, {kMatmul, {-1, 0}}, {kRelu, {2}}}, {4}},
                      {{{kRelu, {-1}}}, {0}}};
@@ -115,7 +115,7 @@ TEST_F(DerivationTest, TrustsNoMoreThanItIsTold) {
   EXPECT_EQ(Derive(relu_thrice_), std::vector<int>{-1});
 }
 
-// Equal, but a rewriter that has a·b and a·c would have to think of the concat.
+// The pair is true, but a rewriter that has a·b and a·c would have to invent the concat.
 TEST_F(DerivationTest, MergingSiblingsDoesNotFollow) {
   known_.Add(split_, Means::kProved);
   known_.Add(concat_, Means::kProved);
@@ -126,7 +126,7 @@ TEST_F(DerivationTest, MergingSiblingsDoesNotFollow) {
   EXPECT_TRUE(Joined(merge_, kSplitsStay));
 }
 
-// Types are those of the enumeration: what is no graph there is no step.
+// Terms without a type in the enumeration are no steps.
 TEST_F(DerivationTest, RefusesTermsWithoutAType) {
   EXPECT_EQ(Terms({{{kSplit, {-1}}}, {0, 1}}), (std::vector<int>{-1, -1}));
 }

@@ -25,7 +25,7 @@ EnumeratorOptions Ops(int max_ops) {
   return options;
 }
 
-// Says which graph this is, up to what Normalized undoes.
+// A text that identifies the graph up to what Normalized undoes.
 std::string KeyOf(const OperatorSet& set, const TermGraph& graph) {
   return ToString(set, Normalized(set, graph).value());
 }
@@ -43,7 +43,7 @@ std::string TermsOf(const OperatorSet& set, const TermGraph& graph) {
   return text;
 }
 
-// Inputs of a group are used from the first on.
+// Whether inputs of a group are used in order, from the first on.
 bool UsesFirstNames(const OperatorSet& set, const TermGraph& graph) {
   std::set<int> used;
   for (const Term& term : graph.ops) {
@@ -56,8 +56,8 @@ bool UsesFirstNames(const OperatorSet& set, const TermGraph& graph) {
   });
 }
 
-// Every graph by brute force: operators applied in every order to everything there is. Terms equal
-// to a value that they rest on are dropped, as the enumerator drops them, if `drop` says so.
+// Every graph by brute force: operators are applied in every order to all values. If `drop` is set,
+// terms equal to a value that they depend on are dropped, as the enumerator drops them.
 class BruteForce {
  public:
   BruteForce(OperatorSet* set, int max_ops, std::set<std::string> drop)
@@ -113,7 +113,7 @@ class BruteForce {
     const int op = static_cast<int>(graph.ops.size()) - 1;
     alone.outputs = {OutputValue(op, 0)};
     if (drop_.count(KeyOf(*set_, alone)) > 0) return;
-    // The same term twice is one.
+    // Two equal terms count as one.
     for (int i = 0; i < op; ++i) {
       TermGraph other = graph;
       other.outputs = {OutputValue(i, 0)};
@@ -133,7 +133,7 @@ class BruteForce {
   std::set<std::string> seen_, found_;
 };
 
-// Terms that were pruned, under all names.
+// The pruned terms under all names of inputs.
 std::set<std::string> Pruned(const OperatorSet& set, const Enumerator& enumerator) {
   std::set<std::string> keys;
   const int n = static_cast<int>(set.inputs().size());
@@ -232,7 +232,7 @@ TEST(EnumeratorTest, IdentitiesAreSaidBeforeTheyArePruned) {
   EXPECT_EQ(said.count("relu(s) => s"), 0u);
 }
 
-// What an enumeration finds, in its order.
+// The result of an enumeration, in its order.
 struct Found {
   EnumeratorStats stats;
   std::vector<std::string> classes, identities;
@@ -295,7 +295,7 @@ TEST_P(SharedOutTest, ShardsTogetherAreTheWhole) {
   EnumeratorOptions options = Options();
   options.num_shards = 3;
   for (options.shard = 0; options.shard < options.num_shards; ++options.shard) {
-    // The last one with little memory besides.
+    // The last shard also gets little memory.
     if (options.shard == 2) {
       options.max_memory = whole.stats.terms_memory + 6 * whole.stats.hot_graphs;
     }
@@ -311,15 +311,16 @@ TEST_P(SharedOutTest, ShardsTogetherAreTheWhole) {
             std::multiset<std::string>(whole.identities.begin(), whole.identities.end()));
 }
 
-// A value, by all of its elements.
+// A key of all elements of the value.
 uint64_t ValueKey(Evaluator* evaluator, const TermGraph& graph, int value) {
   TermGraph one = graph;
   one.outputs = {value};
   return evaluator->ExactKey(one).value();
 }
 
-// Classes are what brute force makes of all graphs: those whose outputs are equal, each to another
-// term as well; if they divide, unless all of them have several outputs and no operator of two.
+// Compares the enumerated classes with brute force. A class holds the graphs with equal outputs,
+// each output equal to another term. With decomposable graphs left out, a class whose graphs all
+// have several outputs and no operator of two is left out too.
 void ExpectClassesOfAllGraphs(const std::vector<std::string>& names, bool divide, size_t least) {
   auto set = SetOf(names);
   EnumeratorOptions options = Ops(3);
@@ -435,8 +436,8 @@ TEST(TasoSetTest, InstancesAndInputs) {
                             "concat0_4d(y2, y1)", "concat1_4d(w1, k)", "avg_pool3x3(k)"}) {
     EXPECT_EQ(graphs.count(there), 1u) << there;
   }
-  // As in TASO's generator: no kernel among the inputs is convolved, nothing else is enlarged, sums
-  // and the like are of different values, and nothing has more than 512 elements.
+  // As in TASO's generator: kernels that are inputs are not convolved, only kernels are enlarged,
+  // sums and products have two different operands, and no value has more than 512 elements.
   for (const char* not_there : {"conv1x3(u1, u2)", "enlarge3x3(relu(v1))", "add(y1, y1)",
                                 "concat0_4d(y1, y1)", "concat0_4d(concat0_4d(y1, y2), y3)"}) {
     EXPECT_EQ(graphs.count(not_there), 0u) << not_there;

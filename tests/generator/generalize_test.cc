@@ -45,7 +45,7 @@ TEST_F(GeneralizeTest, WhatBothSidesComputeIsAVariable) {
             "matmul(x3, add(x1, x2)) => add(matmul(x3, x1), matmul(x3, x2))");
 }
 
-// With s = a + b: s·s = a·s + b·s, and s need not be the same twice.
+// With s = a + b: s·s = a·s + b·s, and the two factors may be different variables.
 TEST_F(GeneralizeTest, WhatIsUsedTwiceMayBeTwoThings) {
   const int a = Matrix(1), b = Matrix(2);
   EXPECT_EQ(Text({{{{kAdd, {a, b}}, {kMatmul, {0, 0}}}, {2}},
@@ -60,7 +60,8 @@ TEST_F(GeneralizeTest, KeepsWhatMatters) {
             "relu(relu(x1)) => relu(x1)");
 }
 
-// Instances: 0 scale, 1 conv1x3. Outside a convolution a scale is in one place, inside in two.
+// Instances: 0 scale, 1 conv1x3. A scale can stand behind a convolution, or before either of its
+// operands.
 TEST(PrecedenceTest, WhatGoesIntoMoreOperandsComesLater) {
   auto set = *TasoSet({"scale", "conv1x3"});
   const Pair exchange = {{{{0, {-1, -2}}, {1, {0, -3}}}, {2}},

@@ -11,7 +11,7 @@
 namespace lemma::generator {
 namespace {
 
-// Takes for proved what no instance refutes; the prover has tests of its own.
+// Counts a rule as proved if no instance refutes it; the prover has tests of its own.
 absl::StatusOr<std::vector<Decision>> ByTesting(const std::vector<Substitution>& rules) {
   std::vector<Decision> decisions;
   for (const Substitution& rule : rules) {
@@ -75,14 +75,14 @@ TEST(GenerateTest, FindsKnownRulesOfThreeOperators) {
   for (const char* rule :
        {"add(matmul(x1, x2), matmul(x1, x3)) => matmul(x1, add(x2, x3))",
         "add(matmul(x1, x2), matmul(x3, x2)) => matmul(add(x1, x3), x2)",
-        // Four variables, out of three inputs of a kind.
+        // The rule has four variables, though the set has three inputs of this type.
         "add(concat1_2d(x1, x2), concat1_2d(x3, x4)) => concat1_2d(add(x1, x3), add(x2, x4))",
         "concat1_2d(matmul(x1, x2), matmul(x1, x3)) => matmul(x1, concat1_2d(x2, x3))"}) {
     EXPECT_EQ(found.count(rule), 1u) << rule;
   }
 }
 
-// What is true at the sizes of the enumeration only is refuted at others, and listed.
+// A pair that is equal at the sizes of the enumeration only is refuted at others, and listed.
 TEST(GenerateTest, CoincidencesOfSizesAreListed) {
   auto set = TasoSet({"conv1x3", "concat1_4d"});
   ASSERT_TRUE(set.ok());

@@ -19,7 +19,7 @@ struct Applied {
   std::unique_ptr<OperatorSet> set;
   OperatorSet::Application application;
 };
-// The instance over inputs of these names.
+// Applies the instance to inputs of these names.
 Applied Apply(const std::string& instance, const std::vector<std::string>& inputs) {
   Applied result{*TasoSet({instance}), {}};
   std::vector<int> types;
@@ -66,13 +66,13 @@ Kind KindOf(const std::string& text) {
 }
 
 TEST(KernelTest, WhatOnlyLooksLikeATableOrElementwise) {
-  // Reversing all of a row reverses its softmax; of rows of one element it is 1.
+  // Reversing whole rows reverses their softmax; the softmax of a row of one element is 1.
   for (const char* shape : {"[1,1,5]", "[2,5,1]", "[2,5]"}) {
     EXPECT_EQ(KindOf("graph (x: f32" + std::string(shape) + ") { y = softmax(x) return y }"),
               Kind::kProgram)
         << shape;
   }
-  // A number that is not 0 chooses a, but conditions are 0 and 1.
+  // In `where`, any number but 0 chooses a, though conditions are only 0 and 1.
   EXPECT_EQ(KindOf("graph (c: bool[3], a: f32[3], b: f32[3]) { y = where(c, a, b) return y }"),
             Kind::kProgram);
 }

@@ -27,7 +27,7 @@ TEST(NamedSetsTest, EachSetApplies) {
   for (const std::string& name : SetNames()) {
     auto set = NamedSet({name});
     ASSERT_TRUE(set.ok()) << name << ": " << set.status();
-    // Each instance applies to some inputs or to results of those: none is written in vain.
+    // Each instance applies to some inputs or to results of such applications, so none is useless.
     std::set<int> types, applied;
     for (const Input& i : (*set)->inputs()) types.insert(i.type);
     for (int round = 0; round < 2; ++round) {

@@ -1,4 +1,4 @@
-// What a run of the generator keeps on disk: read back as it was, or refused.
+// The files that a run of the generator keeps on disk are read back as written, or refused.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -56,7 +56,7 @@ rule NAME(x: [n]) bit_exact {
   EXPECT_TRUE(rules.ok()) << rules.status();
   return rules->at(0);
 }
-// Candidates and what is decided of them.
+// Candidates and their decisions.
 struct Case {
   Substitution candidate;
   Decision decision;
@@ -119,14 +119,14 @@ TEST(JournalTest, DropsATornRecordAndGoesOn) {
     ASSERT_TRUE((*journal)->Add(cases[2].candidate, cases[2].decision).ok());
     EXPECT_EQ(ReadAll(path), whole);
   }
-  // A machine that stops may leave zeros.
+  // After a crash of the machine a file may end in zeros.
   WriteAll(path, before + std::string(100, '\0'));
   auto journal = Journal::Open(path, kRun);
   ASSERT_TRUE(journal.ok()) << journal.status();
   EXPECT_EQ((*journal)->size(), 2);
 }
 
-// Whatever byte is another one: the journal is refused, or only its last record is gone.
+// If any byte is flipped, the journal is refused or loses its last record only.
 TEST(JournalTest, NoFlippedByteChangesADecision) {
   const std::vector<Case> cases = Cases();
   const std::string whole = JournalOf(cases);

@@ -1,4 +1,4 @@
-// The rules that the operator sets are there for.
+// The operator sets find the rules for which they were written.
 #include <set>
 #include <string>
 #include <vector>
@@ -21,7 +21,7 @@ absl::StatusOr<std::vector<Decision>> ByProof(const std::vector<Substitution>& r
     if (IsRefuted(verdict)) decision.answer = Decision::Answer::kRefuted;
     if (!IsProved(verdict)) continue;
     decision.answer = Decision::Answer::kProved;
-    // What is proved can be looked for.
+    // The matcher can search for each proved rule.
     decision.rule.contract = std::get<Proved>(verdict).contract;
     EXPECT_TRUE(RuleSet::Create({decision.rule}).ok()) << rule.doc;
   }
@@ -57,7 +57,7 @@ TEST(SetRulesTest, TransformerOfTwoOperators) {
         "linear(x3, matmul(x1, x2)) => linear(linear(x3, x1), x2)",
         "linear(scale(x1, x2), x3) => scale(linear(x1, x3), x2)",
         "linear(x3, scale(x1, x2)) => scale(linear(x3, x1), x2)",
-        // The division of a softmax after the product with the values.
+        // The division of a softmax moves behind the product with the values.
         "linear(div_row(x1, x2), x3) => div_row(linear(x1, x3), x2)",
         "add_bias(x3, add(x1, x2)) => add_bias(add_bias(x3, x1), x2)",
         "softmax(sub_row(x1, x2)) => softmax(x1)", "gelu(merge_heads(x1)) => merge_heads(gelu(x1))",
@@ -93,13 +93,13 @@ TEST(SetRulesTest, TrainingOfTwoOperators) {
         "scale(conv2d(x1, x2), x3) => conv2d(x1, scale(x2, x3))"}) {
     EXPECT_EQ(found.count(rule), 1u) << rule;
   }
-  // At 3 x 3 and padding 1, sizes do not tell a convolution from its gradient.
+  // With 3 x 3 kernels and padding 1, a convolution and its gradient have equal sizes.
   for (const std::string& rule : found) {
     EXPECT_FALSE(rule.find("conv2d(") == 0 && rule.find("=> conv_data_grad(") != rule.npos) << rule;
   }
 }
 
-// What the hand-written rules for inference say, over operands that are bundles.
+// The hand-written rules for inference, over operands that are bundles.
 TEST(SetRulesTest, Inference) {
   const struct {
     const char* set;

@@ -23,7 +23,7 @@ int InstanceOf(const OperatorSet& set, const std::string& name) {
   return 0;
 }
 
-// Operators by the names of their instances; outputs of operator i are 2 * i and 2 * i + 1.
+// Operators, by the names of their instances. Outputs of operator i are 2 * i and 2 * i + 1.
 struct NamedTerm {
   std::string instance;
   std::vector<int> operands;
@@ -78,7 +78,7 @@ TEST_F(TableSetTest, CarriesAnyDimensionsAlong) {
 }
 
 TEST_F(TableSetTest, KnowsWhatRepeats) {
-  // The numbers of rows stay [.., m, 1], and columns are not made to be 1.
+  // The number of each row keeps its shape [.., m, 1], and the number of columns stays open.
   const std::string text = TextOf(Lift({{"div_row", {-1, -2}}, {"linear", {0, -3}}}, {2},
                                        {{"linear", {-1, -3}}, {"div_row", {0, -2}}}, {2}));
   EXPECT_THAT(text, HasSubstr("(x1: [b..,d,m,n], x2: [b..,d,m,1], x3: [n,n2])"));
@@ -95,14 +95,14 @@ TEST_F(TableSetTest, FindsTheSizesOfHeads) {
             "}\n");
   EXPECT_THAT(TextOf(Lift({{"merge_heads", {-1}}, {"split_heads", {0}}}, {2}, {}, {-1})),
               HasSubstr("  t2 = reshape(t1) {shape = [n, m, h, d]}\n"));
-  // A target's heads are the source's.
+  // The target has as many heads as the source.
   EXPECT_THAT(TextOf(Lift({{"split_heads", {-1}}, {"exp", {0}}}, {2},
                           {{"exp", {-1}}, {"split_heads", {0}}}, {2})),
               HasSubstr("  t4 = reshape(t3) {shape = [n, m, h, d]}\n"));
 }
 
 TEST_F(TableSetTest, CutsWhereConcatPutTogether) {
-  // x·a, x·b = split(x·(a | b)), and a and b need not be equally wide.
+  // x·a, x·b = split(x·(a | b)), where a and b may have different widths.
   const auto rule =
       Lift({{"linear", {-1, -2}}, {"linear", {-1, -3}}}, {0, 2},
            {{"concat_last", {-2, -3}}, {"linear", {-1, 0}}, {"split_last", {2}}}, {4, 5});
@@ -110,7 +110,7 @@ TEST_F(TableSetTest, CutsWhereConcatPutTogether) {
   EXPECT_THAT(TextOf(rule), HasSubstr("split(t4) {axis = -1, sizes = [n, n2]}"));
   ASSERT_TRUE(rule.ok());
   EXPECT_TRUE(IsProved(ProveRule(*rule)));
-  // Nothing but the order of the parts tells the sizes: b comes first.
+  // Sizes show only in the order of the parts: b comes first.
   EXPECT_THAT(
       TextOf(Lift({{"concat_last", {-1, -2}}}, {0},
                   {{"concat_last", {-2, -1}}, {"split_last", {0}}, {"concat_last", {3, 2}}}, {4})),
@@ -133,8 +133,8 @@ TEST_F(TrainingSetTest, LeavesAttributesOpenAndTheSameOnBothSides) {
             "}\n");
 }
 
-// At 3 x 3, stride 1 and padding 1, a convolution's gradient is as large as the convolution; that
-// they are one map would be such a coincidence.
+// At 3 x 3, stride 1 and padding 1, the gradient of a convolution has the convolution's size. That
+// both are equal there is such a coincidence.
 TEST_F(TrainingSetTest, CoincidencesAreNotProved) {
   const auto rule = Lift({{"conv2d", {-1, -2}}, {"conv2d", {-3, 0}}}, {2},
                          {{"conv2d", {-2, -1}}, {"conv_data_grad", {-3, 0}}}, {2});
@@ -143,14 +143,14 @@ TEST_F(TrainingSetTest, CoincidencesAreNotProved) {
 }
 
 TEST_F(TableSetTest, CoincidencesAreNotProved) {
-  // Weights are square in the enumeration, so xᵀ has x's type there. In general it has not: both
-  // products ask for a square matrix, and then the claim is false.
+  // Weights are square in the enumeration, so xᵀ has x's type there, but not in general. Both
+  // products need a square matrix, and then the claim is false.
   const auto rule =
       Lift({{"transpose", {-1}}, {"matmul", {0, -2}}}, {2}, {{"matmul", {-1, -2}}}, {0});
   ASSERT_TRUE(rule.ok()) << rule.status();
   EXPECT_FALSE(IsProved(ProveRule(*rule)));
-  // A number for each row is one for each element where rows have one element: a size of 1 here,
-  // and no claim about others.
+  // If rows have one element, a number for each row is a number for each element. The rule gets the
+  // size 1 and claims nothing about other sizes.
   const auto one = Lift({{"sum_last", {-1}}}, {0}, {}, {-1});
   EXPECT_THAT(TextOf(one), HasSubstr("(x1: [b..,m,1])"));
 }

@@ -1,4 +1,4 @@
-// What holds for every operator, by being in the table.
+// Properties of every operator in the table.
 #include <cmath>
 #include <set>
 
@@ -14,7 +14,8 @@
 namespace lemma {
 namespace {
 
-// Operators whose form depends on a size: that size cannot be a symbol.
+// Operators whose definition has another form at other values of a size. That size cannot be a
+// symbol.
 const std::set<std::string>& FormDependsOnSize() {
   static const auto* names = new std::set<std::string>{"gather_nd", "scatter_nd"};
   return *names;
@@ -111,8 +112,8 @@ TEST_P(Conformance, ValuesAreNumbers) {
   }
 }
 
-// Every size and every attribute that may be a symbol becomes one. Bound to the concrete numbers
-// again, requirements hold, and the definition computes the same.
+// Replaces every size, and every attribute that may be a symbol, by a symbol. With the symbols
+// bound to the concrete numbers again, requirements hold, and the definition computes the same.
 class Symbolized {
  public:
   explicit Symbolized(const OpExample& example) {
@@ -120,7 +121,7 @@ class Symbolized {
     for (const TensorType& type : example.inputs) {
       ExprType expr_type{type.dtype, {}};
       for (size_t d = 0; d < type.shape.size(); ++d) {
-        // A symbol never broadcasts, and a symbol is never known to be empty.
+        // A symbol never broadcasts and is never known to be empty, so such sizes stay numbers.
         const bool keep = type.shape[d] < 2 || (keep_last && d + 1 == type.shape.size());
         expr_type.dims.push_back(keep ? IndexExpr(type.shape[d]) : Symbol(type.shape[d]));
       }

@@ -91,7 +91,7 @@ TEST_P(Evaluation, LoopsComputeTheDefinition) {
   }
 }
 
-// Does `e` compute the same on whole numbers in any field that is large enough?
+// Whether `e` computes the same on whole numbers in every field that is large enough.
 bool ExactOnIntegers(const ScalarExpr& e) {
   static constexpr ScalarFn kExact[] = {
       ScalarFn::kAdd,   ScalarFn::kSub,   ScalarFn::kMul,   ScalarFn::kNeg,   ScalarFn::kMin,
@@ -145,7 +145,7 @@ TEST_P(Evaluation, IntegersAreExact) {
   }
 }
 
-// f(a, b) and f(b, a) at pseudo-random field elements.
+// f(a, b) = f(b, a) at pseudo-random field elements, if the table says that f commutes.
 TEST_P(Evaluation, CommutesIfItSaysSo) {
   const bool swappable = example().inputs.size() >= 2 && example().inputs[0] == example().inputs[1];
   if (!swappable) return;

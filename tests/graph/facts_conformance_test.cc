@@ -1,4 +1,4 @@
-// Facts read off definitions: reads in bounds, and the work they do.
+// Facts derived from definitions: reads are in bounds, and work is counted.
 #include "graph/op_def.h"
 #include "gtest/gtest.h"
 #include "kernels/loops/bounds.h"
@@ -36,7 +36,7 @@ TEST_P(Facts, WorkIsCounted) {
   EXPECT_GE(work->flops, 0);
   EXPECT_GE(work->bytes_read, 0);
   EXPECT_LE(work->bytes_read, readable);
-  // Whatever makes something reads something.
+  // An operator that writes elements reads some.
   if (written > 0) {
     EXPECT_GT(work->bytes_read, 0);
   }

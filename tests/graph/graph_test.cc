@@ -157,7 +157,8 @@ TEST(BuilderTest, NamesMustBeUnique) {
   EXPECT_THAT(std::move(empty).Build().status().message(), HasSubstr("no outputs"));
 }
 
-// The same definition serves rules: sizes are symbols, and what cannot be decided is recorded.
+// The same definition serves rules: sizes are symbols, and comparisons that cannot be decided are
+// recorded.
 TEST(OpDefTest, SymbolicSizesYieldRequirements) {
   const OpDef* matmul = FindOp("matmul");
   auto s = [](const char* name) { return IndexExpr::Symbol(name); };

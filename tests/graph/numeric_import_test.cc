@@ -1,4 +1,4 @@
-// How ONNX's convolutions, poolings, reductions and normalizations become ours.
+// The import of ONNX's convolutions, poolings, reductions and normalizations.
 #include "gmock/gmock.h"
 #include "graph/onnx/import.h"
 #include "graph/text/text.h"

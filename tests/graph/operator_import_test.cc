@@ -1,4 +1,4 @@
-// How operators of older and newer ONNX operator sets become ours.
+// The import of operators of older and newer ONNX operator sets.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -113,8 +113,8 @@ TEST(OperatorImport, EveryWayToDoubleElementsIsOne) {
   }
 }
 
-// Where element `i` of `output` comes from, by ONNX's formulas in floating point; what lies within
-// 1e-9 of a boundary lies on it.
+// The source of element `i` of `output` by ONNX's formulas in floating point. A position within
+// 1e-9 of a boundary counts as on it.
 int64_t NearestSource(const std::string& mode, const std::string& rounding, int64_t input,
                       int64_t output, int64_t i) {
   const double scale = static_cast<double>(output) / static_cast<double>(input);

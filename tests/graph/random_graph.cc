@@ -112,7 +112,7 @@ class Maker {
       if (fits(v)) all.push_back(v);
     }
     if (all.empty()) return std::nullopt;
-    // The last one most often, so that chains come about.
+    // Prefers the last one, so that chains arise.
     return Below(3) > 0 ? all.back() : all[Below(static_cast<int>(all.size()))];
   }
 
@@ -159,7 +159,7 @@ class Maker {
     return true;
   }
 
-  // A value of that type: one made before, cut and padded, or a new one.
+  // A value of that type: an existing one, cut and padded, or a new one.
   Value ValueOf(const TensorType& type) {
     if (const auto v = Existing([&](const Value& o) { return o.type() == type; });
         v && Below(8) > 0)
@@ -183,7 +183,7 @@ class Maker {
     return v.type() == type ? v : values_.back().type() == type ? values_.back() : NewInput(type);
   }
 
-  // Weights of parts: mostly positive, since variances are among them.
+  // A weight of a part: mostly positive, since it may be a variance.
   Value NewWeight(const TensorType& type) {
     const bool positive = Below(4) > 0;
     std::vector<double> numbers(static_cast<size_t>(type.num_elements()));
@@ -234,8 +234,8 @@ class Maker {
     return true;
   }
 
-  // Values like the example's: the first of its rank and type, what else has a size of its in
-  // proportion.
+  // Operands like the example's: the first has its rank and type, and the sizes of the others
+  // change in proportion.
   std::vector<Value> OperandsFor(const OpExample& example, const Definition& definition,
                                  bool as_example) {
     const auto numbers = ExampleValues(example);
@@ -281,7 +281,7 @@ class Maker {
     const Value v = values_[Below(2) == 0 ? Below(static_cast<int>(values_.size()))
                                           : static_cast<int>(values_.size()) - 1];
     const DType to = types_[Below(static_cast<int>(types_.size()))];
-    // Back to f32 more often than not, where most operators are.
+    // Casts mostly to f32, the type of most operators.
     return Apply("cast", {v}, {{"dtype", std::string(Name(Below(2) == 0 ? DType::kF32 : to))}});
   }
 

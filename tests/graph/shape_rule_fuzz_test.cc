@@ -45,7 +45,7 @@ class Mutator {
   std::mt19937_64 random_;
 };
 
-// Elements computed times terms of each, roughly.
+// Whether elements times terms of each are few, roughly.
 bool Small(const std::vector<TensorType>& inputs, const std::vector<TensorType>& outputs) {
   double work = 1;
   for (const auto* types : {&inputs, &outputs}) {

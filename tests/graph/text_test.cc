@@ -42,7 +42,7 @@ constexpr absl::string_view kCanonical[] = {
   return y
 }
 )",
-    // Labels that repeat, names in quotes, an input returned, one value under two names.
+    // Repeated labels, quoted names, an input that is returned, a value with two names.
     R"(graph "a b"("in/1": f32[], w: weight f32[2]) {
   return = relu("in/1")
   return "in/1", r = return, w
@@ -171,7 +171,7 @@ TEST(Text, ErrorsPointAtTheirCause) {
   }
 }
 
-// Bytes flipped, removed and repeated: an error or a graph, never a crash.
+// Flipped, removed and repeated bytes give an error or a graph, never a crash.
 TEST(Text, SurvivesDamage) {
   std::mt19937_64 random(20261120);
   ParseOptions options;

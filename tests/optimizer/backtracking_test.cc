@@ -45,7 +45,7 @@ class PriceList : public CostModel {
 constexpr char kRelu[] =
     "rule relu_twice(x: [n]) bit_exact { a = relu(x)\n b = relu(a)\n return b } => "
     "{ c = relu(x)\n return c }\n";
-// Up, then down: neither pays alone unless abs is cheap.
+// A detour: neither rewrite pays off alone unless abs is cheap.
 constexpr char kDetour[] =
     "rule up(x: [n]) real_only { a = exp(x)\n return a } => { b = abs(x)\n c = exp(b)\n return c "
     "}\n"
@@ -92,7 +92,8 @@ TEST(BacktrackingTest, CrossesTheSameHillEverywhereAtOnce) {
   EXPECT_EQ(result.best_cost.ns(), 30 * 50);
 }
 
-// What the search's first rewrite makes comes last in its numbers, and first in the graph.
+// The node that the first rewrite makes has the last number in the search, but comes first in the
+// graph.
 TEST(BacktrackingTest, StepsWithSiblingsInAnotherOrderCanBeRepeated) {
   const std::string text =
       "rule sum(x: [m,k], a: [k,n], b: [k,n]) reassociates { p = matmul(x, a)\n q = matmul(x, b)\n"
@@ -116,7 +117,7 @@ TEST(BacktrackingTest, StepsWithSiblingsInAnotherOrderCanBeRepeated) {
   EXPECT_EQ(replayed->graph.StructuralHash(), result.best.StructuralHash());
 }
 
-// The target's first node is what is to be replaced.
+// The target's first node equals the node to be replaced.
 TEST(BacktrackingTest, ARuleThatMakesItsSourceAgainEnds) {
   auto rules = Rules(
       "rule grow(x: [n]) bit_exact { a = relu(x)\n return a } => "
@@ -216,7 +217,7 @@ TEST(RewriteFilterTest, RefusesWhatIsNotProved) {
   filter.numerics = FloatContract::kReassociates;
   EXPECT_EQ(names(), "");
 
-  // Without a record nothing is used, whatever the caller has checked.
+  // Rules without a record are not used, whatever the caller has checked.
   PriceList costs({{"abs", 3}, {"neg", 50}});
   Graph g = Parse("graph g(x: f32[4]) { a = relu(x)\n b = relu(a)\n c = exp(b)\n return c }");
   auto set = RuleSet::Create(rules);
@@ -249,7 +250,7 @@ constexpr char kNarrow[] =
     "rule narrow(x: [n]) real_only { b = concat(x, x) {axis = 0}\n c = abs(b)\n "
     "d, e = split(c) {axis = 0, sizes = [n, n]}\n return d } => { a = relu(x)\n return a }\n";
 
-// One place where the peak is, one where it is not.
+// relu on a large value, at the peak, and on a small one.
 Graph LargeAndSmall() {
   return Parse(R"(graph g(x: f32[1000], y: f32[10]) {
     a = relu(x) s = reduce_sum(a) {axes = [0], keepdims = 1} b = relu(y) c = add(s, b)
@@ -276,7 +277,7 @@ TEST(ObjectiveTest, TimeAndMemoryDisagree) {
   const Graph graph = LargeAndSmall();
   EXPECT_EQ(Text(For({Goal::kTime}, graph, kWiden).initial_cost), "400 ns, 8040 bytes");
   EXPECT_EQ(Text(For({Goal::kTime}, graph, kWiden).best_cost), "210 ns, 16040 bytes");
-  // Of what has the least peak, the fastest.
+  // The fastest among the graphs of the least peak.
   EXPECT_EQ(Text(For({Goal::kMemory}, graph, kWiden).best_cost), "305 ns, 8040 bytes");
 }
 
@@ -290,7 +291,7 @@ TEST(ObjectiveTest, ALimitIsKept) {
   const Graph graph = LargeAndSmall();
   EXPECT_EQ(Text(For({Goal::kTime, 16039}, graph, kWiden).best_cost), "305 ns, 8040 bytes");
   EXPECT_EQ(Text(For({Goal::kTime, 16040}, graph, kWiden).best_cost), "210 ns, 16040 bytes");
-  // What is above it goes down as far as it can.
+  // A graph above the limit comes as near to it as it can.
   const Graph wide = For({Goal::kTime}, graph, kWiden).best;
   EXPECT_EQ(Text(For({Goal::kTime, 1000}, wide, kNarrow).best_cost), "305 ns, 8040 bytes");
 }
@@ -322,7 +323,7 @@ TEST(ObjectiveTest, TheFrontHasBothEnds) {
   EXPECT_TRUE(For({Goal::kTime}, graph, kWiden).front.empty());
 }
 
-// A graph of several parts, a third of the steps for each objective.
+// A graph of several parts; each objective gets a third of the steps.
 TEST(ObjectiveTest, LargeGraphsKeepToTheSteps) {
   std::string text = "graph g(x0: f32[100]) {\n";
   for (int i = 0; i < 150; ++i) {
@@ -335,8 +336,8 @@ TEST(ObjectiveTest, LargeGraphsKeepToTheSteps) {
   EXPECT_EQ(result.front.size(), 2u);
 }
 
-// The same peak in each layer: it goes down when all are narrow, and only then. The steps are too
-// few to find that in the whole.
+// Every layer has the same peak, so it falls only when all layers are narrow. The steps are too few
+// to find this without parts.
 TEST(ObjectiveTest, APeakThatLayersShareGoesDownInAll) {
   for (int layers : {3, 120}) {
     std::string text = "graph g(x0: f32[100]) {\n";

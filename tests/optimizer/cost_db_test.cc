@@ -52,7 +52,7 @@ TEST(CostDbTest, SurvivesReopening) {
   EXPECT_EQ(*(*CostDb::Open(path))->Count(), 1);
 }
 
-// The first to come creates the file while the others open it.
+// The first process creates the file while the others open it.
 TEST(CostDbTest, ProcessesCreateItAtTheSameTime) {
   for (int round = 0; round < 30; ++round) {
     const std::string path = TempPath(std::to_string(round) + ".sqlite");
@@ -183,7 +183,7 @@ TEST(CostDbTest, TakesNoCostsThatAreNone) {
   EXPECT_EQ(*db->Count(), 1);
 }
 
-// SQLite lets texts into columns of numbers.
+// SQLite accepts texts in columns of numbers.
 TEST(CostDbTest, RefusesCostsThatAreNone) {
   for (const std::string bad : {"'quick'", "-1", "9e999", "x'00'"}) {
     const std::string path = TempPath("bad.sqlite");

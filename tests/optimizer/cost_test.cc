@@ -73,7 +73,7 @@ TEST(AnalyticCostTest, MoreWorkCostsMore) {
   EXPECT_LT(2 * cost(256), cost(512));
 }
 
-// Kernels are operators; a kernel takes as many milliseconds as its name is long.
+// Each operator is a kernel, and takes as many milliseconds as its name is long.
 class FakeMeasurer : public KernelMeasurer {
  public:
   std::string device() const override { return "fake"; }
@@ -90,7 +90,7 @@ class FakeMeasurer : public KernelMeasurer {
     if (kernel.signature == "log") return absl::UnimplementedError("no logarithms here");
     return static_cast<double>(kernel.signature.size());
   }
-  // So many bytes as its name is long, and ten times as many operations.
+  // As many bytes as the name is long, and ten times as many operations.
   Work WorkOf(const PlannedKernel& kernel) const override {
     const double length = static_cast<double>(kernel.signature.size());
     return {10 * length, length, 0};
@@ -120,7 +120,8 @@ TEST(MeasuredCostTest, RunsOfGraphsCorrectWhatWasMeasuredAlone) {
   auto ms = [&] { return MakeMeasuredCostModel(&measurer, db.get())->CostOf(g)->ms(); };
   EXPECT_DOUBLE_EQ(ms(), 4 + 3);
   EXPECT_EQ(*db->PutInGraph("fake", {{"relu", 6}}), 1);
-  // relu as in the graph; of exp nothing is known but that kernels take 6 / 4 as long.
+  // relu takes its time in the graph. exp has none there, so it takes 6 / 4 of its measured time,
+  // as other kernels do.
   EXPECT_DOUBLE_EQ(ms(), 6 + 4.5);
   EXPECT_DOUBLE_EQ(ms(), 6 + 4.5);
 }
@@ -143,7 +144,7 @@ TEST(CalibrationTest, FitsEachKindOfKernel) {
 TEST(KnownCostTest, TakesWhatIsKnownOfAnotherDeviceAndMeasuresNothing) {
   FakeMeasurer measurer;
   auto db = *CostDb::Open("");
-  // 1e6 bytes in 2 ms, 0.01 ms to start: 1e6 bytes in 1.99 ms is what the device can.
+  // 1e6 bytes take 2 ms, of which 0.01 ms is the start: the rate is 1e6 bytes in 1.99 ms.
   ASSERT_TRUE(db->Put("gpu", "relu", {0.01, 0, 1, 0, 0}).ok());
   ASSERT_TRUE(db->Put("gpu", "matmul", {2, 0, 1, 0, 1e6}).ok());
   auto model = MakeKnownCostModel(&measurer, db.get(), "gpu");

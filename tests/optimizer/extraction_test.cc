@@ -1,4 +1,4 @@
-// The cheapest graph of an e-graph against all of them, one by one.
+// The cheapest graph of an e-graph, compared with all its graphs.
 #include "optimizer/extraction/extraction.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace lemma::optimizer {
 namespace {
 
-// An operator of f32[4] by its name; "two": one of two outputs.
+// An operator on f32[4] by its name; "two" has two outputs.
 NodePtr Head(const std::string& op) {
   const std::string apply =
       op == "two" ? "v: f32[4], w: f32[4] = opaque(x, y) {op_type = \"two\"}"
@@ -30,13 +30,13 @@ NodePtr Head(const std::string& op) {
       .node_ptr();
 }
 
-// What a rule would do: says what is told.
+// Applies an edit as a rule would.
 bool Say(EGraph* egraph, Edit edit, std::vector<int>* made = nullptr) {
   return egraph->Apply(
       std::make_shared<const MatchedEdit>(MatchedEdit{nullptr, {}, std::move(edit)}), made);
 }
 
-// Some operators over two inputs, and random claims of what equals what.
+// Some operators over two inputs, and random equalities of values.
 EGraph RandomEGraph(std::mt19937* random) {
   static const std::vector<std::string> kOps = {"relu", "neg", "abs", "add", "sub", "two"};
   auto pick = [&](int n) { return static_cast<int>((*random)() % static_cast<unsigned>(n)); };
@@ -99,7 +99,7 @@ std::vector<int64_t> RandomPrices(const EGraph& egraph, bool some_infinite, int6
   return prices;
 }
 
-// Extraction as its header has it, as plainly as can be.
+// A plain implementation of extraction as its header defines it.
 class Plain {
  public:
   Plain(const EGraph& egraph, const std::vector<int64_t>& price) : egraph_(egraph), price_(price) {
@@ -194,8 +194,8 @@ class Plain {
   std::optional<int64_t> least_;
 };
 
-// Every class that outputs need, and no other, has a provider of that class; no cycles; the price
-// is that of the nodes.
+// Each class that outputs need has a provider, and no other class has one. There are no cycles. The
+// price is the sum over the nodes.
 void ExpectIsGraph(const EGraph& egraph, const std::vector<int64_t>& price,
                    const Selection& selection) {
   std::set<int> needed, nodes, open;
@@ -226,7 +226,7 @@ void ExpectIsGraph(const EGraph& egraph, const std::vector<int64_t>& price,
   }
 }
 
-// The solver's numbers are rounded.
+// Allows for the rounding of the solver's numbers.
 bool IsTight(const Extraction& extraction) {
   return extraction.bound >= extraction.best.price - 1 - extraction.best.price / 100000;
 }
@@ -269,7 +269,7 @@ TEST(ExtractionTest, IsTheCheapestOfAll) {
     without_left_out += *of_any < *least;
     greedy_is_worse += greedy->price > *least;
   }
-  // So that there was something to be seen.
+  // Enough cases were checked.
   EXPECT_GT(checked, 600);
   EXPECT_GT(with_cycles, 100);
   EXPECT_GT(greedy_is_worse, 10);
@@ -278,8 +278,8 @@ TEST(ExtractionTest, IsTheCheapestOfAll) {
          checked, with_cycles, greedy_is_worse, none, without_left_out);
 }
 
-// x -> (p, q) -> add -> …: p and q are cheapest each for itself, but dearer than what they could
-// share.
+// x -> (p, q) -> add -> …: p and q are each cheapest alone, but together cost more than
+// alternatives that share a node.
 EGraph Diamonds(int count) {
   std::string text = "graph g(x0: f32[4]) {\n";
   for (int i = 0; i < count; ++i) {
@@ -345,7 +345,7 @@ TEST(ExtractionTest, PricesMayBeLarge) {
   EXPECT_EQ(extraction->best.price, egraph.num_originals());
 }
 
-// A node of two outputs one of which closes a cycle gives the other all the same.
+// If a node has two outputs and one closes a cycle, the node can still provide the other one.
 TEST(ExtractionTest, TheInputIsAlwaysThere) {
   EGraph egraph(Parse("graph g(x: f32[4]) { a = relu(x) b = neg(a)\n"
                       "c: f32[4], d: f32[4] = opaque(b) {op_type = \"two\"} return c, d }"),

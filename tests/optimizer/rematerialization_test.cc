@@ -76,7 +76,7 @@ TEST_F(RematerializationTest, KeepsToLimits) {
   }
 }
 
-// On a device values may leave its memory too, where that is the cheaper way.
+// On a device, values may also leave its memory, if that costs less.
 TEST_F(RematerializationTest, OffloadsWhereTheDeviceHasItsOwnMemory) {
   const Graph graph = Step(16, 1024);
   auto measurer = MakeCudaMeasurer();
@@ -92,7 +92,7 @@ TEST_F(RematerializationTest, OffloadsWhereTheDeviceHasItsOwnMemory) {
   }
 }
 
-// What the kernel of the peak reads is a view that an earlier one read too.
+// The kernel at the peak reads a view that an earlier kernel read too.
 TEST_F(RematerializationTest, AViewThatWasReadBeforeHasNoReadersOfItsOwn) {
   const Graph graph = GraphOf(R"(graph g(x: f32[256,256], w: f32[512,128], k: f32[128,2048]) {
     a = matmul(x, x)
@@ -126,7 +126,7 @@ TEST_F(RematerializationTest, WhatTheInputOffloadsIsItsOwn) {
   EXPECT_EQ(less->recomputed, 0);
 }
 
-// Concatenations, to whose memory several kernels write, that wait for a second use.
+// Concatenations, which several kernels write, wait for a second use.
 TEST_F(RematerializationTest, DropsConcatenations) {
   constexpr int kBlocks = 10;
   std::string text = "graph g(x: f32[64,32], w: f32[32,16], u: f32[32,16], v: f32[32,32]) {\n";
@@ -178,8 +178,8 @@ TEST_F(RematerializationTest, AThirdCopyReachesWhatASecondCannot) {
   ExpectSameBits(graph, less->graph);
 }
 
-// One kernel reads four values at once, of which it could compute two: `t` and `u`, that others
-// read too. The other two take too many kernels to be computed again.
+// One kernel reads four values at once. It could compute two of them itself, `t` and `u`, which
+// others read too. Computing the other two again would take too many kernels.
 TEST_F(RematerializationTest, LeavesToReadersWhatTheyCanCompute) {
   std::string text = "graph g(d0: f32[128,128], x0: f32[128,128], w: f32[128,128]) {\n";
   for (const char* name : {"d", "x"}) {
@@ -207,8 +207,8 @@ TEST_F(RematerializationTest, LeavesToReadersWhatTheyCanCompute) {
   ExpectSameBits(graph, less->graph);
 }
 
-// The small value is dropped first, since that costs least, and then the large one, which alone
-// would do.
+// The small value is dropped first, since that costs least, and then the large one, which would
+// suffice alone.
 TEST_F(RematerializationTest, UndoesWhatIsNotNeeded) {
   const Graph graph = GraphOf(R"(graph g(x: f32[64,64], y: f32[256,256], w: f32[512,512]) {
     a = sin(x)

@@ -157,7 +157,8 @@ TEST_F(RematerializedGraphTest, TheLastToNameAReaderCounts) {
   EXPECT_EQ(With({Recomputation(), third}), With({third}));
 }
 
-// The token of the third copy is a second one; if that is emptied, it is the first.
+// The token of the third copy is a second copy. If that recomputation is emptied, the token is the
+// first copy.
 TEST_F(RematerializedGraphTest, WhatAnEmptiedRecomputationMadeIsTheFirst) {
   const Recomputation second{{a, b}, {{a, {d, 0}}}, {}, {c, 0}};
   const Recomputation after_copy{{a}, {{a, {e, 0}}}, {}, {a, 1}};
@@ -170,7 +171,7 @@ TEST_F(RematerializedGraphTest, WhatWaitsForItselfIsAContradiction) {
   for (int token : {d, e}) {
     EXPECT_EQ(With({{{a}, {{a, {d, 0}}}, {}, {token, 0}}}), "contradiction") << token;
   }
-  // Two that wait for each other.
+  // Two recomputations that wait for each other.
   const Recomputation first{{a}, {{a, {c, 0}}}, {}, {b, 2}};
   const Recomputation other{{b}, {{b, {c, 0}}}, {{a, 1}}, {x, 0}};
   EXPECT_EQ(With({first, other}), "contradiction");

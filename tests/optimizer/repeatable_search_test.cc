@@ -1,4 +1,4 @@
-// Searches of real models: the same every time, and nothing more to find in what they found.
+// Searches of real models give the same result every time, and find nothing more in their results.
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -46,7 +46,7 @@ TEST_P(RepeatableSearchTest, OptimizingTwiceChangesNothing) {
   EXPECT_EQ(twice.best.StructuralHash(), once.best.StructuralHash());
 }
 
-// What is computed once and for all is one constant then.
+// Folding replaces everything that is computed beforehand by constants.
 TEST_P(RepeatableSearchTest, NorDoesItAfterFolding) {
   auto folded = FoldConstants(Optimize(Load(GetParam()), 5000).best);
   ASSERT_TRUE(folded.ok()) << folded.status();

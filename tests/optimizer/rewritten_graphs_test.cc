@@ -1,5 +1,5 @@
-// Random graphs in which rules match: what the search makes of them, and random rewrites by all
-// shipped rules, against the definitions as typed, and on the CPU.
+// Random graphs in which rules match. Results of the search, and of random rewrites by all shipped
+// rules, are compared with the definitions as typed, and on the CPU.
 //
 // Other graphs in each run unless --test_arg=--first_seed=N; --test_arg=--graphs=N runs so many
 // instead of as many as fit into the time. A failure prints its seed, the rewrites and both graphs.
@@ -36,7 +36,7 @@ namespace {
 constexpr double kSeconds = 15;
 constexpr int64_t kSearchSteps = 60;
 
-// What `lemma optimize` uses, and all that is shipped.
+// The rules that `lemma optimize` uses by default, and all shipped rules.
 struct Rules {
   std::vector<Substitution> starter = ProvedRules("starter.txt"), all = starter;
   std::unique_ptr<RuleSet> starter_set, all_set;
@@ -167,7 +167,8 @@ class RewrittenGraph {
     CheckResult(found->best, FloatContract::kReassociates, steps);
   }
 
-  // Rewrites that make nothing faster too, by the contracts that one `--numerics` allows.
+  // Also takes rewrites that make nothing faster, with all contracts that one value of `--numerics`
+  // allows.
   void CheckWalk() {
     std::mt19937_64 random(seed_);
     RewriteFilter filter;
@@ -231,9 +232,9 @@ class RewrittenGraph {
     return (*executable)->Run(inputs);
   }
 
-  // `actual` with what the contract leaves open replaced by what is expected: rules that
-  // reassociate speak of finite numbers (docs/proofs.md), so where the graph has others somewhere,
-  // floats count that are finite on both sides, and nothing else.
+  // `actual`, with the elements that the contract leaves open replaced by the expected ones. Rules
+  // that reassociate speak of finite numbers (docs/proofs.md). So if any value of the graph is not
+  // finite, only floats that are finite on both sides are compared.
   std::vector<Tensor> Comparable(std::vector<Tensor> actual) const {
     if (is_finite_) return actual;
     for (size_t i = 0; i < actual.size(); ++i) {
@@ -250,8 +251,8 @@ class RewrittenGraph {
     return actual;
   }
 
-  // Whether source and result are the same with nothing rounded between operators: then what they
-  // differ by otherwise is rounding.
+  // Whether source and result are equal if nothing is rounded between operators. Then any other
+  // difference is rounding.
   bool IsSameInDouble(const Graph& result, size_t output) const {
     const auto a = Define(random_.graph, random_.inputs, BetweenOperators::kUnrounded);
     const auto b = Define(result, random_.inputs, BetweenOperators::kUnrounded);

@@ -1,4 +1,5 @@
-// What saturation makes of random graphs and of the light models, as its certificate has it.
+// Saturation's results for random graphs and the light models equal their inputs: the checker
+// accepts their certificates.
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,7 +21,7 @@
 namespace lemma::optimizer {
 namespace {
 
-// Prices that make sense to no one, so that graphs are taken that no one would.
+// Arbitrary prices, so that unlikely graphs are the cheapest.
 class StrangePrices : public CostModel {
  public:
   StrangePrices(uint64_t seed, bool is_sum) : seed_(seed), is_sum_(is_sum) {}
@@ -61,7 +62,7 @@ SearchResult Saturate(const Graph& graph, CostModel* costs, int max_nodes) {
   return *std::move(result);
 }
 
-// The steps are ones that the small checker repeats and, where `samples`, runs.
+// The certificate checker repeats the steps and, if `samples`, compares outputs on random inputs.
 void ExpectCertified(const Graph& input, const SearchResult& found, int samples) {
   EXPECT_TRUE(CheckGraph(found.best).ok()) << CheckGraph(found.best);
   EXPECT_TRUE(CheckSameInterface(input, found.best).ok());
@@ -86,7 +87,7 @@ TEST(SaturatedGraphsTest, RandomOnes) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     auto instance = RandomInstance(StarterRules(), seed);
     if (!instance) continue;
-    // Away from a rule's source, and with values for the weights.
+    // A graph away from the rule's source, with values for the weights.
     const std::string text = RandomWalk(*instance, StarterRules(), seed % 3, seed).output;
     SCOPED_TRACE(absl::StrCat("seed ", seed, "\n", text));
     const Graph input = GraphOf(text);

@@ -66,7 +66,7 @@ SaturationOptions Options(int max_nodes = 6000) {
   return options;
 }
 
-// What holds of every result.
+// Properties of every result.
 void ExpectIsRight(const Graph& graph, const SearchResult& result, CostModel* costs) {
   EXPECT_TRUE(CheckGraph(result.best).ok()) << CheckGraph(result.best);
   EXPECT_TRUE(CheckSameInterface(graph, result.best).ok());
@@ -94,7 +94,7 @@ SearchResult Saturate(const Graph& graph, const RewriteSource& rules, CostModel*
   return *std::move(result);
 }
 
-// Dear at first, cheap in the end.
+// Expensive at first, cheap in the end.
 constexpr char kDetour[] =
     "rule up(x: [n]) real_only { a = exp(x)\n return a } => { b = abs(x)\n c = tanh(b)\n return c "
     "}\n"
@@ -139,7 +139,7 @@ TEST(SaturationTest, ComesOutTheSameAgain) {
   EXPECT_EQ(a.bound->cost.ns(), b.bound->cost.ns());
 }
 
-// A rewrite that is taken up lies on the way, also where operands come in another order.
+// A rewrite on the way is applied, also if the operands come in another order.
 TEST(SaturationTest, GoesThereByTheOperandsThatItMeans) {
   auto rules = Rules(
       "rule associate(x: [n], y: [n], z: [n]) reassociates { a = add(x, y)\n b = add(a, z)\n"
@@ -158,7 +158,7 @@ TEST(SaturationTest, GoesThereByTheOperandsThatItMeans) {
   }
 }
 
-// Each is found; to do one takes away what the other matches.
+// Both rewrites are found; applying one removes the other one's match.
 TEST(SaturationTest, StaysRightWhereTwoRewritesAreInEachOthersWay) {
   auto rules = Rules(
       "rule first(x: [n]) real_only { a = exp(x)\n b = abs(x)\n return a, b } => "
@@ -215,8 +215,8 @@ TEST(SaturationTest, GrowthEndsAtTheLimit) {
   }
 }
 
-// "No graph costs less" is said of all graphs only if all were looked at, whatever the limit;
-// also where nodes that turn out equal make room again.
+// The bound covers all graphs only if the search looked at all, whatever the limit. Nodes that turn
+// out equal make room again.
 TEST(SaturationTest, SaysAllOnlyOfAll) {
   auto rules = Rules(
       "rule grow(x: [n]) real_only { a = tanh(x)\n return a } => { b = relu(x)\n c = sigmoid(b)\n"
@@ -284,7 +284,7 @@ TEST(SaturationTest, TakesAModelThatIsNoSumForOne) {
   EXPECT_FALSE(result.bound->is_proved);
 }
 
-// An operator without a kernel, and no rewrite that would help.
+// An operator without a kernel, and no rewrite that removes it.
 TEST(SaturationTest, AGraphThatCannotBeRunIsReturned) {
   auto rules = Rules(kDetour);
   PriceList costs({{"exp", kInfinite}, {"tanh", kInfinite}, {"neg", kInfinite}});
@@ -293,7 +293,7 @@ TEST(SaturationTest, AGraphThatCannotBeRunIsReturned) {
   FusingPrices fusing({{"exp", kInfinite}, {"tanh", kInfinite}, {"neg", kInfinite}});
   auto result = MakeSaturationSearch(rules.get(), &fusing, Options())->Run(graph, nullptr);
   ASSERT_TRUE(result.ok()) << result.status();
-  // A rewrite that helps.
+  // Here a rewrite removes it.
   PriceList helps({{"exp", kInfinite}, {"tanh", kInfinite}, {"neg", 7}});
   EXPECT_EQ(Saturate(graph, *rules, &helps).best_cost.ns(), 14);
 }
@@ -317,7 +317,7 @@ TEST(SaturationTest, GraphsWithLittleInThem) {
   EXPECT_EQ(cost("graph g(x: f32[4]) { c = constant f32[2] fill 1.0 return c }"), 0);
   EXPECT_EQ(cost("graph g(x: f32[4]) { c = constant f32[2] fill 1.0 d = exp(c) return d, x }"), 0);
   EXPECT_EQ(cost("graph g(x: f32[4]) { a = exp(x) return a, x }"), 50);
-  // What a match goes over is an output too.
+  // A value inside a match is an output too.
   EXPECT_EQ(cost("graph g(x: f32[4]) { a = relu(x) b = relu(a) return b, a }"), 100);
   EXPECT_EQ(cost("graph g(x: f32[4]) { a = abs(x) b = tanh(a) return a, b }"), 5050);
   EXPECT_EQ(cost("graph g(x: f32[4], w: weight f32[4]) { a = exp(w) b = add(x, a) return b }"),

@@ -1,4 +1,4 @@
-// Searches of models with thousands of operators: how much work they are, and that parts are found.
+// Searches of models with thousands of operators: their work grows linearly, and parts are found.
 #include <map>
 #include <memory>
 #include <string>
@@ -32,7 +32,7 @@ struct Work {
   int64_t nodes = 0, steps = 0;
 };
 
-// Of finding all matches, of descending to the end, and of going there and back.
+// The work of finding all matches, descending to the end, and going back and forth.
 Work WorkOfDescent(int layers) {
   auto costs = MakeAnalyticCostModel();
   Workspace work(Transformer(layers), Filtered(&Starter(), RewriteFilter())->Rules(), costs.get());
@@ -54,7 +54,7 @@ TEST(SearchScaleTest, DescentIsLinear) {
   EXPECT_LT(large.steps, 5 * small.steps) << small.steps;
 }
 
-// A rewrite that is tried touches as many nodes in a long model as in a short one.
+// Trying a rewrite touches as many nodes in a long model as in a short one.
 TEST(SearchScaleTest, TryingIsConstant) {
   auto costs = MakeAnalyticCostModel();
   double per_try[2];
@@ -80,7 +80,7 @@ TEST(PartitionTest, FindsRepeatedLayers) {
     ops += part.num_ops;
     EXPECT_GE(part.num_ops, PartitionOptions().min_ops);
     EXPECT_LE(part.num_ops, PartitionOptions().max_ops);
-    // A part is a graph, and its inputs and outputs are few.
+    // A part is a valid graph with few inputs and outputs.
     EditGraph part_graph(part.nodes, part.outputs, {});
     const Graph alone = part_graph.ToGraph();
     ASSERT_TRUE(CheckGraph(alone).ok()) << CheckGraph(alone);
@@ -93,7 +93,7 @@ TEST(PartitionTest, FindsRepeatedLayers) {
   EXPECT_LE(alike.size(), parts.size() / 2);
 }
 
-// A model that does not say what single operators cost, as that of a back end that fuses them.
+// A cost model that prices whole graphs only, as for a back end that fuses operators.
 class WholeGraphs : public CostModel {
  public:
   absl::StatusOr<Cost> CostOf(const Graph& graph) override {
@@ -108,8 +108,8 @@ class WholeGraphs : public CostModel {
   int64_t priced_ = 0;
 };
 
-// Such a model is not asked for the whole of a large graph for each rewrite, and what is found is
-// the same where there is no fusion to misjudge.
+// With such a cost model, the search does not price the whole of a large graph for each rewrite. It
+// finds the same if there is no fusion to misjudge.
 TEST(SearchScaleTest, EstimatesWhatSurroundsARewrite) {
   const Graph graph = Transformer(20);
   auto rules = Filtered(&Starter(), RewriteFilter());

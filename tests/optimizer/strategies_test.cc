@@ -34,7 +34,7 @@ class StrategiesTest : public testing::TestWithParam<Strategy> {
   }
 };
 
-// Each step of a result leads to the next one.
+// Each step of a result begins with the graph in which the step before it ends.
 void ExpectSteps(const Graph& graph, const SearchResult& result) {
   ASSERT_FALSE(result.rewrites.empty());
   EXPECT_EQ(result.rewrites.front().before, graph.StructuralHash());

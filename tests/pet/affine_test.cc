@@ -48,7 +48,7 @@ int64_t ValueAt(const std::vector<int64_t>& c, const std::vector<int64_t>& index
   return value;
 }
 
-// Asks of ever smaller pieces; each answer has to be right at all positions of its piece. Returns
+// Asks about ever smaller pieces. Each answer must be right at all positions of its piece. Returns
 // the number of pieces.
 int Decide(const std::vector<Range>& ranges,
            const std::function<bool(const std::vector<Range>&, Cut*)>& answer) {

@@ -18,8 +18,8 @@ Graph Parse(const std::string& text) {
   return *std::move(graph);
 }
 
-// A layout operator costs what it moves, any other one only 1: mutants of one operator compete by
-// their layouts alone.
+// A layout operator costs the elements that it moves, any other one only 1, so that mutants of one
+// operator differ in cost by their layouts alone.
 absl::StatusOr<int64_t> Copies(const Graph& graph) {
   int64_t cost = 0;
   for (const NodePtr& node : graph.nodes()) {
@@ -38,8 +38,8 @@ std::vector<Mutant> MutantsOf(const Graph& graph) {
   return mutants;
 }
 
-// Of the mutants that are described so, the least number of positions at which one differs; -1:
-// there is none.
+// The least number of positions at which a mutant with this description differs; -1: there is no
+// such mutant.
 int64_t Differs(const Graph& graph, const std::string& how) {
   int64_t least = -1;
   for (const Mutant& mutant : MutantsOf(graph)) {

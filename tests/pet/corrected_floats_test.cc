@@ -29,7 +29,7 @@ std::optional<Graph> Corrected(const Graph& graph, uint64_t seed) {
   std::optional<Mutant> chosen;
   uint64_t left = 1 + seed % 7;
   auto status = ForEachMutant(graph, options, [&](Mutant mutant) {
-    // Every third of another operator, or without a part of a sum.
+    // Every third mutant is of another operator, or leaves out a part of a sum.
     if (seed % 3 == 0 && chosen && mutant.recipe) return true;
     chosen = std::move(mutant);
     return --left > 0;

@@ -1,4 +1,4 @@
-// Whole corrected programs, and faults that have to be found.
+// Corrected programs equal their originals; faults put into them are found.
 #include <cstdint>
 #include <optional>
 #include <random>
@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kPrograms = 1000;
 
-// One of the mutants of the graph, the same for the same seed; every fourth of another operator or
-// without a part of a sum, if there is one.
+// A mutant of the graph, the same for the same seed. Every fourth is of another operator or leaves
+// out a part of a sum, if there is such a mutant.
 std::optional<Mutant> AnyMutant(const Graph& graph, uint64_t seed) {
   std::mt19937_64 random(seed);
   MutantOptions options;
@@ -63,7 +63,7 @@ TEST(CorrectedProgramsTest, EqualAtAllPositions) {
     EXPECT_EQ(region->tested, NumElements(region->shape));
     auto value = Corrected(graph, *mutant, *region);
     ASSERT_TRUE(value.ok()) << seed << ": " << value.status();
-    // FindRegion runs both graphs in the field, at all positions.
+    // FindRegion also runs both graphs in the field, at all positions.
     const Graph program = graph.WithOutputs({*value});
     auto rest = FindRegion(graph, program);
     ASSERT_TRUE(rest.ok()) << seed << ": " << rest.status();
@@ -86,7 +86,7 @@ TEST(CorrectedProgramsTest, EqualAtAllPositions) {
   RecordProperty("without_mutants", without);
 }
 
-// A region that is off by one in any direction leaves positions uncorrected.
+// If a region is too small by one position in any direction, positions stay uncorrected.
 TEST(CorrectedProgramsTest, RegionsOffByOneAreFound) {
   int faults = 0;
   for (uint64_t seed = 1; faults < 100; ++seed) {
@@ -126,7 +126,8 @@ int64_t Differs(const std::string& original, const std::string& mutant) {
   return region.ok() ? region->positions : -1;
 }
 
-// Batch pairs in the width, `gap` columns between them, for a kernel of 5 columns.
+// Pairs of batch elements side by side in the width, with `gap` columns between them, for a kernel
+// of 5 columns.
 std::string Folded(int gap) {
   const std::string wide = std::to_string(6 + gap), row = std::to_string(2 * (6 + gap));
   return "graph g(x: f32[2,1,3,6], w: weight f32[1,1,3,5]) {\n p = pad(x) {pads = [0,0,0,0,0,0,0," +
@@ -150,7 +151,7 @@ TEST(CorrectedProgramsTest, GapsOneShortAreFound) {
   EXPECT_EQ(Differs(original, Folded(0)), 2 * 3 * 2);
 }
 
-// Rows of even and of odd height convolved apart, put together in `order`.
+// Rows of even and of odd height are convolved separately and put together in `order`.
 std::string ByParity(const std::string& order) {
   return "graph g(x: f32[1,1,8,4], w: weight f32[1,1,3,3]) {\n"
          "a = reshape(x) {shape = [1,1,4,2,4]}\n b = transpose(a) {perm = [3,0,1,2,4]}\n"

@@ -23,7 +23,7 @@ Graph Parse(const std::string& text) {
   return *std::move(graph);
 }
 
-// Two equal convolutions, and what is no sum of products between them.
+// Two equal convolutions, and between them an operator that is no sum of products.
 const char kModel[] = R"(graph model(x: f32[2,2,4,6], v: weight f32[2,2,3,3] = fill 1.0,
                                      w: weight f32[2,2,3,3] = fill 2.0) {
   a = conv2d(x, v) {pads = [1,1,1,1]}
@@ -71,7 +71,7 @@ TEST(SubprogramTest, SiblingsThatAreJoined) {
   ASSERT_TRUE(parts.ok()) << parts.status();
   ASSERT_EQ(parts->size(), 2u);
   EXPECT_EQ((*parts)[1].graph.num_ops(), 3);
-  // Not where one of them is used elsewhere.
+  // No rule if one of them is used elsewhere.
   EXPECT_EQ(
       SubprogramsOf(Parse(absl::StrReplaceAll(siblings, {{"return y", "return y, a"}})))->size(),
       1u);
@@ -101,7 +101,7 @@ TEST(PetFinderTest, AnEqualPartIsRemembered) {
   }
 }
 
-// All that is found for a model, in words.
+// All rules found for a model, in words.
 std::string FoundFor(const Graph& model, int64_t* hits) {
   PetOptions options = AnyCost();
   options.candidates.keep = options.candidates.look_at = 40;
@@ -141,7 +141,7 @@ TEST(PetFinderTest, TheSameIn20Runs) {
   for (int run = 1; run < 20; ++run) ASSERT_EQ(FoundFor(Parse(kKinds), &hits), first) << run;
 }
 
-// An equal part of another model is answered from memory, with the same answer.
+// The finder remembers its answer for an equal part of another model.
 TEST(PetFinderTest, AnEqualPartOfAnotherModelIsRemembered) {
   const Graph model = Parse(kModel);
   const Graph other =

@@ -1,5 +1,5 @@
-// Mutants of another operator, and ones that leave a part of a sum out: each family is enumerated,
-// and an oracle confirms every region.
+// Mutants of another operator, and mutants that leave out a part of a sum: each family is
+// enumerated, and the oracle confirms every region.
 #include <string>
 #include <vector>
 
@@ -33,7 +33,7 @@ struct Found {
   Region region;
 };
 
-// All mutants whose description begins so; the oracle has to confirm where each differs.
+// All mutants whose description begins with `begin`. The oracle must confirm where each differs.
 std::vector<Found> MutantsOf(const Graph& graph, const std::string& begin) {
   std::vector<Found> found;
   auto status = ForEachMutant(graph, {}, [&](Mutant mutant) {
@@ -53,7 +53,7 @@ std::vector<Found> MutantsOf(const Graph& graph, const std::string& begin) {
   return found;
 }
 
-// Of these, how those that differ nowhere were made.
+// The descriptions of those mutants that differ nowhere.
 std::vector<std::string> EqualMutants(const Graph& graph, const std::string& begin) {
   std::vector<std::string> equal;
   for (const Found& f : MutantsOf(graph, begin)) {
@@ -76,7 +76,7 @@ TEST(OperatorMutantTest, MeansOverWindowsAreConvolutions) {
   EXPECT_THAT(EqualMutants(counted, "conv2d"),
               Contains("conv2d {groups = 3, pads = [1, 1, 1, 1]} of input 0 as [2,3,5,6] and ones "
                        "[3,1,3,3] as [3,1,3,3], divided by 9"));
-  // Where padding is not counted the border differs.
+  // If padding is not counted, the border differs.
   const Graph inside = Parse(R"(graph g(x: f32[1,2,13,13]) {
     y = avg_pool2d(x) {kernel = [3,3], pads = [1,1,1,1]}
     return y })");
@@ -148,7 +148,7 @@ TEST(OperatorMutantTest, SiblingsAreOneConvolution) {
 }
 
 TEST(OperatorMutantTest, SiblingsDataDoesNotMeetOthersWeights) {
-  // Zeros between blocks would carry a NaN of one input into what does not read it.
+  // Zeros between blocks would carry a NaN of one input to elements that do not read it.
   for (const char* join : {"concat(a, b) {axis = 1}", "add(a, b)"}) {
     for (const Found& f : MutantsOf(Parse(Siblings(join)), "")) {
       EXPECT_THAT(f.mutant.how(), Not(testing::HasSubstr("diagonal")));

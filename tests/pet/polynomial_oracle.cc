@@ -16,7 +16,7 @@ namespace {
 using Product = std::vector<std::string>;
 using Sum = std::map<Product, double>;
 
-// Coefficients are small fractions: what cancels leaves less than this.
+// Coefficients are small fractions, so a smaller sum of them is 0.
 constexpr double kNothing = 1e-9;
 
 Sum Plus(Sum a, const Sum& b, double scale = 1) {

@@ -31,7 +31,7 @@ Region RegionOf(const std::string& original, const std::string& mutant) {
   EXPECT_EQ(positions, DifferingPositions(a, b));
   EXPECT_EQ(region->positions, static_cast<int64_t>(positions.size()));
   EXPECT_EQ(region->tested, NumElements(region->shape));
-  // The other corner of the test: samples from the composed definition.
+  // Also with the check that samples only corners and one position inside of each cell.
   RegionOptions options;
   options.whole_test_ops = 0;
   EXPECT_TRUE(FindRegion(a, b, options).ok());
@@ -159,14 +159,14 @@ TEST(RegionTest, AveragePoolingAsConvolution) {
                               "count_include_pad = 1}\n return y }",
                        mutant)
                   .empty());
-  // Without the padding in the count the border differs, and nothing else.
+  // If padding is not counted, the border differs and nothing else.
   const Region border =
       RegionOf(head + "y = avg_pool2d(x) {kernel = [3,3], pads = [1,1,1,1]}\n return y }", mutant);
   EXPECT_EQ(border.positions, 6 * (42 - 20));
 }
 
 TEST(RegionTest, ChainsLoseWhatTheirGapsCarry) {
-  // Two convolutions in the folded layout: what the first writes into the gap the second reads.
+  // Two convolutions in the folded layout: the second one reads the gap that the first one fills.
   const std::string head = "graph g(x: f32[2,1,3,6], w: weight f32[1,1,3,3]) {\n";
   const Region region = RegionOf(
       head +
@@ -185,7 +185,7 @@ TEST(RegionTest, ChainsLoseWhatTheirGapsCarry) {
 }
 
 TEST(RegionTest, WeightGradientsByParts) {
-  // dw[k,c,r,s] = sum(n,p,q) x[n,c,p+r,q+s] dy[n,k,p,q]: half of the batch is no part of the sum.
+  // dw[k,c,r,s] = sum(n,p,q) x[n,c,p+r,q+s] dy[n,k,p,q]: the mutant leaves out half of the batch.
   const std::string head = "graph g(x: f32[2,2,5,5], d: f32[2,3,3,4]) {\n";
   const std::string original = head + R"(
       a = transpose(x) {perm = [1,0,2,3]}
@@ -216,7 +216,7 @@ TEST(RegionTest, WeightGradientsByParts) {
 }
 
 TEST(RegionTest, NineTimesTheCentreIsNotTheSumOfTheWindow) {
-  // Equal on arithmetic progressions, nowhere as polynomials.
+  // Equal on arithmetic progressions, but different as polynomials everywhere.
   const std::string head = "graph g(x: f32[1,1,5,5]) {\n w = constant f32[1,1,3,3] fill 1.0\n";
   const Region region = RegionOf(head + "y = conv2d(x, w)\n return y }", head + R"(
       c = slice(x) {starts = [0,0,1,1], sizes = [1,1,3,3]}

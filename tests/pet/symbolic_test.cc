@@ -20,7 +20,7 @@ Graph Conv(const std::string& shape, const std::string& attrs) {
   return *std::move(graph);
 }
 
-// What the prover says of the mutant that is described so.
+// The proved region of the mutant with this description.
 SymbolicRegion RegionOf(const Graph& graph, const std::string& how) {
   std::optional<Recipe> recipe;
   auto status = ForEachMutant(graph, {}, [&](Mutant mutant) {
@@ -45,8 +45,8 @@ TEST(SymbolicRegionTest, HeightSplitInHalves) {
       RegionOf(Conv("[2,2,8,4]", "pads = [1,1,1,1]"), "first digit 2 of dim 2 to dim 0 (first)");
   EXPECT_THAT(region.differs, testing::ElementsAre("[0:n0, 0:n4, n2 + -1:n2 + 1, 0:n3]"));
   EXPECT_EQ(region.rules.size(), 2u);
-  // Of three rows that a window sees one is missing, of three columns none or one. The prover does
-  // not see through the last row of one half and the last column at once.
+  // Each window lacks one of its three rows, and none or one of its three columns. The prover
+  // cannot decide where the last row of a half meets the last column.
   std::vector<std::string> proved, open;
   for (size_t i = 0; i < region.counted.size(); ++i) {
     (region.differs_proved(i) ? proved : open).push_back(region.counted[i]);
@@ -60,7 +60,7 @@ TEST(SymbolicRegionTest, HeightSplitInHalves) {
   EXPECT_THAT(open, testing::ElementsAre("[0:n0, 0:n4, n2 + -1, n3 + -1]: 6 * n1 and 4 * n1"));
 }
 
-// The parts of this one are not the same at all sizes.
+// The number of parts of this mutant depends on the sizes.
 TEST(SymbolicRegionTest, NoMoreIsSaidThanIsProved) {
   const SymbolicRegion region =
       RegionOf(Conv("[4,2,3,5]", "pads = [1,1,1,1]"), "last digit 2 of dim 0 to dim 3 (first)");

@@ -17,7 +17,7 @@ std::vector<Substitution> Rules(absl::string_view text) {
   return rules.ok() ? *std::move(rules) : std::vector<Substitution>();
 }
 
-// How often the rule is applied to the graph.
+// The number of places where the rule is applied to the graph.
 int Applications(absl::string_view rule, absl::string_view text) {
   auto set = RuleSet::Create(Rules(rule));
   auto graph = ParseGraph(text);
@@ -96,7 +96,8 @@ TEST(Coverage, AxisThatWasNotTried) {
   EXPECT_EQ(Applications(kRule, graph(4)), 0);
 }
 
-// A list that is only carried may have any length, an axis among such dimensions any value.
+// A list that is only carried along may have any length, and an axis among such dimensions any
+// value.
 TEST(Coverage, AnyRank) {
   constexpr char kRule[] = R"(rule r(x: [s..], y: [t..]) bit_exact {
   n = neg(y)
@@ -126,7 +127,7 @@ TEST(Coverage, AnyRank) {
             1);
 }
 
-// A number that is not finite is no real number.
+// A number that is not finite is no real number, so no proof covers it.
 TEST(Coverage, FiniteNumbers) {
   constexpr char kRule[] = R"(rule r(x: [s..]) reassociates {
   y = scalar_mul(x) {alpha = a}
@@ -151,7 +152,7 @@ TEST(Coverage, FiniteNumbers) {
   EXPECT_FALSE(covers(std::numeric_limits<double>::quiet_NaN(), 1));
 }
 
-// Floats are proved as real numbers; integers cut off fractions.
+// The proof is about real numbers; integers cut off fractions.
 TEST(Coverage, IntegersThatAreMovedOrAdded) {
   auto covers = [](absl::string_view rule, DType type) {
     std::vector<Substitution> rules = Rules(rule);
@@ -188,14 +189,14 @@ std::vector<std::string> Erased(absl::string_view rule) {
 
 TEST(Carried, OnlyWhatIsUsedNowhereElse) {
   using Names = std::vector<std::string>;
-  // The transpose of a square is not the square, whatever either side carries.
+  // The transpose of a square matrix is not that matrix, whatever dimensions are carried along.
   EXPECT_EQ(Erased(R"(rule r(x: [n,n]) bit_exact { y = transpose(x) {perm = [1,0]} return y } =>
                       { y = relu(x) return y })"),
             Names());
   EXPECT_EQ(Erased(R"(rule r(x: [m,n]) bit_exact { y = transpose(x) {perm = [1,0]} z = relu(y)
                       return z } => { y = relu(x) z = transpose(y) {perm = [1,0]} return z })"),
             (Names{"m", "n"}));
-  // Summed over, divided by, shifted: looked at.
+  // Dimensions that are summed over, divided by or shifted are not carried along.
   EXPECT_EQ(Erased(R"(rule r(x: [m,n]) bit_exact { y = reduce_mean(x) {axes = [1]} return y } =>
                       { y = reduce_sum(x) {axes = [1]} return y })"),
             Names{"m"});
@@ -205,19 +206,19 @@ TEST(Carried, OnlyWhatIsUsedNowhereElse) {
   EXPECT_EQ(Erased(R"(rule r(x: [m,n]) bit_exact { y = cumsum(x) {axis = 0} return y } =>
                       { y = cumsum(x) {axis = 0} return y })"),
             Names{"n"});
-  // One side reads a fixed row.
+  // Nor is a dimension of which one side reads a fixed row.
   EXPECT_EQ(Erased(R"(rule r(x: [m,n]) bit_exact {
                         y = slice(x) {starts = [0,0], sizes = [1,n]} z = expand(y) {shape = [m,n]}
                         return z } => { y = relu(x) return y })"),
             Names{"n"});
-  // A size that one side multiplies by.
+  // Nor is a size that one side multiplies by.
   EXPECT_EQ(Erased(R"(rule r(x: [m]) reassociates {
                         y = expand(x) {shape = [m,m]} z = reduce_sum(y) {axes = [0]} return z
                       } => { c = constant [] fill 2 y = mul(x, c) return y })"),
             Names());
 }
 
-// What the sampler of the field tests draws from the starter rules is covered, but for a few.
+// At least nine tenths of the random instances of the starter rules are covered.
 TEST(Coverage, OfRandomInstancesOfTheStarterRules) {
   auto loaded = RuleSet::Load("data/rules/starter.txt");
   ASSERT_TRUE(loaded.ok()) << loaded.status();

@@ -60,7 +60,7 @@ std::vector<Substitution> Rules(absl::string_view text) {
   return rules.ok() ? *rules : std::vector<Substitution>();
 }
 
-// The derivation of the one rule of `text`, in words; each step is repeated.
+// The derivation of the only rule in `text`, in words; each step is repeated.
 std::string Derived(absl::string_view rules, absl::string_view text,
                     const DeriveLimits& limits = {}) {
   const Deriver deriver(Rules(rules));
@@ -199,7 +199,7 @@ rule identity(x: [m,n]) reassociates {
 }
 
 TEST(DeriveTest, WhatOneSideLacksIsFoundFromTheOther) {
-  // 0·x = 0 says nothing of x backward; the chain for 0·x = 0·y uses it so all the same.
+  // 0·x = 0 gives no x if used backward, but a derivation of 0·x = 0·y uses it nevertheless.
   const std::string zero =
       "rule zero(x: [n]) reassociates { z = constant [n] fill 0.0 a = mul(x, z) return a } => "
       "{ z = constant [n] fill 0.0 return z }";
@@ -228,7 +228,7 @@ TEST(DeriveTest, RulesThatAreTheSameButForNames) {
   const std::string one = Rule("x: [n], y: [n]", sum, swapped);
   EXPECT_TRUE(same(one, Rule("y: [k], x: [k]", sum, swapped)));
   EXPECT_TRUE(same(one, Rule("x: [n], y: [n]", "a = add(x, y) return a", sum)));
-  // An instance, and a larger one.
+  // An instance of a rule, and a larger instance.
   EXPECT_FALSE(
       same(one, Rule("x: [n]", "a = add(x, x) b = relu(a) return b", "a = add(x, x) return a")));
   EXPECT_FALSE(same(one, Rule("x: [n], y: [n]", "a = add(x, y) b = relu(a) c = neg(b) return c",
@@ -259,7 +259,7 @@ TEST(PruneTest, WhatOthersGiveIsLeftOut) {
   EXPECT_THAT(Kept(all, options), ElementsAre("merge", "columns", "parts"));
 }
 
-// Of rules that give each other one stays.
+// If two rules follow from each other, one stays.
 TEST(PruneTest, TwinsAreNotBothLeftOut) {
   std::string twins = kColumns;
   twins += std::string(kColumns).substr(0, std::string(kColumns).find("rule parts"));
@@ -277,7 +277,7 @@ TEST(PruneTest, AStricterContractIsKept) {
   EXPECT_THAT(Kept(strict + loose), ElementsAre("strict"));
 }
 
-// From either side.
+// Found from either side.
 TEST(DeriveTest, EveryStarterRuleGivesItself) {
   std::ifstream in("data/rules/starter.txt");
   std::stringstream text;
@@ -294,7 +294,7 @@ TEST(DeriveTest, EveryStarterRuleGivesItself) {
     ASSERT_TRUE(derived.ok()) << derived.status();
     EXPECT_TRUE(derived->found()) << rule.name << " at "
                                   << Describe(rule, derived->typings.back().assignment);
-    // The same from its target.
+    // The same, starting from its target.
     auto source = Instantiate(rule, rule.source, derived->typings[0].assignment);
     auto target = Instantiate(rule, rule.target, derived->typings[0].assignment);
     ASSERT_TRUE(source.ok() && target.ok());
@@ -329,7 +329,7 @@ TEST(TypingsTest, ListsHaveDifferentLengths) {
 }
 
 TEST(TypingsTest, GuardsAndOperatorsHold) {
-  // Kernels of odd size, groups that divide.
+  // Odd kernels, and groups that divide the channels.
   const Substitution rule = Rules(
       "rule r(x: [n,c * g,h,w], f: [k,c,2 * p + 1,2 * q + 1]) reassociates where p <= 1 {"
       " y = conv2d(x, f) {pads = [p, q, p, q], groups = g} return y } => "

@@ -1,4 +1,4 @@
-// A graph edited in place against immutable ones, and its matches against those found anew.
+// A graph edited in place, compared with immutable graphs; its matches, compared with a new search.
 #include "rewrite/matching/edit_graph.h"
 
 #include <algorithm>
@@ -61,7 +61,8 @@ Graph ApplyTo(const Graph& graph, const MatchedEdit& matched, const std::vector<
   return *std::move(result);
 }
 
-// Matches by rule and by what they bind; in numbers that do not depend on the way to the graph.
+// Matches by rule and by the values that they bind, with numbers that do not depend on the order of
+// edits.
 std::map<std::string, int> Described(const EditGraph& graph, const MatchSet& matches) {
   std::vector<NodePtr> nodes;
   const Graph now = graph.ToGraph(&nodes);
@@ -74,7 +75,7 @@ std::map<std::string, int> Described(const EditGraph& graph, const MatchSet& mat
     for (const ValueRef& v : match.vars) {
       absl::StrAppend(&text, " ", index.PositionOf(*nodes[v.node]), ".", v.output);
     }
-    // Alike siblings match in one order, which is that of numbers and so of no importance.
+    // Equal siblings match in one order only, that of their numbers, which is arbitrary.
     std::vector<int> bound;
     for (int node : match.nodes) bound.push_back(index.PositionOf(*nodes[node]));
     std::sort(bound.begin(), bound.end());
@@ -85,7 +86,7 @@ std::map<std::string, int> Described(const EditGraph& graph, const MatchSet& mat
   return result;
 }
 
-// Rules whose matches do not depend on which of two siblings is called the first.
+// Rules whose matches do not depend on which of two siblings comes first.
 std::vector<const PreparedRule*> OneAnchorRules() {
   std::vector<const PreparedRule*> rules;
   for (const PreparedRule* rule : Starter().Rules()) {
@@ -151,7 +152,7 @@ TEST(EditGraphTest, DoesWhatApplyDoes) {
   }
 }
 
-// The same graph over different ways has the same hash; what is not the same has another.
+// One graph reached in different ways has one hash; different graphs have different hashes.
 TEST(EditGraphTest, HashForgetsTheOrderOfEdits) {
   EditGraph graph(Parse(optimizer::TransformerText({2})), {});
   MatchSet matches(Starter().Rules(), &graph);
@@ -187,7 +188,8 @@ TEST(EditGraphTest, HashForgetsTheOrderOfEdits) {
   EXPECT_GT(pairs, 100);
 }
 
-// Without operators of both graphs being equal, merged siblings must not depend on one another.
+// Depends says which nodes depend on which values, so that a rule does not merge siblings of which
+// one depends on the other.
 TEST(EditGraphTest, KnowsWhatDependsOnWhat) {
   EditGraph graph(Parse("graph g(x: f32[4]) { a = relu(x)\n b = exp(a)\n c = neg(x)\n "
                         "d = add(b, c)\n return d }"),
@@ -202,7 +204,7 @@ TEST(EditGraphTest, KnowsWhatDependsOnWhat) {
   EXPECT_TRUE(graph.Depends({{node("exp"), 0}}, {relu}));
   EXPECT_FALSE(graph.Depends({{relu, 0}}, {node("exp")}));
   EXPECT_FALSE(graph.Depends({{neg, 0}}, {relu}));
-  // relu's user now reads neg: what comes after both depends on neg alone.
+  // relu's user now reads neg, so everything that followed either depends on neg alone.
   Edit edit;
   edit.replaced.push_back({{relu, 0}, {neg, 0}});
   graph.Apply(edit);
@@ -210,7 +212,7 @@ TEST(EditGraphTest, KnowsWhatDependsOnWhat) {
   EXPECT_TRUE(graph.Depends({{node("exp"), 0}}, {neg}));
 }
 
-// 3i is read by 3i + 1 and 3i + 2, and those by 3i + 3: as many ways as 2^60.
+// Nodes 3i + 1 and 3i + 2 read node 3i, and node 3i + 3 reads both, so there are 2^60 paths.
 TEST(RaiseRankTest, RaisesEachNodeOnceHoweverManyWaysLeadToIt) {
   constexpr int kNodes = 3 * 60 + 1;
   std::vector<int64_t> rank(kNodes);

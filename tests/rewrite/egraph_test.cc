@@ -17,7 +17,7 @@
 namespace lemma {
 namespace {
 
-// Live nodes of that operator.
+// Live nodes of the operator `op`.
 std::vector<int> NodesOf(const EGraph& egraph, const std::string& op) {
   std::vector<int> nodes;
   for (int n = 0; n < egraph.num_nodes(); ++n) {
@@ -40,7 +40,8 @@ std::vector<MatchedEditPtr> MatchesOf(const EGraph& egraph, const PreparedRule& 
   return matched_edits;
 }
 
-// Applies every match of every rule, `rounds` times; how often something was new.
+// Applies every match of every rule, in `rounds` rounds. Returns how many applications added
+// something.
 int Saturate(EGraph* egraph, const RuleSet& rules, int rounds) {
   int news = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -59,7 +60,7 @@ bool Equal(const EGraph& egraph, ValueRef a, ValueRef b) {
   return egraph.ClassOf(a) == egraph.ClassOf(b);
 }
 
-// What Rebuild() promises.
+// Checks the promises of Rebuild().
 void ExpectConsistent(const EGraph& egraph) {
   std::set<std::string> nodes;
   int live = 0;
@@ -140,12 +141,12 @@ TEST(EGraphTest, SaysNothingNewTwice) {
   EXPECT_EQ(egraph.applications().size(), 1u);
   EXPECT_EQ(egraph.applications()[0].made, made);
   ExpectConsistent(egraph);
-  // relu(relu(x)) is relu of its own class now: what follows is known.
+  // relu(relu(x)) is now relu of its own class, so further rounds add nothing.
   EXPECT_EQ(Saturate(&egraph, *rules, 2), 0);
   EXPECT_EQ(egraph.num_live(), 3);
 }
 
-// What is computed alike from values that turn out equal is equal, however far away.
+// If two values turn out equal, so do all values computed from them in the same way.
 TEST(EGraphTest, IsCongruent) {
   auto rules = Rules(kReluTwice);
   EGraph egraph(Parse("graph g(x: f32[4], y: f32[4]) { a = relu(x) b = relu(a)\n"
@@ -191,7 +192,7 @@ TEST(EGraphTest, OperandsOfCommutativeOperatorsStayInTheirOrder) {
   ExpectConsistent(egraph);
 }
 
-// A match whose inner node is found only among what equals an operand, in either slot.
+// A match whose inner node is found only in the class of an operand, in either slot.
 TEST(EGraphTest, MatchesThroughWhatIsEqual) {
   auto rules = Rules(
       "rule exp_is_abs(x: [n]) real_only { a = exp(x)\n return a } => { b = abs(x)\n return b }\n"
@@ -214,7 +215,7 @@ TEST(EGraphTest, MatchesThroughWhatIsEqual) {
   }
 }
 
-// A pattern's node that is read twice has to be one, but may be any of its class.
+// A pattern node that is read twice must match one value, but any node of its class.
 TEST(EGraphTest, WhatIsReadTwiceIsOneValue) {
   auto rules = Rules(
       "rule is_abs(x: [n]) real_only { a = exp(x)\n return a } => { b = abs(x)\n return b }\n"
@@ -259,7 +260,7 @@ TEST(EGraphTest, RulesOfSeveralOutputs) {
   ExpectConsistent(egraph);
 }
 
-// A value is what any node that computes it says it is.
+// A class is known if any of its nodes is.
 TEST(EGraphTest, OneMemberSaysThatAValueIsKnown) {
   auto rules = Rules(
       "rule zero(x: [n]) real_only { a = sub(x, x)\n return a } => "
@@ -305,7 +306,7 @@ TEST(EGraphTest, OneMemberSaysThatAValueIsKnown) {
   ExpectConsistent(egraph);
 }
 
-// Knowing round in circles is no knowing.
+// A cycle of nodes that know each other proves nothing known.
 TEST(EGraphTest, ACycleKnowsNothing) {
   auto rules = Rules(kReluOnce);
   EGraph egraph(Parse("graph g(x: f32[4]) { a = relu(x) return a }"),

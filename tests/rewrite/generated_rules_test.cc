@@ -1,5 +1,5 @@
-// The generated rules that are shipped: each has a proof of what it says now, can be looked for,
-// and holds on random instances in the field.
+// The shipped generated rules: each has a current proof, the matcher can search for it, and it
+// holds on random instances in the field.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -52,8 +52,8 @@ TEST_P(GeneratedRulesTest, HoldInTheField) {
       EXPECT_GT(tested->instances, 0) << rule.name;
       continue;
     }
-    // exp(a + b) = exp(a) * exp(b), and what order and arithmetic say together, are proved but do
-    // not hold in the field.
+    // Rules by exp(a + b) = exp(a) * exp(b), and by laws that join order and arithmetic, are proved
+    // but do not hold in the field.
     const std::string text = PrintRule(rule);
     const bool in_field = text.find("softmax(") == text.npos &&
                           text.find("reduce_max(") == text.npos && text.find("relu(") == text.npos;

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// What CheckNumbers says of the target of a rule with symbols a, b at these values.
+// The answer of CheckNumbers for the target of a rule with symbols a, b at these values.
 std::string Lost(const std::string& target, DType dtype, double a, double b) {
   const std::string text =
       "rule r(x: [n]) reassociates { y = scalar_mul(x) {alpha = a} z = scalar_mul(y) {alpha = b}"
@@ -64,7 +64,7 @@ TEST(HeldNumbersTest, ProductsDoNotVanish) {
   EXPECT_THAT(Lost(literal, DType::kF16, 1, 1), HasSubstr("another number in f16"));
 }
 
-// (a + b) - a is b, but 0 where a is large; a sum by itself is rounded once.
+// (a + b) - a is b, but 0 in floating point if a is large; the sum alone is rounded once.
 TEST(HeldNumbersTest, WhatIsLeftOfADifferenceIsExact) {
   const std::string difference = "z = scalar_mul(x) {alpha = a + b - a}";
   EXPECT_EQ(Lost(difference, DType::kF64, 1, 2), "");

@@ -19,7 +19,7 @@ inline Graph Parse(const std::string& text) {
   return *std::move(graph);
 }
 
-// Rules without a proof.
+// The rules of a text; they need no proof records.
 inline std::unique_ptr<RuleSet> Rules(const std::string& text) {
   auto rules = ParseRules(text);
   EXPECT_TRUE(rules.ok()) << rules.status();

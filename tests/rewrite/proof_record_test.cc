@@ -1,4 +1,4 @@
-// Proof records: in a rule's text, set in place, and held against what the rule says now.
+// Proof records: reading, changing them in a text, and comparing them with the rule.
 #include <chrono>
 #include <fstream>
 #include <sstream>
@@ -69,7 +69,7 @@ TEST(ProofRecord, IsSetInPlace) {
   EXPECT_THAT(once, HasSubstr("}\nproved bit_exact \"1\" \"all sizes >= 1\"\n# about the next\n"));
   const std::string twice = With(once, Proved("2", FloatContract::kRealOnly));
   EXPECT_THAT(twice, HasSubstr("}\nproved real_only \"2\" \"all sizes >= 1\"\n# about the next\n"));
-  // Each record is replaced, and taking them away gives back every byte.
+  // Each record is replaced, and removing the records restores every byte.
   EXPECT_EQ(With(twice, Proved("1")), once);
   auto both = WithRecords(once, "text", {{"other", Proved("3")}});
   ASSERT_TRUE(both.ok());
@@ -131,7 +131,7 @@ TEST(ProofRecord, IsStaleAfterAnEdit) {
   rule.proof = Proved(CurrentProofId(rule));
   ASSERT_EQ(ProofProblem(rule), "");
   const std::string text = PrintRule(rule);
-  // In the source; where a name says so, in both sides.
+  // Edits the first occurrence: in the source, or in a variable's type, which both sides read.
   const std::pair<const char*, const char*> edits[] = {{"n >= 2", "n >= 1"},
                                                        {"starts = [0, 1]", "starts = [0, 0]"},
                                                        {"sub(a, b)", "sub(b, a)"},

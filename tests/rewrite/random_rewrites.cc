@@ -21,7 +21,7 @@ bool Holds(const Substitution& rule, const SymbolValues& symbols) {
   return true;
 }
 
-// The source with some sizes larger, as far as it is well-formed.
+// The source with some sizes enlarged, if it stays well-formed.
 std::optional<Graph> Grown(const Substitution& rule, Assignment assignment,
                            std::mt19937_64* random) {
   auto graph = Instantiate(rule, rule.source, assignment, VarsAs::kRoles);
@@ -76,7 +76,7 @@ std::optional<RandomRewrite> Rewritten(const Graph& graph, const RewriteSource& 
   source.ForEach(index, [&](const Rewrite& rewrite) {
     auto applied = rewrite.Apply();
     if (!applied.ok() || applied->StructuralHash() == graph.StructuralHash()) return true;
-    // Each is the one chosen with the same probability.
+    // Every rewrite is chosen with the same probability.
     if ((*random)() % ++count != 0) return true;
     chosen = {*std::move(applied), rewrite.name(), rewrite.Describe(), rewrite.contract()};
     return true;

@@ -1,4 +1,4 @@
-// What a step of a search costs: a graph of 200 operators, all starter rules.
+// Times a step of a search: a graph of 200 operators, all starter rules.
 #include <benchmark/benchmark.h>
 
 #include "graph/builder.h"
@@ -54,7 +54,8 @@ void BM_FindAll(benchmark::State& state) {
 }
 BENCHMARK(BM_FindAll)->Unit(benchmark::kMicrosecond);
 
-// Applies match number state.range(0): the first rebuilds the whole graph, the last hardly any.
+// Applies match number state.range(0): the first one rebuilds the whole graph, the last one hardly
+// anything.
 void BM_Apply(benchmark::State& state) {
   Graph graph = Residual();
   MatchIndex index(graph);

@@ -230,7 +230,7 @@ TEST(RuleText, ErrorsPointAtTheirCause) {
   EXPECT_THAT(RuleSet::Create(*ParseRules(kApart)).status().message(), HasSubstr("share no value"));
 }
 
-// Bytes flipped, removed and repeated: an error or a rule, never a crash.
+// Flipped, removed and repeated bytes give an error or a rule, never a crash.
 TEST(RuleText, SurvivesDamage) {
   constexpr absl::string_view kTexts[] = {kMerge, R"(# doc
 rule r(x: weight [o..,2*m,i..], y: constant i64[n div 2]) real_only where n mod 2 = 0, m >= 1 {

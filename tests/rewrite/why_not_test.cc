@@ -1,4 +1,4 @@
-// What is said of rules that do not apply.
+// Explanations of why rules do not apply.
 #include "rewrite/matching/why_not.h"
 
 #include <memory>
@@ -36,7 +36,7 @@ Graph Parse(const std::string& text) {
   return *std::move(graph);
 }
 
-// "operand@y: the operand of z is …", of the place labelled `anchor`.
+// "operand@y: the operand of z is …": the answer at the place labelled `anchor`.
 std::string Answer(const PreparedRule& rule, const std::string& text, absl::string_view anchor) {
   const Graph graph = Parse(text);
   const MatchIndex index(graph);
@@ -97,7 +97,7 @@ TEST(WhyNot, AnAttributeHasAnotherValue) {
     z = reduce_mean(y) {axes = [2, 3], keepdims = 1} return z })",
                    "z"),
             "attribute@y: strides of conv2d is [2, 2], not [1, 1]");
-  // Of several that differ, the first is named.
+  // If several attributes differ, the first is named.
   EXPECT_EQ(Answer("mean_before_pointwise_conv",
                    R"(graph g(x: f32[1,2,4,4], f: weight f32[3,2,1,1]) {
     y = conv2d(x, f) z = reduce_mean(y) {axes = [3], keepdims = 0} return z })",
@@ -196,7 +196,7 @@ std::set<std::set<const Node*>> Sets(const std::vector<Match>& matches) {
   return sets;
 }
 
-// It applies where the search finds that it does, and nowhere else.
+// The answer is that the rule applies exactly where the search finds a match.
 TEST(WhyNot, AgreesWithTheMatcher) {
   int applicable = 0, others = 0;
   for (const char* name : {"squeezenet", "inception_v1", "densenet121"}) {

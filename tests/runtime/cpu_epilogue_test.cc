@@ -1,6 +1,6 @@
-// Every ordered pair and triple of what may be fused behind a product, by each product's kernel,
-// against the reference. BUILD.bazel runs this once for each instruction set that oneDNN has code
-// for.
+// Every ordered pair and triple of operators that may be fused behind a product, for each kernel of
+// products, against the reference. BUILD.bazel runs this once for each instruction set that oneDNN
+// has code for.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -19,7 +19,8 @@
 namespace lemma {
 namespace {
 
-// $0 becomes the result of $1. Those of one algorithm of oneDNN have other parameters.
+// $0 is the result, $1 the value before. Operators that use the same oneDNN algorithm have
+// different parameters.
 const char* const kFollowers[] = {
     "$0 = relu($1)",
     "$0 = leaky_relu($1) {alpha = 0.1}",
@@ -42,7 +43,7 @@ const char* const kFollowers[] = {
     "$0 = add($1, r)",
 };
 constexpr int kNumFollowers = sizeof(kFollowers) / sizeof(kFollowers[0]);
-// One or two of each algorithm, for triples.
+// One or two operators of each algorithm, for triples.
 constexpr int kOfTriples[] = {0, 2, 3, 4, 6, 8, 13, 14, 16, 18};
 
 struct Product {
@@ -79,7 +80,7 @@ std::vector<std::string> FollowersOf(const Product& product) {
 
 class Epilogues : public testing::TestWithParam<Product> {
  protected:
-  // Runs the chain on the CPU back end and counts how much of it was one kernel.
+  // Runs the chain on the CPU back end and counts its operators that one kernel computed.
   void Check(const std::vector<std::string>& chain) {
     std::string text = absl::StrCat("graph g(", GetParam().inputs, ") {\n", GetParam().line, "\n");
     std::string last = "p";
@@ -141,7 +142,8 @@ TEST_P(Epilogues, EveryPairIsRight) {
   EXPECT_GE(most_fused_, 3);
 }
 
-// In tests tagged large, since it takes minutes; TriplesOfEachAlgorithmAreRight is a part of it.
+// Only in tests tagged large, because it takes minutes; TriplesOfEachAlgorithmAreRight is a part of
+// it.
 TEST_P(Epilogues, EveryTripleIsRight) { CheckTriples(FollowersOf(GetParam())); }
 
 TEST_P(Epilogues, TriplesOfEachAlgorithmAreRight) {
@@ -151,8 +153,8 @@ TEST_P(Epilogues, TriplesOfEachAlgorithmAreRight) {
   CheckTriples(all);
 }
 
-// Those that were found wrong: oneDNN gave the second operator of an algorithm the first one's
-// parameters.
+// oneDNN gives the second operator of an algorithm the first one's parameters, so the back end must
+// not fuse both.
 TEST_P(Epilogues, TwoOfOneAlgorithmKeepTheirOwnParameters) {
   auto times = [](const char* factor) {
     return absl::StrCat("c$0 = constant f32[] fill ", factor, " $0 = mul($1, c$0)");

@@ -1,4 +1,4 @@
-// What the CPU back end fuses and where it puts values, and that the results stay right.
+// The CPU back end fuses and places values as expected, and its results stay right.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -33,7 +33,7 @@ TEST(CpuFusion, PixelwiseConvolutionAddsItsOwnInput) {
             "tanh copy conv2d+add copy");
 }
 
-// f(0) is not 0, so that channels padded to a multiple of 16 would show.
+// f(0) is not 0, so errors in channels padded to a multiple of 16 would show.
 TEST(CpuFusion, OddChannelsWithShiftedActivations) {
   for (const char* f : {"sigmoid", "gelu", "silu", "hard_swish", "elu", "tanh"}) {
     EXPECT_EQ(KernelsRun(absl::StrCat(R"(graph g(x: f32[1,3,9,9], w: weight f32[17,3,3,3],
@@ -59,8 +59,8 @@ TEST(CpuFusion, SwishInTwoOperators) {
             "matmul+sigmoid+mul");
 }
 
-// A graph of `head`, of which a0 is a result, `count` times `line`, of which $0 is the result and
-// $1 the result before, and `tail`, where $0 is the last result.
+// A graph of three parts: `head`, with the result a0; `count` times `line`, where $0 is the result
+// and $1 the result before; and `tail`, where $0 is the last result.
 std::string Chain(absl::string_view inputs, absl::string_view head, absl::string_view line,
                   int count, absl::string_view tail = "return $0") {
   std::string text = absl::StrCat("graph g(", inputs, ") {\n", head, "\n");
@@ -77,7 +77,7 @@ constexpr char kMove[] = "$0 = scalar_mul($1) {alpha = -1.03}";
 constexpr char kConvolved[] = "x: f32[1,5,4,4], w: weight f32[5,5,3,3]";
 constexpr char kConvolve[] = "a0 = conv2d(x, w) {pads = [1,1,1,1]}";
 
-// What a kernel of `head`, which may be "", and `count` times `op` is called.
+// The name of a kernel of `head`, which may be "", and `count` times `op`.
 std::string Fused(absl::string_view head, absl::string_view op, int count) {
   std::string name(head);
   for (int i = 0; i < count; ++i) absl::StrAppend(&name, name.empty() ? "" : "+", op);
@@ -112,7 +112,7 @@ TEST(CpuFusion, LongChainsBehindOtherHeads) {
   }
 }
 
-// Each function's code is of another length.
+// Each function has code of another length.
 TEST(CpuFusion, LongChainsOfEveryActivation) {
   for (const char* f : {"relu", "sigmoid", "tanh", "gelu", "gelu_tanh", "silu", "hard_swish"}) {
     const std::string line = absl::StrCat("s$0 = scalar_mul($1) {alpha = 2.5}\n$0 = ", f, "(s$0)");
@@ -128,7 +128,7 @@ TEST(CpuFusion, LongChainsOfSwishInTwoOperators) {
             "");
 }
 
-// Each takes two of the 32.
+// Each takes two of the 32 places.
 TEST(CpuFusion, LongChainsOfNorms) {
   const std::string inputs = absl::StrCat(kConvolved,
                                           ", s: weight f32[5], b: weight f32[5], m: weight f32[5], "
@@ -149,7 +149,7 @@ TEST(CpuFusion, LongChainsOfResidualsAndBiases) {
             "");
 }
 
-// Were each operand written out, these would be 2^60 terms.
+// If shared operands were written out, these would be 2^60 terms.
 TEST(CpuFusion, ChainsOfSharedOperands) {
   const char* line = "t$0 = mul($1, $1)\n$0 = sqrt(t$0)";
   EXPECT_NE(KernelsRun(Chain("x: f32[4,6]", "a0 = sigmoid(x)", line, 60)), "");
@@ -251,8 +251,8 @@ TEST(CpuFusion, ChannelShuffleCopiesOnce) {
             "copy conv2d copy conv2d");
 }
 
-// Images of every second row and column as a batch, and what is computed of them put together
-// again: one copy before, and one to the output.
+// Every second row and column becomes an image of a batch, and the results are put together again:
+// one copy before, and one to the output.
 TEST(CpuFusion, CopiesGoWhereTheyAreWanted) {
   EXPECT_EQ(KernelsRun(R"(graph g(x: f32[1,3,4,6], w: weight f32[5,3,3,3]) {
     a = reshape(x) {shape = [1,3,2,2,3,2]}
@@ -267,7 +267,7 @@ TEST(CpuFusion, CopiesGoWhereTheyAreWanted) {
             "copy conv2d copy");
 }
 
-// Blocks of rows as a batch.
+// Blocks of rows become a batch.
 TEST(CpuFusion, ConcatenatedInputsGoStraightToTheirLayout) {
   EXPECT_EQ(KernelsRun(R"(graph g(x: f32[1,3,6,5], w: weight f32[5,3,3,3]) {
     a = slice(x) {starts = [0,0,0,0], sizes = [1,3,4,5]}
@@ -303,8 +303,8 @@ TEST(CpuFusion, EverySecondColumnOfOddRowsIsCopied) {
       "copy conv2d copy conv2d copy");
 }
 
-// The kernels of a graph where layout operators are not fused. That they give the right result is
-// among what KernelsRun expects.
+// The kernels of a graph if layout operators are not fused. KernelsRun expects their results to be
+// right.
 std::string KernelsApart(absl::string_view text) {
   const Graph graph = GraphOf(text);
   auto executable = MakeCpuBackend({/*fuse_layout=*/false})->Compile(graph, {});
@@ -327,7 +327,7 @@ TEST(CpuFusion, WithoutItEveryLayoutOperatorIsAKernel) {
   EXPECT_EQ(KernelsApart(kAttention), "matmul reshape transpose relu split concat");
 }
 
-// Layout operators behind a convolution keep its channels last; reshapes do not.
+// Layout operators behind a convolution keep its channels last, except reshapes.
 TEST(CpuFusion, WithoutItConcatenationsAreNotWrittenInPlace) {
   constexpr char kSiblings[] = R"(graph g(x: f32[1,6,5,5], w: weight f32[4,6,1,1],
       u: weight f32[3,6,1,1], v: weight f32[2,7,3,3]) {

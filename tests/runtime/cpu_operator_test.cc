@@ -40,8 +40,8 @@ void ExpectMatches(const OpExample& example, size_t first_weight) {
   ExpectCpuMatchesReference(graph, inputs);
 }
 
-// Every operand of rank 2 or more a view of an input with its dimensions the other way round: no
-// kernel may take for granted how values that are not its own lie in memory.
+// Every operand of rank 2 or more is a view of an input with the dimensions reversed: no kernel may
+// assume a layout of values that it did not make.
 TEST_P(CpuOperator, MatchesReferenceOnViews) {
   const OpExample& example = GetParam();
   GraphBuilder builder("g");

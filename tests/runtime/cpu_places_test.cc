@@ -1,5 +1,5 @@
-// Where the CPU planner puts values: parts of a value that their only user looks at do not dictate
-// its layout, and what is written in place lies apart from all else.
+// The places that the CPU planner gives to values. A user that reads a part of a value does not
+// dictate its layout, and values written in place do not overlap others.
 #include "gtest/gtest.h"
 #include "tests/runtime/runtime_testutil.h"
 
@@ -48,7 +48,7 @@ TEST(CpuPlaces, ATransposedSlice) {
     y = matmul(s, k) return y })");
 }
 
-// Found by differential_test.
+// An operand that a kernel only waits for keeps its layout.
 TEST(CpuPlaces, AnOperandThatIsOnlyWaitedForKeepsItsOwnLayout) {
   ExpectRight(R"(graph g(x: f32[3,2], z: f32[2,3]) {
     a = gelu(z) b = tanh(x) t = transpose(b) {perm = [1,0]} y = barrier(t, a) return y })");
@@ -56,7 +56,7 @@ TEST(CpuPlaces, AnOperandThatIsOnlyWaitedForKeepsItsOwnLayout) {
     c = concat(x, x) {axis = 0} a = gelu(z) y = barrier(c, a) return y })");
 }
 
-// On each axis, channels last or not.
+// On each axis, with channels last or not.
 TEST(CpuPlaces, ABatchNormalizationWritesItsPartOfAConcatenation) {
   for (int axis = 0; axis < 4; ++axis) {
     const std::string at = std::to_string(axis);

@@ -1,5 +1,5 @@
-// What the CPU back end's kernels of the library claim to compute, read back from what the library
-// was handed, is what their nodes mean; and a planner's fault would show.
+// Statements of the CPU back end's library kernels, read back from the library's descriptors, agree
+// with the meaning of the kernels' nodes; faults put into a plan are found.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -20,7 +20,7 @@
 namespace lemma {
 namespace {
 
-// How many statements there are; all must hold.
+// The number of statements; all must hold.
 int Stated(const Graph& graph) {
   auto claims = ClaimsOfPlan(graph);
   EXPECT_TRUE(claims.ok()) << claims.status();
@@ -63,7 +63,7 @@ TEST(Statements, SayWhatTheirNodesMean) {
   for (const char* text : kGraphs) EXPECT_GT(Stated(GraphOf(text)), 0) << text;
 }
 
-// What the library computes, and what is fused behind it.
+// Operators that the library computes, and operators that it fuses behind them.
 bool IsOfLibrary(const OpDef& op) {
   for (const char* name : {"conv", "matmul", "pool", "softmax", "norm", "lrn"}) {
     if (absl::StrContains(op.name, name)) return true;
@@ -96,7 +96,7 @@ TEST(Statements, OfRandomGraphsHold) {
   EXPECT_GT(stated, 500);
 }
 
-// A planner's fault: changes a spec; false if it does not apply to it.
+// A fault of a planner: changes a spec, or returns false if it does not apply to it.
 using Change = std::function<bool(cpu::CpuKernelSpec*)>;
 struct Fault {
   const char* name;
@@ -104,8 +104,7 @@ struct Fault {
   Change change;
 };
 
-// Node n of the spec with `change` applied to its attributes, and its operands in `order`, if
-// given.
+// Replaces node n of the spec: its attributes by `change`, and its operands by `order`, if given.
 bool Rebuild(cpu::CpuKernelSpec* spec, size_t n, const std::function<void(Attrs*)>& change,
              const std::vector<int>& order = {}) {
   const NodePtr& node = spec->nodes[n];
@@ -203,8 +202,8 @@ std::vector<Fault> Faults() {
   };
 }
 
-// The first kernel of the graph that the fault applies to, as built with the fault, no longer
-// states what its nodes mean; or cannot be built.
+// Whether the first kernel to which the fault applies, built with the fault, cannot be built or
+// states something else than its nodes.
 bool IsCaught(const Fault& fault) {
   const Graph graph = GraphOf(fault.graph);
   NodeTraitsCache traits;
@@ -222,7 +221,7 @@ bool IsCaught(const Fault& fault) {
     }
     auto kernel = cpu::BuildKernel(changed, statics);
     if (!kernel.ok()) return true;
-    // The statement is of operands by their numbers; where they lie is the plan's.
+    // The statement names operands by numbers; their places are in the plan.
     auto statement = cpu::StatementOf(*step.spec, **kernel);
     if (!statement.ok()) return true;
     KernelClaim claim;
@@ -235,7 +234,7 @@ bool IsCaught(const Fault& fault) {
   return true;
 }
 
-// Faults in where values lie.
+// Faults in the places of values.
 struct PlanFault {
   const char* name;
   std::function<void(cpu::CpuPlan*)> change;

@@ -1,5 +1,5 @@
-// What is stored between operators keeps its type's values, also where fusion stores nothing: what
-// NumPy gives, on the CPU back end and the reference.
+// Values between operators are rounded to their types, also where fusion stores nothing: the CPU
+// back end and the reference give NumPy's results.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -26,7 +26,7 @@ std::vector<double> Outputs(const std::string& onnx, const Tensor& x, Backend* b
   return (*outputs)[0].ToDoubles();
 }
 
-// Between scale, quotient and rounding: in double the quanta are 201, 0, 204, 167, 254, 12.
+// Rounded between scale, quotient and rounding. In double the quanta are 201, 0, 204, 167, 254, 12.
 TEST(OnnxNumbers, DynamicQuantizationRoundsToF32BetweenItsOperators) {
   const Tensor x = *Tensor::FromDoubles({DType::kF32, {6}},
                                         {2.703125, -4.640625, 2.8125, 1.46875, 4.640625, -4.1875});
@@ -51,7 +51,7 @@ TEST(OnnxNumbers, ZerosDividedByTheirNormAreZero) {
   }
 }
 
-// A library's softmax makes plausible shares of them.
+// A library's softmax can turn NaN into plausible numbers.
 TEST(NotANumber, SoftmaxOfARowWithNaNIsNaN) {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   const Graph graph = GraphOf(
@@ -85,7 +85,7 @@ TEST(NotANumber, ABatchNormalizationByAnInfiniteMeanIsInfinite) {
   }
 }
 
-// The library's is the least float.
+// The library's maximum of padding is the least float.
 TEST(Poolings, TheMaximumOfPaddingAloneIsMinusInfinity) {
   const Graph graph = GraphOf(
       "graph g(x: f32[1,2,1,3]) { y = max_pool2d(x) {dilations = [2,3], kernel = [3,2], "

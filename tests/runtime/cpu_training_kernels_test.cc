@@ -1,5 +1,5 @@
-// Kernels that training wants: gradients of filters, operands that are views of computed values,
-// batch normalization of batches. Results are those of the reference.
+// Kernels of training: gradients of filters, operands that are views of computed values, batch
+// normalization by the statistics of a batch. Results equal the reference's.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -25,7 +25,8 @@ std::string ExchangedConvolution(absl::string_view dy, absl::string_view window)
   return executable == nullptr ? "" : executable->Describe();
 }
 
-// Strides of the convolution whose weights' gradient it is are its dilations, and vice versa.
+// Strides of the original convolution are dilations of the convolution that computes its weights'
+// gradient, and vice versa.
 TEST(CpuTrainingKernels, GradientsOfConvolutionWeights) {
   for (const auto& [dy, window] : std::vector<std::pair<const char*, const char*>>{
            {"9,8", "pads = [1,1,1,1]"},
@@ -38,8 +39,8 @@ TEST(CpuTrainingKernels, GradientsOfConvolutionWeights) {
   }
 }
 
-// A convolution of the first `used` rows and columns of x, of which `x` is the height and width,
-// with dy, as the gradient of filters is.
+// A convolution with dy of the first `used` rows and columns of x, of height and width `x`, as for
+// the gradient of filters.
 std::string CutConvolution(absl::string_view x, absl::string_view start, absl::string_view used,
                            absl::string_view dy, absl::string_view window) {
   return KernelsRun(absl::Substitute(R"(graph g(x: f32[3,5,$0], dy: f32[3,7,$3]) {
@@ -57,8 +58,8 @@ std::string CutConvolution(absl::string_view x, absl::string_view start, absl::s
                                      x, start, used, dy, window));
 }
 
-// Filters that see no pixel of the last row or column, filters of one pixel, with steps and
-// without.
+// Filters that never reach the last row or column, and filters of one pixel, with and without
+// strides.
 TEST(CpuTrainingKernels, GradientsOfFiltersThatDoNotReachTheEnd) {
   const std::string two = "dilations = [2,2]", uneven = "dilations = [3,2]";
   for (const std::string& kernels :
@@ -84,7 +85,7 @@ TEST(CpuTrainingKernels, BatchNormalizationOfBatches) {
     return z, m, v, dx, ds, db
   })"),
             "relu copy batch_norm_training relu mul copy batch_norm_training_gradient copy");
-  // One value twice, of which the gradient may not take over the memory.
+  // A value that is used twice; the gradient must not overwrite it.
   KernelsRun(R"(graph g(x: f32[2,4,3,3], s: f32[4], m: f32[4], v: f32[4]) {
     w = exp(v)
     r = relu(x)
@@ -94,7 +95,7 @@ TEST(CpuTrainingKernels, BatchNormalizationOfBatches) {
   })");
 }
 
-// A product that is wanted transposed is computed so.
+// A product whose transpose is needed is computed transposed.
 TEST(CpuTrainingKernels, ProductsOfTransposedOperands) {
   for (const auto& [shapes, perm] : std::vector<std::pair<const char*, const char*>>{
            {"x: f32[9,5], y: f32[9,7], w: f32[7,5]", "[1,0]"},
@@ -113,7 +114,7 @@ TEST(CpuTrainingKernels, ProductsOfTransposedOperands) {
   }
 }
 
-// What is known beforehand is row-major, whatever a kernel would like.
+// Values known beforehand are row-major, whatever layout a kernel prefers.
 TEST(CpuTrainingKernels, ImagesThatAreKnownBeforehand) {
   const std::string x = "graph g(f: f32[4,3,2,2], x: weight f32[2,3,5,6], dy: f32[2,3,2,3]) {\n ";
   for (const char* application :
@@ -137,7 +138,7 @@ TEST(CpuTrainingKernels, TransposedConvolutionsThatReachNotAll) {
   }
 }
 
-// Many equal maxima, which relu makes: the first one takes all.
+// Many equal maxima, made by relu: the first one gets the whole gradient.
 TEST(CpuTrainingKernels, GradientsThatScatter) {
   for (const char* window :
        {"kernel = [3,3], strides = [2,2]", "kernel = [2,3], pads = [1,0,0,1]",
@@ -163,14 +164,14 @@ TEST(CpuTrainingKernels, GradientsThatScatter) {
   })");
 }
 
-// A filter that is a view of another value lies otherwise than one that is known beforehand.
+// A filter that is a view of another value has other strides than one that is known beforehand.
 TEST(CpuTrainingKernels, FiltersThatAreViews) {
   for (const char* window : {"pads = [1,1,1,1]", "dilations = [2,2], strides = [2,1]"}) {
     EXPECT_NE(ExchangedConvolution("3,2", window).find(": conv("), std::string::npos) << window;
   }
 }
 
-// A gradient convolves with values that others want channels last.
+// The filter of the gradient's convolution is a value that other kernels want with channels last.
 TEST(CpuTrainingKernels, WeightsMayBeViews) {
   KernelsRun(R"(graph g(x: f32[32,4,7,7], d: f32[4,128,7,7], v: f32[128,32,3,3]) {
     a = relu(d)
@@ -199,7 +200,7 @@ TEST(CpuTrainingKernels, BiasesMayBeViews) {
   })");
 }
 
-// Where the last rows and columns are reached by no window, oneDNN leaves them at zero.
+// oneDNN leaves the last rows and columns zero if no window reaches them.
 TEST(CpuTrainingKernels, TransposedConvolutionWithRowsThatNothingReaches) {
   EXPECT_EQ(KernelsRun(R"(graph g(x: f32[2,6,4,4], w: weight f32[6,3,1,1]) {
     y = conv_transpose2d(x, w) {strides = [2,2], output_padding = [1,1]}
@@ -208,7 +209,7 @@ TEST(CpuTrainingKernels, TransposedConvolutionWithRowsThatNothingReaches) {
             "copy conv_transpose2d copy");
 }
 
-// Operands that are computed and that are views of something else.
+// Operands that are computed, as views of other values.
 TEST(CpuTrainingKernels, WeightsAndVectorsThatAreViews) {
   for (const char* body : {
            "e = transpose(w) {perm = [1,0,2,3]}\n y = conv2d(x, e)",

@@ -14,7 +14,8 @@
 namespace lemma {
 namespace {
 
-// How many times further than the largest of a few random disturbances may take the definitions.
+// An execution may be this many times as far from the definitions as the largest of a few random
+// disturbances.
 constexpr double kAsFar = 4;
 
 // Each float changed by up to `by` of itself.
@@ -98,9 +99,9 @@ bool DefinitionsReferee::Overflows(const std::vector<Tensor>& actual, size_t out
          *NearsOverflow(graph_, inputs_);
 }
 
-// Each operator's operands off by up to what runtime/tolerance.h allows it of themselves, and its
-// result by that of its largest element: what a stable computation in f32 may be off by, be it
-// sensitive to its operands or not.
+// The outputs if each operator's operands are disturbed by up to the tolerance that
+// runtime/tolerance.h allows them, and its result by that of its largest element: the error that a
+// stable computation in f32 may have, however sensitive it is to its operands.
 std::vector<Tensor> DefinitionsReferee::Disturbed(uint64_t seed) const {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> share(-1, 1);
@@ -124,7 +125,7 @@ std::vector<Tensor> DefinitionsReferee::Disturbed(uint64_t seed) const {
         largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : largest;
       const double step = error * largest;
       if (IsFloat(result.dtype()) && step > 0) {
-        // By chance, or to multiples of the step: what nearly is 0 becomes that.
+        // Disturbs by chance, or rounds to multiples of the step, so that numbers near 0 become 0.
         for (double& x : numbers) {
           x = seed % 4 == 0 ? std::round(x / step) * step : x + share(random) * step;
         }

@@ -26,7 +26,7 @@ struct Counts {
   int graphs = 0, without_values = 0, excused = 0;
 };
 
-// Fails the test where the CPU back end is not what the definitions give.
+// Fails the test if the CPU back end's outputs differ from the definitions'.
 void Check(uint64_t seed, const RandomGraph& random, Counts* counts) {
   const std::string text = absl::StrCat("\n", PrintGraph(random.graph), "\n");
   const DefinitionsReferee referee(random.graph, random.inputs);
@@ -35,7 +35,7 @@ void Check(uint64_t seed, const RandomGraph& random, Counts* counts) {
     CompileOptions options;
     options.threads = threads;
     auto executable = MakeCpuBackend({fuse_layout})->Compile(random.graph, options);
-    // An index outside its tensor: both say so, of weights when they are compiled.
+    // An index outside its tensor: both report it, at compile time if it is in a weight.
     DefinitionsReferee::Outputs actual = absl::UnknownError("");
     actual = executable.ok() ? (*executable)->Run(random.inputs) : executable.status();
     ASSERT_EQ(actual.status().code(), expected.status().code())

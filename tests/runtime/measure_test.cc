@@ -1,4 +1,4 @@
-// Measuring kernels on their own, and where their operands lie meanwhile.
+// Measuring single kernels, and the places of their operands meanwhile.
 #include <numeric>
 
 #include "base/stopwatch.h"
@@ -41,7 +41,7 @@ TEST(Measure, EveryKernelOfAGraphCanBeMeasured) {
   }
 }
 
-// A kernel runs under the signature that its cost is kept under.
+// The kernels of a run have the signatures of the plan, under which costs are kept.
 TEST(Measure, ARunHasTheSignaturesOfThePlan) {
   const Graph graph = GraphOf(kTwoLayers);
   auto plan = MakeCpuMeasurer()->Plan(graph);
@@ -74,8 +74,8 @@ TEST(Measure, FusionIsPartOfTheDevice) {
   EXPECT_EQ(plan->peak_bytes, 256);  // 9 x 6 floats, in whole lines of the cache
 }
 
-// What a kernel reads of its matrices and filters, it either packed or takes from their own place:
-// the measurer has both taken out of the caches.
+// A kernel reads its matrices and filters either packed or from their own place; the measurer takes
+// both out of the caches.
 TEST(Measure, EveryWeightIsPackedOrRead) {
   NodeTraitsCache traits;
   auto plan = cpu::PlanGraph(GraphOf(R"(graph g(x: f32[1,6,8,8], w: weight f32[6,6,3,3],

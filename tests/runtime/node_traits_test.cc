@@ -13,7 +13,7 @@
 namespace lemma {
 namespace {
 
-// Of the application that makes y.
+// The traits of the application that makes y.
 NodeTraits TraitsOf(const std::string& inputs, const std::string& application) {
   auto graph = ParseGraph("graph g(" + inputs + ") { y = " + application + " return y }");
   EXPECT_TRUE(graph.ok()) << graph.status();

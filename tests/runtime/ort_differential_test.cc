@@ -31,7 +31,7 @@ RandomGraphOptions Exportable(uint64_t seed) {
   RandomGraphOptions options;
   options.operators = seed % 2 == 0 ? 8 : 4;
   options.allowed = [](const OpDef& op) { return op.onnx_export != nullptr; };
-  // ONNX Runtime has kernels for the other types here and there.
+  // For other types ONNX Runtime has few kernels.
   options.allowed_type = [seed](DType dtype) {
     switch (dtype) {
       case DType::kF32:
@@ -47,7 +47,7 @@ RandomGraphOptions Exportable(uint64_t seed) {
   return options;
 }
 
-// An error message without the names in it, so that alike ones can be counted.
+// The error message without names, so that similar messages can be counted.
 std::string KindOf(const absl::Status& status) {
   std::string text(status.message());
   for (const char* name :
@@ -57,7 +57,8 @@ std::string KindOf(const absl::Status& status) {
   return text.substr(0, 120);
 }
 
-// ONNX Runtime finds the model wrong, rather than lacking a kernel or taking no such values.
+// Whether ONNX Runtime calls the model invalid, and not only lacks a kernel or rejects input
+// values.
 bool IsInvalidModel(const absl::Status& status) {
   return absl::StrContains(status.message(), "This is an invalid model") ||
          absl::StrContains(status.message(), "ShapeInferenceError") ||
@@ -76,7 +77,7 @@ int Print(const char* what, const Counts& counts) {
 
 class OrtDifferential : public testing::TestWithParam<const char*> {
  protected:
-  // Fails the test where ONNX Runtime gives something else, unless that is known of it.
+  // Fails the test if ONNX Runtime's outputs differ without a known reason.
   void Check(uint64_t seed, int opset, OrtEngine* ort) {
     const RandomGraph random = MakeRandomGraph(seed, Exportable(seed));
     const std::string what =
@@ -139,7 +140,7 @@ class OrtDifferential : public testing::TestWithParam<const char*> {
   Counts not_exported_, refused_, known_;
 };
 
-// By its optimization level.
+// At each of its optimization levels.
 TEST_P(OrtDifferential, OnnxRuntimeComputesWhatTheDefinitionsSay) {
   CheckAll({"--optimize", GetParam()}, kGraphs, [](uint64_t) { return 17; });
 }

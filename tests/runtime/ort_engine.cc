@@ -34,7 +34,7 @@ absl::Status WriteBytes(const std::string& path, const std::string& bytes) {
   return file.good() ? absl::OkStatus() : absl::InternalError(absl::StrCat(path, ": not written"));
 }
 
-// The tools keep what they install in the user's home, which Bazel's tests do not know.
+// The tools install into the user's home, whose path Bazel hides from tests.
 void FindHome() {
   if (const passwd* user = getpwuid(getuid()); user != nullptr) setenv("HOME", user->pw_dir, 1);
 }

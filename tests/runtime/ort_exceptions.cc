@@ -40,7 +40,7 @@ bool HasNegativeAxis(const Node& node) {
   return std::any_of(axes.begin(), axes.end(), [](int64_t axis) { return axis < 0; });
 }
 
-// Whether a power of two of these might be no number of 31 bits.
+// Whether a power of two of these may exceed 31 bits.
 bool HasUnboundedPower(const Tensor& base, const Tensor& exponent) {
   double largest = 0, most = 0;
   Any(base, [&](double x) { return largest = std::max(largest, std::fabs(x)), false; });
@@ -48,14 +48,14 @@ bool HasUnboundedPower(const Tensor& base, const Tensor& exponent) {
   return is_negative || most * std::log2(std::max(largest, 1.0)) >= 31;
 }
 
-// Whether an integer type has no number for `x`, cut off towards 0.
+// Whether `x`, cut off towards 0, is outside of the integer type.
 bool IsBeyond(DType dtype, double x) {
   const int bits = static_cast<int>(SizeOf(dtype)) * 8 - (dtype == DType::kU8 ? 0 : 1);
   const double end = std::ldexp(1.0, bits), least = dtype == DType::kU8 ? 0 : -end;
   return std::isnan(x) || std::trunc(x) < least || std::trunc(x) >= end;
 }
 
-// Where each update of a scatter goes, as one number.
+// The place that each update of a scatter changes, as one number.
 std::vector<int64_t> Places(const Node& node, const Tensor& x, const Tensor& indices) {
   const bool is_nd = node.IsOp("scatter_nd");
   std::vector<int64_t> places;
@@ -91,14 +91,14 @@ bool HasDuplicates(std::vector<int64_t> places) {
   return std::adjacent_find(places.begin(), places.end()) != places.end();
 }
 
-// Whether a product of some of these might be no number of 31 bits.
+// Whether a product of some of these may exceed 31 bits.
 bool HasUnboundedProduct(const Tensor& tensor) {
   double bits = 0;
   Any(tensor, [&](double x) { return bits += std::log2(std::max(std::fabs(x), 1.0)), false; });
   return bits >= 31;
 }
 
-// Whether each mean is one of a single element.
+// Whether each mean is over a single element.
 bool IsOfSingles(const Node& node, const Shape& shape) {
   const int64_t elements = NumElements(shape);
   if (node.IsOp("instance_norm")) return elements == shape[0] * shape[1];

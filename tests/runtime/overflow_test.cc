@@ -1,4 +1,5 @@
-// Which graphs compute so near the largest float that a sum's order decides whether it overflows.
+// Recognizes graphs that compute so near the largest float that a sum's order decides whether it
+// overflows.
 #include "runtime/overflow.h"
 
 #include <limits>
@@ -29,7 +30,7 @@ TEST(OverflowTest, LargeSumsAreNear) {
 
 TEST(OverflowTest, WhatOverflowsIsNear) { EXPECT_TRUE(Nears(kSquares, {1e30, 2})); }
 
-// They would excuse a kernel that makes NaN of other elements.
+// Infinite inputs must not count: they would excuse a kernel that makes NaN of other elements.
 TEST(OverflowTest, InfinitiesThatAreGivenAreNot) {
   EXPECT_FALSE(Nears(kSquares, {kInfinity, 2}));
   EXPECT_FALSE(Nears(kSquares, {std::numeric_limits<double>::quiet_NaN(), 2}));

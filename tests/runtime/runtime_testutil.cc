@@ -32,7 +32,7 @@ void ExpectMovesRight(const Graph& graph, const CompileOptions& options, const C
   EXPECT_TRUE(moved.ok()) << moved << "\n" << plan->Describe();
 }
 
-// The graph compiled for the CPU, and run twice, or nullptr.
+// The graph, compiled for the CPU and run twice; nullptr if that failed.
 std::unique_ptr<Executable> ExpectCpuGives(const Graph& graph, const std::vector<Tensor>& inputs,
                                            const std::vector<Tensor>& expected,
                                            const CompileOptions& options, const CpuOptions& cpu) {

@@ -1,4 +1,4 @@
-// The order of execution, and state that is updated where it lies.
+// The order of execution, and state that is updated in place.
 #include "runtime/plan/schedule.h"
 
 #include <algorithm>
@@ -85,7 +85,7 @@ TEST(Schedule, UpdatesALayerBeforeGoingOnToTheOneBelow) {
   const std::vector<NodePtr> order = ScheduleNodes(graph);
   EXPECT_EQ(order.size(), graph.nodes().size());
   EXPECT_TRUE(OperandsComeFirst(order));
-  // u is read by da for the last time, so its new value waits for that, and comes before dw.
+  // da is the last reader of u, so u's new value comes after it, and before dw.
   EXPECT_LT(PositionOf(order, graph, "da"), PositionOf(order, graph, "un"));
   EXPECT_LT(PositionOf(order, graph, "un"), PositionOf(order, graph, "dw"));
 }
@@ -139,7 +139,7 @@ class InPlace : public testing::Test {
 TEST_F(InPlace, ATrainingStepIs) { EXPECT_EQ(StepsAgree(kStep), 2); }
 
 TEST_F(InPlace, NotWhereTheOldValueIsReadLater) {
-  // d reads w's old value and its new one; the sum over rows reads w at other elements.
+  // d reads the old and the new value of w; the sum over rows reads other elements of w.
   EXPECT_EQ(StepsAgree(R"(graph g(w: f32[4,4], v: f32[4,4]) {
   n = tanh(w)
   d = matmul(n, w)

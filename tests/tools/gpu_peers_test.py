@@ -25,7 +25,7 @@ class PeersTest(unittest.TestCase):
         self.assertEqual(self.plan("--models=resnet18,resnet50", "--compiled=resnet18"), [
             ("resnet18", "eager"), ("resnet50", "eager"), ("resnet18", "compiled")])
         self.assertEqual(self.plan("--models=resnet50", "--compiled=none"), [("resnet50", "eager")])
-        # What was packaged under another name has no peer.
+        # A model packaged under another name has no peer.
         self.assertEqual(self.plan("--models=light_vgg19"), [])
 
     def test_what_fails_is_a_row(self):

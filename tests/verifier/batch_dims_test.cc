@@ -1,4 +1,4 @@
-// Proofs at any rank: what is true without carried dimensions only is not believed with them.
+// Proofs at any rank: a claim that is true only without carried dimensions is not proved with them.
 #include <map>
 
 #include "gmock/gmock.h"
@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// True where the list is empty, false with one dimension more.
+// True if the list is empty, false with one dimension more.
 TEST(Carried, RanksAtWhichARuleIsFalse) {
   const char* kRules[] = {
       R"(rule other_axis(x: [b..,m,n]) bit_exact {
@@ -54,7 +54,7 @@ TEST(Carried, CoverageSaysSo) {
               HasSubstr("s in {0 elements; 2 elements; 3 elements; 4 elements}"));
 }
 
-// Without what they carry along, no false claim reads as a true one.
+// Without their carried dimensions, false claims do not look like true ones.
 TEST(Carried, TellsFalseFromTrue) {
   std::map<std::string, std::string> truths;
   for (const char* path : {"tests/verifier/identities.txt", "data/rules/starter.txt"}) {

@@ -1,5 +1,5 @@
-// Which float contract a proof gives: by the elements that both sides read, one by one, and by what
-// decides a comparison, a rounding or a conversion.
+// The float contract of a proof: it depends on the elements that both sides read, and on the
+// arguments of comparisons, roundings and conversions.
 #include <string>
 #include <vector>
 
@@ -27,7 +27,7 @@ void Expect(const std::string& contract, const std::vector<Case>& cases) {
   for (const Case& c : cases) EXPECT_EQ(ContractOf(c), contract) << c.source << "\n" << c.target;
 }
 
-// An infinity in what one side does not read is NaN on the other.
+// An infinite element that only one side reads makes NaN on that side only.
 TEST(ContractTest, AnElementThatOneSideAloneReadsIsRealOnly) {
   const std::string first = "a = slice(x) {starts = [0,0], sizes = [1,m]}";
   const std::string last = "b = slice(x) {starts = [n-1,0], sizes = [1,m]}";
@@ -59,13 +59,13 @@ TEST(ContractTest, TheSameElementsInAnotherOrderReassociate) {
            "z = reduce_sum(x) {axes = [1]}"}});
 }
 
-// A root that cancels out has no value for negative numbers, and that shows on one side only.
+// A root that cancels out has no value at negative numbers, and only one side shows that.
 TEST(ContractTest, ARootThatOneSideAloneTakesIsRealOnly) {
   Expect("real_only",
          {{"x: f32[n]", "a = sqrt(x) b = sub(a, a) z = add(b, x)", "a = add(x, x) z = sub(a, x)"},
           {"x: f32[n], y: f32[n]", "a = log(x) b = sub(a, a) c = mul(b, y) z = add(c, x)",
            "a = sub(y, y) z = add(x, a)"},
-          // of other numbers
+          // roots of other numbers
           {"x: f32[n], y: f32[n]", "a = sqrt(x) b = sub(a, a) z = add(b, y)",
            "c = add(x, y) a = sqrt(c) b = sub(a, a) z = add(b, y)"}});
 }
@@ -80,7 +80,7 @@ TEST(ContractTest, TheSameRootsReassociate) {
            "d = add(c, c) z = sub(d, c)"}});
 }
 
-// Weights are finite: matching and lemma check see to that.
+// Weights are finite, which matching and lemma check ensure.
 TEST(ContractTest, WhichElementsOfAWeightAreReadDoesNotMatter) {
   const Case c = {"x: f32[n], s: f32[]", "a = mul(x, s) z = pad(a) {pads = [1,1]}",
                   "a = pad(x) {pads = [1,1]} z = mul(a, s)"};
@@ -88,7 +88,7 @@ TEST(ContractTest, WhichElementsOfAWeightAreReadDoesNotMatter) {
   weight.vars = "x: f32[n], s: weight f32[]";
   EXPECT_EQ(ContractOf(c), "real_only");
   EXPECT_EQ(ContractOf(weight), "reassociates");
-  // So a proof of one is none of the other.
+  // So neither rule's proof is a proof of the other.
   auto rule = [](const Case& of) {
     return Rules(absl::StrCat("rule r(", of.vars, ") real_only { ", of.source, " return z } => { ",
                               of.target, " return z }"))[0];
@@ -115,7 +115,7 @@ TEST(ContractTest, ABooleanThatMayFlipIsRealOnly) {
           {"x: f32[n], y: f32[n], w: f32[n]",
            "a = add(x, y) b = add(a, w) z = cast(b) {dtype = \"bool\"}",
            "a = add(y, w) b = add(x, a) z = cast(b) {dtype = \"bool\"}"},
-          // what a comparison decides is a float again
+          // the result of a comparison is a float again
           {"x: f32[n], y: f32[n], w: f32[n]",
            "a = add(x, y) b = add(a, w) c = less(b, x) z = where(c, x, y)",
            "a = add(y, w) b = add(x, a) c = less(b, x) z = where(c, x, y)"}});
@@ -136,8 +136,8 @@ TEST(ContractTest, WhatIsComparedBitByBitMayBeUsedInAnotherOrder) {
         "a = floor(x) z = add(y, a)"}});
 }
 
-// Which zero a maximum of 0 and -0 gives is its order's affair. 1 / 0 and 1 / -0 are infinities of
-// either sign; a proof was bit_exact, and reciprocal(relu(pool(x))) gave the other one.
+// Which of 0 and -0 a maximum gives depends on its order; 1 / 0 and 1 / -0 are infinities of
+// different sign. So such rules are not bit_exact.
 TEST(ContractTest, WhatDividesByAMaximumIsNotBitExact) {
   Expect("reassociates",
          {{"x: f32[n], y: f32[n]", "a = max(x, y) z = reciprocal(a)",
@@ -162,7 +162,7 @@ TEST(ContractTest, WhereTheSignOfAZeroIsLostProofsAreBitExact) {
            "a = clip(x) {min = 0.5} b = neg(y) c = neg(b) z = div(c, a)"}});
 }
 
-// Integers are exact: nothing that is compared was rounded.
+// Integers are exact: no rounded value is compared.
 TEST(ContractTest, SumsOfIntegersMayBeComparedInAnyOrder) {
   const std::string contract =
       ContractOf({"x: i64[n], y: i64[n], w: i64[n]", "a = add(x, y) b = add(a, w) z = less(b, x)",

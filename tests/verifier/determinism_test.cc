@@ -1,5 +1,5 @@
-// Verdicts, contracts, ids and counterexamples are the same in every run, in whatever order rules
-// are proved: one process after another, none laid out in memory like the last.
+// Verdicts, contracts, ids and counterexamples are the same in every run, whatever the order of
+// rules. Each run is a process of its own with another memory layout.
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::string TextOf(const Substitution& rule) {
   return text;
 }
 
-// Each rule's verdict, by name; proved in an order drawn with the seed.
+// Each rule's verdict by name. The rules are proved in an order drawn with the seed.
 int PrintVerdicts(uint64_t seed) {
   std::vector<Named> rules = SomeRules();
   std::mt19937_64 random(seed);

@@ -28,7 +28,7 @@ TEST(Prover, ProvesClassicalIdentities) {
   printf("%d identities, %lld questions to the solver, total %.1f s\n", count,
          static_cast<long long>(queries), total);
   EXPECT_GE(count, 60);
-  // What takes the time, counted: a few seconds on one core.
+  // Queries take most of the time: these, a few seconds on one core.
   EXPECT_LE(queries, 2000);
 }
 

@@ -1,5 +1,5 @@
-// Each ONNX operator against the function bodies of all others of its types: most are other
-// functions. What the prover says has to agree with the reference executor.
+// Each ONNX operator is compared with the function bodies of all other operators of its types, most
+// of which are different functions. The prover's answers must agree with the reference executor.
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -24,7 +24,7 @@ std::string Types(const Graph& graph) {
   return text;
 }
 
-// Labels of all five classes, each among them; any reals.
+// Labels of all five classes, each at least once; any reals.
 std::vector<Tensor> Draw(const Graph& graph, std::mt19937_64* random) {
   std::vector<Tensor> inputs;
   for (const Value& v : graph.inputs()) {
@@ -38,7 +38,7 @@ std::vector<Tensor> Draw(const Graph& graph, std::mt19937_64* random) {
   return inputs;
 }
 
-// Some sample tells the graphs apart.
+// Whether the graphs differ on some sample.
 bool Differ(const Graph& a, const Graph& b) {
   auto x = MakeReferenceBackend()->Compile(a, {}), y = MakeReferenceBackend()->Compile(b, {});
   EXPECT_TRUE(x.ok() && y.ok());
@@ -84,7 +84,7 @@ TEST(OnnxCrossPairsTest, VerdictsAgreeWithExecution) {
         proved += IsProved(verdict);
         refuted += IsRefuted(verdict);
         if (!differ) continue;
-        // Nor is it proved without a look for counterexamples.
+        // It is not proved with refutation switched off either.
         ProverOptions options;
         options.samples = 0;
         EXPECT_FALSE(IsProved(ProveGraphs(operator_of.a, body_of.b, options))) << what;

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr char kData[] = "/usr/share/libonnx-testdata/data/node";
 
-// The values that the case gives to its inputs, by the names the model has for them.
+// The case's values for its inputs, by the model's names for them.
 std::map<std::string, Tensor> InputValues(const fs::path& directory,
                                           const std::vector<std::string>& names) {
   std::map<std::string, Tensor> values;
@@ -30,7 +30,7 @@ std::map<std::string, Tensor> InputValues(const fs::path& directory,
   return values;
 }
 
-// The graph with constants for inputs.
+// The graph with its inputs replaced by constants.
 Graph Bound(const Graph& graph, const std::map<std::string, Tensor>& values) {
   GraphBuilder builder(graph.name());
   std::map<const Node*, std::vector<Value>> moved;

@@ -17,7 +17,7 @@ struct OnnxPair {
   Graph a, b;              // the operator and its function body
   bool at_values = false;  // shapes depend on the inputs' values, which are then those of the case
 };
-// An import that needs values of inputs to infer shapes gets those of the case.
+// If the import needs values of inputs to infer shapes, it gets the case's values.
 OnnxPair ImportOnnxPair(const std::string& name);
 
 }  // namespace lemma

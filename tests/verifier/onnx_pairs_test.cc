@@ -1,5 +1,5 @@
-// ONNX's operator cases that come twice, as an operator and as its function body in other
-// operators: proved equal at their shapes, against the golden file of what became of each.
+// ONNX's operator cases that exist twice, as an operator and as its function body in other
+// operators: proved equal at their shapes. A golden file states the answer for each.
 //
 //   bazel test //tests/verifier:onnx_pairs_test
 //   bazel run //tests/verifier:onnx_pairs_test -- --case=softmax_axis_0     one pair
@@ -26,7 +26,7 @@ constexpr char kGolden[] = "tests/golden/onnx_pairs.txt";
 constexpr int kPairs = 122;
 constexpr int kLeastProved = 90;
 
-// Why a pair is not proved, where the prover's own words would say less.
+// Why a pair is not proved, if the prover's own words say less.
 const std::map<std::string, std::string> kReasons = {
     {"celu",
      "max(0, x) + min(0, ...) against a choice by the sign of x: exp(x) < 1 is no law here"},

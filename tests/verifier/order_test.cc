@@ -11,7 +11,7 @@
 namespace lemma {
 namespace {
 
-// Nodes in another order, operands still before users.
+// The nodes in another order, operands still before users.
 void ShuffleNodes(Pattern* pattern, std::mt19937_64* random) {
   std::vector<int> place(pattern->nodes.size(), -1);
   std::vector<PatternNode> nodes;
@@ -41,7 +41,7 @@ void ShuffleNodes(Pattern* pattern, std::mt19937_64* random) {
   pattern->nodes = std::move(nodes);
 }
 
-// Outputs, variables and nodes in another order; symbols are numbered as they are met.
+// Outputs, variables and nodes in another order; symbols are numbered in order of occurrence.
 Substitution Shuffled(const Substitution& rule, std::mt19937_64* random) {
   Substitution result = rule;
   std::vector<int> order(rule.vars.size()), place(rule.vars.size());

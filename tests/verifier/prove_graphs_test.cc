@@ -1,4 +1,5 @@
-// Graphs at their shapes: what is proved of integers, constants and weights, and what must not be.
+// Graphs at their shapes: claims about integers, constants and weights that are proved, and claims
+// that must not be.
 #include <functional>
 #include <string>
 
@@ -25,7 +26,8 @@ void ExpectProved(const std::string& a, const std::string& b) {
   EXPECT_TRUE(IsProved(verdict)) << a << b << ToString(verdict);
 }
 
-// Refuted, and not proved by a prover that may not look for counterexamples, either way.
+// Expects that the claim is refuted and, with refutation switched off, not proved, in both
+// directions.
 void ExpectRefuted(const std::string& a, const std::string& b) {
   const Verdict verdict = ProveTexts(a, b);
   EXPECT_TRUE(IsRefuted(verdict)) << a << b << ToString(verdict);
@@ -45,7 +47,7 @@ std::string Reason(const Verdict& verdict) {
   return unknown == nullptr ? ToString(verdict) : unknown->reason;
 }
 
-// x[l] by position and as a sum over classes of which one is chosen.
+// x[l] by position, and as a sum over classes of which one is chosen.
 std::string OneHot(const std::string& number) {
   return "(x: f32[3,5], l: i64[3]) { c = constant i64[1,5] [0, 1, 2, 3, 4]\n m = reshape(l) "
          "{shape = [3,1]}\n" +
@@ -59,7 +61,8 @@ constexpr char kGather[] = R"((x: f32[3,5], l: i64[3]) {
   y = reshape(g) {shape = [3]}
   return y })";
 
-// Each piece is proved bit by bit, but of 0 and -0 a maximum may give either, and one divides.
+// Each piece is proved bit by bit, but a maximum may give either of 0 and -0, and a piece divides
+// by it.
 TEST(ProveGraphs, WhatDividesByAMaximumIsNotBitExactInPiecesEither) {
   const std::string head = "(x: f32[4], y: f32[4]) { ";
   const std::string tail = " n = neg(m)\n z = reciprocal(n)\n return z }";
@@ -124,7 +127,7 @@ TEST(ProveGraphs, SmallConstantsAreValues) {
 }
 
 TEST(ProveGraphs, ConstantsThatDifferAreNotRefutedAsInputs) {
-  // The second is the first, doubled; too long to be written out as choices.
+  // The second constant is the first one, doubled. Both are too long to be written out as choices.
   const char* values =
       "[1.0, 5.0, 2.0, 8.0, 3.0, 1.0, 9.0, 4.0, 7.0, 7.0, 2.0, 1.0, 0.0, 6.0, 5.0, 3.0, 2.0, 4.0]";
   const char* twice =
@@ -142,7 +145,8 @@ TEST(ProveGraphs, WeightsGoByNameAndValue) {
   const char* a = "(x: f32[2], w: weight f32[2] = [1.0, 2.0]) { y = mul(x, w)\n return y }";
   ExpectProved(a, "(x: f32[2], w: weight f32[2] = [1.0, 2.0]) { y = mul(w, x)\n return y }");
   ExpectRefuted(a, "(x: f32[2], w: weight f32[2] = [1.0, 3.0]) { y = mul(w, x)\n return y }");
-  // Folded into another weight: true of these values, which is not looked at.
+  // A weight folded into another one: true for these values, but the values of weights are not
+  // used.
   EXPECT_FALSE(IsRefuted(ProveTexts(
       "(x: f32[2], w: weight f32[2] = [1.0, 2.0]) { v = add(w, w)\n y = mul(x, v)\n return y }",
       "(x: f32[2], v: weight f32[2] = [2.0, 4.0]) { y = mul(x, v)\n return y }")));
@@ -151,7 +155,7 @@ TEST(ProveGraphs, WeightsGoByNameAndValue) {
 TEST(ProveGraphs, BytesWrapAndSaturate) {
   ExpectRefuted("(x: u8[4]) { y = add(x, x)\n z = cast(y) {dtype = \"i64\"}\n return z }",
                 "(x: u8[4]) { y = cast(x) {dtype = \"i64\"}\n z = mul(y, y)\n return z }");
-  // Equal unless 8 bits are too few.
+  // Equal unless values exceed 8 bits.
   ExpectUnknown(
       "(x: i64[4]) { y = cast(x) {dtype = \"u8\"}\n z = cast(y) {dtype = \"i64\"}\n"
       "return z }",
@@ -195,7 +199,7 @@ TEST(ProveGraphs, RoundingKeepsOrder) {
 }
 
 TEST(ProveGraphs, WhatBothComputeNeedsNoProof) {
-  // A function without a definition, applied to the same.
+  // A function without a definition, applied to the same operand.
   const char* common = "(x: f32[4]) { t = abs(x)\n o: f32[4] = opaque(t) {op_type = \"Magic\"}\n";
   ExpectProved(std::string(common) + "y = add(o, t)\n return y }",
                std::string(common) + "y = add(t, o)\n return y }");
@@ -206,7 +210,7 @@ TEST(ProveGraphs, WhatBothComputeNeedsNoProof) {
             std::string::npos);
 }
 
-// Gated layers; `layer(i)` is the text of what makes a<i> and b<i> of h<i>, w<i> and v<i>.
+// Gated layers. `layer(i)` is the text that computes a<i> and b<i> from h<i>, w<i> and v<i>.
 std::string Deep(int depth, const std::function<std::string(int)>& layer) {
   std::string text = "(x: f32[4,6]";
   for (int i = 0; i < depth; ++i) {
@@ -270,12 +274,12 @@ TEST(ProveGraphs, SaysWhyGraphsCannotBeCompared) {
 }
 
 TEST(ProveGraphs, RoundingDoesNotRefute) {
-  // In double some x / 3 * 3 are not x.
+  // In double, x / 3 * 3 is not x for some x.
   EXPECT_FALSE(IsRefuted(
       ProveTexts("(x: f32[64]) { k = constant f32[] fill 3.0\n a = div(x, k)\n b = mul(a, k)\n"
                  "c = equal(b, x)\n y = cast(c) {dtype = \"f32\"}\n return y }",
                  "(x: f32[64]) { c = equal(x, x)\n y = cast(c) {dtype = \"f32\"}\n return y }")));
-  // 1/6 and what f32 makes of it.
+  // 1/6, and its value in f32.
   EXPECT_FALSE(IsRefuted(ProveTexts(
       "(x: f32[64]) { y = hard_swish(x)\n return y }",
       "(x: f32[64]) { h = hard_sigmoid(x) {alpha = 0.16666667}\n y = mul(x, h)\n return y }")));

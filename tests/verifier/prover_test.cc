@@ -81,7 +81,7 @@ TEST(Contract, AnInputThatOneSideDoesNotReadMayBeInfinite) {
             FloatContract::kReassociates);
 }
 
-// Each half of the product reads one weight, although the product has both.
+// Each half of the product reads one weight, although the whole product reads both.
 TEST(Contract, WhatGuardsExcludeIsNotRead) {
   EXPECT_EQ(ContractOf(R"(rule r(x: [m,k], a: [k,n1], b: [k,n2]) real_only {
       p = matmul(x, a)
@@ -99,7 +99,7 @@ TEST(Contract, WhatGuardsExcludeIsNotRead) {
             FloatContract::kReassociates);
 }
 
-// The rows of y are not read, which shows only where the reshape is simplified.
+// The rows of y are not read, but that shows only after the reshape is simplified.
 TEST(Contract, WhatReshapedGuardsExcludeIsNotRead) {
   EXPECT_EQ(ContractOf(R"(rule r(x: [m,k], y: [m,k], w: [k,n]) real_only {
       c = concat(x, y) {axis = 0}
@@ -131,7 +131,7 @@ TEST(Prover, CounterexamplesAreSmall) {
   EXPECT_EQ(std::get<Refuted>(verdict).values.at("n"), "2");
 }
 
-// What the log holds can be asked again, of any solver.
+// Any solver can answer the queries of the log again.
 TEST(Prover, LogsWhatCanBeRepeated) {
   ProverOptions options;
   options.keep_obligations = true;
@@ -190,7 +190,8 @@ TEST(Prover, TheCoverageSaysWhatIsRequiredOnceAndNotThatSizesArePositive) {
             "all sizes >= 1 with (b == 0 or (0 <= a and (a + b) <= n)), 0 <= b, 2 <= m");
 }
 
-// x to the power of 2^40, each factor written out: an answer, not the end of memory.
+// x to the power of 2^40, with each factor written out, ends with an answer and not for lack of
+// memory.
 TEST(Prover, LargeExpressionsAreUnknown) {
   std::string body = "a0 = neg(x)\n";
   for (int i = 0; i < 40; ++i) {

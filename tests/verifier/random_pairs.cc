@@ -16,7 +16,7 @@
 namespace lemma {
 namespace {
 
-// Operators of one kind, one of which may stand for another.
+// Groups of similar operators; one may replace another.
 const std::vector<std::string> kKinds[] = {
     {"relu", "neg", "tanh", "sigmoid", "abs", "gelu", "silu"},
     {"add", "sub", "mul", "max", "min"},
@@ -48,7 +48,7 @@ std::optional<Graph> RandomPairs::DrawGraph() {
   if (!assignment) return std::nullopt;
   auto instance = Instantiate(rule, rule.source, *assignment, VarsAs::kRoles);
   if (!instance.ok()) return std::nullopt;
-  // Functions of elements behind the outputs, in the text form.
+  // Element-wise functions behind the outputs, in the text form.
   std::string text = TextOf(*instance);
   const size_t at = text.find("return ");
   std::vector<std::string> outputs =

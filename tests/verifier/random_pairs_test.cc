@@ -1,4 +1,4 @@
-// What rules make of a graph equals it; a graph with one thing changed does not.
+// A rewritten graph is proved equal to its original; a graph with one thing changed is not.
 #include "tests/verifier/random_pairs.h"
 
 #include "graph/text/text.h"
@@ -55,7 +55,7 @@ TEST(RandomPairs, PerturbedGraphsAreRefuted) {
     if (!IsRefuted(verdict)) {
       printf("pair %d, %s: %s\n", i, what.c_str(), ToString(verdict).substr(0, 300).c_str());
     }
-    // Nor believed where nothing is run.
+    // With refutation switched off it is not proved either.
     ProverOptions options;
     options.samples = 0;
     if (all % 3 == 0) {

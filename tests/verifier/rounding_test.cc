@@ -31,7 +31,7 @@ TEST(Rounding, OneOperatorRoundsOnceAndTwoTwice) {
             "real_only");
 }
 
-// Its locals are not stored.
+// Values inside an operator are not stored, so not rounded.
 TEST(Rounding, WhatAnOperatorHasInsideIsNotRounded) {
   EXPECT_EQ(Contract(R"((x: [m,n]) bit_exact {
                           y = softmax(x) {axis = 1}
@@ -47,7 +47,7 @@ TEST(Rounding, WhatAnOperatorHasInsideIsNotRounded) {
             "reassociates");
 }
 
-// x + x and its cube, each made by the operator of that number.
+// x + x and its cube. The lists give, for each tensor, the operator that computes it.
 Statement SumAndCube(std::vector<int> source, std::vector<int> target, std::vector<int> outputs) {
   Statement statement;
   const IndexExpr n = IndexExpr::Symbol("n");
@@ -64,7 +64,7 @@ Statement SumAndCube(std::vector<int> source, std::vector<int> target, std::vect
   return statement;
 }
 
-// Also where what an operator reads of its own is one of its outputs.
+// Also if one of the operator's own tensors that it reads is an output.
 TEST(Rounding, AnOperatorReadsItsOwnUnrounded) {
   for (const std::vector<int>& outputs : {std::vector<int>{2}, {1, 2}}) {
     const Statement one = SumAndCube({0, 0}, {0, 0}, outputs);

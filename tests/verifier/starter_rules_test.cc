@@ -35,7 +35,7 @@ TEST(StarterRules, AreProved) {
   }
   printf("%zu rules, %lld questions to the solver, total %.1f s\n", rules->size(),
          static_cast<long long>(queries), total);
-  // What takes the time, counted: about 20 s on one core.
+  // Queries take most of the time: these, about 20 s on one core.
   EXPECT_LE(queries, 10000);
 }
 

@@ -39,13 +39,13 @@ class SampleTest : public testing::TestWithParam<int> {
   }
 };
 
-// Every rule is true as it stands, but for two that need convolutions of one group.
+// Every rule is true as it stands, except two that need convolutions of one group.
 TEST_P(SampleTest, IsDecided) {
   ASSERT_LT(GetParam(), static_cast<int>(Rules().size()));
   static const std::map<int, std::string> guards = {{20, "g = 1, g2 = 1"}, {24, "g = 1"}};
   const Precondition found = SynthesizePrecondition(Rules()[GetParam()]);
   auto guard = guards.find(GetParam());
-  // Run by other code, on other instances.
+  // The randomized check, which is other code, finds no counterexample either.
   auto tested = RandomizedCheck(found.rule, {20, 3});
   ASSERT_TRUE(tested.ok()) << tested.status();
   EXPECT_FALSE(tested->counterexample) << *tested->counterexample;
@@ -77,7 +77,7 @@ struct Case {
 const taso::Params kThree = {{4, 3}, {5, 3}}, kNone = {{9, 0}};
 const taso::Params kTranspose = {{10, 2}, {12, 2}, {13, 1}};
 
-// What TASO takes as axioms about its operators, and some of what it applies.
+// The axioms that TASO assumes about its operators, and some rules that it applies.
 const Case kCases[] = {
     {"enlarge",
      "",

@@ -1,4 +1,5 @@
-// False claims are refuted in both directions with a counterexample, and not believed without one.
+// False claims are refuted in both directions with a counterexample, and not proved with refutation
+// switched off.
 #include <fstream>
 #include <set>
 
@@ -9,7 +10,7 @@
 namespace lemma {
 namespace {
 
-// Each a file; mixed is the oldest.
+// Names of files of false claims.
 const char* const kFamilies[] = {"mixed",  "broadcast", "conv",  "data",    "elementwise",
                                  "layout", "matmul",    "norms", "pooling", "reductions"};
 
@@ -26,7 +27,7 @@ TEST_P(Traps, AreRefuted) {
       auto* refuted = std::get_if<Refuted>(&verdict);
       ASSERT_TRUE(refuted != nullptr) << rule.name << ": " << ToString(verdict);
       EXPECT_TRUE(refuted->source != refuted->target || refuted->shapes_differ()) << rule.name;
-      // Each size shrinks by itself, so that few are large.
+      // Each size is shrunk separately, so few stay large.
       int64_t sum = 0;
       for (const auto& [name, value] : refuted->values) {
         int64_t size = 0;
@@ -51,7 +52,7 @@ TEST_P(Traps, AreNotBelieved) {
 INSTANTIATE_TEST_SUITE_P(, Traps, testing::ValuesIn(kFamilies),
                          [](const auto& info) { return std::string(info.param); });
 
-// Readable: above each rule stands what is wrong with it.
+// The line above each rule says what is wrong with it.
 TEST(TrapFiles, SayWhatIsWrong) {
   std::set<std::string> names;
   for (const char* family : kFamilies) {

@@ -1,4 +1,4 @@
-// What bounds and ends a proof.
+// Limits on the work of a computation, and interruptions.
 #include "base/work.h"
 
 #include <atomic>
@@ -60,7 +60,8 @@ TEST(WorkTest, IsInterruptedSoon) {
   EXPECT_THROW(for (int i = 0; i < 100000; ++i) Work(1), WorkEnded);
 }
 
-// True, but not within any time: poolings in two orders, each a maximum over the choices of all.
+// True, but proving it would take unbounded time: poolings in two orders, each a maximum over all
+// choices.
 constexpr char kLong[] = R"(rule poolings(x: [n,c,h,w]) bit_exact {
   a = max_pool2d(x) {kernel = [3, 3], pads = [1, 1, 1, 1]}
   b = max_pool2d(a) {kernel = [3, 3], pads = [1, 1, 1, 1]}
@@ -90,7 +91,7 @@ TEST(ProofWorkTest, ALongProofIsUnknown) {
   EXPECT_EQ(Reason(ProveText(kLong, options)), reason);
 }
 
-// What was proved before, and what the solver remembers, change nothing.
+// Earlier proofs, and answers that the solver remembers, change nothing.
 TEST(ProofWorkTest, TheLimitIsExact) {
   const char* rule = R"(rule merge(x: [n,g*c,h,w], f: [g*k,c,r,s], e: [g*k,c,r,s]) reassociates {
     p = conv2d(x, f) {groups = g}
@@ -127,7 +128,7 @@ TEST(ProofWorkTest, CanBeInterrupted) {
   user.join();
 }
 
-// Proved where g = 1: conv_outputs of unguarded.txt.
+// Proved if g = 1: the rule conv_outputs of unguarded.txt.
 constexpr char kNeedsGuard[] =
     R"(rule conv_outputs(x: [n,g*c,h,w], f: [k1,c,r,s], e: [k2,c,r,s]) bit_exact {
   p = conv2d(x, f) {groups = g}

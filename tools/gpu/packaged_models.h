@@ -29,11 +29,12 @@ struct PackagedModel {
   std::vector<Variant> variants;  // the first is the original
   std::vector<Tensor> inputs;
   std::vector<Tensor> expected;  // outputs; empty if there are samples
-  NamedTensors samples;          // from SampleOutputs
+  NamedTensors samples;          // from SampleOutputs (tools/gpu/sampled_outputs.h)
 };
 
-// Files in FOLDER/models: X.onnx, X.optimized.onnx and steps X.step.pb, sorted by name; with
-// `only`, those of these X. NotFound, naming X, if an X is missing or there are no files at all.
+// Files in FOLDER/models: X.onnx, X.optimized.onnx and steps X.step.pb, sorted by name. If `only`
+// is not empty, only files whose X is in it. NotFound if an X of `only` has no file, or if there is
+// no file at all.
 absl::StatusOr<std::vector<std::string>> PackagedFiles(const std::string& folder,
                                                        const std::vector<std::string>& only);
 
@@ -49,7 +50,7 @@ absl::StatusOr<std::vector<Tensor>> SampledStepInputs(const Graph& graph);
 
 struct PackagedDifference {
   api::OutputDifference worst;
-  int beyond_tolerance = 0;  // from SampledDifference
+  int beyond_tolerance = 0;  // as in SampledDifference
 };
 absl::StatusOr<PackagedDifference> CompareWithExpected(const PackagedModel& model,
                                                        const Graph& variant,

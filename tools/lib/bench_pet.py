@@ -63,7 +63,7 @@ def torchvision(name, *shape):
     return made
 
 
-# What makes a module and a batch.
+# By name: a function that makes a module and a batch.
 STEPS = {
     "squeezenet1_1 step": torchvision("squeezenet1_1", 4, 3, 96, 96),
     "resnet18 step": torchvision("resnet18", 4, 3, 96, 96),

@@ -51,8 +51,8 @@ def measure(flags):
         for name, path in models(flags.models).items():
             row = {"model": name, "ms": {}, "rules": {}, "graphs": {}, "search_seconds": {}}
             out = pathlib.Path(work) / "out.onnx"
-            # What a search that does not pay teaches about costs is known to all of the second
-            # round, which is the one that counts.
+            # A search whose result does not pay corrects costs. The first round makes these
+            # corrections; only the second round counts.
             for rules in rule_files.values():
                 optimize(flags, path, rules, folder / f"{name}.sqlite", out)
             for label, rules in rule_files.items():

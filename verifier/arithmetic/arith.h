@@ -1,4 +1,5 @@
 // Decides what follows from facts about integer sizes and indices. Internal to the prover.
+// Questions that simple rules leave open go to the solver in arith_query.cc.
 #ifndef LEMMA_VERIFIER_ARITHMETIC_ARITH_H_
 #define LEMMA_VERIFIER_ARITHMETIC_ARITH_H_
 

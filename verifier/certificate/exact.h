@@ -36,9 +36,9 @@ absl::StatusOr<std::vector<uint64_t>> ReadsOf(const Value& value,
 // A prime between 2^61 and 2^62.
 uint64_t DrawPrime(uint64_t seed);
 
-// Compares elements of `a` and `b` modulo `prime` on random inputs. The evaluator shares no code
-// with kernels/evaluate. Compares all positions, or as many, drawn by `seed`, as some 2^25 steps
-// allow. Returns their number; FailedPrecondition if one differs.
+// Compares elements of `a` and `b` modulo `prime` on random inputs. The evaluator (modulo.cc)
+// shares no code with kernels/evaluate. Compares all positions, or as many, drawn by `seed`, as
+// some 2^25 steps allow. Returns their number; FailedPrecondition if one differs.
 absl::StatusOr<int64_t> CompareModulo(const Value& a, const Value& b, uint64_t prime,
                                       uint64_t seed);
 

@@ -21,8 +21,8 @@ struct CheckedMutant {
 // The strictest contract of a rule without symbols and conditions whose sides are equal sums of
 // products. kReassociates if all elements have one type and each element of the target reads the
 // same elements as the source's, each as often; reads of weights are ignored, since weights are
-// finite. Otherwise kRealOnly. Trusts nothing in the rule's text. FailedPrecondition where
-// CheckMutant would reject the rule for it.
+// finite. Otherwise kRealOnly. Trusts nothing in the rule's text. FailedPrecondition if CheckMutant
+// would reject the rule because of its sums.
 absl::StatusOr<FloatContract> ContractOfSums(const Substitution& rule, uint64_t seed);
 
 // FailedPrecondition, which says why, unless

@@ -44,8 +44,9 @@ absl::StatusOr<Replaced> CheckMatch(const Substitution& rule, const CertificateS
 absl::StatusOr<std::vector<Value>> Applied(const Substitution& rule, const Pattern& side,
                                            std::vector<Value> vars);
 
-// The graph with every use of a first value replaced by the second, whose own operands are not
-// replaced. Types must agree. Keeps names of inputs and outputs, drops labels.
+// The graph with the first value of each pair replaced by the second one in all its uses. The nodes
+// that compute the second values stay as they are. Types must agree. Keeps names of inputs and
+// outputs, drops labels.
 absl::StatusOr<Graph> Replace(const Graph& graph, const Replacements& replacements);
 
 }  // namespace lemma::certificate

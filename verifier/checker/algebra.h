@@ -4,7 +4,8 @@
 // An atom is an element of an input, a real parameter, or a nonlinear function of polynomials.
 // Values are kept in a canonical form, so values with equal polynomials are equal. Values whose
 // polynomials differ may still be equal by laws beyond the level; ApproximatelyEqual searches for a
-// point at which they differ.
+// point at which they differ. Functions are in algebra_fns.cc, laws in algebra_laws.cc, points in
+// algebra_point.cc.
 #ifndef LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
 #define LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
 

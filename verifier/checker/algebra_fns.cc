@@ -127,7 +127,8 @@ Value Algebra::Extreme(Atom::Kind kind, const std::vector<Value>& values) {
       atom.args.push_back(*v);
     }
   }
-  // A set, ordered by atoms of one argument each. Of constants only the extreme one is kept.
+  // A set, ordered by atoms of one argument each. If several are constants, only the extreme one is
+  // kept.
   std::map<Atom, Polynomial> set;
   for (const Polynomial& arg : atom.args) {
     auto beats = [&](const Polynomial& other) {

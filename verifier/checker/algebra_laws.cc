@@ -58,7 +58,7 @@ Value Algebra::Max(std::vector<Value> values) {
     AddTo(&shift, common, {1, 1});
     for (Polynomial& p : set) AddTo(&p, common, {-1, 1});
   }
-  // Of elements that differ by a number, only the greatest counts.
+  // If elements differ by a number, only the greatest counts.
   std::map<std::vector<std::pair<Monomial, std::pair<int64_t, int64_t>>>, Rational> best;
   for (const Polynomial& p : set) {
     Rational constant{0, 1};

@@ -16,8 +16,8 @@ namespace lemma::checker {
 
 // Which instances are checked: the smallest first, until the work limit is reached.
 struct Bounds {
-  // Sizes range from 1 to max_size, other integers over small values around 0; both further if that
-  // is little work.
+  // Sizes range from 1 to max_size, other integers over small values around 0. Both ranges are
+  // extended if that is little work.
   int64_t max_size = 3;
   int max_list = 3;        // elements of a list of unknown length
   int64_t work = 400'000;  // limit per rule: terms touched, the same count on every machine
@@ -39,10 +39,10 @@ struct Checked {
 };
 
 // Evaluates both sides for all values of the rule's symbols within the bounds for which the source
-// is well-formed and the precondition holds. All inputs are indeterminates: each element of an
-// output is a polynomial with rational coefficients in these and in atoms that stand for nonlinear
-// functions. Polynomials are compared term by term, under the laws of the rule's float contract
-// (docs/proofs.md). Deterministic.
+// is well-formed and the precondition holds. All elements of inputs are indeterminates (variables
+// of polynomials): each element of an output is a polynomial with rational coefficients in these
+// and in atoms that stand for nonlinear functions. Polynomials are compared term by term, under the
+// laws of the rule's float contract (docs/proofs.md). Deterministic.
 Checked CheckRule(const Substitution& rule, const Bounds& bounds = {});
 
 struct Replayed {
@@ -51,7 +51,8 @@ struct Replayed {
   int64_t steps = 0;      // steps in the file
   int64_t checks = 0;     // evaluations of a step at concrete sizes
   int64_t undecided = 0;  // instances and elements without a value to compare: see Checked
-  int64_t unreached = 0;  // forms, and outputs in a case, for which there is no instance
+  // Forms that no instance belongs to, and outputs in cases that no instance falls under.
+  int64_t unreached = 0;
   int64_t uncovered = 0;  // instances within the bounds that belong to no form
 };
 

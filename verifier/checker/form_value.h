@@ -36,7 +36,8 @@ class FormValue {
   void SetAxes(const Node& axes, const std::vector<int64_t>& point);
   void ClearAxes(const Node& axes);
 
-  // What is wrong with the text, such as a name without a value or an axis without bounds.
+  // The fault found in the text, such as a name without a value or an axis without bounds; "" if
+  // none.
   const std::string& problem() const { return problem_; }
 
  private:

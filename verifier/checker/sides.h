@@ -13,15 +13,17 @@ namespace lemma::checker {
 class Sides {
  public:
   // fill = 0: all inputs are indeterminates. Otherwise integer inputs hold small numbers, different
-  // for each fill. Errors go to the algebra.
+  // for each fill. Problems are recorded in `algebra`.
   Sides(const Substitution& rule, const Instance& instance, Algebra* algebra, int fill);
 
   const TensorValue& input(int var) const { return inputs_[var]; }
   const TensorValue& source(size_t output) const { return outputs_[0][output]; }
   const TensorValue& target(size_t output) const { return outputs_[1][output]; }
   const TensorValue& side(int which, size_t output) const { return outputs_[which][output]; }
+  // Whether an indeterminate was used as an index: evaluate again with fill > 0.
   bool needs_positions() const { return needs_positions_; }
-  // With these inputs as positions, the source itself reads outside a tensor.
+  // Whether the source reads outside a tensor because of the numbers in integer inputs. These
+  // numbers then say nothing about the rule.
   bool invalid() const { return invalid_; }
 
  private:

@@ -35,7 +35,8 @@ struct Elements {
 };
 
 // For one side's element of `tensor` at `at`. `finite`: by input, whether all its elements are
-// finite; then it does not matter which are read. Elements beyond its end are not finite.
+// finite; then it does not matter which are read. Reads beyond an input's end do not count as
+// finite.
 Elements ElementsOf(Forms* forms, const Definition& definition, const std::vector<int>* operators,
                     const LeafMap& symbols, const std::vector<bool>& finite, TensorId tensor,
                     const std::vector<Poly>& at);

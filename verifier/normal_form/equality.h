@@ -1,4 +1,5 @@
-// Decides whether two normal forms are equal. Internal to the prover.
+// Decides whether two normal forms are equal. Internal to the prover. pairing.cc finds the
+// bijections between axes.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_EQUALITY_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_EQUALITY_H_
 
@@ -48,7 +49,8 @@ class Equality {
     Facts only_mine, only_image;
   };
 
-  // Adds up such terms of `form` itself, or under its functions. Returns whether there were any.
+  // Adds up the terms that Merged adds up: those of `form` itself, or those under its functions.
+  // Returns whether there were any.
   bool AddUp(NormalForm* form, const Facts& context);
   bool AddUpUnder(NormalForm* form, const Facts& context);
   bool CancelOnce(std::vector<Term>* terms, const Facts& context);

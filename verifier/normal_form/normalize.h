@@ -1,4 +1,5 @@
-// Simplifies normal forms under facts. Internal to the prover.
+// Simplifies normal forms under facts. Internal to the prover. Steps on reduction axes are in
+// normalize_axes.cc, laws of functions in laws.cc, function_laws.cc and rounding_laws.cc.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_NORMALIZE_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_NORMALIZE_H_
 

@@ -18,7 +18,7 @@ class PathCondition {
  public:
   // Whether e = 0 (`equal`) or e >= 0 (otherwise) holds; nullopt if that is not decided.
   std::optional<bool> Decide(const IndexExpr& e, bool equal) const;
-  // The path condition with that decided as `holds`.
+  // The path condition if Decide(e, equal) is decided to be `holds`.
   PathCondition With(const IndexExpr& e, bool equal, bool holds) const;
   bool empty() const { return ranges_.empty(); }
 

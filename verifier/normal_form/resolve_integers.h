@@ -13,9 +13,9 @@
 
 namespace lemma::prover {
 
-// A definition with the same elements as `definition` wherever that reads inside its tensors. A
-// read outside, at a position that a tensor holds, gives 0. Sets *reads_at_data if there is any
-// read at such a position.
+// A definition with the same elements as `definition` wherever `definition` reads inside its
+// tensors. A read outside, at a position that a tensor holds, gives 0. Sets *reads_at_data if there
+// is any read at such a position.
 Definition ResolveIntegers(const Definition& definition, bool* reads_at_data);
 
 }  // namespace lemma::prover

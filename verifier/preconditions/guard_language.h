@@ -24,7 +24,7 @@ struct GuardAtom {
   Relation relation = Relation::kEq;
   int u = kNone, v = kNone, w = kNone;
   int64_t scale = 1, constant = 0;
-  // Complexity. Of two equivalent conditions, the smaller one is taken.
+  // Complexity. If two conditions are equivalent, the one of smaller size is taken.
   int size = 0;
 };
 
@@ -39,8 +39,8 @@ class GuardLanguage {
   // False if a value is missing.
   bool Holds(const GuardAtom& atom, const GuardValues& values, const SymbolValues& symbols) const;
   Comparison ToComparison(const GuardAtom& atom) const;
-  // Whether it is a constant upper bound of a symbol that is only a size of variables, not in an
-  // attribute.
+  // Whether the atom is a constant upper bound of a symbol that occurs in sizes of variables, but
+  // in no attribute.
   bool BoundsSize(const GuardAtom& atom) const;
 
  private:

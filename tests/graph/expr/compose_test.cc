@@ -79,7 +79,7 @@ TEST(Compose, SaysWhichStepMadeATensor) {
   std::vector<ComposeStep> steps = {
       {&exp, {{-1, 0}}}, {&exp, {{0, 0}}}, {&scale, {{1, 0}, {0, 1}}}};
   std::vector<int> made_by;
-  // The sum of the second step is read by nobody; a copy is of no step.
+  // Nothing reads the sum of the second step; a copy belongs to no step.
   ASSERT_TRUE(Chain(inputs, steps, {{2, 0}, {0, 0}, {0, 0}}, &made_by).ok());
   EXPECT_EQ(made_by, std::vector<int>({0, 0, 1, 2, 3}));
 }
@@ -100,7 +100,7 @@ TEST(Compose, InlineChoosesLocals) {
 }
 
 TEST(Compose, InlinedReductionsBindTheirOwnVariables) {
-  // A row sum read at two places of one body and under another sum.
+  // A row sum that is read twice in one body and once under another sum.
   DefinitionBuilder b;
   TensorId x = b.Input({3, 4});
   TensorId total = b.Local({3}, [&](const Idx& o) {

@@ -41,8 +41,7 @@ TEST(GuardTest, ConstantsFoldAndOperatorsShortCut) {
   EXPECT_EQ((!!Le(V(0), 3)).ToString(), "i0 <= 3");
 }
 
-// Whatever a guard is built of, a false operand decides a conjunction even where the other is
-// unknown.
+// A false operand decides a conjunction even if the other operand is unknown, whatever their kinds.
 TEST(GuardTest, EvaluationIsThreeValued) {
   IndexEnv env;
   env.var = [](VarId v) { return v == 0 ? std::optional<int64_t>(1) : std::nullopt; };

@@ -1,5 +1,5 @@
-// Every operator's gradient, for every example of the table: against finite differences in double,
-// and exactly in the field where the operator is linear in an input.
+// Every operator's gradient, for every example of the table: compared with finite differences in
+// double and, if the operator is linear in an input, exactly in the field.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -16,7 +16,7 @@
 namespace lemma {
 namespace {
 
-// Operators with results of a float type, and no gradient.
+// Operators that have a result of a float type, but no gradient.
 const std::set<std::string>& WithoutGradient() {
   static const auto* names = new std::set<std::string>{
       "opaque",  // has no definition
@@ -56,7 +56,8 @@ class OperatorGradient : public testing::TestWithParam<OpExample> {
   using Doubles = std::vector<TensorValues<double>>;
   using Fields = std::vector<TensorValues<Field>>;
 
-  // The example in f64, so that nothing is rounded to less; empty if no gradient is to be had.
+  // Sets up the example in f64, so that nothing is rounded further; leaves it empty if the operator
+  // has no gradient.
   void SetUp() override {
     const OpExample& example = GetParam();
     if (!example.op->gradient) return;
@@ -98,8 +99,8 @@ class OperatorGradient : public testing::TestWithParam<OpExample> {
     ready_ = true;
   }
 
-  // Floats in a range, no two within 10^-3 of each other: no step or maximum changes where they are
-  // moved a little. Integers as in the other conformance tests.
+  // Floats in a range, no two within 10^-3 of each other, so that no step or maximum changes if
+  // they are moved a little. Integers as in the other conformance tests.
   Doubles InputValues(Range range) const {
     const auto given = ExampleValues(GetParam());
     size_t count = 0;
@@ -187,7 +188,7 @@ TEST_P(OperatorGradient, IsThatOfFiniteDifferences) {
           x[i] = at + by;
           return Weighted(inputs, seeds);
         };
-        // Of fourth order: wrong by h^4 times the fifth derivative.
+        // A difference quotient of fourth order: its error is h^4 times the fifth derivative.
         const double want =
             (8 * (moved(h) - moved(-h)) - (moved(2 * h) - moved(-2 * h))) / (12 * h);
         x[i] = at;
@@ -199,7 +200,7 @@ TEST_P(OperatorGradient, IsThatOfFiniteDifferences) {
   EXPECT_GT(tried, 0) << "NaN wherever it was tried";
 }
 
-// Operators that are linear in each input of a float type, at least up to a constant.
+// Operators that are linear in each input of a float type, up to a constant.
 const std::set<std::string>& Multilinear() {
   static const auto* names = new std::set<std::string>{
       "matmul",
@@ -237,8 +238,8 @@ const std::set<std::string>& Multilinear() {
   return *names;
 }
 
-// f(x + v) - f(x) is the same at every x where f is linear in this input: then it is exactly what
-// the gradient says.
+// If f is linear in this input, f(x + v) - f(x) is the same at every x, and the gradient gives it
+// exactly.
 TEST_P(OperatorGradient, IsExactInTheFieldWhereLinear) {
   if (!ready_) return;
   uint64_t next = 1;
@@ -287,8 +288,8 @@ TEST_P(OperatorGradient, IsExactInTheFieldWhereLinear) {
   }
 }
 
-// Applications with random sizes and attributes, of operators whose gradients depend on them most:
-// what does not fit is left out.
+// Applies operators whose gradients depend most on sizes and attributes, with random ones. Skips
+// applications that are not well-formed.
 class RandomApplications {
  public:
   std::vector<OpExample> Take(int count) {

@@ -37,7 +37,7 @@ class Trainer {
     executable_ = *std::move(executable);
   }
 
-  // The loss. `given`: the values of what is not state.
+  // Runs a step and returns its loss. `given`: the values of inputs that are not state.
   double Step(const std::map<std::string, std::vector<double>>& given) {
     const Graph& graph = step_.graph;
     std::vector<Tensor> inputs;
@@ -223,7 +223,7 @@ TEST(TrainingStepTest, CrossEntropy) {
   const double log_sum = std::log(1 + std::exp(1.0));
   EXPECT_NEAR(run.Step({{"x", {1, 0, 0, 1, 0, 0}}, {"labels", {0, 0, 1}}, {"lr", {0.1}}}),
               ((log_sum - 1) + log_sum + std::log(2.0)) / 3, 1e-6);
-  // Of x[0] = (1, 0): dw[0,:] = (p - 1, 1 - p) / 3, p = e / (1 + e), from the first row alone.
+  // dw[0,:] comes from the row x[0] = (1, 0) alone: (p - 1, 1 - p) / 3 with p = e / (1 + e).
   const double p = std::exp(1.0) / (1 + std::exp(1.0));
   EXPECT_NEAR(run.State("w")[0], 1 - 0.1 * (p - 1) / 3, 1e-6);
 }
@@ -258,7 +258,7 @@ TEST(TrainingStepTest, BatchNormalizationLearnsItsStatistics) {
   EXPECT_THAT(step.graph.output_names(),
               ElementsAre("loss", "m.next", "v.next", "s.next", "o.next"));
   Trainer run(text, MeanSquares());
-  // Mean 2 and variance 1 of the batch make -1 and 1 of it.
+  // With mean 2 and variance 1, the batch becomes -1 and 1.
   EXPECT_NEAR(run.Step({{"x", {1, 3}}, {"labels", {0, 0}}, {"lr", {0.1}}}), 1, 1e-4);
   EXPECT_THAT(run.State("m"), Near({0.9 * 0.5 + 0.1 * 2}));
   EXPECT_THAT(run.State("v"), Near({0.9 * 2 + 0.1 * 1}));

@@ -92,7 +92,7 @@ TEST_F(CodegenOperator, MatchesReference) {
   }
 }
 
-// Both schedules that examples are large enough for occur, so that the test above speaks of both.
+// The examples are large enough for two schedules, and both occur in the test above.
 TEST_F(CodegenOperator, UsesTwoSchedules) {
   int by_element = 0, by_row = 0;
   for (const Case& c : *cases_) {

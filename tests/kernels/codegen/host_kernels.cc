@@ -50,7 +50,7 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-// Memory that ends where the tensor does, for the sanitizer to see what leaves it.
+// Memory that ends with the tensor, so that the sanitizer sees accesses behind it.
 using Buffer = std::unique_ptr<void, void (*)(void*)>;
 Buffer Allocate(int64_t bytes) {
   void* data = nullptr;
@@ -89,7 +89,7 @@ absl::StatusOr<std::unique_ptr<HostKernels>> HostKernels::Compile(
     const std::string file = absl::StrCat(stem, i);
     std::ofstream(file + ".cc") << "#include \"tests/kernels/codegen/grid_emulator.h\"\n"
                                 << codegen::SourceOf(files[i]) << entries[i];
-    // Two at a time.
+    // Compiles two files at a time.
     absl::StrAppend(&compile, "c++ -std=c++17 -O1 -ffp-contract=off -w -fPIC -shared ", kSanitizers,
                     "-I. ", file, ".cc -o ", file, ".so 2> ", file, ".log &\n",
                     i % 2 == 1 ? "wait\n" : "");

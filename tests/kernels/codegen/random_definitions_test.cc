@@ -12,7 +12,7 @@
 namespace lemma {
 namespace {
 
-// Sums of products with guards as strided gradients have, and stranger ones.
+// Sums of products with the guards of strided gradients, and with stranger ones.
 class Phased {
  public:
   explicit Phased(uint32_t seed) : random_(seed) {}
@@ -204,7 +204,7 @@ TensorType TypeOf(const ExprType& t) {
   return type;
 }
 
-// Inputs are small integers: sums are exact, apart from what f16 rounds.
+// Inputs are small integers, so sums are exact, except for rounding to f16.
 void ExpectNaiveResult(const Definition& d, const codegen::GridProgram& program,
                        const HostKernels& kernels, uint32_t seed) {
   std::mt19937 random(seed);
@@ -230,7 +230,7 @@ void ExpectNaiveResult(const Definition& d, const codegen::GridProgram& program,
     ASSERT_EQ(program.slots[program.outputs[k]].elements, outputs[k].type().num_elements());
     for (size_t e = 0; e < actual.size(); ++e) {
       if (std::isinf(wanted[e])) {
-        // A maximum over nothing, which integers cannot say.
+        // A maximum over nothing has no value as an integer.
         EXPECT_TRUE(!IsFloat(outputs[k].dtype()) || actual[e] == wanted[e]);
         continue;
       }
@@ -249,7 +249,7 @@ void ExpectNaiveResults(const Draw& draw, int* in_phases) {
   std::vector<codegen::GridProgram> programs;
   for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
     definitions.push_back(draw(seed));
-    // Any tile that suits, for every second one.
+    // Every second definition may use any suitable tile.
     codegen::GridOptions options;
     const int tile = static_cast<int>(seed / 2 % codegen::TileShapes().size());
     if (seed % 2 == 0) options.tile = codegen::TileChoice{tile, 1 + seed / 2 % 2};

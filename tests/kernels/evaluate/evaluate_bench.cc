@@ -9,8 +9,8 @@
 namespace lemma {
 namespace {
 
-// Runs `definition` over dense tensors; `operations` is how many one run does. In place: output i
-// lies where input i does.
+// Runs `definition` over dense tensors. `operations`: the number of operations of one run. In
+// place: output i has the memory of input i.
 template <class T>
 void Evaluate(benchmark::State& state, const Definition& definition, double operations,
               bool in_place = false) {
@@ -71,7 +71,7 @@ void DepthwiseConvFloat(benchmark::State& state) {
 }
 BENCHMARK(DepthwiseConvFloat)->Unit(benchmark::kMillisecond);
 
-// The gradient of a 3x3 convolution with stride 2: 3/4 of the terms are left out by a guard.
+// The gradient of a 3x3 convolution with stride 2: a guard leaves out 3/4 of the terms.
 void ConvGradientDouble(benchmark::State& state) {
   DefinitionBuilder b;
   TensorId dy = b.Input({1, 64, 28, 28}), w = b.Input({64, 64, 3, 3});
@@ -110,7 +110,7 @@ void ErfFloat(benchmark::State& state) {
 }
 BENCHMARK(ErfFloat)->Unit(benchmark::kMicrosecond);
 
-// A weight's momentum, where it lies.
+// Updates a weight's momentum in place.
 void MomentumFloat(benchmark::State& state) {
   DefinitionBuilder b;
   TensorId m = b.Input({512, 4608}), g = b.Input({512, 4608});

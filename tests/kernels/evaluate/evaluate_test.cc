@@ -45,7 +45,7 @@ TEST(Evaluate, BatchedProductOfTransposedOperand) {
   ExpectEvaluatesAsNaively(b.definition());
 }
 
-// Products within sums, of which the last is read twice.
+// Products within sums; the last product is read twice.
 Definition ProductsInSums() {
   DefinitionBuilder b;
   TensorId x = b.Input({5, 700}), y = b.Input({5, 700}), z = b.Input({5, 700});
@@ -87,7 +87,7 @@ TEST(Evaluate, ProductsInSumsAreRounded) {
     const float product = x[i] * factor;
     expected[i] = product + y[i];
   }
-  // In place.
+  // The same in place.
   const DType f32 = DType::kF32;
   const absl::Status status = lemma::Run<float>(
       *CompileLoops(b.definition()),
@@ -205,7 +205,7 @@ TEST(Evaluate, ReshapeByDivisionAndRemainder) {
     IndexExpr flat = o[0] * 12 + o[1];
     return Read(x, {FloorDiv(flat, 30), Mod(FloorDiv(flat, 5), 6), Mod(flat, 5)});
   });
-  // Of a transposed view: nothing cancels.
+  // A reshape of a transposed view: nothing cancels.
   b.Output({8, 15}, [&](const Idx& o) {
     IndexExpr flat = o[0] * 15 + o[1];
     return Read(x, {Mod(FloorDiv(flat, 6), 4), Mod(flat, 6), FloorDiv(flat, 24)});

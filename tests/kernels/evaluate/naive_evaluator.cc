@@ -112,7 +112,7 @@ double ApplyReal(ScalarFn fn, double a, double b, double c) {
 
 double Apply(ScalarFn fn, double a, double b, double c) { return ApplyReal(fn, a, b, c); }
 Field Apply(ScalarFn fn, Field a, Field b, Field c) { return ApplyField(fn, a, b, c); }
-// Arithmetic wraps; what else there is takes small numbers only.
+// Arithmetic wraps. Other functions get small numbers only.
 int64_t Apply(ScalarFn fn, int64_t a, int64_t b, int64_t c) {
   const uint64_t x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
   switch (fn) {
@@ -172,7 +172,7 @@ class Evaluator {
   }
 
  private:
-  // The first thing that is wrong; what follows from it does not matter.
+  // Records the first error; later errors may follow from it.
   template <class Value>
   Value Fail(const std::string& what) {
     if (error_.empty()) error_ = what;

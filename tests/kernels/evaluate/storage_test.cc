@@ -68,8 +68,8 @@ double Decode(uint32_t bits, int exponent_bits, int mantissa_bits) {
                                : std::ldexp(1 + fraction, exponent - bias));
 }
 
-// All 16-bit values are read as what they mean; points between neighbours go to the nearer, ties to
-// the even one.
+// All 16-bit values are read as defined. Numbers between neighbours round to the nearer one, ties
+// to the even one.
 template <class Number>
 void ExpectNarrowFloat(DType dtype, int exponent_bits, int mantissa_bits) {
   std::vector<uint16_t> all(1 << 16);
@@ -103,7 +103,8 @@ TEST(Storage, NarrowFloats) {
 }
 
 TEST(Storage, DoublesAreRoundedOnce) {
-  // Just above the tie of 1 and 1 + 2^-10; through float it would become the tie.
+  // Just above the middle between 1 and 1 + 2^-10. Rounded to float first, it would become the
+  // middle.
   std::vector<double> x = {
       1 + std::ldexp(1, -11) + std::ldexp(1, -40), 1e300, -1e300, NAN, 65519, 65520};
   auto half = Convert<double, uint16_t>(DType::kF64, x, DType::kF16);

@@ -91,7 +91,7 @@ TEST(LaneOps, ExtremesPropagateNan) {
   }
 }
 
-// The same as the product and then the sum, of which neither is exact here.
+// A product and then a sum, each rounded; neither is exact here.
 template <class T>
 void ExpectTwoRoundings(const LaneOps<T>& ops) {
   constexpr int64_t n = 77;

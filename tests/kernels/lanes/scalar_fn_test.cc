@@ -1,4 +1,4 @@
-// What the table of functions says of each, against its values.
+// The properties of each function in the table agree with its values.
 #include <cmath>
 #include <random>
 #include <string>
@@ -26,7 +26,7 @@ bool Same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 class ScalarFnTest : public testing::TestWithParam<int> {
  protected:
   ScalarFn fn() const { return static_cast<ScalarFn>(GetParam()); }
-  // An f32 of any sign, of about 1 or, some of them, far from it, infinite or no number.
+  // An f32 of either sign: mostly about 1, sometimes far from it, infinite or NaN.
   double Number() {
     const double values[] = {0, INFINITY, -INFINITY, NAN, 1e-30, -3e30, 0.5, -2.5, -1048577};
     if (random_() % 4 == 0) return static_cast<float>(values[random_() % 9]);

@@ -68,7 +68,7 @@ TEST(Bounds, AGuardOfOneReadDoesNotExcuseAnother) {
     return ScalarExpr::Select(Lt(o[0] + o[1], 4), read, 0) + read;
   });
   EXPECT_THAT(UnprovedReads(b.definition()), ElementsAre(HasSubstr("t1 reads t0, dimension 0")));
-  // Nor does a weaker guard suffice.
+  // A weaker guard does not suffice either.
   DefinitionBuilder c;
   x = c.Input({4});
   c.Output({5, 2}, [&](const Idx& o) {

@@ -43,7 +43,7 @@ TEST(ImportTasoTest, ReadsTheSampleAndItsTextReadsBack) {
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(PrintRule((*again)[0]), text);
   }
-  // Two grouped convolutions, whose groups may differ; what the target's are has to be said.
+  // Two grouped convolutions whose numbers of groups may differ; the rule must state the target's.
   EXPECT_EQ(PrintRule((*rules)[20]), R"(# TASO's rule 20
 rule taso_20(x7: [n,c * g,h,w], x10: [k,c,2 * p + 1,2 * q + 1], x8: [n,c2 * g2,h,w], x11: [k,c2,2 * p + 1,2 * q + 1]) reassociates {
   t1 = conv2d(x7, x10) {pads = [p, q, p, q], groups = g}
@@ -64,7 +64,7 @@ TEST(ImportTasoTest, SplitsIntoWhatConcatPutTogether) {
       Imported({Op(8, {{-1, 0}})}, {Op(12, {{-1, 0}, {-1, 0}}, {{10, 2}, {11, 1}}), Op(8, {{0, 0}}),
                                     Op(13, {{1, 0}}, {{2, 2}, {11, 1}})}),
       "split(t3) {axis = 1, sizes = [n, n]}"));
-  // Or into halves.
+  // Without a concat, split makes halves.
   EXPECT_TRUE(
       absl::StrContains(Imported({Op(13, {{-1, 0}}, {{2, 2}, {11, 0}}), Op(16, {{0, 0}, {0, 1}})},
                                  {Op(13, {{-1, 0}}, {{2, 2}, {11, 0}}), Op(16, {{0, 1}, {0, 0}})}),
@@ -177,7 +177,7 @@ TEST(ImportTasoTest, SizesThatGrowWithoutEndAreAnError) {
   EXPECT_FALSE(ImportTaso(File(ops, ops)).ok());
 }
 
-// Whatever the operators, operands and parameters: an error, or rules whose text reads back.
+// Any operators, operands and parameters give an error, or rules whose text reads back.
 TEST(ImportTasoTest, AnyRuleIsReadOrRefused) {
   std::mt19937 random(1);
   auto below = [&](int n) { return static_cast<int>(random() % n); };

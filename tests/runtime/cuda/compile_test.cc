@@ -88,7 +88,7 @@ TEST(CudaCompiler, CompilesSideBySide) {
   EXPECT_TRUE(cuda::CompileCubins({}, 90, folder, 0, 3)->empty());
 }
 
-// The library itself runs on devices only.
+// The library itself needs a device; descriptions do not.
 TEST(Cublas, TakesDescriptions) {
   if (!cuda::CublasVersion(0).ok()) GTEST_SKIP() << cuda::CublasVersion(0).status();
   EXPECT_EQ(cuda::CublasVersion(0)->substr(0, 9), "cuBLASLt ");

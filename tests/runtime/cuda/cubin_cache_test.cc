@@ -1,4 +1,4 @@
-// A file of the cache that is not what was kept is none.
+// A damaged file of the cache counts as missing.
 #include "runtime/cuda/cubin_cache.h"
 
 #include <string>

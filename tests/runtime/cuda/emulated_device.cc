@@ -28,7 +28,7 @@ struct DeviceGraph {
   std::vector<std::unique_ptr<GraphNode>> nodes;
 };
 
-// The driver's functions take no object: this is the one they work on.
+// The driver's functions take no object, so they use this one.
 struct State {
   std::unique_ptr<HostKernels> kernels;
   std::map<std::string, const GridKernel*> kernel_of;
@@ -89,7 +89,7 @@ CUresult CopyOnDevice(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   return CUDA_SUCCESS;
 }
 
-// With the arguments that it has now.
+// The launch with the present values of its arguments.
 Work LaunchOf(CUfunction function, void** parameters) {
   const auto* kernel = reinterpret_cast<const GridKernel*>(function);
   std::vector<void*> pointers;
@@ -159,7 +159,7 @@ void SetMemoryFunctions(cuda::CudaDriver* d) {
   d->cuMemFreeHost = [](void* data) { return Free(&state->host, static_cast<char*>(data)); };
   d->cuMemcpyHtoD = CopyToDevice;
   d->cuMemcpyHtoDAsync = [](CUdeviceptr to, const void* from, size_t bytes, CUstream) {
-    // It may be read at any time until the stream is waited for.
+    // The host memory may be read at any time until the stream is waited for.
     if (!Within(state->host, from, bytes)) return CUDA_ERROR_INVALID_VALUE;
     return Later([=] { return CopyToDevice(to, from, bytes); });
   };
@@ -248,7 +248,7 @@ void SetGraphFunctions(cuda::CudaDriver* d) {
     });
     return CUDA_SUCCESS;
   };
-  // The graph itself: it lives as long.
+  // An executable graph is the graph itself, which lives as long.
   d->cuGraphInstantiateWithFlags = [](CUgraphExec* exec, CUgraph graph, unsigned long long) {
     *exec = reinterpret_cast<CUgraphExec>(graph);
     return CUDA_SUCCESS;

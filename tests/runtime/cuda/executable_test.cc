@@ -1,4 +1,4 @@
-// What runs plans on a device, on an emulated one: state stays there, in place where it can.
+// Executables on an emulated device: state stays there, in place if it can.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -90,7 +90,7 @@ int64_t ErrorBytes(const cuda::CudaPlan& plan) {
   return static_cast<int64_t>(4 * plan.launches.size());
 }
 
-// Runs both for some steps, and expects the same outputs and the same state.
+// Runs both for some steps, and expects equal outputs and equal state.
 void ExpectSameSteps(Loaded* loaded, std::vector<Tensor> inputs, int steps) {
   const Graph& graph = loaded->graph();
   auto reference = MakeReferenceBackend()->Compile(graph, {});
@@ -150,7 +150,7 @@ TEST_F(CudaExecutable, StateStaysOnTheDevice) {
         << loaded.plan().Describe(step.graph);
     const std::vector<Tensor> inputs = InputsOf(step);
     ExpectSameSteps(&loaded, inputs, 4);
-    // A step copies neither the state nor what is no state to where it is not wanted.
+    // A step copies neither the state, nor other values that are not needed there.
     const int64_t up = loaded.device().copied_to_device(), down = loaded.device().copied_to_host();
     ASSERT_TRUE(loaded.stepper().Step(inputs).ok());
     int64_t batch = 0;
@@ -237,7 +237,7 @@ const StateCase kStateCases[] = {
      1, true},
 };
 
-// With the memory of state variables that other things read, whatever order the graph runs in.
+// Other kernels read the memory of state variables; the graph's nodes run in random orders.
 TEST_F(CudaExecutable, WritesOverStateOnlyWhatNothingElseReads) {
   for (const StateCase& c : kStateCases) {
     SCOPED_TRACE(c.what);
@@ -369,7 +369,7 @@ TEST(CudaMeasurer, TellsLifetimesOnTheDevice) {
     }
   }
   EXPECT_EQ(with->kernels[1].signature, "offload f32[64,64]");
-  // 60 times as far away as the device's memory.
+  // The host's memory counts 60 times as much as the device's.
   EXPECT_EQ(measurer->WorkOf(with->kernels[1]).bytes_read, 60 * 64 * 64 * 4.0);
 }
 

@@ -1,5 +1,5 @@
-// Which kernels are matrix products for a library, derived from definitions; and that these
-// products, executed on the host, are what the reference computes.
+// Which kernels are matrix products for a library, derived from definitions. Executed on the host,
+// these products give the reference's results.
 #include <algorithm>
 #include <random>
 #include <set>
@@ -23,7 +23,8 @@ std::string TextOf(const char* name, const GemmMatrix& x) {
                       x.offset > 0 ? absl::StrCat("@", x.offset) : "");
 }
 
-// "BATCHxMxNxK A… B… D…": leading dimensions, ' where transposed, + batch strides, @ offsets.
+// "BATCHxMxNxK A… B… D…": leading dimensions, then ' if transposed, + and the batch stride, @ and
+// the offset.
 std::string TextOf(const GemmCall& call) {
   return absl::StrCat(call.batch, "x", call.m, "x", call.n, "x", call.k, TextOf("A", call.a),
                       TextOf("B", call.b), TextOf("D", call.d),
@@ -38,7 +39,7 @@ struct Case {
 const Case kCases[] = {
     {"1x43x37x65 A43 B65 D43",
      "graph plain(x: f32[37,65], w: f32[65,43]) { p = matmul(x, w) return p }"},
-    // Rows of all batches at once.
+    // All batches as the rows of one product.
     {"1x43x111x65 A43 B65 D43",
      "graph rows(x: f32[3,37,65], w: f32[65,43]) { p = matmul(x, w) return p }"},
     {"6x19x17x16 A'16+304 B16+272 D19+323",
@@ -47,13 +48,13 @@ const Case kCases[] = {
       s = matmul(q, t)
       return s
     })"},
-    // Heads out of the middle of a tensor, and back into it.
+    // Heads taken from the middle of a tensor and put back into it.
     {"3x16x17x19 A48+16 B19+323 D16+272", R"(graph heads(p: f32[3,17,19], v: f32[19,3,16]) {
       t = transpose(v) {perm = [1,0,2]}
       s = matmul(p, t)
       return s
     })"},
-    // Two batches that do not follow each other.
+    // Two batch dimensions that are not adjacent in memory.
     {"", R"(graph mixed(p: f32[2,3,17,19], v: f32[2,19,3,16]) {
       t = transpose(v) {perm = [0,2,1,3]}
       s = matmul(p, t)
@@ -72,7 +73,7 @@ const Case kCases[] = {
       s = add(q, r)
       return s
     })"},
-    // A bias along the other side is none of the library's.
+    // The library has no bias along the other side.
     {"", R"(graph other(x: f32[37,65], w: f32[65,43], b: f32[37,1]) {
       p = matmul(x, w)
       q = add(p, b)
@@ -85,7 +86,7 @@ const Case kCases[] = {
     })"},
     {"", "graph half(x: f16[37,65], w: f16[65,43]) { p = matmul(x, w) return p }"},
     {"", "graph wide(x: f64[37,65], w: f64[65,43]) { p = matmul(x, w) return p }"},
-    // A convolution of one pixel is a product, another one is not.
+    // A convolution of one pixel is a product; a larger one is not.
     {"2x143x9x16 A143+2288 B16 D143+1287",
      "graph point(x: f32[2,16,13,11], w: f32[9,16,1,1]) { c = conv2d(x, w) return c }"},
     {"", R"(graph window(x: f32[2,5,13,11], w: f32[9,5,3,3]) {
@@ -138,15 +139,14 @@ class RandomProduct {
 
  private:
   int Below(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
-  // At least what makes a product of a sum.
+  // Large enough for a sum to be treated as a product.
   int64_t Size() { return 16 + Below(20); }
 
   Value NewInput(Shape shape) {
     return builder_.Input(absl::StrCat("x", inputs_++), {DType::kF32, std::move(shape)});
   }
 
-  // A tensor of shape batch + [rows, columns] that lies in memory in any order, maybe inside of a
-  // larger one.
+  // A tensor of shape batch + [rows, columns], in any order in memory, perhaps inside a larger one.
   Value Factor(Shape shape, int64_t rows, int64_t columns) {
     shape.push_back(rows);
     shape.push_back(columns);
@@ -198,8 +198,8 @@ TEST(Gemm, RandomProductsMatchReference) {
   RecordProperty("products", products);
 }
 
-// The examples of the operator table are too small for tiles: eight times their size in every
-// dimension but 1, where that is still an application. Those that are products are executed.
+// The examples of the operator table are too small for tiles, so every dimension but those of 1 is
+// multiplied by eight, if the operator allows it. Those that become products are executed.
 TEST(Gemm, LargerOperatorExamplesMatchReference) {
   EmulatedPlans plans, found;
   std::set<std::string> operators;

@@ -1,5 +1,5 @@
-// Random layers with strides, their gradients, and updates of what they are made of: planned,
-// emulated and held against the reference.
+// Random layers with strides, their gradients, and updates of their parameters: planned, emulated
+// and compared with the reference.
 #include <algorithm>
 #include <random>
 
@@ -80,7 +80,7 @@ class RandomLayers {
     return parameters_.back();
   }
 
-  // What becomes of a gradient: a result as it is, reshaped or transposed, an update, or both.
+  // Uses a gradient: as a result (as it is, reshaped or transposed), in an update, or both.
   absl::Status Use(const Value& parameter, const Value& gradient, const Value& rate) {
     if (Below(3) == 0) outputs_.push_back(gradient);
     if (Below(5) == 0) {
@@ -108,7 +108,7 @@ class RandomLayers {
     if (!next.ok()) return next.status();
     outputs_.push_back(*next);
     if (Below(6) == 0) {
-      // Something that reads the update and is not element-wise.
+      // An operator that reads the update and is not element-wise.
       auto sum = builder_.Op("reduce_sum", {*next},
                              {{"axes", std::vector<int64_t>{0}}, {"keepdims", Below(2)}});
       if (!sum.ok()) return sum.status();
@@ -134,7 +134,7 @@ class RandomLayers {
       case 5:
         return Transposed(x);
       case 6: {
-        // Behind another one, or behind a bias, gradients would be differences of large numbers.
+        // Behind another layer or a bias, gradients would be differences of large numbers.
         if (x != first_) return absl::CancelledError();
         const Value s = NewInput({x.shape()[1]}), b = NewInput({x.shape()[1]});
         auto results = builder_.Ops("batch_norm_training", {x, s, b});
@@ -203,7 +203,7 @@ class RandomLayers {
     std::vector<int64_t> pads = Ints(4, 0, 4);
     std::vector<int64_t> dilations = Ints(2, 1, 3);
     if (Below(2) == 0) {
-      // As many results as strides divide.
+      // Makes the size of the result a multiple of the stride.
       for (int i = 0; i < 2; ++i) {
         const int64_t size = (x.shape()[2 + i] - 1) * strides[i] +
                              (w.shape()[2 + i] - 1) * dilations[i] + 1 - pads[i] - pads[2 + i];
@@ -257,7 +257,7 @@ TEST(CudaRandomGradients, MatchReference) {
       in_phases += *std::max_element(writers.begin(), writers.end()) > 1 ? 1 : 0;
     }
   }
-  // What is tested occurs.
+  // The cases to be tested do occur.
   EXPECT_GE(in_phases, 3);
   EXPECT_GE(side_by_side, kGraphs / 2);
   const absl::Status compiled = plans.Compile();

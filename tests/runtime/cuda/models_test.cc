@@ -1,5 +1,6 @@
-// Plans of the models in data/models, and of steps of training of them: they exist, their peak is
-// close to what must be live at once, and every launch has memory for what it reads and writes.
+// Plans of the models in data/models and of their training steps: they exist, their peak is close
+// to the bytes that are live at once, and every launch has memory for the values it reads and
+// writes.
 #include <algorithm>
 #include <string>
 
@@ -58,8 +59,8 @@ TEST_P(CudaModels, HavePlansOfTraining) {
   ExpectPlan(step->graph);
 }
 
-// But where the gradient that reads the old value is fused with what comes later: in fc7 and fc8 of
-// AlexNet and VGG.
+// Except where the gradient that reads the old value is fused with later operators: in fc7 and fc8
+// of AlexNet and VGG.
 TEST_P(CudaModels, UpdateWeightsInPlace) {
   TrainingOptions options;
   options.update.momentum = 0.9;

@@ -23,7 +23,7 @@ namespace {
 using codegen::GridKernel;
 using codegen::GridProgram;
 
-// What the operators' examples are too small for: packs, long rows, reductions in parts.
+// Cases for which the operators' examples are too small: packs, long rows, reductions in parts.
 struct LargeExample {
   const char* op;
   const char* text;  // TYPE stands for each element type

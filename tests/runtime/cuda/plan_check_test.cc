@@ -1,4 +1,4 @@
-// The check of CUDA plans finds nothing wrong with those of the planner, and each fault put in.
+// The check of CUDA plans accepts the planner's plans and finds each fault put into them.
 #include "runtime/cuda/plan_check.h"
 
 #include <algorithm>
@@ -30,8 +30,8 @@ CudaPlan PlanOf(const Graph& graph, bool late = false) {
   return *std::move(plan);
 }
 
-// Branches, products with bias and with a matrix added, reshapes, reductions, state, small updates;
-// of `batch` matrices of m x k, and weights of k x n.
+// Branches, products with a bias and with an added matrix, reshapes, reductions, state, small
+// updates. There are `batch` matrices of m x k, and weights of k x n.
 Graph Example(int64_t batch = 2, int64_t m = 24, int64_t k = 32, int64_t n = 40) {
   const std::string text = R"(graph g(x: f32[$0,$1,$2], s: f32[$4,$2], m: f32[$2],
                             w: weight f32[$2,$3], v: weight f32[$3,$2], b: weight f32[$3]) {
@@ -134,7 +134,7 @@ bool ReadOldState(CudaPlan* plan) {
   for (const StatePair& pair : plan->state) {
     const int old_value = plan->inputs[pair.input], new_value = plan->outputs[pair.output];
     if (old_value != new_value) continue;
-    // The step that writes it goes to the front.
+    // Moves the step that writes the value to the front.
     for (size_t l = 1; l < plan->launches.size(); ++l) {
       if (plan->Arguments(plan->launches[l]).back() != new_value) continue;
       std::rotate(plan->launches.begin(), plan->launches.begin() + static_cast<int64_t>(l),

@@ -1,5 +1,5 @@
-// What the CUDA back end makes of graphs: which kernels, and that these, emulated, compute what the
-// reference does.
+// Plans of the CUDA back end: which kernels they have, and that these, emulated, give the
+// reference's results.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
@@ -111,13 +111,13 @@ const Case kCases[] = {
       c = conv_transpose2d(x, w) {pads = [1,1,1,1], strides = [2,2]}
       return c
     })"},
-    // Of its four phases one has terms.
+    // Only one of its four phases has terms.
     {"by tile; by element; by element; by element",
      R"(graph every_second(x: f32[2,16,9,7], w: weight f32[16,12,1,1]) {
       c = conv_transpose2d(x, w) {strides = [2,2], output_padding = [1,1]}
       return c
     })"},
-    // 1, 2, 2 and 4 of nine products each.
+    // Its phases have 1, 2, 2 and 4 of the nine products.
     {"by tile; by tile; by tile; by tile",
      R"(graph backwards(x: f32[2,16,9,7], w: weight f32[16,12,3,3], r: f32[2,12,18,14]) {
       c = conv_transpose2d(x, w) {pads = [1,1,1,1], strides = [2,2], output_padding = [1,1]}
@@ -135,7 +135,7 @@ const Case kCases[] = {
       r = relu(c)
       return r
     })"},
-    // A sum takes one product with it; the other one is on its own.
+    // One of the two products is fused with the sum; the other one has a kernel of its own.
     {"by tile; by tile",
      R"(graph two(x: f32[33,20], v: weight f32[20,35], w: weight f32[20,35]) {
       p = matmul(x, v)
@@ -143,7 +143,7 @@ const Case kCases[] = {
       s = add(p, q)
       return s
     })"},
-    // What follows a product is its epilogue, not part of another one's factor.
+    // An operator that follows a product is its epilogue, not part of another product's factor.
     {"by tile; by tile",
      R"(graph heads(x: f32[24,32], v: f32[32,48], b: f32[48], k: f32[3,24,16]) {
       p = matmul(x, v)
@@ -153,7 +153,7 @@ const Case kCases[] = {
       s = matmul(k, t)
       return s
     })"},
-    // Reductions that few blocks would compute, in parts.
+    // Few blocks would compute these reductions, so they are done in parts.
     {"by tile; by element", R"(graph deep(x: f32[17,4100], w: weight f32[4100,19]) {
       p = matmul(x, w)
       r = relu(p)
@@ -210,7 +210,7 @@ TEST_F(CudaPlanCases, MatchReference) {
   for (size_t i = 0; i < plans_->size(); ++i) plans_->ExpectMatchesReference(i);
 }
 
-// What a step of training ends with: new momenta, and parameters that need them.
+// The end of a training step: new momenta, and parameters that need them.
 constexpr char kUpdates[] =
     R"(graph updates(x: f32[6,5], a: f32[5,4], b: f32[4], c: f32[4], va: f32[5,4], vb: f32[4],
                      big: f32[300,300]) {
@@ -260,7 +260,7 @@ TEST(CudaPlan, ManySmallStepsAreSeveralLaunches) {
   plans.ExpectMatchesReference(0);
 }
 
-// One step with more operands than a launch of several may have.
+// A step that has too many operands to be launched together with others.
 TEST(CudaPlan, StepOfManyOperandsIsALaunchOfItsOwn) {
   std::string text = "graph wide(y: f32[3]", parts;
   for (int i = 0; i < 400; ++i) {
@@ -302,7 +302,7 @@ TEST(CudaPlan, ResultsAreNotCopiedFromWhatComputesThem) {
   plans.ExpectMatchesReference(0);
 }
 
-// Phases of a result run side by side, but none before what reads the memory that they write.
+// Phases of a result run side by side, but not before the launches that read the memory they write.
 TEST(CudaPlan, PhasesWaitForReadersOfTheirMemory) {
   EmulatedPlans plans;
   const Graph graph = GraphOf(R"(graph chain(x: f32[2,16,9,7], w: weight f32[16,16,3,3],
@@ -364,7 +364,7 @@ TEST(CudaPlan, BiasStaysWithItsProduct) {
   EXPECT_GE(plan->KernelOf(plan->launches[0]).gemm->bias_argument, 0);
 }
 
-// A branch does not wait for another one.
+// Launches of one branch do not wait for another branch.
 TEST(CudaPlan, OrderIsThatOfTheData) {
   NodeTraitsCache traits;
   const Graph graph =
@@ -403,7 +403,8 @@ TEST(CudaPlan, BranchesDoNotWaitForEachOthersMemory) {
   EXPECT_EQ(late.memory.live_bytes, soon.memory.live_bytes);
 }
 
-// Values of 16 MB, in two branches or in one: late reuse takes 32 MB more where it helps, no more.
+// Values of 16 MB, in two branches or in one. Late reuse takes 32 MB more if that helps, and no
+// more.
 TEST(CudaPlan, LateReuseTakesLittleMemory) {
   for (int branches : {1, 2}) {
     std::string text = "graph g(x: f32[2048,2048], w: weight f32[2048,2048]) {";

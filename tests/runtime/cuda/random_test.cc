@@ -14,10 +14,10 @@ namespace {
 constexpr int kChains = 500;
 constexpr int64_t kMaxElements = 4096;
 
-// A graph that applies random operators to what it has, most often to what it made last.
+// A graph that applies random operators to its values, most often to the latest ones.
 class RandomChain {
  public:
-  // `memory`: with values that leave for the host's memory, and state that is updated.
+  // `memory`: also offloads values to the host's memory and updates state.
   explicit RandomChain(uint64_t seed, bool memory = false)
       : random_(seed), builder_(absl::StrCat("chain", seed)), memory_(memory) {}
 
@@ -32,7 +32,7 @@ class RandomChain {
     }
     if (memory_) AddState();
     builder_.Output("last", values_.back());
-    // Sometimes others are wanted too: what was made between, inputs, one of them twice.
+    // Sometimes other values are outputs too: intermediate ones, inputs, one of them twice.
     for (int i = 0; Below(3) == 0; ++i) builder_.Output(absl::StrCat("other", i), Any());
     return *std::move(builder_).Build();
   }
@@ -67,14 +67,14 @@ class RandomChain {
   Value Any() { return values_[Below(static_cast<int>(values_.size()))]; }
   Value Recent() { return Below(3) == 0 ? Any() : values_.back(); }
 
-  // `v`, from where others may fetch it too.
+  // `v`, offloaded and fetched back. Others may fetch the same copy.
   Value Fetched(const Value& v) {
     Value& kept = offloaded_[v];
     if (!kept || Below(3) == 0) kept = *builder_.Op("offload", {v});
     return *builder_.Op("barrier", {kept, Below(2) == 0 ? v : Any()});
   }
 
-  // New values of inputs: any of their type, the last ones most often.
+  // New values of inputs: any values of their type, the latest ones most often.
   void AddState() {
     for (const auto& [name, input] : dynamic_) {
       for (size_t i = values_.size(); i-- > 0;) {
@@ -107,7 +107,8 @@ class RandomChain {
         static const char* const kUnary[] = {"relu", "sigmoid", "tanh", "neg",        "abs",
                                              "erf",  "sin",     "gelu", "hard_swish", "silu"};
         const int chosen = Below(10);
-        // Of large values, such as sums, it has few digits: seed 368 is off by 1.3 tolerances.
+        // The sine of a large value, such as a sum, has few correct digits: seed 368 is off by 1.3
+        // tolerances.
         if (memory_ && chosen == 6) return builder_.Op("relu", {v});
         return builder_.Op(kUnary[chosen], {v});
       }
@@ -164,7 +165,7 @@ class RandomChain {
         return builder_.Op("transpose", {v}, {{"perm", perm}});
       }
       case 1: {
-        // One dimension less, or one more.
+        // A shape of one dimension less, or one more.
         std::vector<int64_t> shape(v.shape());
         if (rank > 1 && Below(2) == 0) {
           shape[1] *= shape[0];
@@ -194,7 +195,7 @@ class RandomChain {
             "split", {v},
             {{"axis", int64_t{axis}}, {"sizes", std::vector<int64_t>{first, size - first}}});
         if (!parts.ok()) return parts.status();
-        // An empty one stays unread, but may be a result.
+        // An empty value is not read, but may be an output.
         for (int i = 0; i < 2; ++i) {
           if ((*parts)[i].type().num_elements() > 0) {
             values_.push_back((*parts)[i]);
@@ -263,7 +264,7 @@ TEST(CudaRandomChains, MatchReference) {
     operators += static_cast<size_t>(graph.num_ops());
     launches += plans.plan(plans.size() - 1).launches.size();
   }
-  // There is something to fuse, and it is fused.
+  // There are operators to fuse, and they are fused.
   EXPECT_LT(launches, operators);
   const absl::Status compiled = plans.Compile();
   ASSERT_TRUE(compiled.ok()) << compiled;

@@ -1,4 +1,4 @@
-// What is stored between operators keeps its type's values where generated kernels fuse them.
+// Values between operators are rounded to their types where generated kernels fuse them.
 #include "gtest/gtest.h"
 #include "tests/runtime/cuda/emulated_plans.h"
 #include "tests/runtime/runtime_testutil.h"
@@ -26,7 +26,8 @@ TEST(CudaStoredTypes, AreWhatNumPyGives) {
   }
 }
 
-// One program for definitions that read alike but lie otherwise.
+// Two definitions with equal texts whose operands have different sizes: each needs a program of its
+// own.
 TEST(CudaPrograms, AreToldApartByTheSizesOfWhatTheyRead) {
   EmulatedPlans plans;
   const absl::Status added = plans.Add(GraphOf(R"(graph g(x: f32[4,8], z: f32[4,16]) {

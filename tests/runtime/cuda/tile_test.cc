@@ -1,4 +1,4 @@
-// Sums of products in every tile and in parts, emulated; and what the model chooses.
+// Sums of products in every tile and in parts, emulated; and the model's choices.
 #include <set>
 #include <string>
 
@@ -74,7 +74,7 @@ TEST(Tiles, SpaceHasAChoiceForEverySize) {
 TEST(Tiles, FewBlocksAddUpParts) {
   // 512 channels of 7 x 7 from 512: one block for each multiprocessor needs parts.
   EXPECT_GE(codegen::ChooseTile({1, 512, 49, 4608, 1, 10}).parts, 8);
-  // Enough of them as it is.
+  // Enough blocks without parts.
   EXPECT_EQ(codegen::ChooseTile({1, 64, 50176, 147, 1, 10}).parts, 1);
   EXPECT_EQ(codegen::ChooseTile({1, 8192, 8192, 64}).parts, 1);
 }

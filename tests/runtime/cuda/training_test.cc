@@ -1,4 +1,4 @@
-// Steps of training on the CUDA back end: planned with a stated peak, and emulated against the
+// Training steps on the CUDA back end: planned with the stated peak, emulated and compared with the
 // reference.
 #include "absl/strings/str_cat.h"
 #include "graph/grad/training_step.h"

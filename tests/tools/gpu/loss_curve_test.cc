@@ -1,5 +1,5 @@
-// Training compared with given losses: that state and batches are those of each step, and that a
-// loss which is off is found.
+// Training compared with given losses: each step gets its own state and batch, and a wrong loss is
+// found.
 #include "tools/gpu/loss_curve.h"
 
 #include <cmath>
@@ -32,7 +32,7 @@ Graph GraphOf(const char* text) {
   return *graph;
 }
 
-// The losses of kStep by hand.
+// The losses of kStep, computed by hand.
 std::vector<double> Losses() {
   std::vector<double> losses;
   double w[] = {kFirst[0], kFirst[1]};
@@ -71,7 +71,7 @@ TEST(LossCurve, EachStepReadsTheStateOfTheOneBeforeAndTheNextBatch) {
   EXPECT_EQ(d.step, 0);
   EXPECT_LT(d.relative, 1e-5);
   EXPECT_NEAR(d.relative_of_f32, 1e-6, 1e-9);
-  // The state that was given is still what it was.
+  // The given state is unchanged.
   EXPECT_EQ(curve.state.tensors.at("w").AtDouble(0), kFirst[0]);
 }
 

@@ -1,4 +1,4 @@
-// Outputs compared by samples: what is found, and what rounding excuses.
+// Outputs compared by samples: which differences are found, and which rounding excuses.
 #include "tools/gpu/sampled_outputs.h"
 
 #include <cmath>
@@ -46,7 +46,7 @@ TEST(SampledOutputs, WhatDiffersIsFound) {
   EXPECT_FALSE(difference->worst.ok);
   EXPECT_EQ(difference->worst.output, "y");
   EXPECT_NEAR(difference->worst.largest, 1e-4, 1e-6);
-  // An element between the samples: the norm tells.
+  // An element between the samples differs; the norm shows it.
   std::vector<double> values = Ramp(1000)[0].ToDoubles();
   values[1] = 1;
   difference =
@@ -97,7 +97,7 @@ TEST(SampledOutputs, NearbyInputsAreNearAndOthers) {
 
 TEST(SampledOutputs, NormsAreHeldToWhatNormsMove) {
   const Graph graph = GraphOf(1000);
-  // Elements move by 0.1, and the norm hardly.
+  // Elements move by 0.1, the norm hardly moves.
   auto shuffled = [](int sign) {
     std::vector<double> values = Ramp(1000)[0].ToDoubles();
     for (size_t i = 0; i < values.size(); ++i) values[i] += (i % 2 == 0 ? 0.1 : -0.1) * sign;

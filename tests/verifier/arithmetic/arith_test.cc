@@ -27,7 +27,7 @@ TEST_F(ArithTest, DividesPolynomials) {
   EXPECT_NE(arith_.SimplifyDivs({Fact::Ge(r)}, leaves_.Div(b * x + r, b)), x);
 }
 
-// A divisor that may be 0 must not make everything follow.
+// A divisor that may be 0 must not make every fact follow.
 TEST_F(ArithTest, KnowsNothingOfADivisionByZero) {
   const Poly n = Poly::Of(leaves_.Symbol("n")), d = Poly::Of(leaves_.Symbol("d"));
   const Facts context = {Fact::Ge(n), Fact::Ge(leaves_.Div(n, d) - 1), Fact::Eq(d)};
@@ -55,7 +55,7 @@ TEST_F(ArithTest, FindsBoundsOfMixedRadixNumbers) {
   EXPECT_FALSE(arith_.Implied(facts, Fact::Ge(a * b * c - 2 - flat), Effort::kFull));
 }
 
-// Whatever is said to be implied holds at every point of a box where the facts hold.
+// If a fact is said to follow, it holds at every point of a box at which the given facts hold.
 TEST_F(ArithTest, ImpliesNothingFalse) {
   const uint64_t seed = 20240611;
   std::mt19937_64 random(seed);

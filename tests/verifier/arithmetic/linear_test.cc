@@ -18,7 +18,7 @@ TEST(LinearTest, DecidesByASum) {
             Satisfiable::kNo);
   EXPECT_EQ(DecideLinear({Fact::Eq(x - 2 * y), Fact::Ge(y - 3), Fact::Ge(6 - x)}),
             Satisfiable::kYes);
-  // Products are unknowns of their own.
+  // Products count as unknowns.
   EXPECT_EQ(DecideLinear({Fact::Ge(x - 1), Fact::Ge(y - 1), Fact::Ge(-x * y)}), Satisfiable::kYes);
   EXPECT_EQ(DecideLinear({Fact::Ge(x * y - x), Fact::Ge(x - 1), Fact::Ge(-x * y)}),
             Satisfiable::kNo);
@@ -84,7 +84,7 @@ TEST(LinearTest, SaysNothingFalse) {
   EXPECT_GT(yes, 300);
 }
 
-// Where sums and products leave 64 bits there is no answer.
+// If sums or products exceed 64 bits, there is no answer.
 TEST(LinearTest, SaysNothingFalseOfLargeNumbers) {
   for (int bits : {20, 40, 59}) {
     const auto [no, yes] = CompareWithBruteForce(bits, 3000);

@@ -1,5 +1,6 @@
-// Another evaluator's campaign: mutants of true rules through the prover with refutation switched
-// off, so that a proof alone stands against them, and what is proved judged by evaluation.
+// The campaign of an independent evaluator: mutants of true rules go through the prover with
+// refutation switched off, so that only the missing proof stops a false one, and the evaluator
+// judges whatever is proved.
 //
 // Other mutants in each run unless --test_arg=--first_seed=N; --test_arg=--mutants=N draws so many
 // instead of as many as fit into the time. A failure prints its mutant, which reads as a rule.
@@ -54,7 +55,7 @@ void JudgeMutant(const RuleMutant& mutant, uint64_t seed, Counts* counts) {
   options.seed = seed;
   const auto* proved = std::get_if<Proved>(&verdict);
   if (proved == nullptr) {
-    // How many of these are false says what the proof held out against.
+    // Many of these are false: the proof did not let them pass.
     ++counts->unknown;
     options.as_proved = false;
     options.instances = 6;
@@ -103,12 +104,12 @@ TEST(Campaign, NothingFalseIsProved) {
          static_cast<long long>(counts.largest_size), static_cast<long long>(counts.comparisons),
          counts.typed);
   printf("%d unknown, %d of these seen to be false\n", counts.unknown, counts.differ);
-  // The rest needs sizes that are not found in a moment.
+  // For the rest no suitable sizes are found quickly.
   EXPECT_GE(counts.judged, counts.proved - counts.proved / 10 - 5);
   EXPECT_GT(counts.judged, 0);
   EXPECT_GT(counts.differ, 0);
   if (counts.mutants < 200) return;
-  // Neither are all mutants true, nor does nearly none of them have a proof.
+  // Not all mutants are true, and not nearly all lack a proof.
   EXPECT_GT(counts.proved, counts.mutants / 20);
   EXPECT_GT(counts.differ, counts.mutants / 5);
 }

@@ -21,9 +21,11 @@ namespace {
 
 constexpr double kMaxWork = 400000;   // of a side that is run
 constexpr double kNaiveWork = 20000;  // and that is run by the slow evaluator too
-// Of doubles, as a share of the largest number on the way; where constants are rounded to f32.
+// Tolerances in double, as a share of the largest number on the way: for exact constants, and for
+// constants rounded to f32.
 constexpr double kTolerance = 1e-9, kRoundedTolerance = 1e-6;
-// As typed: what is further off crossed a jump.
+// In the operators' own types: for f32, and for narrower types. A value that is further off crossed
+// a discontinuity.
 constexpr double kTypedTolerance = 1e-3, kNarrowTolerance = 0.05;
 
 struct Sides {
@@ -87,7 +89,7 @@ class JudgedClaim {
     return !options_.as_proved || coverage_.Covers(assignment.symbols, assignment.dtype);
   }
 
-  // nullptr if a side is not well-formed there, or too large to be run.
+  // nullptr if a side is not well-formed there, or too large to run.
   std::unique_ptr<Sides> Build(const Assignment& assignment, std::string* difference) {
     auto source = Instantiate(rule_, rule_.source, assignment);
     auto target = Instantiate(rule_, rule_.target, assignment);
@@ -103,7 +105,7 @@ class JudgedClaim {
 
   std::string JudgeInstance(const Assignment& drawn) {
     Assignment assignment = drawn;
-    // In f64, constants are what they are written as; a proof that speaks of f32 by name covers it
+    // In f64, constants keep the values they are written with. A proof that names f32 covers f32
     // alone.
     assignment.dtype = DType::kF64;
     if (!Counts(assignment)) assignment.dtype = DType::kF32;
@@ -144,13 +146,14 @@ class JudgedClaim {
       for (size_t i = 0; i < (*a)[o].size(); ++i) {
         const double x = (*a)[o][i], y = (*b)[o][i];
         if (!Differ(x, y, most)) continue;
-        // Rounding alone makes a difference next to a jump of a function.
+        // Near a discontinuity rounding alone makes a difference.
         const bool exact = kind == Inputs::kWhole || kind == Inputs::kZero ||
                            kind == Inputs::kSparse || kind == Inputs::kOneSign;
         const bool persists = Persists(sides, inputs, o, i, x - y);
         const bool in_field = DifferInField(sides, inputs, o, i);
         if (!persists && !(exact && in_field)) continue;
-        // Doubles do not tell which side of a jump log(exp(x)) - x is on, here or nearby.
+        // Doubles do not show on which side of a discontinuity log(exp(x)) - x lies, here or
+        // nearby.
         if (sides.source.jumps_where_rounded() || sides.target.jumps_where_rounded()) continue;
         return absl::StrCat("as real numbers, ", Element(o, i, x, y), " for", TextOf(inputs));
       }
@@ -170,7 +173,7 @@ class JudgedClaim {
     return std::abs((*a)[o][i] - (*b)[o][i] - difference) <= 0.5 * std::abs(difference);
   }
 
-  // Small integers are what they are in the field too. It knows fewer laws than the reals.
+  // Small integers are the same numbers in the field. The field has fewer laws than the reals.
   static bool DifferInField(const Sides& sides, const std::vector<Tensor>& inputs, size_t o,
                             size_t i) {
     std::vector<std::vector<Field>> elements;
@@ -182,7 +185,7 @@ class JudgedClaim {
     return a.ok() && b.ok() && (*a)[o][i] != (*b)[o][i];
   }
 
-  // The other evaluator has to agree with the first, so that no fault of one judges alone.
+  // The second evaluator must agree with the first, so that no fault of one of them decides alone.
   static std::string CompareSlowly(const Sides& sides, const std::vector<Tensor>& inputs,
                                    const std::vector<std::vector<double>>& a,
                                    const std::vector<std::vector<double>>& b, double most) {
@@ -201,8 +204,8 @@ class JudgedClaim {
     return "";
   }
 
-  // Exact: two rational functions that are equal are so in the field, and two that are not differ
-  // at random elements. Elements that have no value as real numbers do not count.
+  // An exact comparison: equal rational functions are equal in the field, and different ones differ
+  // there at random elements. Elements without a value as real numbers do not count.
   std::string CompareField(const Sides& sides) {
     const auto inputs =
         DrawInputs(sides.source.graph(), Inputs::kPositive, true, constants_, &random_);
@@ -228,7 +231,7 @@ class JudgedClaim {
     return "";
   }
 
-  // As f32: another order of sums does not change much, and NaN shows on both sides.
+  // In f32, another order of sums changes little, and NaN shows on both sides.
   std::string CompareReassociated(const Sides& sides) {
     for (Inputs kind : {Inputs::kSigned, Inputs::kPositive, Inputs::kWhole}) {
       auto inputs = DrawInputs(sides.source.graph(), kind, false, constants_, &random_);
@@ -248,7 +251,7 @@ class JudgedClaim {
         auto c = sides.source.RunTyped(inputs), d = sides.target.RunTyped(inputs);
         if (!c.ok() || !d.ok()) continue;
         ++result_.typed;
-        // What has no value anyhow says nothing.
+        // Elements that are infinite or NaN without the inserted NaN say nothing.
         for (size_t o = 0; o < a->size(); ++o) {
           for (int64_t i = 0; i < (*a)[o].size() && found.empty(); ++i) {
             if (!std::isfinite((*a)[o].AtDouble(i)) || !std::isfinite((*b)[o].AtDouble(i)))
@@ -263,7 +266,7 @@ class JudgedClaim {
     return "";
   }
 
-  // Which `differs`; "" if none does.
+  // The first element for which `differs` holds; "" if there is none.
   static std::string FirstElement(const std::vector<Tensor>& a, const std::vector<Tensor>& b,
                                   const std::function<bool(double, double)>& differs) {
     for (size_t o = 0; o < a.size(); ++o) {
@@ -275,7 +278,8 @@ class JudgedClaim {
     return "";
   }
 
-  // Into one element of a variable that is no weight; false if there is none.
+  // Puts a NaN into one element of a variable that is no weight; false if there is no such
+  // variable.
   bool PutNan(std::vector<Tensor>* inputs) {
     std::vector<size_t> fit;
     for (size_t i = 0; i < inputs->size(); ++i) {
@@ -298,7 +302,7 @@ class JudgedClaim {
       auto sides = Build(assignment, &difference);
       if (!difference.empty()) return difference;
       if (sides == nullptr) continue;
-      // Of sums only those whose order does not matter: which one a back end takes is its affair.
+      // Only sums whose order does not matter, because a back end may choose any order.
       const bool sums = sides->source.adds_up() || sides->target.adds_up();
       const bool exact_in_double = sides->source.polynomial() && sides->target.polynomial();
       if (sums && assignment.dtype == DType::kF64 && !exact_in_double) continue;
@@ -307,7 +311,7 @@ class JudgedClaim {
       for (Inputs kind : sums ? exact : any) {
         difference = CompareBits(*sides, kind);
         if (difference.empty()) continue;
-        // A sum of rounded numbers may still be on the border of two, once.
+        // A sum of rounded numbers may lie on the border between two floats, but hardly twice.
         if (sums && CompareBits(*sides, kind).empty() && CompareBits(*sides, kind).empty())
           continue;
         if (!difference.empty())
@@ -339,7 +343,7 @@ class JudgedClaim {
       for (int64_t i = 0; i < s.size(); ++i) {
         const double x = s.AtDouble(i), y = t.AtDouble(i);
         if (std::isnan(x) && std::isnan(y)) continue;
-        // Integers beyond 2^53 are not all doubles.
+        // Not all integers beyond 2^53 are doubles.
         const bool same = IsFloat(s.dtype()) ? x == y : s.AtInt(i) == t.AtInt(i);
         if (same && (zeros_alike || std::signbit(x) == std::signbit(y))) continue;
         return absl::StrCat("bit for bit, ", Element(o, i, x, y), " for", TextOf(inputs));

@@ -77,7 +77,7 @@ class Source {
   double Dyadic() { return (static_cast<double>(Below(255)) - 127) / 64; }
 
   static constexpr uint64_t kSpecials = 12;
-  // One of the first `most`.
+  // One of the first `most` special numbers.
   double Special(uint64_t most) {
     static constexpr double kSpecial[kSpecials] = {
         INFINITY, -INFINITY, NAN, -0.0, 0.0, 1e-41, 3e38, -3e38, 6e4, 0x1p-149, 0x1p24, -1.5};

@@ -1,4 +1,4 @@
-// The judge of the campaign finds false claims false, and true ones not.
+// The judge of the campaign finds differences in false claims and none in true ones.
 #include "tests/verifier/campaign/judge.h"
 
 #include <string>
@@ -41,7 +41,7 @@ TEST(Judge, TrueRulesDoNotDiffer) {
   }
 }
 
-// One claim, as each contract promises it.
+// The difference found in the claim if it promises `contract`.
 std::string DifferenceAs(const std::string& contract, const std::string& vars,
                          const std::string& source, const std::string& target) {
   const auto rules = Rules("rule r(" + vars + ") " + contract + " { " + source +
@@ -56,7 +56,7 @@ TEST(Judge, HoldsClaimsToTheirContract) {
         DifferenceAs(contract, "x: [n], y: [n], w: [n]", "a = add(x, y) z = add(a, w)",
                      "a = add(y, w) z = add(x, a)");
     EXPECT_EQ(order.empty(), !exact) << contract << ": " << order;
-    // x - x + y: both sides read x, where it may be infinite
+    // x - x + y: both sides read x, which may be infinite
     const std::string both = DifferenceAs(contract, "x: [n], y: [n]", "a = sub(x, x) z = add(a, y)",
                                           "a = sub(y, x) z = add(a, x)");
     EXPECT_EQ(both.empty(), !exact) << contract << ": " << both;

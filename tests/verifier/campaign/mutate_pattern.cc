@@ -11,7 +11,7 @@
 namespace lemma {
 namespace {
 
-// Operators of one kind, one of which may stand for another.
+// Groups of similar operators; one may replace another.
 const std::vector<std::string> kKinds[] = {
     {"relu", "neg",      "tanh",       "sigmoid", "abs",          "gelu", "silu",
      "sign", "exp",      "log",        "sqrt",    "reciprocal",   "erf",  "sin",
@@ -30,7 +30,7 @@ const std::vector<std::string> kKinds[] = {
     {"depth_to_space", "space_to_depth"},
     {"gather", "gather_elements"}};
 
-// Of one operand, without attributes: what may be put anywhere. Conversions go beside.
+// Operators of one operand without attributes, which may be put anywhere; conversions are separate.
 const char* const kUnary[] = {"neg",  "abs", "relu", "floor", "ceil",       "round",
                               "sign", "exp", "tanh", "sqrt",  "reciprocal", "not"};
 
@@ -63,7 +63,7 @@ class PatternMutator {
     }
   }
 
-  // The operator on `operand`, before node `at`.
+  // Inserts the operator before node `at`.
   PatternValue Insert(int at, PatternNode node) {
     auto shift = [&](PatternValue* v) { v->node += v->node >= at ? 1 : 0; };
     for (PatternNode& other : pattern_.nodes) {
@@ -85,7 +85,7 @@ class PatternMutator {
     return "operands exchanged";
   }
 
-  // A variable, or what a node before `end` makes.
+  // A variable, or an output of a node before `end`.
   PatternValue AnyValue(int end) {
     const int vars = static_cast<int>(rule_.vars.size());
     const int chosen = Below(static_cast<size_t>(vars + end));
@@ -140,7 +140,7 @@ class PatternMutator {
     return absl::StrCat(name, " left out");
   }
 
-  // All who read what `at` makes read what is made of it.
+  // All readers of `at` read the new operator's result instead.
   void InsertBehind(PatternValue at, PatternNode node) {
     const PatternValue made = Insert(at.node + 1, std::move(node));
     Redirect(at, made);
@@ -190,7 +190,7 @@ class PatternMutator {
   }
 
  public:
-  // Without its operand.
+  // A unary operator without its operand.
   PatternNode Unary() {
     PatternNode node;
     if (Below(3) == 0) {

@@ -46,7 +46,7 @@ class TermMutator {
     return Term::Real(values[Below(std::size(values))]);
   }
 
-  // Names of element types, mostly; two indices of "ij,jk->ik" are exchanged.
+  // Another name of an element type, mostly; in "ij,jk->ik", two indices are exchanged.
   Term String(std::string text) {
     if (text.find("->") != std::string::npos) {
       std::swap(text[Below(text.size())], text[Below(text.size())]);

@@ -12,7 +12,7 @@
 namespace lemma {
 namespace {
 
-// Of a variable: its dimensions, its element type, or what is known of it.
+// Changes a variable: its dimensions, its element type or its role.
 std::string MutateVariable(Substitution* rule, std::mt19937_64* random) {
   PatternVar& var = rule->vars[(*random)() % rule->vars.size()];
   switch ((*random)() % 4) {
@@ -34,8 +34,8 @@ std::string MutateVariable(Substitution* rule, std::mt19937_64* random) {
   }
 }
 
-// Some form of it is well-formed, with outputs of the same types on both sides, and the sides are
-// not written alike.
+// Whether some form is well-formed, has outputs of the same types on both sides, and has two sides
+// that are written differently.
 bool IsClaim(const Substitution& rule) {
   FormLimits one;
   one.max_forms = 1;
@@ -102,7 +102,7 @@ std::optional<RuleMutant> Mutator::TryOnce() {
   rule.proof = {};
   rule.contract = FloatContract::kRealOnly;
   const std::string text = PrintRule(rule);
-  // The reader finds what makes no sense.
+  // The reader rejects rules that make no sense.
   auto read = ParseRules(text);
   if (!read.ok() || read->size() != 1 || !drawn_.insert(text).second) return std::nullopt;
   if (!IsClaim((*read)[0])) return std::nullopt;

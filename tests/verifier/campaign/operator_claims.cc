@@ -19,7 +19,7 @@ std::string DimsOf(const TensorType& type, bool open) {
   return absl::StrCat("[", dims, "]");
 }
 
-// nullopt if it is none: an opaque operator, an input without elements.
+// nullopt if there is no such claim: for an opaque operator, or an input without elements.
 std::optional<Substitution> ClaimOf(const OpExample& example, bool open, int number) {
   auto types = InferTypes(*example.op, example.inputs, example.attrs);
   if (!types.ok() || !example.op->define) return std::nullopt;

@@ -1,4 +1,4 @@
-// What the checker of certificates accepts, and what it does not.
+// The certificate checker accepts right certificates and rejects wrong ones.
 #include "verifier/certificate/check.h"
 
 #include <cstring>
@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// relu of relu, and a product with weights that are multiplied beforehand.
+// relu of relu, and a product whose weights are multiplied beforehand.
 const char kGraph[] =
     "graph g(x: f32[2,3], f: weight f32[3,2] = [1.0, 2.0, 3.0, 4.0, 5.0, 7.0],"
     " h: weight f32[2,2] = [0.1, 0.2, 0.3, 0.4]) {"
@@ -150,7 +150,8 @@ TEST(CertificateTest, NamesTheStepThatIsWrong) {
 TEST(CertificateTest, OtherModelsAreNoticed) {
   const CertificateCase files = TwoSteps();
   ASSERT_EQ(CredulousProblem(files), "");
-  // A weight of the input; a name; the constants of the output by one unit in the last place.
+  // Other changes: a weight of the input, a name, a constant of the output by one unit in the last
+  // place.
   CertificateCase other = files;
   other.input = absl::StrReplaceAll(files.input, {{"7.0", "7.5"}});
   ASSERT_NE(other.input, files.input);
@@ -192,11 +193,11 @@ TEST(CertificateTest, ARuleThatIsFalseIsNotBelieved) {
   const CertificateCase files =
       Walk("graph g(x: f32[4]) { a = relu(x) return a }", {rule}, {"half"});
   EXPECT_THAT(Problem(files), HasSubstr("it is no starter rule"));
-  // Even where its record is believed, the sides differ on random values.
+  // Even if its record is believed, the sides differ on random values.
   EXPECT_THAT(CredulousProblem(files), HasSubstr("half: source and target differ"));
 }
 
-// What holds for positive numbers only is false.
+// A rule that holds for positive numbers only is false.
 TEST(CertificateTest, BothSignsAreLookedAt) {
   const Substitution rule = Forged(
       "rule id(x: [n]) real_only { a = relu(x) b = abs(a) return b } => { b = abs(x) return b }");
@@ -206,7 +207,7 @@ TEST(CertificateTest, BothSignsAreLookedAt) {
 }
 
 TEST(CertificateTest, LawsThatTheFieldLacksAreComparedInDouble) {
-  // 2x is as positive as x, but not so in a finite field.
+  // 2x has the sign of x, but not in a finite field.
   const Substitution rule = Forged(
       "rule scaled(x: [n]) reassociates { s = scalar_mul(x) {alpha = 2.0} a = relu(s) return a } =>"
       " { r = relu(x) b = scalar_mul(r) {alpha = 2.0} return b }");
@@ -251,7 +252,7 @@ TEST(CertificateTest, EmptyOperandsAreNotCovered) {
 }
 
 TEST(CertificateTest, AVariableThatDependsOnWhatIsReplacedIsNoticed) {
-  // Two sums with a common operand; here the second is of the first.
+  // Two sums with a common operand; here the second one reads the first.
   const Substitution rule = Forged(
       "rule pair(x: [n], y: [n]) bit_exact { a = relu(x) b = relu(a) c = neg(y) d = neg(c)"
       " return b, d } => { e = relu(x) f = neg(y) g = neg(f) return e, g }");

@@ -1,5 +1,5 @@
 // More forged mutants: polynomials of huge degree, reads that count as none, attributes that the
-// field rounds, weights that are not finite; and a table of others.
+// field rounds, weights that are not finite; and others in a table.
 #include <string>
 #include <vector>
 
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using Wide = unsigned __int128;
 constexpr Wide kPrime = (Wide{1} << 61) - 1;
 
-// Statements by which `result` becomes base^exponent, names beginning with `prefix`.
+// Statements that make `result` the power base^exponent. Their names begin with `prefix`.
 std::string PowerOf(const std::string& base, Wide exponent, std::string* result) {
   int bit = 127;
   while ((exponent >> bit & 1) == 0) --bit;
@@ -36,8 +36,7 @@ std::string PowerOf(const std::string& base, Wide exponent, std::string* result)
   return text;
 }
 
-// x + y, where the first of x's elements is raised to a power that leaves each element of the field
-// as it is.
+// x + y, where the first element of x is raised to a power that changes no element of the field.
 Forgery Power(const std::string& name, Wide exponent, const std::string& contract, int64_t n) {
   std::string power;
   const std::string statements = PowerOf("h", exponent, &power);
@@ -52,7 +51,8 @@ Forgery Power(const std::string& name, Wide exponent, const std::string& contrac
           "its degree may be too large"};
 }
 
-// The second prime tells these apart too, where it looks: at a fourth of four million elements.
+// The second prime also shows the difference, but it is compared at a fourth of the four million
+// elements only.
 TEST(ForgedMutantTest, ADegreeIsBelowThePrime) {
   for (const Forgery& f :
        {Power("x^p", kPrime, "real_only", 8), Power("x^(p - 1) x", kPrime, "reassociates", 8),
@@ -63,7 +63,7 @@ TEST(ForgedMutantTest, ADegreeIsBelowThePrime) {
   }
 }
 
-// Row 4 of x times 0, added 2^61 - 1 times: a number of reads that is 0 in the field.
+// Row 4 of x times 0 is added 2^61 - 1 times: a number of reads that is 0 in the field.
 TEST(ForgedMutantTest, ReadsAreCountedNotModuloThePrime) {
   std::string target =
       "a = slice(x) {starts = [0,0], sizes = [1,4]} t = add(y, a)"
@@ -84,7 +84,7 @@ TEST(ForgedMutantTest, ReadsAreCountedNotModuloThePrime) {
   EXPECT_FALSE(certificate::ContractOfSums(RuleOf(f, f.target), 1).ok());
 }
 
-// The field takes 1e-50 for 0 and 1.000000001 for 1, as f32 does; a definition does not.
+// In the field 1e-50 counts as 0 and 1.000000001 as 1, as in f32; a definition distinguishes them.
 TEST(ForgedMutantTest, AnAttributeIsAnF32Number) {
   const struct {
     const char *one, *other, *problem;
@@ -106,7 +106,7 @@ TEST(ForgedMutantTest, AnAttributeIsAnF32Number) {
   }
 }
 
-// (x + y) - y = x for a weight y; weights are finite, which is looked at where they are computed.
+// (x + y) - y = x for a weight y: weights must be finite, and the checker computes them to see.
 TEST(ForgedMutantTest, WhatIsComputedFromWeightsIsFinite) {
   const Forgery f = {"",
                      "x: f32[5,4], y: weight f32[5,4]",
@@ -127,7 +127,7 @@ TEST(ForgedMutantTest, WhatIsComputedFromWeightsIsFinite) {
       {"q: weight f32[5,4] = fill -1.0", "w = sqrt(q)", false},
       {"q: weight f64[5,4] = fill 1e40", "w = cast(q) {dtype = \"f32\"}", false},
       {"q: weight f32[5,4] = fill 0.0", "o = constant f32[] fill 1.0 w = div(o, q)", false},
-      // Nothing is known of it.
+      // A weight without values, of which nothing is known.
       {"q: weight f32[5,4]", "w = log(q)", true},
   };
   for (const auto& c : kCases) {

@@ -1,5 +1,5 @@
-// Forged steps by rules that are true, where the numbers that a graph holds are not those that the
-// rule speaks of; and forged rules, which --prove proves anew.
+// Steps forged with true rules, where the graph's numbers are not those of the rule; and forged
+// rules, which --prove proves anew.
 #include <string>
 #include <vector>
 
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 AttrValue Real(double x) { return x; }
 
-// A text that has this part; "": the empty text.
+// Matches a text that contains `part`; if `part` is "", only the empty text.
 testing::Matcher<std::string> IsProblem(const std::string& part) {
   if (part.empty()) return testing::Eq("");
   return HasSubstr(part);
@@ -91,7 +91,7 @@ TEST(ForgedRuleTest, AnAttributeIsNotComputedToNothing) {
   }
 }
 
-// Rules that are true of real numbers, at numbers that a type does not hold.
+// Rules that are true for real numbers, at numbers that a type cannot hold.
 TEST(ForgedRuleTest, ConstantsOfTheTargetAreHeld) {
   const struct {
     const char *type, *honest, *forged, *stored, *problem;
@@ -126,7 +126,7 @@ TEST(ForgedRuleTest, ConstantsOfTheTargetAreHeld) {
   }
 }
 
-// What --prove says of a rule: "" if it is proved, with the contract that it promises.
+// The answer of --prove about a rule: "" if it is proved with the contract that it promises.
 std::string ProvedAs(const Substitution& rule) {
   const Verdict verdict = ProveRule(rule);
   if (!IsProved(verdict)) return "not proved";
@@ -138,7 +138,7 @@ TEST(ForgedRuleTest, NoFalseRuleIsProved) {
   const struct {
     const char *contract, *vars, *source, *target;
   } kRules[] = {
-      // Signed zeros and what is no number.
+      // Signed zeros and NaN.
       {"bit_exact", "x: [n]", "c = constant [] fill -0.0 z = add(x, c)",
        "c = constant [] fill 0.0 z = add(x, c)"},
       {"bit_exact", "x: [n]", "c = constant [] fill 0.0 z = add(x, c)", "a = neg(x) z = neg(a)"},
@@ -170,7 +170,7 @@ TEST(ForgedRuleTest, NoFalseRuleIsProved) {
        "c = constant i32[] fill 0.5 a = add(x, c) z = add(a, c)"},
       {"bit_exact", "x: i64[n]", "c = constant i64[] fill 1 a = add(x, c) z = less(x, a)",
        "z = equal(x, x)"},
-      // Sizes: true where somebody would try it.
+      // Claims about sizes that are true at the sizes that one would try.
       {"real_only", "x: [n]", "z = reduce_sum(x) {axes = [0]}",
        "a = slice(x) {starts = [0], sizes = [min(n, 64)]} z = reduce_sum(a) {axes = [0]}"},
       {"real_only", "x: [n]", "z = reduce_sum(x) {axes = [0]}",
@@ -182,7 +182,7 @@ TEST(ForgedRuleTest, NoFalseRuleIsProved) {
        "z = reshape(x) {shape = [m,n]}"},
       {"bit_exact", "x: [n + n]", "p, z = split(x) {axis = 0, sizes = [n,n]}",
        "z, p = split(x) {axis = 0, sizes = [n,n]}"},
-      // A symbol may not be called what an element of a list is.
+      // A symbol must not have the name of a list's element.
       {"reassociates", "y: [\"b[0]\"], x: [b..]",
        "t = reduce_sum(y) {axes = [0]} u = reduce_sum(x) {axes = iota(len(b))} z = add(t, u)",
        "s = slice(y) {starts = [0], sizes = [product(b)]} t = reduce_sum(s) {axes = [0]}"
@@ -206,7 +206,7 @@ TEST(ForgedRuleTest, NoFalseRuleIsProved) {
   EXPECT_GE(tried, 30);
 }
 
-// A fold that compares what was not rounded says so.
+// A fold that compares numbers before they are rounded is real_only.
 TEST(ForgedRuleTest, AFoldThatJumpsIsRealOnly) {
   const struct {
     const char* statements;

@@ -1,6 +1,6 @@
-// Certificates that somebody wrote to have a false or too strict claim accepted: by constants that
-// are 0 in a field, by rules that promise more than holds, by what is read, by sizes. Each is as
-// its author would write it: with a current record, a right checksum and right hashes.
+// Certificates written to get a false or too strict claim accepted: by constants that are 0 in a
+// field, by rules that promise more than holds, by the elements that are read, by sizes. Each has a
+// current record, a correct checksum and correct hashes.
 #include <string>
 #include <vector>
 
@@ -68,7 +68,7 @@ std::vector<Forgery> Forgeries() {
               "b = constant f32[1,1] fill 2305843009213693952.0 c = constant f32[1,1] fill 1.0"
               " d = sub(b, c) e = pad(d) {pads = [2,1,2,2]} z = add(a, e)",
               kTooLarge),
-      // What the sides read, and what they store.
+      // The elements that the sides read, and the types that they store.
       {"an element that cancels", kVars, "reassociates", kCancel, "return x",
        "z = add(x, y) return z", "it promises reassociates, but only real_only holds"},
       {"an element that cancels, bit by bit", kVars, "bit_exact", kCancel, "return x",
@@ -109,7 +109,7 @@ TEST(ForgedCertificateTest, NoForgedMutantIsAccepted) {
   for (const Forgery& f : all) {
     SCOPED_TRACE(f.name);
     if (f.name == "a constant of many bytes") {
-      // No graph has it; the rule alone is looked at.
+      // No graph contains it, so the rule is checked alone.
       EXPECT_THAT(
           std::string(certificate::ContractOfSums(RuleOf(f, f.target), 1).status().message()),
           HasSubstr(f.problem));
@@ -119,7 +119,7 @@ TEST(ForgedCertificateTest, NoForgedMutantIsAccepted) {
   }
 }
 
-// The same rules are accepted where what they say is true.
+// The same rules are accepted if their claims are true.
 TEST(ForgedCertificateTest, HonestOnesAreAccepted) {
   const std::string sum = "z = add(x, y) return z";
   for (const Forgery& f : std::vector<Forgery>{
@@ -128,7 +128,7 @@ TEST(ForgedCertificateTest, HonestOnesAreAccepted) {
            Product("", "b = constant f32[1] fill 0.5 c = mul(a, b) z = add(c, c)", ""),
            Product("", "b = constant f32[1] fill 3.0 c = mul(a, b) z = div(c, b)", "")}) {
     Forgery honest = f;
-    // Counts of reads differ where the halves are added: then it is real_only to the checker.
+    // If the halves are added, the numbers of reads differ, so the checker derives real_only.
     if (f.target.find("add(c, c)") != std::string::npos) honest.contract = "real_only";
     EXPECT_EQ(ProblemOf(honest), "") << f.target;
   }
@@ -143,7 +143,7 @@ TEST(ForgedCertificateTest, AContractIsDerivedAndNotRead) {
             FloatContract::kReassociates);
 }
 
-// What a rule calls a weight is finite: the checker looks.
+// A value that a rule calls a weight must be finite; the checker looks.
 TEST(ForgedCertificateTest, AnInputIsNoWeightAndAnInfinityIsNone) {
   const Forgery honest = {"", kVars, "real_only", kCancel, "return x", "z = add(x, y) return z",
                           ""};
@@ -170,7 +170,7 @@ TEST(ForgedCertificateTest, AnInputIsNoWeightAndAnInfinityIsNone) {
   }
 }
 
-// Boxes, names and lists of mutants.
+// Forged boxes, names and lists of mutants.
 TEST(ForgedCertificateTest, NoForgedListOfMutantsIsAccepted) {
   const Forgery f = {
       "", kVars, "reassociates", kProduct, "z = mul(y, x) return z", "z = add(x, y) return z", ""};
@@ -231,7 +231,8 @@ TEST(ForgedCertificateTest, NoForgedListOfMutantsIsAccepted) {
   }
 }
 
-// A difference that the first prime does not show, the second, which nobody knows before, does.
+// The second prime, which nobody knows in advance, shows a difference that the first one does not
+// show.
 TEST(ForgedCertificateTest, TheSecondPrimeIsAnotherOne) {
   const Forgery f = Forgeries()[0];
   const Substitution rule = RuleOf(f, f.target);

@@ -1,5 +1,5 @@
-// Anything changed in a certificate is noticed: by its checksum and, where that is made to fit
-// again, by what the certificate says.
+// Every change of a certificate is noticed: by the checksum or, if that is corrected, by the
+// content.
 #include <algorithm>
 #include <cctype>
 #include <random>
@@ -18,7 +18,7 @@ class Tampering {
  public:
   explicit Tampering(uint64_t seed) : random_(seed) {}
 
-  // The text with one thing changed; *what says which.
+  // The text with one change; *what describes it.
   std::string Changed(const std::string& text, std::string* what) {
     static const char* const kKinds[] = {"bit",        "digit",     "letter",     "insertion",
                                          "deletion",   "line lost", "line twice", "lines swapped",
@@ -76,7 +76,7 @@ class Tampering {
     return absl::StrJoin(lines, "\n");
   }
 
-  // One word becomes another one of the text, or both change places.
+  // Replaces one word by another one of the text, or exchanges the two.
   std::string Words(const std::string& text, int (*is)(int), bool swap) {
     std::vector<std::pair<size_t, size_t>> words;
     auto in = [&](size_t i) { return is(static_cast<unsigned char>(text[i])) != 0; };
@@ -98,7 +98,8 @@ class Tampering {
   std::mt19937_64 random_;
 };
 
-// What no checker can know: which graph of the search the output is.
+// The certificate without the line that no checker can check: which graph of the search the output
+// is.
 std::string WithoutResult(const std::string& text) {
   const size_t at = text.find("\nresult ");
   return text.substr(0, at) + text.substr(text.find('\n', at + 1));

@@ -1,4 +1,4 @@
-// Certificates of what the search makes of the light models are right.
+// The checker accepts the certificates of searches of the light models.
 #include <string>
 
 #include "absl/strings/str_cat.h"

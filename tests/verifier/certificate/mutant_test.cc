@@ -1,4 +1,4 @@
-// Certificates of corrected mutants: right ones, and ones that somebody changed.
+// Certificates of corrected mutants: right ones, and changed ones.
 #include "verifier/certificate/mutant.h"
 
 #include <functional>
@@ -22,7 +22,7 @@ const char kModel[] = R"(graph model(x: f32[1,1,8,4], w: weight f32[1,1,3,3]) {
   return y
 })";
 
-// A height of 8 in two blocks of the batch that overlap.
+// A height of 8 in two overlapping blocks of the batch.
 const char kRule[] = R"(
 rule pet_halves(x: f32[1,1,8,4], w: weight f32[1,1,3,3]) reassociates {
   y = conv2d(x, w) {pads = [1,1,1,1]}
@@ -55,7 +55,7 @@ Substitution RuleOf(const std::string& text) {
   return (*rules)[0];
 }
 
-// As whoever found it would say it.
+// The rule with the record that its finder would write.
 Substitution Recorded(const std::string& text) {
   Substitution rule = RuleOf(text);
   rule.proof.verdict = ProofRecord::Verdict::kProved;
@@ -81,7 +81,7 @@ std::string ProblemWith(const std::function<void(CertificateMutant*)>& change) {
 
 TEST(CertificateMutantTest, IsBelievedByNobodysWord) {
   EXPECT_EQ(Problem(CaseOf(Recorded(kRule), Mutant())), "");
-  // Without the mutant it is a rule that somebody has to know.
+  // Without the mutant, the rule needs somebody who vouches for it.
   EXPECT_THAT(Problem(Walk(kModel, {Recorded(kRule)}, {"pet_halves"})),
               HasSubstr("it is no starter rule"));
 }
@@ -104,13 +104,13 @@ TEST(CertificateMutantTest, TheRegionIsComputed) {
 }
 
 TEST(CertificateMutantTest, TheCorrectorIsComputed) {
-  // The second block begins a row too late; a right record of a wrong rule.
+  // The second block begins one row too late: a wrong rule with a right record.
   const std::string wrong =
       absl::StrReplaceAll(kRule, {{"pads = [0,0,1,0,0,0,1,0]", "pads = [0,0,1,0,0,0,2,0]"},
                                   {"starts = [0,0,4,0]", "starts = [0,0,5,0]"}});
   EXPECT_THAT(Problem(CaseOf(Recorded(wrong), Mutant())),
               HasSubstr("source and target differ in the field"));
-  // The mutant itself is no corrected one.
+  // The mutant itself is not a corrected one.
   EXPECT_THAT(Problem(CaseOf(Recorded(kMutant), Mutant())),
               HasSubstr("source and target differ in the field"));
 }

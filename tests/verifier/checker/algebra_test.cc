@@ -1,4 +1,4 @@
-// Canonical forms: what is equal under a level's laws is one value, and nothing else is.
+// Canonical forms: values that are equal under a level's laws are one value; others are not.
 #include "verifier/checker/algebra.h"
 
 #include <cmath>
@@ -41,7 +41,7 @@ TEST_F(Ring, PolynomialsAreCanonical) {
   EXPECT_TRUE(Same(Sub(x, x), C(0)));
   EXPECT_TRUE(Same(Div(Add(x, x), C(2)), x));
   EXPECT_TRUE(Same(Add(Div(x, C(3)), Div(x, C(6))), Div(x, C(2))));
-  // 0.1 is no short fraction, but twice it is still twice it.
+  // 0.1 is no short fraction, but x·0.1 + x·0.1 is 2·(0.1·x).
   EXPECT_TRUE(Same(Add(Mul(C(0.1), x), Mul(C(0.1), x)), Mul(Mul(C(2), x), C(0.1))));
   EXPECT_TRUE(Same(Add(C(-0.1), C(0.1)), C(0)));
 }
@@ -133,7 +133,7 @@ TEST_F(Real, ExponentialsAndReciprocals) {
   const Value sum = Add(Exp(x), Exp(y)), moved = Add(Exp(Add(x, z)), Exp(Add(y, z)));
   EXPECT_TRUE(Same(Div(Exp(Add(x, z)), moved), Div(Exp(x), sum)));
   EXPECT_TRUE(Same(Exp(Call(ScalarFn::kLog, sum)), sum));
-  // Nothing of the sort where the logarithm may not exist, or the quotient.
+  // These laws do not apply if the logarithm or the quotient may not exist.
   EXPECT_FALSE(Same(Exp(Call(ScalarFn::kLog, x)), x));
   EXPECT_FALSE(Same(Div(x, x), C(1)));
 }
@@ -170,7 +170,7 @@ TEST_F(Bits, OnlyWhatHoldsBitByBit) {
   EXPECT_FALSE(Same(a_.Reduce(ReduceKind::kSum, {x, y}), a_.Reduce(ReduceKind::kSum, {y, x})));
 }
 
-// Random expressions, at random points: the canonical form against plain arithmetic.
+// Random expressions at random points: canonical forms against plain arithmetic.
 TEST_F(Real, FormsHaveTheValuesOfWhatTheyStandFor) {
   std::mt19937_64 random(1);
   const ScalarFn fns[] = {ScalarFn::kAdd, ScalarFn::kSub, ScalarFn::kMul, ScalarFn::kDiv,
@@ -196,7 +196,7 @@ TEST_F(Real, FormsHaveTheValuesOfWhatTheyStandFor) {
                               : fn == ScalarFn::kLog  ? std::log(x)
                               : fn == ScalarFn::kLess ? x < y
                                                       : -x;
-      // Near a pole or a jump rounding decides.
+      // Near a pole or a discontinuity rounding decides.
       if (!(std::abs(expected) < 20) || (fn == ScalarFn::kDiv && std::abs(y) < 0.01) ||
           (fn == ScalarFn::kLess && std::abs(x - y) < 1e-6)) {
         continue;

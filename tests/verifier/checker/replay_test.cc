@@ -1,4 +1,4 @@
-// Proof files are accepted as the prover writes them, and not once a step was changed.
+// Proof files are accepted as the prover writes them, and rejected if a step is changed.
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -17,7 +17,7 @@
 namespace lemma::checker {
 namespace {
 
-// Proofs that the prover wrote, their variables renumbered, and what is in them:
+// Proofs that the prover wrote, with their variables renumbered, and their contents:
 const char kHalves[] = "halves";    // two pairs, the first of which leaves a rest
 const char kSwapped[] = "swapped";  // several forms, in the first of which a size is solved for
 const char kFlat[] = "flat";        // an index that becomes two digits
@@ -196,7 +196,7 @@ TEST(Replay, RejectsWhatWasTamperedWith) {
   }
 }
 
-// Each line of the steps left out in turn.
+// Leaves out each step in turn.
 TEST(Replay, RejectsEveryStepLeftOut) {
   for (const char* name : {kHalves, kSwapped, kFlat, kSlices, kProduct, kTop}) {
     const std::string proof = StoredProof(name);
@@ -206,7 +206,7 @@ TEST(Replay, RejectsEveryStepLeftOut) {
          proof.compare(at, 6, "query ") != 0 && proof.compare(at, 4, "end ") != 0;
          at = proof.find('\n', at) + 1) {
       const std::string line = proof.substr(at, proof.find('\n', at) + 1 - at);
-      // Without these a case claims more, or says less of what nobody uses.
+      // Without these a case claims more, or says less about something that no step uses.
       if (absl::StartsWith(line, "fact ") || absl::StartsWith(line, "set ")) continue;
       std::string without = proof.substr(0, at) + proof.substr(at + line.size());
       without = Tampered(without, "end ", "end ");
@@ -215,8 +215,8 @@ TEST(Replay, RejectsEveryStepLeftOut) {
   }
 }
 
-// Each number of a step changed by one. (One in a fact, or a form's symbol, changes only which
-// sizes the steps are about; a size that a case does not use is free.)
+// Changes each number of a step by one. (One in a fact, or in a form's symbol, only changes the
+// sizes that the steps are about; a size that a case does not use is free.)
 TEST(Replay, RejectsEveryOtherNumber) {
   int changed = 0;
   for (const char* name : {kHalves, kSwapped, kSlices, kProduct, kTop}) {
@@ -244,7 +244,7 @@ TEST(Replay, RejectsEveryOtherNumber) {
   EXPECT_GT(changed, 200);
 }
 
-// A form fewer is a claim of fewer instances.
+// With one form fewer, the claim covers fewer instances.
 TEST(Replay, CountsInstancesThatNoFormIsAbout) {
   const std::string proof = StoredProof(kSwapped);
   const Substitution rule = RuleOf(proof);
@@ -273,7 +273,7 @@ TEST(Replay, RejectsTheProofOfAnotherRecordAndBrokenFiles) {
   EXPECT_FALSE(ReplayProof(Tampered(proof, "source ", deep), rule).accepted);
 }
 
-// Of the starter rules some, with many forms, convolutions, maxima, softmax and layer norm.
+// Some starter rules: with many forms, convolutions, maxima, softmax and layer norm.
 TEST(Replay, AcceptsProofsOfStarterRules) {
   auto rules = ParseRules(TextOf("data/rules/starter.txt"), "starter.txt");
   ASSERT_TRUE(rules.ok()) << rules.status();

@@ -59,7 +59,7 @@ TEST(Checker, FindsNoIdentityFalse) {
   EXPECT_EQ(undecided, 0);
 }
 
-// Each in both directions.
+// Each is checked in both directions.
 TEST(Checker, FindsEveryTrapFalse) {
   int total = 0;
   for (const char* family :
@@ -77,7 +77,7 @@ TEST(Checker, FindsEveryTrapFalse) {
   EXPECT_GT(total, 600);
 }
 
-// Claims that lost the condition under which they are true.
+// Claims without the condition under which they are true.
 TEST(Checker, FindsUnguardedRulesFalse) {
   for (const Substitution& rule : RulesOf("tests/verifier/unguarded.txt")) {
     const Checked checked = Check(rule);

@@ -115,7 +115,7 @@ class FormEvaluator {
     }
   }
 
-  // By the oracle, as a definition of one element.
+  // The function's value, computed by the oracle as a definition of one element.
   double Call(const Atom& atom, const Point& at) {
     std::vector<ScalarExpr> args;
     for (const NormalFormPtr& arg : atom.args) args.push_back(ScalarExpr(Form(*arg, at)));
@@ -140,7 +140,7 @@ class FormEvaluator {
 // Random scalar expressions over x: [n] and y: [n,m] whose reads are inside.
 class Generator {
  public:
-  // The choice number `flip` is another one than it would be; -1: none is.
+  // Choice number `flip` comes out differently; -1: none does.
   Generator(uint64_t seed, int num_vars, int flip = -1)
       : random_(seed), num_vars_(num_vars), flip_(flip) {}
   int num_vars() const { return num_vars_; }
@@ -260,7 +260,7 @@ std::vector<double> Evaluate(const Definition& definition, uint64_t seed, int64_
       .data;
 }
 
-// What a proof of an element at an index i works with.
+// The objects that a proof of an element at an index i needs.
 struct Setting {
   Leaves leaves;
   Forms forms{&leaves};
@@ -307,8 +307,8 @@ TEST_P(NormalFormTest, SimplificationKeepsValues) {
   EXPECT_GT(checked, 500);
 }
 
-// Whatever is found equal has equal values: an expression and itself with one index, operator,
-// condition or extent changed.
+// If two forms are found equal, their values are equal. Compares an expression with itself after a
+// change of one index, operator, condition or extent.
 TEST_P(NormalFormTest, EqualFormsHaveEqualValues) {
   int equal = 0, different = 0;
   for (uint64_t seed = 1; seed <= 400; ++seed) {

@@ -1,4 +1,4 @@
-// What storing in an element type does to a value is no law of the real numbers.
+// Claims that ignore how storing in an element type changes a value are not proved.
 #include "verifier/normal_form/storage.h"
 
 #include "absl/strings/str_cat.h"
@@ -33,7 +33,7 @@ TEST(Storage, NarrowIntegersWrap) {
     b = cast(y) {dtype = "i64"}
     z = sub(a, b)
     return z)")));
-  // Nothing happens to what is only moved, or widened.
+  // Moving or widening a value does not change it.
   EXPECT_EQ(ContractOf(Claim("x: u8[m,n]", R"(t = transpose(x) {perm = [1, 0]}
     y = cast(t) {dtype = "i64"}
     z = cast(y) {dtype = "i32"}
@@ -45,7 +45,7 @@ TEST(Storage, NarrowIntegersWrap) {
             FloatContract::kBitExact);
 }
 
-// All of them true: 256 is 0, -(-x) is x, and no byte without a sign is negative.
+// All of these are true: 256 is 0, -(-x) is x, and no u8 is negative.
 TEST(Storage, NumbersThatBytesDoNotHoldRefuteNothing) {
   EXPECT_FALSE(IsRefuted(Claim("x: u8[n]", "y = relu(x) return y", "return x")));
   EXPECT_FALSE(
@@ -82,7 +82,7 @@ TEST(Storage, WhatIsRoundedIsNotBitExact) {
                              R"(z = div(x, y)
     return z)")),
             FloatContract::kBitExact);
-  // A constant tensor holds the f32 next to 0.1, an attribute the double.
+  // A constant tensor holds the f32 nearest to 0.1, an attribute the double.
   const char* by_constant = R"(c = constant [] fill 0.1
     y = mul(x, c)
     return y)";
@@ -114,7 +114,7 @@ TEST(Storage, AnotherFloatTypeMayOverflow) {
 TEST(Storage, TypesThatHoldOthers) {
   const DType types[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI64,
                          DType::kI32, DType::kI8,  DType::kU8,  DType::kBool};
-  // The greatest and least values of the integer types decide among themselves.
+  // A type holds all values of an integer type if it holds the least and the greatest one.
   const std::pair<DType, std::vector<double>> extremes[] = {{DType::kI32, {-0x1p31, 0x1p31 - 1}},
                                                             {DType::kI8, {-128, 127}},
                                                             {DType::kU8, {0, 255}},

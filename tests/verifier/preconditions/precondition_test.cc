@@ -56,7 +56,7 @@ TEST_P(UnguardedTest, FindsTheGuard) {
   auto again = ParseRules(PrintRule(found.rule));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(PrintRule((*again)[0]), PrintRule(found.rule));
-  // Run by other code, on other instances.
+  // The randomized check, which is other code, finds no counterexample either.
   Substitution checked = found.rule;
   checked.contract = std::get<Proved>(*found.with).contract;
   auto tested = RandomizedCheck(checked, {40, 7});

@@ -1,5 +1,5 @@
-// Claims that are true up to a size, or of elements up to a number, which the claim's constants
-// name.
+// Claims that are true up to a size, or for elements up to a number, that a constant in the claim
+// suggests.
 #include <string>
 
 #include "absl/strings/numbers.h"
@@ -49,7 +49,7 @@ TEST(LargeSizes, FalseAbove200) {
   EXPECT_EQ(RefutedAt(Claim("x: [n]", "", MaximumOfTheFirst(200), kMaximum)), "n = 201");
 }
 
-// The shapes alone differ.
+// Only the shapes differ.
 TEST(LargeSizes, ShapesThatDifferAbove40) {
   EXPECT_EQ(
       RefutedAt(Claim("x: [n]", "", "y = slice(x) {starts = [0], sizes = [min(n, 40)]} z = neg(y)",
@@ -57,14 +57,14 @@ TEST(LargeSizes, ShapesThatDifferAbove40) {
       "n = 41");
 }
 
-// An attribute says from where on it is false.
+// False from a size on that an attribute states.
 TEST(LargeSizes, FalseBeyondADiagonal) {
   EXPECT_EQ(
       RefutedAt(Claim("x: [n,m]", "", "y = trilu(x) {k = 64, upper = 0} z = neg(y)", "z = neg(x)")),
       "m = 66, n = 1");
 }
 
-// Only a constant among the elements says how many count.
+// Only a constant among the elements shows how many elements count.
 TEST(LargeSizes, FalseWhereMoreThan200AreCounted) {
   const std::string count =
       "one = constant [n] fill 1.0 s = reduce_sum(one) {axes = [0]}"
@@ -100,7 +100,7 @@ TEST(LargeSizes, FalseWhereTheProductOfTwoIsLarge) {
   EXPECT_GT(n * m, 200);
 }
 
-// Two constants whose sum is where it becomes false.
+// False from the sum of two constants on.
 TEST(LargeSizes, FalseAboveASumOfConstants) {
   EXPECT_EQ(RefutedAt(Claim("x: [n]", "",
                             "a = slice(x) {starts = [min(n, 24)], sizes = [n - min(n, 24)]}"
@@ -125,7 +125,7 @@ TEST(LargeSizes, FalseOfIntegersAbove40) {
             "n = 1");
 }
 
-// What is true at all sizes but has no small ones is proved, not given up.
+// A claim that is true, but whose condition excludes all small sizes, is proved, not given up.
 TEST(LargeSizes, TrueWhereAllSizesAreLarge) {
   const Verdict verdict = ProveText(Claim("x: [n]", "where n >= 200", "y = neg(x) z = neg(y)",
                                           "y = abs(x) w = sub(y, y)"
@@ -133,7 +133,7 @@ TEST(LargeSizes, TrueWhereAllSizesAreLarge) {
   EXPECT_TRUE(IsProved(verdict)) << ToString(verdict);
 }
 
-// And what is true is not refuted where its constants are.
+// True claims are not refuted at the sizes that their constants suggest.
 TEST(LargeSizes, TrueClaimsWithLargeConstantsAreNotRefuted) {
   const Verdict verdict =
       ProveText(Claim("x: [n]", "where n <= 40", MaximumOfTheFirst(40), kMaximum));
