@@ -68,6 +68,7 @@ absl::StatusOr<api::Model> CommonFlags::Load(const std::string& path) const {
   api::LoadOptions options;
   options.dims = dims;
   options.training = training;
+  options.input_files = inputs;
   if (reseed >= 0) options.reseed = static_cast<uint64_t>(reseed);
   auto model = api::LoadModel(path, options);
   if (!model.ok()) return model.status();

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "api/models/random_values.h"
+#include "api/models/tensor_files.h"
 #include "base/file.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
@@ -77,6 +78,13 @@ const char* Name(ModelFormat format) {
 
 absl::StatusOr<Model> LoadModel(const std::string& path, const std::map<std::string, int64_t>& dims,
                                 bool training) {
+  LoadOptions options;
+  options.dims = dims;
+  options.training = training;
+  return LoadModel(path, options);
+}
+
+static absl::StatusOr<Model> ReadModel(const std::string& path, const LoadOptions& load) {
   auto read = ReadHead(path);
   if (!read.ok()) return read.status();
   const std::string head = *std::move(read);
@@ -106,20 +114,27 @@ absl::StatusOr<Model> LoadModel(const std::string& path, const std::map<std::str
         absl::StrCat(path, ": neither an ONNX model nor a graph of Lemma's"));
   }
   ImportOptions options;
-  options.dims = dims;
-  options.training = training;
+  options.dims = load.dims;
+  options.training = load.training;
+  if (!load.input_files.empty()) {
+    auto values = ReadTensors(load.input_files, "input_");
+    if (!values.ok()) return values.status();
+    options.inputs = *std::move(values);
+  }
   auto imported = ImportOnnx(path, options);
   if (!imported.ok()) return Prefixed(path, imported.status());
   model.format = ModelFormat::kOnnx;
   model.graph = std::move(imported->graph);
   model.info = std::move(imported->info);
   model.notes = std::move(imported->notes);
+  model.dims_of_values = std::move(imported->dims_of_values);
+  model.fixed_inputs = std::move(imported->fixed_inputs);
   for (std::string& line : imported->opaque) model.notes.push_back(std::move(line));
   return model;
 }
 
 absl::StatusOr<Model> LoadModel(const std::string& path, const LoadOptions& options) {
-  auto model = LoadModel(path, options.dims, options.training);
+  auto model = ReadModel(path, options);
   if (!model.ok() || !options.reseed) return model;
   auto graph = ReseedWeights(model->graph, *options.reseed);
   if (!graph.ok()) return graph.status();

@@ -105,6 +105,11 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (!writable.ok()) return writable;
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
+  if (!model->fixed_inputs.empty() && !flags.CertificatePath().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": the graph holds for one value of input '", model->fixed_inputs[0],
+                     "', which a certificate cannot say; --certificate=none does without"));
+  }
   auto record = api::RecordInput(path, *model, flags.common.dims);
   if (!record.ok()) return record.status();
   if (flags.common.reseed >= 0) record->reseed = flags.common.reseed;

@@ -143,6 +143,16 @@ absl::Status ModelImporter::ReadInitializers(const onnx::GraphProto& graph, Scop
   }
   for (const auto& proto : graph.initializer()) {
     std::string what = absl::StrCat("initializer '", proto.name(), "'");
+    if (IsOpaque(FromOnnxType(proto.data_type()).value_or(DType::kF32)) &&
+        inputs.count(proto.name()) == 0) {
+      auto value = OpaqueConstant(proto, *scope);
+      if (!value.ok()) return Prefixed(what, value.status());
+      if (proto.name().empty() || !scope->values.emplace(proto.name(), *value).second) {
+        return absl::InvalidArgumentError(absl::StrCat(what, " has no name of its own"));
+      }
+      initializers_.insert(proto.name());
+      continue;
+    }
     auto tensor = ToTensor(proto, directory_);
     if (!tensor.ok()) return Prefixed(what, tensor.status());
     if (proto.name().empty()) return absl::InvalidArgumentError("an initializer has no name");
@@ -167,11 +177,55 @@ absl::Status ModelImporter::ReadInitializers(const onnx::GraphProto& graph, Scop
   return absl::OkStatus();
 }
 
+absl::StatusOr<Value> ModelImporter::OpaqueConstant(const onnx::TensorProto& proto,
+                                                    const Scope& scope) {
+  onnx::NodeProto node;
+  node.set_op_type("Constant");
+  node.add_output(proto.name());
+  onnx::AttributeProto* attribute = node.add_attribute();
+  attribute->set_name("value");
+  attribute->set_type(onnx::AttributeProto::TENSOR);
+  *attribute->mutable_t() = proto;
+  attribute->mutable_t()->clear_name();
+  attribute->mutable_t()->clear_doc_string();
+  auto values = MakeOpaque(node, scope);
+  if (!values.ok()) return values.status();
+  builder_.Label((*values)[0], proto.name());
+  return (*values)[0];
+}
+
 const Tensor* ModelImporter::ValueOf(const std::string& input) const {
-  auto given = options_.input_values.find(input);
-  if (given != options_.input_values.end()) return &given->second;
+  auto given = given_.find(input);
+  if (given != given_.end()) return &given->second;
   auto fallback = result_.info.defaults.find(input);
   return fallback == result_.info.defaults.end() ? nullptr : &fallback->second;
+}
+
+void ModelImporter::TakeGivenValues() {
+  given_ = options_.input_values;
+  std::vector<const onnx::ValueInfoProto*> all, without_default;
+  for (const auto& input : model_->graph().input()) {
+    if (initializers_.count(input.name()) > 0) continue;
+    all.push_back(&input);
+    if (result_.info.defaults.count(input.name()) == 0) without_default.push_back(&input);
+  }
+  const std::vector<Tensor>& values = options_.inputs;
+  if (values.size() != all.size()) all = std::move(without_default);
+  if (values.size() != all.size()) return;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto& declared = all[i]->type().tensor_type();
+    bool fits = declared.elem_type() == ToOnnxType(values[i].dtype());
+    if (declared.has_shape()) {
+      fits = fits && declared.shape().dim_size() == values[i].type().rank();
+      for (int d = 0; fits && d < values[i].type().rank(); ++d) {
+        const auto& dim = declared.shape().dim(d);
+        fits = !IsFixed(dim) || dim.dim_value() == values[i].shape()[d];
+        auto named = options_.dims.find(dim.dim_param());
+        fits = fits && (named == options_.dims.end() || named->second == values[i].shape()[d]);
+      }
+    }
+    if (fits) given_.emplace(all[i]->name(), values[i]);
+  }
 }
 
 absl::StatusOr<Shape> ModelImporter::BindDims(const onnx::ValueInfoProto& input) {
@@ -200,6 +254,9 @@ absl::StatusOr<Shape> ModelImporter::BindDims(const onnx::ValueInfoProto& input)
     }
     if (bound->second < 0) {
       return absl::InvalidArgumentError(absl::StrCat("dimension ", name, " is negative"));
+    }
+    if (is_new && option == options_.dims.end() && given_.count(input.name()) > 0) {
+      result_.dims_of_values[name] = size;
     }
     shape.push_back(bound->second);
   }
@@ -357,6 +414,7 @@ absl::StatusOr<ImportedModel> ModelImporter::Run() {
   for (auto& tensor : *model_->mutable_graph()->mutable_initializer()) {
     delete tensor.release_raw_data();
   }
+  TakeGivenValues();
   if (auto s = ReadInputs(&main_); !s.ok()) return s;
   for (const auto* list : {&graph.value_info(), &graph.output()}) {
     for (const auto& info : *list) main_.declared[info.name()] = &info.type();

@@ -1,6 +1,8 @@
 #include "graph/onnx/composites/axes.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -12,6 +14,35 @@ std::vector<int64_t> AllAxesFrom(int first, int rank) {
   std::vector<int64_t> axes;
   for (int i = first; i < rank; ++i) axes.push_back(i);
   return axes;
+}
+
+// What a reduction of no elements gives where Lemma's operator wants at least one; nullopt if it
+// takes none, too.
+std::optional<double> OfNothing(const std::string& op, DType dtype) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  // For integers, storing an infinity gives the least or greatest of the type.
+  if (op == "reduce_max" || op == "reduce_logsumexp") return -kInf;
+  if (op == "reduce_min") return kInf;
+  if (op == "reduce_mean" && IsFloat(dtype)) return std::numeric_limits<double>::quiet_NaN();
+  return std::nullopt;
+}
+
+absl::StatusOr<Value> ReduceAxes(OnnxImport& node, const std::string& op, const Value& x,
+                                 const std::vector<int64_t>& axes, int64_t keepdims) {
+  const std::optional<double> nothing = OfNothing(op, x.dtype());
+  Shape shape;
+  bool is_empty = false;
+  for (int d = 0; d < x.type().rank(); ++d) {
+    const bool reduced = std::count(axes.begin(), axes.end(), d) > 0;
+    is_empty = is_empty || (reduced && x.shape()[d] == 0);
+    if (!reduced) shape.push_back(x.shape()[d]);
+    if (reduced && keepdims != 0) shape.push_back(1);
+  }
+  if (!is_empty || !nothing) {
+    return node.Op(op, {x}, {{"axes", axes}, {"keepdims", keepdims}});
+  }
+  LEMMA_ASSIGN_OR_RETURN(Tensor filled, Tensor::Filled({x.dtype(), std::move(shape)}, *nothing));
+  return node.Constant(std::move(filled));
 }
 
 }  // namespace
@@ -47,7 +78,13 @@ absl::StatusOr<Value> ImportReductionOfValue(OnnxImport& node, const std::string
     if (noop != 0) return x;
     axes = AllAxesFrom(0, rank);
   }
-  if (rank > 0) return node.Op(op, {x}, {{"axes", axes}, {"keepdims", keepdims}});
+  // From operator set 20 on, ONNX has extremes of truth values; false is less than true.
+  if (x.dtype() == DType::kBool && (op == "reduce_max" || op == "reduce_min")) {
+    LEMMA_ASSIGN_OR_RETURN(Value bytes, node.Op("cast", {x}, {{"dtype", std::string("u8")}}));
+    LEMMA_ASSIGN_OR_RETURN(Value extreme, ReduceAxes(node, op, bytes, axes, keepdims));
+    return node.Op("cast", {extreme}, {{"dtype", std::string("bool")}});
+  }
+  if (rank > 0) return ReduceAxes(node, op, x, axes, keepdims);
   LEMMA_ASSIGN_OR_RETURN(Value vector, Reshape(node, x, {1}));
   return node.Op(op, {vector}, {{"axes", std::vector<int64_t>{0}}});
 }

@@ -1,5 +1,6 @@
 // Fourier transforms, as products with a constant matrix.
 #include <cmath>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -12,65 +13,91 @@ namespace {
 
 using Values = absl::StatusOr<std::vector<Value>>;
 
-// The matrix [length * parts, bins * 2] that maps `length` numbers, complex ones as pairs, to y[k]
-// = sum(n < length) x[n] exp(sign 2 pi i k n / length), divided by length if sign is positive.
-absl::StatusOr<Tensor> FourierMatrix(DType dtype, int64_t length, int64_t parts, int64_t bins,
-                                     double sign) {
-  if (length * parts * bins * 2 > (int64_t{1} << 24)) {
+struct FourierForm {
+  double sign = -1;       // of the exponent; the inverse transform has 1 and divides by `length`
+  bool onesided = false;  // of a real signal: only bins up to length / 2
+  std::optional<int64_t> length;  // to which the signal is cut or padded with zeros
+};
+
+// The matrix [given * parts, bins * results] that maps `given` numbers, complex ones as pairs, to
+// y[k] = sum(n < min(given, length)) w[n] x[n] exp(sign 2 pi i k n / length), divided by length if
+// sign is positive. With two results, complex numbers as pairs and w[n] = 1. With one, the real
+// part: x[n] stands for x[length - n] also, so w[n] = 2 unless both are the same.
+absl::StatusOr<Tensor> FourierMatrix(DType dtype, int64_t given, int64_t length, int64_t parts,
+                                     int64_t bins, int64_t results, double sign) {
+  if (given * parts * bins * results > (int64_t{1} << 24)) {
     return absl::UnimplementedError("the transform is too long for a matrix");
   }
   const double scale = sign > 0 ? 1.0 / static_cast<double>(length) : 1.0;
+  const int64_t used = results == 2 ? length : length / 2 + 1;
   std::vector<double> values;
-  for (int64_t n = 0; n < length; ++n) {
+  for (int64_t n = 0; n < given; ++n) {
+    const double twice = results == 1 && n % length != 0 && 2 * n != length ? 2 : 1;
+    const double weight = n < used ? twice * scale : 0;
     for (int64_t part = 0; part < parts; ++part) {
       for (int64_t k = 0; k < bins; ++k) {
         const double angle =
             sign * 2 * M_PI * static_cast<double>(k * n % length) / static_cast<double>(length);
-        const double re = scale * std::cos(angle), im = scale * std::sin(angle);
+        // The imaginary part of a number that stands for itself only is 0.
+        const bool vanishes = results == 1 && twice == 1;
+        const double re = weight * std::cos(angle);
+        const double im = vanishes ? 0 : weight * std::sin(angle);
         values.push_back(part == 0 ? re : -im);
-        values.push_back(part == 0 ? im : re);
+        if (results == 2) values.push_back(part == 0 ? im : re);
       }
     }
   }
-  return Tensor::FromDoubles({dtype, {length * parts, bins * 2}}, values);
+  return Tensor::FromDoubles({dtype, {given * parts, bins * results}}, values);
 }
 
-// The transform of x [..., length, parts] to [..., bins, 2].
-absl::StatusOr<Value> Transform(OnnxImport& node, OnnxBuild& b, const Value& x, bool onesided,
-                                double sign) {
+// The transform of x [..., given, parts] to [..., bins, 2], or of one half of a spectrum to
+// [..., length, 1].
+absl::StatusOr<Value> Transform(OnnxImport& node, OnnxBuild& b, const Value& x,
+                                const FourierForm& form) {
   if (!x) return b.status();
   Shape shape = x.shape();
-  const int64_t parts = shape.back(), length = shape[shape.size() - 2];
-  if (length < 1 || (parts != 1 && parts != 2)) {
+  const int64_t parts = shape.back(), given = shape[shape.size() - 2];
+  if (given < 1 || (parts != 1 && parts != 2)) {
     return absl::InvalidArgumentError("the last dimension must be 1 (real) or 2 (complex)");
   }
-  const int64_t bins = onesided ? length / 2 + 1 : length;
-  auto matrix = FourierMatrix(x.dtype(), length, parts, bins, sign);
+  const bool to_real = form.onesided && form.sign > 0;
+  const int64_t length = form.length.value_or(to_real ? 2 * (given - 1) : given);
+  if (length < 1) return absl::InvalidArgumentError(absl::StrCat("length ", length));
+  const int64_t bins = form.onesided && !to_real ? length / 2 + 1 : length;
+  const int64_t results = to_real ? 1 : 2;
+  auto matrix = FourierMatrix(x.dtype(), given, length, parts, bins, results, form.sign);
   if (!matrix.ok()) return node.Unsupported(matrix.status().message());
   shape.pop_back();
-  shape.back() = length * parts;
+  shape.back() = given * parts;
   Value y = b.Op("matmul", {b.Reshape(x, shape), node.Constant(*std::move(matrix))});
   shape.back() = bins;
-  shape.push_back(2);
+  shape.push_back(results);
   return b.Reshape(y, shape);
 }
 
 Values ImportDft(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
-  LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", 1));
+  int64_t axis = -2;
+  if (node.opset() < 20) {
+    LEMMA_ASSIGN_OR_RETURN(axis, node.Int("axis", 1));
+  } else if (node.HasInput(2)) {
+    LEMMA_ASSIGN_OR_RETURN(Tensor given, node.ConstantInput(2));
+    if (given.size() != 1) return absl::InvalidArgumentError("axis must be one number");
+    axis = given.AtInt(0);
+  }
   LEMMA_ASSIGN_OR_RETURN(int64_t inverse, node.Int("inverse", 0));
   LEMMA_ASSIGN_OR_RETURN(int64_t onesided, node.Int("onesided", 0));
   const int rank = x.type().rank();
-  if (rank < 3 || !IsFloat(x.dtype())) {
-    return absl::InvalidArgumentError("the input must be floats of rank 3 or more");
+  if (rank < 2 || !IsFloat(x.dtype())) {
+    return absl::InvalidArgumentError("the input must be floats of rank 2 or more");
   }
   LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, rank));
   if (axis == rank - 1) return absl::InvalidArgumentError("axis is that of the complex parts");
+  FourierForm form{inverse != 0 ? 1.0 : -1.0, onesided != 0, std::nullopt};
   if (node.HasInput(1)) {
     LEMMA_ASSIGN_OR_RETURN(Tensor length, node.ConstantInput(1));
-    if (length.size() != 1 || length.AtInt(0) != x.shape()[axis]) {
-      return node.Unsupported("a length that pads or cuts the signal");
-    }
+    if (length.size() != 1) return absl::InvalidArgumentError("dft_length must be one number");
+    form.length = length.AtInt(0);
   }
   // Swapping the axis with the last but one; its own inverse.
   std::vector<int64_t> swap(rank);
@@ -78,8 +105,7 @@ Values ImportDft(OnnxImport& node) {
   std::swap(swap[axis], swap[rank - 2]);
   OnnxBuild b(node);
   auto moved = [&](const Value& v) { return axis == rank - 2 ? v : b.Transpose(v, swap); };
-  LEMMA_ASSIGN_OR_RETURN(Value y,
-                         Transform(node, b, moved(x), onesided != 0, inverse != 0 ? 1.0 : -1.0));
+  LEMMA_ASSIGN_OR_RETURN(Value y, Transform(node, b, moved(x), form));
   y = moved(y);
   if (!b.status().ok()) return b.status();
   return std::vector<Value>{y};
@@ -114,7 +140,7 @@ Values ImportStft(OnnxImport& node) {
   OnnxBuild b(node);
   Value framed = b.Op("gather", {signal, indices}, {{"axis", int64_t{1}}});
   if (window) framed = b.Mul(framed, b.Reshape(window, {length, 1}));
-  LEMMA_ASSIGN_OR_RETURN(Value y, Transform(node, b, framed, onesided != 0, -1.0));
+  LEMMA_ASSIGN_OR_RETURN(Value y, Transform(node, b, framed, {-1.0, onesided != 0, std::nullopt}));
   if (!b.status().ok()) return b.status();
   return std::vector<Value>{y};
 }

@@ -1,31 +1,79 @@
 // Quantization as arithmetic on the numbers that the integers represent.
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/build.h"
 #include "graph/onnx/composites/composites.h"
+#include "graph/onnx/composites/dtype.h"
 
 namespace lemma::ops {
 namespace {
 
 using Values = absl::StatusOr<std::vector<Value>>;
 
-// One scale or zero point per position along `axis` of a tensor of rank `rank`; a scalar stays.
-absl::StatusOr<Value> AlongAxis(OnnxImport& node, const Value& v, int64_t axis, int rank) {
+// The element-wise scales or zero points of x, from one for each block of `block` positions along
+// `axis`. The last block may be cut.
+absl::StatusOr<Value> OfBlocks(OnnxImport& node, const Value& v, int64_t axis, int64_t block,
+                               const Shape& x) {
+  const auto at = static_cast<std::ptrdiff_t>(axis);
+  Shape expected = x;
+  expected[at] = (x[at] + block - 1) / block;
+  if (v.shape() != expected) {
+    return absl::InvalidArgumentError(absl::StrCat("scales ", ToString(v.shape()), " for ",
+                                                   ToString(x), " in blocks of ", block));
+  }
+  OnnxBuild b(node);
+  Shape apart = expected, repeated = expected, joined = expected;
+  apart.insert(apart.begin() + at + 1, 1);
+  repeated.insert(repeated.begin() + at + 1, block);
+  joined[at] *= block;
+  Value y = b.Op("expand", {b.Reshape(v, apart)}, {{"shape", repeated}});
+  y = b.Reshape(y, joined);
+  if (joined != x) {
+    y = b.Op("slice", {y}, {{"starts", std::vector<int64_t>(x.size(), 0)}, {"sizes", x}});
+  }
+  if (!b.status().ok()) return b.status();
+  return y;
+}
+
+// Scales or zero points as a tensor that broadcasts to x: one for all, one for each position along
+// `axis`, or one for each block of `block` positions (0: no blocks).
+absl::StatusOr<Value> AlongAxis(OnnxImport& node, const Value& v, const Shape& x) {
+  LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", 1));
+  LEMMA_ASSIGN_OR_RETURN(int64_t block, node.Int("block_size", 0));
   if (v.type().rank() == 0) return v;
+  if (block < 0) return absl::InvalidArgumentError(absl::StrCat("block_size ", block));
   if (v.type().num_elements() == 1) return Reshape(node, v, {});
-  if (v.type().rank() != 1) return node.Unsupported("scales that are no vector");
+  const int rank = static_cast<int>(x.size());
   LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, rank));
-  Shape shape(rank, 1);
-  shape[axis] = v.shape()[0];
+  if (block > 0) return OfBlocks(node, v, axis, block, x);
+  if (v.type().rank() != 1) return node.Unsupported("scales that are no vector");
+  Shape shape(static_cast<size_t>(rank), 1);
+  shape[static_cast<size_t>(axis)] = v.shape()[0];
   return Reshape(node, v, shape);
 }
 
-// saturate(round(x / scale) + zero) as `to`.
+// The element type that an attribute names by ONNX's number; 0 stands for `fallback`.
+absl::StatusOr<DType> TypeOr(OnnxImport& node, const char* name, DType fallback) {
+  LEMMA_ASSIGN_OR_RETURN(int64_t number, node.Int(name, 0));
+  if (number == 0) return fallback;
+  return FromOnnxNumber(node, number);
+}
+
+// f16 and bf16 have too few digits for sums with integers.
+DType WideFloat(DType dtype) {
+  return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype;
+}
+
+// saturate(round(x / scale) + zero) as `to`, an integer of at most 16 bits.
 Value Quantize(OnnxBuild& b, const Value& x, const Value& scale, const Value& zero, DType to) {
   Value rounded = b.Op("round", {b.Div(x, scale)});
+  if (rounded) rounded = b.Cast(rounded, WideFloat(rounded.dtype()));
   if (zero && rounded) rounded = b.Add(rounded, b.Cast(zero, rounded.dtype()));
-  const double low = to == DType::kI8 ? -128 : 0, high = to == DType::kI8 ? 127 : 255;
+  const double end = std::ldexp(1.0, 8 * static_cast<int>(SizeOf(to)) - (IsUnsigned(to) ? 0 : 1));
+  const double low = IsUnsigned(to) ? 0 : -end, high = end - 1;
   return b.Cast(b.Op("clip", {rounded}, {{"min", low}, {"max", high}}), to);
 }
 
@@ -36,42 +84,49 @@ Value Centered(OnnxBuild& b, const Value& x, const Value& zero, DType dtype) {
 }
 
 absl::Status CheckNarrow(OnnxImport& node, DType dtype) {
-  if (dtype == DType::kI8 || dtype == DType::kU8) return absl::OkStatus();
+  if (IsInteger(dtype) && SizeOf(dtype) <= 2) return absl::OkStatus();
   return node.Unsupported(absl::StrCat("quantized type ", Name(dtype)));
 }
 
 Values ImportQuantize(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(Value scale, node.Input(1));
-  LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", 1));
-  const int rank = x.type().rank();
-  DType to = DType::kU8;
+  LEMMA_ASSIGN_OR_RETURN(DType to, TypeOr(node, "output_dtype", DType::kU8));
+  LEMMA_RETURN_IF_ERROR(node.Int("saturate", 1).status());  // for types that are refused
   Value zero;
   if (node.HasInput(2)) {
     LEMMA_ASSIGN_OR_RETURN(zero, node.Input(2));
     to = zero.dtype();
-    LEMMA_ASSIGN_OR_RETURN(zero, AlongAxis(node, zero, axis, rank));
+    LEMMA_RETURN_IF_ERROR(CheckNarrow(node, to));
+    LEMMA_ASSIGN_OR_RETURN(zero, AlongAxis(node, zero, x.shape()));
   }
   LEMMA_RETURN_IF_ERROR(CheckNarrow(node, to));
-  LEMMA_ASSIGN_OR_RETURN(scale, AlongAxis(node, scale, axis, rank));
+  LEMMA_ASSIGN_OR_RETURN(DType precision, TypeOr(node, "precision", scale.dtype()));
+  if (!IsFloat(precision) || !IsFloat(scale.dtype())) {
+    return node.Unsupported("scales that are no floats");
+  }
+  LEMMA_ASSIGN_OR_RETURN(scale, AlongAxis(node, scale, x.shape()));
   OnnxBuild b(node);
-  Value y = Quantize(b, b.Cast(x, scale.dtype()), scale, zero, to);
+  Value y = Quantize(b, b.Cast(x, precision), b.Cast(scale, precision), zero, to);
   if (!b.status().ok()) return b.status();
   return std::vector<Value>{y};
 }
 
+// (x - zero) * scale, rounded to the result's type at the end.
 Values ImportDequantize(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(Value scale, node.Input(1));
-  LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", 1));
+  LEMMA_ASSIGN_OR_RETURN(DType to, TypeOr(node, "output_dtype", scale.dtype()));
+  if (!IsFloat(to) || !IsFloat(scale.dtype())) return node.Unsupported("scales that are no floats");
   Value zero;
   if (node.HasInput(2)) {
     LEMMA_ASSIGN_OR_RETURN(zero, node.Input(2));
-    LEMMA_ASSIGN_OR_RETURN(zero, AlongAxis(node, zero, axis, x.type().rank()));
+    LEMMA_ASSIGN_OR_RETURN(zero, AlongAxis(node, zero, x.shape()));
   }
-  LEMMA_ASSIGN_OR_RETURN(scale, AlongAxis(node, scale, axis, x.type().rank()));
+  LEMMA_ASSIGN_OR_RETURN(scale, AlongAxis(node, scale, x.shape()));
   OnnxBuild b(node);
-  Value y = b.Mul(Centered(b, x, zero, scale.dtype()), scale);
+  const DType wide = WideFloat(scale.dtype());
+  Value y = b.Cast(b.Mul(Centered(b, x, zero, wide), b.Cast(scale, wide)), to);
   if (!b.status().ok()) return b.status();
   return std::vector<Value>{y};
 }

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "graph/gradient_form.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx_form.h"
@@ -108,6 +110,26 @@ std::vector<Value> PadGradient(GradientForm& f) {
   return {dx};
 }
 
+// y[i…] = x[(i - before) mod size …]
+absl::StatusOr<std::vector<Value>> WrapAround(OnnxImport& node, const Value& x,
+                                              const std::vector<int64_t>& pads) {
+  const size_t rank = x.shape().size();
+  Value y = x;
+  for (size_t d = 0; d < rank; ++d) {
+    const int64_t size = x.shape()[d], before = pads[d];
+    const int64_t result = size + before + pads[rank + d];
+    if (before == 0 && result == size) continue;
+    if (result < 0 || (size == 0 && result > 0)) {
+      return absl::InvalidArgumentError(absl::StrCat("pads do not fit dimension ", d));
+    }
+    std::vector<int64_t> from;
+    for (int64_t i = 0; i < result; ++i) from.push_back(((i - before) % size + size) % size);
+    LEMMA_ASSIGN_OR_RETURN(y, node.Op("gather", {y, node.Constant(Tensor::Ints(from))},
+                                      {{"axis", static_cast<int64_t>(d)}}));
+  }
+  return std::vector<Value>{y};
+}
+
 // Pads and value are attributes before operator set 11 and inputs since then; from 18 on, axes can
 // be chosen.
 absl::StatusOr<std::vector<Value>> ImportPad(OnnxImport& node) {
@@ -115,6 +137,7 @@ absl::StatusOr<std::vector<Value>> ImportPad(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(std::string mode, node.String("mode", "constant"));
   std::vector<int64_t> given, axes;
   double value = 0;
+  Tensor precise;  // the value, if it has more digits than an attribute
   if (node.opset() < 11) {
     LEMMA_ASSIGN_OR_RETURN(given, node.Ints(node.opset() < 2 ? "paddings" : "pads"));
     LEMMA_ASSIGN_OR_RETURN(value, node.Float("value", 0));
@@ -125,6 +148,12 @@ absl::StatusOr<std::vector<Value>> ImportPad(OnnxImport& node) {
       LEMMA_ASSIGN_OR_RETURN(Tensor fill, node.ConstantInput(2));
       if (fill.size() != 1) return absl::InvalidArgumentError("the value must be a scalar");
       value = fill.AtDouble(0);
+      const bool has_digits = static_cast<double>(static_cast<float>(value)) == value &&
+                              (IsFloat(fill.dtype()) || std::abs(value) <= 0x1p24);
+      if (!has_digits && mode == "constant" &&
+          (fill.dtype() == DType::kF64 || IsInteger(fill.dtype()))) {
+        precise = fill.Reshaped({});
+      }
     }
   }
   const size_t rank = x.shape().size();
@@ -147,6 +176,14 @@ absl::StatusOr<std::vector<Value>> ImportPad(OnnxImport& node) {
     moves = moves || pads[axis] != 0 || pads[rank + axis] != 0;
   }
   if (!moves) return std::vector<Value>{x};
+  if (mode == "wrap") return WrapAround(node, x, pads);
+  if (!precise.empty_handle()) {
+    LEMMA_ASSIGN_OR_RETURN(Tensor all, Tensor::Filled({DType::kBool, x.shape()}, 1));
+    LEMMA_ASSIGN_OR_RETURN(Value inside,
+                           node.Op("pad", {node.Constant(std::move(all))}, {{"pads", pads}}));
+    LEMMA_ASSIGN_OR_RETURN(Value y, node.Op("pad", {x}, {{"pads", pads}}));
+    return node.Ops("where", {inside, y, node.Constant(std::move(precise))});
+  }
   return node.Ops("pad", {x}, {{"pads", pads}, {"mode", mode}, {"value", value}});
 }
 

@@ -110,6 +110,10 @@ absl::StatusOr<Linear> SourcePosition(const OnnxImport& node, const ResizeAxis& 
     return Linear{2 * den, den - num, 2 * num};
   }
   if (mode == "pytorch_half_pixel") return Linear{0, 0, 1};
+  if (mode == "half_pixel_symmetric") {
+    // (i + 1/2) * den/num - 1/2 + input/2 - output/2 * den/num
+    return Linear{2 * den, axis.input * num - axis.output * den + den - num, 2 * num};
+  }
   if (mode == "tf_half_pixel_for_nn") return Linear{2 * den, den, 2 * num};
   if (mode == "align_corners") {
     // i * (input - 1) / (scale*input - 1), where scale*input need not be whole.
@@ -165,11 +169,10 @@ absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(std::string rounding,
                          node.String("nearest_mode", old ? "floor" : "round_prefer_floor"));
   LEMMA_ASSIGN_OR_RETURN(std::vector<ResizeAxis> axes, ReadResizeAxes(node, x.shape()));
-  node.FindAttr("extrapolation_value");  // for tf_crop_and_resize, which is refused
   bool changes = false;
   for (const ResizeAxis& axis : axes) {
     if (axis.input < 1) return absl::InvalidArgumentError("x is empty");
-    changes = changes || axis.input != axis.output || axis.scale.first != axis.scale.second;
+    changes = changes || axis.changes() || coordinates == "tf_crop_and_resize";
   }
   Interpolation how;
   how.coordinates = coordinates;
@@ -177,6 +180,9 @@ absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(int64_t exclude, node.Int("exclude_outside", 0));
   how.exclude_outside = exclude != 0;
   how.cubic = mode == "cubic";
+  LEMMA_ASSIGN_OR_RETURN(int64_t antialias, node.Int("antialias", 0));
+  how.antialias = antialias != 0;
+  LEMMA_ASSIGN_OR_RETURN(how.extrapolation_value, node.Float("extrapolation_value", 0));
   if (!changes) return std::vector<Value>{x};
   Value y;
   if (mode == "nearest") {
