@@ -114,8 +114,10 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (!record.ok()) return record.status();
   if (flags.common.reseed >= 0) record->reseed = flags.common.reseed;
 
-  // What cannot be run should be said before the search.
+  // What cannot be run should be said before the search. Values of opaque types are no reason to
+  // refuse: like opaque operators, they leave only the prediction.
   auto inputs = flags.common.Inputs(*model);
+  if (absl::IsUnimplemented(inputs.status())) inputs = std::vector<Tensor>();
   if (!inputs.ok()) return api::Prefixed(path, inputs.status());
   const Deadline deadline = DeadlineOf(flags);
   auto outcome = Find(flags, model->graph, *inputs, deadline);

@@ -62,12 +62,15 @@ std::optional<TensorType> CompleteType(const onnx::ValueInfoProto& info) {
   return type;
 }
 
-// The result of a quantization, in any operator set: the first input's sizes, and the type of the
-// attribute output_dtype, else that of the zero point (QuantizeLinear) or scale (DequantizeLinear).
-std::optional<TensorType> QuantizedType(const onnx::NodeProto& node,
+// The result of a conversion, in any operator set: the first input's sizes, and the type that an
+// attribute names, else that of an input: what CastLike likes, QuantizeLinear's zero point,
+// DequantizeLinear's scale. The library knows neither the newer types nor these attributes.
+std::optional<TensorType> ConvertedType(const onnx::NodeProto& node,
                                         const std::map<std::string, KnownValue>& values) {
-  const bool to_integers = node.op_type() == "QuantizeLinear";
-  if (!to_integers && node.op_type() != "DequantizeLinear") return std::nullopt;
+  const std::string& op = node.op_type();
+  const bool to_integers = op == "QuantizeLinear";
+  const bool quantizes = to_integers || op == "DequantizeLinear";
+  if (!quantizes && op != "Cast" && op != "CastLike") return std::nullopt;
   if (!node.domain().empty() && node.domain() != "ai.onnx") return std::nullopt;
   auto input = [&](int i) -> const KnownValue* {
     auto it = i < node.input_size() ? values.find(node.input(i)) : values.end();
@@ -75,14 +78,18 @@ std::optional<TensorType> QuantizedType(const onnx::NodeProto& node,
   };
   const KnownValue *x = input(0), *typed = input(to_integers ? 2 : 1);
   if (x == nullptr) return std::nullopt;
-  TensorType type{typed == nullptr ? DType::kU8 : typed->type.dtype, x->type.shape};
+  std::optional<DType> to;
+  if (typed != nullptr) to = typed->type.dtype;
   for (const auto& attribute : node.attribute()) {
-    if (attribute.name() != "output_dtype" || attribute.i() == 0) continue;
+    const bool names_type = attribute.name() == (quantizes ? "output_dtype" : "to");
+    if (!names_type || attribute.i() == 0) continue;
     auto dtype = FromOnnxType(static_cast<int32_t>(attribute.i()));
     if (!dtype.ok()) return std::nullopt;
-    if (!to_integers || typed == nullptr) type.dtype = *dtype;
+    if (!to_integers || typed == nullptr) to = *dtype;
   }
-  return type;
+  if (!to && to_integers) to = DType::kU8;
+  if (!to) return std::nullopt;
+  return TensorType{*to, x->type.shape};
 }
 
 }  // namespace
@@ -91,7 +98,7 @@ std::map<std::string, TensorType> InferredTypes(onnx::ModelProto model,
                                                 const std::map<std::string, KnownValue>& values) {
   std::map<std::string, TensorType> types;
   const onnx::NodeProto& node = model.graph().node(0);
-  if (auto type = QuantizedType(node, values)) return {{node.output(0), *std::move(type)}};
+  if (auto type = ConvertedType(node, values)) return {{node.output(0), *std::move(type)}};
   if (LimitOpset(&model) && AnyNewer(model.graph().node())) return types;
   for (onnx::FunctionProto& function : *model.mutable_functions()) {
     if (LimitOpset(&function) && AnyNewer(function.node())) return types;

@@ -69,6 +69,10 @@ absl::StatusOr<Value> Transform(OnnxImport& node, OnnxBuild& b, const Value& x,
   if (!matrix.ok()) return node.Unsupported(matrix.status().message());
   shape.pop_back();
   shape.back() = given * parts;
+  if (shape.size() == 1) {  // a product wants rows
+    Value row = b.Op("matmul", {b.Reshape(x, {1, shape[0]}), node.Constant(*std::move(matrix))});
+    return b.Reshape(row, {bins, results});
+  }
   Value y = b.Op("matmul", {b.Reshape(x, shape), node.Constant(*std::move(matrix))});
   shape.back() = bins;
   shape.push_back(results);

@@ -110,6 +110,11 @@ OpDef Make_relu() {
   OpDef op = Unary("relu", "y = max(x, 0)", "Relu", Accepts::kNumber,
                    [](const OpContext&, const ScalarExpr& x) { return Max(x, 0); });
   op.group = "activation";
+  op.onnx_export = [relu = op.onnx_export](OnnxExport& out) -> absl::Status {
+    if (!IsUnsigned(out.node().type(0).dtype)) return relu(out);
+    out.Emit("Identity", {out.Input(0)}, {out.Output(0)}, {});
+    return absl::OkStatus();
+  };
   return op;
 }
 

@@ -73,12 +73,11 @@ OpDef Make_cast() {
                "the new element type: f32, f64, f16, bf16, i64, i32, i16, i8, u64, u32, u16, u8 or "
                "bool"}};
   op.define = DefineCast;
-  op.examples = {"(f32[2,3]) {dtype = \"i64\"}", "(i32[2]) {dtype = \"f32\"}",
-                 "(f32[]) {dtype = \"bool\"}",   "(bool[3]) {dtype = \"i64\"}",
-                 "(f32[3]) {dtype = \"f16\"}",   "(f32[3]) {dtype = \"bf16\"}",
-                 "(i64[2]) {dtype = \"u8\"}",    "(f32[3]) {dtype = \"u64\"}",
-                 "(u64[3]) {dtype = \"f32\"}",   "(u64[3]) {dtype = \"i16\"}",
-                 "(i16[3]) {dtype = \"u32\"}",   "(u32[3]) {dtype = \"u16\"}"};
+  op.examples = {
+      "(f32[2,3]) {dtype = \"i64\"}", "(i32[2]) {dtype = \"f32\"}", "(f32[]) {dtype = \"bool\"}",
+      "(bool[3]) {dtype = \"i64\"}",  "(f32[3]) {dtype = \"f16\"}", "(f32[3]) {dtype = \"bf16\"}",
+      "(i64[2]) {dtype = \"u8\"}",    "(f32[3]) {dtype = \"u64\"}", "(u64[3]) {dtype = \"f32\"}",
+      "(u64[3]) {dtype = \"i16\"}",   "(i16[3]) {dtype = \"u32\"}", "(u32[3]) {dtype = \"u16\"}"};
   // dx = dy, as x's element type
   op.gradient = StatedGradient(
       [](GradientForm& f, auto& x, auto&, auto& dy) { return f.Cast(dy, x.dtype()); });

@@ -98,7 +98,7 @@ TEST(ElementTypes, BoundsOfIntegersKeepAllDigits) {
 
 TEST(ElementTypes, WhatTouchesAnOpaqueTypeIsKept) {
   // 17: an 8-bit float.
-  auto model = OnnxModel(R"(g (float[2] x) => (float[2] y, float[2] z) {
+  auto model = OnnxModel(R"(g (float[2,3] x) => (float[3,2] y, float[2,3] z) {
     h = Cast<to = 17>(x)
     t = Transpose(h)
     y = Cast<to = 1>(t)
@@ -107,8 +107,8 @@ TEST(ElementTypes, WhatTouchesAnOpaqueTypeIsKept) {
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_EQ(imported->opaque.size(), 3);
   const std::string text = PrintGraph(imported->graph);
-  EXPECT_THAT(text, HasSubstr("h: f8e4m3fn[2] = opaque(x)"));
-  EXPECT_THAT(text, HasSubstr("t: f8e4m3fn[2] = opaque(h)"));
+  EXPECT_THAT(text, HasSubstr("h: f8e4m3fn[2,3] = opaque(x)"));
+  EXPECT_THAT(text, HasSubstr("t: f8e4m3fn[3,2] = opaque(h)"));
   EXPECT_THAT(text, HasSubstr("z = relu(x)"));
   auto again = ParseGraph(text);
   ASSERT_TRUE(again.ok()) << again.status();
