@@ -75,6 +75,7 @@ absl::StatusOr<api::Model> CommonFlags::Load(const std::string& path) const {
   options.training = training;
   options.symbolic = symbolic;
   for (const auto& [name, range] : ranges) options.ranges[name] = {range.first, range.second};
+  options.input_files = inputs;
   if (reseed >= 0) options.reseed = static_cast<uint64_t>(reseed);
   auto model = api::LoadModel(path, options);
   if (!model.ok()) return model.status();

@@ -9,18 +9,52 @@
 
 namespace lemma {
 
-// f16 and bf16 are storage types: values are widened to f32 before a computation.
-enum class DType : uint8_t { kF32, kF64, kF16, kBF16, kI64, kI32, kI8, kU8, kBool };
-constexpr int kNumDTypes = static_cast<int>(DType::kBool) + 1;
+// f16 and bf16 are storage types: values are widened to f32 before a computation. The types from
+// kF8E4M3 on are opaque: Lemma knows that a value has the type, but neither stores nor computes
+// such values. Only operators without a definition take and give them.
+enum class DType : uint8_t {
+  kF32,
+  kF64,
+  kF16,
+  kBF16,
+  kI64,
+  kI32,
+  kI8,
+  kU8,
+  kBool,
+  kI16,
+  kU16,
+  kU32,
+  kU64,
+  kF8E4M3,
+  kF8E4M3Uz,
+  kF8E5M2,
+  kF8E5M2Uz,
+  kF8E8M0,
+  kF4E2M1,
+  kI4,
+  kU4,
+  kI2,
+  kU2,
+  kString,
+  kC64,
+  kC128,
+};
+// The types before the opaque ones, which tables of kernels have.
+constexpr int kNumDTypes = static_cast<int>(DType::kU64) + 1;
+constexpr int kNumAllDTypes = static_cast<int>(DType::kC128) + 1;
 
 // "f32", "i64", …; as in the text form.
 absl::string_view Name(DType dtype);
 std::optional<DType> ParseDType(absl::string_view name);
-// Bytes per element.
+// Bytes per element; 1 for opaque types.
 int64_t SizeOf(DType dtype);
 bool IsFloat(DType dtype);
 // Signed or unsigned integer; bool is not one.
 bool IsInteger(DType dtype);
+// An integer without negative values.
+bool IsUnsigned(DType dtype);
+bool IsOpaque(DType dtype);
 
 }  // namespace lemma
 

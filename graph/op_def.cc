@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_join.h"
+#include "graph/expr/unsigned.h"
 #include "graph/symbolic_size.h"
 
 namespace lemma {
@@ -280,12 +281,27 @@ ExprType ToExprType(const TensorType& type) {
   return {type.dtype, ToExprs(type.shape)};
 }
 
+namespace {
+
+// Definitions are for element types that Lemma computes with.
+absl::Status RefuseOpaque(const OpDef& op, const std::vector<ExprType>& types) {
+  for (const ExprType& type : types) {
+    if (!IsOpaque(type.dtype)) continue;
+    return absl::UnimplementedError(
+        absl::StrCat("unsupported: ", op.name, " of element type ", Name(type.dtype)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<TensorType>> InferTypes(const OpDef& op,
                                                    absl::Span<const TensorType> inputs,
                                                    const Attrs& attrs) {
   if (auto s = CheckInputCount(op, inputs.size()); !s.ok()) return s;
   std::vector<ExprType> types;
   for (const TensorType& type : inputs) types.push_back(ToExprType(type));
+  if (auto s = RefuseOpaque(op, types); !s.ok()) return s;
   ExprAttrs expr_attrs = ToExprAttrs(attrs);
   bool is_symbolic = std::any_of(inputs.begin(), inputs.end(), [](const TensorType& type) {
     return lemma::IsSymbolic(type.shape);
@@ -300,6 +316,7 @@ absl::StatusOr<std::vector<TensorType>> InferTypes(const OpDef& op,
   }
   OpContext context(op, std::move(types), expr_attrs, OpContext::Mode::kTypesOnly);
   if (auto s = op.define(context); !s.ok()) return s;
+  if (auto s = RefuseOpaque(op, context.output_types()); !s.ok()) return s;
   for (const Guard& requirement : context.requirements()) {
     // With constant sizes every requirement is decided, unless its arithmetic exceeds 64 bits.
     if (!is_symbolic) {
@@ -329,9 +346,11 @@ absl::StatusOr<std::vector<TensorType>> InferTypes(const OpDef& op,
 absl::StatusOr<OpMeaning> Define(const OpDef& op, std::vector<ExprType> inputs,
                                  const ExprAttrs& attrs) {
   if (auto s = CheckInputCount(op, inputs.size()); !s.ok()) return s;
+  if (auto s = RefuseOpaque(op, inputs); !s.ok()) return s;
   OpContext context(op, std::move(inputs), attrs, OpContext::Mode::kFull);
   if (auto s = op.define(context); !s.ok()) return s;
-  return OpMeaning{context.definition(), context.requirements()};
+  if (auto s = RefuseOpaque(op, context.output_types()); !s.ok()) return s;
+  return OpMeaning{WithUnsignedOrder(context.definition()), context.requirements()};
 }
 
 absl::StatusOr<Definition> Define(const OpDef& op, absl::Span<const TensorType> inputs,

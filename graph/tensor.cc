@@ -63,6 +63,24 @@ void StoreElement(DType dtype, void* base, int64_t i, From v) {
     case DType::kBool:
       static_cast<uint8_t*>(base)[i] = v != 0;
       return;
+    case DType::kI16:
+      static_cast<int16_t*>(base)[i] = SaturateTo<int16_t>(static_cast<double>(v));
+      return;
+    case DType::kU16:
+      static_cast<uint16_t*>(base)[i] = SaturateTo<uint16_t>(static_cast<double>(v));
+      return;
+    case DType::kU32:
+      static_cast<uint32_t*>(base)[i] = SaturateTo<uint32_t>(static_cast<double>(v));
+      return;
+    case DType::kU64:
+      if constexpr (std::is_same_v<From, int64_t>) {
+        static_cast<uint64_t*>(base)[i] = static_cast<uint64_t>(v);
+      } else {
+        static_cast<uint64_t*>(base)[i] = SaturateTo<uint64_t>(v);
+      }
+      return;
+    default:
+      return;  // an opaque type; there is no memory for it
   }
 }
 
@@ -87,8 +105,17 @@ To LoadElement(DType dtype, const void* base, int64_t i) {
       return static_cast<To>(static_cast<const uint8_t*>(base)[i]);
     case DType::kBool:
       return static_cast<To>(static_cast<const uint8_t*>(base)[i] != 0);
+    case DType::kI16:
+      return static_cast<To>(static_cast<const int16_t*>(base)[i]);
+    case DType::kU16:
+      return static_cast<To>(static_cast<const uint16_t*>(base)[i]);
+    case DType::kU32:
+      return static_cast<To>(static_cast<const uint32_t*>(base)[i]);
+    case DType::kU64:
+      return static_cast<To>(static_cast<const uint64_t*>(base)[i]);
+    default:
+      return To();
   }
-  return To();
 }
 
 template <class From>
@@ -146,6 +173,10 @@ std::string TensorType::ToString() const {
 }
 
 absl::StatusOr<Tensor> Tensor::Allocate(TensorType type) {
+  if (IsOpaque(type.dtype)) {
+    return absl::UnimplementedError(
+        absl::StrCat("unsupported: values of element type ", Name(type.dtype)));
+  }
   int64_t bytes = type.num_bytes();
   constexpr int64_t kAlign = 64;
   if (bytes > kMaxInt - kAlign) {

@@ -44,11 +44,13 @@ struct TensorType {
 class Tensor {
  public:
   Tensor() = default;
-  // Uninitialized values in a buffer aligned to 64 bytes. Fails if the allocation fails.
+  // Uninitialized values in a buffer aligned to 64 bytes. Fails if the allocation fails; Unimplemented
+  // for an opaque element type.
   static absl::StatusOr<Tensor> Allocate(TensorType type);
   // Every element is `value`, converted to the element type.
   static absl::StatusOr<Tensor> Filled(TensorType type, double value);
   // `values` in row-major order, converted to the element type; their number must fit the type.
+  // FromInts takes the bits of a u64 as AtInt gives them.
   static absl::StatusOr<Tensor> FromDoubles(TensorType type, absl::Span<const double> values);
   static absl::StatusOr<Tensor> FromInts(TensorType type, absl::Span<const int64_t> values);
   // A 1-d i64 tensor.
@@ -75,7 +77,8 @@ class Tensor {
 
   // Element `i` in row-major order, widened. AtDouble rounds i64 values beyond 2^53.
   double AtDouble(int64_t i) const;
-  int64_t AtInt(int64_t i) const;  // floats are truncated
+  // Floats are truncated; a u64 from 2^63 on gives the negative number with the same bits.
+  int64_t AtInt(int64_t i) const;
   std::vector<double> ToDoubles() const;
   std::vector<int64_t> ToInts() const;
 

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "api/models/random_values.h"
+#include "api/models/tensor_files.h"
 #include "base/file.h"
 #include "base/sha256.h"
 #include "graph/onnx/export.h"
@@ -112,12 +113,19 @@ absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& how) {
   options.training = how.training;
   options.symbolic = how.symbolic;
   options.ranges = how.ranges;
+  if (!how.input_files.empty()) {
+    auto values = ReadTensors(how.input_files, "input_");
+    if (!values.ok()) return values.status();
+    options.inputs = *std::move(values);
+  }
   auto imported = ImportOnnx(path, options);
   if (!imported.ok()) return Prefixed(path, imported.status());
   model.format = ModelFormat::kOnnx;
   model.graph = std::move(imported->graph);
   model.info = std::move(imported->info);
   model.notes = std::move(imported->notes);
+  model.dims_of_values = std::move(imported->dims_of_values);
+  model.fixed_inputs = std::move(imported->fixed_inputs);
   for (std::string& line : imported->opaque) model.notes.push_back(std::move(line));
   return model;
 }

@@ -27,6 +27,10 @@ struct Model {
   ModelFormat format = ModelFormat::kText;
   OnnxInfo info;                   // of an ONNX model
   std::vector<std::string> notes;  // decisions made while reading, one line each
+  // Sizes of symbolic dimensions that the values in LoadOptions::input_files bound.
+  std::map<std::string, int64_t> dims_of_values;
+  // Inputs whose values in these files are part of the graph, which holds for no others.
+  std::vector<std::string> fixed_inputs;
 };
 
 // Recognizes the format by content, not by name. Messages begin with the path. `dims` binds
@@ -43,6 +47,9 @@ struct LoadOptions {
   // these ranges; otherwise each is taken to be 1, and a note says so.
   bool symbolic = false;
   std::map<std::string, SizeRange> ranges;
+  // Values of the inputs, as InputOptions::files. They bind symbolic dimensions; those that
+  // operators need as constants, such as shapes and axes, become part of the graph.
+  std::vector<std::string> input_files;
   std::optional<uint64_t> reseed;  // replaces the weights by random values (ReseedWeights)
 };
 absl::StatusOr<Model> LoadModel(const std::string& path, const LoadOptions& options);

@@ -98,7 +98,10 @@ absl::StatusOr<std::vector<Tensor>> RandomInputs(const Graph& graph, uint64_t se
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     auto tensor = RandomInput(graph.inputs()[i].type(), HashCombine(seed, i), integer_range);
-    if (!tensor.ok()) return tensor.status();
+    if (!tensor.ok()) {
+      return absl::Status(tensor.status().code(), absl::StrCat("input '", graph.input_names()[i],
+                                                               "': ", tensor.status().message()));
+    }
     inputs.push_back(*std::move(tensor));
   }
   return inputs;

@@ -56,7 +56,9 @@ absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& mo
                                         const std::map<std::string, int64_t>& dims) {
   auto sha256 = FileSha256(path);
   if (!sha256.ok()) return sha256.status();
-  return InputRecord{*std::move(sha256), UsedDims(model, dims), DimsOf(model.graph), std::nullopt};
+  std::map<std::string, int64_t> all = dims;
+  all.insert(model.dims_of_values.begin(), model.dims_of_values.end());
+  return InputRecord{*std::move(sha256), UsedDims(model, all), DimsOf(model.graph), std::nullopt};
 }
 
 Certificate Recorded(Certificate certificate, const InputRecord& record) {

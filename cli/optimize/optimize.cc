@@ -168,16 +168,23 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (!writable.ok()) return writable;
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
+  if (!model->fixed_inputs.empty() && !flags.CertificatePath().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": the graph holds for one value of input '", model->fixed_inputs[0],
+                     "', which a certificate cannot say; --certificate=none does without"));
+  }
   auto record = api::RecordInput(path, *model, flags.common.dims);
   if (!record.ok()) return record.status();
   if (flags.common.reseed >= 0) record->reseed = flags.common.reseed;
 
-  // Inputs that cannot be had should be reported before the search.
+  // Inputs that cannot be had should be reported before the search. Values of opaque types
+  // are no reason to refuse: like opaque operators, they leave only the prediction.
   auto hints = HintsFor(flags, model->graph);
   if (!hints.ok()) return hints.status();
   auto sized = hints->empty() ? *model : api::AtSizes(*model, hints->front().sizes);
   if (!sized.ok()) return api::Prefixed(path, sized.status());
   auto inputs = flags.common.Inputs(*sized);
+  if (absl::IsUnimplemented(inputs.status())) inputs = std::vector<Tensor>();
   if (!inputs.ok()) return api::Prefixed(path, inputs.status());
   const Deadline deadline = DeadlineOf(flags);
   auto outcome = Find(flags, *model, *hints, *inputs, deadline);

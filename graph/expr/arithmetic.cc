@@ -12,6 +12,7 @@ namespace {
 
 struct Types {
   bool any_float = false, any_double = false, any_integer = false, integer_result = false;
+  bool any_u64 = false;
 };
 
 Types TypesOf(const Definition& d) {
@@ -20,6 +21,7 @@ Types TypesOf(const Definition& d) {
     types.any_float = types.any_float || IsFloat(dtype);
     types.any_double = types.any_double || dtype == DType::kF64;
     types.any_integer = types.any_integer || IsInteger(dtype);
+    types.any_u64 = types.any_u64 || dtype == DType::kU64;
     types.integer_result = types.integer_result || (result && IsInteger(dtype));
   };
   for (const ExprType& input : d.inputs) note(input.dtype, false);
@@ -183,33 +185,61 @@ bool Holds(DType dtype, double value) {
       return value == std::floor(value) && value >= 0 && value <= 255;
     case DType::kBool:
       return value == 0 || value == 1;
-  }
-  return false;
-}
-
-bool Holds(DType to, DType from) {
-  if (to == from || from == DType::kBool) return true;
-  const bool byte = from == DType::kI8 || from == DType::kU8;
-  switch (to) {
-    case DType::kF64:
-      return from != DType::kI64;
-    case DType::kF32:
-      return byte || from == DType::kF16 || from == DType::kBF16;
-    case DType::kI64:
-      return byte || from == DType::kI32;
-    case DType::kF16:
-    case DType::kBF16:
-    case DType::kI32:
-      return byte;
+    case DType::kI16:
+      return value == std::floor(value) && value >= -0x1p15 && value < 0x1p15;
+    case DType::kU16:
+      return value == std::floor(value) && value >= 0 && value < 0x1p16;
+    case DType::kU32:
+      return value == std::floor(value) && value >= 0 && value < 0x1p32;
+    case DType::kU64:
+      return value == std::floor(value) && value >= 0 && value < 0x1p64;
     default:
       return false;
   }
 }
 
+namespace {
+
+// The bits of an integer type's values, without the sign.
+int64_t MagnitudeBits(DType integer) { return 8 * SizeOf(integer) - (IsUnsigned(integer) ? 0 : 1); }
+
+// Every whole number below 2^bits is a value of the type.
+int ExactBits(DType real) {
+  switch (real) {
+    case DType::kF64:
+      return 53;
+    case DType::kF32:
+      return 24;
+    case DType::kF16:
+      return 11;
+    case DType::kBF16:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+bool Holds(DType to, DType from) {
+  if (to == from || from == DType::kBool) return true;
+  if (IsFloat(from)) {
+    return to == DType::kF64 ||
+           (to == DType::kF32 && (from == DType::kF16 || from == DType::kBF16));
+  }
+  if (!IsInteger(from)) return false;
+  if (IsFloat(to)) return MagnitudeBits(from) <= ExactBits(to);
+  return IsInteger(to) && (IsUnsigned(from) || !IsUnsigned(to)) &&
+         MagnitudeBits(from) <= MagnitudeBits(to);
+}
+
 Arithmetic ArithmeticFor(const Definition& definition) {
   const Types types = TypesOf(definition);
   if (!types.any_float && CheckIntegral(definition).ok()) return Arithmetic::kInteger;
-  if (!AnyFloatInput(definition) && OnlyMoves(definition)) return Arithmetic::kInteger;
+  // int64_t does not hold the value of a u64, so it is no step to a float.
+  if (!types.any_u64 && !AnyFloatInput(definition) && OnlyMoves(definition)) {
+    return Arithmetic::kInteger;
+  }
   const bool wide = !types.any_float || types.any_double || types.integer_result;
   return wide ? Arithmetic::kDouble : Arithmetic::kFloat;
 }

@@ -27,7 +27,7 @@ enum class ScalarFn {
 #define LEMMA_STORED_FN(id, name, traits, dtype) id,
 #include "graph/expr/scalar_functions.inc"
 };
-constexpr int kNumScalarFns = static_cast<int>(ScalarFn::kStoredBool) + 1;
+constexpr int kNumScalarFns = static_cast<int>(ScalarFn::kStoredU64) + 1;
 
 enum class Symmetry {
   kNone,
@@ -91,7 +91,7 @@ constexpr const scalar_fn::Row& Info(ScalarFn fn) {
 constexpr ScalarFn StoredAs(DType dtype) {
   return static_cast<ScalarFn>(static_cast<int>(ScalarFn::kStoredF32) + static_cast<int>(dtype));
 }
-static_assert(StoredAs(DType::kBool) == ScalarFn::kStoredBool);
+static_assert(StoredAs(DType::kU64) == ScalarFn::kStoredU64);
 constexpr bool IsStored(ScalarFn fn) { return fn >= ScalarFn::kStoredF32; }
 
 enum class ReduceKind { kSum, kProd, kMax, kMin };

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "graph/onnx/composites/dtype.h"
 #include "graph/onnx_form.h"
 #include "graph/symbolic_size.h"
 
@@ -173,29 +174,7 @@ absl::StatusOr<DType> TypeAttr(OnnxImport& node, const char* name, DType fallbac
   if (node.FindAttr(name) == nullptr) return fallback;
   auto number = node.Int(name);
   if (!number.ok()) return number.status();
-  // The format's numbers; ONNX's headers are not included in operators' importers.
-  switch (*number) {
-    case 1:
-      return DType::kF32;
-    case 2:
-      return DType::kU8;
-    case 3:
-      return DType::kI8;
-    case 6:
-      return DType::kI32;
-    case 7:
-      return DType::kI64;
-    case 9:
-      return DType::kBool;
-    case 10:
-      return DType::kF16;
-    case 11:
-      return DType::kF64;
-    case 16:
-      return DType::kBF16;
-    default:
-      return node.Unsupported(absl::StrCat("element type ", *number));
-  }
+  return ops::FromOnnxNumber(node, *number);
 }
 
 Values ImportEyeLike(OnnxImport& node) {

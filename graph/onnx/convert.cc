@@ -24,32 +24,22 @@ constexpr TypePair kTypes[] = {
     {DType::kF16, TensorProto::FLOAT16}, {DType::kBF16, TensorProto::BFLOAT16},
     {DType::kI64, TensorProto::INT64},   {DType::kI32, TensorProto::INT32},
     {DType::kI8, TensorProto::INT8},     {DType::kU8, TensorProto::UINT8},
-    {DType::kBool, TensorProto::BOOL},
+    {DType::kBool, TensorProto::BOOL},   {DType::kI16, TensorProto::INT16},
+    {DType::kU16, TensorProto::UINT16},  {DType::kU32, TensorProto::UINT32},
+    {DType::kU64, TensorProto::UINT64},
 };
 
-// ONNX's numbers of the types that Lemma lacks, including types newer than the headers.
-std::string UnsupportedTypeName(int32_t type) {
-  switch (type) {
-    case TensorProto::UNDEFINED:
-      return "undefined";
-    case TensorProto::UINT16:
-      return "u16";
-    case TensorProto::INT16:
-      return "i16";
-    case TensorProto::STRING:
-      return "string";
-    case TensorProto::UINT32:
-      return "u32";
-    case TensorProto::UINT64:
-      return "u64";
-    case TensorProto::COMPLEX64:
-      return "complex64";
-    case TensorProto::COMPLEX128:
-      return "complex128";
-    default:
-      return absl::StrCat("number ", type);
-  }
-}
+// Opaque types: ONNX's numbers, since some types are newer than the headers.
+struct OpaquePair {
+  DType ours;
+  int32_t onnx;
+};
+constexpr OpaquePair kOpaqueTypes[] = {
+    {DType::kString, 8},    {DType::kC64, 14},     {DType::kC128, 15},     {DType::kF8E4M3, 17},
+    {DType::kF8E4M3Uz, 18}, {DType::kF8E5M2, 19},  {DType::kF8E5M2Uz, 20}, {DType::kU4, 21},
+    {DType::kI4, 22},       {DType::kF4E2M1, 23},  {DType::kF8E8M0, 24},   {DType::kU2, 25},
+    {DType::kI2, 26},
+};
 
 absl::Status WrongCount(const TensorType& type, int64_t count) {
   return absl::InvalidArgumentError(
@@ -84,9 +74,19 @@ absl::StatusOr<Tensor> FromTypedField(const TensorType& type, const TensorProto&
       return FromField<uint8_t>(type, proto.int32_data());
     case DType::kBool:
       return FromField<uint8_t>(type, proto.int32_data());
+    case DType::kI16:
+      return FromField<int16_t>(type, proto.int32_data());
     case DType::kF16:
     case DType::kBF16:
+    case DType::kU16:
       return FromField<uint16_t>(type, proto.int32_data());
+    case DType::kU32:
+      return FromField<uint32_t>(type, proto.uint64_data());
+    case DType::kU64:
+      return FromField<uint64_t>(type, proto.uint64_data());
+    default:
+      return absl::UnimplementedError(
+          absl::StrCat("unsupported: values of element type ", Name(type.dtype)));
   }
   return absl::InternalError("element type");
 }
@@ -178,6 +178,9 @@ int32_t ToOnnxType(DType dtype) {
   for (const TypePair& pair : kTypes) {
     if (pair.ours == dtype) return pair.onnx;
   }
+  for (const OpaquePair& pair : kOpaqueTypes) {
+    if (pair.ours == dtype) return pair.onnx;
+  }
   return TensorProto::UNDEFINED;
 }
 
@@ -185,8 +188,13 @@ absl::StatusOr<DType> FromOnnxType(int32_t onnx_type) {
   for (const TypePair& pair : kTypes) {
     if (pair.onnx == onnx_type) return pair.ours;
   }
+  for (const OpaquePair& pair : kOpaqueTypes) {
+    if (pair.onnx == onnx_type) return pair.ours;
+  }
   return absl::UnimplementedError(
-      absl::StrCat("unsupported: element type ", UnsupportedTypeName(onnx_type)));
+      absl::StrCat("unsupported: element type ",
+                   onnx_type == TensorProto::UNDEFINED ? "undefined"
+                                                       : absl::StrCat("number ", onnx_type)));
 }
 
 absl::StatusOr<Tensor> ToTensor(const TensorProto& proto, const std::string& directory) {

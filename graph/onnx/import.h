@@ -36,6 +36,9 @@ struct ImportOptions {
   // operator needs an input's value to determine shapes, the value is taken from here, and a note
   // says that the graph holds only for this value.
   std::map<std::string, Tensor> input_values;
+  // The same, in the order of the inputs: of all of them, or of those without a default value. A
+  // value that does not fit its input is left out.
+  std::vector<Tensor> inputs;
   // For training: keeps dropouts as operators that do nothing.
   bool training = false;
 };
@@ -45,6 +48,10 @@ struct ImportedModel {
   OnnxInfo info;
   // Decisions of the import, one line each: bound dimensions, fixed inputs.
   std::vector<std::string> notes;
+  // Sizes of symbolic dimensions that given values bound.
+  std::map<std::string, int64_t> dims_of_values;
+  // Inputs whose given values are part of the graph.
+  std::vector<std::string> fixed_inputs;
   // Reasons for opaque operators, one line each: "node 'a' (TopK): unsupported: TopK (…)".
   std::vector<std::string> opaque;
 };

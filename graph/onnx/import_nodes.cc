@@ -10,6 +10,7 @@
 #include "graph/onnx/composites/transformer/transformer.h"
 #include "graph/onnx/constant_ops.h"
 #include "graph/onnx/importer.h"
+#include "graph/onnx/infer_types.h"
 #include "graph/onnx/node_form.h"
 #include "graph/onnx/opaque.h"
 #include "graph/onnx/structural.h"
@@ -21,6 +22,9 @@ namespace {
 
 constexpr int kMaxDepth = 32;             // of nested functions and subgraphs
 constexpr int64_t kMaxNodes = 1'000'000;  // after inlining and unrolling
+
+// The newest operator set that ONNX's own checker, against which the importers are tested, knows.
+constexpr int kNewestChecked = 17;
 
 // A float constant in a node with more elements counts as trained values, not as a parameter.
 constexpr int64_t kMaxConstantElements = 1024;
@@ -195,7 +199,10 @@ void ModelImporter::RecordOrigin(int position, bool draws) {
 absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope) {
   auto results = Translate(node, *scope);
   std::string what = DescribeIn(node, *scope);
-  if (absl::IsUnimplemented(results.status())) {
+  // Later operator sets may allow what the known ones do not.
+  const bool newer = scope->opset() > kNewestChecked && absl::IsInvalidArgument(results.status()) &&
+                     NormalDomain(node.domain()).empty();
+  if (newer || absl::IsUnimplemented(results.status())) {
     auto opaque = MakeOpaque(node, *scope);
     if (opaque.ok()) {
       result_.opaque.push_back(absl::StrCat(what, ": ", results.status().message()));
@@ -370,6 +377,30 @@ absl::StatusOr<std::vector<Result>> ModelImporter::ImportSubgraph(const onnx::Gr
   return results;
 }
 
+std::map<std::string, TensorType> ModelImporter::InferredTypesOf(const OpaqueNode& opaque,
+                                                                 const std::vector<Value>& inputs) {
+  onnx::ModelProto model;
+  if (!model.ParseFromString(opaque.payload)) return {};
+  // First with constants only: an input's value would be fixed for the whole graph.
+  for (const bool fix_inputs : {false, true}) {
+    std::map<std::string, KnownValue> values;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      KnownValue value{inputs[i].type(), std::nullopt};
+      // A size, an axis or the like.
+      constexpr int64_t kMostElements = 1024;
+      const bool small = value.type.num_elements() <= kMostElements && IsInteger(value.type.dtype);
+      if (small && (fix_inputs || inputs[i].node().has_payload())) {
+        value.elements = Known(inputs[i]);
+      }
+      // The payload calls it one or the other.
+      for (const char* kind : {"i", "c"}) values[absl::StrCat(kind, i)] = value;
+    }
+    std::map<std::string, TensorType> types = InferredTypes(model, values);
+    if (fix_inputs || types.size() >= opaque.outputs.size()) return types;
+  }
+  return {};
+}
+
 absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodeProto& node,
                                                              const Scope& scope) {
   if (ReadsFiles(node, functions_)) return absl::UnimplementedError("it has external data inside");
@@ -390,12 +421,23 @@ absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodePro
     if (value == nullptr || !*value) return absl::UnimplementedError(absl::StrCat("its input '", name, "' is no tensor"));
     inputs.push_back(*value);
   }
+  std::optional<std::map<std::string, TensorType>> inferred;
   std::vector<TensorType> types;
-  for (const std::string& name : opaque.outputs) {
-    auto type = DeclaredType(scope, name);
+  const bool has_symbols = std::any_of(inputs.begin(), inputs.end(), [](const Value& input) {
+    return IsSymbolic(input.shape());
+  });
+  for (size_t i = 0; i < opaque.outputs.size(); ++i) {
+    auto type = DeclaredType(scope, opaque.outputs[i]);
     if (!type) {
-      return absl::UnimplementedError(absl::StrCat(
-          "the model declares no element type and shape of its output '", name, "' (value_info)"));
+      if (!inferred && !has_symbols) inferred = InferredTypesOf(opaque, inputs);
+      if (!inferred) inferred.emplace();
+      const auto found = inferred->find(absl::StrCat("o", i));
+      if (found != inferred->end()) type = found->second;
+    }
+    if (!type) {
+      return absl::UnimplementedError(
+          absl::StrCat("the model declares no element type and shape of its output '",
+                       opaque.outputs[i], "' (value_info), and ONNX infers none"));
     }
     types.push_back(*std::move(type));
   }

@@ -1,4 +1,5 @@
 // Computes values at import.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -88,7 +89,9 @@ std::optional<Tensor> ModelImporter::Compute(const Value& value, int depth) {
     const std::string& name = input_names_[node.input_index()];
     const Tensor* value = ValueOf(name);
     if (value == nullptr) return std::nullopt;
-    const bool given = options_.input_values.count(name) > 0;
+    const bool given = given_.count(name) > 0;
+    auto& fixed = result_.fixed_inputs;
+    if (given && std::find(fixed.begin(), fixed.end(), name) == fixed.end()) fixed.push_back(name);
     Note(absl::StrCat("input '", name, "' is fixed to ",
                       given ? "the value given" : "its default: shapes depend on it"));
     return *value;

@@ -145,6 +145,16 @@ absl::Status ModelImporter::ReadInitializers(const onnx::GraphProto& graph, Scop
   }
   for (const auto& proto : graph.initializer()) {
     std::string what = absl::StrCat("initializer '", proto.name(), "'");
+    if (IsOpaque(FromOnnxType(proto.data_type()).value_or(DType::kF32)) &&
+        inputs.count(proto.name()) == 0) {
+      auto value = OpaqueConstant(proto, *scope);
+      if (!value.ok()) return Prefixed(what, value.status());
+      if (proto.name().empty() || !scope->values.emplace(proto.name(), *value).second) {
+        return absl::InvalidArgumentError(absl::StrCat(what, " has no name of its own"));
+      }
+      initializers_.insert(proto.name());
+      continue;
+    }
     auto tensor = ToTensor(proto, directory_);
     if (!tensor.ok()) return Prefixed(what, tensor.status());
     if (proto.name().empty()) return absl::InvalidArgumentError("an initializer has no name");
@@ -169,9 +179,26 @@ absl::Status ModelImporter::ReadInitializers(const onnx::GraphProto& graph, Scop
   return absl::OkStatus();
 }
 
+absl::StatusOr<Value> ModelImporter::OpaqueConstant(const onnx::TensorProto& proto,
+                                                    const Scope& scope) {
+  onnx::NodeProto node;
+  node.set_op_type("Constant");
+  node.add_output(proto.name());
+  onnx::AttributeProto* attribute = node.add_attribute();
+  attribute->set_name("value");
+  attribute->set_type(onnx::AttributeProto::TENSOR);
+  *attribute->mutable_t() = proto;
+  attribute->mutable_t()->clear_name();
+  attribute->mutable_t()->clear_doc_string();
+  auto values = MakeOpaque(node, scope);
+  if (!values.ok()) return values.status();
+  builder_.Label((*values)[0], proto.name());
+  return (*values)[0];
+}
+
 const Tensor* ModelImporter::ValueOf(const std::string& input) const {
-  auto given = options_.input_values.find(input);
-  if (given != options_.input_values.end()) return &given->second;
+  auto given = given_.find(input);
+  if (given != given_.end()) return &given->second;
   auto fallback = result_.info.defaults.find(input);
   return fallback == result_.info.defaults.end() ? nullptr : &fallback->second;
 }
@@ -199,6 +226,33 @@ int64_t ModelImporter::SymbolicSize(const std::string& name) {
   return ToSize(*expr).value();
 }
 
+void ModelImporter::TakeGivenValues() {
+  given_ = options_.input_values;
+  std::vector<const onnx::ValueInfoProto*> all, without_default;
+  for (const auto& input : model_->graph().input()) {
+    if (initializers_.count(input.name()) > 0) continue;
+    all.push_back(&input);
+    if (result_.info.defaults.count(input.name()) == 0) without_default.push_back(&input);
+  }
+  const std::vector<Tensor>& values = options_.inputs;
+  if (values.size() != all.size()) all = std::move(without_default);
+  if (values.size() != all.size()) return;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto& declared = all[i]->type().tensor_type();
+    bool fits = declared.elem_type() == ToOnnxType(values[i].dtype());
+    if (declared.has_shape()) {
+      fits = fits && declared.shape().dim_size() == values[i].type().rank();
+      for (int d = 0; fits && d < values[i].type().rank(); ++d) {
+        const auto& dim = declared.shape().dim(d);
+        fits = !IsFixed(dim) || dim.dim_value() == values[i].shape()[d];
+        auto named = options_.dims.find(dim.dim_param());
+        fits = fits && (named == options_.dims.end() || named->second == values[i].shape()[d]);
+      }
+    }
+    if (fits) given_.emplace(all[i]->name(), values[i]);
+  }
+}
+
 absl::StatusOr<Shape> ModelImporter::BindDims(const onnx::ValueInfoProto& input) {
   Shape shape;
   const auto& dims = input.type().tensor_type().shape().dim();
@@ -215,7 +269,7 @@ absl::StatusOr<Shape> ModelImporter::BindDims(const onnx::ValueInfoProto& input)
     std::string name = dims[axis].dim_param();
     if (name.empty()) name = absl::StrCat(input.name(), ".", axis);
     auto option = options_.dims.find(name);
-    if (options_.symbolic && option == options_.dims.end() && value == nullptr) {
+    if (options_.symbolic && option == options_.dims.end()) {
       shape.push_back(SymbolicSize(name));
       continue;
     }
@@ -229,6 +283,9 @@ absl::StatusOr<Shape> ModelImporter::BindDims(const onnx::ValueInfoProto& input)
     }
     if (bound->second < 0) {
       return absl::InvalidArgumentError(absl::StrCat("dimension ", name, " is negative"));
+    }
+    if (is_new && option == options_.dims.end() && given_.count(input.name()) > 0) {
+      result_.dims_of_values[name] = size;
     }
     shape.push_back(bound->second);
   }
@@ -250,7 +307,7 @@ absl::StatusOr<TensorType> ModelImporter::InputType(const onnx::ValueInfoProto& 
   } else {
     return absl::UnimplementedError("unsupported: no shape is declared");
   }
-  if (value != nullptr && value->type() != type) {
+  if (value != nullptr && value->type() != type && !IsSymbolic(type.shape)) {
     return absl::InvalidArgumentError(
         absl::StrCat(type.ToString(), " is declared, the value is ", value->type().ToString()));
   }
@@ -398,6 +455,7 @@ absl::StatusOr<ImportedModel> ModelImporter::Run() {
   for (auto& tensor : *model_->mutable_graph()->mutable_initializer()) {
     delete tensor.release_raw_data();
   }
+  TakeGivenValues();
   if (auto s = ReadInputs(&main_); !s.ok()) return s;
   for (const auto* list : {&graph.value_info(), &graph.output()}) {
     for (const auto& info : *list) main_.declared[info.name()] = &info.type();

@@ -60,6 +60,8 @@ struct Result {
   Result(std::vector<Value> items) : sequence(std::move(items)) {}  // NOLINT
 };
 
+struct OpaqueNode;  // opaque.h
+
 class ModelImporter {
  public:
   // `directory` holds external data; empty: there are none.
@@ -86,6 +88,8 @@ class ModelImporter {
 
   absl::Status ReadHeader();
   absl::Status ReadInitializers(const onnx::GraphProto& graph, Scope* scope);
+  // Finds the inputs that have given values.
+  void TakeGivenValues();
   absl::Status ReadInputs(Scope* scope);
   absl::Status ReadOutputs(const Scope& scope);
   // The size of a dimension called `name`, or of an expression over dimensions: symbolic.
@@ -111,6 +115,11 @@ class ModelImporter {
                                                      const onnx::NodeProto& call,
                                                      const Scope& scope);
   absl::StatusOr<std::vector<Value>> MakeOpaque(const onnx::NodeProto& node, const Scope& scope);
+  // What ONNX infers of the outputs of a packed node, by their names in it.
+  std::map<std::string, TensorType> InferredTypesOf(const OpaqueNode& opaque,
+                                                    const std::vector<Value>& inputs);
+  // A value of an element type that Lemma cannot store: the result of an opaque Constant.
+  absl::StatusOr<Value> OpaqueConstant(const onnx::TensorProto& proto, const Scope& scope);
   // In training, gives an Identity of an initializer a weight of its own; empty for any other node.
   // Exporters write equal values once, which would tie together weights that only start equal, as
   // zeros or ones. An initializer whose elements differ is shared on purpose and stays tied.
@@ -130,6 +139,7 @@ class ModelImporter {
   ImportedModel result_;
   Scope main_;
   std::vector<std::string> input_names_;
+  std::map<std::string, Tensor> given_;  // by input
   std::map<std::string, int64_t> bound_dims_;
   std::set<std::string> dim_names_;  // that inputs declare, alone
   int64_t nodes_imported_ = 0;

@@ -25,7 +25,8 @@ absl::Status Store(const Expr& expr, Tensor* tensor, int64_t i, absl::string_vie
   absl::StatusOr<Tensor> element;
   if (auto* integer = std::get_if<int64_t>(&*literal)) {
     element = Tensor::FromInts(one, {*integer});
-    bool fits = element.ok() && (IsFloat(one.dtype) || element->AtInt(0) == *integer);
+    const bool fits = element.ok() && (IsFloat(one.dtype) || element->AtInt(0) == *integer) &&
+                      (!IsUnsigned(one.dtype) || *integer >= 0);
     if (!fits) {
       return ErrorAt(file, expr.position,
                      absl::StrCat(*integer, " does not fit in ", lemma::Name(one.dtype)));
@@ -105,9 +106,12 @@ bool IsUniform(const Tensor& tensor) {
   return total >= size && std::memcmp(bytes, bytes + size, total - size) == 0;
 }
 
-// Whether element `i` survives printing as a number; a NaN with an unusual payload does not.
+// Whether element `i` survives printing as a number; a NaN with an unusual payload does not, nor
+// does a u64 from 2^63 on.
 bool Prints(const Tensor& tensor, int64_t i) {
   if (IsIntegral(tensor.dtype())) {
+    // The text form's integers have 63 bits and a sign.
+    if (tensor.dtype() == DType::kU64) return tensor.AtInt(i) >= 0;
     // A bool is stored as a byte, which may hold anything.
     return tensor.dtype() != DType::kBool || tensor.data<uint8_t>()[i] <= 1;
   }

@@ -42,6 +42,16 @@ const char* TypeName(DType dtype) {
       return "unsigned char";
     case DType::kBool:
       return "truth";
+    case DType::kI16:
+      return "short";
+    case DType::kU16:
+      return "unsigned short";
+    case DType::kU32:
+      return "unsigned int";
+    case DType::kU64:
+      return "uint64";
+    default:
+      break;
   }
   return "";
 }

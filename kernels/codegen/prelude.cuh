@@ -172,7 +172,18 @@ LEMMA_STORE_INTEGER(int64, static_cast<int64>(0x8000000000000000ull), 0x7fffffff
 LEMMA_STORE_INTEGER(int, -2147483647ll - 1, 2147483647ll, 2147483648.0)
 LEMMA_STORE_INTEGER(signed char, -128ll, 127ll, 128.0)
 LEMMA_STORE_INTEGER(unsigned char, 0ll, 255ll, 256.0)
+LEMMA_STORE_INTEGER(short, -32768ll, 32767ll, 32768.0)
+LEMMA_STORE_INTEGER(unsigned short, 0ll, 65535ll, 65536.0)
+LEMMA_STORE_INTEGER(unsigned int, 0ll, 4294967295ll, 4294967296.0)
 #undef LEMMA_STORE_INTEGER
+__device__ inline void Store(uint64* to, int64 x) { *to = static_cast<uint64>(x); }
+template <class F>
+__device__ inline uint64 SaturateUnsigned(F x) {
+  if (x >= static_cast<F>(18446744073709551616.0)) return 0xffffffffffffffffull;
+  return x > static_cast<F>(0) ? static_cast<uint64>(x) : 0;
+}
+__device__ inline void Store(uint64* to, float x) { *to = SaturateUnsigned(x); }
+__device__ inline void Store(uint64* to, double x) { *to = SaturateUnsigned(x); }
 
 // Several consecutive elements, aligned to their total size, for a single memory access.
 template <class S, int N>
@@ -290,6 +301,10 @@ typedef int StorageI32;
 typedef signed char StorageI8;
 typedef unsigned char StorageU8;
 typedef truth StorageBool;
+typedef short StorageI16;
+typedef unsigned short StorageU16;
+typedef unsigned int StorageU32;
+typedef uint64 StorageU64;
 
 // fn_NAME for each row, for float, double and int64.
 #define LEMMA_ARGUMENTS_1(T) [[maybe_unused]] T a

@@ -111,6 +111,16 @@ auto ReaderOf(std::optional<DType> storage) -> int64_t (*)(const void*, int64_t)
       return ReadInteger<T, uint8_t>;
     case DType::kBool:
       return ReadBool;
+    case DType::kI16:
+      return ReadInteger<T, int16_t>;
+    case DType::kU16:
+      return ReadInteger<T, uint16_t>;
+    case DType::kU32:
+      return ReadInteger<T, uint32_t>;
+    case DType::kU64:
+      return ReadInteger<T, uint64_t>;
+    default:
+      break;
   }
   return nullptr;
 }
@@ -122,7 +132,8 @@ BoundSlot Bind(const void* data, std::optional<DType> storage) {
   slot.storage = storage;
   slot.number = !storage || (std::is_same_v<T, double> && storage == DType::kF64) ||
                 (std::is_same_v<T, float> && storage == DType::kF32) ||
-                (std::is_same_v<T, int64_t> && storage == DType::kI64);
+                (std::is_same_v<T, int64_t> &&
+                 (storage == DType::kI64 || storage == DType::kU64));
   slot.element_size = slot.number ? sizeof(T) : SizeOf(*storage);
   slot.read_integer = ReaderOf<T>(storage);
   return slot;

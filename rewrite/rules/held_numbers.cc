@@ -81,7 +81,9 @@ bool HoldsFill(const PatternNode& pattern, const Tensor& payload, const SymbolVa
   auto value = Evaluate(pattern.fill, symbols);
   auto* index = value ? std::get_if<IndexExpr>(&*value) : nullptr;
   if (index != nullptr && !IsFloat(payload.dtype())) {
-    return index->is_const() && payload.AtInt(0) == index->value();
+    // A u64 has no negative value, although AtInt may give one.
+    return index->is_const() && payload.AtInt(0) == index->value() &&
+           (!IsUnsigned(payload.dtype()) || index->value() >= 0);
   }
   return IsRounded(NumberOf(pattern.fill, symbols), payload.AtDouble(0), payload.dtype()) &&
          ErrorOf(pattern.fill, symbols) <= kMostError;

@@ -70,6 +70,10 @@ class Planner {
  private:
   absl::Status CheckDefined() {
     for (const NodePtr& node : uses_.nodes) {
+      if (!node->is_op() && IsOpaque(node->type(0).dtype)) {
+        return absl::UnimplementedError(
+            absl::StrCat("unsupported: values of element type ", Name(node->type(0).dtype)));
+      }
       if (!node->is_op() || traits_.Of(*node).defined) continue;
       const absl::Status why = DefinitionOf(*node).status();
       return absl::UnimplementedError(

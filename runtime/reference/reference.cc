@@ -187,6 +187,10 @@ class ReferenceBackend : public Backend {
                                                       const CompileOptions& options) override {
     std::vector<Loops> loops;
     for (const NodePtr& node : graph.nodes()) {
+      if (!node->is_op() && IsOpaque(node->type(0).dtype)) {
+        return absl::UnimplementedError(
+            absl::StrCat("unsupported: values of element type ", Name(node->type(0).dtype)));
+      }
       if (node->kind() == Node::Kind::kWeight && !node->has_payload()) {
         return absl::FailedPreconditionError(
             absl::StrCat(graph.name(), ": weight ", node->name(), " has no values"));

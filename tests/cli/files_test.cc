@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "graph/onnx/tensor_proto.h"
 #include "graph/safetensors.h"
 #include "gtest/gtest.h"
 #include "tests/cli/lemma_process.h"
@@ -181,6 +182,75 @@ TEST_F(FilesTest, AnExportDoesNotOverwriteItsDatabase) {
   ExpectOneLine(RunLemma({"costs", "export", "--cost-db", Path("db"), "-o", Path("db")}),
                 {"would overwrite"});
   EXPECT_EQ(RunLemma({"costs", "export", "--cost-db", Path("db")}).out, ReadAll(good));
+}
+
+// A model whose axes and sizes are inputs: they are constants where --inputs gives them.
+TEST_F(FilesTest, GivenInputsAreParameters) {
+  const std::string model = Path("m.onnx"), values = Path("values");
+  const auto proto =
+      OnnxModel(R"(g (float[N,2] x, int64[1] axes, int64[2] sizes) => (float[A,B] z) {
+    y = ReduceSum<keepdims = 0>(x, axes)
+    r = Relu(y)
+    z = Reshape(r, sizes) })");
+  std::ofstream(model, std::ios::binary) << proto.SerializeAsString();
+  fs::create_directory(values);
+  const Tensor inputs[] = {
+      *Tensor::FromDoubles({DType::kF32, {3, 2}}, {1, 2, 3, 4, -5, 0}),
+      Tensor::Ints({1}),
+      Tensor::Ints({1, -1}),
+  };
+  for (int i = 0; i < 3; ++i) {
+    std::ofstream(absl::StrCat(values, "/input_", i, ".pb"), std::ios::binary)
+        << SerializeTensorProto("", inputs[i]);
+  }
+  ExpectOneLine(RunLemma({"run", model}), {"ReduceSum", "must be a constant"});
+  const LemmaResult run = RunLemma(
+      {"run", model, "--inputs=" + values, "--outputs=" + Path("out"), "--backend=reference"});
+  EXPECT_EQ(run.exit_status, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("input 'axes' is fixed to the value given"));
+  auto z = ReadTensorProto(Path("out/output_0.pb"));
+  ASSERT_TRUE(z.ok()) << z.status();
+  EXPECT_EQ(z->tensor.shape(), Shape({1, 3}));
+  EXPECT_EQ(z->tensor.ToDoubles(), std::vector<double>({3, 7, 0}));
+
+  const std::string faster = Path("faster.onnx");
+  ExpectOneLine(
+      RunLemma({"optimize", model, "-o", faster, "--inputs=" + values, "--cost=analytic"}),
+      {"one value of input 'axes'", "--certificate=none"});
+  const LemmaResult optimized = RunLemma({"optimize", model, "-o", faster, "--inputs=" + values,
+                                          "--cost=analytic", "--certificate=none", "--runs=3"});
+  EXPECT_EQ(optimized.exit_status, 0) << optimized.err;
+  const LemmaResult again = RunLemma(
+      {"run", faster, "--inputs=" + values, "--outputs=" + Path("again"), "--backend=reference"});
+  EXPECT_EQ(again.exit_status, 0) << again.err;
+  auto same = ReadTensorProto(Path("again/output_0.pb"));
+  ASSERT_TRUE(same.ok()) << same.status();
+  EXPECT_TRUE(same->tensor.SameBytes(z->tensor));
+}
+
+// Strings are no obstacle to the rest of a model; only its execution is refused.
+TEST_F(FilesTest, OpaqueTypesPassThrough) {
+  const std::string model = Path("m.onnx"), faster = Path("faster.onnx");
+  auto proto = OnnxModel(R"(g (float[4,4] x, string[2] s) => (bool[2] e, float[4,4] y) {
+    e = Equal(s, c)
+    t = Transpose(x)
+    u = Transpose(t)
+    y = Relu(u) })");
+  auto* c = proto.mutable_graph()->add_initializer();
+  c->set_name("c");
+  c->set_data_type(onnx::TensorProto::STRING);
+  c->add_dims(1);
+  c->add_string_data("abc");
+  std::ofstream(model, std::ios::binary) << proto.SerializeAsString();
+  ExpectOneLine(RunLemma({"run", model}), {"unsupported", "string"});
+  const LemmaResult optimized =
+      RunLemma({"optimize", model, "-o", faster, "--cost=analytic", "--certificate=none"});
+  EXPECT_EQ(optimized.exit_status, 0) << optimized.err;
+  onnx::ModelProto written;
+  ASSERT_TRUE(written.ParseFromString(ReadAll(faster)));
+  std::vector<std::string> operators;
+  for (const auto& node : written.graph().node()) operators.push_back(node.op_type());
+  EXPECT_THAT(operators, ::testing::UnorderedElementsAre("Constant", "Equal", "Relu"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tests/graph/random_graph.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -78,6 +79,13 @@ class Maker {
     if (dtype == DType::kBool) return Below(2);
     if (dtype == DType::kU8) return Below(2) == 0 ? Below(4) : Below(256);
     if (dtype == DType::kI8) return Below(2) == 0 ? Below(7) - 3 : Below(256) - 128;
+    if (IsUnsigned(dtype)) {
+      // The highest bits, of the numbers that a double holds.
+      const double high = static_cast<double>(random_() >> 11) * 0x1p-53;
+      return Below(4) == 0 ? std::floor(std::ldexp(high, 8 * static_cast<int>(SizeOf(dtype))))
+                           : Below(7);
+    }
+    if (dtype == DType::kI16 && Below(4) == 0) return Below(65536) - 32768;
     if (IsInteger(dtype)) {
       return Below(8) == 0 ? static_cast<double>(static_cast<int32_t>(random_())) : Below(7) - 3;
     }

@@ -50,8 +50,8 @@ bool HasUnboundedPower(const Tensor& base, const Tensor& exponent) {
 
 // Whether `x`, cut off towards 0, is outside of the integer type.
 bool IsBeyond(DType dtype, double x) {
-  const int bits = static_cast<int>(SizeOf(dtype)) * 8 - (dtype == DType::kU8 ? 0 : 1);
-  const double end = std::ldexp(1.0, bits), least = dtype == DType::kU8 ? 0 : -end;
+  const int bits = static_cast<int>(SizeOf(dtype)) * 8 - (IsUnsigned(dtype) ? 0 : 1);
+  const double end = std::ldexp(1.0, bits), least = IsUnsigned(dtype) ? 0 : -end;
   return std::isnan(x) || std::trunc(x) < least || std::trunc(x) >= end;
 }
 

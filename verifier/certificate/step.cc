@@ -125,7 +125,10 @@ class MatchCheck {
     auto fill = Constant(node.fill);
     if (!fill.ok()) return false;
     if (auto* integer = std::get_if<int64_t>(&*fill)) {
-      if (!IsFloat(tensor.dtype())) return tensor.AtInt(0) == *integer;
+      if (!IsFloat(tensor.dtype())) {
+        // A u64 has no negative value, although AtInt may give one.
+        return tensor.AtInt(0) == *integer && (!IsUnsigned(tensor.dtype()) || *integer >= 0);
+      }
       constexpr int64_t kLargest = int64_t{1} << 53;  // double holds all integers up to this one
       return tensor.AtDouble(0) == static_cast<double>(*integer) && *integer <= kLargest &&
              *integer >= -kLargest;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "graph/expr/arithmetic.h"
 
 namespace lemma::prover {
 namespace {
@@ -73,9 +74,9 @@ class Comparer {
     if (style_.suggested != nullptr && !style_.suggested->sizes.empty() && random_() % 2 == 0) {
       const std::vector<int64_t>& sizes = style_.suggested->sizes;
       const int64_t size = sizes[random_() % sizes.size()];
-      if (size <= 127 || (dtype != DType::kI8 && (size <= 255 || dtype != DType::kU8))) x = size;
+      if (Holds(dtype, static_cast<double>(size))) x = size;
     }
-    return static_cast<double>(dtype == DType::kU8 ? std::abs(x) : x);
+    return static_cast<double>(IsUnsigned(dtype) ? std::abs(x) : x);
   }
 
   bool Known(size_t i) const { return i < sides_.known.size() && sides_.known[i].has_value(); }

@@ -147,60 +147,11 @@ Values ImportCol2Im(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
-// y[b,…,p,…] = update[b,…,t,…] where p = first[b] + t, modulo the length if circular, for some t;
-// elsewhere past[b,…,p,…]. p runs along the axis of the cache, which is no batch axis.
-Values ImportTensorScatter(OnnxImport& node) {
-  LEMMA_ASSIGN_OR_RETURN(const Value past, node.Input(0));
-  LEMMA_ASSIGN_OR_RETURN(const Value update, node.Input(1));
-  LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", -2));
-  LEMMA_ASSIGN_OR_RETURN(const std::string mode, node.String("mode", "linear"));
-  const int rank = past.type().rank();
-  LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, rank));
-  const int64_t length = past.shape()[axis];
-  Shape expected = past.shape();
-  if (update.type().rank() == rank) expected[axis] = update.shape()[axis];
-  const int64_t count = expected[axis];
-  if (axis == 0 || update.shape() != expected || count > length) {
-    return absl::InvalidArgumentError(absl::StrCat("cache ", ToString(past.shape()), " and update ",
-                                                   ToString(update.shape()), " do not fit"));
-  }
-  if (mode != "linear" && mode != "circular") return node.Unsupported(absl::StrCat("mode ", mode));
-  if (count == 0) return std::vector<Value>{past};
-  if (length > (int64_t{1} << 26)) return node.Unsupported("caches this long");
-  OnnxBuild b(node);
-  Shape along(rank, 1), batches(rank, 1);
-  along[axis] = length;
-  batches[0] = past.shape()[0];
-  std::vector<int64_t> numbers;
-  for (int64_t p = 0; p < length; ++p) numbers.push_back(p);
-  Value t = node.Constant(Tensor::Ints(numbers).Reshaped(along));
-  if (node.HasInput(2)) {
-    const Value first = b.Input(2);
-    if (!first) return b.status();
-    if (first.shape() != Shape{batches[0]}) {
-      return absl::InvalidArgumentError("write_indices must have one element for each batch");
-    }
-    t = b.Sub(t, b.Reshape(b.Cast(first, DType::kI64), batches));
-  }
-  if (mode == "circular") t = b.Op("mod", {t, b.Scalar(DType::kI64, static_cast<double>(length))});
-  const Value zero = b.Scalar(DType::kI64, 0);
-  const Value new_ones =
-      b.Op("and", {b.Op("less_equal", {zero, t}),
-                   b.Op("less", {t, b.Scalar(DType::kI64, static_cast<double>(count))})});
-  const Value from =
-      b.Op("expand", {b.Op("where", {new_ones, t, zero})}, {{"shape", past.shape()}});
-  const Value moved = b.Op("gather_elements", {update, from}, {{"axis", axis}});
-  const Value y = b.Op("where", {new_ones, moved, past});
-  if (!b.status().ok()) return b.status();
-  return std::vector<Value>{y};
-}
-
 }  // namespace
 
 std::vector<OnnxImporter> LayoutComposites() {
   return {{"CenterCropPad", ImportCenterCropPad},
-          {"Col2Im", ImportCol2Im},
-          {"TensorScatter", ImportTensorScatter}};
+          {"Col2Im", ImportCol2Im}};
 }
 
 }  // namespace lemma::ops

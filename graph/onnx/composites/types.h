@@ -23,7 +23,8 @@ inline std::vector<DType> OnnxPositions() { return {DType::kI64, DType::kI32}; }
 inline std::vector<DType> OnnxFloats() { return {DType::kF32, DType::kF64, DType::kF16}; }
 // Types of most arithmetic operators: no narrow integers.
 inline std::vector<DType> OnnxNumbers() {
-  return {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64};
+  return {DType::kF32, DType::kF64, DType::kF16, DType::kBF16,
+          DType::kI32, DType::kI64, DType::kU32, DType::kU64};
 }
 
 // Runs `hook` if input 0 has one of `types`; otherwise returns an Unimplemented status.

@@ -53,6 +53,14 @@ std::string Scalar(OnnxExport& out, double value) {
   return out.Constant(*Tensor::Filled({out.node().type(0).dtype, {}}, value));
 }
 
+// Whether the number stays the same as a real attribute, which holds as many digits as an f32.
+bool FitsRealAttribute(const Tensor& number) {
+  if (IsFloat(number.dtype()) && number.dtype() != DType::kF64) return true;
+  const double value = number.AtDouble(0);
+  return static_cast<double>(static_cast<float>(value)) == value &&
+         (IsFloat(number.dtype()) || std::abs(value) <= 0x1p24);
+}
+
 // Clip's bounds are attributes before operator set 11 and inputs since then; computed bounds become
 // max and min.
 absl::StatusOr<Value> ImportClip(OnnxImport& node) {
@@ -67,7 +75,7 @@ absl::StatusOr<Value> ImportClip(OnnxImport& node) {
     if (!node.HasInput(i)) continue;
     const char* name = i == 1 ? "min" : "max";
     auto bound = node.ConstantInput(i);
-    if (bound.ok() && bound->size() == 1) {
+    if (bound.ok() && bound->size() == 1 && FitsRealAttribute(*bound)) {
       bounds[name] = bound->AtDouble(0);
     } else {
       LEMMA_ASSIGN_OR_RETURN(Value computed, node.Input(i));
@@ -102,6 +110,11 @@ OpDef Make_relu() {
   OpDef op = Unary("relu", "y = max(x, 0)", "Relu", Accepts::kNumber,
                    [](const OpContext&, const ScalarExpr& x) { return Max(x, 0); });
   op.group = "activation";
+  op.onnx_export = [relu = op.onnx_export](OnnxExport& out) -> absl::Status {
+    if (!IsUnsigned(out.node().type(0).dtype)) return relu(out);
+    out.Emit("Identity", {out.Input(0)}, {out.Output(0)}, {});
+    return absl::OkStatus();
+  };
   return op;
 }
 

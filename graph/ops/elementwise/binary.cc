@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/composites/dtype.h"
+#include "graph/onnx/composites/types.h"
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/broadcast.h"
@@ -101,7 +102,9 @@ absl::Status ExportMod(OnnxExport& out) {
 absl::Status ExportBitwiseAnd(OnnxExport& out) {
   constexpr int64_t kChunk = 21;
   const DType dtype = out.node().type(0).dtype;
-  const DType wide = dtype == DType::kI64 ? DType::kI64 : DType::kI32;  // which ONNX can sum
+  // A signed type that ONNX can sum, with the type's bits.
+  const bool is_wide = SizeOf(dtype) == 8 || dtype == DType::kU32;
+  const DType wide = is_wide ? DType::kI64 : DType::kI32;
   const int64_t bits = wide == DType::kI64 ? 63 : 31;
   LEMMA_ASSIGN_OR_RETURN(const Tensor minimum,
                          Tensor::FromInts({wide, {}}, {-(int64_t{1} << (bits - 1)) * 2}));
@@ -190,7 +193,9 @@ OpDef Make_div() {
 OpDef Make_pow() {
   OpDef op = Binary("pow", "y = a ^ b", "", Accepts::kNumber, ByFn2(ScalarFn::kPow));
   op.onnx_import = {{"Pow", ImportPow}};
-  op.onnx_export = ExportAs("Pow");
+  op.onnx_export =
+      ExportFor({DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64},
+                ExportAs("Pow"));
   return Documented(std::move(op), kBroadcast, false);
 }
 

@@ -23,6 +23,9 @@ absl::Status DefineCast(OpContext& c) {
 absl::StatusOr<std::vector<Value>> ImportCast(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(int64_t number, node.Int("to"));
   LEMMA_ASSIGN_OR_RETURN(DType to, FromOnnxNumber(node, number));
+  // These two are for types that Lemma does not compute with.
+  LEMMA_RETURN_IF_ERROR(node.Int("saturate", 1).status());
+  LEMMA_RETURN_IF_ERROR(node.String("round_mode", "up").status());
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(Value y, Cast(node, x, to));
   return std::vector<Value>{y};
@@ -31,12 +34,14 @@ absl::StatusOr<std::vector<Value>> ImportCast(OnnxImport& node) {
 absl::StatusOr<std::vector<Value>> ImportCastLike(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(Value like, node.Input(1));
+  LEMMA_RETURN_IF_ERROR(node.Int("saturate", 1).status());
+  LEMMA_RETURN_IF_ERROR(node.String("round_mode", "up").status());
   LEMMA_ASSIGN_OR_RETURN(Value y, Cast(node, x, like.dtype()));
   return std::vector<Value>{y};
 }
 
 // In the order of DType.
-constexpr int64_t kOnnxNumbers[] = {1, 11, 10, 16, 7, 6, 3, 2, 9};
+constexpr int64_t kOnnxNumbers[] = {1, 11, 10, 16, 7, 6, 3, 2, 9, 5, 4, 12, 13};
 static_assert(sizeof(kOnnxNumbers) / sizeof(kOnnxNumbers[0]) == kNumDTypes);
 
 }  // namespace
@@ -65,12 +70,14 @@ OpDef Make_cast() {
       "nearest even when stored, which a proof, being about real numbers, does not see.";
   op.input_names = {"x"};
   op.attrs = {{"dtype", AttrKind::kString, std::nullopt, false,
-               "the new element type: f32, f64, f16, bf16, i64, i32, i8, u8 or bool"}};
+               "the new element type: f32, f64, f16, bf16, i64, i32, i16, i8, u64, u32, u16, u8 or "
+               "bool"}};
   op.define = DefineCast;
-  op.examples = {"(f32[2,3]) {dtype = \"i64\"}", "(i32[2]) {dtype = \"f32\"}",
-                 "(f32[]) {dtype = \"bool\"}",   "(bool[3]) {dtype = \"i64\"}",
-                 "(f32[3]) {dtype = \"f16\"}",   "(f32[3]) {dtype = \"bf16\"}",
-                 "(i64[2]) {dtype = \"u8\"}"};
+  op.examples = {
+      "(f32[2,3]) {dtype = \"i64\"}", "(i32[2]) {dtype = \"f32\"}", "(f32[]) {dtype = \"bool\"}",
+      "(bool[3]) {dtype = \"i64\"}",  "(f32[3]) {dtype = \"f16\"}", "(f32[3]) {dtype = \"bf16\"}",
+      "(i64[2]) {dtype = \"u8\"}",    "(f32[3]) {dtype = \"u64\"}", "(u64[3]) {dtype = \"f32\"}",
+      "(u64[3]) {dtype = \"i16\"}",   "(i16[3]) {dtype = \"u32\"}", "(u32[3]) {dtype = \"u16\"}"};
   // dx = dy, as x's element type
   op.gradient = StatedGradient(
       [](GradientForm& f, auto& x, auto&, auto& dy) { return f.Cast(dy, x.dtype()); });

@@ -63,7 +63,17 @@ OpDef Make_reciprocal() {
   return op;
 }
 
-OpDef Make_neg() { return Unary("neg", "y = -x", "Neg", Accepts::kNumber, ByFn(ScalarFn::kNeg)); }
+OpDef Make_neg() {
+  OpDef op = Unary("neg", "y = -x", "Neg", Accepts::kNumber, ByFn(ScalarFn::kNeg));
+  op.onnx_export = [negate = op.onnx_export](OnnxExport& out) -> absl::Status {
+    const DType dtype = out.node().type(0).dtype;
+    if (!IsUnsigned(dtype)) return negate(out);
+    const std::string zero = out.Constant(*Tensor::Filled({dtype, {}}, 0));
+    out.Emit("Sub", {zero, out.Input(0)}, {out.Output(0)}, {});
+    return absl::OkStatus();
+  };
+  return op;
+}
 
 OpDef Make_abs() { return Unary("abs", "y = |x|", "Abs", Accepts::kNumber, ByFn(ScalarFn::kAbs)); }
 

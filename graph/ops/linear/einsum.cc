@@ -253,7 +253,8 @@ OpDef Make_einsum() {
   op.onnx_import = {EinsumImporter()};
   // All numeric types except bf16.
   std::vector<DType> types = {DType::kF32, DType::kF64, DType::kF16, DType::kI32,
-                              DType::kI64, DType::kI8,  DType::kU8};
+                              DType::kI64, DType::kI8,  DType::kU8,  DType::kI16,
+                              DType::kU16, DType::kU32, DType::kU64};
   op.onnx_export = ExportFor(types, ExportAs("Einsum", {{"equation", "equation"}}));
   return op;
 }

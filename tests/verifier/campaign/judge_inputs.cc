@@ -58,7 +58,7 @@ class Source {
     if (kind_ >= Inputs::kSpecial && !positions_ && Below(3) == 0) x = Limit(dtype);
     if (dtype == DType::kU8) return std::abs(x) % 256;
     if (dtype == DType::kI8) return std::clamp<int64_t>(x, -128, 127);
-    return x;
+    return IsUnsigned(dtype) ? std::max(x, -x) : x;
   }
 
  private:
@@ -93,6 +93,14 @@ class Source {
         return low ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int32_t>::max();
       case DType::kU8:
         return low ? 0 : 255;
+      case DType::kU16:
+        return low ? 0 : 65535;
+      case DType::kU32:
+        return low ? 0 : 4294967295;
+      case DType::kU64:
+        return low ? 0 : std::numeric_limits<int64_t>::max();
+      case DType::kI16:
+        return low ? -32768 : 32767;
       default:
         return low ? -128 : 127;
     }

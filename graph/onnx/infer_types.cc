@@ -1,0 +1,127 @@
+#include "graph/onnx/infer_types.h"
+
+#include <onnx/shape_inference/implementation.h>
+
+#include <algorithm>
+#include <exception>
+#include <set>
+#include <utility>
+
+#include "graph/onnx/convert.h"
+
+namespace lemma {
+namespace {
+
+constexpr int kKnownOpset = 17;  // the newest one that Debian's library knows
+
+// Whether the output types of `op_type` follow other rules after kKnownOpset: by new inputs,
+// attributes or defaults.
+bool IsNewer(const std::string& op_type) {
+  static const auto* changed = new std::set<std::string, std::less<>>{
+      "AveragePool", "DFT",        "DequantizeLinear", "GridSample",    "LpPool",
+      "MaxPool",     "Pad",        "QuantizeLinear",   "ReduceL1",      "ReduceL2",
+      "ReduceMax",   "ReduceMean", "ReduceMin",        "ReduceProd",    "ReduceLogSum",
+      "Resize",      "Split",      "ReduceLogSumExp",  "QLinearMatMul", "ReduceSumSquare",
+      "TopK",        "Shape",      "SplitToSequence"};
+  return changed->count(op_type) != 0;
+}
+
+bool AnyNewer(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), [](const onnx::NodeProto& node) {
+    if (IsNewer(node.op_type())) return true;
+    return std::any_of(node.attribute().begin(), node.attribute().end(), [](const auto& attribute) {
+      return (attribute.has_g() && AnyNewer(attribute.g().node())) ||
+             std::any_of(attribute.graphs().begin(), attribute.graphs().end(),
+                         [](const auto& graph) { return AnyNewer(graph.node()); });
+    });
+  });
+}
+
+// Sets of the default domain beyond the known ones become the newest known one.
+template <class Owner>
+bool LimitOpset(Owner* owner) {
+  bool limited = false;
+  for (auto& entry : *owner->mutable_opset_import()) {
+    const bool standard = entry.domain().empty() || entry.domain() == "ai.onnx";
+    if (!standard || entry.version() <= kKnownOpset) continue;
+    entry.set_version(kKnownOpset);
+    limited = true;
+  }
+  return limited;
+}
+
+std::optional<TensorType> CompleteType(const onnx::ValueInfoProto& info) {
+  if (!info.type().has_tensor_type() || !info.type().tensor_type().has_shape()) return std::nullopt;
+  auto dtype = FromOnnxType(info.type().tensor_type().elem_type());
+  if (!dtype.ok()) return std::nullopt;
+  TensorType type{*dtype, {}};
+  for (const auto& dim : info.type().tensor_type().shape().dim()) {
+    if (!dim.has_dim_value() || dim.dim_value() < 0) return std::nullopt;
+    type.shape.push_back(dim.dim_value());
+  }
+  return type;
+}
+
+// The result of a conversion, in any operator set: the first input's sizes, and the type that an
+// attribute names, else that of an input: what CastLike likes, QuantizeLinear's zero point,
+// DequantizeLinear's scale. The library knows neither the newer types nor these attributes.
+std::optional<TensorType> ConvertedType(const onnx::NodeProto& node,
+                                        const std::map<std::string, KnownValue>& values) {
+  const std::string& op = node.op_type();
+  const bool to_integers = op == "QuantizeLinear";
+  const bool quantizes = to_integers || op == "DequantizeLinear";
+  if (!quantizes && op != "Cast" && op != "CastLike") return std::nullopt;
+  if (!node.domain().empty() && node.domain() != "ai.onnx") return std::nullopt;
+  auto input = [&](int i) -> const KnownValue* {
+    auto it = i < node.input_size() ? values.find(node.input(i)) : values.end();
+    return it == values.end() ? nullptr : &it->second;
+  };
+  const KnownValue *x = input(0), *typed = input(to_integers ? 2 : 1);
+  if (x == nullptr) return std::nullopt;
+  std::optional<DType> to;
+  if (typed != nullptr) to = typed->type.dtype;
+  for (const auto& attribute : node.attribute()) {
+    const bool names_type = attribute.name() == (quantizes ? "output_dtype" : "to");
+    if (!names_type || attribute.i() == 0) continue;
+    auto dtype = FromOnnxType(static_cast<int32_t>(attribute.i()));
+    if (!dtype.ok()) return std::nullopt;
+    if (!to_integers || typed == nullptr) to = *dtype;
+  }
+  if (!to && to_integers) to = DType::kU8;
+  if (!to) return std::nullopt;
+  return TensorType{*to, x->type.shape};
+}
+
+}  // namespace
+
+std::map<std::string, TensorType> InferredTypes(onnx::ModelProto model,
+                                                const std::map<std::string, KnownValue>& values) {
+  std::map<std::string, TensorType> types;
+  const onnx::NodeProto& node = model.graph().node(0);
+  if (auto type = ConvertedType(node, values)) return {{node.output(0), *std::move(type)}};
+  if (LimitOpset(&model) && AnyNewer(model.graph().node())) return types;
+  for (onnx::FunctionProto& function : *model.mutable_functions()) {
+    if (LimitOpset(&function) && AnyNewer(function.node())) return types;
+  }
+  onnx::GraphProto* graph = model.mutable_graph();
+  for (const auto& [name, value] : values) {
+    onnx::ValueInfoProto* input = graph->add_input();
+    input->set_name(name);
+    auto* tensor = input->mutable_type()->mutable_tensor_type();
+    tensor->set_elem_type(ToOnnxType(value.type.dtype));
+    tensor->mutable_shape();
+    for (int64_t d : value.type.shape) tensor->mutable_shape()->add_dim()->set_dim_value(d);
+    if (value.elements) *graph->add_initializer() = ToProto(name, *value.elements);
+  }
+  try {
+    onnx::shape_inference::InferShapes(model);
+  } catch (const std::exception&) {  // the node does not fit what the library knows
+    return types;
+  }
+  for (const auto& info : model.graph().value_info()) {
+    if (auto type = CompleteType(info)) types[info.name()] = *std::move(type);
+  }
+  return types;
+}
+
+}  // namespace lemma
