@@ -52,6 +52,10 @@ std::string HowRead(const api::CheckResult& answer) {
   for (const auto& [name, size] : answer.assumed) {
     absl::StrAppend(&text, ", ", name, " taken to be ", size);
   }
+  for (const auto& [name, range] : certificate.symbolic) {
+    absl::StrAppend(&text, ", every ", name, " from ", range.least,
+                    range.most < SizeRange::kNoLimit ? absl::StrCat(" to ", range.most) : " on");
+  }
   if (certificate.reseed) {
     absl::StrAppend(&text, ", weights replaced by random ones of seed ", *certificate.reseed);
   }

@@ -78,6 +78,15 @@ absl::StatusOr<api::Model> CommonFlags::Load(const std::string& path) const {
   options.input_files = inputs;
   if (reseed >= 0) options.reseed = static_cast<uint64_t>(reseed);
   auto model = api::LoadModel(path, options);
+  if (!model.ok() && symbolic) {
+    const absl::Status why = model.status();
+    options.symbolic = false;
+    options.ranges.clear();
+    model = api::LoadModel(path, options);
+    if (!model.ok() || !ranges.empty()) return why;
+    std::fprintf(stderr, "lemma: note: sizes are fixed, since %s\n",
+                 std::string(why.message()).c_str());
+  }
   if (!model.ok()) return model.status();
   for (const std::string& note : model->notes) {
     if (!json) std::fprintf(stderr, "lemma: note: %s: %s\n", path.c_str(), note.c_str());

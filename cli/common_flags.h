@@ -27,7 +27,8 @@ namespace lemma::cli {
 // How to read a model, and how to execute it.
 struct CommonFlags {
   std::map<std::string, int64_t> dims;
-  bool symbolic = false;  // dimensions without a size stay symbolic
+  // Dimensions without a size stay symbolic, unless an operator needs numbers, which is then said.
+  bool symbolic = false;
   std::map<std::string, std::pair<int64_t, int64_t>> ranges;  // of symbolic dimensions
   int64_t reseed = -1;  // the seed of new weights; negative: the model keeps its own
   bool json = false;

@@ -130,6 +130,7 @@ absl::StatusOr<int> RunShow(Arguments arguments) {
   flags.Note("lemma show --format dot MODEL | dot -Tsvg > model.svg draws it.");
   return ParseAndRun(&flags, arguments, "MODEL", [&](const auto& path) -> absl::StatusOr<int> {
     if (!plan.empty()) common.backend = plan;
+    common.symbolic = plan.empty() && !memory && !common.json && format != "ops";
     auto model = common.Load(path);
     if (!model.ok()) return model.status();
     if (!plan.empty()) {

@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/symbolic_size.h"
 #include "api/inspect.h"
 #include "graph/onnx/import.h"
 
@@ -42,8 +43,11 @@ std::vector<std::string> OnnxHeader(const Model& model) {
   lines.push_back(absl::StrCat("ONNX, operator set ", sets, ", IR version ", info.ir_version,
                                producer.empty() ? "" : ", by ", producer));
   for (const SymbolicDim& dim : SymbolicDimsOf(model)) {
-    lines.push_back(absl::StrCat("dimension ", dim.name, " of input '", dim.input, "' is ",
-                                 dim.size, " here (--dim ", dim.name, "=N)"));
+    lines.push_back(
+        IsSymbolic(dim.size)
+            ? absl::StrCat("dimension ", dim.name, " of input '", dim.input, "' is symbolic")
+            : absl::StrCat("dimension ", dim.name, " of input '", dim.input, "' is ", dim.size,
+                           " here (--dim ", dim.name, "=N)"));
   }
   const auto unknown = UnknownOperators(model.graph);
   if (!unknown.empty()) {

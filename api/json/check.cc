@@ -21,6 +21,13 @@ Json ToJson(const CheckResult& answer, const std::string& advice) {
   for (const auto& [name, size] : c.dims) dims.Set(name, size);
   for (const auto& [name, size] : answer.assumed) dims.Set(name, size);
   json.Set("dims", std::move(dims));
+  Json symbolic = Json::Object();
+  for (const auto& [name, range] : c.symbolic) {
+    Json ends = Json::Array();
+    ends.Add(range.least).Add(range.most);
+    symbolic.Set(name, std::move(ends));
+  }
+  json.Set("symbolic", std::move(symbolic));
   if (c.reseed) json.Set("reseed", *c.reseed);
   Json mutants = Json::Array();
   for (const certificate::CheckedMutant& mutant : check.mutants) {

@@ -188,7 +188,8 @@ TEST(CertificateCommandTest, SaysOfWhichSizesAndWeightsItSpeaks) {
     std::vector<std::string> flags;
     const char *text, *json;
   } kCases[] = {
-      {{"--seed", "1"}, ", n taken to be 1)", "\"dims\":{\"n\":1}"},
+      {{"--seed", "1"}, ", every n from 1 on)", "\"symbolic\":{\"n\":[1,2147483647]}"},
+      {{"--range", "n=2:9"}, ", every n from 2 to 9)", "\"symbolic\":{\"n\":[2,9]}"},
       {{"--dim", "n=3"}, ", n = 3)", "\"dims\":{\"n\":3}"},
       {{"--reseed-weights", "5"}, "weights replaced by random ones of seed 5", "\"reseed\":5"},
   };

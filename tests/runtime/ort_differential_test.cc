@@ -94,7 +94,8 @@ class OrtDifferential : public testing::TestWithParam<const char*> {
     auto run = [&](const std::vector<Tensor>& inputs) { return ort->Run(*model, inputs); };
     const auto actual = run(random.inputs);
     if (!actual.ok()) {
-      ASSERT_FALSE(IsInvalidModel(actual.status())) << actual.status() << ", " << what;
+      ASSERT_TRUE(!IsInvalidModel(actual.status()) || !WhyRefused(random.graph).empty())
+          << actual.status() << ", " << what;
       ++refused_[KindOf(actual.status())];
       return;
     }

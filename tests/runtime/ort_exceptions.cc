@@ -178,4 +178,14 @@ std::vector<std::set<std::string>> OrtExceptions(const Graph& graph,
   return of_outputs;
 }
 
+std::string WhyRefused(const Graph& graph) {
+  for (const NodePtr& node : graph.nodes()) {
+    if (node->is_op() && !node->inputs().empty() && HasNegativeAxis(*node) &&
+        node->inputs()[0].type().num_elements() == 0) {
+      return "fault: reductions of nothing along a negative axis have another shape";
+    }
+  }
+  return "";
+}
+
 }  // namespace lemma

@@ -21,6 +21,9 @@ std::string OrtException(const Node& node, absl::Span<const Tensor> operands);
 std::vector<std::set<std::string>> OrtExceptions(const Graph& graph,
                                                  absl::Span<const Tensor> inputs);
 
+// Why ONNX Runtime may call the valid model of `graph` invalid; "" if no reason is known.
+std::string WhyRefused(const Graph& graph);
+
 }  // namespace lemma
 
 #endif  // LEMMA_TESTS_RUNTIME_ORT_EXCEPTIONS_H_

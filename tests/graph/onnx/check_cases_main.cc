@@ -34,6 +34,7 @@ std::vector<std::string> FindCases(const std::string& root) {
 
 void PrintGroups(const char* title, const std::map<std::string, std::vector<std::string>>& groups) {
   std::vector<const std::pair<const std::string, std::vector<std::string>>*> sorted;
+  sorted.reserve(groups.size());
   for (const auto& group : groups) sorted.push_back(&group);
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) {
     return a->second.size() > b->second.size();
