@@ -175,7 +175,7 @@ Values ImportCausalConv(OnnxImport& node) {
     return absl::InvalidArgumentError(
         absl::StrCat("activation is ", activation, ", it must be none, silu or swish"));
   }
-  const Shape s = x.shape(), kernel = w.shape();
+  const Shape &s = x.shape(), &kernel = w.shape();
   if (s.size() != 3 || kernel.size() != 3 || kernel[0] != s[1] || kernel[1] != 1 || kernel[2] < 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "input ", ToString(s), " and weight ", ToString(kernel), " must be [N,C,L] and [C,1,K]"));
