@@ -51,6 +51,11 @@ Grid Vector(std::vector<double> values) {
   return grid;
 }
 
+Grid Sum(Grid a, const Grid& b) {
+  for (size_t i = 0; i < a.values.size(); ++i) a.values[i] += b.values[i % b.values.size()];
+  return a;
+}
+
 Grid InHeads(const Grid& x, int64_t heads) {
   const int64_t size = x.shape[2] / heads;
   Grid y({x.shape[0], heads, x.shape[1], size});

@@ -40,6 +40,8 @@ struct Grid {
 Grid Random(Shape shape, uint64_t seed);
 // These integers.
 Grid Vector(std::vector<double> values);
+// a + b, which has the last dimensions of a.
+Grid Sum(Grid a, const Grid& b);
 // [B,L,H*D] as [B,H,L,D], and back.
 Grid InHeads(const Grid& x, int64_t heads);
 Grid OfHeads(const Grid& x);

@@ -95,7 +95,7 @@ absl::Status ContribAttention::ProjectInput() {
 // Parts of [B,L,H,parts,D] as [B,H,L,D] each.
 std::vector<Value> Unpacked(OnnxBuild& b, const Value& x, int64_t parts) {
   std::vector<Value> result;
-  const Shape s = x.shape();
+  const Shape& s = x.shape();
   for (int64_t i = 0; i < parts; ++i) {
     const Value part = b.Reshape(Slice(b, x, 3, i, i + 1), {s[0], s[1], s[2], s[4]});
     result.push_back(b.Transpose(part, {0, 2, 1, 3}));

@@ -24,7 +24,7 @@ Value ZeroHiddenRows(OnnxBuild& b, const Value& p, const Value& bias) {
 }  // namespace
 
 double DefaultScale(const Value& q) {
-  return q ? 1 / std::sqrt(static_cast<double>(q.shape().back())) : 1;
+  return q && q.type().rank() > 0 ? 1 / std::sqrt(static_cast<double>(q.shape().back())) : 1;
 }
 
 Value BiasOf(OnnxBuild& b, const Value& allowed, DType dtype) {

@@ -14,6 +14,8 @@ namespace {
 
 using Values = absl::StatusOr<std::vector<Value>>;
 
+constexpr int64_t kMaxHeads = int64_t{1} << 20, kMaxPositions = int64_t{1} << 24;
+
 enum Inputs {
   kQuery,
   kKey,
@@ -75,7 +77,9 @@ absl::Status GroupedAttention::ReadAttributes() {
     LEMMA_ASSIGN_OR_RETURN(std::string type, node_.String(name, "NONE"));
     if (type != "NONE" || width != 0) return node_.Unsupported("a quantized cache");
   }
-  if (kv_heads_ >= 1 && heads_ % kv_heads_ == 0) return absl::OkStatus();
+  if (kv_heads_ >= 1 && heads_ >= 1 && heads_ <= kMaxHeads && heads_ % kv_heads_ == 0) {
+    return absl::OkStatus();
+  }
   return absl::InvalidArgumentError(
       absl::StrCat("kv_num_heads ", kv_heads_, " must divide num_heads ", heads_));
 }
@@ -110,6 +114,7 @@ absl::Status GroupedAttention::ReadLengths() {
         "the query's positions");
   }
   total_ = total.AtInt(0);
+  if (total_ > kMaxPositions) return node_.Unsupported(absl::StrCat(total_, " positions"));
   prompt_ = total_ == length;
   past_ = Filled(node_, b_, DType::kI64, {batch, 1, 1, 1}, 0);
   end_ = b_.Add(b_.Reshape(b_.Cast(last, DType::kI64), {batch, 1, 1, 1}), 1.0);
@@ -152,7 +157,8 @@ Value GroupedAttention::Present(int input, const Value& now) {
   if (!node_.HasInput(input)) {
     if (shape[2] == total_) return now;
     shape[2] = total_;
-    return WriteAt(node_, b_, Filled(node_, b_, now.dtype(), shape, 0), now, past_, 2, false);
+    const Value zeros = Expand(b_, b_.Scalar(now.dtype(), 0), shape);
+    return WriteAt(node_, b_, zeros, now, past_, 2, false);
   }
   shape[2] = total_;
   Value old = b_.Input(input);

@@ -68,7 +68,7 @@ Value LinearRecurrence::Gate(int i) {
   if (!node_.HasInput(i)) return Value();
   const Value x = b_.Input(i);
   if (!x) return x;
-  const bool one = x.shape().back() == 1;
+  const bool one = x.type().rank() == 3 && x.shape()[2] == 1;
   return ByTime(i, one ? 1 : kv_heads_);
 }
 
@@ -110,6 +110,9 @@ absl::Status LinearRecurrence::Read() {
   if (!b_.status().ok()) return b_.status();
   const Shape &q = q_.shape(), &k = k_.shape(), &v = v_.shape();
   bool fits = k[0] == q[0] && v[0] == q[0] && k[1] == q[1] && v[1] == q[1] && k[3] == q[3];
+  for (const Value& gate : {decay_, beta_, erase_}) {
+    if (gate) fits &= gate.shape()[0] == q[0] && gate.shape()[1] == q[1];
+  }
   if (decay_) fits &= decay_.shape()[3] == k[3] || decay_.shape()[3] == 1;
   if (beta_) fits &= beta_.shape()[3] == 1;
   if (erase_) fits &= erase_.shape() == k_.shape();
@@ -175,7 +178,7 @@ Values ImportCausalConv(OnnxImport& node) {
     return absl::InvalidArgumentError(
         absl::StrCat("activation is ", activation, ", it must be none, silu or swish"));
   }
-  const Shape s = x.shape(), kernel = w.shape();
+  const Shape &s = x.shape(), &kernel = w.shape();
   if (s.size() != 3 || kernel.size() != 3 || kernel[0] != s[1] || kernel[1] != 1 || kernel[2] < 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "input ", ToString(s), " and weight ", ToString(kernel), " must be [N,C,L] and [C,1,K]"));

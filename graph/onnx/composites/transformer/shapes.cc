@@ -27,7 +27,7 @@ Value SplitHeads(OnnxBuild& b, const Value& x, int64_t heads) {
 
 Value MergeHeads(OnnxBuild& b, const Value& x) {
   if (!x) return x;
-  const Shape s = x.shape();
+  const Shape& s = x.shape();
   return b.Reshape(b.Transpose(x, {0, 2, 1, 3}), {s[0], s[2], s[1] * s[3]});
 }
 
@@ -77,7 +77,7 @@ Value Positions(OnnxImport& node, OnnxBuild& b, int64_t count, int rank, int axi
 Value WriteAt(OnnxImport& node, OnnxBuild& b, const Value& a, const Value& update,
               const Value& start, int axis, bool circular) {
   if (!a || !update || !start) return Value();
-  const Shape shape = a.shape();
+  const Shape& shape = a.shape();
   const int64_t size = shape[axis], written = update.shape()[axis];
   if (size == 0 || written == 0) return a;
   const int rank = a.type().rank();
@@ -87,8 +87,7 @@ Value WriteAt(OnnxImport& node, OnnxBuild& b, const Value& a, const Value& updat
   const Value inside = b.Op(
       "and", {b.Op("greater_equal", {from, integer(0)}), b.Op("less", {from, integer(written)})});
   const Value safe = b.Op("where", {inside, from, integer(0)});
-  Shape indexed = shape;
-  const Value taken = b.Op("gather_elements", {update, Expand(b, safe, indexed)},
+  const Value taken = b.Op("gather_elements", {update, Expand(b, safe, shape)},
                            {{"axis", static_cast<int64_t>(axis)}});
   return b.Op("where", {inside, taken, a});
 }
