@@ -36,8 +36,8 @@ struct SymbolicDim {
 // In the order of the inputs; each once.
 std::vector<SymbolicDim> SymbolicDimsOf(const Model& model);
 
-// What an ONNX model is written for, one line each: operator sets and IR version, the sizes that its
-// symbolic dimensions have, and its unknown operators with counts. Empty for other formats.
+// What an ONNX model is written for, one line each: operator sets and IR version, the sizes that
+// its symbolic dimensions have, and its unknown operators with counts. Empty for other formats.
 std::vector<std::string> OnnxHeader(const Model& model);
 
 // All applications of one operator in a graph.

@@ -144,8 +144,8 @@ absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Ten
                                         const OptimizeOptions& options);
 
 // For OptimizeOptions::fixed and ::unfolded: the operators that loops and recurrent networks, and
-// all nodes, of an ONNX model became. StageOptimized writes a node as it was if they did not change.
-// `model` need not outlive the result.
+// all nodes, of an ONNX model became. StageOptimized writes a node as it was if they did not
+// change. `model` need not outlive the result.
 std::function<FixedNodes(const Graph&)> LoopsOf(const Model& model);
 std::function<FixedNodes(const Graph&)> NodesOf(const Model& model);
 

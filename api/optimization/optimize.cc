@@ -15,7 +15,7 @@
 #include "api/optimization/memory_limit.h"
 #include "api/optimization/mutants.h"
 #include "api/optimization/search_run.h"
-#include "graph/onnx/kept_bodies.h"
+#include "graph/onnx/origin/kept_bodies.h"
 #include "graph/specialize.h"
 #include "optimizer/folding/constant_folding.h"
 #include "optimizer/search/certificate.h"

@@ -18,6 +18,8 @@ int IrVersionFor(int opset) {
   return opset <= 22 ? 10 : 11;
 }
 
+// From this IR version on, a model names its operator sets; before it, the set is 1.
+constexpr int kNamedOpsets = 3;
 // From this IR version on, initializers need not be inputs.
 constexpr int kFreeInitializers = 4;
 
@@ -408,6 +410,33 @@ void Exporter::AddFunctions() {
   }
 }
 
+// Those of the model, in its order, then those of new nodes.
+void Exporter::AddOpsets() {
+  const auto& nodes = model_.graph().node();
+  const bool uses_default = std::any_of(nodes.begin(), nodes.end(), [](const auto& node) {
+    return NormalDomain(node.domain()).empty();
+  });
+  if (uses_default || origin_ == nullptr || opsets_.count("") != 0) opsets_[""] = opset_;
+  if (model_.ir_version() < kNamedOpsets) {
+    if (opsets_ == std::map<std::string, int>{{"", 1}}) return;  // it cannot be said otherwise
+    model_.set_ir_version(kNamedOpsets);
+  }
+  std::set<std::string> done;
+  const onnx::ModelProto none;
+  for (const auto& known : (origin_ == nullptr ? none : origin_->model).opset_import()) {
+    auto* entry = model_.add_opset_import();
+    *entry = known;
+    entry->set_version(opsets_.at(NormalDomain(known.domain())));
+    done.insert(NormalDomain(known.domain()));
+  }
+  for (const auto& [domain, version] : opsets_) {
+    if (done.count(domain) != 0) continue;
+    auto* entry = model_.add_opset_import();
+    entry->set_domain(domain);
+    entry->set_version(version);
+  }
+}
+
 // Removes what the model says of values that there are no more.
 void Exporter::DropLostReferences() {
   if (origin_ == nullptr) return;
@@ -478,21 +507,7 @@ absl::Status Exporter::Run() {
   AddValueInfos();
   AddFunctions();
   DropLostReferences();
-  opsets_[""] = opset_;
-  if (origin_ != nullptr) {
-    for (const auto& known : origin_->model.opset_import()) {
-      auto* entry = model_.add_opset_import();
-      *entry = known;
-      const std::string domain = NormalDomain(known.domain());
-      entry->set_version(opsets_.at(domain));
-      opsets_.erase(domain);
-    }
-  }
-  for (const auto& [domain, version] : opsets_) {
-    auto* entry = model_.add_opset_import();
-    entry->set_domain(domain);
-    entry->set_version(version);
-  }
+  AddOpsets();
   return absl::OkStatus();
 }
 

@@ -62,6 +62,7 @@ class Exporter {
   void AddInitializers();
   void AddValueInfos();
   void AddFunctions();
+  void AddOpsets();
   void DropLostReferences();
   absl::Status OrderNodes();
   void SetPort(const std::string& name, const TensorType& type, onnx::ValueInfoProto* port) const;

@@ -418,7 +418,8 @@ absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodePro
   std::vector<Value> inputs;
   for (const std::string& name : opaque.inputs) {
     const Value* value = scope.Find(name);
-    if (value == nullptr || !*value) return absl::UnimplementedError(absl::StrCat("its input '", name, "' is no tensor"));
+    if (value == nullptr || !*value)
+      return absl::UnimplementedError(absl::StrCat("its input '", name, "' is no tensor"));
     inputs.push_back(*value);
   }
   std::optional<std::map<std::string, TensorType>> inferred;

@@ -1,5 +1,7 @@
-// The command on a small model.
+// The command at work on a small model.
+#include <fstream>
 #include <string>
+#include <type_traits>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -175,13 +177,47 @@ TEST(LemmaTest, TextAndProtobufReadBack) {
   LemmaResult text = RunLemma({"show", model, "--values"});
   ASSERT_EQ(text.exit_status, 0) << text.err;
   const std::string copy = WriteTemp("copy.lemma", text.out);
-  EXPECT_EQ(RunLemma({"show", copy, "--values"}).out, text.out);
+  EXPECT_THAT(text.out, StartsWith("# ONNX, operator set 17, IR version 8, by test\n"));
+  EXPECT_EQ(RunLemma({"show", copy, "--values"}).out, text.out.substr(text.out.find('\n') + 1));
   const std::string proto = folder + "/copy.pb";
   LemmaResult saved = RunLemma({"optimize", copy, "-o", proto, "--cost=analytic"});
   ASSERT_EQ(saved.exit_status, 0) << saved.err;
   LemmaResult shown = RunLemma({"show", proto, "--json"});
   EXPECT_EQ(shown.exit_status, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("\"format\":\"proto\""));
+}
+
+// A model that no rule makes faster is copied, with the file of its weights.
+TEST(LemmaTest, AModelThatIsKeptIsCopied) {
+  const std::string folder = NewFolder(), other = NewFolder();
+  auto model = OnnxModel("g (float[N,4] x) => (float[N,4] y) { y = Add(x, w) }", 9);
+  AddOnes(&model, "w", {4});
+  auto* weight = model.mutable_graph()->mutable_initializer(0);
+  const std::string values(16, '@');  // 3.0039 each
+  weight->clear_float_data();
+  weight->set_data_location(std::decay_t<decltype(*weight)>::EXTERNAL);
+  auto* location = weight->add_external_data();
+  location->set_key("location");
+  location->set_value("w.bin");
+  model.mutable_graph()->mutable_node(0)->set_doc_string("adds");
+  std::ofstream(folder + "/w.bin") << values;
+  std::ofstream(folder + "/m.onnx") << model.SerializeAsString();
+  const std::string in = folder + "/m.onnx";
+  for (const std::string& out : {other + "/o.onnx", folder + "/o.onnx"}) {
+    const LemmaResult result = RunLemma({"optimize", in, "-o", out, "--cost=analytic", "--runs=3"});
+    ASSERT_EQ(result.exit_status, 0) << result.err;
+    EXPECT_EQ(ReadAll(out), ReadAll(in));
+    const LemmaResult checked = RunLemma({"check", in, out, out + ".cert"});
+    EXPECT_EQ(checked.exit_status, 0) << checked.out << checked.err;
+  }
+  EXPECT_EQ(ReadAll(other + "/w.bin"), values);
+  // Another file of that name is not replaced: the weights go into the model then.
+  std::ofstream(other + "/w.bin") << "something else";
+  const std::string out = other + "/p.onnx";
+  const LemmaResult result = RunLemma({"optimize", in, "-o", out, "--cost=analytic", "--runs=3"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_EQ(ReadAll(other + "/w.bin"), "something else");
+  EXPECT_EQ(RunLemma({"check", in, out, out + ".cert"}).exit_status, 0);
 }
 
 // Optimizes a graph in the text form without measuring. Returns the written graph.

@@ -229,6 +229,25 @@ TEST(RewriteFilterTest, RefusesWhatIsNotProved) {
   EXPECT_EQ(Optimize(g, *Filtered(set->get(), filter), &costs).best_cost.ns(), 150);
 }
 
+// Rewrites go on around fixed nodes, also after their operands have changed.
+TEST(BacktrackingTest, LeavesFixedNodesAsTheyAre) {
+  const Graph g = Parse(
+      "graph g(x: f32[4]) { a = relu(x)\n b = relu(a)\n c = exp(b)\n d = relu(c)\n e = relu(d)\n"
+      " f = relu(e)\n return f }");
+  auto fixed = std::make_shared<FixedNodes>();
+  for (const NodePtr& node : g.nodes()) {
+    if (g.LabelOf(Value(node, 0)) == "d" || g.LabelOf(Value(node, 0)) == "e") {
+      fixed->insert(node.get());
+    }
+  }
+  PriceList costs({});
+  auto all = RuleSet::Create(*ParseRules(kRelu)),
+       around = RuleSet::Create(*ParseRules(kRelu), fixed);
+  ASSERT_TRUE(all.ok() && around.ok());
+  EXPECT_EQ(Optimize(g, **all, &costs).best.num_ops(), 3);
+  EXPECT_EQ(Optimize(g, **around, &costs).best.num_ops(), 5);
+}
+
 // ---- Time and memory ----
 
 // A price list for time, live values for memory.

@@ -45,6 +45,17 @@ TEST(ConstantFoldingTest, LeavesUnknownWeightsAndInputs) {
   EXPECT_EQ(FoldConstants(g)->StructuralHash(), g.StructuralHash());
 }
 
+TEST(ConstantFoldingTest, LeavesKeptValuesAndComputesWithThem) {
+  Graph g = Parse(
+      "graph g(x: f32[2], w: weight f32[2] = [1.0, 2.0]) {\n"
+      "  v = add(w, w)\n y = mul(x, v)\n u = neg(v)\n z = mul(y, u)\n return z }");
+  const Value z = g.outputs()[0];
+  const Value v = z.node().inputs()[0].node().inputs()[1];
+  auto folded = FoldConstants(g, 1, {&v.node()});
+  ASSERT_TRUE(folded.ok()) << folded.status();
+  EXPECT_EQ(folded->num_ops(), 3);  // u is a constant, v is not
+}
+
 TEST(ConstantFoldingTest, FoldsOutputsToo) {
   Graph g = Parse(
       "graph g(x: f32[2], w: weight f32[2] = [1.0, 4.0]) {\n"

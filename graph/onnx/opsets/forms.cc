@@ -315,6 +315,10 @@ int OpsetOfChange(absl::string_view op_type, int from, int to) {
       {"Upsample", {9, 10}},
   };
   std::set<int> sets;
+  if (from < kBroadcastOpset && to >= kBroadcastOpset) {
+    const std::string name(op_type);
+    if (SinceOpset(name, from) != SinceOpset(name, kBroadcastOpset)) sets.insert(kBroadcastOpset);
+  }
   if (auto it = changes->find(op_type); it != changes->end()) sets = it->second;
   if (const MovedInputs* moved = FindMovedInputs(std::string(op_type))) sets.insert(moved->opset);
   auto change = sets.upper_bound(from);

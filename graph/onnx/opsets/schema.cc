@@ -13,9 +13,6 @@ namespace {
 using onnx::OpSchema;
 using onnx::OpSchemaRegistry;
 
-// Before it, an element-wise operator broadcasts on request only.
-constexpr int kBroadcastOpset = 7;
-
 onnx::DataType TypeOf(int element_type) {
   onnx::TypeProto type;
   type.mutable_tensor_type()->set_elem_type(element_type);
@@ -103,6 +100,11 @@ int LastKnownOpset() {
   static const int last =
       onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at(onnx::ONNX_DOMAIN).second;
   return last;
+}
+
+int SinceOpset(const std::string& op_type, int opset) {
+  const OpSchema* schema = OpSchemaRegistry::Schema(op_type, std::min(opset, LastKnownOpset()), "");
+  return schema == nullptr ? 0 : schema->SinceVersion();
 }
 
 std::string SchemaProblem(int opset, onnx::NodeProto* node, ElementTypes* types) {

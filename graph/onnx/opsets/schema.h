@@ -12,6 +12,13 @@ namespace lemma {
 // The last operator set whose schemas ONNX's library knows here; of later ones nothing is known.
 int LastKnownOpset();
 
+// The first operator set in which element-wise operators broadcast of themselves. Many operators
+// had other forms before.
+constexpr int kBroadcastOpset = 7;
+
+// The operator set that introduced the operator's form in `opset`; 0 if it is not known.
+int SinceOpset(const std::string& op_type, int opset);
+
 // By value, ONNX's number of the element type; 0 or absent: unknown.
 using ElementTypes = std::map<std::string, int>;
 

@@ -9,7 +9,7 @@
 #include "graph/builder.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
-#include "graph/onnx/kept_bodies.h"
+#include "graph/onnx/origin/kept_bodies.h"
 #include "gtest/gtest.h"
 #include "tests/graph/onnx/onnx_checker.h"
 #include "tests/graph/onnx/onnx_text.h"

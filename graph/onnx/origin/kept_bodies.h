@@ -1,6 +1,6 @@
 // The operators that nodes of an ONNX model became.
-#ifndef LEMMA_GRAPH_ONNX_KEPT_BODIES_H_
-#define LEMMA_GRAPH_ONNX_KEPT_BODIES_H_
+#ifndef LEMMA_GRAPH_ONNX_ORIGIN_KEPT_BODIES_H_
+#define LEMMA_GRAPH_ONNX_ORIGIN_KEPT_BODIES_H_
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/graph.h"
@@ -17,4 +17,4 @@ absl::flat_hash_set<const Node*> LoopBodies(const Graph& graph, const OnnxInfo& 
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_ONNX_KEPT_BODIES_H_
+#endif  // LEMMA_GRAPH_ONNX_ORIGIN_KEPT_BODIES_H_

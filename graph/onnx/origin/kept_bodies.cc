@@ -1,11 +1,10 @@
-#include "graph/onnx/kept_bodies.h"
+#include "graph/onnx/origin/kept_bodies.h"
 
 #include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
 
-#include "graph/onnx/importer.h"
 #include "graph/onnx/origin/plan.h"
 
 namespace lemma {
@@ -15,7 +14,8 @@ using Nodes = absl::flat_hash_set<const Node*>;
 
 bool IsLoop(const onnx::NodeProto& node) {
   static const auto* loops = new std::set<std::string>{"GRU", "LSTM", "Loop", "RNN", "Scan"};
-  return NormalDomain(node.domain()).empty() && loops->count(node.op_type()) != 0;
+  const bool is_default = node.domain().empty() || node.domain() == "ai.onnx";
+  return is_default && loops->count(node.op_type()) != 0;
 }
 
 // The bodies of nodes of which `wanted` holds.
