@@ -184,6 +184,12 @@ absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
   how.antialias = antialias != 0;
   LEMMA_ASSIGN_OR_RETURN(how.extrapolation_value, node.Float("extrapolation_value", 0));
   if (!changes) return std::vector<Value>{x};
+  Shape result;
+  for (const ResizeAxis& axis : axes) result.push_back(axis.output);
+  if (NumElements(result) == 0) {
+    LEMMA_ASSIGN_OR_RETURN(Tensor nothing, Tensor::Filled({x.dtype(), result}, 0));
+    return std::vector<Value>{node.Constant(std::move(nothing))};
+  }
   Value y;
   if (mode == "nearest") {
     LEMMA_ASSIGN_OR_RETURN(y, ResizeNearest(node, x, axes, coordinates, rounding));
