@@ -153,6 +153,15 @@ TEST(OperatorSets, TypesOfKeptOutputsAreInferred) {
   EXPECT_THAT(PrintGraph(imported->graph), HasSubstr("d: f32[3] = opaque(x)"));
 }
 
+TEST(OperatorSets, InferenceSurvivesWrongNodes) {
+  // ONNX's library divides by a stride that is not there.
+  auto imported = Import(OnnxModel(R"(
+    g (uint8[7,1,7] x, float s, uint8 z, uint8[1,1,1,1] w, float[1] v, uint8[1] u) => (float y) {
+      h = QLinearConv(x, s, z, w, v, u, s, z)
+      y = Size(h) })"));
+  EXPECT_THAT(imported.status().message(), HasSubstr("unsupported: QLinearConv (no definition)"));
+}
+
 TEST(OperatorSets, WhatALaterSetAllowsIsKept) {
   // Set 20 has extremes of truth values; no set has sums of them.
   auto y =
