@@ -134,6 +134,12 @@ TEST(ElementTypes, ConstantsOfOpaqueTypesAreKept) {
   EXPECT_EQ(written.graph().node(1).op_type(), "Equal");
 }
 
+TEST(ElementTypes, ConstantsOfOpaqueTypesHaveNames) {
+  auto model = OnnxModel(R"(g (float[2] x) => (float[2] y) { y = Relu(x) })");
+  AddInitializer(&model, "", onnx::TensorProto::STRING, {});
+  EXPECT_EQ(Import(model).status().message(), "an initializer has no name");
+}
+
 TEST(ElementTypes, WeightsOfOpaqueTypesReachTheirDequantization) {
   auto model = OnnxModel(R"(g (float[2] x) => (float[2] y) {
     w = DequantizeLinear(q, scale)
