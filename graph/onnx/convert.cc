@@ -35,9 +35,9 @@ struct OpaquePair {
   int32_t onnx;
 };
 constexpr OpaquePair kOpaqueTypes[] = {
-    {DType::kString, 8},    {DType::kC64, 14},     {DType::kC128, 15},     {DType::kF8E4M3, 17},
-    {DType::kF8E4M3Uz, 18}, {DType::kF8E5M2, 19},  {DType::kF8E5M2Uz, 20}, {DType::kU4, 21},
-    {DType::kI4, 22},       {DType::kF4E2M1, 23},  {DType::kF8E8M0, 24},   {DType::kU2, 25},
+    {DType::kString, 8},    {DType::kC64, 14},    {DType::kC128, 15},     {DType::kF8E4M3, 17},
+    {DType::kF8E4M3Uz, 18}, {DType::kF8E5M2, 19}, {DType::kF8E5M2Uz, 20}, {DType::kU4, 21},
+    {DType::kI4, 22},       {DType::kF4E2M1, 23}, {DType::kF8E8M0, 24},   {DType::kU2, 25},
     {DType::kI2, 26},
 };
 
@@ -191,10 +191,9 @@ absl::StatusOr<DType> FromOnnxType(int32_t onnx_type) {
   for (const OpaquePair& pair : kOpaqueTypes) {
     if (pair.onnx == onnx_type) return pair.ours;
   }
-  return absl::UnimplementedError(
-      absl::StrCat("unsupported: element type ",
-                   onnx_type == TensorProto::UNDEFINED ? "undefined"
-                                                       : absl::StrCat("number ", onnx_type)));
+  return absl::UnimplementedError(absl::StrCat(
+      "unsupported: element type ",
+      onnx_type == TensorProto::UNDEFINED ? "undefined" : absl::StrCat("number ", onnx_type)));
 }
 
 absl::StatusOr<Tensor> ToTensor(const TensorProto& proto, const std::string& directory) {

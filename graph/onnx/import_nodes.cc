@@ -381,9 +381,11 @@ std::map<std::string, TensorType> ModelImporter::InferredTypesOf(const OpaqueNod
                                                                  const std::vector<Value>& inputs) {
   onnx::ModelProto model;
   if (!model.ParseFromString(opaque.payload)) return {};
+  std::map<std::string, TensorType> found;
   // First with constants only: an input's value would be fixed for the whole graph.
   for (const bool fix_inputs : {false, true}) {
     std::map<std::string, KnownValue> values;
+    bool knows_more = !fix_inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
       KnownValue value{inputs[i].type(), std::nullopt};
       // A size, an axis or the like.
@@ -391,14 +393,17 @@ std::map<std::string, TensorType> ModelImporter::InferredTypesOf(const OpaqueNod
       const bool small = value.type.num_elements() <= kMostElements && IsInteger(value.type.dtype);
       if (small && (fix_inputs || inputs[i].node().has_payload())) {
         value.elements = Known(inputs[i]);
+        knows_more = knows_more || (value.elements && !inputs[i].node().has_payload());
       }
       // The payload calls it one or the other.
       for (const char* kind : {"i", "c"}) values[absl::StrCat(kind, i)] = value;
     }
+    if (!knows_more) break;
     std::map<std::string, TensorType> types = InferredTypes(model, values);
-    if (fix_inputs || types.size() >= opaque.outputs.size()) return types;
+    if (types.size() > found.size()) found = std::move(types);
+    if (found.size() >= opaque.outputs.size()) break;
   }
-  return {};
+  return found;
 }
 
 absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodeProto& node,

@@ -147,10 +147,11 @@ absl::Status ModelImporter::ReadInitializers(const onnx::GraphProto& graph, Scop
     std::string what = absl::StrCat("initializer '", proto.name(), "'");
     if (IsOpaque(FromOnnxType(proto.data_type()).value_or(DType::kF32)) &&
         inputs.count(proto.name()) == 0) {
+      if (proto.name().empty()) return absl::InvalidArgumentError("an initializer has no name");
       auto value = OpaqueConstant(proto, *scope);
       if (!value.ok()) return Prefixed(what, value.status());
-      if (proto.name().empty() || !scope->values.emplace(proto.name(), *value).second) {
-        return absl::InvalidArgumentError(absl::StrCat(what, " has no name of its own"));
+      if (!scope->values.emplace(proto.name(), *value).second) {
+        return absl::InvalidArgumentError(absl::StrCat(what, " is defined twice"));
       }
       initializers_.insert(proto.name());
       continue;

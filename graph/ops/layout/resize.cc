@@ -241,6 +241,12 @@ absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
   how.antialias = antialias != 0;
   how.cubic = mode == "cubic";
   if (!changes) return std::vector<Value>{x};
+  Shape result;
+  for (const ResizeAxis& axis : axes) result.push_back(axis.output);
+  if (NumElements(result) == 0) {
+    LEMMA_ASSIGN_OR_RETURN(Tensor nothing, Tensor::Filled({x.dtype(), result}, 0));
+    return std::vector<Value>{node.Constant(std::move(nothing))};
+  }
   const bool crops = coordinates == "tf_crop_and_resize";
   Value y;
   if (mode == "nearest" && how.antialias) return node.Unsupported("antialias of nearest elements");

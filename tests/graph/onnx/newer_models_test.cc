@@ -134,6 +134,12 @@ TEST(ElementTypes, ConstantsOfOpaqueTypesAreKept) {
   EXPECT_EQ(written.graph().node(1).op_type(), "Equal");
 }
 
+TEST(ElementTypes, ConstantsOfOpaqueTypesHaveNames) {
+  auto model = OnnxModel(R"(g (float[2] x) => (float[2] y) { y = Relu(x) })");
+  AddInitializer(&model, "", onnx::TensorProto::STRING, {});
+  EXPECT_EQ(Import(model).status().message(), "an initializer has no name");
+}
+
 TEST(ElementTypes, WeightsOfOpaqueTypesReachTheirDequantization) {
   auto model = OnnxModel(R"(g (float[2] x) => (float[2] y) {
     w = DequantizeLinear(q, scale)
@@ -151,6 +157,15 @@ TEST(OperatorSets, TypesOfKeptOutputsAreInferred) {
       Import(OnnxModel("g (float[3,2,2] x) => (float[3] y) { d = Det(x) y = Relu(d) }"));
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_THAT(PrintGraph(imported->graph), HasSubstr("d: f32[3] = opaque(x)"));
+}
+
+TEST(OperatorSets, InferenceSurvivesWrongNodes) {
+  // ONNX's library divides by a stride that is not there.
+  auto imported = Import(OnnxModel(R"(
+    g (uint8[7,1,7] x, float s, uint8 z, uint8[1,1,1,1] w, float[1] v, uint8[1] u) => (float y) {
+      h = QLinearConv(x, s, z, w, v, u, s, z)
+      y = Size(h) })"));
+  EXPECT_THAT(imported.status().message(), HasSubstr("unsupported: QLinearConv (no definition)"));
 }
 
 TEST(OperatorSets, WhatALaterSetAllowsIsKept) {
