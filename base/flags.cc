@@ -190,9 +190,7 @@ void Flags::SizeSets(absl::string_view name, std::vector<std::map<std::string, i
   Flag flag;
   flag.doc = std::move(doc);
   flag.value = "NAME=N,...";
-  flag.set = [target](const std::string& text) {
-    return ReadSizes(text, &target->emplace_back());
-  };
+  flag.set = [target](const std::string& text) { return ReadSizes(text, &target->emplace_back()); };
   Add(name, std::move(flag));
 }
 

@@ -12,7 +12,8 @@ namespace lemma {
 
 constexpr int64_t kUnlimitedWork = std::numeric_limits<int64_t>::max();
 
-// Thrown by Work(). The creator of a WorkScope catches it, so it never leaves the creator's library.
+// Thrown by Work(). The creator of a WorkScope catches it, so it never leaves the creator's
+// library.
 struct WorkEnded {
   int64_t limit = 0;  // of the scope that is exhausted; 0: interrupted
   std::string Reason(const std::string& in) const;

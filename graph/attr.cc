@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "graph/expr/unsigned.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma {
 namespace {
@@ -277,9 +277,7 @@ absl::StatusOr<ExprAttrs> CompleteExprAttrs(const OpDef& op, ExprAttrs attrs) {
   return attrs;
 }
 
-ExprType ToExprType(const TensorType& type) {
-  return {type.dtype, ToExprs(type.shape)};
-}
+ExprType ToExprType(const TensorType& type) { return {type.dtype, ToExprs(type.shape)}; }
 
 namespace {
 

@@ -86,6 +86,8 @@ MAY_USE_ONLY = {
         "graph/graph",
         "graph/barrier",
         "graph/builder",
+        "graph/sizes/specialize",
+        "graph/sizes/symbolic_size",
         "base/hash",
         "base/sha256",
         "base/status_macros",

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 #include "rewrite/rules/rule_text.h"
 #include "verifier/checker/checker.h"
 #include "verifier/prover/proof_file.h"

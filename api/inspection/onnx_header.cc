@@ -5,9 +5,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/symbolic_size.h"
 #include "api/inspect.h"
 #include "graph/onnx/import.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::api {
 

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "graph/graph.h"
 #include "graph/onnx/model_info.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::api {
 
@@ -43,8 +43,9 @@ absl::StatusOr<Model> LoadModel(const std::string& path,
 struct LoadOptions {
   std::map<std::string, int64_t> dims;
   bool training = false;
-  // Dimensions of an ONNX model that `dims` does not bind stay symbolic (graph/symbolic_size.h), in
-  // these ranges; otherwise each is taken to be 1, and a note says so.
+  // Dimensions of an ONNX model that `dims` does not bind stay symbolic
+  // (graph/sizes/symbolic_size.h), in these ranges; otherwise each is taken to be 1, and a note
+  // says so.
   bool symbolic = false;
   std::map<std::string, SizeRange> ranges;
   // Values of the inputs, as InputOptions::files. They bind symbolic dimensions; those that

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 
 namespace lemma::api {
 
@@ -31,8 +31,10 @@ absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& giv
     auto dim = dims.find(name);
     if (dim == dims.end()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "no dimension is called ", name, dims.empty() ? "; every dimension has a size" : "; there are: ",
-          absl::StrJoin(dims, ", ", [](std::string* out, const auto& d) { out->append(d.first); })));
+          "no dimension is called ", name,
+          dims.empty() ? "; every dimension has a size" : "; there are: ",
+          absl::StrJoin(dims, ", ",
+                        [](std::string* out, const auto& d) { out->append(d.first); })));
     }
     if (size < dim->second.least || size > dim->second.most) {
       return absl::InvalidArgumentError(absl::StrCat(name, "=", size, ": its range is ",

@@ -1,10 +1,10 @@
-// Sizes for models with symbolic dimensions (graph/symbolic_size.h).
+// Sizes for models with symbolic dimensions (graph/sizes/symbolic_size.h).
 #ifndef LEMMA_API_MODELS_SIZES_H_
 #define LEMMA_API_MODELS_SIZES_H_
 
 #include "absl/status/statusor.h"
 #include "api/models/model_file.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::api {
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/sha256.h"
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 
 namespace lemma::api {
 

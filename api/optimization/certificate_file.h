@@ -27,10 +27,10 @@ std::map<std::string, int64_t> UsedDims(const Model& model,
 
 // How a model was read. The certificate records this.
 struct InputRecord {
-  std::string sha256;                   // of its file when it was read
-  std::map<std::string, int64_t> dims;  // sizes given to its symbolic dimensions
+  std::string sha256;                         // of its file when it was read
+  std::map<std::string, int64_t> dims;        // sizes given to its symbolic dimensions
   std::map<std::string, SizeRange> symbolic;  // dimensions that stayed symbolic
-  std::optional<int64_t> reseed;        // the seed of the weights that replaced its own
+  std::optional<int64_t> reseed;              // the seed of the weights that replaced its own
 };
 // The record of a model that was just read from `path`.
 absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& model,

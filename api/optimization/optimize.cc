@@ -16,7 +16,7 @@
 #include "api/optimization/mutants.h"
 #include "api/optimization/search_run.h"
 #include "graph/onnx/origin/kept_bodies.h"
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 #include "optimizer/folding/constant_folding.h"
 #include "optimizer/search/certificate.h"
 #include "optimizer/strategies/strategies.h"

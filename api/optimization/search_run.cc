@@ -156,10 +156,10 @@ void Exclude(const SearchRun& run, const Substitution& rule, WhyNotReport* repor
 }
 
 absl::StatusOr<Costs> CostsOf(SearchRun* run) {
-  auto costs = MakeCosts(run->options.costs, run->execution, run->options.deadline,
-                   [run](absl::string_view kernel) {
-                     run->Tell([&](OptimizeProgress* p) { p->measured = std::string(kernel); });
-                   });
+  auto costs = MakeCosts(
+      run->options.costs, run->execution, run->options.deadline, [run](absl::string_view kernel) {
+        run->Tell([&](OptimizeProgress* p) { p->measured = std::string(kernel); });
+      });
   if (!costs.ok() || run->options.hints.empty()) return costs;
   costs->model = optimizer::MakeSizedCostModel(std::move(costs->model), run->options.hints);
   return costs;

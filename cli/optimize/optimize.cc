@@ -15,7 +15,7 @@
 #include "cli/interrupt.h"
 #include "cli/optimize/print.h"
 #include "cli/optimize/progress.h"
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 
 namespace lemma::cli {
 namespace {
@@ -123,9 +123,9 @@ int NothingFits(const OptimizeFlags& flags, const api::Acceptance& accepted) {
 
 // The model, its certificate and the report: all of them, or none.
 absl::Status Write(const OptimizeFlags& flags, const std::string& path, const api::Model& model,
-                   const std::vector<optimizer::SizeHint>& hints,
-                   const api::InputRecord& record, const Outcome& outcome,
-                   const std::vector<Tensor>& inputs, const Deadline& deadline) {
+                   const std::vector<optimizer::SizeHint>& hints, const api::InputRecord& record,
+                   const Outcome& outcome, const std::vector<Tensor>& inputs,
+                   const Deadline& deadline) {
   std::vector<std::string> notes;
   auto files = api::StageOptimized(model, record, outcome.result, flags.output,
                                    flags.CertificatePath(), &notes);

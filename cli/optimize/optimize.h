@@ -32,7 +32,7 @@ struct OptimizeFlags {
   std::string certificate, replay;  // files; "none": no certificate
   std::string report;
   std::vector<DimValues> hints;  // sizes to optimize a model with symbolic dimensions for
-  std::string why_not;  // a rule to explain; without an output nothing else is done
+  std::string why_not;           // a rule to explain; without an output nothing else is done
 
   void AddTo(Flags* flags);
   // InvalidArgument if a value is out of range, or if two flags exclude each other.

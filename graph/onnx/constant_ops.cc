@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/composites/dtype.h"
 #include "graph/onnx_form.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma {
 namespace {

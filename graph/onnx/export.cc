@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
-#include "graph/onnx/exporter.h"
+#include "graph/onnx/export/exporter.h"
 #include "graph/onnx/opaque.h"
 
 namespace lemma {

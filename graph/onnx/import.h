@@ -19,7 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "graph/graph.h"
 #include "graph/onnx/model_info.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 #include "graph/tensor.h"
 
 namespace lemma {
@@ -27,8 +27,8 @@ namespace lemma {
 struct ImportOptions {
   // Sizes of symbolic dimensions by name; an unnamed dimension is called "INPUT.AXIS".
   std::map<std::string, int64_t> dims;
-  // Dimensions that none of these bind stay symbolic (graph/symbolic_size.h), in these ranges;
-  // otherwise they get the size `default_dim`, and a note reports each.
+  // Dimensions that none of these bind stay symbolic (graph/sizes/symbolic_size.h), in these
+  // ranges; otherwise they get the size `default_dim`, and a note reports each.
   bool symbolic = false;
   std::map<std::string, SizeRange> ranges;
   int64_t default_dim = 1;

@@ -15,7 +15,7 @@
 #include "graph/onnx/opaque.h"
 #include "graph/onnx/structural.h"
 #include "graph/op_table.h"
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 
 namespace lemma {
 namespace {
@@ -31,9 +31,9 @@ constexpr int64_t kMaxConstantElements = 1024;
 
 const OnnxImporter* FindImporter(const std::string& op_type) {
   static const auto* const composites = new std::vector<std::vector<OnnxImporter>>{
-      ops::FourierComposites(),   ops::RecurrentComposites(), ops::QuantizedComposites(),
-      ops::OptimizerComposites(), ops::SamplingComposites(),  ops::RegionComposites(),
-      ops::LayoutComposites(),    ops::ConstantComposites(),  ops::BitComposites(),
+      ops::FourierComposites(),    ops::RecurrentComposites(), ops::QuantizedComposites(),
+      ops::OptimizerComposites(),  ops::SamplingComposites(),  ops::RegionComposites(),
+      ops::LayoutComposites(),     ops::ConstantComposites(),  ops::BitComposites(),
       ops::TransformerComposites()};
   static const auto* const table = [] {
     auto* by_type = new absl::flat_hash_map<std::string, const OnnxImporter*>;
@@ -54,7 +54,7 @@ const OnnxImporter* FindImporter(const std::string& op_type) {
 bool TakesSymbolicSizes(const std::string& op_type) {
   static const auto* const names = new absl::flat_hash_set<std::string>{
 #define LEMMA_ONNX_OP(name) #name,
-#include "graph/onnx/symbolic_ops.inc"
+#include "graph/onnx/sizes/symbolic_ops.inc"
 #undef LEMMA_ONNX_OP
   };
   return names->contains(op_type);
@@ -429,9 +429,8 @@ absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodePro
   }
   std::optional<std::map<std::string, TensorType>> inferred;
   std::vector<TensorType> types;
-  const bool has_symbols = std::any_of(inputs.begin(), inputs.end(), [](const Value& input) {
-    return IsSymbolic(input.shape());
-  });
+  const bool has_symbols = std::any_of(
+      inputs.begin(), inputs.end(), [](const Value& input) { return IsSymbolic(input.shape()); });
   for (size_t i = 0; i < opaque.outputs.size(); ++i) {
     auto type = DeclaredType(scope, opaque.outputs[i]);
     if (!type) {

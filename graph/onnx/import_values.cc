@@ -9,7 +9,7 @@
 #include "graph/onnx/fold.h"
 #include "graph/onnx/importer.h"
 #include "graph/op_table.h"
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 
 namespace lemma {
 namespace {

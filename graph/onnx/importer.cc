@@ -212,7 +212,7 @@ int64_t ModelImporter::SymbolicSize(const std::string& name) {
     auto given = options_.dims.find(part);
     if (given == options_.dims.end() && dim_names_.count(part) == 0) return std::nullopt;
     auto range = options_.ranges.find(part);
-    IndexExpr expr = given != options_.dims.end() ? IndexExpr(given->second)
+    IndexExpr expr = given != options_.dims.end()     ? IndexExpr(given->second)
                      : range != options_.ranges.end() ? SymbolicDim(part, range->second)
                                                       : SymbolicDim(part);
     bound_dims_.emplace(part, *ToSize(expr));

@@ -19,7 +19,7 @@
 #include "graph/onnx/import.h"
 #include "graph/onnx/node_order.h"
 #include "graph/onnx/origin/origin.h"
-#include "graph/onnx/size_values.h"
+#include "graph/onnx/sizes/size_values.h"
 
 namespace lemma {
 

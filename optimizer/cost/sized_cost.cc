@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 
 namespace lemma::optimizer {
 namespace {
@@ -40,8 +40,8 @@ class SizedCostModel : public CostModel {
     Cost sum;
     for (At& at : sizes_) {
       auto sized = at.specializer.Alone(node);
-      if (!sized.ok()) return model_->CostOfOperator(node) ? std::optional(Cost::Infinite())
-                                                           : std::nullopt;
+      if (!sized.ok())
+        return model_->CostOfOperator(node) ? std::optional(Cost::Infinite()) : std::nullopt;
       auto cost = model_->CostOfOperator(**sized);
       if (!cost) return std::nullopt;
       sum += cost->Scaled(at.weight);

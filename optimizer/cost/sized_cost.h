@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 #include "optimizer/cost/cost_model.h"
 
 namespace lemma::optimizer {

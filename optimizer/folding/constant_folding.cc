@@ -7,7 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 #include "kernels/evaluate/evaluate.h"
 #include "optimizer/folding/rebuild.h"
 

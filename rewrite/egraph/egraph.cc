@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 
 namespace lemma {
 

@@ -4,7 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "base/hash.h"
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 #include "rewrite/matching/topological_order.h"
 
 namespace lemma {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 
 namespace lemma {
 
@@ -24,8 +24,8 @@ MatchIndex::MatchIndex(const Graph& graph) : graph_(graph) {
   operand_begin_.reserve(n + 1);
   for (int i = 0; i < n; ++i) {
     operand_begin_.push_back(static_cast<int>(operands_.size()));
-    bool is_static = node(i)->kind() != Node::Kind::kInput && node(i)->is_finite() &&
-                     !IsSymbolic(*node(i));
+    bool is_static =
+        node(i)->kind() != Node::Kind::kInput && node(i)->is_finite() && !IsSymbolic(*node(i));
     bool is_known = node(i)->is_op() || node(i)->has_payload();
     for (const Value& input : node(i)->inputs()) {
       const ValueRef operand{PositionOf(input.node()), input.output()};

@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 #include "rewrite/matching/instantiate.h"
 #include "rewrite/rules/held_numbers.h"
 

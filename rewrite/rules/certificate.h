@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graph/graph.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 #include "rewrite/rules/substitution.h"
 
 namespace lemma {

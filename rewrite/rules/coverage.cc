@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/expr/substitute.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma {
 namespace {

@@ -1,7 +1,7 @@
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 #include "graph/builder.h"
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 #include "gtest/gtest.h"
 
 namespace lemma {
@@ -72,9 +72,18 @@ TEST(SymbolicSizeTest, DecidesForAllSizesInRange) {
 // Whatever is decided must hold for every value.
 TEST(SymbolicSizeTest, DecisionsHoldAtSmallSizes) {
   const IndexExpr a = SymbolicDim("a", {1, 7}), b = SymbolicDim("b", {2, 5});
-  const std::vector<IndexExpr> exprs = {
-      a, b, a + b, a * b - 3, FloorDiv(a * 3 - 4, 2), FloorDiv(a, b), Mod(a * b, 3),
-      Min(a, b) * 2, Max(a - 4, b), a * a - b * 2, IndexExpr(3), IndexExpr(0) - a};
+  const std::vector<IndexExpr> exprs = {a,
+                                        b,
+                                        a + b,
+                                        a * b - 3,
+                                        FloorDiv(a * 3 - 4, 2),
+                                        FloorDiv(a, b),
+                                        Mod(a * b, 3),
+                                        Min(a, b) * 2,
+                                        Max(a - 4, b),
+                                        a * a - b * 2,
+                                        IndexExpr(3),
+                                        IndexExpr(0) - a};
   auto value = [](const IndexExpr& e, int64_t a_value, int64_t b_value) {
     IndexEnv env;
     env.var = [](VarId) { return std::nullopt; };

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/import.h"
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 #include "gtest/gtest.h"
 #include "rewrite/matching/match_index.h"
 #include "rewrite/matching/rewrite_source.h"
@@ -107,7 +107,8 @@ TEST(SymbolicRewritesTest, WhatHoldsAtTheHintOnlyIsNotOffered) {
     ASSERT_TRUE(IsSymbolic(graph)) << trap.rule;
     auto at_hint = Specialize(graph, trap.hint);
     ASSERT_TRUE(at_hint.ok()) << trap.rule << ": " << at_hint.status();
-    EXPECT_EQ(OfferedIn(*at_hint).count(trap.rule), 1u) << trap.rule << " does not hold at the hint";
+    EXPECT_EQ(OfferedIn(*at_hint).count(trap.rule), 1u)
+        << trap.rule << " does not hold at the hint";
     EXPECT_EQ(OfferedIn(graph).count(trap.rule), 0u) << trap.rule << " is offered for all sizes";
   }
 }

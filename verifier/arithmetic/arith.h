@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "graph/expr/polynomial.h"
 #include "verifier/arithmetic/fact.h"
 #include "verifier/arithmetic/model_search.h"
-#include "graph/expr/polynomial.h"
 #include "verifier/arithmetic/solver.h"
 
 namespace lemma::prover {

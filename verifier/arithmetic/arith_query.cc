@@ -3,9 +3,9 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "base/work.h"
 #include "verifier/arithmetic/arith.h"
 #include "verifier/arithmetic/linear.h"
-#include "base/work.h"
 
 namespace lemma::prover {
 

@@ -14,7 +14,7 @@
 #include "base/sha256.h"
 #include "base/status_macros.h"
 #include "graph/barrier.h"
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 #include "rewrite/rules/coverage.h"
 #include "rewrite/rules/proof_check.h"
 #include "verifier/certificate/compare.h"

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/builder.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 #include "rewrite/rules/held_numbers.h"
 #include "verifier/certificate/same_graph.h"
 

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "graph/expr/arithmetic.h"
 #include "base/work.h"
+#include "graph/expr/arithmetic.h"
 
 namespace lemma::prover {
 namespace {

@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "graph/expr/polynomial.h"
 #include "graph/expr/scalar_expr.h"
 #include "verifier/arithmetic/arith.h"
-#include "graph/expr/polynomial.h"
 
 namespace lemma::prover {
 

@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
+#include "base/work.h"
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/loops/cost.h"
-#include "base/work.h"
 #include "verifier/prover/graph_claim.h"
 #include "verifier/refutation/comparison.h"
 

@@ -10,10 +10,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
+#include "base/work.h"
 #include "graph/builder.h"
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/loops/cost.h"
-#include "base/work.h"
 #include "verifier/prover/graph_claim.h"
 
 namespace lemma::prover {

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "rewrite/rules/batch_text.h"
 #include "base/work.h"
+#include "rewrite/rules/batch_text.h"
 #include "verifier/prover/conditions.h"
 #include "verifier/prover/proof_file.h"
 #include "verifier/prover/prover.h"

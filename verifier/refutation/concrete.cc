@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "base/work.h"
 #include "graph/expr/substitute.h"
 #include "graph/tensor.h"
 #include "kernels/loops/cost.h"
-#include "base/work.h"
 
 namespace lemma::prover {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
-#include "graph/expr/compose.h"
 #include "base/work.h"
+#include "graph/expr/compose.h"
 #include "verifier/normal_form/storage.h"
 #include "verifier/refutation/comparison.h"
 #include "verifier/refutation/unroll.h"

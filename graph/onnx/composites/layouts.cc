@@ -150,8 +150,7 @@ Values ImportCol2Im(OnnxImport& node) {
 }  // namespace
 
 std::vector<OnnxImporter> LayoutComposites() {
-  return {{"CenterCropPad", ImportCenterCropPad},
-          {"Col2Im", ImportCol2Im}};
+  return {{"CenterCropPad", ImportCenterCropPad}, {"Col2Im", ImportCol2Im}};
 }
 
 }  // namespace lemma::ops

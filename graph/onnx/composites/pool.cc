@@ -5,7 +5,7 @@
 #include "base/status_macros.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/ops/convolution/window.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {

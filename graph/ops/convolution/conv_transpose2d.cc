@@ -10,7 +10,7 @@
 #include "graph/ops/checks.h"
 #include "graph/ops/convolution/conv_gradient.h"
 #include "graph/ops/convolution/window.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {

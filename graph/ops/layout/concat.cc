@@ -4,7 +4,7 @@
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {

@@ -5,7 +5,7 @@
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -163,9 +163,9 @@ absl::StatusOr<std::vector<Value>> ImportFlatten(OnnxImport& node) {
     return absl::InvalidArgumentError(absl::StrCat("axis ", axis, " is outside rank ", rank));
   }
   auto middle = x.shape().begin() + (axis < 0 ? axis + rank : axis);
-  return One(Reshape(node, x,
-                     {ProductOf(Shape(x.shape().begin(), middle)),
-                      ProductOf(Shape(middle, x.shape().end()))}));
+  return One(Reshape(
+      node, x,
+      {ProductOf(Shape(x.shape().begin(), middle)), ProductOf(Shape(middle, x.shape().end()))}));
 }
 
 // Axes are an attribute before operator set 13 and an input since then.

@@ -1,5 +1,5 @@
 // Numbers made of sizes. They are what a model's shape arithmetic begins with where sizes are
-// symbolic (graph/symbolic_size.h).
+// symbolic (graph/sizes/symbolic_size.h).
 #include "graph/onnx_form.h"
 #include "graph/op_def.h"
 

@@ -7,7 +7,7 @@
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/elementwise/elementwise_gradient.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {

@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 #include "gtest/gtest.h"
 #include "runtime/reference/reference.h"
 #include "tests/graph/onnx/onnx_checker.h"
@@ -48,8 +48,9 @@ void ExpectSame(const Graph& a, const Graph& b, const std::string& what) {
   const std::vector<Tensor> x = Run(a), y = Run(b);
   ASSERT_EQ(x.size(), y.size()) << what;
   for (size_t i = 0; i < x.size(); ++i) {
-    EXPECT_TRUE(x[i].SameBytes(y[i])) << what << ": output " << i << " is " << x[i].type().ToString()
-                                      << " and " << y[i].type().ToString();
+    EXPECT_TRUE(x[i].SameBytes(y[i]))
+        << what << ": output " << i << " is " << x[i].type().ToString() << " and "
+        << y[i].type().ToString();
   }
 }
 
@@ -187,8 +188,8 @@ TEST(SymbolicTest, ConvolutionsAndPoolings) {
     y = MaxPool<kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]>(b)
   })");
   AddOnes(&model, "k", {5, 3, 3, 3});
-  ExpectOneModelForAllSizes(model, {{{"batch", 1}, {"h", 8}, {"w", 9}},
-                                    {{"batch", 2}, {"h", 5}, {"w", 1}}});
+  ExpectOneModelForAllSizes(
+      model, {{{"batch", 1}, {"h", 8}, {"w", 9}}, {{"batch", 2}, {"h", 5}, {"w", 1}}});
 }
 
 TEST(SymbolicTest, DimensionsThatAreSums) {
@@ -200,8 +201,13 @@ TEST(SymbolicTest, DimensionsThatAreSums) {
   auto model = OnnxModel(
       "g (float[batch,past] a, float[batch,seq] b, float[batch,all] m) => (float[batch,all] y) {"
       " c = Concat<axis = 1>(a, b) y = Add(c, m) }");
-  model.mutable_graph()->mutable_input(2)->mutable_type()->mutable_tensor_type()->mutable_shape()
-      ->mutable_dim(1)->set_dim_param("past + seq");
+  model.mutable_graph()
+      ->mutable_input(2)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(1)
+      ->set_dim_param("past + seq");
   auto imported = ImportOnnxBytes(model.SerializeAsString(), Symbolic());
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_EQ(imported->graph.outputs()[0].type().ToString(), "f32[batch,past + seq]");
@@ -217,10 +223,10 @@ TEST(SymbolicTest, RefusesWhatHoldsForSomeSizesOnly) {
       "a = 7"));
   EXPECT_TRUE(absl::StrContains(
       ErrorOf(OnnxModel("g (float[a,4] x) => (float[c] z) { z = Squeeze(x) }")), "whether"));
-  EXPECT_TRUE(absl::StrContains(
-      ErrorOf(OnnxModel("g (float[a,4] x) => (float[p,4] y, float[q,4] z) {"
-                        " y, z = Split<axis = 0>(x) }")),
-      "divides"));
+  EXPECT_TRUE(
+      absl::StrContains(ErrorOf(OnnxModel("g (float[a,4] x) => (float[p,4] y, float[q,4] z) {"
+                                          " y, z = Split<axis = 0>(x) }")),
+                        "divides"));
   EXPECT_TRUE(absl::StrContains(ErrorOf(OnnxModel(R"(g (float[a,4] x) => (float[p,6] y) {
     shape = Constant<value_ints = [-1, 6]>()
     y = Reshape(x, shape)

@@ -1,7 +1,7 @@
 // Values of small integer tensors that are computed from symbolic sizes: the shape arithmetic of a
 // model. Internal to graph/onnx.
-#ifndef LEMMA_GRAPH_ONNX_SIZE_VALUES_H_
-#define LEMMA_GRAPH_ONNX_SIZE_VALUES_H_
+#ifndef LEMMA_GRAPH_ONNX_SIZES_SIZE_VALUES_H_
+#define LEMMA_GRAPH_ONNX_SIZES_SIZE_VALUES_H_
 
 #include <functional>
 #include <optional>
@@ -9,7 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "graph/graph.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma {
 
@@ -35,4 +35,4 @@ class SizeValues {
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_ONNX_SIZE_VALUES_H_
+#endif  // LEMMA_GRAPH_ONNX_SIZES_SIZE_VALUES_H_

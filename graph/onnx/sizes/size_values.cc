@@ -1,4 +1,4 @@
-#include "graph/onnx/size_values.h"
+#include "graph/onnx/sizes/size_values.h"
 
 #include <cmath>
 #include <map>
@@ -13,7 +13,8 @@ constexpr int kMaxDepth = 500;  // far more than any shape computation needs
 class ElementEvaluator {
  public:
   using Inputs = std::vector<std::vector<IndexExpr>>;
-  // `is_integer`: the definition's operands and results are integers, so that a quotient is rounded.
+  // `is_integer`: the definition's operands and results are integers, so that a quotient is
+  // rounded.
   ElementEvaluator(const Definition& definition, const Inputs& inputs, bool is_integer)
       : definition_(definition), inputs_(inputs), is_integer_(is_integer) {}
 

@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/convert.h"
-#include "graph/onnx/exporter.h"
+#include "graph/onnx/export/exporter.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/node_order.h"
 

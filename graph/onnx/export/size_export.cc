@@ -1,4 +1,4 @@
-#include "graph/onnx/size_export.h"
+#include "graph/onnx/export/size_export.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -74,9 +74,8 @@ std::string SizeExport::Dim(const IndexExpr& symbol) {
       return emit_("Gather", {it->second, constant_({static_cast<int64_t>(axis)})}, {{"axis", 0}});
     }
   }
-  status_ = absl::UnimplementedError(
-      absl::StrCat("unsupported: no input has the dimension ", SizeName(*ToSize(symbol)),
-                   " by itself"));
+  status_ = absl::UnimplementedError(absl::StrCat("unsupported: no input has the dimension ",
+                                                  SizeName(*ToSize(symbol)), " by itself"));
   return "";
 }
 

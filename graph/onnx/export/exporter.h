@@ -1,6 +1,6 @@
 // One attempt to write a graph as an ONNX model of a given operator set. Internal to graph/onnx.
-#ifndef LEMMA_GRAPH_ONNX_EXPORTER_H_
-#define LEMMA_GRAPH_ONNX_EXPORTER_H_
+#ifndef LEMMA_GRAPH_ONNX_EXPORT_EXPORTER_H_
+#define LEMMA_GRAPH_ONNX_EXPORT_EXPORTER_H_
 
 #include <onnx/onnx_pb.h>
 
@@ -14,10 +14,10 @@
 #include "absl/status/status.h"
 #include "graph/graph.h"
 #include "graph/onnx/export.h"
+#include "graph/onnx/export/size_export.h"
 #include "graph/onnx/opaque.h"
 #include "graph/onnx/opsets/forms.h"
 #include "graph/onnx/origin/plan.h"
-#include "graph/onnx/size_export.h"
 #include "graph/onnx_form.h"
 
 namespace lemma {
@@ -118,4 +118,4 @@ class Exporter {
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_ONNX_EXPORTER_H_
+#endif  // LEMMA_GRAPH_ONNX_EXPORT_EXPORTER_H_

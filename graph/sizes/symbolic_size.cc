@@ -1,4 +1,4 @@
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 #include <algorithm>
 #include <atomic>
@@ -71,8 +71,8 @@ Bounds operator+(const Bounds& a, const Bounds& b) {
 // A product of ends; one that does not exist decides the sign only.
 __int128 EndProduct(__int128 a, __int128 b) {
   if (a == 0 || b == 0) return 0;
-  const bool far = a >= Bounds::kFar || a <= -Bounds::kFar || b >= Bounds::kFar ||
-                   b <= -Bounds::kFar;
+  const bool far =
+      a >= Bounds::kFar || a <= -Bounds::kFar || b >= Bounds::kFar || b <= -Bounds::kFar;
   if (far) return (a > 0) == (b > 0) ? Bounds::kFar : -Bounds::kFar;
   constexpr __int128 kSafe = static_cast<__int128>(1) << 61;
   if (a > kSafe || a < -kSafe || b > kSafe || b < -kSafe) {
@@ -426,8 +426,8 @@ void Append(const IndexExpr& e, std::string* text, int precedence) {
     case IndexExpr::Kind::kMax: {
       static constexpr const char* kNames[] = {"floor_div", "mod", "min", "max"};
       absl::StrAppend(
-          text,
-          kNames[static_cast<int>(e.kind()) - static_cast<int>(IndexExpr::Kind::kFloorDiv)], "(");
+          text, kNames[static_cast<int>(e.kind()) - static_cast<int>(IndexExpr::Kind::kFloorDiv)],
+          "(");
       Append(e.lhs(), text, 0);
       text->append(", ");
       Append(e.rhs(), text, 0);

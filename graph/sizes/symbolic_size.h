@@ -1,16 +1,16 @@
 // Sizes that are not numbers.
 //
 // A size in a Shape, or among an operator's integer attributes, is a number or a symbolic size: an
-// expression over a model's symbolic dimensions, such as `2*seq + 1`. Equal expressions are the same
-// symbolic size, so shapes compare as vectors of integers, and graphs with symbolic sizes are
+// expression over a model's symbolic dimensions, such as `2*seq + 1`. Equal expressions are the
+// same symbolic size, so shapes compare as vectors of integers, and graphs with symbolic sizes are
 // ordinary graphs: they are matched, rewritten, hashed and written as others are. They cannot be
-// executed; graph/specialize.h gives the graph for numbers.
+// executed; graph/sizes/specialize.h gives the graph for numbers.
 //
-// A symbolic size is an int64_t from 2^62 on whose low bits are a hash of the expression. Nothing may
-// compute with it: whoever adds or multiplies sizes converts them to IndexExpr first. Operators'
-// definitions do so anyway.
-#ifndef LEMMA_GRAPH_SYMBOLIC_SIZE_H_
-#define LEMMA_GRAPH_SYMBOLIC_SIZE_H_
+// A symbolic size is an int64_t from 2^62 on whose low bits are a hash of the expression. Nothing
+// may compute with it: whoever adds or multiplies sizes converts them to IndexExpr first.
+// Operators' definitions do so anyway.
+#ifndef LEMMA_GRAPH_SIZES_SYMBOLIC_SIZE_H_
+#define LEMMA_GRAPH_SIZES_SYMBOLIC_SIZE_H_
 
 #include <cstdint>
 #include <functional>
@@ -57,8 +57,7 @@ std::optional<int64_t> ToSize(const IndexExpr& expr);
 // numbers, dimensions and parentheses, and what SizeName writes. `dim` gives the dimension of a
 // name. nullopt if the text is none, or names something else.
 std::optional<IndexExpr> ParseSize(
-    absl::string_view text,
-    const std::function<std::optional<IndexExpr>(const std::string&)>& dim);
+    absl::string_view text, const std::function<std::optional<IndexExpr>(const std::string&)>& dim);
 // Whether `text` may be the name of a dimension, rather than an expression.
 bool IsDimName(absl::string_view text);
 
@@ -89,4 +88,4 @@ absl::StatusOr<int64_t> Evaluate(int64_t size, const DimValues& values);
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_SYMBOLIC_SIZE_H_
+#endif  // LEMMA_GRAPH_SIZES_SYMBOLIC_SIZE_H_

@@ -1,6 +1,6 @@
 // Replaces symbolic sizes by numbers.
-#ifndef LEMMA_GRAPH_SPECIALIZE_H_
-#define LEMMA_GRAPH_SPECIALIZE_H_
+#ifndef LEMMA_GRAPH_SIZES_SPECIALIZE_H_
+#define LEMMA_GRAPH_SIZES_SPECIALIZE_H_
 
 #include <map>
 #include <string>
@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma {
 
@@ -51,4 +51,4 @@ class Specializer {
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_SPECIALIZE_H_
+#endif  // LEMMA_GRAPH_SIZES_SPECIALIZE_H_

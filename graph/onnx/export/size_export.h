@@ -1,7 +1,7 @@
 // Writes symbolic sizes as ONNX nodes that compute them from the inputs' shapes. Internal to
 // graph/onnx.
-#ifndef LEMMA_GRAPH_ONNX_SIZE_EXPORT_H_
-#define LEMMA_GRAPH_ONNX_SIZE_EXPORT_H_
+#ifndef LEMMA_GRAPH_ONNX_EXPORT_SIZE_EXPORT_H_
+#define LEMMA_GRAPH_ONNX_EXPORT_SIZE_EXPORT_H_
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "graph/symbolic_size.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma {
 
@@ -40,11 +40,11 @@ class SizeExport {
   const Graph& graph_;
   const Emit emit_;
   const Constant constant_;
-  std::map<std::string, std::string> made_;  // by the expression's text
+  std::map<std::string, std::string> made_;    // by the expression's text
   std::map<std::string, std::string> shapes_;  // by input
   absl::Status status_;
 };
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_ONNX_SIZE_EXPORT_H_
+#endif  // LEMMA_GRAPH_ONNX_EXPORT_SIZE_EXPORT_H_

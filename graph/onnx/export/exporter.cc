@@ -1,4 +1,4 @@
-#include "graph/onnx/exporter.h"
+#include "graph/onnx/export/exporter.h"
 
 #include <algorithm>
 #include <set>
@@ -44,9 +44,9 @@ bool Says(const onnx::TypeProto& declared, const TensorType& type) {
   }
   for (int i = 0; i < type.rank(); ++i) {
     const auto& dim = tensor.shape().dim(i);
-    const bool same = IsSymbolic(type.shape[i]) ? !dim.has_dim_value()
-                                                : dim.has_dim_value() &&
-                                                      dim.dim_value() == type.shape[i];
+    const bool same = IsSymbolic(type.shape[i])
+                          ? !dim.has_dim_value()
+                          : dim.has_dim_value() && dim.dim_value() == type.shape[i];
     if (!same) return false;
   }
   return true;

@@ -1,4 +1,4 @@
-#include "graph/specialize.h"
+#include "graph/sizes/specialize.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/builder.h"
+#include "graph/op_table.h"
 
 namespace lemma {
 namespace {
@@ -58,13 +59,13 @@ absl::StatusOr<Graph> Specialize(const Graph& graph, const DimValues& values) {
 absl::StatusOr<DimValues> BindDims(const Graph& graph, absl::Span<const TensorType> types) {
   DimValues values;
   if (types.size() != graph.inputs().size()) {
-    return absl::InvalidArgumentError(absl::StrCat(types.size(), " inputs are given, the graph has ",
-                                                   graph.inputs().size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat(types.size(), " inputs are given, the graph has ", graph.inputs().size()));
   }
   auto misfit = [&](size_t i, absl::string_view why) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input '", graph.input_names()[i], "' is ", graph.inputs()[i].type().ToString(), ", ",
-        types[i].ToString(), " is given", why));
+    return absl::InvalidArgumentError(absl::StrCat("input '", graph.input_names()[i], "' is ",
+                                                   graph.inputs()[i].type().ToString(), ", ",
+                                                   types[i].ToString(), " is given", why));
   };
   // Plain dimensions first: they give the values of compound ones.
   for (const bool plain : {true, false}) {
@@ -153,7 +154,7 @@ absl::StatusOr<NodePtr> Specializer::Apply(const Node& node, std::vector<Value> 
     LEMMA_ASSIGN_OR_RETURN(TensorType concrete, Of(type));
     types.push_back(std::move(concrete));
   }
-  if (node.IsOp("opaque")) {
+  if (&node.op() == FindOp("opaque")) {
     LEMMA_ASSIGN_OR_RETURN(std::vector<Value> values,
                            ApplyOpaque(std::move(inputs), std::move(attrs), std::move(types)));
     return values[0].node_ptr();
@@ -161,9 +162,9 @@ absl::StatusOr<NodePtr> Specializer::Apply(const Node& node, std::vector<Value> 
   LEMMA_ASSIGN_OR_RETURN(std::vector<Value> values,
                          ApplyOp(node.op().name, std::move(inputs), std::move(attrs)));
   if (values[0].node().types() != types) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(node.op().name, " of ", node.type(0).ToString(), " is ",
-                     values[0].type().ToString(), " for these sizes"));
+    return absl::InvalidArgumentError(absl::StrCat(node.op().name, " of ", node.type(0).ToString(),
+                                                   " is ", values[0].type().ToString(),
+                                                   " for these sizes"));
   }
   return values[0].node_ptr();
 }
@@ -183,8 +184,7 @@ absl::StatusOr<Graph> Specializer::Of(const Graph& graph) {
   }
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const Value& output = graph.outputs()[i];
-    builder.Output(graph.output_names()[i],
-                   Value(known_.at(output.node_ptr()), output.output()));
+    builder.Output(graph.output_names()[i], Value(known_.at(output.node_ptr()), output.output()));
   }
   return std::move(builder).Build();
 }
