@@ -173,6 +173,9 @@ Values ImportAffineGrid(OnnxImport& node) {
     if (size[2 + d] < 1 || points > (int64_t{1} << 24) / size[2 + d]) {
       return absl::InvalidArgumentError(absl::StrCat("size ", ToString(size)));
     }
+    if (align != 0 && size[2 + d] == 1) {  // which position that is, ONNX leaves open
+      return node.Unsupported("align_corners along an axis of one element");
+    }
     points *= size[2 + d];
   }
   std::vector<double> base;
@@ -181,9 +184,7 @@ Values ImportAffineGrid(OnnxImport& node) {
     for (int64_t d = spatial - 1; d >= 0; --d) {
       const int64_t count = size[2 + d], i = rest % count;
       rest /= count;
-      // A single position lies at the start, -1, if corners are aligned.
-      const double steps =
-          static_cast<double>(align != 0 ? std::max<int64_t>(count - 1, 1) : count);
+      const double steps = static_cast<double>(align != 0 ? count - 1 : count);
       base.push_back((2 * static_cast<double>(i) + (align != 0 ? 0 : 1)) / steps - 1);
     }
     base.push_back(1);

@@ -132,12 +132,16 @@ TEST(ComputedTest, GridSampleInThreeDimensions) {
 }
 
 TEST(ComputedTest, AffineGridOfTheIdentity) {
-  const std::string graph =
-      "g (float[1,2,3] theta) => (float[1,1,2,2] y) { s = Constant<value_ints = [1,1,1,2]>() "
-      "y = AffineGrid<align_corners = ";
+  auto grid = [](const std::string& size, const char* align) {
+    return absl::StrCat(
+        "g (float[1,2,3] theta) => (float[1,h,w,2] y) { s = Constant<value_ints = [1,1,", size,
+        "]>() y = AffineGrid<align_corners = ", align, ">(theta, s) }");
+  };
   const Doubles identity = {1, 0, 0, 0, 1, 0};
-  EXPECT_THAT(Computed(graph + "0>(theta, s) }", 20, {identity}), ElementsAre(-0.5, 0, 0.5, 0));
-  EXPECT_THAT(Computed(graph + "1>(theta, s) }", 20, {identity}), ElementsAre(-1, -1, 1, -1));
+  EXPECT_THAT(Computed(grid("1,2", "0"), 20, {identity}), ElementsAre(-0.5, 0, 0.5, 0));
+  EXPECT_THAT(Computed(grid("2,2", "1"), 20, {identity}), ElementsAre(-1, -1, 1, -1, -1, 1, 1, 1));
+  EXPECT_THAT(Refusal(grid("1,2", "1"), 20),
+              HasSubstr("unsupported: AffineGrid (align_corners along an axis of one element)"));
 }
 
 TEST(ComputedTest, DeformConvWithoutOffsetsIsAConvolution) {
