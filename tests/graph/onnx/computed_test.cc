@@ -401,6 +401,17 @@ TEST(ComputedTest, BitCast) {
               HasSubstr("i32 and i64 have different sizes"));
 }
 
+TEST(ComputedTest, DeterminantsOfSmallMatrices) {
+  EXPECT_THAT(
+      Computed("g (float[2,2,2] x) => (float[2] y) { y = Det(x) }", 11, {{1, 2, 3, 4, 2, 0, 0, 5}}),
+      ElementsAre(-2, 10));
+  EXPECT_THAT(
+      Computed("g (float[3,3] x) => (float y) { y = Det(x) }", 11, {{2, -1, 3, 4, 0, 1, -2, 5, 6}}),
+      ElementsAre(76));
+  EXPECT_THAT(Refusal("g (float[4,4] x) => (float y) { y = Det(x) }", 11),
+              HasSubstr("unsupported: Det (matrices of 4 rows; it may be 1 to 3)"));
+}
+
 TEST(ComputedTest, QuantizationInBlocks) {
   const std::string scales =
       "{ s = Constant<value = float[1,2] {0.5, 2.0}>() z = Constant<value = int8[1,2] {1, -1}>() ";
