@@ -127,6 +127,13 @@ std::string OrtException(const Node& node, absl::Span<const Tensor> operands) {
     return "open: a product that its integer type does not hold";
   }
   if (kExtremes.count(op) > 0 && HasNaN(operands[0])) return "fault: extremes lose NaN";
+  // These are exported as ReduceMax and ReduceMin.
+  if ((op == "scatter_nd" || op == "scatter_elements") &&
+      (node.String("reduction") == "max" || node.String("reduction") == "min") &&
+      (HasNaN(operands[0]) || HasNaN(operands[2]))) {
+    return "fault: extremes lose NaN";
+  }
+  if (op == "top_k" && HasNaN(operands[0])) return "open: the place of NaN in an order";
   if (op == "lrn" && HasNotFinite(operands[0])) {
     return "fault: LRN's running sum keeps what is not finite";
   }

@@ -31,6 +31,8 @@ std::vector<OnnxImporter> RegionComposites();
 std::vector<OnnxImporter> LayoutComposites();
 // NonZero, Unique, NonMaxSuppression of constants; MelWeightMatrix.
 std::vector<OnnxImporter> ConstantComposites();
+// Det.
+std::vector<OnnxImporter> DeterminantComposites();
 // BitwiseNot, BitwiseOr, BitwiseXor, BitShift, BitCast.
 std::vector<OnnxImporter> BitComposites();
 // Adagrad, Momentum, Adam. Their names include the domain, ai.onnx.preview.training.

@@ -1,5 +1,6 @@
 // Quantization as arithmetic on the numbers that the integers represent.
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -144,8 +145,8 @@ Values ImportDequantize(OnnxImport& node) {
 Values ImportDynamicQuantize(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   OnnxBuild b(node);
-  std::vector<int64_t> axes;
-  for (int i = 0; i < x.type().rank(); ++i) axes.push_back(i);
+  std::vector<int64_t> axes(x.type().rank());
+  std::iota(axes.begin(), axes.end(), 0);
   auto extreme = [&](const char* reduce, const char* with_zero) {
     Value e = axes.empty() ? x : b.Op(reduce, {x}, {{"axes", axes}, {"keepdims", int64_t{0}}});
     return b.Op(with_zero, {e, b.Scalar(x.dtype(), 0)});
@@ -162,8 +163,8 @@ Values ImportDynamicQuantize(OnnxImport& node) {
 // y = quantize(sum(k) (a - a0) (b - b0) * (a_scale b_scale / y_scale)).
 Values ImportQuantizedMatMul(OnnxImport& node) {
   OnnxBuild b(node);
-  std::vector<Value> in;
-  for (int i = 0; i < 8; ++i) in.push_back(b.Input(i));
+  std::vector<Value> in(8);
+  for (int i = 0; i < 8; ++i) in[i] = b.Input(i);
   if (!b.status().ok()) return b.status();
   for (int i : {1, 2, 4, 5, 6, 7}) {
     if (in[i].type().num_elements() != 1) return node.Unsupported("a scale for each row or column");

@@ -113,8 +113,9 @@ absl::StatusOr<RegionAxis> SampleRegions(OnnxImport& node, OnnxBuild& b, const V
   if (out.samples < 1) out.samples = 1;  // all regions are empty: none of their samples is valid
   std::vector<double> bin_of, sample_of;
   for (int64_t i = 0; i < bins * out.samples; ++i) {
-    bin_of.push_back(static_cast<double>(i / out.samples));
-    sample_of.push_back(static_cast<double>(i % out.samples));
+    const int64_t number = i / out.samples;
+    bin_of.push_back(static_cast<double>(number));
+    sample_of.push_back(static_cast<double>(i - number * out.samples));
   }
   const Value within = Vector(node, b, dtype, sample_of);
   // start + bin_of * bin + (sample_of + 1/2) * bin / count

@@ -34,6 +34,9 @@ Value Widened(OnnxBuild& b, const Value& x);
 Value SampledTerms(OnnxImport& node, OnnxBuild& b, const Value& x,
                    const std::vector<SampledAxis>& axes, const Value& images = {});
 
+// DeformConv: a convolution, each sample of which is moved by its own offset and scaled by a mask.
+absl::StatusOr<std::vector<Value>> ImportDeformConv(OnnxImport& node);
+
 }  // namespace lemma::ops
 
 #endif  // LEMMA_GRAPH_ONNX_COMPOSITES_SAMPLING_H_

@@ -1,5 +1,7 @@
 // The largest or smallest elements along an axis. Sorting is stated by counting: an element's rank
 // is the number of elements that come before it.
+#include <functional>
+
 #include "graph/gradient_form.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/types.h"
@@ -44,18 +46,22 @@ absl::Status DefineTopK(OpContext& c) {
   });
   Idx dims = c.dims(0);
   dims[axis] = k;
-  const TensorId which = c.Local(DType::kI64, dims, [&](const Idx& out) {
+  // The sum over the one element of rank out[axis].
+  auto chosen = [&](const Idx& out, const std::function<ScalarExpr(const IndexExpr&)>& of) {
     return c.Sum({size}, [&](const Idx& i) {
       Idx at = out;
       at[axis] = i[0];
       const ScalarExpr here =
           Apply(ScalarFn::kEqual, c.Read(rank, std::move(at)), ScalarExpr::Index(out[axis]));
-      return Apply(ScalarFn::kWhere, here, ScalarExpr::Index(i[0]), 0);
+      return Apply(ScalarFn::kWhere, here, of(i[0]), 0);
     });
+  };
+  c.Output(c.dtype(0), dims, [&](const Idx& out) {
+    return chosen(out, [&](const IndexExpr& i) { return read(out, i); });
   });
-  c.Output(c.dtype(0), dims,
-           [&](const Idx& out) { return read(out, IndexExpr::Load(c.Read(which, out).node())); });
-  c.Output(DType::kI64, dims, [&](const Idx& out) { return c.Read(which, out); });
+  c.Output(DType::kI64, dims, [&](const Idx& out) {
+    return chosen(out, [](const IndexExpr& i) { return ScalarExpr::Index(i); });
+  });
   return absl::OkStatus();
 }
 

@@ -132,12 +132,16 @@ TEST(ComputedTest, GridSampleInThreeDimensions) {
 }
 
 TEST(ComputedTest, AffineGridOfTheIdentity) {
-  const std::string graph =
-      "g (float[1,2,3] theta) => (float[1,1,2,2] y) { s = Constant<value_ints = [1,1,1,2]>() "
-      "y = AffineGrid<align_corners = ";
+  auto grid = [](const std::string& size, const char* align) {
+    return absl::StrCat(
+        "g (float[1,2,3] theta) => (float[1,h,w,2] y) { s = Constant<value_ints = [1,1,", size,
+        "]>() y = AffineGrid<align_corners = ", align, ">(theta, s) }");
+  };
   const Doubles identity = {1, 0, 0, 0, 1, 0};
-  EXPECT_THAT(Computed(graph + "0>(theta, s) }", 20, {identity}), ElementsAre(-0.5, 0, 0.5, 0));
-  EXPECT_THAT(Computed(graph + "1>(theta, s) }", 20, {identity}), ElementsAre(-1, -1, 1, -1));
+  EXPECT_THAT(Computed(grid("1,2", "0"), 20, {identity}), ElementsAre(-0.5, 0, 0.5, 0));
+  EXPECT_THAT(Computed(grid("2,2", "1"), 20, {identity}), ElementsAre(-1, -1, 1, -1, -1, 1, 1, 1));
+  EXPECT_THAT(Refusal(grid("1,2", "1"), 20),
+              HasSubstr("unsupported: AffineGrid (align_corners along an axis of one element)"));
 }
 
 TEST(ComputedTest, DeformConvWithoutOffsetsIsAConvolution) {
@@ -395,6 +399,17 @@ TEST(ComputedTest, BitCast) {
               ElementsAre(255, 5));
   EXPECT_THAT(Refusal("g (int32[2] x) => (int64[1] y) { y = BitCast<to = 7>(x) }", 26),
               HasSubstr("i32 and i64 have different sizes"));
+}
+
+TEST(ComputedTest, DeterminantsOfSmallMatrices) {
+  EXPECT_THAT(
+      Computed("g (float[2,2,2] x) => (float[2] y) { y = Det(x) }", 11, {{1, 2, 3, 4, 2, 0, 0, 5}}),
+      ElementsAre(-2, 10));
+  EXPECT_THAT(
+      Computed("g (float[3,3] x) => (float y) { y = Det(x) }", 11, {{2, -1, 3, 4, 0, 1, -2, 5, 6}}),
+      ElementsAre(76));
+  EXPECT_THAT(Refusal("g (float[4,4] x) => (float y) { y = Det(x) }", 11),
+              HasSubstr("unsupported: Det (matrices of 4 rows; it may be 1 to 3)"));
 }
 
 TEST(ComputedTest, QuantizationInBlocks) {
