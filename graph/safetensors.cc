@@ -29,7 +29,7 @@ constexpr char kMetadata[] = "__metadata__";
 constexpr int64_t kMaxHeader = 100'000'000;  // the format's own limit
 
 // In the order of DType.
-constexpr const char* kTypeNames[] = {"F32", "F64", "F16",  "BF16", "I64", "I32", "I8",
+constexpr const char* kTypeNames[] = {"F32", "F64",  "F16", "BF16", "I64", "I32", "I8",
                                       "U8",  "BOOL", "I16", "U16",  "U32", "U64"};
 static_assert(sizeof(kTypeNames) / sizeof(kTypeNames[0]) == kNumDTypes);
 

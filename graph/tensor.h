@@ -44,8 +44,8 @@ struct TensorType {
 class Tensor {
  public:
   Tensor() = default;
-  // Uninitialized values in a buffer aligned to 64 bytes. Fails if the allocation fails; Unimplemented
-  // for an opaque element type.
+  // Uninitialized values in a buffer aligned to 64 bytes. Fails if the allocation fails;
+  // Unimplemented for an opaque element type.
   static absl::StatusOr<Tensor> Allocate(TensorType type);
   // Every element is `value`, converted to the element type.
   static absl::StatusOr<Tensor> Filled(TensorType type, double value);

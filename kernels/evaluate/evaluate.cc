@@ -132,8 +132,7 @@ BoundSlot Bind(const void* data, std::optional<DType> storage) {
   slot.storage = storage;
   slot.number = !storage || (std::is_same_v<T, double> && storage == DType::kF64) ||
                 (std::is_same_v<T, float> && storage == DType::kF32) ||
-                (std::is_same_v<T, int64_t> &&
-                 (storage == DType::kI64 || storage == DType::kU64));
+                (std::is_same_v<T, int64_t> && (storage == DType::kI64 || storage == DType::kU64));
   slot.element_size = slot.number ? sizeof(T) : SizeOf(*storage);
   slot.read_integer = ReaderOf<T>(storage);
   return slot;
