@@ -12,7 +12,7 @@ namespace lemma {
 
 constexpr int64_t kUnlimitedWork = std::numeric_limits<int64_t>::max();
 
-// Thrown by Work(). The creator of a WorkScope catches it, so it never leaves the creator's
+// Thrown by SpendWork(). The creator of a WorkScope catches it, so it never leaves the creator's
 // library.
 struct WorkEnded {
   int64_t limit = 0;  // of the scope that is exhausted; 0: interrupted
@@ -53,7 +53,7 @@ inline thread_local WorkMeter work_meter;
 void CheckWork();
 
 // Counts steps. A step is about one operation on one term of a polynomial, some 30 ns.
-inline void Work(int64_t steps) {
+inline void SpendWork(int64_t steps) {
   if ((work_meter.left -= steps) < 0) CheckWork();
 }
 

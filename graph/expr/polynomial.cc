@@ -76,7 +76,7 @@ void Poly::Settle(bool overflowed) {
 }
 
 Poly Poly::Sum(const Poly& a, const Poly& b, int64_t scale) {
-  Work(static_cast<int64_t>(1 + a.terms_.size() + b.terms_.size()));
+  SpendWork(static_cast<int64_t>(1 + a.terms_.size() + b.terms_.size()));
   Poly result = a;
   result.overflowed_ = a.overflowed_ || b.overflowed_;
   for (const auto& [m, c] : b.terms_) {
@@ -89,7 +89,7 @@ Poly Poly::Sum(const Poly& a, const Poly& b, int64_t scale) {
 }
 
 Poly operator*(const Poly& a, const Poly& b) {
-  Work(static_cast<int64_t>(1 + a.terms_.size() * b.terms_.size()));
+  SpendWork(static_cast<int64_t>(1 + a.terms_.size() * b.terms_.size()));
   Poly result;
   result.overflowed_ = a.overflowed_ || b.overflowed_;
   for (const auto& [ma, ca] : a.terms_) {
@@ -271,7 +271,7 @@ Poly Leaves::Load(NormalFormPtr value, std::string text, std::vector<Leaf> deps)
 }
 
 std::vector<Leaf> Leaves::DepsOf(const Poly& p) const {
-  Work(static_cast<int64_t>(1 + p.terms().size()));
+  SpendWork(static_cast<int64_t>(1 + p.terms().size()));
   std::vector<Leaf> deps;
   for (const auto& [m, c] : p.terms()) {
     for (Leaf leaf : m) deps.insert(deps.end(), Info(leaf).deps.begin(), Info(leaf).deps.end());
@@ -282,7 +282,7 @@ std::vector<Leaf> Leaves::DepsOf(const Poly& p) const {
 }
 
 bool Leaves::Mentions(const Poly& p, Leaf base) const {
-  Work(1);
+  SpendWork(1);
   for (const auto& [m, c] : p.terms()) {
     for (Leaf leaf : m) {
       const auto& deps = Info(leaf).deps;

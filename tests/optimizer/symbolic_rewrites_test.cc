@@ -113,7 +113,7 @@ TEST(SymbolicRewritesTest, WhatHoldsAtTheHintOnlyIsNotOffered) {
   }
 }
 
-std::vector<Tensor> Run(const Graph& graph) {
+std::vector<Tensor> Execute(const Graph& graph) {
   std::vector<Tensor> inputs;
   for (const Value& input : graph.inputs()) {
     std::vector<double> values;
@@ -160,7 +160,7 @@ TEST(SymbolicRewritesTest, WhatIsOfferedHoldsAtEverySize) {
         auto x = Specialize(graph, values), y = Specialize(*after, values);
         EXPECT_TRUE(x.ok() && y.ok()) << rewrite.name() << y.status();
         if (!x.ok() || !y.ok()) continue;
-        const std::vector<Tensor> expected = Run(*x), actual = Run(*y);
+        const std::vector<Tensor> expected = Execute(*x), actual = Execute(*y);
         for (size_t i = 0; i < expected.size(); ++i) {
           EXPECT_EQ(expected[i].ToDoubles(), actual[i].ToDoubles())
               << rewrite.Describe() << " at " << size;

@@ -19,26 +19,26 @@ using ::testing::StartsWith;
 
 TEST(WorkTest, EndsWhenMoreIsDoneThanTheLimit) {
   WorkScope scope(100000);
-  for (int i = 0; i < 100000; ++i) Work(1);
+  for (int i = 0; i < 100000; ++i) SpendWork(1);
   EXPECT_EQ(scope.spent(), 100000);
-  EXPECT_THROW(Work(1), WorkEnded);
-  EXPECT_THROW(Work(1), WorkEnded);  // and for good
+  EXPECT_THROW(SpendWork(1), WorkEnded);
+  EXPECT_THROW(SpendWork(1), WorkEnded);  // and for good
 }
 
 TEST(WorkTest, AnInnerScopeCountsForTheOuterOne) {
   WorkScope outer(1000);
-  Work(10);
+  SpendWork(10);
   {
     WorkScope inner(500);
-    Work(400);
+    SpendWork(400);
     EXPECT_EQ(inner.spent(), 400);
-    EXPECT_THROW(Work(101), WorkEnded);
+    EXPECT_THROW(SpendWork(101), WorkEnded);
   }
   EXPECT_EQ(outer.spent(), 511);
-  Work(400);
+  SpendWork(400);
   WorkScope inner(500);
   try {
-    Work(100);
+    SpendWork(100);
     FAIL();
   } catch (const WorkEnded& end) {
     EXPECT_EQ(end.Reason("a test"), "work limit of 1000 steps reached in a test");
@@ -47,17 +47,17 @@ TEST(WorkTest, AnInnerScopeCountsForTheOuterOne) {
 
 TEST(WorkTest, WithoutAScopeNothingEnds) {
   { WorkScope scope(1); }
-  Work(kUnlimitedWork / 2);
-  Work(kUnlimitedWork / 2);
-  Work(kUnlimitedWork / 2);
+  SpendWork(kUnlimitedWork / 2);
+  SpendWork(kUnlimitedWork / 2);
+  SpendWork(kUnlimitedWork / 2);
 }
 
 TEST(WorkTest, IsInterruptedSoon) {
   std::atomic<bool> interrupted{false};
   WorkScope scope(kUnlimitedWork, &interrupted);
-  Work(1000000);
+  SpendWork(1000000);
   interrupted = true;
-  EXPECT_THROW(for (int i = 0; i < 100000; ++i) Work(1), WorkEnded);
+  EXPECT_THROW(for (int i = 0; i < 100000; ++i) SpendWork(1), WorkEnded);
 }
 
 // True, but proving it would take unbounded time: poolings in two orders, each a maximum over all

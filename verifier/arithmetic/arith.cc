@@ -14,7 +14,7 @@ Facts Arith::Relevant(const Facts& context, const Poly& goal) {
   Facts result;
   for (bool more = true; more;) {
     more = false;
-    Work(static_cast<int64_t>(context.size()));
+    SpendWork(static_cast<int64_t>(context.size()));
     for (size_t i = 0; i < context.size(); ++i) {
       if (taken[i]) continue;
       bool touches = false;
@@ -49,7 +49,7 @@ bool Arith::Implied(const Facts& context, const Fact& given, Effort effort) {
     // Only a contradictory context would imply it. Contradictions are not searched here.
     return false;
   }
-  Work(static_cast<int64_t>(context.size()));
+  SpendWork(static_cast<int64_t>(context.size()));
   for (const Fact& fact : context) {
     if (fact == goal) return true;
     if (goal.kind == Fact::Kind::kGe && fact.kind == Fact::Kind::kGe) {

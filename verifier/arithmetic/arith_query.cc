@@ -103,7 +103,7 @@ std::string Arith::Script(const Facts& facts, bool nonlinear) {
   for (size_t i = 0; i < monomials.size(); ++i) {
     absl::StrAppend(&script, "(declare-const m", i, " Int)\n");
   }
-  Work(static_cast<int64_t>(body.size() / 16));
+  SpendWork(static_cast<int64_t>(body.size() / 16));
   return script + body;
 }
 
@@ -160,7 +160,7 @@ void AddProducts(Facts* facts, const std::function<bool(Leaf)>& nonnegative,
 }  // namespace
 
 std::pair<Arith::Answer*, bool> Arith::Memo::Find(const Facts& facts, Effort effort) {
-  Work(static_cast<int64_t>(1 + facts.size()));
+  SpendWork(static_cast<int64_t>(1 + facts.size()));
   std::vector<Entry>& entries = entries_[HashOf(facts)];
   for (Entry& entry : entries) {
     if (entry.effort == effort && entry.facts == facts) return {entry.answer.get(), false};

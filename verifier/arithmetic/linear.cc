@@ -104,7 +104,7 @@ class Simplex {
       AddBound(unknown, static_cast<int>(i));
     }
     values_.resize(low_.size());
-    Work(static_cast<int64_t>(rows_.size()) * num_monomials_ / 8);
+    SpendWork(static_cast<int64_t>(rows_.size()) * num_monomials_ / 8);
   }
 
   Satisfiable Run() {
@@ -214,7 +214,7 @@ class Simplex {
       row.coefficients[column] = 0;
       values_[row.unknown] = values_[row.unknown] + factor * step;
       overflow_ = overflow_ || !values_[row.unknown].IsNumber();
-      Work(num_monomials_ / 2);
+      SpendWork(num_monomials_ / 2);
       for (int j = 0; j < num_monomials_; ++j) {
         if (own[j].IsZero()) continue;
         row.coefficients[j] = row.coefficients[j] + factor * own[j];
@@ -303,7 +303,7 @@ Satisfiable DecideLinear(const Facts& given) {
     if (fact.p.overflowed()) return Satisfiable::kUnknown;
     facts.push_back(Normalized(fact));
   }
-  Work(static_cast<int64_t>(8 * facts.size()));
+  SpendWork(static_cast<int64_t>(8 * facts.size()));
   return Simplex(facts).Run();
 }
 

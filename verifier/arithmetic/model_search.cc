@@ -42,7 +42,7 @@ class Search {
         hints_(hints),
         budget_(budget),
         random_(seed) {
-    Work(static_cast<int64_t>(8 * facts.size()));
+    SpendWork(static_cast<int64_t>(8 * facts.size()));
     std::map<Leaf, int> positions;
     for (size_t i = 0; i < order_.size(); ++i) positions[order_[i]] = static_cast<int>(i);
     for (const Fact& fact : facts) {
@@ -168,7 +168,7 @@ class Search {
     }
     for (int64_t v : candidates) {
       if (++tried_ > budget_) return false;
-      Work(static_cast<int64_t>(2 + 4 * checks_[i].size()));
+      SpendWork(static_cast<int64_t>(2 + 4 * checks_[i].size()));
       values_[order_[i]] = v;
       const bool holds = std::all_of(checks_[i].begin(), checks_[i].end(),
                                      [&](const Check& check) { return Holds(*check.fact); });

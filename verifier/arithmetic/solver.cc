@@ -101,7 +101,7 @@ Satisfiable Solver::Check(const std::string& script, uint32_t rlimit) {
     Remembered().Add(rlimit, script, *answer);
   }
   // Charged for cached answers too, so that work does not depend on earlier questions.
-  Work(kWorkPerQuery + answer->resources * kWorkPerResource);
+  SpendWork(kWorkPerQuery + answer->resources * kWorkPerResource);
   return answer->satisfiable;
 }
 

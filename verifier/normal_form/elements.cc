@@ -133,7 +133,7 @@ class Collector {
 
   void Scalar(TensorId tensor, const ScalarExpr& e, const Env& env, const Place& place,
               bool discontinuities) {
-    Work(4);
+    SpendWork(4);
     if (!result_.complete) return;
     switch (e.kind()) {
       case ScalarExpr::Kind::kConst:

@@ -108,7 +108,7 @@ bool Equality::CancelOnce(std::vector<Term>* terms, const Facts& context) {
   // sign without remainder.
   for (int pass = 0; pass < 3; ++pass) {
     for (size_t i = 0; i < terms->size(); ++i) {
-      Work(static_cast<int64_t>(terms->size() - i));
+      SpendWork(static_cast<int64_t>(terms->size() - i));
       for (size_t j = i + 1; j < terms->size(); ++j) {
         if (signatures[i] != signatures[j]) continue;
         const bool opposite = sign((*terms)[i]) != sign((*terms)[j]);
@@ -194,7 +194,7 @@ std::string Equality::Signature(const Atom& atom) const {
 }
 
 std::string Equality::Signature(const std::vector<Atom>& atoms) const {
-  Work(static_cast<int64_t>(1 + 2 * atoms.size()));
+  SpendWork(static_cast<int64_t>(1 + 2 * atoms.size()));
   std::vector<std::string> parts;
   for (const Atom& atom : atoms) parts.push_back(Signature(atom));
   std::sort(parts.begin(), parts.end());

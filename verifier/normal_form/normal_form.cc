@@ -85,7 +85,7 @@ Facts Forms::Substitute(const Facts& facts, const LeafMap& map) {
 }
 
 Atom Forms::Substitute(const Atom& atom, const LeafMap& map) {
-  Work(4);
+  SpendWork(4);
   Atom result = atom;
   for (Poly& p : result.index) p = leaves_.Substitute(p, map);
   for (NormalFormPtr& arg : result.args) arg = Share(Substitute(*arg, map));
@@ -302,7 +302,7 @@ std::string Forms::Key(const Term& term, bool with_coefficient) {
     absl::StrAppend(&text, "sum[", term.axes.size(), ": ", KeyOf(term.guards), "] ");
   }
   absl::StrAppend(&text, absl::StrJoin(atoms, " * "));
-  Work(static_cast<int64_t>(1 + text.size() / 4));
+  SpendWork(static_cast<int64_t>(1 + text.size() / 4));
   bound_ = std::move(saved);
   return text;
 }

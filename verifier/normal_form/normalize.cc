@@ -332,7 +332,7 @@ void Normalizer::SimplifyTerm(Term term, const Facts& context, std::vector<Term>
   Facts settled;  // guards that cannot be simplified further
   for (int round = 0; round < 60; ++round) {
     if (++steps_ > kMaxSteps) break;
-    Work(static_cast<int64_t>(8 + context.size() + term.guards.size()));
+    SpendWork(static_cast<int64_t>(8 + context.size() + term.guards.size()));
     if (term.coefficient.IsZero()) return;
     const bool known = round > 0 && term.guards == settled;
     Step step = known ? Step::kNothing : Guards(&term, context);

@@ -25,7 +25,7 @@ std::vector<std::vector<int>> Equality::Assignments(const std::vector<Atom>& min
   std::vector<bool> used(others.size(), false);
   std::function<void()> extend = [&] {
     if (result.size() >= kMaxAssignments) return;
-    Work(static_cast<int64_t>(1 + others.size()));
+    SpendWork(static_cast<int64_t>(1 + others.size()));
     if (current.size() == mine.size()) {
       result.push_back(current);
       return;
@@ -222,7 +222,7 @@ std::optional<Equality::Pairing> Equality::Pair(const Term& mine, const Term& gi
     std::sort(choice.begin(), choice.end());
     if (left.size() > 3) continue;
     std::function<bool(size_t, LeafMap)> assign = [&](size_t i, LeafMap so_far) {
-      Work(static_cast<int64_t>(4 + 4 * so_far.size()));
+      SpendWork(static_cast<int64_t>(4 + 4 * so_far.size()));
       if (i < left.size()) {
         for (Leaf axis : choice) {
           LeafMap next = so_far;

@@ -118,7 +118,7 @@ class GuardSearch {
       const uint64_t bit = uint64_t{1} << (entered_ % 64);
       for (Bits* bits : {&agree_, &differ_}) bits->resize(word + 1);
       (all[entered_].agree ? agree_ : differ_)[word] |= bit;
-      Work(static_cast<int64_t>(bits_.size()));
+      SpendWork(static_cast<int64_t>(bits_.size()));
       const GuardValues values = language_.ValuesOf(all[entered_].values);
       for (size_t a = 0; a < bits_.size(); ++a) {
         bits_[a].resize(word + 1);
@@ -198,7 +198,7 @@ class GuardSearch {
       }
     }
     for (size_t i = 0; i < partial.size(); ++i) {
-      Work(static_cast<int64_t>((partial.size() - i) * differ_.size()) / 4);
+      SpendWork(static_cast<int64_t>((partial.size() - i) * differ_.size()) / 4);
       const Bits wrong = Satisfying({partial[i]}, differ_);
       const Bits right = Satisfying({partial[i]}, agree_);
       for (size_t j = i + 1; j < partial.size(); ++j) {

@@ -143,7 +143,7 @@ std::optional<Refuted> RefuteGraphs(const GraphClaim& claim, const ProverOptions
   GraphRefuter refuter(claim, *sides[0], *sides[1]);
   const double affordable = kMaxWork / (1 + work);
   for (int i = 0; i < options.samples && i < affordable; ++i) {
-    Work(kWorkPerSample);
+    SpendWork(kWorkPerSample);
     if (auto found = refuter.Compare(HashCombine(options.seed, i), i)) return found;
   }
   return std::nullopt;

@@ -45,7 +45,7 @@ class Sketcher {
     }
     absl::flat_hash_map<Value, Column> live;
     for (const NodePtr& node : graph.nodes()) {
-      Work(kWorkPerNode);
+      SpendWork(kWorkPerNode);
       std::vector<Column> columns = node->is_op() ? Compute(*node, live) : Leaf(*node);
       for (size_t o = 0; o < columns.size(); ++o) {
         const Value value(node, static_cast<int>(o));
@@ -191,7 +191,7 @@ class Sweeper {
           continue;
         }
         if (failures_ >= kMaxFailures || ++tried > kCandidates) return;
-        Work(kWorkPerNode);
+        SpendWork(kWorkPerNode);
         if (!Prove(candidate, now)) continue;
         moved_[value] = candidate;
         return;

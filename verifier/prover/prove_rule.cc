@@ -73,7 +73,7 @@ void CountStating(const Substitution& rule) {
   for (const Pattern* pattern : {&rule.source, &rule.target}) {
     for (const PatternNode& node : pattern->nodes) size += static_cast<int64_t>(node.inputs.size());
   }
-  if (size > kMany) Work(std::min(size, int64_t{1} << 20) * size * kStepsPerPair);
+  if (size > kMany) SpendWork(std::min(size, int64_t{1} << 20) * size * kStepsPerPair);
 }
 
 Verdict ProveForms(const Substitution& rule, const ProverOptions& options) {

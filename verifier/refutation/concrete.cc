@@ -58,7 +58,7 @@ std::optional<double> Elements(const Definition& definition) {
 }  // namespace
 
 std::optional<Concrete> Concrete::Of(const Definition& definition, double max_work) {
-  Work(kWorkToCompile);
+  SpendWork(kWorkToCompile);
   const std::optional<double> elements = Elements(definition);
   if (!elements || *elements > max_work) return std::nullopt;
   std::vector<std::string> params;
@@ -75,7 +75,7 @@ template <class Number>
 std::optional<std::vector<std::vector<Number>>> Concrete::Run(
     const std::vector<std::vector<Number>>& inputs,
     const std::map<std::string, Number>& params) const {
-  Work(static_cast<int64_t>(work_ / 4));
+  SpendWork(static_cast<int64_t>(work_ / 4));
   std::vector<TensorView> views;
   for (const std::vector<Number>& input : inputs) {
     views.push_back({input.data(), std::nullopt, DenseStrides(input_dims(views.size()))});

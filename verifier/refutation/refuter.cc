@@ -123,7 +123,7 @@ std::vector<Leaf> Refuter::FreeSymbols() const {
 std::optional<SymbolMap> Refuter::Sample(std::mt19937_64* random, Style style, int attempts) {
   const std::vector<Leaf> free = FreeSymbols();
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    Work(static_cast<int64_t>(4 * free.size() + 4 * symbols_.size()));
+    SpendWork(static_cast<int64_t>(4 * free.size() + 4 * symbols_.size()));
     std::map<Leaf, int64_t> values;
     const int reach = 2 + static_cast<int>((*random)() % 4);
     for (Leaf leaf : free) {
@@ -258,7 +258,7 @@ const Suggestions& Refuter::suggestions() {
 
 std::optional<SymbolMap> Refuter::TrySuggested(const std::vector<Leaf>& free, int one, int64_t size,
                                                std::mt19937_64* random) const {
-  Work(static_cast<int64_t>(4 * free.size() + 4 * symbols_.size()));
+  SpendWork(static_cast<int64_t>(4 * free.size() + 4 * symbols_.size()));
   const std::vector<int64_t>& sizes = suggestions_->sizes;
   std::map<Leaf, int64_t> values;
   for (size_t i = 0; i < free.size(); ++i) {
