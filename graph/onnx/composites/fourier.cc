@@ -116,9 +116,9 @@ Values ImportDft(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(int64_t axis, DftAxis(node));
   LEMMA_ASSIGN_OR_RETURN(int64_t inverse, node.Int("inverse", 0));
   LEMMA_ASSIGN_OR_RETURN(int64_t onesided, node.Int("onesided", 0));
-  const int rank = x.type().rank();
-  if (rank < 3 || !IsFloat(x.dtype())) {
-    return absl::InvalidArgumentError("the input must be floats of rank 3 or more");
+  int rank = x.type().rank();
+  if (rank < 2 || !IsFloat(x.dtype())) {
+    return absl::InvalidArgumentError("the input must be floats of rank 2 or more");
   }
   LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, rank));
   if (axis == rank - 1) return absl::InvalidArgumentError("axis is that of the complex parts");
@@ -136,11 +136,17 @@ Values ImportDft(OnnxImport& node) {
   if (length < 1 || length > (int64_t{1} << 24)) {
     return absl::InvalidArgumentError(absl::StrCat("the transform's length is ", length));
   }
+  OnnxBuild b(node);
+  const bool is_single = rank == 2;  // one signal, without an axis of several
+  if (is_single) {
+    x = b.Reshape(x, {1, x.shape()[0], x.shape()[1]});
+    ++axis;
+    ++rank;
+  }
   // Swapping the axis with the last but one; its own inverse.
   std::vector<int64_t> swap(rank);
   for (int i = 0; i < rank; ++i) swap[i] = i;
   std::swap(swap[axis], swap[rank - 2]);
-  OnnxBuild b(node);
   auto moved = [&](const Value& v) { return axis == rank - 2 ? v : b.Transpose(v, swap); };
   x = moved(Resized(b, x, axis, to_real ? length / 2 + 1 : length));
   Value y;
@@ -150,6 +156,7 @@ Values ImportDft(OnnxImport& node) {
     LEMMA_ASSIGN_OR_RETURN(y, Transform(node, b, x, onesided != 0, inverse != 0 ? 1.0 : -1.0));
   }
   y = moved(y);
+  if (is_single && y) y = b.Reshape(y, {y.shape()[1], y.shape()[2]});
   if (!b.status().ok()) return b.status();
   return std::vector<Value>{y};
 }

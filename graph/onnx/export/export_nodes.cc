@@ -6,12 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/export/exporter.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/node_order.h"
+#include "graph/sizes/specialize.h"
 
 namespace lemma {
 namespace {
@@ -63,6 +65,37 @@ struct AttrSetter {
     *proto->mutable_t() = ToProto("", v);
   }
 };
+
+// Whether the operator's export is right for symbolic sizes: it passes sizes on as constants, and
+// computes with none.
+bool ExportsSymbolicSizes(const Node& node) {
+  static const auto* const groups =
+      new absl::flat_hash_set<std::string>{"activation", "comparison and logic", "element-wise"};
+  static const auto* const names =
+      new absl::flat_hash_set<std::string>{"argmax",      "argmin",        "avg_pool2d",
+                                           "batch_norm",  "cast",          "concat",
+                                           "conv2d",      "cumsum",        "einsum",
+                                           "expand",      "gather",        "gather_elements",
+                                           "gather_nd",   "iota",          "layer_norm",
+                                           "log_softmax", "matmul",        "max_pool2d",
+                                           "pad",         "reduce_l1",     "reduce_l2",
+                                           "reduce_max",  "reduce_mean",   "reduce_min",
+                                           "reduce_sum",  "reshape",       "resize_nearest",
+                                           "sizes",       "slice",         "softmax",
+                                           "split",       "tile",          "transpose",
+                                           "trilu",       "instance_norm", "conv_transpose2d",
+                                           "opaque"};
+  const OpDef& op = node.op();
+  if (op.name == "bitwise_and" || op.name == "dropout") return false;
+  if (op.FindAttr("ceil_mode") != nullptr && node.Int("ceil_mode") != 0) return false;
+  return names->contains(op.name) || groups->contains(op.group);
+}
+
+bool HasSymbols(const OnnxAttr& attr) {
+  auto* size = std::get_if<int64_t>(&attr);
+  auto* sizes = std::get_if<std::vector<int64_t>>(&attr);
+  return (size != nullptr && IsSymbolic(*size)) || (sizes != nullptr && IsSymbolic(*sizes));
+}
 
 // The mark of an opaque node that may draw random numbers; "" for any other node.
 std::string DrawMark(const Node& node) {
@@ -120,6 +153,10 @@ void NodeExport::Emit(absl::string_view op_type, std::vector<std::string> inputs
     onnx::AttributeProto* attribute = proto.add_attribute();
     attribute->set_name(name);
     std::visit(AttrSetter{attribute}, value);
+    if (HasSymbols(value) && status_.ok()) {
+      status_ =
+          absl::UnimplementedError(absl::StrCat("unsupported: attribute ", name, " is no number"));
+    }
     if (!HoldsReals(value) && status_.ok()) {
       status_ = absl::UnimplementedError(
           absl::StrCat("unsupported: attribute ", name, " is no f32 number"));
@@ -194,6 +231,13 @@ absl::Status Exporter::AddNode(const NodePtr& node) {
   if (!op.onnx_export) {
     return absl::UnimplementedError(
         absl::StrCat("unsupported: ", op.name, " (ONNX has no such operator)"));
+  }
+  const bool is_symbolic =
+      IsSymbolic(*node) || std::any_of(node->inputs().begin(), node->inputs().end(),
+                                       [](const Value& v) { return IsSymbolic(v.shape()); });
+  if (is_symbolic && !ExportsSymbolicSizes(*node)) {
+    return absl::UnimplementedError(
+        absl::StrCat("unsupported: ", op.name, " with symbolic sizes; --dim gives numbers"));
   }
   NodeExport form(this, node);
   auto status = op.onnx_export(form);

@@ -138,6 +138,7 @@ std::string Rewriter::MoveInputs(NodeProto* node) {
       continue;
     }
     if (value == nullptr) return absl::StrCat("a computed ", moved->names[i - 1]);
+    if (node->op_type() == "TopK" && value->size() == 1 && value->AtInt(0) < 1) return "k = 0";
     if (IsFloat(value->dtype())) {
       for (int64_t k = 0; k < value->size(); ++k) {
         const double real = value->AtDouble(k);

@@ -258,7 +258,7 @@ OpDef Make_reshape() {
     const std::vector<int64_t>& shape = out.node().Ints("shape");
     std::vector<std::pair<std::string, OnnxAttr>> attrs;
     // A size of 0 would mean the input's size.
-    if (std::count(shape.begin(), shape.end(), 0) > 0) attrs = {{"allowzero", int64_t{1}}};
+    if (MayBeEmpty(shape)) attrs = {{"allowzero", int64_t{1}}};
     out.Emit("Reshape", {out.Input(0), out.Constant(Tensor::Ints(shape))}, {out.Output(0)},
              std::move(attrs));
     return absl::OkStatus();

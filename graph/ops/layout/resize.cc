@@ -12,6 +12,7 @@
 #include "graph/ops/axis_map.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/layout/interpolation.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -217,6 +218,75 @@ absl::StatusOr<Value> Extrapolated(OnnxImport& node, Value y, const std::vector<
   return y;
 }
 
+// By how much each dimension of x grows; an error unless that is a whole number for all sizes.
+absl::StatusOr<std::vector<int64_t>> WholeFactors(OnnxImport& node, const Shape& x) {
+  std::vector<int64_t> factors;
+  const bool has_sizes = node.op_type() == "Resize" && node.opset() >= 11 && node.HasInput(3);
+  if (!has_sizes) {
+    Shape any = x;  // scales say the same for every size
+    for (int64_t& size : any) size = IsSymbolic(size) ? 1 : size;
+    LEMMA_ASSIGN_OR_RETURN(std::vector<ResizeAxis> axes, ReadResizeAxes(node, any));
+    for (const ResizeAxis& axis : axes) {
+      factors.push_back(axis.scale.second == 1 ? axis.scale.first : 0);
+    }
+  } else {
+    for (int i : {1, 2}) {
+      if (node.HasInput(i)) LEMMA_RETURN_IF_ERROR(node.Input(i).status());
+    }
+    LEMMA_ASSIGN_OR_RETURN(const Tensor sizes, node.ConstantInput(3));
+    if (sizes.size() != static_cast<int64_t>(x.size())) {
+      return node.Unsupported("sizes of some axes where others are symbolic");
+    }
+    for (size_t d = 0; d < x.size(); ++d) {
+      const auto factor = QuotientOf(sizes.AtInt(static_cast<int64_t>(d)), x[d]);
+      factors.push_back(factor && !IsSymbolic(*factor) ? *factor : 0);
+    }
+  }
+  for (int64_t factor : factors) {
+    if (factor < 1) {
+      return node.Unsupported(
+          absl::StrCat("symbolic sizes ", ToString(x), " that do not grow by whole numbers"));
+    }
+  }
+  return factors;
+}
+
+// Repeats elements of an x with symbolic sizes.
+absl::StatusOr<std::vector<Value>> ResizeSymbolic(OnnxImport& node, const Value& x,
+                                                  const std::string& coordinates,
+                                                  const std::string& rounding) {
+  for (const char* unused :
+       {"cubic_coeff_a", "exclude_outside", "extrapolation_value", "keep_aspect_ratio_policy"}) {
+    node.FindAttr(unused);
+  }
+  LEMMA_ASSIGN_OR_RETURN(std::string mode, node.String("mode", "nearest"));
+  // In other modes, positions depend on the size.
+  const bool is_local = coordinates == "asymmetric" || coordinates == "half_pixel" ||
+                        coordinates == "tf_half_pixel_for_nn";
+  if (mode != "nearest" || !is_local) {
+    return node.Unsupported(absl::StrCat("mode ", mode, ", ", coordinates, ", of symbolic sizes"));
+  }
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<int64_t> factors, WholeFactors(node, x.shape()));
+  Shape sizes;
+  for (size_t d = 0; d < factors.size(); ++d) {
+    // Positions repeat after each element of x, so some elements show all of them.
+    constexpr int64_t kSome = 16;
+    const ResizeAxis some{kSome, kSome * factors[d], {factors[d], 1}};
+    LEMMA_ASSIGN_OR_RETURN(const Linear position, SourcePosition(node, some, coordinates));
+    LEMMA_ASSIGN_OR_RETURN(const Linear rounded, Rounded(node, position, rounding));
+    const Linear form = Simplest(rounded, some.input, some.output);
+    if (form.mul != 1 || form.add != 0 || form.by != factors[d]) {
+      return node.Unsupported(
+          absl::StrCat("nearest_mode ", rounding, ", ", coordinates, ", of symbolic sizes"));
+    }
+    sizes.push_back(ProductOf({x.shape()[d], factors[d]}));
+  }
+  if (sizes == x.shape()) return std::vector<Value>{x};
+  const std::vector<int64_t> ones(sizes.size(), 1), zeros(sizes.size(), 0);
+  return node.Ops("resize_nearest", {x},
+                  {{"sizes", sizes}, {"mul", ones}, {"add", zeros}, {"by", factors}});
+}
+
 absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(std::string mode, node.String("mode", "nearest"));
@@ -225,6 +295,7 @@ absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
                                                               old ? "asymmetric" : "half_pixel"));
   LEMMA_ASSIGN_OR_RETURN(std::string rounding,
                          node.String("nearest_mode", old ? "floor" : "round_prefer_floor"));
+  if (IsSymbolic(x.shape())) return ResizeSymbolic(node, x, coordinates, rounding);
   LEMMA_ASSIGN_OR_RETURN(std::vector<ResizeAxis> axes, ReadResizeAxes(node, x.shape()));
   LEMMA_ASSIGN_OR_RETURN(const double outside, node.Float("extrapolation_value", 0));
   bool changes = false;
@@ -275,7 +346,7 @@ absl::Status ExportResizeNearest(OnnxExport& out) {
   bool whole = true;
   std::vector<double> scales;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    whole = whole && mul[d] == 1 && add[d] == 0 && sizes[d] == input[d] * by[d];
+    whole = whole && mul[d] == 1 && add[d] == 0 && sizes[d] == ProductOf({input[d], by[d]});
     scales.push_back(static_cast<double>(by[d]));
   }
   if (whole) {
@@ -287,6 +358,7 @@ absl::Status ExportResizeNearest(OnnxExport& out) {
               {"nearest_mode", std::string("floor")}});
     return absl::OkStatus();
   }
+  if (IsSymbolic(sizes)) return absl::UnimplementedError("unsupported: resize of symbolic sizes");
   std::string current = out.Input(0);
   for (size_t d = 0; d < sizes.size(); ++d) {
     const Linear form{mul[d], add[d], by[d]};

@@ -194,6 +194,15 @@ absl::Status ExportSlice(OnnxExport& out) {
   std::vector<int64_t> ends, axes, steps = node.Ints("steps");
   if (steps.empty()) steps.assign(starts.size(), 1);
   for (size_t d = 0; d < starts.size(); ++d) {
+    if (IsSymbolic(starts[d]) || IsSymbolic(sizes[d])) {
+      const auto symbolic = ToSize(ToExpr(starts[d]) + ToExpr(sizes[d]) * IndexExpr(steps[d]));
+      if (!symbolic || steps[d] < 0) {
+        return absl::UnimplementedError("unsupported: slices backwards of symbolic sizes");
+      }
+      ends.push_back(*symbolic);
+      axes.push_back(static_cast<int64_t>(d));
+      continue;
+    }
     int64_t end = starts[d] + sizes[d] * steps[d];
     // The range goes down past element 0; a negative end would count from the back.
     if (end < 0) end = INT64_MIN;

@@ -154,7 +154,7 @@ TEST(ElementTypes, WeightsOfOpaqueTypesReachTheirDequantization) {
 
 TEST(OperatorSets, TypesOfKeptOutputsAreInferred) {
   auto imported =
-      Import(OnnxModel("g (float[3,2,2] x) => (float[3] y) { d = Det(x) y = Relu(d) }"));
+      Import(OnnxModel("g (float[3,4,4] x) => (float[3] y) { d = Det(x) y = Relu(d) }"));
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_THAT(PrintGraph(imported->graph), HasSubstr("d: f32[3] = opaque(x)"));
 }
@@ -164,8 +164,9 @@ TEST(OperatorSets, InferenceSurvivesWrongNodes) {
   auto imported = Import(OnnxModel(R"(
     g (uint8[7,1,7] x, float s, uint8 z, uint8[1,1,1,1] w, float[1] v, uint8[1] u) => (float y) {
       h = QLinearConv(x, s, z, w, v, u, s, z)
-      y = Size(h) })"));
-  EXPECT_THAT(imported.status().message(), HasSubstr("unsupported: QLinearConv (no definition)"));
+      y = Size(h) })",
+                                   21));
+  EXPECT_THAT(imported.status().message(), HasSubstr("QLinearConv"));
 }
 
 TEST(OperatorSets, WhatALaterSetAllowsIsKept) {

@@ -192,6 +192,20 @@ TEST(SymbolicTest, ConvolutionsAndPoolings) {
       model, {{{"batch", 1}, {"h", 8}, {"w", 9}}, {{"batch", 2}, {"h", 5}, {"w", 1}}});
 }
 
+TEST(SymbolicTest, EnlargesByWholeFactors) {
+  ExpectOneModelForAllSizes(
+      OnnxModel(R"(g (float[batch,2,h,w] x) => (float[batch,2,p,q] y) {
+    scales = Constant<value_floats = [1.0, 1.0, 2.0, 3.0]>()
+    y = Resize<mode = "nearest">(x, , scales)
+  })"),
+      {{{"batch", 1}, {"h", 1}, {"w", 2}}, {{"batch", 2}, {"h", 5}, {"w", 3}}});
+  EXPECT_TRUE(absl::StrContains(ErrorOf(OnnxModel(R"(g (float[1,2,h,w] x) => (float[1,2,p,q] y) {
+    scales = Constant<value_floats = [1.0, 1.0, 1.5, 2.0]>()
+    y = Resize<mode = "nearest">(x, , scales)
+  })")),
+                                "whole numbers"));
+}
+
 TEST(SymbolicTest, DimensionsThatAreSums) {
   ExpectOneModelForAllSizes(
       OnnxModel(R"(g (float[batch,past] a, float[batch,seq] b) => (float[batch,total] y) {
