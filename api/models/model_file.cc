@@ -15,6 +15,7 @@
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
 #include "graph/proto_form.h"
+#include "graph/sizes/specialize.h"
 #include "graph/text/text.h"
 
 namespace lemma::api {
@@ -201,6 +202,10 @@ absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std
     options.notes = notes;
     files = StageOnnx(model.graph, path, options);
   } else {
+    if (IsSymbolic(model.graph)) {
+      return Prefixed(path, absl::UnimplementedError(
+                                "only ONNX files hold symbolic sizes; option dims gives numbers"));
+    }
     absl::StatusOr<std::string> bytes =
         format == ModelFormat::kText ? PrintGraph(model.graph) : SerializeGraph(model.graph);
     if (!bytes.ok()) return Prefixed(path, bytes.status());

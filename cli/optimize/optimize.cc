@@ -203,10 +203,11 @@ absl::StatusOr<int> RunOptimize(Arguments arguments) {
   Flags flags("optimize", "MODEL -o OUT",
               "Rewrites a model so that it runs faster, and writes it. What does not pay when both "
               "are executed is not kept; a model with unknown operators is not executed.");
-  optimize.common.symbolic = true;
   optimize.AddTo(&flags);
   return ParseAndRun(&flags, arguments, "MODEL", [&](const auto& path) -> absl::StatusOr<int> {
     if (absl::Status s = optimize.Check(); !s.ok()) return s;
+    const auto format = api::FormatOfPath(optimize.output);
+    optimize.common.symbolic = !format.ok() || *format == api::ModelFormat::kOnnx;
     return Optimize(optimize, path);
   });
 }

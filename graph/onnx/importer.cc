@@ -1,5 +1,6 @@
 #include "graph/onnx/importer.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -165,6 +166,9 @@ absl::Status ModelImporter::ReadInitializers(const onnx::GraphProto& graph, Scop
       }
       continue;
     }
+    if (MistakesForSize(*tensor)) {
+      return absl::InvalidArgumentError(absl::StrCat(what, " has a number of 2^62 or more"));
+    }
     bool trained = IsTrained(*tensor);
     if (proto.doc_string() == kConstantMark) trained = false;
     if (proto.doc_string() == kWeightMark) trained = true;
@@ -202,6 +206,21 @@ const Tensor* ModelImporter::ValueOf(const std::string& input) const {
   if (given != given_.end()) return &given->second;
   auto fallback = result_.info.defaults.find(input);
   return fallback == result_.info.defaults.end() ? nullptr : &fallback->second;
+}
+
+bool ModelImporter::MistakesForSize(const Tensor& tensor) const {
+  constexpr int64_t kMost = 4096;  // more numbers than a shape has
+  if (!options_.symbolic || tensor.dtype() != DType::kI64 || tensor.size() > kMost) return false;
+  const auto values = tensor.data<int64_t>();
+  return std::any_of(values.begin(), values.end(), MayBeTakenForSymbolic);
+}
+
+bool ModelImporter::MistakesForSize(const OnnxAttr& attr) const {
+  if (!options_.symbolic) return false;
+  if (auto* tensor = std::get_if<Tensor>(&attr)) return MistakesForSize(*tensor);
+  if (auto* number = std::get_if<int64_t>(&attr)) return MayBeTakenForSymbolic(*number);
+  auto* numbers = std::get_if<std::vector<int64_t>>(&attr);
+  return numbers != nullptr && std::any_of(numbers->begin(), numbers->end(), MayBeTakenForSymbolic);
 }
 
 int64_t ModelImporter::SymbolicSize(const std::string& name) {

@@ -20,6 +20,7 @@
 #include "graph/onnx/node_order.h"
 #include "graph/onnx/origin/origin.h"
 #include "graph/onnx/sizes/size_values.h"
+#include "graph/onnx_form.h"
 
 namespace lemma {
 
@@ -79,6 +80,10 @@ class ModelImporter {
 
   // The results of the graph's outputs. `scope` must hold its inputs and the names it captures.
   absl::StatusOr<std::vector<Result>> ImportSubgraph(const onnx::GraphProto& graph, Scope* scope);
+
+  // Whether the model's numbers could be confused with symbolic sizes, where there are such.
+  bool MistakesForSize(const OnnxAttr& attr) const;
+  bool MistakesForSize(const Tensor& tensor) const;
 
   // Adds to the notes of the import.
   void Note(std::string note);

@@ -77,6 +77,10 @@ absl::StatusOr<std::unique_ptr<NodeForm>> NodeForm::Make(ModelImporter* importer
     auto attr = ToAttr(proto);
     if (absl::IsUnimplemented(attr.status())) return form->Unsupported(attr.status().message());
     if (!attr.ok()) return attr.status();
+    if (*attr && importer->MistakesForSize(**attr)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("attribute ", proto.name(), " has a number of 2^62 or more"));
+    }
     if (*attr) {
       form->attrs_.emplace(proto.name(), **std::move(attr));
     } else {

@@ -194,17 +194,21 @@ class Checker {
     if (dims.empty()) return CompareNumbers();
     const std::vector<Graph> graphs = graphs_;
     const std::vector<Replaced> replaced = replaced_;
-    for (int choice = 0; choice < 3; ++choice) {
+    // A model need not take every size. If it takes none of the small ones, it gets multiples of
+    // 32, as networks for images want them.
+    constexpr int kSmall = 3, kAll = 6;
+    for (int choice = 0; choice < kSmall || (choice < kAll && result_.samples == 0); ++choice) {
       DimValues values;
       uint64_t random = options_.seed + static_cast<uint64_t>(choice);
       for (const auto& [name, range] : dims) {
         constexpr int64_t kSpread = 12;
         random = Mix64(random + 1);
         const auto more = choice == 0 ? 0 : static_cast<int64_t>(random % kSpread);
-        values[name] = std::min(range.least + more, range.most);
+        const int64_t size = choice < kSmall ? range.least + more
+                                             : (range.least + 31) / 32 * 32 << (choice - kSmall);
+        values[name] = std::min(size, range.most);
       }
       absl::Status status = Specialize(graphs, replaced, values);
-      // A model need not take every size.
       if (absl::IsInvalidArgument(status)) continue;
       if (status.ok()) status = CompareNumbers();
       if (!status.ok()) return status;

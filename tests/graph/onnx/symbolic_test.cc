@@ -248,6 +248,17 @@ TEST(SymbolicTest, RefusesWhatHoldsForSomeSizesOnly) {
                                 "cannot be reshaped"));
 }
 
+// A number of the model that could be the name of a symbolic size.
+TEST(SymbolicTest, RefusesNumbersThatLookLikeSizes) {
+  for (const char* text : {"g (float[n] x) => (float[m] y) {"
+                           " a = Constant<value_ints = [4611686018427387904]>() y = Expand(x, a) }",
+                           "g (float[n] x) => (float[m] y) {"
+                           " a = Constant<value = int64[1] {5000000000000000000}>()"
+                           " y = Expand(x, a) }"}) {
+    EXPECT_TRUE(absl::StrContains(ErrorOf(OnnxModel(text)), "2^62 or more")) << text;
+  }
+}
+
 TEST(SymbolicTest, NamesWhoNeedsNumbers) {
   const std::string error =
       ErrorOf(OnnxModel("g (float[a,4] x) => (float[a,4] y) { y = EyeLike(x) }"));
