@@ -46,6 +46,11 @@ absl::StatusOr<std::vector<optimizer::SizeHint>> HintsFor(const OptimizeFlags& f
     if (!flags.hints.empty()) return absl::InvalidArgumentError("--hint: every size is a number");
     return hints;
   }
+  if (flags.memory_limit > 0 || flags.pet == "on") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flags.pet == "on" ? "--pet" : "--memory-limit",
+                     ": not for all sizes of symbolic dimensions; --dim gives them numbers"));
+  }
   if (!flags.common.inputs.empty()) {
     auto tensors = api::ReadTensors(flags.common.inputs, "input_");
     if (!tensors.ok()) return tensors.status();

@@ -181,6 +181,30 @@ const std::string kOfAnySize(
     "\022\001n\012\002\010\004B\002\020\021",
     69);
 
+// What needs numbers says so before it begins.
+TEST(CertificateCommandTest, SymbolicSizesHaveHintsAndRanges) {
+  const std::string in = WriteTemp("any.onnx", kOfAnySize), out = NewFolder() + "/out.onnx";
+  const struct {
+    std::vector<std::string> flags;
+    const char* error;
+  } kCases[] = {
+      {{"--hint", "m=3"}, "--hint: no dimension is called m; there are: n"},
+      {{"--hint", "n=9", "--range", "n=1:8"}, "n=9: its range is 1:8"},
+      {{"--range", "n=0:8"}, "'n=0:8' is not NAME=LEAST:MOST"},
+      {{"--hint", "n=3", "--dim", "n=3"}, "--hint: every size is a number"},
+      {{"--memory-limit", "1M"}, "--memory-limit: not for all sizes"},
+  };
+  for (const auto& c : kCases) {
+    std::vector<std::string> arguments = {"optimize", in, "-o", out, "--cost=analytic"};
+    arguments.insert(arguments.end(), c.flags.begin(), c.flags.end());
+    const LemmaResult result = RunLemma(arguments);
+    EXPECT_EQ(result.exit_status, 2) << c.error;
+    EXPECT_THAT(result.err, HasSubstr(c.error));
+  }
+  const LemmaResult shown = RunLemma({"show", in});
+  EXPECT_THAT(shown.out, HasSubstr("x: f32[n,4]"));
+}
+
 // If the answer holds at certain sizes or for other weights only, the command says so.
 TEST(CertificateCommandTest, SaysOfWhichSizesAndWeightsItSpeaks) {
   const std::string in = WriteTemp("in.onnx", kOfAnySize);
