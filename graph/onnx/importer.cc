@@ -443,8 +443,15 @@ std::optional<TensorType> ModelImporter::DeclaredType(const Scope& scope, const 
       type.shape.push_back(dim.dim_value());
       continue;
     }
-    if (options_.symbolic && !dim.dim_param().empty()) {
-      type.shape.push_back(SymbolicSize(dim.dim_param()));
+    if (options_.symbolic) {
+      // Of a dimension that no input has, nothing is known, not even that it is not 0.
+      auto expr = ParseSize(dim.dim_param(), [this](const std::string& part) {
+        auto bound = bound_dims_.find(part);
+        return bound == bound_dims_.end() ? std::nullopt : std::optional(ToExpr(bound->second));
+      });
+      const auto size = expr ? ToSize(*expr) : std::nullopt;
+      if (!size) return std::nullopt;
+      type.shape.push_back(*size);
       continue;
     }
     auto bound = bound_dims_.find(dim.dim_param());

@@ -72,6 +72,9 @@ class ModelImporter {
   // The value's elements, if they are known: a payload, or a small computation from payloads and
   // from the input values given in the options.
   std::optional<Tensor> Known(const Value& value);
+  // The same for integers that are used as sizes, which may be symbolic. Not for other numbers: a
+  // symbolic size is none.
+  std::optional<Tensor> KnownSizes(const Value& value);
   // `op` applied to `inputs`. Computed at once if all inputs are constants and the result is small.
   absl::StatusOr<std::vector<Value>> Apply(absl::string_view op, std::vector<Value> inputs,
                                            Attrs attrs);

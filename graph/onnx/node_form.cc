@@ -1,6 +1,8 @@
 #include "graph/onnx/node_form.h"
 
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -48,6 +50,14 @@ absl::StatusOr<std::optional<OnnxAttr>> ToAttr(const AttributeProto& proto) {
     default:
       return std::optional<OnnxAttr>();
   }
+}
+
+// Whether input `i` holds sizes or positions, for which symbolic ones may stand.
+bool AreSizes(absl::string_view op_type, int i) {
+  static const auto* const inputs = new std::set<std::pair<std::string, int>>{
+      {"ConstantOfShape", 0}, {"Expand", 1}, {"Pad", 1},   {"Range", 0}, {"Range", 1}, {"Range", 2},
+      {"Reshape", 1},         {"Resize", 3}, {"Slice", 1}, {"Slice", 2}, {"Split", 1}, {"Tile", 1}};
+  return inputs->count({std::string(op_type), i}) > 0;
 }
 
 // Whether the attribute does not affect the result.
@@ -132,7 +142,8 @@ absl::StatusOr<Value> NodeForm::Input(int i) {
 absl::StatusOr<Tensor> NodeForm::ConstantInput(int i) {
   auto value = Input(i);
   if (!value.ok()) return value.status();
-  std::optional<Tensor> tensor = importer_->Known(*value);
+  std::optional<Tensor> tensor =
+      AreSizes(op_type(), i) ? importer_->KnownSizes(*value) : importer_->Known(*value);
   if (tensor) return *std::move(tensor);
   return Unsupported(absl::StrCat("input ", i, " '", node_.input(i), "' must be a constant"));
 }

@@ -256,6 +256,16 @@ bool HoldsSizes(DType dtype) {
          dtype == DType::kF64;
 }
 
+// Whether the type holds the number exactly, for all sizes. i64 is taken to (see the header).
+bool Holds(DType dtype, const IndexExpr& e) {
+  if (dtype == DType::kI64) return true;
+  const int64_t most = dtype == DType::kI32   ? INT32_MAX
+                       : dtype == DType::kF64 ? int64_t{1} << 53
+                                              : 1;
+  const int64_t least = dtype == DType::kBool ? 0 : -most;
+  return Decide(Le(e, most)) == true && Decide(Le(least, e)) == true;
+}
+
 }  // namespace
 
 SizeValues::Elements SizeValues::Find(const Value& value, int depth) {
@@ -304,7 +314,7 @@ SizeValues::Elements SizeValues::Compute(const Value& value, int depth) {
     ElementEvaluator evaluator(*definition, inputs, is_integer);
     auto element = evaluator.At(definition->outputs[value.output()], position);
     if (!element) return std::nullopt;
-    if (type.dtype == DType::kI32 && Decide(Le(*element, INT32_MAX)) != true) return std::nullopt;
+    if (!Holds(type.dtype, *element)) return std::nullopt;
     elements.push_back(*std::move(element));
     for (int d = type.rank(); d-- > 0;) {
       if (++position[d] < type.shape[d]) break;

@@ -1,5 +1,6 @@
 // Values of small integer tensors that are computed from symbolic sizes: the shape arithmetic of a
-// model. Internal to graph/onnx.
+// model. Sums and products of sizes are taken not to exceed 64 bits: no tensor is that large.
+// Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_SIZES_SIZE_VALUES_H_
 #define LEMMA_GRAPH_ONNX_SIZES_SIZE_VALUES_H_
 

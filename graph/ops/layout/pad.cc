@@ -6,6 +6,7 @@
 #include "graph/op_def.h"
 #include "graph/ops/axis_map.h"
 #include "graph/ops/checks.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -200,6 +201,14 @@ absl::StatusOr<std::vector<Value>> ImportPad(OnnxImport& node) {
     pads[axis] = given[i];
     pads[rank + axis] = given[axes.size() + i];
     moves = moves || pads[axis] != 0 || pads[rank + axis] != 0;
+    if (mode != "constant" &&
+        (IsSymbolic(pads[axis]) || IsSymbolic(pads[rank + axis]) ||
+         !IsAtLeast(x.shape()[axis], std::max(pads[axis], pads[rank + axis]) + 1))) {
+      if (IsSymbolic(x.shape())) {
+        return node.Unsupported(absl::StrCat("mode ", mode, " around the symbolic sizes ",
+                                             ToString(x.shape()), ", which may be shorter"));
+      }
+    }
     far = far || std::max(pads[axis], pads[rank + axis]) >= x.shape()[axis];
   }
   if (!moves) return std::vector<Value>{x};

@@ -138,6 +138,11 @@ absl::StatusOr<std::vector<Value>> ImportReshape(OnnxImport& node) {
       free = static_cast<int>(i);
       continue;
     }
+    // Where a computed size is 0 or -1, it means something else.
+    if (IsSymbolic(shape[i]) && !IsAtLeast(shape[i], zero_is_zero == 0 ? 1 : 0)) {
+      return node.Unsupported(absl::StrCat("the size ", SizeName(shape[i]),
+                                           " may be 0 or -1, which have another meaning"));
+    }
     known = ProductOf({known, shape[i]});
     if (shape[i] < 0 || known == INT64_MAX) {
       return absl::InvalidArgumentError(

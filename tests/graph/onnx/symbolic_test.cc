@@ -248,6 +248,28 @@ TEST(SymbolicTest, RefusesWhatHoldsForSomeSizesOnly) {
                                 "cannot be reshaped"));
 }
 
+// A size that is used as a number must be computed when the model runs.
+TEST(SymbolicTest, SizesAreNoParameters) {
+  ExpectOneModelForAllSizes(OnnxModel(R"(g (int64[batch,seq] x) => (int64[batch,seq] y) {
+    shape = Shape(x) one = Constant<value_int = 1>() zero = Constant<value_int = 0>()
+    length = Gather(shape, one)
+    y = Clip(x, one, length)
+  })"),
+                            kSizes);
+}
+
+TEST(SymbolicTest, RefusesSizesWithAnotherMeaning) {
+  EXPECT_TRUE(absl::StrContains(ErrorOf(OnnxModel(R"(g (float[n] x) => (float[p,q] y) {
+    shape = Shape(x) one = Constant<value_ints = [1]>()
+    less = Sub(shape, one) target = Concat<axis = 0>(less, one) y = Reshape(x, target)
+  })")),
+                                "may be 0 or -1"));
+  EXPECT_TRUE(absl::StrContains(ErrorOf(OnnxModel(R"(g (float[n] x) => (float[m] y) {
+    pads = Constant<value_ints = [3, 3]>() y = Pad<mode = "reflect">(x, pads)
+  })")),
+                                "may be shorter"));
+}
+
 // A number of the model that could be the name of a symbolic size.
 TEST(SymbolicTest, RefusesNumbersThatLookLikeSizes) {
   for (const char* text : {"g (float[n] x) => (float[m] y) {"
