@@ -72,9 +72,9 @@ absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std
                                                    ModelFormat format,
                                                    std::vector<std::string>* notes = nullptr);
 
-// Prepares a copy of a file as it was read, and of the files with its weights. NotFound if it is
-// another file by now (by its SHA-256), or if a file with other contents is in the place of one
-// with weights.
+// Prepares a copy of a file as it was read, and of the files with its weights. NotFound if the
+// file has changed since (its SHA-256 differs), or if the place of a file with weights is taken by
+// a file with other contents.
 absl::StatusOr<std::vector<StagedFile>> StageCopy(const Model& model, const std::string& sha256,
                                                   const std::string& path);
 

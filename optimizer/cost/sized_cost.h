@@ -16,7 +16,7 @@ struct SizeHint {
   double weight = 1;  // positive
 };
 
-// The weighted sum of what `model` says of a graph at each of `hints`; there is at least one. The
+// The weighted sum of the costs that `model` gives a graph at each of `hints`, at least one. The
 // peak of memory is the largest.
 std::unique_ptr<CostModel> MakeSizedCostModel(std::unique_ptr<CostModel> model,
                                               const std::vector<SizeHint>& hints);

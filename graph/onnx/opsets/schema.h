@@ -1,4 +1,5 @@
-// What ONNX's own schemas say of an operator in an operator set. Internal to graph/onnx.
+// Reads ONNX's own schemas: attributes, inputs and types of an operator in an operator set.
+// Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_OPSETS_SCHEMA_H_
 #define LEMMA_GRAPH_ONNX_OPSETS_SCHEMA_H_
 

@@ -31,7 +31,7 @@ struct OriginPlan {
   absl::flat_hash_map<std::string, Value> named;
   // A name of each value that is not spelled.
   absl::flat_hash_map<Value, std::string> names;
-  // Of a value that is spelled, the name by which nodes that are kept ask for it, if it has one.
+  // By value that is spelled: the name by which kept nodes ask for it, if they do.
   // For a constant or weight this is the name of what it takes the place of.
   absl::flat_hash_map<Value, std::string> wished;
   std::vector<Value> leaves;  // spelled constants and weights that are not in the graph's nodes
