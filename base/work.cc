@@ -9,6 +9,16 @@ namespace {
 
 constexpr int64_t kBetweenLooks = 1 << 14;  // steps; a millisecond or so
 
+// Of numbers whose result is not negative; INT64_MAX if it is larger.
+int64_t Difference(int64_t a, int64_t b) {
+  int64_t result;
+  return __builtin_sub_overflow(a, b, &result) ? INT64_MAX : result;
+}
+int64_t Sum(int64_t a, int64_t b) {
+  int64_t result;
+  return __builtin_add_overflow(a, b, &result) ? INT64_MAX : result;
+}
+
 }  // namespace
 
 std::string WorkEnded::Reason(const std::string& in) const {
@@ -18,8 +28,10 @@ std::string WorkEnded::Reason(const std::string& in) const {
 
 // Adds the work since the last call to every scope.
 void WorkScope::Settle() {
-  const int64_t done = work_meter.granted - work_meter.left;
-  for (WorkScope* s = work_meter.innermost; s != nullptr; s = s->outer_) s->spent_ += done;
+  const int64_t done = Difference(work_meter.granted, work_meter.left);
+  for (WorkScope* s = work_meter.innermost; s != nullptr; s = s->outer_) {
+    s->spent_ = Sum(s->spent_, done);
+  }
   work_meter.granted = work_meter.left;
 }
 

@@ -197,7 +197,9 @@ void ModelImporter::RecordOrigin(int position, bool draws) {
 }
 
 absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope) {
+  const size_t opaque_before = result_.opaque.size();
   auto results = Translate(node, *scope);
+  if (!results.ok()) result_.opaque.resize(opaque_before);  // those inside it
   std::string what = DescribeIn(node, *scope);
   // Later operator sets may allow what the known ones do not.
   const bool newer = scope->opset() > kNewestChecked && absl::IsInvalidArgument(results.status()) &&

@@ -126,6 +126,44 @@ using Results = absl::StatusOr<std::vector<Result>>;
 
 constexpr int64_t kMaxIterations = 1024;
 
+// Both branches, and for each result a choice between them.
+Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope,
+                     const Value& condition) {
+  std::vector<Result> results[2];  // else, then
+  for (const bool holds : {false, true}) {
+    const char* name = holds ? "then_branch" : "else_branch";
+    Scope inner = Inside(scope);
+    auto imported = importer.ImportSubgraph(*FindGraph(node, name), &inner);
+    // It may be wrong only for sizes or values with which it is not executed.
+    if (!imported.ok()) {
+      return Unsupported(node, absl::StrCat(name, ": ", imported.status().message()));
+    }
+    results[holds] = *std::move(imported);
+  }
+  if (condition.type().num_elements() != 1) {
+    return absl::InvalidArgumentError("the condition must have one element");
+  }
+  auto scalar = Reshape(importer, condition, {});
+  if (!scalar.ok()) return scalar.status();
+  if (results[0].size() != results[1].size()) {
+    return absl::InvalidArgumentError("the branches differ in the number of results");
+  }
+  for (size_t i = 0; i < results[1].size(); ++i) {
+    Value& then = results[1][i].value;
+    const Value& otherwise = results[0][i].value;
+    if (!then || !otherwise) return Unsupported(node, "a branch gives a list");
+    if (then == otherwise) continue;
+    if (then.type() != otherwise.type()) {
+      return Unsupported(node, absl::StrCat("the branches give ", then.type().ToString(), " and ",
+                                            otherwise.type().ToString()));
+    }
+    auto y = importer.Apply("where", {*scalar, then, otherwise}, {});
+    if (!y.ok()) return y.status();
+    then = (*y)[0];
+  }
+  return results[1];
+}
+
 // If the condition is known, only that branch is imported.
 Results ImportIf(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
   const onnx::GraphProto* branches[] = {FindGraph(node, "else_branch"),
@@ -135,7 +173,7 @@ Results ImportIf(ModelImporter& importer, const onnx::NodeProto& node, const Sco
     return absl::InvalidArgumentError("needs a condition and two branches");
   }
   std::optional<Tensor> known = importer.Known(*condition);
-  if (!known || known->size() != 1) return Unsupported(node, "the condition must be a constant");
+  if (!known || known->size() != 1) return ImportChoice(importer, node, scope, *condition);
   Scope inner = Inside(scope);
   return importer.ImportSubgraph(*branches[known->AtInt(0) != 0 ? 1 : 0], &inner);
 }

@@ -12,6 +12,17 @@ namespace {
 
 constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
 
+// Indices that are computed from data may be any numbers: they wrap, as integers of operators do.
+int64_t Plus(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+int64_t Minus(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+int64_t Times(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
 int64_t FloorDivide(int64_t a, int64_t b) {
   int64_t q = a / b;
   return a % b < 0 ? q - 1 : q;
@@ -60,9 +71,9 @@ int64_t IndexEvaluator::Value(const Poly& p, int lane, int64_t at) {
   for (const auto& [t, c] : p.terms) {
     const Term& term = nest_.terms[t];
     if (term.kind == Term::Kind::kVar) {
-      sum += c * (values_[t] + (t == lane ? at : 0));
+      sum = Plus(sum, Times(c, values_[t] + (t == lane ? at : 0)));
     } else {
-      sum += c * TermValue(term, lane, at);
+      sum = Plus(sum, Times(c, TermValue(term, lane, at)));
     }
   }
   return sum;
@@ -81,7 +92,7 @@ int64_t IndexEvaluator::TermValue(const Term& term, int lane, int64_t at) {
     case Term::Kind::kMax:
       return std::max(a, b);
     default:
-      return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+      return Times(a, b);
   }
 }
 
@@ -90,16 +101,13 @@ LaneRun IndexEvaluator::Scan(const Poly& p, int lane, int64_t at) {
   for (const auto& [t, c] : p.terms) {
     const Term& term = nest_.terms[t];
     if (term.kind == Term::Kind::kVar) {
-      run.value += c * values_[t];
-      if (t == lane) {
-        run.value += c * at;
-        run.slope += c;
-      }
+      run.value = Plus(run.value, Times(c, values_[t] + (t == lane ? at : 0)));
+      if (t == lane) run.slope = Plus(run.slope, c);
       continue;
     }
     LaneRun inner = ScanTerm(term, lane, at);
-    run.value += c * inner.value;
-    run.slope += c * inner.slope;
+    run.value = Plus(run.value, Times(c, inner.value));
+    run.slope = Plus(run.slope, Times(c, inner.slope));
     run.end = std::min(run.end, inner.end);
   }
   return run;
@@ -131,12 +139,12 @@ LaneRun IndexEvaluator::ScanTerm(const Term& term, int lane, int64_t at) {
     case Term::Kind::kMax: {
       bool a_first = (a.value <= b.value) == (term.kind == Term::Kind::kMin);
       const LaneRun& chosen = a_first ? a : b;
-      int64_t steps = StepsInSign(a.value - b.value, a.slope - b.slope);
+      int64_t steps = StepsInSign(Minus(a.value, b.value), Minus(a.slope, b.slope));
       return {chosen.value, chosen.slope, std::min(end, Later(at, steps))};
     }
     default:
       if (a.slope != 0 && b.slope != 0) end = at + 1;
-      return {a.value * b.value, a.slope * b.value + a.value * b.slope, end};
+      return {Times(a.value, b.value), Plus(Times(a.slope, b.value), Times(a.value, b.slope)), end};
   }
 }
 
@@ -150,14 +158,14 @@ void IndexEvaluator::Points(const Poly& p, int lane, int64_t from, int64_t to, i
   }
   LaneRun run = Scan(affine, lane, from);
   int64_t n = to - from;
-  for (int64_t i = 0; i < n; ++i) out[i] = run.value + run.slope * i;
+  for (int64_t i = 0; i < n; ++i) out[i] = Plus(run.value, Times(run.slope, i));
   if (affine.terms.size() == p.terms.size()) return;
   std::vector<int64_t> values(n);
   for (const auto& [t, c] : p.terms) {
     const Term& term = nest_.terms[t];
     if (term.kind == Term::Kind::kVar || !term.deps.test(lane)) continue;
     TermPoints(term, lane, from, to, values.data());
-    for (int64_t i = 0; i < n; ++i) out[i] += c * values[i];
+    for (int64_t i = 0; i < n; ++i) out[i] = Plus(out[i], Times(c, values[i]));
   }
 }
 

@@ -95,6 +95,10 @@ class CpuExecutable : public Executable {
     int64_t bytes = 0;
     int static_id = -1;
   };
+  struct Condition {
+    Place at;
+    bool holds = true;
+  };
 
   absl::Status PlaceBuffers(const std::vector<int64_t>& scratch) {
     std::vector<int> ids;
@@ -128,6 +132,20 @@ class CpuExecutable : public Executable {
     }
     inputs_.push_back(std::move(in));
     outputs_.push_back(std::move(out));
+    std::vector<Condition> conditions;
+    for (const PlanStep::Condition& c : step.conditions) {
+      conditions.push_back({{c.at.buffer, c.at.offset * SizeOf(DType::kBool), -1}, c.holds});
+    }
+    conditions_.push_back(std::move(conditions));
+  }
+
+  bool IsNeeded(size_t step) const {
+    for (const Condition& condition : conditions_[step]) {
+      if ((*static_cast<const uint8_t*>(Pointer(condition.at)) != 0) != condition.holds) {
+        return false;
+      }
+    }
+    return true;
   }
 
   void* Pointer(const Place& place) const {
@@ -168,7 +186,9 @@ class CpuExecutable : public Executable {
       const std::chrono::duration<double, std::milli> since =
           std::chrono::steady_clock::now() - start;
       const Stopwatch stopwatch(threads_);
-      if (absl::Status s = kernels_[i]->Run(in, out, scratch_[i]); !s.ok()) {
+      const absl::Status s =
+          IsNeeded(i) ? kernels_[i]->Run(in, out, scratch_[i]) : absl::OkStatus();
+      if (!s.ok()) {
         return absl::Status(s.code(),
                             absl::StrCat(KernelName(*plan_.steps[i].spec), ": ", s.message()));
       }
@@ -205,6 +225,7 @@ class CpuExecutable : public Executable {
   std::vector<int> in_place_of_;  // by output: the input whose memory it reuses, or -1
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<std::vector<Place>> inputs_, outputs_;  // by step
+  std::vector<std::vector<Condition>> conditions_;    // by step
   std::vector<Work> work_;                            // by step; empty until requested
   std::vector<Tensor> statics_;                       // those that kernels read at run time
   std::vector<char*> base_;                           // by buffer

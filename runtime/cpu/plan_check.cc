@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/hash.h"
+#include "runtime/plan/node_traits.h"
 
 namespace lemma::cpu {
 namespace {
@@ -238,6 +241,13 @@ class MovementChecker {
 
   absl::Status Follow(const PlanStep& step) {
     const CpuKernelSpec& spec = *step.spec;
+    for (const PlanStep::Condition& condition : step.conditions) {
+      if (condition.value.type() == TensorType{DType::kBool, {}} &&
+          Holds(condition.at, condition.value.type(), ElementsOf(condition.value))) {
+        continue;
+      }
+      return Fault("its condition is not in memory where it is read");
+    }
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       if (step.static_inputs[i] >= 0) continue;
       const TensorType& type = spec.inputs[i].type;
@@ -272,7 +282,62 @@ class MovementChecker {
   size_t step_ = 0;
 };
 
+// The values on which the outputs depend, for given truth values of conditions.
+absl::flat_hash_set<Value> NeededValues(const Graph& graph, NodeTraitsCache& traits,
+                                        const absl::flat_hash_map<Value, bool>& truth) {
+  absl::flat_hash_set<Value> needed(graph.outputs().begin(), graph.outputs().end());
+  const std::vector<NodePtr>& nodes = graph.nodes();
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    const Node& node = **it;
+    bool is_needed = false;
+    for (int k = 0; k < node.num_outputs(); ++k) is_needed |= needed.contains(Value(*it, k));
+    if (!node.is_op() || !is_needed) continue;
+    const std::optional<Choice>& choice = traits.Of(node).choice;
+    auto known = choice ? truth.find(node.inputs()[choice->condition]) : truth.end();
+    for (size_t i = 0; i < node.inputs().size(); ++i) {
+      const Choice::Side unused = known == truth.end()
+                                      ? Choice::Side::kBoth
+                                      : (known->second ? Choice::Side::kElse : Choice::Side::kThen);
+      if (unused != Choice::Side::kBoth && choice->sides[i] == unused) continue;
+      needed.insert(node.inputs()[i]);
+    }
+  }
+  return needed;
+}
+
 }  // namespace
+
+absl::Status CheckConditions(const Graph& graph, const CpuPlan& plan) {
+  absl::flat_hash_map<Value, bool> truth;
+  for (const PlanStep& step : plan.steps) {
+    for (const PlanStep::Condition& condition : step.conditions) truth[condition.value] = false;
+  }
+  if (truth.empty()) return absl::OkStatus();
+  constexpr size_t kMostForAll = 6;
+  constexpr uint64_t kTrials = uint64_t{1} << kMostForAll;
+  NodeTraitsCache traits;
+  const uint64_t trials = uint64_t{1} << std::min(truth.size(), kMostForAll);
+  for (uint64_t trial = 0; trial < trials; ++trial) {
+    uint64_t bits = trials < kTrials || truth.size() == kMostForAll ? trial : Mix64(trial);
+    for (auto& [value, holds] : truth) {
+      holds = (bits & 1) != 0;
+      bits = truth.size() <= kMostForAll ? bits >> 1 : Mix64(bits);
+    }
+    const absl::flat_hash_set<Value> needed = NeededValues(graph, traits, truth);
+    for (size_t s = 0; s < plan.steps.size(); ++s) {
+      const PlanStep& step = plan.steps[s];
+      const bool is_run = std::all_of(
+          step.conditions.begin(), step.conditions.end(),
+          [&](const auto& condition) { return truth.at(condition.value) == condition.holds; });
+      for (const CpuKernelSpec::Operand& out : step.spec->outputs) {
+        if (is_run || !out.value || !needed.contains(out.value)) continue;
+        return absl::InternalError(absl::StrCat("plan: step ", s, " may be skipped though needed (",
+                                                step.spec->Signature(), ")"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::Status CheckPlaces(const CpuPlan& plan) { return PlaceChecker(plan).Run(); }
 

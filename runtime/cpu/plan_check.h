@@ -17,6 +17,11 @@ absl::Status CheckPlaces(const CpuPlan& plan);
 // the end. Follows each element through memory: O(bytes that the steps move).
 absl::Status CheckMovement(const Graph& graph, const CpuPlan& plan);
 
+// Internal, with the step's name, if a step is skipped although an output of the graph depends on
+// its result. Tries all truth values of up to 6 conditions, 64 random choices of more:
+// O(graph + steps) each.
+absl::Status CheckConditions(const Graph& graph, const CpuPlan& plan);
+
 }  // namespace lemma::cpu
 
 #endif  // LEMMA_RUNTIME_CPU_PLAN_CHECK_H_

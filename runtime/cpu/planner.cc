@@ -11,6 +11,7 @@
 #include "runtime/cpu/grouping.h"
 #include "runtime/cpu/limits.h"
 #include "runtime/cpu/plan_check.h"
+#include "runtime/plan/run_conditions.h"
 
 namespace lemma::cpu {
 namespace {
@@ -23,6 +24,7 @@ class Planner {
   absl::StatusOr<CpuPlan> Run() {
     if (absl::Status s = CheckDefined(); !s.ok()) return s;
     grouping_ = GroupNodes(uses_, traits_, options_.threads, options_.fuse_layout);
+    conditions_ = RunConditions(uses_, traits_);
     location_.resize(uses_.users.size());
     done_.assign(uses_.nodes.size(), false);
     static_id_.assign(uses_.users.size(), -1);
@@ -116,6 +118,9 @@ class Planner {
     for (const Location& out : step.outputs) {
       PlanBuffer& buffer = plan_.buffers[out.buffer];
       buffer.last_step = std::max(buffer.last_step, now);
+    }
+    for (const PlanStep::Condition& condition : step.conditions) {
+      plan_.buffers[condition.at.buffer].last_step = now;
     }
     plan_.steps.push_back(std::move(step));
   }
@@ -282,8 +287,21 @@ class Planner {
       Settle(spec.outputs[k].value, to);
       step.outputs.push_back(std::move(to));
     }
+    step.conditions = ConditionsOf(group.nodes.back());
     Push(std::move(step));
     for (int node : group.nodes) done_[node] = true;
+  }
+
+  // Those of node n's conditions that lie in memory when the node is executed.
+  std::vector<PlanStep::Condition> ConditionsOf(int n) {
+    std::vector<PlanStep::Condition> result;
+    for (const auto& [condition, holds] : conditions_[n]) {
+      if (IsStatic(condition)) continue;
+      const Location& at = LocationOf(condition);
+      if (at.buffer < 0) break;  // computed within a kernel
+      result.push_back({condition, at, holds});
+    }
+    return result;
   }
 
   Location PlaceOutput(const PlanStep& step, size_t k) {
@@ -472,6 +490,7 @@ class Planner {
   const PlanOptions options_;
   UseTable uses_;
   Grouping grouping_;
+  std::vector<std::vector<RunCondition>> conditions_;  // by node
   CpuPlan plan_;
   std::vector<Location> location_;  // by value
   std::vector<int> static_id_;      // by value

@@ -33,10 +33,18 @@ struct PlanBuffer {
 };
 
 struct PlanStep {
+  // A scalar truth value, its place, and what it must be.
+  struct Condition {
+    Value value;
+    Location at;
+    bool holds = true;
+  };
   std::shared_ptr<CpuKernelSpec> spec;
   std::vector<Location> inputs;    // unused for static inputs
   std::vector<int> static_inputs;  // index into CpuPlan::statics, or -1
   std::vector<Location> outputs;
+  // The step is skipped unless they hold. Each is valid if those before it hold.
+  std::vector<Condition> conditions;
 };
 
 struct CpuPlan {

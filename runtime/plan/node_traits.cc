@@ -178,6 +178,38 @@ bool IsPointwise(const ScalarExpr& e, const Definition& definition,
   }
 }
 
+// Marks the inputs that `e` reads.
+void CollectReads(const ScalarExpr& e, std::vector<bool>* reads) {
+  if (e.kind() == ScalarExpr::Kind::kRead) (*reads)[e.tensor()] = true;
+  for (const ScalarExpr& arg : e.args()) CollectReads(arg, reads);
+}
+
+// Whether the output is: if c then f(some inputs) else g(some inputs), with a scalar c.
+std::optional<Choice> ChoiceOf(const Definition& definition, const TensorExpr& tensor,
+                               const std::vector<bool>& is_index) {
+  const ScalarExpr& body = tensor.body;
+  if (definition.tensors.size() != 1 || body.kind() != ScalarExpr::Kind::kApply ||
+      body.fn() != ScalarFn::kWhere) {
+    return std::nullopt;
+  }
+  const ScalarExpr& test = body.args()[0];
+  if (test.kind() != ScalarExpr::Kind::kRead || !test.indices().empty()) return std::nullopt;
+  const auto inputs = static_cast<size_t>(definition.num_inputs());
+  std::vector<bool> on_true(inputs), on_false(inputs);
+  CollectReads(body.args()[1], &on_true);
+  CollectReads(body.args()[2], &on_false);
+  Choice choice;
+  choice.condition = test.tensor();
+  for (size_t i = 0; i < inputs; ++i) {
+    const bool always =
+        on_true[i] == on_false[i] || is_index[i] || static_cast<int>(i) == choice.condition;
+    choice.sides.push_back(always       ? Choice::Side::kBoth
+                           : on_true[i] ? Choice::Side::kThen
+                                        : Choice::Side::kElse);
+  }
+  return choice;
+}
+
 NodeTraits Analyze(const Node& node) {
   NodeTraits traits;
   absl::StatusOr<Definition> definition = DefinitionOf(node);
@@ -200,6 +232,9 @@ NodeTraits Analyze(const Node& node) {
   const TensorExpr* tensor = output(0);
   traits.pointwise = node.num_outputs() == 1 && tensor != nullptr;
   if (traits.pointwise) traits.concat_dim = ConcatDimOf(*definition, *tensor);
+  if (traits.pointwise) {
+    traits.choice = ChoiceOf(*definition, *tensor, traits.is_index);
+  }
   for (const TensorExpr& t : definition->tensors) {
     traits.pointwise = traits.pointwise && IsPointwise(t.body, *definition, AxisOf(t));
   }

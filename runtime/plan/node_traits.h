@@ -30,6 +30,13 @@ struct AffineView {
   std::vector<int> permutation;
 };
 
+// A choice between values by one truth value.
+struct Choice {
+  enum class Side { kThen, kElse, kBoth };
+  int condition = 0;        // the input that decides
+  std::vector<Side> sides;  // by input: where the condition holds, where it does not, or always
+};
+
 struct NodeTraits {
   bool defined = false;  // has an executable definition
   // There is one output, whose elements are functions of the inputs' elements at its own index, or
@@ -40,6 +47,8 @@ struct NodeTraits {
   // If the only output is the concatenation of two or more inputs: the dimension along which it
   // holds them.
   std::optional<int> concat_dim;
+  // If a truth value that does not depend on the index decides which inputs the only output reads.
+  std::optional<Choice> choice;
   Domain domain = Domain::kAny;
   std::vector<bool> is_index;  // by input: its values decide where something is read or written
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "graph/expr/arithmetic.h"
 #include "kernels/evaluate/evaluate.h"
 #include "runtime/plan/group_work.h"
+#include "runtime/plan/node_traits.h"
 
 namespace lemma {
 namespace {
@@ -86,6 +88,7 @@ class ReferenceExecutable : public Executable {
     using Milliseconds = std::chrono::duration<double, std::milli>;
     const auto begin = std::chrono::steady_clock::now();
     absl::flat_hash_map<Value, Tensor> values;
+    absl::flat_hash_map<Value, absl::Status> failed;  // values that cannot be computed
     auto value_of = [&](const Value& v) -> Tensor {
       if (v.node().is_op()) return values.at(v);
       return v.node().has_payload() ? v.node().payload() : inputs[v.node().input_index()];
@@ -95,16 +98,23 @@ class ReferenceExecutable : public Executable {
       if (!nodes[i]->is_op()) continue;
       const auto start = std::chrono::steady_clock::now();
       std::vector<Tensor> operands, results;
-      for (const Value& v : nodes[i]->inputs()) operands.push_back(value_of(v));
+      for (const Value& v : nodes[i]->inputs()) {
+        operands.push_back(failed.contains(v) ? Tensor() : value_of(v));
+      }
+      absl::Status s = ReplaceUnread(*nodes[i], failed, &operands);
       for (const TensorType& type : nodes[i]->types()) {
         absl::StatusOr<Tensor> t = Tensor::Allocate({StorageOf(type.dtype, values_), type.shape});
         if (!t.ok()) return t.status();
         results.push_back(*std::move(t));
       }
-      absl::Status s = RunNode(*nodes[i], loops_[op], operands, &results, threads_);
-      if (!s.ok()) return s;
+      if (s.ok()) s = RunNode(*nodes[i], loops_[op], operands, &results, threads_);
       for (int k = 0; k < nodes[i]->num_outputs(); ++k) {
-        values[Value(nodes[i], k)] = std::move(results[k]);
+        const Value result(nodes[i], k);
+        if (s.ok()) {
+          values[result] = std::move(results[k]);
+        } else {
+          failed[result] = s;
+        }
       }
       for (const Value& v : dead_after_[i]) values.erase(v);
       if (timings != nullptr) {
@@ -118,11 +128,35 @@ class ReferenceExecutable : public Executable {
     }
     std::vector<Tensor> outputs;
     for (const Value& v : graph_.outputs()) {
+      if (auto status = failed.find(v); status != failed.end()) return status->second;
       absl::StatusOr<Tensor> t = Rounded(value_of(v), v.dtype());
       if (!t.ok()) return t.status();
       outputs.push_back(*std::move(t));
     }
     return outputs;
+  }
+
+  // Gives operands that could not be computed zeros if the node does not read them, because they
+  // are on the side of a Choice that is not taken. Otherwise returns why there is no operand.
+  absl::Status ReplaceUnread(const Node& node,
+                             const absl::flat_hash_map<Value, absl::Status>& failed,
+                             std::vector<Tensor>* operands) {
+    if (failed.empty()) return absl::OkStatus();
+    const std::optional<Choice>& choice = traits_.Of(node).choice;
+    for (size_t k = 0; k < operands->size(); ++k) {
+      const auto why = failed.find(node.inputs()[k]);
+      if (why == failed.end()) continue;
+      const Tensor* condition = choice ? &(*operands)[choice->condition] : nullptr;
+      if (condition == nullptr || condition->empty_handle()) return why->second;
+      const auto unread = condition->AtInt(0) != 0 ? Choice::Side::kElse : Choice::Side::kThen;
+      if (choice->sides[k] != unread) return why->second;
+      const TensorType& type = node.inputs()[k].type();
+      absl::StatusOr<Tensor> zeros =
+          Tensor::Filled({StorageOf(type.dtype, values_), type.shape}, 0);
+      if (!zeros.ok()) return zeros.status();
+      (*operands)[k] = *std::move(zeros);
+    }
+    return absl::OkStatus();
   }
 
   static absl::StatusOr<Tensor> Rounded(const Tensor& value, DType dtype) {
@@ -171,6 +205,7 @@ class ReferenceExecutable : public Executable {
   BetweenOperators values_;
   int threads_;
   std::vector<std::vector<Value>> dead_after_;
+  NodeTraitsCache traits_;
   MemoryUse memory_;
 };
 

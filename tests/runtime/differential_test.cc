@@ -66,8 +66,10 @@ void Check(uint64_t seed, const RandomGraph& random, Counts* counts) {
   NodeTraitsCache traits;
   auto plan = cpu::PlanGraph(random.graph, traits, {});
   ASSERT_TRUE(plan.ok()) << plan.status();
-  const absl::Status moved = cpu::CheckMovement(random.graph, *plan);
-  ASSERT_TRUE(moved.ok()) << "seed " << seed << ": " << moved << text << plan->Describe();
+  for (const auto& check : {cpu::CheckMovement, cpu::CheckConditions}) {
+    const absl::Status right = check(random.graph, *plan);
+    ASSERT_TRUE(right.ok()) << "seed " << seed << ": " << right << text << plan->Describe();
+  }
   ++counts->graphs;
 }
 

@@ -49,5 +49,16 @@ TEST(NodeTraitsTest, NoOtherOperatorIsAConcatenation) {
   EXPECT_GT(concatenations, 2);
 }
 
+TEST(NodeTraitsTest, AScalarConditionChooses) {
+  const std::string inputs = "c: bool[], d: bool[2], a: f32[2], b: f32[2]";
+  const auto choice = TraitsOf(inputs, "where(c, a, b)").choice;
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->condition, 0);
+  using Side = Choice::Side;
+  EXPECT_EQ(choice->sides, (std::vector<Side>{Side::kBoth, Side::kThen, Side::kElse}));
+  EXPECT_FALSE(TraitsOf(inputs, "where(d, a, b)").choice);
+  EXPECT_FALSE(TraitsOf(inputs, "add(a, b)").choice);
+}
+
 }  // namespace
 }  // namespace lemma

@@ -28,8 +28,10 @@ void ExpectMovesRight(const Graph& graph, const CompileOptions& options, const C
   NodeTraitsCache traits;
   auto plan = cpu::PlanGraph(graph, traits, {options.threads, cpu.fuse_layout});
   ASSERT_TRUE(plan.ok()) << plan.status();
-  const absl::Status moved = cpu::CheckMovement(graph, *plan);
-  EXPECT_TRUE(moved.ok()) << moved << "\n" << plan->Describe();
+  for (const auto& check : {cpu::CheckMovement, cpu::CheckConditions}) {
+    const absl::Status right = check(graph, *plan);
+    EXPECT_TRUE(right.ok()) << right << "\n" << plan->Describe();
+  }
 }
 
 // The graph, compiled for the CPU and run twice; nullptr if that failed.

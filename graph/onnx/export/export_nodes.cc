@@ -208,6 +208,37 @@ absl::Status Exporter::AddForm(onnx::NodeProto node) {
   return absl::OkStatus();
 }
 
+// A choice by one truth value came from an If where the model has such nodes.
+bool Exporter::IsBranch(const Node& node) const {
+  return has_ifs_ && node.IsOp("where") && node.inputs()[0].type().rank() == 0 &&
+         node.inputs()[1].type() == node.type(0) && node.inputs()[2].type() == node.type(0);
+}
+
+void Exporter::AddIf(const NodePtr& node) {
+  const std::string output = OutputName(Value(node, 0));
+  onnx::NodeProto proto;
+  proto.set_op_type("If");
+  proto.set_name(absl::StrCat("If/", output));
+  proto.add_input(NameOf(node->inputs()[0]));
+  proto.add_output(output);
+  for (int side : {1, 2}) {
+    onnx::AttributeProto* attribute = proto.add_attribute();
+    attribute->set_name(side == 1 ? "then_branch" : "else_branch");
+    attribute->set_type(onnx::AttributeProto::GRAPH);
+    onnx::GraphProto* branch = attribute->mutable_g();
+    branch->set_name(absl::StrCat(output, side == 1 ? "/then" : "/else"));
+    onnx::NodeProto* identity = branch->add_node();
+    identity->set_op_type("Identity");
+    identity->add_input(NameOf(node->inputs()[side]));
+    identity->add_output(Fresh(branch->name()));
+    identity->set_name(absl::StrCat("Identity/", identity->output(0)));
+    SetPort(identity->output(0), node->type(0), branch->add_output());
+  }
+  element_types_[output] = ToOnnxType(node->type(0).dtype);
+  ifs_.insert(output);
+  *model_.mutable_graph()->add_node() = std::move(proto);
+}
+
 absl::Status Exporter::AddNode(const NodePtr& node) {
   switch (node->kind()) {
     case Node::Kind::kInput:
@@ -227,6 +258,10 @@ absl::Status Exporter::AddNode(const NodePtr& node) {
       break;
   }
   if (node->IsOp("opaque")) return AddOpaque(node);
+  if (IsBranch(*node)) {
+    AddIf(node);
+    return absl::OkStatus();
+  }
   const OpDef& op = node->op();
   if (!op.onnx_export) {
     return absl::UnimplementedError(

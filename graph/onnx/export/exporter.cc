@@ -66,6 +66,9 @@ Exporter::Exporter(const Graph& graph, const ExportOptions& options, int opset, 
   for (const auto& function : origin_->model.functions()) {
     functions_[absl::StrCat(NormalDomain(function.domain()), ":", function.name())] = &function;
   }
+  for (const auto& node : origin_->model.graph().node()) {
+    VisitSubnodes(node, [&](const auto& inner) { has_ifs_ |= inner.op_type() == "If"; });
+  }
   const auto& initializers = origin_->model.graph().initializer();
   for (int i = 0; i < initializers.size(); ++i) known_initializers_[initializers[i].name()] = i;
 }
@@ -468,14 +471,25 @@ absl::Status Exporter::OrderNodes() {
   absl::flat_hash_set<std::string> given(graph_.input_names().begin(), graph_.input_names().end());
   for (const Initializer& initializer : initializers_) given.insert(initializer.proto.name());
   for (const auto& input : model_.graph().input()) given.insert(input.name());
-  auto order = lemma::OrderNodes(
-      model_.graph().node(), [&](const std::string& name) { return given.contains(name); },
-      graph_.output_names());
-  is_ordered_ = order.ok();
-  if (!order.ok()) return keeps_nodes_ ? absl::OkStatus() : order.status();
-  NodeList nodes;
-  nodes.Swap(model_.mutable_graph()->mutable_node());
-  for (int i : order->nodes) model_.mutable_graph()->add_node()->Swap(&nodes[i]);
+  auto sort = [&](onnx::GraphProto* graph) {
+    auto order = lemma::OrderNodes(
+        graph->node(), [&](const std::string& name) { return given.contains(name); },
+        graph_.output_names());
+    if (!order.ok()) return order.status();
+    NodeList nodes;
+    nodes.Swap(graph->mutable_node());
+    for (int i : order->nodes) graph->add_node()->Swap(&nodes[i]);
+    return absl::OkStatus();
+  };
+  onnx::GraphProto* graph = model_.mutable_graph();
+  const absl::Status sorted = sort(graph);
+  is_ordered_ = sorted.ok();
+  if (!is_ordered_) return keeps_nodes_ ? absl::OkStatus() : sorted;
+  if (ifs_.empty()) return absl::OkStatus();
+  onnx::GraphProto joined = *graph;
+  JoinIfs(ifs_, &joined);
+  if (sort(&joined).ok()) graph->Swap(&joined);  // joined nodes may depend on each other
+  MoveIntoBranches(ifs_, graph);
   return absl::OkStatus();
 }
 

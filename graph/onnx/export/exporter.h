@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "graph/graph.h"
 #include "graph/onnx/export.h"
+#include "graph/onnx/export/branches.h"
 #include "graph/onnx/export/size_export.h"
 #include "graph/onnx/opaque.h"
 #include "graph/onnx/opsets/forms.h"
@@ -81,6 +82,9 @@ class Exporter {
   void AddKept(const OriginNode& origin, const KeptNode& kept);
   bool IsUsable(const OriginNode& origin) const;
   absl::Status AddOpaque(const NodePtr& node);
+  // Whether a choice is written as an If, and does so.
+  bool IsBranch(const Node& node) const;
+  void AddIf(const NodePtr& node);
   absl::Status AddFunction(const onnx::FunctionProto& function);
   absl::Status CheckOpset(const onnx::NodeProto& node, const std::map<std::string, int>& opsets);
   void Need(int opset, std::string reason);
@@ -98,6 +102,8 @@ class Exporter {
   int needed_opset_;
   std::string reason_;
   bool is_ordered_ = true;
+  bool has_ifs_ = false;  // whether the model that was imported has an If
+  IfNames ifs_;           // new If nodes
 
   absl::flat_hash_set<std::string> taken_;
   absl::flat_hash_map<Value, std::string> names_;

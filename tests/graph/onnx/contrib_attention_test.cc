@@ -250,6 +250,9 @@ TEST_F(GroupQueryTest, Errors) {
               HasSubstr("unsupported: GroupQueryAttention (qk_output = 1)"));
   EXPECT_THAT(ErrorOfGraph(Graph(", k_quant_type = \"PER_TENSOR\""), 17, kContrib),
               HasSubstr("unsupported: GroupQueryAttention (a quantized cache)"));
+  std::string flat = Graph("");
+  flat.replace(flat.find("float[2,2,6,4] a"), 16, "float[2,2,24] a");
+  EXPECT_THAT(ErrorOfGraph(flat, 17, kContrib), HasSubstr("input 3 must have rank 4"));
 }
 
 }  // namespace

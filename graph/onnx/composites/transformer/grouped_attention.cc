@@ -119,9 +119,14 @@ absl::Status GroupedAttention::ReadLengths() {
   past_ = Filled(node_, b_, DType::kI64, {batch, 1, 1, 1}, 0);
   end_ = b_.Add(b_.Reshape(b_.Cast(last, DType::kI64), {batch, 1, 1, 1}), 1.0);
   if (!prompt_) past_ = b_.Add(end_, -static_cast<double>(length));
-  if (node_.HasInput(kPastKey)) {
-    LEMMA_ASSIGN_OR_RETURN(Value past, node_.Input(kPastKey));
-    if (past.type().rank() == 4) total_ = std::max(total_, past.shape()[2]);
+  for (int input : {kPastKey, kPastValue}) {
+    if (!node_.HasInput(input)) continue;
+    LEMMA_ASSIGN_OR_RETURN(Value past, node_.Input(input));
+    if (past.type().rank() != 4) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", input, " must have rank 4, not ", past.type().ToString()));
+    }
+    total_ = std::max(total_, past.shape()[2]);
   }
   return b_.status();
 }

@@ -1,0 +1,171 @@
+// If nodes whose condition is known only when the model runs.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "gmock/gmock.h"
+#include "graph/builder.h"
+#include "graph/onnx/export.h"
+#include "graph/onnx/import.h"
+#include "graph/text/text.h"
+#include "gtest/gtest.h"
+#include "runtime/reference/reference.h"
+#include "tests/graph/onnx/onnx_checker.h"
+#include "tests/graph/onnx/onnx_text.h"
+
+namespace lemma {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+ImportedModel Import(const onnx::ModelProto& model) {
+  auto imported = ImportOnnxBytes(model.SerializeAsString());
+  EXPECT_TRUE(imported.ok()) << imported.status();
+  return imported.ok() ? *std::move(imported) : ImportedModel();
+}
+
+std::vector<double> RunOn(const Graph& graph, const std::vector<Tensor>& inputs) {
+  auto executable = MakeReferenceBackend()->Compile(graph, {});
+  EXPECT_TRUE(executable.ok()) << executable.status();
+  auto outputs = (*executable)->Run(inputs);
+  EXPECT_TRUE(outputs.ok()) << outputs.status();
+  return outputs.ok() ? (*outputs)[0].ToDoubles() : std::vector<double>();
+}
+
+Tensor Floats(const std::vector<double>& values) {
+  return *Tensor::FromDoubles({DType::kF32, {static_cast<int64_t>(values.size())}}, values);
+}
+Tensor Truth(bool value) { return *Tensor::FromDoubles({DType::kBool, {}}, {value ? 1. : 0.}); }
+
+// The graph with each relu(x) replaced by max(x, x), and nothing else.
+Graph WithMax(const Graph& graph) {
+  std::string text = PrintGraph(graph);
+  for (size_t at; (at = text.find("relu(")) != std::string::npos;) {
+    const size_t end = text.find(')', at);
+    const std::string x = text.substr(at + 5, end - at - 5);
+    text.replace(at, end - at + 1, "max(" + x + ", " + x + ")");
+  }
+  auto parsed = ParseGraph(text);
+  EXPECT_TRUE(parsed.ok()) << parsed.status() << text;
+  return parsed.ok() ? *parsed : graph;
+}
+
+onnx::ModelProto Export(const ImportedModel& model, const Graph& graph) {
+  ExportOptions options;
+  options.info = model.info;
+  auto bytes = ExportOnnx(graph, options);
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  onnx::ModelProto proto;
+  if (!bytes.ok() || !proto.ParseFromString(*bytes)) return proto;
+  EXPECT_EQ(CheckWithOnnx(*bytes), "") << proto.DebugString();
+  auto again = ImportOnnxBytes(*bytes);
+  EXPECT_TRUE(again.ok()) << again.status();
+  if (again.ok()) {
+    EXPECT_EQ(again->graph.StructuralHash(), graph.StructuralHash());
+  }
+  return proto;
+}
+
+// "Exp If{Mul Identity | Neg Identity}": the nodes, and those of their branches.
+std::string Nodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes) {
+  std::vector<std::string> words;
+  for (const auto& node : nodes) {
+    words.push_back(node.op_type());
+    std::vector<std::string> branches;
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) branches.push_back(Nodes(attribute.g().node()));
+    }
+    if (!branches.empty()) words.back() += "{" + absl::StrJoin(branches, " | ") + "}";
+  }
+  return absl::StrJoin(words, " ");
+}
+
+onnx::ModelProto TwoSides() {
+  return OnnxModel(R"(g (float[3] x, bool c) => (float[3] y, float[3] z) {
+    e = Exp(x)
+    y, z = If (c) <then_branch = t () => (float[3] a, float[3] p) {
+                     r = Relu(e)
+                     a = Mul(r, x)
+                     p = Sqrt(r) },
+                   else_branch = f () => (float[3] b, float[3] q) {
+                     b = Neg(e)
+                     q = Identity(b) }> })");
+}
+
+TEST(BranchesTest, AnIfIsAChoiceBetweenItsBranches) {
+  const ImportedModel model = Import(TwoSides());
+  EXPECT_THAT(PrintGraph(model.graph), HasSubstr("where(c, "));
+  EXPECT_THAT(RunOn(model.graph, {Floats({0, 0, 0}), Truth(true)}), ElementsAre(0, 0, 0));
+  EXPECT_THAT(RunOn(model.graph, {Floats({0, 0, 0}), Truth(false)}), ElementsAre(-1, -1, -1));
+}
+
+TEST(BranchesTest, AnUnchangedIfStaysAsItWas) {
+  const onnx::ModelProto model = TwoSides();
+  const ImportedModel imported = Import(model);
+  EXPECT_EQ(Export(imported, imported.graph).DebugString(), model.DebugString());
+}
+
+// What only one side needs is computed only if that side is taken.
+TEST(BranchesTest, AChangedBranchIsWrittenAsABranch) {
+  const ImportedModel model = Import(TwoSides());
+  const onnx::ModelProto written = Export(model, WithMax(model.graph));
+  EXPECT_EQ(Nodes(written.graph().node()),
+            "Exp If{Max Mul Sqrt Identity Identity | Neg Identity Identity}");
+}
+
+TEST(BranchesTest, BranchesMayBeNestedAndDependOnEachOther) {
+  const ImportedModel model = Import(OnnxModel(R"(g (float[3] x, bool c, bool d) => (float[3] y) {
+    u = If (c) <then_branch = t () => (float[3] a) {
+                  k = Relu(x)
+                  a = If (d) <then_branch = tt () => (float[3] aa) { aa = Exp(k) },
+                              else_branch = tf () => (float[3] ab) { ab = Neg(k) }> },
+                else_branch = f () => (float[3] b) { b = Abs(x) }>
+    v = Sin(u)
+    y = If (c) <then_branch = t2 () => (float[3] a2) { a2 = Cos(v) },
+                else_branch = f2 () => (float[3] b2) { b2 = Mul(v, v) }> })"));
+  const onnx::ModelProto written = Export(model, WithMax(model.graph));
+  EXPECT_EQ(Nodes(written.graph().node()),
+            "If{Max If{Exp Identity | Neg Identity} Identity | Abs Identity} Sin "
+            "If{Cos | Mul}");
+}
+
+TEST(BranchesTest, WhereStaysWhereInAModelWithoutIf) {
+  const ImportedModel model = Import(OnnxModel(R"(g (float[3] x, bool c) => (float[3] y) {
+    r = Relu(x)
+    n = Neg(x)
+    y = Where(c, r, n) })"));
+  EXPECT_EQ(Nodes(Export(model, WithMax(model.graph)).graph().node()), "Neg Max Where");
+}
+
+// An index that is wrong on the side that is not taken is no error.
+TEST(BranchesTest, ASideThatIsNotTakenMayFail) {
+  const ImportedModel model =
+      Import(OnnxModel(R"(g (float[3] x, int64[1] i, bool c) => (float[1] y) {
+    y = If (c) <then_branch = t () => (float[1] a) { a = Gather(x, i) },
+                else_branch = f () => (float[1] b) { b = ReduceSum(x) }> })"));
+  const Tensor index = *Tensor::FromInts({DType::kI64, {1}}, {7});
+  EXPECT_THAT(RunOn(model.graph, {Floats({1, 2, 3}), index, Truth(false)}), ElementsAre(6));
+  auto executable = MakeReferenceBackend()->Compile(model.graph, {});
+  EXPECT_FALSE((*executable)->Run({Floats({1, 2, 3}), index, Truth(true)}).ok());
+}
+
+// Branches of different types cannot be one value: the node stays as it is.
+TEST(BranchesTest, BranchesOfDifferentTypesAreKept) {
+  const ImportedModel model = Import(OnnxModel(R"(g (float[3] x, bool c) => (float[3] y) {
+    s = If (c) <then_branch = t () => (float[3] a) { a = Neg(x) },
+                else_branch = f () => (float[1] b) { b = ReduceSum(x) }>
+    y = Add(x, x) })"));
+  EXPECT_THAT(model.opaque, testing::IsEmpty());  // no output depends on it
+  auto used = OnnxModel(R"(g (float[3] x, bool c) => (float[3] y) {
+    s = If (c) <then_branch = t () => (float[3] a) { a = Neg(x) },
+                else_branch = f () => (float[1] b) { b = ReduceSum(x) }>
+    y = Add(x, s) })");
+  auto* info = used.mutable_graph()->add_value_info();
+  *info = used.graph().output(0);
+  info->set_name("s");
+  EXPECT_THAT(Import(used).opaque, ElementsAre(HasSubstr("the branches give f32[3] and f32[1]")));
+}
+
+}  // namespace
+}  // namespace lemma
