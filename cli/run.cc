@@ -1,6 +1,7 @@
 // lemma run: executes a model, times it, compares it, profiles it.
 #include "api/run.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <string>
@@ -8,11 +9,13 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "api/execution/profile.h"
 #include "api/execution/timing.h"
 #include "api/json/run.h"
 #include "api/models/tensor_files.h"
+#include "api/session.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text_table.h"
@@ -27,6 +30,8 @@ struct RunFlags {
   CommonFlags common;
   int64_t runs = 10;
   bool profile = false, serve = false;
+  std::vector<DimValues> sizes;
+  int64_t max_plans = api::SessionOptions().max_plans;
   std::string outputs, trace;
   std::vector<std::string> expect;
   StepFlags steps;
@@ -82,6 +87,40 @@ void Print(const RunFlags& flags, const api::Model& model, const api::RunResult&
   }
 }
 
+// Runs one model at all of --sizes.
+absl::StatusOr<int> ExecuteAtSizes(RunFlags& flags, const std::string& path) {
+  if (flags.profile || flags.serve || !flags.trace.empty() || !flags.outputs.empty() ||
+      !flags.expect.empty() || !flags.common.inputs.empty()) {
+    return absl::InvalidArgumentError(
+        "--sizes: not with --inputs, --expect, --outputs, --profile, --trace or --serve, which are "
+        "about one size; --dim gives that");
+  }
+  flags.common.symbolic = true;
+  auto model = flags.common.Load(path);
+  if (!model.ok()) return model.status();
+  api::SessionOptions options;
+  options.execution = flags.common.Execution();
+  options.max_plans = static_cast<int>(std::min<int64_t>(flags.max_plans, 1 << 20));
+  auto session = api::Session::Open(*model, options);
+  if (!session.ok()) return session.status();
+  auto timings =
+      api::TimeAtSizes(session->get(), flags.sizes, flags.common.InputValues(), flags.runs);
+  if (!timings.ok()) return timings.status();
+  if (flags.common.json) {
+    PrintJson(ToJson(**session, *timings));
+    return kExitOk;
+  }
+  TextTable table({"sizes", "first run", "median", "seen before", "peak memory"});
+  for (const api::SizesTiming& timing : *timings) {
+    table.Row({absl::StrJoin(timing.sizes, ",", absl::PairFormatter("=")),
+               FormatMs(timing.first_ms), FormatMs(api::Median(timing.ms)),
+               FormatMs(timing.again_ms),
+               FormatBytes(static_cast<double>(timing.memory.planned_bytes))});
+  }
+  std::fputs(table.ToString().c_str(), stdout);
+  return kExitOk;
+}
+
 absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
@@ -130,6 +169,10 @@ absl::StatusOr<int> RunRun(Arguments arguments) {
   flags.List(
       "expect", &run.expect, "FILE.pb,...",
       "compare the outputs with these, or with output_0.pb, … of a folder; 1 if they differ");
+  flags.SizeSets("sizes", &run.sizes,
+                 "runs at these sizes of symbolic dimensions, each time it is given, in one "
+                 "process: the first run at a size prepares it");
+  flags.Int("max-plans", &run.max_plans, "sizes that stay prepared");
   flags.Bool("serve", &run.serve, "obey 'run N', 'save DIR' and 'quit' on standard input");
   run.steps.AddTo(&flags);
   run.common.AddExecution(&flags);
@@ -141,7 +184,7 @@ absl::StatusOr<int> RunRun(Arguments arguments) {
     if (!path.ok()) return path.status();
     if (absl::Status s = run.steps.Check(); !s.ok()) return s;
     if (run.steps.options.steps > 0) return RunSteps(run.steps, run.common, *path);
-    auto status = Execute(run, *path);
+    auto status = run.sizes.empty() ? Execute(run, *path) : ExecuteAtSizes(run, *path);
     return status.ok() ? status : WithFlags(status.status());
   });
 }

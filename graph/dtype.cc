@@ -34,6 +34,7 @@ const Entry& Get(DType dtype) { return kEntries[static_cast<int>(dtype)]; }
 absl::string_view Name(DType dtype) { return Get(dtype).name; }
 int64_t SizeOf(DType dtype) { return Get(dtype).size; }
 bool IsFloat(DType dtype) { return Get(dtype).is == Class::kFloat; }
+bool IsHalfFloat(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 bool IsInteger(DType dtype) { return Get(dtype).is == Class::kSigned || IsUnsigned(dtype); }
 bool IsUnsigned(DType dtype) { return Get(dtype).is == Class::kUnsigned; }
 bool IsOpaque(DType dtype) { return static_cast<int>(dtype) >= kNumDTypes; }

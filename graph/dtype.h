@@ -50,6 +50,8 @@ std::optional<DType> ParseDType(absl::string_view name);
 // Bytes per element; 1 for opaque types.
 int64_t SizeOf(DType dtype);
 bool IsFloat(DType dtype);
+// f16 or bf16.
+bool IsHalfFloat(DType dtype);
 // Signed or unsigned integer; bool is not one.
 bool IsInteger(DType dtype);
 // An integer without negative values.

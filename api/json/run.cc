@@ -26,4 +26,21 @@ Json ToJson(const Model& model, const RunOptions& options, const RunResult& resu
   return json;
 }
 
+Json ToJson(const Session& session, const std::vector<SizesTiming>& timings) {
+  Json rows = Json::Array();
+  for (const SizesTiming& timing : timings) {
+    Json sizes = Json::Object();
+    for (const auto& [name, size] : timing.sizes) sizes.Set(name, size);
+    Json row = Json::Object();
+    row.Set("sizes", std::move(sizes)).Set("first_ms", timing.first_ms);
+    row.Set("median_ms", Median(timing.ms)).Set("ms", Json::Array(timing.ms));
+    row.Set("again_ms", timing.again_ms).Set("peak_bytes", timing.memory.planned_bytes);
+    rows.Add(std::move(row));
+  }
+  Json json = Json::Object();
+  json.Set("graph", session.model().graph.name()).Set("threads", session.threads());
+  json.Set("operators", session.model().graph.num_ops()).Set("at", std::move(rows));
+  return json;
+}
+
 }  // namespace lemma::api

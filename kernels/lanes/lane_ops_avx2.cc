@@ -7,6 +7,10 @@
 
 #include "kernels/lanes/lane_ops.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace lemma {
 namespace lane_internal {
 
@@ -14,14 +18,29 @@ namespace lane_internal {
 // After all headers: an inline function of theirs must not use instructions that a machine may
 // lack.
 #pragma GCC push_options
-#pragma GCC target("avx2")
+#pragma GCC target("avx2,f16c")
 namespace avx2 {
 namespace {
 
 #include "kernels/lanes/lane_kernels.inc"
 
+constexpr int64_t kHalves = 8;
+inline void WidenHalves(float* dst, const Half* src) {
+  _mm256_storeu_ps(dst, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(src))));
+}
+inline void NarrowHalves(Half* dst, const float* src) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(dst),
+                   _mm256_cvtps_ph(_mm256_loadu_ps(src), _MM_FROUND_TO_NEAREST_INT));
+}
+inline void RoundHalves(float* dst, const float* src) {
+  _mm256_storeu_ps(
+      dst, _mm256_cvtph_ps(_mm256_cvtps_ph(_mm256_loadu_ps(src), _MM_FROUND_TO_NEAREST_INT)));
+}
+#include "kernels/lanes/lane_half.inc"
+
 LaneOps<float> MakeFloat() {
   LaneOps<float> ops = MakeLaneOps<float>();
+  UseHalfInstructions(&ops);
   ops.mr = 4;
   ops.nr = 16;
   ops.tile = VectorTile<float, 8, 4, 2>;

@@ -7,6 +7,10 @@
 
 #include "kernels/lanes/lane_ops.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace lemma {
 namespace lane_internal {
 
@@ -20,8 +24,23 @@ namespace {
 
 #include "kernels/lanes/lane_kernels.inc"
 
+constexpr int64_t kHalves = 16;
+inline void WidenHalves(float* dst, const Half* src) {
+  _mm512_storeu_ps(dst, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(src))));
+}
+inline void NarrowHalves(Half* dst, const float* src) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst),
+                      _mm512_cvtps_ph(_mm512_loadu_ps(src), _MM_FROUND_TO_NEAREST_INT));
+}
+inline void RoundHalves(float* dst, const float* src) {
+  _mm512_storeu_ps(
+      dst, _mm512_cvtph_ps(_mm512_cvtps_ph(_mm512_loadu_ps(src), _MM_FROUND_TO_NEAREST_INT)));
+}
+#include "kernels/lanes/lane_half.inc"
+
 LaneOps<float> MakeFloat() {
   LaneOps<float> ops = MakeLaneOps<float>();
+  UseHalfInstructions(&ops);
   ops.mr = 12;
   ops.nr = 32;
   ops.tile = VectorTile<float, 16, 12, 2>;

@@ -46,24 +46,29 @@ class CpuExecutable : public Executable {
   absl::Status Prepare() {
     ThreadScope scope(threads_);
     StaticEvaluator evaluator(threads_);
-    std::vector<Tensor> statics;
-    for (const Value& v : plan_.statics) {
-      absl::StatusOr<Tensor> value = evaluator.Evaluate(v);
-      if (!value.ok()) return value.status();
-      statics.push_back(*std::move(value));
+    std::vector<int> reads(plan_.statics.size());  // by steps without a kernel
+    for (const PlanStep& step : plan_.steps) {
+      for (const int id : step.static_inputs) {
+        if (id >= 0) ++reads[id];
+      }
     }
-    statics_.resize(statics.size());
+    statics_.resize(plan_.statics.size());
     std::vector<int64_t> scratch;
     for (const PlanStep& step : plan_.steps) {
       StaticValues values(step.spec->inputs.size());
       for (size_t i = 0; i < values.size(); ++i) {
-        if (step.static_inputs[i] >= 0) values[i] = statics[step.static_inputs[i]];
+        if (step.static_inputs[i] < 0) continue;
+        absl::StatusOr<Tensor> value = evaluator.Evaluate(plan_.statics[step.static_inputs[i]]);
+        if (!value.ok()) return value.status();
+        values[i] = *std::move(value);
       }
       absl::StatusOr<std::unique_ptr<Kernel>> kernel = BuildKernel(*step.spec, values);
       if (!kernel.ok()) return kernel.status();
       for (size_t i = 0; i < values.size(); ++i) {
         const int id = step.static_inputs[i];
-        if (id >= 0 && (*kernel)->NeedsStatic(static_cast<int>(i))) statics_[id] = statics[id];
+        if (id < 0) continue;
+        if ((*kernel)->NeedsStatic(static_cast<int>(i))) statics_[id] = values[i];
+        if (--reads[id] == 0) evaluator.Forget(plan_.statics[id]);
       }
       memory_.weight_bytes += (*kernel)->packed_bytes();
       scratch.push_back(static_cast<int64_t>((*kernel)->scratch_bytes()));
@@ -215,7 +220,7 @@ class CpuExecutable : public Executable {
   std::string Label(size_t step) const {
     const CpuKernelSpec& spec = *plan_.steps[step].spec;
     const Value& v = spec.nodes.empty() ? spec.inputs[0].value : spec.outputs[0].value;
-    std::string label(graph_.LabelOf(v));
+    std::string label(graph_.LabelOf(plan_.wide.OriginOf(v)));
     return label.empty() ? absl::StrCat("#", step) : label;
   }
 

@@ -86,7 +86,7 @@ class CpuMeasurer : public KernelMeasurer {
   CpuMeasurer(int threads, const CpuOptions& options) : threads_(threads), options_(options) {}
 
   std::string device() const override {
-    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 6",
+    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 7",
                         options_.fuse_layout ? "" : ", fusion off");
   }
 
@@ -95,7 +95,7 @@ class CpuMeasurer : public KernelMeasurer {
     if (!plan.ok()) return plan.status();
     KernelPlan result;
     for (const PlanStep& step : plan->steps) {
-      result.kernels.push_back({step.spec->Signature(), step.spec, step.spec->nodes});
+      result.kernels.push_back({step.spec->Signature(), step.spec, plan->NodesOf(step)});
     }
     absl::StatusOr<std::vector<int64_t>> scratch = ScratchOf(result.kernels);
     if (!scratch.ok()) return scratch.status();
@@ -111,7 +111,7 @@ class CpuMeasurer : public KernelMeasurer {
     MemoryTimeline timeline;
     std::vector<int> ids, number(plan->buffers.size(), -1);
     for (const PlanStep& step : plan->steps) {
-      timeline.kernels.push_back({step.spec->Signature(), step.spec, step.spec->nodes});
+      timeline.kernels.push_back({step.spec->Signature(), step.spec, plan->NodesOf(step)});
     }
     absl::StatusOr<std::vector<int64_t>> scratch = ScratchOf(timeline.kernels);
     if (!scratch.ok()) return scratch.status();

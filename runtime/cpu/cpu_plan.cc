@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,15 @@ bool CpuPlan::MayOverwrite(int input, int output) const {
     }
   }
   return true;
+}
+
+std::vector<NodePtr> CpuPlan::NodesOf(const PlanStep& step) const {
+  std::vector<NodePtr> nodes;
+  for (const NodePtr& node : step.spec->nodes) {
+    const NodePtr& given = wide.OriginOf(node);
+    if (std::find(nodes.begin(), nodes.end(), given) == nodes.end()) nodes.push_back(given);
+  }
+  return nodes;
 }
 
 std::string CpuPlan::Describe() const {

@@ -307,7 +307,8 @@ absl::flat_hash_set<Value> NeededValues(const Graph& graph, NodeTraitsCache& tra
 
 }  // namespace
 
-absl::Status CheckConditions(const Graph& graph, const CpuPlan& plan) {
+absl::Status CheckConditions(const CpuPlan& plan) {
+  const Graph& graph = plan.wide.graph;
   absl::flat_hash_map<Value, bool> truth;
   for (const PlanStep& step : plan.steps) {
     for (const PlanStep::Condition& condition : step.conditions) truth[condition.value] = false;
@@ -341,7 +342,8 @@ absl::Status CheckConditions(const Graph& graph, const CpuPlan& plan) {
 
 absl::Status CheckPlaces(const CpuPlan& plan) { return PlaceChecker(plan).Run(); }
 
-absl::Status CheckMovement(const Graph& graph, const CpuPlan& plan) {
+absl::Status CheckMovement(const CpuPlan& plan) {
+  const Graph& graph = plan.wide.graph;
   return MovementChecker(graph, plan).Run();
 }
 

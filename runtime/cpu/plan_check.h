@@ -15,12 +15,12 @@ absl::Status CheckPlaces(const CpuPlan& plan);
 // Internal, with the step's name, unless each step finds in memory the elements of the values that
 // its spec names (nothing was overwritten too early), and every output of the graph is complete at
 // the end. Follows each element through memory: O(bytes that the steps move).
-absl::Status CheckMovement(const Graph& graph, const CpuPlan& plan);
+absl::Status CheckMovement(const CpuPlan& plan);
 
 // Internal, with the step's name, if a step is skipped although an output of the graph depends on
 // its result. Tries all truth values of up to 6 conditions, 64 random choices of more:
 // O(graph + steps) each.
-absl::Status CheckConditions(const Graph& graph, const CpuPlan& plan);
+absl::Status CheckConditions(const CpuPlan& plan);
 
 }  // namespace lemma::cpu
 

@@ -48,8 +48,8 @@ absl::StatusOr<std::vector<KernelClaim>> ClaimsOfPlan(const Graph& graph,
   NodeTraitsCache traits;
   LEMMA_ASSIGN_OR_RETURN(cpu::CpuPlan plan,
                          cpu::PlanGraph(graph, traits, {compile.threads, options.fuse_layout}));
-  LEMMA_RETURN_IF_ERROR(cpu::CheckMovement(graph, plan));
-  LEMMA_RETURN_IF_ERROR(cpu::CheckConditions(graph, plan));
+  LEMMA_RETURN_IF_ERROR(cpu::CheckMovement(plan));
+  LEMMA_RETURN_IF_ERROR(cpu::CheckConditions(plan));
   std::vector<int> ids;
   const std::vector<BufferLife> lives = plan.ArenaLives(&ids);
   LEMMA_RETURN_IF_ERROR(CheckMemoryPlan(lives, PlanMemory(lives)));

@@ -18,8 +18,12 @@ namespace {
 
 class Planner {
  public:
-  Planner(const Graph& graph, NodeTraitsCache& traits, const PlanOptions& options)
-      : graph_(graph), traits_(traits), options_(options), uses_(graph) {}
+  Planner(WideGraph wide, NodeTraitsCache& traits, const PlanOptions& options)
+      : plan_{std::move(wide)},
+        graph_(plan_.wide.graph),
+        traits_(traits),
+        options_(options),
+        uses_(graph_) {}
 
   absl::StatusOr<CpuPlan> Run() {
     if (absl::Status s = CheckDefined(); !s.ok()) return s;
@@ -90,7 +94,7 @@ class Planner {
     for (const NodePtr& node : uses_.nodes) {
       for (int k = 0; k < node->num_outputs(); ++k) {
         const int buffer = LocationOf(Value(node, k)).buffer;
-        if (buffer >= 0) plan_.places.emplace_back(Value(node, k), buffer);
+        if (buffer >= 0) plan_.places.emplace_back(plan_.wide.OriginOf(Value(node, k)), buffer);
       }
     }
   }
@@ -485,17 +489,17 @@ class Planner {
   }
 
   absl::flat_hash_map<int, std::vector<int64_t>> concat_starts_;  // by operand, along its axis
+  CpuPlan plan_;
   const Graph& graph_;
   NodeTraitsCache& traits_;
   const PlanOptions options_;
   UseTable uses_;
   Grouping grouping_;
   std::vector<std::vector<RunCondition>> conditions_;  // by node
-  CpuPlan plan_;
-  std::vector<Location> location_;  // by value
-  std::vector<int> static_id_;      // by value
-  std::vector<bool> done_;          // by node: reads of its users' operands are planned
-  std::vector<int> holders_;        // by buffer: the number of values in it
+  std::vector<Location> location_;                     // by value
+  std::vector<int> static_id_;                         // by value
+  std::vector<bool> done_;    // by node: reads of its users' operands are planned
+  std::vector<int> holders_;  // by buffer: the number of values in it
   std::map<std::pair<int, Strides>, Location> reordered_;
   std::set<std::pair<std::pair<int, int64_t>, int>> copied_;
 };
@@ -505,7 +509,7 @@ class Planner {
 absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                   const PlanOptions& options) {
   if (absl::Status s = CheckLimits(graph); !s.ok()) return s;
-  return Planner(graph, traits, options).Run();
+  return Planner(Widened(graph, traits), traits, options).Run();
 }
 
 }  // namespace lemma::cpu

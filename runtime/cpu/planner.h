@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "runtime/cpu/kernels/kernel.h"
+#include "runtime/cpu/widening.h"
 #include "runtime/plan/layout.h"
 #include "runtime/plan/memory_plan.h"
 #include "runtime/plan/node_traits.h"
@@ -48,10 +49,12 @@ struct PlanStep {
 };
 
 struct CpuPlan {
+  WideGraph wide;  // the graph that the steps compute
   std::vector<PlanStep> steps;
   std::vector<PlanBuffer> buffers;
   std::vector<Value> statics;                 // static values that some step reads
-  std::vector<std::pair<Value, int>> places;  // the buffers of values; empty unless requested
+  // The buffers of the given graph's values; empty unless requested.
+  std::vector<std::pair<Value, int>> places;
 
   // Whether output `output` may lie in the memory of input `input`. Nothing may read the input
   // after the step that writes the output, and that step may read it only element by element.
@@ -61,6 +64,8 @@ struct CpuPlan {
   // by those of `scratch`, the additional bytes that each step needs while it runs.
   std::vector<BufferLife> ArenaLives(std::vector<int>* ids,
                                      absl::Span<const int64_t> scratch = {}) const;
+  // The nodes of the given graph that the step computes, or a part of which.
+  std::vector<NodePtr> NodesOf(const PlanStep& step) const;
   std::string Describe() const;
 };
 

@@ -1,6 +1,9 @@
 #include "runtime/plan/node_traits.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "graph/builder.h"
 
 namespace lemma {
 namespace {
@@ -210,6 +213,35 @@ std::optional<Choice> ChoiceOf(const Definition& definition, const TensorExpr& t
   return choice;
 }
 
+DType Wide(DType dtype) { return IsHalfFloat(dtype) ? DType::kF32 : dtype; }
+
+// See NodeTraits::widens. Compares both definitions.
+bool Widens(const Node& node, const Definition& narrow) {
+  auto is_half = [](const TensorType& type) { return IsHalfFloat(type.dtype); };
+  const std::vector<TensorType> input_types = node.input_types();
+  if (std::none_of(input_types.begin(), input_types.end(), is_half) &&
+      std::none_of(node.types().begin(), node.types().end(), is_half)) {
+    return false;
+  }
+  std::vector<Value> inputs;
+  for (const auto& [dtype, shape] : input_types) {
+    inputs.emplace_back(Node::Input(static_cast<int>(inputs.size()), {Wide(dtype), shape}), 0);
+  }
+  const absl::StatusOr<std::vector<Value>> wide_values =
+      ApplyOp(node.op().name, std::move(inputs), node.attrs());
+  if (!wide_values.ok()) return false;
+  const absl::StatusOr<Definition> wide = DefinitionOf(wide_values->front().node());
+  if (!wide.ok() || wide->ToString() != narrow.ToString()) return false;
+  // A result that is read again has been rounded.
+  std::vector<bool> reads(static_cast<size_t>(narrow.num_inputs()) + narrow.tensors.size());
+  for (size_t i = 0; i < narrow.tensors.size(); ++i) {
+    if (Wide(narrow.tensors[i].dtype) != wide->tensors[i].dtype) return false;
+    CollectReads(narrow.tensors[i].body, &reads);
+  }
+  return std::none_of(narrow.outputs.begin(), narrow.outputs.end(),
+                      [&](TensorId id) { return id >= narrow.num_inputs() && reads[id]; });
+}
+
 NodeTraits Analyze(const Node& node) {
   NodeTraits traits;
   absl::StatusOr<Definition> definition = DefinitionOf(node);
@@ -228,6 +260,9 @@ NodeTraits Analyze(const Node& node) {
   }
   if (static_cast<int>(traits.views.size()) != node.num_outputs()) traits.views.clear();
   traits.domain = DomainOf(*definition);
+  traits.widens = Widens(node, *definition);
+  traits.rounds = traits.widens && WithStoredOutputs(*definition, Arithmetic::kFloat).ToString() !=
+                                       definition->ToString();
   traits.is_index = InputsReadAsIndex(*definition);
   const TensorExpr* tensor = output(0);
   traits.pointwise = node.num_outputs() == 1 && tensor != nullptr;

@@ -49,6 +49,12 @@ struct NodeTraits {
   std::optional<int> concat_dim;
   // If a truth value that does not depend on the index decides which inputs the only output reads.
   std::optional<Choice> choice;
+  // The operator with f32 in place of every f16 and bf16 computes the same real numbers, so its
+  // results, rounded once, are this application's. False without such types.
+  bool widens = false;
+  // Whether a result of an operator that widens can be a number that is no 16-bit float although
+  // the operands are.
+  bool rounds = false;
   Domain domain = Domain::kAny;
   std::vector<bool> is_index;  // by input: its values decide where something is read or written
 };

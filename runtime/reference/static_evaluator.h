@@ -15,6 +15,8 @@ class StaticEvaluator {
   // FailedPrecondition, with the weight's name, if `v` depends on a weight without values. `v` must
   // not depend on inputs.
   absl::StatusOr<Tensor> Evaluate(const Value& v);
+  // Frees the memory of `v` if no one else holds it. Evaluate computes it again.
+  void Forget(const Value& v) { done_.erase(v); }
 
  private:
   int threads_;

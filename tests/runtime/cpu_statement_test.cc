@@ -275,9 +275,9 @@ int CaughtInPlans() {
     NodeTraitsCache traits;
     auto plan = cpu::PlanGraph(graph, traits, {});
     EXPECT_TRUE(plan.ok()) << plan.status();
-    EXPECT_TRUE(cpu::CheckMovement(graph, *plan).ok());
+    EXPECT_TRUE(cpu::CheckMovement(*plan).ok());
     fault.change(&*plan);
-    const bool shows = !cpu::CheckPlaces(*plan).ok() || !cpu::CheckMovement(graph, *plan).ok();
+    const bool shows = !cpu::CheckPlaces(*plan).ok() || !cpu::CheckMovement(*plan).ok();
     EXPECT_TRUE(shows) << fault.name << "\n" << plan->Describe();
     caught += shows ? 1 : 0;
   }

@@ -160,11 +160,11 @@ TEST(RunConditionsTest, AStepThatIsWronglySkippedIsFound) {
   NodeTraitsCache traits;
   auto plan = cpu::PlanGraph(graph, traits, {});
   ASSERT_TRUE(plan.ok()) << plan.status();
-  EXPECT_TRUE(cpu::CheckConditions(graph, *plan).ok());
+  EXPECT_TRUE(cpu::CheckConditions(*plan).ok());
   for (cpu::PlanStep& step : plan->steps) {
     for (auto& condition : step.conditions) condition.holds = !condition.holds;
   }
-  EXPECT_FALSE(cpu::CheckConditions(graph, *plan).ok());
+  EXPECT_FALSE(cpu::CheckConditions(*plan).ok());
 }
 
 }  // namespace

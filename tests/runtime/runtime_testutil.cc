@@ -29,7 +29,7 @@ void ExpectMovesRight(const Graph& graph, const CompileOptions& options, const C
   auto plan = cpu::PlanGraph(graph, traits, {options.threads, cpu.fuse_layout});
   ASSERT_TRUE(plan.ok()) << plan.status();
   for (const auto& check : {cpu::CheckMovement, cpu::CheckConditions}) {
-    const absl::Status right = check(graph, *plan);
+    const absl::Status right = check(*plan);
     EXPECT_TRUE(right.ok()) << right << "\n" << plan->Describe();
   }
 }

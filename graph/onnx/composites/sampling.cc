@@ -233,7 +233,7 @@ SampledAxis LinearOrZero(OnnxBuild& b, const Value& positions, int64_t size) {
 }
 
 Value Widened(OnnxBuild& b, const Value& x) {
-  const bool half = x && (x.dtype() == DType::kF16 || x.dtype() == DType::kBF16);
+  const bool half = x && IsHalfFloat(x.dtype());
   return half ? b.Cast(x, DType::kF32) : x;
 }
 

@@ -73,12 +73,13 @@ void DnnlKernel::BindOutput(int arg, int index, const dnnl::memory::desc& desc) 
   args_[arg] = bindings_.back().memory;
 }
 
-void DnnlKernel::BindFixed(int arg, dnnl::memory memory, int input,
+void DnnlKernel::BindFixed(int arg, std::shared_ptr<const dnnl::memory> memory, int input,
                            const dnnl::memory::desc& seen_as) {
-  arguments_.push_back({arg, input, false, input < 0 ? memory.get_desc() : seen_as, memory});
-  packed_bytes_ += memory.get_desc().get_size();
-  args_[arg] = std::move(memory);
+  arguments_.push_back({arg, input, false, input < 0 ? memory->get_desc() : seen_as, *memory});
+  packed_bytes_ += memory->get_desc().get_size();
+  args_[arg] = *memory;
   fixed_.push_back(arg);
+  kept_.push_back(std::move(memory));
 }
 
 void DnnlKernel::BindReordered(int arg, int index, const dnnl::memory::desc& from,
@@ -141,9 +142,10 @@ dnnl::memory Packed(const Tensor& value, const dnnl::memory::desc& from,
   return target;
 }
 
-dnnl::memory Vector(const std::vector<float>& values, const dnnl::memory::desc& desc) {
-  dnnl::memory memory(desc, Engine());
-  std::memcpy(memory.get_data_handle(), values.data(), values.size() * sizeof(float));
+std::shared_ptr<const dnnl::memory> Vector(const std::vector<float>& values,
+                                           const dnnl::memory::desc& desc) {
+  auto memory = std::make_shared<dnnl::memory>(desc, Engine());
+  std::memcpy(memory->get_data_handle(), values.data(), values.size() * sizeof(float));
   return memory;
 }
 

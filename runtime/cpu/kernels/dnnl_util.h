@@ -51,7 +51,7 @@ class DnnlKernel : public Kernel {
   void BindOutput(int arg, int index, const dnnl::memory::desc& desc);
   // Fixes argument `arg` to `memory`, which this kernel keeps. `input` is the input with the same
   // elements, laid out as `seen_as`; -1: the numbers belong to no input.
-  void BindFixed(int arg, dnnl::memory memory, int input = -1,
+  void BindFixed(int arg, std::shared_ptr<const dnnl::memory> memory, int input = -1,
                  const dnnl::memory::desc& seen_as = {});
   // Reorders a dynamic input before every run.
   void BindReordered(int arg, int index, const dnnl::memory::desc& from,
@@ -99,6 +99,7 @@ class DnnlKernel : public Kernel {
   std::vector<Reorder> reorders_;
   std::unordered_map<int, dnnl::memory> args_;
   std::vector<int> fixed_;  // arguments
+  std::vector<std::shared_ptr<const dnnl::memory>> kept_;
   std::vector<Argument> arguments_;
   dnnl::memory scratch_;
   size_t scratch_bytes_ = 0, packed_bytes_ = 0;
@@ -111,7 +112,8 @@ class DnnlKernel : public Kernel {
 dnnl::memory Packed(const Tensor& value, const dnnl::memory::desc& from,
                     const dnnl::memory::desc& to);
 // Floats owned by the memory object.
-dnnl::memory Vector(const std::vector<float>& values, const dnnl::memory::desc& desc);
+std::shared_ptr<const dnnl::memory> Vector(const std::vector<float>& values,
+                                           const dnnl::memory::desc& desc);
 
 // The operations fused behind a convolution or matrix product.
 struct Epilogue {

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/evaluate/evaluate.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
+#include "runtime/cpu/kernels/packed_weights.h"
 
 namespace lemma::cpu {
 namespace {
@@ -228,7 +229,9 @@ void BindBias(const CpuKernelSpec& spec, const StaticValues& statics, int input,
               const dnnl::memory::desc& desc, DnnlKernel* kernel) {
   if (input < 0) return;
   if (spec.inputs[input].is_static) {
-    kernel->BindFixed(DNNL_ARG_BIAS, Packed(statics[input], desc, desc), input, desc);
+    kernel->BindFixed(DNNL_ARG_BIAS,
+                      PackedWeight(spec.inputs[input].value, statics[input], desc, desc), input,
+                      desc);
   } else {
     kernel->BindInput(DNNL_ARG_BIAS, input, desc);
   }
@@ -237,7 +240,9 @@ void BindBias(const CpuKernelSpec& spec, const StaticValues& statics, int input,
 void BindWeights(const CpuKernelSpec& spec, const StaticValues& statics, int input,
                  const dnnl::memory::desc& from, const dnnl::memory::desc& to, DnnlKernel* kernel) {
   if (spec.inputs[input].is_static) {
-    kernel->BindFixed(DNNL_ARG_WEIGHTS, Packed(statics[input], from, to), input, from);
+    kernel->BindFixed(DNNL_ARG_WEIGHTS,
+                      PackedWeight(spec.inputs[input].value, statics[input], from, to), input,
+                      from);
   } else {
     kernel->BindReordered(DNNL_ARG_WEIGHTS, input, from, to);
   }

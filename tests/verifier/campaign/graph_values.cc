@@ -73,7 +73,7 @@ absl::StatusOr<GraphRunner> GraphRunner::Of(const Graph& graph) {
   for (const NodePtr& node : graph.nodes()) {
     for (const TensorType& type : node->types()) {
       runner.integers_ = runner.integers_ || !IsFloat(type.dtype);
-      runner.narrow_ = runner.narrow_ || type.dtype == DType::kF16 || type.dtype == DType::kBF16;
+      runner.narrow_ = runner.narrow_ || IsHalfFloat(type.dtype);
       runner.wide_ = runner.wide_ && (!IsFloat(type.dtype) || type.dtype == DType::kF64);
     }
     if (!node->is_op()) continue;

@@ -1,0 +1,80 @@
+// Executes one model at many sizes of its symbolic dimensions. Code: api/execution.
+#ifndef LEMMA_API_SESSION_H_
+#define LEMMA_API_SESSION_H_
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "api/execution/backends.h"
+#include "api/models/model_file.h"
+#include "api/models/model_inputs.h"
+#include "graph/graph.h"
+#include "graph/sizes/symbolic_size.h"
+#include "graph/tensor.h"
+#include "runtime/executor.h"
+
+namespace lemma::api {
+
+struct SessionOptions {
+  ExecutionOptions execution;
+  // How many sizes are kept ready. Each has kernels and an arena of its own; the weights, also in
+  // the kernels' layouts, are shared where the layouts agree. A new size takes the place of the one
+  // that was used longest ago.
+  int max_plans = 16;
+};
+
+// Not thread-safe.
+class Session {
+ public:
+  // The model keeps its symbolic dimensions (LoadOptions::symbolic); without any, it has one plan.
+  static absl::StatusOr<std::unique_ptr<Session>> Open(const Model& model,
+                                                       const SessionOptions& options = {});
+
+  // Takes the sizes from the inputs, which are in the graph's order, and prepares them if they are
+  // new. InvalidArgument, with the input's name, if there are no such sizes.
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs);
+
+  // Prepares a size, and returns what executes it, valid until Run or At prepares another one.
+  struct Plan {
+    Graph graph;
+    std::unique_ptr<Executable> executable;
+  };
+  absl::StatusOr<const Plan*> At(const DimValues& sizes);
+
+  // The number of sizes that are ready.
+  int plans() const { return static_cast<int>(plans_.size()); }
+  const Model& model() const { return model_; }
+  int threads() const { return options_.execution.threads; }
+
+ private:
+  Session(Model model, const SessionOptions& options, std::unique_ptr<Backend> backend)
+      : model_(std::move(model)), options_(options), backend_(std::move(backend)) {}
+
+  Model model_;
+  SessionOptions options_;
+  std::unique_ptr<Backend> backend_;
+  std::list<std::pair<DimValues, Plan>> plans_;  // the one used last comes first
+};
+
+struct SizesTiming {
+  DimValues sizes;
+  double first_ms = 0;     // of the first run, which prepares the size
+  std::vector<double> ms;  // of the runs after it
+  double again_ms = 0;     // of a run after all other sizes have been run
+  MemoryUse memory;
+};
+
+// Runs a model at each of these sizes in turn, `runs` times after the first, then once more at
+// each. Messages about the model begin with its path.
+absl::StatusOr<std::vector<SizesTiming>> TimeAtSizes(Session* session,
+                                                     absl::Span<const DimValues> sizes,
+                                                     const InputOptions& inputs, int64_t runs);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_SESSION_H_

@@ -1,0 +1,23 @@
+// Weights in the layouts of oneDNN's kernels.
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_PACKED_WEIGHTS_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_PACKED_WEIGHTS_H_
+
+#include <dnnl.hpp>
+#include <memory>
+
+#include "graph/graph.h"
+#include "graph/tensor.h"
+
+namespace lemma::cpu {
+
+// A copy of `value` (row-major, seen as `from`) in the layout `to`. If `value` is the payload of
+// `weight`, all kernels of the process that ask for the same copy share it, and the memory is free
+// once none of them exists. So executables of one model at several sizes share their weights.
+// Thread-safe.
+std::shared_ptr<const dnnl::memory> PackedWeight(const Value& weight, const Tensor& value,
+                                                 const dnnl::memory::desc& from,
+                                                 const dnnl::memory::desc& to);
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_PACKED_WEIGHTS_H_

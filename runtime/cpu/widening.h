@@ -1,0 +1,36 @@
+// Chooses f32 for 16-bit floats in memory where that lets a library compute.
+#ifndef LEMMA_RUNTIME_CPU_WIDENING_H_
+#define LEMMA_RUNTIME_CPU_WIDENING_H_
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/graph.h"
+#include "runtime/plan/node_traits.h"
+
+namespace lemma::cpu {
+
+struct WideGraph {
+  Graph graph;
+  // For each value that was added: the value of the given graph that it holds, rounded or not yet.
+  absl::flat_hash_map<Value, Value> origin;
+
+  Value OriginOf(const Value& v) const {
+    auto it = origin.find(v);
+    return it == origin.end() ? v : it->second;
+  }
+  // `node`, or the node of the given graph that it belongs to.
+  const NodePtr& OriginOf(const NodePtr& node) const;
+};
+
+// The same function of the same inputs, in which operators on f16 and bf16 for which only f32 has a
+// kernel (kernels/kernel.h) compute in f32. Each of their results is rounded by two casts, to the
+// 16-bit type and back, so that every value is that of the given graph. A value that such an
+// operator reads or writes stays an f32 for all its users, across operators that only move
+// elements.
+//
+// Whether an operator may be computed so is read off its definition (NodeTraits::widens). A graph
+// without such operators is returned as it is.
+WideGraph Widened(const Graph& graph, NodeTraitsCache& traits);
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_WIDENING_H_
