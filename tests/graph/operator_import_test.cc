@@ -167,11 +167,11 @@ TEST(OperatorImport, NearestElementsAreOnnxs) {
   }
 }
 
-TEST(OperatorImport, InterpolationIsAMatrixProduct) {
+TEST(OperatorImport, InterpolationIsAWeightedSum) {
   EXPECT_THAT(Made("g (float[2,3] x) => (float[2,6] y) { s = Constant<value_ints = [2,6]>() "
                    "y = Resize<mode = \"linear\">(x, , , s) }",
                    13),
-              HasSubstr("matmul("));
+              HasSubstr("resample("));
 }
 
 TEST(OperatorImport, VariadicOperatorsAreChains) {

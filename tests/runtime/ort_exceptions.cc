@@ -150,6 +150,10 @@ std::string OrtException(const Node& node, absl::Span<const Tensor> operands) {
   if (op == "matmul" && node.type(0).rank() > 2 && operands[0].size() == 0) {
     return "fault: batches of matrix products over nothing are not written";
   }
+  if (op == "max_pool2d" &&
+      Any(operands[0], [](double x) { return std::isinf(x) && std::signbit(x); })) {
+    return "fault: a maximum of nothing but -infinity is the least float";
+  }
   if (op == "max_pool2d" && node.inputs()[0].node().IsOp("pad")) {
     return "fault: optimizations make a Pad by zeros the padding of a MaxPool, which is none";
   }
@@ -187,10 +191,14 @@ std::vector<std::set<std::string>> OrtExceptions(const Graph& graph,
 
 std::string WhyRefused(const Graph& graph) {
   for (const NodePtr& node : graph.nodes()) {
-    if (node->is_op() && !node->inputs().empty() && HasNegativeAxis(*node) &&
-        node->inputs()[0].type().num_elements() == 0) {
+    if (!node->is_op() || node->inputs().empty() ||
+        node->inputs()[0].type().num_elements() != 0) {
+      continue;
+    }
+    if (HasNegativeAxis(*node)) {
       return "fault: reductions of nothing along a negative axis have another shape";
     }
+    if (node->IsOp("top_k")) return "fault: TopK of nothing ends the process";
   }
   return "";
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "graph/onnx/composites/axes.h"
@@ -198,59 +199,71 @@ absl::StatusOr<std::vector<ResizeAxis>> ReadResizeAxes(OnnxImport& node, const S
   return FromSizes(sizes.ToInts(), axes, policy, std::move(all));
 }
 
-absl::StatusOr<std::vector<double>> InterpolationMatrix(const OnnxImport& node,
-                                                        const ResizeAxis& axis,
-                                                        const Interpolation& how) {
-  std::vector<double> matrix(static_cast<size_t>(axis.input * axis.output), 0);
+absl::StatusOr<Taps> InterpolationTaps(const OnnxImport& node, const ResizeAxis& axis,
+                                       const Interpolation& how) {
+  constexpr int64_t kMaxTaps = int64_t{1} << 24;
   const double last = static_cast<double>(axis.input - 1);
   // With antialias, weights reach as much further as a reduced image's elements are apart in x.
   const double scale =
       static_cast<double>(axis.scale.first) / static_cast<double>(axis.scale.second);
   const double narrow = how.antialias ? std::min(1.0, scale) : 1.0;
-  const int64_t reach = static_cast<int64_t>(std::ceil((how.cubic ? 2 : 1) / narrow));
+  const double reach_of_one = std::ceil((how.cubic ? 2 : 1) / narrow);
+  if (2 * reach_of_one * static_cast<double>(axis.output) > static_cast<double>(kMaxTaps)) {
+    return node.Unsupported("interpolation of axes this long");
+  }
+  const int64_t reach = static_cast<int64_t>(reach_of_one);
+  std::vector<std::map<int64_t, double>> rows(static_cast<size_t>(axis.output));
+  Taps taps;
   for (int64_t i = 0; i < axis.output; ++i) {
     LEMMA_ASSIGN_OR_RETURN(const double at, ResizePosition(node, axis, i, how.coordinates));
     if (how.coordinates == "tf_crop_and_resize" && !(at >= 0 && at <= last)) continue;
     const int64_t floor = static_cast<int64_t>(std::floor(at));
-    double* row = matrix.data() + i * axis.input;
+    std::map<int64_t, double>& row = rows[i];
     double sum = 0;
     for (int64_t j = floor - reach + 1; j <= floor + reach; ++j) {
       if (how.exclude_outside && (j < 0 || j >= axis.input)) continue;
-      // Outside, the nearest element inside is used.
       const double weight = Weight((at - static_cast<double>(j)) * narrow, how);
+      if (weight == 0) continue;
+      // Outside, the nearest element inside is used.
       row[std::min(std::max<int64_t>(j, 0), axis.input - 1)] += weight;
       sum += weight;
     }
-    if (!how.exclude_outside && narrow == 1) continue;
-    for (int64_t j = 0; j < axis.input; ++j) row[j] /= sum;
+    if (how.exclude_outside || narrow != 1) {
+      for (auto& [j, weight] : row) weight /= sum;
+    }
+    taps.per_element = std::max(taps.per_element, static_cast<int64_t>(row.size()));
   }
-  return matrix;
+  for (const std::map<int64_t, double>& row : rows) {
+    int64_t position = 0;
+    auto tap = row.begin();
+    for (int64_t k = 0; k < taps.per_element; ++k) {
+      const bool more = tap != row.end();
+      if (more) position = tap->first;
+      taps.positions.push_back(position);
+      taps.weights.push_back(more ? tap->second : 0);
+      if (more) ++tap;
+    }
+  }
+  return taps;
 }
 
 absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
                                   const std::vector<ResizeAxis>& axes, const Interpolation& how) {
   if (!IsFloat(x.dtype())) return node.Unsupported("interpolation between integers");
-  constexpr int64_t kMaxWeights = int64_t{1} << 24;
   Value y = x;
   for (size_t d = 0; d < axes.size(); ++d) {
     const ResizeAxis& axis = axes[d];
     if (axis.Keeps()) continue;
     if (axis.output < 1) return node.Unsupported("interpolation that gives no elements");
-    if (axis.input > kMaxWeights / axis.output) {
-      return node.Unsupported("interpolation of axes this long");
-    }
-    LEMMA_ASSIGN_OR_RETURN(std::vector<double> weights, InterpolationMatrix(node, axis, how));
-    LEMMA_ASSIGN_OR_RETURN(Tensor matrix,
-                           Tensor::FromDoubles({x.dtype(), {axis.output, axis.input}}, weights));
-    // [before, size, after]: the matrix applies to the middle.
-    Shape shape = y.shape();
-    const auto middle = shape.begin() + static_cast<int64_t>(d);
-    const int64_t before = NumElements(Shape(shape.begin(), middle));
-    const int64_t after = NumElements(Shape(middle + 1, shape.end()));
-    LEMMA_ASSIGN_OR_RETURN(y, Reshape(node, y, {before, axis.input, after}));
-    LEMMA_ASSIGN_OR_RETURN(y, node.Op("matmul", {node.Constant(std::move(matrix)), y}));
-    shape[d] = axis.output;
-    LEMMA_ASSIGN_OR_RETURN(y, Reshape(node, y, shape));
+    LEMMA_ASSIGN_OR_RETURN(Taps taps, InterpolationTaps(node, axis, how));
+    const Shape shape = {axis.output, taps.per_element};
+    LEMMA_ASSIGN_OR_RETURN(Tensor positions,
+                           Tensor::FromInts({DType::kI64, shape}, taps.positions));
+    LEMMA_ASSIGN_OR_RETURN(Tensor weights, Tensor::FromDoubles({x.dtype(), shape}, taps.weights));
+    LEMMA_ASSIGN_OR_RETURN(
+        y, node.Op("resample",
+                   {y, node.Constant(std::move(positions)), node.Constant(std::move(weights))},
+                   {{"axis", static_cast<int64_t>(d)}}));
   }
   return y;
 }

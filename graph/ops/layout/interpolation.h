@@ -42,12 +42,17 @@ struct Interpolation {
   bool antialias = false;  // a reduced image averages as many elements as it leaves out
 };
 
-// Row i holds the weights of x's elements in result element i.
-absl::StatusOr<std::vector<double>> InterpolationMatrix(const OnnxImport& node,
-                                                        const ResizeAxis& axis,
-                                                        const Interpolation& how);
+// Each element of the result along an axis is a weighted sum of some of x's.
+struct Taps {
+  int64_t per_element = 1;
+  // [output, per_element]. An element with fewer summands repeats a position with weight 0.
+  std::vector<int64_t> positions;
+  std::vector<double> weights;
+};
+absl::StatusOr<Taps> InterpolationTaps(const OnnxImport& node, const ResizeAxis& axis,
+                                       const Interpolation& how);
 
-// Resamples x along every axis that changes, as products with constant matrices.
+// Resamples x along every axis that changes, one after the other.
 absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
                                   const std::vector<ResizeAxis>& axes, const Interpolation& how);
 

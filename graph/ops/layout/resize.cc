@@ -1,5 +1,5 @@
-// Resampling. Nearest-neighbour is an operator. Linear and cubic interpolation are matrix products
-// with constant weights, built at import.
+// Resizing. Nearest-neighbour is an operator. Linear and cubic interpolation are weighted sums with
+// constant weights, built at import.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

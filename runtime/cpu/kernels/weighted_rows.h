@@ -1,0 +1,16 @@
+// Computes weighted sums of rows, such as in interpolation.
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_WEIGHTED_ROWS_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_WEIGHTED_ROWS_H_
+
+#include <cstdint>
+
+namespace lemma::kernels {
+
+// y[i * columns + j] = sum(k < taps) weights[i * taps + k] * x[starts[i * taps + k] + j] for
+// i < rows, j < columns.
+void WeightedRows(const float* x, const int64_t* starts, const float* weights, int64_t taps,
+                  int64_t rows, int64_t columns, float* y);
+
+}  // namespace lemma::kernels
+
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_WEIGHTED_ROWS_H_
