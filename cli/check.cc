@@ -11,6 +11,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "api/json/check.h"
 #include "api/models/model_file.h"
 #include "base/flags.h"
@@ -55,6 +56,9 @@ std::string HowRead(const api::CheckResult& answer) {
   for (const auto& [name, range] : certificate.symbolic) {
     absl::StrAppend(&text, ", every ", name, " from ", range.least,
                     range.most < SizeRange::kNoLimit ? absl::StrCat(" to ", range.most) : " on");
+  }
+  for (const auto& [name, value] : certificate.fixed_inputs) {
+    absl::StrAppend(&text, ", input ", name, " = ", absl::StrJoin(value.ToInts(), " "));
   }
   if (certificate.reseed) {
     absl::StrAppend(&text, ", weights replaced by random ones of seed ", *certificate.reseed);

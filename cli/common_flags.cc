@@ -7,8 +7,20 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "api/models/option_error.h"
+#include "graph/onnx/import.h"
+#include "graph/sizes/specialize.h"
 
 namespace lemma::cli {
+namespace {
+
+// How many operators have no definition.
+int CountUnknown(const Graph& graph) {
+  int count = 0;
+  for (const auto& [name, times] : UnknownOperators(graph)) count += times;
+  return count;
+}
+
+}  // namespace
 
 CommonFlags::CommonFlags() : backend(api::BackendNames().front()) {}
 
@@ -88,6 +100,17 @@ absl::StatusOr<api::Model> CommonFlags::Load(const std::string& path) const {
                  std::string(why.message()).c_str());
   }
   if (!model.ok()) return model.status();
+  if (symbolic && !inputs.empty() && IsSymbolic(model->graph)) {
+    // Operators that are known only at the sizes of the given inputs could not be executed.
+    const int unknown = CountUnknown(model->graph);
+    options.symbolic = false;
+    auto sized = unknown > 0 && ranges.empty() ? api::LoadModel(path, options) : model;
+    if (sized.ok() && CountUnknown(sized->graph) < unknown) {
+      std::fprintf(stderr, "lemma: note: sizes are fixed to those of --inputs, since %s\n",
+                   model->notes.back().c_str());
+      model = std::move(sized);
+    }
+  }
   for (const std::string& note : model->notes) {
     if (!json) std::fprintf(stderr, "lemma: note: %s: %s\n", path.c_str(), note.c_str());
   }

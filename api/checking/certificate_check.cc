@@ -127,6 +127,7 @@ LoadOptions LoadAs(const Certificate& certificate) {
   options.dims = certificate.dims;
   options.symbolic = !certificate.symbolic.empty();
   options.ranges = certificate.symbolic;
+  options.input_values = certificate.fixed_inputs;
   return options;
 }
 
@@ -150,6 +151,13 @@ CheckResult WrongModels(const Model& input, const Model& output, const Certifica
   }
   if (DimsOf(input.graph) != certificate.symbolic) {
     return No("the symbolic dimensions are others than the certificate's");
+  }
+  const auto& fixed = certificate.fixed_inputs;
+  if (!std::equal(input.fixed_inputs.begin(), input.fixed_inputs.end(), fixed.begin(), fixed.end(),
+                  [](const auto& a, const auto& b) {
+                    return a.first == b.first && a.second.SameBytes(b.second);
+                  })) {
+    return No("the inputs whose values are part of the model are others than the certificate's");
   }
   if (certificate.reseed == options.reseed) return CheckResult();
   if (!certificate.reseed) return No("the input's weights were not replaced");

@@ -28,6 +28,9 @@ Json ToJson(const CheckResult& answer, const std::string& advice) {
     symbolic.Set(name, std::move(ends));
   }
   json.Set("symbolic", std::move(symbolic));
+  Json fixed = Json::Object();
+  for (const auto& [name, value] : c.fixed_inputs) fixed.Set(name, Json::Array(value.ToDoubles()));
+  json.Set("fixed_inputs", std::move(fixed));
   if (c.reseed) json.Set("reseed", *c.reseed);
   Json mutants = Json::Array();
   for (const certificate::CheckedMutant& mutant : check.mutants) {

@@ -114,6 +114,7 @@ absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& how) {
   options.training = how.training;
   options.symbolic = how.symbolic;
   options.ranges = how.ranges;
+  options.input_values = how.input_values;
   if (!how.input_files.empty()) {
     auto values = ReadTensors(how.input_files, "input_");
     if (!values.ok()) return values.status();

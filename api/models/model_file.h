@@ -15,6 +15,7 @@
 #include "graph/graph.h"
 #include "graph/onnx/model_info.h"
 #include "graph/sizes/symbolic_size.h"
+#include "graph/tensor.h"
 
 namespace lemma::api {
 
@@ -29,8 +30,9 @@ struct Model {
   std::vector<std::string> notes;  // decisions made while reading, one line each
   // Sizes of symbolic dimensions that the values in LoadOptions::input_files bound.
   std::map<std::string, int64_t> dims_of_values;
-  // Inputs whose values in these files are part of the graph, which holds for no others.
-  std::vector<std::string> fixed_inputs;
+  // Inputs whose values, from these files or LoadOptions::input_values, are part of the graph,
+  // which holds for no others.
+  std::map<std::string, Tensor> fixed_inputs;
 };
 
 // Recognizes the format by content, not by name. Messages begin with the path. `dims` binds
@@ -51,6 +53,7 @@ struct LoadOptions {
   // Values of the inputs, as InputOptions::files. They bind symbolic dimensions; those that
   // operators need as constants, such as shapes and axes, become part of the graph.
   std::vector<std::string> input_files;
+  std::map<std::string, Tensor> input_values;  // the same, by name
   std::optional<uint64_t> reseed;  // replaces the weights by random values (ReseedWeights)
 };
 absl::StatusOr<Model> LoadModel(const std::string& path, const LoadOptions& options);

@@ -58,13 +58,26 @@ absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& mo
   if (!sha256.ok()) return sha256.status();
   std::map<std::string, int64_t> all = dims;
   all.insert(model.dims_of_values.begin(), model.dims_of_values.end());
-  return InputRecord{*std::move(sha256), UsedDims(model, all), DimsOf(model.graph), std::nullopt};
+  return InputRecord{*std::move(sha256), UsedDims(model, all), DimsOf(model.graph),
+                     model.fixed_inputs, std::nullopt};
+}
+
+absl::Status CheckFixedInputs(const Model& model) {
+  for (const auto& [name, value] : model.fixed_inputs) {
+    if (CanBeFixed(value.type())) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the graph holds for one value of input '", name, "', a ", value.type().ToString(),
+        "; a certificate holds such values only if they are at most ", kMaxFixedElements,
+        " integers"));
+  }
+  return absl::OkStatus();
 }
 
 Certificate Recorded(Certificate certificate, const InputRecord& record) {
   certificate.input_file = record.sha256;
   certificate.dims = record.dims;
   certificate.symbolic = record.symbolic;
+  certificate.fixed_inputs = record.fixed_inputs;
   certificate.reseed = record.reseed;
   return certificate;
 }

@@ -27,11 +27,15 @@ std::map<std::string, int64_t> UsedDims(const Model& model,
 
 // How a model was read. The certificate records this.
 struct InputRecord {
-  std::string sha256;                         // of its file when it was read
-  std::map<std::string, int64_t> dims;        // sizes given to its symbolic dimensions
-  std::map<std::string, SizeRange> symbolic;  // dimensions that stayed symbolic
-  std::optional<int64_t> reseed;              // the seed of the weights that replaced its own
+  std::string sha256;                          // of its file when it was read
+  std::map<std::string, int64_t> dims;         // sizes given to its symbolic dimensions
+  std::map<std::string, SizeRange> symbolic;   // dimensions that stayed symbolic
+  std::map<std::string, Tensor> fixed_inputs;  // whose values are part of the graph
+  std::optional<int64_t> reseed;               // the seed of the weights that replaced its own
 };
+// InvalidArgument if values of inputs are part of the graph that a certificate cannot hold: floats,
+// or more than 64 elements.
+absl::Status CheckFixedInputs(const Model& model);
 // The record of a model that was just read from `path`.
 absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& model,
                                         const std::map<std::string, int64_t>& dims = {});

@@ -173,10 +173,9 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (!writable.ok()) return writable;
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
-  if (!model->fixed_inputs.empty() && !flags.CertificatePath().empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": the graph holds for one value of input '", model->fixed_inputs[0],
-                     "', which a certificate cannot say; --certificate=none does without"));
+  if (!flags.CertificatePath().empty()) {
+    absl::Status s = api::CheckFixedInputs(*model);
+    if (!s.ok()) return With(api::Prefixed(path, s), "--certificate=none does without");
   }
   auto record = api::RecordInput(path, *model, flags.common.dims);
   if (!record.ok()) return record.status();

@@ -50,8 +50,8 @@ struct ImportedModel {
   std::vector<std::string> notes;
   // Sizes of symbolic dimensions that given values bound.
   std::map<std::string, int64_t> dims_of_values;
-  // Inputs whose given values are part of the graph.
-  std::vector<std::string> fixed_inputs;
+  // Inputs whose given values are part of the graph, with these values.
+  std::map<std::string, Tensor> fixed_inputs;
   // Reasons for opaque operators, one line each: "node 'a' (TopK): unsupported: TopK (…)".
   std::vector<std::string> opaque;
 };

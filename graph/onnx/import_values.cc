@@ -100,8 +100,7 @@ std::optional<Tensor> ModelImporter::Compute(const Value& value, int depth) {
     const Tensor* value = ValueOf(name);
     if (value == nullptr) return std::nullopt;
     const bool given = given_.count(name) > 0;
-    auto& fixed = result_.fixed_inputs;
-    if (given && std::find(fixed.begin(), fixed.end(), name) == fixed.end()) fixed.push_back(name);
+    if (given) result_.fixed_inputs.emplace(name, *value);
     Note(absl::StrCat("input '", name, "' is fixed to ",
                       given ? "the value given" : "its default: shapes depend on it"));
     return *value;

@@ -110,6 +110,7 @@ class Reader {
     LEMMA_RETURN_IF_ERROR(File("output ", &result_.output_file, &result_.output_graph));
     while (absl::StartsWith(rest_, "dim ")) LEMMA_RETURN_IF_ERROR(Dim());
     while (absl::StartsWith(rest_, "symbolic ")) LEMMA_RETURN_IF_ERROR(Symbolic());
+    while (absl::StartsWith(rest_, "fixed ")) LEMMA_RETURN_IF_ERROR(Fixed());
     if (absl::ConsumePrefix(&rest_, "reseed ")) {
       int64_t seed = 0;
       LEMMA_RETURN_IF_ERROR(Integer(Until("\n"), &seed));
@@ -154,6 +155,45 @@ class Reader {
       return Expected("a range of sizes");
     }
     result_.symbolic[(*tokens)[1].text] = {static_cast<int64_t>(least), static_cast<int64_t>(most)};
+    return Take("\n");
+  }
+
+  // fixed NAME f32[2,3] 1 2 3 …
+  absl::Status Fixed() {
+    constexpr char kForm[] = "fixed NAME TYPE INTEGERS";
+    auto tokens = text::Tokenize(Until("\n"), "");
+    if (!tokens.ok()) return Expected(kForm);
+    size_t at = 1;  // behind "fixed"
+    auto punct = [&](absl::string_view text) {
+      const bool is = at < tokens->size() && (*tokens)[at].kind == text::Token::Kind::kPunct &&
+                      (*tokens)[at].text == text;
+      at += is ? 1 : 0;
+      return is;
+    };
+    auto integer = [&](int64_t* value) {
+      const int64_t sign = punct("-") ? -1 : 1;
+      if (at >= tokens->size() || (*tokens)[at].kind != text::Token::Kind::kInt) return false;
+      *value = static_cast<int64_t>((*tokens)[at++].integer) * sign;
+      return true;
+    };
+    if (tokens->size() < 5) return Expected(kForm);
+    const std::string name = (*tokens)[at++].text;
+    const std::optional<DType> dtype = ParseDType((*tokens)[at++].text);
+    TensorType type{dtype.value_or(DType::kF32), {}};
+    bool good = dtype.has_value() && punct("[");
+    int64_t number = 0;
+    while (good && !punct("]")) {
+      good = (type.shape.empty() || punct(",")) && integer(&number) && number >= 0 &&
+             number <= kMaxFixedElements;
+      type.shape.push_back(number);
+    }
+    if (!good || !CanBeFixed(type)) return Expected(kForm);
+    std::vector<int64_t> values;
+    while (integer(&number)) values.push_back(number);
+    if (at + 1 != tokens->size() || static_cast<int64_t>(values.size()) != type.num_elements()) {
+      return Expected(kForm);
+    }
+    LEMMA_ASSIGN_OR_RETURN(result_.fixed_inputs[name], Tensor::FromInts(type, values));
     return Take("\n");
   }
 
@@ -447,6 +487,11 @@ Substitution ForCertificate(Substitution rule) {
   return rule;
 }
 
+bool CanBeFixed(const TensorType& type) {
+  return (IsInteger(type.dtype) || type.dtype == DType::kBool) && type.rank() <= 8 &&
+         type.num_elements() <= kMaxFixedElements;
+}
+
 std::string PrintCertificate(const Certificate& c) {
   std::string out =
       absl::StrCat(kFormat, kVersion, "\ninput ", c.input_file, " graph ", Hex16(c.input_graph),
@@ -456,6 +501,11 @@ std::string PrintCertificate(const Certificate& c) {
   }
   for (const auto& [name, range] : c.symbolic) {
     absl::StrAppend(&out, "symbolic ", QuoteName(name), " ", range.least, " ", range.most, "\n");
+  }
+  for (const auto& [name, value] : c.fixed_inputs) {
+    absl::StrAppend(&out, "fixed ", QuoteName(name), " ", value.type().ToString());
+    for (int64_t i : value.ToInts()) absl::StrAppend(&out, " ", i);
+    absl::StrAppend(&out, "\n");
   }
   if (c.reseed) absl::StrAppend(&out, "reseed ", *c.reseed, "\n");
   absl::StrAppend(&out, "result ", Name(c.result), "\ncontract ", Name(c.contract), "\n");

@@ -81,6 +81,8 @@ struct Certificate {
   std::optional<int64_t> reseed;
   // The dimensions that stayed symbolic. The certificate is of all their values in these ranges.
   std::map<std::string, SizeRange> symbolic;
+  // The inputs whose values are part of the graph. The certificate is of these values only.
+  std::map<std::string, Tensor> fixed_inputs;
   Result result = Result::kInput;
   // How input and output may differ in floating-point arithmetic.
   FloatContract contract = FloatContract::kBitExact;
@@ -91,6 +93,10 @@ struct Certificate {
   std::vector<CertificateStep> steps;
   std::vector<CertificateFold> folds;  // by position
 };
+// Whether a certificate can hold an input's value: a few integers or truth values.
+constexpr int64_t kMaxFixedElements = 64;
+bool CanBeFixed(const TensorType& type);
+
 // "best", "first descent", "replayed", "input".
 const char* Name(Certificate::Result result);
 

@@ -73,6 +73,26 @@ TEST(SessionTest, KeepsTheSizesUsedLast) {
   EXPECT_EQ(plan_at(2)->graph.inputs()[0].shape()[0], 2);
 }
 
+// The packed weights of one size are those of another, which keeps them.
+TEST(SessionTest, SizesShareNothingThatARunChanges) {
+  const api::Model model = Rows();
+  api::SessionOptions options;
+  options.max_plans = 1;
+  auto session = api::Session::Open(model, options);
+  ASSERT_TRUE(session.ok()) << session.status();
+  auto other = api::Session::Open(model, options);
+  ASSERT_TRUE(other.ok()) << other.status();
+  const std::vector<Tensor> inputs = InputsAt(model, 5);
+  auto first = (*session)->Run(inputs);
+  ASSERT_TRUE(first.ok()) << first.status();
+  ASSERT_TRUE((*other)->Run(InputsAt(model, 6)).ok());
+  ASSERT_TRUE((*session)->Run(InputsAt(model, 6)).ok());  // forgets the first size
+  *session = nullptr;
+  auto again = (*other)->Run(inputs);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE((*again)[0].SameBytes((*first)[0]));
+}
+
 TEST(SessionTest, SaysWhichInputDoesNotFit) {
   auto session = api::Session::Open(Rows());
   ASSERT_TRUE(session.ok()) << session.status();

@@ -3,8 +3,10 @@
 
 #include "base/sha256.h"
 #include "gmock/gmock.h"
+#include "graph/onnx/tensor_proto.h"
 #include "gtest/gtest.h"
 #include "tests/cli/lemma_process.h"
+#include "tests/graph/onnx/onnx_text.h"
 
 namespace lemma {
 namespace {
@@ -203,6 +205,47 @@ TEST(CertificateCommandTest, SymbolicSizesHaveHintsAndRanges) {
   }
   const LemmaResult shown = RunLemma({"show", in});
   EXPECT_THAT(shown.out, HasSubstr("x: f32[n,4]"));
+}
+
+// A certificate says which value of an input is part of the graph, and holds for no other.
+TEST(CertificateCommandTest, SaysOfWhichInputValuesItSpeaks) {
+  const std::string in =
+      WriteTemp("in.onnx", OnnxModel("g (float[2,3] x, int64[n] shape) => (float[r,c] y) "
+                                     "{ a = Relu(x) b = Relu(a) y = Reshape(b, shape) }")
+                               .SerializeAsString());
+  const std::string inputs =
+      WriteTemp("x.pb", SerializeTensorProto("x", *Tensor::Filled({DType::kF32, {2, 3}}, 1))) +
+      "," + WriteTemp("shape.pb", SerializeTensorProto("shape", Tensor::Ints({3, 2})));
+  const std::string out = NewFolder() + "/out.onnx", cert = out + ".cert";
+  const LemmaResult made =
+      RunLemma({"optimize", in, "-o", out, "--inputs", inputs, "--cost=analytic", "--runs=3"});
+  ASSERT_EQ(made.exit_status, 0) << made.err;
+  EXPECT_THAT(ReadAll(cert), HasSubstr("\nfixed shape i64[2] 3 2\n"));
+  const LemmaResult checked = RunLemma({"check", in, out, cert});
+  EXPECT_EQ(checked.exit_status, 0) << checked.out;
+  EXPECT_THAT(checked.out, HasSubstr(", input shape = 3 2"));
+  EXPECT_THAT(RunLemma({"check", in, out, cert, "--json"}).out,
+              HasSubstr("\"fixed_inputs\":{\"shape\":[3,2]}"));
+
+  const std::string whole = ReadAll(cert);
+  for (const std::string forged : {"", "fixed shape i64[2] 2 3\n", "fixed shape i64[2] 6 1\n"}) {
+    std::string text = whole.substr(0, whole.rfind("\nsha256 "));
+    const size_t at = text.find("fixed shape");
+    text.replace(at, text.find('\n', at) + 1 - at, forged);
+    const std::string path = WriteTemp("forged.cert", text + "\nsha256 " + Sha256Of(text) + "\n");
+    EXPECT_NE(RunLemma({"check", in, out, path}).exit_status, 0) << forged;
+  }
+  for (const std::string bad :
+       {"fixed shape i64[2] 3\n", "fixed shape i64[2] 3 2 1\n", "fixed shape f32[2] 3 2\n",
+        "fixed shape i64[2 3 2\n", "fixed shape i64[99999999999] 3 2\n", "fixed shape\n"}) {
+    std::string text = whole.substr(0, whole.rfind("\nsha256 "));
+    const size_t at = text.find("fixed shape");
+    text.replace(at, text.find('\n', at) + 1 - at, bad);
+    const std::string path = WriteTemp("forged.cert", text + "\nsha256 " + Sha256Of(text) + "\n");
+    const LemmaResult answer = RunLemma({"check", in, out, path});
+    EXPECT_EQ(answer.exit_status, 1) << bad;
+    EXPECT_THAT(answer.out, HasSubstr("fixed NAME TYPE INTEGERS")) << bad;
+  }
 }
 
 // If the answer holds at certain sizes or for other weights only, the command says so.

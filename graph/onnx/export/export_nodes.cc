@@ -84,7 +84,7 @@ bool ExportsSymbolicSizes(const Node& node) {
                                            "sizes",       "slice",         "softmax",
                                            "split",       "tile",          "transpose",
                                            "trilu",       "instance_norm", "conv_transpose2d",
-                                           "opaque"};
+                                           "opaque",      "resample"};
   const OpDef& op = node.op();
   if (op.name == "bitwise_and" || op.name == "dropout") return false;
   if (op.FindAttr("ceil_mode") != nullptr && node.Int("ceil_mode") != 0) return false;

@@ -37,14 +37,6 @@ int64_t AxisOf(const Node& node) {
   return (node.Int("axis") + rank) % rank;
 }
 
-// The shape [rows, columns] in place of the axis, and 1 elsewhere.
-Shape Aligned(const Node& node, int64_t rows, int64_t columns) {
-  Shape shape(static_cast<size_t>(node.inputs()[0].type().rank()) + 1, 1);
-  shape[AxisOf(node)] = rows;
-  shape[AxisOf(node) + 1] = columns;
-  return shape;
-}
-
 // dx[b…,j,a…] = sum(i, k with indices[i,k] = j) weights[i,k] * dy[b…,i,a…];
 // dweights[i,k] = sum(b…, a…) x[b…, indices[i,k], a…] * dy[b…,i,a…].
 std::vector<Value> ResampleGradient(GradientForm& f) {
@@ -64,13 +56,15 @@ std::vector<Value> ResampleGradient(GradientForm& f) {
 // Gather, Mul and ReduceSum.
 absl::Status ExportResample(OnnxExport& out) {
   const Node& node = out.node();
-  const int64_t axis = AxisOf(node);
-  const Shape& weights = node.inputs()[2].shape();
-  const Shape aligned = Aligned(node, weights[0], weights[1]);
+  const int64_t axis = AxisOf(node), after = node.type(0).rank() - 1 - axis;
+  std::vector<int64_t> ones;
+  for (int64_t d = 0; d < after; ++d) ones.push_back(d + 2);
   const std::string taken = out.Temporary(), factors = out.Temporary(), terms = out.Temporary();
   out.Emit("Gather", {out.Input(0), out.Input(1)}, {taken}, {{"axis", axis}});
-  out.Emit("Reshape", {out.Input(2), out.Constant(Tensor::Ints(aligned))}, {factors});
-  out.Emit("Mul", {taken, factors}, {terms});
+  if (after > 0) {
+    out.Emit("Unsqueeze", {out.Input(2), out.Constant(Tensor::Ints(ones))}, {factors});
+  }
+  out.Emit("Mul", {taken, after > 0 ? factors : out.Input(2)}, {terms});
   out.Emit("ReduceSum", {terms, out.Constant(Tensor::Ints({axis + 1}))}, {out.Output(0)},
            {{"keepdims", int64_t{0}}});
   return absl::OkStatus();

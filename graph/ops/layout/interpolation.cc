@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 
 #include "graph/onnx/composites/axes.h"
 #include "graph/ops/checks.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -212,20 +212,20 @@ absl::StatusOr<Taps> InterpolationTaps(const OnnxImport& node, const ResizeAxis&
     return node.Unsupported("interpolation of axes this long");
   }
   const int64_t reach = static_cast<int64_t>(reach_of_one);
-  std::vector<std::map<int64_t, double>> rows(static_cast<size_t>(axis.output));
+  std::vector<std::vector<std::pair<int64_t, double>>> rows(static_cast<size_t>(axis.output));
   Taps taps;
   for (int64_t i = 0; i < axis.output; ++i) {
     LEMMA_ASSIGN_OR_RETURN(const double at, ResizePosition(node, axis, i, how.coordinates));
     if (how.coordinates == "tf_crop_and_resize" && !(at >= 0 && at <= last)) continue;
     const int64_t floor = static_cast<int64_t>(std::floor(at));
-    std::map<int64_t, double>& row = rows[i];
+    auto& row = rows[i];
     double sum = 0;
     for (int64_t j = floor - reach + 1; j <= floor + reach; ++j) {
       if (how.exclude_outside && (j < 0 || j >= axis.input)) continue;
       const double weight = Weight((at - static_cast<double>(j)) * narrow, how);
       if (weight == 0) continue;
       // Outside, the nearest element inside is used.
-      row[std::min(std::max<int64_t>(j, 0), axis.input - 1)] += weight;
+      row.emplace_back(std::min(std::max<int64_t>(j, 0), axis.input - 1), weight);
       sum += weight;
     }
     if (how.exclude_outside || narrow != 1) {
@@ -233,7 +233,7 @@ absl::StatusOr<Taps> InterpolationTaps(const OnnxImport& node, const ResizeAxis&
     }
     taps.per_element = std::max(taps.per_element, static_cast<int64_t>(row.size()));
   }
-  for (const std::map<int64_t, double>& row : rows) {
+  for (const auto& row : rows) {
     int64_t position = 0;
     auto tap = row.begin();
     for (int64_t k = 0; k < taps.per_element; ++k) {
@@ -264,6 +264,57 @@ absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
         y, node.Op("resample",
                    {y, node.Constant(std::move(positions)), node.Constant(std::move(weights))},
                    {{"axis", static_cast<int64_t>(d)}}));
+  }
+  return y;
+}
+
+absl::StatusOr<Value> InterpolateAnySize(OnnxImport& node, const Value& x,
+                                         const std::vector<int64_t>& factors,
+                                         const std::string& coordinates) {
+  if (!IsFloat(x.dtype())) return node.Unsupported("interpolation between integers");
+  const bool from_middle = coordinates == "half_pixel" || coordinates == "pytorch_half_pixel";
+  if (!from_middle && coordinates != "asymmetric") {
+    return node.Unsupported(absl::StrCat("linear, ", coordinates, ", of symbolic sizes"));
+  }
+  Value y = x;
+  for (size_t d = 0; d < factors.size(); ++d) {
+    if (factors[d] == 1) continue;
+    absl::Status failed;
+    auto op = [&](const char* name, std::vector<Value> inputs, Attrs attrs = {}) {
+      if (!failed.ok()) return Value();
+      auto made = node.Op(name, std::move(inputs), std::move(attrs));
+      if (made.ok()) return *made;
+      failed = made.status();
+      return Value();
+    };
+    auto number = [&](double value) {
+      return node.Constant(*Tensor::FromDoubles({DType::kF64, {}}, {value}));
+    };
+    auto cast = [&](const Value& v, DType to) {
+      return op("cast", {v}, {{"dtype", std::string(Name(to))}});
+    };
+    // The same arithmetic as ResizePosition's and Weight's, in the same order.
+    const int64_t size = y.shape()[d], grown = ProductOf({size, factors[d]});
+    Value at = cast(op("iota", {}, {{"size", grown}}), DType::kF64);
+    if (from_middle) at = op("add", {at, number(0.5)});
+    at = op("div", {at, number(static_cast<double>(factors[d]))});
+    if (from_middle) at = op("sub", {at, number(0.5)});
+    const Value low = op("floor", {at}), high = op("add", {low, number(1)});
+    const Value last =
+        op("sub", {cast(op("sizes", {}, {{"sizes", Shape{size}}}), DType::kF64), number(1)});
+    std::vector<Value> positions, weights;
+    for (const bool is_low : {true, false}) {
+      const Value inside = op("min", {op("max", {is_low ? low : high, number(0)}), last});
+      const Value distance = is_low ? op("sub", {at, low}) : op("sub", {high, at});
+      const Attrs column = {{"shape", Shape{grown, 1}}};
+      positions.push_back(op("reshape", {cast(inside, DType::kI64)}, column));
+      weights.push_back(op("reshape", {cast(op("sub", {number(1), distance}), x.dtype())}, column));
+    }
+    y = op("resample",
+           {y, op("concat", positions, {{"axis", int64_t{1}}}),
+            op("concat", weights, {{"axis", int64_t{1}}})},
+           {{"axis", static_cast<int64_t>(d)}});
+    if (!failed.ok()) return failed;
   }
   return y;
 }

@@ -56,6 +56,12 @@ absl::StatusOr<Taps> InterpolationTaps(const OnnxImport& node, const ResizeAxis&
 absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
                                   const std::vector<ResizeAxis>& axes, const Interpolation& how);
 
+// The same, linear, of symbolic sizes that grow by whole factors: positions and weights are
+// computed from the sizes.
+absl::StatusOr<Value> InterpolateAnySize(OnnxImport& node, const Value& x,
+                                         const std::vector<int64_t>& factors,
+                                         const std::string& coordinates);
+
 }  // namespace lemma::ops
 
 #endif  // LEMMA_GRAPH_OPS_LAYOUT_INTERPOLATION_H_

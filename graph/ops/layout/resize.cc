@@ -260,6 +260,15 @@ absl::StatusOr<std::vector<Value>> ResizeSymbolic(OnnxImport& node, const Value&
     node.FindAttr(unused);
   }
   LEMMA_ASSIGN_OR_RETURN(std::string mode, node.String("mode", "nearest"));
+  if (mode == "linear" || mode == "bilinear") {
+    for (const char* other : {"exclude_outside", "antialias"}) {
+      LEMMA_ASSIGN_OR_RETURN(const int64_t value, node.Int(other, 0));
+      if (value != 0) return node.Unsupported(absl::StrCat(other, " of symbolic sizes"));
+    }
+    LEMMA_ASSIGN_OR_RETURN(const std::vector<int64_t> factors, WholeFactors(node, x.shape()));
+    LEMMA_ASSIGN_OR_RETURN(Value y, InterpolateAnySize(node, x, factors, coordinates));
+    return std::vector<Value>{y};
+  }
   // In other modes, positions depend on the size.
   const bool is_local = coordinates == "asymmetric" || coordinates == "half_pixel" ||
                         coordinates == "tf_half_pixel_for_nn";

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "base/parallel.h"
-#include "runtime/cpu/kernels/channel_affine.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
+#include "runtime/cpu/kernels/vectorized/channel_affine.h"
 
 namespace lemma::cpu {
 namespace {

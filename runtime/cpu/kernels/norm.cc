@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "runtime/cpu/kernels/dnnl_util.h"
-#include "runtime/cpu/kernels/plain_rows.h"
+#include "runtime/cpu/kernels/vectorized/plain_rows.h"
 
 namespace lemma::cpu {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "base/parallel.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
-#include "runtime/cpu/kernels/plain_rows.h"
-#include "runtime/cpu/kernels/row_mean.h"
+#include "runtime/cpu/kernels/vectorized/plain_rows.h"
+#include "runtime/cpu/kernels/vectorized/row_mean.h"
 
 namespace lemma::cpu {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/parallel.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
-#include "runtime/cpu/kernels/max_pool_gradient.h"
+#include "runtime/cpu/kernels/vectorized/max_pool_gradient.h"
 
 namespace lemma::cpu {
 namespace {

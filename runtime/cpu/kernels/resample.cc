@@ -4,7 +4,7 @@
 #include "base/parallel.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
 #include "runtime/cpu/kernels/kernel.h"
-#include "runtime/cpu/kernels/weighted_rows.h"
+#include "runtime/cpu/kernels/vectorized/weighted_rows.h"
 
 namespace lemma::cpu {
 namespace {

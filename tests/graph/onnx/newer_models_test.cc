@@ -316,7 +316,7 @@ TEST(GivenValues, ParametersAmongTheInputsAreConstants) {
   EXPECT_EQ(z->ToDoubles(), std::vector<double>({3, 7, 11}));
   auto imported = Import(model, options);
   ASSERT_TRUE(imported.ok()) << imported.status();
-  EXPECT_THAT(imported->fixed_inputs, ElementsAre("axes", "shape"));
+  EXPECT_THAT(imported->fixed_inputs, ElementsAre(Key("axes"), Key("shape")));
   EXPECT_THAT(imported->dims_of_values, ElementsAre(testing::Pair("N", 3)));
 }
 

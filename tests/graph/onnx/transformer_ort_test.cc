@@ -6,7 +6,7 @@
 #include "tests/graph/onnx/compare.h"
 #include "tests/graph/onnx/grid.h"
 #include "tests/graph/onnx/onnx_text.h"
-#include "tests/runtime/ort_engine.h"
+#include "tests/runtime/ort/engine.h"
 
 namespace lemma {
 namespace {

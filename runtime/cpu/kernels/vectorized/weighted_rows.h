@@ -1,6 +1,6 @@
 // Computes weighted sums of rows, such as in interpolation.
-#ifndef LEMMA_RUNTIME_CPU_KERNELS_WEIGHTED_ROWS_H_
-#define LEMMA_RUNTIME_CPU_KERNELS_WEIGHTED_ROWS_H_
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_WEIGHTED_ROWS_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_WEIGHTED_ROWS_H_
 
 #include <cstdint>
 
@@ -13,4 +13,4 @@ void WeightedRows(const float* x, const int64_t* starts, const float* weights, i
 
 }  // namespace lemma::kernels
 
-#endif  // LEMMA_RUNTIME_CPU_KERNELS_WEIGHTED_ROWS_H_
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_WEIGHTED_ROWS_H_

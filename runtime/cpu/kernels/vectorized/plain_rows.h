@@ -1,6 +1,6 @@
 // Checks assumptions that libraries' kernels make about their operands.
-#ifndef LEMMA_RUNTIME_CPU_KERNELS_PLAIN_ROWS_H_
-#define LEMMA_RUNTIME_CPU_KERNELS_PLAIN_ROWS_H_
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_PLAIN_ROWS_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_PLAIN_ROWS_H_
 
 #include <cstdint>
 
@@ -15,4 +15,4 @@ bool AllAboveMinusInfinity(const float* x, int64_t count);
 
 }  // namespace lemma::kernels
 
-#endif  // LEMMA_RUNTIME_CPU_KERNELS_PLAIN_ROWS_H_
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_PLAIN_ROWS_H_

@@ -1,6 +1,6 @@
 // Computes the gradient of maximum pooling over channels-last images.
-#ifndef LEMMA_RUNTIME_CPU_KERNELS_MAX_POOL_GRADIENT_H_
-#define LEMMA_RUNTIME_CPU_KERNELS_MAX_POOL_GRADIENT_H_
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_MAX_POOL_GRADIENT_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_MAX_POOL_GRADIENT_H_
 
 #include <cstdint>
 
@@ -20,4 +20,4 @@ void MaxPoolGradient(const float* x, const float* dy, int64_t channels, const Po
 
 }  // namespace lemma::kernels
 
-#endif  // LEMMA_RUNTIME_CPU_KERNELS_MAX_POOL_GRADIENT_H_
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_MAX_POOL_GRADIENT_H_

@@ -1,4 +1,4 @@
-#include "runtime/cpu/kernels/max_pool_gradient.h"
+#include "runtime/cpu/kernels/vectorized/max_pool_gradient.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "runtime/cpu/kernels/plain_rows.h"
+#include "runtime/cpu/kernels/vectorized/plain_rows.h"
 
 namespace lemma::kernels {
 

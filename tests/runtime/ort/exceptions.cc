@@ -1,4 +1,4 @@
-#include "tests/runtime/ort_exceptions.h"
+#include "tests/runtime/ort/exceptions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -191,8 +191,7 @@ std::vector<std::set<std::string>> OrtExceptions(const Graph& graph,
 
 std::string WhyRefused(const Graph& graph) {
   for (const NodePtr& node : graph.nodes()) {
-    if (!node->is_op() || node->inputs().empty() ||
-        node->inputs()[0].type().num_elements() != 0) {
+    if (!node->is_op() || node->inputs().empty() || node->inputs()[0].type().num_elements() != 0) {
       continue;
     }
     if (HasNegativeAxis(*node)) {

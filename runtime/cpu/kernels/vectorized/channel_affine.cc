@@ -1,4 +1,4 @@
-#include "runtime/cpu/kernels/channel_affine.h"
+#include "runtime/cpu/kernels/vectorized/channel_affine.h"
 
 namespace lemma::kernels {
 

@@ -1,4 +1,4 @@
-#include "runtime/cpu/kernels/weighted_rows.h"
+#include "runtime/cpu/kernels/vectorized/weighted_rows.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tests/runtime/ort_engine.h"
+#include "tests/runtime/ort/engine.h"
 
 #include <pwd.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 // Applies a linear function with bounds to each column of a matrix.
-#ifndef LEMMA_RUNTIME_CPU_KERNELS_CHANNEL_AFFINE_H_
-#define LEMMA_RUNTIME_CPU_KERNELS_CHANNEL_AFFINE_H_
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_CHANNEL_AFFINE_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_CHANNEL_AFFINE_H_
 
 #include <cstdint>
 
@@ -13,4 +13,4 @@ void ChannelAffine(const float* x, int64_t x_step, const float* scale, const flo
 
 }  // namespace lemma::kernels
 
-#endif  // LEMMA_RUNTIME_CPU_KERNELS_CHANNEL_AFFINE_H_
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_CHANNEL_AFFINE_H_

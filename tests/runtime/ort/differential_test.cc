@@ -18,8 +18,8 @@
 #include "gtest/gtest.h"
 #include "tests/graph/random_graph.h"
 #include "tests/runtime/definitions_referee.h"
-#include "tests/runtime/ort_engine.h"
-#include "tests/runtime/ort_exceptions.h"
+#include "tests/runtime/ort/engine.h"
+#include "tests/runtime/ort/exceptions.h"
 #include "tests/runtime/seeded_main.h"
 
 namespace lemma {

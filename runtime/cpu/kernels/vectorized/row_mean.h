@@ -1,6 +1,6 @@
 // Computes the means of the columns of a matrix.
-#ifndef LEMMA_RUNTIME_CPU_KERNELS_ROW_MEAN_H_
-#define LEMMA_RUNTIME_CPU_KERNELS_ROW_MEAN_H_
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_ROW_MEAN_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_ROW_MEAN_H_
 
 #include <cstdint>
 
@@ -12,4 +12,4 @@ void RowMean(const float* x, int64_t rows, int64_t columns, int64_t step, float*
 
 }  // namespace lemma::kernels
 
-#endif  // LEMMA_RUNTIME_CPU_KERNELS_ROW_MEAN_H_
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_ROW_MEAN_H_

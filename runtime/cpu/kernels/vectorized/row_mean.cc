@@ -1,4 +1,4 @@
-#include "runtime/cpu/kernels/row_mean.h"
+#include "runtime/cpu/kernels/vectorized/row_mean.h"
 
 #include <algorithm>
 
