@@ -62,15 +62,16 @@ struct TrainFlags {
   }
 };
 
-void Report(const TrainFlags& flags, const api::Model& model, const TrainingStep& step,
-            const std::string& state_path) {
-  const int before = model.graph.num_ops(), after = step.graph.num_ops();
-  std::printf("%s: %d operators, of %d in the model\n", flags.output.c_str(), after, before);
-  std::printf("%s: %zu variables, %s\n", state_path.c_str(), step.state.size(),
-              FormatBytes(static_cast<double>(api::StateBytes(step))).c_str());
+std::string Report(const TrainFlags& flags, const api::Model& model, const TrainingStep& step,
+                   const std::string& state_path) {
+  std::string text =
+      absl::StrCat(flags.output, ": ", step.graph.num_ops(), " operators, of ",
+                   model.graph.num_ops(), " in the model\n", state_path, ": ", step.state.size(),
+                   " variables, ", FormatBytes(static_cast<double>(api::StateBytes(step))), "\n");
   for (const auto& one : step.untrained) {
-    std::printf("not trained: %s (%s)\n", one.name.c_str(), one.reason.c_str());
+    absl::StrAppend(&text, "not trained: ", one.name, " (", one.reason, ")\n");
   }
+  return text;
 }
 
 absl::Status Train(const TrainFlags& flags, const std::string& path) {
@@ -82,12 +83,12 @@ absl::Status Train(const TrainFlags& flags, const std::string& path) {
   if (!model.ok()) return model.status();
   auto made = api::MakeTrainingStep(*model, flags.options);
   if (!made.ok()) return made.status();
+  // Nothing may fail once the files are there.
+  const std::string report = flags.common.json
+                                 ? ToJson(*model, made->step, flags.output).ToString() + "\n"
+                                 : Report(flags, *model, made->step, state_path);
   if (absl::Status s = api::SaveTrainingStep(*made, flags.output); !s.ok()) return s;
-  if (flags.common.json) {
-    PrintJson(ToJson(*model, made->step, flags.output));
-  } else {
-    Report(flags, *model, made->step, state_path);
-  }
+  std::fputs(report.c_str(), stdout);
   return absl::OkStatus();
 }
 

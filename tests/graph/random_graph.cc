@@ -42,11 +42,13 @@ class Maker {
       const DType dtype = static_cast<DType>(i);
       if (!options.allowed_type || options.allowed_type(dtype)) types_.push_back(dtype);
     }
+    const DType half = Below(2) == 0 ? DType::kF16 : DType::kBF16;
+    if (Below(6) == 0 && std::count(types_.begin(), types_.end(), half) > 0) real_ = half;
   }
 
   RandomGraph Make() {
     const int operators = 1 + Below(options_.operators);
-    NewInput({DType::kF32, RandomShape()});
+    NewInput({real_, RandomShape()});
     for (int made = 0, tries = 0; made < operators && tries < 20 * operators; ++tries) {
       made += Step() ? 1 : 0;
     }
@@ -139,7 +141,10 @@ class Maker {
     if (Below(5) == 0) return View();
     const auto& all = ExamplesByOperator();
     const std::vector<OpExample>& examples = all[Below(static_cast<int>(all.size()))];
-    const OpExample& example = examples[Below(static_cast<int>(examples.size()))];
+    OpExample example = examples[Below(static_cast<int>(examples.size()))];
+    for (TensorType& type : example.inputs) {
+      if (type.dtype == DType::kF32 && Below(8) > 0) type.dtype = real_;
+    }
     if (options_.allowed && !options_.allowed(*example.op)) return false;
     if (special_ && options_.finite_only && options_.finite_only(*example.op)) return false;
     for (const TensorType& type : example.inputs) {
@@ -289,8 +294,8 @@ class Maker {
     const Value v = values_[Below(2) == 0 ? Below(static_cast<int>(values_.size()))
                                           : static_cast<int>(values_.size()) - 1];
     const DType to = types_[Below(static_cast<int>(types_.size()))];
-    // Casts mostly to f32, the type of most operators.
-    return Apply("cast", {v}, {{"dtype", std::string(Name(Below(2) == 0 ? DType::kF32 : to))}});
+    // Casts mostly to the type of most operators.
+    return Apply("cast", {v}, {{"dtype", std::string(Name(Below(2) == 0 ? real_ : to))}});
   }
 
   // The operators that planners turn into views.
@@ -340,6 +345,7 @@ class Maker {
   absl::flat_hash_set<Value> used_;  // by an operator
   std::vector<Tensor> inputs_;
   bool special_ = false;
+  DType real_ = DType::kF32;  // in place of f32 in most examples
   int names_ = 0;
 };
 

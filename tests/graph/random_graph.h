@@ -37,7 +37,7 @@ struct RandomGraph {
 // types allow it, otherwise on new inputs and weights. It also contains casts between all element
 // types, chains that can be fused, slices, transposed views, concatenations, values with several
 // users, and several outputs. Sizes include 0, 1 and odd ones; one graph in eight has infinite, NaN
-// or -0 floats. The same seed gives the same graph.
+// or -0 floats, and one in six computes in f16 or bf16. The same seed gives the same graph.
 RandomGraph MakeRandomGraph(uint64_t seed, const RandomGraphOptions& options = {});
 
 }  // namespace lemma

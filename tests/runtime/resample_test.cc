@@ -51,6 +51,21 @@ TEST(Resample, AlongEveryAxisOfEveryLayout) {
   }
 }
 
+// The result is a part of a concatenation, which needs no copy.
+TEST(Resample, WritesIntoAConcatenation) {
+  const std::string plan = PlanOf(absl::StrCat(
+      "graph g(x: f32[2,3,6,5], k: weight f32[8,3,1,1], z: f32[2,4,6,7], ", Taps(5, 7, 2, "f32"),
+      ") { c = conv2d(x, k) r = resample(c, i, w) {axis = 3} e = exp(z) y = concat(r, e) {axis = 1}"
+      " return y }"));
+  EXPECT_TRUE(absl::StrContains(plan, "resample(")) << plan;
+  const Graph graph = GraphOf(absl::StrCat(
+      "graph g(x: f32[6,5,8], z: f32[6,7,2], ", Taps(5, 7, 2, "f32"),
+      ") { r = resample(x, i, w) {axis = 1} e = exp(z) y = concat(r, e) {axis = 2} return y }"));
+  auto executable = ExpectCpuMatchesReference(graph, RandomInputs(graph));
+  ASSERT_NE(executable, nullptr);
+  EXPECT_FALSE(absl::StrContains(executable->Describe(), "copy(")) << executable->Describe();
+}
+
 TEST(Resample, OfSixteenBitFloatsIsRoundedOnce) {
   for (const std::string type : {"f16", "bf16"}) {
     const std::string text = absl::StrCat("graph g(x: ", type, "[2,3,9], ", Taps(9, 12, 2, type),

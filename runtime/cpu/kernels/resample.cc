@@ -1,4 +1,5 @@
 // Interpolation along one axis, with positions and weights that are known when the kernel is built.
+#include <optional>
 #include <utility>
 
 #include "base/parallel.h"
@@ -9,7 +10,32 @@
 namespace lemma::cpu {
 namespace {
 
-// x as [outer, size, inner] in memory, y as [outer, rows, inner].
+int64_t AxisOf(const Node& node) {
+  const int64_t rank = node.inputs()[0].type().rank();
+  return (node.Int("axis") + rank) % rank;
+}
+
+// The elements from one row of y to the next, if y lies in memory as rows of the dimensions after
+// the axis, all equally far apart. `order`: its dimensions from the slowest on.
+std::optional<int64_t> RowStep(const Shape& shape, const Strides& strides,
+                               const std::vector<int>& order, int64_t axis) {
+  Shape rows, inner;
+  Strides row_strides, inner_strides;
+  bool inside = false;
+  for (const int d : order) {
+    (inside ? inner : rows).push_back(shape[d]);
+    (inside ? inner_strides : row_strides).push_back(strides[d]);
+    inside = inside || d == axis;
+  }
+  const int64_t columns = NumElements(inner);
+  if (!SameLayout(inner, inner_strides, RowMajorStrides(inner))) return std::nullopt;
+  if (NumElements(rows) == 1) return columns;
+  const auto view = ReshapedView(rows, row_strides, {NumElements(rows)});
+  if (!view || (*view)[0] < columns) return std::nullopt;
+  return (*view)[0];
+}
+
+// x as [outer, size, inner] in memory, y as [outer, rows, inner], perhaps with gaps between rows.
 class Resample : public Kernel {
  public:
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
@@ -21,7 +47,8 @@ class Resample : public Kernel {
         const int64_t part = begin / rows, first = begin % rows;
         const int64_t count = std::min(rows - first, end - begin);
         kernels::WeightedRows(x + part * size * inner, starts.data() + first * taps,
-                              weights.data() + first * taps, taps, count, inner, y + begin * inner);
+                              weights.data() + first * taps, taps, count, inner, y + begin * step,
+                              step);
         begin += count;
       }
     });
@@ -33,6 +60,7 @@ class Resample : public Kernel {
   }
 
   int64_t outer = 1, size = 1, inner = 1, rows = 0, taps = 0;
+  int64_t step = 1;  // from one row of y to the next
   int threads = 1;
   std::vector<int64_t> starts;  // [rows, taps], in elements
   std::vector<float> weights;   // [rows, taps]
@@ -52,11 +80,18 @@ void Layouts(CpuKernelSpec& spec, const Strides&) {
   y.strides = DenseInOrder(y.type.shape, order);
 }
 
+bool StridedOutput(const CpuKernelSpec& spec, const Strides& strides) {
+  const auto& x = spec.inputs[0];
+  return RowStep(spec.outputs[0].type.shape, strides, DimOrder(x.type.shape, x.strides),
+                 AxisOf(spec.head()))
+      .has_value();
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
                                               const StaticValues& statics) {
   const Node& node = spec.head();
   const auto &x = spec.inputs[0], &y = spec.outputs[0];
-  const int64_t rank = x.type.rank(), axis = (node.Int("axis") + rank) % rank;
+  const int64_t axis = AxisOf(node);
   const Tensor& positions = statics[spec.InputIndex(node.inputs()[1])];
   const Tensor& weights = statics[spec.InputIndex(node.inputs()[2])];
   auto kernel = std::make_unique<Resample>();
@@ -69,6 +104,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
     }
   }
   kernel->size = x.type.shape[axis];
+  const auto step = RowStep(y.type.shape, y.strides, DimOrder(x.type.shape, x.strides), axis);
+  if (!step) return absl::InternalError("an interpolation got other strides");
+  kernel->step = *step;
   kernel->rows = weights.shape()[0];
   kernel->taps = weights.shape()[1];
   for (int64_t i = 0; i < positions.size(); ++i) {
@@ -90,6 +128,7 @@ KernelDef MakeResampleKernel() {
   def.ops = {"resample"};
   def.accepts = Accepts;
   def.layouts = Layouts;
+  def.strided_output = StridedOutput;
   def.build = Build;
   return def;
 }

@@ -15,6 +15,7 @@ namespace lemma {
 namespace {
 
 using testing::ElementsAre;
+using testing::Key;
 using testing::HasSubstr;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();

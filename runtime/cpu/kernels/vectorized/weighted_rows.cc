@@ -6,14 +6,14 @@ namespace lemma::kernels {
 
 __attribute__((target_clones("avx512f", "avx2", "default")))  // one of them runs
 void WeightedRows(const float* x, const int64_t* starts, const float* weights, int64_t taps,
-                  int64_t rows, int64_t columns, float* y) {
-  if (columns == 1 && taps == 2) {
+                  int64_t rows, int64_t columns, float* y, int64_t step) {
+  if (columns == 1 && step == 1 && taps == 2) {
     for (int64_t i = 0; i < rows; ++i) {
       y[i] = weights[2 * i] * x[starts[2 * i]] + weights[2 * i + 1] * x[starts[2 * i + 1]];
     }
     return;
   }
-  for (int64_t i = 0; i < rows; ++i, starts += taps, weights += taps, y += columns) {
+  for (int64_t i = 0; i < rows; ++i, starts += taps, weights += taps, y += step) {
     if (taps == 2) {
       const float *a = x + starts[0], *b = x + starts[1];
       const float u = weights[0], v = weights[1];

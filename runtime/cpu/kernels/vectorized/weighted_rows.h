@@ -6,10 +6,10 @@
 
 namespace lemma::kernels {
 
-// y[i * columns + j] = sum(k < taps) weights[i * taps + k] * x[starts[i * taps + k] + j] for
+// y[i * step + j] = sum(k < taps) weights[i * taps + k] * x[starts[i * taps + k] + j] for
 // i < rows, j < columns.
 void WeightedRows(const float* x, const int64_t* starts, const float* weights, int64_t taps,
-                  int64_t rows, int64_t columns, float* y);
+                  int64_t rows, int64_t columns, float* y, int64_t step);
 
 }  // namespace lemma::kernels
 
