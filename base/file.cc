@@ -221,7 +221,7 @@ absl::StatusOr<int> OpenTemporary(const std::string& path, const std::string& ta
 
 // Makes the new name survive a power failure. Some file systems do not support this.
 void SyncFolder(const std::string& path) {
-  Descriptor folder(open(FolderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() >= 0) fsync(folder.get());
 }
 
@@ -282,6 +282,7 @@ absl::StatusOr<StagedFile> StagedFile::Write(const std::string& path,
   RemoveLeftovers(target->path);
   staged.path_ = path;
   staged.target_ = target->path;
+  staged.folder_ = FolderOf(target->path);
   auto opened = OpenTemporary(path, target->path, &staged.temporary_);
   if (!opened.ok()) return opened.status();
   staged.lock_ = *opened;
@@ -299,6 +300,7 @@ StagedFile::StagedFile(StagedFile&& other) noexcept { *this = std::move(other); 
 StagedFile& StagedFile::operator=(StagedFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(target_, other.target_);
+  std::swap(folder_, other.folder_);
   std::swap(temporary_, other.temporary_);
   std::swap(lock_, other.lock_);
   return *this;
@@ -317,7 +319,7 @@ absl::Status StagedFile::Commit() {
   if (rename(temporary_.c_str(), target_.c_str()) != 0) return SystemError(path_, "write");
   Unregister(temporary_);
   temporary_.clear();
-  SyncFolder(target_);
+  SyncFolder(folder_);
   return absl::OkStatus();
 }
 

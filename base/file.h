@@ -36,7 +36,8 @@ class StagedFile {
   StagedFile& operator=(StagedFile&& other) noexcept;
   ~StagedFile();  // removes the temporary file if it was not committed
 
-  // Renames the temporary file to `path`. It already has the mode of `path`.
+  // Renames the temporary file to `path`. It already has the mode of `path`. Allocates nothing, so
+  // that several files can be committed where memory has run out.
   absl::Status Commit();
   // The temporary file's path before Commit(); empty if the bytes were written at once.
   const std::string& temporary() const { return temporary_; }
@@ -44,7 +45,7 @@ class StagedFile {
  private:
   StagedFile() = default;
 
-  std::string path_, target_, temporary_;
+  std::string path_, target_, folder_, temporary_;
   int lock_ = -1;  // held on the temporary file while its writer lives
 };
 

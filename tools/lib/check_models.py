@@ -58,6 +58,8 @@ class Checker:
     def optimize(self, model, output, *flags):
         report = json.loads(
             call([self.lemma, "optimize", model, "-o", output, "--json", *flags]))
+        if "ratio" not in report:
+            raise Failure("was not executed: it has operators without a definition")
         if report["ratio"] > 1 and not report["kept_input"]:
             raise Failure(f"{report['ratio']:.3f} times as slow as the input")
         kept = " (kept the input)" if report["kept_input"] else ""

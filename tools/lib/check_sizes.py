@@ -1,9 +1,10 @@
 """Checks models at many sizes against PyTorch and ONNX Runtime; see tools/check_sizes."""
 
 import argparse
+import collections
 import json
 import pathlib
-import subprocess
+import statistics
 import sys
 import warnings
 import zlib
@@ -96,6 +97,40 @@ def symbols(path):
             for value in [*graph.input, *graph.output]}
 
 
+# Operators that Lemma reads as many.
+COMPOSITES = {"LSTM", "GRU", "RNN", "Gelu", "LayerNormalization", "GroupNormalization", "Attention",
+              "HardSwish", "If", "Loop", "Scan"}
+
+
+def nodes(path):
+    """The numbers of nodes and of composites of a model, in its branches too."""
+    def of(graph):
+        found = collections.Counter(node.op_type for node in graph.node)
+        for node in graph.node:
+            for attribute in node.attribute:
+                if attribute.type == onnx.AttributeProto.GRAPH:
+                    found += of(attribute.g)
+        return found
+
+    found = of(onnx.load(str(path)).graph)
+    kinds = [f"{found[kind]} {kind}" for kind in sorted(COMPOSITES) if found[kind]]
+    return f"{sum(found.values())} ({', '.join(kinds)})" if kinds else f"{sum(found.values())}"
+
+
+def compare_nodes(before, after, inputs, ort):
+    """Says how many nodes there are, and how long ONNX Runtime takes, before and after."""
+    text = f"{nodes(before)} -> {nodes(after)} nodes"
+    if not ort:
+        return text
+    ms = {before: [], after: []}
+    for _ in range(5):
+        for path in ms:
+            report = json.loads(call([ROOT / "tools" / "ort_run", "time", path, *inputs]))
+            ms[path].append(report["median_ms"])
+    first, second = (statistics.median(times) for times in ms.values())
+    return f"{text}; ONNX Runtime {first:.3f} -> {second:.3f} ms"
+
+
 def with_ort(path, inputs, expected, folder):
     """Fails if ONNX Runtime's outputs are far from PyTorch's; returns how far they are."""
     call([ROOT / "tools" / "ort_run", "run", path, *inputs, "--out", folder])
@@ -133,6 +168,8 @@ class Checker(check_models.Checker):
         if not self.check(model.name, "optimize", lambda: self.optimize(
                 model.path, output, "--seconds", seconds, *search)):
             return
+        self.check(model.name, "nodes", lambda: compare_nodes(
+            model.path, output, model.cases[0][1], self.ort))
         self.check(model.name, "symbols", lambda: self.same_symbols(model.path, output))
         self.check(model.name, "cert", lambda: self.certificate(model.path, output))
         self.check(model.name, "valid", lambda: onnx.checker.check_model(
@@ -156,6 +193,8 @@ class Checker(check_models.Checker):
             if not self.check(model.name, "optimize", lambda: self.optimize(
                     model.path, output, "--seconds", seconds, *given)):
                 continue
+            self.check(model.name, "nodes", lambda: compare_nodes(
+                model.path, output, inputs, self.ort))
             self.check(model.name, "cert", lambda: self.certificate(model.path, output))
             self.check(model.name, "rerun", lambda: label(sizes) + " " + self.run(
                 output, *given, *right))
