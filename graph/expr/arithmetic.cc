@@ -224,8 +224,7 @@ int ExactBits(DType real) {
 bool Holds(DType to, DType from) {
   if (to == from || from == DType::kBool) return true;
   if (IsFloat(from)) {
-    return to == DType::kF64 ||
-           (to == DType::kF32 && IsHalfFloat(from));
+    return to == DType::kF64 || (to == DType::kF32 && IsHalfFloat(from));
   }
   if (!IsInteger(from)) return false;
   if (IsFloat(to)) return MagnitudeBits(from) <= ExactBits(to);

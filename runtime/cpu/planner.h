@@ -52,7 +52,7 @@ struct CpuPlan {
   WideGraph wide;  // the graph that the steps compute
   std::vector<PlanStep> steps;
   std::vector<PlanBuffer> buffers;
-  std::vector<Value> statics;                 // static values that some step reads
+  std::vector<Value> statics;  // static values that some step reads
   // The buffers of the given graph's values; empty unless requested.
   std::vector<std::pair<Value, int>> places;
 

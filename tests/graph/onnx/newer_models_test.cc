@@ -15,8 +15,8 @@ namespace lemma {
 namespace {
 
 using testing::ElementsAre;
-using testing::Key;
 using testing::HasSubstr;
+using testing::Key;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
