@@ -6,6 +6,10 @@
 #include <limits>
 #include <type_traits>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace lemma {
 namespace lane_internal {
 namespace baseline {
@@ -113,13 +117,21 @@ LaneOps<T> Make(void (*tile)(T*, int64_t, const T*, const T*, int64_t, bool), in
 
 enum class Isa { kBaseline, kAvx2, kAvx512 };
 
+#if defined(__x86_64__)
+// F16C, which not every compiler's __builtin_cpu_supports knows.
+bool HasHalfConversions() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
 Isa BestIsa() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
     return Isa::kAvx512;
   }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) return Isa::kAvx2;
+  if (__builtin_cpu_supports("avx2") && HasHalfConversions()) return Isa::kAvx2;
 #endif
   return Isa::kBaseline;
 }

@@ -224,6 +224,7 @@ bool Widens(const Node& node, const Definition& narrow) {
     return false;
   }
   std::vector<Value> inputs;
+  inputs.reserve(input_types.size());
   for (const auto& [dtype, shape] : input_types) {
     inputs.emplace_back(Node::Input(static_cast<int>(inputs.size()), {Wide(dtype), shape}), 0);
   }

@@ -23,7 +23,9 @@ constexpr char kModel[] = R"(graph g(x: f32[2,3,6,6], i: i64[4],
   d = cast(s) {dtype = "f64"}
   q = sqrt(d)
   j = add(i, i)
-  return s, q, j
+  h = cast(r) {dtype = "f16"}
+  k = mul(h, h)
+  return s, q, j, k
 })";
 
 class OldProcessorTest : public testing::TestWithParam<const char*> {};
