@@ -77,7 +77,9 @@ class Grouper {
       }
       if (users.size() != 1 || uses_.IsOutput(v) || !Free(users[0]) || !Pointwise(users[0])) return;
       const NodePtr& user = uses_.nodes[users[0]];
-      if (user->type(0) != v.type() || !def->fuses(spec, *user)) return;
+      if (user->type(0).shape != v.shape()) return;
+      if (user->type(0).dtype != v.dtype() && !def->fuses_casts) return;
+      if (!def->fuses(spec, *user)) return;
       at = users[0];
       spec.nodes.push_back(user);
       Add(group, at);

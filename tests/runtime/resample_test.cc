@@ -71,6 +71,16 @@ TEST(Resample, OfSixteenBitFloatsIsRoundedOnce) {
     const std::string text = absl::StrCat("graph g(x: ", type, "[2,3,9], ", Taps(9, 12, 2, type),
                                           ") { y = resample(x, i, w) {axis = 2} return y }");
     EXPECT_TRUE(absl::StrContains(PlanOf(text), "resample(")) << text;
+    // Between library kernels, along both axes: one kernel each, which rounds.
+    const std::string image = absl::StrCat(
+        "graph g(x: ", type, "[2,3,9,9], k: weight ", type, "[5,3,1,1], l: weight ", type,
+        "[3,5,3,3], ", Taps(9, 12, 2, type), ", z: ", type,
+        "[2,4,12,12]) { c = conv2d(x, k) a = resample(c, i, w) {axis = 2} "
+        "b = resample(a, i, w) {axis = 3} y = conv2d(b, l) e = exp(z) j = concat(b, e) {axis = 1} "
+        "return y, j }");
+    const std::string plan = PlanOf(image);
+    EXPECT_TRUE(absl::StrContains(plan, "resample(i0 i1 i2) axis=2; cast(n0)")) << plan;
+    EXPECT_TRUE(absl::StrContains(plan, "resample(i0 i1 i2) axis=3; cast(n0)")) << plan;
   }
 }
 

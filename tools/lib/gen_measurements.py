@@ -57,6 +57,33 @@ def inference(report):
             "optimized / Lemma", "optimized / ORT, 2 threads"], lines, after
 
 
+def half(report):
+    lines = [[row["model"],
+              *(ms(row["ms"][k]) for k in ("f32", "f16", "bf16", "optimized", "ort_f32", "ort_f16")),
+              *(f"{row[k]:.3f}" for k in ("f16_to_f32", "bf16_to_f32", "f16_to_onnxruntime",
+                                          "optimized_to_onnxruntime"))]
+             for row in report["rows"]]
+    return ["model", "f32", "f16", "bf16", "optimized f16", "ORT f32", "ORT f16", "f16 / f32",
+            "bf16 / f32", "f16 / ORT f16", "optimized / ORT f16"], lines, ""
+
+
+def sizes(report):
+    lines = []
+    for row in report["rows"]:
+        low, middle, high = row["every_to_this"]
+        lines.append([str(row["seq"]), *(f"{row['ms'][k]:.3f}" for k in
+                                         ("every size", "this size", "as it is", "ONNX Runtime")),
+                      f"{middle:.3f} ({low:.3f} to {high:.3f})",
+                      f"{row['every_to_onnxruntime']:.3f}", f"{row['first_ms']:.1f}",
+                      f"{row['session_ms']:.3f}", f"{row['again_ms']:.3f}"])
+    low, middle, high = report["every_to_this"]
+    after = (f"Geometric mean of the five, every size / this size: {middle:.3f}, with 95 % "
+             f"confidence between {low:.3f} and {high:.3f} ({report['rounds']} rounds).")
+    return ["sequence", "optimized for every size", "for this size", "as it is", "ORT",
+            "every / this", "every / ORT", "first run", "later runs",
+            "run of a size seen before"], lines, after
+
+
 def search(report):
     lines = []
     for row in report["rows"]:
@@ -170,7 +197,8 @@ def pet(report):
             "mutants applied", "search s"], lines, ""
 
 
-VIEWS = {"inference": inference, "search": search, "training": training, "memory": memory,
+VIEWS = {"inference": inference, "half": half, "sizes": sizes, "search": search,
+         "training": training, "memory": memory,
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,
          "bandwidth": bandwidth, "proofs": proofs, "generator_growth": growth, "rules": rules,
          "pet": pet}

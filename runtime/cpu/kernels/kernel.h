@@ -76,6 +76,8 @@ struct KernelDef {
   bool (*accepts)(const Node& node) = nullptr;
   // Whether `user`, the only user of the last node's output, may be fused behind it.
   bool (*fuses)(const CpuKernelSpec& spec, const Node& user) = nullptr;
+  // Whether it may also fuse users that change the element type.
+  bool fuses_casts = false;
   // Completes a spec whose inputs have the strides of their values: replaces strides that the
   // kernel cannot take, and sets the outputs' strides and in_place. `wanted`: strides that the
   // users of output 0 prefer; empty if they have no preference. Only a kernel that can write any

@@ -1,8 +1,10 @@
 // Interpolation along one axis, with positions and weights that are known when the kernel is built.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "base/parallel.h"
+#include "kernels/lanes/lane_ops.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
 #include "runtime/cpu/kernels/kernel.h"
 #include "runtime/cpu/kernels/vectorized/weighted_rows.h"
@@ -41,18 +43,40 @@ class Resample : public Kernel {
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
                    void*) override {
     const auto* x = static_cast<const float*>(inputs[0]);
-    auto* y = static_cast<float*>(outputs[0]);
+    auto* y = static_cast<char*>(outputs[0]);
+    // Rows are rounded while they are in the cache.
+    constexpr int64_t kElements = 4096;
+    const int64_t most = rounded ? std::max<int64_t>(1, kElements / inner) : rows;
+    const int64_t size_of_y = SizeOf(stored);
     ParallelFor(threads, outer * rows, [&](int64_t begin, int64_t end) {
+      std::vector<float> buffer(stored == DType::kF32 ? 0 : static_cast<size_t>(most * inner));
       while (begin < end) {
         const int64_t part = begin / rows, first = begin % rows;
-        const int64_t count = std::min(rows - first, end - begin);
+        const int64_t count = std::min({rows - first, end - begin, most});
+        char* const to = y + begin * step * size_of_y;
+        float* const sums = buffer.empty() ? reinterpret_cast<float*>(to) : buffer.data();
+        const int64_t sum_step = buffer.empty() ? step : inner;
         kernels::WeightedRows(x + part * size * inner, starts.data() + first * taps,
-                              weights.data() + first * taps, taps, count, inner, y + begin * step,
-                              step);
+                              weights.data() + first * taps, taps, count, inner, sums, sum_step);
+        if (rounded) Round(sums, sum_step, count, to);
         begin += count;
       }
     });
     return absl::OkStatus();
+  }
+  // Rounds `count` rows of sums in place, or stores them as 16-bit floats.
+  void Round(float* sums, int64_t sum_step, int64_t count, char* to) const {
+    const LaneOps<float>& lanes = Lanes<float>();
+    const bool gaps = sum_step != inner || step != inner;
+    const int64_t length = gaps ? inner : count * inner;
+    for (int64_t i = 0; i < (gaps ? count : 1); ++i) {
+      float* const row = sums + i * sum_step;
+      if (stored == DType::kF32) {
+        lanes.unary[static_cast<int>(StoredAs(*rounded))](row, row, length);
+      } else {
+        lanes.store[static_cast<int>(stored)](to + i * step * SizeOf(stored), 1, row, length);
+      }
+    }
   }
   bool NeedsStatic(int) const override { return false; }
   size_t packed_bytes() const override {
@@ -62,8 +86,10 @@ class Resample : public Kernel {
   int64_t outer = 1, size = 1, inner = 1, rows = 0, taps = 0;
   int64_t step = 1;  // from one row of y to the next
   int threads = 1;
-  std::vector<int64_t> starts;  // [rows, taps], in elements
-  std::vector<float> weights;   // [rows, taps]
+  std::optional<DType> rounded;  // the 16-bit type that the sums are rounded to
+  DType stored = DType::kF32;    // of y
+  std::vector<int64_t> starts;   // [rows, taps], in elements
+  std::vector<float> weights;    // [rows, taps]
 };
 
 bool Accepts(const Node& node) {
@@ -78,6 +104,13 @@ void Layouts(CpuKernelSpec& spec, const Strides&) {
       DimOrder(x.type.shape, x.is_static ? RowMajorStrides(x.type.shape) : x.strides);
   x.strides = DenseInOrder(x.type.shape, order);
   y.strides = DenseInOrder(y.type.shape, order);
+}
+
+// One cast to a 16-bit type, and one back.
+bool Fuses(const CpuKernelSpec& spec, const Node& user) {
+  const DType from = spec.nodes.back()->type(0).dtype, to = user.type(0).dtype;
+  if (!user.IsOp("cast") || spec.nodes.size() > 2) return false;
+  return spec.nodes.size() == 1 ? IsHalfFloat(to) : IsHalfFloat(from) && to == DType::kF32;
 }
 
 bool StridedOutput(const CpuKernelSpec& spec, const Strides& strides) {
@@ -116,6 +149,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
     kernel->starts.push_back(at * kernel->inner);
     kernel->weights.push_back(static_cast<float>(weights.AtDouble(i)));
   }
+  if (spec.nodes.size() > 1) kernel->rounded = spec.nodes[1]->type(0).dtype;
+  kernel->stored = y.type.dtype;
   kernel->threads = ThreadsFor(y.type.num_elements(), spec.threads);
   return kernel;
 }
@@ -128,6 +163,8 @@ KernelDef MakeResampleKernel() {
   def.ops = {"resample"};
   def.accepts = Accepts;
   def.layouts = Layouts;
+  def.fuses = Fuses;
+  def.fuses_casts = true;
   def.strided_output = StridedOutput;
   def.build = Build;
   return def;
