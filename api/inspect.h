@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "api/execution/backends.h"
 #include "api/models/model_file.h"
+#include "api/models/sizes.h"
 #include "graph/graph.h"
 #include "runtime/executor.h"
 
@@ -26,15 +27,6 @@ std::vector<OperatorEntry> ListOperators();
 // An operator's section of docs/operators.md. InvalidArgument, with the nearest name, if there is
 // none of that name.
 absl::StatusOr<std::string> OperatorPage(const std::string& name);
-
-// A symbolic dimension of an ONNX model's inputs.
-struct SymbolicDim {
-  std::string name;   // as --dim takes it: "batch", or "x.0" for axis 0 of input x
-  std::string input;  // the first input that has it
-  int64_t size = 0;   // in the graph
-};
-// In the order of the inputs; each once.
-std::vector<SymbolicDim> SymbolicDimsOf(const Model& model);
 
 // What an ONNX model is written for, one line each: operator sets and IR version, the sizes that
 // its symbolic dimensions have, and its unknown operators with counts. Empty for other formats.

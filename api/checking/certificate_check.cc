@@ -3,10 +3,10 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "api/check.h"
 #include "api/models/random_values.h"
+#include "api/models/sizes.h"
 #include "api/optimization/certificate_file.h"
 #include "api/rules/rules_file.h"
 #include "base/file.h"
@@ -93,18 +93,8 @@ bool SameDefaults(const OnnxInfo& a, const OnnxInfo& b) {
 std::map<std::string, int64_t> AssumedDims(const Model& model,
                                            const std::map<std::string, int64_t>& given) {
   std::map<std::string, int64_t> assumed;
-  const std::vector<std::string>& names = model.graph.input_names();
-  for (const OnnxPort& port : model.info.inputs) {
-    const auto at = std::find(names.begin(), names.end(), port.name);
-    if (at == names.end()) continue;
-    const Shape& shape = model.graph.inputs()[static_cast<size_t>(at - names.begin())].shape();
-    for (size_t axis = 0; axis < port.dims.size() && axis < shape.size(); ++axis) {
-      std::string name = port.dims[axis];
-      int64_t fixed = 0;
-      if (absl::SimpleAtoi(name, &fixed)) continue;
-      if (name == "?") name = absl::StrCat(port.name, ".", axis);
-      if (given.count(name) == 0 && !IsSymbolic(shape[axis])) assumed[name] = shape[axis];
-    }
+  for (const SymbolicDim& dim : SymbolicDimsOf(model)) {
+    if (given.count(dim.name) == 0 && !IsSymbolic(dim.size)) assumed[dim.name] = dim.size;
   }
   return assumed;
 }

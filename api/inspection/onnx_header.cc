@@ -1,8 +1,4 @@
 // What an ONNX model says besides its nodes.
-#include <algorithm>
-#include <set>
-
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "api/inspect.h"
@@ -10,25 +6,6 @@
 #include "graph/sizes/symbolic_size.h"
 
 namespace lemma::api {
-
-std::vector<SymbolicDim> SymbolicDimsOf(const Model& model) {
-  std::vector<SymbolicDim> dims;
-  std::set<std::string> seen;
-  const std::vector<std::string>& names = model.graph.input_names();
-  for (const OnnxPort& port : model.info.inputs) {
-    const auto at = std::find(names.begin(), names.end(), port.name);
-    if (at == names.end()) continue;
-    const Shape& shape = model.graph.inputs()[static_cast<size_t>(at - names.begin())].shape();
-    for (size_t axis = 0; axis < port.dims.size() && axis < shape.size(); ++axis) {
-      std::string name = port.dims[axis];
-      int64_t fixed = 0;
-      if (absl::SimpleAtoi(name, &fixed)) continue;
-      if (name == "?") name = absl::StrCat(port.name, ".", axis);
-      if (seen.insert(name).second) dims.push_back({std::move(name), port.name, shape[axis]});
-    }
-  }
-  return dims;
-}
 
 std::vector<std::string> OnnxHeader(const Model& model) {
   if (model.format != ModelFormat::kOnnx) return {};

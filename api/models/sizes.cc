@@ -1,7 +1,9 @@
 #include "api/models/sizes.h"
 
 #include <algorithm>
+#include <set>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/sizes/specialize.h"
@@ -44,6 +46,25 @@ absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& giv
   DimValues sizes = given;
   for (const auto& [name, size] : DefaultSizes(graph)) sizes.emplace(name, size);
   return sizes;
+}
+
+std::vector<SymbolicDim> SymbolicDimsOf(const Model& model) {
+  std::vector<SymbolicDim> dims;
+  std::set<std::string> seen;
+  const std::vector<std::string>& names = model.graph.input_names();
+  for (const OnnxPort& port : model.info.inputs) {
+    const auto at = std::find(names.begin(), names.end(), port.name);
+    if (at == names.end()) continue;
+    const Shape& shape = model.graph.inputs()[static_cast<size_t>(at - names.begin())].shape();
+    for (size_t axis = 0; axis < port.dims.size() && axis < shape.size(); ++axis) {
+      std::string name = port.dims[axis];
+      int64_t fixed = 0;
+      if (absl::SimpleAtoi(name, &fixed)) continue;
+      if (name == "?") name = absl::StrCat(port.name, ".", axis);
+      if (seen.insert(name).second) dims.push_back({std::move(name), port.name, shape[axis]});
+    }
+  }
+  return dims;
 }
 
 absl::StatusOr<Model> AtSizes(const Model& model, const DimValues& sizes) {

@@ -2,6 +2,10 @@
 #ifndef LEMMA_API_MODELS_SIZES_H_
 #define LEMMA_API_MODELS_SIZES_H_
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "api/models/model_file.h"
 #include "graph/sizes/symbolic_size.h"
@@ -18,6 +22,15 @@ absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& giv
 
 // The model for these sizes.
 absl::StatusOr<Model> AtSizes(const Model& model, const DimValues& sizes);
+
+// A symbolic dimension of an ONNX model's inputs.
+struct SymbolicDim {
+  std::string name;   // as --dim takes it: "batch", or "x.0" for axis 0 of input x
+  std::string input;  // the first input that has it
+  int64_t size = 0;   // in the graph
+};
+// In the order of the inputs; each once.
+std::vector<SymbolicDim> SymbolicDimsOf(const Model& model);
 
 }  // namespace lemma::api
 

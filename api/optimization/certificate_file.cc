@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "api/models/sizes.h"
 #include "base/file.h"
 #include "base/sha256.h"
 #include "graph/sizes/specialize.h"
@@ -42,12 +43,8 @@ absl::StatusOr<std::string> ReadCertificateText(const std::string& path) {
 std::map<std::string, int64_t> UsedDims(const Model& model,
                                         const std::map<std::string, int64_t>& dims) {
   std::map<std::string, int64_t> used;
-  for (const OnnxPort& port : model.info.inputs) {
-    for (size_t axis = 0; axis < port.dims.size(); ++axis) {
-      for (const std::string& name : {port.dims[axis], absl::StrCat(port.name, ".", axis)}) {
-        if (auto it = dims.find(name); it != dims.end()) used.insert(*it);
-      }
-    }
+  for (const SymbolicDim& dim : SymbolicDimsOf(model)) {
+    if (auto it = dims.find(dim.name); it != dims.end()) used.insert(*it);
   }
   return used;
 }
