@@ -92,8 +92,6 @@ class ModelImporter {
   void Note(std::string note);
 
  private:
-  friend class StructuralImport;
-
   absl::Status ReadHeader();
   absl::Status ReadInitializers(const onnx::GraphProto& graph, Scope* scope);
   // Finds the inputs that have given values.

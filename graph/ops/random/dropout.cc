@@ -123,8 +123,8 @@ OpDef Make_dropout() {
   op.group = "element-wise";
   op.equation = "y = x";
   op.doc =
-      "What dropout is in inference. Only `lemma train` imports it, and puts random zeros in its "
-      "place.";
+      "Dropout in inference, which does nothing. Only `lemma train` imports it, and puts random "
+      "zeros in its place.";
   op.input_names = {"x"};
   op.attrs = {{"ratio", AttrKind::kFloat, 0.5, true, "share of the elements that training drops"}};
   op.define = DefineDropout;
