@@ -111,8 +111,11 @@ LIBRARIES = {
 }
 
 # The only places that may ask which operator a node is.
-OPERATOR_NAMES_ALLOWED = re.compile(r"graph/ops/|graph/onnx/|runtime/cpu/kernels/|tests/")
+OPERATOR_NAMES_ALLOWED = re.compile(r"graph/ops/|graph/onnx/|tests/")
 OPERATOR_TABLE = "graph/ops/op_table.inc"
+# Where operators are registered: no other function than Make…() may name one.
+REGISTERING = re.compile(r"runtime/cpu/kernels/")
+REGISTRATION = re.compile(r"^[\w:<>]+ Make\w+\(")
 
 # Folders whose targets anybody may use. In other folders each target names its users by visibility.
 PUBLIC = {"api", "graph", "rewrite", "tests", "tools"}
@@ -224,15 +227,29 @@ def operator_name_pattern(names):
     """Matches a comparison of an operator's name with a string, in either order."""
     if not names:
         return None
-    literal = '"(?:' + "|".join(map(re.escape, names)) + ')"'
+    literal = '"(?:' + "|".join(map(re.escape, sorted(names))) + ')"'
     # The compared expression must mention an operator or a name: "max" may be something else.
     asked = r"[\w.>()\[\]:*&-]*(?:\b[oO]p|_op|Op|[nN]ame|[kK]ind)[\w.>()\[\]:*&-]*"
     return re.compile(
-        rf"{asked}\s*[!=]=\s*{literal}|{literal}\s*[!=]=\s*{asked}|\bIsOp\([^;]*{literal}"
+        rf"{asked}\s*[!=]=\s*{literal}|{literal}\s*[!=]=\s*{asked}|(?:\.|->)IsOp\("
     )
 
 
-def file_problems(root, path, compared):
+def unregistered_names(lines, names):
+    """Yields (line number, message) of operators' names outside of functions Make…()."""
+    registers = False
+    for number, line in enumerate(lines, 1):
+        registers = registers or REGISTRATION.match(line)
+        for name in re.findall(r'"(\w+)"', line.split("//")[0]):
+            if name in names and not registers:
+                yield number, (
+                    f'names the operator "{name}" outside of a registration, KernelDef Make…():'
+                    " derive it from the operator's definition"
+                )
+        registers = registers and line.rstrip() != "}" and not line.rstrip().endswith("; }")
+
+
+def file_problems(root, path, names, compared):
     """Yields (line number, message) of one file."""
     build_file = path.endswith("BUILD.bazel")
     if not build_file and not path.endswith(SOURCE_SUFFIXES):
@@ -246,6 +263,8 @@ def file_problems(root, path, compared):
             continue
         if compared.search(line.split("//")[0]):
             yield number, "asks for an operator by name: derive it from the operator's definition"
+    if not build_file and REGISTERING.match(path):
+        yield from unregistered_names(lines, names)
     if len(lines) > LONG_FILE:
         print(f"warning: {path} has {len(lines)} lines", file=sys.stderr)
 
@@ -295,10 +314,11 @@ def check(root):
     for name in sorted({folder(path) for path in paths}):
         if name not in TOP_LEVEL and not name.startswith("."):
             result.append(f"{name}: not in the list of top-level names")
-    compared = operator_name_pattern(operator_names(root))
+    names = set(operator_names(root))
+    compared = operator_name_pattern(names)
     for path in paths:
         if folder(path) in OUR_FOLDERS:
-            result += [f"{path}:{n}: {message}" for n, message in file_problems(root, path, compared)]
+            result += [f"{path}:{n}: {message}" for n, message in file_problems(root, path, names, compared)]
     return [*result, *type_problems(root, paths)]
 
 

@@ -16,6 +16,9 @@ bool IsIdentity(const NodeTraits& traits) {
   return std::is_sorted(permutation.begin(), permutation.end());
 }
 
+// Whether the outputs are views of the input if the strides allow it.
+bool OnlyMoves(const NodeTraits& traits) { return traits.reshapes || !traits.views.empty(); }
+
 class Grouper {
  public:
   Grouper(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout)
@@ -30,7 +33,7 @@ class Grouper {
       const Node& node = *uses_.nodes[i];
       if (!node.is_op() || uses_.is_static[i]) continue;
       result_.role[i] = NodeRole::kKernel;
-      if (IsReshape(node) || !traits_.Of(node).views.empty()) result_.role[i] = NodeRole::kView;
+      if (OnlyMoves(traits_.Of(node))) result_.role[i] = NodeRole::kView;
       if (traits_.Of(node).concat_dim) result_.role[i] = NodeRole::kConcat;
       if (fuse_layout_ || Free(i) || IsIdentity(traits_.Of(node))) continue;
       result_.role[i] = NodeRole::kKernel;
@@ -71,7 +74,7 @@ class Grouper {
     for (int at = head;;) {
       Value v(uses_.nodes[at], 0);
       const std::vector<int>& users = uses_.Users(v);
-      if (users.size() == 2 && TakeSwish(v, users, group, &spec)) {
+      if (users.size() == 2 && TakePair(v, users, group, &spec)) {
         at = users[1];
         continue;
       }
@@ -86,14 +89,14 @@ class Grouper {
     }
   }
 
-  bool TakeSwish(const Value& v, const std::vector<int>& users, int group, CpuKernelSpec* spec) {
-    const NodePtr &sigmoid = uses_.nodes[users[0]], &product = uses_.nodes[users[1]];
+  bool TakePair(const Value& v, const std::vector<int>& users, int group, CpuKernelSpec* spec) {
+    const NodePtr &first = uses_.nodes[users[0]], &second = uses_.nodes[users[1]];
     if (uses_.IsOutput(v) || !Free(users[0]) || !Free(users[1]) ||
-        !IsSwishPair(v, *sigmoid, *product) || !spec->def->fuses(*spec, *sigmoid)) {
+        !IsActivationPair(v, *first, *second) || !spec->def->fuses(*spec, *first)) {
       return false;
     }
-    Value s(sigmoid, 0);
-    if (uses_.IsOutput(s) || uses_.Users(s).size() != 1) return false;
+    const Value between(first, 0);
+    if (uses_.IsOutput(between) || uses_.Users(between).size() != 1) return false;
     for (int i = 0; i < 2; ++i) {
       Add(group, users[i]);
       spec->nodes.push_back(uses_.nodes[users[i]]);

@@ -162,7 +162,7 @@ class MovementChecker {
     auto result = std::make_unique<std::vector<Element>>(NumElements(v.shape()));
     const Node& node = v.node();
     const bool moves = node.is_op() && !node.inputs().empty();
-    if (moves && IsReshape(node)) {
+    if (moves && traits_.Of(node).reshapes) {
       *result = ElementsOf(node.inputs()[0]);
     } else if (moves && traits_.Of(node).concat_dim) {
       Concatenate(v, result.get());

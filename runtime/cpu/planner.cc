@@ -417,7 +417,7 @@ class Planner {
   bool ReadsStrided(int user, const Value& v) const {
     const NodePtr& node = uses_.nodes[user];
     if (grouping_.role[user] == NodeRole::kConcat) return true;
-    if (grouping_.role[user] == NodeRole::kView) return !IsReshape(*node);
+    if (grouping_.role[user] == NodeRole::kView) return !traits_.Of(*node).reshapes;
     const Group& group = grouping_.groups[grouping_.group_of[user]];
     if (group.def->strided_input == nullptr) return false;
     const auto& inputs = node->inputs();

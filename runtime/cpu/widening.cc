@@ -49,7 +49,7 @@ class Widener {
   }
   bool OnlyMoves(const Node& node) const {
     const NodeTraits& traits = traits_.Of(node);
-    return IsReshape(node) || !traits.views.empty() || traits.concat_dim.has_value();
+    return traits.reshapes || !traits.views.empty() || traits.concat_dim.has_value();
   }
   bool HasWideKernel(const NodePtr& node) const {
     if (!traits_.Of(*node).widens || FindKernel(*node) != nullptr) return false;

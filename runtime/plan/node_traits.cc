@@ -153,6 +153,69 @@ std::optional<int> ConcatDimOf(const Definition& definition, const TensorExpr& t
   return dim && tensor.axes[*dim].extent.AsConst() == start ? dim : std::nullopt;
 }
 
+// floor(number / divisor) mod modulus. Modulus 0: without the remainder.
+struct Digit {
+  IndexExpr number;
+  int64_t divisor = 1, modulus = 0;
+};
+Digit DigitOf(const IndexExpr& e) {
+  Digit digit;
+  digit.number = e;
+  auto take = [&digit](IndexExpr::Kind kind, int64_t* constant) {
+    if (digit.number.kind() != kind || !digit.number.rhs().is_const()) return;
+    *constant = digit.number.rhs().value();
+    const IndexExpr lhs = digit.number.lhs();
+    digit.number = lhs;
+  };
+  take(IndexExpr::Kind::kMod, &digit.modulus);
+  take(IndexExpr::Kind::kFloorDiv, &digit.divisor);
+  return digit;
+}
+
+// Whether the element of the input at `indices` has the output's own row-major position. Indices
+// may be the digits of one number; then the number is the position.
+bool KeepsPosition(const Idx& indices, const Shape& in, const TensorExpr& output,
+                   const Shape& out) {
+  const absl::flat_hash_map<VarId, int> vars = AxisOf(output);
+  const Strides from = RowMajorStrides(in), to = RowMajorStrides(out);
+  int64_t constant = 0;
+  std::vector<int64_t> coefficient(out.size(), 0);
+  std::optional<Digit> lower;  // the digit before, if higher ones of its number must follow
+  for (size_t d = in.size(); d-- > 0;) {
+    if (in[d] == 1) continue;  // its index is 0
+    const Digit digit = DigitOf(indices[d]);
+    if (digit.modulus != 0 && digit.modulus != in[d]) return false;
+    if (lower) {
+      if (!Identical(digit.number, lower->number) || digit.divisor != lower->divisor) return false;
+    } else if (digit.divisor != 1 ||
+               !AddAffine(digit.number, from[d], vars, &constant, &coefficient)) {
+      return false;
+    }
+    lower.reset();
+    if (digit.modulus != 0) lower = Digit{digit.number, digit.divisor * in[d], 0};
+  }
+  if (lower || constant != 0) return false;
+  for (size_t d = 0; d < out.size(); ++d) {
+    if (out[d] != 1 && coefficient[d] != to[d]) return false;
+  }
+  return true;
+}
+
+// See NodeTraits::reshapes.
+bool Reshapes(const Node& node, const Definition& definition) {
+  if (node.inputs().size() != 1 || node.num_outputs() != 1 || definition.tensors.size() != 1) {
+    return false;
+  }
+  const TensorType &in = node.inputs()[0].type(), &out = node.type(0);
+  const ScalarExpr& body = definition.tensors[0].body;
+  if (body.kind() != ScalarExpr::Kind::kRead || in.dtype != out.dtype || in.shape == out.shape ||
+      in.num_elements() != out.num_elements()) {
+    return false;
+  }
+  return in.num_elements() == 0 ||
+         KeepsPosition(body.indices(), in.shape, definition.tensors[0], out.shape);
+}
+
 bool IsPointwise(const ScalarExpr& e, const Definition& definition,
                  const absl::flat_hash_map<VarId, int>& vars) {
   switch (e.kind()) {
@@ -274,6 +337,8 @@ NodeTraits Analyze(const Node& node) {
   for (const TensorExpr& t : definition->tensors) {
     traits.pointwise = traits.pointwise && IsPointwise(t.body, *definition, AxisOf(t));
   }
+  if (traits.pointwise) traits.element = ElementFunctionOf(*definition);
+  traits.reshapes = Reshapes(node, *definition);
   return traits;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "graph/expr/arithmetic.h"
 #include "graph/graph.h"
+#include "runtime/plan/element_function.h"
 #include "runtime/plan/layout.h"
 
 namespace lemma {
@@ -42,6 +43,11 @@ struct NodeTraits {
   // There is one output, whose elements are functions of the inputs' elements at its own index, or
   // broadcast. Inputs of the output's shape are read nowhere else.
   bool pointwise = false;
+  // The function of single elements that a pointwise application applies.
+  std::optional<ElementFunction> element;
+  // The only output has another shape than the only input, and the same elements in the same
+  // row-major order.
+  bool reshapes = false;
   // One per output if all outputs are affine views.
   std::vector<AffineView> views;
   // If the only output is the concatenation of two or more inputs: the dimension along which it

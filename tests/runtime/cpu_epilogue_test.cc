@@ -41,6 +41,7 @@ const char* const kFollowers[] = {
     "s$0 = sigmoid($1) $0 = mul($1, s$0)",
     "$0 = add($1, $2)",
     "$0 = add($1, r)",
+    "c$0 = constant f32[] fill 0.1 $0 = max($1, c$0)",
 };
 constexpr int kNumFollowers = sizeof(kFollowers) / sizeof(kFollowers[0]);
 // One or two operators of each algorithm, for triples.

@@ -59,6 +59,35 @@ TEST(CpuFusion, SwishInTwoOperators) {
             "matmul+sigmoid+mul");
 }
 
+// An application is fused for what it computes, whatever its operator is called.
+TEST(CpuFusion, ActivationsAreRecognizedByTheirDefinitions) {
+  struct Case {
+    const char* application;
+    const char* kernels;
+  };
+  const Case cases[] = {
+      {"max(a, c)", "matmul+max"},      // of a and 0.25
+      {"min(c, a)", "matmul+min"},      // the known number may stand first
+      {"prelu(a, c)", "matmul+prelu"},  // a slope for all channels
+      {"clip(a) {max = 0.5}", "matmul+clip"},
+      {"div(a, c)", "matmul+div"},  // 1 / 0.25 is exact
+      {"div(c, a)", "matmul div"},  // no multiple of a
+      {"add(a, c)", "matmul add"},  // oneDNN has no such function with one number
+      {"max(a, v)", "matmul max"},  // the number differs by channel
+      {"thresholded_relu(a)", "matmul thresholded_relu"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(
+        KernelsRun(absl::StrCat(R"(graph g(x: f32[4,6], w: weight f32[6,9], v: weight f32[9]) {
+      c = constant f32[] fill 0.25
+      a = matmul(x, w)
+      y = )",
+                                c.application, "\nreturn y }")),
+        c.kernels)
+        << c.application;
+  }
+}
+
 // A graph of three parts: `head`, with the result a0; `count` times `line`, where $0 is the result
 // and $1 the result before; and `tail`, where $0 is the last result.
 std::string Chain(absl::string_view inputs, absl::string_view head, absl::string_view line,

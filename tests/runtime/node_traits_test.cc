@@ -1,10 +1,12 @@
 #include "runtime/plan/node_traits.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graph/builder.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
@@ -47,6 +49,57 @@ TEST(NodeTraitsTest, NoOtherOperatorIsAConcatenation) {
     concatenations += is_concat ? 1 : 0;
   }
   EXPECT_GT(concatenations, 2);
+}
+
+bool Reshapes(const std::string& inputs, const std::string& application) {
+  return TraitsOf(inputs, application).reshapes;
+}
+
+TEST(NodeTraitsTest, AReshapeIsReadOffItsDefinition) {
+  const std::string x = "x: f32[4,3,1,10]";
+  EXPECT_TRUE(Reshapes(x, "reshape(x) {shape = [2,6,10]}"));
+  EXPECT_TRUE(Reshapes(x, "reshape(x) {shape = [6,2,5,2]}"));
+  EXPECT_TRUE(Reshapes(x, "reshape(x) {shape = [120]}"));
+  EXPECT_TRUE(Reshapes(x, "transpose(x) {perm = [0,2,1,3]}"));  // moves a dimension of size 1
+  EXPECT_TRUE(Reshapes("x: f32[0,3]", "reshape(x) {shape = [2,0]}"));
+  EXPECT_TRUE(Reshapes("x: f32[1,1]", "reshape(x) {shape = []}"));
+  EXPECT_FALSE(Reshapes(x, "reshape(x) {shape = [4,3,1,10]}"));  // the same shape
+  EXPECT_FALSE(Reshapes(x, "transpose(x) {perm = [1,0,2,3]}"));
+  EXPECT_FALSE(Reshapes(x, "slice(x) {starts = [0,0,0,0], sizes = [4,3,1,5]}"));
+  EXPECT_FALSE(Reshapes("x: f32[4,8,2,3]", "depth_to_space(x) {block = 2}"));
+}
+
+// A permutation of the dimensions keeps the order if those of several elements stay in order.
+TEST(NodeTraitsTest, TransposesThatKeepTheOrder) {
+  for (const Shape& shape : {Shape{2, 3, 4}, Shape{1, 3, 4}, Shape{2, 1, 4}, Shape{5, 1, 1}}) {
+    std::vector<int64_t> perm = {0, 1, 2};
+    do {
+      Shape result;
+      std::vector<int64_t> order;
+      for (const int64_t d : perm) {
+        result.push_back(shape[d]);
+        if (shape[d] != 1) order.push_back(d);
+      }
+      const std::string text = absl::StrCat("x: f32[", absl::StrJoin(shape, ","), "]");
+      EXPECT_EQ(
+          Reshapes(text, absl::StrCat("transpose(x) {perm = [", absl::StrJoin(perm, ","), "]}")),
+          std::is_sorted(order.begin(), order.end()) && result != shape)
+          << text << " " << absl::StrJoin(perm, ",");
+    } while (std::next_permutation(perm.begin(), perm.end()));
+  }
+}
+
+TEST(NodeTraitsTest, AnElementWiseApplicationIsAFunctionOfElements) {
+  const NodeTraits add = TraitsOf("a: f32[2,3], b: f32[3]", "add(a, b)");
+  ASSERT_TRUE(add.element);
+  EXPECT_EQ(add.element->body.ToString(), "add(t0[], t1[])");
+  EXPECT_EQ(add.element->dims, (std::vector<std::vector<int>>{{0, 1}, {1}}));
+  const NodeTraits norm = TraitsOf("x: f32[2,3,4], s: f32[3], b: f32[3], m: f32[3], v: f32[3]",
+                                   "batch_norm(x, s, b, m, v)");
+  ASSERT_TRUE(norm.element);
+  EXPECT_EQ(norm.element->dims, (std::vector<std::vector<int>>{{0, 1, 2}, {1}, {1}, {1}, {1}}));
+  EXPECT_FALSE(TraitsOf("x: f32[2,3]", "softmax(x)").element);
+  EXPECT_FALSE(TraitsOf("x: f32[2,3]", "transpose(x) {perm = [1,0]}").element);
 }
 
 TEST(NodeTraitsTest, AScalarConditionChooses) {

@@ -128,7 +128,8 @@ class OperatorNameTest(unittest.TestCase):
             'if (node.op().name() == "relu") {',
             'if (op->name != "concat") {',
             'if ("relu" == node->op_name) {',
-            'if (IsOp(node, "relu")) {',
+            'if (node.IsOp("relu")) {',
+            "if (node->IsOp(name)) {",
         ]:
             found = problems(graph__ops__op_table_dot_inc=TABLE, optimizer__a_dot_cc=line)
             self.assertEqual(len(found), 1, line)
@@ -138,6 +139,7 @@ class OperatorNameTest(unittest.TestCase):
             'if (flag == "relu") {',
             'if (op->name == "no_such_operator") {',
             'builder.Add("relu", {x});',
+            "bool IsOp(absl::string_view name) const;",
             '// never op.name == "relu"',
         ]:
             found = problems(graph__ops__op_table_dot_inc=TABLE, optimizer__a_dot_cc=line)
@@ -148,13 +150,32 @@ class OperatorNameTest(unittest.TestCase):
         for key in [
             "graph__ops__relu_dot_cc",
             "graph__onnx__import_dot_cc",
-            "runtime__cpu__kernels__conv_dot_cc",
             "tests__graph__a_test_dot_cc",
         ]:
             found = problems(**{"graph__ops__op_table_dot_inc": TABLE, key: line})
             self.assertEqual(found, [], key)
         found = problems(graph__ops__op_table_dot_inc=TABLE, runtime__plan_dot_cc=line)
         self.assertEqual(len(found), 1)
+
+    def test_kernels_name_operators_in_their_registration(self):
+        def found(text):
+            return problems(graph__ops__op_table_dot_inc=TABLE,
+                            runtime__cpu__kernels__a_dot_cc=text)
+
+        registration = "KernelDef MakeReluKernel() {\n  def.ops = {\"relu\"};\n}\n"
+        self.assertEqual(found(registration), [])
+        self.assertEqual(found('KernelDef MakeReluKernel() { return Make("relu", Build); }\n'), [])
+        self.assertEqual(found('std::vector<Row> MakeRows() {\n  return {{"relu"}};\n}\n'), [])
+        self.assertEqual(found('const char* const kNames[] = {"gather"};\n'), [])
+        list_of_names = 'const char* const kNames[] = {"relu"};\n'
+        for text in [list_of_names, registration + list_of_names,
+                     'KernelDef MakeA() { return Make("concat"); }\n' + list_of_names]:
+            self.assertEqual(
+                found(text),
+                [f"runtime/cpu/kernels/a.cc:{text.count(chr(10))}: names the operator \"relu\""
+                 " outside of a registration, KernelDef Make…(): derive it from the operator's"
+                 " definition"])
+        self.assertEqual(len(found('if (node.IsOp("relu")) {\n')), 2)
 
     def test_without_a_table_nothing_is_compared(self):
         self.assertEqual(problems(optimizer__a_dot_cc='if (op->name == "relu") {\n'), [])

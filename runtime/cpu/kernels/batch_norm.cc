@@ -21,16 +21,16 @@ bool Accepts(const Node& node) {
 struct Bounds {
   float low = -kInfinity, high = kInfinity;
 };
-std::optional<Bounds> BoundsOf(const Node& node) {
-  if (node.IsOp("relu")) return Bounds{0.0f, kInfinity};
-  if (node.IsOp("clip")) {
-    return Bounds{static_cast<float>(node.Float("min")), static_cast<float>(node.Float("max"))};
-  }
-  return std::nullopt;
+std::optional<Bounds> BoundsOf(const Node& node, const Value& v) {
+  const std::optional<Eltwise> f = EltwiseOf(node, v);
+  if (!f) return std::nullopt;
+  if (f->algorithm == dnnl::algorithm::eltwise_clip) return Bounds{f->alpha, f->beta};
+  const bool relu = f->algorithm == dnnl::algorithm::eltwise_relu && f->alpha == 0;
+  return relu ? std::optional<Bounds>(Bounds{0.0f, kInfinity}) : std::nullopt;
 }
 
 bool Fuses(const CpuKernelSpec& spec, const Node& user) {
-  return spec.nodes.size() == 1 && BoundsOf(user).has_value();
+  return spec.nodes.size() == 1 && BoundsOf(user, Value(spec.nodes[0], 0)).has_value();
 }
 
 // Channels are innermost, and the pixels of all images are evenly spaced.
@@ -100,10 +100,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
   for (size_t i = 1; i < node.inputs().size(); ++i) {
     parameters.push_back(statics[spec.InputIndex(node.inputs()[i])]);
   }
-  absl::Status s = AffineCoefficients(node, parameters, &kernel->scale, &kernel->shift);
+  absl::Status s = AffineCoefficients(node, parameters, kChannel, &kernel->scale, &kernel->shift);
   if (!s.ok()) return s;
   kernel->rows = shape[0] * shape[2] * shape[3];
-  if (spec.nodes.size() > 1) kernel->bounds = *BoundsOf(*spec.nodes[1]);
+  if (spec.nodes.size() > 1) kernel->bounds = *BoundsOf(*spec.nodes[1], Value(spec.nodes[0], 0));
   return kernel;
 }
 

@@ -41,13 +41,17 @@ Shape ImageOf(const Shape& x) { return {x[2], x[3]}; }
 // The value whose first elements in each dimension are `v`, so that the following elements can be
 // read, too; nullopt if `v` is no such part.
 std::optional<Value> BeginningOf(const Value& v) {
-  const Node& node = v.node();
-  if (node.IsOp("transpose")) return BeginningOf(node.inputs()[0]);
-  if (!node.IsOp("slice")) return std::nullopt;
-  for (int64_t start : node.Ints("starts")) {
-    if (start != 0) return std::nullopt;
+  if (!v.node().is_op() || TraitsOf(v.node()).views.empty()) return std::nullopt;
+  const AffineView& view = TraitsOf(v.node()).views[v.output()];
+  const Value& whole = v.node().inputs()[view.input];
+  if (!view.permutation.empty()) return BeginningOf(whole);
+  for (size_t d = 0; d < view.offset.size(); ++d) {
+    std::vector<int64_t> own(static_cast<size_t>(view.output_rank), 0);
+    if (d >= own.size()) return std::nullopt;
+    own[d] = 1;
+    if (view.offset[d] != 0 || view.coefficient[d] != own) return std::nullopt;
   }
-  return node.inputs()[0];
+  return whole;
 }
 
 // Height and width of the images in memory if x consists of their first rows and columns and the

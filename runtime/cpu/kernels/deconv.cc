@@ -28,7 +28,8 @@ bool Accepts(const Node& node) {
 }
 
 bool Fuses(const CpuKernelSpec& spec, const Node& user) {
-  return EltwiseOf(user).has_value() && FusesBehind(spec, user, kChannel, false);
+  return EltwiseOf(user, Value(spec.nodes.back(), 0)).has_value() &&
+         FusesBehind(spec, user, kChannel, false);
 }
 
 void Layouts(CpuKernelSpec& spec, const Strides&) {

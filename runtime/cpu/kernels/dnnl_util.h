@@ -133,10 +133,11 @@ struct Eltwise {
   dnnl::algorithm algorithm;
   float alpha = 0, beta = 0;
 };
-// The activation that `node` applies, if oneDNN has it.
-std::optional<Eltwise> EltwiseOf(const Node& node);
-// The same for `user` of `v`; also takes a multiplication of `v` by a known number.
-std::optional<Eltwise> EltwiseBehind(const Node& user, const Value& v);
+// The function of an f32 element that `node` applies to `v`, if oneDNN has it. It is recognized by
+// its definition, where known scalars count as numbers.
+std::optional<Eltwise> EltwiseOf(const Node& node, const Value& v);
+// The same for what `second` computes from `v` and `first`, and `first` from `v`.
+std::optional<Eltwise> EltwiseOfPair(const Value& v, const Node& first, const Node& second);
 
 // How `user` of `v` can be fused behind a kernel: not at all (kNo); as a function of the element;
 // as the addition of a vector along the channels; as the addition of a tensor of its own size; or
@@ -144,10 +145,10 @@ std::optional<Eltwise> EltwiseBehind(const Node& user, const Value& v);
 // kernel's output.
 enum class PostOpKind { kNo, kEltwise, kBias, kSum, kChannelAffine };
 PostOpKind PostOpKindOf(const Node& user, const Value& v, int channel);
-// y = scale * x + shift per channel, for a kChannelAffine `node` with those static parameters.
-// Evaluates the node's definition at 0 and 1 in double. Unimplemented if the coefficients are not
-// finite.
-absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> parameters,
+// y = scale * x + shift per channel, for a kChannelAffine `node` with those static parameters,
+// which are its operands but the first. Evaluates the node's definition at 0 and 1 in double.
+// Unimplemented if the coefficients are not finite.
+absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> parameters, int channel,
                                 std::vector<float>* scale, std::vector<float>* shift);
 // For KernelDef::fuses: limits the fusion to what oneDNN accepts behind one primitive. `may_bias`:
 // the head has no bias of its own.

@@ -1,4 +1,5 @@
 // Turns operations behind a convolution or matrix product into oneDNN's post-operations.
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -14,26 +15,63 @@ using dnnl::algorithm;
 // The most post-operations that oneDNN accepts for one primitive.
 constexpr int kMaxPostOps = 32;
 
-float Real(const Node& node, const char* attr) { return static_cast<float>(node.Float(attr)); }
-
-// The known element of a scalar constant.
-std::optional<float> KnownScalar(const Value& v) {
-  if (!v.node().has_payload() || v.type().num_elements() != 1 || v.dtype() != DType::kF32) {
-    return std::nullopt;
-  }
-  return v.node().payload().data<float>()[0];
-}
-
-// The operand of a binary application that is not `v`.
+// The operand of an application of two operands that is not `v`.
 const Value& Other(const Node& node, const Value& v) {
   return node.inputs()[0] == v ? node.inputs()[1] : node.inputs()[0];
 }
 
-// Whether `v` broadcasts along dimension `channel` of `shape` only.
-bool IsPerChannel(const Value& v, const Shape& shape, int channel) {
-  const int shift = static_cast<int>(shape.size()) - v.type().rank();
-  if (v.type().num_elements() != shape[channel] || shift > channel) return false;
-  return v.shape()[channel - shift] == shape[channel];
+// Whether operand `i` has one element per channel, which the output's elements of it read.
+bool IsPerChannel(const Node& node, size_t i, int channel) {
+  const Shape& shape = node.type(0).shape;
+  if (node.inputs()[i].type().num_elements() != shape[channel]) return false;
+  for (const int d : TraitsOf(node).element->dims[i]) {
+    if (d != channel && shape[d] != 1) return false;
+  }
+  return true;
+}
+
+bool Reads(const ScalarExpr& e, TensorId input) {
+  if (e.kind() == ScalarExpr::Kind::kRead) return e.tensor() == input;
+  return std::any_of(e.args().begin(), e.args().end(),
+                     [&](const ScalarExpr& arg) { return Reads(arg, input); });
+}
+
+// Whether `e` is a * x + b, where x is the element of `input` and a and b do not depend on it.
+bool IsAffine(const ScalarExpr& e, TensorId input) {
+  if (!Reads(e, input) || e.kind() == ScalarExpr::Kind::kRead) return true;
+  if (e.kind() != ScalarExpr::Kind::kApply) return false;
+  const std::vector<ScalarExpr>& args = e.args();
+  switch (e.fn()) {
+    case ScalarFn::kNeg:
+      return IsAffine(args[0], input);
+    case ScalarFn::kAdd:
+    case ScalarFn::kSub:
+      return IsAffine(args[0], input) && IsAffine(args[1], input);
+    case ScalarFn::kMul:
+      return (!Reads(args[0], input) && IsAffine(args[1], input)) ||
+             (!Reads(args[1], input) && IsAffine(args[0], input));
+    case ScalarFn::kDiv:
+      return !Reads(args[1], input) && IsAffine(args[0], input);
+    default:
+      return false;
+  }
+}
+
+// Whether `user` scales and shifts the channels of `v`, its first operand, by known vectors. With
+// one vector only, two post-operations do not pay.
+bool IsChannelAffine(const Node& user, const Value& v, int channel) {
+  if (user.inputs().size() < 3 || user.inputs()[0] != v) return false;
+  for (size_t i = 1; i < user.inputs().size(); ++i) {
+    if (!IsStaticValue(user.inputs()[i]) || !IsPerChannel(user, i, channel)) return false;
+  }
+  return IsAffine(TraitsOf(user).element->body, 0);
+}
+
+bool IsSumOfTwo(const Node& user) {
+  const ScalarExpr& body = TraitsOf(user).element->body;
+  return user.inputs().size() == 2 && body.kind() == ScalarExpr::Kind::kApply &&
+         body.fn() == ScalarFn::kAdd && body.args()[0].kind() == ScalarExpr::Kind::kRead &&
+         body.args()[1].kind() == ScalarExpr::Kind::kRead;
 }
 
 // oneDNN up to 2.6 keeps one set of parameters per algorithm of a primitive, and uses the first
@@ -47,11 +85,12 @@ int MostPostOps(PostOpKind how) { return how == PostOpKind::kChannelAffine ? 2 :
 
 }  // namespace
 
-absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> parameters,
+absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> parameters, int channel,
                                 std::vector<float>* scale, std::vector<float>* shift) {
   std::vector<TensorType> types = node.input_types();
-  const int64_t channels = types[0].shape[1];
-  types[0].shape = {1, channels, 1, 1};
+  const int64_t channels = types[0].shape[channel];
+  types[0].shape.assign(types[0].shape.size(), 1);
+  types[0].shape[channel] = channels;
   absl::StatusOr<Definition> definition = Define(node.op(), types, node.attrs());
   if (!definition.ok()) return definition.status();
   absl::StatusOr<LoopProgram> program = CompileLoops(*definition);
@@ -77,52 +116,15 @@ absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> param
   return absl::OkStatus();
 }
 
-std::optional<Eltwise> EltwiseOf(const Node& node) {
-  if (node.type(0).dtype != DType::kF32) return std::nullopt;
-  if (node.IsOp("relu")) return Eltwise{algorithm::eltwise_relu};
-  if (node.IsOp("leaky_relu")) return Eltwise{algorithm::eltwise_relu, Real(node, "alpha")};
-  if (node.IsOp("clip")) {
-    return Eltwise{algorithm::eltwise_clip, Real(node, "min"), Real(node, "max")};
-  }
-  if (node.IsOp("elu")) return Eltwise{algorithm::eltwise_elu, Real(node, "alpha")};
-  if (node.IsOp("sigmoid")) return Eltwise{algorithm::eltwise_logistic};
-  if (node.IsOp("tanh")) return Eltwise{algorithm::eltwise_tanh};
-  if (node.IsOp("gelu")) return Eltwise{algorithm::eltwise_gelu_erf};
-  if (node.IsOp("gelu_tanh")) return Eltwise{algorithm::eltwise_gelu_tanh};
-  if (node.IsOp("silu")) return Eltwise{algorithm::eltwise_swish, 1.0f};
-  if (node.IsOp("hard_swish")) return Eltwise{algorithm::eltwise_hardswish};
-  if (node.IsOp("scalar_mul")) return Eltwise{algorithm::eltwise_linear, Real(node, "alpha"), 0.0f};
-  return std::nullopt;
-}
-
-std::optional<Eltwise> EltwiseBehind(const Node& user, const Value& v) {
-  if (auto activation = EltwiseOf(user)) return activation;
-  const bool quotient = user.IsOp("div") && user.inputs()[0] == v;
-  if (!quotient && !user.IsOp("mul")) return std::nullopt;
-  std::optional<float> factor = KnownScalar(Other(user, v));
-  if (factor && quotient) {
-    // 1/x is exact only for powers of two; only then the product equals the quotient.
-    int exponent = 0;
-    if (std::fabs(std::frexp(*factor, &exponent)) != 0.5f) return std::nullopt;
-    factor = 1.0f / *factor;
-  }
-  if (!factor || !std::isfinite(*factor)) return std::nullopt;
-  return Eltwise{algorithm::eltwise_linear, *factor, 0.0f};
-}
-
 PostOpKind PostOpKindOf(const Node& user, const Value& v, int channel) {
-  if (EltwiseBehind(user, v)) return PostOpKind::kEltwise;
-  if (user.IsOp("batch_norm")) {
-    if (channel != 1 || user.inputs()[0] != v) return PostOpKind::kNo;
-    for (size_t i = 1; i < user.inputs().size(); ++i) {
-      if (!IsStaticValue(user.inputs()[i])) return PostOpKind::kNo;
-    }
-    return PostOpKind::kChannelAffine;
-  }
-  if (user.inputs().size() != 2 || !user.IsOp("add")) return PostOpKind::kNo;
+  if (!TraitsOf(user).element || user.type(0) != v.type()) return PostOpKind::kNo;
+  if (EltwiseOf(user, v)) return PostOpKind::kEltwise;
+  if (IsChannelAffine(user, v, channel)) return PostOpKind::kChannelAffine;
+  if (!IsSumOfTwo(user)) return PostOpKind::kNo;
   const Value& other = Other(user, v);
   if (other.type() == v.type() && !IsStaticValue(other)) return PostOpKind::kSum;
-  return IsPerChannel(other, v.shape(), channel) ? PostOpKind::kBias : PostOpKind::kNo;
+  const size_t at = user.inputs()[0] == other ? 0 : 1;
+  return IsPerChannel(user, at, channel) ? PostOpKind::kBias : PostOpKind::kNo;
 }
 
 bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool may_bias) {
@@ -130,11 +132,11 @@ bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool 
   if (how == PostOpKind::kNo) return false;
   if (how == PostOpKind::kBias) return may_bias && spec.nodes.size() == 1;
   int post_ops = MostPostOps(how);
-  const std::optional<Eltwise> own = EltwiseBehind(user, Value(spec.nodes.back(), 0));
+  const std::optional<Eltwise> own = EltwiseOf(user, Value(spec.nodes.back(), 0));
   for (size_t n = 1; n < spec.nodes.size(); ++n) {
     const Value before(spec.nodes[n - 1], 0);
     const PostOpKind fused = PostOpKindOf(*spec.nodes[n], before, channel);
-    const std::optional<Eltwise> other = EltwiseBehind(*spec.nodes[n], before);
+    const std::optional<Eltwise> other = EltwiseOf(*spec.nodes[n], before);
     if (own && other && Clash(*own, *other)) return false;
     // Only one operand can be read from the output's own memory.
     if (how == PostOpKind::kSum && fused == PostOpKind::kSum) return false;
@@ -157,14 +159,16 @@ absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticVal
   for (size_t n = 1; n < spec.nodes.size(); ++n) {
     const Node& node = *spec.nodes[n];
     const Value before(spec.nodes[n - 1], 0);
-    if (n + 1 < spec.nodes.size() && IsSwishPair(before, node, *spec.nodes[n + 1])) {
-      e.ops.append_eltwise(1.0f, algorithm::eltwise_swish, 1.0f, 0.0f);
-      ++n;
-      continue;
+    if (n + 1 < spec.nodes.size()) {
+      if (const auto f = EltwiseOfPair(before, node, *spec.nodes[n + 1])) {
+        e.ops.append_eltwise(1.0f, f->algorithm, f->alpha, f->beta);
+        ++n;
+        continue;
+      }
     }
     switch (PostOpKindOf(node, before, channel)) {
       case PostOpKind::kEltwise: {
-        const Eltwise f = *EltwiseBehind(node, before);
+        const Eltwise f = *EltwiseOf(node, before);
         e.ops.append_eltwise(1.0f, f.algorithm, f.alpha, f.beta);
         break;
       }
@@ -189,7 +193,8 @@ absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticVal
           parameters.push_back(statics[spec.InputIndex(node.inputs()[i])]);
         }
         std::vector<float> scale, shift;
-        if (absl::Status s = AffineCoefficients(node, parameters, &scale, &shift); !s.ok()) {
+        if (absl::Status s = AffineCoefficients(node, parameters, channel, &scale, &shift);
+            !s.ok()) {
           return s;
         }
         append_fixed(algorithm::binary_mul, std::move(scale));

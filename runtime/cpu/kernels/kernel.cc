@@ -42,17 +42,9 @@ const KernelDef* FindKernel(const Node& node) {
   return nullptr;
 }
 
-bool IsSwishPair(const Value& v, const Node& sigmoid, const Node& product) {
-  if (!sigmoid.IsOp("sigmoid") || !product.IsOp("mul") || sigmoid.inputs()[0] != v) return false;
-  auto is_sigmoid = [&](const Value& x) { return &x.node() == &sigmoid; };
-  const auto& in = product.inputs();
-  return (in[0] == v && is_sigmoid(in[1])) || (in[1] == v && is_sigmoid(in[0]));
-}
-
-bool IsReshape(const Node& node) {
-  static const char* const kNames[] = {"reshape", "flatten", "squeeze", "unsqueeze"};
-  return std::any_of(std::begin(kNames), std::end(kNames),
-                     [&](const char* name) { return node.IsOp(name); });
+const NodeTraits& TraitsOf(const Node& node) {
+  static thread_local NodeTraitsCache cache;
+  return cache.Of(node);
 }
 
 int CpuKernelSpec::InputIndex(const Value& v) const {

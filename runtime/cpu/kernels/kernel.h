@@ -18,6 +18,7 @@
 #include "graph/graph.h"
 #include "runtime/measure.h"
 #include "runtime/plan/layout.h"
+#include "runtime/plan/node_traits.h"
 
 namespace lemma::cpu {
 
@@ -104,12 +105,12 @@ Work WorkOf(const CpuKernelSpec& spec);
 // The specialized kernel for an application; nullptr if its definition must be run.
 const KernelDef* FindKernel(const Node& node);
 
-// Whether `sigmoid` is sigmoid(v) and `product` is v * sigmoid(v). A kernel that fuses activations
-// takes both behind v.
-bool IsSwishPair(const Value& v, const Node& sigmoid, const Node& product);
+// Traits of an application, kept for the calling thread.
+const NodeTraits& TraitsOf(const Node& node);
 
-// Whether the application only changes the shape and keeps the row-major order of elements.
-bool IsReshape(const Node& node);
+// Whether `second` computes one activation from `v` and `first`, and `first` from `v`, as in v *
+// sigmoid(v). A kernel that fuses activations takes both behind v.
+bool IsActivationPair(const Value& v, const Node& first, const Node& second);
 
 // How many of `threads` threads pay off for a kernel that passes once over `floats` floats.
 int ThreadsFor(int64_t floats, int threads);

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "runtime/cpu/kernels/kernel.h"
-#include "runtime/plan/node_traits.h"
 
 namespace lemma::cpu {
 namespace {
@@ -59,9 +58,8 @@ class Copies : public Kernel {
 };
 
 absl::Status AddConcat(const CpuKernelSpec& spec, Copies* copies) {
-  const int64_t axis = spec.head().Int("axis");
   const CpuKernelSpec::Operand& out = spec.outputs[0];
-  const size_t dim = static_cast<size_t>(axis < 0 ? axis + out.type.rank() : axis);
+  const auto dim = static_cast<size_t>(*TraitsOf(spec.head()).concat_dim);
   Part to = {0, 0, out.strides};
   for (const Value& v : spec.head().inputs()) {
     const int input = spec.InputIndex(v);
@@ -88,21 +86,20 @@ absl::Status AddViews(const CpuKernelSpec& spec, const std::vector<AffineView>& 
 absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec, const StaticValues&) {
   auto copies = std::make_unique<Copies>();
   absl::Status status;
-  if (IsReshape(spec.head())) {  // both are row-major, so the input's shape serves for both
+  if (TraitsOf(spec.head()).reshapes) {  // both are row-major, so the input's shape serves for both
     const CpuKernelSpec::Operand& in = spec.inputs[0];
     status = copies->Add(in.type, {0, 0, in.strides}, {0, 0, RowMajorStrides(in.type.shape)});
-  } else if (spec.head().IsOp("concat")) {
+  } else if (TraitsOf(spec.head()).concat_dim) {
     status = AddConcat(spec, copies.get());
   } else {
-    NodeTraitsCache traits;
-    status = AddViews(spec, traits.Of(spec.head()).views, copies.get());
+    status = AddViews(spec, TraitsOf(spec.head()).views, copies.get());
   }
   if (!status.ok()) return status;
   return copies;
 }
 
 void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
-  if (IsReshape(spec.head())) {
+  if (TraitsOf(spec.head()).reshapes) {
     spec.outputs[0].strides = RowMajorStrides(spec.outputs[0].type.shape);
   } else {
     DefinitionKernel().layouts(spec, wanted);

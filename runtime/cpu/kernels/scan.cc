@@ -62,7 +62,7 @@ class Scan : public Kernel {
     size_ = shape[axis];
     inner_ = RowMajorStrides(shape)[axis];
     outer_ = NumElements(shape) / size_ / inner_;
-    product_ = node.IsOp("cumprod");
+    product_ = DefinitionOf(node)->tensors[0].body.reduce() == ReduceKind::kProd;
     exclusive_ = node.Int("exclusive") != 0;
     reverse_ = node.Int("reverse") != 0;
     threads_ = ThreadsFor(NumElements(shape), spec.threads);

@@ -1,6 +1,7 @@
 // Combines updates with a tensor at positions given by another one: sums, as in the gradients of
 // gathers, or extremes.
 #include <cstring>
+#include <optional>
 
 #include "runtime/cpu/kernels/kernel.h"
 
@@ -24,10 +25,20 @@ struct Least {
   }
 };
 
+// The function that combines an element and its updates: of its definition f(element, updates).
+std::optional<ScalarFn> CombinerOf(const Node& node) {
+  const absl::StatusOr<Definition> definition = DefinitionOf(node);
+  if (!definition.ok() || definition->tensors.empty()) return std::nullopt;
+  ScalarExpr e = definition->tensors.back().body;
+  if (e.kind() == ScalarExpr::Kind::kSelect) e = ScalarExpr(e.args()[0]);  // the part with updates
+  if (e.kind() != ScalarExpr::Kind::kApply) return std::nullopt;
+  return e.fn();
+}
+
 // Combines updates in contiguous runs of `run` elements.
 class Scatter : public Kernel {
  public:
-  Scatter(const CpuKernelSpec& spec) : node_(spec.nodes[0]) {
+  Scatter(const CpuKernelSpec& spec) : node_(spec.nodes[0]), combiner_(*CombinerOf(*node_)) {
     for (int i = 0; i < 3; ++i) inputs_[i] = spec.InputIndex(node_->inputs()[i]);
     wide_ = node_->inputs()[1].dtype() == DType::kI64;
   }
@@ -55,9 +66,8 @@ class Scatter : public Kernel {
   // Calls `add` with the function that combines an element and an update.
   template <class Do>
   void WithReduction(Do add) const {
-    const std::string& reduction = node_->String("reduction");
-    if (reduction == "max") return add(Greatest());
-    if (reduction == "min") return add(Least());
+    if (combiner_ == ScalarFn::kMax) return add(Greatest());
+    if (combiner_ == ScalarFn::kMin) return add(Least());
     add(Sum());
   }
 
@@ -70,6 +80,7 @@ class Scatter : public Kernel {
 
  private:
   NodePtr node_;
+  ScalarFn combiner_;
   int inputs_[3];
   bool wide_;
 };
@@ -146,8 +157,9 @@ bool Accepts(const Node& node) {
   const auto& in = node.inputs();
   const bool types = in[0].dtype() == DType::kF32 &&
                      (in[1].dtype() == DType::kI64 || in[1].dtype() == DType::kI32);
-  const std::string& reduction = node.String("reduction");
-  const bool known = reduction == "add" || reduction == "max" || reduction == "min";
+  const std::optional<ScalarFn> combiner = CombinerOf(node);
+  const bool known =
+      combiner == ScalarFn::kAdd || combiner == ScalarFn::kMax || combiner == ScalarFn::kMin;
   return types && known && in[0] != in[2] && in[0].type().num_elements() > 0 &&
          in[1].type().num_elements() > 0 && in[2].type().num_elements() > 0;
 }
