@@ -269,19 +269,25 @@ def file_problems(root, path, names, compared):
         print(f"warning: {path} has {len(lines)} lines", file=sys.stderr)
 
 
-NAMESPACE = re.compile(r"^namespace ([\w:]+) \{")
-TYPE = re.compile(r"^(?:struct|class|enum class|union) (\w+)(?: final)?(?:\s*:[^:;{][^;{]*)?\s*\{")
+NAMESPACE = re.compile(r"^(?:inline )?namespace ?([\w:]*) ?\{")
+TYPE = re.compile(
+    r"^(?:template <[^{;]*>\s+)?(?:struct|class|enum(?: class| struct)?|union) (\w+)(?: final)?"
+    r"(?:\s*:[^:;{][^;{]*)?\s*\{"
+)
 
 
 def types_of(text):
-    """The types that a header defines outside of others, with their namespaces."""
+    """The types that a file defines outside of others and of unnamed namespaces, with their
+    namespaces."""
     namespaces = []
-    for line in text.splitlines():
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
         if line.startswith("}  // namespace"):
             namespaces = namespaces[:-1]
         elif match := NAMESPACE.match(line):
             namespaces.append(match[1])
-        elif match := TYPE.match(line):
+        # The head of a definition may take several lines.
+        elif "" not in namespaces and (match := TYPE.match(" ".join(lines[number:number + 4]))):
             yield "::".join([*namespaces, match[1]])
 
 
@@ -289,7 +295,7 @@ def type_problems(root, paths):
     """Two types of one name are one to the linker, which takes either's functions for both."""
     seen = {}
     for path in paths:
-        if not path.endswith(".h") or folder(path) not in OUR_FOLDERS:
+        if not path.endswith((".h", ".cc")) or folder(path) not in OUR_FOLDERS:
             continue
         for name in types_of((root / path).read_text(errors="replace")):
             other = seen.setdefault(name, path)

@@ -214,10 +214,30 @@ class TypeTest(unittest.TestCase):
                 pet__b_dot_h=one.replace("lemma", "lemma::pet"),
                 pet__c_dot_h="namespace lemma {\nstruct Candidate;\nclass A::Candidate {\n};\n"
                 "struct B {\n  struct Candidate {\n  };\n};\n}  // namespace lemma\n",
-                pet__d_dot_cc=one,
             ),
             [],
         )
+
+    def test_source_files_too(self):
+        one = "namespace lemma {\nstruct Candidate {\n};\n}  // namespace lemma\n"
+        expected = ["pet/b.cc: defines lemma::Candidate, as optimizer/a.h does"]
+        self.assertEqual(problems(optimizer__a_dot_h=one, pet__b_dot_cc=one), expected)
+        for head in [
+            "enum class Candidate : int {",
+            "enum Candidate {",
+            "template <class T> class Candidate final {",
+            "class Candidate\n    : public Thing,\n      public Other {",
+        ]:
+            other = one.replace("struct Candidate {", head)
+            self.assertEqual(problems(optimizer__a_dot_h=one, pet__b_dot_cc=other), expected, head)
+
+    def test_unnamed_namespaces_are_a_files_own(self):
+        one = "namespace lemma {\nstruct Candidate {\n};\n}  // namespace lemma\n"
+        own = one.replace("lemma {\n", "lemma {\nnamespace {\n").replace(
+            "}  // namespace lemma", "}  // namespace\n}  // namespace lemma")
+        self.assertEqual(problems(optimizer__a_dot_h=one, pet__b_dot_cc=own, pet__c_dot_cc=own), [])
+        after = own.replace("}  // namespace\n", "}  // namespace\nclass Candidate {\n};\n")
+        self.assertEqual(len(problems(optimizer__a_dot_h=one, pet__b_dot_cc=after)), 1)
 
 
 if __name__ == "__main__":
