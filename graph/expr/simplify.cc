@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/expr/affine.h"
+
 namespace lemma {
 namespace {
 
@@ -11,54 +13,6 @@ int64_t FloorDivide(int64_t a, int64_t b) {
 }
 
 }  // namespace
-
-int64_t LinearIndex::CoefficientOf(VarId var) const {
-  for (const auto& [v, c] : terms) {
-    if (v == var) return c;
-  }
-  return 0;
-}
-
-LinearIndex Add(const LinearIndex& a, const LinearIndex& b, int64_t scale) {
-  LinearIndex sum = a;
-  sum.base += scale * b.base;
-  for (const auto& [v, c] : b.terms) {
-    auto it = std::lower_bound(sum.terms.begin(), sum.terms.end(), v,
-                               [](const auto& term, VarId var) { return term.first < var; });
-    if (it == sum.terms.end() || it->first != v) it = sum.terms.insert(it, {v, 0});
-    it->second += scale * c;
-    if (it->second == 0) sum.terms.erase(it);
-  }
-  return sum;
-}
-
-std::optional<LinearIndex> ToLinear(const IndexExpr& e) {
-  switch (e.kind()) {
-    case IndexExpr::Kind::kConst:
-      return LinearIndex{e.value(), {}};
-    case IndexExpr::Kind::kVar:
-      return LinearIndex{0, {{e.var(), 1}}};
-    case IndexExpr::Kind::kAdd:
-    case IndexExpr::Kind::kMul: {
-      auto a = ToLinear(e.lhs());
-      if (!a) return std::nullopt;
-      auto b = ToLinear(e.rhs());
-      if (!b) return std::nullopt;
-      if (e.kind() == IndexExpr::Kind::kAdd) return Add(*a, *b);
-      if (a->terms.empty()) return Add({}, *b, a->base);
-      if (b->terms.empty()) return Add({}, *a, b->base);
-      return std::nullopt;
-    }
-    default:
-      return std::nullopt;
-  }
-}
-
-IndexExpr ToIndexExpr(const LinearIndex& linear) {
-  IndexExpr e;
-  for (const auto& [v, c] : linear.terms) e = e + IndexExpr(c) * IndexExpr::Var(v);
-  return e + linear.base;
-}
 
 void Simplifier::SetExtent(VarId var, const IndexExpr& extent) {
   if (extent.is_const()) extents_[var] = extent.value();
@@ -71,20 +25,20 @@ std::optional<Interval> Simplifier::Bounds(const IndexExpr& e) const {
     return Interval{0, std::max<int64_t>(it->second - 1, 0)};
   };
   // Uses the normal form, so that a repeated variable counts once.
-  if (auto linear = ToLinear(e)) return BoundIndex(ToIndexExpr(*linear), range);
+  if (auto linear = ToAffine(e)) return BoundIndex(ToIndexExpr(*linear), range);
   return BoundIndex(e, range);
 }
 
 // a div m or a mod m: if a = m * q + r and 0 <= r < m, the quotient is q and the remainder r.
 IndexExpr Simplifier::SimplifyQuotient(const IndexExpr& a, int64_t m, bool quotient) {
   IndexExpr unchanged = quotient ? FloorDiv(a, m) : Mod(a, m);
-  auto linear = ToLinear(a);
+  auto linear = ToAffine(a);
   if (!linear) {
     auto bounds = Bounds(a);
     if (!bounds || bounds->lo < 0 || bounds->hi >= m) return unchanged;
     return quotient ? IndexExpr(0) : a;
   }
-  LinearIndex q, r;
+  Affine q, r;
   q.base = FloorDivide(linear->base, m);
   r.base = linear->base - m * q.base;
   for (const auto& [v, c] : linear->terms) {
@@ -126,7 +80,7 @@ IndexExpr Simplifier::Simplify(const IndexExpr& e) {
     case IndexExpr::Kind::kAdd:
     case IndexExpr::Kind::kMul: {
       IndexExpr result = e.kind() == IndexExpr::Kind::kAdd ? a + b : a * b;
-      auto linear = ToLinear(result);
+      auto linear = ToAffine(result);
       return linear ? ToIndexExpr(*linear) : result;
     }
     case IndexExpr::Kind::kFloorDiv:

@@ -5,25 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "graph/expr/index_expr.h"
 #include "graph/expr/scalar_expr.h"
 
 namespace lemma {
-
-// base + sum of coefficient * variable; variables ascending, coefficients nonzero.
-struct LinearIndex {
-  int64_t base = 0;
-  std::vector<std::pair<VarId, int64_t>> terms;
-
-  int64_t CoefficientOf(VarId var) const;
-};
-// nullopt if `e` has another form.
-std::optional<LinearIndex> ToLinear(const IndexExpr& e);
-IndexExpr ToIndexExpr(const LinearIndex& linear);
-LinearIndex Add(const LinearIndex& a, const LinearIndex& b, int64_t scale = 1);  // a + scale * b
 
 // Rewrites expressions to equal ones, given that every variable v satisfies 0 <= v < its extent.
 // Replaces quotients, remainders and guards that the ranges decide by their values, and drops

@@ -26,13 +26,13 @@ struct AffineRead {
 };
 
 std::optional<AffineRead> MatchAffine(const Nest& nest, const std::vector<Axis>& axes, int slot,
-                                      const loops::Poly& index) {
+                                      const Affine& index) {
   AffineRead read;
   read.slot = slot;
   read.offset = index.base;
   for (const auto& [term, stride] : index.terms) {
-    const bool is_axis =
-        nest.terms[term].kind == loops::Term::Kind::kVar && term < static_cast<int>(axes.size());
+    const bool is_axis = nest.leaves[term].kind == loops::IndexLeaf::Kind::kVar &&
+                         term < static_cast<int>(axes.size());
     if (!is_axis) return std::nullopt;
     read.strides[axes[term].var] = stride;
   }

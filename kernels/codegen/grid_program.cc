@@ -15,10 +15,10 @@
 #include "kernels/codegen/reductions.h"
 #include "kernels/codegen/schedules.h"
 #include "kernels/loops/contraction.h"
+#include "kernels/loops/leaf_table.h"
 #include "kernels/loops/loop_check.h"
 #include "kernels/loops/loop_lowering.h"
 #include "kernels/loops/loop_passes.h"
-#include "kernels/loops/loop_poly.h"
 
 namespace lemma::codegen {
 

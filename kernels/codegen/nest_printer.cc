@@ -10,13 +10,13 @@
 
 namespace lemma::codegen {
 
+using lemma::Affine;
 using loops::Check;
 using loops::Cond;
+using loops::IndexLeaf;
 using loops::kCondFalse;
 using loops::kCondTrue;
 using loops::Nest;
-using loops::Poly;
-using loops::Term;
 using loops::Vars;
 using Kind = ScalarExpr::Kind;
 
@@ -25,15 +25,15 @@ namespace {
 constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
 
 // The maximum of |p| and its partial sums; kUnbounded if unknown or too large.
-int64_t Magnitude(const Nest& nest, const Poly& p) {
+int64_t Magnitude(const Nest& nest, const Affine& p) {
   double sum = std::fabs(static_cast<double>(p.base));
   for (const auto& [t, c] : p.terms) {
-    const Term& term = nest.terms[t];
+    const IndexLeaf& leaf = nest.leaves[t];
     Interval bounds;
-    if (term.kind == Term::Kind::kVar) {
+    if (leaf.kind == IndexLeaf::Kind::kVar) {
       bounds = {0, std::max<int64_t>(nest.vars[t].extent, 1)};
-    } else if (term.bounded) {
-      bounds = term.bounds;
+    } else if (leaf.bounded) {
+      bounds = leaf.bounds;
     } else {
       return kUnbounded;
     }
@@ -45,13 +45,13 @@ int64_t Magnitude(const Nest& nest, const Poly& p) {
 
 }  // namespace
 
-std::optional<Interval> BoundsOf(const Nest& nest, const Poly& p) {
+std::optional<Interval> BoundsOf(const Nest& nest, const Affine& p) {
   double lo = static_cast<double>(p.base), hi = lo;
   for (const auto& [t, c] : p.terms) {
-    const Term& term = nest.terms[t];
-    if (term.kind != Term::Kind::kVar && !term.bounded) return std::nullopt;
-    Interval b = term.bounds;
-    if (term.kind == Term::Kind::kVar) b = {0, std::max<int64_t>(nest.vars[t].extent - 1, 0)};
+    const IndexLeaf& leaf = nest.leaves[t];
+    if (leaf.kind != IndexLeaf::Kind::kVar && !leaf.bounded) return std::nullopt;
+    Interval b = leaf.bounds;
+    if (leaf.kind == IndexLeaf::Kind::kVar) b = {0, std::max<int64_t>(nest.vars[t].extent - 1, 0)};
     const double from = static_cast<double>(c) * static_cast<double>(c > 0 ? b.lo : b.hi);
     const double to = static_cast<double>(c) * static_cast<double>(c > 0 ? b.hi : b.lo);
     lo += from;
@@ -63,7 +63,7 @@ std::optional<Interval> BoundsOf(const Nest& nest, const Poly& p) {
 
 bool FitsInt(const Nest& nest) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 2;
-  auto fits = [&](const Poly& p) { return Magnitude(nest, p) <= kMost; };
+  auto fits = [&](const Affine& p) { return Magnitude(nest, p) <= kMost; };
   if (!fits(nest.out)) return false;
   double items = 1;
   for (int axis : nest.axes) items *= static_cast<double>(nest.vars[axis].extent);
@@ -81,11 +81,11 @@ bool FitsInt(const Nest& nest) {
     }
   }
   for (const Cond& cond : nest.conds) {
-    if (!fits(cond.poly)) return false;
+    if (!fits(cond.affine)) return false;
   }
-  for (const Term& term : nest.terms) {
-    if (term.kind == Term::Kind::kVar) continue;
-    if (!term.bounded || !fits(term.a) || !fits(term.b)) return false;
+  for (const IndexLeaf& leaf : nest.leaves) {
+    if (leaf.kind == IndexLeaf::Kind::kVar) continue;
+    if (!leaf.bounded || !fits(leaf.a) || !fits(leaf.b)) return false;
   }
   return true;
 }
@@ -119,10 +119,11 @@ void NestPrinter::SetPacked(std::vector<int> nodes, int var, int width, std::str
   packed_index_ = std::move(index);
 }
 
-std::string NestPrinter::PolyText(const Poly& p) {
+std::string NestPrinter::AffineText(const Affine& p) {
   std::string text;
   for (const auto& [t, c] : p.terms) {
-    std::string term = nest_.terms[t].kind == Term::Kind::kVar ? VarName(t) : Memo(What::kTerm, t);
+    std::string term =
+        nest_.leaves[t].kind == IndexLeaf::Kind::kVar ? VarName(t) : Memo(What::kLeaf, t);
     if (t == packed_var_ && at_pack_start_) term += "_start";
     if (c == -1) {
       absl::StrAppend(&text, text.empty() ? "-" : " - ", term);
@@ -142,9 +143,9 @@ std::string NestPrinter::PolyText(const Poly& p) {
              : absl::StrCat("(", text, ")");
 }
 
-std::string NestPrinter::PackStartText(const Poly& p) {
+std::string NestPrinter::PackStartText(const Affine& p) {
   at_pack_start_ = true;
-  std::string text = PolyText(p);
+  std::string text = AffineText(p);
   at_pack_start_ = false;
   return text;
 }
@@ -158,16 +159,16 @@ std::string NestPrinter::Argument(int node, Number number) {
 }
 
 const Vars& NestPrinter::DepsOf(What what, int id) const {
-  return what == What::kTerm ? nest_.terms[id].deps : nest_.nodes[id].deps;
+  return what == What::kLeaf ? nest_.leaves[id].deps : nest_.nodes[id].deps;
 }
 
 size_t NestPrinter::LevelFor(What what, int id) const {
   const Vars& deps = DepsOf(what, id);
   // Index arithmetic that cannot fail may move out of any scope.
   bool harmless = false;
-  if (what == What::kTerm) {
-    const Term& term = nest_.terms[id];
-    harmless = term.kind != Term::Kind::kLoad && !LoadsPoly(term.a) && !LoadsPoly(term.b);
+  if (what == What::kLeaf) {
+    const IndexLeaf& leaf = nest_.leaves[id];
+    harmless = leaf.kind != IndexLeaf::Kind::kLoad && !LoadsAffine(leaf.a) && !LoadsAffine(leaf.b);
   }
   size_t level = scopes_.size() - 1;
   for (; level > 0; --level) {
@@ -190,7 +191,7 @@ std::string NestPrinter::Memo(What what, int id) {
   std::vector<Scope> inner(std::make_move_iterator(scopes_.begin() + level + 1),
                            std::make_move_iterator(scopes_.end()));
   scopes_.resize(level + 1);
-  const char* kind = what == What::kTerm ? "t" : what == What::kInteger ? "m" : "n";
+  const char* kind = what == What::kLeaf ? "t" : what == What::kInteger ? "m" : "n";
   std::string text = Compute(what, id, absl::StrCat(options_.prefix, kind, names_++));
   scopes_.back().known[{what, id}] = text;
   scopes_.insert(scopes_.end(), std::make_move_iterator(inner.begin()),
@@ -199,7 +200,7 @@ std::string NestPrinter::Memo(What what, int id) {
 }
 
 std::string NestPrinter::Compute(What what, int id, const std::string& name) {
-  if (what == What::kTerm) return TermValue(id, name);
+  if (what == What::kLeaf) return LeafValue(id, name);
   return Node(id, what == What::kInteger ? Number::kInteger : options_.number, name);
 }
 
@@ -208,31 +209,31 @@ std::string NestPrinter::Declare(Number number, const std::string& name, const s
   return name;
 }
 
-std::string NestPrinter::TermValue(int t, const std::string& name) {
-  const Term& term = nest_.terms[t];
+std::string NestPrinter::LeafValue(int t, const std::string& name) {
+  const IndexLeaf& leaf = nest_.leaves[t];
   std::string value;
-  if (term.kind == Term::Kind::kLoad) {
-    value = Argument(term.load, Number::kInteger);
+  if (leaf.kind == IndexLeaf::Kind::kLoad) {
+    value = Argument(leaf.load, Number::kInteger);
   } else {
-    const std::string a = PolyText(term.a), b = PolyText(term.b);
-    auto bounds = BoundsOf(nest_, term.a);
+    const std::string a = AffineText(leaf.a), b = AffineText(leaf.b);
+    auto bounds = BoundsOf(nest_, leaf.a);
     const bool natural = bounds && bounds->lo >= 0;
-    const bool by_constant = term.b.is_const() && term.b.base > 0;
-    switch (term.kind) {
-      case Term::Kind::kDiv:
+    const bool by_constant = leaf.b.is_const() && leaf.b.base > 0;
+    switch (leaf.kind) {
+      case IndexLeaf::Kind::kDiv:
         value = by_constant && natural ? absl::StrCat(a, " / ", b)
                                        : absl::StrCat(by_constant ? "FloorDiv" : "FloorDivOr0", "<",
                                                       index_type(), ">(", a, ", ", b, ")");
         break;
-      case Term::Kind::kMod:
+      case IndexLeaf::Kind::kMod:
         value = by_constant && natural
                     ? absl::StrCat(a, " % ", b)
                     : absl::StrCat("ModOr0<", index_type(), ">(", a, ", ", b, ")");
         break;
-      case Term::Kind::kMin:
+      case IndexLeaf::Kind::kMin:
         value = absl::StrCat("Least<", index_type(), ">(", a, ", ", b, ")");
         break;
-      case Term::Kind::kMax:
+      case IndexLeaf::Kind::kMax:
         value = absl::StrCat("Greatest<", index_type(), ">(", a, ", ", b, ")");
         break;
       default:
@@ -245,17 +246,17 @@ std::string NestPrinter::TermValue(int t, const std::string& name) {
   return name;
 }
 
-bool NestPrinter::LoadsPoly(const Poly& p) const {
+bool NestPrinter::LoadsAffine(const Affine& p) const {
   return std::any_of(p.terms.begin(), p.terms.end(), [&](const auto& part) {
-    const Term& term = nest_.terms[part.first];
-    if (term.kind == Term::Kind::kVar) return false;
-    return term.kind == Term::Kind::kLoad || LoadsPoly(term.a) || LoadsPoly(term.b);
+    const IndexLeaf& leaf = nest_.leaves[part.first];
+    if (leaf.kind == IndexLeaf::Kind::kVar) return false;
+    return leaf.kind == IndexLeaf::Kind::kLoad || LoadsAffine(leaf.a) || LoadsAffine(leaf.b);
   });
 }
 
 bool NestPrinter::Loads(int c) const {
   const Cond& cond = nest_.conds[c];
-  return LoadsPoly(cond.poly) || (cond.left >= 0 && Loads(cond.left)) ||
+  return LoadsAffine(cond.affine) || (cond.left >= 0 && Loads(cond.left)) ||
          (cond.right >= 0 && Loads(cond.right));
 }
 
@@ -267,9 +268,9 @@ std::string NestPrinter::Condition(int c) {
     case Cond::Kind::kTrue:
       return "true";
     case Cond::Kind::kLe:
-      return absl::StrCat("(", PolyText(cond.poly), " <= 0)");
+      return absl::StrCat("(", AffineText(cond.affine), " <= 0)");
     case Cond::Kind::kEq:
-      return absl::StrCat("(", PolyText(cond.poly), " == 0)");
+      return absl::StrCat("(", AffineText(cond.affine), " == 0)");
     case Cond::Kind::kNot:
       return absl::StrCat("!", Condition(cond.left));
     case Cond::Kind::kAnd:
@@ -300,7 +301,7 @@ std::string NestPrinter::Node(int n, Number number, const std::string& name) {
     case Kind::kIndex:
       return Declare(
           number, name,
-          absl::StrCat("static_cast<", TypeName(number), ">(", PolyText(node.index), ")"));
+          absl::StrCat("static_cast<", TypeName(number), ">(", AffineText(node.index), ")"));
     case Kind::kRead:
       return Read(n, number, name);
     case Kind::kApply: {
@@ -331,13 +332,13 @@ std::string NestPrinter::Read(int n, Number number, const std::string& name) {
   if (std::count(packed_.begin(), packed_.end(), n) > 0) return PackedRead(n, number, name);
   const std::string type = TypeName(number);
   const std::string load =
-      absl::StrCat("Load<", type, ">(", SlotName(node.slot), "[", PolyText(node.index), "])");
+      absl::StrCat("Load<", type, ">(", SlotName(node.slot), "[", AffineText(node.index), "])");
   if (node.checks.empty()) return Declare(number, name, load);
   checks_ = true;
   std::string inside;
   bool data_dependent = false;
   for (const Check& check : node.checks) {
-    const std::string index = PolyText(check.index);
+    const std::string index = AffineText(check.index);
     absl::StrAppend(&inside, inside.empty() ? "" : " && ", "0 <= ", index, " && ", index, " < ",
                     check.size);
     data_dependent = data_dependent || check.data_dependent;
@@ -400,7 +401,7 @@ std::string NestPrinter::Reduce(int n, Number number, const std::string& name) {
   for (const auto& [var, extent] : node.axes) {
     const std::string v = VarName(var);
     heads.push_back(absl::StrCat("for (", index_type(), " ", v, " = 0; ", v, " < ",
-                                 PolyText(extent), "; ++", v, ") {\n"));
+                                 AffineText(extent), "; ++", v, ") {\n"));
     Open({var}, extent.is_const() && extent.base > 0);
   }
   Accumulate(node, number, name);

@@ -16,7 +16,7 @@
 namespace lemma::codegen {
 
 // Bounds of `p`, derived from the bounds of its terms.
-std::optional<Interval> BoundsOf(const loops::Nest& nest, const loops::Poly& p);
+std::optional<Interval> BoundsOf(const loops::Nest& nest, const Affine& p);
 // Whether every index of `nest`, and every intermediate result, is below 2^31.
 bool FitsInt(const loops::Nest& nest);
 
@@ -47,9 +47,9 @@ class NestPrinter {
   void Add(const std::string& text);
 
   std::string VarName(int var) const;
-  std::string PolyText(const loops::Poly& p);
+  std::string AffineText(const Affine& p);
   // The same for the first element of a pack (consecutive elements of one memory access).
-  std::string PackStartText(const loops::Poly& p);
+  std::string PackStartText(const Affine& p);
   // The name or constant that holds the value of a node.
   std::string Value(int node);
 
@@ -68,7 +68,7 @@ class NestPrinter {
   const Options& options() const { return options_; }
 
  private:
-  enum class What { kNode, kInteger, kTerm };
+  enum class What { kNode, kInteger, kLeaf };
   struct Scope {
     std::vector<int> vars;
     bool transparent = true;
@@ -81,7 +81,7 @@ class NestPrinter {
   size_t LevelFor(What what, int id) const;
   const loops::Vars& DepsOf(What what, int id) const;
 
-  std::string TermValue(int term, const std::string& name);
+  std::string LeafValue(int term, const std::string& name);
   std::string Node(int node, Number number, const std::string& name);
   std::string Read(int node, Number number, const std::string& name);
   std::string PackedRead(int node, Number number, const std::string& name);
@@ -92,7 +92,7 @@ class NestPrinter {
   std::string Condition(int cond);
   std::string Argument(int node, Number number);
   bool Loads(int cond) const;
-  bool LoadsPoly(const loops::Poly& p) const;
+  bool LoadsAffine(const Affine& p) const;
   std::string Declare(Number number, const std::string& name, const std::string& value);
 
   const loops::Nest& nest_;

@@ -7,14 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
-#include "kernels/loops/loop_poly.h"
+#include "kernels/loops/leaf_table.h"
 
 namespace lemma::codegen {
 
-using loops::CoefficientOf;
+using lemma::Affine;
+using loops::IndexLeaf;
 using loops::Nest;
-using loops::Poly;
-using loops::Term;
 using Kind = ScalarExpr::Kind;
 
 namespace {
@@ -55,21 +54,21 @@ std::string Digits(const NestPrinter& printer, const Nest& nest, const std::vect
 
 std::string StoreText(NestPrinter& printer, const KernelContext& context, const Nest& nest) {
   const std::string value = printer.Value(nest.root);
-  return absl::StrCat("Store(p", nest.out_slot, " + ", printer.PolyText(nest.out), ", ",
+  return absl::StrCat("Store(p", nest.out_slot, " + ", printer.AffineText(nest.out), ", ",
                       TypeName(context.number), "(", value, "));\n");
 }
 
 // Whether anything in `p`'s terms depends on `var`, apart from the coefficient of var itself.
-bool Bends(const Nest& nest, const Poly& p, int var) {
+bool Bends(const Nest& nest, const Affine& p, int var) {
   return std::any_of(p.terms.begin(), p.terms.end(), [&](const auto& part) {
-    const Term& term = nest.terms[part.first];
-    return term.kind != Term::Kind::kVar && term.deps.test(var);
+    const IndexLeaf& leaf = nest.leaves[part.first];
+    return leaf.kind != IndexLeaf::Kind::kVar && leaf.deps.test(var);
   });
 }
 
 // Whether `width` elements from index p on, with var a multiple of width, can be one access.
-bool Packs(const Nest& nest, const Poly& p, int var, int width) {
-  if (CoefficientOf(p, var) != 1 || Bends(nest, p, var) || p.base % width != 0) return false;
+bool Packs(const Nest& nest, const Affine& p, int var, int width) {
+  if (p.CoefficientOf(var) != 1 || Bends(nest, p, var) || p.base % width != 0) return false;
   return std::all_of(p.terms.begin(), p.terms.end(), [&](const auto& part) {
     return part.first == var || part.second % width == 0;
   });
@@ -111,21 +110,21 @@ int ChoosePack(const KernelContext& context, const Nest& nest, std::vector<int>*
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The index of an element at a point; unknown loads count as 0.
-int64_t IndexAt(const Nest& nest, const Poly& p, const std::vector<int64_t>& vars) {
+int64_t IndexAt(const Nest& nest, const Affine& p, const std::vector<int64_t>& vars) {
   int64_t sum = p.base;
   for (const auto& [t, c] : p.terms) {
-    const Term& term = nest.terms[t];
+    const IndexLeaf& leaf = nest.leaves[t];
     int64_t value = 0;
-    if (term.kind == Term::Kind::kVar) {
+    if (leaf.kind == IndexLeaf::Kind::kVar) {
       value = vars[t];
-    } else if (term.kind != Term::Kind::kLoad) {
-      const int64_t a = IndexAt(nest, term.a, vars), b = IndexAt(nest, term.b, vars);
+    } else if (leaf.kind != IndexLeaf::Kind::kLoad) {
+      const int64_t a = IndexAt(nest, leaf.a, vars), b = IndexAt(nest, leaf.b, vars);
       const int64_t q = b > 0 ? a / b - (a % b < 0 ? 1 : 0) : 0;
-      value = term.kind == Term::Kind::kDiv   ? q
-              : term.kind == Term::Kind::kMod ? a - b * q
-              : term.kind == Term::Kind::kMin ? std::min(a, b)
-              : term.kind == Term::Kind::kMax ? std::max(a, b)
-                                              : a * b;
+      value = leaf.kind == IndexLeaf::Kind::kDiv   ? q
+              : leaf.kind == IndexLeaf::Kind::kMod ? a - b * q
+              : leaf.kind == IndexLeaf::Kind::kMin ? std::min(a, b)
+              : leaf.kind == IndexLeaf::Kind::kMax ? std::max(a, b)
+                                                   : a * b;
     }
     sum += c * value;
   }
@@ -193,7 +192,7 @@ int GroupForElements(const Nest& nest, const std::vector<int>& reductions) {
 
 }  // namespace
 
-int64_t StepAlong(const Nest& nest, const Poly& p, int var) {
+int64_t StepAlong(const Nest& nest, const Affine& p, int var) {
   std::vector<int64_t> at(nest.vars.size(), 0);
   const int64_t from = IndexAt(nest, p, at);
   at[var] = 1;

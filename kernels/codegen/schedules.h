@@ -63,7 +63,7 @@ void NumberArguments(const GridKernel& kernel, GemmCall* call);
 int64_t PartsFor(const loops::Nest& nest);
 
 // The change of `p` in elements from point 0 to 1 of `var`, ignoring loads.
-int64_t StepAlong(const loops::Nest& nest, const loops::Poly& p, int var);
+int64_t StepAlong(const loops::Nest& nest, const Affine& p, int var);
 
 // Adds the name and the parameters to `body`; `writes` is the written slot.
 GridKernel Finish(const KernelContext& context, std::vector<int> reads, int writes, bool checks,

@@ -174,7 +174,7 @@ ProductSize SizeOf(const KernelContext& context, const loops::ContractionSource&
   auto work = [&](const ScalarExpr& factor, const std::vector<Axis>& rows) {
     const Nest nest = LowerOf(context, factor, 0, {}, c.batch, rows, c.k, fresh);
     constexpr size_t kConstants = 2;
-    return static_cast<int>(nest.conds.size() - kConstants + nest.terms.size() - nest.vars.size());
+    return static_cast<int>(nest.conds.size() - kConstants + nest.leaves.size() - nest.vars.size());
   };
   return {Size(c.batch), Size(c.m), Size(c.n), Size(c.k), work(c.a, c.m), work(c.b, c.n)};
 }
@@ -206,7 +206,7 @@ GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled,
   result.Open({nb + 1}, true);
   result.Open({}, false);
   const std::string value = result.Value(out.root);
-  result.Add(absl::StrCat("Store(p", out.out_slot, " + ", result.PolyText(out.out), ", ",
+  result.Add(absl::StrCat("Store(p", out.out_slot, " + ", result.AffineText(out.out), ", ",
                           TypeName(context.number), "(", value, "));\n"));
   const std::string inside = result.Close(), at_column = result.Close(), at_row = result.Close(),
                     at_kernel = result.Close();

@@ -66,46 +66,46 @@ bool IndexEvaluator::Unchanged(const Node& node, int64_t stamp) const {
   return true;
 }
 
-int64_t IndexEvaluator::Value(const Poly& p, int lane, int64_t at) {
+int64_t IndexEvaluator::Value(const Affine& p, int lane, int64_t at) {
   int64_t sum = p.base;
   for (const auto& [t, c] : p.terms) {
-    const Term& term = nest_.terms[t];
-    if (term.kind == Term::Kind::kVar) {
+    const IndexLeaf& leaf = nest_.leaves[t];
+    if (leaf.kind == IndexLeaf::Kind::kVar) {
       sum = Plus(sum, Times(c, values_[t] + (t == lane ? at : 0)));
     } else {
-      sum = Plus(sum, Times(c, TermValue(term, lane, at)));
+      sum = Plus(sum, Times(c, LeafValue(leaf, lane, at)));
     }
   }
   return sum;
 }
 
-int64_t IndexEvaluator::TermValue(const Term& term, int lane, int64_t at) {
-  if (term.kind == Term::Kind::kLoad) return Integer(term.load, lane, at);
-  int64_t a = Value(term.a, lane, at), b = Value(term.b, lane, at);
-  switch (term.kind) {
-    case Term::Kind::kDiv:
+int64_t IndexEvaluator::LeafValue(const IndexLeaf& leaf, int lane, int64_t at) {
+  if (leaf.kind == IndexLeaf::Kind::kLoad) return Integer(leaf.load, lane, at);
+  int64_t a = Value(leaf.a, lane, at), b = Value(leaf.b, lane, at);
+  switch (leaf.kind) {
+    case IndexLeaf::Kind::kDiv:
       return b > 0 ? FloorDivide(a, b) : 0;
-    case Term::Kind::kMod:
+    case IndexLeaf::Kind::kMod:
       return b > 0 ? a - b * FloorDivide(a, b) : 0;
-    case Term::Kind::kMin:
+    case IndexLeaf::Kind::kMin:
       return std::min(a, b);
-    case Term::Kind::kMax:
+    case IndexLeaf::Kind::kMax:
       return std::max(a, b);
     default:
       return Times(a, b);
   }
 }
 
-LaneRun IndexEvaluator::Scan(const Poly& p, int lane, int64_t at) {
+LaneRun IndexEvaluator::Scan(const Affine& p, int lane, int64_t at) {
   LaneRun run = {p.base, 0, kForever};
   for (const auto& [t, c] : p.terms) {
-    const Term& term = nest_.terms[t];
-    if (term.kind == Term::Kind::kVar) {
+    const IndexLeaf& leaf = nest_.leaves[t];
+    if (leaf.kind == IndexLeaf::Kind::kVar) {
       run.value = Plus(run.value, Times(c, values_[t] + (t == lane ? at : 0)));
       if (t == lane) run.slope = Plus(run.slope, c);
       continue;
     }
-    LaneRun inner = ScanTerm(term, lane, at);
+    LaneRun inner = ScanLeaf(leaf, lane, at);
     run.value = Plus(run.value, Times(c, inner.value));
     run.slope = Plus(run.slope, Times(c, inner.slope));
     run.end = std::min(run.end, inner.end);
@@ -113,31 +113,31 @@ LaneRun IndexEvaluator::Scan(const Poly& p, int lane, int64_t at) {
   return run;
 }
 
-LaneRun IndexEvaluator::ScanTerm(const Term& term, int lane, int64_t at) {
-  if (lane < 0 || !term.deps.test(lane)) return {TermValue(term, lane, at), 0, kForever};
-  if (term.kind == Term::Kind::kLoad) return {Integer(term.load, lane, at), 0, at + 1};
-  LaneRun a = Scan(term.a, lane, at);
-  LaneRun b = {term.b.base, 0, kForever};
-  if (!term.b.is_const()) b = Scan(term.b, lane, at);
+LaneRun IndexEvaluator::ScanLeaf(const IndexLeaf& leaf, int lane, int64_t at) {
+  if (lane < 0 || !leaf.deps.test(lane)) return {LeafValue(leaf, lane, at), 0, kForever};
+  if (leaf.kind == IndexLeaf::Kind::kLoad) return {Integer(leaf.load, lane, at), 0, at + 1};
+  LaneRun a = Scan(leaf.a, lane, at);
+  LaneRun b = {leaf.b.base, 0, kForever};
+  if (!leaf.b.is_const()) b = Scan(leaf.b, lane, at);
   int64_t end = std::min(a.end, b.end);
-  switch (term.kind) {
-    case Term::Kind::kDiv: {
+  switch (leaf.kind) {
+    case IndexLeaf::Kind::kDiv: {
       int64_t m = b.value;
-      if (b.slope != 0 || m <= 0) return {TermValue(term, lane, at), 0, at + 1};
+      if (b.slope != 0 || m <= 0) return {LeafValue(leaf, lane, at), 0, at + 1};
       int64_t q = FloorDivide(a.value, m);
       if (a.slope % m == 0) return {q, a.slope / m, end};
       return {q, 0, std::min(end, Later(at, StepsInQuotient(a.value, a.slope, m)))};
     }
-    case Term::Kind::kMod: {
+    case IndexLeaf::Kind::kMod: {
       int64_t m = b.value;
-      if (b.slope != 0 || m <= 0) return {TermValue(term, lane, at), 0, at + 1};
+      if (b.slope != 0 || m <= 0) return {LeafValue(leaf, lane, at), 0, at + 1};
       int64_t rest = a.value - m * FloorDivide(a.value, m);
       if (a.slope % m == 0) return {rest, 0, end};
       return {rest, a.slope, std::min(end, Later(at, StepsInQuotient(a.value, a.slope, m)))};
     }
-    case Term::Kind::kMin:
-    case Term::Kind::kMax: {
-      bool a_first = (a.value <= b.value) == (term.kind == Term::Kind::kMin);
+    case IndexLeaf::Kind::kMin:
+    case IndexLeaf::Kind::kMax: {
+      bool a_first = (a.value <= b.value) == (leaf.kind == IndexLeaf::Kind::kMin);
       const LaneRun& chosen = a_first ? a : b;
       int64_t steps = StepsInSign(Minus(a.value, b.value), Minus(a.slope, b.slope));
       return {chosen.value, chosen.slope, std::min(end, Later(at, steps))};
@@ -148,12 +148,12 @@ LaneRun IndexEvaluator::ScanTerm(const Term& term, int lane, int64_t at) {
   }
 }
 
-void IndexEvaluator::Points(const Poly& p, int lane, int64_t from, int64_t to, int64_t* out) {
-  Poly affine;
+void IndexEvaluator::Points(const Affine& p, int lane, int64_t from, int64_t to, int64_t* out) {
+  Affine affine;
   affine.base = p.base;
   for (const auto& term : p.terms) {
-    const Term& t = nest_.terms[term.first];
-    bool varies = t.kind != Term::Kind::kVar && lane >= 0 && t.deps.test(lane);
+    const IndexLeaf& t = nest_.leaves[term.first];
+    bool varies = t.kind != IndexLeaf::Kind::kVar && lane >= 0 && t.deps.test(lane);
     if (!varies) affine.terms.push_back(term);
   }
   LaneRun run = Scan(affine, lane, from);
@@ -162,23 +162,23 @@ void IndexEvaluator::Points(const Poly& p, int lane, int64_t from, int64_t to, i
   if (affine.terms.size() == p.terms.size()) return;
   std::vector<int64_t> values(n);
   for (const auto& [t, c] : p.terms) {
-    const Term& term = nest_.terms[t];
-    if (term.kind == Term::Kind::kVar || !term.deps.test(lane)) continue;
-    TermPoints(term, lane, from, to, values.data());
+    const IndexLeaf& leaf = nest_.leaves[t];
+    if (leaf.kind == IndexLeaf::Kind::kVar || !leaf.deps.test(lane)) continue;
+    LeafPoints(leaf, lane, from, to, values.data());
     for (int64_t i = 0; i < n; ++i) out[i] = Plus(out[i], Times(c, values[i]));
   }
 }
 
-void IndexEvaluator::TermPoints(const Term& term, int lane, int64_t from, int64_t to,
+void IndexEvaluator::LeafPoints(const IndexLeaf& leaf, int lane, int64_t from, int64_t to,
                                 int64_t* out) {
   int64_t n = to - from;
-  if (term.kind == Term::Kind::kDiv && term.b.is_const()) {
-    Points(term.a, lane, from, to, out);
-    for (int64_t i = 0; i < n; ++i) out[i] = FloorDivide(out[i], term.b.base);
+  if (leaf.kind == IndexLeaf::Kind::kDiv && leaf.b.is_const()) {
+    Points(leaf.a, lane, from, to, out);
+    for (int64_t i = 0; i < n; ++i) out[i] = FloorDivide(out[i], leaf.b.base);
     return;
   }
-  if (term.kind == Term::Kind::kLoad) {
-    const Node& node = nest_.nodes[term.load];
+  if (leaf.kind == IndexLeaf::Kind::kLoad) {
+    const Node& node = nest_.nodes[leaf.load];
     if (node.kind == ScalarExpr::Kind::kRead && node.checks.empty()) {
       Points(node.index, lane, from, to, out);
       const BoundSlot& slot = slots_[node.slot];
@@ -186,7 +186,7 @@ void IndexEvaluator::TermPoints(const Term& term, int lane, int64_t from, int64_
       return;
     }
   }
-  for (int64_t i = 0; i < n; ++i) out[i] = TermValue(term, lane, from + i);
+  for (int64_t i = 0; i < n; ++i) out[i] = LeafValue(leaf, lane, from + i);
 }
 
 bool IndexEvaluator::Test(int cond, int lane, int64_t at) {
@@ -197,9 +197,9 @@ bool IndexEvaluator::Test(int cond, int lane, int64_t at) {
     case Cond::Kind::kTrue:
       return true;
     case Cond::Kind::kLe:
-      return Value(c.poly, lane, at) <= 0;
+      return Value(c.affine, lane, at) <= 0;
     case Cond::Kind::kEq:
-      return Value(c.poly, lane, at) == 0;
+      return Value(c.affine, lane, at) == 0;
     case Cond::Kind::kAnd:
       return Test(c.left, lane, at) && Test(c.right, lane, at);
     case Cond::Kind::kOr:
@@ -215,12 +215,12 @@ CondRun IndexEvaluator::ScanCond(int cond, int lane, int64_t at, int64_t to) {
   if (lane < 0 || !c.deps.test(lane)) return {Test(cond, lane, at), to};
   switch (c.kind) {
     case Cond::Kind::kLe: {
-      LaneRun run = Scan(c.poly, lane, at);
+      LaneRun run = Scan(c.affine, lane, at);
       int64_t end = std::min(run.end, Later(at, StepsInSign(run.value, run.slope)));
       return {run.value <= 0, std::min(end, to)};
     }
     case Cond::Kind::kEq: {
-      LaneRun run = Scan(c.poly, lane, at);
+      LaneRun run = Scan(c.affine, lane, at);
       int64_t end = std::min(run.end, to);
       if (run.slope == 0) return {run.value == 0, end};
       if (run.value == 0) return {true, at + 1};

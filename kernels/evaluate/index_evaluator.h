@@ -51,10 +51,10 @@ class IndexEvaluator {
   int64_t now() const { return clock_; }
   bool Unchanged(const Node& node, int64_t stamp) const;
 
-  int64_t Value(const Poly& p, int lane, int64_t at);
-  LaneRun Scan(const Poly& p, int lane, int64_t at);
+  int64_t Value(const Affine& p, int lane, int64_t at);
+  LaneRun Scan(const Affine& p, int lane, int64_t at);
   // out[i] = Value(p, lane, from + i) for from + i < to.
-  void Points(const Poly& p, int lane, int64_t from, int64_t to, int64_t* out);
+  void Points(const Affine& p, int lane, int64_t from, int64_t to, int64_t* out);
 
   bool Test(int cond, int lane, int64_t at);
   // The result ends at `to` or before.
@@ -70,9 +70,9 @@ class IndexEvaluator {
   const absl::Status& error() const { return error_; }
 
  private:
-  int64_t TermValue(const Term& term, int lane, int64_t at);
-  LaneRun ScanTerm(const Term& term, int lane, int64_t at);
-  void TermPoints(const Term& term, int lane, int64_t from, int64_t to, int64_t* out);
+  int64_t LeafValue(const IndexLeaf& leaf, int lane, int64_t at);
+  LaneRun ScanLeaf(const IndexLeaf& leaf, int lane, int64_t at);
+  void LeafPoints(const IndexLeaf& leaf, int lane, int64_t from, int64_t to, int64_t* out);
   int64_t Integer(int node, int lane, int64_t at);
   int64_t ReduceInteger(const Node& node, size_t axis, int64_t so_far, int lane, int64_t at);
   bool InBounds(const Node& node, const Check& check, int64_t index);

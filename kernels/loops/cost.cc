@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/loops/leaf_table.h"
 #include "kernels/loops/loop_check.h"
 #include "kernels/loops/loop_lowering.h"
-#include "kernels/loops/loop_poly.h"
 
 namespace lemma {
 namespace {
 
+using lemma::Affine;
 using loops::Cond;
+using loops::IndexLeaf;
 using loops::kCondTrue;
 using loops::Nest;
 using loops::Node;
-using loops::Poly;
-using loops::Term;
 using loops::Vars;
 
 constexpr double kMaxEnumerated = 1 << 20;
@@ -46,8 +46,8 @@ class Counter {
   // The fraction of the values of its variables for which a condition holds.
   double Fraction(int cond) const;
   double Enumerate(const Cond& cond, const std::vector<int>& vars) const;
-  int64_t Value(const Poly& p, const std::vector<int>& vars, const int64_t* values) const;
-  double MeanExtent(const Poly& extent, int var) const;
+  int64_t Value(const Affine& p, const std::vector<int>& vars, const int64_t* values) const;
+  double MeanExtent(const Affine& extent, int var) const;
 
   const Nest& nest_;
   std::vector<double> share_;  // 0: never evaluated
@@ -91,12 +91,12 @@ double Counter::Values(const Vars& vars) const {
   return values;
 }
 
-double Counter::MeanExtent(const Poly& extent, int var) const {
+double Counter::MeanExtent(const Affine& extent, int var) const {
   double mean = static_cast<double>(extent.base);
   for (const auto& [t, c] : extent.terms) {
-    const Term& term = nest_.terms[t];
-    if (!term.bounded) return static_cast<double>(nest_.vars[var].extent);
-    mean += static_cast<double>(c) * 0.5 * static_cast<double>(term.bounds.lo + term.bounds.hi);
+    const IndexLeaf& leaf = nest_.leaves[t];
+    if (!leaf.bounded) return static_cast<double>(nest_.vars[var].extent);
+    mean += static_cast<double>(c) * 0.5 * static_cast<double>(leaf.bounds.lo + leaf.bounds.hi);
   }
   return std::clamp(mean, 0.0, static_cast<double>(nest_.vars[var].extent));
 }
@@ -121,8 +121,8 @@ double Counter::Fraction(int cond) const {
   for (size_t v = 0; v < nest_.vars.size(); ++v) {
     if (c.deps.test(v)) vars.push_back(static_cast<int>(v));
   }
-  for (const auto& term : c.poly.terms) {
-    if (nest_.terms[term.first].data_dependent) return 1;
+  for (const auto& term : c.affine.terms) {
+    if (nest_.leaves[term.first].data_dependent) return 1;
   }
   if (vars.empty() || vars.size() > 2 || Values(c.deps) > kMaxEnumerated) return 1;
   return Enumerate(c, vars);
@@ -133,34 +133,34 @@ double Counter::Enumerate(const Cond& cond, const std::vector<int>& vars) const 
   const int64_t second = vars.size() > 1 ? nest_.vars[vars[1]].extent : 1;
   for (values[0] = 0; values[0] < nest_.vars[vars[0]].extent; ++values[0]) {
     for (values[1] = 0; values[1] < second; ++values[1]) {
-      const int64_t value = Value(cond.poly, vars, values);
+      const int64_t value = Value(cond.affine, vars, values);
       holds += cond.kind == Cond::Kind::kLe ? value <= 0 : value == 0;
     }
   }
   return static_cast<double>(holds) / Values(cond.deps);
 }
 
-int64_t Counter::Value(const Poly& p, const std::vector<int>& vars, const int64_t* values) const {
+int64_t Counter::Value(const Affine& p, const std::vector<int>& vars, const int64_t* values) const {
   auto floor_divide = [](int64_t a, int64_t b) { return b <= 0 ? 0 : (a - ((a % b + b) % b)) / b; };
   int64_t sum = p.base;
   for (const auto& [t, c] : p.terms) {
-    const Term& term = nest_.terms[t];
-    if (term.kind == Term::Kind::kVar) {
+    const IndexLeaf& leaf = nest_.leaves[t];
+    if (leaf.kind == IndexLeaf::Kind::kVar) {
       sum += c * values[t == vars[0] ? 0 : 1];
       continue;
     }
-    const int64_t a = Value(term.a, vars, values), b = Value(term.b, vars, values);
-    switch (term.kind) {
-      case Term::Kind::kDiv:
+    const int64_t a = Value(leaf.a, vars, values), b = Value(leaf.b, vars, values);
+    switch (leaf.kind) {
+      case IndexLeaf::Kind::kDiv:
         sum += c * floor_divide(a, b);
         break;
-      case Term::Kind::kMod:
+      case IndexLeaf::Kind::kMod:
         sum += c * (a - b * floor_divide(a, b));
         break;
-      case Term::Kind::kMin:
+      case IndexLeaf::Kind::kMin:
         sum += c * std::min(a, b);
         break;
-      case Term::Kind::kMax:
+      case IndexLeaf::Kind::kMax:
         sum += c * std::max(a, b);
         break;
       default:

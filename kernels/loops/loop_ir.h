@@ -2,8 +2,8 @@
 //
 // A nest computes one box of one tensor (a product of index ranges). Its vectorized loop runs over
 // lanes: consecutive values of one loop variable. A nest contains no symbols: strides are folded
-// into flat element offsets, indices are polynomials over loop variables and opaque terms, shared
-// subterms are one node, and every variable has one binder.
+// into flat element offsets, indices are sums of leaves (loop variables and opaque integers),
+// shared subterms are one node, and every variable has one binder.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_IR_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_IR_H_
 
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
+#include "graph/expr/affine.h"
 #include "graph/expr/index_expr.h"
 #include "graph/expr/scalar_expr.h"
 
@@ -24,16 +24,9 @@ namespace loops {
 constexpr int kMaxVars = 192;
 using Vars = std::bitset<kMaxVars>;
 
-// base + sum of coefficient * term; terms ascending, coefficients nonzero.
-struct Poly {
-  int64_t base = 0;
-  absl::InlinedVector<std::pair<int, int64_t>, 3> terms;
-
-  bool is_const() const { return terms.empty(); }
-};
-
-// An integer from which polynomials are built.
-struct Term {
+// An integer from which indices are built: a variable, or what is no sum. An index is an Affine
+// over the numbers of leaves.
+struct IndexLeaf {
   enum class Kind {
     kVar,
     kDiv,  // floor(a / b), b > 0
@@ -45,7 +38,7 @@ struct Term {
   };
   Kind kind = Kind::kVar;
   int var = -1;
-  Poly a, b;
+  Affine a, b;
   int load = -1;
 
   Vars deps;
@@ -58,7 +51,7 @@ struct Term {
 struct Cond {
   enum class Kind { kFalse, kTrue, kLe, kEq, kAnd, kOr, kNot };
   Kind kind = Kind::kTrue;
-  Poly poly;  // kLe: poly <= 0; kEq: poly == 0
+  Affine affine;  // kLe: poly <= 0; kEq: poly == 0
   int left = -1, right = -1;
   Vars deps;
 };
@@ -68,7 +61,7 @@ constexpr int kCondTrue = 1;
 // A check at run time that 0 <= index < size.
 struct Check {
   int dim = 0;
-  Poly index;
+  Affine index;
   int64_t size = 0;
   bool data_dependent = false;
   // For messages: the index as written, and its range if known.
@@ -86,14 +79,14 @@ enum class LaneMode : uint8_t {
 struct Node {
   ScalarExpr::Kind kind = ScalarExpr::Kind::kConst;
   double value = 0;              // kConst
-  Poly index;                    // kIndex; kRead: the flat element offset
+  Affine index;                  // kIndex; kRead: the flat element offset
   int slot = -1;                 // kRead: the tensor
   std::vector<Check> checks;     // kRead
   ScalarFn fn = ScalarFn::kAdd;  // kApply
   std::vector<int> args;         // kApply; kSelect: then, else; kReduce: body
   int guard = kCondTrue;         // kSelect, kReduce
   ReduceKind reduce = ReduceKind::kSum;
-  std::vector<std::pair<int, Poly>> axes;  // kReduce: variables and extents
+  std::vector<std::pair<int, Affine>> axes;  // kReduce: variables and extents
 
   Vars deps;                  // free variables
   std::vector<int> dep_list;  // the same as a list
@@ -113,13 +106,13 @@ struct LoopVar {
 
 struct Nest {
   std::vector<LoopVar> vars;
-  std::vector<Term> terms;  // terms[v] is variable v
+  std::vector<IndexLeaf> leaves;  // leaves[v] is variable v
   std::vector<Cond> conds;
   std::vector<Node> nodes;  // operands before users
   std::vector<int> axes;    // the loops over the output box, outermost first
   int root = -1;
   int out_slot = -1;
-  Poly out;  // the flat offset of the written element
+  Affine out;  // the flat offset of the written element
 
   // Set by scheduling.
   int lane = -1;  // one of `axes`, or -1

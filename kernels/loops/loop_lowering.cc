@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "kernels/loops/leaf_table.h"
 #include "kernels/loops/loop_merge.h"
-#include "kernels/loops/loop_poly.h"
 #include "kernels/loops/separate_scopes.h"
 
 namespace lemma {
@@ -37,9 +37,9 @@ class Lowerer {
   void DeclareVars(const ScalarExpr& e);
   void Declare(VarId var, int64_t extent);
 
-  BoundedPoly LowerIndex(const IndexExpr& e);
+  BoundedAffine LowerIndex(const IndexExpr& e);
   int LowerGuard(const Guard& g);
-  int Compare(Cond::Kind kind, const BoundedPoly& difference);
+  int Compare(Cond::Kind kind, const BoundedAffine& difference);
   int Combine(Cond::Kind kind, int left, int right);
   int AddCond(Cond cond);
 
@@ -47,7 +47,7 @@ class Lowerer {
   // Lowers `e` where `cond` is known to have the value `holds`.
   int LowerUnder(int cond, bool holds, const ScalarExpr& e);
   void Assume(int cond, bool holds);
-  bool IsNotPositive(const Poly& p) const;
+  bool IsNotPositive(const Affine& p) const;
   int Build(const ScalarExpr& e);
   int LowerRead(const ScalarExpr& e);
   int LowerReduce(const ScalarExpr& e);
@@ -56,13 +56,13 @@ class Lowerer {
 
   absl::Span<const Slot> slots_;
   Nest nest_;
-  TermTable table_;
+  LeafTable table_;
   absl::flat_hash_map<VarId, int> vars_;
   absl::flat_hash_map<const ScalarNode*, bool> declared_;
   absl::flat_hash_map<const ScalarNode*, int> memo_;
   // Polynomials known to be <= 0 where the current expression is evaluated, and the nodes lowered
   // under them. Those nodes rely on these facts and cannot be used elsewhere.
-  std::vector<Poly> facts_;
+  std::vector<Affine> facts_;
   std::vector<const ScalarNode*> lowered_under_facts_;
 };
 
@@ -103,10 +103,10 @@ void Lowerer::DeclareVars(const ScalarExpr& e) {
   for (const ScalarExpr& arg : e.args()) DeclareVars(arg);
 }
 
-BoundedPoly Lowerer::LowerIndex(const IndexExpr& e) {
+BoundedAffine Lowerer::LowerIndex(const IndexExpr& e) {
   switch (e.kind()) {
     case IndexExpr::Kind::kConst:
-      return {Constant(e.value()), Interval{e.value(), e.value()}};
+      return {Affine::Of(e.value()), Interval{e.value(), e.value()}};
     case IndexExpr::Kind::kVar:
       return table_.Var(vars_.at(e.var()));
     case IndexExpr::Kind::kLoad: {
@@ -122,9 +122,9 @@ BoundedPoly Lowerer::LowerIndex(const IndexExpr& e) {
     case IndexExpr::Kind::kMod:
       return table_.Mod(LowerIndex(e.lhs()), LowerIndex(e.rhs()));
     case IndexExpr::Kind::kMin:
-      return table_.Extreme(Term::Kind::kMin, LowerIndex(e.lhs()), LowerIndex(e.rhs()));
+      return table_.Extreme(IndexLeaf::Kind::kMin, LowerIndex(e.lhs()), LowerIndex(e.rhs()));
     case IndexExpr::Kind::kMax:
-      return table_.Extreme(Term::Kind::kMax, LowerIndex(e.lhs()), LowerIndex(e.rhs()));
+      return table_.Extreme(IndexLeaf::Kind::kMax, LowerIndex(e.lhs()), LowerIndex(e.rhs()));
     case IndexExpr::Kind::kSymbol:
       break;
   }
@@ -132,14 +132,14 @@ BoundedPoly Lowerer::LowerIndex(const IndexExpr& e) {
 }
 
 int Lowerer::AddCond(Cond cond) {
-  cond.deps = table_.DepsOf(cond.poly);
+  cond.deps = table_.DepsOf(cond.affine);
   if (cond.left >= 0) cond.deps |= nest_.conds[cond.left].deps;
   if (cond.right >= 0) cond.deps |= nest_.conds[cond.right].deps;
   nest_.conds.push_back(std::move(cond));
   return static_cast<int>(nest_.conds.size()) - 1;
 }
 
-int Lowerer::Compare(Cond::Kind kind, const BoundedPoly& difference) {
+int Lowerer::Compare(Cond::Kind kind, const BoundedAffine& difference) {
   if (auto bounds = difference.bounds) {
     if (kind == Cond::Kind::kLe && bounds->hi <= 0) return kCondTrue;
     if (kind == Cond::Kind::kLe && bounds->lo > 0) return kCondFalse;
@@ -148,7 +148,7 @@ int Lowerer::Compare(Cond::Kind kind, const BoundedPoly& difference) {
   }
   Cond cond;
   cond.kind = kind;
-  cond.poly = difference.poly;
+  cond.affine = difference.affine;
   return AddCond(std::move(cond));
 }
 
@@ -234,12 +234,12 @@ void Lowerer::Assume(int cond, bool holds) {
   switch (c.kind) {
     case Cond::Kind::kLe:
       // If the condition is false, poly >= 1.
-      facts_.push_back(holds ? c.poly : Add(Constant(1), c.poly, -1));
+      facts_.push_back(holds ? c.affine : Sum(Affine::Of(1), c.affine, -1));
       return;
     case Cond::Kind::kEq:
       if (!holds) return;
-      facts_.push_back(c.poly);
-      facts_.push_back(Scale(c.poly, -1));
+      facts_.push_back(c.affine);
+      facts_.push_back(Scaled(c.affine, -1));
       return;
     case Cond::Kind::kNot:
       return Assume(c.left, !holds);
@@ -253,11 +253,11 @@ void Lowerer::Assume(int cond, bool holds) {
   }
 }
 
-bool Lowerer::IsNotPositive(const Poly& p) const {
+bool Lowerer::IsNotPositive(const Affine& p) const {
   auto bounds = table_.BoundsOf(p);
   if (bounds && bounds->hi <= 0) return true;
-  for (const Poly& fact : facts_) {
-    bounds = table_.BoundsOf(Add(p, fact, -1));
+  for (const Affine& fact : facts_) {
+    bounds = table_.BoundsOf(Sum(p, fact, -1));
     if (bounds && bounds->hi <= 0) return true;
   }
   return false;
@@ -283,16 +283,16 @@ int Lowerer::LowerRead(const ScalarExpr& e) {
   node.kind = ScalarExpr::Kind::kRead;
   node.slot = e.tensor();
   for (size_t d = 0; d < e.indices().size(); ++d) {
-    BoundedPoly index = LowerIndex(e.indices()[d]);
-    node.index = Add(node.index, index.poly, slot.strides[d]);
+    BoundedAffine index = LowerIndex(e.indices()[d]);
+    node.index = Sum(node.index, index.affine, slot.strides[d]);
     if (index.bounds && index.bounds->lo >= 0 && index.bounds->hi < slot.dims[d]) continue;
-    if (IsNotPositive(Scale(index.poly, -1)) &&
-        IsNotPositive(Add(index.poly, Constant(slot.dims[d] - 1), -1))) {
+    if (IsNotPositive(Scaled(index.affine, -1)) &&
+        IsNotPositive(Sum(index.affine, Affine::Of(slot.dims[d] - 1), -1))) {
       continue;
     }
-    bool data_dependent = table_.DataDependent(index.poly);
-    node.checks.push_back({static_cast<int>(d), std::move(index.poly), slot.dims[d], data_dependent,
-                           e.indices()[d], index.bounds});
+    bool data_dependent = table_.DataDependent(index.affine);
+    node.checks.push_back({static_cast<int>(d), std::move(index.affine), slot.dims[d],
+                           data_dependent, e.indices()[d], index.bounds});
   }
   return AddNode(std::move(node));
 }
@@ -303,15 +303,15 @@ int Lowerer::LowerReduce(const ScalarExpr& e) {
   node.reduce = e.reduce();
   bool empty = e.guard().is_false();
   for (const Axis& axis : e.axes()) {
-    BoundedPoly extent = LowerIndex(axis.extent);
+    BoundedAffine extent = LowerIndex(axis.extent);
     int var = vars_.at(axis.var);
     int64_t most = extent.bounds ? extent.bounds->hi : std::numeric_limits<int32_t>::max();
     nest_.vars[var].extent = std::max<int64_t>(most, 0);
     // A variable axis of at most one step still takes 0 or 1 steps.
     table_.SetExtent(var, most);
     if (most <= 0) empty = true;
-    if (!(extent.poly.is_const() && extent.poly.base == 1)) {
-      node.axes.push_back({var, std::move(extent.poly)});
+    if (!(extent.affine.is_const() && extent.affine.base == 1)) {
+      node.axes.push_back({var, std::move(extent.affine)});
     }
   }
   constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -357,7 +357,7 @@ int Lowerer::Build(const ScalarExpr& e) {
     case ScalarExpr::Kind::kConst:
       return MakeConst(e.value());
     case ScalarExpr::Kind::kIndex:
-      node.index = LowerIndex(e.index()).poly;
+      node.index = LowerIndex(e.index()).affine;
       if (node.index.is_const()) return MakeConst(static_cast<double>(node.index.base));
       return AddNode(std::move(node));
     case ScalarExpr::Kind::kRead:
@@ -390,10 +390,10 @@ Nest Lowerer::Lower(const NestSource& source) {
   DeclareVars(body);
   nest_.out_slot = source.slot;
   for (size_t d = 0; d < source.out.size(); ++d) {
-    nest_.out = Add(nest_.out, LowerIndex(source.out[d]).poly, slots_[source.slot].strides[d]);
+    nest_.out = Sum(nest_.out, LowerIndex(source.out[d]).affine, slots_[source.slot].strides[d]);
   }
   nest_.root = LowerScalar(body);
-  nest_.terms = table_.Take();
+  nest_.leaves = table_.Take();
   return std::move(nest_);
 }
 

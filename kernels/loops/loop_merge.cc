@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "kernels/loops/loop_poly.h"
+#include "kernels/loops/leaf_table.h"
 
 namespace lemma {
 namespace loops {
@@ -13,14 +13,14 @@ namespace {
 // Visits every polynomial of `nest`, except those of unused terms: terms are reached through their
 // users.
 template <class Visit>
-void ForEachPoly(Nest* nest, Visit visit) {
-  std::vector<bool> seen(nest->terms.size(), false);
-  std::function<void(Poly&)> reach = [&](Poly& p) {
+void ForEachAffine(Nest* nest, Visit visit) {
+  std::vector<bool> seen(nest->leaves.size(), false);
+  std::function<void(Affine&)> reach = [&](Affine& p) {
     for (const auto& [t, c] : p.terms) {
       if (seen[t]) continue;
       seen[t] = true;
-      reach(nest->terms[t].a);
-      reach(nest->terms[t].b);
+      reach(nest->leaves[t].a);
+      reach(nest->leaves[t].b);
     }
     visit(p);
   };
@@ -30,23 +30,23 @@ void ForEachPoly(Nest* nest, Visit visit) {
     for (Check& check : node.checks) reach(check.index);
     for (auto& axis : node.axes) reach(axis.second);
   }
-  for (Cond& cond : nest->conds) reach(cond.poly);
+  for (Cond& cond : nest->conds) reach(cond.affine);
 }
 
 // Merges `outer` into `inner` if they are always used together.
 bool TryMerge(Nest* nest, int outer, int inner) {
   int64_t extent = nest->vars[inner].extent;
   bool same = true;
-  ForEachPoly(nest, [&](Poly& p) {
-    if (CoefficientOf(p, outer) != extent * CoefficientOf(p, inner)) same = false;
+  ForEachAffine(nest, [&](Affine& p) {
+    if (p.CoefficientOf(outer) != extent * p.CoefficientOf(inner)) same = false;
   });
   if (!same) return false;
-  ForEachPoly(nest, [&](Poly& p) {
+  ForEachAffine(nest, [&](Affine& p) {
     auto is_outer = [outer](const auto& term) { return term.first == outer; };
     p.terms.erase(std::remove_if(p.terms.begin(), p.terms.end(), is_outer), p.terms.end());
   });
   nest->vars[inner].extent *= nest->vars[outer].extent;
-  nest->terms[inner].bounds.hi = nest->vars[inner].extent - 1;
+  nest->leaves[inner].bounds.hi = nest->vars[inner].extent - 1;
   return true;
 }
 
@@ -64,13 +64,13 @@ struct Usage {
 // Marks everything that node `n` needs.
 void CollectNode(const Nest& nest, int n, Usage* used);
 
-void CollectPoly(const Nest& nest, const Poly& p, Usage* used) {
+void CollectAffine(const Nest& nest, const Affine& p, Usage* used) {
   for (const auto& [t, c] : p.terms) {
     if (used->terms[t]) continue;
     used->terms[t] = true;
-    CollectPoly(nest, nest.terms[t].a, used);
-    CollectPoly(nest, nest.terms[t].b, used);
-    if (nest.terms[t].load >= 0) CollectNode(nest, nest.terms[t].load, used);
+    CollectAffine(nest, nest.leaves[t].a, used);
+    CollectAffine(nest, nest.leaves[t].b, used);
+    if (nest.leaves[t].load >= 0) CollectNode(nest, nest.leaves[t].load, used);
   }
 }
 
@@ -79,26 +79,26 @@ void CollectNode(const Nest& nest, int n, Usage* used) {
   used->nodes[n] = true;
   const Node& node = nest.nodes[n];
   for (int arg : node.args) CollectNode(nest, arg, used);
-  CollectPoly(nest, node.index, used);
-  for (const Check& check : node.checks) CollectPoly(nest, check.index, used);
-  for (const auto& axis : node.axes) CollectPoly(nest, axis.second, used);
+  CollectAffine(nest, node.index, used);
+  for (const Check& check : node.checks) CollectAffine(nest, check.index, used);
+  for (const auto& axis : node.axes) CollectAffine(nest, axis.second, used);
   std::vector<bool> conds(nest.conds.size(), false);
   CollectConds(nest, node.guard, &conds);
   for (size_t c = 0; c < conds.size(); ++c) {
     if (!conds[c]) continue;
     used->conds[c] = true;
-    CollectPoly(nest, nest.conds[c].poly, used);
+    CollectAffine(nest, nest.conds[c].affine, used);
   }
 }
 
 }  // namespace
 
 void Compact(Nest* nest) {
-  Usage used{std::vector<bool>(nest->nodes.size()), std::vector<bool>(nest->terms.size()),
+  Usage used{std::vector<bool>(nest->nodes.size()), std::vector<bool>(nest->leaves.size()),
              std::vector<bool>(nest->conds.size())};
   used.conds[kCondFalse] = used.conds[kCondTrue] = true;
   CollectNode(*nest, nest->root, &used);
-  CollectPoly(*nest, nest->out, &used);
+  CollectAffine(*nest, nest->out, &used);
   std::vector<int> moved(nest->nodes.size(), -1), moved_cond(nest->conds.size(), -1);
   std::vector<Node> nodes;
   std::vector<Cond> conds;
@@ -118,9 +118,9 @@ void Compact(Nest* nest) {
     moved[n] = static_cast<int>(nodes.size());
     nodes.push_back(std::move(node));
   }
-  for (size_t t = 0; t < nest->terms.size(); ++t) {
-    Term& term = nest->terms[t];
-    if (term.load >= 0) term.load = used.terms[t] ? moved[term.load] : -1;
+  for (size_t t = 0; t < nest->leaves.size(); ++t) {
+    IndexLeaf& leaf = nest->leaves[t];
+    if (leaf.load >= 0) leaf.load = used.terms[t] ? moved[leaf.load] : -1;
   }
   nest->nodes = std::move(nodes);
   nest->conds = std::move(conds);
@@ -129,34 +129,34 @@ void Compact(Nest* nest) {
 }
 
 void RecomputeDeps(Nest* nest) {
-  auto poly_deps = [nest](const Poly& p) {
+  auto deps_of = [nest](const Affine& p) {
     Vars deps;
-    for (const auto& term : p.terms) deps |= nest->terms[term.first].deps;
+    for (const auto& term : p.terms) deps |= nest->leaves[term.first].deps;
     return deps;
   };
   // Terms come before the nodes that use them, except that a load uses a node. Each round settles
   // one level of loads.
   int rounds = 1;
-  for (const Term& term : nest->terms) rounds += term.load >= 0 ? 1 : 0;
+  for (const IndexLeaf& leaf : nest->leaves) rounds += leaf.load >= 0 ? 1 : 0;
   for (int round = 0; round < rounds; ++round) {
-    for (Term& term : nest->terms) {
-      if (term.kind == Term::Kind::kVar) continue;
-      term.deps = poly_deps(term.a) | poly_deps(term.b);
-      if (term.load >= 0) term.deps |= nest->nodes[term.load].deps;
+    for (IndexLeaf& leaf : nest->leaves) {
+      if (leaf.kind == IndexLeaf::Kind::kVar) continue;
+      leaf.deps = deps_of(leaf.a) | deps_of(leaf.b);
+      if (leaf.load >= 0) leaf.deps |= nest->nodes[leaf.load].deps;
     }
     for (Cond& cond : nest->conds) {
-      cond.deps = poly_deps(cond.poly);
+      cond.deps = deps_of(cond.affine);
       if (cond.left >= 0) cond.deps |= nest->conds[cond.left].deps;
       if (cond.right >= 0) cond.deps |= nest->conds[cond.right].deps;
     }
     for (Node& node : nest->nodes) {
-      node.deps = poly_deps(node.index);
-      for (const Check& check : node.checks) node.deps |= poly_deps(check.index);
+      node.deps = deps_of(node.index);
+      for (const Check& check : node.checks) node.deps |= deps_of(check.index);
       for (int arg : node.args) node.deps |= nest->nodes[arg].deps;
       node.deps |= nest->conds[node.guard].deps;
       for (auto axis = node.axes.rbegin(); axis != node.axes.rend(); ++axis) {
         node.deps.reset(axis->first);
-        node.deps |= poly_deps(axis->second);
+        node.deps |= deps_of(axis->second);
       }
     }
   }
@@ -168,8 +168,8 @@ void RecomputeDeps(Nest* nest) {
       if (node.deps.test(v)) node.dep_list.push_back(static_cast<int>(v));
     }
   }
-  for (const Term& term : nest->terms) {
-    if (term.load >= 0) ++nest->nodes[term.load].uses;
+  for (const IndexLeaf& leaf : nest->leaves) {
+    if (leaf.load >= 0) ++nest->nodes[leaf.load].uses;
   }
   ++nest->nodes[nest->root].uses;
 }
@@ -191,7 +191,7 @@ void MergeReductionAxes(Nest* nest) {
     for (size_t i = 0; i + 1 < node.axes.size();) {
       bool constant = node.axes[i].second.is_const() && node.axes[i + 1].second.is_const();
       if (constant && TryMerge(nest, node.axes[i].first, node.axes[i + 1].first)) {
-        node.axes[i + 1].second = Constant(nest->vars[node.axes[i + 1].first].extent);
+        node.axes[i + 1].second = Affine::Of(nest->vars[node.axes[i + 1].first].extent);
         node.axes.erase(node.axes.begin() + i);
         i = i == 0 ? 0 : i - 1;
       } else {

@@ -74,7 +74,7 @@ class BreakFinder : public Walker {
  protected:
   void Visit(const Guard& g) override {
     if (g.kind() != Guard::Kind::kLe && g.kind() != Guard::Kind::kEq) return;
-    auto difference = ToLinear(g.lhs() - g.rhs());
+    auto difference = ToAffine(g.lhs() - g.rhs());
     if (!difference || difference->terms.size() != 1) return;
     auto [var, c] = difference->terms[0];
     const int64_t d = difference->base;
@@ -113,7 +113,7 @@ class PhaseFinder : public Walker {
     constexpr int64_t kMaxPhases = 8;
     if (g.kind() != Guard::Kind::kEq || g.lhs().kind() != IndexExpr::Kind::kMod) return;
     const IndexExpr& m = g.lhs().rhs();
-    auto linear = ToLinear(g.lhs().lhs());
+    auto linear = ToAffine(g.lhs().lhs());
     if (!linear || !m.is_const() || m.value() < 2 || m.value() > kMaxPhases) return;
     for (const auto& [var, c] : linear->terms) {
       if (c == 1 || c == -1) phases[var].insert(m.value());

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/loops/leaf_table.h"
 #include "kernels/loops/loop_lowering.h"
 #include "kernels/loops/loop_passes.h"
-#include "kernels/loops/loop_poly.h"
 #include "kernels/loops/loop_schedule.h"
 
 namespace lemma {
@@ -36,9 +36,9 @@ void FindCopy(Step* step) {
   const Nest& nest = step->nest;
   const Node& root = nest.nodes[nest.root];
   if (root.kind != ScalarExpr::Kind::kRead || !root.checks.empty()) return;
-  for (const Poly* p : {&root.index, &nest.out}) {
+  for (const Affine* p : {&root.index, &nest.out}) {
     for (const auto& term : p->terms) {
-      if (nest.terms[term.first].kind != Term::Kind::kVar) return;
+      if (nest.leaves[term.first].kind != IndexLeaf::Kind::kVar) return;
     }
   }
   step->copied_slot = root.slot;
@@ -46,7 +46,7 @@ void FindCopy(Step* step) {
   step->copy_from = root.index.base;
   for (int var : nest.axes) {
     step->copy.push_back(
-        {nest.vars[var].extent, CoefficientOf(nest.out, var), CoefficientOf(root.index, var)});
+        {nest.vars[var].extent, nest.out.CoefficientOf(var), root.index.CoefficientOf(var)});
   }
   if (step->copy.empty()) step->copy.push_back({1, 0, 0});
 }

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/loops/leaf_table.h"
 #include "kernels/loops/loop_merge.h"
-#include "kernels/loops/loop_poly.h"
 
 namespace lemma {
 namespace loops {
@@ -29,32 +29,32 @@ constexpr double kMaxBlock = 1024;
 constexpr int64_t kWorthwhileRun = 6;
 
 // The typical number of consecutive values of `lane` over which a polynomial stays affine in it.
-int64_t RunLength(const Nest& nest, const Poly& p, int lane);
+int64_t RunLength(const Nest& nest, const Affine& p, int lane);
 
-int64_t RunLength(const Nest& nest, const Term& term, int lane) {
+int64_t RunLength(const Nest& nest, const IndexLeaf& leaf, int lane) {
   constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
-  if (!term.deps.test(lane) || term.kind == Term::Kind::kVar) return kAlways;
-  int64_t inner = std::min(RunLength(nest, term.a, lane), RunLength(nest, term.b, lane));
-  switch (term.kind) {
-    case Term::Kind::kDiv:
-    case Term::Kind::kMod: {
-      if (!term.b.is_const()) return 1;
-      int64_t slope = std::abs(CoefficientOf(term.a, lane));
-      if (slope == 0 || slope % term.b.base == 0) return inner;
-      return std::min(inner, std::max<int64_t>(1, term.b.base / slope));
+  if (!leaf.deps.test(lane) || leaf.kind == IndexLeaf::Kind::kVar) return kAlways;
+  int64_t inner = std::min(RunLength(nest, leaf.a, lane), RunLength(nest, leaf.b, lane));
+  switch (leaf.kind) {
+    case IndexLeaf::Kind::kDiv:
+    case IndexLeaf::Kind::kMod: {
+      if (!leaf.b.is_const()) return 1;
+      int64_t slope = std::abs(leaf.a.CoefficientOf(lane));
+      if (slope == 0 || slope % leaf.b.base == 0) return inner;
+      return std::min(inner, std::max<int64_t>(1, leaf.b.base / slope));
     }
-    case Term::Kind::kMin:
-    case Term::Kind::kMax:
+    case IndexLeaf::Kind::kMin:
+    case IndexLeaf::Kind::kMax:
       return std::min(inner, std::max<int64_t>(1, nest.vars[lane].extent / 2));
     default:
       return 1;
   }
 }
 
-int64_t RunLength(const Nest& nest, const Poly& p, int lane) {
+int64_t RunLength(const Nest& nest, const Affine& p, int lane) {
   int64_t length = std::numeric_limits<int64_t>::max();
   for (const auto& term : p.terms) {
-    length = std::min(length, RunLength(nest, nest.terms[term.first], lane));
+    length = std::min(length, RunLength(nest, nest.leaves[term.first], lane));
   }
   return length;
 }
@@ -69,26 +69,26 @@ int64_t RunLength(const Nest& nest, const Node& node, int lane) {
 
 int64_t RunLength(const Nest& nest, int cond, int lane) {
   const Cond& c = nest.conds[cond];
-  int64_t length = RunLength(nest, c.poly, lane);
+  int64_t length = RunLength(nest, c.affine, lane);
   if (c.left >= 0) length = std::min(length, RunLength(nest, c.left, lane));
   if (c.right >= 0) length = std::min(length, RunLength(nest, c.right, lane));
   return length;
 }
 
 // The time to evaluate an index or a condition once.
-double ScanNs(const Nest& nest, const Poly& p) {
+double ScanNs(const Nest& nest, const Affine& p) {
   double ns = 4;
   for (const auto& [t, c] : p.terms) {
-    const Term& term = nest.terms[t];
+    const IndexLeaf& leaf = nest.leaves[t];
     ns += 1;
-    if (term.kind != Term::Kind::kVar) ns += 6 + ScanNs(nest, term.a) + ScanNs(nest, term.b);
+    if (leaf.kind != IndexLeaf::Kind::kVar) ns += 6 + ScanNs(nest, leaf.a) + ScanNs(nest, leaf.b);
   }
   return ns;
 }
 
 double ScanNs(const Nest& nest, int cond) {
   const Cond& c = nest.conds[cond];
-  double ns = ScanNs(nest, c.poly);
+  double ns = ScanNs(nest, c.affine);
   if (c.left >= 0) ns += ScanNs(nest, c.left);
   if (c.right >= 0) ns += ScanNs(nest, c.right);
   return ns;
@@ -170,7 +170,7 @@ std::pair<int, double> Estimator::BestOwnLane(const Node& node) {
     bool determines_others = false;
     for (const auto& axis : node.axes) {
       for (const auto& term : axis.second.terms) {
-        if (nest_.terms[term.first].deps.test(var)) determines_others = true;
+        if (nest_.leaves[term.first].deps.test(var)) determines_others = true;
       }
     }
     if (determines_others) continue;
@@ -209,7 +209,7 @@ double Estimator::Cost(int n, int lane) {
   for (int arg : node.args) cost += Cost(arg, lane);
   if (!vector) return cost;
   if (node.kind == Kind::kRead || node.kind == Kind::kIndex) {
-    int64_t slope = CoefficientOf(node.index, lane);
+    int64_t slope = node.index.CoefficientOf(lane);
     cost += count.lanes * AccessNs(RunLength(nest_, node, lane), slope, ScanNs(nest_, node));
   }
   if (node.kind == Kind::kApply) cost += count.lanes * FunctionNs(node.fn);
@@ -227,14 +227,14 @@ double NestCost(const Nest& nest, int lane) {
   }
   cost += times * 2 * kNodeNs;
   if (lane >= 0) {
-    cost += lanes * AccessNs(RunLength(nest, nest.out, lane), CoefficientOf(nest.out, lane),
+    cost += lanes * AccessNs(RunLength(nest, nest.out, lane), nest.out.CoefficientOf(lane),
                              ScanNs(nest, nest.out));
   }
   return cost;
 }
 
 int AddCond(Nest* nest, Cond cond) {
-  for (const auto& term : cond.poly.terms) cond.deps |= nest->terms[term.first].deps;
+  for (const auto& term : cond.affine.terms) cond.deps |= nest->leaves[term.first].deps;
   if (cond.left >= 0) cond.deps |= nest->conds[cond.left].deps;
   if (cond.right >= 0) cond.deps |= nest->conds[cond.right].deps;
   nest->conds.push_back(std::move(cond));
@@ -256,17 +256,17 @@ void GuardLaneExtents(Nest* nest, Node* node) {
   for (auto& [var, extent] : node->axes) {
     bool depends = false;
     for (const auto& term : extent.terms) {
-      depends = depends || nest->terms[term.first].deps.test(node->lane);
+      depends = depends || nest->leaves[term.first].deps.test(node->lane);
     }
     if (!depends) continue;
     Cond inside;
     inside.kind = Cond::Kind::kLe;
-    Poly step;
+    Affine step;
     step.base = 1;
     step.terms.push_back({var, 1});
-    inside.poly = Add(step, extent, -1);  // var + 1 - extent <= 0
+    inside.affine = Sum(step, extent, -1);  // var + 1 - extent <= 0
     node->guard = AddAnd(nest, node->guard, AddCond(nest, std::move(inside)));
-    extent = Constant(nest->vars[var].extent);
+    extent = Affine::Of(nest->vars[var].extent);
   }
 }
 
@@ -331,7 +331,7 @@ int64_t ChooseBlock(const Nest& nest) {
   for (const Node& node : nest.nodes) {
     // Such lanes are read in place, at least if they are stored in the number type.
     const bool in_place = node.kind == Kind::kRead && node.mode == LaneMode::kAffine &&
-                          CoefficientOf(node.index, node.lane) == 1;
+                          node.index.CoefficientOf(node.lane) == 1;
     if (node.lane >= 0) ++(in_place ? reads : vectors);
     if (node.own_lane < 0) continue;
     longest = std::max(longest, nest.vars[node.own_lane].extent);

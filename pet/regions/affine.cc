@@ -10,22 +10,9 @@ int64_t FloorOf(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0
 
 }  // namespace
 
-Affine Sum(const Affine& a, const Affine& b, int64_t scale) {
-  Affine sum = Affine::Of(a.base + scale * b.base);
-  size_t i = 0, j = 0;
-  while (i < a.terms.size() || j < b.terms.size()) {
-    const bool left =
-        j == b.terms.size() || (i < a.terms.size() && a.terms[i].first <= b.terms[j].first);
-    const bool right =
-        i == a.terms.size() || (j < b.terms.size() && b.terms[j].first <= a.terms[i].first);
-    const int var = left ? a.terms[i].first : b.terms[j].first;
-    const int64_t coefficient =
-        (left ? a.terms[i].second : 0) + (right ? scale * b.terms[j].second : 0);
-    if (coefficient != 0) sum.terms.emplace_back(var, coefficient);
-    i += left;
-    j += right;
-  }
-  return sum;
+Affine PositionsOf(const Range& range, int var) {
+  if (range.count == 1) return Affine::Of(range.start);
+  return Sum(Affine::Of(range.start), Affine::OfVar(var), range.step);
 }
 
 std::vector<Range> Cut::Pieces(const Range& range) const {

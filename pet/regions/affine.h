@@ -7,26 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
+#include "graph/expr/affine.h"
 #include "graph/expr/index_expr.h"
 #include "pet/regions/box.h"
 
 namespace lemma::pet {
 
-// base + sum of coefficient * variable; variables ascend, coefficients are not zero.
-struct Affine {
-  int64_t base = 0;
-  absl::InlinedVector<std::pair<int, int64_t>, 6> terms;
-
-  static Affine Of(int64_t value) { return {value, {}}; }
-  // The positions of a range, where variable `var` counts them.
-  static Affine Of(const Range& range, int var) {
-    if (range.count == 1) return Of(range.start);
-    return {range.start, {{var, range.step}}};
-  }
-  bool is_const() const { return terms.empty(); }
-};
-Affine Sum(const Affine& a, const Affine& b, int64_t scale = 1);  // a + scale * b
+// The positions of a range, where variable `var` counts them.
+Affine PositionsOf(const Range& range, int var);
 
 // Where to cut the range of a variable so that a question about it can be decided on each piece.
 struct Cut {

@@ -41,7 +41,7 @@ class PolynomialReader::Impl {
     std::vector<Affine> at;
     for (size_t d = 0; d < box.size(); ++d) {
       const int var = scope_.Add(box[d].count);
-      at.push_back(Affine::Of(box[d], var));
+      at.push_back(PositionsOf(box[d], var));
     }
     outer_ = static_cast<int>(box.size());
     RawTerms terms;
@@ -274,7 +274,7 @@ class PolynomialReader::Impl {
       const int var = scope_.Add(box[i].count);
       if (i == 0) first = var;
       if (box[i].count > 1) axes->push_back(var);
-      frame.vars[e.axes()[i].var] = Affine::Of(box[i], var);
+      frame.vars[e.axes()[i].var] = PositionsOf(box[i], var);
     }
     return first;
   }

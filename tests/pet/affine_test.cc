@@ -37,7 +37,7 @@ class Case {
 Affine FormOf(const std::vector<int64_t>& c, const std::vector<Range>& ranges, AffineScope* scope) {
   Affine f = Affine::Of(c[0]);
   for (int v = 0; v < kVars; ++v) {
-    f = Sum(f, Affine::Of(ranges[v], scope->Add(ranges[v].count)), c[v + 1]);
+    f = Sum(f, PositionsOf(ranges[v], scope->Add(ranges[v].count)), c[v + 1]);
   }
   return f;
 }
@@ -116,7 +116,7 @@ TEST(AffineTest, QuotientsAreRightOnEveryPiece) {
 
 TEST(AffineTest, ADigitThatAlternatesIsCutIntoResidues) {
   AffineScope scope;
-  const Affine h = Affine::Of(Range{0, 14, 1}, scope.Add(14));
+  const Affine h = PositionsOf(Range{0, 14, 1}, scope.Add(14));
   Cut cut;
   EXPECT_FALSE(scope.Quotient(h, 2, &cut).has_value());
   EXPECT_EQ(cut.modulus, 2);

@@ -1,0 +1,57 @@
+// Arithmetic on the indices of a loop nest: sums of leaves, and the leaves themselves. Internal to
+// evaluation.
+#ifndef LEMMA_KERNELS_LOOPS_LEAF_TABLE_H_
+#define LEMMA_KERNELS_LOOPS_LEAF_TABLE_H_
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "kernels/loops/loop_ir.h"
+
+namespace lemma {
+namespace loops {
+
+std::optional<Interval> Intersect(const std::optional<Interval>& a,
+                                  const std::optional<Interval>& b);
+
+// A sum with bounds of its value. They can be tighter than its leaves imply, as for x - m * (x div
+// m).
+struct BoundedAffine {
+  Affine affine;
+  std::optional<Interval> bounds;
+};
+
+// Owns the leaves of one nest. Equal leaves are stored once.
+class LeafTable {
+ public:
+  // Variables come first, numbered from 0. Set a variable's extent before it is used.
+  void AddVar(int64_t extent);
+  void SetExtent(int var, int64_t extent);
+
+  BoundedAffine Var(int var) const;  // a variable of extent 1 is 0
+  BoundedAffine Load(int node, const Vars& deps);
+  BoundedAffine Sum(const BoundedAffine& a, const BoundedAffine& b, int64_t scale = 1) const;
+  BoundedAffine Product(const BoundedAffine& a, const BoundedAffine& b);
+  BoundedAffine Div(const BoundedAffine& a, const BoundedAffine& b);
+  BoundedAffine Mod(const BoundedAffine& a, const BoundedAffine& b);
+  BoundedAffine Extreme(IndexLeaf::Kind kind, const BoundedAffine& a, const BoundedAffine& b);
+
+  std::optional<Interval> BoundsOf(const Affine& p) const;
+  Vars DepsOf(const Affine& p) const;
+  bool DataDependent(const Affine& p) const;
+
+  std::vector<IndexLeaf> Take() { return std::move(leaves_); }
+
+ private:
+  // The sum of one leaf. Adds the leaf unless an equal one exists.
+  BoundedAffine Intern(IndexLeaf leaf);
+  BoundedAffine DivConst(const BoundedAffine& a, int64_t m);
+
+  std::vector<IndexLeaf> leaves_;
+};
+
+}  // namespace loops
+}  // namespace lemma
+
+#endif  // LEMMA_KERNELS_LOOPS_LEAF_TABLE_H_
