@@ -20,7 +20,7 @@
 namespace lemma::api {
 
 struct GenerateOptions {
-  std::vector<std::string> ops = {"taso"};  // operator sets and instances, as NamedSet takes them
+  std::vector<std::string> ops = {"taso"};  // operator sets and variants, as NamedSet takes them
   int64_t max_ops = 2;                      // operators in a graph, 1 … generator::kMostOps
   int64_t seed = 1;                         // of the random values
   int64_t threads = 1;                      // 1 … 256; the rules do not depend on it

@@ -127,7 +127,7 @@ absl::StatusOr<int> RunGenerate(Arguments arguments) {
               "random values equal for all sizes, and writes the rules that are proved.");
   std::vector<std::string> ops;
   flags.List("ops", &ops, "SET|[SET,]INSTANCE,...",
-             absl::StrCat("an operator set, or some of its instances: ",
+             absl::StrCat("an operator set, or some of its variants: ",
                           absl::StrJoin(generator::SetNames(), ", "), "; by default taso"));
   flags.Int("max-ops", &options.max_ops,
             absl::StrCat("operators in a graph, 1…", generator::kMostOps));

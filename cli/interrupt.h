@@ -10,8 +10,8 @@
 namespace lemma::cli {
 
 // During the lifetime of such an object, the first Ctrl-C sets a flag that the work polls; the
-// second ends the program at once. If the process ignored Ctrl-C before, as a background job does,
-// it still does. Only one such object may exist at a time.
+// second ends the program at once. A process that ignored Ctrl-C before, such as a
+// background job, still ignores it. Only one such object may exist at a time.
 class InterruptScope {
  public:
   InterruptScope();

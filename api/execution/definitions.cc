@@ -46,18 +46,19 @@ absl::StatusOr<std::string> Definitions::Excuse(Executable* run, absl::Span<cons
   if (!reals.ok()) return reals.status();
   // Each output is judged separately: a large change of one says nothing about another.
   const std::vector<double> tolerances = RelativeTolerances(graph_);
-  bool jumps = true, overflows = is_graph;
+  bool rounding_moves = true, overflows = is_graph;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (Compare(outputs[i], outputs_[i], tolerances[i]).within) continue;
     const Difference own = Compare(outputs_[i], (*reals)[i], tolerances[i]);
     const double off = Compare(outputs[i], (*reals)[i], tolerances[i]).largest;
-    jumps = jumps && !own.within && std::isfinite(own.largest) && off <= kAsFar * own.largest;
+    rounding_moves =
+        rounding_moves && !own.within && std::isfinite(own.largest) && off <= kAsFar * own.largest;
     overflows = overflows && AgreesWhereFinite(outputs[i], outputs_[i], tolerances[i]);
   }
-  if (jumps) return "rounding between operators moves the definitions as far";
+  if (rounding_moves) return "rounding between operators moves the definitions as far";
   absl::StatusOr<bool> nearby = AgreesNearby(graph_, executable_.get(), run, inputs_);
   if (!nearby.ok()) return nearby.status();
-  if (*nearby) return "rounding took a value across a jump, on inputs nearby they agree";
+  if (*nearby) return "rounding took a value across a discontinuity; on inputs nearby they agree";
   if (!overflows) return "";
   absl::StatusOr<bool> nears = NearsOverflow(graph_, inputs_, threads_);
   if (!nears.ok()) return nears.status();

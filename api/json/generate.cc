@@ -7,7 +7,7 @@ std::vector<Figure> FiguresOf(const generator::EnumeratorStats& stats) {
           {"terms", stats.terms},
           {"pruned_terms", stats.pruned_terms},
           {"distinct", stats.distinct},
-          {"hits", stats.hot_graphs},
+          {"hits", stats.colliding_graphs},
           {"classes", stats.classes},
           {"class_members", stats.members}};
 }

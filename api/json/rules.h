@@ -1,4 +1,5 @@
-// Files of rules as JSON. One rule: RuleJson in api/rules/export.h.
+// Writes what commands find out about a file of rules as JSON. RuleJson (api/rules/export.h) writes
+// a single rule.
 #ifndef LEMMA_API_JSON_RULES_H_
 #define LEMMA_API_JSON_RULES_H_
 

@@ -26,7 +26,7 @@ int Derivation::Append(const Pair& pair, Means::Trust trust, std::vector<Derivat
   known.pair = pair;
   known.trust = trust;
   known.steps = std::move(steps);
-  for (const TermGraph* side : {&pair.source, &pair.target}) {
+  for (const NumberedGraph* side : {&pair.source, &pair.target}) {
     known.eliminates |= side->outputs.size() > 1 && side->ops.empty();
   }
   AddDirections(num_pairs() - 1);
@@ -73,7 +73,7 @@ void Derivation::SetDerived(int pair, std::vector<DerivationStep> steps) {
 void Derivation::Clear() {
   store_.Clear();
   directions_.clear();
-  by_root_.assign(store_.set().instances().size() * kMostOutputs, {});
+  by_root_.assign(store_.set().variants().size() * kMostOutputs, {});
   for (int i = 0; i < num_pairs(); ++i) AddDirections(i);
   for (int i = 0; i < kNumMeans; ++i) {
     memo_[i] = {};
@@ -97,15 +97,15 @@ bool Derivation::ChoosePrecedence() {
   return true;
 }
 
-int Derivation::PatternOf(const TermGraph& graph, int value) {
+int Derivation::PatternOf(const NumberedGraph& graph, int value) {
   if (value < 0) return store_.Variable(-1 - value);
-  const Term& term = graph.ops[value / kMostOutputs];
+  const NumberedOp& term = graph.ops[value / kMostOutputs];
   std::array<int, kMostOperands> operands = {TermStore::kNone, TermStore::kNone};
   for (size_t k = 0; k < term.operands.size(); ++k) {
     operands[k] = PatternOf(graph, term.operands[k]);
     if (operands[k] == TermStore::kNone) return TermStore::kNone;
   }
-  const int node = store_.Make(term.instance, operands);
+  const int node = store_.Make(term.variant, operands);
   return node == TermStore::kNone ? node : OutputValue(node, value % kMostOutputs);
 }
 
@@ -126,7 +126,7 @@ void Derivation::AddDirections(int pair) {
     for (int from = 0; from < 2; ++from) {
       const int to = 1 - from;
       const TermStore::Node& node = store_.node(sides[from]);
-      if (node.instance < 0) continue;
+      if (node.variant < 0) continue;
       bool covers = true;
       for (size_t i = 0; i < most; ++i) covers &= variables[to][i] == 0 || variables[from][i] > 0;
       if (!covers) continue;
@@ -137,17 +137,17 @@ void Derivation::AddDirections(int pair) {
       direction.smaller = store_.Greater(sides[from], sides[to]);
       direction.normalizes = direction.smaller || !store_.Greater(sides[to], sides[from]);
       for (int k = 0; k < kMostOperands; ++k) {
-        direction.below[k] = k < store_.NumOperands(node) ? store_.node(node.operands[k]).instance
+        direction.below[k] = k < store_.NumOperands(node) ? store_.node(node.operands[k]).variant
                                                           : TermStore::kVariable;
       }
-      by_root_[node.instance * kMostOutputs + sides[from] % kMostOutputs].push_back(
+      by_root_[node.variant * kMostOutputs + sides[from] % kMostOutputs].push_back(
           static_cast<int>(directions_.size()));
       directions_.push_back(direction);
     }
   }
 }
 
-std::vector<int> Derivation::Intern(const TermGraph& graph, const std::vector<int>& types) {
+std::vector<int> Derivation::Intern(const NumberedGraph& graph, const std::vector<int>& types) {
   const std::vector<int> nodes = store_.NodesOf(graph, types);
   std::vector<int> outputs;
   for (int v : graph.outputs) outputs.push_back(store_.ValueOf(v, nodes, types));
@@ -165,7 +165,7 @@ bool Derivation::IsUsable(int pair, const Run& run, bool elimination) const {
 bool Derivation::MayMatch(const Direction& direction, const TermStore::Node& node) const {
   auto fits = [&](int k, int l) {
     return direction.below[k] == TermStore::kVariable ||
-           direction.below[k] == store_.node(node.operands[l]).instance;
+           direction.below[k] == store_.node(node.operands[l]).variant;
   };
   const int n = store_.NumOperands(node);
   if (n == 0) return true;
@@ -178,7 +178,7 @@ template <class Done>
 bool Derivation::Match(const Goal* goal, const Done& done) {
   if (goal == nullptr) return done();
   const TermStore::Node& pattern = store_.node(goal->pattern);
-  if (pattern.instance == TermStore::kVariable) {
+  if (pattern.variant == TermStore::kVariable) {
     int& binding = bound_[pattern.operands[0]];
     if (binding != TermStore::kNone) return binding == goal->value && Match(goal->next, done);
     binding = goal->value;
@@ -187,7 +187,7 @@ bool Derivation::Match(const Goal* goal, const Done& done) {
     return false;
   }
   const TermStore::Node& node = store_.node(goal->value);
-  if (pattern.instance != node.instance ||
+  if (pattern.variant != node.variant ||
       goal->pattern % kMostOutputs != goal->value % kMostOutputs) {
     return false;
   }
@@ -210,7 +210,7 @@ bool Derivation::Match(const Goal* goal, const Done& done) {
 // The pattern with its variables replaced; kNone if that is not well-formed.
 int Derivation::Replacement(int pattern) {
   const TermStore::Node node = store_.node(pattern);
-  if (node.instance == TermStore::kVariable) return bound_[node.operands[0]];
+  if (node.variant == TermStore::kVariable) return bound_[node.operands[0]];
   std::array<int, kMostOperands> operands = {TermStore::kNone, TermStore::kNone};
   const int n = store_.NumOperands(node);
   if (n == 0) return pattern;
@@ -218,7 +218,7 @@ int Derivation::Replacement(int pattern) {
     operands[k] = Replacement(node.operands[k]);
     if (operands[k] == TermStore::kNone) return TermStore::kNone;
   }
-  const int made = store_.Make(node.instance, operands);
+  const int made = store_.Make(node.variant, operands);
   return made == TermStore::kNone ? made : OutputValue(made, pattern % kMostOutputs);
 }
 
@@ -228,7 +228,7 @@ bool Derivation::SameDims(int a, int b) {
 
 int Derivation::RewriteRoot(int value, bool elimination, Run* run) {
   const TermStore::Node node = store_.node(value);
-  for (int number : by_root_[node.instance * kMostOutputs + value % kMostOutputs]) {
+  for (int number : by_root_[node.variant * kMostOutputs + value % kMostOutputs]) {
     const Direction& direction = directions_[number];
     if (!direction.normalizes || !MayMatch(direction, node) ||
         !IsUsable(direction.step.pair, *run, elimination)) {
@@ -252,7 +252,7 @@ int Derivation::RewriteRoot(int value, bool elimination, Run* run) {
 
 int Derivation::Normalize(int value, Run* run) {
   const TermStore::Node node = store_.node(value);
-  if (node.instance < 0) return value;
+  if (node.variant < 0) return value;
   if (run->trace != nullptr) {
     if (auto it = run->memo.find(value); it != run->memo.end()) return it->second;
   } else {
@@ -263,7 +263,7 @@ int Derivation::Normalize(int value, Run* run) {
     }
   }
   int result = value;
-  if (!run->means.elimination && store_.set().instances()[node.instance].num_outputs > 1) {
+  if (!run->means.elimination && store_.set().variants()[node.variant].num_outputs > 1) {
     // First the term as it stands, before rewriting brings a split and a concat together.
     result = RewriteRoot(value, run->as_given, run);
     if (result != value) return Remember(value, Normalize(result, run), run);
@@ -272,9 +272,9 @@ int Derivation::Normalize(int value, Run* run) {
   for (int k = 0; k < store_.NumOperands(node); ++k) operands[k] = Normalize(operands[k], run);
   if (operands != node.operands) {
     // The rewritten operand may not tell the split where to split.
-    const int made = store_.Make(node.instance, operands);
+    const int made = store_.Make(node.variant, operands);
     bool same = made != TermStore::kNone;
-    for (int o = 0; same && o < store_.set().instances()[node.instance].num_outputs; ++o) {
+    for (int o = 0; same && o < store_.set().variants()[node.variant].num_outputs; ++o) {
       same = SameDims(OutputValue(value / kMostOutputs, o), OutputValue(made, o));
     }
     if (same) result = OutputValue(made, value % kMostOutputs);
@@ -339,8 +339,8 @@ int Derivation::FirstSuspect(const std::vector<int>& source, const std::vector<i
 void Derivation::ForEachNeighbour(int value, const Run& run,
                                   absl::FunctionRef<void(int, DerivationStep)> visit) {
   const TermStore::Node node = store_.node(value);
-  if (node.instance < 0) return;
-  for (int number : by_root_[node.instance * kMostOutputs + value % kMostOutputs]) {
+  if (node.variant < 0) return;
+  for (int number : by_root_[node.variant * kMostOutputs + value % kMostOutputs]) {
     const Direction direction = directions_[number];
     if (!MayMatch(direction, node) || !IsUsable(direction.step.pair, run, run.means.elimination)) {
       continue;
@@ -359,7 +359,7 @@ void Derivation::ForEachNeighbour(int value, const Run& run,
     ForEachNeighbour(node.operands[k], run, [&](int operand, DerivationStep step) {
       std::array<int, kMostOperands> operands = node.operands;
       operands[k] = operand;
-      const int made = store_.Make(node.instance, operands);
+      const int made = store_.Make(node.variant, operands);
       if (made == TermStore::kNone) return;
       const int result = OutputValue(made, value % kMostOutputs);
       if (SameDims(value, result)) visit(result, step);

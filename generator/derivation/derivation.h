@@ -56,14 +56,14 @@ class Derivation {
           std::vector<int> types = {});
   // Records that a proved pair follows from others.
   void SetDerived(int pair, std::vector<DerivationStep> steps);
-  // Orders the instances by the pairs that are not suspected (generator/derivation/precedence.h).
+  // Orders the variants by the pairs that are not suspected (generator/derivation/precedence.h).
   // Returns whether the order changed.
   bool ChoosePrecedence();
   // Forgets all terms except those of the pairs.
   void Clear();
 
   // The outputs of a graph as terms; `types`: the types of its inputs.
-  std::vector<int> Intern(const TermGraph& graph, const std::vector<int>& types);
+  std::vector<int> Intern(const NumberedGraph& graph, const std::vector<int>& types);
   int NormalForm(int value, Means means);
   bool AreJoined(const std::vector<int>& source, const std::vector<int>& target, Means means);
 
@@ -98,7 +98,7 @@ class Derivation {
     DerivationStep step;
     bool smaller = false;  // `to` is smaller for all values of the variables
     bool normalizes = false;
-    std::array<int, kMostOperands> below = {};  // instances of the operands of `from`
+    std::array<int, kMostOperands> below = {};  // variants of the operands of `from`
   };
   struct Goal {
     int pattern, value;
@@ -116,7 +116,7 @@ class Derivation {
   int Append(const Pair& pair, Means::Trust trust, std::vector<DerivationStep> steps);
   void AddNormalForms(int pair);
   void AddDirections(int pair);
-  int PatternOf(const TermGraph& graph, int value);
+  int PatternOf(const NumberedGraph& graph, int value);
   bool IsUsable(int pair, const Run& run, bool elimination) const;
   bool MayMatch(const Direction& direction, const TermStore::Node& node) const;
   template <class Done>
@@ -141,7 +141,7 @@ class Derivation {
   TermStore store_;
   std::vector<Known> known_;
   std::vector<Direction> directions_;
-  std::vector<std::vector<int>> by_root_;  // by instance and output
+  std::vector<std::vector<int>> by_root_;  // by variant and output
   std::array<std::vector<Memo>, kNumMeans> memo_;
   std::array<int, kNumMeans> epoch_ = {};
   Bindings bound_ = {};

@@ -17,9 +17,9 @@ constexpr size_t kMostOccurrences = 4;  // limit on an input's occurrences in a 
 constexpr size_t kLargestTree = 12;     // operators
 
 // The places where the graph reads the value.
-std::vector<int*> Occurrences(TermGraph* graph, int value) {
+std::vector<int*> Occurrences(NumberedGraph* graph, int value) {
   std::vector<int*> places;
-  for (Term& term : graph->ops) {
+  for (NumberedOp& term : graph->ops) {
     for (int& v : term.operands) {
       if (v == value) places.push_back(&v);
     }
@@ -34,19 +34,19 @@ std::vector<int*> Occurrences(TermGraph* graph, int value) {
 // operators if the tree would be too large.
 class Unsharing {
  public:
-  Unsharing(const OperatorSet& set, const TermGraph& graph) : set_(set), graph_(graph) {}
+  Unsharing(const OperatorSet& set, const NumberedGraph& graph) : set_(set), graph_(graph) {}
 
-  TermGraph Run() {
+  NumberedGraph Run() {
     for (int v : graph_.outputs) tree_.outputs.push_back(Copy(v));
-    return tree_.ops.size() <= kLargestTree ? std::move(tree_) : TermGraph();
+    return tree_.ops.size() <= kLargestTree ? std::move(tree_) : NumberedGraph();
   }
 
  private:
   int Copy(int value) {
     if (value < 0 || tree_.ops.size() > kLargestTree) return value;
     const int op = value / kMostOutputs;
-    Term term = graph_.ops[op];
-    const bool shared = set_.instances()[term.instance].num_outputs > 1;
+    NumberedOp term = graph_.ops[op];
+    const bool shared = set_.variants()[term.variant].num_outputs > 1;
     if (auto it = copied_.find(op); it != copied_.end()) {
       return OutputValue(it->second, value % kMostOutputs);
     }
@@ -58,15 +58,15 @@ class Unsharing {
   }
 
   const OperatorSet& set_;
-  const TermGraph& graph_;
-  TermGraph tree_;
+  const NumberedGraph& graph_;
+  NumberedGraph tree_;
   std::map<int, int> copied_;
 };
 
 // The pair with another value at the occurrences whose bits are set.
 Pair Split(Pair pair, int value, unsigned in_source, unsigned in_target, int other) {
-  const std::pair<TermGraph*, unsigned> sides[] = {{&pair.source, in_source},
-                                                   {&pair.target, in_target}};
+  const std::pair<NumberedGraph*, unsigned> sides[] = {{&pair.source, in_source},
+                                                       {&pair.target, in_target}};
   for (auto [graph, bits] : sides) {
     const std::vector<int*> places = Occurrences(graph, value);
     for (size_t i = 0; i < places.size(); ++i) {
@@ -115,7 +115,7 @@ class Generalizer {
       const auto t = std::find(targets.begin(), targets.end(), sources[s]) - targets.begin();
       if (sources[s] == TermStore::kNone || t == static_cast<int64_t>(targets.size())) continue;
       const TermStore::Node& node = store_.node(OutputValue(sources[s], 0));
-      for (int o = 0; o < store_.set().instances()[node.instance].num_outputs; ++o) {
+      for (int o = 0; o < store_.set().variants()[node.variant].num_outputs; ++o) {
         found.push_back({OutputValue(static_cast<int>(s), o), OutputValue(static_cast<int>(t), o),
                          node.types[o], node.size});
       }
@@ -156,12 +156,12 @@ class Generalizer {
     const OperatorSet& set = store_.set();
     const Pair given = general_.pair;
     const size_t num_types = general_.more_types.size();
-    for (TermGraph* graph : {&general_.pair.source, &general_.pair.target}) {
-      TermGraph tree = Unsharing(set, *graph).Run();
+    for (NumberedGraph* graph : {&general_.pair.source, &general_.pair.target}) {
+      NumberedGraph tree = Unsharing(set, *graph).Run();
       if (!tree.ops.empty()) *graph = std::move(tree);
     }
     std::set<int> inputs;
-    for (const Term& term : general_.pair.source.ops) {
+    for (const NumberedOp& term : general_.pair.source.ops) {
       for (int v : term.operands) {
         if (v < 0) inputs.insert(v);
       }
@@ -175,8 +175,8 @@ class Generalizer {
       general_.pair = given;
       return absl::OkStatus();
     }
-    for (TermGraph* graph : {&general_.pair.source, &general_.pair.target}) {
-      std::optional<TermGraph> shared = Normalized(set, *graph);
+    for (NumberedGraph* graph : {&general_.pair.source, &general_.pair.target}) {
+      std::optional<NumberedGraph> shared = Normalized(set, *graph);
       if (shared) *graph = *std::move(shared);
     }
     return absl::OkStatus();

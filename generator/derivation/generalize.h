@@ -10,7 +10,7 @@
 
 namespace lemma::generator {
 
-// A more general pair that is still equal on random values; the given pair is an instance of it.
+// A more general pair that is still equal on random values; the given pair is a special case of it.
 // - A common term of both sides becomes a variable if its value does not matter:
 //   matmul(relu(a), add(b, c)) and … relu(a) … become matmul(d, add(b, c)) and … d …, where d has
 //   the type of relu(a), which no input of the set may have.

@@ -11,29 +11,29 @@ namespace {
 
 using Counts = std::vector<std::vector<int>>;
 
-void CountOps(const TermGraph& graph, int value, std::vector<int>* counts) {
+void CountOps(const NumberedGraph& graph, int value, std::vector<int>* counts) {
   if (value < 0) return;
-  const Term& term = graph.ops[value / kMostOutputs];
-  ++(*counts)[term.instance];
+  const NumberedOp& term = graph.ops[value / kMostOutputs];
+  ++(*counts)[term.variant];
   for (int v : term.operands) CountOps(graph, v, counts);
 }
 
 // Calls visit(f, g, ways) if the pair says f(g(x), y) = g(f(x, y)), in `ways` operands of f, or if
 // it says that g may be applied to either operand of f.
 template <class Visit>
-void ForEachExchange(const OperatorSet& set, const TermGraph* const graphs[2], const int outputs[2],
-                     const Visit& visit) {
+void ForEachExchange(const OperatorSet& set, const NumberedGraph* const graphs[2],
+                     const int outputs[2], const Visit& visit) {
   int root[2], inner[2];
   for (int s = 0; s < 2; ++s) {
     if (outputs[s] < 0 || graphs[s]->ops.size() != 2) return;
-    root[s] = graphs[s]->ops[1].instance;
-    inner[s] = graphs[s]->ops[0].instance;
+    root[s] = graphs[s]->ops[1].variant;
+    inner[s] = graphs[s]->ops[0].variant;
     if (outputs[s] / kMostOutputs != 1 || root[s] == inner[s]) return;
   }
   for (int s = 0; s < 2; ++s) {
     const int f = root[s], g = inner[s];
     if (root[1 - s] == g && inner[1 - s] == f) {
-      visit(f, g, set.instances()[f].commutative ? 2 : 1);
+      visit(f, g, set.variants()[f].commutative ? 2 : 1);
     } else if (s == 0 && root[1] == f && inner[1] == g) {
       visit(f, g, 1);
     }
@@ -42,17 +42,17 @@ void ForEachExchange(const OperatorSet& set, const TermGraph* const graphs[2], c
 
 // An output on one side of a pair.
 struct Side {
-  const TermGraph* graph;
+  const NumberedGraph* graph;
   int value;
-  std::vector<int> counts;  // of instances
+  std::vector<int> counts;  // of variants
   int size = 0;
 
-  Side(const TermGraph& of, int output, int num_instances)
-      : graph(&of), value(output), counts(num_instances, 0) {
+  Side(const NumberedGraph& of, int output, int num_variants)
+      : graph(&of), value(output), counts(num_variants, 0) {
     CountOps(of, output, &counts);
     size = std::accumulate(counts.begin(), counts.end(), 0);
   }
-  int root() const { return graph->ops[value / kMostOutputs].instance; }
+  int root() const { return graph->ops[value / kMostOutputs].variant; }
   bool IsLinear() const {
     std::vector<int> inputs;
     CountInputs(*graph, value, &inputs);
@@ -74,14 +74,14 @@ void Vote(const Side& small, const Side& large, Counts* votes) {
 }
 
 Counts VotesOf(const OperatorSet& set, const std::vector<const Pair*>& pairs) {
-  const int n = static_cast<int>(set.instances().size());
+  const int n = static_cast<int>(set.variants().size());
   Counts votes(n, std::vector<int>(n, 0)), exchanges = votes;
   for (const Pair* pair : pairs) {
     for (size_t o = 0; o < pair->source.outputs.size(); ++o) {
       const Side source(pair->source, pair->source.outputs[o], n);
       const Side target(pair->target, pair->target.outputs[o], n);
       if (source.size == target.size) {
-        const TermGraph* const graphs[] = {source.graph, target.graph};
+        const NumberedGraph* const graphs[] = {source.graph, target.graph};
         const int outputs[] = {source.value, target.value};
         ForEachExchange(set, graphs, outputs,
                         [&](int f, int g, int ways) { exchanges[f][g] += ways; });
@@ -102,9 +102,9 @@ Counts VotesOf(const OperatorSet& set, const std::vector<const Pair*>& pairs) {
 }  // namespace
 
 std::vector<int> PrecedenceOf(const OperatorSet& set, const std::vector<const Pair*>& pairs) {
-  const int n = static_cast<int>(set.instances().size());
+  const int n = static_cast<int>(set.variants().size());
   const Counts votes = VotesOf(set, pairs);
-  // Repeatedly picks the instance that wins against the remaining ones.
+  // Repeatedly picks the variant that wins against the remaining ones.
   std::vector<int> precedence(n, 0);
   std::vector<bool> placed(n, false);
   for (int place = n; place-- > 0;) {
@@ -118,7 +118,7 @@ std::vector<int> PrecedenceOf(const OperatorSet& set, const std::vector<const Pa
         won += votes[i][j] > votes[j][i];
         lost += votes[j][i] > votes[i][j];
       }
-      const std::array<int, 4> score = {set.instances()[i].num_operands > 0, -lost, won, -i};
+      const std::array<int, 4> score = {set.variants()[i].num_operands > 0, -lost, won, -i};
       if (best < 0 || score > best_score) {
         best = i;
         best_score = score;

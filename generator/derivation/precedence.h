@@ -1,4 +1,4 @@
-// Chooses the precedence of instances, which orders terms.
+// Chooses the precedence of variants, which orders terms.
 #ifndef LEMMA_GENERATOR_DERIVATION_PRECEDENCE_H_
 #define LEMMA_GENERATOR_DERIVATION_PRECEDENCE_H_
 
@@ -8,10 +8,10 @@
 
 namespace lemma::generator {
 
-// For TermStore: the place of each instance, larger ones before smaller ones, chosen so that normal
+// For TermStore: the place of each variant, larger ones before smaller ones, chosen so that normal
 // forms are sums of products rather than products of sums:
 // - f before g if a pair distributes f over g: f(g(x, y)) = g(f(x), f(y)).
-// - An instance that can be written in terms of others comes before them.
+// - A variant that can be written in terms of others comes before them.
 // - If f and g can be exchanged, f(g(x), y) = g(f(x, y)), f comes before g if this holds for more
 //   operands of f than of g. Outside of f, g has only one place.
 // - Constants come last.

@@ -7,7 +7,7 @@
 namespace lemma::generator {
 
 TermStore::TermStore(OperatorSet* set) : set_(set) {
-  precedence_.resize(set->instances().size());
+  precedence_.resize(set->variants().size());
   std::iota(precedence_.begin(), precedence_.end(), 0);
 }
 
@@ -31,18 +31,18 @@ int TermStore::Variable(int number) {
   const Key key{kVariable, number, kNone};
   if (auto it = numbers_.find(key); it != numbers_.end()) return kMostOutputs * it->second;
   Node node;
-  node.instance = kVariable;
+  node.variant = kVariable;
   node.operands = {number, kNone};
   return kMostOutputs * Add(key, node);
 }
 
-int TermStore::Make(int instance, const std::array<int, kMostOperands>& operands) {
+int TermStore::Make(int variant, const std::array<int, kMostOperands>& operands) {
   auto [a, b] = operands;
-  if (a > b && set_->instances()[instance].commutative) std::swap(a, b);
-  const Key key{instance, a, b};
+  if (a > b && set_->variants()[variant].commutative) std::swap(a, b);
+  const Key key{variant, a, b};
   if (auto it = numbers_.find(key); it != numbers_.end()) return it->second;
   Node made;
-  made.instance = instance;
+  made.variant = variant;
   made.operands = {a, b};
   made.size = 1;
   bool typed = true;
@@ -52,22 +52,22 @@ int TermStore::Make(int instance, const std::array<int, kMostOperands>& operands
     typed &= TypeOf(v) != kNone;
   }
   if (typed) {
-    made.types = TypesOf(instance, a == kNone ? kNone : TypeOf(a), b == kNone ? kNone : TypeOf(b));
+    made.types = TypesOf(variant, a == kNone ? kNone : TypeOf(a), b == kNone ? kNone : TypeOf(b));
     if (made.types[0] == kNone) return kNone;
   }
   return Add(key, made);
 }
 
-std::vector<int> TermStore::NodesOf(const TermGraph& graph, const std::vector<int>& types) {
+std::vector<int> TermStore::NodesOf(const NumberedGraph& graph, const std::vector<int>& types) {
   std::vector<int> nodes;
-  for (const Term& term : graph.ops) {
+  for (const NumberedOp& term : graph.ops) {
     std::array<int, kMostOperands> operands = {kNone, kNone};
     bool there = true;
     for (size_t k = 0; k < term.operands.size(); ++k) {
       operands[k] = ValueOf(term.operands[k], nodes, types);
       there &= operands[k] != kNone;
     }
-    nodes.push_back(there ? Make(term.instance, operands) : kNone);
+    nodes.push_back(there ? Make(term.variant, operands) : kNone);
   }
   return nodes;
 }
@@ -78,22 +78,22 @@ int TermStore::ValueOf(int value, const std::vector<int>& nodes, const std::vect
   return node == kNone ? node : OutputValue(node, value % kMostOutputs);
 }
 
-TermGraph TermStore::GraphOf(int value) const {
-  TermGraph graph;
+NumberedGraph TermStore::GraphOf(int value) const {
+  NumberedGraph graph;
   absl::flat_hash_map<int, int> places;
   graph.outputs = {Copy(value, &places, &graph)};
   return graph;
 }
 
 // `places`: of the nodes that the graph already has.
-int TermStore::Copy(int value, absl::flat_hash_map<int, int>* places, TermGraph* graph) const {
+int TermStore::Copy(int value, absl::flat_hash_map<int, int>* places, NumberedGraph* graph) const {
   const Node& n = node(value);
-  if (n.instance < 0) return InputValue(n.operands[0]);
+  if (n.variant < 0) return InputValue(n.operands[0]);
   const int number = value / kMostOutputs;
   auto it = places->find(number);
   if (it == places->end()) {
-    Term term;
-    term.instance = n.instance;
+    NumberedOp term;
+    term.variant = n.variant;
     for (int k = 0; k < NumOperands(n); ++k) {
       term.operands.push_back(Copy(n.operands[k], places, graph));
     }
@@ -103,15 +103,15 @@ int TermStore::Copy(int value, absl::flat_hash_map<int, int>* places, TermGraph*
   return OutputValue(it->second, value % kMostOutputs);
 }
 
-const std::array<int, kMostOutputs>& TermStore::TypesOf(int instance, int type0, int type1) {
-  auto [it, added] = applications_.try_emplace(Key{instance, type0, type1});
+const std::array<int, kMostOutputs>& TermStore::TypesOf(int variant, int type0, int type1) {
+  auto [it, added] = applications_.try_emplace(Key{variant, type0, type1});
   if (!added) return it->second;
   it->second = {kNone, kNone};
   std::vector<int> types;
   for (int type : {type0, type1}) {
     if (type != kNone) types.push_back(type);
   }
-  auto applied = set_->Apply(instance, types);
+  auto applied = set_->Apply(variant, types);
   if (applied.ok()) {
     std::copy(applied->types.begin(), applied->types.end(), it->second.begin());
   } else if (!absl::IsNotFound(applied.status())) {
@@ -146,18 +146,18 @@ void TermStore::SetPrecedence(std::vector<int> precedence) {
 // Orders operators before inputs.
 int64_t TermStore::Rank(int value) const {
   const Node& n = node(value);
-  if (n.instance < 0) return -1 - n.operands[0] - (int64_t{n.types[0] + 1} << 32);
-  return int64_t{precedence_[n.instance]} * kMostOutputs + value % kMostOutputs;
+  if (n.variant < 0) return -1 - n.operands[0] - (int64_t{n.types[0] + 1} << 32);
+  return int64_t{precedence_[n.variant]} * kMostOutputs + value % kMostOutputs;
 }
 
 bool TermStore::Greater(int a, int b) {
   if (a == b) return false;
   const Node& s = node(a);
   const Node& t = node(b);
-  if (s.instance < 0) {
-    return s.instance == kInput && t.instance == kInput && Rank(a) > Rank(b);
+  if (s.variant < 0) {
+    return s.variant == kInput && t.variant == kInput && Rank(a) > Rank(b);
   }
-  if (t.instance == kInput) return true;
+  if (t.variant == kInput) return true;
   const uint64_t key = static_cast<uint64_t>(a) << 32 | static_cast<uint32_t>(b);
   if (auto it = greater_.find(key); it != greater_.end()) return it->second;
   const bool result = IsGreater(a, b);
@@ -172,7 +172,7 @@ bool TermStore::IsGreater(int a, int b) {
   for (int i = 0; i < num_s; ++i) {
     if (s.operands[i] == b || Greater(s.operands[i], b)) return true;
   }
-  if (t.instance == kVariable) return false;
+  if (t.variant == kVariable) return false;
   const int64_t rank_s = Rank(a), rank_t = Rank(b);
   if (rank_s < rank_t) return false;
   if (rank_s > rank_t || num_s < 2) {

@@ -13,15 +13,15 @@
 
 namespace lemma::generator {
 
-// A value is numbered kMostOutputs * node + output. Operands of commutative instances are sorted by
-// number. A node's types are those that its instance gives for its operands' types; terms with
+// A value is numbered kMostOutputs * node + output. Operands of commutative variants are sorted by
+// number. A node's types are those that its variant gives for its operands' types; terms with
 // variables, such as the sides of rules, have no types.
 class TermStore {
  public:
   static constexpr int kNone = -1;
-  static constexpr int kInput = -1, kVariable = -2;  // instances
+  static constexpr int kInput = -1, kVariable = -2;  // variants
   struct Node {
-    int instance = kInput;
+    int variant = kInput;
     std::array<int, kMostOperands> operands = {kNone, kNone};  // an input's or variable's number
     std::array<int, kMostOutputs> types = {kNone, kNone};
     int size = 0;  // number of operators as a tree; at most kMostSize
@@ -33,22 +33,22 @@ class TermStore {
 
   int Input(int number, int type);
   int Variable(int number);
-  // The node; kNone if the instance does not take operands of these types.
-  int Make(int instance, const std::array<int, kMostOperands>& operands);
+  // The node; kNone if the variant does not take operands of these types.
+  int Make(int variant, const std::array<int, kMostOperands>& operands);
   // The nodes of a graph's operators, or kNone; `types`: the types of its inputs.
-  std::vector<int> NodesOf(const TermGraph& graph, const std::vector<int>& types);
+  std::vector<int> NodesOf(const NumberedGraph& graph, const std::vector<int>& types);
   // The value that the graph numbers `value`, or kNone; `nodes` must come from NodesOf.
   int ValueOf(int value, const std::vector<int>& nodes, const std::vector<int>& types);
 
   // The value as a graph; inputs keep their numbers.
-  TermGraph GraphOf(int value) const;
+  NumberedGraph GraphOf(int value) const;
 
   const Node& node(int value) const { return nodes_[value / kMostOutputs]; }
   int NumOperands(const Node& node) const {
-    return node.instance < 0 ? 0 : set_->instances()[node.instance].num_operands;
+    return node.variant < 0 ? 0 : set_->variants()[node.variant].num_operands;
   }
   bool IsCommutative(const Node& node) const {
-    return node.instance >= 0 && set_->instances()[node.instance].commutative;
+    return node.variant >= 0 && set_->variants()[node.variant].commutative;
   }
   int TypeOf(int value) const { return node(value).types[value % kMostOutputs]; }
   // Equal for types of equal dimensions.
@@ -57,11 +57,11 @@ class TermStore {
   void Clear();
   int num_nodes() const { return static_cast<int>(nodes_.size()); }
   const OperatorSet& set() const { return *set_; }
-  // The first error of applying an instance, other than that it does not take the operands.
+  // The first error of applying a variant, other than that it does not take the operands.
   const absl::Status& status() const { return status_; }
 
-  // A lexicographic path order by the instances' precedence, larger ones first; operands of
-  // commutative instances are compared as sets. It is well-founded, total on terms without
+  // A lexicographic path order by the variants' precedence, larger ones first; operands of
+  // commutative variants are compared as sets. It is well-founded, total on terms without
   // variables, and stable: a greater term stays greater for all values of the variables.
   void SetPrecedence(std::vector<int> precedence);
   const std::vector<int>& precedence() const { return precedence_; }
@@ -69,20 +69,20 @@ class TermStore {
 
  private:
   struct Key {
-    int instance, first, second;
+    int variant, first, second;
     friend bool operator==(const Key& a, const Key& b) {
-      return a.instance == b.instance && a.first == b.first && a.second == b.second;
+      return a.variant == b.variant && a.first == b.first && a.second == b.second;
     }
     template <class H>
     friend H AbslHashValue(H h, const Key& k) {
-      return H::combine(std::move(h), k.instance, k.first, k.second);
+      return H::combine(std::move(h), k.variant, k.first, k.second);
     }
   };
   int Add(const Key& key, const Node& node);
-  const std::array<int, kMostOutputs>& TypesOf(int instance, int type0, int type1);
+  const std::array<int, kMostOutputs>& TypesOf(int variant, int type0, int type1);
   bool IsGreater(int a, int b);
   int64_t Rank(int value) const;
-  int Copy(int value, absl::flat_hash_map<int, int>* places, TermGraph* graph) const;
+  int Copy(int value, absl::flat_hash_map<int, int>* places, NumberedGraph* graph) const;
 
   OperatorSet* const set_;
   std::vector<Node> nodes_;

@@ -9,37 +9,38 @@
 
 namespace lemma::generator {
 
-// A TermGraph of up to kMostOps operators, with instances below 256 and inputs below 127.
+// A NumberedGraph of up to kMostOps operators, with variants below 256 and inputs below 127.
 struct CompactGraph {
   static constexpr int kMostOps = 5;
   static constexpr int8_t kNoOperand = -128;
   struct Op {
-    uint8_t instance = 0;
-    std::array<int8_t, kMostOperands> operands = {kNoOperand, kNoOperand};  // values, as in Term
+    uint8_t variant = 0;
+    std::array<int8_t, kMostOperands> operands = {kNoOperand,
+                                                  kNoOperand};  // values, as in NumberedOp
   };
   uint8_t num_ops = 0, num_outputs = 0;
   std::array<Op, kMostOps> ops;
   std::array<int8_t, kMostOps* kMostOutputs> outputs = {};  // values
 };
 
-inline TermGraph Expanded(const CompactGraph& compact) {
-  TermGraph graph;
+inline NumberedGraph Expanded(const CompactGraph& compact) {
+  NumberedGraph graph;
   for (int i = 0; i < compact.num_ops; ++i) {
-    Term& term = graph.ops.emplace_back();
-    term.instance = compact.ops[i].instance;
+    NumberedOp& added = graph.ops.emplace_back();
+    added.variant = compact.ops[i].variant;
     for (int8_t v : compact.ops[i].operands) {
-      if (v != CompactGraph::kNoOperand) term.operands.push_back(v);
+      if (v != CompactGraph::kNoOperand) added.operands.push_back(v);
     }
   }
   graph.outputs.assign(compact.outputs.begin(), compact.outputs.begin() + compact.num_outputs);
   return graph;
 }
 
-inline CompactGraph Compacted(const TermGraph& graph) {
+inline CompactGraph Compacted(const NumberedGraph& graph) {
   CompactGraph compact;
-  for (const Term& term : graph.ops) {
+  for (const NumberedOp& term : graph.ops) {
     CompactGraph::Op& op = compact.ops[compact.num_ops++];
-    op.instance = static_cast<uint8_t>(term.instance);
+    op.variant = static_cast<uint8_t>(term.variant);
     for (size_t k = 0; k < term.operands.size(); ++k) {
       op.operands[k] = static_cast<int8_t>(term.operands[k]);
     }

@@ -36,7 +36,7 @@ Enumerator::Enumerator(OperatorSet* set, const EnumeratorOptions& options)
     if (mask == 0) break;
     same_group_.push_back(mask);
   }
-  for (const Instance& instance : set_->instances()) outputs_of_.push_back(instance.num_outputs);
+  for (const Variant& variant : set_->variants()) outputs_of_.push_back(variant.num_outputs);
   patterns_.resize(outputs_of_.size());
   first_node_.fill(kMostNodes);
 }
@@ -99,32 +99,32 @@ void Enumerator::AddInputs() {
 
 absl::Status Enumerator::AddNodes(int size) {
   first_node_[size] = static_cast<int>(nodes_.size());
-  return ForEachSet(
-      size - 1, 0, kMostNodes,
-      [&](const NodeSet& set, absl::Span<const NodeRun> runs) -> absl::Status {
-        CountGraphs(size, set, runs);
-        const int first = static_cast<int>(nodes_.size());
-        LEMMA_RETURN_IF_ERROR(ForEachNewTerm(set, true, [&](const NewTerm& term) -> absl::Status {
-          Keys keys = {};
-          bool pruned = false;
-          LEMMA_RETURN_IF_ERROR(Evaluate(set, term, &keys, &pruned));
-          return pruned ? absl::OkStatus() : AddNode(size, term, keys);
-        }));
-        const int end = static_cast<int>(nodes_.size());
-        if (first == end) return absl::OkStatus();
-        uint64_t packed = 0;
-        for (int i = 0; i < set.size; ++i) {
-          packed = packed << kNodeBits | static_cast<uint64_t>(set.nodes[i] + 1);
-        }
-        bool two_outputs = false;
-        for (int node = first; node < end; ++node) two_outputs |= OutputsOf(node) > 1;
-        runs_[packed] = {first, end, set.size == 0, two_outputs};
-        if (set.size > 0) has_users_[set.nodes[set.size - 1]] = true;
-        return absl::OkStatus();
-      });
+  return ForEachSet(size - 1, 0, kMostNodes,
+                    [&](const NodeSet& set, absl::Span<const NodeRun> runs) -> absl::Status {
+                      CountGraphs(size, set, runs);
+                      const int first = static_cast<int>(nodes_.size());
+                      LEMMA_RETURN_IF_ERROR(ForEachNewApplication(
+                          set, true, [&](const NewApplication& term) -> absl::Status {
+                            Keys keys = {};
+                            bool pruned = false;
+                            LEMMA_RETURN_IF_ERROR(Evaluate(set, term, &keys, &pruned));
+                            return pruned ? absl::OkStatus() : AddNode(size, term, keys);
+                          }));
+                      const int end = static_cast<int>(nodes_.size());
+                      if (first == end) return absl::OkStatus();
+                      uint64_t packed = 0;
+                      for (int i = 0; i < set.size; ++i) {
+                        packed = packed << kNodeBits | static_cast<uint64_t>(set.nodes[i] + 1);
+                      }
+                      bool two_outputs = false;
+                      for (int node = first; node < end; ++node) two_outputs |= OutputsOf(node) > 1;
+                      runs_[packed] = {first, end, set.size == 0, two_outputs};
+                      if (set.size > 0) has_users_[set.nodes[set.size - 1]] = true;
+                      return absl::OkStatus();
+                    });
 }
 
-absl::Status Enumerator::AddNode(int size, const NewTerm& term, const Keys& keys) {
+absl::Status Enumerator::AddNode(int size, const NewApplication& term, const Keys& keys) {
   const bool keep = size <= options_.max_ops - 2;
   if (nodes_.size() >= (keep ? (size_t{1} << kNodeBits) - 2 : kMostNodes)) {
     return absl::ResourceExhaustedError("there are more terms than can be numbered");
@@ -148,7 +148,7 @@ absl::Status Enumerator::AddNode(int size, const NewTerm& term, const Keys& keys
     if (there) offset += evaluator_.NumElements(types[o]);
   }
   if (keep) elements_.insert(elements_.end(), output_.begin(), output_.end());
-  nodes_.push_back({term.application->instance, term.operands});
+  nodes_.push_back({term.application->variant, term.operands});
   masks_.push_back(term.mask);
   has_users_.push_back(false);
   return absl::OkStatus();
@@ -165,17 +165,18 @@ absl::Status Enumerator::EvaluateLastLevel() {
                                         {ordinal, last_keys_.size()});
                       }
                       ++ordinal;
-                      return ForEachNewTerm(set, true, [&](const NewTerm& term) -> absl::Status {
-                        Keys keys = {};
-                        bool pruned = false;
-                        LEMMA_RETURN_IF_ERROR(Evaluate(set, term, &keys, &pruned));
-                        if (stats_.terms % kTermsBetweenChecks == 0)
-                          LEMMA_RETURN_IF_ERROR(CheckMemory());
-                        for (size_t o = 0; o < term.application->types.size(); ++o) {
-                          last_keys_.push_back(pruned ? 0 : keys[o]);
-                        }
-                        return absl::OkStatus();
-                      });
+                      return ForEachNewApplication(
+                          set, true, [&](const NewApplication& term) -> absl::Status {
+                            Keys keys = {};
+                            bool pruned = false;
+                            LEMMA_RETURN_IF_ERROR(Evaluate(set, term, &keys, &pruned));
+                            if (stats_.terms % kTermsBetweenChecks == 0)
+                              LEMMA_RETURN_IF_ERROR(CheckMemory());
+                            for (size_t o = 0; o < term.application->types.size(); ++o) {
+                              last_keys_.push_back(pruned ? 0 : keys[o]);
+                            }
+                            return absl::OkStatus();
+                          });
                     });
 }
 
@@ -215,12 +216,11 @@ const Evaluator::Application& Enumerator::ApplicationOf(int node) const {
   const auto [a, b] = nodes_[node].operands;
   const std::vector<Application>& applications =
       *evaluator_.Known(a == kNone ? kNone : types_[a], b == kNone ? kNone : types_[b]);
-  return *std::find_if(applications.begin(), applications.end(), [&](const Application& one) {
-    return one.instance == nodes_[node].instance;
-  });
+  return *std::find_if(applications.begin(), applications.end(),
+                       [&](const Application& one) { return one.variant == nodes_[node].variant; });
 }
 
-absl::Status Enumerator::Evaluate(const NodeSet& set, const NewTerm& term, Keys* keys,
+absl::Status Enumerator::Evaluate(const NodeSet& set, const NewApplication& term, Keys* keys,
                                   bool* pruned) {
   ++stats_.terms;
   *pruned = false;
@@ -232,8 +232,8 @@ absl::Status Enumerator::Evaluate(const NodeSet& set, const NewTerm& term, Keys*
   const Field* sampled = output_.data();
   std::vector<int> targets;  // value numbers
   for (size_t o = 0; o < application.types.size(); ++o) {
-    const uint64_t key = (*keys)[o] = application.key_forms[o].KeyOf(sampled);
-    sampled += application.key_forms[o].num_sampled;
+    const uint64_t key = (*keys)[o] = application.type_hashes[o].KeyOf(sampled);
+    sampled += application.type_hashes[o].num_sampled;
     if (targets.size() < o) continue;
     for (uint64_t inputs = term.mask; inputs != 0 && targets.size() == o; inputs &= inputs - 1) {
       const int input = __builtin_ctzll(inputs);
@@ -253,12 +253,12 @@ absl::Status Enumerator::Evaluate(const NodeSet& set, const NewTerm& term, Keys*
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> Enumerator::IsIdentity(const NodeSet& set, const NewTerm& term,
+absl::StatusOr<bool> Enumerator::IsIdentity(const NodeSet& set, const NewApplication& term,
                                             const std::vector<int>& targets) {
-  const int instance = term.application->instance;
+  const int variant = term.application->variant;
   Pair identity;
   identity.source =
-      Expanded(GraphOf(set, instance, term.operands, std::array<uint64_t, kMostOutputs>{}.data()));
+      Expanded(GraphOf(set, variant, term.operands, std::array<uint64_t, kMostOutputs>{}.data()));
   identity.target.ops = identity.source.ops;
   identity.target.ops.pop_back();
   identity.source.outputs.clear();
@@ -268,9 +268,9 @@ absl::StatusOr<bool> Enumerator::IsIdentity(const NodeSet& set, const NewTerm& t
   }
   // If another identity implies it, no random inputs are needed.
   bool follows = false;
-  for (const IdentityPattern& pattern : patterns_[instance]) {
+  for (const IdentityPattern& pattern : patterns_[variant]) {
     const size_t last = pattern.source.ops.size() - 1;
-    const Term& top = pattern.source.ops[last];
+    const NumberedOp& top = pattern.source.ops[last];
     std::vector<int> inputs(num_inputs(), kNone), ops(pattern.source.ops.size(), kNone);
     follows = true;
     for (size_t k = 0; k < top.operands.size() && follows; ++k) {
@@ -286,7 +286,7 @@ absl::StatusOr<bool> Enumerator::IsIdentity(const NodeSet& set, const NewTerm& t
   if (!follows) {
     LEMMA_ASSIGN_OR_RETURN(const bool confirmed, evaluator_.Confirm(identity));
     if (!confirmed) return false;
-    patterns_[instance].push_back({identity.source, identity.target.outputs});
+    patterns_[variant].push_back({identity.source, identity.target.outputs});
   }
   RemoveUnread(&identity.target);
   if (Missing(term.mask) == 0 && num_identities_++ % options_.num_shards == options_.shard) {
@@ -304,17 +304,17 @@ bool Enumerator::IsOfOneForm(int value, int other) const {
   return a.size() == b.size() && std::equal(a.begin() + skipped, a.end(), b.begin() + skipped);
 }
 
-bool Enumerator::Matches(const TermGraph& pattern, int value, int of, std::vector<int>* inputs,
+bool Enumerator::Matches(const NumberedGraph& pattern, int value, int of, std::vector<int>* inputs,
                          std::vector<int>* ops) const {
   if (value < 0) {
     int& bound = (*inputs)[-1 - value];
     if (bound == kNone && IsOfOneForm(-1 - value, of)) bound = of;
     return bound == of;
   }
-  const Term& term = pattern.ops[value / kMostOutputs];
+  const NumberedOp& term = pattern.ops[value / kMostOutputs];
   const int node = NodeOf(of);
   if (node == kNone || OutputOf(of) != value % kMostOutputs ||
-      nodes_[node].instance != term.instance) {
+      nodes_[node].variant != term.variant) {
     return false;
   }
   int& bound = (*ops)[value / kMostOutputs];
@@ -357,16 +357,17 @@ absl::Status Enumerator::RefineKeys() {
   uint64_t* keys = last_keys_.data();
   return ForEachSet(options_.max_ops - 1, 0, kMostNodes,
                     [&](const NodeSet& set, absl::Span<const NodeRun>) -> absl::Status {
-                      return ForEachNewTerm(set, false, [&](const NewTerm& term) -> absl::Status {
-                        const size_t n = term.application->types.size();
-                        uint64_t* const here = keys;
-                        keys += n;
-                        uint64_t colliding = 0;
-                        for (size_t o = 0; o < n; ++o) colliding |= here[o] & kColliding;
-                        if (colliding == 0) return absl::OkStatus();
-                        LEMMA_RETURN_IF_ERROR(PrepareOperands(term.operands));
-                        return refine(*term.application, term.operands, here);
-                      });
+                      return ForEachNewApplication(
+                          set, false, [&](const NewApplication& term) -> absl::Status {
+                            const size_t n = term.application->types.size();
+                            uint64_t* const here = keys;
+                            keys += n;
+                            uint64_t colliding = 0;
+                            for (size_t o = 0; o < n; ++o) colliding |= here[o] & kColliding;
+                            if (colliding == 0) return absl::OkStatus();
+                            LEMMA_RETURN_IF_ERROR(PrepareOperands(term.operands));
+                            return refine(*term.application, term.operands, here);
+                          });
                     });
 }
 

@@ -65,7 +65,7 @@ struct EnumeratorStats {
   std::array<int64_t, kMostOps + 1> graphs_of_size = {};
   int64_t distinct = 0;  // distinct values
   // Colliding graphs of this shard, without the decomposable ones that are left out.
-  int64_t hot_graphs = 0;
+  int64_t colliding_graphs = 0;
   int64_t classes = 0;       // sets of at least two colliding graphs with one key, in this shard
   int64_t members = 0;       // of these classes
   int64_t shares = 0;        // number of shares into which limited memory divides the keys
@@ -94,7 +94,7 @@ class Enumerator {
   // Colliding graphs with the same key, smallest first. Outputs of the members of a class
   // correspond by their keys.
   struct Class {
-    std::vector<TermGraph> members;
+    std::vector<NumberedGraph> members;
   };
   absl::StatusOr<std::vector<Class>> Classes();
   // Visits the same classes in the same order (of keys) one at a time, for when there are millions
@@ -102,14 +102,14 @@ class Enumerator {
   absl::Status ForEachClass(
       const std::function<absl::Status(absl::Span<const CompactGraph>)>& visit);
   // Visits every enumerated graph; for tests. Call Run first.
-  absl::Status ForEachGraph(const std::function<void(const TermGraph&)>& visit);
+  absl::Status ForEachGraph(const std::function<void(const NumberedGraph&)>& visit);
 
  private:
   static constexpr int kNone = Evaluator::kNone;
   using Application = Evaluator::Application;
   using Operands = std::array<int, kMostOperands>;  // value numbers, or kNone
   struct Node {
-    int instance = 0;
+    int variant = 0;
     Operands operands = {kNone, kNone};
   };
   struct NodeSet {
@@ -126,7 +126,7 @@ class Enumerator {
     bool two_outputs = false;  // some of them have
   };
   // An application that is not a stored node. It reads each node of a set that no other node reads.
-  struct NewTerm {
+  struct NewApplication {
     const Application* application = nullptr;
     Operands operands = {kNone, kNone};
     uint64_t mask = 0;
@@ -141,7 +141,7 @@ class Enumerator {
     return value < num_inputs() ? kNone : (value - num_inputs()) / kMostOutputs;
   }
   int OutputOf(int value) const { return (value - num_inputs()) % kMostOutputs; }
-  int OutputsOf(int node) const { return outputs_of_[nodes_[node].instance]; }
+  int OutputsOf(int node) const { return outputs_of_[nodes_[node].variant]; }
   // The value as an operand in a graph made from the set.
   int LocalValue(const NodeSet& set, int value) const;
   uint32_t ReadBits(const NodeSet& set, const Operands& operands) const;
@@ -168,17 +168,17 @@ class Enumerator {
   // ---- Terms ----
   void AddInputs();
   absl::Status AddNodes(int size);
-  absl::Status AddNode(int size, const NewTerm& term, const Keys& keys);
+  absl::Status AddNode(int size, const NewApplication& term, const Keys& keys);
   absl::Status EvaluateLastLevel();
   // Visits the applications to inputs and values of the set that read all nodes of the set. Skips
   // operand types that were not met before unless `compile`.
   template <class Visit>
-  absl::Status ForEachNewTerm(const NodeSet& set, bool compile, const Visit& visit);
-  absl::Status Evaluate(const NodeSet& set, const NewTerm& term, Keys* keys, bool* pruned);
-  absl::StatusOr<bool> IsIdentity(const NodeSet& set, const NewTerm& term,
+  absl::Status ForEachNewApplication(const NodeSet& set, bool compile, const Visit& visit);
+  absl::Status Evaluate(const NodeSet& set, const NewApplication& term, Keys* keys, bool* pruned);
+  absl::StatusOr<bool> IsIdentity(const NodeSet& set, const NewApplication& term,
                                   const std::vector<int>& targets);
   bool IsOfOneForm(int value, int other) const;
-  bool Matches(const TermGraph& pattern, int value, int of, std::vector<int>* inputs,
+  bool Matches(const NumberedGraph& pattern, int value, int of, std::vector<int>* inputs,
                std::vector<int>* ops) const;
   const Field* Elements(int value);
   absl::Status PrepareElements(int node);
@@ -203,7 +203,7 @@ class Enumerator {
     int num_outputs = 0;
     bool decomposable = false;  // and SkipsDecomposable()
     const NodeSet* set = nullptr;
-    int instance = 0;
+    int variant = 0;
     const Operands* operands = nullptr;  // of the last node
     const uint64_t* keys = nullptr;      // of its outputs
   };
@@ -247,7 +247,7 @@ class Enumerator {
   // The graphs of records_[begin … end - 1].
   absl::StatusOr<std::vector<CompactGraph>> GraphsOf(size_t begin, size_t end);
   CompactGraph GraphOf(const Visited& visited) const;
-  CompactGraph GraphOf(const NodeSet& set, int instance, const Operands& operands,
+  CompactGraph GraphOf(const NodeSet& set, int variant, const Operands& operands,
                        const uint64_t* keys) const;
 
   absl::Status CheckInterrupted() const;
@@ -259,15 +259,15 @@ class Enumerator {
   EnumeratorStats stats_;
   std::vector<Pair> identities_;
   int64_t num_identities_ = 0;  // of all shards
-  // Identities that do not follow from others in the list, by the instance of their last operator.
+  // Identities that do not follow from others in the list, by the variant of their last operator.
   // Targets are values of the source.
   struct IdentityPattern {
-    TermGraph source;
+    NumberedGraph source;
     std::vector<int> targets;
   };
   std::vector<std::vector<IdentityPattern>> patterns_;
 
-  std::vector<int> outputs_of_;       // of instances
+  std::vector<int> outputs_of_;       // of variants
   std::vector<uint64_t> same_group_;  // [k]: inputs i such that i + k can be exchanged with i
   // By node; nodes of fewer than max_ops operators are stored.
   std::vector<Node> nodes_;

@@ -28,7 +28,7 @@ void Enumerator::ForEachOutput(const Visited& visited, const Visit& visit) const
         visit(keys_[ValueOf(set.nodes[i], o)] & ~kColliding);
     }
   }
-  for (int o = 0; o < outputs_of_[visited.instance]; ++o) visit(visited.keys[o] & ~kColliding);
+  for (int o = 0; o < outputs_of_[visited.variant]; ++o) visit(visited.keys[o] & ~kColliding);
 }
 
 absl::Status Enumerator::FindGraphs() {
@@ -50,7 +50,7 @@ absl::Status Enumerator::FindGraphs() {
     for (uint64_t bin = 0; bin < kBins; ++bin) bins_[bin] += count[bin];
   }
   LEMMA_RETURN_IF_ERROR(FindPartners(std::move(siblings)));
-  stats_.hot_graphs = std::accumulate(bins_.begin(), bins_.end(), int64_t{0});
+  stats_.colliding_graphs = std::accumulate(bins_.begin(), bins_.end(), int64_t{0});
   return ForEachShare([] { return absl::OkStatus(); });
 }
 

@@ -23,24 +23,24 @@ uint32_t Enumerator::ReadBits(const NodeSet& set, const Operands& operands) cons
   return bits;
 }
 
-CompactGraph Enumerator::GraphOf(const NodeSet& set, int instance, const Operands& operands,
+CompactGraph Enumerator::GraphOf(const NodeSet& set, int variant, const Operands& operands,
                                  const uint64_t* keys) const {
   CompactGraph graph;
   auto add = [&](int op, const Operands& read) {
     CompactGraph::Op& added = graph.ops[graph.num_ops++];
-    added.instance = static_cast<uint8_t>(op);
+    added.variant = static_cast<uint8_t>(op);
     for (int k = 0; k < kMostOperands; ++k) {
       if (read[k] != kNone) added.operands[k] = static_cast<int8_t>(LocalValue(set, read[k]));
     }
   };
   for (int i = 0; i < set.size; ++i)
-    add(nodes_[set.nodes[i]].instance, nodes_[set.nodes[i]].operands);
-  add(instance, operands);
+    add(nodes_[set.nodes[i]].variant, nodes_[set.nodes[i]].operands);
+  add(variant, operands);
   const uint32_t read = set.read | ReadBits(set, operands);
   std::array<std::pair<uint64_t, int8_t>, kMostOps * kMostOutputs> outputs;
   int count = 0;
   for (int i = 0; i < graph.num_ops; ++i) {
-    for (int o = 0; o < outputs_of_[graph.ops[i].instance]; ++o) {
+    for (int o = 0; o < outputs_of_[graph.ops[i].variant]; ++o) {
       const int value = OutputValue(i, o);
       if (read >> value & 1) continue;
       const uint64_t key = i < set.size ? keys_[ValueOf(set.nodes[i], o)] : keys[o];
@@ -53,10 +53,10 @@ CompactGraph Enumerator::GraphOf(const NodeSet& set, int instance, const Operand
 }
 
 CompactGraph Enumerator::GraphOf(const Visited& visited) const {
-  return GraphOf(*visited.set, visited.instance, *visited.operands, visited.keys);
+  return GraphOf(*visited.set, visited.variant, *visited.operands, visited.keys);
 }
 
-absl::Status Enumerator::ForEachGraph(const std::function<void(const TermGraph&)>& visit) {
+absl::Status Enumerator::ForEachGraph(const std::function<void(const NumberedGraph&)>& visit) {
   auto visit_graph = [&](const Visited& visited) { visit(Expanded(GraphOf(visited))); };
   for (int size = 1; size <= options_.max_ops; ++size) {
     LEMMA_RETURN_IF_ERROR(VisitGraphs(size, Which::kAll, 0, kEvery, {}, visit_graph));

@@ -106,7 +106,8 @@ absl::Status Enumerator::ForEachSet(int size, int first_begin, int first_end,
 }
 
 template <class Visit>
-absl::Status Enumerator::ForEachNewTerm(const NodeSet& set, bool compile, const Visit& visit) {
+absl::Status Enumerator::ForEachNewApplication(const NodeSet& set, bool compile,
+                                               const Visit& visit) {
   constexpr uint32_t kAllOutputs = (1u << kMostOutputs) - 1;
   // Nodes that no other node reads; the new term must read them.
   std::array<int, kMostOperands> top;
@@ -118,7 +119,7 @@ absl::Status Enumerator::ForEachNewTerm(const NodeSet& set, bool compile, const 
   }
   const int free = FreeOperands(set.size + 1);
   if (!Completable(set.mask, free + kMostOperands - tops)) return absl::OkStatus();
-  NewTerm term;
+  NewApplication term;
   auto apply = [&](int a, int b) -> absl::Status {
     term.mask = set.mask;
     for (int v : {a, b}) {

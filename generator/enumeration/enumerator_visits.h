@@ -54,7 +54,7 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
   const bool divide = SkipsDecomposable();
   auto add = [&](uint64_t sum_of_keys, bool last_is_colliding) {
     visited.key = sum + sum_of_keys;
-    visited.num_outputs = num_outputs + outputs_of_[visited.instance];
+    visited.num_outputs = num_outputs + outputs_of_[visited.variant];
     int still_unique = cold;
     if (const uint32_t read = ReadBits(set, *visited.operands); read != 0) {
       for (int i = 0; i < num_outputs; ++i) {
@@ -66,7 +66,7 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
     }
     if (colliding_only && (!last_is_colliding || still_unique > 0)) return;
     visited.decomposable =
-        divide && visited.num_outputs > 1 && !set.two_outputs && outputs_of_[visited.instance] == 1;
+        divide && visited.num_outputs > 1 && !set.two_outputs && outputs_of_[visited.variant] == 1;
     if (which == (visited.decomposable ? Which::kIndecomposable : Which::kDecomposable)) return;
     visit(visited);
   };
@@ -85,7 +85,7 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
       if (colliding_only && !colliding[node]) continue;
       if (Missing(set.mask | masks_[node]) != 0) continue;
       visited.place = place | static_cast<uint64_t>(node);
-      visited.instance = nodes_[node].instance;
+      visited.variant = nodes_[node].variant;
       visited.operands = &nodes_[node].operands;
       visited.keys = &keys_[ValueOf(node, 0)];
       add(sums_[node], colliding[node] != 0);
@@ -94,9 +94,9 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
   // A new term reads every output of the set, so it is the only output unless some node has two.
   if (size < options_.max_ops || decomposable_only) return;
   visited.place = place | kTermPlace;
-  ForEachNewTerm(set, false, [&](const NewTerm& term) {
+  ForEachNewApplication(set, false, [&](const NewApplication& term) {
     visited.keys = &last_keys_[cursor->last];
-    visited.instance = term.application->instance;
+    visited.variant = term.application->variant;
     visited.operands = &term.operands;
     const size_t n = term.application->types.size();
     cursor->last += n;

@@ -69,7 +69,7 @@ const std::vector<int>& Evaluator::SampleOf(int type) {
   return sample;
 }
 
-Evaluator::KeyForm Evaluator::KeyFormOf(int type) {
+Evaluator::TypeHash Evaluator::TypeHashOf(int type) {
   const std::vector<int64_t>& dims = set_->DimsOf(type);
   uint64_t seed = dims.size() + 1;
   for (int64_t d : dims) seed = MixKey(seed, static_cast<uint64_t>(d));
@@ -77,7 +77,7 @@ Evaluator::KeyForm Evaluator::KeyFormOf(int type) {
 }
 
 // A random linear function of the elements in the field, then scrambled.
-uint64_t Evaluator::KeyForm::KeyOf(const Field* sampled) const {
+uint64_t Evaluator::TypeHash::KeyOf(const Field* sampled) const {
   static const std::array<uint64_t, kMostSamples> kFactors = [] {
     std::array<uint64_t, kMostSamples> factors;
     for (int i = 0; i < kMostSamples; ++i) factors[i] = Mix64(kFactorSeed + i) % Field::kPrime;
@@ -122,17 +122,17 @@ absl::StatusOr<const std::vector<Evaluator::Application>*> Evaluator::Applicatio
   for (int type : {type0, type1}) {
     if (type != kNone) types.push_back(type);
   }
-  for (size_t i = 0; i < set_->instances().size(); ++i) {
-    if (set_->instances()[i].num_operands != static_cast<int>(types.size())) continue;
+  for (size_t i = 0; i < set_->variants().size(); ++i) {
+    if (set_->variants()[i].num_operands != static_cast<int>(types.size())) continue;
     auto applied = set_->Apply(static_cast<int>(i), types);
     if (absl::IsNotFound(applied.status())) continue;
     LEMMA_RETURN_IF_ERROR(applied.status());
     Application application;
-    for (int type : applied->types) application.key_forms.push_back(KeyFormOf(type));
-    application.instance = static_cast<int>(i);
+    for (int type : applied->types) application.type_hashes.push_back(TypeHashOf(type));
+    application.variant = static_cast<int>(i);
     application.types = applied->types;
-    application.commutative = set_->instances()[i].commutative;
-    application.distinct = set_->instances()[i].distinct;
+    application.commutative = set_->variants()[i].commutative;
+    application.distinct = set_->variants()[i].distinct;
     LEMMA_ASSIGN_OR_RETURN(application.sampled, KernelOf(applied->graph, true));
     application.graph = std::move(applied->graph);
     found->push_back(std::move(application));
@@ -194,7 +194,7 @@ int Evaluator::TypeOfInput(int input, const std::vector<int>& more_types) const 
 }
 
 absl::StatusOr<std::vector<std::vector<Field>>> Evaluator::EvaluateGraph(
-    const TermGraph& graph, const std::vector<std::vector<Field>>& inputs,
+    const NumberedGraph& graph, const std::vector<std::vector<Field>>& inputs,
     const std::vector<int>& more_types) {
   std::vector<std::vector<Field>> values(graph.ops.size() * kMostOutputs);
   std::vector<int> types(values.size(), kNone);
@@ -204,7 +204,7 @@ absl::StatusOr<std::vector<std::vector<Field>>> Evaluator::EvaluateGraph(
     return v < 0 ? inputs[-1 - v] : values[v];
   };
   for (size_t i = 0; i < graph.ops.size(); ++i) {
-    const Term& term = graph.ops[i];
+    const NumberedOp& term = graph.ops[i];
     const Field* operands[kMostOperands] = {};
     for (size_t k = 0; k < term.operands.size(); ++k) {
       operands[k] = value_of(term.operands[k]).data();
@@ -215,7 +215,7 @@ absl::StatusOr<std::vector<std::vector<Field>>> Evaluator::EvaluateGraph(
                      term.operands.size() > 1 ? type_of(term.operands[1]) : kNone));
     auto found = std::find_if(
         applications->begin(), applications->end(),
-        [&](const Application& application) { return application.instance == term.instance; });
+        [&](const Application& application) { return application.variant == term.variant; });
     if (found == applications->end()) {
       return absl::InvalidArgumentError("a graph is not well-formed");
     }
@@ -237,7 +237,7 @@ absl::StatusOr<std::vector<std::vector<Field>>> Evaluator::EvaluateGraph(
   return outputs;
 }
 
-absl::StatusOr<uint64_t> Evaluator::ExactKey(const TermGraph& graph) {
+absl::StatusOr<uint64_t> Evaluator::ExactKey(const NumberedGraph& graph) {
   uint64_t key = 0;
   for (const auto& inputs : exact_inputs_) {
     LEMMA_ASSIGN_OR_RETURN(const auto outputs, EvaluateGraph(graph, inputs));

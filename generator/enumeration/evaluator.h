@@ -24,19 +24,19 @@ class Evaluator {
   static constexpr int kNone = -1;  // no operand, or the type of no operand
 
   // Hashes the values of one type.
-  struct KeyForm {
+  struct TypeHash {
     uint64_t seed = 0;  // from its dimensions
     int num_sampled = 0;
     // Even and nonzero.
     uint64_t KeyOf(const Field* sampled) const;
   };
-  // An instance applied to operands of certain types.
+  // A variant applied to operands of certain types.
   struct Application {
-    int instance = 0;
+    int variant = 0;
     std::vector<int> types;  // of the outputs
     Graph graph;
-    std::vector<KeyForm> key_forms;   // of the outputs
-    const Kernel* sampled = nullptr;  // computes only the elements SampleOf(types[…])
+    std::vector<TypeHash> type_hashes;  // of the outputs
+    const Kernel* sampled = nullptr;    // computes only the elements SampleOf(types[…])
     // Computes all elements; compiled on first use.
     mutable const Kernel* whole = nullptr;
     bool commutative = false, distinct = false;
@@ -54,12 +54,12 @@ class Evaluator {
   absl::Status RunFull(const Application& application, const Field* const* operands,
                        std::vector<Field>* out);
 
-  // The elements of a value that its key covers.
+  // The positions of the elements on which the key of a value of this type depends.
   const std::vector<int>& SampleOf(int type);
   // A hash of the dimensions and the sampled elements.
-  uint64_t KeyOf(int type, const Field* sampled) { return KeyFormOf(type).KeyOf(sampled); }
+  uint64_t KeyOf(int type, const Field* sampled) { return TypeHashOf(type).KeyOf(sampled); }
 
-  // A key of `key` and all elements; even and nonzero.
+  // A new key that depends on `key` and on all elements; even and nonzero.
   static uint64_t Refined(uint64_t key, absl::Span<const Field> elements);
 
   int num_inputs() const { return num_inputs_; }
@@ -72,16 +72,16 @@ class Evaluator {
                                                const std::vector<int>& more_types = {}) const;
 
   // A hash of all elements of the outputs, on three further random inputs.
-  absl::StatusOr<uint64_t> ExactKey(const TermGraph& graph);
+  absl::StatusOr<uint64_t> ExactKey(const NumberedGraph& graph);
   // Whether both graphs have the same values on further random inputs, some of them signed;
   // compares all elements. Inputs beyond those of the set have the types `more_types`.
   absl::StatusOr<bool> Confirm(const Pair& pair, const std::vector<int>& more_types = {});
 
  private:
-  KeyForm KeyFormOf(int type);
+  TypeHash TypeHashOf(int type);
   absl::StatusOr<const Kernel*> KernelOf(const Graph& graph, bool sampled);
   absl::StatusOr<std::vector<std::vector<Field>>> EvaluateGraph(
-      const TermGraph& graph, const std::vector<std::vector<Field>>& inputs,
+      const NumberedGraph& graph, const std::vector<std::vector<Field>>& inputs,
       const std::vector<int>& more_types = {});
   int TypeOfInput(int input, const std::vector<int>& more_types) const;
   std::vector<std::vector<Field>> ConfirmingInputs(int round,

@@ -57,7 +57,7 @@ absl::StatusOr<Kernel> KernelCompiler::Compile(const Graph& graph,
     std::sort(elements.begin(), elements.end());
     elements.erase(std::unique(elements.begin(), elements.end()), elements.end());
     if (elements.empty() || !node->is_op()) continue;
-    LEMMA_ASSIGN_OR_RETURN(const NodeForm* form, FormOf(node));
+    LEMMA_ASSIGN_OR_RETURN(const NodeProgram* form, FormOf(node));
     auto need_flat = [&](int flat) {
       const auto& offsets = form->operand_offset;
       const int operand = static_cast<int>(std::upper_bound(offsets.begin(), offsets.end(), flat) -
@@ -65,19 +65,19 @@ absl::StatusOr<Kernel> KernelCompiler::Compile(const Graph& graph,
       need(node->inputs()[operand], flat - offsets[operand]);
     };
     switch (form->kind) {
-      case NodeForm::Kind::kLinear:
-      case NodeForm::Kind::kBilinear:
+      case NodeProgram::Kind::kLinear:
+      case NodeProgram::Kind::kBilinear:
         for (int element : std::vector<int>(elements)) {
           for (int j = form->RowBegin(element); j < form->row_end[element]; ++j) {
             need_flat(form->entries[j].a);
-            if (form->kind == NodeForm::Kind::kBilinear) need_flat(form->entries[j].b);
+            if (form->kind == NodeProgram::Kind::kBilinear) need_flat(form->entries[j].b);
           }
         }
         break;
-      case NodeForm::Kind::kElementwise:
+      case NodeProgram::Kind::kElementwise:
         for (int element : std::vector<int>(elements)) need_flat(element);
         break;
-      case NodeForm::Kind::kProgram:
+      case NodeProgram::Kind::kProgram:
         for (int flat = 0; flat < form->operand_offset.back(); ++flat) need_flat(flat);
         needed[node.get()].elements.resize(form->num_elements);
         std::iota(needed[node.get()].elements.begin(), needed[node.get()].elements.end(), 0);
@@ -103,7 +103,7 @@ absl::StatusOr<Kernel> KernelCompiler::Compile(const Graph& graph,
       }
       continue;
     }
-    LEMMA_ASSIGN_OR_RETURN(const NodeForm* form, FormOf(node));
+    LEMMA_ASSIGN_OR_RETURN(const NodeProgram* form, FormOf(node));
     auto flat_source = [&](int flat) {
       const auto& offsets = form->operand_offset;
       const int operand = static_cast<int>(std::upper_bound(offsets.begin(), offsets.end(), flat) -
@@ -116,19 +116,19 @@ absl::StatusOr<Kernel> KernelCompiler::Compile(const Graph& graph,
     step.size = static_cast<int>(n.elements.size());
     if (form->is_table()) {
       step.coefficient = form->coefficient;
-      step.copy = form->kind == NodeForm::Kind::kLinear && form->coefficient == Field(1);
+      step.copy = form->kind == NodeProgram::Kind::kLinear && form->coefficient == Field(1);
       for (int element : n.elements) {
         step.copy = step.copy && form->row_end[element] == form->RowBegin(element) + 1;
         for (int j = form->RowBegin(element); j < form->row_end[element]; ++j) {
           step.a.push_back(flat_source(form->entries[j].a));
-          if (form->kind == NodeForm::Kind::kBilinear) {
+          if (form->kind == NodeProgram::Kind::kBilinear) {
             step.b.push_back(flat_source(form->entries[j].b));
           }
         }
         step.row_end.push_back(static_cast<int>(step.a.size()));
       }
     } else {
-      const bool flat = form->kind == NodeForm::Kind::kElementwise;
+      const bool flat = form->kind == NodeProgram::Kind::kElementwise;
       step.argument_at = kernel.scratch_size_;
       if (flat) {
         for (int element : n.elements) step.arguments.push_back(flat_source(element));
@@ -166,7 +166,7 @@ void Kernel::RunTable(const Step& step, const Field* const* banks, Field* scratc
     for (int i = 0; i < step.size; ++i) out[i] = At(banks, a[i]);
     return;
   }
-  const bool bilinear = step.kind == NodeForm::Kind::kBilinear;
+  const bool bilinear = step.kind == NodeProgram::Kind::kBilinear;
   const bool unit = step.coefficient == Field(1);
   const Source* b = step.b.data();
   for (int i = 0, j = 0; i < step.size; ++i) {

@@ -1,8 +1,8 @@
-// Applies an instance to flat arrays of field elements (graph/expr/field.h), fast.
+// Applies a variant to flat arrays of field elements (graph/expr/field.h), fast.
 //
 // The only definition of an operator is the one in the operator table: its loop program is run on
 // probes (unit vectors, random vectors), and its behaviour is recorded as a table. A table is kept
-// only if it agrees with the program on further random vectors (node_form.cc). An operator that
+// only if it agrees with the program on further random vectors (node_program.cc). An operator that
 // passes is linear (or bilinear) in the field, except with probability degree / 2^61. Other
 // operators run as loop programs. A mistake here could lose candidates but never make a false rule.
 //
@@ -25,7 +25,7 @@ namespace lemma::generator {
 
 // How one operator is computed: as a table if possible. Elements of several operands or outputs are
 // numbered consecutively.
-struct NodeForm {
+struct NodeProgram {
   enum class Kind {
     kLinear,       // y[row] = coefficient * sum of x[a]
     kBilinear,     // y[row] = sum of x[a] * x[b]
@@ -56,12 +56,12 @@ class Kernel {
 
  private:
   friend class KernelCompiler;
-  // An element's position: bank << kBankShift | offset. Banks are the instance's operands, then the
+  // An element's position: bank << kBankShift | offset. Banks are the variant's operands, then the
   // scratch memory.
   using Source = uint32_t;
   static constexpr int kBankShift = 29, kMostOperands = 2;
   struct Step {
-    NodeForm::Kind kind = NodeForm::Kind::kProgram;
+    NodeProgram::Kind kind = NodeProgram::Kind::kProgram;
     bool copy = false;  // each row of the table is one element
     std::vector<int> row_end;
     std::vector<Source> a, b;
@@ -94,19 +94,20 @@ class KernelCompiler {
   // `wanted`: the elements to compute, for each output of the graph.
   absl::StatusOr<Kernel> Compile(const Graph& graph, const std::vector<std::vector<int>>& wanted);
   // The form in which the operator of `node` is computed.
-  absl::StatusOr<const NodeForm*> FormOf(const NodePtr& node);
+  absl::StatusOr<const NodeProgram*> FormOf(const NodePtr& node);
 
  private:
   template <class Number>
-  absl::StatusOr<std::vector<Number>> Evaluate(const NodeForm& form, const std::vector<Number>& x);
-  absl::StatusOr<bool> ProbeLinear(NodeForm* form);
-  absl::StatusOr<bool> ProbeBilinear(NodeForm* form);
-  absl::StatusOr<bool> ProbeElementwise(NodeForm* form);
-  absl::StatusOr<bool> Agrees(const NodeForm& form);
+  absl::StatusOr<std::vector<Number>> Evaluate(const NodeProgram& form,
+                                               const std::vector<Number>& x);
+  absl::StatusOr<bool> ProbeLinear(NodeProgram* form);
+  absl::StatusOr<bool> ProbeBilinear(NodeProgram* form);
+  absl::StatusOr<bool> ProbeElementwise(NodeProgram* form);
+  absl::StatusOr<bool> Agrees(const NodeProgram& form);
   std::vector<Field> Random(int n);
 
   uint64_t state_;
-  absl::flat_hash_map<const Node*, std::unique_ptr<NodeForm>> forms_;
+  absl::flat_hash_map<const Node*, std::unique_ptr<NodeProgram>> forms_;
   absl::flat_hash_map<const Node*, std::shared_ptr<LoopProgram>> programs_;
 };
 

@@ -24,7 +24,7 @@ void Write(const CompactGraph& graph, ByteWriter* out) {
   out->Byte(graph.num_ops);
   out->Byte(graph.num_outputs);
   for (int i = 0; i < graph.num_ops; ++i) {
-    out->Byte(graph.ops[i].instance);
+    out->Byte(graph.ops[i].variant);
     for (int8_t operand : graph.ops[i].operands) out->Byte(static_cast<uint8_t>(operand));
   }
   for (int i = 0; i < graph.num_outputs; ++i) out->Byte(static_cast<uint8_t>(graph.outputs[i]));
@@ -36,7 +36,7 @@ CompactGraph ReadGraph(ByteReader* in) {
   graph.num_ops = in->Byte();
   graph.num_outputs = in->Byte();
   for (size_t i = 0; i < std::min<size_t>(graph.num_ops, graph.ops.size()); ++i) {
-    graph.ops[i].instance = in->Byte();
+    graph.ops[i].variant = in->Byte();
     for (int8_t& operand : graph.ops[i].operands) operand = static_cast<int8_t>(in->Byte());
   }
   for (size_t i = 0; i < std::min<size_t>(graph.num_outputs, graph.outputs.size()); ++i) {
@@ -56,12 +56,12 @@ bool IsOf(const OperatorSet& set, const CompactGraph& graph) {
   auto is_value = [&](int value, int ops) {
     if (value < 0) return static_cast<size_t>(-1 - value) < set.inputs().size();
     const int op = value / kMostOutputs;
-    return op < ops && value % kMostOutputs < set.instances()[graph.ops[op].instance].num_outputs;
+    return op < ops && value % kMostOutputs < set.variants()[graph.ops[op].variant].num_outputs;
   };
   for (int i = 0; i < graph.num_ops; ++i) {
     const CompactGraph::Op& op = graph.ops[i];
-    if (op.instance >= set.instances().size()) return false;
-    const int num_operands = set.instances()[op.instance].num_operands;
+    if (op.variant >= set.variants().size()) return false;
+    const int num_operands = set.variants()[op.variant].num_operands;
     for (int k = 0; k < kMostOperands; ++k) {
       const bool is_there = op.operands[k] != CompactGraph::kNoOperand;
       if (is_there != (k < num_operands) || (is_there && !is_value(op.operands[k], i))) {
@@ -183,11 +183,11 @@ absl::StatusOr<Enumerated> Merged(std::vector<ClassFile> shards) {
   merged.max_ops = first.enumerated.max_ops;
   // Each shard enumerated all graphs.
   merged.stats = first.enumerated.stats;
-  merged.stats.classes = merged.stats.members = merged.stats.hot_graphs = 0;
+  merged.stats.classes = merged.stats.members = merged.stats.colliding_graphs = 0;
   for (ClassFile& shard : shards) {
     merged.stats.classes += shard.enumerated.stats.classes;
     merged.stats.members += shard.enumerated.stats.members;
-    merged.stats.hot_graphs += shard.enumerated.stats.hot_graphs;
+    merged.stats.colliding_graphs += shard.enumerated.stats.colliding_graphs;
     std::move(shard.enumerated.classes.begin(), shard.enumerated.classes.end(),
               std::back_inserter(merged.classes));
   }

@@ -36,7 +36,7 @@ absl::Status WriteClassFile(const std::string& path, const RunId& run, const Sha
                             const Enumerated& enumerated);
 // NotFound, or InvalidArgument if it is not such a file or is damaged; the message has the path.
 absl::StatusOr<ClassFile> ReadClassFile(const std::string& path);
-// InvalidArgument if the classes refer to instances or inputs that `set` lacks.
+// InvalidArgument if the classes refer to variants or inputs that `set` lacks.
 absl::Status CheckTerms(const Enumerated& enumerated, const OperatorSet& set);
 
 // The result of a single process. InvalidArgument unless the files are all shards of one run; the

@@ -50,10 +50,10 @@ constexpr StageInfo kStages[] = {
 };
 
 struct Candidate {
-  Pair pair;                     // over inputs of the set
-  std::vector<int> more_types;   // of inputs beyond those of the set
-  std::optional<Pair> instance;  // an instance of the pair, tried if the pair is not proved
-  bool as_is = false;            // there is nothing more general to try
+  Pair pair;                    // over inputs of the set
+  std::vector<int> more_types;  // of inputs beyond those of the set
+  std::optional<Pair> special;  // a special case of the pair, tried if the pair is not proved
+  bool as_is = false;           // there is nothing more general to try
   NamedPair named;
   std::vector<int> types;             // of its variables
   std::vector<int> sources, targets;  // terms
@@ -183,19 +183,19 @@ class Generation {
     return derived;
   }
   void CountDerived(const Candidate& candidate) {
-    result_.stats.derived += candidate.instance ? 2 : 1;
+    result_.stats.derived += candidate.special ? 2 : 1;
   }
 
   // Whether it is still undecided. An open candidate has a rule unless it follows by guarded rules.
   absl::StatusOr<bool> IsOpen(Candidate* candidate) {
     Prepare(candidate);
     if (decided_.contains(candidate->named.key)) {
-      LookAtInstance(candidate);
+      LookAtSpecialCase(candidate);
       return false;
     }
     if (IsDerived(*candidate)) return false;
     if (candidate->rule || Follows(*candidate, Means::kGuarded)) return true;
-    if (!candidate->instance) {
+    if (!candidate->special) {
       LEMMA_ASSIGN_OR_RETURN(const bool equal, evaluator_.Confirm(candidate->pair));
       if (!equal) {
         ++result_.stats.unequal;
@@ -221,7 +221,7 @@ class Generation {
     if (!absl::IsInvalidArgument(rule.status())) return rule.status();
     ++result_.stats.unliftable;
     Reject(*candidate, "no general form", std::string(rule.status().message()));
-    LookAtInstance(candidate);
+    LookAtSpecialCase(candidate);
     return false;
   }
 
@@ -244,18 +244,18 @@ class Generation {
     if (decided_.contains(other.named.key)) return true;
     if (IsDerived(other) || IsKnownBySteps(other)) return false;
     result_.stats.candidates += pairs_.IsNew(other.named.key);
-    other.instance = std::move(candidate->pair);
+    other.special = std::move(candidate->pair);
     *candidate = std::move(other);
     return true;
   }
 
-  // Tries the instance of a generalized pair that was not proved.
-  void LookAtInstance(Candidate* candidate) {
-    if (!candidate->instance) return;
-    Candidate& instance = again_.emplace_back();
-    instance.pair = *std::move(candidate->instance);
-    instance.as_is = true;
-    candidate->instance.reset();
+  // Tries the special case of a generalized pair that was not proved.
+  void LookAtSpecialCase(Candidate* candidate) {
+    if (!candidate->special) return;
+    Candidate& special = again_.emplace_back();
+    special.pair = *std::move(candidate->special);
+    special.as_is = true;
+    candidate->special.reset();
   }
 
   bool IsKnownBySteps(const Candidate& candidate) {
@@ -295,7 +295,7 @@ class Generation {
     std::string reason = kStages[stage].reason;
     if (by >= 0) absl::StrAppend(&reason, ": ", suspects_[by]);
     result_.rejected.push_back({Text(*candidate), "not tried", std::move(reason)});
-    LookAtInstance(candidate);
+    LookAtSpecialCase(candidate);
   }
 
   // Whether it holds at some sizes other than those of the enumeration.
@@ -337,7 +337,7 @@ class Generation {
     switch (decision.answer) {
       case Decision::Answer::kProved:
         ++stats.proved;
-        stats.derived += candidate->instance.has_value();
+        stats.derived += candidate->special.has_value();
         numbers_.push_back(known_.Add(candidate->named.pair, Means::kProved, {}, candidate->types));
         Keep(*candidate, std::move(decision.rule), false);
         return;
@@ -357,7 +357,7 @@ class Generation {
         Reject(*candidate, "unknown", std::move(decision.reason));
         break;
     }
-    LookAtInstance(candidate);
+    LookAtSpecialCase(candidate);
   }
   void Keep(const Candidate& candidate, Substitution rule, bool guarded) {
     result_.rules.push_back({candidate.named.pair, std::move(rule), guarded, {}});

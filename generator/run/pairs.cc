@@ -72,7 +72,7 @@ std::map<PairCollector::Place, Pair> PairCollector::Take() { return std::exchang
 
 bool PairCollector::HasSplit(const CompactGraph& graph) const {
   return std::any_of(graph.ops.begin(), graph.ops.begin() + graph.num_ops,
-                     [&](const auto& op) { return set_.instances()[op.instance].num_outputs > 1; });
+                     [&](const auto& op) { return set_.variants()[op.variant].num_outputs > 1; });
 }
 
 // The number of the part of each output. Two open outputs share a part only if both depend on one
@@ -84,7 +84,7 @@ std::vector<size_t> PairCollector::PartsOf(const Pair& pair, const std::vector<b
     const size_t from = part[a], to = part[b];
     std::replace(part.begin(), part.end(), from, to);
   };
-  for (const TermGraph* graph : {&pair.source, &pair.target}) {
+  for (const NumberedGraph* graph : {&pair.source, &pair.target}) {
     std::vector<size_t> reader(graph->ops.size(), part.size());
     for (size_t o = 0; o < part.size(); ++o) {
       if (!open[o]) continue;
@@ -95,7 +95,7 @@ std::vector<size_t> PairCollector::PartsOf(const Pair& pair, const std::vector<b
         for (int v : graph->ops[i].operands) {
           if (v >= 0) read[v / kMostOutputs] = true;
         }
-        if (set_.instances()[graph->ops[i].instance].num_outputs < 2) continue;
+        if (set_.variants()[graph->ops[i].variant].num_outputs < 2) continue;
         if (reader[i] < part.size()) join(o, reader[i]);
         reader[i] = o;
       }

@@ -11,7 +11,7 @@ namespace lemma::generator {
 
 // Each file of a run begins with it, so that a run with different results rejects the file.
 struct RunId {
-  std::string ops;  // operator set and instances, joined by commas
+  std::string ops;  // operator set and variants, joined by commas
   int64_t max_ops = 0, seed = 0;
   uint64_t program = 0;  // a hash of the program, so of its operators, enumeration and prover
 

@@ -17,11 +17,11 @@ Attrs Window() {
 
 Attrs Epsilon() { return {{"epsilon", 0.5}}; }
 
-InstanceText Conv2d() {
+VariantText Conv2d() {
   return {"conv2d", "x: [n, c, h, w], f: [k, c, r, s]",
           "conv2d(x, f) {dilations = d, pads = p, strides = t}", Window()};
 }
-InstanceText Conv2dBias() {
+VariantText Conv2dBias() {
   return {"conv2d_bias", "x: [n, c, h, w], (f: [k, c, r, s], b: [k])",
           "conv2d(x, f, b) {dilations = d, pads = p, strides = t}", Window()};
 }
@@ -32,36 +32,36 @@ Attrs GroupedWindow() {
   values["g"] = int64_t{2};
   return values;
 }
-InstanceText GroupedConv2d() {
+VariantText GroupedConv2d() {
   return {"conv2d", "x: [n, g*c, h, w], f: [g*k, c, r, s]",
           "conv2d(x, f) {dilations = d, groups = g, pads = p, strides = t}", GroupedWindow()};
 }
-InstanceText GroupedConv2dBias() {
+VariantText GroupedConv2dBias() {
   return {"conv2d_bias", "x: [n, g*c, h, w], (f: [g*k, c, r, s], b: [g*k])",
           "conv2d(x, f, b) {dilations = d, groups = g, pads = p, strides = t}", GroupedWindow()};
 }
 
-InstanceText BatchNorm() {
+VariantText BatchNorm() {
   return {"batch_norm", "x: [n, c, h, w], (s: [c], o: [c], m: [c], v: [c])",
           "batch_norm(x, s, o, m, v) {epsilon = epsilon}", Epsilon()};
 }
 // The scale and shift equal to a batch normalization.
-InstanceText NormAffine() {
+VariantText NormAffine() {
   return {"norm_affine", "(s: [c], o: [c], m: [c], v: [c])",
           "e = constant [c] fill epsilon u = add(v, e) r = sqrt(u) a = div(s, r) "
           "w = mul(m, a) b = sub(o, w) return (a, b)",
           Epsilon()};
 }
-InstanceText ConcatFiltersBiases() {
+VariantText ConcatFiltersBiases() {
   return {"concat_filters_biases",
           "(f: [j, c, r, s], a: [j]), (g: [k, c, r, s], b: [k])",
           "u = concat(f, g) {axis = 0} v = concat(a, b) {axis = 0} return (u, v)",
           {}};
 }
-InstanceText Concat() {
+VariantText Concat() {
   return {"concat", "x: [n, i, h, w], y: [n, j, h, w]", "concat(x, y) {axis = 1}", {}};
 }
-InstanceText Split() {
+VariantText Split() {
   return {"split",
           "x: [n, i+j, h, w]",
           "y, z = split(x) {axis = 1, sizes = [i, j]} return y, z",

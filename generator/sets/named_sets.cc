@@ -17,34 +17,34 @@ using Made = absl::StatusOr<std::unique_ptr<OperatorSet>>;
 
 struct NamedSetInfo {
   const char* name;
-  NameList instances;
-  std::function<Made(const NameList&)> make;  // with these of its instances; none given: all
+  NameList variants;
+  std::function<Made(const NameList&)> make;  // with these of its variants; none given: all
 };
 
-NamedSetInfo Taso(const char* name, TasoInstances which) {
-  return {name, TasoInstanceNames(which),
+NamedSetInfo Taso(const char* name, TasoVariants which) {
+  return {name, TasoVariantNames(which),
           [which](const NameList& only) { return TasoSet(only, which); }};
 }
 
 NamedSetInfo Table(const char* name, const TableSetText& text) {
   NamedSetInfo info{name, {}, [&text](const NameList& only) {
-                      std::vector<InstanceText> chosen;
-                      for (const InstanceText& i : text.instances) {
+                      std::vector<VariantText> chosen;
+                      for (const VariantText& i : text.variants) {
                         if (only.empty() || std::count(only.begin(), only.end(), i.name)) {
                           chosen.push_back(i);
                         }
                       }
                       return TableSet(chosen, text.inputs);
                     }};
-  for (const InstanceText& i : text.instances) info.instances.push_back(i.name);
+  for (const VariantText& i : text.variants) info.variants.push_back(i.name);
   return info;
 }
 
 const std::vector<NamedSetInfo>& Sets() {
   static const auto* const sets = [] {
     auto* all = new std::vector<NamedSetInfo>{
-        Taso("taso", TasoInstances::kTaso),
-        Taso("taso_plus", TasoInstances::kPlus),
+        Taso("taso", TasoVariants::kTaso),
+        Taso("taso_plus", TasoVariants::kPlus),
         Table("transformer", TransformerSet()),
         Table("training", TrainingSet()),
     };
@@ -57,13 +57,13 @@ const std::vector<NamedSetInfo>& Sets() {
 // The first of `names` that the set lacks.
 const std::string* Missing(const NamedSetInfo& set, const NameList& names) {
   for (const std::string& name : names) {
-    if (!std::count(set.instances.begin(), set.instances.end(), name)) return &name;
+    if (!std::count(set.variants.begin(), set.variants.end(), name)) return &name;
   }
   return nullptr;
 }
 
-std::string InstancesOf(const NamedSetInfo& set) {
-  return absl::StrCat(set.name, ": ", absl::StrJoin(set.instances, ", "));
+std::string VariantsOf(const NamedSetInfo& set) {
+  return absl::StrCat(set.name, ": ", absl::StrJoin(set.variants, ", "));
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ Made NamedSet(const std::vector<std::string>& names) {
     const std::string* missing = Missing(set, only);
     if (missing == nullptr) return set.make(only);
     return absl::InvalidArgumentError(
-        absl::StrCat("there is no operator instance '", *missing, "' in ", InstancesOf(set)));
+        absl::StrCat("there is no operator variant '", *missing, "' in ", VariantsOf(set)));
   }
   for (const NamedSetInfo& set : Sets()) {
     if (!names.empty() && Missing(set, names) == nullptr) return set.make(names);
@@ -89,9 +89,9 @@ Made NamedSet(const std::vector<std::string>& names) {
   return absl::InvalidArgumentError(
       absl::StrCat("no operator set is called '", names.empty() ? "" : names[0],
                    "', and none has all of these "
-                   "operator instances; there are\n  ",
+                   "operator variants; there are\n  ",
                    absl::StrJoin(Sets(), "\n  ", [](std::string* out, const NamedSetInfo& set) {
-                     out->append(InstancesOf(set));
+                     out->append(VariantsOf(set));
                    })));
 }
 

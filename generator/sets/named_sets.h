@@ -14,8 +14,8 @@ namespace lemma::generator {
 // "taso", "taso_plus", "transformer", "training", and the sets for inference.
 std::vector<std::string> SetNames();
 
-// Makes the set for: a set's name; a set's name and some of its instances; or only instances, of
-// the first set that has them all. Instances keep the set's order; all of its inputs are included.
+// Makes the set for: a set's name; a set's name and some of its variants; or only variants, of
+// the first set that has them all. Variants keep the set's order; all of its inputs are included.
 // InvalidArgument lists the existing names.
 absl::StatusOr<std::unique_ptr<OperatorSet>> NamedSet(const std::vector<std::string>& names);
 

@@ -6,13 +6,13 @@
 namespace lemma::generator {
 namespace {
 
-std::string ValueText(const OperatorSet& set, const TermGraph& graph, Names names, int value) {
+std::string ValueText(const OperatorSet& set, const NumberedGraph& graph, Names names, int value) {
   if (value < 0) {
     return names == Names::kVariables ? absl::StrCat("x", -value) : set.inputs()[-1 - value].name;
   }
-  const Term& term = graph.ops[value / kMostOutputs];
-  const Instance& instance = set.instances()[term.instance];
-  std::string text = instance.name;
+  const NumberedOp& term = graph.ops[value / kMostOutputs];
+  const Variant& variant = set.variants()[term.variant];
+  std::string text = variant.name;
   if (!term.operands.empty()) {
     absl::StrAppend(&text, "(",
                     absl::StrJoin(term.operands, ", ",
@@ -21,13 +21,13 @@ std::string ValueText(const OperatorSet& set, const TermGraph& graph, Names name
                                   }),
                     ")");
   }
-  if (instance.num_outputs > 1) absl::StrAppend(&text, ".", value % kMostOutputs);
+  if (variant.num_outputs > 1) absl::StrAppend(&text, ".", value % kMostOutputs);
   return text;
 }
 
 }  // namespace
 
-std::string ToString(const OperatorSet& set, const TermGraph& graph, Names names) {
+std::string ToString(const OperatorSet& set, const NumberedGraph& graph, Names names) {
   return absl::StrJoin(graph.outputs, ", ", [&](std::string* out, int v) {
     out->append(ValueText(set, graph, names, v));
   });

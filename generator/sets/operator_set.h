@@ -1,4 +1,4 @@
-// An operator set defines what is enumerated: instances (operators with their attributes) and the
+// An operator set defines what is enumerated: variants (operators with their attributes) and the
 // input tensors to which they are applied.
 #ifndef LEMMA_GENERATOR_SETS_OPERATOR_SET_H_
 #define LEMMA_GENERATOR_SETS_OPERATOR_SET_H_
@@ -15,34 +15,34 @@
 
 namespace lemma::generator {
 
-// One application of an instance. An operand below zero is input -1 - v of the set; any other
+// One application of a variant. An operand below zero is input -1 - v of the set; any other
 // operand is 2 * (place of the operator) + output.
-struct Term {
-  int instance = 0;
+struct NumberedOp {
+  int variant = 0;
   std::vector<int> operands;
-  friend bool operator==(const Term& a, const Term& b) {
-    return a.instance == b.instance && a.operands == b.operands;
+  friend bool operator==(const NumberedOp& a, const NumberedOp& b) {
+    return a.variant == b.variant && a.operands == b.operands;
   }
-  friend bool operator<(const Term& a, const Term& b) {
-    return std::tie(a.instance, a.operands) < std::tie(b.instance, b.operands);
+  friend bool operator<(const NumberedOp& a, const NumberedOp& b) {
+    return std::tie(a.variant, a.operands) < std::tie(b.variant, b.operands);
   }
 };
-constexpr int kMostOutputs = 2;   // of an instance
-constexpr int kMostOperands = 2;  // of an instance
+constexpr int kMostOutputs = 2;   // of a variant
+constexpr int kMostOperands = 2;  // of a variant
 inline int InputValue(int input) { return -1 - input; }
 inline int OutputValue(int op, int output) { return kMostOutputs * op + output; }
 
 // A graph; operands come before their users.
-struct TermGraph {
-  std::vector<Term> ops;
+struct NumberedGraph {
+  std::vector<NumberedOp> ops;
   std::vector<int> outputs;
 };
 // Two graphs that may be equal, output by output.
 struct Pair {
-  TermGraph source, target;
+  NumberedGraph source, target;
 };
 
-struct Instance {
+struct Variant {
   std::string name;
   int num_operands = 0, num_outputs = 1;
   bool commutative = false;
@@ -60,29 +60,30 @@ struct Input {
 };
 
 // An operator set (implemented in taso_set.cc and table_set.cc). It numbers the types that occur; a
-// type is the dimensions and anything else that decides whether an instance applies.
+// type is the dimensions and anything else that decides whether a variant applies.
 class OperatorSet {
  public:
   virtual ~OperatorSet() = default;
   virtual const std::vector<Input>& inputs() const = 0;
-  virtual const std::vector<Instance>& instances() const = 0;
+  virtual const std::vector<Variant>& variants() const = 0;
   virtual const std::vector<int64_t>& DimsOf(int type) const = 0;
 
   struct Application {
     std::vector<int> types;  // of the outputs
     Graph graph;             // over the operands, with operators of the table
   };
-  // NotFound if the instance does not take operands of these types.
-  virtual absl::StatusOr<Application> Apply(int instance, const std::vector<int>& types) = 0;
+  // NotFound if the variant does not take operands of these types.
+  virtual absl::StatusOr<Application> Apply(int variant, const std::vector<int>& types) = 0;
 
   // The rule with the most general types for which both sides are well-formed. It is not proved.
   virtual absl::StatusOr<Substitution> Lift(const Pair& pair, absl::string_view name) const = 0;
 };
 
-// "add(x1, matmul(x2, w1))"; .0 and .1 distinguish outputs of one instance. kInputs: inputs have
+// "add(x1, matmul(x2, w1))"; .0 and .1 distinguish outputs of one variant. kInputs: inputs have
 // their names; kVariables: they are x1, x2, …
 enum class Names { kInputs, kVariables };
-std::string ToString(const OperatorSet& set, const TermGraph& graph, Names names = Names::kInputs);
+std::string ToString(const OperatorSet& set, const NumberedGraph& graph,
+                     Names names = Names::kInputs);
 std::string ToString(const OperatorSet& set, const Pair& pair, Names names = Names::kInputs);
 
 }  // namespace lemma::generator

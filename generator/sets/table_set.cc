@@ -57,8 +57,8 @@ class Rows {
 
 class Lifting {
  public:
-  Lifting(const std::vector<TableInstance>& instances, const Pair& pair)
-      : instances_(instances), sides_{&pair.source, &pair.target} {}
+  Lifting(const std::vector<TableVariant>& variants, const Pair& pair)
+      : variants_(variants), sides_{&pair.source, &pair.target} {}
 
   absl::StatusOr<std::string> Run(absl::string_view name, absl::string_view doc) {
     LEMMA_RETURN_IF_ERROR(FindRanks());
@@ -92,15 +92,15 @@ class Lifting {
     return fits;
   }
   int PartsOf(int variable) const {
-    const auto& [instance, operand] = uses_.at(variable);
-    return instance->operand_parts()[operand];
+    const auto& [variant, operand] = uses_.at(variable);
+    return variant->operand_parts()[operand];
   }
 
   absl::Status FindRanks() {
     for (int side = 0; side < 2; ++side) {
       for (size_t i = 0; i < sides_[side]->ops.size(); ++i) {
-        const Term& term = sides_[side]->ops[i];
-        const TableInstance& instance = instances_[term.instance];
+        const NumberedOp& term = sides_[side]->ops[i];
+        const TableVariant& variant = variants_[term.variant];
         const int row = rows_.New();
         auto take = [&](std::vector<RankPattern>::const_iterator* p, int parts) {
           Ranks ranks;
@@ -109,7 +109,7 @@ class Lifting {
           }
           return ranks;
         };
-        auto operand = instance.operands().begin(), result = instance.results().begin();
+        auto operand = variant.operands().begin(), result = variant.results().begin();
         for (size_t k = 0; k < term.operands.size(); ++k) {
           const int v = term.operands[k];
           if (v < 0 && !uses_.count(v)) {
@@ -118,17 +118,17 @@ class Lifting {
                   absl::StrCat("x", -v, " occurs in the target only"));
             }
             order_.push_back(v);
-            uses_[v] = {&instance, static_cast<int>(k)};
+            uses_[v] = {&variant, static_cast<int>(k)};
           }
-          const int parts = instance.operand_parts()[k];
+          const int parts = variant.operand_parts()[k];
           if (!Unify(take(&operand, parts), RanksOf(Key(side, v), parts))) {
             return absl::InvalidArgumentError(absl::StrCat(
-                "operand ", k, " of ", instance.instance().name, " would have two ranks"));
+                "operand ", k, " of ", variant.variant().name, " would have two ranks"));
           }
         }
-        for (size_t k = 0; k < instance.result_parts().size(); ++k) {
+        for (size_t k = 0; k < variant.result_parts().size(); ++k) {
           ranks_[{side, OutputValue(static_cast<int>(i), static_cast<int>(k))}] =
-              take(&result, instance.result_parts()[k]);
+              take(&result, variant.result_parts()[k]);
         }
       }
     }
@@ -148,16 +148,16 @@ class Lifting {
 
   void MakeVariables() {
     for (int v : order_) {
-      const auto& [instance, operand] = uses_.at(v);
+      const auto& [variant, operand] = uses_.at(v);
       const int parts = PartsOf(v);
       const Ranks ranks = RanksOf({0, v}, parts);
-      int number = 0;  // the number of the first part among the instance's tensors
-      for (int k = 0; k < operand; ++k) number += instance->operand_parts()[k];
+      int number = 0;  // the number of the first part among the variant's tensors
+      for (int k = 0; k < operand; ++k) number += variant->operand_parts()[k];
       for (int p = 0; p < parts; ++p) {
         const Rows::Rank rank = rows_.Find(ranks[p]);
         Idx dims;
         for (int d = rank.dims - 1; d >= 0; --d) {
-          const std::string name = instance->NameOfDim(number + p, d);
+          const std::string name = variant->NameOfDim(number + p, d);
           // Names that begin with b stand for lists.
           dims.push_back(builder_.sizes().New(name.empty() || name[0] == 'b' ? "d" : name,
                                               SizeSolver::Kind::kSize));
@@ -180,27 +180,26 @@ class Lifting {
   absl::Status Lower(int side) {
     builder_.Begin(side == 0 ? RuleBuilder::Side::kSource : RuleBuilder::Side::kTarget);
     for (size_t i = 0; i < sides_[side]->ops.size(); ++i) {
-      const Term& term = sides_[side]->ops[i];
-      const TableInstance& instance = instances_[term.instance];
+      const NumberedOp& term = sides_[side]->ops[i];
+      const TableVariant& variant = variants_[term.variant];
       std::vector<TypedValue> in;
       for (int v : term.operands) {
         const std::vector<TypedValue>& parts = values_.at(Key(side, v));
         in.insert(in.end(), parts.begin(), parts.end());
       }
-      SymbolValues values(instance.symbols().size());
-      for (int a : instance.attributes()) values[a] = Attribute(side, instance, a);
-      SymbolValues& first = first_[term.instance];
+      SymbolValues values(variant.symbols().size());
+      for (int a : variant.attributes()) values[a] = Attribute(side, variant, a);
+      SymbolValues& first = first_[term.variant];
       const ValueKey result = {side, OutputValue(static_cast<int>(i), 0)};
       const Rows::Rank rank = rows_.Find(ranks_.at(result)[0]);
       LEMMA_ASSIGN_OR_RETURN(
           std::vector<TypedValue> out,
-          instance.Lower(builder_, in,
-                         {NameOfRow(rank.row), rank.dims - instance.results()[0].dims}, first,
-                         &values));
+          variant.Lower(builder_, in, {NameOfRow(rank.row), rank.dims - variant.results()[0].dims},
+                        first, &values));
       if (first.empty()) first = values;
       auto part = out.begin();
-      for (size_t k = 0; k < instance.result_parts().size(); ++k) {
-        const auto end = part + instance.result_parts()[k];
+      for (size_t k = 0; k < variant.result_parts().size(); ++k) {
+        const auto end = part + variant.result_parts()[k];
         values_[{side, OutputValue(static_cast<int>(i), static_cast<int>(k))}].assign(part, end);
         part = end;
       }
@@ -209,11 +208,11 @@ class Lifting {
   }
 
   // A symbol if the source has it; attributes that only the target has keep their values.
-  ExprAttr Attribute(int side, const TableInstance& instance, int symbol) {
-    const std::string& name = instance.symbols()[symbol].name;
+  ExprAttr Attribute(int side, const TableVariant& variant, int symbol) {
+    const std::string& name = variant.symbols()[symbol].name;
     auto it = attributes_.find(name);
     if (it != attributes_.end()) return it->second;
-    ExprAttr value = ToExprAttr(instance.values().at(name));
+    ExprAttr value = ToExprAttr(variant.values().at(name));
     auto open = [&](IndexExpr* number) {
       *number = builder_.sizes().New(name, SizeSolver::Kind::kAttribute);
     };
@@ -228,16 +227,16 @@ class Lifting {
     return value;
   }
 
-  const std::vector<TableInstance>& instances_;
-  const TermGraph* const sides_[2];
+  const std::vector<TableVariant>& variants_;
+  const NumberedGraph* const sides_[2];
   Rows rows_;
   std::map<ValueKey, Ranks> ranks_;
-  std::vector<int> order_;                                    // variables by first occurrence
-  std::map<int, std::pair<const TableInstance*, int>> uses_;  // the first use of each
+  std::vector<int> order_;                                   // variables by first occurrence
+  std::map<int, std::pair<const TableVariant*, int>> uses_;  // the first use of each
   std::map<int, std::string> row_names_;
   RuleBuilder builder_;
   std::map<ValueKey, std::vector<TypedValue>> values_;  // a bundle's parts
-  std::map<int, SymbolValues> first_;  // values of an instance's symbols at its first occurrence
+  std::map<int, SymbolValues> first_;  // values of a variant's symbols at its first occurrence
   std::map<std::string, ExprAttr> attributes_;
 };
 
@@ -245,9 +244,9 @@ constexpr int kBundleRank = 9;
 
 class Set : public OperatorSet {
  public:
-  Set(std::vector<TableInstance> table, const std::vector<InputGroup>& inputs)
+  Set(std::vector<TableVariant> table, const std::vector<InputGroup>& inputs)
       : table_(std::move(table)) {
-    for (const TableInstance& t : table_) instances_.push_back(t.instance());
+    for (const TableVariant& t : table_) variants_.push_back(t.variant());
     int group = 0;
     for (const InputGroup& g : inputs) {
       for (int i = 1; i <= g.count; ++i) {
@@ -259,13 +258,13 @@ class Set : public OperatorSet {
   }
 
   const std::vector<Input>& inputs() const override { return inputs_; }
-  const std::vector<Instance>& instances() const override { return instances_; }
+  const std::vector<Variant>& variants() const override { return variants_; }
   const std::vector<int64_t>& DimsOf(int type) const override { return dims_[type]; }
 
-  absl::StatusOr<Application> Apply(int instance, const std::vector<int>& types) override {
+  absl::StatusOr<Application> Apply(int variant, const std::vector<int>& types) override {
     std::vector<BundleShape> operands;
     for (int type : types) operands.push_back(types_[type]);
-    LEMMA_ASSIGN_OR_RETURN(TableInstance::Built built, table_[instance].Build(operands));
+    LEMMA_ASSIGN_OR_RETURN(TableVariant::Built built, table_[variant].Build(operands));
     Application result;
     for (const BundleShape& shapes : built.results) result.types.push_back(TypeOf(shapes));
     result.graph = std::move(built.graph);
@@ -297,8 +296,8 @@ class Set : public OperatorSet {
     return it->second;
   }
 
-  std::vector<TableInstance> table_;
-  std::vector<Instance> instances_;
+  std::vector<TableVariant> table_;
+  std::vector<Variant> variants_;
   std::vector<Input> inputs_;
   std::vector<BundleShape> types_;
   std::vector<Shape> dims_;
@@ -307,12 +306,12 @@ class Set : public OperatorSet {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<OperatorSet>> TableSet(const std::vector<InstanceText>& instances,
+absl::StatusOr<std::unique_ptr<OperatorSet>> TableSet(const std::vector<VariantText>& variants,
                                                       const std::vector<InputGroup>& inputs) {
-  std::vector<TableInstance> table;
-  for (const InstanceText& text : instances) {
-    LEMMA_ASSIGN_OR_RETURN(TableInstance instance, TableInstance::Read(text));
-    table.push_back(std::move(instance));
+  std::vector<TableVariant> table;
+  for (const VariantText& text : variants) {
+    LEMMA_ASSIGN_OR_RETURN(TableVariant variant, TableVariant::Read(text));
+    table.push_back(std::move(variant));
   }
   return std::unique_ptr<OperatorSet>(new Set(std::move(table), inputs));
 }

@@ -1,4 +1,4 @@
-// Makes operator sets from instances that are texts over the operator table.
+// Makes operator sets from variants that are texts over the operator table.
 #ifndef LEMMA_GENERATOR_SETS_TABLE_SET_H_
 #define LEMMA_GENERATOR_SETS_TABLE_SET_H_
 
@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "generator/sets/operator_set.h"
-#include "generator/sets/table_instance.h"
+#include "generator/sets/table_variant.h"
 #include "graph/graph.h"
 
 namespace lemma::generator {
@@ -26,14 +26,14 @@ struct InputGroup {
   }
 };
 
-// The set of these instances and inputs. Types and values follow from the texts. A pair is lifted
-// to a rule by solving the requirements of its instances and their operators on sizes:
-//   * Ranks are those of the instances; common batch dimensions become a list of any length.
+// The set of these variants and inputs. Types and values follow from the texts. A pair is lifted
+// to a rule by solving the requirements of its variants and their operators on sizes:
+//   * Ranks are those of the variants; common batch dimensions become a list of any length.
 //   * Sizes are symbols. They are equal only where an operator or an output requires it, and 1 only
-//     where an instance or a result says so.
-//   * Attributes that are symbols of an instance stay symbols, the same in the whole rule.
+//     where a variant or a result says so.
+//   * Attributes that are symbols of a variant stay symbols, the same in the whole rule.
 // InvalidArgument if a text is wrong.
-absl::StatusOr<std::unique_ptr<OperatorSet>> TableSet(const std::vector<InstanceText>& instances,
+absl::StatusOr<std::unique_ptr<OperatorSet>> TableSet(const std::vector<VariantText>& variants,
                                                       const std::vector<InputGroup>& inputs);
 
 }  // namespace lemma::generator

@@ -4,13 +4,13 @@
 
 #include <vector>
 
-#include "generator/sets/table_instance.h"
 #include "generator/sets/table_set.h"
+#include "generator/sets/table_variant.h"
 
 namespace lemma::generator {
 
 struct TableSetText {
-  std::vector<InstanceText> instances;
+  std::vector<VariantText> variants;
   std::vector<InputGroup> inputs;
 };
 

@@ -25,8 +25,8 @@ using taso::TypedValue;
 constexpr int64_t kMostElements = 512;  // limit for a tensor, as in TASO's generator
 constexpr int kSame = taso::kSamePadding, kRelu = 2;
 
-struct TasoInstance {
-  Instance instance;
+struct TasoVariant {
+  Variant variant;
   int type;
   std::vector<std::pair<int, int>> parameters;
   std::vector<int64_t> kernel;  // required of the second operand
@@ -34,8 +34,8 @@ struct TasoInstance {
   int rank = 0;                 // of the first operand; 0: any
 };
 
-// Adds instances that TASO's operators allow beyond its generator's defaults.
-void AddMore(std::vector<TasoInstance>* all) {
+// Adds variants that TASO's operators allow beyond its generator's defaults.
+void AddMore(std::vector<TasoVariant>* all) {
   using namespace taso;
   all->push_back({{"sigmoid", 1, 1, false}, kSigmoid, {}, {}, {}, 0});
   all->push_back({{"tanh", 1, 1, false}, kTanh, {}, {}, {}, 0});
@@ -65,9 +65,9 @@ void AddMore(std::vector<TasoInstance>* all) {
   }
 }
 
-std::vector<TasoInstance> AllInstances(TasoInstances which) {
+std::vector<TasoVariant> AllVariants(TasoVariants which) {
   using namespace taso;
-  std::vector<TasoInstance> all = {
+  std::vector<TasoVariant> all = {
       {{"matmul", 2, 1, false, true}, kMatmul, {{kActivation, 0}}, {}, {}, 2},
       {{"add", 2, 1, true, true}, kAdd, {}, {}, {}, 0},
       {{"mul", 2, 1, true, true}, kMul, {}, {}, {}, 0},
@@ -115,15 +115,15 @@ std::vector<TasoInstance> AllInstances(TasoInstances which) {
   // The permutation (1, 0) as a number in base 2.
   all.push_back(
       {{"transpose", 1, 1, false}, kTranspose, {{kNumDims, 2}, {kPermutation, 2}}, {}, {}, 2});
-  if (which == TasoInstances::kPlus) AddMore(&all);
+  if (which == TasoVariants::kPlus) AddMore(&all);
   return all;
 }
 
 class Set : public OperatorSet {
  public:
-  Set(std::vector<TasoInstance> chosen, TasoInstances which)
+  Set(std::vector<TasoVariant> chosen, TasoVariants which)
       : chosen_(std::move(chosen)), which_(which) {
-    for (const TasoInstance& c : chosen_) instances_.push_back(c.instance);
+    for (const TasoVariant& c : chosen_) variants_.push_back(c.variant);
     int group = 0;
     auto add = [&](const char* name, int count, std::vector<int64_t> dims, bool kernel = false) {
       for (int i = 1; i <= count; ++i) {
@@ -138,19 +138,19 @@ class Set : public OperatorSet {
     add("u", 3, {4, 4, 1, 3}, true);
     add("v", 3, {4, 4, 3, 1}, true);
     add("k", 1, {4, 1, 3, 3}, true);
-    if (which == TasoInstances::kPlus) {
+    if (which == TasoVariants::kPlus) {
       add("g", 2, {4, 2, 3, 3}, true);  // of two groups
       add("q", 2, {4, 4, 1, 1}, true);
     }
-    add("s", which == TasoInstances::kPlus ? 2 : 1, {});
+    add("s", which == TasoVariants::kPlus ? 2 : 1, {});
   }
 
   const std::vector<Input>& inputs() const override { return inputs_; }
-  const std::vector<Instance>& instances() const override { return instances_; }
+  const std::vector<Variant>& variants() const override { return variants_; }
   const std::vector<int64_t>& DimsOf(int type) const override { return types_[type].dims; }
 
-  absl::StatusOr<Application> Apply(int instance, const std::vector<int>& types) override {
-    const TasoInstance& chosen = chosen_[instance];
+  absl::StatusOr<Application> Apply(int variant, const std::vector<int>& types) override {
+    const TasoVariant& chosen = chosen_[variant];
     LEMMA_RETURN_IF_ERROR(CheckTypes(chosen, types));
     RuleBuilder builder;
     std::vector<TypedValue> inputs;
@@ -160,7 +160,7 @@ class Set : public OperatorSet {
                               Idx(types_[type].dims.begin(), types_[type].dims.end())));
       inputs.back().parts = types_[type].parts;
     }
-    LEMMA_ASSIGN_OR_RETURN(taso::TasoOp op, taso::TasoOp::Read(ToProto(instance, types.size())));
+    LEMMA_ASSIGN_OR_RETURN(taso::TasoOp op, taso::TasoOp::Read(ToProto(variant, types.size())));
     std::vector<TypedValue> sides[2];
     for (auto side : {RuleBuilder::Side::kSource, RuleBuilder::Side::kTarget}) {
       builder.Begin(side);
@@ -177,10 +177,10 @@ class Set : public OperatorSet {
       LEMMA_ASSIGN_OR_RETURN(int type, TypeOf(builder, sides[0][i]));
       result.types.push_back(type);
     }
-    LEMMA_ASSIGN_OR_RETURN(std::string text, builder.Text("instance", chosen.instance.name));
+    LEMMA_ASSIGN_OR_RETURN(std::string text, builder.Text("variant", chosen.variant.name));
     // Without operands, nothing determines a constant's element type.
     if (types.empty()) text = absl::StrReplaceAll(text, {{"= constant [", "= constant f32["}});
-    LEMMA_ASSIGN_OR_RETURN(std::vector<Substitution> rules, ParseRules(text, "an instance"));
+    LEMMA_ASSIGN_OR_RETURN(std::vector<Substitution> rules, ParseRules(text, "a variant"));
     LEMMA_ASSIGN_OR_RETURN(result.graph, Instantiate(rules[0], rules[0].source, {}));
     return result;
   }
@@ -188,8 +188,8 @@ class Set : public OperatorSet {
   absl::StatusOr<Substitution> Lift(const Pair& pair, absl::string_view name) const override {
     taso::RuleCollection collection;
     taso::Rule* rule = collection.add_rule();
-    for (const Term& term : pair.source.ops) *rule->add_src_op() = ToProto(term);
-    for (const Term& term : pair.target.ops) *rule->add_dst_op() = ToProto(term);
+    for (const NumberedOp& term : pair.source.ops) *rule->add_src_op() = ToProto(term);
+    for (const NumberedOp& term : pair.target.ops) *rule->add_dst_op() = ToProto(term);
     for (size_t i = 0; i < pair.source.outputs.size(); ++i) {
       taso::MapOutput* map = rule->add_mapped_output();
       const taso::Tensor source = ToProto(pair.source.outputs[i]);
@@ -213,9 +213,9 @@ class Set : public OperatorSet {
     bool kernel = false;  // it is an input and a convolution's kernel
   };
 
-  absl::Status CheckTypes(const TasoInstance& chosen, const std::vector<int>& types) const {
+  absl::Status CheckTypes(const TasoVariant& chosen, const std::vector<int>& types) const {
     const absl::Status mismatch =
-        absl::NotFoundError("the instance does not take operands of these types");
+        absl::NotFoundError("the variant does not take operands of these types");
     if (types.empty()) return absl::OkStatus();
     const Type& first = types_[types[0]];
     if (chosen.rank > 0 && static_cast<int>(first.dims.size()) != chosen.rank) return mismatch;
@@ -235,7 +235,7 @@ class Set : public OperatorSet {
     }
     // TASO's generator convolves no kernel that is an input, and enlarges no other values.
     if (chosen.type == taso::kConv && first.kernel) return mismatch;
-    const bool enlarges_all = which_ == TasoInstances::kPlus;
+    const bool enlarges_all = which_ == TasoVariants::kPlus;
     if (chosen.type == taso::kEnlarge && !first.kernel && !enlarges_all) return mismatch;
     if (chosen.type == taso::kEnlarge && first.dims[2] >= 3 && first.dims[3] >= 3) {
       return mismatch;  // it would do nothing
@@ -260,19 +260,19 @@ class Set : public OperatorSet {
     tensor.set_ts_id(value < 0 ? 0 : value % kMostOutputs);
     return tensor;
   }
-  taso::Operator ToProto(const Term& term) const {
+  taso::Operator ToProto(const NumberedOp& term) const {
     taso::Operator op;
-    op.set_type(chosen_[term.instance].type);
+    op.set_type(chosen_[term.variant].type);
     for (int v : term.operands) *op.add_input() = ToProto(v);
-    for (auto [key, value] : chosen_[term.instance].parameters) {
+    for (auto [key, value] : chosen_[term.variant].parameters) {
       taso::Parameter* p = op.add_para();
       p->set_key(key);
       p->set_value(value);
     }
     return op;
   }
-  taso::Operator ToProto(int instance, size_t operands) const {
-    return ToProto(Term{instance, std::vector<int>(operands, -1)});
+  taso::Operator ToProto(int variant, size_t operands) const {
+    return ToProto(NumberedOp{variant, std::vector<int>(operands, -1)});
   }
 
   int TypeOf(const std::vector<int64_t>& dims, bool kernel) {
@@ -283,7 +283,7 @@ class Set : public OperatorSet {
     for (const IndexExpr& dim : value.dims) {
       auto size = const_cast<RuleBuilder&>(builder).sizes().Value(dim);
       if (!size || !size->AsConst()) {
-        return absl::InvalidArgumentError("an instance's size is not determined by its operands");
+        return absl::InvalidArgumentError("a variant's size is not determined by its operands");
       }
       type.dims.push_back(*size->AsConst());
     }
@@ -327,9 +327,9 @@ class Set : public OperatorSet {
     return it->second;
   }
 
-  std::vector<TasoInstance> chosen_;
-  const TasoInstances which_;
-  std::vector<Instance> instances_;
+  std::vector<TasoVariant> chosen_;
+  const TasoVariants which_;
+  std::vector<Variant> variants_;
   std::vector<Input> inputs_;
   std::vector<Type> types_;
   std::map<std::string, int> interned_;
@@ -337,27 +337,27 @@ class Set : public OperatorSet {
 
 }  // namespace
 
-std::vector<std::string> TasoInstanceNames(TasoInstances which) {
+std::vector<std::string> TasoVariantNames(TasoVariants which) {
   std::vector<std::string> names;
-  for (const TasoInstance& i : AllInstances(which)) names.push_back(i.instance.name);
+  for (const TasoVariant& i : AllVariants(which)) names.push_back(i.variant.name);
   return names;
 }
 
 absl::StatusOr<std::unique_ptr<OperatorSet>> TasoSet(const std::vector<std::string>& only,
-                                                     TasoInstances which) {
-  std::vector<TasoInstance> all = AllInstances(which), chosen;
+                                                     TasoVariants which) {
+  std::vector<TasoVariant> all = AllVariants(which), chosen;
   for (const std::string& name : only) {
     if (std::none_of(all.begin(), all.end(),
-                     [&](const TasoInstance& i) { return i.instance.name == name; })) {
+                     [&](const TasoVariant& i) { return i.variant.name == name; })) {
       return absl::InvalidArgumentError(
-          absl::StrCat("there is no operator instance '", name, "'; there are ",
-                       absl::StrJoin(all, ", ", [](std::string* out, const TasoInstance& i) {
-                         out->append(i.instance.name);
+          absl::StrCat("there is no operator variant '", name, "'; there are ",
+                       absl::StrJoin(all, ", ", [](std::string* out, const TasoVariant& i) {
+                         out->append(i.variant.name);
                        })));
     }
   }
-  for (TasoInstance& i : all) {
-    if (only.empty() || std::count(only.begin(), only.end(), i.instance.name)) {
+  for (TasoVariant& i : all) {
+    if (only.empty() || std::count(only.begin(), only.end(), i.variant.name)) {
       chosen.push_back(std::move(i));
     }
   }

@@ -1,6 +1,6 @@
-// TASO's operator instances and inputs (SOSP'19, defaults of its generator).
+// TASO's operator variants and inputs (SOSP'19, defaults of its generator).
 //
-// The instances have the meaning that rewrite/taso gives to operators of TASO's rule files, so a
+// The variants have the meaning that rewrite/taso gives to operators of TASO's rule files, so a
 // pair is lifted in the same way as a rule read from such a file.
 #ifndef LEMMA_GENERATOR_SETS_TASO_SET_H_
 #define LEMMA_GENERATOR_SETS_TASO_SET_H_
@@ -14,18 +14,18 @@
 
 namespace lemma::generator {
 
-enum class TasoInstances {
+enum class TasoVariants {
   kTaso,
-  // Adds sigmoid, tanh, convolutions of stride 2, without padding and in two groups, pooling of
-  // stride 2, and the kernels that these need; enlarges any kernel, not only inputs.
+  // Adds sigmoid, tanh, pooling of stride 2, convolutions of stride 2, without padding, or in two
+  // groups, and the kernels that these need. Every kernel can be enlarged, not only inputs.
   kPlus,
 };
-std::vector<std::string> TasoInstanceNames(TasoInstances which);
+std::vector<std::string> TasoVariantNames(TasoVariants which);
 
-// The whole set, or the named instances (in the set's order) with all inputs. InvalidArgument names
-// an instance that does not exist.
+// The whole set, or the named variants (in the set's order) with all inputs. InvalidArgument names
+// a variant that does not exist.
 absl::StatusOr<std::unique_ptr<OperatorSet>> TasoSet(const std::vector<std::string>& only = {},
-                                                     TasoInstances which = TasoInstances::kTaso);
+                                                     TasoVariants which = TasoVariants::kTaso);
 
 }  // namespace lemma::generator
 

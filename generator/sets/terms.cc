@@ -14,10 +14,10 @@ constexpr int kNamingRounds = 3;
 // Rebuilds the operators that the outputs need.
 class Normalizer {
  public:
-  Normalizer(const OperatorSet& set, const TermGraph& graph)
+  Normalizer(const OperatorSet& set, const NumberedGraph& graph)
       : set_(set), graph_(graph), state_(graph.ops.size(), kNew), place_(graph.ops.size(), 0) {}
 
-  std::optional<TermGraph> Run() {
+  std::optional<NumberedGraph> Run() {
     for (int v : graph_.outputs) result_.outputs.push_back(Visit(v));
     if (cyclic_) return std::nullopt;
     return std::move(result_);
@@ -35,10 +35,10 @@ class Normalizer {
     }
     if (state_[op] == kNew) {
       state_[op] = kOpen;
-      Term term = graph_.ops[op];
+      NumberedOp term = graph_.ops[op];
       for (int& v : term.operands) v = Visit(v);
       if (cyclic_) return value;
-      if (set_.instances()[term.instance].commutative) Order(&term.operands);
+      if (set_.variants()[term.variant].commutative) Order(&term.operands);
       auto [it, added] = made_.emplace(term, static_cast<int>(result_.ops.size()));
       if (added) result_.ops.push_back(term);
       place_[op] = it->second;
@@ -50,7 +50,7 @@ class Normalizer {
   // Sorts by structure, so that the order does not depend on that of the operators.
   void Order(std::vector<int>* operands) {
     if ((*operands)[0] == (*operands)[1]) return;
-    TermGraph a = result_, b = result_;
+    NumberedGraph a = result_, b = result_;
     a.outputs = {(*operands)[0]};
     b.outputs = {(*operands)[1]};
     if (ToString(set_, b, Names::kVariables) < ToString(set_, a, Names::kVariables))
@@ -58,25 +58,25 @@ class Normalizer {
   }
 
   const OperatorSet& set_;
-  const TermGraph& graph_;
-  TermGraph result_;
+  const NumberedGraph& graph_;
+  NumberedGraph result_;
   std::vector<State> state_;
   std::vector<int> place_;
-  std::map<Term, int> made_;
+  std::map<NumberedOp, int> made_;
   bool cyclic_ = false;
 };
 
-std::string AppendText(const TermGraph& graph, int value, bool names) {
+std::string AppendText(const NumberedGraph& graph, int value, bool names) {
   if (value < 0) return names ? absl::StrCat(-value) : "_";
-  const Term& term = graph.ops[value / kMostOutputs];
-  std::string text = absl::StrCat(term.instance, "(");
+  const NumberedOp& term = graph.ops[value / kMostOutputs];
+  std::string text = absl::StrCat(term.variant, "(");
   for (int v : term.operands) absl::StrAppend(&text, AppendText(graph, v, names), ",");
   return absl::StrCat(text, ").", value % kMostOutputs);
 }
 
 }  // namespace
 
-void RemoveUnread(TermGraph* graph) {
+void RemoveUnread(NumberedGraph* graph) {
   std::vector<bool> read(graph->ops.size(), false);
   for (int v : graph->outputs) {
     if (v >= 0) read[v / kMostOutputs] = true;
@@ -88,7 +88,7 @@ void RemoveUnread(TermGraph* graph) {
     }
   }
   std::vector<int> place(graph->ops.size(), 0);
-  std::vector<Term> ops;
+  std::vector<NumberedOp> ops;
   auto moved = [&](int v) {
     return v < 0 ? v : OutputValue(place[v / kMostOutputs], v % kMostOutputs);
   };
@@ -102,7 +102,7 @@ void RemoveUnread(TermGraph* graph) {
   graph->ops = std::move(ops);
 }
 
-void CountInputs(const TermGraph& graph, int value, std::vector<int>* counts) {
+void CountInputs(const NumberedGraph& graph, int value, std::vector<int>* counts) {
   if (value < 0) {
     if (counts->size() < static_cast<size_t>(-value)) counts->resize(-value);
     ++(*counts)[-1 - value];
@@ -111,7 +111,7 @@ void CountInputs(const TermGraph& graph, int value, std::vector<int>* counts) {
   for (int v : graph.ops[value / kMostOutputs].operands) CountInputs(graph, v, counts);
 }
 
-std::optional<TermGraph> Normalized(const OperatorSet& set, const TermGraph& graph) {
+std::optional<NumberedGraph> Normalized(const OperatorSet& set, const NumberedGraph& graph) {
   return Normalizer(set, graph).Run();
 }
 
@@ -137,11 +137,11 @@ NamedPair WithoutNames(const OperatorSet& set, const Pair& pair) {
   // The order of operands depends on names, and names on that order; a few rounds settle both.
   for (int round = 0; round < kNamingRounds; ++round) {
     std::map<int, int> names;
-    auto rename_all = [&](TermGraph* graph) {
+    auto rename_all = [&](NumberedGraph* graph) {
       auto rename = [&](int* v) {
         if (*v < 0) *v = -1 - names.emplace(*v, static_cast<int>(names.size())).first->second;
       };
-      for (Term& term : graph->ops) {
+      for (NumberedOp& term : graph->ops) {
         for (int& v : term.operands) rename(&v);
       }
       for (int& v : graph->outputs) rename(&v);
@@ -158,7 +158,7 @@ NamedPair WithoutNames(const OperatorSet& set, const Pair& pair) {
     result.inputs = std::move(inputs);
     result.covers = names.size() == of_source;
   }
-  for (const TermGraph* side : {&result.pair.source, &result.pair.target}) {
+  for (const NumberedGraph* side : {&result.pair.source, &result.pair.target}) {
     for (int v : side->outputs) absl::StrAppend(&result.key, AppendText(*side, v, true), ";");
     result.key += "=>";
   }

@@ -11,15 +11,15 @@
 namespace lemma::generator {
 
 // Removes operators that no output depends on.
-void RemoveUnread(TermGraph* graph);
+void RemoveUnread(NumberedGraph* graph);
 
 // Adds the number of occurrences of each input in the value as a tree; indexed by -1 - input.
-void CountInputs(const TermGraph& graph, int value, std::vector<int>* counts);
+void CountInputs(const NumberedGraph& graph, int value, std::vector<int>* counts);
 
 // Merges equal terms, removes unread ones, sorts operands of commutative operators, and puts
 // operators in the order in which outputs need them. nullopt if an operator would read its own
 // result.
-std::optional<TermGraph> Normalized(const OperatorSet& set, const TermGraph& graph);
+std::optional<NumberedGraph> Normalized(const OperatorSet& set, const NumberedGraph& graph);
 
 // A pair whose outputs have an order independent of the inputs' names, and whose inputs are
 // variables -1, -2, …, numbered by first occurrence.

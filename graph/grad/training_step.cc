@@ -11,7 +11,7 @@
 #include "base/status_macros.h"
 #include "graph/builder.h"
 #include "graph/grad/gradient.h"
-#include "graph/ops/training/training_form.h"
+#include "graph/ops/training/training_replacement.h"
 #include "graph/training_state.h"
 
 namespace lemma {
@@ -82,7 +82,7 @@ class StepBuilder {
       std::vector<Value> inputs;
       for (const Value& input : node->inputs()) inputs.push_back(map_.at(input));
       TrainingContext context{options_.batch_norm_momentum, [this] { return Seed(); }, ++salt};
-      const auto form = FormInTraining(f_, *node, inputs, context);
+      const auto form = ReplacementInTraining(f_, *node, inputs, context);
       LEMMA_RETURN_IF_ERROR(f_.status());
       if (!form) {
         LEMMA_RETURN_IF_ERROR(Rebuild(node, map_));

@@ -95,7 +95,7 @@ __int128 FloorQuotient(__int128 a, __int128 b) {
 }
 
 // Normal forms of expressions over constants and symbolic dimensions.
-class SizeForm {
+class SizePolynomials {
  public:
   // nullopt if the expression contains something else.
   std::optional<Poly> Of(const IndexExpr& e) {
@@ -303,7 +303,7 @@ class SizeForm {
 
 // Whether a - b has these bounds; nullopt if the expressions are not sizes.
 std::optional<Bounds> Difference(const IndexExpr& a, const IndexExpr& b) {
-  SizeForm form;
+  SizePolynomials form;
   auto p = form.Of(a), q = form.Of(b);
   if (!p || !q) return std::nullopt;
   return form.BoundsOf(*p - *q);
@@ -488,7 +488,7 @@ std::vector<IndexExpr> ToExprs(absl::Span<const int64_t> sizes) {
 
 std::optional<int64_t> ToSize(const IndexExpr& expr) {
   if (expr.is_const()) return expr.value();
-  SizeForm form;
+  SizePolynomials form;
   auto p = form.Of(expr);
   if (!p) return std::nullopt;
   if (auto constant = p->AsConst()) return constant;

@@ -46,8 +46,8 @@ class IndexEvaluator {
   void Set(int var, int64_t value);
   int64_t Get(int var) const { return values_[var]; }
 
-  // A clock that advances when a variable changes. Unchanged: no variable that `node` depends on
-  // has changed since `stamp`.
+  // A count that grows when a variable changes. Unchanged: whether no variable that `node` depends
+  // on has changed since the count was `stamp`.
   int64_t now() const { return clock_; }
   bool Unchanged(const Node& node, int64_t stamp) const;
 

@@ -15,7 +15,7 @@ namespace lemma {
 namespace loops {
 
 // One nest, with the ways to compute it.
-struct Step {
+struct PlanStep {
   NestSource source;
   // Used if set, unless the factors' values rule it out (see RunContraction).
   std::optional<Contraction> contraction;
@@ -30,7 +30,7 @@ struct Step {
 struct Plan {
   std::vector<Slot> slots;  // one for each tensor of the definition, then temporaries
   int num_inputs = 0;
-  std::vector<Step> steps;  // in order
+  std::vector<PlanStep> steps;  // in order
 };
 
 // `slots` has the strides of all tensors of `definition`, which must have passed CheckEvaluable.

@@ -14,16 +14,16 @@ namespace {
 // Chooses among the reductions that the MemoryReducer offers.
 class Rematerializer {
  public:
-  Rematerializer(MemoryReducer* reliever, int64_t limit, std::function<bool(int64_t)> progress,
+  Rematerializer(MemoryReducer* reducer, int64_t limit, std::function<bool(int64_t)> progress,
                  const Deadline& deadline)
-      : reliever_(reliever), limit_(limit), progress_(std::move(progress)), deadline_(deadline) {}
+      : reducer_(reducer), limit_(limit), progress_(std::move(progress)), deadline_(deadline) {}
 
   // Each descent is greedy, so several targets are tried: the limit, and 3/4 of it, where more is
   // dropped and unnecessary reductions are undone. If the limit is not reached: half of it, and a
   // sequence of targets from the input's peak downwards, because far above the limit no single
   // reduction seems to help.
   absl::StatusOr<Rematerialization> Run() {
-    auto input = reliever_->With({});
+    auto input = reducer_->With({});
     if (!input.ok()) return input.status();
     const int64_t peak = (*input)->timeline.peak_bytes;
     std::optional<ReducedGraph> best;
@@ -78,7 +78,7 @@ class Rematerializer {
     while (!Reaches(now) && !Stopped()) {
       const std::vector<int64_t> live = now.Live();
       const auto peak = std::max_element(live.begin(), live.end()) - live.begin();
-      const auto candidates = reliever_->Candidates(now, static_cast<int>(peak));
+      const auto candidates = reducer_->Candidates(now, static_cast<int>(peak));
       if (candidates.empty()) break;
       auto next = Best(now, candidates);
       if (!next.ok()) return next.status();
@@ -97,9 +97,9 @@ class Rematerializer {
   // Removes reductions that are not needed to stay within the limit, or at the reached peak.
   absl::StatusOr<ReducedGraph> Undo(ReducedGraph now) {
     const int64_t bound = std::max(limit_, now.timeline.peak_bytes);
-    for (int reduction : reliever_->ByCost(now.reductions)) {
+    for (int reduction : reducer_->ByCost(now.reductions)) {
       if (stopped_ || !GoesOn(now)) break;
-      auto less = reliever_->With(now.reductions.Without(reduction));
+      auto less = reducer_->With(now.reductions.Without(reduction));
       if (!less.ok()) return less.status();
       if (less->has_value() && (*less)->timeline.peak_bytes <= bound) now = **std::move(less);
     }
@@ -111,9 +111,9 @@ class Rematerializer {
     int left = 4;
     for (bool helped = true; helped;) {
       helped = false;
-      for (int reduction : reliever_->ByCost(best.reductions)) {
+      for (int reduction : reducer_->ByCost(best.reductions)) {
         if (Stopped() || helped || left-- <= 0) break;
-        auto without = reliever_->With(best.reductions.Without(reduction));
+        auto without = reducer_->With(best.reductions.Without(reduction));
         if (!without.ok()) return without.status();
         if (!without->has_value()) continue;
         target_ = limit_ - limit_ / 8;
@@ -150,7 +150,7 @@ class Rematerializer {
     for (const ReductionChoice& candidate : candidates) {
       if (tries >= kTries && best) break;
       if (++tries > 4 * kTries || Stopped()) break;
-      auto tried = reliever_->With(candidate.reductions);
+      auto tried = reducer_->With(candidate.reductions);
       if (!tried.ok()) return tried.status();
       if (!tried->has_value()) continue;
       const double rate = (excess - Excess(**tried)) / std::max(kLeastMs, (*tried)->ms - now.ms);
@@ -161,7 +161,7 @@ class Rematerializer {
     return best;
   }
 
-  MemoryReducer* const reliever_;
+  MemoryReducer* const reducer_;
   const int64_t limit_;
   const std::function<bool(int64_t)> progress_;
   int64_t target_ = 0;
@@ -175,9 +175,9 @@ absl::StatusOr<Rematerialization> Rematerialize(const Graph& graph, int64_t limi
                                                 KernelMeasurer* measurer, CostModel* costs,
                                                 const std::function<bool(int64_t)>& progress,
                                                 const Deadline& deadline) {
-  MemoryReducer reliever(graph, measurer);
-  if (absl::Status s = reliever.Price(costs); !s.ok()) return s;
-  return Rematerializer(&reliever, limit_bytes, progress, deadline).Run();
+  MemoryReducer reducer(graph, measurer);
+  if (absl::Status s = reducer.Price(costs); !s.ok()) return s;
+  return Rematerializer(&reducer, limit_bytes, progress, deadline).Run();
 }
 
 }  // namespace lemma::optimizer

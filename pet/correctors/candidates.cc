@@ -72,7 +72,7 @@ absl::Status Correct(const Graph& original, const CandidateOptions& options, Can
 absl::StatusOr<std::optional<Candidate>> Corrected(const Graph& original, Mutant mutant,
                                                    const CandidateOptions& options) {
   RegionOptions untested = options.regions;
-  untested.field_test = false;
+  untested.compare_in_field = false;
   auto region = FindRegion(original, mutant.graph, untested);
   if (absl::IsResourceExhausted(region.status())) return std::nullopt;
   if (!region.ok()) return region.status();

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "pet/regions/term_form.h"
+#include "pet/regions/add_summand.h"
 
 namespace lemma::pet {
 namespace {
@@ -68,7 +68,7 @@ Rational Rational::Inverse() const {
   return Reduced(denominator, numerator);
 }
 
-bool operator<(const PolyTerm& a, const PolyTerm& b) {
+bool operator<(const Summand& a, const Summand& b) {
   if (a.extents != b.extents) return a.extents < b.extents;
   return std::lexicographical_compare(
       a.reads.begin(), a.reads.end(), b.reads.begin(), b.reads.end(),
@@ -77,7 +77,7 @@ bool operator<(const PolyTerm& a, const PolyTerm& b) {
 
 namespace {
 
-void DropAxis(size_t axis, PolyTerm* term) {
+void DropAxis(size_t axis, Summand* term) {
   term->extents.erase(term->extents.begin() + static_cast<std::ptrdiff_t>(axis));
   for (TermRead& read : term->reads) {
     read.inner.erase(read.inner.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -85,19 +85,19 @@ void DropAxis(size_t axis, PolyTerm* term) {
 }
 
 // Whether axis b continues axis a in every read.
-bool RunsOn(const PolyTerm& term, size_t a, size_t b) {
+bool RunsOn(const Summand& term, size_t a, size_t b) {
   return std::all_of(term.reads.begin(), term.reads.end(), [&](const TermRead& read) {
     return read.inner[b] == term.extents[a] * read.inner[a];
   });
 }
 
-void SortReads(PolyTerm* term) {
+void SortReads(Summand* term) {
   std::sort(term->reads.begin(), term->reads.end(),
             [](const TermRead& a, const TermRead& b) { return Tied(a) < Tied(b); });
 }
 
 // Turns every axis to the direction in which its first read increases.
-void TurnAxes(PolyTerm* term) {
+void TurnAxes(Summand* term) {
   for (size_t axis = 0; axis < term->extents.size(); ++axis) {
     auto first = std::find_if(term->reads.begin(), term->reads.end(),
                               [&](const TermRead& read) { return read.inner[axis] != 0; });
@@ -109,7 +109,7 @@ void TurnAxes(PolyTerm* term) {
   }
 }
 
-void SortAxes(PolyTerm* term) {
+void SortAxes(Summand* term) {
   std::vector<size_t> order(term->extents.size());
   std::iota(order.begin(), order.end(), size_t{0});
   auto key = [&](size_t axis) {
@@ -119,7 +119,7 @@ void SortAxes(PolyTerm* term) {
     return key;
   };
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
-  PolyTerm sorted = *term;
+  Summand sorted = *term;
   for (size_t i = 0; i < order.size(); ++i) {
     sorted.extents[i] = term->extents[order[i]];
     for (size_t r = 0; r < term->reads.size(); ++r) {
@@ -130,7 +130,7 @@ void SortAxes(PolyTerm* term) {
 }
 
 // Merges axes that continue one another; removes axes that no read uses.
-void MergeAxes(PolyTerm* term, Rational* coefficient) {
+void MergeAxes(Summand* term, Rational* coefficient) {
   for (size_t a = 0; a < term->extents.size();) {
     const bool used = std::any_of(term->reads.begin(), term->reads.end(),
                                   [&](const TermRead& read) { return read.inner[a] != 0; });
@@ -156,7 +156,7 @@ void MergeAxes(PolyTerm* term, Rational* coefficient) {
 
 }  // namespace
 
-void AddTerm(PolyTerm term, Rational coefficient, Polynomial* sum) {
+void AddSummand(Summand term, Rational coefficient, Polynomial* sum) {
   SortReads(&term);
   TurnAxes(&term);
   MergeAxes(&term, &coefficient);
@@ -255,24 +255,24 @@ bool SecondMomentsDiffer(const Polynomial& difference) {
   return false;
 }
 
-// Expands the shortest axis of every term.
+// Expands the shortest axis of every summand.
 Polynomial Expanded(const Polynomial& terms) {
   Polynomial sum;
   for (const auto& [term, coefficient] : terms) {
     if (term.extents.empty()) {
-      AddTerm(term, coefficient, &sum);
+      AddSummand(term, coefficient, &sum);
       continue;
     }
     const auto axis = static_cast<size_t>(
         std::min_element(term.extents.begin(), term.extents.end()) - term.extents.begin());
-    PolyTerm rest = term;
+    Summand rest = term;
     DropAxis(axis, &rest);
     for (int64_t i = 0; i < term.extents[axis]; ++i) {
-      PolyTerm one = rest;
+      Summand one = rest;
       for (size_t r = 0; r < one.reads.size(); ++r) {
         one.reads[r].base += i * term.reads[r].inner[axis];
       }
-      AddTerm(std::move(one), coefficient, &sum);
+      AddSummand(std::move(one), coefficient, &sum);
     }
   }
   return sum;
@@ -283,7 +283,7 @@ Polynomial Expanded(const Polynomial& terms) {
 absl::StatusOr<PolynomialDifference> Compare(const Polynomial& a, const Polynomial& b,
                                              const Box& box, int64_t* left) {
   Polynomial difference = a;
-  for (const auto& [term, coefficient] : b) AddTerm(term, -coefficient, &difference);
+  for (const auto& [term, coefficient] : b) AddSummand(term, -coefficient, &difference);
   while (true) {
     int64_t products = 0;
     bool axes = false;
@@ -302,7 +302,7 @@ absl::StatusOr<PolynomialDifference> Compare(const Polynomial& a, const Polynomi
     *left -= products;
     difference = Expanded(difference);
   }
-  // All terms are single products and none cancel; at one position that is a difference.
+  // All summands are single products and none cancel; at one position that is a difference.
   return NumPositions(box) == 1 ? PolynomialDifference::kEverywhere : PolynomialDifference::kOpen;
 }
 

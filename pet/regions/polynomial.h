@@ -5,11 +5,11 @@
 // polynomial. On a box where all guards are constant and all digits of indices (quotients and
 // remainders) are affine, the polynomials of all positions form one family:
 //
-//   element(v) = sum of terms;  term(v) = coefficient * sum(r < extents) product of reads,
+//   element(v) = sum of summands;  summand(v) = coefficient * sum(r < extents) product of reads,
 //   read(v, r) = leaf[base + outer . v + inner . r]        (row-major positions)
 //
 // Families are derived from operator definitions, never from operator names. Two families are equal
-// on the box if their terms cancel.
+// on the box if their summands cancel.
 #ifndef LEMMA_PET_REGIONS_POLYNOMIAL_H_
 #define LEMMA_PET_REGIONS_POLYNOMIAL_H_
 
@@ -45,21 +45,22 @@ struct TermRead {
   int leaf = 0;
   int64_t base = 0;
   std::vector<int64_t> outer;  // by dimension of the box, per step of its ranges
-  std::vector<int64_t> inner;  // by axis of the term
+  std::vector<int64_t> inner;  // by axis of the summand
 };
-// A term in normal form: reads and axes are sorted, axes without reads are removed, and axes that
-// continue one another are merged. Equal terms are equal families; the converse need not hold.
-struct PolyTerm {
+// A summand in normal form: reads and axes are sorted, axes without reads are removed, and axes
+// that continue one another are merged. Equal summands are equal families; the converse need not
+// hold.
+struct Summand {
   std::vector<int64_t> extents;
   std::vector<TermRead> reads;
-  friend bool operator<(const PolyTerm& a, const PolyTerm& b);
+  friend bool operator<(const Summand& a, const Summand& b);
 };
-using Polynomial = std::map<PolyTerm, Rational>;
+using Polynomial = std::map<Summand, Rational>;
 
-// The terms of a value on a box or, if the box must be cut first, the pieces.
+// The summands of a value on a box or, if the box must be cut first, the pieces.
 struct Family {
   Polynomial terms;
-  std::vector<Box> pieces;  // if not empty, there are no terms
+  std::vector<Box> pieces;  // if not empty, there are no summands
 };
 
 // Derives polynomials from definitions (polynomial_reader.cc). It caches definitions and numbers
@@ -72,7 +73,7 @@ class PolynomialReader {
   // The elements of `value` in `box`, whose ranges lie inside its shape. Leaves are inputs, weights
   // (with arbitrary values) and non-uniform constants; a uniform constant is a coefficient.
   // Unimplemented, naming the operator, if an element is not a polynomial; ResourceExhausted if a
-  // coefficient does not fit or there are more than a million terms.
+  // coefficient does not fit or there are more than a million summands.
   absl::StatusOr<Family> Read(const Value& value, const Box& box);
 
   // The number of a leaf in TermRead; -1 if it was not read yet.
@@ -83,7 +84,7 @@ class PolynomialReader {
   std::unique_ptr<Impl> impl_;
 };
 
-// Compares families by a - b. Terms that do not cancel are expanded, axis by axis, until they
+// Compares families by a - b. Summands that do not cancel are expanded, axis by axis, until they
 // cancel or are single products.
 enum class PolynomialDifference {
   kNone,        // equal for all positions of the box and all values of the leaves

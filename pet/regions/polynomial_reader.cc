@@ -5,9 +5,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "pet/regions/add_summand.h"
 #include "pet/regions/affine.h"
 #include "pet/regions/polynomial.h"
-#include "pet/regions/term_form.h"
 #include "rewrite/matching/match.h"
 
 namespace lemma::pet {
@@ -15,13 +15,13 @@ namespace {
 
 constexpr size_t kMostTerms = 1000000;
 
-// An unfinished term; its axes are variables of the scope.
-struct RawTerm {
+// An unfinished summand; its axes are variables of the scope.
+struct RawSummand {
   Rational coefficient = Rational::Of(1);
   std::vector<int> axes;
   std::vector<std::pair<int, Affine>> reads;  // leaf, row-major position
 };
-using RawTerms = std::vector<RawTerm>;
+using RawSummands = std::vector<RawSummand>;
 
 // The variables of one definition while its body is evaluated.
 struct Frame {
@@ -44,10 +44,10 @@ class PolynomialReader::Impl {
       at.push_back(PositionsOf(box[d], var));
     }
     outer_ = static_cast<int>(box.size());
-    RawTerms terms;
+    RawSummands terms;
     Family family;
     if (Element(value, at, &terms)) {
-      for (const RawTerm& term : terms) Add(term, &family.terms);
+      for (const RawSummand& term : terms) Add(term, &family.terms);
       return family;
     }
     if (!status_.ok()) return status_;
@@ -77,7 +77,7 @@ class PolynomialReader::Impl {
         absl::StrCat("the operator ", frame.node->op().name, " is no sum of products: ", what)));
   }
 
-  bool Element(const Value& value, const std::vector<Affine>& at, RawTerms* terms) {
+  bool Element(const Value& value, const std::vector<Affine>& at, RawSummands* terms) {
     const Node& node = value.node();
     if (node.kind() == Node::Kind::kConstant && value.type().num_elements() > 0 &&
         IsUniform(node.payload())) {
@@ -105,7 +105,8 @@ class PolynomialReader::Impl {
   }
 
   // Element `at` of a tensor that the frame's definition computes.
-  bool Body(TensorId tensor, const std::vector<Affine>& at, const Frame& outer, RawTerms* terms) {
+  bool Body(TensorId tensor, const std::vector<Affine>& at, const Frame& outer,
+            RawSummands* terms) {
     const TensorExpr& made = outer.definition->tensors[tensor - outer.definition->num_inputs()];
     Frame frame{outer.node, outer.definition, {}};
     frame.vars.resize(static_cast<size_t>(outer.definition->num_vars));
@@ -113,7 +114,7 @@ class PolynomialReader::Impl {
     return Scalar(made.body, frame, terms);
   }
 
-  bool Leaf(const Value& value, const std::vector<Affine>& at, RawTerms* terms) {
+  bool Leaf(const Value& value, const std::vector<Affine>& at, RawSummands* terms) {
     const int leaf = leaves_.try_emplace(value, static_cast<int>(leaves_.size())).first->second;
     const std::vector<int64_t> strides = RowMajorStrides(value.shape());
     Affine flat;
@@ -124,13 +125,13 @@ class PolynomialReader::Impl {
       }
       flat = Sum(flat, at[d], strides[d]);
     }
-    RawTerm term;
+    RawSummand term;
     term.reads.emplace_back(leaf, std::move(flat));
     terms->push_back(std::move(term));
     return true;
   }
 
-  bool Number(Rational value, RawTerms* terms) {
+  bool Number(Rational value, RawSummands* terms) {
     if (!value.valid()) {
       return Fail(absl::ResourceExhaustedError("a constant is not finite, too large or too fine"));
     }
@@ -139,7 +140,7 @@ class PolynomialReader::Impl {
     return true;
   }
 
-  bool Scalar(const ScalarExpr& e, Frame& frame, RawTerms* terms) {
+  bool Scalar(const ScalarExpr& e, Frame& frame, RawSummands* terms) {
     switch (e.kind()) {
       case ScalarExpr::Kind::kConst:
         return Number(Rational::OfDouble(e.value()), terms);
@@ -166,7 +167,7 @@ class PolynomialReader::Impl {
     return NoPolynomial(frame, "a number is not known");
   }
 
-  bool Read(const ScalarExpr& e, const Frame& frame, RawTerms* terms) {
+  bool Read(const ScalarExpr& e, const Frame& frame, RawSummands* terms) {
     std::vector<Affine> at(e.indices().size());
     for (size_t d = 0; d < at.size(); ++d) {
       if (!Index(e.indices()[d], frame, &at[d])) return false;
@@ -175,12 +176,12 @@ class PolynomialReader::Impl {
     return Element(frame.node->inputs()[e.tensor()], at, terms);
   }
 
-  bool Apply(const ScalarExpr& e, Frame& frame, RawTerms* terms) {
+  bool Apply(const ScalarExpr& e, Frame& frame, RawSummands* terms) {
     const bool product = e.fn() == ScalarFn::kMul || e.fn() == ScalarFn::kDiv;
     const bool sum =
         e.fn() == ScalarFn::kAdd || e.fn() == ScalarFn::kSub || e.fn() == ScalarFn::kNeg;
     if (!product && !sum) return NoPolynomial(frame, Info(e.fn()).name);
-    RawTerms a, b;
+    RawSummands a, b;
     if (!Scalar(e.args()[0], frame, &a)) return false;
     if (e.args().size() > 1 && !(product && a.empty()) && !Scalar(e.args()[1], frame, &b)) {
       return false;
@@ -194,9 +195,9 @@ class PolynomialReader::Impl {
     }
     if (a.empty()) return true;
     if (e.fn() == ScalarFn::kDiv && !Invert(frame, &b)) return false;
-    for (const RawTerm& x : a) {
-      for (const RawTerm& y : b) {
-        RawTerm term = x;
+    for (const RawSummand& x : a) {
+      for (const RawSummand& y : b) {
+        RawSummand term = x;
         term.coefficient = x.coefficient * y.coefficient;
         term.axes.insert(term.axes.end(), y.axes.begin(), y.axes.end());
         term.reads.insert(term.reads.end(), y.reads.begin(), y.reads.end());
@@ -207,14 +208,14 @@ class PolynomialReader::Impl {
     return true;
   }
 
-  static void Negate(RawTerms* terms) {
-    for (RawTerm& term : *terms) term.coefficient = -term.coefficient;
+  static void Negate(RawSummands* terms) {
+    for (RawSummand& term : *terms) term.coefficient = -term.coefficient;
   }
 
-  // Replaces the terms, which must be a number, by their reciprocal.
-  bool Invert(const Frame& frame, RawTerms* terms) {
+  // Replaces the summands, which must be a number, by their reciprocal.
+  bool Invert(const Frame& frame, RawSummands* terms) {
     Rational value;
-    for (const RawTerm& term : *terms) {
+    for (const RawSummand& term : *terms) {
       if (!term.reads.empty()) return NoPolynomial(frame, "it divides by what is not constant");
       Rational summand = term.coefficient;
       for (int axis : term.axes) summand = summand * Rational::Of(scope_.extent(axis));
@@ -225,7 +226,7 @@ class PolynomialReader::Impl {
     return Number(value.Inverse(), terms);
   }
 
-  bool Reduce(const ScalarExpr& e, Frame& frame, RawTerms* terms) {
+  bool Reduce(const ScalarExpr& e, Frame& frame, RawSummands* terms) {
     if (e.reduce() != ReduceKind::kSum) return NoPolynomial(frame, Name(e.reduce()));
     Box whole;
     for (const Axis& axis : e.axes()) {
@@ -243,8 +244,8 @@ class PolynomialReader::Impl {
       const Box box = std::move(pending.back());
       pending.pop_back();
       if (!Fits(++count_)) return false;
-      const RawTerms::difference_type before =
-          static_cast<RawTerms::difference_type>(terms->size());
+      const RawSummands::difference_type before =
+          static_cast<RawSummands::difference_type>(terms->size());
       std::vector<int> axes;
       const int first = BindAxes(e, box, frame, &axes);
       bool holds = true;
@@ -378,8 +379,8 @@ class PolynomialReader::Impl {
     return false;
   }
 
-  void Add(const RawTerm& raw, Polynomial* sum) const {
-    PolyTerm term;
+  void Add(const RawSummand& raw, Polynomial* sum) const {
+    Summand term;
     for (int axis : raw.axes) term.extents.push_back(scope_.extent(axis));
     for (const auto& [leaf, at] : raw.reads) {
       TermRead read{leaf, at.base, std::vector<int64_t>(static_cast<size_t>(outer_), 0),
@@ -394,7 +395,7 @@ class PolynomialReader::Impl {
       }
       term.reads.push_back(std::move(read));
     }
-    AddTerm(std::move(term), raw.coefficient, sum);
+    AddSummand(std::move(term), raw.coefficient, sum);
   }
 
   AffineScope scope_;

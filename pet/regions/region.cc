@@ -148,7 +148,7 @@ absl::StatusOr<Region> FindRegion(const Graph& original, const Graph& mutant,
     region.positions += NumPositions(cell.box);
   }
   region.differs = MergeBoxes(region.parts);
-  if (!options.field_test) return region;
+  if (!options.compare_in_field) return region;
   LEMMA_ASSIGN_OR_RETURN(const double ops, OperationsOf(original));
   LEMMA_ASSIGN_OR_RETURN(const double mutant_ops, OperationsOf(mutant));
   const bool whole = ops + mutant_ops <= options.whole_test_ops;

@@ -59,8 +59,8 @@ class Matcher {
   //
   // Tries both orders of a commutative operator's first two operands. Values inside the source may
   // have other users; their nodes then stay. Orders of interchangeable siblings count as one match
-  // unless the rule has a precondition. Skips Tangled matches: replacing the output would leave it
-  // in use.
+  // unless the rule has a precondition. Skips matches that are Tangled, because
+  // the old output would stay in use.
   bool ForEach(const MatchIndex& index, int anchor,
                absl::FunctionRef<bool(const Match&)> found) const;
   // The same for all anchors in ascending order.

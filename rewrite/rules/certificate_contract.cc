@@ -41,23 +41,24 @@ bool ReadsFloats(const Definition& d, const ScalarExpr& e) {
 }
 
 // Whether the value is discontinuous in a float.
-bool JumpsIn(const Definition& d, const ScalarExpr& e) {
+bool IsDiscontinuousIn(const Definition& d, const ScalarExpr& e) {
   if (e.kind() == ScalarExpr::Kind::kApply) {
     const bool where = e.fn() == ScalarFn::kWhere;
     if ((where || Info(e.fn()).discontinuous()) && ReadsFloats(d, where ? e.args()[0] : e))
       return true;
   }
   return std::any_of(e.args().begin(), e.args().end(),
-                     [&](const ScalarExpr& arg) { return JumpsIn(d, arg); });
+                     [&](const ScalarExpr& arg) { return IsDiscontinuousIn(d, arg); });
 }
 
 // Whether the node compares floats or makes integers of them.
-bool Jumps(const Node& node) {
+bool IsDiscontinuous(const Node& node) {
   auto definition = DefinitionOf(node);
   if (!definition.ok()) return true;
   const Definition& d = *definition;
   return std::any_of(d.tensors.begin(), d.tensors.end(), [&](const TensorExpr& tensor) {
-    return (!IsFloat(tensor.dtype) && ReadsFloats(d, tensor.body)) || JumpsIn(d, tensor.body);
+    return (!IsFloat(tensor.dtype) && ReadsFloats(d, tensor.body)) ||
+           IsDiscontinuousIn(d, tensor.body);
   });
 }
 
@@ -93,7 +94,7 @@ FloatContract ContractOf(const std::vector<Substitution>& rules, const std::vect
   for (const Node* node : OperatorsOf(folded)) {
     const bool reads = std::any_of(node->inputs().begin(), node->inputs().end(),
                                    [&](const Value& v) { return unrounded.contains(&v.node()); });
-    if (reads && Jumps(*node)) return FloatContract::kRealOnly;
+    if (reads && IsDiscontinuous(*node)) return FloatContract::kRealOnly;
     if (!reads && KeepsBits(*node)) continue;
     unrounded.insert(node);
     contract = std::max(contract, FloatContract::kReassociates);

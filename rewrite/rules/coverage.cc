@@ -189,9 +189,9 @@ std::optional<RuleForm> Coverage::Open(const SymbolValues& symbols, DType common
   return form;
 }
 
-Coverage::Instance& Coverage::Find(const std::string& key, const RuleForm& form, DType common) {
-  auto [it, added] = instances_.emplace(key, Instance());
-  Instance& instance = it->second;
+Coverage::OpenMatch& Coverage::Find(const std::string& key, const RuleForm& form, DType common) {
+  auto [it, added] = instances_.emplace(key, OpenMatch());
+  OpenMatch& instance = it->second;
   if (!added) return instance;
   instance.form = form;
   instance.well_formed = MakeStatement(rule_, &instance.form, common).ok() &&
@@ -205,7 +205,7 @@ Coverage::Instance& Coverage::Find(const std::string& key, const RuleForm& form,
   return instance;
 }
 
-bool Coverage::Holds(const Form& form, const Instance::Text& text, const Sizes& sizes) {
+bool Coverage::Holds(const Form& form, const OpenMatch::Text& text, const Sizes& sizes) {
   Sizes named = sizes;
   // Elements of lists have other names in the form. All other names mean the same.
   for (auto it = named.begin(); it != named.end();) {
@@ -228,11 +228,11 @@ bool Coverage::Covers(const SymbolValues& symbols, DType common) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!listed_) ListForms();
   while (true) {
-    Instance& instance = Find(key, *form, common);
+    OpenMatch& instance = Find(key, *form, common);
     if (!instance.well_formed) return false;
     const Guard* failing = Failing(instance.form.statement.requirements, sizes);
     if (failing == nullptr) {
-      for (const Instance::Text& text : instance.texts) {
+      for (const OpenMatch::Text& text : instance.texts) {
         for (const Form& proved : *text.forms) {
           if (Holds(proved, text, sizes)) return true;
         }

@@ -42,7 +42,7 @@ class Coverage {
     std::map<std::string, size_t> numbers;  // of symbols in the form's text
     std::set<std::string> erased;           // symbols taken to be 1
   };
-  struct Instance {  // a match without its sizes
+  struct OpenMatch {  // a match without its sizes
     bool well_formed = false;
     RuleForm form;
     struct Text {
@@ -58,8 +58,8 @@ class Coverage {
   // The form with open sizes. nullopt if a value does not fit its symbol.
   std::optional<RuleForm> Open(const SymbolValues& symbols, DType common, Sizes* sizes,
                                std::string* key) const;
-  Instance& Find(const std::string& key, const RuleForm& form, DType common);
-  static bool Holds(const Form& form, const Instance::Text& text, const Sizes& sizes);
+  OpenMatch& Find(const std::string& key, const RuleForm& form, DType common);
+  static bool Holds(const Form& form, const OpenMatch::Text& text, const Sizes& sizes);
 
   const Substitution& rule_;
   const FormLimits limits_;
@@ -67,7 +67,7 @@ class Coverage {
   std::mutex mutex_;
   bool listed_ = false;
   std::map<std::string, std::vector<Form>> forms_;  // by text
-  std::map<std::string, Instance> instances_;
+  std::map<std::string, OpenMatch> instances_;
 };
 
 }  // namespace lemma

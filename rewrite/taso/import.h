@@ -5,9 +5,9 @@
 // the most general types for which both sides are well-formed: the operators give ranks; sizes and
 // numbers of groups are symbols. docs/taso.md defines the meaning of each operator.
 //
-// The import proves nothing, and some of TASO's rules are false as they stand: a rule has only the
-// preconditions that its types need. SynthesizePrecondition in
-// verifier/preconditions/precondition.h finds the others.
+// The import proves nothing. It gives a rule only the preconditions that its types need, so some of
+// TASO's rules are false at first. SynthesizePrecondition in
+// verifier/preconditions/precondition.h finds the preconditions that are missing.
 #ifndef LEMMA_REWRITE_TASO_IMPORT_H_
 #define LEMMA_REWRITE_TASO_IMPORT_H_
 
@@ -20,8 +20,8 @@
 namespace lemma {
 
 // `bytes`: a serialized RuleCollection. Returns its rules in order, named taso_0, taso_1, … by
-// position. ParseRules reads PrintRule of each. Their contract is `reassociates`; a proof may
-// strengthen it.
+// position. PrintRule writes each so that ParseRules reads it. Their contract is `reassociates`; a
+// proof may strengthen it.
 //
 // InvalidArgument if the bytes are not such a message, or at the first rule that is malformed or
 // uses an operator or parameter without a meaning here. The message gives the positions of rule,

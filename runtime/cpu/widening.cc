@@ -38,7 +38,7 @@ class Widener {
   static Value Cast(const Value& v, DType to) { return Formula(ApplyOp).Cast(v, to); }
 
   // A value as it was and as an f32; empty if nothing has asked for it.
-  struct Forms {
+  struct Widths {
     Value narrow, wide;
   };
 
@@ -105,18 +105,18 @@ class Widener {
     return Node::Apply(&node.op(), std::move(inputs), node.attrs(), std::move(types));
   }
 
-  Forms& FormsOf(const Value& v) { return forms_[uses_.IdOf(v)]; }
+  Widths& FormsOf(const Value& v) { return forms_[uses_.IdOf(v)]; }
   Value Added(Value now, const Value& given) {
     if (now != given) result_.origin.try_emplace(now, given);
     return now;
   }
   Value Narrow(const Value& v) {
-    Forms& forms = FormsOf(v);
+    Widths& forms = FormsOf(v);
     if (!forms.narrow) forms.narrow = Added(Cast(forms.wide, v.dtype()), v);
     return forms.narrow;
   }
   Value Wide(const Value& v) {
-    Forms& forms = FormsOf(v);
+    Widths& forms = FormsOf(v);
     if (!forms.wide) forms.wide = Added(Cast(forms.narrow, DType::kF32), v);
     return forms.wide;
   }
@@ -141,7 +141,7 @@ class Widener {
     const NodePtr now = Applied(*node, std::move(inputs), wide);
     for (int k = 0; k < node->num_outputs(); ++k) {
       const Value given(node, k), made = Added(Value(now, k), given);
-      Forms& forms = FormsOf(given);
+      Widths& forms = FormsOf(given);
       if (!wide || !IsHalfFloat(given.dtype())) {
         forms.narrow = made;
       } else if (!traits_.Of(*node).rounds) {
@@ -155,7 +155,7 @@ class Widener {
   const Graph& graph_;
   NodeTraitsCache& traits_;
   const UseTable uses_;
-  std::vector<Forms> forms_;   // by value
+  std::vector<Widths> forms_;  // by value
   std::vector<bool> is_wide_;  // by value: kept as an f32
   WideGraph result_;
 };

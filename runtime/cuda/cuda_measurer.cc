@@ -25,7 +25,8 @@ namespace {
 constexpr double kTimesSlower = 60;
 
 struct StepSpec : KernelSpec {
-  explicit StepSpec(const Step& step) : nodes(step.nodes), is_transfer(step.program == nullptr) {}
+  explicit StepSpec(const PlanStep& step)
+      : nodes(step.nodes), is_transfer(step.program == nullptr) {}
   std::vector<NodePtr> nodes;
   bool is_transfer;  // between device and host memory
 };
@@ -98,7 +99,7 @@ absl::StatusOr<double> Time(Executable*, const std::vector<Tensor>&) {
 // Lifetimes counted in steps.
 MemoryTimeline TimelineOf(const CudaPlan& plan) {
   MemoryTimeline timeline;
-  for (const Step& step : plan.steps) {
+  for (const PlanStep& step : plan.steps) {
     timeline.kernels.push_back({step.signature, std::make_shared<StepSpec>(step), step.nodes});
   }
   timeline.peak_bytes = plan.memory.planned_bytes;
@@ -157,10 +158,10 @@ class CudaMeasurer : public KernelMeasurer {
 
   absl::StatusOr<KernelPlan> Plan(const Graph& graph) override {
     absl::StatusOr<CudaPlan> plan =
-        PlanGraph(graph, traits_, {options_.grid, /*side_by_side=*/false});
+        PlanGraph(graph, traits_, {options_.grid, /*horizontal_fusion=*/false});
     if (!plan.ok()) return plan.status();
     KernelPlan result;
-    for (const Step& step : plan->steps) {
+    for (const PlanStep& step : plan->steps) {
       result.kernels.push_back({step.signature, std::make_shared<StepSpec>(step), step.nodes});
     }
     result.peak_bytes = plan->memory.planned_bytes;
@@ -168,8 +169,8 @@ class CudaMeasurer : public KernelMeasurer {
   }
 
   absl::StatusOr<MemoryTimeline> Timeline(const Graph& graph) override {
-    absl::StatusOr<CudaPlan> plan =
-        PlanGraph(graph, traits_, {options_.grid, /*side_by_side=*/false, /*with_places=*/true});
+    absl::StatusOr<CudaPlan> plan = PlanGraph(
+        graph, traits_, {options_.grid, /*horizontal_fusion=*/false, /*with_places=*/true});
     if (!plan.ok()) return plan.status();
     return TimelineOf(*plan);
   }

@@ -39,7 +39,7 @@ struct StepPart {
 // One of three: fused applications as kernels; several such groups, independent of each other,
 // fused horizontally; or a copy between device and host memory, from buffer 0 to buffer 1, without
 // a program.
-struct Step {
+struct PlanStep {
   std::vector<NodePtr> nodes;  // operands before users
   std::string operators;       // "conv2d+add+relu"; "106 mul+sub, 54 add" if fused horizontally
   std::shared_ptr<const codegen::GridProgram> program;
@@ -59,7 +59,7 @@ struct Launch {
 };
 
 struct CudaPlan {
-  std::vector<Step> steps;
+  std::vector<PlanStep> steps;
   std::vector<Launch> launches;  // in an order that respects `after`
   std::vector<Buffer> buffers;
   std::vector<Value> statics;        // the value of each static buffer, in order
@@ -88,7 +88,7 @@ struct PlanOptions {
   codegen::GridOptions grid = {};
   // Whether to fuse small independent element-wise kernels at the end (updates of small parameters)
   // into one launch. Costs are measured without this.
-  bool side_by_side = true;
+  bool horizontal_fusion = true;
   bool with_places = false;  // list CudaPlan::places
   // Whether to reuse memory only some launches after its last use, if that lets more kernels run at
   // the same time for little more memory. Otherwise uses as little memory as possible.

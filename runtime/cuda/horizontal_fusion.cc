@@ -20,9 +20,9 @@ namespace {
 
 constexpr int64_t kSmallBytes = 64 * 1024;
 
-const GridKernel& OnlyKernel(const Step& step) { return step.program->kernels[0]; }
+const GridKernel& OnlyKernel(const PlanStep& step) { return step.program->kernels[0]; }
 
-bool IsSmall(const CudaPlan& plan, const Step& step) {
+bool IsSmall(const CudaPlan& plan, const PlanStep& step) {
   if (step.program == nullptr || !codegen::CanFuseHorizontally(*step.program)) return false;
   const std::vector<int>& buffers = step.buffers;
   return std::all_of(buffers.begin(), buffers.end(), [&](int b) {
@@ -30,20 +30,20 @@ bool IsSmall(const CudaPlan& plan, const Step& step) {
   });
 }
 
-size_t PointersOf(const Step& step) {
+size_t PointersOf(const PlanStep& step) {
   return OnlyKernel(step).reads.size() + OnlyKernel(step).writes.size();
 }
 
-Step Together(std::vector<Step> steps) {
+PlanStep Together(std::vector<PlanStep> steps) {
   if (steps.size() == 1) return std::move(steps[0]);
-  Step result;
+  PlanStep result;
   std::map<std::string, int> counts;
-  for (const Step& step : steps) ++counts[step.operators];
+  for (const PlanStep& step : steps) ++counts[step.operators];
   result.operators = absl::StrJoin(counts, ", ", [](std::string* text, const auto& count) {
     absl::StrAppend(text, count.second, " ", count.first);
   });
   std::vector<std::shared_ptr<const GridProgram>> programs;
-  for (const Step& step : steps) {
+  for (const PlanStep& step : steps) {
     result.nodes.insert(result.nodes.end(), step.nodes.begin(), step.nodes.end());
     result.buffers.insert(result.buffers.end(), step.buffers.begin(), step.buffers.end());
     result.parts.push_back({step.nodes.size(), step.program->slots.size()});
@@ -60,7 +60,7 @@ void FuseSmallLaunches(CudaPlan* plan) {
   // By buffer: whether a step that does not move reads it. Readers come after the writer.
   std::vector<bool> needed(plan->buffers.size(), false), moves(count, false);
   for (size_t s = count; s-- > 0;) {
-    const Step& step = plan->steps[s];
+    const PlanStep& step = plan->steps[s];
     moves[s] = IsSmall(*plan, step) &&
                std::none_of(OnlyKernel(step).writes.begin(), OnlyKernel(step).writes.end(),
                             [&](int slot) { return needed[step.buffers[slot]]; });
@@ -75,10 +75,10 @@ void FuseSmallLaunches(CudaPlan* plan) {
   }
   // The level of a moving step: after all steps that write what it reads.
   std::vector<int> level_of(plan->buffers.size(), 0);
-  std::map<int, std::vector<Step>> levels;
-  std::vector<Step> steps;
+  std::map<int, std::vector<PlanStep>> levels;
+  std::vector<PlanStep> steps;
   for (size_t s = 0; s < count; ++s) {
-    Step& step = plan->steps[s];
+    PlanStep& step = plan->steps[s];
     if (!moves[s]) {
       steps.push_back(std::move(step));
       continue;
@@ -89,9 +89,9 @@ void FuseSmallLaunches(CudaPlan* plan) {
     levels[level].push_back(std::move(step));
   }
   for (auto& [level, small] : levels) {
-    std::vector<Step> group;
+    std::vector<PlanStep> group;
     size_t pointers = 0;
-    for (Step& step : small) {
+    for (PlanStep& step : small) {
       if (!group.empty() && pointers + PointersOf(step) > codegen::kMostPointers) {
         steps.push_back(Together(std::exchange(group, {})));
         pointers = 0;

@@ -9,7 +9,7 @@ namespace {
 constexpr Means kProved{Means::kProved, true}, kGuarded{Means::kGuarded, true},
     kSplitsStay{Means::kProved, false};
 
-// Instances: 0 matmul, 1 add, 2 relu, 3 concat1_2d, 4 split1.
+// Variants: 0 matmul, 1 add, 2 relu, 3 concat1_2d, 4 split1.
 class DerivationTest : public ::testing::Test {
  protected:
   static constexpr int kMatmul = 0, kAdd = 1, kRelu = 2, kConcat = 3, kSplit = 4;
@@ -24,7 +24,7 @@ class DerivationTest : public ::testing::Test {
     return square;
   }
   // All variables are 4×4.
-  std::vector<int> Terms(const TermGraph& graph) {
+  std::vector<int> Terms(const NumberedGraph& graph) {
     return known_.Intern(graph, std::vector<int>(8, Square()));
   }
   bool Joined(const Pair& pair, Means means) {

@@ -26,15 +26,15 @@ EnumeratorOptions Ops(int max_ops) {
 }
 
 // A text that identifies the graph up to what Normalized undoes.
-std::string KeyOf(const OperatorSet& set, const TermGraph& graph) {
+std::string KeyOf(const OperatorSet& set, const NumberedGraph& graph) {
   return ToString(set, Normalized(set, graph).value());
 }
 
 // Graphs without reference to the order of their operators: the terms of all their values, sorted.
-std::string TermsOf(const OperatorSet& set, const TermGraph& graph) {
+std::string TermsOf(const OperatorSet& set, const NumberedGraph& graph) {
   std::set<std::string> terms;
   for (size_t i = 0; i < graph.ops.size(); ++i) {
-    TermGraph one = graph;
+    NumberedGraph one = graph;
     one.outputs = {OutputValue(static_cast<int>(i), 0)};
     terms.insert(KeyOf(set, one));
   }
@@ -44,9 +44,9 @@ std::string TermsOf(const OperatorSet& set, const TermGraph& graph) {
 }
 
 // Whether inputs of a group are used in order, from the first on.
-bool UsesFirstNames(const OperatorSet& set, const TermGraph& graph) {
+bool UsesFirstNames(const OperatorSet& set, const NumberedGraph& graph) {
   std::set<int> used;
-  for (const Term& term : graph.ops) {
+  for (const NumberedOp& term : graph.ops) {
     for (int v : term.operands) {
       if (v < 0) used.insert(-1 - v);
     }
@@ -69,7 +69,7 @@ class BruteForce {
   }
 
  private:
-  void Extend(const TermGraph& graph, const std::vector<int>& types) {
+  void Extend(const NumberedGraph& graph, const std::vector<int>& types) {
     if (!graph.ops.empty()) {
       if (!seen_.insert(TermsOf(*set_, graph)).second) return;
       if (UsesFirstNames(*set_, graph)) found_.insert(TermsOf(*set_, graph));
@@ -78,44 +78,44 @@ class BruteForce {
     std::vector<int> values;
     for (int i = 0; i < static_cast<int>(set_->inputs().size()); ++i) values.push_back(-1 - i);
     for (int i = 0; i < static_cast<int>(graph.ops.size()); ++i) {
-      const int outputs = set_->instances()[graph.ops[i].instance].num_outputs;
+      const int outputs = set_->variants()[graph.ops[i].variant].num_outputs;
       for (int o = 0; o < outputs; ++o) values.push_back(OutputValue(i, o));
     }
-    for (int instance = 0; instance < static_cast<int>(set_->instances().size()); ++instance) {
-      switch (set_->instances()[instance].num_operands) {
+    for (int variant = 0; variant < static_cast<int>(set_->variants().size()); ++variant) {
+      switch (set_->variants()[variant].num_operands) {
         case 0:
-          Add(graph, types, {instance, {}});
+          Add(graph, types, {variant, {}});
           break;
         case 1:
-          for (int a : values) Add(graph, types, {instance, {a}});
+          for (int a : values) Add(graph, types, {variant, {a}});
           break;
         default:
           for (int a : values) {
-            for (int b : values) Add(graph, types, {instance, {a, b}});
+            for (int b : values) Add(graph, types, {variant, {a, b}});
           }
       }
     }
   }
 
-  void Add(TermGraph graph, std::vector<int> types, const Term& term) {
-    if (set_->instances()[term.instance].distinct && term.operands[0] == term.operands[1]) return;
+  void Add(NumberedGraph graph, std::vector<int> types, const NumberedOp& term) {
+    if (set_->variants()[term.variant].distinct && term.operands[0] == term.operands[1]) return;
     std::vector<int> operands;
     for (int v : term.operands) operands.push_back(v < 0 ? set_->inputs()[-1 - v].type : types[v]);
-    auto key = std::make_pair(term.instance, operands);
+    auto key = std::make_pair(term.variant, operands);
     auto it = applied_.find(key);
     if (it == applied_.end()) {
-      auto applied = set_->Apply(term.instance, operands);
+      auto applied = set_->Apply(term.variant, operands);
       it = applied_.emplace(key, applied.ok() ? applied->types : std::vector<int>()).first;
     }
     if (it->second.empty()) return;
     graph.ops.push_back(term);
-    TermGraph alone = graph;
+    NumberedGraph alone = graph;
     const int op = static_cast<int>(graph.ops.size()) - 1;
     alone.outputs = {OutputValue(op, 0)};
     if (drop_.count(KeyOf(*set_, alone)) > 0) return;
     // Two equal terms count as one.
     for (int i = 0; i < op; ++i) {
-      TermGraph other = graph;
+      NumberedGraph other = graph;
       other.outputs = {OutputValue(i, 0)};
       if (KeyOf(*set_, other) == KeyOf(*set_, alone)) return;
     }
@@ -139,13 +139,13 @@ std::set<std::string> Pruned(const OperatorSet& set, const Enumerator& enumerato
   const int n = static_cast<int>(set.inputs().size());
   for (const Pair& pair : enumerator.identities()) {
     // All maps of inputs to inputs of their groups.
-    std::vector<TermGraph> named = {pair.source};
+    std::vector<NumberedGraph> named = {pair.source};
     for (int input = 0; input < n; ++input) {
-      std::vector<TermGraph> more;
-      for (const TermGraph& graph : named) {
+      std::vector<NumberedGraph> more;
+      for (const NumberedGraph& graph : named) {
         for (int other = 0; other < n; ++other) {
           if (set.inputs()[other].group != set.inputs()[input].group) continue;
-          TermGraph renamed = graph;
+          NumberedGraph renamed = graph;
           bool used = false;
           for (size_t i = 0; i < renamed.ops.size(); ++i) {
             for (size_t k = 0; k < renamed.ops[i].operands.size(); ++k) {
@@ -159,7 +159,7 @@ std::set<std::string> Pruned(const OperatorSet& set, const Enumerator& enumerato
       }
       named = std::move(more);
     }
-    for (TermGraph& graph : named) {
+    for (NumberedGraph& graph : named) {
       graph.outputs = {OutputValue(static_cast<int>(graph.ops.size()) - 1, 0)};
       keys.insert(KeyOf(set, graph));
     }
@@ -174,7 +174,7 @@ void ExpectSameAsBruteForce(const std::vector<std::string>& names, int max_ops) 
   std::set<std::string> found;
   int64_t count = 0;
   ASSERT_TRUE(enumerator
-                  .ForEachGraph([&](const TermGraph& graph) {
+                  .ForEachGraph([&](const NumberedGraph& graph) {
                     found.insert(TermsOf(*set, graph));
                     ++count;
                   })
@@ -204,7 +204,7 @@ TEST(EnumeratorTest, SeveralOutputsAreOneGraph) {
   ASSERT_TRUE(enumerator.Run().ok());
   int siblings = 0;
   ASSERT_TRUE(enumerator
-                  .ForEachGraph([&](const TermGraph& graph) {
+                  .ForEachGraph([&](const NumberedGraph& graph) {
                     siblings += ToString(*set, graph) == "matmul(x1, m1), matmul(x1, m2)" ||
                                         ToString(*set, graph) == "matmul(x1, m2), matmul(x1, m1)"
                                     ? 1
@@ -252,7 +252,7 @@ Found FoundBy(const EnumeratorOptions& options) {
   if (!classes.ok()) return found;
   for (const Enumerator::Class& one : *classes) {
     std::string& text = found.classes.emplace_back();
-    for (const TermGraph& graph : one.members) text += ToString(*set, graph) + " = ";
+    for (const NumberedGraph& graph : one.members) text += ToString(*set, graph) + " = ";
   }
   return found;
 }
@@ -275,14 +275,14 @@ TEST_P(SharedOutTest, ThreadsAndMemoryDoNotChangeTheClasses) {
   EXPECT_EQ(whole.stats.shares, 1);
   EnumeratorOptions threads = Options(), memory = Options();
   threads.threads = 3;
-  memory.max_memory = whole.stats.terms_memory + 6 * whole.stats.hot_graphs;
+  memory.max_memory = whole.stats.terms_memory + 6 * whole.stats.colliding_graphs;
   memory.threads = 2;
   for (const EnumeratorOptions& options : {threads, memory}) {
     const Found found = FoundBy(options);
     EXPECT_EQ(found.classes, whole.classes);
     EXPECT_EQ(found.stats.graphs, whole.stats.graphs);
     EXPECT_EQ(found.stats.members, whole.stats.members);
-    EXPECT_EQ(found.stats.hot_graphs, whole.stats.hot_graphs);
+    EXPECT_EQ(found.stats.colliding_graphs, whole.stats.colliding_graphs);
     EXPECT_EQ(found.stats.shares > 3, options.max_memory == memory.max_memory);
   }
 }
@@ -291,29 +291,29 @@ TEST_P(SharedOutTest, ShardsTogetherAreTheWhole) {
   const Found whole = FoundBy(Options());
   std::vector<std::string> classes;
   std::multiset<std::string> identities;
-  int64_t hot_graphs = 0;
+  int64_t colliding_graphs = 0;
   EnumeratorOptions options = Options();
   options.num_shards = 3;
   for (options.shard = 0; options.shard < options.num_shards; ++options.shard) {
     // The last shard also gets little memory.
     if (options.shard == 2) {
-      options.max_memory = whole.stats.terms_memory + 6 * whole.stats.hot_graphs;
+      options.max_memory = whole.stats.terms_memory + 6 * whole.stats.colliding_graphs;
     }
     const Found part = FoundBy(options);
     EXPECT_LT(part.classes.size(), whole.classes.size() / 2);
-    hot_graphs += part.stats.hot_graphs;
+    colliding_graphs += part.stats.colliding_graphs;
     classes.insert(classes.end(), part.classes.begin(), part.classes.end());
     identities.insert(part.identities.begin(), part.identities.end());
   }
   EXPECT_EQ(classes, whole.classes);
-  EXPECT_EQ(hot_graphs, whole.stats.hot_graphs);
+  EXPECT_EQ(colliding_graphs, whole.stats.colliding_graphs);
   EXPECT_EQ(identities,
             std::multiset<std::string>(whole.identities.begin(), whole.identities.end()));
 }
 
 // A key of all elements of the value.
-uint64_t ValueKey(Evaluator* evaluator, const TermGraph& graph, int value) {
-  TermGraph one = graph;
+uint64_t ValueKey(Evaluator* evaluator, const NumberedGraph& graph, int value) {
+  NumberedGraph one = graph;
   one.outputs = {value};
   return evaluator->ExactKey(one).value();
 }
@@ -336,7 +336,7 @@ void ExpectClassesOfAllGraphs(const std::vector<std::string>& names, bool divide
   };
   std::map<std::vector<uint64_t>, Group> groups;
   ASSERT_TRUE(enumerator
-                  .ForEachGraph([&](const TermGraph& graph) {
+                  .ForEachGraph([&](const NumberedGraph& graph) {
                     std::vector<uint64_t> outputs;
                     for (int v : graph.outputs) outputs.push_back(ValueKey(&evaluator, graph, v));
                     std::sort(outputs.begin(), outputs.end());
@@ -344,10 +344,10 @@ void ExpectClassesOfAllGraphs(const std::vector<std::string>& names, bool divide
                     group.graphs.insert(ToString(*set, graph));
                     if (outputs.size() == 1) group.decomposable = false;
                     for (size_t i = 0; i < graph.ops.size(); ++i) {
-                      const int num_outputs = set->instances()[graph.ops[i].instance].num_outputs;
+                      const int num_outputs = set->variants()[graph.ops[i].variant].num_outputs;
                       if (num_outputs > 1) group.decomposable = false;
                       for (int o = 0; o < num_outputs; ++o) {
-                        TermGraph one = graph;
+                        NumberedGraph one = graph;
                         one.outputs = {OutputValue(static_cast<int>(i), o)};
                         terms[ValueKey(&evaluator, graph, one.outputs[0])].insert(KeyOf(*set, one));
                       }
@@ -398,9 +398,9 @@ TEST(EnumeratorTest, WhatHoldsOfMostInputsOnlyIsNoIdentity) {
 }
 
 TEST(EnumeratorTest, CompactFormIsExact) {
-  const TermGraph graph = {{{7, {}}, {200, {InputValue(19)}}, {3, {OutputValue(1, 1), 0}}},
-                           {OutputValue(2, 0), OutputValue(1, 0)}};
-  const TermGraph back = Expanded(Compacted(graph));
+  const NumberedGraph graph = {{{7, {}}, {200, {InputValue(19)}}, {3, {OutputValue(1, 1), 0}}},
+                               {OutputValue(2, 0), OutputValue(1, 0)}};
+  const NumberedGraph back = Expanded(Compacted(graph));
   EXPECT_EQ(back.ops, graph.ops);
   EXPECT_EQ(back.outputs, graph.outputs);
 }
@@ -423,15 +423,16 @@ TEST(EnumeratorTest, TooMuchIsAnError) {
   EXPECT_EQ(code(options), absl::StatusCode::kCancelled);
 }
 
-TEST(TasoSetTest, InstancesAndInputs) {
+TEST(TasoSetTest, VariantsAndInputs) {
   auto set = SetOf({});
-  EXPECT_EQ(set->instances().size(), 25u);
+  EXPECT_EQ(set->variants().size(), 25u);
   EXPECT_EQ(set->inputs().size(), 20u);
   Enumerator enumerator(set.get(), Ops(2));
   ASSERT_TRUE(enumerator.Run().ok());
   std::set<std::string> graphs;
   ASSERT_TRUE(
-      enumerator.ForEachGraph([&](const TermGraph& g) { graphs.insert(ToString(*set, g)); }).ok());
+      enumerator.ForEachGraph([&](const NumberedGraph& g) { graphs.insert(ToString(*set, g)); })
+          .ok());
   for (const char* there : {"conv3x3(y1, w1)", "conv1x3(relu(u1), u1)", "enlarge3x3(v1)",
                             "concat0_4d(y2, y1)", "concat1_4d(w1, k)", "avg_pool3x3(k)"}) {
     EXPECT_EQ(graphs.count(there), 1u) << there;

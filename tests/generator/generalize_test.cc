@@ -10,7 +10,7 @@
 namespace lemma::generator {
 namespace {
 
-// Instances: 0 matmul, 1 add, 2 relu.
+// Variants: 0 matmul, 1 add, 2 relu.
 class GeneralizeTest : public ::testing::Test {
  protected:
   static constexpr int kMatmul = 0, kAdd = 1, kRelu = 2;
@@ -60,7 +60,7 @@ TEST_F(GeneralizeTest, KeepsWhatMatters) {
             "relu(relu(x1)) => relu(x1)");
 }
 
-// Instances: 0 scale, 1 conv1x3. A scale can stand behind a convolution, or before either of its
+// Variants: 0 scale, 1 conv1x3. A scale can stand behind a convolution, or before either of its
 // operands.
 TEST(PrecedenceTest, WhatGoesIntoMoreOperandsComesLater) {
   auto set = *TasoSet({"scale", "conv1x3"});

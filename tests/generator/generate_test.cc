@@ -95,8 +95,8 @@ TEST(GenerateTest, CoincidencesOfSizesAreListed) {
   const int y = input("y1"), u = input("u1");
   Enumerated enumerated;
   enumerated.max_ops = 2;
-  const TermGraph single = {{{0, {y, u}}}, {OutputValue(0, 0)}};
-  const TermGraph twice = {{{1, {y, y}}, {0, {OutputValue(0, 0), u}}}, {OutputValue(1, 0)}};
+  const NumberedGraph single = {{{0, {y, u}}}, {OutputValue(0, 0)}};
+  const NumberedGraph twice = {{{1, {y, y}}, {0, {OutputValue(0, 0), u}}}, {OutputValue(1, 0)}};
   enumerated.classes.push_back({{Compacted(single), Compacted(twice)}});
   auto generated = Generate(set->get(), enumerated, {}, ByTesting);
   ASSERT_TRUE(generated.ok()) << generated.status();

@@ -13,15 +13,15 @@
 namespace lemma::generator {
 namespace {
 
-using Kind = NodeForm::Kind;
+using Kind = NodeProgram::Kind;
 
 struct Applied {
   std::unique_ptr<OperatorSet> set;
   OperatorSet::Application application;
 };
-// Applies the instance to inputs of these names.
-Applied Apply(const std::string& instance, const std::vector<std::string>& inputs) {
-  Applied result{*TasoSet({instance}), {}};
+// Applies the variant to inputs of these names.
+Applied Apply(const std::string& variant, const std::vector<std::string>& inputs) {
+  Applied result{*TasoSet({variant}), {}};
   std::vector<int> types;
   for (const std::string& name : inputs) {
     for (const Input& input : result.set->inputs()) {
@@ -101,12 +101,12 @@ TEST(KernelTest, MatmulByHand) {
   EXPECT_EQ(out[1], expected[1]);
 }
 
-// Some elements, and all of them, of instances of several operators of the table.
+// Some elements, and all of them, of variants of several operators of the table.
 TEST(KernelTest, SomeElementsAreThoseOfTheWhole) {
-  const std::map<std::string, std::vector<std::string>> instances = {
+  const std::map<std::string, std::vector<std::string>> variants = {
       {"conv3x3_relu", {"y1", "w1"}}, {"conv3x3", {"y1", "k"}}, {"enlarge3x3", {"u1"}},
       {"max_pool3x3", {"y1"}},        {"avg_pool3x3", {"y1"}},  {"relu", {"y1"}}};
-  for (const auto& [name, inputs] : instances) {
+  for (const auto& [name, inputs] : variants) {
     Applied applied = Apply(name, inputs);
     const int n = static_cast<int>(applied.application.graph.outputs()[0].type().num_elements());
     std::vector<int> all(n), some = {0, n / 3, n - 1};

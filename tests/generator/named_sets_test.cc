@@ -11,13 +11,13 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::vector<std::string> InstancesOf(const std::vector<std::string>& names) {
-  std::vector<std::string> instances;
+std::vector<std::string> VariantsOf(const std::vector<std::string>& names) {
+  std::vector<std::string> variants;
   auto set = NamedSet(names);
   EXPECT_TRUE(set.ok()) << set.status();
   if (!set.ok()) return {};
-  for (const Instance& i : (*set)->instances()) instances.push_back(i.name);
-  return instances;
+  for (const Variant& i : (*set)->variants()) variants.push_back(i.name);
+  return variants;
 }
 std::string ErrorOf(const std::vector<std::string>& names) {
   return std::string(NamedSet(names).status().message());
@@ -27,12 +27,12 @@ TEST(NamedSetsTest, EachSetApplies) {
   for (const std::string& name : SetNames()) {
     auto set = NamedSet({name});
     ASSERT_TRUE(set.ok()) << name << ": " << set.status();
-    // Each instance applies to some inputs or to results of such applications, so none is useless.
+    // Each variant applies to some inputs or to results of such applications, so none is useless.
     std::set<int> types, applied;
     for (const Input& i : (*set)->inputs()) types.insert(i.type);
     for (int round = 0; round < 2; ++round) {
       const std::set<int> known = types;
-      for (size_t i = 0; i < (*set)->instances().size(); ++i) {
+      for (size_t i = 0; i < (*set)->variants().size(); ++i) {
         auto apply = [&](std::vector<int> operands) {
           auto made = (*set)->Apply(static_cast<int>(i), operands);
           if (!made.ok()) {
@@ -42,7 +42,7 @@ TEST(NamedSetsTest, EachSetApplies) {
           applied.insert(static_cast<int>(i));
           types.insert(made->types.begin(), made->types.end());
         };
-        const int operands = (*set)->instances()[i].num_operands;
+        const int operands = (*set)->variants()[i].num_operands;
         if (operands == 0) apply({});
         for (int a : known) {
           if (operands == 1) apply({a});
@@ -54,22 +54,22 @@ TEST(NamedSetsTest, EachSetApplies) {
     }
     // TASO's generator has convolutions of 1 x 1, but no kernel for them.
     const size_t in_vain = name == "taso" ? 2 : 0;
-    EXPECT_EQ(applied.size() + in_vain, (*set)->instances().size()) << name;
+    EXPECT_EQ(applied.size() + in_vain, (*set)->variants().size()) << name;
   }
 }
 
 TEST(NamedSetsTest, TasoIsPartOfTasoPlus) {
-  const std::vector<std::string> taso = InstancesOf({"taso"}), plus = InstancesOf({"taso_plus"});
+  const std::vector<std::string> taso = VariantsOf({"taso"}), plus = VariantsOf({"taso_plus"});
   EXPECT_EQ(taso.size(), 25u);
   ASSERT_GT(plus.size(), taso.size());
   EXPECT_TRUE(std::equal(taso.begin(), taso.end(), plus.begin()));
 }
 
-TEST(NamedSetsTest, SomeInstances) {
+TEST(NamedSetsTest, SomeVariants) {
   using List = std::vector<std::string>;
-  EXPECT_EQ(InstancesOf({"transformer", "exp", "matmul"}), (List{"matmul", "exp"}));
+  EXPECT_EQ(VariantsOf({"transformer", "exp", "matmul"}), (List{"matmul", "exp"}));
   // matmul is in several sets, exp and matmul in one.
-  EXPECT_EQ(InstancesOf({"exp", "matmul"}), (List{"matmul", "exp"}));
+  EXPECT_EQ(VariantsOf({"exp", "matmul"}), (List{"matmul", "exp"}));
   EXPECT_EQ((*NamedSet({"matmul"}))->inputs()[0].name, (*NamedSet({"taso"}))->inputs()[0].name);
 }
 
@@ -79,7 +79,7 @@ TEST(NamedSetsTest, SaysWhatThereIs) {
                     HasSubstr("training: matmul, matmul_tn"), HasSubstr("taso_plus: matmul")));
   EXPECT_THAT(
       ErrorOf({"training", "matmul", "softmax"}),
-      AllOf(HasSubstr("no operator instance 'softmax' in training: "), HasSubstr("matmul_tn")));
+      AllOf(HasSubstr("no operator variant 'softmax' in training: "), HasSubstr("matmul_tn")));
   EXPECT_THAT(ErrorOf({}), HasSubstr("there are"));
 }
 

@@ -14,25 +14,25 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The place of an instance in its set.
-int InstanceOf(const OperatorSet& set, const std::string& name) {
-  for (size_t i = 0; i < set.instances().size(); ++i) {
-    if (set.instances()[i].name == name) return static_cast<int>(i);
+// The place of a variant in its set.
+int VariantOf(const OperatorSet& set, const std::string& name) {
+  for (size_t i = 0; i < set.variants().size(); ++i) {
+    if (set.variants()[i].name == name) return static_cast<int>(i);
   }
-  ADD_FAILURE() << "no instance " << name;
+  ADD_FAILURE() << "no variant " << name;
   return 0;
 }
 
-// Operators, by the names of their instances. Outputs of operator i are 2 * i and 2 * i + 1.
+// Operators, by the names of their variants. Outputs of operator i are 2 * i and 2 * i + 1.
 struct NamedTerm {
-  std::string instance;
+  std::string variant;
   std::vector<int> operands;
 };
-TermGraph GraphOf(const OperatorSet& set, const std::vector<NamedTerm>& terms,
-                  std::vector<int> outputs) {
-  TermGraph graph;
+NumberedGraph GraphOf(const OperatorSet& set, const std::vector<NamedTerm>& terms,
+                      std::vector<int> outputs) {
+  NumberedGraph graph;
   for (const NamedTerm& t : terms) {
-    graph.ops.push_back({InstanceOf(set, t.instance), t.operands});
+    graph.ops.push_back({VariantOf(set, t.variant), t.operands});
   }
   graph.outputs = std::move(outputs);
   return graph;
@@ -41,7 +41,7 @@ TermGraph GraphOf(const OperatorSet& set, const std::vector<NamedTerm>& terms,
 class TableSetTest : public ::testing::Test {
  protected:
   explicit TableSetTest(const TableSetText& text = TransformerSet())
-      : set_(*TableSet(text.instances, text.inputs)) {}
+      : set_(*TableSet(text.variants, text.inputs)) {}
 
   absl::StatusOr<Substitution> Lift(const std::vector<NamedTerm>& source, std::vector<int> outputs,
                                     const std::vector<NamedTerm>& target,
@@ -163,11 +163,11 @@ TEST_F(TableSetTest, RefusesWhatHasNoTypes) {
   EXPECT_THAT(TextOf(Lift({{"concat_last", {-1, -2}}}, {0}, {}, {-1})), HasSubstr("no sizes fit"));
 }
 
-TEST_F(TableSetTest, AppliesInstancesToTheirTypesOnly) {
-  auto apply = [&](const char* instance, std::vector<int> inputs) -> std::string {
+TEST_F(TableSetTest, AppliesVariantsToTheirTypesOnly) {
+  auto apply = [&](const char* variant, std::vector<int> inputs) -> std::string {
     std::vector<int> types;
     for (int i : inputs) types.push_back(set_->inputs()[i].type);
-    auto applied = set_->Apply(InstanceOf(*set_, instance), types);
+    auto applied = set_->Apply(VariantOf(*set_, variant), types);
     if (!applied.ok()) return std::string(absl::StatusCodeToString(applied.status().code()));
     std::string text;
     for (int type : applied->types) text += lemma::ToString(set_->DimsOf(type));
@@ -190,9 +190,9 @@ TEST_F(TableSetTest, AppliesInstancesToTheirTypesOnly) {
   EXPECT_EQ(apply("softmax", {r}), "NOT_FOUND");  // it would be 1
 }
 
-TEST(TableInstanceTest, SaysWhatIsWrongWithAText) {
-  auto error = [](const InstanceText& text) {
-    return std::string(TableInstance::Read(text).status().message());
+TEST(TableVariantTest, SaysWhatIsWrongWithAText) {
+  auto error = [](const VariantText& text) {
+    return std::string(TableVariant::Read(text).status().message());
   };
   EXPECT_THAT(error({"i", "x: [n]", "no_such(x)", {}}), HasSubstr("there is no operator no_such"));
   EXPECT_THAT(error({"i", "x: [n]", "expand(x) {shape = [m, n]}", {}}),

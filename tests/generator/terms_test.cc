@@ -6,12 +6,12 @@
 namespace lemma::generator {
 namespace {
 
-// Instances: 0 matmul, 1 add, 2 relu, 3 concat1_2d, 4 split1.
+// Variants: 0 matmul, 1 add, 2 relu, 3 concat1_2d, 4 split1.
 class TermsTest : public ::testing::Test {
  protected:
   static constexpr int kMatmul = 0, kAdd = 1, kRelu = 2, kConcat = 3, kSplit = 4;
   TermsTest() : set_(*TasoSet({"matmul", "add", "relu", "concat1_2d", "split1"})) {}
-  std::string Key(const TermGraph& graph) { return WithoutNames(*set_, {graph, graph}).key; }
+  std::string Key(const NumberedGraph& graph) { return WithoutNames(*set_, {graph, graph}).key; }
 
   std::unique_ptr<OperatorSet> set_;
   // relu(relu(v)) => relu(v)
@@ -22,9 +22,9 @@ class TermsTest : public ::testing::Test {
 };
 
 TEST_F(TermsTest, KeysForgetTheOrderOfOperators) {
-  const TermGraph a = {{{kRelu, {-1}}, {kMatmul, {-1, -2}}, {kAdd, {0, 2}}}, {4}};
-  const TermGraph b = {{{kMatmul, {-1, -2}}, {kRelu, {-1}}, {kAdd, {0, 2}}}, {4}};
-  const TermGraph c = {{{kMatmul, {-1, -2}}, {kRelu, {-2}}, {kAdd, {0, 2}}}, {4}};
+  const NumberedGraph a = {{{kRelu, {-1}}, {kMatmul, {-1, -2}}, {kAdd, {0, 2}}}, {4}};
+  const NumberedGraph b = {{{kMatmul, {-1, -2}}, {kRelu, {-1}}, {kAdd, {0, 2}}}, {4}};
+  const NumberedGraph c = {{{kMatmul, {-1, -2}}, {kRelu, {-2}}, {kAdd, {0, 2}}}, {4}};
   EXPECT_EQ(Key(a), Key(b));
   EXPECT_NE(Key(a), Key(c));
   // Operands of matmul have an order.

@@ -306,8 +306,8 @@ class GpuCheck {
     json->Set("beyond_tolerance", difference->beyond_tolerance);
     if (difference->beyond_tolerance > 0) {
       std::printf(
-          "  %d of %d outputs differ by more than rounding on one side of a jump does; the "
-          "worst, %s, by %.2g of %.2g\n",
+          "  %d of %d outputs differ by more than rounding on one side of a discontinuity does; "
+          "the worst, %s, by %.2g of %.2g\n",
           difference->beyond_tolerance, static_cast<int>(outputs.size()), d.output.c_str(),
           d.largest, d.allowed);
     }

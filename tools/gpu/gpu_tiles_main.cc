@@ -53,7 +53,7 @@ std::vector<Case> CasesOf(const std::string& folder) {
   for (const std::string& file : files) {
     auto model = api::LoadModel(file);
     if (!model.ok()) continue;
-    auto plan = cuda::PlanGraph(model->graph, traits, {{}, /*side_by_side=*/false});
+    auto plan = cuda::PlanGraph(model->graph, traits, {{}, /*horizontal_fusion=*/false});
     auto kernels = measurer->Plan(model->graph);
     if (!plan.ok() || !kernels.ok()) continue;
     for (size_t i = 0; i < plan->steps.size(); ++i) {

@@ -1,7 +1,7 @@
 """Measures how the cost of enumeration grows: python3 tools/lib/bench_generator.py --lemma PATH
 
 Counts the graphs of TASO's operator set by the number of operators in a graph, and, for graphs of
-a fixed size, by the number of instances in the set. Writes the figures and a plot of them.
+a fixed size, by the number of variants in the set. Writes the figures and a plot of them.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # Those of two dimensions first, then those of four, then what has no operands of its own.
-INSTANCES = [
+VARIANTS = [
     "matmul", "add", "mul", "scale", "relu", "concat0_2d", "concat1_2d", "split0", "split1",
     "transpose", "conv3x3", "conv1x3", "conv3x3_relu", "conv1x3_relu", "avg_pool3x3",
     "max_pool3x3", "enlarge3x3", "concat0_4d", "concat1_4d", "conv1x1", "conv1x1_relu",
@@ -60,11 +60,11 @@ def panel(rows, x, title, left):
     return svg
 
 
-def plot(by_ops, by_instances, size):
+def plot(by_ops, by_variants, size):
     svg = ['<svg xmlns="http://www.w3.org/2000/svg" width="980" height="345" '
            'font-family="sans-serif" font-size="12">', '<rect width="980" height="345" fill="white"/>']
-    svg += panel(by_ops, "max_ops", "by operators in a graph (25 instances)", 70)
-    svg += panel(by_instances, "instances", f"by instances in the set ({size} operators)", 500)
+    svg += panel(by_ops, "max_ops", "by operators in a graph (25 variants)", 70)
+    svg += panel(by_variants, "variants", f"by variants in the set ({size} operators)", 500)
     for i, (_, label, colour) in enumerate(SERIES):
         x = 70 + 150 * i
         svg.append(f'<rect x="{x}" y="325" width="12" height="12" fill="{colour}"/>')
@@ -86,17 +86,17 @@ def main():
     for ops in range(1, flags.max_ops + 1):
         by_ops.append({"max_ops": ops, **count(flags.lemma, "taso", ops)})
         print(by_ops[-1], flush=True)
-    by_instances = []
-    for number in range(5, len(INSTANCES) + 1, 4):
-        row = count(flags.lemma, ",".join(INSTANCES[:number]), flags.size)
-        by_instances.append({"instances": number, **row})
-        print(by_instances[-1], flush=True)
+    by_variants = []
+    for number in range(5, len(VARIANTS) + 1, 4):
+        row = count(flags.lemma, ",".join(VARIANTS[:number]), flags.size)
+        by_variants.append({"variants": number, **row})
+        print(by_variants[-1], flush=True)
     flags.out.write_text(json.dumps({
         "what": "lemma generate --count --ops=taso --max-ops=N, one thread; then the first of "
-                f"its instances, at {flags.size} operators",
+                f"its variants, at {flags.size} operators",
         "date": datetime.date.today().isoformat(), "by_operators": by_ops,
-        "instances": INSTANCES, "by_instances": by_instances}, indent=1) + "\n")
-    flags.plot.write_text(plot(by_ops, by_instances, flags.size))
+        "variants": VARIANTS, "by_variants": by_variants}, indent=1) + "\n")
+    flags.plot.write_text(plot(by_ops, by_variants, flags.size))
 
 
 if __name__ == "__main__":

@@ -174,7 +174,7 @@ def growth(report):
     lines = [[f"{label} {row[by]}", *(f"{row[k]:,}" for k in keys),
               f"{row['enumeration_cpu_s']:.2f}", f"{row['peak_mb']}"]
              for label, by, rows in (("operators:", "max_ops", report["by_operators"]),
-                                     ("instances:", "instances", report["by_instances"]))
+                                     ("variants:", "variants", report["by_variants"]))
              for row in rows]
     return ["", "graphs", "terms", "members", "CPU s", "MB"], lines, ""
 

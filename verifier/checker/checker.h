@@ -27,8 +27,8 @@ struct Checked {
   enum class Answer {
     kEqual,      // on every instance checked, at least one
     kDiffers,    // on the instance that `detail` names
-    kUndecided,  // neither: the polynomials differ but no point shows it, an overflow, or an
-                 // infinity in a sum; `detail` names the first such instance
+    kUndecided,  // neither: on some instance, which `detail` names, the polynomials differ but no
+                 // point shows it, a coefficient overflowed, or a sum contains an infinity
   };
   Answer answer = Answer::kUndecided;
   int64_t equal = 0;        // instances whose outputs have identical polynomials in all elements

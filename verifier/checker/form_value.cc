@@ -246,12 +246,12 @@ Value FormValue::Form(const Node& form) {
   if (!form.Is("sum")) Fail("a form is (sum …)");
   for (const Node& term : form.items) {
     if (!problem_.empty()) break;
-    sum = algebra_.Sum(sum, Term(term));
+    sum = algebra_.Sum(sum, Summand(term));
   }
   return sum;
 }
 
-Value FormValue::Term(const Node& term) {
+Value FormValue::Summand(const Node& term) {
   Value sum = algebra_.Integer(0);
   if (!term.Is("term", 4) || !term.items[1].is_number || term.items[1].number < 1) {
     Fail("a term is (term coefficient denominator axes guards atoms …)");

@@ -27,10 +27,10 @@ class FormValue {
   int64_t Integer(const Node& poly);
   bool Holds(const Node& fact);
   Value Form(const Node& form);
-  Value Term(const Node& term);
-  // The product of a term's atoms at the values set for its axes.
+  Value Summand(const Node& term);
+  // The product of a summand's atoms at the values set for its axes.
   Value Atoms(const Node& term);
-  // The integer points of a term's axes at which its guards hold, in lexicographic order.
+  // The integer points of a summand's axes at which its guards hold, in lexicographic order.
   using Points = std::vector<std::vector<int64_t>>;
   Points PointsOf(const Node& axes, const Node& where);
   void SetAxes(const Node& axes, const std::vector<int64_t>& point);

@@ -257,7 +257,7 @@ class Replayer {
       return;
     }
     std::map<int, Value> terms;
-    for (const auto& [number, term] : output.terms) terms[number] = at->Term(term);
+    for (const auto& [number, term] : output.terms) terms[number] = at->Summand(term);
     auto sum = [&](const std::vector<int>& numbers) {
       Value total = algebra->Integer(0);
       for (int number : numbers) total = algebra->Sum(total, terms[number]);
@@ -286,7 +286,7 @@ class Replayer {
     const Node& mine = output.terms.at(event.used[0]);
     const Node& other = event.renamed;
     if (!other.Is("term", 4) || !mine.Is("term", 4)) return Reject(event.line, "no terms");
-    if (!Agree(event.line, "a term with renamed axes", terms[event.used[1]], at->Term(other), at,
+    if (!Agree(event.line, "a term with renamed axes", terms[event.used[1]], at->Summand(other), at,
                algebra)) {
       return false;
     }

@@ -10,7 +10,7 @@ using Env = std::map<VarId, Poly>;
 
 class Checker {
  public:
-  Checker(Forms* forms, Arith* arith, const Definition& definition, const LeafMap& symbols)
+  Checker(NormalForms* forms, Arith* arith, const Definition& definition, const LeafMap& symbols)
       : leaves_(forms->leaves()),
         arith_(*arith),
         definition_(definition),
@@ -145,7 +145,7 @@ class Checker {
 
 }  // namespace
 
-std::string UnprovedRead(Forms* forms, Arith* arith, const Definition& definition,
+std::string UnprovedRead(NormalForms* forms, Arith* arith, const Definition& definition,
                          const LeafMap& symbols, const Facts& facts) {
   return Checker(forms, arith, definition, symbols).Run(facts);
 }

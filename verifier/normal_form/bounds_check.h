@@ -12,7 +12,7 @@ namespace lemma::prover {
 // "" if every read of `definition` is inside its tensor and every divisor is positive wherever
 // `facts` hold. Otherwise describes the first that was not proved. Positions that a tensor holds
 // are checked when they are read, so this assumes them valid.
-std::string UnprovedRead(Forms* forms, Arith* arith, const Definition& definition,
+std::string UnprovedRead(NormalForms* forms, Arith* arith, const Definition& definition,
                          const LeafMap& symbols, const Facts& facts);
 
 }  // namespace lemma::prover

@@ -19,7 +19,7 @@ constexpr int64_t kMaxNumber = int64_t{1} << 24;
 std::string RoundingTo(DType dtype) { return absl::StrCat("round_", Name(dtype)); }
 
 NormalForm Guarded(NormalForm form, const Facts& guards) {
-  for (Term& term : form.terms) {
+  for (Summand& term : form.terms) {
     term.guards.insert(term.guards.end(), guards.begin(), guards.end());
   }
   return form;
@@ -154,7 +154,7 @@ namespace {
 // The only atom of a form that is a single atom; nullptr otherwise.
 const Atom* OnlyAtom(const NormalForm& form) {
   if (form.terms.size() != 1) return nullptr;
-  const Term& term = form.terms[0];
+  const Summand& term = form.terms[0];
   const bool alone = term.atoms.size() == 1 && term.axes.empty() && term.guards.empty() &&
                      term.coefficient == Poly(1) && term.denominator == 1;
   return alone ? &term.atoms[0] : nullptr;
@@ -254,7 +254,7 @@ NormalForm FormBuilder::Apply(const ScalarExpr& e, const Env& env) {
         return Max({args[0], Scaled(args[0], -1)});
       case ScalarFn::kPow: {
         if (args[1].terms.size() != 1) break;
-        const Term& exponent = args[1].terms[0];
+        const Summand& exponent = args[1].terms[0];
         auto numerator = exponent.coefficient.AsConst();
         if (!numerator || !exponent.atoms.empty() || !exponent.axes.empty() ||
             !exponent.guards.empty()) {
@@ -304,8 +304,8 @@ NormalForm FormBuilder::Reduce(const ScalarExpr& e, const Env& env) {
   if (kind == ReduceKind::kSum && !ordered) {
     NormalForm sum;
     for (const Facts& guards : cases) {
-      for (const Term& term : body.terms) {
-        Term t = term;
+      for (const Summand& term : body.terms) {
+        Summand t = term;
         t.axes.insert(t.axes.begin(), axes.begin(), axes.end());
         t.guards.insert(t.guards.end(), ranges.begin(), ranges.end());
         t.guards.insert(t.guards.end(), guards.begin(), guards.end());
@@ -356,10 +356,10 @@ NormalForm FormBuilder::Select(const ScalarExpr& e, const NormalForm& then,
 
 bool FormBuilder::Representable(const NormalForm& form, DType dtype) const {
   return std::all_of(form.terms.begin(), form.terms.end(),
-                     [&](const Term& term) { return Representable(term, dtype); });
+                     [&](const Summand& term) { return Representable(term, dtype); });
 }
 
-bool FormBuilder::Representable(const Term& term, DType dtype) const {
+bool FormBuilder::Representable(const Summand& term, DType dtype) const {
   if (!term.axes.empty() || term.denominator != 1) return false;
   if (term.atoms.empty()) {
     auto number = term.coefficient.AsConst();
@@ -401,14 +401,14 @@ bool FormBuilder::Representable(const Atom& atom, DType dtype) const {
 }
 
 // An operator rounds a computed value once, when it stores it. A value that is only selected or
-// moved already has the type. Where arithmetic is uninterpreted, terms exclude each other and have
-// no axes.
+// moved already has the type. Where arithmetic is uninterpreted, summands exclude each other and
+// have no axes.
 NormalForm FormBuilder::Rounded(NormalForm form, DType dtype) const {
-  for (Term& term : form.terms) {
+  for (Summand& term : form.terms) {
     if (Representable(term, dtype)) continue;
     NormalForm value;
     value.terms.push_back(std::move(term));
-    term = Term();
+    term = Summand();
     term.guards = std::move(value.terms[0].guards);
     value.terms[0].guards.clear();
     term.atoms = {FnAtom(RoundingTo(dtype), {std::move(value)})};

@@ -18,7 +18,7 @@ class FormBuilder {
   // `operators`, if given: by tensor of `definition`, the operator that computes it. Where
   // arithmetic is uninterpreted, an operator reads its own tensors unrounded and those of other
   // operators rounded; outputs are rounded. Without `operators` nothing is rounded.
-  FormBuilder(Forms* forms, const Definition& definition, Laws laws, const LeafMap& symbols,
+  FormBuilder(NormalForms* forms, const Definition& definition, Laws laws, const LeafMap& symbols,
               const std::vector<int>* operators = nullptr)
       : forms_(*forms),
         leaves_(forms->leaves()),
@@ -46,7 +46,7 @@ class FormBuilder {
                     const Env& env);
   // Whether the value is always one of `dtype`, whatever elements are read.
   bool Representable(const Atom& atom, DType dtype) const;
-  bool Representable(const Term& term, DType dtype) const;
+  bool Representable(const Summand& term, DType dtype) const;
   bool Representable(const NormalForm& form, DType dtype) const;
   NormalForm Rounded(NormalForm form, DType dtype) const;
   NormalForm Apply(const ScalarExpr& e, const Env& env);
@@ -57,7 +57,7 @@ class FormBuilder {
   NormalForm Inverse(NormalForm form);
   void TooLarge(const NormalForm& form);
 
-  Forms& forms_;
+  NormalForms& forms_;
   Leaves& leaves_;
   const Definition& definition_;
   Laws laws_;

@@ -72,7 +72,7 @@ class Floats {
 // The only atom of a form that is a single atom; nullptr otherwise.
 const Atom* OnlyAtom(const NormalForm& form) {
   if (form.terms.size() != 1) return nullptr;
-  const Term& t = form.terms[0];
+  const Summand& t = form.terms[0];
   const bool alone = t.axes.empty() && t.guards.empty() && t.atoms.size() == 1 &&
                      t.coefficient == Poly(1) && t.denominator == 1;
   return alone ? &t.atoms[0] : nullptr;
@@ -86,7 +86,7 @@ struct Place {
 
 class Collector {
  public:
-  Collector(Forms* forms, const Definition& definition, const std::vector<int>* operators,
+  Collector(NormalForms* forms, const Definition& definition, const std::vector<int>* operators,
             const LeafMap& symbols, const std::vector<bool>& finite)
       : forms_(*forms),
         leaves_(forms->leaves()),
@@ -123,7 +123,7 @@ class Collector {
     }
     const TensorExpr& body = definition_.tensors[tensor - definition_.num_inputs()];
     if (discontinuities && !IsFloat(body.dtype) && floats_.In(body.body)) {
-      Jump(builder_.Element(tensor, at), place);  // stored as integers
+      AddDiscontinuity(builder_.Element(tensor, at), place);  // stored as integers
       discontinuities = false;
     }
     Env env;
@@ -185,9 +185,9 @@ class Collector {
              bool discontinuities) {
     const bool where = e.fn() == ScalarFn::kWhere;
     const ScalarExpr& decides = where ? e.args()[0] : e;
-    const bool jump =
+    const bool discontinuous =
         discontinuities && (where || Info(e.fn()).discontinuous()) && floats_.In(decides);
-    if (jump) Jump(builder_.ValueIn(tensor, decides, env), place);
+    if (discontinuous) AddDiscontinuity(builder_.ValueIn(tensor, decides, env), place);
     if (Info(e.fn()).partial()) Partial(e.fn(), interpreted_.ValueIn(tensor, e, env), place);
     for (size_t i = 0; i < e.args().size(); ++i) {
       const bool inside = where ? i == 0 : Info(e.fn()).discontinuous();
@@ -234,19 +234,19 @@ class Collector {
   // Lists a discontinuity. Bit for bit, f(g(x)) = g(x) and f(max(x, y)) = max(f(x), f(y)) for
   // rounding functions, and f(-x) = -f(x) for some. So these are discontinuous where g(x), where
   // f(x) and f(y), and where f(x) is.
-  void Jump(const NormalForm& form, const Place& place) {
+  void AddDiscontinuity(const NormalForm& form, const Place& place) {
     const Atom* atom = OnlyAtom(form);
     if (atom != nullptr && atom->kind == Atom::Kind::kConstant) return;
     if (atom != nullptr &&
         (atom->Is(ScalarFn::kSign) || atom->Is(ScalarFn::kRound) || atom->Is(ScalarFn::kTrunc))) {
       const Atom* arg = OnlyAtom(*atom->args[0]);
       if (arg != nullptr && arg->Is(ScalarFn::kNeg)) {
-        return Jump(OfAtom(FnAtom(atom->name, {*arg->args[0]})), place);
+        return AddDiscontinuity(OfAtom(FnAtom(atom->name, {*arg->args[0]})), place);
       }
     }
     if (atom != nullptr && RoundingOf(*atom)) {
       const Atom* arg = OnlyAtom(*atom->args[0]);
-      if (arg != nullptr && RoundingOf(*arg)) return Jump(OfAtom(*arg), place);
+      if (arg != nullptr && RoundingOf(*arg)) return AddDiscontinuity(OfAtom(*arg), place);
       if (arg != nullptr && arg->kind == Atom::Kind::kConstant) return;
       if (arg != nullptr && arg->kind == Atom::Kind::kMax) {
         const std::string name = atom->name;
@@ -255,7 +255,7 @@ class Collector {
           Place inside = place;
           inside.axes.insert(inside.axes.end(), a.axes.begin(), a.axes.end());
           inside.guards = With(inside.guards, a.guards);
-          Jump(OfAtom(FnAtom(name, {*a.value})), inside);
+          AddDiscontinuity(OfAtom(FnAtom(name, {*a.value})), inside);
         }
         return;
       }
@@ -265,7 +265,7 @@ class Collector {
 
   // Skips numbers, and whole powers, which are products.
   void Partial(ScalarFn fn, NormalForm form, const Place& place) {
-    const bool takes = std::any_of(form.terms.begin(), form.terms.end(), [&](const Term& t) {
+    const bool takes = std::any_of(form.terms.begin(), form.terms.end(), [&](const Summand& t) {
       return std::any_of(t.atoms.begin(), t.atoms.end(), [&](const Atom& atom) {
         return fn != ScalarFn::kPow || atom.Is(ScalarFn::kPow) || atom.Is(ScalarFn::kSqrt);
       });
@@ -282,7 +282,7 @@ class Collector {
     to->push_back(forms_.Substitute(shell, {}).alternatives[0]);
   }
 
-  Forms& forms_;
+  NormalForms& forms_;
   Leaves& leaves_;
   const Definition& definition_;
   const std::vector<bool>& finite_;
@@ -309,16 +309,16 @@ void SimplifySet(Normalizer* normalizer, const Facts& facts, std::vector<Alterna
   std::vector<Alternative> simpler;
   for (Alternative& alternative : *set) {
     const Atom* value = OnlyAtom(*alternative.value);
-    std::vector<Term> terms;
+    std::vector<Summand> terms;
     if (value != nullptr) {
-      Term sum;
+      Summand sum;
       sum.axes = alternative.axes;
       sum.guards = alternative.guards;
       sum.atoms = {*value};
       normalizer->SimplifyTerm(std::move(sum), facts, &terms);
     }
     const bool plain =
-        value != nullptr && std::all_of(terms.begin(), terms.end(), [](const Term& t) {
+        value != nullptr && std::all_of(terms.begin(), terms.end(), [](const Summand& t) {
           return t.atoms.size() == 1 && t.coefficient == Poly(1) && t.denominator == 1;
         });
     if (!plain) simpler.push_back(alternative);
@@ -329,7 +329,7 @@ void SimplifySet(Normalizer* normalizer, const Facts& facts, std::vector<Alterna
   *set = std::move(simpler);
 }
 
-bool JumpsIn(const Floats& floats, const ScalarExpr& e) {
+bool IsDiscontinuousIn(const Floats& floats, const ScalarExpr& e) {
   if (e.kind() == ScalarExpr::Kind::kApply) {
     if (e.fn() == ScalarFn::kWhere ? floats.In(e.args()[0])
                                    : Info(e.fn()).discontinuous() && floats.In(e)) {
@@ -337,14 +337,14 @@ bool JumpsIn(const Floats& floats, const ScalarExpr& e) {
     }
   }
   return std::any_of(e.args().begin(), e.args().end(),
-                     [&](const ScalarExpr& arg) { return JumpsIn(floats, arg); });
+                     [&](const ScalarExpr& arg) { return IsDiscontinuousIn(floats, arg); });
 }
 
 }  // namespace
 
-Elements ElementsOf(Forms* forms, const Definition& definition, const std::vector<int>* operators,
-                    const LeafMap& symbols, const std::vector<bool>& finite, TensorId tensor,
-                    const std::vector<Poly>& at) {
+Elements ElementsOf(NormalForms* forms, const Definition& definition,
+                    const std::vector<int>* operators, const LeafMap& symbols,
+                    const std::vector<bool>& finite, TensorId tensor, const std::vector<Poly>& at) {
   return Collector(forms, definition, operators, symbols, finite).Run(tensor, at);
 }
 
@@ -379,12 +379,13 @@ std::vector<NormalForm> PartialFormsOf(const Elements& a, const Elements& b) {
   return {SetOf(a.partial), SetOf(b.partial)};
 }
 
-bool Jumps(const Definition& definition) {
+bool IsDiscontinuous(const Definition& definition) {
   const Floats floats(definition);
-  return std::any_of(
-      definition.tensors.begin(), definition.tensors.end(), [&](const TensorExpr& tensor) {
-        return (!IsFloat(tensor.dtype) && floats.In(tensor.body)) || JumpsIn(floats, tensor.body);
-      });
+  return std::any_of(definition.tensors.begin(), definition.tensors.end(),
+                     [&](const TensorExpr& tensor) {
+                       return (!IsFloat(tensor.dtype) && floats.In(tensor.body)) ||
+                              IsDiscontinuousIn(floats, tensor.body);
+                     });
 }
 
 }  // namespace lemma::prover

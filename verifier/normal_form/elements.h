@@ -37,9 +37,9 @@ struct Elements {
 // For one side's element of `tensor` at `at`. `finite`: by input, whether all its elements are
 // finite; then it does not matter which are read. Reads beyond an input's end do not count as
 // finite.
-Elements ElementsOf(Forms* forms, const Definition& definition, const std::vector<int>* operators,
-                    const LeafMap& symbols, const std::vector<bool>& finite, TensorId tensor,
-                    const std::vector<Poly>& at);
+Elements ElementsOf(NormalForms* forms, const Definition& definition,
+                    const std::vector<int>* operators, const LeafMap& symbols,
+                    const std::vector<bool>& finite, TensorId tensor, const std::vector<Poly>& at);
 
 // Simplifies positions and the axes they run over, so that equal sets look more alike.
 void Simplify(Normalizer* normalizer, const Facts& facts, Elements* elements);
@@ -54,7 +54,7 @@ std::vector<NormalForm> FormsOf(const Elements& a, const Elements& b);
 std::vector<NormalForm> PartialFormsOf(const Elements& a, const Elements& b);
 
 // Whether an output of the definition may be discontinuous anywhere.
-bool Jumps(const Definition& definition);
+bool IsDiscontinuous(const Definition& definition);
 
 }  // namespace lemma::prover
 

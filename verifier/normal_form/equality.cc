@@ -37,7 +37,7 @@ bool Equality::IsZero(const NormalForm& difference, const Facts& context) {
   }
   --depth_;
   NormalForm left;
-  for (Term& term : form.terms) {
+  for (Summand& term : form.terms) {
     const Facts all = With(context, term.guards);
     if ((!term.guards.empty() && arith_.Contradicts(context, term.guards, Effort::kFull)) ||
         arith_.Equal(all, term.coefficient, 0, Effort::kFull)) {
@@ -66,7 +66,7 @@ bool Equality::AddUpUnder(NormalForm* form, const Facts& context) {
     *part = Share(std::move(sum));
     changed = true;
   };
-  for (Term& term : form->terms) {
+  for (Summand& term : form->terms) {
     const Facts here = With(context, term.guards);
     for (Atom& atom : term.atoms) {
       for (NormalFormPtr& arg : atom.args) add_up(&arg, here);
@@ -78,7 +78,7 @@ bool Equality::AddUpUnder(NormalForm* form, const Facts& context) {
 
 bool Equality::AddUp(NormalForm* form, const Facts& context) {
   bool changed = AddUpUnder(form, context);
-  std::vector<Term>& terms = form->terms;
+  std::vector<Summand>& terms = form->terms;
   for (size_t i = 0; i < terms.size(); ++i) {
     for (size_t j = i + 1; j < terms.size();) {
       const bool alike = terms[i].denominator == terms[j].denominator &&
@@ -98,10 +98,10 @@ bool Equality::AddUp(NormalForm* form, const Facts& context) {
   return changed;
 }
 
-bool Equality::CancelOnce(std::vector<Term>* terms, const Facts& context) {
+bool Equality::CancelOnce(std::vector<Summand>* terms, const Facts& context) {
   std::vector<std::string> signatures;
-  for (const Term& term : *terms) signatures.push_back(Signature(term.atoms));
-  auto sign = [](const Term& t) {
+  for (const Summand& term : *terms) signatures.push_back(Signature(term.atoms));
+  auto sign = [](const Summand& t) {
     return t.coefficient.terms().empty() || t.coefficient.terms().back().second > 0 ? 1 : -1;
   };
   // First pairs of opposite sign without remainder; then any of opposite sign; then pairs of equal
@@ -118,13 +118,13 @@ bool Equality::CancelOnce(std::vector<Term>* terms, const Facts& context) {
         if (!pairing) continue;
         const bool exact = pairing->only_mine.empty() && pairing->only_image.empty();
         if (pass != 1 && !exact) continue;
-        std::vector<Term> rest, vanished;
+        std::vector<Summand> rest, vanished;
         Combine((*terms)[i], *pairing, context, &rest, &vanished);
         if (log != nullptr && depth_ == 1) {
-          std::vector<Term> logged = rest;
+          std::vector<Summand> logged = rest;
           logged.insert(logged.end(), vanished.begin(), vanished.end());
           log->Paired((*terms)[i], (*terms)[j], pairing->other, pairing->map, logged);
-          for (const Term& term : vanished) log->Zero(term);
+          for (const Summand& term : vanished) log->Zero(term);
         }
         terms->erase(terms->begin() + j);
         terms->erase(terms->begin() + i);
@@ -136,11 +136,11 @@ bool Equality::CancelOnce(std::vector<Term>* terms, const Facts& context) {
   return false;
 }
 
-void Equality::Combine(const Term& mine, const Pairing& pairing, const Facts& context,
-                       std::vector<Term>* out, std::vector<Term>* vanished) {
-  const Term& image = pairing.image;
-  // Where both terms are defined, the coefficients add up.
-  Term both = mine;
+void Equality::Combine(const Summand& mine, const Pairing& pairing, const Facts& context,
+                       std::vector<Summand>* out, std::vector<Summand>* vanished) {
+  const Summand& image = pairing.image;
+  // Where both summands are defined, the coefficients add up.
+  Summand both = mine;
   both.guards = With(mine.guards, pairing.only_image);
   int64_t common = 0;
   if (__builtin_mul_overflow(mine.denominator, image.denominator, &common)) {
@@ -155,10 +155,10 @@ void Equality::Combine(const Term& mine, const Pairing& pairing, const Facts& co
     }
   }
   if (!both.coefficient.IsZero()) normalizer_.SimplifyTerm(both, context, out);
-  // Where only one term is defined.
-  auto residual = [&](Term term, const Facts& lacking) {
+  // Where only one summand is defined.
+  auto residual = [&](Summand term, const Facts& lacking) {
     for (const Fact& fact : lacking) {
-      Term part = term;
+      Summand part = term;
       part.guards.push_back(Negation(fact));
       const size_t before = out->size();
       normalizer_.SimplifyTerm(part, context, out);
@@ -256,14 +256,14 @@ bool Equality::AtomsEqual(const Atom& a, const Atom& b, const Facts& context) {
 bool Equality::ReductionsEqual(const Atom& a, const Atom& b, const Facts& context) {
   if (forms_.Key(a) == forms_.Key(b)) return true;
   auto as_term = [](const Alternative& alternative) {
-    Term term;
+    Summand term;
     term.axes = alternative.axes;
     term.guards = alternative.guards;
     term.atoms = {FnAtom("value", {*alternative.value})};
     return term;
   };
-  const Term mine = as_term(a.alternatives[0]);
-  const Term other = forms_.Renamed(as_term(b.alternatives[0]));
+  const Summand mine = as_term(a.alternatives[0]);
+  const Summand other = forms_.Renamed(as_term(b.alternatives[0]));
   std::optional<Pairing> pairing;
   if (laws_ == Laws::kNone) {  // the same order too
     if (mine.axes.size() != other.axes.size()) return false;

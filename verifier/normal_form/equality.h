@@ -12,12 +12,12 @@
 
 namespace lemma::prover {
 
-// Terms cancel in pairs. A bijection of their axes, inferred from their reads, must make their
-// atoms equal; where their guards differ, a part of each term remains. Everything inferred is
+// Summands cancel in pairs. A bijection of their axes, inferred from their reads, must make their
+// atoms equal; where their guards differ, a part of each summand remains. Everything inferred is
 // checked.
 class Equality {
  public:
-  Equality(Forms* forms, Arith* arith, Laws laws)
+  Equality(NormalForms* forms, Arith* arith, Laws laws)
       : forms_(*forms),
         leaves_(forms->leaves()),
         arith_(*arith),
@@ -28,12 +28,12 @@ class Equality {
   bool IsZero(const NormalForm& difference, const Facts& context);
   bool AreEqual(const NormalForm& a, const NormalForm& b, const Facts& context);
 
-  // `form`, simplified, with terms under functions and maxima added up if they are equal up to
+  // `form`, simplified, with summands under functions and maxima added up if they are equal up to
   // their axes. nullopt if there are none.
   std::optional<NormalForm> Merged(const NormalForm& form, const Facts& context);
 
   Normalizer& normalizer() { return normalizer_; }
-  // The terms that remained when IsZero last failed at the outermost level.
+  // The summands that remained when IsZero last failed at the outermost level.
   const std::string& remainder() const { return remainder_; }
   StepLog* log = nullptr;  // for the outermost difference
 
@@ -41,28 +41,28 @@ class Equality {
   struct Equation {
     Poly mine, other;
   };
-  // A map of the other term's axes to mine, and the guards that only one side has.
+  // A map of the other summand's axes to mine, and the guards that only one side has.
   struct Pairing {
     LeafMap map;
-    Term other;  // the other term, with its axes renamed apart
-    Term image;  // the other term over my axes
+    Summand other;  // the other summand, with its axes renamed apart
+    Summand image;  // the other summand over my axes
     Facts only_mine, only_image;
   };
 
-  // Adds up the terms that Merged adds up: those of `form` itself, or those under its functions.
+  // Adds up the summands that Merged adds up: those of `form` itself, or those under its functions.
   // Returns whether there were any.
   bool AddUp(NormalForm* form, const Facts& context);
   bool AddUpUnder(NormalForm* form, const Facts& context);
-  bool CancelOnce(std::vector<Term>* terms, const Facts& context);
+  bool CancelOnce(std::vector<Summand>* terms, const Facts& context);
   // Prefers bijections that leave no remainder. nullopt if there is none.
-  std::optional<Pairing> Pair(const Term& mine, const Term& other, const Facts& context);
-  // `exact`: neither term may leave a remainder.
-  std::optional<Pairing> TryMap(const Term& mine, const Term& other, const LeafMap& map,
+  std::optional<Pairing> Pair(const Summand& mine, const Summand& other, const Facts& context);
+  // `exact`: neither summand may leave a remainder.
+  std::optional<Pairing> TryMap(const Summand& mine, const Summand& other, const LeafMap& map,
                                 const Facts& context, bool exact = false);
-  // Appends the simplified remainder of two paired terms to `out`. `vanished`: remainders that are
-  // 0 for another reason than an empty domain.
-  void Combine(const Term& mine, const Pairing& pairing, const Facts& context,
-               std::vector<Term>* out, std::vector<Term>* vanished);
+  // Appends the simplified remainder of two paired summands to `out`. `vanished`: remainders that
+  // are 0 for another reason than an empty domain.
+  void Combine(const Summand& mine, const Pairing& pairing, const Facts& context,
+               std::vector<Summand>* out, std::vector<Summand>* vanished);
 
   bool AtomsEqual(const Atom& a, const Atom& b, const Facts& context);
   // Matches each atom of `a` with an equal atom of `b`.
@@ -87,7 +87,7 @@ class Equality {
   std::string Signature(const Atom& atom) const;
   std::string Signature(const std::vector<Atom>& atoms) const;
 
-  Forms& forms_;
+  NormalForms& forms_;
   Leaves& leaves_;
   Arith& arith_;
   Laws laws_;

@@ -99,7 +99,7 @@ std::string TextOf(const Leaves& leaves, const Fact& fact) {
   return absl::StrCat("(", relation, " ", TextOf(leaves, fact.p), ")");
 }
 
-std::string TextOf(const Leaves& leaves, const Term& term) {
+std::string TextOf(const Leaves& leaves, const Summand& term) {
   std::string text = absl::StrCat("(term ", TextOf(leaves, term.coefficient), " ", term.denominator,
                                   " ", Axes(leaves, term.axes), " ", Where(leaves, term.guards));
   for (const Atom& atom : term.atoms) absl::StrAppend(&text, " ", TextOf(leaves, atom));
@@ -108,40 +108,40 @@ std::string TextOf(const Leaves& leaves, const Term& term) {
 
 std::string TextOf(const Leaves& leaves, const NormalForm& form) {
   std::string text = "(sum";
-  for (const Term& term : form.terms) absl::StrAppend(&text, " ", TextOf(leaves, term));
+  for (const Summand& term : form.terms) absl::StrAppend(&text, " ", TextOf(leaves, term));
   return text + ")";
 }
 
-int StepLog::Take(const Term& term) {
+int StepLog::Take(const Summand& term) {
   const std::string text = TextOf(leaves_, term);
   auto it =
       std::find_if(live_.begin(), live_.end(), [&](const Live& live) { return live.text == text; });
-  if (it == live_.end()) return 0;  // no term has this number, so the checker will reject it
+  if (it == live_.end()) return 0;  // no summand has this number, so the checker will reject it
   const int number = it->number;
   live_.erase(it);
   return number;
 }
 
-// Adds the term and returns " N", its number.
+// Adds the summand and returns " N", its number.
 std::string StepLog::Add(const std::string& text) {
   live_.push_back({++last_, text});
   Line(absl::StrCat("term ", last_, " ", text));
   return absl::StrCat(" ", last_);
 }
 
-void StepLog::Difference(const std::vector<Term>& terms) {
+void StepLog::Difference(const std::vector<Summand>& terms) {
   live_.clear();
   last_ = 0;
   std::string numbers;
-  for (const Term& term : terms) numbers += Add(TextOf(leaves_, term));
+  for (const Summand& term : terms) numbers += Add(TextOf(leaves_, term));
   Line(absl::StrCat("difference", numbers));
 }
 
-void StepLog::Paired(const Term& mine, const Term& other, const Term& renamed, const LeafMap& map,
-                     const std::vector<Term>& rest) {
+void StepLog::Paired(const Summand& mine, const Summand& other, const Summand& renamed,
+                     const LeafMap& map, const std::vector<Summand>& rest) {
   const int first = Take(mine), second = Take(other);
   std::string numbers, axes;
-  for (const Term& term : rest) numbers += Add(TextOf(leaves_, term));
+  for (const Summand& term : rest) numbers += Add(TextOf(leaves_, term));
   for (Leaf axis : renamed.axes) {
     auto it = map.find(axis);
     if (it == map.end()) continue;
@@ -151,11 +151,11 @@ void StepLog::Paired(const Term& mine, const Term& other, const Term& renamed, c
                     ")", " leaves", numbers));
 }
 
-void StepLog::Are(const std::vector<Term>& terms) {
+void StepLog::Are(const std::vector<Summand>& terms) {
   std::vector<std::string> made;
   std::vector<Live> before = std::move(live_);
   live_.clear();
-  for (const Term& term : terms) {
+  for (const Summand& term : terms) {
     std::string text = TextOf(leaves_, term);
     auto it = std::find_if(before.begin(), before.end(),
                            [&](const Live& live) { return live.text == text; });
@@ -173,6 +173,6 @@ void StepLog::Are(const std::vector<Term>& terms) {
   Line(absl::StrCat("collect", gone, " into", numbers));
 }
 
-void StepLog::Zero(const Term& term) { Line(absl::StrCat("zero ", Take(term))); }
+void StepLog::Zero(const Summand& term) { Line(absl::StrCat("zero ", Take(term))); }
 
 }  // namespace lemma::prover

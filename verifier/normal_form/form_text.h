@@ -13,35 +13,35 @@ namespace lemma::prover {
 
 std::string TextOf(const Leaves& leaves, const Poly& p);
 std::string TextOf(const Leaves& leaves, const Fact& fact);
-std::string TextOf(const Leaves& leaves, const Term& term);
+std::string TextOf(const Leaves& leaves, const Summand& term);
 std::string TextOf(const Leaves& leaves, const NormalForm& form);
 
-// Logs how the terms of a difference cancel, line by line. Terms have numbers; each step names the
-// terms that it uses up and those that it makes.
+// Logs how the summands of a difference cancel, line by line. Summands have numbers; each step
+// names the summands that it uses up and those that it makes.
 class StepLog {
  public:
   StepLog(const Leaves* leaves, std::vector<std::string>* lines)
       : leaves_(*leaves), lines_(*lines) {}
 
   void Line(std::string text) { lines_.push_back(std::move(text)); }
-  // Starts with the terms of the difference of both sides.
-  void Difference(const std::vector<Term>& terms);
+  // Starts with the summands of the difference of both sides.
+  void Difference(const std::vector<Summand>& terms);
   // `rest` replaces `mine` and `other`. `renamed` is `other` with its axes renamed apart; `map`
   // gives these axes as polynomials in those of `mine`.
-  void Paired(const Term& mine, const Term& other, const Term& renamed, const LeafMap& map,
-              const std::vector<Term>& rest);
-  // Like terms were added up; these are the terms now.
-  void Are(const std::vector<Term>& terms);
-  // The term is identically 0.
-  void Zero(const Term& term);
+  void Paired(const Summand& mine, const Summand& other, const Summand& renamed, const LeafMap& map,
+              const std::vector<Summand>& rest);
+  // Like summands were added up; these are the summands now.
+  void Are(const std::vector<Summand>& terms);
+  // The summand is identically 0.
+  void Zero(const Summand& term);
 
  private:
   struct Live {
     int number;
     std::string text;
   };
-  // Removes a live term and returns its number.
-  int Take(const Term& term);
+  // Removes a live summand and returns its number.
+  int Take(const Summand& term);
   std::string Add(const std::string& text);
 
   const Leaves& leaves_;

@@ -22,14 +22,14 @@ int64_t AtZero(ScalarFn fn) {
 
 bool IsNumber(const NormalForm& form) {
   if (form.terms.empty()) return true;
-  const Term& t = form.terms[0];
+  const Summand& t = form.terms[0];
   return form.terms.size() == 1 && t.axes.empty() && t.guards.empty() && t.atoms.empty();
 }
 
 // The only atom of a form that is a single atom; nullptr otherwise.
 const Atom* OnlyAtom(const NormalForm& form) {
   if (form.terms.size() != 1) return nullptr;
-  const Term& t = form.terms[0];
+  const Summand& t = form.terms[0];
   const bool alone = t.axes.empty() && t.guards.empty() && t.atoms.size() == 1 &&
                      t.coefficient == Poly(1) && t.denominator == 1;
   return alone ? &t.atoms[0] : nullptr;
@@ -58,10 +58,10 @@ std::optional<NormalForm> Normalizer::SymmetryLaw(const Atom& atom) {
   const NormalForm& arg = *atom.args[0];
   const bool odd = Info(*fn).symmetry() == Symmetry::kOdd;
   if (arg.terms.empty()) return odd ? NormalForm() : Number(AtZero(*fn));
-  // Keeps x or -x: the one whose term with the least key is positive.
-  const Term* first = nullptr;
+  // Keeps x or -x: the one whose summand with the least key is positive.
+  const Summand* first = nullptr;
   std::string least;
-  for (const Term& t : arg.terms) {
+  for (const Summand& t : arg.terms) {
     if (t.coefficient.overflowed() || t.coefficient.IsZero()) return std::nullopt;
     std::string key = forms_.Key(t, false);
     if (first != nullptr && key >= least) continue;

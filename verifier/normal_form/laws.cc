@@ -10,7 +10,7 @@
 namespace lemma::prover {
 namespace {
 
-// For terms and alternatives.
+// For summands and alternatives.
 template <class T>
 bool IsPlain(const T& t) {
   return t.axes.empty() && t.guards.empty();
@@ -21,7 +21,7 @@ std::optional<double> ConstantOf(const NormalForm& form) {
   if (form.terms.size() != 1 || !IsPlain(form.terms[0]) || form.terms[0].atoms.size() != 1) {
     return std::nullopt;
   }
-  const Term& term = form.terms[0];
+  const Summand& term = form.terms[0];
   const std::string& name = term.atoms[0].name;
   double value = 0;
   const bool constant = term.atoms[0].kind == Atom::Kind::kConstant && name.rfind("c:", 0) == 0 &&
@@ -32,7 +32,7 @@ std::optional<double> ConstantOf(const NormalForm& form) {
 
 // Whether it is a number, or a constant known by its name only.
 bool IsConstant(const NormalForm& form) {
-  return std::all_of(form.terms.begin(), form.terms.end(), [](const Term& t) {
+  return std::all_of(form.terms.begin(), form.terms.end(), [](const Summand& t) {
     return IsPlain(t) && std::all_of(t.atoms.begin(), t.atoms.end(), [](const Atom& atom) {
              return atom.kind == Atom::Kind::kConstant;
            });
@@ -77,7 +77,7 @@ bool Normalizer::IsPositive(const NormalForm& form) const {
            IsPositive(*atom.args[0]);
   };
   return !form.terms.empty() &&
-         std::all_of(form.terms.begin(), form.terms.end(), [&](const Term& t) {
+         std::all_of(form.terms.begin(), form.terms.end(), [&](const Summand& t) {
            return t.coefficient.AsConst().value_or(0) > 0 && !t.atoms.empty() &&
                   std::all_of(t.atoms.begin(), t.atoms.end(), positive);
          });
@@ -86,11 +86,11 @@ bool Normalizer::IsPositive(const NormalForm& form) const {
 // exp(0) = 1, exp(a + b) = exp(a) * exp(b), exp(-a) = 1 / exp(a), exp(log(s)) = s for positive s.
 std::optional<NormalForm> Normalizer::ExpLaw(const NormalForm& arg) {
   if (arg.terms.empty()) return Number(1);
-  auto negative = [](const Term& t) {
+  auto negative = [](const Summand& t) {
     return !t.coefficient.overflowed() && t.coefficient.terms().back().second < 0;
   };
-  // s, if the term is log(s) or -log(s).
-  auto inside = [&](const Term& t) -> const NormalForm* {
+  // s, if the summand is log(s) or -log(s).
+  auto inside = [&](const Summand& t) -> const NormalForm* {
     const bool alone = IsPlain(t) && t.denominator == 1 && t.atoms.size() == 1 &&
                        (t.coefficient == Poly(1) || t.coefficient == Poly(-1));
     if (!alone || !t.atoms[0].Is(ScalarFn::kLog) || !IsPositive(*t.atoms[0].args[0]))
@@ -101,7 +101,7 @@ std::optional<NormalForm> Normalizer::ExpLaw(const NormalForm& arg) {
     return std::nullopt;
   }
   NormalForm product = Number(1);
-  for (const Term& t : arg.terms) {
+  for (const Summand& t : arg.terms) {
     NormalForm one{{t}};
     NormalForm factor;
     if (const NormalForm* s = inside(t)) {
@@ -118,15 +118,15 @@ std::optional<NormalForm> Normalizer::ExpLaw(const NormalForm& arg) {
 
 std::optional<std::pair<Atom, NormalForm>> Normalizer::CommonFactor(const NormalForm& form) {
   if (form.terms.empty()) return std::nullopt;
-  const Term& first = form.terms[0];
+  const Summand& first = form.terms[0];
   for (const Atom& atom : first.atoms) {
     const bool own = std::any_of(first.axes.begin(), first.axes.end(),
                                  [&](Leaf axis) { return forms_.Mentions(atom, axis); });
     if (own) continue;
     const std::string key = forms_.Key(atom);
     NormalForm rest;
-    for (const Term& term : form.terms) {
-      Term t = term;
+    for (const Summand& term : form.terms) {
+      Summand t = term;
       auto at = std::find_if(t.atoms.begin(), t.atoms.end(),
                              [&](const Atom& a) { return forms_.Key(a) == key; });
       if (at == t.atoms.end()) break;
@@ -167,7 +167,7 @@ std::optional<NormalForm> Normalizer::LogLaw(const NormalForm& arg) {
 // 1/(x*y) = 1/x * 1/y; 1/(1/x) = x for x known not to be 0; 1/n for a size n.
 std::optional<NormalForm> Normalizer::InverseLaw(const NormalForm& arg, const Facts& context) {
   if (arg.terms.size() == 1 && IsPlain(arg.terms[0]) && !arg.terms[0].coefficient.IsZero()) {
-    const Term& t = arg.terms[0];
+    const Summand& t = arg.terms[0];
     const bool trivial = t.coefficient == Poly(1) && t.denominator == 1;
     if (!t.atoms.empty() && laws_ != Laws::kRealOnly) return std::nullopt;
     if (t.atoms.size() == 1 && trivial) {
@@ -186,7 +186,7 @@ std::optional<NormalForm> Normalizer::InverseLaw(const NormalForm& arg, const Fa
       return std::nullopt;
     }
     if (t.atoms.empty() || !trivial || t.atoms.size() > 1) {
-      Term result;
+      Summand result;
       result.coefficient = t.denominator;
       if (t.coefficient != Poly(1)) {
         Atom size;
@@ -217,18 +217,18 @@ void Normalizer::SimplifyAlternatives(Atom* atom, const Facts& context) {
   while (!work.empty() && ++steps_ <= kMaxSteps) {
     Alternative next = std::move(work.back());
     work.pop_back();
-    // Simplifies guards like those of a term whose only atom is the value.
-    Term shell;
+    // Simplifies guards like those of a summand whose only atom is the value.
+    Summand shell;
     shell.axes = next.axes;
     shell.guards = next.guards;
     shell.atoms = {FnAtom("value", {*next.value})};
     bool gone = false;
     for (int round = 0; round < 20; ++round) {
-      Step step = Guards(&shell, context);
-      if (step == Step::kNothing && is_max) step = OnePoint(&shell);
-      if (step == Step::kNothing) step = DropGuards(&shell, context);
-      if (step == Step::kGone) gone = true;
-      if (step != Step::kChanged) break;
+      Change step = Guards(&shell, context);
+      if (step == Change::kNothing && is_max) step = OnePoint(&shell);
+      if (step == Change::kNothing) step = DropGuards(&shell, context);
+      if (step == Change::kGone) gone = true;
+      if (step != Change::kChanged) break;
     }
     if (gone && is_max) continue;
     NormalForm value = Simplify(*shell.atoms[0].args[0], With(context, shell.guards));
@@ -245,13 +245,13 @@ void Normalizer::SimplifyAlternatives(Atom* atom, const Facts& context) {
         work.push_back(std::move(yes));
         continue;
       }
-      // Finds the term of `value` that is a maximum itself, times a positive number. Copies the
-      // other terms only if nothing else can be done with them; MaxLaw takes them out.
+      // Finds the summand of `value` that is a maximum itself, times a positive number. Copies the
+      // other summands only if nothing else can be done with them; MaxLaw takes them out.
       const bool alone = work.empty() && done.empty();
       const bool may_copy = IsPlain(next) && !alone && work.size() < kMany;
       size_t nested = 0;
       while (nested < value.terms.size()) {
-        const Term& t = value.terms[nested];
+        const Summand& t = value.terms[nested];
         if (IsPlain(t) && t.atoms.size() == 1 && t.atoms[0].kind == Atom::Kind::kMax &&
             t.atoms[0].name == atom->name && t.coefficient.AsConst().value_or(0) > 0 &&
             (value.terms.size() == 1 || may_copy)) {
@@ -261,11 +261,11 @@ void Normalizer::SimplifyAlternatives(Atom* atom, const Facts& context) {
       }
       // max(c * max(a, b) + s, d) = max(c * a + s, c * b + s, d) for c > 0
       if (nested < value.terms.size()) {
-        const Term outer = forms_.Substitute(value.terms[nested], {});
+        const Summand outer = forms_.Substitute(value.terms[nested], {});
         value.terms.erase(value.terms.begin() + nested);
         for (Alternative inner : outer.atoms[0].alternatives) {
           NormalForm scaled = *inner.value;
-          for (Term& t : scaled.terms) {
+          for (Summand& t : scaled.terms) {
             t.coefficient = t.coefficient * outer.coefficient;
             if (__builtin_mul_overflow(t.denominator, outer.denominator, &t.denominator)) {
               t.coefficient = Poly::Of(Monomial{}, INT64_MAX) * INT64_MAX;
@@ -309,14 +309,14 @@ bool Normalizer::IsNonNegative(const NormalForm& form, const Facts& context, int
     return arith_.NonNegative(context, sum.terms[0].coefficient);
   }
   for (size_t i = 0; i < sum.terms.size() && depth < kMaxDepth; ++i) {
-    const Term& t = sum.terms[i];
+    const Summand& t = sum.terms[i];
     if (!IsPlain(t) || t.atoms.size() != 1 || t.atoms[0].kind != Atom::Kind::kMax ||
         t.coefficient.AsConst().value_or(0) <= 0) {
       continue;
     }
     for (const Alternative& a : t.atoms[0].alternatives) {
       if (!IsPlain(a)) continue;
-      Term factor = t;
+      Summand factor = t;
       factor.atoms.clear();
       NormalForm less = sum;
       less.terms.erase(less.terms.begin() + i);
@@ -331,12 +331,12 @@ bool Normalizer::IsNonNegative(const NormalForm& form, const Facts& context, int
 bool Normalizer::IsBetween(const NormalForm& p, const NormalForm& a, const NormalForm& b) {
   const NormalForm part = Combine(Sum(p, Scaled(a, -1))), whole = Combine(Sum(b, Scaled(a, -1)));
   if (part.terms.size() != whole.terms.size()) return false;
-  std::map<std::string, const Term*> by_key;
-  for (const Term& t : whole.terms) by_key[forms_.Key(t, false)] = &t;
+  std::map<std::string, const Summand*> by_key;
+  for (const Summand& t : whole.terms) by_key[forms_.Key(t, false)] = &t;
   std::set<std::string> seen;
-  // t as a fraction, from the first term.
+  // t as a fraction, from the first summand.
   int64_t num = 0, den = 0;
-  for (const Term& t : part.terms) {
+  for (const Summand& t : part.terms) {
     const std::string key = forms_.Key(t, false);
     auto it = by_key.find(key);
     if (it == by_key.end() || !seen.insert(key).second) return false;
@@ -433,7 +433,7 @@ std::optional<NormalForm> Normalizer::MaxLaw(const Atom& atom, const Facts& cont
     }
     if (exists && rest.empty()) {
       NormalForm inside, outside;
-      for (const Term& t : first.value->terms) {
+      for (const Summand& t : first.value->terms) {
         const bool depends = std::any_of(first.axes.begin(), first.axes.end(), [&](Leaf axis) {
           return forms_.Mentions(NormalForm{{t}}, axis);
         });
@@ -450,7 +450,7 @@ std::optional<NormalForm> Normalizer::MaxLaw(const Atom& atom, const Facts& cont
   // The content of all coefficients, if they are numbers.
   int64_t content = 0, denominator = 0;
   for (const Alternative& alternative : atom.alternatives) {
-    for (const Term& t : alternative.value->terms) {
+    for (const Summand& t : alternative.value->terms) {
       if (t.coefficient.overflowed() || t.coefficient.IsZero()) return std::nullopt;
       content = std::gcd(content, ContentOf(t.coefficient));
       if (denominator != 0 && denominator != t.denominator) return std::nullopt;
@@ -461,7 +461,7 @@ std::optional<NormalForm> Normalizer::MaxLaw(const Atom& atom, const Facts& cont
   Atom smaller = atom;
   for (Alternative& alternative : smaller.alternatives) {
     NormalForm value = *alternative.value;
-    for (Term& t : value.terms) {
+    for (Summand& t : value.terms) {
       t.coefficient = *ExactQuotient(t.coefficient, content);
       t.denominator = 1;
     }

@@ -14,7 +14,7 @@ NormalFormPtr Share(NormalForm form) { return std::make_shared<const NormalForm>
 NormalForm Number(const Poly& value, int64_t denominator) {
   NormalForm form;
   if (value.IsZero()) return form;
-  Term term;
+  Summand term;
   term.coefficient = value;
   term.denominator = denominator;
   form.terms.push_back(std::move(term));
@@ -22,7 +22,7 @@ NormalForm Number(const Poly& value, int64_t denominator) {
 }
 
 NormalForm OfAtom(Atom atom) {
-  Term term;
+  Summand term;
   term.atoms.push_back(std::move(atom));
   return NormalForm{{std::move(term)}};
 }
@@ -43,11 +43,11 @@ NormalForm Sum(const NormalForm& a, const NormalForm& b) {
 
 NormalForm Scaled(const NormalForm& a, int64_t factor) {
   NormalForm form = a;
-  for (Term& term : form.terms) term.coefficient = term.coefficient * factor;
+  for (Summand& term : form.terms) term.coefficient = term.coefficient * factor;
   return form;
 }
 
-Forms::Forms(Leaves* leaves) : leaves_(*leaves) {
+NormalForms::NormalForms(Leaves* leaves) : leaves_(*leaves) {
   leaves_.substitute_load = [this](const LeafInfo& load, const LeafMap& map) {
     NormalForm form = Substitute(*load.load, map);
     std::vector<Leaf> deps;
@@ -60,11 +60,11 @@ Forms::Forms(Leaves* leaves) : leaves_(*leaves) {
   };
 }
 
-NormalForm Forms::Product(const NormalForm& a, const NormalForm& b) {
+NormalForm NormalForms::Product(const NormalForm& a, const NormalForm& b) {
   NormalForm form;
-  for (const Term& x : a.terms) {
-    for (const Term& y : b.terms) {
-      Term product = Renamed(x), other = Renamed(y);
+  for (const Summand& x : a.terms) {
+    for (const Summand& y : b.terms) {
+      Summand product = Renamed(x), other = Renamed(y);
       product.coefficient = product.coefficient * other.coefficient;
       if (__builtin_mul_overflow(product.denominator, other.denominator, &product.denominator)) {
         product.coefficient = product.coefficient + Poly::Of(Monomial{}, INT64_MAX) * INT64_MAX;
@@ -78,13 +78,13 @@ NormalForm Forms::Product(const NormalForm& a, const NormalForm& b) {
   return form;
 }
 
-Facts Forms::Substitute(const Facts& facts, const LeafMap& map) {
+Facts NormalForms::Substitute(const Facts& facts, const LeafMap& map) {
   Facts result;
   for (const Fact& fact : facts) result.push_back({fact.kind, leaves_.Substitute(fact.p, map)});
   return result;
 }
 
-Atom Forms::Substitute(const Atom& atom, const LeafMap& map) {
+Atom NormalForms::Substitute(const Atom& atom, const LeafMap& map) {
   SpendWork(4);
   Atom result = atom;
   for (Poly& p : result.index) p = leaves_.Substitute(p, map);
@@ -102,48 +102,48 @@ Atom Forms::Substitute(const Atom& atom, const LeafMap& map) {
   return result;
 }
 
-Term Forms::Substitute(const Term& term, const LeafMap& map) {
-  Term result = term;
+Summand NormalForms::Substitute(const Summand& term, const LeafMap& map) {
+  Summand result = term;
   result.coefficient = leaves_.Substitute(term.coefficient, map);
   result.guards = Substitute(term.guards, map);
   for (Atom& atom : result.atoms) atom = Substitute(atom, map);
   return result;
 }
 
-Term Forms::Renamed(const Term& term) {
+Summand NormalForms::Renamed(const Summand& term) {
   LeafMap map;
   std::vector<Leaf> axes;
   for (Leaf axis : term.axes) {
     axes.push_back(leaves_.NewVar("k"));
     map[axis] = Poly::Of(axes.back());
   }
-  Term result = Substitute(term, map);
+  Summand result = Substitute(term, map);
   result.axes = std::move(axes);
   return result;
 }
 
-NormalForm Forms::Substitute(const NormalForm& form, const LeafMap& map) {
+NormalForm NormalForms::Substitute(const NormalForm& form, const LeafMap& map) {
   NormalForm result;
-  for (const Term& term : form.terms) {
+  for (const Summand& term : form.terms) {
     LeafMap inner = map;
     std::vector<Leaf> axes;
     for (Leaf axis : term.axes) {
       axes.push_back(leaves_.NewVar("k"));
       inner[axis] = Poly::Of(axes.back());
     }
-    Term substituted = Substitute(term, inner);
+    Summand substituted = Substitute(term, inner);
     substituted.axes = std::move(axes);
     result.terms.push_back(std::move(substituted));
   }
   return result;
 }
 
-bool Forms::Mentions(const Facts& facts, Leaf leaf) const {
+bool NormalForms::Mentions(const Facts& facts, Leaf leaf) const {
   return std::any_of(facts.begin(), facts.end(),
                      [&](const Fact& fact) { return leaves_.Mentions(fact.p, leaf); });
 }
 
-bool Forms::Mentions(const Atom& atom, Leaf leaf) const {
+bool NormalForms::Mentions(const Atom& atom, Leaf leaf) const {
   for (const Poly& p : atom.index) {
     if (leaves_.Mentions(p, leaf)) return true;
   }
@@ -156,8 +156,8 @@ bool Forms::Mentions(const Atom& atom, Leaf leaf) const {
   return false;
 }
 
-bool Forms::Mentions(const NormalForm& form, Leaf leaf) const {
-  for (const Term& term : form.terms) {
+bool NormalForms::Mentions(const NormalForm& form, Leaf leaf) const {
+  for (const Summand& term : form.terms) {
     if (leaves_.Mentions(term.coefficient, leaf) || Mentions(term.guards, leaf)) return true;
     for (const Atom& atom : term.atoms) {
       if (Mentions(atom, leaf)) return true;
@@ -166,13 +166,13 @@ bool Forms::Mentions(const NormalForm& form, Leaf leaf) const {
   return false;
 }
 
-void Forms::CollectDeps(const NormalForm& form, std::vector<Leaf>* deps) const {
+void NormalForms::CollectDeps(const NormalForm& form, std::vector<Leaf>* deps) const {
   std::set<Leaf> all(deps->begin(), deps->end());
   auto add = [&](const Poly& p) {
     for (Leaf leaf : leaves_.DepsOf(p)) all.insert(leaf);
   };
   std::function<void(const NormalForm&)> visit = [&](const NormalForm& f) {
-    for (const Term& term : f.terms) {
+    for (const Summand& term : f.terms) {
       add(term.coefficient);
       for (const Fact& fact : term.guards) add(fact.p);
       for (const Atom& atom : term.atoms) {
@@ -189,7 +189,7 @@ void Forms::CollectDeps(const NormalForm& form, std::vector<Leaf>* deps) const {
   deps->assign(all.begin(), all.end());
 }
 
-std::string Forms::NameOf(Leaf leaf) {
+std::string NormalForms::NameOf(Leaf leaf) {
   auto it = bound_.find(leaf);
   if (it != bound_.end()) return it->second;
   const LeafInfo info = leaves_.Info(leaf);
@@ -207,7 +207,7 @@ std::string Forms::NameOf(Leaf leaf) {
   }
 }
 
-std::string Forms::KeyOf(const Poly& p) {
+std::string NormalForms::KeyOf(const Poly& p) {
   if (p.overflowed()) return absl::StrCat("overflow#", leaves_.NewSymbol("o"));
   std::vector<std::string> parts;
   for (const auto& [m, c] : p.terms()) {
@@ -222,7 +222,7 @@ std::string Forms::KeyOf(const Poly& p) {
   return parts.empty() ? "0" : absl::StrJoin(parts, "+");
 }
 
-std::string Forms::KeyOf(const Facts& facts) {
+std::string NormalForms::KeyOf(const Facts& facts) {
   std::vector<std::string> parts;
   for (const Fact& fact : facts) {
     const char* relation = fact.kind == Fact::Kind::kGe   ? ">=0"
@@ -234,7 +234,7 @@ std::string Forms::KeyOf(const Facts& facts) {
   return absl::StrJoin(parts, " & ");
 }
 
-std::string Forms::KeyOf(const Alternative& alternative) {
+std::string NormalForms::KeyOf(const Alternative& alternative) {
   auto saved = bound_;
   for (size_t i = 0; i < alternative.axes.size(); ++i) {
     bound_[alternative.axes[i]] = absl::StrCat("?", bound_.size(), ".", i);
@@ -245,7 +245,7 @@ std::string Forms::KeyOf(const Alternative& alternative) {
   return text;
 }
 
-std::string Forms::Key(const Atom& atom) {
+std::string NormalForms::Key(const Atom& atom) {
   std::vector<std::string> parts;
   switch (atom.kind) {
     case Atom::Kind::kRead:
@@ -272,7 +272,7 @@ std::string Forms::Key(const Atom& atom) {
   return "?";
 }
 
-std::string Forms::Key(const Term& term, bool with_coefficient) {
+std::string NormalForms::Key(const Summand& term, bool with_coefficient) {
   auto saved = bound_;
   // Numbers the axes by their order in a first printing, in which they have no names.
   std::vector<std::pair<std::string, Leaf>> order;
@@ -307,9 +307,9 @@ std::string Forms::Key(const Term& term, bool with_coefficient) {
   return text;
 }
 
-std::string Forms::Key(const NormalForm& form) {
+std::string NormalForms::Key(const NormalForm& form) {
   std::vector<std::string> parts;
-  for (const Term& term : form.terms) parts.push_back(Key(term));
+  for (const Summand& term : form.terms) parts.push_back(Key(term));
   std::sort(parts.begin(), parts.end());
   return parts.empty() ? "0" : absl::StrJoin(parts, " + ");
 }

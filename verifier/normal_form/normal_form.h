@@ -1,7 +1,7 @@
-// The prover's normal form: scalar expressions as sums of terms. Internal to the prover.
+// The prover's normal form: scalar expressions as sums. Internal to the prover.
 //
-//   normal form = sum of terms
-//   term        = coefficient / denominator * the sum, over the integer points of its axes at which
+//   normal form = sum of any number of summands
+//   summand     = coefficient / denominator * the sum, over the integer points of its axes at which
 //                 all guards hold, of the product of its atoms
 //   atom        = a read of an input | a function of normal forms | the reciprocal of one | a
 //                 maximum or another reduction over points
@@ -23,9 +23,9 @@
 
 namespace lemma::prover {
 
-struct Term;
+struct Summand;
 struct NormalForm {
-  std::vector<Term> terms;
+  std::vector<Summand> terms;
 };
 
 // The values of `value` at the points of `axes` where `guards` hold.
@@ -55,7 +55,7 @@ struct Atom {
   bool Is(ScalarFn fn) const { return kind == Kind::kFn && name == Info(fn).name; }
 };
 
-struct Term {
+struct Summand {
   Poly coefficient = 1;
   int64_t denominator = 1;  // positive
   std::vector<Leaf> axes;
@@ -78,27 +78,27 @@ NormalForm Sum(const NormalForm& a, const NormalForm& b);
 NormalForm Scaled(const NormalForm& a, int64_t factor);
 
 // Substitutes, renames and prints forms.
-class Forms {
+class NormalForms {
  public:
-  explicit Forms(Leaves* leaves);
+  explicit NormalForms(Leaves* leaves);
 
   NormalForm Product(const NormalForm& a, const NormalForm& b);
   // Replaces free leaves and gives every binder new axes.
   NormalForm Substitute(const NormalForm& form, const LeafMap& map);
-  Term Substitute(const Term& term, const LeafMap& map);
+  Summand Substitute(const Summand& term, const LeafMap& map);
   Atom Substitute(const Atom& atom, const LeafMap& map);
   Facts Substitute(const Facts& facts, const LeafMap& map);
-  // The same; the term's own axes become new ones too.
-  Term Renamed(const Term& term);
+  // The same; the summand's own axes become new ones too.
+  Summand Renamed(const Summand& term);
 
   bool Mentions(const NormalForm& form, Leaf leaf) const;
   bool Mentions(const Atom& atom, Leaf leaf) const;
   void CollectDeps(const NormalForm& form, std::vector<Leaf>* deps) const;
 
-  // Forms with equal keys are equal up to names of axes, order of terms and factors, and repeated
-  // alternatives. Some forms that are equal in this sense have different keys.
+  // Forms with equal keys are equal up to names of axes, order of summands and factors, and
+  // repeated alternatives. Some forms that are equal in this sense have different keys.
   std::string Key(const NormalForm& form);
-  std::string Key(const Term& term, bool with_coefficient = true);
+  std::string Key(const Summand& term, bool with_coefficient = true);
   std::string Key(const Atom& atom);
   std::string ToString(const NormalForm& form) { return Key(form); }
 

@@ -26,20 +26,20 @@ Facts Others(const Facts& facts, size_t i) {
 
 NormalForm Normalizer::Simplify(const NormalForm& form, const Facts& context) {
   NormalForm result;
-  for (const Term& term : form.terms) SimplifyTerm(term, context, &result.terms);
+  for (const Summand& term : form.terms) SimplifyTerm(term, context, &result.terms);
   return Combine(std::move(result));
 }
 
 NormalForm Normalizer::Combine(NormalForm form) {
   NormalForm result;
   std::map<std::string, size_t> seen;
-  for (Term& term : form.terms) {
+  for (Summand& term : form.terms) {
     auto [it, added] = seen.emplace(forms_.Key(term, false), result.terms.size());
     if (added) {
       result.terms.push_back(std::move(term));
       continue;
     }
-    Term& other = result.terms[it->second];
+    Summand& other = result.terms[it->second];
     // Coefficients that mention axes are not comparable: the axes have different numbers.
     bool own = false;
     for (Leaf axis : term.axes) own = own || leaves_.Mentions(term.coefficient, axis);
@@ -56,7 +56,7 @@ NormalForm Normalizer::Combine(NormalForm form) {
     other.denominator = common;
   }
   NormalForm nonzero;
-  for (Term& term : result.terms) {
+  for (Summand& term : result.terms) {
     if (term.coefficient.IsZero()) continue;
     if (!term.coefficient.overflowed()) {
       const int64_t g = std::gcd(ContentOf(term.coefficient), term.denominator);
@@ -68,7 +68,7 @@ NormalForm Normalizer::Combine(NormalForm form) {
   return nonzero;
 }
 
-Normalizer::Step Normalizer::Guards(Term* term, const Facts& context) {
+Normalizer::Change Normalizer::Guards(Summand* term, const Facts& context) {
   Facts kept;
   for (const Fact& given : term->guards) {
     Fact fact = Normalized(given);
@@ -76,7 +76,7 @@ Normalizer::Step Normalizer::Guards(Term* term, const Facts& context) {
       const bool holds = fact.kind == Fact::Kind::kGe   ? *c >= 0
                          : fact.kind == Fact::Kind::kEq ? *c == 0
                                                         : *c != 0;
-      if (!holds) return Step::kGone;
+      if (!holds) return Change::kGone;
       continue;
     }
     kept.push_back(std::move(fact));
@@ -101,15 +101,15 @@ Normalizer::Step Normalizer::Guards(Term* term, const Facts& context) {
     term->guards[i] = std::move(simpler);
     changed = true;
   }
-  if (changed) return Step::kChanged;
+  if (changed) return Change::kChanged;
   const Facts all = With(context, term->guards);
   for (const Fact& fact : term->guards) {
-    if (arith_.Implied(all, Negation(fact), Effort::kSyntax)) return Step::kGone;
+    if (arith_.Implied(all, Negation(fact), Effort::kSyntax)) return Change::kGone;
   }
-  return Step::kNothing;
+  return Change::kNothing;
 }
 
-Normalizer::Step Normalizer::Indices(Term* term, const Facts& context) {
+Normalizer::Change Normalizer::Indices(Summand* term, const Facts& context) {
   const Facts all = With(context, term->guards);
   bool changed = false;
   auto simplify = [&](Poly* p) {
@@ -122,10 +122,10 @@ Normalizer::Step Normalizer::Indices(Term* term, const Facts& context) {
   for (Atom& atom : term->atoms) {
     for (Poly& p : atom.index) simplify(&p);
   }
-  return changed ? Step::kChanged : Step::kNothing;
+  return changed ? Change::kChanged : Change::kNothing;
 }
 
-Normalizer::Step Normalizer::DropGuards(Term* term, const Facts& context) {
+Normalizer::Change Normalizer::DropGuards(Summand* term, const Facts& context) {
   // No other guard implies the only lower or upper bound of an axis.
   auto is_range = [&](size_t i) {
     const Fact& fact = term->guards[i];
@@ -157,12 +157,12 @@ Normalizer::Step Normalizer::DropGuards(Term* term, const Facts& context) {
       ++i;
     }
   }
-  if (asked && arith_.Contradicts(context, term->guards)) return Step::kGone;
-  return Step::kNothing;
+  if (asked && arith_.Contradicts(context, term->guards)) return Change::kGone;
+  return Change::kNothing;
 }
 
 // 1/(x*y) = 1/x * 1/y, x/x = 1 for sizes that are not 0.
-Normalizer::Step Normalizer::Sizes(Term* term, const Facts& context) {
+Normalizer::Change Normalizer::Sizes(Summand* term, const Facts& context) {
   for (size_t i = 0; i < term->atoms.size(); ++i) {
     if (term->atoms[i].kind != Atom::Kind::kSizeInverse) continue;
     const Poly p = term->atoms[i].index[0];
@@ -176,7 +176,7 @@ Normalizer::Step Normalizer::Sizes(Term* term, const Facts& context) {
       term->denominator = d;
       if (*c < 0) term->coefficient = -term->coefficient;
       erase();
-      return Step::kChanged;
+      return Change::kChanged;
     }
     const int64_t content = ContentOf(p);
     const Monomial common = CommonMonomial(p);
@@ -194,21 +194,21 @@ Normalizer::Step Normalizer::Sizes(Term* term, const Facts& context) {
         atom.index = {factor};
         term->atoms.push_back(std::move(atom));
       }
-      return Step::kChanged;
+      return Change::kChanged;
     }
     auto quotient = ExactQuotient(term->coefficient, p);
     if (quotient && !term->coefficient.IsZero() &&
         (arith_.Positive(context, p) || arith_.Positive(context, -p))) {
       term->coefficient = *quotient;
       erase();
-      return Step::kChanged;
+      return Change::kChanged;
     }
   }
-  return Step::kNothing;
+  return Change::kNothing;
 }
 
 std::optional<Fact> Normalizer::OuterGuard(const NormalForm& form) {
-  for (const Term& term : form.terms) {
+  for (const Summand& term : form.terms) {
     for (const Fact& fact : term.guards) {
       const bool own = std::any_of(term.axes.begin(), term.axes.end(),
                                    [&](Leaf axis) { return leaves_.Mentions(fact.p, axis); });
@@ -218,13 +218,13 @@ std::optional<Fact> Normalizer::OuterGuard(const NormalForm& form) {
   return std::nullopt;
 }
 
-void Normalizer::Expand(const Term& term, size_t i, const NormalForm& factor, const Facts& context,
-                        std::vector<Term>* out) {
-  Term rest = term;
+void Normalizer::Expand(const Summand& term, size_t i, const NormalForm& factor,
+                        const Facts& context, std::vector<Summand>* out) {
+  Summand rest = term;
   rest.atoms.erase(rest.atoms.begin() + i);
-  // The factor may mention the term's axes, so only its own binders are renamed.
-  for (const Term& t : factor.terms) {
-    Term other = forms_.Renamed(t), product = rest;
+  // The factor may mention the summand's axes, so only its own binders are renamed.
+  for (const Summand& t : factor.terms) {
+    Summand other = forms_.Renamed(t), product = rest;
     product.coefficient = product.coefficient * other.coefficient;
     if (__builtin_mul_overflow(product.denominator, other.denominator, &product.denominator)) {
       product.coefficient = Poly::Of(Monomial{}, INT64_MAX) * INT64_MAX;
@@ -237,19 +237,19 @@ void Normalizer::Expand(const Term& term, size_t i, const NormalForm& factor, co
   }
 }
 
-Normalizer::Step Normalizer::OneAtom(Term* term, size_t i, const Facts& inner, const Facts& context,
-                                     std::vector<Term>* out) {
+Normalizer::Change Normalizer::OneAtom(Summand* term, size_t i, const Facts& inner,
+                                       const Facts& context, std::vector<Summand>* out) {
   Atom& atom = term->atoms[i];
   for (NormalFormPtr& arg : atom.args) {
     NormalForm simpler = Simplify(*arg, inner);
     if (auto guard = OuterGuard(simpler)) {
       // f(if g then x else y) = if g then f(x) else f(y).
-      Term yes = *term, no = *term;
+      Summand yes = *term, no = *term;
       yes.guards.push_back(*guard);
       no.guards.push_back(Negation(*guard));
       SimplifyTerm(std::move(yes), context, out);
       SimplifyTerm(std::move(no), context, out);
-      return Step::kReplaced;
+      return Change::kReplaced;
     }
     arg = Share(std::move(simpler));
   }
@@ -258,21 +258,22 @@ Normalizer::Step Normalizer::OneAtom(Term* term, size_t i, const Facts& inner, c
   auto is_guard = [&](const Fact& fact) { return fact == *guard || fact == Negation(*guard); };
   if (guard && std::none_of(term->guards.begin(), term->guards.end(), is_guard)) {
     // max(if g then c, a) = if g then max(c, a) else a brings constants together.
-    Term yes = *term, no = *term;
+    Summand yes = *term, no = *term;
     yes.guards.push_back(*guard);
     no.guards.push_back(Negation(*guard));
     SimplifyTerm(std::move(yes), context, out);
     SimplifyTerm(std::move(no), context, out);
-    return Step::kReplaced;
+    return Change::kReplaced;
   }
   if (auto equal = Law(atom, inner)) {
     Expand(*term, i, *equal, context, out);
-    return Step::kReplaced;
+    return Change::kReplaced;
   }
-  return Step::kNothing;
+  return Change::kNothing;
 }
 
-Normalizer::Step Normalizer::Atoms(Term* term, const Facts& context, std::vector<Term>* out) {
+Normalizer::Change Normalizer::Atoms(Summand* term, const Facts& context,
+                                     std::vector<Summand>* out) {
   const Facts inner = With(context, term->guards);
   for (size_t i = 0; i < term->atoms.size(); ++i) {
     const Atom::Kind kind = term->atoms[i].kind;
@@ -280,14 +281,15 @@ Normalizer::Step Normalizer::Atoms(Term* term, const Facts& context, std::vector
         kind == Atom::Kind::kSizeInverse) {
       continue;
     }
-    Step step = OneAtom(term, i, inner, context, out);
-    if (step != Step::kNothing) return step;
+    Change step = OneAtom(term, i, inner, context, out);
+    if (step != Change::kNothing) return step;
   }
-  const Step step = Squares(term, context, out);
-  return step == Step::kNothing ? Cancel(term) : step;
+  const Change step = Squares(term, context, out);
+  return step == Change::kNothing ? Cancel(term) : step;
 }
 
-Normalizer::Step Normalizer::Squares(Term* term, const Facts& context, std::vector<Term>* out) {
+Normalizer::Change Normalizer::Squares(Summand* term, const Facts& context,
+                                       std::vector<Summand>* out) {
   for (size_t i = 0; i < term->atoms.size(); ++i) {
     const bool truth = laws_ == Laws::kRealOnly && IsTruth(term->atoms[i]);
     const std::optional<NormalForm> square = SquareLaw(term->atoms[i]);
@@ -296,25 +298,25 @@ Normalizer::Step Normalizer::Squares(Term* term, const Facts& context, std::vect
     for (size_t j = i + 1; j < term->atoms.size(); ++j) {
       if (forms_.Key(term->atoms[j]) != key) continue;
       term->atoms.erase(term->atoms.begin() + j);
-      if (truth) return Step::kChanged;  // a truth value is its own square
+      if (truth) return Change::kChanged;  // a truth value is its own square
       Expand(*term, i, *square, context, out);
-      return Step::kReplaced;
+      return Change::kReplaced;
     }
   }
-  return Step::kNothing;
+  return Change::kNothing;
 }
 
 bool Normalizer::NonZero(const Atom& atom) const { return atom.Is(ScalarFn::kExp); }
 
 // x * 1/x = 1.
-Normalizer::Step Normalizer::Cancel(Term* term) {
-  if (laws_ != Laws::kRealOnly) return Step::kNothing;
+Normalizer::Change Normalizer::Cancel(Summand* term) {
+  if (laws_ != Laws::kRealOnly) return Change::kNothing;
   for (size_t i = 0; i < term->atoms.size(); ++i) {
     if (!NonZero(term->atoms[i])) continue;
     for (size_t j = 0; j < term->atoms.size(); ++j) {
       const Atom& inverse = term->atoms[j];
       if (inverse.kind != Atom::Kind::kInverse || inverse.args[0]->terms.size() != 1) continue;
-      const Term& t = inverse.args[0]->terms[0];
+      const Summand& t = inverse.args[0]->terms[0];
       if (t.coefficient != Poly(1) || t.denominator != 1 || !t.axes.empty() || !t.guards.empty() ||
           t.atoms.size() != 1) {
         continue;
@@ -322,31 +324,31 @@ Normalizer::Step Normalizer::Cancel(Term* term) {
       if (forms_.Key(t.atoms[0]) != forms_.Key(term->atoms[i])) continue;
       term->atoms.erase(term->atoms.begin() + std::max(i, j));
       term->atoms.erase(term->atoms.begin() + std::min(i, j));
-      return Step::kChanged;
+      return Change::kChanged;
     }
   }
-  return Step::kNothing;
+  return Change::kNothing;
 }
 
-void Normalizer::SimplifyTerm(Term term, const Facts& context, std::vector<Term>* out) {
+void Normalizer::SimplifyTerm(Summand term, const Facts& context, std::vector<Summand>* out) {
   Facts settled;  // guards that cannot be simplified further
   for (int round = 0; round < 60; ++round) {
     if (++steps_ > kMaxSteps) break;
     SpendWork(static_cast<int64_t>(8 + context.size() + term.guards.size()));
     if (term.coefficient.IsZero()) return;
     const bool known = round > 0 && term.guards == settled;
-    Step step = known ? Step::kNothing : Guards(&term, context);
-    if (step == Step::kNothing) settled = term.guards;
-    if (step == Step::kNothing) step = OnePoint(&term);
-    if (step == Step::kNothing) step = Indices(&term, context);
-    if (step == Step::kNothing) step = SplitAxis(&term, context);
-    if (step == Step::kNothing) step = DropGuards(&term, context);
-    if (step == Step::kNothing) step = Sizes(&term, context);
-    if (step == Step::kNothing) step = Atoms(&term, context, out);
-    if (step == Step::kNothing) step = UnusedAxis(&term, context);
-    if (step == Step::kNothing) step = MergeAxes(&term, context);
-    if (step == Step::kGone || step == Step::kReplaced) return;
-    if (step == Step::kNothing) break;
+    Change step = known ? Change::kNothing : Guards(&term, context);
+    if (step == Change::kNothing) settled = term.guards;
+    if (step == Change::kNothing) step = OnePoint(&term);
+    if (step == Change::kNothing) step = Indices(&term, context);
+    if (step == Change::kNothing) step = SplitAxis(&term, context);
+    if (step == Change::kNothing) step = DropGuards(&term, context);
+    if (step == Change::kNothing) step = Sizes(&term, context);
+    if (step == Change::kNothing) step = Atoms(&term, context, out);
+    if (step == Change::kNothing) step = UnusedAxis(&term, context);
+    if (step == Change::kNothing) step = MergeAxes(&term, context);
+    if (step == Change::kGone || step == Change::kReplaced) return;
+    if (step == Change::kNothing) break;
   }
   out->push_back(std::move(term));
 }

@@ -15,44 +15,44 @@ namespace lemma::prover {
 // Every step replaces a form by one that is equal wherever the facts hold.
 class Normalizer {
  public:
-  Normalizer(Forms* forms, Arith* arith, Laws laws)
+  Normalizer(NormalForms* forms, Arith* arith, Laws laws)
       : forms_(*forms), leaves_(forms->leaves()), arith_(*arith), laws_(laws) {}
 
   NormalForm Simplify(const NormalForm& form, const Facts& context);
-  // Appends any number of terms to *out whose sum is `term`.
-  void SimplifyTerm(Term term, const Facts& context, std::vector<Term>* out);
-  // Adds up terms with equal keys.
+  // Appends any number of summands to *out whose sum is `term`.
+  void SimplifyTerm(Summand term, const Facts& context, std::vector<Summand>* out);
+  // Adds up summands with equal keys.
   NormalForm Combine(NormalForm form);
 
   // A limit was reached: the forms are still correct, but not fully simplified.
   bool exhausted() const { return steps_ > kMaxSteps; }
 
  private:
-  enum class Step { kNothing, kChanged, kGone, kReplaced };
+  enum class Change { kNothing, kChanged, kGone, kReplaced };
   static constexpr int kMaxSteps = 20000;
 
   // Each step may change `term` (kChanged), find it to be zero (kGone), or append its replacements
   // to *out (kReplaced).
-  Step Guards(Term* term, const Facts& context);
-  Step OnePoint(Term* term);
-  Step Indices(Term* term, const Facts& context);
-  Step SplitAxis(Term* term, const Facts& context);
-  Step DropGuards(Term* term, const Facts& context);
-  Step Sizes(Term* term, const Facts& context);
-  Step Atoms(Term* term, const Facts& context, std::vector<Term>* out);
-  Step OneAtom(Term* term, size_t i, const Facts& inner, const Facts& context,
-               std::vector<Term>* out);
+  Change Guards(Summand* term, const Facts& context);
+  Change OnePoint(Summand* term);
+  Change Indices(Summand* term, const Facts& context);
+  Change SplitAxis(Summand* term, const Facts& context);
+  Change DropGuards(Summand* term, const Facts& context);
+  Change Sizes(Summand* term, const Facts& context);
+  Change Atoms(Summand* term, const Facts& context, std::vector<Summand>* out);
+  Change OneAtom(Summand* term, size_t i, const Facts& inner, const Facts& context,
+                 std::vector<Summand>* out);
   // Replaces two equal atoms by a law of their product.
-  Step Squares(Term* term, const Facts& context, std::vector<Term>* out);
-  Step UnusedAxis(Term* term, const Facts& context);
-  Step MergeAxes(Term* term, const Facts& context);
-  Step Cancel(Term* term);
+  Change Squares(Summand* term, const Facts& context, std::vector<Summand>* out);
+  Change UnusedAxis(Summand* term, const Facts& context);
+  Change MergeAxes(Summand* term, const Facts& context);
+  Change Cancel(Summand* term);
 
-  // A guard in `form` that depends on none of the axes of its term.
+  // A guard in `form` that depends on none of the axes of its summand.
   std::optional<Fact> OuterGuard(const NormalForm& form);
   // Appends `term` with atom i replaced by `factor`.
-  void Expand(const Term& term, size_t i, const NormalForm& factor, const Facts& context,
-              std::vector<Term>* out);
+  void Expand(const Summand& term, size_t i, const NormalForm& factor, const Facts& context,
+              std::vector<Summand>* out);
   // The form that a law gives for the atom; nullopt if none applies.
   std::optional<NormalForm> Law(const Atom& atom, const Facts& context);
   std::optional<NormalForm> ExpLaw(const NormalForm& arg);
@@ -70,12 +70,12 @@ class Normalizer {
   std::optional<Fact> GuardOfConstant(const Atom& atom) const;
   bool IsNonNegative(const NormalForm& form, const Facts& context, int depth);
   bool IsBetween(const NormalForm& p, const NormalForm& a, const NormalForm& b);
-  // An atom that is a factor of every term of `form`, and the rest of the form.
+  // An atom that is a factor of every summand of `form`, and the rest of the form.
   std::optional<std::pair<Atom, NormalForm>> CommonFactor(const NormalForm& form);
   bool NonZero(const Atom& atom) const;
   bool IsPositive(const NormalForm& form) const;
 
-  Forms& forms_;
+  NormalForms& forms_;
   Leaves& leaves_;
   Arith& arith_;
   Laws laws_;

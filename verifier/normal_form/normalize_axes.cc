@@ -19,7 +19,7 @@ std::optional<std::pair<int, Poly>> UnitIn(const Leaves& leaves, const Poly& p, 
 }  // namespace
 
 // sum over v with v = e of f(v) = f(e).
-Normalizer::Step Normalizer::OnePoint(Term* term) {
+Normalizer::Change Normalizer::OnePoint(Summand* term) {
   for (size_t i = 0; i < term->guards.size(); ++i) {
     if (term->guards[i].kind != Fact::Kind::kEq) continue;
     for (size_t a = 0; a < term->axes.size(); ++a) {
@@ -30,14 +30,14 @@ Normalizer::Step Normalizer::OnePoint(Term* term) {
       term->axes.erase(term->axes.begin() + a);
       term->guards.erase(term->guards.begin() + i);
       *term = forms_.Substitute(*term, {{axis, value}});
-      return Step::kChanged;
+      return Change::kChanged;
     }
   }
-  return Step::kNothing;
+  return Change::kNothing;
 }
 
 // Replaces k by b*q + r where k div b is used.
-Normalizer::Step Normalizer::SplitAxis(Term* term, const Facts& context) {
+Normalizer::Change Normalizer::SplitAxis(Summand* term, const Facts& context) {
   std::set<Leaf> divs;
   auto collect = [&](const Poly& p) {
     for (const auto& [m, c] : p.terms()) {
@@ -71,14 +71,14 @@ Normalizer::Step Normalizer::SplitAxis(Term* term, const Facts& context) {
       term->guards.push_back(Fact::Ge(Poly::Of(r)));
       term->guards.push_back(Fact::Ge(info.b - 1 - Poly::Of(r)));
       term->guards.push_back(Fact::Ge(Poly::Of(q)));
-      return Step::kChanged;
+      return Change::kChanged;
     }
   }
-  return Step::kNothing;
+  return Change::kNothing;
 }
 
 // sum(0 <= k < K) f = K*f for f free of k.
-Normalizer::Step Normalizer::UnusedAxis(Term* term, const Facts& context) {
+Normalizer::Change Normalizer::UnusedAxis(Summand* term, const Facts& context) {
   for (size_t a = 0; a < term->axes.size(); ++a) {
     const Leaf axis = term->axes[a];
     if (leaves_.Mentions(term->coefficient, axis)) continue;
@@ -105,14 +105,14 @@ Normalizer::Step Normalizer::UnusedAxis(Term* term, const Facts& context) {
     term->axes.erase(term->axes.begin() + a);
     term->guards = std::move(rest);
     term->coefficient = term->coefficient * count;
-    return Step::kChanged;
+    return Change::kChanged;
   }
-  return Step::kNothing;
+  return Change::kNothing;
 }
 
 // Merges two axes q and r that are used only as b*q + r, where r is a digit of b.
-Normalizer::Step Normalizer::MergeAxes(Term* term, const Facts& context) {
-  auto range = [&](const Term& t, Leaf axis) -> std::optional<Poly> {  // extent of 0 <= axis
+Normalizer::Change Normalizer::MergeAxes(Summand* term, const Facts& context) {
+  auto range = [&](const Summand& t, Leaf axis) -> std::optional<Poly> {  // extent of 0 <= axis
     bool low = false;
     std::optional<Poly> extent;
     for (const Fact& fact : t.guards) {
@@ -135,7 +135,7 @@ Normalizer::Step Normalizer::MergeAxes(Term* term, const Facts& context) {
       auto extent = range(*term, q);
       if (!extent || of_axes(*extent)) continue;
       const Leaf k = leaves_.NewVar("k");
-      Term rest = *term;
+      Summand rest = *term;
       rest.guards.clear();
       for (const Fact& fact : term->guards) {
         const bool bound = fact.p == Poly::Of(q) || fact.p == Poly::Of(r) ||
@@ -153,10 +153,10 @@ Normalizer::Step Normalizer::MergeAxes(Term* term, const Facts& context) {
       rest.guards.push_back(Fact::Ge(Poly::Of(k)));
       rest.guards.push_back(Fact::Ge(*b * *extent - 1 - Poly::Of(k)));
       *term = std::move(rest);
-      return Step::kChanged;
+      return Change::kChanged;
     }
   }
-  return Step::kNothing;
+  return Change::kNothing;
 }
 
 }  // namespace lemma::prover

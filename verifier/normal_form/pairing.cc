@@ -1,4 +1,4 @@
-// Finds bijections between the axes of two terms: infers them from the reads, then checks them.
+// Finds bijections between the axes of two summands: infers them from the reads, then checks them.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -47,13 +47,14 @@ std::vector<std::vector<int>> Equality::Assignments(const std::vector<Atom>& min
 void Equality::Equations(const NormalForm& mine, const NormalForm& other,
                          std::vector<Equation>* equations, std::vector<Leaf>* unknowns,
                          std::vector<Leaf>* bound, int depth) {
-  // Only terms whose signature occurs once on each side.
-  std::map<std::string, std::pair<std::vector<const Term*>, std::vector<const Term*>>> by_signature;
-  for (const Term& t : mine.terms) by_signature[Signature(t.atoms)].first.push_back(&t);
-  for (const Term& t : other.terms) by_signature[Signature(t.atoms)].second.push_back(&t);
+  // Only summands whose signature occurs once on each side.
+  std::map<std::string, std::pair<std::vector<const Summand*>, std::vector<const Summand*>>>
+      by_signature;
+  for (const Summand& t : mine.terms) by_signature[Signature(t.atoms)].first.push_back(&t);
+  for (const Summand& t : other.terms) by_signature[Signature(t.atoms)].second.push_back(&t);
   for (const auto& [signature, pair] : by_signature) {
     if (pair.first.size() != 1 || pair.second.size() != 1) continue;
-    const Term &a = *pair.first[0], &b = *pair.second[0];
+    const Summand &a = *pair.first[0], &b = *pair.second[0];
     unknowns->insert(unknowns->end(), b.axes.begin(), b.axes.end());
     bound->insert(bound->end(), a.axes.begin(), a.axes.end());
     auto assignments = Assignments(a.atoms, b.atoms);
@@ -104,7 +105,7 @@ LeafMap Equality::Solve(std::vector<Equation> equations, const std::vector<Leaf>
     for (const auto& [count, i] : order) {
       Poly p = zeros[i];
       if (p.overflowed() || p.IsZero()) continue;
-      // Drops factors of every term that are not 0.
+      // Drops factors of every summand that are not 0.
       for (Leaf factor : CommonMonomial(p)) {
         if (open.count(factor) > 0 || !arith_.Positive(context, Poly::Of(factor))) continue;
         p = *ExactQuotient(p, Poly::Of(factor));
@@ -160,7 +161,7 @@ bool Equality::Invertible(const std::vector<Leaf>& mine, const std::vector<Leaf>
   return open.empty() && zeros.empty();
 }
 
-std::optional<Equality::Pairing> Equality::TryMap(const Term& mine, const Term& other,
+std::optional<Equality::Pairing> Equality::TryMap(const Summand& mine, const Summand& other,
                                                   const LeafMap& map, const Facts& context,
                                                   bool exact) {
   if (!Invertible(mine.axes, other.axes, map)) return std::nullopt;
@@ -192,11 +193,11 @@ std::optional<Equality::Pairing> Equality::TryMap(const Term& mine, const Term& 
   return pairing;
 }
 
-std::optional<Equality::Pairing> Equality::Pair(const Term& mine, const Term& given,
+std::optional<Equality::Pairing> Equality::Pair(const Summand& mine, const Summand& given,
                                                 const Facts& context) {
   if (mine.axes.size() != given.axes.size()) return std::nullopt;
   if (mine.coefficient.overflowed() || given.coefficient.overflowed()) return std::nullopt;
-  const Term other = forms_.Renamed(given);
+  const Summand other = forms_.Renamed(given);
   const Facts all = With(context, mine.guards);
   std::optional<Pairing> best;
   std::set<std::string> tried;

@@ -36,7 +36,7 @@ std::optional<ScalarFn> RoundingOf(const Atom& atom) {
 // f(n) = n, f(g(x)) = g(x) for f and g of these, f(max(x, y)) = max(f(x), f(y)).
 std::optional<NormalForm> RoundingLaw(ScalarFn fn, const NormalForm& arg) {
   if (arg.terms.empty()) return NormalForm();
-  const Term& t = arg.terms[0];
+  const Summand& t = arg.terms[0];
   if (arg.terms.size() > 1 || !t.axes.empty() || !t.guards.empty() || t.coefficient.overflowed()) {
     return std::nullopt;
   }

@@ -188,7 +188,7 @@ void RuleInstances::Draw(const std::vector<Comparison>& where, int count) {
 
 void RuleInstances::DrawFrom(const RuleForm& form, int count) {
   Leaves leaves;
-  Forms forms(&leaves);
+  NormalForms forms(&leaves);
   Arith arith(&leaves);
   arith.rlimit = options_.rlimit;
   std::vector<IndexExpr> sizes;

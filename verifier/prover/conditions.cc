@@ -9,7 +9,7 @@ namespace lemma::prover {
 
 std::map<std::string, bool> ConditionsOf(const Statement& statement) {
   Leaves leaves;
-  Forms forms(&leaves);
+  NormalForms forms(&leaves);
   Arith arith(&leaves);
   const LeafMap as_they_are;
   FormBuilder builder(&forms, statement.source, Laws::kNone, as_they_are);

@@ -62,11 +62,11 @@ Verdict AtOnce(const GraphClaim& claim, const ProverOptions& options) {
                               " operators have to be looked at together")};
 }
 
-bool HasJumps(const Graph& graph) {
+bool HasDiscontinuities(const Graph& graph) {
   for (const NodePtr& node : graph.nodes()) {
     if (!node->is_op()) continue;
     auto definition = DefinitionOf(*node);
-    if (!definition.ok() || prover::Jumps(*definition)) return true;
+    if (!definition.ok() || prover::IsDiscontinuous(*definition)) return true;
   }
   return false;
 }
@@ -80,7 +80,8 @@ Verdict Joined(const Graph& a, const Graph& b, const GraphClaim& whole, Proved p
       (DividesByZeroOfAnySign(statement.source) || DividesByZeroOfAnySign(statement.target))) {
     proved.contract = FloatContract::kReassociates;
   }
-  if (proved.contract == FloatContract::kReassociates && (HasJumps(a) || HasJumps(b))) {
+  if (proved.contract == FloatContract::kReassociates &&
+      (HasDiscontinuities(a) || HasDiscontinuities(b))) {
     proved.contract = FloatContract::kRealOnly;
   }
   return proved;

@@ -30,10 +30,10 @@ using prover::Equality;
 using prover::Fact;
 using prover::Facts;
 using prover::FormBuilder;
-using prover::Forms;
 using prover::Hypotheses;
 using prover::Laws;
 using prover::NormalForm;
+using prover::NormalForms;
 
 std::vector<IndexExpr> InputSizes(const Statement& statement) {
   std::vector<IndexExpr> sizes;
@@ -386,7 +386,7 @@ class Attempt {
         }
       }
     };
-    for (const prover::Term& term : form.terms) {
+    for (const prover::Summand& term : form.terms) {
       add(term.coefficient);
       for (const Fact& fact : term.guards) add(fact.p);
       for (const prover::Atom& atom : term.atoms) {
@@ -425,7 +425,7 @@ class Attempt {
   const ProverOptions& options_;
   const char*& doing_;
   Leaves leaves_;
-  Forms forms_;
+  NormalForms forms_;
   Arith arith_;
   Hypotheses hypotheses_;
   bool elements_differ_ = false;   // in the last attempt, whether the sides depend on different

@@ -88,7 +88,7 @@ void CollectSymbols(const Definition& d, std::vector<std::string>* symbols,
   }
 }
 
-Hypotheses::Hypotheses(Forms* forms, Arith* arith, const std::vector<Guard>& requirements,
+Hypotheses::Hypotheses(NormalForms* forms, Arith* arith, const std::vector<Guard>& requirements,
                        const std::vector<IndexExpr>& positive, const Facts& more)
     : leaves_(&forms->leaves()), arith_(arith) {
   const Definition none;

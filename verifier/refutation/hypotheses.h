@@ -20,7 +20,7 @@ using SymbolMap = std::map<std::string, int64_t>;
 class Hypotheses {
  public:
   // `positive`: expressions that are at least 1. `more`: further facts about symbols.
-  Hypotheses(Forms* forms, Arith* arith, const std::vector<Guard>& requirements,
+  Hypotheses(NormalForms* forms, Arith* arith, const std::vector<Guard>& requirements,
              const std::vector<IndexExpr>& positive, const Facts& more = {});
 
   const LeafMap& solved() const { return solved_; }  // solved symbols, as polynomials in free ones

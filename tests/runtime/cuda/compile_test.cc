@@ -76,7 +76,7 @@ TEST(CudaCompiler, CompilesSideBySide) {
     sources.push_back(
         absl::StrCat("extern \"C\" __global__ void k", i % 3, "(int* p) { *p = 1; }"));
   }
-  const std::string folder = absl::StrCat(testing::TempDir(), "/side_by_side");
+  const std::string folder = absl::StrCat(testing::TempDir(), "/horizontal_fusion");
   const auto cubins = cuda::CompileCubins(sources, 90, folder, 0, 3);
   ASSERT_TRUE(cubins.ok()) << cubins.status();
   ASSERT_EQ(cubins->size(), sources.size());

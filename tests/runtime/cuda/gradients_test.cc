@@ -234,7 +234,7 @@ class RandomLayers {
 
 TEST(CudaRandomGradients, MatchReference) {
   EmulatedPlans plans;
-  int in_phases = 0, side_by_side = 0;
+  int in_phases = 0, horizontal_fusion = 0;
   for (int seed = 1; seed <= kGraphs; ++seed) {
     const absl::StatusOr<Graph> graph = RandomLayers(static_cast<uint64_t>(seed)).Make();
     ASSERT_TRUE(graph.ok()) << "seed " << seed << ": " << graph.status();
@@ -248,8 +248,8 @@ TEST(CudaRandomGradients, MatchReference) {
     const absl::Status added = plans.Add(*graph, options);
     ASSERT_TRUE(added.ok()) << "seed " << seed << ": " << added;
     const cuda::CudaPlan& plan = plans.plan(plans.size() - 1);
-    for (const cuda::Step& step : plan.steps) {
-      side_by_side += step.signature.empty() ? 1 : 0;
+    for (const cuda::PlanStep& step : plan.steps) {
+      horizontal_fusion += step.signature.empty() ? 1 : 0;
       std::vector<int> writers(step.buffers.size(), 0);
       for (const codegen::GridKernel& kernel : step.program->kernels) {
         for (int slot : kernel.writes) ++writers[slot];
@@ -259,7 +259,7 @@ TEST(CudaRandomGradients, MatchReference) {
   }
   // The cases to be tested do occur.
   EXPECT_GE(in_phases, 3);
-  EXPECT_GE(side_by_side, kGraphs / 2);
+  EXPECT_GE(horizontal_fusion, kGraphs / 2);
   const absl::Status compiled = plans.Compile();
   ASSERT_TRUE(compiled.ok()) << compiled;
   for (size_t i = 0; i < plans.size(); ++i) {

@@ -230,7 +230,7 @@ TEST(CudaPlan, SmallStepsAreFusedHorizontally) {
   EmulatedPlans plans;
   const Graph graph = GraphOf(kUpdates);
   ASSERT_TRUE(plans.Add(graph).ok());
-  ASSERT_TRUE(plans.Add(graph, {{}, /*side_by_side=*/false}).ok());
+  ASSERT_TRUE(plans.Add(graph, {{}, /*horizontal_fusion=*/false}).ok());
   std::vector<std::string> last;
   for (const cuda::Launch& launch : plans.plan(0).launches) {
     last.push_back(plans.plan(0).steps[launch.step].operators);
@@ -271,7 +271,7 @@ TEST(CudaPlan, StepOfManyOperandsIsALaunchOfItsOwn) {
       absl::StrCat(text, ") {\nz = neg(y)\nc = concat(", parts, ") {axis = 0}\nreturn c, z }"));
   EmulatedPlans plans;
   ASSERT_TRUE(plans.Add(graph).ok());
-  for (const cuda::Step& step : plans.plan(0).steps) EXPECT_FALSE(step.nodes.empty());
+  for (const cuda::PlanStep& step : plans.plan(0).steps) EXPECT_FALSE(step.nodes.empty());
   EXPECT_EQ(plans.plan(0).launches.size(), 2u);
   ASSERT_TRUE(plans.Compile().ok());
   plans.ExpectMatchesReference(0);

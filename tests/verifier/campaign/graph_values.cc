@@ -84,9 +84,9 @@ absl::StatusOr<GraphRunner> GraphRunner::Of(const Graph& graph) {
     for (const TensorExpr& tensor : definition.tensors) {
       runner.rational_ = runner.rational_ && IsAlgebraic(tensor.body);
       runner.polynomial_ = runner.polynomial_ && !Divides(tensor.body);
-      runner.jumps_ = runner.jumps_ || AnyFunction(tensor.body, [](ScalarFn fn) {
-                        return Info(fn).discontinuous();
-                      });
+      runner.discontinuous_ = runner.discontinuous_ || AnyFunction(tensor.body, [](ScalarFn fn) {
+                                return Info(fn).discontinuous();
+                              });
       runner.saturates_ = runner.saturates_ || AnyFunction(tensor.body, Saturates);
       runner.compares_ = runner.compares_ || Compares(tensor.body);
       runner.adds_up_ = runner.adds_up_ || AddsUp(tensor.body);

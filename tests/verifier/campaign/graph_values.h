@@ -41,7 +41,7 @@ class GraphRunner {
   // Has discontinuities (roundings, comparisons, integers) and functions like tanh and exp:
   // rounding alone may put tanh(-18) + 1 or log(exp(x)) - x on the other side of a discontinuity,
   // also at nearby inputs.
-  bool jumps_where_rounded() const { return (jumps_ || integers_) && saturates_; }
+  bool discontinuous_where_rounded() const { return (discontinuous_ || integers_) && saturates_; }
   // f16 or bf16 occurs.
   bool narrow() const { return narrow_; }
   // Integers or truth values occur.
@@ -62,7 +62,7 @@ class GraphRunner {
   Graph graph_;
   std::vector<Operator> operators_;
   bool rational_ = true, polynomial_ = true, compares_ = false, adds_up_ = false, wide_ = true,
-       narrow_ = false, jumps_ = false, saturates_ = false, integers_ = false;
+       narrow_ = false, discontinuous_ = false, saturates_ = false, integers_ = false;
   double work_ = 0;
 };
 

@@ -154,7 +154,9 @@ class JudgedClaim {
         if (!persists && !(exact && in_field)) continue;
         // Doubles do not show on which side of a discontinuity log(exp(x)) - x lies, here or
         // nearby.
-        if (sides.source.jumps_where_rounded() || sides.target.jumps_where_rounded()) continue;
+        if (sides.source.discontinuous_where_rounded() ||
+            sides.target.discontinuous_where_rounded())
+          continue;
         return absl::StrCat("as real numbers, ", Element(o, i, x, y), " for", TextOf(inputs));
       }
     }

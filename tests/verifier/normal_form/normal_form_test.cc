@@ -24,7 +24,7 @@ class FormEvaluator {
 
   double Form(const NormalForm& form, const Point& at) {
     double sum = 0;
-    for (const Term& term : form.terms) {
+    for (const Summand& term : form.terms) {
       ForEach(term.axes, term.guards, at, [&](const Point& p) {
         double product = static_cast<double>(Index(term.coefficient, p)) / term.denominator;
         for (const Atom& atom : term.atoms) product *= Value(atom, p);
@@ -263,7 +263,7 @@ std::vector<double> Evaluate(const Definition& definition, uint64_t seed, int64_
 // The objects that a proof of an element at an index i needs.
 struct Setting {
   Leaves leaves;
-  Forms forms{&leaves};
+  NormalForms forms{&leaves};
   Arith arith{&leaves};
   Leaf n = leaves.Symbol("n"), m = leaves.Symbol("m"), i = leaves.NewVar("i");
   Facts facts = {Fact::Ge(Poly::Of(n) - 1), Fact::Ge(Poly::Of(m) - 1), Fact::Ge(Poly::Of(i)),

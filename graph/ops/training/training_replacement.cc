@@ -1,12 +1,12 @@
-#include "graph/ops/training/training_form.h"
+#include "graph/ops/training/training_replacement.h"
 
 #include "graph/ops/random/dropout.h"
 
 namespace lemma {
 namespace {
 
-TrainingForm BatchNormForm(Formula& f, const Node& node, const std::vector<Value>& inputs,
-                           double momentum) {
+TrainingReplacement BatchNormForm(Formula& f, const Node& node, const std::vector<Value>& inputs,
+                                  double momentum) {
   const std::vector<Value> out = f.Ops("batch_norm_training", {inputs[0], inputs[1], inputs[2]},
                                        {{"epsilon", node.Float("epsilon")}});
   if (out.empty()) return {};
@@ -18,12 +18,12 @@ TrainingForm BatchNormForm(Formula& f, const Node& node, const std::vector<Value
 
 }  // namespace
 
-std::optional<TrainingForm> FormInTraining(Formula& f, const Node& node,
-                                           const std::vector<Value>& inputs,
-                                           const TrainingContext& context) {
+std::optional<TrainingReplacement> ReplacementInTraining(Formula& f, const Node& node,
+                                                         const std::vector<Value>& inputs,
+                                                         const TrainingContext& context) {
   if (node.IsOp("batch_norm")) return BatchNormForm(f, node, inputs, context.momentum);
   if (node.IsOp("dropout")) {
-    return TrainingForm{
+    return TrainingReplacement{
         {ops::Dropout(f, inputs[0], node.Float("ratio"), context.seed(), context.salt)}, {}};
   }
   return std::nullopt;

@@ -1,6 +1,6 @@
 // Gives operators their form in training where it differs from inference.
-#ifndef LEMMA_GRAPH_OPS_TRAINING_TRAINING_FORM_H_
-#define LEMMA_GRAPH_OPS_TRAINING_TRAINING_FORM_H_
+#ifndef LEMMA_GRAPH_OPS_TRAINING_TRAINING_REPLACEMENT_H_
+#define LEMMA_GRAPH_OPS_TRAINING_TRAINING_REPLACEMENT_H_
 
 #include <functional>
 #include <optional>
@@ -17,7 +17,7 @@ struct TrainingContext {
   int64_t salt = 0;             // differs between the applications of a model
 };
 
-struct TrainingForm {
+struct TrainingReplacement {
   std::vector<Value> outputs;  // replace the application's outputs
   // Inputs, by number, that hold running statistics, and their values after this step.
   std::vector<std::pair<int, Value>> running;
@@ -27,10 +27,10 @@ struct TrainingForm {
 //   batch_norm: normalizes by the statistics of its batch; running statistics become momentum * old
 //               + (1 - momentum) * now, with the population variance
 //   dropout:    drops elements (graph/ops/random/dropout.h)
-std::optional<TrainingForm> FormInTraining(Formula& f, const Node& node,
-                                           const std::vector<Value>& inputs,
-                                           const TrainingContext& context);
+std::optional<TrainingReplacement> ReplacementInTraining(Formula& f, const Node& node,
+                                                         const std::vector<Value>& inputs,
+                                                         const TrainingContext& context);
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_OPS_TRAINING_TRAINING_FORM_H_
+#endif  // LEMMA_GRAPH_OPS_TRAINING_TRAINING_REPLACEMENT_H_

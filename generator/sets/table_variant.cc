@@ -1,4 +1,4 @@
-#include "generator/sets/table_instance.h"
+#include "generator/sets/table_variant.h"
 
 #include <algorithm>
 #include <map>
@@ -22,7 +22,7 @@ using taso::SizeSolver;
 using taso::TypedValue;
 
 absl::Status Mismatch() {
-  return absl::InvalidArgumentError("the instance does not take operands of these types");
+  return absl::InvalidArgumentError("the variant does not take operands of these types");
 }
 
 // Guesses how the result's dimensions are composed: one that is as large as an operand's is
@@ -52,7 +52,7 @@ absl::StatusOr<ScalarExpr> FillOf(const ExprAttr& fill) {
 }
 
 absl::Status NotTaken() {
-  return absl::NotFoundError("the instance takes another number of tensors");
+  return absl::NotFoundError("the variant takes another number of tensors");
 }
 
 // The tensors of an operand, which is one input of the graph.
@@ -116,8 +116,8 @@ Bundled SplitBundles(absl::string_view text) {
 
 }  // namespace
 
-absl::StatusOr<TableInstance> TableInstance::Read(const InstanceText& text) {
-  TableInstance made;
+absl::StatusOr<TableVariant> TableVariant::Read(const VariantText& text) {
+  TableVariant made;
   made.text_ = text;
   made.proper_ = text.proper;
   LEMMA_ASSIGN_OR_RETURN(std::vector<Substitution> rules, ParseRules(made.RuleText(), text.name));
@@ -131,12 +131,12 @@ absl::StatusOr<TableInstance> TableInstance::Read(const InstanceText& text) {
   LEMMA_RETURN_IF_ERROR(made.FindResults());
   const std::vector<PatternNode>& nodes = made.rule_.source.nodes;
   const std::vector<PatternVar>& vars = made.rule_.vars;
-  made.instance_ = {text.name, static_cast<int>(made.operand_parts_.size()),
-                    static_cast<int>(made.result_parts_.size()),
-                    nodes.size() == 1 && nodes[0].op != nullptr && nodes[0].op->commutative &&
-                        vars.size() == 2 && vars[0].dims.ToString() == vars[1].dims.ToString(),
-                    text.distinct};
-  if (made.instance_.num_operands > kMostOperands || made.instance_.num_outputs > kMostOutputs) {
+  made.variant_ = {text.name, static_cast<int>(made.operand_parts_.size()),
+                   static_cast<int>(made.result_parts_.size()),
+                   nodes.size() == 1 && nodes[0].op != nullptr && nodes[0].op->commutative &&
+                       vars.size() == 2 && vars[0].dims.ToString() == vars[1].dims.ToString(),
+                   text.distinct};
+  if (made.variant_.num_operands > kMostOperands || made.variant_.num_outputs > kMostOutputs) {
     return absl::InvalidArgumentError(absl::StrCat(text.name, ": at most ", kMostOperands,
                                                    " operands and ", kMostOutputs,
                                                    " results, please"));
@@ -146,7 +146,7 @@ absl::StatusOr<TableInstance> TableInstance::Read(const InstanceText& text) {
 
 // A rule uses all its variables and returns none of them. So each operand gets a relu after all
 // other operators, and the relu is returned in its place.
-std::string TableInstance::RuleText() {
+std::string TableVariant::RuleText() {
   const size_t found = text_.body.rfind("return ");
   std::string statements, results;
   if (found == std::string::npos) {
@@ -176,7 +176,7 @@ std::string TableInstance::RuleText() {
                       ") reassociates {", body, "} => {", body, "}");
 }
 
-void TableInstance::DropKept() {
+void TableVariant::DropKept() {
   Pattern& source = rule_.source;
   const int kept = static_cast<int>(source.nodes.size() - rule_.vars.size());
   source.outputs.resize(source.outputs.size() - rule_.vars.size());
@@ -186,7 +186,7 @@ void TableInstance::DropKept() {
   source.nodes.resize(kept);
 }
 
-absl::Status TableInstance::ReadOperands() {
+absl::Status TableVariant::ReadOperands() {
   for (const PatternVar& var : rule_.vars) {
     RankPattern rank;
     const lemma::Term& dims = var.dims;
@@ -231,13 +231,13 @@ absl::Status TableInstance::ReadOperands() {
   return absl::OkStatus();
 }
 
-bool TableInstance::MentionsRow(const lemma::Term& term) const {
+bool TableVariant::MentionsRow(const lemma::Term& term) const {
   std::vector<int> symbols;
   term.CollectSymbols(&symbols);
   return row_ >= 0 && std::count(symbols.begin(), symbols.end(), row_) > 0;
 }
 
-absl::Status TableInstance::CheckAttributes() const {
+absl::Status TableVariant::CheckAttributes() const {
   for (const PatternNode& node : rule_.source.nodes) {
     for (const auto& [name, term] : node.attrs) {
       if (MentionsRow(term)) {
@@ -255,8 +255,8 @@ absl::Status TableInstance::CheckAttributes() const {
   return absl::OkStatus();
 }
 
-// Applies the instance to operands of open sizes.
-absl::Status TableInstance::FindResults() {
+// Applies the variant to operands of open sizes.
+absl::Status TableVariant::FindResults() {
   RuleBuilder builder;
   std::vector<TypedValue> in;
   bool row = operands_.empty() && row_ >= 0;
@@ -278,7 +278,7 @@ absl::Status TableInstance::FindResults() {
   return absl::OkStatus();
 }
 
-std::string TableInstance::NameOfDim(int operand, int from_end) const {
+std::string TableVariant::NameOfDim(int operand, int from_end) const {
   const std::vector<lemma::Term>& items = rule_.vars[operand].dims.args();
   const int i = static_cast<int>(items.size()) - 1 - from_end;
   if (i < 0 || rule_.vars[operand].dims.IsSplice(i) ||
@@ -288,14 +288,14 @@ std::string TableInstance::NameOfDim(int operand, int from_end) const {
   return items[i].text();
 }
 
-absl::StatusOr<ExprAttr> TableInstance::ValueOf(const lemma::Term& term,
-                                                const SymbolValues& values) const {
+absl::StatusOr<ExprAttr> TableVariant::ValueOf(const lemma::Term& term,
+                                               const SymbolValues& values) const {
   if (auto value = Evaluate(term, values)) return *std::move(value);
   return absl::InvalidArgumentError(absl::StrCat(term.ToString(), " has no value"));
 }
 
-absl::Status TableInstance::BindSizes(RuleBuilder& builder, const std::vector<TypedValue>& in,
-                                      const SymbolValues& fallback, SymbolValues* values) const {
+absl::Status TableVariant::BindSizes(RuleBuilder& builder, const std::vector<TypedValue>& in,
+                                     const SymbolValues& fallback, SymbolValues* values) const {
   SizeSolver& sizes = builder.sizes();
   auto for_each_dim = [&](auto visit) -> absl::Status {
     for (size_t i = 0; i < in.size(); ++i) {
@@ -342,11 +342,11 @@ absl::Status TableInstance::BindSizes(RuleBuilder& builder, const std::vector<Ty
       });
 }
 
-absl::StatusOr<std::vector<TypedValue>> TableInstance::Lower(RuleBuilder& builder,
-                                                             const std::vector<TypedValue>& in,
-                                                             const ConstantRow& constant,
-                                                             const SymbolValues& fallback,
-                                                             SymbolValues* values) const {
+absl::StatusOr<std::vector<TypedValue>> TableVariant::Lower(RuleBuilder& builder,
+                                                            const std::vector<TypedValue>& in,
+                                                            const ConstantRow& constant,
+                                                            const SymbolValues& fallback,
+                                                            SymbolValues* values) const {
   std::string batch = constant.batch;
   if (in.empty() && row_ >= 0 && !(*values)[row_]) {
     Idx row;
@@ -385,9 +385,10 @@ absl::StatusOr<std::vector<TypedValue>> TableInstance::Lower(RuleBuilder& builde
   return LowerNodes(builder, known, batch, *values);
 }
 
-absl::StatusOr<std::vector<TypedValue>> TableInstance::LowerNodes(
-    RuleBuilder& builder, const std::vector<TypedValue>& in, const std::string& batch,
-    const SymbolValues& values) const {
+absl::StatusOr<std::vector<TypedValue>> TableVariant::LowerNodes(RuleBuilder& builder,
+                                                                 const std::vector<TypedValue>& in,
+                                                                 const std::string& batch,
+                                                                 const SymbolValues& values) const {
   std::vector<std::vector<TypedValue>> made;
   auto value_of = [&](const PatternValue& v) {
     return v.is_var() ? in[v.index] : made[v.node][v.index];
@@ -422,7 +423,7 @@ absl::StatusOr<std::vector<TypedValue>> TableInstance::LowerNodes(
   return results;
 }
 
-absl::StatusOr<TableInstance::Built> TableInstance::Build(
+absl::StatusOr<TableVariant::Built> TableVariant::Build(
     const std::vector<BundleShape>& operands) const {
   RuleBuilder sizes;
   GraphBuilder builder(text_.name);

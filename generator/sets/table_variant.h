@@ -1,6 +1,6 @@
-// Instances of an operator set, defined by texts in the rule language over the operator table.
-#ifndef LEMMA_GENERATOR_SETS_TABLE_INSTANCE_H_
-#define LEMMA_GENERATOR_SETS_TABLE_INSTANCE_H_
+// Variants of an operator set, defined by texts in the rule language over the operator table.
+#ifndef LEMMA_GENERATOR_SETS_TABLE_VARIANT_H_
+#define LEMMA_GENERATOR_SETS_TABLE_VARIANT_H_
 
 #include <string>
 #include <vector>
@@ -14,11 +14,11 @@
 
 namespace lemma::generator {
 
-struct InstanceText {
+struct VariantText {
   std::string name;
   // At most two operands, with required sizes: "x: [b.., m, k], w: [k, n]". One list symbol, always
   // in front, stands for any number of batch dimensions: dimensions that every operator of the
-  // instance keeps and that no attribute names. Tensors in parentheses form one operand, a bundle:
+  // variant keeps and that no attribute names. Tensors in parentheses form one operand, a bundle:
   // "x: [n, c, h, w], (f: [k, c, r, s], b: [k])" has two operands. A rule has a variable for each
   // tensor of a bundle.
   std::string operands;
@@ -29,7 +29,7 @@ struct InstanceText {
   std::string body;
   // Values, in the enumeration, of symbols that sizes do not determine.
   Attrs values;
-  bool distinct = false;  // as in Instance
+  bool distinct = false;  // as in Variant
   bool proper = false;    // no operand may have size 1 where the text has a symbol
 };
 
@@ -42,18 +42,18 @@ struct RankPattern {
   int dims = 0;
 };
 
-class TableInstance {
+class TableVariant {
  public:
-  // InvalidArgument, with the instance's name, if the text is wrong.
-  static absl::StatusOr<TableInstance> Read(const InstanceText& text);
+  // InvalidArgument, with the variant's name, if the text is wrong.
+  static absl::StatusOr<TableVariant> Read(const VariantText& text);
 
-  const Instance& instance() const { return instance_; }
+  const Variant& variant() const { return variant_; }
   // The tensors, with bundles flattened, and the number of tensors of each operand and result.
   const std::vector<RankPattern>& operands() const { return operands_; }
   const std::vector<RankPattern>& results() const { return results_; }
   const std::vector<int>& operand_parts() const { return operand_parts_; }
   const std::vector<int>& result_parts() const { return result_parts_; }
-  // The instance's name of a dimension of an operand, counted from the last; "" if it has none.
+  // The variant's name of a dimension of an operand, counted from the last; "" if it has none.
   std::string NameOfDim(int operand, int from_end) const;
 
   const Attrs& values() const { return text_.values; }
@@ -66,9 +66,9 @@ class TableInstance {
     std::string batch;  // as in TypedValue
     int dims = 0;
   };
-  // The results of the instance on `in`, which must have fitting ranks. `values` has the
+  // The results of the variant on `in`, which must have fitting ranks. `values` has the
   // attributes' values and receives the values of all symbols. Sizes that stay open take their
-  // values from `fallback`, which is empty or has one per symbol. InvalidArgument if the instance
+  // values from `fallback`, which is empty or has one per symbol. InvalidArgument if the variant
   // cannot be applied.
   absl::StatusOr<std::vector<taso::TypedValue>> Lower(taso::RuleBuilder& builder,
                                                       const std::vector<taso::TypedValue>& in,
@@ -99,9 +99,9 @@ class TableInstance {
                          const SymbolValues& fallback, SymbolValues* values) const;
   absl::StatusOr<ExprAttr> ValueOf(const lemma::Term& term, const SymbolValues& values) const;
 
-  InstanceText text_;
-  Instance instance_;
-  Substitution rule_;  // the source is the instance
+  VariantText text_;
+  Variant variant_;
+  Substitution rule_;  // the source is the variant
   std::vector<int> operand_parts_, result_parts_;
   std::vector<RankPattern> operands_, results_;
   int row_ = -1;                 // the list symbol of the batch dimensions
@@ -112,4 +112,4 @@ class TableInstance {
 
 }  // namespace lemma::generator
 
-#endif  // LEMMA_GENERATOR_SETS_TABLE_INSTANCE_H_
+#endif  // LEMMA_GENERATOR_SETS_TABLE_VARIANT_H_

@@ -12,16 +12,16 @@ constexpr int kMostElements = 1 << 16;  // limit for operands of tables
 constexpr int kLeastCompared = 64;      // elements
 constexpr int kFieldBits = 60, kDoubleBits = 52;
 
-Field RowValue(const NodeForm& form, int row, const std::vector<Field>& x) {
+Field RowValue(const NodeProgram& form, int row, const std::vector<Field>& x) {
   Field sum;
   for (int j = form.RowBegin(row); j < form.row_end[row]; ++j) {
-    const NodeForm::Entry& e = form.entries[j];
-    sum = sum + (form.kind == NodeForm::Kind::kBilinear ? x[e.a] * x[e.b] : x[e.a]);
+    const NodeProgram::Entry& e = form.entries[j];
+    sum = sum + (form.kind == NodeProgram::Kind::kBilinear ? x[e.a] * x[e.b] : x[e.a]);
   }
   return form.coefficient * sum;
 }
 
-void SetRows(std::vector<std::vector<NodeForm::Entry>> rows, NodeForm* form) {
+void SetRows(std::vector<std::vector<NodeProgram::Entry>> rows, NodeProgram* form) {
   for (const auto& row : rows) {
     form->entries.insert(form->entries.end(), row.begin(), row.end());
     form->row_end.push_back(static_cast<int>(form->entries.size()));
@@ -38,7 +38,7 @@ std::vector<Field> KernelCompiler::Random(int n) {
 }
 
 template <class Number>
-absl::StatusOr<std::vector<Number>> KernelCompiler::Evaluate(const NodeForm& form,
+absl::StatusOr<std::vector<Number>> KernelCompiler::Evaluate(const NodeProgram& form,
                                                              const std::vector<Number>& x) {
   const Node& node = *form.node;
   std::shared_ptr<LoopProgram>& program = programs_[&node];
@@ -64,7 +64,7 @@ absl::StatusOr<std::vector<Number>> KernelCompiler::Evaluate(const NodeForm& for
   return y;
 }
 
-absl::StatusOr<bool> KernelCompiler::Agrees(const NodeForm& form) {
+absl::StatusOr<bool> KernelCompiler::Agrees(const NodeProgram& form) {
   // A function that tests signs passes half of the trials with a single element.
   const int trials = std::max(2, kLeastCompared / std::max(1, form.num_elements));
   for (int trial = 0; trial < trials; ++trial) {
@@ -86,7 +86,7 @@ absl::StatusOr<bool> KernelCompiler::Agrees(const NodeForm& form) {
 
 // If all coefficients equal one number c, then inputs 2^0, 2^1, … give c times a sum whose binary
 // digits show which elements it contains.
-absl::StatusOr<bool> KernelCompiler::ProbeLinear(NodeForm* form) {
+absl::StatusOr<bool> KernelCompiler::ProbeLinear(NodeProgram* form) {
   const int n = form->operand_offset.back();
   if (n == 0 || n > kMostElements) return false;
   std::vector<Field> x(n);
@@ -100,7 +100,7 @@ absl::StatusOr<bool> KernelCompiler::ProbeLinear(NodeForm* form) {
   }
   if (c == Field() || c.is_special()) return false;
   const Field inverse = c.Inverse();
-  std::vector<std::vector<NodeForm::Entry>> rows(form->num_elements);
+  std::vector<std::vector<NodeProgram::Entry>> rows(form->num_elements);
   for (int begin = 0; begin < n; begin += kFieldBits) {
     const int end = std::min(n, begin + kFieldBits);
     for (int i = begin; i < end; ++i) x[i] = Field(int64_t{1} << (i - begin));
@@ -115,7 +115,7 @@ absl::StatusOr<bool> KernelCompiler::ProbeLinear(NodeForm* form) {
       }
     }
   }
-  form->kind = NodeForm::Kind::kLinear;
+  form->kind = NodeProgram::Kind::kLinear;
   form->coefficient = c;
   SetRows(std::move(rows), form);
   return Agrees(*form);
@@ -124,7 +124,7 @@ absl::StatusOr<bool> KernelCompiler::ProbeLinear(NodeForm* form) {
 // If each element of the result has at most one product with each element of the smaller operand,
 // and all coefficients are 1: number the larger operand's elements from 1, let some of the smaller
 // one's be powers of a base, and the digits of the result show which elements are multiplied.
-absl::StatusOr<bool> KernelCompiler::ProbeBilinear(NodeForm* form) {
+absl::StatusOr<bool> KernelCompiler::ProbeBilinear(NodeProgram* form) {
   if (form->operand_offset.size() != 3) return false;
   const int middle = form->operand_offset[1], n = form->operand_offset[2];
   if (n == 0 || n > kMostElements) return false;
@@ -136,7 +136,7 @@ absl::StatusOr<bool> KernelCompiler::ProbeBilinear(NodeForm* form) {
   const int at_once = kDoubleBits / bits;
   std::vector<double> x(n);
   for (int i = large; i < large_end; ++i) x[i] = i - large + 1;
-  std::vector<std::vector<NodeForm::Entry>> rows(form->num_elements);
+  std::vector<std::vector<NodeProgram::Entry>> rows(form->num_elements);
   for (int begin = small; begin < small_end; begin += at_once) {
     const int end = std::min(small_end, begin + at_once);
     for (int j = begin; j < end; ++j)
@@ -154,12 +154,12 @@ absl::StatusOr<bool> KernelCompiler::ProbeBilinear(NodeForm* form) {
       if (digits != 0) return false;
     }
   }
-  form->kind = NodeForm::Kind::kBilinear;
+  form->kind = NodeProgram::Kind::kBilinear;
   SetRows(std::move(rows), form);
   return Agrees(*form);
 }
 
-absl::StatusOr<bool> KernelCompiler::ProbeElementwise(NodeForm* form) {
+absl::StatusOr<bool> KernelCompiler::ProbeElementwise(NodeProgram* form) {
   const int n = form->operand_offset.back();
   if (form->node->inputs().size() != 1 || form->node->num_outputs() != 1 ||
       n != form->num_elements) {
@@ -187,14 +187,14 @@ absl::StatusOr<bool> KernelCompiler::ProbeElementwise(NodeForm* form) {
   LEMMA_RETURN_IF_ERROR(lemma::Run<Field>(program, {in}, {out}));
   std::reverse(y.begin(), y.end());
   if (y != reversed) return false;
-  form->kind = NodeForm::Kind::kElementwise;
+  form->kind = NodeProgram::Kind::kElementwise;
   return true;
 }
 
-absl::StatusOr<const NodeForm*> KernelCompiler::FormOf(const NodePtr& node) {
-  std::unique_ptr<NodeForm>& form = forms_[node.get()];
+absl::StatusOr<const NodeProgram*> KernelCompiler::FormOf(const NodePtr& node) {
+  std::unique_ptr<NodeProgram>& form = forms_[node.get()];
   if (form != nullptr) return form.get();
-  auto made = std::make_unique<NodeForm>();
+  auto made = std::make_unique<NodeProgram>();
   made->node = node;
   made->operand_offset = {0};
   for (const Value& v : node->inputs()) {
@@ -204,13 +204,13 @@ absl::StatusOr<const NodeForm*> KernelCompiler::FormOf(const NodePtr& node) {
   for (const TensorType& type : node->types()) {
     made->num_elements += static_cast<int>(type.num_elements());
   }
-  using Probe = absl::StatusOr<bool> (KernelCompiler::*)(NodeForm*);
+  using Probe = absl::StatusOr<bool> (KernelCompiler::*)(NodeProgram*);
   for (Probe probe : {&KernelCompiler::ProbeLinear, &KernelCompiler::ProbeBilinear,
                       &KernelCompiler::ProbeElementwise}) {
-    made->kind = NodeForm::Kind::kProgram;
+    made->kind = NodeProgram::Kind::kProgram;
     LEMMA_ASSIGN_OR_RETURN(const bool found, (this->*probe)(made.get()));
     if (found) break;
-    made->kind = NodeForm::Kind::kProgram;
+    made->kind = NodeProgram::Kind::kProgram;
     made->entries.clear();
     made->row_end.clear();
     made->coefficient = Field(1);
