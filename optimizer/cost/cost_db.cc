@@ -78,11 +78,11 @@ class Statement {
 }  // namespace
 
 double MeasuredCost::ErrorMs() const {
-  constexpr double kBetweenProcesses = 0.01;
-  // A machine whose other processors are all busy slows a kernel by about a tenth.
-  constexpr double kAtFullLoad = 0.1;
+  constexpr double kLeast = 0.005;
+  // Work on all other processors changes a kernel's own processor time by some percent.
+  constexpr double kAtFullLoad = 0.04;
   const double spread = runs > 0 ? variance_ms2 / runs : 0;
-  return std::sqrt(spread + std::pow(kBetweenProcesses * median_ms, 2) +
+  return std::sqrt(spread + std::pow(kLeast * median_ms, 2) +
                    std::pow(kAtFullLoad * load * median_ms, 2));
 }
 

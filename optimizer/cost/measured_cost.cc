@@ -235,6 +235,7 @@ class MeasuredCostModel : public KernelCostModel {
       Kernel& refined = kernel(uncertain[k]);
       auto cost = Store(refined.planned, ms[k], load.OthersShare(), /*replace=*/true);
       if (!cost.ok()) return cost.status();
+      cost->load = 0;  // it slowed all of them
       refined.price = Calibrated(refined.planned, *cost);
       refined.is_refined = true;
     }
@@ -243,7 +244,7 @@ class MeasuredCostModel : public KernelCostModel {
 
  private:
   // Relative errors above this are worth another measurement.
-  static constexpr double kUncertain = 0.015;
+  static constexpr double kUncertain = 0.01;
   // A measurement is repeated if others took more than kBusy of the machine meanwhile, and now take
   // less than kQuiet; or if it is older than this, and the machine is quiet.
   static constexpr double kBusy = 0.25, kQuiet = 0.1;

@@ -11,8 +11,9 @@
 namespace lemma::optimizer {
 namespace {
 
-// A difference counts if it is larger than this many standard errors.
-constexpr double kErrors = 2;
+// A gain counts if it is larger than this many standard errors, a loss from one on: in doubt, the
+// graph stays as it is.
+constexpr double kErrorsOfGain = 2;
 
 // What kernels do together.
 struct Totals {
@@ -55,10 +56,10 @@ absl::StatusOr<PlanComparison> ByTime(const PlanDifference& difference, CostMode
     }
   }
   using Verdict = PlanComparison::Verdict;
-  result.error_ns = kErrors * std::sqrt(variance);
+  result.error_ns = std::sqrt(variance);
   // NaN: both plans have kernels that cannot run.
   if (std::isnan(result.ns)) return result;
-  if (result.ns < -result.error_ns) result.verdict = Verdict::kBetter;
+  if (result.ns < -kErrorsOfGain * result.error_ns) result.verdict = Verdict::kBetter;
   if (result.ns > result.error_ns || std::isinf(result.ns)) result.verdict = Verdict::kWorse;
   if (result.ns == -INFINITY) result.verdict = Verdict::kBetter;
   return result;

@@ -23,14 +23,14 @@ struct PlanComparison {
   enum class Verdict { kBetter, kEven, kWorse };
   Verdict verdict = Verdict::kEven;
   bool is_certain = false;  // decided by CannotLose, without times
-  // The time after less the time before, and how far off it may be. Both 0 if the answer is
-  // certain.
+  // The time after less the time before, and its standard error. Both 0 if the answer is certain.
   double ns = 0, error_ns = 0;
 };
 
-// Compares the times of the kernels that differ. A difference within its error counts as none; the
-// uncertain kernels are then measured once more (CostModel::Refine), and if it is still within its
-// error, fewer operators decide, then fewer bytes. `operators`: by how many the new graph has more.
+// Compares the times of the kernels that differ. A gain within two standard errors, or a loss
+// within one, counts as none; the uncertain kernels are then measured once more
+// (CostModel::Refine), and if it still counts as none, fewer operators decide, then fewer bytes.
+// `operators`: by how many the new graph has more.
 absl::StatusOr<PlanComparison> Compare(const KernelList& before, const KernelList& after,
                                        int operators, CostModel* costs);
 
