@@ -312,6 +312,7 @@ class MeasuredCostModel : public KernelCostModel {
 
   // What others take of the machine, over half a second or more.
   double LoadNow() {
+    if (options_.others_share) return options_.others_share();
     constexpr double kWindow = 0.5;
     if (!load_now_ || recent_.Seconds() >= kWindow) {
       if (!load_now_) {
@@ -337,9 +338,9 @@ class MeasuredCostModel : public KernelCostModel {
       if (!once.ok()) return once.status();
       ms.push_back(*once);
     }
-    // Shorter ones say little of the load.
-    const double share = load.Seconds() > 0.1 ? load.OthersShare() : LoadNow();
-    return Store(kernel, ms, share, replace);
+    // A short measurement says little of the load.
+    const bool is_short = options_.others_share || load.Seconds() < 0.1;
+    return Store(kernel, ms, is_short ? LoadNow() : load.OthersShare(), replace);
   }
 
   absl::StatusOr<MeasuredCost> Store(const PlannedKernel& kernel, const std::vector<double>& ms,

@@ -18,6 +18,8 @@ struct MeasureOptions {
   int repetitions = 3;  // measurements per new kernel; the least median counts
   // Called before each kernel that is measured.
   std::function<void(absl::string_view signature)> on_measure;
+  // The share of the machine that other processes take now, 0 to 1; null: asks the system.
+  std::function<double()> others_share;
   // After an interrupt nothing more is measured; the cost of an unknown kernel is then Cancelled.
   Deadline deadline;
 };

@@ -43,6 +43,26 @@ bool Within(const std::map<absl::string_view, double>& a,
   });
 }
 
+// Takes away pairs of an old kernel and a new one that cannot be slower. Returns how many.
+double RemoveCertain(KernelList* before, KernelList* after, CostModel* costs) {
+  double removed = 0;
+  for (KernelUse& b : *after) {
+    for (KernelUse& a : *before) {
+      const double times = std::min(a.times, b.times);
+      if (times <= 0 || !CannotLose({{{a.kernel, 1}}, {{b.kernel, 1}}}, costs)) continue;
+      a.times -= times;
+      b.times -= times;
+      removed += times;
+    }
+  }
+  for (KernelList* list : {before, after}) {
+    list->erase(std::remove_if(list->begin(), list->end(),
+                               [](const KernelUse& use) { return use.times <= 0; }),
+                list->end());
+  }
+  return removed;
+}
+
 absl::StatusOr<PlanComparison> ByTime(const PlanDifference& difference, CostModel* costs) {
   PlanComparison result;
   double variance = 0;
@@ -101,7 +121,7 @@ bool CannotLose(const PlanDifference& difference, CostModel* costs) {
 absl::StatusOr<PlanComparison> Compare(const KernelList& before, const KernelList& after,
                                        int operators, CostModel* costs) {
   using Verdict = PlanComparison::Verdict;
-  const PlanDifference difference = DifferenceOf(before, after);
+  PlanDifference difference = DifferenceOf(before, after);
   PlanComparison result;
   result.is_certain = true;
   if (CannotLose(difference, costs)) {
@@ -113,6 +133,8 @@ absl::StatusOr<PlanComparison> Compare(const KernelList& before, const KernelLis
     return result;
   }
   result.is_certain = false;
+  const double gained = RemoveCertain(&difference.before, &difference.after, costs);
+  const double lost = RemoveCertain(&difference.after, &difference.before, costs);
   if (!difference.before.empty() || !difference.after.empty()) {
     auto timed = ByTime(difference, costs);
     if (!timed.ok()) return timed.status();
@@ -127,6 +149,10 @@ absl::StatusOr<PlanComparison> Compare(const KernelList& before, const KernelLis
     result = *timed;
   }
   if (result.verdict != Verdict::kEven || operators > 0) return result;
+  if (gained != lost) {
+    if (gained > lost) result.verdict = Verdict::kBetter;
+    return result;
+  }
   const double bytes = TotalsOf(difference.after, costs).bytes -
                        TotalsOf(difference.before, costs).bytes;
   if (operators < 0 || bytes < 0) result.verdict = Verdict::kBetter;

@@ -27,7 +27,8 @@ struct PlanComparison {
   double ns = 0, error_ns = 0;
 };
 
-// Compares the times of the kernels that differ. A gain within two standard errors, or a loss
+// Compares the times of the kernels that differ, but for pairs of an old and a new one that need no
+// times. A gain within two standard errors, or a loss
 // within one, counts as none; the uncertain kernels are then measured once more
 // (CostModel::Refine), and if it still counts as none, fewer operators decide, then fewer bytes.
 // `operators`: by how many the new graph has more.
