@@ -101,7 +101,8 @@ std::vector<Contender> Allowed(const Graph& input, std::vector<Contender> conten
 }
 
 // Whether the contender timed last, with this memory, is better than the input.
-bool Pays(const AcceptanceOptions& options, const Acceptance& result, int64_t bytes) {
+bool Pays(const AcceptanceOptions& options, const Acceptance& result, bool is_certain,
+          int64_t bytes) {
   using Goal = optimizer::Objective::Goal;
   const optimizer::Objective objective = options.objective.Deciding();
   const int64_t before = result.memory_before.planned_bytes;
@@ -110,7 +111,9 @@ bool Pays(const AcceptanceOptions& options, const Acceptance& result, int64_t by
   if (objective.goal == Goal::kMemory) {
     return bytes < before || (bytes == before && ratio <= 1 - kLeastGain);
   }
-  if (objective.goal == Goal::kTime) return ratio <= 1 - kLeastGain;
+  if (objective.goal == Goal::kTime) {
+    return ratio <= 1 - kLeastGain || (is_certain && options.runs > 0 && result.found->low <= 1);
+  }
   const double memory =
       static_cast<double>(std::max<int64_t>(bytes, 1)) / std::max<int64_t>(before, 1);
   return options.runs == 0 ||
@@ -192,7 +195,7 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
         Time(before.executable.get(), after->executable.get(), inputs, options, result);
     if (!timed.ok()) return timed;
   }
-  if (!Pays(options, *result, memory.planned_bytes)) {
+  if (!Pays(options, *result, contender.is_certain, memory.planned_bytes)) {
     result->ms_after = result->ms_before;
     return TimeKernels(before.executable.get(), after->executable.get(), inputs, options, result);
   }

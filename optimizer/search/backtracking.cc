@@ -94,7 +94,9 @@ class BacktrackingRun {
     if (!exact.ok()) return exact.status();
     const SearchState initial = *std::move(exact);
     if (HasFront()) front_.Offer(initial.rank, [] { return nullptr; });
-    best_ = initial;
+    best_ = initial_ = initial;
+    if (absl::Status s = explorer.DescendCertainly(&best_); !s.ok()) return s;
+    certain_ = best_;
     if (absl::Status s = explorer.Descend(&best_, /*free=*/true); !s.ok()) return s;
     descended_ = best_;
     if (!options_.descend_only) {
@@ -140,6 +142,11 @@ class BacktrackingRun {
     auto best_cost = costs_.CostOf(result->best);
     if (!best_cost.ok()) return best_cost.status();
     result->best_cost = *best_cost;
+    work_.GoTo(certain_.path);
+    result->certain = work_.graph().ToGraph();
+    result->certain_rewrites = StepsOf(graph_, MatchedEditsOf(certain_.path));
+    result->best_is_certain = IsCertainlyBetter(best_, initial_, &costs_);
+    result->descended_is_certain = IsCertainlyBetter(descended_, initial_, &costs_);
     const std::vector<MatchedEditPtr> way = MatchedEditsOf(best_.path),
                                       first = MatchedEditsOf(descended_.path);
     result->rewrites = StepsOf(graph_, way);
@@ -299,7 +306,7 @@ class BacktrackingRun {
   };
   std::vector<SearchedPart> searched_;
   ParetoFront front_;
-  SearchState best_, descended_;
+  SearchState initial_, certain_, descended_, best_;
 };
 
 class Backtracking : public Search {

@@ -89,11 +89,15 @@ absl::StatusOr<bool> IsBetter(const SearchState& next, const SearchState& best, 
   return comparison->verdict == PlanComparison::Verdict::kBetter;
 }
 
+bool IsCertainlyBetter(const SearchState& next, const SearchState& first, CostModel* costs) {
+  return next.kernels != nullptr && first.kernels != nullptr &&
+         CannotLose(DifferenceOf(*first.kernels, *next.kernels), costs);
+}
+
 // Each pass tries each match once, including matches that arise during the pass. Passes repeat
 // until one finds nothing, because a rewrite may pay off only after a later one. No graph occurs
 // twice on the way: what is better within the error of the times is no order.
-absl::Status Explorer::Descend(SearchState* state, bool free) {
-  SearchState start = *state;
+absl::Status Explorer::Take(SearchState* state, Workspace::Ask ask, bool free) {
   work_.GoTo(state->path);
   absl::flat_hash_set<uint64_t> passed = {state->hash};
   for (bool improved = true; improved && !IsOver(free);) {
@@ -101,7 +105,7 @@ absl::Status Explorer::Descend(SearchState* state, bool free) {
     for (int m = 0; m < work_.matches().size() && !IsOver(free); ++m) {
       if (!work_.matches().IsAlive(m)) continue;
       const MatchedEditPtr matched = work_.matches().matched(m);
-      auto next = work_.Try(*matched, state->rank, Workspace::Ask::kIsBetter);
+      auto next = work_.Try(*matched, state->rank, ask);
       if (!next.ok()) return next.status();
       if (!next->has_value()) continue;
       budget_.Count(static_cast<int64_t>(queue_.size()));
@@ -112,6 +116,24 @@ absl::Status Explorer::Descend(SearchState* state, bool free) {
       improved = true;
     }
   }
+  return absl::OkStatus();
+}
+
+absl::Status Explorer::DescendCertainly(SearchState* state) {
+  if (state->kernels == nullptr) return absl::OkStatus();
+  SearchState next = *state;
+  if (absl::Status s = Take(&next, Workspace::Ask::kIsCertain, /*free=*/true); !s.ok()) return s;
+  if (next.path == state->path) return absl::OkStatus();
+  work_.GoTo(next.path);
+  auto exact = ExactState(&work_);
+  if (!exact.ok()) return exact.status();
+  if (IsCertainlyBetter(*exact, *state, work_.costs())) *state = *std::move(exact);
+  return absl::OkStatus();
+}
+
+absl::Status Explorer::Descend(SearchState* state, bool free) {
+  SearchState start = *state;
+  if (absl::Status s = Take(state, Workspace::Ask::kIsBetter, free); !s.ok()) return s;
   if (!work_.IsEstimating()) return absl::OkStatus();
   // What was estimated is now computed exactly.
   if (start.kernels == nullptr) {

@@ -63,6 +63,8 @@ struct SearchState {
 
 // Prices the workspace's graph exactly.
 absl::StatusOr<SearchState> ExactState(Workspace* work);
+// Whether `next` is certainly better than `first`; both have kernels.
+bool IsCertainlyBetter(const SearchState& next, const SearchState& first, CostModel* costs);
 // Whether `next` is better than `best`, both exact: by Compare if both have kernels, else by rank.
 absl::StatusOr<bool> IsBetter(const SearchState& next, const SearchState& best, CostModel* costs);
 
@@ -77,6 +79,9 @@ class Explorer {
   // there is none. `free`: ignore the limit on steps. If ranks are estimated, *state is exact
   // afterwards, and is `state` again if that is not worse.
   absl::Status Descend(SearchState* state, bool free);
+  // The same with rewrites that need no times. Nothing is measured. *state stays as it is if the
+  // result as a whole is not certainly better.
+  absl::Status DescendCertainly(SearchState* state);
   // Applies each rule at all its matches of *best and descends, as long as that gives a better
   // graph. For graphs that are too large to be explored.
   absl::Status ApplyEachRule(SearchState* best);
@@ -90,6 +95,7 @@ class Explorer {
   void Offer(const Rank& rank, const MatchedEditPtr& matched, const RewritePathPtr& before);
   void Push(SearchState state);
   absl::Status Consider(SearchState state, bool descend);
+  absl::Status Take(SearchState* state, Workspace::Ask ask, bool free);
   absl::Status Expand(const SearchState& state);
   absl::Status ApplyAll(const SearchState& from, const std::vector<int>& matches);
   absl::StatusOr<bool> ImprovesBest(SearchState* state);

@@ -154,12 +154,20 @@ absl::StatusOr<Workspace::Outcome> Workspace::Judge(KnownPlans::Plan* before,
                                                     KnownPlans::Plan* after, int operators,
                                                     Rank now, Ask ask) {
   Outcome outcome;
+  if (ask == Ask::kIsCertain) {
+    outcome.is_certain = before->kernels && after->kernels &&
+                         CannotLose(DifferenceOf(*before->kernels, *after->kernels), costs_);
+    outcome.is_better = outcome.is_certain;
+    outcome.rank = Rank::OfTime(now.ns, graph_.num_ops());
+    return outcome;
+  }
   const bool compares = ask == Ask::kIsBetter && before->kernels && after->kernels;
   if (compares) {
     auto comparison = Compare(*before->kernels, *after->kernels, operators, costs_);
     if (!comparison.ok()) return comparison.status();
     outcome.is_better = comparison->verdict == PlanComparison::Verdict::kBetter;
     outcome.rank = Rank::OfTime(now.ns, graph_.num_ops());
+    outcome.is_certain = outcome.is_better && comparison->is_certain;
     if (comparison->is_certain) return outcome;
   }
   auto old_ns = PriceOf(before), new_ns = PriceOf(after);

@@ -75,11 +75,13 @@ class Workspace {
   struct Outcome {
     uint64_t hash = 0;
     Rank rank;
-    bool is_better = false;  // than the current graph, as decided by Compare where kernels are known
+    bool is_better = false;   // than the current graph, by Compare where kernels are known
+    bool is_certain = false;  // is_better, and that needs no times
   };
   enum class Ask {
-    kIsBetter,  // rank.ns may be that of the current graph if the answer needs no times
-    kRank,      // is_better is not set
+    kIsCertain,  // whether it is certainly better; rank.ns is that of the current graph
+    kIsBetter,   // rank.ns may be that of the current graph if the answer needs no times
+    kRank,       // neither is set
   };
   // What the current graph, of rank `now`, would be after `matched`, one of its matches. nullopt if
   // that changes nothing or cannot be applied here.
