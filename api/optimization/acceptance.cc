@@ -69,9 +69,10 @@ bool SameBytes(absl::Span<const Tensor> a, absl::Span<const Tensor> b) {
                     [](const Tensor& x, const Tensor& y) { return x.SameBytes(y); });
 }
 
-// Times both in turn until it is clear which is faster, or the batches are used up.
+// Times both in turn until it is clear which is faster, or the batches are used up. One batch shows
+// whether a contender that is certain is slower after all.
 absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor> inputs,
-                  const AcceptanceOptions& options, Acceptance* result) {
+                  bool is_certain, const AcceptanceOptions& options, Acceptance* result) {
   std::vector<double> a, b;
   const Deadline enough = options.deadline.NotWithin(kLateSeconds);
   for (int batch = 0; batch < kBatches; ++batch) {
@@ -81,7 +82,7 @@ absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor
     b.insert(b.end(), (*ms)[1].begin(), (*ms)[1].end());
     result->found = PairedRatio(a, b);
     if (result->found->high <= 1 - kLeastGain || result->found->low >= 1 - kLeastGain) break;
-    if (enough.Passed()) break;
+    if (is_certain || enough.Passed()) break;
   }
   result->runs = static_cast<int>(a.size());
   result->ms_before = Median(a);
@@ -191,8 +192,8 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
     return absl::OkStatus();
   }
   if (options.runs > 0) {
-    absl::Status timed =
-        Time(before.executable.get(), after->executable.get(), inputs, options, result);
+    absl::Status timed = Time(before.executable.get(), after->executable.get(), inputs,
+                              contender.is_certain, options, result);
     if (!timed.ok()) return timed;
   }
   if (!Pays(options, *result, contender.is_certain, memory.planned_bytes)) {

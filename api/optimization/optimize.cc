@@ -186,6 +186,17 @@ std::vector<std::string> SearchDescriptions() {
   return descriptions;
 }
 
+const std::vector<Effort>& Efforts() {
+  const OptimizeOptions defaults;
+  static const auto& efforts = *new std::vector<Effort>{
+      {"quick", "descent", 500, defaults.nodes, "each rewrite that pays at once"},
+      {"normal", "backtracking", defaults.budget, defaults.nodes,
+       "also rewrites that pay together"},
+      {"deep", "auto", 4 * defaults.budget, 2 * defaults.nodes,
+       "four times as many graphs, then all rewrites at once, with a bound"}};
+  return efforts;
+}
+
 const char* NumericsName(FloatContract numerics) {
   static constexpr const char* kNames[] = {"exact", "reassociate", "real"};
   return kNames[static_cast<int>(numerics)];
