@@ -41,8 +41,8 @@ Shape ImageOf(const Shape& x) { return {x[2], x[3]}; }
 // The value whose first elements in each dimension are `v`, so that the following elements can be
 // read, too; nullopt if `v` is no such part.
 std::optional<Value> BeginningOf(const Value& v) {
-  if (!v.node().is_op() || TraitsOf(v.node()).views.empty()) return std::nullopt;
-  const AffineView& view = TraitsOf(v.node()).views[v.output()];
+  if (!v.node().is_op() || NodeTraitsOf(v.node()).views.empty()) return std::nullopt;
+  const AffineView& view = NodeTraitsOf(v.node()).views[v.output()];
   const Value& whole = v.node().inputs()[view.input];
   if (!view.permutation.empty()) return BeginningOf(whole);
   for (size_t d = 0; d < view.offset.size(); ++d) {

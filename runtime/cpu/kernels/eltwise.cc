@@ -109,7 +109,7 @@ std::optional<float> KnownScalar(const Value& v) {
 std::optional<ScalarExpr> FunctionOf(absl::Span<const Node* const> nodes, const Value& v) {
   std::vector<ScalarExpr> made;
   for (const Node* node : nodes) {
-    const std::optional<ElementFunction>& element = TraitsOf(*node).element;
+    const std::optional<ElementFunction>& element = NodeTraitsOf(*node).element;
     if (!element || node->type(0) != v.type() || v.dtype() != DType::kF32) return std::nullopt;
     bool known = true;
     ExprSubstitution substitution;

@@ -24,7 +24,7 @@ const Value& Other(const Node& node, const Value& v) {
 bool IsPerChannel(const Node& node, size_t i, int channel) {
   const Shape& shape = node.type(0).shape;
   if (node.inputs()[i].type().num_elements() != shape[channel]) return false;
-  for (const int d : TraitsOf(node).element->dims[i]) {
+  for (const int d : NodeTraitsOf(node).element->dims[i]) {
     if (d != channel && shape[d] != 1) return false;
   }
   return true;
@@ -64,11 +64,11 @@ bool IsChannelAffine(const Node& user, const Value& v, int channel) {
   for (size_t i = 1; i < user.inputs().size(); ++i) {
     if (!IsStaticValue(user.inputs()[i]) || !IsPerChannel(user, i, channel)) return false;
   }
-  return IsAffine(TraitsOf(user).element->body, 0);
+  return IsAffine(NodeTraitsOf(user).element->body, 0);
 }
 
 bool IsSumOfTwo(const Node& user) {
-  const ScalarExpr& body = TraitsOf(user).element->body;
+  const ScalarExpr& body = NodeTraitsOf(user).element->body;
   return user.inputs().size() == 2 && body.kind() == ScalarExpr::Kind::kApply &&
          body.fn() == ScalarFn::kAdd && body.args()[0].kind() == ScalarExpr::Kind::kRead &&
          body.args()[1].kind() == ScalarExpr::Kind::kRead;
@@ -117,7 +117,7 @@ absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> param
 }
 
 PostOpKind PostOpKindOf(const Node& user, const Value& v, int channel) {
-  if (!TraitsOf(user).element || user.type(0) != v.type()) return PostOpKind::kNo;
+  if (!NodeTraitsOf(user).element || user.type(0) != v.type()) return PostOpKind::kNo;
   if (EltwiseOf(user, v)) return PostOpKind::kEltwise;
   if (IsChannelAffine(user, v, channel)) return PostOpKind::kChannelAffine;
   if (!IsSumOfTwo(user)) return PostOpKind::kNo;

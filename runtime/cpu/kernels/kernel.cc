@@ -42,7 +42,7 @@ const KernelDef* FindKernel(const Node& node) {
   return nullptr;
 }
 
-const NodeTraits& TraitsOf(const Node& node) {
+const NodeTraits& NodeTraitsOf(const Node& node) {
   static thread_local NodeTraitsCache cache;
   return cache.Of(node);
 }

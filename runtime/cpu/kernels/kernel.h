@@ -106,7 +106,7 @@ Work WorkOf(const CpuKernelSpec& spec);
 const KernelDef* FindKernel(const Node& node);
 
 // Traits of an application, kept for the calling thread.
-const NodeTraits& TraitsOf(const Node& node);
+const NodeTraits& NodeTraitsOf(const Node& node);
 
 // Whether `second` computes one activation from `v` and `first`, and `first` from `v`, as in v *
 // sigmoid(v). A kernel that fuses activations takes both behind v.

@@ -59,7 +59,7 @@ class Copies : public Kernel {
 
 absl::Status AddConcat(const CpuKernelSpec& spec, Copies* copies) {
   const CpuKernelSpec::Operand& out = spec.outputs[0];
-  const auto dim = static_cast<size_t>(*TraitsOf(spec.head()).concat_dim);
+  const auto dim = static_cast<size_t>(*NodeTraitsOf(spec.head()).concat_dim);
   Part to = {0, 0, out.strides};
   for (const Value& v : spec.head().inputs()) {
     const int input = spec.InputIndex(v);
@@ -86,20 +86,21 @@ absl::Status AddViews(const CpuKernelSpec& spec, const std::vector<AffineView>& 
 absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec, const StaticValues&) {
   auto copies = std::make_unique<Copies>();
   absl::Status status;
-  if (TraitsOf(spec.head()).reshapes) {  // both are row-major, so the input's shape serves for both
+  if (NodeTraitsOf(spec.head())
+          .reshapes) {  // both are row-major, so the input's shape serves for both
     const CpuKernelSpec::Operand& in = spec.inputs[0];
     status = copies->Add(in.type, {0, 0, in.strides}, {0, 0, RowMajorStrides(in.type.shape)});
-  } else if (TraitsOf(spec.head()).concat_dim) {
+  } else if (NodeTraitsOf(spec.head()).concat_dim) {
     status = AddConcat(spec, copies.get());
   } else {
-    status = AddViews(spec, TraitsOf(spec.head()).views, copies.get());
+    status = AddViews(spec, NodeTraitsOf(spec.head()).views, copies.get());
   }
   if (!status.ok()) return status;
   return copies;
 }
 
 void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
-  if (TraitsOf(spec.head()).reshapes) {
+  if (NodeTraitsOf(spec.head()).reshapes) {
     spec.outputs[0].strides = RowMajorStrides(spec.outputs[0].type.shape);
   } else {
     DefinitionKernel().layouts(spec, wanted);

@@ -109,7 +109,7 @@ void Layouts(CpuKernelSpec& spec, const Strides&) {
 // One cast to a 16-bit type, and one back.
 bool Fuses(const CpuKernelSpec& spec, const Node& user) {
   const DType from = spec.nodes.back()->type(0).dtype, to = user.type(0).dtype;
-  const std::optional<ElementFunction>& element = TraitsOf(user).element;
+  const std::optional<ElementFunction>& element = NodeTraitsOf(user).element;
   const bool converts = element && element->body.kind() == ScalarExpr::Kind::kRead;
   if (!converts || spec.nodes.size() > 2) return false;
   return spec.nodes.size() == 1 ? IsHalfFloat(to) : IsHalfFloat(from) && to == DType::kF32;
