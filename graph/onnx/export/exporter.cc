@@ -68,6 +68,9 @@ Exporter::Exporter(const Graph& graph, const ExportOptions& options, int opset, 
   }
   for (const auto& node : origin_->model.graph().node()) {
     VisitSubnodes(node, [&](const auto& inner) { has_ifs_ |= inner.op_type() == "If"; });
+    node_names_.insert(node.name());
+    if (node.name().empty()) continue;
+    for (const std::string& output : node.output()) sources_[output] = node.name();
   }
   const auto& initializers = origin_->model.graph().initializer();
   for (int i = 0; i < initializers.size(); ++i) known_initializers_[initializers[i].name()] = i;
@@ -81,12 +84,35 @@ std::string Exporter::Fresh(absl::string_view wish) {
   return name;
 }
 
+std::string Exporter::NodeName(const std::string& op_type, const std::string& output) {
+  if (origin_ == nullptr) return absl::StrCat(op_type, "/", output);
+  auto part = made_for_.find(output);
+  const std::string& made_for = part == made_for_.end() ? output : part->second;
+  auto source = sources_.find(made_for);
+  std::string name = source == sources_.end() ? made_for : source->second;
+  auto rule = options_.info.change.made_by.find(made_for);
+  const bool has_rule = rule != options_.info.change.made_by.end();
+  if (has_rule) absl::StrAppend(&name, "/", rule->second);
+  if (!has_rule || made_for != output) absl::StrAppend(&name, "/", op_type);
+  std::string unique = name;
+  for (int i = 1; !node_names_.insert(unique).second; ++i) unique = absl::StrCat(name, "_", i);
+  return unique;
+}
+
+std::string Exporter::NameOfFolded(const Value& value) const {
+  const auto& folded = options_.info.change.folded;
+  if (folded.empty() || value.node().kind() != Node::Kind::kConstant) return "";
+  auto name = folded.find(value.node().payload().ContentHash());
+  return name == folded.end() ? "" : name->second;
+}
+
 const std::string& Exporter::NameOf(const Value& value) {
   auto it = names_.find(value);
   if (it != names_.end()) return it->second;
   absl::string_view label = graph_.LabelOf(value);
   if (label.empty() && value.node().kind() == Node::Kind::kWeight) label = value.node().name();
-  std::string replaced;  // a name for what takes the place of a weight
+  std::string replaced = NameOfFolded(value);  // or a name for what takes the place of a weight
+  if (label.empty()) label = replaced;
   if (auto wish = plan_.wished.find(value); label.empty() && wish != plan_.wished.end()) {
     label = replaced = absl::StrCat(wish->second, "/changed");
   }
@@ -99,7 +125,10 @@ const std::string& Exporter::NameOf(const Value& value) {
 std::string Exporter::OutputName(const Value& value) {
   if (plan_.names.count(value) == 0) return NameOf(value);  // of the node alone
   auto [it, is_new] = repeated_.emplace(value, "");
-  if (is_new) it->second = Fresh(absl::StrCat(NameOf(value), "_again"));
+  if (is_new) {
+    it->second = Fresh(absl::StrCat(NameOf(value), "_again"));
+    made_for_[it->second] = NameOf(value);
+  }
   return it->second;
 }
 
@@ -143,7 +172,7 @@ std::string Exporter::AddSizes(const Tensor& tensor) {
           for (std::string& input : inputs) node.add_input(std::move(input));
           node.add_output(Fresh("size"));
           const std::string name = node.output(0);
-          node.set_name(absl::StrCat(op_type, "/", name));
+          node.set_name(NodeName(node.op_type(), name));
           for (const auto& [key, value] : attrs) {
             auto* attribute = node.add_attribute();
             attribute->set_name(key);
@@ -177,6 +206,19 @@ std::string Exporter::AddConstant(Tensor tensor) {
   return name;
 }
 
+// Replaces the entries with these keys, or adds them.
+void Exporter::SetMetadata(const std::map<std::string, std::string>& entries) {
+  for (const auto& [key, value] : entries) {
+    onnx::StringStringEntryProto* entry = nullptr;
+    for (auto& known : *model_.mutable_metadata_props()) {
+      if (known.key() == key) entry = &known;
+    }
+    if (entry == nullptr) entry = model_.add_metadata_props();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+}
+
 void Exporter::SetHeader() {
   const OnnxInfo& info = options_.info;
   if (origin_ != nullptr) {
@@ -190,6 +232,7 @@ void Exporter::SetHeader() {
     graph->clear_value_info();
     model_.clear_functions();
     model_.clear_opset_import();
+    SetMetadata(info.change.metadata);
     return;
   }
   model_.set_ir_version(IrVersionFor(opset_));
@@ -202,6 +245,7 @@ void Exporter::SetHeader() {
     entry->set_key(key);
     entry->set_value(value);
   }
+  SetMetadata(info.change.metadata);
   model_.mutable_graph()->set_name(graph_.name().empty() ? "main" : graph_.name());
 }
 
@@ -265,8 +309,10 @@ void Exporter::NameAfterUsers() {
       if (names_.contains(input) || !plan_.spelled.contains(&input.node())) continue;
       if (!is_op && (plan_.wished.contains(input) || !graph_.LabelOf(input).empty())) continue;
       if (input.node().kind() == Node::Kind::kWeight) continue;  // has a name of its own
-      const std::string name =
-          Fresh(absl::StrCat(user, "/", is_op ? input.node().op().name : "constant"));
+      std::string wish = NameOfFolded(input);
+      if (wish.empty()) wish = absl::StrCat(user, "/", is_op ? input.node().op().name : "constant");
+      const std::string name = Fresh(wish);
+      made_for_[name] = user;
       users.emplace(&input.node(), user);
       types_[name] = input.type();
       names_.emplace(input, name);

@@ -55,6 +55,7 @@ class Exporter {
 
   // exporter.cc
   void SetHeader();
+  void SetMetadata(const std::map<std::string, std::string>& entries);
   void PlanNames();
   void NameOutputs();
   void NameAfterUsers();
@@ -68,7 +69,12 @@ class Exporter {
   absl::Status OrderNodes();
   void SetPort(const std::string& name, const TensorType& type, onnx::ValueInfoProto* port) const;
   std::string Fresh(absl::string_view wish);
+  // A new node's name: after the node that made the value in the model that was imported, and after
+  // the rule that replaced it or, for parts of it, after the operator.
+  std::string NodeName(const std::string& op_type, const std::string& output);
   const std::string& NameOf(const Value& value);
+  // The name of a constant after the weights that it was computed from; "" if they are unknown.
+  std::string NameOfFolded(const Value& value) const;
   std::string OutputName(const Value& value);
   const onnx::TensorProto* KnownInitializer(const std::string& name) const;
   void AddTensor(const std::string& name, const Tensor& tensor, bool is_weight,
@@ -105,7 +111,9 @@ class Exporter {
   bool has_ifs_ = false;  // whether the model that was imported has an If
   IfNames ifs_;           // new If nodes
 
-  absl::flat_hash_set<std::string> taken_;
+  absl::flat_hash_set<std::string> taken_, node_names_;
+  absl::flat_hash_map<std::string, std::string> made_for_;  // by value, the labeled one it helps
+  absl::flat_hash_map<std::string, std::string> sources_;   // by value in the origin, its node
   absl::flat_hash_map<Value, std::string> names_;
   absl::flat_hash_map<Value, std::string> repeated_;    // names of values computed once more
   absl::flat_hash_map<std::string, TensorType> types_;  // by name
