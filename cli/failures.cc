@@ -78,8 +78,11 @@ bool IsOnMainStack(const void* address) {
 void EndIfFileShrank(const void* address) {
   const char* path = MappedFileAt(address);
   if (path == nullptr) return;
-  char what[200] = "";
-  std::strncat(what, path, 120);
+  constexpr size_t kMost = 150;  // the end of a path tells more than its beginning
+  const size_t length = std::strlen(path);
+  char what[240] = "";
+  if (length > kMost) std::strcat(what, "...");
+  std::strcat(what, length > kMost ? path + length - kMost : path);
   Say(std::strcat(what, ": the file became shorter while it was in use; nothing was written"));
   End(kExitBadInput);
 }

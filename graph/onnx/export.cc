@@ -62,9 +62,10 @@ absl::StatusOr<std::unique_ptr<Exporter>> MakeModel(const Graph& graph,
 }
 
 // The serialized model, in pieces; all but the values are in `storage`.
-std::vector<absl::string_view> Serialized(const Exporter& exporter, const std::vector<Tensor>& inside,
+std::vector<absl::string_view> Serialized(const onnx::ModelProto& model,
+                                          const std::vector<Tensor>& inside,
                                           std::deque<std::string>* storage) {
-  storage->push_back(exporter.model().SerializeAsString());
+  storage->push_back(model.SerializeAsString());
   return WithInlineValues(storage->front(), inside, storage);
 }
 
@@ -136,7 +137,7 @@ absl::StatusOr<std::string> ExportOnnx(const Graph& graph, const ExportOptions& 
         absl::StrCat("weights of ", exporter.tensor_bytes(), " bytes need a file of their own"));
   }
   std::deque<std::string> storage;
-  return absl::StrJoin(Serialized(exporter, Values(exporter), &storage), "");
+  return absl::StrJoin(Serialized(exporter.model(), Values(exporter), &storage), "");
 }
 
 absl::StatusOr<std::vector<StagedFile>> StageOnnx(const Graph& graph, const std::string& path,
@@ -167,7 +168,7 @@ absl::StatusOr<std::vector<StagedFile>> StageOnnx(const Graph& graph, const std:
     inside = Values(exporter);
   }
   std::deque<std::string> storage;
-  if (status.ok()) status = stage(path, Serialized(exporter, inside, &storage));
+  if (status.ok()) status = stage(path, Serialized(exporter.model(), inside, &storage));
   // A file that changed is the reason why it could not be read.
   if (absl::Status s = CheckUnchanged(options.info); !s.ok()) return s;
   if (!status.ok()) return status;

@@ -228,12 +228,12 @@ std::vector<std::pair<Value, Value>> FoldsBetween(const Graph& graph, const Grap
   return folds;
 }
 
-// "w+b/folded", after the weights and constants that the value depends on, the first four of them.
+// "w+b/folded", after the weights and constants that the value depends on; "w+2_more/folded" if it
+// depends on more than two.
 std::string NameOfFold(const Value& folded, const Graph& graph) {
   std::vector<std::string> names;
   std::vector<const Value*> pending = {&folded};
   absl::flat_hash_set<const Node*> seen;
-  int leaves = 0;
   while (!pending.empty()) {
     const Value& value = *pending.back();
     pending.pop_back();
@@ -244,11 +244,11 @@ std::string NameOfFold(const Value& folded, const Graph& graph) {
     absl::string_view name = graph.LabelOf(value);
     if (name.empty() && value.node().kind() == Node::Kind::kWeight) name = value.node().name();
     if (name.empty()) continue;  // a rule's own constant
-    if (++leaves <= 4) names.emplace_back(name);
+    names.emplace_back(name);
   }
   if (names.empty()) return "";
-  return absl::StrCat(absl::StrJoin(names, "+"),
-                      leaves > 4 ? absl::StrCat("+", leaves - 4, "_more") : "", "/folded");
+  if (names.size() > 2) return absl::StrCat(names[0], "+", names.size() - 1, "_more/folded");
+  return absl::StrCat(absl::StrJoin(names, "+"), "/folded");
 }
 
 void AddFolds(const Graph& last, const Graph& output, Certificate* certificate,

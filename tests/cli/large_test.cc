@@ -99,15 +99,27 @@ TEST_F(LargeTest, WhatExecutionMustConfirmIsRefused) {
 
 TEST_F(LargeTest, NewNodesAndWeightsSayWhereTheyCameFrom) {
   ASSERT_EQ(RunLemma(Words()).exit_status, 0);
-  const auto model = Read(Path("o.onnx"));
-  ASSERT_EQ(model.graph().node_size(), 2);
-  EXPECT_THAT(model.graph().node(0).name(), testing::StartsWith("sum/"));
-  EXPECT_EQ(model.graph().node(0).op_type(), "MatMul");
-  EXPECT_EQ(model.graph().node(0).output(0), "s");
-  EXPECT_EQ(model.graph().node(1).name(), "end");
-  ASSERT_EQ(model.graph().initializer_size(), 1);
-  EXPECT_THAT(model.graph().initializer(0).name(),
-              testing::AnyOf("w+v/folded", "v+w/folded"));
+  const auto sum = Read(Path("o.onnx"));
+  ASSERT_EQ(sum.graph().initializer_size(), 1);
+  EXPECT_THAT(sum.graph().initializer(0).name(), testing::AnyOf("w+v/folded", "v+w/folded"));
+
+  auto model = OnnxModel(R"(g (float[1,2,8,8] x) => (float[1,2,8,8] z) {
+    c = Conv(x, k) y = BatchNormalization(c, s, b, m, v) z = Tanh(y) })");
+  AddOnes(&model, "k", {2, 2, 1, 1});
+  for (const char* name : {"s", "b", "m", "v"}) AddOnes(&model, name, {2});
+  model.mutable_graph()->mutable_node(1)->set_name("norm");
+  std::ofstream(Path("n.onnx"), std::ios::binary) << model.SerializeAsString();
+  const LemmaResult result = RunLemma({"optimize", Path("n.onnx"), "-o", Path("p.onnx"),
+                                       "--execution=off"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  const auto folded = Read(Path("p.onnx"));
+  ASSERT_EQ(folded.graph().node_size(), 2) << result.out;
+  EXPECT_EQ(folded.graph().node(0).name(), "norm/fold_batch_norm_into_conv");
+  EXPECT_EQ(folded.graph().node(0).output(0), "y");
+  ASSERT_EQ(folded.graph().initializer_size(), 2);
+  for (const auto& tensor : folded.graph().initializer()) {
+    EXPECT_THAT(tensor.name(), testing::EndsWith("/folded"));
+  }
 }
 
 // Metadata of the output, by key.
