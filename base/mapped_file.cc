@@ -82,8 +82,7 @@ absl::Status MappedFile::CheckUnchanged() const {
                     info.st_mtim.tv_sec == modified_.tv_sec &&
                     info.st_mtim.tv_nsec == modified_.tv_nsec;
   return same ? absl::OkStatus()
-              : absl::AbortedError(
-                    absl::StrCat(path_, ": the file changed while it was in use"));
+              : absl::AbortedError(absl::StrCat(path_, ": the file changed while it was in use"));
 }
 
 const char* MappedFileAt(const void* address) {

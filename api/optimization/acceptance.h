@@ -50,10 +50,10 @@ struct AcceptanceOptions {
 struct Acceptance {
   Graph graph;
   std::vector<optimizer::RewriteStep>
-      rewrites;           // from the input to `graph`; empty if the input is kept
-  int recomputed = 0;     // operators of `graph` that are copies of others
-  int offloaded = 0;      // values of `graph` that are kept in host memory
-  bool measured = false;  // whether the input and the contenders were executed
+      rewrites;                  // from the input to `graph`; empty if the input is kept
+  int recomputed = 0;            // operators of `graph` that are copies of others
+  int offloaded = 0;             // values of `graph` that are kept in host memory
+  bool measured = false;         // whether the input and the contenders were executed
   std::string why_not_measured;  // "" if they were
   // The time of the last contender, accepted or not, divided by the input's; absent if nothing was
   // timed.

@@ -24,8 +24,7 @@ absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptio
   if (!db.ok()) return db.status();
   costs.db = *std::move(db);
   if (!options.device.empty() || !options.measure_new) {
-    const std::string device =
-        options.device.empty() ? costs.measurer->device() : options.device;
+    const std::string device = options.device.empty() ? costs.measurer->device() : options.device;
     auto known = optimizer::MakeKnownCostModel(costs.measurer.get(), costs.db.get(), device);
     if (options.device.empty() && absl::IsNotFound(known.status())) {
       costs = Costs{nullptr, nullptr, optimizer::MakeAnalyticCostModel()};

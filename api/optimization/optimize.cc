@@ -253,9 +253,6 @@ absl::Status OptimizeOptions::Check() const {
     return OptionError(absl::StrCat("option ", allow_unproved ? "allow_unproved" : "memory_limit",
                                     ": has to be confirmed by execution, which is off"));
   }
-  if (by_price && costs.measure_new && costs.measured) {
-    return OptionError("option measure_new: nothing is measured by price");
-  }
   const optimizer::Strategy* strategy = optimizer::FindStrategy(search);
   if (strategy == nullptr) {
     return OptionError(absl::StrCat("option search: '", search, "' is none of ",
@@ -298,8 +295,7 @@ absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Ten
     if (!s.ok()) return s;
     return std::move(run.result);
   }
-  absl::Status judged =
-      options.by_price ? JudgeByPrice(input, &run) : Judge(input, inputs, &run);
+  absl::Status judged = options.by_price ? JudgeByPrice(input, &run) : Judge(input, inputs, &run);
   if (!judged.ok()) return judged;
   if (!run.result.fits()) return std::move(run.result);
   run.Begin(SearchRun::Stage::kResult);

@@ -115,9 +115,7 @@ api::OptimizeOptions OptimizeFlags::Options() const {
   return options;
 }
 
-api::CostOptions OptimizeFlags::Costs() const {
-  return {cost == "measured", cost_db, device, execution == "on"};
-}
+api::CostOptions OptimizeFlags::Costs() const { return {cost == "measured", cost_db, device}; }
 
 optimizer::Objective OptimizeFlags::ObjectiveOf() const {
   static const std::map<std::string, optimizer::Objective::Goal> kGoals = {

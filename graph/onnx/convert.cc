@@ -245,8 +245,7 @@ std::vector<std::shared_ptr<const MappedFile>> TensorFiles::mapped() const {
   return all;
 }
 
-absl::StatusOr<Tensor> ToTensor(const TensorProto& proto, TensorFiles* files,
-                                const RawBytes& raw) {
+absl::StatusOr<Tensor> ToTensor(const TensorProto& proto, TensorFiles* files, const RawBytes& raw) {
   auto dtype = FromOnnxType(proto.data_type());
   if (!dtype.ok()) return dtype.status();
   TensorType type{*dtype, Shape(proto.dims().begin(), proto.dims().end())};

@@ -150,8 +150,7 @@ class Repetition {
       CertificateStep found = StepOf(rule.rule(), matched->match);
       std::vector<std::string> labels;
       for (const PatternValue& output : rule.rule().source.outputs) {
-        labels.emplace_back(
-            graph_->LabelOf({matched->match.nodes[output.node], output.index}));
+        labels.emplace_back(graph_->LabelOf({matched->match.nodes[output.node], output.index}));
       }
       const size_t mark = graph_->mark();
       graph_->Apply(matched->edit);

@@ -64,8 +64,8 @@ void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 extern "C" {
 
 void* mmap(void* at, size_t size, int protection, int flags, int fd, off_t offset) noexcept {
-  void* const memory = reinterpret_cast<void*>(
-      syscall(SYS_mmap, at, size, protection, flags, fd, offset));
+  void* const memory =
+      reinterpret_cast<void*>(syscall(SYS_mmap, at, size, protection, flags, fd, offset));
   const char* wanted = std::getenv("LEMMA_FAULTS");
   if (fd < 0 || wanted == nullptr || std::strchr(wanted, '/') == nullptr) return memory;
   char link[64], path[4096];

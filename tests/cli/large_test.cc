@@ -34,9 +34,9 @@ class LargeTest : public testing::Test {
       auto* tensor = model.mutable_graph()->mutable_initializer(offset / kBytes);
       tensor->clear_float_data();
       tensor->set_data_location(onnx::TensorProto::EXTERNAL);
-      for (const auto& [key, value] :
-           {std::pair<std::string, std::string>("location", "w.bin"),
-            {"offset", std::to_string(offset)}, {"length", std::to_string(kBytes)}}) {
+      for (const auto& [key, value] : {std::pair<std::string, std::string>("location", "w.bin"),
+                                       {"offset", std::to_string(offset)},
+                                       {"length", std::to_string(kBytes)}}) {
         auto* entry = tensor->add_external_data();
         entry->set_key(key);
         entry->set_value(value);
@@ -82,8 +82,8 @@ TEST_F(LargeTest, WithoutExecutionThePriceDecides) {
   const LemmaResult checked =
       RunLemma({"check", Path("m.onnx"), Path("o.onnx"), Path("o.onnx.cert")});
   EXPECT_EQ(checked.exit_status, 0) << checked.out << checked.err;
-  EXPECT_THAT(FilesIn(folder_), UnorderedElementsAre("m.onnx", "w.bin", "o.onnx", "o.onnx.data",
-                                                     "o.onnx.cert"));
+  EXPECT_THAT(FilesIn(folder_),
+              UnorderedElementsAre("m.onnx", "w.bin", "o.onnx", "o.onnx.data", "o.onnx.cert"));
   const std::vector<std::string> same = {"run", Path("o.onnx"), "--runs=1"};
   EXPECT_EQ(RunLemma(same).exit_status, 0);
   const LemmaResult json = RunLemma(Words({"--json"}));
@@ -109,8 +109,8 @@ TEST_F(LargeTest, NewNodesAndWeightsSayWhereTheyCameFrom) {
   for (const char* name : {"s", "b", "m", "v"}) AddOnes(&model, name, {2});
   model.mutable_graph()->mutable_node(1)->set_name("norm");
   std::ofstream(Path("n.onnx"), std::ios::binary) << model.SerializeAsString();
-  const LemmaResult result = RunLemma({"optimize", Path("n.onnx"), "-o", Path("p.onnx"),
-                                       "--execution=off"});
+  const LemmaResult result =
+      RunLemma({"optimize", Path("n.onnx"), "-o", Path("p.onnx"), "--execution=off"});
   ASSERT_EQ(result.exit_status, 0) << result.err;
   const auto folded = Read(Path("p.onnx"));
   ASSERT_EQ(folded.graph().node_size(), 2) << result.out;
@@ -138,22 +138,21 @@ TEST_F(LargeTest, MetadataTellRulesAndCertificate) {
   EXPECT_THAT(lemma, HasSubstr("{\"version\":\"0."));
   EXPECT_THAT(lemma, HasSubstr("\"rules\":{\""));
   // As docs/certificates.md says: from the line of the rules on, without the last line.
-  const std::string command = "sed -n '/^rules /,$p' " + Path("o.onnx.cert") +
-                              " | sed '$d' | sha256sum > " + Path("sum");
+  const std::string command =
+      "sed -n '/^rules /,$p' " + Path("o.onnx.cert") + " | sed '$d' | sha256sum > " + Path("sum");
   ASSERT_EQ(std::system(command.c_str()), 0);
   EXPECT_THAT(lemma, HasSubstr("\"certificate\":\"" + ReadAll(Path("sum")).substr(0, 64)));
   // A result of a result has one entry.
-  ASSERT_EQ(RunLemma({"optimize", Path("o.onnx"), "-o", Path("p.onnx"), "--execution=off"})
-                .exit_status,
-            0);
+  ASSERT_EQ(
+      RunLemma({"optimize", Path("o.onnx"), "-o", Path("p.onnx"), "--execution=off"}).exit_status,
+      0);
   EXPECT_EQ(Read(Path("p.onnx")).metadata_props_size(), 2);
 }
 
 TEST_F(LargeTest, AModelThatIsKeptIsCopiedWithItsWeights) {
   fs::create_directory(Path("copy"));
-  const LemmaResult result =
-      RunLemma({"optimize", Path("m.onnx"), "-o", Path("copy/m.onnx"), "--execution=off",
-                "--only=relu_of_relu"});
+  const LemmaResult result = RunLemma({"optimize", Path("m.onnx"), "-o", Path("copy/m.onnx"),
+                                       "--execution=off", "--only=relu_of_relu"});
   ASSERT_EQ(result.exit_status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("kept the input"));
   EXPECT_EQ(ReadAll(Path("copy/m.onnx")), ReadAll(Path("m.onnx")));

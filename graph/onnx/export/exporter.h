@@ -57,8 +57,6 @@ class Exporter {
   void SetHeader();
   void SetMetadata(const std::map<std::string, std::string>& entries);
   void PlanNames();
-  void NameOutputs();
-  void NameAfterUsers();
   void AddInputs();
   void AddOutputs();
   void AddInitializers();
@@ -68,20 +66,24 @@ class Exporter {
   void DropLostReferences();
   absl::Status OrderNodes();
   void SetPort(const std::string& name, const TensorType& type, onnx::ValueInfoProto* port) const;
-  std::string Fresh(absl::string_view wish);
-  // A new node's name: after the node that made the value in the model that was imported, and after
-  // the rule that replaced it or, for parts of it, after the operator.
-  std::string NodeName(const std::string& op_type, const std::string& output);
-  const std::string& NameOf(const Value& value);
-  // The name of a constant after the weights that it was computed from; "" if they are unknown.
-  std::string NameOfFolded(const Value& value) const;
-  std::string OutputName(const Value& value);
   const onnx::TensorProto* KnownInitializer(const std::string& name) const;
   void AddTensor(const std::string& name, const Tensor& tensor, bool is_weight,
                  bool only_if_read = false);
   // The name of a constant or, of symbolic sizes, of the vector that nodes compute.
   std::string AddConstant(Tensor tensor);
   std::string AddSizes(const Tensor& tensor);
+
+  // export_names.cc
+  void NameOutputs();
+  void NameAfterUsers();
+  std::string Fresh(absl::string_view wish);
+  const std::string& NameOf(const Value& value);
+  // The name of a constant after the weights that it was computed from; "" if they are unknown.
+  std::string NameOfFolded(const Value& value) const;
+  std::string OutputName(const Value& value);
+  // A new node's name: after the node that made the value in the model that was imported, and after
+  // the rule that replaced it or, for parts of it, after the operator.
+  std::string NodeName(const std::string& op_type, const std::string& output);
 
   // export_nodes.cc
   absl::Status AddNode(const NodePtr& node);

@@ -24,9 +24,9 @@ void PutOutside(onnx::TensorProto* tensor, const std::string& file, int64_t offs
   tensor->clear_float_data();
   tensor->clear_raw_data();
   tensor->set_data_location(onnx::TensorProto::EXTERNAL);
-  for (const auto& [key, value] :
-       {std::pair("location", file), {"offset", std::to_string(offset)},
-        {"length", std::to_string(kBytes)}}) {
+  for (const auto& [key, value] : {std::pair("location", file),
+                                   {"offset", std::to_string(offset)},
+                                   {"length", std::to_string(kBytes)}}) {
     auto* entry = tensor->add_external_data();
     entry->set_key(key);
     entry->set_value(value);
@@ -35,8 +35,8 @@ void PutOutside(onnx::TensorProto* tensor, const std::string& file, int64_t offs
 
 // y = (x w) v, with both weights in w.bin, the second of them from byte `offset` on.
 std::string WriteModel(const std::string& folder, int64_t offset = kBytes) {
-  auto model = OnnxModel(
-      "g (float[1,64] x) => (float[1,64] y) { h = MatMul(x, w) y = MatMul(h, v) }");
+  auto model =
+      OnnxModel("g (float[1,64] x) => (float[1,64] y) { h = MatMul(x, w) y = MatMul(h, v) }");
   for (const char* name : {"w", "v"}) AddOnes(&model, name, {kRows, kRows});
   PutOutside(model.mutable_graph()->mutable_initializer(0), "w.bin", 0);
   PutOutside(model.mutable_graph()->mutable_initializer(1), "w.bin", offset);
@@ -81,8 +81,7 @@ TEST(LargeTest, ValuesThatAreNotAlignedAreCopied) {
   const Tensor& copied = Weights(model->graph)[1]->payload();
   EXPECT_EQ(MappedFileAt(copied.raw()), nullptr);
   const std::string bytes = ReadAll(folder + "/w.bin");
-  EXPECT_EQ(std::string(static_cast<const char*>(copied.raw()), kBytes),
-            bytes.substr(kBytes + 2));
+  EXPECT_EQ(std::string(static_cast<const char*>(copied.raw()), kBytes), bytes.substr(kBytes + 2));
 }
 
 TEST(LargeTest, WeightsInFilesGoToAFileAgain) {
