@@ -121,7 +121,8 @@ TEST(LargeTest, SmallTensorsStayInTheModelWhereAllToolsFindThem) {
   ExportOptions options;
   options.max_inline_bytes = 2100;
   ASSERT_TRUE(WriteOnnx(graph, folder + "/m.onnx", options).ok());
-  for (const auto& tensor : Read(folder + "/m.onnx").graph().initializer()) {
+  const onnx::ModelProto model = Read(folder + "/m.onnx");
+  for (const auto& tensor : model.graph().initializer()) {
     EXPECT_EQ(tensor.data_location() == onnx::TensorProto::EXTERNAL, !tensor.has_raw_data());
     EXPECT_EQ(tensor.has_raw_data(), tensor.data_type() == onnx::TensorProto::INT64)
         << tensor.name();
