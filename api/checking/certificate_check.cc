@@ -70,13 +70,11 @@ absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& written) {
   if (written.format != ModelFormat::kOnnx) return graph;
   ExportOptions options;
   options.info = written.info;
-  auto bytes = ExportOnnx(graph, options);
-  if (!bytes.ok()) return bytes.status();
   ImportOptions import;
   const std::map<std::string, SizeRange> dims = DimsOf(graph);
   import.symbolic = !dims.empty();
   import.ranges = dims;
-  auto model = ImportOnnxBytes(*bytes, import);
+  auto model = RoundTrip(graph, options, import);
   if (!model.ok()) return model.status();
   return std::move(model->graph);
 }

@@ -93,8 +93,8 @@ absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor
 // Leaves out contenders with overflowed constants, if the input has none: they are right for real
 // numbers only.
 std::vector<Contender> Allowed(const Graph& input, std::vector<Contender> contenders,
-                               const AcceptanceOptions& options) {
-  if (options.numerics == FloatContract::kRealOnly || HasInfinities(input)) return contenders;
+                               FloatContract numerics) {
+  if (numerics == FloatContract::kRealOnly || HasInfinities(input)) return contenders;
   contenders.erase(std::remove_if(contenders.begin(), contenders.end(),
                                   [](const Contender& c) { return HasInfinities(c.graph); }),
                    contenders.end());
@@ -213,11 +213,23 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
 
 }  // namespace
 
+Acceptance AcceptUnseen(const Graph& input, std::vector<Contender> contenders,
+                        FloatContract numerics, const std::string& why) {
+  contenders = Allowed(input, std::move(contenders), numerics);
+  Acceptance result;
+  result.graph = input;
+  result.why_not_measured = why;
+  if (contenders.empty()) return result;
+  result.graph = contenders.front().graph;
+  result.rewrites = contenders.front().rewrites;
+  return result;
+}
+
 absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
                                   std::vector<Contender> contenders,
                                   absl::Span<const Tensor> inputs,
                                   const AcceptanceOptions& options) {
-  contenders = Allowed(input, std::move(contenders), options);
+  contenders = Allowed(input, std::move(contenders), options.numerics);
   Acceptance result;
   result.graph = input;
   auto before = Prepare(backend, input, options, inputs);
@@ -227,10 +239,8 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
           "option memory_limit: the memory of a model with operators that only its own runtime "
           "knows cannot be told"));
     }
-    if (contenders.empty()) return result;
-    result.graph = contenders.front().graph;
-    result.rewrites = contenders.front().rewrites;
-    return result;
+    return AcceptUnseen(input, std::move(contenders), options.numerics,
+                        "the model has operators that only its own runtime knows");
   }
   if (!before.ok()) return before.status();
   auto definitions = Definitions::Run(input, inputs, options.threads);

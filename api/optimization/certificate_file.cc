@@ -79,6 +79,12 @@ Certificate Recorded(Certificate certificate, const InputRecord& record) {
   return certificate;
 }
 
+std::string HashOfSteps(const Certificate& certificate) {
+  const std::string text = PrintCertificate(certificate);
+  const size_t begin = text.find("\nrules ") + 1, end = text.rfind("\nsha256 ") + 1;
+  return Sha256Of(absl::string_view(text).substr(begin, end - begin));
+}
+
 absl::StatusOr<StagedFile> StageCertificate(Certificate certificate, const StagedFile& output,
                                             const std::string& path) {
   if (output.temporary().empty()) {

@@ -185,11 +185,14 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   // are no reason to refuse: like opaque operators, they leave only the prediction.
   auto hints = HintsFor(flags, model->graph);
   if (!hints.ok()) return hints.status();
-  auto sized = hints->empty() ? *model : api::AtSizes(*model, hints->front().sizes);
-  if (!sized.ok()) return api::Prefixed(path, sized.status());
-  auto inputs = flags.common.Inputs(*sized);
-  if (absl::IsUnimplemented(inputs.status())) inputs = std::vector<Tensor>();
-  if (!inputs.ok()) return api::Prefixed(path, inputs.status());
+  absl::StatusOr<std::vector<Tensor>> inputs = std::vector<Tensor>();
+  if (flags.execution == "on") {
+    auto sized = hints->empty() ? *model : api::AtSizes(*model, hints->front().sizes);
+    if (!sized.ok()) return api::Prefixed(path, sized.status());
+    inputs = flags.common.Inputs(*sized);
+    if (absl::IsUnimplemented(inputs.status())) inputs = std::vector<Tensor>();
+    if (!inputs.ok()) return api::Prefixed(path, inputs.status());
+  }
   const Deadline deadline = DeadlineOf(flags);
   auto outcome = Find(flags, *model, *hints, *inputs, deadline);
   if (!outcome.ok()) return outcome.status();

@@ -16,6 +16,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "graph/builder.h"
+#include "graph/onnx/convert.h"
 #include "graph/onnx/import.h"
 #include "graph/onnx/node_order.h"
 #include "graph/onnx/origin/origin.h"
@@ -65,8 +66,10 @@ struct OpaqueNode;  // opaque.h
 
 class ModelImporter {
  public:
-  // `directory` holds external data; empty: there are none.
-  ModelImporter(onnx::ModelProto* model, const ImportOptions& options, std::string directory);
+  // `folder` holds external data; empty: there are none. `values`: by position, those of
+  // initializers whose messages have none; may be shorter than the list of initializers.
+  ModelImporter(onnx::ModelProto* model, const ImportOptions& options, std::string folder,
+                std::vector<RawBytes> values = {});
   absl::StatusOr<ImportedModel> Run();
 
   // The value's elements, if they are known: a payload, or a small computation from payloads and
@@ -94,6 +97,8 @@ class ModelImporter {
  private:
   absl::Status ReadHeader();
   absl::Status ReadInitializers(const onnx::GraphProto& graph, Scope* scope);
+  // Values that the tensor of the main graph can share; the message may lose them.
+  RawBytes TakeValues(int initializer);
   // Finds the inputs that have given values.
   void TakeGivenValues();
   absl::Status ReadInputs(Scope* scope);
@@ -140,7 +145,8 @@ class ModelImporter {
 
   onnx::ModelProto* model_;
   const ImportOptions& options_;
-  std::string directory_;
+  TensorFiles files_;
+  std::vector<RawBytes> values_;
   GraphBuilder builder_;
   ImportedModel result_;
   Scope main_;
