@@ -132,6 +132,15 @@ absl::StatusOr<onnx::NodeProto> WithDefaults(const onnx::FunctionProto& function
 
 }  // namespace
 
+bool HasImporter(const onnx::NodeProto& node, int opset) {
+  Scope scope;
+  scope.opsets[""] = opset;
+  if (FindStructural(node, scope)) return true;
+  const std::string domain = NormalDomain(node.domain());
+  return FindImporter(domain.empty() ? node.op_type()
+                                     : absl::StrCat(domain, ".", node.op_type())) != nullptr;
+}
+
 int ModelImporter::UsedOutputs(const onnx::NodeProto& node) const {
   int used = 1;
   for (int i = 0; i < node.output_size(); ++i) {
@@ -409,7 +418,8 @@ std::map<std::string, TensorType> ModelImporter::InferredTypesOf(const OpaqueNod
 }
 
 absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodeProto& node,
-                                                             const Scope& scope) {
+                                                             const Scope& scope,
+                                                             std::vector<TensorType> types) {
   if (ReadsFiles(node, functions_)) return absl::UnimplementedError("it has external data inside");
   std::string mark;
   if (MayDraw(node, functions_)) {
@@ -430,10 +440,9 @@ absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodePro
     inputs.push_back(*value);
   }
   std::optional<std::map<std::string, TensorType>> inferred;
-  std::vector<TensorType> types;
   const bool has_symbols = std::any_of(
       inputs.begin(), inputs.end(), [](const Value& input) { return IsSymbolic(input.shape()); });
-  for (size_t i = 0; i < opaque.outputs.size(); ++i) {
+  for (size_t i = types.size(); i < opaque.outputs.size(); ++i) {
     auto type = DeclaredType(scope, opaque.outputs[i]);
     if (!type) {
       if (!inferred && !has_symbols) inferred = InferredTypesOf(opaque, inputs);

@@ -84,6 +84,14 @@ class ModelImporter {
   // The results of the graph's outputs. `scope` must hold its inputs and the names it captures.
   absl::StatusOr<std::vector<Result>> ImportSubgraph(const onnx::GraphProto& graph, Scope* scope);
 
+  // The same for a branch that may be wrong: an error leaves no trace of it.
+  absl::StatusOr<std::vector<Result>> TryBranch(const onnx::GraphProto& branch, const Scope& scope);
+  // The results of a branch of the If `node` as an opaque If, with the types of `other`, those of
+  // the other branch. Unimplemented if there is no such If.
+  absl::StatusOr<std::vector<Result>> KeepBranch(const onnx::NodeProto& node, bool holds,
+                                                 const std::vector<Result>& other,
+                                                 const Scope& scope);
+
   // Whether the model's numbers could be confused with symbolic sizes, where there are such.
   bool MistakesForSize(const OnnxAttr& attr) const;
   bool MistakesForSize(const Tensor& tensor) const;
@@ -120,7 +128,9 @@ class ModelImporter {
   absl::StatusOr<std::vector<Result>> InlineFunction(const onnx::FunctionProto& function,
                                                      const onnx::NodeProto& call,
                                                      const Scope& scope);
-  absl::StatusOr<std::vector<Value>> MakeOpaque(const onnx::NodeProto& node, const Scope& scope);
+  // `types`: of the outputs, in their order; if none are given they are found out.
+  absl::StatusOr<std::vector<Value>> MakeOpaque(const onnx::NodeProto& node, const Scope& scope,
+                                                std::vector<TensorType> types = {});
   // What ONNX infers of the outputs of a packed node, by their names in it.
   std::map<std::string, TensorType> InferredTypesOf(const OpaqueNode& opaque,
                                                     const std::vector<Value>& inputs);
@@ -160,6 +170,9 @@ class ModelImporter {
   absl::flat_hash_map<std::string, size_t> list_makers_;  // by list, in origin_->nodes
   std::vector<Value> asked_;  // the arguments of Known since the last node of the main graph
 };
+
+// Whether there is an importer for the operator, in this operator set of the default domain.
+bool HasImporter(const onnx::NodeProto& node, int opset);
 
 // "" for the default domain, under either of its names.
 std::string NormalDomain(const std::string& domain);
