@@ -128,6 +128,7 @@ class Cutter {
       for (const Value& input : node.inputs()) inputs.push_back(operand(input));
       const NodePtr copy =
           Node::Apply(&node.op(), std::move(inputs), node.attrs(), node.types());
+      result.origin.emplace(copy.get(), uses_.nodes[n]);
       for (int k = 0; k < node.num_outputs(); ++k) {
         const Value v(uses_.nodes[n], k);
         made[v] = Value(copy, k);

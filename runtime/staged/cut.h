@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "runtime/plan/run_conditions.h"
@@ -18,6 +19,7 @@ struct Stage {
   // The values of the whole graph that the inputs and outputs are.
   std::vector<Value> inputs, outputs;
   std::vector<RunCondition> conditions;
+  absl::flat_hash_map<const Node*, NodePtr> origin;  // by node of the part, that of the whole graph
 };
 
 // In the order of execution. The outputs of the last one are the graph's.
