@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
 std::optional<Tensor> ModelImporter::Known(const Value& value) {
   asked_.push_back(value);
   auto known = Compute(value, 0);
-  if (known || !options_.symbolic) return known;
+  if (known || !HasSymbols()) return known;
   // Numbers that are computed from symbolic sizes, such as whether one is -1.
   known = KnownSizes(value);
   if (known && IsSymbolic(known->data<int64_t>())) return std::nullopt;
@@ -81,7 +81,7 @@ std::optional<Tensor> ModelImporter::Known(const Value& value) {
 std::optional<Tensor> ModelImporter::KnownSizes(const Value& value) {
   asked_.push_back(value);
   auto known = Compute(value, 0);
-  if (known || !options_.symbolic) return known;
+  if (known || !HasSymbols()) return known;
   auto elements = sizes_.Of(value);
   if (!elements) return std::nullopt;
   std::vector<int64_t> sizes;

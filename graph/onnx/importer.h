@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "graph/builder.h"
 #include "graph/onnx/import.h"
+#include "graph/onnx/infer_types.h"
 #include "graph/onnx/node_order.h"
 #include "graph/onnx/origin/origin.h"
 #include "graph/onnx/sizes/size_values.h"
@@ -132,8 +133,28 @@ class ModelImporter {
   absl::StatusOr<std::vector<Value>> MakeOpaque(const onnx::NodeProto& node, const Scope& scope,
                                                 std::vector<TensorType> types = {});
   // What ONNX infers of the outputs of a packed node, by their names in it.
-  std::map<std::string, TensorType> InferredTypesOf(const OpaqueNode& opaque,
-                                                    const std::vector<Value>& inputs);
+  std::map<std::string, OpenType> InferredTypesOf(const OpaqueNode& opaque,
+                                                  const std::vector<Value>& inputs);
+  // Whether sizes may be symbolic.
+  bool HasSymbols() const { return options_.symbolic || !result_sizes_.empty(); }
+  // The dimensions in the sizes of operands, and in numbers that they hold.
+  std::map<std::string, SizeRange> DimsReadBy(const onnx::NodeProto& node, const Scope& scope);
+  // Whether an operand's size, or a number that it holds, depends on a result size.
+  bool ReadsResultSizes(const onnx::NodeProto& node, const Scope& scope);
+
+  // open_types.cc: types of results whose sizes are known only at run time.
+  absl::StatusOr<std::vector<TensorType>> TypesOfOutputs(const onnx::NodeProto& node,
+                                                         const Scope& scope,
+                                                         const OpaqueNode& opaque,
+                                                         const std::vector<Value>& inputs);
+  // Those of a Loop or Scan: states keep the types that they begin with.
+  absl::StatusOr<std::vector<TensorType>> TypesOfRepeat(const onnx::NodeProto& node,
+                                                        const Scope& scope);
+  // What the model declares of a value's type.
+  std::optional<OpenType> DeclaredOpenType(const Scope& scope, const std::string& name) const;
+  // The type with new result sizes in place of the unknown ones.
+  absl::StatusOr<TensorType> WithResultSizes(const OpenType& type, const std::string& output,
+                                             const std::vector<std::optional<int64_t>>& bounds);
   // A value of an element type that Lemma cannot store: the result of an opaque Constant.
   absl::StatusOr<Value> OpaqueConstant(const onnx::TensorProto& proto, const Scope& scope);
   // In training, gives an Identity of an initializer a weight of its own; empty for any other node.
@@ -163,6 +184,8 @@ class ModelImporter {
   absl::flat_hash_set<std::string> initializers_;
   std::vector<std::pair<std::string, Value>> parameters_;                   // float initializers
   absl::flat_hash_map<std::string, const onnx::FunctionProto*> functions_;  // "domain:name"
+  std::set<std::string> result_sizes_;      // names of dimensions of results
+  mutable bool has_odd_numbers_ = false;    // that could be confused with symbolic sizes
   absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw random numbers
   absl::flat_hash_map<Value, std::optional<Tensor>> known_;
   SizeValues sizes_;
@@ -170,6 +193,9 @@ class ModelImporter {
   absl::flat_hash_map<std::string, size_t> list_makers_;  // by list, in origin_->nodes
   std::vector<Value> asked_;  // the arguments of Known since the last node of the main graph
 };
+
+// Whether the sizes of the operator's results may depend on values.
+bool HasOpenResults(const onnx::NodeProto& node);
 
 // Whether there is an importer for the operator, in this operator set of the default domain.
 bool HasImporter(const onnx::NodeProto& node, int opset);
