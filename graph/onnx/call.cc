@@ -78,6 +78,7 @@ class ImportedGraph {
   absl::StatusOr<Version> Import(const Tensors& inputs) {
     onnx::ModelProto model = model_;
     ImportOptions options;
+    options.computes_result_sizes = true;
     Version version;
     for (size_t i = 0; i < inputs.size(); ++i) {
       onnx::ValueInfoProto* input = model.mutable_graph()->mutable_input(static_cast<int>(i));

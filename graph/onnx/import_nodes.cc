@@ -207,6 +207,11 @@ void ModelImporter::RecordOrigin(int position, bool draws) {
 
 absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope) {
   const size_t opaque_before = result_.opaque.size();
+  const Use use = use_;
+  if (!options_.computes_result_sizes && NormalDomain(node.domain()).empty()) {
+    if (node.op_type() == "Loop" || node.op_type() == "TopK") use_ = std::min(use_, Use::kIntegers);
+    if (HasOpenResults(node)) use_ = Use::kNone;
+  }
   auto results = Translate(node, *scope);
   if (!results.ok()) result_.opaque.resize(opaque_before);  // those inside it
   std::string what = DescribeIn(node, *scope);
@@ -226,6 +231,7 @@ absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope
       absl::StrAppend(&what, ", which cannot be kept as it is: ", opaque.status().message());
     }
   }
+  use_ = use;
   if (!results.ok()) {
     return absl::Status(results.status().code(),
                         absl::StrCat(what, ": ", results.status().message()));

@@ -14,6 +14,8 @@
 namespace lemma {
 namespace {
 
+constexpr int64_t kMaxParameter = 64;  // elements of an input whose value a certificate holds
+
 // ONNX stores reals as f32. The shortest decimal that rounds to the same f32 is what people wrote.
 // It stays the same after another export and import, whether it is given or a default.
 double ShortestDecimal(double value) {
@@ -100,15 +102,20 @@ std::optional<Tensor> ModelImporter::Compute(const Value& value, int depth) {
     const Tensor* value = ValueOf(name);
     if (value == nullptr) return std::nullopt;
     const bool given = given_.count(name) > 0;
+    const bool is_parameter = IsInteger(value->dtype()) && value->size() <= kMaxParameter;
+    if (given && (use_ == Use::kNone || (use_ == Use::kIntegers && !is_parameter))) {
+      return std::nullopt;
+    }
     if (given) result_.fixed_inputs.emplace(name, *value);
     Note(absl::StrCat("input '", name, "' is fixed to ",
                       given ? "the value given" : "its default: shapes depend on it"));
     return *value;
   }
   if (!node.is_op() || depth > kMaxDepth || IsSymbolic(node)) return std::nullopt;
-  auto memo = known_.find(value);
-  if (memo != known_.end()) return memo->second;
-  known_[value] = std::nullopt;
+  auto& known = known_[static_cast<int>(use_)];
+  auto memo = known.find(value);
+  if (memo != known.end()) return memo->second;
+  known[value] = std::nullopt;
   for (const TensorType& type : node.types()) {
     if (type.num_elements() > kMaxFoldElements) return std::nullopt;
   }
@@ -120,7 +127,7 @@ std::optional<Tensor> ModelImporter::Compute(const Value& value, int depth) {
   }
   auto outputs = FoldNode(node, inputs);
   if (!outputs.ok()) return std::nullopt;
-  return known_[value] = (*outputs)[value.output()];
+  return known[value] = (*outputs)[value.output()];
 }
 
 }  // namespace lemma

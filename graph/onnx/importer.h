@@ -187,7 +187,10 @@ class ModelImporter {
   std::set<std::string> result_sizes_;      // names of dimensions of results
   mutable bool has_odd_numbers_ = false;    // that could be confused with symbolic sizes
   absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw random numbers
-  absl::flat_hash_map<Value, std::optional<Tensor>> known_;
+  // Which of the given values are used: those that are data should not become part of the graph.
+  enum class Use { kNone, kIntegers, kAll };
+  Use use_ = Use::kAll;
+  absl::flat_hash_map<Value, std::optional<Tensor>> known_[3];  // by use
   SizeValues sizes_;
   std::shared_ptr<OnnxOrigin> origin_ = std::make_shared<OnnxOrigin>();
   absl::flat_hash_map<std::string, size_t> list_makers_;  // by list, in origin_->nodes

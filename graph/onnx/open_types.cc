@@ -46,6 +46,14 @@ Bounds BoundsOf(const onnx::NodeProto& node, const std::vector<Value>& inputs, i
   return {};
 }
 
+// Of what ONNX's inference leaves out: Compress without an axis gives a vector.
+std::optional<OpenType> FlatType(const onnx::NodeProto& node, const std::vector<Value>& inputs) {
+  const bool is_flat = node.op_type() == "Compress" && NormalDomain(node.domain()).empty() &&
+                       structural::FindAttribute(node, "axis") == nullptr && !inputs.empty();
+  if (!is_flat) return std::nullopt;
+  return OpenType{inputs[0].dtype(), {std::nullopt}};
+}
+
 // Where they are equal.
 OpenType Merged(const TensorType& a, const TensorType& b) {
   OpenType type{a.dtype, {}};
@@ -139,6 +147,7 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
       const auto found = inferred->find(absl::StrCat("o", i));
       if (found != inferred->end()) open = found->second;
       if (!open) open = DeclaredOpenType(scope, output);
+      if (!open) open = FlatType(node, inputs);
       if (open) type = open->Complete();
     }
     if (!type && open) {

@@ -221,7 +221,7 @@ class ReferenceBackend : public Backend {
 
   absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
                                                       const CompileOptions& options) override {
-    if (NeedsStages(graph)) return CompileStages(graph, options, this);
+    if (NeedsStages(graph)) return CompileStages(graph, options, MakeReferenceBackend(values_));
     std::vector<Loops> loops;
     for (const NodePtr& node : graph.nodes()) {
       if (!node->is_op() && IsOpaque(node->type(0).dtype)) {

@@ -46,8 +46,11 @@ absl::Status BindSizes(const TensorType& declared, const TensorType& given, DimV
 // A part of the graph, compiled for the sizes at which it was executed last.
 class Part {
  public:
-  Part(Graph graph, const CompileOptions& options, Backend* backend)
-      : graph_(std::move(graph)), dims_(DimsOf(graph_)), options_(options), backend_(backend) {}
+  Part(Graph graph, const CompileOptions& options, std::shared_ptr<Backend> backend)
+      : graph_(std::move(graph)),
+        dims_(DimsOf(graph_)),
+        options_(options),
+        backend_(std::move(backend)) {}
 
   const Graph& graph() const { return graph_; }
   bool is_symbolic() const { return !dims_.empty(); }
@@ -95,7 +98,7 @@ class Part {
   const Graph graph_;
   const std::map<std::string, SizeRange> dims_;
   const CompileOptions options_;
-  Backend* const backend_;
+  const std::shared_ptr<Backend> backend_;
   std::list<std::pair<DimValues, std::unique_ptr<Executable>>> plans_;  // used last comes first
 };
 
@@ -250,7 +253,7 @@ bool NeedsStages(const Graph& graph) {
 
 absl::StatusOr<std::unique_ptr<Executable>> CompileStages(const Graph& graph,
                                                           const CompileOptions& options,
-                                                          Backend* backend) {
+                                                          std::shared_ptr<Backend> backend) {
   CompileOptions own = options;
   own.update_state_in_place = false;
   // What a call imports is compiled as the parts are.
