@@ -380,7 +380,8 @@ std::vector<std::string> OperandNames(const onnx::NodeProto& node, size_t count,
 absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& opaque, GraphCompiler compile) {
   onnx::ModelProto payload;
   if (!payload.ParseFromString(opaque.String("payload")) || payload.graph().node_size() != 1) {
-    return absl::InvalidArgumentError("the payload of an opaque operator is damaged");
+    return absl::UnimplementedError(absl::StrCat("unsupported: ", opaque.String("op_type"),
+                                                 " (nothing says what it computes)"));
   }
   const onnx::NodeProto node = payload.graph().node(0);
   const std::string domain = NormalDomain(node.domain());

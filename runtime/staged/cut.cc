@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
 #include "graph/op_table.h"
+#include "graph/sizes/specialize.h"
 #include "runtime/plan/node_traits.h"
 #include "runtime/plan/use_table.h"
 
@@ -33,7 +34,7 @@ class Cutter {
 
   absl::StatusOr<std::vector<Stage>> Run() {
     for (size_t n = 0; n < uses_.nodes.size(); ++n) {
-      if (uses_.nodes[n]->is_op() && IsCall(*uses_.nodes[n])) CutBefore(static_cast<int>(n));
+      if (IsCutAt(static_cast<int>(n))) CutBefore(static_cast<int>(n));
     }
     std::vector<int> rest;
     for (size_t n = 0; n < uses_.nodes.size(); ++n) {
@@ -49,7 +50,17 @@ class Cutter {
   }
 
  private:
-  // What the opaque node n needs, in parts: those that are executed if the first of its conditions
+  // Opaque nodes are stages of their own. So is what is not always executed and has sizes that an
+  // opaque node determines: without it they are 0, which the node need not take.
+  bool IsCutAt(int n) const {
+    const Node& node = *uses_.nodes[n];
+    if (!node.is_op() || IsCall(node)) return node.is_op();
+    const auto is_open = [](const Value& v) { return HasResultSize(v.shape()); };
+    const bool reads = std::any_of(node.inputs().begin(), node.inputs().end(), is_open);
+    return !conditions_[n].empty() && (reads || IsSymbolic(node));
+  }
+
+  // What node n needs, in parts: those that are executed if the first of its conditions
   // hold, for each number of them.
   void CutBefore(int n) {
     const std::vector<RunCondition>& own = conditions_[n];
@@ -78,7 +89,7 @@ class Cutter {
       std::sort(parts[i].begin(), parts[i].end());
       Add(std::move(parts[i]), {own.begin(), own.begin() + static_cast<std::ptrdiff_t>(i)});
     }
-    Add({n}, own);
+    if (stage_of_[n] < 0) Add({n}, own);
   }
 
   void Add(std::vector<int> nodes, std::vector<RunCondition> conditions) {
