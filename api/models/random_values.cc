@@ -81,7 +81,8 @@ absl::StatusOr<Tensor> RandomWeight(const TensorType& type, const std::string& r
 
 constexpr int64_t kMostCompared = 16;  // more are data
 
-// The graph's input whose integers `v` holds, in another shape or type perhaps; -1 if there is none.
+// The graph's input whose integers `v` holds, in another shape or type perhaps; -1 if there is
+// none.
 int SourceOf(Value v) {
   while (v.node().is_op() && v.node().inputs().size() == 1 && IsInteger(v.dtype())) {
     v = Value(v.node().inputs()[0]);

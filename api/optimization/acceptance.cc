@@ -164,16 +164,14 @@ absl::StatusOr<std::string> WhyNotEqual(const Graph& input, const Candidate& bef
 // Whether a value decides at run time what is executed.
 bool HasChoices(const Graph& graph) {
   NodeTraitsCache traits;
-  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const NodePtr& node) {
-    return node->is_op() && traits.Of(*node).choice;
-  });
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [&](const NodePtr& node) { return node->is_op() && traits.Of(*node).choice; });
 }
 
 // Compares both where other sides of choices may be taken. Inputs that the input refuses are left
 // out. Why they differ; "" if they do not.
 absl::StatusOr<std::string> WhyNotEqualElsewhere(const Graph& input, const Candidate& before,
-                                                 const Contender& contender,
-                                                 const Candidate& after,
+                                                 const Contender& contender, const Candidate& after,
                                                  const AcceptanceOptions& options) {
   constexpr uint64_t kSamples = 3;
   if (!HasChoices(input)) return std::string();

@@ -316,8 +316,8 @@ absl::Status ModelImporter::CheckSizes(const onnx::NodeProto& node, const Scope&
     is_open = is_open && IsResultSize(range);
   }
   if (is_open || HasOpenResults(node)) {
-    return absl::UnimplementedError(absl::StrCat("unsupported: ", node.op_type(),
-                                                 " (sizes that depend on ", names, ")"));
+    return absl::UnimplementedError(
+        absl::StrCat("unsupported: ", node.op_type(), " (sizes that depend on ", names, ")"));
   }
   return absl::FailedPreconditionError(
       absl::StrCat(node.op_type(), " needs numbers for its sizes, here they depend on ", names,

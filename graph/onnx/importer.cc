@@ -221,9 +221,9 @@ bool ModelImporter::MistakesForSize(const OnnxAttr& attr) const {
   if (auto* tensor = std::get_if<Tensor>(&attr)) return MistakesForSize(*tensor);
   auto* number = std::get_if<int64_t>(&attr);
   auto* numbers = std::get_if<std::vector<int64_t>>(&attr);
-  const bool odd = (number != nullptr && MayBeTakenForSymbolic(*number)) ||
-                   (numbers != nullptr &&
-                    std::any_of(numbers->begin(), numbers->end(), MayBeTakenForSymbolic));
+  const bool odd =
+      (number != nullptr && MayBeTakenForSymbolic(*number)) ||
+      (numbers != nullptr && std::any_of(numbers->begin(), numbers->end(), MayBeTakenForSymbolic));
   has_odd_numbers_ = has_odd_numbers_ || odd;
   return odd && HasSymbols();
 }

@@ -139,7 +139,7 @@ onnx::GraphProto InferApart(onnx::ModelProto& model) {
 // attribute names, else that of an input: what CastLike likes, QuantizeLinear's zero point,
 // DequantizeLinear's scale. The library knows neither the newer types nor these attributes.
 std::optional<OpenType> ConvertedType(const onnx::NodeProto& node,
-                                        const std::map<std::string, KnownValue>& values) {
+                                      const std::map<std::string, KnownValue>& values) {
   const std::string& op = node.op_type();
   const bool to_integers = op == "QuantizeLinear";
   const bool quantizes = to_integers || op == "DequantizeLinear";

@@ -28,9 +28,10 @@ struct KnownValue {
 };
 
 // The types of the outputs of `model`'s only node by their names, as far as ONNX's inference finds
-// their ranks. Symbolic sizes of operands are sizes that ONNX knows nothing of but which are equal. `values` are the values that the node reads, with those that its subgraphs
-// capture. Finds nothing if the node, or one in its subgraphs or in the model's functions, has an
-// operator that may mean something else in its operator set than the linked library knows.
+// their ranks. Symbolic sizes of operands are sizes that ONNX knows nothing of but which are equal.
+// `values` are the values that the node reads, with those that its subgraphs capture. Finds nothing
+// if the node, or one in its subgraphs or in the model's functions, has an operator that may mean
+// something else in its operator set than the linked library knows.
 std::map<std::string, OpenType> InferredTypes(onnx::ModelProto model,
                                               const std::map<std::string, KnownValue>& values);
 

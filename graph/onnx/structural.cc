@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/onnx/repeat_form.h"
+#include "graph/onnx/run_time/repeat_form.h"
 
 namespace lemma {
 namespace structural {
@@ -132,7 +132,7 @@ const char* BranchName(bool holds) { return holds ? "then_branch" : "else_branch
 
 // Both branches, and for each result a choice between them. One branch may be wrong, or unknown, at
 // sizes at which it is never executed: then it stays what ONNX has, which is an error if it is
-// taken (graph/onnx/call.h).
+// taken (graph/onnx/run_time/call.h).
 Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope,
                      const Value& condition) {
   if (condition.type().num_elements() != 1) {
@@ -147,9 +147,8 @@ Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const
   }
   for (const bool holds : {false, true}) {
     if (failed[holds].ok()) continue;
-    auto kept = failed[!holds].ok()
-                    ? importer.KeepBranch(node, holds, results[!holds], scope)
-                    : absl::StatusOr<std::vector<Result>>(failed[holds]);
+    auto kept = failed[!holds].ok() ? importer.KeepBranch(node, holds, results[!holds], scope)
+                                    : absl::StatusOr<std::vector<Result>>(failed[holds]);
     if (!kept.ok()) {
       return Unsupported(node, absl::StrCat(BranchName(holds), ": ", failed[holds].message()));
     }

@@ -1,10 +1,10 @@
 #include "runtime/plan/node_traits.h"
-#include "graph/sizes/specialize.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "graph/builder.h"
+#include "graph/sizes/specialize.h"
 
 namespace lemma {
 namespace {
@@ -246,8 +246,7 @@ bool Widens(const Node& node, const Definition& narrow) {
 
 bool HasSymbols(const Node& node) {
   const auto is_symbolic = [](const Value& v) { return IsSymbolic(v.shape()); };
-  return IsSymbolic(node) ||
-         std::any_of(node.inputs().begin(), node.inputs().end(), is_symbolic);
+  return IsSymbolic(node) || std::any_of(node.inputs().begin(), node.inputs().end(), is_symbolic);
 }
 
 NodeTraits Analyze(const Node& node) {

@@ -137,8 +137,7 @@ class Cutter {
       const Node& node = *uses_.nodes[n];
       std::vector<Value> inputs;
       for (const Value& input : node.inputs()) inputs.push_back(operand(input));
-      const NodePtr copy =
-          Node::Apply(&node.op(), std::move(inputs), node.attrs(), node.types());
+      const NodePtr copy = Node::Apply(&node.op(), std::move(inputs), node.attrs(), node.types());
       result.origin.emplace(copy.get(), uses_.nodes[n]);
       for (int k = 0; k < node.num_outputs(); ++k) {
         const Value v(uses_.nodes[n], k);

@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/onnx/call.h"
+#include "graph/onnx/run_time/call.h"
 #include "graph/sizes/specialize.h"
 #include "runtime/staged/cut.h"
 
@@ -155,9 +155,8 @@ class StagedExecutable : public Executable {
     for (const ReadyStage& ready : stages_) {
       const Milliseconds start = std::chrono::steady_clock::now() - begin;
       absl::StatusOr<Tensors> results =
-          IsNeeded(ready.stage, values)
-              ? RunStage(ready, values, &sizes, timings, start.count())
-              : Unread(ready.stage, &sizes);
+          IsNeeded(ready.stage, values) ? RunStage(ready, values, &sizes, timings, start.count())
+                                        : Unread(ready.stage, &sizes);
       if (!results.ok()) return results.status();
       if (&ready == &stages_.back()) return results;
       for (size_t i = 0; i < results->size(); ++i) {
@@ -214,9 +213,8 @@ class StagedExecutable : public Executable {
     return results;
   }
 
-  absl::StatusOr<Tensors> RunCall(const ReadyStage& ready, const Tensors& inputs,
-                                  DimValues* sizes, std::vector<KernelTiming>* timings,
-                                  double start_ms) const {
+  absl::StatusOr<Tensors> RunCall(const ReadyStage& ready, const Tensors& inputs, DimValues* sizes,
+                                  std::vector<KernelTiming>* timings, double start_ms) const {
     const auto begin = std::chrono::steady_clock::now();
     const Node& node = *ready.stage.call;
     const std::string& op_type = node.String("op_type");

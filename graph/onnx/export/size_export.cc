@@ -78,8 +78,7 @@ std::string SizeExport::DimOf(const IndexExpr& symbol, const Value& value,
 
 std::string SizeExport::Dim(const IndexExpr& symbol) {
   for (size_t i = 0; i < graph_.inputs().size(); ++i) {
-    std::string name =
-        DimOf(symbol, graph_.inputs()[i], [&] { return graph_.input_names()[i]; });
+    std::string name = DimOf(symbol, graph_.inputs()[i], [&] { return graph_.input_names()[i]; });
     if (!name.empty()) return name;
   }
   for (const NodePtr& node : graph_.nodes()) {

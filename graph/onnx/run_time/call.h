@@ -4,8 +4,8 @@
 // subgraphs is executed and how often, depend on values. Their graph is imported at run time, with
 // the types of the operands and, where the import asks for them, their values. So an operator means
 // what its importer says.
-#ifndef LEMMA_GRAPH_ONNX_CALL_H_
-#define LEMMA_GRAPH_ONNX_CALL_H_
+#ifndef LEMMA_GRAPH_ONNX_RUN_TIME_CALL_H_
+#define LEMMA_GRAPH_ONNX_RUN_TIME_CALL_H_
 
 #include <functional>
 #include <memory>
@@ -38,4 +38,4 @@ absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& node, GraphComp
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_ONNX_CALL_H_
+#endif  // LEMMA_GRAPH_ONNX_RUN_TIME_CALL_H_

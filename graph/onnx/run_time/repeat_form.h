@@ -1,6 +1,6 @@
 // The form of operators that repeat a subgraph. Internal to graph/onnx.
-#ifndef LEMMA_GRAPH_ONNX_REPEAT_FORM_H_
-#define LEMMA_GRAPH_ONNX_REPEAT_FORM_H_
+#ifndef LEMMA_GRAPH_ONNX_RUN_TIME_REPEAT_FORM_H_
+#define LEMMA_GRAPH_ONNX_RUN_TIME_REPEAT_FORM_H_
 
 #include <onnx/onnx_pb.h>
 
@@ -38,4 +38,4 @@ absl::StatusOr<int64_t> AxisIn(int64_t axis, int64_t rank);
 
 }  // namespace lemma::structural
 
-#endif  // LEMMA_GRAPH_ONNX_REPEAT_FORM_H_
+#endif  // LEMMA_GRAPH_ONNX_RUN_TIME_REPEAT_FORM_H_

@@ -9,7 +9,7 @@
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/opaque.h"
-#include "graph/onnx/repeat_form.h"
+#include "graph/onnx/run_time/repeat_form.h"
 #include "graph/onnx/structural.h"
 #include "graph/sizes/specialize.h"
 
@@ -71,8 +71,8 @@ OpenType ToOpen(const TensorType& type) {
 }  // namespace
 
 bool HasOpenResults(const onnx::NodeProto& node) {
-  static const auto* const names = new absl::flat_hash_set<std::string>{
-      "NonZero", "NonMaxSuppression", "Unique", "Compress"};
+  static const auto* const names =
+      new absl::flat_hash_set<std::string>{"NonZero", "NonMaxSuppression", "Unique", "Compress"};
   return NormalDomain(node.domain()).empty() && names->contains(node.op_type());
 }
 
@@ -189,8 +189,7 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfRepeat(const onnx:
   for (size_t i = 0; i < given.size(); ++i) {
     LEMMA_ASSIGN_OR_RETURN(
         std::vector<Value> value,
-        ApplyOpaque({},
-                    {{"op_type", std::string("operand")}, {"payload", absl::StrCat(i)}},
+        ApplyOpaque({}, {{"op_type", std::string("operand")}, {"payload", absl::StrCat(i)}},
                     {given[i]}));
     inner.values[body->input(static_cast<int>(i)).name()] = value[0];
   }
@@ -229,8 +228,8 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfRepeat(const onnx:
   std::vector<TensorType> types;
   for (int i = 0; i < node.output_size() && i < static_cast<int>(found.size()); ++i) {
     if (node.output(i).empty()) continue;
-    LEMMA_ASSIGN_OR_RETURN(
-        TensorType type, WithResultSizes(found[static_cast<size_t>(i)], node.output(i), {}));
+    LEMMA_ASSIGN_OR_RETURN(TensorType type,
+                           WithResultSizes(found[static_cast<size_t>(i)], node.output(i), {}));
     types.push_back(std::move(type));
   }
   return types;

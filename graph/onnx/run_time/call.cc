@@ -1,4 +1,4 @@
-#include "graph/onnx/call.h"
+#include "graph/onnx/run_time/call.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,7 @@
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/opaque.h"
-#include "graph/onnx/repeat_form.h"
+#include "graph/onnx/run_time/repeat_form.h"
 
 namespace lemma {
 namespace {
@@ -138,9 +138,9 @@ class Stacker {
  public:
   absl::Status Add(const Tensor& tensor) {
     if (!items_.empty() && items_[0].type() != tensor.type()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("an iteration gives ", tensor.type().ToString(), " after ",
-                       items_[0].type().ToString(), " of others"));
+      return absl::InvalidArgumentError(absl::StrCat("an iteration gives ",
+                                                     tensor.type().ToString(), " after ",
+                                                     items_[0].type().ToString(), " of others"));
     }
     items_.push_back(tensor);
     return absl::OkStatus();
@@ -364,8 +364,7 @@ bool IsKnown(const onnx::NodeProto& node, int opset, const FunctionMap& function
 }
 
 // The names of a payload's operands: the node's, then those that its subgraphs capture.
-std::vector<std::string> OperandNames(const onnx::NodeProto& node, size_t count,
-                                      size_t* of_node) {
+std::vector<std::string> OperandNames(const onnx::NodeProto& node, size_t count, size_t* of_node) {
   std::vector<std::string> names;
   for (const std::string& name : node.input()) {
     if (!name.empty()) names.push_back(name);
@@ -398,8 +397,7 @@ absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& opaque, GraphCo
         absl::StrCat("unsupported: ", name, " (its results cannot be computed here)"));
   }
   size_t of_node = 0;
-  const std::vector<std::string> names =
-      OperandNames(node, opaque.inputs().size(), &of_node);
+  const std::vector<std::string> names = OperandNames(node, opaque.inputs().size(), &of_node);
   std::unique_ptr<OpaqueCall> call;
   if (structural::Repeats(node, opset)) {
     LEMMA_ASSIGN_OR_RETURN(structural::RepeatForm form, structural::RepeatFormOf(node));

@@ -1,4 +1,4 @@
-#include "graph/onnx/repeat_form.h"
+#include "graph/onnx/run_time/repeat_form.h"
 
 #include <string>
 
@@ -29,8 +29,7 @@ std::vector<RepeatForm::Elements> ElementsOf(const onnx::NodeProto& node, const 
 
 bool Repeats(const onnx::NodeProto& node, int opset) {
   if (!NormalDomain(node.domain()).empty()) return false;
-  return node.op_type() == "Loop" ||
-         (node.op_type() == "Scan" && opset >= kScanWithoutBatchSince);
+  return node.op_type() == "Loop" || (node.op_type() == "Scan" && opset >= kScanWithoutBatchSince);
 }
 
 absl::StatusOr<const onnx::GraphProto*> BodyOf(const onnx::NodeProto& node) {
