@@ -102,7 +102,7 @@ std::optional<Tensor> ModelImporter::Compute(const Value& value, int depth) {
     const Tensor* value = ValueOf(name);
     if (value == nullptr) return std::nullopt;
     const bool given = given_.count(name) > 0;
-    const bool is_parameter = IsInteger(value->dtype()) && value->size() <= kMaxParameter;
+    const bool is_parameter = !IsFloat(value->dtype()) && value->size() <= kMaxParameter;
     if (given && (use_ == Use::kNone || (use_ == Use::kIntegers && !is_parameter))) {
       return std::nullopt;
     }

@@ -382,6 +382,13 @@ absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& opaque, GraphCo
     return absl::UnimplementedError(absl::StrCat("unsupported: ", opaque.String("op_type"),
                                                  " (nothing says what it computes)"));
   }
+  for (const auto& types : {opaque.input_types(), opaque.types()}) {
+    for (const TensorType& type : types) {
+      if (!IsOpaque(type.dtype)) continue;
+      return absl::UnimplementedError(
+          absl::StrCat("unsupported: values of element type ", Name(type.dtype)));
+    }
+  }
   const onnx::NodeProto node = payload.graph().node(0);
   const std::string domain = NormalDomain(node.domain());
   const std::string name =

@@ -83,8 +83,8 @@ absl::StatusOr<std::vector<Result>> ModelImporter::KeepBranch(const onnx::NodePr
   }
   onnx::NodeProto kept = node;
   // The other branch is written elsewhere.
-  const bool is_short = scope.opset() >= kConstantOfShapeSince &&
-                        std::all_of(types.begin(), types.end(), CanBeZeros);
+  const bool is_short =
+      scope.opset() >= kConstantOfShapeSince && std::all_of(types.begin(), types.end(), CanBeZeros);
   for (auto& attribute : *kept.mutable_attribute()) {
     if (!is_short || attribute.name() != (holds ? "else_branch" : "then_branch")) continue;
     LEMMA_ASSIGN_OR_RETURN(*attribute.mutable_g(), Zeros(types));
