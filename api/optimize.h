@@ -63,6 +63,16 @@ struct OptimizeProgress {
 std::vector<std::string> SearchNames();
 std::vector<std::string> SearchDescriptions();
 
+// How much a search tries: a strategy and its limits.
+struct Effort {
+  const char* name;
+  const char* search;      // OptimizeOptions::search
+  int64_t budget, nodes;   // OptimizeOptions
+  const char* help;
+};
+// quick, normal (the defaults of OptimizeOptions), deep.
+const std::vector<Effort>& Efforts();
+
 struct OptimizeOptions {
   // Rules.
   std::string rules;                 // a file; "": the built-in ones

@@ -34,6 +34,19 @@ struct PlannedKernel {
   std::vector<NodePtr> nodes;  // operators of the graph; empty: it only moves data
 };
 
+// What can be said of a kernel without timing it, so that two plans can be compared.
+struct KernelTraits {
+  // The main work in one line: the implementation, its first operator with attributes, and the
+  // types and layouts of that operator's operands and of the result. Kernels with equal cores do
+  // the same main work. "": none is known, as for a kernel that only moves data.
+  std::string core;
+  // What is fused into the main work, one line for each operator, sorted. An operator is left out
+  // if it does one operation per element with a known number or vector, such as adding a bias.
+  std::vector<std::string> fused;
+  int operators = 0;
+  Work work;
+};
+
 struct KernelPlan {
   std::vector<PlannedKernel> kernels;  // in execution order, with repetitions
   // Peak of intermediate values and of the scratch memory of kernels without weights.
@@ -72,6 +85,11 @@ class KernelMeasurer {
   // The operations of the kernel's operators, and the bytes that it reads and writes. Values
   // between fused operators count no bytes. 0 flops if a definition cannot be counted.
   virtual Work WorkOf(const PlannedKernel& kernel) const = 0;
+
+  // Without a core unless a back end knows better.
+  virtual KernelTraits TraitsOf(const PlannedKernel& kernel) const {
+    return {"", {}, static_cast<int>(kernel.nodes.size()), WorkOf(kernel)};
+  }
 
   // Prepares measurements of `kernels` on several processors at once, for instance by compiling
   // them.

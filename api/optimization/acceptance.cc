@@ -71,9 +71,10 @@ bool SameBytes(absl::Span<const Tensor> a, absl::Span<const Tensor> b) {
                     [](const Tensor& x, const Tensor& y) { return x.SameBytes(y); });
 }
 
-// Times both in turn until it is clear which is faster, or the batches are used up.
+// Times both in turn until it is clear which is faster, or the batches are used up. One batch shows
+// whether a contender that is certain is slower after all.
 absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor> inputs,
-                  const AcceptanceOptions& options, Acceptance* result) {
+                  bool is_certain, const AcceptanceOptions& options, Acceptance* result) {
   std::vector<double> a, b;
   const Deadline enough = options.deadline.NotWithin(kLateSeconds);
   for (int batch = 0; batch < kBatches; ++batch) {
@@ -83,7 +84,7 @@ absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor
     b.insert(b.end(), (*ms)[1].begin(), (*ms)[1].end());
     result->found = PairedRatio(a, b);
     if (result->found->high <= 1 - kLeastGain || result->found->low >= 1 - kLeastGain) break;
-    if (enough.Passed()) break;
+    if (is_certain || enough.Passed()) break;
   }
   result->runs = static_cast<int>(a.size());
   result->ms_before = Median(a);
@@ -103,7 +104,8 @@ std::vector<Contender> Allowed(const Graph& input, std::vector<Contender> conten
 }
 
 // Whether the contender timed last, with this memory, is better than the input.
-bool Pays(const AcceptanceOptions& options, const Acceptance& result, int64_t bytes) {
+bool Pays(const AcceptanceOptions& options, const Acceptance& result, bool is_certain,
+          int64_t bytes) {
   using Goal = optimizer::Objective::Goal;
   const optimizer::Objective objective = options.objective.Deciding();
   const int64_t before = result.memory_before.planned_bytes;
@@ -112,7 +114,9 @@ bool Pays(const AcceptanceOptions& options, const Acceptance& result, int64_t by
   if (objective.goal == Goal::kMemory) {
     return bytes < before || (bytes == before && ratio <= 1 - kLeastGain);
   }
-  if (objective.goal == Goal::kTime) return ratio <= 1 - kLeastGain;
+  if (objective.goal == Goal::kTime) {
+    return ratio <= 1 - kLeastGain || (is_certain && options.runs > 0 && result.found->low <= 1);
+  }
   const double memory =
       static_cast<double>(std::max<int64_t>(bytes, 1)) / std::max<int64_t>(before, 1);
   return options.runs == 0 ||
@@ -227,11 +231,11 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
     return absl::OkStatus();
   }
   if (options.runs > 0) {
-    absl::Status timed =
-        Time(before.executable.get(), after->executable.get(), inputs, options, result);
+    absl::Status timed = Time(before.executable.get(), after->executable.get(), inputs,
+                              contender.is_certain, options, result);
     if (!timed.ok()) return timed;
   }
-  if (!Pays(options, *result, memory.planned_bytes)) {
+  if (!Pays(options, *result, contender.is_certain, memory.planned_bytes)) {
     result->ms_after = result->ms_before;
     return TimeKernels(before.executable.get(), after->executable.get(), inputs, options, result);
   }

@@ -25,6 +25,9 @@ struct Contender {
   std::vector<optimizer::RewriteStep> rewrites;  // from the input
   int recomputed = 0;                            // operators that it computes twice to save memory
   int offloaded = 0;                             // values that it keeps in host memory
+  // Whether it cannot be slower than the input, as the plans of both show
+  // (optimizer/cost/plan_comparison.h).
+  bool is_certain = false;
 };
 
 struct AcceptanceOptions {
@@ -80,7 +83,8 @@ struct Acceptance {
 // Returns the first contender that is better than the input, or else the input. "Better" means, by
 // objective:
 //   time: faster by at least 1 % with 95 % confidence. A smaller gain could be the variation of
-//     one graph from process to process;
+//     one graph from process to process. A contender that is certain must only not be slower with
+//     that confidence;
 //   memory: less planned memory, or the same memory and faster;
 //   product: less by at least 1 %, with the same confidence in the time.
 //

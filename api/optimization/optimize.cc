@@ -33,14 +33,15 @@ constexpr int64_t kMaxNodes = 100000;
 absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun* run,
                                                   std::set<uint64_t>* seen) {
   std::vector<Contender> contenders;
-  auto add = [&](const Graph& graph,
-                 const std::vector<optimizer::RewriteStep>& rewrites) -> absl::Status {
+  auto add = [&](const Graph& graph, const std::vector<optimizer::RewriteStep>& rewrites,
+                 bool is_certain) -> absl::Status {
     run->Begin(SearchRun::Stage::kAcceptance);
     const FixedNodes unfolded = run->options.unfolded ? run->options.unfolded(graph) : FixedNodes();
     auto folded = optimizer::FoldConstants(graph, run->execution.threads, unfolded);
     if (!folded.ok()) return folded.status();
     auto kept = KeptToLimit({*std::move(folded), rewrites}, run);
     if (!kept.ok()) return kept.status();
+    kept->is_certain = is_certain;
     const bool differs = !rewrites.empty() || kept->recomputed > 0 || kept->offloaded > 0;
     if (differs) contenders.push_back(*std::move(kept));
     return absl::OkStatus();
@@ -48,11 +49,14 @@ absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun*
   auto is_new = [&](const Graph& graph) { return seen->insert(graph.StructuralHash()).second; };
   const optimizer::SearchResult& search = run->result.search;
   absl::Status status;
-  if (is_new(search.best)) status = add(search.best, search.rewrites);
+  if (is_new(search.best)) status = add(search.best, search.rewrites, search.best_is_certain);
   if (status.ok() && is_new(search.descended)) {
-    status = add(search.descended, search.descended_rewrites);
+    status = add(search.descended, search.descended_rewrites, search.descended_is_certain);
   }
-  if (status.ok() && run->peak_limit > 0) status = add(input, {});
+  if (status.ok() && !search.certain_rewrites.empty() && is_new(search.certain)) {
+    status = add(search.certain, search.certain_rewrites, true);
+  }
+  if (status.ok() && run->peak_limit > 0) status = add(input, {}, false);
   if (!status.ok()) return status;
   return contenders;
 }
@@ -71,7 +75,7 @@ absl::StatusOr<Acceptance> AcceptSymbolic(Backend* backend, const Graph& input,
   for (const Contender& contender : contenders) {
     auto graph = first.Of(contender.graph);
     if (!graph.ok()) return graph.status();
-    candidates.push_back({*std::move(graph), contender.rewrites});
+    candidates.push_back({*std::move(graph), contender.rewrites, 0, 0, contender.is_certain});
   }
   auto accepted = Accept(backend, *sized, candidates, inputs, options);
   if (!accepted.ok()) return accepted;
@@ -143,9 +147,12 @@ Certificate::Result ResultOf(const SearchRun& run) {
   const Acceptance& accepted = run.result.accepted;
   if (accepted.kept_input()) return Result::kInput;
   if (!run.options.replay.empty()) return Result::kReplayed;
-  const bool best = accepted.rewrites.empty() ||
-                    accepted.rewrites.back().after == run.result.search.best.StructuralHash();
-  return best ? Result::kBest : Result::kDescended;
+  const optimizer::SearchResult& search = run.result.search;
+  auto is = [&](const Graph& graph) {
+    return accepted.rewrites.back().after == graph.StructuralHash();
+  };
+  if (accepted.rewrites.empty() || is(search.best)) return Result::kBest;
+  return is(search.descended) ? Result::kDescended : Result::kCertain;
 }
 
 absl::Status CertifyResult(const Graph& input, SearchRun* run) {
@@ -177,6 +184,17 @@ std::vector<std::string> SearchDescriptions() {
     descriptions.push_back(strategy.help);
   }
   return descriptions;
+}
+
+const std::vector<Effort>& Efforts() {
+  const OptimizeOptions defaults;
+  static const auto& efforts = *new std::vector<Effort>{
+      {"quick", "descent", 500, defaults.nodes, "each rewrite that pays at once"},
+      {"normal", "backtracking", defaults.budget, defaults.nodes,
+       "also rewrites that pay together"},
+      {"deep", "auto", 4 * defaults.budget, 2 * defaults.nodes,
+       "four times as many graphs, then all rewrites at once, with a bound"}};
+  return efforts;
 }
 
 const char* NumericsName(FloatContract numerics) {

@@ -16,6 +16,12 @@ void OptimizeFlags::AddTo(Flags* flags) {
   flags->List("only", &only, "RULE,...", "the only rules to use");
   flags->Choice("numerics", &numerics, {"exact", "reassociate", "real"},
                 "what rules may change: no bit, roundings, or overflow and NaN too");
+  std::vector<std::string> efforts, efforts_help;
+  for (const api::Effort& e : api::Efforts()) {
+    efforts.push_back(e.name);
+    efforts_help.push_back(absl::StrCat(e.help, " (--search=", e.search, ")"));
+  }
+  flags->Choice("effort", &effort, efforts, absl::StrJoin(efforts_help, "; "));
   flags->Choice("search", &search, api::SearchNames(),
                 absl::StrJoin(api::SearchDescriptions(), "; "));
   flags->Choice("loops", &loops, {"keep", "open"},
@@ -56,6 +62,16 @@ void OptimizeFlags::AddTo(Flags* flags) {
   common.AddRanges(flags);
   common.AddExecution(flags);
   common.AddModel(flags);
+}
+
+void OptimizeFlags::SetEffort(const Flags& flags) {
+  for (const api::Effort& e : api::Efforts()) {
+    if (effort != e.name) continue;
+    // Only the default search knows memory.
+    if (!flags.Given("search") && ObjectiveOf().IsTime()) search = e.search;
+    if (!flags.Given("budget")) budget = e.budget;
+    if (!flags.Given("nodes")) nodes = e.nodes;
+  }
 }
 
 absl::Status OptimizeFlags::Check() const {

@@ -210,6 +210,7 @@ absl::StatusOr<int> RunOptimize(Arguments arguments) {
               "are executed is not kept; a model with unknown operators is not executed.");
   optimize.AddTo(&flags);
   return ParseAndRun(&flags, arguments, "MODEL", [&](const auto& path) -> absl::StatusOr<int> {
+    optimize.SetEffort(flags);
     if (absl::Status s = optimize.Check(); !s.ok()) return s;
     const auto format = api::FormatOfPath(optimize.output);
     optimize.common.symbolic = !format.ok() || *format == api::ModelFormat::kOnnx;

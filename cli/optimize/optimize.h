@@ -22,7 +22,7 @@ struct OptimizeFlags {
   std::string output, rules, cost = "measured", cost_db = api::CostOptions().database, device;
   std::string numerics = "reassociate";
   std::vector<std::string> disable, only;
-  std::string search = api::SearchNames().front(), pet = "off";
+  std::string effort = "normal", search = api::SearchNames().front(), pet = "off";
   int64_t nodes = 6000, budget = 5000, runs = 15;
   double alpha = 1.05, seconds = 0;
   std::string objective = "time", loops = "keep";
@@ -35,6 +35,8 @@ struct OptimizeFlags {
   std::string why_not;           // a rule to explain; without an output nothing else is done
 
   void AddTo(Flags* flags);
+  // Sets the search and its limits by `effort`, but for those that were given.
+  void SetEffort(const Flags& flags);
   // InvalidArgument if a value is out of range, or if two flags exclude each other.
   absl::Status Check() const;
 

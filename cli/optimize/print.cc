@@ -32,7 +32,12 @@ std::string WhyKept(const OptimizeFlags& flags, const Outcome& outcome) {
     return absl::StrCat("what the search found was dropped: ", result.rejected);
   }
   if (!result.found_bytes) return "what the search found changes more than --numerics allows";
-  std::string text = "what the search found";
+  const optimizer::SearchResult& search = outcome.result.search;
+  std::string text = absl::StrFormat("the best of %d graphs", static_cast<int>(search.steps));
+  if (flags.ObjectiveOf().IsTime() && search.initial_cost.ns() > 0) {
+    absl::StrAppendFormat(&text, ", predicted %.1f %% faster,",
+                          100 - 100 * search.best_cost.ms() / search.initial_cost.ms());
+  }
   if (result.found) {
     absl::StrAppendFormat(&text, " took %.3f times as long (%.3f to %.3f, %d runs)",
                           result.found->median, result.found->low, result.found->high, result.runs);
@@ -79,8 +84,10 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
                absl::StrFormat("%.3f", result.kept_input() ? 1.0 : result.ratio)});
   }
   if (flags.replay.empty()) {
-    table.Row({"time, predicted", FormatMs(p.initial_cost.ms()), FormatMs(p.best_cost.ms()),
-               absl::StrFormat("%.3f", p.best_cost.ms() / std::max(1e-9, p.initial_cost.ms()))});
+    const double before = p.initial_cost.ms();
+    const double after = result.kept_input() ? before : p.best_cost.ms();
+    table.Row({"time, predicted", FormatMs(before), FormatMs(after),
+               absl::StrFormat("%.3f", after / std::max(1e-9, before))});
   }
   table.Row({"operators", absl::StrCat(input.num_ops()), absl::StrCat(result.graph.num_ops()), ""});
   if (result.measured) {

@@ -12,19 +12,21 @@
 namespace lemma::optimizer {
 namespace {
 
-// Version 2 added flops and bytes; version 3 added times in runs of graphs.
-constexpr int kSchemaVersion = 3;
+// Version 2 added flops and bytes, version 3 times in runs of graphs, version 4 load and date.
+constexpr int kSchemaVersion = 4;
 constexpr int kBusyTimeoutMs = 30000;
 constexpr int kRetryMs = 10;
 
-constexpr char kCostColumns[] = "median_ms, variance_ms2, runs, flops, bytes, in_graph_ms";
-constexpr int kNumCostColumns = 6;
+constexpr char kCostColumns[] =
+    "median_ms, variance_ms2, runs, flops, bytes, in_graph_ms, load, measured_at";
+constexpr int kNumCostColumns = 8;
 
 bool IsCost(const MeasuredCost& cost) {
-  for (double x : {cost.median_ms, cost.variance_ms2, cost.flops, cost.bytes, cost.in_graph_ms}) {
+  for (double x : {cost.median_ms, cost.variance_ms2, cost.flops, cost.bytes, cost.in_graph_ms,
+                   cost.load}) {
     if (!std::isfinite(x) || x < 0) return false;
   }
-  return cost.runs >= 0;
+  return cost.runs >= 0 && cost.measured_at >= 0;
 }
 
 // A prepared statement that is finalized on every path.
@@ -40,7 +42,13 @@ class Statement {
     sqlite3_bind_text(statement_, i, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
   }
   void Bind(int i, double value) { sqlite3_bind_double(statement_, i, value); }
-  void Bind(int i, int value) { sqlite3_bind_int(statement_, i, value); }
+  void Bind(int i, int64_t value) { sqlite3_bind_int64(statement_, i, value); }
+  void Bind(int i, const MeasuredCost& cost) {  // kCostColumns, the first at `i`
+    for (double x : {cost.median_ms, cost.variance_ms2}) Bind(i++, x);
+    Bind(i++, static_cast<int64_t>(cost.runs));
+    for (double x : {cost.flops, cost.bytes, cost.in_graph_ms, cost.load}) Bind(i++, x);
+    Bind(i, cost.measured_at);
+  }
   int Step() { return statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_); }
   double Double(int column) { return sqlite3_column_double(statement_, column); }
   int64_t Int(int column) { return sqlite3_column_int64(statement_, column); }
@@ -57,7 +65,8 @@ class Statement {
     }
     const MeasuredCost cost = {
         Double(column),     Double(column + 1), static_cast<int>(Int(column + 2)),
-        Double(column + 3), Double(column + 4), Double(column + 5)};
+        Double(column + 3), Double(column + 4), Double(column + 5),
+        Double(column + 6), Int(column + 7)};
     if (!IsCost(cost)) return std::nullopt;
     return cost;
   }
@@ -67,6 +76,15 @@ class Statement {
 };
 
 }  // namespace
+
+double MeasuredCost::ErrorMs() const {
+  constexpr double kLeast = 0.005;
+  // Work on all other processors changes a kernel's own processor time by some percent.
+  constexpr double kAtFullLoad = 0.04;
+  const double spread = runs > 0 ? variance_ms2 / runs : 0;
+  return std::sqrt(spread + std::pow(kLeast * median_ms, 2) +
+                   std::pow(kAtFullLoad * load * median_ms, 2));
+}
 
 std::string CostDb::DefaultPath() {
   const char* home = std::getenv("HOME");
@@ -155,11 +173,12 @@ absl::Status CostDb::BringUpToDate() {
                      "  device TEXT NOT NULL, signature TEXT NOT NULL,"
                      "  median_ms REAL NOT NULL, variance_ms2 REAL NOT NULL, runs INTEGER NOT NULL,"
                      "  flops REAL NOT NULL, bytes REAL NOT NULL, in_graph_ms REAL NOT NULL,"
+                     "  load REAL NOT NULL, measured_at INTEGER NOT NULL,"
                      "  PRIMARY KEY (device, signature)) WITHOUT ROWID;",
                      set_version)
             .c_str());
   }
-  if (*version == 1 || *version == 2) {
+  if (*version >= 1 && *version < kSchemaVersion) {
     std::string changes = set_version;
     auto add = [&changes](absl::string_view column) {
       absl::StrAppend(&changes, "; ALTER TABLE kernel_cost ADD COLUMN ", column,
@@ -169,7 +188,9 @@ absl::Status CostDb::BringUpToDate() {
       add("flops");
       add("bytes");
     }
-    add("in_graph_ms");
+    if (*version <= 2) add("in_graph_ms");
+    add("load");
+    add("measured_at");
     return Execute(changes.c_str());
   }
   return absl::InvalidArgumentError(
@@ -200,16 +221,11 @@ absl::StatusOr<std::optional<MeasuredCost>> CostDb::Find(absl::string_view devic
 absl::StatusOr<bool> CostDb::Insert(const char* verb, const CostEntry& entry) {
   if (!IsCost(entry.cost)) return NoCost(entry.device, entry.signature);
   Statement insert(db_, absl::StrCat(verb, " INTO kernel_cost (device, signature, ", kCostColumns,
-                                     ") VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+                                     ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
                             .c_str());
   insert.Bind(1, entry.device);
   insert.Bind(2, entry.signature);
-  insert.Bind(3, entry.cost.median_ms);
-  insert.Bind(4, entry.cost.variance_ms2);
-  insert.Bind(5, entry.cost.runs);
-  insert.Bind(6, entry.cost.flops);
-  insert.Bind(7, entry.cost.bytes);
-  insert.Bind(8, entry.cost.in_graph_ms);
+  insert.Bind(3, entry.cost);
   if (insert.Step() != SQLITE_DONE) return Failure("a cost cannot be written");
   return sqlite3_changes(db_) > 0;
 }
@@ -221,6 +237,23 @@ absl::StatusOr<MeasuredCost> CostDb::Put(absl::string_view device, absl::string_
   auto kept = Find(device, signature);
   if (!kept.ok()) return kept.status();
   return kept->value_or(cost);
+}
+
+absl::Status CostDb::Replace(absl::string_view device, absl::string_view signature,
+                             const MeasuredCost& cost) {
+  if (!IsCost(cost)) return NoCost(device, signature);
+  Statement replace(
+      db_, absl::StrCat("INSERT INTO kernel_cost (device, signature, ", kCostColumns,
+                        ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                        " ON CONFLICT (device, signature) DO UPDATE SET"
+                        " median_ms = excluded.median_ms, variance_ms2 = excluded.variance_ms2,"
+                        " runs = excluded.runs, load = excluded.load,"
+                        " measured_at = excluded.measured_at")
+               .c_str());
+  replace.Bind(1, device);
+  replace.Bind(2, signature);
+  replace.Bind(3, cost);
+  return replace.Step() == SQLITE_DONE ? absl::OkStatus() : Failure("a cost cannot be written");
 }
 
 absl::StatusOr<int64_t> CostDb::PutInGraph(absl::string_view device, const KernelTimes& times) {

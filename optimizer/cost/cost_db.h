@@ -24,6 +24,13 @@ struct MeasuredCost {
   // The kernel's work: scalar operations, and bytes of its operands and results. 0: unknown.
   double flops = 0, bytes = 0;
   double in_graph_ms = 0;  // mean of its medians in runs of whole graphs; 0: never timed there
+  // The share of the machine's processors that other processes took meanwhile, from 0 to 1.
+  double load = 0;
+  int64_t measured_at = 0;  // seconds since 1970; 0: unknown
+
+  // The standard error of median_ms: from the spread of the repetitions, from the load, and half a
+  // percent for what repetitions do not show, such as the place in memory.
+  double ErrorMs() const;
 };
 
 // Kernel signatures and milliseconds.
@@ -36,7 +43,7 @@ struct CostEntry {
 
 // One table, keyed by device (KernelMeasurer::device(): device, back end, library version, threads)
 // and kernel signature. The first measurement of a key stays, so that processes that measure at the
-// same time agree afterwards and searches are repeatable. Costs are finite and not negative; others
+// same time agree afterwards and searches are repeatable, unless it is replaced on purpose. Costs are finite and not negative; others
 // are not written, and reading one from a file is an error (InvalidArgument). Writes are atomic and
 // wait for other processes. Not thread-safe: open one per thread.
 class CostDb {
@@ -56,6 +63,9 @@ class CostDb {
   // Returns the measurement in force: an earlier one of the same key stays.
   absl::StatusOr<MeasuredCost> Put(absl::string_view device, absl::string_view signature,
                                    const MeasuredCost& cost);
+  // Stores the measurement in place of an earlier one, whose in_graph_ms stays.
+  absl::Status Replace(absl::string_view device, absl::string_view signature,
+                       const MeasuredCost& cost);
   // Stores kernel times from runs of whole graphs. The first time of a kernel stays; kernels
   // without an entry are skipped. Returns how many were stored: all or, on error, none.
   absl::StatusOr<int64_t> PutInGraph(absl::string_view device, const KernelTimes& times);

@@ -9,8 +9,23 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "optimizer/cost/cost.h"
+#include "runtime/measure.h"
 
 namespace lemma::optimizer {
+
+// A kernel of a plan, by its number in the cost model, and how often it runs (more than once if it
+// occurs more than once; a fraction if sizes are weighted).
+struct KernelUse {
+  int kernel = 0;
+  double times = 1;
+};
+// The kernels of a plan, each once, by number.
+using KernelList = std::vector<KernelUse>;
+
+// A kernel's time, and how far off it may be.
+struct KernelPrice {
+  double ns = 0, error_ns = 0;  // infinite: the kernel cannot run
+};
 
 class CostModel {
  public:
@@ -37,6 +52,20 @@ class CostModel {
   // the model is not such a sum. With it, a search prices the change of a rewrite instead of the
   // graph.
   virtual std::optional<Cost> CostOfOperator(const Node& /*node*/) { return std::nullopt; }
+
+  // Models that price a graph by the kernels of a back end's plan list them; the four functions
+  // below are theirs. Numbers of kernels are valid during the model's lifetime.
+  virtual bool ListsKernels() const { return false; }
+  // nullopt: the graph cannot run.
+  virtual absl::StatusOr<std::optional<KernelList>> KernelsOf(const Graph& /*graph*/) {
+    return absl::UnimplementedError("the model lists no kernels");
+  }
+  virtual const KernelTraits& TraitsOf(int kernel);
+  // Measures the kernels whose prices are not known.
+  virtual absl::StatusOr<std::vector<KernelPrice>> PricesOf(const KernelList& kernels);
+  // Measures again those of the kernels whose prices are uncertain, in turn, unless that was done
+  // before; returns whether there was one.
+  virtual absl::StatusOr<bool> Refine(const KernelList& kernels);
 
   // One line for reports: "measured on cpu (…), 2 threads".
   virtual std::string Describe() const = 0;

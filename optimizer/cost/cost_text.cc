@@ -16,7 +16,9 @@
 namespace lemma::optimizer {
 namespace {
 
-constexpr char kHeader[] = "lemma costs 2";
+constexpr char kHeader[] = "lemma costs 3";
+// Without load and date.
+constexpr char kOldHeader[] = "lemma costs 2";
 constexpr char kDevice[] = "device ";
 
 // The shortest decimal that reads back as the same number.
@@ -32,11 +34,15 @@ std::string Number(double value) {
 auto Key(const CostEntry& entry) { return std::tie(entry.device, entry.signature); }
 
 bool ParseCost(const std::vector<absl::string_view>& words, MeasuredCost* cost) {
-  const std::pair<int, double*> reals[] = {{0, &cost->median_ms},
-                                           {1, &cost->variance_ms2},
-                                           {3, &cost->flops},
-                                           {4, &cost->bytes},
-                                           {5, &cost->in_graph_ms}};
+  std::vector<std::pair<int, double*>> reals = {{0, &cost->median_ms},
+                                                {1, &cost->variance_ms2},
+                                                {3, &cost->flops},
+                                                {4, &cost->bytes},
+                                                {5, &cost->in_graph_ms}};
+  if (words.size() > 7) {
+    reals.emplace_back(6, &cost->load);
+    if (!absl::SimpleAtoi(words[7], &cost->measured_at) || cost->measured_at < 0) return false;
+  }
   for (const auto& [word, value] : reals) {
     if (!absl::SimpleAtod(words[word], value) || !std::isfinite(*value) || *value < 0) return false;
   }
@@ -58,7 +64,7 @@ std::string PrintCosts(std::vector<CostEntry> entries) {
     const MeasuredCost& c = entry.cost;
     absl::StrAppend(&text, Number(c.median_ms), " ", Number(c.variance_ms2), " ", c.runs, " ",
                     Number(c.flops), " ", Number(c.bytes), " ", Number(c.in_graph_ms), " ",
-                    entry.signature, "\n");
+                    Number(c.load), " ", c.measured_at, " ", entry.signature, "\n");
   }
   return text;
 }
@@ -73,23 +79,26 @@ absl::StatusOr<std::vector<CostEntry>> ParseCosts(absl::string_view text) {
   std::vector<CostEntry> entries;
   std::set<std::pair<std::string, std::string>> seen;
   std::string device;
+  size_t numbers = 8;  // before the signature
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     if (++number == 1) {
-      if (line == kHeader) continue;
+      if (line == kOldHeader) numbers = 6;
+      if (line == kHeader || line == kOldHeader) continue;
       return fail(absl::StrCat("costs begin with the line '", kHeader, "'"));
     }
     if (absl::ConsumePrefix(&line, kDevice)) {
       device = std::string(line);
       continue;
     }
-    const std::vector<absl::string_view> words = absl::StrSplit(line, absl::MaxSplits(' ', 6));
+    const std::vector<absl::string_view> words = absl::StrSplit(line, absl::MaxSplits(' ', static_cast<int>(numbers)));
     CostEntry entry;
-    if (words.size() != 7 || words[6].empty() || !ParseCost(words, &entry.cost)) {
-      return fail("expected median, variance, runs, flops, bytes, time in graphs and signature");
+    if (words.size() != numbers + 1 || words.back().empty() || !ParseCost(words, &entry.cost)) {
+      return fail(absl::StrCat("expected median, variance, runs, flops, bytes, time in graphs",
+                               numbers > 6 ? ", load, date" : "", " and signature"));
     }
     if (device.empty()) return fail("a kernel before the first device");
     entry.device = device;
-    entry.signature = std::string(words[6]);
+    entry.signature = std::string(words.back());
     if (!seen.emplace(entry.device, entry.signature).second) {
       return fail("this kernel of this device was there before");
     }

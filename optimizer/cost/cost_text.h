@@ -1,12 +1,13 @@
 // Reads and writes measured costs as text, to keep them beside a model, carry them to another
 // machine, or repeat a search bit for bit.
 //
-//     lemma costs 2
+//     lemma costs 3
 //     device cpu, AMD EPYC, AVX-512, oneDNN 2.6.3, threads 1, kernels 4
-//     0.219818 3.7e-07 3 25690112 1204224 0.2431 conv(f32[1,64,56,56] …) …
+//     0.219818 3.7e-07 3 25690112 1204224 0.2431 0.02 1795550400 conv(f32[1,64,56,56] …) …
 //
 // One line per kernel: median in ms, variance in ms^2, runs, flops, bytes, ms in runs of graphs (0:
-// not timed there), signature. A device's kernels follow its line. Numbers read back exactly.
+// not timed there), load, date, signature (cost_db.h). A device's kernels follow its line. Numbers
+// read back exactly. Texts that begin with "lemma costs 2" lack load and date.
 #ifndef LEMMA_OPTIMIZER_COST_COST_TEXT_H_
 #define LEMMA_OPTIMIZER_COST_COST_TEXT_H_
 

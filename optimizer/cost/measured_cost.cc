@@ -1,16 +1,20 @@
 #include "optimizer/cost/measured_cost.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <deque>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/machine_load.h"
 #include "optimizer/cost/calibration.h"
 #include "optimizer/cost/roofline.h"
 #include "optimizer/folding/constant_folding.h"
@@ -32,6 +36,14 @@ MeasuredCost Summarize(const std::vector<double>& ms) {
   for (double x : ms) mean += x / result.runs;
   for (double x : ms) result.variance_ms2 += (x - mean) * (x - mean) / result.runs;
   return result;
+}
+
+// A time by a roofline, and how far off such times are.
+KernelPrice Estimated(const Cost& cost) {
+  constexpr double kError = 0.2;
+  if (cost.is_infinite()) return {HUGE_VAL, 0};
+  const auto ns = static_cast<double>(cost.ns());
+  return {ns, kError * ns};
 }
 
 // By operator of `folded` (`graph` with constants in place of some operators): the position in
@@ -56,25 +68,37 @@ absl::flat_hash_map<const Node*, size_t> PositionsIn(const Graph& graph, const G
   return result;
 }
 
-// Sums the costs of a plan's kernels; asks for each kernel once.
+// Numbers the kernels of plans, and sums their prices. Asks for each price once.
 class KernelCostModel : public CostModel {
  public:
   explicit KernelCostModel(KernelMeasurer* measurer) : measurer_(measurer) {}
 
   absl::StatusOr<Cost> CostOf(const Graph& graph) override {
-    return SumOver(
-        graph, [this](const PlannedKernel& kernel) { return KnownCostOf(kernel); },
-        [this](const std::vector<PlannedKernel>& kernels) { return PrepareNew(kernels); });
+    auto plan = PlanOf(graph);
+    if (!plan.ok()) return plan.status();
+    if (!plan->has_value()) return Cost::Infinite();
+    const KernelList kernels = ListOf((*plan)->kernels);
+    auto prices = PricesOf(kernels);
+    if (!prices.ok()) return prices.status();
+    Cost total;
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      total += Cost::Nanoseconds((*prices)[i].ns).Scaled(kernels[i].times);
+    }
+    return total.WithPeak((*plan)->peak_bytes);
   }
 
   absl::StatusOr<Cost> EstimateOf(const Graph& graph) override {
-    return SumOver(
-        graph,
-        [this](const PlannedKernel& kernel) -> absl::StatusOr<Cost> {
-          auto it = memo_.find(kernel.signature);
-          return it != memo_.end() ? it->second : EstimateOfKernel(kernel);
-        },
-        [](const std::vector<PlannedKernel>&) { return absl::OkStatus(); });
+    auto plan = PlanOf(graph);
+    if (!plan.ok()) return plan.status();
+    if (!plan->has_value()) return Cost::Infinite();
+    Cost total;
+    for (const PlannedKernel& planned : (*plan)->kernels) {
+      const Kernel& kernel = kernels_[NumberOf(planned)];
+      auto price = kernel.price ? *kernel.price : EstimateOfKernel(planned);
+      if (!price.ok()) return price.status();
+      total += Cost::Nanoseconds(price->ns);
+    }
+    return total.WithPeak((*plan)->peak_bytes);
   }
 
   absl::StatusOr<std::vector<Cost>> SharesOf(const Graph& graph) override {
@@ -84,65 +108,99 @@ class KernelCostModel : public CostModel {
     if (!plan.ok()) return plan.status();
     const absl::flat_hash_map<const Node*, size_t> position = PositionsIn(graph, folded);
     std::vector<Cost> shares(graph.nodes().size());
-    for (const PlannedKernel& kernel : plan->kernels) {
-      if (kernel.nodes.empty()) continue;
-      auto cost = KnownCostOf(kernel);
-      if (!cost.ok()) return cost.status();
-      auto at = position.find(kernel.nodes.front().get());
-      if (at != position.end()) shares[at->second] += *cost;
+    for (const PlannedKernel& planned : plan->kernels) {
+      if (planned.nodes.empty()) continue;
+      auto price = PricesOf({{NumberOf(planned), 1}});
+      if (!price.ok()) return price.status();
+      auto at = position.find(planned.nodes.front().get());
+      if (at != position.end()) shares[at->second] += Cost::Nanoseconds(price->front().ns);
     }
     return shares;
   }
 
+  bool ListsKernels() const override { return true; }
+
+  absl::StatusOr<std::optional<KernelList>> KernelsOf(const Graph& graph) override {
+    auto plan = PlanOf(graph);
+    if (!plan.ok()) return plan.status();
+    if (!plan->has_value()) return std::optional<KernelList>();
+    return ListOf((*plan)->kernels);
+  }
+
+  const KernelTraits& TraitsOf(int kernel) override { return kernels_[kernel].traits; }
+
+  absl::StatusOr<std::vector<KernelPrice>> PricesOf(const KernelList& list) override {
+    std::vector<PlannedKernel> fresh;
+    for (const KernelUse& use : list) {
+      if (!kernels_[use.kernel].price) fresh.push_back(kernels_[use.kernel].planned);
+    }
+    if (!fresh.empty()) {
+      if (absl::Status s = PrepareKernels(fresh); !s.ok()) return s;
+    }
+    std::vector<KernelPrice> prices;
+    for (const KernelUse& use : list) {
+      std::optional<KernelPrice>& known = kernels_[use.kernel].price;
+      if (!known) {
+        auto price = PriceOfKernel(kernels_[use.kernel].planned);
+        if (!price.ok()) return price.status();
+        known = *price;
+      }
+      prices.push_back(*known);
+    }
+    return prices;
+  }
+
  protected:
+  struct Kernel {
+    PlannedKernel planned;
+    KernelTraits traits;
+    std::optional<KernelPrice> price;
+    bool is_refined = false;
+  };
+
   KernelMeasurer* measurer() { return measurer_; }
-  virtual absl::StatusOr<Cost> CostOfKernel(const PlannedKernel& kernel) = 0;
-  // Called before CostOfKernel with the kernels whose cost will be asked for next.
+  Kernel& kernel(int number) { return kernels_[number]; }
+  virtual absl::StatusOr<KernelPrice> PriceOfKernel(const PlannedKernel& kernel) = 0;
+  // Called before PriceOfKernel with the kernels whose prices will be asked for next.
   virtual absl::Status PrepareKernels(const std::vector<PlannedKernel>& /*kernels*/) {
     return absl::OkStatus();
   }
-  // As CostOfKernel, but without measuring.
-  virtual absl::StatusOr<Cost> EstimateOfKernel(const PlannedKernel& kernel) {
-    return CostOfKernel(kernel);
+  // As PriceOfKernel, but without measuring.
+  virtual absl::StatusOr<KernelPrice> EstimateOfKernel(const PlannedKernel& kernel) {
+    return PriceOfKernel(kernel);
   }
 
  private:
-  absl::Status PrepareNew(const std::vector<PlannedKernel>& kernels) {
-    std::vector<PlannedKernel> fresh;
-    absl::flat_hash_set<absl::string_view> seen;
-    for (const PlannedKernel& kernel : kernels) {
-      if (memo_.contains(kernel.signature) || !seen.insert(kernel.signature).second) continue;
-      fresh.push_back(kernel);
-    }
-    return fresh.empty() ? absl::OkStatus() : PrepareKernels(fresh);
-  }
-
-  absl::StatusOr<Cost> KnownCostOf(const PlannedKernel& kernel) {
-    auto it = memo_.find(kernel.signature);
-    if (it != memo_.end()) return it->second;
-    auto cost = CostOfKernel(kernel);
-    if (cost.ok()) memo_.emplace(kernel.signature, *cost);
-    return cost;
-  }
-
-  absl::StatusOr<Cost> SumOver(
-      const Graph& graph, absl::FunctionRef<absl::StatusOr<Cost>(const PlannedKernel&)> cost_of,
-      absl::FunctionRef<absl::Status(const std::vector<PlannedKernel>&)> prepare) {
+  // nullopt: the graph cannot run.
+  absl::StatusOr<std::optional<KernelPlan>> PlanOf(const Graph& graph) {
     auto plan = measurer_->Plan(AssumeFolded(graph));
-    if (!plan.ok() && CannotRun(plan.status())) return Cost::Infinite();
+    if (!plan.ok() && CannotRun(plan.status())) return std::optional<KernelPlan>();
     if (!plan.ok()) return plan.status();
-    if (absl::Status s = prepare(plan->kernels); !s.ok()) return s;
-    Cost total;
-    for (const PlannedKernel& kernel : plan->kernels) {
-      auto cost = cost_of(kernel);
-      if (!cost.ok()) return cost.status();
-      total += *cost;
+    return std::optional<KernelPlan>(*std::move(plan));
+  }
+
+  int NumberOf(const PlannedKernel& planned) {
+    auto [entry, is_new] =
+        numbers_.try_emplace(planned.signature, static_cast<int>(kernels_.size()));
+    if (is_new) kernels_.push_back({planned, measurer_->TraitsOf(planned), std::nullopt});
+    return entry->second;
+  }
+
+  KernelList ListOf(const std::vector<PlannedKernel>& plan) {
+    std::vector<int> numbers;
+    for (const PlannedKernel& planned : plan) numbers.push_back(NumberOf(planned));
+    std::sort(numbers.begin(), numbers.end());
+    KernelList list;
+    for (int number : numbers) {
+      if (list.empty() || list.back().kernel != number) list.push_back({number, 0});
+      ++list.back().times;
     }
-    return total.WithPeak(plan->peak_bytes);
+    return list;
   }
 
   KernelMeasurer* const measurer_;
-  absl::flat_hash_map<std::string, Cost> memo_;
+  absl::flat_hash_map<std::string, int> numbers_;  // by signature
+  std::deque<Kernel> kernels_;                     // references to them stay valid
 };
 
 class MeasuredCostModel : public KernelCostModel {
@@ -155,15 +213,56 @@ class MeasuredCostModel : public KernelCostModel {
 
   std::string Describe() const override { return absl::StrCat("measured on ", device_); }
 
+  absl::StatusOr<bool> Refine(const KernelList& list) override {
+    std::vector<int> uncertain;
+    for (const KernelUse& use : list) {
+      const Kernel& k = kernel(use.kernel);
+      if (k.is_refined || !k.price || !std::isfinite(k.price->ns)) continue;
+      if (k.price->error_ns > kUncertain * k.price->ns) uncertain.push_back(use.kernel);
+    }
+    if (uncertain.empty()) return false;
+    // In turn, so that a disturbance hits all alike.
+    std::vector<std::vector<double>> ms(uncertain.size());
+    const MachineLoad load;
+    for (int i = 0; i < std::max(1, options_.repetitions); ++i) {
+      for (size_t k = 0; k < uncertain.size(); ++k) {
+        auto once = MeasureOnce(kernel(uncertain[k]).planned);
+        if (!once.ok()) return once.status();
+        ms[k].push_back(*once);
+      }
+    }
+    for (size_t k = 0; k < uncertain.size(); ++k) {
+      Kernel& refined = kernel(uncertain[k]);
+      auto cost = Store(refined.planned, ms[k], load.OthersShare(), /*replace=*/true);
+      if (!cost.ok()) return cost.status();
+      cost->load = 0;  // it slowed all of them
+      refined.price = Calibrated(refined.planned, *cost);
+      refined.is_refined = true;
+    }
+    return true;
+  }
+
  private:
-  absl::StatusOr<Cost> CostOfKernel(const PlannedKernel& kernel) override {
+  // Relative errors above this are worth another measurement.
+  static constexpr double kUncertain = 0.01;
+  // A measurement is repeated if others took more than kBusy of the machine meanwhile, and now take
+  // less than kQuiet; or if it is older than this, and the machine is quiet.
+  static constexpr double kBusy = 0.25, kQuiet = 0.1;
+  static constexpr int64_t kOldSeconds = 30 * 24 * 3600;
+
+  absl::StatusOr<KernelPrice> PriceOfKernel(const PlannedKernel& kernel) override {
     auto known = Known(kernel);
     if (!known.ok()) return known.status();
-    if (known->has_value()) return **known;
-    auto measured = Measure(kernel);
-    if (CannotRun(measured.status())) return Cost::Infinite();
+    if (known->has_value()) {
+      if (!IsStale(**known)) return Calibrated(kernel, **known);
+      auto again = Measure(kernel, /*replace=*/true);
+      // What was known must do if the measurement is interrupted.
+      return Calibrated(kernel, again.ok() ? *again : **known);
+    }
+    auto measured = Measure(kernel, /*replace=*/false);
+    if (CannotRun(measured.status())) return KernelPrice{HUGE_VAL, 0};
     if (!measured.ok()) return measured.status();
-    return Cost::Milliseconds(calibration_->Milliseconds(kernel.signature, measured->median_ms));
+    return Calibrated(kernel, *measured);
   }
 
   absl::Status PrepareKernels(const std::vector<PlannedKernel>& kernels) override {
@@ -173,50 +272,88 @@ class MeasuredCostModel : public KernelCostModel {
       if (!known.ok()) return known.status();
       if (!known->has_value()) unknown.push_back(kernel);
     }
+    if (unknown.empty()) return absl::OkStatus();
     const absl::Status s = measurer()->Prepare(unknown);
     // If the kernels cannot run, measuring reports it for each kernel.
     return CannotRun(s) ? absl::OkStatus() : s;
   }
 
-  absl::StatusOr<Cost> EstimateOfKernel(const PlannedKernel& kernel) override {
+  absl::StatusOr<KernelPrice> EstimateOfKernel(const PlannedKernel& kernel) override {
     auto known = Known(kernel);
     if (!known.ok()) return known.status();
-    if (known->has_value()) return **known;
+    if (known->has_value()) return Calibrated(kernel, **known);
     if (!machine_) {
       auto entries = db_->Entries(device_);
       if (!entries.ok()) return entries.status();
       machine_ = FitRoofline(*entries);
     }
-    return EstimateCost(*machine_, measurer()->WorkOf(kernel));
+    return Estimated(EstimateCost(*machine_, measurer()->WorkOf(kernel)));
   }
 
-  // The calibrated cost from the database.
-  absl::StatusOr<std::optional<Cost>> Known(const PlannedKernel& kernel) {
+  KernelPrice Calibrated(const PlannedKernel& kernel, const MeasuredCost& cost) const {
+    const double ms = calibration_->Milliseconds(kernel.signature, cost.median_ms);
+    const double error = cost.median_ms > 0 ? cost.ErrorMs() / cost.median_ms : 0;
+    return {ms * 1e6, error * ms * 1e6};
+  }
+
+  absl::StatusOr<std::optional<MeasuredCost>> Known(const PlannedKernel& kernel) {
     if (!calibration_) {
       auto entries = db_->Entries(device_);
       if (!entries.ok()) return entries.status();
       calibration_.emplace(*entries);
     }
-    auto known = db_->Find(device_, kernel.signature);
-    if (!known.ok()) return known.status();
-    if (!known->has_value()) return std::optional<Cost>();
-    return Cost::Milliseconds(calibration_->Milliseconds(kernel.signature, (*known)->median_ms));
+    return db_->Find(device_, kernel.signature);
   }
 
-  absl::StatusOr<MeasuredCost> Measure(const PlannedKernel& kernel) {
+  bool IsStale(const MeasuredCost& cost) {
+    const bool is_old = cost.measured_at > 0 && std::time(nullptr) - cost.measured_at > kOldSeconds;
+    return (is_old || cost.load > kBusy) && LoadNow() < kQuiet;
+  }
+
+  // What others take of the machine, over half a second or more.
+  double LoadNow() {
+    if (options_.others_share) return options_.others_share();
+    constexpr double kWindow = 0.5;
+    if (!load_now_ || recent_.Seconds() >= kWindow) {
+      if (!load_now_) {
+        std::this_thread::sleep_for(std::chrono::duration<double>(kWindow - recent_.Seconds()));
+      }
+      load_now_ = recent_.OthersShare();
+      recent_.Restart();
+    }
+    return *load_now_;
+  }
+
+  absl::StatusOr<double> MeasureOnce(const PlannedKernel& kernel) {
     if (options_.on_measure) options_.on_measure(kernel.signature);
+    if (options_.deadline.interrupted()) return Deadline::Interruption();
+    return measurer()->MeasureMs(kernel);
+  }
+
+  absl::StatusOr<MeasuredCost> Measure(const PlannedKernel& kernel, bool replace) {
     std::vector<double> ms;
+    const MachineLoad load;
     for (int i = 0; i < std::max(1, options_.repetitions); ++i) {
-      if (options_.deadline.interrupted()) return Deadline::Interruption();
-      auto once = measurer()->MeasureMs(kernel);
+      auto once = MeasureOnce(kernel);
       if (!once.ok()) return once.status();
       ms.push_back(*once);
     }
+    // A short measurement says little of the load.
+    const bool is_short = options_.others_share || load.Seconds() < 0.1;
+    return Store(kernel, ms, is_short ? LoadNow() : load.OthersShare(), replace);
+  }
+
+  absl::StatusOr<MeasuredCost> Store(const PlannedKernel& kernel, const std::vector<double>& ms,
+                                     double load, bool replace) {
     MeasuredCost cost = Summarize(ms);
     const Work work = measurer()->WorkOf(kernel);
     cost.flops = work.flops;
     cost.bytes = work.bytes_read + work.bytes_written;
-    return db_->Put(device_, kernel.signature, cost);
+    cost.load = load;
+    cost.measured_at = std::time(nullptr);
+    if (!replace) return db_->Put(device_, kernel.signature, cost);
+    if (absl::Status s = db_->Replace(device_, kernel.signature, cost); !s.ok()) return s;
+    return cost;
   }
 
   CostDb* const db_;
@@ -224,6 +361,8 @@ class MeasuredCostModel : public KernelCostModel {
   const std::string device_;
   std::optional<Roofline> machine_;         // fitted to the known kernels
   std::optional<Calibration> calibration_;  // set when the first kernel is priced
+  MachineLoad recent_;
+  std::optional<double> load_now_;
 };
 
 class KnownCostModel : public KernelCostModel {
@@ -234,24 +373,24 @@ class KnownCostModel : public KernelCostModel {
         device_(std::move(device)),
         machine_(FitRoofline(entries)),
         calibration_(entries) {
-    for (const CostEntry& entry : entries) known_[entry.signature] = entry.cost.median_ms;
+    for (const CostEntry& entry : entries) known_[entry.signature] = entry.cost;
   }
 
   std::string Describe() const override { return absl::StrCat("known of ", device_); }
 
  private:
-  absl::StatusOr<Cost> CostOfKernel(const PlannedKernel& kernel) override {
+  absl::StatusOr<KernelPrice> PriceOfKernel(const PlannedKernel& kernel) override {
     auto it = known_.find(kernel.signature);
-    if (it != known_.end()) {
-      return Cost::Milliseconds(calibration_.Milliseconds(kernel.signature, it->second));
-    }
-    return EstimateCost(machine_, measurer()->WorkOf(kernel));
+    if (it == known_.end()) return Estimated(EstimateCost(machine_, measurer()->WorkOf(kernel)));
+    const double ms = calibration_.Milliseconds(kernel.signature, it->second.median_ms);
+    const double error = it->second.median_ms > 0 ? it->second.ErrorMs() / it->second.median_ms : 0;
+    return KernelPrice{ms * 1e6, error * ms * 1e6};
   }
 
   const std::string device_;
   const Roofline machine_;
   const Calibration calibration_;
-  absl::flat_hash_map<std::string, double> known_;
+  absl::flat_hash_map<std::string, MeasuredCost> known_;
 };
 
 }  // namespace

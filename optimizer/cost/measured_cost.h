@@ -18,12 +18,16 @@ struct MeasureOptions {
   int repetitions = 3;  // measurements per new kernel; the least median counts
   // Called before each kernel that is measured.
   std::function<void(absl::string_view signature)> on_measure;
+  // The share of the machine that other processes take now, 0 to 1; null: asks the system.
+  std::function<double()> others_share;
   // After an interrupt nothing more is measured; the cost of an unknown kernel is then Cancelled.
   Deadline deadline;
 };
 
 // Sums the times of the kernels that `measurer` plans for a graph. Kernels that are not in `db` are
-// measured and stored there. Times are calibrated (optimizer/cost/calibration.h) by the runs of
+// measured and stored there. So are kernels that were measured on a busy machine or more than 30
+// days ago, if the machine is quiet now, and kernels on which a decision depends and whose times
+// are uncertain (CostModel::Refine). Times are calibrated (optimizer/cost/calibration.h) by the runs of
 // whole graphs that `db` holds when the model is first used, so the same database gives the same
 // costs. `measurer` and `db` must outlive the model.
 std::unique_ptr<CostModel> MakeMeasuredCostModel(KernelMeasurer* measurer, CostDb* db,

@@ -1,5 +1,6 @@
 #include "optimizer/cost/sized_cost.h"
 
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -47,6 +48,29 @@ class SizedCostModel : public CostModel {
       sum += cost->Scaled(at.weight);
     }
     return sum;
+  }
+
+  bool ListsKernels() const override { return model_->ListsKernels(); }
+
+  absl::StatusOr<std::optional<KernelList>> KernelsOf(const Graph& graph) override {
+    std::map<int, double> times;
+    for (At& at : sizes_) {
+      auto sized = at.specializer.Of(graph);
+      if (!sized.ok()) return std::optional<KernelList>();
+      auto kernels = model_->KernelsOf(*sized);
+      if (!kernels.ok() || !kernels->has_value()) return kernels;
+      for (const KernelUse& use : **kernels) times[use.kernel] += use.times * at.weight;
+    }
+    KernelList list;
+    for (const auto& [kernel, count] : times) list.push_back({kernel, count});
+    return std::optional<KernelList>(std::move(list));
+  }
+  const KernelTraits& TraitsOf(int kernel) override { return model_->TraitsOf(kernel); }
+  absl::StatusOr<std::vector<KernelPrice>> PricesOf(const KernelList& kernels) override {
+    return model_->PricesOf(kernels);
+  }
+  absl::StatusOr<bool> Refine(const KernelList& kernels) override {
+    return model_->Refine(kernels);
   }
 
   std::string Describe() const override {

@@ -34,7 +34,7 @@ class BacktrackingRun {
         options_(options),
         initial_cost_(initial_cost),
         progress_(progress),
-        work_(graph, std::move(rules), costs, options.objective),
+        work_(graph, std::move(rules), costs, &plans_, options.objective),
         budget_(options.limits, [this](int64_t queued) { return Report(queued); }) {}
 
   absl::StatusOr<SearchResult> Do() {
@@ -90,22 +90,26 @@ class BacktrackingRun {
   // Searches for the current objective, up to step number `until`. Sets best_ and descended_.
   absl::Status Phase(int64_t until) {
     Explorer explorer(&work_, &budget_, options_.alpha, HasFront() ? &front_ : nullptr);
-    auto rank = work_.Price();
-    if (!rank.ok()) return rank.status();
-    const SearchState initial{nullptr, work_.graph().hash(), *rank};
-    if (HasFront()) front_.Offer(*rank, [] { return nullptr; });
-    best_ = initial;
+    auto exact = ExactState(&work_);
+    if (!exact.ok()) return exact.status();
+    const SearchState initial = *std::move(exact);
+    if (HasFront()) front_.Offer(initial.rank, [] { return nullptr; });
+    best_ = initial_ = initial;
+    if (absl::Status s = explorer.DescendCertainly(&best_); !s.ok()) return s;
+    certain_ = best_;
     if (absl::Status s = explorer.Descend(&best_, /*free=*/true); !s.ok()) return s;
     descended_ = best_;
     if (!options_.descend_only) {
-      if (absl::Status s = SearchParts(until, &explorer); !s.ok()) return s;
-      // Not when estimating: errors of estimates would accumulate in a queue.
-      if (!work_.IsEstimating()) {
-        if (HasFront()) budget_.ShareUntil(until);
-        absl::Status status = explorer.Explore({initial, descended_, best_}, &best_);
-        budget_.ShareUntil(std::nullopt);
-        if (!status.ok()) return status;
-      }
+      auto in_parts = SearchParts(until, &explorer);
+      if (!in_parts.ok()) return in_parts.status();
+      if (HasFront()) budget_.ShareUntil(until);
+      // A large graph is not explored as a whole when estimating: it has too many graphs around it,
+      // and errors of estimates would accumulate in the queue.
+      absl::Status status = work_.IsEstimating() && *in_parts
+                                ? explorer.ApplyEachRule(&best_)
+                                : explorer.Explore({initial, descended_, best_}, &best_);
+      budget_.ShareUntil(std::nullopt);
+      if (!status.ok()) return status;
     }
     const bool is_used_up = budget_.stop().value_or(StopReason::kSteps) == StopReason::kSteps;
     if (!options_.finish || !is_used_up) return absl::OkStatus();
@@ -138,6 +142,11 @@ class BacktrackingRun {
     auto best_cost = costs_.CostOf(result->best);
     if (!best_cost.ok()) return best_cost.status();
     result->best_cost = *best_cost;
+    work_.GoTo(certain_.path);
+    result->certain = work_.graph().ToGraph();
+    result->certain_rewrites = StepsOf(graph_, MatchedEditsOf(certain_.path));
+    result->best_is_certain = IsCertainlyBetter(best_, initial_, &costs_);
+    result->descended_is_certain = IsCertainlyBetter(descended_, initial_, &costs_);
     const std::vector<MatchedEditPtr> way = MatchedEditsOf(best_.path),
                                       first = MatchedEditsOf(descended_.path);
     result->rewrites = StepsOf(graph_, way);
@@ -167,11 +176,11 @@ class BacktrackingRun {
   }
 
   // Explores the parts of the best graph so far, equal ones once, with half of the steps up to
-  // `until`, and applies the results to the whole graph.
-  absl::Status SearchParts(int64_t until, Explorer* explorer) {
+  // `until`, and applies the results to the whole graph. Returns false if there is one part only.
+  absl::StatusOr<bool> SearchParts(int64_t until, Explorer* explorer) {
     work_.GoTo(best_.path);
     const std::vector<Part> parts = Partition(work_.graph());
-    if (parts.size() < 2) return absl::OkStatus();
+    if (parts.size() < 2) return false;
     std::map<std::vector<uint64_t>, size_t> numbers;
     std::vector<std::vector<const Part*>> alike;  // in the order of their first ones
     int64_t ops = 0;
@@ -195,7 +204,8 @@ class BacktrackingRun {
     }
     if (absl::Status s = ChangeAllParts(); !s.ok()) return s;
     // Descends on rewrites across borders, and on those that the parts' rewrites enabled.
-    return explorer->Descend(&best_, /*free=*/true);
+    if (absl::Status s = explorer->Descend(&best_, /*free=*/true); !s.ok()) return s;
+    return true;
   }
 
   absl::Status SearchPart(const std::vector<const Part*>& members) {
@@ -204,16 +214,16 @@ class BacktrackingRun {
     objective.memory_limit = 0;
     if (best_.rank.over > 0) objective.goal = Objective::Goal::kMemory;
     auto part = std::make_unique<Workspace>(members[0]->nodes, members[0]->outputs, rules_, &costs_,
-                                            objective);
+                                            &plans_, objective);
     if (objective.goal == Objective::Goal::kProduct) {
       auto reference = costs_.CostOf(part->graph().ToGraph());
       if (!reference.ok()) return reference.status();
       objective.reference = *reference;
       part->SetObjective(objective);
     }
-    auto rank = part->Price();
-    if (!rank.ok()) return rank.status();
-    const SearchState initial{nullptr, part->graph().hash(), *rank};
+    auto exact = ExactState(part.get());
+    if (!exact.ok()) return exact.status();
+    const SearchState initial = *std::move(exact);
     SearchState best = initial;
     Explorer explorer(part.get(), &budget_, options_.alpha);
     if (absl::Status s = explorer.Descend(&best, false); !s.ok()) return s;
@@ -271,10 +281,12 @@ class BacktrackingRun {
 
   // Takes the current whole graph if it is better than the best.
   absl::Status TakeIfBetter() {
-    auto rank = work_.Price();
-    if (!rank.ok()) return rank.status();
-    if (HasFront()) front_.Offer(*rank, [&] { return work_.path(); });
-    if (*rank < best_.rank) best_ = {work_.path(), work_.graph().hash(), *rank};
+    auto state = ExactState(&work_);
+    if (!state.ok()) return state.status();
+    if (HasFront()) front_.Offer(state->rank, [&] { return work_.path(); });
+    auto better = IsBetter(*state, best_, &costs_);
+    if (!better.ok()) return better.status();
+    if (*better) best_ = *std::move(state);
     return absl::OkStatus();
   }
 
@@ -284,6 +296,7 @@ class BacktrackingRun {
   const BacktrackingOptions options_;
   const Cost initial_cost_;
   const Search::OnProgress& progress_;
+  KnownPlans plans_;
   Workspace work_;
   SearchBudget budget_;
   struct SearchedPart {
@@ -293,7 +306,7 @@ class BacktrackingRun {
   };
   std::vector<SearchedPart> searched_;
   ParetoFront front_;
-  SearchState best_, descended_;
+  SearchState initial_, certain_, descended_, best_;
 };
 
 class Backtracking : public Search {

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "optimizer/cost/plan_comparison.h"
+
 namespace lemma::optimizer {
 
 // ---- The budget ----
@@ -68,33 +70,110 @@ void Explorer::Offer(const Rank& rank, const MatchedEditPtr& matched,
   });
 }
 
+absl::StatusOr<SearchState> ExactState(Workspace* work) {
+  auto rank = work->Price();
+  if (!rank.ok()) return rank.status();
+  SearchState state{work->path(), work->graph().hash(), *rank};
+  if (!work->IsEstimating()) return state;
+  auto kernels = work->Kernels();
+  if (!kernels.ok()) return kernels.status();
+  state.kernels = *std::move(kernels);
+  return state;
+}
+
+absl::StatusOr<bool> IsBetter(const SearchState& next, const SearchState& best, CostModel* costs) {
+  if (next.kernels == nullptr || best.kernels == nullptr) return next.rank < best.rank;
+  auto comparison =
+      Compare(*best.kernels, *next.kernels, next.rank.ops - best.rank.ops, costs);
+  if (!comparison.ok()) return comparison.status();
+  return comparison->verdict == PlanComparison::Verdict::kBetter;
+}
+
+bool IsCertainlyBetter(const SearchState& next, const SearchState& first, CostModel* costs) {
+  return next.kernels != nullptr && first.kernels != nullptr &&
+         CannotLose(DifferenceOf(*first.kernels, *next.kernels), costs);
+}
+
 // Each pass tries each match once, including matches that arise during the pass. Passes repeat
-// until one finds nothing, because a rewrite may pay off only after a later one.
-absl::Status Explorer::Descend(SearchState* state, bool free) {
-  const SearchState start = *state;
+// until one finds nothing, because a rewrite may pay off only after a later one. No graph occurs
+// twice on the way: what is better within the error of the times is no order.
+absl::Status Explorer::Take(SearchState* state, Workspace::Ask ask, bool free) {
   work_.GoTo(state->path);
+  absl::flat_hash_set<uint64_t> passed = {state->hash};
   for (bool improved = true; improved && !IsOver(free);) {
     improved = false;
     for (int m = 0; m < work_.matches().size() && !IsOver(free); ++m) {
       if (!work_.matches().IsAlive(m)) continue;
       const MatchedEditPtr matched = work_.matches().matched(m);
-      auto next = work_.Try(*matched, state->rank);
+      auto next = work_.Try(*matched, state->rank, ask);
       if (!next.ok()) return next.status();
       if (!next->has_value()) continue;
       budget_.Count(static_cast<int64_t>(queue_.size()));
       Offer((*next)->rank, matched, work_.path());
-      if (!((*next)->rank < state->rank) || !work_.Commit(matched)) continue;
+      if (!(*next)->is_better || !passed.insert((*next)->hash).second) continue;
+      if (!work_.Commit(matched)) continue;
       *state = {work_.path(), (*next)->hash, (*next)->rank};
       improved = true;
     }
   }
-  if (!work_.IsEstimating() || state->path == start.path) return absl::OkStatus();
-  // After estimates, the price of the result is computed exactly.
-  auto exact = work_.Price();
-  if (!exact.ok()) return exact.status();
-  state->rank = *exact;
-  if (!(state->rank < start.rank)) *state = start;
   return absl::OkStatus();
+}
+
+absl::Status Explorer::DescendCertainly(SearchState* state) {
+  if (state->kernels == nullptr) return absl::OkStatus();
+  SearchState next = *state;
+  if (absl::Status s = Take(&next, Workspace::Ask::kIsCertain, /*free=*/true); !s.ok()) return s;
+  if (next.path == state->path) return absl::OkStatus();
+  work_.GoTo(next.path);
+  auto exact = ExactState(&work_);
+  if (!exact.ok()) return exact.status();
+  if (IsCertainlyBetter(*exact, *state, work_.costs())) *state = *std::move(exact);
+  return absl::OkStatus();
+}
+
+absl::Status Explorer::Descend(SearchState* state, bool free) {
+  SearchState start = *state;
+  if (absl::Status s = Take(state, Workspace::Ask::kIsBetter, free); !s.ok()) return s;
+  if (!work_.IsEstimating()) return absl::OkStatus();
+  // What was estimated is now computed exactly.
+  if (start.kernels == nullptr) {
+    work_.GoTo(start.path);
+    auto exact = ExactState(&work_);
+    if (!exact.ok()) return exact.status();
+    start = *std::move(exact);
+  }
+  if (state->path == start.path) {
+    *state = start;
+    return absl::OkStatus();
+  }
+  work_.GoTo(state->path);
+  auto exact = ExactState(&work_);
+  if (!exact.ok()) return exact.status();
+  *state = *std::move(exact);
+  auto better = IsBetter(*state, start, work_.costs());
+  if (!better.ok()) return better.status();
+  if (!*better) *state = start;
+  return absl::OkStatus();
+}
+
+absl::Status Explorer::ApplyEachRule(SearchState* best) {
+  best_ = best;
+  absl::Status status;
+  for (bool improved = true; improved && status.ok() && !IsOver();) {
+    const SearchState from = *best;
+    work_.GoTo(from.path);
+    std::map<std::string, std::vector<int>> by_rule;
+    for (int m = 0; m < work_.matches().size(); ++m) {
+      if (!work_.matches().IsAlive(m)) continue;
+      by_rule[work_.matches().matched(m)->rule->rule().name].push_back(m);
+    }
+    for (const auto& [name, matches] : by_rule) {
+      if (matches.size() >= 2 && status.ok() && !IsOver()) status = ApplyAll(from, matches);
+    }
+    improved = best->hash != from.hash;
+  }
+  best_ = nullptr;
+  return status;
 }
 
 absl::Status Explorer::Explore(const std::vector<SearchState>& states, SearchState* best) {
@@ -120,7 +199,9 @@ absl::Status Explorer::Explore(const std::vector<SearchState>& states, SearchSta
 absl::Status Explorer::Consider(SearchState state, bool descend) {
   if (descend || state.rank < best_->rank) {
     absl::Status descended = Descend(&state, false);
-    if (state.rank < best_->rank) {
+    auto improves = ImprovesBest(&state);
+    if (!improves.ok()) return improves.status();
+    if (*improves) {
       *best_ = state;
       seen_.insert(state.hash);
     } else if (state.hash != best_->hash && !seen_.insert(state.hash).second) {
@@ -132,6 +213,13 @@ absl::Status Explorer::Consider(SearchState state, bool descend) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> Explorer::ImprovesBest(SearchState* state) {
+  if (!work_.IsEstimating()) return state->rank < best_->rank;
+  // A descent that was stopped leaves an estimate.
+  if (state->kernels == nullptr && work_.costs()->ListsKernels()) return false;
+  return IsBetter(*state, *best_, work_.costs());
+}
+
 absl::Status Explorer::Expand(const SearchState& state) {
   work_.GoTo(state.path);
   std::map<std::string, std::vector<int>> by_rule;
@@ -140,7 +228,7 @@ absl::Status Explorer::Expand(const SearchState& state) {
     if (!work_.matches().IsAlive(m)) continue;
     const MatchedEditPtr& matched = work_.matches().matched(m);
     by_rule[matched->rule->rule().name].push_back(m);
-    auto next = work_.Try(*matched, state.rank);
+    auto next = work_.Try(*matched, state.rank, Workspace::Ask::kRank);
     if (!next.ok()) return next.status();
     if (!next->has_value()) continue;
     budget_.Count(static_cast<int64_t>(queue_.size()));
@@ -171,12 +259,12 @@ absl::Status Explorer::ApplyAll(const SearchState& from, const std::vector<int>&
     if (work_.matches().IsAlive(*m)) work_.Commit(work_.matches().matched(*m));
   }
   if (!seen_.insert(work_.graph().hash()).second) return absl::OkStatus();
-  auto rank = work_.Price();
-  if (!rank.ok()) return rank.status();
+  auto state = ExactState(&work_);
+  if (!state.ok()) return state.status();
   budget_.Count(static_cast<int64_t>(queue_.size()));
-  if (rank->ns == Cost::kInfinite) return absl::OkStatus();
-  if (front_ != nullptr) front_->Offer(*rank, [&] { return work_.path(); });
-  return Consider({work_.path(), work_.graph().hash(), *rank}, true);
+  if (state->rank.ns == Cost::kInfinite) return absl::OkStatus();
+  if (front_ != nullptr) front_->Offer(state->rank, [&] { return work_.path(); });
+  return Consider(*std::move(state), true);
 }
 
 }  // namespace lemma::optimizer

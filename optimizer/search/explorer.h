@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -56,7 +57,16 @@ struct SearchState {
   RewritePathPtr path;
   uint64_t hash = 0;
   Rank rank;
+  // Set when the whole graph was planned, if the cost model lists kernels.
+  std::shared_ptr<const KernelList> kernels = {};
 };
+
+// Prices the workspace's graph exactly.
+absl::StatusOr<SearchState> ExactState(Workspace* work);
+// Whether `next` is certainly better than `first`; both have kernels.
+bool IsCertainlyBetter(const SearchState& next, const SearchState& first, CostModel* costs);
+// Whether `next` is better than `best`, both exact: by Compare if both have kernels, else by rank.
+absl::StatusOr<bool> IsBetter(const SearchState& next, const SearchState& best, CostModel* costs);
 
 class Explorer {
  public:
@@ -65,9 +75,16 @@ class Explorer {
   Explorer(Workspace* work, SearchBudget* budget, double alpha, ParetoFront* front = nullptr)
       : work_(*work), budget_(*budget), alpha_(alpha), front_(front) {}
 
-  // Starting from `state`, applies every rewrite that lowers the cost until there is none. `free`:
-  // ignore the limit on steps.
+  // Starting from `state`, applies every rewrite that makes the graph better (Workspace::Try) until
+  // there is none. `free`: ignore the limit on steps. If ranks are estimated, *state is exact
+  // afterwards, and is `state` again if that is not worse.
   absl::Status Descend(SearchState* state, bool free);
+  // The same with rewrites that need no times. Nothing is measured. *state stays as it is if the
+  // result as a whole is not certainly better.
+  absl::Status DescendCertainly(SearchState* state);
+  // Applies each rule at all its matches of *best and descends, as long as that gives a better
+  // graph. For graphs that are too large to be explored.
+  absl::Status ApplyEachRule(SearchState* best);
   // Explores from `states` until no promising graph is queued or the budget is used up. *best holds
   // the best state before and after the call, also if the status is not OK.
   absl::Status Explore(const std::vector<SearchState>& states, SearchState* best);
@@ -78,8 +95,10 @@ class Explorer {
   void Offer(const Rank& rank, const MatchedEditPtr& matched, const RewritePathPtr& before);
   void Push(SearchState state);
   absl::Status Consider(SearchState state, bool descend);
+  absl::Status Take(SearchState* state, Workspace::Ask ask, bool free);
   absl::Status Expand(const SearchState& state);
   absl::Status ApplyAll(const SearchState& from, const std::vector<int>& matches);
+  absl::StatusOr<bool> ImprovesBest(SearchState* state);
 
   Workspace& work_;
   SearchBudget& budget_;

@@ -79,6 +79,12 @@ struct SearchResult {
   // The result of the first descent: fewer rewrites, each surely profitable.
   Graph descended;
   std::vector<RewriteStep> descended_rewrites;
+  // The result of the rewrites that need no times, which come first (CannotLose in
+  // optimizer/cost/plan_comparison.h); the input if there are none.
+  Graph certain;
+  std::vector<RewriteStep> certain_rewrites;
+  // Whether `best` and `descended` cannot be slower than the input either.
+  bool best_is_certain = false, descended_is_certain = false;
   // If a front was requested: the graphs that no other graph seen beats in both time and peak
   // memory, the fastest first.
   std::vector<FrontPoint> front;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "optimizer/cost/plan_comparison.h"
 #include "optimizer/folding/constant_folding.h"
 #include "optimizer/search/partition.h"
 
@@ -11,8 +12,9 @@ namespace lemma::optimizer {
 namespace {
 
 constexpr int64_t kLargestPrice = int64_t{1} << 40;
-// Above this number of operators, costs are estimated from kAround operators around a match.
+// Above this number of operators, costs of models that list no kernels are estimated too.
 constexpr int kExactOps = 600;
+// Estimates plan this many operators around a match.
 constexpr size_t kAround = 40;
 
 // Whether the model is a sum over operators.
@@ -28,6 +30,11 @@ bool IsSum(CostModel* costs, absl::Span<const EditNode> nodes) {
     if (node.head->is_op()) return costs->CostOfOperator(*node.head).has_value();
   }
   return false;
+}
+
+bool Estimates(const Objective& objective, bool is_sum, const EditGraph& graph, CostModel* costs) {
+  if (!objective.IsTime() || is_sum) return false;
+  return costs->ListsKernels() || graph.num_ops() > kExactOps;
 }
 
 EditGraphOptions OptionsFor(CostModel* costs, bool is_sum) {
@@ -51,23 +58,51 @@ std::vector<MatchedEditPtr> MatchedEditsOf(const RewritePathPtr& path) {
   return matched_edits;
 }
 
+absl::StatusOr<KnownPlans::Plan*> KnownPlans::Of(const EditGraph& graph,
+                                                 const std::vector<int>& nodes, CostModel* costs) {
+  const Part part = PartOf(graph, graph.Sorted(nodes));
+  std::unique_ptr<Plan>& known = plans_[part.key];
+  if (known != nullptr) return known.get();
+  auto plan = std::make_unique<Plan>();
+  if (nodes.empty()) {  // the rewrite concerns weights only
+    plan->kernels.emplace();
+    plan->ns = 0;
+  } else {
+    const Graph alone = EditGraph(part.nodes, part.outputs, {}).ToGraph();
+    if (costs->ListsKernels()) {
+      auto kernels = costs->KernelsOf(alone);
+      if (!kernels.ok()) return kernels.status();
+      plan->kernels = *std::move(kernels);
+      if (!plan->kernels) plan->ns = kLargestPrice;
+    } else {
+      auto cost = costs->CostOf(alone);
+      if (!cost.ok()) return cost.status();
+      plan->ns = std::min(cost->ns(), kLargestPrice);
+    }
+  }
+  known = std::move(plan);
+  return known.get();
+}
+
 Workspace::Workspace(const Graph& graph, std::vector<const PreparedRule*> rules, CostModel* costs,
-                     const Objective& objective)
+                     KnownPlans* plans, const Objective& objective)
     : costs_(costs),
+      plans_(plans),
       objective_(objective),
       is_sum_(objective.IsTime() && IsSum(costs, graph)),
       graph_(graph, OptionsFor(costs, is_sum_)),
-      is_estimating_(objective.IsTime() && !is_sum_ && graph_.num_ops() > kExactOps),
+      is_estimating_(Estimates(objective, is_sum_, graph_, costs)),
       matches_(std::move(rules), &graph_) {}
 
 Workspace::Workspace(absl::Span<const EditNode> nodes, absl::Span<const ValueRef> outputs,
-                     std::vector<const PreparedRule*> rules, CostModel* costs,
+                     std::vector<const PreparedRule*> rules, CostModel* costs, KnownPlans* plans,
                      const Objective& objective)
     : costs_(costs),
+      plans_(plans),
       objective_(objective),
       is_sum_(objective.IsTime() && IsSum(costs, nodes)),
       graph_(nodes, outputs, OptionsFor(costs, is_sum_)),
-      is_estimating_(objective.IsTime() && !is_sum_ && graph_.num_ops() > kExactOps),
+      is_estimating_(Estimates(objective, is_sum_, graph_, costs)),
       matches_(std::move(rules), &graph_) {}
 
 absl::StatusOr<Rank> Workspace::Price() {
@@ -97,27 +132,63 @@ std::vector<int> Workspace::Around(const MatchedEdit& matched) const {
   return nodes;
 }
 
-absl::StatusOr<int64_t> Workspace::PriceOf(const std::vector<int>& nodes) {
-  if (nodes.empty()) return 0;  // the rewrite concerns weights only
-  const Part part = PartOf(graph_, graph_.Sorted(nodes));
-  auto known = known_.find(part.key);
-  if (known != known_.end()) return known->second;
-  auto cost = costs_->CostOf(EditGraph(part.nodes, part.outputs, {}).ToGraph());
-  if (!cost.ok()) return cost.status();
-  const int64_t price = std::min(cost->ns(), kLargestPrice);
-  known_.emplace(part.key, price);
-  return price;
+absl::StatusOr<std::shared_ptr<const KernelList>> Workspace::Kernels() {
+  if (!costs_->ListsKernels()) return nullptr;
+  auto kernels = costs_->KernelsOf(graph_.ToGraph());
+  if (!kernels.ok()) return kernels.status();
+  if (!kernels->has_value()) return nullptr;
+  return std::make_shared<const KernelList>(**std::move(kernels));
 }
 
-// Applies `matched` and prices the resulting graph.
-absl::StatusOr<Rank> Workspace::PriceAfter(const MatchedEdit& matched, Rank now) {
+absl::StatusOr<int64_t> Workspace::PriceOf(KnownPlans::Plan* plan) {
+  if (plan->ns) return *plan->ns;
+  auto prices = costs_->PricesOf(*plan->kernels);
+  if (!prices.ok()) return prices.status();
+  double ns = 0;
+  for (size_t i = 0; i < prices->size(); ++i) ns += (*prices)[i].ns * (*plan->kernels)[i].times;
+  return std::min(Cost::Nanoseconds(ns).ns(), kLargestPrice);
+}
+
+// `operators`: by how many the graph has more afterwards.
+absl::StatusOr<Workspace::Outcome> Workspace::Judge(KnownPlans::Plan* before,
+                                                    KnownPlans::Plan* after, int operators,
+                                                    Rank now, Ask ask) {
+  Outcome outcome;
+  if (ask == Ask::kIsCertain) {
+    outcome.is_certain = before->kernels && after->kernels &&
+                         CannotLose(DifferenceOf(*before->kernels, *after->kernels), costs_);
+    outcome.is_better = outcome.is_certain;
+    outcome.rank = Rank::OfTime(now.ns, graph_.num_ops());
+    return outcome;
+  }
+  const bool compares = ask == Ask::kIsBetter && before->kernels && after->kernels;
+  if (compares) {
+    auto comparison = Compare(*before->kernels, *after->kernels, operators, costs_);
+    if (!comparison.ok()) return comparison.status();
+    outcome.is_better = comparison->verdict == PlanComparison::Verdict::kBetter;
+    outcome.rank = Rank::OfTime(now.ns, graph_.num_ops());
+    outcome.is_certain = outcome.is_better && comparison->is_certain;
+    if (comparison->is_certain) return outcome;
+  }
+  auto old_ns = PriceOf(before), new_ns = PriceOf(after);
+  if (!old_ns.ok()) return old_ns.status();
+  if (!new_ns.ok()) return new_ns.status();
+  outcome.rank = Rank::OfTime(now.ns - *old_ns + *new_ns, graph_.num_ops());
+  if (!compares) outcome.is_better = outcome.rank < now;
+  return outcome;
+}
+
+// Applies `matched` and ranks the resulting graph.
+absl::StatusOr<Workspace::Outcome> Workspace::After(const MatchedEdit& matched, Rank now, Ask ask) {
   if (!is_estimating_) {
     graph_.Apply(matched.edit);
-    return Price();
+    auto rank = Price();
+    if (!rank.ok()) return rank.status();
+    return Outcome{0, *rank, *rank < now};
   }
   std::vector<int> around = Around(matched);
-  auto before = PriceOf(around);
-  const int old_nodes = graph_.num_nodes();
+  auto before = plans_->Of(graph_, around, costs_);
+  const int old_nodes = graph_.num_nodes(), old_ops = graph_.num_ops();
   graph_.Apply(matched.edit);
   if (!before.ok()) return before.status();
   for (int node = old_nodes; node < graph_.num_nodes(); ++node) around.push_back(node);
@@ -127,22 +198,23 @@ absl::StatusOr<Rank> Workspace::PriceAfter(const MatchedEdit& matched, Rank now)
                                        graph_.IsStatic(node);
                               }),
                around.end());
-  auto after = PriceOf(around);
+  auto after = plans_->Of(graph_, around, costs_);
   if (!after.ok()) return after.status();
-  return Rank::OfTime(now.ns - *before + *after, graph_.num_ops());
+  return Judge(*before, *after, graph_.num_ops() - old_ops, now, ask);
 }
 
 absl::StatusOr<std::optional<Workspace::Outcome>> Workspace::Try(const MatchedEdit& matched,
-                                                                 Rank now) {
+                                                                 Rank now, Ask ask) {
   if (!matches_.IsApplicable(matched)) return std::optional<Outcome>();
   const uint64_t before = graph_.hash();
   const size_t mark = graph_.mark();
-  auto rank = PriceAfter(matched, now);
-  std::optional<Outcome> outcome;
-  if (rank.ok() && graph_.hash() != before) outcome = {graph_.hash(), *rank};
+  auto outcome = After(matched, now, ask);
+  const uint64_t hash = graph_.hash();
   graph_.UndoTo(mark);
-  if (!rank.ok()) return rank.status();
-  return outcome;
+  if (!outcome.ok()) return outcome.status();
+  if (hash == before) return std::optional<Outcome>();
+  outcome->hash = hash;
+  return std::optional<Outcome>(*outcome);
 }
 
 void Workspace::Apply(const MatchedEdit& matched, std::vector<int>* made) {

@@ -25,24 +25,39 @@ using RewritePathPtr = std::shared_ptr<const RewritePath>;
 inline int LengthOf(const RewritePathPtr& path) { return path == nullptr ? 0 : path->length; }
 std::vector<MatchedEditPtr> MatchedEditsOf(const RewritePathPtr& path);  // oldest first
 
+// The plans of small graphs, by Part::key. Workspaces of one search share them.
+class KnownPlans {
+ public:
+  struct Plan {
+    std::optional<KernelList> kernels;  // if the cost model lists kernels and the graph can run
+    std::optional<int64_t> ns;          // set when it is first asked for
+  };
+  // The plan of these operators of `graph`, as a graph of their own; it lives as long as this object.
+  absl::StatusOr<Plan*> Of(const EditGraph& graph, const std::vector<int>& nodes, CostModel* costs);
+
+ private:
+  absl::flat_hash_map<std::vector<uint64_t>, std::unique_ptr<Plan>> plans_;
+};
+
 // A graph, its matches, and the path that led to it. A step costs time in proportion to what it
-// changes and, if the cost model is not a sum over operators, to pricing the graph. That is too
-// slow for a large graph; there a rewrite's effect is estimated by pricing only the operators
-// around it, before and after, as a graph of its own. Peak memory is never a sum: if the objective
-// asks for it, each graph is priced as a whole, however large.
+// changes. If the cost model is a sum over operators, ranks are exact. If it is not, and only time
+// counts, a rewrite's effect is estimated by planning only the operators around it, before and
+// after, as a graph of its own. Peak memory is never a sum: if the objective asks for it, each
+// graph is priced as a whole, however large.
 class Workspace {
  public:
-  // `costs` must outlive it.
+  // `costs` and `plans` must outlive it.
   Workspace(const Graph& graph, std::vector<const PreparedRule*> rules, CostModel* costs,
-            const Objective& objective = {});
+            KnownPlans* plans, const Objective& objective = {});
   Workspace(absl::Span<const EditNode> nodes, absl::Span<const ValueRef> outputs,
-            std::vector<const PreparedRule*> rules, CostModel* costs,
+            std::vector<const PreparedRule*> rules, CostModel* costs, KnownPlans* plans,
             const Objective& objective = {});
 
   const EditGraph& graph() const { return graph_; }
   const MatchSet& matches() const { return matches_; }
   const RewritePathPtr& path() const { return path_; }
   const Objective& objective() const { return objective_; }
+  CostModel* costs() const { return costs_; }
   // Ranks computed before are invalid afterwards. Only an objective that asked for memory from the
   // beginning may be followed by one that asks for memory.
   void SetObjective(const Objective& objective) { objective_ = objective; }
@@ -54,13 +69,23 @@ class Workspace {
   // Whether Try estimates ranks.
   bool IsEstimating() const { return is_estimating_; }
 
+  // The kernels of the current graph; nullptr if the cost model lists none, or it cannot run.
+  absl::StatusOr<std::shared_ptr<const KernelList>> Kernels();
+
   struct Outcome {
     uint64_t hash = 0;
     Rank rank;
+    bool is_better = false;   // than the current graph, by Compare where kernels are known
+    bool is_certain = false;  // is_better, and that needs no times
   };
-  // The hash and rank that the current graph, of rank `now`, would have after `matched`, one of its
-  // matches. nullopt if that changes nothing or cannot be applied here.
-  absl::StatusOr<std::optional<Outcome>> Try(const MatchedEdit& matched, Rank now);
+  enum class Ask {
+    kIsCertain,  // whether it is certainly better; rank.ns is that of the current graph
+    kIsBetter,   // rank.ns may be that of the current graph if the answer needs no times
+    kRank,       // neither is set
+  };
+  // What the current graph, of rank `now`, would be after `matched`, one of its matches. nullopt if
+  // that changes nothing or cannot be applied here.
+  absl::StatusOr<std::optional<Outcome>> Try(const MatchedEdit& matched, Rank now, Ask ask);
   // Applies `matched`. False, without any change, if it cannot be applied. *made: see EditGraph.
   bool Commit(const MatchedEditPtr& matched, std::vector<int>* made = nullptr);
   // Moves to another state by undoing and applying edits.
@@ -76,15 +101,17 @@ class Workspace {
   };
   void Apply(const MatchedEdit& matched, std::vector<int>* made);
   std::vector<int> Around(const MatchedEdit& matched) const;
-  absl::StatusOr<int64_t> PriceOf(const std::vector<int>& nodes);
-  absl::StatusOr<Rank> PriceAfter(const MatchedEdit& matched, Rank now);
+  absl::StatusOr<int64_t> PriceOf(KnownPlans::Plan* plan);
+  absl::StatusOr<Outcome> After(const MatchedEdit& matched, Rank now, Ask ask);
+  absl::StatusOr<Outcome> Judge(KnownPlans::Plan* before, KnownPlans::Plan* after, int operators,
+                                Rank now, Ask ask);
 
   CostModel* const costs_;
+  KnownPlans* const plans_;
   Objective objective_;
   const bool is_sum_;
   EditGraph graph_;
   const bool is_estimating_;
-  absl::flat_hash_map<std::vector<uint64_t>, int64_t> known_;  // by Part::key
   MatchSet matches_;
   RewritePathPtr path_;
   std::vector<Place> places_;

@@ -24,8 +24,8 @@ constexpr absl::string_view kFormat = "lemma certificate ";
 constexpr int kVersion = 1;
 constexpr absl::string_view kNoProof = "none";
 constexpr Certificate::Result kResults[] = {
-    Certificate::Result::kBest, Certificate::Result::kDescended, Certificate::Result::kReplayed,
-    Certificate::Result::kInput};
+    Certificate::Result::kBest, Certificate::Result::kDescended, Certificate::Result::kCertain,
+    Certificate::Result::kReplayed, Certificate::Result::kInput};
 
 std::string Hex16(uint64_t hash) { return absl::StrCat(absl::Hex(hash, absl::kZeroPad16)); }
 
@@ -472,6 +472,8 @@ const char* Name(Certificate::Result result) {
       return "best";
     case Certificate::Result::kDescended:
       return "first descent";
+    case Certificate::Result::kCertain:
+      return "certain rewrites";
     case Certificate::Result::kReplayed:
       return "replayed";
     case Certificate::Result::kInput:

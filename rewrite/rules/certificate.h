@@ -66,6 +66,7 @@ struct Certificate {
     kBest,       // the cheapest graph
     kDescended,  // the result of the first descent; the cheapest graph did not pay off when
                  // executed
+    kCertain,    // the result of the rewrites that need no times; neither of those paid off
     kReplayed,   // the result of the steps of another certificate
     kInput,      // the input: no step, nothing folded
   };

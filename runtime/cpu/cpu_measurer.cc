@@ -12,6 +12,7 @@
 #include "runtime/cpu/caches.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/cpu/kernels/cpu_device.h"
+#include "runtime/cpu/kernels/dnnl_util.h"
 #include "runtime/cpu/planner.h"
 #include "runtime/staged/cut.h"
 #include "runtime/staged/staged.h"
@@ -81,6 +82,64 @@ absl::StatusOr<Operands> MadeUpOperands(const CpuKernelSpec& spec) {
     }
   }
   return made;
+}
+
+std::string TextOf(const CpuKernelSpec::Operand& operand) {
+  return absl::StrCat(operand.type.ToString(), operand.is_static ? " static" : "", " ",
+                      LayoutName(operand.type.shape, operand.strides));
+}
+
+// Whether the node, which is fused behind others, does one operation per element with a static
+// number or vector.
+bool IsLight(const Node& node) {
+  int others = 0;
+  for (const Value& v : node.inputs()) {
+    if (v.type() == node.type(0) && !IsStaticValue(v)) continue;
+    const Shape& shape = node.type(0).shape;
+    const int64_t longest = shape.empty() ? 1 : *std::max_element(shape.begin(), shape.end());
+    if (!IsStaticValue(v) || v.type().num_elements() > longest) return false;
+    ++others;
+  }
+  if (others != 1) return false;
+  absl::StatusOr<Definition> definition = DefinitionOf(node);
+  if (!definition.ok()) return false;
+  absl::StatusOr<Work> work = CountWork(*definition);
+  return work.ok() && work->flops > 0 &&
+         work->flops <= static_cast<double>(node.type(0).num_elements());
+}
+
+std::string NameOf(const Node& node) {
+  std::string text = node.op().name;
+  for (const auto& [name, value] : node.attrs()) {
+    absl::StrAppend(&text, " ", name, "=", ToString(value));
+  }
+  return text;
+}
+
+KernelTraits TraitsOf(const CpuKernelSpec& spec) {
+  KernelTraits traits;
+  traits.operators = static_cast<int>(spec.nodes.size());
+  traits.work = WorkOf(spec);
+  if (spec.nodes.empty() || spec.def == &LayoutKernel()) return traits;
+  const bool pointwise = spec.def == &PointwiseKernel();
+  traits.core = absl::StrCat(spec.def->name, pointwise ? "" : " " + NameOf(spec.head()), ":");
+  for (const CpuKernelSpec::Operand& in : spec.inputs) {
+    const auto& own = spec.head().inputs();
+    // Of an element-wise kernel, which reads each operand once, the layouts of the large ones.
+    const bool counts = pointwise
+                            ? in.type.shape == spec.outputs[0].type.shape
+                            : std::find(own.begin(), own.end(), in.value) != own.end() &&
+                                  !(in.is_static && in.type.rank() <= 1);
+    if (counts) absl::StrAppend(&traits.core, " ", TextOf(in));
+  }
+  for (const CpuKernelSpec::Operand& out : spec.outputs) {
+    absl::StrAppend(&traits.core, " -> ", TextOf(out));
+  }
+  for (size_t n = pointwise ? 0 : 1; n < spec.nodes.size(); ++n) {
+    if (!IsLight(*spec.nodes[n])) traits.fused.push_back(NameOf(*spec.nodes[n]));
+  }
+  std::sort(traits.fused.begin(), traits.fused.end());
+  return traits;
 }
 
 class CpuMeasurer : public KernelMeasurer {
@@ -164,6 +223,11 @@ class CpuMeasurer : public KernelMeasurer {
   Work WorkOf(const PlannedKernel& kernel) const override {
     const auto* spec = dynamic_cast<const CpuKernelSpec*>(kernel.spec.get());
     return spec == nullptr ? Work() : cpu::WorkOf(*spec);
+  }
+
+  KernelTraits TraitsOf(const PlannedKernel& kernel) const override {
+    const auto* spec = dynamic_cast<const CpuKernelSpec*>(kernel.spec.get());
+    return spec == nullptr ? KernelTraits() : cpu::TraitsOf(*spec);
   }
 
   absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) override {

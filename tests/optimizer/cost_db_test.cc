@@ -137,6 +137,24 @@ TEST(CostDbTest, TextReadsBackAsTheSameCosts) {
   EXPECT_EQ(copy->Entries("cpu, a")->size(), 2u);
 }
 
+TEST(CostDbTest, LoadAndDateAreKept) {
+  auto db = *CostDb::Open("");
+  ASSERT_TRUE(db->Put("cpu", "relu", {1, 0, 1, 0, 0, 0, 0.25, 1795550400}).ok());
+  EXPECT_EQ(*db->PutInGraph("cpu", {{"relu", 2}}), 1);
+  ASSERT_TRUE(db->Replace("cpu", "relu", {3, 0, 1, 0, 0, 0, 0.5, 1795550401}).ok());
+  auto entries = ParseCosts(PrintCosts(*db->Entries()));
+  ASSERT_TRUE(entries.ok()) << entries.status();
+  const MeasuredCost& cost = entries->front().cost;
+  EXPECT_EQ(cost.median_ms, 3);
+  EXPECT_EQ(cost.in_graph_ms, 2);
+  EXPECT_EQ(cost.load, 0.5);
+  EXPECT_EQ(cost.measured_at, 1795550401);
+  auto old = ParseCosts("lemma costs 2\ndevice cpu\n1 0 3 0 0 0 relu (a)\n");
+  ASSERT_TRUE(old.ok()) << old.status();
+  EXPECT_EQ(old->front().signature, "relu (a)");
+  EXPECT_EQ(old->front().cost.measured_at, 0);
+}
+
 TEST(CostDbTest, ImportKeepsOrReplaces) {
   auto db = *CostDb::Open("");
   ASSERT_TRUE(db->Put("cpu", "relu", {1, 0, 1}).ok());
@@ -148,17 +166,19 @@ TEST(CostDbTest, ImportKeepsOrReplaces) {
 }
 
 TEST(CostDbTest, BadTextNamesTheLine) {
-  const std::string head = "lemma costs 2\ndevice cpu\n";
+  const std::string head = "lemma costs 3\ndevice cpu\n";
   const std::pair<std::string, std::string> bad[] = {
       {"", "ends within"},
       {"lemma costs 1\n", "line 1"},
-      {head + "1 0 3 0 0 0 relu", "ends within"},
-      {head + "1 0 3 0 0 0 relu\n1 0 3 0 0 0 relu\n", "line 4"},
-      {head + "nan 0 3 0 0 0 relu\n", "line 3"},
-      {head + "-1 0 3 0 0 0 relu\n", "line 3"},
-      {head + "1 0 0 0 0 0 relu\n", "line 3"},
-      {head + "1 0 3 0 0 -1 relu\n", "line 3"},
-      {head + "1 0 3 0 0 relu\n", "line 3"},
+      {head + "1 0 3 0 0 0 0 9 relu", "ends within"},
+      {head + "1 0 3 0 0 0 0 9 relu\n1 0 3 0 0 0 0 9 relu\n", "line 4"},
+      {head + "nan 0 3 0 0 0 0 9 relu\n", "line 3"},
+      {head + "-1 0 3 0 0 0 0 9 relu\n", "line 3"},
+      {head + "1 0 0 0 0 0 0 9 relu\n", "line 3"},
+      {head + "1 0 3 0 0 0 -1 9 relu\n", "line 3"},
+      {head + "1 0 3 0 0 0 relu\n", "line 3"},
+      {head + "1 0 3 0 0 0 0 -9 relu\n", "line 3"},
+      {head + "1 0 3 0 0 0 0 soon relu\n", "line 3"},
       {head + "\n", "line 3"},
       {"lemma costs 2\n1 0 3 0 0 0 relu\n", "before the first device"},
   };

@@ -1,6 +1,7 @@
 #include "optimizer/cost/cost.h"
 
 #include <cmath>
+#include <ctime>
 #include <limits>
 #include <map>
 #include <string>
@@ -111,6 +112,52 @@ TEST(MeasuredCostTest, MeasuresEachKernelOnceAndKeepsIt) {
   }
   EXPECT_EQ(measurer.measured["relu"], 1);
   EXPECT_EQ(*db->Count(), 2);
+}
+
+TEST(MeasuredCostTest, MeasuresAgainOnAQuietMachineWhatABusyOneMeasured) {
+  FakeMeasurer measurer;
+  auto db = *CostDb::Open("");
+  ASSERT_TRUE(db->Put("fake", "relu", {6, 0, 3, 0, 0, 0, /*load=*/0.9, 1}).ok());
+  ASSERT_TRUE(db->Put("fake", "exp", {3, 0, 3, 0, 0, 0, /*load=*/0.0, std::time(nullptr)}).ok());
+  const Graph g = Parse("graph g(a: f32[4]) { b = relu(a)\n c = exp(b)\n return c }");
+  auto ms = [&](double load) {
+    MeasureOptions options;
+    options.others_share = [load] { return load; };
+    return MakeMeasuredCostModel(&measurer, db.get(), options)->CostOf(g)->ms();
+  };
+  EXPECT_DOUBLE_EQ(ms(0.5), 6 + 3);  // busy still
+  EXPECT_TRUE(measurer.measured.empty());
+  EXPECT_DOUBLE_EQ(ms(0.0), 4 + 3);
+  EXPECT_DOUBLE_EQ(ms(0.5), 4 + 3);
+  EXPECT_EQ(measurer.measured.count("exp"), 0u);
+}
+
+TEST(MeasuredCostTest, OldMeasurementsAreRepeated) {
+  FakeMeasurer measurer;
+  auto db = *CostDb::Open("");
+  const int64_t now = std::time(nullptr), day = 24 * 3600;
+  ASSERT_TRUE(db->Put("fake", "relu", {6, 0, 3, 0, 0, 0, 0, now - 60 * day}).ok());
+  ASSERT_TRUE(db->Put("fake", "exp", {9, 0, 3, 0, 0, 0, 0, now - 2 * day}).ok());
+  MeasureOptions options;
+  options.others_share = [] { return 0.0; };
+  auto model = MakeMeasuredCostModel(&measurer, db.get(), options);
+  const Graph g = Parse("graph g(a: f32[4]) { b = relu(a)\n c = exp(b)\n return c }");
+  EXPECT_DOUBLE_EQ(model->CostOf(g)->ms(), 4 + 9);
+  EXPECT_GE((*db->Find("fake", "relu"))->measured_at, now);
+}
+
+TEST(MeasuredCostTest, UncertainKernelsAreMeasuredAgainOnce) {
+  FakeMeasurer measurer;
+  auto db = *CostDb::Open("");
+  ASSERT_TRUE(db->Put("fake", "relu", {6, /*variance=*/3, 3}).ok());
+  auto model = MakeMeasuredCostModel(&measurer, db.get());
+  auto kernels = model->KernelsOf(Parse("graph g(a: f32[4]) { b = relu(a)\n return b }"));
+  ASSERT_TRUE(kernels.ok() && kernels->has_value());
+  EXPECT_NEAR((*model->PricesOf(**kernels))[0].error_ns, 1e6, 1e4);
+  EXPECT_TRUE(*model->Refine(**kernels));
+  EXPECT_DOUBLE_EQ((*model->PricesOf(**kernels))[0].ns, 4e6);
+  EXPECT_NEAR((*model->PricesOf(**kernels))[0].error_ns, 0.02e6, 1);
+  EXPECT_FALSE(*model->Refine(**kernels));
 }
 
 TEST(MeasuredCostTest, RunsOfGraphsCorrectWhatWasMeasuredAlone) {

@@ -35,7 +35,9 @@ struct Work {
 // The work of finding all matches, descending to the end, and going back and forth.
 Work WorkOfDescent(int layers) {
   auto costs = MakeAnalyticCostModel();
-  Workspace work(Transformer(layers), Filtered(&Starter(), RewriteFilter())->Rules(), costs.get());
+  KnownPlans plans;
+  Workspace work(Transformer(layers), Filtered(&Starter(), RewriteFilter())->Rules(), costs.get(),
+                 &plans);
   SearchBudget budget(SearchLimits(), [](int64_t) { return true; });
   Explorer explorer(&work, &budget, 1.05);
   SearchState state{nullptr, work.graph().hash(), *work.Price()};
@@ -59,10 +61,11 @@ TEST(SearchScaleTest, TryingIsConstant) {
   auto costs = MakeAnalyticCostModel();
   double per_try[2];
   for (int layers : {4, 40}) {
-    Workspace work(Transformer(layers), Starter().Rules(), costs.get());
+    KnownPlans plans;
+    Workspace work(Transformer(layers), Starter().Rules(), costs.get(), &plans);
     const int64_t before = work.work();
     for (int m = 0; m < work.matches().size(); ++m) {
-      ASSERT_TRUE(work.Try(*work.matches().matched(m), Rank()).ok());
+      ASSERT_TRUE(work.Try(*work.matches().matched(m), Rank(), Workspace::Ask::kRank).ok());
     }
     per_try[layers > 4] = static_cast<double>(work.work() - before) / work.matches().size();
   }

@@ -1,0 +1,40 @@
+// Decides which of two plans is better: by what they execute where that suffices, else by time.
+#ifndef LEMMA_OPTIMIZER_COST_PLAN_COMPARISON_H_
+#define LEMMA_OPTIMIZER_COST_PLAN_COMPARISON_H_
+
+#include "absl/status/statusor.h"
+#include "optimizer/cost/cost_model.h"
+
+namespace lemma::optimizer {
+
+// The kernels that only one of two plans has.
+struct PlanDifference {
+  KernelList before, after;
+};
+PlanDifference DifferenceOf(const KernelList& before, const KernelList& after);
+
+// Whether the new plan cannot be slower, whatever its kernels take. Each new kernel does the same
+// main work as an old one that is gone (KernelTraits::core), another one for each; they fuse
+// nothing that the old kernels did not compute; and together they have fewer operators, or as many
+// and fewer bytes, and no more operations or bytes. A plan that only lost kernels is such a plan.
+bool CannotLose(const PlanDifference& difference, CostModel* costs);
+
+struct PlanComparison {
+  enum class Verdict { kBetter, kEven, kWorse };
+  Verdict verdict = Verdict::kEven;
+  bool is_certain = false;  // decided by CannotLose, without times
+  // The time after less the time before, and its standard error. Both 0 if the answer is certain.
+  double ns = 0, error_ns = 0;
+};
+
+// Compares the times of the kernels that differ, but for pairs of an old and a new one that need no
+// times. A gain within two standard errors, or a loss
+// within one, counts as none; the uncertain kernels are then measured once more
+// (CostModel::Refine), and if it still counts as none, fewer operators decide, then fewer bytes.
+// `operators`: by how many the new graph has more.
+absl::StatusOr<PlanComparison> Compare(const KernelList& before, const KernelList& after,
+                                       int operators, CostModel* costs);
+
+}  // namespace lemma::optimizer
+
+#endif  // LEMMA_OPTIMIZER_COST_PLAN_COMPARISON_H_

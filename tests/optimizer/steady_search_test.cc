@@ -1,0 +1,95 @@
+// A search must not depend on how single kernels happened to be measured.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "graph/text/text.h"
+#include "gtest/gtest.h"
+#include "optimizer/cost/measured_cost.h"
+#include "optimizer/search/backtracking.h"
+#include "optimizer/search/rewrite_filter.h"
+#include "rewrite/matching/rewrite_source.h"
+#include "runtime/cpu/cpu_backend.h"
+
+namespace lemma::optimizer {
+namespace {
+
+// The plans of the CPU, with times that follow from a kernel's work, each wrong by a factor of its
+// own, as if it had been measured once beside other work.
+class NoisyMeasurer : public KernelMeasurer {
+ public:
+  NoisyMeasurer(uint64_t seed, double noise) : noise_(noise), random_(seed) {}
+  std::string device() const override { return "noisy"; }
+  absl::StatusOr<KernelPlan> Plan(const Graph& graph) override { return cpu_->Plan(graph); }
+  Work WorkOf(const PlannedKernel& kernel) const override { return cpu_->WorkOf(kernel); }
+  KernelTraits TraitsOf(const PlannedKernel& kernel) const override {
+    return cpu_->TraitsOf(kernel);
+  }
+  absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) override {
+    const Work work = WorkOf(kernel);
+    const double ms = 1e-3 + work.flops / 1e8 + (work.bytes_read + work.bytes_written) / 1e7;
+    auto [factor, is_new] = factors_.try_emplace(kernel.signature, 1);
+    if (is_new) factor->second += noise_ * std::uniform_real_distribution<double>(-1, 1)(random_);
+    return ms * factor->second;
+  }
+
+ private:
+  const std::unique_ptr<KernelMeasurer> cpu_ = MakeCpuMeasurer(1);
+  const double noise_;
+  std::mt19937_64 random_;
+  std::map<std::string, double> factors_;
+};
+
+const RuleSet& Rules() {
+  static const RuleSet* rules = RuleSet::Load("data/rules/starter.txt")->release();
+  return *rules;
+}
+
+// Convolutions with normalizations and activations, one shape after the other.
+Graph Network() {
+  std::string text = "graph g(x0: f32[1,8,14,14]";
+  std::string body;
+  for (int i = 0; i < 12; ++i) {
+    const int in = 8 + 4 * i, out = in + 4;
+    absl::StrAppend(&text, ", w", i, ": weight f32[", out, ",", in, ",3,3]");
+    for (const std::string p : {"s", "b", "m", "v"}) {
+      absl::StrAppend(&text, ", ", p, i, ": weight f32[", out, "]");
+    }
+    absl::StrAppend(&body, "c", i, " = conv2d(x", i, ", w", i, ") {pads = [1,1,1,1]}\n");
+    absl::StrAppend(&body, "n", i, " = batch_norm(c", i, ", s", i, ", b", i, ", m", i, ", v", i,
+                    ")\nx", i + 1, " = ", i % 3 == 0 ? "tanh" : "relu", "(n", i, ")\n");
+  }
+  auto graph = ParseGraph(absl::StrCat(text, ") {\n", body, "return x12 }"));
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *graph;
+}
+
+TEST(SteadySearchTest, AllNormalizationsAreFoldedHoweverKernelsWereMeasured) {
+  const Graph network = Network();
+  std::set<uint64_t> results;
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    NoisyMeasurer measurer(seed, /*noise=*/0.3);
+    auto db = *CostDb::Open("");
+    auto costs = MakeMeasuredCostModel(&measurer, db.get());
+    const auto rules = Filtered(&Rules(), RewriteFilter());
+    BacktrackingOptions options;
+    options.limits.max_steps = 500;
+    auto found = MakeBacktrackingSearch(rules.get(), costs.get(), options)
+                     ->Run(network, [](const SearchProgress&) { return true; });
+    ASSERT_TRUE(found.ok()) << found.status();
+    int normalizations = 0;
+    for (const NodePtr& node : found->best.nodes()) {
+      normalizations += node->is_op() && node->op().name == "batch_norm" ? 1 : 0;
+    }
+    EXPECT_EQ(normalizations, 0) << "seed " << seed;
+    results.insert(found->best.StructuralHash());
+  }
+  EXPECT_EQ(results.size(), 1u);
+}
+
+}  // namespace
+}  // namespace lemma::optimizer
