@@ -39,7 +39,6 @@ absl::StatusOr<Candidate> Prepare(Backend* backend, const Graph& graph,
   auto executable = backend->Compile(graph, options);
   if (!executable.ok()) return executable.status();
   Candidate candidate{*std::move(executable), {}, {}};
-  candidate.memory = candidate.executable->memory();
   if (acceptance.planner != nullptr) {
     auto plan = acceptance.planner->Plan(graph, options);
     if (!plan.ok()) return plan.status();
@@ -48,6 +47,8 @@ absl::StatusOr<Candidate> Prepare(Backend* backend, const Graph& graph,
   auto outputs = candidate.executable->Run(inputs);
   if (!outputs.ok()) return outputs.status();
   candidate.outputs = *std::move(outputs);
+  // Parts whose sizes are known only at run time are planned now.
+  if (acceptance.planner == nullptr) candidate.memory = candidate.executable->memory();
   return candidate;
 }
 
