@@ -126,10 +126,9 @@ KernelTraits TraitsOf(const CpuKernelSpec& spec) {
   for (const CpuKernelSpec::Operand& in : spec.inputs) {
     const auto& own = spec.head().inputs();
     // Of an element-wise kernel, which reads each operand once, the layouts of the large ones.
-    const bool counts = pointwise
-                            ? in.type.shape == spec.outputs[0].type.shape
-                            : std::find(own.begin(), own.end(), in.value) != own.end() &&
-                                  !(in.is_static && in.type.rank() <= 1);
+    const bool counts = pointwise ? in.type.shape == spec.outputs[0].type.shape
+                                  : std::find(own.begin(), own.end(), in.value) != own.end() &&
+                                        !(in.is_static && in.type.rank() <= 1);
     if (counts) absl::StrAppend(&traits.core, " ", TextOf(in));
   }
   for (const CpuKernelSpec::Operand& out : spec.outputs) {
