@@ -192,7 +192,7 @@ const std::vector<Effort>& Efforts() {
       {"quick", "descent", 500, defaults.nodes, "each rewrite that pays at once"},
       {"normal", "backtracking", defaults.budget, defaults.nodes,
        "also rewrites that pay together"},
-      {"deep", "auto", 4 * defaults.budget, 2 * defaults.nodes,
+      {"deep", "auto", 4 * defaults.budget, defaults.nodes,
        "four times as many graphs, then all rewrites at once, with a bound"}};
   return efforts;
 }

@@ -85,7 +85,7 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   }
   if (flags.replay.empty()) {
     const double before = p.initial_cost.ms();
-    const double after = result.kept_input() ? before : p.best_cost.ms();
+    const double after = api::PredictedCost(p, result.rewrites).ms();
     table.Row({"time, predicted", FormatMs(before), FormatMs(after),
                absl::StrFormat("%.3f", after / std::max(1e-9, before))});
   }
