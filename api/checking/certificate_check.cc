@@ -71,7 +71,7 @@ absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& written) {
   ExportOptions options;
   options.info = written.info;
   ImportOptions import;
-  const std::map<std::string, SizeRange> dims = DimsOf(graph);
+  const std::map<std::string, SizeRange> dims = InputDimsOf(graph);
   import.symbolic = !dims.empty();
   import.ranges = dims;
   auto model = RoundTrip(graph, options, import);
@@ -137,7 +137,7 @@ CheckResult WrongModels(const Model& input, const Model& output, const Certifica
   if (UsedDims(input, certificate.dims) != certificate.dims) {
     return No("the input has no such symbolic dimension as the certificate says");
   }
-  if (DimsOf(input.graph) != certificate.symbolic) {
+  if (InputDimsOf(input.graph) != certificate.symbolic) {
     return No("the symbolic dimensions are others than the certificate's");
   }
   const auto& fixed = certificate.fixed_inputs;

@@ -55,7 +55,7 @@ absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& mo
   if (!sha256.ok()) return sha256.status();
   std::map<std::string, int64_t> all = dims;
   all.insert(model.dims_of_values.begin(), model.dims_of_values.end());
-  return InputRecord{*std::move(sha256), UsedDims(model, all), DimsOf(model.graph),
+  return InputRecord{*std::move(sha256), UsedDims(model, all), InputDimsOf(model.graph),
                      model.fixed_inputs, std::nullopt};
 }
 

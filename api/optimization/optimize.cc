@@ -73,7 +73,7 @@ absl::StatusOr<Acceptance> AcceptSymbolic(Backend* backend, const Graph& input,
                                           absl::Span<const Tensor> inputs,
                                           const std::vector<optimizer::SizeHint>& hints,
                                           AcceptanceOptions options) {
-  Specializer first(hints[0].sizes);
+  Specializer first(InputSizes(input, hints[0].sizes));
   auto sized = first.Of(input);
   if (!sized.ok()) return sized.status();
   std::vector<Contender> candidates;
@@ -93,7 +93,7 @@ absl::StatusOr<Acceptance> AcceptSymbolic(Backend* backend, const Graph& input,
   });
   const Contender& contender = contenders[static_cast<size_t>(chosen - candidates.begin())];
   for (size_t i = 1; i < hints.size(); ++i) {
-    Specializer other(hints[i].sizes);
+    Specializer other(InputSizes(input, hints[i].sizes));
     auto before = other.Of(input), after = other.Of(contender.graph);
     for (const auto& status : {before.status(), after.status()}) {
       if (!status.ok()) return status;

@@ -57,6 +57,7 @@ absl::StatusOr<std::vector<optimizer::SizeHint>> HintsFor(const OptimizeFlags& f
     std::vector<TensorType> types;
     for (const Tensor& tensor : *tensors) types.push_back(tensor.type());
     auto sizes = BindDims(graph, types);
+    if (sizes.ok()) sizes = api::CompleteSizes(graph, *sizes);
     if (!sizes.ok()) return sizes.status();
     hints.push_back({*std::move(sizes), 1});
   }
@@ -151,7 +152,7 @@ absl::Status Write(const OptimizeFlags& flags, const std::string& path, const ap
     api::OptimizeResult result = outcome.result;
     for (Graph* graph : {&input, &result.accepted.graph}) {
       if (hints.empty()) continue;
-      auto sized = Specialize(*graph, hints.front().sizes);
+      auto sized = Specialize(*graph, InputSizes(*graph, hints.front().sizes));
       if (!sized.ok()) return sized.status();
       *graph = *std::move(sized);
     }

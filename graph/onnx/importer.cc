@@ -224,17 +224,22 @@ const Tensor* ModelImporter::ValueOf(const std::string& input) const {
 
 bool ModelImporter::MistakesForSize(const Tensor& tensor) const {
   constexpr int64_t kMost = 4096;  // more numbers than a shape has
-  if (!options_.symbolic || tensor.dtype() != DType::kI64 || tensor.size() > kMost) return false;
+  if (tensor.dtype() != DType::kI64 || tensor.size() > kMost) return false;
   const auto values = tensor.data<int64_t>();
-  return std::any_of(values.begin(), values.end(), MayBeTakenForSymbolic);
+  const bool odd = std::any_of(values.begin(), values.end(), MayBeTakenForSymbolic);
+  has_odd_numbers_ = has_odd_numbers_ || odd;
+  return odd && HasSymbols();
 }
 
 bool ModelImporter::MistakesForSize(const OnnxAttr& attr) const {
-  if (!options_.symbolic) return false;
   if (auto* tensor = std::get_if<Tensor>(&attr)) return MistakesForSize(*tensor);
-  if (auto* number = std::get_if<int64_t>(&attr)) return MayBeTakenForSymbolic(*number);
+  auto* number = std::get_if<int64_t>(&attr);
   auto* numbers = std::get_if<std::vector<int64_t>>(&attr);
-  return numbers != nullptr && std::any_of(numbers->begin(), numbers->end(), MayBeTakenForSymbolic);
+  const bool odd =
+      (number != nullptr && MayBeTakenForSymbolic(*number)) ||
+      (numbers != nullptr && std::any_of(numbers->begin(), numbers->end(), MayBeTakenForSymbolic));
+  has_odd_numbers_ = has_odd_numbers_ || odd;
+  return odd && HasSymbols();
 }
 
 int64_t ModelImporter::SymbolicSize(const std::string& name) {

@@ -130,7 +130,8 @@ std::string Exporter::AddSizes(const Tensor& tensor) {
         },
         [this](const std::vector<int64_t>& elements) {
           return AddConstant(Tensor::Ints(elements));
-        });
+        },
+        [this](const Value& value) { return NameOf(value); });
   }
   if (tensor.type().rank() != 1 && sizes_status_.ok()) {
     sizes_status_ = absl::InternalError("symbolic sizes that are no vector");
