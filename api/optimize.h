@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,7 @@
 #include "base/file.h"
 #include "optimizer/cost/objective.h"
 #include "optimizer/cost/sized_cost.h"
+#include "optimizer/search/certificate.h"
 #include "optimizer/search/rewrite_filter.h"
 #include "optimizer/search/search.h"
 #include "rewrite/matching/rewrite_source.h"
@@ -104,6 +106,10 @@ struct OptimizeOptions {
   // Execution of the graphs found.
   bool execute = true;         // false: nothing is executed, and unproved rules are not used
   ExecutionOptions execution;  // an objective with memory sets reuse_late to false
+  // Nothing is executed or measured: the graph of the lowest price is accepted, unseen. Prices are
+  // known costs or estimates (CostOptions::measure_new). Not with unproved rules or a memory limit,
+  // which execution has to confirm.
+  bool by_price = false;
   int64_t runs = 15;  // timed runs of input and contender each, at least 3; a replay has none
   bool keeps_barriers = true;  // false for ONNX output, which cannot express recomputed values
 
@@ -120,7 +126,7 @@ struct OptimizeOptions {
   // the option (api/models/option_error.h).
   absl::Status Check() const;
   // Whether input and result are timed.
-  bool Times() const { return costs.device.empty() && replay.empty(); }
+  bool Times() const { return costs.device.empty() && replay.empty() && !by_price; }
 };
 
 // "exact", "reassociate", "real", as reports and flags call them.
@@ -139,6 +145,8 @@ struct OptimizeResult {
   int64_t calibrated = 0;  // kernels whose costs were corrected because a result did not pay
   // How the input became accepted.graph. StageOptimized adds the hashes of the files.
   std::optional<Certificate> certificate;
+  // What new nodes and weights of accepted.graph were made of. With a certificate only.
+  optimizer::Provenance provenance;
   std::optional<WhyNotReport> why_not;
 
   // False if every graph, the input too, exceeds the memory limit. Then there is no result.

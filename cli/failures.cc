@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/mapped_file.h"
 #include "cli/commands.h"
 
 namespace lemma::cli {
@@ -73,7 +74,21 @@ bool IsOnMainStack(const void* address) {
   return at <= top && top - at <= reach;
 }
 
+// Ends the process if it read a part of a mapped file that is not there any more.
+void EndIfFileShrank(const void* address) {
+  const char* path = MappedFileAt(address);
+  if (path == nullptr) return;
+  constexpr size_t kMost = 150;  // the end of a path tells more than its beginning
+  const size_t length = std::strlen(path);
+  char what[240] = "";
+  if (length > kMost) std::strcat(what, "...");
+  std::strcat(what, length > kMost ? path + length - kMost : path);
+  Say(std::strcat(what, ": the file became shorter while it was in use; nothing was written"));
+  End(kExitBadInput);
+}
+
 void OnCrash(int signal, siginfo_t* info, void*) {
+  if (signal == SIGBUS) EndIfFileShrank(info->si_addr);
   if (IsMemoryOut()) EndWithoutMemory();
   if (signal == SIGSEGV && IsOnMainStack(info->si_addr)) {
     Say("out of stack: the input is nested too deeply for it (ulimit -s)");

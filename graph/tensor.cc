@@ -214,6 +214,15 @@ absl::StatusOr<Tensor> Tensor::FromInts(TensorType type, absl::Span<const int64_
   return FromValues(std::move(type), values);
 }
 
+Tensor Tensor::Borrowed(TensorType type, std::shared_ptr<const void> values) {
+  Tensor tensor;
+  tensor.type_ = std::move(type);
+  char* data = const_cast<char*>(static_cast<const char*>(values.get()));
+  tensor.buffer_ = std::shared_ptr<char>(std::move(values), data);
+  tensor.hash_ = std::make_shared<uint64_t>(0);
+  return tensor;
+}
+
 Tensor Tensor::Ints(absl::Span<const int64_t> values) {
   return *FromInts({DType::kI64, {static_cast<int64_t>(values.size())}}, values);
 }

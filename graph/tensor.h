@@ -53,6 +53,9 @@ class Tensor {
   // FromInts takes the bits of a u64 as AtInt gives them.
   static absl::StatusOr<Tensor> FromDoubles(TensorType type, absl::Span<const double> values);
   static absl::StatusOr<Tensor> FromInts(TensorType type, absl::Span<const int64_t> values);
+  // Values that lie elsewhere, such as in a mapped file, for as long as `values` lives. They must
+  // be aligned to the size of an element, and mutable_raw must not be called. Not for opaque types.
+  static Tensor Borrowed(TensorType type, std::shared_ptr<const void> values);
   // A 1-d i64 tensor.
   static Tensor Ints(absl::Span<const int64_t> values);
   static Tensor ScalarF32(float value);

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <optional>
+#include <string>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma {
 namespace {
@@ -18,6 +22,23 @@ struct Found {
   bool computes = false;  // a scalar function or a reduction occurs
 };
 
+// The number of elements; of a size that is known only at run time, its bound, if that is not too
+// far from what sizes are.
+int64_t LengthOf(const IndexExpr& extent) {
+  constexpr int64_t kMost = 1 << 16;
+  if (auto known = extent.AsConst()) return std::max<int64_t>(*known, 1);
+  const std::optional<int64_t> size = ToSize(extent);
+  if (!size) return 1;
+  std::map<std::string, SizeRange> dims;
+  CollectDims(*size, &dims);
+  DimValues most;
+  for (const auto& [name, range] : dims) {
+    most[name] = std::max(range.least, std::min(range.most, kMost));
+  }
+  const auto length = Evaluate(*size, most);
+  return length.ok() ? std::clamp<int64_t>(*length, 1, kMost) : 1;
+}
+
 void Search(const ScalarExpr& e, int64_t around, absl::flat_hash_set<const ScalarNode*>* seen,
             Found* found) {
   if (!seen->insert(e.node().get()).second && around == 1) return;
@@ -25,7 +46,7 @@ void Search(const ScalarExpr& e, int64_t around, absl::flat_hash_set<const Scala
   if (e.kind() == ScalarExpr::Kind::kReduce) {
     found->computes = true;
     for (const Axis& axis : e.axes()) {
-      around *= std::max<int64_t>(axis.extent.AsConst().value_or(1), 1);
+      around *= LengthOf(axis.extent);
     }
     found->length = std::max(found->length, around);
   }

@@ -70,13 +70,11 @@ absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& written) {
   if (written.format != ModelFormat::kOnnx) return graph;
   ExportOptions options;
   options.info = written.info;
-  auto bytes = ExportOnnx(graph, options);
-  if (!bytes.ok()) return bytes.status();
   ImportOptions import;
-  const std::map<std::string, SizeRange> dims = DimsOf(graph);
+  const std::map<std::string, SizeRange> dims = InputDimsOf(graph);
   import.symbolic = !dims.empty();
   import.ranges = dims;
-  auto model = ImportOnnxBytes(*bytes, import);
+  auto model = RoundTrip(graph, options, import);
   if (!model.ok()) return model.status();
   return std::move(model->graph);
 }
@@ -139,7 +137,7 @@ CheckResult WrongModels(const Model& input, const Model& output, const Certifica
   if (UsedDims(input, certificate.dims) != certificate.dims) {
     return No("the input has no such symbolic dimension as the certificate says");
   }
-  if (DimsOf(input.graph) != certificate.symbolic) {
+  if (InputDimsOf(input.graph) != certificate.symbolic) {
     return No("the symbolic dimensions are others than the certificate's");
   }
   const auto& fixed = certificate.fixed_inputs;

@@ -83,6 +83,8 @@ void AddExecution(const OptimizeOptions& options, const Acceptance& accepted, Js
     json->Set("output_values", accepted.difference.elements);
     json->Set("excuse", accepted.difference.excuse).Set("rejected", accepted.rejected);
   }
+  json->Set("executed", accepted.measured);
+  if (!accepted.measured) json->Set("not_executed_because", accepted.why_not_measured);
   if (accepted.found) {
     json->Set("found_ratio", accepted.found->median).Set("found_ratio_low", accepted.found->low);
     json->Set("found_ratio_high", accepted.found->high).Set("runs", accepted.runs);

@@ -11,6 +11,7 @@
 #include "api/models/random_values.h"
 #include "api/models/tensor_files.h"
 #include "base/file.h"
+#include "base/mapped_file.h"
 #include "base/sha256.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
@@ -159,37 +160,51 @@ absl::StatusOr<ModelFormat> FormatOfPath(absl::string_view path) {
       path, ": what format? a name ends in .onnx, .lemma or .txt (text) or .pb (our protobuf)"));
 }
 
+namespace {
+
+// Stages a copy of the file without reading it into memory. An error if the file changes meanwhile.
+absl::Status StageCopyOf(const MappedFile& file, const std::string& to,
+                         std::vector<StagedFile>* files) {
+  auto staged = StagedFile::Write(to, {file.bytes()});
+  if (absl::Status s = file.CheckUnchanged(); !s.ok()) return s;
+  if (staged.ok()) files->push_back(*std::move(staged));
+  return staged.status();
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<StagedFile>> StageCopy(const Model& model, const std::string& sha256,
                                                   const std::string& path) {
   namespace fs = std::filesystem;
-  auto bytes = ReadFile(model.path, kMaxFileBytes);
-  if (!bytes.ok()) return absl::NotFoundError(bytes.status().message());
+  auto file = MappedFile::Open(model.path);
+  if (!file.ok()) return absl::NotFoundError(file.status().message());
   Sha256 hash;
-  hash.Add(*bytes);
+  hash.Add((*file)->bytes());
   if (hash.Finish() != sha256) {
     return absl::NotFoundError(absl::StrCat(model.path, ": has changed"));
   }
   std::vector<StagedFile> files;
-  auto stage = [&files](const std::string& file, absl::string_view content) {
-    auto staged = StagedFile::Write(file, {content});
-    if (staged.ok()) files.push_back(*std::move(staged));
-    return staged.status();
-  };
   for (const std::string& name : model.info.data_files) {
     const std::string from = (fs::path(model.path).parent_path() / name).string();
     const std::string to = (fs::path(path).parent_path() / name).string();
     if (AreOneFile(from, to)) continue;
-    auto data = ReadFile(from, INT64_MAX);
+    auto data = MappedFile::Open(from);
     if (!data.ok()) return absl::NotFoundError(data.status().message());
     std::error_code error;
     if (fs::exists(to, error)) {
-      auto there = ReadFile(to, INT64_MAX);
-      if (there.ok() && *there == *data) continue;
+      auto there = MappedFile::Open(to);
+      if (there.ok() && (*there)->bytes() == (*data)->bytes()) continue;
       return absl::NotFoundError(absl::StrCat(to, ": is another file"));
     }
-    if (absl::Status s = stage(to, *data); !s.ok()) return absl::NotFoundError(s.message());
+    if (absl::Status s = StageCopyOf(**data, to, &files); !s.ok()) {
+      return absl::IsAborted(s) ? s : absl::NotFoundError(s.message());
+    }
   }
-  if (absl::Status s = stage(path, *bytes); !s.ok()) return Prefixed(path, s);
+  // Weights that were read from these files.
+  for (const auto& mapped : model.info.mapped_files) {
+    if (absl::Status s = mapped->CheckUnchanged(); !s.ok()) return s;
+  }
+  if (absl::Status s = StageCopyOf(**file, path, &files); !s.ok()) return Prefixed(path, s);
   return files;
 }
 

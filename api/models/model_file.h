@@ -77,7 +77,7 @@ absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std
 
 // Prepares a copy of a file as it was read, and of the files with its weights. NotFound if the
 // file has changed since (its SHA-256 differs), or if the place of a file with weights is taken by
-// a file with other contents.
+// a file with other contents. Aborted if a file with weights has changed since.
 absl::StatusOr<std::vector<StagedFile>> StageCopy(const Model& model, const std::string& sha256,
                                                   const std::string& path);
 

@@ -11,6 +11,7 @@
 #include "api/models/option_error.h"
 #include "api/models/random_values.h"
 #include "api/models/tensor_files.h"
+#include "graph/sizes/symbolic_size.h"
 #include "runtime/executor.h"
 
 namespace lemma::api {
@@ -19,7 +20,10 @@ namespace {
 // Computes a lower bound of the bytes that a run needs: the inputs, and the operands and results of
 // the largest operator. An error names the largest value.
 absl::Status CheckMemory(const Graph& graph, double max_gb) {
-  auto gb = [](const TensorType& type) { return static_cast<double>(type.num_bytes()) * 1e-9; };
+  auto gb = [](const TensorType& type) {
+    // What is known only at run time cannot be refused before.
+    return IsSymbolic(type.shape) ? 0.0 : static_cast<double>(type.num_bytes()) * 1e-9;
+  };
   double kept = 0, most = 0, largest = 0;
   std::string name;
   for (const NodePtr& node : graph.nodes()) {

@@ -79,6 +79,60 @@ absl::StatusOr<Tensor> RandomWeight(const TensorType& type, const std::string& r
   return Fill(type, [&] { return deviation * random->Normal(); });
 }
 
+constexpr int64_t kMostCompared = 16;  // more are data
+
+// The graph's input whose integers `v` holds, in another shape or type perhaps; -1 if there is
+// none.
+int SourceOf(Value v) {
+  while (v.node().is_op() && v.node().inputs().size() == 1 && IsInteger(v.dtype())) {
+    v = Value(v.node().inputs()[0]);
+  }
+  const bool is_input = v.node().kind() == Node::Kind::kInput && IsInteger(v.dtype());
+  return is_input ? v.node().input_index() : -1;
+}
+
+// By input: the constants that it is compared with, in the order of the graph.
+std::vector<std::vector<int64_t>> Compared(const Graph& graph) {
+  std::vector<std::vector<int64_t>> result(graph.inputs().size());
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_op() || node->inputs().size() != 2 || node->type(0).dtype != DType::kBool) {
+      continue;
+    }
+    for (const int side : {0, 1}) {
+      const int input = SourceOf(node->inputs()[side]);
+      const Value& other = node->inputs()[1 - side];
+      if (input < 0 || !other.node().has_payload() || !IsInteger(other.dtype())) continue;
+      const Tensor& constants = other.node().payload();
+      std::vector<int64_t>& known = result[static_cast<size_t>(input)];
+      for (int64_t i = 0; i < constants.size() && constants.size() <= kMostCompared; ++i) {
+        if (!absl::c_linear_search(known, constants.AtInt(i))) known.push_back(constants.AtInt(i));
+      }
+    }
+  }
+  return result;
+}
+
+// Puts constants into `tensor`, which holds random integers. A single element takes them in turn
+// with its random value and their successors; one of many takes a constant with probability 1/2.
+absl::StatusOr<Tensor> WithConstants(const Tensor& tensor, const std::vector<int64_t>& constants,
+                                     uint64_t seed, size_t input) {
+  std::vector<int64_t> elements;
+  for (int64_t i = 0; i < tensor.size(); ++i) elements.push_back(tensor.AtInt(i));
+  if (elements.size() == 1) {
+    std::vector<int64_t> choices = constants;
+    choices.push_back(elements[0]);
+    for (int64_t constant : constants) choices.push_back(constant + 1);
+    elements[0] = choices[(seed + choices.size() - 1) % choices.size()];
+  } else {
+    Random random(HashCombine(HashString("constants", seed), input));
+    for (int64_t& element : elements) {
+      const uint64_t drawn = random.Next();
+      if (drawn % 2 == 0) element = constants[drawn / 2 % constants.size()];
+    }
+  }
+  return Tensor::FromInts(tensor.type(), elements);
+}
+
 }  // namespace
 
 uint64_t DrawSeed() {
@@ -96,8 +150,12 @@ absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_
 absl::StatusOr<std::vector<Tensor>> RandomInputs(const Graph& graph, uint64_t seed,
                                                  int64_t integer_range) {
   std::vector<Tensor> inputs;
+  const std::vector<std::vector<int64_t>> compared = Compared(graph);
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     auto tensor = RandomInput(graph.inputs()[i].type(), HashCombine(seed, i), integer_range);
+    if (tensor.ok() && !compared[i].empty()) {
+      tensor = WithConstants(*tensor, compared[i], seed, i);
+    }
     if (!tensor.ok()) {
       return absl::Status(tensor.status().code(), absl::StrCat("input '", graph.input_names()[i],
                                                                "': ", tensor.status().message()));

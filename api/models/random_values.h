@@ -30,7 +30,9 @@ uint64_t DrawSeed();
 // with equal probability.
 absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_t integer_range);
 
-// One such tensor per input of `graph`.
+// One such tensor per input of `graph`. Integers that the graph compares with constants are these
+// constants now and then, so that branches are taken: successive seeds give a scalar each of them,
+// then a random value, then what follows each of them.
 absl::StatusOr<std::vector<Tensor>> RandomInputs(const Graph& graph, uint64_t seed,
                                                  int64_t integer_range);
 

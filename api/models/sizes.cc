@@ -11,7 +11,7 @@
 namespace lemma::api {
 
 DimValues DefaultSizes(const Graph& graph) {
-  constexpr int64_t kImage = 224, kLength = 128;
+  constexpr int64_t kImage = 224, kLength = 128, kResult = 16;
   DimValues sizes;
   for (const Value& input : graph.inputs()) {
     const Shape& shape = input.shape();
@@ -23,6 +23,10 @@ DimValues DefaultSizes(const Graph& graph) {
         sizes.emplace(name, std::clamp(usual, range.least, range.most));
       }
     }
+  }
+  // Of results whose sizes are known only at run time.
+  for (const auto& [name, range] : DimsOf(graph)) {
+    if (IsResultSize(range)) sizes.emplace(name, std::min(kResult, range.most));
   }
   return sizes;
 }

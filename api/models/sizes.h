@@ -13,7 +13,8 @@
 namespace lemma::api {
 
 // Sizes to price and execute a model at if nothing says others: 1 for the first dimension of an
-// input, 224 for the last two of four, 128 for others, or the nearest in range.
+// input, 224 for the last two of four, 128 for others, or the nearest in range; 16 for a result's
+// size, or its bound.
 DimValues DefaultSizes(const Graph& graph);
 
 // The sizes of a graph that a user names. InvalidArgument if one is not a dimension of the graph's,

@@ -11,6 +11,8 @@
 #include "api/execution/definitions.h"
 #include "api/execution/discontinuity.h"
 #include "api/models/option_error.h"
+#include "api/models/random_values.h"
+#include "runtime/plan/node_traits.h"
 
 namespace lemma::api {
 namespace {
@@ -24,7 +26,7 @@ constexpr double kLateSeconds = 2;
 
 // One graph, compiled, with its outputs on the inputs.
 struct Candidate {
-  std::unique_ptr<Executable> executable;
+  std::shared_ptr<Executable> executable;
   std::vector<Tensor> outputs;
   MemoryUse memory;
 };
@@ -37,7 +39,6 @@ absl::StatusOr<Candidate> Prepare(Backend* backend, const Graph& graph,
   auto executable = backend->Compile(graph, options);
   if (!executable.ok()) return executable.status();
   Candidate candidate{*std::move(executable), {}, {}};
-  candidate.memory = candidate.executable->memory();
   if (acceptance.planner != nullptr) {
     auto plan = acceptance.planner->Plan(graph, options);
     if (!plan.ok()) return plan.status();
@@ -46,6 +47,8 @@ absl::StatusOr<Candidate> Prepare(Backend* backend, const Graph& graph,
   auto outputs = candidate.executable->Run(inputs);
   if (!outputs.ok()) return outputs.status();
   candidate.outputs = *std::move(outputs);
+  // Parts whose sizes are known only at run time are planned now.
+  if (acceptance.planner == nullptr) candidate.memory = candidate.executable->memory();
   return candidate;
 }
 
@@ -93,8 +96,8 @@ absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor
 // Leaves out contenders with overflowed constants, if the input has none: they are right for real
 // numbers only.
 std::vector<Contender> Allowed(const Graph& input, std::vector<Contender> contenders,
-                               const AcceptanceOptions& options) {
-  if (options.numerics == FloatContract::kRealOnly || HasInfinities(input)) return contenders;
+                               FloatContract numerics) {
+  if (numerics == FloatContract::kRealOnly || HasInfinities(input)) return contenders;
   contenders.erase(std::remove_if(contenders.begin(), contenders.end(),
                                   [](const Contender& c) { return HasInfinities(c.graph); }),
                    contenders.end());
@@ -163,6 +166,40 @@ absl::StatusOr<std::string> WhyNotEqual(const Graph& input, const Candidate& bef
   return *jump ? "" : absl::StrCat("it computes something else than the input: ", Off(executed));
 }
 
+// Whether a value decides at run time what is executed.
+bool HasChoices(const Graph& graph) {
+  NodeTraitsCache traits;
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [&](const NodePtr& node) { return node->is_op() && traits.Of(*node).choice; });
+}
+
+// Compares both where other sides of choices may be taken. Inputs that the input refuses are left
+// out. Why they differ; "" if they do not.
+absl::StatusOr<std::string> WhyNotEqualElsewhere(const Graph& input, const Candidate& before,
+                                                 const Contender& contender, const Candidate& after,
+                                                 const AcceptanceOptions& options) {
+  constexpr uint64_t kSamples = 3;
+  if (!HasChoices(input)) return std::string();
+  for (uint64_t seed = 1; seed <= kSamples; ++seed) {
+    auto inputs = RandomInputs(input, seed, /*integer_range=*/2);
+    if (!inputs.ok()) return inputs.status();
+    auto definitions = Definitions::Run(input, *inputs, options.threads);
+    auto expected = before.executable->Run(*inputs);
+    if (!definitions.ok() || !expected.ok()) continue;
+    auto outputs = after.executable->Run(*inputs);
+    if (!outputs.ok()) {
+      return absl::StrCat("it fails where the input does not: ", outputs.status().message());
+    }
+    const Candidate here_before{before.executable, *std::move(expected), before.memory};
+    const Candidate here_after{after.executable, *std::move(outputs), after.memory};
+    OutputDifference difference;
+    auto why_not = WhyNotEqual(input, here_before, contender, here_after, &*definitions, *inputs,
+                               options, &difference);
+    if (!why_not.ok() || !why_not->empty()) return why_not;
+  }
+  return std::string();
+}
+
 // Executes both and compares them; accepts the contender if it is better.
 absl::Status Try(Backend* backend, const Graph& input, const Contender& contender,
                  absl::Span<const Tensor> inputs, const AcceptanceOptions& options,
@@ -172,6 +209,9 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
   OutputDifference difference;
   auto why_not =
       WhyNotEqual(input, before, contender, *after, definitions, inputs, options, &difference);
+  if (why_not.ok() && why_not->empty()) {
+    why_not = WhyNotEqualElsewhere(input, before, contender, *after, options);
+  }
   if (!why_not.ok()) return why_not.status();
   if (!why_not->empty()) {
     result->rejected = *std::move(why_not);
@@ -213,11 +253,23 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
 
 }  // namespace
 
+Acceptance AcceptUnseen(const Graph& input, std::vector<Contender> contenders,
+                        FloatContract numerics, const std::string& why) {
+  contenders = Allowed(input, std::move(contenders), numerics);
+  Acceptance result;
+  result.graph = input;
+  result.why_not_measured = why;
+  if (contenders.empty()) return result;
+  result.graph = contenders.front().graph;
+  result.rewrites = contenders.front().rewrites;
+  return result;
+}
+
 absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
                                   std::vector<Contender> contenders,
                                   absl::Span<const Tensor> inputs,
                                   const AcceptanceOptions& options) {
-  contenders = Allowed(input, std::move(contenders), options);
+  contenders = Allowed(input, std::move(contenders), options.numerics);
   Acceptance result;
   result.graph = input;
   auto before = Prepare(backend, input, options, inputs);
@@ -227,10 +279,8 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
           "option memory_limit: the memory of a model with operators that only its own runtime "
           "knows cannot be told"));
     }
-    if (contenders.empty()) return result;
-    result.graph = contenders.front().graph;
-    result.rewrites = contenders.front().rewrites;
-    return result;
+    return AcceptUnseen(input, std::move(contenders), options.numerics,
+                        "the model has operators that only its own runtime knows");
   }
   if (!before.ok()) return before.status();
   auto definitions = Definitions::Run(input, inputs, options.threads);

@@ -53,10 +53,11 @@ struct AcceptanceOptions {
 struct Acceptance {
   Graph graph;
   std::vector<optimizer::RewriteStep>
-      rewrites;           // from the input to `graph`; empty if the input is kept
-  int recomputed = 0;     // operators of `graph` that are copies of others
-  int offloaded = 0;      // values of `graph` that are kept in host memory
-  bool measured = false;  // false if the input cannot be executed here
+      rewrites;                  // from the input to `graph`; empty if the input is kept
+  int recomputed = 0;            // operators of `graph` that are copies of others
+  int offloaded = 0;             // values of `graph` that are kept in host memory
+  bool measured = false;         // whether the input and the contenders were executed
+  std::string why_not_measured;  // "" if they were
   // The time of the last contender, accepted or not, divided by the input's; absent if nothing was
   // timed.
   std::optional<RatioInterval> found;
@@ -101,6 +102,11 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
                                   std::vector<Contender> contenders,
                                   absl::Span<const Tensor> inputs,
                                   const AcceptanceOptions& options);
+
+// Executes nothing: accepts the first contender. One whose constants overflowed is rejected, as in
+// Accept. `why` becomes why_not_measured.
+Acceptance AcceptUnseen(const Graph& input, std::vector<Contender> contenders,
+                        FloatContract numerics, const std::string& why);
 
 }  // namespace lemma::api
 

@@ -55,7 +55,7 @@ absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& mo
   if (!sha256.ok()) return sha256.status();
   std::map<std::string, int64_t> all = dims;
   all.insert(model.dims_of_values.begin(), model.dims_of_values.end());
-  return InputRecord{*std::move(sha256), UsedDims(model, all), DimsOf(model.graph),
+  return InputRecord{*std::move(sha256), UsedDims(model, all), InputDimsOf(model.graph),
                      model.fixed_inputs, std::nullopt};
 }
 
@@ -77,6 +77,12 @@ Certificate Recorded(Certificate certificate, const InputRecord& record) {
   certificate.fixed_inputs = record.fixed_inputs;
   certificate.reseed = record.reseed;
   return certificate;
+}
+
+std::string HashOfSteps(const Certificate& certificate) {
+  const std::string text = PrintCertificate(certificate);
+  const size_t begin = text.find("\nrules ") + 1, end = text.rfind("\nsha256 ") + 1;
+  return Sha256Of(absl::string_view(text).substr(begin, end - begin));
 }
 
 absl::StatusOr<StagedFile> StageCertificate(Certificate certificate, const StagedFile& output,

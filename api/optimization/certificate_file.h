@@ -42,6 +42,10 @@ absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& mo
 // The certificate with this record of its input.
 Certificate Recorded(Certificate certificate, const InputRecord& record);
 
+// SHA-256 of the part of the certificate's text that does not depend on the files: from the line of
+// the rules to the last line, without it.
+std::string HashOfSteps(const Certificate& certificate);
+
 // Adds the hash of the output, and stages the certificate for `path` (base/file.h).
 // FailedPrecondition if the output is not a regular file, such as a pipe: it cannot be hashed.
 absl::StatusOr<StagedFile> StageCertificate(Certificate certificate, const StagedFile& output,

@@ -23,9 +23,13 @@ absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptio
   auto db = optimizer::CostDb::Open(options.database);
   if (!db.ok()) return db.status();
   costs.db = *std::move(db);
-  if (!options.device.empty()) {
-    auto known =
-        optimizer::MakeKnownCostModel(costs.measurer.get(), costs.db.get(), options.device);
+  if (!options.device.empty() || !options.measure_new) {
+    const std::string device = options.device.empty() ? costs.measurer->device() : options.device;
+    auto known = optimizer::MakeKnownCostModel(costs.measurer.get(), costs.db.get(), device);
+    if (options.device.empty() && absl::IsNotFound(known.status())) {
+      costs = Costs{nullptr, nullptr, optimizer::MakeAnalyticCostModel()};
+      return costs;
+    }
     if (!known.ok()) return known.status();
     costs.model = *std::move(known);
     return costs;

@@ -25,6 +25,9 @@ struct CostOptions {
   // A device that is not present: its costs come from the database, and nothing is measured. "":
   // this machine.
   std::string device;
+  // False: nothing is measured. Costs of this machine that the database lacks are then estimated
+  // from those that it has; if it has none, all are estimated.
+  bool measure_new = true;
 };
 
 // The cost model and what it refers to.

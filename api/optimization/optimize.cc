@@ -14,7 +14,10 @@
 #include "api/models/random_values.h"
 #include "api/optimization/memory_limit.h"
 #include "api/optimization/mutants.h"
+#include "api/optimization/search_figures.h"
 #include "api/optimization/search_run.h"
+#include "api/version.h"
+#include "base/json.h"
 #include "graph/onnx/origin/kept_bodies.h"
 #include "graph/sizes/specialize.h"
 #include "optimizer/folding/constant_folding.h"
@@ -50,10 +53,12 @@ absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun*
   const optimizer::SearchResult& search = run->result.search;
   absl::Status status;
   if (is_new(search.best)) status = add(search.best, search.rewrites, search.best_is_certain);
-  if (status.ok() && is_new(search.descended)) {
+  // Without execution, only the best can be accepted.
+  const bool by_price = run->options.by_price;
+  if (status.ok() && !by_price && is_new(search.descended)) {
     status = add(search.descended, search.descended_rewrites, search.descended_is_certain);
   }
-  if (status.ok() && !search.certain_rewrites.empty() && is_new(search.certain)) {
+  if (status.ok() && !by_price && !search.certain_rewrites.empty() && is_new(search.certain)) {
     status = add(search.certain, search.certain_rewrites, true);
   }
   if (status.ok() && run->peak_limit > 0) status = add(input, {}, false);
@@ -68,7 +73,7 @@ absl::StatusOr<Acceptance> AcceptSymbolic(Backend* backend, const Graph& input,
                                           absl::Span<const Tensor> inputs,
                                           const std::vector<optimizer::SizeHint>& hints,
                                           AcceptanceOptions options) {
-  Specializer first(hints[0].sizes);
+  Specializer first(InputSizes(input, hints[0].sizes));
   auto sized = first.Of(input);
   if (!sized.ok()) return sized.status();
   std::vector<Contender> candidates;
@@ -88,7 +93,7 @@ absl::StatusOr<Acceptance> AcceptSymbolic(Backend* backend, const Graph& input,
   });
   const Contender& contender = contenders[static_cast<size_t>(chosen - candidates.begin())];
   for (size_t i = 1; i < hints.size(); ++i) {
-    Specializer other(hints[i].sizes);
+    Specializer other(InputSizes(input, hints[i].sizes));
     auto before = other.Of(input), after = other.Of(contender.graph);
     for (const auto& status : {before.status(), after.status()}) {
       if (!status.ok()) return status;
@@ -105,6 +110,35 @@ absl::StatusOr<Acceptance> AcceptSymbolic(Backend* backend, const Graph& input,
   }
   accepted->graph = contender.graph;
   return accepted;
+}
+
+// Whether the best graph's price is below the input's by as much as a measured time must be.
+bool PaysByPrice(const SearchRun& run) {
+  constexpr double kLeastGain = 0.01;
+  if (!run.options.replay.empty()) return true;  // its steps have no price
+  const optimizer::SearchResult& search = run.result.search;
+  optimizer::Objective objective = run.options.objective.Deciding();
+  if (objective.IsTime()) {
+    return search.best_cost.ms() <= (1 - kLeastGain) * search.initial_cost.ms();
+  }
+  objective.reference = search.initial_cost;
+  return objective.RankOf(search.best_cost, 0) < objective.RankOf(search.initial_cost, 0);
+}
+
+// Accepts the best graph by its price.
+absl::Status JudgeByPrice(const Graph& input, SearchRun* run) {
+  std::vector<Contender> contenders;
+  if (PaysByPrice(*run)) {
+    std::set<uint64_t> seen = {input.StructuralHash()};
+    auto found = Contenders(input, run, &seen);
+    if (!found.ok()) return found.status();
+    contenders = *std::move(found);
+  }
+  const std::string costs = run->costs.model == nullptr
+                                ? "steps of a certificate"
+                                : absl::StrCat("costs are ", run->costs.model->Describe());
+  run->result.accepted = AcceptUnseen(input, std::move(contenders), run->options.numerics, costs);
+  return absl::OkStatus();
 }
 
 // Executes the graphs that the search found beside the input, and accepts one if it is better. If
@@ -158,7 +192,7 @@ Certificate::Result ResultOf(const SearchRun& run) {
 absl::Status CertifyResult(const Graph& input, SearchRun* run) {
   const Acceptance& accepted = run->result.accepted;
   auto certificate = Certify(input, accepted.rewrites, accepted.graph, run->file.rules,
-                             ResultOf(*run), run->DeadlineAfterSearch());
+                             ResultOf(*run), run->DeadlineAfterSearch(), &run->result.provenance);
   if (!certificate.ok()) return certificate.status();
   if (certificate->steps.empty() && certificate->folds.empty()) {
     certificate->result = Certificate::Result::kInput;
@@ -166,6 +200,22 @@ absl::Status CertifyResult(const Graph& input, SearchRun* run) {
   certificate->mutants = MutantsOf(certificate->rules, run->mutants);
   run->result.certificate = *std::move(certificate);
   return absl::OkStatus();
+}
+
+// What an ONNX file says about the steps: "lemma" in its metadata, and names.
+OnnxChange ChangeOf(const OptimizeResult& result) {
+  OnnxChange change;
+  if (result.accepted.kept_input()) return change;
+  change.made_by = result.provenance.made_by;
+  change.folded = result.provenance.folded;
+  Json rules = Json::Object();
+  for (const auto& [name, count] : RuleCounts(result.accepted.rewrites)) rules.Set(name, count);
+  Json entry = Json::Object();
+  entry.Set("version", kVersion);
+  if (result.certificate) entry.Set("certificate", HashOfSteps(*result.certificate));
+  entry.Set("rules", std::move(rules));
+  change.metadata["lemma"] = entry.ToString();
+  return change;
 }
 
 }  // namespace
@@ -192,7 +242,7 @@ const std::vector<Effort>& Efforts() {
       {"quick", "descent", 500, defaults.nodes, "each rewrite that pays at once"},
       {"normal", "backtracking", defaults.budget, defaults.nodes,
        "also rewrites that pay together"},
-      {"deep", "auto", 4 * defaults.budget, 2 * defaults.nodes,
+      {"deep", "auto", 4 * defaults.budget, defaults.nodes,
        "four times as many graphs, then all rewrites at once, with a bound"}};
   return efforts;
 }
@@ -217,6 +267,10 @@ absl::Status OptimizeOptions::Check() const {
   }
   if (!costs.device.empty() && !costs.measured) {
     return OptionError("option device: there are no measured costs with analytic ones");
+  }
+  if (by_price && (allow_unproved || objective.memory_limit > 0)) {
+    return OptionError(absl::StrCat("option ", allow_unproved ? "allow_unproved" : "memory_limit",
+                                    ": has to be confirmed by execution, which is off"));
   }
   const optimizer::Strategy* strategy = optimizer::FindStrategy(search);
   if (strategy == nullptr) {
@@ -260,7 +314,8 @@ absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Ten
     if (!s.ok()) return s;
     return std::move(run.result);
   }
-  if (absl::Status s = Judge(input, inputs, &run); !s.ok()) return s;
+  absl::Status judged = options.by_price ? JudgeByPrice(input, &run) : Judge(input, inputs, &run);
+  if (!judged.ok()) return judged;
   if (!run.result.fits()) return std::move(run.result);
   run.Begin(SearchRun::Stage::kResult);
   if (options.certify) {
@@ -297,6 +352,7 @@ absl::StatusOr<std::vector<StagedFile>> StageOptimized(Model input, const InputR
   const bool is_input =
       result.accepted.graph.StructuralHash() == input.graph.StructuralHash() && !record.reseed;
   input.graph = result.accepted.graph;
+  input.info.change = ChangeOf(result);
   absl::StatusOr<std::vector<StagedFile>> files = absl::NotFoundError("");
   if (is_input && input.format == ModelFormat::kOnnx && *format == ModelFormat::kOnnx) {
     files = StageCopy(input, record.sha256, path);

@@ -19,6 +19,17 @@ double GraphsPerSecond(const optimizer::SearchResult& search) {
   return static_cast<double>(search.steps) / std::max(1e-6, search.search_seconds);
 }
 
+optimizer::Cost PredictedCost(const optimizer::SearchResult& search,
+                              const std::vector<optimizer::RewriteStep>& steps) {
+  if (steps.empty()) return search.initial_cost;
+  const uint64_t after = steps.back().after;
+  auto ends = [after](const std::vector<optimizer::RewriteStep>& way) {
+    return !way.empty() && way.back().after == after;
+  };
+  if (ends(search.rewrites)) return search.best_cost;
+  return ends(search.descended_rewrites) ? search.descended_cost : search.certain_cost;
+}
+
 double ShareOfBound(const optimizer::SearchResult& search) {
   const double all = search.initial_cost.ms() - search.bound->cost.ms();
   return all > 0 ? (search.initial_cost.ms() - search.best_cost.ms()) / all : 1;

@@ -17,6 +17,11 @@ std::vector<std::pair<std::string, int>> RuleCounts(
 // Per second of processor time.
 double GraphsPerSecond(const optimizer::SearchResult& search);
 
+// The predicted cost of the graph that the steps lead to: one that the search returned, or its
+// input.
+optimizer::Cost PredictedCost(const optimizer::SearchResult& search,
+                              const std::vector<optimizer::RewriteStep>& steps);
+
 // The share of the gain that the bound, which must be there, leaves room for.
 double ShareOfBound(const optimizer::SearchResult& search);
 

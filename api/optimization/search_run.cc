@@ -156,8 +156,10 @@ void Exclude(const SearchRun& run, const Substitution& rule, WhyNotReport* repor
 }
 
 absl::StatusOr<Costs> CostsOf(SearchRun* run) {
-  auto costs = MakeCosts(
-      run->options.costs, run->execution, run->options.deadline, [run](absl::string_view kernel) {
+  CostOptions options = run->options.costs;
+  options.measure_new = options.measure_new && !run->options.by_price;
+  auto costs =
+      MakeCosts(options, run->execution, run->options.deadline, [run](absl::string_view kernel) {
         run->Tell([&](OptimizeProgress* p) { p->measured = std::string(kernel); });
       });
   if (!costs.ok() || run->options.hints.empty()) return costs;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "api/execution/timing.h"
+#include "api/optimization/search_figures.h"
 #include "api/report/page.h"
 #include "api/rules/rules_file.h"
 #include "base/text_table.h"
@@ -39,7 +40,8 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Graph& input,
   }
   if (search.initial_cost.ns() > 0) {  // steps of a certificate have no price
     facts.emplace_back("time, predicted",
-                       Change(FormatMs(search.initial_cost.ms()), FormatMs(search.best_cost.ms())));
+                       Change(FormatMs(search.initial_cost.ms()),
+                              FormatMs(PredictedCost(search, accepted.rewrites).ms())));
   }
   facts.emplace_back("operators",
                      Change(absl::StrCat(input.num_ops()), absl::StrCat(accepted.graph.num_ops())));

@@ -46,6 +46,9 @@ void OptimizeFlags::AddTo(Flags* flags) {
   flags->String(
       "device", &device, "NAME",
       "optimize for this device with what --cost-db knows of it; measure and time nothing");
+  flags->Choice("execution", &execution, {"on", "off"},
+                "off: execute, time and measure nothing; the lowest price decides. Costs that are "
+                "not in --cost-db are estimated, and weights stay in their files");
   flags->String("certificate", &certificate, "FILE",
                 "where the certificate goes; OUT.cert unless given; none: nowhere");
   flags->String("report", &report, "FILE",
@@ -121,6 +124,7 @@ api::OptimizeOptions OptimizeFlags::Options() const {
   options.execution = common.Execution();
   options.runs = runs;
   options.execute = !output.empty();
+  options.by_price = execution == "off";
   options.keeps_barriers = !format.ok() || *format != api::ModelFormat::kOnnx;
   options.certify = !CertificatePath().empty();
   options.why_not = why_not;

@@ -57,6 +57,7 @@ absl::StatusOr<std::vector<optimizer::SizeHint>> HintsFor(const OptimizeFlags& f
     std::vector<TensorType> types;
     for (const Tensor& tensor : *tensors) types.push_back(tensor.type());
     auto sizes = BindDims(graph, types);
+    if (sizes.ok()) sizes = api::CompleteSizes(graph, *sizes);
     if (!sizes.ok()) return sizes.status();
     hints.push_back({*std::move(sizes), 1});
   }
@@ -151,7 +152,7 @@ absl::Status Write(const OptimizeFlags& flags, const std::string& path, const ap
     api::OptimizeResult result = outcome.result;
     for (Graph* graph : {&input, &result.accepted.graph}) {
       if (hints.empty()) continue;
-      auto sized = Specialize(*graph, hints.front().sizes);
+      auto sized = Specialize(*graph, InputSizes(*graph, hints.front().sizes));
       if (!sized.ok()) return sized.status();
       *graph = *std::move(sized);
     }
@@ -185,11 +186,14 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   // are no reason to refuse: like opaque operators, they leave only the prediction.
   auto hints = HintsFor(flags, model->graph);
   if (!hints.ok()) return hints.status();
-  auto sized = hints->empty() ? *model : api::AtSizes(*model, hints->front().sizes);
-  if (!sized.ok()) return api::Prefixed(path, sized.status());
-  auto inputs = flags.common.Inputs(*sized);
-  if (absl::IsUnimplemented(inputs.status())) inputs = std::vector<Tensor>();
-  if (!inputs.ok()) return api::Prefixed(path, inputs.status());
+  absl::StatusOr<std::vector<Tensor>> inputs = std::vector<Tensor>();
+  if (flags.execution == "on") {
+    auto sized = hints->empty() ? *model : api::AtSizes(*model, hints->front().sizes);
+    if (!sized.ok()) return api::Prefixed(path, sized.status());
+    inputs = flags.common.Inputs(*sized);
+    if (absl::IsUnimplemented(inputs.status())) inputs = std::vector<Tensor>();
+    if (!inputs.ok()) return api::Prefixed(path, inputs.status());
+  }
   const Deadline deadline = DeadlineOf(flags);
   auto outcome = Find(flags, *model, *hints, *inputs, deadline);
   if (!outcome.ok()) return outcome.status();

@@ -31,6 +31,7 @@ std::string WhyKept(const OptimizeFlags& flags, const Outcome& outcome) {
   if (!result.rejected.empty()) {
     return absl::StrCat("what the search found was dropped: ", result.rejected);
   }
+  if (flags.execution == "off") return "what the search found does not pay by its price";
   if (!result.found_bytes) return "what the search found changes more than --numerics allows";
   const optimizer::SearchResult& search = outcome.result.search;
   std::string text = absl::StrFormat("the best of %d graphs", static_cast<int>(search.steps));
@@ -85,7 +86,7 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   }
   if (flags.replay.empty()) {
     const double before = p.initial_cost.ms();
-    const double after = result.kept_input() ? before : p.best_cost.ms();
+    const double after = api::PredictedCost(p, result.rewrites).ms();
     table.Row({"time, predicted", FormatMs(before), FormatMs(after),
                absl::StrFormat("%.3f", after / std::max(1e-9, before))});
   }
@@ -104,7 +105,9 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   }
   std::fputs(table.ToString().c_str(), stdout);
   if (!result.measured) {
-    std::puts("not executed: the model has operators that only its own runtime knows");
+    std::printf("nothing was executed%s: %s\n",
+                flags.execution == "off" ? ", the result was accepted by its price" : "",
+                result.why_not_measured.c_str());
   } else {
     if (!flags.replay.empty()) std::puts("not timed: steps of a certificate");
     if (!flags.device.empty()) std::printf("not timed: optimized for %s\n", flags.device.c_str());

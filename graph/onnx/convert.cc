@@ -1,5 +1,6 @@
 #include "graph/onnx/convert.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -148,9 +149,33 @@ absl::StatusOr<ExternalRange> FindExternal(const TensorProto& proto, const std::
   return range;
 }
 
+// Whether every bool is 0 or 1.
+bool AreNormal(const TensorType& type, const void* data) {
+  const auto* bytes = static_cast<const uint8_t*>(data);
+  return type.dtype != DType::kBool ||
+         std::all_of(bytes, bytes + type.num_elements(), [](uint8_t b) { return b <= 1; });
+}
+
+// A tensor of bytes of the type's size, which it shares if it can.
+absl::StatusOr<Tensor> FromRaw(const TensorType& type, const RawBytes& raw) {
+  const auto address = reinterpret_cast<uintptr_t>(raw.data.get());
+  if (raw.size >= kMinSharedBytes && !IsOpaque(type.dtype) &&
+      address % static_cast<uintptr_t>(SizeOf(type.dtype)) == 0 &&
+      AreNormal(type, raw.data.get())) {
+    return Tensor::Borrowed(type, raw.data);
+  }
+  auto tensor = Tensor::Allocate(type);
+  if (!tensor.ok()) return tensor;
+  if (raw.size > 0) {
+    std::memcpy(tensor->mutable_raw(), raw.data.get(), static_cast<size_t>(raw.size));
+  }
+  NormalizeBools(&*tensor);
+  return tensor;
+}
+
 absl::StatusOr<Tensor> FromExternal(const TensorType& type, const TensorProto& proto,
-                                    const std::string& directory) {
-  auto range = FindExternal(proto, directory);
+                                    TensorFiles* files) {
+  auto range = FindExternal(proto, files->folder());
   if (!range.ok()) return range.status();
   auto size = FileSize(range->path);
   if (!size.ok()) {
@@ -163,6 +188,14 @@ absl::StatusOr<Tensor> FromExternal(const TensorType& type, const TensorProto& p
     return absl::InvalidArgumentError(absl::StrCat("external data: ", range->path, " has ", *size,
                                                    " bytes, ", length, " from byte ", range->offset,
                                                    " on are needed"));
+  }
+  if (length >= kMinSharedBytes) {
+    auto file = files->Map(range->path);
+    // The file may have changed since its size was read.
+    if (file.ok() && static_cast<int64_t>((*file)->bytes().size()) >= range->offset + length) {
+      const char* data = (*file)->bytes().data() + range->offset;
+      return FromRaw(type, {std::shared_ptr<const void>(*file, data), length});
+    }
   }
   auto tensor = Tensor::Allocate(type);
   if (!tensor.ok()) return tensor;
@@ -196,7 +229,23 @@ absl::StatusOr<DType> FromOnnxType(int32_t onnx_type) {
       onnx_type == TensorProto::UNDEFINED ? "undefined" : absl::StrCat("number ", onnx_type)));
 }
 
-absl::StatusOr<Tensor> ToTensor(const TensorProto& proto, const std::string& directory) {
+absl::StatusOr<std::shared_ptr<const MappedFile>> TensorFiles::Map(const std::string& path) {
+  std::shared_ptr<const MappedFile>& file = files_[path];
+  if (file != nullptr) return file;
+  auto opened = MappedFile::Open(path);
+  if (!opened.ok()) return opened.status();
+  return file = *std::move(opened);
+}
+
+std::vector<std::shared_ptr<const MappedFile>> TensorFiles::mapped() const {
+  std::vector<std::shared_ptr<const MappedFile>> all;
+  for (const auto& [path, file] : files_) {
+    if (file != nullptr) all.push_back(file);
+  }
+  return all;
+}
+
+absl::StatusOr<Tensor> ToTensor(const TensorProto& proto, TensorFiles* files, const RawBytes& raw) {
   auto dtype = FromOnnxType(proto.data_type());
   if (!dtype.ok()) return dtype.status();
   TensorType type{*dtype, Shape(proto.dims().begin(), proto.dims().end())};
@@ -204,18 +253,26 @@ absl::StatusOr<Tensor> ToTensor(const TensorProto& proto, const std::string& dir
     if (d < 0) return absl::InvalidArgumentError(absl::StrCat(type.ToString(), ": negative size"));
   }
   if (proto.has_segment()) return absl::UnimplementedError("unsupported: tensor segments");
-  if (proto.data_location() == TensorProto::EXTERNAL) return FromExternal(type, proto, directory);
+  if (proto.data_location() == TensorProto::EXTERNAL) return FromExternal(type, proto, files);
+  if (raw.data != nullptr) {
+    if (raw.size != type.num_bytes()) return WrongBytes(type, raw.size);
+    return FromRaw(type, raw);
+  }
   if (!proto.has_raw_data()) return FromTypedField(type, proto);
-
-  const std::string& raw = proto.raw_data();
-  if (static_cast<int64_t>(raw.size()) != type.num_bytes()) {
-    return WrongBytes(type, static_cast<int64_t>(raw.size()));
+  const std::string& own = proto.raw_data();
+  if (static_cast<int64_t>(own.size()) != type.num_bytes()) {
+    return WrongBytes(type, static_cast<int64_t>(own.size()));
   }
   auto tensor = Tensor::Allocate(type);
   if (!tensor.ok()) return tensor;
-  if (!raw.empty()) std::memcpy(tensor->mutable_raw(), raw.data(), raw.size());
+  if (!own.empty()) std::memcpy(tensor->mutable_raw(), own.data(), own.size());
   NormalizeBools(&*tensor);
   return tensor;
+}
+
+absl::StatusOr<Tensor> ToTensor(const TensorProto& proto, const std::string& folder) {
+  TensorFiles files(folder);
+  return ToTensor(proto, &files);
 }
 
 TensorProto ToProto(absl::string_view name, const Tensor& tensor) {

@@ -5,9 +5,13 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/mapped_file.h"
 #include "graph/tensor.h"
 
 namespace lemma {
@@ -19,9 +23,39 @@ int32_t ToOnnxType(DType dtype);
 // Unimplemented: "unsupported: element type u16".
 absl::StatusOr<DType> FromOnnxType(int32_t onnx_type);
 
-// The tensor's values. Checks sizes before any allocation. External data must lie inside
-// `directory`; if it is empty, they are refused.
-absl::StatusOr<Tensor> ToTensor(const onnx::TensorProto& proto, const std::string& directory);
+// Tensors of fewer bytes are copied instead of shared with a file or a message.
+constexpr int64_t kMinSharedBytes = 4096;
+
+// Values of a tensor that lie outside its message, for as long as `data` lives.
+struct RawBytes {
+  std::shared_ptr<const void> data;  // nullptr: there are none
+  int64_t size = 0;
+};
+
+// The folder with a model's external data, and the files in it that have been mapped.
+class TensorFiles {
+ public:
+  // Without a folder, external data are refused.
+  explicit TensorFiles(std::string folder) : folder_(std::move(folder)) {}
+
+  const std::string& folder() const { return folder_; }
+  // The file, mapped once.
+  absl::StatusOr<std::shared_ptr<const MappedFile>> Map(const std::string& path);
+  // All that were mapped.
+  std::vector<std::shared_ptr<const MappedFile>> mapped() const;
+
+ private:
+  const std::string folder_;
+  std::map<std::string, std::shared_ptr<const MappedFile>> files_;
+};
+
+// The tensor's values; `raw`, if there is any, in place of raw_data. Checks sizes before any
+// allocation. External data and `raw` are shared, not copied, from kMinSharedBytes on, if they are
+// aligned.
+absl::StatusOr<Tensor> ToTensor(const onnx::TensorProto& proto, TensorFiles* files,
+                                const RawBytes& raw = {});
+// The same, with external data in `folder`; if it is empty, they are refused.
+absl::StatusOr<Tensor> ToTensor(const onnx::TensorProto& proto, const std::string& folder);
 
 onnx::TensorProto ToProto(absl::string_view name, const Tensor& tensor);
 

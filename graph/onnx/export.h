@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "base/file.h"
 #include "graph/graph.h"
+#include "graph/onnx/import.h"
 #include "graph/onnx/model_info.h"
 
 namespace lemma {
@@ -24,7 +25,8 @@ struct ExportOptions {
   // Describes the model, with the operator set to use if possible. Names, types and order of inputs
   // and outputs come from the graph. The inputs' default values are written.
   OnnxInfo info;
-  // If the weights exceed this many bytes together, they go to a file next to the model.
+  // If the weights exceed this many bytes together, or the model that was imported kept weights in
+  // files, they go to a file next to the model.
   int64_t max_inline_bytes = 1'900'000'000;
   // Receives one line if the model's operator set is not the input's, with the reason.
   std::vector<std::string>* notes = nullptr;
@@ -37,8 +39,13 @@ struct ExportOptions {
 // InvalidArgument if the model would exceed max_inline_bytes.
 absl::StatusOr<std::string> ExportOnnx(const Graph& graph, const ExportOptions& options = {});
 
+// The graph after it was written and read again, which shares its weights. Of any size.
+absl::StatusOr<ImportedModel> RoundTrip(const Graph& graph, const ExportOptions& options,
+                                        const ImportOptions& import);
+
 // Stages the model at `path` and, if needed, the weights at `path`.data; commit both with
-// CommitAll.
+// CommitAll. Aborted if a file with weights that the graph shares has changed since it
+// was imported; InvalidArgument if the weights would overwrite such a file.
 absl::StatusOr<std::vector<StagedFile>> StageOnnx(const Graph& graph, const std::string& path,
                                                   const ExportOptions& options = {});
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
+#include "base/mapped_file.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
 
@@ -43,11 +43,11 @@ absl::StatusOr<ImportedModel> ImportOnnxBytes(absl::string_view bytes,
 }
 
 absl::StatusOr<ImportedModel> ImportOnnx(const std::string& path, const ImportOptions& options) {
-  auto bytes = ReadFile(path, kMaxProtoBytes);
-  if (!bytes.ok()) return bytes.status();
+  auto file = MappedFile::Open(path);
+  if (!file.ok()) return file.status();
   onnx::ModelProto model;
-  absl::Status status = ParseModel(*bytes, &model);
-  *bytes = std::string();  // so that large models are not held twice
+  absl::Status status = ParseModel((*file)->bytes(), &model);
+  *file = nullptr;  // its bytes have been copied
   if (status.ok()) {
     std::string directory = std::filesystem::path(path).parent_path().string();
     auto imported = ModelImporter(&model, options, directory.empty() ? "." : directory).Run();

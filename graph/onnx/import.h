@@ -39,6 +39,10 @@ struct ImportOptions {
   // The same, in the order of the inputs: of all of them, or of those without a default value. A
   // value that does not fit its input is left out.
   std::vector<Tensor> inputs;
+  // Whether operators such as NonZero take such values too; otherwise the sizes of their results
+  // are result sizes (graph/sizes/symbolic_size.h), and so are those of a Loop whose iterations
+  // floats decide.
+  bool computes_result_sizes = false;
   // For training: keeps dropouts as operators that do nothing.
   bool training = false;
 };

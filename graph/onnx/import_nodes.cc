@@ -132,6 +132,15 @@ absl::StatusOr<onnx::NodeProto> WithDefaults(const onnx::FunctionProto& function
 
 }  // namespace
 
+bool HasImporter(const onnx::NodeProto& node, int opset) {
+  Scope scope;
+  scope.opsets[""] = opset;
+  if (FindStructural(node, scope)) return true;
+  const std::string domain = NormalDomain(node.domain());
+  return FindImporter(domain.empty() ? node.op_type()
+                                     : absl::StrCat(domain, ".", node.op_type())) != nullptr;
+}
+
 int ModelImporter::UsedOutputs(const onnx::NodeProto& node) const {
   int used = 1;
   for (int i = 0; i < node.output_size(); ++i) {
@@ -198,13 +207,20 @@ void ModelImporter::RecordOrigin(int position, bool draws) {
 
 absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope) {
   const size_t opaque_before = result_.opaque.size();
+  const Use use = use_;
+  if (!options_.computes_result_sizes && NormalDomain(node.domain()).empty()) {
+    if (node.op_type() == "Loop" || node.op_type() == "TopK") use_ = std::min(use_, Use::kIntegers);
+    if (HasOpenResults(node)) use_ = Use::kNone;
+  }
   auto results = Translate(node, *scope);
   if (!results.ok()) result_.opaque.resize(opaque_before);  // those inside it
   std::string what = DescribeIn(node, *scope);
   // Later operator sets may allow what the known ones do not.
   const bool newer = scope->opset() > kNewestChecked && absl::IsInvalidArgument(results.status()) &&
                      NormalDomain(node.domain()).empty();
-  if (newer || absl::IsUnimplemented(results.status())) {
+  // An error may be one of sizes that are known only at run time.
+  const bool open = !results.ok() && ReadsResultSizes(node, *scope);
+  if (newer || open || absl::IsUnimplemented(results.status())) {
     auto opaque = MakeOpaque(node, *scope);
     if (opaque.ok()) {
       result_.opaque.push_back(absl::StrCat(what, ": ", results.status().message()));
@@ -215,6 +231,7 @@ absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope
       absl::StrAppend(&what, ", which cannot be kept as it is: ", opaque.status().message());
     }
   }
+  use_ = use;
   if (!results.ok()) {
     return absl::Status(results.status().code(),
                         absl::StrCat(what, ": ", results.status().message()));
@@ -289,9 +306,28 @@ Value ModelImporter::Untied(const onnx::NodeProto& node, const Scope& scope) {
 }
 
 absl::Status ModelImporter::CheckSizes(const onnx::NodeProto& node, const Scope& scope) {
-  if (!options_.symbolic || TakesSymbolicSizes(node.op_type())) return absl::OkStatus();
+  if (!HasSymbols() || TakesSymbolicSizes(node.op_type())) return absl::OkStatus();
+  const std::map<std::string, SizeRange> dims = DimsReadBy(node, scope);
+  if (dims.empty()) return absl::OkStatus();
+  std::string names;
+  bool is_open = true;
+  for (const auto& [name, range] : dims) {
+    absl::StrAppend(&names, names.empty() ? "" : ", ", name);
+    is_open = is_open && IsResultSize(range);
+  }
+  if (is_open || HasOpenResults(node)) {
+    return absl::UnimplementedError(
+        absl::StrCat("unsupported: ", node.op_type(), " (sizes that depend on ", names, ")"));
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(node.op_type(), " needs numbers for its sizes, here they depend on ", names,
+                   ": give --dim NAME=SIZE"));
+}
+
+std::map<std::string, SizeRange> ModelImporter::DimsReadBy(const onnx::NodeProto& node,
+                                                           const Scope& scope) {
   std::map<std::string, SizeRange> dims;
-  for (const std::string& name : node.input()) {
+  for (const std::string& name : NamesRead(node)) {
     const Value* value = name.empty() ? nullptr : scope.Find(name);
     if (value == nullptr || !*value) continue;
     for (int64_t size : value->shape()) CollectDims(size, &dims);
@@ -300,12 +336,14 @@ absl::Status ModelImporter::CheckSizes(const onnx::NodeProto& node, const Scope&
       CollectDims(*ToSize(e), &dims);
     }
   }
-  if (dims.empty()) return absl::OkStatus();
-  std::string names;
-  for (const auto& [name, range] : dims) absl::StrAppend(&names, names.empty() ? "" : ", ", name);
-  return absl::FailedPreconditionError(
-      absl::StrCat(node.op_type(), " needs numbers for its sizes, here they depend on ", names,
-                   ": give --dim NAME=SIZE"));
+  return dims;
+}
+
+bool ModelImporter::ReadsResultSizes(const onnx::NodeProto& node, const Scope& scope) {
+  if (result_sizes_.empty()) return false;
+  const std::map<std::string, SizeRange> dims = DimsReadBy(node, scope);
+  return std::any_of(dims.begin(), dims.end(),
+                     [](const auto& dim) { return IsResultSize(dim.second); });
 }
 
 absl::StatusOr<std::vector<Value>> ModelImporter::CallImporter(const onnx::NodeProto& node,
@@ -379,11 +417,16 @@ absl::StatusOr<std::vector<Result>> ModelImporter::ImportSubgraph(const onnx::Gr
   return results;
 }
 
-std::map<std::string, TensorType> ModelImporter::InferredTypesOf(const OpaqueNode& opaque,
-                                                                 const std::vector<Value>& inputs) {
+static size_t Completed(const std::map<std::string, OpenType>& types) {
+  return static_cast<size_t>(std::count_if(
+      types.begin(), types.end(), [](const auto& type) { return type.second.Complete(); }));
+}
+
+std::map<std::string, OpenType> ModelImporter::InferredTypesOf(const OpaqueNode& opaque,
+                                                               const std::vector<Value>& inputs) {
   onnx::ModelProto model;
   if (!model.ParseFromString(opaque.payload)) return {};
-  std::map<std::string, TensorType> found;
+  std::map<std::string, OpenType> found;
   // First with constants only: an input's value would be fixed for the whole graph.
   for (const bool fix_inputs : {false, true}) {
     std::map<std::string, KnownValue> values;
@@ -392,7 +435,8 @@ std::map<std::string, TensorType> ModelImporter::InferredTypesOf(const OpaqueNod
       KnownValue value{inputs[i].type(), std::nullopt};
       // A size, an axis or the like.
       constexpr int64_t kMostElements = 1024;
-      const bool small = value.type.num_elements() <= kMostElements && IsInteger(value.type.dtype);
+      const bool small = !IsSymbolic(value.type.shape) &&
+                         value.type.num_elements() <= kMostElements && IsInteger(value.type.dtype);
       if (small && (fix_inputs || inputs[i].node().has_payload())) {
         value.elements = Known(inputs[i]);
         knows_more = knows_more || (value.elements && !inputs[i].node().has_payload());
@@ -401,15 +445,16 @@ std::map<std::string, TensorType> ModelImporter::InferredTypesOf(const OpaqueNod
       for (const char* kind : {"i", "c"}) values[absl::StrCat(kind, i)] = value;
     }
     if (!knows_more) break;
-    std::map<std::string, TensorType> types = InferredTypes(model, values);
-    if (types.size() > found.size()) found = std::move(types);
-    if (found.size() >= opaque.outputs.size()) break;
+    std::map<std::string, OpenType> types = InferredTypes(model, values);
+    if (Completed(types) >= Completed(found)) found = std::move(types);
+    if (Completed(found) >= opaque.outputs.size()) break;
   }
   return found;
 }
 
 absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodeProto& node,
-                                                             const Scope& scope) {
+                                                             const Scope& scope,
+                                                             std::vector<TensorType> types) {
   if (ReadsFiles(node, functions_)) return absl::UnimplementedError("it has external data inside");
   std::string mark;
   if (MayDraw(node, functions_)) {
@@ -429,24 +474,8 @@ absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodePro
       return absl::UnimplementedError(absl::StrCat("its input '", name, "' is no tensor"));
     inputs.push_back(*value);
   }
-  std::optional<std::map<std::string, TensorType>> inferred;
-  std::vector<TensorType> types;
-  const bool has_symbols = std::any_of(
-      inputs.begin(), inputs.end(), [](const Value& input) { return IsSymbolic(input.shape()); });
-  for (size_t i = 0; i < opaque.outputs.size(); ++i) {
-    auto type = DeclaredType(scope, opaque.outputs[i]);
-    if (!type) {
-      if (!inferred && !has_symbols) inferred = InferredTypesOf(opaque, inputs);
-      if (!inferred) inferred.emplace();
-      const auto found = inferred->find(absl::StrCat("o", i));
-      if (found != inferred->end()) type = found->second;
-    }
-    if (!type) {
-      return absl::UnimplementedError(
-          absl::StrCat("the model declares no element type and shape of its output '",
-                       opaque.outputs[i], "' (value_info), and ONNX infers none"));
-    }
-    types.push_back(*std::move(type));
+  if (types.empty()) {
+    LEMMA_ASSIGN_OR_RETURN(types, TypesOfOutputs(node, scope, opaque, inputs));
   }
   auto values = ApplyOpaque(std::move(inputs),
                             {{"domain", NormalDomain(node.domain())},

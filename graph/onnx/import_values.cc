@@ -14,6 +14,8 @@
 namespace lemma {
 namespace {
 
+constexpr int64_t kMaxParameter = 64;  // elements of an input whose value a certificate holds
+
 // ONNX stores reals as f32. The shortest decimal that rounds to the same f32 is what people wrote.
 // It stays the same after another export and import, whether it is given or a default.
 double ShortestDecimal(double value) {
@@ -71,7 +73,7 @@ absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
 std::optional<Tensor> ModelImporter::Known(const Value& value) {
   asked_.push_back(value);
   auto known = Compute(value, 0);
-  if (known || !options_.symbolic) return known;
+  if (known || !HasSymbols()) return known;
   // Numbers that are computed from symbolic sizes, such as whether one is -1.
   known = KnownSizes(value);
   if (known && IsSymbolic(known->data<int64_t>())) return std::nullopt;
@@ -81,7 +83,7 @@ std::optional<Tensor> ModelImporter::Known(const Value& value) {
 std::optional<Tensor> ModelImporter::KnownSizes(const Value& value) {
   asked_.push_back(value);
   auto known = Compute(value, 0);
-  if (known || !options_.symbolic) return known;
+  if (known || !HasSymbols()) return known;
   auto elements = sizes_.Of(value);
   if (!elements) return std::nullopt;
   std::vector<int64_t> sizes;
@@ -100,15 +102,20 @@ std::optional<Tensor> ModelImporter::Compute(const Value& value, int depth) {
     const Tensor* value = ValueOf(name);
     if (value == nullptr) return std::nullopt;
     const bool given = given_.count(name) > 0;
+    const bool is_parameter = !IsFloat(value->dtype()) && value->size() <= kMaxParameter;
+    if (given && (use_ == Use::kNone || (use_ == Use::kIntegers && !is_parameter))) {
+      return std::nullopt;
+    }
     if (given) result_.fixed_inputs.emplace(name, *value);
     Note(absl::StrCat("input '", name, "' is fixed to ",
                       given ? "the value given" : "its default: shapes depend on it"));
     return *value;
   }
   if (!node.is_op() || depth > kMaxDepth || IsSymbolic(node)) return std::nullopt;
-  auto memo = known_.find(value);
-  if (memo != known_.end()) return memo->second;
-  known_[value] = std::nullopt;
+  auto& known = known_[static_cast<int>(use_)];
+  auto memo = known.find(value);
+  if (memo != known.end()) return memo->second;
+  known[value] = std::nullopt;
   for (const TensorType& type : node.types()) {
     if (type.num_elements() > kMaxFoldElements) return std::nullopt;
   }
@@ -120,7 +127,7 @@ std::optional<Tensor> ModelImporter::Compute(const Value& value, int depth) {
   }
   auto outputs = FoldNode(node, inputs);
   if (!outputs.ok()) return std::nullopt;
-  return known_[value] = (*outputs)[value.output()];
+  return known[value] = (*outputs)[value.output()];
 }
 
 }  // namespace lemma

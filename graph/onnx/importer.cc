@@ -83,10 +83,11 @@ int Scope::opset() const {
 }
 
 ModelImporter::ModelImporter(onnx::ModelProto* model, const ImportOptions& options,
-                             std::string directory)
+                             std::string folder, std::vector<RawBytes> values)
     : model_(model),
       options_(options),
-      directory_(std::move(directory)),
+      files_(std::move(folder)),
+      values_(std::move(values)),
       builder_(model->graph().name().empty() ? "main" : model->graph().name()),
       sizes_([this](const Value& value) { return Compute(value, 0); }) {}
 
@@ -136,6 +137,16 @@ absl::Status ModelImporter::ReadHeader() {
   return absl::OkStatus();
 }
 
+RawBytes ModelImporter::TakeValues(int initializer) {
+  if (initializer < static_cast<int>(values_.size()) && values_[initializer].data != nullptr) {
+    return values_[initializer];
+  }
+  onnx::TensorProto* proto = model_->mutable_graph()->mutable_initializer(initializer);
+  if (static_cast<int64_t>(proto->raw_data().size()) < kMinSharedBytes) return {};
+  const std::shared_ptr<const std::string> bytes(proto->release_raw_data());
+  return {std::shared_ptr<const void>(bytes, bytes->data()), static_cast<int64_t>(bytes->size())};
+}
+
 absl::Status ModelImporter::ReadInitializers(const onnx::GraphProto& graph, Scope* scope) {
   if (graph.sparse_initializer_size() > 0) {
     return absl::UnimplementedError("unsupported: sparse initializers");
@@ -144,7 +155,8 @@ absl::Status ModelImporter::ReadInitializers(const onnx::GraphProto& graph, Scop
   if (scope == &main_ && model_->ir_version() >= 4) {
     for (const auto& input : graph.input()) inputs.insert(input.name());
   }
-  for (const auto& proto : graph.initializer()) {
+  for (int i = 0; i < graph.initializer_size(); ++i) {
+    const onnx::TensorProto& proto = graph.initializer(i);
     std::string what = absl::StrCat("initializer '", proto.name(), "'");
     if (IsOpaque(FromOnnxType(proto.data_type()).value_or(DType::kF32)) &&
         inputs.count(proto.name()) == 0) {
@@ -157,7 +169,9 @@ absl::Status ModelImporter::ReadInitializers(const onnx::GraphProto& graph, Scop
       initializers_.insert(proto.name());
       continue;
     }
-    auto tensor = ToTensor(proto, directory_);
+    const bool is_inside = proto.data_location() != onnx::TensorProto::EXTERNAL;
+    auto tensor =
+        ToTensor(proto, &files_, scope == &main_ && is_inside ? TakeValues(i) : RawBytes());
     if (!tensor.ok()) return Prefixed(what, tensor.status());
     if (proto.name().empty()) return absl::InvalidArgumentError("an initializer has no name");
     if (inputs.count(proto.name()) > 0) {
@@ -210,17 +224,22 @@ const Tensor* ModelImporter::ValueOf(const std::string& input) const {
 
 bool ModelImporter::MistakesForSize(const Tensor& tensor) const {
   constexpr int64_t kMost = 4096;  // more numbers than a shape has
-  if (!options_.symbolic || tensor.dtype() != DType::kI64 || tensor.size() > kMost) return false;
+  if (tensor.dtype() != DType::kI64 || tensor.size() > kMost) return false;
   const auto values = tensor.data<int64_t>();
-  return std::any_of(values.begin(), values.end(), MayBeTakenForSymbolic);
+  const bool odd = std::any_of(values.begin(), values.end(), MayBeTakenForSymbolic);
+  has_odd_numbers_ = has_odd_numbers_ || odd;
+  return odd && HasSymbols();
 }
 
 bool ModelImporter::MistakesForSize(const OnnxAttr& attr) const {
-  if (!options_.symbolic) return false;
   if (auto* tensor = std::get_if<Tensor>(&attr)) return MistakesForSize(*tensor);
-  if (auto* number = std::get_if<int64_t>(&attr)) return MayBeTakenForSymbolic(*number);
+  auto* number = std::get_if<int64_t>(&attr);
   auto* numbers = std::get_if<std::vector<int64_t>>(&attr);
-  return numbers != nullptr && std::any_of(numbers->begin(), numbers->end(), MayBeTakenForSymbolic);
+  const bool odd =
+      (number != nullptr && MayBeTakenForSymbolic(*number)) ||
+      (numbers != nullptr && std::any_of(numbers->begin(), numbers->end(), MayBeTakenForSymbolic));
+  has_odd_numbers_ = has_odd_numbers_ || odd;
+  return odd && HasSymbols();
 }
 
 int64_t ModelImporter::SymbolicSize(const std::string& name) {
@@ -508,6 +527,7 @@ void ModelImporter::KeepOrigin() {
     }
   }
   result_.info.data_files.assign(data_files.begin(), data_files.end());
+  result_.info.mapped_files = files_.mapped();
   for (auto& tensor : *model_->mutable_graph()->mutable_initializer()) {
     tensor.clear_raw_data();
     tensor.clear_float_data();

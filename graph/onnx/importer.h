@@ -16,7 +16,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "graph/builder.h"
+#include "graph/onnx/convert.h"
 #include "graph/onnx/import.h"
+#include "graph/onnx/infer_types.h"
 #include "graph/onnx/node_order.h"
 #include "graph/onnx/origin/origin.h"
 #include "graph/onnx/sizes/size_values.h"
@@ -65,8 +67,10 @@ struct OpaqueNode;  // opaque.h
 
 class ModelImporter {
  public:
-  // `directory` holds external data; empty: there are none.
-  ModelImporter(onnx::ModelProto* model, const ImportOptions& options, std::string directory);
+  // `folder` holds external data; empty: there are none. `values`: by position, those of
+  // initializers whose messages have none; may be shorter than the list of initializers.
+  ModelImporter(onnx::ModelProto* model, const ImportOptions& options, std::string folder,
+                std::vector<RawBytes> values = {});
   absl::StatusOr<ImportedModel> Run();
 
   // The value's elements, if they are known: a payload, or a small computation from payloads and
@@ -84,6 +88,14 @@ class ModelImporter {
   // The results of the graph's outputs. `scope` must hold its inputs and the names it captures.
   absl::StatusOr<std::vector<Result>> ImportSubgraph(const onnx::GraphProto& graph, Scope* scope);
 
+  // The same for a branch that may be wrong: an error leaves no trace of it.
+  absl::StatusOr<std::vector<Result>> TryBranch(const onnx::GraphProto& branch, const Scope& scope);
+  // The results of a branch of the If `node` as an opaque If, with the types of `other`, those of
+  // the other branch. Unimplemented if there is no such If.
+  absl::StatusOr<std::vector<Result>> KeepBranch(const onnx::NodeProto& node, bool holds,
+                                                 const std::vector<Result>& other,
+                                                 const Scope& scope);
+
   // Whether the model's numbers could be confused with symbolic sizes, where there are such.
   bool MistakesForSize(const OnnxAttr& attr) const;
   bool MistakesForSize(const Tensor& tensor) const;
@@ -94,6 +106,8 @@ class ModelImporter {
  private:
   absl::Status ReadHeader();
   absl::Status ReadInitializers(const onnx::GraphProto& graph, Scope* scope);
+  // Values that the tensor of the main graph can share; the message may lose them.
+  RawBytes TakeValues(int initializer);
   // Finds the inputs that have given values.
   void TakeGivenValues();
   absl::Status ReadInputs(Scope* scope);
@@ -120,10 +134,32 @@ class ModelImporter {
   absl::StatusOr<std::vector<Result>> InlineFunction(const onnx::FunctionProto& function,
                                                      const onnx::NodeProto& call,
                                                      const Scope& scope);
-  absl::StatusOr<std::vector<Value>> MakeOpaque(const onnx::NodeProto& node, const Scope& scope);
+  // `types`: of the outputs, in their order; if none are given they are found out.
+  absl::StatusOr<std::vector<Value>> MakeOpaque(const onnx::NodeProto& node, const Scope& scope,
+                                                std::vector<TensorType> types = {});
   // What ONNX infers of the outputs of a packed node, by their names in it.
-  std::map<std::string, TensorType> InferredTypesOf(const OpaqueNode& opaque,
-                                                    const std::vector<Value>& inputs);
+  std::map<std::string, OpenType> InferredTypesOf(const OpaqueNode& opaque,
+                                                  const std::vector<Value>& inputs);
+  // Whether sizes may be symbolic.
+  bool HasSymbols() const { return options_.symbolic || !result_sizes_.empty(); }
+  // The dimensions in the sizes of operands, and in numbers that they hold.
+  std::map<std::string, SizeRange> DimsReadBy(const onnx::NodeProto& node, const Scope& scope);
+  // Whether an operand's size, or a number that it holds, depends on a result size.
+  bool ReadsResultSizes(const onnx::NodeProto& node, const Scope& scope);
+
+  // open_types.cc: types of results whose sizes are known only at run time.
+  absl::StatusOr<std::vector<TensorType>> TypesOfOutputs(const onnx::NodeProto& node,
+                                                         const Scope& scope,
+                                                         const OpaqueNode& opaque,
+                                                         const std::vector<Value>& inputs);
+  // Those of a Loop or Scan: states keep the types that they begin with.
+  absl::StatusOr<std::vector<TensorType>> TypesOfRepeat(const onnx::NodeProto& node,
+                                                        const Scope& scope);
+  // What the model declares of a value's type.
+  std::optional<OpenType> DeclaredOpenType(const Scope& scope, const std::string& name) const;
+  // The type with new result sizes in place of the unknown ones.
+  absl::StatusOr<TensorType> WithResultSizes(const OpenType& type, const std::string& output,
+                                             const std::vector<std::optional<int64_t>>& bounds);
   // A value of an element type that Lemma cannot store: the result of an opaque Constant.
   absl::StatusOr<Value> OpaqueConstant(const onnx::TensorProto& proto, const Scope& scope);
   // In training, gives an Identity of an initializer a weight of its own; empty for any other node.
@@ -140,7 +176,8 @@ class ModelImporter {
 
   onnx::ModelProto* model_;
   const ImportOptions& options_;
-  std::string directory_;
+  TensorFiles files_;
+  std::vector<RawBytes> values_;
   GraphBuilder builder_;
   ImportedModel result_;
   Scope main_;
@@ -153,13 +190,24 @@ class ModelImporter {
   absl::flat_hash_set<std::string> initializers_;
   std::vector<std::pair<std::string, Value>> parameters_;                   // float initializers
   absl::flat_hash_map<std::string, const onnx::FunctionProto*> functions_;  // "domain:name"
+  std::set<std::string> result_sizes_;      // names of dimensions of results
+  mutable bool has_odd_numbers_ = false;    // that could be confused with symbolic sizes
   absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw random numbers
-  absl::flat_hash_map<Value, std::optional<Tensor>> known_;
+  // Which of the given values are used: those that are data should not become part of the graph.
+  enum class Use { kNone, kIntegers, kAll };
+  Use use_ = Use::kAll;
+  absl::flat_hash_map<Value, std::optional<Tensor>> known_[3];  // by use
   SizeValues sizes_;
   std::shared_ptr<OnnxOrigin> origin_ = std::make_shared<OnnxOrigin>();
   absl::flat_hash_map<std::string, size_t> list_makers_;  // by list, in origin_->nodes
   std::vector<Value> asked_;  // the arguments of Known since the last node of the main graph
 };
+
+// Whether the sizes of the operator's results may depend on values.
+bool HasOpenResults(const onnx::NodeProto& node);
+
+// Whether there is an importer for the operator, in this operator set of the default domain.
+bool HasImporter(const onnx::NodeProto& node, int opset);
 
 // "" for the default domain, under either of its names.
 std::string NormalDomain(const std::string& domain);

@@ -13,7 +13,9 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "graph/onnx/convert.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma {
 namespace {
@@ -57,14 +59,23 @@ bool LimitOpset(Owner* owner) {
   return limited;
 }
 
-std::optional<TensorType> CompleteType(const onnx::ValueInfoProto& info) {
+// What stands for a symbolic size.
+std::string ParamOf(int64_t size) { return absl::StrCat("size", size); }
+
+std::optional<OpenType> TypeOf(const onnx::ValueInfoProto& info,
+                               const std::map<std::string, int64_t>& params) {
   if (!info.type().has_tensor_type() || !info.type().tensor_type().has_shape()) return std::nullopt;
   auto dtype = FromOnnxType(info.type().tensor_type().elem_type());
   if (!dtype.ok()) return std::nullopt;
-  TensorType type{*dtype, {}};
+  OpenType type{*dtype, {}};
   for (const auto& dim : info.type().tensor_type().shape().dim()) {
-    if (!dim.has_dim_value() || dim.dim_value() < 0) return std::nullopt;
-    type.shape.push_back(dim.dim_value());
+    const auto param = params.find(dim.dim_param());
+    const bool is_known = dim.has_dim_value() && dim.dim_value() >= 0;
+    if (param != params.end()) {
+      type.dims.emplace_back(param->second);
+    } else {
+      type.dims.push_back(is_known ? std::optional<int64_t>(dim.dim_value()) : std::nullopt);
+    }
   }
   return type;
 }
@@ -127,8 +138,8 @@ onnx::GraphProto InferApart(onnx::ModelProto& model) {
 // The result of a conversion, in any operator set: the first input's sizes, and the type that an
 // attribute names, else that of an input: what CastLike likes, QuantizeLinear's zero point,
 // DequantizeLinear's scale. The library knows neither the newer types nor these attributes.
-std::optional<TensorType> ConvertedType(const onnx::NodeProto& node,
-                                        const std::map<std::string, KnownValue>& values) {
+std::optional<OpenType> ConvertedType(const onnx::NodeProto& node,
+                                      const std::map<std::string, KnownValue>& values) {
   const std::string& op = node.op_type();
   const bool to_integers = op == "QuantizeLinear";
   const bool quantizes = to_integers || op == "DequantizeLinear";
@@ -151,14 +162,24 @@ std::optional<TensorType> ConvertedType(const onnx::NodeProto& node,
   }
   if (!to && to_integers) to = DType::kU8;
   if (!to) return std::nullopt;
-  return TensorType{*to, x->type.shape};
+  return OpenType{*to, {x->type.shape.begin(), x->type.shape.end()}};
 }
 
 }  // namespace
 
-std::map<std::string, TensorType> InferredTypes(onnx::ModelProto model,
-                                                const std::map<std::string, KnownValue>& values) {
-  std::map<std::string, TensorType> types;
+std::optional<TensorType> OpenType::Complete() const {
+  TensorType type{dtype, {}};
+  for (const std::optional<int64_t>& dim : dims) {
+    if (!dim) return std::nullopt;
+    type.shape.push_back(*dim);
+  }
+  return type;
+}
+
+std::map<std::string, OpenType> InferredTypes(onnx::ModelProto model,
+                                              const std::map<std::string, KnownValue>& values) {
+  std::map<std::string, OpenType> types;
+  std::map<std::string, int64_t> params;
   const onnx::NodeProto& node = model.graph().node(0);
   if (auto type = ConvertedType(node, values)) return {{node.output(0), *std::move(type)}};
   if (LimitOpset(&model) && AnyNewer(model.graph().node())) return types;
@@ -172,12 +193,20 @@ std::map<std::string, TensorType> InferredTypes(onnx::ModelProto model,
     auto* tensor = input->mutable_type()->mutable_tensor_type();
     tensor->set_elem_type(ToOnnxType(value.type.dtype));
     tensor->mutable_shape();
-    for (int64_t d : value.type.shape) tensor->mutable_shape()->add_dim()->set_dim_value(d);
+    for (int64_t d : value.type.shape) {
+      auto* dim = tensor->mutable_shape()->add_dim();
+      if (IsSymbolic(d)) {
+        dim->set_dim_param(ParamOf(d));
+        params[ParamOf(d)] = d;
+      } else {
+        dim->set_dim_value(d);
+      }
+    }
     if (value.elements) *graph->add_initializer() = ToProto(name, *value.elements);
   }
   const onnx::GraphProto inferred = InferApart(model);
   for (const auto& info : inferred.value_info()) {
-    if (auto type = CompleteType(info)) types[info.name()] = *std::move(type);
+    if (auto type = TypeOf(info, params)) types[info.name()] = *std::move(type);
   }
   return types;
 }

@@ -7,10 +7,19 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/tensor.h"
 
 namespace lemma {
+
+// A type of which some sizes may be unknown.
+struct OpenType {
+  DType dtype = DType::kF32;
+  std::vector<std::optional<int64_t>> dims;
+
+  std::optional<TensorType> Complete() const;
+};
 
 // What is known of a value that a node reads.
 struct KnownValue {
@@ -19,11 +28,12 @@ struct KnownValue {
 };
 
 // The types of the outputs of `model`'s only node by their names, as far as ONNX's inference finds
-// them completely. `values` are the values that the node reads, with those that its subgraphs
-// capture. Finds nothing if the node, or one in its subgraphs or in the model's functions, has an
-// operator that may mean something else in its operator set than the linked library knows.
-std::map<std::string, TensorType> InferredTypes(onnx::ModelProto model,
-                                                const std::map<std::string, KnownValue>& values);
+// their ranks. Symbolic sizes of operands are sizes that ONNX knows nothing of but which are equal.
+// `values` are the values that the node reads, with those that its subgraphs capture. Finds nothing
+// if the node, or one in its subgraphs or in the model's functions, has an operator that may mean
+// something else in its operator set than the linked library knows.
+std::map<std::string, OpenType> InferredTypes(onnx::ModelProto model,
+                                              const std::map<std::string, KnownValue>& values);
 
 }  // namespace lemma
 

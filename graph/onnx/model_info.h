@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mapped_file.h"
 #include "graph/tensor.h"
 
 namespace lemma {
@@ -19,6 +20,16 @@ struct OnnxPort {
   std::string name;
   // "3", the name of a symbolic dimension, or "?"; empty if the model declares no shape.
   std::vector<std::string> dims;
+};
+
+// What an export says about steps that changed the graph since its import.
+struct OnnxChange {
+  // By label, the rule that last replaced the value with this label. New nodes are named after it.
+  std::map<std::string, std::string> made_by;
+  // Names for constants that were computed from weights, by Tensor::ContentHash.
+  std::map<uint64_t, std::string> folded;
+  // Entries of the model's metadata, in place of entries with these keys.
+  std::map<std::string, std::string> metadata;
 };
 
 struct OnnxInfo {
@@ -33,6 +44,9 @@ struct OnnxInfo {
   std::map<std::string, Tensor> defaults;
   // Files with the values of weights, relative to the model's folder; each once.
   std::vector<std::string> data_files;
+  // Those of them whose values the weights share.
+  std::vector<std::shared_ptr<const MappedFile>> mapped_files;
+  OnnxChange change;
   // The model itself, for exports to keep what did not change; nullptr if there is none.
   std::shared_ptr<const OnnxOrigin> origin;
 };

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "graph/onnx/run_time/repeat_form.h"
 
 namespace lemma {
 namespace structural {
@@ -126,19 +128,33 @@ using Results = absl::StatusOr<std::vector<Result>>;
 
 constexpr int64_t kMaxIterations = 1024;
 
-// Both branches, and for each result a choice between them.
+const char* BranchName(bool holds) { return holds ? "then_branch" : "else_branch"; }
+
+// Both branches, and for each result a choice between them. One branch may be wrong, or unknown, at
+// sizes at which it is never executed: then it stays what ONNX has, which is an error if it is
+// taken (graph/onnx/run_time/call.h).
 Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope,
                      const Value& condition) {
+  if (condition.type().num_elements() != 1) {
+    return absl::InvalidArgumentError("the condition must have one element");
+  }
   std::vector<Result> results[2];  // else, then
+  absl::Status failed[2];
   for (const bool holds : {false, true}) {
-    const char* name = holds ? "then_branch" : "else_branch";
-    Scope inner = Inside(scope);
-    auto imported = importer.ImportSubgraph(*FindGraph(node, name), &inner);
-    // It may be wrong only for sizes or values with which it is not executed.
-    if (!imported.ok()) {
-      return Unsupported(node, absl::StrCat(name, ": ", imported.status().message()));
+    auto imported = importer.TryBranch(*FindGraph(node, BranchName(holds)), scope);
+    failed[holds] = imported.status();
+    if (imported.ok()) results[holds] = *std::move(imported);
+  }
+  for (const bool holds : {false, true}) {
+    if (failed[holds].ok()) continue;
+    auto kept = failed[!holds].ok() ? importer.KeepBranch(node, holds, results[!holds], scope)
+                                    : absl::StatusOr<std::vector<Result>>(failed[holds]);
+    if (!kept.ok()) {
+      return Unsupported(node, absl::StrCat(BranchName(holds), ": ", failed[holds].message()));
     }
-    results[holds] = *std::move(imported);
+    importer.Note(absl::StrCat(Describe(node), ": ", BranchName(holds),
+                               " is an error if it is taken: ", failed[holds].message()));
+    results[holds] = *std::move(kept);
   }
   if (condition.type().num_elements() != 1) {
     return absl::InvalidArgumentError("the condition must have one element");
@@ -207,11 +223,8 @@ absl::Status Collect(std::vector<Result> results, size_t count, std::vector<Resu
 
 // Unrolls the loop; the number of iterations must be known.
 Results ImportLoop(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
-  const onnx::GraphProto* body = FindGraph(node, "body");
-  if (body == nullptr || body->input_size() != node.input_size() ||
-      body->output_size() < node.input_size() - 1) {
-    return absl::InvalidArgumentError("the body's inputs or outputs do not fit");
-  }
+  LEMMA_ASSIGN_OR_RETURN(const onnx::GraphProto* body, BodyOf(node));
+  LEMMA_ASSIGN_OR_RETURN(const RepeatForm form, RepeatFormOf(node));
   int64_t trips = INT64_MAX;
   bool go = true;
   if (HasInput(node, 0)) {
@@ -230,7 +243,7 @@ Results ImportLoop(ModelImporter& importer, const onnx::NodeProto& node, const S
     if (!value.ok()) return value.status();
     carried.push_back(*std::move(value));
   }
-  std::vector<std::vector<Value>> collected(body->output_size() - 1 - carried.size());
+  std::vector<std::vector<Value>> collected(form.outputs.size());
   for (int64_t trip = 0; go && trip < trips; ++trip) {
     if (trip == kMaxIterations) return Unsupported(node, "more than 1024 iterations");
     Scope inner = Inside(scope);
@@ -257,21 +270,11 @@ Results ImportLoop(ModelImporter& importer, const onnx::NodeProto& node, const S
   return carried;
 }
 
-int64_t Nth(const onnx::NodeProto& node, absl::string_view name, size_t i) {
-  const onnx::AttributeProto* attribute = FindAttribute(node, name);
-  const bool given = attribute != nullptr && static_cast<int>(i) < attribute->ints_size();
-  return given ? attribute->ints(static_cast<int>(i)) : 0;
-}
-
 // Unrolls over the elements of the scanned inputs.
 Results ImportScan(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
-  const onnx::GraphProto* body = FindGraph(node, "body");
-  const int64_t scanned = IntAttribute(node, "num_scan_inputs", 0);
-  const int64_t states = node.input_size() - scanned;
-  if (body == nullptr || scanned < 1 || states < 0 || body->input_size() != node.input_size() ||
-      body->output_size() < states) {
-    return absl::InvalidArgumentError("the body's inputs or outputs do not fit");
-  }
+  LEMMA_ASSIGN_OR_RETURN(const onnx::GraphProto* body, BodyOf(node));
+  LEMMA_ASSIGN_OR_RETURN(const RepeatForm form, RepeatFormOf(node));
+  const int states = form.states;
   std::vector<Result> carried;
   std::vector<std::vector<Value>> elements;
   for (int i = 0; i < node.input_size(); ++i) {
@@ -281,18 +284,17 @@ Results ImportScan(ModelImporter& importer, const onnx::NodeProto& node, const S
       carried.emplace_back(*value);
       continue;
     }
-    auto items = Unstack(importer, *value, Nth(node, "scan_input_axes", i - states));
+    const RepeatForm::Elements& scanned = form.scanned[static_cast<size_t>(i - states)];
+    auto items = Unstack(importer, *value, scanned.axis);
     if (!items.ok()) return items.status();
-    if (Nth(node, "scan_input_directions", i - states) != 0) {
-      std::reverse(items->begin(), items->end());
-    }
+    if (scanned.backwards) std::reverse(items->begin(), items->end());
     elements.push_back(*std::move(items));
     if (elements.back().size() != elements[0].size()) {
       return absl::InvalidArgumentError("the scanned inputs differ in length");
     }
   }
   if (elements[0].size() > kMaxIterations) return Unsupported(node, "more than 1024 iterations");
-  std::vector<std::vector<Value>> collected(body->output_size() - states);
+  std::vector<std::vector<Value>> collected(form.outputs.size());
   for (size_t step = 0; step < elements[0].size(); ++step) {
     Scope inner = Inside(scope);
     for (int i = 0; i < node.input_size(); ++i) {
@@ -306,10 +308,8 @@ Results ImportScan(ModelImporter& importer, const onnx::NodeProto& node, const S
   }
   for (size_t i = 0; i < collected.size(); ++i) {
     if (collected[i].empty()) return Unsupported(node, "a scan of nothing");
-    if (Nth(node, "scan_output_directions", i) != 0) {
-      std::reverse(collected[i].begin(), collected[i].end());
-    }
-    auto stacked = Stack(importer, collected[i], Nth(node, "scan_output_axes", i));
+    if (form.outputs[i].backwards) std::reverse(collected[i].begin(), collected[i].end());
+    auto stacked = Stack(importer, collected[i], form.outputs[i].axis);
     if (!stacked.ok()) return stacked.status();
     carried.emplace_back(*std::move(stacked));
   }
@@ -325,7 +325,7 @@ StructuralImporter FindStructural(const onnx::NodeProto& node, const Scope& scop
   if (!NormalDomain(node.domain()).empty()) return nullptr;
   if (node.op_type() == "If") return ImportIf;
   if (node.op_type() == "Loop") return ImportLoop;
-  if (node.op_type() == "Scan" && scope.opset() >= 9) return ImportScan;
+  if (Repeats(node, scope.opset())) return ImportScan;
   return FindSequenceImporter(node, scope);
 }
 

@@ -1,6 +1,7 @@
 #include "graph/sizes/specialize.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -50,6 +51,23 @@ std::map<std::string, SizeRange> DimsOf(const Graph& graph) {
   std::map<std::string, SizeRange> dims;
   for (const NodePtr& node : graph.nodes()) CollectDims(*node, &dims);
   return dims;
+}
+
+std::map<std::string, SizeRange> InputDimsOf(const Graph& graph) {
+  std::map<std::string, SizeRange> dims = DimsOf(graph);
+  for (auto it = dims.begin(); it != dims.end();) {
+    it = IsResultSize(it->second) ? dims.erase(it) : std::next(it);
+  }
+  return dims;
+}
+
+DimValues InputSizes(const Graph& graph, const DimValues& sizes) {
+  DimValues result;
+  for (const auto& [name, range] : InputDimsOf(graph)) {
+    auto size = sizes.find(name);
+    if (size != sizes.end()) result.insert(*size);
+  }
+  return result;
 }
 
 absl::StatusOr<Graph> Specialize(const Graph& graph, const DimValues& values) {

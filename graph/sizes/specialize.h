@@ -20,8 +20,13 @@ bool IsSymbolic(const Graph& graph);
 
 // The symbolic dimensions of a graph and their ranges.
 std::map<std::string, SizeRange> DimsOf(const Graph& graph);
+// Those that are no result sizes.
+std::map<std::string, SizeRange> InputDimsOf(const Graph& graph);
+// The sizes of these dimensions only.
+DimValues InputSizes(const Graph& graph, const DimValues& sizes);
 
-// The same graph for given sizes of its symbolic dimensions. InvalidArgument if a dimension has no
+// The same graph for given sizes of its symbolic dimensions; result sizes that none is given for
+// stay. InvalidArgument if a dimension has no
 // value or one outside its range, or if an operator does not take these sizes.
 absl::StatusOr<Graph> Specialize(const Graph& graph, const DimValues& values);
 

@@ -601,12 +601,51 @@ bool MayBeEmpty(absl::Span<const int64_t> shape) {
   return !std::all_of(shape.begin(), shape.end(), [](int64_t size) { return IsAtLeast(size, 1); });
 }
 
+bool HasResultSize(absl::Span<const int64_t> sizes) {
+  std::map<std::string, SizeRange> dims;
+  for (int64_t size : sizes) CollectDims(size, &dims);
+  return std::any_of(dims.begin(), dims.end(),
+                     [](const auto& dim) { return IsResultSize(dim.second); });
+}
+
+// The expression with numbers in place of the dimensions that have values.
+static IndexExpr Replaced(const IndexExpr& e, const DimValues& values) {
+  if (e.kind() == IndexExpr::Kind::kSymbol) {
+    const auto dim = ParseDim(e.name());
+    const auto value = dim ? values.find(dim->name) : values.end();
+    return value == values.end() ? e : IndexExpr(value->second);
+  }
+  if (e.is_const() || e.kind() == IndexExpr::Kind::kVar || e.kind() == IndexExpr::Kind::kLoad) {
+    return e;
+  }
+  const IndexExpr a = Replaced(e.lhs(), values), b = Replaced(e.rhs(), values);
+  switch (e.kind()) {
+    case IndexExpr::Kind::kAdd:
+      return a + b;
+    case IndexExpr::Kind::kMul:
+      return a * b;
+    case IndexExpr::Kind::kFloorDiv:
+      return FloorDiv(a, b);
+    case IndexExpr::Kind::kMod:
+      return Mod(a, b);
+    case IndexExpr::Kind::kMin:
+      return Min(a, b);
+    default:
+      return Max(a, b);
+  }
+}
+
 absl::StatusOr<int64_t> Evaluate(int64_t size, const DimValues& values) {
   if (!IsSymbolic(size)) return size;
   std::map<std::string, SizeRange> dims;
   CollectDims(size, &dims);
+  bool stays = false;
   for (const auto& [name, range] : dims) {
     auto it = values.find(name);
+    if (it == values.end() && IsResultSize(range)) {
+      stays = true;
+      continue;
+    }
     if (it == values.end()) {
       return absl::InvalidArgumentError(absl::StrCat("dimension ", name, " has no value"));
     }
@@ -615,6 +654,11 @@ absl::StatusOr<int64_t> Evaluate(int64_t size, const DimValues& values) {
           "dimension ", name, " is ", it->second, ", its range is ", range.least, " to ",
           range.most == SizeRange::kNoLimit ? "any size" : absl::StrCat(range.most)));
     }
+  }
+  if (stays) {
+    const auto partly = ToSize(Replaced(ToExpr(size), values));
+    if (partly) return *partly;
+    return absl::InvalidArgumentError(absl::StrCat("the size ", SizeName(size), " is too large"));
   }
   IndexEnv env;
   env.var = [](VarId) { return std::nullopt; };

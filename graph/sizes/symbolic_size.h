@@ -38,7 +38,9 @@ struct SizeRange {
 };
 
 // The symbolic dimension `name`. Dimensions of equal names but different ranges are different.
-// Requires 1 <= least <= most <= kNoLimit and a name that is not empty.
+// Requires 0 <= least <= most <= kNoLimit and a name that is not empty. The dimensions of a model's
+// inputs are at least 1; one that may be 0 is a *result size*, of a result whose size depends on
+// values and is known only at run time.
 IndexExpr SymbolicDim(const std::string& name, SizeRange range = {});
 
 bool IsSymbolic(int64_t size);
@@ -66,6 +68,10 @@ std::string SizeName(int64_t size);
 // The names and ranges of the dimensions in `size`.
 void CollectDims(int64_t size, std::map<std::string, SizeRange>* dims);
 
+inline bool IsResultSize(const SizeRange& range) { return range.least == 0; }
+// Whether a size depends on a result size.
+bool HasResultSize(absl::Span<const int64_t> sizes);
+
 // Whether a condition on sizes holds for all values of the symbolic dimensions in their ranges
 // (true), for none (false), or neither is known (nullopt).
 std::optional<bool> Decide(const Guard& guard);
@@ -82,8 +88,9 @@ bool MayBeEmpty(absl::Span<const int64_t> shape);
 
 // Values of symbolic dimensions, by name.
 using DimValues = std::map<std::string, int64_t>;
-// The number that a size is for these values. InvalidArgument if a dimension has no value or one
-// outside its range, or if the size is negative or too large.
+// The number that a size is for these values; result sizes without a value stay. InvalidArgument if
+// another dimension has no value, or one has a value outside its range, or if the size is negative
+// or too large.
 absl::StatusOr<int64_t> Evaluate(int64_t size, const DimValues& values);
 
 }  // namespace lemma

@@ -40,11 +40,31 @@ std::vector<Value> Frontier(const Graph& graph, const absl::flat_hash_set<const 
   return result;
 }
 
-// Computes nodes on demand. Keeps values in double, or in their own type if it is integral.
+// Computes nodes on demand. Keeps values in double, or in their own type if it is integral, until
+// the last of `wanted` that depends on them has been asked for.
 class Folder {
  public:
-  explicit Folder(int threads) { options_.threads = threads; }
+  Folder(absl::Span<const Value> wanted, int threads) {
+    options_.threads = threads;
+    std::vector<const Node*> pending;
+    absl::flat_hash_set<const Node*> seen;
+    auto uses = [&](const Value& v) {
+      if (!v.node().is_op()) return;
+      ++uses_[&v.node()];
+      if (seen.insert(&v.node()).second) pending.push_back(&v.node());
+    };
+    for (const Value& v : wanted) uses(v);
+    while (!pending.empty()) {
+      const Node* node = pending.back();
+      pending.pop_back();
+      for (const Value& v : node->inputs()) {
+        uses(v);
+        inner_.insert(&v.node());
+      }
+    }
+  }
 
+  // The value is one of `wanted`; to be asked for once.
   absl::StatusOr<Tensor> ValueOf(const Value& value) {
     // Uses an explicit stack, since chains may be long.
     std::vector<NodePtr> stack = {value.node_ptr()};
@@ -61,12 +81,21 @@ class Folder {
       stack.pop_back();
       if (absl::Status s = Compute(node); !s.ok()) return s;
     }
-    const Tensor& wide = values_.at(value);
+    const Tensor wide = values_.at(value);
+    Release(value);
     if (wide.type() == value.type()) return wide;
     return Tensor::FromDoubles(value.type(), wide.data<double>());
   }
 
  private:
+  // One use less; the node's values are dropped after the last.
+  void Release(const Value& value) {
+    if (!value.node().is_op() || --uses_[&value.node()] > 0) return;
+    for (int i = 0; i < value.node().num_outputs(); ++i) {
+      values_.erase(Value(value.node_ptr(), i));
+    }
+  }
+
   absl::Status Compute(const NodePtr& node) {
     if (!node->is_op() || values_.contains(Value(node, 0))) return absl::OkStatus();
     auto definition = DefinitionOf(*node);
@@ -84,7 +113,10 @@ class Folder {
     std::vector<MutableTensorView> out;
     for (TensorType type : node->types()) {
       integral &= !IsFloat(type.dtype);
-      if (IsFloat(type.dtype)) type.dtype = DType::kF64;
+      // A result that no other one depends on is rounded where it is stored, which is the same for
+      // f32 and needs a third of the memory.
+      const bool is_last = node->num_outputs() == 1 && !inner_.contains(node.get());
+      if (IsFloat(type.dtype) && !(is_last && type.dtype == DType::kF32)) type.dtype = DType::kF64;
       auto tensor = Tensor::Allocate(type);
       if (!tensor.ok()) return tensor.status();
       out.push_back({tensor->mutable_raw(), type.dtype, DenseStrides(type.shape)});
@@ -98,10 +130,13 @@ class Folder {
     for (size_t i = 0; i < results.size(); ++i) {
       values_[Value(node, static_cast<int>(i))] = std::move(results[i]);
     }
+    for (const Value& v : node->inputs()) Release(v);
     return absl::OkStatus();
   }
 
   RunOptions options_;
+  absl::flat_hash_map<const Node*, int> uses_;  // that are still to come
+  absl::flat_hash_set<const Node*> inner_;      // those that others depend on
   absl::flat_hash_map<Value, Tensor> values_;
 };
 
@@ -131,9 +166,12 @@ absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads,
   const absl::flat_hash_set<const Node*> foldable = FoldableNodes(graph);
   if (foldable.empty()) return graph;
   ValueMap replacements;
-  Folder folder(threads);
+  std::vector<Value> wanted;
   for (const Value& value : Frontier(graph, foldable)) {
-    if (kept.contains(&value.node())) continue;
+    if (!kept.contains(&value.node())) wanted.push_back(value);
+  }
+  Folder folder(wanted, threads);
+  for (const Value& value : wanted) {
     auto tensor = folder.ValueOf(value);
     if (absl::IsResourceExhausted(tensor.status())) return tensor.status();
     if (tensor.ok()) replacements[value] = Value(Node::Constant(*std::move(tensor)), 0);

@@ -145,6 +145,8 @@ class BacktrackingRun {
     work_.GoTo(certain_.path);
     result->certain = work_.graph().ToGraph();
     result->certain_rewrites = StepsOf(graph_, MatchedEditsOf(certain_.path));
+    result->certain_cost = CostOf(certain_.rank);
+    result->descended_cost = CostOf(descended_.rank);
     result->best_is_certain = IsCertainlyBetter(best_, initial_, &costs_);
     result->descended_is_certain = IsCertainlyBetter(descended_, initial_, &costs_);
     const std::vector<MatchedEditPtr> way = MatchedEditsOf(best_.path),

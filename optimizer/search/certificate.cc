@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/sha256.h"
 #include "base/status_macros.h"
 #include "graph/barrier.h"
@@ -130,7 +131,9 @@ class Repetition {
 
   // Applies `done` where the search says that it was applied. Returns false, without any change, if
   // there is no match at that place that leads to the graph with the step's hash.
-  bool AdvanceThere(const PreparedRule& rule, const RewriteStep& done, CertificateStep* step) {
+  // Adds the labels of the values that were replaced to `replaced`.
+  bool AdvanceThere(const PreparedRule& rule, const RewriteStep& done, CertificateStep* step,
+                    std::vector<std::string>* replaced) {
     const int root = rule.rule().source.outputs[0].node;
     if (root >= static_cast<int>(done.nodes.size())) return false;
     const int position = done.nodes[root];
@@ -145,11 +148,16 @@ class Repetition {
     });
     for (const MatchedEditPtr& matched : matched_edits) {
       CertificateStep found = StepOf(rule.rule(), matched->match);
+      std::vector<std::string> labels;
+      for (const PatternValue& output : rule.rule().source.outputs) {
+        labels.emplace_back(graph_->LabelOf({matched->match.nodes[output.node], output.index}));
+      }
       const size_t mark = graph_->mark();
       graph_->Apply(matched->edit);
       std::vector<int> order = graph_->GraphOrder();
       if (graph_->StructuralHash(order) == done.after) {
         *step = std::move(found);
+        *replaced = std::move(labels);
         step->after = done.after;
         SetOrder(std::move(order));
         return true;
@@ -219,7 +227,31 @@ std::vector<std::pair<Value, Value>> FoldsBetween(const Graph& graph, const Grap
   return folds;
 }
 
-void AddFolds(const Graph& last, const Graph& output, Certificate* certificate) {
+// "w+b/folded", after the weights and constants that the value depends on; "w+2_more/folded" if it
+// depends on more than two.
+std::string NameOfFold(const Value& folded, const Graph& graph) {
+  std::vector<std::string> names;
+  std::vector<const Value*> pending = {&folded};
+  absl::flat_hash_set<const Node*> seen;
+  while (!pending.empty()) {
+    const Value& value = *pending.back();
+    pending.pop_back();
+    if (!seen.insert(&value.node()).second) continue;
+    const std::vector<Value>& inputs = value.node().inputs();
+    for (auto it = inputs.rbegin(); it != inputs.rend(); ++it) pending.push_back(&*it);
+    if (!value.node().has_payload()) continue;
+    absl::string_view name = graph.LabelOf(value);
+    if (name.empty() && value.node().kind() == Node::Kind::kWeight) name = value.node().name();
+    if (name.empty()) continue;  // a rule's own constant
+    names.emplace_back(name);
+  }
+  if (names.empty()) return "";
+  if (names.size() > 2) return absl::StrCat(names[0], "+", names.size() - 1, "_more/folded");
+  return absl::StrCat(absl::StrJoin(names, "+"), "/folded");
+}
+
+void AddFolds(const Graph& last, const Graph& output, Certificate* certificate,
+              Provenance* provenance) {
   const MatchIndex index(last);
   std::vector<Value> folded;
   for (const auto& [from, to] : FoldsBetween(WithoutBarriers(last), output)) {
@@ -228,6 +260,10 @@ void AddFolds(const Graph& last, const Graph& output, Certificate* certificate) 
                                   static_cast<size_t>(tensor.type().num_bytes()));
     certificate->folds.push_back({PlaceOf(from, index), tensor.type(), Sha256Of(bytes)});
     folded.push_back(from);
+    if (provenance == nullptr) continue;
+    if (std::string name = NameOfFold(from, last); !name.empty()) {
+      provenance->folded.emplace(tensor.ContentHash(), std::move(name));
+    }
   }
   std::sort(certificate->folds.begin(), certificate->folds.end(),
             [](const CertificateFold& a, const CertificateFold& b) {
@@ -241,7 +277,8 @@ void AddFolds(const Graph& last, const Graph& output, Certificate* certificate) 
 
 absl::StatusOr<Certificate> Certify(const Graph& input, absl::Span<const RewriteStep> steps,
                                     const Graph& output, absl::Span<const Substitution> rules,
-                                    Certificate::Result result, const Deadline& deadline) {
+                                    Certificate::Result result, const Deadline& deadline,
+                                    Provenance* provenance) {
   Certificate certificate;
   certificate.input_graph = input.StructuralHash();
   const Graph once = WithoutBarriers(output);
@@ -256,14 +293,22 @@ absl::StatusOr<Certificate> Certify(const Graph& input, absl::Span<const Rewrite
     if (rule == nullptr) return absl::InternalError("a step by an unknown rule " + done.name);
     LEMMA_ASSIGN_OR_RETURN(const PreparedRule* prepared, known.Prepared(*rule));
     CertificateStep step;
-    bool found = repetition.AdvanceThere(*prepared, done, &step);
+    std::vector<std::string> replaced;
+    bool found = repetition.AdvanceThere(*prepared, done, &step, &replaced);
     if (!found) {
       std::string where;
-      Graph graph = repetition.ToGraph();
+      const Graph before = repetition.ToGraph();
+      Graph graph = before;
       auto anywhere = [](const CertificateStep&) { return true; };
       LEMMA_ASSIGN_OR_RETURN(found,
                              Advance(*prepared, {}, done.after, anywhere, &graph, &step, &where));
-      if (found) repetition.Begin(graph);
+      if (found) {
+        for (const PatternValue& output : rule->source.outputs) {
+          const NodePtr& node = before.nodes()[step.nodes[output.node]];
+          replaced.emplace_back(before.LabelOf(Value(node, output.index)));
+        }
+        repetition.Begin(graph);
+      }
     }
     if (!found) {
       return absl::InternalError(absl::StrCat("step ", certificate.steps.size() + 1,
@@ -272,8 +317,12 @@ absl::StatusOr<Certificate> Certify(const Graph& input, absl::Span<const Rewrite
     }
     if (used.insert(step.rule).second) certificate.rules.push_back(ForCertificate(*rule));
     certificate.steps.push_back(std::move(step));
+    if (provenance == nullptr) continue;
+    for (const std::string& label : replaced) {
+      if (!label.empty()) provenance->made_by[label] = done.name;
+    }
   }
-  AddFolds(repetition.ToGraph(), once, &certificate);
+  AddFolds(repetition.ToGraph(), once, &certificate, provenance);
   return certificate;
 }
 

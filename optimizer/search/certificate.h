@@ -3,6 +3,9 @@
 #ifndef LEMMA_OPTIMIZER_SEARCH_CERTIFICATE_H_
 #define LEMMA_OPTIMIZER_SEARCH_CERTIFICATE_H_
 
+#include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,13 +18,23 @@
 
 namespace lemma::optimizer {
 
+// Where parts of the result come from, for names.
+struct Provenance {
+  // By label, the rule that last replaced the value with this label.
+  std::map<std::string, std::string> made_by;
+  // By Tensor::ContentHash of a folded constant: "w+b/folded", after the weights it is made of.
+  std::map<uint64_t, std::string> folded;
+};
+
 // Makes the certificate, except for the files' hashes and how the input was read. `output` is the
 // graph after the last step with its constants folded. Each step is found again by its rule and its
 // place or, if that fails, by its rule and the resulting graph, and is then applied; Internal if it
 // is not found. A step takes time linear in the graph. Cancelled if the deadline was interrupted.
+// `provenance` may be null.
 absl::StatusOr<Certificate> Certify(const Graph& input, absl::Span<const RewriteStep> steps,
                                     const Graph& output, absl::Span<const Substitution> rules,
-                                    Certificate::Result result, const Deadline& deadline = {});
+                                    Certificate::Result result, const Deadline& deadline = {},
+                                    Provenance* provenance = nullptr);
 
 struct ReplayedSteps {
   Graph graph;  // after the last step, without constant folding

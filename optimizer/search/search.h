@@ -85,6 +85,7 @@ struct SearchResult {
   std::vector<RewriteStep> certain_rewrites;
   // Whether `best` and `descended` cannot be slower than the input either.
   bool best_is_certain = false, descended_is_certain = false;
+  Cost descended_cost, certain_cost;
   // If a front was requested: the graphs that no other graph seen beats in both time and peak
   // memory, the fastest first.
   std::vector<FrontPoint> front;

@@ -13,6 +13,7 @@
 #include "runtime/cpu/planner.h"
 #include "runtime/plan/schedule.h"
 #include "runtime/reference/static_evaluator.h"
+#include "runtime/staged/staged.h"
 
 namespace lemma {
 namespace cpu {
@@ -248,6 +249,7 @@ class CpuBackend : public Backend {
 
   absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
                                                       const CompileOptions& options) override {
+    if (NeedsStages(graph)) return CompileStages(graph, options, MakeCpuBackend(options_));
     absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, OptionsFor(options));
     if (!plan.ok()) return plan.status();
     auto executable = std::make_unique<CpuExecutable>(graph, *std::move(plan), options);

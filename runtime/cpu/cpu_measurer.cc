@@ -14,6 +14,8 @@
 #include "runtime/cpu/kernels/cpu_device.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
 #include "runtime/cpu/planner.h"
+#include "runtime/staged/cut.h"
+#include "runtime/staged/staged.h"
 
 namespace lemma {
 namespace cpu {
@@ -124,10 +126,9 @@ KernelTraits TraitsOf(const CpuKernelSpec& spec) {
   for (const CpuKernelSpec::Operand& in : spec.inputs) {
     const auto& own = spec.head().inputs();
     // Of an element-wise kernel, which reads each operand once, the layouts of the large ones.
-    const bool counts = pointwise
-                            ? in.type.shape == spec.outputs[0].type.shape
-                            : std::find(own.begin(), own.end(), in.value) != own.end() &&
-                                  !(in.is_static && in.type.rank() <= 1);
+    const bool counts = pointwise ? in.type.shape == spec.outputs[0].type.shape
+                                  : std::find(own.begin(), own.end(), in.value) != own.end() &&
+                                        !(in.is_static && in.type.rank() <= 1);
     if (counts) absl::StrAppend(&traits.core, " ", TextOf(in));
   }
   for (const CpuKernelSpec::Operand& out : spec.outputs) {
@@ -149,7 +150,30 @@ class CpuMeasurer : public KernelMeasurer {
                         options_.fuse_layout ? "" : ", fusion off");
   }
 
+  // What is executed in stages costs what its parts do: an opaque operator costs the same wherever
+  // it stands.
   absl::StatusOr<KernelPlan> Plan(const Graph& graph) override {
+    if (!NeedsStages(graph)) return PlanPart(graph);
+    absl::StatusOr<std::vector<Stage>> stages = Cut(graph);
+    if (!stages.ok()) return stages.status();
+    KernelPlan result;
+    for (const Stage& stage : *stages) {
+      if (stage.call != nullptr || stage.outputs.empty()) continue;
+      absl::StatusOr<KernelPlan> part = PlanPart(stage.part);
+      if (!part.ok()) return part;
+      result.peak_bytes = std::max(result.peak_bytes, part->peak_bytes);
+      for (PlannedKernel& kernel : part->kernels) {
+        for (NodePtr& node : kernel.nodes) {
+          const auto origin = stage.origin.find(node.get());
+          if (origin != stage.origin.end()) node = origin->second;
+        }
+        result.kernels.push_back(std::move(kernel));
+      }
+    }
+    return result;
+  }
+
+  absl::StatusOr<KernelPlan> PlanPart(const Graph& graph) {
     absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, {threads_, options_.fuse_layout});
     if (!plan.ok()) return plan.status();
     KernelPlan result;

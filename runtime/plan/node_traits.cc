@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/builder.h"
+#include "graph/sizes/specialize.h"
 
 namespace lemma {
 namespace {
@@ -306,8 +307,14 @@ bool Widens(const Node& node, const Definition& narrow) {
                       [&](TensorId id) { return id >= narrow.num_inputs() && reads[id]; });
 }
 
+bool HasSymbols(const Node& node) {
+  const auto is_symbolic = [](const Value& v) { return IsSymbolic(v.shape()); };
+  return IsSymbolic(node) || std::any_of(node.inputs().begin(), node.inputs().end(), is_symbolic);
+}
+
 NodeTraits Analyze(const Node& node) {
   NodeTraits traits;
+  if (HasSymbols(node)) return traits;  // it is executed only when its sizes are known
   absl::StatusOr<Definition> definition = DefinitionOf(node);
   if (!definition.ok()) return traits;
   traits.defined = true;

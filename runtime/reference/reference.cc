@@ -12,6 +12,7 @@
 #include "kernels/evaluate/evaluate.h"
 #include "runtime/plan/group_work.h"
 #include "runtime/plan/node_traits.h"
+#include "runtime/staged/staged.h"
 
 namespace lemma {
 namespace {
@@ -220,6 +221,7 @@ class ReferenceBackend : public Backend {
 
   absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
                                                       const CompileOptions& options) override {
+    if (NeedsStages(graph)) return CompileStages(graph, options, MakeReferenceBackend(values_));
     std::vector<Loops> loops;
     for (const NodePtr& node : graph.nodes()) {
       if (!node->is_op() && IsOpaque(node->type(0).dtype)) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "api/models/random_values.h"
 #include "api/models/tensor_files.h"
 #include "gtest/gtest.h"
 #include "tests/api/model_text.h"
@@ -42,6 +43,32 @@ TEST(RunTest, GivesOutputsAndTimes) {
   result = api::Run(model, options);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_TRUE(result->difference->ok);
+}
+
+TEST(RunTest, RandomIntegersReachWhatTheyAreComparedWith) {
+  const api::Model model = ModelOf(R"(graph g(x: f32[2], rate: i64[1], ids: i64[64]) {
+  hz = constant i64[] fill 16000
+  pad = constant i64[] fill 7
+  r = reshape(rate) {shape = []}
+  c = equal(r, hz)
+  p = equal(ids, pad)
+  a = neg(x)
+  y = where(c, a, x)
+  return y, p
+})");
+  std::vector<int64_t> rates;
+  int64_t pads = 0;
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    const auto inputs = api::RandomInputs(model.graph, seed, 2);
+    ASSERT_TRUE(inputs.ok()) << inputs.status();
+    rates.push_back((*inputs)[1].AtInt(0));
+    for (int64_t i = 0; i < 64; ++i) pads += (*inputs)[2].AtInt(i) == 7;
+  }
+  EXPECT_EQ(rates[0], 16000);
+  EXPECT_LT(rates[1], 2);
+  EXPECT_EQ(rates[2], 16001);
+  EXPECT_GT(pads, 32);
+  EXPECT_LT(pads, 160);
 }
 
 TEST(RunTest, SaysHowFarOutputsAreFromWhatIsExpected) {

@@ -1,7 +1,11 @@
 // Preloaded into the command: makes the n-th allocation, or the n-th step of writing a file, fail.
 // LEMMA_FAULTS=new:N or write:N selects it, counted from the time when the command has set its
-// handler of failed allocations.
+// handler of failed allocations. shrink:PATH cuts a file to no bytes once it has been mapped;
+// change:PATH appends to it.
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -58,6 +62,24 @@ void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 
 extern "C" {
+
+void* mmap(void* at, size_t size, int protection, int flags, int fd, off_t offset) noexcept {
+  void* const memory =
+      reinterpret_cast<void*>(syscall(SYS_mmap, at, size, protection, flags, fd, offset));
+  const char* wanted = std::getenv("LEMMA_FAULTS");
+  if (fd < 0 || wanted == nullptr || std::strchr(wanted, '/') == nullptr) return memory;
+  char link[64], path[4096];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t n = readlink(link, path, sizeof path - 1);
+  if (n <= 0) return memory;
+  path[n] = 0;
+  if (std::strcmp(path, std::strchr(wanted, '/')) != 0) return memory;
+  const bool shrinks = std::strncmp(wanted, "shrink:", 7) == 0;
+  const int file = open(path, O_WRONLY | (shrinks ? O_TRUNC : O_APPEND));
+  if (file >= 0 && !shrinks && syscall(SYS_write, file, "more", 4) < 0) return MAP_FAILED;
+  close(file);
+  return memory;
+}
 
 void* aligned_alloc(size_t alignment, size_t size) {
   if (Fails(&news)) return nullptr;

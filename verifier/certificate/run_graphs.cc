@@ -56,6 +56,7 @@ class Evaluator {
 
  private:
   using RowPtr = std::shared_ptr<const Row>;
+  static constexpr int64_t kMostKept = int64_t{1} << 22;
 
   bool IsLeaf(const Value& v) const { return !v.node().is_op() || free_.contains(v); }
 
@@ -128,7 +129,9 @@ class Evaluator {
       if (uses_.contains(v) && !free_.contains(v)) rows_[v] = std::move(results[i]);
     }
     for (const Value& v : node->inputs()) {
-      if (--uses_[v] == 0) rows_.erase(v);
+      // A large leaf is drawn again for its next reader: weights take twice their size as rows.
+      const bool is_large_leaf = IsLeaf(v) && v.type().num_elements() > kMostKept;
+      if (--uses_[v] == 0 || is_large_leaf) rows_.erase(v);
     }
     return absl::OkStatus();
   }

@@ -124,7 +124,12 @@ class NodeExport : public OnnxExport {
   }
   std::string Output(int i) override { return exporter_->OutputName(Value(node_, i)); }
   std::string Temporary() override {
-    return exporter_->Fresh(exporter_->origin_ == nullptr ? "t" : absl::StrCat(Output(0), "/part"));
+    if (exporter_->origin_ == nullptr) return exporter_->Fresh("t");
+    const std::string output = Output(0);
+    const std::string name = exporter_->Fresh(absl::StrCat(output, "/part"));
+    auto user = exporter_->made_for_.find(output);
+    exporter_->made_for_[name] = user == exporter_->made_for_.end() ? output : user->second;
+    return name;
   }
   std::string Constant(Tensor tensor) override { return exporter_->AddConstant(std::move(tensor)); }
   void Emit(absl::string_view op_type, std::vector<std::string> inputs,
@@ -148,7 +153,7 @@ void NodeExport::Emit(absl::string_view op_type, std::vector<std::string> inputs
   proto.set_op_type(std::string(op_type));
   for (std::string& name : inputs) proto.add_input(std::move(name));
   for (const std::string& name : outputs) proto.add_output(name);
-  if (!outputs.empty()) proto.set_name(absl::StrCat(op_type, "/", outputs[0]));
+  if (!outputs.empty()) proto.set_name(exporter_->NodeName(proto.op_type(), outputs[0]));
   for (const auto& [name, value] : attrs) {
     onnx::AttributeProto* attribute = proto.add_attribute();
     attribute->set_name(name);
@@ -218,7 +223,7 @@ void Exporter::AddIf(const NodePtr& node) {
   const std::string output = OutputName(Value(node, 0));
   onnx::NodeProto proto;
   proto.set_op_type("If");
-  proto.set_name(absl::StrCat("If/", output));
+  proto.set_name(NodeName("If", output));
   proto.add_input(NameOf(node->inputs()[0]));
   proto.add_output(output);
   for (int side : {1, 2}) {
@@ -385,7 +390,7 @@ absl::Status Exporter::AddOpaque(const NodePtr& node) {
   }
   onnx::NodeProto* proto = model_.mutable_graph()->add_node();
   *proto = std::move(unpacked->node);
-  if (!outputs.empty()) proto->set_name(absl::StrCat(proto->op_type(), "/", outputs[0]));
+  if (!outputs.empty()) proto->set_name(NodeName(proto->op_type(), outputs[0]));
   // Nothing else determines their types.
   const std::vector<std::string>& named = graph_.output_names();
   for (int i = 0; i < node->num_outputs(); ++i) {

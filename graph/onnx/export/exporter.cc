@@ -68,39 +68,12 @@ Exporter::Exporter(const Graph& graph, const ExportOptions& options, int opset, 
   }
   for (const auto& node : origin_->model.graph().node()) {
     VisitSubnodes(node, [&](const auto& inner) { has_ifs_ |= inner.op_type() == "If"; });
+    node_names_.insert(node.name());
+    if (node.name().empty()) continue;
+    for (const std::string& output : node.output()) sources_[output] = node.name();
   }
   const auto& initializers = origin_->model.graph().initializer();
   for (int i = 0; i < initializers.size(); ++i) known_initializers_[initializers[i].name()] = i;
-}
-
-std::string Exporter::Fresh(absl::string_view wish) {
-  std::string name(wish);
-  for (int i = 1; name.empty() || !taken_.insert(name).second; ++i) {
-    name = absl::StrCat(wish, "_", i);
-  }
-  return name;
-}
-
-const std::string& Exporter::NameOf(const Value& value) {
-  auto it = names_.find(value);
-  if (it != names_.end()) return it->second;
-  absl::string_view label = graph_.LabelOf(value);
-  if (label.empty() && value.node().kind() == Node::Kind::kWeight) label = value.node().name();
-  std::string replaced;  // a name for what takes the place of a weight
-  if (auto wish = plan_.wished.find(value); label.empty() && wish != plan_.wished.end()) {
-    label = replaced = absl::StrCat(wish->second, "/changed");
-  }
-  const std::string name = Fresh(label.empty() ? "v" : label);
-  types_[name] = value.type();
-  return names_.emplace(value, name).first->second;
-}
-
-// The name under which a spelled node makes the value.
-std::string Exporter::OutputName(const Value& value) {
-  if (plan_.names.count(value) == 0) return NameOf(value);  // of the node alone
-  auto [it, is_new] = repeated_.emplace(value, "");
-  if (is_new) it->second = Fresh(absl::StrCat(NameOf(value), "_again"));
-  return it->second;
 }
 
 const onnx::TensorProto* Exporter::KnownInitializer(const std::string& name) const {
@@ -143,7 +116,7 @@ std::string Exporter::AddSizes(const Tensor& tensor) {
           for (std::string& input : inputs) node.add_input(std::move(input));
           node.add_output(Fresh("size"));
           const std::string name = node.output(0);
-          node.set_name(absl::StrCat(op_type, "/", name));
+          node.set_name(NodeName(node.op_type(), name));
           for (const auto& [key, value] : attrs) {
             auto* attribute = node.add_attribute();
             attribute->set_name(key);
@@ -157,7 +130,8 @@ std::string Exporter::AddSizes(const Tensor& tensor) {
         },
         [this](const std::vector<int64_t>& elements) {
           return AddConstant(Tensor::Ints(elements));
-        });
+        },
+        [this](const Value& value) { return NameOf(value); });
   }
   if (tensor.type().rank() != 1 && sizes_status_.ok()) {
     sizes_status_ = absl::InternalError("symbolic sizes that are no vector");
@@ -177,6 +151,19 @@ std::string Exporter::AddConstant(Tensor tensor) {
   return name;
 }
 
+// Replaces the entries with these keys, or adds them.
+void Exporter::SetMetadata(const std::map<std::string, std::string>& entries) {
+  for (const auto& [key, value] : entries) {
+    onnx::StringStringEntryProto* entry = nullptr;
+    for (auto& known : *model_.mutable_metadata_props()) {
+      if (known.key() == key) entry = &known;
+    }
+    if (entry == nullptr) entry = model_.add_metadata_props();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+}
+
 void Exporter::SetHeader() {
   const OnnxInfo& info = options_.info;
   if (origin_ != nullptr) {
@@ -190,6 +177,7 @@ void Exporter::SetHeader() {
     graph->clear_value_info();
     model_.clear_functions();
     model_.clear_opset_import();
+    SetMetadata(info.change.metadata);
     return;
   }
   model_.set_ir_version(IrVersionFor(opset_));
@@ -202,6 +190,7 @@ void Exporter::SetHeader() {
     entry->set_key(key);
     entry->set_value(value);
   }
+  SetMetadata(info.change.metadata);
   model_.mutable_graph()->set_name(graph_.name().empty() ? "main" : graph_.name());
 }
 
@@ -226,50 +215,6 @@ void Exporter::PlanNames() {
         if (attribute.has_g()) CollectNames(attribute.g(), &taken_);
         for (const auto& inner : attribute.graphs()) CollectNames(inner, &taken_);
       }
-    }
-  }
-}
-
-// Inputs and computed outputs keep their names; other values get names that differ from them.
-void Exporter::NameOutputs() {
-  for (size_t i = 0; i < graph_.inputs().size(); ++i) {
-    names_[graph_.inputs()[i]] = graph_.input_names()[i];
-    taken_.insert(graph_.input_names()[i]);
-    types_[graph_.input_names()[i]] = graph_.inputs()[i].type();
-  }
-  for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-    const std::string& name = graph_.output_names()[i];
-    types_[name] = graph_.outputs()[i].type();
-    if (!taken_.insert(name).second) continue;  // an input or a node with its own name
-    const Value& value = graph_.outputs()[i];
-    if (value.node().is_op()) names_.emplace(value, name);
-  }
-}
-
-// Gives a value without a label a name that says which value it is for.
-void Exporter::NameAfterUsers() {
-  if (origin_ == nullptr) return;
-  const std::vector<NodePtr>& nodes = graph_.nodes();
-  for (const NodePtr& node : nodes) {
-    for (int k = 0; k < node->num_outputs() && plan_.spelled.contains(node.get()); ++k) {
-      if (!graph_.LabelOf(Value(node, k)).empty()) NameOf(Value(node, k));
-    }
-  }
-  absl::flat_hash_map<const Node*, std::string> users;  // the nearest user that has a label
-  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-    if (!(*it)->is_op() || !plan_.spelled.contains(it->get())) continue;
-    auto known = users.find(it->get());
-    const std::string user = known != users.end() ? known->second : NameOf(Value(*it, 0));
-    for (const Value& input : (*it)->inputs()) {
-      const bool is_op = input.node().is_op();
-      if (names_.contains(input) || !plan_.spelled.contains(&input.node())) continue;
-      if (!is_op && (plan_.wished.contains(input) || !graph_.LabelOf(input).empty())) continue;
-      if (input.node().kind() == Node::Kind::kWeight) continue;  // has a name of its own
-      const std::string name =
-          Fresh(absl::StrCat(user, "/", is_op ? input.node().op().name : "constant"));
-      users.emplace(&input.node(), user);
-      types_[name] = input.type();
-      names_.emplace(input, name);
     }
   }
 }

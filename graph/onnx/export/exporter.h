@@ -55,9 +55,8 @@ class Exporter {
 
   // exporter.cc
   void SetHeader();
+  void SetMetadata(const std::map<std::string, std::string>& entries);
   void PlanNames();
-  void NameOutputs();
-  void NameAfterUsers();
   void AddInputs();
   void AddOutputs();
   void AddInitializers();
@@ -67,15 +66,24 @@ class Exporter {
   void DropLostReferences();
   absl::Status OrderNodes();
   void SetPort(const std::string& name, const TensorType& type, onnx::ValueInfoProto* port) const;
-  std::string Fresh(absl::string_view wish);
-  const std::string& NameOf(const Value& value);
-  std::string OutputName(const Value& value);
   const onnx::TensorProto* KnownInitializer(const std::string& name) const;
   void AddTensor(const std::string& name, const Tensor& tensor, bool is_weight,
                  bool only_if_read = false);
   // The name of a constant or, of symbolic sizes, of the vector that nodes compute.
   std::string AddConstant(Tensor tensor);
   std::string AddSizes(const Tensor& tensor);
+
+  // export_names.cc
+  void NameOutputs();
+  void NameAfterUsers();
+  std::string Fresh(absl::string_view wish);
+  const std::string& NameOf(const Value& value);
+  // The name of a constant after the weights that it was computed from; "" if they are unknown.
+  std::string NameOfFolded(const Value& value) const;
+  std::string OutputName(const Value& value);
+  // A new node's name: after the node that made the value in the model that was imported, and after
+  // the rule that replaced it or, for parts of it, after the operator.
+  std::string NodeName(const std::string& op_type, const std::string& output);
 
   // export_nodes.cc
   absl::Status AddNode(const NodePtr& node);
@@ -105,7 +113,9 @@ class Exporter {
   bool has_ifs_ = false;  // whether the model that was imported has an If
   IfNames ifs_;           // new If nodes
 
-  absl::flat_hash_set<std::string> taken_;
+  absl::flat_hash_set<std::string> taken_, node_names_;
+  absl::flat_hash_map<std::string, std::string> made_for_;  // by value, the labeled one it helps
+  absl::flat_hash_map<std::string, std::string> sources_;   // by value in the origin, its node
   absl::flat_hash_map<Value, std::string> names_;
   absl::flat_hash_map<Value, std::string> repeated_;    // names of values computed once more
   absl::flat_hash_map<std::string, TensorType> types_;  // by name

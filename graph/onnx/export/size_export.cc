@@ -63,15 +63,29 @@ std::string SizeExport::Make(const IndexExpr& e) {
   return "";
 }
 
+std::string SizeExport::DimOf(const IndexExpr& symbol, const Value& value,
+                              const std::function<std::string()>& name) {
+  const Shape& shape = value.shape();
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (!IsSymbolic(shape[axis]) || !Identical(ToExpr(shape[axis]), symbol)) continue;
+    const std::string source = name();
+    auto [it, added] = shapes_.emplace(source, "");
+    if (added) it->second = emit_("Shape", {source}, {});
+    return emit_("Gather", {it->second, constant_({static_cast<int64_t>(axis)})}, {{"axis", 0}});
+  }
+  return "";
+}
+
 std::string SizeExport::Dim(const IndexExpr& symbol) {
   for (size_t i = 0; i < graph_.inputs().size(); ++i) {
-    const Shape& shape = graph_.inputs()[i].shape();
-    for (size_t axis = 0; axis < shape.size(); ++axis) {
-      if (!IsSymbolic(shape[axis]) || !Identical(ToExpr(shape[axis]), symbol)) continue;
-      const std::string& input = graph_.input_names()[i];
-      auto [it, added] = shapes_.emplace(input, "");
-      if (added) it->second = emit_("Shape", {input}, {});
-      return emit_("Gather", {it->second, constant_({static_cast<int64_t>(axis)})}, {{"axis", 0}});
+    std::string name = DimOf(symbol, graph_.inputs()[i], [&] { return graph_.input_names()[i]; });
+    if (!name.empty()) return name;
+  }
+  for (const NodePtr& node : graph_.nodes()) {
+    for (int k = 0; node->IsOp("opaque") && k < node->num_outputs(); ++k) {
+      const Value value(node, k);
+      std::string name = DimOf(symbol, value, [&] { return name_of_(value); });
+      if (!name.empty()) return name;
     }
   }
   status_ = absl::UnimplementedError(absl::StrCat("unsupported: no input has the dimension ",

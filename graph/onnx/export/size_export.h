@@ -24,24 +24,34 @@ class SizeExport {
                                          std::map<std::string, int64_t> attrs)>;
   // The name of an i64 vector with these elements.
   using Constant = std::function<std::string(const std::vector<int64_t>& elements)>;
-  SizeExport(const Graph& graph, Emit emit, Constant constant)
-      : graph_(graph), emit_(std::move(emit)), constant_(std::move(constant)) {}
+  // The name of a value of the graph.
+  using NameOf = std::function<std::string(const Value&)>;
+  SizeExport(const Graph& graph, Emit emit, Constant constant, NameOf name_of)
+      : graph_(graph),
+        emit_(std::move(emit)),
+        constant_(std::move(constant)),
+        name_of_(std::move(name_of)) {}
 
   // The name of an i64 vector of sizes. Each size is computed once.
   std::string Vector(absl::Span<const int64_t> sizes);
-  // Unimplemented if a dimension was needed that no input has as a size of its own.
+  // Unimplemented if a dimension was needed that no input, and no result of an opaque operator, has
+  // as a size of its own.
   const absl::Status& status() const { return status_; }
 
  private:
   std::string One(const IndexExpr& e);  // a vector of one element
   std::string Make(const IndexExpr& e);
   std::string Dim(const IndexExpr& symbol);
+  // The same if `value`, which has this name in the model, has the dimension; "" if it has not.
+  std::string DimOf(const IndexExpr& symbol, const Value& value,
+                    const std::function<std::string()>& name);
 
   const Graph& graph_;
   const Emit emit_;
   const Constant constant_;
+  const NameOf name_of_;
   std::map<std::string, std::string> made_;    // by the expression's text
-  std::map<std::string, std::string> shapes_;  // by input
+  std::map<std::string, std::string> shapes_;  // by input or result
   absl::Status status_;
 };
 

@@ -149,7 +149,7 @@ TEST(KeptTest, OnlyTheNodeThatChangedIsNew) {
   for (int i = 0; i < model.graph().node_size(); ++i) {
     const onnx::NodeProto& was = model.graph().node(i);
     if (was.op_type() == "Relu") {
-      EXPECT_EQ(written.graph().node(i).name(), "Max/r");
+      EXPECT_EQ(written.graph().node(i).name(), "the Relu/Max");
       EXPECT_THAT(written.graph().node(i).output(), ElementsAre("r"));
     } else {
       EXPECT_EQ(written.graph().node(i).DebugString(), was.DebugString());
@@ -175,7 +175,7 @@ TEST(KeptTest, FindsNodesBetweenChanges) {
   std::vector<std::string> names;
   const onnx::ModelProto written = Export(imported, changed);
   for (const auto& node : written.graph().node()) names.push_back(node.name());
-  EXPECT_THAT(names, ElementsAre("Max/a", "n_b", "n_c", "Max/y"));
+  EXPECT_THAT(names, ElementsAre("n_a/Max", "n_b", "n_c", "n_y/Max"));
 }
 
 TEST(KeptTest, RaisesTheOperatorSetOnlyIfAnOperatorNeedsIt) {
@@ -199,7 +199,7 @@ TEST(KeptTest, RaisesTheOperatorSetOnlyIfAnOperatorNeedsIt) {
   EXPECT_EQ(written.opset_import(0).version(), 11);
   EXPECT_EQ(written.ir_version(), 4);
   EXPECT_THAT(Operators(written), ElementsAre("CumSum", "ReduceSum", "Squeeze"));
-  EXPECT_THAT(notes, ElementsAre(HasSubstr("operator set 11, the input of 9: node 'CumSum/r'")));
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("operator set 11, the input of 9: node 'r/CumSum'")));
 }
 
 TEST(KeptTest, NodesOfEarlierSetsAreSpelledAnewInLaterOnes) {
@@ -280,6 +280,122 @@ TEST(KeptTest, ListsSubgraphsAndFunctionsStay) {
   EXPECT_THAT(Operators(written), ElementsAre("SplitToSequence", "ConcatFromSequence", "Constant",
                                               "Squeeze", "Max", "Twice", "If"));
   EXPECT_EQ(written.functions_size(), 1);
+}
+
+onnx::FunctionProto Function(const std::string& name, const std::string& nodes,
+                             const std::string& attribute = "") {
+  const auto body = OnnxModel("f (float[4] a) => (float[4] b) {" + nodes + "}");
+  onnx::FunctionProto function;
+  function.set_domain("local");
+  function.set_name(name);
+  function.add_input("a");
+  function.add_output("b");
+  *function.mutable_node() = body.graph().node();
+  *function.add_opset_import() = body.opset_import(0);
+  auto* local = function.add_opset_import();
+  local->set_domain("local");
+  local->set_version(1);
+  for (auto& node : *function.mutable_node()) {
+    if (node.op_type() == "Inner") node.set_domain("local");
+  }
+  if (attribute.empty()) return function;
+  function.add_attribute(attribute);
+  for (auto& node : *function.mutable_node()) {
+    for (auto& value : *node.mutable_attribute()) {
+      if (value.name() != "alpha" && value.name() != attribute) continue;
+      value.clear_f();
+      value.set_type(onnx::AttributeProto::FLOAT);
+      value.set_ref_attr_name(attribute);
+    }
+  }
+  return function;
+}
+
+// Three calls of functions that call others, with attributes.
+onnx::ModelProto Calls() {
+  auto model = OnnxModel(R"(g (float[4] x) => (float[4] y, float[4] z, float[4] w) {
+    y = Outer<slope = 0.5>(x)
+    t = Tanh(x)
+    z = Outer<slope = 0.25>(t)
+    w = Plain(x) })");
+  const char* const names[] = {"first", "tanh", "second", "third"};
+  for (int i = 0; i < 4; ++i) {
+    auto* node = model.mutable_graph()->mutable_node(i);
+    node->set_name(names[i]);
+    if (i != 1) node->set_domain("local");
+  }
+  auto* entry = model.add_opset_import();
+  entry->set_domain("local");
+  entry->set_version(1);
+  *model.add_functions() =
+      Function("Outer", "h = Inner<slope = 1.0>(a) s = Sin(h) b = Add(s, a)", "slope");
+  *model.add_functions() = Function("Inner", "b = LeakyRelu<alpha = 1.0>(a)", "slope");
+  *model.add_functions() = Function("Plain", "h = Relu(a) b = Cos(h)");
+  return model;
+}
+
+std::vector<std::string> FunctionNames(const onnx::ModelProto& model) {
+  std::vector<std::string> names;
+  for (const auto& function : model.functions()) names.push_back(function.name());
+  return names;
+}
+
+TEST(KeptTest, FunctionsThatNothingTouchedStay) {
+  const auto model = Calls();
+  const ImportedModel imported = Import(model);
+  EXPECT_EQ(Export(imported, imported.graph).DebugString(), model.DebugString());
+  // A change of other nodes leaves the calls and what they call.
+  const auto tanh = [](const Node& node, const std::vector<Value>& inputs) {
+    return node.IsOp("tanh") ? (*ApplyOp("relu", {inputs[0]}, {}))[0] : Value();
+  };
+  const onnx::ModelProto written = Export(imported, Changed(imported.graph, tanh));
+  EXPECT_THAT(Operators(written), ElementsAre("Outer", "Relu", "Outer", "Plain"));
+  EXPECT_THAT(FunctionNames(written), ElementsAre("Outer", "Inner", "Plain"));
+}
+
+double SlopeOf(const Node& node) {
+  for (const auto& [name, value] : node.attrs()) {
+    if (name == "alpha") return std::get<double>(value);
+  }
+  return 0;
+}
+
+TEST(KeptTest, OnlyCallsThatAStepChangedAreInlined) {
+  const ImportedModel imported = Import(Calls());
+  const onnx::ModelProto plain = Export(imported, Changed(imported.graph, ReluToMax));
+  EXPECT_THAT(Operators(plain), ElementsAre("Outer", "Tanh", "Outer", "Max", "Cos"));
+  EXPECT_THAT(FunctionNames(plain), ElementsAre("Outer", "Inner"));
+  // Of two calls of one function, one changes.
+  const auto slope = [](const Node& node, const std::vector<Value>& inputs) {
+    const bool is_second = node.IsOp("sin") && SlopeOf(inputs[0].node()) == 0.25;
+    return is_second ? (*ApplyOp("cos", {inputs[0]}, {}))[0] : Value();
+  };
+  const onnx::ModelProto one = Export(imported, Changed(imported.graph, slope));
+  EXPECT_THAT(Operators(one), ElementsAre("Outer", "Tanh", "Plain", "LeakyRelu", "Cos", "Add"));
+  EXPECT_THAT(FunctionNames(one), ElementsAre("Outer", "Inner", "Plain"));
+}
+
+TEST(KeptTest, NewNodesAreNamedAfterTheNodeAndTheRule) {
+  auto model = OnnxModel(R"(g (float[4] x) => (float[4] y, float[4] z) {
+    y = Relu(x)
+    z = Relu(y) })");
+  model.mutable_graph()->mutable_node(0)->set_name("first");
+  ImportedModel imported = Import(model);
+  imported.info.change.made_by["y"] = "relu_is_max";
+  imported.info.change.metadata["lemma"] = "changed";
+  // relu(x) = max(x, -(-x)): one node that a rule made for y, and parts of it.
+  const auto change = [](const Node& node, const std::vector<Value>& inputs) {
+    if (!node.IsOp("relu") || inputs[0].node().is_op()) return Value();
+    const Value twice = (*ApplyOp("neg", {(*ApplyOp("neg", {inputs[0]}, {}))[0]}, {}))[0];
+    return (*ApplyOp("max", {inputs[0], twice}, {}))[0];
+  };
+  const onnx::ModelProto written = Export(imported, Changed(imported.graph, change));
+  std::vector<std::string> names;
+  for (const auto& node : written.graph().node()) names.push_back(node.name());
+  EXPECT_THAT(names, ElementsAre("first/relu_is_max/Neg", "first/relu_is_max/Neg_1",
+                                 "first/relu_is_max", ""));
+  ASSERT_EQ(written.metadata_props_size(), 1);
+  EXPECT_EQ(written.metadata_props(0).value(), "changed");
 }
 
 // Before IR version 4, initializers are inputs, in an order of the model's own.

@@ -1,0 +1,101 @@
+// Imports branches of which only one is known.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "graph/onnx/convert.h"
+#include "graph/onnx/importer.h"
+#include "graph/onnx/opaque.h"
+#include "graph/sizes/symbolic_size.h"
+
+namespace lemma {
+namespace {
+
+constexpr int kConstantOfShapeSince = 9;
+
+bool CanBeZeros(const TensorType& type) { return !IsOpaque(type.dtype) && !IsSymbolic(type.shape); }
+
+// A node of `branch` with one attribute, "value".
+onnx::NodeProto* AddNode(onnx::GraphProto* branch, const char* op_type, const Tensor& value,
+                         std::string output) {
+  onnx::NodeProto* node = branch->add_node();
+  node->set_op_type(op_type);
+  node->add_output(std::move(output));
+  onnx::AttributeProto* attribute = node->add_attribute();
+  attribute->set_name("value");
+  attribute->set_type(onnx::AttributeProto::TENSOR);
+  *attribute->mutable_t() = ToProto("", value);
+  return node;
+}
+
+// A branch whose results are zeros.
+absl::StatusOr<onnx::GraphProto> Zeros(const std::vector<TensorType>& types) {
+  onnx::GraphProto branch;
+  branch.set_name("zeros");
+  for (size_t i = 0; i < types.size(); ++i) {
+    const std::string shape = absl::StrCat("shape", i), output = absl::StrCat("zeros", i);
+    LEMMA_ASSIGN_OR_RETURN(Tensor zero, Tensor::Filled({types[i].dtype, {1}}, 0));
+    AddNode(&branch, "Constant", Tensor::Ints(types[i].shape), shape);
+    AddNode(&branch, "ConstantOfShape", zero, output)->add_input(shape);
+    onnx::ValueInfoProto* info = branch.add_output();
+    info->set_name(output);
+    auto* type = info->mutable_type()->mutable_tensor_type();
+    type->set_elem_type(ToOnnxType(types[i].dtype));
+    type->mutable_shape();
+    for (int64_t size : types[i].shape) type->mutable_shape()->add_dim()->set_dim_value(size);
+  }
+  return branch;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Result>> ModelImporter::TryBranch(const onnx::GraphProto& branch,
+                                                             const Scope& scope) {
+  const size_t opaque = result_.opaque.size();
+  const auto draws = draws_;
+  Scope inner;
+  inner.parent = &scope;
+  inner.opsets = scope.opsets;
+  inner.depth = scope.depth + 1;
+  auto results = ImportSubgraph(branch, &inner);
+  if (!results.ok()) {
+    result_.opaque.resize(opaque);
+    draws_ = draws;
+  }
+  return results;
+}
+
+absl::StatusOr<std::vector<Result>> ModelImporter::KeepBranch(const onnx::NodeProto& node,
+                                                              bool holds,
+                                                              const std::vector<Result>& other,
+                                                              const Scope& scope) {
+  if (MayDraw(node, functions_)) {
+    return absl::UnimplementedError("it may draw random numbers");
+  }
+  std::vector<TensorType> types, present;
+  for (size_t i = 0; i < other.size(); ++i) {
+    if (!other[i].value) return absl::UnimplementedError("a branch gives a list");
+    types.push_back(other[i].value.type());
+    const bool is_read =
+        static_cast<int>(i) < node.output_size() && !node.output(static_cast<int>(i)).empty();
+    if (is_read) present.push_back(types.back());
+  }
+  onnx::NodeProto kept = node;
+  // The other branch is written elsewhere.
+  const bool is_short =
+      scope.opset() >= kConstantOfShapeSince && std::all_of(types.begin(), types.end(), CanBeZeros);
+  for (auto& attribute : *kept.mutable_attribute()) {
+    if (!is_short || attribute.name() != (holds ? "else_branch" : "then_branch")) continue;
+    LEMMA_ASSIGN_OR_RETURN(*attribute.mutable_g(), Zeros(types));
+  }
+  LEMMA_ASSIGN_OR_RETURN(std::vector<Value> values, MakeOpaque(kept, scope, std::move(present)));
+  // A result that nothing reads is whatever the other branch gives.
+  std::vector<Result> results = other;
+  for (size_t i = 0; i < values.size() && i < results.size(); ++i) {
+    if (values[i]) results[i] = values[i];
+  }
+  return results;
+}
+
+}  // namespace lemma

@@ -1,0 +1,238 @@
+// Types of results whose sizes are known only at run time: each such size is a new symbolic
+// dimension, which may be 0 (IsResultSize in graph/sizes/symbolic_size.h). Whoever executes the
+// node checks them.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "graph/onnx/convert.h"
+#include "graph/onnx/importer.h"
+#include "graph/onnx/opaque.h"
+#include "graph/onnx/run_time/repeat_form.h"
+#include "graph/onnx/structural.h"
+#include "graph/sizes/specialize.h"
+
+namespace lemma {
+namespace {
+
+using Bounds = std::vector<std::optional<int64_t>>;  // by axis
+
+std::optional<int64_t> NumberOf(const Shape& shape) {
+  if (IsSymbolic(shape)) return std::nullopt;
+  return NumElements(shape);
+}
+
+// What the sizes of result `output` cannot exceed.
+Bounds BoundsOf(const onnx::NodeProto& node, const std::vector<Value>& inputs, int output) {
+  if (!NormalDomain(node.domain()).empty() || inputs.empty()) return {};
+  const Shape& x = inputs[0].shape();
+  const auto* axis = structural::FindAttribute(node, "axis");
+  const auto along = [&](int64_t at) -> std::optional<int64_t> {
+    const auto place = structural::AxisIn(at, static_cast<int64_t>(x.size()));
+    if (!place.ok() || IsSymbolic(x[static_cast<size_t>(*place)])) return std::nullopt;
+    return x[static_cast<size_t>(*place)];
+  };
+  if (node.op_type() == "NonZero") return {std::nullopt, NumberOf(x)};
+  if (node.op_type() == "NonMaxSuppression" && inputs.size() > 1) {
+    return {NumberOf(inputs[1].shape())};  // scores: image, class, box
+  }
+  if (node.op_type() == "Unique" || node.op_type() == "Compress") {
+    if (axis == nullptr) return {NumberOf(x)};
+    if (output > 0) return {along(axis->i())};
+    return Bounds(x.size(), along(axis->i()));
+  }
+  if (node.op_type() == "TopK") return Bounds(x.size(), along(axis == nullptr ? -1 : axis->i()));
+  return {};
+}
+
+// Of what ONNX's inference leaves out: Compress without an axis gives a vector.
+std::optional<OpenType> FlatType(const onnx::NodeProto& node, const std::vector<Value>& inputs) {
+  const bool is_flat = node.op_type() == "Compress" && NormalDomain(node.domain()).empty() &&
+                       structural::FindAttribute(node, "axis") == nullptr && !inputs.empty();
+  if (!is_flat) return std::nullopt;
+  return OpenType{inputs[0].dtype(), {std::nullopt}};
+}
+
+// Where they are equal.
+OpenType Merged(const TensorType& a, const TensorType& b) {
+  OpenType type{a.dtype, {}};
+  for (int axis = 0; axis < a.rank(); ++axis) {
+    const bool same = a.shape[axis] == b.shape[axis];
+    type.dims.push_back(same ? std::optional<int64_t>(a.shape[axis]) : std::nullopt);
+  }
+  return type;
+}
+
+OpenType ToOpen(const TensorType& type) {
+  return {type.dtype, {type.shape.begin(), type.shape.end()}};
+}
+
+}  // namespace
+
+bool HasOpenResults(const onnx::NodeProto& node) {
+  static const auto* const names =
+      new absl::flat_hash_set<std::string>{"NonZero", "NonMaxSuppression", "Unique", "Compress"};
+  return NormalDomain(node.domain()).empty() && names->contains(node.op_type());
+}
+
+absl::StatusOr<TensorType> ModelImporter::WithResultSizes(
+    const OpenType& open, const std::string& output,
+    const std::vector<std::optional<int64_t>>& bounds) {
+  TensorType type{open.dtype, {}};
+  for (size_t axis = 0; axis < open.dims.size(); ++axis) {
+    if (open.dims[axis]) {
+      type.shape.push_back(*open.dims[axis]);
+      continue;
+    }
+    if (has_odd_numbers_) {
+      return absl::UnimplementedError("a number of 2^62 or more could be confused with a size");
+    }
+    std::string name = absl::StrCat(output, ".", axis);
+    while (result_sizes_.count(name) + bound_dims_.count(name) + dim_names_.count(name) > 0) {
+      name += "'";
+    }
+    result_sizes_.insert(name);
+    SizeRange range;
+    range.least = 0;
+    const bool is_bounded = axis < bounds.size() && bounds[axis];
+    if (is_bounded) range.most = std::min(range.most, *bounds[axis]);
+    const auto size = ToSize(SymbolicDim(name, range));
+    if (!size) return absl::InternalError(absl::StrCat("no size: ", name));
+    type.shape.push_back(*size);
+    Note(absl::StrCat("size ", name, " is known only at run time"));
+  }
+  return type;
+}
+
+std::optional<OpenType> ModelImporter::DeclaredOpenType(const Scope& scope,
+                                                        const std::string& name) const {
+  auto it = scope.declared.find(name);
+  if (it == scope.declared.end() || !it->second->has_tensor_type()) return std::nullopt;
+  const auto& declared = it->second->tensor_type();
+  auto dtype = FromOnnxType(declared.elem_type());
+  if (!dtype.ok() || !declared.has_shape()) return std::nullopt;
+  OpenType type{*dtype, {}};
+  for (const auto& dim : declared.shape().dim()) {
+    const bool is_known = dim.has_dim_value() && dim.dim_value() >= 0;
+    type.dims.push_back(is_known ? std::optional<int64_t>(dim.dim_value()) : std::nullopt);
+  }
+  return type;
+}
+
+absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
+    const onnx::NodeProto& node, const Scope& scope, const OpaqueNode& opaque,
+    const std::vector<Value>& inputs) {
+  // Sizes that the inputs determine are not left open: they can be fixed.
+  const bool has_symbols = std::any_of(inputs.begin(), inputs.end(), [](const Value& input) {
+    std::map<std::string, SizeRange> dims;
+    for (int64_t size : input.shape()) CollectDims(size, &dims);
+    return std::any_of(dims.begin(), dims.end(),
+                       [](const auto& dim) { return !IsResultSize(dim.second); });
+  });
+  const bool may_be_open = !has_symbols || HasOpenResults(node);
+  std::optional<std::map<std::string, OpenType>> inferred;
+  std::optional<absl::StatusOr<std::vector<TensorType>>> repeated;
+  std::vector<TensorType> types;
+  for (size_t i = 0; i < opaque.outputs.size(); ++i) {
+    const std::string& output = opaque.outputs[i];
+    auto type = DeclaredType(scope, output);
+    if (!type && may_be_open && structural::Repeats(node, scope.opset())) {
+      if (!repeated) repeated = TypesOfRepeat(node, scope);
+      if (repeated->ok() && i < (*repeated)->size()) type = (**repeated)[i];
+    }
+    if (!type && may_be_open && !inferred) inferred = InferredTypesOf(opaque, inputs);
+    std::optional<OpenType> open;
+    if (!type && may_be_open) {
+      const auto found = inferred->find(absl::StrCat("o", i));
+      if (found != inferred->end()) open = found->second;
+      if (!open) open = DeclaredOpenType(scope, output);
+      if (!open) open = FlatType(node, inputs);
+      if (open) type = open->Complete();
+    }
+    if (!type && open) {
+      LEMMA_ASSIGN_OR_RETURN(
+          type, WithResultSizes(*open, output, BoundsOf(node, inputs, static_cast<int>(i))));
+    }
+    if (!type) {
+      return absl::UnimplementedError(
+          absl::StrCat("the model declares no element type and shape of its output '", output,
+                       "' (value_info), and ONNX infers none"));
+    }
+    types.push_back(*std::move(type));
+  }
+  return types;
+}
+
+absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfRepeat(const onnx::NodeProto& node,
+                                                                     const Scope& scope) {
+  LEMMA_ASSIGN_OR_RETURN(const onnx::GraphProto* body, structural::BodyOf(node));
+  LEMMA_ASSIGN_OR_RETURN(const structural::RepeatForm form, structural::RepeatFormOf(node));
+  std::vector<TensorType> given;
+  if (form.is_loop) given = {{DType::kI64, {}}, {DType::kBool, {}}};
+  int64_t length = 0;
+  for (int i = form.parameters(); i < node.input_size(); ++i) {
+    LEMMA_ASSIGN_OR_RETURN(const Value value, structural::TensorInput(node, scope, i));
+    TensorType type = value.type();
+    const int scanned = i - form.parameters() - form.states;
+    if (scanned >= 0) {
+      LEMMA_ASSIGN_OR_RETURN(
+          const int64_t axis,
+          structural::AxisIn(form.scanned[static_cast<size_t>(scanned)].axis, type.rank()));
+      length = type.shape[static_cast<size_t>(axis)];
+      type.shape.erase(type.shape.begin() + axis);
+    }
+    given.push_back(std::move(type));
+  }
+  // Values that nothing is known of stand for the body's inputs.
+  Scope inner = structural::Inside(scope);
+  for (size_t i = 0; i < given.size(); ++i) {
+    LEMMA_ASSIGN_OR_RETURN(
+        std::vector<Value> value,
+        ApplyOpaque({}, {{"op_type", std::string("operand")}, {"payload", absl::StrCat(i)}},
+                    {given[i]}));
+    inner.values[body->input(static_cast<int>(i)).name()] = value[0];
+  }
+  const size_t opaque = result_.opaque.size();
+  const auto draws = draws_;
+  auto results = ImportSubgraph(*body, &inner);
+  result_.opaque.resize(opaque);
+  draws_ = draws;
+  if (!results.ok()) return results.status();
+
+  std::vector<OpenType> found;
+  bool same_sizes = true;
+  for (size_t i = form.is_loop ? 1 : 0; i < results->size(); ++i) {
+    const Value& value = (*results)[i].value;
+    if (!value) return absl::UnimplementedError("the body gives a list");
+    const size_t number = i - (form.is_loop ? 1 : 0);
+    if (number < static_cast<size_t>(form.states)) {
+      const TensorType& before = given[static_cast<size_t>(form.parameters()) + number];
+      if (before.dtype != value.dtype() || before.rank() != value.type().rank()) {
+        return absl::UnimplementedError("a state's type changes");
+      }
+      found.push_back(Merged(before, value.type()));
+      same_sizes = same_sizes && found.back().Complete();
+      continue;
+    }
+    OpenType type = ToOpen(value.type());
+    if (!same_sizes) std::fill(type.dims.begin(), type.dims.end(), std::nullopt);
+    LEMMA_ASSIGN_OR_RETURN(
+        const int64_t axis,
+        structural::AxisIn(form.outputs[number - static_cast<size_t>(form.states)].axis,
+                           value.type().rank() + 1));
+    type.dims.insert(type.dims.begin() + axis,
+                     form.is_loop ? std::nullopt : std::optional<int64_t>(length));
+    found.push_back(std::move(type));
+  }
+  std::vector<TensorType> types;
+  for (int i = 0; i < node.output_size() && i < static_cast<int>(found.size()); ++i) {
+    if (node.output(i).empty()) continue;
+    LEMMA_ASSIGN_OR_RETURN(TensorType type,
+                           WithResultSizes(found[static_cast<size_t>(i)], node.output(i), {}));
+    types.push_back(std::move(type));
+  }
+  return types;
+}
+
+}  // namespace lemma

@@ -1,0 +1,63 @@
+#include "graph/onnx/run_time/repeat_form.h"
+
+#include <string>
+
+#include "base/status_macros.h"
+#include "graph/onnx/structural.h"
+
+namespace lemma::structural {
+namespace {
+
+constexpr int kScanWithoutBatchSince = 9;
+
+// The elements that attributes of Scan describe.
+std::vector<RepeatForm::Elements> ElementsOf(const onnx::NodeProto& node, const std::string& kind,
+                                             int count) {
+  const auto* axes = FindAttribute(node, kind + "_axes");
+  const auto* directions = FindAttribute(node, kind + "_directions");
+  std::vector<RepeatForm::Elements> result(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    RepeatForm::Elements& elements = result[static_cast<size_t>(i)];
+    if (axes != nullptr && i < axes->ints_size()) elements.axis = axes->ints(i);
+    elements.backwards =
+        directions != nullptr && i < directions->ints_size() && directions->ints(i) != 0;
+  }
+  return result;
+}
+
+}  // namespace
+
+bool Repeats(const onnx::NodeProto& node, int opset) {
+  if (!NormalDomain(node.domain()).empty()) return false;
+  return node.op_type() == "Loop" || (node.op_type() == "Scan" && opset >= kScanWithoutBatchSince);
+}
+
+absl::StatusOr<const onnx::GraphProto*> BodyOf(const onnx::NodeProto& node) {
+  const onnx::GraphProto* body = FindGraph(node, "body");
+  if (body != nullptr && body->input_size() == node.input_size()) return body;
+  return absl::InvalidArgumentError("the body's inputs or outputs do not fit");
+}
+
+absl::StatusOr<RepeatForm> RepeatFormOf(const onnx::NodeProto& node) {
+  LEMMA_ASSIGN_OR_RETURN(const onnx::GraphProto* body, BodyOf(node));
+  RepeatForm form;
+  form.is_loop = node.op_type() == "Loop";
+  const int64_t scanned = form.is_loop ? 0 : IntAttribute(node, "num_scan_inputs", 0);
+  const int64_t states = node.input_size() - form.parameters() - scanned;
+  const int64_t outputs = body->output_size() - (form.is_loop ? 1 : 0) - states;
+  if (states < 0 || outputs < 0 || scanned < (form.is_loop ? 0 : 1)) {
+    return absl::InvalidArgumentError("the body's inputs or outputs do not fit");
+  }
+  form.states = static_cast<int>(states);
+  form.scanned = ElementsOf(node, "scan_input", static_cast<int>(scanned));
+  form.outputs = form.is_loop ? std::vector<RepeatForm::Elements>(static_cast<size_t>(outputs))
+                              : ElementsOf(node, "scan_output", static_cast<int>(outputs));
+  return form;
+}
+
+absl::StatusOr<int64_t> AxisIn(int64_t axis, int64_t rank) {
+  if (axis < -rank || axis >= rank) return absl::InvalidArgumentError("axis is out of range");
+  return axis < 0 ? axis + rank : axis;
+}
+
+}  // namespace lemma::structural

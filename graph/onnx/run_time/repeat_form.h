@@ -1,0 +1,41 @@
+// The form of operators that repeat a subgraph. Internal to graph/onnx.
+#ifndef LEMMA_GRAPH_ONNX_RUN_TIME_REPEAT_FORM_H_
+#define LEMMA_GRAPH_ONNX_RUN_TIME_REPEAT_FORM_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace lemma::structural {
+
+// What is passed to the body, and what it gives: the operands of Loop are the number of iterations,
+// a condition and states; those of Scan are states and tensors of which each iteration gets an
+// element. The body gives a condition (Loop), new states, and elements of the outputs.
+struct RepeatForm {
+  // A tensor of which iterations read or write elements along an axis.
+  struct Elements {
+    int64_t axis = 0;  // negative: from the end
+    bool backwards = false;
+  };
+  bool is_loop = false;
+  int states = 0;
+  std::vector<Elements> scanned, outputs;
+
+  int parameters() const { return is_loop ? 2 : 0; }
+};
+
+// Whether `node` is Loop, or Scan without a batch.
+bool Repeats(const onnx::NodeProto& node, int opset);
+// The body of a node that repeats, and its form. InvalidArgument if they do not fit.
+absl::StatusOr<const onnx::GraphProto*> BodyOf(const onnx::NodeProto& node);
+absl::StatusOr<RepeatForm> RepeatFormOf(const onnx::NodeProto& node);
+
+// The axis in [0, rank).
+absl::StatusOr<int64_t> AxisIn(int64_t axis, int64_t rank);
+
+}  // namespace lemma::structural
+
+#endif  // LEMMA_GRAPH_ONNX_RUN_TIME_REPEAT_FORM_H_
