@@ -177,7 +177,7 @@ TEST_F(FilesTest, BadCostsLeaveNoDatabase) {
 }
 
 TEST_F(FilesTest, AnExportDoesNotOverwriteItsDatabase) {
-  const std::string good = WriteTemp("c.txt", "lemma costs 2\ndevice d\n0.5 0 1 0 0 0 k\n");
+  const std::string good = WriteTemp("c.txt", "lemma costs 3\ndevice d\n0.5 0 1 0 0 0 0 0 k\n");
   ASSERT_EQ(RunLemma({"costs", "import", good, "--cost-db", Path("db")}).exit_status, 0);
   ExpectOneLine(RunLemma({"costs", "export", "--cost-db", Path("db"), "-o", Path("db")}),
                 {"would overwrite"});

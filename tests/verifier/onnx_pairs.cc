@@ -90,6 +90,7 @@ OnnxPair ImportOnnxPair(const std::string& name) {
       std::vector<std::string> names = {"x"};
       if (absl::StartsWith(name, "range")) names = {"start", "limit", "delta"};
       options.input_values = InputValues(directory, names);
+      options.computes_result_sizes = true;
       auto again = ImportOnnx(path, options);
       if (again.ok() && again->opaque.empty()) {
         pair.at_values = true;
