@@ -68,8 +68,8 @@ std::vector<std::string> SearchDescriptions();
 // How much a search tries: a strategy and its limits.
 struct Effort {
   const char* name;
-  const char* search;      // OptimizeOptions::search
-  int64_t budget, nodes;   // OptimizeOptions
+  const char* search;     // OptimizeOptions::search
+  int64_t budget, nodes;  // OptimizeOptions
   const char* help;
 };
 // quick, normal (the defaults of OptimizeOptions), deep.

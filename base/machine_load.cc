@@ -15,8 +15,8 @@ MachineLoad::Times MachineLoad::Now() {
   timespec own = {};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
   times.own = static_cast<double>(own.tv_sec) + static_cast<double>(own.tv_nsec) * 1e-9;
-  times.now = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-                  .count();
+  times.now =
+      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   // "cpu", then ticks: user, nice, system, idle, iowait, irq, softirq, steal.
   std::ifstream stat("/proc/stat");
   std::string label;

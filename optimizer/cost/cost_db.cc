@@ -22,8 +22,8 @@ constexpr char kCostColumns[] =
 constexpr int kNumCostColumns = 8;
 
 bool IsCost(const MeasuredCost& cost) {
-  for (double x : {cost.median_ms, cost.variance_ms2, cost.flops, cost.bytes, cost.in_graph_ms,
-                   cost.load}) {
+  for (double x :
+       {cost.median_ms, cost.variance_ms2, cost.flops, cost.bytes, cost.in_graph_ms, cost.load}) {
     if (!std::isfinite(x) || x < 0) return false;
   }
   return cost.runs >= 0 && cost.measured_at >= 0;

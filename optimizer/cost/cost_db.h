@@ -43,9 +43,10 @@ struct CostEntry {
 
 // One table, keyed by device (KernelMeasurer::device(): device, back end, library version, threads)
 // and kernel signature. The first measurement of a key stays, so that processes that measure at the
-// same time agree afterwards and searches are repeatable, unless it is replaced on purpose. Costs are finite and not negative; others
-// are not written, and reading one from a file is an error (InvalidArgument). Writes are atomic and
-// wait for other processes. Not thread-safe: open one per thread.
+// same time agree afterwards and searches are repeatable, unless it is replaced on purpose. Costs
+// are finite and not negative; others are not written, and reading one from a file is an error
+// (InvalidArgument). Writes are atomic and wait for other processes. Not thread-safe: open one per
+// thread.
 class CostDb {
  public:
   // Creates the file and its folder if necessary. "" is a database in memory. InvalidArgument, with

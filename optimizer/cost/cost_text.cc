@@ -90,7 +90,8 @@ absl::StatusOr<std::vector<CostEntry>> ParseCosts(absl::string_view text) {
       device = std::string(line);
       continue;
     }
-    const std::vector<absl::string_view> words = absl::StrSplit(line, absl::MaxSplits(' ', static_cast<int>(numbers)));
+    const std::vector<absl::string_view> words =
+        absl::StrSplit(line, absl::MaxSplits(' ', static_cast<int>(numbers)));
     CostEntry entry;
     if (words.size() != numbers + 1 || words.back().empty() || !ParseCost(words, &entry.cost)) {
       return fail(absl::StrCat("expected median, variance, runs, flops, bytes, time in graphs",

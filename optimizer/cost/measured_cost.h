@@ -27,9 +27,9 @@ struct MeasureOptions {
 // Sums the times of the kernels that `measurer` plans for a graph. Kernels that are not in `db` are
 // measured and stored there. So are kernels that were measured on a busy machine or more than 30
 // days ago, if the machine is quiet now, and kernels on which a decision depends and whose times
-// are uncertain (CostModel::Refine). Times are calibrated (optimizer/cost/calibration.h) by the runs of
-// whole graphs that `db` holds when the model is first used, so the same database gives the same
-// costs. `measurer` and `db` must outlive the model.
+// are uncertain (CostModel::Refine). Times are calibrated (optimizer/cost/calibration.h) by the
+// runs of whole graphs that `db` holds when the model is first used, so the same database gives the
+// same costs. `measurer` and `db` must outlive the model.
 std::unique_ptr<CostModel> MakeMeasuredCostModel(KernelMeasurer* measurer, CostDb* db,
                                                  MeasureOptions options = {});
 

@@ -153,8 +153,8 @@ absl::StatusOr<PlanComparison> Compare(const KernelList& before, const KernelLis
     if (gained > lost) result.verdict = Verdict::kBetter;
     return result;
   }
-  const double bytes = TotalsOf(difference.after, costs).bytes -
-                       TotalsOf(difference.before, costs).bytes;
+  const double bytes =
+      TotalsOf(difference.after, costs).bytes - TotalsOf(difference.before, costs).bytes;
   if (operators < 0 || bytes < 0) result.verdict = Verdict::kBetter;
   return result;
 }

@@ -83,8 +83,7 @@ absl::StatusOr<SearchState> ExactState(Workspace* work) {
 
 absl::StatusOr<bool> IsBetter(const SearchState& next, const SearchState& best, CostModel* costs) {
   if (next.kernels == nullptr || best.kernels == nullptr) return next.rank < best.rank;
-  auto comparison =
-      Compare(*best.kernels, *next.kernels, next.rank.ops - best.rank.ops, costs);
+  auto comparison = Compare(*best.kernels, *next.kernels, next.rank.ops - best.rank.ops, costs);
   if (!comparison.ok()) return comparison.status();
   return comparison->verdict == PlanComparison::Verdict::kBetter;
 }

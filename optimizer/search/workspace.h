@@ -32,7 +32,8 @@ class KnownPlans {
     std::optional<KernelList> kernels;  // if the cost model lists kernels and the graph can run
     std::optional<int64_t> ns;          // set when it is first asked for
   };
-  // The plan of these operators of `graph`, as a graph of their own; it lives as long as this object.
+  // The plan of these operators of `graph`, as a graph of their own; it lives as long as this
+  // object.
   absl::StatusOr<Plan*> Of(const EditGraph& graph, const std::vector<int>& nodes, CostModel* costs);
 
  private:

@@ -165,12 +165,11 @@ TEST(PlanComparisonTest, AFoldedNormalizationIsKnownToBeBetterOnACpu) {
     EXPECT_TRUE(list.ok() && list->has_value()) << list.status();
     return **list;
   };
-  const std::string conv =
-      "c = conv2d(x, w) {pads = [1,1,1,1]}\n";
+  const std::string conv = "c = conv2d(x, w) {pads = [1,1,1,1]}\n";
   for (const std::string last : {"y = relu(n)\n", "y = tanh(n)\n"}) {
-    const auto normalized =
-        kernels(conv + "n = batch_norm(c, s, b, m, v)\n" + last);
-    const auto biased = kernels(conv + "r = reshape(b) {shape = [1,16,1,1]}\nn = add(c, r)\n" + last);
+    const auto normalized = kernels(conv + "n = batch_norm(c, s, b, m, v)\n" + last);
+    const auto biased =
+        kernels(conv + "r = reshape(b) {shape = [1,16,1,1]}\nn = add(c, r)\n" + last);
     const auto wide = kernels(conv + "e = exp(c)\nn = add(e, c)\n" + last);
     auto result = Compare(normalized, biased, 0, costs.get());
     ASSERT_TRUE(result.ok()) << result.status();
