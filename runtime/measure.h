@@ -37,14 +37,15 @@ struct PlannedKernel {
 // What can be said of a kernel without timing it, so that two plans can be compared.
 struct KernelTraits {
   // The main work in one line: the implementation, its first operator with attributes, and the
-  // types and layouts of that operator's operands and of the result. Kernels with equal cores do
-  // the same main work. "": none is known, as for a kernel that only moves data.
+  // types of that operator's operands and of the result with the order of their dimensions in
+  // memory. Kernels with equal cores do the same main work. "": none is known, as for a kernel that only moves data.
   std::string core;
   // What is fused into the main work, one line for each operator, sorted. An operator is left out
   // if it does one operation per element with a known number or vector, such as adding a bias.
   std::vector<std::string> fused;
   int operators = 0;
   Work work;
+  double gap_bytes = 0;  // of the operands and results with gaps between their elements
 };
 
 struct KernelPlan {

@@ -84,8 +84,8 @@ struct Acceptance {
 // Returns the first contender that is better than the input, or else the input. "Better" means, by
 // objective:
 //   time: faster by at least 1 % with 95 % confidence. A smaller gain could be the variation of
-//     one graph from process to process. A contender that is certain must only not be slower with
-//     that confidence;
+//     one graph from process to process. A contender that is certain is refused only if it is
+//     slower by 1 % with that confidence;
 //   memory: less planned memory, or the same memory and faster;
 //   product: less by at least 1 %, with the same confidence in the time.
 //

@@ -18,7 +18,8 @@ constexpr double kErrorsOfGain = 2;
 // What kernels do together.
 struct Totals {
   std::map<absl::string_view, double> cores, fused;
-  double operators = 0, flops = 0, bytes = 0;
+  double operators = 0, flops = 0, bytes = 0, gap_bytes = 0;
+  double moved_bytes = 0;  // read and written by kernels without main work
 };
 
 Totals TotalsOf(const KernelList& kernels, CostModel* costs) {
@@ -29,7 +30,10 @@ Totals TotalsOf(const KernelList& kernels, CostModel* costs) {
     for (const std::string& fused : traits.fused) totals.fused[fused] += use.times;
     totals.operators += traits.operators * use.times;
     totals.flops += traits.work.flops * use.times;
-    totals.bytes += (traits.work.bytes_read + traits.work.bytes_written) * use.times;
+    const double bytes = (traits.work.bytes_read + traits.work.bytes_written) * use.times;
+    totals.bytes += bytes;
+    totals.gap_bytes += traits.gap_bytes * use.times;
+    if (traits.core.empty()) totals.moved_bytes += bytes;
   }
   return totals;
 }
@@ -114,6 +118,7 @@ bool CannotLose(const PlanDifference& difference, CostModel* costs) {
   if (after.cores.count("") > 0) return false;
   if (!Within(after.cores, before.cores) || !Within(after.fused, before.fused)) return false;
   if (after.flops > before.flops || after.bytes > before.bytes) return false;
+  if (after.gap_bytes > before.gap_bytes + before.moved_bytes) return false;
   return after.operators < before.operators ||
          (after.operators == before.operators && after.bytes < before.bytes);
 }

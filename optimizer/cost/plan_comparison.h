@@ -16,7 +16,8 @@ PlanDifference DifferenceOf(const KernelList& before, const KernelList& after);
 // Whether the new plan cannot be slower, whatever its kernels take. Each new kernel does the same
 // main work as an old one that is gone (KernelTraits::core), another one for each; they fuse
 // nothing that the old kernels did not compute; and together they have fewer operators, or as many
-// and fewer bytes, and no more operations or bytes. A plan that only lost kernels is such a plan.
+// and fewer bytes, and no more operations or bytes. Where they read or write with gaps and the old
+// ones did not, copies of as many bytes are gone. A plan that only lost kernels is such a plan.
 bool CannotLose(const PlanDifference& difference, CostModel* costs);
 
 struct PlanComparison {

@@ -84,9 +84,25 @@ absl::StatusOr<Operands> MadeUpOperands(const CpuKernelSpec& spec) {
   return made;
 }
 
+// Strides without gaps in the order of the operand's.
+Strides DenseStridesOf(const CpuKernelSpec::Operand& operand) {
+  return DenseInOrder(operand.type.shape, DimOrder(operand.type.shape, operand.strides));
+}
+
 std::string TextOf(const CpuKernelSpec::Operand& operand) {
   return absl::StrCat(operand.type.ToString(), operand.is_static ? " static" : "", " ",
-                      LayoutName(operand.type.shape, operand.strides));
+                      LayoutName(operand.type.shape, DenseStridesOf(operand)));
+}
+
+double GapBytes(const CpuKernelSpec& spec) {
+  double bytes = 0;
+  for (const auto* operands : {&spec.inputs, &spec.outputs}) {
+    for (const CpuKernelSpec::Operand& operand : *operands) {
+      if (SameLayout(operand.type.shape, operand.strides, DenseStridesOf(operand))) continue;
+      bytes += static_cast<double>(operand.type.num_bytes());
+    }
+  }
+  return bytes;
 }
 
 // Whether the node, which is fused behind others, does one operation per element with a static
@@ -120,6 +136,7 @@ KernelTraits TraitsOf(const CpuKernelSpec& spec) {
   KernelTraits traits;
   traits.operators = static_cast<int>(spec.nodes.size());
   traits.work = WorkOf(spec);
+  traits.gap_bytes = GapBytes(spec);
   if (spec.nodes.empty() || spec.def == &LayoutKernel()) return traits;
   const bool pointwise = spec.def == &PointwiseKernel();
   traits.core = absl::StrCat(spec.def->name, pointwise ? "" : " " + NameOf(spec.head()), ":");

@@ -97,6 +97,20 @@ TEST(PlanComparisonTest, WhatDoesMoreIsTimed) {
   EXPECT_FALSE(CannotLose({{{conv, 1}}, {{conv, 2}}}, &costs));
 }
 
+TEST(PlanComparisonTest, GapsArePaidForByCopies) {
+  FakeCosts costs;
+  KernelTraits traits = Conv({}, 2, 100);
+  const int dense = costs.Add(traits, {5, 0});
+  traits.operators = 1;
+  traits.gap_bytes = 60;
+  const int gaps = costs.Add(traits, {5, 0});
+  const int small = costs.Add({"", {}, 0, {0, 50, 0}}, {1, 0});
+  const int large = costs.Add({"", {}, 0, {0, 60, 0}}, {1, 0});
+  EXPECT_FALSE(CannotLose({{{dense, 1}}, {{gaps, 1}}}, &costs));
+  EXPECT_FALSE(CannotLose({{{dense, 1}, {small, 1}}, {{gaps, 1}}}, &costs));
+  EXPECT_TRUE(CannotLose({{{dense, 1}, {large, 1}}, {{gaps, 1}}}, &costs));
+}
+
 TEST(PlanComparisonTest, OperatorsDecideWithinTheError) {
   FakeCosts costs;
   const int a = costs.Add(Conv({}, 1, 20), {100, 3});
