@@ -104,6 +104,9 @@ class Result:
         if certificate and self.certificate:
             shutil.copyfile(self._path + ".cert", path + ".cert")
 
+    def __del__(self) -> None:
+        self._folder.cleanup()
+
     def __repr__(self) -> str:
         if self.kept:
             return f"<lemma.Result: the input is kept: {self.why}>"
@@ -137,8 +140,6 @@ def optimize(
     The arguments are the flags of `lemma optimize` (docs/cli.md). `progress` is called with a line
     of text, at most ten times a second. Ctrl-C ends the work.
     """
-    folder = tempfile.TemporaryDirectory(prefix="lemma-")
-    output = os.path.join(folder.name, "optimized.onnx")
     flags: Dict[str, Any] = {
         "effort": effort,
         "numerics": numerics,
@@ -156,11 +157,17 @@ def optimize(
         "threads": threads,
         "runs": runs,
     }
-    with _models.as_file(model) as path:
-        arguments = ["optimize", path, "-o", output]
-        arguments += [f"--{name}={value}" for name, value in flags.items() if value is not None]
-        arguments += [f"--dim={name}={size}" for name, size in (dims or {}).items()]
-        status, json = _command.run(arguments, progress)
-    if status != 0:
-        raise ValueError("no graph that was found keeps to memory_limit")
+    folder = tempfile.TemporaryDirectory(prefix="lemma-")
+    output = os.path.join(folder.name, "optimized.onnx")
+    try:
+        with _models.as_file(model) as path:
+            arguments = ["optimize", path, "-o", output]
+            arguments += [f"--{name}={value}" for name, value in flags.items() if value is not None]
+            arguments += [f"--dim={name}={size}" for name, size in (dims or {}).items()]
+            status, json = _command.run(arguments, progress)
+        if status != 0:
+            raise ValueError("no graph that was found keeps to memory_limit")
+    except BaseException:
+        folder.cleanup()
+        raise
     return Result(folder, output, json)
