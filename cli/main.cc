@@ -11,6 +11,7 @@
 #include "base/flags.h"
 #include "cli/commands.h"
 #include "cli/failures.h"
+#include "cli/progress_line.h"
 
 namespace lemma::cli {
 namespace {
@@ -27,6 +28,7 @@ std::string Help() {
   absl::StrAppend(
       &text,
       "\nlemma COMMAND --help explains a command; lemma --version prints versions.\n"
+      "lemma --pipe COMMAND is for programs: it writes progress and an error's code as lines.\n"
       "MODEL is ONNX, the text form or our protobuf, told apart by content.\n"
       "Exit status: 0 done; 1 the answer is no; 2 wrong use or bad input; 3 an internal "
       "failure; 130 interrupted.\n");
@@ -36,12 +38,21 @@ std::string Help() {
 int Report(const absl::Status& status) {
   std::string line = absl::StrReplaceAll(status.message(), {{"\n", " "}});
   std::fflush(stdout);
-  std::fprintf(stderr, "lemma: %s%s\n", ExitOf(status) == kExitInternal ? "internal failure: " : "",
-               line.c_str());
+  if (ProgressLine::for_program) {
+    std::fprintf(stderr, "error: %s: %s\n", absl::StatusCodeToString(status.code()).c_str(),
+                 line.c_str());
+  } else {
+    std::fprintf(stderr, "lemma: %s%s\n",
+                 ExitOf(status) == kExitInternal ? "internal failure: " : "", line.c_str());
+  }
   return ExitOf(status);
 }
 
-int Main(const std::vector<std::string>& arguments) {
+int Main(std::vector<std::string> arguments) {
+  if (!arguments.empty() && arguments[0] == "--pipe") {
+    ProgressLine::for_program = true;
+    arguments.erase(arguments.begin());
+  }
   if (arguments.empty()) {
     std::fputs(Help().c_str(), stderr);
     return kExitBadInput;

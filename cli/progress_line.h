@@ -5,19 +5,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <string>
 
 namespace lemma::cli {
 
-// Shown on terminals only. The destructor erases it.
+// Shown on terminals only. The destructor erases it. With `lemma --pipe` a program reads it: then
+// it is not rewritten, and each text is a line "progress: TEXT", at most ten a second.
 class ProgressLine {
  public:
-  explicit ProgressLine(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO)) {}
+  explicit ProgressLine(bool quiet) : shown_(!for_program && !quiet && isatty(STDERR_FILENO)) {}
   ~ProgressLine() { Clear(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   void Show(const std::string& text) {
+    if (for_program) return Tell(text);
     if (!shown_) return;
     std::fprintf(stderr, "\r%-*s", width_, text.c_str());
     width_ = std::max(width_, static_cast<int>(text.size()));
@@ -27,8 +30,19 @@ class ProgressLine {
     width_ = 0;
   }
 
+  static inline bool for_program = false;  // --pipe; set before any line is made
+
  private:
+  using Clock = std::chrono::steady_clock;
+  void Tell(const std::string& text) {
+    const Clock::time_point now = Clock::now();
+    if (now - told_ < std::chrono::milliseconds(100)) return;
+    told_ = now;
+    std::fprintf(stderr, "progress: %s\n", text.c_str());
+  }
+
   const bool shown_;
+  Clock::time_point told_;
   int width_ = 0;
 };
 

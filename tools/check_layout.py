@@ -14,7 +14,8 @@ import sys
 
 TOP_LEVEL = set(
     "BUILD.bazel WORKSPACE README.md CHANGELOG.md CONTRIBUTING.md LICENSE generator verifier"
-    " optimizer pet runtime kernels tests data api base graph rewrite cli docs tools third_party"
+    " optimizer pet runtime kernels tests data api base graph rewrite cli docs python tools"
+    " third_party"
     .split()
 )
 
@@ -54,6 +55,8 @@ MAY_USE = {
 ROOMS = sorted([*MAY_USE])
 # The library under the command, and the programs that use it as the command does.
 MAY_USE["api"] = [f"{room}/" for room in [*ROOMS, "api"]]
+# The Python package runs the command.
+MAY_USE["python"] = ["python/", "cli/lemma"]
 MAY_USE["tools"] = [*MAY_USE["api"], "tools/", "tests/"]
 OUR_FOLDERS = set(MAY_USE) | {"cli", "tests"}
 

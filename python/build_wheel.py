@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Writes the wheel of the Python package.
+
+Usage: python/build_wheel.py --binary LEMMA --output FOLDER
+
+The wheel holds the package `lemma` beside this script and the command LEMMA. Prints its path.
+"""
+
+import argparse
+import base64
+import hashlib
+import pathlib
+import re
+import subprocess
+import sysconfig
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+DATE = (1980, 1, 1, 0, 0, 0)  # the same files give the same wheel
+
+
+def version_of(binary):
+    text = subprocess.run([binary, "--version"], check=True, capture_output=True, text=True).stdout
+    return re.match(r"lemma (\S+)", text)[1]
+
+
+def contents(binary, version, tag):
+    """Yields (name in the wheel, bytes, is a program)."""
+    for path in sorted((HERE / "lemma").iterdir()):
+        if path.suffix == ".py" or path.name == "py.typed":
+            yield f"lemma/{path.name}", path.read_bytes(), False
+    yield "lemma/_version.py", f'"""The version of Lemma."""\n\nversion = "{version}"\n'.encode(), False
+    yield "lemma/bin/lemma", binary.read_bytes(), True
+    info = f"lemma-{version}.dist-info"
+    yield f"{info}/METADATA", (
+        "Metadata-Version: 2.1\n"
+        "Name: lemma\n"
+        f"Version: {version}\n"
+        "Summary: Rewrites tensor programs by proved rules, so that they run faster\n"
+        "License: Apache-2.0\n"
+        "Requires-Python: >=3.8\n"
+        "Requires-Dist: numpy\n"
+        "Provides-Extra: onnx\n"
+        'Requires-Dist: onnx; extra == "onnx"\n'
+    ).encode(), False
+    yield f"{info}/WHEEL", (
+        "Wheel-Version: 1.0\nGenerator: lemma\nRoot-Is-Purelib: false\n" f"Tag: {tag}\n"
+    ).encode(), False
+    yield f"{info}/LICENSE", (HERE.parent / "LICENSE").read_bytes(), False
+
+
+def record_line(name, data):
+    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+    return f"{name},sha256={digest},{len(data)}\n"
+
+
+def add(wheel, name, data, is_program):
+    entry = zipfile.ZipInfo(name, DATE)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = (0o100755 if is_program else 0o100644) << 16
+    wheel.writestr(entry, data)
+
+
+def build(binary, output):
+    version = version_of(binary)
+    tag = "py3-none-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
+    output.mkdir(parents=True, exist_ok=True)
+    path = output / f"lemma-{version}-{tag}.whl"
+    record = ""
+    with zipfile.ZipFile(path, "w") as wheel:
+        for name, data, is_program in contents(binary, version, tag):
+            add(wheel, name, data, is_program)
+            record += record_line(name, data)
+        name = f"lemma-{version}.dist-info/RECORD"
+        add(wheel, name, (record + f"{name},,\n").encode(), False)
+    return path
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--binary", type=pathlib.Path, required=True, help="the command lemma")
+    parser.add_argument("--output", type=pathlib.Path, required=True, help="where the wheel goes")
+    arguments = parser.parse_args()
+    print(build(arguments.binary, arguments.output))
+
+
+if __name__ == "__main__":
+    main()

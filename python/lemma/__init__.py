@@ -1,0 +1,27 @@
+"""Lemma rewrites tensor programs by proved rules, so that they run faster and compute the same.
+
+    import lemma
+    result = lemma.optimize("model.onnx", seconds=60)
+    result.save("faster.onnx")
+    outputs = lemma.Session("faster.onnx").run(None, {"x": x})
+"""
+
+from lemma._errors import InternalError
+from lemma._optimize import Result, optimize
+from lemma._proofs import Answer, check, prove, verify
+from lemma._session import Session, ValueInfo
+from lemma._version import version
+
+__version__ = version
+__all__ = [
+    "Answer",
+    "InternalError",
+    "Result",
+    "Session",
+    "ValueInfo",
+    "check",
+    "optimize",
+    "prove",
+    "verify",
+    "version",
+]

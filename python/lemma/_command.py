@@ -1,0 +1,140 @@
+"""Runs the command `lemma`, which lies beside this file."""
+
+import json
+import logging
+import os
+import pathlib
+import signal
+import subprocess
+import threading
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from lemma import _errors
+
+Progress = Callable[[str], None]
+
+_HERE = pathlib.Path(__file__).resolve().parent
+_LOG = logging.getLogger("lemma")
+_NO_LIBRARY = "error while loading shared libraries: "
+_TICK_SECONDS = 0.05
+
+
+def binary() -> str:
+    """The path of the command."""
+    path = _HERE / "bin" / "lemma"
+    if not path.exists():
+        raise ImportError(f"{path} is missing: install the wheel that tools/build_wheel makes")
+    return str(path)
+
+
+def environment() -> Dict[str, str]:
+    """The environment of the command: libraries that the wheel brings come first."""
+    result = dict(os.environ)
+    libraries = _HERE / "lib"
+    if libraries.is_dir():
+        paths = [str(libraries), result.get("LD_LIBRARY_PATH", "")]
+        result["LD_LIBRARY_PATH"] = ":".join(path for path in paths if path)
+    return result
+
+
+class Errors:
+    """Reads the lines that a process writes to standard error."""
+
+    def __init__(self, stream, progress: Optional[Progress] = None):
+        self._stream = stream
+        self._progress_given = progress
+        self._latest: Optional[str] = None
+        self._failure: Optional[BaseException] = None
+        self._last = ""
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        for raw in self._stream:
+            line = raw.decode(errors="replace").rstrip("\n")
+            kind, _, text = line.partition(": ")
+            if kind == "progress":
+                self._latest = text
+            elif kind == "error":
+                code, _, message = text.partition(": ")
+                self._failure = _errors.exception(code, message)
+            elif line.startswith("lemma: out of memory"):
+                self._failure = MemoryError(text)
+            elif line.startswith("lemma: note: "):
+                _LOG.info("%s", text[len("note: "):])
+            elif _NO_LIBRARY in line:
+                library = line.split(_NO_LIBRARY, 1)[1]
+                self._failure = ImportError(
+                    f"{library}; docs/python.md names the packages that Lemma needs"
+                )
+            elif line:
+                self._last = text if kind == "lemma" else line
+                _LOG.warning("%s", self._last)
+        self._stream.close()
+
+    def report(self) -> None:
+        """Calls the progress function, in the caller's thread, with the latest news."""
+        news, self._latest = self._latest, None
+        if news is not None and self._progress_given is not None:
+            self._progress_given(news)
+
+    def failure(self, status: int) -> BaseException:
+        """Why the process ended with this exit status."""
+        self._thread.join()
+        if self._failure is not None:
+            return self._failure
+        if status < 0:
+            return _errors.InternalError(f"lemma was ended by {signal.Signals(-status).name}")
+        return _errors.InternalError(self._last or f"lemma ended with status {status}")
+
+    def close(self) -> None:
+        self._thread.join()
+
+
+def start(arguments: Sequence[str], **pipes: Any) -> subprocess.Popen:
+    """Starts the command. Ctrl-C reaches this process only, which decides what follows."""
+    return subprocess.Popen(
+        [binary(), "--pipe", *arguments],
+        stderr=subprocess.PIPE,
+        env=environment(),
+        start_new_session=True,
+        **pipes,
+    )
+
+
+def stop(process: subprocess.Popen) -> None:
+    """Ends the process; no process stays behind."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    process.wait()
+
+
+def run(arguments: Sequence[str], progress: Optional[Progress] = None) -> Tuple[int, Dict[str, Any]]:
+    """Runs a command with --json. Returns its exit status, 0 or 1, and what it printed.
+
+    Other statuses are raised. If the progress function raises, or Ctrl-C is pressed, the command
+    is ended.
+    """
+    process = start([*arguments, "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    errors = Errors(process.stderr, progress)
+    printed: List[bytes] = []
+    reader = threading.Thread(target=lambda: printed.append(process.stdout.read()), daemon=True)
+    reader.start()
+    try:
+        while reader.is_alive():
+            reader.join(_TICK_SECONDS)
+            errors.report()
+        status = process.wait()
+        errors.close()
+        errors.report()
+    finally:
+        stop(process)
+        process.stdout.close()
+    text = printed[0].decode() if printed else ""
+    if status not in (0, 1) or not text.strip():
+        raise errors.failure(status)
+    return status, json.loads(text)

@@ -1,0 +1,173 @@
+"""Optimizes a model."""
+
+import os
+import pathlib
+import re
+import shutil
+import tempfile
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+from lemma import _command, _models
+
+_STEP = re.compile(r"step (\d+) (\S+) proof (\S+)$")
+
+
+def _steps(certificate: str) -> List[Dict[str, Any]]:
+    """The steps of a certificate: number, rule, proof, nodes, hash of the graph after it."""
+    steps: List[Dict[str, Any]] = []
+    inside = False
+    for line in certificate.splitlines():
+        if re.match(r"steps \d+$", line):
+            inside = True
+        elif inside and re.match(r"folds \d+$", line):
+            break
+        elif inside and (step := _STEP.match(line)):
+            steps.append({"number": int(step[1]), "rule": step[2], "proof": step[3]})
+        elif steps and line.startswith("  nodes "):
+            steps[-1]["nodes"] = line.split()[1:]
+        elif steps and line.startswith("  gives "):
+            steps[-1]["gives"] = line.split()[1]
+    return steps
+
+
+class Result:
+    """What `optimize` found. It keeps the files in a temporary folder until it is deleted."""
+
+    def __init__(self, folder: "tempfile.TemporaryDirectory[str]", path: str, json: Dict[str, Any]):
+        self._folder = folder
+        self._path = path
+        self.json = json  # all that `lemma optimize --json` says
+        certificate = pathlib.Path(path + ".cert")
+        #: The text of the certificate; "" if none was asked for.
+        self.certificate: str = certificate.read_text() if certificate.exists() else ""
+        #: One dict for each rewrite: number, rule, proof, nodes, gives.
+        self.steps: List[Dict[str, Any]] = _steps(self.certificate)
+        #: Whether nothing better was found, so that the model is the input.
+        self.kept: bool = json["kept_input"]
+        #: Milliseconds; None if nothing was timed (opaque operators, a device that is absent).
+        self.ms_before: Optional[float] = json.get("ms_before")
+        self.ms_after: Optional[float] = json.get("ms_after")
+        #: Time after / time before. 1 if the input is kept.
+        self.ratio: Optional[float] = json.get("ratio")
+        self.operators_before: int = json["operators_before"]
+        self.operators_after: int = json["operators_after"]
+
+    @property
+    def interval(self) -> Optional[Tuple[float, float]]:
+        """The 95 % confidence interval of the ratio of the best graph that was executed.
+
+        If the input is kept, that graph is the one that did not pay. None if none was timed.
+        """
+        if "found_ratio_low" not in self.json:
+            return None
+        return self.json["found_ratio_low"], self.json["found_ratio_high"]
+
+    @property
+    def why(self) -> str:
+        """Why the input was kept; "" if it was not."""
+        if not self.kept:
+            return ""
+        if self.json.get("rejected"):
+            return self.json["rejected"]
+        if "found_ratio" in self.json:
+            low, high = self.interval
+            return (
+                f"the best graph takes {self.json['found_ratio']:.3f} of the input's time"
+                f" (95 %: {low:.3f} to {high:.3f}): not certainly faster by 1 %"
+            )
+        return "the search found nothing cheaper"
+
+    @property
+    def model(self) -> Any:
+        """The model as onnx.ModelProto. ImportError without the package onnx."""
+        import onnx
+
+        return onnx.load(self._path)
+
+    @property
+    def path(self) -> str:
+        """The model's file, which is removed with this object."""
+        return self._path
+
+    def save(self, path: Union[str, "os.PathLike[str]"], *, certificate: bool = True) -> None:
+        """Writes the model, and its certificate beside it as PATH.cert."""
+        path = os.fspath(path)
+        if pathlib.Path(path).suffix != ".onnx":
+            raise ValueError(f"{path}: the model is ONNX, so the name must end in .onnx")
+        folder = os.path.dirname(os.path.abspath(path))
+        # Weights that lie in files of their own come along.
+        for name in sorted(os.listdir(self._folder.name)):
+            source = os.path.join(self._folder.name, name)
+            if source not in (self._path, self._path + ".cert"):
+                shutil.copyfile(source, os.path.join(folder, name))
+        shutil.copyfile(self._path, path)
+        if certificate and self.certificate:
+            shutil.copyfile(self._path + ".cert", path + ".cert")
+
+    def __del__(self) -> None:
+        self._folder.cleanup()
+
+    def __repr__(self) -> str:
+        if self.kept:
+            return f"<lemma.Result: the input is kept: {self.why}>"
+        time = f", {self.ms_before:.3f} -> {self.ms_after:.3f} ms" if self.ms_after else ""
+        return f"<lemma.Result: {len(self.steps)} steps{time}>"
+
+
+def optimize(
+    model: _models.ModelLike,
+    *,
+    effort: Optional[str] = None,
+    numerics: str = "reassociate",
+    seconds: Optional[float] = None,
+    search: Optional[str] = None,
+    budget: Optional[int] = None,
+    cost: str = "measured",
+    cost_db: Union[str, "os.PathLike[str]", None] = None,
+    objective: str = "time",
+    memory_limit: Optional[int] = None,
+    rules: Union[str, "os.PathLike[str]", None] = None,
+    disable: Sequence[str] = (),
+    only: Sequence[str] = (),
+    dims: Optional[Mapping[str, int]] = None,
+    backend: str = "cpu",
+    threads: int = 1,
+    runs: Optional[int] = None,
+    progress: Optional[_command.Progress] = None,
+) -> Result:
+    """Finds a model that computes the same and runs faster.
+
+    The arguments are the flags of `lemma optimize` (docs/cli.md). `progress` is called with a line
+    of text, at most ten times a second. Ctrl-C ends the work.
+    """
+    flags: Dict[str, Any] = {
+        "effort": effort,
+        "numerics": numerics,
+        "seconds": seconds,
+        "search": search,
+        "budget": budget,
+        "cost": cost,
+        "cost-db": cost_db and os.fspath(cost_db),
+        "objective": objective,
+        "memory-limit": memory_limit,
+        "rules": rules and os.fspath(rules),
+        "disable": ",".join(disable) or None,
+        "only": ",".join(only) or None,
+        "backend": backend,
+        "threads": threads,
+        "runs": runs,
+    }
+    folder = tempfile.TemporaryDirectory(prefix="lemma-")
+    output = os.path.join(folder.name, "optimized.onnx")
+    try:
+        with _models.as_file(model) as path:
+            arguments = ["optimize", path, "-o", output]
+            arguments += [f"--{name}={value}" for name, value in flags.items() if value is not None]
+            arguments += [f"--dim={name}={size}" for name, size in (dims or {}).items()]
+            status, json = _command.run(arguments, progress)
+        if status != 0:
+            raise ValueError("no graph that was found keeps to memory_limit")
+    except BaseException:
+        folder.cleanup()
+        raise
+    return Result(folder, output, json)

@@ -1,0 +1,96 @@
+"""Proofs: of equality of two models, of rules, of an optimization."""
+
+import os
+import pathlib
+import tempfile
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
+
+from lemma import _command, _models
+
+
+class Answer:
+    """An answer of the prover or of a checker. It is true if and only if the answer is yes."""
+
+    def __init__(self, ok: bool, json: Dict[str, Any]):
+        self.ok = ok
+        self.json = json  # all that the command says with --json
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["json"][name]
+        except KeyError:
+            raise AttributeError(f"the answer has no '{name}'") from None
+
+    def __repr__(self) -> str:
+        return f"<lemma.Answer: {self.json}>"
+
+
+def prove(
+    a: _models.ModelLike,
+    b: _models.ModelLike,
+    *,
+    dims: Optional[Mapping[str, int]] = None,
+) -> Answer:
+    """Proves that two models are equal, or finds where they differ.
+
+    `verdict` of the answer is "proved", "refuted" or "unknown".
+    """
+    with _models.as_file(a) as path_a, _models.as_file(b) as path_b:
+        arguments = ["prove", path_a, path_b]
+        arguments += [f"--dim={name}={size}" for name, size in (dims or {}).items()]
+        status, json = _command.run(arguments)
+    return Answer(status == 0, json)
+
+
+def verify(
+    rules: Union[str, "os.PathLike[str]"],
+    *,
+    only: Sequence[str] = (),
+    progress: Optional[_command.Progress] = None,
+) -> Answer:
+    """Proves each rule of a file, or of a text: a string with line breaks.
+
+    `rules` of the answer says what was found about each.
+    """
+    with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
+        if isinstance(rules, str) and "\n" in rules:
+            path = pathlib.Path(folder, "rules.txt")
+            path.write_text(rules)
+        else:
+            path = pathlib.Path(rules)
+        arguments = ["verify", os.path.abspath(path)]
+        if only:
+            arguments.append("--only=" + ",".join(only))
+        status, json = _command.run(arguments, progress)
+    return Answer(status == 0, json)
+
+
+def check(
+    before: Union[str, "os.PathLike[str]"],
+    after: Union[str, "os.PathLike[str]"],
+    certificate: Union[str, "os.PathLike[str]"],
+    *,
+    samples: int = 1,
+    seed: Optional[int] = None,
+    prove: bool = False,
+) -> Answer:
+    """Repeats the optimization that a certificate (a file, or its text) records.
+
+    The models are files, because a certificate names them by the hashes of their files. `problem`
+    of the answer says why it is rejected.
+    """
+    with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
+        if isinstance(certificate, str) and "\n" in certificate:
+            path = pathlib.Path(folder, "model.cert")
+            path.write_text(certificate)
+            certificate = path
+        arguments = ["check", *map(os.fspath, (before, after, certificate)), f"--samples={samples}"]
+        if seed is not None:
+            arguments.append(f"--seed={seed}")
+        if prove:
+            arguments.append("--prove")
+        status, json = _command.run(arguments)
+    return Answer(status == 0, json)

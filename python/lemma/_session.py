@@ -1,0 +1,197 @@
+"""Executes models, with NumPy arrays."""
+
+import json
+import subprocess
+import threading
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy
+
+from lemma import _command, _errors, _models
+
+_DTYPES = {
+    "f32": numpy.dtype("<f4"),
+    "f64": numpy.dtype("<f8"),
+    "f16": numpy.dtype("<f2"),
+    "i64": numpy.dtype("<i8"),
+    "i32": numpy.dtype("<i4"),
+    "i16": numpy.dtype("<i2"),
+    "i8": numpy.dtype("i1"),
+    "u64": numpy.dtype("<u8"),
+    "u32": numpy.dtype("<u4"),
+    "u16": numpy.dtype("<u2"),
+    "u8": numpy.dtype("u1"),
+    "bool": numpy.dtype("?"),
+}
+
+
+class ValueInfo(NamedTuple):
+    """An input or an output. A size is a number, or the expression of a symbolic one."""
+
+    name: str
+    dtype: str  # Lemma's name: "f32", "i64", "bool", …
+    shape: Tuple[Union[int, str], ...]
+
+
+def _info(value: Dict[str, Any]) -> ValueInfo:
+    return ValueInfo(value["name"], value["dtype"], tuple(value["shape"]))
+
+
+def _numpy_dtype(value: ValueInfo) -> numpy.dtype:
+    if value.dtype not in _DTYPES:
+        raise TypeError(f"'{value.name}' is {value.dtype}, which NumPy does not have")
+    return _DTYPES[value.dtype]
+
+
+class Session:
+    """A model that is ready to run, in a process of its own.
+
+    May be used by several threads, which take turns. `close`, or the end of a `with` block, ends
+    the process.
+    """
+
+    def __init__(
+        self, model: _models.ModelLike, *, backend: str = "cpu", threads: int = 1, max_plans: int = 16
+    ):
+        self._process: Optional[subprocess.Popen] = None
+        self._lock = threading.Lock()
+        with _models.as_file(model) as path:
+            arguments = ["session", path, f"--backend={backend}"]
+            arguments += [f"--threads={threads}", f"--max-plans={max_plans}"]
+            self._process = _command.start(
+                arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+            self._errors = _command.Errors(self._process.stderr)
+            with self._ends_on_failure():
+                ready = self._answer()
+        self._inputs = [_info(value) for value in ready["inputs"]]
+        self._outputs = [_info(value) for value in ready["outputs"]]
+        self._defaults = set(ready["defaults"])
+
+    def get_inputs(self) -> List[ValueInfo]:
+        return list(self._inputs)
+
+    def get_outputs(self) -> List[ValueInfo]:
+        return list(self._outputs)
+
+    def run(
+        self, output_names: Optional[Sequence[str]], inputs: Mapping[str, Any]
+    ) -> List[numpy.ndarray]:
+        """The outputs of these names, or all if None, for these inputs.
+
+        An array must have the input's element type. An input with a default value may be left out.
+        """
+        wanted = self._wanted(output_names)
+        for i in wanted:
+            _numpy_dtype(self._outputs[i])
+        lines, arrays = self._request(inputs)
+        header = " ".join(["run", *map(str, wanted)])
+        with self._lock:
+            if self._process is None:
+                raise ValueError("the session is closed")
+            with self._ends_on_failure():
+                self._send("\n".join([header, *lines]).encode() + b"\n", arrays)
+                answer = self._answer()
+                if "error" in answer:
+                    failure = _errors.exception(answer["code"], answer["error"])
+                else:
+                    failure = None
+                    outputs = [self._receive(value) for value in answer["outputs"]]
+        if failure is not None:
+            raise failure
+        return outputs
+
+    def close(self) -> None:
+        """Ends the process. A closed session cannot run."""
+        process, self._process = self._process, None
+        if process is not None:
+            _command.stop(process)
+            self._errors.close()
+            process.stdout.close()
+            try:
+                process.stdin.close()
+            except BrokenPipeError:
+                pass
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *unused: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_process", None) is not None:
+            self.close()
+
+    def _wanted(self, names: Optional[Sequence[str]]) -> List[int]:
+        known = [output.name for output in self._outputs]
+        if names is None:
+            return list(range(len(known)))
+        for name in names:
+            if name not in known:
+                raise ValueError(f"no output is called '{name}'; there are: {', '.join(known)}")
+        return [known.index(name) for name in names]
+
+    def _request(self, inputs: Mapping[str, Any]) -> Tuple[List[str], List[numpy.ndarray]]:
+        known = [value.name for value in self._inputs]
+        for name in inputs:
+            if name not in known:
+                raise ValueError(f"no input is called '{name}'; there are: {', '.join(known)}")
+        lines, arrays = [], []
+        for value in self._inputs:
+            if value.name not in inputs:
+                if value.name not in self._defaults:
+                    raise ValueError(f"input '{value.name}' is missing")
+                lines.append("default")
+                continue
+            dtype = _numpy_dtype(value)
+            array = numpy.asarray(inputs[value.name])
+            if array.dtype.newbyteorder("<") != dtype:
+                raise ValueError(f"input '{value.name}' is {dtype.name}, not {array.dtype.name}")
+            # A copy only if the array is not contiguous or has the other byte order.
+            array = numpy.asarray(array, dtype=dtype, order="C")
+            lines.append(" ".join([value.dtype, *map(str, array.shape)]))
+            arrays.append(array)
+        return lines, arrays
+
+    def _send(self, header: bytes, arrays: Sequence[numpy.ndarray]) -> None:
+        try:
+            self._process.stdin.write(header)
+            for array in arrays:
+                if array.size:
+                    self._process.stdin.write(memoryview(array.reshape(-1).view(numpy.uint8)))
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # the process has ended; `_answer` says why
+
+    def _answer(self) -> Dict[str, Any]:
+        line = self._process.stdout.readline()
+        if not line.endswith(b"\n"):
+            raise self._errors.failure(self._process.wait())
+        return json.loads(line)
+
+    def _receive(self, value: Dict[str, Any]) -> numpy.ndarray:
+        array = numpy.empty(value["shape"], _DTYPES[value["dtype"]])
+        rest = memoryview(array.reshape(-1).view(numpy.uint8)) if array.size else memoryview(b"")
+        while len(rest):
+            count = self._process.stdout.readinto(rest)
+            if not count:
+                raise self._errors.failure(self._process.wait())
+            rest = rest[count:]
+        return array
+
+    def _ends_on_failure(self) -> "_EndsOnFailure":
+        """After an exception halfway through a request, the pipes cannot be used any more."""
+        return _EndsOnFailure(self)
+
+
+class _EndsOnFailure:
+    def __init__(self, session: Session):
+        self._session = session
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, *unused: Any) -> None:
+        if kind is not None:
+            self._session.close()

@@ -1,0 +1,241 @@
+"""The installed package `lemma`: results, errors, interruption.
+
+Usage: package_test.py ROOT MODELS
+"""
+
+import os
+import pathlib
+import signal
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import numpy
+
+import lemma
+
+try:
+    import onnx
+except ImportError:
+    onnx = None
+
+MODELS = pathlib.Path()
+
+SCALED = """graph scaled(x: f32[4, 300]) {
+  a = relu(x)
+  b = relu(a)
+  return b
+}
+"""
+TYPES = {"f32": "f4", "f64": "f8", "f16": "f2", "i64": "i8", "i32": "i4", "i8": "i1", "u8": "u1", "bool": "?"}
+TRUE_RULE = """rule twice(x: [n]) bit_exact {
+  a = relu(x)
+  b = relu(a)
+  return b
+} => {
+  c = relu(x)
+  return c
+}
+"""
+FALSE_RULE = TRUE_RULE.replace("c = relu(x)", "c = neg(x)")
+
+
+class OptimizeTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.source = str(MODELS / "light_resnet50.onnx")
+        cls.result = lemma.optimize(cls.source, effort="quick", cost="analytic", runs=3)
+
+    def test_result_has_times_and_says_whether_it_was_kept(self):
+        r = self.result
+        self.assertGreater(r.ms_before, 0)
+        self.assertGreater(r.ms_after, 0)
+        low, high = r.interval
+        self.assertLessEqual(low, high)
+        self.assertEqual(r.kept, r.json["kept_input"])
+        self.assertEqual(r.why == "", not r.kept)
+        self.assertEqual(len(r.steps), sum(r.json["rules"].values()))
+        for number, step in enumerate(r.steps, 1):
+            self.assertEqual(step["number"], number)
+            self.assertIn(step["rule"], r.json["rules"])
+            self.assertTrue(step["nodes"])
+
+    def test_saved_model_has_a_certificate_that_holds(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "faster.onnx")
+            self.result.save(path)
+            self.assertTrue(lemma.check(self.source, path, path + ".cert", samples=0))
+            self.assertTrue(lemma.check(self.source, path, self.result.certificate, samples=0))
+            # Not of these two models, unless the output is the input.
+            answer = lemma.check(path, path, self.result.certificate, samples=0)
+            self.assertEqual(bool(answer), self.result.kept)
+
+    def test_progress_is_told(self):
+        told = []
+        lemma.optimize(self.source, effort="quick", cost_db=self.fresh(), runs=3, progress=told.append)
+        self.assertTrue(any(line.startswith("measuring ") for line in told), told)
+
+    @unittest.skipIf(onnx is None, "needs the package onnx")
+    def test_model_is_a_proto_and_may_be_given_as_one(self):
+        model = self.result.model
+        self.assertIsInstance(model, onnx.ModelProto)
+        self.assertEqual(len(lemma.Session(model).get_outputs()), 1)
+
+    def test_exception_of_progress_ends_the_search(self):
+        def stop(line):
+            raise LookupError(line)
+
+        with self.assertRaises(LookupError):
+            lemma.optimize(self.source, effort="deep", cost_db=self.fresh(), progress=stop)
+
+    def test_interrupt_ends_the_search(self):
+        timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
+        began = time.monotonic()
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            lemma.optimize(self.source, effort="deep", cost_db=self.fresh())
+        timer.cancel()
+        self.assertLess(time.monotonic() - began, 20)
+
+    def fresh(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return os.path.join(folder.name, "costs.sqlite")
+
+    def test_errors(self):
+        with self.assertRaisesRegex(FileNotFoundError, "missing.onnx"):
+            lemma.optimize("missing.onnx")
+        with self.assertRaisesRegex(ValueError, "^effort: 'huge' is not one of quick"):
+            lemma.optimize(self.source, effort="huge")
+        with self.assertRaisesRegex(ValueError, "^seconds: must be at least 0"):
+            lemma.optimize(self.source, seconds=-1)
+        with self.assertRaisesRegex(TypeError, "a model is a path"):
+            lemma.optimize(3)
+        with self.assertRaisesRegex(ValueError, "must end in .onnx"):
+            self.result.save("model.txt")
+
+
+class SessionTest(unittest.TestCase):
+    def test_all_types_go_through(self):
+        for name, code in TYPES.items():
+            text = f"graph g(x: {name}[2, 3]) {{\n  y = transpose(x) {{perm = [1,0]}}\n  return y\n}}\n"
+            x = numpy.array([[0, 1, 0], [1, 1, 0]]).astype(code)
+            with lemma.Session(text) as session, self.subTest(name):
+                (y,) = session.run(None, {"x": x})
+                self.assertEqual(y.dtype, x.dtype)
+                numpy.testing.assert_array_equal(y, x.T)
+
+    def test_strided_arrays_and_chosen_outputs(self):
+        text = "graph g(x: f32[3, 2]) {\n  a = relu(x)\n  b = neg(x)\n  return a, b\n}\n"
+        x = numpy.arange(-3, 3, dtype="f4").reshape(2, 3).T
+        with lemma.Session(text) as session:
+            b, a = (o.name for o in reversed(session.get_outputs()))
+            first, second = session.run([b, a], {"x": x})
+        numpy.testing.assert_array_equal(first, -x)
+        numpy.testing.assert_array_equal(second, numpy.maximum(x, 0))
+
+    def test_empty_and_scalar_arrays(self):
+        with lemma.Session("graph g(x: f32[]) {\n  y = neg(x)\n  return y\n}\n") as session:
+            (y,) = session.run(None, {"x": numpy.float32(2)})
+        self.assertEqual((y.shape, float(y)), ((), -2.0))
+
+    def test_session_goes_on_after_a_mistake(self):
+        with lemma.Session(SCALED) as session:
+            good = numpy.full((4, 300), -1, "f4")
+            with self.assertRaisesRegex(ValueError, r"f32\[4,300\], f32\[4,2\] is given"):
+                session.run(None, {"x": good[:, :2]})
+            with self.assertRaisesRegex(ValueError, "input 'x' is float32, not float64"):
+                session.run(None, {"x": good.astype("f8")})
+            with self.assertRaisesRegex(ValueError, "no input is called 'z'; there are: x"):
+                session.run(None, {"z": good})
+            with self.assertRaisesRegex(ValueError, "no output is called 'z'"):
+                session.run(["z"], {"x": good})
+            with self.assertRaisesRegex(ValueError, "input 'x' is missing"):
+                session.run(None, {})
+            self.assertEqual(session.run(None, {"x": good})[0].sum(), 0)
+        with self.assertRaisesRegex(ValueError, "closed"):
+            session.run(None, {"x": good})
+
+    def test_threads_take_turns(self):
+        with lemma.Session(SCALED) as session:
+            wrong = []
+
+            def work(value):
+                x = numpy.full((4, 300), value, "f4")
+                for _ in range(20):
+                    if not (session.run(None, {"x": x})[0] == value).all():
+                        wrong.append(value)
+
+            threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(wrong, [])
+
+    @unittest.skipIf(onnx is None, "needs the package onnx")
+    def test_symbolic_sizes_and_defaults(self):
+        h, tensor = onnx.helper, onnx.TensorProto
+        graph = h.make_graph(
+            [h.make_node("Add", ["x", "w"], ["y"])],
+            "g",
+            [
+                h.make_tensor_value_info("x", tensor.FLOAT, ["n", 2]),
+                h.make_tensor_value_info("w", tensor.FLOAT, [2]),
+            ],
+            [h.make_tensor_value_info("y", tensor.FLOAT, ["n", 2])],
+            [h.make_tensor("w", tensor.FLOAT, [2], [1.0, 2.0])],
+        )
+        model = h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=8)
+        with lemma.Session(model) as session:
+            self.assertEqual(session.get_inputs()[0].shape, ("n", 2))
+            for n in (1, 5):
+                (y,) = session.run(["y"], {"x": numpy.zeros((n, 2), "f4")})
+                numpy.testing.assert_array_equal(y, numpy.tile([1, 2], (n, 1)))
+            x, w = numpy.ones((1, 2), "f4"), numpy.full(2, 3, "f4")
+            numpy.testing.assert_array_equal(session.run(None, {"x": x, "w": w})[0], [[4, 4]])
+
+    def test_errors_of_opening(self):
+        with self.assertRaisesRegex(FileNotFoundError, "missing.onnx"):
+            lemma.Session("missing.onnx")
+        with self.assertRaisesRegex(ValueError, "backend: 'tpu' is not one of cpu"):
+            lemma.Session(SCALED, backend="tpu")
+
+    def test_end_of_the_process_is_said(self):
+        session = lemma.Session(SCALED)
+        session._process.kill()
+        with self.assertRaisesRegex(lemma.InternalError, "SIGKILL"):
+            session.run(None, {"x": numpy.zeros((4, 300), "f4")})
+
+
+class ProofTest(unittest.TestCase):
+    def test_prove(self):
+        same = lemma.prove(SCALED, SCALED.replace("  b = relu(a)\n  return b", "  return a"))
+        self.assertTrue(same)
+        self.assertEqual(same.verdict, "proved")
+        other = lemma.prove(SCALED, SCALED.replace("b = relu(a)", "b = neg(a)"))
+        self.assertFalse(other)
+        self.assertEqual(other.verdict, "refuted")
+
+    def test_verify_text_and_file(self):
+        self.assertTrue(lemma.verify(TRUE_RULE))
+        self.assertFalse(lemma.verify(FALSE_RULE))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "rules.txt")
+            path.write_text(TRUE_RULE)
+            self.assertTrue(lemma.verify(path))
+            self.assertTrue(lemma.verify(str(path)))
+        with self.assertRaises(FileNotFoundError):
+            lemma.verify("missing.txt")
+        with self.assertRaisesRegex(ValueError, "expected"):
+            lemma.verify("rule (\n")
+
+    def test_version(self):
+        self.assertRegex(lemma.version, r"^\d+\.\d+\.\d+$")
+
+
+if __name__ == "__main__":
+    MODELS = pathlib.Path(sys.argv[2])
+    unittest.main(argv=sys.argv[:1])
