@@ -106,6 +106,21 @@ def search(report):
             "search MB"], lines, ""
 
 
+def stability(report):
+    lines = []
+    for row in report["rows"]:
+        runs = row["runs"]
+        graphs = [run["graph"] for run in runs]
+        seconds = [statistics.median(run["search_seconds"] for run in runs if run["busy"] == busy)
+                   for busy in (False, True)]
+        lines.append([row["model"], str(len(runs)), str(row["distinct"]),
+                      str(max(graphs.count(graph) for graph in graphs)),
+                      ", ".join(str(n) for n in sorted({run["operators"] for run in runs})),
+                      f"{100 * row['spread']:.1f} %", *(f"{s:.1f}" for s in seconds)])
+    return ["model", "runs", "different results", "the most frequent", "operators",
+            "spread of their prices", "search s, quiet", "search s, busy"], lines, ""
+
+
 def training(report):
     lines = [[row["model"] + ", from ONNX" * (row["form"] == "onnx"),
               *(f"{row['ms'][k]:.0f}" for k in ("pytorch", "lemma", "optimized")),
@@ -198,7 +213,7 @@ def pet(report):
 
 
 VIEWS = {"inference": inference, "half": half, "sizes": sizes, "search": search,
-         "training": training, "memory": memory,
+         "stability": stability, "training": training, "memory": memory,
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,
          "bandwidth": bandwidth, "proofs": proofs, "generator_growth": growth, "rules": rules,
          "pet": pet}
