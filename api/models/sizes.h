@@ -12,13 +12,13 @@
 
 namespace lemma::api {
 
-// Sizes to price and execute a model at if nothing says others: 1 for the first dimension of an
-// input, 224 for the last two of four, 128 for others, or the nearest in range; 16 for a result's
-// size, or its bound.
+// Sizes at which a model is priced and executed if no others are given. The first dimension of an
+// input is 1, the last two of four are 224, others are 128; a size outside its range becomes the
+// nearest one inside. The size of a result is 16, or its bound.
 DimValues DefaultSizes(const Graph& graph);
 
-// The sizes of a graph that a user names. InvalidArgument if one is not a dimension of the graph's,
-// or outside its range; dimensions that are not named get those of DefaultSizes.
+// Completes the sizes that a user gave: other dimensions get those of DefaultSizes. InvalidArgument
+// if a name is no dimension of the graph, or a size is outside its range.
 absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& given);
 
 // The model for these sizes.

@@ -35,7 +35,7 @@ class Cublas {
       const codegen::GemmCall& call, absl::Span<const CUdeviceptr> arguments) const = 0;
 };
 
-// Opens the newest library that can be loaded, up to CUDA version `newest` unless that is 0.
+// Opens the newest library of at most CUDA version `newest`; 0: of any version.
 // FailedPrecondition if there is none; Internal if it does not start.
 absl::StatusOr<std::unique_ptr<Cublas>> OpenCublas(int newest);
 

@@ -24,7 +24,8 @@ struct Variant {
   Graph graph;
 };
 
-// A model, or a training step and (if any) its optimized form, with inputs and expected results.
+// A model, with its inputs and expected results. A training step also has its optimized form, if
+// there is one.
 struct PackagedModel {
   std::vector<Variant> variants;  // the first is the original
   std::vector<Tensor> inputs;
