@@ -40,8 +40,8 @@ struct KernelTraits {
   // types of that operator's operands and of the result with the order of their dimensions in
   // memory. Kernels with equal cores do the same main work. "": none is known, as for a kernel that only moves data.
   std::string core;
-  // What is fused into the main work, one line for each operator, sorted. An operator is left out
-  // if it does one operation per element with a known number or vector, such as adding a bias.
+  // What is fused into the main work, one line for each operator, sorted, but for additions of a
+  // known vector, such as a bias.
   std::vector<std::string> fused;
   int operators = 0;
   Work work;

@@ -229,9 +229,10 @@ class MeasuredCostModel : public KernelCostModel {
         ms[k].push_back(*once);
       }
     }
+    const double share = ShareDuring(load);
     for (size_t k = 0; k < uncertain.size(); ++k) {
       Kernel& refined = kernel(uncertain[k]);
-      auto cost = Store(refined.planned, ms[k], load.OthersShare(), /*replace=*/true);
+      auto cost = Store(refined.planned, ms[k], share, /*replace=*/true);
       if (!cost.ok()) return cost.status();
       cost->load = 0;  // it slowed all of them
       refined.price = Calibrated(refined.planned, *cost);
@@ -322,6 +323,11 @@ class MeasuredCostModel : public KernelCostModel {
     return *load_now_;
   }
 
+  // What others took since `load` began. A short time says little.
+  double ShareDuring(const MachineLoad& load) {
+    return options_.others_share || load.Seconds() < 0.1 ? LoadNow() : load.OthersShare();
+  }
+
   absl::StatusOr<double> MeasureOnce(const PlannedKernel& kernel) {
     if (options_.on_measure) options_.on_measure(kernel.signature);
     if (options_.deadline.interrupted()) return Deadline::Interruption();
@@ -336,9 +342,7 @@ class MeasuredCostModel : public KernelCostModel {
       if (!once.ok()) return once.status();
       ms.push_back(*once);
     }
-    // A short measurement says little of the load.
-    const bool is_short = options_.others_share || load.Seconds() < 0.1;
-    return Store(kernel, ms, is_short ? LoadNow() : load.OthersShare(), replace);
+    return Store(kernel, ms, ShareDuring(load), replace);
   }
 
   absl::StatusOr<MeasuredCost> Store(const PlannedKernel& kernel, const std::vector<double>& ms,

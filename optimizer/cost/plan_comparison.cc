@@ -19,7 +19,7 @@ constexpr double kErrorsOfGain = 2;
 struct Totals {
   std::map<absl::string_view, double> cores, fused;
   double operators = 0, flops = 0, bytes = 0, gap_bytes = 0;
-  double moved_bytes = 0;  // read and written by kernels without main work
+  double moved_bytes = 0;  // written by kernels without main work
 };
 
 Totals TotalsOf(const KernelList& kernels, CostModel* costs) {
@@ -30,10 +30,9 @@ Totals TotalsOf(const KernelList& kernels, CostModel* costs) {
     for (const std::string& fused : traits.fused) totals.fused[fused] += use.times;
     totals.operators += traits.operators * use.times;
     totals.flops += traits.work.flops * use.times;
-    const double bytes = (traits.work.bytes_read + traits.work.bytes_written) * use.times;
-    totals.bytes += bytes;
+    totals.bytes += (traits.work.bytes_read + traits.work.bytes_written) * use.times;
     totals.gap_bytes += traits.gap_bytes * use.times;
-    if (traits.core.empty()) totals.moved_bytes += bytes;
+    if (traits.core.empty()) totals.moved_bytes += traits.work.bytes_written * use.times;
   }
   return totals;
 }
@@ -89,6 +88,19 @@ absl::StatusOr<PlanComparison> ByTime(const PlanDifference& difference, CostMode
   return result;
 }
 
+// The same; uncertain kernels are measured once more if the difference is within its error.
+absl::StatusOr<PlanComparison> ByRefinedTime(const PlanDifference& difference, CostModel* costs) {
+  auto timed = ByTime(difference, costs);
+  if (!timed.ok() || timed->verdict != PlanComparison::Verdict::kEven || timed->error_ns == 0) {
+    return timed;
+  }
+  KernelList all = difference.before;
+  all.insert(all.end(), difference.after.begin(), difference.after.end());
+  auto refined = costs->Refine(all);
+  if (!refined.ok()) return refined.status();
+  return *refined ? ByTime(difference, costs) : timed;
+}
+
 }  // namespace
 
 PlanDifference DifferenceOf(const KernelList& before, const KernelList& after) {
@@ -138,19 +150,18 @@ absl::StatusOr<PlanComparison> Compare(const KernelList& before, const KernelLis
     return result;
   }
   result.is_certain = false;
+  const PlanDifference whole = difference;
   const double gained = RemoveCertain(&difference.before, &difference.after, costs);
   const double lost = RemoveCertain(&difference.after, &difference.before, costs);
   if (!difference.before.empty() || !difference.after.empty()) {
-    auto timed = ByTime(difference, costs);
+    auto timed = ByRefinedTime(difference, costs);
     if (!timed.ok()) return timed.status();
-    if (timed->verdict == Verdict::kEven && timed->error_ns > 0) {
-      KernelList all = difference.before;
-      all.insert(all.end(), difference.after.begin(), difference.after.end());
-      auto refined = costs->Refine(all);
-      if (!refined.ok()) return refined.status();
-      if (*refined) timed = ByTime(difference, costs);
-      if (!timed.ok()) return timed.status();
-    }
+    result = *timed;
+  }
+  // A certain loss that was left out may outweigh the gain: then all of it is timed.
+  if (lost > 0 && result.verdict == Verdict::kBetter) {
+    auto timed = ByRefinedTime(whole, costs);
+    if (!timed.ok()) return timed.status();
     result = *timed;
   }
   if (result.verdict != Verdict::kEven || operators > 0) return result;

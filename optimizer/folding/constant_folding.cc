@@ -70,6 +70,10 @@ class Folder {
     std::vector<NodePtr> stack = {value.node_ptr()};
     while (!stack.empty()) {
       NodePtr node = stack.back();
+      if (values_.contains(Value(node, 0))) {  // its operands may be released
+        stack.pop_back();
+        continue;
+      }
       bool ready = true;
       for (const Value& v : node->inputs()) {
         if (v.node().is_op() && !values_.contains(v)) {

@@ -94,9 +94,10 @@ class BacktrackingRun {
     if (!exact.ok()) return exact.status();
     const SearchState initial = *std::move(exact);
     if (HasFront()) front_.Offer(initial.rank, [] { return nullptr; });
-    best_ = initial_ = initial;
-    if (absl::Status s = explorer.DescendCertainly(&best_); !s.ok()) return s;
-    certain_ = best_;
+    best_ = certain_ = descended_ = initial_ = initial;
+    absl::Status certainly = explorer.DescendCertainly(&best_);
+    certain_ = descended_ = best_;
+    if (!certainly.ok()) return certainly;
     if (absl::Status s = explorer.Descend(&best_, /*free=*/true); !s.ok()) return s;
     descended_ = best_;
     if (!options_.descend_only) {
@@ -140,6 +141,8 @@ class BacktrackingRun {
     work_.GoTo(best_.path);
     result->best = work_.graph().ToGraph();
     auto best_cost = costs_.CostOf(result->best);
+    // After an interruption nothing more is measured.
+    if (absl::IsCancelled(best_cost.status())) best_cost = costs_.EstimateOf(result->best);
     if (!best_cost.ok()) return best_cost.status();
     result->best_cost = *best_cost;
     work_.GoTo(certain_.path);
@@ -171,6 +174,7 @@ class BacktrackingRun {
     for (auto step = steps->rbegin(); step != steps->rend(); ++step, at = at->before) {
       work_.GoTo(at);
       auto rank = work_.Price();
+      if (absl::IsCancelled(rank.status())) return absl::OkStatus();
       if (!rank.ok()) return rank.status();
       step->cost = CostOf(*rank);
     }

@@ -107,7 +107,11 @@ absl::Status Explorer::Take(SearchState* state, Workspace::Ask ask, bool free) {
       auto next = work_.Try(*matched, state->rank, ask);
       if (!next.ok()) return next.status();
       if (!next->has_value()) continue;
-      budget_.Count(static_cast<int64_t>(queue_.size()));
+      if (ask == Workspace::Ask::kIsCertain) {
+        budget_.Tick(0);
+      } else {
+        budget_.Count(static_cast<int64_t>(queue_.size()));
+      }
       Offer((*next)->rank, matched, work_.path());
       if (!(*next)->is_better || !passed.insert((*next)->hash).second) continue;
       if (!work_.Commit(matched)) continue;
@@ -124,9 +128,15 @@ absl::Status Explorer::DescendCertainly(SearchState* state) {
   if (absl::Status s = Take(&next, Workspace::Ask::kIsCertain, /*free=*/true); !s.ok()) return s;
   if (next.path == state->path) return absl::OkStatus();
   work_.GoTo(next.path);
-  auto exact = ExactState(&work_);
-  if (!exact.ok()) return exact.status();
-  if (IsCertainlyBetter(*exact, *state, work_.costs())) *state = *std::move(exact);
+  auto kernels = work_.Kernels();
+  if (!kernels.ok()) return kernels.status();
+  next.kernels = *std::move(kernels);
+  if (!IsCertainlyBetter(next, *state, work_.costs())) return absl::OkStatus();
+  *state = next;
+  // An interruption while kernels are measured leaves the rank of before.
+  auto rank = work_.Price();
+  if (!rank.ok()) return rank.status();
+  state->rank = *rank;
   return absl::OkStatus();
 }
 
@@ -197,13 +207,15 @@ absl::Status Explorer::Explore(const std::vector<SearchState>& states, SearchSta
 // Handles a new graph: descends if it is wanted or better than the best, then queues it.
 absl::Status Explorer::Consider(SearchState state, bool descend) {
   if (descend || state.rank < best_->rank) {
+    const uint64_t first = state.hash;  // is among seen_
     absl::Status descended = Descend(&state, false);
     auto improves = ImprovesBest(&state);
     if (!improves.ok()) return improves.status();
     if (*improves) {
       *best_ = state;
       seen_.insert(state.hash);
-    } else if (state.hash != best_->hash && !seen_.insert(state.hash).second) {
+    } else if (state.hash != first && state.hash != best_->hash &&
+               !seen_.insert(state.hash).second) {
       return descended;
     }
     if (!descended.ok()) return descended;

@@ -173,7 +173,9 @@ absl::StatusOr<Workspace::Outcome> Workspace::Judge(KnownPlans::Plan* before,
   auto old_ns = PriceOf(before), new_ns = PriceOf(after);
   if (!old_ns.ok()) return old_ns.status();
   if (!new_ns.ok()) return new_ns.status();
-  outcome.rank = Rank::OfTime(now.ns - *old_ns + *new_ns, graph_.num_ops());
+  // A graph that cannot be planned stays one.
+  const bool is_infinite = now.ns == Cost::kInfinite;
+  outcome.rank = Rank::OfTime(is_infinite ? now.ns : now.ns - *old_ns + *new_ns, graph_.num_ops());
   if (!compares) outcome.is_better = outcome.rank < now;
   return outcome;
 }

@@ -105,23 +105,21 @@ double GapBytes(const CpuKernelSpec& spec) {
   return bytes;
 }
 
-// Whether the node, which is fused behind others, does one operation per element with a static
-// number or vector.
+// Whether the node, which is fused behind others, adds a static vector along a dimension that can
+// be the channels of a product: 1, or the last.
 bool IsLight(const Node& node) {
-  int others = 0;
+  const int rank = node.type(0).rank();
   for (const Value& v : node.inputs()) {
-    if (v.type() == node.type(0) && !IsStaticValue(v)) continue;
-    const Shape& shape = node.type(0).shape;
-    const int64_t longest = shape.empty() ? 1 : *std::max_element(shape.begin(), shape.end());
-    if (!IsStaticValue(v) || v.type().num_elements() > longest) return false;
-    ++others;
+    if (v.type() != node.type(0) || IsStaticValue(v)) continue;
+    for (int channel : {1, rank - 1}) {
+      if (channel < 0 || channel >= rank) continue;
+      if (PostOpKindOf(node, v, channel) == PostOpKind::kBias) {
+        return std::all_of(node.inputs().begin(), node.inputs().end(),
+                           [&](const Value& other) { return other == v || IsStaticValue(other); });
+      }
+    }
   }
-  if (others != 1) return false;
-  absl::StatusOr<Definition> definition = DefinitionOf(node);
-  if (!definition.ok()) return false;
-  absl::StatusOr<Work> work = CountWork(*definition);
-  return work.ok() && work->flops > 0 &&
-         work->flops <= static_cast<double>(node.type(0).num_elements());
+  return false;
 }
 
 std::string NameOf(const Node& node) {

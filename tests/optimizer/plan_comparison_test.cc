@@ -104,8 +104,8 @@ TEST(PlanComparisonTest, GapsArePaidForByCopies) {
   traits.operators = 1;
   traits.gap_bytes = 60;
   const int gaps = costs.Add(traits, {5, 0});
-  const int small = costs.Add({"", {}, 0, {0, 50, 0}}, {1, 0});
-  const int large = costs.Add({"", {}, 0, {0, 60, 0}}, {1, 0});
+  const int small = costs.Add({"", {}, 0, {0, 0, 50}}, {1, 0});
+  const int large = costs.Add({"", {}, 0, {0, 0, 60}}, {1, 0});
   EXPECT_FALSE(CannotLose({{{dense, 1}}, {{gaps, 1}}}, &costs));
   EXPECT_FALSE(CannotLose({{{dense, 1}, {small, 1}}, {{gaps, 1}}}, &costs));
   EXPECT_TRUE(CannotLose({{{dense, 1}, {large, 1}}, {{gaps, 1}}}, &costs));
