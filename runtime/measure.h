@@ -38,7 +38,8 @@ struct PlannedKernel {
 struct KernelTraits {
   // The main work in one line: the implementation, its first operator with attributes, and the
   // types of that operator's operands and of the result with the order of their dimensions in
-  // memory. Kernels with equal cores do the same main work. "": none is known, as for a kernel that only moves data.
+  // memory. Kernels with equal cores do the same main work. "": none is known, as for a kernel that
+  // only moves data.
   std::string core;
   // What is fused into the main work, one line for each operator, sorted, but for additions of a
   // known vector, such as a bias.

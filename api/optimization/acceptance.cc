@@ -116,7 +116,8 @@ bool Pays(const AcceptanceOptions& options, const Acceptance& result, bool is_ce
     return bytes < before || (bytes == before && ratio <= 1 - kLeastGain);
   }
   if (objective.goal == Goal::kTime) {
-    return ratio <= 1 - kLeastGain || (is_certain && options.runs > 0 && result.found->low <= 1 + kLeastGain);
+    return ratio <= 1 - kLeastGain ||
+           (is_certain && options.runs > 0 && result.found->low <= 1 + kLeastGain);
   }
   const double memory =
       static_cast<double>(std::max<int64_t>(bytes, 1)) / std::max<int64_t>(before, 1);
