@@ -53,11 +53,11 @@ Json FrontJson(const std::vector<optimizer::FrontPoint>& front) {
   return list;
 }
 
-void AddPrediction(const OptimizeOptions& options, const optimizer::SearchResult& search,
-                   Json* json) {
+void AddPrediction(const OptimizeOptions& options, const OptimizeResult& result, Json* json) {
+  const optimizer::SearchResult& search = result.search;
   if (options.replay.empty()) {
     json->Set("predicted_ms_before", search.initial_cost.ms());
-    json->Set("predicted_ms_after", search.best_cost.ms());
+    json->Set("predicted_ms_after", PredictedCost(search, result.accepted.rewrites).ms());
   }
   if (!options.objective.IsTime()) {
     json->Set("objective", GoalName(options.objective.goal));
@@ -118,7 +118,7 @@ Json ToJson(const Graph& input, const OptimizeOptions& options, const OptimizeRe
   json.Set("offloaded_values", accepted.offloaded);
   json.Set("operators_before", input.num_ops());
   json.Set("operators_after", accepted.graph.num_ops());
-  AddPrediction(options, result.search, &json);
+  AddPrediction(options, result, &json);
   AddExecution(options, accepted, &json);
   json.Set("rules", RulesJson(accepted.rewrites));
   json.Set("search_rules", RulesJson(result.search.rewrites));

@@ -100,9 +100,11 @@ absl::StatusOr<Acceptance> AcceptSymbolic(Backend* backend, const Graph& input,
     }
     auto values = RandomInputs(*before, /*seed=*/i, /*integer_range=*/2);
     if (!values.ok()) return values.status();
-    auto again = Accept(backend, *before, {{*after, contender.rewrites}}, *values, options);
+    const Contender there{*after, contender.rewrites, 0, 0, contender.is_certain};
+    auto again = Accept(backend, *before, {there}, *values, options);
     if (!again.ok()) return again;
-    if (!again->rejected.empty() || (again->found && again->found->low > 1)) {
+    if (!again->rejected.empty() ||
+        (again->found && again->kept_input() && again->found->low > 1)) {
       again->graph = input;
       again->rewrites.clear();
       return again;

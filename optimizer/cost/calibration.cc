@@ -8,18 +8,32 @@ absl::string_view KindOfKernel(absl::string_view signature) {
 
 Calibration::Calibration(const std::vector<CostEntry>& known) {
   for (const auto& [device, signature, cost] : known) {
-    if (cost.in_graph_ms <= 0) continue;
-    in_graph_[signature] = cost.in_graph_ms;
+    if (cost.in_graph_ms > 0) timed_[signature] = {cost.median_ms, cost.in_graph_ms};
+  }
+  Fit();
+}
+
+void Calibration::Fit() {
+  kinds_.clear();
+  all_ = {};
+  for (const auto& [signature, times] : timed_) {
     for (Sums* sums : {&kinds_[std::string(KindOfKernel(signature))], &all_}) {
-      sums->alone += cost.median_ms;
-      sums->in_graph += cost.in_graph_ms;
+      sums->alone += times.alone;
+      sums->in_graph += times.in_graph;
     }
   }
 }
 
+void Calibration::Forget(absl::string_view signature) {
+  auto it = timed_.find(signature);
+  if (it == timed_.end()) return;
+  timed_.erase(it);
+  Fit();
+}
+
 double Calibration::Milliseconds(absl::string_view signature, double alone_ms) const {
-  auto it = in_graph_.find(signature);
-  return it != in_graph_.end() ? it->second : alone_ms * FactorOf(KindOfKernel(signature));
+  auto it = timed_.find(signature);
+  return it != timed_.end() ? it->second.in_graph : alone_ms * FactorOf(KindOfKernel(signature));
 }
 
 double Calibration::FactorOf(absl::string_view kind) const {

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "optimizer/cost/cost_db.h"
 
@@ -25,6 +24,10 @@ class Calibration {
   explicit Calibration(const std::vector<CostEntry>& known);
 
   double Milliseconds(absl::string_view signature, double alone_ms) const;
+  // Whether the kernel was timed in runs of graphs.
+  bool IsTimed(absl::string_view signature) const { return timed_.find(signature) != timed_.end(); }
+  // From now on the kernel counts as not timed in runs.
+  void Forget(absl::string_view signature);
   double FactorOf(absl::string_view kind) const;
 
  private:
@@ -32,7 +35,9 @@ class Calibration {
     double alone = 0, in_graph = 0;
     double Factor() const { return alone > 0 ? in_graph / alone : 1; }
   };
-  absl::flat_hash_map<std::string, double> in_graph_;
+  void Fit();
+  // By signature; ordered, so that sums are the same in every run.
+  std::map<std::string, Sums, std::less<>> timed_;
   std::map<std::string, Sums, std::less<>> kinds_;
   Sums all_;
 };

@@ -241,19 +241,7 @@ absl::StatusOr<MeasuredCost> CostDb::Put(absl::string_view device, absl::string_
 
 absl::Status CostDb::Replace(absl::string_view device, absl::string_view signature,
                              const MeasuredCost& cost) {
-  if (!IsCost(cost)) return NoCost(device, signature);
-  Statement replace(
-      db_, absl::StrCat("INSERT INTO kernel_cost (device, signature, ", kCostColumns,
-                        ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-                        " ON CONFLICT (device, signature) DO UPDATE SET"
-                        " median_ms = excluded.median_ms, variance_ms2 = excluded.variance_ms2,"
-                        " runs = excluded.runs, load = excluded.load,"
-                        " measured_at = excluded.measured_at")
-               .c_str());
-  replace.Bind(1, device);
-  replace.Bind(2, signature);
-  replace.Bind(3, cost);
-  return replace.Step() == SQLITE_DONE ? absl::OkStatus() : Failure("a cost cannot be written");
+  return Insert("INSERT OR REPLACE", {std::string(device), std::string(signature), cost}).status();
 }
 
 absl::StatusOr<int64_t> CostDb::PutInGraph(absl::string_view device, const KernelTimes& times) {

@@ -64,7 +64,7 @@ class CostDb {
   // Returns the measurement in force: an earlier one of the same key stays.
   absl::StatusOr<MeasuredCost> Put(absl::string_view device, absl::string_view signature,
                                    const MeasuredCost& cost);
-  // Stores the measurement in place of an earlier one, whose in_graph_ms stays.
+  // Stores the measurement in place of an earlier one, in_graph_ms included.
   absl::Status Replace(absl::string_view device, absl::string_view signature,
                        const MeasuredCost& cost);
   // Stores kernel times from runs of whole graphs. The first time of a kernel stays; kernels

@@ -216,6 +216,8 @@ class MeasuredCostModel : public KernelCostModel {
     for (const KernelUse& use : list) {
       const Kernel& k = kernel(use.kernel);
       if (k.is_refined || !k.price || !std::isfinite(k.price->ns)) continue;
+      // Times in runs of graphs count, whatever it takes alone.
+      if (calibration_->IsTimed(k.planned.signature)) continue;
       if (k.price->error_ns > kUncertain * k.price->ns) uncertain.push_back(use.kernel);
     }
     if (uncertain.empty()) return false;
@@ -256,7 +258,9 @@ class MeasuredCostModel : public KernelCostModel {
       if (!IsStale(**known)) return Calibrated(kernel, **known);
       auto again = Measure(kernel, /*replace=*/true);
       // What was known must do if the measurement is interrupted.
-      return Calibrated(kernel, again.ok() ? *again : **known);
+      if (!again.ok()) return Calibrated(kernel, **known);
+      calibration_->Forget(kernel.signature);
+      return Calibrated(kernel, *again);
     }
     auto measured = Measure(kernel, /*replace=*/false);
     if (CannotRun(measured.status())) return KernelPrice{HUGE_VAL, 0};

@@ -145,11 +145,10 @@ class BacktrackingRun {
     if (absl::IsCancelled(best_cost.status())) best_cost = costs_.EstimateOf(result->best);
     if (!best_cost.ok()) return best_cost.status();
     result->best_cost = *best_cost;
+    if (absl::Status s = PriceOthers(result); !s.ok()) return s;
     work_.GoTo(certain_.path);
     result->certain = work_.graph().ToGraph();
     result->certain_rewrites = StepsOf(graph_, MatchedEditsOf(certain_.path));
-    result->certain_cost = CostOf(certain_.rank);
-    result->descended_cost = CostOf(descended_.rank);
     result->best_is_certain = IsCertainlyBetter(best_, initial_, &costs_);
     result->descended_is_certain = IsCertainlyBetter(descended_, initial_, &costs_);
     const std::vector<MatchedEditPtr> way = MatchedEditsOf(best_.path),
@@ -165,6 +164,20 @@ class BacktrackingRun {
     }
     result->descended_rewrites = StepsOf(graph_, first);
     return PriceSteps(descended_.path, &result->descended_rewrites);
+  }
+
+  // Prices the other graphs of the result after the search as well, since kernels that were
+  // uncertain may have been measured again.
+  absl::Status PriceOthers(SearchResult* result) {
+    for (const auto& [graph, cost] : {std::pair(&graph_, &result->initial_cost),
+                                      {&result->certain, &result->certain_cost},
+                                      {&result->descended, &result->descended_cost}}) {
+      auto price = costs_.CostOf(*graph);
+      if (absl::IsCancelled(price.status())) price = costs_.EstimateOf(*graph);
+      if (!price.ok()) return price.status();
+      *cost = *price;
+    }
+    return absl::OkStatus();
   }
 
   // Sets the prices of `steps`, the steps of `path`.

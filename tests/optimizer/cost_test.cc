@@ -132,6 +132,18 @@ TEST(MeasuredCostTest, MeasuresAgainOnAQuietMachineWhatABusyOneMeasured) {
   EXPECT_EQ(measurer.measured.count("exp"), 0u);
 }
 
+// Otherwise the time that it took in a graph on the busy machine would stay for good.
+TEST(MeasuredCostTest, TimesInRunsAgeWithTheMeasurement) {
+  FakeMeasurer measurer;
+  auto db = *CostDb::Open("");
+  ASSERT_TRUE(db->Put("fake", "relu", {6, 0, 3, 0, 0, /*in_graph=*/20, /*load=*/0.9, 1}).ok());
+  MeasureOptions options;
+  options.others_share = [] { return 0.0; };
+  const Graph g = Parse("graph g(a: f32[4]) { b = relu(a)\n return b }");
+  EXPECT_DOUBLE_EQ(MakeMeasuredCostModel(&measurer, db.get(), options)->CostOf(g)->ms(), 4);
+  EXPECT_EQ((*db->Find("fake", "relu"))->in_graph_ms, 0);
+}
+
 TEST(MeasuredCostTest, OldMeasurementsAreRepeated) {
   FakeMeasurer measurer;
   auto db = *CostDb::Open("");
